@@ -1,0 +1,57 @@
+package value
+
+// TypeKind is the head of a type expression.
+type TypeKind uint8
+
+// The heads of types, as in FIELD … TYPE, casts, parameters and LET.
+const (
+	TypeAny TypeKind = iota
+	TypeNone
+	TypeNull
+	TypeBool
+	TypeInt
+	TypeFloat
+	TypeDecimal
+	TypeNumber
+	TypeString
+	TypeBytes
+	TypeDatetime
+	TypeDuration
+	TypeUUID
+	TypeRegex
+	TypeRange
+	TypeFunction
+	TypeFile
+	TypePoint    // the bare word; geometry<point> is TypeGeometry
+	TypeObject   // any object
+	TypeArray    // Elem, Max
+	TypeSet      // Elem, Max
+	TypeRecord   // Tables (none: any)
+	TypeTable    // Tables (none: any)
+	TypeGeometry // Shapes (none: any)
+	TypeUnion    // Alts; option<T> is none | T
+	TypeLiteral  // Literal: 'a', 5, true, 1h …
+	TypeFields   // { a: int }: exactly these fields
+	TypeTuple    // [int, string]: exactly these elements (Alts)
+)
+
+// Type is a type expression. Types are immutable and comparable only by text.
+type Type struct {
+	Kind    TypeKind
+	Elem    *Type // array, set; nil = any
+	Max     int   // array, set; -1 = unbounded
+	Alts    []*Type
+	Tables  []string
+	Shapes  []GeometryKind
+	Literal Value
+	Fields  []TypeField
+}
+
+// TypeField is one field of a literal object type.
+type TypeField struct {
+	Name string
+	Type *Type
+}
+
+// Any is the type of everything.
+var Any = &Type{Kind: TypeAny, Max: -1}

@@ -1,0 +1,300 @@
+// Package value is the data model: one small struct for every value of the language, its total
+// order, equality, arithmetic, canonical text, type grammar with coercion and casts, and the CBOR
+// codec that is both the storage and the wire form.
+//
+// Values are immutable: whoever holds one may share it, and slices and objects got out of one must
+// not be written to. Ints, floats, bools, decimals, durations and datetimes never allocate.
+// The package knows nothing of queries, storage keys or sessions.
+package value
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Value is any value of the language. The zero Value is NONE. 24 bytes:
+//
+//	kind     flag  aux      n                 p
+//	bool                    0 or 1
+//	int                     int64
+//	float                   IEEE bits
+//	decimal  sign+  high     low 64 bits               coefficient is 96 bits unsigned
+//	         scale  32 bits
+//	string                  length            data
+//	table                   length            data
+//	bytes                   length            data
+//	duration       nanos    seconds uint64
+//	datetime       nanos    seconds int64 since 1970-01-01 UTC
+//	array, set              length            first element
+//	others                                    pointer to the struct (UUID, Object, RecordID, …)
+type Value struct {
+	kind Kind
+	flag uint8
+	aux  uint32
+	n    uint64
+	p    unsafe.Pointer
+}
+
+// None and Null are the two empty values.
+var (
+	None = Value{}
+	Null = Value{kind: KindNull}
+)
+
+// Kind is v's kind.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNone reports whether v is NONE.
+func (v Value) IsNone() bool { return v.kind == KindNone }
+
+// IsNull reports whether v is NULL.
+func (v Value) IsNull() bool { return v.kind == KindNull }
+
+// IsNullish reports whether v is NONE or NULL.
+func (v Value) IsNullish() bool { return v.kind <= KindNull }
+
+// Bool makes a bool.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: KindBool, n: 1}
+	}
+	return Value{kind: KindBool}
+}
+
+// Bool is the payload of a bool.
+func (v Value) Bool() bool { return v.n != 0 }
+
+// Int makes an int.
+func Int(i int64) Value { return Value{kind: KindInt, n: uint64(i)} }
+
+// Int is the payload of an int.
+func (v Value) Int() int64 { return int64(v.n) }
+
+// Float makes a float.
+func Float(f float64) Value { return Value{kind: KindFloat, n: math.Float64bits(f)} }
+
+// Float is the payload of a float.
+func (v Value) Float() float64 { return math.Float64frombits(v.n) }
+
+// Str makes a string. The text must be valid UTF-8.
+func Str(s string) Value {
+	return Value{kind: KindString, n: uint64(len(s)), p: unsafe.Pointer(unsafe.StringData(s))}
+}
+
+// Str is the payload of a string (and of a table: its name).
+func (v Value) Str() string { return unsafe.String((*byte)(v.p), int(v.n)) }
+
+// TableOf makes a table name value.
+func TableOf(name string) Value {
+	v := Str(name)
+	v.kind = KindTable
+	return v
+}
+
+// Table is the name in a table value.
+func (v Value) Table() string { return v.Str() }
+
+// BytesOf makes a bytes value that takes over b.
+func BytesOf(b []byte) Value {
+	return Value{kind: KindBytes, n: uint64(len(b)), p: unsafe.Pointer(unsafe.SliceData(b))}
+}
+
+// Bytes is the payload of bytes; read-only.
+func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.p), int(v.n)) }
+
+// ArrayOf makes an array that takes over elems.
+func ArrayOf(elems []Value) Value {
+	return Value{kind: KindArray, n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}
+}
+
+// Array makes an array of its arguments.
+func Array(elems ...Value) Value { return ArrayOf(elems) }
+
+// Elems are the elements of an array or set; read-only.
+func (v Value) Elems() []Value { return unsafe.Slice((*Value)(v.p), int(v.n)) }
+
+// Len is the number of elements of an array or set, or the bytes of a string or bytes value.
+func (v Value) Len() int { return int(v.n) }
+
+// setOfSorted makes a set that takes over elems, which are sorted and distinct already.
+func setOfSorted(elems []Value) Value {
+	v := ArrayOf(elems)
+	v.kind = KindSet
+	return v
+}
+
+// ObjectOf makes an object value. A nil o is the empty object.
+func ObjectOf(o *Object) Value {
+	if o == nil {
+		o = emptyObject
+	}
+	return Value{kind: KindObject, p: unsafe.Pointer(o)}
+}
+
+// Object is the payload of an object.
+func (v Value) Object() *Object { return (*Object)(v.p) }
+
+// Duration is a span of time that is never negative: seconds and 0 ≤ Nanos < 1e9.
+type Duration struct {
+	Secs  uint64
+	Nanos uint32
+}
+
+// DurationOf makes a duration.
+func DurationOf(d Duration) Value { return Value{kind: KindDuration, n: d.Secs, aux: d.Nanos} }
+
+// Duration is the payload of a duration.
+func (v Value) Duration() Duration { return Duration{Secs: v.n, Nanos: v.aux} }
+
+// Datetime is an instant: seconds since the Unix epoch (proleptic Gregorian, UTC) and 0 ≤ Nanos < 1e9.
+type Datetime struct {
+	Secs  int64
+	Nanos uint32
+}
+
+// DatetimeOf makes a datetime.
+func DatetimeOf(d Datetime) Value {
+	return Value{kind: KindDatetime, n: uint64(d.Secs), aux: d.Nanos}
+}
+
+// Datetime is the payload of a datetime.
+func (v Value) Datetime() Datetime { return Datetime{Secs: int64(v.n), Nanos: v.aux} }
+
+// Decimal is a number coef·10^-Scale with a 96-bit coefficient and 0 ≤ Scale ≤ 28 (the model of
+// the reference's decimals, so that rounding and overflow agree).
+type Decimal struct {
+	Hi    uint32 // coefficient bits 64–95
+	Lo    uint64 // coefficient bits 0–63
+	Neg   bool
+	Scale uint8
+}
+
+// DecimalOf makes a decimal.
+func DecimalOf(d Decimal) Value {
+	f := d.Scale
+	if d.Neg {
+		f |= 0x80
+	}
+	return Value{kind: KindDecimal, flag: f, aux: d.Hi, n: d.Lo}
+}
+
+// Decimal is the payload of a decimal.
+func (v Value) Decimal() Decimal {
+	return Decimal{Hi: v.aux, Lo: v.n, Neg: v.flag&0x80 != 0, Scale: v.flag & 0x7f}
+}
+
+// UUID is 16 bytes in network order.
+type UUID [16]byte
+
+// UUIDOf makes a uuid.
+func UUIDOf(u UUID) Value { return Value{kind: KindUUID, p: unsafe.Pointer(&u)} }
+
+// UUID is the payload of a uuid.
+func (v Value) UUID() UUID { return *(*UUID)(v.p) }
+
+// RecordID names a record: a table and a key of kind int, string, uuid, array or object, or, as
+// the target of a scan, a range of such keys.
+type RecordID struct {
+	Table string
+	Key   Value
+}
+
+// RecordOf makes a record id value that takes over r.
+func RecordOf(r *RecordID) Value { return Value{kind: KindRecord, p: unsafe.Pointer(r)} }
+
+// Record makes a record id value.
+func Record(table string, key Value) Value { return RecordOf(&RecordID{Table: table, Key: key}) }
+
+// Record is the payload of a record id.
+func (v Value) Record() *RecordID { return (*RecordID)(v.p) }
+
+// File points at an object in a bucket. Key starts with "/".
+type File struct{ Bucket, Key string }
+
+// FileOf makes a file pointer.
+func FileOf(f *File) Value { return Value{kind: KindFile, p: unsafe.Pointer(f)} }
+
+// File is the payload of a file pointer.
+func (v Value) File() *File { return (*File)(v.p) }
+
+// BoundKind says how a range ends.
+type BoundKind uint8
+
+// The kinds of bounds.
+const (
+	Unbounded BoundKind = iota
+	Included
+	Excluded
+)
+
+// Bound is one end of a range.
+type Bound struct {
+	Kind  BoundKind
+	Value Value
+}
+
+// Range is start..end. The plain form a..b has an included start and an excluded end.
+type Range struct{ Start, End Bound }
+
+// RangeOf makes a range.
+func RangeOf(r *Range) Value { return Value{kind: KindRange, p: unsafe.Pointer(r)} }
+
+// Range is the payload of a range.
+func (v Value) Range() *Range { return (*Range)(v.p) }
+
+// Closure is a function value. The evaluator owns what is inside; here it only has a text.
+type Closure interface {
+	// Text is the canonical source, e.g. "|$x: any| $x".
+	Text() string
+}
+
+// ClosureOf makes a function value.
+func ClosureOf(c Closure) Value { return Value{kind: KindClosure, p: unsafe.Pointer(&c)} }
+
+// Closure is the payload of a function value.
+func (v Value) Closure() Closure { return *(*Closure)(v.p) }
+
+// Regex is a compiled regular expression with its source.
+type Regex struct {
+	Source string
+	Match  func(s string) bool
+}
+
+// RegexOf makes a regex.
+func RegexOf(r *Regex) Value { return Value{kind: KindRegex, p: unsafe.Pointer(r)} }
+
+// Regex is the payload of a regex.
+func (v Value) Regex() *Regex { return (*Regex)(v.p) }
+
+// Geometry is one of the seven GeoJSON kinds.
+type Geometry struct {
+	Kind  GeometryKind
+	Point Point       // KindPoint
+	Line  []Point     // line, multipoint
+	Rings [][]Point   // polygon (exterior first), multiline
+	Polys [][][]Point // multipolygon
+	Items []*Geometry // collection
+}
+
+// Point is a longitude (X) and a latitude (Y) in degrees.
+type Point struct{ X, Y float64 }
+
+// GeometryKind is the shape of a geometry.
+type GeometryKind uint8
+
+// The shapes in comparison order.
+const (
+	GeometryPoint GeometryKind = iota
+	GeometryLine
+	GeometryPolygon
+	GeometryMultiPoint
+	GeometryMultiLine
+	GeometryMultiPolygon
+	GeometryCollection
+)
+
+// GeometryOf makes a geometry.
+func GeometryOf(g *Geometry) Value { return Value{kind: KindGeometry, p: unsafe.Pointer(g)} }
+
+// Geometry is the payload of a geometry.
+func (v Value) Geometry() *Geometry { return (*Geometry)(v.p) }
