@@ -1,0 +1,108 @@
+package exec
+
+import "github.com/nacredb/nacre/engine/value"
+
+// Env is what an expression sees: a chain of frames with parameters and a current document.
+// An Env belongs to one goroutine; operators over rows make one and change its document per row.
+type Env struct {
+	up   *Env
+	vars []Var
+
+	doc    value.Value // $this, and where bare field names are looked up
+	parent value.Value // $parent
+	hasDoc bool
+}
+
+// Var is one parameter.
+type Var struct {
+	Name  string // without the $
+	Value value.Value
+}
+
+// NewEnv is an outermost frame with the given parameters; it takes over vars.
+func NewEnv(vars ...Var) *Env { return &Env{vars: vars} }
+
+// Child is an inner frame with its own parameters; it takes over vars.
+func (e *Env) Child(vars ...Var) *Env { return &Env{up: e, vars: vars} }
+
+// WithDoc is an inner frame in which doc is the current document and e's document is $parent.
+func (e *Env) WithDoc(doc value.Value) *Env {
+	return &Env{up: e, doc: doc, hasDoc: true, parent: e.This()}
+}
+
+// WithThis is an inner frame in which doc is the current document and $parent stays what it is.
+func (e *Env) WithThis(doc value.Value) *Env {
+	return &Env{up: e, doc: doc, hasDoc: true, parent: e.Parent()}
+}
+
+// SetDoc replaces the document of a frame made by WithDoc or WithThis.
+func (e *Env) SetDoc(doc value.Value) { e.doc = doc }
+
+// Set defines a parameter in this frame, or changes it if this frame has it.
+func (e *Env) Set(name string, v value.Value) {
+	for i := range e.vars {
+		if e.vars[i].Name == name {
+			e.vars[i].Value = v
+			return
+		}
+	}
+	e.vars = append(e.vars, Var{name, v})
+}
+
+// Lookup finds a parameter, innermost frame first.
+func (e *Env) Lookup(name string) (value.Value, bool) {
+	for f := e; f != nil; f = f.up {
+		for i := range f.vars {
+			if f.vars[i].Name == name {
+				return f.vars[i].Value, true
+			}
+		}
+	}
+	return value.None, false
+}
+
+// This is the current document; NONE where there is none.
+func (e *Env) This() value.Value {
+	for f := e; f != nil; f = f.up {
+		if f.hasDoc {
+			return f.doc
+		}
+	}
+	return value.None
+}
+
+// HasDoc reports whether there is a current document.
+func (e *Env) HasDoc() bool {
+	for f := e; f != nil; f = f.up {
+		if f.hasDoc {
+			return true
+		}
+	}
+	return false
+}
+
+// Parent is the document around the current one; NONE where there is none.
+func (e *Env) Parent() value.Value {
+	for f := e; f != nil; f = f.up {
+		if f.hasDoc {
+			return f.parent
+		}
+	}
+	return value.None
+}
+
+// visible copies every parameter in sight, inner ones first; a closure keeps them.
+func (e *Env) visible() []Var {
+	n := 0
+	for f := e; f != nil; f = f.up {
+		n += len(f.vars)
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]Var, 0, n)
+	for f := e; f != nil; f = f.up {
+		out = append(out, f.vars...)
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Control flow travels as errors up to the construct that ends it: FOR takes break and continue,
+// functions, closures and statements take return. The statement boundary turns what is left over
+// into a user error, so that none of these leaves the package. The value of a return waits in
+// Run.ret: at most one return is under way.
+var (
+	errBreak    = errors.New("break")
+	errContinue = errors.New("continue")
+	errReturn   = errors.New("return")
+)
+
+// returning raises a RETURN of v.
+func (r *Run) returning(v value.Value) error {
+	r.ret = v
+	return errReturn
+}
+
+// land ends control flow at a boundary: a return becomes the value, a stray break or continue an error.
+func (r *Run) land(v value.Value, err error) (value.Value, error) {
+	switch err {
+	case nil:
+		return v, nil
+	case errReturn:
+		v, r.ret = r.ret, value.None
+		return v, nil
+	case errBreak, errContinue:
+		return value.None, errs.Internal("Invalid control flow statement, break or continue statement found outside of loop.")
+	}
+	return value.None, err
+}
