@@ -1,0 +1,134 @@
+// Package lint holds the tests over the source tree itself: the import arrows, formatting, vet and
+// staticcheck.
+package lint
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/nacredb/nacre/"
+
+// layers are the packages from the ground up. A package may import those of lower layers only,
+// and, where its own line says so, named ones of the same layer.
+var layers = [][]string{
+	{"engine/errs"},
+	{"engine/value", "engine/kv", "engine/kv/kvtest", "engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
+	{"engine/ast", "engine/key"},
+	{"engine/parse", "engine/txn", "engine/fn"},
+	{"engine/catalog"},
+	{"engine/auth"},
+	{"engine/index", "engine/live"},
+	{"engine/record"},
+	{"engine/plan"},
+	{"engine/exec"},
+	{"engine/dump"},
+	{"engine"},
+	{"internal/wire"},
+	{"client", "daemon/config", "daemon/telemetry"},
+	{"daemon/rpc"},
+	{"daemon/ws"},
+	{"daemon/http"},
+	{"daemon"},
+	{"cli/render"},
+	{"cli/repl"},
+	{"cli"},
+	{"cmd/nacre", "cmd/nacretest"},
+}
+
+// sameLayer are the arrows allowed inside a layer.
+var sameLayer = map[string][]string{
+	"engine/kv/kvtest": {"engine/kv"},
+	"engine/kv/mem":    {"engine/kv"},
+	"engine/kv/bolt":   {"engine/kv", "engine/kv/mem"},
+	"engine/kv/fault":  {"engine/kv"},
+}
+
+// never are arrows that the layers alone would allow.
+var never = map[string][]string{
+	"engine/value":   {"engine/kv"},
+	"engine/ast":     {"engine/kv"},
+	"engine/parse":   {"engine/kv", "engine/key"},
+	"engine/fn":      {"engine/kv", "engine/key", "engine/ast"},
+	"client":         {"engine", "engine/exec", "engine/kv", "engine/record", "engine/catalog"},
+	"daemon/rpc":     {"engine/exec", "engine/record", "engine/kv", "engine/txn", "engine/key"},
+	"daemon/http":    {"engine/exec", "engine/record", "engine/kv", "engine/txn", "engine/key"},
+	"daemon/ws":      {"engine/exec", "engine/record", "engine/kv", "engine/txn", "engine/key"},
+	"cli":            {"engine/exec", "engine/record", "engine/kv", "engine/txn", "engine/key"},
+	"internal/wire":  {"engine/exec", "engine/record", "engine/kv", "engine/txn", "engine/key"},
+	"daemon/config":  {"engine/exec", "engine/kv"},
+	"engine/catalog": {"engine/fn"},
+}
+
+// keyBuilders are the only packages that may build the keys of records and indexes.
+var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/dump", "engine/live", "engine/exec"}
+
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	pkgs := map[string][]string{}
+	sc := bufio.NewScanner(bytes.NewReader(out))
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		words := strings.Fields(sc.Text())
+		name := strings.TrimPrefix(words[0], module)
+		pkgs[name] = nil
+		for _, w := range words[1:] {
+			if rest, ours := strings.CutPrefix(w, module); ours {
+				pkgs[name] = append(pkgs[name], rest)
+			}
+		}
+	}
+	if len(pkgs) == 0 {
+		t.Fatal("go list found no package")
+	}
+	return pkgs
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// TestImportArrows holds the package map: imports go down, never up or sideways.
+func TestImportArrows(t *testing.T) {
+	rank := map[string]int{}
+	for i, layer := range layers {
+		for _, p := range layer {
+			rank[p] = i
+		}
+	}
+	for name, imports := range packages(t) {
+		if strings.HasPrefix(name, "examples/") || name == "internal/lint" || strings.HasPrefix(name, "testdata/") {
+			continue
+		}
+		r, known := rank[name]
+		if !known {
+			t.Errorf("%s is not in the package map: give it a layer", name)
+			continue
+		}
+		for _, imp := range imports {
+			switch ri, ok := rank[imp]; {
+			case !ok:
+				t.Errorf("%s imports %s, which has no layer", name, imp)
+			case contains(never[name], imp):
+				t.Errorf("%s may not import %s", name, imp)
+			case ri > r, ri == r && !contains(sameLayer[name], imp):
+				t.Errorf("%s imports %s: arrows go down only", name, imp)
+			}
+			if imp == "engine/key" && !contains(keyBuilders, name) {
+				t.Errorf("%s builds keys; only %s may", name, strings.Join(keyBuilders, ", "))
+			}
+		}
+	}
+}
