@@ -7,8 +7,11 @@
 package kv
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"sync"
 )
 
 // Version is the commit counter of a store: each successful Commit has a larger one.
@@ -20,9 +23,15 @@ type Store interface {
 	// Begin opens a snapshot of the newest committed state. It never blocks on writers.
 	Begin(ctx context.Context) (Snapshot, error)
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
-	// overlaps, applies b.Writes. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ctx.Err().
+	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
+	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed,
+	// ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
 	// When it returns nil the writes are visible to every later Begin.
 	Commit(ctx context.Context, b *Batch) (Version, error)
+	// Exclusive waits for the commit turn. Until the turn is released only batches that carry it
+	// are applied, all others wait: a transaction that began after Exclusive returned and that
+	// commits with the turn meets no conflict (from this process). Errors: ErrClosed, ctx.Err().
+	Exclusive(ctx context.Context) (*Turn, error)
 	// Stats reports sizes and counters; it is cheap.
 	Stats() Stats
 	// Close waits for running commits, flushes and releases the files. Snapshots must be released before.
@@ -53,6 +62,26 @@ type Cursor interface {
 // Range is the keys k with Start <= k < End. A nil End means no upper bound.
 type Range struct{ Start, End []byte }
 
+// Contains reports whether key lies in r.
+func (r Range) Contains(key []byte) bool {
+	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
+}
+
+// Empty reports whether no key lies in r.
+func (r Range) Empty() bool { return r.End != nil && bytes.Compare(r.Start, r.End) >= 0 }
+
+// Prefix is the range of the keys that begin with p.
+func Prefix(p []byte) Range {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] != 0xff {
+			end := bytes.Clone(p[:i+1])
+			end[i]++
+			return Range{Start: p, End: end}
+		}
+	}
+	return Range{Start: p}
+}
+
 // ScanOptions tunes a scan.
 type ScanOptions struct {
 	Reverse  bool
@@ -63,15 +92,53 @@ type ScanOptions struct {
 // Write is one change; a nil Value deletes the key.
 type Write struct{ Key, Value []byte }
 
-// Batch is what a transaction asks to commit. Writes are sorted by key, one per key.
-// The store owns the slices from then on.
+// Batch is what a transaction asks to commit. Writes and Deltas are sorted by key, and no key
+// occurs twice in the two together. The store owns the slices from then on.
 type Batch struct {
 	Snapshot Version // the version that the reads were made at
 	Reads    ReadSet
 	Writes   []Write
+	Deltas   []Delta
+	Turn     *Turn // the turn that the caller holds, or nil
 }
 
-// ReadSet is what a transaction has looked at: single keys and key ranges.
+// Delta adds to a counter. Deltas commute: two batches that only add to one key never conflict.
+// The store reads and writes the counter at commit, in its AppendCounter form (absent = 0).
+type Delta struct {
+	Key []byte
+	Add int64
+}
+
+// AppendCounter appends the stored form of a counter: 8 bytes, big endian, two's complement.
+func AppendCounter(dst []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n))
+}
+
+// Counter reads what AppendCounter wrote; nil is 0. ok is false for a value of another size.
+func Counter(v []byte) (n int64, ok bool) {
+	if v == nil {
+		return 0, true
+	}
+	if len(v) != 8 {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(v)), true
+}
+
+// Turn is the right to commit alone. The holder must Release it, committed or not.
+type Turn struct {
+	once    sync.Once
+	release func()
+}
+
+// NewTurn is for implementations of Store: release is called at the first Release.
+func NewTurn(release func()) *Turn { return &Turn{release: release} }
+
+// Release gives the turn back; calls after the first do nothing.
+func (t *Turn) Release() { t.once.Do(t.release) }
+
+// ReadSet is what a transaction has looked at: single keys, sorted, and key ranges, sorted and
+// disjoint.
 type ReadSet struct {
 	Keys   [][]byte
 	Ranges []Range
@@ -99,5 +166,9 @@ var (
 	ErrClosed   = errors.New("store is closed")
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrFormat   = errors.New("not a nacre store")
-	ErrCorrupt  = errors.New("stored value fails its checksum")
+	ErrCorrupt  = errors.New("stored data fails its checksum")
+	// ErrUndetermined is a commit that may or may not have happened: never retried.
+	ErrUndetermined = errors.New("the outcome of the commit is not known")
+	// ErrCounter is a Delta on a key whose value is not a counter.
+	ErrCounter = errors.New("value is not a counter")
 )

@@ -1,0 +1,161 @@
+// Package kvtest is the conformance suite of kv.Store: every implementation passes Run, and
+// those that keep data on disk pass Durable too.
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// Open gives a new empty store; the suite closes it.
+type Open func(t testing.TB) kv.Store
+
+// Run holds a store to the promises of package kv. Every test opens its own store.
+func Run(t *testing.T, open Open) {
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, kv.Store)
+	}{
+		{"an empty store holds nothing", testEmpty},
+		{"what is committed can be read", testReadBack},
+		{"an empty value is not absence", testEmptyValue},
+		{"scan gives a range in both directions", testScan},
+		{"scan of an empty or inverted range gives nothing", testScanNothing},
+		{"a snapshot never changes", testSnapshotIsStable},
+		{"versions grow", testVersions},
+		{"a key that was read and then written is a conflict", testKeyConflict},
+		{"a range that was read and then written is a conflict", testRangeConflict},
+		{"reads of other keys do not conflict", testNoConflict},
+		{"writes without reads do not conflict", testBlindWrites},
+		{"a refused batch leaves no trace", testRefusedLeavesNoTrace},
+		{"many small commits are all checked", testLongHistory},
+		{"deltas add up", testDeltas},
+		{"deltas conflict with readers of the counter", testDeltaReaders},
+		{"a delta on another value is refused", testDeltaOnValue},
+		{"the commit turn holds others up", testExclusive},
+		{"a cancelled context stops a wait", testCancelled},
+		{"a closed store refuses work", testClosed},
+		{"no update is lost between writers", testLostUpdate},
+		{"write skew is refused", testWriteSkew},
+		{"totals stay constant under transfers", testBank},
+		{"random batches agree with a sorted map", testModel},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st := open(t)
+			tc.test(t, st)
+			if err := st.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
+var ctx = context.Background()
+
+// Begin opens a snapshot or fails the test.
+func Begin(t testing.TB, st kv.Store) kv.Snapshot {
+	t.Helper()
+	sn, err := st.Begin(ctx)
+	if err != nil {
+		t.Fatalf("begin: %v", err)
+	}
+	return sn
+}
+
+// Put commits pairs of key and value without reads; a value "-" deletes.
+func Put(t testing.TB, st kv.Store, pairs ...string) kv.Version {
+	t.Helper()
+	v, err := st.Commit(ctx, &kv.Batch{Writes: Writes(pairs...)})
+	if err != nil {
+		t.Fatalf("commit %v: %v", pairs, err)
+	}
+	return v
+}
+
+// Writes makes writes of pairs of key and value, given in key order; a value "-" deletes.
+func Writes(pairs ...string) []kv.Write {
+	ws := make([]kv.Write, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		w := kv.Write{Key: []byte(pairs[i]), Value: []byte(pairs[i+1])}
+		if pairs[i+1] == "-" {
+			w.Value = nil
+		}
+		ws = append(ws, w)
+	}
+	return ws
+}
+
+// Dump reads a range as "k=v k=v".
+func Dump(t testing.TB, sn kv.Snapshot, r kv.Range, opt kv.ScanOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	c := sn.Scan(r, opt)
+	defer c.Close()
+	for c.Next() {
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		if out.Write(c.Key()); !opt.KeysOnly {
+			fmt.Fprintf(&out, "=%s", c.Value())
+		}
+	}
+	if err := c.Err(); err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return out.String()
+}
+
+// All reads the newest state whole.
+func All(t testing.TB, st kv.Store) string {
+	t.Helper()
+	sn := Begin(t, st)
+	defer sn.Release()
+	return Dump(t, sn, kv.Range{}, kv.ScanOptions{})
+}
+
+func get(t testing.TB, sn kv.Snapshot, key string) string {
+	t.Helper()
+	v, ok, err := sn.Get([]byte(key))
+	if err != nil {
+		t.Fatalf("get %s: %v", key, err)
+	}
+	if !ok {
+		return "(absent)"
+	}
+	return string(v)
+}
+
+func want(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func wantErr(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got error %v, want %v", what, err, want)
+	}
+}
+
+func rng(start, end string) kv.Range {
+	r := kv.Range{Start: []byte(start)}
+	if end != "" {
+		r.End = []byte(end)
+	}
+	return r
+}
+
+func keys(ks ...string) [][]byte {
+	out := make([][]byte, len(ks))
+	for i, k := range ks {
+		out[i] = []byte(k)
+	}
+	return out
+}

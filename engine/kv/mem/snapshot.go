@@ -1,0 +1,61 @@
+package mem
+
+import (
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+)
+
+// snapshot implements kv.Snapshot on one published tree.
+type snapshot struct {
+	store *Store
+	epoch *overlay.Epoch[overlay.Tree]
+	done  bool
+}
+
+// Version implements kv.Snapshot.
+func (s *snapshot) Version() kv.Version { return s.epoch.Version }
+
+// Get implements kv.Snapshot.
+func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
+	v, ok := s.epoch.State.Get(key)
+	return v, ok, nil
+}
+
+// Scan implements kv.Snapshot.
+func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
+	c := &cursor{left: opt.Limit}
+	if opt.Limit <= 0 {
+		c.left = -1
+	}
+	c.scan.Begin(&s.epoch.State, r, opt.Reverse)
+	return c
+}
+
+// Release implements kv.Snapshot. Values that were handed out stay valid here.
+func (s *snapshot) Release() {
+	if !s.done {
+		s.done = true
+		s.store.epochs.Release(s.epoch)
+	}
+}
+
+// cursor implements kv.Cursor.
+type cursor struct {
+	scan overlay.Scan
+	left int // keys still to give; negative = no limit
+}
+
+func (c *cursor) Next() bool {
+	if c.left == 0 || !c.scan.Next() {
+		return false
+	}
+	if c.left > 0 {
+		c.left--
+	}
+	return true
+}
+
+func (c *cursor) Key() []byte   { return c.scan.Key() }
+func (c *cursor) Value() []byte { return c.scan.Value() }
+func (c *cursor) Err() error    { return nil }
+func (c *cursor) Close()        {}

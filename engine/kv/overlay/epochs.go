@@ -1,0 +1,102 @@
+package overlay
+
+import (
+	"sync"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// Epochs holds the newest published state of a store and the older ones that snapshots still
+// look at. Acquire never waits for a writer. It is safe for concurrent use.
+type Epochs[S any] struct {
+	mu   sync.Mutex // guards all below and the refs and links of every Epoch; a leaf lock
+	cur  *Epoch[S]
+	head *Epoch[S] // the oldest in use; the list ends at cur
+	open int64
+	shut bool
+}
+
+// Epoch is one published state.
+type Epoch[S any] struct {
+	Version    kv.Version
+	State      S
+	refs       int64
+	prev, next *Epoch[S]
+}
+
+// Publish makes s the newest state. It gives the state before when no snapshot holds it any more
+// (the caller frees what only that one used).
+func (e *Epochs[S]) Publish(v kv.Version, s S) (gone *Epoch[S]) {
+	n := &Epoch[S]{Version: v, State: s}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.cur
+	e.cur = n
+	if old == nil {
+		e.head = n
+		return nil
+	}
+	old.next, n.prev = n, old
+	if old.refs == 0 {
+		e.unlink(old)
+		return old
+	}
+	return nil
+}
+
+// Acquire opens a snapshot: the newest state, kept until Release. It gives nil after Shut.
+func (e *Epochs[S]) Acquire() *Epoch[S] {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shut {
+		return nil
+	}
+	e.cur.refs++
+	e.open++
+	return e.cur
+}
+
+// Release closes a snapshot. It reports whether ep is out of use from now on.
+func (e *Epochs[S]) Release(ep *Epoch[S]) (gone bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open--
+	if ep.refs--; ep.refs > 0 || ep == e.cur {
+		return false
+	}
+	e.unlink(ep)
+	return true
+}
+
+// unlink takes ep, which is not the newest, out of the list; e.mu is held.
+func (e *Epochs[S]) unlink(ep *Epoch[S]) {
+	ep.next.prev = ep.prev
+	if ep.prev != nil {
+		ep.prev.next = ep.next
+	} else {
+		e.head = ep.next
+	}
+	ep.prev, ep.next = nil, nil
+}
+
+// Newest is the newest state; only the writer may rely on its staying so.
+func (e *Epochs[S]) Newest() *Epoch[S] {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cur
+}
+
+// Oldest is the version of the oldest state in use, and the number of open snapshots.
+func (e *Epochs[S]) Oldest() (v kv.Version, open int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.head.Version, e.open
+}
+
+// Shut makes every later Acquire give nil, and tells how many snapshots are open.
+func (e *Epochs[S]) Shut() (open int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shut = true
+	return e.open
+}

@@ -1,0 +1,273 @@
+// Package overlay holds what the memory store and the logged store share: a copy-on-write
+// ordered map (Tree), the window of recent commits that read sets are validated against
+// (Window), and the published states that snapshots hold (Epochs).
+//
+// It promises that whatever a reader holds never changes under it and that no reader waits for a
+// writer. It knows nothing about files. Locks: Window.mu and Epochs.mu are leaves, never held
+// across each other or a callback that blocks.
+package overlay
+
+import "bytes"
+
+// fanout is the greatest number of items in a leaf and of children in a branch. Each commit
+// copies one node per level, so a wide node makes small commits dear and a narrow one makes
+// searches deep.
+const fanout = 32
+
+// Tree is an ordered map from keys to values (a B+ tree). Snapshot is O(1); nodes are shared
+// between snapshots and copied when one side changes them. Keys and values are kept as given and
+// must not be changed afterwards. The zero Tree is empty and ready. A Tree that is being changed
+// belongs to one goroutine; any number may read one that is not.
+type Tree struct {
+	root  *node
+	owner *token // nodes that carry it are ours alone; nil right after a Snapshot
+	n     int
+}
+
+// token is an identity; its size keeps two of them from sharing an address.
+type token struct{ _ byte }
+
+type node struct {
+	owner *token
+	items []item  // leaf
+	kids  []child // branch; nil in a leaf
+}
+
+type item struct{ key, val []byte }
+
+// child is a subtree whose keys are all >= key (the first child's key is not looked at).
+type child struct {
+	key  []byte
+	node *node
+}
+
+// Len is the number of keys.
+func (t *Tree) Len() int { return t.n }
+
+// Snapshot gives a copy that later changes of t do not touch, and the other way round.
+func (t *Tree) Snapshot() Tree {
+	t.owner = nil
+	return *t
+}
+
+// Get gives the value of key, and whether key is there.
+func (t *Tree) Get(key []byte) ([]byte, bool) {
+	n := t.root
+	if n == nil {
+		return nil, false
+	}
+	for n.kids != nil {
+		n = n.kids[n.childOf(key)].node
+	}
+	i, found := n.find(key)
+	if !found {
+		return nil, false
+	}
+	return n.items[i].val, true
+}
+
+// Set puts val at key and gives what was there before. The key that is there already is kept.
+func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
+	t.own()
+	if t.root == nil {
+		t.root = &node{owner: t.owner, items: make([]item, 0, fanout)}
+	}
+	t.root = t.mutable(t.root)
+	old, replaced, right := t.set(t.root, key, val)
+	if right.node != nil {
+		left := t.root
+		t.root = &node{owner: t.owner, kids: make([]child, 0, fanout)}
+		t.root.kids = append(t.root.kids, child{node: left}, right)
+	}
+	if !replaced {
+		t.n++
+	}
+	return old, replaced
+}
+
+// Delete removes key and gives what was there.
+func (t *Tree) Delete(key []byte) (old []byte, found bool) {
+	if _, found = t.Get(key); !found {
+		return nil, false
+	}
+	t.own()
+	t.root = t.mutable(t.root)
+	old = t.delete(t.root, key)
+	t.n--
+	for t.root.kids != nil && len(t.root.kids) == 1 {
+		t.root = t.root.kids[0].node
+	}
+	if t.n == 0 {
+		t.root = nil
+	}
+	return old, true
+}
+
+func (t *Tree) own() {
+	if t.owner == nil {
+		t.owner = new(token)
+	}
+}
+
+// mutable gives n itself when it is ours, else a copy that is.
+func (t *Tree) mutable(n *node) *node {
+	if n.owner == t.owner {
+		return n
+	}
+	c := &node{owner: t.owner}
+	if n.kids != nil {
+		c.kids = append(make([]child, 0, fanout), n.kids...)
+	} else {
+		c.items = append(make([]item, 0, fanout), n.items...)
+	}
+	return c
+}
+
+// childOf is the index of the child that key belongs to.
+func (n *node) childOf(key []byte) int {
+	lo, hi := 1, len(n.kids)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if bytes.Compare(n.kids[m].key, key) <= 0 {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo - 1
+}
+
+// find is the index of the first item whose key is >= key.
+func (n *node) find(key []byte) (int, bool) {
+	lo, hi := 0, len(n.items)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		switch c := bytes.Compare(n.items[m].key, key); {
+		case c == 0:
+			return m, true
+		case c < 0:
+			lo = m + 1
+		default:
+			hi = m
+		}
+	}
+	return lo, false
+}
+
+// set inserts below n, which is ours; right is the new sibling when n was split.
+func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right child) {
+	if n.kids == nil {
+		return t.setLeaf(n, key, val)
+	}
+	i := n.childOf(key)
+	c := t.mutable(n.kids[i].node)
+	n.kids[i].node = c
+	old, replaced, split := t.set(c, key, val)
+	if split.node == nil {
+		return old, replaced, child{}
+	}
+	i++
+	if len(n.kids) < fanout {
+		n.kids = append(n.kids, child{})
+		copy(n.kids[i+1:], n.kids[i:])
+		n.kids[i] = split
+		return old, replaced, child{}
+	}
+	return old, replaced, t.splitBranch(n, i, split)
+}
+
+func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, right child) {
+	i, found := n.find(key)
+	if found {
+		old, n.items[i].val = n.items[i].val, val
+		return old, true, child{}
+	}
+	if len(n.items) < fanout {
+		n.insert(i, item{key, val})
+		return nil, false, child{}
+	}
+	// Keys that arrive in order leave full nodes behind.
+	mid := fanout / 2
+	if i == fanout {
+		mid = fanout
+	}
+	r := &node{owner: t.owner, items: append(make([]item, 0, fanout), n.items[mid:]...)}
+	clear(n.items[mid:])
+	n.items = n.items[:mid]
+	if i <= mid && mid < fanout {
+		n.insert(i, item{key, val})
+	} else {
+		r.insert(i-mid, item{key, val})
+	}
+	return nil, false, child{key: r.items[0].key, node: r}
+}
+
+func (n *node) insert(i int, it item) {
+	n.items = append(n.items, item{})
+	copy(n.items[i+1:], n.items[i:])
+	n.items[i] = it
+}
+
+// splitBranch puts c at position i of the full branch n and gives the new right half.
+func (t *Tree) splitBranch(n *node, i int, c child) child {
+	mid := fanout / 2
+	if i == fanout {
+		mid = fanout
+	}
+	r := &node{owner: t.owner, kids: append(make([]child, 0, fanout), n.kids[mid:]...)}
+	clear(n.kids[mid:])
+	n.kids = n.kids[:mid]
+	dst, at := n, i
+	if i > mid || mid == fanout {
+		dst, at = r, i-mid
+	}
+	dst.kids = append(dst.kids, child{})
+	copy(dst.kids[at+1:], dst.kids[at:])
+	dst.kids[at] = c
+	return child{key: r.kids[0].key, node: r}
+}
+
+// delete removes key, which is there, below n, which is ours.
+func (t *Tree) delete(n *node, key []byte) []byte {
+	if n.kids == nil {
+		i, _ := n.find(key)
+		old := n.items[i].val
+		copy(n.items[i:], n.items[i+1:])
+		n.items[len(n.items)-1] = item{}
+		n.items = n.items[:len(n.items)-1]
+		return old
+	}
+	i := n.childOf(key)
+	c := t.mutable(n.kids[i].node)
+	n.kids[i].node = c
+	old := t.delete(c, key)
+	switch size := c.size(); {
+	case size == 0:
+		n.removeChild(i)
+	case size < fanout/4 && i+1 < len(n.kids) && size+n.kids[i+1].node.size() <= fanout:
+		t.merge(n, i)
+	case size < fanout/4 && i > 0 && size+n.kids[i-1].node.size() <= fanout:
+		t.merge(n, i-1)
+	}
+	return old
+}
+
+func (n *node) size() int { return len(n.items) + len(n.kids) }
+
+func (n *node) removeChild(i int) {
+	copy(n.kids[i:], n.kids[i+1:])
+	n.kids[len(n.kids)-1] = child{}
+	n.kids = n.kids[:len(n.kids)-1]
+}
+
+// merge moves all of child i+1 into child i.
+func (t *Tree) merge(n *node, i int) {
+	left, right := t.mutable(n.kids[i].node), n.kids[i+1]
+	n.kids[i].node = left
+	left.items = append(left.items, right.node.items...)
+	if at := len(left.kids); right.node.kids != nil {
+		left.kids = append(left.kids, right.node.kids...)
+		left.kids[at].key = right.key // its own may be unset: it was a first child
+	}
+	n.removeChild(i + 1)
+}

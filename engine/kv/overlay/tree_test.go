@@ -1,0 +1,257 @@
+package overlay
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"pgregory.net/rapid"
+)
+
+// TestTreeAgreesWithMap drives a tree and its snapshots against plain maps.
+func TestTreeAgreesWithMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tree Tree
+		truth := map[string]string{}
+		type held struct {
+			tree  Tree
+			truth map[string]string
+		}
+		var snaps []held
+		space := rapid.SampledFrom([]int{10, 100, 3000}).Draw(t, "keys")
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		for range rapid.IntRange(1, 3000).Draw(t, "steps") {
+			k := fmt.Sprintf("%05d", rnd.IntN(space))
+			switch rnd.IntN(10) {
+			case 0, 1, 2, 3:
+				v := fmt.Sprint(rnd.Uint32())
+				old, replaced := tree.Set([]byte(k), []byte(v))
+				if was, ok := truth[k]; ok != replaced || was != string(old) {
+					t.Fatalf("set %s: replaced %q %v, want %q %v", k, old, replaced, was, ok)
+				}
+				truth[k] = v
+			case 4, 5, 6:
+				old, found := tree.Delete([]byte(k))
+				if was, ok := truth[k]; ok != found || was != string(old) {
+					t.Fatalf("delete %s: %q %v, want %q %v", k, old, found, was, ok)
+				}
+				delete(truth, k)
+			case 7:
+				if len(snaps) < 5 && rnd.IntN(20) == 0 {
+					c := map[string]string{}
+					for k, v := range truth {
+						c[k] = v
+					}
+					snaps = append(snaps, held{tree.Snapshot(), c})
+				}
+			default:
+				got, ok := tree.Get([]byte(k))
+				if want, there := truth[k]; ok != there || want != string(got) {
+					t.Fatalf("get %s: %q %v, want %q %v", k, got, ok, want, there)
+				}
+			}
+		}
+		snaps = append(snaps, held{tree, truth})
+		for _, h := range snaps {
+			checkTree(t, rnd, &h.tree, h.truth)
+		}
+	})
+}
+
+func checkTree(t *rapid.T, rnd *rand.Rand, tree *Tree, truth map[string]string) {
+	if tree.Len() != len(truth) {
+		t.Fatalf("len: got %d, want %d", tree.Len(), len(truth))
+	}
+	keys := make([]string, 0, len(truth))
+	for k := range truth {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	start, end := fmt.Sprintf("%05d", rnd.IntN(3000)), fmt.Sprintf("%05d", rnd.IntN(3000))
+	for _, r := range []kv.Range{{}, {Start: []byte(start)}, {End: []byte(end)}, {Start: []byte(start), End: []byte(end)}} {
+		var want []string
+		for _, k := range keys {
+			if r.Contains([]byte(k)) {
+				want = append(want, k)
+			}
+		}
+		for _, reverse := range []bool{false, true} {
+			var s Scan
+			s.Begin(tree, r, reverse)
+			var got []string
+			for s.Next() {
+				got = append(got, string(s.Key()))
+				if string(s.Value()) != truth[string(s.Key())] {
+					t.Fatalf("value of %s: %q", s.Key(), s.Value())
+				}
+			}
+			if reverse {
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("scan %q..%q reverse %v: got %v, want %v", r.Start, r.End, reverse, got, want)
+			}
+		}
+	}
+}
+
+// TestSequentialInsertFillsNodes: keys in order must not leave half-empty leaves.
+func TestSequentialInsertFillsNodes(t *testing.T) {
+	var tree Tree
+	for i := range 10000 {
+		tree.Set(fmt.Appendf(nil, "%06d", i), nil)
+	}
+	leaves := 0
+	var count func(*node)
+	count = func(n *node) {
+		if n.kids == nil {
+			leaves++
+		}
+		for _, c := range n.kids {
+			count(c.node)
+		}
+	}
+	count(tree.root)
+	if most := 10000/fanout + 1; leaves > most {
+		t.Errorf("got %d leaves, want at most %d", leaves, most)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	var w Window
+	add := func(v kv.Version, oldest kv.Version, keys ...string) {
+		f := Footprint{Version: v}
+		for _, k := range keys {
+			f.Keys = append(f.Keys, []byte(k))
+		}
+		w.Add(f, oldest)
+	}
+	point := func(keys ...string) *kv.ReadSet {
+		rs := &kv.ReadSet{}
+		for _, k := range keys {
+			rs.Keys = append(rs.Keys, []byte(k))
+		}
+		return rs
+	}
+	add(1, 0, "a", "b")
+	add(2, 0, "c")
+	add(3, 0, "d")
+	for _, tc := range []struct {
+		reads *kv.ReadSet
+		since kv.Version
+		ok    bool
+	}{
+		{point("a"), 0, false}, {point("a"), 1, true}, {point("c"), 1, false}, {point("c"), 2, true},
+		{point("e"), 0, true}, {point(), 0, true}, {point("d"), 3, true},
+		{&kv.ReadSet{Ranges: []kv.Range{{Start: []byte("c")}}}, 2, false},
+		{&kv.ReadSet{Ranges: []kv.Range{{Start: []byte("e")}}}, 0, true},
+		{&kv.ReadSet{Ranges: []kv.Range{{End: []byte("c")}}}, 1, true},
+	} {
+		upTo, ok := w.Check(tc.reads, tc.since)
+		if ok != tc.ok || upTo != 3 {
+			t.Errorf("%q %q since %d: got %v up to %d, want %v", tc.reads.Keys, tc.reads.Ranges, tc.since, ok, upTo, tc.ok)
+		}
+	}
+	add(4, 2, "e") // forgets 1 and 2
+	if _, ok := w.Check(point("z"), 1); ok {
+		t.Error("a snapshot from before the window passed")
+	}
+	if _, ok := w.Check(point("z"), 2); !ok {
+		t.Error("a snapshot at the window's edge was refused")
+	}
+}
+
+func TestWindowIsBounded(t *testing.T) {
+	var w Window
+	for v := range kv.Version(40) {
+		w.Add(Footprint{Version: v + 1, Keys: [][]byte{{1}}, Bytes: maxWindowBytes / 10}, 0)
+	}
+	if w.bytes > maxWindowBytes || len(w.recent) > 10 {
+		t.Errorf("got %d bytes in %d commits", w.bytes, len(w.recent))
+	}
+}
+
+// TestOverlapsAgreesWithLinearSearch compares the two search orders with the definition.
+func TestOverlapsAgreesWithLinearSearch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sorted := func(label string, max int) [][]byte {
+			raw := rapid.SliceOfNDistinct(rapid.IntRange(0, 60), 0, max, rapid.ID[int]).Draw(t, label)
+			slices.Sort(raw)
+			out := make([][]byte, len(raw))
+			for i, n := range raw {
+				out[i] = []byte{byte(n)}
+			}
+			return out
+		}
+		keys, points, edges := sorted("keys", 20), sorted("points", 20), sorted("edges", 20)
+		reads := kv.ReadSet{Keys: points}
+		for i := 0; i+1 < len(edges); i += 2 {
+			reads.Ranges = append(reads.Ranges, kv.Range{Start: edges[i], End: edges[i+1]})
+		}
+		want := false
+		for _, k := range keys {
+			for _, p := range points {
+				want = want || bytes.Equal(k, p)
+			}
+			for _, r := range reads.Ranges {
+				want = want || r.Contains(k)
+			}
+		}
+		if got := Overlaps(&reads, keys); got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+func TestMergeKeys(t *testing.T) {
+	got := MergeKeys([][]byte{{1}, {4}, {6}}, []kv.Delta{{Key: []byte{0}}, {Key: []byte{5}}, {Key: []byte{9}}})
+	if want := [][]byte{{0}, {1}, {4}, {5}, {6}, {9}}; !slices.EqualFunc(got, want, bytes.Equal) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func BenchmarkTreeSet(b *testing.B) {
+	for _, n := range []int{1000, 1000000} {
+		keys := make([][]byte, n)
+		for i := range keys {
+			keys[i] = fmt.Appendf(nil, "record:%016x", rand.Uint64())
+		}
+		b.Run(fmt.Sprintf("in place/%d", n), func(b *testing.B) {
+			var tree Tree
+			for _, k := range keys {
+				tree.Set(k, k)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				tree.Set(keys[i%n], keys[i%n])
+			}
+		})
+		b.Run(fmt.Sprintf("snapshot each/%d", n), func(b *testing.B) {
+			var tree Tree
+			for _, k := range keys {
+				tree.Set(k, k)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				tree.Set(keys[i%n], keys[i%n])
+				tree.Snapshot()
+			}
+		})
+		b.Run(fmt.Sprintf("get/%d", n), func(b *testing.B) {
+			var tree Tree
+			for _, k := range keys {
+				tree.Set(k, k)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				tree.Get(keys[i%n])
+			}
+		})
+	}
+}
