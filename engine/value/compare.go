@@ -1,0 +1,327 @@
+package value
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Compare orders any two values: -1, 0 or 1. It is the total order of the language, used by <, ORDER
+// BY, sets and index keys. Numbers of all three kinds compare by value; NaN equals itself and comes
+// after every other number. It does not allocate.
+func Compare(a, b Value) int {
+	if a.kind != b.kind {
+		if a.kind.IsNumber() && b.kind.IsNumber() {
+			return compareMixedNumbers(a, b)
+		}
+		return cmp.Compare(a.kind, b.kind)
+	}
+	switch a.kind {
+	case KindNone, KindNull:
+		return 0
+	case KindBool:
+		return cmp.Compare(a.n, b.n)
+	case KindInt:
+		return cmp.Compare(a.Int(), b.Int())
+	case KindFloat:
+		return compareFloats(a.Float(), b.Float())
+	case KindDecimal:
+		return a.Decimal().Cmp(b.Decimal())
+	case KindString, KindTable:
+		return strings.Compare(a.Str(), b.Str())
+	case KindDuration:
+		return a.Duration().Cmp(b.Duration())
+	case KindDatetime:
+		return a.Datetime().Cmp(b.Datetime())
+	case KindUUID:
+		return bytes.Compare((*UUID)(a.p)[:], (*UUID)(b.p)[:])
+	case KindArray, KindSet:
+		return compareElems(a.Elems(), b.Elems())
+	case KindObject:
+		return compareObjects(a.Object(), b.Object())
+	case KindGeometry:
+		return compareGeometries(a.Geometry(), b.Geometry())
+	case KindBytes:
+		return bytes.Compare(a.Bytes(), b.Bytes())
+	case KindRecord:
+		x, y := a.Record(), b.Record()
+		if c := strings.Compare(x.Table, y.Table); c != 0 {
+			return c
+		}
+		return Compare(x.Key, y.Key)
+	case KindFile:
+		x, y := a.File(), b.File()
+		if c := strings.Compare(x.Bucket, y.Bucket); c != 0 {
+			return c
+		}
+		return strings.Compare(x.Key, y.Key)
+	case KindRegex:
+		return strings.Compare(a.Regex().Source, b.Regex().Source)
+	case KindRange:
+		x, y := a.Range(), b.Range()
+		if c := compareBounds(x.Start, y.Start); c != 0 {
+			return c
+		}
+		return compareBounds(x.End, y.End)
+	default: // closures
+		return strings.Compare(a.Closure().Text(), b.Closure().Text())
+	}
+}
+
+// Equal reports whether a and b are the same in the total order: the == operator, and what makes
+// two elements of a set one.
+func Equal(a, b Value) bool {
+	if a.kind == b.kind {
+		switch a.kind { // lengths first: cheaper than an order
+		case KindString, KindTable:
+			return a.Str() == b.Str()
+		case KindArray, KindSet, KindBytes:
+			if a.n != b.n {
+				return false
+			}
+		}
+	}
+	return Compare(a, b) == 0
+}
+
+// LooseEqual is the = operator: Equal, but a regex against a string is a search of the string.
+func LooseEqual(a, b Value) bool {
+	switch {
+	case a.kind == KindRegex && b.kind == KindString:
+		return a.Regex().Match(b.Str())
+	case a.kind == KindString && b.kind == KindRegex:
+		return b.Regex().Match(a.Str())
+	}
+	return Equal(a, b)
+}
+
+// Cmp orders durations by length.
+func (d Duration) Cmp(e Duration) int {
+	if c := cmp.Compare(d.Secs, e.Secs); c != 0 {
+		return c
+	}
+	return cmp.Compare(d.Nanos, e.Nanos)
+}
+
+// Cmp orders datetimes by time.
+func (d Datetime) Cmp(e Datetime) int {
+	if c := cmp.Compare(d.Secs, e.Secs); c != 0 {
+		return c
+	}
+	return cmp.Compare(d.Nanos, e.Nanos)
+}
+
+func compareElems(a, b []Value) int {
+	for i := range min(len(a), len(b)) {
+		if c := Compare(a[i], b[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func compareObjects(a, b *Object) int {
+	x, y := a.Fields(), b.Fields()
+	for i := range min(len(x), len(y)) {
+		if c := strings.Compare(x[i].Name, y[i].Name); c != 0 {
+			return c
+		}
+		if c := Compare(x[i].Value, y[i].Value); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+// compareBounds: an open end first, then all included bounds, then all excluded ones.
+func compareBounds(a, b Bound) int {
+	if a.Kind != b.Kind {
+		return cmp.Compare(a.Kind, b.Kind)
+	}
+	if a.Kind == Unbounded {
+		return 0
+	}
+	return Compare(a.Value, b.Value)
+}
+
+func compareFloats(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	case a == b:
+		return 0
+	}
+	// At least one NaN: it is last, and equal to itself.
+	switch x, y := math.IsNaN(a), math.IsNaN(b); {
+	case x && y:
+		return 0
+	case x:
+		return 1
+	}
+	return -1
+}
+
+func compareMixedNumbers(a, b Value) int {
+	if a.kind > b.kind {
+		return -compareMixedNumbers(b, a)
+	}
+	switch {
+	case b.kind == KindFloat:
+		return compareIntFloat(a.Int(), b.Float())
+	case a.kind == KindInt:
+		return DecimalFromInt(a.Int()).Cmp(b.Decimal())
+	}
+	return compareFloatDecimal(a.Float(), b.Decimal())
+}
+
+// compareIntFloat is exact: the int is never rounded to a float.
+func compareIntFloat(i int64, f float64) int {
+	switch {
+	case f != f || f >= 1<<63:
+		return -1
+	case f < -1<<63:
+		return 1
+	}
+	whole := math.Trunc(f)
+	if c := cmp.Compare(i, int64(whole)); c != 0 {
+		return c
+	}
+	return cmp.Compare(whole, f)
+}
+
+// compareFloatDecimal compares whole parts exactly. The fractional part of the float counts as the
+// shortest decimal that reads back as it, so 0.1 = 0.1dec; the reference does much the same, and it
+// keeps the order total across the three kinds.
+func compareFloatDecimal(f float64, d Decimal) int {
+	if f != f {
+		return 1
+	}
+	if f == 0 || d.IsZero() || (f < 0) != d.Neg {
+		return cmp.Compare(floatSign(f), d.Sign())
+	}
+	c := compareFloatMagnitude(math.Abs(f), d)
+	if d.Neg {
+		return -c
+	}
+	return c
+}
+
+func floatSign(f float64) int {
+	switch {
+	case f < 0:
+		return -1
+	case f > 0:
+		return 1
+	}
+	return 0
+}
+
+func compareFloatMagnitude(f float64, d Decimal) int {
+	if f >= 1<<96 {
+		return 1
+	}
+	whole := math.Trunc(f)
+	di, df := d.parts()
+	if c := wholeToU128(whole).cmp(di); c != 0 {
+		return c
+	}
+	return compareFraction(f-whole, df, int(d.Scale))
+}
+
+// compareFraction compares the shortest decimal of 0 ≤ f < 1 with frac·10^-scale.
+func compareFraction(f float64, frac u128, scale int) int {
+	if f == 0 || frac.isZero() {
+		return cmp.Compare(floatSign(f), boolInt(!frac.isZero()))
+	}
+	var fbuf [32]byte
+	digits, exp := shortestDigits(fbuf[:0], f)
+	// 0.d1d2… · 10^exp against frac = 0.e1e2… · 10^(n-scale) where n is its number of digits.
+	var dbuf [40]byte
+	other := frac.append(dbuf[:0])
+	if c := cmp.Compare(exp, len(other)-scale); c != 0 {
+		return c
+	}
+	return bytes.Compare(bytes.TrimRight(digits, "0"), bytes.TrimRight(other, "0"))
+}
+
+// shortestDigits gives the significant digits of f > 0 and the exponent of 0.digits.
+func shortestDigits(buf []byte, f float64) ([]byte, int) {
+	buf = strconv.AppendFloat(buf, f, 'e', -1, 64)
+	e := bytes.IndexByte(buf, 'e')
+	exp := 0
+	for _, c := range buf[e+2:] {
+		exp = exp*10 + int(c-'0')
+	}
+	if buf[e+1] == '-' {
+		exp = -exp
+	}
+	if e > 1 { // d.ddd: close the gap of the point
+		copy(buf[1:], buf[2:e])
+		e--
+	}
+	return buf[:e], exp + 1
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func compareGeometries(a, b *Geometry) int {
+	if a.Kind != b.Kind {
+		return cmp.Compare(a.Kind, b.Kind)
+	}
+	switch a.Kind {
+	case GeometryPoint:
+		return comparePoints(a.Point, b.Point)
+	case GeometryLine, GeometryMultiPoint:
+		return compareLines(a.Line, b.Line)
+	case GeometryPolygon, GeometryMultiLine:
+		return compareRings(a.Rings, b.Rings)
+	case GeometryMultiPolygon:
+		for i := range min(len(a.Polys), len(b.Polys)) {
+			if c := compareRings(a.Polys[i], b.Polys[i]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(len(a.Polys), len(b.Polys))
+	default:
+		for i := range min(len(a.Items), len(b.Items)) {
+			if c := compareGeometries(a.Items[i], b.Items[i]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(len(a.Items), len(b.Items))
+	}
+}
+
+func comparePoints(a, b Point) int {
+	if c := compareFloats(a.X, b.X); c != 0 {
+		return c
+	}
+	return compareFloats(a.Y, b.Y)
+}
+
+func compareLines(a, b []Point) int {
+	for i := range min(len(a), len(b)) {
+		if c := comparePoints(a[i], b[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func compareRings(a, b [][]Point) int {
+	for i := range min(len(a), len(b)) {
+		if c := compareLines(a[i], b[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
