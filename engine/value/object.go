@@ -75,3 +75,6 @@ func (o *Object) Without(name string) *Object {
 	out = append(out, f[:i]...)
 	return &Object{fields: append(out, f[i+1:]...)}
 }
+
+// SetOfSorted makes a set that takes over elems, which ascend strictly in the total order.
+func SetOfSorted(elems []Value) Value { return setOfSorted(elems) }

@@ -1,0 +1,377 @@
+package key
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// A number is drawn by its value, whatever its kind:
+//
+//	double8  the largest double f that is not above |x|, sign bit set
+//	n1       how many bytes follow
+//	rest[n]  D, big endian without leading zeros: floor(|x|·10^28) - floor(f·10^28)
+//
+// and for negative x all of these bytes are inverted. Here the value of a double is the one that
+// value.Compare gives it beside decimals: its whole part plus the shortest decimal for its fraction
+// (0.1 = 0.1dec). Doubles have D = 0, as have ints within ±2^53; every int and decimal is a whole
+// number of 10^-28, so D is zero only where x equals that double, and tells apart all that share
+// one. NaN is drawn as a double above infinity. In record keys a byte follows for the kind: 1 int,
+// 2 float, 3+scale decimal.
+const (
+	kindInt     = 1
+	kindFloat   = 2
+	kindDecimal = 3
+	maxScale    = 28
+	nanBits     = 0x7ff8000000000001
+	signBit     = 1 << 63
+)
+
+// appendNumber appends v, which is an int, float or decimal, without its kind.
+func appendNumber(dst []byte, v value.Value) []byte {
+	switch v.Kind() {
+	case value.KindInt:
+		i := v.Int()
+		if i < 0 {
+			return appendInverted(dst, -uint64(i))
+		}
+		f, d := splitInt(uint64(i))
+		return appendMagnitude(dst, f, d)
+	case value.KindFloat:
+		return appendDouble(dst, v.Float())
+	default:
+		x := v.Decimal()
+		f, d := splitDecimal(x)
+		start := len(dst)
+		dst = appendMagnitude(dst, f, d)
+		if x.Neg && (f != 0 || d != u192{}) {
+			invert(dst[start:])
+		}
+		return dst
+	}
+}
+
+func appendInverted(dst []byte, mag uint64) []byte {
+	start := len(dst)
+	f, d := splitInt(mag)
+	dst = appendMagnitude(dst, f, d)
+	invert(dst[start:])
+	return dst
+}
+
+func appendDouble(dst []byte, f float64) []byte {
+	b := math.Float64bits(f)
+	switch {
+	case f != f:
+		b = nanBits | signBit
+	case f == 0:
+		b = signBit
+	case b&signBit != 0:
+		return append(binary.BigEndian.AppendUint64(dst, ^b), 0xff)
+	default:
+		b |= signBit
+	}
+	return append(binary.BigEndian.AppendUint64(dst, b), 0)
+}
+
+func invert(b []byte) {
+	for i := range b {
+		b[i] = ^b[i]
+	}
+}
+
+// appendMagnitude appends the drawn form of f plus D.
+func appendMagnitude(dst []byte, f float64, d u192) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(f)|signBit)
+	n := d.bytes()
+	dst = append(dst, byte(n))
+	for i := n - 1; i >= 0; i-- {
+		dst = append(dst, byte(d[i/8]>>(i%8*8)))
+	}
+	return dst
+}
+
+// splitInt takes n apart into the double below it and D.
+func splitInt(n uint64) (float64, u192) {
+	if n <= 1<<53 {
+		return float64(n), u192{}
+	}
+	drop := bits.Len64(n) - 53
+	low := n & (1<<drop - 1)
+	return float64(n - low), u192{low}.mul(1e14).mul(1e14)
+}
+
+// splitDecimal takes |x| apart into the double below it and D.
+func splitDecimal(x value.Decimal) (float64, u192) {
+	if x.Hi == 0 && (x.Scale == 0 || x.Lo == 0) {
+		return splitInt(x.Lo)
+	}
+	whole := scaleUp(u192{x.Lo, uint64(x.Hi)}, x.Scale)
+	f := (float64(x.Hi)*(1<<64) + float64(x.Lo)) / math.Pow10(int(x.Scale))
+	// f is within a few steps of the quotient; walk to the largest double not above it.
+	for above(f, whole) {
+		f = math.Nextafter(f, 0)
+	}
+	for {
+		next := math.Nextafter(f, math.Inf(1))
+		if above(next, whole) {
+			break
+		}
+		f = next
+	}
+	floor, _ := fixed(f)
+	return f, whole.sub(floor)
+}
+
+// scaleUp is c·10^(28-scale).
+func scaleUp(c u192, scale uint8) u192 {
+	return mulPow10(c, maxScale-int(scale))
+}
+
+func mulPow10(c u192, n int) u192 {
+	for n > 0 {
+		step := min(n, 19)
+		c = c.mul(pow10(step))
+		n -= step
+	}
+	return c
+}
+
+func pow10(n int) uint64 {
+	p := uint64(1)
+	for range n {
+		p *= 10
+	}
+	return p
+}
+
+// above reports whether f > whole·10^-28.
+func above(f float64, whole u192) bool {
+	floor, exact := fixed(f)
+	switch floor.cmp(whole) {
+	case 0:
+		return !exact
+	case 1:
+		return true
+	default:
+		return false
+	}
+}
+
+// fixed is floor(f·10^28) for 0 ≤ f < 2^98, and whether nothing was cut off.
+func fixed(f float64) (floor u192, exact bool) {
+	whole := math.Trunc(f)
+	floor = fixedWhole(whole)
+	if whole == f {
+		return floor, true
+	}
+	frac, exact := fixedFraction(f - whole)
+	floor, _ = floor.add(frac)
+	return floor, exact
+}
+
+func fixedWhole(f float64) u192 {
+	b := math.Float64bits(f)
+	if b == 0 {
+		return u192{}
+	}
+	mant, shift := u192{b&(1<<52-1) | 1<<52}, int(b>>52)-1075
+	if shift < 0 {
+		mant, shift = mant.shr(uint(-shift)), 0
+	}
+	return mulPow10(mant, maxScale).shl(uint(shift))
+}
+
+// fixedFraction is floor(d·10^28) for the shortest decimal d of 0 < f < 1.
+func fixedFraction(f float64) (floor u192, exact bool) {
+	var buf [32]byte
+	text := strconv.AppendFloat(buf[:0], f, 'e', -1, 64) // d.ddde-xx
+	var digits uint64
+	power, i := maxScale, 0
+	for ; text[i] != 'e'; i++ {
+		if text[i] == '.' {
+			continue
+		}
+		digits = digits*10 + uint64(text[i]-'0')
+		if i > 0 {
+			power--
+		}
+	}
+	exp := 0
+	for _, c := range text[i+2:] {
+		exp = exp*10 + int(c-'0')
+	}
+	if power -= exp; power >= 0 {
+		return mulPow10(u192{digits}, power), true
+	}
+	if power < -19 {
+		return u192{}, false
+	}
+	cut := pow10(-power)
+	return u192{digits / cut}, digits%cut == 0
+}
+
+// readNumber reads a number with its kind byte from the front of k.
+func readNumber(k []byte) (value.Value, []byte, error) {
+	neg, f, d, k, err := readMagnitude(k)
+	if err != nil || len(k) == 0 {
+		return value.None, nil, ErrMalformed
+	}
+	kind := k[0]
+	k = k[1:]
+	switch {
+	case kind == kindFloat && d == u192{}:
+		if f != f {
+			return value.Float(math.NaN()), k, nil
+		}
+		if neg {
+			f = -f
+		}
+		return value.Float(f), k, nil
+	case kind == kindInt && f <= 1<<63:
+		v, ok := joinInt(neg, f, d)
+		if ok {
+			return v, k, nil
+		}
+	case kind >= kindDecimal && kind <= kindDecimal+maxScale && f < 1<<97:
+		v, ok := joinDecimal(neg, f, d, kind-kindDecimal)
+		if ok {
+			return v, k, nil
+		}
+	}
+	return value.None, nil, ErrMalformed
+}
+
+// readMagnitude reads the bytes that appendNumber wrote.
+func readMagnitude(k []byte) (neg bool, f float64, d u192, rest []byte, err error) {
+	if len(k) < 9 {
+		return false, 0, d, nil, ErrMalformed
+	}
+	var flip byte
+	bits := binary.BigEndian.Uint64(k)
+	if neg = bits&signBit == 0; neg {
+		flip, bits = 0xff, ^bits
+	}
+	n := int(k[8] ^ flip)
+	k = k[9:]
+	if n > 24 || len(k) < n {
+		return false, 0, d, nil, ErrMalformed
+	}
+	for i := range n {
+		at := n - 1 - i
+		d[at/8] |= uint64(k[i]^flip) << (at % 8 * 8)
+	}
+	return neg, math.Float64frombits(bits &^ signBit), d, k[n:], nil
+}
+
+func joinInt(neg bool, f float64, d u192) (value.Value, bool) {
+	whole := uint64(f)
+	low, r1 := d.div(1e14)
+	low, r2 := low.div(1e14)
+	sum := whole + low[0]
+	if float64(whole) != f || r1 != 0 || r2 != 0 || low[1]|low[2] != 0 || sum < whole {
+		return value.None, false
+	}
+	if neg {
+		return value.Int(-int64(sum)), sum <= 1<<63
+	}
+	return value.Int(int64(sum)), sum < 1<<63
+}
+
+func joinDecimal(neg bool, f float64, d u192, scale byte) (value.Value, bool) {
+	floor, _ := fixed(f)
+	c, ok := floor.add(d)
+	for n := maxScale - int(scale); n > 0 && ok; {
+		step := min(n, 19)
+		var r uint64
+		c, r = c.div(pow10(step))
+		ok = r == 0
+		n -= step
+	}
+	if !ok || c[2] != 0 || c[1] > math.MaxUint32 {
+		return value.None, false
+	}
+	return value.DecimalOf(value.Decimal{Hi: uint32(c[1]), Lo: c[0], Neg: neg, Scale: scale}), true
+}
+
+// u192 is an unsigned integer, least significant word first. 2^96·10^28 fits.
+type u192 [3]uint64
+
+func (a u192) mul(m uint64) u192 {
+	h0, l0 := bits.Mul64(a[0], m)
+	h1, l1 := bits.Mul64(a[1], m)
+	l1, c := bits.Add64(l1, h0, 0)
+	return u192{l0, l1, a[2]*m + h1 + c}
+}
+
+func (a u192) div(m uint64) (q u192, r uint64) {
+	q[2], r = a[2]/m, a[2]%m
+	q[1], r = bits.Div64(r, a[1], m)
+	q[0], r = bits.Div64(r, a[0], m)
+	return q, r
+}
+
+// add reports overflow by false.
+func (a u192) add(b u192) (u192, bool) {
+	var s u192
+	var c uint64
+	for i := range s {
+		s[i], c = bits.Add64(a[i], b[i], c)
+	}
+	return s, c == 0
+}
+
+// sub is a-b, for b ≤ a.
+func (a u192) sub(b u192) u192 {
+	var s u192
+	var c uint64
+	for i := range s {
+		s[i], c = bits.Sub64(a[i], b[i], c)
+	}
+	return s
+}
+
+func (a u192) cmp(b u192) int {
+	for i := 2; i >= 0; i-- {
+		if a[i] != b[i] {
+			if a[i] < b[i] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+func (a u192) shl(n uint) u192 {
+	for ; n >= 64; n -= 64 {
+		a = u192{0, a[0], a[1]}
+	}
+	if n == 0 {
+		return a
+	}
+	return u192{a[0] << n, a[1]<<n | a[0]>>(64-n), a[2]<<n | a[1]>>(64-n)}
+}
+
+func (a u192) shr(n uint) u192 {
+	for ; n >= 64; n -= 64 {
+		a = u192{a[1], a[2], 0}
+	}
+	if n == 0 {
+		return a
+	}
+	return u192{a[0]>>n | a[1]<<(64-n), a[1]>>n | a[2]<<(64-n), a[2] >> n}
+}
+
+// bytes is how many bytes a needs.
+func (a u192) bytes() int {
+	for i := 2; i >= 0; i-- {
+		if a[i] != 0 {
+			return i*8 + (bits.Len64(a[i])+7)/8
+		}
+	}
+	return 0
+}

@@ -1,0 +1,99 @@
+package key
+
+import (
+	"encoding/binary"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Record is the key of a record.
+func Record(dst []byte, ns, db, tb uint32, key value.Value) []byte {
+	return AppendRecordKey(appendTB(dst, ClassRecord, ns, db, tb), key)
+}
+
+// RecordPrefix is what all records of a table start with.
+func RecordPrefix(dst []byte, ns, db, tb uint32) []byte {
+	return appendTB(dst, ClassRecord, ns, db, tb)
+}
+
+// RecordRange is the half-open range of the records of a table whose keys are within r; a nil r is
+// the whole table. An r that holds nothing gives an empty range.
+func RecordRange(ns, db, tb uint32, r *value.Range) (start, end []byte) {
+	return withinRange(RecordPrefix(nil, ns, db, tb), r)
+}
+
+// withinRange narrows the keys that go on after prefix with one record key to those within r.
+func withinRange(prefix []byte, r *value.Range) (start, end []byte) {
+	if r == nil {
+		return PrefixRange(prefix)
+	}
+	own := func() []byte { return append(make([]byte, 0, len(prefix)+32), prefix...) }
+	start, end = prefix, PrefixEnd(prefix)
+	switch r.Start.Kind {
+	case value.Included:
+		start = AppendRecordKey(own(), r.Start.Value)
+	case value.Excluded:
+		start = after(AppendRecordKey(own(), r.Start.Value))
+	}
+	switch r.End.Kind {
+	case value.Included:
+		end = after(AppendRecordKey(own(), r.End.Value))
+	case value.Excluded:
+		end = AppendRecordKey(own(), r.End.Value)
+	}
+	if end != nil && string(start) > string(end) {
+		end = start
+	}
+	return start, end
+}
+
+// DecodeRecord is the record key in a key made by Record.
+func DecodeRecord(k []byte) (value.Value, error) {
+	return lastRecordKey(k, ClassRecord)
+}
+
+// lastRecordKey reads the record key that is all of k after its space.
+func lastRecordKey(k []byte, c Class) (value.Value, error) {
+	n := SpaceLen(k)
+	if n == 0 || Class(k[0]) != c {
+		return value.None, ErrMalformed
+	}
+	return wholeRecordKey(k[n:])
+}
+
+func wholeRecordKey(k []byte) (value.Value, error) {
+	v, rest, err := ReadRecordKey(k)
+	if err != nil {
+		return value.None, err
+	}
+	if len(rest) != 0 {
+		return value.None, ErrMalformed
+	}
+	return v, nil
+}
+
+// History is the key of a record as it was from version on, newest first.
+func History(dst []byte, ns, db, tb uint32, key value.Value, version uint64) []byte {
+	return binary.BigEndian.AppendUint64(HistoryPrefix(dst, ns, db, tb, key), ^version)
+}
+
+// HistoryPrefix is what all versions of a record start with.
+func HistoryPrefix(dst []byte, ns, db, tb uint32, key value.Value) []byte {
+	return AppendRecordKey(appendTB(dst, ClassHistory, ns, db, tb), key)
+}
+
+// HistoryRange is the half-open range of all versions of the records of a table within r (nil: all).
+func HistoryRange(ns, db, tb uint32, r *value.Range) (start, end []byte) {
+	return withinRange(appendTB(nil, ClassHistory, ns, db, tb), r)
+}
+
+// DecodeHistory is the record key and version in a key made by History.
+func DecodeHistory(k []byte) (key value.Value, version uint64, err error) {
+	n := SpaceLen(k)
+	if n == 0 || Class(k[0]) != ClassHistory || len(k) < n+8 {
+		return value.None, 0, ErrMalformed
+	}
+	at := len(k) - 8
+	key, err = wholeRecordKey(k[n:at])
+	return key, ^binary.BigEndian.Uint64(k[at:]), err
+}
