@@ -1,0 +1,205 @@
+package txn
+
+import (
+	"bytes"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+)
+
+// ScanOptions tunes a scan.
+type ScanOptions struct {
+	Reverse   bool
+	KeysOnly  bool // Value may answer nil
+	Limit     int  // 0 = no limit
+	Untracked bool // as GetUntracked
+}
+
+// Cursor walks the keys of a range: the snapshot with the transaction's writes on top, both as
+// they were when the scan began (writes made while it runs do not show). Use it as a kv.Cursor.
+type Cursor struct {
+	tx      *Tx
+	buf     overlay.Tree
+	mine    overlay.Scan // over buf, ahead of what was given out; holds deletions too
+	base    kv.Cursor    // over the snapshot, ahead likewise
+	hasMine bool         // mine is at an entry that was not given out
+	hasBase bool
+	plain   bool // no own writes in the range: base says it all
+	reverse bool
+	left    int // keys still to give; negative = no limit
+	span    *span
+	key     []byte
+	val     []byte
+	ended   bool // the range was seen to its end
+	err     error
+}
+
+var _ kv.Cursor = (*Cursor)(nil)
+
+// Scan iterates over r, whose slices must not change before Close. What the cursor has passed by
+// then counts as read.
+func (tx *Tx) Scan(r kv.Range, opt ScanOptions) *Cursor {
+	c := &Cursor{tx: tx, reverse: opt.Reverse, left: opt.Limit}
+	if opt.Limit <= 0 {
+		c.left = -1
+	}
+	if tx.done {
+		c.err = ErrDone
+		return c
+	}
+	if tx.opt.Write {
+		if !opt.Untracked {
+			c.span = tx.reads.addScan(r)
+		}
+		c.buf = tx.buf.Snapshot()
+		if tx.adds.Len() > 0 && !c.addCounters(r) {
+			return c
+		}
+		c.mine.Begin(&c.buf, r, opt.Reverse)
+		c.hasMine = c.mine.Next()
+	}
+	kvOpt := kv.ScanOptions{Reverse: opt.Reverse, KeysOnly: opt.KeysOnly}
+	if c.plain = !c.hasMine; c.plain {
+		kvOpt.Limit = max(opt.Limit, 0)
+	}
+	c.base = tx.snap.Scan(r, kvOpt)
+	if !c.plain {
+		c.hasBase = c.base.Next()
+	}
+	return c
+}
+
+// addCounters puts the counters of r that the transaction adds to into the cursor's own buffer.
+func (c *Cursor) addCounters(r kv.Range) bool {
+	var adds overlay.Scan
+	adds.Begin(&c.tx.adds, r, false)
+	for adds.Next() {
+		v, err := c.tx.base(adds.Key())
+		if err != nil {
+			c.err = err
+			return false
+		}
+		c.buf.Set(adds.Key(), v)
+	}
+	return true
+}
+
+// Next moves to the next key and reports whether there is one.
+func (c *Cursor) Next() bool {
+	if c.left == 0 || c.ended || c.err != nil {
+		return false
+	}
+	if c.plain {
+		c.nextBase()
+	} else {
+		c.nextMerged()
+	}
+	if c.ended || c.err != nil {
+		return false
+	}
+	if c.left > 0 {
+		c.left--
+	}
+	return true
+}
+
+func (c *Cursor) nextBase() {
+	if c.tx.done {
+		c.err = ErrDone
+		return
+	}
+	if !c.base.Next() {
+		c.err = c.base.Err()
+		c.ended = c.err == nil
+		return
+	}
+	c.key, c.val = c.base.Key(), c.base.Value()
+}
+
+// nextMerged takes the nearer of the two sides; where both have a key, the own write wins.
+func (c *Cursor) nextMerged() {
+	if c.tx.done {
+		c.err = ErrDone
+		return
+	}
+	for {
+		order := c.order()
+		if order == 0 && !c.hasMine {
+			if c.err = c.base.Err(); c.err == nil {
+				c.ended = true
+			}
+			return
+		}
+		if order > 0 {
+			c.key, c.val = c.base.Key(), c.base.Value()
+			c.hasBase = c.base.Next()
+			return
+		}
+		c.key, c.val = c.mine.Key(), c.mine.Value()
+		c.hasMine = c.mine.Next()
+		if order == 0 {
+			c.hasBase = c.base.Next()
+		}
+		if c.val != nil {
+			return
+		}
+	}
+}
+
+// order is negative when mine comes next, positive when base does, 0 when both are at one key or
+// both at their end.
+func (c *Cursor) order() int {
+	switch {
+	case c.hasMine && c.hasBase:
+		o := bytes.Compare(c.mine.Key(), c.base.Key())
+		if c.reverse {
+			return -o
+		}
+		return o
+	case c.hasMine:
+		return -1
+	case c.hasBase:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Key is the present key: read-only, valid until Commit or Cancel.
+func (c *Cursor) Key() []byte { return c.key }
+
+// Value is the present value: read-only, valid until Commit or Cancel.
+func (c *Cursor) Value() []byte { return c.val }
+
+// Err is what ended the scan early, or nil.
+func (c *Cursor) Err() error { return c.err }
+
+// Close ends the scan; what it has not reached does not count as read.
+func (c *Cursor) Close() {
+	if c.base != nil {
+		c.base.Close()
+		c.base = nil
+	}
+	if c.span != nil {
+		c.narrow()
+		c.span = nil
+	}
+	c.ended = true
+}
+
+// narrow cuts the span to what was passed.
+func (c *Cursor) narrow() {
+	c.span.running = false
+	switch {
+	case c.ended || c.err != nil:
+	case c.key == nil:
+		c.span.End = c.span.Start
+		if c.span.End == nil {
+			c.span.End = []byte{}
+		}
+	case c.reverse:
+		c.span.Start = c.tx.reads.arena.copy(c.key)
+	default:
+		c.span.End = after(c.key)
+	}
+}

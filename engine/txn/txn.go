@@ -1,0 +1,295 @@
+// Package txn is one transaction over a kv.Store: a snapshot, a private buffer of writes that its
+// own reads see, and the set of what it has read, validated at commit.
+//
+// It promises: nothing is visible outside before Commit returns nil, everything is after; a
+// transaction that read what another one has changed since is refused with errs.Conflict
+// (serializable, on stores that validate); RollbackTo undoes writes and hooks, never reads. A Tx
+// belongs to one goroutine at a time. It knows nothing about records, tables or permissions.
+package txn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+)
+
+// Errors that mean a wrong use of a transaction, or a limit.
+var (
+	ErrDone     = errors.New("transaction is finished")
+	ErrReadOnly = errors.New("transaction is read-only")
+	ErrTooLarge = errors.New("transaction is too large")
+)
+
+// Options says what kind of transaction Begin opens.
+type Options struct {
+	Write    bool     // without it, writes fail with ErrReadOnly and reads are not tracked
+	MaxBytes int64    // most bytes of keys and values that it may buffer; 0 = no limit
+	Turn     *kv.Turn // the store's commit turn, when the caller holds it
+}
+
+// Tx is one transaction. Commit or Cancel must be called once it is open.
+type Tx struct {
+	store kv.Store
+	snap  kv.Snapshot
+	opt   Options
+	done  bool
+	buf   overlay.Tree // writes: key → value; nil = deleted
+	adds  overlay.Tree // key → what to add to its counter; never a key of buf
+	size  int64        // bytes buffered, overwritten ones included
+	reads readSet
+	keys  arena
+	hooks []func(kv.Version)
+}
+
+// Begin opens a transaction on the newest committed state.
+func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
+	snap, err := store.Begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("begin transaction: %w", err)
+	}
+	return &Tx{store: store, snap: snap, opt: opt}, nil
+}
+
+// Version is that of the snapshot which the transaction reads.
+func (tx *Tx) Version() kv.Version { return tx.snap.Version() }
+
+// Writable reports whether the transaction may write.
+func (tx *Tx) Writable() bool { return tx.opt.Write }
+
+// Dirty reports whether there is anything to commit.
+func (tx *Tx) Dirty() bool { return tx.buf.Len() > 0 || tx.adds.Len() > 0 }
+
+// Get gives the value of key, or nil when it is absent; a value that is there is never nil. The
+// value is read-only and valid until Commit or Cancel. key is not kept.
+func (tx *Tx) Get(key []byte) ([]byte, error) {
+	if tx.done {
+		return nil, ErrDone
+	}
+	if v, ok := tx.buf.Get(key); ok {
+		return v, nil
+	}
+	if tx.opt.Write {
+		tx.reads.addKey(key)
+	}
+	return tx.base(key)
+}
+
+// GetUntracked is Get without the promise that the value is still the same at commit: for reads
+// whose result does not matter to what is written, or that are guarded otherwise.
+func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
+	if tx.done {
+		return nil, ErrDone
+	}
+	if v, ok := tx.buf.Get(key); ok {
+		return v, nil
+	}
+	return tx.base(key)
+}
+
+// base reads the snapshot, with the transaction's own delta on top.
+func (tx *Tx) base(key []byte) ([]byte, error) {
+	v, ok, err := tx.snap.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	if tx.adds.Len() > 0 {
+		if d, found := tx.adds.Get(key); found {
+			return sum(key, v, d)
+		}
+	}
+	if ok && v == nil {
+		return []byte{}, nil
+	}
+	return v, nil
+}
+
+// sum adds two counters.
+func sum(key, a, b []byte) ([]byte, error) {
+	x, ok := kv.Counter(a)
+	y, ok2 := kv.Counter(b)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("add to key %x: %w", key, kv.ErrCounter)
+	}
+	return kv.AppendCounter(make([]byte, 0, 8), x+y), nil
+}
+
+// Set writes value at key. The key is copied; the value is taken over and must not be changed
+// afterwards. A nil value is stored as an empty one.
+func (tx *Tx) Set(key, value []byte) error {
+	if value == nil {
+		value = []byte{}
+	}
+	return tx.put(key, value)
+}
+
+// Delete removes key, which may be absent.
+func (tx *Tx) Delete(key []byte) error { return tx.put(key, nil) }
+
+func (tx *Tx) put(key, value []byte) error {
+	if err := tx.grow(len(key) + len(value)); err != nil {
+		return err
+	}
+	if tx.adds.Len() > 0 {
+		tx.adds.Delete(key)
+	}
+	tx.buf.Set(tx.keys.copy(key), value)
+	return nil
+}
+
+// grow accounts for n more bytes, and refuses writes where there may be none.
+func (tx *Tx) grow(n int) error {
+	if tx.done {
+		return ErrDone
+	}
+	if !tx.opt.Write {
+		return ErrReadOnly
+	}
+	tx.size += int64(n)
+	if tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// DeleteRange removes every key of r. It reads r: a key that someone else adds there before the
+// commit is a conflict.
+func (tx *Tx) DeleteRange(r kv.Range) error {
+	c := tx.Scan(r, ScanOptions{KeysOnly: true})
+	defer c.Close()
+	for c.Next() {
+		if err := tx.put(c.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return c.Err()
+}
+
+// Add adds delta to the counter at key (kv.AppendCounter form, absent = 0). It reads nothing, so
+// transactions that only Add to one counter never conflict. A Get of the key gives the sum.
+func (tx *Tx) Add(key []byte, delta int64) error {
+	if err := tx.grow(len(key) + 8); err != nil {
+		return err
+	}
+	d := kv.AppendCounter(make([]byte, 0, 8), delta)
+	into := &tx.adds
+	if _, ok := tx.buf.Get(key); ok {
+		into = &tx.buf
+	}
+	old, _ := into.Get(key)
+	if old != nil {
+		total, err := sum(key, old, d)
+		if err != nil {
+			return err
+		}
+		d = total
+	}
+	into.Set(tx.keys.copy(key), d)
+	return nil
+}
+
+// Savepoint is a position in a transaction. It stays valid after a RollbackTo it, and is void
+// after one to an earlier position.
+type Savepoint struct {
+	buf, adds overlay.Tree
+	size      int64
+	hooks     int
+}
+
+// Savepoint marks the present position; it is cheap.
+func (tx *Tx) Savepoint() Savepoint {
+	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), size: tx.size, hooks: len(tx.hooks)}
+}
+
+// RollbackTo undoes all writes and hooks since sp was taken. What was read stays tracked.
+func (tx *Tx) RollbackTo(sp Savepoint) {
+	tx.buf, tx.adds, tx.size = sp.buf, sp.adds, sp.size
+	clear(tx.hooks[sp.hooks:])
+	tx.hooks = tx.hooks[:sp.hooks]
+}
+
+// OnCommit registers fn to run after a successful commit, in order of registration, in the
+// goroutine that commits. It must not use the transaction.
+func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.hooks = append(tx.hooks, fn) }
+
+// Commit makes the writes visible and durable, then runs the hooks. After any error but one that
+// wraps kv.ErrUndetermined nothing was written. The transaction is finished either way. Errors:
+// errs.Conflict (it wraps kv.ErrConflict), those of kv.Store, ErrDone.
+func (tx *Tx) Commit(ctx context.Context) error {
+	if tx.done {
+		return ErrDone
+	}
+	v := tx.snap.Version()
+	if tx.Dirty() {
+		var err error
+		if v, err = tx.store.Commit(ctx, tx.batch()); err != nil {
+			tx.Cancel()
+			return commitError(err)
+		}
+	}
+	tx.finish()
+	for _, fn := range tx.hooks {
+		fn(v)
+	}
+	return nil
+}
+
+// commitError is err as callers see it.
+func commitError(err error) error {
+	if errors.Is(err, kv.ErrConflict) {
+		e := errs.Conflict()
+		e.Err = kv.ErrConflict
+		return e
+	}
+	return fmt.Errorf("commit transaction: %w", err)
+}
+
+// batch is what there is to commit.
+func (tx *Tx) batch() *kv.Batch {
+	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn}
+	b.Writes = make([]kv.Write, 0, tx.buf.Len())
+	var c overlay.Cursor
+	for ok := c.First(&tx.buf, nil); ok; ok = c.Next() {
+		b.Writes = append(b.Writes, kv.Write{Key: c.Key(), Value: c.Value()})
+	}
+	for ok := c.First(&tx.adds, nil); ok; ok = c.Next() {
+		n, _ := kv.Counter(c.Value())
+		b.Deltas = append(b.Deltas, kv.Delta{Key: c.Key(), Add: n})
+	}
+	return b
+}
+
+// Cancel drops the transaction. After Commit or Cancel it does nothing.
+func (tx *Tx) Cancel() {
+	if !tx.done {
+		tx.finish()
+		tx.hooks = nil
+	}
+}
+
+// finish lets go of all but the hooks.
+func (tx *Tx) finish() {
+	tx.done = true
+	tx.snap.Release()
+	tx.buf, tx.adds, tx.reads, tx.keys = overlay.Tree{}, overlay.Tree{}, readSet{}, arena{}
+}
+
+// arena copies keys into larger blocks.
+type arena struct{ block []byte }
+
+const arenaBlock = 2048
+
+func (a *arena) copy(key []byte) []byte {
+	if len(key) > cap(a.block)-len(a.block) {
+		if len(key) > arenaBlock/4 {
+			return append(make([]byte, 0, len(key)), key...)
+		}
+		a.block = make([]byte, 0, arenaBlock)
+	}
+	at := len(a.block) // the capacity of what is given out ends with it
+	a.block = append(a.block, key...)
+	return a.block[at:len(a.block):len(a.block)]
+}
