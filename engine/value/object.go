@@ -1,6 +1,10 @@
 package value
 
-import "sort"
+import (
+	"slices"
+	"sort"
+	"strings"
+)
 
 // Field is one entry of an object.
 type Field struct {
@@ -19,7 +23,7 @@ var emptyObject = &Object{}
 
 // NewObject makes an object of fields; it sorts them (in place), and of equal names the last one wins.
 func NewObject(fields ...Field) *Object {
-	sort.SliceStable(fields, func(i, j int) bool { return fields[i].Name < fields[j].Name })
+	slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	out := fields[:0]
 	for i, f := range fields {
 		if i+1 < len(fields) && fields[i+1].Name == f.Name {
