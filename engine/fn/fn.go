@@ -1,81 +1,113 @@
 // Package fn is the library of built-in functions: one table, one file per family.
 //
-// A function is pure data plus an Impl; arity, types, method names, purity and capability are read
-// from the table by the parser (unknown path), the evaluator (argument checks), the planner
-// (constant folding) and the documentation. Functions see the database only through Host.
+// A function is pure data plus an Impl; arity, types, method names, purity and documentation are
+// read from the table by the parser (unknown path), the evaluator (argument checks), the planner
+// (constant folding) and docs/functions.md. Functions see the database only through Host and the
+// narrow interfaces of host.go, and hold no state of their own: what they keep between calls
+// (compiled patterns, the HTTP client) belongs to the Table and is bounded.
 package fn
 
 import (
-	"context"
-	"time"
+	"strings"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // Impl computes a function. args have been counted and coerced to the table's types; it owns
 // neither args nor their contents. Errors are *errs.Error.
-type Impl func(c *Call, args []value.Value) (value.Value, error)
+type Impl func(c Call, args []value.Value) (value.Value, error)
 
-// Call is one call in progress.
+// Call is one call in progress, passed by value.
 type Call struct {
 	Func *Func
 	Host Host
-}
-
-// Host is what functions may ask of the evaluator that runs them.
-type Host interface {
-	// Context is cancelled with the statement.
-	Context() context.Context
-	// Invoke calls a closure value.
-	Invoke(closure value.Value, args ...value.Value) (value.Value, error)
-	// Fetch reads a record as the session may see it; NONE when missing or hidden.
-	Fetch(id *value.RecordID) (value.Value, error)
-	// Param is a session-level parameter such as "session", "auth", "token", "access".
-	Param(name string) value.Value
-	// Now is the clock of the statement.
-	Now() time.Time
+	// Method is the form x.method(…) the call was written in; nil for the path form.
+	Method *Method
 }
 
 // Func is one function of the library.
 type Func struct {
 	Name   string  // canonical path, "string::len"
 	Params []Param // positional
-	// Optional is how many trailing Params may be left out. Variadic: the last one repeats.
+	// Optional is how many trailing Params may be left out. Variadic: the last one repeats, none included.
 	Optional int
 	Variadic bool
 	Impl     Impl
 	// Pure functions give the same result for the same arguments and may be folded.
 	Pure bool
-	Doc  string // one line, "string::len(string) -> int: the number of characters"
+	// MethodOnly functions have a path that parses but no implementation behind it: only the method form works.
+	MethodOnly bool
+	// Result is the documented result type; Doc one line on what the function does.
+	Result string
+	Doc    string
+	// Methods are the method forms, e.g. "len" on array.
+	Methods []MethodForm
+
+	table *Table
 }
 
 // Param is one parameter: its name in the documentation and the type it is coerced to.
 type Param struct {
 	Name string
 	Type *value.Type
+	text string // of Type, as error texts print it
 }
 
-// Table is the whole library; it is built once and then only read.
-type Table struct {
-	funcs   map[string]*Func
-	consts  map[string]value.Value
-	methods map[string][]method
+// Family is the first segment of the path: "string" of "string::len", "count" of "count".
+func (f *Func) Family() string {
+	family, _, _ := strings.Cut(f.Name, "::")
+	return family
 }
 
-// method is one receiver family of a method name.
-type method struct {
-	kinds uint32 // bit set of value.Kind; 0 = any
-	f     *Func
+// Matches reports whether target names f: its path, a family or sub-family ("string", "string::semver", with or
+// without a trailing "::*"), or "*". Capabilities allow and deny functions by such targets.
+func (f *Func) Matches(target string) bool {
+	target = strings.ToLower(target)
+	if target == "*" || target == f.Name {
+		return true
+	}
+	target = strings.TrimSuffix(target, "::*")
+	return strings.HasPrefix(f.Name, target) && strings.HasPrefix(f.Name[len(target):], "::")
 }
 
-// Function finds a function by its path in lower case.
-func (t *Table) Function(path string) (*Func, bool) {
-	f, ok := t.funcs[path]
-	return f, ok
+// MinArgs is the least number of arguments, MaxArgs the greatest (-1: no limit).
+func (f *Func) MinArgs() int {
+	n := len(f.Params) - f.Optional
+	if f.Variadic {
+		n--
+	}
+	return n
 }
 
-// Constant finds a constant by its path in lower case.
-func (t *Table) Constant(path string) (value.Value, bool) {
-	v, ok := t.consts[path]
-	return v, ok
+// MaxArgs is the greatest number of arguments, -1 when there is no limit.
+func (f *Func) MaxArgs() int {
+	if f.Variadic {
+		return -1
+	}
+	return len(f.Params)
+}
+
+// Call runs f in its path form: it counts and coerces args (without changing the slice) and calls the implementation.
+func (f *Func) Call(h Host, args []value.Value) (value.Value, error) {
+	return f.call(Call{Func: f, Host: h}, args)
+}
+
+func (f *Func) call(c Call, args []value.Value) (value.Value, error) {
+	if f.MethodOnly && c.Method == nil {
+		return value.None, errs.Internal("Unknown function '%s' - not found in function registry", f.Name)
+	}
+	args, err := c.check(args)
+	if err != nil {
+		return value.None, err
+	}
+	return f.Impl(c, args)
+}
+
+// incorrect is the error of a call with arguments that do not fit; format says how.
+func (c Call) incorrect(format string, args ...any) error {
+	if c.Method != nil {
+		return errs.Internal("Incorrect arguments for method "+c.Method.Name+"(). "+format, args...)
+	}
+	return errs.Internal("Incorrect arguments for function "+c.Func.Name+"(). "+format, args...)
 }

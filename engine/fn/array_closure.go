@@ -1,0 +1,143 @@
+package fn
+
+import "github.com/nacredb/nacre/engine/value"
+
+// test is the second argument of all, filter, find and their kind: a closure to call or a value to equal.
+type test struct {
+	host    Host
+	value   value.Value
+	closure bool
+}
+
+func newTest(c Call, v value.Value) test {
+	return test{host: c.Host, value: v, closure: v.Kind() == value.KindClosure}
+}
+
+func (t *test) pass(v value.Value) (bool, error) {
+	if !t.closure {
+		return value.Equal(v, t.value), nil
+	}
+	r, err := t.host.Invoke(t.value, v)
+	return value.Truthy(r), err
+}
+
+// firstOf is the position of the first item whose test gives want, or -1. Without a test it is truthiness.
+func firstOf(c Call, items []value.Value, args []value.Value, want bool) (int, error) {
+	if len(args) == 0 {
+		for i, v := range items {
+			if value.Truthy(v) == want {
+				return i, nil
+			}
+		}
+		return -1, nil
+	}
+	t := newTest(c, args[0])
+	for i, v := range items {
+		ok, err := t.pass(v)
+		if err != nil {
+			return 0, err
+		}
+		if ok == want {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+func arrayAll(c Call, args []value.Value) (value.Value, error) {
+	i, err := firstOf(c, args[0].Elems(), args[1:], false)
+	return value.Bool(i < 0), err
+}
+
+func arrayAny(c Call, args []value.Value) (value.Value, error) {
+	i, err := firstOf(c, args[0].Elems(), args[1:], true)
+	return value.Bool(i >= 0), err
+}
+
+func arrayFind(c Call, args []value.Value) (value.Value, error) {
+	items := args[0].Elems()
+	i, err := firstOf(c, items, args[1:], true)
+	if err != nil || i < 0 {
+		return value.None, err
+	}
+	return items[i], nil
+}
+
+func arrayFindIndex(c Call, args []value.Value) (value.Value, error) {
+	i, err := firstOf(c, args[0].Elems(), args[1:], true)
+	if err != nil || i < 0 {
+		return value.None, err
+	}
+	return value.Int(int64(i)), nil
+}
+
+// filtered are the items of args[0] that pass the test args[1].
+func filtered(c Call, args []value.Value) ([]value.Value, error) {
+	t := newTest(c, args[1])
+	out := []value.Value{}
+	for _, v := range args[0].Elems() {
+		ok, err := t.pass(v)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+func arrayFilter(c Call, args []value.Value) (value.Value, error) {
+	out, err := filtered(c, args)
+	return value.ArrayOf(out), err
+}
+
+func arrayFilterIndex(c Call, args []value.Value) (value.Value, error) {
+	t := newTest(c, args[1])
+	out := []value.Value{}
+	for i, v := range args[0].Elems() {
+		ok, err := t.pass(v)
+		if err != nil {
+			return value.None, err
+		}
+		if ok {
+			out = append(out, value.Int(int64(i)))
+		}
+	}
+	return value.ArrayOf(out), nil
+}
+
+func arrayMap(c Call, args []value.Value) (value.Value, error) {
+	items := args[0].Elems()
+	out := make([]value.Value, len(items))
+	for i, v := range items {
+		r, err := c.Host.Invoke(args[1], v, value.Int(int64(i)))
+		if err != nil {
+			return value.None, err
+		}
+		out[i] = r
+	}
+	return value.ArrayOf(out), nil
+}
+
+func arrayFold(c Call, args []value.Value) (value.Value, error) {
+	return fold(c, args[1], args[0].Elems(), args[2])
+}
+
+func arrayReduce(c Call, args []value.Value) (value.Value, error) {
+	items := args[0].Elems()
+	if len(items) == 0 {
+		return value.None, nil
+	}
+	return fold(c, items[0], items[1:], args[1])
+}
+
+func fold(c Call, acc value.Value, items []value.Value, step value.Value) (value.Value, error) {
+	for i, v := range items {
+		var err error
+		if acc, err = c.Host.Invoke(step, acc, v, value.Int(int64(i))); err != nil {
+			return value.None, err
+		}
+	}
+	return acc, nil
+}

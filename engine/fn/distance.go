@@ -1,0 +1,249 @@
+package fn
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func distanceFuncs() []entry {
+	return methodsOn(kindSet(value.KindString), []entry{
+		{sig: "string::distance::damerau_levenshtein(a: string, b: string) -> int", impl: distance(damerauLevenshtein),
+			doc: "Edits and transpositions that turn one text into the other."},
+		{sig: "string::distance::hamming(a: string, b: string) -> int", impl: stringHamming,
+			doc: "Positions at which texts of equal length differ."},
+		{sig: "string::distance::levenshtein(a: string, b: string) -> int", impl: distance(levenshtein),
+			doc: "Insertions, deletions and replacements that turn one text into the other."},
+		{sig: "string::distance::normalized_damerau_levenshtein(a: string, b: string) -> float", impl: normalized(damerauLevenshtein),
+			doc: "1 less the Damerau-Levenshtein distance as a share of the longer text."},
+		{sig: "string::distance::normalized_levenshtein(a: string, b: string) -> float", impl: normalized(levenshtein),
+			doc: "1 less the Levenshtein distance as a share of the longer text."},
+		{sig: "string::distance::osa(a: string, b: string) -> int", impl: distance(osa), on: noMethod,
+			doc: "Edits and transpositions, where no part is edited twice."},
+		{sig: "string::similarity::jaro(a: string, b: string) -> float", impl: similarity(jaro), doc: "The Jaro similarity, 0 to 1."},
+		{sig: "string::similarity::jaro_winkler(a: string, b: string) -> float", impl: similarity(jaroWinkler),
+			doc: "The Jaro-Winkler similarity, 0 to 1."},
+		{sig: "string::similarity::sorensen_dice(a: string, b: string) -> float", impl: stringSorensenDice,
+			doc: "The share of common pairs of characters, 0 to 1."},
+	})
+}
+
+// maxDistance bounds the product of the lengths of texts that are compared in quadratic time.
+const maxDistance = 1 << 26
+
+func (c Call) textPair(args []value.Value) (a, b []rune, err error) {
+	a, b = []rune(args[0].Str()), []rune(args[1].Str())
+	if len(a) > 0 && len(b) > maxDistance/len(a) {
+		return nil, nil, c.incorrect("The strings are too long to compare.")
+	}
+	return a, b, nil
+}
+
+func distance(f func(a, b []rune) int) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		a, b, err := c.textPair(args)
+		if err != nil {
+			return value.None, err
+		}
+		return value.Int(int64(f(a, b))), nil
+	}
+}
+
+func normalized(f func(a, b []rune) int) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		a, b, err := c.textPair(args)
+		if err != nil {
+			return value.None, err
+		}
+		longer := max(len(a), len(b))
+		if longer == 0 {
+			return value.Float(1), nil
+		}
+		return value.Float(1 - float64(f(a, b))/float64(longer)), nil
+	}
+}
+
+func similarity(f func(a, b []rune) float64) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		a, b, err := c.textPair(args)
+		if err != nil {
+			return value.None, err
+		}
+		return value.Float(f(a, b)), nil
+	}
+}
+
+func stringHamming(c Call, args []value.Value) (value.Value, error) {
+	a, b := []rune(args[0].Str()), []rune(args[1].Str())
+	if len(a) != len(b) {
+		return value.None, c.incorrect("Strings must be of equal length.")
+	}
+	n := int64(0)
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return value.Int(n), nil
+}
+
+func levenshtein(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range b {
+			cost := diagonal
+			if x != y {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func osa(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i, x := range a {
+		row[0] = i + 1
+		for j, y := range b {
+			cost := last[j]
+			if x != y {
+				cost++
+			}
+			cost = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && x == b[j-1] && a[i-1] == y && x != y {
+				cost = min(cost, before[j-1]+1)
+			}
+			row[j+1] = cost
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// damerauLevenshtein keeps the whole table; lastRow remembers in which row each character was seen.
+func damerauLevenshtein(a, b []rune) int {
+	width := len(b) + 2
+	table := make([]int32, (len(a)+2)*width)
+	far := int32(len(a) + len(b))
+	table[0] = far
+	for i := 0; i <= len(a); i++ {
+		table[(i+1)*width], table[(i+1)*width+1] = far, int32(i)
+	}
+	for j := 0; j <= len(b); j++ {
+		table[j+1], table[width+j+1] = far, int32(j)
+	}
+	lastRow := make(map[rune]int, 32)
+	for i := 1; i <= len(a); i++ {
+		lastCol := 0
+		for j := 1; j <= len(b); j++ {
+			k, l := lastRow[b[j-1]], lastCol
+			cost := int32(1)
+			if a[i-1] == b[j-1] {
+				cost, lastCol = 0, j
+			}
+			table[(i+1)*width+j+1] = min(
+				table[i*width+j]+cost,
+				table[(i+1)*width+j]+1,
+				table[i*width+j+1]+1,
+				table[k*width+l]+int32(i-k-1)+1+int32(j-l-1),
+			)
+		}
+		lastRow[a[i-1]] = i
+	}
+	return int(table[(len(a)+1)*width+len(b)+1])
+}
+
+func jaro(a, b []rune) float64 {
+	switch {
+	case len(a) == 0 && len(b) == 0:
+		return 1
+	case len(a) == 0 || len(b) == 0:
+		return 0
+	}
+	reach := max(0, max(len(a), len(b))/2-1)
+	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
+	matches := 0
+	for i, x := range a {
+		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {
+			if !usedB[j] && b[j] == x {
+				usedA[i], usedB[j] = true, true
+				matches++
+				break
+			}
+		}
+	}
+	if matches == 0 {
+		return 0
+	}
+	swaps, j := 0, 0
+	for i, x := range a {
+		if !usedA[i] {
+			continue
+		}
+		for !usedB[j] {
+			j++
+		}
+		if x != b[j] {
+			swaps++
+		}
+		j++
+	}
+	m := float64(matches)
+	return (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swaps/2))/m) / 3
+}
+
+func jaroWinkler(a, b []rune) float64 {
+	sim := jaro(a, b)
+	if sim <= 0.7 {
+		return sim
+	}
+	prefix := 0
+	for prefix < min(len(a), len(b), 4) && a[prefix] == b[prefix] {
+		prefix++
+	}
+	return math.Min(1, sim+0.1*float64(prefix)*(1-sim))
+}
+
+func stringSorensenDice(_ Call, args []value.Value) (value.Value, error) {
+	a, b := withoutSpace(args[0].Str()), withoutSpace(args[1].Str())
+	if string(a) == string(b) {
+		return value.Float(1), nil
+	}
+	if len(a) < 2 || len(b) < 2 {
+		return value.Float(0), nil
+	}
+	pairs := make(map[[2]rune]int, len(a))
+	for i := range len(a) - 1 {
+		pairs[[2]rune{a[i], a[i+1]}]++
+	}
+	common := 0
+	for i := range len(b) - 1 {
+		p := [2]rune{b[i], b[i+1]}
+		if pairs[p] > 0 {
+			pairs[p]--
+			common++
+		}
+	}
+	return value.Float(2 * float64(common) / float64(len(a)+len(b)-2)), nil
+}
+
+func withoutSpace(s string) []rune {
+	return []rune(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s))
+}

@@ -1,0 +1,11 @@
+package fn
+
+import "github.com/nacredb/nacre/engine/value"
+
+// typeName is the name of v's type as type::of and error texts give it.
+func typeName(v value.Value) string {
+	if v.Kind() == value.KindGeometry {
+		return "geometry<" + v.Geometry().Kind.String() + ">"
+	}
+	return v.Kind().String()
+}
