@@ -49,7 +49,6 @@ const (
 	tagSet          = 56 // array
 	tagPoint        = 88 // [x, y]; the other geometries follow in the order of GeometryKind
 	tagCollection   = 94
-	tagRegex        = 60 // text; in stored records only, never on the wire
 )
 
 // DefaultMaxDepth is the nesting of arrays, objects and tags that decoders allow when Limits says nothing.
@@ -59,6 +58,8 @@ const DefaultMaxDepth = 128
 type Limits struct {
 	// MaxDepth is the deepest nesting of containers; 0 means DefaultMaxDepth.
 	MaxDepth int
+	// Own says that the input is handed over: nobody changes it any more, and strings may be parts of it.
+	Own bool
 	// ParseRecord reads the text form of a record id ("person:1"). Where it is nil such text is refused.
 	ParseRecord func(text string) (*RecordID, error)
 }
@@ -82,7 +83,7 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("invalid %s at byte %d: %s", e.Format, e.Offset, e.Reason)
 }
 
-// errNotEncodable answers values that have no encoded form (closures anywhere, regexes on the wire).
+// errNotEncodable answers values that have no encoded form: regexes and closures.
 func errNotEncodable() error {
 	return errs.New(errs.KindSerialization, "Tried to serialize a value which cannot be serialized.")
 }

@@ -3,16 +3,23 @@ package value
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unicode/utf8"
 	"unsafe"
 )
 
 // DecodeCBOR reads one value from the front of b and gives what follows it. The value shares no
-// memory with b. Errors are *DecodeError: truncated or oversized lengths, nesting beyond lim,
+// memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting beyond lim,
 // unknown tags, map keys that are not text, text that is not UTF-8.
 // Integers outside int64 wrap; maps may be in any order and of equal keys the last one wins.
 func DecodeCBOR(b []byte, lim Limits) (v Value, rest []byte, err error) {
-	d := decoder{b: b, depth: lim.depth(), parseRecord: lim.ParseRecord}
+	d := decoder{b: b, depth: lim.depth(), alias: lim.Own, parseRecord: lim.ParseRecord}
+	if !d.alias {
+		// One copy of the item instead of one of each string in it.
+		if end := skipItem(b, 0); end > 0 {
+			d.b, d.alias = slices.Clone(b[:end]), true
+		}
+	}
 	v, err = d.value()
 	if err != nil {
 		return None, nil, err
@@ -36,12 +43,13 @@ func DecodeCBORValue(b []byte, lim Limits) (Value, error) {
 // so that a few bytes cannot claim much memory.
 const preallocate = 1024
 
-// decoder pulls values out of b. With stored set b is trusted storage: text is not checked again,
-// strings and bytes alias b, and inner maps stay encoded.
+// decoder pulls values out of b. With stored set b is trusted storage: text is not checked again
+// and inner maps stay encoded.
 type decoder struct {
 	b           []byte
 	pos         int
-	depth       int // levels left
+	depth       int  // levels left
+	alias       bool // strings and bytes are parts of b
 	stored      bool
 	parseRecord func(string) (*RecordID, error)
 }
@@ -95,6 +103,7 @@ func (d *decoder) value() (Value, error) {
 	if d.b[d.pos] >= majorOther {
 		return d.simple()
 	}
+	start := d.pos
 	major, n, indef, err := d.head()
 	if err != nil {
 		return None, err
@@ -114,6 +123,9 @@ func (d *decoder) value() (Value, error) {
 		elems, err := d.elems(n, indef)
 		return ArrayOf(elems), err
 	case majorMap:
+		if d.stored {
+			return d.storedMap(start, n, indef)
+		}
 		return d.object(n, indef)
 	default:
 		return d.tagged(n)
@@ -183,13 +195,13 @@ func (d *decoder) take(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// run reads the content of a byte or text string: a copy, or for stored values the input itself.
+// run reads the content of a byte or text string.
 func (d *decoder) run(major byte, n uint64, indef bool) ([]byte, error) {
 	if indef {
 		return d.chunks(major)
 	}
 	b, err := d.take(n)
-	if err != nil || d.stored {
+	if err != nil || d.alias {
 		return b, err
 	}
 	return append(make([]byte, 0, len(b)), b...), nil

@@ -3,17 +3,25 @@ package value
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // AppendCBOR appends v in the wire form: object keys in byte order, lengths definite and shortest,
 // floats always 64 bits. An object that is still encoded is copied as it is. It fails only on
 // values without a wire form (regexes, closures); dst is then to be thrown away.
 func AppendCBOR(dst []byte, v Value) ([]byte, error) {
-	return encoder{}.value(dst, v)
+	return newEncoder().value(dst, v)
 }
 
-// encoder appends CBOR. With stored set it writes the storage form, which has regexes too.
-type encoder struct{ stored bool }
+// maxEncodeDepth bounds the nesting of what is encoded; programs can build deeper values than any
+// decoder accepts.
+const maxEncodeDepth = 256
+
+// encoder appends CBOR. It is passed by value, so that depth, the levels left, unwinds by itself.
+type encoder struct{ depth int }
+
+func newEncoder() encoder { return encoder{depth: maxEncodeDepth} }
 
 func (e encoder) value(dst []byte, v Value) ([]byte, error) {
 	switch v.kind {
@@ -74,15 +82,15 @@ func (e encoder) rare(dst []byte, v Value) ([]byte, error) {
 		return e.bound(dst, r.End)
 	case KindGeometry:
 		return putGeometry(dst, v.Geometry()), nil
-	case KindRegex:
-		if e.stored {
-			return putText(putTag(dst, tagRegex), v.Regex().Source), nil
-		}
+	default:
+		return dst, errNotEncodable()
 	}
-	return dst, errNotEncodable()
 }
 
 func (e encoder) elems(dst []byte, elems []Value) ([]byte, error) {
+	if e.depth--; e.depth < 0 {
+		return dst, errs.TooDeep()
+	}
 	dst = putHead(dst, majorArray, uint64(len(elems)))
 	var err error
 	for i := range elems {
@@ -94,15 +102,17 @@ func (e encoder) elems(dst []byte, elems []Value) ([]byte, error) {
 }
 
 func (e encoder) object(dst []byte, o *Object) ([]byte, error) {
-	return e.fields(dst, o.Fields())
-}
-
-func (e encoder) fields(dst []byte, fields []Field) ([]byte, error) {
-	dst = putHead(dst, majorMap, uint64(len(fields)))
+	if e.depth--; e.depth < 0 {
+		return dst, errs.TooDeep()
+	}
+	if o.enc != nil {
+		return o.enc.appendMap(e, dst)
+	}
+	dst = putHead(dst, majorMap, uint64(len(o.fields)))
 	var err error
-	for i := range fields {
-		dst = putText(dst, fields[i].Name)
-		if dst, err = e.value(dst, fields[i].Value); err != nil {
+	for i := range o.fields {
+		dst = putText(dst, o.fields[i].Name)
+		if dst, err = e.value(dst, o.fields[i].Value); err != nil {
 			return dst, err
 		}
 	}
@@ -110,11 +120,17 @@ func (e encoder) fields(dst []byte, fields []Field) ([]byte, error) {
 }
 
 func (e encoder) record(dst []byte, r *RecordID) ([]byte, error) {
+	if e.depth--; e.depth < 0 {
+		return dst, errs.TooDeep()
+	}
 	dst = putText(append(dst, majorTag|tagRecord, majorArray|2), r.Table)
 	return e.value(dst, r.Key)
 }
 
 func (e encoder) bound(dst []byte, b Bound) ([]byte, error) {
+	if e.depth--; e.depth < 0 {
+		return dst, errs.TooDeep()
+	}
 	switch b.Kind {
 	case Included:
 		return e.value(putTag(dst, tagIncluded), b.Value)

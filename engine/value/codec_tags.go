@@ -34,14 +34,18 @@ func (d *decoder) tagged(tag uint64) (Value, error) {
 	case tagDecimal, tagDatetimeText, tagDurationText, tagUUIDText:
 		return d.fromText(tag)
 	}
-	if tag >= tagPoint && tag <= tagCollection {
-		g, err := d.geometry(GeometryKind(tag - tagPoint))
-		if err != nil {
-			return None, err
-		}
-		return GeometryOf(g), nil
+	if tag < tagPoint || tag > tagCollection {
+		return None, d.fail("unknown tag")
 	}
-	return None, d.fail("unknown tag")
+	// The geometry readers are function values, so their decoder is on the heap: a copy, for the
+	// sake of all others.
+	inner := *d
+	g, err := inner.geometry(GeometryKind(tag - tagPoint))
+	d.pos = inner.pos
+	if err != nil {
+		return None, err
+	}
+	return GeometryOf(g), nil
 }
 
 // none reads the content of tag 6, which says nothing.

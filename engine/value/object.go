@@ -2,7 +2,6 @@ package value
 
 import (
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -13,10 +12,12 @@ type Field struct {
 }
 
 // Object is an immutable map with string keys in ascending byte order. One that came from storage
-// may still be encoded: Get reads a single field out of the bytes; anything that needs more decodes
-// it once and keeps the result with the caller (an Object is never changed after it is shared).
+// is still encoded (see record.go): Get reads a single field out of the bytes, With and Without
+// remember what changed, and whatever needs all fields decodes them once, which is safe from any
+// number of goroutines.
 type Object struct {
 	fields []Field
+	enc    *encoded // not nil: the fields are in there
 }
 
 var emptyObject = &Object{}
@@ -38,46 +39,78 @@ func NewObject(fields ...Field) *Object {
 func ObjectOfSorted(fields []Field) *Object { return &Object{fields: fields} }
 
 // Len is the number of fields.
-func (o *Object) Len() int { return len(o.Fields()) }
+func (o *Object) Len() int {
+	if o.enc != nil {
+		return int(o.enc.n)
+	}
+	return len(o.fields)
+}
 
 // Fields are all fields in name order; read-only.
-func (o *Object) Fields() []Field { return o.fields }
+func (o *Object) Fields() []Field {
+	if o.enc != nil {
+		return o.enc.all()
+	}
+	return o.fields
+}
 
 // Get is the value of a field, and whether it is there.
 func (o *Object) Get(name string) (Value, bool) {
-	f := o.Fields()
-	i := sort.Search(len(f), func(i int) bool { return f[i].Name >= name })
-	if i < len(f) && f[i].Name == name {
-		return f[i].Value, true
+	if o.enc != nil {
+		return o.enc.get(name)
+	}
+	if i, ok := findField(o.fields, name); ok {
+		return o.fields[i].Value, true
 	}
 	return None, false
 }
 
 // With is o with one field set.
 func (o *Object) With(name string, v Value) *Object {
-	f := o.Fields()
-	i := sort.Search(len(f), func(i int) bool { return f[i].Name >= name })
-	if i < len(f) && f[i].Name == name {
-		out := append([]Field(nil), f...)
+	if o.enc != nil {
+		return o.enc.edited(edit{name: name, value: v})
+	}
+	i, ok := findField(o.fields, name)
+	if ok {
+		out := slices.Clone(o.fields)
 		out[i].Value = v
 		return &Object{fields: out}
 	}
-	out := make([]Field, 0, len(f)+1)
-	out = append(out, f[:i]...)
+	out := make([]Field, 0, len(o.fields)+1)
+	out = append(out, o.fields[:i]...)
 	out = append(out, Field{name, v})
-	return &Object{fields: append(out, f[i:]...)}
+	return &Object{fields: append(out, o.fields[i:]...)}
 }
 
 // Without is o less one field; o itself where the field is not there.
 func (o *Object) Without(name string) *Object {
-	f := o.Fields()
-	i := sort.Search(len(f), func(i int) bool { return f[i].Name >= name })
-	if i == len(f) || f[i].Name != name {
+	if o.enc != nil {
+		if !o.enc.has(name) {
+			return o
+		}
+		return o.enc.edited(edit{name: name, gone: true})
+	}
+	i, ok := findField(o.fields, name)
+	if !ok {
 		return o
 	}
-	out := make([]Field, 0, len(f)-1)
-	out = append(out, f[:i]...)
-	return &Object{fields: append(out, f[i+1:]...)}
+	out := make([]Field, 0, len(o.fields)-1)
+	out = append(out, o.fields[:i]...)
+	return &Object{fields: append(out, o.fields[i+1:]...)}
+}
+
+// findField is the place of name in sorted fields, or the place where it would be.
+func findField(fields []Field, name string) (int, bool) {
+	lo, hi := 0, len(fields)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if fields[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < len(fields) && fields[lo].Name == name
 }
 
 // SetOfSorted makes a set that takes over elems, which ascend strictly in the total order.
