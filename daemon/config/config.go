@@ -1,0 +1,110 @@
+// Package config is what a daemon can be told, in one table: name, variables, default and help of
+// every setting.
+//
+// Flags win over environment variables, those over the file, that over the default. A setting FOO
+// is read from NACRE_FOO, SERVICE_FOO and SURREAL_FOO, in this order; secrets also from the file
+// that FOO_FILE names. Table is the one definition: the command line makes its flags from it,
+// Resolve fills a Config and Print shows every value with its origin, secrets masked.
+package config
+
+import (
+	"time"
+)
+
+// Config is everything a daemon needs to know. Default makes one.
+type Config struct {
+	Path string // data source: memory, bolt://path, a bare path
+
+	// Listening.
+	Bind                    string
+	WebCert, WebKey         string
+	AllowOrigin             []string
+	ClientIP                string // none, socket or the name of a header
+	NoIdentificationHeaders bool
+	NoBanner                bool
+	UIAddress               string // where / redirects to
+
+	// Identity.
+	User, Pass      string
+	Unauthenticated bool
+	AuthRate        int // failed attempts a minute and client address; 0: no limit
+	AuthBurst       int
+
+	// Database.
+	DefaultNamespace, DefaultDatabase string
+	NoDefaults                        bool
+	Strict                            bool
+	ImportFile                        string
+	QueryTimeout, TransactionTimeout  time.Duration
+
+	// Capabilities: what anybody may do, whatever their rights. See Allowed.
+	AllowAll, DenyAll                   bool
+	AllowScripting, DenyScripting       bool
+	AllowGuests, DenyGuests             bool
+	AllowFunctions, DenyFunctions       Names
+	AllowNet, DenyNet                   Names
+	AllowHTTP, DenyHTTP                 Names
+	AllowRPC, DenyRPC                   Names
+	AllowQuery, DenyQuery               Names
+	AllowExperimental, DenyExperimental Names
+
+	// Lifecycle.
+	ShutdownTimeout   time.Duration
+	HeartbeatInterval time.Duration
+	HeartbeatMaxAge   time.Duration // 0: three intervals
+
+	Limits Limits
+
+	// Log.
+	LogLevel, LogFormat string
+	SlowThreshold       time.Duration
+	SlowAllow, SlowDeny Names // parameters whose values may be logged
+}
+
+// Limits bounds what comes from outside. Sizes are bytes.
+type Limits struct {
+	SQLBody, RPCBody, APIBody, GQLBody, KeyBody   int64
+	SigninBody, SignupBody, ImportBody, ExportReq int64
+	MLBody, MCPBody                               int64
+	WebSocketMessage                              int64
+	WebSocketRequests                             int   // running at once on one connection
+	WebSocketQueue                                int64 // bytes waiting to be sent on one connection
+	WebSockets                                    int   // open at once
+	WebSocketPing                                 time.Duration
+	SendTimeout                                   time.Duration
+	Transactions, SessionTransactions             int
+	AttachedSessions                              int
+	Requests                                      int // HTTP requests at once
+	HeaderTimeout                                 time.Duration
+	BodyRate                                      int64 // least bytes of a body in any BodyWindow
+	BodyWindow                                    time.Duration
+	Depth                                         int // nesting of values in messages
+}
+
+// Default is the configuration of a server that was told nothing.
+func Default() *Config {
+	return &Config{
+		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", UIAddress: "https://surrealist.app",
+		AuthRate: 10, AuthBurst: 30,
+		DefaultNamespace: "main", DefaultDatabase: "main",
+		AllowFunctions: Names{All: true}, AllowHTTP: Names{All: true}, AllowRPC: Names{All: true}, AllowQuery: Names{All: true},
+		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,
+		LogLevel: "info", LogFormat: "text",
+		Limits: Limits{
+			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
+			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30, MCPBody: 4 << 20,
+			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
+			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
+			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256,
+			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second, Depth: 128,
+		},
+	}
+}
+
+// Heartbeat is the age at which a heartbeat is stale.
+func (c *Config) Heartbeat() time.Duration {
+	if c.HeartbeatMaxAge > 0 {
+		return c.HeartbeatMaxAge
+	}
+	return 3 * c.HeartbeatInterval
+}

@@ -1,0 +1,220 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseSize(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want int64
+		bad  bool
+	}{
+		{in: "16384", want: 16384},
+		{in: "16KiB", want: 16 << 10},
+		{in: "4GB", want: 4 << 30},
+		{in: "4gib", want: 4 << 30},
+		{in: " 1 m ", want: 1 << 20},
+		{in: "2t", want: 2 << 40},
+		{in: "", bad: true},
+		{in: "-1", bad: true},
+		{in: "1.5M", bad: true},
+		{in: "9999999999T", bad: true},
+		{in: "12 parsecs", bad: true},
+	} {
+		got, err := ParseSize(tc.in)
+		if tc.bad != (err != nil) || got != tc.want {
+			t.Errorf("%q: got %d, %v, want %d", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+func TestFormatSizeIsReadBack(t *testing.T) {
+	for _, n := range []int64{0, 1, 1023, 1024, 16 << 10, 1<<20 + 1, 4 << 30, 1 << 41} {
+		got, err := ParseSize(FormatSize(n))
+		if err != nil || got != n {
+			t.Errorf("%d: %s reads as %d, %v", n, FormatSize(n), got, err)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want time.Duration
+		bad  bool
+	}{
+		{in: "30s", want: 30 * time.Second},
+		{in: "1h30m", want: 90 * time.Minute},
+		{in: "1d12h", want: 36 * time.Hour},
+		{in: "2w", want: 14 * 24 * time.Hour},
+		{in: "1.5s", want: 1500 * time.Millisecond},
+		{in: "250ms", want: 250 * time.Millisecond},
+		{in: "none"},
+		{in: "0"},
+		{in: "-1s", bad: true},
+		{in: "5", bad: true},
+		{in: "1x", bad: true},
+		{in: "300y300y", bad: true},
+	} {
+		got, err := ParseDuration(tc.in)
+		if tc.bad != (err != nil) || !tc.bad && got != tc.want {
+			t.Errorf("%q: got %v, %v, want %v", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	for _, tc := range []struct {
+		allow, deny string
+		want        bool
+	}{
+		{allow: "all", deny: "none", want: true},
+		{allow: "all", deny: "all", want: false},
+		{allow: "sql", deny: "all", want: true},
+		{allow: "all", deny: "sql", want: false},
+		{allow: "sql", deny: "sql", want: false},
+		{allow: "none", deny: "none", want: false},
+		{allow: "rpc", deny: "none", want: false},
+	} {
+		if got := Allowed(ParseNames(tc.allow), ParseNames(tc.deny), "sql"); got != tc.want {
+			t.Errorf("allow %s, deny %s: got %v", tc.allow, tc.deny, got)
+		}
+	}
+}
+
+func resolve(t *testing.T, environ []string, file map[string]string, flags ...string) (*Config, []*Setting, []string) {
+	t.Helper()
+	c := Default()
+	table := Table(c)
+	for _, f := range flags {
+		name, v, _ := strings.Cut(f, "=")
+		for _, s := range table {
+			if s.Flag == name {
+				if err := s.Value.Set(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	flagged := func(name string) bool {
+		for _, f := range flags {
+			if strings.HasPrefix(f, name+"=") {
+				return true
+			}
+		}
+		return false
+	}
+	readFile := func(name string) ([]byte, error) {
+		if name != "/run/secret" {
+			return nil, errors.New("no such file")
+		}
+		return []byte("from-file\n"), nil
+	}
+	warnings, err := Resolve(table, flagged, Sources{Environ: environ, File: file, ReadFile: readFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, table, warnings
+}
+
+func TestPrecedence(t *testing.T) {
+	file := map[string]string{"bind": "file:1"}
+	for _, tc := range []struct {
+		name    string
+		environ []string
+		flags   []string
+		want    string
+	}{
+		{name: "file over default", want: "file:1"},
+		{name: "variable over file", environ: []string{"SURREAL_BIND=env:1"}, want: "env:1"},
+		{name: "documented name over alias", environ: []string{"SURREAL_BIND=a:1", "SERVICE_BIND=b:1"}, want: "b:1"},
+		{name: "own name over both", environ: []string{"SURREAL_BIND=a:1", "SERVICE_BIND=b:1", "NACRE_BIND=c:1"}, want: "c:1"},
+		{name: "flag over all", environ: []string{"NACRE_BIND=c:1"}, flags: []string{"bind=flag:1"}, want: "flag:1"},
+	} {
+		if c, _, _ := resolve(t, tc.environ, file, tc.flags...); c.Bind != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.name, c.Bind, tc.want)
+		}
+	}
+}
+
+func TestSecretsComeFromFilesAndAreNotShown(t *testing.T) {
+	c, table, _ := resolve(t, []string{"SURREAL_PASS_FILE=/run/secret", "SURREAL_USER=root"}, nil)
+	if c.Pass != "from-file" {
+		t.Fatalf("got %q", c.Pass)
+	}
+	var out bytes.Buffer
+	if err := Print(&out, table); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "from-file") || !strings.Contains(out.String(), "********") {
+		t.Errorf("secret shown:\n%s", out.String())
+	}
+	if !strings.Contains(out.String(), "(SURREAL_USER)") {
+		t.Errorf("origin missing:\n%s", out.String())
+	}
+}
+
+func TestUnknownVariableIsAWarning(t *testing.T) {
+	_, _, warnings := resolve(t, []string{"SURREAL_BNID=x", "OTHER=1"}, nil)
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "SURREAL_BNID") {
+		t.Errorf("got %q", warnings)
+	}
+}
+
+func TestUnknownSettingInFileIsAnError(t *testing.T) {
+	_, err := Resolve(Table(Default()), func(string) bool { return false }, Sources{File: map[string]string{"bnid": "x"}})
+	if err == nil || !strings.Contains(err.Error(), "bnid") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBadVariableNamesItself(t *testing.T) {
+	_, err := Resolve(Table(Default()), func(string) bool { return false }, Sources{Environ: []string{"SERVICE_HTTP_MAX_SQL_BODY_SIZE=big"}})
+	if err == nil || !strings.Contains(err.Error(), "SERVICE_HTTP_MAX_SQL_BODY_SIZE") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every limit of the interface document is there under its documented name with its documented default.
+func TestDocumentedLimits(t *testing.T) {
+	want := map[string]string{
+		"SERVICE_HTTP_MAX_SQL_BODY_SIZE": "1MiB", "SERVICE_HTTP_MAX_RPC_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_KEY_BODY_SIZE": "16KiB",
+		"SERVICE_HTTP_MAX_SIGNIN_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_SIGNUP_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_IMPORT_BODY_SIZE": "4GiB",
+		"SERVICE_WEBSOCKET_MAX_MESSAGE_SIZE": "128MiB", "SERVICE_MAX_TRANSACTIONS_PER_CONNECTION": "64",
+		"SERVICE_MAX_TRANSACTIONS_PER_SESSION": "64",
+	}
+	for _, s := range Table(Default()) {
+		for _, v := range s.Variables() {
+			if w, ok := want[v]; ok {
+				if s.Value.String() != w {
+					t.Errorf("%s: got %s, want %s", v, s.Value.String(), w)
+				}
+				delete(want, v)
+			}
+		}
+	}
+	for v := range want {
+		t.Errorf("%s is missing", v)
+	}
+}
+
+func TestFlagsAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range Table(Default()) {
+		names := append([]string{s.Flag}, s.Also...)
+		if s.Short != "" {
+			names = append(names, "-"+s.Short)
+		}
+		for _, n := range names {
+			if n != "" && seen[n] {
+				t.Errorf("%s twice", n)
+			}
+			seen[n] = true
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"text/tabwriter"
+)
+
+// prefixes of variables, the winning one first.
+var prefixes = [...]string{"NACRE_", "SERVICE_", "SURREAL_"}
+
+// Sources is where values come from, beside flags.
+type Sources struct {
+	Environ  []string                          // NAME=value, as os.Environ gives it
+	File     map[string]string                 // setting name → value, nil without a file
+	ReadFile func(name string) ([]byte, error) // reads secrets; nil: os.ReadFile
+}
+
+// Resolve fills the settings that no flag has set: flagged says which were (by flag name; they keep their values).
+// The warnings name variables with a known prefix that mean nothing. An unknown name in the file is an error.
+func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (warnings []string, err error) {
+	env := make(map[string]string, len(src.Environ))
+	for _, pair := range src.Environ {
+		if name, v, ok := strings.Cut(pair, "="); ok {
+			env[name] = v
+		}
+	}
+	if src.ReadFile == nil {
+		src.ReadFile = os.ReadFile
+	}
+	for name := range src.File {
+		if find(table, name) == nil {
+			return nil, fmt.Errorf("unknown setting %q in the configuration file", name)
+		}
+	}
+	known := make(map[string]bool)
+	for _, s := range table {
+		if s.Env != "" {
+			known[s.Env] = true
+			known[s.Env+"_FILE"] = s.Secret
+		}
+		if s.Flag != "" && flagged(s.Flag) {
+			s.Origin = "flag"
+			continue
+		}
+		if err := s.resolve(env, src); err != nil {
+			return nil, err
+		}
+	}
+	for name := range env {
+		if rest, ours := strings.CutPrefix(name, "SURREAL_"); ours && !known[rest] {
+			warnings = append(warnings, "unknown environment variable "+name)
+		}
+	}
+	sort.Strings(warnings)
+	return warnings, nil
+}
+
+// resolve takes s from the environment, else from the file.
+func (s *Setting) resolve(env map[string]string, src Sources) error {
+	if s.Env != "" {
+		for _, prefix := range prefixes {
+			name := prefix + s.Env
+			if v, ok := env[name]; ok {
+				return s.set(v, name)
+			}
+			if path, ok := env[name+"_FILE"]; ok && s.Secret {
+				b, err := src.ReadFile(path)
+				if err != nil {
+					return fmt.Errorf("read %s: %w", name+"_FILE", err)
+				}
+				return s.set(strings.TrimRight(string(b), "\r\n"), name+"_FILE")
+			}
+		}
+	}
+	for _, name := range s.names() {
+		if v, ok := src.File[name]; ok {
+			return s.set(v, "file")
+		}
+	}
+	return nil
+}
+
+func (s *Setting) set(text, origin string) error {
+	if err := s.Value.Set(text); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	s.Origin = origin
+	return nil
+}
+
+// names are how a file may call s: as its flag, or as its variable in lower case.
+func (s *Setting) names() []string {
+	var n []string
+	if s.Flag != "" {
+		n = append(n, s.Flag)
+	}
+	if s.Env != "" {
+		n = append(n, strings.ReplaceAll(strings.ToLower(s.Env), "_", "-"))
+	}
+	return n
+}
+
+func find(table []*Setting, name string) *Setting {
+	for _, s := range table {
+		for _, n := range s.names() {
+			if n == name {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// Variables are the names of the environment variables of s, the winning one first; nil where it has none.
+func (s *Setting) Variables() []string {
+	if s.Env == "" {
+		return nil
+	}
+	out := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		out[i] = p + s.Env
+	}
+	return out
+}
+
+// Shown is the value of s for people: secrets are masked.
+func (s *Setting) Shown() string {
+	text := s.Value.String()
+	if s.Secret && text != "" {
+		return "********"
+	}
+	return text
+}
+
+// Print writes every setting with its value and origin.
+func Print(w io.Writer, table []*Setting) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range table {
+		name := s.names()[0]
+		if _, err := fmt.Fprintf(tw, "%s\t%s\t(%s)\n", name, s.Shown(), s.Origin); err != nil {
+			return err
+		}
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,147 @@
+package config
+
+// Setting is a row of the table.
+type Setting struct {
+	Flag   string // name of the flag; "" for settings that have only a variable
+	Short  string // one letter, or ""
+	Also   []string
+	Env    string // without prefix; "" for settings without variable
+	Group  string // heading in the help
+	Help   string
+	Secret bool   // masked when shown; also read from FLAG_FILE
+	NoArg  string // what the flag means without a value; "" where it needs one
+	Value  Value
+	Origin string // where the value came from: default, file, a variable, flag
+}
+
+// Groups of settings in the order of the help.
+const (
+	GroupServer   = "Server"
+	GroupAuth     = "Authentication"
+	GroupDatabase = "Database"
+	GroupCaps     = "Capabilities"
+	GroupLimits   = "Limits"
+	GroupLog      = "Logging"
+)
+
+// Table is every setting, bound to c. The order is the order of the help.
+func Table(c *Config) []*Setting {
+	var t []*Setting
+	t = append(t, serverSettings(c)...)
+	t = append(t, authSettings(c)...)
+	t = append(t, databaseSettings(c)...)
+	t = append(t, capabilitySettings(c)...)
+	t = append(t, limitSettings(c)...)
+	t = append(t, logSettings(c)...)
+	for _, s := range t {
+		s.Origin = "default"
+		if v, ok := s.Value.(boolValue); ok && v.p != nil {
+			s.NoArg = "true"
+		}
+	}
+	return t
+}
+
+func serverSettings(c *Config) []*Setting {
+	return []*Setting{
+		{Flag: "bind", Short: "b", Env: "BIND", Group: GroupServer, Help: "Address and port to listen on", Value: stringValue{&c.Bind}},
+		{Flag: "web-crt", Env: "WEB_CRT", Group: GroupServer, Help: "Certificate file (PEM) for TLS", Value: stringValue{&c.WebCert}},
+		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
+		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins that browsers may call from, or *", Value: listValue{&c.AllowOrigin}},
+		{Flag: "client-ip", Env: "CLIENT_IP", Group: GroupServer, Help: "Where a client's address is taken from: none, socket, or a header such as X-Forwarded-For", Value: stringValue{&c.ClientIP}},
+		{Flag: "no-identification-headers", Env: "NO_IDENTIFICATION_HEADERS", Group: GroupServer, Help: "Do not send the server and version headers", Value: boolValue{&c.NoIdentificationHeaders}},
+		{Flag: "no-banner", Env: "NO_BANNER", Group: GroupServer, Help: "Do not print the start banner", Value: boolValue{&c.NoBanner}},
+		{Flag: "ui-address", Env: "UI_ADDRESS", Group: GroupServer, Help: "Where / redirects to", Value: stringValue{&c.UIAddress}},
+		{Flag: "shutdown-timeout", Env: "SHUTDOWN_TIMEOUT", Group: GroupServer, Help: "How long running statements may take after a stop signal", Value: durationValue{&c.ShutdownTimeout}},
+		{Flag: "node-membership-refresh-interval", Env: "NODE_MEMBERSHIP_REFRESH_INTERVAL", Group: GroupServer, Help: "Interval of the node's heartbeat", Value: durationValue{&c.HeartbeatInterval}},
+		{Flag: "readiness-heartbeat-max-age", Env: "READINESS_HEARTBEAT_MAX_AGE", Group: GroupServer, Help: "Age at which a heartbeat is stale (none: three intervals)", Value: durationValue{&c.HeartbeatMaxAge}},
+	}
+}
+
+func authSettings(c *Config) []*Setting {
+	return []*Setting{
+		{Flag: "user", Short: "u", Also: []string{"username"}, Env: "USER", Group: GroupAuth, Help: "Name of the first root user", Value: stringValue{&c.User}},
+		{Flag: "pass", Short: "p", Also: []string{"password"}, Env: "PASS", Group: GroupAuth, Help: "Password of the first root user", Secret: true, Value: stringValue{&c.Pass}},
+		{Flag: "unauthenticated", Env: "UNAUTHENTICATED", Group: GroupAuth, Help: "Give every connection the rights of root", Value: boolValue{&c.Unauthenticated}},
+		{Flag: "auth-rate-limit", Env: "AUTH_RATE_LIMIT", Group: GroupAuth, Help: "Failed sign-ins a minute for one address (0: no limit)", Value: intValue{&c.AuthRate}},
+		{Flag: "auth-rate-burst", Env: "AUTH_RATE_BURST", Group: GroupAuth, Help: "Failed sign-ins that one address may make at once", Value: intValue{&c.AuthBurst}},
+	}
+}
+
+func databaseSettings(c *Config) []*Setting {
+	return []*Setting{
+		{Env: "PATH", Group: GroupDatabase, Help: "Where the data is: memory, bolt://path or a path", Value: stringValue{&c.Path}},
+		{Flag: "default-namespace", Env: "DEFAULT_NAMESPACE", Group: GroupDatabase, Help: "Namespace created at the start", Value: stringValue{&c.DefaultNamespace}},
+		{Flag: "default-database", Env: "DEFAULT_DATABASE", Group: GroupDatabase, Help: "Database created at the start", Value: stringValue{&c.DefaultDatabase}},
+		{Flag: "no-defaults", Env: "NO_DEFAULTS", Group: GroupDatabase, Help: "Create neither", Value: boolValue{&c.NoDefaults}},
+		{Flag: "strict", Short: "s", Env: "STRICT", Group: GroupDatabase, Help: "New databases refuse tables that are not defined", Value: boolValue{&c.Strict}},
+		{Flag: "import-file", Env: "IMPORT_FILE", Group: GroupDatabase, Help: "File of statements to import before the server is ready", Value: stringValue{&c.ImportFile}},
+		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
+		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction", Value: durationValue{&c.TransactionTimeout}},
+	}
+}
+
+func capabilitySettings(c *Config) []*Setting {
+	return []*Setting{
+		{Flag: "allow-all", Short: "A", Env: "CAPS_ALLOW_ALL", Group: GroupCaps, Help: "Allow every capability that is not denied", Value: boolValue{&c.AllowAll}},
+		{Flag: "deny-all", Short: "D", Env: "CAPS_DENY_ALL", Group: GroupCaps, Help: "Deny every capability that is not allowed by name", Value: boolValue{&c.DenyAll}},
+		{Flag: "allow-scripting", Env: "CAPS_ALLOW_SCRIPT", Group: GroupCaps, Help: "Allow embedded scripts", Value: boolValue{&c.AllowScripting}},
+		{Flag: "deny-scripting", Env: "CAPS_DENY_SCRIPT", Group: GroupCaps, Help: "Deny embedded scripts", Value: boolValue{&c.DenyScripting}},
+		{Flag: "deny-guests", Env: "CAPS_DENY_GUESTS", Group: GroupCaps, Help: "Deny statements to clients without an identity", Value: boolValue{&c.DenyGuests}},
+		{Flag: "allow-funcs", Env: "CAPS_ALLOW_FUNC", Group: GroupCaps, Help: "Functions that may be called", NoArg: "all", Value: namesValue{&c.AllowFunctions}},
+		{Flag: "deny-funcs", Env: "CAPS_DENY_FUNC", Group: GroupCaps, Help: "Functions that may not", NoArg: "all", Value: namesValue{&c.DenyFunctions}},
+		{Flag: "allow-net", Env: "CAPS_ALLOW_NET", Group: GroupCaps, Help: "Hosts that functions may call", NoArg: "all", Value: namesValue{&c.AllowNet}},
+		{Flag: "deny-net", Env: "CAPS_DENY_NET", Group: GroupCaps, Help: "Hosts that functions may not call", NoArg: "all", Value: namesValue{&c.DenyNet}},
+		{Flag: "allow-arbitrary-query", Env: "CAPS_ALLOW_ARBITRARY_QUERY", Group: GroupCaps, Help: "Who may send statements: guest, record, system", NoArg: "all", Value: namesValue{&c.AllowQuery}},
+		{Flag: "deny-arbitrary-query", Env: "CAPS_DENY_ARBITRARY_QUERY", Group: GroupCaps, Help: "Who may not", NoArg: "all", Value: namesValue{&c.DenyQuery}},
+		{Flag: "allow-guests", Env: "CAPS_ALLOW_GUESTS", Group: GroupCaps, Help: "Let clients without an identity run statements", Value: boolValue{&c.AllowGuests}},
+		{Flag: "allow-http", Env: "CAPS_ALLOW_HTTP", Group: GroupCaps, Help: "HTTP routes that are open", NoArg: "all", Value: namesValue{&c.AllowHTTP}},
+		{Flag: "deny-http", Env: "CAPS_DENY_HTTP", Group: GroupCaps, Help: "HTTP routes that are closed", NoArg: "all", Value: namesValue{&c.DenyHTTP}},
+		{Flag: "allow-rpc", Env: "CAPS_ALLOW_RPC", Group: GroupCaps, Help: "RPC methods that are offered", NoArg: "all", Value: namesValue{&c.AllowRPC}},
+		{Flag: "deny-rpc", Env: "CAPS_DENY_RPC", Group: GroupCaps, Help: "RPC methods that are not", NoArg: "all", Value: namesValue{&c.DenyRPC}},
+		{Flag: "allow-experimental", Env: "CAPS_ALLOW_EXPERIMENTAL", Group: GroupCaps, Help: "Experimental features that are on (files, …)", NoArg: "all", Value: namesValue{&c.AllowExperimental}},
+		{Flag: "deny-experimental", Env: "CAPS_DENY_EXPERIMENTAL", Group: GroupCaps, Help: "Experimental features that are off", NoArg: "all", Value: namesValue{&c.DenyExperimental}},
+	}
+}
+
+func limitSettings(c *Config) []*Setting {
+	l := &c.Limits
+	size := func(env, help string, p *int64) *Setting {
+		return &Setting{Env: env, Group: GroupLimits, Help: help, Value: sizeValue{p}}
+	}
+	count := func(env, help string, p *int) *Setting {
+		return &Setting{Env: env, Group: GroupLimits, Help: help, Value: intValue{p}}
+	}
+	return []*Setting{
+		size("HTTP_MAX_SQL_BODY_SIZE", "Largest body of POST /sql", &l.SQLBody),
+		size("HTTP_MAX_RPC_BODY_SIZE", "Largest body of POST /rpc", &l.RPCBody),
+		size("HTTP_MAX_KEY_BODY_SIZE", "Largest body of /key", &l.KeyBody),
+		size("HTTP_MAX_SIGNIN_BODY_SIZE", "Largest body of POST /signin", &l.SigninBody),
+		size("HTTP_MAX_SIGNUP_BODY_SIZE", "Largest body of POST /signup", &l.SignupBody),
+		size("HTTP_MAX_IMPORT_BODY_SIZE", "Largest body of POST /import", &l.ImportBody),
+		size("WEBSOCKET_MAX_MESSAGE_SIZE", "Largest message on a WebSocket", &l.WebSocketMessage),
+		count("WEBSOCKET_MAX_CONCURRENT_REQUESTS", "Requests running at once on one WebSocket", &l.WebSocketRequests),
+		size("WEBSOCKET_MAX_QUEUE_SIZE", "Bytes of answers waiting for one slow client", &l.WebSocketQueue),
+		count("WEBSOCKET_MAX_CONNECTIONS", "WebSockets open at once", &l.WebSockets),
+		{Env: "WEBSOCKET_PING_INTERVAL", Group: GroupLimits, Help: "Interval of pings to silent clients", Value: durationValue{&l.WebSocketPing}},
+		{Env: "WEBSOCKET_SEND_TIMEOUT", Group: GroupLimits, Help: "How long a client may take to accept an answer", Value: durationValue{&l.SendTimeout}},
+		count("MAX_TRANSACTIONS_PER_CONNECTION", "Open transactions of one connection", &l.Transactions),
+		count("MAX_TRANSACTIONS_PER_SESSION", "Open transactions of one attached session", &l.SessionTransactions),
+		count("MAX_ATTACHED_SESSIONS", "Attached sessions of one connection", &l.AttachedSessions),
+		count("NET_MAX_CONCURRENT_REQUESTS", "HTTP requests at once", &l.Requests),
+		{Env: "HTTP_HEADER_TIMEOUT", Group: GroupLimits, Help: "How long a request's headers may take", Value: durationValue{&l.HeaderTimeout}},
+		{Env: "HTTP_BODY_WINDOW", Group: GroupLimits, Help: "Time in which a body must make progress", Value: durationValue{&l.BodyWindow}},
+		size("HTTP_BODY_MIN_PROGRESS", "Bytes of a body that count as progress", &l.BodyRate),
+		count("MAX_MESSAGE_DEPTH", "Nesting of values in messages", &l.Depth),
+	}
+}
+
+func logSettings(c *Config) []*Setting {
+	return []*Setting{
+		{Flag: "log", Short: "l", Env: "LOG", Group: GroupLog, Help: "Level: none, full, error, warn, info, debug, trace", Value: stringValue{&c.LogLevel}},
+		{Flag: "log-format", Env: "LOG_FORMAT", Group: GroupLog, Help: "Form of log lines: text or json", Value: stringValue{&c.LogFormat}},
+		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", Group: GroupLog, Help: "Log queries that take longer", Value: durationValue{&c.SlowThreshold}},
+		{Flag: "slow-log-param-allow", Env: "SLOW_LOG_PARAM_ALLOW", Group: GroupLog, Help: "Parameters whose values may be logged with them", NoArg: "all", Value: namesValue{&c.SlowAllow}},
+		{Flag: "slow-log-param-deny", Env: "SLOW_LOG_PARAM_DENY", Group: GroupLog, Help: "Parameters whose values may not", NoArg: "all", Value: namesValue{&c.SlowDeny}},
+	}
+}
