@@ -62,6 +62,9 @@ type Limits struct {
 	Own bool
 	// ParseRecord reads the text form of a record id ("person:1"). Where it is nil such text is refused.
 	ParseRecord func(text string) (*RecordID, error)
+	// ParseText may turn the text of a JSON string (not of a name) into another value: JSON-RPC takes
+	// what spells a record id, uuid or datetime as such. Where it is nil texts are strings.
+	ParseText func(text string) (Value, bool)
 }
 
 func (l Limits) depth() int {
