@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -24,8 +25,8 @@ type Store interface {
 	Begin(ctx context.Context) (Snapshot, error)
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
-	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed,
-	// ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
+	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey,
+	// ErrTooLarge, ErrCounter, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
 	// When it returns nil the writes are visible to every later Begin.
 	Commit(ctx context.Context, b *Batch) (Version, error)
 	// Exclusive waits for the commit turn. Until the turn is released only batches that carry it
@@ -87,6 +88,17 @@ type ScanOptions struct {
 	Reverse  bool
 	KeysOnly bool // Value may answer nil
 	Limit    int  // 0 = no limit
+}
+
+// MaxKeySize is the greatest length of a key in bytes.
+const MaxKeySize = 32000
+
+// CheckKey gives ErrKey for a key that no store takes.
+func CheckKey(key []byte) error {
+	if len(key) == 0 || len(key) > MaxKeySize {
+		return fmt.Errorf("key of %d bytes: %w", len(key), ErrKey)
+	}
+	return nil
 }
 
 // Write is one change; a nil Value deletes the key.
@@ -156,6 +168,7 @@ type Stats struct {
 	Conflicts  uint64
 	Syncs      uint64
 	Checkpoint uint64
+	ReadOnly   bool // a write failed in a way that only a restart mends
 }
 
 // The errors of a store. Anything else is an I/O error.
@@ -169,6 +182,10 @@ var (
 	ErrCorrupt  = errors.New("stored data fails its checksum")
 	// ErrUndetermined is a commit that may or may not have happened: never retried.
 	ErrUndetermined = errors.New("the outcome of the commit is not known")
+	// ErrKey is a key that is empty or longer than MaxKeySize.
+	ErrKey = errors.New("key is empty or too long")
+	// ErrTooLarge is a batch that no store takes.
+	ErrTooLarge = errors.New("batch is too large")
 	// ErrCounter is a Delta on a key whose value is not a counter.
 	ErrCounter = errors.New("value is not a counter")
 )

@@ -130,7 +130,7 @@ func (tx *Tx) Set(key, value []byte) error {
 func (tx *Tx) Delete(key []byte) error { return tx.put(key, nil) }
 
 func (tx *Tx) put(key, value []byte) error {
-	if err := tx.grow(len(key) + len(value)); err != nil {
+	if err := tx.grow(key, len(value)); err != nil {
 		return err
 	}
 	if tx.adds.Len() > 0 {
@@ -140,15 +140,18 @@ func (tx *Tx) put(key, value []byte) error {
 	return nil
 }
 
-// grow accounts for n more bytes, and refuses writes where there may be none.
-func (tx *Tx) grow(n int) error {
+// grow accounts for a write of n bytes at key, and refuses what may not be written.
+func (tx *Tx) grow(key []byte, n int) error {
 	if tx.done {
 		return ErrDone
 	}
 	if !tx.opt.Write {
 		return ErrReadOnly
 	}
-	tx.size += int64(n)
+	if err := kv.CheckKey(key); err != nil {
+		return err
+	}
+	tx.size += int64(len(key) + n)
 	if tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
 		return ErrTooLarge
 	}
@@ -171,7 +174,7 @@ func (tx *Tx) DeleteRange(r kv.Range) error {
 // Add adds delta to the counter at key (kv.AppendCounter form, absent = 0). It reads nothing, so
 // transactions that only Add to one counter never conflict. A Get of the key gives the sum.
 func (tx *Tx) Add(key []byte, delta int64) error {
-	if err := tx.grow(len(key) + 8); err != nil {
+	if err := tx.grow(key, 8); err != nil {
 		return err
 	}
 	d := kv.AppendCounter(make([]byte, 0, 8), delta)

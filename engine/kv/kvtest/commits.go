@@ -148,6 +148,18 @@ func testDeltaOnValue(t *testing.T, st kv.Store) {
 	want(t, "state", All(t, st), "n=text")
 }
 
+func testKeySize(t *testing.T, st kv.Store) {
+	long := make([]byte, kv.MaxKeySize+1)
+	for _, key := range [][]byte{{}, long} {
+		_, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: key, Value: []byte("v")}}})
+		wantErr(t, fmt.Sprintf("write of a key of %d bytes", len(key)), err, kv.ErrKey)
+		_, err = st.Commit(ctx, &kv.Batch{Deltas: []kv.Delta{{Key: key, Add: 1}}})
+		wantErr(t, fmt.Sprintf("delta of a key of %d bytes", len(key)), err, kv.ErrKey)
+	}
+	Put(t, st, string(long[1:]), "v")
+	want(t, "longest key", All(t, st), string(long[1:])+"=v")
+}
+
 func testExclusive(t *testing.T, st kv.Store) {
 	turn, err := st.Exclusive(ctx)
 	if err != nil {

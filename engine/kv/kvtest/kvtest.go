@@ -37,6 +37,7 @@ func Run(t *testing.T, open Open) {
 		{"deltas add up", testDeltas},
 		{"deltas conflict with readers of the counter", testDeltaReaders},
 		{"a delta on another value is refused", testDeltaOnValue},
+		{"a key of no length or too much is refused", testKeySize},
 		{"the commit turn holds others up", testExclusive},
 		{"a cancelled context stops a wait", testCancelled},
 		{"a closed store refuses work", testClosed},

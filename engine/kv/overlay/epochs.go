@@ -61,8 +61,11 @@ func (e *Epochs[S]) Release(ep *Epoch[S]) (gone bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open--
-	if ep.refs--; ep.refs > 0 || ep == e.cur {
+	if ep.refs--; ep.refs > 0 {
 		return false
+	}
+	if ep == e.cur {
+		return e.shut
 	}
 	e.unlink(ep)
 	return true
@@ -93,10 +96,14 @@ func (e *Epochs[S]) Oldest() (v kv.Version, open int64) {
 	return e.head.Version, e.open
 }
 
-// Shut makes every later Acquire give nil, and tells how many snapshots are open.
-func (e *Epochs[S]) Shut() (open int64) {
+// Shut makes every later Acquire give nil, and tells how many snapshots are open. It gives the
+// newest state when no snapshot holds it; else the last Release of it reports that.
+func (e *Epochs[S]) Shut() (open int64, gone *Epoch[S]) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.shut = true
-	return e.open
+	if e.cur.refs == 0 {
+		gone = e.cur
+	}
+	return e.open, gone
 }

@@ -1,0 +1,277 @@
+// Package bolt is the durable store: a copy-on-write overlay in memory for what was committed
+// lately, a write-ahead log that makes it durable, and a bbolt file that takes it over in large
+// sorted checkpoints.
+//
+// # How it goes
+//
+//	commit      → encode in the caller's goroutine → queue → committer: validate, append one
+//	              group to the log, one sync, publish the new overlay, wake the callers
+//	snapshot    → the published state {active overlay, frozen overlay, bbolt read transaction}:
+//	              a key is looked up in this order, a scan merges the three
+//	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
+//	              begun; the frozen one goes to bbolt in key order, then a state without it is
+//	              published and its log segments are used again
+//
+// There is no timer in a commit: while one group is being synced, the next one gathers. When a
+// checkpoint takes longer than the next overlay takes to fill up to twice its limit, commits wait.
+//
+// # What it promises
+//
+// All of kv.Store; in sync mode "every", a commit that was acknowledged survives kill -9 and
+// power loss. A failed write or sync makes the store read-only until it is opened again
+// (kv.ErrReadOnly; the group in question is kv.ErrUndetermined). A full device refuses writes
+// with kv.ErrNoSpace, and takes them again when there is room. A value that was damaged on disk is
+// kv.ErrCorrupt, never served.
+//
+// Slices that a snapshot hands out point into the overlay or into the mapped file: they are
+// read-only, and after Release the memory may hold something else or be gone.
+//
+// # Goroutines
+//
+// The committer (ends in Close), at most one checkpoint (the committer waits for it), with a sync
+// interval one more that syncs (stopped and awaited by Close), and the log's own preparer.
+//
+// # Layout
+//
+//	path/            a directory, mode 0700
+//	  data.db        bbolt; its lock keeps a second process out
+//	    bucket "nacre":  "format" u32 BE = 1 · "id" 16 bytes · "applied" u64 BE
+//	    bucket "data":   key → value, then CRC-32C (LE) of key and value
+//	  wal-NNNN.log   see package wal
+//
+// "applied" is the version up to which bbolt has everything; the log has the rest. A format
+// number greater than ours is refused, never rewritten.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+	"github.com/nacredb/nacre/engine/kv/wal"
+	"go.etcd.io/bbolt"
+)
+
+// Options describes a store. Only Path is needed.
+type Options struct {
+	Path            string  // the directory; made when it is absent
+	Sync            kv.Sync // when commits become durable; the default is every one
+	CheckpointKeys  int     // overlay entries that start a checkpoint; 0 = 200 000
+	CheckpointBytes int64   // log bytes that start a checkpoint; 0 = 64 MiB
+	SegmentSize     int64   // of the log's files; 0 = 16 MiB
+	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
+	FS              wal.FS  // of the log; nil = the machine's
+}
+
+// Store implements kv.Store.
+type Store struct {
+	opt    Options
+	id     [16]byte
+	db     *bbolt.DB
+	log    *wal.Log
+	epochs overlay.Epochs[state]
+	window overlay.Window
+	queue  queue
+	failed atomic.Pointer[error] // why the store is read-only
+	bases  atomic.Int64          // open bbolt read transactions
+	count  counters
+	turns  chan struct{} // holds one token while the commit turn is free
+	grant  chan *kv.Turn // to the committer: from now on only this turn commits (nil: all do)
+	stop   chan struct{} // closed by Close
+	done   chan struct{} // closed when the committer has ended
+	close  func() error
+	syncer sync.WaitGroup
+}
+
+// counters are read by Stats.
+type counters struct {
+	version, commits, conflicts, checkpoints atomic.Uint64
+	overlayBytes, fileBytes                  atomic.Int64
+}
+
+var _ kv.Store = (*Store)(nil)
+
+// Open opens or creates the store at opt.Path, and replays its log. Errors: kv.ErrLocked when
+// another process has it, kv.ErrFormat when there is something else, kv.ErrCorrupt.
+func Open(opt Options) (*Store, error) {
+	if opt.CheckpointKeys == 0 {
+		opt.CheckpointKeys = 200_000
+	}
+	if opt.CheckpointBytes == 0 {
+		opt.CheckpointBytes = 64 << 20
+	}
+	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grant: make(chan *kv.Turn),
+		stop: make(chan struct{}), done: make(chan struct{})}
+	s.turns <- struct{}{}
+	s.close = sync.OnceValue(s.shutDown)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", opt.Path, err)
+	}
+	return s, nil
+}
+
+// open opens the files, replays, and starts the goroutines.
+func (s *Store) open() error {
+	applied, err := s.openData()
+	if err != nil {
+		return err
+	}
+	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1)}
+	s.log, _, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS, SegmentSize: s.opt.SegmentSize}, applied, c.apply)
+	if err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	if c.base, err = s.openBase(); err != nil {
+		return errors.Join(err, s.log.Close(), s.db.Close())
+	}
+	c.publish()
+	go c.run()
+	if s.opt.Sync > 0 {
+		s.syncer.Go(s.syncLoop)
+	}
+	return nil
+}
+
+// Begin implements kv.Store.
+func (s *Store) Begin(ctx context.Context) (kv.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ep := s.epochs.Acquire()
+	if ep == nil {
+		return nil, kv.ErrClosed
+	}
+	return &snapshot{store: s, epoch: ep}, nil
+}
+
+// Commit implements kv.Store.
+func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.failed.Load() != nil {
+		return 0, kv.ErrReadOnly
+	}
+	// Most of the validation and all of the encoding happen here: the committer does the rest.
+	checked, ok := s.window.Check(&b.Reads, b.Snapshot)
+	if !ok {
+		s.count.conflicts.Add(1)
+		return 0, kv.ErrConflict
+	}
+	frame, err := wal.Encode(b)
+	if err != nil {
+		return 0, err
+	}
+	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, done: make(chan struct{})}
+	if !s.queue.push(r) {
+		return 0, kv.ErrClosed
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(queued, abandoned) {
+			return 0, ctx.Err()
+		}
+		<-r.done
+	}
+	return r.frame.Version, r.err
+}
+
+// Exclusive implements kv.Store.
+func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) {
+	select {
+	case <-s.turns:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.stop:
+		return nil, kv.ErrClosed
+	}
+	turn := kv.NewTurn(func() {
+		s.tell(nil)
+		s.turns <- struct{}{}
+	})
+	if !s.tell(turn) {
+		s.turns <- struct{}{}
+		return nil, kv.ErrClosed
+	}
+	return turn, nil
+}
+
+// tell hands the commit turn to the committer, which takes it between two groups.
+func (s *Store) tell(turn *kv.Turn) bool {
+	select {
+	case s.grant <- turn:
+		return true
+	case <-s.done:
+		return false
+	}
+}
+
+// Stats implements kv.Store. Keys is not known here.
+func (s *Store) Stats() kv.Stats {
+	_, open := s.epochs.Oldest()
+	return kv.Stats{
+		Kind:       "bolt",
+		Version:    kv.Version(s.count.version.Load()),
+		Bytes:      s.count.overlayBytes.Load(),
+		FileBytes:  s.count.fileBytes.Load() + s.log.Size(),
+		Snapshots:  open,
+		Commits:    s.count.commits.Load(),
+		Conflicts:  s.count.conflicts.Load(),
+		Syncs:      s.log.Syncs(),
+		Checkpoint: s.count.checkpoints.Load(),
+		ReadOnly:   s.failed.Load() != nil,
+	}
+}
+
+// Close implements kv.Store: it finishes the waiting commits, checkpoints and closes the files.
+// Snapshots that are still open are an error; the data file is then closed with the last one.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shutDown() error {
+	s.queue.close()
+	close(s.stop)
+	<-s.done
+	s.syncer.Wait()
+	open, gone := s.epochs.Shut()
+	err := s.log.Close()
+	if cause := s.failed.Load(); cause != nil {
+		err = errors.Join(*cause, err)
+	}
+	if open > 0 {
+		err = errors.Join(err, fmt.Errorf("%d snapshots are still open", open))
+	}
+	if gone != nil {
+		err = errors.Join(err, s.dropBase(gone.State.base))
+	}
+	return err
+}
+
+// fail makes the store read-only.
+func (s *Store) fail(err error) {
+	s.failed.CompareAndSwap(nil, &err)
+}
+
+// syncLoop syncs the log at the interval of the options.
+func (s *Store) syncLoop() {
+	tick := time.NewTicker(time.Duration(s.opt.Sync))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if s.failed.Load() != nil {
+				continue
+			}
+			if err := s.log.Sync(); err != nil {
+				s.fail(err)
+			}
+		case <-s.stop:
+			return
+		}
+	}
+}

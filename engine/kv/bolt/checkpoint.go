@@ -1,0 +1,165 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+	"github.com/nacredb/nacre/engine/kv/wal"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// A checkpoint is written in bbolt transactions of bounded size: bbolt holds every page that a
+// transaction touches in memory. The order does not matter to recovery: until the last of them
+// says so, the log has all of it too, and replaying it twice is the same as once.
+const (
+	chunkKeys  = 50_000
+	chunkBytes = 32 << 20
+)
+
+// fillPercent of pages that are split: higher than bbolt's half, because sorted runs follow each
+// other; not full, because later runs fall in between.
+const fillPercent = 0.75
+
+// checkpointResult is what a finished checkpoint hands to the committer.
+type checkpointResult struct {
+	version kv.Version
+	base    *base // a read transaction that sees it
+	err     error
+}
+
+// over reports whether the active overlay has reached times its limits.
+func (c *committer) over(times int) bool {
+	return c.active.Len() >= times*c.s.opt.CheckpointKeys || c.bytes >= int64(times)*c.s.opt.CheckpointBytes
+}
+
+// lagging reports whether commits must wait for the running checkpoint.
+func (c *committer) lagging() bool { return c.running && c.over(2) }
+
+// full refuses commits while checkpoints fail and the overlay has no room left; each refusal
+// tries the checkpoint again.
+func (c *committer) full() error {
+	if c.ckptErr == nil || !c.over(2) {
+		return nil
+	}
+	err := c.ckptErr
+	c.ckptErr = nil
+	c.checkpointIfDue()
+	return fmt.Errorf("%w: %w", kv.ErrNoSpace, err)
+}
+
+// checkpointIfDue starts a checkpoint when the overlay is large enough and none runs. One that
+// failed for want of space is not tried again before the next overlay is full too (see full).
+func (c *committer) checkpointIfDue() {
+	if c.running || c.ckptErr != nil || c.s.failed.Load() != nil {
+		return
+	}
+	if c.frozen.Len() == 0 {
+		if !c.over(1) {
+			return
+		}
+		c.freeze()
+	}
+	frozen, version := c.frozen, c.frozenAt
+	c.running = true
+	go func() { c.checkpoints <- c.s.checkpoint(frozen, version) }()
+}
+
+// freeze begins a new active overlay; there must be no frozen one.
+func (c *committer) freeze() {
+	c.frozen, c.frozenAt = c.active.Snapshot(), c.version
+	c.active, c.bytes = overlay.Tree{}, 0
+	c.publish()
+}
+
+// checkpoint writes t, the state at version, to bbolt.
+func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult {
+	var cur overlay.Cursor
+	for more := cur.First(&t, nil); ; {
+		err := s.db.Update(func(tx *bbolt.Tx) error {
+			var err error
+			if more, err = putChunk(tx.Bucket(dataBucket()), &cur, more); err != nil || more {
+				return err
+			}
+			return putApplied(tx.Bucket(metaBucket()), version)
+		})
+		if err != nil {
+			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
+		}
+		if !more {
+			break
+		}
+	}
+	b, err := s.openBase()
+	return checkpointResult{version: version, base: b, err: err}
+}
+
+// putChunk writes entries from cur on, and reports whether there are more.
+func putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bool, error) {
+	data.FillPercent = fillPercent
+	size := 0
+	for n := 0; more && n < chunkKeys && size < chunkBytes; n++ {
+		var err error
+		if v := cur.Value(); v == nil {
+			err = data.Delete(cur.Key())
+		} else {
+			size += len(v)
+			err = data.Put(cur.Key(), v)
+		}
+		if err != nil {
+			return false, err
+		}
+		more = cur.Next()
+	}
+	return more, nil
+}
+
+// finishCheckpoint publishes a state that reads the checkpoint from bbolt, and frees the log.
+func (c *committer) finishCheckpoint(res checkpointResult) {
+	c.running = false
+	if res.err != nil {
+		if isFull(res.err) {
+			c.ckptErr = res.err
+		} else {
+			c.s.fail(res.err)
+		}
+		return
+	}
+	c.ckptErr = nil
+	c.frozen = overlay.Tree{}
+	c.base = res.base
+	c.publish()
+	c.s.count.checkpoints.Add(1)
+	if err := c.s.log.Release(res.version); err != nil {
+		c.s.fail(err)
+	}
+}
+
+// isFull reports whether a checkpoint failed for want of space. bbolt tells the failure to grow
+// its file in text only.
+func isFull(err error) bool {
+	return wal.IsNoSpace(err) || errors.Is(err, bolterrors.ErrMaxSizeReached) || strings.Contains(err.Error(), "file resize error")
+}
+
+// lastCheckpoint writes out everything, so that the next start has nothing to replay. If that
+// fails the log still has it.
+func (c *committer) lastCheckpoint() {
+	c.ckptErr = nil
+	for c.ckptErr == nil && c.s.failed.Load() == nil {
+		if c.frozen.Len() == 0 {
+			if c.active.Len() == 0 {
+				return
+			}
+			c.freeze()
+		}
+		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt))
+	}
+	if c.ckptErr != nil {
+		if err := c.s.log.Sync(); err != nil {
+			c.s.fail(err)
+		}
+	}
+}

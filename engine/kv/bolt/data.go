@@ -1,0 +1,188 @@
+package bolt
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/wal"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+const (
+	dataFile      = "data.db"
+	formatVersion = 1
+)
+
+// names of the buckets and keys in data.db.
+type name = []byte
+
+func metaBucket() name { return name("nacre") }
+func dataBucket() name { return name("data") }
+
+// openData opens data.db and gives the version up to which it is complete.
+func (s *Store) openData() (applied kv.Version, err error) {
+	if err := claimDirectory(s.opt.Path); err != nil {
+		return 0, err
+	}
+	if s.db, err = openBolt(filepath.Join(s.opt.Path, dataFile), s.opt.MapSize); err != nil {
+		return 0, err
+	}
+	applied, err = s.readMeta()
+	if err != nil {
+		return 0, errors.Join(err, s.db.Close())
+	}
+	return applied, nil
+}
+
+// claimDirectory makes sure that path is a directory that is ours or empty.
+func claimDirectory(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+		return wal.OS{}.SyncDir(filepath.Dir(path))
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("it is a file, not a directory: %w", kv.ErrFormat)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	foreign := ""
+	for _, e := range entries {
+		if e.Name() == dataFile {
+			return nil
+		}
+		// A fresh volume has lost+found, a folder opened on a desktop has dot files.
+		if e.Name() != "lost+found" && e.Name()[0] != '.' {
+			foreign = e.Name()
+		}
+	}
+	if foreign != "" {
+		return fmt.Errorf("the directory holds other files: %w", kv.ErrFormat)
+	}
+	return nil
+}
+
+// openBolt opens the file with a mapping that is large enough to never be replaced: replacing it
+// would have to wait for every snapshot.
+func openBolt(path string, mapSize int) (*bbolt.DB, error) {
+	sizes := []int{mapSize}
+	if mapSize == 0 {
+		sizes = defaultMapSizes()
+	}
+	var db *bbolt.DB
+	var err error
+	for _, size := range sizes {
+		opt := &bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType,
+			InitialMmapSize: size, MaxSize: size, NoStatistics: true}
+		if db, err = bbolt.Open(path, 0o600, opt); err == nil {
+			return db, checkSize(db, path)
+		}
+		if size>>31 == 0 || isForeign(err) || errors.Is(err, bolterrors.ErrTimeout) {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, kv.ErrLocked
+	case isForeign(err):
+		return nil, fmt.Errorf("%s: %w (%v)", dataFile, kv.ErrFormat, err)
+	}
+	return nil, err
+}
+
+// defaultMapSizes are tried in turn: an address space limit may forbid the first.
+func defaultMapSizes() []int {
+	if runtime.GOOS == "windows" || strconv.IntSize == 32 {
+		return []int{1 << 30}
+	}
+	one := 1 // not a constant: 1 << 40 must compile where int has 32 bits
+	return []int{one << 40, one << 36, one << 32}
+}
+
+func isForeign(err error) bool {
+	return errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
+}
+
+// checkSize refuses a file that was cut short: a read beyond its end would stop the process.
+func checkSize(db *bbolt.DB, path string) error {
+	err := db.View(func(tx *bbolt.Tx) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Size() < tx.Size() {
+			return fmt.Errorf("%s has %d bytes of %d: %w", dataFile, info.Size(), tx.Size(), kv.ErrCorrupt)
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// readMeta reads who the store is; a new one is given an identity.
+func (s *Store) readMeta() (applied kv.Version, err error) {
+	fresh := false
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		m := tx.Bucket(metaBucket())
+		if m == nil {
+			k, _ := tx.Cursor().First()
+			if fresh = k == nil; !fresh {
+				return fmt.Errorf("%s is another program's: %w", dataFile, kv.ErrFormat)
+			}
+			return nil
+		}
+		format, id, version := m.Get(name("format")), m.Get(name("id")), m.Get(name("applied"))
+		if len(format) != 4 || len(id) != 16 || len(version) != 8 || tx.Bucket(dataBucket()) == nil {
+			return fmt.Errorf("%s: incomplete description: %w", dataFile, kv.ErrCorrupt)
+		}
+		if f := binary.BigEndian.Uint32(format); f != formatVersion {
+			return fmt.Errorf("%s has format %d, this program knows %d: %w", dataFile, f, formatVersion, kv.ErrFormat)
+		}
+		copy(s.id[:], id)
+		applied = kv.Version(binary.BigEndian.Uint64(version))
+		return nil
+	})
+	if err != nil || !fresh {
+		return applied, err
+	}
+	return 0, s.initMeta()
+}
+
+// initMeta describes a new store.
+func (s *Store) initMeta() error {
+	rand.Read(s.id[:]) // never fails
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		m, err := tx.CreateBucket(metaBucket())
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucket(dataBucket()); err != nil {
+			return err
+		}
+		return errors.Join(
+			m.Put(name("format"), binary.BigEndian.AppendUint32(nil, formatVersion)),
+			m.Put(name("id"), s.id[:]),
+			putApplied(m, 0))
+	})
+}
+
+func putApplied(meta *bbolt.Bucket, v kv.Version) error {
+	return meta.Put(name("applied"), binary.BigEndian.AppendUint64(nil, uint64(v)))
+}

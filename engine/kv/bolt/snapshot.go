@@ -1,0 +1,208 @@
+package bolt
+
+import (
+	"bytes"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/overlay"
+	"github.com/nacredb/nacre/engine/kv/wal"
+)
+
+// snapshot implements kv.Snapshot on one published state.
+type snapshot struct {
+	store *Store
+	epoch *overlay.Epoch[state]
+	point boltCursor // for Get, made at the first use
+	done  bool
+}
+
+// Version implements kv.Snapshot.
+func (s *snapshot) Version() kv.Version { return s.epoch.Version }
+
+// Get implements kv.Snapshot.
+func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
+	st := &s.epoch.State
+	if v, known := st.lookup(key); known {
+		return v, v != nil, nil
+	}
+	if s.point.c == nil {
+		s.point = st.base.cursor()
+	}
+	return s.point.get(key)
+}
+
+// Scan implements kv.Snapshot.
+func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
+	c := &cursor{rng: r, reverse: opt.Reverse, keysOnly: opt.KeysOnly, left: opt.Limit}
+	if opt.Limit <= 0 {
+		c.left = -1
+	}
+	if r.Empty() {
+		c.left = 0
+		return c
+	}
+	st := &s.epoch.State
+	c.add(&st.active)
+	c.add(&st.frozen)
+	c.base = st.base.cursor()
+	if opt.Reverse {
+		c.setBase(c.base.before(r.End))
+	} else {
+		c.setBase(c.base.seek(r.Start))
+	}
+	return c
+}
+
+// Release implements kv.Snapshot.
+func (s *snapshot) Release() {
+	if s.done {
+		return
+	}
+	s.done = true
+	if s.store.epochs.Release(s.epoch) {
+		// A read transaction that cannot be closed is of no further consequence here.
+		_ = s.store.dropBase(s.epoch.State.base)
+	}
+}
+
+// cursor implements kv.Cursor: it merges the overlays and bbolt. All three are ahead of what was
+// given out.
+type cursor struct {
+	rng      kv.Range
+	reverse  bool
+	keysOnly bool
+	left     int             // keys still to give; negative = no limit
+	over     []*overlay.Scan // those that are not at their end, the newest first
+	base     boltCursor
+	bk, bv   []byte // where base is; nil = at its end
+	key, val []byte
+	err      error
+}
+
+// add takes part of an overlay in the scan, if it has any.
+func (c *cursor) add(t *overlay.Tree) {
+	if t.Len() == 0 {
+		return
+	}
+	s := new(overlay.Scan)
+	if s.Begin(t, c.rng, c.reverse); s.Next() {
+		c.over = append(c.over, s)
+	}
+}
+
+// setBase takes over where the bbolt cursor is, as long as that is in the range.
+func (c *cursor) setBase(k, v []byte, err error) {
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	c.bk, c.bv = k, v
+	if k == nil {
+		return
+	}
+	if c.reverse && bytes.Compare(k, c.rng.Start) < 0 || !c.reverse && c.rng.End != nil && bytes.Compare(k, c.rng.End) >= 0 {
+		c.bk = nil
+	}
+}
+
+// Next implements kv.Cursor.
+func (c *cursor) Next() bool {
+	if c.left == 0 || c.err != nil {
+		return false
+	}
+	found := false
+	if len(c.over) == 0 {
+		found = c.takeBase()
+	} else {
+		found = c.merge()
+	}
+	if !found {
+		return false
+	}
+	if c.left > 0 {
+		c.left--
+	}
+	return true
+}
+
+// takeBase gives out the key that bbolt is at.
+func (c *cursor) takeBase() bool {
+	if c.bk == nil {
+		return false
+	}
+	c.key, c.val = c.bk, nil
+	if !c.keysOnly {
+		if c.val, c.err = open(c.bk, c.bv); c.err != nil {
+			return false
+		}
+	}
+	c.setBase(c.base.move(c.reverse))
+	return c.err == nil
+}
+
+// merge gives out the nearest key of all; of equal ones the newest overlay's. Deleted ones are
+// passed over.
+func (c *cursor) merge() bool {
+	for len(c.over) > 0 {
+		near := c.nearest()
+		if near < 0 {
+			return c.takeBase()
+		}
+		s := c.over[near]
+		key, sealed := s.Key(), s.Value()
+		if err := c.pass(key); err != nil {
+			c.err = err
+			return false
+		}
+		if sealed != nil {
+			c.key, c.val = key, wal.Unseal(sealed)
+			return true
+		}
+	}
+	return c.takeBase()
+}
+
+// nearest is the index of the overlay that comes next, or -1 for bbolt.
+func (c *cursor) nearest() int {
+	near, key := -1, c.bk
+	for i := len(c.over) - 1; i >= 0; i-- {
+		k := c.over[i].Key()
+		if key == nil || c.compare(k, key) <= 0 {
+			near, key = i, k
+		}
+	}
+	return near
+}
+
+func (c *cursor) compare(a, b []byte) int {
+	if c.reverse {
+		return bytes.Compare(b, a)
+	}
+	return bytes.Compare(a, b)
+}
+
+// pass moves every source that is at key.
+func (c *cursor) pass(key []byte) error {
+	if c.bk != nil && bytes.Equal(c.bk, key) {
+		c.setBase(c.base.move(c.reverse))
+	}
+	kept := c.over[:0]
+	for _, s := range c.over {
+		if !bytes.Equal(s.Key(), key) || s.Next() {
+			kept = append(kept, s)
+		}
+	}
+	c.over = kept
+	return c.err
+}
+
+// Key implements kv.Cursor.
+func (c *cursor) Key() []byte { return c.key }
+
+// Value implements kv.Cursor.
+func (c *cursor) Value() []byte { return c.val }
+
+// Err implements kv.Cursor.
+func (c *cursor) Err() error { return c.err }
+
+// Close implements kv.Cursor.
+func (c *cursor) Close() { c.left = 0 }

@@ -1,0 +1,118 @@
+package kv
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sync says when a commit becomes durable: with each one, never (but at checkpoints), or, when
+// positive, at this interval.
+type Sync time.Duration
+
+// The named sync modes.
+const (
+	SyncEvery Sync = 0
+	SyncNever Sync = -1
+)
+
+// String is the form that a DSN takes.
+func (s Sync) String() string {
+	switch {
+	case s == SyncEvery:
+		return "every"
+	case s < 0:
+		return "never"
+	default:
+		return time.Duration(s).String()
+	}
+}
+
+// DSN is a parsed address of a store.
+type DSN struct {
+	Kind      string // "memory", "bolt" or "tikv"
+	Path      string // bolt: the directory; tikv: host and port
+	Sync      Sync   // bolt
+	Versioned bool   // keep the history of records
+	Retention time.Duration
+	Notice    string // to be shown once, or empty: the address was taken in another sense
+}
+
+const accepted = "memory, bolt://PATH, file:PATH, a bare path, rocksdb:PATH, surrealkv:PATH, tikv://HOST:PORT"
+
+// ParseDSN reads an address. Errors name what is accepted.
+func ParseDSN(dsn string) (DSN, error) {
+	scheme, rest, hasScheme := cutScheme(dsn)
+	rest, query, _ := strings.Cut(rest, "?")
+	d := DSN{Kind: "bolt", Path: rest}
+	switch {
+	case dsn == "":
+		return DSN{}, fmt.Errorf("store address is empty: accepted are %s", accepted)
+	case !hasScheme && (rest == "memory" || rest == "mem"), scheme == "mem", scheme == "memory":
+		d.Kind, d.Path = "memory", ""
+	case scheme == "rocksdb", scheme == "surrealkv", scheme == "surrealkv+versioned":
+		d.Notice = fmt.Sprintf("%s: is served by the bolt engine, in a format of its own", scheme)
+		d.Versioned = scheme == "surrealkv+versioned"
+	case scheme == "tikv":
+		d.Kind = "tikv"
+	case !hasScheme, scheme == "bolt", scheme == "file":
+	default:
+		return DSN{}, fmt.Errorf("store address %q: unknown scheme %q: accepted are %s", dsn, scheme, accepted)
+	}
+	if d.Kind != "memory" && d.Path == "" {
+		return DSN{}, fmt.Errorf("store address %q has no path", dsn)
+	}
+	if err := d.options(dsn, query); err != nil {
+		return DSN{}, err
+	}
+	return d, nil
+}
+
+// cutScheme splits scheme:rest or scheme://rest. A single letter is a drive, not a scheme.
+func cutScheme(dsn string) (scheme, rest string, ok bool) {
+	i := strings.IndexByte(dsn, ':')
+	if i < 2 || strings.ContainsAny(dsn[:i], `/\.?`) {
+		return "", dsn, false
+	}
+	return strings.ToLower(dsn[:i]), strings.TrimPrefix(dsn[i+1:], "//"), true
+}
+
+func (d *DSN) options(dsn, query string) error {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return fmt.Errorf("store address %q: %w", dsn, err)
+	}
+	for k := range q {
+		v := q.Get(k)
+		switch k {
+		case "sync":
+			d.Sync, err = parseSync(v)
+		case "versioned":
+			d.Versioned, err = strconv.ParseBool(v)
+		case "retention":
+			d.Retention, err = time.ParseDuration(v)
+		default:
+			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention")
+		}
+		if err != nil {
+			return fmt.Errorf("store address %q: option %s: %w", dsn, k, err)
+		}
+	}
+	return nil
+}
+
+func parseSync(v string) (Sync, error) {
+	switch v {
+	case "every":
+		return SyncEvery, nil
+	case "never":
+		return SyncNever, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("want every, never or a duration like 100ms, not %q", v)
+	}
+	return Sync(d), nil
+}

@@ -1,0 +1,218 @@
+package wal
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// Recovery tells what Open has found.
+type Recovery struct {
+	Frames  int        // replayed
+	Bytes   int64      // of those
+	Last    kv.Version // of the newest one; the store's applied version when there was none
+	Dropped int        // segments with frames that no commit was acknowledged for
+}
+
+// Open opens the log in opt.Dir, or starts one. Frames newer than applied are handed to replay
+// in order; their memory stays theirs. It returns when all of them are durable and the log is
+// ready for the version after the last. Errors: kv.ErrCorrupt, kv.ErrFormat, those of replay.
+func Open(opt Options, applied kv.Version, replay func(*Frame) error) (*Log, Recovery, error) {
+	if opt.FS == nil {
+		opt.FS = OS{}
+	}
+	if opt.SegmentSize == 0 {
+		opt.SegmentSize = defaultSegment
+	}
+	l := &Log{opt: opt, fs: opt.FS, next: 1, last: applied}
+	rec, err := l.recover(applied, replay)
+	if err == nil {
+		err = l.begin()
+	}
+	if err != nil {
+		if l.cur == nil {
+			l.cur = &segment{file: nopFile{}}
+		}
+		l.Close()
+		return nil, rec, fmt.Errorf("open log: %w", err)
+	}
+	return l, rec, nil
+}
+
+// begin readies the segment that is written to.
+func (l *Log) begin() error {
+	var s *segment
+	size := int64(firstSegment)
+	if n := len(l.free); n > 0 {
+		s, l.free = l.free[n-1], l.free[:n-1]
+		size = s.size
+	}
+	cur, err := l.ready(s, min(size, l.opt.SegmentSize))
+	if err != nil {
+		return err
+	}
+	l.cur, l.appended = cur, l.last
+	l.raise(l.last)
+	return nil
+}
+
+// recover reads all segments, replays what is newer than applied, and sorts the segments into
+// those that are still needed and those that are free.
+func (l *Log) recover(applied kv.Version, replay func(*Frame) error) (Recovery, error) {
+	rec := Recovery{Last: applied}
+	segments, err := l.list()
+	if err != nil {
+		return rec, err
+	}
+	r := reader{want: applied + 1, applied: applied, replay: replay, rec: &rec}
+	for _, s := range segments {
+		if s.seq == 0 {
+			l.free = append(l.free, s)
+			continue
+		}
+		p, err := s.read()
+		if err != nil {
+			return rec, err
+		}
+		found, err := r.segment(s, p)
+		if err != nil {
+			return rec, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if err := l.settle(s, found); err != nil {
+			return rec, err
+		}
+	}
+	l.last = r.want - 1
+	rec.Last = l.last
+	return rec, nil
+}
+
+// list opens all segments, in the order in which they were written.
+func (l *Log) list() ([]*segment, error) {
+	names, err := l.fs.List(l.opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []*segment
+	for _, name := range names {
+		var slot int
+		if n, _ := fmt.Sscanf(name[len(name)-len("wal-0000.log"):], "wal-%d.log", &slot); n == 1 {
+			l.slots = max(l.slots, slot)
+		}
+		s, err := l.openSegment(name)
+		if s != nil {
+			out = append(out, s)
+			l.next = max(l.next, s.seq+1)
+		}
+		if err != nil {
+			l.free = append(l.free, out...)
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	slices.SortFunc(out, func(a, b *segment) int { return cmp.Compare(a.seq, b.seq) })
+	return out, nil
+}
+
+func (l *Log) openSegment(name string) (*segment, error) {
+	f, err := l.fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &segment{name: name, file: f}
+	if s.size, err = f.Size(); err != nil {
+		return s, err
+	}
+	p := make([]byte, min(s.size, firstFrame))
+	if n, err := f.ReadAt(p, 0); n < len(p) {
+		return s, err
+	}
+	if s.seq, err = readHeader(p, l.opt.Store); err != nil {
+		return s, err
+	}
+	s.mark = markOf(l.opt.Store, s.seq)
+	return s, nil
+}
+
+// settle files a segment that was read. What is kept is synced: it may have been read from a
+// cache that a power cut would lose, and later commits build on it. Frames that do not belong to
+// the chain are wiped out: their versions will be given again.
+func (l *Log) settle(s *segment, found finding) error {
+	if found.kept {
+		l.sealed = append(l.sealed, s)
+		if found.junk > s.end {
+			if err := s.wipe(s.end, found.junk); err != nil {
+				return err
+			}
+		}
+		return s.file.Sync()
+	}
+	l.free = append(l.free, s)
+	if found.junk == 0 {
+		return nil
+	}
+	if err := s.clearHeader(); err != nil {
+		return err
+	}
+	return s.file.Sync()
+}
+
+// reader follows the chain of versions through the segments.
+type reader struct {
+	want    kv.Version // the version that comes next
+	applied kv.Version
+	replay  func(*Frame) error
+	rec     *Recovery
+}
+
+// finding is what reader has found in a segment.
+type finding struct {
+	kept bool  // it has frames that were replayed
+	junk int64 // the end of the last whole frame that does not belong to the chain; 0 = none
+}
+
+// segment replays those frames of s that come next in the chain. Damaged frames are passed over:
+// if one of them is missing in the chain, then either a later frame proves that it had been
+// synced, which is an error, or nobody was ever told that it was committed.
+func (r *reader) segment(s *segment, p []byte) (found finding, err error) {
+	s.end = firstFrame
+	for at := firstFrame; at+frameHeader <= len(p); {
+		if binary.LittleEndian.Uint32(p[at:]) != s.mark {
+			at += frameAlign
+			continue
+		}
+		f, durable, ok := decode(p[at:], s.mark)
+		if !ok {
+			at += frameAlign
+			continue
+		}
+		at += align(frameHeader + f.payload)
+		switch {
+		case f.Version == r.want:
+			if err := r.replay(f); err != nil {
+				return found, err
+			}
+			r.want++
+			r.rec.Frames++
+			r.rec.Bytes += int64(f.Size())
+			found.kept = true
+		case f.Version > r.want && durable >= r.want:
+			return found, fmt.Errorf("version %d is missing before offset %d: %w", r.want, at, kv.ErrCorrupt)
+		case f.Version > r.applied:
+			found.junk = int64(at)
+			continue
+		}
+		s.end, s.last = int64(at), f.Version
+	}
+	if found.junk > s.end {
+		r.rec.Dropped++
+	}
+	return found, nil
+}
+
+// nopFile stands for the file of a segment that could not be opened.
+type nopFile struct{ File }
+
+func (nopFile) Close() error { return nil }
