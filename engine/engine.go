@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -28,6 +29,9 @@ type Options struct {
 	TransactionTimeout                time.Duration // 0: none
 	// Experimental capabilities that are switched on ("files", …).
 	Experimental []string
+	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these Options;
+	// otherwise those two fields are not looked at.
+	Capabilities *auth.Capabilities
 }
 
 // Engine is an open database.
@@ -60,6 +64,9 @@ func (e *Engine) CreateRootUser(ctx context.Context, name, pass string) error { 
 
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
 func (e *Engine) Session() *Session { return &Session{e: e} }
+
+// RootSession opens a session with the rights of the root owner: for the process itself, never for a client.
+func (e *Engine) RootSession() *Session { return &Session{e: e} }
 
 // Place is the session's namespace and database; "" for none.
 func (s *Session) Place() (ns, db string) { return "", "" }
