@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // DecodeCBOR reads one value from the front of b and gives what follows it. The value shares no
@@ -100,7 +99,11 @@ func (d *decoder) value() (Value, error) {
 	if d.pos >= len(d.b) {
 		return None, d.fail("unexpected end")
 	}
-	if d.b[d.pos] >= majorOther {
+	switch ib := d.b[d.pos]; {
+	case ib < 24:
+		d.pos++
+		return Int(int64(ib)), nil
+	case ib >= majorOther:
 		return d.simple()
 	}
 	start := d.pos
@@ -209,6 +212,10 @@ func (d *decoder) run(major byte, n uint64, indef bool) ([]byte, error) {
 
 func (d *decoder) textRun(n uint64, indef bool) (string, error) {
 	start := d.pos
+	if d.stored && !indef {
+		b, err := d.take(n)
+		return aliasText(b), err
+	}
 	b, err := d.run(majorText, n, indef)
 	if err != nil {
 		return "", err
@@ -217,7 +224,7 @@ func (d *decoder) textRun(n uint64, indef bool) (string, error) {
 		d.pos = start
 		return "", d.fail("text is not UTF-8")
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), nil
+	return aliasText(b), nil
 }
 
 // chunks joins the definite pieces of an indefinite string.
@@ -339,6 +346,13 @@ func (d *decoder) fields(n uint64, indef bool) (fields []Field, sorted bool, err
 // text reads a value that must be text.
 func (d *decoder) text(reason string) (string, error) {
 	start := d.pos
+	if start < len(d.b) {
+		// Nearly all names are shorter than 24 bytes.
+		if n := int(d.b[start]) - majorText; n >= 0 && n < 24 {
+			d.pos++
+			return d.textRun(uint64(n), false)
+		}
+	}
 	major, n, indef, err := d.head()
 	if err != nil {
 		return "", err
