@@ -111,11 +111,11 @@ func (d Decimal) exp() (Decimal, bool) {
 	tolerance := Decimal{Lo: 2, Scale: 7}
 	sum, ok := d.Add(one)
 	term := d
-	for i := int64(2); ok && i <= 27; i++ {
-		if term, ok = term.Mul(d); !ok {
-			return Decimal{}, false
-		}
+	for i := int64(2); ok; i++ {
 		term, _ = term.Div(DecimalFromInt(i))
+		if term, ok = term.Mul(d); !ok {
+			break
+		}
 		if sum, ok = sum.Add(term); term.Cmp(tolerance) <= 0 {
 			break
 		}

@@ -80,8 +80,13 @@ func appendLine(dst []byte, line []Point) []byte {
 }
 
 func appendCoord(dst []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return appendFloat(dst, f)
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)
 }

@@ -1,0 +1,250 @@
+package value
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+// RecordParser reads the text of a record id, e.g. "person:1". The language's parser is one.
+type RecordParser interface {
+	ParseRecord(s string) (Value, error)
+}
+
+// maxRangeElems bounds the array that a range is cast to.
+const maxRangeElems = 1<<20 + 1
+
+// Cast is <t>v: as Coerce, and strings are parsed, everything becomes a string, and collections turn
+// into one another. The error is a *CoerceError, or an *errs.Error for a range that is too long.
+func Cast(v Value, t *Type, p RecordParser) (Value, error) {
+	if out, ok := coerceScalar(v, t); ok {
+		return out, nil
+	}
+	switch t.Kind {
+	case TypeArray, TypeSet:
+		return castElems(v, t, p)
+	case TypeUnion:
+		if v.IsNullish() && !slices.ContainsFunc(t.Alts, func(alt *Type) bool { return Is(v, alt) }) {
+			return None, misfit(v, t, true) // not even by a cast to string
+		}
+		for _, alt := range t.Alts {
+			if out, err := Cast(v, alt, p); err == nil {
+				return out, nil
+			}
+		}
+		return None, misfit(v, t, true)
+	}
+	if out, ok := castScalar(v, t, p); ok {
+		return out, nil
+	}
+	return None, misfit(v, t, true)
+}
+
+// castScalar does what Cast does beyond coercion for all but collections and unions.
+func castScalar(v Value, t *Type, p RecordParser) (Value, bool) {
+	switch t.Kind {
+	case TypeString:
+		s, ok := castText(v)
+		return Str(s), ok
+	case TypeTable:
+		if v.kind == KindTable {
+			return v, t.takesTable(v.Table())
+		}
+		s, ok := castText(v)
+		return TableOf(s), ok && t.takesTable(s)
+	case TypeRange:
+		if v.kind == KindArray && v.Len() == 2 {
+			e := v.Elems()
+			return RangeOf(&Range{Start: Bound{Included, e[0]}, End: Bound{Excluded, e[1]}}), true
+		}
+	case TypePoint:
+		return castPoint(v)
+	case TypeGeometry:
+		for _, shape := range t.Shapes {
+			if shape == GeometryPoint {
+				return castPoint(v)
+			}
+		}
+	case TypeBytes:
+		return castBytes(v)
+	default:
+		if v.kind == KindString {
+			return parseAs(v.Str(), t, p)
+		}
+	}
+	return None, false
+}
+
+// castText is ToString, but bytes are decoded as UTF-8.
+func castText(v Value) (string, bool) {
+	if v.kind == KindBytes {
+		return string(v.Bytes()), utf8.Valid(v.Bytes())
+	}
+	return ToString(v), true
+}
+
+func castPoint(v Value) (Value, bool) {
+	if v.kind != KindArray || v.Len() != 2 {
+		return None, false
+	}
+	e := v.Elems()
+	if !e[0].kind.IsNumber() || !e[1].kind.IsNumber() {
+		return None, false
+	}
+	return GeometryOf(&Geometry{Kind: GeometryPoint, Point: Point{toFloat(e[0]), toFloat(e[1])}}), true
+}
+
+// castBytes takes the UTF-8 of a string, or the low eight bits of the ints of an array.
+func castBytes(v Value) (Value, bool) {
+	if v.kind == KindString {
+		return BytesOf([]byte(v.Str())), true
+	}
+	if v.kind != KindArray {
+		return None, false
+	}
+	out := make([]byte, v.Len())
+	for i, e := range v.Elems() {
+		n, err := Cast(e, intType, nil)
+		if err != nil {
+			return None, false
+		}
+		out[i] = byte(n.Int())
+	}
+	return BytesOf(out), true
+}
+
+var intType = Simple(TypeInt)
+
+// parseAs reads the text of a t.
+func parseAs(s string, t *Type, p RecordParser) (Value, bool) {
+	switch t.Kind {
+	case TypeBool:
+		return Bool(s == "true"), s == "true" || s == "false"
+	case TypeInt:
+		i, err := ParseInt(s)
+		return Int(i), err == nil
+	case TypeFloat:
+		f, err := ParseFloat(s)
+		return Float(f), err == nil
+	case TypeDecimal:
+		d, err := ParseDecimal(s)
+		return DecimalOf(d), err == nil
+	case TypeNumber:
+		n, err := ParseNumber(s)
+		return n, err == nil
+	case TypeDatetime:
+		d, err := ParseDatetime(s)
+		return DatetimeOf(d), err == nil
+	case TypeDuration:
+		d, err := ParseDuration(s)
+		return DurationOf(d), err == nil
+	case TypeUUID:
+		u, err := ParseUUID(s)
+		if err != nil {
+			return None, false
+		}
+		return UUIDOf(u), true
+	case TypeRegex:
+		re, err := CompileRegex(s)
+		return RegexOf(re), err == nil
+	case TypeRecord:
+		if p == nil {
+			return None, false
+		}
+		r, err := p.ParseRecord(s)
+		return r, err == nil && r.kind == KindRecord && t.takesTable(r.Record().Table)
+	}
+	return None, false
+}
+
+// castElems turns v into an array or set and casts the elements.
+func castElems(v Value, t *Type, p RecordParser) (Value, error) {
+	elems, err := elemsOf(v, t)
+	if err != nil {
+		return None, err
+	}
+	if t.Kind == TypeArray && t.Max >= 0 && len(elems) != t.Max {
+		return None, misfitLen(t, len(elems), true)
+	}
+	fresh := v.kind != KindArray && v.kind != KindSet
+	if t.Elem != nil && t.Elem.Kind != TypeAny {
+		out, err := mapElems(elems, t, func(e Value) (Value, error) { return Cast(e, t.Elem, p) })
+		if err != nil {
+			return None, err
+		}
+		if out != nil {
+			elems, fresh = out, true
+		}
+	}
+	switch {
+	case t.Kind == TypeArray:
+		return ArrayOf(elems), nil
+	case v.kind == KindSet && !fresh:
+		v = setOfSorted(elems)
+	case fresh:
+		v = SetOf(elems)
+	default:
+		v = Set(elems...)
+	}
+	if t.Max >= 0 && v.Len() != t.Max {
+		return None, misfitLen(t, v.Len(), true)
+	}
+	return v, nil
+}
+
+// elemsOf are the elements of an array, set, range of ints, or bytes.
+func elemsOf(v Value, t *Type) ([]Value, error) {
+	switch v.kind {
+	case KindArray, KindSet:
+		return v.Elems(), nil
+	case KindBytes:
+		out := make([]Value, v.Len())
+		for i, b := range v.Bytes() {
+			out[i] = Int(int64(b))
+		}
+		return out, nil
+	case KindRange:
+		from, to, ok := v.Range().Ints()
+		if !ok {
+			return nil, misfit(v, t, true)
+		}
+		if to > from && uint64(to)-uint64(from) > maxRangeElems {
+			return nil, errs.Internal("Casting range `%s` to an array would create an array larger then the max allocation limit.", v.Text())
+		}
+		out := make([]Value, 0, max(0, to-from))
+		for ; from < to; from++ {
+			out = append(out, Int(from))
+		}
+		return out, nil
+	}
+	return nil, misfit(v, t, true)
+}
+
+// Ints are the ints of r as from ≤ i < to, where its bounds are whole numbers or open; an open bound is
+// the end of the ints. (The largest int itself is out of reach.)
+func (r *Range) Ints() (from, to int64, ok bool) {
+	from, to = -1<<63, 1<<63-1
+	if r.Start.Kind != Unbounded {
+		i, ok := toInt(r.Start.Value)
+		if !ok {
+			return 0, 0, false
+		}
+		if from = i.Int(); r.Start.Kind == Excluded {
+			if from == 1<<63-1 {
+				return 0, 0, true
+			}
+			from++
+		}
+	}
+	if r.End.Kind != Unbounded {
+		i, ok := toInt(r.End.Value)
+		if !ok {
+			return 0, 0, false
+		}
+		if to = i.Int(); r.End.Kind == Included && to < 1<<63-1 {
+			to++
+		}
+	}
+	return from, to, true
+}

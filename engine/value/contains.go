@@ -1,0 +1,116 @@
+package value
+
+import (
+	"slices"
+	"strings"
+)
+
+// Contains is the CONTAINS operator (and INSIDE with its sides changed): an element of an array or
+// set, a part of a string, a key of an object, a value within a range, a geometry within another.
+func Contains(a, b Value) bool {
+	switch a.kind {
+	case KindArray:
+		return anyLoose(a.Elems(), b)
+	case KindSet:
+		return SetHas(a, b)
+	case KindString:
+		return b.kind == KindString && strings.Contains(a.Str(), b.Str())
+	case KindObject:
+		if b.kind != KindString {
+			return false
+		}
+		_, ok := a.Object().Get(b.Str())
+		return ok
+	case KindRange:
+		return a.Range().Contains(b)
+	case KindGeometry:
+		return b.kind == KindGeometry && a.Geometry().Contains(b.Geometry())
+	}
+	return false
+}
+
+// ContainsAll is CONTAINSALL (and ALLINSIDE with its sides changed): every element of the array or set
+// b is in a. Of strings, b is a part of a. An empty array is in everything.
+func ContainsAll(a, b Value) bool {
+	if a.kind == KindString && b.kind == KindString {
+		return strings.Contains(a.Str(), b.Str())
+	}
+	if b.kind != KindArray && b.kind != KindSet {
+		return false
+	}
+	return all(b.Elems(), func(e Value) bool { return holdsElem(a, e) })
+}
+
+// ContainsAny is CONTAINSANY (and ANYINSIDE with its sides changed); CONTAINSNONE is its negation.
+func ContainsAny(a, b Value) bool {
+	if a.kind == KindString && b.kind == KindString {
+		return strings.Contains(a.Str(), b.Str())
+	}
+	if b.kind != KindArray && b.kind != KindSet {
+		return false
+	}
+	return slices.ContainsFunc(b.Elems(), func(e Value) bool { return holdsElem(a, e) })
+}
+
+// holdsElem is Contains as the ALL and ANY forms see it: no keys of objects, no ranges, and a set is
+// searched with loose equality.
+func holdsElem(a, e Value) bool {
+	switch a.kind {
+	case KindArray, KindSet:
+		return anyLoose(a.Elems(), e)
+	case KindString, KindGeometry:
+		return Contains(a, e)
+	}
+	return false
+}
+
+func anyLoose(elems []Value, v Value) bool {
+	for _, e := range elems {
+		if LooseEqual(e, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// AnyEqual is ?=: an element of the array or set a equals b; anything else is compared itself.
+func AnyEqual(a, b Value) bool {
+	if a.kind == KindArray || a.kind == KindSet {
+		return anyLoose(a.Elems(), b)
+	}
+	return LooseEqual(a, b)
+}
+
+// AllEqual is *=: every element of the array or set a equals b; anything else is compared itself.
+func AllEqual(a, b Value) bool {
+	if a.kind == KindArray || a.kind == KindSet {
+		return all(a.Elems(), func(e Value) bool { return LooseEqual(e, b) })
+	}
+	return LooseEqual(a, b)
+}
+
+// Intersects is INTERSECTS: two geometries that share a point. OUTSIDE is its negation.
+func Intersects(a, b Value) bool {
+	return a.kind == KindGeometry && b.kind == KindGeometry && a.Geometry().Intersects(b.Geometry())
+}
+
+// Contains reports whether v lies between the bounds in the total order of values.
+func (r *Range) Contains(v Value) bool {
+	switch r.Start.Kind {
+	case Included:
+		if Compare(v, r.Start.Value) < 0 {
+			return false
+		}
+	case Excluded:
+		if Compare(v, r.Start.Value) <= 0 {
+			return false
+		}
+	}
+	switch r.End.Kind {
+	case Included:
+		return Compare(v, r.End.Value) <= 0
+	case Excluded:
+		return Compare(v, r.End.Value) < 0
+	}
+	return true
+}
