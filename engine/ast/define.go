@@ -358,7 +358,8 @@ type DefineModel struct {
 // DefineModule is DEFINE MODULE mod::x AS|FROM file.
 type DefineModule struct {
 	Mode       Mode
-	Name       string
+	Name       string // without mod:: or silo::
+	Silo       bool   // silo::org::pkg<version>
 	Version    string // silo form
 	File       Expr
 	Unsigned   bool

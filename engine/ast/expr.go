@@ -69,6 +69,7 @@ type Mock struct {
 	Table    string
 	IsRange  bool
 	From, To int64 // Count in From when not a range; To is exclusive
+	FromExcl bool  // 1>..
 	ToIncl   bool  // as written, for printing; To is adjusted by the evaluator
 	OpenFrom bool
 	OpenTo   bool
@@ -177,6 +178,7 @@ type Call struct {
 	Kind    CallKind
 	Path    string
 	Version string // models and silos
+	Method  string // of a silo: what comes after the version
 	Args    []Expr
 	// Impl is whatever the parser's Resolver answered for a built-in; the evaluator knows its type.
 	Impl any

@@ -1,0 +1,630 @@
+package ast
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func (p *printer) define(s Statement) {
+	switch s := s.(type) {
+	case *DefineNamespace:
+		p.head("NAMESPACE", s.Mode)
+		p.name(s.Name)
+		p.comment(s.Comment)
+	case *DefineDatabase:
+		p.head("DATABASE", s.Mode)
+		p.name(s.Name)
+		p.flag(s.Strict, " STRICT")
+		p.comment(s.Comment)
+		p.changeFeed(s.ChangeFeed)
+	case *DefineTable:
+		p.defineTable(s)
+	case *DefineField:
+		p.defineField(s)
+	case *DefineIndex:
+		p.defineIndex(s)
+	case *DefineEvent:
+		p.defineEvent(s)
+	case *DefineFunction:
+		p.defineFunction(s)
+	case *DefineParam:
+		p.head("PARAM", s.Mode)
+		p.param(s.Name)
+		p.clause("VALUE", s.Value)
+		p.comment(s.Comment)
+		p.onePermission(s.Permission)
+	case *DefineAnalyzer:
+		p.defineAnalyzer(s)
+	case *DefineUser:
+		p.defineUser(s)
+	case *DefineAccess:
+		p.defineAccess(s)
+	case *DefineSequence:
+		p.defineSequence(s)
+	case *DefineConfig:
+		p.head("CONFIG", s.Mode)
+		p.config(s)
+	case *DefineAPI:
+		p.defineAPI(s)
+	case *DefineBucket:
+		p.head("BUCKET", s.Mode)
+		p.name(s.Name)
+		p.flag(s.Readonly, " READONLY")
+		p.clause("BACKEND", s.Backend)
+		p.onePermission(s.Permission)
+		p.comment(s.Comment)
+	case *DefineModel:
+		p.head("MODEL", s.Mode)
+		p.str("ml::")
+		p.path(s.Name)
+		p.version(s.Version)
+		p.comment(s.Comment)
+		p.onePermission(s.Permission)
+	case *DefineModule:
+		p.defineModule(s)
+	}
+}
+
+// head writes DEFINE kind and the mode.
+func (p *printer) head(kind string, m Mode) {
+	p.str("DEFINE ")
+	p.str(kind)
+	p.byte(' ')
+	switch m {
+	case ModeOverwrite:
+		p.str("OVERWRITE ")
+	case ModeIfNotExists:
+		p.str("IF NOT EXISTS ")
+	}
+}
+
+func (p *printer) changeFeed(c *ChangeFeed) {
+	if c == nil {
+		return
+	}
+	p.str(" CHANGEFEED ")
+	p.duration(c.Expiry)
+	p.flag(c.Original, " INCLUDE ORIGINAL")
+}
+
+func (p *printer) defineTable(s *DefineTable) {
+	p.head("TABLE", s.Mode)
+	p.name(s.Name)
+	p.tableKind(s)
+	p.flag(s.Drop, " DROP")
+	p.schema(s.Schemafull)
+	p.comment(s.Comment)
+	if s.View != nil {
+		p.str(" AS ")
+		p.statement(s.View)
+	}
+	p.changeFeed(s.ChangeFeed)
+	p.str(" PERMISSIONS ")
+	p.permissions(&s.Permissions, true)
+}
+
+// tableKind writes TYPE. A schemafull table without one is NORMAL.
+func (p *printer) tableKind(s *DefineTable) {
+	switch {
+	case s.Kind == TableRelation:
+		p.str(" TYPE RELATION")
+		p.relationEnd(" IN ", s.In)
+		p.relationEnd(" OUT ", s.Out)
+		p.flag(s.Enforced, " ENFORCED")
+	case s.Kind == TableNormal, s.Schemafull && !s.KindGiven:
+		p.str(" TYPE NORMAL")
+	default:
+		p.str(" TYPE ANY")
+	}
+}
+
+func (p *printer) relationEnd(word string, tables []string) {
+	if len(tables) == 0 {
+		return
+	}
+	p.str(word)
+	for i, t := range tables {
+		p.flag(i > 0, " | ")
+		p.ident(t)
+	}
+}
+
+func (p *printer) schema(full bool) {
+	if full {
+		p.str(" SCHEMAFULL")
+	} else {
+		p.str(" SCHEMALESS")
+	}
+}
+
+func (p *printer) permission(x Permission) {
+	switch x.Kind {
+	case PermissionNone:
+		p.str("NONE")
+	case PermissionFull:
+		p.str("FULL")
+	case PermissionWhere:
+		p.str("WHERE ")
+		p.expr(x.Where)
+	}
+}
+
+func (p *printer) onePermission(x *Permission) {
+	p.str(" PERMISSIONS ")
+	if x == nil {
+		p.str("FULL")
+		return
+	}
+	p.permission(*x)
+}
+
+// permissions writes those of a table or field: one word where all are NONE or FULL, else grouped by
+// what they have in common, in the order of the first operation.
+func (p *printer) permissions(x *Permissions, table bool) {
+	ops := []Permission{x.Select, x.Create, x.Update, x.Delete}
+	names := []string{"select", "create", "update", "delete"}
+	if !table {
+		ops, names = ops[:3], names[:3]
+	}
+	if !x.Given {
+		if table {
+			p.str("NONE")
+		} else {
+			p.str("FULL")
+		}
+		return
+	}
+	texts := make([]string, len(ops))
+	same := true
+	for i, op := range ops {
+		texts[i] = Text(op)
+		same = same && texts[i] == texts[0]
+	}
+	if same && ops[0].Kind != PermissionWhere {
+		p.str(texts[0])
+		return
+	}
+	done := make([]bool, len(ops))
+	first := true
+	for i := range ops {
+		if done[i] {
+			continue
+		}
+		p.flag(!first, ", ")
+		first = false
+		p.str("FOR ")
+		for j := i; j < len(ops); j++ {
+			if texts[j] == texts[i] {
+				p.flag(j > i, ", ")
+				p.str(names[j])
+				done[j] = true
+			}
+		}
+		p.byte(' ')
+		p.str(texts[i])
+	}
+}
+
+func (p *printer) defineField(s *DefineField) {
+	p.head("FIELD", s.Mode)
+	p.fieldName(s.Name, s.NameExpr)
+	p.str(" ON ")
+	p.name(s.Table)
+	if s.Type != nil {
+		p.str(" TYPE ")
+		p.str(s.Type.String())
+	}
+	p.flag(s.Flexible, " FLEXIBLE")
+	if s.DefaultAlways {
+		p.clause("DEFAULT ALWAYS", s.Default)
+	} else {
+		p.clause("DEFAULT", s.Default)
+	}
+	p.flag(s.Readonly, " READONLY")
+	p.clause("VALUE", s.Value)
+	p.clause("ASSERT", s.Assert)
+	p.clause("COMPUTED", s.Computed)
+	p.reference(s.Reference)
+	p.comment(s.Comment)
+	p.str(" PERMISSIONS ")
+	p.permissions(&s.Permissions, false)
+}
+
+func (p *printer) fieldName(id *Idiom, x Expr) {
+	if id != nil {
+		p.idiom(id)
+		return
+	}
+	p.nameExpr(x)
+}
+
+func (p *printer) reference(r *Reference) {
+	if r == nil {
+		return
+	}
+	p.str(" REFERENCE ON DELETE ")
+	switch r.Action {
+	case ReferenceIgnore:
+		p.str("IGNORE")
+	case ReferenceReject:
+		p.str("REJECT")
+	case ReferenceCascade:
+		p.str("CASCADE")
+	case ReferenceUnset:
+		p.str("UNSET")
+	case ReferenceThen:
+		p.str("THEN ")
+		p.expr(r.Then)
+	}
+}
+
+func (p *printer) defineIndex(s *DefineIndex) {
+	p.head("INDEX", s.Mode)
+	p.name(s.Name)
+	p.str(" ON ")
+	p.name(s.Table)
+	if len(s.Fields) > 0 {
+		p.str(" FIELDS ")
+		list(p, s.Fields, p.expr)
+	}
+	p.indexKind(s)
+	p.comment(s.Comment)
+	p.flag(s.Concurrently, " CONCURRENTLY")
+	p.flag(s.Defer, " DEFER")
+}
+
+func (p *printer) indexKind(s *DefineIndex) {
+	switch s.Kind {
+	case IndexOrdered:
+	case IndexUnique:
+		p.str(" UNIQUE")
+	case IndexCount:
+		p.str(" COUNT")
+		p.clause("WHERE", s.CountWhere)
+	case IndexFullText:
+		p.byte(' ')
+		p.fullText(s.FullText)
+	case IndexHNSW:
+		p.byte(' ')
+		p.vector(s.Vector, false)
+	case IndexDiskANN:
+		p.byte(' ')
+		p.vector(s.Vector, true)
+	}
+}
+
+func (p *printer) fullText(f *FullText) {
+	p.str("FULLTEXT ANALYZER ")
+	p.ident(f.Analyzer)
+	if f.BM25 {
+		p.str(" BM25(")
+		p.number(f.K1)
+		p.byte(',')
+		p.number(f.B)
+		p.byte(')')
+	}
+	p.flag(f.Highlights, " HIGHLIGHTS")
+}
+
+// number writes a float without its suffix.
+func (p *printer) number(f float64) { p.str(strings.TrimSuffix(value.Float(f).Text(), "f")) }
+
+func (p *printer) vector(v *VectorIndex, disk bool) {
+	if disk {
+		p.str("DISKANN DIMENSION ")
+	} else {
+		p.str("HNSW DIMENSION ")
+	}
+	p.int(v.Dimension)
+	if v.Distance != "" {
+		p.str(" DIST ")
+		p.distance(v.Distance, v.Order)
+	}
+	if v.Type != "" {
+		p.str(" TYPE ")
+		p.str(v.Type)
+	}
+	p.setting(" EFC ", v.EFC)
+	p.setting(" M ", v.M)
+	p.setting(" M0 ", v.M0)
+	if !v.LM.IsNone() {
+		p.str(" LM ")
+		p.buf = v.LM.AppendText(p.buf)
+	}
+	p.flag(v.Extend, " EXTEND_CANDIDATES")
+	p.flag(v.KeepPruned, " KEEP_PRUNED_CONNECTIONS")
+	p.setting(" DEGREE ", v.Degree)
+	p.setting(" L_BUILD ", v.LBuild)
+	if !v.Alpha.IsNone() {
+		p.str(" ALPHA ")
+		p.buf = v.Alpha.AppendText(p.buf)
+	}
+	p.flag(v.Hashed, " HASHED_VECTOR")
+}
+
+func (p *printer) setting(word string, n int64) {
+	if n != 0 {
+		p.str(word)
+		p.int(n)
+	}
+}
+
+func (p *printer) defineEvent(s *DefineEvent) {
+	p.head("EVENT", s.Mode)
+	p.name(s.Name)
+	p.str(" ON ")
+	p.name(s.Table)
+	if s.Async {
+		p.str(" ASYNC RETRY ")
+		p.int(s.Retry)
+		p.str(" MAXDEPTH ")
+		p.int(s.MaxDepth)
+	}
+	p.str(" WHEN ")
+	if s.When == nil {
+		p.str("true")
+	} else {
+		p.expr(s.When)
+	}
+	p.str(" THEN ")
+	list(p, s.Then, func(x Expr) {
+		switch x.(type) {
+		case *Block, *Subquery:
+			p.expr(x)
+		default:
+			p.byte('(')
+			p.expr(x)
+			p.byte(')')
+		}
+	})
+	p.comment(s.Comment)
+}
+
+func (p *printer) defineFunction(s *DefineFunction) {
+	p.head("FUNCTION", s.Mode)
+	p.str("fn::")
+	p.path(s.Name)
+	p.byte('(')
+	list(p, s.Params, func(f FuncParam) {
+		p.param(f.Name)
+		p.str(": ")
+		p.str(f.Type.String())
+	})
+	p.byte(')')
+	if s.Returns != nil {
+		p.str(" -> ")
+		p.str(s.Returns.String())
+	}
+	p.byte(' ')
+	p.block(s.Body)
+	p.comment(s.Comment)
+	p.onePermission(s.Permission)
+}
+
+func (p *printer) defineAnalyzer(s *DefineAnalyzer) {
+	p.head("ANALYZER", s.Mode)
+	p.name(s.Name)
+	if s.Function != "" {
+		p.str(" FUNCTION fn::")
+		p.path(s.Function)
+	}
+	if len(s.Tokenizers) > 0 {
+		p.str(" TOKENIZERS ")
+		p.str(strings.Join(s.Tokenizers, ","))
+	}
+	if len(s.Filters) > 0 {
+		p.str(" FILTERS ")
+		list(p, s.Filters, p.filter)
+	}
+	p.comment(s.Comment)
+}
+
+// String is the canonical text of f.
+func (f AnalyzerFilter) String() string {
+	p := printer{}
+	p.filter(f)
+	return string(p.buf)
+}
+
+func (p *printer) filter(f AnalyzerFilter) {
+	p.str(f.Name)
+	switch f.Name {
+	case "EDGENGRAM", "NGRAM":
+		p.byte('(')
+		p.int(f.Min)
+		p.byte(',')
+		p.int(f.Max)
+		p.byte(')')
+	case "SNOWBALL":
+		p.str("(" + f.Language + ")")
+	case "MAPPER":
+		p.byte('(')
+		p.buf = value.AppendQuoted(p.buf, f.Path)
+		p.byte(')')
+	}
+}
+
+func (p *printer) defineUser(s *DefineUser) {
+	p.head("USER", s.Mode)
+	p.name(s.Name)
+	p.onBase(s.Base)
+	if s.Password != nil {
+		p.clause("PASSWORD", s.Password)
+	} else {
+		p.str(" PASSHASH ")
+		p.buf = value.AppendQuoted(p.buf, s.PassHash)
+	}
+	p.str(" ROLES ")
+	if len(s.Roles) == 0 {
+		p.str("VIEWER")
+	}
+	p.str(strings.Join(s.Roles, ", "))
+	p.str(" DURATION FOR TOKEN ")
+	p.durationOr(s.TokenDuration, "1h")
+	p.str(", FOR SESSION ")
+	p.durationOr(s.SessionDuration, "NONE")
+	p.comment(s.Comment)
+}
+
+func (p *printer) durationOr(x Expr, otherwise string) {
+	if x == nil {
+		p.str(otherwise)
+		return
+	}
+	p.expr(x)
+}
+
+func (p *printer) defineAccess(s *DefineAccess) {
+	p.head("ACCESS", s.Mode)
+	p.name(s.Name)
+	p.onBase(s.Base)
+	switch s.Kind {
+	case AccessJWT:
+		p.str(" TYPE JWT ")
+		p.jwt(s.JWT)
+	case AccessRecord:
+		p.str(" TYPE RECORD")
+		p.clause("SIGNUP", s.Signup)
+		p.clause("SIGNIN", s.Signin)
+		p.flag(s.Refresh, " WITH REFRESH")
+		if s.JWT != nil {
+			p.str(" WITH JWT ")
+			p.jwt(s.JWT)
+		}
+	case AccessBearer:
+		p.str(" TYPE BEARER FOR ")
+		if s.BearerUser {
+			p.str("USER")
+		} else {
+			p.str("RECORD")
+		}
+	}
+	p.clause("AUTHENTICATE", s.Authenticate)
+	p.accessDurations(s)
+	p.comment(s.Comment)
+}
+
+// accessDurations writes the durations that the kind of access has, with their defaults.
+func (p *printer) accessDurations(s *DefineAccess) {
+	p.str(" DURATION ")
+	if s.Kind == AccessBearer || s.Kind == AccessRecord && s.Refresh {
+		p.str("FOR GRANT ")
+		p.durationOr(s.GrantDuration, "4w2d")
+		p.str(", ")
+	}
+	if s.Kind != AccessJWT || s.JWT == nil || s.JWT.URL == nil {
+		p.str("FOR TOKEN ")
+		p.durationOr(s.TokenDuration, "1h")
+		p.str(", ")
+	}
+	p.str("FOR SESSION ")
+	p.durationOr(s.SessionDuration, "NONE")
+}
+
+func (p *printer) jwt(j *JWT) {
+	switch {
+	case j == nil:
+		return
+	case j.URL != nil:
+		p.str("URL ")
+		p.expr(j.URL)
+	default:
+		p.str("ALGORITHM ")
+		p.str(j.Algorithm)
+		p.str(" KEY ")
+		p.expr(j.Key)
+	}
+	if j.Issuer != nil {
+		p.str(" WITH ISSUER")
+		if j.IssuerAlg != "" && j.IssuerAlg != j.Algorithm {
+			p.str(" ALGORITHM ")
+			p.str(j.IssuerAlg)
+		}
+		p.str(" KEY ")
+		p.expr(j.Issuer)
+	}
+}
+
+func (p *printer) defineSequence(s *DefineSequence) {
+	p.head("SEQUENCE", s.Mode)
+	p.name(s.Name)
+	p.str(" BATCH ")
+	p.durationOr(s.Batch, "1000")
+	p.str(" START ")
+	p.durationOr(s.Start, "0")
+	p.clause("TIMEOUT", s.Timeout)
+}
+
+func (p *printer) config(s *DefineConfig) {
+	switch {
+	case s.GraphQL != nil:
+		g := s.GraphQL
+		p.str("GRAPHQL TABLES ")
+		p.nameFilter(g.Tables)
+		p.str(" FUNCTIONS ")
+		p.nameFilter(g.Functions)
+		p.clause("DEPTH", g.Depth)
+		p.clause("COMPLEXITY", g.Complexity)
+		if g.Introspection == "NONE" {
+			p.str(" INTROSPECTION NONE")
+		}
+	case s.API != nil:
+		p.str("API")
+		p.apiConfig(s.API)
+	case s.Default != nil:
+		p.str("DEFAULT")
+		if s.Default.Namespace != nil {
+			p.str(" NAMESPACE ")
+			p.name(*s.Default.Namespace)
+		}
+		if s.Default.Database != nil {
+			p.str(" DATABASE ")
+			p.name(*s.Default.Database)
+		}
+	}
+}
+
+func (p *printer) nameFilter(f NameFilter) {
+	p.str(f.Mode)
+	if len(f.Names) > 0 {
+		p.byte(' ')
+		list(p, f.Names, p.ident)
+	}
+}
+
+func (p *printer) apiConfig(c *APIConfig) {
+	if len(c.Middleware) > 0 {
+		p.str(" MIDDLEWARE ")
+		list(p, c.Middleware, func(m Call) { p.call(&m) })
+	}
+	p.onePermission(c.Permission)
+}
+
+// defineAPI writes the actions; the settings of the API as a whole stand as an action for any method.
+func (p *printer) defineAPI(s *DefineAPI) {
+	p.head("API", s.Mode)
+	p.expr(s.Path)
+	for _, a := range s.Actions {
+		p.str(" FOR ")
+		p.str(strings.Join(a.Methods, ", "))
+		p.apiConfig(&a.Config)
+		p.clause("THEN", a.Then)
+	}
+	p.comment(s.Comment)
+}
+
+func (p *printer) defineModule(s *DefineModule) {
+	p.head("MODULE", s.Mode)
+	if s.Silo {
+		p.str("silo::")
+	} else {
+		p.str("mod::")
+	}
+	p.path(s.Name)
+	p.version(s.Version)
+	p.clause("AS", s.File)
+	p.flag(s.Unsigned, " UNSIGNED")
+	p.comment(s.Comment)
+	p.onePermission(s.Permission)
+}

@@ -1,0 +1,214 @@
+package parse
+
+import "github.com/nacredb/nacre/engine/ast"
+
+func (p *parser) alter() ast.Statement {
+	p.advance()
+	s := &ast.Alter{}
+	switch p.tok.kind {
+	case kwSystem:
+		p.advance()
+		s.System = true
+		p.alterSystem(s)
+	case kwNamespace:
+		p.advance()
+		s.Kind = ast.DefNamespace
+		p.alterStore(s)
+	case kwDatabase:
+		p.advance()
+		s.Kind = ast.DefDatabase
+		p.alterStore(s)
+	case kwTable:
+		p.alterNamed(s, ast.DefTable)
+		p.alterClauses(s, p.alterTableClause)
+	case kwField:
+		p.advance()
+		s.Kind, s.IfExists = ast.DefField, p.ifExists()
+		s.Field, s.Name.Expr = p.fieldName()
+		s.Table = p.onTable()
+		p.alterClauses(s, p.alterFieldClause)
+	case kwIndex:
+		p.alterNamed(s, ast.DefIndex)
+		s.Table = p.onTable()
+		p.alterClauses(s, p.alterIndexClause)
+	case kwSequence:
+		p.alterNamed(s, ast.DefSequence)
+		p.alterClauses(s, p.alterSequenceClause)
+	default:
+		if !p.alterNewer(s) {
+			p.unexpected("a alter statement keyword") // the grammar is upstream's
+		}
+	}
+	return s
+}
+
+func (p *parser) alterNamed(s *ast.Alter, k ast.DefKind) {
+	p.advance()
+	s.Kind, s.IfExists = k, p.ifExists()
+	s.Name.Ident = p.ident()
+}
+
+// alterClauses collects what clause parses, as long as it finds something.
+func (p *parser) alterClauses(s *ast.Alter, clause func() (ast.AlterClause, bool)) {
+	for p.err == nil {
+		c, ok := clause()
+		if !ok {
+			return
+		}
+		s.Clauses = append(s.Clauses, c)
+	}
+}
+
+func (p *parser) alterSystem(s *ast.Alter) {
+	p.alterClauses(s, func() (ast.AlterClause, bool) {
+		switch {
+		case p.isWord("QUERY_TIMEOUT"):
+			p.advance()
+			return ast.AlterClause{Name: "QUERY_TIMEOUT", X: p.expr()}, true
+		case p.tok.kind == kwCompact:
+			p.advance()
+			return ast.AlterClause{Name: "COMPACT"}, true
+		case p.tok.kind == kwDrop:
+			p.advance()
+			if !p.isWord("QUERY_TIMEOUT") {
+				p.unexpected("`QUERY_TIMEOUT`")
+			}
+			p.advance()
+			return ast.AlterClause{Name: "QUERY_TIMEOUT", Drop: true}, true
+		}
+		return ast.AlterClause{}, false
+	})
+}
+
+// alterStore is ALTER NAMESPACE | DATABASE [name] COMPACT: the session's own, or a named one.
+func (p *parser) alterStore(s *ast.Alter) {
+	if p.tok.kind != kwCompact {
+		s.IfExists = p.ifExists()
+		s.Name = p.name()
+	}
+	p.alterClauses(s, func() (ast.AlterClause, bool) {
+		if p.eat(kwCompact) {
+			return ast.AlterClause{Name: "COMPACT"}, true
+		}
+		return ast.AlterClause{}, false
+	})
+}
+
+// drop is what DROP may name, or a failure that lists it.
+func (p *parser) drop(want string, kinds ...kind) (ast.AlterClause, bool) {
+	p.advance()
+	for _, k := range kinds {
+		if p.tok.kind == k {
+			p.advance()
+			return ast.AlterClause{Name: k.String(), Drop: true}, true
+		}
+	}
+	p.unexpected(want)
+	return ast.AlterClause{}, false
+}
+
+// comment is COMMENT x.
+func (p *parser) alterComment() (ast.AlterClause, bool) {
+	p.advance()
+	return ast.AlterClause{Name: "COMMENT", X: p.expr()}, true
+}
+
+func (p *parser) alterTableClause() (ast.AlterClause, bool) {
+	def := &ast.DefineTable{}
+	c := ast.AlterClause{Name: p.tok.kind.String(), Def: def}
+	switch p.tok.kind {
+	case kwDrop:
+		return p.drop("`COMMENT` or `CHANGEFEED`", kwComment, kwChangefeed)
+	case kwComment:
+		return p.alterComment()
+	case kwCompact:
+		p.advance()
+		return ast.AlterClause{Name: "COMPACT"}, true
+	case kwSchemafull, kwSchemaless:
+		def.Schemafull = p.advance().kind == kwSchemafull
+		def.SchemaGiven = true
+	case kwType:
+		p.tableKind(def)
+	case kwPermissions:
+		def.Permissions = p.permissions(true)
+	case kwChangefeed:
+		p.advance()
+		def.ChangeFeed = p.changeFeed()
+	default:
+		return c, false
+	}
+	return c, true
+}
+
+func (p *parser) alterFieldClause() (ast.AlterClause, bool) {
+	def := &ast.DefineField{}
+	c := ast.AlterClause{Name: p.tok.kind.String(), Def: def}
+	switch p.tok.kind {
+	case kwDrop:
+		return p.drop("FLEXIBLE, TYPE, READONLY, VALUE, ASSERT, DEFAULT, COMMENT, or REFERENCE",
+			kwFlexible, kwType, kwReadonly, kwValue, kwAssert, kwDefault, kwComment, kwReference, kwComputed)
+	case kwComment:
+		return p.alterComment()
+	case kwFlexible:
+		p.advance()
+		def.Flexible = true
+	case kwType:
+		p.fieldType(def)
+	case kwReadonly:
+		p.advance()
+		def.Readonly = true
+	case kwValue:
+		p.advance()
+		def.Value = p.expr()
+		c.X = def.Value
+	case kwAssert:
+		p.advance()
+		def.Assert = p.expr()
+		c.X = def.Assert
+	case kwComputed:
+		p.advance()
+		def.Computed = p.expr()
+		c.X = def.Computed
+	case kwDefault:
+		p.advance()
+		def.DefaultAlways = p.eat(kwAlways)
+		def.Default = p.expr()
+		c.X = def.Default
+	case kwPermissions:
+		def.Permissions = p.permissions(false)
+	case kwReference:
+		p.advance()
+		def.Reference = p.reference()
+	default:
+		return c, false
+	}
+	return c, true
+}
+
+func (p *parser) alterIndexClause() (ast.AlterClause, bool) {
+	switch p.tok.kind {
+	case kwDrop:
+		return p.drop("`COMMENT`", kwComment)
+	case kwComment:
+		return p.alterComment()
+	case kwPrepare:
+		p.advance()
+		p.expect(kwRemove)
+		return ast.AlterClause{Name: "PREPARE REMOVE"}, true
+	}
+	return ast.AlterClause{}, false
+}
+
+func (p *parser) alterSequenceClause() (ast.AlterClause, bool) {
+	switch p.tok.kind {
+	case kwDrop:
+		return p.drop("`TIMEOUT`", kwTimeout)
+	case kwTimeout:
+		p.advance()
+		return ast.AlterClause{Name: "TIMEOUT", X: p.expr()}, true
+	}
+	return ast.AlterClause{}, false
+}
+
+// alterNewer are the kinds that later releases can alter; 3.0.2 refuses them.
+func (p *parser) alterNewer(*ast.Alter) bool { return false }

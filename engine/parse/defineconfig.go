@@ -1,0 +1,186 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+func (p *parser) defineConfig() ast.Statement {
+	s := &ast.DefineConfig{Mode: p.mode()}
+	switch p.tok.kind {
+	case kwApi:
+		p.advance()
+		c := p.apiConfig()
+		s.API = &c
+	case kwGraphql:
+		p.advance()
+		s.GraphQL = p.graphQLConfig()
+	case kwDefault:
+		p.advance()
+		s.Default = p.defaultConfig()
+	default:
+		p.unexpected("a type of config")
+	}
+	return s
+}
+
+func (p *parser) defaultConfig() *ast.DefaultConfig {
+	c := &ast.DefaultConfig{}
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwNamespace:
+			p.advance()
+			c.Namespace = p.optionalName()
+		case kwDatabase:
+			p.advance()
+			c.Database = p.optionalName()
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+func (p *parser) graphQLConfig() *ast.GraphQLConfig {
+	c := &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "AUTO"}, Functions: ast.NameFilter{Mode: "AUTO"}}
+	switch p.tok.kind {
+	case kwNone:
+		p.advance()
+		c.Tables.Mode, c.Functions.Mode = "NONE", "NONE"
+		return c
+	case kwAuto:
+		p.advance()
+		return c
+	}
+	for p.err == nil {
+		switch {
+		case p.tok.kind == kwTables:
+			p.advance()
+			c.Tables = p.nameFilter(true)
+		case p.tok.kind == kwFunctions:
+			p.advance()
+			c.Functions = p.nameFilter(false)
+		case p.isWord("DEPTH"):
+			p.advance()
+			c.Depth = p.expr()
+		case p.isWord("COMPLEXITY"):
+			p.advance()
+			c.Complexity = p.expr()
+		case p.isWord("INTROSPECTION"):
+			p.advance()
+			switch p.tok.kind {
+			case kwNone, kwAuto:
+				c.Introspection = p.advance().kind.String()
+			default:
+				p.unexpected("`NONE`, `AUTO`")
+			}
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// nameFilter is AUTO, NONE, or INCLUDE with names; tables may be listed bare, functions in brackets.
+func (p *parser) nameFilter(tables bool) ast.NameFilter {
+	switch p.tok.kind {
+	case kwAuto, kwNone:
+		return ast.NameFilter{Mode: p.advance().kind.String()}
+	case kwInclude, kwExclude:
+		if tables {
+			f := ast.NameFilter{Mode: p.advance().kind.String()}
+			for {
+				f.Names = append(f.Names, p.ident())
+				if p.err != nil || !p.eat(tComma) {
+					return f
+				}
+			}
+		}
+	}
+	p.unexpected("`NONE`, `AUTO`")
+	return ast.NameFilter{}
+}
+
+func (p *parser) apiConfig() ast.APIConfig {
+	var c ast.APIConfig
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwMiddleware:
+			p.advance()
+			c.Middleware = p.middleware()
+		case kwPermissions:
+			c.Permission = p.onePermission()
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// middleware is a list of calls.
+func (p *parser) middleware() []ast.Call {
+	var list []ast.Call
+	for {
+		if !p.tok.isIdent() {
+			p.unexpected("an identifier")
+			return nil
+		}
+		var x ast.Expr
+		if p.tok.kind == kwFn {
+			x = p.namespaced()
+		} else {
+			x = p.path()
+		}
+		c, ok := x.(*ast.Call)
+		if !ok {
+			p.unexpected("(")
+			return nil
+		}
+		list = append(list, *c)
+		if !p.eat(tComma) {
+			return list
+		}
+	}
+}
+
+func (p *parser) defineAPI() ast.Statement {
+	s := &ast.DefineAPI{Mode: p.mode(), Path: p.expr()}
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwFor:
+			p.advance()
+			s.Actions = append(s.Actions, p.apiAction())
+		case kwComment:
+			p.advance()
+			s.Comment = p.expr()
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+func (p *parser) apiAction() ast.APIAction {
+	var a ast.APIAction
+	for {
+		a.Methods = append(a.Methods, p.method())
+		if p.err != nil || !p.eat(tComma) {
+			break
+		}
+	}
+	a.Config = p.apiConfig()
+	if p.eat(kwThen) {
+		a.Then = p.expr()
+	}
+	return a
+}
+
+func (p *parser) method() string {
+	switch p.tok.kind {
+	case kwAny, kwDelete, kwGet, kwPatch, kwPost, kwPut, kwTrace:
+		return strings.ToLower(p.advance().kind.String())
+	}
+	p.unexpected("one of `DELETE`, `GET`, `PATCH`, `POST`, `PUT` or `TRACE`")
+	return ""
+}

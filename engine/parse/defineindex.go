@@ -1,0 +1,280 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func (p *parser) defineIndex() ast.Statement {
+	s := &ast.DefineIndex{Mode: p.mode(), Name: p.name(), Table: p.onTable()}
+	fieldsAt := token{}
+	for p.err == nil && p.indexClause(s, &fieldsAt) {
+	}
+	if p.err != nil {
+		return s
+	}
+	switch n := len(s.Fields); {
+	case n == 0 && s.Kind != ast.IndexCount:
+		p.fail("Expected at least one column - Use FIELDS to define columns", p.tok, "")
+	case n > 1 && s.Kind > ast.IndexCount:
+		p.fail("Expected one column, found "+value.Int(int64(n)).Text(), fieldsAt, "")
+	}
+	return s
+}
+
+// indexClause parses one clause; false where there is none.
+func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
+	switch p.tok.kind {
+	case kwFields:
+		p.advance()
+		*fieldsAt = p.tok
+		s.Fields = []ast.Expr{p.indexField()}
+		for p.err == nil && p.eat(tComma) {
+			s.Fields = append(s.Fields, p.indexField())
+		}
+	case kwUnique:
+		p.advance()
+		s.Kind = ast.IndexUnique
+	case kwCount:
+		p.advance()
+		s.Kind = ast.IndexCount
+		if p.eat(kwWhere) {
+			s.CountWhere = p.expr()
+		}
+	case kwFulltext:
+		p.advance()
+		s.Kind, s.FullText = ast.IndexFullText, p.fullText()
+	case kwHnsw:
+		p.advance()
+		s.Kind, s.Vector = ast.IndexHNSW, p.hnsw()
+	case kwConcurrently:
+		p.advance()
+		s.Concurrently = true
+	case kwComment:
+		p.advance()
+		s.Comment = p.expr()
+	default:
+		switch {
+		case p.isWord("DISKANN"):
+			p.advance()
+			s.Kind, s.Vector = ast.IndexDiskANN, p.diskANN()
+		case p.isWord("DEFER"):
+			p.advance()
+			s.Defer = true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) indexField() ast.Expr {
+	if p.tok.isIdent() {
+		if k := p.peek().kind; k != tLParen && k != tPath {
+			return p.basicIdiom()
+		}
+	}
+	return p.expr()
+}
+
+func (p *parser) fullText() *ast.FullText {
+	f := &ast.FullText{Analyzer: "like", BM25: true, K1: 1.2, B: 0.75}
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwAnalyzer:
+			p.advance()
+			f.Analyzer = p.ident()
+		case kwBm25:
+			p.advance()
+			if p.tok.kind == tLParen {
+				open := p.advance()
+				f.K1 = floatOf(p.number())
+				p.expect(tComma)
+				f.B = floatOf(p.number())
+				p.closes(tRParen, open)
+			}
+		case kwHighlights:
+			p.advance()
+			f.Highlights = true
+		default:
+			return f
+		}
+	}
+	return f
+}
+
+func (p *parser) hnsw() *ast.VectorIndex {
+	v := p.dimension()
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwDistance:
+			p.advance()
+			v.Distance, v.Order = p.distance()
+		case kwType:
+			p.advance()
+			v.Type = p.vectorType()
+		case kwLm:
+			p.advance()
+			v.LM = p.number()
+		case kwM0:
+			p.advance()
+			v.M0 = p.unsigned(255)
+		case kwM:
+			p.advance()
+			v.M = p.unsigned(255)
+		case kwEfc:
+			p.advance()
+			v.EFC = p.unsigned(1<<16 - 1)
+		case kwExtendCandidates:
+			p.advance()
+			v.Extend = true
+		case kwKeepPrunedConnections:
+			p.advance()
+			v.KeepPruned = true
+		default:
+			return v
+		}
+	}
+	return v
+}
+
+func (p *parser) dimension() *ast.VectorIndex {
+	p.expect(kwDimension)
+	return &ast.VectorIndex{Dimension: p.unsigned(1<<16 - 1)}
+}
+
+// vectorType is the type of a vector's elements.
+func (p *parser) vectorType() string {
+	word := ""
+	if p.tok.isIdent() {
+		word = strings.ToUpper(p.text(p.tok))
+	}
+	switch word {
+	case "F64", "F32", "I64", "I32", "I16", "F16", "I8", "U8":
+		p.advance()
+		return word
+	}
+	p.unexpected("a vector type")
+	return ""
+}
+
+// diskANN is the newer form of vector index.
+func (p *parser) diskANN() *ast.VectorIndex {
+	v := p.dimension()
+	for p.err == nil {
+		switch {
+		case p.tok.kind == kwDistance:
+			p.advance()
+			v.Distance, v.Order = p.distance()
+		case p.tok.kind == kwType:
+			p.advance()
+			v.Type = p.vectorType()
+		case p.isWord("DEGREE"):
+			p.advance()
+			v.Degree = p.unsigned(1<<16 - 1)
+		case p.isWord("L_BUILD"):
+			p.advance()
+			v.LBuild = p.unsigned(1<<16 - 1)
+		case p.isWord("ALPHA"):
+			p.advance()
+			v.Alpha = p.number()
+		case p.tok.kind == kwHashedVector:
+			p.advance()
+			v.Hashed = true
+		default:
+			return v
+		}
+	}
+	return v
+}
+
+func (p *parser) defineAnalyzer() ast.Statement {
+	s := &ast.DefineAnalyzer{Mode: p.mode(), Name: p.name()}
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwFilters:
+			p.advance()
+			s.Filters = []ast.AnalyzerFilter{p.filter()}
+			for p.err == nil && p.eat(tComma) {
+				s.Filters = append(s.Filters, p.filter())
+			}
+		case kwTokenizers:
+			p.advance()
+			s.Tokenizers = []string{p.tokenizer()}
+			for p.err == nil && p.eat(tComma) {
+				s.Tokenizers = append(s.Tokenizers, p.tokenizer())
+			}
+		case kwFunction:
+			p.advance()
+			s.Function = p.functionName()
+		case kwComment:
+			p.advance()
+			s.Comment = p.expr()
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+func (p *parser) tokenizer() string {
+	switch p.tok.kind {
+	case kwBlank, kwCamel, kwClass, kwPunct:
+		return p.advance().kind.String()
+	}
+	p.unexpected("a tokenizer")
+	return ""
+}
+
+func (p *parser) filter() ast.AnalyzerFilter {
+	k := p.tok.kind
+	f := ast.AnalyzerFilter{Name: k.String()}
+	switch k {
+	case kwAscii, kwLowercase, kwUppercase:
+		p.advance()
+	case kwEdgengram, kwNgram:
+		p.advance()
+		open := p.expect(tLParen)
+		f.Min = p.unsigned(1<<16 - 1)
+		p.expect(tComma)
+		f.Max = p.unsigned(1<<16 - 1)
+		p.closes(tRParen, open)
+	case kwSnowball:
+		p.advance()
+		open := p.expect(tLParen)
+		f.Language = p.language()
+		p.closes(tRParen, open)
+	case kwMapper:
+		p.advance()
+		open := p.expect(tLParen)
+		f.Path = p.strand()
+		p.closes(tRParen, open)
+	default:
+		p.unexpected("a filter")
+	}
+	return f
+}
+
+// strand is a literal string.
+func (p *parser) strand() string {
+	if p.tok.kind != tString {
+		p.unexpected("a strand")
+		return ""
+	}
+	return p.stringText(p.advance())
+}
+
+func (p *parser) language() string {
+	switch p.tok.kind {
+	case kwArabic, kwDanish, kwDutch, kwEnglish, kwFrench, kwGerman, kwGreek, kwHungarian, kwItalian, kwNorwegian,
+		kwPortuguese, kwRomanian, kwRussian, kwSpanish, kwSwedish, kwTamil, kwTurkish:
+		return p.advance().kind.String()
+	case kwNo:
+		p.advance()
+		return kwNorwegian.String()
+	}
+	p.unexpected("a language")
+	return ""
+}

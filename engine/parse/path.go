@@ -1,0 +1,147 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// path is a call of a built-in function, or a named constant: a::b(x), a(x), a::B.
+func (p *parser) path() ast.Expr {
+	start := p.tok.start
+	p.advance()
+	for p.tok.kind == tPath {
+		p.advance()
+		p.ident()
+	}
+	if p.err != nil {
+		return nil
+	}
+	span := ast.Span{Start: start, End: p.prev.end}
+	path := p.canonicalPath(start, p.prev.end)
+	res := p.opt.Resolver
+	if res == nil {
+		return p.unresolved(path, span)
+	}
+	if impl, ok := res.Function(path); ok {
+		if p.tok.kind != tLParen {
+			p.unexpected("(")
+			return nil
+		}
+		return &ast.Call{Path: path, Args: p.args(), Impl: impl, Span: span}
+	}
+	if v, ok := res.Constant(path); ok {
+		return &ast.Constant{Path: constantPath(path), Value: v}
+	}
+	msg := "Invalid function/constant path"
+	if hint := nearest(path, res.Names()); hint != "" {
+		msg += ", did you maybe mean `" + hint + "`"
+	}
+	p.fail(msg, token{tIdent, span.Start, span.End}, "")
+	return nil
+}
+
+// unresolved is a path when there is nobody to ask: with arguments a function, else a constant.
+func (p *parser) unresolved(path string, span ast.Span) ast.Expr {
+	if p.tok.kind == tLParen {
+		return &ast.Call{Path: path, Args: p.args(), Span: span}
+	}
+	return &ast.Constant{Path: constantPath(path), Value: value.None}
+}
+
+// canonicalPath is the path in the source from start to end in lower case and without blanks.
+func (p *parser) canonicalPath(start, end int) string {
+	raw := p.src[start:end]
+	plain := true
+	for i := 0; i < len(raw) && plain; i++ {
+		c := raw[i]
+		plain = isIdentByte(c) && (c < 'A' || c > 'Z') || c == ':'
+	}
+	if plain {
+		return raw
+	}
+	var b strings.Builder
+	l := lexer{src: raw}
+	for {
+		t, err := l.next()
+		if err != nil || t.kind == tEOF {
+			return strings.ToLower(b.String())
+		}
+		b.WriteString(strings.Trim(raw[t.start:t.end], "`⟨⟩"))
+	}
+}
+
+// constantPath writes the last segment of a constant in upper case.
+func constantPath(path string) string {
+	i := strings.LastIndex(path, "::") + 1
+	if i == 0 {
+		return path
+	}
+	return path[:i] + strings.ToUpper(path[i:])
+}
+
+// namespaced is a call below fn::, ml::, mod:: or silo::.
+func (p *parser) namespaced() ast.Expr {
+	start := p.tok.start
+	c := &ast.Call{}
+	switch p.advance().kind {
+	case kwFn:
+		c.Kind = ast.CallCustom
+	case kwMl:
+		c.Kind = ast.CallModel
+	case kwMod:
+		c.Kind = ast.CallModule
+	case kwSilo:
+		c.Kind = ast.CallSilo
+	}
+	c.Path = p.segments()
+	if (c.Kind == ast.CallModel || c.Kind == ast.CallSilo) && p.tok.kind == tLess {
+		c.Version = p.version()
+		for c.Kind == ast.CallSilo && p.tok.kind == tPath {
+			p.advance()
+			c.Method = joinPath(c.Method, p.ident())
+		}
+	}
+	if p.err == nil && p.tok.kind != tLParen {
+		p.unexpected("(")
+		return nil
+	}
+	c.Span = ast.Span{Start: start, End: p.prev.end}
+	c.Args = p.args()
+	return c
+}
+
+func joinPath(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "::" + b
+}
+
+// segments is ::a::b, given as "a::b".
+func (p *parser) segments() string {
+	path := ""
+	for p.err == nil && p.tok.kind == tPath {
+		p.advance()
+		path = joinPath(path, p.ident())
+	}
+	return path
+}
+
+// version is <1.2.3>, given as "1.2.3".
+func (p *parser) version() string {
+	open := p.expect(tLess)
+	i := p.tok.start
+	for end := i; end < len(p.src); end++ {
+		if c := p.src[end]; c == '>' {
+			p.resume(end)
+			p.closes(tMore, open)
+			return strings.TrimSpace(p.src[i:end])
+		} else if !isIdentByte(c) && c != '.' && c != '-' && c != '+' {
+			break
+		}
+	}
+	p.unexpected("a version")
+	return ""
+}

@@ -1,0 +1,246 @@
+package parse
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// recordID is table:key; the table is the current token.
+func (p *parser) recordID() ast.Expr {
+	table := p.ident()
+	p.keyColon()
+	if p.err != nil {
+		return nil
+	}
+	return &ast.RecordID{Table: table, Key: p.recordKey()}
+}
+
+// keyColon passes the colon before a record key. The key is lexed by recordKey from there.
+func (p *parser) keyColon() {
+	if p.tok.kind != tColon {
+		p.unexpected(":")
+		return
+	}
+	p.advance()
+}
+
+// recordKey is a key or a range of keys after the colon: the key has to follow at once.
+func (p *parser) recordKey() ast.Expr {
+	if p.err != nil {
+		return nil
+	}
+	colon := p.prev.end
+	if p.tok.kind == tDotDot {
+		return p.keyRange(nil)
+	}
+	if p.tok.start != colon && p.tok.kind != tEOF {
+		p.unexpected("a record-id key")
+		return nil
+	}
+	key := p.key()
+	if p.err != nil {
+		return nil
+	}
+	if p.tok.kind == tDotDot || p.tok.kind == tMore && p.glued(tDotDot) {
+		return p.keyRange(key)
+	}
+	return key
+}
+
+// keyRange is the rest of a range of keys that starts at start, which may be nil.
+func (p *parser) keyRange(start ast.Expr) ast.Expr {
+	r := &ast.KeyRange{Start: start}
+	if p.tok.kind == tMore {
+		p.advance()
+		r.StartExcl = true
+	}
+	dots := p.expect(tDotDot)
+	if p.tok.kind == tEqual && p.tok.start == dots.end {
+		p.advance()
+		r.EndIncl = true
+		r.End = p.key()
+		return r
+	}
+	if p.tok.start == dots.end && p.startsKey() {
+		r.End = p.key()
+	}
+	return r
+}
+
+func (p *parser) startsKey() bool {
+	switch p.tok.kind {
+	case tDigits, tLBracket, tLBrace, tUUID, tString:
+		return true
+	case tMinus:
+		return p.glued(tDigits)
+	}
+	return p.tok.isIdent()
+}
+
+// key is one key of a record.
+func (p *parser) key() ast.Expr {
+	switch t := p.tok; t.kind {
+	case tDigits:
+		return p.digitsKey(t)
+	case tMinus:
+		if n := p.peek(); n.kind == tDigits && n.start == t.end {
+			p.advance()
+			return p.negativeKey()
+		}
+	case tLBracket:
+		return p.array()
+	case tLBrace:
+		return p.objectKeyExpr()
+	case tUUID:
+		return p.literal(p.uuid(p.advance()))
+	case tPlus: // a sign that upstream reads on its own
+		p.advance()
+		p.unexpected("Eof")
+		return nil
+	case tParam:
+		p.fail("Unexpected token `$param` expected a record-id key", t,
+			"Record-id's can be create from a param with `type::record(\""+p.tableBefore(t)+"\","+p.text(t)+")`")
+		return nil
+	case kwRand, kwUlid, kwUuid:
+		if p.glued(tLParen) {
+			return p.generatedKey()
+		}
+	case tString:
+		p.unexpected("an identifier")
+		return nil
+	}
+	if p.tok.isIdent() {
+		return p.wordKey()
+	}
+	p.unexpected("a record-id key")
+	return nil
+}
+
+// tableBefore is the table name in front of the colon before t, for a hint.
+func (p *parser) tableBefore(t token) string {
+	end := t.start - 1
+	i := end
+	for i > 0 && isIdentByte(p.src[i-1]) {
+		i--
+	}
+	return p.src[i:max(end, i)]
+}
+
+// wordKey is a key that is an identifier; digits may come first, see digitsKey.
+func (p *parser) wordKey() ast.Expr {
+	return p.literal(value.Str(p.identName(p.advance())))
+}
+
+// digitsKey is a key that starts with digits: an int where it is all digits and fits, else a string.
+func (p *parser) digitsKey(t token) ast.Expr {
+	end := t.start
+	digits := true
+	for end < len(p.src) && isIdentByte(p.src[end]) {
+		digits = digits && isDigit(p.src[end])
+		end++
+	}
+	text := p.src[t.start:end]
+	p.resume(end)
+	if digits {
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return p.literal(value.Int(i))
+		}
+	}
+	return p.literal(value.Str(text))
+}
+
+func (p *parser) negativeKey() ast.Expr {
+	t := p.tok
+	n, err := strconv.ParseUint(p.text(t), 10, 64)
+	if err != nil || n > 1<<63 {
+		p.fail("Failed to parse number: number cannot fit within a 64bit signed integer", t, "")
+		return nil
+	}
+	p.advance()
+	if n == 1<<63 {
+		return p.literal(value.Int(math.MinInt64))
+	}
+	return p.literal(value.Int(-int64(n)))
+}
+
+// generatedKey is rand(), ulid() or uuid().
+func (p *parser) generatedKey() ast.Expr {
+	name := map[kind]string{kwRand: "rand", kwUlid: "ulid", kwUuid: "uuid"}[p.advance().kind]
+	open := p.advance()
+	p.closes(tRParen, open)
+	return &ast.KeyGen{Name: name}
+}
+
+// objectKeyExpr is a key {…}, which must be an object.
+func (p *parser) objectKeyExpr() ast.Expr {
+	open := p.advance()
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	return p.objectRest(open)
+}
+
+// mock is |table:3| or |table:1..3|, after its bar.
+func (p *parser) mock(open token) ast.Expr {
+	m := &ast.Mock{Table: p.ident()}
+	p.expect(tColon)
+	if p.tok.kind == tDotDot {
+		m.OpenFrom = true
+	} else {
+		m.From = p.integer()
+	}
+	if p.tok.kind == tMore && p.glued(tDotDot) {
+		p.advance()
+		m.FromExcl = true
+	}
+	if p.eat(tDotDot) {
+		m.IsRange = true
+		m.ToIncl = p.eat(tEqual)
+		if p.tok.kind == tPipe && !m.ToIncl {
+			m.OpenTo = true
+		} else {
+			m.To = p.integer()
+		}
+	}
+	p.closes(tPipe, open)
+	return m
+}
+
+// recordString is r'table:key'.
+func (p *parser) recordString(t token) ast.Expr {
+	text, offset := p.quotedParts(t, 2)
+	if p.err != nil {
+		return nil
+	}
+	if offset >= 0 { // no escapes: parse in place, so that errors point into the source
+		sub := &parser{lex: lexer{src: p.src[:offset+len(text)], pos: offset}, src: p.src[:offset+len(text)], opt: p.opt, depth: p.depth}
+		sub.tok = sub.scan()
+		id := sub.wholeRecord()
+		if sub.err != nil {
+			sub.err.source = p.src
+			p.failBlocks(sub.err.Msg, sub.err.Blocks...)
+		}
+		return id
+	}
+	sub := newParser(text, p.opt)
+	id := sub.wholeRecord()
+	if sub.err != nil {
+		p.fail(sub.err.Msg, t, "")
+	}
+	return id
+}
+
+func (p *parser) wholeRecord() ast.Expr {
+	if p.err != nil {
+		return nil
+	}
+	if !p.tok.isIdent() {
+		p.unexpected("an identifier")
+		return nil
+	}
+	return p.recordID()
+}

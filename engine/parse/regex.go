@@ -1,0 +1,75 @@
+package parse
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// regex is /…/: the current token is its first slash. \/ stands for a slash.
+func (p *parser) regex() ast.Expr {
+	start := p.tok.start
+	for i := start + 1; i < len(p.src); i++ {
+		switch p.src[i] {
+		case '\\':
+			i++
+		case '/':
+			source := strings.ReplaceAll(p.src[start+1:i], `\/`, "/")
+			p.resume(i + 1)
+			return p.regexLiteral(source, token{tSlash, start, i + 1})
+		}
+	}
+	p.fail("Failed to lex regex, unexpected eof", token{tSlash, start, len(p.src)}, "")
+	return nil
+}
+
+func (p *parser) regexLiteral(source string, t token) ast.Expr {
+	re, err := regexp.Compile(source)
+	if err != nil {
+		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
+		return nil
+	}
+	return p.literal(value.RegexOf(&value.Regex{Source: source, Match: re.MatchString}))
+}
+
+// regexError shows the pattern, what is wrong in it, and why.
+func regexError(source string, err error) string {
+	msg, at, width := err.Error(), 0, 1
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		msg = regexMessage(e)
+		if i := strings.Index(source, e.Expr); i >= 0 && e.Code != syntax.ErrMissingParen {
+			at, width = utf8.RuneCountInString(source[:i]), max(1, utf8.RuneCountInString(e.Expr))
+		}
+	}
+	const indent = "    "
+	return indent + source + "\n" + indent + strings.Repeat(" ", at) + strings.Repeat("^", width) + "\nerror: " + msg
+}
+
+func regexMessage(e *syntax.Error) string {
+	switch e.Code {
+	case syntax.ErrMissingParen:
+		return "unclosed group"
+	case syntax.ErrUnexpectedParen:
+		return "unopened group"
+	case syntax.ErrMissingBracket:
+		return "unclosed character class"
+	case syntax.ErrInvalidRepeatSize:
+		return "invalid repetition count range, the start must be <= the end"
+	case syntax.ErrMissingRepeatArgument:
+		return "repetition operator missing expression"
+	case syntax.ErrInvalidCharRange:
+		return "invalid character class range, the start must be <= the end"
+	case syntax.ErrInvalidPerlOp:
+		return "look-around, including look-ahead and look-behind, is not supported"
+	case syntax.ErrInvalidEscape:
+		return "unrecognized escape sequence"
+	case syntax.ErrTrailingBackslash:
+		return "incomplete escape sequence, reached end of pattern prematurely"
+	}
+	return e.Code.String()
+}
