@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nacredb/nacre/daemon"
+	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/telemetry"
+)
+
+// newStart is the command that runs a server.
+func newStart(stdio IO) *cobra.Command {
+	cfg := config.Default()
+	table := config.Table(cfg)
+	printConfig := false
+	cmd := &cobra.Command{
+		Use: "start [flags] [PATH]", Short: "Run a database server", Args: atMostOne,
+		Example: "  nacre start --user root --pass root memory\n  nacre start --user root --pass root bolt://data.nacre",
+	}
+	for _, s := range table {
+		addFlag(cmd.Flags(), s)
+	}
+	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		warnings, err := config.Resolve(table, changed(cmd.Flags(), table), config.Sources{Environ: stdio.Environ})
+		if err != nil {
+			return usageError{err}
+		}
+		if len(args) > 0 {
+			cfg.Path = args[0]
+			origin(table, "path", "argument")
+		}
+		if printConfig {
+			return config.Print(stdio.Out, table)
+		}
+		return runStart(cmd.Context(), stdio, cfg, warnings)
+	}
+	return cmd
+}
+
+func atMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("start takes one path, got %d", len(args))}
+	}
+	return nil
+}
+
+// addFlag makes the flag of a setting and its older names.
+func addFlag(flags *pflag.FlagSet, s *config.Setting) {
+	if s.Flag == "" {
+		return
+	}
+	f := flags.VarPF(s.Value, s.Flag, s.Short, s.Help)
+	f.NoOptDefVal = s.NoArg
+	if s.Secret {
+		f.DefValue = ""
+	}
+	for _, name := range s.Also {
+		also := flags.VarPF(s.Value, name, "", s.Help)
+		also.NoOptDefVal, also.Hidden = s.NoArg, true
+	}
+}
+
+// changed reports of a flag whether it, or one of its older names, was given.
+func changed(flags *pflag.FlagSet, table []*config.Setting) func(string) bool {
+	return func(name string) bool {
+		if flags.Changed(name) {
+			return true
+		}
+		for _, s := range table {
+			if s.Flag != name {
+				continue
+			}
+			for _, also := range s.Also {
+				if flags.Changed(also) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// runStart serves until a stop signal. A second signal ends the process at once.
+func runStart(ctx context.Context, stdio IO, cfg *config.Config, warnings []string) error {
+	level, err := telemetry.ParseLevel(cfg.LogLevel)
+	if err != nil {
+		return usageError{err}
+	}
+	log := telemetry.NewLogger(stdio.Err, level, cfg.LogFormat == "json")
+	for _, w := range warnings {
+		log.Warn(w, "component", "config")
+	}
+	if !cfg.NoBanner {
+		banner(stdio.Err, cfg)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-signals:
+			stop()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(ExitInterrupted)
+		case <-done:
+		}
+	}()
+	return daemon.Run(ctx, cfg, log, nil)
+}
+
+func banner(w io.Writer, cfg *config.Config) {
+	fmt.Fprintf(w, "nacre: %s on %s\n", cfg.Path, cfg.Bind)
+	if cfg.Unauthenticated {
+		fmt.Fprintln(w, "nacre: authentication is off, every connection has the rights of root")
+	}
+}
+
+// origin notes where the value of a setting without a flag came from.
+func origin(table []*config.Setting, variable, from string) {
+	for _, s := range table {
+		if s.Flag == "" && strings.EqualFold(s.Env, variable) {
+			s.Origin = from
+		}
+	}
+}

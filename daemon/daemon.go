@@ -1,0 +1,269 @@
+// Package daemon is the life of a server: open the store, let requests in when the start is done,
+// drain, close.
+//
+//	open store → bind → startup (root user, import, heartbeat) → ready ─ stop signal → drain → close
+//
+// Run returns when the daemon has stopped; nothing that it started is left then. Startup errors are
+// *StartError with a kind that a command line can map to an exit code. The doors (http, ws, rpc) have
+// packages of their own.
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/daemon/ws"
+	"github.com/nacredb/nacre/engine"
+)
+
+// Daemon is a running server.
+type Daemon struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	engine   *engine.Engine
+	listener net.Listener
+	tls      *tls.Config
+	rpc      *rpc.Server
+	sockets  *ws.Server
+	http     *http.Server
+	sessions *rpc.Sessions
+	state    state
+	stop     context.CancelFunc // of the background work
+	work     sync.WaitGroup     // background work
+	served   chan error         // what Serve said
+}
+
+// Run starts a server and serves until ctx ends; then it drains for at most cfg.ShutdownTimeout and closes the store.
+// force, where not nil, ends the draining at once when it is closed.
+func Run(ctx context.Context, cfg *config.Config, log *slog.Logger, force <-chan struct{}) error {
+	d, err := Start(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-d.served:
+		failed = fmt.Errorf("serve: %w", failed)
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cfg.ShutdownTimeout, time.Millisecond))
+	defer cancel()
+	if force != nil {
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			select {
+			case <-force:
+				cancel()
+			case <-stop:
+			}
+		}()
+	}
+	return errors.Join(failed, d.Close(grace))
+}
+
+// startupPatience is how long an ordinary start may hold back the listener, so that the first probe finds it ready.
+const startupPatience = 5 * time.Second
+
+// Start opens the store, binds and begins to serve. It returns when the server accepts connections; with an import
+// file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
+func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
+	tlsConfig, err := loadTLS(cfg)
+	if err != nil {
+		return nil, err
+	}
+	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg))
+	if err != nil {
+		return nil, openError(cfg.Path, err)
+	}
+	listener, err := net.Listen("tcp", cfg.Bind)
+	if err != nil {
+		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
+	}
+	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, tls: tlsConfig, served: make(chan error, 1)}
+	d.build()
+	d.state.staleAfter = cfg.Heartbeat()
+
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	d.stop = stop
+	started := make(chan struct{})
+	d.work.Go(func() { d.startup(background, started) })
+	d.work.Go(func() { d.sweep(background) })
+	if cfg.ImportFile == "" {
+		wait(ctx, started, startupPatience)
+	}
+	d.work.Go(func() { d.served <- d.http.Serve(listener, tlsConfig) })
+	log.Info("listening", "component", "server", "address", listener.Addr().String(), "tls", tlsConfig != nil)
+	return d, nil
+}
+
+func wait(ctx context.Context, done <-chan struct{}, patience time.Duration) {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func closeQuietly(ctx context.Context, eng *engine.Engine) error {
+	if err := eng.Close(ctx); err != nil {
+		return fmt.Errorf("close the store: %w", err)
+	}
+	return nil
+}
+
+// Addr is where the server listens.
+func (d *Daemon) Addr() net.Addr { return d.listener.Addr() }
+
+// Engine is the open store, for a caller that shares the process.
+func (d *Daemon) Engine() *engine.Engine { return d.engine }
+
+// Close stops the server: /ready says no, nothing new is let in, running requests go on until ctx ends, WebSockets are
+// closed with code 1001, the store is closed. Whoever waits on Run must not call it.
+func (d *Daemon) Close(ctx context.Context) error {
+	d.log.Info("stopping", "component", "server")
+	d.state.stopping.Store(true)
+	d.sockets.Drain()
+	var doors sync.WaitGroup
+	var httpErr error
+	doors.Go(func() { httpErr = d.http.Shutdown(ctx) })
+	doors.Go(func() { d.sockets.Shutdown(ctx) })
+	doors.Wait()
+	if errors.Is(httpErr, context.DeadlineExceeded) || errors.Is(httpErr, context.Canceled) {
+		d.log.Warn("requests cut off at the end of the shutdown timeout", "component", "server")
+		httpErr = nil
+	}
+	d.stop()
+	d.work.Wait()
+	// The store must be closed in any case: its own work is short.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	sessionErr := d.sessions.Close(last)
+	closeErr := d.engine.Close(last)
+	d.log.Info("stopped", "component", "server")
+	return errors.Join(httpErr, sessionErr, closeErr)
+}
+
+// startup does what has to be done before the server is ready.
+func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
+	err := d.prepare(ctx)
+	if err == nil {
+		err = d.beat(ctx)
+	}
+	if err != nil {
+		// The server stays up, not ready: an operator can look at it.
+		d.log.Error("startup failed", "component", "server", "err", err)
+		close(started)
+		return
+	}
+	d.state.started.Store(true)
+	close(started)
+	d.log.Info("ready", "component", "server")
+	d.heartbeat(ctx)
+}
+
+func (d *Daemon) prepare(ctx context.Context) error {
+	if d.cfg.User != "" && d.cfg.Pass != "" {
+		if err := d.engine.CreateRootUser(ctx, d.cfg.User, d.cfg.Pass); err != nil {
+			return fmt.Errorf("create the root user: %w", err)
+		}
+	}
+	if d.cfg.ImportFile == "" {
+		return nil
+	}
+	return d.importFile(ctx, d.cfg.ImportFile)
+}
+
+// importFile runs the statements of a file as the root owner in the default place.
+func (d *Daemon) importFile(ctx context.Context, path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	session := d.engine.RootSession()
+	ns, db := d.cfg.DefaultNamespace, d.cfg.DefaultDatabase
+	if !d.cfg.NoDefaults && ns != "" {
+		if err := session.Use(ctx, &ns, &db); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+	}
+	res, err := session.Import(ctx, io.Reader(f), nil)
+	if err != nil {
+		return fmt.Errorf("import %s: %w", path, err)
+	}
+	if res.Failures > 0 {
+		return fmt.Errorf("import %s: %d of %d statements failed, the first: %w", path, res.Failures, res.Statements, res.Failed[0].Err)
+	}
+	d.log.Info("imported", "component", "server", "file", path, "statements", res.Statements, "records", res.Records)
+	return nil
+}
+
+// sweep ends sessions that their clients left behind.
+func (d *Daemon) sweep(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if err := d.sessions.Sweep(ctx, now); err != nil {
+				d.log.Warn("end of idle sessions", "component", "server", "err", err)
+			}
+		}
+	}
+}
+
+// build puts the doors together.
+func (d *Daemon) build() {
+	cfg, l := d.cfg, d.cfg.Limits
+	metrics := telemetry.NewMetrics(rpc.Version)
+	caps := capabilities(cfg)
+	d.rpc = &rpc.Server{
+		Engine: d.engine, Log: d.log.With("component", "rpc"), Metrics: metrics,
+		SlowLog: &telemetry.SlowLog{Log: d.log, Threshold: cfg.SlowThreshold, Shows: func(p string) bool {
+			return config.Allowed(cfg.SlowAllow, cfg.SlowDeny, p)
+		}},
+		Limits: rpc.Limits{Transactions: l.Transactions, SessionTransactions: l.SessionTransactions,
+			AttachedSessions: l.AttachedSessions, QueryTimeout: cfg.QueryTimeout},
+		Access: rpc.Access{Method: caps.RPC.Allows},
+	}
+	if !cfg.NoDefaults {
+		d.rpc.DefaultNamespace, d.rpc.DefaultDatabase = cfg.DefaultNamespace, cfg.DefaultDatabase
+	}
+	if cfg.AuthRate > 0 {
+		d.rpc.Auth = newLimiter(cfg.AuthRate, cfg.AuthBurst)
+	}
+	d.sockets = ws.NewServer(d.rpc, ws.Limits{
+		Message: l.WebSocketMessage, Requests: l.WebSocketRequests, Queue: l.WebSocketQueue, Connections: l.WebSockets,
+		Ping: l.WebSocketPing, SendTimeout: l.SendTimeout, Depth: l.Depth,
+	}, d.log.With("component", "ws"))
+	d.sessions = rpc.NewSessions(rpc.Limits{SessionTransactions: l.SessionTransactions, AttachedSessions: httpSessions})
+	d.http = http.New(http.Options{
+		RPC: d.rpc, Sockets: d.sockets, Readiness: &d.state, Sessions: d.sessions,
+		Limits: http.Limits{SQL: l.SQLBody, RPC: l.RPCBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
+			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
+			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
+		Route:       caps.HTTP.Allows,
+		AllowOrigin: cfg.AllowOrigin, ClientIP: cfg.ClientIP, UIAddress: cfg.UIAddress,
+		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
+	})
+}
+
+// httpSessions is how many sessions the clients of RPC over HTTP may attach together.
+const httpSessions = 10_000

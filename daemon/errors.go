@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// Reason is why a daemon did not start. The set is closed.
+type Reason uint8
+
+// The reasons.
+const (
+	StoreFailed   Reason = iota // the store cannot be opened
+	StoreLocked                 // another process has it
+	StoreForeign                // the file is not a store of ours, or of a newer format
+	AddressInUse                // another process listens there
+	AddressDenied               // no right to listen there, or no such address
+	BadTLS                      // certificate or key cannot be used
+)
+
+// StartError is a daemon that did not start. Its text is one line that says what to do.
+type StartError struct {
+	Reason Reason
+	Text   string
+	Err    error
+}
+
+// Error implements error.
+func (e *StartError) Error() string { return e.Text }
+
+// Unwrap gives the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// openError explains why a store cannot be opened.
+func openError(path string, err error) error {
+	e := &StartError{Reason: StoreFailed, Err: err}
+	switch {
+	case errors.Is(err, kv.ErrLocked):
+		e.Reason = StoreLocked
+		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
+	case errors.Is(err, kv.ErrFormat):
+		e.Reason = StoreForeign
+		e.Text = fmt.Sprintf("%s is not a store of this program: choose another path, or import its data instead (%v)", path, err)
+	case errors.Is(err, fs.ErrPermission):
+		e.Text = fmt.Sprintf("no permission to open the store %s: check its owner and mode", path)
+	case errors.Is(err, context.Canceled):
+		e.Text = "stopped while the store was being opened"
+	default:
+		e.Text = fmt.Sprintf("the store %s cannot be opened: %v", path, err)
+	}
+	return e
+}
+
+// bindError explains why the server cannot listen.
+func bindError(address string, err error) error {
+	e := &StartError{Reason: AddressDenied, Err: err, Text: fmt.Sprintf("cannot listen on %s: %v", address, err)}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		e.Reason = AddressInUse
+		e.Text = fmt.Sprintf("address %s is in use: stop the other server, or choose another one with --bind", address)
+	case errors.Is(err, syscall.EACCES):
+		e.Text = fmt.Sprintf("no permission to listen on %s: choose a port above 1023 with --bind", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):
+		e.Text = fmt.Sprintf("this machine has no address %s: choose another one with --bind", address)
+	}
+	return e
+}

@@ -1,0 +1,167 @@
+package http
+
+import (
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+)
+
+// ServeHTTP implements http.Handler: identification, CORS, the start gate, limits, then the route.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	finished := s.RPC.Metrics.HTTPStart()
+	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout}
+	rc := chi.NewRouteContext()
+	defer func() {
+		p := recover()
+		if p == http.ErrAbortHandler {
+			finished(route(rc), rec.code(), time.Since(start))
+			panic(p) // the connection is to be cut
+		}
+		if p != nil {
+			s.Log.Error("panic in a request", "path", route(rc), "panic", p, "stack", string(debug.Stack()))
+			if rec.status == 0 {
+				s.refuse(rec, http.StatusInternalServerError, "")
+			}
+		}
+		finished(route(rc), rec.code(), time.Since(start))
+	}()
+	s.identify(rec, r)
+	if !s.cors(rec, r) {
+		return
+	}
+	if !s.gate(rec, r) {
+		return
+	}
+	if s.active.Add(1) > int64(s.Limits.Requests) {
+		s.active.Add(-1)
+		s.RPC.Metrics.Limited()
+		s.unavailable(rec, true)
+		return
+	}
+	defer s.active.Add(-1)
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		s.refuse(rec, http.StatusUnsupportedMediaType, "")
+		return
+	}
+	s.route(rec, r, rc)
+}
+
+func (s *Server) route(rec *recorder, r *http.Request, rc *chi.Context) {
+	ctx := withRoute(r.Context(), rc)
+	if isUpgrade(r) {
+		s.router.ServeHTTP(rec, r.WithContext(ctx))
+		return
+	}
+	c := newCompressor(rec, r)
+	defer c.close()
+	s.router.ServeHTTP(c, r.WithContext(ctx))
+}
+
+func isUpgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+
+// route is the pattern that matched: a closed set of names.
+func route(rc *chi.Context) string {
+	if p := rc.RoutePattern(); p != "" {
+		return p
+	}
+	return "none"
+}
+
+// identify sets the headers that every answer has.
+func (s *Server) identify(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	id := r.Header.Get("X-Request-Id")
+	if !plainHeader(id) {
+		id = uuid.NewString()
+	}
+	h.Set("X-Request-Id", id)
+	if !s.HideServer {
+		h.Set("Server", Product)
+		h.Set("Service-Version", Product+"/"+s.version)
+		h.Set("Surreal-Version", Product+"-"+s.version)
+	}
+}
+
+// plainHeader reports whether a client's request id may be echoed and logged.
+func plainHeader(v string) bool {
+	for _, c := range []byte(v) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return v != "" && len(v) <= 128
+}
+
+const (
+	corsMethods = "GET,PUT,POST,PATCH,DELETE,OPTIONS"
+	corsHeaders = "accept,accept-encoding,authorization,content-type,origin,x-request-id," +
+		"service-ns,service-db,service-auth-ns,service-auth-db,service-id,surreal-ns,surreal-db,surreal-auth-ns,surreal-auth-db,surreal-id"
+)
+
+// cors sets the headers for browsers, and answers preflights (then it reports false).
+func (s *Server) cors(w http.ResponseWriter, r *http.Request) bool {
+	h := w.Header()
+	h.Add("Vary", "origin, access-control-request-method, access-control-request-headers")
+	if origin := s.allowedOrigin(r.Header.Get("Origin")); origin != "" {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "x-request-id,service-version,surreal-version")
+	}
+	if r.Method != http.MethodOptions {
+		return true
+	}
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	h.Set("Access-Control-Allow-Headers", corsHeaders)
+	h.Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusOK)
+	return false
+}
+
+func (s *Server) allowedOrigin(origin string) string {
+	for _, allowed := range s.AllowOrigin {
+		if allowed == "*" {
+			return "*"
+		}
+		if origin != "" && strings.EqualFold(strings.TrimSuffix(allowed, "/"), origin) {
+			return origin
+		}
+	}
+	return ""
+}
+
+// gate answers 503 while the daemon starts or stops, except on the paths that tell about it.
+func (s *Server) gate(w http.ResponseWriter, r *http.Request) bool {
+	if s.Readiness.Started() {
+		return true
+	}
+	switch r.URL.Path {
+	case "/", "/status", "/health", "/version", "/metrics", "/ready":
+		return true
+	}
+	s.unavailable(w, true)
+	return false
+}
+
+// client is the peer's address for the limiter and the log.
+func (s *Server) client(r *http.Request) string {
+	switch s.ClientIP {
+	case "none":
+		return ""
+	case "", "socket":
+	default:
+		first, _, _ := strings.Cut(r.Header.Get(s.ClientIP), ",")
+		if ip := net.ParseIP(strings.TrimSpace(first)); ip != nil {
+			return ip.String()
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

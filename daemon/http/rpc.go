@@ -1,0 +1,81 @@
+package http
+
+import (
+	"net/http"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// call runs one RPC request. The answer is in the format of the request and has no id.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) {
+	f, ok := formatOf(mediaType(r.Header.Get("Content-Type")))
+	if !ok || !sameFormat(r, f) {
+		s.refuse(w, http.StatusUnsupportedMediaType, "")
+		return
+	}
+	b, err := s.read(w, r, s.Limits.RPC)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	req, bad := wire.DecodeRequest(b, f, s.decode)
+	if bad != nil {
+		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
+		return
+	}
+	req.ID = value.None
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Sessions: s.Sessions})
+	resp := conn.Call(r.Context(), &req)
+	err = s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })
+	if closed := conn.Close(r.Context()); err == nil {
+		err = closed
+	}
+	if err != nil {
+		s.Log.Warn("end of an RPC request", "err", err)
+	}
+}
+
+// sameFormat reports whether the client takes answers in format f.
+func sameFormat(r *http.Request, f wire.Format) bool {
+	accept := r.Header.Get("Accept")
+	if accept == "" || mediaType(accept) == "*/*" {
+		return true
+	}
+	want, ok := accepted(r)
+	return ok && want == f
+}
+
+// socket upgrades to a WebSocket.
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	if !isUpgrade(r) {
+		s.refuse(w, http.StatusMethodNotAllowed, "")
+		return
+	}
+	for _, name := range [...]string{header(r, "Id"), r.Header.Get("X-Request-Id")} {
+		if name == "" {
+			continue
+		}
+		if _, err := value.ParseUUID(name); err != nil {
+			s.refuse(w, http.StatusBadRequest, "The session id is not a UUID")
+			return
+		}
+		break
+	}
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !s.Sockets.Reserve() {
+		s.unavailable(w, true)
+		return
+	}
+	s.Sockets.Serve(w, r, session, s.client(r))
+}

@@ -1,0 +1,201 @@
+// Package http serves the daemon's HTTP interface: probes, statements, records by key, import and
+// export, sign-in, metrics, and the RPC protocol as single requests and as WebSockets.
+//
+// Every request gets a session of its own from its headers; nothing of it is left for the next one
+// (but for sessions a client attached by RPC). What comes in is bounded: headers in time, bodies in
+// size and in progress, requests in number. What fails as a whole is answered with one form of error
+// body and the status of the table in internal/wire.
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/daemon/ws"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// Product is the name of the server in headers and in /version.
+const Product = "nacre"
+
+// Limits bounds what comes from outside. Zero fields mean the defaults.
+type Limits struct {
+	SQL, RPC, Key, Signin, Signup, Import, Export int64 // bytes of a body
+	Requests                                      int   // at once
+	HeaderTimeout                                 time.Duration
+	SendTimeout                                   time.Duration // how long a write may stand still
+	BodyWindow                                    time.Duration // in which a body must bring BodyProgress bytes or end
+	BodyProgress                                  int64
+	Depth                                         int // nesting of values in bodies
+}
+
+func (l Limits) withDefaults() Limits {
+	set(&l.SQL, 1<<20)
+	set(&l.RPC, 4<<20)
+	set(&l.Key, 16<<10)
+	set(&l.Signin, 1<<10)
+	set(&l.Signup, 1<<10)
+	set(&l.Import, 4<<30)
+	set(&l.Export, 64<<10)
+	set(&l.Requests, 1<<20)
+	set(&l.HeaderTimeout, 10*time.Second)
+	set(&l.SendTimeout, 30*time.Second)
+	set(&l.BodyWindow, 30*time.Second)
+	set(&l.BodyProgress, 30<<10)
+	return l
+}
+
+func set[T int | int64 | time.Duration](p *T, v T) {
+	if *p <= 0 {
+		*p = v
+	}
+}
+
+// Readiness says how far the daemon is.
+type Readiness interface {
+	// Started reports whether the startup work is done and no stop has begun: gated paths are open.
+	Started() bool
+	// Ready is nil where /ready answers 200, ErrNotReady where it answers 503, else the reason for a 500.
+	Ready(ctx context.Context) error
+}
+
+// Options is what a Server serves.
+type Options struct {
+	RPC       *rpc.Server
+	Sockets   *ws.Server
+	Readiness Readiness
+	// Sessions are the attached sessions of clients that use RPC over HTTP.
+	Sessions *rpc.Sessions
+	Limits   Limits
+	// Route says which routes are open; nil: all.
+	Route       func(name string) bool
+	AllowOrigin []string // "*" for every origin
+	// ClientIP is where a client's address comes from: "none", "socket" or the name of a header.
+	ClientIP   string
+	UIAddress  string // where / leads; "": nowhere
+	HideServer bool   // no identification headers
+	Log        *slog.Logger
+}
+
+// Server is the handler of every request.
+type Server struct {
+	Options
+	router  chi.Router
+	decode  value.Limits
+	active  atomic.Int64
+	http    *http.Server
+	version string
+}
+
+// New makes a Server. Serve runs it.
+func New(opt Options) *Server {
+	opt.Limits = opt.Limits.withDefaults()
+	s := &Server{Options: opt, decode: value.Limits{MaxDepth: opt.Limits.Depth}, version: rpc.Version}
+	s.router = s.routes()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: opt.Limits.HeaderTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Protocols: protocols, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Serve answers requests on l until Shutdown. With tlsConfig it speaks TLS. The error is never http.ErrServerClosed.
+func (s *Server) Serve(l net.Listener, tlsConfig *tls.Config) error {
+	var err error
+	if tlsConfig != nil {
+		s.http.TLSConfig = tlsConfig
+		err = s.http.ServeTLS(l, "", "")
+	} else {
+		err = s.http.Serve(l)
+	}
+	if err == http.ErrServerClosed {
+		return nil
+	}
+	return err
+}
+
+// Shutdown stops accepting and waits for the running requests; at the end of ctx it cuts them off. WebSockets are
+// not its business.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		_ = s.http.Close()
+	}
+	return err
+}
+
+func (s *Server) routes() chi.Router {
+	r := chi.NewRouter()
+	r.Get("/", s.root)
+	r.Get("/status", s.status)
+	r.Get("/health", s.open("health", s.health))
+	r.Get("/ready", s.open("ready", s.ready))
+	r.Get("/version", s.open("version", s.versionText))
+	r.Get("/metrics", s.open("metrics", s.metrics))
+	r.Post("/sql", s.open("sql", s.sql))
+	r.Post("/import", s.open("import", s.importStatements))
+	r.Get("/export", s.open("export", s.export))
+	r.Post("/export", s.open("export", s.export))
+	r.Post("/signin", s.open("signin", s.signin))
+	r.Post("/signup", s.open("signup", s.signup))
+	r.Post("/rpc", s.open("rpc", s.call))
+	r.Get("/rpc", s.open("rpc", s.socket))
+	for _, path := range []string{"/key/{table}", "/key/{table}/{id}"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			r.Method(method, path, s.open("key", s.key))
+		}
+	}
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, http.StatusNotFound, "The HTTP route '"+routeName(r.URL.Path)+"' is not found")
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, http.StatusMethodNotAllowed, "")
+	})
+	return r
+}
+
+// routeName is the first part of a path, without what only a guess at a name would be.
+func routeName(path string) string {
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' || i > 32 {
+			return path[1:i]
+		}
+	}
+	if path == "" {
+		return path
+	}
+	return path[1:]
+}
+
+// open closes a route that the capabilities deny.
+func (s *Server) open(name string, h http.HandlerFunc) http.HandlerFunc {
+	if s.Route == nil || s.Route(name) {
+		return h
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, http.StatusForbidden, "The HTTP route '"+name+"' is forbidden")
+	}
+}
+
+// formatOf is the format named by a media type.
+func formatOf(media string) (wire.Format, bool) {
+	switch media {
+	case "application/json":
+		return wire.JSON, true
+	case "application/cbor":
+		return wire.CBOR, true
+	}
+	return wire.JSON, false
+}

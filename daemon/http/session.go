@@ -1,0 +1,102 @@
+package http
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// header reads a header by its documented name or its alias.
+func header(r *http.Request, name string) string {
+	for _, prefix := range [...]string{"Service-", "Surreal-"} {
+		if v := r.Header.Get(prefix + name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// session makes the session of a request: its identity by Authorization, its place by the headers.
+func (s *Server) session(r *http.Request) (*engine.Session, error) {
+	if id := header(r, "Id"); id != "" {
+		if _, err := value.ParseUUID(id); err != nil {
+			return nil, errs.InvalidAuth()
+		}
+	}
+	session := s.RPC.Engine.Session()
+	if err := s.identity(r, session); err != nil {
+		return nil, err
+	}
+	ns, db := header(r, "NS"), header(r, "DB")
+	if ns == "" && db == "" {
+		return session, nil
+	}
+	return session, session.Use(r.Context(), named(ns), named(db))
+}
+
+func named(name string) *string {
+	if name == "" {
+		return nil
+	}
+	return &name
+}
+
+// identity gives session the identity in the Authorization header, if there is one.
+func (s *Server) identity(r *http.Request, session *engine.Session) error {
+	authorization := r.Header.Get("Authorization")
+	if authorization == "" {
+		return nil
+	}
+	scheme, credentials, _ := strings.Cut(authorization, " ")
+	credentials = strings.TrimSpace(credentials)
+	var attempt func() error
+	switch {
+	case strings.EqualFold(scheme, "Basic"):
+		ns, db := header(r, "Auth-NS"), header(r, "Auth-DB")
+		user, pass, ok := basic(credentials)
+		if !ok || db != "" && ns == "" {
+			return errs.InvalidAuth()
+		}
+		attempt = func() error { return session.SigninBasic(r.Context(), user, pass, ns, db) }
+	case strings.EqualFold(scheme, "Bearer"):
+		attempt = func() error { return session.Authenticate(r.Context(), credentials) }
+	default:
+		return errs.InvalidAuth()
+	}
+	return s.guarded(r, attempt)
+}
+
+// guarded runs one attempt to get an identity inside the client's budget of failures. Whatever is wrong with the
+// credentials, the answer is the same.
+func (s *Server) guarded(r *http.Request, attempt func() error) error {
+	client := s.client(r)
+	if s.RPC.Auth != nil {
+		if wait, ok := s.RPC.Auth.Allow(client); !ok {
+			return rpc.TooManyAttempts(wait)
+		}
+	}
+	err := attempt()
+	s.RPC.Metrics.Auth(err == nil)
+	if err == nil || !rpc.FailedAuth(err) {
+		return err
+	}
+	if s.RPC.Auth != nil {
+		s.RPC.Auth.Failed(client)
+	}
+	s.Log.Debug("authentication failed", "client", client, "err", err)
+	return errs.InvalidAuth()
+}
+
+// basic reads the credentials of the Basic scheme.
+func basic(credentials string) (user, pass string, ok bool) {
+	b, err := base64.StdEncoding.DecodeString(credentials)
+	if err != nil {
+		return "", "", false
+	}
+	return strings.Cut(string(b), ":")
+}

@@ -1,0 +1,70 @@
+package http
+
+import (
+	"net/http"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// sql runs statements. Parameters of the address are variables, always text.
+func (s *Server) sql(w http.ResponseWriter, r *http.Request) {
+	f, ok := accepted(r)
+	if !ok {
+		s.refuse(w, http.StatusUnsupportedMediaType, "")
+		return
+	}
+	text, err := s.readText(w, r, s.Limits.SQL)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.execute(w, r, f, session, text, variables(r))
+}
+
+// variables are the parameters of the address; of equal names the first counts.
+func variables(r *http.Request) *value.Object {
+	query := r.URL.Query()
+	if len(query) == 0 {
+		return nil
+	}
+	fields := make([]value.Field, 0, len(query))
+	for name, values := range query {
+		fields = append(fields, value.Field{Name: name, Value: value.Str(toText(values[0]))})
+	}
+	return value.NewObject(fields...)
+}
+
+// execute runs a text inside the wall-clock limit and answers with its results.
+func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) {
+	ctx, cancel := s.RPC.Deadline(r.Context())
+	defer cancel()
+	results, err := s.RPC.Execute(ctx, session, nil, text, vars)
+	if err = s.RPC.Cause(ctx, err); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if limit := s.RPC.Limits.QueryTimeout; limit > 0 && ctx.Err() != nil {
+		s.fail(w, r, s.RPC.Cause(ctx, ctx.Err()))
+		return
+	}
+	if err := s.results(w, http.StatusOK, f, results); err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+func (s *Server) results(w http.ResponseWriter, status int, f wire.Format, results []engine.Result) error {
+	statements := make([]wire.Statement, len(results))
+	for i, res := range results {
+		statements[i] = wire.Statement(res)
+	}
+	return s.reply(w, status, f.ContentType(), func(b []byte) ([]byte, error) {
+		return wire.AppendStatements(b, f, statements)
+	})
+}

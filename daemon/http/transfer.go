@@ -1,0 +1,160 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// importStatements applies statements as they arrive. The answer lists the failures; with any the status is 422.
+func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
+	f, ok := accepted(r)
+	silent := mediaType(r.Header.Get("Accept")) == "application/octet-stream"
+	if !ok && !silent {
+		s.refuse(w, http.StatusUnsupportedMediaType, "")
+		return
+	}
+	in, err := s.limited(w, r, s.Limits.Import)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	res, err := session.Import(r.Context(), in, nil)
+	if in.failed != nil && errors.Is(in.failed, errTooLarge) {
+		err = errTooLarge
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	status := http.StatusOK
+	if res.Failures > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	if silent {
+		w.WriteHeader(status)
+		return
+	}
+	if err := s.results(w, status, f, res.Failed); err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+// export streams the namespace and database of the session as statements.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+	opt, err := s.exportOptions(w, r)
+	if errors.Is(err, errMedia) {
+		s.refuse(w, http.StatusUnsupportedMediaType, "")
+		return
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	out := &exportWriter{w: w, sent: s.RPC.Metrics.Network}
+	err = session.Export(r.Context(), out, opt)
+	switch {
+	case err == nil && !out.begun:
+		w.Header().Set("Content-Type", exportType)
+		w.WriteHeader(http.StatusOK)
+	case err != nil && !out.begun:
+		s.fail(w, r, err)
+	case err != nil:
+		// The status is out: only a broken transfer can tell the client.
+		s.Log.Error("export broke off", "err", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+const exportType = "text/plain; charset=utf-8"
+
+// exportWriter sends the header with the first byte, so that earlier failures have a status of their own.
+type exportWriter struct {
+	w     http.ResponseWriter
+	begun bool
+	sent  func(received, sent int)
+}
+
+// Write implements io.Writer.
+func (e *exportWriter) Write(b []byte) (int, error) {
+	if !e.begun && len(b) > 0 {
+		e.begun = true
+		e.w.Header().Set("Content-Type", exportType)
+		e.w.WriteHeader(http.StatusOK)
+	}
+	n, err := e.w.Write(b)
+	e.sent(0, n)
+	return n, err
+}
+
+var errMedia = errors.New("unsupported media type")
+
+// exportOptions reads the body of an export; without one everything but versions is exported.
+func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request) (engine.ExportOptions, error) {
+	opt := engine.ExportOptions{
+		Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true, Records: true, AllTables: true,
+	}
+	if r.Method == http.MethodGet {
+		return opt, nil
+	}
+	b, err := s.read(w, r, s.Limits.Export)
+	if err != nil {
+		return opt, err
+	}
+	media := mediaType(r.Header.Get("Content-Type"))
+	f, ok := formatOf(media)
+	if len(b) == 0 && (ok || media == "") {
+		return opt, nil
+	}
+	if !ok {
+		return opt, errMedia
+	}
+	v, err := f.Decode(b, s.decode)
+	if err != nil || v.Kind() != value.KindObject && !v.IsNullish() {
+		return opt, errBody
+	}
+	if v.IsNullish() {
+		return opt, nil
+	}
+	return opt, readExportOptions(&opt, v.Object())
+}
+
+func readExportOptions(opt *engine.ExportOptions, o *value.Object) error {
+	flags := map[string]*bool{
+		"users": &opt.Users, "accesses": &opt.Accesses, "params": &opt.Params, "functions": &opt.Functions,
+		"analyzers": &opt.Analyzers, "sequences": &opt.Sequences, "versions": &opt.Versions, "records": &opt.Records,
+		"tables": &opt.AllTables,
+	}
+	for _, f := range o.Fields() {
+		p, known := flags[f.Name]
+		switch {
+		case !known || f.Value.IsNullish():
+		case f.Value.Kind() == value.KindBool:
+			*p = f.Value.Bool()
+		case f.Name == "tables" && f.Value.Kind() == value.KindArray:
+			opt.AllTables = false
+			for _, t := range f.Value.Elems() {
+				if t.Kind() != value.KindString && t.Kind() != value.KindTable {
+					return errs.Validation("Export option 'tables' must be true, false or an array of table names")
+				}
+				opt.Tables = append(opt.Tables, t.Str())
+			}
+		default:
+			return errs.Validation("Export option '%s' must be true or false", f.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Options says what a transport can carry.
+type Options struct {
+	// Persistent: the connection outlives a call, so transactions and live queries may hang on it.
+	Persistent bool
+	// Client is the peer's address, for the limiter and the log.
+	Client string
+	// Sessions holds attached sessions that outlive the Conn (HTTP); nil: they belong to the Conn.
+	Sessions *Sessions
+}
+
+// Conn is one connection's state. Close ends it.
+type Conn struct {
+	srv      *Server
+	opt      Options
+	own      *session
+	attached *Sessions
+}
+
+// session is an engine session with its open transactions.
+type session struct {
+	engine *engine.Session
+	limit  int // open transactions
+
+	mu   sync.Mutex // guards txns and open; a leaf lock, never held across engine calls
+	txns map[value.UUID]*engine.Tx
+	open int // transactions, those about to begin included
+}
+
+// NewConn makes a connection over s, the session that calls use unless they name another. The Conn owns s.
+func (srv *Server) NewConn(s *engine.Session, opt Options) *Conn {
+	c := &Conn{srv: srv, opt: opt, attached: opt.Sessions}
+	c.own = &session{engine: s, limit: srv.Limits.withDefaults().Transactions}
+	if c.attached == nil {
+		c.attached = NewSessions(srv.Limits)
+	}
+	return c
+}
+
+// Session is the connection's own session.
+func (c *Conn) Session() *engine.Session { return c.own.engine }
+
+// Close drops the open transactions, live queries and sessions of the connection. Attached sessions that were
+// lent to it stay. It waits for the transactions to end.
+func (c *Conn) Close(ctx context.Context) error {
+	var failed []error
+	if c.opt.Sessions == nil {
+		failed = append(failed, c.attached.Close(ctx))
+	}
+	failed = append(failed, c.own.reset(ctx))
+	return errors.Join(failed...)
+}
+
+func (c *Conn) session(id *value.UUID) (*session, error) {
+	if id == nil {
+		return c.own, nil
+	}
+	return c.attached.find(*id)
+}
+
+// reset drops everything that hangs on s.
+func (s *session) reset(ctx context.Context) error {
+	err := s.cancelAll(ctx)
+	s.engine.Reset()
+	return err
+}
+
+func (s *session) cancelAll(ctx context.Context) error {
+	s.mu.Lock()
+	txns := s.txns
+	s.txns = nil
+	s.open -= len(txns)
+	s.mu.Unlock()
+	var failed []error
+	for _, tx := range txns {
+		failed = append(failed, tx.Cancel(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+func (s *session) begin(ctx context.Context) (value.UUID, error) {
+	s.mu.Lock()
+	if s.open >= s.limit {
+		s.mu.Unlock()
+		return value.UUID{}, errs.Internal("Too many open transactions")
+	}
+	s.open++
+	s.mu.Unlock()
+
+	tx, err := s.engine.Begin(ctx)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.open--
+		return value.UUID{}, err
+	}
+	if s.txns == nil {
+		s.txns = make(map[value.UUID]*engine.Tx)
+	}
+	s.txns[tx.ID()] = tx
+	return tx.ID(), nil
+}
+
+func (s *session) transaction(id value.UUID) (*engine.Tx, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tx, ok := s.txns[id]; ok {
+		return tx, nil
+	}
+	return nil, transactionNotFound()
+}
+
+// take gives up a transaction to whoever ends it.
+func (s *session) take(id value.UUID) (*engine.Tx, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx, ok := s.txns[id]
+	if !ok {
+		return nil, transactionNotFound()
+	}
+	delete(s.txns, id)
+	s.open--
+	return tx, nil
+}
+
+func transactionNotFound() error {
+	return errs.With(errs.KindNotFound, "Transaction", nil, "Transaction not found")
+}

@@ -1,0 +1,218 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// use selects a namespace and database: text sets, NULL unsets, NONE leaves as it is.
+func use(ctx context.Context, k *call) (wire.Response, error) {
+	p, err := k.params(2, 2, "Expected (ns, db)")
+	if err != nil {
+		return wire.Response{}, err
+	}
+	ns, err := place(p[0], "ns")
+	if err != nil {
+		return wire.Response{}, err
+	}
+	db, err := place(p[1], "db")
+	if err != nil {
+		return wire.Response{}, err
+	}
+	s := k.session.engine
+	nowNS, _ := s.Place()
+	switch {
+	case p[0].IsNull() && p[1].IsNone():
+		return wire.Response{}, namespaceEmpty()
+	case (ns == nil && nowNS == "" || p[0].IsNull()) && db != nil && *db != "":
+		return wire.Response{}, namespaceEmpty()
+	case ns == nil && db == nil && nowNS == "":
+		// A client that names no place gets the server's own, and is told which.
+		ns, db = named(k.conn.srv.DefaultNamespace), named(k.conn.srv.DefaultDatabase)
+	}
+	if ns != nil || db != nil {
+		if err := s.Use(ctx, ns, db); err != nil {
+			return wire.Response{}, err
+		}
+	}
+	if k.req.Format == wire.JSON {
+		return answer(value.Null), nil
+	}
+	return answer(placeOf(s)), nil
+}
+
+func place(v value.Value, what string) (*string, error) {
+	switch v.Kind() {
+	case value.KindNone:
+		return nil, nil
+	case value.KindNull:
+		return new(string), nil
+	case value.KindString:
+		name := v.Str()
+		return &name, nil
+	}
+	return nil, errs.InvalidParams("Expected %s to be string, got %s", what, debugText(v))
+}
+
+func named(name string) *string {
+	if name == "" {
+		return nil
+	}
+	return &name
+}
+
+func placeOf(s *engine.Session) value.Value {
+	ns, db := s.Place()
+	return value.ObjectOf(value.NewObject(
+		value.Field{Name: "namespace", Value: textOrNone(ns)},
+		value.Field{Name: "database", Value: textOrNone(db)},
+	))
+}
+
+func textOrNone(s string) value.Value {
+	if s == "" {
+		return value.None
+	}
+	return value.Str(s)
+}
+
+func namespaceEmpty() error {
+	return errs.With(errs.KindValidation, "NamespaceEmpty", nil, "Specify a namespace to use")
+}
+
+func signin(ctx context.Context, k *call) (wire.Response, error) {
+	return k.enter(ctx, k.session.engine.Signin)
+}
+
+func signup(ctx context.Context, k *call) (wire.Response, error) {
+	return k.enter(ctx, k.session.engine.Signup)
+}
+
+func (k *call) enter(ctx context.Context, door func(context.Context, *value.Object) (value.Value, error)) (wire.Response, error) {
+	const usage = "Expected (params:object)"
+	p, err := k.params(1, 1, usage)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if p[0].Kind() != value.KindObject {
+		return wire.Response{}, errs.InvalidParams(usage)
+	}
+	return k.guarded(func() (value.Value, error) { return door(ctx, p[0].Object()) })
+}
+
+func authenticate(ctx context.Context, k *call) (wire.Response, error) {
+	const usage = "Expected (token:string)"
+	p, err := k.params(1, 1, usage)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if p[0].Kind() != value.KindString {
+		return wire.Response{}, errs.InvalidParams(usage)
+	}
+	return k.guarded(func() (value.Value, error) { return value.None, k.session.engine.Authenticate(ctx, p[0].Str()) })
+}
+
+// guarded runs one attempt to get an identity inside the client's budget of failures.
+func (k *call) guarded(attempt func() (value.Value, error)) (wire.Response, error) {
+	limiter, client := k.conn.srv.Auth, k.conn.opt.Client
+	if limiter != nil {
+		if wait, ok := limiter.Allow(client); !ok {
+			return wire.Response{}, TooManyAttempts(wait)
+		}
+	}
+	v, err := attempt()
+	k.conn.srv.Metrics.Auth(err == nil)
+	if err != nil {
+		if limiter != nil && FailedAuth(err) {
+			limiter.Failed(client)
+		}
+		return wire.Response{}, err
+	}
+	return answer(v), nil
+}
+
+// TooManyAttempts refuses an attempt to sign in until wait has passed.
+func TooManyAttempts(wait time.Duration) *errs.Error {
+	return &errs.Error{Kind: errs.KindNotAllowed, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "TooManyAttempts"}},
+		Msg: fmt.Sprintf("Too many authentication attempts, try again in %d seconds", Seconds(wait))}
+}
+
+// Seconds rounds wait up to whole seconds, at least 1: the value of a Retry-After header.
+func Seconds(wait time.Duration) int {
+	return max(1, int((wait+time.Second-1)/time.Second))
+}
+
+// FailedAuth reports whether err is an attempt to get an identity that was refused, and not a broken call.
+func FailedAuth(err error) bool {
+	e := errs.As(err)
+	return e.Kind == errs.KindNotAllowed || e.Kind == errs.KindNotFound || e.Kind == errs.KindInternal && e.Err == nil
+}
+
+func invalidate(_ context.Context, k *call) (wire.Response, error) {
+	k.session.engine.Invalidate()
+	return answer(value.None), nil
+}
+
+func reset(ctx context.Context, k *call) (wire.Response, error) {
+	return answer(value.None), k.session.reset(ctx)
+}
+
+func info(ctx context.Context, k *call) (wire.Response, error) {
+	v, err := k.session.engine.Info(ctx)
+	return answer(v), err
+}
+
+func let(_ context.Context, k *call) (wire.Response, error) {
+	const usage = "Expected (key:string, value:Value)"
+	p, err := k.params(1, 2, usage)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if p[0].Kind() != value.KindString {
+		return wire.Response{}, errs.InvalidParams(usage)
+	}
+	return answer(value.Null), k.session.engine.Set(p[0].Str(), p[1])
+}
+
+func unset(_ context.Context, k *call) (wire.Response, error) {
+	const usage = "Expected (key)"
+	p, err := k.params(1, 1, usage)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if p[0].Kind() != value.KindString {
+		return wire.Response{}, errs.InvalidParams(usage)
+	}
+	return answer(value.Null), k.session.engine.Set(p[0].Str(), value.None)
+}
+
+func attach(_ context.Context, k *call) (wire.Response, error) {
+	id := k.req.Session
+	if id == nil {
+		return wire.Response{}, errs.InvalidParams("Expected a session ID")
+	}
+	return answer(value.None), k.conn.attached.attach(*id, k.conn.srv.Engine.Session())
+}
+
+func detach(ctx context.Context, k *call) (wire.Response, error) {
+	id := k.req.Session
+	if id == nil {
+		return wire.Response{}, errs.InvalidParams("Expected a session ID")
+	}
+	return answer(value.None), k.conn.attached.detach(ctx, *id)
+}
+
+// sessions lists the sessions attached to this connection. SECURITY: where sessions are shared by connections
+// (HTTP) their ids are secrets, so the answer is empty there.
+func sessions(_ context.Context, k *call) (wire.Response, error) {
+	if k.conn.opt.Sessions != nil {
+		return answer(value.ArrayOf(nil)), nil
+	}
+	return answer(value.ArrayOf(k.conn.attached.ids())), nil
+}

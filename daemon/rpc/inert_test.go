@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"testing"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func TestInert(t *testing.T) {
+	vars := value.NewObject(value.Field{Name: "n", Value: value.Str("Ada")})
+	for _, tc := range []struct{ in, want string }{
+		{`7`, `7`},
+		{`-7`, `-7`},
+		{`1.5f`, `1.5f`},
+		{`'x'`, `'x'`},
+		{`{ a: 1, "b c": [true, NONE], }`, `{ a: 1, "b c": [true, NONE] }`},
+		{`{ name: $n, gone: $nope }`, `{ gone: NONE, name: 'Ada' }`},
+		{`person:1`, `person:1`},
+		{`person:⟨a b⟩`, "person:`a b`"},
+		{`person:[1, 'x']`, `person:[1, 'x']`},
+		{`person:{ a: 1 }`, `person:{ a: 1 }`},
+		{`u'01a1ff8e-6163-7761-a50f-13f3db900459'`, `u'01a1ff8e-6163-7761-a50f-13f3db900459'`},
+		{`d'2024-01-01T00:00:00Z'`, `d'2024-01-01T00:00:00Z'`},
+		{`1h30m`, `1h30m`},
+		{`1..5`, `1..5`},
+		{`1>..=5`, `1>..=5`},
+		{`{1, 2}`, `{1, 2}`},
+		{`(1)`, `1`},
+	} {
+		got, err := Inert(tc.in, vars)
+		if err != nil || got.Text() != tc.want {
+			t.Errorf("%s: got %s, %v, want %s", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+func TestInertRefusesWhatWouldRun(t *testing.T) {
+	for _, in := range []string{
+		``, `time::now()`, `{ a: rand() }`, `[fn::x()]`, `(CREATE person)`, `{ a: (SELECT * FROM person) }`, `CREATE person`,
+		`{ RETURN 1 }`, `1 + 1`, `<int>'1'`, `person:rand()`, `person:ulid()`, `person:1..5`, `$n.name`, `person.name`, `|$x| $x`,
+		`->knows->person`, `IF true { 1 }`, `|person:10|`, `'a'.len()`, `!true`, `-'x'`, `1; 2`, `person`, `function() { return 1 }`,
+	} {
+		if got, err := Inert(in, nil); err == nil {
+			t.Errorf("%s: got %s", in, got)
+		}
+	}
+}
+
+func FuzzInert(f *testing.F) {
+	for _, s := range []string{`{ a: [1, person:1, $x], b: 1..2 }`, `person:⟨x⟩`, `((((1))))`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := Inert(text, nil)
+		if err == nil {
+			_ = v.Text()
+		}
+	})
+}

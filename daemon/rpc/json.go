@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// JSON has no record ids. Where a call can only mean one (what it works on, the ends of a relation, a row's id),
+// text that spells a record id is read as one; everywhere else text stays text.
+
+// recordText reads "person:1".
+func recordText(text string) (value.Value, bool) {
+	if strings.IndexByte(text, ':') <= 0 {
+		return value.None, false
+	}
+	v, err := Inert(text, nil)
+	return v, err == nil && v.Kind() == value.KindRecord
+}
+
+// ends reads one end of a relation: a record or an array of records.
+func (k *call) ends(v value.Value) value.Value {
+	if k.req.Format != wire.JSON {
+		return v
+	}
+	switch v.Kind() {
+	case value.KindString:
+		if id, ok := recordText(v.Str()); ok {
+			return id
+		}
+	case value.KindArray:
+		out := make([]value.Value, v.Len())
+		for i, e := range v.Elems() {
+			out[i] = k.ends(e)
+		}
+		return value.ArrayOf(out)
+	}
+	return v
+}
+
+// rows reads the rows of an insert: one object or an array of them.
+func (k *call) rows(v value.Value) value.Value {
+	if k.req.Format != wire.JSON {
+		return v
+	}
+	switch v.Kind() {
+	case value.KindArray:
+		out := make([]value.Value, v.Len())
+		for i, e := range v.Elems() {
+			out[i] = row(e)
+		}
+		return value.ArrayOf(out)
+	case value.KindObject:
+		return row(v)
+	}
+	return v
+}
+
+func row(v value.Value) value.Value {
+	if v.Kind() != value.KindObject {
+		return v
+	}
+	o := v.Object()
+	for _, name := range [...]string{"id", "in", "out"} {
+		f, ok := o.Get(name)
+		if !ok || f.Kind() != value.KindString {
+			continue
+		}
+		if id, ok := recordText(f.Str()); ok {
+			o = o.With(name, id)
+		}
+	}
+	return value.ObjectOf(o)
+}

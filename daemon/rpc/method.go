@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// method is a row of the table.
+type method struct {
+	run     func(ctx context.Context, k *call) (wire.Response, error)
+	bare    bool // needs no session: the one named may not exist
+	held    bool // needs a connection that outlives the call
+	untimed bool // free of the wall-clock limit
+}
+
+// call is one request on its way.
+type call struct {
+	conn    *Conn
+	req     *wire.Request
+	session *session
+	tx      *engine.Tx // where the request names one
+}
+
+// methods is the table. It is never written to.
+var methods = map[string]method{
+	"ping":         {run: ping, bare: true},
+	"version":      {run: version, bare: true},
+	"use":          {run: use},
+	"signin":       {run: signin},
+	"signup":       {run: signup},
+	"authenticate": {run: authenticate},
+	"invalidate":   {run: invalidate},
+	"reset":        {run: reset},
+	"info":         {run: info},
+	"let":          {run: let},
+	"set":          {run: let},
+	"unset":        {run: unset},
+
+	"query":           {run: query},
+	"select":          {run: selectRecords},
+	"create":          {run: create},
+	"insert":          {run: insert},
+	"insert_relation": {run: insertRelation},
+	"update":          {run: update},
+	"upsert":          {run: upsert},
+	"merge":           {run: merge},
+	"patch":           {run: patch},
+	"delete":          {run: deleteRecords},
+	"relate":          {run: relate},
+	"run":             {run: runFunction},
+	"live":            {run: live, held: true},
+	"kill":            {run: kill, held: true},
+
+	"begin":  {run: begin, held: true, untimed: true},
+	"commit": {run: commit, held: true, untimed: true},
+	"cancel": {run: cancel, held: true, untimed: true},
+
+	"attach":   {run: attach, bare: true},
+	"detach":   {run: detach, bare: true},
+	"sessions": {run: sessions, bare: true},
+}
+
+// Known reports whether name is a method.
+func Known(name string) bool {
+	_, ok := methods[name]
+	return ok
+}
+
+// params gives the parameters if there are at least low and at most high of them, padded with NONE to high;
+// otherwise the error has the text usage.
+func (k *call) params(low, high int, usage string) ([]value.Value, error) {
+	p := k.req.Params
+	if len(p) < low || len(p) > high {
+		return nil, errs.InvalidParams("%s", usage)
+	}
+	if len(p) == high {
+		return p, nil
+	}
+	padded := make([]value.Value, high)
+	copy(padded, p)
+	return padded, nil
+}
+
+func ping(context.Context, *call) (wire.Response, error) { return answer(value.None), nil }
+
+// version answers an object to JSON requests, as the protocol document shows, and the bare number to
+// CBOR requests: the official clients refuse anything but text there.
+func version(_ context.Context, k *call) (wire.Response, error) {
+	if len(k.req.Params) > 0 {
+		return wire.Response{}, errs.InvalidParams("Expected 0 arguments")
+	}
+	if k.req.Format == wire.CBOR {
+		return answer(value.Str(Version)), nil
+	}
+	build, timestamp := buildInfo()
+	return answer(value.ObjectOf(value.NewObject(
+		value.Field{Name: "version", Value: value.Str(Version)},
+		value.Field{Name: "build", Value: value.Str(build)},
+		value.Field{Name: "timestamp", Value: value.Str(timestamp)},
+	))), nil
+}

@@ -1,0 +1,192 @@
+// Package rpc is the table of remote methods over engine.Session, with no transport in it.
+//
+// A Conn holds what one connection has: its own session, attached sessions and open transactions.
+// Call runs one request to its response and never panics; calls may run concurrently. WebSocket,
+// HTTP and gRPC only frame messages and say what they can carry (Options). Statements are fixed
+// texts run with bound variables: no text of a client's value is ever pasted into one.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// Version is the protocol release that clients are told (they insist on 3.x).
+const Version = "3.3.1"
+
+// Limits bounds what one connection may hold. Zero fields mean the defaults.
+type Limits struct {
+	Transactions        int           // open interactive transactions of the connection's own session; 64
+	SessionTransactions int           // the same for each attached session; 64
+	AttachedSessions    int           // attached sessions; 256
+	QueryTimeout        time.Duration // wall-clock limit of a call, all but begin, commit and cancel; 0: none
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Transactions <= 0 {
+		l.Transactions = 64
+	}
+	if l.SessionTransactions <= 0 {
+		l.SessionTransactions = 64
+	}
+	if l.AttachedSessions <= 0 {
+		l.AttachedSessions = 256
+	}
+	return l
+}
+
+// Access says which methods are offered at all. A nil func allows everything.
+type Access struct {
+	Method func(name string) bool
+}
+
+// Limiter slows down password guessing. Both methods are safe for concurrent use.
+type Limiter interface {
+	// Allow reports whether client may try to sign in now, and otherwise how long it has to wait.
+	Allow(client string) (wait time.Duration, ok bool)
+	// Failed counts a failed attempt.
+	Failed(client string)
+}
+
+// Server is what every connection of a daemon shares.
+type Server struct {
+	Engine *engine.Engine
+	Limits Limits
+	Access Access
+	// DefaultNamespace and DefaultDatabase are selected by use [NONE, NONE] on a session without a place; "" for none.
+	DefaultNamespace, DefaultDatabase string
+	Auth                              Limiter // may be nil
+	Metrics                           *telemetry.Metrics
+	SlowLog                           *telemetry.SlowLog
+	Log                               *slog.Logger
+}
+
+// Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log.
+func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
+	start := time.Now()
+	var results []engine.Result
+	var err error
+	if tx != nil {
+		results, err = tx.Execute(ctx, text, vars)
+	} else {
+		results, err = s.Execute(ctx, text, vars)
+	}
+	spent := time.Since(start)
+	srv.Metrics.Query(spent, err == nil)
+	for i := range results {
+		srv.Metrics.Statement(results[i].Time, results[i].Err == nil)
+	}
+	if srv.SlowLog.Exceeds(spent) {
+		ns, db := s.Place()
+		srv.SlowLog.Record(ctx, telemetry.SlowQuery{Text: text, Spent: spent, Namespace: ns, Database: db, Vars: vars})
+		srv.Metrics.SlowQuery()
+	}
+	return results, err
+}
+
+// Call runs req. The response carries req's id and session.
+func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response) {
+	start := time.Now()
+	m, known := methods[req.Method]
+	name := req.Method
+	if !known {
+		name = "unknown"
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.Log.Error("panic in a remote call", "method", name, "panic", p, "stack", string(debug.Stack()))
+			resp = wire.Response{Err: errs.As(errors.New("panic in a remote call"))}
+		}
+		resp.ID, resp.Session = req.ID, req.Session
+		c.srv.Metrics.RPC(name, time.Since(start), resp.Err == nil)
+	}()
+	if !known {
+		return failure(errs.With(errs.KindNotFound, "Method", map[string]any{"name": name}, "Method not found"))
+	}
+	if !c.allowed(name, m) {
+		return failure(errs.With(errs.KindNotAllowed, "Method", map[string]any{"name": name}, "Method not allowed"))
+	}
+	if !m.untimed {
+		var cancel context.CancelFunc
+		ctx, cancel = c.srv.Deadline(ctx)
+		defer cancel()
+	}
+	resp, err := c.run(ctx, m, req)
+	if err != nil {
+		return failure(c.public(ctx, name, err))
+	}
+	return resp
+}
+
+func (c *Conn) allowed(name string, m method) bool {
+	if m.held && !c.opt.Persistent {
+		return false
+	}
+	return c.srv.Access.Method == nil || c.srv.Access.Method(name)
+}
+
+func (c *Conn) run(ctx context.Context, m method, req *wire.Request) (wire.Response, error) {
+	if m.bare {
+		return m.run(ctx, &call{conn: c, req: req})
+	}
+	s, err := c.session(req.Session)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	k := &call{conn: c, req: req, session: s}
+	if req.Txn != nil {
+		if k.tx, err = s.transaction(*req.Txn); err != nil {
+			return wire.Response{}, err
+		}
+	}
+	return m.run(ctx, k)
+}
+
+// public gives the error to send; what has no business outside is logged.
+func (c *Conn) public(ctx context.Context, method string, err error) *errs.Error {
+	err = c.srv.Cause(ctx, err)
+	if errors.Is(err, context.Canceled) {
+		return errs.With(errs.KindQuery, "Cancelled", nil, "The request was cancelled because the WebSocket is closing")
+	}
+	e := errs.As(err)
+	if e.Kind == errs.KindInternal && e.Err != nil {
+		c.srv.Log.Error("remote call failed", "method", method, "err", e.Err)
+	}
+	return e
+}
+
+func failure(e *errs.Error) wire.Response { return wire.Response{Err: e} }
+
+func answer(v value.Value) wire.Response { return wire.Response{Result: v} }
+
+func limitText(d time.Duration) string {
+	return value.DurationOf(value.Duration{Secs: uint64(d / time.Second), Nanos: uint32(d % time.Second)}).String()
+}
+
+// Deadline bounds a request by the wall-clock limit, where there is one.
+func (srv *Server) Deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := srv.Limits.QueryTimeout
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, errs.TimedOut(limit, limitText(limit)))
+}
+
+// Cause is err, or where err only says that ctx ended, the reason for that.
+func (srv *Server) Cause(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		if e, ok := errors.AsType[*errs.Error](context.Cause(ctx)); ok {
+			return e
+		}
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// conn is one connection. run owns it; the goroutines it starts end before run does.
+type conn struct {
+	srv    *Server
+	socket *websocket.Conn
+	pipe   *pipe
+	rpc    *rpc.Conn
+	format wire.Format
+
+	ctx     context.Context // of every request; ends with the connection
+	cancel  context.CancelFunc
+	slots   chan struct{} // a token for each running request
+	running sync.WaitGroup
+	heard   atomic.Bool // something was read since the last look
+	probing atomic.Bool
+	tooSlow atomic.Bool
+	out     outbox
+}
+
+func newConn(s *Server, socket *websocket.Conn, p *pipe) *conn {
+	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, s.limits.Requests)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.out.init(s.limits.Queue)
+	return c
+}
+
+// closeGrace is how long ending a connection may take: its transactions are undone in that time.
+const closeGrace = 5 * time.Second
+
+// run reads until the connection ends, then undoes what hangs on it.
+func (c *conn) run() {
+	err := c.read()
+	c.cancel()
+	c.out.close()
+	if !c.slowReader() {
+		c.ending(err)
+	}
+	_ = c.socket.CloseNow()
+	c.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	if err := c.rpc.Close(ctx); err != nil {
+		c.srv.log.Warn("end of a connection", "err", err)
+	}
+}
+
+func (c *conn) slowReader() bool { return c.tooSlow.Load() }
+
+// ending logs why the connection ended, where that was not the client's own wish.
+func (c *conn) ending(err error) {
+	switch websocket.CloseStatus(err) {
+	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
+		return
+	}
+	if !errors.Is(err, io.EOF) {
+		c.srv.log.Debug("websocket ended", "err", err)
+	}
+}
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// keptBuffer is the largest buffer that goes back to a pool.
+const keptBuffer = 1 << 20
+
+// read handles messages until an error.
+func (c *conn) read() error {
+	for {
+		// No deadline of its own: probe closes a connection that has gone silent.
+		_, r, err := c.socket.Reader(context.Background())
+		if err != nil {
+			return err
+		}
+		buf := readBuffers.Get().(*[]byte)
+		b, err := readAll(r, (*buf)[:0])
+		if err != nil {
+			return err
+		}
+		c.heard.Store(true)
+		c.srv.metrics.Network(len(b), 0)
+		c.handle(b)
+		if cap(b) <= keptBuffer {
+			*buf = b
+			readBuffers.Put(buf)
+		}
+	}
+}
+
+// readAll reads r to its end into b.
+func readAll(r io.Reader, b []byte) ([]byte, error) {
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+}
+
+// ordered are the methods that change the session or only look at the connection: quick, and run in the order in
+// which they come, so that what follows sees what they did.
+var ordered = map[string]bool{
+	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "invalidate": true,
+	"reset": true, "let": true, "set": true, "unset": true, "attach": true, "detach": true, "sessions": true,
+}
+
+// handle runs the request in b, or hands it to a goroutine. Nothing keeps b.
+func (c *conn) handle(b []byte) {
+	req, bad := wire.DecodeRequest(b, c.format, c.srv.decode)
+	if bad == nil && c.srv.isDraining() {
+		bad = errs.New(errs.KindConnection, goingAway)
+	}
+	if bad != nil {
+		c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: bad})
+		return
+	}
+	if ordered[req.Method] {
+		c.answer(&req)
+		return
+	}
+	select {
+	case c.slots <- struct{}{}:
+	case <-c.ctx.Done():
+		return
+	}
+	c.running.Add(1)
+	go c.serve(&req)
+}
+
+func (c *conn) serve(req *wire.Request) {
+	defer c.running.Done()
+	defer func() { <-c.slots }()
+	c.answer(req)
+}
+
+func (c *conn) answer(req *wire.Request) {
+	// The call itself recovers; this is for an encoder that meets a value it cannot walk.
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.log.Error("panic while answering", "method", req.Method, "panic", p, "stack", string(debug.Stack()))
+			c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: errs.As(errors.New("panic while answering"))})
+		}
+	}()
+	resp := c.rpc.Call(c.ctx, req)
+	c.send(&resp)
+}
+
+// leave waits for the running requests or the end of ctx and closes the connection with code 1001.
+func (c *conn) leave(ctx context.Context) {
+	finished := make(chan struct{})
+	go func() {
+		c.running.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+		c.cancel()
+	}
+	_ = c.socket.Close(websocket.StatusGoingAway, goingAway)
+	<-finished
+}
+
+// silent reports whether nothing came since it was last asked and nothing is on its way out.
+func (c *conn) silent() bool {
+	return !c.heard.Swap(false) && !c.out.busy() && !c.probing.Load()
+}
+
+// probe pings the client and closes the connection if no answer comes in time.
+func (c *conn) probe(ctx context.Context, patience time.Duration) {
+	c.probing.Store(true)
+	defer c.probing.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := c.socket.Ping(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		_ = c.socket.CloseNow()
+	}
+}

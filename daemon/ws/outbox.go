@@ -1,0 +1,142 @@
+package ws
+
+import (
+	"context"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// outbox holds encoded messages on their way out of one connection.
+type outbox struct {
+	mu      sync.Mutex // guards the rest; a leaf lock, never held across a write
+	room    sync.Cond  // signalled when messages leave or the box closes
+	queue   []*[]byte
+	spare   []*[]byte // the other slice of the pair that queue swaps between
+	bytes   int64     // in queue and in the writer's hands
+	limit   int64
+	writing bool // somebody is the writer
+	closed  bool
+}
+
+func (o *outbox) init(limit int64) {
+	o.limit = limit
+	o.room.L = &o.mu
+}
+
+func (o *outbox) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writing
+}
+
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.room.Broadcast()
+}
+
+var messages = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+
+func release(m *[]byte) {
+	if cap(*m) <= keptBuffer {
+		messages.Put(m)
+	}
+}
+
+// send encodes a response and sends it. It waits while the queue is full.
+func (c *conn) send(resp *wire.Response) {
+	m := messages.Get().(*[]byte)
+	*m = resp.Append((*m)[:0], c.format)
+	c.post(m, true)
+}
+
+// notify sends a message that nobody waits for. It never blocks for room: a client that lets its queue fill up is closed.
+func (c *conn) notify(n *wire.Notification) error {
+	m := messages.Get().(*[]byte)
+	b, err := wire.AppendNotification((*m)[:0], c.format, n)
+	*m = b
+	if err != nil {
+		release(m)
+		return err
+	}
+	c.post(m, false)
+	return nil
+}
+
+// post queues m and, if nobody is writing, writes until the queue is empty.
+func (c *conn) post(m *[]byte, wait bool) {
+	o := &c.out
+	o.mu.Lock()
+	for wait && !o.closed && o.bytes >= o.limit {
+		o.room.Wait()
+	}
+	if o.closed {
+		o.mu.Unlock()
+		release(m)
+		return
+	}
+	if !wait && o.bytes >= o.limit {
+		o.mu.Unlock()
+		release(m)
+		c.dropSlow()
+		return
+	}
+	o.queue = append(o.queue, m)
+	o.bytes += int64(len(*m))
+	if o.writing {
+		o.mu.Unlock()
+		return
+	}
+	o.writing = true
+	for len(o.queue) > 0 && !o.closed {
+		batch := o.queue
+		o.queue, o.spare = o.spare[:0], nil
+		o.mu.Unlock()
+		sent, err := c.write(batch)
+		clear(batch)
+		o.mu.Lock()
+		o.spare = batch[:0]
+		o.bytes -= sent
+		o.room.Broadcast()
+		if err != nil {
+			o.closed = true
+			o.mu.Unlock()
+			c.dropSlow()
+			o.mu.Lock()
+		}
+	}
+	o.writing = false
+	o.mu.Unlock()
+}
+
+// write sends a batch in as few system calls as it fits, and gives back its buffers.
+func (c *conn) write(batch []*[]byte) (sent int64, err error) {
+	typ := websocket.MessageText
+	if c.format == wire.CBOR {
+		typ = websocket.MessageBinary
+	}
+	c.pipe.cork()
+	for _, m := range batch {
+		if err == nil {
+			err = c.socket.Write(context.Background(), typ, *m)
+		}
+		sent += int64(len(*m))
+		release(m)
+	}
+	if e := c.pipe.uncork(); err == nil {
+		err = e
+	}
+	c.srv.metrics.Network(0, int(sent))
+	return sent, err
+}
+
+// dropSlow ends a connection whose client does not take what it asked for.
+func (c *conn) dropSlow() {
+	c.tooSlow.Store(true)
+	c.cancel()
+	_ = c.socket.CloseNow()
+}

@@ -1,0 +1,217 @@
+// Package ws serves the RPC protocol on WebSockets: it reads messages, runs them through rpc.Conn and
+// writes the answers.
+//
+// One connection has a reader goroutine, which also runs the methods that change the session, in the
+// order in which they came; every other request runs in a goroutine of its own, a bounded number at a
+// time (then reading stops: back-pressure). There is no writer goroutine: whoever has an answer while
+// nobody writes becomes the writer and takes along what others add meanwhile, in one system call.
+// A client that does not read for SendTimeout, or that has Queue bytes of notifications waiting, is closed.
+// A goroutine of the Server pings silent connections. Shutdown ends them all with code 1001.
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// Limits bounds what connections may take. Zero fields mean the defaults.
+type Limits struct {
+	Message     int64         // bytes of one message; 128 MiB
+	Requests    int           // running at once on one connection; 256
+	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
+	Connections int           // open at once; 65536
+	Ping        time.Duration // after that much silence a connection is pinged, after twice as much closed; 15 s
+	SendTimeout time.Duration // how long a write may stand still; 30 s
+	Depth       int           // nesting of values; the codec's default
+}
+
+func (l Limits) withDefaults() Limits {
+	set(&l.Message, 128<<20)
+	set(&l.Requests, 256)
+	set(&l.Queue, 8<<20)
+	set(&l.Connections, 65536)
+	set(&l.Ping, 15*time.Second)
+	set(&l.SendTimeout, 30*time.Second)
+	return l
+}
+
+func set[T int | int64 | time.Duration](p *T, v T) {
+	if *p <= 0 {
+		*p = v
+	}
+}
+
+// Server holds the open connections.
+type Server struct {
+	rpc     *rpc.Server
+	limits  Limits
+	decode  value.Limits
+	metrics *telemetry.Metrics
+	log     *slog.Logger
+
+	mu       sync.Mutex // guards conns and draining; a leaf lock
+	conns    map[*conn]struct{}
+	reserved int // connections between Reserve and their end
+	draining bool
+	idle     chan struct{} // closed when draining and no connection is left
+
+	stop context.CancelFunc
+	done chan struct{} // the pinger has ended
+}
+
+// NewServer makes a Server and starts its pinger; Shutdown ends both.
+func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{
+		rpc: srv, limits: limits.withDefaults(), decode: value.Limits{MaxDepth: limits.Depth}, metrics: srv.Metrics, log: log,
+		conns: make(map[*conn]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
+	}
+	go s.ping(ctx)
+	return s
+}
+
+// Reserve takes a place for one more connection; the caller then calls Serve or gives the place back by Release.
+func (s *Server) Reserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining || s.reserved >= s.limits.Connections {
+		s.metrics.Limited()
+		return false
+	}
+	s.reserved++
+	return true
+}
+
+// Release gives back what Reserve took.
+func (s *Server) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved--
+}
+
+// Serve upgrades the request and runs the connection on session until it ends. The caller has reserved a place.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.Session, client string) {
+	defer s.Release()
+	hijack := &hijacker{ResponseWriter: w, timeout: s.limits.SendTimeout}
+	// Browsers of any origin may connect: an identity comes from the client's own message, never from a cookie.
+	socket, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
+		Subprotocols: []string{"cbor", "json"}, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		s.log.Debug("websocket refused", "err", err)
+		return
+	}
+	socket.SetReadLimit(s.limits.Message)
+	c := newConn(s, socket, hijack.pipe)
+	c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client})
+	if !s.add(c) {
+		_ = socket.Close(websocket.StatusGoingAway, goingAway)
+		return
+	}
+	s.metrics.SocketOpened()
+	c.run()
+	s.remove(c)
+	s.metrics.SocketClosed(c.tooSlow.Load())
+}
+
+func (s *Server) add(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.draining && len(s.conns) == 0 {
+		close(s.idle)
+	}
+}
+
+const goingAway = "The server is gracefully shutting down"
+
+// Drain refuses new connections and new requests on open ones; running requests go on. It may be called twice.
+func (s *Server) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return
+	}
+	s.draining = true
+	if len(s.conns) == 0 {
+		close(s.idle)
+	}
+}
+
+func (s *Server) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+// Shutdown drains, waits until the running requests are answered or ctx ends, closes every connection with code
+// 1001 and waits for all of them to be gone.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.Drain()
+	s.stop()
+	<-s.done
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, c := range open {
+		wg.Go(func() { c.leave(ctx) })
+	}
+	wg.Wait()
+	<-s.idle
+}
+
+// ping looks after silent connections until ctx ends.
+func (s *Server) ping(ctx context.Context) {
+	defer close(s.done)
+	tick := time.NewTicker(s.limits.Ping)
+	defer tick.Stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		open := slices.Collect(maps.Keys(s.conns))
+		s.mu.Unlock()
+		for _, c := range open {
+			if c.silent() {
+				wg.Go(func() { c.probe(ctx, s.limits.Ping) })
+			}
+		}
+	}
+}
+
+// formatOf is the format that a subprotocol names; JSON where there is none.
+func formatOf(subprotocol string) wire.Format {
+	if subprotocol == "cbor" {
+		return wire.CBOR
+	}
+	return wire.JSON
+}
