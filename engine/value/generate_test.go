@@ -46,7 +46,8 @@ func TestULIDHoldsItsTime(t *testing.T) {
 			t.Errorf("%s: got %d, %v", tc.at, u.Time(), err)
 		}
 	}
-	if at := (value.Datetime{Secs: 1}); value.ULID(at) == value.ULID(at) {
+	first := value.ULID(value.Datetime{Secs: 1})
+	if second := value.ULID(value.Datetime{Secs: 1}); first == second {
 		t.Error("the same ULID twice")
 	}
 }
@@ -66,7 +67,8 @@ func TestUUIDVersions(t *testing.T) {
 			t.Errorf("version %d: %s", tc.version, tc.u)
 		}
 	}
-	if value.UUIDv4() == value.UUIDv4() {
+	first := value.UUIDv4()
+	if second := value.UUIDv4(); first == second {
 		t.Error("the same UUID twice")
 	}
 }
