@@ -47,6 +47,7 @@ const (
 	tagExcluded     = 51 // any value
 	tagFile         = 55 // [bucket, key]
 	tagSet          = 56 // array
+	tagRegex        = 60 // text; in stored records only, never on the wire
 	tagPoint        = 88 // [x, y]; the other geometries follow in the order of GeometryKind
 	tagCollection   = 94
 )

@@ -50,6 +50,7 @@ type decoder struct {
 	depth       int  // levels left
 	alias       bool // strings and bytes are parts of b
 	stored      bool
+	special     bool // regexes are allowed
 	parseRecord func(string) (*RecordID, error)
 }
 

@@ -9,7 +9,8 @@ import (
 
 // AppendCBOR appends v in the wire form: object keys in byte order, lengths definite and shortest,
 // floats always 64 bits. An object that is still encoded is copied as it is. It fails only on
-// values without a wire form (regexes, closures); dst is then to be thrown away.
+// values without a wire form (regexes, closures) and on nesting beyond 256 levels; dst is then to
+// be thrown away.
 func AppendCBOR(dst []byte, v Value) ([]byte, error) {
 	return newEncoder().value(dst, v)
 }
@@ -19,7 +20,10 @@ func AppendCBOR(dst []byte, v Value) ([]byte, error) {
 const maxEncodeDepth = 256
 
 // encoder appends CBOR. It is passed by value, so that depth, the levels left, unwinds by itself.
-type encoder struct{ depth int }
+type encoder struct {
+	depth   int
+	special *bool // not nil: for storage, which has regexes too; set when there is one
+}
 
 func newEncoder() encoder { return encoder{depth: maxEncodeDepth} }
 
@@ -82,9 +86,13 @@ func (e encoder) rare(dst []byte, v Value) ([]byte, error) {
 		return e.bound(dst, r.End)
 	case KindGeometry:
 		return putGeometry(dst, v.Geometry()), nil
-	default:
-		return dst, errNotEncodable()
+	case KindRegex:
+		if e.special != nil {
+			*e.special = true
+			return putText(putTag(dst, tagRegex), v.Regex().Source), nil
+		}
 	}
+	return dst, errNotEncodable()
 }
 
 func (e encoder) elems(dst []byte, elems []Value) ([]byte, error) {
@@ -108,11 +116,15 @@ func (e encoder) object(dst []byte, o *Object) ([]byte, error) {
 	if o.enc != nil {
 		return o.enc.appendMap(e, dst)
 	}
-	dst = putHead(dst, majorMap, uint64(len(o.fields)))
+	return e.fields(dst, o.fields)
+}
+
+func (e encoder) fields(dst []byte, fields []Field) ([]byte, error) {
+	dst = putHead(dst, majorMap, uint64(len(fields)))
 	var err error
-	for i := range o.fields {
-		dst = putText(dst, o.fields[i].Name)
-		if dst, err = e.value(dst, o.fields[i].Value); err != nil {
+	for i := range fields {
+		dst = putText(dst, fields[i].Name)
+		if dst, err = e.value(dst, fields[i].Value); err != nil {
 			return dst, err
 		}
 	}

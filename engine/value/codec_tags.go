@@ -33,6 +33,10 @@ func (d *decoder) tagged(tag uint64) (Value, error) {
 		return d.file()
 	case tagDecimal, tagDatetimeText, tagDurationText, tagUUIDText:
 		return d.fromText(tag)
+	case tagRegex:
+		if d.special {
+			return d.regex()
+		}
 	}
 	if tag < tagPoint || tag > tagCollection {
 		return None, d.fail("unknown tag")
@@ -324,4 +328,19 @@ func decodeDecimal(s string) (Decimal, error) {
 	d, err := readDecimal(s)
 	d.Neg = d.Neg && !d.IsZero()
 	return d, err
+}
+
+// regex reads a regex; its source does not alias the input, so that it may be kept compiled.
+func (d *decoder) regex() (Value, error) {
+	start := d.pos
+	s, err := d.text("content of a text tag is not text")
+	if err != nil {
+		return None, err
+	}
+	r, err := CompileRegex(strings.Clone(s))
+	if err != nil {
+		d.pos = start
+		return None, d.fail("text is not a regex")
+	}
+	return RegexOf(r), nil
 }

@@ -123,7 +123,7 @@ func (e *encoded) lookup(name string) (Value, bool) {
 	if e.width == 0 && e.rec[start]&0xe0 == majorMap {
 		end = mustSkip(e.rec, start)
 	}
-	return decodeStored(e.rec[start:end:end]), true
+	return decodeStored(e.rec[start:end:end], e.special), true
 }
 
 // find is where the value of a field is in the bytes; for an inner map end may be past it.
@@ -185,14 +185,14 @@ func (e *encoded) all() []Field {
 	fields := make([]Field, 0, e.n)
 	if len(e.edits) == 0 {
 		e.each(func(m entry) bool {
-			fields = append(fields, Field{m.name, decodeStored(m.value)})
+			fields = append(fields, Field{m.name, decodeStored(m.value, e.special)})
 			return true
 		})
 		e.cache.Store(unsafe.SliceData(fields))
 		return fields
 	}
 	e.merged(func(m entry) bool {
-		fields = append(fields, Field{m.name, decodeStored(m.value)})
+		fields = append(fields, Field{m.name, decodeStored(m.value, e.special)})
 		return true
 	}, func(d edit) bool {
 		fields = append(fields, Field{d.name, d.value})
@@ -255,7 +255,7 @@ func (e *encoded) edited(d edit) *Object {
 	case !had && !d.gone:
 		n++
 	}
-	l := &lazyObject{encoded: encoded{rec: e.rec, head: e.head, base: e.base, n: n, width: e.width}}
+	l := &lazyObject{encoded: encoded{rec: e.rec, head: e.head, base: e.base, n: n, width: e.width, special: e.special}}
 	if again {
 		l.edits = slices.Clone(e.edits)
 		l.edits[i] = d
@@ -266,8 +266,8 @@ func (e *encoded) edited(d edit) *Object {
 }
 
 // decodeStored reads the value at the front of b, which is trusted storage: the value aliases b.
-func decodeStored(b []byte) Value {
-	d := decoder{b: b, depth: storedDepth, alias: true, stored: true}
+func decodeStored(b []byte, special bool) Value {
+	d := decoder{b: b, depth: storedDepth, alias: true, stored: true, special: special}
 	v, err := d.value()
 	if err != nil {
 		panic(err)
@@ -291,7 +291,7 @@ func (d *decoder) storedMap(start int, n uint64, indef bool) (Value, error) {
 	if n == 0 {
 		return ObjectOf(nil), nil
 	}
-	l := &lazyObject{encoded: encoded{rec: d.b[start:end:end], base: uint32(n), n: uint32(n)}}
+	l := &lazyObject{encoded: encoded{rec: d.b[start:end:end], base: uint32(n), n: uint32(n), special: d.special}}
 	return ObjectOf(l.object()), nil
 }
 
@@ -345,8 +345,12 @@ func skipItem(b []byte, p int) int {
 	return p
 }
 
-// appendMap appends the map as the wire has it.
+// appendMap appends the map in enc's form.
 func (e *encoded) appendMap(enc encoder, dst []byte) ([]byte, error) {
+	if e.special {
+		// Whether there is a regex in this part is seen only by decoding it.
+		return enc.fields(dst, e.all())
+	}
 	if len(e.edits) == 0 {
 		return append(dst, e.rec[e.head:]...), nil
 	}
@@ -354,17 +358,17 @@ func (e *encoded) appendMap(enc encoder, dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// entries appends the map of o and to at where each of its entries starts in dst.
+// entries appends the map of o, for storage, and to at where each of its entries starts in dst.
 func (e encoder) entries(dst []byte, o *Object, at []uint32) ([]byte, []uint32, error) {
 	dst = putHead(dst, majorMap, uint64(o.Len()))
-	if o.enc != nil {
+	if o.enc != nil && !o.enc.special {
 		return e.merged(dst, o.enc, at)
 	}
 	var err error
-	for i := range o.fields {
+	for _, f := range o.Fields() {
 		at = append(at, uint32(len(dst)))
-		dst = putText(dst, o.fields[i].Name)
-		if dst, err = e.value(dst, o.fields[i].Value); err != nil {
+		dst = putText(dst, f.Name)
+		if dst, err = e.value(dst, f.Value); err != nil {
 			return dst, at, err
 		}
 	}

@@ -143,7 +143,7 @@ func (w *storedJSON) tagged(dst []byte, start int, tag uint64) []byte {
 			return out
 		}
 	}
-	d := decoder{b: w.b, pos: start, depth: storedDepth, alias: true, stored: true}
+	d := decoder{b: w.b, pos: start, depth: storedDepth, alias: true, stored: true, special: true}
 	v, err := d.value()
 	if err != nil {
 		panic(err)

@@ -10,7 +10,8 @@ import (
 
 // A stored record is the wire form of its object behind a head that says where each field is:
 //
-//	format1    0x40 | width code; width 1, 2 or 4 bytes for codes 0, 1, 2
+//	format1    0x40 | width code | 0x08 if map holds regexes (tag 60, which the wire does not know);
+//	           width 1, 2 or 4 bytes for codes 0, 1, 2
 //	n[width]   how many fields, big endian
 //	at[width]  for each field, where its name starts, counted from the start of map
 //	map        the object in the canonical CBOR of codec.go
@@ -24,7 +25,8 @@ import (
 // CheckRecord tells beforehand.
 const (
 	recordFormat     = 0x40
-	recordFormatMask = 0xfc
+	recordFormatMask = 0xf4
+	recordSpecial    = 0x08
 	maxRecord        = math.MaxInt32
 	storedDepth      = 4 * maxEncodeDepth // tags and bounds count as levels too
 )
@@ -37,13 +39,14 @@ const scanLimit = 24
 
 // encoded is an object in its bytes, and what has been changed since.
 type encoded struct {
-	rec   []byte // a stored record, or an inner map; nothing after it
-	head  uint32 // where the map starts in rec
-	base  uint32 // fields in the map
-	n     uint32 // fields after edits
-	width uint8  // bytes per offset; 0 for inner maps
-	edits []edit // in name order, one per name
-	cache atomic.Pointer[Field]
+	rec     []byte // a stored record, or an inner map; nothing after it
+	head    uint32 // where the map starts in rec
+	base    uint32 // fields in the map
+	n       uint32 // fields after edits
+	width   uint8  // bytes per offset; 0 for inner maps
+	special bool   // the bytes may hold regexes
+	edits   []edit // in name order, one per name
+	cache   atomic.Pointer[Field]
 }
 
 // edit sets or removes one field.
@@ -71,13 +74,17 @@ func RecordObject(b []byte) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lazyObject{encoded: encoded{rec: b, head: head, base: n, n: n, width: width}}
+	l := &lazyObject{encoded: encoded{rec: b, head: head, base: n, n: n, width: width, special: b[0]&recordSpecial != 0}}
 	return l.object(), nil
 }
 
-// RecordMap is the part of a stored record that is the wire form of its object, a part of b.
+// RecordMap is the part of a stored record that is the wire form of its object, a part of b. It
+// fails on a record that holds what the wire has no form for.
 func RecordMap(b []byte) ([]byte, error) {
 	head, _, _, err := splitRecord(b)
+	if err == nil && b[0]&recordSpecial != 0 {
+		err = errNotEncodable()
+	}
 	return b[head:], err
 }
 
@@ -87,7 +94,7 @@ func RecordField(b []byte, name string) (Value, bool, error) {
 	if err != nil {
 		return None, false, err
 	}
-	e := encoded{rec: b, head: head, base: n, width: width}
+	e := encoded{rec: b, head: head, base: n, width: width, special: b[0]&recordSpecial != 0}
 	v, ok := e.lookup(name)
 	return v, ok, nil
 }
@@ -98,7 +105,7 @@ func CheckRecord(b []byte) error {
 	if err != nil {
 		return err
 	}
-	d := decoder{b: b, pos: int(head), depth: storedDepth}
+	d := decoder{b: b, pos: int(head), depth: storedDepth, special: true}
 	v, err := d.value()
 	if err != nil {
 		return err
@@ -165,7 +172,10 @@ func EncodeRecord(dst []byte, o *Object) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, make([]byte, 1+2*(n+1))...)
 	mapStart := len(dst)
-	dst, at, err := newEncoder().entries(dst, o, at)
+	special := false
+	e := newEncoder()
+	e.special = &special
+	dst, at, err := e.entries(dst, o, at)
 	if err != nil {
 		return dst, err
 	}
@@ -183,6 +193,9 @@ func EncodeRecord(dst []byte, o *Object) ([]byte, error) {
 		dst = dst[:start+head+size]
 	}
 	dst[start] = recordFormat | byte(code)
+	if special {
+		dst[start] |= recordSpecial
+	}
 	table := dst[start+1 : start+head]
 	putOffset(table, code, 0, uint32(n))
 	for i, p := range at {

@@ -253,3 +253,47 @@ func FuzzRecord(f *testing.F) {
 		sameObject(t, o, v.Object())
 	})
 }
+
+// A regex may be stored, nested anywhere, but a record that holds one is not the wire form.
+func TestRegexesAreStoredAndNeverSent(t *testing.T) {
+	re, err := value.CompileRegex("a.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := value.NewObject(value.Field{Name: "r", Value: value.Array(value.RegexOf(re))}, value.Field{Name: "s", Value: value.Int(1)})
+	o := value.NewObject(value.Field{Name: "in", Value: value.ObjectOf(inner)}, value.Field{Name: "n", Value: value.Int(7)})
+	b := record(t, o)
+	if err := value.CheckRecord(b); err != nil {
+		t.Fatal(err)
+	}
+	stored := lazy(t, b)
+	in, _ := stored.Get("in")
+	list, _ := in.Object().Get("r")
+	if r := list.Elems()[0].Regex(); r.Source != "a.c" || !r.Match("xabcx") || r.Match("ac") {
+		t.Errorf("got %v", list)
+	}
+	if got := string(value.AppendJSON(nil, value.ObjectOf(stored))); got != `{"in":{"r":["/a.c/"],"s":1},"n":7}` {
+		t.Errorf("JSON %s", got)
+	}
+	for i, v := range []value.Value{value.ObjectOf(stored), value.Array(in), list, value.ObjectOf(stored.With("n", value.Int(8)))} {
+		if _, err := value.AppendCBOR(nil, v); err == nil {
+			t.Errorf("value %d went out", i)
+		}
+	}
+	if _, err := value.RecordMap(b); err == nil {
+		t.Error("the map went out")
+	}
+	if again := record(t, stored.With("n", value.Int(8)).With("n", value.Int(7))); !bytes.Equal(again, b) {
+		t.Errorf("stored again as %x, want %x", again, b)
+	}
+	if moved := record(t, value.NewObject(value.Field{Name: "in", Value: in}, value.Field{Name: "n", Value: value.Int(7)})); !bytes.Equal(moved, b) {
+		t.Errorf("moved as %x, want %x", moved, b)
+	}
+	clean := stored.Without("in")
+	if wire(t, value.ObjectOf(clean)) != wire(t, value.ObjectOf(o.Without("in"))) {
+		t.Error("without the regex it does not go out")
+	}
+	if err := value.CheckRecord(record(t, clean)); err != nil {
+		t.Error(err)
+	}
+}
