@@ -112,18 +112,19 @@ func splitDecimal(x value.Decimal) (float64, u192) {
 	whole := scaleUp(u192{x.Lo, uint64(x.Hi)}, x.Scale)
 	f := (float64(x.Hi)*(1<<64) + float64(x.Lo)) / math.Pow10(int(x.Scale))
 	// f is within a few steps of the quotient; walk to the largest double not above it.
-	for above(f, whole) {
+	floor, exact := fixed(f)
+	for above(floor, exact, whole) {
 		f = math.Nextafter(f, 0)
+		floor, exact = fixed(f)
 	}
 	for {
 		next := math.Nextafter(f, math.Inf(1))
-		if above(next, whole) {
-			break
+		up, exact := fixed(next)
+		if above(up, exact, whole) {
+			return f, whole.sub(floor)
 		}
-		f = next
+		f, floor = next, up
 	}
-	floor, _ := fixed(f)
-	return f, whole.sub(floor)
 }
 
 // scaleUp is c·10^(28-scale).
@@ -142,23 +143,19 @@ func mulPow10(c u192, n int) u192 {
 
 func pow10(n int) uint64 {
 	p := uint64(1)
-	for range n {
+	for ; n >= 4; n -= 4 {
+		p *= 1e4
+	}
+	for ; n > 0; n-- {
 		p *= 10
 	}
 	return p
 }
 
-// above reports whether f > whole·10^-28.
-func above(f float64, whole u192) bool {
-	floor, exact := fixed(f)
-	switch floor.cmp(whole) {
-	case 0:
-		return !exact
-	case 1:
-		return true
-	default:
-		return false
-	}
+// above reports whether a double is above whole·10^-28, by what fixed says of it.
+func above(floor u192, exact bool, whole u192) bool {
+	c := floor.cmp(whole)
+	return c > 0 || c == 0 && !exact
 }
 
 // fixed is floor(f·10^28) for 0 ≤ f < 2^98, and whether nothing was cut off.
