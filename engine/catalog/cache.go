@@ -1,0 +1,213 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+// Cache keeps parsed definitions for all transactions of an engine. It is safe for concurrent use. Entries are
+// found by schema version; whatever is stale is compared with the stored bytes before it is used again.
+//
+// There is one schema version for the store's root and namespaces, and one per database.
+type Cache struct {
+	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store
+	levels map[uint32]*level // by database id; 0: root and namespaces
+	defs   map[string]*Def   // by storage key, newest seen
+	tables map[string]*Table // by storage key, newest seen
+	parse  Parser
+}
+
+// level is what was found under one schema version.
+type level struct {
+	version uint64
+	mu      sync.RWMutex      // guards the maps; a leaf lock
+	defs    map[string]*Def   // nil values: known to be absent
+	tables  map[string]*Table // likewise, by name
+	names   map[uint32]string // of table ids; nil: not listed yet
+}
+
+func newLevel(version uint64) *level {
+	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{}}
+}
+
+// Parser reads one DEFINE statement.
+type Parser func(text string) (ast.Statement, error)
+
+// NewCache makes an empty cache whose stored texts are read by parse.
+func NewCache(parse Parser) *Cache {
+	return &Cache{levels: map[uint32]*level{}, defs: map[string]*Def{}, tables: map[string]*Table{}, parse: parse}
+}
+
+// View is the catalog as one transaction sees it. It belongs to one goroutine at a time.
+type View struct {
+	cache *Cache
+	tx    *txn.Tx
+	lv    [2]viewLevel // the levels in use most: root, and the last database
+	more  map[uint32]*viewLevel
+}
+
+// viewLevel is a level in a view. dirty: the transaction changed definitions there, so nothing shared is trusted
+// unchecked.
+type viewLevel struct {
+	*level
+	db    uint32
+	dirty bool
+}
+
+// View gives the catalog as tx sees it.
+func (c *Cache) View(tx *txn.Tx) *View { return &View{cache: c, tx: tx} }
+
+// level finds the level of a database (0: root) at the version of the transaction.
+func (v *View) level(db uint32) (*viewLevel, error) {
+	if v.lv[0].level != nil && db == 0 {
+		return &v.lv[0], nil
+	}
+	if v.lv[1].level != nil && v.lv[1].db == db && db != 0 {
+		return &v.lv[1], nil
+	}
+	if l := v.more[db]; l != nil {
+		return l, nil
+	}
+	version, err := v.version(db)
+	if err != nil {
+		return nil, err
+	}
+	l := viewLevel{level: v.cache.level(db, version), db: db}
+	switch {
+	case db == 0:
+		v.lv[0] = l
+		return &v.lv[0], nil
+	case v.lv[1].level == nil:
+		v.lv[1] = l
+		return &v.lv[1], nil
+	}
+	if v.more == nil {
+		v.more = map[uint32]*viewLevel{}
+	}
+	v.more[db] = &l
+	return &l, nil
+}
+
+// level is the shared level of a version, or a private one where the cache is ahead of the transaction.
+func (c *Cache) level(db uint32, version uint64) *level {
+	c.mu.RLock()
+	l := c.levels[db]
+	c.mu.RUnlock()
+	if l != nil && l.version == version {
+		return l
+	}
+	fresh := newLevel(version)
+	if l != nil && l.version > version {
+		return fresh
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l = c.levels[db]; l != nil && l.version >= version {
+		if l.version == version {
+			return l
+		}
+		return fresh
+	}
+	c.levels[db] = fresh
+	return fresh
+}
+
+// version reads the schema version of a database (0: root).
+func (v *View) version(db uint32) (uint64, error) {
+	b, err := v.tx.Get(versionKey(db))
+	if err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	if len(b) != 8 {
+		return 0, nil
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// touch bumps the schema version of a database (0: root) once per transaction and stops trusting the shared level.
+func (v *View) touch(db uint32) error {
+	l, err := v.level(db)
+	if err != nil {
+		return err
+	}
+	l.level, l.dirty = newLevel(l.version), true
+	return v.tx.Set(versionKey(db), binary.BigEndian.AppendUint64(nil, l.version+1))
+}
+
+// def finds one definition; nil where there is none.
+func (v *View) def(s Scope, k ast.DefKind, name string) (*Def, error) {
+	l, err := v.level(s.DB)
+	if err != nil {
+		return nil, err
+	}
+	at := string(defKey(s, k, name))
+	if !l.dirty {
+		l.mu.RLock()
+		d, ok := l.defs[at]
+		l.mu.RUnlock()
+		if ok {
+			return d, nil
+		}
+	}
+	raw, err := v.tx.Get([]byte(at))
+	if err != nil {
+		return nil, fmt.Errorf("read definition of %s: %w", name, err)
+	}
+	var d *Def
+	if raw != nil {
+		if d, err = v.decode(at, s, k, raw); err != nil {
+			return nil, err
+		}
+	}
+	if !l.dirty {
+		l.mu.Lock()
+		l.defs[at] = d
+		l.mu.Unlock()
+	}
+	return d, nil
+}
+
+// decode parses stored bytes, or finds the Def that was parsed from the same bytes before.
+func (v *View) decode(at string, s Scope, k ast.DefKind, raw []byte) (*Def, error) {
+	c := v.cache
+	c.mu.RLock()
+	d := c.defs[at]
+	c.mu.RUnlock()
+	if d != nil && bytes.Equal(d.raw, raw) {
+		return d, nil
+	}
+	d, err := decodeDef(c.parse, s, k, raw)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.defs[at] = d
+	c.mu.Unlock()
+	return d, nil
+}
+
+// scan gives all definitions of one kind in a scope, in name order.
+func (v *View) scan(s Scope, k ast.DefKind) ([]*Def, error) {
+	start, end := key.PrefixRange(defKey(s, k))
+	cur := v.tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	defer cur.Close()
+	var out []*Def
+	for cur.Next() {
+		d, err := v.decode(string(cur.Key()), s, k, cur.Value())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	if err := cur.Err(); err != nil {
+		return nil, fmt.Errorf("list definitions: %w", err)
+	}
+	return out, nil
+}

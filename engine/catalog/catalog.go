@@ -1,0 +1,325 @@
+// Package catalog holds the definitions of a store: namespaces, databases, tables and everything
+// that DEFINE makes.
+//
+// A definition is its normalised syntax node plus an id and, where needed, facts that its canonical
+// text does not show. It is stored as that text and read back through the parser, so INFO, export
+// and the stored form can not disagree. Reading goes through the transaction at hand: it sees its
+// own uncommitted definitions and nobody else's. What was parsed once is kept in a Cache for the
+// whole engine and found again by schema version, so that a statement on a known table decodes
+// nothing. The package does not check rights and does not touch records.
+package catalog
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Scope is the place of a definition: ids of the namespace, database and table that it belongs to, 0 above.
+// Ids are unique in the whole store and never used again.
+type Scope struct{ NS, DB, TB uint32 }
+
+// Def is one definition. It is immutable.
+type Def struct {
+	Scope Scope
+	Kind  ast.DefKind
+	Name  string        // the key that INFO lists it under
+	ID    uint32        // of a namespace, database, table or index; else 0
+	Stmt  ast.Statement // normalised; its Mode is ModeCreate
+	Extra *value.Object // facts beside the text (STRICT of a database, SCRAM verifiers, …); never nil
+	raw   []byte        // the stored bytes, to see whether a cached Def is still the one
+	rev   int64         // of a table
+	views []string      // of a table
+}
+
+// Namespace is a defined namespace.
+type Namespace struct {
+	*Def
+	Define *ast.DefineNamespace
+}
+
+// Database is a defined database.
+type Database struct {
+	*Def
+	NS     *Namespace
+	Define *ast.DefineDatabase
+}
+
+// Inner is the scope of the definitions in the namespace.
+func (ns *Namespace) Inner() Scope { return Scope{NS: ns.ID} }
+
+// Inner is the scope of the definitions in the database.
+func (db *Database) Inner() Scope { return Scope{NS: db.Scope.NS, DB: db.ID} }
+
+// Table is the compiled view of a table: everything that a read or write of its records asks. It is immutable.
+type Table struct {
+	*Def
+	DB      *Database
+	Define  *ast.DefineTable
+	Fields  []*Field // in order of their names
+	Indexes []*Index // in order of their names
+	Events  []*Event // in order of their names
+	Views   []string // tables defined AS SELECT … FROM this one
+
+	IDField  *Field   // DEFINE FIELD id, or nil
+	Computed []*Field // the COMPUTED ones
+	// HasRules: writes must go through the field pipeline (fields are defined, or SCHEMAFULL).
+	HasRules bool
+	// FieldReads: some field hides itself from some readers (its select permission is not FULL).
+	FieldReads bool
+	// References: some field is a REFERENCE.
+	References bool
+	// Open is the tree of names that a SCHEMAFULL table accepts; nil for schemaless ones.
+	Open *Shape
+}
+
+// Inner is the scope of the definitions on the table.
+func (tb *Table) Inner() Scope {
+	return Scope{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}
+}
+
+// Index finds an index by name, or nil.
+func (tb *Table) Index(name string) *Index {
+	for _, ix := range tb.Indexes {
+		if ix.Name == name {
+			return ix
+		}
+	}
+	return nil
+}
+
+// Field finds a field by its canonical name, or nil.
+func (tb *Table) Field(name string) *Field {
+	for _, f := range tb.Fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Field is a defined field.
+type Field struct {
+	*Def
+	Define *ast.DefineField
+	Path   []Step // the name taken apart
+
+	// Optional: the type lets the value be NONE by name (option<T>).
+	Optional bool
+	// Skip is the path of an optional field around this one: where it is NONE, this field is not looked at. Nil: none.
+	Skip []Step
+}
+
+// Step is one step of a field's path: a name, or every element (or value).
+type Step struct {
+	Name string
+	All  bool
+}
+
+// Index is a defined index.
+type Index struct {
+	*Def
+	Define *ast.DefineIndex
+	Paths  [][]Step // of the indexed fields; a nil one is an expression that must be evaluated
+}
+
+// Unique reports whether the index refuses a second record with the same values.
+func (ix *Index) Unique() bool { return ix.Define.Kind == ast.IndexUnique }
+
+// Event is a defined event.
+type Event struct {
+	*Def
+	Define *ast.DefineEvent
+}
+
+// Shape is a tree of accepted field names. Any: everything below is accepted.
+type Shape struct {
+	Any    bool
+	Elem   *Shape // of array elements ("*"); nil: none named
+	Fields map[string]*Shape
+}
+
+func (s *Shape) child(st Step) *Shape {
+	if st.All {
+		if s.Elem == nil {
+			s.Elem = &Shape{}
+		}
+		return s.Elem
+	}
+	if s.Fields == nil {
+		s.Fields = map[string]*Shape{}
+	}
+	c := s.Fields[st.Name]
+	if c == nil {
+		c = &Shape{}
+		s.Fields[st.Name] = c
+	}
+	return c
+}
+
+// compile fills in what follows from the definitions.
+func (tb *Table) compile() {
+	tb.HasRules = len(tb.Fields) > 0 || tb.Define.Schemafull
+	for _, f := range tb.Fields {
+		d := f.Define
+		f.Optional = allowsNone(d.Type)
+		f.Skip = tb.skip(f)
+		if f.Name == "id" {
+			tb.IDField = f
+		}
+		if d.Computed != nil {
+			tb.Computed = append(tb.Computed, f)
+		}
+		if d.Permissions.Given && d.Permissions.Select.Kind != ast.PermissionFull {
+			tb.FieldReads = true
+		}
+		if d.Reference != nil {
+			tb.References = true
+		}
+	}
+	if tb.Define.Schemafull {
+		tb.Open = tb.shape()
+	}
+}
+
+// skip finds the innermost optional field around f, of those that come before it by plain names.
+func (tb *Table) skip(f *Field) []Step {
+	for n := len(f.Path) - 1; n > 0; n-- {
+		outer := f.Path[:n]
+		if !Plain(outer) {
+			continue
+		}
+		for _, o := range tb.Fields {
+			if samePath(o.Path, outer) && allowsNone(o.Define.Type) {
+				return outer
+			}
+		}
+	}
+	return nil
+}
+
+func samePath(a, b []Step) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func allowsNone(t *value.Type) bool {
+	if t == nil {
+		return false
+	}
+	if t.Kind == value.TypeUnion {
+		for _, a := range t.Alts {
+			if allowsNone(a) {
+				return true
+			}
+		}
+	}
+	return t.Kind == value.TypeNone
+}
+
+func (tb *Table) shape() *Shape {
+	root := &Shape{}
+	for _, f := range tb.Fields {
+		s := root
+		for _, st := range f.Path {
+			s = s.child(st)
+		}
+		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type)
+	}
+	return root
+}
+
+// opensItself reports whether a type of its own says what may be inside, so that names below it are not
+// looked up in the table: literal objects and elements of typed collections.
+func opensItself(t *value.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Kind {
+	case value.TypeFields, value.TypeTuple:
+		return true
+	case value.TypeUnion:
+		for _, a := range t.Alts {
+			if opensItself(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pathOf takes a field name apart; parts other than names, .* and indexes do not occur in definitions.
+func pathOf(name *ast.Idiom) []Step {
+	if name == nil {
+		return nil
+	}
+	out := make([]Step, 0, len(name.Parts))
+	for _, p := range name.Parts {
+		switch p := p.(type) {
+		case *ast.PartField:
+			out = append(out, Step{Name: p.Name})
+		case *ast.PartStart:
+			if t, ok := p.X.(*ast.Table); ok {
+				out = append(out, Step{Name: t.Name})
+			}
+		default:
+			out = append(out, Step{All: true})
+		}
+	}
+	return out
+}
+
+// indexPaths are the paths of an index's fields; nil for what is not a plain path.
+func indexPaths(fields []ast.Expr) [][]Step {
+	out := make([][]Step, len(fields))
+next:
+	for i, x := range fields {
+		id, ok := x.(*ast.Idiom)
+		if !ok {
+			continue
+		}
+		for _, p := range id.Parts {
+			switch p.(type) {
+			case *ast.PartField, *ast.PartAll:
+			default:
+				continue next
+			}
+		}
+		out[i] = pathOf(id)
+	}
+	return out
+}
+
+// Plain reports whether a path is names only.
+func Plain(path []Step) bool {
+	for _, s := range path {
+		if s.All {
+			return false
+		}
+	}
+	return true
+}
+
+// PathText is a path in the form of error texts: a.*.b, unquoted.
+func PathText(path []Step) string {
+	var b strings.Builder
+	for i, s := range path {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		if s.All {
+			b.WriteByte('*')
+		} else {
+			b.WriteString(s.Name)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,218 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+func parseDefinition(text string) (ast.Statement, error) {
+	q, err := parse.Query(text, parse.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Stmts) != 1 {
+		return nil, fmt.Errorf("%d statements", len(q.Stmts))
+	}
+	return q.Stmts[0], nil
+}
+
+// store is a memory store with a cache, a namespace n and a database d.
+type store struct {
+	t     testing.TB
+	kv    *mem.Store
+	cache *Cache
+}
+
+func newStore(t testing.TB) *store {
+	s := &store{t: t, kv: mem.New(), cache: NewCache(parseDefinition)}
+	s.write(func(v *View) {
+		put(t, v, &Def{Kind: ast.DefNamespace, Name: "n", Stmt: &ast.DefineNamespace{Name: ast.Name{Ident: "n"}}})
+		ns, err := v.Namespace("n")
+		check(t, err)
+		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "d", Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "d"}}})
+	})
+	return s
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(t testing.TB, v *View, d *Def) *Def {
+	t.Helper()
+	out, err := v.Put(d)
+	check(t, err)
+	return out
+}
+
+func (s *store) begin() *txn.Tx {
+	tx, err := txn.Begin(context.Background(), s.kv, txn.Options{Write: true})
+	check(s.t, err)
+	return tx
+}
+
+func (s *store) write(f func(*View)) {
+	s.t.Helper()
+	tx := s.begin()
+	f(s.cache.View(tx))
+	check(s.t, tx.Commit(context.Background()))
+}
+
+func (s *store) read(f func(*View)) {
+	tx := s.begin()
+	defer tx.Cancel()
+	f(s.cache.View(tx))
+}
+
+func database(t testing.TB, v *View) *Database {
+	t.Helper()
+	ns, err := v.Namespace("n")
+	check(t, err)
+	db, err := v.Database(ns, "d")
+	check(t, err)
+	return db
+}
+
+func define(t testing.TB, v *View, s Scope, kind ast.DefKind, name, text string) {
+	t.Helper()
+	stmt, err := parseDefinition(text)
+	check(t, err)
+	put(t, v, &Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
+}
+
+func table(t testing.TB, v *View, name string) *Table {
+	t.Helper()
+	tb, err := v.Table(database(t, v), name)
+	check(t, err)
+	return tb
+}
+
+func TestUncommittedDefinitionsAreSeenByTheirOwnTransactionOnly(t *testing.T) {
+	s := newStore(t)
+	tx := s.begin()
+	v := s.cache.View(tx)
+	define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a")
+	if table(t, v, "a") == nil {
+		t.Error("the transaction does not see its own table")
+	}
+	s.read(func(other *View) {
+		if table(t, other, "a") != nil {
+			t.Error("another transaction sees the table")
+		}
+	})
+	check(t, tx.Commit(context.Background()))
+	s.read(func(v *View) {
+		if table(t, v, "a") == nil {
+			t.Error("the committed table is missing")
+		}
+	})
+}
+
+func TestRolledBackDefinitionsAreForgotten(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) {
+		mark := v.tx.Savepoint()
+		define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a")
+		_ = table(t, v, "a")
+		v.tx.RollbackTo(mark)
+		if table(t, v, "a") != nil {
+			t.Error("the table is still there")
+		}
+	})
+}
+
+func TestCompiledTablesAreSharedUntilTheyChange(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) {
+		db := database(t, v).Inner()
+		define(t, v, db, ast.DefTable, "a", "DEFINE TABLE a")
+		define(t, v, db, ast.DefTable, "b", "DEFINE TABLE b")
+	})
+	var a, b *Table
+	s.read(func(v *View) { a, b = table(t, v, "a"), table(t, v, "b") })
+	s.write(func(v *View) { define(t, v, a.Inner(), ast.DefField, "x", "DEFINE FIELD x ON a TYPE int") })
+	s.read(func(v *View) {
+		if table(t, v, "b") != b {
+			t.Error("an untouched table was compiled again")
+		}
+		now := table(t, v, "a")
+		if now == a || now.Field("x") == nil || !now.HasRules {
+			t.Error("the changed table is the old one")
+		}
+		if now.ID != a.ID {
+			t.Errorf("id changed from %d to %d", a.ID, now.ID)
+		}
+	})
+}
+
+func TestAnOldSnapshotKeepsItsCatalog(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })
+	old := s.begin()
+	defer old.Cancel()
+	s.write(func(v *View) {
+		tb := table(t, v, "a")
+		define(t, v, tb.Inner(), ast.DefField, "x", "DEFINE FIELD x ON a")
+	})
+	s.read(func(v *View) { table(t, v, "a") })
+	if tb := table(t, s.cache.View(old), "a"); tb.Field("x") != nil {
+		t.Error("the old snapshot sees a newer field")
+	}
+}
+
+func TestNamedTablesKeepTheirIDWhenDefined(t *testing.T) {
+	s := newStore(t)
+	var id uint32
+	s.write(func(v *View) {
+		var err error
+		id, err = v.NameTable(database(t, v), "ghost")
+		check(t, err)
+	})
+	s.write(func(v *View) {
+		db := database(t, v)
+		if tb := table(t, v, "ghost"); tb != nil {
+			t.Error("a named table is defined")
+		}
+		define(t, v, db.Inner(), ast.DefTable, "ghost", "DEFINE TABLE ghost")
+		if tb := table(t, v, "ghost"); tb == nil || tb.ID != id {
+			t.Errorf("want id %d, got %+v", id, tb)
+		}
+		name, err := v.TableName(db, id)
+		check(t, err)
+		if name != "ghost" {
+			t.Errorf("got name %q", name)
+		}
+	})
+}
+
+func TestConcurrentDefinitionsConflict(t *testing.T) {
+	s := newStore(t)
+	one, two := s.begin(), s.begin()
+	v1, v2 := s.cache.View(one), s.cache.View(two)
+	define(t, v1, database(t, v1).Inner(), ast.DefTable, "a", "DEFINE TABLE a")
+	define(t, v2, database(t, v2).Inner(), ast.DefTable, "a", "DEFINE TABLE a")
+	check(t, one.Commit(context.Background()))
+	if two.Commit(context.Background()) == nil {
+		t.Error("both committed")
+	}
+}
+
+func BenchmarkTableLookup(b *testing.B) {
+	s := newStore(b)
+	s.write(func(v *View) { define(b, v, database(b, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })
+	b.ReportAllocs()
+	for b.Loop() {
+		tx := s.begin()
+		table(b, s.cache.View(tx), "a")
+		tx.Cancel()
+	}
+}

@@ -1,0 +1,273 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+// Namespace finds a namespace; nil where there is none.
+func (v *View) Namespace(name string) (*Namespace, error) {
+	d, err := v.def(Scope{}, ast.DefNamespace, name)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	return namespaceOf(d)
+}
+
+// Namespaces lists all namespaces by name.
+func (v *View) Namespaces() ([]*Namespace, error) {
+	ds, err := v.scan(Scope{}, ast.DefNamespace)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Namespace, len(ds))
+	for i, d := range ds {
+		if out[i], err = namespaceOf(d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func namespaceOf(d *Def) (*Namespace, error) {
+	s, ok := d.Stmt.(*ast.DefineNamespace)
+	if !ok {
+		return nil, misfiled(d)
+	}
+	return &Namespace{Def: d, Define: s}, nil
+}
+
+// Database finds a database; nil where there is none.
+func (v *View) Database(ns *Namespace, name string) (*Database, error) {
+	d, err := v.def(ns.Inner(), ast.DefDatabase, name)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	return databaseOf(ns, d)
+}
+
+// Databases lists the databases of a namespace by name.
+func (v *View) Databases(ns *Namespace) ([]*Database, error) {
+	ds, err := v.scan(ns.Inner(), ast.DefDatabase)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Database, len(ds))
+	for i, d := range ds {
+		if out[i], err = databaseOf(ns, d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func databaseOf(ns *Namespace, d *Def) (*Database, error) {
+	s, ok := d.Stmt.(*ast.DefineDatabase)
+	if !ok {
+		return nil, misfiled(d)
+	}
+	return &Database{Def: d, NS: ns, Define: s}, nil
+}
+
+// Strict reports whether tables of the database must be defined before use.
+func (db *Database) Strict() bool {
+	x, ok := db.Extra.Get("strict")
+	return ok && x.Bool()
+}
+
+func misfiled(d *Def) error { return fmt.Errorf("definition of %s is of another kind", d.Name) }
+
+// Def finds a definition of any kind; nil where there is none.
+func (v *View) Def(s Scope, k ast.DefKind, name string) (*Def, error) {
+	d, err := v.def(s, k, name)
+	if d != nil && d.Stmt == nil {
+		return nil, err
+	}
+	return d, err
+}
+
+// Defs lists the definitions of one kind in a scope by name.
+func (v *View) Defs(s Scope, k ast.DefKind) ([]*Def, error) {
+	ds, err := v.scan(s, k)
+	if err != nil {
+		return nil, err
+	}
+	out := ds[:0]
+	for _, d := range ds {
+		if d.Stmt != nil {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// Table finds a table; nil where it is not defined.
+func (v *View) Table(db *Database, name string) (*Table, error) {
+	l, err := v.level(db.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !l.dirty {
+		l.mu.RLock()
+		tb, ok := l.tables[name]
+		l.mu.RUnlock()
+		if ok {
+			return tb, nil
+		}
+	}
+	d, err := v.def(db.Inner(), ast.DefTable, name)
+	if err != nil {
+		return nil, err
+	}
+	var tb *Table
+	if d != nil && d.Stmt != nil {
+		if tb, err = v.compiled(db, d); err != nil {
+			return nil, err
+		}
+	}
+	if !l.dirty {
+		l.mu.Lock()
+		l.tables[name] = tb
+		l.mu.Unlock()
+	}
+	return tb, nil
+}
+
+// compiled finds the compiled view that belongs to exactly this definition, or makes it.
+func (v *View) compiled(db *Database, d *Def) (*Table, error) {
+	at := string(defKey(d.Scope, d.Kind, d.Name))
+	c := v.cache
+	c.mu.RLock()
+	tb := c.tables[at]
+	c.mu.RUnlock()
+	if tb != nil && bytes.Equal(tb.raw, d.raw) && bytes.Equal(tb.DB.raw, db.raw) {
+		return tb, nil
+	}
+	tb, err := v.compile(db, d)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.tables[at] = tb
+	c.mu.Unlock()
+	return tb, nil
+}
+
+func (v *View) compile(db *Database, d *Def) (*Table, error) {
+	s, ok := d.Stmt.(*ast.DefineTable)
+	if !ok {
+		return nil, misfiled(d)
+	}
+	tb := &Table{Def: d, DB: db, Define: s, Views: d.views}
+	in := tb.Inner()
+	fields, err := v.scan(in, ast.DefField)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range fields {
+		def, ok := d.Stmt.(*ast.DefineField)
+		if !ok {
+			return nil, misfiled(d)
+		}
+		tb.Fields = append(tb.Fields, &Field{Def: d, Define: def, Path: pathOf(def.Name)})
+	}
+	sort.Slice(tb.Fields, func(i, j int) bool { return tb.Fields[i].Name < tb.Fields[j].Name })
+	indexes, err := v.scan(in, ast.DefIndex)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range indexes {
+		def, ok := d.Stmt.(*ast.DefineIndex)
+		if !ok {
+			return nil, misfiled(d)
+		}
+		tb.Indexes = append(tb.Indexes, &Index{Def: d, Define: def, Paths: indexPaths(def.Fields)})
+	}
+	events, err := v.scan(in, ast.DefEvent)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range events {
+		def, ok := d.Stmt.(*ast.DefineEvent)
+		if !ok {
+			return nil, misfiled(d)
+		}
+		tb.Events = append(tb.Events, &Event{Def: d, Define: def})
+	}
+	tb.compile()
+	return tb, nil
+}
+
+// Tables lists the tables of a database by name.
+func (v *View) Tables(db *Database) ([]*Table, error) {
+	ds, err := v.Defs(db.Inner(), ast.DefTable)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Table, len(ds))
+	for i, d := range ds {
+		if out[i], err = v.compiled(db, d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// TableID is the id of a table name, defined or not; 0 where nothing ever named it.
+func (v *View) TableID(db *Database, name string) (uint32, error) {
+	d, err := v.def(db.Inner(), ast.DefTable, name)
+	if d == nil || err != nil {
+		return 0, err
+	}
+	return d.ID, nil
+}
+
+// NameTable gives a table name an id, without defining the table where it is not.
+func (v *View) NameTable(db *Database, name string) (uint32, error) {
+	id, err := v.TableID(db, name)
+	if id != 0 || err != nil {
+		return id, err
+	}
+	if id, err = v.count(idKey(db.Inner(), 0)); err != nil {
+		return 0, err
+	}
+	r := record{name: name, id: ghostIDs + id}
+	return r.id, v.write(db.Inner(), ast.DefTable, &r)
+}
+
+// TableName is the name behind a table id of a database; "" where nothing has it.
+func (v *View) TableName(db *Database, id uint32) (string, error) {
+	return v.tableName(Scope{NS: db.Scope.NS, DB: db.ID, TB: id})
+}
+
+func (v *View) tableName(s Scope) (string, error) {
+	l, err := v.level(s.DB)
+	if err != nil {
+		return "", err
+	}
+	if !l.dirty {
+		l.mu.RLock()
+		name, ok := l.names[s.TB]
+		l.mu.RUnlock()
+		if ok {
+			return name, nil
+		}
+	}
+	ds, err := v.scan(Scope{NS: s.NS, DB: s.DB}, ast.DefTable)
+	if err != nil {
+		return "", err
+	}
+	names := make(map[uint32]string, len(ds))
+	for _, d := range ds {
+		names[d.ID] = d.Name
+	}
+	if !l.dirty {
+		l.mu.Lock()
+		l.names = names
+		l.mu.Unlock()
+	}
+	return names[s.TB], nil
+}
