@@ -1,0 +1,251 @@
+// Package index keeps the entries of ordered, unique and count indexes in step with records, and
+// finds records through them.
+//
+// A record has one entry per index with the values of the indexed fields as they are, and, where one
+// of those values is an array or set, element entries besides: one per element (per combination, with
+// several fields). Element entries serve CONTAINS and uniqueness; equality, ranges and order use the
+// whole entries, each record exactly once. Numbers are folded: 1, 1f and 1dec are one key. Entries
+// whose values hold a NONE or NULL are exempt from uniqueness.
+//
+// The value of an entry, beside what engine/key says:
+//
+//	ordered  whole: empty                      element: 0x00
+//	unique   whole, one per value: RK          element: 0x00 RK
+//	         exempt (keyed with the record): empty
+//
+// The package knows no permissions: only engine/record calls it.
+package index
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// elementMark starts the value of an element entry; no record key begins with it.
+const elementMark = 0x00
+
+// Violation is the cause of the error that a unique index refuses a record with.
+type Violation struct {
+	Index  string
+	Record *value.RecordID // the record that has the values already
+}
+
+// Error implements error.
+func (v *Violation) Error() string { return "unique index " + v.Index + " is violated" }
+
+func violation(ix *catalog.Index, values []value.Value, owner *value.RecordID) error {
+	shown := value.ArrayOf(values)
+	if len(values) == 1 {
+		shown = values[0]
+	}
+	e := errs.Internal("Database index `%s` already contains %s, with record `%s`", ix.Name, shown.Text(),
+		value.RecordOf(owner).Text())
+	e.Err = &Violation{Index: ix.Name, Record: owner}
+	return e
+}
+
+// Writer writes the entries of one table's indexes in one transaction. It belongs to one goroutine.
+type Writer struct {
+	Tx  *txn.Tx
+	buf []byte
+	one [1]value.Value
+}
+
+// Kept reports whether this package keeps the index: the others belong to full text and vectors.
+func Kept(ix *catalog.Index) bool {
+	return ix.Define.Kind == ast.IndexOrdered || ix.Define.Kind == ast.IndexUnique
+}
+
+// Change moves a record's entries from its old values to its new ones; nil means that there is no such image. The
+// error of a unique index has a *Violation as its cause.
+func (w *Writer) Change(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before, after []value.Value) error {
+	if before != nil && after != nil && sameValues(before, after) {
+		return nil
+	}
+	if before != nil {
+		if err := w.remove(tb, ix, id, before); err != nil {
+			return err
+		}
+	}
+	if after != nil {
+		return w.add(tb, ix, id, after)
+	}
+	return nil
+}
+
+func sameValues(a, b []value.Value) bool {
+	for i := range a {
+		if a[i] != b[i] && !value.Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *Writer) remove(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
+	unique := ix.Unique()
+	if err := w.Tx.Delete(w.key(tb, ix, id, values, !unique || exempt(values) || hasList(values))); err != nil {
+		return fmt.Errorf("remove an entry of index %s: %w", ix.Name, err)
+	}
+	if !hasList(values) {
+		return nil
+	}
+	return combinations(values, func(vs []value.Value) error {
+		return w.Tx.Delete(w.key(tb, ix, id, vs, !unique || exempt(vs)))
+	})
+}
+
+func (w *Writer) add(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
+	list := hasList(values)
+	if ix.Unique() && !list && !exempt(values) {
+		return w.claim(tb, ix, id, values, nil)
+	}
+	if err := w.Tx.Set(w.key(tb, ix, id, values, true), nil); err != nil {
+		return fmt.Errorf("add an entry of index %s: %w", ix.Name, err)
+	}
+	if !list {
+		return nil
+	}
+	if !ix.Unique() {
+		return combinations(values, func(vs []value.Value) error {
+			return w.Tx.Set(w.key(tb, ix, id, vs, true), []byte{elementMark})
+		})
+	}
+	return combinations(values, func(vs []value.Value) error {
+		if exempt(vs) {
+			return w.Tx.Set(w.key(tb, ix, id, vs, true), []byte{elementMark})
+		}
+		return w.claim(tb, ix, id, vs, []byte{elementMark})
+	})
+}
+
+// claim takes the entry of a unique index for a record, or says who has it.
+func (w *Writer) claim(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value, mark []byte) error {
+	k := w.key(tb, ix, id, values, false)
+	owner, err := w.Tx.Get(k)
+	if err != nil {
+		return fmt.Errorf("look into index %s: %w", ix.Name, err)
+	}
+	if owner != nil {
+		other, err := key.DecodeIndex(nil, bytes.TrimPrefix(owner, []byte{elementMark}), 0)
+		if err != nil {
+			return fmt.Errorf("read an entry of index %s: %w", ix.Name, err)
+		}
+		return violation(ix, values, &value.RecordID{Table: tb.Name, Key: other})
+	}
+	if err := w.Tx.Set(k, key.AppendRecordKey(mark, id.Key)); err != nil {
+		return fmt.Errorf("add an entry of index %s: %w", ix.Name, err)
+	}
+	return nil
+}
+
+// key is an entry's key, in a buffer that the next call overwrites.
+func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value, withRecord bool) []byte {
+	s := tb.Scope
+	if withRecord {
+		w.buf = key.Index(w.buf[:0], s.NS, s.DB, tb.ID, ix.ID, values, id.Key)
+	} else {
+		w.buf = key.IndexUnique(w.buf[:0], s.NS, s.DB, tb.ID, ix.ID, values)
+	}
+	return w.buf
+}
+
+// exempt reports whether values are outside uniqueness.
+func exempt(values []value.Value) bool {
+	for _, v := range values {
+		if v.IsNullish() {
+			return true
+		}
+	}
+	return false
+}
+
+func isList(v value.Value) bool { return v.Kind() == value.KindArray || v.Kind() == value.KindSet }
+
+func hasList(values []value.Value) bool {
+	for _, v := range values {
+		if isList(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// combinations calls f with each way to take one element of each list in values.
+func combinations(values []value.Value, f func([]value.Value) error) error {
+	return combine(make([]value.Value, 0, len(values)), values, f)
+}
+
+func combine(head, rest []value.Value, f func([]value.Value) error) error {
+	if len(rest) == 0 {
+		return f(head)
+	}
+	if !isList(rest[0]) {
+		return combine(append(head, rest[0]), rest[1:], f)
+	}
+	for _, e := range rest[0].Elems() {
+		if err := combine(append(head, e), rest[1:], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Values are the indexed values of a record image, appended to dst. Fields that are no plain paths are left to eval.
+func Values(dst []value.Value, ix *catalog.Index, doc value.Value, eval func(ast.Expr) (value.Value, error)) ([]value.Value, error) {
+	for i, path := range ix.Paths {
+		if path == nil {
+			v, err := eval(ix.Define.Fields[i])
+			if err != nil {
+				return nil, err
+			}
+			dst = append(dst, v)
+			continue
+		}
+		dst = append(dst, At(doc, path))
+	}
+	return dst, nil
+}
+
+// At is the value of a path in a record image; steps over all elements gather a flat array.
+func At(v value.Value, path []catalog.Step) value.Value {
+	for i, st := range path {
+		if st.All || isList(v) {
+			return gather(v, path[i:])
+		}
+		if v.Kind() != value.KindObject {
+			return value.None
+		}
+		v, _ = v.Object().Get(st.Name)
+	}
+	return v
+}
+
+func gather(v value.Value, path []catalog.Step) value.Value {
+	if !isList(v) {
+		return value.None
+	}
+	if path[0].All {
+		path = path[1:]
+	}
+	if len(path) == 0 {
+		return value.ArrayOf(v.Elems())
+	}
+	var out []value.Value
+	for _, e := range v.Elems() {
+		switch x := At(e, path); {
+		case isList(x):
+			out = append(out, x.Elems()...)
+		case !x.IsNone():
+			out = append(out, x)
+		}
+	}
+	return value.ArrayOf(out)
+}

@@ -1,0 +1,78 @@
+package index
+
+import (
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Access says which part of an index to walk: the first fields equal Lead, the next one lies between From and To.
+type Access struct {
+	Lead     []value.Value
+	From, To value.Bound
+	Reverse  bool
+	// Elements walks the element entries (what CONTAINS asks); without it the whole entries, each record once.
+	// Element walks may give a record more than once.
+	Elements bool
+}
+
+// Cursor walks the record keys that an access finds, in index order.
+type Cursor struct {
+	cur   *txn.Cursor
+	ix    *catalog.Index
+	elems bool
+	key   value.Value
+	err   error
+}
+
+// Scan walks an index. The caller closes the cursor.
+func Scan(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, a Access) *Cursor {
+	s := tb.Scope
+	start, end := key.IndexRange(s.NS, s.DB, tb.ID, ix.ID, a.Lead, a.From, a.To)
+	cur := tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: a.Reverse})
+	return &Cursor{cur: cur, ix: ix, elems: a.Elements}
+}
+
+// Next steps to the next record key.
+func (c *Cursor) Next() bool {
+	for c.err == nil && c.cur.Next() {
+		stored := c.cur.Value()
+		element := len(stored) > 0 && stored[0] == elementMark
+		if element != c.elems {
+			continue
+		}
+		if element {
+			stored = stored[1:]
+		}
+		k, err := key.DecodeIndex(c.cur.Key(), stored, len(c.ix.Paths))
+		if err != nil {
+			c.err = fmt.Errorf("read an entry of index %s: %w", c.ix.Name, err)
+			return false
+		}
+		c.key = k
+		return true
+	}
+	return false
+}
+
+// Key is the key of the current record.
+func (c *Cursor) Key() value.Value { return c.key }
+
+// Entry is the part of the current index key that holds the first n field values; equal parts mean equal values. It is
+// valid until the transaction ends.
+func (c *Cursor) Entry(n int) ([]byte, error) { return key.IndexFields(c.cur.Key(), n) }
+
+// Err is what stopped the scan early, if anything.
+func (c *Cursor) Err() error {
+	if c.err != nil {
+		return c.err
+	}
+	return c.cur.Err()
+}
+
+// Close ends the scan.
+func (c *Cursor) Close() { c.cur.Close() }

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// BuildIndex makes the entries of an index for all records of a table. A unique index that the records violate fails as
+// a whole; the caller undoes what was written.
+func (g *Gate) BuildIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
+	return g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
+		return g.changeIndex(ctx, tb, ix, id, value.None, doc)
+	})
+}
+
+// eachStored calls f with every stored image of a table.
+func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.RecordID, value.Value) error) error {
+	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	defer cur.Close()
+	for n := 1; cur.Next(); n++ {
+		if n&255 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		k, err := key.DecodeRecord(cur.Key())
+		if err != nil {
+			return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
+		}
+		doc, err := decode(cur.Value())
+		if err != nil {
+			return err
+		}
+		if err := f(&value.RecordID{Table: tb.Name, Key: k}, doc); err != nil {
+			return err
+		}
+	}
+	return cur.Err()
+}
+
+// DropIndex removes all that is stored of an index.
+func (g *Gate) DropIndex(tb *catalog.Table, ix *catalog.Index) error {
+	s := tb.Scope
+	return g.dropSpaces(key.IndexPrefixes(s.NS, s.DB, tb.ID, ix.ID))
+}
+
+func (g *Gate) dropSpaces(prefixes [][]byte) error {
+	for _, p := range prefixes {
+		start, end := key.PrefixRange(p)
+		if err := g.Tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
+			return fmt.Errorf("drop stored data: %w", err)
+		}
+	}
+	return nil
+}
+
+// DropTable removes all that is stored of a table: records, index entries, and what its edges and references left at
+// the records of other tables. No events run.
+func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {
+	if tb.References || tb.Define.Kind != ast.TableNormal {
+		err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
+			e, err := g.edgeOf(tb, id, doc)
+			if err != nil {
+				return err
+			}
+			if e != nil {
+				if err := g.unlinkEnds(tb, id, e); err != nil {
+					return err
+				}
+			}
+			if tb.References {
+				return g.changeReferences(tb, id, doc, value.None)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s := tb.Scope
+	return g.dropSpaces(key.TablePrefixes(s.NS, s.DB, tb.ID))
+}

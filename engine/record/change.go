@@ -1,0 +1,204 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Change is one record that a transaction changed: one of Before and After may be NONE.
+type Change struct {
+	Table         *catalog.Table
+	ID            *value.RecordID
+	Before, After value.Value
+}
+
+// Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
+type Log struct{ Changes []Change }
+
+// NewLog makes an empty log.
+func NewLog() *Log { return &Log{} }
+
+// Seal writes what follows from the changes of a transaction into the transaction, as its last act.
+func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error { return nil }
+
+// Mark is a position in the log, for RollbackTo.
+func (l *Log) Mark() int {
+	if l == nil {
+		return 0
+	}
+	return len(l.Changes)
+}
+
+// RollbackTo forgets what came after mark.
+func (l *Log) RollbackTo(mark int) {
+	if l != nil {
+		clear(l.Changes[mark:])
+		l.Changes = l.Changes[:mark]
+	}
+}
+
+// after does what follows a change of a record: it is noted, views follow, events run.
+func (g *Gate) after(ctx context.Context, w *Write) error {
+	if g.Log != nil {
+		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, w.Before, w.After})
+	}
+	if g.Import {
+		return nil
+	}
+	if len(w.Table.Views) > 0 {
+		if err := g.changeViews(ctx, w); err != nil {
+			return err
+		}
+	}
+	if len(w.Table.Events) > 0 {
+		return g.runEvents(ctx, w)
+	}
+	return nil
+}
+
+// runEvents runs the events of a table for one change, in the same transaction.
+func (g *Gate) runEvents(ctx context.Context, w *Write) error {
+	kind, doc := "UPDATE", w.After
+	switch {
+	case w.creates():
+		kind = "CREATE"
+	case w.After.IsNone():
+		kind, doc = "DELETE", w.Before
+	}
+	input := w.Input
+	vars := func() []Var {
+		return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", w.Before}, {"after", w.After}, {"input", input}}
+	}
+	for _, e := range w.Table.Events {
+		if e.Define.Async {
+			if g.Async != nil {
+				g.Async(e, w.ID, doc, vars())
+			}
+			continue
+		}
+		if err := g.runEvent(ctx, e, doc, vars); err != nil {
+			return eventError(e.Name, err)
+		}
+	}
+	return nil
+}
+
+// runEvent runs one event when its condition holds.
+func (g *Gate) runEvent(ctx context.Context, e *catalog.Event, doc value.Value, vars func() []Var) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	if e.Define.When != nil {
+		v, err := g.Eval.EvalIn(ctx, e.Define.When, doc, vars(), true)
+		if err != nil || !value.Truthy(v) {
+			return err
+		}
+	}
+	for _, then := range e.Define.Then {
+		if _, err := g.Eval.EvalIn(ctx, then, doc, vars(), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventError names the event that failed.
+func eventError(name string, err error) error {
+	var e *errs.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("event %s: %w", name, err)
+	}
+	return &errs.Error{Kind: errs.KindInternal, Msg: "Error while processing event " + name + ": " + e.Msg, Err: err}
+}
+
+// countRow notes that a table has delta more rows.
+func (g *Gate) countRow(tb *catalog.Table, delta int64) error {
+	return g.count(tb, 0, delta)
+}
+
+func (g *Gate) count(tb *catalog.Table, ix uint32, delta int64) error {
+	s := tb.Scope
+	g.keybuf = key.Counter(g.keybuf[:0], s.NS, s.DB, tb.ID, ix, 0)
+	if err := g.Tx.Add(g.keybuf, delta); err != nil {
+		return fmt.Errorf("count rows of %s: %w", tb.Name, err)
+	}
+	return nil
+}
+
+// changeIndexes moves a record's entries in all indexes of its table.
+func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
+	for _, ix := range tb.Indexes {
+		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before, after value.Value) error {
+	switch {
+	case ix.Define.Kind == ast.IndexCount:
+		return g.changeCount(ctx, tb, ix, before, after)
+	case index.Kept(ix):
+		old, err := g.indexed(ctx, 0, ix, before)
+		if err != nil {
+			return err
+		}
+		now, err := g.indexed(ctx, 1, ix, after)
+		if err != nil {
+			return err
+		}
+		g.ix.Tx = g.Tx
+		return g.ix.Change(tb, ix, id, old, now)
+	}
+	return nil
+}
+
+// indexed is the values of an index in a record image, in a buffer of the gate; nil for no image.
+func (g *Gate) indexed(ctx context.Context, slot int, ix *catalog.Index, doc value.Value) ([]value.Value, error) {
+	if doc.IsNone() {
+		return nil, nil
+	}
+	vs, err := index.Values(g.vals[slot][:0], ix, doc, func(x ast.Expr) (value.Value, error) {
+		return g.Eval.EvalIn(ctx, x, doc, nil, true)
+	})
+	g.vals[slot] = vs[:0]
+	return vs, err
+}
+
+// changeCount keeps a COUNT index.
+func (g *Gate) changeCount(ctx context.Context, tb *catalog.Table, ix *catalog.Index, before, after value.Value) error {
+	var delta int64
+	for _, image := range [2]struct {
+		doc  value.Value
+		sign int64
+	}{{before, -1}, {after, 1}} {
+		if image.doc.IsNone() {
+			continue
+		}
+		if ix.Define.CountWhere != nil {
+			v, err := g.Eval.EvalIn(ctx, ix.Define.CountWhere, image.doc, nil, true)
+			if err != nil {
+				return err
+			}
+			if !value.Truthy(v) {
+				continue
+			}
+		}
+		delta += image.sign
+	}
+	if delta == 0 {
+		return nil
+	}
+	return g.count(tb, ix.ID, delta)
+}

@@ -1,0 +1,245 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// ends are the two nodes of an edge.
+type ends struct{ in, out *value.RecordID }
+
+// edgeOf says between which nodes a record is an edge; nil where it is a plain record. A plain record may well have
+// fields called in and out: it is an edge when its adjacency entry is there.
+func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*ends, error) {
+	if tb.Define.Kind == ast.TableNormal {
+		return nil, nil
+	}
+	in, out := field(doc, "in"), field(doc, "out")
+	if in.Kind() != value.KindRecord || out.Kind() != value.KindRecord {
+		return nil, nil
+	}
+	e := &ends{in: in.Record(), out: out.Record()}
+	node, err := g.Cat.TableID(g.DB, e.in.Table)
+	if node == 0 || err != nil {
+		return nil, err
+	}
+	s := tb.Scope
+	g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, e.in.Key, key.Out, tb.ID, id.Key)
+	raw, err := g.Tx.Get(g.keybuf)
+	if raw == nil || err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// checkEnds holds an edge of an ENFORCED table to nodes that exist.
+func (g *Gate) checkEnds(w *Write) error {
+	for _, end := range [2]*value.RecordID{w.In, w.Out} {
+		tb, err := g.Cat.Table(g.DB, end.Table)
+		if err != nil {
+			return err
+		}
+		ok := false
+		if tb != nil {
+			if ok, err = g.Exists(tb, end.Key); err != nil {
+				return err
+			}
+		}
+		if !ok {
+			return errs.Internal("The record '%s' does not exist", value.RecordOf(end).Text())
+		}
+	}
+	return nil
+}
+
+// linkEnds writes the two adjacency entries of an edge.
+func (g *Gate) linkEnds(w *Write) error {
+	in, err := g.Cat.NameTable(g.DB, w.In.Table)
+	if err != nil {
+		return err
+	}
+	out, err := g.Cat.NameTable(g.DB, w.Out.Table)
+	if err != nil {
+		return err
+	}
+	s := w.Table.Scope
+	g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, in, w.In.Key, key.Out, w.Table.ID, w.ID.Key)
+	if err := g.Tx.Set(g.keybuf, key.EdgeEnd(nil, out, w.Out.Key)); err != nil {
+		return fmt.Errorf("link an edge: %w", err)
+	}
+	g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, out, w.Out.Key, key.In, w.Table.ID, w.ID.Key)
+	if err := g.Tx.Set(g.keybuf, key.EdgeEnd(nil, in, w.In.Key)); err != nil {
+		return fmt.Errorf("link an edge: %w", err)
+	}
+	return nil
+}
+
+// unlink removes a deleted record's own adjacency entries, if it is an edge, and deletes the edges that end at it.
+func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) error {
+	e, err := g.edgeOf(tb, id, doc)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		if err := g.unlinkEnds(tb, id, e); err != nil {
+			return err
+		}
+	}
+	edges, err := g.edgesOf(tb, id)
+	if err != nil {
+		return err
+	}
+	for _, e := range edges {
+		if err := g.removeLinked(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error {
+	s := tb.Scope
+	for _, end := range [2]struct {
+		node *value.RecordID
+		dir  key.Direction
+	}{{e.in, key.Out}, {e.out, key.In}} {
+		node, err := g.Cat.TableID(g.DB, end.node.Table)
+		if err != nil {
+			return err
+		}
+		g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, end.node.Key, end.dir, tb.ID, id.Key)
+		if err := g.Tx.Delete(g.keybuf); err != nil {
+			return fmt.Errorf("unlink an edge: %w", err)
+		}
+	}
+	return nil
+}
+
+// edgesOf are the ids of all edges that end at a record.
+func (g *Gate) edgesOf(tb *catalog.Table, id *value.RecordID) ([]*value.RecordID, error) {
+	s := tb.Scope
+	start, end := key.PrefixRange(key.EdgeNode(nil, s.NS, s.DB, tb.ID, id.Key))
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
+	defer cur.Close()
+	var out []*value.RecordID
+	for cur.Next() {
+		_, table, k, err := key.DecodeEdge(cur.Key())
+		if err != nil {
+			return nil, fmt.Errorf("read an edge: %w", err)
+		}
+		name, err := g.Cat.TableName(g.DB, table)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			out = append(out, &value.RecordID{Table: name, Key: k})
+		}
+	}
+	return out, cur.Err()
+}
+
+// removeLinked deletes a record that goes with another one, whatever the caller may do to it.
+func (g *Gate) removeLinked(ctx context.Context, id *value.RecordID) error {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return err
+	}
+	return g.remove(ctx, tb, id, doc)
+}
+
+// Hop is one edge as a node's adjacency gives it.
+type Hop struct {
+	Edge  *value.RecordID
+	Other *value.RecordID // the node at the other end
+	Dir   key.Direction
+}
+
+// EachEdge walks the edges of a node in one direction without touching edge records, in the order of edge tables as
+// given (none: all tables by id) and edge keys. keys narrows the edges (nil: all). Edge tables that hide records from
+// the caller are looked up, and hidden edges skipped. f answers false to stop.
+func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
+	f func(Hop) (bool, error)) error {
+	tb, err := g.Cat.TableID(g.DB, node.Table)
+	if tb == 0 || err != nil {
+		return err
+	}
+	s := g.DB.Inner()
+	if len(tables) == 0 {
+		start, end := key.PrefixRange(key.EdgeDirection(nil, s.NS, s.DB, tb, node.Key, dir))
+		_, err := g.walkEdges(ctx, kv.Range{Start: start, End: end}, f)
+		return err
+	}
+	for _, name := range tables {
+		edge, err := g.Cat.TableID(g.DB, name)
+		if err != nil {
+			return err
+		}
+		if edge == 0 {
+			continue
+		}
+		start, end := key.EdgeRange(s.NS, s.DB, tb, node.Key, dir, edge, keys)
+		more, err := g.walkEdges(ctx, kv.Range{Start: start, End: end}, f)
+		if !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, error)) (bool, error) {
+	cur := g.Tx.Scan(r, txn.ScanOptions{})
+	defer cur.Close()
+	var last uint32
+	var name string
+	for n := 1; cur.Next(); n++ {
+		if n&255 == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		dir, table, k, err := key.DecodeEdge(cur.Key())
+		if err != nil {
+			return false, fmt.Errorf("read an edge: %w", err)
+		}
+		if table != last {
+			if name, err = g.Cat.TableName(g.DB, table); err != nil {
+				return false, err
+			}
+			last = table
+		}
+		if name == "" {
+			continue // the edge table was removed
+		}
+		h := Hop{Edge: &value.RecordID{Table: name, Key: k}, Dir: dir}
+		end, node, err := key.DecodeEdgeEnd(cur.Value())
+		if err != nil {
+			return false, fmt.Errorf("read an edge: %w", err)
+		}
+		other, err := g.Cat.TableName(g.DB, end)
+		if err != nil {
+			return false, err
+		}
+		h.Other = &value.RecordID{Table: other, Key: node}
+		if !g.Env.CanRead() {
+			if _, ok, err := g.Get(ctx, h.Edge); err != nil {
+				return false, err
+			} else if !ok {
+				continue
+			}
+		}
+		if more, err := f(h); !more || err != nil {
+			return false, err
+		}
+	}
+	return true, cur.Err()
+}

@@ -1,0 +1,38 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// encode is the stored form of a record, in the gate's buffer.
+func (g *Gate) encode(doc value.Value) ([]byte, error) {
+	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
+	if err != nil {
+		return nil, errs.As(err)
+	}
+	g.raw = raw
+	return raw, nil
+}
+
+// unchanged reports whether raw is what is stored as before already.
+func (g *Gate) unchanged(before value.Value, raw []byte) (bool, error) {
+	old, err := value.EncodeRecord(g.old[:0], before.Object())
+	if err != nil {
+		return false, errs.As(err)
+	}
+	g.old = old
+	return bytes.Equal(old, raw), nil
+}
+
+// decode opens the stored form of a record. It stays valid as long as the transaction.
+func decode(raw []byte) (value.Value, error) {
+	o, err := value.RecordObject(raw)
+	if err != nil {
+		return value.None, fmt.Errorf("read a record: %w", err)
+	}
+	return value.ObjectOf(o), nil
+}

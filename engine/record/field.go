@@ -1,0 +1,232 @@
+package record
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// runFields takes the new image of a record through its table's fields, in the order of their names: READONLY,
+// DEFAULT, TYPE, VALUE, TYPE again, ASSERT, PERMISSIONS. Then a SCHEMAFULL table refuses what it does not know.
+func (g *Gate) runFields(ctx context.Context, w *Write) error {
+	tb := w.Table
+	if !tb.HasRules {
+		return nil
+	}
+	for _, f := range tb.Fields {
+		switch {
+		case f == tb.IDField:
+			if err := g.checkID(ctx, w, f); err != nil {
+				return err
+			}
+			continue
+		case f.Define.Computed != nil:
+			w.After = setField(w.After, f.Path[0].Name, value.None)
+			continue
+		case f.Skip != nil && pick(w.After, f.Skip).IsNone():
+			continue
+		}
+		doc, err := mapPath(w.After, f.Path, func(at []catalog.Step, v value.Value) (value.Value, error) {
+			return g.runField(ctx, w, f, at, v)
+		})
+		if err != nil {
+			return err
+		}
+		w.After = doc
+	}
+	if tb.Open != nil {
+		return checkShape(w, tb.Open, w.After, nil)
+	}
+	return nil
+}
+
+// runField takes one value of a field through its clauses.
+func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []catalog.Step, v value.Value) (value.Value, error) {
+	d := f.Define
+	old := value.None
+	if !w.Before.IsNone() {
+		old = pick(w.Before, at)
+	}
+	if d.Readonly && !w.creates() && !value.Equal(old, v) {
+		if !v.IsNone() || !w.KeepReadonly {
+			return v, errs.Internal("Found changed value for field `%s`, with record `%s`, but field is readonly",
+				f.Name, value.RecordOf(w.ID).Text())
+		}
+		v = old
+	}
+	if d.Default == nil && d.Value == nil && d.Assert == nil && !d.Permissions.Given {
+		return coerceField(f, w.ID, v)
+	}
+	scope := fieldScope{g: g, w: w, old: old, input: pick(w.Input, at)}
+	var err error
+	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
+		if v, err = scope.eval(ctx, d.Default, v); err != nil {
+			return v, err
+		}
+	}
+	if !v.IsNone() || d.Value == nil {
+		if v, err = coerceField(f, w.ID, v); err != nil {
+			return v, err
+		}
+	}
+	if d.Value != nil {
+		if v, err = scope.eval(ctx, d.Value, v); err != nil {
+			return v, err
+		}
+		if v, err = coerceField(f, w.ID, v); err != nil {
+			return v, err
+		}
+	}
+	if d.Assert != nil && !g.Import && !(v.IsNone() && f.Optional) {
+		ok, err := scope.eval(ctx, d.Assert, v)
+		if err != nil {
+			return v, err
+		}
+		if !value.Truthy(ok) {
+			return v, assertFailed(f, w.ID, v)
+		}
+	}
+	return scope.permitted(ctx, f, v)
+}
+
+func assertFailed(f *catalog.Field, id *value.RecordID, v value.Value) error {
+	return errs.Internal("Found %s for field `%s`, with record `%s`, but field must conform to: %s",
+		v.Text(), f.Name, value.RecordOf(id).Text(), ast.Text(f.Define.Assert))
+}
+
+// fieldScope is what the clauses of one field see.
+type fieldScope struct {
+	g          *Gate
+	w          *Write
+	old, input value.Value
+	vars       [4]Var
+}
+
+func (s *fieldScope) eval(ctx context.Context, x ast.Expr, v value.Value) (value.Value, error) {
+	if lit, ok := x.(*ast.Literal); ok {
+		return lit.Value, nil
+	}
+	s.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
+	out, err := s.g.Eval.EvalIn(ctx, x, s.w.After, s.vars[:], false)
+	return Clean(out), err
+}
+
+// permitted gives back the old value where the caller may not write the field.
+func (s *fieldScope) permitted(ctx context.Context, f *catalog.Field, v value.Value) (value.Value, error) {
+	p := &f.Define.Permissions
+	if !p.Given || s.g.Env.Principal.IsSystem() {
+		return v, nil
+	}
+	perm := &p.Update
+	if s.w.creates() {
+		perm = &p.Create
+	}
+	if perm.Kind == ast.PermissionFull {
+		return v, nil
+	}
+	vars := []Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
+	ok, err := s.g.permitsWrite(ctx, perm, s.w.After, vars)
+	if ok || err != nil {
+		return v, err
+	}
+	return s.old, nil
+}
+
+// coerceField makes v of the field's type.
+func coerceField(f *catalog.Field, id *value.RecordID, v value.Value) (value.Value, error) {
+	t := f.Define.Type
+	if t == nil || t.Kind == value.TypeAny {
+		return v, nil
+	}
+	out, err := value.Coerce(v, t)
+	if err != nil {
+		e := *errs.As(err)
+		e.Kind = errs.KindInternal
+		e.Detail = nil
+		e.Msg = "Couldn't coerce value for field `" + f.Name + "` of `" + value.RecordOf(id).Text() + "`: " + e.Msg
+		return v, &e
+	}
+	return out, nil
+}
+
+// checkID holds the record key to DEFINE FIELD id. Its ASSERT sees the whole record id.
+func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
+	if !w.creates() {
+		return nil
+	}
+	k, err := coerceField(f, w.ID, w.ID.Key)
+	if err != nil {
+		return err
+	}
+	if k != w.ID.Key {
+		w.ID = &value.RecordID{Table: w.ID.Table, Key: k}
+		w.After = setField(w.After, "id", value.RecordOf(w.ID))
+	}
+	if f.Define.Assert == nil || g.Import {
+		return nil
+	}
+	id := value.RecordOf(w.ID)
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, false)
+	if err == nil && !value.Truthy(ok) {
+		err = assertFailed(f, w.ID, id)
+	}
+	return err
+}
+
+// checkShape refuses names that a SCHEMAFULL table does not know.
+func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
+	if s.Any {
+		return nil
+	}
+	switch v.Kind() {
+	case value.KindObject:
+		for _, f := range v.Object().Fields() {
+			if len(at) == 0 && (f.Name == "id" || w.isEdge() && (f.Name == "in" || f.Name == "out")) {
+				continue
+			}
+			here := appendName(at, f.Name)
+			sub := s.Fields[f.Name]
+			if sub == nil {
+				sub = s.Elem
+			}
+			if sub == nil {
+				return errs.Internal("Found field '%s', but no such field exists for table '%s'", here, w.Table.Name)
+			}
+			if err := checkShape(w, sub, f.Value, here); err != nil {
+				return err
+			}
+		}
+	case value.KindArray:
+		sub := s.Elem
+		if sub == nil {
+			sub = &catalog.Shape{}
+		}
+		for i, e := range v.Elems() {
+			if k := e.Kind(); k != value.KindObject && k != value.KindArray {
+				continue
+			}
+			if err := checkShape(w, sub, e, appendIndex(at, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func appendName(at []byte, name string) []byte {
+	out := append(make([]byte, 0, len(at)+len(name)+1), at...)
+	if len(at) > 0 {
+		out = append(out, '.')
+	}
+	return append(out, name...)
+}
+
+func appendIndex(at []byte, i int) []byte {
+	out := append(make([]byte, 0, len(at)+8), at...)
+	out = append(out, '[')
+	out = value.Int(int64(i)).AppendText(out)
+	return append(out, ']')
+}

@@ -1,0 +1,129 @@
+// Package record is the gate: the only way to the records of a database.
+//
+// Reads filter by permission before anything looks at a row, hide fields, and compute COMPUTED ones.
+// Writes run the whole pipeline of a table (kind, fields, permissions) and keep everything that
+// hangs on a record in step: index entries, edges, references, views, events, the row count and the
+// list of changes that live queries and change feeds are fed from. There is no second way in: no
+// fast path skips the checks, it only finds that there is nothing to check. The package evaluates
+// no expressions itself; exec lends it an Evaluator.
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Var is a parameter that an expression of a definition sees, without the $.
+type Var struct {
+	Name  string
+	Value value.Value
+}
+
+// Evaluator evaluates the expressions of definitions. doc is the current document. With elevated the expression
+// runs with the rights of the engine, else with those of the caller. vars is the gate's again after the call.
+type Evaluator interface {
+	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, elevated bool) (value.Value, error)
+}
+
+// Gate reads and writes the records of one database for one caller in one transaction. It belongs to one goroutine.
+type Gate struct {
+	Tx     *txn.Tx
+	Cat    *catalog.View
+	Env    *auth.Env
+	DB     *catalog.Database
+	Eval   Evaluator
+	Log    *Log // where changes are noted; nil: nowhere
+	Import bool // OPTION IMPORT: no events, views or asserts
+
+	// Async takes an event that is to run after the commit, in a transaction of its own; nil: it is dropped.
+	Async func(e *catalog.Event, id *value.RecordID, doc value.Value, vars []Var)
+
+	keybuf []byte
+	raw    []byte           // the record being written
+	old    []byte           // what it replaces
+	vals   [2][]value.Value // index values before and after
+	ix     index.Writer
+	depth  int    // events and cascades under way
+	writes uint64 // records written and deleted so far
+}
+
+// Table finds a table that must exist.
+func (g *Gate) Table(name string) (*catalog.Table, error) {
+	tb, err := g.Cat.Table(g.DB, name)
+	if err != nil {
+		return nil, err
+	}
+	if tb == nil {
+		return nil, errs.TableNotFound(name)
+	}
+	return tb, nil
+}
+
+// TableForWrite finds a table, and defines it where the caller may. It is nil where the caller may not: the write
+// then does nothing.
+func (g *Gate) TableForWrite(name string) (*catalog.Table, error) {
+	tb, err := g.Cat.Table(g.DB, name)
+	if tb != nil || err != nil {
+		return tb, err
+	}
+	if g.DB.Strict() {
+		return nil, errs.TableNotFound(name)
+	}
+	if !g.Env.CanWrite() {
+		return nil, nil
+	}
+	if _, err := g.Cat.Put(&catalog.Def{Scope: g.DB.Inner(), Kind: ast.DefTable, Name: name,
+		Stmt: &ast.DefineTable{Name: ast.Name{Ident: name}}}); err != nil {
+		return nil, err
+	}
+	return g.Cat.Table(g.DB, name)
+}
+
+// recordKey is the key of a record, in a buffer that the next call overwrites.
+func (g *Gate) recordKey(tb *catalog.Table, k value.Value) []byte {
+	g.keybuf = key.Record(g.keybuf[:0], tb.Scope.NS, tb.Scope.DB, tb.ID, k)
+	return g.keybuf
+}
+
+// load reads the stored image of a record, unfiltered; NONE where there is none.
+func (g *Gate) load(tb *catalog.Table, k value.Value) (value.Value, error) {
+	raw, err := g.Tx.Get(g.recordKey(tb, k))
+	if err != nil {
+		return value.None, fmt.Errorf("read a record of %s: %w", tb.Name, err)
+	}
+	if raw == nil {
+		return value.None, nil
+	}
+	return decode(raw)
+}
+
+// Exists reports whether a record is stored, whatever the caller may see.
+func (g *Gate) Exists(tb *catalog.Table, k value.Value) (bool, error) {
+	raw, err := g.Tx.Get(g.recordKey(tb, k))
+	if err != nil {
+		return false, fmt.Errorf("read a record of %s: %w", tb.Name, err)
+	}
+	return raw != nil, nil
+}
+
+// MaxNesting is how deep events, cascades, permissions and computed fields may nest.
+const MaxNesting = 24
+
+func (g *Gate) enter() error {
+	if g.depth >= MaxNesting {
+		return errs.TooDeep()
+	}
+	g.depth++
+	return nil
+}
+
+func (g *Gate) leave() { g.depth-- }

@@ -1,0 +1,245 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Get reads one record as the caller may see it: false where it is missing or hidden, or its table does not exist.
+func (g *Gate) Get(ctx context.Context, id *value.RecordID) (value.Value, bool, error) {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return value.None, false, err
+	}
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return value.None, false, err
+	}
+	return g.admit(ctx, tb, id, doc)
+}
+
+// admit makes of a stored image what the caller sees of it; false where the record is hidden.
+func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, bool, error) {
+	if len(tb.Computed) == 0 && g.Env.CanRead() {
+		return doc, true, nil
+	}
+	if !g.Env.CanRead() && tb.Define.Permissions.Select.Kind == ast.PermissionNone {
+		return value.None, false, nil
+	}
+	doc, err := g.compute(ctx, tb, id, doc)
+	if err != nil {
+		return value.None, false, err
+	}
+	ok, err := g.permits(ctx, &tb.Define.Permissions.Select, doc, nil)
+	if !ok || err != nil {
+		return value.None, false, err
+	}
+	doc, err = g.hideFields(ctx, tb, doc)
+	return doc, err == nil, err
+}
+
+// compute adds the COMPUTED fields to a stored image.
+func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, error) {
+	if len(tb.Computed) == 0 {
+		return doc, nil
+	}
+	if err := g.enter(); err != nil {
+		return value.None, err
+	}
+	defer g.leave()
+	for _, f := range tb.Computed {
+		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, false)
+		if err != nil {
+			return value.None, err
+		}
+		if v, err = coerceField(f, id, v); err != nil {
+			return value.None, err
+		}
+		doc = setField(doc, f.Path[0].Name, v)
+	}
+	return doc, nil
+}
+
+// hideFields takes out what the caller may not select.
+func (g *Gate) hideFields(ctx context.Context, tb *catalog.Table, doc value.Value) (value.Value, error) {
+	if !tb.FieldReads || g.Env.CanRead() {
+		return doc, nil
+	}
+	whole := doc
+	for _, f := range tb.Fields {
+		p := &f.Define.Permissions
+		if !p.Given || p.Select.Kind == ast.PermissionFull {
+			continue
+		}
+		var err error
+		doc, err = mapPath(doc, f.Path, func(_ []catalog.Step, v value.Value) (value.Value, error) {
+			if v.IsNone() {
+				return v, nil
+			}
+			ok, err := g.permits(ctx, &p.Select, whole, []Var{{"value", v}})
+			if ok || err != nil {
+				return v, err
+			}
+			return value.None, nil
+		})
+		if err != nil {
+			return value.None, err
+		}
+	}
+	return doc, nil
+}
+
+// permits evaluates one permission for the caller. System users are ruled by their roles.
+func (g *Gate) permits(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+	if g.Env.Principal.IsSystem() {
+		return g.Env.CanRead(), nil
+	}
+	return g.allows(ctx, p, doc, vars)
+}
+
+// permitsWrite is permits for writes.
+func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+	if g.Env.Principal.IsSystem() {
+		return g.Env.CanWrite(), nil
+	}
+	return g.allows(ctx, p, doc, vars)
+}
+
+func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+	if !g.Env.Principal.Reaches(g.Env.NS, g.Env.DB) && !g.guestAllowed() {
+		return false, nil
+	}
+	switch p.Kind {
+	case ast.PermissionFull:
+		return true, nil
+	case ast.PermissionWhere:
+		if err := g.enter(); err != nil {
+			return false, err
+		}
+		defer g.leave()
+		v, err := g.Eval.EvalIn(ctx, p.Where, doc, vars, true)
+		return value.Truthy(v), err
+	}
+	return false, nil
+}
+
+// guestAllowed reports whether the caller is a guest and guests may use the engine.
+func (g *Gate) guestAllowed() bool {
+	return g.Env.Principal.Level == 0 && g.Env.Caps != nil && g.Env.Caps.Guests
+}
+
+// ScanOptions says what a scan of a table walks.
+type ScanOptions struct {
+	Range   *value.Range // of record keys; nil: all
+	Reverse bool
+}
+
+// Cursor walks records as the caller may see them. Hidden ones are skipped.
+type Cursor struct {
+	ctx  context.Context
+	g    *Gate
+	tb   *catalog.Table
+	cur  *txn.Cursor
+	doc  value.Value
+	err  error
+	seen uint32
+}
+
+// Scan walks the records of a table in key order, or backwards. The caller closes the cursor.
+func (g *Gate) Scan(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cursor {
+	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, opt.Range)
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: opt.Reverse})
+	return &Cursor{ctx: ctx, g: g, tb: tb, cur: cur}
+}
+
+// Next steps to the next record that the caller may see.
+func (c *Cursor) Next() bool {
+	for c.err == nil && c.cur.Next() {
+		if c.seen++; c.seen&255 == 0 {
+			if c.err = c.ctx.Err(); c.err != nil {
+				return false
+			}
+		}
+		doc, err := decode(c.cur.Value())
+		if err != nil {
+			c.err = err
+			return false
+		}
+		if c.g.plainRead(c.tb) {
+			c.doc = doc
+			return true
+		}
+		var id *value.RecordID
+		if id, c.err = c.ID(); c.err != nil {
+			return false
+		}
+		var ok bool
+		if c.doc, ok, c.err = c.g.admit(c.ctx, c.tb, id, doc); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// plainRead reports whether the caller sees stored records of tb as they are.
+func (g *Gate) plainRead(tb *catalog.Table) bool {
+	return len(tb.Computed) == 0 && g.Env.CanRead()
+}
+
+// Record is the current record; it stays valid until the transaction ends.
+func (c *Cursor) Record() value.Value { return c.doc }
+
+// ID is the id of the current record.
+func (c *Cursor) ID() (*value.RecordID, error) {
+	k, err := key.DecodeRecord(c.cur.Key())
+	if err != nil {
+		return nil, fmt.Errorf("read a record key of %s: %w", c.tb.Name, err)
+	}
+	return &value.RecordID{Table: c.tb.Name, Key: k}, nil
+}
+
+// Err is what stopped the scan early, if anything.
+func (c *Cursor) Err() error {
+	if c.err != nil {
+		return c.err
+	}
+	return c.cur.Err()
+}
+
+// Close ends the scan.
+func (c *Cursor) Close() { c.cur.Close() }
+
+// Count is the number of records of a table that the caller may see. The stored row count answers it where nothing
+// can be hidden.
+func (g *Gate) Count(ctx context.Context, tb *catalog.Table, r *value.Range) (int64, error) {
+	if g.Env.CanRead() {
+		return g.countKeys(ctx, tb, r)
+	}
+	c := g.Scan(ctx, tb, ScanOptions{Range: r})
+	defer c.Close()
+	var n int64
+	for c.Next() {
+		n++
+	}
+	return n, c.Err()
+}
+
+func (g *Gate) countKeys(ctx context.Context, tb *catalog.Table, r *value.Range) (int64, error) {
+	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, r)
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
+	defer cur.Close()
+	var n int64
+	for cur.Next() {
+		if n++; n&255 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+	}
+	return n, cur.Err()
+}

@@ -1,0 +1,266 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// changeReferences keeps the entries that REFERENCE fields make in step with a record.
+func (g *Gate) changeReferences(tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
+	for _, f := range tb.Fields {
+		if f.Define.Reference == nil {
+			continue
+		}
+		old, now := targets(nil, before, f.Path), targets(nil, after, f.Path)
+		for _, t := range old {
+			if !hasTarget(now, t) {
+				if err := g.reference(tb, f, id, t, g.Tx.Delete); err != nil {
+					return err
+				}
+			}
+		}
+		for _, t := range now {
+			if !hasTarget(old, t) {
+				if err := g.reference(tb, f, id, t, setEmpty(g.Tx)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func setEmpty(tx *txn.Tx) func([]byte) error {
+	return func(k []byte) error { return tx.Set(k, nil) }
+}
+
+// reference builds the key of one reference and hands it to put.
+func (g *Gate) reference(tb *catalog.Table, f *catalog.Field, from, to *value.RecordID, put func([]byte) error) error {
+	target, err := g.Cat.NameTable(g.DB, to.Table)
+	if err != nil {
+		return err
+	}
+	s := tb.Scope
+	g.keybuf = key.Reference(g.keybuf[:0], s.NS, s.DB, target, to.Key, tb.ID, f.Name, from.Key)
+	if err := put(g.keybuf); err != nil {
+		return fmt.Errorf("note a reference: %w", err)
+	}
+	return nil
+}
+
+// targets gathers the record ids at a path, in arrays and sets too.
+func targets(dst []*value.RecordID, v value.Value, path []catalog.Step) []*value.RecordID {
+	for i, st := range path {
+		if v.Kind() == value.KindArray || v.Kind() == value.KindSet {
+			rest := path[i:]
+			if st.All {
+				rest = path[i+1:]
+			}
+			for _, e := range v.Elems() {
+				dst = targets(dst, e, rest)
+			}
+			return dst
+		}
+		if st.All {
+			if v.Kind() == value.KindObject {
+				for _, f := range v.Object().Fields() {
+					dst = targets(dst, f.Value, path[i+1:])
+				}
+			}
+			return dst
+		}
+		v = field(v, st.Name)
+	}
+	switch v.Kind() {
+	case value.KindRecord:
+		dst = append(dst, v.Record())
+	case value.KindArray, value.KindSet:
+		for _, e := range v.Elems() {
+			dst = targets(dst, e, nil)
+		}
+	}
+	return dst
+}
+
+func hasTarget(ids []*value.RecordID, id *value.RecordID) bool {
+	for _, x := range ids {
+		if x.Table == id.Table && value.Equal(x.Key, id.Key) {
+			return true
+		}
+	}
+	return false
+}
+
+// referrer is a record that points at another one by a REFERENCE field.
+type referrer struct {
+	table uint32
+	field string
+	key   value.Value
+}
+
+// releaseReferences does what the fields that point at a record say about its deletion, and forgets them.
+func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *value.RecordID) error {
+	refs, err := g.referrers(tb, id)
+	if err != nil {
+		return err
+	}
+	for _, r := range refs {
+		name, err := g.Cat.TableName(g.DB, r.table)
+		if err != nil {
+			return err
+		}
+		s := tb.Scope
+		g.keybuf = key.Reference(g.keybuf[:0], s.NS, s.DB, tb.ID, id.Key, r.table, r.field, r.key)
+		if err := g.Tx.Delete(g.keybuf); err != nil {
+			return fmt.Errorf("forget a reference: %w", err)
+		}
+		from, err := g.Cat.Table(g.DB, name)
+		if err != nil {
+			return err
+		}
+		if from == nil {
+			continue
+		}
+		if f := from.Field(r.field); f != nil && f.Define.Reference != nil {
+			if err := g.release(ctx, from, f, &value.RecordID{Table: name, Key: r.key}, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *Gate) referrers(tb *catalog.Table, id *value.RecordID) ([]referrer, error) {
+	s := tb.Scope
+	start, end := key.PrefixRange(key.ReferenceTarget(nil, s.NS, s.DB, tb.ID, id.Key))
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
+	defer cur.Close()
+	var out []referrer
+	for cur.Next() {
+		table, name, k, err := key.DecodeReference(cur.Key())
+		if err != nil {
+			return nil, fmt.Errorf("read a reference: %w", err)
+		}
+		out = append(out, referrer{table, name, k})
+	}
+	return out, cur.Err()
+}
+
+// release is ON DELETE of one reference: from's field f points at the deleted record id.
+func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field, from, id *value.RecordID) error {
+	ref := f.Define.Reference
+	switch ref.Action {
+	case ast.ReferenceReject:
+		return errs.Internal("Cannot delete `%s` as it is referenced by `%s` with an ON DELETE REJECT clause",
+			value.RecordOf(id).Text(), value.RecordOf(from).Text())
+	case ast.ReferenceCascade:
+		return g.removeLinked(ctx, from)
+	case ast.ReferenceUnset:
+		doc, err := g.load(tb, from.Key)
+		if err != nil || doc.IsNone() {
+			return err
+		}
+		return g.asEngine(func() error {
+			_, err := g.Put(ctx, &Write{Table: tb, ID: from, Before: doc, After: unset(doc, f.Path, value.RecordOf(id))})
+			return err
+		})
+	case ast.ReferenceThen:
+		doc, err := g.load(tb, from.Key)
+		if err != nil || doc.IsNone() {
+			return err
+		}
+		_, err = g.Eval.EvalIn(ctx, ref.Then, doc, []Var{{"reference", value.RecordOf(id)}}, true)
+		return err
+	}
+	return nil
+}
+
+// asEngine runs f with the rights of the engine.
+func (g *Gate) asEngine(f func() error) error {
+	env := g.Env
+	g.Env = env.Elevated()
+	defer func() { g.Env = env }()
+	return f()
+}
+
+// unset takes a record id out of what is at a path: the value itself, or elements of a collection.
+func unset(doc value.Value, path []catalog.Step, id value.Value) value.Value {
+	out, err := mapPath(doc, path, func(_ []catalog.Step, v value.Value) (value.Value, error) {
+		switch v.Kind() {
+		case value.KindRecord:
+			if value.Equal(v, id) {
+				return value.None, nil
+			}
+		case value.KindArray, value.KindSet:
+			kept := make([]value.Value, 0, v.Len())
+			for _, e := range v.Elems() {
+				if !value.Equal(e, id) {
+					kept = append(kept, e)
+				}
+			}
+			if v.Kind() == value.KindSet {
+				return value.SetOf(kept), nil
+			}
+			return value.ArrayOf(kept), nil
+		}
+		return v, nil
+	})
+	if err != nil { // the function above gives none
+		return doc
+	}
+	return out
+}
+
+// Referrers are the records of a table that point at id by a REFERENCE field (field "": any), as far as the caller may
+// see them, in order of fields and keys. keys narrows them (nil: all).
+func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldName string, keys *value.Range) ([]*value.RecordID, error) {
+	target, err := g.Cat.TableID(g.DB, id.Table)
+	if target == 0 || err != nil {
+		return nil, err
+	}
+	from, err := g.Cat.Table(g.DB, table)
+	if from == nil || err != nil {
+		return nil, err
+	}
+	s := g.DB.Inner()
+	var out []*value.RecordID
+	for _, f := range from.Fields {
+		if f.Define.Reference == nil || fieldName != "" && f.Name != fieldName {
+			continue
+		}
+		start, end := key.ReferenceRange(s.NS, s.DB, target, id.Key, from.ID, f.Name, keys)
+		if out, err = g.readReferrers(ctx, out, table, kv.Range{Start: start, End: end}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, table string, r kv.Range) ([]*value.RecordID, error) {
+	cur := g.Tx.Scan(r, txn.ScanOptions{KeysOnly: true})
+	defer cur.Close()
+	for cur.Next() {
+		_, _, k, err := key.DecodeReference(cur.Key())
+		if err != nil {
+			return nil, fmt.Errorf("read a reference: %w", err)
+		}
+		id := &value.RecordID{Table: table, Key: k}
+		if !g.Env.CanRead() {
+			if _, ok, err := g.Get(ctx, id); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		out = append(out, id)
+	}
+	return out, cur.Err()
+}

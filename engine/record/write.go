@@ -1,0 +1,272 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Write is one record on its way into the store.
+type Write struct {
+	Table *catalog.Table
+	ID    *value.RecordID
+	// Before is the stored image, as Load gave it; NONE when the record is created.
+	Before value.Value
+	// After is the new image: an object. The gate sets id, in and out in it, and leaves in it what was stored.
+	After value.Value
+	// Input is $input: what the statement gave.
+	Input value.Value
+	// In and Out are the ends of an edge that RELATE or INSERT RELATION makes; nil otherwise.
+	In, Out *value.RecordID
+	// KeepReadonly: a READONLY field that is missing in After keeps its value (CONTENT); else that is an error.
+	KeepReadonly bool
+	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
+	Plain bool
+
+	edge bool // the record is one
+}
+
+func (w *Write) creates() bool { return w.Before.IsNone() }
+
+func (w *Write) isEdge() bool {
+	return w.edge || w.In != nil || w.Table.Define.Kind == ast.TableRelation
+}
+
+// Put runs the whole pipeline for one record and stores it. It is false where the caller may not write the record:
+// nothing happened then. w.After is the stored image afterwards.
+func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
+	if err := g.prepare(w); err != nil {
+		return false, err
+	}
+	if ok, err := g.mayWrite(ctx, w); !ok || err != nil {
+		return false, err
+	}
+	if err := g.runFields(ctx, w); err != nil {
+		return false, err
+	}
+	if ok, err := g.mayKeep(ctx, w); !ok || err != nil {
+		return false, err
+	}
+	if w.In != nil && w.creates() && w.Table.Define.Enforced {
+		if err := g.checkEnds(w); err != nil {
+			return false, err
+		}
+	}
+	raw, err := g.encode(w.After)
+	if err != nil {
+		return false, err
+	}
+	if !w.creates() {
+		if same, err := g.unchanged(w.Before, raw); same || err != nil {
+			return err == nil, err
+		}
+	}
+	return true, g.store(ctx, w, raw)
+}
+
+// prepare settles what may not be chosen: id, in, out and the kind of the table.
+func (g *Gate) prepare(w *Write) error {
+	if w.After.Kind() != value.KindObject {
+		return fmt.Errorf("write a record of %s: the image is a %s", w.Table.Name, w.After.Kind())
+	}
+	if err := g.checkKind(w); err != nil {
+		return err
+	}
+	id := value.RecordOf(w.ID)
+	if got, ok := w.After.Object().Get("id"); !ok || !value.Equal(got, id) {
+		if ok && !got.IsNone() && !w.acceptsID(got) {
+			return specified(got)
+		}
+		w.After = setField(w.After, "id", id)
+	}
+	return g.fixEnds(w)
+}
+
+// specified is the refusal of an id, in or out that contradicts the statement.
+func specified(got value.Value) error {
+	return errs.Internal("Found %s for the `id` field, but a specific record has been specified", got.Text())
+}
+
+func (w *Write) acceptsID(got value.Value) bool {
+	return value.Equal(got, w.ID.Key)
+}
+
+// checkKind holds the record to the TYPE of its table.
+func (g *Gate) checkKind(w *Write) error {
+	switch w.Table.Define.Kind {
+	case ast.TableNormal:
+		if w.In != nil {
+			return errs.Internal("Found record: `%s` which is a relation, but expected a NORMAL", value.RecordOf(w.ID).Text())
+		}
+	case ast.TableRelation:
+		if w.In == nil && (w.Plain || w.creates()) {
+			return errs.Internal("Found record: `%s` which is not a relation, but expected a RELATION", value.RecordOf(w.ID).Text())
+		}
+	}
+	return nil
+}
+
+// fixEnds sets in and out of edges, which never change.
+func (g *Gate) fixEnds(w *Write) error {
+	if w.In == nil {
+		if w.creates() {
+			return nil
+		}
+		edge, err := g.edgeOf(w.Table, w.ID, w.Before)
+		if err != nil || edge == nil {
+			return err
+		}
+		w.edge = true
+		w.After = setField(setField(w.After, "in", value.RecordOf(edge.in)), "out", value.RecordOf(edge.out))
+		return nil
+	}
+	for _, end := range [2]struct {
+		name string
+		id   *value.RecordID
+	}{{"in", w.In}, {"out", w.Out}} {
+		v := value.RecordOf(end.id)
+		if old := field(w.Before, end.name); !old.IsNone() && !value.Equal(old, v) {
+			return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", old.Text(), end.name)
+		}
+		if got := field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {
+			return specified(got)
+		}
+		w.After = setField(w.After, end.name, v)
+	}
+	return nil
+}
+
+// mayWrite asks the permissions that look at the record as it was.
+func (g *Gate) mayWrite(ctx context.Context, w *Write) (bool, error) {
+	if g.Env.CanWrite() {
+		return true, nil
+	}
+	if w.creates() {
+		return w.Table.Define.Permissions.Create.Kind != ast.PermissionNone && !g.Env.Principal.IsSystem(), nil
+	}
+	return g.permitsWrite(ctx, &w.Table.Define.Permissions.Update, w.Before, w.vars())
+}
+
+// mayKeep asks the permissions again for the record as it is to be.
+func (g *Gate) mayKeep(ctx context.Context, w *Write) (bool, error) {
+	if g.Env.CanWrite() {
+		return true, nil
+	}
+	p := &w.Table.Define.Permissions.Update
+	if w.creates() {
+		p = &w.Table.Define.Permissions.Create
+	}
+	return g.permitsWrite(ctx, p, w.After, w.vars())
+}
+
+func (w *Write) vars() []Var {
+	return []Var{{"before", w.Before}, {"after", w.After}, {"value", w.After}, {"input", w.Input}}
+}
+
+// store writes the record and everything that hangs on it.
+func (g *Gate) store(ctx context.Context, w *Write, raw []byte) error {
+	tb := w.Table
+	g.writes++
+	if tb.Define.Drop {
+		return g.after(ctx, w)
+	}
+	kept := append(make([]byte, 0, len(raw)), raw...) // evaluating an index may use the gate again
+	if err := g.changeIndexes(ctx, tb, w.ID, w.Before, w.After); err != nil {
+		return err
+	}
+	if err := g.Tx.Set(g.recordKey(tb, w.ID.Key), kept); err != nil {
+		return fmt.Errorf("write a record of %s: %w", tb.Name, err)
+	}
+	if w.creates() {
+		if err := g.countRow(tb, 1); err != nil {
+			return err
+		}
+	}
+	if w.In != nil {
+		if err := g.linkEnds(w); err != nil {
+			return err
+		}
+	}
+	if tb.References {
+		if err := g.changeReferences(tb, w.ID, w.Before, w.After); err != nil {
+			return err
+		}
+	}
+	return g.after(ctx, w)
+}
+
+// Delete removes a record and everything that hangs on it. It is false where the caller may not: nothing happened then.
+func (g *Gate) Delete(ctx context.Context, tb *catalog.Table, id *value.RecordID, before value.Value) (bool, error) {
+	if !g.Env.CanWrite() {
+		ok, err := g.permitsWrite(ctx, &tb.Define.Permissions.Delete, before, []Var{{"before", before}, {"value", before}})
+		if !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, g.remove(ctx, tb, id, before)
+}
+
+// remove is Delete without asking.
+func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID, before value.Value) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	g.writes++
+	if err := g.releaseReferences(ctx, tb, id); err != nil {
+		return err
+	}
+	if err := g.changeIndexes(ctx, tb, id, before, value.None); err != nil {
+		return err
+	}
+	if tb.References {
+		if err := g.changeReferences(tb, id, before, value.None); err != nil {
+			return err
+		}
+	}
+	if err := g.unlink(ctx, tb, id, before); err != nil {
+		return err
+	}
+	if err := g.Tx.Delete(g.recordKey(tb, id.Key)); err != nil {
+		return fmt.Errorf("delete a record of %s: %w", tb.Name, err)
+	}
+	if err := g.countRow(tb, -1); err != nil {
+		return err
+	}
+	return g.after(ctx, &Write{Table: tb, ID: id, Before: before})
+}
+
+// Clean removes the fields that are NONE, in objects at any depth; array elements stay. Images and values on their way
+// into a Write must be clean.
+func Clean(v value.Value) value.Value {
+	switch v.Kind() {
+	case value.KindObject:
+		out := v
+		for _, f := range v.Object().Fields() {
+			if now := Clean(f.Value); f.Value.IsNone() || !same(now, f.Value) {
+				out = setField(out, f.Name, now)
+			}
+		}
+		return out
+	case value.KindArray:
+		elems := v.Elems()
+		var out []value.Value
+		for i, e := range elems {
+			now := Clean(e)
+			if out == nil && !same(now, e) {
+				out = append(make([]value.Value, 0, len(elems)), elems[:i]...)
+			}
+			if out != nil {
+				out = append(out, now)
+			}
+		}
+		if out != nil {
+			return value.ArrayOf(out)
+		}
+	}
+	return v
+}
