@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -13,28 +14,86 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 		return x.Value, nil
 	case *ast.Param:
 		return r.param(env, x.Name)
+	case *ast.Idiom:
+		return r.idiom(env, x)
+	case *ast.Binary:
+		return r.binary(env, x)
+	case *ast.Call:
+		return r.invoke(env, x)
 	case *ast.Constant:
 		return x.Value, nil
 	case *ast.Paren:
 		return r.Eval(env, x.X)
+	case *ast.Unary:
+		return r.unary(env, x)
+	case *ast.Cast:
+		v, err := r.Eval(env, x.X)
+		if err != nil {
+			return value.None, err
+		}
+		return value.Cast(v, x.Type, r.Ex)
 	case *ast.Block:
-		return r.Block(env, x)
+		return r.Block(blockFrame(env, x), x)
+	case *ast.Subquery:
+		return r.subquery(env, x)
+	case *ast.Array:
+		vs, err := r.evalAll(env, x.Elems)
+		return value.ArrayOf(vs), err
+	case *ast.Object:
+		return r.object(env, x)
+	case *ast.RecordID:
+		return r.record(env, x)
+	case *ast.Set:
+		vs, err := r.evalAll(env, x.Elems)
+		return value.SetOf(vs), err
+	case *ast.Range:
+		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+	case *ast.KeyRange:
+		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+	case *ast.KeyGen:
+		return r.Ex.NewKey(x.Name), nil
+	case *ast.Mock:
+		return r.mock(x)
+	case *ast.Closure:
+		return value.ClosureOf(&closure{node: x, vars: env.visible()}), nil
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
+	case *ast.Script:
+		return value.None, errs.Internal("Problem with embedded script function. Embedded functions are not enabled.")
 	}
 	return value.None, notRunnable(x)
 }
 
-// param is the value of $name. Unknown ones are NONE.
-func (r *Run) param(env *Env, name string) (value.Value, error) {
-	if v, ok := env.Lookup(name); ok {
-		return v, nil
+// Value is Eval as a unit of its own: a RETURN inside ends here and gives the value.
+func (r *Run) Value(env *Env, x ast.Expr) (value.Value, error) {
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return r.land(v, err)
 	}
-	switch name {
-	case "this":
-		return env.This(), nil
-	case "parent":
-		return env.Parent(), nil
+	return v, nil
+}
+
+// blockFrame gives a block a frame of its own if it defines anything.
+func blockFrame(env *Env, b *ast.Block) *Env {
+	for _, s := range b.Stmts {
+		if _, ok := s.(*ast.Let); ok {
+			return env.Child()
+		}
 	}
-	return value.None, nil
+	return env
+}
+
+// subquery runs a statement in the place of an expression.
+func (r *Run) subquery(env *Env, x *ast.Subquery) (value.Value, error) {
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	v, err := r.Exec(env, x.Stmt)
+	r.leave()
+	return v, err
+}
+
+// project makes one row of a projection list over the current document of env, as RETURN clauses do.
+func (r *Run) project(env *Env, p *ast.Projections) (value.Value, error) {
+	return r.projector(env, p).row(env.This())
 }

@@ -8,9 +8,13 @@
 package exec
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -19,7 +23,10 @@ type Limits struct {
 	Rows      int // rows that a statement may hold in memory at once
 	CacheSize int // parsed texts that are kept
 	CacheText int // longest text in bytes that is kept
-	Array     int // elements of an array made by a range, a mock or repetition
+	Array     int // elements of an array made by a range or a mock
+	TxBytes   int64
+	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
+	QueryTimeout, TxTimeout time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -36,17 +43,37 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Executor is what all runs of one engine share.
-type Executor struct {
+// Config is what an Executor works with. All but the optional fields must be set.
+type Config struct {
+	Store     kv.Store
 	Functions *fn.Table
-	Limits    Limits
-	Clock     func() time.Time
+	Catalog   *catalog.Cache
+	// ParseQuery, ParseExpr and ParseIdiom read texts of the language.
+	ParseQuery func(text string) (*ast.Query, error)
+	ParseExpr  func(text string) (ast.Expr, error)
+	ParseIdiom func(text string) (*ast.Idiom, error)
+	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
+	DefaultNamespace, DefaultDatabase string
+	Strict                            bool             // new databases are strict
+	Limits                            Limits           // optional
+	Clock                             func() time.Time // optional: the system's
+	Log                               *slog.Logger     // optional: slog.Default
 }
 
-// New makes an executor over a function table; clock nil means the system's.
-func New(functions *fn.Table, limits Limits, clock func() time.Time) *Executor {
-	if clock == nil {
-		clock = time.Now
+// Executor is what all runs of one engine share.
+type Executor struct {
+	Config
+	cache *cache
+}
+
+// New makes an executor.
+func New(c Config) *Executor {
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
-	return &Executor{Functions: functions, Limits: limits.withDefaults(), Clock: clock}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	c.Limits = c.Limits.withDefaults()
+	return &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
 }

@@ -4,38 +4,61 @@ import (
 	"context"
 	"time"
 
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Session is the part of a client's session that statements see and change. The engine owns it and
-// gives it to one Run at a time.
+// Session is the part of a client's session that statements see and change. It is used by one
+// query at a time; the engine sees to that.
 type Session struct {
-	NS, DB string      // "" for none
-	Vars   []Var       // variables set on the connection
-	ID     value.Value // uuid, or NONE
+	Auth auth.Env    // identity, place and capabilities
+	Vars []Var       // variables set on the connection
+	ID   value.Value // uuid, or NONE
+	IP   value.Value // of the client, or NONE
+	Orig value.Value // the HTTP origin, or NONE
 }
 
-// Run is one statement or one transaction in progress. It belongs to one goroutine.
+// Run is one statement, or one transaction, in progress. It belongs to one goroutine.
 type Run struct {
 	Ctx  context.Context
 	Ex   *Executor
 	Sess *Session
-	Base *Env // the outermost frame: variables of the query text
+	Auth *auth.Env // whose rights count; normally those of Sess
+	Base *Env      // the outermost frame: variables of the query text
+	Tx   *txn.Tx
+	Cat  *catalog.View
+	Log  *record.Log // what the transaction changes
 
-	now   time.Time
-	depth int
-	ticks uint32
-	ret   value.Value // see signal.go
+	Import bool // OPTION IMPORT is on
+
+	now     time.Time
+	timeout value.Duration // what Ctx was cut to, for the error text
+	depth   int
+	ticks   uint32
+	gate    *record.Gate
+	gateAt  *auth.Env     // what gate was made for
+	ret     value.Value   // see signal.go
+	args    []value.Value // arguments of the calls in progress
+	stock   []*Env        // frames to use again
+	host    host
+	hosts   []hostFrame
+	tree    *tree // the innermost .@ recursion
+	// aggregates are the results of the aggregate calls while the fields of a group are made.
+	aggregates map[*ast.Call]value.Value
 }
 
-// NewRun starts a run at the present time.
-func (ex *Executor) NewRun(ctx context.Context, s *Session, base *Env) *Run {
-	return &Run{Ctx: ctx, Ex: ex, Sess: s, Base: base, now: ex.Clock()}
+// NewRun starts a run inside tx at the present time.
+func (ex *Executor) NewRun(ctx context.Context, s *Session, base *Env, tx *txn.Tx) *Run {
+	r := &Run{Ctx: ctx, Ex: ex, Sess: s, Auth: &s.Auth, Base: base, Tx: tx, now: ex.Clock()}
+	r.Cat = ex.Catalog.View(tx)
+	r.host.r = r
+	return r
 }
-
-// Context is the context of the statement.
-func (r *Run) Context() context.Context { return r.Ctx }
 
 // Now is the clock of the statement: it stands still while a statement runs.
 func (r *Run) Now() time.Time { return r.now }
@@ -59,3 +82,87 @@ func (r *Run) enter() error {
 }
 
 func (r *Run) leave() { r.depth-- }
+
+// Database is the database in use. It is an error when there is none.
+func (r *Run) Database() (*catalog.Database, error) {
+	if r.Auth.NS == "" {
+		return nil, errs.Validation("Specify a namespace to use")
+	}
+	if r.Auth.DB == "" {
+		return nil, errs.Validation("Specify a database to use")
+	}
+	ns, err := r.Cat.Namespace(r.Auth.NS)
+	if err != nil {
+		return nil, err
+	}
+	if ns == nil {
+		return nil, errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": r.Auth.NS}, "The namespace '%s' does not exist", r.Auth.NS)
+	}
+	db, err := r.Cat.Database(ns, r.Auth.DB)
+	if err != nil {
+		return nil, err
+	}
+	if db == nil {
+		return nil, errs.With(errs.KindNotFound, "Database", map[string]any{"name": r.Auth.DB}, "The database '%s' does not exist", r.Auth.DB)
+	}
+	return db, nil
+}
+
+// Gate is the way to the records of the database in use, with the rights of the run.
+func (r *Run) Gate() (*record.Gate, error) {
+	if r.gate != nil && r.gateAt == r.Auth && r.gate.DB.Name == r.Auth.DB && r.gate.DB.NS.Name == r.Auth.NS {
+		return r.gate, nil
+	}
+	db, err := r.Database()
+	if err != nil {
+		return nil, err
+	}
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Import: r.Import}
+	r.gateAt = r.Auth
+	return r.gate, nil
+}
+
+// Fetch reads a record as the run may see it; NONE when it is missing or hidden.
+func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
+	if id.Key.Kind() == value.KindRange {
+		return value.None, nil
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return value.None, err
+	}
+	doc, ok, err := g.Get(r.Ctx, id)
+	if !ok || err != nil {
+		return value.None, err
+	}
+	return doc, nil
+}
+
+// EvalIn evaluates an expression of a definition, see record.Evaluator.
+func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, elevated bool) (value.Value, error) {
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	defer r.leave()
+	env := r.frame(r.Base, len(vars))
+	env.doc, env.hasDoc = doc, true
+	for _, v := range vars {
+		env.vars = append(env.vars, Var{v.Name, v.Value})
+	}
+	defer r.release(env)
+	if elevated {
+		defer r.elevate()()
+	}
+	outer := r.Ctx
+	r.Ctx = ctx
+	v, err := r.Value(env, x)
+	r.Ctx = outer
+	return v, err
+}
+
+// elevate gives the run the rights of the engine; the result takes them back.
+func (r *Run) elevate() func() {
+	was, gate, at := r.Auth, r.gate, r.gateAt
+	r.Auth = was.Elevated()
+	return func() { r.Auth, r.gate, r.gateAt = was, gate, at }
+}

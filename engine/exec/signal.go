@@ -17,6 +17,10 @@ var (
 	errReturn   = errors.New("return")
 )
 
+func errStray() *errs.Error {
+	return errs.Internal("Invalid control flow statement, break or continue statement found outside of loop.")
+}
+
 // returning raises a RETURN of v.
 func (r *Run) returning(v value.Value) error {
 	r.ret = v
@@ -32,7 +36,7 @@ func (r *Run) land(v value.Value, err error) (value.Value, error) {
 		v, r.ret = r.ret, value.None
 		return v, nil
 	case errBreak, errContinue:
-		return value.None, errs.Internal("Invalid control flow statement, break or continue statement found outside of loop.")
+		return value.None, errStray()
 	}
 	return value.None, err
 }

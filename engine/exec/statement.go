@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -16,40 +15,81 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 	case *ast.ExprStmt:
 		return r.Eval(env, s.X)
 	case *ast.Let:
-		v, err := r.Eval(env, s.X)
-		if err != nil {
-			return value.None, err
-		}
-		env.Set(s.Name, v)
-		return value.None, nil
+		return r.let(env, s)
 	case *ast.Return:
-		v, err := r.Eval(env, s.X)
-		if err != nil {
-			return value.None, err
-		}
-		return value.None, r.returning(v)
+		return r.returnStmt(env, s)
+	case *ast.If:
+		return r.ifElse(env, s)
+	case *ast.For:
+		return r.forIn(env, s)
+	case *ast.Select:
+		return r.Select(env, s)
 	case *ast.Break:
 		return value.None, errBreak
 	case *ast.Continue:
 		return value.None, errContinue
+	case *ast.Throw:
+		return value.None, r.throw(env, s)
+	case *ast.Sleep:
+		return value.None, r.sleep(s.Duration)
+	case *ast.Use:
+		return r.use(env, s)
+	case *ast.Option:
+		return value.None, nil
+	case *ast.ExplainStmt:
+		return r.explainStatement(env, s)
+	case *ast.Begin, *ast.Commit, *ast.Cancel:
+		return value.None, errs.Internal("Invalid statement: transactions can not be controlled from inside a statement")
 	}
 	return r.execData(env, s)
 }
 
-// Block executes statements in env; its value is that of the last one.
+// Block executes statements in env; its value is that of the last one. A block that stands as a
+// statement of its own shares the frame of the block around it.
 func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
 	v := value.None
 	for _, s := range b.Stmts {
 		var err error
-		if v, err = r.Exec(env, s); err != nil {
+		if x, ok := s.(*ast.ExprStmt); ok {
+			v, err = r.inBlock(env, x.X)
+		} else {
+			v, err = r.Exec(env, s)
+		}
+		if err != nil {
 			return value.None, err
 		}
 	}
 	return v, nil
 }
 
+func (r *Run) inBlock(env *Env, x ast.Expr) (value.Value, error) {
+	if b, ok := x.(*ast.Block); ok {
+		return r.Block(env, b)
+	}
+	return r.Eval(env, x)
+}
+
+// returnStmt is RETURN x [FETCH …].
+func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
+	v, err := r.Eval(env, s.X)
+	if err != nil {
+		return value.None, err
+	}
+	if len(s.Fetch) > 0 {
+		paths, err := r.fetchPaths(env, s.Fetch)
+		if err != nil {
+			return value.None, err
+		}
+		for _, p := range paths {
+			if v, err = r.fetchInto(v, p); err != nil {
+				return value.None, err
+			}
+		}
+	}
+	return value.None, r.returning(v)
+}
+
 // notRunnable names a statement or expression that parses but that this engine does not run.
 func notRunnable(node any) *errs.Error {
-	name := reflect.TypeOf(node).Elem().Name()
-	return errs.Internal("Invalid statement: %s", fmt.Sprintf("%s is not supported here", name))
+	return errs.Internal("Invalid statement: %s is not supported here", reflect.TypeOf(node).Elem().Name())
 }

@@ -9,3 +9,6 @@ func typeName(v value.Value) string {
 	}
 	return v.Kind().String()
 }
+
+// TypeName is the name of v's type as error texts give it: "int", "geometry<point>".
+func TypeName(v value.Value) string { return typeName(v) }

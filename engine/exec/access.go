@@ -1,0 +1,385 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// condition is one test of a field against a value that is the same for all rows.
+type condition struct {
+	field string // canonical text of the idiom
+	op    ast.BinaryOp
+	v     value.Value
+}
+
+// conditions finds the tests in a WHERE that an index could answer.
+func (r *Run) conditions(env *Env, where ast.Expr) ([]condition, error) {
+	var out []condition
+	for _, c := range conjuncts(nil, where) {
+		b, ok := c.(*ast.Binary)
+		if !ok {
+			continue
+		}
+		op, field, other := b.Op, b.L, b.R
+		if _, ok := field.(*ast.Idiom); !ok || !constant(other) {
+			if op, ok = mirrored(b.Op); !ok {
+				continue
+			}
+			field, other = b.R, b.L
+		}
+		id, ok := field.(*ast.Idiom)
+		if !ok || !constant(other) || !indexable(op) {
+			continue
+		}
+		v, err := r.Value(env, other)
+		if err != nil {
+			return nil, err
+		}
+		if searchable(op, v) {
+			out = append(out, condition{ast.Text(id), op, v})
+		}
+	}
+	return out, nil
+}
+
+// mirrored is the operator with its sides exchanged.
+func mirrored(op ast.BinaryOp) (ast.BinaryOp, bool) {
+	switch op {
+	case ast.OpEqual, ast.OpExact:
+		return op, true
+	case ast.OpLess:
+		return ast.OpMore, true
+	case ast.OpLessEqual:
+		return ast.OpMoreEqual, true
+	case ast.OpMore:
+		return ast.OpLess, true
+	case ast.OpMoreEqual:
+		return ast.OpLessEqual, true
+	case ast.OpInside:
+		return ast.OpContains, true
+	case ast.OpContains:
+		return ast.OpInside, true
+	}
+	return op, false
+}
+
+func indexable(op ast.BinaryOp) bool {
+	switch op {
+	case ast.OpEqual, ast.OpExact, ast.OpLess, ast.OpLessEqual, ast.OpMore, ast.OpMoreEqual, ast.OpInside, ast.OpContains, ast.OpContainsAny:
+		return true
+	}
+	return false
+}
+
+// searchable reports whether an index can be searched for v: missing values and patterns can not.
+func searchable(op ast.BinaryOp, v value.Value) bool {
+	switch op {
+	case ast.OpInside, ast.OpContainsAny:
+		if v.Kind() != value.KindArray || v.Len() > maxBranches {
+			return false
+		}
+		for _, e := range v.Elems() {
+			if !searchable(ast.OpEqual, e) {
+				return false
+			}
+		}
+		return true
+	}
+	switch v.Kind() {
+	case value.KindNone, value.KindNull, value.KindRegex, value.KindRange, value.KindClosure, value.KindArray, value.KindSet, value.KindObject:
+		return false
+	}
+	return true
+}
+
+// maxBranches is how many values of IN are looked up one by one.
+const maxBranches = 256
+
+// candidate is a way to use one index.
+type candidate struct {
+	ix       *catalog.Index
+	lead     []value.Value
+	from, to value.Bound
+	in       []value.Value // values of an IN on the field after lead
+	elements bool
+	score    int
+}
+
+// chooseIndex picks the index that narrows a WHERE most; nil where none helps.
+func (r *Run) chooseIndex(env *Env, s *ast.Select, tb *catalog.Table, where *predicate) (rows, error) {
+	if len(tb.Indexes) == 0 {
+		return nil, nil
+	}
+	conds, err := r.conditions(env, where.x)
+	if err != nil || len(conds) == 0 {
+		return nil, err
+	}
+	var best *candidate
+	for _, ix := range tb.Indexes {
+		if !index.Kept(ix) || s != nil && s.With != nil && len(s.With.Indexes) > 0 && !named(s.With.Indexes, ix.Name) {
+			continue
+		}
+		c := match(ix, conds)
+		if c != nil && (best == nil || c.score > best.score) {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	return r.indexRows(tb, best, where), nil
+}
+
+func named(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// match fits conditions to the fields of an index from the left: equalities, then one range, IN or CONTAINS.
+func match(ix *catalog.Index, conds []condition) *candidate {
+	c := &candidate{ix: ix}
+	for i, f := range ix.Define.Fields {
+		text := ast.Text(f)
+		if v, ok := equality(conds, text); ok {
+			c.lead = append(c.lead, v)
+			c.score += 4
+			continue
+		}
+		c.next(conds, text, i == 0)
+		break
+	}
+	if c.score == 0 {
+		return nil
+	}
+	if ix.Unique() && len(c.lead) == len(ix.Define.Fields) {
+		c.score += 8
+	}
+	return c
+}
+
+func equality(conds []condition, field string) (value.Value, bool) {
+	for i := range conds {
+		if c := &conds[i]; c.field == field && (c.op == ast.OpEqual || c.op == ast.OpExact) {
+			return c.v, true
+		}
+	}
+	return value.None, false
+}
+
+// next uses the conditions on the field after the equalities.
+func (c *candidate) next(conds []condition, field string, first bool) {
+	elem, ofElements := strings.CutSuffix(field, ".*")
+	if !ofElements {
+		elem, ofElements = strings.CutSuffix(field, "[*]")
+	}
+	for i := range conds {
+		d := &conds[i]
+		switch {
+		case first && d.op == ast.OpContains && (d.field == elem || d.field == field):
+			c.lead, c.elements, c.score = []value.Value{d.v}, true, 3
+			return
+		case first && d.op == ast.OpContainsAny && (d.field == elem || d.field == field):
+			c.in, c.elements, c.score = d.v.Elems(), true, 2
+			return
+		case d.field != field || ofElements:
+		case d.op == ast.OpInside:
+			c.in = d.v.Elems()
+			c.score += 2
+			return
+		case d.op == ast.OpMore, d.op == ast.OpMoreEqual:
+			c.narrowFrom(d)
+		case d.op == ast.OpLess, d.op == ast.OpLessEqual:
+			c.narrowTo(d)
+		}
+	}
+	if c.from.Kind != value.Unbounded {
+		c.score++
+	}
+	if c.to.Kind != value.Unbounded {
+		c.score++
+	}
+}
+
+func (c *candidate) narrowFrom(d *condition) {
+	kind := value.Included
+	if d.op == ast.OpMore {
+		kind = value.Excluded
+	}
+	cmp := value.Compare(d.v, c.from.Value)
+	if c.from.Kind == value.Unbounded || cmp > 0 || cmp == 0 && kind == value.Excluded {
+		c.from = value.Bound{Kind: kind, Value: d.v}
+	}
+}
+
+func (c *candidate) narrowTo(d *condition) {
+	kind := value.Included
+	if d.op == ast.OpLess {
+		kind = value.Excluded
+	}
+	cmp := value.Compare(d.v, c.to.Value)
+	if c.to.Kind == value.Unbounded || cmp < 0 || cmp == 0 && kind == value.Excluded {
+		c.to = value.Bound{Kind: kind, Value: d.v}
+	}
+}
+
+// indexRows builds the scan of a candidate; IN becomes one scan per value.
+func (r *Run) indexRows(tb *catalog.Table, c *candidate, where *predicate) rows {
+	if c.in == nil {
+		return r.oneIndexScan(tb, c.ix, index.Access{Lead: c.lead, From: c.from, To: c.to, Elements: c.elements}, where)
+	}
+	u := &unionIndexRows{unionRows: unionRows{}, tb: tb, where: where}
+	vs := append([]value.Value(nil), value.SetOf(append([]value.Value(nil), c.in...)).Elems()...)
+	for _, v := range vs {
+		lead := append(append([]value.Value(nil), c.lead...), v)
+		u.parts = append(u.parts, r.oneIndexScan(tb, c.ix, index.Access{Lead: lead, Elements: c.elements}, where))
+	}
+	u.distinct = c.elements
+	return u
+}
+
+func (r *Run) oneIndexScan(tb *catalog.Table, ix *catalog.Index, a index.Access, where *predicate) *indexRows {
+	return &indexRows{r: r, tb: tb, ix: ix, access: a, filter: where}
+}
+
+// indexRows reads the records that an index finds. The whole WHERE is tried on each: an index only narrows.
+type indexRows struct {
+	r      *Run
+	tb     *catalog.Table
+	ix     *catalog.Index
+	access index.Access
+	filter *predicate
+	cur    *index.Cursor
+	seen   map[string]bool // of element scans, which may find a record twice
+	n      counter
+}
+
+func (s *indexRows) next() (value.Value, bool, error) {
+	if s.cur == nil {
+		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access)
+	}
+	for s.cur.Next() {
+		if err := s.r.Tick(); err != nil {
+			return value.None, false, err
+		}
+		if s.access.Elements {
+			k := s.cur.Key().Text()
+			if s.seen[k] {
+				continue
+			}
+			if s.seen == nil {
+				s.seen = map[string]bool{}
+			}
+			s.seen[k] = true
+		}
+		doc, err := s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: s.cur.Key()})
+		if err != nil {
+			return value.None, false, err
+		}
+		if doc.IsNone() {
+			continue
+		}
+		ok, err := s.filter.holds(doc)
+		if err != nil {
+			return value.None, false, err
+		}
+		if ok {
+			s.n++
+			return doc, true, nil
+		}
+	}
+	return value.None, false, s.cur.Err()
+}
+
+func (s *indexRows) close() {
+	if s.cur != nil {
+		s.cur.Close()
+	}
+}
+
+func (s *indexRows) explain() *planNode {
+	dir := "Forward"
+	if s.access.Reverse {
+		dir = "Backward"
+	}
+	n := node("IndexScan").with("index", s.ix.Name).with("access", accessText(s.ix, s.access)).with("direction", dir)
+	n.rows = s.n
+	return n
+}
+
+// accessText is the part of an index that is walked, as EXPLAIN shows it.
+func accessText(ix *catalog.Index, a index.Access) string {
+	if len(ix.Define.Fields) == 1 {
+		if len(a.Lead) == 1 {
+			return "= " + a.Lead[0].Text()
+		}
+		return strings.TrimSpace(boundText(">", a.From) + " " + boundText("<", a.To))
+	}
+	lead := value.ArrayOf(a.Lead).Text()
+	switch {
+	case a.From.Kind != value.Unbounded:
+		name := "MoreThan"
+		if a.From.Kind == value.Included {
+			name = "MoreThanEqual"
+		}
+		return fmt.Sprintf("%s %s %s", lead, name, a.From.Value.Text())
+	case a.To.Kind != value.Unbounded:
+		name := "LessThan"
+		if a.To.Kind == value.Included {
+			name = "LessThanEqual"
+		}
+		return fmt.Sprintf("%s %s %s", lead, name, a.To.Value.Text())
+	}
+	return lead
+}
+
+func boundText(op string, b value.Bound) string {
+	switch b.Kind {
+	case value.Unbounded:
+		return ""
+	case value.Included:
+		op += "="
+	}
+	return op + b.Value.Text()
+}
+
+// unionIndexRows is one index scan after the other, for IN and CONTAINSANY.
+type unionIndexRows struct {
+	unionRows
+	tb       *catalog.Table
+	where    *predicate
+	distinct bool
+	seen     map[string]bool
+}
+
+func (s *unionIndexRows) next() (value.Value, bool, error) {
+	for {
+		doc, ok, err := s.unionRows.next()
+		if !ok || err != nil || !s.distinct {
+			return doc, ok, err
+		}
+		id := recordOf(doc).Text()
+		if s.seen[id] {
+			continue
+		}
+		if s.seen == nil {
+			s.seen = map[string]bool{}
+		}
+		s.seen[id] = true
+		return doc, true, nil
+	}
+}
+
+func (s *unionIndexRows) explain() *planNode {
+	u := node("UnionIndexScan", s.parts...).with("table", s.tb.Name).with("branches", fmt.Sprint(len(s.parts)))
+	u.rows = s.n
+	return &planNode{op: "Filter", rows: s.n, children: []*planNode{u}, attrs: []planAttr{{"predicate", ast.Text(s.where.x)}}}
+}

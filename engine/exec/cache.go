@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"sync"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+// cache keeps parsed texts. It has two generations: when the young one is full it becomes the old
+// one, and what is asked for again moves back, so the texts in use stay without any bookkeeping.
+type cache struct {
+	mu         sync.Mutex // guards both maps; a leaf lock
+	young, old map[string]*Script
+	size       int // texts per generation
+}
+
+// Script is a parsed text, ready to run by any number of sessions at once.
+type Script struct {
+	Stmts []Prepared
+}
+
+// Prepared is a statement with what is known of it before it runs.
+type Prepared struct {
+	Stmt   ast.Statement
+	Writes bool // it may write
+}
+
+func newCache(size int) *cache {
+	return &cache{young: map[string]*Script{}, size: max(1, size/2)}
+}
+
+func (c *cache) get(text string) *Script {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.young[text]; s != nil {
+		return s
+	}
+	s := c.old[text]
+	if s != nil {
+		c.add(text, s)
+	}
+	return s
+}
+
+func (c *cache) put(text string, s *Script) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(text, s)
+}
+
+func (c *cache) add(text string, s *Script) {
+	if len(c.young) >= c.size {
+		c.old, c.young = c.young, make(map[string]*Script, c.size)
+	}
+	c.young[text] = s
+}
+
+// Parse gives the script of a text, from the cache where it is there.
+func (ex *Executor) Parse(text string) (*Script, error) {
+	if s := ex.cache.get(text); s != nil {
+		return s, nil
+	}
+	q, err := ex.ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	s := Prepare(q)
+	if len(text) <= ex.Limits.CacheText {
+		ex.cache.put(text, s)
+	}
+	return s, nil
+}
+
+// Prepare looks over the statements of a parsed text.
+func Prepare(q *ast.Query) *Script {
+	s := &Script{Stmts: make([]Prepared, len(q.Stmts))}
+	for i, st := range q.Stmts {
+		s.Stmts[i] = Prepared{Stmt: st, Writes: mayWrite(st)}
+	}
+	return s
+}

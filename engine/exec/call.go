@@ -1,0 +1,111 @@
+package exec
+
+import (
+	"context"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// host is the Run as functions see it, see fn.Host. A run has one; it stands for the call that is
+// innermost at the time.
+type host struct {
+	r     *Run
+	env   *Env // of the call
+	inner *Env // env without its document, made when first needed: what called closures see
+}
+
+// enterHost makes the host stand for a call from env. Each call must be followed by leaveHost.
+func (r *Run) enterHost(env *Env) *host {
+	r.hosts = append(r.hosts, hostFrame{r.host.env, r.host.inner})
+	r.host.env, r.host.inner = env, nil
+	return &r.host
+}
+
+func (r *Run) leaveHost() {
+	n := len(r.hosts) - 1
+	r.host.env, r.host.inner = r.hosts[n].env, r.hosts[n].inner
+	r.hosts = r.hosts[:n]
+}
+
+// hostFrame is what a nested call puts aside.
+type hostFrame struct{ env, inner *Env }
+
+func (h *host) Context() context.Context { return h.r.Ctx }
+func (h *host) Now() time.Time           { return h.r.now }
+
+func (h *host) Param(name string) value.Value {
+	v, _ := h.r.param(h.r.Base, name)
+	return v
+}
+
+func (h *host) Fetch(id *value.RecordID) (value.Value, error) { return h.r.Fetch(id) }
+
+func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
+	if err := h.r.Tick(); err != nil {
+		return value.None, err
+	}
+	if h.inner == nil {
+		h.inner = h.env
+		if h.env.HasDoc() {
+			h.inner = h.env.WithThis(value.None)
+		}
+	}
+	return h.r.call(h.inner, f, args)
+}
+
+// invoke evaluates a call of a named function.
+func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
+	switch x.Kind {
+	case ast.CallBuiltin:
+		f, ok := x.Impl.(*fn.Func)
+		if !ok {
+			if f, ok = r.Ex.Functions.Function(x.Path); !ok {
+				return value.None, errs.Internal("Unknown function '%s' - not found in function registry", x.Path)
+			}
+		}
+		if selfNaming(x) {
+			return r.fieldOf(env, x)
+		}
+		if r.aggregates != nil {
+			if v, ok := r.aggregates[x]; ok {
+				return v, nil
+			}
+		}
+		base := len(r.args)
+		if err := r.push(env, x.Args); err != nil {
+			return value.None, err
+		}
+		v, err := f.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
+		r.leaveHost()
+		r.pop(base)
+		return v, err
+	case ast.CallCustom:
+		return r.custom(env, x)
+	case ast.CallModel:
+		return value.None, errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
+	}
+	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
+}
+
+// push evaluates arguments onto the run's stack of arguments, which nested calls share.
+func (r *Run) push(env *Env, xs []ast.Expr) error {
+	base := len(r.args)
+	for _, x := range xs {
+		v, err := r.Eval(env, x)
+		if err != nil {
+			r.pop(base)
+			return err
+		}
+		r.args = append(r.args, v)
+	}
+	return nil
+}
+
+func (r *Run) pop(base int) {
+	clear(r.args[base:])
+	r.args = r.args[:base]
+}

@@ -1,0 +1,140 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// custom calls a function that DEFINE FUNCTION made. Its body sees what the caller sees, with the
+// arguments on top.
+func (r *Run) custom(env *Env, x *ast.Call) (value.Value, error) {
+	base := len(r.args)
+	if err := r.push(env, x.Args); err != nil {
+		return value.None, err
+	}
+	v, err := r.CallCustom(env, x.Path, r.args[base:len(r.args):len(r.args)])
+	r.pop(base)
+	return v, err
+}
+
+// CallCustom runs the function fn::name with args.
+func (r *Run) CallCustom(env *Env, name string, args []value.Value) (value.Value, error) {
+	f, err := r.function(name)
+	if err != nil {
+		return value.None, err
+	}
+	if err := r.permit(f.Permission, "You don't have permission to run the fn::%s function", name); err != nil {
+		return value.None, err
+	}
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	defer r.leave()
+	frame := r.frame(env, len(f.Params))
+	defer r.release(frame)
+	if err := bindParams(frame, f, args); err != nil {
+		return value.None, err
+	}
+	v, err := r.land(r.Block(frame, f.Body))
+	if err != nil || f.Returns == nil {
+		return v, err
+	}
+	out, err := value.Coerce(v, f.Returns)
+	if err != nil {
+		return value.None, errs.Internal("Couldn't coerce return value from function `fn::%s`: %s", f.Name, err)
+	}
+	return out, nil
+}
+
+func (r *Run) function(name string) (*ast.DefineFunction, error) {
+	db, err := r.Database()
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.Cat.Def(db.Inner(), ast.DefFunction, name)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, errs.Internal("Function 'fn::%s' not found: The function 'fn::%s' does not exist", name, name)
+	}
+	f, ok := d.Stmt.(*ast.DefineFunction)
+	if !ok {
+		return nil, fmt.Errorf("definition of fn::%s is of another kind", name)
+	}
+	return f, nil
+}
+
+// bindParams checks the arguments of a function and sets its parameters.
+func bindParams(frame *Env, f *ast.DefineFunction, args []value.Value) error {
+	least := len(f.Params)
+	for least > 0 && optional(f.Params[least-1].Type) {
+		least--
+	}
+	if len(args) < least || len(args) > len(f.Params) {
+		return errs.Internal("Incorrect arguments for function fn::%s(). The function expects %s.", f.Name, counts(least, len(f.Params)))
+	}
+	for i, p := range f.Params {
+		v := value.None
+		if i < len(args) {
+			v = args[i]
+		}
+		if p.Type != nil && p.Type.Kind != value.TypeAny {
+			var err error
+			if v, err = value.Coerce(v, p.Type); err != nil {
+				return errs.Internal("Incorrect arguments for function fn::%s(). Failed to coerce argument `$%s`: %s", f.Name, p.Name, err)
+			}
+		}
+		frame.vars = append(frame.vars, Var{p.Name, v})
+	}
+	return nil
+}
+
+// optional reports whether an argument of type t may be left out.
+func optional(t *value.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Kind {
+	case value.TypeAny, value.TypeNone:
+		return true
+	case value.TypeUnion:
+		for _, a := range t.Alts {
+			if optional(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func counts(least, most int) string {
+	if least != most {
+		return fmt.Sprintf("%d to %d arguments", least, most)
+	}
+	if most == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", most)
+}
+
+// permit checks a PERMISSIONS clause of a definition for the caller; format gets name. System
+// users are ruled by their roles. SECURITY: a missing clause means FULL, as the language has it.
+func (r *Run) permit(p *ast.Permission, format, name string) error {
+	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanRead() {
+		return nil
+	}
+	if p.Kind == ast.PermissionWhere {
+		v, err := r.EvalIn(r.Ctx, p.Where, value.None, nil, true)
+		if err != nil {
+			return err
+		}
+		if value.Truthy(v) {
+			return nil
+		}
+	}
+	return errs.NotAllowed(format, name)
+}

@@ -1,0 +1,75 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// edges lists the edges of a node in one direction, of one table or ("") of all.
+func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *value.Range) ([]record.Hop, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	var tables []string
+	if table != "" {
+		tables = []string{table}
+	}
+	way := key.Out
+	if dir == ast.DirIn {
+		way = key.In
+	}
+	var out []record.Hop
+	err = g.EachEdge(r.Ctx, node, way, tables, keys, func(h record.Hop) (bool, error) {
+		out = append(out, h)
+		return true, r.Tick()
+	})
+	return out, err
+}
+
+// references appends the records that point at id: one step of <~.
+func (r *Run) references(env *Env, out []stop, id *value.RecordID, step *ast.Graph) ([]stop, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	tables := step.Tables
+	if step.Any {
+		defs, err := r.Cat.Defs(g.DB.Inner(), ast.DefTable)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range defs {
+			tables = append(tables, ast.GraphTable{Table: d.Name})
+		}
+	}
+	for i := range tables {
+		t := &tables[i]
+		field := ""
+		if t.Field != nil {
+			field = ast.Text(t.Field)
+		}
+		var keys *value.Range
+		if t.Key != nil {
+			if field == "" {
+				return nil, errs.Internal("Range-bounded reference scans require a referencing field")
+			}
+			k, err := r.key(env, t.Key)
+			if err != nil {
+				return nil, err
+			}
+			keys = k.Range()
+		}
+		ids, err := g.Referrers(r.Ctx, id, t.Table, field, keys)
+		if err != nil {
+			return nil, err
+		}
+		for _, from := range ids {
+			out = append(out, stop{at: value.RecordOf(from)})
+		}
+	}
+	return out, nil
+}

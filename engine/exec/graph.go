@@ -1,0 +1,200 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// stop is where a traversal stands: a record, or the value of a (SELECT …) step. Of an edge that
+// was found by traversal the ends are known without reading it.
+type stop struct {
+	at      value.Value
+	in, out *value.RecordID
+}
+
+// graph follows a run of graph parts from a record, an object with an id, or each element of an
+// array of those. Every step flattens; what has no record leads to NONE.
+func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
+	var level []stop
+	switch v.Kind() {
+	case value.KindArray:
+		level = make([]stop, 0, v.Len())
+		for _, e := range v.Elems() {
+			if id := recordOf(e); !id.IsNone() {
+				level = append(level, stop{at: id})
+			}
+		}
+	default:
+		id := recordOf(v)
+		if id.IsNone() {
+			return value.None, nil
+		}
+		level = []stop{{at: id}}
+	}
+	for _, p := range parts {
+		next, err := r.hop(env, level, p.(*ast.PartGraph).Graph)
+		if err != nil {
+			return value.None, err
+		}
+		level = next
+	}
+	out := make([]value.Value, len(level))
+	for i := range level {
+		out[i] = level[i].at
+	}
+	return value.ArrayOf(out), nil
+}
+
+// hop takes one step from every stop.
+func (r *Run) hop(env *Env, from []stop, g *ast.Graph) ([]stop, error) {
+	var out []stop
+	for i := range from {
+		if err := r.Tick(); err != nil {
+			return nil, err
+		}
+		id := recordOf(from[i].at)
+		if id.IsNone() {
+			continue
+		}
+		mark := len(out)
+		var err error
+		if g.Dir == ast.DirRef {
+			out, err = r.references(env, out, id.Record(), g)
+		} else {
+			out, err = r.neighbours(env, out, &from[i], id.Record(), g)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if plainStep(g) {
+			continue
+		}
+		found, err := r.lookup(env, from[i].at, out[mark:], g)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out[:mark], found...)
+	}
+	return out, nil
+}
+
+// plainStep reports whether a step has no clauses, so that records need not be read.
+func plainStep(g *ast.Graph) bool {
+	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil && g.Start == nil
+}
+
+// neighbours appends what one step over edges finds from a record.
+func (r *Run) neighbours(env *Env, out []stop, s *stop, id *value.RecordID, g *ast.Graph) ([]stop, error) {
+	dirs := []ast.GraphDir{g.Dir}
+	if g.Dir == ast.DirBoth {
+		dirs = []ast.GraphDir{ast.DirIn, ast.DirOut}
+	}
+	tables := g.Tables
+	if g.Any {
+		tables = []ast.GraphTable{{}}
+	}
+	var err error
+	for i := range tables {
+		t := &tables[i]
+		var key *value.Range
+		if t.Key != nil {
+			k, err := r.key(env, t.Key)
+			if err != nil {
+				return nil, err
+			}
+			key = k.Range()
+		}
+		for _, dir := range dirs {
+			if out, err = r.oneWay(out, s, id, dir, t.Table, key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there.
+func (r *Run) oneWay(out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string, key *value.Range) ([]stop, error) {
+	if end := endOf(s, dir); end != nil && (table == "" || end.Table == table) && key == nil {
+		out = append(out, stop{at: value.RecordOf(end)})
+		if table != "" {
+			return out, nil
+		}
+	}
+	edges, err := r.edges(id, dir, table, key)
+	if err != nil {
+		return nil, err
+	}
+	for i := range edges {
+		e := stop{at: value.RecordOf(edges[i].Edge), in: id, out: edges[i].Other}
+		if dir == ast.DirIn {
+			e.in, e.out = edges[i].Other, id
+		}
+		out = append(out, e)
+	}
+	if len(edges) > 0 || s.in != nil || key != nil {
+		return out, nil
+	}
+	end, err := r.endpoint(id, dir)
+	if err != nil {
+		return nil, err
+	}
+	if end != nil && (table == "" || end.Table == table) {
+		out = append(out, stop{at: value.RecordOf(end)})
+	}
+	return out, nil
+}
+
+// endOf is the known end of an edge in a direction.
+func endOf(s *stop, dir ast.GraphDir) *value.RecordID {
+	if dir == ast.DirIn {
+		return s.in
+	}
+	return s.out
+}
+
+// endpoint reads a record that may be an edge and gives its end in a direction, or nil.
+func (r *Run) endpoint(id *value.RecordID, dir ast.GraphDir) (*value.RecordID, error) {
+	doc, err := r.Fetch(id)
+	if err != nil || doc.Kind() != value.KindObject {
+		return nil, err
+	}
+	in, _ := doc.Object().Get("in")
+	out, _ := doc.Object().Get("out")
+	if in.Kind() != value.KindRecord || out.Kind() != value.KindRecord {
+		return nil, nil
+	}
+	if dir == ast.DirIn {
+		return in.Record(), nil
+	}
+	return out.Record(), nil
+}
+
+// lookup runs the clauses of a parenthesised step over what it found.
+func (r *Run) lookup(env *Env, from value.Value, found []stop, g *ast.Graph) ([]stop, error) {
+	ids := make([]value.Value, len(found))
+	for i := range found {
+		ids[i] = found[i].at
+	}
+	sel := &ast.Select{
+		Projections: g.Select, Where: g.Where, Split: g.Split, Group: g.Group, Order: g.Order, Limit: g.Limit, Start: g.Start,
+	}
+	if sel.Projections == nil {
+		sel.Projections = idOnly
+	}
+	vs, err := r.selectFrom(env.WithThis(from), sel, value.ArrayOf(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]stop, 0, len(vs))
+	for _, v := range vs {
+		out = append(out, stop{at: v})
+	}
+	return out, nil
+}
+
+// idOnly is the projection of a step that has clauses but no SELECT.
+var idOnly = &ast.Projections{
+	Value:  true,
+	Fields: []ast.Projection{{X: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: "id"}}}}},
+}

@@ -1,0 +1,324 @@
+package exec
+
+import (
+	"errors"
+	"hash/maphash"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// groupRows makes one row for each group of its input. It holds running totals, not rows, unless a
+// field collects values.
+type groupRows struct {
+	r      *Run
+	env    *Env
+	in     rows
+	proj   *ast.Projections
+	by     []ast.Expr // what is grouped by
+	keys   []int      // for each field of proj: its place in by, or -1
+	fields []groupField
+	all    bool
+	text   string
+
+	out  []*group
+	at   int
+	done bool
+	n    counter
+}
+
+// groupField is a projection in a group: aggregates within an expression, or a value per row.
+type groupField struct {
+	x     ast.Expr
+	path  []string
+	calls []*ast.Call // its aggregates; none: the values of the rows are collected
+	first int         // place of the first of calls among a group's totals
+}
+
+// group is the state of one group.
+type group struct {
+	keys   []value.Value
+	totals []total
+	lists  [][]value.Value // by field, of those that collect
+}
+
+// groupBy compiles GROUP over a projection list.
+func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
+	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All}
+	var texts []string
+	for _, id := range s.Group.By {
+		texts = append(texts, ast.Text(id))
+		g.by = append(g.by, groupKey(s.Projections, id))
+	}
+	g.text = strings.Join(texts, ", ")
+	totals := 0
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		if f.All {
+			return nil, errs.Internal("Invalid query: Incorrect selector for aggregate selection, expression `*` within in selector cannot be aggregated in a group.")
+		}
+		gf := groupField{x: f.X, path: namesOf(f.Alias), first: totals}
+		if gf.path == nil {
+			gf.path = keyOf(f.X)
+		}
+		key := -1
+		for j, x := range g.by {
+			if x == f.X || sameField(f, s.Group.By[j]) {
+				key = j
+			}
+		}
+		if key < 0 {
+			gf.calls = aggregateCalls(f.X)
+			totals += len(gf.calls)
+		}
+		g.fields = append(g.fields, gf)
+		g.keys = append(g.keys, key)
+	}
+	return g, nil
+}
+
+// sameField reports whether a projection is what an idiom of GROUP BY names.
+func sameField(f *ast.Projection, id *ast.Idiom) bool {
+	if f.Alias != nil {
+		return ast.Text(f.Alias) == ast.Text(id)
+	}
+	return ast.Text(f.X) == ast.Text(id)
+}
+
+// groupKey is the expression behind an idiom of GROUP BY: that of the projection with this alias, or itself.
+func groupKey(p *ast.Projections, id *ast.Idiom) ast.Expr {
+	text := ast.Text(id)
+	for i := range p.Fields {
+		if f := &p.Fields[i]; f.Alias != nil && ast.Text(f.Alias) == text {
+			return f.X
+		}
+	}
+	return id
+}
+
+func (g *groupRows) next() (value.Value, bool, error) {
+	if !g.done {
+		g.done = true
+		if err := g.fill(); err != nil {
+			return value.None, false, err
+		}
+	}
+	if g.at == len(g.out) {
+		return value.None, false, nil
+	}
+	doc, err := g.row(g.out[g.at])
+	g.at++
+	g.n++
+	return doc, err == nil, err
+}
+
+func (g *groupRows) close() { g.in.close() }
+
+// fill reads the whole input.
+func (g *groupRows) fill() error {
+	seed := maphash.MakeSeed()
+	groups := map[uint64][]*group{}
+	if g.all {
+		g.out = append(g.out, g.fresh(nil))
+	}
+	keys := make([]value.Value, len(g.by))
+	for {
+		doc, ok, err := g.in.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		g.env.SetDoc(doc)
+		var gr *group
+		if g.all {
+			gr = g.out[0]
+		} else {
+			var h maphash.Hash
+			h.SetSeed(seed)
+			for i, x := range g.by {
+				if keys[i], err = g.r.Value(g.env, x); err != nil {
+					return err
+				}
+				hashValue(&h, keys[i])
+			}
+			sum := h.Sum64()
+			if gr = findGroup(groups[sum], keys); gr == nil {
+				gr = g.fresh(append([]value.Value(nil), keys...))
+				groups[sum] = append(groups[sum], gr)
+				g.out = append(g.out, gr)
+				if len(g.out) > g.r.Ex.Limits.Rows {
+					return errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
+				}
+			}
+		}
+		if err := g.take(gr); err != nil {
+			return err
+		}
+	}
+	sort.SliceStable(g.out, func(i, j int) bool {
+		for k := range g.by {
+			if c := value.Compare(g.out[i].keys[k], g.out[j].keys[k]); c != 0 {
+				return c < 0
+			}
+		}
+		return false
+	})
+	return nil
+}
+
+func findGroup(gs []*group, keys []value.Value) *group {
+next:
+	for _, g := range gs {
+		for i := range keys {
+			if value.Compare(g.keys[i], keys[i]) != 0 {
+				continue next
+			}
+		}
+		return g
+	}
+	return nil
+}
+
+// hashValue hashes equal values alike, also 1, 1f and 1dec.
+func hashValue(h *maphash.Hash, v value.Value) {
+	switch v.Kind() {
+	case value.KindInt, value.KindFloat, value.KindDecimal:
+		bits := math.Float64bits(asFloat(v) + 0) // -0 + 0 is 0
+		for i := range 8 {
+			h.WriteByte(byte(bits >> (8 * i)))
+		}
+	case value.KindString:
+		h.WriteByte(1)
+		h.WriteString(v.Str())
+	case value.KindArray, value.KindSet:
+		h.WriteByte(byte(v.Kind()))
+		for _, e := range v.Elems() {
+			hashValue(h, e)
+		}
+	case value.KindObject:
+		h.WriteByte(2)
+		for _, f := range v.Object().Fields() {
+			h.WriteString(f.Name)
+			hashValue(h, f.Value)
+		}
+	default:
+		h.WriteByte(byte(v.Kind()))
+		h.Write(v.AppendText(nil))
+	}
+}
+
+func asFloat(v value.Value) float64 {
+	switch v.Kind() {
+	case value.KindInt:
+		return float64(v.Int())
+	case value.KindFloat:
+		return v.Float()
+	}
+	return v.Decimal().Float()
+}
+
+// fresh is an empty group.
+func (g *groupRows) fresh(keys []value.Value) *group {
+	out := &group{keys: keys, lists: make([][]value.Value, len(g.fields))}
+	for i := range g.fields {
+		for _, c := range g.fields[i].calls {
+			out.totals = append(out.totals, newTotal(c))
+		}
+	}
+	return out
+}
+
+// take adds the document in g.env to a group.
+func (g *groupRows) take(gr *group) error {
+	for i := range g.fields {
+		f := &g.fields[i]
+		if g.keys[i] >= 0 {
+			continue
+		}
+		if len(f.calls) == 0 {
+			v, err := g.r.Value(g.env, f.x)
+			if err != nil {
+				if fatal(err) {
+					return err
+				}
+				v = value.None // what fails for one row of a group fails quietly
+			}
+			gr.lists[i] = append(gr.lists[i], v)
+			continue
+		}
+		for j, c := range f.calls {
+			v := value.Bool(true)
+			if len(c.Args) > 0 {
+				var err error
+				if v, err = g.r.Value(g.env, c.Args[0]); err != nil {
+					return err
+				}
+			}
+			t := &gr.totals[f.first+j]
+			if err := t.add(v); err != nil {
+				return err
+			}
+			if t.op == "array::join" && !t.ready && len(c.Args) > 1 {
+				sep, err := g.r.Value(g.env, c.Args[1])
+				if err != nil {
+					return err
+				}
+				t.sep, t.ready = value.ToString(sep), true
+			}
+		}
+	}
+	return nil
+}
+
+// row makes the document of a group.
+func (g *groupRows) row(gr *group) (value.Value, error) {
+	outer := g.r.aggregates
+	defer func() { g.r.aggregates = outer }()
+	g.r.aggregates = map[*ast.Call]value.Value{}
+	keyDoc := value.ObjectOf(nil)
+	for i := range g.fields {
+		if k := g.keys[i]; k >= 0 {
+			keyDoc = setPath(keyDoc, g.fields[i].path, gr.keys[k])
+		}
+	}
+	out := keyDoc
+	g.env.SetDoc(keyDoc)
+	for i := range g.fields {
+		f := &g.fields[i]
+		var v value.Value
+		switch {
+		case g.keys[i] >= 0:
+			v = gr.keys[g.keys[i]]
+		case len(f.calls) == 0:
+			v = value.ArrayOf(gr.lists[i])
+		default:
+			for j, c := range f.calls {
+				g.r.aggregates[c] = gr.totals[f.first+j].result()
+			}
+			var err error
+			if v, err = g.r.Value(g.env, f.x); err != nil {
+				if fatal(err) {
+					return value.None, err
+				}
+				v = value.Null // so does what fails for the group as a whole
+			}
+		}
+		if g.proj.Value {
+			return v, nil
+		}
+		out = setPath(out, f.path, v)
+	}
+	return out, nil
+}
+
+// fatal reports whether an error is about the statement, not about values.
+func fatal(err error) bool {
+	e, ok := errors.AsType[*errs.Error](err)
+	return !ok || e.Kind != errs.KindInternal && e.Kind != errs.KindValidation || e.Err != nil
+}

@@ -1,0 +1,426 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// idiom evaluates a path. A path that does not start from a value starts from the current document.
+func (r *Run) idiom(env *Env, x *ast.Idiom) (value.Value, error) {
+	switch first := x.Parts[0].(type) {
+	case *ast.PartStart:
+		v, err := r.Eval(env, first.X)
+		if err != nil {
+			return value.None, err
+		}
+		return r.walk(env, v, x.Parts[1:], false)
+	case *ast.PartField:
+		if len(x.Parts) == 1 {
+			if doc := env.This(); doc.Kind() == value.KindObject {
+				v, _ := doc.Object().Get(first.Name)
+				return v, nil
+			}
+		}
+	case *ast.PartDoc:
+		return r.walk(env, recordOf(env.This()), x.Parts[1:], false)
+	}
+	return r.walk(env, env.This(), x.Parts, false)
+}
+
+// recordOf is the record id of a document, or of a record id itself; else NONE.
+func recordOf(v value.Value) value.Value {
+	switch v.Kind() {
+	case value.KindRecord:
+		return v
+	case value.KindObject:
+		if id, ok := v.Object().Get("id"); ok && id.Kind() == value.KindRecord {
+			return id
+		}
+	}
+	return value.None
+}
+
+// walk follows parts from v. Access that leads nowhere is NONE, never an error. Once a field or
+// .* has mapped over an array (mapped), the parts after it have been applied to each element, and
+// deeper arrays are mapped one part at a time.
+func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (value.Value, error) {
+	for i := 0; i < len(parts); i++ {
+		var err error
+		switch p := parts[i].(type) {
+		case *ast.PartField:
+			if v.Kind() == value.KindArray && !mapped {
+				return r.mapParts(env, v, parts[i:])
+			}
+			v, err = r.field(v, p.Name)
+		case *ast.PartAll:
+			if v.Kind() == value.KindArray {
+				if v, err = r.fetchAll(v); err != nil {
+					return value.None, err
+				}
+				if i+1 < len(parts) {
+					return r.mapParts(env, v, parts[i+1:])
+				}
+				return v, nil
+			}
+			v, err = r.all(v)
+		case *ast.PartLast:
+			v = last(v)
+		case *ast.PartIndex:
+			v, err = r.index(env, v, p.X)
+		case *ast.PartWhere:
+			v, err = r.filter(env, v, p.X)
+		case *ast.PartOptional:
+			if v.IsNullish() {
+				return v, nil
+			}
+		case *ast.PartFlatten:
+			v = flatten(v)
+		case *ast.PartDestructure:
+			v, err = r.destructure(env, v, p.Fields)
+		case *ast.PartMethod:
+			v, err = r.method(env, v, p)
+		case *ast.PartCall:
+			v, err = r.callPart(env, v, p.Args)
+		case *ast.PartGraph:
+			n := graphRun(parts[i:])
+			if v.Kind() == value.KindArray && n > 1 {
+				v, err = r.mapParts(env, v, parts[i:i+n])
+			} else {
+				v, err = r.graph(env, v, parts[i:i+n])
+			}
+			i += n - 1
+		case *ast.PartRecurse:
+			return r.recurse(env, v, p.Recurse, parts[i+1:])
+		case *ast.PartRepeat:
+			v, err = r.repeat(env, v)
+		default:
+			return value.None, notRunnable(p)
+		}
+		if err != nil {
+			return value.None, err
+		}
+	}
+	return v, nil
+}
+
+// graphRun is how many graph parts stand in a row.
+func graphRun(parts []ast.Part) int {
+	n := 0
+	for n < len(parts) {
+		if _, ok := parts[n].(*ast.PartGraph); !ok {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (r *Run) mapParts(env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
+	out := make([]value.Value, v.Len())
+	for i, e := range v.Elems() {
+		if err := r.Tick(); err != nil {
+			return value.None, err
+		}
+		w, err := r.walk(env, e, parts, true)
+		if err != nil {
+			return value.None, err
+		}
+		out[i] = w
+	}
+	return value.ArrayOf(out), nil
+}
+
+// field is v.name: of an object, of the record behind a link, or of each element of an array.
+func (r *Run) field(v value.Value, name string) (value.Value, error) {
+	switch v.Kind() {
+	case value.KindObject:
+		w, _ := v.Object().Get(name)
+		return w, nil
+	case value.KindRecord:
+		doc, err := r.Fetch(v.Record())
+		if err != nil || doc.Kind() != value.KindObject {
+			return value.None, err
+		}
+		w, _ := doc.Object().Get(name)
+		return w, nil
+	case value.KindArray:
+		out := make([]value.Value, v.Len())
+		for i, e := range v.Elems() {
+			w, err := r.field(e, name)
+			if err != nil {
+				return value.None, err
+			}
+			out[i] = w
+		}
+		return value.ArrayOf(out), nil
+	case value.KindGeometry:
+		return v.Geometry().Field(name), nil
+	}
+	return value.None, nil
+}
+
+// all is v.* of anything but an array.
+func (r *Run) all(v value.Value) (value.Value, error) {
+	switch v.Kind() {
+	case value.KindObject:
+		return v, nil
+	case value.KindRecord:
+		return r.Fetch(v.Record())
+	}
+	return value.Array(v), nil
+}
+
+// fetchAll puts records in the place of the links in an array.
+func (r *Run) fetchAll(v value.Value) (value.Value, error) {
+	elems := v.Elems()
+	var out []value.Value
+	for i, e := range elems {
+		if e.Kind() != value.KindRecord {
+			continue
+		}
+		if out == nil {
+			out = append([]value.Value(nil), elems...)
+		}
+		doc, err := r.Fetch(e.Record())
+		if err != nil {
+			return value.None, err
+		}
+		out[i] = doc
+	}
+	if out == nil {
+		return v, nil
+	}
+	return value.ArrayOf(out), nil
+}
+
+// last is v[$]; anything but an array is its own last element.
+func last(v value.Value) value.Value {
+	if v.Kind() != value.KindArray {
+		return v
+	}
+	if e := v.Elems(); len(e) > 0 {
+		return e[len(e)-1]
+	}
+	return value.None
+}
+
+// flatten puts the elements of inner arrays in their place, one level deep.
+func flatten(v value.Value) value.Value {
+	if v.Kind() != value.KindArray {
+		return v
+	}
+	out := make([]value.Value, 0, v.Len())
+	for _, e := range v.Elems() {
+		if e.Kind() == value.KindArray {
+			out = append(out, e.Elems()...)
+		} else {
+			out = append(out, e)
+		}
+	}
+	return value.ArrayOf(out)
+}
+
+// index is v[x]: a number or range into an array, a name into an object.
+func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
+	at, err := r.Eval(env, x)
+	if err != nil {
+		return value.None, err
+	}
+	switch v.Kind() {
+	case value.KindArray, value.KindSet:
+		if at.Kind() == value.KindRange && v.Kind() == value.KindArray {
+			return slice(v.Elems(), at.Range()), nil
+		}
+		i, ok := wholeIndex(at)
+		if e := v.Elems(); ok && i >= 0 && i < int64(len(e)) {
+			return e[i], nil
+		}
+	case value.KindObject:
+		switch at.Kind() {
+		case value.KindString:
+			w, _ := v.Object().Get(at.Str())
+			return w, nil
+		case value.KindInt:
+			w, _ := v.Object().Get(at.Text())
+			return w, nil
+		}
+	}
+	return value.None, nil
+}
+
+// wholeIndex is a number as an index, less its fraction.
+func wholeIndex(v value.Value) (int64, bool) {
+	switch v.Kind() {
+	case value.KindInt:
+		return v.Int(), true
+	case value.KindFloat:
+		f := v.Float()
+		return int64(f), f > -1 && f < 1<<53
+	case value.KindDecimal:
+		return v.Decimal().Trunc().Int()
+	}
+	return 0, false
+}
+
+// slice is the elements in a range of indexes; NONE when it does not lie within the array.
+func slice(elems []value.Value, rg *value.Range) value.Value {
+	from, to := int64(0), int64(len(elems))
+	if rg.Start.Kind != value.Unbounded {
+		i, ok := wholeIndex(rg.Start.Value)
+		if !ok || i < 0 {
+			return value.None
+		}
+		if rg.Start.Kind == value.Excluded {
+			i++
+		}
+		from = i
+	}
+	if rg.End.Kind != value.Unbounded {
+		i, ok := wholeIndex(rg.End.Value)
+		if !ok || i < 0 || i > to {
+			return value.None
+		}
+		if rg.End.Kind == value.Included {
+			i++
+		}
+		if i > to {
+			return value.None
+		}
+		to = i
+	}
+	if from > to {
+		return value.None
+	}
+	return value.ArrayOf(elems[from:to:to])
+}
+
+// filter is v[WHERE x]: elements are tried as the document; links are looked through but kept.
+func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
+	one := [1]value.Value{v}
+	elems := one[:]
+	if v.Kind() == value.KindArray {
+		elems = v.Elems()
+	}
+	inner := env.WithThis(value.None)
+	out := make([]value.Value, 0, len(elems))
+	for _, e := range elems {
+		if err := r.Tick(); err != nil {
+			return value.None, err
+		}
+		inner.SetDoc(e)
+		ok, err := r.Eval(inner, x)
+		if err != nil {
+			return value.None, err
+		}
+		if value.Truthy(ok) {
+			out = append(out, e)
+		}
+	}
+	return value.ArrayOf(out), nil
+}
+
+// destructure is v.{a, b: x, c.*, d.{e}}.
+func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
+	switch v.Kind() {
+	case value.KindArray:
+		out := make([]value.Value, v.Len())
+		for i, e := range v.Elems() {
+			w, err := r.destructure(env, e, fields)
+			if err != nil {
+				return value.None, err
+			}
+			out[i] = w
+		}
+		return value.ArrayOf(out), nil
+	case value.KindRecord:
+		doc, err := r.Fetch(v.Record())
+		if err != nil || doc.Kind() != value.KindObject {
+			return value.None, err
+		}
+		return r.destructure(env, doc, fields)
+	case value.KindObject:
+	default:
+		return value.None, nil
+	}
+	inner := env.WithThis(v)
+	out := make([]value.Field, 0, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		w, ok, err := r.destructured(inner, v.Object(), f)
+		if err != nil {
+			return value.None, err
+		}
+		if ok {
+			out = append(out, value.Field{Name: f.Name, Value: w})
+		}
+	}
+	return value.ObjectOf(value.NewObject(out...)), nil
+}
+
+// destructured is one field of a destructuring; ok is false where it is left out.
+func (r *Run) destructured(env *Env, o *value.Object, f *ast.DestructureField) (v value.Value, ok bool, err error) {
+	if f.Expr != nil {
+		v, err = r.Eval(env, f.Expr)
+		return v, true, err
+	}
+	v, _ = o.Get(f.Name)
+	switch {
+	case f.All:
+		if v.Kind() == value.KindRecord {
+			if v, err = r.Fetch(v.Record()); err != nil {
+				return value.None, false, err
+			}
+		}
+		return v, v.Kind() == value.KindObject, nil
+	case f.Nested != nil:
+		v, err = r.destructure(env, v, f.Nested)
+	}
+	return v, true, err
+}
+
+// method is v.name(args): a built-in of v's kind, else a closure in a field of an object.
+func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, error) {
+	m, ok := p.Impl.(*fn.Method)
+	if !ok {
+		m, ok = r.Ex.Functions.Method(p.Name)
+	}
+	if !ok {
+		if v.Kind() == value.KindObject {
+			if f, _ := v.Object().Get(p.Name); f.Kind() == value.KindClosure {
+				return r.callPart(env, f, p.Args)
+			}
+		}
+		return value.None, fn.NoMethod(p.Name, v)
+	}
+	base := len(r.args)
+	r.args = append(r.args, v)
+	if err := r.push(env, p.Args); err != nil {
+		r.pop(base)
+		return value.None, err
+	}
+	v, err := m.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
+	r.leaveHost()
+	r.pop(base)
+	return v, err
+}
+
+// callPart is v(args).
+func (r *Run) callPart(env *Env, f value.Value, args []ast.Expr) (value.Value, error) {
+	base := len(r.args)
+	if err := r.push(env, args); err != nil {
+		return value.None, err
+	}
+	v, err := r.call(env, f, r.args[base:len(r.args):len(r.args)])
+	r.pop(base)
+	return v, err
+}
+
+// repeat is .@ outside a recursion; inside one, recurse.go puts the depth on the run.
+func (r *Run) repeat(env *Env, v value.Value) (value.Value, error) {
+	if r.tree == nil {
+		return value.None, errs.Internal("Tried to use a `@` repeat recurse symbol in a position where it is not supported")
+	}
+	return r.tree.descend(r, env, v)
+}

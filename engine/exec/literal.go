@@ -1,0 +1,134 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// evalAll evaluates a list into a new slice.
+func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
+	out := make([]value.Value, len(xs))
+	for i, x := range xs {
+		v, err := r.Eval(env, x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// object evaluates { a: 1 }. One that has the shape of GeoJSON is a geometry.
+func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
+	fields := make([]value.Field, len(x.Fields))
+	for i, f := range x.Fields {
+		v, err := r.Eval(env, f.Value)
+		if err != nil {
+			return value.None, err
+		}
+		fields[i] = value.Field{Name: f.Key, Value: v}
+	}
+	o := value.NewObject(fields...)
+	if g, ok := value.GeometryFromObject(o); ok {
+		return value.GeometryOf(g), nil
+	}
+	return value.ObjectOf(o), nil
+}
+
+// record evaluates table:key.
+func (r *Run) record(env *Env, x *ast.RecordID) (value.Value, error) {
+	key, err := r.key(env, x.Key)
+	if err != nil {
+		return value.None, err
+	}
+	return value.Record(x.Table, key), nil
+}
+
+// ParseRecord reads the text of a record id, see value.RecordParser. Its key must be constant.
+func (ex *Executor) ParseRecord(text string) (value.Value, error) {
+	x, err := ex.ParseExpr(text)
+	if err != nil {
+		return value.None, err
+	}
+	id, ok := x.(*ast.RecordID)
+	if !ok || !constant(id) {
+		return value.None, errs.Validation("Expected a record id")
+	}
+	r := &Run{Ex: ex}
+	return r.record(NewEnv(), id)
+}
+
+// key evaluates the key of a record id, or a range of keys.
+func (r *Run) key(env *Env, x ast.Expr) (value.Value, error) {
+	switch x := x.(type) {
+	case *ast.Literal:
+		return x.Value, nil
+	case *ast.KeyGen:
+		return r.Ex.NewKey(x.Name), nil
+	case *ast.KeyRange:
+		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+	}
+	return r.Eval(env, x)
+}
+
+// span evaluates the two ends of a range; a nil end is open.
+func (r *Run) span(env *Env, start, end ast.Expr, startExcl, endIncl bool) (value.Value, error) {
+	out := &value.Range{}
+	if start != nil {
+		v, err := r.key(env, start)
+		if err != nil {
+			return value.None, err
+		}
+		out.Start = value.Bound{Kind: value.Included, Value: v}
+		if startExcl {
+			out.Start.Kind = value.Excluded
+		}
+	}
+	if end != nil {
+		v, err := r.key(env, end)
+		if err != nil {
+			return value.None, err
+		}
+		out.End = value.Bound{Kind: value.Excluded, Value: v}
+		if endIncl {
+			out.End.Kind = value.Included
+		}
+	}
+	return value.RangeOf(out), nil
+}
+
+// mock evaluates |table:count| and |table:from..to|.
+func (r *Run) mock(x *ast.Mock) (value.Value, error) {
+	n, from := x.From, int64(0)
+	if x.IsRange {
+		from = x.From
+		n = x.To - x.From
+		if x.ToIncl {
+			n++
+		}
+		if x.OpenFrom || x.OpenTo || n > int64(r.Ex.Limits.Array) {
+			return value.None, tooLarge(r.Ex.Limits.Array)
+		}
+	}
+	if n <= 0 {
+		return value.Array(), nil
+	}
+	if n > int64(r.Ex.Limits.Array) {
+		return value.None, tooLarge(r.Ex.Limits.Array)
+	}
+	out := make([]value.Value, n)
+	for i := range out {
+		if x.IsRange {
+			out[i] = value.Record(x.Table, value.Int(from+int64(i)))
+		} else {
+			out[i] = value.Record(x.Table, r.Ex.NewKey("rand"))
+		}
+	}
+	return value.ArrayOf(out), nil
+}
+
+// tooLarge refuses to make an array of more than n elements.
+func tooLarge(n int) *errs.Error {
+	return errs.Internal("The array would have more than %d elements", n)
+}

@@ -1,0 +1,166 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func (r *Run) unary(env *Env, x *ast.Unary) (value.Value, error) {
+	v, err := r.Eval(env, x.X)
+	if err != nil {
+		return value.None, err
+	}
+	switch x.Op {
+	case ast.OpNot:
+		return value.Bool(!value.Truthy(v)), nil
+	case ast.OpNeg:
+		return value.Neg(v)
+	}
+	return v, nil
+}
+
+// binary evaluates l op r. The four that may leave their right side alone come first.
+func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
+	if x.Op == ast.OpMatches || x.Op == ast.OpKNN {
+		return r.searched(env, x)
+	}
+	a, err := r.Eval(env, x.L)
+	if err != nil {
+		return value.None, err
+	}
+	switch x.Op {
+	case ast.OpOr, ast.OpTruthyElse:
+		if value.Truthy(a) {
+			return a, nil
+		}
+		return r.Eval(env, x.R)
+	case ast.OpAnd:
+		if !value.Truthy(a) {
+			return a, nil
+		}
+		return r.Eval(env, x.R)
+	case ast.OpNullCoalesce:
+		if !a.IsNullish() {
+			return a, nil
+		}
+		return r.Eval(env, x.R)
+	}
+	b, err := r.Eval(env, x.R)
+	if err != nil {
+		return value.None, err
+	}
+	if a.Kind() == value.KindInt && b.Kind() == value.KindInt {
+		if v, ok := intOp(x.Op, a.Int(), b.Int()); ok {
+			return v, nil
+		}
+	}
+	return apply(x.Op, a, b)
+}
+
+// searched is a full-text or nearest-neighbour test on a row. It is true: the scan that found the
+// row has answered it, and outside of one it holds for everything, as the language has it.
+func (r *Run) searched(env *Env, x *ast.Binary) (value.Value, error) {
+	if _, err := r.Eval(env, x.L); err != nil {
+		return value.None, err
+	}
+	if _, err := r.Eval(env, x.R); err != nil {
+		return value.None, err
+	}
+	return value.Bool(true), nil
+}
+
+// intOp is the common case of two ints; it declines what overflows or is not simple.
+func intOp(op ast.BinaryOp, a, b int64) (value.Value, bool) {
+	switch op {
+	case ast.OpAdd:
+		c := a + b
+		return value.Int(c), (c > a) == (b > 0)
+	case ast.OpSub:
+		c := a - b
+		return value.Int(c), (c < a) == (b > 0)
+	case ast.OpMul:
+		const half = 1 << 31
+		return value.Int(a * b), a < half && a > -half && b < half && b > -half
+	case ast.OpEqual, ast.OpExact:
+		return value.Bool(a == b), true
+	case ast.OpNotEqual:
+		return value.Bool(a != b), true
+	case ast.OpLess:
+		return value.Bool(a < b), true
+	case ast.OpLessEqual:
+		return value.Bool(a <= b), true
+	case ast.OpMore:
+		return value.Bool(a > b), true
+	case ast.OpMoreEqual:
+		return value.Bool(a >= b), true
+	}
+	return value.None, false
+}
+
+// apply is a binary operator over two values.
+func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+	switch op {
+	case ast.OpEqual:
+		return value.Bool(value.LooseEqual(a, b)), nil
+	case ast.OpExact:
+		return value.Bool(value.Equal(a, b)), nil
+	case ast.OpNotEqual:
+		return value.Bool(!value.LooseEqual(a, b)), nil
+	case ast.OpAnyEqual:
+		return value.Bool(value.AnyEqual(a, b)), nil
+	case ast.OpAllEqual:
+		return value.Bool(value.AllEqual(a, b)), nil
+	case ast.OpLess:
+		return value.Bool(value.Compare(a, b) < 0), nil
+	case ast.OpLessEqual:
+		return value.Bool(value.Compare(a, b) <= 0), nil
+	case ast.OpMore:
+		return value.Bool(value.Compare(a, b) > 0), nil
+	case ast.OpMoreEqual:
+		return value.Bool(value.Compare(a, b) >= 0), nil
+	case ast.OpAdd:
+		return value.Add(a, b)
+	case ast.OpSub:
+		return value.Sub(a, b)
+	case ast.OpMul:
+		return value.Mul(a, b)
+	case ast.OpDiv:
+		return value.Div(a, b), nil
+	case ast.OpRem:
+		return value.Rem(a, b)
+	case ast.OpPow:
+		return value.Pow(a, b)
+	}
+	return value.Bool(holds(op, a, b)), nil
+}
+
+// holds is an operator of the containment family.
+func holds(op ast.BinaryOp, a, b value.Value) bool {
+	switch op {
+	case ast.OpContains:
+		return value.Contains(a, b)
+	case ast.OpContainsNot:
+		return !value.Contains(a, b)
+	case ast.OpContainsAll:
+		return value.ContainsAll(a, b)
+	case ast.OpContainsAny:
+		return value.ContainsAny(a, b)
+	case ast.OpContainsNone:
+		return !value.ContainsAny(a, b)
+	case ast.OpInside:
+		return value.Contains(b, a)
+	case ast.OpNotInside:
+		return !value.Contains(b, a)
+	case ast.OpAllInside:
+		return value.ContainsAll(b, a)
+	case ast.OpAnyInside:
+		return value.ContainsAny(b, a)
+	case ast.OpNoneInside:
+		return !value.ContainsAny(b, a)
+	case ast.OpOutside:
+		return !value.Intersects(a, b)
+	case ast.OpIntersects:
+		return value.Intersects(a, b)
+	}
+	return false
+}

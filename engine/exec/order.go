@@ -1,0 +1,285 @@
+package exec
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+	"golang.org/x/text/unicode/norm"
+)
+
+// sortKey is one key of ORDER BY: a path of names, or any idiom.
+type sortKey struct {
+	path    []string
+	idiom   *ast.Idiom // when the path is not names only
+	desc    bool
+	compare func(a, b value.Value) int
+	text    string
+}
+
+// sortKeys compiles ORDER BY.
+func sortKeys(o *ast.Order) []sortKey {
+	out := make([]sortKey, len(o.Keys))
+	for i, k := range o.Keys {
+		out[i] = sortKey{desc: k.Desc, compare: comparer(k.Collate, k.Numeric), text: orderText(k)}
+		if path, ok := namesOnly(k.Key); ok {
+			out[i].path = path
+		} else {
+			out[i].idiom = k.Key
+		}
+	}
+	return out
+}
+
+func orderText(k ast.OrderKey) string {
+	text := ast.Text(k.Key)
+	if k.Collate {
+		text += " COLLATE"
+	}
+	if k.Numeric {
+		text += " NUMERIC"
+	}
+	if k.Desc {
+		return text + " DESC"
+	}
+	return text + " ASC"
+}
+
+// namesOnly is an idiom that is a path of names.
+func namesOnly(id *ast.Idiom) ([]string, bool) {
+	out := make([]string, len(id.Parts))
+	for i, p := range id.Parts {
+		f, ok := p.(*ast.PartField)
+		if !ok {
+			return nil, false
+		}
+		out[i] = f.Name
+	}
+	return out, true
+}
+
+func comparer(collate, numeric bool) func(a, b value.Value) int {
+	if !collate && !numeric {
+		return value.Compare
+	}
+	return func(a, b value.Value) int {
+		if a.Kind() != value.KindString || b.Kind() != value.KindString {
+			return value.Compare(a, b)
+		}
+		return compareText(a.Str(), b.Str(), collate, numeric)
+	}
+}
+
+// compareText compares two texts, with collate by letters regardless of case and accents first,
+// with numeric runs of digits by their value.
+func compareText(a, b string, collate, numeric bool) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		if numeric && isDigit(x[0]) && isDigit(y[0]) {
+			var m, n string
+			m, x = digits(x)
+			n, y = digits(y)
+			if c := compareDigits(m, n); c != 0 {
+				return c
+			}
+			continue
+		}
+		r, i := utf8.DecodeRuneInString(x)
+		s, j := utf8.DecodeRuneInString(y)
+		x, y = x[i:], y[j:]
+		if collate {
+			if c := compareFolded(r, s); c != 0 {
+				return c
+			}
+			continue
+		}
+		if r != s {
+			return int(r) - int(s)
+		}
+	}
+	if c := len(x) - len(y); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func digits(s string) (run, rest string) {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return s[:n], s[n:]
+}
+
+func compareDigits(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// compareFolded compares two letters without case and accent; letters come after all else.
+func compareFolded(a, b rune) int {
+	fa, fb := fold(a), fold(b)
+	if fa == fb {
+		return 0
+	}
+	if la, lb := unicode.IsLetter(fa), unicode.IsLetter(fb); la != lb {
+		if la {
+			return 1
+		}
+		return -1
+	}
+	return int(fa) - int(fb)
+}
+
+// fold is a letter in lower case and without its accent.
+func fold(r rune) rune {
+	if r < utf8.RuneSelf {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}
+	base, _ := utf8.DecodeRuneInString(norm.NFD.String(string(unicode.ToLower(r))))
+	return base
+}
+
+// sorted is a row with its keys.
+type sorted struct {
+	doc  value.Value
+	keys []value.Value
+	seq  int // place in the input: the sort is stable
+}
+
+// sortRows orders its input; with keep ≥ 0 it holds only the first keep rows.
+type sortRows struct {
+	r    *Run
+	env  *Env
+	in   rows
+	keys []sortKey
+	keep int64 // -1: all
+	rand bool
+
+	out  []sorted
+	at   int
+	done bool
+	n    counter
+}
+
+func (s *sortRows) next() (value.Value, bool, error) {
+	if !s.done {
+		s.done = true
+		if err := s.fill(); err != nil {
+			return value.None, false, err
+		}
+	}
+	if s.at == len(s.out) {
+		return value.None, false, nil
+	}
+	doc := s.out[s.at].doc
+	s.out[s.at] = sorted{}
+	s.at++
+	s.n++
+	return doc, true, nil
+}
+
+func (s *sortRows) close() { s.in.close() }
+
+func (s *sortRows) fill() error {
+	top := &topHeap{s: s}
+	for seq := 0; ; seq++ {
+		doc, ok, err := s.in.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		row := sorted{doc: doc, seq: seq}
+		if row.keys, err = s.keysOf(doc); err != nil {
+			return err
+		}
+		switch {
+		case s.keep < 0 || int64(len(s.out)) < s.keep:
+			s.out = append(s.out, row)
+			if s.keep >= 0 && int64(len(s.out)) == s.keep {
+				heap.Init(top)
+			}
+		case s.keep > 0 && s.less(&row, &s.out[0]):
+			s.out[0] = row
+			heap.Fix(top, 0)
+		}
+		if len(s.out) > s.r.Ex.Limits.Rows {
+			return errs.Internal("The statement would sort more than %d rows", s.r.Ex.Limits.Rows)
+		}
+	}
+	if s.rand {
+		rand.Shuffle(len(s.out), func(i, j int) { s.out[i], s.out[j] = s.out[j], s.out[i] })
+		return nil
+	}
+	sort.Slice(s.out, func(i, j int) bool { return s.less(&s.out[i], &s.out[j]) })
+	return nil
+}
+
+func (s *sortRows) keysOf(doc value.Value) ([]value.Value, error) {
+	if s.rand {
+		return nil, nil
+	}
+	out := make([]value.Value, len(s.keys))
+	for i := range s.keys {
+		k := &s.keys[i]
+		if k.idiom == nil {
+			out[i] = at(doc, k.path)
+			if len(k.path) == 1 || !out[i].IsNone() {
+				continue
+			}
+		}
+		var err error
+		s.env.SetDoc(doc)
+		if out[i], err = s.r.idiom(s.env, k.through()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// through is the key as an idiom, for paths that go through links and arrays.
+func (k *sortKey) through() *ast.Idiom {
+	if k.idiom == nil {
+		k.idiom = &ast.Idiom{Parts: make([]ast.Part, len(k.path))}
+		for i, name := range k.path {
+			k.idiom.Parts[i] = &ast.PartField{Name: name}
+		}
+	}
+	return k.idiom
+}
+
+func (s *sortRows) less(a, b *sorted) bool {
+	for i := range s.keys {
+		c := s.keys[i].compare(a.keys[i], b.keys[i])
+		if c == 0 {
+			continue
+		}
+		return c < 0 != s.keys[i].desc
+	}
+	return a.seq < b.seq
+}
+
+// topHeap has the last of the rows to keep at its top.
+type topHeap struct{ s *sortRows }
+
+func (h *topHeap) Len() int           { return len(h.s.out) }
+func (h *topHeap) Less(i, j int) bool { return h.s.less(&h.s.out[j], &h.s.out[i]) }
+func (h *topHeap) Swap(i, j int)      { h.s.out[i], h.s.out[j] = h.s.out[j], h.s.out[i] }
+func (h *topHeap) Push(any)           {}
+func (h *topHeap) Pop() any           { return nil }

@@ -1,0 +1,302 @@
+package exec
+
+import (
+	"sort"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// projector makes output rows of documents.
+type projector struct {
+	r      *Run
+	env    *Env // its document is changed for each row
+	value  ast.Expr
+	fields []projected
+	all    bool // * is among the fields
+	alone  bool // * is the only field
+	slots  []int
+	flat   bool // every field has a name of its own at the top: slots has their order
+	passes bool // documents that are no objects go through as they are
+}
+
+// projected is one field of a projection.
+type projected struct {
+	all    bool
+	path   []string // where it goes
+	x      ast.Expr
+	fields *ast.Call // type::field(…) or type::fields(…), which name themselves
+}
+
+// projector compiles a projection list for rows in env.
+func (r *Run) projector(env *Env, p *ast.Projections) *projector {
+	out := &projector{r: r, env: env}
+	if p.Value {
+		out.value = p.Fields[0].X
+		return out
+	}
+	out.passes = true
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if f.All {
+			out.all = true
+			out.fields = append(out.fields, projected{all: true})
+			continue
+		}
+		pf := projected{x: f.X, path: namesOf(f.Alias)}
+		if pf.path == nil {
+			if c, ok := f.X.(*ast.Call); ok && selfNaming(c) {
+				pf.fields = c
+			}
+			pf.path = keyOf(f.X)
+		}
+		if id, ok := f.X.(*ast.Idiom); !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
+			out.passes = false
+		}
+		out.fields = append(out.fields, pf)
+	}
+	out.alone = out.all && len(out.fields) == 1
+	out.flat = out.flatten()
+	return out
+}
+
+func isField(p ast.Part) bool {
+	_, ok := p.(*ast.PartField)
+	return ok
+}
+
+func selfNaming(c *ast.Call) bool {
+	return c.Kind == ast.CallBuiltin && (c.Path == "type::field" || c.Path == "type::fields")
+}
+
+// flatten finds the order of the fields in the output, where all have distinct names of one part.
+func (p *projector) flatten() bool {
+	if p.all {
+		return false
+	}
+	p.slots = make([]int, len(p.fields))
+	for i := range p.fields {
+		if len(p.fields[i].path) != 1 || p.fields[i].fields != nil {
+			return false
+		}
+		p.slots[i] = i
+	}
+	sort.Slice(p.slots, func(i, j int) bool {
+		return p.fields[p.slots[i]].path[0] < p.fields[p.slots[j]].path[0]
+	})
+	for i := 1; i < len(p.slots); i++ {
+		if p.fields[p.slots[i]].path[0] == p.fields[p.slots[i-1]].path[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// row makes the output of one document.
+func (p *projector) row(doc value.Value) (value.Value, error) {
+	if p.alone || p.passes && doc.Kind() != value.KindObject {
+		return doc, nil
+	}
+	p.env.SetDoc(doc)
+	if p.value != nil {
+		return p.r.Value(p.env, p.value)
+	}
+	if p.flat {
+		out := make([]value.Field, len(p.slots))
+		for i, slot := range p.slots {
+			f := &p.fields[slot]
+			v, err := p.r.Value(p.env, f.x)
+			if err != nil {
+				return value.None, err
+			}
+			out[i] = value.Field{Name: f.path[0], Value: v}
+		}
+		return value.ObjectOf(value.ObjectOfSorted(out)), nil
+	}
+	return p.nested(doc)
+}
+
+// nested is row for lists with *, with paths or with names that occur twice; later fields win.
+func (p *projector) nested(doc value.Value) (value.Value, error) {
+	out := value.ObjectOf(nil)
+	if p.all && doc.Kind() == value.KindObject {
+		out = doc
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.all {
+			continue
+		}
+		if f.fields != nil {
+			var err error
+			if out, err = p.r.spread(p.env, out, f.fields); err != nil {
+				return value.None, err
+			}
+			continue
+		}
+		v, err := p.r.Value(p.env, f.x)
+		if err != nil {
+			return value.None, err
+		}
+		out = setPath(out, f.path, v)
+	}
+	return out, nil
+}
+
+// namesOf is an alias as a path of names; nil for none.
+func namesOf(id *ast.Idiom) []string {
+	if id == nil {
+		return nil
+	}
+	return pathOf(id.Parts)
+}
+
+// pathOf is the path under which an idiom shows in a result: names and graph steps; all else is left out.
+func pathOf(parts []ast.Part) []string {
+	var out []string
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *ast.PartField:
+			out = append(out, p.Name)
+		case *ast.PartGraph:
+			if p.Graph.Alias != nil {
+				out = pathOf(p.Graph.Alias.Parts)
+				continue
+			}
+			out = append(out, graphText(p.Graph))
+		case *ast.PartRecurse:
+			if p.Recurse.Path != nil {
+				out = append(out, pathOf(p.Recurse.Path.Parts)...)
+			}
+		}
+	}
+	return out
+}
+
+// keyOf is where an expression without an alias goes.
+func keyOf(x ast.Expr) []string {
+	switch x := x.(type) {
+	case *ast.Paren:
+		return keyOf(x.X)
+	case *ast.Param:
+		return []string{x.Name}
+	case *ast.Call:
+		return []string{callPath(x)}
+	case *ast.Subquery:
+		return []string{ast.Text(x.Stmt)}
+	case *ast.Idiom:
+		if start, ok := x.Parts[0].(*ast.PartStart); ok {
+			return startKey(start.X, pathOf(x.Parts[1:]))
+		}
+		if path := pathOf(x.Parts); len(path) > 0 {
+			return path
+		}
+	}
+	return []string{ast.Text(x)}
+}
+
+// startKey is the key of an idiom that starts from a value.
+func startKey(x ast.Expr, rest []string) []string {
+	switch x := x.(type) {
+	case *ast.Param:
+		return append([]string{"$" + x.Name}, rest...)
+	case *ast.Call:
+		return append([]string{callPath(x)}, rest...)
+	}
+	text := ast.Text(x)
+	if _, ok := x.(*ast.RecordID); ok && len(rest) > 0 {
+		text = "(" + text + ")"
+	}
+	for _, name := range rest {
+		text += "." + value.QuoteIdent(name)
+	}
+	return []string{text}
+}
+
+// fieldOf evaluates type::field(path) and type::fields(paths) as values.
+func (r *Run) fieldOf(env *Env, x *ast.Call) (value.Value, error) {
+	ids, many, err := r.fieldPaths(env, x)
+	if err != nil {
+		return value.None, err
+	}
+	out := make([]value.Value, len(ids))
+	for i, id := range ids {
+		if out[i], err = r.idiom(env, id); err != nil {
+			return value.None, err
+		}
+	}
+	if many {
+		return value.ArrayOf(out), nil
+	}
+	return out[0], nil
+}
+
+// spread puts the fields that type::field(s) names into a result under their own names.
+func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error) {
+	ids, _, err := r.fieldPaths(env, x)
+	if err != nil {
+		return value.None, err
+	}
+	for _, id := range ids {
+		v, err := r.idiom(env, id)
+		if err != nil {
+			return value.None, err
+		}
+		out = setPath(out, pathOf(id.Parts), v)
+	}
+	return out, nil
+}
+
+// fieldPaths parses the arguments of type::field(s).
+func (r *Run) fieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, err error) {
+	args, err := r.evalAll(env, x.Args)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(args) != 1 {
+		return nil, false, errs.Internal("Incorrect arguments for function %s(). Expected 1 argument", x.Path)
+	}
+	texts := args
+	if many = x.Path == "type::fields"; many {
+		if args[0].Kind() != value.KindArray {
+			return nil, false, errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. Expected `array<string>` but found `%s`", x.Path, args[0].Text())
+		}
+		texts = args[0].Elems()
+	}
+	for _, t := range texts {
+		if t.Kind() != value.KindString {
+			text := "Expected `string` but found `" + t.Text() + "`"
+			if many {
+				text += " when coercing an element of `array<string>`"
+			}
+			return nil, false, errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. %s", x.Path, text)
+		}
+		id, err := r.Ex.ParseIdiom(t.Str())
+		if err != nil {
+			return nil, false, errs.Internal("Invalid field path '%s': %s", t.Str(), err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, many, nil
+}
+
+// graphText is a graph step as it shows in a key: "->knows".
+func graphText(g *ast.Graph) string {
+	return ast.Text(&ast.Idiom{Parts: []ast.Part{&ast.PartGraph{Graph: g}}})
+}
+
+// callPath is the name of a called function with its prefix.
+func callPath(c *ast.Call) string {
+	switch c.Kind {
+	case ast.CallCustom:
+		return "fn::" + c.Path
+	case ast.CallModel:
+		return "ml::" + c.Path + "<" + c.Version + ">"
+	case ast.CallModule:
+		return "mod::" + c.Path
+	case ast.CallSilo:
+		return "silo::" + c.Path + "<" + c.Version + ">"
+	}
+	return c.Path
+}

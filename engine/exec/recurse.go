@@ -1,0 +1,384 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// maxRecursion is the deepest level of a recursive path.
+const maxRecursion = 256
+
+// recursion is one .{min..max}(path) at work.
+type recursion struct {
+	min, max int
+	open     bool // no upper bound was written
+	path     []ast.Part
+}
+
+// recurse evaluates .{…} on v: rest is the path of the recursion unless it brought its own in
+// parentheses, in which case rest goes on from its result.
+func (r *Run) recurse(env *Env, v value.Value, x *ast.Recurse, rest []ast.Part) (value.Value, error) {
+	rec := recursion{path: rest}
+	if x.Path != nil {
+		rec.path = x.Path.Parts
+	} else {
+		rest = nil
+	}
+	if err := rec.bounds(x); err != nil {
+		return value.None, err
+	}
+	out, err := r.recursed(env, v, x, &rec)
+	if err != nil || len(rest) == 0 {
+		return out, err
+	}
+	return r.walk(env, out, rest, false)
+}
+
+func (r *Run) recursed(env *Env, v value.Value, x *ast.Recurse, rec *recursion) (value.Value, error) {
+	if len(rec.path) == 0 {
+		return value.None, nil
+	}
+	if repeats(rec.path) {
+		if x.Instruction != "" {
+			return value.None, errs.Internal("Cannot construct a recursion plan when an instruction is provided")
+		}
+		return r.growTree(env, v, rec)
+	}
+	switch x.Instruction {
+	case "collect":
+		return r.collect(env, v, rec, x.Inclusive)
+	case "path":
+		return r.paths(env, v, rec, x.Inclusive, value.None)
+	case "shortest":
+		target, err := r.Eval(env, x.Target)
+		if err != nil {
+			return value.None, err
+		}
+		if target.Kind() != value.KindRecord {
+			return value.None, errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", target.Text())
+		}
+		return r.paths(env, v, rec, x.Inclusive, target)
+	}
+	return r.deepest(env, v, rec)
+}
+
+func (rec *recursion) bounds(x *ast.Recurse) error {
+	rec.min, rec.max = 1, maxRecursion
+	if !x.OpenMin {
+		if x.Min < 1 {
+			return errs.Internal("Found %d for bound but expected at least 1.", x.Min)
+		}
+		if x.Min > maxRecursion {
+			return errs.Internal("Found %d for bound but expected %d at most.", x.Min, maxRecursion)
+		}
+		rec.min = int(x.Min)
+	}
+	switch {
+	case x.Exact:
+		rec.max = rec.min
+	case x.OpenMax:
+		rec.open = true
+	default:
+		if x.Max < 1 {
+			return errs.Internal("Found %d for bound but expected at least 1.", x.Max)
+		}
+		if x.Max > maxRecursion {
+			return errs.Internal("Found %d for bound but expected %d at most.", x.Max, maxRecursion)
+		}
+		rec.max = int(x.Max)
+	}
+	return nil
+}
+
+// step walks the path once and brings the result into order: inner arrays are flattened, missing
+// values dropped. ended is true where there is nothing further.
+func (r *Run) step(env *Env, v value.Value, rec *recursion) (next value.Value, ended bool, err error) {
+	if err := r.Tick(); err != nil {
+		return value.None, false, err
+	}
+	if next, err = r.walk(env, v, rec.path, false); err != nil {
+		return value.None, false, err
+	}
+	if next.IsNullish() {
+		return value.None, true, nil
+	}
+	if next.Kind() != value.KindArray {
+		return next, false, nil
+	}
+	flat := make([]value.Value, 0, next.Len())
+	for _, e := range flatten(next).Elems() {
+		if !e.IsNullish() {
+			flat = append(flat, e)
+		}
+	}
+	return value.ArrayOf(flat), len(flat) == 0, nil
+}
+
+func notARecord(v value.Value) error {
+	return errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", v.Text())
+}
+
+// allRecords refuses anything but a record or an array of records.
+func allRecords(v value.Value) error {
+	if v.Kind() == value.KindRecord {
+		return nil
+	}
+	if v.Kind() != value.KindArray {
+		return notARecord(v)
+	}
+	for _, e := range v.Elems() {
+		if e.Kind() != value.KindRecord {
+			return notARecord(v)
+		}
+	}
+	return nil
+}
+
+// deepest is the default: the value at the greatest depth that leads anywhere.
+func (r *Run) deepest(env *Env, v value.Value, rec *recursion) (value.Value, error) {
+	if rec.max < rec.min {
+		return value.None, nil
+	}
+	for depth := 1; ; depth++ {
+		next, ended, err := r.step(env, v, rec)
+		if err != nil {
+			return value.None, err
+		}
+		if !ended {
+			if err := allRecords(next); err != nil {
+				return value.None, err
+			}
+			if value.Equal(next, v) {
+				next, ended = value.None, true
+			}
+		}
+		switch {
+		case ended && (depth == 1 || depth <= rec.min):
+			return next, nil
+		case ended:
+			return v, nil
+		case depth == rec.max && !rec.open:
+			return next, nil
+		case depth == maxRecursion:
+			return value.None, errs.Internal("Exceeded the idiom recursion limit of %d.", maxRecursion)
+		}
+		v = next
+	}
+}
+
+// records makes v a list of records.
+func records(v value.Value) []value.Value {
+	if v.Kind() == value.KindArray {
+		return v.Elems()
+	}
+	return []value.Value{v}
+}
+
+// collect is +collect: every record found from min to max, once, breadth first.
+func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
+	var out []value.Value
+	seen := map[string]bool{}
+	add := func(v value.Value) bool {
+		k := v.Text()
+		if seen[k] {
+			return false
+		}
+		seen[k] = true
+		out = append(out, v)
+		return true
+	}
+	level := records(v)
+	if inclusive {
+		for _, e := range level {
+			add(e)
+		}
+	}
+	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
+		var next []value.Value
+		for _, from := range level {
+			found, ended, err := r.step(env, from, rec)
+			if err != nil {
+				return value.None, err
+			}
+			if ended {
+				continue
+			}
+			for _, e := range records(found) {
+				if e.Kind() != value.KindRecord {
+					return value.None, notARecord(e)
+				}
+				if depth < rec.min || add(e) {
+					next = append(next, e)
+				}
+			}
+		}
+		level = next
+	}
+	return value.ArrayOf(out), nil
+}
+
+// trail is a path under way, shared tail first.
+type trail struct {
+	at   value.Value
+	up   *trail
+	hops int
+}
+
+func (t *trail) list(inclusive bool) value.Value {
+	n := t.hops
+	if inclusive {
+		n++
+	}
+	out := make([]value.Value, n)
+	for i := n - 1; i >= 0; i-- {
+		out[i] = t.at
+		t = t.up
+	}
+	return value.ArrayOf(out)
+}
+
+// paths is +path, every path that can not go on, and with a target +shortest, the first to reach it.
+func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
+	shortest := !target.IsNone()
+	var done []value.Value
+	var level []*trail
+	for _, e := range records(v) {
+		level = append(level, &trail{at: e})
+	}
+	visited := map[string]bool{}
+	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
+		var next []*trail
+		for _, t := range level {
+			found, ended, err := r.step(env, t.at, rec)
+			if err != nil {
+				return value.None, err
+			}
+			if ended {
+				if t.hops > 0 && t.hops >= rec.min && !shortest {
+					done = append(done, t.list(inclusive))
+				}
+				continue
+			}
+			for _, e := range records(found) {
+				if e.Kind() != value.KindRecord {
+					return value.None, notARecord(e)
+				}
+				n := &trail{at: e, up: t, hops: t.hops + 1}
+				if shortest {
+					if depth >= rec.min && value.Equal(e, target) {
+						return n.list(inclusive), nil
+					}
+					if visited[e.Text()] {
+						continue
+					}
+					visited[e.Text()] = true
+				}
+				next = append(next, n)
+			}
+			if len(next)+len(done) > r.Ex.Limits.Rows {
+				return value.None, tooLarge(r.Ex.Limits.Rows)
+			}
+		}
+		level = next
+	}
+	if shortest && len(level) == 0 {
+		return value.None, nil
+	}
+	for _, t := range level {
+		done = append(done, t.list(inclusive))
+	}
+	return value.ArrayOf(done), nil
+}
+
+// tree is a recursion whose path holds .@: each .@ puts the whole path in its place, one level deeper.
+type tree struct {
+	rec   *recursion
+	depth int
+	short bool // a branch ended before the least depth
+}
+
+// repeats reports whether a path holds .@, at its top or in a destructuring.
+func repeats(parts []ast.Part) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *ast.PartRepeat:
+			return true
+		case *ast.PartDestructure:
+			if repeatsIn(p.Fields) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func repeatsIn(fields []ast.DestructureField) bool {
+	for i := range fields {
+		if id, ok := fields[i].Expr.(*ast.Idiom); ok && repeats(id.Parts) {
+			return true
+		}
+		if repeatsIn(fields[i].Nested) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Run) growTree(env *Env, v value.Value, rec *recursion) (value.Value, error) {
+	outer := r.tree
+	defer func() { r.tree = outer }()
+	r.tree = &tree{rec: rec}
+	return r.tree.descend(r, env, v)
+}
+
+// descend evaluates the path on v, one level deeper; at the greatest depth v stays as it is.
+func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
+	if v.IsNullish() {
+		t.short = t.short || t.depth < t.rec.min
+		return value.None, nil
+	}
+	if t.depth == t.rec.max {
+		if t.rec.open {
+			return value.None, errs.Internal("Exceeded the idiom recursion limit of %d.", maxRecursion)
+		}
+		return v, nil
+	}
+	if v.Kind() != value.KindArray {
+		v, _, err := t.node(r, env, v)
+		return v, err
+	}
+	out := make([]value.Value, 0, v.Len())
+	for _, e := range flatten(v).Elems() {
+		if e.IsNullish() {
+			continue
+		}
+		w, kept, err := t.node(r, env, e)
+		if err != nil {
+			return value.None, err
+		}
+		if kept {
+			out = append(out, w)
+		}
+	}
+	t.short = t.short || len(out) == 0 && t.depth < t.rec.min
+	return value.ArrayOf(out), nil
+}
+
+// node evaluates the path on one record; kept is false where no branch below reaches the least depth.
+func (t *tree) node(r *Run, env *Env, v value.Value) (w value.Value, kept bool, err error) {
+	if err := r.Tick(); err != nil {
+		return value.None, false, err
+	}
+	if t.depth > 0 && v.Kind() != value.KindRecord {
+		return value.None, false, notARecord(v)
+	}
+	outer := t.short
+	t.depth++
+	t.short = false
+	w, err = r.walk(env, v, t.rec.path, false)
+	kept = !t.short
+	t.depth--
+	t.short = outer
+	return w, kept, err
+}

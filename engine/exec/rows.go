@@ -1,0 +1,285 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// rows is a pull operator: a stream of documents. next gives false at the end; close may be called
+// at any time and more than once.
+type rows interface {
+	next() (value.Value, bool, error)
+	close()
+	explain() *planNode
+}
+
+// tableRows walks the records of a table, or a range of them, and keeps those that hold.
+type tableRows struct {
+	r       *Run
+	tb      *catalog.Table
+	rng     *value.Range
+	reverse bool
+	filter  *predicate // nil: all
+	id      *value.RecordID
+
+	cur *record.Cursor
+	n   counter
+}
+
+func (s *tableRows) next() (value.Value, bool, error) {
+	if s.cur == nil {
+		g, err := s.r.Gate()
+		if err != nil {
+			return value.None, false, err
+		}
+		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse})
+	}
+	for s.cur.Next() {
+		if err := s.r.Tick(); err != nil {
+			return value.None, false, err
+		}
+		doc := s.cur.Record()
+		ok, err := s.filter.holds(doc)
+		if err != nil {
+			return value.None, false, err
+		}
+		if ok {
+			s.n++
+			return doc, true, nil
+		}
+	}
+	return value.None, false, s.cur.Err()
+}
+
+func (s *tableRows) close() {
+	if s.cur != nil {
+		s.cur.Close()
+	}
+}
+
+// recordRows gives one record, if it is there and holds.
+type recordRows struct {
+	r      *Run
+	id     *value.RecordID
+	filter *predicate
+	done   bool
+	n      counter
+}
+
+func (s *recordRows) next() (value.Value, bool, error) {
+	if s.done {
+		return value.None, false, nil
+	}
+	s.done = true
+	doc, err := s.r.Fetch(s.id)
+	if err != nil || doc.IsNone() {
+		return value.None, false, err
+	}
+	ok, err := s.filter.holds(doc)
+	if ok {
+		s.n++
+	}
+	return doc, ok, err
+}
+
+func (s *recordRows) close() {}
+
+// valueRows gives values; links among them are followed to their records.
+type valueRows struct {
+	r      *Run
+	vs     []value.Value
+	filter *predicate
+	text   string // the expression they came from
+	n      counter
+}
+
+func (s *valueRows) next() (value.Value, bool, error) {
+	for len(s.vs) > 0 {
+		if err := s.r.Tick(); err != nil {
+			return value.None, false, err
+		}
+		doc := s.vs[0]
+		s.vs = s.vs[1:]
+		if doc.Kind() == value.KindRecord {
+			var err error
+			if doc, err = s.r.Fetch(doc.Record()); err != nil {
+				return value.None, false, err
+			}
+			if doc.IsNone() {
+				continue
+			}
+		}
+		ok, err := s.filter.holds(doc)
+		if err != nil {
+			return value.None, false, err
+		}
+		if ok {
+			s.n++
+			return doc, true, nil
+		}
+	}
+	return value.None, false, nil
+}
+
+func (s *valueRows) close() {}
+
+// unionRows gives the rows of several sources, one after the other.
+type unionRows struct {
+	parts []rows
+	at    int
+	n     counter
+}
+
+func (s *unionRows) next() (value.Value, bool, error) {
+	for s.at < len(s.parts) {
+		doc, ok, err := s.parts[s.at].next()
+		if ok || err != nil {
+			s.n++
+			return doc, ok, err
+		}
+		s.parts[s.at].close()
+		s.at++
+	}
+	return value.None, false, nil
+}
+
+func (s *unionRows) close() {
+	for _, p := range s.parts {
+		p.close()
+	}
+}
+
+// predicate is a WHERE over documents; nil holds for all.
+type predicate struct {
+	r   *Run
+	env *Env // its document is changed for each row
+	x   ast.Expr
+}
+
+func (p *predicate) holds(doc value.Value) (bool, error) {
+	if p == nil {
+		return true, nil
+	}
+	p.env.SetDoc(doc)
+	v, err := p.r.Value(p.env, p.x)
+	return value.Truthy(v), err
+}
+
+// splitRows gives a row for each element of the arrays at the given paths.
+type splitRows struct {
+	r     *Run
+	in    rows
+	paths [][]string
+	texts []string
+	queue []value.Value
+	n     counter
+}
+
+func (s *splitRows) next() (value.Value, bool, error) {
+	for len(s.queue) == 0 {
+		doc, ok, err := s.in.next()
+		if !ok || err != nil {
+			return value.None, false, err
+		}
+		s.queue = []value.Value{doc}
+		for _, p := range s.paths {
+			var out []value.Value
+			for _, d := range s.queue {
+				out = append(out, splitAt(d, p)...)
+			}
+			s.queue = out
+		}
+	}
+	doc := s.queue[0]
+	s.queue = s.queue[1:]
+	s.n++
+	return doc, true, nil
+}
+
+func (s *splitRows) close() { s.in.close() }
+
+func splitAt(doc value.Value, path []string) []value.Value {
+	v := at(doc, path)
+	if v.Kind() != value.KindArray && v.Kind() != value.KindSet || v.Len() == 0 {
+		return []value.Value{doc}
+	}
+	out := make([]value.Value, v.Len())
+	for i, e := range v.Elems() {
+		out[i] = setPath(doc, path, e)
+	}
+	return out
+}
+
+// at is the value at a path of names.
+func at(v value.Value, path []string) value.Value {
+	for _, name := range path {
+		if v.Kind() != value.KindObject {
+			return value.None
+		}
+		v, _ = v.Object().Get(name)
+	}
+	return v
+}
+
+// setPath is v with the value at a path of names replaced; objects are made on the way.
+func setPath(v value.Value, path []string, x value.Value) value.Value {
+	if len(path) == 0 {
+		return x
+	}
+	var o *value.Object
+	if v.Kind() == value.KindObject {
+		o = v.Object()
+	} else {
+		o = value.ObjectOf(nil).Object()
+	}
+	old, _ := o.Get(path[0])
+	return value.ObjectOf(o.With(path[0], setPath(old, path[1:], x)))
+}
+
+// limitRows leaves out the first start rows and ends after limit.
+type limitRows struct {
+	in           rows
+	start, limit int64 // limit -1: none
+	given, begun bool  // START was written
+	n            counter
+}
+
+func (s *limitRows) next() (value.Value, bool, error) {
+	for ; s.start > 0; s.start-- {
+		if _, ok, err := s.in.next(); !ok || err != nil {
+			return value.None, false, err
+		}
+	}
+	if s.limit >= 0 && int64(s.n) >= s.limit {
+		return value.None, false, nil
+	}
+	doc, ok, err := s.in.next()
+	if ok {
+		s.n++
+	}
+	return doc, ok, err
+}
+
+func (s *limitRows) close() { s.in.close() }
+
+// mapRows turns each row into another.
+type mapRows struct {
+	in   rows
+	f    func(value.Value) (value.Value, error)
+	node planNode
+	n    counter
+}
+
+func (s *mapRows) next() (value.Value, bool, error) {
+	doc, ok, err := s.in.next()
+	if !ok || err != nil {
+		return value.None, false, err
+	}
+	s.n++
+	doc, err = s.f(doc)
+	return doc, err == nil, err
+}
+
+func (s *mapRows) close() { s.in.close() }

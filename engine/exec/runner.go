@@ -1,0 +1,367 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Result is the answer to one statement.
+type Result struct {
+	Value value.Value
+	Err   *errs.Error // nil when the statement succeeded
+	Time  time.Duration
+	Type  string // "", "live" or "kill"
+}
+
+// Query is one text of statements at work for a session.
+type Query struct {
+	ex   *Executor
+	sess *Session
+	base *Env
+	out  []Result
+
+	// An open transaction, and what became of it.
+	tx       *txn.Tx
+	log      *record.Log
+	keep     bool // the transaction is the caller's: it stays open afterwards
+	first    int  // index in out of its first statement
+	failed   bool
+	nested   bool // it failed by a BEGIN inside it
+	returned bool // a RETURN ended it early
+	imports  bool // OPTION IMPORT
+}
+
+// NewQuery starts a query text for a session with the given parameters.
+func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
+	base := NewEnv()
+	if vars != nil {
+		for _, f := range vars.Fields() {
+			base.vars = append(base.vars, Var{f.Name, f.Value})
+		}
+	}
+	return &Query{ex: ex, sess: s, base: base}
+}
+
+// Within makes the query run inside an open transaction, which it neither commits nor cancels.
+func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
+	q.tx, q.log, q.keep = tx, log, true
+	return q
+}
+
+// Run runs all statements and gives their answers.
+func (q *Query) Run(ctx context.Context, s *Script) []Result {
+	q.out = make([]Result, 0, len(s.Stmts))
+	for i := range s.Stmts {
+		q.Statement(ctx, &s.Stmts[i])
+	}
+	return q.Finish()
+}
+
+// Finish ends the text: a transaction that is still open is dropped.
+func (q *Query) Finish() []Result {
+	if q.tx != nil && !q.keep {
+		q.tx.Cancel()
+		q.tx = nil
+		for i := q.first; i < len(q.out); i++ {
+			q.out[i] = Result{Err: errs.Internal("Missing COMMIT statement"), Time: q.out[i].Time}
+		}
+	}
+	return q.out
+}
+
+// Take hands over the answers so far and forgets them; it must not be called inside a transaction.
+func (q *Query) Take() []Result {
+	out := q.out
+	q.out = nil
+	return out
+}
+
+// Open reports whether a BEGIN waits for its COMMIT.
+func (q *Query) Open() bool { return q.tx != nil && !q.keep }
+
+// Statement runs one statement of the text and adds its answer.
+func (q *Query) Statement(ctx context.Context, p *Prepared) {
+	start := time.Now()
+	switch s := p.Stmt.(type) {
+	case *ast.Begin:
+		q.begin(ctx, start)
+	case *ast.Commit:
+		q.commit(ctx, start)
+	case *ast.Cancel:
+		q.cancel(start)
+	case *ast.Option:
+		if s.Name == "IMPORT" {
+			q.imports = s.On
+		}
+		q.answer(start, value.None, "", nil)
+	default:
+		if q.tx != nil {
+			q.inside(ctx, p, start)
+			return
+		}
+		v, err := q.alone(ctx, p)
+		q.answer(start, v, kindOf(p.Stmt), err)
+	}
+}
+
+func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
+	res := Result{Value: v, Time: time.Since(start)}
+	if err != nil {
+		res.Value = value.None
+		if res.Err = errs.As(err); res.Err.Err != nil && res.Err.Kind == errs.KindInternal {
+			q.ex.Log.Error("statement failed", "err", res.Err.Err)
+		}
+	} else {
+		res.Type = kind
+	}
+	q.out = append(q.out, res)
+}
+
+func kindOf(s ast.Statement) string {
+	switch s.(type) {
+	case *ast.Live:
+		return "live"
+	case *ast.Kill:
+		return "kill"
+	}
+	return ""
+}
+
+func (q *Query) begin(ctx context.Context, start time.Time) {
+	if q.tx != nil {
+		for i := q.first; i < len(q.out); i++ {
+			q.undo(i, errs.With(errs.KindQuery, "NotExecuted", nil, "The query was not executed due to a failed transaction: BEGIN"))
+		}
+		if q.failed {
+			q.answer(start, value.None, "", errs.Cancelled())
+			return
+		}
+		q.failed, q.nested = true, true
+		q.answer(start, value.None, "", errs.Internal("Tried to start a transaction while another transaction was open"))
+		return
+	}
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes})
+	if err != nil {
+		q.answer(start, value.None, "", err)
+		return
+	}
+	q.tx, q.log = tx, record.NewLog()
+	q.failed, q.nested, q.returned = false, false, false
+	q.answer(start, value.None, "", nil)
+	q.first = len(q.out)
+}
+
+// undo replaces an answer that was good by what undid it.
+func (q *Query) undo(i int, e *errs.Error) {
+	if q.out[i].Err == nil {
+		q.out[i] = Result{Err: e, Time: q.out[i].Time}
+	}
+}
+
+func (q *Query) commit(ctx context.Context, start time.Time) {
+	if q.tx == nil || q.keep {
+		q.answer(start, value.None, "", errs.Internal("Invalid statement: Cannot COMMIT without starting a transaction"))
+		return
+	}
+	tx := q.tx
+	q.tx = nil
+	if q.failed {
+		tx.Cancel()
+		return
+	}
+	if err := q.ex.Commit(ctx, tx, q.log); err != nil {
+		e := errs.As(err)
+		for i := q.first; i < len(q.out); i++ {
+			q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time}
+		}
+		return
+	}
+	q.answer(start, value.None, "", nil)
+}
+
+func detailKind(e *errs.Error) string {
+	if e.Detail == nil {
+		return ""
+	}
+	return e.Detail.Kind
+}
+
+func (q *Query) cancel(start time.Time) {
+	if q.tx == nil || q.keep {
+		q.answer(start, value.None, "", errs.Internal("Invalid statement: Cannot CANCEL without starting a transaction"))
+		return
+	}
+	q.tx.Cancel()
+	q.tx = nil
+	if q.failed {
+		return
+	}
+	for i := q.first; i < len(q.out); i++ {
+		q.out[i] = Result{Err: errs.Cancelled(), Time: q.out[i].Time}
+	}
+	q.answer(start, value.None, "", nil)
+}
+
+// inside runs a statement of an open transaction.
+func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
+	switch {
+	case q.returned:
+		return
+	case q.nested:
+		q.answer(start, value.None, "", errs.With(errs.KindQuery, "NotExecuted", nil,
+			"The query was not executed due to a failed transaction: %s", ast.Text(p.Stmt)))
+		return
+	case q.failed:
+		q.answer(start, value.None, "", errs.Cancelled())
+		return
+	}
+	mark, changes := q.tx.Savepoint(), q.log.Mark()
+	v, returned, err := q.run(ctx, q.tx, q.log, p.Stmt)
+	if err != nil {
+		q.tx.RollbackTo(mark)
+		q.log.RollbackTo(changes)
+		if !errors.Is(err, errStray()) && !q.keep {
+			q.failed = true
+			for i := q.first; i < len(q.out); i++ {
+				q.undo(i, errs.NotExecuted())
+			}
+		}
+	}
+	q.answer(start, v, kindOf(p.Stmt), err)
+	q.returned = returned && !q.keep
+}
+
+// alone runs a statement in a transaction of its own, again on conflict.
+func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
+	var v value.Value
+	if !p.Writes {
+		tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{})
+		if err != nil {
+			return value.None, err
+		}
+		defer tx.Cancel()
+		v, _, err = q.run(ctx, tx, nil, p.Stmt)
+		return v, err
+	}
+	vars := append([]Var(nil), q.base.vars...)
+	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
+		q.base.vars = append(q.base.vars[:0], vars...)
+		log := record.NewLog()
+		var err error
+		if v, _, err = q.run(ctx, tx, log, p.Stmt); err != nil {
+			return err
+		}
+		return q.ex.seal(ctx, tx, log)
+	})
+	return v, err
+}
+
+// seal writes what follows from a transaction's changes into the transaction, as its last act.
+func (ex *Executor) seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
+	return log.Seal(ctx, tx)
+}
+
+// Commit seals and commits a transaction; it is finished either way.
+func (ex *Executor) Commit(ctx context.Context, tx *txn.Tx, log *record.Log) error {
+	if err := ex.seal(ctx, tx, log); err != nil {
+		tx.Cancel()
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// Call runs one function by name: "string::len", "fn::greet".
+func (q *Query) Call(ctx context.Context, name string, args []value.Value) Result {
+	call := &ast.Call{Path: strings.ToLower(name)}
+	if path, ok := strings.CutPrefix(name, "fn::"); ok {
+		call = &ast.Call{Kind: ast.CallCustom, Path: path}
+	}
+	for _, a := range args {
+		call.Args = append(call.Args, &ast.Literal{Value: a})
+	}
+	q.Statement(ctx, &Prepared{Stmt: &ast.ExprStmt{X: call}, Writes: true})
+	return q.out[len(q.out)-1]
+}
+
+// run runs one statement in a transaction. A panic below becomes an Internal error with its stack logged.
+func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement) (v value.Value, returned bool, err error) {
+	if d := q.ex.Limits.QueryTimeout; d > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, d)
+		defer stop()
+	}
+	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
+	r.Log, r.Import = log, q.imports
+	defer func() {
+		if p := recover(); p != nil {
+			q.ex.Log.Error("statement panicked", "panic", p, "stack", string(debug.Stack()))
+			v, returned, err = value.None, false, errs.Internal("An internal error occurred")
+		}
+	}()
+	v, returned, err = r.Statement(s)
+	if let, ok := s.(*ast.Let); ok {
+		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
+			q.base.Set(let.Name, value.Detach(set))
+		}
+	}
+	return value.Detach(v), returned, err
+}
+
+// Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.
+func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
+	_, returned = s.(*ast.Return)
+	v, err = r.Exec(r.Base, s)
+	if err == nil {
+		v = quirk(s, v)
+	}
+	v, err = r.land(v, err)
+	return v, returned && err == nil, r.explain(err)
+}
+
+// quirk is the reference's own view of blocks whose last statement is a LET: as a statement they answer [NONE].
+func quirk(s ast.Statement, v value.Value) value.Value {
+	if x, ok := s.(*ast.ExprStmt); ok && endsInLet(x.X) {
+		return value.Array(value.None)
+	}
+	return v
+}
+
+func endsInLet(x ast.Expr) bool {
+	b, ok := x.(*ast.Block)
+	if !ok || len(b.Stmts) == 0 {
+		return false
+	}
+	switch s := b.Stmts[len(b.Stmts)-1].(type) {
+	case *ast.Let:
+		return true
+	case *ast.ExprStmt:
+		return endsInLet(s.X)
+	}
+	return false
+}
+
+// explain turns the end of the context into what users see.
+func (r *Run) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		d := r.timeout
+		if d == (value.Duration{}) {
+			d = durationOf(r.Ex.Limits.QueryTimeout)
+		}
+		return errs.TimedOut(goDuration(d), d.String())
+	case errors.Is(err, context.Canceled):
+		return errs.Cancelled()
+	}
+	return err
+}

@@ -1,0 +1,338 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Select executes SELECT.
+func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	defer r.leave()
+	stop, err := r.limitTime(env, s.Timeout)
+	if err != nil {
+		return value.None, err
+	}
+	defer stop()
+	p, err := r.plan(env, s)
+	if err != nil {
+		return value.None, err
+	}
+	defer p.close()
+	if s.Explain != nil {
+		return r.explainJSON(p, s.Explain.Full)
+	}
+	out, err := r.drain(p)
+	if err != nil {
+		return value.None, err
+	}
+	if !s.Only {
+		return value.ArrayOf(out), nil
+	}
+	return only(s, out)
+}
+
+// only unwraps the single row of ONLY.
+func only(s *ast.Select, out []value.Value) (value.Value, error) {
+	switch len(out) {
+	case 1:
+		return out[0], nil
+	case 0:
+		if len(s.From) != 1 || !fromValue(s.From[0]) {
+			return value.None, nil
+		}
+	}
+	return value.None, SingleOutput()
+}
+
+// fromValue reports whether a source is a list of values written out: ONLY wants one of those.
+func fromValue(x ast.Expr) bool {
+	_, ok := x.(*ast.Array)
+	return ok
+}
+
+// SingleOutput is the error of ONLY with any number of results but one.
+func SingleOutput() error {
+	return errs.Internal("Expected a single result output when using the ONLY keyword")
+}
+
+// drain reads all rows.
+func (r *Run) drain(p rows) ([]value.Value, error) {
+	out := []value.Value{}
+	for {
+		doc, ok, err := p.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return out, nil
+		}
+		out = append(out, doc)
+		if len(out) > r.Ex.Limits.Rows {
+			return nil, errs.Internal("The statement would answer more than %d rows", r.Ex.Limits.Rows)
+		}
+		if len(out)&255 == 0 {
+			if err := r.Ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// limitTime applies a TIMEOUT clause until the result is called.
+func (r *Run) limitTime(env *Env, x ast.Expr) (stop func(), err error) {
+	if x == nil {
+		return func() {}, nil
+	}
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return nil, err
+	}
+	if v.Kind() != value.KindDuration {
+		return nil, errs.Internal("Expected `duration` but found `%s`", v.Text())
+	}
+	d := v.Duration()
+	if d == (value.Duration{}) {
+		return nil, errs.TimedOut(0, "0ns")
+	}
+	ctx, outer := r.Ctx, r.timeout
+	inner, cancel := context.WithTimeout(ctx, goDuration(d))
+	r.Ctx, r.timeout = inner, d
+	return func() {
+		cancel()
+		if inner.Err() == nil || ctx.Err() != nil {
+			r.timeout = outer
+		}
+		r.Ctx = ctx
+	}, nil
+}
+
+// plan builds the operators of a SELECT from the sources up.
+func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
+	rowEnv := env.WithDoc(value.None)
+	var where *predicate
+	if s.Where != nil {
+		where = &predicate{r: r, env: rowEnv, x: s.Where}
+	}
+	lim, err := r.limits(env, s)
+	if err != nil {
+		return nil, err
+	}
+	if c, err := r.countPlan(env, s); c != nil || err != nil {
+		return c, err
+	}
+	in, err := r.source(env, s, where)
+	if err != nil {
+		return nil, err
+	}
+	return r.pipeline(env, rowEnv, in, s, lim)
+}
+
+// selectFrom runs the clauses of a SELECT over values that are at hand already.
+func (r *Run) selectFrom(env *Env, s *ast.Select, from value.Value) ([]value.Value, error) {
+	rowEnv := env.WithDoc(value.None)
+	in := &valueRows{r: r, vs: from.Elems()}
+	if s.Where != nil {
+		in.filter = &predicate{r: r, env: rowEnv, x: s.Where}
+	}
+	lim, err := r.limits(env, s)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.pipeline(env, rowEnv, in, s, lim)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	return r.drain(p)
+}
+
+// window is START and LIMIT.
+type window struct {
+	start, limit int64 // limit -1: none
+	startText    string
+	limitText    string
+}
+
+func (w window) given() bool { return w.limit >= 0 || w.start > 0 }
+
+func (r *Run) limits(env *Env, s *ast.Select) (window, error) {
+	w := window{limit: -1}
+	if s.Limit != nil {
+		v, err := r.Value(env, s.Limit)
+		if err != nil {
+			return w, err
+		}
+		w.limitText = ast.Text(s.Limit)
+		n, ok := wholeIndex(v)
+		switch {
+		case v.IsNullish():
+			n = 0
+		case !ok:
+			return w, errs.Internal("LIMIT/START must be an integer, got %s", debugText(v))
+		case n < 0:
+			return w, errs.Internal("LIMIT/START must be a non-negative integer, got %d", n)
+		}
+		w.limit = n
+	}
+	if s.Start != nil {
+		v, err := r.Value(env, s.Start)
+		if err != nil {
+			return w, err
+		}
+		w.startText = ast.Text(s.Start)
+		n, ok := wholeIndex(v)
+		switch {
+		case v.IsNullish():
+			n = 0
+		case !ok:
+			return w, errs.Internal("START must be a non-negative integer: expected integer, got %s", debugText(v))
+		case n < 0:
+			return w, errs.Internal("START must be a non-negative integer: expected non-negative integer, got %d", n)
+		}
+		w.start = n
+	}
+	return w, nil
+}
+
+// debugText names a value as the reference's texts about LIMIT do.
+func debugText(v value.Value) string {
+	if v.Kind() == value.KindString {
+		return fmt.Sprintf("String(%q)", v.Str())
+	}
+	return v.Text()
+}
+
+// pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.
+func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (rows, error) {
+	if len(s.Split) > 0 {
+		sp := &splitRows{r: r, in: in}
+		for _, id := range s.Split {
+			sp.paths = append(sp.paths, pathOf(id.Parts))
+			sp.texts = append(sp.texts, ast.Text(id))
+		}
+		in = sp
+	}
+	fetch, err := r.fetchPaths(env, s.Fetch)
+	if err != nil {
+		return nil, err
+	}
+	omits, err := r.fetchPaths(env, s.Omit)
+	if err != nil {
+		return nil, err
+	}
+	if s.Group != nil {
+		if in, err = r.groupBy(rowEnv, in, s); err != nil {
+			return nil, err
+		}
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		return r.finish(in, s, fetch, omits), nil
+	}
+	proj := r.projector(rowEnv, s.Projections)
+	if s.Projections.Value {
+		if !sortsRaw(s) && s.Order != nil {
+			return r.sortedValues(rowEnv, in, s, lim, proj, fetch, omits), nil
+		}
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.finish(in, &ast.Select{}, nil, omits)
+		in = r.projected(in, proj, s)
+		return r.finish(in, s, fetch, nil), nil
+	}
+	if sortsRaw(s) {
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.projected(in, proj, s)
+	} else {
+		in = r.projected(in, proj, s)
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+	}
+	return r.finish(in, s, fetch, omits), nil
+}
+
+// sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
+func (r *Run) sortedValues(rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch, omits [][]ast.Part) rows {
+	alias := namesOf(s.Projections.Fields[0].Alias)
+	in = r.finish(in, &ast.Select{}, nil, omits)
+	in = r.projected(in, proj, s)
+	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
+	in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return at(v, alias), nil }}
+	return r.finish(in, s, fetch, nil)
+}
+
+// sortsRaw reports whether the keys of ORDER BY mean the same before and after the projection, so
+// that rows can be sorted (and dropped) before they are projected.
+func sortsRaw(s *ast.Select) bool {
+	if s.Order == nil || s.Order.Random {
+		return true
+	}
+	for _, k := range s.Order.Keys {
+		text := ast.Text(k.Key)
+		for i := range s.Projections.Fields {
+			f := &s.Projections.Fields[i]
+			if f.Alias != nil && ast.Text(f.Alias) == text {
+				if f.X == nil || ast.Text(f.X) != text {
+					return false
+				}
+			}
+			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(keyOf(f.X)) == 1 && keyOf(f.X)[0] == text {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window) rows {
+	if o != nil {
+		so := &sortRows{r: r, env: env, in: in, keep: -1, rand: o.Random}
+		if !o.Random {
+			so.keys = sortKeys(o)
+			if lim.limit >= 0 && lim.start+lim.limit >= 0 {
+				so.keep = lim.start + lim.limit
+			}
+		}
+		in = so
+	}
+	if lim.given() || lim.limit == 0 {
+		in = &limitRows{in: in, start: lim.start, limit: lim.limit, given: lim.startText != ""}
+	}
+	return in
+}
+
+// projected applies the projection; SELECT * leaves rows as they are.
+func (r *Run) projected(in rows, p *projector, s *ast.Select) rows {
+	if p.alone {
+		return &passRows{rows: in, node: projectNode(s)}
+	}
+	return &mapRows{in: in, f: p.row, node: projectNode(s)}
+}
+
+// finish applies FETCH and OMIT.
+func (r *Run) finish(in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
+	if len(fetch) > 0 {
+		in = &mapRows{in: in, node: fetchNode(s), f: func(doc value.Value) (value.Value, error) {
+			var err error
+			for _, p := range fetch {
+				if doc, err = r.fetchInto(doc, p); err != nil {
+					return value.None, err
+				}
+			}
+			return doc, nil
+		}}
+	}
+	if len(omits) > 0 {
+		in = &mapRows{in: in, f: func(doc value.Value) (value.Value, error) {
+			for _, p := range omits {
+				doc = omit(doc, p)
+			}
+			return doc, nil
+		}}
+	}
+	return in
+}

@@ -1,0 +1,124 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// use is USE: the session moves to another place. What is missing there is made if the session may.
+func (r *Run) use(env *Env, s *ast.Use) (value.Value, error) {
+	ns, db := r.Sess.Auth.NS, r.Sess.Auth.DB
+	if s.Default {
+		ns, db = r.Ex.DefaultNamespace, r.Ex.DefaultDatabase
+	}
+	var err error
+	if s.NS != nil {
+		if ns, err = r.placeName(env, s.NS, "namespace"); err != nil {
+			return value.None, err
+		}
+	}
+	if s.DB != nil {
+		if db, err = r.placeName(env, s.DB, "database"); err != nil {
+			return value.None, err
+		}
+		if ns == "" {
+			return value.None, errs.Validation("Specify a namespace to use")
+		}
+	}
+	if s.DB == nil && !s.Default {
+		err = r.Move(ns, db, ns, "")
+	} else {
+		err = r.Move(ns, db, ns, db)
+	}
+	if err != nil {
+		return value.None, err
+	}
+	return value.ObjectOf(value.ObjectOfSorted([]value.Field{
+		{Name: "database", Value: place(db)}, {Name: "namespace", Value: place(ns)},
+	})), nil
+}
+
+func place(name string) value.Value {
+	if name == "" {
+		return value.None
+	}
+	return value.Str(name)
+}
+
+// Move puts the session into a namespace and database, and makes makeNS and makeDB where they are
+// missing and the session may make them.
+func (r *Run) Move(ns, db, makeNS, makeDB string) error {
+	moved := r.Sess.Auth
+	moved.NS, moved.DB = ns, db
+	if mayMake(&moved, makeDB != "") {
+		was := r.Auth
+		r.Auth = &moved
+		err := r.provide(makeNS, makeDB, r.Ex.Strict)
+		r.Auth = was
+		if err != nil {
+			return err
+		}
+	}
+	r.Sess.Auth = moved
+	r.gate = nil
+	return nil
+}
+
+// provide makes a namespace and a database where they are missing; "" is left out.
+func (r *Run) provide(nsName, dbName string, strict bool) error {
+	if nsName == "" {
+		return nil
+	}
+	ns, err := r.Cat.Namespace(nsName)
+	if err != nil {
+		return err
+	}
+	if ns == nil {
+		def := &ast.DefineNamespace{Name: ast.Name{Ident: nsName}}
+		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def}); err != nil {
+			return err
+		}
+		if ns, err = r.Cat.Namespace(nsName); err != nil {
+			return err
+		}
+	}
+	if dbName == "" {
+		return nil
+	}
+	db, err := r.Cat.Database(ns, dbName)
+	if db != nil || err != nil {
+		return err
+	}
+	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: dbName, Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: dbName}}}
+	if strict {
+		d.Extra = value.NewObject(value.Field{Name: "strict", Value: value.Bool(true)})
+	}
+	_, err = r.Cat.Put(d)
+	return err
+}
+
+// mayMake reports whether env may define its place.
+func mayMake(env *auth.Env, database bool) bool {
+	base := ast.BaseRoot
+	if database && env.Principal.Level == auth.NamespaceUser {
+		base = ast.BaseNamespace
+	}
+	return env.Allow(auth.Edit, base, auth.ResourceAny) == nil
+}
+
+func (r *Run) placeName(env *Env, n *ast.Name, what string) (string, error) {
+	if n.Expr == nil {
+		return n.Ident, nil
+	}
+	v, err := r.Eval(env, n.Expr)
+	if err != nil {
+		return "", err
+	}
+	if v.Kind() != value.KindString {
+		return "", errs.Internal("Expected `%s` but found `%s`", what, v.Text())
+	}
+	return v.Str(), nil
+}

@@ -1,0 +1,344 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Result is the answer to one statement.
+type Result = exec.Result
+
+// Session is one user's view of an Engine: identity, place and variables. It may run several
+// queries at once; a USE or SIGNIN shows in those that begin after it.
+type Session struct {
+	e     *Engine
+	mu    sync.Mutex   // guards state; a leaf lock
+	state exec.Session // Vars are replaced, never changed
+}
+
+// Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
+func (e *Engine) Session() *Session {
+	if e.opt.Unauthenticated {
+		return e.RootSession()
+	}
+	return e.session(auth.Principal{})
+}
+
+// RootSession opens a session with the rights of the root owner: for the process itself, never for a client.
+func (e *Engine) RootSession() *Session { return e.session(auth.RootOwner()) }
+
+// SessionAs opens a session for an identity that is known already: for the process itself and its tests, never for
+// what a client claims.
+func (e *Engine) SessionAs(p auth.Principal, ns, db string) *Session {
+	s := e.session(p)
+	s.state.Auth.NS, s.state.Auth.DB = ns, db
+	return s
+}
+
+func (e *Engine) session(p auth.Principal) *Session {
+	return &Session{e: e, state: exec.Session{
+		Auth: auth.Env{Principal: p, Caps: e.caps},
+		ID:   e.exec.NewKey("uuid"),
+	}}
+}
+
+// ID is the id of the session, a uuid; $session.id shows it.
+func (s *Session) ID() value.UUID { return s.state.ID.UUID() }
+
+// SetClient tells the session where its client is; "" for what is not known. $session shows it.
+func (s *Session) SetClient(ip, origin string) {
+	text := func(t string) value.Value {
+		if t == "" {
+			return value.None
+		}
+		return value.Str(t)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.IP, s.state.Orig = text(ip), text(origin)
+}
+
+// snapshot is the state for one query.
+func (s *Session) snapshot() exec.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// moved takes over the place that a query has left the session in, unless another one moved it meanwhile.
+func (s *Session) moved(before, after *exec.Session) {
+	if before.Auth.NS == after.Auth.NS && before.Auth.DB == after.Auth.DB {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Auth.NS == before.Auth.NS && s.state.Auth.DB == before.Auth.DB {
+		s.state.Auth.NS, s.state.Auth.DB = after.Auth.NS, after.Auth.DB
+	}
+}
+
+// Place is the session's namespace and database; "" for none.
+func (s *Session) Place() (ns, db string) {
+	st := s.snapshot()
+	return st.Auth.NS, st.Auth.DB
+}
+
+// Principal is who the session acts for.
+func (s *Session) Principal() auth.Principal { return s.snapshot().Auth.Principal }
+
+// Use selects a namespace and database: nil leaves a part as it is, "" unsets it. It creates what is missing when the
+// session may, and refuses places outside the session's level.
+func (s *Session) Use(ctx context.Context, ns, db *string) error {
+	before := s.snapshot()
+	to := before
+	if ns != nil {
+		to.Auth.NS = *ns
+		if *ns == "" {
+			to.Auth.DB = ""
+		}
+	}
+	if db != nil {
+		to.Auth.DB = *db
+	}
+	if to.Auth.DB != "" && to.Auth.NS == "" {
+		return errs.Validation("Specify a namespace to use")
+	}
+	if err := mayUse(&to.Auth); err != nil {
+		return err
+	}
+	makeDB := ""
+	if db != nil {
+		makeDB = *db
+	}
+	after := before
+	err := s.e.within(ctx, &after, func(r *exec.Run) error {
+		return r.Move(to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
+	})
+	if err != nil {
+		return err
+	}
+	s.moved(&before, &after)
+	return nil
+}
+
+// mayUse refuses places outside the level of a user of a namespace or database.
+func mayUse(env *auth.Env) error {
+	p := &env.Principal
+	if p.NS != "" && env.NS != "" && p.NS != env.NS {
+		return errs.NotAllowed("You don't have permission to change to the %s namespace", env.NS)
+	}
+	if p.DB != "" && env.DB != "" && p.DB != env.DB {
+		return errs.NotAllowed("You don't have permission to change to the %s database", env.DB)
+	}
+	return nil
+}
+
+// within runs f in a write transaction of its own, again on conflict.
+func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
+	first := *state
+	return txn.Retry(ctx, e.store, txn.Options{Write: true}, func(tx *txn.Tx) error {
+		*state = first
+		r := e.exec.NewRun(ctx, state, exec.NewEnv(), tx)
+		r.Log = record.NewLog()
+		if err := f(r); err != nil {
+			return err
+		}
+		return r.Log.Seal(ctx, tx)
+	})
+}
+
+// Invalidate drops the identity.
+func (s *Session) Invalidate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Auth.Principal = auth.Principal{}
+}
+
+// Reset drops identity, place, variables, transactions and live queries.
+func (s *Session) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Auth = auth.Env{Caps: s.e.caps}
+	s.state.Vars = nil
+}
+
+// Set defines a session variable; NONE removes it.
+func (s *Session) Set(name string, v value.Value) error {
+	switch name {
+	case "access", "auth", "session", "token":
+		return errs.With(errs.KindValidation, "InvalidParameter", map[string]any{"name": name},
+			"'%s' is a protected variable and cannot be set", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vars := slices.DeleteFunc(slices.Clone(s.state.Vars), func(v exec.Var) bool { return v.Name == name })
+	if !v.IsNone() {
+		vars = append(vars, exec.Var{Name: name, Value: value.Detach(v)})
+	}
+	s.state.Vars = vars
+	return nil
+}
+
+// Info is the record of the authenticated record user, or NONE.
+func (s *Session) Info(ctx context.Context) (value.Value, error) {
+	id := s.Principal().Record
+	if id.Kind() != value.KindRecord {
+		return value.None, nil
+	}
+	st := s.snapshot()
+	var out value.Value
+	err := s.e.reading(ctx, &st, func(r *exec.Run) error {
+		doc, err := r.Fetch(id.Record())
+		out = value.Detach(doc)
+		return err
+	})
+	return out, err
+}
+
+// reading runs f in a read-only transaction.
+func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
+	tx, err := txn.Begin(ctx, e.store, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	return f(e.exec.NewRun(ctx, state, exec.NewEnv(), tx))
+}
+
+// Execute runs a text of statements, one Result each. The error is for the text as a whole: it does not parse, or the
+// session may not run queries. vars become parameters of the text.
+func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	st := s.snapshot()
+	if err := s.e.mayQuery(&st); err != nil {
+		return nil, err
+	}
+	script, err := s.e.exec.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	after := st
+	out := s.e.exec.NewQuery(&after, vars).Run(ctx, script)
+	s.moved(&st, &after)
+	return out, nil
+}
+
+// mayQuery refuses queries of sessions whose identity has run out, and of guests where there are none.
+func (e *Engine) mayQuery(st *exec.Session) error {
+	if st.Expired(e.exec.Clock()) {
+		return errs.With(errs.KindNotAllowed, "Auth", nil, "The session has expired")
+	}
+	if st.Auth.Principal.Level == auth.Guest && !e.caps.Guests {
+		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
+	}
+	return nil
+}
+
+// Call runs one function (built-in, fn::, …) with args.
+func (s *Session) Call(ctx context.Context, name string, args []value.Value) (value.Value, error) {
+	st := s.snapshot()
+	if err := s.e.mayQuery(&st); err != nil {
+		return value.None, err
+	}
+	res := s.e.exec.NewQuery(&st, nil).Call(ctx, name, args)
+	if res.Err != nil {
+		return value.None, res.Err
+	}
+	return res.Value, nil
+}
+
+// Tx is an interactive transaction of a session. It is used by one request at a time.
+type Tx struct {
+	s   *Session
+	id  value.UUID
+	mu  sync.Mutex // one request at a time; held while statements run
+	tx  *txn.Tx
+	log *record.Log
+	end time.Time // of its life; zero: none
+}
+
+// Begin opens an interactive transaction; ID names it.
+func (s *Session) Begin(ctx context.Context) (*Tx, error) {
+	st := s.snapshot()
+	if err := s.e.mayQuery(&st); err != nil {
+		return nil, err
+	}
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &Tx{s: s, id: s.e.exec.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
+	if d := s.e.opt.TransactionTimeout; d > 0 {
+		t.end = time.Now().Add(d)
+	}
+	return t, nil
+}
+
+// ID is a version 7 UUID.
+func (t *Tx) ID() value.UUID { return t.id }
+
+// open reports why t can not be used; t.mu is held.
+func (t *Tx) open() error {
+	if t.tx == nil {
+		return errs.Internal("The transaction has already been finished")
+	}
+	if !t.end.IsZero() && time.Now().After(t.end) {
+		t.tx.Cancel()
+		t.tx = nil
+		return errs.Internal("The transaction has run out of time")
+	}
+	return nil
+}
+
+// Execute runs statements inside t. One that fails leaves nothing behind, and t stays open.
+func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	st := t.s.snapshot()
+	if err := t.s.e.mayQuery(&st); err != nil {
+		return nil, err
+	}
+	script, err := t.s.e.exec.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	after := st
+	out := t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Run(ctx, script)
+	t.s.moved(&st, &after)
+	return out, nil
+}
+
+// Commit makes t's changes visible.
+func (t *Tx) Commit(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return err
+	}
+	tx := t.tx
+	t.tx = nil
+	return t.s.e.exec.Commit(ctx, tx, t.log)
+}
+
+// Cancel drops t's changes.
+func (t *Tx) Cancel(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return err
+	}
+	t.tx.Cancel()
+	t.tx = nil
+	return nil
+}
