@@ -43,6 +43,8 @@ type Daemon struct {
 	stop     context.CancelFunc // of the background work
 	work     sync.WaitGroup     // background work
 	served   chan error         // what Serve said
+	closing  sync.Once
+	closed   error // what closing found
 }
 
 // Run starts a server and serves until ctx ends; then it drains for at most cfg.ShutdownTimeout and closes the store.
@@ -133,8 +135,13 @@ func (d *Daemon) Addr() net.Addr { return d.listener.Addr() }
 func (d *Daemon) Engine() *engine.Engine { return d.engine }
 
 // Close stops the server: /ready says no, nothing new is let in, running requests go on until ctx ends, WebSockets are
-// closed with code 1001, the store is closed. Whoever waits on Run must not call it.
+// closed with code 1001, the store is closed. Later calls answer what the first did.
 func (d *Daemon) Close(ctx context.Context) error {
+	d.closing.Do(func() { d.closed = d.close(ctx) })
+	return d.closed
+}
+
+func (d *Daemon) close(ctx context.Context) error {
 	d.log.Info("stopping", "component", "server")
 	d.state.stopping.Store(true)
 	d.sockets.Drain()

@@ -22,6 +22,7 @@ type conn struct {
 	socket *websocket.Conn
 	pipe   *pipe
 	rpc    *rpc.Conn
+	client string // address, for the log
 	format wire.Format
 
 	ctx     context.Context // of every request; ends with the connection
@@ -49,9 +50,7 @@ func (c *conn) run() {
 	err := c.read()
 	c.cancel()
 	c.out.close()
-	if !c.slowReader() {
-		c.ending(err)
-	}
+	c.ending(err)
 	_ = c.socket.CloseNow()
 	c.running.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
@@ -61,16 +60,18 @@ func (c *conn) run() {
 	}
 }
 
-func (c *conn) slowReader() bool { return c.tooSlow.Load() }
-
 // ending logs why the connection ended, where that was not the client's own wish.
 func (c *conn) ending(err error) {
+	if c.tooSlow.Load() {
+		c.srv.log.Info("websocket closed: the client does not read", "client", c.client)
+		return
+	}
 	switch websocket.CloseStatus(err) {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return
 	}
 	if !errors.Is(err, io.EOF) {
-		c.srv.log.Debug("websocket ended", "err", err)
+		c.srv.log.Debug("websocket ended", "client", c.client, "err", err)
 	}
 }
 
@@ -179,6 +180,9 @@ func (c *conn) leave(ctx context.Context) {
 	case <-ctx.Done():
 		c.cancel()
 	}
+	// The library waits five seconds for the client's own close frame; one has to do.
+	late := time.AfterFunc(time.Second, func() { _ = c.socket.CloseNow() })
+	defer late.Stop()
 	_ = c.socket.Close(websocket.StatusGoingAway, goingAway)
 	<-finished
 }

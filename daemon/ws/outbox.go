@@ -2,6 +2,8 @@ package ws
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -82,7 +84,7 @@ func (c *conn) post(m *[]byte, wait bool) {
 	if !wait && o.bytes >= o.limit {
 		o.mu.Unlock()
 		release(m)
-		c.dropSlow()
+		c.drop(true)
 		return
 	}
 	o.queue = append(o.queue, m)
@@ -105,7 +107,7 @@ func (c *conn) post(m *[]byte, wait bool) {
 		if err != nil {
 			o.closed = true
 			o.mu.Unlock()
-			c.dropSlow()
+			c.drop(errors.Is(err, os.ErrDeadlineExceeded))
 			o.mu.Lock()
 		}
 	}
@@ -134,9 +136,11 @@ func (c *conn) write(batch []*[]byte) (sent int64, err error) {
 	return sent, err
 }
 
-// dropSlow ends a connection whose client does not take what it asked for.
-func (c *conn) dropSlow() {
-	c.tooSlow.Store(true)
+// drop ends a connection that cannot be written to; slow says that the client does not take what it asked for.
+func (c *conn) drop(slow bool) {
+	if slow {
+		c.tooSlow.Store(true)
+	}
 	c.cancel()
 	_ = c.socket.CloseNow()
 }

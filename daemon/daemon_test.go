@@ -1,0 +1,144 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/nacredb/nacre/daemon"
+	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/telemetry"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// server is a daemon on loopback with a memory store and root:root.
+type server struct {
+	*daemon.Daemon
+	t    testing.TB
+	url  string // http://…
+	logs *lockedBuffer
+	http *http.Client
+}
+
+func start(t testing.TB, change ...func(*config.Config)) *server {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Bind, cfg.User, cfg.Pass = "127.0.0.1:0", "root", "root"
+	cfg.ShutdownTimeout = 10 * time.Second
+	for _, f := range change {
+		f(cfg)
+	}
+	logs := &lockedBuffer{}
+	d, err := daemon.Start(t.Context(), cfg, telemetry.NewLogger(logs, slog.LevelDebug, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Daemon: d, t: t, url: "http://" + d.Addr().String(), logs: logs, http: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	t.Cleanup(func() {
+		s.http.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
+		defer cancel()
+		if err := d.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if t.Failed() && os.Getenv("NACRE_TEST_LOG") != "" {
+			t.Log(logs.String())
+		}
+		if strings.Contains(logs.String(), "panic") {
+			t.Errorf("a panic was logged:\n%s", logs.String())
+		}
+	})
+	return s
+}
+
+// reply is an answer with its body read.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// do sends a request; headers are "Name: value".
+func (s *server) do(method, path, body string, headers ...string) reply {
+	s.t.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	return s.send(method, path, in, headers...)
+}
+
+func (s *server) send(method, path string, body io.Reader, headers ...string) reply {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, v, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, v)
+	}
+	resp, err := s.http.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return reply{resp, string(b)}
+}
+
+const rootAuth = "Authorization: Basic cm9vdDpyb290"
+
+// at are the headers of root in namespace and database test.
+func at(more ...string) []string {
+	return append([]string{rootAuth, "Service-NS: test", "Service-DB: test", "Accept: application/json"}, more...)
+}
+
+// eventually polls until ok, or fails after ten seconds.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("did not happen: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// lockedBuffer collects log lines.
+type lockedBuffer struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String is what was written so far.
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
