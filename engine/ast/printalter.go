@@ -96,6 +96,9 @@ func (p *printer) alterClause(c AlterClause) {
 		p.alterField(c.Name, def)
 	case *DefineUser:
 		p.alterUser(c.Name, def)
+	case *DefineAccess:
+		p.str(" DURATION")
+		p.durations([]string{"FOR GRANT", "FOR TOKEN", "FOR SESSION"}, def.GrantDuration, def.TokenDuration, def.SessionDuration)
 	case *DefineEvent:
 		p.alterEvent(c.Name, def)
 	case *DefineAnalyzer:
@@ -105,10 +108,6 @@ func (p *printer) alterClause(c AlterClause) {
 	case *DefineParam:
 		p.onePermission(def.Permission)
 	case *DefineBucket:
-		if c.Name == "READONLY" {
-			p.str(" READONLY")
-			return
-		}
 		p.onePermission(def.Permission)
 	default:
 		p.byte(' ')
@@ -158,9 +157,19 @@ func (p *printer) alterUser(name string, def *DefineUser) {
 		list(p, def.Roles, p.str)
 	case "DURATION":
 		p.str(" DURATION")
-		p.clause("FOR TOKEN", def.TokenDuration)
-		p.flag(def.TokenDuration != nil && def.SessionDuration != nil, ",")
-		p.clause("FOR SESSION", def.SessionDuration)
+		p.durations([]string{"FOR TOKEN", "FOR SESSION"}, def.TokenDuration, def.SessionDuration)
+	}
+}
+
+// durations writes those that are there, with commas between them.
+func (p *printer) durations(words []string, xs ...Expr) {
+	first := true
+	for i, x := range xs {
+		if x != nil {
+			p.flag(!first, ",")
+			first = false
+			p.clause(words[i], x)
+		}
 	}
 }
 

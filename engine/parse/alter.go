@@ -24,18 +24,21 @@ func (p *parser) alter() ast.Statement {
 	case kwField:
 		p.advance()
 		s.Kind, s.IfExists = ast.DefField, p.ifExists()
-		s.Field, s.Name.Expr = p.fieldName()
-		s.Table = p.onTable()
+		s.Field = p.basicIdiom()
+		s.Table = p.onIdent()
 		p.alterClauses(s, p.alterFieldClause)
 	case kwIndex:
 		p.alterNamed(s, ast.DefIndex)
-		s.Table = p.onTable()
+		s.Table = p.onIdent()
 		p.alterClauses(s, p.alterIndexClause)
+		if len(s.Clauses) == 0 {
+			p.unexpected("`PREPARE`, `DROP` or `COMMENT`")
+		}
 	case kwSequence:
 		p.alterNamed(s, ast.DefSequence)
 		p.alterClauses(s, p.alterSequenceClause)
 	default:
-		if !p.alterNewer(s) {
+		if !p.opt.Newer || !p.alterNewer(s) {
 			p.unexpected("a alter statement keyword") // the grammar is upstream's
 		}
 	}
@@ -46,6 +49,13 @@ func (p *parser) alterNamed(s *ast.Alter, k ast.DefKind) {
 	p.advance()
 	s.Kind, s.IfExists = k, p.ifExists()
 	s.Name.Ident = p.ident()
+}
+
+// onIdent is ON [TABLE] name, where the name is no expression.
+func (p *parser) onIdent() ast.Name {
+	p.expect(kwOn)
+	p.eat(kwTable)
+	return ast.Name{Ident: p.ident()}
 }
 
 // alterClauses collects what clause parses, as long as it finds something.
@@ -78,20 +88,19 @@ func (p *parser) alterSystem(s *ast.Alter) {
 		}
 		return ast.AlterClause{}, false
 	})
+	if len(s.Clauses) == 0 {
+		p.unexpected("`COMPACT`, `DROP` or `QUERY_TIMEOUT`")
+	}
 }
 
-// alterStore is ALTER NAMESPACE | DATABASE [name] COMPACT: the session's own, or a named one.
+// alterStore is ALTER NAMESPACE | DATABASE COMPACT, of the session's own.
 func (p *parser) alterStore(s *ast.Alter) {
 	if p.tok.kind != kwCompact {
-		s.IfExists = p.ifExists()
-		s.Name = p.name()
+		p.unexpected("`COMPACT`")
+		return
 	}
-	p.alterClauses(s, func() (ast.AlterClause, bool) {
-		if p.eat(kwCompact) {
-			return ast.AlterClause{Name: "COMPACT"}, true
-		}
-		return ast.AlterClause{}, false
-	})
+	p.advance()
+	s.Clauses = []ast.AlterClause{{Name: "COMPACT"}}
 }
 
 // drop is what DROP may name, or a failure that lists it.
@@ -145,7 +154,7 @@ func (p *parser) alterFieldClause() (ast.AlterClause, bool) {
 	c := ast.AlterClause{Name: p.tok.kind.String(), Def: def}
 	switch p.tok.kind {
 	case kwDrop:
-		return p.drop("FLEXIBLE, TYPE, READONLY, VALUE, ASSERT, DEFAULT, COMMENT, or REFERENCE",
+		return p.drop("`FLEXIBLE`, `TYPE`, `READONLY`, `VALUE`, `ASSERT`, `DEFAULT`, `COMMENT`, or `REFERENCE`",
 			kwFlexible, kwType, kwReadonly, kwValue, kwAssert, kwDefault, kwComment, kwReference, kwComputed)
 	case kwComment:
 		return p.alterComment()
@@ -202,13 +211,12 @@ func (p *parser) alterIndexClause() (ast.AlterClause, bool) {
 func (p *parser) alterSequenceClause() (ast.AlterClause, bool) {
 	switch p.tok.kind {
 	case kwDrop:
-		return p.drop("`TIMEOUT`", kwTimeout)
+		if p.opt.Newer {
+			return p.drop("`TIMEOUT`", kwTimeout)
+		}
 	case kwTimeout:
 		p.advance()
 		return ast.AlterClause{Name: "TIMEOUT", X: p.expr()}, true
 	}
 	return ast.AlterClause{}, false
 }
-
-// alterNewer are the kinds that later releases can alter; 3.0.2 refuses them.
-func (p *parser) alterNewer(*ast.Alter) bool { return false }

@@ -39,7 +39,9 @@ func (p *parser) define() ast.Statement {
 	case kwBucket:
 		return p.defineBucket()
 	case kwModel:
-		return p.defineModel()
+		if p.opt.Newer {
+			return p.defineModel()
+		}
 	case kwModule:
 		return p.defineModule()
 	}
@@ -227,6 +229,10 @@ func (p *parser) tableNames() []string {
 func (p *parser) view() *ast.Select {
 	if p.tok.kind == tLParen {
 		open := p.advance()
+		if p.tok.kind != kwSelect {
+			p.unexpected("SELECT")
+			return nil
+		}
 		s := p.view()
 		p.closes(tRParen, open)
 		return s
@@ -341,20 +347,13 @@ func (p *parser) defineField() ast.Statement {
 
 // fieldName is the path of a field, or an expression in its place.
 func (p *parser) fieldName() (*ast.Idiom, ast.Expr) {
-	if p.tok.isIdent() {
-		if k := p.peek().kind; k != tLParen && k != tPath {
-			return p.basicIdiom(), nil
+	x := p.expr()
+	if id, ok := x.(*ast.Idiom); ok {
+		if _, ok := id.Parts[0].(*ast.PartStart); !ok {
+			return id, nil
 		}
 	}
-	switch x := p.expr().(type) {
-	case *ast.Idiom:
-		if _, ok := x.Parts[0].(*ast.PartStart); !ok {
-			return x, nil
-		}
-		return nil, x
-	default:
-		return nil, x
-	}
+	return nil, x
 }
 
 func (p *parser) fieldClauses(s *ast.DefineField) {
@@ -411,10 +410,10 @@ func (p *parser) fieldType(s *ast.DefineField) {
 // holdsObject reports whether a value of type t may be or hold an object.
 func holdsObject(t *value.Type) bool {
 	switch t.Kind {
-	case value.TypeObject, value.TypeFields, value.TypeAny:
+	case value.TypeObject, value.TypeFields:
 		return true
 	case value.TypeArray, value.TypeSet:
-		return t.Elem == nil || holdsObject(t.Elem)
+		return t.Elem != nil && holdsObject(t.Elem)
 	}
 	for _, alt := range t.Alts {
 		if holdsObject(alt) {

@@ -78,7 +78,7 @@ func (p *parser) durationOrNone() ast.Expr {
 }
 
 func (p *parser) defineAccess() ast.Statement {
-	s := &ast.DefineAccess{Mode: p.mode(), Name: p.name(), Base: p.onBase()}
+	s := &ast.DefineAccess{Mode: p.mode(), Name: p.name(), Base: p.onBase(), Kind: ast.AccessRecord}
 	for p.err == nil && p.accessClause(s) {
 	}
 	return s

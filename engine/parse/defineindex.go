@@ -32,6 +32,7 @@ func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
 		*fieldsAt = p.tok
 		s.Fields = []ast.Expr{p.indexField()}
 		for p.err == nil && p.eat(tComma) {
+			*fieldsAt = p.tok // the error names the last one
 			s.Fields = append(s.Fields, p.indexField())
 		}
 	case kwUnique:
@@ -57,6 +58,8 @@ func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
 		s.Comment = p.expr()
 	default:
 		switch {
+		case !p.opt.Newer:
+			return false
 		case p.isWord("DISKANN"):
 			p.advance()
 			s.Kind, s.Vector = ast.IndexDiskANN, p.diskANN()
@@ -152,9 +155,14 @@ func (p *parser) vectorType() string {
 		word = strings.ToUpper(p.text(p.tok))
 	}
 	switch word {
-	case "F64", "F32", "I64", "I32", "I16", "F16", "I8", "U8":
+	case "F64", "F32", "I64", "I32", "I16":
 		p.advance()
 		return word
+	case "F16", "I8", "U8":
+		if p.opt.Newer {
+			p.advance()
+			return word
+		}
 	}
 	p.unexpected("a vector type")
 	return ""
@@ -192,31 +200,36 @@ func (p *parser) diskANN() *ast.VectorIndex {
 
 func (p *parser) defineAnalyzer() ast.Statement {
 	s := &ast.DefineAnalyzer{Mode: p.mode(), Name: p.name()}
-	for p.err == nil {
-		switch p.tok.kind {
-		case kwFilters:
-			p.advance()
-			s.Filters = []ast.AnalyzerFilter{p.filter()}
-			for p.err == nil && p.eat(tComma) {
-				s.Filters = append(s.Filters, p.filter())
-			}
-		case kwTokenizers:
-			p.advance()
-			s.Tokenizers = []string{p.tokenizer()}
-			for p.err == nil && p.eat(tComma) {
-				s.Tokenizers = append(s.Tokenizers, p.tokenizer())
-			}
-		case kwFunction:
-			p.advance()
-			s.Function = p.functionName()
-		case kwComment:
-			p.advance()
-			s.Comment = p.expr()
-		default:
-			return s
-		}
+	for p.err == nil && p.analyzerClause(s) {
 	}
 	return s
+}
+
+// analyzerClause parses one clause of DEFINE ANALYZER; false where there is none.
+func (p *parser) analyzerClause(s *ast.DefineAnalyzer) bool {
+	switch p.tok.kind {
+	case kwFilters:
+		p.advance()
+		s.Filters = []ast.AnalyzerFilter{p.filter()}
+		for p.err == nil && p.eat(tComma) {
+			s.Filters = append(s.Filters, p.filter())
+		}
+	case kwTokenizers:
+		p.advance()
+		s.Tokenizers = []string{p.tokenizer()}
+		for p.err == nil && p.eat(tComma) {
+			s.Tokenizers = append(s.Tokenizers, p.tokenizer())
+		}
+	case kwFunction:
+		p.advance()
+		s.Function = p.functionName()
+	case kwComment:
+		p.advance()
+		s.Comment = p.expr()
+	default:
+		return false
+	}
+	return true
 }
 
 func (p *parser) tokenizer() string {

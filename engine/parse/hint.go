@@ -1,10 +1,37 @@
 package parse
 
-// maxHintDistance is how many edits a hint may be away from what was written.
-const maxHintDistance = 5
+import (
+	"slices"
+	"strings"
+)
 
-// nearest is the name closest to path, by edits of single characters; "" when none is near.
+// maxHintDistance is how many edits a hint may be away from what was written.
+const maxHintDistance = 3
+
+// renamed is what a path of the 2.x line is called now, "" for others.
+func renamed(path string) string {
+	switch path {
+	case "type::thing":
+		return "type::record"
+	case "rand::guid":
+		return "rand::id"
+	case "string::distance::osa_distance":
+		return "string::distance::osa"
+	}
+	for _, word := range []string{"::is::", "::from::"} {
+		if i := strings.Index(path, word); i >= 0 {
+			return path[:i+len(word)-2] + "_" + path[i+len(word):]
+		}
+	}
+	return ""
+}
+
+// nearest is the name that was meant by path: its new name, or the one closest to it by edits of single
+// characters; "" when none is near.
 func nearest(path string, names []string) string {
+	if n := renamed(path); n != "" && slices.Contains(names, n) {
+		return n
+	}
 	best, bestDist := "", maxHintDistance+1
 	for _, n := range names {
 		if d := editDistance(path, n, bestDist); d < bestDist {

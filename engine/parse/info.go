@@ -113,6 +113,23 @@ func (p *parser) remove() ast.Statement {
 		s.Base = p.onBase()
 	case kwApi:
 		named(ast.DefAPI)
+	case kwModule:
+		p.advance()
+		s.Kind, s.IfExists = ast.DefModule, p.ifExists()
+		p.expect(kwMod)
+		p.expect(tPath)
+		s.Name.Ident = p.ident()
+	default:
+		if !p.opt.Newer || !p.removeNewer(s) {
+			p.unexpected("a remove statement keyword")
+		}
+	}
+	return s
+}
+
+// removeNewer parses the kinds that 3.0.2 refuses; false where the current token is none.
+func (p *parser) removeNewer(s *ast.Remove) bool {
+	switch p.tok.kind {
 	case kwConfig:
 		p.removeConfig(s)
 	case kwModel:
@@ -122,16 +139,10 @@ func (p *parser) remove() ast.Statement {
 		p.expect(tPath)
 		s.Name.Ident = joinPath(p.ident(), p.segments())
 		s.Version = p.version()
-	case kwModule:
-		p.advance()
-		s.Kind, s.IfExists = ast.DefModule, p.ifExists()
-		p.expect(kwMod)
-		p.expect(tPath)
-		s.Name.Ident = p.ident()
 	default:
-		p.unexpected("a remove statement keyword")
+		return false
 	}
-	return s
+	return true
 }
 
 // removeData is REMOVE NAMESPACE | DATABASE | TABLE [AND EXPUNGE] [IF EXISTS] name.

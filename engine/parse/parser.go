@@ -26,6 +26,10 @@ type Options struct {
 	Chain    int      // operators of one expression, and types inside one another; default 2048
 	MaxBytes int      // length of a text; default 64 MiB
 	Resolver Resolver // nil: every path is taken for a function
+	// Newer accepts what the reference 3.0.2 refuses: what later releases added (ALTER of more kinds,
+	// REMOVE CONFIG, DISKANN and DEFER indexes, RELATE OR UPDATE), and DEFINE and REMOVE MODEL, which
+	// its build lacks.
+	Newer bool
 }
 
 // The defaults of Options.
@@ -106,6 +110,8 @@ type parser struct {
 	opt     Options
 	depth   int // expressions inside one another
 	chain   int // operators and prefixes inside one another
+
+	inert bool // nothing is generated: rand() as a key is a word like others
 }
 
 func newParser(text string, opt Options) *parser {

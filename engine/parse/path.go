@@ -36,6 +36,9 @@ func (p *parser) path() ast.Expr {
 	}
 	msg := "Invalid function/constant path"
 	if hint := nearest(path, res.Names()); hint != "" {
+		if _, ok := res.Constant(hint); ok {
+			hint = constantPath(hint)
+		}
 		msg += ", did you maybe mean `" + hint + "`"
 	}
 	p.fail(msg, token{tIdent, span.Start, span.End}, "")

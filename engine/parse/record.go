@@ -1,8 +1,8 @@
 package parse
 
 import (
-	"math"
 	"strconv"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -40,7 +40,7 @@ func (p *parser) recordKey() ast.Expr {
 		p.unexpected("a record-id key")
 		return nil
 	}
-	key := p.key()
+	key := p.firstKey()
 	if p.err != nil {
 		return nil
 	}
@@ -80,42 +80,47 @@ func (p *parser) startsKey() bool {
 	return p.tok.isIdent()
 }
 
+// firstKey is the key after the colon of a record id in an expression.
+func (p *parser) firstKey() ast.Expr {
+	switch t := p.tok; t.kind {
+	case tParam:
+		p.fail("Unexpected token `$param` expected a record-id key", t,
+			"Record-id's can be create from a param with `type::record(\""+p.tableBefore(t)+"\","+p.text(t)+")`")
+		return nil
+	case tDigits, tMinus, tPlus, tLBracket, tLBrace, tUUID, tString:
+		return p.key()
+	}
+	if p.tok.isIdent() {
+		return p.key()
+	}
+	p.unexpected("a record-id key")
+	return nil
+}
+
 // key is one key of a record.
 func (p *parser) key() ast.Expr {
 	switch t := p.tok; t.kind {
 	case tDigits:
 		return p.digitsKey(t)
 	case tMinus:
-		if n := p.peek(); n.kind == tDigits && n.start == t.end {
-			p.advance()
-			return p.negativeKey()
-		}
+		return p.negativeKey()
+	case tPlus:
+		return p.positiveKey()
 	case tLBracket:
 		return p.array()
 	case tLBrace:
 		return p.objectKeyExpr()
 	case tUUID:
 		return p.literal(p.uuid(p.advance()))
-	case tPlus: // a sign that upstream reads on its own
-		p.advance()
-		p.unexpected("Eof")
-		return nil
-	case tParam:
-		p.fail("Unexpected token `$param` expected a record-id key", t,
-			"Record-id's can be create from a param with `type::record(\""+p.tableBefore(t)+"\","+p.text(t)+")`")
-		return nil
 	case kwRand, kwUlid, kwUuid:
-		if p.glued(tLParen) {
+		if !p.inert && p.peek().kind == tLParen {
 			return p.generatedKey()
 		}
-	case tString:
-		p.unexpected("an identifier")
-		return nil
 	}
 	if p.tok.isIdent() {
-		return p.wordKey()
+		return p.literal(value.Str(p.identName(p.advance())))
 	}
-	p.unexpected("a record-id key")
+	p.unexpected("an identifier")
 	return nil
 }
 
@@ -129,11 +134,6 @@ func (p *parser) tableBefore(t token) string {
 	return p.src[i:max(end, i)]
 }
 
-// wordKey is a key that is an identifier; digits may come first, see digitsKey.
-func (p *parser) wordKey() ast.Expr {
-	return p.literal(value.Str(p.identName(p.advance())))
-}
-
 // digitsKey is a key that starts with digits: an int where it is all digits and fits, else a string.
 func (p *parser) digitsKey(t token) ast.Expr {
 	end := t.start
@@ -145,32 +145,47 @@ func (p *parser) digitsKey(t token) ast.Expr {
 	text := p.src[t.start:end]
 	p.resume(end)
 	if digits {
-		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return p.literal(value.Int(i))
-		}
+		return p.literal(digitsValue(text))
 	}
 	return p.literal(value.Str(text))
 }
 
+// negativeKey is an int key with a sign; what does not fit is a string.
 func (p *parser) negativeKey() ast.Expr {
+	p.advance()
 	t := p.tok
-	n, err := strconv.ParseUint(p.text(t), 10, 64)
-	if err != nil || n > 1<<63 {
-		p.fail("Failed to parse number: number cannot fit within a 64bit signed integer", t, "")
+	if t.kind != tDigits {
+		p.unexpected("a number")
 		return nil
 	}
 	p.advance()
-	if n == 1<<63 {
-		return p.literal(value.Int(math.MinInt64))
+	return p.literal(digitsValue("-" + p.text(t)))
+}
+
+// positiveKey is +5: upstream sees the number but does not pass it, so that in a query the digits are
+// then an unexpected token.
+func (p *parser) positiveKey() ast.Expr {
+	p.advance()
+	if p.tok.kind != tDigits {
+		p.unexpected("an integer")
+		return nil
 	}
-	return p.literal(value.Int(-int64(n)))
+	return p.literal(digitsValue(p.text(p.tok)))
+}
+
+// digitsValue is the key that digits are: an int where it fits, else a string.
+func digitsValue(text string) value.Value {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return value.Int(i)
+	}
+	return value.Str(text)
 }
 
 // generatedKey is rand(), ulid() or uuid().
 func (p *parser) generatedKey() ast.Expr {
-	name := map[kind]string{kwRand: "rand", kwUlid: "ulid", kwUuid: "uuid"}[p.advance().kind]
-	open := p.advance()
-	p.closes(tRParen, open)
+	name := strings.ToLower(p.advance().kind.String())
+	p.advance()
+	p.expect(tRParen)
 	return &ast.KeyGen{Name: name}
 }
 
@@ -242,5 +257,10 @@ func (p *parser) wholeRecord() ast.Expr {
 		p.unexpected("an identifier")
 		return nil
 	}
-	return p.recordID()
+	table := p.ident()
+	p.keyColon()
+	if p.err != nil {
+		return nil
+	}
+	return &ast.RecordID{Table: table, Key: p.key()}
 }

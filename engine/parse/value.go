@@ -1,0 +1,156 @@
+package parse
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// ValueDepth is how deep collections may be inside one another in the text of a value.
+const ValueDepth = 100
+
+// Value parses the text of one value: literals, arrays, objects, sets, record ids and ranges of them.
+// Nothing is evaluated: names, parameters, calls and operators are refused.
+func Value(text string) (value.Value, error) { return ValueWith(text, nil) }
+
+// ValueWith is Value with parameters allowed: $name is what params says, and refused where it says no.
+func ValueWith(text string, params func(name string) (value.Value, bool)) (value.Value, error) {
+	x, err := Expr(text, Options{Depth: ValueDepth})
+	if err != nil {
+		return value.None, err
+	}
+	return inert{params}.value(x)
+}
+
+// RecordID parses a record id such as person:1 or person:['a', 2]. Like the reference it ignores what
+// follows the key, and reads an object or array key as Value does.
+func RecordID(text string) (value.Value, error) {
+	p := newParser(text, Options{Depth: ValueDepth})
+	if p.err == nil {
+		p.inert = true
+		if x := p.wholeRecord(); p.err == nil {
+			return inert{}.value(x)
+		}
+	}
+	return value.None, p.err.public()
+}
+
+// Record implements the interface by which casts read record ids.
+type Record struct{}
+
+// ParseRecord is RecordID.
+func (Record) ParseRecord(text string) (value.Value, error) { return RecordID(text) }
+
+// inert turns literal expressions into values.
+type inert struct {
+	params func(name string) (value.Value, bool)
+}
+
+var errNotInert = errs.Validation("Only literal values are allowed here")
+
+func (in inert) value(x ast.Expr) (value.Value, error) {
+	switch x := x.(type) {
+	case *ast.Literal:
+		return x.Value, nil
+	case *ast.Param:
+		if in.params != nil {
+			if v, ok := in.params(x.Name); ok {
+				return v, nil
+			}
+		}
+	case *ast.Array:
+		elems, err := in.values(x.Elems)
+		return value.ArrayOf(elems), err
+	case *ast.Set:
+		elems, err := in.values(x.Elems)
+		return value.SetOf(elems), err
+	case *ast.Object:
+		return in.object(x)
+	case *ast.RecordID:
+		return in.record(x)
+	case *ast.Range:
+		return in.span(bounds{x.Start, x.End, x.StartExcl, x.EndIncl})
+	}
+	return value.None, errNotInert
+}
+
+func (in inert) values(xs []ast.Expr) ([]value.Value, error) {
+	out := make([]value.Value, len(xs))
+	for i, x := range xs {
+		v, err := in.value(x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// object is an object, or the geometry that it stands for.
+func (in inert) object(x *ast.Object) (value.Value, error) {
+	fields := make([]value.Field, len(x.Fields))
+	for i, f := range x.Fields {
+		v, err := in.value(f.Value)
+		if err != nil {
+			return value.None, err
+		}
+		fields[i] = value.Field{Name: f.Key, Value: v}
+	}
+	o := value.NewObject(fields...)
+	if g, ok := value.GeometryFromObject(o); ok {
+		return value.GeometryOf(g), nil
+	}
+	return value.ObjectOf(o), nil
+}
+
+func (in inert) record(x *ast.RecordID) (value.Value, error) {
+	key, err := in.key(x.Key)
+	if err != nil {
+		return value.None, err
+	}
+	return value.Record(x.Table, key), nil
+}
+
+func (in inert) key(x ast.Expr) (value.Value, error) {
+	switch x := x.(type) {
+	case *ast.KeyRange:
+		return in.span(bounds{x.Start, x.End, x.StartExcl, x.EndIncl})
+	case *ast.Object: // a key stays an object whatever its shape
+		v, err := in.object(x)
+		if err != nil || v.Kind() == value.KindObject {
+			return v, err
+		}
+		return value.None, errNotInert
+	}
+	return in.value(x)
+}
+
+// bounds are the ends of a range as written; nil is open.
+type bounds struct {
+	start, end         ast.Expr
+	startExcl, endIncl bool
+}
+
+func (in inert) span(b bounds) (value.Value, error) {
+	r := &value.Range{}
+	var err error
+	if b.start != nil {
+		r.Start.Kind = value.Included
+		if b.startExcl {
+			r.Start.Kind = value.Excluded
+		}
+		if r.Start.Value, err = in.value(b.start); err != nil {
+			return value.None, err
+		}
+	}
+	if b.end != nil {
+		r.End.Kind = value.Excluded
+		if b.endIncl {
+			r.End.Kind = value.Included
+		}
+		if r.End.Value, err = in.value(b.end); err != nil {
+			return value.None, err
+		}
+	}
+	return value.RangeOf(r), nil
+}
