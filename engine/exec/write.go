@@ -2,10 +2,131 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // execData executes the statements that write records or definitions, or report on them.
 func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
-	return value.None, notRunnable(s)
+	switch s := s.(type) {
+	case *ast.Create:
+		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.create(env, s) })
+	case *ast.Insert:
+		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.insert(env, s) })
+	case *ast.Update:
+		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.update(env, s) })
+	case *ast.Delete:
+		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.delete(env, s) })
+	case *ast.Relate:
+		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.relate(env, s) })
+	}
+	return r.execDefine(env, s)
+}
+
+// cannotExecute refuses a value that a statement can not work on.
+func cannotExecute(statement string, v value.Value) error {
+	return errs.Internal("Cannot execute %s statement using value: %s", statement, v.Text())
+}
+
+// writer is one writing statement at work: where its rows go, and what they are made of.
+type writer struct {
+	r    *Run
+	g    *record.Gate
+	row  *Env // the frame whose document is the current record
+	out  *ast.Output
+	none ast.OutputKind // what no RETURN clause means
+	rows []value.Value
+}
+
+func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	return &writer{r: r, g: g, row: env.WithDoc(value.None), out: out, none: ast.OutputAfter}, nil
+}
+
+// kind is what the statement returns of each record.
+func (w *writer) kind() ast.OutputKind {
+	if w.out == nil || w.out.Kind == ast.OutputDefault {
+		return w.none
+	}
+	return w.out.Kind
+}
+
+// emit adds the answer for one record. before and after are stored images, NONE where there is none.
+func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
+	if err := w.r.Tick(); err != nil {
+		return err
+	}
+	kind := w.kind()
+	if kind == ast.OutputNone {
+		return nil
+	}
+	ctx := w.r.Ctx
+	var ok bool
+	var err error
+	if kind != ast.OutputBefore {
+		if after, ok, err = w.g.Show(ctx, tb, id, after); !ok || err != nil {
+			return err
+		}
+	}
+	if kind == ast.OutputBefore || kind == ast.OutputDiff || kind == ast.OutputFields {
+		if before, ok, err = w.g.Show(ctx, tb, id, before); err != nil {
+			return err
+		}
+		if !ok {
+			before = value.None
+		}
+	}
+	v, err := w.answer(kind, before, after)
+	if err != nil {
+		return err
+	}
+	w.rows = append(w.rows, v)
+	return nil
+}
+
+func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.Value, error) {
+	switch kind {
+	case ast.OutputNull:
+		return value.Null, nil
+	case ast.OutputBefore:
+		return before, nil
+	case ast.OutputDiff:
+		return value.None, notRunnable(w.out)
+	case ast.OutputFields:
+		frame := w.row.WithThis(after)
+		frame.Set("before", before)
+		frame.Set("after", after)
+		return w.r.project(frame, w.out.Fields)
+	}
+	return after, nil
+}
+
+// result is the answer of the statement. targets is how many it was given.
+func (w *writer) result(only bool, targets int) (value.Value, error) {
+	if !only {
+		return value.ArrayOf(w.rows), nil
+	}
+	switch {
+	case len(w.rows) == 1:
+		return w.rows[0], nil
+	case len(w.rows) == 0 && targets > 0:
+		return value.None, nil
+	}
+	return value.None, SingleOutput()
+}
+
+// limited runs f under the TIMEOUT of a statement.
+func (r *Run) limited(env *Env, timeout ast.Expr, f func() (value.Value, error)) (value.Value, error) {
+	stop, err := r.limitTime(env, timeout)
+	if err != nil {
+		return value.None, err
+	}
+	v, err := f()
+	stop()
+	return v, err
 }

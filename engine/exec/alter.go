@@ -1,0 +1,432 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// alter is ALTER: clause by clause on a copy of the definition, which is then stored like a DEFINE.
+func (r *Run) alter(env *Env, s *ast.Alter) error {
+	err := r.alterKind(env, s)
+	if s.IfExists && isMissing(err) {
+		return nil
+	}
+	return err
+}
+
+func errNoCompaction() error {
+	return errs.Internal("The storage layer does not support compaction requests.")
+}
+
+func compacts(s *ast.Alter) bool {
+	for _, c := range s.Clauses {
+		if c.Name == "COMPACT" {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Run) alterKind(env *Env, s *ast.Alter) error {
+	switch {
+	case s.System:
+		return r.alterSystem(env, s)
+	case s.Kind == ast.DefNamespace:
+		if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
+			return err
+		}
+		return errNoCompaction()
+	case s.Kind == ast.DefDatabase:
+		if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
+			return err
+		}
+		return errNoCompaction()
+	case s.Kind == ast.DefUser || s.Kind == ast.DefAccess:
+		return r.alterActor(env, s)
+	}
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	switch s.Kind {
+	case ast.DefTable:
+		return r.alterTable(env, db, s)
+	case ast.DefField:
+		return r.alterField(env, db, s)
+	case ast.DefIndex:
+		return r.alterIndex(env, db, s)
+	}
+	return r.alterOther(env, db, s)
+}
+
+// The system's settings are kept beside the definitions of the root.
+const (
+	systemConfig = "System"
+	queryTimeout = "query_timeout"
+)
+
+func (r *Run) alterSystem(env *Env, s *ast.Alter) error {
+	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
+		return err
+	}
+	if compacts(s) {
+		return errNoCompaction()
+	}
+	for _, c := range s.Clauses {
+		if c.Name != "QUERY_TIMEOUT" {
+			continue
+		}
+		extra := value.NewObject()
+		if !c.Drop {
+			x, err := r.duration(env, c.X)
+			if err != nil {
+				return err
+			}
+			extra = value.NewObject(value.Field{Name: queryTimeout, Value: x.(*ast.Literal).Value})
+		}
+		if err := r.Cat.PutSetting(systemConfig, extra); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// systemConfig is the config that INFO FOR ROOT shows.
+func (r *Run) systemConfig() (value.Value, error) {
+	extra, err := r.Cat.Setting(systemConfig)
+	if err != nil {
+		return value.None, err
+	}
+	timeout, _ := extra.Get(queryTimeout)
+	return value.ObjectOf(value.NewObject(value.Field{Name: "QUERY_TIMEOUT", Value: timeout})), nil
+}
+
+func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
+	name, err := r.name(env, s.Name, "table")
+	if err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, name)
+	if err != nil {
+		return err
+	}
+	if tb == nil {
+		return missing{errs.TableNotFound(name)}
+	}
+	if compacts(s) {
+		return errNoCompaction()
+	}
+	def := *tb.Define
+	for _, c := range s.Clauses {
+		from, _ := c.Def.(*ast.DefineTable)
+		switch {
+		case c.Name == "COMMENT":
+			if def.Comment, err = r.newComment(env, c); err != nil {
+				return err
+			}
+		case c.Drop && c.Name == "CHANGEFEED":
+			def.ChangeFeed = nil
+		case c.Name == "SCHEMAFULL":
+			def.Schemafull = true
+		case c.Name == "SCHEMALESS":
+			def.Schemafull = false
+		case from == nil:
+			return notRunnable(s)
+		case c.Name == "CHANGEFEED":
+			def.ChangeFeed = from.ChangeFeed
+		case c.Name == "TYPE":
+			def.Kind, def.In, def.Out, def.Enforced = from.Kind, from.In, from.Out, from.Enforced
+		case c.Name == "PERMISSIONS":
+			def.Permissions = from.Permissions
+		}
+	}
+	return r.putTable(db, tb, &def)
+}
+
+// newComment is the comment that a clause sets; nil where it drops it.
+func (r *Run) newComment(env *Env, c ast.AlterClause) (ast.Expr, error) {
+	if c.Drop {
+		return nil, nil
+	}
+	return r.comment(env, c.X)
+}
+
+func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
+	table, err := r.name(env, s.Table, "table")
+	if err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, table)
+	if err != nil {
+		return err
+	}
+	if tb == nil {
+		return missing{errs.TableNotFound(table)}
+	}
+	name := ast.Text(s.Field)
+	f := tb.Field(name)
+	if f == nil {
+		return missing{doesNotExist("field", name)}
+	}
+	def := *f.Define
+	for _, c := range s.Clauses {
+		if err := r.alterFieldClause(env, &def, c); err != nil {
+			return err
+		}
+	}
+	if err := checkField(tb, &def, name); err != nil {
+		return err
+	}
+	return r.putField(tb, &def, name)
+}
+
+func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineField)
+	if !ok {
+		from = &ast.DefineField{} // a DROP: everything absent
+	}
+	var err error
+	switch c.Name {
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "TYPE":
+		def.Type = from.Type
+		if from.Flexible {
+			def.Flexible = true
+		}
+	case "FLEXIBLE":
+		def.Flexible = !c.Drop
+	case "READONLY":
+		def.Readonly = !c.Drop
+	case "VALUE":
+		def.Value = from.Value
+	case "ASSERT":
+		def.Assert = from.Assert
+	case "DEFAULT":
+		def.Default, def.DefaultAlways = from.Default, from.DefaultAlways
+	case "COMPUTED":
+		def.Computed = from.Computed
+	case "REFERENCE":
+		def.Reference = from.Reference
+	case "PERMISSIONS":
+		def.Permissions = from.Permissions
+	}
+	return err
+}
+
+func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
+	table, err := r.name(env, s.Table, "table")
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "index")
+	if err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, table)
+	if err != nil {
+		return err
+	}
+	if tb == nil {
+		return missing{errs.TableNotFound(table)}
+	}
+	ix := tb.Index(name)
+	if ix == nil {
+		return missing{doesNotExist("index", name)}
+	}
+	def := *ix.Define
+	for _, c := range s.Clauses {
+		if c.Name == "COMMENT" {
+			if def.Comment, err = r.newComment(env, c); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def, Extra: ix.Extra})
+	return err
+}
+
+// alterOther alters what has little to alter.
+func (r *Run) alterOther(env *Env, db *catalog.Database, s *ast.Alter) error {
+	shown := shownNames[s.Kind]
+	scope := db.Inner()
+	var name string
+	var err error
+	if s.Kind == ast.DefEvent {
+		table, err := r.name(env, s.Table, "table")
+		if err != nil {
+			return err
+		}
+		tb, err := r.Cat.Table(db, table)
+		if err != nil {
+			return err
+		}
+		if tb == nil {
+			return missing{errs.TableNotFound(table)}
+		}
+		scope, shown.kind = tb.Inner(), "event"
+	}
+	if name, err = r.name(env, s.Name, shown.kind); err != nil {
+		return err
+	}
+	d, err := r.Cat.Def(scope, s.Kind, name)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return missing{doesNotExist(shown.kind, shown.prefix+name)}
+	}
+	stmt, err := r.altered(env, d, s)
+	if err != nil {
+		return err
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: stmt, Extra: d.Extra})
+	return err
+}
+
+// altered is a copy of a definition with the clauses of an ALTER.
+func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
+	switch x := d.Stmt.(type) {
+	case *ast.DefineSequence:
+		def := *x
+		for _, c := range s.Clauses {
+			if c.Name != "TIMEOUT" {
+				return nil, notRunnable(s)
+			}
+			def.Timeout = nil
+			if !c.Drop {
+				var err error
+				if def.Timeout, err = r.duration(env, c.X); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return &def, nil
+	case *ast.DefineParam:
+		def := *x
+		for _, c := range s.Clauses {
+			if err := r.alterParam(env, &def, c); err != nil {
+				return nil, err
+			}
+		}
+		return &def, nil
+	case *ast.DefineEvent:
+		def := *x
+		for _, c := range s.Clauses {
+			if err := r.alterEvent(env, &def, c); err != nil {
+				return nil, err
+			}
+		}
+		return &def, nil
+	}
+	return nil, notRunnable(s)
+}
+
+func (r *Run) alterParam(env *Env, def *ast.DefineParam, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineParam)
+	if !ok {
+		from = &ast.DefineParam{Value: c.X}
+	}
+	var err error
+	switch c.Name {
+	case "VALUE":
+		def.Value, err = r.literal(env, from.Value, value.TypeAny)
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "PERMISSIONS":
+		def.Permission = from.Permission
+	}
+	return err
+}
+
+func (r *Run) alterEvent(env *Env, def *ast.DefineEvent, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineEvent)
+	if !ok {
+		from = &ast.DefineEvent{When: c.X}
+	}
+	var err error
+	switch c.Name {
+	case "WHEN":
+		def.When = from.When
+		if def.When == nil {
+			def.When = &ast.Literal{Value: value.Bool(true)}
+		}
+	case "THEN":
+		def.Then = from.Then
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "ASYNC":
+		def.Async, def.Retry, def.MaxDepth = !c.Drop, from.Retry, from.MaxDepth
+	}
+	return err
+}
+
+// alterActor alters a user. Access methods are defined anew instead.
+func (r *Run) alterActor(env *Env, s *ast.Alter) error {
+	base := baseOr(s.Base, ast.BaseDatabase)
+	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
+		return err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return err
+	}
+	kind := "user"
+	if s.Kind == ast.DefAccess {
+		kind = "access method"
+	}
+	name, err := r.name(env, s.Name, kind)
+	if err != nil {
+		return err
+	}
+	d, err := r.Cat.Def(scope, s.Kind, name)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return missing{r.actorError(kind, name, base, "does not exist")}
+	}
+	old, ok := d.Stmt.(*ast.DefineUser)
+	if !ok {
+		return notRunnable(s)
+	}
+	def, extra := *old, d.Extra
+	for _, c := range s.Clauses {
+		if extra, err = r.alterUser(env, &def, extra, c); err != nil {
+			return err
+		}
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: &def, Extra: extra})
+	return err
+}
+
+func (r *Run) alterUser(env *Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
+	from, ok := c.Def.(*ast.DefineUser)
+	if !ok {
+		from = &ast.DefineUser{}
+	}
+	var err error
+	switch c.Name {
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "PASSWORD", "PASSHASH":
+		def.PassHash = from.PassHash
+		extra, err = r.userPassword(env, from, def)
+	case "ROLES":
+		def.Roles = from.Roles
+	case "DURATION":
+		fresh := *from
+		if fresh.TokenDuration == nil {
+			fresh.TokenDuration = def.TokenDuration
+		}
+		if fresh.SessionDuration == nil {
+			fresh.SessionDuration = def.SessionDuration
+		}
+		fresh.Comment = def.Comment
+		err = r.userDurations(env, &fresh, def)
+	}
+	return extra, err
+}

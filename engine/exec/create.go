@@ -1,0 +1,125 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// create is CREATE.
+func (r *Run) create(env *Env, s *ast.Create) (value.Value, error) {
+	w, err := r.newWriter(env, s.Output)
+	if err != nil {
+		return value.None, err
+	}
+	targets, err := r.Targets(env, s.Targets)
+	if err != nil {
+		return value.None, err
+	}
+	if s.Only && len(targets) > 1 {
+		return value.None, SingleOutput()
+	}
+	for i := range targets {
+		if err := w.create(&targets[i], s.Data); err != nil {
+			return value.None, err
+		}
+	}
+	return w.result(s.Only, len(targets))
+}
+
+// writeTarget turns an object with a record id into a target on that record; statements refuse what is left as a value.
+func writeTarget(t Target) Target {
+	if t.Kind == TargetValue {
+		if id := field(t.Value, "id"); id.Kind() == value.KindRecord {
+			return TargetOf(id)
+		}
+	}
+	return t
+}
+
+func (w *writer) create(t *Target, d *ast.Data) error {
+	*t = writeTarget(*t)
+	if t.Kind != TargetTable && t.Kind != TargetRecord {
+		return cannotExecute("CREATE", t.Value)
+	}
+	tb, err := w.g.TableForWrite(t.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	if !w.g.MayCreate(tb) {
+		return nil
+	}
+	c, err := w.r.newDoc(w.row, d)
+	if err != nil {
+		return err
+	}
+	id := t.ID
+	if id == nil {
+		if id, err = w.r.newID(tb.Name, &c); err != nil {
+			return err
+		}
+	}
+	exists, err := w.g.Exists(tb, id.Key)
+	if err != nil {
+		return err
+	}
+	if exists {
+		return errs.RecordExists(value.RecordOf(id).Text())
+	}
+	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true})
+}
+
+// put stores one record and answers for it, unless the caller may not write it.
+func (w *writer) put(p *record.Write) error {
+	ok, err := w.g.Put(w.r.Ctx, p)
+	if !ok || err != nil {
+		return err
+	}
+	return w.emit(p.Table, p.ID, p.Before, p.After)
+}
+
+// newID is the id of a record to be created on a table: the one in its data, or a generated one. The data then has the
+// id as a record id.
+func (r *Run) newID(table string, c *change) (*value.RecordID, error) {
+	key, err := recordKey(field(c.after, "id"))
+	if err != nil {
+		return nil, err
+	}
+	if key.IsNone() {
+		key = r.Ex.NewKey("rand")
+	}
+	id := &value.RecordID{Table: table, Key: key}
+	c.after = value.ObjectOf(c.after.Object().With("id", value.RecordOf(id)))
+	return id, nil
+}
+
+// recordKey is the key that an id field means: a key, or the key of a record id of any table. NONE stays NONE.
+func recordKey(v value.Value) (value.Value, error) {
+	key := v
+	if v.Kind() == value.KindRecord {
+		key = v.Record().Key
+	}
+	switch key.Kind() {
+	case value.KindNone, value.KindInt, value.KindUUID, value.KindArray, value.KindObject:
+		return key, nil
+	case value.KindString:
+		if key.Len() > 0 {
+			return key, nil
+		}
+	case value.KindFloat:
+		return value.Int(int64(key.Float())), nil
+	}
+	return value.None, errs.Internal("Found %s for the Record ID but this is not a valid id", v.Text())
+}
+
+// table is the name of a table that an INTO or an edge names.
+func tableName(v value.Value) (string, bool) {
+	switch v.Kind() {
+	case value.KindTable:
+		return v.Table(), true
+	case value.KindString:
+		return v.Str(), true
+	}
+	return "", false
+}

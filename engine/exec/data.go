@@ -1,0 +1,147 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// change is what a data clause makes of a record.
+type change struct {
+	after value.Value // the new image: an object
+	input value.Value // $input
+	keep  bool        // CONTENT: missing READONLY fields stay
+}
+
+// newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
+func (r *Run) newDoc(env *Env, d *ast.Data) (change, error) {
+	empty := value.ObjectOf(nil)
+	c, err := r.applyData(env, d, empty, value.None)
+	if err == nil && d != nil && d.Kind == ast.DataSet {
+		c.input = c.after
+	}
+	return c, err
+}
+
+// applyData makes the new image of a record from its stored one. Expressions see seen.
+func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
+	if d == nil {
+		return change{after: stored}, nil
+	}
+	env.SetDoc(seen)
+	switch d.Kind {
+	case ast.DataSet:
+		after, err := r.assignAll(env, d.Set, stored)
+		return change{after: after, input: after}, err
+	case ast.DataUnset:
+		after := stored
+		var err error
+		for _, place := range d.Unset {
+			if after, err = r.unset(env, after, place.Parts); err != nil {
+				return change{}, err
+			}
+		}
+		return change{after: after}, nil
+	case ast.DataNone:
+		return change{after: stored}, nil
+	}
+	v, err := r.Eval(env, d.X)
+	if err != nil {
+		return change{}, err
+	}
+	if d.Kind != ast.DataMerge {
+		v = record.Clean(v)
+	}
+	switch d.Kind {
+	case ast.DataMerge:
+		if v.Kind() != value.KindObject {
+			return change{}, unusable(v, "MERGE", "InvalidMerge")
+		}
+		return change{after: merge(stored, v), input: v}, nil
+	case ast.DataPatch:
+		return change{}, notRunnable(d)
+	}
+	if v.Kind() != value.KindObject {
+		return change{}, unusable(v, "CONTENT", "InvalidContent")
+	}
+	after := v
+	if id, ok := stored.Object().Get("id"); ok && field(v, "id").IsNone() {
+		after = value.ObjectOf(v.Object().With("id", id))
+	}
+	return change{after: after, input: v, keep: d.Kind == ast.DataContent}, nil
+}
+
+func unusable(v value.Value, clause, detail string) error {
+	return errs.With(errs.KindValidation, detail, map[string]any{"value": v.Text()}, "Cannot use %s in a %s clause", v.Text(), clause)
+}
+
+func field(v value.Value, name string) value.Value {
+	if v.Kind() != value.KindObject {
+		return value.None
+	}
+	x, _ := v.Object().Get(name)
+	return x
+}
+
+// merge is MERGE: objects go into each other, NONE removes, everything else replaces.
+func merge(into, from value.Value) value.Value {
+	if into.Kind() != value.KindObject || from.Kind() != value.KindObject {
+		return record.Clean(from)
+	}
+	o := into.Object()
+	for _, f := range from.Object().Fields() {
+		if f.Value.IsNone() {
+			o = o.Without(f.Name)
+			continue
+		}
+		old, _ := o.Get(f.Name)
+		o = o.With(f.Name, merge(old, f.Value))
+	}
+	return value.ObjectOf(o)
+}
+
+// assignAll is SET: all expressions are evaluated first, then assigned in order.
+func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Value, error) {
+	var few [8]value.Value
+	vals := few[:0]
+	for i := range set {
+		v, err := r.Eval(env, set[i].X)
+		if err != nil {
+			return value.None, err
+		}
+		vals = append(vals, record.Clean(v))
+	}
+	if plainSet(set) && doc.Object().Len() == 0 {
+		return newFields(set, vals), nil
+	}
+	for i := range set {
+		var err error
+		if doc, err = r.assign(env, doc, set[i].Place.Parts, set[i].Op, vals[i]); err != nil {
+			return value.None, err
+		}
+	}
+	return doc, nil
+}
+
+// plainSet reports whether every assignment is name = value.
+func plainSet(set []ast.Assign) bool {
+	for i := range set {
+		if set[i].Op != ast.AssignSet || len(set[i].Place.Parts) != 1 {
+			return false
+		}
+		if _, ok := set[i].Place.Parts[0].(*ast.PartField); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// newFields is the object that plain assignments make out of nothing.
+func newFields(set []ast.Assign, vals []value.Value) value.Value {
+	fields := make([]value.Field, 0, len(set)+1) // one more for the id
+	for i := range set {
+		fields = append(fields, value.Field{Name: set[i].Place.Parts[0].(*ast.PartField).Name, Value: vals[i]})
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}

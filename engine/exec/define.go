@@ -1,0 +1,313 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// execDefine executes the statements that work on definitions.
+func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
+	var err error
+	switch s := s.(type) {
+	case *ast.DefineNamespace:
+		err = r.defineNamespace(env, s)
+	case *ast.DefineDatabase:
+		err = r.defineDatabase(env, s)
+	case *ast.DefineTable:
+		err = r.defineTable(env, s)
+	case *ast.DefineField:
+		err = r.defineField(env, s)
+	case *ast.DefineIndex:
+		err = r.defineIndex(env, s)
+	case *ast.DefineEvent:
+		err = r.defineEvent(env, s)
+	case *ast.DefineFunction:
+		err = r.defineFunction(env, s)
+	case *ast.DefineParam:
+		err = r.defineParam(env, s)
+	case *ast.DefineAnalyzer:
+		err = r.defineAnalyzer(env, s)
+	case *ast.DefineSequence:
+		err = r.defineSequence(env, s)
+	case *ast.DefineConfig:
+		err = r.defineConfig(env, s)
+	case *ast.DefineAPI:
+		err = r.defineAPI(env, s)
+	case *ast.DefineBucket:
+		err = r.defineBucket(env, s)
+	case *ast.DefineUser:
+		err = r.defineUser(env, s)
+	case *ast.DefineAccess:
+		err = r.defineAccess(env, s)
+	case *ast.Remove:
+		err = r.remove(env, s)
+	case *ast.Alter:
+		err = r.alter(env, s)
+	case *ast.Rebuild:
+		err = r.rebuild(env, s)
+	case *ast.Info:
+		return r.info(env, s)
+	default:
+		return value.None, notRunnable(s)
+	}
+	return value.None, err
+}
+
+// errDefined ends a DEFINE … IF NOT EXISTS whose thing is there.
+var errDefined = errors.New("defined already")
+
+// mode decides what a DEFINE does about an existing definition; exists is the error of a plain DEFINE.
+func mode(m ast.Mode, old bool, exists func() error) error {
+	switch {
+	case !old || m == ast.ModeOverwrite:
+		return nil
+	case m == ast.ModeIfNotExists:
+		return errDefined
+	}
+	return exists()
+}
+
+// done turns errDefined into success.
+func done(err error) error {
+	if errors.Is(err, errDefined) {
+		return nil
+	}
+	return err
+}
+
+// alreadyExists and doesNotExist are the errors of most kinds.
+func alreadyExists(kind, name string) error {
+	return errs.Internal("The %s '%s' already exists", kind, name)
+}
+
+func doesNotExist(kind, name string) error {
+	return errs.Internal("The %s '%s' does not exist", kind, name)
+}
+
+// name is the name of a definition: an identifier, or what an expression yields.
+func (r *Run) name(env *Env, n ast.Name, what string) (string, error) {
+	if n.Expr == nil {
+		return n.Ident, nil
+	}
+	v, err := r.Eval(env, n.Expr)
+	if err != nil {
+		return "", err
+	}
+	if name, ok := tableName(v); ok {
+		return name, nil
+	}
+	return "", errs.Internal("Expected `%s name` but found `%s`", what, v.Text())
+}
+
+// ident is the normalised form of a name.
+func ident(name string) ast.Name { return ast.Name{Ident: name} }
+
+// comment evaluates a COMMENT; nil for none.
+func (r *Run) comment(env *Env, x ast.Expr) (ast.Expr, error) {
+	if x == nil {
+		return nil, nil
+	}
+	v, err := r.Eval(env, x)
+	if err != nil || v.IsNone() {
+		return nil, err
+	}
+	return &ast.Literal{Value: value.Str(value.ToString(v))}, nil
+}
+
+// literal evaluates an option of a definition down to a constant of a type; nil stays nil.
+func (r *Run) literal(env *Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) {
+	if x == nil {
+		return nil, nil
+	}
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return nil, err
+	}
+	if t != value.TypeAny {
+		if v, err = value.Cast(v, &value.Type{Kind: t, Max: -1}, r.Ex); err != nil {
+			return nil, err
+		}
+	}
+	return &ast.Literal{Value: v}, nil
+}
+
+// duration evaluates an optional duration, where NONE is a value of its own; nil stays nil.
+func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
+	if x == nil {
+		return nil, nil
+	}
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return nil, err
+	}
+	if v.IsNone() {
+		return &ast.Literal{}, nil
+	}
+	if v, err = value.Coerce(v, &value.Type{Kind: value.TypeDuration, Max: -1}); err != nil {
+		return nil, err
+	}
+	return &ast.Literal{Value: v}, nil
+}
+
+// namespace is the namespace in use.
+func (r *Run) namespace() (*catalog.Namespace, error) {
+	if r.Auth.NS == "" {
+		return nil, errs.Validation("Specify a namespace to use")
+	}
+	ns, err := r.Cat.Namespace(r.Auth.NS)
+	if err == nil && ns == nil {
+		err = noNamespace(r.Auth.NS)
+	}
+	return ns, err
+}
+
+func noNamespace(name string) error {
+	return errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": name}, "The namespace '%s' does not exist", name)
+}
+
+func noDatabase(name string) error {
+	return errs.With(errs.KindNotFound, "Database", map[string]any{"name": name}, "The database '%s' does not exist", name)
+}
+
+// level is the scope of a definition at a base.
+func (r *Run) level(base ast.Base) (catalog.Scope, error) {
+	switch base {
+	case ast.BaseRoot:
+		return catalog.Scope{}, nil
+	case ast.BaseNamespace:
+		ns, err := r.namespace()
+		if err != nil {
+			return catalog.Scope{}, err
+		}
+		return ns.Inner(), nil
+	}
+	db, err := r.Database()
+	if err != nil {
+		return catalog.Scope{}, err
+	}
+	return db.Inner(), nil
+}
+
+// put stores a definition in a scope, under the rules of its mode.
+func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
+	old, err := r.Cat.Def(s, kind, name)
+	if err != nil {
+		return err
+	}
+	if err := mode(m, old != nil, exists); err != nil {
+		return done(err)
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
+	return err
+}
+
+// inDatabase checks that the caller may change the database in use, and finds it.
+func (r *Run) inDatabase() (*catalog.Database, error) {
+	if err := r.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceAny); err != nil {
+		return nil, err
+	}
+	return r.Database()
+}
+
+func (r *Run) defineNamespace(env *Env, s *ast.DefineNamespace) error {
+	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "namespace")
+	if err != nil {
+		return err
+	}
+	def := &ast.DefineNamespace{Name: ident(name)}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(catalog.Scope{}, ast.DefNamespace, name, s.Mode, def, func() error {
+		return errs.With(errs.KindAlreadyExists, "Namespace", map[string]any{"name": name}, "The namespace '%s' already exists", name)
+	})
+}
+
+func (r *Run) defineDatabase(env *Env, s *ast.DefineDatabase) error {
+	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
+		return err
+	}
+	ns, err := r.namespace()
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "database")
+	if err != nil {
+		return err
+	}
+	def := &ast.DefineDatabase{Name: ident(name), ChangeFeed: s.ChangeFeed}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	old, err := r.Cat.Database(ns, name)
+	if err != nil {
+		return err
+	}
+	if err := mode(s.Mode, old != nil, func() error {
+		return errs.With(errs.KindAlreadyExists, "Database", map[string]any{"name": name}, "The database '%s' already exists", name)
+	}); err != nil {
+		return done(err)
+	}
+	return r.putDatabase(ns, def, s.Strict)
+}
+
+// putDatabase stores a database; its text does not show STRICT.
+func (r *Run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict bool) error {
+	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: def.Name.Ident, Stmt: def}
+	if strict {
+		d.Extra = value.NewObject(value.Field{Name: "strict", Value: value.Bool(true)})
+	}
+	_, err := r.Cat.Put(d)
+	return err
+}
+
+// Provide makes the namespace and database that a USE names, where they are missing; "" is left out.
+func (r *Run) Provide(nsName, dbName string, strict bool) error {
+	if nsName == "" {
+		return nil
+	}
+	ns, err := r.Cat.Namespace(nsName)
+	if err != nil {
+		return err
+	}
+	if ns == nil {
+		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: &ast.DefineNamespace{Name: ident(nsName)}}); err != nil {
+			return err
+		}
+		if ns, err = r.Cat.Namespace(nsName); err != nil {
+			return err
+		}
+	}
+	if dbName == "" {
+		return nil
+	}
+	db, err := r.Cat.Database(ns, dbName)
+	if db != nil || err != nil {
+		return err
+	}
+	return r.putDatabase(ns, &ast.DefineDatabase{Name: ident(dbName)}, strict)
+}
+
+// badOption is a definition whose clauses do not go together.
+func badOption(format string, args ...any) error { return errs.Internal(format, args...) }
+
+// wrap names what was being done when an internal error came up.
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *errs.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,166 @@
+package exec
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// defineAccess is DEFINE ACCESS.
+func (r *Run) defineAccess(env *Env, s *ast.DefineAccess) error {
+	base := baseOr(s.Base, ast.BaseDatabase)
+	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
+		return err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "access")
+	if err != nil {
+		return err
+	}
+	old, err := r.Cat.Def(scope, ast.DefAccess, name)
+	if err != nil {
+		return err
+	}
+	if err := mode(s.Mode, old != nil, func() error { return r.actorError("access method", name, base, "already exists") }); err != nil {
+		return done(err)
+	}
+	def := *s
+	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(name), base
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	if err := r.accessKeys(env, s, &def); err != nil {
+		return err
+	}
+	if err := r.accessDurations(env, s, &def); err != nil {
+		return err
+	}
+	d := &catalog.Def{Scope: scope, Kind: ast.DefAccess, Name: name, Stmt: &def}
+	if def.Kind == ast.AccessBearer {
+		d.Extra = value.NewObject(value.Field{Name: "key", Value: value.Str(randomSecret())})
+	}
+	_, err = r.Cat.Put(d)
+	return err
+}
+
+// randomSecret is 64 random bytes as text: the key of an access method that was given none.
+func randomSecret() string {
+	var b [64]byte
+	rand.Read(b[:]) // never fails: it ends the process instead
+	return hex.EncodeToString(b[:])
+}
+
+// accessKeys settles what tokens are verified and issued with.
+func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
+	if def.Kind == ast.AccessBearer {
+		return nil
+	}
+	jwt := ast.JWT{Algorithm: "HS512"}
+	if s.JWT != nil {
+		jwt = *s.JWT
+	}
+	var err error
+	for _, x := range [3]*ast.Expr{&jwt.Key, &jwt.URL, &jwt.Issuer} {
+		if *x, err = r.literal(env, *x, value.TypeString); err != nil {
+			return err
+		}
+	}
+	if jwt.Key == nil && jwt.URL == nil {
+		jwt.Key = &ast.Literal{Value: value.Str(randomSecret())}
+	}
+	if jwt.Issuer == nil && jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
+		jwt.Issuer = jwt.Key
+	}
+	if jwt.Issuer != nil && jwt.IssuerAlg == "" {
+		jwt.IssuerAlg = jwt.Algorithm
+	}
+	def.JWT = &jwt
+	return nil
+}
+
+// accessDurations settles the lifetimes. Tokens have one only where the access method issues any.
+func (r *Run) accessDurations(env *Env, s, def *ast.DefineAccess) error {
+	var err error
+	for _, d := range [3]struct {
+		to   *ast.Expr
+		from ast.Expr
+	}{{&def.GrantDuration, s.GrantDuration}, {&def.TokenDuration, s.TokenDuration}, {&def.SessionDuration, s.SessionDuration}} {
+		if *d.to, err = r.duration(env, d.from); err != nil {
+			return err
+		}
+	}
+	grants := def.Kind == ast.AccessBearer || def.Refresh
+	if grants && def.GrantDuration == nil {
+		def.GrantDuration = durationLiteral(grantLife)
+	}
+	if !grants {
+		def.GrantDuration = nil
+	}
+	issues := def.Kind == ast.AccessBearer || def.JWT != nil && def.JWT.Issuer != nil
+	if issues && def.TokenDuration == nil {
+		def.TokenDuration = durationLiteral(tokenLife)
+	}
+	if !issues {
+		def.TokenDuration = nil
+	}
+	if def.SessionDuration == nil {
+		def.SessionDuration = &ast.Literal{}
+	}
+	return nil
+}
+
+const redacted = "[REDACTED]"
+
+// redactAccess is an access method without its secrets: public keys stay.
+func redactAccess(def *ast.DefineAccess) *ast.DefineAccess {
+	if def.JWT == nil {
+		return def
+	}
+	out, jwt := *def, *def.JWT
+	hidden := &ast.Literal{Value: value.Str(redacted)}
+	if jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
+		jwt.Key = hidden
+	}
+	if jwt.Issuer != nil {
+		jwt.Issuer = hidden
+	}
+	out.JWT = &jwt
+	return &out
+}
+
+// literalText is the string in a literal expression; "" for none.
+func literalText(x ast.Expr) string {
+	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindString {
+		return l.Value.Str()
+	}
+	return ""
+}
+
+// accessMethod finds an access method for an ACCESS statement.
+func (r *Run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.DefineAccess, error) {
+	scope, err := r.level(base)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := r.Cat.Def(scope, ast.DefAccess, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d == nil {
+		return nil, nil, r.actorError("access method", name, base, "does not exist")
+	}
+	def, ok := d.Stmt.(*ast.DefineAccess)
+	if !ok {
+		return nil, nil, errs.Internal("The access method '%s' can not be read", strings.ToLower(name))
+	}
+	return d, def, nil
+}

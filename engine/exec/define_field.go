@@ -1,0 +1,188 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// tableToDefineOn finds the table that a field, index or event is defined on, and defines it where it is missing.
+func (r *Run) tableToDefineOn(env *Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
+	db, err := r.inDatabase()
+	if err != nil {
+		return nil, nil, err
+	}
+	name, err := r.name(env, n, "table")
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return nil, nil, err
+	}
+	tb, err := g.TableForWrite(name)
+	if err == nil && tb == nil {
+		err = errs.TableNotFound(name)
+	}
+	return db, tb, err
+}
+
+// defineField is DEFINE FIELD.
+func (r *Run) defineField(env *Env, s *ast.DefineField) error {
+	_, tb, err := r.tableToDefineOn(env, s.Table)
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode, def.Table, def.NameExpr = ast.ModeCreate, ident(tb.Name), nil
+	if def.Name, err = r.fieldIdiom(env, s); err != nil {
+		return err
+	}
+	name := ast.Text(def.Name)
+	if err := mode(s.Mode, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
+		return done(err)
+	}
+	if err := checkField(tb, &def, name); err != nil {
+		return err
+	}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.putField(tb, &def, name)
+}
+
+// fieldIdiom is the name of a field, where an index over everything is written .*.
+func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
+	if s.NameExpr == nil {
+		return s.Name, nil
+	}
+	text, err := r.name(env, ast.Name{Expr: s.NameExpr}, "field")
+	if err != nil {
+		return nil, err
+	}
+	return r.Ex.ParseIdiom(text)
+}
+
+// putField stores a field, and the hidden one for the elements of a typed collection.
+func (r *Run) putField(tb *catalog.Table, def *ast.DefineField, name string) error {
+	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def}); err != nil {
+		return err
+	}
+	at := def.Name
+	for t := elemType(def.Type); t != nil; t = elemType(t) {
+		at = &ast.Idiom{Parts: append(at.Parts[:len(at.Parts):len(at.Parts)], &ast.PartAll{})}
+		name := ast.Text(at)
+		sub := &ast.DefineField{Name: at, Table: def.Table, Type: t}
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elemType is the type of the elements of a collection type; nil where nothing is said about them.
+func elemType(t *value.Type) *value.Type {
+	if t == nil {
+		return nil
+	}
+	switch t.Kind {
+	case value.TypeArray, value.TypeSet:
+		if t.Elem == nil || t.Elem.Kind == value.TypeAny {
+			return nil
+		}
+		return t.Elem
+	case value.TypeUnion:
+		return unionElem(t)
+	}
+	return nil
+}
+
+func unionElem(t *value.Type) *value.Type {
+	var alts []*value.Type
+	for _, a := range t.Alts {
+		if a.Kind != value.TypeArray && a.Kind != value.TypeSet {
+			continue
+		}
+		switch {
+		case a.Elem == nil || a.Elem.Kind == value.TypeAny:
+			return value.Any
+		case a.Elem.Kind == value.TypeUnion:
+			alts = append(alts, a.Elem.Alts...)
+		default:
+			alts = append(alts, a.Elem)
+		}
+	}
+	switch len(alts) {
+	case 0:
+		return nil
+	case 1:
+		return alts[0]
+	}
+	return &value.Type{Kind: value.TypeUnion, Alts: alts, Max: -1}
+}
+
+// checkField refuses clauses that do not go together.
+func checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
+	if d.Flexible && !tb.Define.Schemafull {
+		return errs.Thrown("FLEXIBLE can only be used in SCHEMAFULL tables")
+	}
+	if d.Computed != nil {
+		if err := checkComputed(d, name); err != nil {
+			return err
+		}
+	}
+	if d.Reference != nil && !recordsOnly(d.Type) {
+		shown := "any"
+		if d.Type != nil {
+			shown = d.Type.String()
+		}
+		return badOption("Cannot use the `REFERENCE` keyword with `TYPE %s`. Specify only a `record` type, or a type containing only records, instead.", shown)
+	}
+	return nil
+}
+
+func checkComputed(d *ast.DefineField, name string) error {
+	if name == "id" {
+		return badOption("Cannot use the `COMPUTED` keyword on the `id` field.")
+	}
+	if len(d.Name.Parts) > 1 {
+		return badOption("Cannot define field `%s` as `COMPUTED` fields must be top-level.", name)
+	}
+	for _, c := range []struct {
+		given bool
+		word  string
+	}{{d.Value != nil, "VALUE"}, {d.Default != nil, "DEFAULT"}, {d.Readonly, "READONLY"}, {d.Assert != nil, "ASSERT"},
+		{d.Reference != nil, "REFERENCE"}, {d.Flexible, "FLEXIBLE"}} {
+		if c.given {
+			return badOption("Cannot use the `%s` keyword with `COMPUTED`.", c.word)
+		}
+	}
+	return nil
+}
+
+// recordsOnly reports whether a type holds record ids and nothing else.
+func recordsOnly(t *value.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Kind {
+	case value.TypeRecord:
+		return true
+	case value.TypeArray, value.TypeSet:
+		return recordsOnly(t.Elem)
+	case value.TypeUnion:
+		found := false
+		for _, a := range t.Alts {
+			if a.Kind == value.TypeNone {
+				continue
+			}
+			if !recordsOnly(a) {
+				return false
+			}
+			found = true
+		}
+		return found
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// defineIndex is DEFINE INDEX: it builds the index over the records that are there before it answers.
+func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
+	db, tb, err := r.tableToDefineOn(env, s.Table)
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "index")
+	if err != nil {
+		return err
+	}
+	old := tb.Index(name)
+	if err := mode(s.Mode, old != nil, func() error { return alreadyExists("index", name) }); err != nil {
+		return done(err)
+	}
+	def := *s
+	def.Mode, def.Name, def.Table, def.Concurrently = ast.ModeCreate, ident(name), ident(tb.Name), false
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := r.removeIndex(tb, old); err != nil {
+			return err
+		}
+	}
+	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def}); err != nil {
+		return err
+	}
+	return r.buildIndex(db, tb.Name, name)
+}
+
+func (r *Run) buildIndex(db *catalog.Database, table, name string) error {
+	tb, err := r.Cat.Table(db, table)
+	if err != nil {
+		return err
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	return g.BuildIndex(r.Ctx, tb, tb.Index(name))
+}
+
+func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	if err := g.DropIndex(tb, ix); err != nil {
+		return err
+	}
+	return r.Cat.Delete(ix.Def)
+}
+
+// rebuild is REBUILD INDEX.
+func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	table, err := r.name(env, *s.Table, "table")
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, *s.Name, "index")
+	if err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, table)
+	if err != nil {
+		return err
+	}
+	var ix *catalog.Index
+	if tb != nil {
+		ix = tb.Index(name)
+	}
+	if ix == nil {
+		if s.IfExists {
+			return nil
+		}
+		return doesNotExist("index", name)
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	if err := g.DropIndex(tb, ix); err != nil {
+		return err
+	}
+	return g.BuildIndex(r.Ctx, tb, ix)
+}
+
+// defineEvent is DEFINE EVENT.
+func (r *Run) defineEvent(env *Env, s *ast.DefineEvent) error {
+	_, tb, err := r.tableToDefineOn(env, s.Table)
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "event")
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode, def.Name, def.Table = ast.ModeCreate, ident(name), ident(tb.Name)
+	if def.When == nil {
+		def.When = &ast.Literal{Value: value.Bool(true)}
+	}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(tb.Inner(), ast.DefEvent, name, s.Mode, &def, func() error { return alreadyExists("event", name) })
+}

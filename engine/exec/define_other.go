@@ -1,0 +1,206 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// defineFunction is DEFINE FUNCTION.
+func (r *Run) defineFunction(env *Env, s *ast.DefineFunction) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode = ast.ModeCreate
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(db.Inner(), ast.DefFunction, s.Name, s.Mode, &def, func() error { return alreadyExists("function", "fn::"+s.Name) })
+}
+
+// defineParam is DEFINE PARAM: the value is computed now.
+func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode = ast.ModeCreate
+	if def.Value, err = r.literal(env, s.Value, value.TypeAny); err != nil {
+		return err
+	}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(db.Inner(), ast.DefParam, s.Name, s.Mode, &def, func() error { return alreadyExists("param", "$"+s.Name) })
+}
+
+// defineAnalyzer is DEFINE ANALYZER.
+func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "analyzer")
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode, def.Name = ast.ModeCreate, ident(name)
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(db.Inner(), ast.DefAnalyzer, name, s.Mode, &def, func() error { return alreadyExists("analyzer", name) })
+}
+
+// The defaults of DEFINE SEQUENCE.
+const (
+	sequenceBatch = 1000
+	sequenceStart = 0
+)
+
+// defineSequence is DEFINE SEQUENCE.
+func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "sequence")
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode, def.Name = ast.ModeCreate, ident(name)
+	if def.Batch, err = r.literal(env, s.Batch, value.TypeInt); err != nil {
+		return err
+	}
+	if def.Start, err = r.literal(env, s.Start, value.TypeInt); err != nil {
+		return err
+	}
+	if def.Timeout, err = r.duration(env, s.Timeout); err != nil {
+		return err
+	}
+	if def.Batch == nil {
+		def.Batch = &ast.Literal{Value: value.Int(sequenceBatch)}
+	}
+	if def.Start == nil {
+		def.Start = &ast.Literal{Value: value.Int(sequenceStart)}
+	}
+	return r.put(db.Inner(), ast.DefSequence, name, s.Mode, &def, func() error { return alreadyExists("sequence", name) })
+}
+
+// configName is the key of a config, and what errors call it.
+func configName(s *ast.DefineConfig) (key, text string) {
+	switch {
+	case s.GraphQL != nil:
+		return "GraphQL", "graphql"
+	case s.API != nil:
+		return "API", "api"
+	}
+	return "Default", "default"
+}
+
+// defineConfig is DEFINE CONFIG. The default namespace and database belong to the whole store.
+func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
+	base := ast.BaseDatabase
+	if s.Default != nil {
+		base = ast.BaseRoot
+	}
+	if err := r.Auth.Allow(1, base, 0); err != nil {
+		return err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode = ast.ModeCreate
+	if s.Default != nil {
+		if def.Default, err = r.defaultConfig(env, s.Default); err != nil {
+			return err
+		}
+	}
+	key, text := configName(s)
+	return r.put(scope, ast.DefConfig, key, s.Mode, &def, func() error {
+		return errs.Internal("The config for %s already exists", text)
+	})
+}
+
+func (r *Run) defaultConfig(env *Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
+	out := &ast.DefaultConfig{}
+	for _, part := range [2]struct {
+		from *ast.Name
+		to   **ast.Name
+		what string
+	}{{c.Namespace, &out.Namespace, "namespace"}, {c.Database, &out.Database, "database"}} {
+		if part.from == nil {
+			continue
+		}
+		name, err := r.name(env, *part.from, part.what)
+		if err != nil {
+			return nil, err
+		}
+		n := ident(name)
+		*part.to = &n
+	}
+	return out, nil
+}
+
+// defineAPI is DEFINE API; defining a path again replaces it.
+func (r *Run) defineAPI(env *Env, s *ast.DefineAPI) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode = ast.ModeCreate
+	if def.Path, err = r.literal(env, s.Path, value.TypeString); err != nil {
+		return err
+	}
+	path := def.Path.(*ast.Literal).Value.Str()
+	if !strings.HasPrefix(path, "/") {
+		return errs.Internal("The string could not be parsed into a path: Segment should start with /")
+	}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	m := s.Mode
+	if m == ast.ModeCreate {
+		m = ast.ModeOverwrite
+	}
+	return r.put(db.Inner(), ast.DefAPI, path, m, &def, func() error { return alreadyExists("api", path) })
+}
+
+// defineBucket is DEFINE BUCKET.
+func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "bucket")
+	if err != nil {
+		return err
+	}
+	def := *s
+	def.Mode, def.Name = ast.ModeCreate, ident(name)
+	if s.Backend == nil {
+		return errs.Internal("No global bucket has been configured")
+	}
+	if def.Backend, err = r.literal(env, s.Backend, value.TypeString); err != nil {
+		return err
+	}
+	if backend := def.Backend.(*ast.Literal).Value.Str(); backend != "memory" {
+		if path, ok := strings.CutPrefix(backend, "file:"); ok {
+			return errs.Internal("File access denied: %s", path)
+		}
+		return errs.Internal("Invalid bucket backend: %s", backend)
+	}
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.put(db.Inner(), ast.DefBucket, name, s.Mode, &def, func() error { return alreadyExists("bucket", name) })
+}

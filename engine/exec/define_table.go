@@ -1,0 +1,165 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// defineTable is DEFINE TABLE.
+func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
+	db, err := r.inDatabase()
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "table")
+	if err != nil {
+		return err
+	}
+	old, err := r.Cat.Table(db, name)
+	if err != nil {
+		return err
+	}
+	if err := mode(s.Mode, old != nil, func() error { return errs.TableExists(name) }); err != nil {
+		return done(err)
+	}
+	def := *s
+	def.Mode, def.Name = ast.ModeCreate, ident(name)
+	if !def.KindGiven {
+		def.Kind = ast.TableAny
+		if def.Schemafull {
+			def.Kind = ast.TableNormal
+		}
+	}
+	def.KindGiven, def.SchemaGiven = true, true
+	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	return r.putTable(db, old, &def)
+}
+
+// putTable stores a table with what its kind and view bring along.
+func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable) error {
+	name := def.Name.Ident
+	var sources []*catalog.Table
+	if def.View != nil {
+		var err error
+		if sources, err = r.viewSources(db, def.View); err != nil {
+			return err
+		}
+	}
+	if old != nil && old.Define.View != nil {
+		if err := r.forgetView(db, old); err != nil {
+			return err
+		}
+	}
+	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def}); err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, name)
+	if err != nil {
+		return err
+	}
+	if def.Kind == ast.TableRelation {
+		if err := r.defineEnds(tb, def); err != nil {
+			return err
+		}
+	}
+	for _, src := range sources {
+		if err := r.Cat.AddView(db, src.Name, name); err != nil {
+			return err
+		}
+	}
+	if len(sources) == 0 {
+		return nil
+	}
+	return r.fillView(db, name)
+}
+
+// defineEnds defines the fields in and out of a relation table.
+func (r *Run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
+	for _, end := range [2]struct {
+		name   string
+		tables []string
+	}{{"in", def.In}, {"out", def.Out}} {
+		f := &ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: end.name}}}, Table: ident(tb.Name),
+			Type: &value.Type{Kind: value.TypeRecord, Tables: end.tables, Max: -1}}
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: end.name, Stmt: f}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// viewSources are the tables that a view reads; they must be defined.
+func (r *Run) viewSources(db *catalog.Database, s *ast.Select) ([]*catalog.Table, error) {
+	var out []*catalog.Table
+	for _, x := range s.From {
+		t, ok := x.(*ast.Table)
+		if !ok {
+			continue
+		}
+		tb, err := r.Cat.Table(db, t.Name)
+		if err != nil {
+			return nil, err
+		}
+		if tb == nil {
+			return nil, errs.TableNotFound(t.Name)
+		}
+		out = append(out, tb)
+	}
+	return out, nil
+}
+
+// forgetView takes a view off the tables that it reads.
+func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
+	for _, x := range tb.Define.View.From {
+		if t, ok := x.(*ast.Table); ok {
+			if err := r.Cat.DropView(db, t.Name, tb.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fillView makes the rows of a new view out of the records that are there.
+func (r *Run) fillView(db *catalog.Database, name string) error {
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	tb, err := r.Cat.Table(db, name)
+	if err != nil {
+		return err
+	}
+	return g.FillView(r.Ctx, tb)
+}
+
+// removeTable is REMOVE TABLE: the definition and all that is stored under it.
+func (r *Run) removeTable(db *catalog.Database, tb *catalog.Table) error {
+	if len(tb.Views) > 0 {
+		names := make([]string, len(tb.Views))
+		for i, v := range tb.Views {
+			names[i] = "`" + v + "`"
+		}
+		return errs.New(errs.KindValidation, "Invalid query: Cannot delete table `%s` on which a view is defined, table(s) %s are defined as a view on this table.",
+			tb.Name, strings.Join(names, ", "))
+	}
+	if tb.Define.View != nil {
+		if err := r.forgetView(db, tb); err != nil {
+			return err
+		}
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	if err := g.DropTable(r.Ctx, tb); err != nil {
+		return err
+	}
+	return r.Cat.Delete(tb.Def)
+}

@@ -1,0 +1,121 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// The default lifetimes of tokens and grants.
+var (
+	tokenLife = value.Duration{Secs: 3600}
+	grantLife = value.Duration{Secs: 30 * 86400}
+)
+
+func durationLiteral(d value.Duration) ast.Expr { return &ast.Literal{Value: value.DurationOf(d)} }
+
+// defineUser is DEFINE USER. A password is kept as an argon2id hash and a SCRAM verifier, never as it is.
+func (r *Run) defineUser(env *Env, s *ast.DefineUser) error {
+	base := baseOr(s.Base, ast.BaseDatabase)
+	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
+		return err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return err
+	}
+	name, err := r.name(env, s.Name, "user")
+	if err != nil {
+		return err
+	}
+	old, err := r.Cat.Def(scope, ast.DefUser, name)
+	if err != nil {
+		return err
+	}
+	if err := mode(s.Mode, old != nil, func() error { return r.actorError("user", name, base, "already exists") }); err != nil {
+		return done(err)
+	}
+	def := *s
+	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(name), base
+	if len(def.Roles) == 0 {
+		def.Roles = []string{"VIEWER"}
+	}
+	if _, ok := auth.ParseRoles(def.Roles); !ok {
+		return errs.Internal("Invalid role: %v", def.Roles)
+	}
+	if err := r.userDurations(env, s, &def); err != nil {
+		return err
+	}
+	extra, err := r.userPassword(env, s, &def)
+	if err != nil {
+		return err
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: ast.DefUser, Name: name, Stmt: &def, Extra: extra})
+	return err
+}
+
+func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
+	var err error
+	if def.TokenDuration, err = r.duration(env, s.TokenDuration); err != nil {
+		return err
+	}
+	if def.SessionDuration, err = r.duration(env, s.SessionDuration); err != nil {
+		return err
+	}
+	if def.TokenDuration == nil {
+		def.TokenDuration = durationLiteral(tokenLife)
+	}
+	if def.SessionDuration == nil {
+		def.SessionDuration = &ast.Literal{}
+	}
+	def.Comment, err = r.comment(env, s.Comment)
+	return err
+}
+
+// userPassword hashes the password of a user; without one nobody can sign in as it.
+func (r *Run) userPassword(env *Env, s, def *ast.DefineUser) (*value.Object, error) {
+	if s.PassHash != "" {
+		return nil, nil
+	}
+	password := ""
+	if s.Password != nil {
+		v, err := r.Eval(env, s.Password)
+		if err != nil {
+			return nil, err
+		}
+		if v.Kind() != value.KindString {
+			return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
+		}
+		password = v.Str()
+	}
+	def.Password = nil
+	def.PassHash = auth.HashPassword(password)
+	if password == "" {
+		return nil, nil
+	}
+	scram, err := auth.NewScram(password)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewObject(value.Field{Name: "scram", Value: value.ObjectOf(scram.Object())}), nil
+}
+
+func baseOr(b, or ast.Base) ast.Base {
+	if b == ast.BaseNone {
+		return or
+	}
+	return b
+}
+
+// actorError is the error about a user or access method at a level.
+func (r *Run) actorError(kind, name string, base ast.Base, what string) error {
+	switch base {
+	case ast.BaseRoot:
+		return errs.Internal("The root %s '%s' %s", kind, name, what)
+	case ast.BaseNamespace:
+		return errs.Internal("The %s '%s' %s in the namespace '%s'", kind, name, what, r.Auth.NS)
+	}
+	return errs.Internal("The %s '%s' %s in the database '%s'", kind, name, what, r.Auth.DB)
+}

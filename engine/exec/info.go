@@ -1,0 +1,257 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// info is INFO FOR …: the definitions of a level, as texts or (STRUCTURE) taken apart.
+func (r *Run) info(env *Env, s *ast.Info) (value.Value, error) {
+	switch s.Level {
+	case ast.InfoRoot:
+		return r.infoRoot(s.Structure)
+	case ast.InfoNamespace:
+		return r.infoNamespace(s.Structure)
+	case ast.InfoTable:
+		return r.infoTable(env, s)
+	case ast.InfoUser:
+		return r.infoUser(env, s)
+	case ast.InfoIndex:
+		return r.infoIndex(env, s)
+	}
+	return r.infoDatabase(s.Structure)
+}
+
+// listing is the definitions of one kind in a scope: an object of texts by name, or an array of structures.
+func (r *Run) listing(s catalog.Scope, kind ast.DefKind, structure bool) (value.Value, error) {
+	defs, err := r.Cat.Defs(s, kind)
+	if err != nil {
+		return value.None, err
+	}
+	return listed(defs, structure), nil
+}
+
+func listed(defs []*catalog.Def, structure bool) value.Value {
+	if structure {
+		out := make([]value.Value, len(defs))
+		for i, d := range defs {
+			out[i] = structureOf(d)
+		}
+		return value.ArrayOf(out)
+	}
+	fields := make([]value.Field, len(defs))
+	for i, d := range defs {
+		fields[i] = value.Field{Name: d.Name, Value: value.Str(shownText(d))}
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}
+
+// shownText is the text of a definition as users may see it.
+func shownText(d *catalog.Def) string {
+	if a, ok := d.Stmt.(*ast.DefineAccess); ok {
+		return ast.Text(redactAccess(a))
+	}
+	return ast.Text(d.Stmt)
+}
+
+// nothing is an empty listing.
+func nothing(structure bool) value.Value {
+	if structure {
+		return value.Array()
+	}
+	return value.ObjectOf(nil)
+}
+
+// report gathers the listings of some kinds under their names.
+func (r *Run) report(s catalog.Scope, structure bool, kinds []listKind, more ...value.Field) (value.Value, error) {
+	fields := make([]value.Field, 0, len(kinds)+len(more))
+	for _, k := range kinds {
+		v, err := r.listing(s, k.kind, structure)
+		if err != nil {
+			return value.None, err
+		}
+		fields = append(fields, value.Field{Name: k.name, Value: v})
+	}
+	return value.ObjectOf(value.NewObject(append(fields, more...)...)), nil
+}
+
+type listKind struct {
+	name string
+	kind ast.DefKind
+}
+
+func (r *Run) infoRoot(structure bool) (value.Value, error) {
+	if err := r.Auth.Allow(auth.View, ast.BaseRoot, auth.ResourceAny); err != nil {
+		return value.None, err
+	}
+	object := func(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
+	config, err := r.systemConfig()
+	if err != nil {
+		return value.None, err
+	}
+	defaults, err := r.Defaults()
+	if err != nil {
+		return value.None, err
+	}
+	zero := value.Float(0)
+	return r.report(catalog.Scope{}, structure, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
+		value.Field{Name: "config", Value: config},
+		value.Field{Name: "defaults", Value: defaults},
+		value.Field{Name: "nodes", Value: nothing(structure)},
+		value.Field{Name: "system", Value: object(
+			value.Field{Name: "available_parallelism", Value: value.Int(0)},
+			value.Field{Name: "cpu_usage", Value: zero},
+			value.Field{Name: "load_average", Value: value.Array(zero, zero, zero)},
+			value.Field{Name: "memory_allocated", Value: value.Int(0)},
+			value.Field{Name: "memory_usage", Value: value.Int(0)},
+			value.Field{Name: "physical_cores", Value: value.Int(0)})})
+}
+
+// Defaults is the namespace and database that DEFINE CONFIG DEFAULT names, as {namespace, database}; NONE for those not named.
+func (r *Run) Defaults() (value.Value, error) {
+	d, err := r.Cat.Def(catalog.Scope{}, ast.DefConfig, "Default")
+	if err != nil {
+		return value.None, err
+	}
+	ns, db := value.None, value.None
+	if d != nil {
+		if c, ok := d.Stmt.(*ast.DefineConfig); ok && c.Default != nil {
+			if c.Default.Namespace != nil {
+				ns = value.Str(c.Default.Namespace.Ident)
+			}
+			if c.Default.Database != nil {
+				db = value.Str(c.Default.Database.Ident)
+			}
+		}
+	}
+	return value.ObjectOf(value.NewObject(value.Field{Name: "namespace", Value: ns}, value.Field{Name: "database", Value: db})), nil
+}
+
+func (r *Run) infoNamespace(structure bool) (value.Value, error) {
+	if err := r.Auth.Allow(auth.View, ast.BaseNamespace, auth.ResourceAny); err != nil {
+		return value.None, err
+	}
+	ns, err := r.namespace()
+	if err != nil {
+		return value.None, err
+	}
+	return r.report(ns.Inner(), structure, []listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
+}
+
+func (r *Run) infoDatabase(structure bool) (value.Value, error) {
+	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
+		return value.None, err
+	}
+	db, err := r.Database()
+	if err != nil {
+		return value.None, err
+	}
+	return r.report(db.Inner(), structure, []listKind{{"accesses", ast.DefAccess}, {"analyzers", ast.DefAnalyzer},
+		{"apis", ast.DefAPI}, {"buckets", ast.DefBucket}, {"configs", ast.DefConfig}, {"functions", ast.DefFunction},
+		{"models", ast.DefModel}, {"modules", ast.DefModule}, {"params", ast.DefParam}, {"sequences", ast.DefSequence},
+		{"tables", ast.DefTable}, {"users", ast.DefUser}})
+}
+
+// infoTable answers empty lists for a table that is not defined.
+func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
+	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
+		return value.None, err
+	}
+	db, err := r.Database()
+	if err != nil {
+		return value.None, err
+	}
+	name, err := r.name(env, *s.Name, "table")
+	if err != nil {
+		return value.None, err
+	}
+	tb, err := r.Cat.Table(db, name)
+	if err != nil {
+		return value.None, err
+	}
+	none := nothing(s.Structure)
+	if tb == nil {
+		return value.ObjectOf(value.NewObject(value.Field{Name: "events", Value: none}, value.Field{Name: "fields", Value: none},
+			value.Field{Name: "indexes", Value: none}, value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: none})), nil
+	}
+	var views []*catalog.Def
+	for _, v := range tb.Views {
+		d, err := r.Cat.Def(db.Inner(), ast.DefTable, v)
+		if err != nil {
+			return value.None, err
+		}
+		if d != nil {
+			views = append(views, d)
+		}
+	}
+	return r.report(tb.Inner(), s.Structure, []listKind{{"events", ast.DefEvent}, {"fields", ast.DefField}, {"indexes", ast.DefIndex}},
+		value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: listed(views, s.Structure)})
+}
+
+func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
+	base := s.Base
+	if base == ast.BaseNone {
+		switch {
+		case r.Auth.DB != "":
+			base = ast.BaseDatabase
+		case r.Auth.NS != "":
+			base = ast.BaseNamespace
+		default:
+			base = ast.BaseRoot
+		}
+	}
+	if err := r.Auth.Allow(auth.View, base, auth.ResourceActor); err != nil {
+		return value.None, err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return value.None, err
+	}
+	name, err := r.name(env, *s.Name, "user")
+	if err != nil {
+		return value.None, err
+	}
+	d, err := r.Cat.Def(scope, ast.DefUser, name)
+	if err != nil {
+		return value.None, err
+	}
+	if d == nil {
+		return value.None, r.actorError("user", name, base, "does not exist")
+	}
+	if s.Structure {
+		return structureOf(d), nil
+	}
+	return value.Str(shownText(d)), nil
+}
+
+// infoIndex tells how far the building of an index is. Indexes are built before they are visible.
+func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
+	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
+		return value.None, err
+	}
+	db, err := r.Database()
+	if err != nil {
+		return value.None, err
+	}
+	table, err := r.name(env, *s.Table, "table")
+	if err != nil {
+		return value.None, err
+	}
+	name, err := r.name(env, *s.Name, "index")
+	if err != nil {
+		return value.None, err
+	}
+	tb, err := r.Cat.Table(db, table)
+	if err != nil {
+		return value.None, err
+	}
+	if tb == nil || tb.Index(name) == nil {
+		return value.None, doesNotExist("index", name)
+	}
+	zero := value.Int(0)
+	return value.ObjectOf(value.NewObject(value.Field{Name: "building", Value: value.ObjectOf(value.NewObject(
+		value.Field{Name: "initial", Value: zero}, value.Field{Name: "pending", Value: zero},
+		value.Field{Name: "status", Value: value.Str("ready")}, value.Field{Name: "updated", Value: zero}))})), nil
+}

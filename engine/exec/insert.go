@@ -1,0 +1,211 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// insert is INSERT: one table look-up and one pass over the rows.
+func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
+	w, err := r.newWriter(env, s.Output)
+	if err != nil {
+		return value.None, err
+	}
+	into, err := r.insertInto(env, s.Into)
+	if err != nil {
+		return value.None, err
+	}
+	rows, err := r.insertRows(env, s)
+	if err != nil {
+		return value.None, err
+	}
+	in := inserter{writer: w, s: s, into: into}
+	w.rows = make([]value.Value, 0, len(rows))
+	for _, row := range rows {
+		if err := in.insert(row); err != nil {
+			return value.None, err
+		}
+	}
+	return w.result(false, len(rows))
+}
+
+// insertInto is the table that INTO names; "" without INTO.
+func (r *Run) insertInto(env *Env, x ast.Expr) (string, error) {
+	switch x := x.(type) {
+	case nil:
+		return "", nil
+	case *ast.Table:
+		return x.Name, nil
+	default:
+		v, err := r.Eval(env, x)
+		if err != nil {
+			return "", err
+		}
+		name, ok := tableName(v)
+		if !ok {
+			return "", errs.Internal("Cannot execute INSERT statement using value: %s", ast.Text(x))
+		}
+		return name, nil
+	}
+}
+
+// insertRows evaluates what is to be inserted: objects.
+func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
+	if s.Fields != nil {
+		return r.valueRows(env, s)
+	}
+	v, err := r.Eval(env, s.X)
+	if err != nil {
+		return nil, err
+	}
+	switch v.Kind() {
+	case value.KindObject:
+		return []value.Value{v}, nil
+	case value.KindArray:
+		for _, e := range v.Elems() {
+			if e.Kind() != value.KindObject {
+				return nil, cannotExecute("INSERT", e)
+			}
+		}
+		return v.Elems(), nil
+	}
+	return nil, cannotExecute("INSERT", v)
+}
+
+// valueRows evaluates the rows of the VALUES form.
+func (r *Run) valueRows(env *Env, s *ast.Insert) ([]value.Value, error) {
+	out := make([]value.Value, len(s.Rows))
+	for i, row := range s.Rows {
+		doc := value.ObjectOf(nil)
+		for j, x := range row {
+			v, err := r.Eval(env, x)
+			if err != nil {
+				return nil, err
+			}
+			if doc, err = r.assign(env, doc, s.Fields[j].Parts, ast.AssignSet, v); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = doc
+	}
+	return out, nil
+}
+
+// inserter is an INSERT at work. It keeps the table between rows.
+type inserter struct {
+	*writer
+	s    *ast.Insert
+	into string
+	tb   *catalog.Table
+}
+
+func (in *inserter) insert(doc value.Value) error {
+	id, named, err := in.idOf(doc)
+	if err != nil {
+		return err
+	}
+	p := record.Write{ID: id, Plain: true}
+	if p.Table, err = in.table(id.Table); p.Table == nil || err != nil {
+		return err
+	}
+	if !in.g.MayCreate(p.Table) {
+		return nil
+	}
+	if in.s.Relation {
+		if p.In, err = insertEnd(doc, "in"); err != nil {
+			return err
+		}
+		if p.Out, err = insertEnd(doc, "out"); err != nil {
+			return err
+		}
+	}
+	p.After = value.ObjectOf(record.Clean(doc).Object().With("id", value.RecordOf(id)))
+	if named {
+		there, err := in.g.Exists(p.Table, id.Key)
+		if err != nil {
+			return err
+		}
+		if there {
+			return in.duplicate(p.Table, id, doc)
+		}
+	}
+	catches := in.s.Ignore || in.s.OnDuplicate != nil && !named
+	if !catches || !hasUnique(p.Table) {
+		return in.put(&p)
+	}
+	owner, err := in.r.claim(func() error { return in.put(&p) })
+	if owner == nil || err != nil || in.s.Ignore {
+		return err
+	}
+	return in.duplicate(p.Table, owner, doc)
+}
+
+// table finds the table of a row; nil where the caller may not create it.
+func (in *inserter) table(name string) (*catalog.Table, error) {
+	if in.tb != nil && in.tb.Name == name {
+		return in.tb, nil
+	}
+	tb, err := in.g.TableForWrite(name)
+	in.tb = tb
+	return tb, err
+}
+
+// idOf is the id of a row, and whether the row names it itself.
+func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err error) {
+	v := field(doc, "id")
+	table := in.into
+	if table == "" {
+		if v.Kind() != value.KindRecord {
+			return nil, false, badProperty("id", v)
+		}
+		table = v.Record().Table
+	}
+	if k := v.Kind(); k == value.KindNull || k == value.KindBool {
+		return nil, false, badProperty("id", v)
+	}
+	key, err := recordKey(v)
+	if err != nil {
+		return nil, false, err
+	}
+	if named = !key.IsNone(); !named {
+		key = in.r.Ex.NewKey("rand")
+	}
+	return &value.RecordID{Table: table, Key: key}, named, nil
+}
+
+func badProperty(name string, v value.Value) error {
+	return errs.Internal("Cannot execute INSERT statement where property '%s' is: %s", name, v.Text())
+}
+
+func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
+	v := field(doc, name)
+	if v.Kind() != value.KindRecord {
+		return nil, badProperty(name, v)
+	}
+	return v.Record(), nil
+}
+
+// duplicate is what happens to a row whose record is there already.
+func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.Value) error {
+	switch {
+	case in.s.OnDuplicate != nil:
+	case in.s.Ignore:
+		return nil
+	default:
+		return errs.RecordExists(value.RecordOf(id).Text())
+	}
+	row, err := in.g.Pick(in.r.Ctx, tb, id, record.Updating)
+	if row == nil || err != nil {
+		return err
+	}
+	frame := in.row.WithThis(row.Seen)
+	frame.Set("input", doc)
+	after, err := in.r.assignAll(frame, in.s.OnDuplicate, row.Stored)
+	if err != nil {
+		return err
+	}
+	return in.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after})
+}

@@ -1,0 +1,117 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// relate is RELATE: an edge for each pair of the two sides.
+func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
+	w, err := r.newWriter(env, s.Output)
+	if err != nil {
+		return value.None, err
+	}
+	from, err := r.relateEnds(env, s.From, "in")
+	if err != nil {
+		return value.None, err
+	}
+	to, err := r.relateEnds(env, s.To, "out")
+	if err != nil {
+		return value.None, err
+	}
+	table, id, err := r.relateEdge(env, s.Edge)
+	if err != nil {
+		return value.None, err
+	}
+	tb, err := w.g.TableForWrite(table)
+	if err != nil {
+		return value.None, err
+	}
+	if tb != nil && w.g.MayCreate(tb) {
+		for _, in := range from {
+			for _, out := range to {
+				if err := w.relate(tb, id, in, out, s); err != nil {
+					return value.None, err
+				}
+			}
+		}
+	}
+	return w.result(s.Only, len(from)*len(to))
+}
+
+// relateEnds are the records on one side.
+func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, error) {
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return nil, err
+	}
+	elems := []value.Value{v}
+	if v.Kind() == value.KindArray {
+		elems = v.Elems()
+	}
+	out := make([]*value.RecordID, 0, len(elems))
+	for _, e := range elems {
+		if e.Kind() == value.KindObject {
+			e = field(e, "id")
+		}
+		if e.Kind() != value.KindRecord {
+			return nil, badRelate(side, e)
+		}
+		out = append(out, e.Record())
+	}
+	return out, nil
+}
+
+func badRelate(side string, v value.Value) error {
+	return errs.Internal("Cannot execute RELATE statement where property '%s' is: %s", side, v.Text())
+}
+
+// relateEdge is the edge table, and the edge's id where it is given.
+func (r *Run) relateEdge(env *Env, x ast.Expr) (string, *value.RecordID, error) {
+	if t, ok := x.(*ast.Table); ok {
+		return t.Name, nil, nil
+	}
+	v, err := r.Eval(env, x)
+	if err != nil {
+		return "", nil, err
+	}
+	switch v.Kind() {
+	case value.KindTable:
+		return v.Table(), nil, nil
+	case value.KindRecord:
+		if v.Record().Key.Kind() != value.KindRange {
+			return v.Record().Table, v.Record(), nil
+		}
+	}
+	return "", nil, badRelate("out", v)
+}
+
+func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.Relate) error {
+	if id != nil {
+		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			c, err := w.r.applyData(w.row, s.Data, row.Stored, row.Seen)
+			if err != nil {
+				return err
+			}
+			return w.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
+				In: in, Out: out, KeepReadonly: c.keep})
+		}
+	}
+	c, err := w.r.newDoc(w.row, s.Data)
+	if err != nil {
+		return err
+	}
+	if id == nil {
+		if id, err = w.r.newID(tb.Name, &c); err != nil {
+			return err
+		}
+	}
+	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out})
+}

@@ -1,0 +1,185 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// update is UPDATE and UPSERT.
+func (r *Run) update(env *Env, s *ast.Update) (value.Value, error) {
+	w, err := r.newWriter(env, s.Output)
+	if err != nil {
+		return value.None, err
+	}
+	targets, err := r.Targets(env, s.Targets)
+	if err != nil {
+		return value.None, err
+	}
+	for i := range targets {
+		if s.Upsert {
+			err = w.upsert(&targets[i], s)
+		} else {
+			err = w.update(&targets[i], s)
+		}
+		if err != nil {
+			return value.None, err
+		}
+	}
+	return w.result(s.Only, len(targets))
+}
+
+func (w *writer) update(t *Target, s *ast.Update) error {
+	*t = writeTarget(*t)
+	if t.Kind == TargetValue {
+		return cannotExecute("UPDATE", t.Value)
+	}
+	tb, err := w.g.Table(t.Table)
+	if err != nil {
+		return err
+	}
+	return w.eachRow(t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+		return w.change(row, s.Data, false)
+	})
+}
+
+// eachRow picks the records of a target that meet a condition.
+func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
+	each := func(row *record.Row) error {
+		ok, err := w.meets(row, where)
+		if !ok || err != nil {
+			return err
+		}
+		return f(row)
+	}
+	ctx := w.r.Ctx
+	if t.Kind == TargetRecord {
+		row, err := w.g.Pick(ctx, tb, t.ID, act)
+		if row == nil || err != nil {
+			return err
+		}
+		return each(row)
+	}
+	var keys *value.Range
+	if t.Kind == TargetRange {
+		keys = t.ID.Key.Range()
+	}
+	return w.g.EachRow(ctx, tb, keys, act, each)
+}
+
+func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
+	if where == nil {
+		return true, nil
+	}
+	w.row.SetDoc(row.Seen)
+	v, err := w.r.Eval(w.row, where)
+	return value.Truthy(v), err
+}
+
+// change applies a data clause to a record that is there.
+func (w *writer) change(row *record.Row, d *ast.Data, plain bool) error {
+	c, err := w.r.applyData(w.row, d, row.Stored, row.Seen)
+	if err != nil {
+		return err
+	}
+	return w.put(&record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
+		KeepReadonly: c.keep, Plain: plain})
+}
+
+func (w *writer) upsert(t *Target, s *ast.Update) error {
+	*t = writeTarget(*t)
+	if t.Kind == TargetValue {
+		return cannotExecute("UPSERT", t.Value)
+	}
+	tb, err := w.g.TableForWrite(t.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	if t.Kind == TargetTable && s.Where == nil {
+		return w.upsertNew(tb, nil, s)
+	}
+	if t.Kind == TargetRecord {
+		there, err := w.g.Exists(tb, t.ID.Key)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return w.upsertNew(tb, t.ID, s)
+		}
+	}
+	found := false
+	err = w.eachRow(t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+		found = true
+		return w.change(row, s.Data, true)
+	})
+	if err != nil || found || t.Kind != TargetTable {
+		return err
+	}
+	return w.upsertNew(tb, nil, s)
+}
+
+// upsertNew creates the record of an UPSERT. Without an id of its own it may turn out to be there already: by the id in
+// its data, or by the values of a unique index.
+func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update) error {
+	if !w.g.MayCreate(tb) {
+		return nil
+	}
+	c, err := w.r.newDoc(w.row, s.Data)
+	if err != nil {
+		return err
+	}
+	named := id != nil
+	if !named {
+		if id, err = w.r.newID(tb.Name, &c); err != nil {
+			return err
+		}
+		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			return w.change(row, s.Data, true)
+		}
+	}
+	put := func() error {
+		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true})
+	}
+	if named || !hasUnique(tb) {
+		return put()
+	}
+	owner, err := w.r.claim(put)
+	if owner == nil || err != nil {
+		return err
+	}
+	row, err := w.g.Pick(w.r.Ctx, tb, owner, record.Updating)
+	if row == nil || err != nil {
+		return err
+	}
+	return w.change(row, s.Data, true)
+}
+
+func hasUnique(tb *catalog.Table) bool {
+	for _, ix := range tb.Indexes {
+		if ix.Unique() {
+			return true
+		}
+	}
+	return false
+}
+
+// claim runs put and undoes it when a unique index refuses it; the answer is the record that has the values then.
+func (r *Run) claim(put func() error) (*value.RecordID, error) {
+	mark, changes := r.Tx.Savepoint(), r.Log.Mark()
+	err := put()
+	var v *index.Violation
+	if err == nil || !errors.As(err, &v) {
+		return nil, err
+	}
+	r.Tx.RollbackTo(mark)
+	r.Log.RollbackTo(changes)
+	return v.Record, nil
+}
