@@ -320,22 +320,39 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
 	_, returned = s.(*ast.Return)
 	v, err = r.Exec(r.Base, s)
-	if err == nil {
-		v = quirk(s, v)
-	}
 	v, err = r.land(v, err)
+	if err == nil && wrapped(s) {
+		v = value.Array(v)
+	}
 	return v, returned && err == nil, r.explain(err)
 }
 
-// quirk is the reference's own view of blocks whose last statement is a LET: as a statement they answer [NONE].
-func quirk(s ast.Statement, v value.Value) value.Value {
-	if x, ok := s.(*ast.ExprStmt); ok && endsInLet(x.X) {
-		return value.Array(value.None)
+// wrapped reports whether the answer of a statement is put into an array: the language does that to
+// blocks whose last statement is a LET and to RETURN (RETURN x).
+func wrapped(s ast.Statement) bool {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		return endsInLet(s.X)
+	case *ast.Return:
+		return endsInLet(s.X) || isReturn(s.X)
 	}
-	return v
+	return false
+}
+
+func isReturn(x ast.Expr) bool {
+	q, ok := x.(*ast.Subquery)
+	if !ok {
+		return false
+	}
+	_, ok = q.Stmt.(*ast.Return)
+	return ok
 }
 
 func endsInLet(x ast.Expr) bool {
+	if q, ok := x.(*ast.Subquery); ok {
+		_, ok := q.Stmt.(*ast.Let)
+		return ok
+	}
 	b, ok := x.(*ast.Block)
 	if !ok || len(b.Stmts) == 0 {
 		return false

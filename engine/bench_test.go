@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+)
+
+// run executes a text that must succeed.
+func run(b testing.TB, s *engine.Session, text string) []engine.Result {
+	res, err := s.Execute(context.Background(), text, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, r := range res {
+		if r.Err != nil {
+			b.Fatalf("%s: %v", text, r.Err)
+		}
+	}
+	return res
+}
+
+func bench(b *testing.B, setup, text string) {
+	s := owner(b, openQuiet(b))
+	if setup != "" {
+		run(b, s, setup)
+	}
+	run(b, s, text)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		run(b, s, text)
+	}
+}
+
+// The loop has four operators a turn; the figure is for 1000 turns.
+func BenchmarkForLoop(b *testing.B) {
+	bench(b, "", "FOR $i IN 0..1000 { LET $x = $i * 2 + 1; IF $x > 5000 AND $i = 3 { BREAK } }")
+}
+
+func BenchmarkClosureMap(b *testing.B) {
+	bench(b, "", "RETURN (<array> 0..1000).map(|$x| $x * 2 + 1).len()")
+}
+
+func BenchmarkReturn(b *testing.B) { bench(b, "", "RETURN 1 + 1") }
+
+const people = "INSERT INTO person (SELECT VALUE { id: $this, name: 'name ' + <string> $this, age: $this % 100, city: 'city', mail: 'a@b.c'," +
+	" tags: ['a', 'b'], address: { street: 'x', number: 5 }, score: 1.5 } FROM <array> 0..10000) RETURN NONE"
+
+func BenchmarkPointRead(b *testing.B) { bench(b, people, "SELECT * FROM person:5000") }
+
+func BenchmarkSelectAll10k(b *testing.B) { bench(b, people, "SELECT * FROM person") }
+
+func BenchmarkFilteredCount10k(b *testing.B) {
+	bench(b, people, "SELECT count() FROM person WHERE age > 50 GROUP ALL")
+}
+
+func BenchmarkProject10k(b *testing.B) { bench(b, people, "SELECT name, age FROM person WHERE age < 50") }
+
+func BenchmarkGroup10k(b *testing.B) {
+	bench(b, people, "SELECT age, count(), math::sum(score) FROM person GROUP BY age")
+}
+
+func BenchmarkTop10of10k(b *testing.B) {
+	bench(b, people, "SELECT * FROM person ORDER BY age DESC LIMIT 10")
+}
