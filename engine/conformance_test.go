@@ -92,7 +92,7 @@ func TestConformance(t *testing.T) {
 				return
 			}
 			rate := 100 * float64(passed) / float64(all)
-			t.Logf("%5d of %5d  %6.2f %%", passed, all, rate)
+			t.Logf("%-34s %5d of %5d  %6.2f %%", name, passed, all, rate)
 			if rate < floors[name] {
 				t.Errorf("pass rate %.2f %% is below the floor of %.2f %%", rate, floors[name])
 			}
