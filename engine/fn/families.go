@@ -9,8 +9,12 @@ import (
 // families are the parts of the table.
 func families() [][]entry {
 	return [][]entry{
-		arrayFuncs(), stringFuncs(), semverFuncs(), distanceFuncs(),
-		mathFuncs(), mathStatsFuncs(),
+		basicFuncs(), arrayFuncs(), setFuncs(), objectFuncs(),
+		stringFuncs(), stringIsFuncs(), semverFuncs(), distanceFuncs(), parseFuncs(),
+		mathFuncs(), mathStatsFuncs(), vectorFuncs(), geoFuncs(),
+		durationFuncs(), timeFuncs(), randFuncs(),
+		typeFuncs(), encodingFuncs(), cryptoFuncs(),
+		recordFuncs(), sessionFuncs(), searchFuncs(), fileFuncs(), httpFuncs(), apiFuncs(),
 	}
 }
 
@@ -27,5 +31,9 @@ func constants() map[string]value.Value {
 	for name, f := range floats {
 		out["math::"+name] = value.Float(f)
 	}
+	out["duration::max"] = value.DurationOf(value.Duration{Secs: math.MaxUint64, Nanos: 999_999_999})
+	out["time::epoch"] = value.DatetimeOf(value.Datetime{})
+	out["time::minimum"] = value.DatetimeOf(value.Datetime{Secs: minTime})
+	out["time::maximum"] = value.DatetimeOf(value.Datetime{Secs: maxTime, Nanos: 999_999_999})
 	return out
 }

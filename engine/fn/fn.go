@@ -44,7 +44,8 @@ type Func struct {
 	// Methods are the method forms, e.g. "len" on array.
 	Methods []MethodForm
 
-	table *Table
+	table    *Table
+	pathless bool // only the method form exists
 }
 
 // Param is one parameter: its name in the documentation and the type it is coerced to.

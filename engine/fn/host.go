@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -20,4 +21,74 @@ type Host interface {
 	Param(name string) value.Value
 	// Now is the clock of the statement.
 	Now() time.Time
+}
+
+// DatabaseHost answers questions about what is stored and defined.
+type DatabaseHost interface {
+	// TableExists reports whether a table is defined.
+	TableExists(name string) (bool, error)
+	// RecordExists reports whether a record is stored (of a range of keys: one of them). An undefined table is an error.
+	RecordExists(id *value.RecordID) (bool, error)
+	// IsEdge reports whether a record is stored as a relation.
+	IsEdge(id *value.RecordID) (bool, error)
+	// NextVal is the next number of a sequence. An undefined sequence is an error.
+	NextVal(sequence string) (int64, error)
+}
+
+// SearchHost answers what the operators of the running query found for the current row. args are those of the function,
+// as they were given; the host checks them.
+type SearchHost interface {
+	SearchScore(args []value.Value) (value.Value, error)
+	SearchHighlight(args []value.Value) (value.Value, error)
+	SearchOffsets(args []value.Value) (value.Value, error)
+	KNNDistance(args []value.Value) (value.Value, error)
+}
+
+// AnalyzerHost runs defined analyzers.
+type AnalyzerHost interface {
+	// Analyze is the tokens of text. An undefined analyzer is an error.
+	Analyze(analyzer, text string) ([]string, error)
+}
+
+// ProjectionHost looks into the current row of a SELECT.
+type ProjectionHost interface {
+	// Field is the value of a path given as text, e.g. "a.b[0]".
+	Field(path string) (value.Value, error)
+}
+
+// APIHost calls the API endpoints of the database.
+type APIHost interface {
+	// InvokeAPI answers {status, headers, body, context}; options is an object, or NONE.
+	InvokeAPI(path string, options value.Value) (value.Value, error)
+}
+
+// FileHost reaches into buckets. Every method checks that the bucket exists and what the session may do there.
+type FileHost interface {
+	PutFile(f *value.File, data []byte, overwrite bool) error
+	// GetFile is nil, false for a key that is not there.
+	GetFile(f *value.File) (data []byte, found bool, err error)
+	HeadFile(f *value.File) (info FileInfo, found bool, err error)
+	DeleteFile(f *value.File) error
+	// CopyFile also removes the source if move is set. Without overwrite it leaves a target that is there as it is.
+	CopyFile(from, to *value.File, overwrite, move bool) error
+	ListFiles(bucket string, opt ListFiles) ([]FileInfo, error)
+}
+
+// FileInfo describes a stored file.
+type FileInfo struct {
+	File    *value.File
+	Size    int64
+	Updated time.Time
+}
+
+// ListFiles narrows a listing: keys with a prefix, from a key on, at most Limit (0: all).
+type ListFiles struct {
+	Prefix, Start string
+	Limit         int64
+}
+
+// NetHost says which network targets the session may reach. A host without it reaches none.
+type NetHost interface {
+	// NetFilter holds host names, host:port, addresses and CIDR blocks.
+	NetFilter() auth.Filter
 }

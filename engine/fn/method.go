@@ -1,8 +1,6 @@
 package fn
 
 import (
-	"strings"
-
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -48,8 +46,7 @@ func (t *Table) addMethod(f *Func, e entry) {
 	}
 	name := e.as
 	if name == "" {
-		_, rest, _ := strings.Cut(f.Name, "::")
-		name = strings.ReplaceAll(rest, "::", "_")
+		name = methodName(e.sig)
 	}
 	m := t.methods[name]
 	if m == nil {

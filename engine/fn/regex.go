@@ -2,8 +2,9 @@ package fn
 
 import (
 	"errors"
-	"regexp"
 	"sync"
+
+	"github.com/nacredb/nacre/engine/value"
 )
 
 const (
@@ -17,11 +18,11 @@ var errRegexTooLong = errors.New("regular expression too long")
 // so that a stream of different patterns costs a compilation each but never grows.
 type regexes struct {
 	mu sync.RWMutex // guards m; a leaf lock
-	m  map[string]*regexp.Regexp
+	m  map[string]*value.Regex
 }
 
 // compile is the compiled form of a pattern in the language's syntax (RE2, named groups as (?<x>…)).
-func (c *regexes) compile(pattern string) (*regexp.Regexp, error) {
+func (c *regexes) compile(pattern string) (*value.Regex, error) {
 	c.mu.RLock()
 	re := c.m[pattern]
 	c.mu.RUnlock()
@@ -31,14 +32,14 @@ func (c *regexes) compile(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxRegex {
 		return nil, errRegexTooLong
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := value.CompileRegex(pattern)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil || len(c.m) >= regexesCache {
-		c.m = make(map[string]*regexp.Regexp, regexesCache)
+		c.m = make(map[string]*value.Regex, regexesCache)
 	}
 	c.m[pattern] = re
 	return re, nil

@@ -11,7 +11,7 @@ import (
 type entry struct {
 	// sig is "path(name: type, name?: type, ...name: type) -> result"; ? marks what may be left out, ... what may
 	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments) and "method" (the
-	// path form is known but not implemented).
+	// path form is known but not implemented), "pathless" (there is no path form).
 	sig  string
 	doc  string
 	impl Impl
@@ -61,6 +61,8 @@ func parseSignature(e entry) *Func {
 			f.Pure = false
 		case "method":
 			f.MethodOnly = true
+		case "pathless":
+			f.pathless = true
 		default:
 			panic(fmt.Sprintf("function table: bad word %q in %q", word, e.sig))
 		}
@@ -158,4 +160,11 @@ func typeText(t *value.Type) string {
 		}
 	}
 	return "any"
+}
+
+// methodName is the path in a signature after its family, with "_" for "::".
+func methodName(sig string) string {
+	head, _, _ := strings.Cut(sig, "(")
+	_, rest, _ := strings.Cut(head[strings.LastIndexByte(head, ' ')+1:], "::")
+	return strings.ReplaceAll(rest, "::", "_")
 }

@@ -197,7 +197,7 @@ func (c Call) replaceRegex(s, pattern, with string) (value.Value, error) {
 	if err != nil {
 		return value.None, errs.Internal("Invalid regex: %s", err)
 	}
-	matches := re.FindAllStringIndex(s, -1)
+	matches := re.FindAll(s)
 	size := len(s)
 	for _, m := range matches {
 		size += len(with) - (m[1] - m[0])
@@ -220,7 +220,7 @@ func stringMatches(c Call, args []value.Value) (value.Value, error) {
 		return value.Bool(args[1].Regex().Match(args[0].Str())), nil
 	case value.KindString:
 		if re, err := c.Func.table.regexes.compile(args[1].Str()); err == nil {
-			return value.Bool(re.MatchString(args[0].Str())), nil
+			return value.Bool(re.Match(args[0].Str())), nil
 		}
 	}
 	return value.None, c.incorrect("Argument 2 was the wrong type. Could not cast into `regex` using input `%s`", args[1].Text())

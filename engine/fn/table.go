@@ -14,6 +14,8 @@ type Table struct {
 	methods map[string]*Method
 	names   []string
 	regexes regexes
+	kdfs    chan struct{} // a place for each password hash under way
+	web     *webClient
 }
 
 // Library builds the table. It costs some hundred microseconds and is meant to be done once for each engine.
@@ -22,6 +24,8 @@ func Library() *Table {
 		funcs:   make(map[string]*Func, 512),
 		consts:  constants(),
 		methods: make(map[string]*Method, 512),
+		kdfs:    newKDFGate(),
+		web:     newWebClient(),
 	}
 	for _, family := range families() {
 		for _, e := range family {
@@ -30,7 +34,9 @@ func Library() *Table {
 			if _, dup := t.funcs[f.Name]; dup {
 				panic("function table: " + f.Name + " is there twice")
 			}
-			t.funcs[f.Name] = f
+			if !f.pathless {
+				t.funcs[f.Name] = f
+			}
 			t.addMethod(f, e)
 		}
 	}

@@ -12,7 +12,8 @@ func CompileRegex(source string) (*Regex, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Regex{Source: source, Match: re.MatchString}, nil
+	find := func(s string) [][]int { return re.FindAllStringIndex(s, -1) }
+	return &Regex{Source: source, Match: re.MatchString, FindAll: find}, nil
 }
 
 // Contents of character classes: what the Perl escapes mean over Unicode.

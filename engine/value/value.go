@@ -258,6 +258,8 @@ func (v Value) Closure() Closure { return *(*Closure)(v.p) }
 type Regex struct {
 	Source string
 	Match  func(s string) bool
+	// FindAll is the start and end of each match, in order and without overlap.
+	FindAll func(s string) [][]int
 }
 
 // RegexOf makes a regex.

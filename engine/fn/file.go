@@ -1,0 +1,177 @@
+package fn
+
+import (
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func fileFuncs() []entry {
+	return methodsOn(kindSet(value.KindFile), []entry{
+		{sig: "file::bucket(file: file) -> string", impl: fileBucket, doc: "The bucket of a file."},
+		{sig: "file::key(file: file) -> string", impl: fileKey, doc: "The key of a file, with a leading slash."},
+		{sig: "volatile file::copy(file: file, target: any) -> none", impl: fileCopy(true, false),
+			doc: "Copies to another key or file."},
+		{sig: "volatile file::copy_if_not_exists(file: file, target: any) -> none", impl: fileCopy(false, false),
+			doc: "Copies to another key or file unless it exists."},
+		{sig: "volatile file::rename(file: file, target: any) -> none", impl: fileCopy(true, true),
+			doc: "Moves to another key or file."},
+		{sig: "volatile file::rename_if_not_exists(file: file, target: any) -> none", impl: fileCopy(false, true),
+			doc: "Moves to another key or file unless it exists."},
+		{sig: "volatile file::delete(file: file) -> none", impl: fileDelete, doc: "Removes a file, if it is there."},
+		{sig: "volatile file::exists(file: file) -> bool", impl: fileExists, doc: "Whether a file is there."},
+		{sig: "volatile file::get(file: file) -> option<bytes>", impl: fileGet, doc: "The bytes of a file, or NONE."},
+		{sig: "volatile file::head(file: file) -> option<object>", impl: fileHead,
+			doc: "The file, its size and when it was updated, or NONE."},
+		{sig: "volatile file::list(bucket: string, options?: object) -> array<object>", impl: fileList,
+			doc: "The files of a bucket in order of their keys."},
+		{sig: "volatile file::put(file: file, data: any) -> none", impl: filePut(true), doc: "Writes bytes or text."},
+		{sig: "volatile file::put_if_not_exists(file: file, data: any) -> none", impl: filePut(false),
+			doc: "Writes bytes or text unless the file exists."},
+	})
+}
+
+// files is the host's way into buckets. Without one no bucket exists.
+func (c Call) files(bucket string) (FileHost, error) {
+	h, ok := c.Host.(FileHost)
+	if !ok {
+		return nil, errs.Internal("The bucket '%s' does not exist", bucket)
+	}
+	return h, nil
+}
+
+func fileBucket(_ Call, args []value.Value) (value.Value, error) {
+	return value.Str(args[0].File().Bucket), nil
+}
+
+func fileKey(_ Call, args []value.Value) (value.Value, error) {
+	return value.Str(args[0].File().Key), nil
+}
+
+func withSlash(key string) string {
+	if key == "" || key[0] != '/' {
+		return "/" + key
+	}
+	return key
+}
+
+func fileCopy(overwrite, move bool) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		from := args[0].File()
+		var to *value.File
+		switch args[1].Kind() {
+		case value.KindString:
+			to = &value.File{Bucket: from.Bucket, Key: withSlash(args[1].Str())}
+		case value.KindFile:
+			to = args[1].File()
+		default:
+			return value.None, errs.Internal("Invalid destination file value")
+		}
+		h, err := c.files(from.Bucket)
+		if err != nil {
+			return value.None, err
+		}
+		return value.None, h.CopyFile(from, to, overwrite, move)
+	}
+}
+
+func fileDelete(c Call, args []value.Value) (value.Value, error) {
+	f := args[0].File()
+	h, err := c.files(f.Bucket)
+	if err != nil {
+		return value.None, err
+	}
+	return value.None, h.DeleteFile(f)
+}
+
+func fileExists(c Call, args []value.Value) (value.Value, error) {
+	f := args[0].File()
+	h, err := c.files(f.Bucket)
+	if err != nil {
+		return value.None, err
+	}
+	_, found, err := h.HeadFile(f)
+	return value.Bool(found), err
+}
+
+func fileGet(c Call, args []value.Value) (value.Value, error) {
+	f := args[0].File()
+	h, err := c.files(f.Bucket)
+	if err != nil {
+		return value.None, err
+	}
+	data, found, err := h.GetFile(f)
+	if err != nil || !found {
+		return value.None, err
+	}
+	return value.BytesOf(data), nil
+}
+
+func (i FileInfo) object() value.Value {
+	return value.ObjectOf(value.ObjectOfSorted([]value.Field{
+		{Name: "file", Value: value.FileOf(i.File)},
+		{Name: "size", Value: value.Int(i.Size)},
+		{Name: "updated", Value: value.DatetimeOf(datetimeOf(i.Updated))},
+	}))
+}
+
+func fileHead(c Call, args []value.Value) (value.Value, error) {
+	f := args[0].File()
+	h, err := c.files(f.Bucket)
+	if err != nil {
+		return value.None, err
+	}
+	info, found, err := h.HeadFile(f)
+	if err != nil || !found {
+		return value.None, err
+	}
+	return info.object(), nil
+}
+
+func fileList(c Call, args []value.Value) (value.Value, error) {
+	var opt ListFiles
+	if len(args) == 2 {
+		o := args[1].Object()
+		if v, _ := o.Get("prefix"); v.Kind() == value.KindString {
+			opt.Prefix = v.Str()
+		}
+		if v, _ := o.Get("start"); v.Kind() == value.KindString {
+			opt.Start = v.Str()
+		}
+		if v, _ := o.Get("limit"); v.Kind() == value.KindInt {
+			opt.Limit = v.Int()
+		}
+	}
+	h, err := c.files(args[0].Str())
+	if err != nil {
+		return value.None, err
+	}
+	infos, err := h.ListFiles(args[0].Str(), opt)
+	if err != nil {
+		return value.None, err
+	}
+	out := make([]value.Value, len(infos))
+	for i, info := range infos {
+		out[i] = info.object()
+	}
+	return value.ArrayOf(out), nil
+}
+
+func filePut(overwrite bool) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		f := args[0].File()
+		var data []byte
+		switch args[1].Kind() {
+		case value.KindString:
+			data = []byte(args[1].Str())
+		case value.KindBytes:
+			data = args[1].Bytes()
+		default:
+			return value.None, errs.Validation("Could not cast into `bytes` using input `%s`", args[1].Text())
+		}
+		h, err := c.files(f.Bucket)
+		if err != nil {
+			return value.None, err
+		}
+		return value.None, h.PutFile(f, data, overwrite)
+	}
+}

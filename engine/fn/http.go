@@ -1,0 +1,317 @@
+package fn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func httpFuncs() []entry {
+	read := func(name, doc string) entry {
+		return entry{sig: "volatile http::" + name + "(...url_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), false), doc: doc}
+	}
+	write := func(name, doc string) entry {
+		return entry{sig: "volatile http::" + name + "(...url_body_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), true), doc: doc}
+	}
+	return []entry{
+		read("head", "Sends a HEAD request; NONE when it succeeds."),
+		read("get", "Sends a GET request; the decoded body of the answer."),
+		read("delete", "Sends a DELETE request; the decoded body of the answer."),
+		write("put", "Sends a PUT request; the decoded body of the answer."),
+		write("post", "Sends a POST request; the decoded body of the answer."),
+		write("patch", "Sends a PATCH request; the decoded body of the answer."),
+	}
+}
+
+const (
+	maxHTTPBody      = 16 << 20 // bytes of an answer
+	maxHTTPRedirects = 10
+	httpTimeout      = 60 * time.Second
+)
+
+// webClient is the one way out to the network. Before a request the target's name is checked against the filter of the
+// session, and when a connection is made the address that the name stood for.
+type webClient struct{ http *http.Client }
+
+type netFilterKey struct{}
+
+func newWebClient() *webClient {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, ControlContext: checkAddress}
+	transport := &http.Transport{
+		Proxy:               nil, // a proxy would resolve names out of our sight
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        16,
+		IdleConnTimeout:     30 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+		// Connections are not shared: each is checked for the session that makes it.
+		DisableKeepAlives: true,
+	}
+	return &webClient{&http.Client{Transport: transport, Timeout: httpTimeout, CheckRedirect: checkRedirect}}
+}
+
+// checkAddress refuses a connection to an address that the session's filter does not allow.
+func checkAddress(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	filter, _ := ctx.Value(netFilterKey{}).(*targetFilter)
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("address of a connection: %w", err)
+	}
+	if filter == nil || !filter.allowsAddr(addr) {
+		return notAllowedTarget(address)
+	}
+	return nil
+}
+
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= maxHTTPRedirects {
+		return errs.Internal("There was an error processing a remote HTTP request: too many redirects")
+	}
+	filter, _ := req.Context().Value(netFilterKey{}).(*targetFilter)
+	if filter == nil {
+		return notAllowedTarget(targetOf(req.URL))
+	}
+	return filter.checkName(req.URL)
+}
+
+func notAllowedTarget(target string) error {
+	return errs.NotAllowed("Access to network target '%s' is not allowed", target)
+}
+
+// targetOf is host:port of a URL.
+func targetOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = strconv.Itoa(max(0, defaultPort(strings.ToLower(u.Scheme))))
+	}
+	return u.Hostname() + ":" + port
+}
+
+// targetFilter decides about one request: first by name, then by address.
+type targetFilter struct {
+	filter auth.Filter
+	named  bool // the name of the current hop is on the allow list
+}
+
+// checkName decides by the host and port as written. A name that is neither allowed nor denied is decided by its address.
+func (t *targetFilter) checkName(u *url.URL) error {
+	host, target := strings.ToLower(u.Hostname()), strings.ToLower(targetOf(u))
+	t.named = t.filter.Allow.Has(host) || t.filter.Allow.Has(target)
+	if t.filter.Deny.Has(host) || t.filter.Deny.Has(target) {
+		return notAllowedTarget(targetOf(u))
+	}
+	if t.named {
+		return nil
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		port, _ := strconv.Atoi(target[strings.LastIndexByte(target, ':')+1:])
+		if t.allowsAddr(netip.AddrPortFrom(addr, uint16(port))) {
+			return nil
+		}
+	}
+	return notAllowedTarget(targetOf(u))
+}
+
+// allowsAddr decides by the address. SECURITY: a private or special address needs to be allowed as such, or
+// everything; that a name is allowed does not let it lead inside.
+func (t *targetFilter) allowsAddr(ap netip.AddrPort) bool {
+	addr := ap.Addr().Unmap()
+	if holdsAddr(t.filter.Deny, addr, ap.Port()) {
+		return false
+	}
+	if t.filter.Allow.All || holdsAddr(t.filter.Allow, addr, ap.Port()) {
+		return true
+	}
+	return t.named && publicAddr(addr)
+}
+
+// holdsAddr reports whether a set names an address: itself, with its port, or a block that it is in.
+func holdsAddr(s auth.Set, addr netip.Addr, port uint16) bool {
+	if s.All || s.Names[addr.String()] || s.Names[netip.AddrPortFrom(addr, port).String()] {
+		return true
+	}
+	for name := range s.Names {
+		if block, err := netip.ParsePrefix(name); err == nil && block.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func publicAddr(a netip.Addr) bool {
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !inAny(a,
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+		"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001:db8::/32", "2002::/16")
+}
+
+func inAny(a netip.Addr, blocks ...string) bool {
+	for _, b := range blocks {
+		if netip.MustParsePrefix(b).Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// httpCall is the arguments of an http function.
+type httpCall struct {
+	url     *url.URL
+	body    value.Value
+	headers *value.Object
+}
+
+func (c Call) httpArgs(args []value.Value, hasBody bool) (httpCall, error) {
+	var h httpCall
+	if len(args) == 0 {
+		return h, c.incorrect("Missing URI argument")
+	}
+	if args[0].Kind() != value.KindString {
+		return h, c.incorrect("The first argument should be a string containing a valid URI, got: %s", typeName(args[0]))
+	}
+	u, err := url.Parse(args[0].Str())
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return h, errs.Internal("The URL `%s` is invalid", args[0].Str())
+	}
+	h.url = u
+	rest := args[1:]
+	if hasBody && len(rest) > 0 {
+		h.body, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 {
+		if rest[0].Kind() != value.KindObject {
+			return h, c.incorrect("Options argument should be an object, got: %s", typeName(rest[0]))
+		}
+		h.headers = rest[0].Object()
+	}
+	return h, nil
+}
+
+func httpRequest(method string, hasBody bool) Impl {
+	return func(c Call, args []value.Value) (value.Value, error) {
+		h, err := c.httpArgs(args, hasBody)
+		if err != nil {
+			return value.None, err
+		}
+		filter := &targetFilter{}
+		if net, ok := c.Host.(NetHost); ok {
+			filter.filter = net.NetFilter()
+		}
+		if err := filter.checkName(h.url); err != nil {
+			return value.None, err
+		}
+		req, err := h.request(context.WithValue(c.Host.Context(), netFilterKey{}, filter), method)
+		if err != nil {
+			return value.None, err
+		}
+		resp, err := c.Func.table.web.http.Do(req)
+		if err != nil {
+			return value.None, remoteError(err)
+		}
+		defer resp.Body.Close()
+		return decodeAnswer(method, resp)
+	}
+}
+
+// remoteError keeps our own errors and hides what the network library says of addresses.
+func remoteError(err error) error {
+	if e, ok := errors.AsType[*errs.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &errs.Error{Kind: errs.KindInternal, Msg: "There was an error processing a remote HTTP request: error sending request", Err: err}
+}
+
+func (h *httpCall) request(ctx context.Context, method string) (*http.Request, error) {
+	body, contentType := encodeBody(h.body)
+	req, err := http.NewRequestWithContext(ctx, method, h.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, errs.Internal("The URL `%s` is invalid", h.url.Redacted())
+	}
+	req.Header.Set("User-Agent", "nacre")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if h.headers == nil {
+		return req, nil
+	}
+	for _, f := range h.headers.Fields() {
+		text := value.ToString(f.Value)
+		if strings.ContainsAny(f.Name+text, "\r\n\x00") {
+			return nil, errs.Internal("There was an error processing a remote HTTP request: invalid header")
+		}
+		req.Header.Set(f.Name, text)
+		if strings.EqualFold(f.Name, "host") {
+			req.Host = text
+		}
+	}
+	return req, nil
+}
+
+// encodeBody sends bytes and strings as they are and everything else as JSON.
+func encodeBody(v value.Value) (body []byte, contentType string) {
+	switch v.Kind() {
+	case value.KindNone:
+		return nil, ""
+	case value.KindBytes:
+		return v.Bytes(), "application/octet-stream"
+	case value.KindString:
+		return []byte(v.Str()), "text/plain; charset=utf-8"
+	}
+	return value.AppendJSON(nil, v), "application/json"
+}
+
+func decodeAnswer(method string, resp *http.Response) (value.Value, error) {
+	if resp.StatusCode >= 400 {
+		return value.None, errs.Internal("There was an error processing a remote HTTP request: %s", http.StatusText(resp.StatusCode))
+	}
+	if method == http.MethodHead {
+		return value.None, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHTTPBody+1))
+	if err != nil {
+		return value.None, remoteError(err)
+	}
+	if len(body) > maxHTTPBody {
+		return value.None, errs.Internal("There was an error processing a remote HTTP request: the answer is too large")
+	}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+	case media == "application/json" || strings.HasSuffix(media, "+json"):
+		v, err := value.DecodeJSONValue(body, value.Limits{Own: true})
+		if err != nil {
+			return value.None, errs.Internal("There was an error processing a remote HTTP request: the answer is not valid JSON")
+		}
+		return v, nil
+	case media == "application/cbor":
+		v, err := value.DecodeCBORValue(body, value.Limits{Own: true})
+		if err != nil {
+			return value.None, errs.Internal("There was an error processing a remote HTTP request: the answer is not valid CBOR")
+		}
+		return v, nil
+	case media == "application/octet-stream":
+		return value.BytesOf(body), nil
+	}
+	if !utf8.Valid(body) {
+		return value.BytesOf(body), nil
+	}
+	return value.Str(string(body)), nil
+}
