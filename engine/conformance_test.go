@@ -149,7 +149,7 @@ func runVectors(t *testing.T, file string, statements bool) (passed, all int) {
 		}
 		if shown < *vectorShow {
 			shown++
-			t.Logf("%s: %s\n    %s\n    %s", v.Name, v.Setup, v.SQL, problem)
+			t.Logf("%s: %s\n    %s\n    %s", v.Name, clip(v.Setup, 160), v.SQL, clip(problem, 700))
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -431,4 +431,12 @@ func TestMatches(t *testing.T) {
 			t.Errorf("matches(%s, %s) = %v", c.got, c.want, got)
 		}
 	}
+}
+
+// clip keeps a report readable.
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
 }
