@@ -116,8 +116,11 @@ func (p *parser) namespaced() ast.Expr {
 }
 
 func joinPath(a, b string) string {
-	if a == "" {
+	switch {
+	case a == "":
 		return b
+	case b == "":
+		return a
 	}
 	return a + "::" + b
 }
