@@ -97,18 +97,15 @@ func (r *Run) turn(frame *Env, s *ast.For, v value.Value) (more bool, err error)
 	return false, err
 }
 
-// intSpan is a range of ints as a half-open interval. An open start is the least int; the greatest
-// int as an included or open end is left out, as a loop never gets there.
+// intSpan is a range of whole numbers as a half-open interval. An open start is the least int; the
+// greatest int as an included or open end is left out, as a loop never gets there.
 func intSpan(rg *value.Range) (from, to int64, err error) {
 	const least, most = -1 << 63, 1<<63 - 1
 	from, to = least, most
-	for _, b := range []value.Bound{rg.Start, rg.End} {
-		if b.Kind != value.Unbounded && b.Value.Kind() != value.KindInt {
-			return 0, 0, errs.Internal("Expected `int` but found `%s` when coercing an element of `range<int>`", b.Value.Text())
-		}
-	}
 	if rg.Start.Kind != value.Unbounded {
-		from = rg.Start.Value.Int()
+		if from, err = whole(rg.Start.Value); err != nil {
+			return 0, 0, err
+		}
 		if rg.Start.Kind == value.Excluded {
 			if from == most {
 				return 0, 0, nil
@@ -117,12 +114,23 @@ func intSpan(rg *value.Range) (from, to int64, err error) {
 		}
 	}
 	if rg.End.Kind != value.Unbounded {
-		to = rg.End.Value.Int()
+		if to, err = whole(rg.End.Value); err != nil {
+			return 0, 0, err
+		}
 		if rg.End.Kind == value.Included && to < most {
 			to++
 		}
 	}
 	return from, to, nil
+}
+
+// whole is a bound of a loop's range.
+func whole(v value.Value) (int64, error) {
+	i, err := value.Coerce(v, value.Simple(value.TypeInt))
+	if err != nil {
+		return 0, errs.Internal("Expected `int` but found `%s` when coercing an element of `range<int>`", v.Text())
+	}
+	return i.Int(), nil
 }
 
 func (r *Run) throw(env *Env, s *ast.Throw) error {

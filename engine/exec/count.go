@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -23,6 +24,9 @@ func (s *countRows) next() (value.Value, bool, error) {
 	g, err := s.r.Gate()
 	if err != nil {
 		return value.None, false, err
+	}
+	if s.tb == nil {
+		return value.None, false, errs.TableNotFound(s.text)
 	}
 	n, err := g.Count(s.r.Ctx, s.tb, nil)
 	if err != nil {

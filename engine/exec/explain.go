@@ -61,7 +61,7 @@ func (s *tableRows) explain() *planNode {
 	if s.reverse {
 		dir = "Backward"
 	}
-	n := s.filter.attr(node("TableScan").with("table", s.tb.Name).with("direction", dir))
+	n := s.filter.attr(node("TableScan").with("table", s.name).with("direction", dir))
 	n.rows = s.n
 	return n
 }

@@ -58,9 +58,6 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 	totals := 0
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
-		if f.All {
-			return nil, errs.Internal("Invalid query: Incorrect selector for aggregate selection, expression `*` within in selector cannot be aggregated in a group.")
-		}
 		gf := groupField{x: f.X, path: namesOf(f.Alias), first: totals}
 		if gf.path == nil {
 			gf.path = keyOf(f.X)
@@ -79,6 +76,41 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		g.keys = append(g.keys, key)
 	}
 	return g, nil
+}
+
+// checkGroup refuses what can not be grouped.
+func checkGroup(s *ast.Select) error {
+	if s.Group == nil {
+		return nil
+	}
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		if f.All {
+			return errs.Internal("Invalid query: Incorrect selector for aggregate selection, expression `*` within in selector cannot be aggregated in a group.")
+		}
+		if asksParent(f.X) {
+			return errs.Internal("Invalid query: Found a `$parent` parameter refering to the document of a GROUP select statement\n" +
+				"Select statements with a GROUP BY or GROUP ALL currently have no defined document to refer to")
+		}
+	}
+	return nil
+}
+
+// asksParent reports whether a subquery inside x uses $parent.
+func asksParent(x ast.Expr) bool {
+	found := false
+	inspect(x, func(n any) bool {
+		if q, ok := n.(*ast.Subquery); ok {
+			inspect(q.Stmt, func(n any) bool {
+				p, ok := n.(*ast.Param)
+				found = found || ok && p.Name == "parent"
+				return !found
+			})
+			return false
+		}
+		return !found
+	})
+	return found
 }
 
 // sameField reports whether a projection is what an idiom of GROUP BY names.

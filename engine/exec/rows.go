@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -18,7 +19,8 @@ type rows interface {
 // tableRows walks the records of a table, or a range of them, and keeps those that hold.
 type tableRows struct {
 	r       *Run
-	tb      *catalog.Table
+	name    string
+	tb      *catalog.Table // nil: it does not exist, which is an error when the rows are asked for
 	rng     *value.Range
 	reverse bool
 	filter  *predicate // nil: all
@@ -33,6 +35,9 @@ func (s *tableRows) next() (value.Value, bool, error) {
 		g, err := s.r.Gate()
 		if err != nil {
 			return value.None, false, err
+		}
+		if s.tb == nil {
+			return value.None, false, errs.TableNotFound(s.name)
 		}
 		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse})
 	}
@@ -91,6 +96,7 @@ type valueRows struct {
 	r      *Run
 	vs     []value.Value
 	filter *predicate
+	skip   bool   // leave out NONE and NULL
 	text   string // the expression they came from
 	n      counter
 }
@@ -102,6 +108,9 @@ func (s *valueRows) next() (value.Value, bool, error) {
 		}
 		doc := s.vs[0]
 		s.vs = s.vs[1:]
+		if s.skip && doc.IsNullish() {
+			continue
+		}
 		if doc.Kind() == value.KindRecord {
 			var err error
 			if doc, err = s.r.Fetch(doc.Record()); err != nil {

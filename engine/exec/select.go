@@ -95,7 +95,7 @@ func (r *Run) limitTime(env *Env, x ast.Expr) (stop func(), err error) {
 		return nil, err
 	}
 	if v.Kind() != value.KindDuration {
-		return nil, errs.Internal("Expected `duration` but found `%s`", v.Text())
+		return nil, errs.Internal("Invalid timeout value")
 	}
 	d := v.Duration()
 	if d == (value.Duration{}) {
@@ -126,6 +126,12 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	}
 	if c, err := r.countPlan(env, s); c != nil || err != nil {
 		return c, err
+	}
+	if err := checkGroup(s); err != nil {
+		return nil, err
+	}
+	if past, err := r.past(env, s); past || err != nil {
+		return &valueRows{r: r}, err
 	}
 	in, err := r.source(env, s, where)
 	if err != nil {
@@ -236,11 +242,11 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 	}
 	proj := r.projector(rowEnv, s.Projections)
 	if s.Projections.Value {
+		omits = nil // there are no fields left to take out
 		if !sortsRaw(s) && s.Order != nil {
-			return r.sortedValues(rowEnv, in, s, lim, proj, fetch, omits), nil
+			return r.sortedValues(rowEnv, in, s, lim, proj, fetch), nil
 		}
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
-		in = r.finish(in, &ast.Select{}, nil, omits)
 		in = r.projected(in, proj, s)
 		return r.finish(in, s, fetch, nil), nil
 	}
@@ -255,9 +261,8 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 }
 
 // sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
-func (r *Run) sortedValues(rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch, omits [][]ast.Part) rows {
+func (r *Run) sortedValues(rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
 	alias := namesOf(s.Projections.Fields[0].Alias)
-	in = r.finish(in, &ast.Select{}, nil, omits)
 	in = r.projected(in, proj, s)
 	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
 	in = r.orderAndLimit(rowEnv, in, s.Order, lim)

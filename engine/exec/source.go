@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -33,14 +34,15 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 	}
 	switch v.Kind() {
 	case value.KindNone, value.KindNull:
-		return nil, nil
+		return &valueRows{r: r, text: ast.Text(x)}, nil
 	case value.KindTable:
 		return r.tableSource(env, s, v.Table(), where)
 	case value.KindRecord:
 		return r.recordSource(v.Record(), where)
 	case value.KindArray:
 		if !unwrapped(x) {
-			return &valueRows{r: r, vs: v.Elems(), filter: where, text: ast.Text(x)}, nil
+			_, sub := x.(*ast.Subquery)
+			return &valueRows{r: r, vs: v.Elems(), filter: where, skip: !sub, text: ast.Text(x)}, nil
 		}
 	}
 	return &valueRows{r: r, vs: []value.Value{v}, filter: where, text: ast.Text(x)}, nil
@@ -57,32 +59,40 @@ func unwrapped(x ast.Expr) bool {
 
 // recordSource reads one record, or a range of records.
 func (r *Run) recordSource(id *value.RecordID, where *predicate) (rows, error) {
-	g, err := r.Gate()
+	tb, err := r.table(id.Table)
 	if err != nil {
 		return nil, err
 	}
-	tb, err := g.Table(id.Table)
-	if err != nil {
-		return nil, err
-	}
-	if id.Key.Kind() == value.KindRange {
-		return &tableRows{r: r, tb: tb, rng: id.Key.Range(), filter: where, id: id}, nil
+	if tb == nil || id.Key.Kind() == value.KindRange {
+		return &tableRows{r: r, name: id.Table, tb: tb, rng: keyRange(id), filter: where, id: id}, nil
 	}
 	return &recordRows{r: r, id: id, filter: where}, nil
 }
 
-// tableSource reads a table by the best way that the WHERE allows.
-func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate) (rows, error) {
+// table finds a table; nil where it does not exist.
+func (r *Run) table(name string) (*catalog.Table, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
-	tb, err := g.Table(name)
+	return r.Cat.Table(g.DB, name)
+}
+
+func keyRange(id *value.RecordID) *value.Range {
+	if id.Key.Kind() == value.KindRange {
+		return id.Key.Range()
+	}
+	return nil
+}
+
+// tableSource reads a table by the best way that the WHERE allows.
+func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate) (rows, error) {
+	tb, err := r.table(name)
 	if err != nil {
 		return nil, err
 	}
-	scan := &tableRows{r: r, tb: tb, filter: where}
-	if where == nil || s.With != nil && s.With.NoIndex {
+	scan := &tableRows{r: r, name: name, tb: tb, filter: where}
+	if tb == nil || where == nil || s.With != nil && s.With.NoIndex {
 		return scan, nil
 	}
 	if id, err := r.recordByID(env, name, where.x); id != nil || err != nil {
@@ -182,11 +192,7 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 	if !ok {
 		return nil, nil
 	}
-	g, err := r.Gate()
-	if err != nil {
-		return nil, err
-	}
-	tb, err := g.Table(t.Name)
+	tb, err := r.table(t.Name)
 	if err != nil {
 		return nil, err
 	}
