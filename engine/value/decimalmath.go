@@ -89,7 +89,6 @@ func roundedPow10(c u192, n int) u192 {
 		k := min(n-1, 19)
 		if k == 0 {
 			c, digit = c.divmod64(10)
-			n--
 			break
 		}
 		var r uint64
@@ -190,7 +189,7 @@ func (d Decimal) Div(e Decimal) (Decimal, bool) {
 			}
 		}
 		p := pow10[step]
-		if mul128(q, u128{0, p}).fits96() == false {
+		if !mul128(q, u128{0, p}).fits96() {
 			return Decimal{}, false // only an exact quotient that has to grow to scale 0
 		}
 		scale += step

@@ -1,7 +1,6 @@
 package value
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -9,10 +8,10 @@ import (
 
 // Texts of decimals that do not read, as the parser reports them.
 var (
-	errDecimal         = errors.New("Failed to parse")
-	errDecimalDigits   = errors.New("Invalid decimal: overflow from too many digits")
-	errDecimalRounding = errors.New("Invalid decimal: overflow from mantissa after rounding")
-	errDecimalRange    = errors.New("Number exceeds maximum value that can be represented.")
+	errDecimal         = error(&SyntaxError{Msg: "Failed to parse"})
+	errDecimalDigits   = error(&SyntaxError{Msg: "Invalid decimal: overflow from too many digits"})
+	errDecimalRounding = error(&SyntaxError{Msg: "Invalid decimal: overflow from mantissa after rounding"})
+	errDecimalRange    = error(&SyntaxError{Msg: "Number exceeds maximum value that can be represented."})
 )
 
 // ParseDecimal reads what <decimal> accepts: digits with optional sign and point, underscores after
@@ -72,7 +71,7 @@ func (d Decimal) shiftPoint(exp int) (Decimal, error) {
 }
 
 func errScale(scale int) error {
-	return errors.New("Scale exceeds the maximum precision allowed: " + strconv.Itoa(scale) + " > 28")
+	return &SyntaxError{Msg: "Scale exceeds the maximum precision allowed: " + strconv.Itoa(scale) + " > 28"}
 }
 
 // decimalReader collects digits until the coefficient is full.

@@ -97,8 +97,8 @@ func ParseDuration(s string) (Duration, error) {
 
 // Texts of durations that are too long, as the parser reports them.
 var (
-	ErrDurationOverflow = errors.New("Invalid duration, value overflowed maximum allowed value")
-	ErrDurationDigits   = errors.New("Invalid token, failed to parse duration digits: number too large to fit in target type")
+	ErrDurationOverflow = error(&SyntaxError{Msg: "Invalid duration, value overflowed maximum allowed value"})
+	ErrDurationDigits   = error(&SyntaxError{Msg: "Invalid token, failed to parse duration digits: number too large to fit in target type"})
 )
 
 func durationDigits(s string) (n uint64, rest string, err error) {

@@ -15,7 +15,7 @@ const module = "github.com/nacredb/nacre/"
 // layers are the packages from the ground up. A package may import those of lower layers only,
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
-	{"engine/errs"},
+	{"engine/errs", "engine/textpatch"},
 	{"engine/value", "engine/kv", "engine/kv/kvtest", "engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn", "engine/fn"},
