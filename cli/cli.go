@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/daemon"
+	"github.com/nacredb/nacre/daemon/config"
 )
 
 // The exit codes. They are a contract.
@@ -45,7 +46,7 @@ type usageError struct{ error }
 // Main runs the command line args (args[0] is the program) and gives the exit code.
 func Main(args []string, stdio IO) int {
 	root := newRoot(stdio)
-	root.SetArgs(args[1:])
+	root.SetArgs(prepare(args[1:]))
 	root.SetIn(stdio.In)
 	root.SetOut(stdio.Out)
 	root.SetErr(stdio.Err)
@@ -55,6 +56,14 @@ func Main(args []string, stdio IO) int {
 	}
 	fmt.Fprintln(stdio.Err, "error:", err)
 	return exitCode(err)
+}
+
+// prepare mends what the flag library cannot know about a command's flags.
+func prepare(args []string) []string {
+	if len(args) > 0 && args[0] == "start" {
+		return joinOptional(config.Table(config.Default()), args)
+	}
+	return args
 }
 
 func newRoot(stdio IO) *cobra.Command {

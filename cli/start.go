@@ -141,3 +141,44 @@ func origin(table []*config.Setting, variable, from string) {
 		}
 	}
 }
+
+// joinOptional ties the value of a flag whose value is optional to the flag, as in --allow-net 10.0.0.0/8, which the
+// flag library would take for the path. What can only be a path stays one.
+func joinOptional(table []*config.Setting, args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		arg := args[i]
+		if i+1 < len(args) && optional(table, arg) && !strings.HasPrefix(args[i+1], "-") && !isStore(args[i+1]) {
+			i++
+			arg += "=" + args[i]
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+func optional(table []*config.Setting, arg string) bool {
+	name, ok := strings.CutPrefix(arg, "--")
+	for _, s := range table {
+		if ok && s.Flag == name && s.Flag != "" {
+			return s.NoArg == "all"
+		}
+	}
+	return false
+}
+
+// isStore reports whether arg can only be the address of a store.
+func isStore(arg string) bool {
+	if arg == "memory" || strings.Contains(arg, "://") {
+		return true
+	}
+	scheme, _, ok := strings.Cut(arg, ":")
+	switch scheme {
+	case "mem", "memory", "bolt", "file", "rocksdb", "surrealkv", "tikv":
+		return ok
+	}
+	return false
+}

@@ -86,7 +86,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err != nil {
 		return nil, err
 	}
-	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg))
+	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg, log))
 	if err != nil {
 		return nil, openError(cfg.Path, err)
 	}
@@ -268,7 +268,7 @@ func (d *Daemon) build() {
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Route:       caps.HTTP.Allows,
 		AllowOrigin: cfg.AllowOrigin, ClientIP: cfg.ClientIP, UIAddress: cfg.UIAddress,
-		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
+		HideServer: cfg.NoIdentificationHeaders, Guests: caps.Guests, Log: d.log.With("component", "http"),
 	})
 }
 

@@ -1,18 +1,20 @@
 package daemon
 
 import (
+	"log/slog"
+
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
 )
 
 // engineOptions is what the engine needs of cfg.
-func engineOptions(cfg *config.Config) engine.Options {
+func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		QueryTimeout: cfg.QueryTimeout, TransactionTimeout: cfg.TransactionTimeout,
-		Capabilities: capabilities(cfg),
+		Capabilities: capabilities(cfg), Log: log.With("component", "engine"),
 	}
 }
 

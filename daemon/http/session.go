@@ -29,6 +29,7 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 		}
 	}
 	session := s.RPC.Engine.Session()
+	session.SetClient(s.client(r), r.Header.Get("Origin"))
 	if err := s.identity(r, session); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,9 @@ import (
 	"net/http"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -45,7 +48,13 @@ func variables(r *http.Request) *value.Object {
 func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) {
 	ctx, cancel := s.RPC.Deadline(r.Context())
 	defer cancel()
-	results, err := s.RPC.Execute(ctx, session, nil, text, vars)
+	var results []engine.Result
+	var err error
+	if session.Principal().Level == auth.Guest && !s.Guests {
+		results, err = anonymous(text)
+	} else {
+		results, err = s.RPC.Execute(ctx, session, nil, text, vars)
+	}
 	if err = s.RPC.Cause(ctx, err); err != nil {
 		s.fail(w, r, err)
 		return
@@ -57,6 +66,21 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 	if err := s.results(w, http.StatusOK, f, results); err != nil {
 		s.fail(w, r, err)
 	}
+}
+
+const notAllowed = "Not enough permissions to perform this action"
+
+// anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own.
+func anonymous(text string) ([]engine.Result, error) {
+	q, err := parse.Query(text, parse.Options{})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]engine.Result, len(q.Stmts))
+	for i := range results {
+		results[i].Err = errs.NotAllowed("Anonymous access not allowed: %s", notAllowed)
+	}
+	return results, nil
 }
 
 func (s *Server) results(w http.ResponseWriter, status int, f wire.Format, results []engine.Result) error {

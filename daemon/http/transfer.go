@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -25,6 +26,9 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
 	session, err := s.session(r)
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if s.guest(w, session) {
 		return
 	}
 	res, err := session.Import(r.Context(), in, nil)
@@ -64,6 +68,9 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if s.guest(w, session) {
+		return
+	}
 	out := &exportWriter{w: w, sent: s.RPC.Metrics.Network}
 	err = session.Export(r.Context(), out, opt)
 	switch {
@@ -77,6 +84,15 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		s.Log.Error("export broke off", "err", err)
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// guest refuses clients without an identity.
+func (s *Server) guest(w http.ResponseWriter, session *engine.Session) bool {
+	if session.Principal().Level != auth.Guest {
+		return false
+	}
+	s.refuse(w, http.StatusForbidden, notAllowed)
+	return true
 }
 
 const exportType = "text/plain; charset=utf-8"

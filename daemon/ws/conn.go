@@ -147,7 +147,7 @@ func (c *conn) handle(b []byte) {
 		return
 	}
 	c.running.Add(1)
-	go c.serve(&req)
+	c.srv.workers.run(job{c, req})
 }
 
 func (c *conn) serve(req *wire.Request) {

@@ -2,8 +2,8 @@
 // writes the answers.
 //
 // One connection has a reader goroutine, which also runs the methods that change the session, in the
-// order in which they came; every other request runs in a goroutine of its own, a bounded number at a
-// time (then reading stops: back-pressure). There is no writer goroutine: whoever has an answer while
+// order in which they came; every other request is handed to a worker of the Server, a bounded number at
+// a time (then reading stops: back-pressure). There is no writer goroutine: whoever has an answer while
 // nobody writes becomes the writer and takes along what others add meanwhile, in one system call.
 // A client that does not read for SendTimeout, or that has Queue bytes of notifications waiting, is closed.
 // A goroutine of the Server pings silent connections. Shutdown ends them all with code 1001.
@@ -61,6 +61,7 @@ type Server struct {
 	decode  value.Limits
 	metrics *telemetry.Metrics
 	log     *slog.Logger
+	workers *workers
 
 	mu       sync.Mutex // guards conns and draining; a leaf lock
 	conns    map[*conn]struct{}
@@ -76,7 +77,7 @@ type Server struct {
 func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		rpc: srv, limits: limits.withDefaults(), decode: value.Limits{MaxDepth: limits.Depth}, metrics: srv.Metrics, log: log,
+		rpc: srv, limits: limits.withDefaults(), decode: value.Limits{MaxDepth: limits.Depth}, metrics: srv.Metrics, log: log, workers: newWorkers(),
 		conns: make(map[*conn]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
 	}
 	go s.ping(ctx)
@@ -169,7 +170,7 @@ func (s *Server) isDraining() bool {
 }
 
 // Shutdown drains, waits until the running requests are answered or ctx ends, closes every connection with code
-// 1001 and waits for all of them to be gone.
+// 1001 and waits for all of them to be gone. It is called once.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.Drain()
 	s.stop()
@@ -183,6 +184,7 @@ func (s *Server) Shutdown(ctx context.Context) {
 	}
 	wg.Wait()
 	<-s.idle
+	s.workers.close()
 }
 
 // ping looks after silent connections until ctx ends.

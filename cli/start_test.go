@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/daemon/config"
+)
+
+func TestOptionalFlagValues(t *testing.T) {
+	table := config.Table(config.Default())
+	for in, want := range map[string]string{
+		"start --allow-experimental files memory":   "start --allow-experimental=files memory",
+		"start --allow-net memory":                  "start --allow-net memory",
+		"start --allow-net 10.0.0.0/8 bolt://x":     "start --allow-net=10.0.0.0/8 bolt://x",
+		"start --deny-funcs --user root memory":     "start --deny-funcs --user root memory",
+		"start --allow-all memory":                  "start --allow-all memory",
+		"start --unauthenticated data.db":           "start --unauthenticated data.db",
+		"start --allow-http=sql memory":             "start --allow-http=sql memory",
+		"start -- --allow-net x":                    "start -- --allow-net x",
+		"start --allow-rpc":                         "start --allow-rpc",
+		"start --allow-arbitrary-query system mem:": "start --allow-arbitrary-query=system mem:",
+	} {
+		if got := strings.Join(joinOptional(table, strings.Fields(in)), " "); got != want {
+			t.Errorf("%s: got %s", in, got)
+		}
+	}
+}
+
+func run(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(append([]string{"nacre"}, args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Environ: environ})
+	return code, out.String(), errs.String()
+}
+
+func TestPrintConfig(t *testing.T) {
+	code, out, _ := run(t, []string{"SURREAL_LOG=debug", "SERVICE_PASS=hunter2"}, "start", "--print-config", "--username", "ada", "bolt://x")
+	if code != ExitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	lines := strings.Split(out, "\n")
+	for _, want := range [][]string{{"log", "debug", "(SURREAL_LOG)"}, {"pass", "********", "(SERVICE_PASS)"}, {"user", "ada", "(flag)"},
+		{"path", "bolt://x", "(argument)"}, {"bind", "127.0.0.1:8000", "(default)"}} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return slices.Equal(strings.Fields(l), want) }) {
+			t.Errorf("%v is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "hunter2") {
+		t.Error("the password is shown")
+	}
+}
+
+func TestUsageErrorsExitWith2(t *testing.T) {
+	for _, args := range [][]string{{"start", "--nope"}, {"start", "a", "b"}, {"start", "--query-timeout", "soon"}, {"start", "--log", "loud"}} {
+		code, out, errs := run(t, nil, args...)
+		if code != ExitUsage || out != "" || strings.Count(errs, "error:") != 1 {
+			t.Errorf("%v: exit code %d, %q", args, code, errs)
+		}
+	}
+}
+
+func TestHelpShowsNoSecrets(t *testing.T) {
+	if _, out, _ := run(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") || !strings.Contains(out, "--bind") {
+		t.Error(out)
+	}
+}

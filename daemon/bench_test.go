@@ -1,0 +1,62 @@
+package daemon_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nacredb/nacre/daemon/config"
+)
+
+// cpu is the time that this process has used, user and system, in nanoseconds.
+func cpu(b *testing.B) int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// One request at a time over a WebSocket on loopback. cpu-ns/op is server and (bare) client together.
+func BenchmarkWebSocket(b *testing.B) {
+	for _, bc := range []struct{ name, message string }{
+		{"ping", "\xa2\x62id\x611\x66method\x64ping"},
+		{"return 1", "\xa3\x62id\x611\x66method\x65query\x66params\x81\x68RETURN 1"},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			s := start(b, func(c *config.Config) { c.Unauthenticated, c.User = true, "" })
+			k := s.dial("cbor")
+			msg := frame(opBinary, true, []byte(bc.message))
+			b.ReportAllocs()
+			before := cpu(b)
+			for b.Loop() {
+				k.write(msg)
+				if _, _, err := k.read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// Sixteen requests in flight on one connection: what coalescing of answers is for.
+func BenchmarkWebSocketPipelined(b *testing.B) {
+	s := start(b, func(c *config.Config) { c.Unauthenticated, c.User = true, "" })
+	k := s.dial("cbor")
+	const depth = 16
+	msg := []byte(strings.Repeat(string(frame(opBinary, true, []byte("\xa3\x62id\x611\x66method\x65query\x66params\x81\x68RETURN 1"))), depth))
+	b.ReportAllocs()
+	before := cpu(b)
+	n := 0
+	for b.Loop() {
+		k.write(msg)
+		for range depth {
+			if _, _, err := k.read(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		n += depth
+	}
+	b.ReportMetric(float64(cpu(b)-before)/float64(n), "cpu-ns/request")
+}

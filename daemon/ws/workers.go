@@ -1,0 +1,62 @@
+package ws
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// workers run requests of all connections. A worker that has finished waits for more, up to a number of idle ones:
+// a fresh goroutine would have to grow its stack in every request, which costs as much as a small statement.
+type workers struct {
+	jobs    chan job // unbuffered: whoever receives is free
+	stop    chan struct{}
+	idle    atomic.Int64
+	running sync.WaitGroup
+}
+
+type job struct {
+	conn *conn
+	req  wire.Request
+}
+
+// maxIdleWorkers is how many workers may wait.
+const maxIdleWorkers = 256
+
+func newWorkers() *workers {
+	return &workers{jobs: make(chan job), stop: make(chan struct{})}
+}
+
+// run hands a request to a free worker, or to a new one.
+func (w *workers) run(j job) {
+	select {
+	case w.jobs <- j:
+	default:
+		w.running.Go(func() { w.work(j) })
+	}
+}
+
+func (w *workers) work(j job) {
+	for {
+		j.conn.serve(&j.req)
+		j = job{}
+		if w.idle.Add(1) > maxIdleWorkers {
+			w.idle.Add(-1)
+			return
+		}
+		select {
+		case j = <-w.jobs:
+			w.idle.Add(-1)
+		case <-w.stop:
+			w.idle.Add(-1)
+			return
+		}
+	}
+}
+
+// close ends the idle workers and waits for all. Nothing may be run afterwards.
+func (w *workers) close() {
+	close(w.stop)
+	w.running.Wait()
+}
