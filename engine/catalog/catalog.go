@@ -199,6 +199,11 @@ func (tb *Table) skip(f *Field) []Step {
 	return nil
 }
 
+// Within reports whether path lies inside outer.
+func Within(path, outer []Step) bool {
+	return len(path) > len(outer) && samePath(path[:len(outer)], outer)
+}
+
 func samePath(a, b []Step) bool {
 	if len(a) != len(b) {
 		return false
@@ -232,10 +237,15 @@ func (tb *Table) shape() *Shape {
 		for _, st := range f.Path {
 			s = s.child(st)
 		}
-		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type)
+		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type) || isElement(f.Path) && isObject(f.Define.Type)
 	}
 	return root
 }
+
+// isElement reports whether a path ends at the elements of something: objects in collections are open.
+func isElement(path []Step) bool { return len(path) > 0 && path[len(path)-1].All }
+
+func isObject(t *value.Type) bool { return t != nil && t.Kind == value.TypeObject }
 
 // opensItself reports whether a type of its own says what may be inside, so that names below it are not
 // looked up in the table: literal objects and elements of typed collections.
@@ -244,7 +254,7 @@ func opensItself(t *value.Type) bool {
 		return false
 	}
 	switch t.Kind {
-	case value.TypeFields, value.TypeTuple:
+	case value.TypeAny, value.TypeFields, value.TypeTuple:
 		return true
 	case value.TypeUnion:
 		for _, a := range t.Alts {
@@ -256,8 +266,8 @@ func opensItself(t *value.Type) bool {
 	return false
 }
 
-// pathOf takes a field name apart; parts other than names, .* and indexes do not occur in definitions.
-func pathOf(name *ast.Idiom) []Step {
+// PathOf takes a field name apart; parts other than names, .* and indexes do not occur in definitions.
+func PathOf(name *ast.Idiom) []Step {
 	if name == nil {
 		return nil
 	}
@@ -293,7 +303,7 @@ next:
 				continue next
 			}
 		}
-		out[i] = pathOf(id)
+		out[i] = PathOf(id)
 	}
 	return out
 }

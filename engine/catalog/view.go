@@ -172,7 +172,7 @@ func (v *View) compile(db *Database, d *Def) (*Table, error) {
 		if !ok {
 			return nil, misfiled(d)
 		}
-		tb.Fields = append(tb.Fields, &Field{Def: d, Define: def, Path: pathOf(def.Name)})
+		tb.Fields = append(tb.Fields, &Field{Def: d, Define: def, Path: PathOf(def.Name)})
 	}
 	sort.Slice(tb.Fields, func(i, j int) bool { return tb.Fields[i].Name < tb.Fields[j].Name })
 	indexes, err := v.scan(in, ast.DefIndex)

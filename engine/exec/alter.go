@@ -163,11 +163,11 @@ func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	if tb == nil {
-		return missing{errs.TableNotFound(table)}
-	}
 	name := ast.Text(s.Field)
-	f := tb.Field(name)
+	var f *catalog.Field
+	if tb != nil {
+		f = tb.Field(name)
+	}
 	if f == nil {
 		return missing{doesNotExist("field", name)}
 	}
@@ -177,7 +177,7 @@ func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
 			return err
 		}
 	}
-	if err := checkField(tb, &def, name); err != nil {
+	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}
 	return r.putField(tb, &def, name)
@@ -230,10 +230,10 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	if tb == nil {
-		return missing{errs.TableNotFound(table)}
+	var ix *catalog.Index
+	if tb != nil {
+		ix = tb.Index(name)
 	}
-	ix := tb.Index(name)
 	if ix == nil {
 		return missing{doesNotExist("index", name)}
 	}

@@ -13,6 +13,9 @@ func (r *Run) create(env *Env, s *ast.Create) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	if listedTarget(s.Only, s.Targets) {
+		return value.None, SingleOutput()
+	}
 	targets, err := r.Targets(env, s.Targets)
 	if err != nil {
 		return value.None, err

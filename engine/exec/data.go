@@ -60,7 +60,11 @@ func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change
 		}
 		return change{after: merge(stored, v), input: v}, nil
 	case ast.DataPatch:
-		return change{}, notRunnable(d)
+		after, err := value.Patch(stored, v)
+		if err == nil && after.Kind() != value.KindObject {
+			err = unusable(after, "PATCH", "InvalidPatch")
+		}
+		return change{after: record.Clean(after), input: v}, err
 	}
 	if v.Kind() != value.KindObject {
 		return change{}, unusable(v, "CONTENT", "InvalidContent")
@@ -112,7 +116,7 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Valu
 		}
 		vals = append(vals, record.Clean(v))
 	}
-	if plainSet(set) && doc.Object().Len() == 0 {
+	if doc.Object().Len() == 0 && plainSet(set) {
 		return newFields(set, vals), nil
 	}
 	for i := range set {
@@ -124,23 +128,40 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Valu
 	return doc, nil
 }
 
-// plainSet reports whether every assignment is name = value.
+// plainSet reports whether every assignment is name = value, each name once.
 func plainSet(set []ast.Assign) bool {
 	for i := range set {
-		if set[i].Op != ast.AssignSet || len(set[i].Place.Parts) != 1 {
+		name, ok := plainName(&set[i])
+		if !ok {
 			return false
 		}
-		if _, ok := set[i].Place.Parts[0].(*ast.PartField); !ok {
-			return false
+		for j := range i {
+			if earlier, _ := plainName(&set[j]); earlier == name {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+func plainName(a *ast.Assign) (string, bool) {
+	if a.Op != ast.AssignSet || len(a.Place.Parts) != 1 {
+		return "", false
+	}
+	f, ok := a.Place.Parts[0].(*ast.PartField)
+	if !ok {
+		return "", false
+	}
+	return f.Name, true
 }
 
 // newFields is the object that plain assignments make out of nothing.
 func newFields(set []ast.Assign, vals []value.Value) value.Value {
 	fields := make([]value.Field, 0, len(set)+1) // one more for the id
 	for i := range set {
+		if vals[i].IsNone() {
+			continue
+		}
 		fields = append(fields, value.Field{Name: set[i].Place.Parts[0].(*ast.PartField).Name, Value: vals[i]})
 	}
 	return value.ObjectOf(value.NewObject(fields...))

@@ -40,11 +40,11 @@ func (r *Run) defineField(env *Env, s *ast.DefineField) error {
 		return err
 	}
 	name := ast.Text(def.Name)
-	if err := mode(s.Mode, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
-		return done(err)
-	}
 	if err := checkField(tb, &def, name); err != nil {
 		return err
+	}
+	if err := mode(s.Mode, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
+		return done(err)
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
@@ -122,15 +122,36 @@ func unionElem(t *value.Type) *value.Type {
 	return &value.Type{Kind: value.TypeUnion, Alts: alts, Max: -1}
 }
 
-// checkField refuses clauses that do not go together.
+// checkField refuses a new field whose clauses do not go together or do not fit its table.
 func checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
 	if d.Flexible && !tb.Define.Schemafull {
 		return errs.Thrown("FLEXIBLE can only be used in SCHEMAFULL tables")
 	}
+	if err := checkFieldClauses(d, name); err != nil {
+		return err
+	}
+	return checkFieldType(tb, d, name)
+}
+
+// checkFieldClauses refuses clauses that do not go together.
+func checkFieldClauses(d *ast.DefineField, name string) error {
 	if d.Computed != nil {
 		if err := checkComputed(d, name); err != nil {
 			return err
 		}
+	}
+	if name == "id" {
+		for _, c := range []struct {
+			given bool
+			word  string
+		}{{d.Value != nil, "VALUE"}, {d.Reference != nil, "REFERENCE"}, {d.Default != nil, "DEFAULT"}} {
+			if c.given {
+				return badOption("Cannot use the `%s` keyword on the `id` field.", c.word)
+			}
+		}
+	}
+	if d.Reference != nil && len(d.Name.Parts) > 1 {
+		return badOption("Cannot use the `REFERENCE` keyword on nested field `%s`. Specify a referencing field at the root level instead.", name)
 	}
 	if d.Reference != nil && !recordsOnly(d.Type) {
 		shown := "any"
@@ -185,4 +206,80 @@ func recordsOnly(t *value.Type) bool {
 		return found
 	}
 	return false
+}
+
+// checkFieldType refuses a type that can not stand where the fields around it say something else.
+func checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
+	if d.Type == nil || len(d.Name.Parts) < 2 {
+		return nil
+	}
+	path := catalog.PathOf(d.Name)
+	for _, outer := range tb.Fields {
+		if outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
+			continue
+		}
+		if !typeFits(d.Type, outer.Define.Type, path[len(outer.Path):]) {
+			return badOption("Cannot set field `%s` with type `%s` as it mismatched with field `%s` with type `%s`",
+				name, d.Type.String(), outer.Name, outer.Define.Type.String())
+		}
+	}
+	return nil
+}
+
+// typeFits reports whether a value of outer can hold one of inner at a path below it.
+func typeFits(inner, outer *value.Type, below []catalog.Step) bool {
+	if len(below) == 0 {
+		return sameAlternatives(inner, outer)
+	}
+	step := below[0]
+	switch outer.Kind {
+	case value.TypeAny, value.TypeObject:
+		return true
+	case value.TypeArray, value.TypeSet:
+		return step.All && (outer.Elem == nil || typeFits(inner, outer.Elem, below[1:]))
+	case value.TypeFields:
+		for _, f := range outer.Fields {
+			if (step.All || f.Name == step.Name) && typeFits(inner, f.Type, below[1:]) {
+				return true
+			}
+		}
+	case value.TypeTuple:
+		return true
+	case value.TypeUnion:
+		for _, a := range outer.Alts {
+			if typeFits(inner, a, below) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameAlternatives reports whether every alternative of inner is one of outer.
+func sameAlternatives(inner, outer *value.Type) bool {
+	if outer.Kind == value.TypeAny {
+		return true
+	}
+	var have []*value.Type
+	if have = outer.Alts; outer.Kind != value.TypeUnion {
+		have = []*value.Type{outer}
+	}
+	want := []*value.Type{inner}
+	if inner.Kind == value.TypeUnion {
+		want = inner.Alts
+	}
+next:
+	for _, w := range want {
+		for _, h := range have {
+			if w.String() == h.String() || h.Kind == value.TypeNumber && isNumberType(w) {
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func isNumberType(t *value.Type) bool {
+	return t.Kind == value.TypeInt || t.Kind == value.TypeFloat || t.Kind == value.TypeDecimal
 }

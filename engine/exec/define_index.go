@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/value"
@@ -25,6 +27,9 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
+	if def.Vector != nil {
+		def.Vector = vectorDefaults(*def.Vector)
+	}
 	if old != nil {
 		if err := r.removeIndex(tb, old); err != nil {
 			return err
@@ -34,6 +39,29 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 		return err
 	}
 	return r.buildIndex(db, tb.Name, name)
+}
+
+// vectorDefaults fills in the parameters of an HNSW index that were not given.
+func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
+	if v.Distance == "" {
+		v.Distance = "EUCLIDEAN"
+	}
+	if v.Type == "" {
+		v.Type = "F32"
+	}
+	if v.EFC == 0 {
+		v.EFC = 150
+	}
+	if v.M == 0 {
+		v.M = 12
+	}
+	if v.M0 == 0 {
+		v.M0 = 2 * v.M
+	}
+	if v.LM.IsNone() {
+		v.LM = value.Float(1 / math.Log(float64(v.M)))
+	}
+	return &v
 }
 
 func (r *Run) buildIndex(db *catalog.Database, table, name string) error {

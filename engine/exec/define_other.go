@@ -168,11 +168,25 @@ func (r *Run) defineAPI(env *Env, s *ast.DefineAPI) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
+	def.Actions = anyFirst(s.Actions)
 	m := s.Mode
 	if m == ast.ModeCreate {
 		m = ast.ModeOverwrite
 	}
 	return r.put(db.Inner(), ast.DefAPI, path, m, &def, func() error { return alreadyExists("api", path) })
+}
+
+// anyFirst puts the settings for any method before the others, and makes them where there are none.
+func anyFirst(actions []ast.APIAction) []ast.APIAction {
+	out := []ast.APIAction{{Methods: []string{"any"}}}
+	for _, a := range actions {
+		if len(a.Methods) == 1 && a.Methods[0] == "any" {
+			out[0] = a
+		} else {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // defineBucket is DEFINE BUCKET.
@@ -197,7 +211,7 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 		if path, ok := strings.CutPrefix(backend, "file:"); ok {
 			return errs.Internal("File access denied: %s", path)
 		}
-		return errs.Internal("Invalid bucket backend: %s", backend)
+		return errs.Internal("Bucket backend is not supported")
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err

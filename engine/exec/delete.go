@@ -13,6 +13,9 @@ func (r *Run) delete(env *Env, s *ast.Delete) (value.Value, error) {
 		return value.None, err
 	}
 	w.none = ast.OutputNone
+	if listedTarget(s.Only, s.Targets) {
+		return value.None, SingleOutput()
+	}
 	targets, err := r.Targets(env, s.Targets)
 	if err != nil {
 		return value.None, err

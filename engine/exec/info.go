@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"strings"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -53,7 +55,11 @@ func shownText(d *catalog.Def) string {
 	if a, ok := d.Stmt.(*ast.DefineAccess); ok {
 		return ast.Text(redactAccess(a))
 	}
-	return ast.Text(d.Stmt)
+	text := ast.Text(d.Stmt)
+	if d.Kind == ast.DefConfig {
+		text = strings.TrimPrefix(text, "DEFINE CONFIG ")
+	}
+	return text
 }
 
 // nothing is an empty listing.

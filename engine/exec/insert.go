@@ -67,7 +67,7 @@ func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 	case value.KindArray:
 		for _, e := range v.Elems() {
 			if e.Kind() != value.KindObject {
-				return nil, cannotExecute("INSERT", e)
+				return nil, unusable(e, "MERGE", "InvalidMerge")
 			}
 		}
 		return v.Elems(), nil
@@ -128,6 +128,9 @@ func (in *inserter) insert(doc value.Value) error {
 		if err != nil {
 			return err
 		}
+		if there && in.s.Relation && in.s.OnDuplicate == nil {
+			return in.sameEdge(&p)
+		}
 		if there {
 			return in.duplicate(p.Table, id, doc)
 		}
@@ -163,11 +166,11 @@ func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err e
 		}
 		table = v.Record().Table
 	}
-	if k := v.Kind(); k == value.KindNull || k == value.KindBool {
-		return nil, false, badProperty("id", v)
-	}
 	key, err := recordKey(v)
 	if err != nil {
+		if v.Kind() != value.KindRecord {
+			err = badProperty("id", v)
+		}
 		return nil, false, err
 	}
 	if named = !key.IsNone(); !named {
@@ -188,6 +191,16 @@ func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
 	return v.Record(), nil
 }
 
+// sameEdge answers an edge that is there already as it is; its ends must be those of the row.
+func (in *inserter) sameEdge(p *record.Write) error {
+	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+	if row == nil || err != nil {
+		return err
+	}
+	p.Before, p.After = row.Stored, row.Stored
+	return in.put(p)
+}
+
 // duplicate is what happens to a row whose record is there already.
 func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.Value) error {
 	switch {
@@ -201,7 +214,7 @@ func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.V
 	if row == nil || err != nil {
 		return err
 	}
-	frame := in.row.WithThis(row.Seen)
+	frame := in.row.WithThis(value.None) // only $input is in sight
 	frame.Set("input", doc)
 	after, err := in.r.assignAll(frame, in.s.OnDuplicate, row.Stored)
 	if err != nil {

@@ -169,7 +169,7 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 		return err
 	}
 	if tb == nil {
-		return missing{errs.TableNotFound(table)}
+		tb = &catalog.Table{Def: &catalog.Def{}} // nothing is defined on it
 	}
 	switch s.Kind {
 	case ast.DefField:
@@ -199,14 +199,12 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 	if err != nil {
 		return err
 	}
-	d, err := r.Cat.Def(tb.Inner(), ast.DefEvent, name)
-	if err != nil {
-		return err
+	for _, e := range tb.Events {
+		if e.Name == name {
+			return r.Cat.Delete(e.Def)
+		}
 	}
-	if d == nil {
-		return missing{doesNotExist("event", name)}
-	}
-	return r.Cat.Delete(d)
+	return missing{doesNotExist("event", name)}
 }
 
 // shownNames say how errors call the kinds of a database, and put before their names.

@@ -410,10 +410,11 @@ func apiConfigShape(c *ast.APIConfig) value.Value {
 func apiShape(s *shape, x *ast.DefineAPI) {
 	s.constant("path", x.Path)
 	s.constant("comment", x.Comment)
-	s.put("config", apiConfigShape(&x.Config))
 	actions := make([]value.Value, 0, len(x.Actions))
-	for _, a := range x.Actions {
-		if a.Then == nil {
+	for i, a := range x.Actions {
+		if i == 0 { // any method
+			s.put("config", apiConfigShape(&a.Config))
+			s.text("fallback", a.Then)
 			continue
 		}
 		actions = append(actions, shape{{Name: "action", Value: value.Str(ast.Text(a.Then))},

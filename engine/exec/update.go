@@ -16,6 +16,9 @@ func (r *Run) update(env *Env, s *ast.Update) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	if listedTarget(s.Only, s.Targets) {
+		return value.None, SingleOutput()
+	}
 	targets, err := r.Targets(env, s.Targets)
 	if err != nil {
 		return value.None, err

@@ -30,6 +30,18 @@ func cannotExecute(statement string, v value.Value) error {
 	return errs.Internal("Cannot execute %s statement using value: %s", statement, v.Text())
 }
 
+// listedTarget reports whether the one target under ONLY is a list written out: that is never a single result.
+func listedTarget(only bool, xs []ast.Expr) bool {
+	if !only || len(xs) != 1 {
+		return false
+	}
+	switch xs[0].(type) {
+	case *ast.Array, *ast.Mock:
+		return true
+	}
+	return false
+}
+
 // writer is one writing statement at work: where its rows go, and what they are made of.
 type writer struct {
 	r    *Run
@@ -96,8 +108,11 @@ func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.V
 	case ast.OutputBefore:
 		return before, nil
 	case ast.OutputDiff:
-		return value.None, notRunnable(w.out)
+		return value.Diff(before, after), nil
 	case ast.OutputFields:
+		if after.IsNone() {
+			after = value.ObjectOf(nil) // fields of nothing are NONE
+		}
 		frame := w.row.WithThis(after)
 		frame.Set("before", before)
 		frame.Set("after", after)

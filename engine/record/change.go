@@ -59,7 +59,7 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 			return err
 		}
 	}
-	if len(w.Table.Events) > 0 {
+	if len(w.Table.Events) > 0 && !g.quiet {
 		return g.runEvents(ctx, w)
 	}
 	return nil

@@ -97,6 +97,9 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	if err != nil {
 		return err
 	}
+	quiet := g.quiet
+	g.quiet = true // edges go with their nodes: no event of theirs runs
+	defer func() { g.quiet = quiet }()
 	for _, e := range edges {
 		if err := g.removeLinked(ctx, e); err != nil {
 			return err

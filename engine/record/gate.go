@@ -52,6 +52,7 @@ type Gate struct {
 	old    []byte           // what it replaces
 	vals   [2][]value.Value // index values before and after
 	ix     index.Writer
+	quiet  bool   // no events
 	depth  int    // events and cascades under way
 	writes uint64 // records written and deleted so far
 }

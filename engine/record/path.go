@@ -9,7 +9,7 @@ import (
 
 // mapPath rewrites what is at path inside v by f, which gets the concrete path and NONE for what is missing. A step
 // over all elements visits what is there; a name below something that is no object is asked about, but not written. What f turns into
-// NONE is removed; what it makes out of nothing gets the objects around it.
+// NONE is removed; what it makes out of nothing, be it NONE, gets the objects around it.
 func mapPath(v value.Value, path []catalog.Step, f func(at []catalog.Step, v value.Value) (value.Value, error)) (value.Value, error) {
 	return mapAt(v, nil, path, f)
 }
@@ -35,8 +35,11 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 		return setField(v, step.Name, now), nil
 	case value.KindNone:
 		now, err := mapAt(v, append(at, step), path[1:], f)
-		if err != nil || now.IsNone() {
+		switch {
+		case err != nil:
 			return v, err
+		case now.IsNone():
+			return value.ObjectOf(nil), nil
 		}
 		return value.ObjectOf(value.NewObject(value.Field{Name: step.Name, Value: now})), nil
 	}

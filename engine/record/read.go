@@ -79,6 +79,9 @@ func (g *Gate) hideFields(ctx context.Context, tb *catalog.Table, doc value.Valu
 			continue
 		}
 		var err error
+		if pick(doc, f.Path).IsNone() {
+			continue
+		}
 		doc, err = mapPath(doc, f.Path, func(_ []catalog.Step, v value.Value) (value.Value, error) {
 			if v.IsNone() {
 				return v, nil

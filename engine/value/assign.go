@@ -50,7 +50,7 @@ func SubAssign(cur, v Value) (Value, error) {
 	return cur, nil
 }
 
-// ExtendAssign is cur +?= v: an array grows by v, or the elements of v, that it does not hold yet. A
+// ExtendAssign is cur +?= v: the union of an array with v, or the elements of v, each element once. A
 // missing field becomes v, wrapped in an array unless it is one.
 func ExtendAssign(cur, v Value) Value {
 	if cur.IsNone() {
@@ -59,11 +59,13 @@ func ExtendAssign(cur, v Value) Value {
 	if cur.kind != KindArray {
 		return cur
 	}
-	out := cur.Elems()
-	out = out[:len(out):len(out)]
-	for _, e := range asArray(v).Elems() {
-		if !containsEqual(out, e) {
-			out = append(out, e)
+	more := asArray(v).Elems()
+	out := make([]Value, 0, cur.Len()+len(more))
+	for _, elems := range [2][]Value{cur.Elems(), more} {
+		for _, e := range elems {
+			if !containsEqual(out, e) {
+				out = append(out, e)
+			}
 		}
 	}
 	return ArrayOf(out)
