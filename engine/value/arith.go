@@ -138,9 +138,12 @@ func Pow(a, b Value) (Value, error) {
 		if p, ok := powInts(a.Int(), b.Int()); ok {
 			return Int(p), nil
 		}
+	case a.kind == KindDecimal && b.kind == KindInt:
+		if p, ok := a.Decimal().powInt(magnitude(b.Int()), b.Int() < 0); ok {
+			return DecimalOf(p), nil
+		}
 	case a.kind == KindDecimal:
-		e, ok := exactDecimal(b)
-		if ok {
+		if e, ok := exactDecimal(b); ok {
 			if p, ok := a.Decimal().Pow(e); ok {
 				return DecimalOf(p), nil
 			}

@@ -204,6 +204,9 @@ func (d Decimal) Div(e Decimal) (Decimal, bool) {
 
 // finishQuotient brings a quotient that just outgrew 96 bits back, and drops zeros of an extended one.
 func finishQuotient(q, r, den u128, neg bool, scale int, extended bool) (Decimal, bool) {
+	if scale < 0 {
+		return Decimal{}, false
+	}
 	if q.hi>>32 != 0 {
 		c, digit := q.divmod64(10)
 		if digit > 5 || digit == 5 && (!r.isZero() || c.lo&1 != 0) {

@@ -40,6 +40,8 @@ func (d Decimal) powInt(n uint64, reciprocal bool) (Decimal, bool) {
 
 func (d Decimal) powUint(n uint64) (Decimal, bool) {
 	switch n {
+	case 0:
+		return DecimalFromInt(1), true
 	case 1:
 		return d, true
 	case 2:
