@@ -205,8 +205,14 @@ func runSingle(t *testing.T, shared *engine.Engine, v *vector) string {
 		got, failed = firstLine(err.Error()), true
 	} else {
 		for _, r := range res {
-			if r.Err != nil && !strings.HasPrefix(r.Err.Msg, "The query was not executed due to") {
+			if r.Err == nil {
+				continue
+			}
+			undone := strings.HasPrefix(r.Err.Msg, "The query was not executed due to")
+			if !failed || !undone {
 				got, failed = r.Err.Msg, true
+			}
+			if !undone {
 				break
 			}
 		}

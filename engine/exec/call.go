@@ -67,13 +67,13 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 				return value.None, errs.Internal("Unknown function '%s' - not found in function registry", x.Path)
 			}
 		}
-		if selfNaming(x) {
-			return r.fieldOf(env, x)
-		}
 		if r.aggregates != nil {
 			if v, ok := r.aggregates[x]; ok {
 				return v, nil
 			}
+		}
+		if err := r.mayCall(f); err != nil {
+			return value.None, err
 		}
 		base := len(r.args)
 		if err := r.push(env, x.Args); err != nil {
@@ -89,6 +89,18 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 		return value.None, errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
 	}
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
+}
+
+// mayCall checks the capability to call a function.
+func (r *Run) mayCall(f *fn.Func) error {
+	c := r.Auth.Caps
+	if c == nil || c.Functions.Allow.All && len(c.Functions.Deny.Names) == 0 && !c.Functions.Deny.All {
+		return nil
+	}
+	if !c.Functions.AllowsFunction(f.Name) {
+		return errs.NotAllowed("Function '%s' is not allowed to be executed", f.Name)
+	}
+	return nil
 }
 
 // push evaluates arguments onto the run's stack of arguments, which nested calls share.

@@ -63,7 +63,8 @@ type Config struct {
 // Executor is what all runs of one engine share.
 type Executor struct {
 	Config
-	cache *cache
+	cache     *cache
+	sequences sequences
 }
 
 // New makes an executor.

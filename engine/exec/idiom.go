@@ -394,6 +394,11 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 		}
 		return value.None, fn.NoMethod(p.Name, v)
 	}
+	if f, ok := m.For(v.Kind()); ok {
+		if err := r.mayCall(f); err != nil {
+			return value.None, err
+		}
+	}
 	base := len(r.args)
 	r.args = append(r.args, v)
 	if err := r.push(env, p.Args); err != nil {

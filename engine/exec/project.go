@@ -214,24 +214,6 @@ func startKey(x ast.Expr, rest []string) []string {
 	return []string{text}
 }
 
-// fieldOf evaluates type::field(path) and type::fields(paths) as values.
-func (r *Run) fieldOf(env *Env, x *ast.Call) (value.Value, error) {
-	ids, many, err := r.fieldPaths(env, x)
-	if err != nil {
-		return value.None, err
-	}
-	out := make([]value.Value, len(ids))
-	for i, id := range ids {
-		if out[i], err = r.idiom(env, id); err != nil {
-			return value.None, err
-		}
-	}
-	if many {
-		return value.ArrayOf(out), nil
-	}
-	return out[0], nil
-}
-
 // spread puts the fields that type::field(s) names into a result under their own names.
 func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error) {
 	ids, _, err := r.fieldPaths(env, x)
