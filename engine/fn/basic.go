@@ -17,6 +17,10 @@ func basicFuncs() []entry {
 		{sig: "volatile sleep(...duration: any) -> none", impl: sleep, doc: "Pauses for a duration."},
 		{sig: "pathless value::chain(value: any, step: function) -> any", impl: chain, on: anyKind,
 			doc: "The result of a closure that gets the value; a method only."},
+		{sig: "pathonly value::diff(before: any, after: any) -> array", impl: diff, on: anyKind,
+			doc: "The JSON patch that turns the first value into the second."},
+		{sig: "pathonly value::patch(value: any, operations: any) -> any", impl: patch, on: anyKind,
+			doc: "A value with the operations of a JSON patch applied."},
 	}
 }
 
@@ -37,6 +41,10 @@ func count(_ Call, args []value.Value) (value.Value, error) {
 	}
 	return value.Int(0), nil
 }
+
+func diff(_ Call, args []value.Value) (value.Value, error) { return value.Diff(args[0], args[1]), nil }
+
+func patch(_ Call, args []value.Value) (value.Value, error) { return value.Patch(args[0], args[1]) }
 
 func not(_ Call, args []value.Value) (value.Value, error) {
 	return value.Bool(!value.Truthy(args[0])), nil

@@ -11,7 +11,8 @@ import (
 type entry struct {
 	// sig is "path(name: type, name?: type, ...name: type) -> result"; ? marks what may be left out, ... what may
 	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments) and "method" (the
-	// path form is known but not implemented), "pathless" (there is no path form).
+	// path form is known but not implemented), "pathless" (there is no path form), "pathonly" (the method form is
+	// known but refuses).
 	sig  string
 	doc  string
 	impl Impl
@@ -63,6 +64,8 @@ func parseSignature(e entry) *Func {
 			f.MethodOnly = true
 		case "pathless":
 			f.pathless = true
+		case "pathonly":
+			f.PathOnly = true
 		default:
 			panic(fmt.Sprintf("function table: bad word %q in %q", word, e.sig))
 		}
