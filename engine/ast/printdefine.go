@@ -181,7 +181,7 @@ func (p *printer) permissions(x *Permissions, table bool) {
 		texts[i] = Text(op)
 		same = same && texts[i] == texts[0]
 	}
-	if same && ops[0].Kind != PermissionWhere {
+	if same && (ops[0].Kind == PermissionFull || table && ops[0].Kind == PermissionNone) {
 		p.str(texts[0])
 		return
 	}

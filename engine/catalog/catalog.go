@@ -133,7 +133,8 @@ type Event struct {
 	Define *ast.DefineEvent
 }
 
-// Shape is a tree of accepted field names. Any: everything below is accepted.
+// Shape is a tree of accepted field names. Any: everything below is accepted. Elements of which some fields are named
+// accept others too, as the reference does.
 type Shape struct {
 	Any    bool
 	Elem   *Shape // of array elements ("*"); nil: none named
@@ -237,15 +238,10 @@ func (tb *Table) shape() *Shape {
 		for _, st := range f.Path {
 			s = s.child(st)
 		}
-		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type) || isElement(f.Path) && isObject(f.Define.Type)
+		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type)
 	}
 	return root
 }
-
-// isElement reports whether a path ends at the elements of something: objects in collections are open.
-func isElement(path []Step) bool { return len(path) > 0 && path[len(path)-1].All }
-
-func isObject(t *value.Type) bool { return t != nil && t.Kind == value.TypeObject }
 
 // opensItself reports whether a type of its own says what may be inside, so that names below it are not
 // looked up in the table: literal objects and elements of typed collections.

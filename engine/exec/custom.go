@@ -124,7 +124,7 @@ func counts(least, most int) string {
 // permit checks a PERMISSIONS clause of a definition for the caller; format gets name. System
 // users are ruled by their roles. SECURITY: a missing clause means FULL, as the language has it.
 func (r *Run) permit(p *ast.Permission, format, name string) error {
-	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanRead() {
+	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {

@@ -210,12 +210,15 @@ func recordsOnly(t *value.Type) bool {
 
 // checkFieldType refuses a type that can not stand where the fields around it say something else.
 func checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
-	if d.Type == nil || len(d.Name.Parts) < 2 {
+	if len(d.Name.Parts) < 2 {
 		return nil
 	}
 	path := catalog.PathOf(d.Name)
 	for _, outer := range tb.Fields {
-		if outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
+		if outer.Define.Computed != nil && catalog.Within(path, outer.Path) {
+			return badOption("Cannot define nested field `%s` as parent field `%s` is a `COMPUTED` field.", name, outer.Name)
+		}
+		if d.Type == nil || outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
 			continue
 		}
 		if !typeFits(d.Type, outer.Define.Type, path[len(outer.Path):]) {

@@ -27,6 +27,9 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
+	if err := checkColumns(tb, &def, name); err != nil {
+		return err
+	}
 	if def.Vector != nil {
 		def.Vector = vectorDefaults(*def.Vector)
 	}
@@ -39,6 +42,21 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 		return err
 	}
 	return r.buildIndex(db, tb.Name, name)
+}
+
+// checkColumns refuses to index what is not stored.
+func checkColumns(tb *catalog.Table, def *ast.DefineIndex, name string) error {
+	for _, x := range def.Fields {
+		id, ok := x.(*ast.Idiom)
+		if !ok || len(id.Parts) == 0 {
+			continue
+		}
+		first := ast.Text(&ast.Idiom{Parts: id.Parts[:1]})
+		if f := tb.Field(first); f != nil && f.Define.Computed != nil {
+			return badOption("Computed fields cannot be indexed. Index: '%s' - Field: '%s'", name, first)
+		}
+	}
+	return nil
 }
 
 // vectorDefaults fills in the parameters of an HNSW index that were not given.

@@ -155,19 +155,15 @@ func endOf(s *stop, dir ast.GraphDir) *value.RecordID {
 
 // endpoint reads a record that may be an edge and gives its end in a direction, or nil.
 func (r *Run) endpoint(id *value.RecordID, dir ast.GraphDir) (*value.RecordID, error) {
-	doc, err := r.Fetch(id)
-	if err != nil || doc.Kind() != value.KindObject {
+	g, err := r.Gate()
+	if err != nil {
 		return nil, err
 	}
-	in, _ := doc.Object().Get("in")
-	out, _ := doc.Object().Get("out")
-	if in.Kind() != value.KindRecord || out.Kind() != value.KindRecord {
-		return nil, nil
-	}
+	in, out, err := g.Ends(r.Ctx, id)
 	if dir == ast.DirIn {
-		return in.Record(), nil
+		return in, err
 	}
-	return out.Record(), nil
+	return out, err
 }
 
 // lookup runs the clauses of a parenthesised step over what it found.

@@ -40,6 +40,29 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 	return e, nil
 }
 
+// Ends are the two nodes of a record that is an edge, or looks like one; nil where it does not, is missing, or is hidden
+// from the caller. Nothing is computed.
+func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.RecordID, err error) {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return nil, nil, err
+	}
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return nil, nil, err
+	}
+	i, o := field(doc, "in"), field(doc, "out")
+	if i.Kind() != value.KindRecord || o.Kind() != value.KindRecord {
+		return nil, nil, nil
+	}
+	if !g.Env.CanRead() {
+		if _, ok, err := g.admit(ctx, tb, id, doc); !ok || err != nil {
+			return nil, nil, err
+		}
+	}
+	return i.Record(), o.Record(), nil
+}
+
 // checkEnds holds an edge of an ENFORCED table to nodes that exist.
 func (g *Gate) checkEnds(w *Write) error {
 	for _, end := range [2]*value.RecordID{w.In, w.Out} {

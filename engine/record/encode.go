@@ -12,7 +12,9 @@ import (
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
 	if err != nil {
-		return nil, errs.As(err)
+		e := errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
+		e.Err = err
+		return nil, e
 	}
 	g.raw = raw
 	return raw, nil

@@ -117,5 +117,5 @@ func (g *Gate) Show(ctx context.Context, tb *catalog.Table, id *value.RecordID, 
 
 // MayCreate reports whether the caller may create records of a table at all, before anything is evaluated.
 func (g *Gate) MayCreate(tb *catalog.Table) bool {
-	return g.Env.CanWrite() || !g.Env.Principal.IsSystem() && tb.Define.Permissions.Create.Kind != ast.PermissionNone
+	return g.Env.CanWrite() || tb.Define.Permissions.Create.Kind != ast.PermissionNone
 }

@@ -146,7 +146,7 @@ func (g *Gate) mayWrite(ctx context.Context, w *Write) (bool, error) {
 		return true, nil
 	}
 	if w.creates() {
-		return w.Table.Define.Permissions.Create.Kind != ast.PermissionNone && !g.Env.Principal.IsSystem(), nil
+		return w.Table.Define.Permissions.Create.Kind != ast.PermissionNone, nil
 	}
 	return g.permitsWrite(ctx, &w.Table.Define.Permissions.Update, w.Before, w.vars())
 }
