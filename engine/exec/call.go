@@ -88,6 +88,9 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 	case ast.CallModel:
 		return value.None, errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
 	}
+	if x.Kind == ast.CallSilo {
+		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", callPath(x))
+	}
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
 }
 

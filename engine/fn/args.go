@@ -33,7 +33,7 @@ func (c Call) wrongCount() error {
 	least, most := c.Func.MinArgs(), c.Func.MaxArgs()
 	switch {
 	case most < 0:
-		return c.incorrect("Expected at least %d %s", least, plural(least))
+		return c.incorrect("Expected at least one argument")
 	case most == 0:
 		return c.incorrect("Expected no arguments")
 	case least == most:

@@ -45,7 +45,7 @@ func cborEncode(c Call, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.None, c.incorrect("Value could not be encoded into CBOR")
 	}
-	return value.BytesOf(b), nil
+	return value.BytesOf(shortenFloats(b)), nil
 }
 
 func cborDecode(c Call, args []value.Value) (value.Value, error) {

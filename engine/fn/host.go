@@ -31,6 +31,10 @@ type DatabaseHost interface {
 	RecordExists(id *value.RecordID) (bool, error)
 	// IsEdge reports whether a record is stored as a relation.
 	IsEdge(id *value.RecordID) (bool, error)
+}
+
+// SequenceHost counts on defined sequences.
+type SequenceHost interface {
 	// NextVal is the next number of a sequence. An undefined sequence is an error.
 	NextVal(sequence string) (int64, error)
 }

@@ -193,7 +193,7 @@ func (c Call) httpArgs(args []value.Value, hasBody bool) (httpCall, error) {
 	if hasBody && len(rest) > 0 {
 		h.body, rest = rest[0], rest[1:]
 	}
-	if len(rest) > 0 {
+	if len(rest) > 0 && !rest[0].IsNone() {
 		if rest[0].Kind() != value.KindObject {
 			return h, c.incorrect("Options argument should be an object, got: %s", typeName(rest[0]))
 		}

@@ -18,13 +18,13 @@ func mathFuncs() []entry {
 		{sig: "math::acos(n: number) -> float", impl: onFloat(math.Acos), doc: "The arc cosine in radians."},
 		{sig: "math::acot(n: number) -> float", impl: onFloat(acot), doc: "The arc cotangent in radians."},
 		{sig: "math::asin(n: number) -> float", impl: onFloat(math.Asin), doc: "The arc sine in radians."},
-		{sig: "math::atan(n: number) -> float", impl: onFloat(math.Atan), doc: "The arc tangent in radians."},
+		{sig: "math::atan(n: number) -> float", impl: onFloat(arctan), doc: "The arc tangent in radians."},
 		{sig: "math::ceil(n: number) -> number", impl: rounding(math.Ceil, upward),
 			doc: "The next whole number above, in the same kind."},
 		{sig: "math::clamp(n: number, min: number, max: number) -> number", impl: mathClamp, on: noMethod,
 			doc: "n moved into min..max."},
-		{sig: "math::cos(n: number) -> float", impl: onFloat(math.Cos), doc: "The cosine of an angle in radians."},
-		{sig: "math::cot(n: number) -> float", impl: onFloat(func(x float64) float64 { return 1 / math.Tan(x) }),
+		{sig: "math::cos(n: number) -> float", impl: onFloat(cosineOf), doc: "The cosine of an angle in radians."},
+		{sig: "math::cot(n: number) -> float", impl: onFloat(func(x float64) float64 { return 1 / tangent(x) }),
 			doc: "The cotangent of an angle in radians."},
 		{sig: "math::deg2rad(degrees: number) -> float", impl: onFloat(func(x float64) float64 { return x * (math.Pi / 180) }),
 			doc: "Degrees to radians."},
@@ -47,10 +47,10 @@ func mathFuncs() []entry {
 		{sig: "math::round(n: number) -> number", impl: rounding(math.Round, halfEven),
 			doc: "The nearest whole number, in the same kind; halves away from zero, for decimals to even."},
 		{sig: "math::sign(n: number) -> number", impl: mathSign, doc: "-1, 0 or 1, in the same kind."},
-		{sig: "math::sin(n: number) -> float", impl: onFloat(math.Sin), doc: "The sine of an angle in radians."},
+		{sig: "math::sin(n: number) -> float", impl: onFloat(sine), doc: "The sine of an angle in radians."},
 		{sig: "math::sqrt(n: number) -> number", impl: mathSqrt, on: noMethod,
 			doc: "The square root; NaN for negative numbers."},
-		{sig: "math::tan(n: number) -> float", impl: onFloat(math.Tan), doc: "The tangent of an angle in radians."},
+		{sig: "math::tan(n: number) -> float", impl: onFloat(tangent), doc: "The tangent of an angle in radians."},
 	})
 }
 
@@ -61,7 +61,7 @@ func onFloat(f func(float64) float64) Impl {
 	}
 }
 
-func acot(x float64) float64 { return math.Pi/2 - math.Atan(x) }
+func acot(x float64) float64 { return math.Pi/2 - arctan(x) }
 
 func rad2deg(x float64) float64 { return x * (180 / math.Pi) }
 

@@ -50,7 +50,7 @@ func sequenceNextval(c Call, args []value.Value) (value.Value, error) {
 	if len(args) == 0 || args[0].Kind() != value.KindString {
 		return value.None, errs.Internal("Incorrect arguments for function sequence::nextval()(). Expect a sequence name")
 	}
-	h, err := need[DatabaseHost](c)
+	h, err := need[SequenceHost](c)
 	if err != nil {
 		return value.None, err
 	}

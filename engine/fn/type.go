@@ -73,15 +73,20 @@ func typeTest(is func(value.Value) bool) Impl {
 
 // cast is <t>v; the error names the type as name.
 func (c Call) cast(v value.Value, name string, t *value.Type) (value.Value, error) {
+	// Unlike the cast, the function makes sets of arrays only.
+	if k := v.Kind(); t.Kind == value.TypeSet && k != value.KindArray && k != value.KindSet {
+		return value.None, c.noCast(name, v)
+	}
 	parser, _ := c.Host.(value.RecordParser)
 	out, err := value.Cast(v, t, parser)
-	if err == nil {
-		return out, nil
-	}
 	if _, ok := errors.AsType[*value.CoerceError](err); ok {
-		return value.None, errs.Internal("Could not cast into `%s` using input `%s`", name, v.Text())
+		return value.None, c.noCast(name, v)
 	}
-	return value.None, err
+	return out, err
+}
+
+func (c Call) noCast(name string, v value.Value) error {
+	return errs.Internal("Could not cast into `%s` using input `%s`", name, v.Text())
 }
 
 func castTo(name string, t *value.Type) Impl {
