@@ -601,17 +601,33 @@ func (p *printer) apiConfig(c *APIConfig) {
 	p.onePermission(c.Permission)
 }
 
-// defineAPI writes the actions; the settings of the API as a whole stand as an action for any method.
+// defineAPI writes the action for any method first, also where none was given.
 func (p *printer) defineAPI(s *DefineAPI) {
 	p.head("API", s.Mode)
 	p.expr(s.Path)
+	fallback := APIAction{Methods: []string{"any"}}
 	for _, a := range s.Actions {
-		p.str(" FOR ")
-		p.str(strings.Join(a.Methods, ", "))
-		p.apiConfig(&a.Config)
-		p.clause("THEN", a.Then)
+		if a.isFallback() {
+			fallback = a
+		}
+	}
+	p.apiAction(fallback)
+	for _, a := range s.Actions {
+		if !a.isFallback() {
+			p.apiAction(a)
+		}
 	}
 	p.comment(s.Comment)
+}
+
+// isFallback reports whether a is FOR any.
+func (a APIAction) isFallback() bool { return len(a.Methods) == 1 && a.Methods[0] == "any" }
+
+func (p *printer) apiAction(a APIAction) {
+	p.str(" FOR ")
+	p.str(strings.Join(a.Methods, ", "))
+	p.apiConfig(&a.Config)
+	p.clause("THEN", a.Then)
 }
 
 func (p *printer) defineModule(s *DefineModule) {

@@ -299,6 +299,9 @@ func (p *parser) permissionFor(out *ast.Permissions, table bool) {
 			}
 			to = append(to, &out.Delete)
 		default:
+			if !table {
+				p.unexpected("'SELECT', 'CREATE' or 'UPDATE'")
+			}
 			p.unexpected("'SELECT', 'CREATE', 'UPDATE' or 'DELETE'")
 			return
 		}

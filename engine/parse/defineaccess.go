@@ -99,7 +99,7 @@ func (p *parser) accessClause(s *ast.DefineAccess) bool {
 	case kwDuration:
 		p.advance()
 		p.durations(map[kind]*ast.Expr{kwGrant: &s.GrantDuration, kwToken: &s.TokenDuration, kwSession: &s.SessionDuration},
-			"GRANT, TOKEN or SESSION")
+			"GRANT, TOKEN or SESSIONS")
 	default:
 		return false
 	}

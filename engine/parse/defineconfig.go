@@ -98,6 +98,9 @@ func (p *parser) nameFilter(tables bool) ast.NameFilter {
 			}
 		}
 	}
+	if tables {
+		p.unexpected("`NONE`, `AUTO`, `INCLUDE` or `EXCLUDE`")
+	}
 	p.unexpected("`NONE`, `AUTO`")
 	return ast.NameFilter{}
 }
@@ -144,25 +147,28 @@ func (p *parser) middleware() []ast.Call {
 	}
 }
 
+// defineAPI is DEFINE API path [FOR any …] {FOR methods … THEN x} [COMMENT x].
 func (p *parser) defineAPI() ast.Statement {
 	s := &ast.DefineAPI{Mode: p.mode(), Path: p.expr()}
-	for p.err == nil {
-		switch p.tok.kind {
-		case kwFor:
-			p.advance()
-			s.Actions = append(s.Actions, p.apiAction())
-		case kwComment:
-			p.advance()
-			s.Comment = p.expr()
-		default:
-			return s
-		}
+	for p.err == nil && p.eat(kwFor) {
+		s.Actions = append(s.Actions, p.apiAction())
+	}
+	if p.eat(kwComment) {
+		s.Comment = p.expr()
 	}
 	return s
 }
 
 func (p *parser) apiAction() ast.APIAction {
 	var a ast.APIAction
+	if p.eat(kwAny) {
+		a.Methods = []string{"any"}
+		a.Config = p.apiConfig()
+		if p.eat(kwThen) {
+			a.Then = p.expr()
+		}
+		return a
+	}
 	for {
 		a.Methods = append(a.Methods, p.method())
 		if p.err != nil || !p.eat(tComma) {
@@ -170,15 +176,14 @@ func (p *parser) apiAction() ast.APIAction {
 		}
 	}
 	a.Config = p.apiConfig()
-	if p.eat(kwThen) {
-		a.Then = p.expr()
-	}
+	p.expect(kwThen)
+	a.Then = p.expr()
 	return a
 }
 
 func (p *parser) method() string {
 	switch p.tok.kind {
-	case kwAny, kwDelete, kwGet, kwPatch, kwPost, kwPut, kwTrace:
+	case kwDelete, kwGet, kwPatch, kwPost, kwPut, kwTrace:
 		return strings.ToLower(p.advance().kind.String())
 	}
 	p.unexpected("one of `DELETE`, `GET`, `PATCH`, `POST`, `PUT` or `TRACE`")

@@ -16,6 +16,8 @@ func (p *parser) defineIndex() ast.Statement {
 		return s
 	}
 	switch n := len(s.Fields); {
+	case n == 0 && s.Kind > ast.IndexCount:
+		p.fail("Expected one column, found none", p.tok, "")
 	case n == 0 && s.Kind != ast.IndexCount:
 		p.fail("Expected at least one column - Use FIELDS to define columns", p.tok, "")
 	case n > 1 && s.Kind > ast.IndexCount:

@@ -13,6 +13,8 @@ type Error struct {
 	Msg    string
 	Blocks []Block
 	source string
+	// The source may be a piece of a longer text: lines before it, and characters before it on its first line.
+	line, col int
 }
 
 // Block is one excerpt: a range of the source, with a remark at its mark.
@@ -55,7 +57,11 @@ func (e *Error) public() *errs.Error {
 // place finds the line of offset off: its number, the column of off and the offset of its start.
 func (e *Error) place(off int) (line, col, start int) {
 	start = strings.LastIndexByte(e.source[:off], '\n') + 1
-	return strings.Count(e.source[:start], "\n") + 1, utf8.RuneCountInString(e.source[start:off]) + 1, start
+	line, col = strings.Count(e.source[:start], "\n")+1, utf8.RuneCountInString(e.source[start:off])+1
+	if line == 1 {
+		col += e.col
+	}
+	return line + e.line, col, start
 }
 
 func (e *Error) excerpt(b *strings.Builder, bl Block) {
@@ -68,7 +74,7 @@ func (e *Error) excerpt(b *strings.Builder, bl Block) {
 	if to := min(bl.End, end); to > bl.Start {
 		width = utf8.RuneCountInString(e.source[bl.Start:to])
 	}
-	text, indent := window(e.source[start:end], col-1)
+	text, indent := window(e.source[start:end], utf8.RuneCountInString(e.source[start:e.anchor(bl.Start)]))
 	num := strconv.Itoa(line)
 	pad := strings.Repeat(" ", len(num))
 	b.WriteString(pad + "--> [" + num + ":" + strconv.Itoa(col) + "]\n")

@@ -123,9 +123,7 @@ func (p *parser) operand(floor power) ast.Expr {
 		pow, op := infix(p.tok.kind)
 		switch {
 		case pow == powerLowest:
-			if p.tok.kind == tQuestion {
-				p.unexpected("`??`")
-			}
+			p.noOperator()
 			return x
 		case p.tok.kind == tMore && p.glued(tDotDot) && powerRange > floor:
 			x = p.rangeFrom(x)
@@ -151,6 +149,17 @@ func (p *parser) operand(floor power) ast.Expr {
 	return x
 }
 
+// noOperator fails at what looks like an operator, but is none here.
+func (p *parser) noOperator() {
+	switch p.tok.kind {
+	case tQuestion:
+		p.unexpected("`??`")
+	case tPlusEq, tMinusEq, tExtendEq:
+		p.fail("Unexpected token `"+p.tok.kind.String()+"`, expected an operator", p.tok,
+			"assignment operators are only allowed in SET and DUPLICATE KEY UPDATE clauses")
+	}
+}
+
 // comparison parses an operator that may not be chained with another of its group.
 func (p *parser) comparison(l ast.Expr, pow power, op ast.BinaryOp) ast.Expr {
 	b := &ast.Binary{Op: op, L: l}
@@ -170,7 +179,7 @@ func (p *parser) comparison(l ast.Expr, pow power, op ast.BinaryOp) ast.Expr {
 		p.advance()
 		p.operand(pow)
 		p.failBlocks("Chained relational operators have no defined associativity.",
-			Block{start, p.prev.end, "Use parens, '()', to specify which operator must be evaluated first"})
+			Block{start, p.tok.end, "Use parens, '()', to specify which operator must be evaluated first"})
 	}
 	return b
 }
@@ -178,22 +187,29 @@ func (p *parser) comparison(l ast.Expr, pow power, op ast.BinaryOp) ast.Expr {
 // match is the rest of @@, @1@, @AND@, @1,OR@ after the first sign.
 func (p *parser) match() *ast.Match {
 	m := &ast.Match{}
+	want := "a match reference, operator or `@`"
 	if p.tok.kind == tDigits {
 		m.HasRef, m.Ref = true, p.unsigned(255)
-		if !p.eat(tComma) {
-			p.expect(tAt)
-			return m
+		want = "@"
+		if p.eat(tComma) {
+			want = "either `AND` or `OR`"
 		}
 	}
-	switch p.tok.kind {
-	case kwAnd:
-		m.Op = "AND"
-		p.advance()
-	case kwOr:
-		m.Op = "OR"
-		p.advance()
+	if !m.HasRef || want != "@" {
+		switch p.tok.kind {
+		case kwAnd:
+			m.Op, want = "AND", "@"
+			p.advance()
+		case kwOr:
+			m.Op, want = "OR", "@"
+			p.advance()
+		}
 	}
-	p.expect(tAt)
+	if p.tok.kind != tAt || m.HasRef && want != "@" {
+		p.unexpected(want)
+		return m
+	}
+	p.advance()
 	return m
 }
 
@@ -207,9 +223,16 @@ func (p *parser) knn(open token) *ast.KNN {
 		case isDistance(p.tok.kind):
 			n.Distance, n.Order = p.distance()
 		case p.err == nil:
-			p.fail("Unexpected token "+p.tok.kind.String()+" expected a distance of an integer", p.tok,
+			t := p.tok
+			if t.kind == tKNNEnd {
+				t.kind, t.end = tPipe, t.start+1
+			}
+			p.fail("Unexpected token "+t.kind.String()+" expected a distance of an integer", t,
 				"The NN operator accepts either a distance or an EF value (integer)")
 		}
+	}
+	if p.tok.kind == tPipe { // the error is about what should have been the other half
+		p.advance()
 	}
 	p.closes(tKNNEnd, open)
 	return n

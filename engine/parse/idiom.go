@@ -206,7 +206,7 @@ func (p *parser) recursionTarget() ast.Expr {
 	case p.tok.kind == tParam:
 		return p.param()
 	case p.tok.isIdent():
-		return p.recordID()
+		return p.singleRecord()
 	}
 	p.unexpected("a param or record-id")
 	return nil

@@ -16,6 +16,7 @@ type lexError struct {
 	msg        string
 	start, end int
 	label      string
+	open       bool // the text ends inside of the token
 }
 
 // class is what a byte may be part of.
@@ -88,7 +89,7 @@ func (l *lexer) blockComment() *lexError {
 			return nil
 		}
 	}
-	return &lexError{"Unexpected end of file, expected multi-line comment to end.", start, start + 2, "Comment starts here."}
+	return &lexError{"Unexpected end of file, expected multi-line comment to end.", start, start + 2, "Comment starts here.", true}
 }
 
 // wideBlank is the length of a blank outside ASCII at the start of s, or 0.
@@ -206,7 +207,7 @@ func (l *lexer) quoted(k kind, start, open int) (token, *lexError) {
 			i++
 		}
 	}
-	return token{}, &lexError{"Unexpected end of file, expected string to end.", start, open + 1, "String starting here."}
+	return token{}, &lexError{"Unexpected end of file, expected string to end.", start, open + 1, "String starting here.", true}
 }
 
 // wide is a token that starts outside ASCII: ⟨ident⟩ or an operator.
@@ -248,7 +249,7 @@ func (l *lexer) wide() (token, *lexError) {
 }
 
 func invalidToken(src string, start, end int) *lexError {
-	return &lexError{"Invalid token `" + src[start:end] + "`", start, end, ""}
+	return &lexError{msg: "Invalid token `" + src[start:end] + "`", start: start, end: end}
 }
 
 // delimited is a quoted identifier or parameter whose text starts at open and ends with closer.
@@ -261,7 +262,7 @@ func (l *lexer) delimited(k kind, start, open int, closer string) (token, *lexEr
 			return l.token(k, start, i+len(closer))
 		}
 	}
-	return token{}, &lexError{"Unexpected end of file, expected identifier to end with `" + closer + "`", len(l.src), len(l.src), ""}
+	return token{}, &lexError{"Unexpected end of file, expected identifier to end with `" + closer + "`", start, len(l.src), "", true}
 }
 
 // punct is a token that starts with the ASCII mark c.
@@ -316,6 +317,9 @@ func (l *lexer) punct(c byte) (token, *lexError) {
 	case '?':
 		switch c1 {
 		case '?':
+			if c2 := l.at(s + 2); c2 == ':' || c2 == '=' { // ? and then ?: or ?=
+				return one(tQuestion)
+			}
 			return two(tNullish)
 		case ':':
 			return two(tTruthy)
@@ -366,6 +370,8 @@ func (l *lexer) punct(c byte) (token, *lexError) {
 			return two(tLessEq)
 		case c1 == '-' && l.at(s+2) == '>':
 			return three(tArrowBoth)
+		case c1 == '-' && l.at(s+2) == '-': // < and a comment
+			return one(tLess)
 		case c1 == '-':
 			return two(tArrowL)
 		case c1 == '~':
@@ -383,7 +389,7 @@ func (l *lexer) punct(c byte) (token, *lexError) {
 		if c1 == '&' {
 			return two(tAndAnd)
 		}
-		return token{}, invalidToken(l.src, s, s+1)
+		return token{}, &lexError{"Invalid token `&`, single `&` are not a valid token, did you mean `&&`?", s, s + 1, "", false}
 	case '|':
 		switch c1 {
 		case '|':

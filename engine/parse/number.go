@@ -75,43 +75,70 @@ func (p *parser) numberEnd(t token) (end int, form numberForm) {
 	}
 	if c := p.lex.at(i); c == 'e' || c == 'E' {
 		form = formFloat
+		mantissa := i
 		i++
 		if s := p.lex.at(i); s == '-' || s == '+' {
 			i++
 		}
 		if !isDigit(p.lex.at(i)) {
-			p.digitExpected(i)
+			p.digitExpected(mantissa, i)
 			return i, form
 		}
 		i = p.digitsEnd(i)
 	}
-	rest := p.src[i:]
-	switch {
-	case strings.HasPrefix(rest, "dec") && !isIdentByte(p.lex.at(i+3)):
-		return i + 3, formDecimal
-	case rest != "" && rest[0] == 'f' && !isIdentByte(p.lex.at(i+1)):
-		return i + 1, formFloat
-	case rest == "" || !isIdentByte(rest[0]) && rest[0] < utf8.RuneSelf:
-		return i, form
-	}
-	if form == formInt && durationUnit(rest) {
+	switch c := p.lex.at(i); {
+	case c == 'f':
+		return p.suffixed(t, i, "f"), formFloat
+	case c == 'd' && (form == formFloat || p.lex.at(i+1) == 'e'):
+		return p.suffixed(t, i, "dec"), formDecimal
+	case form == formInt && durationUnit(p.src[i:]):
 		return i, formDuration
 	}
-	r, n := utf8.DecodeRuneInString(rest)
-	if r >= utf8.RuneSelf {
-		return i, form
-	}
-	p.fail("Invalid token, found unexpected character `"+string(r)+"` after number token", token{tDigits, t.start, i + n}, "")
+	p.numberEnds(t, i)
 	return i, form
 }
 
-func (p *parser) digitExpected(i int) {
+// suffixed passes the rest of a suffix whose first letter is at i.
+func (p *parser) suffixed(t token, i int, suffix string) int {
+	for k := 1; k < len(suffix); k++ {
+		if !p.letter(t, i+k, suffix[k]) {
+			return i
+		}
+	}
+	i += len(suffix)
+	p.numberEnds(t, i)
+	return i
+}
+
+// letter fails where the character at i, inside of the number t, is not want.
+func (p *parser) letter(t token, i int, want byte) bool {
 	if i >= len(p.src) {
-		p.fail("Unexpected end of file, expected a number token digit", token{tEOF, i, i}, "")
+		p.fail("Unexpected end of file, expected character `"+string(want)+"`", token{tDigits, t.start, i}, "")
+		return false
+	}
+	if p.src[i] != want {
+		r, n := utf8.DecodeRuneInString(p.src[i:])
+		p.fail("Unexpected character `"+string(r)+"` expected `"+string(want)+"`", token{tDigits, i, i + n}, "")
+		return false
+	}
+	return true
+}
+
+// numberEnds fails where a letter follows the number t, which ends at i.
+func (p *parser) numberEnds(t token, i int) {
+	if c := p.lex.at(i); c|0x20-'a' < 26 {
+		p.fail("Invalid token, found unexpected character `"+string(c)+"` after number token", token{tDigits, t.start, i + 1}, "")
+	}
+}
+
+// digitExpected fails where an exponent, from start on, has no digit at i.
+func (p *parser) digitExpected(start, i int) {
+	if i >= len(p.src) {
+		p.fail("Unexpected end of file, expected a number token digit", token{tEOF, start, i}, "")
 		return
 	}
-	r, n := utf8.DecodeRuneInString(p.src[i:])
-	p.fail("Unexpected character `"+string(r)+"`, expected a number token digit", token{tEOF, i, i + n}, "")
+	r, _ := utf8.DecodeRuneInString(p.src[i:])
+	p.fail("Invalid number token, expected a digit, found: "+string(r), token{tDigits, start, i}, "")
 }
 
 func (p *parser) digitsEnd(i int) int {
@@ -123,6 +150,9 @@ func (p *parser) digitsEnd(i int) int {
 
 // durationUnit reports whether s starts like the unit of a duration.
 func durationUnit(s string) bool {
+	if s == "" {
+		return false
+	}
 	switch s[0] {
 	case 'n', 'u', 'm', 's', 'h', 'd', 'w', 'y':
 		return true
@@ -227,6 +257,10 @@ func (p *parser) integer() int64 {
 		p.advance()
 	}
 	t := p.tok
+	if neg && t.kind != tDigits {
+		p.digitExpected(p.prev.start, p.prev.end)
+		return 0
+	}
 	if t.kind != tDigits {
 		p.unexpected("an signed integer")
 		return 0
@@ -249,7 +283,8 @@ func (p *parser) wholeDigits(t token) bool {
 		p.fail("Unexpected character `.` starting float, only integers are allowed here", token{tDot, t.end, t.end + 1}, "")
 		return false
 	case isIdentByte(c):
-		p.fail("Invalid token, found unexpected character `"+string(c)+"` after number token", token{tDigits, t.start, t.end + 1}, "")
+		// The text lacks a mark in the reference, too.
+		p.fail("Invalid token, found unexpected character `"+string(c)+" after integer token", token{tDigits, t.start, t.end + 1}, "")
 		return false
 	}
 	return true
@@ -264,86 +299,81 @@ func (p *parser) durationToken() value.Value {
 	return p.duration(p.tok.start)
 }
 
-// unitNanos are the nanoseconds of the small units, unitSecs the seconds of the others.
-func durationScale(unit string) (secs, nanos uint64, ok bool) {
+// durationScale is what a unit counts: seconds, or nanoseconds of the small ones.
+func durationScale(unit string) (secs, nanos uint64) {
 	switch unit {
 	case "ns":
-		return 0, 1, true
-	case "us", "µs", "μs":
-		return 0, 1e3, true
+		return 0, 1
 	case "ms":
-		return 0, 1e6, true
+		return 0, 1e6
 	case "s":
-		return 1, 0, true
+		return 1, 0
 	case "m":
-		return 60, 0, true
+		return 60, 0
 	case "h":
-		return 3600, 0, true
+		return 3600, 0
 	case "d":
-		return 86400, 0, true
+		return 86400, 0
 	case "w":
-		return 7 * 86400, 0, true
+		return 7 * 86400, 0
 	case "y":
-		return 365 * 86400, 0, true
+		return 365 * 86400, 0
 	}
-	return 0, 0, false
+	return 0, 1e3 // us, in its three spellings
 }
 
 // duration reads digits and units from offset start on.
 func (p *parser) duration(start int) value.Value {
 	var d value.Duration
 	i := start
-	overflow := false
 	for {
 		end := p.digitsEnd(i)
 		n, ok := parseUint(strings.ReplaceAll(p.src[i:end], "_", ""))
-		unitEnd := p.unitEnd(end)
+		unitEnd := p.unitEnd(start, end)
 		if p.err != nil {
 			return value.None
 		}
-		secs, nanos, known := durationScale(p.src[end:unitEnd])
-		if !known {
-			p.unitExpected(end)
+		secs, nanos := durationScale(p.src[end:unitEnd])
+		i = unitEnd
+		if !ok || !addDuration(&d, n, secs, nanos) {
+			p.fail("Invalid duration, value overflowed maximum allowed value", token{tDigits, start, i}, "")
 			return value.None
 		}
-		overflow = overflow || !ok || !addDuration(&d, n, secs, nanos)
-		i = unitEnd
 		if !isDigit(p.lex.at(i)) {
 			break
 		}
 	}
-	if c := p.lex.at(i); isIdentByte(c) {
+	if c := p.lex.at(i); c|0x20-'a' < 26 {
 		p.fail("Invalid token, found invalid character `"+string(c)+"` after duration suffix", token{tDigits, start, i + 1}, "")
 		return value.None
 	}
-	t := token{tDigits, start, i}
 	p.resume(i)
-	if overflow {
-		p.fail("Invalid duration, value overflowed maximum allowed value", t, "")
-		return value.None
-	}
+	p.prev.start = start
 	return value.DurationOf(d)
 }
 
-// unitEnd is the end of the longest unit that starts at i.
-func (p *parser) unitEnd(i int) int {
-	for n := 3; n > 0; n-- {
-		if i+n <= len(p.src) {
-			if _, _, ok := durationScale(p.src[i : i+n]); ok {
-				return i + n
-			}
-		}
-	}
-	return i
-}
-
-func (p *parser) unitExpected(i int) {
+// unitEnd is the end of the unit at i, in a duration from start on; it fails where there is none.
+func (p *parser) unitEnd(start, i int) int {
 	if i >= len(p.src) {
-		p.fail("Unexpected end of file, expected a duration suffix", token{tEOF, i, i}, "")
-		return
+		p.fail("Unexpected end of file, expected a duration suffix", token{tEOF, start, i}, "")
+		return i
 	}
+	t := token{tDigits, start, i}
 	r, n := utf8.DecodeRuneInString(p.src[i:])
-	p.fail("Invalid duration token, expected a duration suffix found `"+string(r)+"`", token{tDigits, i, i + n}, "")
+	switch r {
+	case 'n', 'u', 'µ', 'μ':
+		p.letter(t, i+n, 's')
+		return i + n + 1
+	case 'm':
+		if p.lex.at(i+1) == 's' {
+			return i + 2
+		}
+		return i + 1
+	case 's', 'h', 'd', 'w', 'y':
+		return i + 1
+	}
+	p.fail("Invalid duration token, expected a duration suffix found `"+string(r)+"`", token{tDigits, start, i + n}, "")
+	return i
 }
 
 // addDuration adds n units to d; false on overflow.

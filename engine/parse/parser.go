@@ -111,6 +111,7 @@ type parser struct {
 	depth   int // expressions inside one another
 	chain   int // operators and prefixes inside one another
 
+	open  bool // the text ended where more had to come
 	inert bool // nothing is generated: rand() as a key is a word like others
 }
 
@@ -222,6 +223,14 @@ func (p *parser) unexpectedAt(t token, want string) {
 		p.fail("Unexpected end of file, expected "+want, t, "")
 		return
 	}
+	switch t.kind {
+	case tNullish: // two marks that only an operator joins
+		t.kind, t.end = tQuestion, t.start+1
+	case tKNNEnd:
+		t.kind, t.end = tPipe, t.start+1
+	case tArrowL, tArrowBoth, tArrowRef:
+		t.kind, t.end = tLess, t.start+1
+	}
 	p.fail("Unexpected token `"+t.kind.String()+"`, expected "+want, t, "")
 }
 
@@ -231,6 +240,7 @@ func (p *parser) fail(msg string, t token, label string) {
 }
 
 func (p *parser) failAt(e *lexError) {
+	p.open = e.open
 	p.failBlocks(e.msg, Block{e.start, e.end, e.label})
 }
 
@@ -239,6 +249,7 @@ func (p *parser) failBlocks(msg string, blocks ...Block) {
 		return
 	}
 	p.err = &Error{Msg: msg, Blocks: blocks, source: p.src}
+	p.open = p.open || p.tok.kind == tEOF
 	p.hasNext = false
 	p.tok = token{tEOF, len(p.src), len(p.src)}
 }

@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"strings"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -213,8 +215,13 @@ func (p *parser) keyEnd() int {
 		return p.tok.end
 	}
 	i := p.tok.end
-	for i < len(p.src) && (isIdentByte(p.src[i]) || p.src[i] == '.' && isDigit(p.lex.at(i+1))) {
-		i++
+	if p.lex.at(i) == '.' && isDigit(p.lex.at(i+1)) {
+		i = p.digitsEnd(i + 1)
+	}
+	for _, suffix := range []string{"f", "dec"} {
+		if strings.HasPrefix(p.src[i:], suffix) {
+			return i + len(suffix)
+		}
 	}
 	return i
 }
@@ -244,7 +251,10 @@ func (p *parser) objectKey() string {
 	case t.kind == tString:
 		return p.stringText(p.advance())
 	case t.kind == tDigits:
-		end := p.keyEnd()
+		end, form := p.numberEnd(t)
+		if form == formDuration {
+			p.numberEnds(t, end)
+		}
 		p.resume(end)
 		return p.src[t.start:end]
 	}
@@ -352,6 +362,9 @@ func (p *parser) point(open token) ast.Expr {
 	p.advance()
 	y, ok := p.pointNumber()
 	if !ok {
+		if k := p.tok.kind; k == tMinus || k == tPlus {
+			p.digitExpected(p.tok.start, p.tok.end)
+		}
 		p.unexpected("a floating point number")
 		return nil
 	}
@@ -435,6 +448,7 @@ func (p *parser) script() ast.Expr {
 	open := p.tok
 	end := scriptEnd(p.src, open.end)
 	if end < 0 {
+		p.open = true
 		p.failBlocks("Invalid JavaScript function, encountered unexpected eof", Block{open.start, len(p.src), ""})
 		return nil
 	}

@@ -24,6 +24,7 @@ func (p *parser) regex() ast.Expr {
 			return p.regexLiteral(source, token{tSlash, start, i + 1})
 		}
 	}
+	p.open = true
 	p.fail("Failed to lex regex, unexpected eof", token{tSlash, start, len(p.src)}, "")
 	return nil
 }

@@ -216,7 +216,8 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 	}
 	o := &ast.Order{}
 	for {
-		k := ast.OrderKey{Key: p.selectedIdiom(from, "order")}
+		start := p.tok.start
+		k := ast.OrderKey{Key: p.basicIdiom()}
 		k.Collate = p.eat(kwCollate)
 		k.Numeric = p.eat(kwNumeric)
 		switch p.tok.kind {
@@ -225,6 +226,9 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 		case kwDescending:
 			p.advance()
 			k.Desc = true
+		}
+		if p.err == nil && !selects(from, k.Key) {
+			p.missing(k.Key, from, "order", token{tIdent, start, p.prev.end})
 		}
 		o.Keys = append(o.Keys, k)
 		if p.err != nil || !p.eat(tComma) {

@@ -110,38 +110,60 @@ func (p *parser) escape(s string, off int) (n int, r rune, ok bool) {
 	return 0, 0, false
 }
 
-// unicodeEscape reads \uXXXX or \u{X…}.
+// unicodeEscape reads \uXXXX or \u{X…}: s starts with it, the string that it stands in ends with s.
 func (p *parser) unicodeEscape(s string, off int) (int, rune, bool) {
-	digits, n := "", 0
-	if len(s) > 2 && s[2] == '{' {
-		end := strings.IndexByte(s, '}')
-		if end < 0 || end == 3 || end > 9 {
-			p.fail("Invalid escape sequence", token{tString, off, off + min(len(s), 3)}, "")
-			return 0, 0, false
+	const invalid = "unicode escape character is not a valid unicode character."
+	fail := func(msg string, at int, label string) (int, rune, bool) {
+		n := 1
+		if off+at < len(p.src) {
+			_, n = utf8.DecodeRuneInString(p.src[off+at:])
 		}
-		digits, n = s[3:end], end+1
-	} else {
-		n = min(len(s), 6)
-		digits = s[2:n]
-		if len(digits) < 4 {
-			p.fail("Invalid escape sequence", token{tString, off, off + n}, "")
-			return 0, 0, false
-		}
-	}
-	var r rune
-	for i := 0; i < len(digits); i++ {
-		d, ok := hexDigit(digits[i])
-		if !ok {
-			p.fail("Invalid escape sequence", token{tString, off, off + n}, "")
-			return 0, 0, false
-		}
-		r = r<<4 | rune(d)
-	}
-	if !utf8.ValidRune(r) {
-		p.fail("Invalid escape sequence, unicode escape character is not a valid unicode character.", token{tString, off, off + n}, "")
+		p.fail(msg, token{tString, off + at, off + at + n}, label)
 		return 0, 0, false
 	}
-	return n, r, true
+	var r rune
+	if len(s) > 2 && s[2] == '{' {
+		const maxDigits = 6
+		for i := 3; ; i++ {
+			if i < len(s) && s[i] == '}' {
+				if !utf8.ValidRune(r) {
+					p.fail("Invalid escape sequence, "+invalid, token{tString, off, off + i + 1}, "Not a valid character code")
+					return 0, 0, false
+				}
+				return i + 1, r, true
+			}
+			if i == 3+maxDigits {
+				return fail("Invalid escape sequence, expected `}` character.", i, "Too many hex-digits")
+			}
+			d, ok := hexAt(s, i)
+			if !ok {
+				return fail("Invalid escape sequence, expected `}` or hexadecimal character.", i, "Unexpected character")
+			}
+			r = r<<4 | d
+		}
+	}
+	const end = 6
+	for i := 2; i < end; i++ {
+		d, ok := hexAt(s, i)
+		if !ok {
+			return fail("String contains invalid escape sequence, expected a hexadecimal character.", i, "Unexpected character")
+		}
+		r = r<<4 | d
+	}
+	if !utf8.ValidRune(r) {
+		p.fail("String contains invalid escape sequence, "+invalid, token{tString, off, off + end}, "Not a valid character code")
+		return 0, 0, false
+	}
+	return end, r, true
+}
+
+// hexAt is the hexadecimal digit at s[i], if there is one.
+func hexAt(s string, i int) (rune, bool) {
+	if i >= len(s) {
+		return 0, false
+	}
+	d, ok := hexDigit(s[i])
+	return rune(d), ok
 }
 
 func hexDigit(c byte) (byte, bool) {

@@ -256,10 +256,12 @@ func (p *parser) literalType() *value.Type {
 	case tDigits:
 		return value.LiteralType(p.numeric())
 	case tMinus, tPlus:
-		if p.peek().kind == tDigits {
-			if l, ok := p.signed().(*ast.Literal); ok {
-				return value.LiteralType(l.Value)
-			}
+		if p.peek().kind != tDigits {
+			p.digitExpected(t.start, t.end)
+			return value.Any
+		}
+		if l, ok := p.signed().(*ast.Literal); ok {
+			return value.LiteralType(l.Value)
 		}
 	}
 	p.unexpected("a kind name")

@@ -157,39 +157,23 @@ func (p *parser) insertRows(s *ast.Insert) {
 		return
 	}
 	m := p.mark()
-	open := p.tok
-	if fields, ok := p.insertFields(); ok {
-		s.Fields = fields
-		head := token{tLParen, open.start, p.prev.end}
-		p.insertValues(s, head)
+	open := p.advance()
+	first, ok := p.expr().(*ast.Idiom)
+	if ok && p.tok.kind == tComma || ok && p.tok.kind == tRParen && p.peek().kind == kwValues {
+		s.Fields = append(s.Fields, first)
+		for p.eat(tComma) && p.tok.kind != tRParen {
+			s.Fields = append(s.Fields, p.plainIdiom())
+		}
+		p.closes(tRParen, open)
+		p.insertValues(s, token{tLParen, open.start, p.prev.end})
 		return
 	}
-	p.reset(m)
+	p.reset(m) // a value in parentheses, or the start of a longer expression
 	s.X = p.expr()
 }
 
-// insertFields tries (a, b.c) VALUES; false when it is something else.
-func (p *parser) insertFields() ([]*ast.Idiom, bool) {
-	p.advance()
-	var list []*ast.Idiom
-	for p.tok.isIdent() {
-		next := p.peek().kind
-		if next != tComma && next != tRParen && next != tDot && next != tLBracket {
-			return nil, false
-		}
-		list = append(list, p.basicIdiom())
-		if !p.eat(tComma) {
-			break
-		}
-	}
-	if p.err != nil || len(list) == 0 || !p.eat(tRParen) || p.tok.kind != kwValues {
-		return nil, false
-	}
-	return list, true
-}
-
 func (p *parser) insertValues(s *ast.Insert, head token) {
-	p.advance()
+	p.expect(kwValues)
 	for p.err == nil {
 		start := p.tok.start
 		row := p.row()
@@ -279,6 +263,12 @@ func (p *parser) singleRecord() ast.Expr {
 	table := p.ident()
 	p.keyColon()
 	if p.err != nil {
+		return nil
+	}
+	if p.tok.start != p.prev.end && p.tok.kind != tEOF {
+		t := p.tok
+		t.end = max(t.start+1, t.end-1)
+		p.fail("Unexpected whitespace after record-id table", t, "")
 		return nil
 	}
 	return &ast.RecordID{Table: table, Key: p.key()}

@@ -1,0 +1,134 @@
+package parse
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+func TestComplete(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                true,
+		"SELECT * FROM a":                 true,
+		"SELECT * FROM a;":                true,
+		"SELECT * FROM":                   false,
+		"RETURN (1":                       false,
+		"RETURN { a: [1, 2 }":             true, // an error that more text does not mend
+		"RETURN { a: [1, 2":               false,
+		"RETURN 'it\\'s":                  false,
+		"RETURN 1 /* more":                false,
+		"RETURN 1 -- it's":                true,
+		"RETURN /a'b/":                    true,
+		"RETURN /ab":                      false,
+		"RETURN `a":                       false,
+		"DEFINE FUNCTION fn::a() {":       false,
+		"DEFINE FUNCTION fn::a() { 1 };":  true,
+		"RETURN function() { return '}' ": false,
+		"BEGIN; CREATE a;":                true,
+		"RETURN 1 1":                      true,
+	} {
+		if got := Complete(text); got != want {
+			t.Errorf("Complete(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+// collect reads all statements of r, as their canonical texts.
+func collect(r io.Reader, opt StreamOptions) ([]string, error) {
+	s := Statements(r, opt)
+	var out []string
+	for {
+		stmt, _, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, ast.Text(stmt))
+	}
+}
+
+func TestStatementsSplitsAsQueryDoes(t *testing.T) {
+	const text = `-- a comment; with a semicolon
+CREATE a SET s = 'x;y', t = "it's;", r = /[;']/, f = b / c; ;
+/* ; */ DEFINE FUNCTION fn::f() { LET $x = 1; RETURN function() { return ";}"; } };
+` + "RETURN `odd;name`; # done;\nRETURN 1h30m"
+	want, err := Query(text, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]io.Reader{
+		"whole":        strings.NewReader(text),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(text)),
+	} {
+		got, err := collect(r, StreamOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(got) != len(want.Stmts) {
+			t.Fatalf("%s: %d statements, want %d: %q", name, len(got), len(want.Stmts), got)
+		}
+		for i, s := range want.Stmts {
+			if got[i] != ast.Text(s) {
+				t.Errorf("%s: statement %d is %s, want %s", name, i, got[i], ast.Text(s))
+			}
+		}
+	}
+}
+
+func TestStatementsReadsMoreThanItHolds(t *testing.T) {
+	const n = 20_000
+	r, w := io.Pipe()
+	go func() {
+		for i := range n {
+			fmt.Fprintf(w, "INSERT INTO t { id: %d, text: '%s' };\n", i, strings.Repeat("x;", i%40))
+		}
+		w.Close()
+	}()
+	got, err := collect(r, StreamOptions{})
+	if err != nil || len(got) != n {
+		t.Fatalf("%d statements, %v; want %d", len(got), err, n)
+	}
+}
+
+func TestStatementsFailures(t *testing.T) {
+	long := "RETURN [" + strings.Repeat("1,", 200_000) + "]"
+	for _, tc := range []struct {
+		name, text string
+		max        int
+		read       int
+		want       string
+	}{
+		{"an error names its line in the whole text", "RETURN 1;\n\nRETURN 2 3;", 0, 1, "[3:10]"},
+		{"an error after another statement on the line", "RETURN 'é'; RETURN 2 3;", 0, 1, "[1:22]"},
+		{"a statement over the limit", "RETURN 1;\n" + long + ";", 1000, 1, "line 2 is longer than the limit of 1000 bytes"},
+		{"a statement under the limit", "RETURN 1;\n" + long + ";", 1 << 20, 2, ""},
+		{"an open string", "RETURN 1; RETURN 'a", 0, 1, "expected string to end"},
+		{"a missing semicolon", "RETURN 1 RETURN 2", 0, 0, "forgot a semicolon"},
+	} {
+		got, err := collect(strings.NewReader(tc.text), StreamOptions{MaxStatement: tc.max})
+		if len(got) != tc.read {
+			t.Errorf("%s: read %d statements, want %d", tc.name, len(got), tc.read)
+		}
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s: %v", tc.name, err)
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+			t.Errorf("%s: got %v, want %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+func TestStatementsPassesReadErrors(t *testing.T) {
+	broken := errors.New("broken")
+	_, err := collect(io.MultiReader(strings.NewReader("RETURN 1; RET"), iotest.ErrReader(broken)), StreamOptions{})
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}
