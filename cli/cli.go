@@ -1,61 +1,96 @@
-// Package cli is the command line: one file for each command, data to standard output, talk to
-// standard error, exit codes that scripts may rely on.
+// Package cli is the command line: one cobra tree, one file a command, all over the client package.
+//
+// Data goes to standard output, talk to standard error. Colour, prompts, pagers and progress appear
+// only on a terminal. Exit codes are a contract (exit.go).
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
 )
 
-// The exit codes. They are a contract.
-const (
-	ExitOK          = 0
-	ExitOther       = 1
-	ExitUsage       = 2
-	ExitNotAuthed   = 3
-	ExitForbidden   = 4
-	ExitNotFound    = 5
-	ExitConflict    = 6
-	ExitInvalid     = 7
-	ExitRateLimited = 8
-	ExitUnreachable = 9
-	ExitTimedOut    = 10
-	ExitInterrupted = 130
-)
+// Build says what was built; empty fields are filled from the module's build info.
+type Build struct{ Version, Commit, Date string }
 
-// IO is what a command talks to.
-type IO struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Environ  []string
+// fallbackVersion is what a build without a release version calls itself. It stays in 3.x: the official
+// SDKs accept nothing else.
+const fallbackVersion = "3.3.1"
+
+// fill completes b from the build info that the Go toolchain embeds.
+func (b Build) fill() Build {
+	if b.Version == "" {
+		b.Version = fallbackVersion
+	}
+	b.Version = strings.TrimPrefix(b.Version, "v")
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && b.Commit == "":
+			b.Commit = s.Value
+		case s.Key == "vcs.time" && b.Date == "":
+			b.Date = s.Value
+		}
+	}
+	return b
 }
 
-// System is the IO of this process.
-func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()} }
+// streams are the standard streams and what is known of them.
+type streams struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer
+	inTTY   bool
+	outTTY  bool
+	errTTY  bool
+	environ []string
+	build   Build
+}
 
-// usageError is a wrong command line.
-type usageError struct{ error }
-
-// Main runs the command line args (args[0] is the program) and gives the exit code.
-func Main(args []string, stdio IO) int {
-	root := newRoot(stdio)
-	root.SetArgs(prepare(args[1:]))
-	root.SetIn(stdio.In)
-	root.SetOut(stdio.Out)
-	root.SetErr(stdio.Err)
-	err := root.Execute()
-	if err == nil {
-		return ExitOK
+// Main runs the command line argv and gives the exit code. Invoked through a link that is named like a
+// sub-command, the binary is that sub-command.
+func Main(argv []string, build Build) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s := &streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
+		environ: os.Environ(), build: build.fill(),
 	}
-	fmt.Fprintln(stdio.Err, "error:", err)
-	return exitCode(err)
+	return run(ctx, s, argv)
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// run is Main with everything from outside handed in.
+func run(ctx context.Context, s *streams, argv []string) int {
+	root := newRootCmd(s)
+	args := argv[1:]
+	if name := applet(root, argv[0]); name != "" {
+		args = append([]string{name}, args...)
+	}
+	root.SetArgs(prepare(args))
+	cmd, err := root.ExecuteContextC(ctx)
+	code := exitCode(err)
+	if code != exitOK {
+		report(s, cmd, err)
+	}
+	return code
 }
 
 // prepare mends what the flag library cannot know about a command's flags.
@@ -66,30 +101,67 @@ func prepare(args []string) []string {
 	return args
 }
 
-func newRoot(stdio IO) *cobra.Command {
-	root := &cobra.Command{
-		Use: "nacre", Short: "A multi-model database", SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+// applet is the sub-command that argv[0] names, or "".
+func applet(root *cobra.Command, argv0 string) string {
+	base := strings.TrimSuffix(filepath.Base(argv0), ".exe")
+	for _, c := range root.Commands() {
+		if c.Name() == base || c.HasAlias(base) {
+			return base
+		}
 	}
+	return ""
+}
+
+// report prints why a command failed: one line, and for a wrong command line a hint.
+func report(s *streams, cmd *cobra.Command, err error) {
+	var exit exitError
+	if errors.As(err, &exit) && exit.err == nil {
+		return
+	}
+	fmt.Fprintf(s.err, "nacre: %v\n", err)
+	if exitCode(err) == exitUsage {
+		fmt.Fprintf(s.err, "See '%s --help'.\n", cmd.CommandPath())
+	}
+}
+
+func newRootCmd(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nacre",
+		Short: "A multi-model database in one binary",
+		Long: `nacre is documents, graph, vectors, full text, time and relations behind one language, in one static binary.
+
+Every flag has an environment variable (NACRE_…; the SERVICE_… and SURREAL_… names are aliases).
+
+Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not found, 6 conflict, 7 invalid,
+8 rate limited, 9 unreachable, 10 timed out, 130 interrupted.`,
+		Example: `  nacre start --user root --pass root bolt://nacre.db
+  nacre sql -u root -p root --ns test --db test
+  nacre export --ns test --db test - | gzip > dump.surql.gz`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       s.build.Version,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetIn(s.in)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newStart(stdio))
+	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newIsReadyCmd(s), newVersionCmd(s))
 	return root
 }
 
-// exitCode is the code for err.
-func exitCode(err error) int {
-	if _, ok := errors.AsType[usageError](err); ok {
-		return ExitUsage
-	}
-	if e, ok := errors.AsType[*daemon.StartError](err); ok {
-		switch e.Reason {
-		case daemon.StoreLocked, daemon.AddressInUse:
-			return ExitConflict
-		case daemon.StoreForeign, daemon.BadTLS:
-			return ExitInvalid
-		case daemon.AddressDenied:
-			return ExitForbidden
+// exactArgs wants n arguments and says what they are.
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("want %s", what)
 		}
+		return nil
 	}
-	return ExitOther
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 )
 
-// newStart is the command that runs a server.
-func newStart(stdio IO) *cobra.Command {
+// newStartCmd is the command that runs a server.
+func newStartCmd(s *streams) *cobra.Command {
 	cfg := config.Default()
 	table := config.Table(cfg)
 	printConfig := false
@@ -26,12 +26,12 @@ func newStart(stdio IO) *cobra.Command {
 		Use: "start [flags] [PATH]", Short: "Run a database server", Args: atMostOne,
 		Example: "  nacre start --user root --pass root memory\n  nacre start --user root --pass root bolt://data.nacre",
 	}
-	for _, s := range table {
-		addFlag(cmd.Flags(), s)
+	for _, setting := range table {
+		addFlag(cmd.Flags(), setting)
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		warnings, err := config.Resolve(table, changed(cmd.Flags(), table), config.Sources{Environ: stdio.Environ})
+		warnings, err := config.Resolve(table, changed(cmd.Flags(), table), config.Sources{Environ: s.environ})
 		if err != nil {
 			return usageError{err}
 		}
@@ -40,9 +40,9 @@ func newStart(stdio IO) *cobra.Command {
 			origin(table, "path", "argument")
 		}
 		if printConfig {
-			return config.Print(stdio.Out, table)
+			return config.Print(s.out, table)
 		}
-		return runStart(cmd.Context(), stdio, cfg, warnings)
+		return runStart(cmd.Context(), s, cfg, warnings)
 	}
 	return cmd
 }
@@ -91,17 +91,17 @@ func changed(flags *pflag.FlagSet, table []*config.Setting) func(string) bool {
 }
 
 // runStart serves until a stop signal. A second signal ends the process at once.
-func runStart(ctx context.Context, stdio IO, cfg *config.Config, warnings []string) error {
+func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string) error {
 	level, err := telemetry.ParseLevel(cfg.LogLevel)
 	if err != nil {
 		return usageError{err}
 	}
-	log := telemetry.NewLogger(stdio.Err, level, cfg.LogFormat == "json")
+	log := telemetry.NewLogger(s.err, level, cfg.LogFormat == "json")
 	for _, w := range warnings {
 		log.Warn(w, "component", "config")
 	}
 	if !cfg.NoBanner {
-		banner(stdio.Err, cfg)
+		banner(s.err, cfg)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -119,7 +119,7 @@ func runStart(ctx context.Context, stdio IO, cfg *config.Config, warnings []stri
 		}
 		select {
 		case <-signals:
-			os.Exit(ExitInterrupted)
+			os.Exit(exitInterrupted)
 		case <-done:
 		}
 	}()

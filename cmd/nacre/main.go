@@ -1,4 +1,4 @@
-// Command nacre is the database: server, shell and tools in one binary.
+// Command nacre is the database: server, shell, importer, health check, in one binary.
 package main
 
 import (
@@ -7,4 +7,13 @@ import (
 	"github.com/nacredb/nacre/cli"
 )
 
-func main() { os.Exit(cli.Main(os.Args, cli.System())) }
+// Set by the linker in release builds.
+var (
+	version = ""
+	commit  = ""
+	date    = ""
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args, cli.Build{Version: version, Commit: commit, Date: date}))
+}

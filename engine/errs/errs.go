@@ -160,3 +160,13 @@ func Cancelled() *Error {
 func TooDeep() *Error {
 	return Internal("Reached excessive computation depth due to functions, subqueries, or computed values")
 }
+
+// KindOf finds a kind by its wire name.
+func KindOf(name string) (Kind, bool) {
+	for k, n := range kindNames {
+		if n == name {
+			return Kind(k), true
+		}
+	}
+	return KindInternal, false
+}

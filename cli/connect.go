@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacredb/nacre/client"
+)
+
+// connectFlags are the flags of every command that talks to a server.
+type connectFlags struct {
+	endpoint, user, pass, passFile, token, level, ns, db string
+	timeout                                              time.Duration
+}
+
+// connectFlag is one of them: its name, aliases kept for ever, environment variable (without prefix) and help.
+type connectFlag struct {
+	name, short, env, def, help string
+	aliases                     []string
+	place                       func(*connectFlags) *string
+}
+
+var connectTable = []connectFlag{
+	{"endpoint", "e", "ENDPOINT", "ws://127.0.0.1:8000", "server address (ws, wss, http, https), or memory / bolt://PATH without a server", []string{"conn"}, func(f *connectFlags) *string { return &f.endpoint }},
+	{"username", "u", "USER", "", "user to sign in as", []string{"user"}, func(f *connectFlags) *string { return &f.user }},
+	{"password", "p", "PASS", "", "password of the user", []string{"pass"}, func(f *connectFlags) *string { return &f.pass }},
+	{"password-file", "", "PASS_FILE", "", "file that holds the password (one line)", nil, func(f *connectFlags) *string { return &f.passFile }},
+	{"token", "t", "TOKEN", "", "token to authenticate with instead of a user", nil, func(f *connectFlags) *string { return &f.token }},
+	{"auth-level", "", "AUTH_LEVEL", "root", "level of the user: root, namespace (ns), database (db)", nil, func(f *connectFlags) *string { return &f.level }},
+	{"namespace", "", "NAMESPACE", "main", "namespace to work in", []string{"ns"}, func(f *connectFlags) *string { return &f.ns }},
+	{"database", "", "DATABASE", "main", "database to work in", []string{"db"}, func(f *connectFlags) *string { return &f.db }},
+}
+
+// envPrefixes in order of precedence; the first one is ours.
+var envPrefixes = []string{"NACRE_", "SERVICE_", "SURREAL_"}
+
+// fromEnv is the value of the first set variable of name.
+func fromEnv(name string) (string, bool) {
+	for _, p := range envPrefixes {
+		if v, ok := os.LookupEnv(p + name); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// addConnectFlags gives cmd the named flags (all of them when none is named) with their aliases and environment.
+func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
+	for _, d := range connectTable {
+		if len(names) > 0 && !contains(names, d.name) {
+			continue
+		}
+		def := d.def
+		if v, ok := fromEnv(d.env); ok {
+			def = v
+		}
+		help := fmt.Sprintf("%s [env NACRE_%s]", d.help, d.env)
+		cmd.Flags().StringVarP(d.place(f), d.name, d.short, def, help)
+		if d.name == "password" || d.name == "token" {
+			cmd.Flags().Lookup(d.name).DefValue = "" // never print a secret from the environment
+		}
+		for _, a := range d.aliases {
+			cmd.Flags().StringVar(d.place(f), a, def, "alias of --"+d.name)
+			cmd.Flags().Lookup(a).Hidden = true
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// options turns the flags into a client's options.
+func (f *connectFlags) options() (client.Options, error) {
+	opt := client.Options{Endpoint: f.endpoint, User: f.user, Pass: f.pass, Token: f.token, Namespace: f.ns, Database: f.db}
+	switch f.level {
+	case "", "root":
+		opt.Level = "root"
+	case "namespace", "ns":
+		opt.Level = "namespace"
+	case "database", "db":
+		opt.Level = "database"
+	default:
+		return opt, usagef("unknown --auth-level %q: use root, namespace or database", f.level)
+	}
+	if f.passFile != "" {
+		b, err := os.ReadFile(f.passFile)
+		if err != nil {
+			return opt, fmt.Errorf("read --password-file: %w", err)
+		}
+		opt.Pass = strings.TrimRight(string(b), "\r\n")
+	}
+	return opt, nil
+}
+
+// embedded reports whether the endpoint is a store of this process instead of a server.
+func (f *connectFlags) embedded() bool {
+	scheme, _, ok := strings.Cut(f.endpoint, "://")
+	if !ok {
+		return f.endpoint == "memory" || strings.HasPrefix(f.endpoint, "bolt:") || strings.HasPrefix(f.endpoint, "file:")
+	}
+	return scheme != "ws" && scheme != "wss" && scheme != "http" && scheme != "https"
+}
+
+// open connects to the server, or opens the store and talks to it in this process.
+func (f *connectFlags) open(ctx context.Context) (*client.Client, error) {
+	opt, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	if f.embedded() {
+		if opt.Transport, err = openEmbedded(ctx, f.endpoint); err != nil {
+			return nil, err
+		}
+		opt.User, opt.Token = "", "" // the owner of the file is the owner of the data
+	}
+	return client.Open(ctx, opt)
+}
+
+// probe makes a client for the HTTP endpoints only.
+func (f *connectFlags) probe() (*client.Client, error) {
+	opt, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	return client.Probe(opt)
+}

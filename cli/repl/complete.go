@@ -1,0 +1,120 @@
+package repl
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// keywords are offered everywhere: the parser knows better, the user knows best.
+var keywords = strings.Fields(`ACCESS AFTER ALL ALTER ALWAYS ANALYZER AND ANY AS ASC ASSERT BEFORE BEGIN BREAK BY CANCEL
+CHANGEFEED COLLATE COMMENT COMMIT COMPUTED CONCURRENTLY CONTAINS CONTAINSALL CONTAINSANY CONTAINSNONE CONTENT CONTINUE
+CREATE DATABASE DEFAULT DEFINE DELETE DESC DIFF DROP DURATION ELSE END ENFORCED EVENT EXISTS EXPLAIN FETCH FIELD FIELDS
+FLEXIBLE FOR FROM FULL FULLTEXT FUNCTION GROUP HNSW IF IGNORE IN INDEX INFO INSERT INSIDE INTERSECTS INTO KILL LET LIMIT
+LIVE MERGE NAMESPACE NONE NORMAL NOT NULL NUMERIC OMIT ON ONLY OPTION OR ORDER OUTSIDE OVERWRITE PARAM PASSWORD PATCH
+PERMISSIONS READONLY REBUILD REFERENCE RELATE RELATION REMOVE REPLACE RETURN ROLES ROOT SCHEMAFULL SCHEMALESS SELECT
+SEQUENCE SET SHOW SINCE SLEEP SPLIT START STRUCTURE TABLE THEN THROW TIMEOUT TO TRANSACTION TYPE UNIQUE UNSET UPDATE
+UPSERT USE USER VALUE VALUES VERSION WHEN WHERE WITH`)
+
+// names holds what can be completed: keywords, functions, and the tables, functions and params of the
+// database, fetched in the background so that typing never waits.
+type names struct {
+	c    *client.Client
+	base []string
+	wg   sync.WaitGroup // running fetches; close waits for them
+
+	mu sync.Mutex // guards db; a leaf lock
+	db []string
+}
+
+func newNames(c *client.Client) *names {
+	n := &names{c: c, base: slices.Clone(keywords)}
+	n.base = append(n.base, fn.Library().Names()...)
+	return n
+}
+
+// refresh asks the database for its names again. It returns at once; an answer that does not come within two
+// seconds, or a refusal, leaves the names as they are.
+func (n *names) refresh(ctx context.Context) {
+	n.wg.Add(1)
+	go func() {
+		defer n.wg.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		rs, err := n.c.Query(ctx, "INFO FOR DB", nil)
+		if err != nil || len(rs) != 1 || rs[0].Value.Kind() != value.KindObject {
+			return
+		}
+		var found []string
+		for section, prefix := range map[string]string{"tables": "", "functions": "fn::", "params": "$"} {
+			if v, ok := rs[0].Value.Object().Get(section); ok && v.Kind() == value.KindObject {
+				for _, f := range v.Object().Fields() {
+					found = append(found, prefix+f.Name)
+				}
+			}
+		}
+		slices.Sort(found)
+		n.mu.Lock()
+		n.db = found
+		n.mu.Unlock()
+	}()
+}
+
+func (n *names) close() { n.wg.Wait() }
+
+// matches are the names that start with prefix; keywords match without regard to case.
+func (n *names) matches(prefix string) []string {
+	n.mu.Lock()
+	db := n.db
+	n.mu.Unlock()
+	var out []string
+	for _, list := range [][]string{db, n.base} {
+		for _, name := range list {
+			if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// completer adapts names to readline: it answers the rest of each name after what is typed.
+type completer struct{ names *names }
+
+// Do implements readline.AutoCompleter.
+func (c completer) Do(line []rune, pos int) (rest [][]rune, length int) {
+	start := pos
+	for start > 0 && wordRune(line[start-1]) {
+		start--
+	}
+	word := string(line[start:pos])
+	if word == "" {
+		return nil, 0
+	}
+	lower := word == strings.ToLower(word)
+	for _, name := range c.names.matches(word) {
+		tail := name[len(word):]
+		if lower && slices.Contains(keywords, name) {
+			tail = strings.ToLower(tail)
+		}
+		rest = append(rest, []rune(tail))
+	}
+	return rest, len([]rune(word))
+}
+
+func wordRune(r rune) bool {
+	return r == '_' || r == ':' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// interruptible is ctx until Ctrl-C.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt)
+}

@@ -1,0 +1,49 @@
+package repl
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// secrets are the words whose lines never reach the history file.
+var secrets = regexp.MustCompile(`(?i)\b(password|passhash|pass|key|token|signin|signup|secret|bearer)\b`)
+
+// secret reports whether a text may hold a secret.
+func secret(text string) bool { return secrets.MatchString(text) }
+
+// historyFile is $XDG_STATE_HOME/nacre/history, made readable by its owner only; "" where it cannot be had
+// (said on w): the shell then keeps its history in memory.
+func historyFile(w io.Writer) string {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			fmt.Fprintf(w, "history is not kept: %v\n", err)
+			return ""
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	path := filepath.Join(dir, "nacre", "history")
+	if err := touch(path); err != nil {
+		fmt.Fprintf(w, "history is not kept: %v\n", err)
+		return ""
+	}
+	return path
+}
+
+func touch(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return fmt.Errorf("%w (%w)", err, f.Close())
+	}
+	return f.Close()
+}
