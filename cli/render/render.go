@@ -286,7 +286,7 @@ func appendPretty(dst []byte, v value.Value, depth int) []byte {
 				dst = append(dst, ',')
 			}
 			indent(depth + 1)
-			dst = append(dst, value.QuoteKey(f.Name)...)
+			dst = value.AppendKey(dst, f.Name)
 			dst = append(dst, ": "...)
 			dst = appendPretty(dst, f.Value, depth+1)
 		}
