@@ -157,11 +157,7 @@ func (t *httpTransport) Call(ctx context.Context, method string, params []value.
 	if int64(len(b)) > t.c.opt.MaxMessage {
 		return value.None, errs.Validation("Message too long")
 	}
-	v, err := value.DecodeCBORValue(b, value.Limits{})
-	if err != nil || v.Kind() != value.KindObject {
-		return value.None, fmt.Errorf("%w: the answer is not a CBOR object", ErrUnreachable)
-	}
-	return unwrap(v.Object())
+	return DecodeAnswer(b)
 }
 
 // use remembers the place for the headers of later calls.

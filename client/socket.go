@@ -53,7 +53,7 @@ func (s *socket) receive() {
 			s.fail(fmt.Errorf("%w: %w", ErrUnreachable, err))
 			return
 		}
-		v, err := value.DecodeCBORValue(b, value.Limits{})
+		v, err := value.DecodeCBORValue(b, value.Limits{Own: true})
 		if err != nil || v.Kind() != value.KindObject {
 			s.fail(fmt.Errorf("%w: the answer is not a CBOR object", ErrUnreachable))
 			return
@@ -73,6 +73,15 @@ func (s *socket) deliver(o *value.Object) {
 		v, err := unwrap(o)
 		ch <- answer{v, err}
 	}
+}
+
+// DecodeAnswer reads a response envelope in CBOR and gives the result in it, or its error.
+func DecodeAnswer(b []byte) (value.Value, error) {
+	v, err := value.DecodeCBORValue(b, value.Limits{Own: true})
+	if err != nil || v.Kind() != value.KindObject {
+		return value.None, fmt.Errorf("%w: the answer is not a CBOR object", ErrUnreachable)
+	}
+	return unwrap(v.Object())
 }
 
 // unwrap gives the result in a response envelope, or its error.

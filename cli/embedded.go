@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
+)
+
+// embedded is the transport to an engine in this process: the same method table as over a socket.
+type embedded struct {
+	engine *engine.Engine
+	conn   *rpc.Conn
+}
+
+// openEmbedded opens the store named by dsn with the rights of its owner.
+func openEmbedded(ctx context.Context, dsn string) (*embedded, error) {
+	e, err := engine.Open(ctx, dsn, engine.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	srv := &rpc.Server{Engine: e, Log: slog.New(slog.DiscardHandler)}
+	return &embedded{engine: e, conn: srv.NewConn(e.RootSession(), rpc.Options{Persistent: true})}, nil
+}
+
+// Call implements client.Transport.
+func (t *embedded) Call(ctx context.Context, method string, params []value.Value) (value.Value, error) {
+	resp := t.conn.Call(ctx, &wire.Request{Method: method, Params: params, Format: wire.CBOR})
+	return client.DecodeAnswer(resp.Append(nil, wire.CBOR))
+}
+
+// Close implements client.Transport.
+func (t *embedded) Close() error {
+	ctx := context.Background()
+	return errors.Join(t.conn.Close(ctx), t.engine.Close(ctx))
+}
+
+// Import implements client.Streamer.
+func (t *embedded) Import(ctx context.Context, r io.Reader) (*client.ImportResult, error) {
+	res, err := t.conn.Session().Import(ctx, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &client.ImportResult{Statements: res.Statements, Failures: res.Failures}
+	for _, f := range res.Failed {
+		out.Failed = append(out.Failed, f.Err)
+	}
+	return out, nil
+}
+
+// Export implements client.Streamer.
+func (t *embedded) Export(ctx context.Context, w io.Writer, opt client.ExportOptions) (int64, error) {
+	x := engine.ExportOptions{Users: opt.Users, Accesses: opt.Accesses, Params: opt.Params, Functions: opt.Functions,
+		Analyzers: opt.Analyzers, Sequences: opt.Sequences, Versions: opt.Versions, Records: opt.Records}
+	switch tables := opt.Tables.(type) {
+	case bool:
+		x.AllTables = tables
+	case []string:
+		x.Tables = tables
+	}
+	n := &counter{w: w}
+	err := t.conn.Session().Export(ctx, n, x)
+	return n.n, err
+}
+
+// counter counts what it passes on.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
