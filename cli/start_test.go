@@ -29,16 +29,17 @@ func TestOptionalFlagValues(t *testing.T) {
 	}
 }
 
-func run(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
+func start(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(append([]string{"nacre"}, args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Environ: environ})
+	s := &streams{in: strings.NewReader(""), out: &out, err: &errs, environ: environ, build: Build{}.fill()}
+	code = run(t.Context(), s, append([]string{"nacre"}, args...))
 	return code, out.String(), errs.String()
 }
 
 func TestPrintConfig(t *testing.T) {
-	code, out, _ := run(t, []string{"SURREAL_LOG=debug", "SERVICE_PASS=hunter2"}, "start", "--print-config", "--username", "ada", "bolt://x")
-	if code != ExitOK {
+	code, out, _ := start(t, []string{"SURREAL_LOG=debug", "SERVICE_PASS=hunter2"}, "start", "--print-config", "--username", "ada", "bolt://x")
+	if code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
 	lines := strings.Split(out, "\n")
@@ -55,15 +56,15 @@ func TestPrintConfig(t *testing.T) {
 
 func TestUsageErrorsExitWith2(t *testing.T) {
 	for _, args := range [][]string{{"start", "--nope"}, {"start", "a", "b"}, {"start", "--query-timeout", "soon"}, {"start", "--log", "loud"}} {
-		code, out, errs := run(t, nil, args...)
-		if code != ExitUsage || out != "" || strings.Count(errs, "error:") != 1 {
+		code, out, errs := start(t, nil, args...)
+		if code != exitUsage || out != "" || strings.Count(errs, "nacre:") != 1 {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)
 		}
 	}
 }
 
 func TestHelpShowsNoSecrets(t *testing.T) {
-	if _, out, _ := run(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") || !strings.Contains(out, "--bind") {
+	if _, out, _ := start(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") || !strings.Contains(out, "--bind") {
 		t.Error(out)
 	}
 }

@@ -52,6 +52,9 @@ type Engine struct {
 	store kv.Store
 	exec  *exec.Executor
 	caps  *auth.Capabilities
+
+	passwords *auth.Verifier
+	secret    []byte // of the store; part of every token key
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path. The caller closes it.
@@ -69,13 +72,16 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opt: opt, store: store, caps: opt.Capabilities}
+	e := &Engine{opt: opt, store: store, caps: opt.Capabilities, passwords: auth.NewVerifier()}
 	if e.caps == nil {
 		e.caps = auth.DefaultCapabilities()
 		e.caps.Guests = opt.Guests
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
 	e.exec = newExecutor(store, opt)
+	if err := e.loadSecret(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
+	}
 	if !opt.NoDefaults {
 		if err := e.RootSession().Use(ctx, &opt.DefaultNamespace, &opt.DefaultDatabase); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
