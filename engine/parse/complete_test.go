@@ -2,7 +2,7 @@ package parse
 
 import "testing"
 
-func TestComplete(t *testing.T) {
+func TestCompleteAsksForMore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":                           true,
 		"SELECT * FROM person":       true,
