@@ -1,6 +1,7 @@
 package value
 
 import (
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -205,46 +206,50 @@ func elemsOf(v Value, t *Type) ([]Value, error) {
 		}
 		return out, nil
 	case KindRange:
-		from, to, ok := v.Range().Ints()
-		if !ok {
+		first, last, ok := v.Range().Ints()
+		switch {
+		case !ok:
 			return nil, misfit(v, t, true)
-		}
-		if to > from && uint64(to)-uint64(from) > maxRangeElems {
+		case last < first:
+			return nil, nil
+		case uint64(last)-uint64(first) >= maxRangeElems:
 			return nil, errs.Internal("Casting range `%s` to an array would create an array larger then the max allocation limit.", v.Text())
 		}
-		out := make([]Value, 0, max(0, to-from))
-		for ; from < to; from++ {
-			out = append(out, Int(from))
+		out := make([]Value, last-first+1)
+		for i := range out {
+			out[i] = Int(first + int64(i))
 		}
 		return out, nil
 	}
 	return nil, misfit(v, t, true)
 }
 
-// Ints are the ints of r as from ≤ i < to, where its bounds are whole numbers or open; an open bound is
-// the end of the ints. (The largest int itself is out of reach.)
-func (r *Range) Ints() (from, to int64, ok bool) {
-	from, to = -1<<63, 1<<63-1
+// Ints are the first and last int of r, where its bounds are whole numbers or open; an open bound is the
+// end of the ints. No int lies in r if last < first. Other bounds give false.
+func (r *Range) Ints() (first, last int64, ok bool) {
+	first, last = math.MinInt64, math.MaxInt64
 	if r.Start.Kind != Unbounded {
 		i, ok := toInt(r.Start.Value)
 		if !ok {
 			return 0, 0, false
 		}
-		if from = i.Int(); r.Start.Kind == Excluded {
-			if from == 1<<63-1 {
-				return 0, 0, true
-			}
-			from++
-		}
+		first = i.Int()
 	}
 	if r.End.Kind != Unbounded {
 		i, ok := toInt(r.End.Value)
 		if !ok {
 			return 0, 0, false
 		}
-		if to = i.Int(); r.End.Kind == Included && to < 1<<63-1 {
-			to++
-		}
+		last = i.Int()
 	}
-	return from, to, true
+	if r.Start.Kind == Excluded && first == math.MaxInt64 || r.End.Kind == Excluded && last == math.MinInt64 {
+		return 1, 0, true
+	}
+	if r.Start.Kind == Excluded {
+		first++
+	}
+	if r.End.Kind == Excluded {
+		last--
+	}
+	return first, last, true
 }

@@ -47,9 +47,10 @@ func ReadDatetime(s string) (Datetime, *SyntaxError) {
 
 // datetimeReader walks over the text. After an error it stands still.
 type datetimeReader struct {
-	s   string
-	at  int
-	err *SyntaxError
+	s      string
+	at     int
+	timeAt int // where the time part starts, with its T
+	err    *SyntaxError
 }
 
 // fail records the first error, about the bytes from..to.
@@ -127,6 +128,7 @@ func (r *datetimeReader) expect(c byte) {
 
 // time reads Thh:mm:ss[.fraction].
 func (r *datetimeReader) time(c *Civil) {
+	r.timeAt = r.at
 	switch r.s[r.at] {
 	case 'T', 't', ' ':
 		r.at++
@@ -192,6 +194,9 @@ func (r *datetimeReader) zone() int64 {
 	case '+':
 	default:
 		r.failChar("Unexpected character `%c`, expected `Z` or a timezone offset.")
+		if r.err.Offset == r.at { // upstream underlines the whole time
+			r.err.Offset, r.err.Len = r.timeAt, r.at+r.err.Len-r.timeAt
+		}
 		return 0
 	}
 	r.at++
