@@ -136,7 +136,10 @@ func newExecutor(store kv.Store, opt Options) *exec.Executor {
 }
 
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
-func (e *Engine) Close(ctx context.Context) error { return e.store.Close() }
+func (e *Engine) Close(ctx context.Context) error {
+	e.exec.Hub.Close()
+	return e.store.Close()
+}
 
 // Ping reads one key in a read-only transaction.
 func (e *Engine) Ping(ctx context.Context) error {

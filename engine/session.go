@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -66,6 +67,21 @@ func (s *Session) SetClient(ip, origin string) {
 	defer s.mu.Unlock()
 	s.state.IP, s.state.Orig = text(ip), text(origin)
 }
+
+// Notification tells of one change to what a live query watches.
+type Notification = live.Notification
+
+// Notify makes f take the notifications of the session's live queries. It is called from one goroutine, must not wait,
+// and ends a live query by an error. Without it LIVE SELECT answers an id that nothing ever comes for.
+func (s *Session) Notify(f func(*Notification) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Deliver = f
+	s.state.Current = func() *exec.Session { st := s.snapshot(); return &st }
+}
+
+// Close ends the session's live queries. The session must not be used afterwards.
+func (s *Session) Close() { s.e.exec.Hub.DropSession(s.ID()) }
 
 // snapshot is the state for one query.
 func (s *Session) snapshot() exec.Session {
@@ -152,7 +168,7 @@ func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.R
 		if err := f(r); err != nil {
 			return err
 		}
-		return r.Log.Seal(ctx, tx)
+		return e.exec.Seal(ctx, tx, r.Log)
 	})
 }
 
@@ -169,6 +185,7 @@ func (s *Session) Reset() {
 	defer s.mu.Unlock()
 	s.state.Auth = auth.Env{Caps: s.e.caps}
 	s.state.Vars = nil
+	s.e.exec.Hub.DropSession(s.state.ID.UUID())
 }
 
 // Set defines a session variable; NONE removes it.

@@ -15,6 +15,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/live"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -57,6 +58,7 @@ type Config struct {
 	Strict                            bool             // new databases are strict
 	Limits                            Limits           // optional
 	Clock                             func() time.Time // optional: the system's
+	Hub                               *live.Hub        // optional: one of its own
 	Log                               *slog.Logger     // optional: slog.Default
 }
 
@@ -76,5 +78,8 @@ func New(c Config) *Executor {
 		c.Log = slog.Default()
 	}
 	c.Limits = c.Limits.withDefaults()
+	if c.Hub == nil {
+		c.Hub = live.NewHub()
+	}
 	return &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
 }

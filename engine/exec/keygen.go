@@ -6,7 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// NewKey generates a record key: "rand" (20 letters and digits), "ulid" or "uuid" (version 7).
+// NewKey generates a record key: "rand" (20 letters and digits), "ulid", "uuid" (version 7), or "uuid4".
 func (ex *Executor) NewKey(kind string) value.Value {
 	now := uint64(ex.Clock().UnixMilli())
 	switch kind {
@@ -14,6 +14,11 @@ func (ex *Executor) NewKey(kind string) value.Value {
 		return value.Str(ulid(now))
 	case "uuid":
 		return value.UUIDOf(uuid7(now))
+	case "uuid4":
+		u := uuid7(now)
+		rand.Read(u[:6])
+		u[6] = u[6]&0x0f | 0x40
+		return value.UUIDOf(u)
 	}
 	return value.Str(randomKey())
 }

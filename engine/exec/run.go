@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -21,6 +22,11 @@ type Session struct {
 	ID   value.Value // uuid, or NONE
 	IP   value.Value // of the client, or NONE
 	Orig value.Value // the HTTP origin, or NONE
+
+	// Deliver takes notifications of live queries without waiting; nil where there is nobody to take them.
+	Deliver func(*live.Notification) error
+	// Current gives a copy of the session as it is at the time; nil: it never changes.
+	Current func() *Session
 }
 
 // Run is one statement, or one transaction, in progress. It belongs to one goroutine.

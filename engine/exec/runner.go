@@ -260,19 +260,20 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		if v, _, err = q.run(ctx, tx, log, p.Stmt); err != nil {
 			return err
 		}
-		return q.ex.seal(ctx, tx, log)
+		return q.ex.Seal(ctx, tx, log)
 	})
 	return v, err
 }
 
-// seal writes what follows from a transaction's changes into the transaction, as its last act.
-func (ex *Executor) seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
+// Seal writes what follows from a transaction's changes into the transaction, as its last act.
+func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
+	ex.publish(tx, log)
 	return log.Seal(ctx, tx)
 }
 
 // Commit seals and commits a transaction; it is finished either way.
 func (ex *Executor) Commit(ctx context.Context, tx *txn.Tx, log *record.Log) error {
-	if err := ex.seal(ctx, tx, log); err != nil {
+	if err := ex.Seal(ctx, tx, log); err != nil {
 		tx.Cancel()
 		return err
 	}

@@ -36,6 +36,10 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 		return r.use(env, s)
 	case *ast.Option:
 		return value.None, nil
+	case *ast.Live:
+		return r.live(env, s)
+	case *ast.Kill:
+		return r.kill(env, s)
 	case *ast.ExplainStmt:
 		return r.explainStatement(env, s)
 	case *ast.Begin, *ast.Commit, *ast.Cancel:
