@@ -56,6 +56,7 @@ func TestDiffAndPatch(t *testing.T) {
 		`{a:[1,2,3]},[{op:'remove',path:'/a/1'},{op:'replace',path:'/a/0',value:9},{op:'add',path:'/a/0',value:0},{op:'add',path:'/a/99',value:7},{op:'add',path:'/a/x',value:7}]`: `{ a: [0, 1, 2, 3, 7] }`,
 		`{a:[{b:1},{b:2}]},[{op:'replace',path:'/a/b',value:7}]`:                                                                     `{ a: [{ b: 7 }, { b: 7 }] }`,
 		`{a:[1,2,3]},[{op:'add',path:'/a',value:7}]`:                                                                                 `{ a: [1, 2, 3, 7] }`,
+		`{a:[1]},[{op:'add',path:'/a',value:[0]}]`:                                                                                   `{ a: [1, 0] }`,
 		`{a:1},[{op:'move',from:'/zz',path:'/a'}]`:                                                                                   `{ a: NONE }`,
 		`{a:{b:1}},[{op:'move',from:'/a/b',path:'/c/d'}]`:                                                                            `{ a: {  }, c: { d: 1 } }`,
 		`{a:1},[{op:'replace',path:'/a/c',value:2}]`:                                                                                 `{ a: 1 }`,

@@ -11,8 +11,8 @@ import (
 
 // Patch applies an array of JSON-patch operations (add, remove, replace, change, copy, move, test) to
 // v. A step of a path is the name of a field; over an array it goes to every element. Only an add whose
-// last step is an index or "-" inserts into an array; an add to an array itself appends. What a path
-// does not reach stays as it is.
+// last step is an index or "-" inserts into an array; an add to an array itself appends, an array element by
+// element. What a path does not reach stays as it is.
 func Patch(v, ops Value) (Value, error) {
 	if ops.kind != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
@@ -116,7 +116,7 @@ func (s patchStep) add(v Value) Value {
 		return setPath(v, parent, ArrayOf(slices.Insert(slices.Clone(list.Elems()), at, s.value)))
 	}
 	if list := getPath(v, s.path); list.kind == KindArray {
-		return setPath(v, s.path, joinArrays(list, Array(s.value)))
+		return setPath(v, s.path, joinArrays(list, asArray(s.value)))
 	}
 	return setPath(v, s.path, s.value)
 }
