@@ -30,12 +30,17 @@ func (p *parser) regex() ast.Expr {
 }
 
 func (p *parser) regexLiteral(source string, t token) ast.Expr {
-	re, err := regexp.Compile(source)
+	_, err := regexp.Compile(source) // of the source as it stands, for the error
 	if err != nil {
 		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
 		return nil
 	}
-	return p.literal(value.RegexOf(&value.Regex{Source: source, Match: re.MatchString}))
+	re, err := value.CompileRegex(source)
+	if err != nil {
+		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
+		return nil
+	}
+	return p.literal(value.RegexOf(re))
 }
 
 // regexError shows the pattern, what is wrong in it, and why.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CompileRegex compiles the source between the slashes of a regex literal. \d, \w, \s and \b follow
-// Unicode's letters and digits where RE2 syntax has them.
+// CompileRegex compiles the source between the slashes of a regex literal: RE2 syntax, in which \d, \w and
+// \s stand for Unicode's digits, letters and blanks.
 func CompileRegex(source string) (*Regex, error) {
 	re, err := regexp.Compile(unicodeClasses(strings.ReplaceAll(source, `\/`, `/`)))
 	if err != nil {
@@ -31,33 +31,48 @@ func unicodeClasses(source string) string {
 		return source
 	}
 	var b strings.Builder
-	bracket := false
+	bracket := -1 // where the contents of the open bracket start; -1 outside
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		switch {
 		case c == '\\' && i+1 < len(source):
 			i++
-			if class := perlClass(source[i]); class != "" && !bracket {
-				b.WriteByte('[')
-				if source[i] < 'a' {
-					b.WriteByte('^')
-				}
-				b.WriteString(class + "]")
-			} else if class != "" && source[i] >= 'a' {
-				b.WriteString(class)
-			} else {
-				b.WriteByte('\\')
-				b.WriteByte(source[i])
-			}
+			writeEscape(&b, source[i], bracket >= 0)
 			continue
-		case c == '[':
-			bracket = true
-		case c == ']':
-			bracket = false
+		case bracket < 0 && c == '[':
+			bracket = i + 1
+			if strings.HasPrefix(source[bracket:], "^") {
+				bracket++
+			}
+		case bracket >= 0 && strings.HasPrefix(source[i:], "[:"):
+			if end := strings.Index(source[i:], ":]"); end > 0 { // [:alpha:]
+				b.WriteString(source[i : i+end+2])
+				i += end + 1
+				continue
+			}
+		case c == ']' && i > bracket: // first in a bracket it is a literal
+			bracket = -1
 		}
 		b.WriteByte(c)
 	}
 	return b.String()
+}
+
+// writeEscape writes \c, or what it means over Unicode.
+func writeEscape(b *strings.Builder, c byte, bracket bool) {
+	class := perlClass(c)
+	negated := c < 'a'
+	switch {
+	case class == "", bracket && negated:
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	case bracket:
+		b.WriteString(class)
+	case negated:
+		b.WriteString("[^" + class + "]")
+	default:
+		b.WriteString("[" + class + "]")
+	}
 }
 
 func perlClass(c byte) string {
