@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -41,7 +42,20 @@ func (c *Client) Import(ctx context.Context, r io.Reader) (*ImportResult, error)
 		return nil, err
 	}
 	defer res.Body.Close()
-	return readImport(res.Body)
+	out, err := readImport(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	// The body lists failures, at most some of them; the counts stand in the head.
+	for _, h := range []struct {
+		name string
+		n    *int64
+	}{{"Service-Import-Statements", &out.Statements}, {"Service-Import-Failures", &out.Failures}} {
+		if n, err := strconv.ParseInt(res.Header.Get(h.name), 10, 64); err == nil {
+			*h.n = n
+		}
+	}
+	return out, nil
 }
 
 // readImport reads a JSON array of statement results one by one.

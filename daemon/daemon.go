@@ -216,7 +216,7 @@ func (d *Daemon) importFile(ctx context.Context, path string) (err error) {
 	if res.Failures > 0 {
 		return fmt.Errorf("import %s: %d of %d statements failed, the first: %w", path, res.Failures, res.Statements, res.Failed[0].Err)
 	}
-	d.log.Info("imported", "component", "server", "file", path, "statements", res.Statements, "records", res.Records)
+	d.log.Info("imported", "component", "server", "file", path, "statements", res.Statements)
 	return nil
 }
 

@@ -53,6 +53,7 @@ type Engine struct {
 	exec  *exec.Executor
 	caps  *auth.Capabilities
 
+	parsing   parse.Options // of every text
 	passwords *auth.Verifier
 	secret    []byte // of the store; part of every token key
 }
@@ -78,7 +79,9 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 		e.caps.Guests = opt.Guests
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
-	e.exec = newExecutor(store, opt)
+	functions := fn.Library()
+	e.parsing = parse.Options{Resolver: functions.Resolver()}
+	e.exec = newExecutor(store, opt, functions, e.parsing)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -108,9 +111,7 @@ func openStore(dsn string, log *slog.Logger) (kv.Store, error) {
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options) *exec.Executor {
-	functions := fn.Library()
-	parsing := parse.Options{Resolver: functions.Resolver()}
+func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
 	return exec.New(exec.Config{
 		Store:     store,
 		Functions: functions,

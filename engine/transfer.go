@@ -2,31 +2,164 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
+	"sync/atomic"
 
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/dump"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/txn"
 )
 
 // ImportResult counts what an import did. Failed are the first failures, at most 100.
 type ImportResult struct {
-	Statements, Records, Failures int64
-	Failed                        []Result
+	Statements, Failures int64
+	Failed               []Result
 }
 
-// Import applies a stream of statements as it arrives, each committed as parsed. progress (may be nil) is called now and
-// then with the bytes read so far.
+// maxImportFailed bounds ImportResult.Failed.
+const maxImportFailed = 100
+
+// importAhead is how many parsed statements may wait for their turn.
+const importAhead = 4
+
+// Import applies a stream of statements as it arrives, each committed as parsed. progress (may be nil) is called after
+// each statement with the bytes read and the statements applied so far. A statement that fails is counted and the import
+// goes on; one that does not parse is counted and ends it. The error is for what was not a matter of the statements: the
+// stream broke off, or ctx ended. What was applied stays.
 func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, statements int64)) (*ImportResult, error) {
-	return nil, errs.Internal("Import is not available")
+	st := s.snapshot()
+	if err := s.e.mayQuery(&st); err != nil {
+		return nil, err
+	}
+	in := &countingReader{r: r}
+	ctx, stop := context.WithCancel(ctx)
+	parsed := make(chan ast.Statement, importAhead)
+	var broken error
+	go func() {
+		defer close(parsed)
+		broken = s.e.parseAhead(ctx, in, parsed)
+	}()
+	after := st
+	q := s.e.exec.NewQuery(&after, nil)
+	res := &ImportResult{}
+	for stmt := range parsed {
+		script := exec.Prepare(&ast.Query{Stmts: []ast.Statement{stmt}})
+		q.Statement(ctx, &script.Stmts[0])
+		if !q.Open() {
+			res.count(q.Take())
+		}
+		if progress != nil {
+			progress(in.n.Load(), res.Statements)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	cause := context.Cause(ctx)
+	stop()
+	for range parsed { // lets the parsing goroutine end
+	}
+	res.count(q.Finish())
+	s.moved(&st, &after)
+	var wrong *errs.Error
+	switch {
+	case cause != nil:
+		return res, cause
+	case errors.As(broken, &wrong):
+		res.count([]Result{{Err: wrong}})
+		return res, nil
+	}
+	return res, broken
 }
 
-// ExportOptions says what an export holds; DefaultExport has everything but versions.
+// parseAhead sends the statements of a stream to out. It is nil at the end of the stream.
+func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- ast.Statement) error {
+	stream := parse.Statements(r, parse.StreamOptions{Options: e.parsing})
+	for {
+		stmt, _, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- stmt:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// count adds the answers of finished statements.
+func (res *ImportResult) count(answers []Result) {
+	for _, a := range answers {
+		res.Statements++
+		if a.Err == nil {
+			continue
+		}
+		res.Failures++
+		if len(res.Failed) < maxImportFailed {
+			res.Failed = append(res.Failed, a)
+		}
+	}
+}
+
+// ExportOptions says what an export holds.
 type ExportOptions struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences, Versions, Records bool
 	AllTables                                                                   bool
 	Tables                                                                      []string
 }
 
-// Export writes the namespace and database of the session as statements, with bounded memory and from one snapshot.
+// DefaultExport is everything but old versions.
+func DefaultExport() ExportOptions {
+	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true,
+		Records: true, AllTables: true}
+}
+
+// Export writes the namespace and database of the session as statements, with bounded memory and from one snapshot. It
+// takes a system user who may read everything; users and access methods, whose secrets stand in the text, only an OWNER
+// gets.
 func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) error {
-	return errs.Internal("Export is not available")
+	st := s.snapshot()
+	if err := s.e.mayQuery(&st); err != nil {
+		return err
+	}
+	if !st.Auth.CanRead() {
+		return auth.Denied()
+	}
+	owner := st.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceActor) == nil
+	tx, err := txn.Begin(ctx, s.e.store, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	run := s.e.exec.NewRun(ctx, &st, exec.NewEnv(), tx)
+	gate, err := run.Gate()
+	if err != nil {
+		return err
+	}
+	return dump.Text(ctx, w, run.Cat, gate, dump.Options{
+		Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
+		Analyzers: opt.Analyzers, Sequences: opt.Sequences, Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+	})
+}
+
+// countingReader counts what is read through it.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
 }

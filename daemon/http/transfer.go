@@ -3,6 +3,7 @@ package http
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
@@ -43,6 +44,8 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
 	if res.Failures > 0 {
 		status = http.StatusUnprocessableEntity
 	}
+	w.Header().Set("Service-Import-Statements", strconv.FormatInt(res.Statements, 10))
+	w.Header().Set("Service-Import-Failures", strconv.FormatInt(res.Failures, 10))
 	if silent {
 		w.WriteHeader(status)
 		return

@@ -1,0 +1,213 @@
+// Package dump writes a database as statements that import takes back.
+//
+// The text is canonical: the same data and definitions give the same bytes, so that export → import →
+// export is a fixed point. It comes from one snapshot and needs memory for one statement only. The
+// caller decides who may export what.
+package dump
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Options says what an export holds. Tables lists tables by name; AllTables has them all.
+type Options struct {
+	Users, Accesses, Params, Functions, Analyzers, Sequences, Records bool
+	AllTables                                                         bool
+	Tables                                                            []string
+}
+
+// The size of one INSERT: whichever comes first.
+const (
+	rowsPerInsert  = 1000
+	bytesPerInsert = 1 << 20
+)
+
+// writer is one export at work. The first failure is kept in err; later writes do nothing.
+type writer struct {
+	w   *bufio.Writer
+	err error
+	buf []byte // of the INSERT under way
+}
+
+// Text writes the database of gate to w.
+func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate, opt Options) error {
+	out := &writer{w: bufio.NewWriterSize(w, 256<<10)}
+	out.section("OPTION")
+	out.line("OPTION IMPORT;")
+	scope := gate.DB.Inner()
+	for _, s := range []struct {
+		title string
+		kind  ast.DefKind
+		on    bool
+	}{
+		{"USERS", ast.DefUser, opt.Users}, {"ACCESSES", ast.DefAccess, opt.Accesses}, {"PARAMS", ast.DefParam, opt.Params},
+		{"FUNCTIONS", ast.DefFunction, opt.Functions}, {"ANALYZERS", ast.DefAnalyzer, opt.Analyzers},
+		{"SEQUENCES", ast.DefSequence, opt.Sequences},
+	} {
+		if !s.on {
+			continue
+		}
+		defs, err := cat.Defs(scope, s.kind)
+		if err != nil {
+			return err
+		}
+		if len(defs) > 0 {
+			out.section(s.title)
+			out.defs(defs)
+		}
+	}
+	tables, err := selected(cat, gate.DB, opt)
+	if err != nil {
+		return err
+	}
+	for _, tb := range tables {
+		out.table(tb)
+		if opt.Records && out.err == nil {
+			out.section("TABLE DATA: " + tb.Name)
+			out.records(ctx, gate, tb)
+		}
+	}
+	if out.err != nil {
+		return fmt.Errorf("export: %w", out.err)
+	}
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+// selected are the tables to export, by name; a view stands behind the tables that it reads.
+func selected(cat *catalog.View, db *catalog.Database, opt Options) ([]*catalog.Table, error) {
+	if !opt.AllTables && len(opt.Tables) == 0 {
+		return nil, nil
+	}
+	all, err := cat.Tables(db)
+	if err != nil {
+		return nil, err
+	}
+	if !opt.AllTables {
+		all = slices.DeleteFunc(slices.Clone(all), func(tb *catalog.Table) bool { return !slices.Contains(opt.Tables, tb.Name) })
+	}
+	return sourcesFirst(all), nil
+}
+
+// sourcesFirst keeps the order of tables but for views, which come after what they are made of.
+func sourcesFirst(tables []*catalog.Table) []*catalog.Table {
+	views := map[string][]string{} // source → views
+	for _, tb := range tables {
+		views[tb.Name] = tb.Views
+	}
+	waits := map[string]int{}
+	for _, list := range views {
+		for _, v := range list {
+			waits[v]++
+		}
+	}
+	out := make([]*catalog.Table, 0, len(tables))
+	var place func(tb *catalog.Table)
+	byName := map[string]*catalog.Table{}
+	for _, tb := range tables {
+		byName[tb.Name] = tb
+	}
+	place = func(tb *catalog.Table) {
+		out = append(out, tb)
+		for _, v := range tb.Views {
+			if waits[v]--; waits[v] == 0 && byName[v] != nil {
+				place(byName[v])
+			}
+		}
+	}
+	for _, tb := range tables {
+		if tb.Define.View == nil || waits[tb.Name] == 0 && !slices.Contains(out, tb) {
+			place(tb)
+		}
+	}
+	return out
+}
+
+func (w *writer) line(parts ...string) {
+	for _, p := range append(parts, "\n") {
+		if w.err == nil {
+			_, w.err = w.w.WriteString(p)
+		}
+	}
+}
+
+func (w *writer) section(title string) {
+	const rule = "-- ------------------------------"
+	w.line(rule)
+	w.line("-- ", strings.ReplaceAll(title, "\n", " "))
+	w.line(rule)
+	w.line()
+}
+
+// defs writes definitions, one a line.
+func (w *writer) defs(defs []*catalog.Def) {
+	for _, d := range defs {
+		w.line(ast.Text(d.Stmt), ";")
+	}
+	w.line()
+}
+
+// table writes the definition of a table and of everything on it.
+func (w *writer) table(tb *catalog.Table) {
+	w.section("TABLE: " + tb.Name)
+	w.line(ast.Text(tb.Define), ";")
+	w.line()
+	for _, f := range tb.Fields {
+		w.line(ast.Text(f.Define), ";")
+	}
+	w.line()
+	for _, ix := range tb.Indexes {
+		w.line(ast.Text(ix.Define), ";")
+	}
+	w.line()
+	for _, ev := range tb.Events {
+		w.line(ast.Text(ev.Define), ";")
+	}
+	w.line()
+}
+
+// records writes the records of a table as INSERT and, for edges, INSERT RELATION statements.
+func (w *writer) records(ctx context.Context, gate *record.Gate, tb *catalog.Table) {
+	rows, edges := 0, false
+	end := func() {
+		if rows > 0 && w.err == nil {
+			w.buf = append(w.buf, " ];\n"...)
+			_, w.err = w.w.Write(w.buf)
+		}
+		w.buf, rows = w.buf[:0], 0
+	}
+	err := gate.EachStored(ctx, tb, func(doc value.Value, edge bool) error {
+		if edge != edges || rows == rowsPerInsert || len(w.buf) >= bytesPerInsert {
+			end()
+			edges = edge
+		}
+		switch {
+		case rows > 0:
+			w.buf = append(w.buf, ", "...)
+		case edge:
+			w.buf = append(w.buf, "INSERT RELATION [ "...)
+		default:
+			w.buf = append(w.buf, "INSERT [ "...)
+		}
+		w.buf = doc.AppendText(w.buf)
+		rows++
+		return w.err
+	})
+	end()
+	if w.err == nil {
+		w.err = err
+	}
+	w.line()
+}
