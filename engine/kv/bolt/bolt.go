@@ -70,22 +70,23 @@ type Options struct {
 
 // Store implements kv.Store.
 type Store struct {
-	opt    Options
-	id     [16]byte
-	db     *bbolt.DB
-	log    *wal.Log
-	epochs overlay.Epochs[state]
-	window overlay.Window
-	queue  queue
-	failed atomic.Pointer[error] // why the store is read-only
-	bases  atomic.Int64          // open bbolt read transactions
-	count  counters
-	turns  chan struct{} // holds one token while the commit turn is free
-	grant  chan *kv.Turn // to the committer: from now on only this turn commits (nil: all do)
-	stop   chan struct{} // closed by Close
-	done   chan struct{} // closed when the committer has ended
-	close  func() error
-	syncer sync.WaitGroup
+	opt     Options
+	id      [16]byte
+	db      *bbolt.DB
+	mapSize int // data.db never outgrows it
+	log     *wal.Log
+	epochs  overlay.Epochs[state]
+	window  overlay.Window
+	queue   queue
+	failed  atomic.Pointer[error] // why the store is read-only
+	bases   atomic.Int64          // open bbolt read transactions
+	count   counters
+	turns   chan struct{} // holds one token while the commit turn is free
+	grant   chan *kv.Turn // to the committer: from now on only this turn commits (nil: all do)
+	stop    chan struct{} // closed by Close
+	done    chan struct{} // closed when the committer has ended
+	close   func() error
+	syncer  sync.WaitGroup
 }
 
 // counters are read by Stats.

@@ -80,6 +80,9 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult 
 	var cur overlay.Cursor
 	for more := cur.First(&t, nil); ; {
 		err := s.db.Update(func(tx *bbolt.Tx) error {
+			if err := s.roomFor(tx, t.Len()); err != nil {
+				return err
+			}
 			var err error
 			if more, err = putChunk(tx.Bucket(dataBucket()), &cur, more); err != nil || more {
 				return err
@@ -95,6 +98,16 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult 
 	}
 	b, err := s.openBase()
 	return checkpointResult{version: version, base: b, err: err}
+}
+
+// roomFor refuses a chunk of a checkpoint of n keys that might not fit into the mapping of the
+// file. bbolt would map it anew, and wait for all readers to end, of which there always is one.
+func (s *Store) roomFor(tx *bbolt.Tx, n int) error {
+	pages := int64(min(n, chunkKeys)) * 5 / 4 * int64(s.db.Info().PageSize)
+	if tx.Size()+pages+2*chunkBytes > int64(s.mapSize) {
+		return fmt.Errorf("%s is near its greatest size of %d bytes: %w", dataFile, s.mapSize, kv.ErrNoSpace)
+	}
+	return nil
 }
 
 // putChunk writes entries from cur on, and reports whether there are more.
@@ -141,7 +154,7 @@ func (c *committer) finishCheckpoint(res checkpointResult) {
 // isFull reports whether a checkpoint failed for want of space. bbolt tells the failure to grow
 // its file in text only.
 func isFull(err error) bool {
-	return wal.IsNoSpace(err) || errors.Is(err, bolterrors.ErrMaxSizeReached) || strings.Contains(err.Error(), "file resize error")
+	return wal.IsNoSpace(err) || errors.Is(err, kv.ErrNoSpace) || errors.Is(err, bolterrors.ErrMaxSizeReached) || strings.Contains(err.Error(), "file resize error")
 }
 
 // lastCheckpoint writes out everything, so that the next start has nothing to replay. If that

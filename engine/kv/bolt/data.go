@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -20,6 +21,7 @@ import (
 const (
 	dataFile      = "data.db"
 	formatVersion = 1
+	growStep      = 1 << 20 // what data.db is extended by beyond what a checkpoint needs
 )
 
 // names of the buckets and keys in data.db.
@@ -33,7 +35,7 @@ func (s *Store) openData() (applied kv.Version, err error) {
 	if err := claimDirectory(s.opt.Path); err != nil {
 		return 0, err
 	}
-	if s.db, err = openBolt(filepath.Join(s.opt.Path, dataFile), s.opt.MapSize); err != nil {
+	if s.db, s.mapSize, err = openBolt(filepath.Join(s.opt.Path, dataFile), s.opt.MapSize); err != nil {
 		return 0, err
 	}
 	applied, err = s.readMeta()
@@ -78,31 +80,37 @@ func claimDirectory(path string) error {
 }
 
 // openBolt opens the file with a mapping that is large enough to never be replaced: replacing it
-// would have to wait for every snapshot.
-func openBolt(path string, mapSize int) (*bbolt.DB, error) {
+// would have to wait for every snapshot. It gives the size of the mapping.
+func openBolt(path string, mapSize int) (*bbolt.DB, int, error) {
 	sizes := []int{mapSize}
 	if mapSize == 0 {
 		sizes = defaultMapSizes()
 	}
 	var db *bbolt.DB
-	var err error
+	err := checkSize(path)
 	for _, size := range sizes {
+		if err != nil {
+			break
+		}
 		opt := &bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType,
 			InitialMmapSize: size, MaxSize: size, NoStatistics: true}
 		if db, err = bbolt.Open(path, 0o600, opt); err == nil {
-			return db, checkSize(db, path)
+			db.AllocSize = growStep
+			return db, size, nil
 		}
-		if size>>31 == 0 || isForeign(err) || errors.Is(err, bolterrors.ErrTimeout) {
-			break
+		if errors.Is(err, syscall.ENOMEM) {
+			err = nil // try a smaller one
 		}
 	}
 	switch {
+	case err == nil:
+		return nil, 0, fmt.Errorf("map %s: %w", dataFile, syscall.ENOMEM)
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, kv.ErrLocked
+		return nil, 0, kv.ErrLocked
 	case isForeign(err):
-		return nil, fmt.Errorf("%s: %w (%v)", dataFile, kv.ErrFormat, err)
+		return nil, 0, fmt.Errorf("%s: %w (%v)", dataFile, kv.ErrFormat, err)
 	}
-	return nil, err
+	return nil, 0, err
 }
 
 // defaultMapSizes are tried in turn: an address space limit may forbid the first.
@@ -118,22 +126,27 @@ func isForeign(err error) bool {
 	return errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
 }
 
-// checkSize refuses a file that was cut short: a read beyond its end would stop the process.
-func checkSize(db *bbolt.DB, path string) error {
-	err := db.View(func(tx *bbolt.Tx) error {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
+// checkSize refuses a file that was cut short: the first thing that bbolt does with one that is
+// opened for writing is to read at its end, which would stop the process.
+func checkSize(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond, NoStatistics: true})
+	if err != nil {
+		return err
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
 		if info.Size() < tx.Size() {
 			return fmt.Errorf("%s has %d bytes of %d: %w", dataFile, info.Size(), tx.Size(), kv.ErrCorrupt)
 		}
 		return nil
 	})
-	if err != nil {
-		return errors.Join(err, db.Close())
-	}
-	return nil
+	return errors.Join(err, db.Close())
 }
 
 // readMeta reads who the store is; a new one is given an identity.

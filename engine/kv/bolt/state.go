@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -51,21 +52,22 @@ func (s *Store) dropBase(b *base) error {
 	return err
 }
 
-// boltCursor is a place in a base; it turns panics of bbolt on damaged pages into errors.
+// boltCursor is a place in a base. It turns panics of bbolt on damaged pages, and faults of the
+// mapping on a device that does not read, into errors.
 type boltCursor struct{ c *bbolt.Cursor }
 
 func (b *base) cursor() boltCursor { return boltCursor{b.data.Cursor()} }
 
 // seek moves to the first key >= key.
 func (c boltCursor) seek(key []byte) (k, v []byte, err error) {
-	defer asCorrupt(&err)
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	k, v = c.c.Seek(key)
 	return k, v, nil
 }
 
 // before moves to the last key < end; a nil end means the last of all.
 func (c boltCursor) before(end []byte) (k, v []byte, err error) {
-	defer asCorrupt(&err)
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	if end != nil {
 		if k, _ = c.c.Seek(end); k != nil {
 			k, v = c.c.Prev()
@@ -77,7 +79,7 @@ func (c boltCursor) before(end []byte) (k, v []byte, err error) {
 }
 
 func (c boltCursor) move(reverse bool) (k, v []byte, err error) {
-	defer asCorrupt(&err)
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	if reverse {
 		k, v = c.c.Prev()
 	} else {
@@ -87,8 +89,9 @@ func (c boltCursor) move(reverse bool) (k, v []byte, err error) {
 }
 
 // asCorrupt is the one recover of this package: bbolt has no other way to say that a page is
-// damaged.
-func asCorrupt(err *error) {
+// damaged. fault is the goroutine's former setting.
+func asCorrupt(err *error, fault bool) {
+	debug.SetPanicOnFault(fault)
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("read a page of %s: %v: %w", dataFile, p, kv.ErrCorrupt)
 	}
@@ -105,7 +108,8 @@ func (c boltCursor) get(key []byte) ([]byte, bool, error) {
 }
 
 // open gives the value in a sealed one that comes from disk.
-func open(key, sealed []byte) ([]byte, error) {
+func open(key, sealed []byte) (v []byte, err error) {
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	if !wal.Verify(key, sealed) {
 		return nil, fmt.Errorf("key %x: %w", key, kv.ErrCorrupt)
 	}

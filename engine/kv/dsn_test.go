@@ -1,0 +1,64 @@
+package kv_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+func TestParseDSN(t *testing.T) {
+	for _, tc := range []struct {
+		in     string
+		want   kv.DSN
+		notice bool
+	}{
+		{in: "memory", want: kv.DSN{Kind: "memory"}},
+		{in: "mem://", want: kv.DSN{Kind: "memory"}},
+		{in: "memory://", want: kv.DSN{Kind: "memory"}},
+		{in: "x.db", want: kv.DSN{Kind: "bolt", Path: "x.db"}},
+		{in: "/var/lib/x", want: kv.DSN{Kind: "bolt", Path: "/var/lib/x"}},
+		{in: `C:\data\x`, want: kv.DSN{Kind: "bolt", Path: `C:\data\x`}},
+		{in: "bolt://x.db?sync=never", want: kv.DSN{Kind: "bolt", Path: "x.db", Sync: kv.SyncNever}},
+		{in: "bolt:///var/x?sync=100ms", want: kv.DSN{Kind: "bolt", Path: "/var/x", Sync: kv.Sync(100 * time.Millisecond)}},
+		{in: "file:x.db?sync=every&versioned=true&retention=24h", want: kv.DSN{Kind: "bolt", Path: "x.db", Versioned: true, Retention: 24 * time.Hour}},
+		{in: "rocksdb:/tmp/r", want: kv.DSN{Kind: "bolt", Path: "/tmp/r"}, notice: true},
+		{in: "surrealkv://s", want: kv.DSN{Kind: "bolt", Path: "s"}, notice: true},
+		{in: "surrealkv+versioned://s", want: kv.DSN{Kind: "bolt", Path: "s", Versioned: true}, notice: true},
+		{in: "tikv://pd:2379", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
+	} {
+		got, err := kv.ParseDSN(tc.in)
+		if err != nil || (got.Notice != "") != tc.notice {
+			t.Errorf("%s: got notice %q, error %v", tc.in, got.Notice, err)
+		}
+		if got.Notice = ""; got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.in, got, tc.want)
+		}
+	}
+	for in, want := range map[string]string{
+		"":                       "empty",
+		"redis://x":              "accepted are memory, bolt://PATH",
+		"bolt://":                "no path",
+		"bolt://x?sync=sometime": "want every, never",
+		"bolt://x?sync=-1s":      "want every, never",
+		"bolt://x?colour=red":    "unknown option",
+	} {
+		if _, err := kv.ParseDSN(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", in, err, want)
+		}
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	for p, end := range map[string]string{"a": "b", "a\xff": "b", "ab": "ac"} {
+		if r := kv.Prefix([]byte(p)); string(r.End) != end {
+			t.Errorf("%q: got end %q, want %q", p, r.End, end)
+		}
+	}
+	for _, p := range []string{"", "\xff\xff"} {
+		if r := kv.Prefix([]byte(p)); r.End != nil {
+			t.Errorf("%q: got end %q, want none", p, r.End)
+		}
+	}
+}
