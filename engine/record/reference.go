@@ -56,7 +56,12 @@ func (g *Gate) reference(tb *catalog.Table, f *catalog.Field, from, to *value.Re
 	return nil
 }
 
-// targets gathers the record ids at a path, in arrays and sets too.
+// Targets appends the record ids at the path of a REFERENCE field, in arrays and sets too.
+func Targets(dst []*value.RecordID, doc value.Value, path []catalog.Step) []*value.RecordID {
+	return targets(dst, doc, path)
+}
+
+// targets is Targets.
 func targets(dst []*value.RecordID, v value.Value, path []catalog.Step) []*value.RecordID {
 	for i, st := range path {
 		if v.Kind() == value.KindArray || v.Kind() == value.KindSet {

@@ -16,9 +16,13 @@ import (
 )
 
 // Inspection is a store that is looked at and never changed: data.db by a reader that trusts no
-// page, and on top of it what the log has. As a kv.Store it can be read from, forwards only, and
-// passes over what is damaged; CheckPages tells what that is. It belongs to one goroutine.
+// page, and on top of it what the log has. As a kv.Store it can be read from, forwards only. It
+// belongs to one goroutine.
 type Inspection struct {
+	// Tolerant reading passes over what is damaged (CheckPages tells what that is); without it
+	// reading stops there with kv.ErrCorrupt.
+	Tolerant bool
+
 	Format   uint32
 	ID       [16]byte
 	Applied  kv.Version   // data.db has everything up to here
@@ -103,6 +107,9 @@ func (in *Inspection) describe() error {
 
 // Begin implements kv.Store.
 func (in *Inspection) Begin(ctx context.Context) (kv.Snapshot, error) {
+	if in.LogError != nil && !in.Tolerant {
+		return nil, in.LogError
+	}
 	return inspected{in}, ctx.Err()
 }
 
@@ -143,23 +150,32 @@ func (s inspected) Release() {}
 // Get implements kv.Snapshot.
 func (s inspected) Get(key []byte) ([]byte, bool, error) {
 	sealed, known := s.in.over.Get(key)
-	if !known {
-		c := treeCursor{pf: s.in.pf, t: s.in.data}
-		if c.seek(key) && bytes.Equal(c.key, key) && !c.isBucket && wal.Verify(key, c.value) {
-			sealed = c.value
+	if known {
+		if sealed == nil {
+			return nil, false, nil
 		}
+		return wal.Unseal(sealed), true, nil
 	}
-	if sealed == nil {
+	c := treeCursor{pf: s.in.pf, t: s.in.data}
+	found := c.seek(key) && bytes.Equal(c.key, key)
+	err := c.err
+	if found && (c.isBucket || !wal.Verify(key, c.value)) {
+		found, err = false, fmt.Errorf("key %x: %w", key, kv.ErrCorrupt)
+	}
+	if err != nil && !s.in.Tolerant {
+		return nil, false, err
+	}
+	if !found {
 		return nil, false, nil
 	}
-	return wal.Unseal(sealed), true, nil
+	return wal.Unseal(c.value), true, nil
 }
 
 var errForwards = errors.New("a store that is inspected is read forwards only")
 
 // Scan implements kv.Snapshot.
 func (s inspected) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &inspectCursor{end: r.End, left: opt.Limit, base: treeCursor{pf: s.in.pf, t: s.in.data}}
+	c := &inspectCursor{end: r.End, left: opt.Limit, base: treeCursor{pf: s.in.pf, t: s.in.data}, tolerant: s.in.Tolerant}
 	if opt.Limit <= 0 {
 		c.left = -1
 	}
@@ -179,6 +195,7 @@ func (s inspected) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
 
 // inspectCursor merges the tree of data.db and the overlay.
 type inspectCursor struct {
+	tolerant         bool
 	end              []byte
 	left             int
 	base             treeCursor
@@ -191,6 +208,10 @@ type inspectCursor struct {
 // Next implements kv.Cursor.
 func (c *inspectCursor) Next() bool {
 	for c.left != 0 {
+		if !c.tolerant && c.base.err != nil {
+			c.err = c.base.err
+			return false
+		}
 		order := c.order()
 		if order == 0 && !c.hasMine {
 			return false
@@ -204,6 +225,7 @@ func (c *inspectCursor) Next() bool {
 			}
 			if c.base.isBucket || !wal.Verify(key, sealed) {
 				sealed = nil
+				c.base.note(fmt.Errorf("key %x: %w", key, kv.ErrCorrupt))
 			}
 		} else {
 			key, sealed = c.mine.Key(), c.mine.Value()

@@ -279,10 +279,11 @@ func (pf *pageFile) bucket(name []byte) (tree, error) {
 }
 
 // treeCursor walks a tree in key order. What cannot be read, and keys that are not greater than
-// those before them, it passes over.
+// those before them, it passes over; the first such thing stays in err.
 type treeCursor struct {
 	pf       *pageFile
 	t        tree
+	err      error
 	stack    []place
 	budget   int // pages that it may still visit: damaged branches might lead round and round
 	key      []byte
@@ -302,6 +303,7 @@ func (c *treeCursor) seek(key []byte) bool {
 	c.budget = 2*int(c.pf.meta.pages) + maxPageDepth
 	pg, err := c.pf.rootOf(c.t)
 	if err != nil {
+		c.note(err)
 		return false
 	}
 	c.descend(pg, key)
@@ -321,6 +323,7 @@ func (c *treeCursor) descend(pg page, key []byte) {
 			at = pg.search(key)
 		}
 		if len(c.stack) >= maxPageDepth || c.budget <= 0 || pg.kind == pageFree {
+			c.note(damagedPage(pg.id, "is in no proper tree"))
 			return
 		}
 		c.budget--
@@ -330,12 +333,19 @@ func (c *treeCursor) descend(pg page, key []byte) {
 		}
 		c.stack = append(c.stack, place{pg, at + 1})
 		_, child, err := pg.branch(at)
+		if err == nil {
+			pg, err = c.pf.page(child)
+		}
 		if err != nil {
+			c.note(err)
 			return
 		}
-		if pg, err = c.pf.page(child); err != nil {
-			return
-		}
+	}
+}
+
+func (c *treeCursor) note(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }
 
@@ -373,16 +383,23 @@ func (c *treeCursor) step() bool {
 		top.at++
 		if top.pg.kind == pageBranch {
 			_, child, err := top.pg.branch(at)
+			var pg page
+			if err == nil {
+				pg, err = c.pf.page(child)
+			}
 			if err != nil {
+				c.note(err)
 				continue
 			}
-			if pg, err := c.pf.page(child); err == nil {
-				c.descend(pg, nil)
-			}
+			c.descend(pg, nil)
 			continue
 		}
 		bucket, k, v, err := top.pg.leaf(at)
-		if err != nil || c.started && bytes.Compare(k, c.key) <= 0 {
+		if err == nil && c.started && bytes.Compare(k, c.key) <= 0 {
+			err = damagedPage(top.pg.id, "has key %x, which does not follow %x", k, c.key)
+		}
+		if err != nil {
+			c.note(err)
 			continue
 		}
 		c.key, c.value, c.isBucket, c.started = k, v, bucket, true

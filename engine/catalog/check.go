@@ -1,0 +1,37 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/key"
+)
+
+// CheckStored reports what is wrong with a stored definition: k is its key, made by engine/key,
+// and raw its value. nil: it decodes, its text parses, and it is filed where it belongs.
+func CheckStored(parse Parser, k, raw []byte) error {
+	kind, names, err := key.DecodeDef(k)
+	if err != nil {
+		return err
+	}
+	for _, ours := range [...]ast.DefKind{ast.DefNamespace, ast.DefDatabase, ast.DefTable, ast.DefField, ast.DefIndex, ast.DefEvent,
+		ast.DefFunction, ast.DefParam, ast.DefAnalyzer, ast.DefUser, ast.DefAccess, ast.DefSequence, ast.DefConfig, ast.DefAPI,
+		ast.DefBucket, ast.DefModel, ast.DefModule} {
+		if kinds[ours] != kind {
+			continue
+		}
+		d, err := decodeDef(parse, Scope{}, ours, raw)
+		switch {
+		case err != nil:
+			return err
+		case len(names) != 1 || d.Name != names[0]:
+			return fmt.Errorf("definition of %s is filed under another name", d.Name)
+		case hasID(ours) && d.ID == 0:
+			return fmt.Errorf("definition of %s has no id", d.Name)
+		case d.Stmt == nil && ours != ast.DefTable:
+			return fmt.Errorf("definition of %s has no text", d.Name)
+		}
+		return nil
+	}
+	return nil
+}

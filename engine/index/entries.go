@@ -1,0 +1,36 @@
+package index
+
+import (
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Entries calls f with each entry that a record with these values has in an index that is Kept:
+// what Writer.Change would write, without asking whether another record has the value. An entry
+// may come twice. The slices are f's only until it returns.
+func Entries(tb *catalog.Table, ix *catalog.Index, id value.Value, values []value.Value, f func(k, stored []byte) error) error {
+	e := entries{ns: tb.Scope.NS, db: tb.Scope.DB, tb: tb.ID, ix: ix.ID, id: id, unique: ix.Unique(), f: f}
+	list := hasList(values)
+	if err := e.emit(values, e.unique && !list, nil); err != nil || !list {
+		return err
+	}
+	return combinations(values, func(vs []value.Value) error { return e.emit(vs, e.unique, []byte{elementMark}) })
+}
+
+// entries emits the entries of one record.
+type entries struct {
+	ns, db, tb, ix uint32
+	id             value.Value
+	unique         bool
+	f              func(k, stored []byte) error
+}
+
+// emit gives one entry: owned says that its value, not its key, names the record, unless the
+// values are exempt from that.
+func (e *entries) emit(values []value.Value, owned bool, mark []byte) error {
+	if owned && !exempt(values) {
+		return e.f(key.IndexUnique(nil, e.ns, e.db, e.tb, e.ix, values), key.AppendRecordKey(mark, e.id))
+	}
+	return e.f(key.Index(nil, e.ns, e.db, e.tb, e.ix, values, e.id), mark)
+}

@@ -1,0 +1,243 @@
+package bolt_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
+	"github.com/nacredb/nacre/engine/kv/kvtest"
+)
+
+// inspect opens what is at path for looking at and closes it with the test.
+func inspect(t *testing.T, path string) *bolt.Inspection {
+	t.Helper()
+	in, err := bolt.Inspect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return in
+}
+
+// troubles are the findings of CheckPages.
+func troubles(t *testing.T, in *bolt.Inspection) []error {
+	t.Helper()
+	var found []error
+	if _, err := in.CheckPages(ctx, func(err error) { found = append(found, err) }); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// manyKeys fills a store so that its tree has several levels, some values overflow, and pages are
+// free.
+func manyKeys(t *testing.T, path string) {
+	t.Helper()
+	st := open(t, bolt.Options{Path: path, Sync: kv.SyncNever, CheckpointKeys: 700})
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for i := range 150 {
+		var kvs []string
+		for j := range 20 {
+			kvs = append(kvs, fmt.Sprintf("k%06d-%s", rnd.IntN(2000)*20+j, strings.Repeat("x", 40)), strings.Repeat("v", rnd.IntN(200)))
+		}
+		if i%20 == 0 {
+			kvs = append(kvs, fmt.Sprintf("long%d", i), strings.Repeat("w", 20000))
+		}
+		kvtest.Put(t, st, kvs...)
+	}
+	closeStore(t, st)
+}
+
+func TestInspectionSeesWhatTheStoreSees(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	st := open(t, bolt.Options{Path: path})
+	want := kvtest.All(t, st)
+	if _, err := bolt.Inspect(path); !errors.Is(err, kv.ErrLocked) {
+		t.Errorf("while it is open: got %v, want ErrLocked", err)
+	}
+	closeStore(t, st)
+	in := inspect(t, path)
+	if found := troubles(t, in); len(found) > 0 {
+		t.Errorf("a sound store: %v", found)
+	}
+	if got := kvtest.All(t, in); got != want {
+		t.Error("it reads otherwise than the store")
+	}
+	sn := kvtest.Begin(t, in)
+	defer sn.Release()
+	for i, pair := range strings.Fields(want) {
+		k, v, _ := strings.Cut(pair, "=")
+		if i%17 != 0 {
+			continue
+		}
+		got, ok, err := sn.Get([]byte(k))
+		if err != nil || !ok || string(got) != v {
+			t.Fatalf("get %s: %q %v %v, want %q", k, got, ok, err, v)
+		}
+		if _, ok, err := sn.Get([]byte(k + "!")); ok || err != nil {
+			t.Fatalf("get of an absent key: %v %v", ok, err)
+		}
+	}
+	for _, r := range []kv.Range{{Start: []byte("k05")}, {Start: []byte("k03"), End: []byte("k04")}, {Start: []byte("z")}, {End: []byte("k01")}} {
+		n := 0
+		for _, pair := range strings.Fields(want) {
+			k, _, _ := strings.Cut(pair, "=")
+			if r.Contains([]byte(k)) {
+				n++
+			}
+		}
+		c := sn.Scan(r, kv.ScanOptions{})
+		got := 0
+		for c.Next() {
+			got++
+		}
+		if got != n || c.Err() != nil {
+			t.Errorf("range %q: got %d keys, want %d, %v", r.Start, got, n, c.Err())
+		}
+	}
+}
+
+// TestInspectionReadsTheLog and leaves it as it was.
+func TestInspectionReadsTheLog(t *testing.T) {
+	from, path := filepath.Join(t.TempDir(), "x.db"), filepath.Join(t.TempDir(), "copy")
+	st := open(t, bolt.Options{Path: from})
+	kvtest.Put(t, st, "a", "1", "b", "2")
+	kvtest.Put(t, st, "a", "3", "c", "4")
+	if err := os.CopyFS(path, os.DirFS(from)); err != nil { // as after kill -9
+		t.Fatal(err)
+	}
+	closeStore(t, st)
+	before := hashFiles(t, path)
+	in := inspect(t, path)
+	if got := kvtest.All(t, in); got != "a=3 b=2 c=4" || in.Version != 2 || in.Applied != 0 {
+		t.Errorf("got %q at version %d, %d applied", got, in.Version, in.Applied)
+	}
+	if found := troubles(t, in); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	if hashFiles(t, path) != before {
+		t.Error("files have changed")
+	}
+}
+
+func hashFiles(t *testing.T, dir string) string {
+	t.Helper()
+	var out bytes.Buffer
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		p, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%s %x;", e.Name(), sha256.Sum256(p))
+	}
+	return out.String()
+}
+
+// TestDamagedPagesAreFound spoils pages that are in use, in every kind of place: each is found, the
+// rest can still be read, and nothing makes the reader fail.
+func TestDamagedPagesAreFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	file := filepath.Join(path, "data.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := usedPages(whole)
+	rnd := rand.New(rand.NewPCG(9, 1))
+	for round := range 120 {
+		p := bytes.Clone(whole)
+		id := used[rnd.IntN(len(used))]
+		pg := p[id*4096 : (id+1)*4096]
+		what := ""
+		switch round % 5 {
+		case 0:
+			what = "zeroed"
+			clear(pg)
+		case 1:
+			what = "kind"
+			pg[8] = 0x20
+		case 2:
+			what = "page number"
+			pg[rnd.IntN(2)]++
+		case 3:
+			what = "content of another page"
+			other := used[rnd.IntN(len(used))]
+			if other == id {
+				continue
+			}
+			copy(pg, whole[other*4096:(other+1)*4096])
+		case 4:
+			what = "first element"
+			binary.LittleEndian.PutUint32(pg[20:], 0xfffffff0)
+			binary.LittleEndian.PutUint32(pg[16:], 0xfffffff0)
+		}
+		if err := os.WriteFile(file, p, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := bolt.Inspect(path)
+		if err != nil {
+			if !errors.Is(err, kv.ErrCorrupt) {
+				t.Errorf("%s of page %d: got %v", what, id, err)
+			}
+			continue
+		}
+		if found := troubles(t, in); len(found) == 0 {
+			t.Errorf("round %d: %s of page %d is not found", round, what, id)
+		}
+		in.Tolerant = true
+		kvtest.All(t, in)
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// usedPages are the pages of a file that hold a tree, by the newest meta page.
+func usedPages(p []byte) []int {
+	le := binary.LittleEndian
+	meta := p
+	if le.Uint64(p[4096+64:]) > le.Uint64(p[64:]) {
+		meta = p[4096:]
+	}
+	var out []int
+	var visit func(pg []byte)
+	page := func(id uint64) {
+		out = append(out, int(id))
+		visit(p[id*4096:])
+	}
+	visit = func(pg []byte) {
+		for i := range int(le.Uint16(pg[10:])) {
+			e := pg[16+16*i:]
+			switch {
+			case le.Uint16(pg[8:]) == 1:
+				page(le.Uint64(e[8:]))
+			case le.Uint32(e) == 1:
+				value := e[le.Uint32(e[4:])+le.Uint32(e[8:]):]
+				if root := le.Uint64(value); root != 0 {
+					page(root)
+				}
+			}
+		}
+	}
+	page(le.Uint64(meta[32:]))
+	return out
+}
