@@ -53,6 +53,9 @@ func (e *Engine) tokenKey(hash string) string {
 // Signin checks credentials (NS, DB, AC, user, pass and variables, see the RPC method) and gives the session that
 // identity. The result is the token text, or an object {access, refresh}.
 func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value, error) {
+	if credential(params, "ac", "AC") != "" {
+		return s.enter(ctx, func(r *exec.Run) (*exec.Login, error) { return r.Signin(params) })
+	}
 	user, pass := credential(params, "user"), credential(params, "pass")
 	if user == "" || pass == "" {
 		return value.None, errs.InvalidAuth()
@@ -73,9 +76,25 @@ func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value
 	return value.Str(token), nil
 }
 
-// Signup signs up a record user.
+// Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
-	return value.None, errs.InvalidAuth()
+	return s.enter(ctx, func(r *exec.Run) (*exec.Login, error) { return r.Signup(params) })
+}
+
+// enter gives the session the identity that a login by an access method leads to.
+func (s *Session) enter(ctx context.Context, f func(*exec.Run) (*exec.Login, error)) (value.Value, error) {
+	st := s.snapshot()
+	var login *exec.Login
+	err := s.e.within(ctx, &st, func(r *exec.Run) error {
+		var err error
+		login, err = f(r)
+		return err
+	})
+	if err != nil {
+		return value.None, err
+	}
+	s.become(login.Principal)
+	return login.Answer, nil
 }
 
 // SigninBasic checks a user name and password at the level named by ns and db ("" for none).
@@ -95,7 +114,8 @@ func (s *Session) Authenticate(ctx context.Context, token string) error {
 		return err
 	}
 	if peek.AC != "" {
-		return errs.InvalidAuth()
+		_, err := s.enter(ctx, func(r *exec.Run) (*exec.Login, error) { return r.Authenticate(token, peek) })
+		return err
 	}
 	u, err := s.e.user(ctx, peek.Subject, peek.NS, peek.DB)
 	if err != nil {

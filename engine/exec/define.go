@@ -53,6 +53,8 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 		err = r.rebuild(env, s)
 	case *ast.Info:
 		return r.info(env, s)
+	case *ast.Access:
+		return r.access(env, s)
 	default:
 		return value.None, notRunnable(s)
 	}
@@ -149,7 +151,7 @@ func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
 	if v.IsNone() {
 		return &ast.Literal{}, nil
 	}
-	if v, err = value.Coerce(v, &value.Type{Kind: value.TypeDuration, Max: -1}); err != nil {
+	if v, err = value.Cast(v, &value.Type{Kind: value.TypeDuration, Max: -1}, r.Ex); err != nil {
 		return nil, err
 	}
 	return &ast.Literal{Value: v}, nil

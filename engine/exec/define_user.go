@@ -74,28 +74,26 @@ func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
 	return err
 }
 
-// userPassword hashes the password of a user; without one nobody can sign in as it.
+// userPassword hashes the password of a user; without one nobody can sign in as it. The answer is what is kept beside
+// the definition: the SCRAM verifier.
 func (r *Run) userPassword(env *Env, s, def *ast.DefineUser) (*value.Object, error) {
 	if s.PassHash != "" {
 		return nil, nil
 	}
-	password := ""
-	if s.Password != nil {
-		v, err := r.Eval(env, s.Password)
-		if err != nil {
-			return nil, err
-		}
-		if v.Kind() != value.KindString {
-			return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
-		}
-		password = v.Str()
-	}
 	def.Password = nil
-	def.PassHash = auth.HashPassword(password)
-	if password == "" {
+	if s.Password == nil {
+		def.PassHash = auth.HashPassword(randomSecret())
 		return nil, nil
 	}
-	scram, err := auth.NewScram(password)
+	v, err := r.Eval(env, s.Password)
+	if err != nil {
+		return nil, err
+	}
+	if v.Kind() != value.KindString {
+		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
+	}
+	def.PassHash = auth.HashPassword(v.Str())
+	scram, err := auth.NewScram(v.Str())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,362 @@
+package exec
+
+import (
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Login is a session's new identity and what the client is told: a token, or {access, refresh}.
+type Login struct {
+	Principal auth.Principal
+	Answer    value.Value
+}
+
+// credentials are the parameters of signin and signup, taken apart.
+type credentials struct {
+	ns, db, access string
+	key, refresh   string
+	vars           []Var // all but the place, for the expressions of a record access
+}
+
+func credentialsOf(params *value.Object) credentials {
+	var c credentials
+	for _, f := range params.Fields() {
+		text := ""
+		if f.Value.Kind() == value.KindString {
+			text = f.Value.Str()
+		}
+		switch f.Name {
+		case "ns", "NS":
+			c.ns = text
+		case "db", "DB":
+			c.db = text
+		case "ac", "AC":
+			c.access = text
+		default:
+			switch f.Name {
+			case "key":
+				c.key = text
+			case "refresh":
+				c.refresh = text
+			}
+			c.vars = append(c.vars, Var{f.Name, f.Value})
+		}
+	}
+	return c
+}
+
+// base is the level that credentials are for.
+func (c *credentials) base() ast.Base {
+	switch {
+	case c.db != "":
+		return ast.BaseDatabase
+	case c.ns != "":
+		return ast.BaseNamespace
+	}
+	return ast.BaseRoot
+}
+
+// Signin checks what an access method asks for.
+func (r *Run) Signin(params *value.Object) (*Login, error) {
+	c := credentialsOf(params)
+	return r.signinAccess(&c)
+}
+
+func systemLevel(b ast.Base) auth.Level {
+	switch b {
+	case ast.BaseRoot:
+		return auth.RootUser
+	case ast.BaseNamespace:
+		return auth.NamespaceUser
+	}
+	return auth.DatabaseUser
+}
+
+// expiry is the Unix time at which a session of a duration ends; 0 for NONE.
+func (r *Run) expiry(x ast.Expr) int64 {
+	if d := literalDuration(x); d > 0 {
+		return r.now.Add(d).Unix()
+	}
+	return 0
+}
+
+// literalDuration is the duration in a literal; 0 for NONE and for nothing.
+func literalDuration(x ast.Expr) time.Duration {
+	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindDuration {
+		return goDuration(l.Value.Duration())
+	}
+	return 0
+}
+
+// secretOf is the key that a definition's tokens are signed with.
+func secretOf(d *catalog.Def) string {
+	if v, ok := d.Extra.Get("key"); ok && v.Kind() == value.KindString {
+		return v.Str()
+	}
+	return ""
+}
+
+// actor finds a user or access method at the level that ns and db name; nil where there is none.
+func (r *Run) actor(kind ast.DefKind, name, nsName, dbName string) (*catalog.Def, error) {
+	var s catalog.Scope
+	if nsName != "" {
+		ns, err := r.Cat.Namespace(nsName)
+		if ns == nil || err != nil {
+			return nil, err
+		}
+		s = ns.Inner()
+		if dbName != "" {
+			db, err := r.Cat.Database(ns, dbName)
+			if db == nil || err != nil {
+				return nil, err
+			}
+			s = db.Inner()
+		}
+	} else if dbName != "" {
+		return nil, nil
+	}
+	return r.Cat.Def(s, kind, name)
+}
+
+func noAccess() error {
+	return errs.NotAllowed("The access method does not exist")
+}
+
+// signinAccess is Signin by an access method.
+func (r *Run) signinAccess(c *credentials) (*Login, error) {
+	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, noAccess()
+	}
+	def, _ := d.Stmt.(*ast.DefineAccess)
+	switch {
+	case def == nil:
+		return nil, noAccess()
+	case def.Kind == ast.AccessBearer:
+		return r.signinBearer(c, d, def)
+	case def.Kind != ast.AccessRecord:
+		return nil, errs.NotAllowed("This access method does not support signin")
+	case c.refresh != "" && def.Refresh:
+		return r.signinRefresh(c, d, def)
+	case def.Signin == nil:
+		return nil, errs.NotAllowed("The record access method does not define a signin query")
+	}
+	id, err := r.accessRecord(c, def.Signin, "signin")
+	if err != nil {
+		return nil, err
+	}
+	return r.recordLogin(c, d, def, id)
+}
+
+// Signup makes a record user by the SIGNUP of an access method.
+func (r *Run) Signup(params *value.Object) (*Login, error) {
+	c := credentialsOf(params)
+	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, noAccess()
+	}
+	def, _ := d.Stmt.(*ast.DefineAccess)
+	switch {
+	case def == nil || def.Kind != ast.AccessRecord:
+		return nil, errs.NotAllowed("This access method does not support signup")
+	case def.Signup == nil:
+		return nil, errs.NotAllowed("The record access method does not define a signup query")
+	}
+	id, err := r.accessRecord(&c, def.Signup, "signup")
+	if err != nil {
+		return nil, err
+	}
+	return r.recordLogin(&c, d, def, id)
+}
+
+// accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record.
+func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
+	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, NewEnv(c.vars...), x)
+	if err != nil {
+		if e := errs.As(err); e.Kind == errs.KindThrown {
+			return nil, e
+		}
+		return nil, &errs.Error{Kind: errs.KindNotAllowed, Msg: "The record access " + what + " query failed", Err: err}
+	}
+	if v.Kind() == value.KindArray && v.Len() == 1 {
+		v = v.Elems()[0]
+	}
+	if id := recordOf(v); id.Kind() == value.KindRecord && id.Record().Key.Kind() != value.KindRange {
+		return id.Record(), nil
+	}
+	return nil, errs.NotAllowed("No record was returned")
+}
+
+// asEngine evaluates an expression of an access method in its own place with full rights; $auth, $token and so on are
+// those of p.
+func (r *Run) asEngine(ns, db string, p auth.Principal, env *Env, x ast.Expr) (value.Value, error) {
+	sess := *r.Sess
+	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
+	inner := r.Ex.NewRun(r.Ctx, &sess, env, r.Tx)
+	inner.Cat, inner.Log, inner.Auth, inner.depth = r.Cat, r.Log, sess.Auth.Elevated(), r.depth
+	return inner.Value(env, x)
+}
+
+// recordLogin is the identity of a record user that an access method let in, with its token.
+func (r *Run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID) (*Login, error) {
+	claims := auth.NewClaims(r.now, literalDuration(def.TokenDuration))
+	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
+	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)), Access: d.Name,
+		Expiry: r.expiry(def.SessionDuration)}
+	algorithm, key := issuer(d, def)
+	if key == "" {
+		return nil, errs.NotAllowed("The access method cannot issue tokens")
+	}
+	token, err := claims.Sign(algorithm, key)
+	if err != nil {
+		return nil, err
+	}
+	p.Claims = claims.All
+	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
+		return nil, err
+	}
+	if now := p.Record.Text(); now != claims.Subject {
+		claims.Subject = now
+		if token, err = claims.Sign(algorithm, key); err != nil {
+			return nil, err
+		}
+		p.Claims = claims.All
+	}
+	login := &Login{Principal: p, Answer: value.Str(token)}
+	if def.Refresh {
+		refresh, err := r.newRefresh(d, def, p.Record)
+		if err != nil {
+			return nil, err
+		}
+		login.Answer = value.ObjectOf(value.NewObject(value.Field{Name: "access", Value: value.Str(token)},
+			value.Field{Name: "refresh", Value: value.Str(refresh)}))
+	}
+	return login, nil
+}
+
+// issuer is what an access method signs its tokens with.
+func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
+	if def.Kind == ast.AccessBearer {
+		return "HS512", secretOf(d)
+	}
+	if def.JWT == nil {
+		return "", ""
+	}
+	algorithm = def.JWT.IssuerAlg
+	if algorithm == "" {
+		algorithm = def.JWT.Algorithm
+	}
+	return algorithm, literalText(def.JWT.Issuer)
+}
+
+// authenticated runs the AUTHENTICATE of an access method: it may refuse, or name another record.
+func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
+	if def.Authenticate == nil {
+		return p, nil
+	}
+	v, err := r.asEngine(ns, db, p, NewEnv(), def.Authenticate)
+	if err != nil {
+		if e := errs.As(err); e.Kind == errs.KindThrown {
+			return p, e
+		}
+		e := errs.InvalidAuth()
+		e.Err = err
+		return p, e
+	}
+	switch id := recordOf(v); {
+	case id.Kind() == value.KindRecord && p.Level == auth.RecordUser:
+		p.Record = value.Detach(id)
+	case !v.IsNone() && !value.Truthy(v):
+		return p, errs.InvalidAuth()
+	}
+	return p, nil
+}
+
+// Authenticate is the identity in a token of an access method; seen is what the token says of itself.
+func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
+	c := credentials{ns: seen.NS, db: seen.DB}
+	d, err := r.actor(ast.DefAccess, seen.AC, c.ns, c.db)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, errs.InvalidAuth()
+	}
+	def, ok := d.Stmt.(*ast.DefineAccess)
+	if !ok {
+		return nil, errs.InvalidAuth()
+	}
+	algorithm, key := "HS512", secretOf(d)
+	if def.Kind != ast.AccessBearer {
+		if def.JWT == nil {
+			return nil, errs.InvalidAuth()
+		}
+		algorithm, key = def.JWT.Algorithm, literalText(def.JWT.Key)
+	}
+	if key == "" {
+		return nil, errs.InvalidAuth()
+	}
+	claims, err := auth.Verify(token, algorithm, key, r.now)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.tokenPrincipal(&c, def, claims)
+	if err != nil {
+		return nil, err
+	}
+	p.Access, p.Claims, p.Expiry = d.Name, claims.All, r.expiry(def.SessionDuration)
+	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
+		return nil, err
+	}
+	return &Login{Principal: p}, nil
+}
+
+// tokenPrincipal is who the verified claims of a token are about.
+func (r *Run) tokenPrincipal(c *credentials, def *ast.DefineAccess, claims *auth.Claims) (auth.Principal, error) {
+	p := auth.Principal{Level: systemLevel(c.base()), NS: c.ns, DB: c.db}
+	switch {
+	case def.Kind == ast.AccessBearer && def.BearerUser:
+		d, err := r.actor(ast.DefUser, claims.Subject, c.ns, c.db)
+		if err != nil {
+			return p, err
+		}
+		if d == nil {
+			return p, errs.InvalidAuth()
+		}
+		user, ok := d.Stmt.(*ast.DefineUser)
+		if !ok {
+			return p, errs.InvalidAuth()
+		}
+		p.Name = d.Name
+		p.Roles, _ = auth.ParseRoles(user.Roles)
+		return p, nil
+	case def.Kind == ast.AccessRecord || def.Kind == ast.AccessBearer, def.Kind == ast.AccessJWT && c.db != "" && claims.Subject != "":
+		id, err := r.Ex.ParseRecord(claims.Subject)
+		if err != nil || c.db == "" {
+			return p, errs.InvalidAuth()
+		}
+		p.Level, p.Record = auth.RecordUser, id
+		return p, nil
+	}
+	roles := claims.Roles
+	if len(roles) == 0 {
+		roles = []string{"Viewer"}
+	}
+	var ok bool
+	if p.Roles, ok = auth.ParseRoles(roles); !ok {
+		return p, errs.InvalidAuth()
+	}
+	p.Name = claims.Subject
+	return p, nil
+}
