@@ -107,7 +107,7 @@ func (t *Type) append(dst []byte, compact bool) []byte {
 		}
 		return append(dst, '>')
 	case TypeRecord, TypeTable:
-		return appendArgs(append(dst, typeNames[t.Kind]...), t.Tables, bar, AppendRecordIdent)
+		return appendArgs(append(dst, typeNames[t.Kind]...), t.Tables, bar, appendTableName)
 	case TypeGeometry:
 		return appendArgs(append(dst, typeNames[t.Kind]...), t.Shapes, bar, func(dst []byte, k GeometryKind) []byte {
 			return append(dst, k.String()...)
@@ -134,6 +134,14 @@ func (t *Type) append(dst []byte, compact bool) []byte {
 		return t.Literal.AppendText(dst)
 	}
 	return append(dst, typeNames[t.Kind]...)
+}
+
+// appendTableName quotes a table in a type: no word is reserved there but the two that read as numbers.
+func appendTableName(dst []byte, name string) []byte {
+	if isPlainIdent(name) && name != "NaN" && name != "Infinity" {
+		return append(dst, name...)
+	}
+	return appendEscaped(dst, name, '`')
 }
 
 func appendArgs[T any](dst []byte, args []T, sep string, write func([]byte, T) []byte) []byte {
