@@ -168,7 +168,8 @@ type FullText struct {
 	Highlights bool
 }
 
-// VectorIndex holds the parameters of an HNSW or DISKANN index; zero means the default.
+// VectorIndex holds the parameters of an HNSW or DISKANN index. The parser fills in the defaults of
+// HNSW; elsewhere zero means the default.
 type VectorIndex struct {
 	Dimension      int64
 	Distance       string // EUCLIDEAN, COSINE, … upper case

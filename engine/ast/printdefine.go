@@ -31,7 +31,8 @@ func (p *printer) define(s Statement) {
 	case *DefineParam:
 		p.head("PARAM", s.Mode)
 		p.param(s.Name)
-		p.clause("VALUE", s.Value)
+		p.str(" VALUE ")
+		p.exprOr(s.Value, "NONE")
 		p.comment(s.Comment)
 		p.onePermission(s.Permission)
 	case *DefineAnalyzer:
@@ -164,9 +165,6 @@ func (p *printer) onePermission(x *Permission) {
 func (p *printer) permissions(x *Permissions, table bool) {
 	ops := []Permission{x.Select, x.Create, x.Update, x.Delete}
 	names := []string{"select", "create", "update", "delete"}
-	if !table {
-		ops, names = ops[:3], names[:3]
-	}
 	if !x.Given {
 		if table {
 			p.str("NONE")
@@ -184,6 +182,9 @@ func (p *printer) permissions(x *Permissions, table bool) {
 	if same && (ops[0].Kind == PermissionFull || table && ops[0].Kind == PermissionNone) {
 		p.str(texts[0])
 		return
+	}
+	if !table {
+		ops, names = ops[:3], names[:3]
 	}
 	done := make([]bool, len(ops))
 	first := true
@@ -461,13 +462,13 @@ func (p *printer) defineUser(s *DefineUser) {
 	}
 	p.str(strings.Join(s.Roles, ", "))
 	p.str(" DURATION FOR TOKEN ")
-	p.durationOr(s.TokenDuration, "1h")
+	p.exprOr(s.TokenDuration, "1h")
 	p.str(", FOR SESSION ")
-	p.durationOr(s.SessionDuration, "NONE")
+	p.exprOr(s.SessionDuration, "NONE")
 	p.comment(s.Comment)
 }
 
-func (p *printer) durationOr(x Expr, otherwise string) {
+func (p *printer) exprOr(x Expr, otherwise string) {
 	if x == nil {
 		p.str(otherwise)
 		return
@@ -510,16 +511,16 @@ func (p *printer) accessDurations(s *DefineAccess) {
 	p.str(" DURATION ")
 	if s.Kind == AccessBearer || s.Kind == AccessRecord && s.Refresh {
 		p.str("FOR GRANT ")
-		p.durationOr(s.GrantDuration, "4w2d")
+		p.exprOr(s.GrantDuration, "4w2d")
 		p.str(", ")
 	}
 	if s.Kind != AccessJWT || s.JWT == nil || s.JWT.URL == nil {
 		p.str("FOR TOKEN ")
-		p.durationOr(s.TokenDuration, "1h")
+		p.exprOr(s.TokenDuration, "1h")
 		p.str(", ")
 	}
 	p.str("FOR SESSION ")
-	p.durationOr(s.SessionDuration, "NONE")
+	p.exprOr(s.SessionDuration, "NONE")
 }
 
 func (p *printer) jwt(j *JWT) {
@@ -550,9 +551,9 @@ func (p *printer) defineSequence(s *DefineSequence) {
 	p.head("SEQUENCE", s.Mode)
 	p.name(s.Name)
 	p.str(" BATCH ")
-	p.durationOr(s.Batch, "1000")
+	p.exprOr(s.Batch, "1000")
 	p.str(" START ")
-	p.durationOr(s.Start, "0")
+	p.exprOr(s.Start, "0")
 	p.clause("TIMEOUT", s.Timeout)
 }
 

@@ -54,7 +54,7 @@ func level(x Expr) int {
 		return levelPrefix
 	case *Range:
 		return levelRange
-	case *Closure:
+	case *Closure, *RecordID:
 		return levelLowest
 	case *Idiom:
 		if n := len(x.Parts); n > 0 {
@@ -131,7 +131,7 @@ func (p *printer) expr(x Expr) {
 		p.byte('<')
 		p.str(x.Type.String())
 		p.str("> ")
-		p.operand(x.X, levelPrefix-1)
+		p.prefixed(x.X)
 	case *Call:
 		p.call(x)
 	case *Closure:
@@ -273,7 +273,16 @@ func (p *printer) unary(x *Unary) {
 		p.byte(')')
 		return
 	}
-	p.operand(x.X, levelPrefix-1)
+	p.prefixed(x.X)
+}
+
+// prefixed writes the operand of a prefix operator; a range without an end gets parentheses.
+func (p *printer) prefixed(x Expr) {
+	floor := levelPrefix - 1
+	if r, ok := x.(*Range); ok && r.End == nil {
+		floor = levelAtom
+	}
+	p.operand(x, floor)
 }
 
 // startsWithNumber reports whether the text of x starts with a number, which would take a sign to itself.
@@ -389,11 +398,9 @@ func (p *printer) distance(name string, order value.Value) {
 func (p *printer) call(c *Call) {
 	switch c.Kind {
 	case CallBuiltin:
-		if strings.Contains(c.Path, "::") {
-			p.str(c.Path)
-		} else {
-			p.ident(c.Path)
-		}
+		family, _, _ := strings.Cut(c.Path, "::")
+		p.ident(family) // some are reserved words
+		p.str(c.Path[len(family):])
 	case CallCustom:
 		p.str("fn::")
 		p.path(c.Path)
@@ -449,13 +456,9 @@ func (p *printer) closure(c *Closure) {
 		switch {
 		case f.Type == nil:
 			p.str("any")
-		case f.Type.Kind == value.TypeUnion && !isOption(f.Type):
+		case f.Type.Kind == value.TypeUnion: // a bare bar would end the parameters
 			p.byte('<')
 			p.str(f.Type.String())
-			p.byte('>')
-		case f.Type.Kind == value.TypeUnion:
-			p.str("option<")
-			p.optionArgs(f.Type)
 			p.byte('>')
 		default:
 			p.str(f.Type.String())
@@ -467,19 +470,26 @@ func (p *printer) closure(c *Closure) {
 		p.str(c.Returns.String())
 	}
 	p.byte(' ')
+	if startsWithPath(c.Body) {
+		p.byte('(')
+		p.expr(c.Body)
+		p.byte(')')
+		return
+	}
 	p.expr(c.Body)
 }
 
-// isOption reports whether a union starts with none, as option<…> does.
-func isOption(t *value.Type) bool { return t.Alts[0].Kind == value.TypeNone }
-
-func (p *printer) optionArgs(t *value.Type) {
-	for i, alt := range t.Alts[1:] {
-		if i > 0 {
-			p.str(" | ")
-		}
-		p.str(alt.String())
+// startsWithPath reports whether the text of x starts with a path.
+func startsWithPath(x Expr) bool {
+	switch x := x.(type) {
+	case *Idiom:
+		return level(x) != levelCall
+	case *Binary:
+		return startsWithPath(x.L)
+	case *Range:
+		return x.Start != nil && startsWithPath(x.Start)
 	}
+	return false
 }
 
 func (p *printer) block(b *Block) {

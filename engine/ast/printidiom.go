@@ -40,7 +40,7 @@ func isParens(part Part) bool {
 
 func needsParens(x Expr) bool {
 	switch x := x.(type) {
-	case *Subquery, *Paren, *RecordID:
+	case *Subquery, *Paren:
 		return true
 	case *Idiom:
 		return level(x) <= levelCall

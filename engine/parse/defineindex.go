@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"math"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -110,8 +111,21 @@ func (p *parser) fullText() *ast.FullText {
 	return f
 }
 
+// hnsw are the parameters of an HNSW index, with the defaults of those not written.
 func (p *parser) hnsw() *ast.VectorIndex {
 	v := p.dimension()
+	v.Distance, v.Type, v.EFC, v.M = kwEuclidean.String(), "F32", 150, 12
+	p.hnswClauses(v)
+	if v.M0 == 0 {
+		v.M0 = 2 * v.M
+	}
+	if v.LM.IsNone() {
+		v.LM = value.Float(1 / math.Log(float64(v.M)))
+	}
+	return v
+}
+
+func (p *parser) hnswClauses(v *ast.VectorIndex) {
 	for p.err == nil {
 		switch p.tok.kind {
 		case kwDistance:
@@ -139,10 +153,9 @@ func (p *parser) hnsw() *ast.VectorIndex {
 			p.advance()
 			v.KeepPruned = true
 		default:
-			return v
+			return
 		}
 	}
-	return v
 }
 
 func (p *parser) dimension() *ast.VectorIndex {

@@ -104,6 +104,14 @@ func (e *Error) anchor(off int) int {
 // without the blanks around it and, where it is long, only what is near col.
 func window(line string, col int) (string, int) {
 	line = strings.TrimRight(line, " \t\r")
+	seen := 0
+	for i := range line { // no more of a long line than can be shown
+		if seen == col+excerptWidth+1 {
+			line = line[:i]
+			break
+		}
+		seen++
+	}
 	r := []rune(line)
 	lead := 0
 	for lead < len(r) && lead < col && (r[lead] == ' ' || r[lead] == '\t') {

@@ -311,15 +311,16 @@ func (p *parser) callOf(x ast.Expr) ast.Expr {
 // args parses ( a, b ).
 func (p *parser) args() []ast.Expr {
 	open := p.expect(tLParen)
-	var list []ast.Expr
+	base := len(p.arena.exprs)
 	for p.err == nil && p.tok.kind != tRParen {
-		list = append(list, p.expr())
+		x := p.expr()
+		p.arena.exprs = append(p.arena.exprs, x)
 		if !p.eat(tComma) {
 			break
 		}
 	}
 	p.closes(tRParen, open)
-	return list
+	return p.arena.takeExprs(base)
 }
 
 // prefix parses a prefix operator with its operand, or an operand alone.

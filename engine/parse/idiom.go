@@ -307,17 +307,18 @@ func (p *parser) lookupTables(g *ast.Graph) {
 
 // plainIdiom is a path that starts with a field or a graph step, as in SET, ORDER BY or an alias.
 func (p *parser) plainIdiom() *ast.Idiom {
-	id := &ast.Idiom{}
+	var id *ast.Idiom
 	switch {
 	case p.tok.kind == tArrowR, p.tok.kind == tArrowL, p.tok.kind == tArrowBoth, p.tok.kind == tArrowRef:
+		id = &ast.Idiom{}
 	case p.tok.kind == tAt:
 		p.advance()
-		id.Parts = []ast.Part{&ast.PartDoc{}}
+		id = &ast.Idiom{Parts: []ast.Part{&ast.PartDoc{}}}
 	case p.tok.isIdent():
-		id.Parts = []ast.Part{&ast.PartField{Name: p.ident()}}
+		id = p.arena.name(p.ident())
 	default:
 		p.unexpected("an identifier")
-		return id
+		return &ast.Idiom{}
 	}
 	p.suffix(id)
 	return id
@@ -325,7 +326,7 @@ func (p *parser) plainIdiom() *ast.Idiom {
 
 // basicIdiom is a path of fields, indexes, .* and [$] only, as FIELDS and DEFINE FIELD have them.
 func (p *parser) basicIdiom() *ast.Idiom {
-	id := &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: p.ident()}}}
+	id := p.arena.name(p.ident())
 	for p.err == nil {
 		switch p.tok.kind {
 		case tDot:

@@ -108,6 +108,7 @@ type parser struct {
 	hasNext bool
 	err     *Error
 	opt     Options
+	arena   arena
 	depth   int // expressions inside one another
 	chain   int // operators and prefixes inside one another
 

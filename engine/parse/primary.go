@@ -127,7 +127,7 @@ func (p *parser) literal(v value.Value) ast.Expr {
 	if p.err != nil {
 		return nil
 	}
-	return &ast.Literal{Value: v}
+	return p.arena.literal(v)
 }
 
 func (p *parser) param() *ast.Param { return &ast.Param{Name: p.paramName(p.advance())} }
@@ -147,7 +147,7 @@ func (p *parser) named() ast.Expr {
 	case tLParen:
 		return p.path()
 	}
-	return &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: p.identName(p.advance())}}}
+	return p.arena.name(p.identName(p.advance()))
 }
 
 // colonMisplaced fails where a record id has a blank before its colon.
@@ -158,15 +158,16 @@ func (p *parser) colonMisplaced() bool {
 
 func (p *parser) array() ast.Expr {
 	open := p.advance()
-	a := &ast.Array{}
+	base := len(p.arena.exprs)
 	for p.err == nil && p.tok.kind != tRBracket {
-		a.Elems = append(a.Elems, p.expr())
+		x := p.expr()
+		p.arena.exprs = append(p.arena.exprs, x)
 		if !p.eat(tComma) {
 			break
 		}
 	}
 	p.closes(tRBracket, open)
-	return a
+	return &ast.Array{Elems: p.arena.takeExprs(base)}
 }
 
 // braces is {…}: an object, a set or a block.
@@ -227,20 +228,21 @@ func (p *parser) keyEnd() int {
 }
 
 func (p *parser) objectRest(open token) ast.Expr {
-	o := &ast.Object{}
+	base := len(p.arena.fields)
 	for p.err == nil && p.tok.kind != tRBrace {
 		key := p.objectKey()
 		p.expect(tColon)
 		if p.err != nil {
 			return nil
 		}
-		o.Fields = append(o.Fields, ast.ObjectField{Key: key, Value: p.expr()})
+		x := p.expr()
+		p.arena.fields = append(p.arena.fields, ast.ObjectField{Key: key, Value: x})
 		if !p.eat(tComma) {
 			break
 		}
 	}
 	p.closes(tRBrace, open)
-	return o
+	return &ast.Object{Fields: p.arena.takeFields(base)}
 }
 
 // objectKey is a key: a word, a string or digits.
