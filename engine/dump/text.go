@@ -165,7 +165,7 @@ func (w *writer) table(tb *catalog.Table) {
 	w.line(ast.Text(tb.Define), ";")
 	w.line()
 	for _, f := range tb.Fields {
-		w.line(ast.Text(f.Define), ";")
+		w.line(fieldText(tb, f), ";")
 	}
 	w.line()
 	for _, ix := range tb.Indexes {
@@ -176,6 +176,18 @@ func (w *writer) table(tb *catalog.Table) {
 		w.line(ast.Text(ev.Define), ";")
 	}
 	w.line()
+}
+
+// fieldText is the definition of a field. What the table or an outer field defines by itself (the ends of a relation, the
+// elements of a typed array) is there already when its own line is read: that line overwrites.
+func fieldText(tb *catalog.Table, f *catalog.Field) string {
+	implied := tb.Define.Kind == ast.TableRelation && (f.Name == "in" || f.Name == "out") || strings.HasSuffix(f.Name, ".*")
+	if !implied {
+		return ast.Text(f.Define)
+	}
+	def := *f.Define
+	def.Mode = ast.ModeOverwrite
+	return ast.Text(&def)
 }
 
 // records writes the records of a table as INSERT and, for edges, INSERT RELATION statements.
@@ -201,7 +213,7 @@ func (w *writer) records(ctx context.Context, gate *record.Gate, tb *catalog.Tab
 		default:
 			w.buf = append(w.buf, "INSERT [ "...)
 		}
-		w.buf = doc.AppendText(w.buf)
+		w.buf = appendLiteral(w.buf, doc)
 		rows++
 		return w.err
 	})
