@@ -55,12 +55,8 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 	} else {
 		results, err = s.RPC.Execute(ctx, session, nil, text, vars)
 	}
-	if err = s.RPC.Cause(ctx, err); err != nil {
+	if err != nil {
 		s.fail(w, r, err)
-		return
-	}
-	if limit := s.RPC.Limits.QueryTimeout; limit > 0 && ctx.Err() != nil {
-		s.fail(w, r, s.RPC.Cause(ctx, ctx.Err()))
 		return
 	}
 	if err := s.results(w, http.StatusOK, f, results); err != nil {

@@ -194,6 +194,9 @@ func (k *call) insert(ctx context.Context, usage, bare, full string) (wire.Respo
 	if what.Kind() == value.KindString {
 		what = value.TableOf(what.Str())
 	}
+	if what.Kind() != value.KindTable {
+		return wire.Response{}, errs.Internal("Cannot execute INSERT statement using value: %s", what.Text())
+	}
 	return k.statement(ctx, full, bind(vars, value.Field{Name: varWhat, Value: what}, data), false)
 }
 

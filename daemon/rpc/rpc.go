@@ -70,7 +70,8 @@ type Server struct {
 	Log                               *slog.Logger
 }
 
-// Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log.
+// Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log. Where the
+// time of ctx ends before they are through, the whole text fails.
 func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
 	start := time.Now()
 	var results []engine.Result
@@ -80,6 +81,10 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 	} else {
 		results, err = s.Execute(ctx, text, vars)
 	}
+	if err == nil && ranOut(ctx, results) {
+		results, err = nil, ctx.Err()
+	}
+	err = srv.Cause(ctx, err)
 	spent := time.Since(start)
 	srv.Metrics.Query(spent, err == nil)
 	for i := range results {
@@ -91,6 +96,11 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 		srv.Metrics.SlowQuery()
 	}
 	return results, err
+}
+
+// ranOut reports whether the request's time ended while its statements ran, and stopped one of them.
+func ranOut(ctx context.Context, results []engine.Result) bool {
+	return errors.Is(ctx.Err(), context.DeadlineExceeded) && len(results) > 0 && results[len(results)-1].Err != nil
 }
 
 // Call runs req. The response carries req's id and session.
