@@ -18,6 +18,9 @@ type Options struct {
 	Client string
 	// Sessions holds attached sessions that outlive the Conn (HTTP); nil: they belong to the Conn.
 	Sessions *Sessions
+	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or
+	// nil. It must not wait. nil: the transport cannot carry any.
+	Notify func(session *value.UUID, n *engine.Notification) error
 }
 
 // Conn is one connection's state. Close ends it.
@@ -45,7 +48,22 @@ func (srv *Server) NewConn(s *engine.Session, opt Options) *Conn {
 	if c.attached == nil {
 		c.attached = NewSessions(srv.Limits)
 	}
+	c.listen(s, nil)
 	return c
+}
+
+// listen sends what the live queries of s have to tell to the client. Of an end that the session itself brought about the
+// client knows already: it is not told, some cannot bear it.
+func (c *Conn) listen(s *engine.Session, id *value.UUID) {
+	if c.opt.Notify == nil {
+		return
+	}
+	s.Notify(func(n *engine.Notification) error {
+		if n.Action == "KILLED" && n.By == n.Session {
+			return nil
+		}
+		return c.opt.Notify(id, n)
+	})
 }
 
 // Session is the connection's own session.
@@ -59,6 +77,7 @@ func (c *Conn) Close(ctx context.Context) error {
 		failed = append(failed, c.attached.Close(ctx))
 	}
 	failed = append(failed, c.own.reset(ctx))
+	c.own.engine.Close()
 	return errors.Join(failed...)
 }
 

@@ -234,11 +234,17 @@ func kill(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	id := p[0]
-	if u, ok := wire.UUID(id); ok {
-		id = value.UUIDOf(u)
+	// The statement itself would name its parameter.
+	failed := errs.Internal("Cannot execute KILL statement using id: %s", p[0].Text())
+	id, ok := wire.UUID(p[0])
+	if !ok {
+		return wire.Response{}, failed
 	}
-	return k.statement(ctx, "KILL $_what", bind(value.None, value.Field{Name: varWhat, Value: id}), false)
+	resp, err := k.statement(ctx, "KILL $_what", bind(value.None, value.Field{Name: varWhat, Value: value.UUIDOf(id)}), false)
+	if err != nil && errs.As(err).Kind == errs.KindInternal && errs.As(err).Err == nil {
+		err = failed
+	}
+	return resp, err
 }
 
 func begin(ctx context.Context, k *call) (wire.Response, error) {

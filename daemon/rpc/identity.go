@@ -197,7 +197,9 @@ func attach(_ context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	return answer(value.None), k.conn.attached.attach(*id, k.conn.srv.Engine.Session())
+	s := k.conn.srv.Engine.Session()
+	k.conn.listen(s, id)
+	return answer(value.None), k.conn.attached.attach(*id, s)
 }
 
 func detach(ctx context.Context, k *call) (wire.Response, error) {

@@ -27,16 +27,17 @@ type conn struct {
 
 	ctx     context.Context // of every request; ends with the connection
 	cancel  context.CancelFunc
-	slots   chan struct{} // a token for each running request
-	running sync.WaitGroup
-	heard   atomic.Bool // something was read since the last look
+	slots   chan struct{}  // a token for each running request
+	running sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
+	done    chan struct{}  // closed when run ends
+	heard   atomic.Bool    // something was read since the last look
 	probing atomic.Bool
 	tooSlow atomic.Bool
 	out     outbox
 }
 
 func newConn(s *Server, socket *websocket.Conn, p *pipe) *conn {
-	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, s.limits.Requests)}
+	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, s.limits.Requests), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out.init(s.limits.Queue)
 	return c
@@ -47,6 +48,7 @@ const closeGrace = 5 * time.Second
 
 // run reads until the connection ends, then undoes what hangs on it.
 func (c *conn) run() {
+	defer close(c.done)
 	err := c.read()
 	c.cancel()
 	c.out.close()
@@ -137,23 +139,28 @@ func (c *conn) handle(b []byte) {
 		c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: bad})
 		return
 	}
-	if ordered[req.Method] {
-		c.answer(&req)
-		return
-	}
 	select {
 	case c.slots <- struct{}{}:
 	case <-c.ctx.Done():
 		return
 	}
+	if ordered[req.Method] {
+		c.answer(&req)
+		<-c.slots
+		return
+	}
 	c.running.Add(1)
-	c.srv.workers.run(job{c, req})
+	c.srv.workers.run(job{conn: c, req: req})
 }
 
-func (c *conn) serve(req *wire.Request) {
+func (c *conn) serve(j *job) {
 	defer c.running.Done()
+	if j.flush {
+		c.flush()
+		return
+	}
 	defer func() { <-c.slots }()
-	c.answer(req)
+	c.answer(&j.req)
 }
 
 func (c *conn) answer(req *wire.Request) {
@@ -170,21 +177,22 @@ func (c *conn) answer(req *wire.Request) {
 
 // leave waits for the running requests or the end of ctx and closes the connection with code 1001.
 func (c *conn) leave(ctx context.Context) {
-	finished := make(chan struct{})
-	go func() {
-		c.running.Wait()
-		close(finished)
-	}()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		c.cancel()
+	// Who has all slots knows that nothing runs, and that nothing will.
+	for range cap(c.slots) {
+		select {
+		case c.slots <- struct{}{}:
+			continue
+		case <-ctx.Done():
+		case <-c.done:
+		}
+		break
 	}
+	c.cancel()
 	// The library waits five seconds for the client's own close frame; one has to do.
 	late := time.AfterFunc(time.Second, func() { _ = c.socket.CloseNow() })
 	defer late.Stop()
 	_ = c.socket.Close(websocket.StatusGoingAway, goingAway)
-	<-finished
+	<-c.done
 }
 
 // silent reports whether nothing came since it was last asked and nothing is on its way out.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -53,27 +55,54 @@ func release(m *[]byte) {
 func (c *conn) send(resp *wire.Response) {
 	m := messages.Get().(*[]byte)
 	*m = resp.Append((*m)[:0], c.format)
-	c.post(m, true)
+	c.post(m)
 }
 
-// notify sends a message that nobody waits for. It never blocks for room: a client that lets its queue fill up is closed.
-func (c *conn) notify(n *wire.Notification) error {
+// errClosed ends the live queries of a connection that is closed or too slow.
+var errClosed = errors.New("websocket is closed")
+
+// notify sends a message that nobody waits for. It never waits either: somebody else writes, and a client that lets
+// its queue fill up is closed.
+func (c *conn) notify(session *value.UUID, n *engine.Notification) error {
 	m := messages.Get().(*[]byte)
-	b, err := wire.AppendNotification((*m)[:0], c.format, n)
+	b, err := wire.AppendNotification((*m)[:0], c.format, &wire.Notification{
+		Live: n.Live, Session: session, Action: n.Action, Record: n.Record, Value: n.Result,
+	})
 	*m = b
 	if err != nil {
 		release(m)
 		return err
 	}
-	c.post(m, false)
+	o := &c.out
+	o.mu.Lock()
+	full := o.bytes >= o.limit
+	if o.closed || full {
+		o.mu.Unlock()
+		release(m)
+		if full {
+			c.drop(true)
+		}
+		return errClosed
+	}
+	o.queue = append(o.queue, m)
+	o.bytes += int64(len(*m))
+	writer := !o.writing
+	o.writing = true
+	if writer {
+		c.running.Add(1) // under the lock: close takes it before anybody waits
+	}
+	o.mu.Unlock()
+	if writer {
+		c.srv.workers.run(job{conn: c, flush: true})
+	}
 	return nil
 }
 
-// post queues m and, if nobody is writing, writes until the queue is empty.
-func (c *conn) post(m *[]byte, wait bool) {
+// post queues m and, if nobody is writing, writes until the queue is empty. It waits while the queue is full.
+func (c *conn) post(m *[]byte) {
 	o := &c.out
 	o.mu.Lock()
-	for wait && !o.closed && o.bytes >= o.limit {
+	for !o.closed && o.bytes >= o.limit {
 		o.room.Wait()
 	}
 	if o.closed {
@@ -81,19 +110,20 @@ func (c *conn) post(m *[]byte, wait bool) {
 		release(m)
 		return
 	}
-	if !wait && o.bytes >= o.limit {
-		o.mu.Unlock()
-		release(m)
-		c.drop(true)
-		return
-	}
 	o.queue = append(o.queue, m)
 	o.bytes += int64(len(*m))
-	if o.writing {
-		o.mu.Unlock()
-		return
-	}
+	writer := !o.writing
 	o.writing = true
+	o.mu.Unlock()
+	if writer {
+		c.flush()
+	}
+}
+
+// flush writes until the queue is empty. Whoever calls it has set writing.
+func (c *conn) flush() {
+	o := &c.out
+	o.mu.Lock()
 	for len(o.queue) > 0 && !o.closed {
 		batch := o.queue
 		o.queue, o.spare = o.spare[:0], nil

@@ -118,7 +118,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.S
 	socket.SetReadLimit(s.limits.Message)
 	c := newConn(s, socket, hijack.pipe)
 	c.client = client
-	c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client})
+	c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Notify: c.notify})
 	if !s.add(c) {
 		_ = socket.Close(websocket.StatusGoingAway, goingAway)
 		return

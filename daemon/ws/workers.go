@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/internal/wire"
 )
 
-// workers run requests of all connections. A worker that has finished waits for more, up to a number of idle ones:
+// workers run the requests of all connections. A worker that has finished waits for more, up to a number of idle ones:
 // a fresh goroutine would have to grow its stack in every request, which costs as much as a small statement.
 type workers struct {
 	jobs    chan job // unbuffered: whoever receives is free
@@ -16,9 +16,11 @@ type workers struct {
 	running sync.WaitGroup
 }
 
+// job is a request to run, or messages to write.
 type job struct {
-	conn *conn
-	req  wire.Request
+	conn  *conn
+	req   wire.Request
+	flush bool
 }
 
 // maxIdleWorkers is how many workers may wait.
@@ -39,7 +41,7 @@ func (w *workers) run(j job) {
 
 func (w *workers) work(j job) {
 	for {
-		j.conn.serve(&j.req)
+		j.conn.serve(&j)
 		j = job{}
 		if w.idle.Add(1) > maxIdleWorkers {
 			w.idle.Add(-1)

@@ -72,8 +72,12 @@ func (r *Run) kill(env *Env, s *ast.Kill) (value.Value, error) {
 		}
 	}
 	if v.Kind() == value.KindUUID {
+		var by value.UUID
+		if r.Sess.ID.Kind() == value.KindUUID {
+			by = r.Sess.ID.UUID()
+		}
 		sub, ok := r.Ex.Hub.Find(v.UUID())
-		if ok && (r.Sess.ID.Kind() == value.KindUUID && sub.Session == r.Sess.ID.UUID() || r.Auth.CanWrite()) && r.Ex.Hub.Kill(sub.ID) {
+		if ok && (sub.Session == by || r.Auth.CanWrite()) && r.Ex.Hub.Kill(sub.ID, by) {
 			return value.None, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/live"
 )
 
 // remove is REMOVE.
@@ -54,6 +55,7 @@ func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 		if tb == nil {
 			return missing{errs.TableNotFound(name)}
 		}
+		r.endLive(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
 		return r.removeTable(db, tb)
 	case ast.DefField, ast.DefIndex, ast.DefEvent:
 		return r.removeFromTable(env, db, s)
@@ -88,6 +90,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 	if err := r.deleteAll(key.NamespacePrefixes(ns.ID)); err != nil {
 		return err
 	}
+	r.endLive(live.Table{NS: ns.ID})
 	return r.Cat.Delete(ns.Def)
 }
 
@@ -113,7 +116,13 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 	if err := r.deleteAll(key.DatabasePrefixes(ns.ID, db.ID)); err != nil {
 		return err
 	}
+	r.endLive(live.Table{NS: ns.ID, DB: db.ID})
 	return r.Cat.Delete(db.Def)
+}
+
+// endLive ends the live queries of what is removed, once that is committed. Ids that are 0 stand for everything inside.
+func (r *Run) endLive(of live.Table) {
+	r.Tx.OnCommit(func(kv.Version) { r.Ex.Hub.End(of) })
 }
 
 // deleteAll removes whole key spaces.

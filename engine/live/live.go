@@ -44,6 +44,7 @@ type Notification struct {
 	Action  string      // CREATE, UPDATE, DELETE or KILLED
 	Record  value.Value // the record's id; NONE with KILLED
 	Result  value.Value
+	By      value.UUID // with KILLED: the session that ended it; zero where the engine did
 }
 
 // Subscription is one live query.
@@ -81,6 +82,7 @@ type Hub struct {
 type item struct {
 	change Change
 	end    *Subscription
+	by     value.UUID // the session that ends it
 }
 
 // NewHub starts a hub.
@@ -131,22 +133,37 @@ func (h *Hub) Find(id value.UUID) (*Subscription, bool) {
 	return s, ok
 }
 
-// Kill ends a subscription; false where there is none. Its subscriber hears of all changes that
+// Kill ends a subscription on behalf of the session by; false where there is none. Its subscriber hears of all changes that
 // were published before, and then of the end.
-func (h *Hub) Kill(id value.UUID) bool {
+func (h *Hub) Kill(id, by value.UUID) bool {
 	h.mu.Lock()
 	s, ok := h.byID[id]
 	if ok {
 		delete(h.byID, id)
-		h.queue = append(h.queue, item{end: s})
+		h.queue = append(h.queue, item{end: s, by: by})
 	}
 	h.mu.Unlock()
 	h.wake.Signal()
 	return ok
 }
 
-func killed(s *Subscription) *Notification {
-	return &Notification{Live: s.ID, Session: s.Session, Action: "KILLED"}
+// End ends the subscriptions of a table, or where its TB (and DB) is 0 of a whole database or namespace. Their
+// subscribers hear of all changes that were published before, and then of the end.
+func (h *Hub) End(of Table) {
+	h.mu.Lock()
+	for id, s := range h.byID {
+		t := s.Table
+		if t.NS == of.NS && (of.DB == 0 || t.DB == of.DB) && (of.TB == 0 || t.TB == of.TB) {
+			delete(h.byID, id)
+			h.queue = append(h.queue, item{end: s})
+		}
+	}
+	h.mu.Unlock()
+	h.wake.Signal()
+}
+
+func killed(s *Subscription, by value.UUID) *Notification {
+	return &Notification{Live: s.ID, Session: s.Session, Action: "KILLED", By: by}
 }
 
 // DropSession ends the subscriptions of a session without a word.
@@ -203,7 +220,7 @@ func (h *Hub) Publish(changes []Change) {
 	h.mu.Unlock()
 	h.wake.Signal()
 	for _, s := range lost {
-		_ = s.Deliver(killed(s))
+		_ = s.Deliver(killed(s, value.UUID{}))
 	}
 }
 
@@ -233,7 +250,7 @@ func (h *Hub) work(it *item) {
 		h.mu.Lock()
 		h.remove(s)
 		h.mu.Unlock()
-		_ = s.Deliver(killed(s)) // it is gone either way
+		_ = s.Deliver(killed(s, it.by)) // it is gone either way
 		return
 	}
 	for _, s := range h.List(it.change.Table) {

@@ -71,15 +71,41 @@ func TestKillTellsTheSubscriber(t *testing.T) {
 	if !h.Watched(tb) || len(h.List(tb)) != 1 {
 		t.Fatal("the subscription is not there")
 	}
-	if !h.Kill(value.UUID{1}) || h.Kill(value.UUID{1}) {
+	if !h.Kill(value.UUID{1}, value.UUID{7}) || h.Kill(value.UUID{1}, value.UUID{7}) {
 		t.Error("a subscription is killed exactly once")
 	}
-	if n := <-out; n.Action != "KILLED" || !n.Record.IsNone() {
+	if n := <-out; n.Action != "KILLED" || !n.Record.IsNone() || n.By != (value.UUID{7}) {
 		t.Errorf("got %+v", n)
 	}
 	h.Add(subscription(2, tb, out))
 	h.DropSession(value.UUID{9})
 	if h.Watched(tb) {
 		t.Error("the session's subscription is still there")
+	}
+}
+
+func TestEndOfATableOrAllInside(t *testing.T) {
+	h := live.NewHub()
+	defer h.Close()
+	out := make(sink, 10)
+	for i, tb := range []live.Table{{NS: 1, DB: 1, TB: 1}, {NS: 1, DB: 1, TB: 2}, {NS: 1, DB: 2, TB: 1}, {NS: 2, DB: 1, TB: 1}} {
+		h.Add(subscription(byte(i), tb, out))
+	}
+	for _, tc := range []struct {
+		of   live.Table
+		ends int
+	}{{live.Table{NS: 1, DB: 1, TB: 2}, 1}, {live.Table{NS: 1, DB: 1}, 1}, {live.Table{NS: 1}, 1}, {live.Table{NS: 3}, 0}} {
+		h.End(tc.of)
+		for range tc.ends {
+			if n := <-out; n.Action != "KILLED" {
+				t.Errorf("%v: got %s", tc.of, n.Action)
+			}
+		}
+		if len(out) > 0 {
+			t.Errorf("%v: more ended", tc.of)
+		}
+	}
+	if !h.Watched(live.Table{NS: 2, DB: 1, TB: 1}) {
+		t.Error("another namespace's subscription has ended")
 	}
 }
