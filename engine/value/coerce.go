@@ -191,6 +191,9 @@ func coerceElems(v Value, t *Type) (Value, error) {
 	if t.Elem == nil || t.Elem.Kind == TypeAny {
 		return v, nil
 	}
+	if allFit(v.Elems(), t.Elem) {
+		return v, nil
+	}
 	out, err := mapElems(v.Elems(), t, func(e Value) (Value, error) { return Coerce(e, t.Elem) })
 	if err != nil || out == nil {
 		return v, err
@@ -202,6 +205,16 @@ func coerceElems(v Value, t *Type) (Value, error) {
 		return None, misfitLen(t, v.Len(), false)
 	}
 	return v, nil
+}
+
+// allFit reports whether all elems are of type t as they stand.
+func allFit(elems []Value, t *Type) bool {
+	for i := range elems {
+		if c, ok := coerceScalar(elems[i], t); !ok || c != elems[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // mapElems applies f to elems; nil if nothing changed.

@@ -19,12 +19,12 @@ func Compare(a, b Value) int {
 		return cmp.Compare(a.kind, b.kind)
 	}
 	switch a.kind {
+	case KindInt:
+		return cmp.Compare(a.Int(), b.Int())
 	case KindNone, KindNull:
 		return 0
 	case KindBool:
 		return cmp.Compare(a.n, b.n)
-	case KindInt:
-		return cmp.Compare(a.Int(), b.Int())
 	case KindFloat:
 		return compareFloats(a.Float(), b.Float())
 	case KindDecimal:

@@ -11,6 +11,9 @@ func (d Decimal) Add(e Decimal) (Decimal, bool) {
 		return d.addZero(e)
 	}
 	scale := max(d.Scale, e.Scale)
+	if sum, ok := d.addSmall(e, scale); ok {
+		return sum, true
+	}
 	a := mul128(pow10u(int(scale-d.Scale)), d.coef())
 	b := mul128(pow10u(int(scale-e.Scale)), e.coef())
 	neg := d.Neg
@@ -23,6 +26,23 @@ func (d Decimal) Add(e Decimal) (Decimal, bool) {
 		a, neg = b.sub(a), e.Neg
 	}
 	return fitDecimal(a, neg, int(scale))
+}
+
+// addSmall is Add where both magnitudes stay within 32 bits before and 62 bits after aligning: the
+// common case, in plain ints.
+func (d Decimal) addSmall(e Decimal, scale uint8) (Decimal, bool) {
+	const small = 1 << 32
+	if d.Hi|e.Hi != 0 || d.Lo >= small || e.Lo >= small || scale-d.Scale > 9 || scale-e.Scale > 9 {
+		return Decimal{}, false
+	}
+	a, b := int64(d.Lo*pow10[scale-d.Scale]), int64(e.Lo*pow10[scale-e.Scale])
+	if d.Neg {
+		a = -a
+	}
+	if e.Neg {
+		b = -b
+	}
+	return Decimal{Lo: magnitude(a + b), Neg: a+b < 0, Scale: scale}, true
 }
 
 // addZero is the sum of two decimals one of which is zero: the other as it stands.
