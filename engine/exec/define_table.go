@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -47,12 +48,22 @@ func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 	var sources []*catalog.Table
 	if def.View != nil {
 		var err error
+		if err = record.CheckView(def.View); err != nil {
+			return err
+		}
 		if sources, err = r.viewSources(db, def.View); err != nil {
 			return err
 		}
 	}
 	if old != nil && old.Define.View != nil {
 		if err := r.forgetView(db, old); err != nil {
+			return err
+		}
+		g, err := r.Gate()
+		if err != nil {
+			return err
+		}
+		if err := g.ClearTable(old); err != nil {
 			return err
 		}
 	}
