@@ -50,12 +50,17 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-// shownText is the text of a definition as users may see it.
-func shownText(d *catalog.Def) string {
+// DefinitionText is the statement that makes a definition, without secrets.
+func DefinitionText(d *catalog.Def) string {
 	if a, ok := d.Stmt.(*ast.DefineAccess); ok {
 		return ast.Text(redactAccess(a))
 	}
-	text := ast.Text(d.Stmt)
+	return ast.Text(d.Stmt)
+}
+
+// shownText is the text of a definition as INFO lists it.
+func shownText(d *catalog.Def) string {
+	text := DefinitionText(d)
 	if d.Kind == ast.DefConfig {
 		text = strings.TrimPrefix(text, "DEFINE CONFIG ")
 	}
