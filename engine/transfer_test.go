@@ -60,9 +60,6 @@ func TestExportComesBack(t *testing.T) {
 	if second := export(t, again); second != first {
 		t.Errorf("the second export differs\n--- first\n%s\n--- second\n%s", first, second)
 	}
-	if res.Records < 10 {
-		t.Errorf("%d records were counted", res.Records)
-	}
 	for _, q := range []string{"RETURN person:1->knows", "RETURN record::is_edge(knows:2)", "SELECT VALUE id FROM person WHERE name = 'a;b'",
 		"SELECT VALUE id FROM t", "SELECT VALUE id FROM audit"} {
 		want, got := run(t, s, q, allowErrors)[0], run(t, again, q, allowErrors)[0]
@@ -89,10 +86,10 @@ func TestImportFailsAlone(t *testing.T) {
 func TestImportStopsAtAParseError(t *testing.T) {
 	s := owner(t, openQuiet(t))
 	res, err := s.Import(context.Background(), strings.NewReader("CREATE a:1; CREATE CREATE; CREATE a:2"), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "Parse error") {
-		t.Errorf("the error is %v", err)
+	if err != nil || res.Failures != 1 || !strings.HasPrefix(res.Failed[0].Err.Msg, "Parse error") {
+		t.Errorf("the result is %+v, %v", res, err)
 	}
-	if got := run(t, s, "SELECT VALUE id FROM a")[0].Value.Text(); got != "[a:1]" || res.Statements != 1 {
+	if got := run(t, s, "SELECT VALUE id FROM a")[0].Value.Text(); got != "[a:1]" || res.Statements != 2 {
 		t.Errorf("the table holds %s after %d statements", got, res.Statements)
 	}
 }

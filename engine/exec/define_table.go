@@ -24,7 +24,7 @@ func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
 	if err != nil {
 		return err
 	}
-	if err := mode(s.Mode, old != nil, func() error { return errs.TableExists(name) }); err != nil {
+	if err := r.mode(s.Mode, old != nil, func() error { return errs.TableExists(name) }); err != nil {
 		return done(err)
 	}
 	def := *s
@@ -139,6 +139,9 @@ func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 
 // fillView makes the rows of a new view out of the records that are there.
 func (r *Run) fillView(db *catalog.Database, name string) error {
+	if r.Import {
+		return nil // the rows come with the import
+	}
 	g, err := r.Gate()
 	if err != nil {
 		return err

@@ -50,17 +50,12 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-// DefinitionText is the statement that makes a definition, without secrets.
-func DefinitionText(d *catalog.Def) string {
+// shownText is the text of a definition as users may see it.
+func shownText(d *catalog.Def) string {
 	if a, ok := d.Stmt.(*ast.DefineAccess); ok {
 		return ast.Text(redactAccess(a))
 	}
-	return ast.Text(d.Stmt)
-}
-
-// shownText is the text of a definition as INFO lists it.
-func shownText(d *catalog.Def) string {
-	text := DefinitionText(d)
+	text := ast.Text(d.Stmt)
 	if d.Kind == ast.DefConfig {
 		text = strings.TrimPrefix(text, "DEFINE CONFIG ")
 	}
