@@ -127,7 +127,16 @@ func fit(v value.Value, t *value.Type) (out value.Value, changed bool, bad *misf
 }
 
 func fitElems(v value.Value, t *value.Type) (value.Value, bool, *misfit) {
-	for _, e := range v.Elems() {
+	elems := v.Elems()
+	if t.Elem.Kind == value.TypeNumber { // the hot one: vectors
+		for i := range elems {
+			if !elems[i].Kind().IsNumber() {
+				return v, false, &misfit{found: elems[i], elem: "number"}
+			}
+		}
+		return v, false, nil
+	}
+	for _, e := range elems {
 		if _, _, bad := fit(e, t.Elem); bad != nil {
 			return v, false, &misfit{found: e, elem: typeText(t.Elem)}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 func cryptoFuncs() []entry {
-	hash := func(name, doc string, sum func([]byte) []byte) entry {
+	hash := func(name, doc string, sum func(dst, data []byte) []byte) entry {
 		return entry{sig: "crypto::" + name + "(text: string) -> string", impl: hexDigest(sum), doc: doc}
 	}
 	password := func(name string, k kdf) []entry {
@@ -25,11 +25,11 @@ func cryptoFuncs() []entry {
 		}
 	}
 	out := []entry{
-		hash("blake3", "The BLAKE3 digest in hexadecimal.", func(b []byte) []byte { s := blake3.Sum256(b); return s[:] }),
-		hash("md5", "The MD5 digest in hexadecimal.", func(b []byte) []byte { s := md5.Sum(b); return s[:] }),
-		hash("sha1", "The SHA-1 digest in hexadecimal.", func(b []byte) []byte { s := sha1.Sum(b); return s[:] }),
-		hash("sha256", "The SHA-256 digest in hexadecimal.", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
-		hash("sha512", "The SHA-512 digest in hexadecimal.", func(b []byte) []byte { s := sha512.Sum512(b); return s[:] }),
+		hash("blake3", "The BLAKE3 digest in hexadecimal.", func(dst, data []byte) []byte { s := blake3.Sum256(data); return append(dst, s[:]...) }),
+		hash("md5", "The MD5 digest in hexadecimal.", func(dst, data []byte) []byte { s := md5.Sum(data); return append(dst, s[:]...) }),
+		hash("sha1", "The SHA-1 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha1.Sum(data); return append(dst, s[:]...) }),
+		hash("sha256", "The SHA-256 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha256.Sum256(data); return append(dst, s[:]...) }),
+		hash("sha512", "The SHA-512 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha512.Sum512(data); return append(dst, s[:]...) }),
 		{sig: "crypto::joaat(text: string) -> int", impl: cryptoJoaat, doc: "Jenkins' one-at-a-time hash."},
 	}
 	out = append(out, password("argon2", argon2KDF{})...)
@@ -38,9 +38,10 @@ func cryptoFuncs() []entry {
 	return append(out, password("scrypt", scryptKDF{})...)
 }
 
-func hexDigest(sum func([]byte) []byte) Impl {
+func hexDigest(sum func(dst, data []byte) []byte) Impl {
 	return func(_ Call, args []value.Value) (value.Value, error) {
-		return value.Str(hex.EncodeToString(sum([]byte(args[0].Str())))), nil
+		var digest [64]byte
+		return value.Str(hex.EncodeToString(sum(digest[:0], []byte(args[0].Str())))), nil
 	}
 }
 

@@ -8,8 +8,6 @@
 package fn
 
 import (
-	"strings"
-
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -57,24 +55,7 @@ type Param struct {
 	text string // of Type, as error texts print it
 }
 
-// Family is the first segment of the path: "string" of "string::len", "count" of "count".
-func (f *Func) Family() string {
-	family, _, _ := strings.Cut(f.Name, "::")
-	return family
-}
-
-// Matches reports whether target names f: its path, a family or sub-family ("string", "string::semver", with or
-// without a trailing "::*"), or "*". Capabilities allow and deny functions by such targets.
-func (f *Func) Matches(target string) bool {
-	target = strings.ToLower(target)
-	if target == "*" || target == f.Name {
-		return true
-	}
-	target = strings.TrimSuffix(target, "::*")
-	return strings.HasPrefix(f.Name, target) && strings.HasPrefix(f.Name[len(target):], "::")
-}
-
-// MinArgs is the least number of arguments, MaxArgs the greatest (-1: no limit).
+// MinArgs is the least number of arguments.
 func (f *Func) MinArgs() int {
 	n := len(f.Params) - f.Optional
 	if f.Variadic {

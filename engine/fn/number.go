@@ -66,6 +66,8 @@ func (o *arith) do(c Call, a, b value.Value) (value.Value, error) {
 	switch {
 	case ka == value.KindInt && kb == value.KindInt:
 		return value.Int(o.ints(a.Int(), b.Int())), nil
+	case ka == value.KindFloat && kb == value.KindFloat:
+		return value.Float(o.floats(a.Float(), b.Float())), nil
 	case ka != value.KindDecimal && kb != value.KindDecimal:
 		return value.Float(o.floats(toFloat(a), toFloat(b))), nil
 	}

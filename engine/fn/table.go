@@ -12,13 +12,15 @@ type Table struct {
 	funcs   map[string]*Func
 	consts  map[string]value.Value
 	methods map[string]*Method
-	names   []string
-	regexes regexes
-	kdfs    chan struct{} // a place for each password hash under way
-	web     *webClient
+	names   []string // of functions and constants
+	// pathless functions have a method form only.
+	pathless []*Func
+	regexes  regexes
+	kdfs     chan struct{} // a place for each password hash under way
+	web      *webClient
 }
 
-// Library builds the table. It costs some hundred microseconds and is meant to be done once for each engine.
+// Library builds the table. It costs about a millisecond and is meant to be done once for each engine.
 func Library() *Table {
 	t := &Table{
 		funcs:   make(map[string]*Func, 512),
@@ -34,7 +36,9 @@ func Library() *Table {
 			if _, dup := t.funcs[f.Name]; dup {
 				panic("function table: " + f.Name + " is there twice")
 			}
-			if !f.pathless {
+			if f.pathless {
+				t.pathless = append(t.pathless, f)
+			} else {
 				t.funcs[f.Name] = f
 			}
 			t.addMethod(f, e)

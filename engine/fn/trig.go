@@ -25,7 +25,7 @@ func reduce(x float64) (quarter int, r, rest float64, ok bool) {
 
 func sine(x float64) float64 {
 	quarter, r, rest, ok := reduce(x)
-	if !ok || quarter == 0 && rest == 0 {
+	if !ok || math.Abs(x) <= math.Pi/4 {
 		return math.Sin(x)
 	}
 	return quarterSine(quarter, r, rest)

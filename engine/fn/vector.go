@@ -72,12 +72,21 @@ func (c Call) sameDimension(a, b value.Value) error {
 // stackVector is up to how many floats of a vector are kept off the heap.
 const stackVector = 512
 
-// floats appends the items of v.
-func floats(dst []float64, v value.Value) []float64 {
-	for _, e := range v.Elems() {
-		dst = append(dst, toFloat(e))
+// floats puts the items of v into buf, or into a new slice when they are more.
+func floats(buf []float64, v value.Value) []float64 {
+	elems := v.Elems()
+	if len(elems) > len(buf) {
+		buf = make([]float64, len(elems))
 	}
-	return dst
+	buf = buf[:len(elems)]
+	for i := range elems {
+		if elems[i].Kind() == value.KindFloat {
+			buf[i] = elems[i].Float()
+		} else {
+			buf[i] = toFloat(elems[i])
+		}
+	}
+	return buf
 }
 
 // onVectors makes an Impl of a function of two vectors of the same dimension.
@@ -87,7 +96,7 @@ func onVectors(f func(a, b []float64) float64) Impl {
 			return value.None, err
 		}
 		var bufA, bufB [stackVector]float64
-		a, b := floats(bufA[:0], args[0]), floats(bufB[:0], args[1])
+		a, b := floats(bufA[:], args[0]), floats(bufB[:], args[1])
 		return value.Float(f(a, b)), nil
 	}
 }
@@ -257,12 +266,12 @@ func vectorCross(c Call, args []value.Value) (value.Value, error) {
 
 func vectorMagnitude(_ Call, args []value.Value) (value.Value, error) {
 	var buf [stackVector]float64
-	return value.Float(length(floats(buf[:0], args[0]))), nil
+	return value.Float(length(floats(buf[:], args[0]))), nil
 }
 
 func vectorNormalize(_ Call, args []value.Value) (value.Value, error) {
 	var buf [stackVector]float64
-	mag := length(floats(buf[:0], args[0]))
+	mag := length(floats(buf[:], args[0]))
 	items := args[0].Elems()
 	out := make([]value.Value, len(items))
 	for i, v := range items {
@@ -284,7 +293,7 @@ func vectorProject(c Call, args []value.Value) (value.Value, error) {
 		return value.None, err
 	}
 	var buf [stackVector]float64
-	onto := floats(buf[:0], args[1])
+	onto := floats(buf[:], args[1])
 	factor := value.Div(product, value.Float(dot(onto, onto)))
 	return vectorScale(c, []value.Value{args[1], factor})
 }
