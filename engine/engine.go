@@ -113,18 +113,9 @@ func openStore(dsn string, log *slog.Logger) (kv.Store, error) {
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
 func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
 	return exec.New(exec.Config{
-		Store:     store,
-		Functions: functions,
-		Catalog: catalog.NewCache(func(text string) (ast.Statement, error) {
-			q, err := parse.Query(text, parsing)
-			if err != nil {
-				return nil, err
-			}
-			if len(q.Stmts) != 1 {
-				return nil, fmt.Errorf("stored definition holds %d statements", len(q.Stmts))
-			}
-			return q.Stmts[0], nil
-		}),
+		Store:            store,
+		Functions:        functions,
+		Catalog:          catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
 		ParseQuery:       func(text string) (*ast.Query, error) { return parse.Query(text, parsing) },
 		ParseExpr:        func(text string) (ast.Expr, error) { return parse.Expr(text, parsing) },
 		ParseIdiom:       parse.Idiom,

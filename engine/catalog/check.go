@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -34,4 +35,24 @@ func CheckStored(parse Parser, k, raw []byte) error {
 		return nil
 	}
 	return nil
+}
+
+// GhostIDs is above every id of a defined table; those of tables that are only named come after it.
+const GhostIDs uint32 = ghostIDs
+
+// LastIDs are the last ids given out in a scope: of definitions of kind k and, for tables, of those
+// that are only named.
+func (v *View) LastIDs(s Scope, k ast.DefKind) (last, named uint32, err error) {
+	read := func(at []byte) uint32 {
+		b, e := v.tx.Get(at)
+		if e != nil {
+			err = e
+		}
+		if len(b) != 4 {
+			return 0
+		}
+		return binary.BigEndian.Uint32(b)
+	}
+	last = read(idKey(s, kinds[k]))
+	return last, GhostIDs + read(idKey(s, 0)), err
 }

@@ -51,11 +51,6 @@ func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
 	return &Query{ex: ex, sess: s, base: base}
 }
 
-// Beside is a query of the same text: it shares parameters, session and options, and has answers of its own.
-func (q *Query) Beside() *Query {
-	return &Query{ex: q.ex, sess: q.sess, base: q.base, imports: q.imports}
-}
-
 // Within makes the query run inside an open transaction, which it neither commits nor cancels.
 func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 	q.tx, q.log, q.keep = tx, log, true

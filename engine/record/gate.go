@@ -48,9 +48,8 @@ type Gate struct {
 	Async func(e *catalog.Event, id *value.RecordID, doc value.Value, vars []Var)
 
 	keybuf []byte
-	raw    []byte // the record being written
-	old    []byte // what it replaces
-	views  map[*catalog.Table]*viewPlan
+	raw    []byte           // the record being written
+	old    []byte           // what it replaces
 	vals   [2][]value.Value // index values before and after
 	ix     index.Writer
 	quiet  bool   // no events

@@ -164,9 +164,9 @@ func TestDamagedPagesAreFound(t *testing.T) {
 	used := usedPages(whole)
 	rnd := rand.New(rand.NewPCG(9, 1))
 	for round := range 120 {
-		p := bytes.Clone(whole)
 		id := used[rnd.IntN(len(used))]
-		pg := p[id*4096 : (id+1)*4096]
+		sound := whole[id*4096 : (id+1)*4096]
+		pg := bytes.Clone(sound)
 		what := ""
 		switch round % 5 {
 		case 0:
@@ -190,14 +190,13 @@ func TestDamagedPagesAreFound(t *testing.T) {
 			binary.LittleEndian.PutUint32(pg[20:], 0xfffffff0)
 			binary.LittleEndian.PutUint32(pg[16:], 0xfffffff0)
 		}
-		if err := os.WriteFile(file, p, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, file, pg, id*4096)
 		in, err := bolt.Inspect(path)
 		if err != nil {
 			if !errors.Is(err, kv.ErrCorrupt) {
 				t.Errorf("%s of page %d: got %v", what, id, err)
 			}
+			overwrite(t, file, sound, id*4096)
 			continue
 		}
 		if found := troubles(t, in); len(found) == 0 {
@@ -208,6 +207,19 @@ func TestDamagedPagesAreFound(t *testing.T) {
 		if err := in.Close(); err != nil {
 			t.Error(err)
 		}
+		overwrite(t, file, sound, id*4096)
+	}
+}
+
+func overwrite(t *testing.T, file string, p []byte, at int) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(p, int64(at))
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/dump/physical"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+// Backup writes all of the open store, as it is at one moment, to w; writers go on meanwhile. See
+// package physical for its promise and its bytes.
+func (e *Engine) Backup(ctx context.Context, w io.Writer, opt physical.BackupOptions) (*physical.Manifest, error) {
+	return physical.Backup(ctx, e.store, w, opt)
+}
+
+// Check looks at all of the store at path, which must not be open, and changes nothing. What is
+// wrong with the store is in the report. Errors: see physical.Check.
+func Check(ctx context.Context, path string, progress physical.Progress) (*physical.Report, error) {
+	return physical.Check(ctx, path, physical.CheckOptions{Language: newLanguage(), Progress: progress})
+}
+
+// language is what physical needs to know of the language.
+type language struct {
+	functions *fn.Table
+	parsing   parse.Options
+}
+
+func newLanguage() *language {
+	functions := fn.Library()
+	return &language{functions: functions, parsing: parse.Options{Resolver: functions.Resolver()}}
+}
+
+// Parse implements physical.Language.
+func (l *language) Parse(text string) (ast.Statement, error) { return parseDefinition(text, l.parsing) }
+
+// Evaluator implements physical.Language.
+func (l *language) Evaluator(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) record.Evaluator {
+	ex := newExecutor(store, Options{Log: slog.Default()}, l.functions, l.parsing)
+	s := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
+	return ex.NewRun(ctx, s, exec.NewEnv(), tx)
+}
+
+// parseDefinition reads the text of a stored definition.
+func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
+	q, err := parse.Query(text, parsing)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Stmts) != 1 {
+		return nil, fmt.Errorf("stored definition holds %d statements", len(q.Stmts))
+	}
+	return q.Stmts[0], nil
+}

@@ -1,0 +1,94 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// richStore makes a store at path with something of everything that hangs together.
+func richStore(t testing.TB, path string) {
+	t.Helper()
+	ctx := context.Background()
+	e, err := engine.Open(ctx, path+"?sync=never", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := e.RootSession()
+	ns, db := "shop", "main"
+	if err := s.Use(ctx, &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, s, `
+		DEFINE TABLE person SCHEMALESS;
+		DEFINE INDEX byName ON person FIELDS name UNIQUE;
+		DEFINE INDEX byAge ON person FIELDS age;
+		DEFINE INDEX byTags ON person FIELDS tags, age;
+		DEFINE INDEX byLower ON person FIELDS type::string(name);
+		DEFINE INDEX adults ON person COUNT WHERE age >= 18;
+		DEFINE TABLE knows TYPE RELATION;
+		DEFINE TABLE book SCHEMALESS;
+		DEFINE FIELD author ON book TYPE option<record<person>> REFERENCE ON DELETE UNSET;
+		DEFINE TABLE order SCHEMALESS;
+		DEFINE INDEX byNumber ON order FIELDS number UNIQUE;
+		DEFINE ANALYZER simple TOKENIZERS blank;
+		DEFINE PARAM $limit VALUE 10;
+		DEFINE FUNCTION fn::twice($n: int) { RETURN $n * 2 };
+		DEFINE USER ada ON DATABASE PASSWORD 'secret' ROLES OWNER;
+	`)
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, "CREATE person:%d SET name = 'Name%d', age = %d, tags = ['t%d', 'u%d', 't%d'];\n", i, i, i%90, i%7, i%5, i%7)
+		fmt.Fprintf(&b, "CREATE book:[%d, 'b'] SET author = person:%d, title = 'Title %d';\n", i, i%50, i)
+		fmt.Fprintf(&b, "CREATE order SET number = %d;\n", i)
+	}
+	for i := range 150 {
+		fmt.Fprintf(&b, "RELATE person:%d->knows->person:%d SET since = %d;\n", i, (i*7)%200, i)
+		fmt.Fprintf(&b, "RELATE person:%d->bought->book:[%d, 'b'];\n", i, i)
+	}
+	b.WriteString("DELETE person:3; DELETE person:20..30; UPDATE person:100..150 SET age += 1, tags = ['x']; DELETE knows WHERE since > 140;")
+	b.WriteString("UPDATE person:5 SET name = NONE, tags = []; DELETE order WHERE number % 10 = 3;")
+	mustRun(t, s, b.String())
+}
+
+func mustRun(t testing.TB, s *engine.Session, text string) []engine.Result {
+	t.Helper()
+	out, err := s.Execute(context.Background(), text, value.NewObject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range out {
+		if r.Err != nil {
+			t.Fatalf("statement %d: %v", i, r.Err)
+		}
+	}
+	return out
+}
+
+func TestCheckOfASoundStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	richStore(t, path)
+	rep, err := engine.Check(context.Background(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range rep.Findings {
+		t.Errorf("%s: %s", f.Kind, f.Text)
+	}
+	for _, s := range rep.Skipped {
+		t.Errorf("skipped %s", s)
+	}
+	if rep.Tables < 5 || rep.Indexes != 6 || rep.Records < 600 || rep.Edges < 400 || rep.Entries < 1200 {
+		t.Errorf("it saw too little: %+v", rep)
+	}
+}
