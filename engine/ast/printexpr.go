@@ -164,13 +164,25 @@ func (p *printer) literal(v value.Value) {
 	if v.Kind() == value.KindGeometry && v.Geometry().Kind == value.GeometryPoint {
 		pt := v.Geometry().Point
 		p.byte('(')
-		p.buf = value.Float(pt.X).AppendText(p.buf)
+		p.coordinate(pt.X)
 		p.str(", ")
-		p.buf = value.Float(pt.Y).AppendText(p.buf)
+		p.coordinate(pt.Y)
 		p.byte(')')
 		return
 	}
 	p.buf = v.AppendText(p.buf)
+}
+
+// coordinate writes a number of a point, where infinity has no name of its own.
+func (p *printer) coordinate(f float64) {
+	switch {
+	case math.IsInf(f, 1):
+		p.str("1e999f")
+	case math.IsInf(f, -1):
+		p.str("-1e999f")
+	default:
+		p.buf = value.Float(f).AppendText(p.buf)
+	}
 }
 
 func (p *printer) set(x *Set) {

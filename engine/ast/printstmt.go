@@ -114,11 +114,12 @@ func (p *printer) use(s *Use) {
 }
 
 func (p *printer) ifStmt(s *If) {
+	bracketed := s.isBracketed()
 	for i, b := range s.Branches {
 		p.flag(i > 0, " ELSE ")
 		p.str("IF ")
 		p.expr(b.Cond)
-		if s.isBracketed() {
+		if bracketed {
 			p.byte(' ')
 		} else {
 			p.str(" THEN ")
@@ -129,7 +130,7 @@ func (p *printer) ifStmt(s *If) {
 		p.str(" ELSE ")
 		p.branch(s.Else)
 	}
-	p.flag(!s.isBracketed(), " END")
+	p.flag(!bracketed, " END")
 }
 
 // isBracketed reports whether every branch is a block: then the form with braces is canonical.

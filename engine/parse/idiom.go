@@ -112,6 +112,7 @@ func (p *parser) destructure(open token) []ast.DestructureField {
 	if !p.link() {
 		return nil
 	}
+	defer p.unlink()
 	var list []ast.DestructureField
 	for p.err == nil && p.tok.kind != tRBrace {
 		list = append(list, p.destructureField())
@@ -166,6 +167,10 @@ func (p *parser) recurse(open token) *ast.Recurse {
 	p.closes(tRBrace, open)
 	if p.tok.kind == tLParen {
 		paren := p.advance()
+		if !p.link() {
+			return r
+		}
+		defer p.unlink()
 		path := &ast.Idiom{}
 		for p.err == nil && p.atPart() {
 			if part := p.part(); part != nil {

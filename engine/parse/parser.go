@@ -281,7 +281,9 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts one operator or prefix more in a chain; the caller gives the links back at its end.
+func (p *parser) unlink() { p.chain-- }
+
+// link counts one operator or prefix more in a chain; unlink, or the end of the expression, gives it back.
 func (p *parser) link() bool {
 	p.chain++
 	if p.chain > p.opt.Chain {

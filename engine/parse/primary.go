@@ -2,6 +2,7 @@ package parse
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -356,34 +357,75 @@ func (p *parser) parensBroken(open, start token) {
 // point tries (number, number); nil when it is something else.
 func (p *parser) point(open token) ast.Expr {
 	m := p.mark()
-	x, ok := p.pointNumber()
-	if !ok || p.tok.kind != tComma {
+	neg := p.sign()
+	if p.tok.kind != tDigits || p.pointNumberEnd() < 0 {
+		p.reset(m)
+		return nil
+	}
+	x := p.pointNumber(neg)
+	if p.tok.kind != tComma {
 		p.reset(m)
 		return nil
 	}
 	p.advance()
-	y, ok := p.pointNumber()
-	if !ok {
-		if k := p.tok.kind; k == tMinus || k == tPlus {
-			p.digitExpected(p.tok.start, p.tok.end)
-		}
+	if k := p.tok.kind; (k == tMinus || k == tPlus) && p.peek().kind != tDigits {
+		p.digitExpected(p.tok.start, p.tok.end)
+	}
+	neg = p.sign()
+	if p.tok.kind != tDigits {
 		p.unexpected("a floating point number")
 		return nil
 	}
+	if p.pointNumberEnd() < 0 {
+		i := p.mantissaEnd()
+		p.fail("Invalid token, found invalid character `"+p.src[i:i+1]+"` after number token", token{tDigits, p.tok.start, i + 1}, "")
+		return nil
+	}
+	y := p.pointNumber(neg)
 	p.closes(tRParen, open)
 	return p.literal(value.GeometryOf(&value.Geometry{Kind: value.GeometryPoint, Point: value.Point{X: x, Y: y}}))
 }
 
-func (p *parser) pointNumber() (float64, bool) {
+// sign passes a sign before digits, and reports whether it is a minus.
+func (p *parser) sign() bool {
 	neg := p.tok.kind == tMinus
 	if (neg || p.tok.kind == tPlus) && p.peek().kind == tDigits {
 		p.advance()
 	}
-	if p.tok.kind != tDigits {
-		return 0, false
+	return neg
+}
+
+// pointNumber reads a number whose end pointNumberEnd found.
+func (p *parser) pointNumber(neg bool) float64 { return floatOf(p.numericSigned(neg)) }
+
+// pointNumberEnd is the end of the number at the current token if it is an int or float, else -1.
+func (p *parser) pointNumberEnd() int {
+	i := p.mantissaEnd()
+	if p.lex.at(i) == 'f' {
+		i++
 	}
-	f := floatOf(p.numericSigned(neg))
-	return f, p.err == nil
+	if p.lex.at(i)|0x20-'a' < 26 || p.lex.at(i) >= utf8.RuneSelf {
+		return -1
+	}
+	return i
+}
+
+// mantissaEnd is the end of the digits, fraction and exponent at the current token.
+func (p *parser) mantissaEnd() int {
+	i := p.tok.end
+	if p.lex.at(i) == '.' && isDigit(p.lex.at(i+1)) {
+		i = p.digitsEnd(i + 1)
+	}
+	if p.lex.at(i)|0x20 == 'e' {
+		k := i + 1
+		if c := p.lex.at(k); c == '-' || c == '+' {
+			k++
+		}
+		if isDigit(p.lex.at(k)) {
+			i = p.digitsEnd(k)
+		}
+	}
+	return i
 }
 
 // barred is a mock |t:1| or a closure |$a| ….

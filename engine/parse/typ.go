@@ -113,7 +113,7 @@ func (p *parser) single() *value.Type {
 	if !p.link() {
 		return value.Any
 	}
-	defer func() { p.chain-- }()
+	defer p.unlink()
 	t := p.tok
 	if k, ok := simpleType(t.kind); ok {
 		p.advance()
