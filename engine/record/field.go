@@ -29,6 +29,12 @@ func (g *Gate) runFields(ctx context.Context, w *Write) error {
 		case f.Skip != nil && pick(w.After, f.Skip).IsNone():
 			continue
 		}
+		if len(f.Path) == 1 && !f.Path[0].All {
+			if err := g.runTopField(ctx, w, f); err != nil {
+				return err
+			}
+			continue
+		}
 		doc, err := mapPath(w.After, f.Path, func(at []catalog.Step, v value.Value) (value.Value, error) {
 			return g.runField(ctx, w, f, at, v)
 		})
@@ -41,6 +47,16 @@ func (g *Gate) runFields(ctx context.Context, w *Write) error {
 		return checkShape(w, tb.Open, w.After, nil)
 	}
 	return nil
+}
+
+// runTopField is runField for a field of the record itself, as most are.
+func (g *Gate) runTopField(ctx context.Context, w *Write, f *catalog.Field) error {
+	old := field(w.After, f.Path[0].Name)
+	now, err := g.runField(ctx, w, f, f.Path, old)
+	if err == nil && !same(old, now) {
+		w.After = setField(w.After, f.Path[0].Name, now)
+	}
+	return err
 }
 
 // runField takes one value of a field through its clauses.
@@ -60,10 +76,10 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	if d.Default == nil && d.Value == nil && d.Assert == nil && !d.Permissions.Given {
 		return coerceField(f, w.ID, v)
 	}
-	scope := fieldScope{g: g, w: w, old: old, input: pick(w.Input, at)}
+	scope := fieldScope{w: w, old: old, input: pick(w.Input, at)}
 	var err error
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
-		if v, err = scope.eval(ctx, d.Default, v); err != nil {
+		if v, err = g.evalField(ctx, &scope, d.Default, v); err != nil {
 			return v, err
 		}
 	}
@@ -73,7 +89,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		}
 	}
 	if d.Value != nil {
-		if v, err = scope.eval(ctx, d.Value, v); err != nil {
+		if v, err = g.evalField(ctx, &scope, d.Value, v); err != nil {
 			return v, err
 		}
 		if v, err = coerceField(f, w.ID, v); err != nil {
@@ -81,7 +97,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		}
 	}
 	if d.Assert != nil && !g.Import && !(v.IsNone() && f.Optional) {
-		ok, err := scope.eval(ctx, d.Assert, v)
+		ok, err := g.evalField(ctx, &scope, d.Assert, v)
 		if err != nil {
 			return v, err
 		}
@@ -89,7 +105,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 			return v, assertFailed(f, w.ID, v)
 		}
 	}
-	return scope.permitted(ctx, f, v)
+	return g.permittedField(ctx, &scope, f, v)
 }
 
 func assertFailed(f *catalog.Field, id *value.RecordID, v value.Value) error {
@@ -99,25 +115,24 @@ func assertFailed(f *catalog.Field, id *value.RecordID, v value.Value) error {
 
 // fieldScope is what the clauses of one field see.
 type fieldScope struct {
-	g          *Gate
 	w          *Write
 	old, input value.Value
-	vars       [4]Var
 }
 
-func (s *fieldScope) eval(ctx context.Context, x ast.Expr, v value.Value) (value.Value, error) {
+// evalField evaluates a clause of a field.
+func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value.Value) (value.Value, error) {
 	if lit, ok := x.(*ast.Literal); ok {
 		return lit.Value, nil
 	}
-	s.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
-	out, err := s.g.Eval.EvalIn(ctx, x, s.w.After, s.vars[:], false)
+	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
+	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], false)
 	return Clean(out), err
 }
 
-// permitted gives back the old value where the caller may not write the field.
-func (s *fieldScope) permitted(ctx context.Context, f *catalog.Field, v value.Value) (value.Value, error) {
+// permittedField gives back the old value where the caller may not write the field.
+func (g *Gate) permittedField(ctx context.Context, s *fieldScope, f *catalog.Field, v value.Value) (value.Value, error) {
 	p := &f.Define.Permissions
-	if !p.Given || s.g.Env.CanWrite() {
+	if !p.Given || g.Env.CanWrite() {
 		return v, nil
 	}
 	perm := &p.Update
@@ -128,7 +143,7 @@ func (s *fieldScope) permitted(ctx context.Context, f *catalog.Field, v value.Va
 		return v, nil
 	}
 	vars := []Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
-	ok, err := s.g.permitsWrite(ctx, perm, s.w.After, vars)
+	ok, err := g.permitsWrite(ctx, perm, s.w.After, vars)
 	if ok || err != nil {
 		return v, err
 	}

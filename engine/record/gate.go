@@ -29,7 +29,7 @@ type Var struct {
 }
 
 // Evaluator evaluates the expressions of definitions. doc is the current document. With elevated the expression
-// runs with the rights of the engine, else with those of the caller. vars is the gate's again after the call.
+// runs with the rights of the engine, else with those of the caller. vars is copied before anything is evaluated.
 type Evaluator interface {
 	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, elevated bool) (value.Value, error)
 }
@@ -47,6 +47,7 @@ type Gate struct {
 	// Async takes an event that is to run after the commit, in a transaction of its own; nil: it is dropped.
 	Async func(e *catalog.Event, id *value.RecordID, doc value.Value, vars []Var)
 
+	vars   [4]Var // of a field's clause
 	keybuf []byte
 	raw    []byte           // the record being written
 	old    []byte           // what it replaces
