@@ -283,14 +283,18 @@ func (tx *Tx) finish() {
 // arena copies keys into larger blocks.
 type arena struct{ block []byte }
 
-const arenaBlock = 2048
+// Blocks double from the first one, which does for a small transaction, to the largest.
+const (
+	firstArenaBlock = 256
+	arenaBlock      = 2048
+)
 
 func (a *arena) copy(key []byte) []byte {
 	if len(key) > cap(a.block)-len(a.block) {
 		if len(key) > arenaBlock/4 {
 			return append(make([]byte, 0, len(key)), key...)
 		}
-		a.block = make([]byte, 0, arenaBlock)
+		a.block = make([]byte, 0, max(len(key), min(max(2*cap(a.block), firstArenaBlock), arenaBlock)))
 	}
 	at := len(a.block) // the capacity of what is given out ends with it
 	a.block = append(a.block, key...)
