@@ -244,7 +244,13 @@ func (p *parser) view() *ast.Select {
 	p.advance()
 	s := &ast.Select{Projections: p.projections()}
 	p.expect(kwFrom)
-	s.From = p.targets()
+	s.Projections.Fields[len(s.Projections.Fields)-1].Span.End = p.prev.end // as upstream marks it
+	for {
+		s.From = append(s.From, &ast.Table{Name: p.ident()})
+		if p.err != nil || !p.eat(tComma) {
+			break
+		}
+	}
 	if p.eat(kwWhere) {
 		s.Where = p.expr()
 	}

@@ -126,7 +126,7 @@ func (p *parser) middleware() []ast.Call {
 	var list []ast.Call
 	for {
 		if !p.tok.isIdent() {
-			p.unexpected("an identifier")
+			p.unexpected("a function name")
 			return nil
 		}
 		var x ast.Expr

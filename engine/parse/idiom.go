@@ -249,6 +249,10 @@ func (p *parser) graphTable() ast.GraphTable {
 	t := ast.GraphTable{Table: p.ident()}
 	if glued {
 		p.keyColon()
+		if p.tok.kind != tDotDot && !p.startsKey() {
+			p.unexpected("..")
+			return t
+		}
 		key := p.recordKey()
 		if p.err != nil {
 			return t

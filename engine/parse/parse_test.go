@@ -121,6 +121,9 @@ func TestLimits(t *testing.T) {
 	if _, err := Query("RETURN 1", Options{MaxBytes: 5}); err == nil {
 		t.Error("a text over MaxBytes parses")
 	}
+	if _, err := Query("RETURN '\xff'", Options{}); err == nil {
+		t.Error("bytes that are no UTF-8 parse")
+	}
 }
 
 func TestValue(t *testing.T) {

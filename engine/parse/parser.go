@@ -6,6 +6,8 @@
 package parse
 
 import (
+	"unicode/utf8"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -120,6 +122,10 @@ func newParser(text string, opt Options) *parser {
 	p := &parser{lex: lexer{src: text}, src: text, opt: opt.filled()}
 	if len(text) > p.opt.MaxBytes {
 		p.fail("The text is longer than the limit for a query", token{tEOF, 0, 0}, "")
+		return p
+	}
+	if !utf8.ValidString(text) {
+		p.fail("The text is not valid UTF-8", token{tEOF, 0, 0}, "")
 		return p
 	}
 	p.tok = p.scan()

@@ -435,7 +435,7 @@ func (p *parser) barred() ast.Expr {
 		if p.tok.isIdent() {
 			return p.mock(open)
 		}
-		if p.tok.kind != tParam && p.tok.kind != tPipe {
+		if p.tok.kind != tParam {
 			p.unexpected("an identifier")
 			return nil
 		}

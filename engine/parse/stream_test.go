@@ -110,6 +110,7 @@ func TestStatementsFailures(t *testing.T) {
 		{"a statement over the limit", "RETURN 1;\n" + long + ";", 1000, 1, "line 2 is longer than the limit of 1000 bytes"},
 		{"a statement under the limit", "RETURN 1;\n" + long + ";", 1 << 20, 2, ""},
 		{"an open string", "RETURN 1; RETURN 'a", 0, 1, "expected string to end"},
+		{"bytes that are no text", "RETURN 1;\nRETURN 'a\xff'; RETURN 2", 0, 1, "line 2 is not valid UTF-8"},
 		{"a missing semicolon", "RETURN 1 RETURN 2", 0, 0, "forgot a semicolon"},
 	} {
 		got, err := collect(strings.NewReader(tc.text), StreamOptions{MaxStatement: tc.max})
