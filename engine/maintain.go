@@ -29,6 +29,12 @@ func Check(ctx context.Context, path string, progress physical.Progress) (*physi
 	return physical.Check(ctx, path, physical.CheckOptions{Language: newLanguage(), Progress: progress})
 }
 
+// Repair makes a store at target out of what can be read of the one at path, which must not be
+// open and stays as it is. Errors: see physical.Repair.
+func Repair(ctx context.Context, path, target string, progress physical.Progress) (*physical.Repaired, error) {
+	return physical.Repair(ctx, path, target, physical.CheckOptions{Language: newLanguage(), Progress: progress})
+}
+
 // language is what physical needs to know of the language.
 type language struct {
 	functions *fn.Table

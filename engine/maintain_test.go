@@ -2,12 +2,15 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -90,5 +93,76 @@ func TestCheckOfASoundStore(t *testing.T) {
 	}
 	if rep.Tables < 5 || rep.Indexes != 6 || rep.Records < 600 || rep.Edges < 400 || rep.Entries < 1200 {
 		t.Errorf("it saw too little: %+v", rep)
+	}
+}
+
+// answers are what a client sees of richStore.
+func answers(t testing.TB, path string) string {
+	t.Helper()
+	ctx := context.Background()
+	e, err := engine.Open(ctx, path, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := e.RootSession()
+	ns, db := "shop", "main"
+	if err := s.Use(ctx, &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, r := range mustRun(t, s, `SELECT * FROM person; SELECT * FROM person WHERE name = 'Name7'; SELECT id FROM person WHERE tags CONTAINS 't1' ORDER BY id;
+		SELECT count() FROM person GROUP ALL; SELECT id, ->knows->person AS k, <-knows<-person AS l FROM person; SELECT ->bought->book FROM person;
+		SELECT id FROM order WHERE number = 17; SELECT VALUE <~book FROM person; INFO FOR DB; RETURN fn::twice(4);`) {
+		out.WriteString(r.Value.Text())
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func TestRepairOfASoundStoreIsTheSameStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	richStore(t, path)
+	want := answers(t, path)
+	target := filepath.Join(t.TempDir(), "y.db")
+	done, err := engine.Repair(context.Background(), path, target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range done.After.Findings {
+		t.Errorf("%s: %s", f.Kind, f.Text)
+	}
+	if done.Dropped != 0 || done.Rebuilt < 1500 || len(done.Recovered) != 0 {
+		t.Errorf("%+v", done)
+	}
+	if got := answers(t, target); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if _, err := engine.Repair(context.Background(), path, target, nil); !errors.Is(err, os.ErrExist) {
+		t.Errorf("onto a store: got %v", err)
+	}
+}
+
+func TestCompactKeepsEverything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	richStore(t, path)
+	want := answers(t, path)
+	sizes, err := physical.Compact(context.Background(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sizes.After >= sizes.Before {
+		t.Errorf("it grew: %+v", sizes)
+	}
+	if got := answers(t, path); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	rep, err := engine.Check(context.Background(), path, nil)
+	if err != nil || !rep.Clean() {
+		t.Errorf("%+v %v", rep, err)
 	}
 }

@@ -56,3 +56,31 @@ func (v *View) LastIDs(s Scope, k ast.DefKind) (last, named uint32, err error) {
 	last = read(idKey(s, kinds[k]))
 	return last, GhostIDs + read(idKey(s, 0)), err
 }
+
+// RaiseID makes sure that id will not be given out again in a scope.
+func (v *View) RaiseID(s Scope, k ast.DefKind, id uint32) error {
+	at := idKey(s, kinds[k])
+	if k == ast.DefTable && id > ghostIDs {
+		at, id = idKey(s, 0), id-ghostIDs
+	}
+	b, err := v.tx.Get(at)
+	if err != nil {
+		return fmt.Errorf("read an id counter: %w", err)
+	}
+	if len(b) == 4 && binary.BigEndian.Uint32(b) >= id {
+		return nil
+	}
+	if err := v.tx.Set(at, binary.BigEndian.AppendUint32(nil, id)); err != nil {
+		return fmt.Errorf("write an id counter: %w", err)
+	}
+	return nil
+}
+
+// PutTableAs defines a table of any kind under an id that it had before its definition was lost.
+func (v *View) PutTableAs(db *Database, name string, id uint32) error {
+	if err := v.RaiseID(db.Inner(), ast.DefTable, id); err != nil {
+		return err
+	}
+	stmt := &ast.DefineTable{Name: ast.Name{Ident: name}}
+	return v.write(db.Inner(), ast.DefTable, &record{name: name, id: id, rev: 1, text: ast.Text(stmt)})
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
 )
 
 // BackupOptions tunes a backup. The zero value is a good one.
@@ -34,6 +36,17 @@ func Backup(ctx context.Context, store kv.Store, w io.Writer, opt BackupOptions)
 	defer snap.Release()
 	st := store.Stats()
 	return backupSnapshot(ctx, snap, st.Kind, uint64(max(0, st.FileBytes)), w, opt)
+}
+
+// BackupPath is Backup of the store at path, which must not be open; it stays as it is. Errors
+// besides: kv.ErrLocked, kv.ErrFormat, kv.ErrCorrupt.
+func BackupPath(ctx context.Context, path string, w io.Writer, opt BackupOptions) (m *Manifest, err error) {
+	in, err := bolt.Inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err = Backup(ctx, in, w, opt)
+	return m, errors.Join(err, in.Close())
 }
 
 // backupSnapshot writes snap. The caller's goroutine reads, a second one compresses, checks and
