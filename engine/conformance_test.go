@@ -387,8 +387,11 @@ var placeholder = regexp.MustCompile(`<(?:(?:id|uuid|ulid)\d+|now|hash|db)>`)
 // looseObjects makes both spellings of the empty object one.
 func looseObjects(s string) string {
 	s = strings.ReplaceAll(s, "{  }", "{}")
+	s = quotedPlace.ReplaceAllString(s, "$1") // a placeholder is no plain name, so literals quote it
 	return strings.ReplaceAll(s, "<geometry>", "")
 }
+
+var quotedPlace = regexp.MustCompile("`(<[a-z]+[0-9]*>)`")
 
 var number = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?f`)
 

@@ -29,7 +29,10 @@ func aggregateCalls(x ast.Expr) []*ast.Call {
 				out = append(out, n)
 				return false
 			}
-		case *ast.Subquery, *ast.Closure:
+		case *ast.Subquery:
+			_, branch := n.Stmt.(*ast.If)
+			return branch
+		case *ast.Closure:
 			return false
 		}
 		return true

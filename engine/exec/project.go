@@ -161,8 +161,7 @@ func pathOf(parts []ast.Part) []string {
 			out = append(out, p.Name)
 		case *ast.PartGraph:
 			if p.Graph.Alias != nil {
-				out = pathOf(p.Graph.Alias.Parts)
-				continue
+				return pathOf(p.Graph.Alias.Parts)
 			}
 			out = append(out, graphText(p.Graph))
 		case *ast.PartRecurse:
