@@ -79,10 +79,11 @@ func TestLiveQueryEndsWithItsTable(t *testing.T) {
 	watcher, writer := s.dial("json").root(), s.dial("json").root()
 	writer.say(`{"id":1,"method":"query","params":["DEFINE TABLE gone"]}`)
 	watcher.say(`{"id":5,"method":"live","params":["gone",true]}`)
-	writer.say(`{"id":2,"method":"query","params":["CREATE gone:1 SET a = 1; REMOVE TABLE gone"]}`)
+	writer.say(`{"id":2,"method":"query","params":["CREATE gone:1 SET a = 1"]}`)
 	if n := watcher.note(); !strings.Contains(string(n.Result), `"result":[{"op":"replace","path":"","value":{"a":1,"id":"gone:1"}}]`) {
 		t.Errorf("patches: %s", n.Result)
 	}
+	writer.say(`{"id":3,"method":"query","params":["REMOVE TABLE gone"]}`)
 	if n := watcher.note(); !strings.Contains(string(n.Result), `"action":"KILLED"`) {
 		t.Errorf("end: %s", n.Result)
 	}

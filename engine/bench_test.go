@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
@@ -72,4 +74,21 @@ func BenchmarkGroup10k(b *testing.B) {
 
 func BenchmarkTop10of10k(b *testing.B) {
 	bench(b, people, "SELECT * FROM person ORDER BY age DESC LIMIT 10")
+}
+
+// The figure is for 10 000 records in single CREATE statements.
+func BenchmarkImport10k(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("OPTION IMPORT;\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&text, "CREATE person:%d SET name = 'name %d', age = %d;\n", i, i, i%100)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s := owner(b, openQuiet(b))
+		res, err := s.Import(context.Background(), strings.NewReader(text.String()), nil)
+		if err != nil || res.Failures != 0 {
+			b.Fatal(res, err)
+		}
+	}
 }

@@ -27,9 +27,9 @@ const maxImportFailed = 100
 // importAhead is how many parsed statements may wait for their turn.
 const importAhead = 4
 
-// Import applies a stream of statements as it arrives, each committed as parsed. progress (may be nil) is called after
-// each statement with the bytes read and the statements applied so far. A statement that fails is counted and the import
-// goes on; one that does not parse is counted and ends it. The error is for what was not a matter of the statements: the
+// Import applies a stream of statements as it arrives. Statements may share a commit, but one that fails leaves nothing
+// behind and does not touch the others. progress (may be nil) is called after each statement with the bytes read and the
+// statements run so far. A statement that fails is counted and the import goes on; one that does not parse is counted and ends it. The error is for what was not a matter of the statements: the
 // stream broke off, or ctx ended. What was applied stays.
 func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, statements int64)) (*ImportResult, error) {
 	st := s.snapshot()
@@ -45,26 +45,26 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 		broken = s.e.parseAhead(ctx, in, parsed)
 	}()
 	after := st
-	q := s.e.exec.NewQuery(&after, nil)
 	res := &ImportResult{}
-	for stmt := range parsed {
-		script := exec.Prepare(&ast.Query{Stmts: []ast.Statement{stmt}})
-		q.Statement(ctx, &script.Stmts[0])
-		if !q.Open() {
-			res.count(q.Take())
+	im := &importer{e: s.e, q: s.e.exec.NewQuery(&after, nil), res: res}
+	for run := int64(1); ; run++ {
+		stmt, ok := <-parsed
+		if !ok {
+			break
 		}
+		im.statement(ctx, stmt)
 		if progress != nil {
-			progress(in.n.Load(), res.Statements)
+			progress(in.n.Load(), run)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	cause := context.Cause(ctx)
+	im.finish(context.WithoutCancel(ctx))
 	stop()
 	for range parsed { // lets the parsing goroutine end
 	}
-	res.count(q.Finish())
 	s.moved(&st, &after)
 	var wrong *errs.Error
 	switch {

@@ -30,11 +30,16 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	}
 	session := s.RPC.Engine.Session()
 	session.SetClient(s.client(r), r.Header.Get("Origin"))
-	if err := s.identity(r, session); err != nil {
+	byName, err := s.identity(r, session)
+	if err != nil {
 		return nil, err
 	}
 	ns, db := header(r, "NS"), header(r, "DB")
-	if ns == "" && db == "" {
+	switch {
+	case byName && ns == "" && db == "":
+		// Where a user is defined is not where it works: only the headers say that.
+		return session, session.Use(r.Context(), &ns, &db)
+	case ns == "" && db == "":
 		return session, nil
 	}
 	return session, session.Use(r.Context(), named(ns), named(db))
@@ -47,11 +52,12 @@ func named(name string) *string {
 	return &name
 }
 
-// identity gives session the identity in the Authorization header, if there is one.
-func (s *Server) identity(r *http.Request, session *engine.Session) error {
+// identity gives session the identity in the Authorization header, if there is one; byName says that it is a name and
+// a password.
+func (s *Server) identity(r *http.Request, session *engine.Session) (byName bool, err error) {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
-		return nil
+		return false, nil
 	}
 	scheme, credentials, _ := strings.Cut(authorization, " ")
 	credentials = strings.TrimSpace(credentials)
@@ -61,15 +67,16 @@ func (s *Server) identity(r *http.Request, session *engine.Session) error {
 		ns, db := header(r, "Auth-NS"), header(r, "Auth-DB")
 		user, pass, ok := basic(credentials)
 		if !ok || db != "" && ns == "" {
-			return errs.InvalidAuth()
+			return false, errs.InvalidAuth()
 		}
+		byName = true
 		attempt = func() error { return session.SigninBasic(r.Context(), user, pass, ns, db) }
 	case strings.EqualFold(scheme, "Bearer"):
 		attempt = func() error { return session.Authenticate(r.Context(), credentials) }
 	default:
-		return errs.InvalidAuth()
+		return false, errs.InvalidAuth()
 	}
-	return s.guarded(r, attempt)
+	return byName, s.guarded(r, attempt)
 }
 
 // guarded runs one attempt to get an identity inside the client's budget of failures. Whatever is wrong with the

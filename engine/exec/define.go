@@ -65,12 +65,14 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 var errDefined = errors.New("defined already")
 
 // mode decides what a DEFINE does about an existing definition; exists is the error of a plain DEFINE.
-func mode(m ast.Mode, old bool, exists func() error) error {
+func (r *Run) mode(m ast.Mode, old bool, exists func() error) error {
 	switch {
 	case !old || m == ast.ModeOverwrite:
 		return nil
 	case m == ast.ModeIfNotExists:
 		return errDefined
+	case r.Import: // an export names what other definitions of its own have made already
+		return nil
 	}
 	return exists()
 }
@@ -202,7 +204,7 @@ func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, st
 	if err != nil {
 		return err
 	}
-	if err := mode(m, old != nil, exists); err != nil {
+	if err := r.mode(m, old != nil, exists); err != nil {
 		return done(err)
 	}
 	_, err = r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
@@ -254,7 +256,7 @@ func (r *Run) defineDatabase(env *Env, s *ast.DefineDatabase) error {
 	if err != nil {
 		return err
 	}
-	if err := mode(s.Mode, old != nil, func() error {
+	if err := r.mode(s.Mode, old != nil, func() error {
 		return errs.With(errs.KindAlreadyExists, "Database", map[string]any{"name": name}, "The database '%s' already exists", name)
 	}); err != nil {
 		return done(err)

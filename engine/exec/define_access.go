@@ -30,7 +30,7 @@ func (r *Run) defineAccess(env *Env, s *ast.DefineAccess) error {
 	if err != nil {
 		return err
 	}
-	if err := mode(s.Mode, old != nil, func() error { return r.actorError("access method", name, base, "already exists") }); err != nil {
+	if err := r.mode(s.Mode, old != nil, func() error { return r.actorError("access method", name, base, "already exists") }); err != nil {
 		return done(err)
 	}
 	def := *s

@@ -43,11 +43,7 @@ func (r *Run) defineField(env *Env, s *ast.DefineField) error {
 	if err := checkField(tb, &def, name); err != nil {
 		return err
 	}
-	how := s.Mode
-	if r.Import && how == ast.ModeCreate {
-		how = ast.ModeOverwrite // an export names fields that its other lines imply: in, out, tags.*
-	}
-	if err := mode(how, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
+	if err := r.mode(s.Mode, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
 		return done(err)
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {

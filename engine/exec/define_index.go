@@ -19,7 +19,7 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 		return err
 	}
 	old := tb.Index(name)
-	if err := mode(s.Mode, old != nil, func() error { return alreadyExists("index", name) }); err != nil {
+	if err := r.mode(s.Mode, old != nil, func() error { return alreadyExists("index", name) }); err != nil {
 		return done(err)
 	}
 	def := *s

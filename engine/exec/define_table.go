@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -23,7 +24,7 @@ func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
 	if err != nil {
 		return err
 	}
-	if err := mode(s.Mode, old != nil, func() error { return errs.TableExists(name) }); err != nil {
+	if err := r.mode(s.Mode, old != nil, func() error { return errs.TableExists(name) }); err != nil {
 		return done(err)
 	}
 	def := *s
@@ -47,12 +48,22 @@ func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 	var sources []*catalog.Table
 	if def.View != nil {
 		var err error
+		if err = record.CheckView(def.View); err != nil {
+			return err
+		}
 		if sources, err = r.viewSources(db, def.View); err != nil {
 			return err
 		}
 	}
 	if old != nil && old.Define.View != nil {
 		if err := r.forgetView(db, old); err != nil {
+			return err
+		}
+		g, err := r.Gate()
+		if err != nil {
+			return err
+		}
+		if err := g.ClearTable(old); err != nil {
 			return err
 		}
 	}
@@ -128,6 +139,9 @@ func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 
 // fillView makes the rows of a new view out of the records that are there.
 func (r *Run) fillView(db *catalog.Database, name string) error {
+	if r.Import {
+		return nil // the rows come with the import
+	}
 	g, err := r.Gate()
 	if err != nil {
 		return err

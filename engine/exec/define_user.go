@@ -34,7 +34,7 @@ func (r *Run) defineUser(env *Env, s *ast.DefineUser) error {
 	if err != nil {
 		return err
 	}
-	if err := mode(s.Mode, old != nil, func() error { return r.actorError("user", name, base, "already exists") }); err != nil {
+	if err := r.mode(s.Mode, old != nil, func() error { return r.actorError("user", name, base, "already exists") }); err != nil {
 		return done(err)
 	}
 	def := *s

@@ -51,6 +51,11 @@ func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
 	return &Query{ex: ex, sess: s, base: base}
 }
 
+// Beside is a query of the same text: it shares parameters, session and options, and has answers of its own.
+func (q *Query) Beside() *Query {
+	return &Query{ex: q.ex, sess: q.sess, base: q.base, imports: q.imports}
+}
+
 // Within makes the query run inside an open transaction, which it neither commits nor cancels.
 func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 	q.tx, q.log, q.keep = tx, log, true
@@ -329,7 +334,7 @@ func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err erro
 }
 
 // wrapped reports whether the answer of a statement is put into an array: the language does that to
-// blocks whose last statement is a LET, to RETURN (RETURN x) and to RETURN { RETURN x }.
+// blocks whose last statement is a LET and to RETURN (RETURN x).
 func wrapped(s ast.Statement) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -341,16 +346,11 @@ func wrapped(s ast.Statement) bool {
 }
 
 func isReturn(x ast.Expr) bool {
-	var s ast.Statement
-	switch x := x.(type) {
-	case *ast.Subquery:
-		s = x.Stmt
-	case *ast.Block:
-		if len(x.Stmts) == 1 {
-			s = x.Stmts[0]
-		}
+	q, ok := x.(*ast.Subquery)
+	if !ok {
+		return false
 	}
-	_, ok := s.(*ast.Return)
+	_, ok = q.Stmt.(*ast.Return)
 	return ok
 }
 

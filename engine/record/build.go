@@ -60,6 +60,18 @@ func (g *Gate) dropSpaces(prefixes [][]byte) error {
 	return nil
 }
 
+// ClearTable removes all records of a table and what hangs on them; its definitions stay. No events run.
+func (g *Gate) ClearTable(tb *catalog.Table) error {
+	s := tb.Scope
+	var data [][]byte
+	for _, p := range key.TablePrefixes(s.NS, s.DB, tb.ID) {
+		if key.Class(p[0]) != key.ClassTableDef {
+			data = append(data, p)
+		}
+	}
+	return g.dropSpaces(data)
+}
+
 // DropTable removes all that is stored of a table: records, index entries, and what its edges and references left at
 // the records of other tables. No events run.
 func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {

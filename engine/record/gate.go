@@ -49,8 +49,9 @@ type Gate struct {
 
 	vars   [4]Var // of a field's clause
 	keybuf []byte
-	raw    []byte           // the record being written
-	old    []byte           // what it replaces
+	raw    []byte // the record being written
+	old    []byte // what it replaces
+	views  map[*catalog.Table]*viewPlan
 	vals   [2][]value.Value // index values before and after
 	ix     index.Writer
 	quiet  bool   // no events
