@@ -1,6 +1,9 @@
 package parse
 
-import "github.com/nacredb/nacre/engine/ast"
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
 
 func (p *parser) alter() ast.Statement {
 	p.advance()
@@ -116,10 +119,10 @@ func (p *parser) drop(want string, kinds ...kind) (ast.AlterClause, bool) {
 	return ast.AlterClause{}, false
 }
 
-// comment is COMMENT x.
+// alterComment is COMMENT and a literal string.
 func (p *parser) alterComment() (ast.AlterClause, bool) {
 	p.advance()
-	return ast.AlterClause{Name: "COMMENT", X: p.expr()}, true
+	return ast.AlterClause{Name: "COMMENT", X: p.literal(value.Str(p.strand()))}, true
 }
 
 func (p *parser) alterTableClause() (ast.AlterClause, bool) {

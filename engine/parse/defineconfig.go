@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 func (p *parser) defineConfig() ast.Statement {
@@ -63,10 +64,10 @@ func (p *parser) graphQLConfig() *ast.GraphQLConfig {
 			c.Functions = p.nameFilter(false)
 		case p.isWord("DEPTH"):
 			p.advance()
-			c.Depth = p.expr()
+			c.Depth = p.literal(value.Int(p.unsigned(1<<32 - 1)))
 		case p.isWord("COMPLEXITY"):
 			p.advance()
-			c.Complexity = p.expr()
+			c.Complexity = p.literal(value.Int(p.unsigned(1<<32 - 1)))
 		case p.isWord("INTROSPECTION"):
 			p.advance()
 			switch p.tok.kind {

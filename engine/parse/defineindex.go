@@ -33,10 +33,10 @@ func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
 	case kwFields:
 		p.advance()
 		*fieldsAt = p.tok
-		s.Fields = []ast.Expr{p.indexField()}
+		s.Fields = []ast.Expr{p.expr()}
 		for p.err == nil && p.eat(tComma) {
 			*fieldsAt = p.tok // the error names the last one
-			s.Fields = append(s.Fields, p.indexField())
+			s.Fields = append(s.Fields, p.expr())
 		}
 	case kwUnique:
 		p.advance()
@@ -76,13 +76,13 @@ func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
 	return true
 }
 
-func (p *parser) indexField() ast.Expr {
-	if p.tok.isIdent() {
-		if k := p.peek().kind; k != tLParen && k != tPath {
-			return p.basicIdiom()
-		}
+// float is a literal number, as a float.
+func (p *parser) float() float64 {
+	if p.tok.kind != tDigits && p.tok.kind != tMinus && p.tok.kind != tPlus {
+		p.unexpected("a floating point number")
+		return 0
 	}
-	return p.expr()
+	return floatOf(p.number())
 }
 
 func (p *parser) fullText() *ast.FullText {
@@ -96,9 +96,9 @@ func (p *parser) fullText() *ast.FullText {
 			p.advance()
 			if p.tok.kind == tLParen {
 				open := p.advance()
-				f.K1 = floatOf(p.number())
+				f.K1 = p.float()
 				p.expect(tComma)
-				f.B = floatOf(p.number())
+				f.B = p.float()
 				p.closes(tRParen, open)
 			}
 		case kwHighlights:

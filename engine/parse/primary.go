@@ -21,8 +21,8 @@ func (p *parser) primary() ast.Expr {
 	case tAt:
 		p.advance()
 		return p.suffix(&ast.Idiom{Parts: []ast.Part{&ast.PartDoc{}}})
-	case kwSelect, kwCreate, kwUpdate, kwUpsert, kwDelete, kwRelate, kwInsert, kwDefine, kwRemove, kwRebuild,
-		kwAlter, kwInfo, kwIf, kwFor, kwLet, kwReturn, kwThrow, kwBreak, kwContinue, kwExplain:
+	}
+	if startsStatement(p.tok.kind) {
 		return p.embedded()
 	}
 	x := p.atom()
@@ -30,6 +30,17 @@ func (p *parser) primary() ast.Expr {
 		return nil
 	}
 	return p.attach(x)
+}
+
+// startsStatement reports whether k starts a statement that may stand inside of an expression. SLEEP
+// may be a function, too.
+func startsStatement(k kind) bool {
+	switch k {
+	case kwSelect, kwCreate, kwUpdate, kwUpsert, kwDelete, kwRelate, kwInsert, kwDefine, kwRemove, kwRebuild,
+		kwAlter, kwInfo, kwIf, kwFor, kwLet, kwReturn, kwThrow, kwBreak, kwContinue, kwExplain:
+		return true
+	}
+	return false
 }
 
 // embedded is a statement that stands where an expression may, with the path that follows it: the

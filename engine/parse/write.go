@@ -251,6 +251,8 @@ func (p *parser) relateEnd() ast.Expr {
 		return x
 	case p.tok.kind == tRecord:
 		return p.recordString(p.advance())
+	case startsStatement(p.tok.kind):
+		return p.expr()
 	case p.tok.isIdent():
 		return p.singleRecord()
 	}
