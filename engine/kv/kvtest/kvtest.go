@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -159,4 +160,8 @@ func keys(ks ...string) [][]byte {
 		out[i] = []byte(k)
 	}
 	return out
+}
+
+func sortWrites(ws []kv.Write) {
+	slices.SortFunc(ws, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
 }

@@ -32,7 +32,9 @@ type Log struct {
 	fs   FS
 	next uint64     // sequence number of the next segment to prepare; the preparer's while it runs
 	last kv.Version // of the newest frame appended
-	cur  *segment
+	// released is the newest version that is durable elsewhere.
+	released kv.Version
+	cur      *segment
 	// durable is the newest version that is known to be synced.
 	durable atomic.Uint64
 	group   []byte // joins the frames of a group; kept
@@ -198,20 +200,22 @@ func (l *Log) raise(v kv.Version) {
 }
 
 // Release says that the versions up to upTo are durable elsewhere: segments that hold nothing
-// newer are used again.
+// newer are used again. They lose their headers, so that the next Open need not read them; that
+// write is not synced, as nothing depends on it.
 func (l *Log) Release(upTo kv.Version) error {
 	l.syncMu.Lock() // no Sync may be at work on a file that is closed here
 	defer l.syncMu.Unlock()
 	l.raise(upTo)
+	l.released = max(l.released, upTo)
 	l.mu.Lock()
-	var surplus []*segment
+	var freed, surplus []*segment
 	l.sealed = slices.DeleteFunc(l.sealed, func(s *segment) bool {
 		if s.last > upTo {
 			return false
 		}
 		l.unsynced = slices.DeleteFunc(l.unsynced, func(u *segment) bool { return u == s })
-		if len(l.free) < maxFree {
-			l.free = append(l.free, s)
+		if len(l.free)+len(freed) < maxFree {
+			freed = append(freed, s)
 		} else {
 			surplus = append(surplus, s)
 		}
@@ -219,6 +223,12 @@ func (l *Log) Release(upTo kv.Version) error {
 	})
 	l.mu.Unlock()
 	var errList []error
+	for _, s := range freed {
+		errList = append(errList, s.clearHeader())
+	}
+	l.mu.Lock()
+	l.free = append(l.free, freed...)
+	l.mu.Unlock()
 	for _, s := range surplus {
 		errList = append(errList, s.file.Close(), l.fs.Remove(s.name))
 	}
@@ -303,20 +313,28 @@ func (l *Log) create() (*segment, error) {
 	return &segment{name: name, file: f}, nil
 }
 
-// Close closes the files; it does not sync.
+// Close closes the files; it does not sync. When everything was released, the next Open has
+// nothing to read.
 func (l *Log) Close() error {
 	l.preparers.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Concat(l.sealed, l.free)
-	for _, s := range []*segment{l.cur, l.spare} {
-		if s != nil {
-			all = append(all, s)
+	var errList []error
+	if l.released == l.last && l.last > 0 {
+		errList = append(errList, l.cur.clearHeader())
+		if l.spare != nil {
+			errList = append(errList, l.spare.clearHeader())
 		}
 	}
-	errList := make([]error, 0, len(all))
-	for _, s := range all {
-		errList = append(errList, s.file.Close())
+	return errors.Join(append(errList, l.closeFiles())...)
+}
+
+func (l *Log) closeFiles() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errList []error
+	for _, s := range slices.Concat(l.sealed, l.free, []*segment{l.cur, l.spare}) {
+		if s != nil {
+			errList = append(errList, s.file.Close())
+		}
 	}
 	return errors.Join(errList...)
 }

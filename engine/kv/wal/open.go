@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -27,16 +28,13 @@ func Open(opt Options, applied kv.Version, replay func(*Frame) error) (*Log, Rec
 	if opt.SegmentSize == 0 {
 		opt.SegmentSize = defaultSegment
 	}
-	l := &Log{opt: opt, fs: opt.FS, next: 1, last: applied}
+	l := &Log{opt: opt, fs: opt.FS, next: 1, last: applied, released: applied}
 	rec, err := l.recover(applied, replay)
 	if err == nil {
 		err = l.begin()
 	}
 	if err != nil {
-		if l.cur == nil {
-			l.cur = &segment{file: nopFile{}}
-		}
-		l.Close()
+		l.closeFiles()
 		return nil, rec, fmt.Errorf("open log: %w", err)
 	}
 	return l, rec, nil
@@ -52,6 +50,9 @@ func (l *Log) begin() error {
 	}
 	cur, err := l.ready(s, min(size, l.opt.SegmentSize))
 	if err != nil {
+		if s != nil {
+			l.free = append(l.free, s) // to be closed
+		}
 		return err
 	}
 	l.cur, l.appended = cur, l.last
@@ -68,26 +69,32 @@ func (l *Log) recover(applied kv.Version, replay func(*Frame) error) (Recovery, 
 		return rec, err
 	}
 	r := reader{want: applied + 1, applied: applied, replay: replay, rec: &rec}
-	for _, s := range segments {
-		if s.seq == 0 {
-			l.free = append(l.free, s)
-			continue
-		}
-		p, err := s.read()
-		if err != nil {
-			return rec, err
-		}
-		found, err := r.segment(s, p)
-		if err != nil {
+	for i, s := range segments {
+		if err := l.readSegment(&r, s); err != nil {
+			l.free = append(l.free, segments[i:]...) // to be closed
 			return rec, fmt.Errorf("%s: %w", s.name, err)
-		}
-		if err := l.settle(s, found); err != nil {
-			return rec, err
 		}
 	}
 	l.last = r.want - 1
 	rec.Last = l.last
 	return rec, nil
+}
+
+// readSegment replays one segment and files it.
+func (l *Log) readSegment(r *reader, s *segment) error {
+	if s.seq == 0 {
+		l.free = append(l.free, s)
+		return nil
+	}
+	p, err := s.read()
+	if err != nil {
+		return err
+	}
+	found, err := r.segment(s, p)
+	if err != nil {
+		return err
+	}
+	return l.settle(s, found)
 }
 
 // list opens all segments, in the order in which they were written.
@@ -99,7 +106,7 @@ func (l *Log) list() ([]*segment, error) {
 	var out []*segment
 	for _, name := range names {
 		var slot int
-		if n, _ := fmt.Sscanf(name[len(name)-len("wal-0000.log"):], "wal-%d.log", &slot); n == 1 {
+		if n, _ := fmt.Sscanf(filepath.Base(name), "wal-%d.log", &slot); n == 1 {
 			l.slots = max(l.slots, slot)
 		}
 		s, err := l.openSegment(name)
@@ -129,34 +136,32 @@ func (l *Log) openSegment(name string) (*segment, error) {
 	if n, err := f.ReadAt(p, 0); n < len(p) {
 		return s, err
 	}
-	if s.seq, err = readHeader(p, l.opt.Store); err != nil {
-		return s, err
-	}
-	s.mark = markOf(l.opt.Store, s.seq)
-	return s, nil
+	return s, s.readHeader(p, l.opt.Store)
 }
 
 // settle files a segment that was read. What is kept is synced: it may have been read from a
 // cache that a power cut would lose, and later commits build on it. Frames that do not belong to
 // the chain are wiped out: their versions will be given again.
 func (l *Log) settle(s *segment, found finding) error {
-	if found.kept {
-		l.sealed = append(l.sealed, s)
-		if found.junk > s.end {
-			if err := s.wipe(s.end, found.junk); err != nil {
-				return err
-			}
-		}
-		return s.file.Sync()
+	var err error
+	switch {
+	case found.kept && found.junk > s.end:
+		err = s.wipe(s.end, found.junk)
+	case !found.kept && found.junk > 0:
+		err = s.clearHeader()
 	}
-	l.free = append(l.free, s)
-	if found.junk == 0 {
-		return nil
+	if err == nil && (found.kept || found.junk > 0) {
+		err = s.file.Sync()
 	}
-	if err := s.clearHeader(); err != nil {
+	if err != nil {
 		return err
 	}
-	return s.file.Sync()
+	if found.kept {
+		l.sealed = append(l.sealed, s)
+	} else {
+		l.free = append(l.free, s)
+	}
+	return nil
 }
 
 // reader follows the chain of versions through the segments.
@@ -204,15 +209,10 @@ func (r *reader) segment(s *segment, p []byte) (found finding, err error) {
 			found.junk = int64(at)
 			continue
 		}
-		s.end, s.last = int64(at), f.Version
+		s.end, s.last = int64(at), max(s.last, f.Version)
 	}
 	if found.junk > s.end {
 		r.rec.Dropped++
 	}
 	return found, nil
 }
-
-// nopFile stands for the file of a segment that could not be opened.
-type nopFile struct{ File }
-
-func (nopFile) Close() error { return nil }

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 
@@ -27,12 +28,13 @@ func (s *segment) writeHeader(store [16]byte, seq uint64) error {
 	binary.LittleEndian.PutUint32(h[8:], segmentFormat)
 	copy(h[16:], store[:])
 	binary.LittleEndian.PutUint64(h[32:], seq)
+	rand.Read(h[40:48]) // never fails
 	binary.LittleEndian.PutUint32(h[12:], checksum(h[16:]))
 	copy(page[headerCopy:], h)
 	if _, err := s.file.WriteAt(page[:], 0); err != nil {
 		return fmt.Errorf("write header of log segment: %w", err)
 	}
-	s.seq, s.mark, s.end, s.last = seq, markOf(store, seq), firstFrame, 0
+	s.seq, s.mark, s.end, s.last = seq, markOf(h), firstFrame, 0
 	s.size = max(s.size, firstFrame)
 	return nil
 }
@@ -46,12 +48,12 @@ func (s *segment) clearHeader() error {
 	return nil
 }
 
-// readHeader finds the sequence number in the first bytes of a segment: 0 when it has no header
-// yet. Errors: kv.ErrCorrupt when both copies are damaged, kv.ErrFormat when it is of another
-// store or a newer format.
-func readHeader(p []byte, store [16]byte) (seq uint64, err error) {
-	if len(p) < headerCopy+segmentHeader || len(bytes.TrimLeft(p[:firstFrameOf(p)], "\x00")) == 0 {
-		return 0, nil
+// readHeader finds the sequence number and the mark in the first bytes of a segment: 0 when it
+// has no header. Errors: kv.ErrCorrupt when both copies are damaged, kv.ErrFormat when it is of
+// another store or a newer format.
+func (s *segment) readHeader(p []byte, store [16]byte) error {
+	if len(p) < headerCopy+segmentHeader || len(bytes.TrimLeft(p, "\x00")) == 0 {
+		return nil
 	}
 	for _, at := range []int{0, headerCopy} {
 		h := p[at : at+segmentHeader]
@@ -59,17 +61,16 @@ func readHeader(p []byte, store [16]byte) (seq uint64, err error) {
 			continue
 		}
 		if f := binary.LittleEndian.Uint32(h[8:]); f != segmentFormat {
-			return 0, fmt.Errorf("log segment has format %d, not %d: %w", f, segmentFormat, kv.ErrFormat)
+			return fmt.Errorf("log segment has format %d, not %d: %w", f, segmentFormat, kv.ErrFormat)
 		}
 		if !bytes.Equal(h[16:32], store[:]) {
-			return 0, fmt.Errorf("log segment belongs to another store: %w", kv.ErrFormat)
+			return fmt.Errorf("log segment belongs to another store: %w", kv.ErrFormat)
 		}
-		return binary.LittleEndian.Uint64(h[32:]), nil
+		s.seq, s.mark = binary.LittleEndian.Uint64(h[32:]), markOf(h)
+		return nil
 	}
-	return 0, fmt.Errorf("header of log segment: %w", kv.ErrCorrupt)
+	return fmt.Errorf("header of log segment: %w", kv.ErrCorrupt)
 }
-
-func firstFrameOf(p []byte) int { return min(len(p), firstFrame) }
 
 // wipe overwrites [from, to) with zeros; the caller syncs.
 func (s *segment) wipe(from, to int64) error {

@@ -18,10 +18,11 @@
 //	12  4  checksum of bytes 16..64
 //	16 16  store id
 //	32  8  sequence number: segments are read in this order
-//	40 24  zero
+//	40  8  nonce, new whenever the segment is prepared
+//	48 16  zero
 //
 //	frames, from offset 4096 on, each at a multiple of 8
-//	 0  4  mark: checksum of store id and sequence number (frames of a former use differ)
+//	 0  4  mark: checksum of bytes 16..48 of the segment header (frames of a former use differ)
 //	 4  4  checksum of bytes 8..40
 //	 8  4  payload length
 //	12  4  checksum of the payload
@@ -81,12 +82,7 @@ func Verify(key, sealed []byte) bool {
 	return n >= 0 && binary.LittleEndian.Uint32(sealed[n:]) == sealSum(key, sealed[:n])
 }
 
-// markOf is the mark of the frames of one segment.
-func markOf(store [16]byte, seq uint64) uint32 {
-	var b [24]byte
-	copy(b[:], store[:])
-	binary.LittleEndian.PutUint64(b[16:], seq)
-	return checksum(b[:])
-}
+// markOf is the mark of the frames of the segment with that header.
+func markOf(header []byte) uint32 { return checksum(header[16:48]) }
 
 func align(n int) int { return (n + frameAlign - 1) &^ (frameAlign - 1) }
