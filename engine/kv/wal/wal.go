@@ -54,17 +54,17 @@ const (
 	frameAlign    = 8
 )
 
-// castagnoli is the polynomial with hardware support; MakeTable gives one shared table.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+// castagnoli is the polynomial with hardware support. It never changes.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli()) }
+func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
 // SealSize is what the sealed form of a value has more than the value.
 const SealSize = 4
 
 // sealSum is the checksum of a key and its value.
 func sealSum(key, value []byte) uint32 {
-	return crc32.Update(checksum(key), castagnoli(), value)
+	return crc32.Update(checksum(key), castagnoli, value)
 }
 
 // Seal appends the sealed form of value: value, then the checksum of key and value.
