@@ -94,7 +94,7 @@ func (t *Tree) Delete(key []byte) (old []byte, found bool) {
 	t.root = t.mutable(t.root)
 	old = t.delete(t.root, key)
 	t.n--
-	for t.root.kids != nil && len(t.root.kids) == 1 {
+	for len(t.root.kids) == 1 {
 		t.root = t.root.kids[0].node
 	}
 	if t.n == 0 {

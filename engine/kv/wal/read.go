@@ -26,8 +26,8 @@ func Read(opt Options, applied kv.Version, replay func(*Frame) error) (Recovery,
 		opt.FS = readOnlyOS{}
 	}
 	rec := Recovery{Last: applied}
-	l := &Log{opt: opt, fs: opt.FS, cur: &segment{file: nopFile{}}}
-	defer l.Close()
+	l := &Log{opt: opt, fs: opt.FS}
+	defer l.closeFiles()
 	segments, err := l.list()
 	if err != nil {
 		return rec, fmt.Errorf("read log: %w", err)
