@@ -86,7 +86,7 @@ func withField(doc value.Value, name string, f func(value.Value) (value.Value, e
 			return value.ObjectOf(doc.Object().Without(name)), nil
 		}
 		return value.ObjectOf(doc.Object().With(name, now)), nil
-	case value.KindNone:
+	case value.KindNone, value.KindRecord: // a link gives way to what is written inside it, as upstream
 		now, err := f(value.None)
 		if err != nil || now.IsNone() {
 			return doc, err
@@ -100,6 +100,9 @@ func withElem(doc value.Value, i int, f func(value.Value) (value.Value, error)) 
 	now, err := f(doc.Elems()[i])
 	if err != nil {
 		return doc, err
+	}
+	if now.IsNone() {
+		return without(doc, i), nil
 	}
 	elems := append([]value.Value(nil), doc.Elems()...)
 	elems[i] = now

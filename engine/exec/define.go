@@ -55,6 +55,8 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 		return r.info(env, s)
 	case *ast.Access:
 		return r.access(env, s)
+	case *ast.Show:
+		return r.show(env, s)
 	default:
 		return value.None, notRunnable(s)
 	}

@@ -156,7 +156,7 @@ func (r *Run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.Defin
 		return nil, nil, err
 	}
 	if d == nil {
-		return nil, nil, r.actorError("access method", name, base, "does not exist")
+		return nil, nil, missing{r.actorError("access method", name, base, "does not exist")}
 	}
 	def, ok := d.Stmt.(*ast.DefineAccess)
 	if !ok {

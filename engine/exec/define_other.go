@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"math"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -32,6 +33,9 @@ func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
 	def.Mode = ast.ModeCreate
 	if def.Value, err = r.literal(env, s.Value, value.TypeAny); err != nil {
 		return err
+	}
+	if _, err := value.AppendCBOR(nil, def.Value.(*ast.Literal).Value); err != nil {
+		return errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
@@ -77,6 +81,10 @@ func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
 	if def.Batch, err = r.literal(env, s.Batch, value.TypeInt); err != nil {
 		return err
+	}
+	if l, ok := def.Batch.(*ast.Literal); ok && (l.Value.Int() < 0 || l.Value.Int() > math.MaxUint32) {
+		return errs.New(errs.KindValidation, "Invalid query: `%d` is not valid batch size for a sequence definition. A batch size must be within 0..=%d",
+			l.Value.Int(), uint32(math.MaxUint32))
 	}
 	if def.Start, err = r.literal(env, s.Start, value.TypeInt); err != nil {
 		return err

@@ -74,6 +74,7 @@ func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 	if err != nil {
 		return err
 	}
+	r.Log.Define(tb, structureOf(tb.Def))
 	if def.Kind == ast.TableRelation {
 		if err := r.defineEnds(tb, def); err != nil {
 			return err

@@ -225,6 +225,14 @@ func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
 		return value.None, err
 	}
 	d, def, err := r.accessMethod(s.Name, base)
+	if isMissing(err) {
+		switch {
+		case s.Action == ast.AccessPurge:
+			return value.Array(), nil
+		case s.GrantID != "" && s.Action == ast.AccessRevoke:
+			return value.None, r.noGrant(s.GrantID, s.Name, base)
+		}
+	}
 	if err != nil {
 		return value.None, err
 	}

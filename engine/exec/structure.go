@@ -343,7 +343,11 @@ func jwtShape(j *ast.JWT) value.Value {
 	out.put("verify", verify.value())
 	if j.Issuer != nil {
 		var issuer shape
-		issuer.str("alg", j.IssuerAlg)
+		alg := j.IssuerAlg
+		if alg == "" {
+			alg = j.Algorithm
+		}
+		issuer.str("alg", alg)
 		issuer.constant("key", j.Issuer)
 		out.put("issuer", issuer.value())
 	}

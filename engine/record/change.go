@@ -10,7 +10,6 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/key"
-	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -22,13 +21,26 @@ type Change struct {
 }
 
 // Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
-type Log struct{ Changes []Change }
+type Log struct {
+	Changes []Change
+	defined []definedTable
+}
+
+// definedTable is a table that the transaction defined, for its change feed.
+type definedTable struct {
+	table *catalog.Table
+	shape value.Value
+}
+
+// Define notes that a table was defined; shape is its definition taken apart.
+func (l *Log) Define(tb *catalog.Table, shape value.Value) {
+	if l != nil && feedOf(tb) != nil {
+		l.defined = append(l.defined, definedTable{tb, shape})
+	}
+}
 
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
-
-// Seal writes what follows from the changes of a transaction into the transaction, as its last act.
-func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error { return nil }
 
 // Mark is a position in the log, for RollbackTo.
 func (l *Log) Mark() int {
