@@ -4,24 +4,23 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// appendLiteral appends an expression that evaluates to v. That is its canonical text, except that a bare table name
-// would be read as a field: such a one is written as a call.
+// appendLiteral appends an expression that evaluates to v. That is its canonical text but for values whose text reads
+// back as something else, or not at all: bare table names, sets that begin with a record id, files and tables with odd
+// names. Those are written as calls, casts and quoted names.
 func appendLiteral(dst []byte, v value.Value) []byte {
-	if !hasTable(v) {
+	if plain(v) {
 		return v.AppendText(dst)
 	}
 	switch v.Kind() {
+	case value.KindDecimal:
+		return value.DecimalOf(v.Decimal().Normalize()).AppendText(dst)
 	case value.KindTable:
 		dst = append(dst, "type::table("...)
 		return append(value.AppendQuoted(dst, v.Table()), ')')
 	case value.KindArray:
 		return append(appendLiterals(append(dst, '['), v.Elems()), ']')
 	case value.KindSet:
-		dst = appendLiterals(append(dst, '{'), v.Elems())
-		if v.Len() < 2 {
-			dst = append(dst, ',')
-		}
-		return append(dst, '}')
+		return append(appendLiterals(append(dst, "<set>["...), v.Elems()), ']')
 	case value.KindObject:
 		dst = append(dst, "{ "...)
 		for i, f := range v.Object().Fields() {
@@ -33,13 +32,37 @@ func appendLiteral(dst []byte, v value.Value) []byte {
 		}
 		return append(dst, " }"...)
 	case value.KindRecord:
-		id := v.Record()
-		dst = append(value.AppendIdent(dst, id.Table), ':')
-		return appendLiteral(dst, id.Key)
+		return appendRecord(dst, v.Record())
+	case value.KindFile:
+		dst = append(dst, "type::file("...)
+		dst = append(value.AppendQuoted(dst, v.File().Bucket), ", "...)
+		return append(value.AppendQuoted(dst, v.File().Key), ')')
 	case value.KindRange:
-		return appendRange(dst, v.Range())
+		return appendRange(dst, v.Range(), appendBound)
 	}
 	return v.AppendText(dst)
+}
+
+func appendRecordKey(dst []byte, k value.Value) []byte {
+	switch k.Kind() {
+	case value.KindString:
+		return value.AppendRecordIdent(dst, k.Str())
+	case value.KindRange:
+		return appendRange(dst, k.Range(), appendRecordKey)
+	}
+	return appendLiteral(dst, k)
+}
+
+// appendRecord writes a record id; its text, with the table's name quoted and the key by appendLiteral.
+func appendRecord(dst []byte, id *value.RecordID) []byte {
+	dst = append(dst, '`')
+	for i := range len(id.Table) {
+		if c := id.Table[i]; c == '`' || c == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, id.Table[i])
+	}
+	return appendRecordKey(append(dst, "`:"...), id.Key)
 }
 
 func appendLiterals(dst []byte, elems []value.Value) []byte {
@@ -52,9 +75,9 @@ func appendLiterals(dst []byte, elems []value.Value) []byte {
 	return dst
 }
 
-func appendRange(dst []byte, r *value.Range) []byte {
+func appendRange(dst []byte, r *value.Range, bound func([]byte, value.Value) []byte) []byte {
 	if r.Start.Kind != value.Unbounded {
-		dst = appendLiteral(dst, r.Start.Value)
+		dst = bound(dst, r.Start.Value)
 	}
 	if r.Start.Kind == value.Excluded {
 		dst = append(dst, '>')
@@ -64,33 +87,81 @@ func appendRange(dst []byte, r *value.Range) []byte {
 		dst = append(dst, '=')
 	}
 	if r.End.Kind != value.Unbounded {
-		dst = appendLiteral(dst, r.End.Value)
+		dst = bound(dst, r.End.Value)
 	}
 	return dst
 }
 
-// hasTable reports whether a bare table name stands in v.
-func hasTable(v value.Value) bool {
+// appendBound writes one end of a range; one that is no plain literal stands in parentheses.
+func appendBound(dst []byte, v value.Value) []byte {
+	if plainBound(v) {
+		return appendLiteral(dst, v)
+	}
+	return append(appendLiteral(append(dst, '('), v), ')')
+}
+
+// plain reports whether the canonical text of v reads back as v.
+func plain(v value.Value) bool {
 	switch v.Kind() {
+	case value.KindDecimal:
+		return v.Decimal() == v.Decimal().Normalize() // the text of trailing zeros is read without them
 	case value.KindTable:
-		return true
-	case value.KindArray, value.KindSet:
-		for _, e := range v.Elems() {
-			if hasTable(e) {
-				return true
-			}
+		return false
+	case value.KindFile:
+		return plainName(v.File().Bucket) && plainPath(v.File().Key)
+	case value.KindSet:
+		if v.Len() > 0 && v.Elems()[0].Kind() == value.KindRecord {
+			return false
 		}
+		return allPlain(v.Elems())
+	case value.KindArray:
+		return allPlain(v.Elems())
 	case value.KindObject:
 		for _, f := range v.Object().Fields() {
-			if hasTable(f.Value) {
-				return true
+			if !plain(f.Value) {
+				return false
 			}
 		}
 	case value.KindRecord:
-		return hasTable(v.Record().Key)
+		return plainName(v.Record().Table) && plain(v.Record().Key)
 	case value.KindRange:
 		r := v.Range()
-		return hasTable(r.Start.Value) || hasTable(r.End.Value)
+		return plainBound(r.Start.Value) && plainBound(r.End.Value)
 	}
-	return false
+	return true
+}
+
+func allPlain(elems []value.Value) bool {
+	for _, e := range elems {
+		if !plain(e) {
+			return false
+		}
+	}
+	return true
+}
+
+func plainBound(v value.Value) bool {
+	return v.Kind() != value.KindRange && v.Kind() != value.KindRecord && plain(v)
+}
+
+// plainName reports whether name is an identifier that needs no quotes anywhere.
+func plainName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// plainPath reports whether a file's key needs no escapes.
+func plainPath(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		if c != '/' && c != '_' && c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }

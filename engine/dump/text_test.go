@@ -31,7 +31,7 @@ CREATE zebra:⟨b c⟩ SET tags = [], n = 4, o = { x: NONE, y: NULL, z: {} };
 CREATE zebra:[1, 'x', 1.5] SET tags = ['\u{8}\n\t\\'];
 RELATE zebra:1->likes:7->zebra:⟨b c⟩ SET since = 1999;
 CREATE odd:1 SET f = 1.5e300, nan = NaN, inf = -Infinity, d = 1.50dec, dt = d'2024-01-01T00:00:00.123456789Z', du = 1y2w3ns,
-	u = u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab', b = b"00FF", pt = (1.5, -2), r = 1>..=3, s = {3, 1}, e = {,}, rec = odd:{ k: [1] },
+	u = u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab', b = b"00FF", pt = (1.5, -2), r = 1>..=3, s = {3, 1}, sr = <set>[odd:9, odd:8], st = <set>[type::table('x')], e = {,}, rec = odd:{ k: [1] },
 	line = { type: 'LineString', coordinates: [[1, 2], [3, 4]] }, t = [type::table('a b')], keyed = odd:[type::table('z')], neg = -9223372036854775808, f0 = -0f,
 	in = odd:1, out = odd:2;
 `

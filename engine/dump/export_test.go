@@ -1,0 +1,4 @@
+package dump
+
+// AppendLiteral is appendLiteral for the tests of another package.
+var AppendLiteral = appendLiteral
