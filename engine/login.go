@@ -58,7 +58,7 @@ func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value
 	}
 	user, pass := credential(params, "user"), credential(params, "pass")
 	if user == "" || pass == "" {
-		return value.None, errs.InvalidAuth()
+		return value.None, authError("MissingUserOrPass", "Username or Password was not provided")
 	}
 	ns, db := credential(params, "ns", "NS"), credential(params, "db", "DB")
 	u, err := s.e.checkPassword(ctx, user, pass, ns, db)
@@ -76,8 +76,16 @@ func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value
 	return value.Str(token), nil
 }
 
+// authError is a login that cannot even be tried.
+func authError(kind, text string) error {
+	return &errs.Error{Kind: errs.KindNotAllowed, Msg: text, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: kind}}}
+}
+
 // Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
+	if credential(params, "ac", "AC") == "" {
+		return value.None, authError("InvalidSignup", "There was a problem with signing up")
+	}
 	return s.enter(ctx, func(r *exec.Run) (*exec.Login, error) { return r.Signup(params) })
 }
 

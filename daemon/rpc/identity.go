@@ -118,6 +118,44 @@ func authenticate(ctx context.Context, k *call) (wire.Response, error) {
 	return k.guarded(func() (value.Value, error) { return value.None, k.session.engine.Authenticate(ctx, p[0].Str()) })
 }
 
+// refresh trades a pair of tokens for a new one.
+func refresh(ctx context.Context, k *call) (wire.Response, error) {
+	access, key, err := k.tokens("Token is an access token, cannot refresh")
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return k.guarded(func() (value.Value, error) { return k.session.engine.Refresh(ctx, access, key) })
+}
+
+// revoke ends the refresh token of a pair.
+func revoke(ctx context.Context, k *call) (wire.Response, error) {
+	access, key, err := k.tokens("Token is an access token, cannot revoke refresh token")
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return k.guarded(func() (value.Value, error) { return value.None, k.session.engine.Revoke(ctx, access, key) })
+}
+
+// tokens reads {access, refresh}; bare says what is wrong with a token alone.
+func (k *call) tokens(bare string) (access, refresh string, err error) {
+	const usage = "Expected (token:Token)"
+	p, err := k.params(1, 1, usage)
+	if err != nil {
+		return "", "", err
+	}
+	switch p[0].Kind() {
+	case value.KindString:
+		return "", "", errs.Internal("Incorrect arguments for function refresh(). %s", bare)
+	case value.KindObject:
+		a, _ := p[0].Object().Get("access")
+		r, _ := p[0].Object().Get("refresh")
+		if a.Kind() == value.KindString && r.Kind() == value.KindString {
+			return a.Str(), r.Str(), nil
+		}
+	}
+	return "", "", errs.InvalidParams(usage)
+}
+
 // guarded runs one attempt to get an identity inside the client's budget of failures.
 func (k *call) guarded(attempt func() (value.Value, error)) (wire.Response, error) {
 	limiter, client := k.conn.srv.Auth, k.conn.opt.Client

@@ -33,6 +33,8 @@ var methods = map[string]method{
 	"signin":       {run: signin},
 	"signup":       {run: signup},
 	"authenticate": {run: authenticate},
+	"refresh":      {run: refresh},
+	"revoke":       {run: revoke},
 	"invalidate":   {run: invalidate},
 	"reset":        {run: reset},
 	"info":         {run: info},

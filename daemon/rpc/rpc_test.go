@@ -441,3 +441,46 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// refresh consumes a refresh token; revoke ends one.
+func TestRefreshTokens(t *testing.T) {
+	srv := newServer(t, Limits{})
+	owner := connect(t, srv, Options{Persistent: true})
+	if got := said(owner.say(t, nil, "query", `"DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNUP (CREATE user SET n = $n) WITH REFRESH"`)); got != "NONE" {
+		t.Fatal(got)
+	}
+	c := srv.NewConn(srv.Engine.Session(), Options{Persistent: true})
+	defer func() { _ = c.Close(t.Context()) }()
+	pair := func(resp wire.Response) string {
+		t.Helper()
+		if resp.Err != nil || resp.Result.Kind() != value.KindObject {
+			t.Fatalf("%v %s", resp.Err, said(resp))
+		}
+		return resp.Result.Text()
+	}
+	const invalid = "ERR There was a problem with authentication"
+	first := pair(c.say(t, nil, "signup", `{ NS: 'test', DB: 'test', AC: 'acc', n: 1 }`))
+	second := pair(c.say(t, nil, "refresh", first))
+	if got := said(c.say(t, nil, "refresh", first)); got != invalid {
+		t.Errorf("used twice: %s", got)
+	}
+	if got := said(c.say(t, nil, "revoke", second)); got != "NONE" {
+		t.Errorf("revoke: %s", got)
+	}
+	if got := said(c.say(t, nil, "refresh", second)); got != invalid {
+		t.Errorf("revoked: %s", got)
+	}
+	for _, tc := range []struct{ method, params, want string }{
+		{"refresh", `"x"`, "ERR Incorrect arguments for function refresh(). Token is an access token, cannot refresh"},
+		{"revoke", `"x"`, "ERR Incorrect arguments for function refresh(). Token is an access token, cannot revoke refresh token"},
+		{"refresh", `{ access: 'x' }`, "ERR Expected (token:Token)"},
+		{"refresh", `1`, "ERR Expected (token:Token)"},
+		{"refresh", `{ access: 'x', refresh: 'y' }`, invalid},
+		{"signin", `{}`, "ERR Username or Password was not provided"},
+		{"signup", `{}`, "ERR There was a problem with signing up"},
+	} {
+		if got := said(c.say(t, nil, tc.method, tc.params)); got != tc.want {
+			t.Errorf("%s [%s]: %s", tc.method, tc.params, got)
+		}
+	}
+}

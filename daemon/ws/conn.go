@@ -125,7 +125,7 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 // ordered are the methods that change the session or only look at the connection: quick, and run in the order in
 // which they come, so that what follows sees what they did.
 var ordered = map[string]bool{
-	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "invalidate": true,
+	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "refresh": true, "revoke": true, "invalidate": true,
 	"reset": true, "let": true, "set": true, "unset": true, "attach": true, "detach": true, "sessions": true,
 }
 

@@ -186,6 +186,23 @@ func (r *Run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAcces
 	return r.recordLogin(c, d, def, id.Record())
 }
 
+// RevokeRefresh ends the refresh key in params.
+func (r *Run) RevokeRefresh(params *value.Object) error {
+	c := credentialsOf(params)
+	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return noAccess()
+	}
+	g, err := r.useGrant(d, refreshGrant, c.refresh)
+	if err != nil {
+		return err
+	}
+	return wrap("revoke a grant", r.Tx.Delete(grantKey(d.Scope, d.Name, g.id())))
+}
+
 // signinBearer trades a bearer key for a token.
 func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
 	g, err := r.useGrant(d, bearerGrant, c.key)
