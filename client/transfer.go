@@ -139,6 +139,23 @@ func (c *Client) Export(ctx context.Context, w io.Writer, opt ExportOptions) (in
 	return n, err
 }
 
+// Backup opens a backup of the whole store of the server, which only an owner at root level may see. The caller reads
+// it to its end, closes it, and verifies it: a transfer that broke off is not whole.
+func (c *Client) Backup(ctx context.Context, compress bool) (io.ReadCloser, error) {
+	req, err := c.request(ctx, http.MethodGet, "backup", nil)
+	if err != nil {
+		return nil, err
+	}
+	if compress {
+		req.URL.RawQuery = "compress=true"
+	}
+	res, err := c.send(req)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
 // WaitReady polls Ready until it is nil or ctx ends; the last answer is given with ctx's error.
 func (c *Client) WaitReady(ctx context.Context, every time.Duration) error {
 	for {

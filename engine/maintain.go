@@ -23,6 +23,27 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer, opt physical.BackupOpt
 	return physical.Backup(ctx, e.store, w, opt)
 }
 
+// Backup is Engine.Backup for a client: only an owner at root level may see everything.
+func (s *Session) Backup(ctx context.Context, w io.Writer, opt physical.BackupOptions) (*physical.Manifest, error) {
+	st := s.snapshot()
+	if err := st.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {
+		return nil, err
+	}
+	return s.e.Backup(ctx, w, opt)
+}
+
+// StorePath is the directory of the store named by dsn: bolt://PATH, or a bare path.
+func StorePath(dsn string) (string, error) {
+	d, err := kv.ParseDSN(dsn)
+	if err != nil {
+		return "", err
+	}
+	if d.Kind != "bolt" {
+		return "", fmt.Errorf("store address %q: a %s store has no files", dsn, d.Kind)
+	}
+	return d.Path, nil
+}
+
 // Check looks at all of the store at path, which must not be open, and changes nothing. What is
 // wrong with the store is in the report. Errors: see physical.Check.
 func Check(ctx context.Context, path string, progress physical.Progress) (*physical.Report, error) {

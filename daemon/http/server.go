@@ -149,6 +149,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/import", s.open("import", s.importStatements))
 	r.Get("/export", s.open("export", s.export))
 	r.Post("/export", s.open("export", s.export))
+	r.Get("/backup", s.open("backup", s.backup))
 	r.Post("/signin", s.open("signin", s.signin))
 	r.Post("/signup", s.open("signup", s.signup))
 	r.Post("/rpc", s.open("rpc", s.call))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -74,17 +75,36 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	if s.guest(w, session) {
 		return
 	}
-	out := &exportWriter{w: w, sent: s.RPC.Metrics.Network}
-	err = session.Export(r.Context(), out, opt)
+	out := &exportWriter{w: w, media: exportType, sent: s.RPC.Metrics.Network}
+	s.finish(r, out, session.Export(r.Context(), out, opt))
+}
+
+// backup streams the whole store, as it is at one moment, to an owner at root level. See package physical for the
+// bytes; with ?compress=true they are packed.
+func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
+	session, err := s.session(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if s.guest(w, session) {
+		return
+	}
+	out := &exportWriter{w: w, media: backupType, sent: s.RPC.Metrics.Network}
+	_, err = session.Backup(r.Context(), out, physical.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
+	s.finish(r, out, err)
+}
+
+// finish ends a streamed answer.
+func (s *Server) finish(r *http.Request, out *exportWriter, err error) {
 	switch {
 	case err == nil && !out.begun:
-		w.Header().Set("Content-Type", exportType)
-		w.WriteHeader(http.StatusOK)
+		out.begin()
 	case err != nil && !out.begun:
-		s.fail(w, r, err)
+		s.fail(out.w, r, err)
 	case err != nil:
 		// The status is out: only a broken transfer can tell the client.
-		s.Log.Error("export broke off", "err", err)
+		s.Log.Error("transfer broke off", "route", routeName(r.URL.Path), "err", err)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -98,21 +118,29 @@ func (s *Server) guest(w http.ResponseWriter, session *engine.Session) bool {
 	return true
 }
 
-const exportType = "text/plain; charset=utf-8"
+const (
+	exportType = "text/plain; charset=utf-8"
+	backupType = "application/octet-stream"
+)
 
 // exportWriter sends the header with the first byte, so that earlier failures have a status of their own.
 type exportWriter struct {
 	w     http.ResponseWriter
+	media string
 	begun bool
 	sent  func(received, sent int)
+}
+
+func (e *exportWriter) begin() {
+	e.begun = true
+	e.w.Header().Set("Content-Type", e.media)
+	e.w.WriteHeader(http.StatusOK)
 }
 
 // Write implements io.Writer.
 func (e *exportWriter) Write(b []byte) (int, error) {
 	if !e.begun && len(b) > 0 {
-		e.begun = true
-		e.w.Header().Set("Content-Type", exportType)
-		e.w.WriteHeader(http.StatusOK)
+		e.begin()
 	}
 	n, err := e.w.Write(b)
 	e.sent(0, n)

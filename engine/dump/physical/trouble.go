@@ -1,0 +1,35 @@
+package physical
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// Trouble is the class of an error of this package: for exit codes.
+type Trouble uint8
+
+// The classes.
+const (
+	Other   Trouble = iota
+	InUse           // the store is open in another process
+	Exists          // something is where the result should go
+	Absent          // there is no such file
+	Unsound         // a backup or store that is damaged, or none at all
+)
+
+// TroubleOf sorts err.
+func TroubleOf(err error) Trouble {
+	switch {
+	case errors.Is(err, kv.ErrLocked):
+		return InUse
+	case errors.Is(err, ErrBackup), errors.Is(err, kv.ErrCorrupt), errors.Is(err, kv.ErrFormat):
+		return Unsound
+	case errors.Is(err, fs.ErrExist):
+		return Exists
+	case errors.Is(err, fs.ErrNotExist):
+		return Absent
+	}
+	return Other
+}
