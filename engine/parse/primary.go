@@ -46,14 +46,6 @@ func startsStatement(k kind) bool {
 // embedded is a statement that stands where an expression may, with the path that follows it: the
 // last clause of SELECT … ORDER BY a->b ends before the arrow.
 func (p *parser) embedded() ast.Expr {
-	switch p.tok.kind {
-	case kwBreak, kwContinue:
-		if p.peek().kind == tColon { // break:1 is no record id
-			p.advance()
-			p.unexpected("Eof")
-			return nil
-		}
-	}
 	return p.attach(&ast.Subquery{Stmt: p.statement()})
 }
 
@@ -101,32 +93,20 @@ func (p *parser) atom() ast.Expr {
 	case tPipe, tOrOr:
 		return p.barred()
 	case kwNone:
-		if !p.glued(tColon) {
-			p.advance()
-			return p.literal(value.None)
-		}
+		p.advance()
+		return p.literal(value.None)
 	case kwNull:
-		if !p.glued(tColon) {
-			p.advance()
-			return p.literal(value.Null)
-		}
+		p.advance()
+		return p.literal(value.Null)
 	case kwTrue, kwFalse:
-		if !p.glued(tColon) {
-			p.advance()
-			return p.literal(value.Bool(t.kind == kwTrue))
-		}
+		p.advance()
+		return p.literal(value.Bool(t.kind == kwTrue))
 	case kwFunction:
 		return p.script()
 	case kwFn, kwMl, kwMod, kwSilo:
 		if p.peek().kind == tPath {
 			return p.namespaced()
 		}
-	}
-	switch p.tok.kind {
-	case kwNone, kwNull, kwTrue, kwFalse:
-		p.advance()
-		p.unexpected("Eof")
-		return nil
 	}
 	if !p.tok.isIdent() {
 		p.unexpected("an expression")

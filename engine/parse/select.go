@@ -1,8 +1,6 @@
 package parse
 
 import (
-	"strings"
-
 	"github.com/nacredb/nacre/engine/ast"
 )
 
@@ -160,7 +158,7 @@ func (p *parser) selectedIdioms(from *ast.Projections, what string) []*ast.Idiom
 func (p *parser) selectedIdiom(from *ast.Projections, what string) *ast.Idiom {
 	start := p.tok.start
 	id := p.basicIdiom()
-	if p.err == nil && !selects(from, id) {
+	if p.err == nil && !selects(from, id, what) {
 		p.missing(id, from, what, token{tIdent, start, p.prev.end})
 	}
 	return id
@@ -177,28 +175,32 @@ func (p *parser) missing(id *ast.Idiom, from *ast.Projections, what string, at t
 		Block{first.Start, last.End, "Idiom missing here"})
 }
 
-// selects reports whether id is among the projections: by its alias, its own text, as the start of
-// another's path, or by a star.
-func selects(from *ast.Projections, id *ast.Idiom) bool {
+// selects reports whether id is among the projections: by its alias, its own name or a star. A group
+// may also be the start of what is projected.
+func selects(from *ast.Projections, id *ast.Idiom, what string) bool {
 	text := ast.Text(id)
 	for _, f := range from.Fields {
-		if f.All || covers(projectionName(f.X), text) || f.Alias != nil && covers(ast.Text(f.Alias), text) {
+		if f.All || f.Alias != nil && ast.Text(f.Alias) == text {
+			return true
+		}
+		if projectionName(f.X) == text {
+			return true
+		}
+		if x, ok := f.X.(*ast.Idiom); ok && what == "group" && len(x.Parts) > len(id.Parts) &&
+			ast.Text(&ast.Idiom{Parts: x.Parts[:len(id.Parts)]}) == text {
 			return true
 		}
 	}
 	return false
 }
 
-// covers reports whether a projection called name holds the path text.
-func covers(name, text string) bool {
-	return name == text || strings.HasPrefix(name, text) && strings.IndexByte(".[", name[len(text)]) >= 0 ||
-		strings.HasPrefix(text, name) && strings.IndexByte(".[", text[len(name)]) >= 0
-}
-
 // projectionName is the name that an expression has as a column when it has no alias.
 func projectionName(x ast.Expr) string {
-	if c, ok := x.(*ast.Call); ok {
-		return c.Path
+	switch x := x.(type) {
+	case *ast.Call:
+		return x.Path
+	case *ast.Param:
+		return x.Name
 	}
 	return ast.Text(x)
 }
@@ -227,7 +229,7 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 			p.advance()
 			k.Desc = true
 		}
-		if p.err == nil && !selects(from, k.Key) {
+		if p.err == nil && !selects(from, k.Key, "order") {
 			p.missing(k.Key, from, "order", token{tIdent, start, p.prev.end})
 		}
 		o.Keys = append(o.Keys, k)
