@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,6 @@ import (
 // connectFlags are the flags of every command that talks to a server.
 type connectFlags struct {
 	endpoint, user, pass, passFile, token, level, ns, db string
-	timeout                                              time.Duration
 }
 
 // connectFlag is one of them: its name, aliases kept for ever, environment variable (without prefix) and help.

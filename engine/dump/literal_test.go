@@ -43,4 +43,6 @@ func TestLiteralsReadBack(t *testing.T) {
 }
 
 // decimalKey reports whether a record key in v holds a decimal.
-func decimalKey(v value.Value) bool { return strings.Contains(v.Text(), "dec") && strings.Contains(v.Text(), ":") }
+func decimalKey(v value.Value) bool {
+	return strings.Contains(v.Text(), "dec") && strings.Contains(v.Text(), ":")
+}
