@@ -27,8 +27,9 @@ var (
 	vectorOnly  = flag.String("vector", "", "the only vector to run, by name")
 )
 
-// floors are the least pass rates, in percent, that may not be gone below. Raise them as the engine grows.
-var floors = map[string]float64{}
+// floors are the least pass rates, in percent, that a whole run may not go below. Raise them as the engine grows; what
+// is missing above them are texts of the reference that come from its mistakes, and plans of its own.
+var floors = map[string]float64{"operators": 99.9, "functions": 98.5, "statements": 95}
 
 // vector is one recorded case, see the README of the conformance vectors.
 type vector struct {
@@ -93,16 +94,17 @@ func TestConformance(t *testing.T) {
 			}
 			rate := 100 * float64(passed) / float64(all)
 			t.Logf("%-34s %5d of %5d  %6.2f %%", name, passed, all, rate)
-			if rate < floors[name] {
-				t.Errorf("pass rate %.2f %% is below the floor of %.2f %%", rate, floors[name])
-			}
 			dir, _, _ := strings.Cut(name, "/")
 			sum := totals[dir]
 			totals[dir] = [2]int{sum[0] + passed, sum[1] + all}
 		})
 	}
 	for dir, sum := range totals {
-		t.Logf("%s: %d of %d, %.2f %%", dir, sum[0], sum[1], 100*float64(sum[0])/float64(sum[1]))
+		rate := 100 * float64(sum[0]) / float64(sum[1])
+		t.Logf("%s: %d of %d, %.2f %%", dir, sum[0], sum[1], rate)
+		if *vectorFiles == "" && *vectorOnly == "" && rate < floors[dir] {
+			t.Errorf("%s: the pass rate is below the floor of %.2f %%", dir, floors[dir])
+		}
 	}
 }
 

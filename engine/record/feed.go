@@ -15,8 +15,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// A change feed has an entry per transaction and table: key.Change with a versionstamp, and the CBOR of the array of
-// changes. Versionstamps are milliseconds since 1970 shifted left by 16, or one more than the last one of the database
+// A change feed has an entry per transaction and table: key.Change with the versionstamp of the transaction, and the CBOR
+// of the array of changes. Versionstamps are milliseconds since 1970 shifted left by 16, or one more than the last one of the database
 // where that is greater; the last one is kept under the meta name "feed" followed by the ids of namespace and database.
 const metaFeed = "feed"
 
@@ -54,11 +54,25 @@ func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error {
 			add(c.Table, feedChange(c, feedOf(c.Table).Original))
 		}
 	}
+	if len(order) == 0 {
+		return nil
+	}
+	// With the turn in hand the stamp follows the last one for certain, and two that write feeds do not conflict over it.
+	if err := tx.TakeTurn(ctx); err != nil {
+		return err
+	}
+	now := time.Now()
+	stamps := map[catalog.Scope]uint64{}
 	for _, tb := range order {
-		if err := ctx.Err(); err != nil {
-			return err
+		stamp, ok := stamps[tb.Scope]
+		if !ok {
+			var err error
+			if stamp, err = nextStamp(ctx, tx, tb.Scope, now); err != nil {
+				return err
+			}
+			stamps[tb.Scope] = stamp
 		}
-		if err := writeFeed(tx, tb, feeds[tb], time.Now()); err != nil {
+		if err := writeFeed(tx, tb, stamp, feeds[tb], now); err != nil {
 			return err
 		}
 	}
@@ -81,12 +95,8 @@ func feedChange(c *Change, original bool) value.Value {
 }
 
 // writeFeed appends an entry to a table's feed, and removes some of those that have expired.
-func writeFeed(tx *txn.Tx, tb *catalog.Table, changes []value.Value, now time.Time) error {
+func writeFeed(tx *txn.Tx, tb *catalog.Table, stamp uint64, changes []value.Value, now time.Time) error {
 	s := tb.Scope
-	stamp, err := nextStamp(tx, s, now)
-	if err != nil {
-		return err
-	}
 	raw, err := value.AppendCBOR(nil, value.ArrayOf(changes))
 	if err != nil {
 		return fmt.Errorf("write a change feed: %w", err)
@@ -102,9 +112,10 @@ func writeFeed(tx *txn.Tx, tb *catalog.Table, changes []value.Value, now time.Ti
 // StampAt is the first versionstamp of a time in milliseconds since 1970.
 func StampAt(ms int64) uint64 { return uint64(max(ms, 0)) << 16 }
 
-func nextStamp(tx *txn.Tx, s catalog.Scope, now time.Time) (uint64, error) {
+// nextStamp is the stamp of a transaction that holds the turn.
+func nextStamp(ctx context.Context, tx *txn.Tx, s catalog.Scope, now time.Time) (uint64, error) {
 	at := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key.Meta(nil, metaFeed), s.NS), s.DB)
-	raw, err := tx.Get(at)
+	raw, err := tx.Latest(ctx, at)
 	if err != nil {
 		return 0, fmt.Errorf("read a versionstamp: %w", err)
 	}

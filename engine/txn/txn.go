@@ -8,6 +8,7 @@
 package txn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Tx struct {
 	reads readSet
 	keys  arena
 	hooks []func(kv.Version)
+	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
 }
 
 // Begin opens a transaction on the newest committed state.
@@ -218,6 +220,35 @@ func (tx *Tx) RollbackTo(sp Savepoint) {
 // goroutine that commits. It must not use the transaction.
 func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.hooks = append(tx.hooks, fn) }
 
+// TakeTurn takes the store's commit turn for the rest of the transaction: nobody else commits until
+// it ends. It may fail to commit all the same, for what was committed before.
+func (tx *Tx) TakeTurn(ctx context.Context) error {
+	if tx.opt.Turn != nil {
+		return nil
+	}
+	turn, err := tx.store.Exclusive(ctx)
+	if err != nil {
+		return fmt.Errorf("take the commit turn: %w", err)
+	}
+	tx.opt.Turn, tx.turn = turn, turn
+	return nil
+}
+
+// Latest gives the newest committed value of key, or nil, whatever the transaction's snapshot: one
+// that holds the turn finds nothing newer until it ends. What the transaction wrote does not show.
+func (tx *Tx) Latest(ctx context.Context, key []byte) ([]byte, error) {
+	snap, err := tx.store.Begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest state: %w", err)
+	}
+	defer snap.Release()
+	v, ok, err := snap.Get(key)
+	if !ok || err != nil {
+		return nil, err
+	}
+	return bytes.Clone(v), nil
+}
+
 // Commit makes the writes visible and durable, then runs the hooks. After any error but one that
 // wraps kv.ErrUndetermined nothing was written. The transaction is finished either way. Errors:
 // errs.Conflict (it wraps kv.ErrConflict), those of kv.Store, ErrDone.
@@ -276,6 +307,10 @@ func (tx *Tx) Cancel() {
 // finish lets go of all but the hooks.
 func (tx *Tx) finish() {
 	tx.done = true
+	if tx.turn != nil {
+		tx.turn.Release()
+		tx.turn = nil
+	}
 	tx.snap.Release()
 	tx.buf, tx.adds, tx.reads, tx.keys = overlay.Tree{}, overlay.Tree{}, readSet{}, arena{}
 }
