@@ -2,7 +2,6 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/record"
@@ -69,11 +68,12 @@ func (h *host) Field(path string) (value.Value, error) {
 }
 
 // NetFilter is which network targets the session may reach.
-func (h *host) NetFilter() auth.Filter {
+func (h *host) NetFilter() fn.NetFilter {
 	if h.r.Auth.Caps == nil {
-		return auth.Filter{}
+		return fn.NetFilter{}
 	}
-	return h.r.Auth.Caps.Net
+	net := h.r.Auth.Caps.Net
+	return fn.NetFilter{Allow: fn.NetTargets(net.Allow), Deny: fn.NetTargets(net.Deny)}
 }
 
 // ParseRecord reads the text of a record id.

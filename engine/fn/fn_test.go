@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
@@ -23,7 +22,7 @@ func (closure) Text() string { return "|$x| $x" }
 
 // host is an evaluator without a database.
 type host struct {
-	net   auth.Filter
+	net   fn.NetFilter
 	param value.Value
 }
 
@@ -34,7 +33,7 @@ func (host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 func (host) Fetch(*value.RecordID) (value.Value, error) { return value.None, nil }
 func (h host) Param(string) value.Value                 { return h.param }
 func (host) Now() time.Time                             { return time.Unix(1700000000, 123456789) }
-func (h host) NetFilter() auth.Filter                   { return h.net }
+func (h host) NetFilter() fn.NetFilter                  { return h.net }
 
 // library makes one table for a test and gives its functions by name.
 type library struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -93,6 +92,16 @@ type ListFiles struct {
 
 // NetHost says which network targets the session may reach. A host without it reaches none.
 type NetHost interface {
-	// NetFilter holds host names, host:port, addresses and CIDR blocks.
-	NetFilter() auth.Filter
+	NetFilter() NetFilter
 }
+
+// NetFilter is an allow list and a deny list of network targets; deny wins.
+type NetFilter struct{ Allow, Deny NetTargets }
+
+// NetTargets is everything, or named targets: host names, host:port, addresses and CIDR blocks, in lower case.
+type NetTargets struct {
+	All   bool
+	Names map[string]bool
+}
+
+func (t NetTargets) has(name string) bool { return t.All || t.Names[name] }

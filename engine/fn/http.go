@@ -17,7 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/nacredb/nacre/engine/auth"
+	"golang.org/x/net/idna"
+
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -40,9 +41,9 @@ func httpFuncs() []entry {
 }
 
 const (
-	maxHTTPBody      = 16 << 20 // bytes of an answer
+	maxHTTPBody      = 10 << 20 // bytes of an answer
 	maxHTTPRedirects = 10
-	httpTimeout      = 60 * time.Second
+	httpTimeout      = 30 * time.Second
 )
 
 // webClient is the one way out to the network. Before a request the target's name is checked against the filter of the
@@ -105,15 +106,16 @@ func targetOf(u *url.URL) string {
 
 // targetFilter decides about one request: first by name, then by address.
 type targetFilter struct {
-	filter auth.Filter
+	filter NetFilter
 	named  bool // the name of the current hop is on the allow list
 }
 
 // checkName decides by the host and port as written. A name that is neither allowed nor denied is decided by its address.
 func (t *targetFilter) checkName(u *url.URL) error {
-	host, target := strings.ToLower(u.Hostname()), strings.ToLower(targetOf(u))
-	t.named = t.filter.Allow.Has(host) || t.filter.Allow.Has(target)
-	if t.filter.Deny.Has(host) || t.filter.Deny.Has(target) {
+	host := plainHost(u.Hostname())
+	target := host + targetOf(u)[len(u.Hostname()):]
+	t.named = t.filter.Allow.has(host) || t.filter.Allow.has(target)
+	if t.filter.Deny.has(host) || t.filter.Deny.has(target) {
 		return notAllowedTarget(targetOf(u))
 	}
 	if t.named {
@@ -126,6 +128,15 @@ func (t *targetFilter) checkName(u *url.URL) error {
 		}
 	}
 	return notAllowedTarget(targetOf(u))
+}
+
+// plainHost is a host name in the one form that filters are matched with: lower case, ASCII, no final dot.
+func plainHost(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	return host
 }
 
 // allowsAddr decides by the address. SECURITY: a private or special address needs to be allowed as such, or
@@ -142,7 +153,7 @@ func (t *targetFilter) allowsAddr(ap netip.AddrPort) bool {
 }
 
 // holdsAddr reports whether a set names an address: itself, with its port, or a block that it is in.
-func holdsAddr(s auth.Set, addr netip.Addr, port uint16) bool {
+func holdsAddr(s NetTargets, addr netip.Addr, port uint16) bool {
 	if s.All || s.Names[addr.String()] || s.Names[netip.AddrPortFrom(addr, port).String()] {
 		return true
 	}

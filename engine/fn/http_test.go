@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -32,7 +31,7 @@ func webServer(t *testing.T) *url.URL {
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		case "/large":
-			w.Write(make([]byte, 17<<20))
+			w.Write(make([]byte, 11<<20))
 		default:
 			http.NotFound(w, r)
 		}
@@ -47,7 +46,7 @@ func webServer(t *testing.T) *url.URL {
 
 func TestHTTP(t *testing.T) {
 	u := webServer(t)
-	l := &library{t, fn.Library(), host{net: auth.Filter{Allow: auth.NewSet(u.Host)}}}
+	l := &library{t, fn.Library(), host{net: fn.NetFilter{Allow: targets(u.Host)}}}
 	headers := value.ObjectOf(value.NewObject(value.Field{Name: "X-A", Value: value.Int(7)}))
 	body := value.ObjectOf(value.NewObject(value.Field{Name: "b", Value: value.Int(1)}))
 	for _, tc := range []struct {
@@ -84,19 +83,22 @@ func TestNetworkTargetsAreChecked(t *testing.T) {
 	port := u.Port()
 	for _, tc := range []struct {
 		name   string
-		filter auth.Filter
+		filter fn.NetFilter
 		url    string
 		ok     bool
 	}{
-		{"nothing is allowed by default", auth.Filter{}, u.String(), false},
-		{"everything", auth.Filter{Allow: auth.Set{All: true}}, u.String(), true},
-		{"the address", auth.Filter{Allow: auth.NewSet("127.0.0.1")}, u.String(), true},
-		{"a block", auth.Filter{Allow: auth.NewSet("127.0.0.0/8")}, u.String(), true},
-		{"another port", auth.Filter{Allow: auth.NewSet("127.0.0.1:1")}, u.String(), false},
-		{"a denied address", auth.Filter{Allow: auth.Set{All: true}, Deny: auth.NewSet("127.0.0.0/8")}, u.String(), false},
-		{"a denied name", auth.Filter{Allow: auth.Set{All: true}, Deny: auth.NewSet("localhost")}, "http://localhost:" + port, false},
-		{"a name that leads inside", auth.Filter{Allow: auth.NewSet("localhost")}, "http://localhost:" + port, false},
-		{"a name and the inside", auth.Filter{Allow: auth.NewSet("localhost", "127.0.0.0/8", "::1")}, "http://localhost:" + port, true},
+		{"nothing is allowed by default", fn.NetFilter{}, u.String(), false},
+		{"everything", fn.NetFilter{Allow: fn.NetTargets{All: true}}, u.String(), true},
+		{"the address", fn.NetFilter{Allow: targets("127.0.0.1")}, u.String(), true},
+		{"a block", fn.NetFilter{Allow: targets("127.0.0.0/8")}, u.String(), true},
+		{"another port", fn.NetFilter{Allow: targets("127.0.0.1:1")}, u.String(), false},
+		{"a denied address", fn.NetFilter{Allow: fn.NetTargets{All: true}, Deny: targets("127.0.0.0/8")}, u.String(), false},
+		{"a denied name", fn.NetFilter{Allow: fn.NetTargets{All: true}, Deny: targets("localhost")}, "http://localhost:" + port, false},
+		{"a denied name with a dot", fn.NetFilter{Allow: fn.NetTargets{All: true}, Deny: targets("localhost")}, "http://LOCALHOST.:" + port, false},
+		{"an address in other words", fn.NetFilter{Allow: targets("localhost", "2130706433", "0x7f.1")}, "http://2130706433:" + port, false},
+		{"a mapped address", fn.NetFilter{Allow: fn.NetTargets{All: true}, Deny: targets("127.0.0.0/8")}, "http://[::ffff:127.0.0.1]:" + port, false},
+		{"a name that leads inside", fn.NetFilter{Allow: targets("localhost")}, "http://localhost:" + port, false},
+		{"a name and the inside", fn.NetFilter{Allow: targets("localhost", "127.0.0.0/8", "::1")}, "http://localhost:" + port, true},
 	} {
 		l := &library{t, fn.Library(), host{net: tc.filter}}
 		_, err := l.try("http::get", value.Str(tc.url+"/json"))
@@ -104,4 +106,12 @@ func TestNetworkTargetsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
+}
+
+func targets(names ...string) fn.NetTargets {
+	t := fn.NetTargets{Names: map[string]bool{}}
+	for _, n := range names {
+		t.Names[n] = true
+	}
+	return t
 }
