@@ -13,6 +13,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
@@ -116,6 +117,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Store:            store,
 		Functions:        functions,
 		Catalog:          catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
+		Files:            bucket.New(bucket.Limits{}, nil),
 		ParseQuery:       func(text string) (*ast.Query, error) { return parse.Query(text, parsing) },
 		ParseExpr:        func(text string) (ast.Expr, error) { return parse.Expr(text, parsing) },
 		ParseIdiom:       parse.Idiom,

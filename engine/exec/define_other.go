@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -223,6 +224,9 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
+	}
+	if s.Mode == ast.ModeOverwrite {
+		r.dropFiles(bucket.ID{NS: db.Scope.NS, DB: db.ID, Name: name})
 	}
 	return r.put(db.Inner(), ast.DefBucket, name, s.Mode, &def, func() error { return alreadyExists("bucket", name) })
 }

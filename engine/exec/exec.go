@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
@@ -49,6 +50,7 @@ type Config struct {
 	Store     kv.Store
 	Functions *fn.Table
 	Catalog   *catalog.Cache
+	Files     *bucket.Store
 	// ParseQuery, ParseExpr and ParseIdiom read texts of the language.
 	ParseQuery func(text string) (*ast.Query, error)
 	ParseExpr  func(text string) (ast.Expr, error)

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
@@ -91,6 +92,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID})
+	r.dropFiles(bucket.ID{NS: ns.ID})
 	return r.Cat.Delete(ns.Def)
 }
 
@@ -117,12 +119,18 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID, DB: db.ID})
+	r.dropFiles(bucket.ID{NS: ns.ID, DB: db.ID})
 	return r.Cat.Delete(db.Def)
 }
 
 // endLive ends the live queries of what is removed, once that is committed. Ids that are 0 stand for everything inside.
 func (r *Run) endLive(of live.Table) {
 	r.Tx.OnCommit(func(kv.Version) { r.Ex.Hub.End(of) })
+}
+
+// dropFiles forgets the files of what is removed, once that is committed.
+func (r *Run) dropFiles(of bucket.ID) {
+	r.Tx.OnCommit(func(kv.Version) { r.Ex.Files.Drop(of) })
 }
 
 // deleteAll removes whole key spaces.
@@ -250,6 +258,9 @@ func (r *Run) removeFromDatabase(env *Env, db *catalog.Database, s *ast.Remove) 
 		if err := r.Tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
 			return wrap("remove a sequence", err)
 		}
+	}
+	if s.Kind == ast.DefBucket {
+		r.dropFiles(bucket.ID{NS: scope.NS, DB: scope.DB, Name: name})
 	}
 	return r.Cat.Delete(d)
 }

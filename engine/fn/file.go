@@ -1,6 +1,8 @@
 package fn
 
 import (
+	"math"
+
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -128,17 +130,10 @@ func fileHead(c Call, args []value.Value) (value.Value, error) {
 }
 
 func fileList(c Call, args []value.Value) (value.Value, error) {
-	var opt ListFiles
+	opt := ListFiles{Limit: -1}
 	if len(args) == 2 {
-		o := args[1].Object()
-		if v, _ := o.Get("prefix"); v.Kind() == value.KindString {
-			opt.Prefix = v.Str()
-		}
-		if v, _ := o.Get("start"); v.Kind() == value.KindString {
-			opt.Start = v.Str()
-		}
-		if v, _ := o.Get("limit"); v.Kind() == value.KindInt {
-			opt.Limit = v.Int()
+		if err := opt.read(args[1].Object()); err != nil {
+			return value.None, err
 		}
 	}
 	h, err := c.files(args[0].Str())
@@ -156,22 +151,48 @@ func fileList(c Call, args []value.Value) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
+// read takes prefix, start and limit from an object; other fields are ignored.
+func (opt *ListFiles) read(o *value.Object) error {
+	for name, text := range map[string]*string{"prefix": &opt.Prefix, "start": &opt.After} {
+		v, err := option(o, name, value.TypeString)
+		if err != nil {
+			return err
+		}
+		if !v.IsNone() {
+			*text = v.Str()
+		}
+	}
+	v, err := option(o, "limit", value.TypeInt)
+	if err == nil && !v.IsNone() {
+		opt.Limit = int(max(-1, min(v.Int(), math.MaxInt32)))
+	}
+	return err
+}
+
+// option is a field of an object of options coerced to a type; NONE where it is not there.
+func option(o *value.Object, name string, t value.TypeKind) (value.Value, error) {
+	v, _ := o.Get(name)
+	if v.IsNone() {
+		return v, nil
+	}
+	out, err := value.Coerce(v, value.Simple(t))
+	if err != nil {
+		return v, errs.Internal("%s", err)
+	}
+	return out, nil
+}
+
 func filePut(overwrite bool) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		f := args[0].File()
-		var data []byte
-		switch args[1].Kind() {
-		case value.KindString:
-			data = []byte(args[1].Str())
-		case value.KindBytes:
-			data = args[1].Bytes()
-		default:
-			return value.None, errs.Validation("Could not cast into `bytes` using input `%s`", args[1].Text())
+		data, err := value.Cast(args[1], value.Simple(value.TypeBytes), nil)
+		if err != nil {
+			return value.None, errs.Validation("%s", err)
 		}
 		h, err := c.files(f.Bucket)
 		if err != nil {
 			return value.None, err
 		}
-		return value.None, h.PutFile(f, data, overwrite)
+		return value.None, h.PutFile(f, data.Bytes(), overwrite)
 	}
 }

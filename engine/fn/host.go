@@ -84,10 +84,10 @@ type FileInfo struct {
 	Updated time.Time
 }
 
-// ListFiles narrows a listing: keys with a prefix, from a key on, at most Limit (0: all).
+// ListFiles narrows a listing: keys with a prefix, behind a key, at most Limit (negative: all). Slashes in front are optional.
 type ListFiles struct {
-	Prefix, Start string
-	Limit         int64
+	Prefix, After string
+	Limit         int
 }
 
 // NetHost says which network targets the session may reach. A host without it reaches none.

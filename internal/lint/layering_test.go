@@ -16,7 +16,7 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/errs", "engine/textpatch"},
-	{"engine/value", "engine/kv"},
+	{"engine/value", "engine/kv", "engine/bucket"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},

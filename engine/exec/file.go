@@ -1,0 +1,142 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/bucket"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+var _ fn.FileHost = (*host)(nil)
+
+// bucket finds a defined bucket and checks that the session may do action there.
+func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, error) {
+	r := h.r
+	db, err := r.Database()
+	if err != nil {
+		return bucket.ID{}, err
+	}
+	d, err := r.Cat.Def(db.Inner(), ast.DefBucket, name)
+	if err != nil {
+		return bucket.ID{}, err
+	}
+	if d == nil {
+		return bucket.ID{}, doesNotExist("bucket", name)
+	}
+	def := d.Stmt.(*ast.DefineBucket)
+	if err := r.mayTouch(def.Permission, action, f, target); err != nil {
+		return bucket.ID{}, err
+	}
+	if def.Readonly && writes(action) {
+		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
+	}
+	scope := db.Inner()
+	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name}, nil
+}
+
+func writes(action string) bool {
+	switch action {
+	case "get", "head", "exists", "list":
+		return false
+	}
+	return true
+}
+
+// mayTouch checks the PERMISSIONS of a bucket, whose expression sees $action, $file and $target.
+func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) error {
+	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() || !writes(action) && r.Auth.CanRead() {
+		return nil
+	}
+	if p.Kind == ast.PermissionWhere {
+		vars := []record.Var{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
+		v, err := r.EvalIn(r.Ctx, p.Where, value.None, vars, true)
+		if err != nil {
+			return err
+		}
+		if value.Truthy(v) {
+			return nil
+		}
+	}
+	return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
+}
+
+func fileOrNone(f *value.File) value.Value {
+	if f == nil {
+		return value.None
+	}
+	return value.FileOf(f)
+}
+
+// PutFile writes a file, see fn.FileHost.
+func (h *host) PutFile(f *value.File, data []byte, overwrite bool) error {
+	id, err := h.bucket(f.Bucket, "put", f, nil)
+	if err != nil {
+		return err
+	}
+	return h.r.Ex.Files.Put(id, f.Key, data, overwrite)
+}
+
+// GetFile reads a file, see fn.FileHost.
+func (h *host) GetFile(f *value.File) (data []byte, found bool, err error) {
+	id, err := h.bucket(f.Bucket, "get", f, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	data, found = h.r.Ex.Files.Get(id, f.Key)
+	return data, found, nil
+}
+
+// HeadFile describes a file, see fn.FileHost.
+func (h *host) HeadFile(f *value.File) (info fn.FileInfo, found bool, err error) {
+	id, err := h.bucket(f.Bucket, "head", f, nil)
+	if err != nil {
+		return info, false, err
+	}
+	head, found := h.r.Ex.Files.Head(id, f.Key)
+	return fn.FileInfo{File: f, Size: head.Size, Updated: head.Updated}, found, nil
+}
+
+// DeleteFile removes a file, see fn.FileHost.
+func (h *host) DeleteFile(f *value.File) error {
+	id, err := h.bucket(f.Bucket, "delete", f, nil)
+	if err != nil {
+		return err
+	}
+	h.r.Ex.Files.Delete(id, f.Key)
+	return nil
+}
+
+// CopyFile copies or moves a file, see fn.FileHost.
+func (h *host) CopyFile(from, to *value.File, overwrite, move bool) error {
+	action := "copy"
+	if move {
+		action = "rename"
+	}
+	source, err := h.bucket(from.Bucket, action, from, to)
+	if err != nil {
+		return err
+	}
+	target := source
+	if to.Bucket != from.Bucket {
+		if target, err = h.bucket(to.Bucket, "put", to, nil); err != nil {
+			return err
+		}
+	}
+	return h.r.Ex.Files.Copy(source, from.Key, target, to.Key, overwrite, move)
+}
+
+// ListFiles lists a bucket, see fn.FileHost.
+func (h *host) ListFiles(name string, opt fn.ListFiles) ([]fn.FileInfo, error) {
+	id, err := h.bucket(name, "list", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := h.r.Ex.Files.List(id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
+	out := make([]fn.FileInfo, len(list))
+	for i, info := range list {
+		out[i] = fn.FileInfo{File: &value.File{Bucket: name, Key: info.Key}, Size: info.Size, Updated: info.Updated}
+	}
+	return out, nil
+}
