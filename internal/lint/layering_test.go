@@ -16,7 +16,7 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/errs", "engine/textpatch"},
-	{"engine/value", "engine/kv", "engine/bucket"},
+	{"engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
@@ -60,7 +60,7 @@ var never = map[string][]string{
 }
 
 // keyBuilders are the only packages that may build the keys of records and indexes.
-var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/dump", "engine/dump/physical", "engine/live", "engine/exec"}
+var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/dump", "engine/dump/physical", "cmd/nacretest", "engine/live", "engine/exec"}
 
 func packages(t *testing.T) map[string][]string {
 	t.Helper()

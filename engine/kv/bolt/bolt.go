@@ -52,6 +52,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
 	"go.etcd.io/bbolt"
@@ -101,7 +102,7 @@ var _ kv.Store = (*Store)(nil)
 // another process has it, kv.ErrFormat when there is something else, kv.ErrCorrupt.
 func Open(opt Options) (*Store, error) {
 	if opt.CheckpointKeys == 0 {
-		opt.CheckpointKeys = 200_000
+		opt.CheckpointKeys = int(failpoint.Limit("checkpoint-keys", 200_000))
 	}
 	if opt.CheckpointBytes == 0 {
 		opt.CheckpointBytes = 64 << 20

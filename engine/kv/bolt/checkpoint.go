@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
 	"go.etcd.io/bbolt"
@@ -84,7 +85,9 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult 
 				return err
 			}
 			var err error
-			if more, err = putChunk(tx.Bucket(dataBucket()), &cur, more); err != nil || more {
+			more, err = putChunk(tx.Bucket(dataBucket()), &cur, more)
+			failpoint.Hit(failpoint.Checkpoint)
+			if err != nil || more {
 				return err
 			}
 			return putApplied(tx.Bucket(metaBucket()), version)
@@ -146,6 +149,7 @@ func (c *committer) finishCheckpoint(res checkpointResult) {
 	c.base = res.base
 	c.publish()
 	c.s.count.checkpoints.Add(1)
+	failpoint.Hit(failpoint.Release)
 	if err := c.s.log.Release(res.version); err != nil {
 		c.s.fail(err)
 	}

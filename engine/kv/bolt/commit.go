@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
@@ -202,7 +203,9 @@ func (c *committer) commit(group []*request) {
 		c.s.window.Add(overlay.Footprint{Version: f.Version, Keys: f.Keys, Bytes: f.Size()}, oldest)
 	}
 	clear(c.frames)
+	failpoint.Hit(failpoint.Publish)
 	c.publish()
+	failpoint.Hit(failpoint.Acknowledge)
 	c.s.count.commits.Add(uint64(len(accepted)))
 	finishAll(accepted, nil)
 }
@@ -255,6 +258,7 @@ func (c *committer) value(key []byte) ([]byte, error) {
 // and kv.ErrUndetermined, after which the store is read-only.
 func (c *committer) makeDurable() error {
 	err := c.s.log.Append(c.frames)
+	failpoint.Hit(failpoint.Append)
 	if wal.IsNoSpace(err) {
 		return fmt.Errorf("%w: %w", kv.ErrNoSpace, err)
 	}

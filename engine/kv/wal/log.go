@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/failpoint"
 )
 
 // Options describes a log.
@@ -294,6 +295,7 @@ func (l *Log) format(s *segment, size int64) error {
 		return err
 	}
 	l.next++
+	failpoint.Hit(failpoint.Recycle)
 	if err := s.allocate(size); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/failpoint"
 )
 
 // Recovery tells what Open has found.
@@ -26,7 +27,7 @@ func Open(opt Options, applied kv.Version, replay func(*Frame) error) (*Log, Rec
 		opt.FS = OS{}
 	}
 	if opt.SegmentSize == 0 {
-		opt.SegmentSize = defaultSegment
+		opt.SegmentSize = failpoint.Limit("segment", defaultSegment)
 	}
 	l := &Log{opt: opt, fs: opt.FS, next: 1, last: applied, released: applied}
 	rec, err := l.recover(applied, replay)
