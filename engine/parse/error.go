@@ -70,9 +70,9 @@ func (e *Error) excerpt(b *strings.Builder, bl Block) {
 	if i := strings.IndexByte(e.source[start:], '\n'); i >= 0 {
 		end = start + i
 	}
-	width := 1
-	if to := min(bl.End, end); to > bl.Start {
-		width = utf8.RuneCountInString(e.source[bl.Start:to])
+	width := 1 // also for what goes on in the next line
+	if bl.End > bl.Start && bl.End <= end {
+		width = utf8.RuneCountInString(e.source[bl.Start:bl.End])
 	}
 	text, indent := window(e.source[start:end], utf8.RuneCountInString(e.source[start:e.anchor(bl.Start)]))
 	num := strconv.Itoa(line)

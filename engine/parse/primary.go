@@ -301,6 +301,9 @@ func (p *parser) blockRest(open token, first ast.Statement) *ast.Block {
 
 // blockStatement is a statement inside of a block.
 func (p *parser) blockStatement() ast.Statement {
+	if p.tok.kind == tParam && p.peek().kind == tEqual {
+		return p.bareAssignment()
+	}
 	bare := p.tok.kind > kwFirst
 	x := p.expr()
 	if q, ok := x.(*ast.Subquery); ok && bare {

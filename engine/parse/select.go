@@ -217,8 +217,8 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 		return &ast.Order{Random: true}
 	}
 	o := &ast.Order{}
+	start := p.tok.start
 	for {
-		start := p.tok.start
 		k := ast.OrderKey{Key: p.basicIdiom()}
 		k.Collate = p.eat(kwCollate)
 		k.Numeric = p.eat(kwNumeric)
@@ -233,6 +233,7 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 			p.missing(k.Key, from, "order", token{tIdent, start, p.prev.end})
 		}
 		o.Keys = append(o.Keys, k)
+		start = p.tok.start // an excerpt of a further key starts at its comma
 		if p.err != nil || !p.eat(tComma) {
 			return o
 		}

@@ -60,10 +60,6 @@ func (p *parser) topStatement() ast.Statement {
 		return p.show()
 	case kwAccess:
 		return p.access()
-	case tParam:
-		if p.peek().kind == tEqual {
-			return p.bareAssignment()
-		}
 	}
 	return p.blockStatement()
 }
