@@ -132,6 +132,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
 func (e *Engine) Close(ctx context.Context) error {
 	e.exec.Hub.Close()
+	e.exec.Close(ctx)
 	return e.store.Close()
 }
 

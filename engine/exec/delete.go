@@ -20,10 +20,19 @@ func (r *Run) delete(env *Env, s *ast.Delete) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	for i := range targets {
-		if err := w.delete(&targets[i], s); err != nil {
-			return value.None, err
+	run := func() error {
+		for i := range targets {
+			if err := w.delete(&targets[i], s); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	if s.Explain != nil {
+		return w.explainWrite(s.Explain, targets, s.With, s.Where, false, run)
+	}
+	if err := run(); err != nil {
+		return value.None, err
 	}
 	return w.result(s.Only, len(targets))
 }

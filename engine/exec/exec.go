@@ -8,6 +8,7 @@
 package exec
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -69,6 +70,7 @@ type Executor struct {
 	Config
 	cache     *cache
 	sequences sequences
+	events    eventQueue
 }
 
 // New makes an executor.
@@ -83,5 +85,10 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub()
 	}
-	return &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
+	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
+	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
+	return ex
 }
+
+// Close waits for the ASYNC events that are queued; none are taken on from then on. It waits no longer than ctx.
+func (ex *Executor) Close(ctx context.Context) { ex.events.close(ctx) }

@@ -42,6 +42,8 @@ type Run struct {
 
 	Import bool // OPTION IMPORT is on
 
+	asyncDepth int // how many ASYNC events led here
+
 	now     time.Time
 	timeout value.Duration // what Ctx was cut to, for the error text
 	depth   int
@@ -123,7 +125,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Import: r.Import}
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Import: r.Import, AsyncDepth: r.asyncDepth}
 	r.gateAt = r.Auth
 	return r.gate, nil
 }

@@ -273,6 +273,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 // Seal writes what follows from a transaction's changes into the transaction, as its last act.
 func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
 	ex.publish(tx, log)
+	ex.events.queue(tx, log)
 	return log.Seal(ctx, tx)
 }
 

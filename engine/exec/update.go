@@ -23,15 +23,25 @@ func (r *Run) update(env *Env, s *ast.Update) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	for i := range targets {
-		if s.Upsert {
-			err = w.upsert(&targets[i], s)
-		} else {
-			err = w.update(&targets[i], s)
+	run := func() error {
+		for i := range targets {
+			var err error
+			if s.Upsert {
+				err = w.upsert(&targets[i], s)
+			} else {
+				err = w.update(&targets[i], s)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return value.None, err
-		}
+		return nil
+	}
+	if s.Explain != nil {
+		return w.explainWrite(s.Explain, targets, s.With, s.Where, s.Upsert, run)
+	}
+	if err := run(); err != nil {
+		return value.None, err
 	}
 	return w.result(s.Only, len(targets))
 }
@@ -48,39 +58,6 @@ func (w *writer) update(t *Target, s *ast.Update) error {
 	return w.eachRow(t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
 		return w.change(row, s.Data, false)
 	})
-}
-
-// eachRow picks the records of a target that meet a condition.
-func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
-	each := func(row *record.Row) error {
-		ok, err := w.meets(row, where)
-		if !ok || err != nil {
-			return err
-		}
-		return f(row)
-	}
-	ctx := w.r.Ctx
-	if t.Kind == TargetRecord {
-		row, err := w.g.Pick(ctx, tb, t.ID, act)
-		if row == nil || err != nil {
-			return err
-		}
-		return each(row)
-	}
-	var keys *value.Range
-	if t.Kind == TargetRange {
-		keys = t.ID.Key.Range()
-	}
-	return w.g.EachRow(ctx, tb, keys, act, each)
-}
-
-func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
-	if where == nil {
-		return true, nil
-	}
-	w.row.SetDoc(row.Seen)
-	v, err := w.r.Eval(w.row, where)
-	return value.Truthy(v), err
 }
 
 // change applies a data clause to a record that is there.

@@ -23,7 +23,17 @@ type Change struct {
 // Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
 type Log struct {
 	Changes []Change
+	Queued  []QueuedEvent // ASYNC events, to run after the commit
 	defined []definedTable
+}
+
+// QueuedEvent is an ASYNC event of a change. Its values are good until the transaction ends.
+type QueuedEvent struct {
+	Table *catalog.Table
+	Event *catalog.Event
+	Doc   value.Value
+	Vars  []Var
+	Depth int // how many ASYNC events led to this one
 }
 
 // definedTable is a table that the transaction defined, for its change feed.
@@ -42,20 +52,28 @@ func (l *Log) Define(tb *catalog.Table, shape value.Value) {
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
 
-// Mark is a position in the log, for RollbackTo.
-func (l *Log) Mark() int {
+// Mark is a position in a log.
+type Mark struct{ changes, queued, defined int }
+
+// Mark is the present position, for RollbackTo.
+func (l *Log) Mark() Mark {
 	if l == nil {
-		return 0
+		return Mark{}
 	}
-	return len(l.Changes)
+	return Mark{len(l.Changes), len(l.Queued), len(l.defined)}
 }
 
-// RollbackTo forgets what came after mark.
-func (l *Log) RollbackTo(mark int) {
-	if l != nil {
-		clear(l.Changes[mark:])
-		l.Changes = l.Changes[:mark]
+// RollbackTo forgets what came after m.
+func (l *Log) RollbackTo(m Mark) {
+	if l == nil {
+		return
 	}
+	clear(l.Changes[m.changes:])
+	l.Changes = l.Changes[:m.changes]
+	clear(l.Queued[m.queued:])
+	l.Queued = l.Queued[:m.queued]
+	clear(l.defined[m.defined:])
+	l.defined = l.defined[:m.defined]
 }
 
 // after does what follows a change of a record: it is noted, views follow, events run.
@@ -92,8 +110,8 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 	}
 	for _, e := range w.Table.Events {
 		if e.Define.Async {
-			if g.Async != nil {
-				g.Async(e, w.ID, doc, vars())
+			if g.Log != nil {
+				g.Log.Queued = append(g.Log.Queued, QueuedEvent{w.Table, e, doc, vars(), g.AsyncDepth + 1})
 			}
 			continue
 		}

@@ -44,8 +44,8 @@ type Gate struct {
 	Log    *Log // where changes are noted; nil: nowhere
 	Import bool // OPTION IMPORT: no events, views or asserts
 
-	// Async takes an event that is to run after the commit, in a transaction of its own; nil: it is dropped.
-	Async func(e *catalog.Event, id *value.RecordID, doc value.Value, vars []Var)
+	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
+	AsyncDepth int
 
 	vars   [4]Var // of a field's clause
 	keybuf []byte

@@ -1,0 +1,216 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// eachRow picks the records of a target that meet a condition. f may write.
+func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
+	each := func(row *record.Row) error {
+		ok, err := w.meets(row, where)
+		if !ok || err != nil {
+			return err
+		}
+		return f(row)
+	}
+	switch t.Kind {
+	case TargetRecord:
+		return w.pick(tb, t.ID, act, each)
+	case TargetRange:
+		return w.g.EachRow(w.r.Ctx, tb, t.ID.Key.Range(), act, each)
+	}
+	found, err := w.search(tb, with, where)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return w.g.EachRow(w.r.Ctx, tb, nil, act, each)
+	}
+	ids, err := w.ids(found)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := w.r.Tick(); err != nil {
+			return err
+		}
+		if err := w.pick(tb, id, act, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) pick(tb *catalog.Table, id *value.RecordID, act record.Action, f func(*record.Row) error) error {
+	row, err := w.g.Pick(w.r.Ctx, tb, id, act)
+	if row == nil || err != nil {
+		return err
+	}
+	return f(row)
+}
+
+// search finds a better way to the records of a table than walking all of it; nil where there is none. Who may not read
+// everything walks: what may be written is not what may be read.
+func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows, error) {
+	if where == nil || !w.r.Auth.CanRead() {
+		return nil, nil
+	}
+	found, err := w.r.tableSource(w.row, &ast.Select{With: with}, tb.Name, &predicate{r: w.r, env: w.row, x: where})
+	if _, whole := found.(*tableRows); whole || err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// ids reads all ids first: writing may move records in the index that finds them.
+func (w *writer) ids(found rows) ([]*value.RecordID, error) {
+	defer found.close()
+	docs, err := w.r.drain(found)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*value.RecordID, 0, len(docs))
+	var seen map[string]bool
+	if _, one := found.(*indexRows); !one {
+		seen = make(map[string]bool, len(docs)) // a union may find a record twice, which must be changed once
+	}
+	for _, d := range docs {
+		id := recordOf(d)
+		if id.Kind() != value.KindRecord {
+			continue
+		}
+		if seen != nil {
+			k := id.Text()
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+		}
+		out = append(out, id.Record())
+	}
+	return out, nil
+}
+
+// meets evaluates the WHERE of a statement for a picked record.
+func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
+	if where == nil {
+		return true, nil
+	}
+	w.row.SetDoc(row.Seen)
+	v, err := w.r.Eval(w.row, where)
+	return value.Truthy(v), err
+}
+
+// explainWrite answers the EXPLAIN clause of a write: how it finds its records. FULL runs the statement too.
+func (w *writer) explainWrite(x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, run func() error) (value.Value, error) {
+	var out []value.Value
+	for i := range targets {
+		t := writeTarget(targets[i])
+		found, err := w.explainTarget(&t, with, where, yields)
+		if err != nil {
+			return value.None, err
+		}
+		out = append(out, found...)
+	}
+	out = append(out, operation("Collector", value.Field{Name: "type", Value: value.Str("Memory")}))
+	if !x.Full {
+		return value.ArrayOf(out), nil
+	}
+	if err := run(); err != nil {
+		return value.None, err
+	}
+	out = append(out, operation("RecordStrategy", value.Field{Name: "type", Value: value.Str("KeysAndValues")}),
+		operation("Fetch", value.Field{Name: "count", Value: value.Int(int64(len(w.rows)))}))
+	return value.ArrayOf(out), nil
+}
+
+func operation(name string, detail ...value.Field) value.Value {
+	return object(value.Field{Name: "detail", Value: object(detail...)}, value.Field{Name: "operation", Value: value.Str(name)})
+}
+
+func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
+
+func (w *writer) explainTarget(t *Target, with *ast.With, where ast.Expr, yields bool) ([]value.Value, error) {
+	table := value.Field{Name: "table", Value: value.Str(t.Table)}
+	forward := value.Field{Name: "direction", Value: value.Str("forward")}
+	switch t.Kind {
+	case TargetRecord:
+		return []value.Value{operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
+	case TargetRange:
+		return []value.Value{operation("Iterate Range", forward, table, value.Field{Name: "range", Value: t.ID.Key})}, nil
+	case TargetValue:
+		return []value.Value{operation("Iterate Value", value.Field{Name: "value", Value: t.Value})}, nil
+	}
+	if yields && where == nil {
+		return []value.Value{operation("Iterate Yield", table)}, nil
+	}
+	tb, err := w.g.Table(t.Table)
+	if err != nil {
+		return nil, err
+	}
+	found, err := w.search(tb, with, where)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return []value.Value{operation("Iterate Table", forward, table)}, nil
+	}
+	defer found.close()
+	return explainSearch(found, table), nil
+}
+
+// explainSearch is how records are found by id or by indexes.
+func explainSearch(found rows, table value.Field) []value.Value {
+	plan := func(fields ...value.Field) value.Value {
+		return operation("Iterate Index", value.Field{Name: "plan", Value: object(fields...)}, table)
+	}
+	switch s := found.(type) {
+	case *recordRows:
+		return []value.Value{operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(s.id)})}
+	case *unionIndexRows:
+		return explainUnion(s.parts, table, plan)
+	case *unionRows:
+		return explainUnion(s.parts, table, plan)
+	case *indexRows:
+		name := value.Field{Name: "index", Value: value.Str(s.ix.Name)}
+		if s.access.From.Kind == value.Unbounded && s.access.To.Kind == value.Unbounded {
+			return []value.Value{plan(name, value.Field{Name: "operator", Value: value.Str("=")},
+				value.Field{Name: "value", Value: accessValue(s.access.Lead)})}
+		}
+		bound := func(b value.Bound) value.Value {
+			return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)}, value.Field{Name: "value", Value: b.Value})
+		}
+		return []value.Value{plan(name, value.Field{Name: "direction", Value: value.Str("forward")},
+			value.Field{Name: "from", Value: bound(s.access.From)}, value.Field{Name: "to", Value: bound(s.access.To)})}
+	}
+	return nil
+}
+
+// explainUnion is a union of index scans: of one index it is one step, of several a step each.
+func explainUnion(parts []rows, table value.Field, plan func(...value.Field) value.Value) []value.Value {
+	var values, out []value.Value
+	name := ""
+	for i, p := range parts {
+		ix, ok := p.(*indexRows)
+		if ok && (i == 0 || ix.ix.Name == name) {
+			name = ix.ix.Name
+			values = append(values, accessValue(ix.access.Lead))
+		}
+		out = append(out, explainSearch(p, table)...)
+	}
+	if len(values) != len(parts) {
+		return out
+	}
+	return []value.Value{plan(value.Field{Name: "index", Value: value.Str(name)}, value.Field{Name: "operator", Value: value.Str("union")},
+		value.Field{Name: "value", Value: value.ArrayOf(values)})}
+}
+
+func accessValue(lead []value.Value) value.Value {
+	if len(lead) == 1 {
+		return lead[0]
+	}
+	return value.ArrayOf(lead)
+}
