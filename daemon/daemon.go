@@ -247,7 +247,7 @@ func (d *Daemon) build() {
 			return config.Allowed(cfg.SlowAllow, cfg.SlowDeny, p)
 		}},
 		Limits: rpc.Limits{Transactions: l.Transactions, SessionTransactions: l.SessionTransactions,
-			AttachedSessions: l.AttachedSessions, QueryTimeout: cfg.QueryTimeout},
+			AttachedSessions: l.AttachedSessions, Streams: l.Streams, QueryTimeout: cfg.QueryTimeout},
 		Access: rpc.Access{Method: caps.RPC.Allows},
 	}
 	if !cfg.NoDefaults {

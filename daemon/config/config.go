@@ -74,6 +74,7 @@ type Limits struct {
 	SendTimeout                                   time.Duration
 	Transactions, SessionTransactions             int
 	AttachedSessions                              int
+	Streams                                       int // streaming queries at once on one connection
 	Requests                                      int // HTTP requests at once
 	HeaderTimeout                                 time.Duration
 	BodyRate                                      int64 // least bytes of a body in any BodyWindow
@@ -95,7 +96,7 @@ func Default() *Config {
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30, MCPBody: 4 << 20,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
-			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256,
+			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,
 			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second, Depth: 128,
 		},
 	}

@@ -29,6 +29,7 @@ type Conn struct {
 	opt      Options
 	own      *session
 	attached *Sessions
+	streams  streams
 }
 
 // session is an engine session with its open transactions.

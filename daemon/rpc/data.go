@@ -78,21 +78,11 @@ func (k *call) statement(ctx context.Context, text string, vars *value.Object, o
 }
 
 func query(ctx context.Context, k *call) (wire.Response, error) {
-	p, err := k.params(1, 2, "Expected (query:string, vars:object)")
+	text, vars, err := k.queryParams()
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if p[0].Kind() != value.KindString {
-		return wire.Response{}, errs.InvalidParams("Expected query to be string")
-	}
-	var vars *value.Object
-	switch {
-	case p[1].Kind() == value.KindObject:
-		vars = p[1].Object()
-	case !p[1].IsNullish():
-		return wire.Response{}, errs.InvalidParams("Expected vars to be object, got Some(%s)", debugText(p[1]))
-	}
-	results, err := k.conn.srv.Execute(ctx, k.session.engine, k.tx, p[0].Str(), vars)
+	results, err := k.conn.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -101,6 +91,24 @@ func query(ctx context.Context, k *call) (wire.Response, error) {
 		statements[i] = wire.Statement(r)
 	}
 	return wire.Response{Statements: statements, IsQuery: true}, nil
+}
+
+// queryParams reads [text, vars?].
+func (k *call) queryParams() (string, *value.Object, error) {
+	p, err := k.params(1, 2, "Expected (query:string, vars:object)")
+	if err != nil {
+		return "", nil, err
+	}
+	if p[0].Kind() != value.KindString {
+		return "", nil, errs.InvalidParams("Expected query to be string")
+	}
+	switch {
+	case p[1].Kind() == value.KindObject:
+		return p[0].Str(), p[1].Object(), nil
+	case !p[1].IsNullish():
+		return "", nil, errs.InvalidParams("Expected vars to be object, got Some(%s)", debugText(p[1]))
+	}
+	return p[0].Str(), nil, nil
 }
 
 func selectRecords(ctx context.Context, k *call) (wire.Response, error) {

@@ -43,6 +43,8 @@ var methods = map[string]method{
 	"unset":        {run: unset},
 
 	"query":           {run: query},
+	"query_stream":    {run: noStream, bare: true},
+	"query_cancel":    {run: queryCancel, bare: true},
 	"select":          {run: selectRecords},
 	"create":          {run: create},
 	"insert":          {run: insert},
@@ -85,6 +87,19 @@ func (k *call) params(low, high int, usage string) ([]value.Value, error) {
 	padded := make([]value.Value, high)
 	copy(padded, p)
 	return padded, nil
+}
+
+// noStream answers where a transport has no frames.
+func noStream(context.Context, *call) (wire.Response, error) {
+	return wire.Response{}, methodNotFound()
+}
+
+func methodNotFound() *errs.Error {
+	return errs.With(errs.KindNotFound, "Method", map[string]any{"name": "unknown"}, "Method not found")
+}
+
+func methodNotAllowed(name string) *errs.Error {
+	return errs.With(errs.KindNotAllowed, "Method", map[string]any{"name": name}, "Method not allowed")
 }
 
 func ping(context.Context, *call) (wire.Response, error) { return answer(value.None), nil }

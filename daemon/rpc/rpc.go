@@ -28,6 +28,7 @@ type Limits struct {
 	Transactions        int           // open interactive transactions of the connection's own session; 64
 	SessionTransactions int           // the same for each attached session; 64
 	AttachedSessions    int           // attached sessions; 256
+	Streams             int           // streaming queries at once on one connection; 32
 	QueryTimeout        time.Duration // wall-clock limit of a call, all but begin, commit and cancel; 0: none
 }
 
@@ -40,6 +41,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.AttachedSessions <= 0 {
 		l.AttachedSessions = 256
+	}
+	if l.Streams <= 0 {
+		l.Streams = 32
 	}
 	return l
 }
@@ -120,10 +124,10 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 		c.srv.Metrics.RPC(name, time.Since(start), resp.Err == nil)
 	}()
 	if !known {
-		return failure(errs.With(errs.KindNotFound, "Method", map[string]any{"name": name}, "Method not found"))
+		return failure(methodNotFound())
 	}
 	if !c.allowed(name, m) {
-		return failure(errs.With(errs.KindNotAllowed, "Method", map[string]any{"name": name}, "Method not allowed"))
+		return failure(methodNotAllowed(name))
 	}
 	if !m.untimed {
 		var cancel context.CancelFunc

@@ -127,6 +127,7 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 var ordered = map[string]bool{
 	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "refresh": true, "revoke": true, "invalidate": true,
 	"reset": true, "let": true, "set": true, "unset": true, "attach": true, "detach": true, "sessions": true,
+	"query_cancel": true,
 }
 
 // handle runs the request in b, or hands it to a goroutine. Nothing keeps b.
@@ -171,6 +172,10 @@ func (c *conn) answer(req *wire.Request) {
 			c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: errs.As(errors.New("panic while answering"))})
 		}
 	}()
+	if rpc.IsStream(req) {
+		c.rpc.Stream(c.ctx, req, c.send)
+		return
+	}
 	resp := c.rpc.Call(c.ctx, req)
 	c.send(&resp)
 }

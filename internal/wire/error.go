@@ -50,6 +50,47 @@ func AppendError(dst []byte, f Format, e *errs.Error) []byte {
 	return appendCBORText(dst, e.Msg)
 }
 
+// ErrorValue is the error object as a value, for messages that hold one inside.
+func ErrorValue(e *errs.Error) value.Value {
+	fields := []value.Field{
+		{Name: "cause", Value: value.None},
+		{Name: "code", Value: value.Int(int64(Code(e)))},
+		{Name: "kind", Value: value.Str(e.Kind.String())},
+		{Name: "message", Value: value.Str(e.Msg)},
+	}
+	if e.Detail != nil {
+		fields = append(fields, value.Field{Name: "details", Value: detailValue(e.Detail)})
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}
+
+func detailValue(d *errs.Detail) value.Value {
+	fields := []value.Field{{Name: "kind", Value: value.Str(d.Kind)}}
+	switch {
+	case d.Inner != nil:
+		fields = append(fields, value.Field{Name: "details", Value: detailValue(d.Inner)})
+	case len(d.Fields) > 0:
+		inner := make([]value.Field, 0, len(d.Fields))
+		for name, field := range d.Fields {
+			inner = append(inner, value.Field{Name: name, Value: detailFieldValue(field)})
+		}
+		fields = append(fields, value.Field{Name: "details", Value: value.ObjectOf(value.NewObject(inner...))})
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}
+
+func detailFieldValue(field any) value.Value {
+	switch x := field.(type) {
+	case string:
+		return value.Str(x)
+	case time.Duration:
+		return value.DurationOf(durationOf(x))
+	case *errs.Detail:
+		return detailValue(x)
+	}
+	return value.Null
+}
+
 func appendDetailJSON(dst []byte, d *errs.Detail) []byte {
 	dst = append(dst, '{')
 	switch {
