@@ -26,8 +26,9 @@ type Limits struct {
 	Rows      int // rows that a statement may hold in memory at once
 	CacheSize int // parsed texts that are kept
 	CacheText int // longest text in bytes that is kept
-	Array     int // elements of an array made by a range or a mock
-	TxBytes   int64
+	Array     int // elements of an array made by a range, a mock or +
+	Text      int // bytes of a string made by +
+	TxBytes   int64 // bytes that a transaction may buffer; 0: no limit
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
 }
@@ -42,7 +43,8 @@ func (l Limits) withDefaults() Limits {
 	def(&l.Rows, 10_000_000)
 	def(&l.CacheSize, 1024)
 	def(&l.CacheText, 64<<10)
-	def(&l.Array, 1<<20)
+	def(&l.Array, 4<<20)
+	def(&l.Text, 64<<20)
 	return l
 }
 

@@ -160,6 +160,8 @@ func (v visitor) stmt(s ast.Statement) {
 		inspect(s.Where, v.f)
 		inspect(s.Limit, v.f)
 		inspect(s.Start, v.f)
+		v.exprs(s.Fetch)
+		v.exprs(s.Omit)
 		inspect(s.Version, v.f)
 		inspect(s.Timeout, v.f)
 	case *ast.ExplainStmt:

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -54,7 +55,24 @@ func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
 			return v, nil
 		}
 	}
+	if x.Op == ast.OpAdd {
+		if err := r.mayJoin(a, b); err != nil {
+			return value.None, err
+		}
+	}
 	return apply(x.Op, a, b)
+}
+
+// mayJoin refuses strings and arrays that + would make too long: a few dozen doublings fill any memory.
+func (r *Run) mayJoin(a, b value.Value) error {
+	switch {
+	case a.Kind() != b.Kind():
+	case a.Kind() == value.KindString && a.Len()+b.Len() > r.Ex.Limits.Text:
+		return errs.Internal("The string would be longer than %d bytes", r.Ex.Limits.Text)
+	case a.Kind() == value.KindArray && a.Len()+b.Len() > r.Ex.Limits.Array:
+		return tooLarge(r.Ex.Limits.Array)
+	}
+	return nil
 }
 
 // searched is a full-text or nearest-neighbour test on a row. It is true: the scan that found the

@@ -248,16 +248,15 @@ func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
 // alone runs a statement in a transaction of its own, again on conflict.
 func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	var v value.Value
-	if !p.Writes {
-		tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{})
-		if err != nil {
-			return value.None, err
-		}
-		defer tx.Cancel()
-		v, _, err = q.run(ctx, tx, nil, p.Stmt)
-		return v, err
-	}
 	vars := append([]Var(nil), q.base.vars...)
+	if !p.Writes {
+		v, err := q.reading(ctx, p)
+		if !errors.Is(err, txn.ErrReadOnly) {
+			return v, err
+		}
+		// A closure or a definition wrote after all: once more, with the right to.
+		q.base.vars = append(q.base.vars[:0], vars...)
+	}
 	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
@@ -275,6 +274,17 @@ func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error
 	ex.publish(tx, log)
 	ex.events.queue(tx, log)
 	return log.Seal(ctx, tx)
+}
+
+// reading runs a statement in a transaction that can not write.
+func (q *Query) reading(ctx context.Context, p *Prepared) (value.Value, error) {
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{})
+	if err != nil {
+		return value.None, err
+	}
+	defer tx.Cancel()
+	v, _, err := q.run(ctx, tx, nil, p.Stmt)
+	return v, err
 }
 
 // Commit seals and commits a transaction; it is finished either way.

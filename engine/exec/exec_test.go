@@ -1,0 +1,120 @@
+package exec
+
+import (
+	"testing"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func TestGeneratedKeys(t *testing.T) {
+	ex := New(Config{})
+	defer ex.Hub.Close()
+	seen := map[string]bool{}
+	for range 1000 {
+		for kind, size := range map[string]int{"rand": 20, "ulid": 26} {
+			k := ex.NewKey(kind).Str()
+			if len(k) != size || seen[k] {
+				t.Fatalf("%s key %q", kind, k)
+			}
+			seen[k] = true
+		}
+		u := ex.NewKey("uuid").UUID()
+		if u[6]>>4 != 7 || u[8]>>6 != 2 {
+			t.Fatalf("%s is no version 7 UUID", u)
+		}
+	}
+	if first, then := ulid(1), ulid(2); first >= then {
+		t.Errorf("%s is not before %s", first, then)
+	}
+}
+
+func TestCacheKeepsWhatIsInUse(t *testing.T) {
+	c := newCache(8)
+	hot := &Script{}
+	c.put("hot", hot)
+	for i := range 100 {
+		if c.get("hot") != hot {
+			t.Fatalf("the hot text is gone after %d others", i)
+		}
+		c.put(string(rune('a'+i)), &Script{})
+	}
+	if n := len(c.young) + len(c.old); n > 8 {
+		t.Errorf("%d texts are kept", n)
+	}
+	if c.get("a") != nil {
+		t.Error("a cold text is still there")
+	}
+}
+
+func TestEnvLooksOutwards(t *testing.T) {
+	base := NewEnv(Var{"a", value.Int(1)}, Var{"b", value.Int(2)})
+	row := base.WithDoc(value.Str("outer"))
+	inner := row.Child(Var{"a", value.Int(3)}).WithDoc(value.Str("inner"))
+	for name, want := range map[string]int64{"a": 3, "b": 2} {
+		if v, ok := inner.Lookup(name); !ok || v.Int() != want {
+			t.Errorf("$%s is %s, want %d", name, v, want)
+		}
+	}
+	if _, ok := inner.Lookup("c"); ok {
+		t.Error("$c is defined")
+	}
+	if inner.This().Str() != "inner" || inner.Parent().Str() != "outer" || base.HasDoc() {
+		t.Errorf("this is %s, parent is %s", inner.This(), inner.Parent())
+	}
+	inner.Set("b", value.Int(9))
+	if v, _ := base.Lookup("b"); v.Int() != 2 {
+		t.Error("an inner frame changed an outer one")
+	}
+}
+
+func TestMayWrite(t *testing.T) {
+	read := &ast.Select{Projections: &ast.Projections{Fields: []ast.Projection{{All: true}}}, From: []ast.Expr{&ast.Table{Name: "t"}}}
+	call := &ast.Call{Kind: ast.CallCustom, Path: "f"}
+	for _, tc := range []struct {
+		name string
+		stmt ast.Statement
+		want bool
+	}{
+		{"select", read, false},
+		{"return of a select", &ast.Return{X: &ast.Subquery{Stmt: read}}, false},
+		{"create", &ast.Create{}, true},
+		{"return of a create", &ast.Return{X: &ast.Subquery{Stmt: &ast.Create{}}}, true},
+		{"custom function", &ast.Return{X: call}, true},
+		{"custom function in a WHERE", &ast.Select{Projections: read.Projections, From: read.From, Where: call}, true},
+		{"custom function in a FETCH", &ast.Select{Projections: read.Projections, From: read.From, Fetch: []ast.Expr{call}}, true},
+		{"delete in a graph step", &ast.ExprStmt{X: &ast.Idiom{Parts: []ast.Part{
+			&ast.PartGraph{Graph: &ast.Graph{Where: &ast.Subquery{Stmt: &ast.Delete{}}}}}}}, true},
+		{"closure from elsewhere", &ast.ExprStmt{X: &ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: &ast.Param{Name: "f"}}, &ast.PartCall{}}}}, true},
+		{"define", &ast.DefineTable{}, true},
+		{"use", &ast.Use{}, true},
+	} {
+		if got := mayWrite(tc.stmt); got != tc.want {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestSliceLiesWithinTheArray(t *testing.T) {
+	elems := []value.Value{value.Int(0), value.Int(1), value.Int(2)}
+	in := func(k value.BoundKind, i int64) value.Bound { return value.Bound{Kind: k, Value: value.Int(i)} }
+	open := value.Bound{}
+	for _, tc := range []struct {
+		rg   value.Range
+		want string
+	}{
+		{value.Range{Start: open, End: open}, "[0, 1, 2]"},
+		{value.Range{Start: in(value.Included, 1), End: in(value.Excluded, 2)}, "[1]"},
+		{value.Range{Start: in(value.Excluded, 0), End: in(value.Included, 2)}, "[1, 2]"},
+		{value.Range{Start: in(value.Included, 3), End: open}, "[]"},
+		{value.Range{Start: in(value.Included, 4), End: open}, "NONE"},
+		{value.Range{Start: in(value.Included, 2), End: in(value.Excluded, 1)}, "NONE"},
+		{value.Range{Start: in(value.Included, -1), End: open}, "NONE"},
+		{value.Range{Start: open, End: in(value.Included, 3)}, "NONE"},
+		{value.Range{Start: open, End: in(value.Included, 1<<62)}, "NONE"},
+	} {
+		if got := slice(elems, &tc.rg).Text(); got != tc.want {
+			t.Errorf("%s: got %s, want %s", value.RangeOf(&tc.rg), got, tc.want)
+		}
+	}
+}
