@@ -107,7 +107,31 @@ type candidate struct {
 	from, to value.Bound
 	in       []value.Value // values of an IN on the field after lead
 	elements bool
+	lists    bool // the first field is declared to hold nothing but arrays or sets
 	score    int
+}
+
+// holdsLists reports whether the first field of an index is an array or set by its definition.
+func holdsLists(tb *catalog.Table, ix *catalog.Index) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(ast.Text(ix.Define.Fields[0]), ".*"), "[*]")
+	f := tb.Field(name)
+	return f != nil && f.Define.Type != nil && onlyLists(f.Define.Type)
+}
+
+// onlyLists reports whether a type has no values but arrays, sets, NONE and NULL.
+func onlyLists(t *value.Type) bool {
+	switch t.Kind {
+	case value.TypeArray, value.TypeSet, value.TypeTuple, value.TypeNone, value.TypeNull:
+		return true
+	case value.TypeUnion:
+		for _, a := range t.Alts {
+			if !onlyLists(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // chooseIndex picks the index that narrows a WHERE most; nil where none helps.
@@ -124,7 +148,7 @@ func (r *Run) chooseIndex(env *Env, s *ast.Select, tb *catalog.Table, where *pre
 		if !index.Kept(ix) || s != nil && s.With != nil && len(s.With.Indexes) > 0 && !named(s.With.Indexes, ix.Name) {
 			continue
 		}
-		c := match(ix, conds)
+		c := match(tb, ix, conds)
 		if c != nil && (best == nil || c.score > best.score) {
 			best = c
 		}
@@ -145,8 +169,8 @@ func named(names []string, name string) bool {
 }
 
 // match fits conditions to the fields of an index from the left: equalities, then one range, IN or CONTAINS.
-func match(ix *catalog.Index, conds []condition) *candidate {
-	c := &candidate{ix: ix}
+func match(tb *catalog.Table, ix *catalog.Index, conds []condition) *candidate {
+	c := &candidate{ix: ix, lists: holdsLists(tb, ix)}
 	for i, f := range ix.Define.Fields {
 		text := ast.Text(f)
 		if v, ok := equality(conds, text); ok {
@@ -184,10 +208,10 @@ func (c *candidate) next(conds []condition, field string, first bool) {
 	for i := range conds {
 		d := &conds[i]
 		switch {
-		case first && d.op == ast.OpContains && (d.field == elem || d.field == field):
-			c.lead, c.elements, c.score = []value.Value{d.v}, true, 3
+		case first && d.op == ast.OpContains && (d.field == elem || d.field == field) && (c.lists || !ofElements):
+			c.in, c.elements, c.score = []value.Value{d.v}, true, 3
 			return
-		case first && d.op == ast.OpContainsAny && (d.field == elem || d.field == field):
+		case first && d.op == ast.OpContainsAny && (d.field == elem || d.field == field) && (c.lists || !ofElements):
 			c.in, c.elements, c.score = d.v.Elems(), true, 2
 			return
 		case d.field != field || ofElements:
@@ -241,6 +265,18 @@ func (r *Run) indexRows(tb *catalog.Table, c *candidate, where *predicate) rows 
 	for _, v := range vs {
 		lead := append(append([]value.Value(nil), c.lead...), v)
 		u.parts = append(u.parts, r.oneIndexScan(tb, c.ix, index.Access{Lead: lead, Elements: c.elements}, where))
+	}
+	if c.elements && len(u.parts) == 1 && c.lists {
+		return u.parts[0]
+	}
+	if c.elements && !c.lists {
+		// Strings, objects, ranges and geometries contain things too, and have no entries for them: all of those.
+		for _, a := range []index.Access{
+			{From: value.Bound{Kind: value.Included, Value: value.Str("")}, To: value.Bound{Kind: value.Excluded, Value: value.DurationOf(value.Duration{})}},
+			{From: value.Bound{Kind: value.Included, Value: value.ObjectOf(nil)}},
+		} {
+			u.parts = append(u.parts, r.oneIndexScan(tb, c.ix, a, where))
+		}
 	}
 	u.distinct = c.elements
 	return u

@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+	"pgregory.net/rapid"
+)
+
+// TestIndexesDoNotChangeAnswers: whatever the data and the condition, a query answers the same rows with and without
+// the indexes of its table.
+func TestIndexesDoNotChangeAnswers(t *testing.T) {
+	scalar := rapid.SampledFrom([]string{"1", "2", "3f", "2dec", "'a'", "'b'", "NONE", "NULL", "true", "1h", "t:1",
+		"d'2024-01-01T00:00:00Z'", "-1", "1.5", "'1'"})
+	any := rapid.OneOf(scalar, rapid.Map(rapid.SliceOfN(scalar, 0, 3), func(s []string) string { return "[" + strings.Join(s, ", ") + "]" }))
+	field := rapid.SampledFrom([]string{"a", "b", "tags", "o.x", "id"})
+	op := rapid.SampledFrom([]string{"=", "==", "!=", "<", "<=", ">", ">=", "IN", "NOT IN", "CONTAINS", "CONTAINSANY", "CONTAINSALL"})
+	rapid.Check(t, func(rt *rapid.T) {
+		e := openQuiet(t)
+		defer e.Close(context.Background())
+		s := owner(t, e)
+		var setup strings.Builder
+		setup.WriteString("DEFINE TABLE t; DEFINE INDEX ia ON t FIELDS a; DEFINE INDEX iab ON t FIELDS a, b; DEFINE INDEX it ON t FIELDS tags;" +
+			"DEFINE INDEX ix ON t FIELDS o.x; DEFINE INDEX ib ON t FIELDS b;")
+		for i := range rapid.IntRange(1, 12).Draw(rt, "rows") {
+			fmt.Fprintf(&setup, "CREATE t:%d SET a = %s, b = %s, tags = %s, o = { x: %s };", i,
+				any.Draw(rt, "a"), scalar.Draw(rt, "b"), any.Draw(rt, "tags"), scalar.Draw(rt, "x"))
+		}
+		run(t, s, setup.String())
+		condition := func(label string) string {
+			l, r := field.Draw(rt, label+" field"), any.Draw(rt, label+" value")
+			o := op.Draw(rt, label+" op")
+			if rapid.Bool().Draw(rt, label+" mirrored") {
+				l, r = r, l
+			}
+			return l + " " + o + " " + r
+		}
+		where := condition("first")
+		for i := range rapid.IntRange(0, 2).Draw(rt, "more") {
+			where += rapid.SampledFrom([]string{" AND ", " OR "}).Draw(rt, "link") + condition(fmt.Sprint(i))
+		}
+		with, without := ids(t, s, "", where), ids(t, s, "WITH NOINDEX", where)
+		if with != without {
+			rt.Fatalf("WHERE %s\nwith indexes    %s\nwithout indexes %s\n%s", where, with, without, setup.String())
+		}
+	})
+}
+
+func ids(t *testing.T, s *engine.Session, hint, where string) string {
+	t.Helper()
+	res, err := s.Execute(context.Background(), "SELECT VALUE id FROM t "+hint+" WHERE "+where, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	if res[0].Err != nil {
+		return "error " + res[0].Err.Msg
+	}
+	var out []string
+	for _, v := range res[0].Value.Elems() {
+		out = append(out, v.Text())
+	}
+	sort.Strings(out)
+	return strings.Join(out, " ")
+}
