@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -122,13 +123,32 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	res := Result{Value: v, Time: time.Since(start)}
 	if err != nil {
 		res.Value = value.None
-		if res.Err = errs.As(err); res.Err.Err != nil && res.Err.Kind == errs.KindInternal {
-			q.ex.Log.Error("statement failed", "err", res.Err.Err)
+		res.Err = errs.As(err)
+		if cause := hiddenCause(res.Err); cause != nil {
+			q.ex.Log.Error("statement failed", "err", cause)
 		}
 	} else {
 		res.Type = kind
 	}
 	q.out = append(q.out, res)
+}
+
+// hiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
+// errors inside another (of an event, of a unique index).
+func hiddenCause(e *errs.Error) error {
+	for e.Err != nil && e.Kind == errs.KindInternal {
+		var inner *errs.Error
+		var violation *index.Violation
+		switch {
+		case errors.As(e.Err, &inner):
+			e = inner
+		case errors.As(e.Err, &violation):
+			return nil
+		default:
+			return e.Err
+		}
+	}
+	return nil
 }
 
 func kindOf(s ast.Statement) string {

@@ -12,9 +12,7 @@ import (
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
 	if err != nil {
-		e := errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
-		e.Err = err
-		return nil, e
+		return nil, errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
 	}
 	g.raw = raw
 	return raw, nil
