@@ -108,6 +108,9 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -123,7 +126,7 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		case <-done:
 		}
 	}()
-	return daemon.Run(ctx, cfg, log, nil)
+	return daemon.Run(ctx, cfg, log, reload)
 }
 
 func banner(w io.Writer, cfg *config.Config) {

@@ -10,7 +10,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -30,50 +29,53 @@ import (
 
 // Daemon is a running server.
 type Daemon struct {
-	cfg      *config.Config
-	log      *slog.Logger
-	engine   *engine.Engine
-	listener net.Listener
-	tls      *tls.Config
-	rpc      *rpc.Server
-	sockets  *ws.Server
-	http     *http.Server
-	sessions *rpc.Sessions
-	state    state
-	stop     context.CancelFunc // of the background work
-	work     sync.WaitGroup     // background work
-	served   chan error         // what Serve said
-	closing  sync.Once
-	closed   error // what closing found
+	cfg         *config.Config
+	log         *slog.Logger
+	engine      *engine.Engine
+	listener    net.Listener
+	certificate *certificate // nil without TLS
+	rpc         *rpc.Server
+	sockets     *ws.Server
+	http        *http.Server
+	sessions    *rpc.Sessions
+	state       state
+	stop        context.CancelFunc // of the background work
+	work        sync.WaitGroup     // background work
+	served      chan error         // what Serve said
+	closing     sync.Once
+	closed      error // what closing found
 }
 
 // Run starts a server and serves until ctx ends; then it drains for at most cfg.ShutdownTimeout and closes the store.
-// force, where not nil, ends the draining at once when it is closed.
-func Run(ctx context.Context, cfg *config.Config, log *slog.Logger, force <-chan struct{}) error {
+// Each receive from reload (may be nil) makes it read its certificate again.
+func Run(ctx context.Context, cfg *config.Config, log *slog.Logger, reload <-chan os.Signal) error {
 	d, err := Start(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	var failed error
-	select {
-	case <-ctx.Done():
-	case failed = <-d.served:
-		failed = fmt.Errorf("serve: %w", failed)
-	}
+	failed := d.wait(ctx, reload)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cfg.ShutdownTimeout, time.Millisecond))
 	defer cancel()
-	if force != nil {
-		stop := make(chan struct{})
-		defer close(stop)
-		go func() {
-			select {
-			case <-force:
-				cancel()
-			case <-stop:
-			}
-		}()
-	}
 	return errors.Join(failed, d.Close(grace))
+}
+
+// wait is the life of a server that runs.
+func (d *Daemon) wait(ctx context.Context, reload <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-reload:
+			if err := d.Reload(); err != nil {
+				d.log.Error("the old certificate stays", "component", "server", "err", err)
+			}
+		case err := <-d.served:
+			if err != nil {
+				err = fmt.Errorf("serve: %w", err)
+			}
+			return err
+		}
+	}
 }
 
 // startupPatience is how long an ordinary start may hold back the listener, so that the first probe finds it ready.
@@ -82,7 +84,7 @@ const startupPatience = 5 * time.Second
 // Start opens the store, binds and begins to serve. It returns when the server accepts connections; with an import
 // file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
-	tlsConfig, err := loadTLS(cfg)
+	pair, err := loadTLS(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err != nil {
 		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
 	}
-	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, tls: tlsConfig, served: make(chan error, 1)}
+	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, served: make(chan error, 1)}
 	d.build()
 	d.state.staleAfter = cfg.Heartbeat()
 
@@ -106,8 +108,8 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if cfg.ImportFile == "" {
 		wait(ctx, started, startupPatience)
 	}
-	d.work.Go(func() { d.served <- d.http.Serve(listener, tlsConfig) })
-	log.Info("listening", "component", "server", "address", listener.Addr().String(), "tls", tlsConfig != nil)
+	d.work.Go(func() { d.served <- d.http.Serve(listener, pair.config()) })
+	log.Info("listening", "component", "server", "address", listener.Addr().String(), "tls", pair != nil)
 	return d, nil
 }
 

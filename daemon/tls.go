@@ -15,7 +15,7 @@ type certificate struct {
 }
 
 // loadTLS reads the certificate of cfg; nil without one.
-func loadTLS(cfg *config.Config) (*tls.Config, error) {
+func loadTLS(cfg *config.Config) (*certificate, error) {
 	switch {
 	case cfg.WebCert == "" && cfg.WebKey == "":
 		return nil, nil
@@ -26,7 +26,28 @@ func loadTLS(cfg *config.Config) (*tls.Config, error) {
 	if err := c.load(); err != nil {
 		return nil, &StartError{Reason: BadTLS, Err: err, Text: fmt.Sprintf("the certificate cannot be used: %v", err)}
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}, nil
+	return c, nil
+}
+
+// config is the TLS configuration with the pair; nil for a nil c.
+func (c *certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+}
+
+// Reload reads the certificate and key again; connections made from then on use them. A pair that cannot be used is
+// an error, and the old one stays. Without TLS it does nothing.
+func (d *Daemon) Reload() error {
+	if d.certificate == nil {
+		return nil
+	}
+	if err := d.certificate.load(); err != nil {
+		return fmt.Errorf("reload the certificate: %w", err)
+	}
+	d.log.Info("certificate reloaded", "component", "server")
+	return nil
 }
 
 func (c *certificate) load() error {

@@ -34,7 +34,7 @@ type Metrics struct {
 	query, statement, request      outcome
 	slow, authTried, authFailed    atomic.Uint64
 	sent, received                 atomic.Uint64
-	sessions, sockets, active      atomic.Int64
+	sockets, active                atomic.Int64
 	sessionTotal, limited, dropped atomic.Uint64
 
 	mu      sync.Mutex // guards the maps, not the counters in them; a leaf lock
