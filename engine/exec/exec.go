@@ -22,12 +22,12 @@ import (
 
 // Limits bound what one statement may use. The zero value of a field means its default.
 type Limits struct {
-	Depth     int // nested calls, subqueries and computed values
-	Rows      int // rows that a statement may hold in memory at once
-	CacheSize int // parsed texts that are kept
-	CacheText int // longest text in bytes that is kept
-	Array     int // elements of an array made by a range, a mock or +
-	Text      int // bytes of a string made by +
+	Depth     int   // nested calls, subqueries and computed values
+	Rows      int   // rows that a statement may hold in memory at once
+	CacheSize int   // parsed texts that are kept
+	CacheText int   // longest text in bytes that is kept
+	Array     int   // elements of an array made by a range, a mock or +
+	Text      int   // bytes of a string made by +
 	TxBytes   int64 // bytes that a transaction may buffer; 0: no limit
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration

@@ -39,12 +39,6 @@ func (v visitor) exprs(xs []ast.Expr) {
 	}
 }
 
-func (v visitor) idioms(ids []*ast.Idiom) {
-	for _, id := range ids {
-		inspect(id, v.f)
-	}
-}
-
 func (v visitor) expr(x ast.Expr) {
 	switch x := x.(type) {
 	case *ast.Array:

@@ -14,7 +14,7 @@ import (
 
 // live is LIVE SELECT: the subscription begins with the commit of the transaction.
 func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
-	from := value.None
+	var from value.Value
 	if t, ok := s.From.(*ast.Table); ok {
 		from = value.TableOf(t.Name)
 	} else {

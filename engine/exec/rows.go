@@ -251,7 +251,7 @@ func setPath(v value.Value, path []string, x value.Value) value.Value {
 type limitRows struct {
 	in           rows
 	start, limit int64 // limit -1: none
-	given, begun bool  // START was written
+	given        bool  // START was written
 	n            counter
 }
 

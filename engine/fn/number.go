@@ -146,7 +146,7 @@ func sqrtDecimal(d value.Decimal) (value.Decimal, bool) {
 		return d, false
 	}
 	two := value.DecimalFromInt(2)
-	x, ok := d.Div(two)
+	x, _ := d.Div(two)
 	if x.IsZero() {
 		x = d
 	}
@@ -155,9 +155,11 @@ func sqrtDecimal(d value.Decimal) (value.Decimal, bool) {
 		last := x
 		q, ok1 := d.Div(x)
 		sum, ok2 := x.Add(q)
-		if x, ok = sum.Div(two); !ok || !ok1 || !ok2 {
+		half, ok3 := sum.Div(two)
+		if !ok1 || !ok2 || !ok3 {
 			return d, false
 		}
+		x = half
 		if x.Cmp(last) == 0 {
 			break
 		}

@@ -96,7 +96,7 @@ func validMailbox(s string) bool {
 			return false
 		}
 		for _, r := range word {
-			if r < utf8.RuneSelf && !isAlnum(byte(r)) && strings.IndexRune("!#$%&'*+-/=?^_`{|}~", r) < 0 {
+			if r < utf8.RuneSelf && !isAlnum(byte(r)) && !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r) {
 				return false
 			}
 		}

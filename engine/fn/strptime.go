@@ -25,7 +25,6 @@ type timeFields struct {
 	isoYear, isoWeek, weekday          int // weekday from 1 for Monday
 	hasISOYear                         bool
 	hour, hour12, minute, second, half int
-	unix                               int64
 	hasUnix                            bool
 }
 

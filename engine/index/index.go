@@ -55,7 +55,6 @@ func violation(ix *catalog.Index, values []value.Value, owner *value.RecordID) e
 type Writer struct {
 	Tx  *txn.Tx
 	buf []byte
-	one [1]value.Value
 }
 
 // Kept reports whether this package keeps the index: the others belong to full text and vectors.

@@ -326,7 +326,7 @@ func (g *Gate) groupRow(ctx context.Context, tb *catalog.Table, p *viewPlan, gro
 	}
 	row := value.ObjectOf(nil)
 	for _, c := range p.cols {
-		v := value.None
+		var v value.Value
 		switch {
 		case c.key >= 0:
 			v = group.Elems()[c.key]
