@@ -16,6 +16,14 @@ type closure struct {
 // Text is the canonical source.
 func (c *closure) Text() string { return ast.Text(c.node) }
 
+// native is a function value that the engine itself stands behind, such as $next of a middleware.
+type native struct {
+	call func(args []value.Value) (value.Value, error)
+}
+
+// Text is a placeholder: there is no source.
+func (*native) Text() string { return "|$request: object| -> object { }" }
+
 func notAFunction(v value.Value) error {
 	return errs.Internal("There was a problem running the ANONYMOUS() function. '%s' is not a function", fn.TypeName(v))
 }
@@ -27,6 +35,9 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value) (value.Value, er
 		return value.None, notAFunction(f)
 	}
 	c, ok := f.Closure().(*closure)
+	if n, ok := f.Closure().(*native); ok {
+		return n.call(args)
+	}
 	if !ok {
 		return value.None, notAFunction(f)
 	}

@@ -24,7 +24,7 @@ func apiInvoke(c Call, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	options := value.None
+	options := value.ObjectOf(nil)
 	if len(args) == 2 {
 		options = args[1]
 	}

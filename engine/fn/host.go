@@ -61,7 +61,7 @@ type ProjectionHost interface {
 
 // APIHost calls the API endpoints of the database.
 type APIHost interface {
-	// InvokeAPI answers {status, headers, body, context}; options is an object, or NONE.
+	// InvokeAPI answers {status, headers, body, request_id}; options should be an object.
 	InvokeAPI(path string, options value.Value) (value.Value, error)
 }
 

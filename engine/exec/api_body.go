@@ -1,0 +1,180 @@
+package exec
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// requestHeader is a header of a request, or "".
+func requestHeader(req value.Value, name string) string {
+	if req.Kind() != value.KindObject {
+		return ""
+	}
+	headers, _ := req.Object().Get("headers")
+	if headers.Kind() != value.KindObject {
+		return ""
+	}
+	v, _ := headers.Object().Get(name)
+	if v.Kind() != value.KindString {
+		return ""
+	}
+	return v.Str()
+}
+
+// strategy is the argument of api::req::body and api::res::body; "auto" when there is none.
+func strategy(args []value.Value) (string, bool) {
+	if len(args) == 0 {
+		return "auto", true
+	}
+	if len(args) != 1 || args[0].Kind() != value.KindString {
+		return "", false
+	}
+	switch s := args[0].Str(); s {
+	case "auto", "json", "cbor", "plain", "bytes", "native":
+		return s, true
+	}
+	return "", false
+}
+
+// media is the media type of a strategy.
+func media(strategy string) string {
+	switch strategy {
+	case "json":
+		return mediaJSON
+	case "cbor":
+		return mediaCBOR
+	case "plain":
+		return mediaPlain
+	case "bytes":
+		return mediaBytes
+	}
+	return mediaNative
+}
+
+// strategyFor is the strategy of a media type.
+func strategyFor(mediaType string) (string, bool) {
+	for _, s := range []string{"json", "cbor", "plain", "bytes", "native"} {
+		if media(s) == mediaType {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// requestBody is api::req::body: it reads the body's bytes by a strategy, or by the content type.
+func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiAnswer, error) {
+	how, ok := strategy(args)
+	if !ok || req.Kind() != value.KindObject {
+		return nil, hidden()
+	}
+	sent := requestHeader(req, "content-type")
+	if how == "auto" {
+		sent, _, _ = strings.Cut(sent, ";")
+		if how, ok = strategyFor(strings.TrimSpace(sent)); !ok {
+			return nil, &apiFailure{415, "Unsupported Content-Type: " + sent}
+		}
+	} else if sent != media(how) {
+		return nil, &apiFailure{400, "Expected Content-Type to be " + media(how)}
+	}
+	body, _ := req.Object().Get("body")
+	if how == "native" {
+		return c.next(i+1, req)
+	}
+	if body.Kind() != value.KindBytes {
+		return nil, &apiFailure{400, "Request body must be binary data"}
+	}
+	body, err := decodeBody(how, body.Bytes())
+	if err != nil {
+		return nil, &apiFailure{400, "Failed to decode the request body"}
+	}
+	return c.next(i+1, value.ObjectOf(req.Object().With("body", body)))
+}
+
+func decodeBody(how string, b []byte) (value.Value, error) {
+	switch how {
+	case "json":
+		return value.DecodeJSONValue(b, value.Limits{})
+	case "cbor":
+		return value.DecodeCBORValue(b, value.Limits{})
+	case "plain":
+		if !utf8.Valid(b) {
+			return value.None, hidden()
+		}
+		return value.Str(string(b)), nil
+	}
+	return value.BytesOf(b), nil
+}
+
+// encode is api::res::body: it writes the body by a strategy, or by what the request accepts.
+func (a *apiAnswer) encode(req value.Value, args []value.Value) error {
+	how, ok := strategy(args)
+	if !ok {
+		return hidden()
+	}
+	if how == "auto" {
+		if how, ok = acceptable(requestHeader(req, "accept")); !ok {
+			return &apiFailure{406, "No output strategy was possible for this API request"}
+		}
+	}
+	switch how {
+	case "json":
+		a.body = value.BytesOf(value.AppendJSON(nil, a.body))
+	case "cbor":
+		b, err := value.AppendCBOR(nil, a.body)
+		if err != nil {
+			return hidden()
+		}
+		a.body = value.BytesOf(b)
+	case "plain":
+		a.body = value.BytesOf([]byte(value.ToString(a.body)))
+	case "bytes":
+		b, err := value.Cast(a.body, value.Simple(value.TypeBytes), nil)
+		if err != nil {
+			return hidden()
+		}
+		a.body = b
+	}
+	a.headers = a.headers.With("content-type", value.Str(media(how)))
+	return nil
+}
+
+// acceptable is the strategy that an Accept header likes best.
+func acceptable(accept string) (string, bool) {
+	type choice struct {
+		media string
+		q     float64
+	}
+	var choices []choice
+	for part := range strings.SplitSeq(accept, ",") {
+		mediaType, params, _ := strings.Cut(part, ";")
+		q := 1.0
+		for param := range strings.SplitSeq(params, ";") {
+			if text, ok := strings.CutPrefix(strings.TrimSpace(param), "q="); ok {
+				if f, err := strconv.ParseFloat(text, 64); err == nil {
+					q = f
+				}
+			}
+		}
+		choices = append(choices, choice{strings.TrimSpace(mediaType), q})
+	}
+	sort.SliceStable(choices, func(i, j int) bool { return choices[i].q > choices[j].q })
+	for _, c := range choices {
+		if c.q <= 0 {
+			continue
+		}
+		if c.media == "*/*" || c.media == "application/*" {
+			return "json", true
+		}
+		if c.media == "text/*" {
+			return "plain", true
+		}
+		if how, ok := strategyFor(c.media); ok {
+			return how, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,197 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// collect gathers the middleware of the database, of all methods and of the method, and checks their permissions.
+func (c *apiCall) collect(s catalog.Scope, found *route, req *value.Object) (allowed bool, err error) {
+	var configs []*ast.APIConfig
+	d, err := c.r.Cat.Def(s, ast.DefConfig, "API")
+	if err != nil {
+		return false, err
+	}
+	if d != nil {
+		configs = append(configs, d.Stmt.(*ast.DefineConfig).API)
+	}
+	if found.any != nil {
+		configs = append(configs, &found.any.Config)
+	}
+	if found.action != found.any {
+		configs = append(configs, &found.action.Config)
+	}
+	for _, config := range configs {
+		c.chain = append(c.chain, config.Middleware...)
+		ok, err := c.permits(config.Permission, req)
+		if !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
+	if p == nil || p.Kind == ast.PermissionFull || c.r.Auth.Principal.IsSystem() {
+		return true, nil
+	}
+	if p.Kind != ast.PermissionWhere {
+		return false, nil
+	}
+	frame := c.r.frame(c.r.Base, 1)
+	defer c.r.release(frame)
+	frame.vars = append(frame.vars, Var{"request", value.ObjectOf(req)})
+	v, err := c.r.Eval(frame, p.Where)
+	return value.Truthy(v), err
+}
+
+// next runs the middleware from the i-th on, and then the handler.
+func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
+	if err := c.r.enter(); err != nil {
+		return nil, err
+	}
+	defer c.r.leave()
+	if i == len(c.chain) {
+		return c.handle(req)
+	}
+	call := &c.chain[i]
+	args := make([]value.Value, len(call.Args))
+	for k, x := range call.Args {
+		v, err := c.r.Eval(c.env, x)
+		if err != nil {
+			return nil, err
+		}
+		args[k] = v
+	}
+	if call.Kind == ast.CallCustom {
+		return c.custom(i, call.Path, req, args)
+	}
+	switch call.Path {
+	case "api::timeout":
+		return c.timeout(i, req, args)
+	case "api::req::body":
+		return c.requestBody(i, req, args)
+	}
+	answer, err := c.next(i+1, req)
+	if err != nil {
+		return nil, err
+	}
+	switch call.Path {
+	case "api::res::body":
+		return answer, answer.encode(req, args)
+	case "api::res::status":
+		return answer, answer.setStatus(args)
+	case "api::res::header":
+		return answer, answer.setHeader(args)
+	case "api::res::headers":
+		return answer, answer.setHeaders(args)
+	}
+	return nil, hidden()
+}
+
+// handle runs the THEN of the action.
+func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
+	frame := c.r.frame(c.r.Base, 1)
+	defer c.r.release(frame)
+	frame.vars = append(frame.vars, Var{"request", req})
+	v, err := c.r.land(c.r.Value(frame, c.handler))
+	if err != nil {
+		return nil, err
+	}
+	return readAnswer(v)
+}
+
+// custom runs a function of the user's as fn::name($request, $next, …args).
+func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value) (*apiAnswer, error) {
+	next := value.ClosureOf(&native{func(args []value.Value) (value.Value, error) {
+		req := req
+		if len(args) > 0 {
+			req = args[0]
+		}
+		answer, err := c.next(i+1, req)
+		if err != nil {
+			return value.None, err
+		}
+		return answer.object(c.id), nil
+	}})
+	v, err := c.r.CallCustom(c.env, name, append([]value.Value{req, next}, args...))
+	if err != nil {
+		return nil, err
+	}
+	return readAnswer(v)
+}
+
+// timeout is api::timeout(duration).
+func (c *apiCall) timeout(i int, req value.Value, args []value.Value) (*apiAnswer, error) {
+	if len(args) != 1 || args[0].Kind() != value.KindDuration {
+		return nil, hidden()
+	}
+	limit := time.Duration(1<<63 - 1)
+	if d := args[0].Duration(); d.Secs < uint64(limit/time.Second) {
+		limit = time.Duration(d.Secs)*time.Second + time.Duration(d.Nanos)
+	}
+	outer := c.r.Ctx
+	ctx, cancel := context.WithTimeout(outer, limit)
+	defer cancel()
+	c.r.Ctx = ctx
+	answer, err := c.next(i+1, req)
+	c.r.Ctx = outer
+	if outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+		return nil, &apiFailure{500, "deadline has elapsed"}
+	}
+	return answer, err
+}
+
+func (a *apiAnswer) setStatus(args []value.Value) error {
+	if len(args) != 1 || args[0].Kind() != value.KindInt {
+		return hidden()
+	}
+	status := args[0].Int()
+	if status < 100 || status > 599 {
+		return &apiFailure{400, "Invalid HTTP status code: " + args[0].Text() + ". Must be between 100 and 599"}
+	}
+	a.status = int(status)
+	return nil
+}
+
+func (a *apiAnswer) setHeader(args []value.Value) error {
+	if len(args) != 2 || args[0].Kind() != value.KindString {
+		return hidden()
+	}
+	return a.header(args[0].Str(), args[1])
+}
+
+func (a *apiAnswer) setHeaders(args []value.Value) error {
+	if len(args) != 1 || args[0].Kind() != value.KindObject {
+		return hidden()
+	}
+	for _, f := range args[0].Object().Fields() {
+		if err := a.header(f.Name, f.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header sets a header, or removes it with NONE.
+func (a *apiAnswer) header(name string, v value.Value) error {
+	switch {
+	case !validHeader(name, ""):
+		return &apiFailure{400, "Invalid header name: " + name + ": invalid HTTP header name"}
+	case v.IsNone():
+		a.headers = a.headers.Without(strings.ToLower(name))
+	case v.Kind() != value.KindString:
+		return hidden()
+	case !validHeader(name, v.Str()):
+		return &apiFailure{400, "Invalid header value: " + v.Str() + ": failed to parse header value"}
+	default:
+		a.headers = a.headers.With(strings.ToLower(name), v)
+	}
+	return nil
+}

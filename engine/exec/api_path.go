@@ -1,0 +1,175 @@
+package exec
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// segment is one part of the path of an API: /name, /:name, /:name<type> or /*name.
+type segment struct {
+	kind segmentKind
+	name string
+	typ  *value.Type // of a parameter; nil when not given
+}
+
+// segmentKind orders segments by how exactly they match.
+type segmentKind uint8
+
+const (
+	segmentRest segmentKind = iota
+	segmentParam
+	segmentStatic
+)
+
+// splitPath is the segments of a path; a slash at the end does not count.
+func splitPath(path string) ([]string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return nil, errs.Internal("The string could not be parsed into a path: Segment should start with /")
+	}
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil, nil
+	}
+	return strings.Split(path, "/"), nil
+}
+
+// parsePattern reads the path of a definition.
+func parsePattern(path string) ([]segment, error) {
+	parts, err := splitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]segment, len(parts))
+	for i, part := range parts {
+		switch {
+		case strings.HasPrefix(part, "*"):
+			out[i] = segment{kind: segmentRest, name: part[1:]}
+		case strings.HasPrefix(part, ":"):
+			name, typ, typed := strings.Cut(part[1:], "<")
+			out[i] = segment{kind: segmentParam, name: name}
+			if typed {
+				k, ok := value.TypeNamed(strings.TrimSuffix(typ, ">"))
+				if !ok {
+					return nil, errs.Internal("The string could not be parsed into a path: Unknown type %s", typ)
+				}
+				out[i].typ = value.Simple(k)
+			}
+		default:
+			out[i] = segment{kind: segmentStatic, name: strings.TrimPrefix(part, `\`)}
+		}
+	}
+	return out, nil
+}
+
+// matchPattern gives the parameters of a path that fits a pattern.
+func matchPattern(pattern []segment, parts []string, p value.RecordParser) (*value.Object, bool) {
+	var params []value.Field
+	for i, s := range pattern {
+		if i >= len(parts) {
+			return nil, false
+		}
+		switch s.kind {
+		case segmentStatic:
+			if unescaped(parts[i]) != s.name {
+				return nil, false
+			}
+		case segmentParam:
+			v := value.Str(parts[i])
+			if s.typ != nil {
+				var err error
+				if v, err = value.Cast(value.Str(unescaped(parts[i])), s.typ, p); err != nil {
+					return nil, false
+				}
+			}
+			params = append(params, value.Field{Name: s.name, Value: v})
+		case segmentRest:
+			rest := make([]value.Value, 0, len(parts)-i)
+			for _, part := range parts[i:] {
+				rest = append(rest, value.Str(part))
+			}
+			return value.NewObject(append(params, value.Field{Name: s.name, Value: value.ArrayOf(rest)})...), true
+		}
+	}
+	return value.NewObject(params...), len(pattern) == len(parts)
+}
+
+func unescaped(part string) string {
+	if s, err := url.PathUnescape(part); err == nil {
+		return s
+	}
+	return part
+}
+
+// moreExact reports whether pattern a is to be tried before b: static segments before parameters before the rest.
+func moreExact(a, b []segment) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i].kind != b[i].kind {
+			return a[i].kind > b[i].kind
+		}
+	}
+	return len(a) > len(b)
+}
+
+// route is an API definition that answers a request.
+type route struct {
+	any    *ast.APIAction // the settings for all methods
+	action *ast.APIAction // the one with the handler; may be any
+	params *value.Object
+}
+
+// findRoute finds the most exact definition whose path fits and that handles the method; nil when there is none.
+func (r *Run) findRoute(db *catalog.Database, path, method string) (*route, error) {
+	parts, err := splitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defs, err := r.Cat.Defs(db.Inner(), ast.DefAPI)
+	if err != nil {
+		return nil, err
+	}
+	var best *route
+	var bestPattern []segment
+	for _, d := range defs {
+		pattern, err := parsePattern(d.Name)
+		if err != nil {
+			continue // a definition that cannot be reached
+		}
+		params, fits := matchPattern(pattern, parts, r.Ex)
+		if !fits || best != nil && !moreExact(pattern, bestPattern) {
+			continue
+		}
+		if found := actionFor(d.Stmt.(*ast.DefineAPI), method); found != nil {
+			found.params = params
+			best, bestPattern = found, pattern
+		}
+	}
+	return best, nil
+}
+
+// actionFor is the action of an API that handles a method; nil when none has a handler for it.
+func actionFor(api *ast.DefineAPI, method string) *route {
+	out := &route{}
+	for i := range api.Actions {
+		a := &api.Actions[i]
+		for _, m := range a.Methods {
+			switch m {
+			case "any":
+				out.any = a
+			case method:
+				out.action = a
+			}
+		}
+	}
+	if out.action == nil || out.action.Then == nil {
+		out.action = out.any
+	}
+	if out.action == nil || out.action.Then == nil {
+		return nil
+	}
+	return out
+}
