@@ -50,6 +50,32 @@ func TestIndexesDoNotChangeAnswers(t *testing.T) {
 	})
 }
 
+// TestOrderFromAnIndexIsTheOrderOfASort: with and without the index, forwards and backwards, with START and LIMIT.
+func TestOrderFromAnIndexIsTheOrderOfASort(t *testing.T) {
+	scalar := rapid.SampledFrom([]string{"1", "2", "2f", "3", "'a'", "'b'", "NONE", "NULL", "true", "[1]", "[2, 1]", "t:1"})
+	rapid.Check(t, func(rt *rapid.T) {
+		e := openQuiet(t)
+		defer e.Close(context.Background())
+		s := owner(t, e)
+		var setup strings.Builder
+		setup.WriteString("DEFINE TABLE t; DEFINE INDEX ia ON t FIELDS a; DEFINE INDEX iab ON t FIELDS b, o.x;")
+		for i := range rapid.IntRange(0, 15).Draw(rt, "rows") {
+			fmt.Fprintf(&setup, "CREATE t:%d SET a = %s, b = %s, o = { x: %s };", i,
+				scalar.Draw(rt, "a"), scalar.Draw(rt, "b"), scalar.Draw(rt, "x"))
+		}
+		run(t, s, setup.String())
+		desc := rapid.SampledFrom([]string{"", " DESC"}).Draw(rt, "direction")
+		order := rapid.SampledFrom([]string{"a" + desc, "b" + desc, "b" + desc + ", o.x" + desc, "id" + desc}).Draw(rt, "order")
+		where := rapid.SampledFrom([]string{"", " WHERE a != 2", " WHERE o.x"}).Draw(rt, "where")
+		tail := fmt.Sprintf("%s ORDER BY %s LIMIT %d START %d", where, order, rapid.IntRange(0, 10).Draw(rt, "limit"), rapid.IntRange(0, 4).Draw(rt, "start"))
+		with := run(t, s, "SELECT id, a, b, o.x FROM t"+tail)[0].Value.Text()
+		without := run(t, s, "SELECT id, a, b, o.x FROM t WITH NOINDEX"+tail)[0].Value.Text()
+		if with != without {
+			rt.Fatalf("%s\nwith indexes    %s\nwithout indexes %s\n%s", tail, with, without, setup.String())
+		}
+	})
+}
+
 func ids(t *testing.T, s *engine.Session, hint, where string) string {
 	t.Helper()
 	res, err := s.Execute(context.Background(), "SELECT VALUE id FROM t "+hint+" WHERE "+where, nil)

@@ -137,6 +137,13 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	if sortsRaw(s) {
+		if found := r.inOrder(in, s, lim); found != nil {
+			ordered := *s
+			ordered.Order = nil
+			return r.pipeline(env, rowEnv, found, &ordered, lim)
+		}
+	}
 	return r.pipeline(env, rowEnv, in, s, lim)
 }
 
