@@ -194,7 +194,7 @@ func (c *conn) leave(ctx context.Context) {
 	}
 	c.cancel()
 	// The library waits five seconds for the client's own close frame; one has to do.
-	late := time.AfterFunc(time.Second, func() { _ = c.socket.CloseNow() })
+	late := time.AfterFunc(time.Second, c.cut)
 	defer late.Stop()
 	_ = c.socket.Close(websocket.StatusGoingAway, goingAway)
 	<-c.done
@@ -212,6 +212,12 @@ func (c *conn) probe(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := c.socket.Ping(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		_ = c.socket.CloseNow()
+		c.cut()
 	}
+}
+
+// cut ends the connection without a word and without waiting: the reader finds it closed and undoes the rest.
+func (c *conn) cut() {
+	c.cancel()
+	_ = c.pipe.Conn.Close()
 }

@@ -171,6 +171,5 @@ func (c *conn) drop(slow bool) {
 	if slow {
 		c.tooSlow.Store(true)
 	}
-	c.cancel()
-	_ = c.socket.CloseNow()
+	c.cut()
 }
