@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -15,7 +16,7 @@ import (
 // Cache keeps parsed definitions for all transactions of an engine. It is safe for concurrent use. Entries are
 // found by schema version; whatever is stale is compared with the stored bytes before it is used again.
 //
-// There is one schema version for the store's root and namespaces, and one per database.
+// There is one schema version for the store's root and namespaces, and one per database: count4 random4, as a number.
 type Cache struct {
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store
 	levels map[uint32]*level // by database id; 0: root and namespaces
@@ -27,6 +28,7 @@ type Cache struct {
 // level is what was found under one schema version.
 type level struct {
 	version uint64
+	refused int               // guarded by Cache.mu
 	mu      sync.RWMutex      // guards the maps; a leaf lock
 	defs    map[string]*Def   // nil values: known to be absent
 	tables  map[string]*Table // likewise, by name
@@ -36,6 +38,9 @@ type level struct {
 func newLevel(version uint64) *level {
 	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{}}
 }
+
+// maxParsed is how many parsed definitions are kept; beyond it all are parsed again as they are needed.
+const maxParsed = 1 << 17
 
 // Parser reads one DEFINE statement.
 type Parser func(text string) (ast.Statement, error)
@@ -95,7 +100,11 @@ func (v *View) level(db uint32) (*viewLevel, error) {
 	return &l, nil
 }
 
-// level is the shared level of a version, or a private one where the cache is ahead of the transaction.
+// refusals is how often in a row a transaction is answered with a level of its own, because it is behind the shared
+// one, before the shared one gives way: it may be left over from a transaction that was cancelled.
+const refusals = 16
+
+// level is the shared level of a version, or a private one for a transaction that is behind it.
 func (c *Cache) level(db uint32, version uint64) *level {
 	c.mu.RLock()
 	l := c.levels[db]
@@ -104,16 +113,16 @@ func (c *Cache) level(db uint32, version uint64) *level {
 		return l
 	}
 	fresh := newLevel(version)
-	if l != nil && l.version > version {
-		return fresh
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l = c.levels[db]; l != nil && l.version >= version {
+	if l = c.levels[db]; l != nil {
 		if l.version == version {
 			return l
 		}
-		return fresh
+		if l.version>>32 > version>>32 && l.refused < refusals {
+			l.refused++
+			return fresh
+		}
 	}
 	c.levels[db] = fresh
 	return fresh
@@ -131,14 +140,19 @@ func (v *View) version(db uint32) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// touch bumps the schema version of a database (0: root) once per transaction and stops trusting the shared level.
+// touch changes the schema version of a database (0: root) and stops trusting the shared level. A version is a count
+// and a random part: what two transactions make of one version never looks alike, so that nothing that was cached
+// inside a transaction can be taken for what another one committed.
 func (v *View) touch(db uint32) error {
 	l, err := v.level(db)
 	if err != nil {
 		return err
 	}
-	l.level, l.dirty = newLevel(l.version), true
-	return v.tx.Set(versionKey(db), binary.BigEndian.AppendUint64(nil, l.version+1))
+	if !l.dirty {
+		next := (l.version>>32+1)<<32 | uint64(rand.Uint32())
+		l.level, l.dirty = newLevel(next), true
+	}
+	return v.tx.Set(versionKey(db), binary.BigEndian.AppendUint64(nil, l.version))
 }
 
 // def finds one definition; nil where there is none.
@@ -188,8 +202,12 @@ func (v *View) decode(at string, s Scope, k ast.DefKind, raw []byte) (*Def, erro
 		return nil, err
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.defs) >= maxParsed { // mostly of what was removed since
+		clear(c.defs)
+		clear(c.tables)
+	}
 	c.defs[at] = d
-	c.mu.Unlock()
 	return d, nil
 }
 

@@ -130,6 +130,29 @@ func TestRolledBackDefinitionsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestACancelledDefinitionIsNotTakenForACommittedOne(t *testing.T) {
+	s := newStore(t)
+	tx := s.begin()
+	v := s.cache.View(tx)
+	define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a SCHEMAFULL")
+	// The next statement of the transaction looks with a view of its own.
+	if tb := table(t, s.cache.View(tx), "a"); tb == nil || !tb.Define.Schemafull {
+		t.Fatal("the transaction does not see its own table")
+	}
+	tx.Cancel()
+	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "b", "DEFINE TABLE b") })
+	for range 2 * refusals {
+		s.read(func(v *View) {
+			if table(t, v, "a") != nil {
+				t.Fatal("the cancelled table is there")
+			}
+			if table(t, v, "b") == nil {
+				t.Fatal("the committed table is missing")
+			}
+		})
+	}
+}
+
 func TestCompiledTablesAreSharedUntilTheyChange(t *testing.T) {
 	s := newStore(t)
 	s.write(func(v *View) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -113,8 +112,7 @@ func structureOf(d *catalog.Def) value.Value {
 	case *ast.DefineUser:
 		s.str("name", d.Name)
 		s.str("hash", x.PassHash)
-		roles, _ := auth.ParseRoles(x.Roles)
-		s.put("roles", texts(roles.RoleNames()))
+		s.put("roles", texts(x.Roles))
 		var life shape
 		life.constant("token", x.TokenDuration)
 		life.constant("session", x.SessionDuration)
@@ -253,11 +251,7 @@ func eventShape(s *shape, d *catalog.Def, x *ast.DefineEvent) {
 	s.str("name", d.Name)
 	then := make([]string, len(x.Then))
 	for i, t := range x.Then {
-		if q, ok := t.(*ast.Subquery); ok {
-			then[i] = ast.Text(q.Stmt)
-		} else {
-			then[i] = ast.Text(t)
-		}
+		then[i] = bareText(t)
 	}
 	s.put("then", texts(then))
 	s.put("what", value.TableOf(x.Table.Ident))
@@ -301,8 +295,12 @@ func accessShape(s *shape, d *catalog.Def, x *ast.DefineAccess) {
 	switch x.Kind {
 	case ast.AccessRecord:
 		kind.str("kind", "RECORD")
-		kind.text("signup", unwrap(x.Signup))
-		kind.text("signin", unwrap(x.Signin))
+		if x.Signup != nil {
+			kind.str("signup", bareText(x.Signup))
+		}
+		if x.Signin != nil {
+			kind.str("signin", bareText(x.Signin))
+		}
 		if x.Refresh {
 			kind.flag("refresh", true)
 		}
@@ -324,12 +322,15 @@ func accessShape(s *shape, d *catalog.Def, x *ast.DefineAccess) {
 	s.put("kind", kind.value())
 }
 
-// unwrap takes the parentheses off a statement.
-func unwrap(x ast.Expr) ast.Expr {
-	if p, ok := x.(*ast.Paren); ok {
-		return p.X
+// bareText is the text of an expression; a statement in parentheses goes without them.
+func bareText(x ast.Expr) string {
+	switch q := x.(type) {
+	case *ast.Subquery:
+		return ast.Text(q.Stmt)
+	case *ast.Paren:
+		return ast.Text(q.X)
 	}
-	return x
+	return ast.Text(x)
 }
 
 func jwtShape(j *ast.JWT) value.Value {
