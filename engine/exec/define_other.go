@@ -35,6 +35,9 @@ func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
 	if def.Value, err = r.literal(env, s.Value, value.TypeAny); err != nil {
 		return err
 	}
+	if def.Value == nil {
+		def.Value = &ast.Literal{} // NONE
+	}
 	if _, err := value.AppendCBOR(nil, def.Value.(*ast.Literal).Value); err != nil {
 		return errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
 	}
