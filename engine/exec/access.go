@@ -15,6 +15,7 @@ type condition struct {
 	field string // canonical text of the idiom
 	op    ast.BinaryOp
 	v     value.Value
+	x     ast.Expr // as it was written
 }
 
 // conditions finds the tests in a WHERE that an index could answer.
@@ -41,7 +42,7 @@ func (r *Run) conditions(env *Env, where ast.Expr) ([]condition, error) {
 			return nil, err
 		}
 		if searchable(op, v) {
-			out = append(out, condition{ast.Text(id), op, v})
+			out = append(out, condition{ast.Text(id), op, v, c})
 		}
 	}
 	return out, nil
@@ -91,7 +92,9 @@ func searchable(op ast.BinaryOp, v value.Value) bool {
 		return true
 	}
 	switch v.Kind() {
-	case value.KindNone, value.KindNull, value.KindRegex, value.KindRange, value.KindClosure, value.KindArray, value.KindSet, value.KindObject:
+	case value.KindNone, value.KindNull:
+		return op == ast.OpEqual || op == ast.OpExact
+	case value.KindRegex, value.KindRange, value.KindClosure, value.KindArray, value.KindSet, value.KindObject:
 		return false
 	}
 	return true
@@ -109,6 +112,7 @@ type candidate struct {
 	elements bool
 	lists    bool // the first field is declared to hold nothing but arrays or sets
 	score    int
+	used     []ast.Expr // the conditions that the scan answers
 }
 
 // holdsLists reports whether the first field of an index is an array or set by its definition.
@@ -140,9 +144,20 @@ func (r *Run) chooseIndex(env *Env, s *ast.Select, tb *catalog.Table, where *pre
 		return nil, nil
 	}
 	conds, err := r.conditions(env, where.x)
-	if err != nil || len(conds) == 0 {
+	if err != nil {
 		return nil, err
 	}
+	if len(conds) == 0 {
+		return r.unionOfIndexes(env, s, tb, where)
+	}
+	if best := bestIndex(s, tb, conds); best != nil {
+		return r.indexRows(tb, best, where), nil
+	}
+	return r.unionOfIndexes(env, s, tb, where)
+}
+
+// bestIndex is the index that narrows some conditions most; nil where none does.
+func bestIndex(s *ast.Select, tb *catalog.Table, conds []condition) *candidate {
 	var best *candidate
 	for _, ix := range tb.Indexes {
 		if !index.Kept(ix) || s != nil && s.With != nil && len(s.With.Indexes) > 0 && !named(s.With.Indexes, ix.Name) {
@@ -153,10 +168,51 @@ func (r *Run) chooseIndex(env *Env, s *ast.Select, tb *catalog.Table, where *pre
 			best = c
 		}
 	}
-	if best == nil {
-		return nil, nil
+	return best
+}
+
+// unionOfIndexes serves an OR whose every branch has an index of its own.
+func (r *Run) unionOfIndexes(env *Env, s *ast.Select, tb *catalog.Table, where *predicate) (rows, error) {
+	for _, c := range conjuncts(nil, where.x) {
+		branches := disjuncts(nil, c)
+		if len(branches) < 2 || len(branches) > maxBranches {
+			continue
+		}
+		u := &unionIndexRows{tb: tb, where: where, distinct: true}
+		for _, b := range branches {
+			conds, err := r.conditions(env, b)
+			if err != nil {
+				return nil, err
+			}
+			best := bestIndex(s, tb, conds)
+			if best == nil {
+				u = nil
+				break
+			}
+			part := r.indexRows(tb, best, where)
+			if scan, ok := part.(*indexRows); ok {
+				scan.rest = residual(b, best.used)
+			}
+			u.parts = append(u.parts, part)
+		}
+		if u != nil {
+			return u, nil
+		}
 	}
-	return r.indexRows(tb, best, where), nil
+	return nil, nil
+}
+
+// disjuncts takes a condition apart at its ORs.
+func disjuncts(out []ast.Expr, x ast.Expr) []ast.Expr {
+	switch x := x.(type) {
+	case *ast.Paren:
+		return disjuncts(out, x.X)
+	case *ast.Binary:
+		if x.Op == ast.OpOr {
+			return disjuncts(disjuncts(out, x.L), x.R)
+		}
+	}
+	return append(out, x)
 }
 
 func named(names []string, name string) bool {
@@ -173,8 +229,9 @@ func match(tb *catalog.Table, ix *catalog.Index, conds []condition) *candidate {
 	c := &candidate{ix: ix, lists: holdsLists(tb, ix)}
 	for i, f := range ix.Define.Fields {
 		text := ast.Text(f)
-		if v, ok := equality(conds, text); ok {
-			c.lead = append(c.lead, v)
+		if d := equality(conds, text); d != nil {
+			c.lead = append(c.lead, d.v)
+			c.used = append(c.used, d.x)
 			c.score += 4
 			continue
 		}
@@ -190,13 +247,13 @@ func match(tb *catalog.Table, ix *catalog.Index, conds []condition) *candidate {
 	return c
 }
 
-func equality(conds []condition, field string) (value.Value, bool) {
+func equality(conds []condition, field string) *condition {
 	for i := range conds {
 		if c := &conds[i]; c.field == field && (c.op == ast.OpEqual || c.op == ast.OpExact) {
-			return c.v, true
+			return c
 		}
 	}
-	return value.None, false
+	return nil
 }
 
 // next uses the conditions on the field after the equalities.
@@ -221,8 +278,10 @@ func (c *candidate) next(conds []condition, field string, first bool) {
 			return
 		case d.op == ast.OpMore, d.op == ast.OpMoreEqual:
 			c.narrowFrom(d)
+			c.used = append(c.used, d.x)
 		case d.op == ast.OpLess, d.op == ast.OpLessEqual:
 			c.narrowTo(d)
+			c.used = append(c.used, d.x)
 		}
 	}
 	if c.from.Kind != value.Unbounded {
@@ -258,7 +317,9 @@ func (c *candidate) narrowTo(d *condition) {
 // indexRows builds the scan of a candidate; IN becomes one scan per value.
 func (r *Run) indexRows(tb *catalog.Table, c *candidate, where *predicate) rows {
 	if c.in == nil {
-		return r.oneIndexScan(tb, c.ix, index.Access{Lead: c.lead, From: c.from, To: c.to, Elements: c.elements}, where)
+		scan := r.oneIndexScan(tb, c.ix, index.Access{Lead: c.lead, From: c.from, To: c.to, Elements: c.elements}, where)
+		scan.rest = residual(where.x, c.used)
+		return scan
 	}
 	u := &unionIndexRows{unionRows: unionRows{}, tb: tb, where: where}
 	vs := append([]value.Value(nil), value.SetOf(append([]value.Value(nil), c.in...)).Elems()...)
@@ -282,6 +343,21 @@ func (r *Run) indexRows(tb *catalog.Table, c *candidate, where *predicate) rows 
 	return u
 }
 
+// residual is what a WHERE asks beyond the conditions that were used, as text.
+func residual(where ast.Expr, used []ast.Expr) string {
+	var rest []string
+next:
+	for _, c := range conjuncts(nil, where) {
+		for _, u := range used {
+			if c == u {
+				continue next
+			}
+		}
+		rest = append(rest, ast.Text(c))
+	}
+	return strings.Join(rest, " AND ")
+}
+
 func (r *Run) oneIndexScan(tb *catalog.Table, ix *catalog.Index, a index.Access, where *predicate) *indexRows {
 	return &indexRows{r: r, tb: tb, ix: ix, access: a, filter: where}
 }
@@ -295,6 +371,7 @@ type indexRows struct {
 	filter *predicate
 	cur    *index.Cursor
 	seen   map[string]bool // of element scans, which may find a record twice
+	rest   string          // what the WHERE asks beyond the scan, for EXPLAIN
 	n      counter
 }
 
@@ -348,7 +425,10 @@ func (s *indexRows) explain() *planNode {
 	}
 	n := node("IndexScan").with("index", s.ix.Name).with("access", accessText(s.ix, s.access)).with("direction", dir)
 	n.rows = s.n
-	return n
+	if s.rest == "" {
+		return n
+	}
+	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", s.rest}}}
 }
 
 // accessText is the part of an index that is walked, as EXPLAIN shows it.

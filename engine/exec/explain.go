@@ -21,6 +21,16 @@ type planNode struct {
 	exprs    []planAttr // role and text
 	children []*planNode
 	rows     counter
+	computes string // of a projection: the fields that are more than a name
+}
+
+// over puts a projection over its input, with what it computes between them.
+func (n planNode) over(in *planNode, rows counter) *planNode {
+	if n.computes != "" {
+		in = &planNode{op: "Compute", attrs: []planAttr{{"fields", n.computes}}, children: []*planNode{in}, rows: rows}
+	}
+	n.children, n.rows = []*planNode{in}, rows
+	return &n
 }
 
 type planAttr struct{ name, text string }
@@ -95,6 +105,16 @@ func (s *splitRows) explain() *planNode {
 }
 
 func (s *limitRows) explain() *planNode {
+	if scan, ok := s.in.(*tableRows); ok && scan.filter == nil && scan.id == nil {
+		n := scan.explain() // it reads no more than is asked of it
+		if s.limit >= 0 {
+			n.with("limit", fmt.Sprint(s.limit))
+		}
+		if s.given {
+			n.with("offset", fmt.Sprint(s.start))
+		}
+		return n
+	}
 	n := node("Limit", s.in)
 	if s.limit >= 0 {
 		n.with("limit", fmt.Sprint(s.limit)).expr("limit", fmt.Sprint(s.limit))
@@ -116,6 +136,10 @@ func (s *sortRows) explain() *planNode {
 	switch {
 	case s.rand:
 		n = node("RandomShuffle", s.in)
+	case s.keep >= 0 && s.computed():
+		n = node("SortTopK", s.in).with("order_by", text).with("limit", fmt.Sprint(s.keep))
+	case s.computed():
+		n = node("Sort", s.in).with("order_by", text)
 	case s.keep >= 0:
 		n = node("SortTopKByKey", s.in).with("sort_keys", text).with("limit", fmt.Sprint(s.keep))
 	default:
@@ -123,6 +147,12 @@ func (s *sortRows) explain() *planNode {
 	}
 	n.rows = s.n
 	return n
+}
+
+// computed reports whether what is sorted was made by the query.
+func (s *sortRows) computed() bool {
+	_, ok := s.in.(*groupRows)
+	return ok
 }
 
 func (g *groupRows) explain() *planNode {
@@ -146,10 +176,7 @@ func (s *mapRows) explain() *planNode {
 	if s.node.op == "" {
 		return s.in.explain()
 	}
-	n := s.node
-	n.children = []*planNode{s.in.explain()}
-	n.rows = s.n
-	return &n
+	return s.node.over(s.in.explain(), s.n)
 }
 
 // passRows is an operator that shows in a plan but leaves rows as they are.
@@ -168,10 +195,7 @@ func (s *passRows) next() (value.Value, bool, error) {
 }
 
 func (s *passRows) explain() *planNode {
-	n := s.node
-	n.children = []*planNode{s.rows.explain()}
-	n.rows = s.n
-	return &n
+	return s.node.over(s.rows.explain(), s.n)
 }
 
 // projectNode is how the projection of s shows.
@@ -180,32 +204,32 @@ func projectNode(s *ast.Select) planNode {
 		text := ast.Text(s.Projections.Fields[0].X)
 		return planNode{op: "ProjectValue", attrs: []planAttr{{"expr", text}}, exprs: []planAttr{{"expr", text}}}
 	}
-	var fields []string
-	simple := true
+	if len(s.From) == 1 {
+		if _, ok := s.From[0].(*ast.RecordID); ok {
+			return planNode{op: "Project"}
+		}
+	}
+	var fields, computed []string
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
 		if f.All {
 			fields = append(fields, "*")
 			continue
 		}
-		id, ok := f.X.(*ast.Idiom)
-		simple = simple && ok && len(id.Parts) == 1 && isField(id.Parts[0])
-		text := ast.Text(f.X)
+		name := strings.Join(keyOf(f.X), ".")
 		if f.Alias != nil {
-			text += " AS " + ast.Text(f.Alias)
+			name = ast.Text(f.Alias)
 		}
-		fields = append(fields, text)
-	}
-	n := planNode{op: "SelectProject", attrs: []planAttr{{"projections", strings.Join(fields, ", ")}}}
-	if len(s.From) == 1 {
-		if _, ok := s.From[0].(*ast.RecordID); ok {
-			return planNode{op: "Project"}
+		id, ok := f.X.(*ast.Idiom)
+		if !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
+			computed = append(computed, name+" = "+ast.Text(f.X))
 		}
+		fields = append(fields, name)
 	}
-	if !simple {
-		n.op = "Project"
+	for _, x := range s.Omit {
+		fields = append(fields, "OMIT "+ast.Text(x))
 	}
-	return n
+	return planNode{op: "SelectProject", attrs: []planAttr{{"projections", strings.Join(fields, ", ")}}, computes: strings.Join(computed, ", ")}
 }
 
 func fetchNode(s *ast.Select) planNode {
@@ -319,6 +343,11 @@ func (r *Run) explainStatement(env *Env, s *ast.ExplainStmt) (value.Value, error
 			elapsed, total = time.Since(start), len(out)
 		}
 		n = p.explain()
+		if x.Only {
+			n = &planNode{op: "UnwrapExactlyOne", children: []*planNode{n}, rows: counter(total)}
+		}
+	case *ast.If:
+		n = &planNode{op: "IfElse", runtime: true, attrs: []planAttr{{"branches", fmt.Sprint(len(x.Branches))}}}
 	case *ast.Return:
 		text := ast.Text(x.X)
 		n = &planNode{op: "Return", runtime: true, children: []*planNode{

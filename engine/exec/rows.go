@@ -134,6 +134,48 @@ func (s *valueRows) next() (value.Value, bool, error) {
 
 func (s *valueRows) close() {}
 
+// subRows gives the rows of a SELECT inside; links among them are followed to their records.
+type subRows struct {
+	r      *Run
+	in     rows
+	filter *predicate
+	n      counter
+}
+
+func (s *subRows) next() (value.Value, bool, error) {
+	for {
+		doc, ok, err := s.in.next()
+		if !ok || err != nil {
+			return value.None, false, err
+		}
+		if doc.Kind() == value.KindRecord {
+			if doc, err = s.r.Fetch(doc.Record()); err != nil {
+				return value.None, false, err
+			}
+			if doc.IsNone() {
+				continue
+			}
+		}
+		if ok, err = s.filter.holds(doc); err != nil {
+			return value.None, false, err
+		}
+		if ok {
+			s.n++
+			return doc, true, nil
+		}
+	}
+}
+
+func (s *subRows) close() { s.in.close() }
+
+func (s *subRows) explain() *planNode {
+	n := s.in.explain()
+	if s.filter == nil {
+		return n
+	}
+	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+}
+
 // unionRows gives the rows of several sources, one after the other.
 type unionRows struct {
 	parts []rows

@@ -28,6 +28,13 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 	if t, ok := x.(*ast.Table); ok {
 		return r.tableSource(env, s, t.Name, where)
 	}
+	if inner := subselect(x); inner != nil {
+		in, err := r.plan(env, inner)
+		if err != nil {
+			return nil, err
+		}
+		return &subRows{r: r, in: in, filter: where}, nil
+	}
 	v, err := r.Eval(env, x)
 	if err != nil {
 		return nil, err
@@ -46,6 +53,19 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 		}
 	}
 	return &valueRows{r: r, vs: []value.Value{v}, filter: where, text: ast.Text(x)}, nil
+}
+
+// subselect is the SELECT that a source is, where its rows can go straight into the outer one.
+func subselect(x ast.Expr) *ast.Select {
+	q, ok := x.(*ast.Subquery)
+	if !ok {
+		return nil
+	}
+	s, ok := q.Stmt.(*ast.Select)
+	if !ok || s.Only || s.Timeout != nil || s.Explain != nil {
+		return nil
+	}
+	return s
 }
 
 // unwrapped reports whether x is a subquery with ONLY: an array that it gives is one value.
