@@ -58,6 +58,9 @@ func (h *host) IsEdge(id *value.RecordID) (bool, error) {
 	return len(found) > 0, err
 }
 
+// InRow reports whether there is a current document.
+func (h *host) InRow() bool { return h.env.HasDoc() }
+
 // Field is the value of a path in the current document.
 func (h *host) Field(path string) (value.Value, error) {
 	id, err := h.r.Ex.ParseIdiom(path)

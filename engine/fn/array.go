@@ -246,11 +246,12 @@ func flattened(items []value.Value) []value.Value {
 
 func arrayTranspose(c Call, args []value.Value) (value.Value, error) {
 	rows := args[0].Elems()
-	width := 0
+	width, filled := 0, 0
 	for _, row := range rows {
 		width = max(width, rowLen(row))
+		filled += rowLen(row)
 	}
-	if len(rows)*width > maxProduct {
+	if len(rows)*width > max(maxProduct, 2*filled) {
 		return value.None, c.tooLarge()
 	}
 	cells := make([]value.Value, len(rows)*width)

@@ -5,7 +5,7 @@ import (
 )
 
 // maxProduct bounds the items of results that grow with the product of their inputs.
-const maxProduct = 1 << 22
+const maxProduct = 1 << 20
 
 // distinct is items less later duplicates, in order.
 func distinct(items []value.Value) []value.Value {

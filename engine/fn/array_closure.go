@@ -4,20 +4,25 @@ import "github.com/nacredb/nacre/engine/value"
 
 // test is the second argument of all, filter, find and their kind: a closure to call or a value to equal.
 type test struct {
-	host    Host
-	value   value.Value
-	closure bool
+	host  Host
+	value value.Value
+	args  []value.Value // of the closure, used again for each item; nil when it is no closure
 }
 
 func newTest(c Call, v value.Value) test {
-	return test{host: c.Host, value: v, closure: v.Kind() == value.KindClosure}
+	t := test{host: c.Host, value: v}
+	if v.Kind() == value.KindClosure {
+		t.args = make([]value.Value, 1)
+	}
+	return t
 }
 
 func (t *test) pass(v value.Value) (bool, error) {
-	if !t.closure {
+	if t.args == nil {
 		return value.Equal(v, t.value), nil
 	}
-	r, err := t.host.Invoke(t.value, v)
+	t.args[0] = v
+	r, err := t.host.Invoke(t.value, t.args...)
 	return value.Truthy(r), err
 }
 
@@ -109,9 +114,10 @@ func arrayFilterIndex(c Call, args []value.Value) (value.Value, error) {
 
 func arrayMap(c Call, args []value.Value) (value.Value, error) {
 	items := args[0].Elems()
-	out := make([]value.Value, len(items))
+	out, given := make([]value.Value, len(items)), make([]value.Value, 2)
 	for i, v := range items {
-		r, err := c.Host.Invoke(args[1], v, value.Int(int64(i)))
+		given[0], given[1] = v, value.Int(int64(i))
+		r, err := c.Host.Invoke(args[1], given...)
 		if err != nil {
 			return value.None, err
 		}
@@ -133,9 +139,11 @@ func arrayReduce(c Call, args []value.Value) (value.Value, error) {
 }
 
 func fold(c Call, acc value.Value, items []value.Value, step value.Value) (value.Value, error) {
+	given := make([]value.Value, 3)
 	for i, v := range items {
 		var err error
-		if acc, err = c.Host.Invoke(step, acc, v, value.Int(int64(i))); err != nil {
+		given[0], given[1], given[2] = acc, v, value.Int(int64(i))
+		if acc, err = c.Host.Invoke(step, given...); err != nil {
 			return value.None, err
 		}
 	}

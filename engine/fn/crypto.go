@@ -20,7 +20,7 @@ func cryptoFuncs() []entry {
 		return []entry{
 			{sig: "volatile crypto::" + name + "::generate(...password: any) -> string", impl: generatePassword(k),
 				doc: "The " + name + " hash of a password with a random salt, as one text."},
-			{sig: "crypto::" + name + "::compare(...hash_and_password: any) -> bool", impl: comparePassword(k),
+			{sig: "volatile crypto::" + name + "::compare(...hash_and_password: any) -> bool", impl: comparePassword(k),
 				doc: "Whether a " + name + " hash is that of a password; false for a text that is no such hash."},
 		}
 	}

@@ -10,17 +10,17 @@ import (
 
 func distanceFuncs() []entry {
 	return methodsOn(kindSet(value.KindString), []entry{
-		{sig: "string::distance::damerau_levenshtein(a: string, b: string) -> int", impl: distance(damerauLevenshtein),
+		{sig: "string::distance::damerau_levenshtein(a: string, b: string) -> int", impl: distance(damerauLevenshtein, maxCompareCells),
 			doc: "Edits and transpositions that turn one text into the other."},
 		{sig: "string::distance::hamming(a: string, b: string) -> int", impl: stringHamming,
 			doc: "Positions at which texts of equal length differ."},
-		{sig: "string::distance::levenshtein(a: string, b: string) -> int", impl: distance(levenshtein),
+		{sig: "string::distance::levenshtein(a: string, b: string) -> int", impl: distance(levenshtein, maxCompareSteps),
 			doc: "Insertions, deletions and replacements that turn one text into the other."},
-		{sig: "string::distance::normalized_damerau_levenshtein(a: string, b: string) -> float", impl: normalized(damerauLevenshtein),
+		{sig: "string::distance::normalized_damerau_levenshtein(a: string, b: string) -> float", impl: normalized(damerauLevenshtein, maxCompareCells),
 			doc: "1 less the Damerau-Levenshtein distance as a share of the longer text."},
-		{sig: "string::distance::normalized_levenshtein(a: string, b: string) -> float", impl: normalized(levenshtein),
+		{sig: "string::distance::normalized_levenshtein(a: string, b: string) -> float", impl: normalized(levenshtein, maxCompareSteps),
 			doc: "1 less the Levenshtein distance as a share of the longer text."},
-		{sig: "string::distance::osa(a: string, b: string) -> int", impl: distance(osa), on: noMethod,
+		{sig: "string::distance::osa(a: string, b: string) -> int", impl: distance(osa, maxCompareSteps), on: noMethod,
 			doc: "Edits and transpositions, where no part is edited twice."},
 		{sig: "string::similarity::fuzzy(text: string, pattern: string) -> int", impl: stringFuzzy,
 			doc: "A score of how well a typed pattern fits a text, 0 if it does not."},
@@ -34,20 +34,24 @@ func distanceFuncs() []entry {
 	})
 }
 
-// maxDistance bounds the product of the lengths of texts that are compared in quadratic time.
-const maxDistance = 1 << 26
+// The bounds of the product of the lengths of two texts: of steps that a comparison takes, and of cells where it keeps
+// a table.
+const (
+	maxCompareSteps = 1 << 27
+	maxCompareCells = 1 << 24
+)
 
-func (c Call) textPair(args []value.Value) (a, b []rune, err error) {
+func (c Call) textPair(args []value.Value, most int) (a, b []rune, err error) {
 	a, b = []rune(args[0].Str()), []rune(args[1].Str())
-	if len(a) > 0 && len(b) > maxDistance/len(a) {
+	if len(a) > 0 && len(b) > most/len(a) {
 		return nil, nil, c.incorrect("The strings are too long to compare.")
 	}
 	return a, b, nil
 }
 
-func distance(f func(a, b []rune) int) Impl {
+func distance(f func(a, b []rune) int, most int) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args)
+		a, b, err := c.textPair(args, most)
 		if err != nil {
 			return value.None, err
 		}
@@ -55,9 +59,9 @@ func distance(f func(a, b []rune) int) Impl {
 	}
 }
 
-func normalized(f func(a, b []rune) int) Impl {
+func normalized(f func(a, b []rune) int, most int) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args)
+		a, b, err := c.textPair(args, most)
 		if err != nil {
 			return value.None, err
 		}
@@ -71,7 +75,7 @@ func normalized(f func(a, b []rune) int) Impl {
 
 func similarity(f func(a, b []rune) float64) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args)
+		a, b, err := c.textPair(args, maxCompareSteps)
 		if err != nil {
 			return value.None, err
 		}

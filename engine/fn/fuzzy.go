@@ -25,7 +25,7 @@ const (
 
 // stringFuzzy scores how well a pattern, typed in order but not in one piece, fits a text: the best of all ways to match.
 func stringFuzzy(c Call, args []value.Value) (value.Value, error) {
-	text, pattern, err := c.textPair(args)
+	text, pattern, err := c.textPair(args, maxCompareSteps)
 	if err != nil {
 		return value.None, err
 	}

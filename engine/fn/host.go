@@ -12,7 +12,7 @@ import (
 type Host interface {
 	// Context is cancelled with the statement.
 	Context() context.Context
-	// Invoke calls a closure value.
+	// Invoke calls a closure value. It does not keep args: the caller may use the slice again.
 	Invoke(closure value.Value, args ...value.Value) (value.Value, error)
 	// Fetch reads a record as the session may see it; NONE when missing or hidden.
 	Fetch(id *value.RecordID) (value.Value, error)
@@ -55,6 +55,8 @@ type AnalyzerHost interface {
 
 // ProjectionHost looks into the current row of a SELECT.
 type ProjectionHost interface {
+	// InRow reports whether there is one.
+	InRow() bool
 	// Field is the value of a path given as text, e.g. "a.b[0]".
 	Field(path string) (value.Value, error)
 }

@@ -116,9 +116,10 @@ func setFlatten(_ Call, args []value.Value) (value.Value, error) {
 
 func setMap(c Call, args []value.Value) (value.Value, error) {
 	items := args[0].Elems()
-	out := make([]value.Value, len(items))
+	out, given := make([]value.Value, len(items)), make([]value.Value, 1)
 	for i, v := range items {
-		r, err := c.Host.Invoke(args[1], v)
+		given[0] = v
+		r, err := c.Host.Invoke(args[1], given...)
 		if err != nil {
 			return value.None, err
 		}
@@ -141,9 +142,11 @@ func setReduce(c Call, args []value.Value) (value.Value, error) {
 
 // foldItems is fold without an index.
 func foldItems(c Call, acc value.Value, items []value.Value, step value.Value) (value.Value, error) {
+	given := make([]value.Value, 2)
 	for _, v := range items {
 		var err error
-		if acc, err = c.Host.Invoke(step, acc, v); err != nil {
+		given[0], given[1] = acc, v
+		if acc, err = c.Host.Invoke(step, given...); err != nil {
 			return value.None, err
 		}
 	}

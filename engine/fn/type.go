@@ -173,7 +173,7 @@ func typeFile(_ Call, args []value.Value) (value.Value, error) {
 
 func typeField(c Call, args []value.Value) (value.Value, error) {
 	h, ok := c.Host.(ProjectionHost)
-	if !ok {
+	if !ok || !h.InRow() {
 		return value.None, nil
 	}
 	return h.Field(args[0].Str())
@@ -181,7 +181,7 @@ func typeField(c Call, args []value.Value) (value.Value, error) {
 
 func typeFields(c Call, args []value.Value) (value.Value, error) {
 	h, ok := c.Host.(ProjectionHost)
-	if !ok {
+	if !ok || !h.InRow() {
 		return value.None, nil
 	}
 	paths := args[0].Elems()
