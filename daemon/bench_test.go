@@ -1,6 +1,10 @@
 package daemon_test
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,4 +63,31 @@ func BenchmarkWebSocketPipelined(b *testing.B) {
 		n += depth
 	}
 	b.ReportMetric(float64(cpu(b)-before)/float64(n), "cpu-ns/request")
+}
+
+// One request at a time over HTTP on a kept connection. cpu-ns/op is server and (bare) client together.
+func BenchmarkHTTP(b *testing.B) {
+	s := start(b, func(c *config.Config) { c.Unauthenticated, c.User = true, "" })
+	conn, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	br := bufio.NewReader(conn)
+	const request = "POST /sql HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nContent-Length: 8\r\n\r\nRETURN 1"
+	b.ReportAllocs()
+	before := cpu(b)
+	for b.Loop() {
+		if _, err := io.WriteString(conn, request); err != nil {
+			b.Fatal(err)
+		}
+		resp, err := http.ReadResponse(br, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
+			b.Fatal(resp.Status, err)
+		}
+	}
+	b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
 }
