@@ -118,12 +118,25 @@ func (r *Run) viewSources(db *catalog.Database, s *ast.Select) ([]*catalog.Table
 		if err != nil {
 			return nil, err
 		}
+		if tb == nil && r.Import { // its definition comes later
+			if tb, err = r.tableForView(t.Name); err != nil {
+				return nil, err
+			}
+		}
 		if tb == nil {
 			return nil, errs.TableNotFound(t.Name)
 		}
 		out = append(out, tb)
 	}
 	return out, nil
+}
+
+func (r *Run) tableForView(name string) (*catalog.Table, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	return g.TableForWrite(name)
 }
 
 // forgetView takes a view off the tables that it reads.
@@ -140,9 +153,6 @@ func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 
 // fillView makes the rows of a new view out of the records that are there.
 func (r *Run) fillView(db *catalog.Database, name string) error {
-	if r.Import {
-		return nil // the rows come with the import
-	}
 	g, err := r.Gate()
 	if err != nil {
 		return err

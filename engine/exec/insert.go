@@ -131,6 +131,9 @@ func (in *inserter) insert(doc value.Value) error {
 		if there && in.s.Relation && in.s.OnDuplicate == nil {
 			return in.sameEdge(&p)
 		}
+		if there && in.r.Import && p.Table.Define.View != nil {
+			return in.replaceRow(&p) // the view has made it already
+		}
 		if there {
 			return in.duplicate(p.Table, id, doc)
 		}
@@ -198,6 +201,16 @@ func (in *inserter) sameEdge(p *record.Write) error {
 		return err
 	}
 	p.Before, p.After = row.Stored, row.Stored
+	return in.put(p)
+}
+
+// replaceRow stores a row in the place of the one that is there.
+func (in *inserter) replaceRow(p *record.Write) error {
+	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+	if row == nil || err != nil {
+		return err
+	}
+	p.Before = row.Stored
 	return in.put(p)
 }
 

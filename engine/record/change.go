@@ -81,15 +81,12 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 	if g.Log != nil {
 		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, w.Before, w.After})
 	}
-	if g.Import {
-		return nil
-	}
 	if len(w.Table.Views) > 0 {
 		if err := g.changeViews(ctx, w); err != nil {
 			return err
 		}
 	}
-	if len(w.Table.Events) > 0 && !g.quiet {
+	if len(w.Table.Events) > 0 && !g.quiet && !g.Import {
 		return g.runEvents(ctx, w)
 	}
 	return nil

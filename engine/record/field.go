@@ -13,7 +13,7 @@ import (
 // DEFAULT, TYPE, VALUE, TYPE again, ASSERT, PERMISSIONS. Then a SCHEMAFULL table refuses what it does not know.
 func (g *Gate) runFields(ctx context.Context, w *Write) error {
 	tb := w.Table
-	if !tb.HasRules {
+	if !tb.HasRules || g.Import {
 		return nil
 	}
 	for _, f := range tb.Fields {
@@ -96,7 +96,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 			return v, err
 		}
 	}
-	if d.Assert != nil && !g.Import && !(v.IsNone() && f.Optional) {
+	if d.Assert != nil && !(v.IsNone() && f.Optional) {
 		ok, err := g.evalField(ctx, &scope, d.Assert, v)
 		if err != nil {
 			return v, err
@@ -180,7 +180,7 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		w.ID = &value.RecordID{Table: w.ID.Table, Key: k}
 		w.After = setField(w.After, "id", value.RecordOf(w.ID))
 	}
-	if f.Define.Assert == nil || g.Import {
+	if f.Define.Assert == nil {
 		return nil
 	}
 	id := value.RecordOf(w.ID)

@@ -36,13 +36,15 @@ type Evaluator interface {
 
 // Gate reads and writes the records of one database for one caller in one transaction. It belongs to one goroutine.
 type Gate struct {
-	Tx     *txn.Tx
-	Cat    *catalog.View
-	Env    *auth.Env
-	DB     *catalog.Database
-	Eval   Evaluator
-	Log    *Log // where changes are noted; nil: nowhere
-	Import bool // OPTION IMPORT: no events, views or asserts
+	Tx   *txn.Tx
+	Cat  *catalog.View
+	Env  *auth.Env
+	DB   *catalog.Database
+	Eval Evaluator
+	Log  *Log // where changes are noted; nil: nowhere
+	// Import is OPTION IMPORT: records are stored as they come, without their fields' clauses, and no events run. Only
+	// for callers who may write everything.
+	Import bool
 
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int
