@@ -8,13 +8,16 @@ import (
 // check counts args and coerces each to its parameter's type. The result is args itself unless a value changed.
 func (c Call) check(args []value.Value) ([]value.Value, error) {
 	f := c.Func
-	if n := len(args); n < f.MinArgs() || (!f.Variadic && n > len(f.Params)) {
+	if n := len(args); n < f.least || f.most >= 0 && n > f.most {
 		return nil, c.wrongCount()
 	}
 	own := false
-	for i, a := range args {
+	for i := range args {
 		p := &f.Params[min(i, len(f.Params)-1)]
-		v, changed, bad := fit(a, p.Type)
+		if p.fits.has(args[i].Kind()) {
+			continue
+		}
+		v, changed, bad := fit(args[i], p.Type)
 		if bad != nil {
 			return nil, c.wrongType(i+1, p.text, bad)
 		}
@@ -64,66 +67,27 @@ func (c Call) wrongType(n int, want string, bad *misfit) error {
 	return c.incorrect("Argument %d was the wrong type. Expected `%s` but found `%s`", n, want, bad.found.Text())
 }
 
-// fit coerces v to one of the types that the table uses. changed says that the result is not v.
+// fit coerces v, whose kind alone did not decide, to one of the types that the table uses. changed says that the result
+// is not v.
 func fit(v value.Value, t *value.Type) (out value.Value, changed bool, bad *misfit) {
-	k := v.Kind()
-	ok := false
 	switch t.Kind {
-	case value.TypeAny:
-		ok = true
 	case value.TypeInt:
-		if k == value.KindInt {
-			return v, false, nil
-		}
 		if i, exact := integral(v); exact {
-			return value.Int(i), true, nil
+			return value.Int(i), v.Kind() != value.KindInt, nil
 		}
 	case value.TypeFloat:
-		if k == value.KindFloat {
-			return v, false, nil
+		if v.Kind().IsNumber() {
+			return value.Float(toFloat(v)), v.Kind() != value.KindFloat, nil
 		}
-		if f, exact := exactFloat(v); exact {
-			return value.Float(f), true, nil
-		}
-	case value.TypeNumber:
-		ok = k.IsNumber()
-	case value.TypeString:
-		ok = k == value.KindString
-	case value.TypeBytes:
-		ok = k == value.KindBytes
-	case value.TypeBool:
-		ok = k == value.KindBool
-	case value.TypeDatetime:
-		ok = k == value.KindDatetime
-	case value.TypeDuration:
-		ok = k == value.KindDuration
-	case value.TypeUUID:
-		ok = k == value.KindUUID
-	case value.TypeFunction:
-		ok = k == value.KindClosure
-	case value.TypeFile:
-		ok = k == value.KindFile
-	case value.TypeObject:
-		ok = k == value.KindObject
-	case value.TypeRecord:
-		ok = k == value.KindRecord
-	case value.TypeGeometry:
-		ok = k == value.KindGeometry
-	case value.TypeSet:
-		ok = k == value.KindSet
 	case value.TypeArray:
-		if k != value.KindArray {
-			break
+		if v.Kind() == value.KindArray && t.Elem != nil {
+			return fitElems(v, t)
 		}
-		if t.Elem == nil {
-			return v, false, nil
-		}
-		return fitElems(v, t)
 	}
-	if !ok {
-		return v, false, &misfit{found: v}
+	if fitting(t).has(v.Kind()) {
+		return v, false, nil
 	}
-	return v, false, nil
+	return v, false, &misfit{found: v}
 }
 
 func fitElems(v value.Value, t *value.Type) (value.Value, bool, *misfit) {
@@ -160,19 +124,6 @@ func integral(v value.Value) (int64, bool) {
 	return 0, false
 }
 
-// exactFloat is the value of a float, or of an int or decimal that a float holds without loss.
-func exactFloat(v value.Value) (float64, bool) {
-	switch v.Kind() {
-	case value.KindFloat:
-		return v.Float(), true
-	case value.KindInt:
-		return float64(v.Int()), true
-	case value.KindDecimal:
-		return v.Decimal().Float(), true
-	}
-	return 0, false
-}
-
 // need is the host's optional interface T, or the error that the function cannot run here.
 func need[T any](c Call) (T, error) {
 	h, ok := c.Host.(T)
@@ -180,4 +131,47 @@ func need[T any](c Call) (T, error) {
 		return h, errs.Internal("Function '%s' cannot be used in this context", c.Func.Name)
 	}
 	return h, nil
+}
+
+// fitting are the kinds of values that fit a type as they are, where the kind alone decides.
+func fitting(t *value.Type) kinds {
+	switch t.Kind {
+	case value.TypeAny:
+		return anyKind
+	case value.TypeInt:
+		return kindSet(value.KindInt)
+	case value.TypeFloat:
+		return kindSet(value.KindFloat)
+	case value.TypeNumber:
+		return kindSet(value.KindInt, value.KindFloat, value.KindDecimal)
+	case value.TypeString:
+		return kindSet(value.KindString)
+	case value.TypeBytes:
+		return kindSet(value.KindBytes)
+	case value.TypeBool:
+		return kindSet(value.KindBool)
+	case value.TypeDatetime:
+		return kindSet(value.KindDatetime)
+	case value.TypeDuration:
+		return kindSet(value.KindDuration)
+	case value.TypeUUID:
+		return kindSet(value.KindUUID)
+	case value.TypeFunction:
+		return kindSet(value.KindClosure)
+	case value.TypeFile:
+		return kindSet(value.KindFile)
+	case value.TypeObject:
+		return kindSet(value.KindObject)
+	case value.TypeRecord:
+		return kindSet(value.KindRecord)
+	case value.TypeGeometry:
+		return kindSet(value.KindGeometry)
+	case value.TypeSet:
+		return kindSet(value.KindSet)
+	case value.TypeArray:
+		if t.Elem == nil {
+			return kindSet(value.KindArray)
+		}
+	}
+	return 0
 }

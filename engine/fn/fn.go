@@ -44,6 +44,8 @@ type Func struct {
 	// Methods are the method forms, e.g. "len" on array.
 	Methods []MethodForm
 
+	least, most int // arguments; most is -1 without a limit
+
 	table    *Table
 	pathless bool // only the method form exists
 }
@@ -53,24 +55,14 @@ type Param struct {
 	Name string
 	Type *value.Type
 	text string // of Type, as error texts print it
+	fits kinds  // the kinds that need no further look
 }
 
 // MinArgs is the least number of arguments.
-func (f *Func) MinArgs() int {
-	n := len(f.Params) - f.Optional
-	if f.Variadic {
-		n--
-	}
-	return n
-}
+func (f *Func) MinArgs() int { return f.least }
 
 // MaxArgs is the greatest number of arguments, -1 when there is no limit.
-func (f *Func) MaxArgs() int {
-	if f.Variadic {
-		return -1
-	}
-	return len(f.Params)
-}
+func (f *Func) MaxArgs() int { return f.most }
 
 // Call runs f in its path form: it counts and coerces args (without changing the slice) and calls the implementation.
 func (f *Func) Call(h Host, args []value.Value) (value.Value, error) {

@@ -82,6 +82,10 @@ func parseSignature(e entry) *Func {
 			f.addParam(p, e.sig)
 		}
 	}
+	f.least, f.most = len(f.Params)-f.Optional, len(f.Params)
+	if f.Variadic {
+		f.least, f.most = f.least-1, -1
+	}
 	return f
 }
 
@@ -97,7 +101,8 @@ func (f *Func) addParam(text, sig string) {
 		name = rest
 		f.Optional++
 	}
-	f.Params = append(f.Params, Param{Name: name, Type: parseType(typ, sig), text: typ})
+	t := parseType(typ, sig)
+	f.Params = append(f.Params, Param{Name: name, Type: t, text: typ, fits: fitting(t)})
 }
 
 // simpleTypes are the types that parameters have, by their text.
