@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -121,10 +122,11 @@ func counts(least, most int) string {
 	return fmt.Sprintf("%d arguments", most)
 }
 
-// permit checks a PERMISSIONS clause of a definition for the caller; format gets name. System
-// users are ruled by their roles. SECURITY: a missing clause means FULL, as the language has it.
+// permit checks a PERMISSIONS clause of a definition for the caller; format gets name. It binds all
+// but owners of the root. SECURITY: a missing clause means FULL, as the language has it.
 func (r *Run) permit(p *ast.Permission, format, name string) error {
-	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() {
+	who := &r.Auth.Principal
+	if p == nil || p.Kind == ast.PermissionFull || who.Level == auth.RootUser && who.Roles&auth.Owner != 0 {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {

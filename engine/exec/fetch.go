@@ -45,12 +45,13 @@ func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 	return out, nil
 }
 
-// fetchInto puts records in the place of the links at a path. What is missing stays as it is.
+// fetchInto puts records in the place of the links at a path: NONE for those that are missing or
+// hidden. A path that leads nowhere changes nothing.
 func (r *Run) fetchInto(v value.Value, path []ast.Part) (value.Value, error) {
 	if v.Kind() == value.KindRecord {
 		doc, err := r.Fetch(v.Record())
 		if err != nil || doc.IsNone() {
-			return v, err
+			return value.None, err
 		}
 		v = doc
 	}

@@ -27,6 +27,9 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 	default:
 		id := recordOf(v)
 		if id.IsNone() {
+			if v.Kind() == value.KindObject {
+				return value.Array(), nil
+			}
 			return value.None, nil
 		}
 		level = []stop{{at: id}}

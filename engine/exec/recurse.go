@@ -357,7 +357,7 @@ func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 		if err != nil {
 			return value.None, err
 		}
-		if kept {
+		if kept && !w.IsNone() {
 			out = append(out, w)
 		}
 	}

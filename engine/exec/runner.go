@@ -365,7 +365,7 @@ func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err erro
 }
 
 // wrapped reports whether the answer of a statement is put into an array: the language does that to
-// blocks whose last statement is a LET and to RETURN (RETURN x).
+// blocks whose last statement is a LET, to RETURN (RETURN x) and to RETURN { RETURN x }.
 func wrapped(s ast.Statement) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -377,11 +377,16 @@ func wrapped(s ast.Statement) bool {
 }
 
 func isReturn(x ast.Expr) bool {
-	q, ok := x.(*ast.Subquery)
-	if !ok {
-		return false
+	var s ast.Statement
+	switch x := x.(type) {
+	case *ast.Subquery:
+		s = x.Stmt
+	case *ast.Block:
+		if len(x.Stmts) == 1 {
+			s = x.Stmts[0]
+		}
 	}
-	_, ok = q.Stmt.(*ast.Return)
+	_, ok := s.(*ast.Return)
 	return ok
 }
 
