@@ -66,6 +66,9 @@ func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
 
 // putField stores a field, and the hidden one for the elements of a typed collection.
 func (r *Run) putField(tb *catalog.Table, def *ast.DefineField, name string) error {
+	if err := r.dropReferences(tb, tb.Field(name), def); err != nil {
+		return err
+	}
 	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def}); err != nil {
 		return err
 	}
@@ -79,6 +82,18 @@ func (r *Run) putField(tb *catalog.Table, def *ast.DefineField, name string) err
 		}
 	}
 	return nil
+}
+
+// dropReferences forgets what a REFERENCE field has noted when its new definition (nil: none) is no longer one.
+func (r *Run) dropReferences(tb *catalog.Table, old *catalog.Field, now *ast.DefineField) error {
+	if old == nil || old.Define.Reference == nil || now != nil && now.Reference != nil {
+		return nil
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	return g.DropReferences(r.Ctx, tb, old)
 }
 
 // elemType is the type of the elements of a collection type; nil where nothing is said about them.

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"runtime"
+	"runtime/metrics"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -92,7 +94,6 @@ func (r *Run) infoRoot(structure bool) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
-	object := func(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
 	config, err := r.systemConfig()
 	if err != nil {
 		return value.None, err
@@ -101,18 +102,26 @@ func (r *Run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	zero := value.Float(0)
 	return r.report(catalog.Scope{}, structure, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
 		value.Field{Name: "defaults", Value: defaults},
 		value.Field{Name: "nodes", Value: nothing(structure)},
-		value.Field{Name: "system", Value: object(
-			value.Field{Name: "available_parallelism", Value: value.Int(0)},
-			value.Field{Name: "cpu_usage", Value: zero},
-			value.Field{Name: "load_average", Value: value.Array(zero, zero, zero)},
-			value.Field{Name: "memory_allocated", Value: value.Int(0)},
-			value.Field{Name: "memory_usage", Value: value.Int(0)},
-			value.Field{Name: "physical_cores", Value: value.Int(0)})})
+		value.Field{Name: "system", Value: systemInfo()})
+}
+
+// systemInfo is what the process knows of its machine. Load and processor use are not measured: 0.
+func systemInfo() value.Value {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
+	metrics.Read(samples)
+	bytes := func(i int) value.Value { return value.Int(int64(samples[i].Value.Uint64())) }
+	zero := value.Float(0)
+	return object(
+		value.Field{Name: "available_parallelism", Value: value.Int(int64(runtime.GOMAXPROCS(0)))},
+		value.Field{Name: "cpu_usage", Value: zero},
+		value.Field{Name: "load_average", Value: value.Array(zero, zero, zero)},
+		value.Field{Name: "memory_allocated", Value: bytes(0)},
+		value.Field{Name: "memory_usage", Value: bytes(1)},
+		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))})
 }
 
 // Defaults is the namespace and database that DEFINE CONFIG DEFAULT names, as {namespace, database}; NONE for those not named.

@@ -200,6 +200,9 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 		if f == nil {
 			return missing{doesNotExist("field", name)}
 		}
+		if err := r.dropReferences(tb, f, nil); err != nil {
+			return err
+		}
 		return r.Cat.Delete(f.Def)
 	case ast.DefIndex:
 		name, err := r.name(env, s.Name, "index")

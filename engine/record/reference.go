@@ -38,6 +38,18 @@ func (g *Gate) changeReferences(tb *catalog.Table, id *value.RecordID, before, a
 	return nil
 }
 
+// DropReferences forgets the references that a field has made: it is one no longer.
+func (g *Gate) DropReferences(ctx context.Context, tb *catalog.Table, f *catalog.Field) error {
+	return g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
+		for _, to := range targets(nil, doc, f.Path) {
+			if err := g.reference(tb, f, id, to, g.Tx.Delete); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func setEmpty(tx *txn.Tx) func([]byte) error {
 	return func(k []byte) error { return tx.Set(k, nil) }
 }
