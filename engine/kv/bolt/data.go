@@ -118,8 +118,11 @@ func defaultMapSizes() []int {
 	if runtime.GOOS == "windows" || strconv.IntSize == 32 {
 		return []int{1 << 30}
 	}
-	one := 1 // not a constant: 1 << 40 must compile where int has 32 bits
-	return []int{one << 40, one << 36, one << 32}
+	var sizes []int
+	for _, size := range []int64{1 << 40, 1 << 36, 1 << 32} {
+		sizes = append(sizes, int(size))
+	}
+	return sizes
 }
 
 func isForeign(err error) bool {
