@@ -19,6 +19,12 @@ import (
 // soon.
 const builtFill = 0.9
 
+// Limits of one bbolt transaction of a Builder.
+const (
+	builtKeys  = 50_000
+	builtBytes = 32 << 20
+)
+
 // Builder makes a new store from keys in ascending order, without a log: for restore and compact.
 // What it makes can be opened after Finish, never before. It belongs to one goroutine.
 type Builder struct {
@@ -77,7 +83,7 @@ func (b *Builder) Put(key, value []byte) error {
 	if b.total > 0 && bytes.Compare(key, b.last) <= 0 {
 		return fmt.Errorf("build: key %x does not follow %x", key, b.last)
 	}
-	if b.keys >= chunkKeys || b.size >= chunkBytes {
+	if b.keys >= builtKeys || b.size >= builtBytes {
 		if err := b.tx.Commit(); err != nil {
 			return fmt.Errorf("build: %w", err)
 		}

@@ -13,13 +13,13 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// A checkpoint is written in bbolt transactions of bounded size: bbolt holds every page that a
-// transaction touches in memory. The order does not matter to recovery: until the last of them
-// says so, the log has all of it too, and replaying it twice is the same as once.
-const (
-	chunkKeys  = 50_000
-	chunkBytes = 32 << 20
-)
+// A checkpoint is written in bbolt transactions of a part of its size each: bbolt holds every page
+// that a transaction touches in memory. The order does not matter to recovery: until the last of
+// them says so, the log has all of it too, and replaying it twice is the same as once.
+const chunks = 4
+
+func (s *Store) chunkKeys() int    { return max(1, s.opt.CheckpointKeys/chunks) }
+func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks) }
 
 // fillPercent of pages that are split: higher than bbolt's half, because sorted runs follow each
 // other; not full, because later runs fall in between.
@@ -64,28 +64,28 @@ func (c *committer) checkpointIfDue() {
 		}
 		c.freeze()
 	}
-	frozen, version := c.frozen, c.frozenAt
+	frozen, version, size := c.frozen, c.frozenAt, c.frozenBytes
 	c.running = true
-	go func() { c.checkpoints <- c.s.checkpoint(frozen, version) }()
+	go func() { c.checkpoints <- c.s.checkpoint(frozen, version, size) }()
 }
 
 // freeze begins a new active overlay; there must be no frozen one.
 func (c *committer) freeze() {
-	c.frozen, c.frozenAt = c.active.Snapshot(), c.version
+	c.frozen, c.frozenAt, c.frozenBytes = c.active.Snapshot(), c.version, c.bytes
 	c.active, c.bytes = overlay.Tree{}, 0
 	c.publish()
 }
 
-// checkpoint writes t, the state at version, to bbolt.
-func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult {
+// checkpoint writes t, the state at version, to bbolt; size is what it takes in the log.
+func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) checkpointResult {
 	var cur overlay.Cursor
 	for more := cur.First(&t, nil); ; {
 		err := s.db.Update(func(tx *bbolt.Tx) error {
-			if err := s.roomFor(tx, t.Len()); err != nil {
+			if err := s.roomFor(tx, t.Len(), size); err != nil {
 				return err
 			}
 			var err error
-			more, err = putChunk(tx.Bucket(dataBucket()), &cur, more)
+			more, err = s.putChunk(tx.Bucket(dataBucket()), &cur, more)
 			failpoint.Hit(failpoint.Checkpoint)
 			if err != nil || more {
 				return err
@@ -103,26 +103,26 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version) checkpointResult 
 	return checkpointResult{version: version, base: b, err: err}
 }
 
-// roomFor refuses a chunk of a checkpoint of n keys that might not fit into the mapping of the
+// roomFor refuses a chunk of a checkpoint of n keys and size bytes that might not fit into the mapping of the
 // file. bbolt would map it anew, and wait for all readers to end, of which there always is one.
-func (s *Store) roomFor(tx *bbolt.Tx, n int) error {
-	pages := int64(min(n, chunkKeys)) * 5 / 4 * int64(s.db.Info().PageSize)
-	if tx.Size()+pages+2*chunkBytes > int64(s.mapSize) {
+func (s *Store) roomFor(tx *bbolt.Tx, n int, size int64) error {
+	pages := int64(min(n, s.chunkKeys())) * 5 / 4 * int64(s.db.Info().PageSize)
+	if tx.Size()+pages+2*size > int64(s.mapSize) {
 		return fmt.Errorf("%s is near its greatest size of %d bytes: %w", dataFile, s.mapSize, kv.ErrNoSpace)
 	}
 	return nil
 }
 
 // putChunk writes entries from cur on, and reports whether there are more.
-func putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bool, error) {
+func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bool, error) {
 	data.FillPercent = fillPercent
-	size := 0
-	for n := 0; more && n < chunkKeys && size < chunkBytes; n++ {
+	size := int64(0)
+	for n := 0; more && n < s.chunkKeys() && size < s.chunkBytes(); n++ {
 		var err error
 		if v := cur.Value(); v == nil {
 			err = data.Delete(cur.Key())
 		} else {
-			size += len(v)
+			size += int64(len(v))
 			err = data.Put(cur.Key(), v)
 		}
 		if err != nil {
@@ -172,7 +172,7 @@ func (c *committer) lastCheckpoint() {
 			}
 			c.freeze()
 		}
-		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt))
+		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt, c.frozenBytes))
 	}
 	if c.ckptErr != nil {
 		if err := c.s.log.Sync(); err != nil {

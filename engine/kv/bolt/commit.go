@@ -97,6 +97,7 @@ type committer struct {
 
 	frozen      overlay.Tree // to be checkpointed; empty = none
 	frozenAt    kv.Version
+	frozenBytes int64
 	running     bool  // a checkpoint of frozen is
 	ckptErr     error // the last one failed for want of space
 	checkpoints chan checkpointResult

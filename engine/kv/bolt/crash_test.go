@@ -228,7 +228,7 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 
 // TestFullDataFile: when bbolt cannot take a checkpoint, commits go on until the overlay is full.
 func TestFullDataFile(t *testing.T) {
-	opt := bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), MapSize: 70 << 20, CheckpointBytes: 1 << 20, Sync: kv.SyncNever}
+	opt := bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), MapSize: 16 << 20, CheckpointBytes: 1 << 20, Sync: kv.SyncNever}
 	st := open(t, opt)
 	n := 0
 	var err error
