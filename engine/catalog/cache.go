@@ -128,9 +128,14 @@ func (c *Cache) level(db uint32, version uint64) *level {
 	return fresh
 }
 
-// version reads the schema version of a database (0: root).
+// version reads the schema version of a database (0: root). The root's is not validated at commit, or each new database
+// anywhere would undo every open transaction; what is looked up at the root is validated key by key instead.
 func (v *View) version(db uint32) (uint64, error) {
-	b, err := v.tx.Get(versionKey(db))
+	read := v.tx.Get
+	if db == 0 {
+		read = v.tx.GetUntracked
+	}
+	b, err := read(versionKey(db))
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
@@ -167,7 +172,10 @@ func (v *View) def(s Scope, k ast.DefKind, name string) (*Def, error) {
 		d, ok := l.defs[at]
 		l.mu.RUnlock()
 		if ok {
-			return d, nil
+			if s.DB == 0 {
+				_, err = v.tx.Get([]byte(at)) // for the validation at commit, see version
+			}
+			return d, err
 		}
 	}
 	raw, err := v.tx.Get([]byte(at))

@@ -2,10 +2,12 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/txn"
@@ -226,6 +228,30 @@ func TestConcurrentDefinitionsConflict(t *testing.T) {
 	check(t, one.Commit(context.Background()))
 	if two.Commit(context.Background()) == nil {
 		t.Error("both committed")
+	}
+}
+
+// TestANewDatabaseDisturbsNobody commits a transaction that began before another database was made, and refuses one whose
+// own database went away.
+func TestANewDatabaseDisturbsNobody(t *testing.T) {
+	s := newStore(t)
+	s.read(func(v *View) { database(t, v) }) // the cache is warm
+	tx := s.begin()
+	database(t, s.cache.View(tx))
+	check(t, tx.Set([]byte("\xf0k"), []byte("v")))
+	s.write(func(v *View) {
+		ns, err := v.Namespace("n")
+		check(t, err)
+		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "e", Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "e"}}})
+	})
+	check(t, tx.Commit(context.Background()))
+
+	tx = s.begin()
+	database(t, s.cache.View(tx))
+	check(t, tx.Set([]byte("\xf0k"), []byte("w")))
+	s.write(func(v *View) { check(t, v.Delete(database(t, v).Def)) })
+	if err := tx.Commit(context.Background()); !errors.Is(err, errs.Conflict()) {
+		t.Errorf("the database was removed, and the commit says %v", err)
 	}
 }
 
