@@ -19,6 +19,7 @@ package index
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -159,7 +160,7 @@ func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, v
 // exempt reports whether values are outside uniqueness.
 func exempt(values []value.Value) bool {
 	for _, v := range values {
-		if v.IsNullish() {
+		if v.IsNullish() || isList(v) && v.Len() == 0 {
 			return true
 		}
 	}
@@ -177,8 +178,12 @@ func hasList(values []value.Value) bool {
 	return false
 }
 
-// combinations calls f with each way to take one element of each list in values.
+// combinations calls f with each way to take one element of each list in values. An empty list stands for itself, but
+// in the first place: a search for elements begins there.
 func combinations(values []value.Value, f func([]value.Value) error) error {
+	if !slices.ContainsFunc(values, func(v value.Value) bool { return isList(v) && v.Len() > 0 }) {
+		return nil
+	}
 	return combine(make([]value.Value, 0, len(values)), values, f)
 }
 
@@ -186,7 +191,7 @@ func combine(head, rest []value.Value, f func([]value.Value) error) error {
 	if len(rest) == 0 {
 		return f(head)
 	}
-	if !isList(rest[0]) {
+	if !isList(rest[0]) || len(head) > 0 && rest[0].Len() == 0 {
 		return combine(append(head, rest[0]), rest[1:], f)
 	}
 	for _, e := range rest[0].Elems() {
