@@ -16,6 +16,10 @@ func TestLiveQueries(t *testing.T) {
 	s.Notify(func(n *engine.Notification) error { got <- n; return nil })
 	run(t, s, "DEFINE TABLE lv")
 	id := run(t, s, "LIVE SELECT VALUE x FROM lv WHERE x > $least", value.Field{Name: "least", Value: value.Int(1)})[0].Value
+	info := run(t, s, "INFO FOR TABLE lv")[0].Value
+	if lives, _ := info.Object().Get("lives"); lives.Text() != "{ \""+id.UUID().String()+"\": 'LIVE SELECT VALUE x FROM lv WHERE x > $least' }" {
+		t.Errorf("INFO lists %s", lives.Text())
+	}
 	run(t, s, "CREATE lv:1 SET x = 2; UPDATE lv:1 SET x = 3; UPDATE lv:1 SET x = 3; UPDATE lv:1 SET x = 0; UPDATE lv:1 SET x = 5; DELETE lv:1")
 	run(t, s, "BEGIN; CREATE lv:2 SET x = 9; CANCEL", allowErrors)
 	run(t, s, "KILL $id", value.Field{Name: "id", Value: id})

@@ -248,6 +248,22 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	return out, nil
 }
 
+// MayQuery refuses those who may not send statements of their own (capability Query); front doors ask it before they
+// hand on a text. The methods that build statements themselves need not.
+func (s *Session) MayQuery() error {
+	who := "record"
+	switch p := s.Principal(); {
+	case p.IsSystem():
+		who = "system"
+	case p.Level == auth.Guest:
+		who = "guest"
+	}
+	if !s.e.caps.Query.Allows(who) {
+		return errs.NotAllowed("Statements are not allowed for %s sessions", who)
+	}
+	return nil
+}
+
 // mayQuery refuses queries of sessions whose identity has run out, and of guests where there are none.
 func (e *Engine) mayQuery(st *exec.Session) error {
 	if st.Expired(e.exec.Clock()) {

@@ -52,7 +52,7 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 	var err error
 	if session.Principal().Level == auth.Guest && !s.Guests {
 		results, err = anonymous(text)
-	} else {
+	} else if err = session.MayQuery(); err == nil {
 		results, err = s.RPC.Execute(ctx, session, nil, text, vars)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -202,7 +203,25 @@ func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
 		}
 	}
 	return r.report(tb.Inner(), s.Structure, []listKind{{"events", ast.DefEvent}, {"fields", ast.DefField}, {"indexes", ast.DefIndex}},
-		value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: listed(views, s.Structure)})
+		value.Field{Name: "lives", Value: r.lives(tb, s.Structure)}, value.Field{Name: "tables", Value: listed(views, s.Structure)})
+}
+
+// lives are the live queries on a table: their texts by id, or a list of both.
+func (r *Run) lives(tb *catalog.Table, structure bool) value.Value {
+	subs := r.Ex.Hub.List(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
+	if structure {
+		out := make([]value.Value, len(subs))
+		for i, s := range subs {
+			out[i] = value.ObjectOf(value.ObjectOfSorted([]value.Field{
+				{Name: "id", Value: value.UUIDOf(s.ID)}, {Name: "query", Value: value.Str(s.Text)}}))
+		}
+		return value.ArrayOf(out)
+	}
+	fields := make([]value.Field, len(subs))
+	for i, s := range subs {
+		fields[i] = value.Field{Name: s.ID.String(), Value: value.Str(s.Text)}
+	}
+	return value.ObjectOf(value.NewObject(fields...))
 }
 
 func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
