@@ -3,7 +3,6 @@ package exec
 import (
 	"errors"
 	"hash/maphash"
-	"math"
 	"sort"
 	"strings"
 
@@ -171,15 +170,13 @@ func (g *groupRows) fill() error {
 		if g.all {
 			gr = g.out[0]
 		} else {
-			var h maphash.Hash
-			h.SetSeed(seed)
+			sum := uint64(0)
 			for i, x := range g.by {
 				if keys[i], err = g.r.Value(g.env, x); err != nil {
 					return err
 				}
-				hashValue(&h, keys[i])
+				sum = mixHash(sum, hashValue(seed, keys[i]))
 			}
-			sum := h.Sum64()
 			if gr = findGroup(groups[sum], keys); gr == nil {
 				gr = g.fresh(append([]value.Value(nil), keys...))
 				groups[sum] = append(groups[sum], gr)
@@ -218,32 +215,30 @@ next:
 }
 
 // hashValue hashes equal values alike, also 1, 1f and 1dec.
-func hashValue(h *maphash.Hash, v value.Value) {
+func hashValue(seed maphash.Seed, v value.Value) uint64 {
 	switch v.Kind() {
 	case value.KindInt, value.KindFloat, value.KindDecimal:
-		bits := math.Float64bits(asFloat(v) + 0) // -0 + 0 is 0
-		for i := range 8 {
-			h.WriteByte(byte(bits >> (8 * i)))
-		}
+		return maphash.Comparable(seed, asFloat(v)+0) // -0 + 0 is 0
 	case value.KindString:
-		h.WriteByte(1)
-		h.WriteString(v.Str())
+		return maphash.String(seed, v.Str())
 	case value.KindArray, value.KindSet:
-		h.WriteByte(byte(v.Kind()))
+		h := uint64(v.Kind())
 		for _, e := range v.Elems() {
-			hashValue(h, e)
+			h = mixHash(h, hashValue(seed, e))
 		}
+		return h
 	case value.KindObject:
-		h.WriteByte(2)
+		h := uint64(v.Kind())
 		for _, f := range v.Object().Fields() {
-			h.WriteString(f.Name)
-			hashValue(h, f.Value)
+			h = mixHash(mixHash(h, maphash.String(seed, f.Name)), hashValue(seed, f.Value))
 		}
-	default:
-		h.WriteByte(byte(v.Kind()))
-		h.Write(v.AppendText(nil))
+		return h
 	}
+	return mixHash(uint64(v.Kind()), maphash.Bytes(seed, v.AppendText(nil)))
 }
+
+// mixHash joins two hashes, in this order.
+func mixHash(a, b uint64) uint64 { return (a ^ b) * 0x9e3779b97f4a7c15 }
 
 func asFloat(v value.Value) float64 {
 	switch v.Kind() {
