@@ -87,13 +87,18 @@ func mathProduct(c Call, args []value.Value) (value.Value, error) {
 	return c.reduce(multiplying(), value.Int(1), args[0].Elems())
 }
 
+func hasDecimal(items []value.Value) bool {
+	for i := range items {
+		if items[i].Kind() == value.KindDecimal {
+			return true
+		}
+	}
+	return false
+}
+
 // decimalItems are items as decimals if one of them is a decimal and all fit.
 func decimalItems(items []value.Value) ([]value.Decimal, bool) {
-	found := false
-	for _, v := range items {
-		found = found || v.Kind() == value.KindDecimal
-	}
-	if !found {
+	if !hasDecimal(items) {
 		return nil, false
 	}
 	out := make([]value.Decimal, len(items))

@@ -119,17 +119,16 @@ func isULID(s string) bool {
 }
 
 func stringIsRecord(c Call, args []value.Value) (value.Value, error) {
-	table := ""
-	if len(args) == 2 {
-		if k := args[1].Kind(); k != value.KindString && k != value.KindTable {
-			return value.None, errs.Internal("Incorrect arguments for function string::is_record()(). Expected an optional string or table type for the second argument")
-		}
-		table = args[1].Str()
-	}
 	p, ok := c.Host.(value.RecordParser)
 	if !ok {
 		return value.Bool(false), nil
 	}
 	id, err := p.ParseRecord(args[0].Str())
-	return value.Bool(err == nil && (len(args) == 1 || id.Record().Table == table)), nil
+	if err != nil || len(args) == 1 {
+		return value.Bool(err == nil), nil
+	}
+	if k := args[1].Kind(); k != value.KindString && k != value.KindTable {
+		return value.None, errs.Internal("Incorrect arguments for function string::is_record()(). Expected an optional string or table type for the second argument")
+	}
+	return value.Bool(id.Record().Table == args[1].Str()), nil
 }

@@ -269,6 +269,7 @@ func timeFromUUID(c Call, args []value.Value) (value.Value, error) {
 func timeSet(set func(t time.Time, n int64) (time.Time, bool, string)) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		n, whole := integral(args[1])
+		whole = whole && args[1].Kind() != value.KindDecimal // not even 3dec, as in the reference
 		signed := c.Func.Name == "time::set_year"
 		if whole && (n > math.MaxUint32 || n < 0 && !signed || signed && (n > math.MaxInt32 || n < math.MinInt32)) {
 			return value.None, errs.Internal("out of range integral type conversion attempted")

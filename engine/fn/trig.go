@@ -55,7 +55,7 @@ func quarterSine(quarter int, r, rest float64) float64 {
 
 func tangent(x float64) float64 {
 	quarter, r, rest, ok := reduce(x)
-	if !ok {
+	if !ok || math.Abs(x) <= math.Pi/4 {
 		return math.Tan(x)
 	}
 	t := math.Tan(r)

@@ -43,7 +43,7 @@ func vectorFuncs() []entry {
 			doc: "The sum of the differences."},
 		{sig: "vector::distance::minkowski(a: array<number>, b: array<number>, order: number) -> float", impl: vectorMinkowski,
 			doc: "The Minkowski distance of an order."},
-		{sig: "vector::similarity::cosine(a: array<number>, b: array<number>) -> float", impl: onVectors(cosine),
+		{sig: "vector::similarity::cosine(a: array<number>, b: array<number>) -> float", impl: vectorCosine,
 			doc: "The cosine of the angle; NaN with a zero vector."},
 		{sig: "vector::similarity::jaccard(a: array<number>, b: array<number>) -> float", impl: vectorJaccard,
 			doc: "The common items as a share of all items."},
@@ -294,8 +294,32 @@ func vectorProject(c Call, args []value.Value) (value.Value, error) {
 	}
 	var buf [stackVector]float64
 	onto := floats(buf[:], args[1])
-	factor := value.Div(product, value.Float(dot(onto, onto)))
+	square := dot(onto, onto)
+	factor := value.Div(product, value.Float(square))
+	if factor.Kind() == value.KindFloat { // also where the square is too large for a decimal
+		factor = value.Float(toFloat(product) / square)
+	}
 	return vectorScale(c, []value.Value{args[1], factor})
+}
+
+// vectorCosine is a decimal when the dot product is.
+func vectorCosine(c Call, args []value.Value) (value.Value, error) {
+	if err := c.sameDimension(args[0], args[1]); err != nil {
+		return value.None, err
+	}
+	var bufA, bufB [stackVector]float64
+	a, b := floats(bufA[:], args[0]), floats(bufB[:], args[1])
+	lengths := length(a) * length(b)
+	if hasDecimal(args[0].Elems()) || hasDecimal(args[1].Elems()) {
+		product, err := c.dot(args[0].Elems(), args[1].Elems())
+		if err != nil {
+			return value.None, err
+		}
+		if product.Kind() == value.KindDecimal && lengths != 0 {
+			return value.Div(product, value.Float(lengths)), nil
+		}
+	}
+	return value.Float(dot(a, b) / lengths), nil
 }
 
 func vectorHamming(c Call, args []value.Value) (value.Value, error) {
