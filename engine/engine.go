@@ -140,6 +140,9 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // Ping reads one key in a read-only transaction.
 func (e *Engine) Ping(ctx context.Context) error {
+	if e.store.Stats().ReadOnly {
+		return kv.ErrReadOnly
+	}
 	tx, err := txn.Begin(ctx, e.store, txn.Options{})
 	if err != nil {
 		return err
