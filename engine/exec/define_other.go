@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -60,6 +61,9 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	if _, err := fulltext.Compile(&def, r.Ex.Texts.Files); err != nil {
 		return err
 	}
 	return r.put(db.Inner(), ast.DefAnalyzer, name, s.Mode, &def, func() error { return alreadyExists("analyzer", name) })
