@@ -84,3 +84,7 @@ func BenchmarkUpdate1000(b *testing.B) {
 func BenchmarkRelate(b *testing.B) {
 	benchWrite(b, "CREATE a:1, b:1", "RELATE a:1->e->b:1 RETURN NONE", nil, 1)
 }
+
+func BenchmarkInsertUnique(b *testing.B) {
+	benchWrite(b, "DEFINE INDEX u ON t FIELDS x UNIQUE", "INSERT INTO t {x: rand::uuid()} RETURN NONE", nil, 1)
+}
