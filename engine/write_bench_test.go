@@ -88,3 +88,7 @@ func BenchmarkRelate(b *testing.B) {
 func BenchmarkInsertUnique(b *testing.B) {
 	benchWrite(b, "DEFINE INDEX u ON t FIELDS x UNIQUE", "INSERT INTO t {x: rand::uuid()} RETURN NONE", nil, 1)
 }
+
+func BenchmarkDelete1000(b *testing.B) {
+	benchWrite(b, "DEFINE INDEX age ON t FIELDS age", "INSERT INTO t $rows RETURN NONE; DELETE t", rows(1000), 1000)
+}
