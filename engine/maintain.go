@@ -47,24 +47,36 @@ func StorePath(dsn string) (string, error) {
 // Check looks at all of the store at path, which must not be open, and changes nothing. What is
 // wrong with the store is in the report. Errors: see physical.Check.
 func Check(ctx context.Context, path string, progress physical.Progress) (*physical.Report, error) {
-	return physical.Check(ctx, path, physical.CheckOptions{Language: newLanguage(), Progress: progress})
+	l := newLanguage()
+	defer l.close()
+	return physical.Check(ctx, path, physical.CheckOptions{Language: l, Progress: progress})
 }
 
 // Repair makes a store at target out of what can be read of the one at path, which must not be
 // open and stays as it is. Errors: see physical.Repair.
 func Repair(ctx context.Context, path, target string, progress physical.Progress) (*physical.Repaired, error) {
-	return physical.Repair(ctx, path, target, physical.CheckOptions{Language: newLanguage(), Progress: progress})
+	l := newLanguage()
+	defer l.close()
+	return physical.Repair(ctx, path, target, physical.CheckOptions{Language: l, Progress: progress})
 }
 
 // language is what physical needs to know of the language.
 type language struct {
 	functions *fn.Table
 	parsing   parse.Options
+	executors []*exec.Executor // one a database
 }
 
 func newLanguage() *language {
 	functions := fn.Library()
 	return &language{functions: functions, parsing: parse.Options{Resolver: functions.Resolver()}}
+}
+
+// close ends what the executors run.
+func (l *language) close() {
+	for _, ex := range l.executors {
+		ex.Hub.Close()
+	}
 }
 
 // Parse implements physical.Language.
@@ -73,13 +85,13 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 // Evaluator implements physical.Language.
 func (l *language) Evaluator(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) record.Evaluator {
 	ex := newExecutor(store, Options{Log: slog.Default()}, l.functions, l.parsing)
+	l.executors = append(l.executors, ex)
 	s := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
 	return ex.NewRun(ctx, s, exec.NewEnv(), tx)
 }
 
 // parseDefinition reads the text of a stored definition.
 func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
-	parsing.Newer = true // whoever made the store may have been allowed more
 	q, err := parse.Query(text, parsing)
 	if err != nil {
 		return nil, err

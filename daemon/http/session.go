@@ -21,28 +21,16 @@ func header(r *http.Request, name string) string {
 	return ""
 }
 
-// identified makes a session with the identity in the Authorization header, if there is one, and no more place than
-// that brings.
-func (s *Server) identified(r *http.Request) (*engine.Session, error) {
-	session, _, err := s.enterBy(r)
-	return session, err
-}
-
-func (s *Server) enterBy(r *http.Request) (session *engine.Session, byName bool, err error) {
-	if id := header(r, "Id"); id != "" {
-		if _, err := value.ParseUUID(id); err != nil {
-			return nil, false, errs.InvalidAuth()
-		}
-	}
-	session = s.RPC.Engine.Session()
-	session.SetClient(s.client(r), r.Header.Get("Origin"))
-	byName, err = s.identity(r, session)
-	return session, byName, err
-}
-
 // session makes the session of a request: its identity by Authorization, its place by the headers.
 func (s *Server) session(r *http.Request) (*engine.Session, error) {
-	session, byName, err := s.enterBy(r)
+	if id := header(r, "Id"); id != "" {
+		if _, err := value.ParseUUID(id); err != nil {
+			return nil, errs.InvalidAuth()
+		}
+	}
+	session := s.RPC.Engine.Session()
+	session.SetClient(s.client(r), r.Header.Get("Origin"))
+	byName, err := s.identity(r, session)
 	if err != nil {
 		return nil, err
 	}

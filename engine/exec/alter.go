@@ -286,3 +286,147 @@ func (r *Run) alterOther(env *Env, db *catalog.Database, s *ast.Alter) error {
 	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: stmt, Extra: d.Extra})
 	return err
 }
+
+// altered is a copy of a definition with the clauses of an ALTER.
+func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
+	switch x := d.Stmt.(type) {
+	case *ast.DefineSequence:
+		def := *x
+		for _, c := range s.Clauses {
+			if c.Name != "TIMEOUT" {
+				return nil, notRunnable(s)
+			}
+			def.Timeout = nil
+			if !c.Drop {
+				var err error
+				if def.Timeout, err = r.duration(env, c.X); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return &def, nil
+	case *ast.DefineParam:
+		def := *x
+		for _, c := range s.Clauses {
+			if err := r.alterParam(env, &def, c); err != nil {
+				return nil, err
+			}
+		}
+		return &def, nil
+	case *ast.DefineEvent:
+		def := *x
+		for _, c := range s.Clauses {
+			if err := r.alterEvent(env, &def, c); err != nil {
+				return nil, err
+			}
+		}
+		return &def, nil
+	}
+	return nil, notRunnable(s)
+}
+
+func (r *Run) alterParam(env *Env, def *ast.DefineParam, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineParam)
+	if !ok {
+		from = &ast.DefineParam{Value: c.X}
+	}
+	var err error
+	switch c.Name {
+	case "VALUE":
+		def.Value, err = r.literal(env, from.Value, value.TypeAny)
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "PERMISSIONS":
+		def.Permission = from.Permission
+	}
+	return err
+}
+
+func (r *Run) alterEvent(env *Env, def *ast.DefineEvent, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineEvent)
+	if !ok {
+		from = &ast.DefineEvent{When: c.X}
+	}
+	var err error
+	switch c.Name {
+	case "WHEN":
+		def.When = from.When
+		if def.When == nil {
+			def.When = &ast.Literal{Value: value.Bool(true)}
+		}
+	case "THEN":
+		def.Then = from.Then
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "ASYNC":
+		def.Async, def.Retry, def.MaxDepth = !c.Drop, from.Retry, from.MaxDepth
+	}
+	return err
+}
+
+// alterActor alters a user. Access methods are defined anew instead.
+func (r *Run) alterActor(env *Env, s *ast.Alter) error {
+	base := baseOr(s.Base, ast.BaseDatabase)
+	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
+		return err
+	}
+	scope, err := r.level(base)
+	if err != nil {
+		return err
+	}
+	kind := "user"
+	if s.Kind == ast.DefAccess {
+		kind = "access method"
+	}
+	name, err := r.name(env, s.Name, kind)
+	if err != nil {
+		return err
+	}
+	d, err := r.Cat.Def(scope, s.Kind, name)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return missing{r.actorError(kind, name, base, "does not exist")}
+	}
+	old, ok := d.Stmt.(*ast.DefineUser)
+	if !ok {
+		return notRunnable(s)
+	}
+	def, extra := *old, d.Extra
+	for _, c := range s.Clauses {
+		if extra, err = r.alterUser(env, &def, extra, c); err != nil {
+			return err
+		}
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: &def, Extra: extra})
+	return err
+}
+
+func (r *Run) alterUser(env *Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
+	from, ok := c.Def.(*ast.DefineUser)
+	if !ok {
+		from = &ast.DefineUser{}
+	}
+	var err error
+	switch c.Name {
+	case "COMMENT":
+		def.Comment, err = r.newComment(env, c)
+	case "PASSWORD", "PASSHASH":
+		def.PassHash = from.PassHash
+		extra, err = r.userPassword(env, from, def)
+	case "ROLES":
+		def.Roles = from.Roles
+	case "DURATION":
+		fresh := *from
+		if fresh.TokenDuration == nil {
+			fresh.TokenDuration = def.TokenDuration
+		}
+		if fresh.SessionDuration == nil {
+			fresh.SessionDuration = def.SessionDuration
+		}
+		fresh.Comment = def.Comment
+		err = r.userDurations(env, &fresh, def)
+	}
+	return extra, err
+}

@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"cli/render"},
 	{"cli/repl"},
 	{"cli"},
+	{"cmd/nacretest/anomaly"},
 	{"cmd/nacre", "cmd/nacretest"},
 }
 

@@ -35,6 +35,9 @@ func (s *Store) openData() (applied kv.Version, err error) {
 	if err := claimDirectory(s.opt.Path); err != nil {
 		return 0, err
 	}
+	if err := s.createData(); err != nil {
+		return 0, err
+	}
 	if s.db, s.mapSize, err = openBolt(filepath.Join(s.opt.Path, dataFile), s.opt.MapSize); err != nil {
 		return 0, err
 	}
@@ -43,6 +46,51 @@ func (s *Store) openData() (applied kv.Version, err error) {
 		return 0, errors.Join(err, s.db.Close())
 	}
 	return applied, nil
+}
+
+// createData makes data.db when it is absent: under another name until it is whole, so that a
+// power cut in the midst of it leaves nothing that a later start stumbles over.
+func (s *Store) createData() error {
+	file, fresh := filepath.Join(s.opt.Path, dataFile), filepath.Join(s.opt.Path, "."+dataFile+".new")
+	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := removeUnlocked(fresh); err != nil {
+		return err
+	}
+	var err error
+	if s.db, _, err = openBolt(fresh, s.opt.MapSize); err != nil {
+		return err
+	}
+	if err := errors.Join(s.initMeta(), s.db.Close()); err != nil {
+		return err
+	}
+	// A link never replaces what another process has made meanwhile. Not all file systems have it.
+	if err := os.Link(fresh, file); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := os.Rename(fresh, file); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return wal.OS{}.SyncDir(s.opt.Path)
+}
+
+// removeUnlocked removes what a killed process has left, not what another one is at work on.
+func removeUnlocked(file string) error {
+	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond, NoStatistics: true})
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return kv.ErrLocked
+	case err == nil:
+		if err := db.Close(); err != nil {
+			return err
+		}
+	}
+	return os.Remove(file)
 }
 
 // claimDirectory makes sure that path is a directory that is ours or empty.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nacredb/nacre/cmd/nacretest/anomaly"
+)
+
+// The bank.
+const (
+	accounts = 10
+	opening  = 100
+)
+
+func bankFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
+	var o loadOptions
+	o.flags(fs, 100_000)
+	return func(ctx context.Context, out io.Writer) error { return bank(ctx, out, o) }
+}
+
+// opener makes the accounts; both kinds of connections are one.
+type opener interface {
+	open(ctx context.Context) error
+}
+
+// ledger is what a run of the bank remembers.
+type ledger struct {
+	wrong     atomic.Int64 // reads with a wrong total
+	reads     atomic.Int64
+	conflicts atomic.Int64
+
+	mu    sync.Mutex // guards below
+	ids   map[string]anomaly.Status
+	first string // the first wrong read
+}
+
+// bank moves money between accounts and reads the total meanwhile; no read may see another total
+// than the first one, and each transfer that was acknowledged is there at the end.
+func bank(ctx context.Context, out io.Writer, o loadOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "bank: %s\n", &o)
+	dir, done, err := scratch("bank")
+	if err != nil {
+		return err
+	}
+	defer done()
+	t, err := openTarget(ctx, o.level, o.store, dir)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	l := &ledger{ids: map[string]anomaly.Status{}}
+	err = l.run(ctx, t, o)
+	if err := errors.Join(err, t.close()); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	fmt.Fprintf(out, "%d transfers, %d conflicts, %d reads of the total in %v: %d wrong\n", len(l.ids), l.conflicts.Load(), l.reads.Load(),
+		took.Round(time.Millisecond), l.wrong.Load())
+	if l.wrong.Load() > 0 {
+		return fmt.Errorf("a total was wrong: %s", l.first)
+	}
+	return nil
+}
+
+func (l *ledger) run(ctx context.Context, t target, o loadOptions) error {
+	c, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.(opener).open(ctx), c.close()); err != nil {
+		return err
+	}
+	if err := load(ctx, t, o, l.work); err != nil {
+		return err
+	}
+	if c, err = t.connect(ctx); err != nil {
+		return err
+	}
+	if err := l.look(ctx, c, false); err != nil {
+		return err
+	}
+	there, err := c.transfers(ctx)
+	if err != nil {
+		return err
+	}
+	for id, status := range l.ids {
+		switch {
+		case status == anomaly.Committed && !there[id]:
+			return fmt.Errorf("transfer %s was acknowledged and is lost", id)
+		case status == anomaly.Aborted && there[id]:
+			return fmt.Errorf("transfer %s was refused and is there", id)
+		}
+	}
+	return c.close()
+}
+
+// work is one transaction: three of four are transfers.
+func (l *ledger) work(ctx context.Context, c conn, client, n int, rnd *rand.Rand) error {
+	if rnd.IntN(4) == 0 {
+		return l.look(ctx, c, rnd.IntN(2) == 0)
+	}
+	from := rnd.IntN(accounts)
+	to := (from + 1 + rnd.IntN(accounts-1)) % accounts
+	id := fmt.Sprintf("%d-%d", client, n)
+	status, err := c.transfer(ctx, id, from, to, 1+rnd.Int64N(20))
+	if status == anomaly.Aborted {
+		l.conflicts.Add(1)
+	}
+	l.mu.Lock()
+	l.ids[id] = status
+	l.mu.Unlock()
+	return err
+}
+
+// look reads the total.
+func (l *ledger) look(ctx context.Context, c conn, split bool) error {
+	have, status, err := c.balances(ctx, split)
+	if err != nil || status != anomaly.Committed {
+		return err
+	}
+	l.reads.Add(1)
+	total, low := int64(0), int64(0)
+	for _, n := range have {
+		total += n
+		low = min(low, n)
+	}
+	if total == accounts*opening && len(have) == accounts && low >= 0 {
+		return nil
+	}
+	l.wrong.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == "" {
+		l.first = fmt.Sprintf("%v, in two steps: %v", have, split)
+	}
+	return nil
+}

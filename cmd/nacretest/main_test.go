@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if code, ok := asChild(); ok {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// mustPass runs a suite on a small scale.
+func mustPass(t *testing.T, args string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if code := run(t.Context(), &out, strings.Fields(args)); code != 0 {
+		t.Errorf("%s: exit %d\n%s", args, code, &out)
+	}
+	return out.String()
+}
+
+func TestCrash(t *testing.T) {
+	mustPass(t, "crash -cycles 8 -longest 250ms -writers 4")
+}
+
+func TestTorn(t *testing.T) {
+	mustPass(t, "torn -strace=false -images 300 -controls 10")
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed: data.db is not torn here")
+	}
+	if out, err := exec.Command("strace", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("strace may not trace here: %v %s", err, out)
+	}
+	mustPass(t, "torn -images 300 -controls 10")
+}
+
+func TestAppend(t *testing.T) {
+	for _, args := range []string{
+		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",
+		"-level engine -store memory -txns 1500", "-level text -store bolt -txns 1500",
+		"-level wire -store memory -txns 600", "-level wire -store bolt -txns 1500 -kills 2",
+	} {
+		t.Run(args, func(t *testing.T) { mustPass(t, "append "+args) })
+	}
+}
+
+func TestBank(t *testing.T) {
+	for _, args := range []string{
+		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",
+		"-level engine -store memory -txns 1500", "-level text -store bolt -txns 1500",
+		"-level wire -store bolt -txns 1500 -kills 2",
+	} {
+		t.Run(args, func(t *testing.T) { mustPass(t, "bank "+args) })
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	mustPass(t, "corrupt -records 900 -flips 200")
+}
+
+// TestWrongCommandLines exit with a status of their own.
+func TestWrongCommandLines(t *testing.T) {
+	for _, args := range []string{"append -kills 1", "nonsense", ""} {
+		var out bytes.Buffer
+		if code := run(t.Context(), &out, strings.Fields(args)); code == 0 {
+			t.Errorf("%q passes: %s", args, &out)
+		}
+	}
+}

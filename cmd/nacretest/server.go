@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/client"
+)
+
+// server is a nacre process and the store that it serves.
+type server struct {
+	cmd   *exec.Cmd
+	addr  string
+	ready time.Duration // from the start of the process to the first answer
+
+	mu     sync.Mutex // guards stderr
+	stderr bytes.Buffer
+	exited chan struct{} // closed when the process is gone; err is set then
+	err    error
+}
+
+// Write keeps what the process says.
+func (s *server) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.Write(p)
+}
+
+// said is what the process has said so far.
+func (s *server) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.String()
+}
+
+// launch starts a server without waiting for it. Everybody is root there.
+func launch(dsn string, environ ...string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{addr: addr, exited: make(chan struct{})}
+	s.cmd = exec.Command(self, "start", "--no-banner", "--unauthenticated", "--allow-all", "--bind", addr, dsn)
+	s.cmd.Env = append(append(os.Environ(), asNacre+"=1"), environ...)
+	s.cmd.Stderr = s
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { // ends with the process; kill and stop wait for it
+		s.err = s.cmd.Wait()
+		close(s.exited)
+	}()
+	return s, nil
+}
+
+// freeAddress is a loopback address that nobody listens on right now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// start launches a server and waits until it is ready. errGone: the process ended before that.
+func start(ctx context.Context, dsn string, environ ...string) (*server, error) {
+	began := time.Now()
+	s, err := launch(dsn, environ...)
+	if err != nil {
+		return nil, err
+	}
+	probe, err := client.Probe(client.Options{Endpoint: "http://" + s.addr})
+	if err != nil {
+		return nil, errors.Join(err, s.kill())
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		if probe.Ready(ctx) == nil {
+			s.ready = time.Since(began)
+			return s, nil
+		}
+		select {
+		case <-s.exited:
+			return s, errGone
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("not ready in time; it said:\n%s", s.said()), s.kill())
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+var errGone = errors.New("the server ended before it was ready")
+
+// connect opens a connection to a place of the server.
+func (s *server) connect(ctx context.Context, ns, db string) (*client.Client, error) {
+	return client.Open(ctx, client.Options{Endpoint: "ws://" + s.addr, Namespace: ns, Database: db})
+}
+
+// kill ends the process as kill -9 does, and waits for that.
+func (s *server) kill() error {
+	err := s.cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	<-s.exited
+	return err
+}
+
+// stop asks the process to end and tells whether it did so in good order.
+func (s *server) stop() error {
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-s.exited:
+		if s.err != nil {
+			return fmt.Errorf("it ended with %w; it said:\n%s", s.err, s.said())
+		}
+		return nil
+	case <-time.After(time.Minute):
+		return errors.Join(fmt.Errorf("it did not end in a minute; it said:\n%s", s.said()), s.kill())
+	}
+}
+
+// failpoint is the place at which the process killed itself, or "".
+func (s *server) failpoint() string {
+	_, rest, ok := strings.Cut(s.said(), "failpoint ")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
+}
