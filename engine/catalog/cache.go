@@ -33,10 +33,20 @@ type level struct {
 	defs    map[string]*Def   // nil values: known to be absent
 	tables  map[string]*Table // likewise, by name
 	names   map[uint32]string // of table ids; nil: not listed yet
+
+	spaces    map[string]*Namespace // of the root level
+	databases map[dbName]*Database  // of the root level
+}
+
+// dbName names a database without building its key.
+type dbName struct {
+	ns   *Def
+	name string
 }
 
 func newLevel(version uint64) *level {
-	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{}}
+	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{},
+		spaces: map[string]*Namespace{}, databases: map[dbName]*Database{}}
 }
 
 // maxParsed is how many parsed definitions are kept; beyond it all are parsed again as they are needed.

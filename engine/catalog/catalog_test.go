@@ -179,6 +179,22 @@ func TestCompiledTablesAreSharedUntilTheyChange(t *testing.T) {
 	})
 }
 
+func TestTablesFollowTheDefinitionOfTheirDatabase(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })
+	s.read(func(v *View) { table(t, v, "a") })
+	s.write(func(v *View) {
+		ns, err := v.Namespace("n")
+		check(t, err)
+		define(t, v, ns.Inner(), ast.DefDatabase, "d", "DEFINE DATABASE d CHANGEFEED 1h")
+	})
+	s.read(func(v *View) {
+		if table(t, v, "a").DB.Define.ChangeFeed == nil {
+			t.Error("the table has the old database")
+		}
+	})
+}
+
 func TestAnOldSnapshotKeepsItsCatalog(t *testing.T) {
 	s := newStore(t)
 	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })

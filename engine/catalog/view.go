@@ -10,11 +10,29 @@ import (
 
 // Namespace finds a namespace; nil where there is none.
 func (v *View) Namespace(name string) (*Namespace, error) {
+	l, err := v.level(0)
+	if err != nil {
+		return nil, err
+	}
+	if !l.dirty {
+		l.mu.RLock()
+		ns := l.spaces[name]
+		l.mu.RUnlock()
+		if ns != nil {
+			return ns, nil
+		}
+	}
 	d, err := v.def(Scope{}, ast.DefNamespace, name)
 	if d == nil || err != nil {
 		return nil, err
 	}
-	return namespaceOf(d)
+	ns, err := namespaceOf(d)
+	if err == nil && !l.dirty {
+		l.mu.Lock()
+		l.spaces[name] = ns
+		l.mu.Unlock()
+	}
+	return ns, err
 }
 
 // Namespaces lists all namespaces by name.
@@ -42,11 +60,30 @@ func namespaceOf(d *Def) (*Namespace, error) {
 
 // Database finds a database; nil where there is none.
 func (v *View) Database(ns *Namespace, name string) (*Database, error) {
+	l, err := v.level(0)
+	if err != nil {
+		return nil, err
+	}
+	at := dbName{ns.Def, name}
+	if !l.dirty {
+		l.mu.RLock()
+		db := l.databases[at]
+		l.mu.RUnlock()
+		if db != nil {
+			return db, nil
+		}
+	}
 	d, err := v.def(ns.Inner(), ast.DefDatabase, name)
 	if d == nil || err != nil {
 		return nil, err
 	}
-	return databaseOf(ns, d)
+	db, err := databaseOf(ns, d)
+	if err == nil && !l.dirty {
+		l.mu.Lock()
+		l.databases[at] = db
+		l.mu.Unlock()
+	}
+	return db, err
 }
 
 // Databases lists the databases of a namespace by name.
@@ -114,7 +151,7 @@ func (v *View) Table(db *Database, name string) (*Table, error) {
 		l.mu.RLock()
 		tb, ok := l.tables[name]
 		l.mu.RUnlock()
-		if ok {
+		if ok && (tb == nil || tb.DB.Def == db.Def) { // the database's own definition is of another level
 			return tb, nil
 		}
 	}
