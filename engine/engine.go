@@ -45,6 +45,8 @@ type Options struct {
 	Capabilities *auth.Capabilities
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
+	// Newer accepts statements that later releases of the language added, such as ALTER of users, functions and buckets.
+	Newer bool
 }
 
 // Engine is an open database.
@@ -81,7 +83,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
 	functions := fn.Library()
-	e.parsing = parse.Options{Resolver: functions.Resolver()}
+	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer}
 	e.exec = newExecutor(store, opt, functions, e.parsing)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
@@ -138,6 +140,9 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // Ping reads one key in a read-only transaction.
 func (e *Engine) Ping(ctx context.Context) error {
+	if e.store.Stats().ReadOnly {
+		return kv.ErrReadOnly
+	}
 	tx, err := txn.Begin(ctx, e.store, txn.Options{})
 	if err != nil {
 		return err

@@ -92,6 +92,7 @@ func (l *language) Evaluator(ctx context.Context, store kv.Store, tx *txn.Tx, ns
 
 // parseDefinition reads the text of a stored definition.
 func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
+	parsing.Newer = true // whoever made the store may have been allowed more
 	q, err := parse.Query(text, parsing)
 	if err != nil {
 		return nil, err

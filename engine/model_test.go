@@ -24,51 +24,64 @@ const modelSetup = `
 
 // TestWhatIsStoredTwiceAgrees runs random writes and then asks everything in two ways.
 func TestWhatIsStoredTwiceAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { checkModel(t, "memory") })
+}
+
+// TestWhatIsStoredTwiceAgreesOnDisk is the same over the durable store: few runs, each syncs its writes.
+func TestWhatIsStoredTwiceAgreesOnDisk(t *testing.T) {
+	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
-		e, err := engine.Open(context.Background(), "memory", engine.Options{})
-		if err != nil {
-			t.Fatal(err)
+		if n++; n > 10 {
+			return
 		}
-		defer func() {
-			if err := e.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-		}()
-		s := e.RootSession()
-		ask := func(text string) []engine.Result {
-			res, err := s.Execute(context.Background(), text, nil)
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			return res
-		}
-		ask("USE NS n DB d;" + modelSetup)
-		for range rapid.IntRange(1, 25).Draw(t, "writes") {
-			text := randomWrite(t)
-			for _, res := range ask(text) {
-				if res.Err != nil && !expected(res.Err.Msg) {
-					t.Fatalf("%s: %s", text, res.Err.Msg)
-				}
-			}
-		}
-		same := func(one, two string) {
-			a, b := answer(t, ask(one)), answer(t, ask(two))
-			if !slices.Equal(a, b) {
-				t.Fatalf("%s: %v\n%s: %v", one, a, two, b)
-			}
-		}
-		for i := range 4 {
-			for _, where := range []string{"n = %d", "n > %d", "n <= %d", "n = %d AND m > 1", "tags CONTAINS %d", "tags = [%d]", "u = %d", "n IN [%d, 2]"} {
-				w := fmt.Sprintf(where, i)
-				same("SELECT VALUE id FROM t WHERE "+w, "SELECT VALUE id FROM t WITH NOINDEX WHERE "+w)
-			}
-			same(fmt.Sprintf("RETURN t:%d->e", i), fmt.Sprintf("SELECT VALUE id FROM e WHERE in = t:%d", i))
-			same(fmt.Sprintf("RETURN t:%d<-e", i), fmt.Sprintf("SELECT VALUE id FROM e WHERE out = t:%d", i))
-			same(fmt.Sprintf("RETURN t:%d<~r", i), fmt.Sprintf("SELECT VALUE id FROM r WHERE to = t:%d", i))
-		}
-		same("SELECT VALUE [n, k, s, hi] FROM v", "SELECT VALUE [n, k, <float> s, hi] FROM (SELECT n, count() AS k, math::sum(m) AS s, math::max(m) AS hi FROM t GROUP BY n)")
-		same("RETURN [(SELECT VALUE count FROM ONLY (SELECT count() FROM t GROUP ALL)) ?? 0]", "RETURN [array::len((SELECT VALUE id FROM t))]")
+		checkModel(t, fmt.Sprintf("bolt://%s/%d.db?sync=never", dir, n))
 	})
+}
+
+func checkModel(t *rapid.T, dsn string) {
+	e, err := engine.Open(context.Background(), dsn, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := e.RootSession()
+	ask := func(text string) []engine.Result {
+		res, err := s.Execute(context.Background(), text, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return res
+	}
+	ask("USE NS n DB d;" + modelSetup)
+	for range rapid.IntRange(1, 25).Draw(t, "writes") {
+		text := randomWrite(t)
+		for _, res := range ask(text) {
+			if res.Err != nil && !expected(res.Err.Msg) {
+				t.Fatalf("%s: %s", text, res.Err.Msg)
+			}
+		}
+	}
+	same := func(one, two string) {
+		a, b := answer(t, ask(one)), answer(t, ask(two))
+		if !slices.Equal(a, b) {
+			t.Fatalf("%s: %v\n%s: %v", one, a, two, b)
+		}
+	}
+	for i := range 4 {
+		for _, where := range []string{"n = %d", "n > %d", "n <= %d", "n = %d AND m > 1", "tags CONTAINS %d", "tags = [%d]", "u = %d", "n IN [%d, 2]"} {
+			w := fmt.Sprintf(where, i)
+			same("SELECT VALUE id FROM t WHERE "+w, "SELECT VALUE id FROM t WITH NOINDEX WHERE "+w)
+		}
+		same(fmt.Sprintf("RETURN t:%d->e", i), fmt.Sprintf("SELECT VALUE id FROM e WHERE in = t:%d", i))
+		same(fmt.Sprintf("RETURN t:%d<-e", i), fmt.Sprintf("SELECT VALUE id FROM e WHERE out = t:%d", i))
+		same(fmt.Sprintf("RETURN t:%d<~r", i), fmt.Sprintf("SELECT VALUE id FROM r WHERE to = t:%d", i))
+	}
+	same("SELECT VALUE [n, k, s, hi] FROM v", "SELECT VALUE [n, k, <float> s, hi] FROM (SELECT n, count() AS k, math::sum(m) AS s, math::max(m) AS hi FROM t GROUP BY n)")
+	same("RETURN [(SELECT VALUE count FROM ONLY (SELECT count() FROM t GROUP ALL)) ?? 0]", "RETURN [array::len((SELECT VALUE id FROM t))]")
 }
 
 // expected says which errors random writes may meet.

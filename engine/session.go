@@ -265,7 +265,11 @@ func (s *Session) MayQuery() error {
 }
 
 // mayQuery refuses queries of sessions whose identity has run out, and of guests where there are none.
-func (e *Engine) mayQuery(st *exec.Session) error {
+func (e *Engine) mayQuery(st *exec.Session) error { return e.mayCall(st) }
+
+// mayCall refuses what is no text of the client's own: for sessions whose identity has run out, and for guests where
+// there are none.
+func (e *Engine) mayCall(st *exec.Session) error {
 	if st.Expired(e.exec.Clock()) {
 		return errs.With(errs.KindNotAllowed, "Auth", nil, "The session has expired")
 	}

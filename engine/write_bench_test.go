@@ -84,3 +84,11 @@ func BenchmarkUpdate1000(b *testing.B) {
 func BenchmarkRelate(b *testing.B) {
 	benchWrite(b, "CREATE a:1, b:1", "RELATE a:1->e->b:1 RETURN NONE", nil, 1)
 }
+
+func BenchmarkInsertUnique(b *testing.B) {
+	benchWrite(b, "DEFINE INDEX u ON t FIELDS x UNIQUE", "INSERT INTO t {x: rand::uuid()} RETURN NONE", nil, 1)
+}
+
+func BenchmarkDelete1000(b *testing.B) {
+	benchWrite(b, "DEFINE INDEX age ON t FIELDS age", "INSERT INTO t $rows RETURN NONE; DELETE t", rows(1000), 1000)
+}

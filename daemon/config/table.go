@@ -115,6 +115,7 @@ func limitSettings(c *Config) []*Setting {
 	return []*Setting{
 		size("HTTP_MAX_SQL_BODY_SIZE", "Largest body of POST /sql", &l.SQLBody),
 		size("HTTP_MAX_RPC_BODY_SIZE", "Largest body of POST /rpc", &l.RPCBody),
+		size("HTTP_MAX_API_BODY_SIZE", "Largest body of /api", &l.APIBody),
 		size("HTTP_MAX_KEY_BODY_SIZE", "Largest body of /key", &l.KeyBody),
 		size("HTTP_MAX_SIGNIN_BODY_SIZE", "Largest body of POST /signin", &l.SigninBody),
 		size("HTTP_MAX_SIGNUP_BODY_SIZE", "Largest body of POST /signup", &l.SignupBody),

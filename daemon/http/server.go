@@ -29,18 +29,19 @@ const Product = "nacre"
 
 // Limits bounds what comes from outside. Zero fields mean the defaults.
 type Limits struct {
-	SQL, RPC, Key, Signin, Signup, Import, Export int64 // bytes of a body
-	Requests                                      int   // at once
-	HeaderTimeout                                 time.Duration
-	SendTimeout                                   time.Duration // how long a write may stand still
-	BodyWindow                                    time.Duration // in which a body must bring BodyProgress bytes or end
-	BodyProgress                                  int64
-	Depth                                         int // nesting of values in bodies
+	SQL, RPC, API, Key, Signin, Signup, Import, Export int64 // bytes of a body
+	Requests                                           int   // at once
+	HeaderTimeout                                      time.Duration
+	SendTimeout                                        time.Duration // how long a write may stand still
+	BodyWindow                                         time.Duration // in which a body must bring BodyProgress bytes or end
+	BodyProgress                                       int64
+	Depth                                              int // nesting of values in bodies
 }
 
 func (l Limits) withDefaults() Limits {
 	set(&l.SQL, 1<<20)
 	set(&l.RPC, 4<<20)
+	set(&l.API, 4<<20)
 	set(&l.Key, 16<<10)
 	set(&l.Signin, 1<<10)
 	set(&l.Signup, 1<<10)
@@ -158,6 +159,9 @@ func (s *Server) routes() chi.Router {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 			r.Method(method, path, s.open("key", s.key))
 		}
+	}
+	for method := range apiMethods {
+		r.Method(method, "/api/*", s.open("api", s.api))
 	}
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound, "The HTTP route '"+routeName(r.URL.Path)+"' is not found")

@@ -21,16 +21,28 @@ func header(r *http.Request, name string) string {
 	return ""
 }
 
-// session makes the session of a request: its identity by Authorization, its place by the headers.
-func (s *Server) session(r *http.Request) (*engine.Session, error) {
+// identified makes a session with the identity in the Authorization header, if there is one, and no more place than
+// that brings.
+func (s *Server) identified(r *http.Request) (*engine.Session, error) {
+	session, _, err := s.enterBy(r)
+	return session, err
+}
+
+func (s *Server) enterBy(r *http.Request) (session *engine.Session, byName bool, err error) {
 	if id := header(r, "Id"); id != "" {
 		if _, err := value.ParseUUID(id); err != nil {
-			return nil, errs.InvalidAuth()
+			return nil, false, errs.InvalidAuth()
 		}
 	}
-	session := s.RPC.Engine.Session()
+	session = s.RPC.Engine.Session()
 	session.SetClient(s.client(r), r.Header.Get("Origin"))
-	byName, err := s.identity(r, session)
+	byName, err = s.identity(r, session)
+	return session, byName, err
+}
+
+// session makes the session of a request: its identity by Authorization, its place by the headers.
+func (s *Server) session(r *http.Request) (*engine.Session, error) {
+	session, byName, err := s.enterBy(r)
 	if err != nil {
 		return nil, err
 	}

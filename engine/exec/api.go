@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
@@ -67,25 +68,73 @@ func (r *Run) InvokeAPI(env *Env, path string, options value.Value) (value.Value
 	if err != nil {
 		return value.None, err
 	}
-	found, err := r.findRoute(db, path, method)
+	parts, err := escapedParts(path)
 	if err != nil {
 		return value.None, err
 	}
+	answer, err := r.serve(env, db, parts, method, req, id)
+	if err != nil {
+		return value.None, err
+	}
+	return answer.object(id), nil
+}
+
+// APIRequest is a request to an endpoint from outside.
+type APIRequest struct {
+	ID            string        // unique; the answer carries it
+	Method        string        // get, post, put, patch, delete or trace
+	Path          []string      // its parts without escapes
+	Header, Query *value.Object // of strings; names of headers in lower case
+	Body          value.Value   // bytes, or NONE
+}
+
+// APIAnswer is what an endpoint answers.
+type APIAnswer struct {
+	Status int           // from 100 to 999
+	Header *value.Object // of strings that fit into headers
+	Body   value.Value
+}
+
+// ServeAPI answers a request from outside. Errors are for what prevents an answer: a database that is not there, the
+// end of the context.
+func (r *Run) ServeAPI(in *APIRequest) (*APIAnswer, error) {
+	db, err := r.Database()
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]pathPart, len(in.Path))
+	for i, p := range in.Path {
+		parts[i] = pathPart{p, p}
+	}
+	req := requestObject(in.ID, in.Method, in.Header, in.Query, value.ObjectOf(nil), in.Body)
+	answer, err := r.serve(r.Base, db, parts, in.Method, req, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &APIAnswer{Status: answer.status, Header: answer.headers, Body: value.Detach(answer.body)}, nil
+}
+
+// serve finds the endpoint for a request and runs it with its middleware.
+func (r *Run) serve(env *Env, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
+	found, err := r.findRoute(db, parts, method)
+	if err != nil {
+		return nil, err
+	}
 	if found == nil {
-		return plainAnswer(404, "Not found").object(id), nil
+		return plainAnswer(404, "Not found"), nil
 	}
 	c := &apiCall{r: r, env: env, id: id, handler: found.action.Then}
 	req = req.With("params", value.ObjectOf(found.params))
 	if allowed, err := c.collect(db.Inner(), found, req); err != nil {
-		return value.None, err
+		return nil, err
 	} else if !allowed {
-		return plainAnswer(403, "Forbidden").object(id), nil
+		return plainAnswer(403, "Forbidden"), nil
 	}
 	mark, changes := r.Tx.Savepoint(), r.Log.Mark()
 	answer, err := c.next(0, value.ObjectOf(req))
 	if err != nil {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return value.None, err
+			return nil, err
 		}
 		// An endpoint that fails leaves nothing behind.
 		r.Tx.RollbackTo(mark)
@@ -93,7 +142,7 @@ func (r *Run) InvokeAPI(env *Env, path string, options value.Value) (value.Value
 		answer = failure(err)
 	}
 	answer.headers = answer.headers.With(requestIDHeader, value.Str(id))
-	return answer.object(id), nil
+	return answer, nil
 }
 
 // apiFailure is an error that a middleware answers with a status of its own.
@@ -151,6 +200,11 @@ func readRequest(options value.Value, id string) (req *value.Object, method stri
 		return nil, "", badRequest("context", "Expected object, got "+plainKind(local))
 	}
 	body, _ := o.Get("body")
+	return requestObject(id, method, headers, query, local, body), method, nil
+}
+
+// requestObject is $request, but for the parameters of the path.
+func requestObject(id, method string, headers, query *value.Object, local, body value.Value) *value.Object {
 	return value.NewObject(
 		value.Field{Name: "body", Value: body},
 		value.Field{Name: "context", Value: local},
@@ -158,7 +212,7 @@ func readRequest(options value.Value, id string) (req *value.Object, method stri
 		value.Field{Name: "method", Value: value.Str(method)},
 		value.Field{Name: "query", Value: value.ObjectOf(query)},
 		value.Field{Name: "request_id", Value: value.Str(id)},
-	), method, nil
+	)
 }
 
 // plainKind is how these errors name the kind of a value.

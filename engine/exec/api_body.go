@@ -71,16 +71,21 @@ func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiA
 	if !ok || req.Kind() != value.KindObject {
 		return nil, hidden()
 	}
-	sent := requestHeader(req, "content-type")
-	if how == "auto" {
-		sent, _, _ = strings.Cut(sent, ";")
-		if how, ok = strategyFor(strings.TrimSpace(sent)); !ok {
+	body, _ := req.Object().Get("body")
+	sent, _, _ := strings.Cut(requestHeader(req, "content-type"), ";")
+	sent = strings.TrimSpace(sent)
+	switch {
+	case how != "auto":
+		if sent != media(how) {
+			return nil, &apiFailure{400, "Expected Content-Type to be " + media(how)}
+		}
+	case sent == "" && body.IsNone():
+		how = "native" // nothing was sent, and nothing said of it
+	default:
+		if how, ok = strategyFor(sent); !ok {
 			return nil, &apiFailure{415, "Unsupported Content-Type: " + sent}
 		}
-	} else if sent != media(how) {
-		return nil, &apiFailure{400, "Expected Content-Type to be " + media(how)}
 	}
-	body, _ := req.Object().Get("body")
 	if how == "native" {
 		return c.next(i+1, req)
 	}

@@ -26,6 +26,22 @@ const (
 	segmentStatic
 )
 
+// pathPart is one part of the path of a request: as untyped parameters show it, and without its escapes.
+type pathPart struct{ shown, plain string }
+
+// escapedParts are the parts of a path as api::invoke takes it: untyped parameters show its escapes.
+func escapedParts(path string) ([]pathPart, error) {
+	split, err := splitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]pathPart, len(split))
+	for i, s := range split {
+		parts[i] = pathPart{s, unescaped(s)}
+	}
+	return parts, nil
+}
+
 // splitPath is the segments of a path; a slash at the end does not count.
 func splitPath(path string) ([]string, error) {
 	if !strings.HasPrefix(path, "/") {
@@ -67,7 +83,7 @@ func parsePattern(path string) ([]segment, error) {
 }
 
 // matchPattern gives the parameters of a path that fits a pattern.
-func matchPattern(pattern []segment, parts []string, p value.RecordParser) (*value.Object, bool) {
+func matchPattern(pattern []segment, parts []pathPart, p value.RecordParser) (*value.Object, bool) {
 	var params []value.Field
 	for i, s := range pattern {
 		if i >= len(parts) {
@@ -75,14 +91,14 @@ func matchPattern(pattern []segment, parts []string, p value.RecordParser) (*val
 		}
 		switch s.kind {
 		case segmentStatic:
-			if unescaped(parts[i]) != s.name {
+			if parts[i].plain != s.name {
 				return nil, false
 			}
 		case segmentParam:
-			v := value.Str(parts[i])
+			v := value.Str(parts[i].shown)
 			if s.typ != nil {
 				var err error
-				if v, err = value.Cast(value.Str(unescaped(parts[i])), s.typ, p); err != nil {
+				if v, err = value.Cast(value.Str(parts[i].plain), s.typ, p); err != nil {
 					return nil, false
 				}
 			}
@@ -90,7 +106,7 @@ func matchPattern(pattern []segment, parts []string, p value.RecordParser) (*val
 		case segmentRest:
 			rest := make([]value.Value, 0, len(parts)-i)
 			for _, part := range parts[i:] {
-				rest = append(rest, value.Str(part))
+				rest = append(rest, value.Str(part.shown))
 			}
 			return value.NewObject(append(params, value.Field{Name: s.name, Value: value.ArrayOf(rest)})...), true
 		}
@@ -123,11 +139,7 @@ type route struct {
 }
 
 // findRoute finds the most exact definition whose path fits and that handles the method; nil when there is none.
-func (r *Run) findRoute(db *catalog.Database, path, method string) (*route, error) {
-	parts, err := splitPath(path)
-	if err != nil {
-		return nil, err
-	}
+func (r *Run) findRoute(db *catalog.Database, parts []pathPart, method string) (*route, error) {
 	defs, err := r.Cat.Defs(db.Inner(), ast.DefAPI)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -60,6 +61,9 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+		return err
+	}
+	if _, err := fulltext.Compile(&def, r.Ex.Texts.Files); err != nil {
 		return err
 	}
 	return r.put(db.Inner(), ast.DefAnalyzer, name, s.Mode, &def, func() error { return alreadyExists("analyzer", name) })
@@ -213,17 +217,8 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
-	if s.Backend == nil {
-		return errs.Internal("No global bucket has been configured")
-	}
-	if def.Backend, err = r.literal(env, s.Backend, value.TypeString); err != nil {
+	if def.Backend, err = r.bucketBackend(env, s.Backend); err != nil {
 		return err
-	}
-	if backend := def.Backend.(*ast.Literal).Value.Str(); backend != "memory" {
-		if path, ok := strings.CutPrefix(backend, "file:"); ok {
-			return errs.Internal("File access denied: %s", path)
-		}
-		return errs.Internal("Bucket backend is not supported")
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
@@ -232,4 +227,22 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 		r.dropFiles(bucket.ID{NS: db.Scope.NS, DB: db.ID, Name: name})
 	}
 	return r.put(db.Inner(), ast.DefBucket, name, s.Mode, &def, func() error { return alreadyExists("bucket", name) })
+}
+
+// bucketBackend is where a bucket keeps its files: in memory; nothing else is allowed.
+func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
+	if x == nil {
+		return nil, errs.Internal("No global bucket has been configured")
+	}
+	out, err := r.literal(env, x, value.TypeString)
+	if err != nil {
+		return nil, err
+	}
+	if backend := literalText(out); backend != "memory" {
+		if path, ok := strings.CutPrefix(backend, "file:"); ok {
+			return nil, errs.Internal("File access denied: %s", path)
+		}
+		return nil, errs.Internal("Bucket backend is not supported")
+	}
+	return out, nil
 }

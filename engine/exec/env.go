@@ -11,6 +11,8 @@ type Env struct {
 	doc    value.Value // $this, and where bare field names are looked up
 	parent value.Value // $parent
 	hasDoc bool
+
+	search *searches // what the WHERE around searches for
 }
 
 // Var is one parameter.

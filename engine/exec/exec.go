@@ -16,6 +16,7 @@ import (
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 )
@@ -60,11 +61,12 @@ type Config struct {
 	ParseIdiom func(text string) (*ast.Idiom, error)
 	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
 	DefaultNamespace, DefaultDatabase string
-	Strict                            bool             // new databases are strict
-	Limits                            Limits           // optional
-	Clock                             func() time.Time // optional: the system's
-	Hub                               *live.Hub        // optional: one of its own
-	Log                               *slog.Logger     // optional: slog.Default
+	Strict                            bool              // new databases are strict
+	Limits                            Limits            // optional
+	Clock                             func() time.Time  // optional: the system's
+	Hub                               *live.Hub         // optional: one of its own
+	Texts                             *fulltext.Library // optional: one without files
+	Log                               *slog.Logger      // optional: slog.Default
 }
 
 // Executor is what all runs of one engine share.
@@ -86,6 +88,9 @@ func New(c Config) *Executor {
 	c.Limits = c.Limits.withDefaults()
 	if c.Hub == nil {
 		c.Hub = live.NewHub()
+	}
+	if c.Texts == nil {
+		c.Texts = &fulltext.Library{}
 	}
 	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu

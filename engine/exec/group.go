@@ -218,7 +218,11 @@ next:
 func hashValue(seed maphash.Seed, v value.Value) uint64 {
 	switch v.Kind() {
 	case value.KindInt, value.KindFloat, value.KindDecimal:
-		return maphash.Comparable(seed, asFloat(v)+0) // -0 + 0 is 0
+		f := asFloat(v) + 0 // -0 + 0 is 0
+		if f != f {
+			return 1 // NaN equals NaN, but hashes at random
+		}
+		return maphash.Comparable(seed, f)
 	case value.KindString:
 		return maphash.String(seed, v.Str())
 	case value.KindArray, value.KindSet:

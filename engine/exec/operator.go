@@ -75,9 +75,13 @@ func (r *Run) mayJoin(a, b value.Value) error {
 	return nil
 }
 
-// searched is a full-text or nearest-neighbour test on a row. It is true: the scan that found the
-// row has answered it, and outside of one it holds for everything, as the language has it.
+// searched is a full-text or nearest-neighbour test on a row. The scan that found the row has answered the latter; outside
+// of one it holds for everything, as the language has it.
 func (r *Run) searched(env *Env, x *ast.Binary) (value.Value, error) {
+	if x.Op == ast.OpMatches {
+		ok, err := r.matches(env, x)
+		return value.Bool(ok), err
+	}
 	if _, err := r.Eval(env, x.L); err != nil {
 		return value.None, err
 	}

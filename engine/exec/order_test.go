@@ -2,6 +2,7 @@ package exec
 
 import (
 	"hash/maphash"
+	"math"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -77,6 +78,10 @@ func TestEqualValuesHashAlike(t *testing.T) {
 			}
 		}
 	})
+	nan := value.Float(math.NaN())
+	if hash(nan) != hash(nan) {
+		t.Error("NaN and NaN hash differently")
+	}
 	if hash(value.Float(0)) != hash(value.Float(negativeZero())) {
 		t.Error("0f and -0f hash differently")
 	}

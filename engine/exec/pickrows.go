@@ -16,6 +16,7 @@ func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *
 		}
 		return f(row)
 	}
+	w.row.search = searchesOf(where)
 	switch t.Kind {
 	case TargetRecord:
 		return w.pick(tb, t.ID, act, each)
@@ -58,7 +59,9 @@ func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows
 	if where == nil || !w.r.Auth.CanRead() {
 		return nil, nil
 	}
-	found, err := w.r.tableSource(w.row, &ast.Select{With: with}, tb.Name, &predicate{r: w.r, env: w.row, x: where})
+	w.row.search = searchesOf(where)
+	from := []ast.Expr{&ast.Table{Name: tb.Name}}
+	found, err := w.r.sourceFor(w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where})
 	if _, whole := found.(*tableRows); whole || err != nil {
 		return nil, err
 	}
@@ -174,6 +177,9 @@ func explainSearch(found rows, table value.Field) []value.Value {
 		return explainUnion(s.parts, table, plan)
 	case *unionRows:
 		return explainUnion(s.parts, table, plan)
+	case *textRows:
+		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
+			value.Field{Name: "operator", Value: value.Str(matchText(s.m.x))}, value.Field{Name: "value", Value: value.Str(s.m.text)})}
 	case *indexRows:
 		name := value.Field{Name: "index", Value: value.Str(s.ix.Name)}
 		if s.access.From.Kind == value.Unbounded && s.access.To.Kind == value.Unbounded {

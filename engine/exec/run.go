@@ -55,7 +55,8 @@ type Run struct {
 	stock   []*Env        // frames to use again
 	host    host
 	hosts   []hostFrame
-	tree    *tree // the innermost .@ recursion
+	tree    *tree                    // the innermost .@ recursion
+	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
 	// aggregates are the results of the aggregate calls while the fields of a group are made.
 	aggregates map[*ast.Call]value.Value
 }
@@ -125,7 +126,8 @@ func (r *Run) Gate() (*record.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts,
+		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
 	r.gateAt = r.Auth
 	return r.gate, nil
 }

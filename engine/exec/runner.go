@@ -329,8 +329,23 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 	return q.out[len(q.out)-1]
 }
 
-// run runs one statement in a transaction. A panic below becomes an Internal error with its stack logged.
+// run runs one statement in a transaction.
 func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement) (v value.Value, returned bool, err error) {
+	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
+		v, returned, err = r.Statement(s)
+		return v, err
+	})
+	if let, ok := s.(*ast.Let); ok {
+		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
+			q.base.Set(let.Name, value.Detach(set))
+		}
+	}
+	return v, returned && err == nil, err
+}
+
+// guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
+// with its stack logged.
+func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*Run) (value.Value, error)) (v value.Value, err error) {
 	if d := q.ex.Limits.QueryTimeout; d > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, d)
@@ -341,16 +356,32 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 	defer func() {
 		if p := recover(); p != nil {
 			q.ex.Log.Error("statement panicked", "panic", p, "stack", string(debug.Stack()))
-			v, returned, err = value.None, false, errs.Internal("An internal error occurred")
+			v, err = value.None, errs.Internal("An internal error occurred")
 		}
 	}()
-	v, returned, err = r.Statement(s)
-	if let, ok := s.(*ast.Let); ok {
-		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
-			q.base.Set(let.Name, value.Detach(set))
+	v, err = do(r)
+	return value.Detach(v), err
+}
+
+// API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.
+func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
+	var answer *APIAnswer
+	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
+		log := record.NewLog()
+		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
+			var err error
+			answer, err = r.ServeAPI(req)
+			return value.None, r.explain(err)
+		})
+		if err != nil {
+			return err
 		}
+		return q.ex.Seal(ctx, tx, log)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return value.Detach(v), returned, err
+	return answer, nil
 }
 
 // Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.

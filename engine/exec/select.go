@@ -119,6 +119,7 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	var where *predicate
 	if s.Where != nil {
 		where = &predicate{r: r, env: rowEnv, x: s.Where}
+		rowEnv.search = searchesOf(s.Where)
 	}
 	lim, err := r.limits(env, s)
 	if err != nil {
@@ -133,9 +134,12 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	if past, err := r.past(env, s); past || err != nil {
 		return &valueRows{r: r}, err
 	}
-	in, err := r.source(env, s, where)
+	in, err := r.sourceFor(env, s, where)
 	if err != nil {
 		return nil, err
+	}
+	if scan, ok := in.(*textRows); ok {
+		scan.best = bestWanted(s, lim, scan.m)
 	}
 	if sortsRaw(s) {
 		if found := r.inOrder(in, s, lim); found != nil {
@@ -153,6 +157,7 @@ func (r *Run) selectFrom(env *Env, s *ast.Select, from value.Value) ([]value.Val
 	in := &valueRows{r: r, vs: from.Elems()}
 	if s.Where != nil {
 		in.filter = &predicate{r: r, env: rowEnv, x: s.Where}
+		rowEnv.search = searchesOf(s.Where)
 	}
 	lim, err := r.limits(env, s)
 	if err != nil {

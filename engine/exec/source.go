@@ -121,7 +121,11 @@ func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate
 		}
 		return &recordRows{r: r, id: id, filter: where}, nil
 	}
-	best, err := r.chooseIndex(env, s, tb, where)
+	best, err := r.textSource(s, tb, where)
+	if best != nil || err != nil {
+		return best, err
+	}
+	best, err = r.chooseIndex(env, s, tb, where)
 	if best != nil || err != nil {
 		return best, err
 	}

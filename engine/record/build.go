@@ -15,6 +15,9 @@ import (
 // BuildIndex makes the entries of an index for all records of a table. A unique index that the records violate fails as
 // a whole; the caller undoes what was written.
 func (g *Gate) BuildIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
+	if ix.Define.Kind == ast.IndexFullText {
+		return g.buildText(ctx, tb, ix)
+	}
 	return g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
 		return g.changeIndex(ctx, tb, ix, id, value.None, doc)
 	})

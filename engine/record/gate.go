@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -45,6 +46,8 @@ type Gate struct {
 	// Import is OPTION IMPORT: records are stored as they come, without their fields' clauses, and no events run. Only
 	// for callers who may write everything.
 	Import bool
+	// Texts is what full-text indexes share.
+	Texts *fulltext.Library
 
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int

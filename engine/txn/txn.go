@@ -271,12 +271,31 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// commitError is err as callers see it.
+// refusals are the errors of a store that a user can do something about, with what to tell them.
+var refusals = []struct {
+	err  error
+	text string
+}{
+	{kv.ErrUndetermined, "The outcome of the commit is not known: look at the data before trying again"},
+	{kv.ErrNoSpace, "The store has no space left and nothing was written: free some and try again"},
+	{kv.ErrReadOnly, "The store is read-only since a write failed: reads go on, writes need a restart of the server"},
+	{kv.ErrTooLarge, "The transaction is too large: write in smaller parts"},
+	{kv.ErrKey, "A record id or indexed value is too long to be a key"},
+}
+
+// commitError is err as callers see it: an *errs.Error that wraps the store's error, for those that users meet.
 func commitError(err error) error {
 	if errors.Is(err, kv.ErrConflict) {
 		e := errs.Conflict()
 		e.Err = kv.ErrConflict
 		return e
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			e := errs.Internal(r.text)
+			e.Err = err
+			return e
+		}
 	}
 	return fmt.Errorf("commit transaction: %w", err)
 }

@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/exec"
+)
+
+// APIRequest is a request to an endpoint that DEFINE API made.
+type APIRequest = exec.APIRequest
+
+// APIAnswer is what an endpoint answers.
+type APIAnswer = exec.APIAnswer
+
+// API answers a request to an endpoint of the database db of ns, with the rights of the session; vars of the session are
+// seen, its place is neither used nor changed. An endpoint that does not exist, may not be called or fails answers with
+// a status; errors are for a database that is not there or out of reach.
+func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*APIAnswer, error) {
+	st := s.snapshot()
+	if err := s.e.mayCall(&st); err != nil {
+		return nil, err
+	}
+	st.Auth.NS, st.Auth.DB = ns, db
+	if err := mayUse(&st.Auth); err != nil {
+		return nil, err
+	}
+	return s.e.exec.NewQuery(&st, nil).API(ctx, req)
+}

@@ -1,0 +1,338 @@
+package exec
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index/vector"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// nearest is the KNN operator that a WHERE is answered by.
+type nearest struct {
+	x         *ast.Binary
+	field     ast.Expr
+	query     value.Value
+	distances map[string]value.Value // of the rows that were found, by the text of their ids
+}
+
+func (k *nearest) note(id value.Value, d value.Value) {
+	if id.Kind() == value.KindRecord {
+		k.distances[id.Text()] = d
+	}
+}
+
+// knnMisused is the refusal of KNN operators that no plan can answer.
+func knnMisused() error {
+	return errs.Internal("Invalid query: KNN operators nested in OR/NOT expressions or mixed with unsupported KNN variants are not supported")
+}
+
+// conditions are the KNN operators of a WHERE, which must be conditions of their own.
+func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
+	if s == nil || s.knns == 0 {
+		return nil, nil
+	}
+	var out []*ast.Binary
+	for _, c := range conjuncts(nil, where) {
+		if b, ok := c.(*ast.Binary); ok && b.Op == ast.OpKNN {
+			if b.KNN.EF == 0 && b.KNN.Distance == "" {
+				return nil, knnMisused()
+			}
+			out = append(out, b)
+		}
+	}
+	if len(out) != s.knns {
+		return nil, knnMisused()
+	}
+	return out, nil
+}
+
+// sourceFor builds what a statement reads from, KNN operators included.
+func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error) {
+	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
+		return r.source(env, s, where)
+	}
+	knns, err := where.env.search.conditions(where.x)
+	if err != nil {
+		return nil, err
+	}
+	var rest ast.Expr
+	for _, c := range conjuncts(nil, where.x) {
+		if b, ok := c.(*ast.Binary); !ok || b.Op != ast.OpKNN {
+			rest = and(rest, c)
+		}
+	}
+	var others *predicate
+	if rest != nil {
+		others = &predicate{r: r, env: where.env, x: rest}
+	}
+	for _, b := range knns {
+		if b.KNN.Distance == "" {
+			continue
+		}
+		k, err := r.nearest(env, b)
+		if err != nil {
+			return nil, err
+		}
+		where.env.search.nearest = k
+		in, err := r.source(env, s, others)
+		if err != nil {
+			return nil, err
+		}
+		return r.knnTop(where.env, in, k)
+	}
+	// Without an index for it the operator holds for every row, as in the reference.
+	return r.source(env, s, others)
+}
+
+// nearest takes a KNN operator apart. The side that says the same for all rows is what is looked for.
+func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
+	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
+	query := b.R
+	if !rowless(query) && rowless(b.L) {
+		k.field, query = b.R, b.L
+	}
+	var err error
+	if k.query, err = r.Value(env, query); err != nil {
+		return nil, err
+	}
+	return k, numbers(k.query)
+}
+
+// numbers holds a value to be an array of numbers.
+func numbers(v value.Value) error {
+	if v.Kind() != value.KindArray {
+		return errs.Internal("Expected `array<number>` but found `%s`", v.Text())
+	}
+	for _, e := range v.Elems() {
+		if !e.Kind().IsNumber() {
+			return errs.Internal("Expected `number` but found `%s` when coercing an element of `array<number>`", e.Text())
+		}
+	}
+	return nil
+}
+
+// knnTop keeps the rows of a source that are nearest by a brute-force operator.
+func (r *Run) knnTop(env *Env, in rows, k *nearest) (rows, error) {
+	t := &knnRows{r: r, env: env, in: in, k: k}
+	var ok bool
+	if t.metric, ok = vector.NewMetric(k.x.KNN.Distance, k.x.KNN.Order); !ok {
+		return nil, knnMisused()
+	}
+	if id, plain := k.field.(*ast.Idiom); plain {
+		t.path, _ = namesOnly(id)
+	}
+	t.distance = t.metric.Floats()
+	t.query, t.exact = value.Floats(nil, k.query)
+	switch k.x.KNN.Distance {
+	case "MANHATTAN", "HAMMING", "JACCARD": // their results are of the kind of the numbers, or ask for equal values
+		t.exact = false
+	}
+	return t, nil
+}
+
+// knnRows gives the k rows of a source whose vectors are nearest, the nearest first. Rows without a vector of the same
+// dimension are left out.
+type knnRows struct {
+	r        *Run
+	env      *Env
+	in       rows
+	k        *nearest
+	path     []string // of the field, where it is names only
+	metric   vector.Metric
+	distance func(a, b []float64) float64
+	query    []float64
+	exact    bool // query says it all, and distances are floats
+	room     []float64
+
+	best   nearRows
+	filled bool
+	n      counter
+}
+
+// nearRow is a row and how far it is; at is its place in the source.
+type nearRow struct {
+	doc value.Value
+	far float64
+	d   value.Value
+	at  int
+}
+
+// nearRows is a heap with the farthest row on top.
+type nearRows []nearRow
+
+func (h nearRows) Len() int           { return len(h) }
+func (h nearRows) Less(i, j int) bool { return nearer(&h[j], &h[i]) < 0 }
+func (h nearRows) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *nearRows) Push(x any)        { *h = append(*h, x.(nearRow)) }
+func (h *nearRows) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// nearer orders rows by distance; NaN comes first, as in the order of values.
+func nearer(a, b *nearRow) int {
+	if c := cmp.Compare(a.far, b.far); c != 0 {
+		return c
+	}
+	return a.at - b.at
+}
+
+func (s *knnRows) next() (value.Value, bool, error) {
+	if !s.filled {
+		s.filled = true
+		if err := s.fill(); err != nil {
+			return value.None, false, err
+		}
+	}
+	if len(s.best) == 0 {
+		return value.None, false, nil
+	}
+	doc := s.best[0].doc
+	s.best = s.best[1:]
+	s.n++
+	return doc, true, nil
+}
+
+// fill reads the source to its end.
+func (s *knnRows) fill() error {
+	k := s.k.x.KNN.K
+	for at := 0; k > 0; at++ {
+		doc, ok, err := s.in.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		row := nearRow{doc: doc, at: at}
+		if ok, err = s.measure(&row); err != nil {
+			return err
+		}
+		switch {
+		case !ok:
+		case int64(len(s.best)) < k:
+			heap.Push(&s.best, row)
+		case nearer(&row, &s.best[0]) < 0:
+			s.best[0] = row
+			heap.Fix(&s.best, 0)
+		}
+	}
+	slices.SortFunc(s.best, func(a, b nearRow) int { return nearer(&a, &b) })
+	for i := range s.best {
+		b := &s.best[i]
+		if s.exact {
+			b.d = value.Float(b.far)
+		}
+		s.k.note(recordOf(b.doc), b.d)
+	}
+	return nil
+}
+
+// measure finds how far a row is; false for one that cannot be measured.
+func (s *knnRows) measure(row *nearRow) (bool, error) {
+	if s.exact {
+		if v, ok := s.floats(row.doc); ok {
+			if len(v) != len(s.query) {
+				return false, nil
+			}
+			row.far = s.distance(v, s.query)
+			return true, nil
+		}
+	}
+	s.env.SetDoc(row.doc)
+	v, err := s.r.Value(s.env, s.k.field)
+	if err != nil {
+		return false, err
+	}
+	if numbers(v) != nil || v.Len() != s.k.query.Len() {
+		return false, nil
+	}
+	if s.exact {
+		s.room = s.room[:0]
+		for _, e := range v.Elems() {
+			s.room = append(s.room, asFloat(e))
+		}
+		row.far = s.distance(s.room, s.query)
+		return true, nil
+	}
+	row.d, err = s.r.distanceOf(s.k.x.KNN, v, s.k.query)
+	row.far = asFloat(row.d)
+	return err == nil, err
+}
+
+// floats reads the vector of a document without building values.
+func (s *knnRows) floats(doc value.Value) ([]float64, bool) {
+	if len(s.path) == 0 {
+		return nil, false
+	}
+	last := len(s.path) - 1
+	doc = at(doc, s.path[:last])
+	if doc.Kind() != value.KindObject {
+		return nil, false
+	}
+	var ok bool
+	s.room, ok = doc.Object().FloatsAt(s.room[:0], s.path[last])
+	return s.room, ok
+}
+
+// distanceOf is the distance of two arrays of numbers by the function of the language.
+func (r *Run) distanceOf(k *ast.KNN, a, b value.Value) (value.Value, error) {
+	name, args := "vector::distance::"+strings.ToLower(k.Distance), []value.Value{a, b}
+	switch k.Distance {
+	case "COSINE", "JACCARD", "PEARSON":
+		name = "vector::similarity::" + strings.ToLower(k.Distance)
+	case "MINKOWSKI":
+		args = append(args, k.Order)
+	}
+	f, ok := r.Ex.Functions.Function(name)
+	if !ok {
+		return value.None, fmt.Errorf("distance %s is no function", k.Distance)
+	}
+	v, err := f.Call(&r.host, args)
+	if err == nil && k.Distance == "COSINE" {
+		v = value.Float(1 - v.Float())
+	}
+	return v, err
+}
+
+func (s *knnRows) close() { s.in.close() }
+
+func (s *knnRows) explain() *planNode {
+	name := s.k.x.KNN.Distance
+	name = name[:1] + strings.ToLower(name[1:])
+	if name == "Minkowski" {
+		kind := "Int"
+		if s.k.x.KNN.Order.Kind() == value.KindFloat {
+			kind = "Float"
+		}
+		name += "(" + kind + "(" + strings.TrimSuffix(s.k.x.KNN.Order.Text(), "f") + "))"
+	}
+	n := node("KnnTopK", s.in).with("field", ast.Text(s.k.field)).with("k", fmt.Sprint(s.k.x.KNN.K)).
+		with("distance", name).with("dimension", fmt.Sprint(s.k.query.Len()))
+	n.rows = s.n
+	return n
+}
+
+// KNNDistance is vector::distance::knn(): how far the operator found the current record to be; NONE for others.
+func (h *host) KNNDistance([]value.Value) (value.Value, error) {
+	s := inSearch(h.env, func(s *searches) bool { return s.knns > 0 })
+	if s == nil {
+		return value.None, errs.Internal("Invalid query: Index function 'vector::distance::knn': no KNN operator found in WHERE condition")
+	}
+	id := recordOf(h.env.This())
+	if id.Kind() != value.KindRecord {
+		return value.None, errs.Internal("Current document 'id' field is not a RecordId")
+	}
+	if s.nearest == nil {
+		return value.None, nil
+	}
+	return s.nearest.distances[id.Text()], nil
+}

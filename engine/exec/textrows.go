@@ -1,0 +1,259 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// textSource finds a way through full-text indexes to the rows of a table; nil where there is none.
+func (r *Run) textSource(s *ast.Select, tb *catalog.Table, where *predicate) (rows, error) {
+	if where.env.search == nil || len(where.env.search.matches) == 0 {
+		return nil, nil
+	}
+	conds := conjuncts(nil, where.x)
+	if len(conds) == 1 {
+		if or := disjuncts(nil, conds[0]); len(or) > 1 {
+			return r.textUnion(s, tb, where, or)
+		}
+	}
+	m, ix := r.bestMatch(s, tb, where.env, conds)
+	if m == nil {
+		return nil, nil
+	}
+	if err := m.bind(r, where.env, tb, ix); err != nil || !m.plain {
+		return nil, err
+	}
+	// The other MATCHES of the conjunction are not asked: the reference takes the rows of one index, and its scores of
+	// the others. Use several references in an OR, or an index of its own, to narrow by two texts.
+	var rest ast.Expr
+	for _, c := range conds {
+		if b, ok := c.(*ast.Binary); !ok || b.Op != ast.OpMatches {
+			rest = and(rest, c)
+		}
+	}
+	return r.textRows(tb, ix, m, where, rest), nil
+}
+
+func (r *Run) textRows(tb *catalog.Table, ix *catalog.Index, m *matcher, where *predicate, rest ast.Expr) *textRows {
+	t := &textRows{r: r, tb: tb, ix: ix, m: m}
+	if rest != nil {
+		t.filter = &predicate{r: r, env: where.env, x: rest}
+	}
+	m.scan = t
+	return t
+}
+
+func and(a, b ast.Expr) ast.Expr {
+	if a == nil {
+		return b
+	}
+	return &ast.Binary{Op: ast.OpAnd, L: a, R: b}
+}
+
+// bestMatch picks the condition that an index answers: of the last index by name, the first one.
+func (r *Run) bestMatch(s *ast.Select, tb *catalog.Table, env *Env, conds []ast.Expr) (*matcher, *catalog.Index) {
+	var best *matcher
+	var with *catalog.Index
+	for _, c := range conds {
+		b, ok := c.(*ast.Binary)
+		if !ok || b.Op != ast.OpMatches {
+			continue
+		}
+		m := r.matcher(env, b)
+		if ix := fieldIndex(tb, isText, m.field, s.With); ix != nil && m.fixed && (with == nil || ix.Name > with.Name) {
+			best, with = m, ix
+		}
+	}
+	return best, with
+}
+
+// textUnion answers an OR by one scan after the other, if every branch has one and one of them searches texts.
+func (r *Run) textUnion(s *ast.Select, tb *catalog.Table, where *predicate, branches []ast.Expr) (rows, error) {
+	u := &unionIndexRows{tb: tb, where: where, distinct: true}
+	texts := false
+	for _, x := range branches {
+		conds := conjuncts(nil, x)
+		if m, ix := r.bestMatch(s, tb, where.env, conds); m != nil {
+			if err := m.bind(r, where.env, tb, ix); err != nil || !m.plain {
+				return nil, err
+			}
+			texts = true
+			var rest ast.Expr
+			if len(conds) > 1 {
+				rest = x
+			}
+			u.parts = append(u.parts, r.textRows(tb, ix, m, where, rest))
+			continue
+		}
+		part, err := r.chooseIndex(where.env, s, tb, &predicate{r: r, env: where.env, x: x})
+		if part == nil || err != nil {
+			return nil, err
+		}
+		u.parts = append(u.parts, part)
+	}
+	if !texts {
+		return nil, nil
+	}
+	return u, nil
+}
+
+// textRows gives the records that match a query, in the order in which they were indexed; or, where best says how many
+// are wanted, by their scores.
+type textRows struct {
+	r      *Run
+	tb     *catalog.Table
+	ix     *catalog.Index
+	m      *matcher
+	filter *predicate // the rest of the WHERE
+	best   int64
+
+	x     *fulltext.Index
+	found *fulltext.Search
+	hits  []fulltext.Hit // with best: what was asked for
+	hit   int            // the next of them
+	asked int64
+	key   value.Value // of the current record
+	n     counter
+}
+
+func (s *textRows) next() (value.Value, bool, error) {
+	if s.x == nil {
+		s.x = fulltext.Open(s.r.Tx, s.tb, s.ix)
+	}
+	if s.best > 0 && int64(s.n) >= s.best {
+		return value.None, false, nil
+	}
+	for {
+		if err := s.r.Tick(); err != nil {
+			return value.None, false, err
+		}
+		doc, ok, err := s.step()
+		if !ok || err != nil {
+			return value.None, false, err
+		}
+		if s.key, err = s.x.Record(doc); err != nil {
+			return value.None, false, err
+		}
+		row, err := s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: s.key})
+		if err != nil {
+			return value.None, false, err
+		}
+		if row.IsNone() {
+			continue
+		}
+		if ok, err = s.filter.holds(row); err != nil {
+			return value.None, false, err
+		}
+		if ok {
+			s.n++
+			return row, true, nil
+		}
+	}
+}
+
+// step moves to the next document.
+func (s *textRows) step() (uint64, bool, error) {
+	var err error
+	if s.best == 0 {
+		if s.found == nil {
+			if s.found, err = s.x.Search(s.m.q); err != nil {
+				return 0, false, err
+			}
+		}
+		if !s.found.Next() {
+			return 0, false, s.found.Err()
+		}
+		return s.found.Doc(), true, nil
+	}
+	if s.hit == len(s.hits) {
+		if int64(len(s.hits)) < s.asked {
+			return 0, false, nil
+		}
+		// Some of the hits were hidden or did not hold: ask for more of them.
+		s.asked = max(s.best, 4*s.asked)
+		search, err := s.x.Search(s.m.q)
+		if err != nil {
+			return 0, false, err
+		}
+		if s.hits, err = search.Top(int(s.asked)); err != nil || s.hit >= len(s.hits) {
+			return 0, false, err
+		}
+	}
+	s.hit++
+	return s.hits[s.hit-1].Doc, true, nil
+}
+
+// at reports whether the scan stands at a record.
+func (s *textRows) at(id *value.RecordID) bool {
+	return (s.found != nil || s.hit > 0) && id.Table == s.tb.Name && value.Equal(id.Key, s.key)
+}
+
+// score is that of the current record.
+func (s *textRows) score() float64 {
+	if s.best > 0 {
+		return s.hits[s.hit-1].Score
+	}
+	return s.found.Score()
+}
+
+func (s *textRows) close() {}
+
+func (s *textRows) explain() *planNode {
+	n := node("FullTextScan").with("index", s.ix.Name).with("query", s.m.text)
+	n.rows = s.n
+	if s.filter == nil {
+		return n
+	}
+	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+}
+
+// maxBest is how many rows may be wanted by score: more are sorted.
+const maxBest = 10_000
+
+// bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are read.
+func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
+	wanted := lim.start + lim.limit
+	if lim.limit <= 0 || wanted > maxBest || s.Order == nil || len(s.Order.Keys) != 1 || s.Group != nil || len(s.Split) > 0 {
+		return 0
+	}
+	k := s.Order.Keys[0]
+	if !k.Desc || k.Collate || k.Numeric {
+		return 0
+	}
+	text := ast.Text(k.Key)
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		c, ok := f.X.(*ast.Call)
+		if f.Alias == nil || ast.Text(f.Alias) != text || !ok || c.Kind != ast.CallBuiltin || c.Path != "search::score" || len(c.Args) != 1 {
+			continue
+		}
+		ref, ok := c.Args[0].(*ast.Literal)
+		if !ok || ref.Value.Kind() != value.KindInt {
+			return 0
+		}
+		if all := searchesOf(s.Where); all != nil && m != nil {
+			if by := all.referred(ref.Value.Int()); by != nil && by.x == m.x {
+				return wanted
+			}
+		}
+		return 0
+	}
+	return 0
+}
+
+// matchText is a MATCHES operator as it is written.
+func matchText(x *ast.Binary) string {
+	switch {
+	case x.Match == nil || !x.Match.HasRef && x.Match.Op == "":
+		return "@@"
+	case !x.Match.HasRef:
+		return "@" + x.Match.Op + "@"
+	case x.Match.Op == "":
+		return fmt.Sprintf("@%d@", x.Match.Ref)
+	}
+	return fmt.Sprintf("@%d,%s@", x.Match.Ref, x.Match.Op)
+}

@@ -1,0 +1,50 @@
+package fulltext
+
+import (
+	"io/fs"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+// Token is a term and the part of the text that it came from. Positions count characters.
+type Token struct {
+	Term       string
+	Start, End int // the word in the text
+	// PartStart and PartEnd are the part of the word that the term itself stands for: of an ngram its letters, of a stem
+	// as many as it has.
+	PartStart, PartEnd int
+}
+
+// Analyzer turns texts into tokens. It holds no state of a text and may be used by any number of goroutines.
+type Analyzer struct {
+	// Function is the custom function that texts go through first, without fn::; "" for none. The caller runs it.
+	Function string
+	split    splitter
+	filters  []filter
+}
+
+// filter changes the tokens of a text in place, or gives others. dst is free room behind tokens.
+type filter func(tokens []Token) []Token
+
+// Compile makes the analyzer of a definition. files is where mapper filters read their files: it must only hold what
+// definitions may read. nil holds nothing.
+func Compile(def *ast.DefineAnalyzer, files fs.FS) (*Analyzer, error) {
+	a := &Analyzer{Function: def.Function, split: newSplitter(def.Tokenizers)}
+	for _, f := range def.Filters {
+		compiled, err := newFilter(f, files)
+		if err != nil {
+			return nil, err
+		}
+		a.filters = append(a.filters, compiled)
+	}
+	return a, nil
+}
+
+// Analyze gives the tokens of a text in the order of their places. dst is room that they may be put into.
+func (a *Analyzer) Analyze(dst []Token, text string) []Token {
+	tokens := a.split.tokens(dst[:0], text)
+	for _, f := range a.filters {
+		tokens = f(tokens)
+	}
+	return tokens
+}

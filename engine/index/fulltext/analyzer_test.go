@@ -1,0 +1,126 @@
+package fulltext
+
+import (
+	"errors"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+func analyzer(t testing.TB, tokenizers string, filters ...ast.AnalyzerFilter) *Analyzer {
+	t.Helper()
+	def := &ast.DefineAnalyzer{Tokenizers: strings.Fields(tokenizers), Filters: filters}
+	a, err := Compile(def, fstest.MapFS{"dir/words.txt": {Data: []byte("car\tcars\nbe\tis\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func terms(tokens []Token) []string {
+	out := []string{}
+	for _, t := range tokens {
+		out = append(out, t.Term)
+	}
+	return out
+}
+
+// The answers are those of the reference engine.
+func TestAnalyze(t *testing.T) {
+	named := func(names ...string) []ast.AnalyzerFilter {
+		var out []ast.AnalyzerFilter
+		for _, n := range names {
+			out = append(out, ast.AnalyzerFilter{Name: n})
+		}
+		return out
+	}
+	grams := func(name string, least, most int64) []ast.AnalyzerFilter {
+		return []ast.AnalyzerFilter{{Name: name, Min: least, Max: most}}
+	}
+	const mixed = "aé1٣Ⅷ½_-+=<>$€☃中文字アㄱ ก\u0301x\u0001y\u0085z"
+	for _, tc := range []struct {
+		tokenizers string
+		filters    []ast.AnalyzerFilter
+		text       string
+		want       []string
+	}{
+		{"BLANK", nil, "  a\tb\nc\u00a0d\u2003e\u3000f\u200bg ", []string{"a", "b", "c", "d", "e", "f", "g"}},
+		{"BLANK", nil, mixed, []string{"aé1٣Ⅷ½_-+=<>$", "中文字アㄱ", "ก", "x", "y", "z"}},
+		{"CLASS", nil, mixed, []string{"aé", "1٣", "Ⅷ", "½", "_-+=<>$", "中文字アㄱ", "ก", "x", "y", "z"}},
+		{"PUNCT", nil, mixed, []string{"aé1٣Ⅷ½", "_", "-", "+", "=", "<", ">", "$", "中文字アㄱ ก", "x", "y\u0085z"}},
+		{"CAMEL", nil, mixed, []string{"aé1٣", "Ⅷ½_-+=<>$", "中文字アㄱ", "ก", "x", "y", "z"}},
+		{"", named("ASCII"), mixed, []string{"ae13VIII1/2_-+=<>$", "Zhong Wen Zi ag k", "x", "yz"}},
+		{"CLASS", nil, "don't stop\t\n x1y2 A.B", []string{"don", "'", "t", "stop", "x", "1", "y", "2", "A", ".", "B"}},
+		{"CAMEL", nil, "XMLHttpRequest fooBARBaz aB1C éÉa bazQux 1A aA1 a_B a-B",
+			[]string{"XMLHttp", "Request", "foo", "BARBaz", "a", "B1", "C", "é", "Éa", "baz", "Qux", "1", "A", "a", "A1", "a_", "B", "a-", "B"}},
+		{"PUNCT", nil, "a—b…c¿d«e»f+g", []string{"a", "b", "c", "d", "e", "f", "+", "g"}},
+		{"PUNCT", nil, ".. a", []string{".", ".", " a"}},
+		{"CLASS PUNCT", nil, "a+-..b", []string{"a", "+", "-", ".", ".", "b"}},
+		{"CLASS", nil, "a+-..b  cc", []string{"a", "+-..", "b", "cc"}},
+		{"BLANK CLASS CAMEL PUNCT", nil, "fooBar12-Baz, qux!!  XMLHttp",
+			[]string{"foo", "Bar", "12", "-", "Baz", ",", "qux", "!", "!", "XMLHttp"}},
+		{"", named("LOWERCASE"), "ÀÉİSS ẞ Σ ΑΣ", []string{"àéi̇ss ß σ ας"}},
+		{"", named("UPPERCASE"), "àéißß ﬁ ς ŉ", []string{"ÀÉISSSS FI Σ ʼN"}},
+		{"", grams("EDGENGRAM", 2, 4), "abcdef", []string{"ab", "abc", "abcd"}},
+		{"", grams("EDGENGRAM", 2, 4), "a", []string{}},
+		{"", grams("EDGENGRAM", 3, 1), "abcdef", []string{}},
+		{"", grams("EDGENGRAM", 0, 2), "abc", []string{"", "a", "ab"}},
+		{"", grams("NGRAM", 2, 4), "éab𝄞c", []string{"éa", "éab", "ab"}},
+		{"", grams("NGRAM", 0, 2), "abc", []string{"", "a", "ab", "", "b", "bc", "", "c", ""}},
+		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "/dir/words.txt"}}, "cars is x", []string{"car", "be", "x"}},
+	} {
+		got := terms(analyzer(t, tc.tokenizers, tc.filters...).Analyze(nil, tc.text))
+		if !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s %v %q: got %q, want %q", tc.tokenizers, tc.filters, tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestStemmers(t *testing.T) {
+	for _, tc := range []struct{ language, text, want string }{
+		{"ARABIC", "والكتاب الكتب يكتبون", "والكتاب كتب يكتب"},
+		{"DANISH", "husene løber undervisningens", "hus løb undervisning"},
+		{"DUTCH", "huizen lopende mogelijkheden", "huiz lopend mogelijk"},
+		{"ENGLISH", "generalization skies dying news Running runner easily", "general sky die news run runner easili"},
+		{"FRENCH", "continuellement mangeons Chevaux", "continuel mangeon cheval"},
+		{"GERMAN", "aufeinanderfolgende häuser Straße", "aufeinanderfolg haus strass"},
+		{"HUNGARIAN", "házakban szépségek", "ház szépség"},
+		{"ITALIAN", "pronunciamento case", "pronunc cas"},
+		{"NORWEGIAN", "havnemyndighetene husene", "havnemynd hus"},
+		{"PORTUGUESE", "quilométricas casas", "quilométr cas"},
+		{"ROMANIAN", "absolvenților casele", "absolvenț cas"},
+		{"RUSSIAN", "важнейшие книги бегущий", "важн книг бегущ"},
+		{"SPANISH", "torneadas casas", "torn cas"},
+		{"SWEDISH", "jaktkarlarnas husen", "jaktkarl hus"},
+		{"TAMIL", "வீடுகள் மரங்களை", "வீடுகள மரங களை"},
+		{"TURKISH", "evlerimizden kitaplar", "ev kitap"},
+	} {
+		a := analyzer(t, "BLANK", ast.AnalyzerFilter{Name: "SNOWBALL", Language: tc.language})
+		if got := strings.Join(terms(a.Analyze(nil, tc.text)), " "); got != tc.want {
+			t.Errorf("%s %q: got %q, want %q", tc.language, tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for in, want := range map[string]string{
+		"Çà": "Ca", "øßæÆœłđþﬁ": "ossaeAEoeldthfi", "中 Я": "Zhong Ia", "中": "Zhong", "①²½": "121/2", "ŉǆ": "'ndz",
+	} {
+		if got := fold(in); got != want {
+			t.Errorf("fold(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMapperFilesAreBoundToTheirRoot(t *testing.T) {
+	for _, path := range []string{"x.txt", "../dir/words.txt", "/etc/passwd", ""} {
+		_, err := Compile(&ast.DefineAnalyzer{Filters: []ast.AnalyzerFilter{{Name: "MAPPER", Path: path}}}, nil)
+		if err == nil || err.Error() != "No such file or directory (os error 2)" || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("mapper(%q): got %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package fulltext
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+// maxMapperFile bounds the size of a mapper's file in bytes.
+const maxMapperFile = 64 << 20
+
+// mapper maps words to their base forms.
+type mapper map[string]string
+
+func (m mapper) base(word string) string {
+	if b, ok := m[word]; ok {
+		return b
+	}
+	return word
+}
+
+// readMapper reads a file of lines "base TAB word".
+func readMapper(files fs.FS, path string) (mapper, error) {
+	text, err := readBounded(files, path)
+	if err != nil {
+		return nil, err
+	}
+	m := mapper{}
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		base, word, ok := strings.Cut(line, "\t")
+		if !ok {
+			return nil, errs.Internal("A value can't be analyzed: Expected two terms separated by a tab line %d: %s", i, line)
+		}
+		if strings.Contains(word, "\t") {
+			return nil, errs.Internal("A value can't be analyzed: Expected two terms to not contain more then one tab %d: %s", i, line)
+		}
+		m[word] = base
+	}
+	return m, nil
+}
+
+// readBounded reads a file of an analyzer. SECURITY: whatever files does not hold, for any reason, is not there to the
+// client.
+func readBounded(files fs.FS, path string) (string, error) {
+	if files == nil {
+		return "", noFile(fs.ErrNotExist)
+	}
+	f, err := files.Open(strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "/"))
+	if err != nil {
+		return "", noFile(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxMapperFile+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", noFile(err)
+	}
+	if len(text) > maxMapperFile {
+		return "", errs.Internal("A value can't be analyzed: the file of a mapper is larger than %d bytes", maxMapperFile)
+	}
+	return string(text), nil
+}
+
+func noFile(cause error) error {
+	e := errs.Internal("No such file or directory (os error 2)")
+	e.Err = cause
+	return e
+}

@@ -1,0 +1,123 @@
+package fulltext
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// posting says that a document has a term.
+type posting struct {
+	doc        uint64
+	tf, length uint32
+}
+
+// The flags of a change.
+const (
+	changeGone  = 1 // the document has the term no more
+	changeHides = 2 // a block holds an older posting of the document
+)
+
+// change is a posting beside the blocks.
+type change struct {
+	posting
+	flags uint64
+}
+
+func appendChange(flags uint64, tf, length uint32) []byte {
+	b := make([]byte, 0, 8)
+	b = binary.AppendUvarint(b, flags)
+	if flags&changeGone == 0 {
+		b = binary.AppendUvarint(b, uint64(tf))
+		b = binary.AppendUvarint(b, uint64(length))
+	}
+	return b
+}
+
+// decodeChange reads a change; its document is in its key.
+func decodeChange(raw []byte) (c change, ok bool) {
+	var tf, length uint64
+	if c.flags, raw, ok = uvarint(raw); !ok || c.flags&changeGone != 0 {
+		return c, ok
+	}
+	if tf, raw, ok = uvarint(raw); !ok {
+		return c, false
+	}
+	length, _, ok = uvarint(raw)
+	c.tf, c.length = uint32(tf), uint32(length)
+	return c, ok
+}
+
+// blockSize is how many postings a full block holds.
+const blockSize = 128
+
+// block is a block of postings, of which only the head has been read.
+type block struct {
+	first, last uint64
+	count       int
+	best        impact
+	rest        []byte // the postings
+}
+
+// impact bounds the scores of postings: no term occurs more often, no document is shorter.
+type impact struct{ tf, length uint32 }
+
+func (m impact) with(p posting) impact {
+	return impact{max(m.tf, p.tf), min(m.length, p.length)}
+}
+
+func noImpact() impact { return impact{0, math.MaxUint32} }
+
+// appendBlock is the stored form of a block of postings, which ascend.
+func appendBlock(dst []byte, ps []posting) []byte {
+	best := noImpact()
+	for _, p := range ps {
+		best = best.with(p)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(ps)))
+	dst = binary.AppendUvarint(dst, ps[0].doc)
+	dst = binary.AppendUvarint(dst, uint64(best.tf))
+	dst = binary.AppendUvarint(dst, uint64(best.length))
+	prev := ps[0].doc
+	for _, p := range ps {
+		dst = binary.AppendUvarint(dst, p.doc-prev)
+		dst = binary.AppendUvarint(dst, uint64(p.tf))
+		dst = binary.AppendUvarint(dst, uint64(p.length))
+		prev = p.doc
+	}
+	return dst
+}
+
+// openBlock reads the head of a block.
+func openBlock(last uint64, raw []byte) (b block, ok bool) {
+	var head [4]uint64
+	for i := range head {
+		if head[i], raw, ok = uvarint(raw); !ok {
+			return b, false
+		}
+	}
+	if head[0] == 0 || head[0] > uint64(len(raw)) {
+		return b, false
+	}
+	return block{first: head[1], last: last, count: int(head[0]), best: impact{uint32(head[2]), uint32(head[3])}, rest: raw}, true
+}
+
+// postings appends the postings of a block.
+func (b *block) postings(dst []posting) ([]posting, bool) {
+	raw, doc := b.rest, b.first
+	for range b.count {
+		var delta, tf, length uint64
+		var ok bool
+		if delta, raw, ok = uvarint(raw); !ok {
+			return dst, false
+		}
+		if tf, raw, ok = uvarint(raw); !ok {
+			return dst, false
+		}
+		if length, raw, ok = uvarint(raw); !ok {
+			return dst, false
+		}
+		doc += delta
+		dst = append(dst, posting{doc, uint32(tf), uint32(length)})
+	}
+	return dst, doc == b.last
+}

@@ -1,0 +1,75 @@
+package fulltext
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// The parameters of BM25 where a definition gives none.
+const (
+	DefaultK1 = float64(float32(1.2))
+	DefaultB  = float64(float32(0.75))
+)
+
+// collection is what scores ask of the index as a whole.
+type collection struct{ docs, length float64 }
+
+// collection reads the statistics. The reads are not tracked: a score is a figure of the moment, and every writer moves
+// them.
+func (x *Index) collection() (collection, error) {
+	docs, err := x.stat(statDocs)
+	if err != nil {
+		return collection{}, err
+	}
+	length, err := x.stat(statLength)
+	return collection{float64(docs), float64(length)}, err
+}
+
+func (x *Index) stat(which byte) (int64, error) {
+	raw, err := x.Tx.GetUntracked(x.statKey(which))
+	if err != nil {
+		return 0, fmt.Errorf("read the statistics of index %s: %w", x.Name, err)
+	}
+	n, ok := kv.Counter(raw)
+	if !ok {
+		return 0, x.corrupt("statistics")
+	}
+	return n, nil
+}
+
+// ranker scores postings of one term by BM25, with the logarithm of the term's frequency, as the language has it.
+type ranker struct {
+	idf, k1, b float64
+	average    float64 // length of documents
+}
+
+// ranker is that of a term which count documents have. A term that most documents have says nothing: it scores 0.
+func (x *Index) ranker(c collection, count int) ranker {
+	r := ranker{k1: x.k1, b: x.b, average: 1}
+	if n := float64(count); n > 0 {
+		r.idf = max(0, math.Log((c.docs-n+0.5)/(n+0.5)))
+	}
+	if math.IsNaN(r.idf) {
+		r.idf = 0
+	}
+	if c.docs > 0 && c.length > 0 {
+		r.average = c.length / c.docs
+	}
+	return r
+}
+
+func (r *ranker) score(tf, length uint32) float64 {
+	if r.idf == 0 || tf == 0 {
+		return 0
+	}
+	f := 1.0
+	if tf > 1 {
+		f += math.Log(float64(tf))
+	}
+	return r.idf * f * (r.k1 + 1) / (f + r.k1*(1-r.b+r.b*float64(length)/r.average))
+}
+
+// bounds reports whether an impact bounds scores: with odd parameters it does not.
+func (r *ranker) bounds() bool { return r.k1 >= 0 && r.b >= 0 && r.b <= 1 }

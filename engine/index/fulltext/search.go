@@ -1,0 +1,222 @@
+package fulltext
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Query is an analyzed query.
+type Query struct {
+	Terms  []string // without repetitions, in the order of the text
+	Weight []int    // how often each occurs
+	Any    bool     // one term is enough (OR)
+}
+
+// NewQuery analyzes the text of a query.
+func NewQuery(a *Analyzer, text string, any bool) *Query {
+	q := &Query{Any: any}
+	for _, t := range a.Analyze(nil, text) {
+		if i := slices.Index(q.Terms, t.Term); i >= 0 {
+			q.Weight[i]++
+			continue
+		}
+		q.Terms = append(q.Terms, t.Term)
+		q.Weight = append(q.Weight, 1)
+	}
+	return q
+}
+
+// Matches reports whether a text that is not indexed matches.
+func (q *Query) Matches(a *Analyzer, texts []string) bool {
+	if len(q.Terms) == 0 {
+		return false
+	}
+	found := make([]bool, len(q.Terms))
+	left := len(q.Terms)
+	var room [64]Token
+	for _, text := range texts {
+		for _, t := range a.Analyze(room[:0], text) {
+			i := slices.Index(q.Terms, t.Term)
+			if i < 0 || found[i] {
+				continue
+			}
+			found[i] = true
+			if left--; left == 0 || q.Any {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Search walks the documents that match a query, in the order in which they were first indexed.
+type Search struct {
+	x     *Index
+	any   bool
+	terms []term
+	doc   uint64
+	begun bool
+	none  bool
+	err   error
+}
+
+// term is one term of a search.
+type term struct {
+	*list
+	ranker
+	weight float64
+	// of the changes: what bounds their scores
+	loose impact
+}
+
+// Search begins to walk the matches of a query.
+func (x *Index) Search(q *Query) (*Search, error) {
+	s := &Search{x: x, any: q.Any, none: len(q.Terms) == 0}
+	c, err := x.collection()
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range q.Terms {
+		l, err := x.list(text)
+		if err != nil {
+			return nil, err
+		}
+		if l.count <= 0 {
+			s.none = s.none || !q.Any
+			continue
+		}
+		s.terms = append(s.terms, term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
+	}
+	s.none = s.none || len(s.terms) == 0
+	return s, nil
+}
+
+// Next moves to the next document.
+func (s *Search) Next() bool {
+	if s.none || s.err != nil {
+		return false
+	}
+	target := s.doc + 1
+	if !s.begun {
+		s.begun, target = true, 0
+	}
+	return s.seek(target)
+}
+
+// seek moves to the first match that is not before target.
+func (s *Search) seek(target uint64) bool {
+	if s.any {
+		s.doc = s.seekAny(target)
+	} else {
+		s.doc = s.seekAll(target)
+	}
+	if s.err != nil || s.doc == end {
+		s.none = true
+		return false
+	}
+	return true
+}
+
+func (s *Search) seekAny(target uint64) uint64 {
+	least := uint64(end)
+	for i := range s.terms {
+		l := s.terms[i].list
+		if !l.ended && (l.cur.doc < target || target == 0) && !s.move(l, target) {
+			return end
+		}
+		least = min(least, l.doc())
+	}
+	return least
+}
+
+func (s *Search) seekAll(target uint64) uint64 {
+	for {
+		agreed := target
+		for i := range s.terms {
+			l := s.terms[i].list
+			if (target == 0 || l.doc() < agreed) && !s.move(l, agreed) {
+				return end
+			}
+			agreed = max(agreed, l.doc())
+			if agreed == end {
+				return end
+			}
+		}
+		if agreed == target {
+			return target
+		}
+		target = agreed
+	}
+}
+
+func (s *Search) move(l *list, target uint64) bool {
+	if !l.seek(target) {
+		s.err = s.x.corrupt("block")
+	}
+	return s.err == nil
+}
+
+// Doc is the number of the current document.
+func (s *Search) Doc() uint64 { return s.doc }
+
+// Score is how well the current document fits, as a float32 that the language shows as a float.
+func (s *Search) Score() float64 { return float64(float32(s.exact())) }
+
+func (s *Search) exact() float64 { return s.exactAt(s.doc) }
+
+// exactAt adds up the score of a document that the terms are at, in the order of the query: sums of floats depend on it.
+func (s *Search) exactAt(doc uint64) float64 {
+	sum := 0.0
+	for i := range s.terms {
+		t := &s.terms[i]
+		if t.doc() == doc {
+			sum += t.weight * t.score(t.cur.tf, t.cur.length)
+		}
+	}
+	return sum
+}
+
+// Err is what ended the walk early, if anything.
+func (s *Search) Err() error { return s.err }
+
+// Scorer scores records for one query, wherever they were found. It keeps the statistics that it began with.
+type Scorer struct {
+	x       *Index
+	q       *Query
+	rankers []ranker
+}
+
+// Scorer makes the scorer of a query.
+func (x *Index) Scorer(q *Query) (*Scorer, error) {
+	s := &Scorer{x: x, q: q, rankers: make([]ranker, len(q.Terms))}
+	c, err := x.collection()
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range q.Terms {
+		l, err := x.list(text)
+		if err != nil {
+			return nil, err
+		}
+		s.rankers[i] = x.ranker(c, l.count)
+	}
+	return s, nil
+}
+
+// Score is how well a record fits; 0 for what is not in the index.
+func (s *Scorer) Score(record value.Value) (float64, error) {
+	d, err := s.x.load(record)
+	if d == nil || err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for i, text := range s.q.Terms {
+		at, ok := slices.BinarySearchFunc(d.Terms, text, func(t TermCount, text string) int { return strings.Compare(t.Term, text) })
+		if ok {
+			sum += float64(s.q.Weight[i]) * s.rankers[i].score(d.Terms[at].Count, d.Length)
+		}
+	}
+	return float64(float32(sum)), nil
+}

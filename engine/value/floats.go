@@ -1,0 +1,73 @@
+package value
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Floats appends the numbers of an array of ints and floats. ok is false for anything else; what was appended is of no
+// use then.
+func Floats(dst []float64, v Value) (out []float64, ok bool) {
+	if v.Kind() != KindArray {
+		return dst, false
+	}
+	for _, e := range v.Elems() {
+		switch e.Kind() {
+		case KindFloat:
+			dst = append(dst, e.Float())
+		case KindInt:
+			dst = append(dst, float64(e.Int()))
+		default:
+			return dst, false
+		}
+	}
+	return dst, true
+}
+
+// FloatsAt is Floats of a field. It builds no values where the object is encoded.
+func (o *Object) FloatsAt(dst []float64, name string) (out []float64, ok bool) {
+	if o.enc == nil || len(o.enc.edits) > 0 || o.enc.cached() != nil {
+		v, _ := o.Get(name)
+		return Floats(dst, v)
+	}
+	start, end, ok := o.enc.find(name)
+	if !ok {
+		return dst, false
+	}
+	return storedFloats(dst, o.enc.rec[start:end])
+}
+
+// storedFloats reads an encoded array.
+func storedFloats(dst []float64, b []byte) (out []float64, ok bool) {
+	d := decoder{b: b}
+	major, n, indef, err := d.head()
+	if err != nil || major != majorArray || indef {
+		return dst, false
+	}
+	p := d.pos
+	for range n {
+		if p >= len(b) {
+			return dst, false
+		}
+		if b[p] == cborFloat64 && p+9 <= len(b) {
+			dst = append(dst, math.Float64frombits(binary.BigEndian.Uint64(b[p+1:])))
+			p += 9
+			continue
+		}
+		d.pos = p
+		v, err := d.value()
+		if err != nil {
+			return dst, false
+		}
+		switch v.Kind() {
+		case KindFloat:
+			dst = append(dst, v.Float())
+		case KindInt:
+			dst = append(dst, float64(v.Int()))
+		default:
+			return dst, false
+		}
+		p = d.pos
+	}
+	return dst, true
+}
