@@ -110,13 +110,13 @@ func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 		r.Log, r.asyncDepth = log, j.Depth
 		def := j.Event.Define
 		if def.When != nil {
-			v, err := r.EvalIn(ctx, def.When, j.Doc, j.Vars, true)
+			v, err := r.EvalIn(ctx, def.When, j.Doc, j.Vars, record.AsEngine)
 			if err != nil || !value.Truthy(v) {
 				return err
 			}
 		}
 		for _, then := range def.Then {
-			if _, err := r.EvalIn(ctx, then, j.Doc, j.Vars, true); err != nil {
+			if _, err := r.EvalIn(ctx, then, j.Doc, j.Vars, record.AsEngine); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -130,7 +131,7 @@ func (r *Run) permit(p *ast.Permission, format, name string) error {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {
-		v, err := r.EvalIn(r.Ctx, p.Where, value.None, nil, true)
+		v, err := r.EvalIn(r.Ctx, p.Where, value.None, nil, record.AsEngineReader)
 		if err != nil {
 			return err
 		}

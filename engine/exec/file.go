@@ -46,12 +46,15 @@ func writes(action string) bool {
 
 // mayTouch checks the PERMISSIONS of a bucket, whose expression sees $action, $file and $target.
 func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) error {
+	if r.reading > 0 && writes(action) {
+		return errReading
+	}
 	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() || !writes(action) && r.Auth.CanRead() {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {
 		vars := []record.Var{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
-		v, err := r.EvalIn(r.Ctx, p.Where, value.None, vars, true)
+		v, err := r.EvalIn(r.Ctx, p.Where, value.None, vars, record.AsEngineReader)
 		if err != nil {
 			return err
 		}

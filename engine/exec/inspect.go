@@ -180,14 +180,22 @@ func mayWrite(s ast.Statement) bool {
 			if n.Impl == nil {
 				writes = true
 			}
-		case *ast.ExprStmt, *ast.Let, *ast.Return, *ast.Throw, *ast.If, *ast.For, *ast.Select, *ast.ExplainStmt, *ast.Break, *ast.Continue,
-			*ast.Sleep, *ast.Info, *ast.Show, *ast.Option:
 		case ast.Statement:
-			writes = true
+			writes = !readsOnly(n)
 		}
 		return !writes
 	})
 	return writes
+}
+
+// readsOnly reports whether a statement writes nothing itself. What stands inside it may.
+func readsOnly(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.ExprStmt, *ast.Let, *ast.Return, *ast.Throw, *ast.If, *ast.For, *ast.Select, *ast.ExplainStmt, *ast.Break, *ast.Continue,
+		*ast.Sleep, *ast.Info, *ast.Show, *ast.Option:
+		return true
+	}
+	return false
 }
 
 // readOnly reports whether a built-in function leaves the store alone. Closures among its

@@ -47,6 +47,7 @@ type Run struct {
 	now     time.Time
 	timeout value.Duration // what Ctx was cut to, for the error text
 	depth   int
+	reading int // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks   uint32
 	gate    *record.Gate
 	gateAt  *auth.Env     // what gate was made for
@@ -149,7 +150,7 @@ func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
 }
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
-func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, elevated bool) (value.Value, error) {
+func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, rights record.Rights) (value.Value, error) {
 	if err := r.enter(); err != nil {
 		return value.None, err
 	}
@@ -160,8 +161,12 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 		env.vars = append(env.vars, Var{v.Name, v.Value})
 	}
 	defer r.release(env)
-	if elevated {
+	if rights != record.AsCaller {
 		defer r.elevate()()
+	}
+	if rights == record.AsEngineReader {
+		r.reading++
+		defer func() { r.reading-- }()
 	}
 	outer := r.Ctx
 	r.Ctx = ctx

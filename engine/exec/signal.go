@@ -17,6 +17,9 @@ var (
 	errReturn   = errors.New("return")
 )
 
+// errReading is what a write in an expression answers that may only read.
+var errReading = errs.NotAllowed("Permissions, views and the expressions of indexes may not write")
+
 func errStray() *errs.Error {
 	return errs.Internal("Invalid control flow statement, break or continue statement found outside of loop.")
 }

@@ -11,6 +11,9 @@ import (
 // Exec executes one statement inside the run's transaction. Control flow may come back as one of
 // the signals of signal.go; Statement and closures land them.
 func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
+	if r.reading > 0 && !readsOnly(s) {
+		return value.None, errReading
+	}
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		return r.Eval(env, s.X)

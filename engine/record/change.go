@@ -126,13 +126,13 @@ func (g *Gate) runEvent(ctx context.Context, e *catalog.Event, doc value.Value, 
 	}
 	defer g.leave()
 	if e.Define.When != nil {
-		v, err := g.Eval.EvalIn(ctx, e.Define.When, doc, vars(), true)
+		v, err := g.Eval.EvalIn(ctx, e.Define.When, doc, vars(), AsEngine)
 		if err != nil || !value.Truthy(v) {
 			return err
 		}
 	}
 	for _, then := range e.Define.Then {
-		if _, err := g.Eval.EvalIn(ctx, then, doc, vars(), true); err != nil {
+		if _, err := g.Eval.EvalIn(ctx, then, doc, vars(), AsEngine); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (g *Gate) indexed(ctx context.Context, slot int, ix *catalog.Index, doc val
 		return nil, nil
 	}
 	vs, err := index.Values(g.vals[slot][:0], ix, doc, func(x ast.Expr) (value.Value, error) {
-		return g.Eval.EvalIn(ctx, x, doc, nil, true)
+		return g.Eval.EvalIn(ctx, x, doc, nil, AsEngineReader)
 	})
 	g.vals[slot] = vs[:0]
 	return vs, err
@@ -216,7 +216,7 @@ func (g *Gate) changeCount(ctx context.Context, tb *catalog.Table, ix *catalog.I
 			continue
 		}
 		if ix.Define.CountWhere != nil {
-			v, err := g.Eval.EvalIn(ctx, ix.Define.CountWhere, image.doc, nil, true)
+			v, err := g.Eval.EvalIn(ctx, ix.Define.CountWhere, image.doc, nil, AsEngineReader)
 			if err != nil {
 				return err
 			}

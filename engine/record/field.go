@@ -125,7 +125,7 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 		return lit.Value, nil
 	}
 	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
-	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], false)
+	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller)
 	return Clean(out), err
 }
 
@@ -184,7 +184,7 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		return nil
 	}
 	id := value.RecordOf(w.ID)
-	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, false)
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, AsCaller)
 	if err == nil && !value.Truthy(ok) {
 		err = assertFailed(f, w.ID, id)
 	}

@@ -29,10 +29,19 @@ type Var struct {
 	Value value.Value
 }
 
-// Evaluator evaluates the expressions of definitions. doc is the current document. With elevated the expression
-// runs with the rights of the engine, else with those of the caller. vars is copied before anything is evaluated.
+// Rights says what an expression of a definition may do.
+type Rights uint8
+
+const (
+	AsCaller       Rights = iota // what the caller may
+	AsEngine                     // everything
+	AsEngineReader               // read everything, write nothing
+)
+
+// Evaluator evaluates the expressions of definitions. doc is the current document. vars is copied before anything
+// is evaluated.
 type Evaluator interface {
-	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, elevated bool) (value.Value, error)
+	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, rights Rights) (value.Value, error)
 }
 
 // Gate reads and writes the records of one database for one caller in one transaction. It belongs to one goroutine.

@@ -55,7 +55,7 @@ func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	}
 	defer g.leave()
 	for _, f := range tb.Computed {
-		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, false)
+		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller)
 		if err != nil {
 			return value.None, err
 		}
@@ -127,7 +127,7 @@ func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, v
 			return false, err
 		}
 		defer g.leave()
-		v, err := g.Eval.EvalIn(ctx, p.Where, doc, vars, true)
+		v, err := g.Eval.EvalIn(ctx, p.Where, doc, vars, AsEngineReader)
 		return value.Truthy(v), err
 	}
 	return false, nil

@@ -194,7 +194,7 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 		if err != nil || doc.IsNone() {
 			return err
 		}
-		_, err = g.Eval.EvalIn(ctx, ref.Then, doc, []Var{{"reference", value.RecordOf(id)}}, true)
+		_, err = g.Eval.EvalIn(ctx, ref.Then, doc, []Var{{"reference", value.RecordOf(id)}}, AsEngine)
 		return err
 	}
 	return nil

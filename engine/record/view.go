@@ -94,7 +94,7 @@ func (g *Gate) picked(ctx context.Context, p *viewPlan, doc value.Value) (value.
 	if doc.IsNone() {
 		return value.None, nil
 	}
-	return g.Eval.EvalIn(ctx, p.pick, doc, []Var{{viewParam, doc}}, true)
+	return g.Eval.EvalIn(ctx, p.pick, doc, []Var{{viewParam, doc}}, AsEngineReader)
 }
 
 func groupKey(p *viewPlan, picked value.Value) value.Value {
@@ -338,7 +338,7 @@ func (g *Gate) groupRow(ctx context.Context, tb *catalog.Table, p *viewPlan, gro
 				vars[i] = Var{aggregateParam(i), aggs[i]}
 			}
 			var err error
-			if v, err = g.Eval.EvalIn(ctx, c.expr, value.None, vars, true); err != nil {
+			if v, err = g.Eval.EvalIn(ctx, c.expr, value.None, vars, AsEngineReader); err != nil {
 				return value.None, err
 			}
 		}

@@ -221,7 +221,7 @@ func document(raw []byte) (value.Value, error) {
 // entriesOf calls f with each entry of an index that doc accounts for, once.
 func (ix *keptIndex) entriesOf(ctx context.Context, id, doc value.Value, f func(k, stored []byte) error) error {
 	values, err := index.Values(nil, ix.Index, doc, func(x ast.Expr) (value.Value, error) {
-		return ix.tb.eval.EvalIn(ctx, x, doc, nil, true)
+		return ix.tb.eval.EvalIn(ctx, x, doc, nil, record.AsEngineReader)
 	})
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (ix *keptIndex) counts(ctx context.Context, doc value.Value) (bool, error) 
 	if ix.Define.CountWhere == nil {
 		return true, nil
 	}
-	v, err := ix.tb.eval.EvalIn(ctx, ix.Define.CountWhere, doc, nil, true)
+	v, err := ix.tb.eval.EvalIn(ctx, ix.Define.CountWhere, doc, nil, record.AsEngineReader)
 	return err == nil && value.Truthy(v), err
 }
 
