@@ -40,7 +40,7 @@ func (g *Gate) Prepare(ctx context.Context, a *fulltext.Analyzer, text string) (
 		return "", errs.Internal("The function 'fn::%s' does not exist", a.Function)
 	}
 	call := &ast.Call{Kind: ast.CallCustom, Path: a.Function, Args: []ast.Expr{&ast.Literal{Value: value.Str(text)}}}
-	v, err := g.Eval.EvalIn(ctx, call, value.None, nil, true)
+	v, err := g.Eval.EvalIn(ctx, call, value.None, nil, AsEngineReader)
 	if err != nil {
 		return "", err
 	}
