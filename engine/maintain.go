@@ -82,12 +82,12 @@ func (l *language) close() {
 // Parse implements physical.Language.
 func (l *language) Parse(text string) (ast.Statement, error) { return parseDefinition(text, l.parsing) }
 
-// Evaluator implements physical.Language.
-func (l *language) Evaluator(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) record.Evaluator {
+// Gate implements physical.Language.
+func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
 	ex := newExecutor(store, Options{Log: slog.Default()}, l.functions, l.parsing)
 	l.executors = append(l.executors, ex)
 	s := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
-	return ex.NewRun(ctx, s, exec.NewEnv(), tx)
+	return ex.NewRun(ctx, s, exec.NewEnv(), tx).Gate()
 }
 
 // parseDefinition reads the text of a stored definition.

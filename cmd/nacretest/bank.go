@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,6 +90,13 @@ func (l *ledger) run(ctx context.Context, t target, o loadOptions) error {
 	}
 	if err := l.look(ctx, c, false); err != nil {
 		return err
+	}
+	have, _, err := c.balances(ctx, false)
+	if err != nil {
+		return err
+	}
+	if slices.Equal(have, slices.Repeat([]int64{opening}, accounts)) {
+		return errors.New("no money has moved: this run proves nothing")
 	}
 	there, err := c.transfers(ctx)
 	if err != nil {

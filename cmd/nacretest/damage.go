@@ -131,6 +131,18 @@ func logicalDamages() []damage {
 		{"a reference is not noted", of(physical.FindReference), func(s *spoiler) error {
 			return s.drop(func(c *contents) []entry { return c.with(c.class(key.ClassReference), nil) })
 		}, true},
+		{"a posting of a full-text index is missing", of(physical.FindExtra), func(s *spoiler) error {
+			return s.drop(func(c *contents) []entry { return c.with(c.text(textChange), nil) })
+		}, true},
+		{"a document of a full-text index is missing", of(physical.FindMissing), func(s *spoiler) error {
+			return s.drop(func(c *contents) []entry { return c.with(c.text(textRecord), nil) })
+		}, true},
+		{"a full-text index counts wrong", of(physical.FindExtra), func(s *spoiler) error {
+			return s.change(func(c *contents) []entry { return c.with(c.text(textCount), nil) }, func(c *contents, e entry) error {
+				c.set(e.k, kv.AppendCounter(nil, 1))
+				return nil
+			})
+		}, true},
 		{"a table's definition does not parse", of(physical.FindDefinition), func(s *spoiler) error {
 			return s.spoilText(func(c *contents) []byte { return key.DBDef(nil, c.ns, c.db, key.KindTable, "book") }, "DEFINE TABLE", "DEFINE TALBE")
 		}, true},
@@ -146,6 +158,19 @@ func logicalDamages() []damage {
 			return s.edit(func(c *contents) error { c.remove(key.NSDef(nil, c.ns, key.KindDatabase, "rich")); return nil })
 		}, false},
 	}
+}
+
+// Parts of a full-text index.
+const (
+	textRecord = 1
+	textChange = 3
+	textCount  = 5
+)
+
+// text is what the keys of a part of the full-text index begin with.
+func (c *contents) text(part byte) []byte {
+	book := c.tables["book"]
+	return key.IndexData(nil, c.ns, c.db, book.ID, book.Index("inTitle").ID, part)
 }
 
 // bump adds one to a counter.

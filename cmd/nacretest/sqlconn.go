@@ -89,10 +89,12 @@ func ints(v value.Value) []int {
 
 func (c *sqlConn) transfer(ctx context.Context, id string, from, to int, amount int64) (anomaly.Status, error) {
 	_, status, err := c.transact(ctx, []string{
-		fmt.Sprintf("LET $have = (SELECT VALUE balance FROM ONLY account:%d) ?? 0", from),
-		fmt.Sprintf(`IF $have >= %[3]d {
-			UPDATE account:%[1]d SET balance -= %[3]d;
-			UPDATE account:%[2]d SET balance += %[3]d;
+		fmt.Sprintf(`{
+			LET $have = SELECT VALUE balance FROM ONLY account:%[1]d;
+			IF $have >= %[3]d {
+				UPDATE account:%[1]d SET balance = $have - %[3]d;
+				UPDATE account:%[2]d SET balance += %[3]d;
+			};
 		}`, from, to, amount),
 		fmt.Sprintf("CREATE transfer:⟨%s⟩ SET from = %d, to = %d", id, from, to),
 	})

@@ -210,6 +210,10 @@ func (c *checker) lists() {
 
 // lost finds acknowledged appends that the last reads do not have.
 func (c *checker) lost() {
+	byKey := map[int][]version{}
+	for v := range c.writer {
+		byKey[v.key] = append(byKey[v.key], v)
+	}
 	for i, t := range c.txns {
 		if !t.Last || t.Status != Committed {
 			continue
@@ -222,8 +226,8 @@ func (c *checker) lost() {
 			for _, v := range op.List {
 				has[v] = true
 			}
-			for v, w := range c.writer {
-				if v.key == op.Key && w != i && c.txns[w].Status == Committed && !has[v.value] {
+			for _, v := range byKey[op.Key] {
+				if w := c.writer[v]; w != i && c.txns[w].Status == Committed && !has[v.value] {
 					c.find("lost", "%s appended %d to list %d and was acknowledged; %s does not read it", c.name(w), v.value, v.key, c.name(i))
 				}
 			}

@@ -189,6 +189,11 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 			if yes, err = ix.counts(c.ctx, doc); yes {
 				ix.count++
 			}
+		case ix.Define.Kind == ast.IndexFullText:
+			var has bool
+			if has, err = t.gate.HasText(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has {
+				c.rep.find(FindMissing, "index %s has not the texts of %s", ix.Name, idText(t.Name, id))
+			}
 		case ix.checked():
 			err = ix.entriesOf(c.ctx, id, doc, func(k, stored []byte) error {
 				c.h.add(&ix.expected, k, stored)

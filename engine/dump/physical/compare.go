@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -50,6 +51,8 @@ func (c *checker) compareIndex(ix *keptIndex) error {
 			c.rep.find(FindCounter, "index %s of %s counts %d records, there are %d", ix.Name, ix.tb.Name, ix.counter, ix.count)
 		}
 		return nil
+	case ix.Define.Kind == ast.IndexFullText:
+		return c.compareText(ix)
 	case !ix.checked() || ix.expected == ix.actual:
 		return nil
 	}
@@ -64,6 +67,17 @@ func (c *checker) compareIndex(ix *keptIndex) error {
 		c.rep.find(FindMissing, "index %s of %s has %d entries, the records account for %d", ix.Name, ix.tb.Name, ix.actual.n, ix.expected.n)
 	}
 	return nil
+}
+
+// compareText looks at a full-text index, whose records were looked at already.
+func (c *checker) compareText(ix *keptIndex) error {
+	n, err := fulltext.Open(c.tx, ix.tb.Table, ix.Index).Check(c.ctx, func(text string) {
+		c.rep.find(FindExtra, "index %s of %s: %s", ix.Name, ix.tb.Name, text)
+	})
+	if err == nil && n != int64(ix.tb.records) {
+		c.rep.find(FindExtra, "index %s has %d documents, %s has %d records", ix.Name, n, ix.tb.Name, ix.tb.records)
+	}
+	return err
 }
 
 // each calls f with all keys that start with prefix.

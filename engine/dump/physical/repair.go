@@ -40,7 +40,7 @@ func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repair
 		return nil, err
 	}
 	in.Tolerant = true
-	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}}
+	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, texts: map[place]bool{}}
 	err = replaceStore(target, r.build)
 	return r.done, errors.Join(err, in.Close())
 }
@@ -52,6 +52,7 @@ type repairer struct {
 	old  *bolt.Inspection
 	done *Repaired
 
+	texts  map[place]bool // indexes, and whether they are of full text
 	store  kv.Store
 	tx     *txn.Tx // reads the copy
 	s      *schema
@@ -60,6 +61,9 @@ type repairer struct {
 }
 
 func (r *repairer) build(fresh string) error {
+	if err := r.findTexts(); err != nil {
+		return err
+	}
 	if err := r.copySound(fresh); err != nil {
 		return err
 	}
@@ -71,6 +75,43 @@ func (r *repairer) build(fresh string) error {
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
 	return nil
+}
+
+// findTexts notes the full-text indexes, which are built anew.
+func (r *repairer) findTexts() error {
+	tx, err := txn.Begin(r.ctx, r.old, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	s, err := loadSchema(r.ctx, r.old, tx, r.opt.Language, &Report{})
+	if err != nil {
+		return err
+	}
+	for at, ix := range s.indexes {
+		r.texts[at] = ix.Define.Kind == ast.IndexFullText
+	}
+	return nil
+}
+
+// buildTexts fills the full-text indexes.
+func (r *repairer) buildTexts() error {
+	return txn.Retry(r.ctx, r.store, txn.Options{}, func(tx *txn.Tx) error {
+		s, err := loadSchema(r.ctx, r.store, tx, r.opt.Language, &Report{})
+		if err != nil {
+			return err
+		}
+		for at, ix := range s.indexes {
+			if r.texts[at] {
+				// What cannot be built stays empty, and the check says so.
+				sp := tx.Savepoint()
+				if err := ix.tb.gate.BuildIndex(r.ctx, ix.tb.Table, ix.Index); err != nil {
+					tx.RollbackTo(sp)
+				}
+			}
+		}
+		return r.ctx.Err()
+	})
 }
 
 // copySound copies what is not made anew and can be used.
@@ -87,6 +128,8 @@ func (r *repairer) copySound(fresh string) error {
 	err = copyAll(r.ctx, snap, uint64(r.old.FileSize), r.opt.Progress, func(k, v []byte) error {
 		switch c := key.Class(k[0]); {
 		case c == key.ClassEdge, c == key.ClassReference, c == key.ClassIndex, c == key.ClassCounter:
+			return nil
+		case c == key.ClassIndexData && r.texts[placeOf(k)]:
 			return nil
 		case !r.sound(c, k, v):
 			r.done.Dropped++
@@ -136,6 +179,9 @@ func (r *repairer) derive(fresh string) error {
 	err = r.recoverTables()
 	if err == nil {
 		err = r.inTx(r.deriveAll)
+	}
+	if err == nil && len(r.texts) > 0 {
+		err = r.buildTexts()
 	}
 	return errors.Join(err, st.Close())
 }

@@ -3,6 +3,7 @@ package physical
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -18,8 +19,9 @@ import (
 type Language interface {
 	// Parse reads one DEFINE statement.
 	Parse(text string) (ast.Statement, error)
-	// Evaluator evaluates expressions of definitions in a database, reading store through tx.
-	Evaluator(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) record.Evaluator
+	// Gate is the way to the records of a database, with all rights, by which expressions of
+	// definitions are evaluated too. It reads store through tx.
+	Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error)
 }
 
 // place is a table of a database, or one of its indexes, by ids.
@@ -57,7 +59,7 @@ type tableName struct {
 type table struct {
 	*catalog.Table
 	at      place
-	eval    record.Evaluator
+	gate    *record.Gate
 	indexes []*keptIndex
 	records uint64
 	rows    int64    // what the counter says
@@ -136,7 +138,10 @@ func (s *schema) checkDefinitions(tx *txn.Tx, lang Language, rep *Report) error 
 func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, view *catalog.View, db *catalog.Database, lang Language,
 	rep *Report) error {
 	at := place{ns: db.Scope.NS, db: db.ID}
-	eval := lang.Evaluator(ctx, store, tx, db.NS.Name, db.Name)
+	gate, err := lang.Gate(ctx, store, tx, db.NS.Name, db.Name)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", db.Name, err)
+	}
 	start, end := key.PrefixRange(key.DBDef(nil, at.ns, at.db, key.KindTable))
 	c := tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
 	defer c.Close()
@@ -159,7 +164,7 @@ func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, vi
 		if err := checkID(view, db.Inner(), ast.DefTable, names[0], id, rep); err != nil {
 			return err
 		}
-		if err := s.addTable(view, db, names[0], here, eval, rep); err != nil {
+		if err := s.addTable(view, db, names[0], here, gate, rep); err != nil {
 			return err
 		}
 	}
@@ -181,7 +186,7 @@ func checkID(view *catalog.View, in catalog.Scope, kind ast.DefKind, name string
 	return nil
 }
 
-func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string, at place, eval record.Evaluator, rep *Report) error {
+func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string, at place, gate *record.Gate, rep *Report) error {
 	tb, err := view.Table(db, name)
 	if err != nil {
 		s.broken[at] = true
@@ -191,7 +196,7 @@ func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string,
 	if tb == nil { // only named by edges and links
 		return nil
 	}
-	t := &table{Table: tb, at: at, eval: eval}
+	t := &table{Table: tb, at: at, gate: gate}
 	s.tables[at] = t
 	rep.Tables++
 	for _, ix := range tb.Indexes {
@@ -199,7 +204,7 @@ func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string,
 		t.indexes = append(t.indexes, k)
 		s.indexes[place{at.ns, at.db, at.tb, ix.ID}] = k
 		rep.Indexes++
-		if !k.checked() && ix.Define.Kind != ast.IndexCount {
+		if !k.checked() && ix.Define.Kind != ast.IndexCount && ix.Define.Kind != ast.IndexFullText {
 			rep.skip("index %s of %s: what it keeps cannot be told from the records; rebuild it when in doubt", ix.Name, name)
 		}
 		if err := checkID(view, tb.Inner(), ast.DefIndex, ix.Name, ix.ID, rep); err != nil {
@@ -221,7 +226,7 @@ func document(raw []byte) (value.Value, error) {
 // entriesOf calls f with each entry of an index that doc accounts for, once.
 func (ix *keptIndex) entriesOf(ctx context.Context, id, doc value.Value, f func(k, stored []byte) error) error {
 	values, err := index.Values(nil, ix.Index, doc, func(x ast.Expr) (value.Value, error) {
-		return ix.tb.eval.EvalIn(ctx, x, doc, nil, record.AsEngineReader)
+		return ix.tb.gate.Eval.EvalIn(ctx, x, doc, nil, record.AsEngineReader)
 	})
 	if err != nil {
 		return err
@@ -241,7 +246,7 @@ func (ix *keptIndex) counts(ctx context.Context, doc value.Value) (bool, error) 
 	if ix.Define.CountWhere == nil {
 		return true, nil
 	}
-	v, err := ix.tb.eval.EvalIn(ctx, ix.Define.CountWhere, doc, nil, record.AsEngineReader)
+	v, err := ix.tb.gate.Eval.EvalIn(ctx, ix.Define.CountWhere, doc, nil, record.AsEngineReader)
 	return err == nil && value.Truthy(v), err
 }
 
