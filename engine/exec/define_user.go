@@ -77,14 +77,10 @@ func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
 // userPassword hashes the password of a user; without one nobody can sign in as it. The answer is what is kept beside
 // the definition: the SCRAM verifier.
 func (r *Run) userPassword(env *Env, s, def *ast.DefineUser) (*value.Object, error) {
-	if s.PassHash != "" {
-		return nil, nil
+	if s.PassHash != "" || s.Password == nil {
+		return nil, nil // without a hash nobody can sign in as the user
 	}
 	def.Password = nil
-	if s.Password == nil {
-		def.PassHash = auth.HashPassword(randomSecret())
-		return nil, nil
-	}
 	v, err := r.Eval(env, s.Password)
 	if err != nil {
 		return nil, err
