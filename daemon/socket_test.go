@@ -39,6 +39,11 @@ func (s *server) dial(protocol string, headers ...string) *socket {
 
 func (s *server) upgrade(protocol string, headers ...string) *socket {
 	s.t.Helper()
+	return s.upgradeAt("/rpc", protocol, headers...)
+}
+
+func (s *server) upgradeAt(path, protocol string, headers ...string) *socket {
+	s.t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		s.t.Fatal(err)
@@ -47,7 +52,7 @@ func (s *server) upgrade(protocol string, headers ...string) *socket {
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		s.t.Fatal(err)
 	}
-	h := []string{"GET /rpc HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade",
+	h := []string{"GET " + path + " HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade",
 		"Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 	if protocol != "" {
 		h = append(h, "Sec-WebSocket-Protocol: "+protocol)

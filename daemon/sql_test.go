@@ -192,3 +192,68 @@ func TestQueryTimeout(t *testing.T) {
 		t.Errorf("/rpc: %s", got.body)
 	}
 }
+
+// GET /sql with an upgrade: each message is a text of statements.
+func TestSQLSocket(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.Limits.SQLBody = 4 << 10 })
+	k := s.upgradeAt("/sql?who=Ada", "", at()...)
+	for _, tc := range []struct{ in, want string }{
+		{"RETURN 1; RETURN $who", `[` + ok(`1`) + `,` + ok(`"Ada"`) + `]`},
+		{"", `[]`},
+		{"SELECT * FROM nowhere; RETURN 2", `[{"details":{"details":{"name":"nowhere"},"kind":"Table"},"kind":"NotFound","result":"The table 'nowhere' does not exist","status":"ERR","time":"T","type":null},` + ok(`2`) + `]`},
+		{"RETURN '" + strings.Repeat("x", 3000) + "'", `[` + ok(`"`+strings.Repeat("x", 3000)+`"`) + `]`},
+	} {
+		if got := timeless(k.say(tc.in)); got != tc.want {
+			t.Errorf("%q:\ngot  %s\nwant %s", tc.in, got, tc.want)
+		}
+	}
+	if got := k.say("SELEC 1"); !strings.HasPrefix(got, "Parse error: ") {
+		t.Errorf("a text that does not parse: %s", got)
+	}
+	k.write(frame(opText, true, []byte("RETURN '"+strings.Repeat("x", 4<<10)+"'")))
+	if code := k.closeCode(); code != 1009 {
+		t.Errorf("a message over the cap: close code %d", code)
+	}
+	cborText := s.upgradeAt("/sql", "cbor", at()...)
+	cborText.write(frame(opText, true, []byte("RETURN 1f")))
+	op, b := cborText.message()
+	var got []struct{ Result float64 }
+	if err := cbor.Unmarshal(b, &got); err != nil || op != opBinary || got[0].Result != 1 {
+		t.Errorf("CBOR: %v %v", got, err)
+	}
+	if k := s.upgradeAt("/sql", "", "Authorization: Bearer x.y.z"); k.resp.StatusCode != 401 {
+		t.Errorf("a false token: %d", k.resp.StatusCode)
+	}
+}
+
+// The wall-clock limit of /sql holds for its WebSocket, whose client may also leave in the middle.
+func TestSQLSocketTimeout(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.QueryTimeout = 50 * time.Millisecond })
+	k := s.upgradeAt("/sql", "", at()...)
+	if got := k.say("sleep(10s)"); got != "The query was not executed because it exceeded the timeout: 50ms" {
+		t.Error(got)
+	}
+	if got := timeless(k.say("RETURN 1")); got != `[`+ok(`1`)+`]` {
+		t.Error(got)
+	}
+	free := start(t)
+	gone := free.upgradeAt("/sql", "", at()...)
+	gone.write(frame(opText, true, []byte("sleep(1h)")))
+	eventually(t, "an open socket", func() bool {
+		return strings.Contains(free.do("GET", "/metrics", "", rootAuth).body, "nacre_ws_connections 1\n")
+	})
+	_ = gone.conn.Close()
+	eventually(t, "the end of the statement", func() bool {
+		return strings.Contains(free.do("GET", "/metrics", "", rootAuth).body, "nacre_ws_connections 0\n")
+	})
+}
+
+// Guests that are not let in get an error for each statement, as on POST /sql.
+func TestSQLSocketOfNobody(t *testing.T) {
+	s := start(t)
+	k := s.upgradeAt("/sql", "")
+	got := k.say("RETURN 1; RETURN 2")
+	if strings.Count(got, "Anonymous access not allowed") != 2 {
+		t.Error(got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -54,6 +55,11 @@ func sameFormat(r *http.Request, f wire.Format) bool {
 
 // socket upgrades to a WebSocket.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	s.upgrade(w, r, func(session *engine.Session) { s.Sockets.Serve(w, r, session, s.client(r)) })
+}
+
+// upgrade makes the session of a WebSocket and reserves its place.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*engine.Session)) {
 	if !isUpgrade(r) {
 		s.refuse(w, http.StatusMethodNotAllowed, "")
 		return
@@ -77,5 +83,5 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, true)
 		return
 	}
-	s.Sockets.Serve(w, r, session, s.client(r))
+	serve(session)
 }

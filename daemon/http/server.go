@@ -147,6 +147,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/version", s.open("version", s.versionText))
 	r.Get("/metrics", s.open("metrics", s.metrics))
 	r.Post("/sql", s.open("sql", s.sql))
+	r.Get("/sql", s.open("sql", s.sqlSocket))
 	r.Post("/import", s.open("import", s.importStatements))
 	r.Get("/export", s.open("export", s.export))
 	r.Post("/export", s.open("export", s.export))

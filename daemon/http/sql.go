@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/nacredb/nacre/engine"
@@ -44,17 +45,21 @@ func variables(r *http.Request) *value.Object {
 	return value.NewObject(fields...)
 }
 
+// sqlSocket upgrades to a WebSocket whose messages are statements.
+func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) {
+	s.upgrade(w, r, func(session *engine.Session) {
+		vars := variables(r)
+		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, func(ctx context.Context, text string) ([]engine.Result, error) {
+			return s.run(ctx, session, text, vars)
+		})
+	})
+}
+
 // execute runs a text inside the wall-clock limit and answers with its results.
 func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) {
 	ctx, cancel := s.RPC.Deadline(r.Context())
 	defer cancel()
-	var results []engine.Result
-	var err error
-	if session.Principal().Level == auth.Guest && !s.Guests {
-		results, err = anonymous(text)
-	} else if err = session.MayQuery(); err == nil {
-		results, err = s.RPC.Execute(ctx, session, nil, text, vars)
-	}
+	results, err := s.run(ctx, session, text, vars)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -62,6 +67,16 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 	if err := s.results(w, http.StatusOK, f, results); err != nil {
 		s.fail(w, r, err)
 	}
+}
+
+func (s *Server) run(ctx context.Context, session *engine.Session, text string, vars *value.Object) ([]engine.Result, error) {
+	if session.Principal().Level == auth.Guest && !s.Guests {
+		return anonymous(text)
+	}
+	if err := session.MayQuery(); err != nil {
+		return nil, err
+	}
+	return s.RPC.Execute(ctx, session, nil, text, vars)
 }
 
 const notAllowed = "Not enough permissions to perform this action"

@@ -21,8 +21,9 @@ type conn struct {
 	srv    *Server
 	socket *websocket.Conn
 	pipe   *pipe
-	rpc    *rpc.Conn
-	client string // address, for the log
+	rpc    *rpc.Conn // nil where text is set
+	text   RunText   // nil but on connections that carry bare statements
+	client string    // address, for the log
 	format wire.Format
 
 	ctx     context.Context // of every request; ends with the connection
@@ -36,8 +37,9 @@ type conn struct {
 	out     outbox
 }
 
-func newConn(s *Server, socket *websocket.Conn, p *pipe) *conn {
-	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, s.limits.Requests), done: make(chan struct{})}
+// newConn makes a connection that runs at most requests at a time.
+func newConn(s *Server, socket *websocket.Conn, p *pipe, requests int) *conn {
+	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, requests), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out.init(s.limits.Queue)
 	return c
@@ -55,6 +57,9 @@ func (c *conn) run() {
 	c.ending(err)
 	_ = c.socket.CloseNow()
 	c.running.Wait()
+	if c.rpc == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
 	if err := c.rpc.Close(ctx); err != nil {
@@ -97,7 +102,11 @@ func (c *conn) read() error {
 		}
 		c.heard.Store(true)
 		c.srv.metrics.Network(len(b), 0)
-		c.handle(b)
+		if c.text != nil {
+			c.handleText(b)
+		} else {
+			c.handle(b)
+		}
 		if cap(b) <= keptBuffer {
 			*buf = b
 			readBuffers.Put(buf)
@@ -161,6 +170,10 @@ func (c *conn) serve(j *job) {
 		return
 	}
 	defer func() { <-c.slots }()
+	if c.text != nil {
+		c.answerText(j.text)
+		return
+	}
 	c.answer(&j.req)
 }
 

@@ -105,6 +105,14 @@ func (s *Server) Release() {
 
 // Serve upgrades the request and runs the connection on session until it ends. The caller has reserved a place.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.Session, client string) {
+	s.serve(w, r, client, s.limits.Message, func(socket *websocket.Conn, p *pipe) *conn {
+		c := newConn(s, socket, p, s.limits.Requests)
+		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Notify: c.notify})
+		return c
+	})
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, limit int64, open func(*websocket.Conn, *pipe) *conn) {
 	defer s.Release()
 	hijack := &hijacker{ResponseWriter: w, timeout: s.limits.SendTimeout}
 	// Browsers of any origin may connect: an identity comes from the client's own message, never from a cookie.
@@ -115,10 +123,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.S
 		s.log.Debug("websocket refused", "err", err)
 		return
 	}
-	socket.SetReadLimit(s.limits.Message)
-	c := newConn(s, socket, hijack.pipe)
+	socket.SetReadLimit(limit)
+	c := open(socket, hijack.pipe)
 	c.client = client
-	c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Notify: c.notify})
 	if !s.add(c) {
 		_ = socket.Close(websocket.StatusGoingAway, goingAway)
 		return

@@ -16,10 +16,11 @@ type workers struct {
 	running sync.WaitGroup
 }
 
-// job is a request to run, or messages to write.
+// job is a request or a text of statements to run, or messages to write.
 type job struct {
 	conn  *conn
 	req   wire.Request
+	text  string
 	flush bool
 }
 
