@@ -31,7 +31,7 @@ func newStartCmd(s *streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		warnings, err := config.Resolve(table, changed(cmd.Flags(), table), config.Sources{Environ: s.environ})
+		warnings, err := config.Load(table, changed(cmd.Flags(), table), config.Sources{Environ: s.environ})
 		if err != nil {
 			return usageError{err}
 		}

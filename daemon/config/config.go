@@ -14,6 +14,7 @@ import (
 // Config is everything a daemon needs to know. Default makes one.
 type Config struct {
 	Path string // data source: memory, bolt://path, a bare path
+	File string // configuration file; "" for none
 
 	// Listening.
 	Bind                    string

@@ -183,7 +183,7 @@ func TestBadVariableNamesItself(t *testing.T) {
 // Every limit of the interface document is there under its documented name with its documented default.
 func TestDocumentedLimits(t *testing.T) {
 	want := map[string]string{
-		"SERVICE_HTTP_MAX_SQL_BODY_SIZE": "1MiB", "SERVICE_HTTP_MAX_RPC_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_KEY_BODY_SIZE": "16KiB",
+		"SERVICE_HTTP_MAX_SQL_BODY_SIZE": "1MiB", "SERVICE_HTTP_MAX_RPC_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_API_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_KEY_BODY_SIZE": "16KiB",
 		"SERVICE_HTTP_MAX_SIGNIN_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_SIGNUP_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_IMPORT_BODY_SIZE": "4GiB",
 		"SERVICE_WEBSOCKET_MAX_MESSAGE_SIZE": "128MiB", "SERVICE_MAX_TRANSACTIONS_PER_CONNECTION": "64",
 		"SERVICE_MAX_TRANSACTIONS_PER_SESSION": "64",
@@ -216,5 +216,80 @@ func TestFlagsAreUnique(t *testing.T) {
 			}
 			seen[n] = true
 		}
+	}
+}
+
+func load(file string, environ ...string) (*Config, []*Setting, error) {
+	c := Default()
+	table := Table(c)
+	read := func(name string) ([]byte, error) {
+		if name != "nacre.toml" {
+			return nil, errors.New("no such file")
+		}
+		return []byte(file), nil
+	}
+	_, err := Load(table, func(string) bool { return false }, Sources{Environ: append(environ, "SERVICE_CONFIG=nacre.toml"), ReadFile: read})
+	return c, table, err
+}
+
+func TestConfigurationFile(t *testing.T) {
+	c, table, err := load(`# comment
+bind = "0.0.0.0:9000"
+strict = true
+auth-rate-limit = 5
+query_timeout = "30s"
+http_max_sql_body_size = "2MiB"
+websocket-max-queue-size = 4096
+deny-net = ["10.0.0.0/8", "example.com"]
+allow-funcs = []
+allow-origin = ["https://a.example", "https://b.example"]
+pass = "hidden"
+slow-log-threshold = "1s"
+`, "NACRE_SLOW_LOG_THRESHOLD=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Bind != "0.0.0.0:9000" || !c.Strict || c.AuthRate != 5 || c.QueryTimeout != 30*time.Second || c.Limits.SQLBody != 2<<20 ||
+		c.Limits.WebSocketQueue != 4096 || c.SlowThreshold != 2*time.Second || c.AllowFunctions.All || len(c.AllowFunctions.List) != 0 {
+		t.Errorf("got %+v", c)
+	}
+	if got := c.DenyNet.String() + " " + strings.Join(c.AllowOrigin, " "); got != "10.0.0.0/8,example.com https://a.example https://b.example" {
+		t.Error(got)
+	}
+	var out bytes.Buffer
+	if err := Print(&out, table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"0.0.0.0:9000", "(file)", "(SERVICE_CONFIG)", "(NACRE_SLOW_LOG_THRESHOLD)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s is missing in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "hidden") {
+		t.Error("a secret is shown")
+	}
+}
+
+func TestConfigurationFileErrors(t *testing.T) {
+	for _, tc := range []struct{ name, file, want string }{
+		{"unknown setting", `bnid = "x"`, `unknown setting "bnid"`},
+		{"not TOML", "bind = \n", "nacre.toml, line 1"},
+		{"twice in TOML", "bind = \"a\"\nbind = \"b\"", "nacre.toml, line 2"},
+		{"two spellings", "query-timeout = \"1s\"\nquery_timeout = \"2s\"", "query-timeout is set twice"},
+		{"two names", "allow-funcs = []\ncaps-allow-func = []", "are the same setting"},
+		{"a section", "[limits]\nbind = \"x\"", "is a section"},
+		{"a time", "bind = 2024-01-01T00:00:00Z", "must not be a time"},
+		{"a list of numbers", "deny-net = [1]", "list of texts"},
+		{"a wrong value", `query-timeout = "soon"`, "query-timeout: file"},
+		{"a file inside a file", `config = "other.toml"`, "cannot name another"},
+		{"too large", "#" + strings.Repeat("x", 1<<20), "too large"},
+	} {
+		if _, _, err := load(tc.file); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v", tc.name, err)
+		}
+	}
+	_, err := Load(Table(Default()), func(string) bool { return false }, Sources{Environ: []string{"NACRE_CONFIG=/nowhere/x.toml"}})
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/x.toml") {
+		t.Errorf("no such file: %v", err)
 	}
 }

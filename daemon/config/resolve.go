@@ -76,10 +76,19 @@ func (s *Setting) resolve(env map[string]string, src Sources) error {
 			}
 		}
 	}
+	given := ""
 	for _, name := range s.names() {
-		if v, ok := src.File[name]; ok {
-			return s.set(v, "file")
+		v, ok := src.File[name]
+		if !ok || name == given {
+			continue
 		}
+		if given != "" {
+			return fmt.Errorf("file: %s and %s are the same setting", given, name)
+		}
+		if err := s.set(v, "file"); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		given = name
 	}
 	return nil
 }

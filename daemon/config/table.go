@@ -45,6 +45,7 @@ func Table(c *Config) []*Setting {
 func serverSettings(c *Config) []*Setting {
 	return []*Setting{
 		{Flag: "bind", Short: "b", Env: "BIND", Group: GroupServer, Help: "Address and port to listen on", Value: stringValue{&c.Bind}},
+		{Flag: "config", Env: "CONFIG", Group: GroupServer, Help: "Configuration file (TOML) with settings under the names of their flags", Value: stringValue{&c.File}},
 		{Flag: "web-crt", Env: "WEB_CRT", Group: GroupServer, Help: "Certificate file (PEM) for TLS", Value: stringValue{&c.WebCert}},
 		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
 		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins that browsers may call from, or *", Value: listValue{&c.AllowOrigin}},
