@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/nacredb/nacre/daemon/config"
 )
 
 // socket is a WebSocket client of bare frames, so that a test can also send wrong ones.
@@ -343,4 +345,51 @@ func TestUnusableConnectionID(t *testing.T) {
 		}
 	}
 	s.dial("json", "Surreal-Id: 00000000-0000-4000-8000-00000000000a", "X-Request-Id: nope")
+}
+
+// Connection id: surreal-id, else x-request-id, is a UUID that no other open connection has; $session shows it.
+func TestConnectionID(t *testing.T) {
+	s := start(t)
+	const id, other = "01a1ff8e-6163-7761-a50f-13f3db900459", "01a1ff8e-6163-7761-a50f-13f3db900460"
+	k := s.dial("json", "surreal-id: "+id, rootAuth)
+	if got := k.say(`{"id":1,"method":"query","params":["RETURN [session::id(), $session.id]"]}`); strings.Count(got, id) != 2 {
+		t.Errorf("the id is not shown: %s", got)
+	}
+	for _, tc := range []struct {
+		name, header string
+		status       int
+	}{
+		{"in use", "service-id: " + id, 400},
+		{"in use, in capitals", "surreal-id: " + strings.ToUpper(id), 400},
+		{"in use, as request id", "x-request-id: " + id, 400},
+		{"no uuid", "surreal-id: me", 400},
+		{"another", "surreal-id: " + other, 101},
+	} {
+		if got := s.upgrade("json", tc.header, rootAuth); got.resp.StatusCode != tc.status {
+			t.Errorf("%s: %s", tc.name, got.resp.Status)
+		}
+	}
+	web := s.dial("json", "Origin: https://app.example", rootAuth)
+	web.say(`{"id":1,"method":"attach","session":"` + other + `"}`)
+	web.say(`{"id":2,"method":"signin","params":[{"user":"root","pass":"root"}],"session":"` + other + `"}`)
+	for _, session := range []string{`null`, `"` + other + `"`} {
+		got := web.say(`{"id":3,"method":"query","params":["RETURN [session::ip(), session::origin()]"],"session":` + session + `}`)
+		if !strings.Contains(got, `["127.0.0.1","https://app.example"]`) {
+			t.Errorf("session %s: %s", session, got)
+		}
+	}
+	_ = k.conn.Close()
+	eventually(t, "the id is free again", func() bool { return s.upgrade("json", "surreal-id: "+id).resp.StatusCode == 101 })
+}
+
+// Where authentication is off, leaving an identity leads back to root.
+func TestUnauthenticatedStaysRoot(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.Unauthenticated = true })
+	k := s.dial("json")
+	for _, m := range []string{"invalidate", "reset"} {
+		k.say(`{"id":1,"method":"` + m + `"}`)
+		if got := k.say(`{"id":2,"method":"query","params":["INFO FOR ROOT"]}`); !strings.Contains(got, `"status":"OK"`) {
+			t.Errorf("after %s: %s", m, got)
+		}
+	}
 }

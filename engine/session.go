@@ -28,10 +28,15 @@ type Session struct {
 
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
 func (e *Engine) Session() *Session {
+	return e.session(e.nobody())
+}
+
+// nobody is who a client is that has not said.
+func (e *Engine) nobody() auth.Principal {
 	if e.opt.Unauthenticated {
-		return e.RootSession()
+		return auth.RootOwner()
 	}
-	return e.session(auth.Principal{})
+	return auth.Principal{}
 }
 
 // RootSession opens a session with the rights of the root owner: for the process itself, never for a client.
@@ -52,7 +57,7 @@ func (e *Engine) session(p auth.Principal) *Session {
 	}}
 }
 
-// ID is the id of the session, a uuid; $session.id shows it.
+// ID is the id of the session, a uuid; $session.id shows it unless SetName gave another.
 func (s *Session) ID() value.UUID { return s.state.ID.UUID() }
 
 // SetClient tells the session where its client is; "" for what is not known. $session shows it.
@@ -66,6 +71,14 @@ func (s *Session) SetClient(ip, origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.IP, s.state.Orig = text(ip), text(origin)
+}
+
+// SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to the
+// session by ID.
+func (s *Session) SetName(id value.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Name = value.UUIDOf(id)
 }
 
 // Notification tells of one change to what a live query watches.
@@ -176,24 +189,22 @@ func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.R
 func (s *Session) Invalidate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Auth.Principal = auth.Principal{}
+	s.state.Auth.Principal = s.e.nobody()
 }
 
 // Reset drops identity, place, variables, transactions and live queries.
 func (s *Session) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Auth = auth.Env{Caps: s.e.caps}
+	s.state.Auth = auth.Env{Principal: s.e.nobody(), Caps: s.e.caps}
 	s.state.Vars = nil
 	s.e.exec.Hub.DropSession(s.state.ID.UUID())
 }
 
 // Set defines a session variable; NONE removes it.
 func (s *Session) Set(name string, v value.Value) error {
-	switch name {
-	case "access", "auth", "session", "token":
-		return errs.With(errs.KindValidation, "InvalidParameter", map[string]any{"name": name},
-			"'%s' is a protected variable and cannot be set", name)
+	if exec.Protected(name) {
+		return errProtected(name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,6 +249,9 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	if err := s.e.mayQuery(&st); err != nil {
 		return nil, err
 	}
+	if err := mayBind(vars); err != nil {
+		return nil, err
+	}
 	script, err := s.e.exec.Parse(text)
 	if err != nil {
 		return nil, err
@@ -246,6 +260,24 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	out := s.e.exec.NewQuery(&after, vars).Run(ctx, script)
 	s.moved(&st, &after)
 	return out, nil
+}
+
+// mayBind refuses parameters of a text that would hide who the session is from permissions.
+func mayBind(vars *value.Object) error {
+	if vars == nil {
+		return nil
+	}
+	for _, f := range vars.Fields() {
+		if exec.Protected(f.Name) {
+			return errProtected(f.Name)
+		}
+	}
+	return nil
+}
+
+func errProtected(name string) error {
+	return errs.With(errs.KindValidation, "InvalidParameter", map[string]any{"name": name},
+		"'%s' is a protected variable and cannot be set", name)
 }
 
 // MayQuery refuses those who may not send statements of their own (capability Query); front doors ask it before they
@@ -339,6 +371,9 @@ func (t *Tx) open() error {
 func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	st := t.s.snapshot()
 	if err := t.s.e.mayQuery(&st); err != nil {
+		return nil, err
+	}
+	if err := mayBind(vars); err != nil {
 		return nil, err
 	}
 	script, err := t.s.e.exec.Parse(text)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -32,7 +33,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Sessions: s.Sessions})
+	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"), Sessions: s.Sessions})
 	resp := conn.Call(r.Context(), &req)
 	err = s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })
 	if closed := conn.Close(r.Context()); err == nil {
@@ -64,24 +65,42 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*eng
 		s.refuse(w, http.StatusMethodNotAllowed, "")
 		return
 	}
-	for _, name := range [...]string{header(r, "Id"), r.Header.Get("X-Request-Id")} {
-		if name == "" {
-			continue
-		}
-		if _, err := value.ParseUUID(name); err != nil {
-			s.refuse(w, http.StatusBadRequest, "The session id is not a UUID")
-			return
-		}
-		break
+	id, chosen, err := connectionID(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
 	session, err := s.session(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	if chosen {
+		if !s.Sockets.Claim(id) {
+			s.refuse(w, http.StatusBadRequest, "The session id is in use")
+			return
+		}
+		defer s.Sockets.Disclaim(id)
+		session.SetName(id)
+	}
 	if !s.Sockets.Reserve() {
 		s.unavailable(w, true)
 		return
 	}
-	serve(session)
+	serve(session) // until the connection ends
+}
+
+// connectionID is the id that the client has chosen for its connection, if it has.
+func connectionID(r *http.Request) (id value.UUID, chosen bool, err error) {
+	text := header(r, "Id")
+	if text == "" {
+		text = r.Header.Get("X-Request-Id")
+	}
+	if text == "" {
+		return id, false, nil
+	}
+	if id, err = value.ParseUUID(text); err != nil {
+		return id, false, errs.Validation("The session id is not a UUID")
+	}
+	return id, true, nil
 }

@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// Persistent: the connection outlives a call, so transactions and live queries may hang on it.
 	Persistent bool
-	// Client is the peer's address, for the limiter and the log.
-	Client string
+	// Client is the peer's address, for the limiter and the log, and Origin the web page it runs in; "" where not known.
+	Client, Origin string
 	// Sessions holds attached sessions that outlive the Conn (HTTP); nil: they belong to the Conn.
 	Sessions *Sessions
 	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or

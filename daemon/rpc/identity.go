@@ -236,6 +236,7 @@ func attach(_ context.Context, k *call) (wire.Response, error) {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
 	s := k.conn.srv.Engine.Session()
+	s.SetClient(k.conn.opt.Client, k.conn.opt.Origin)
 	k.conn.listen(s, id)
 	return answer(value.None), k.conn.attached.attach(*id, s)
 }

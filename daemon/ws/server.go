@@ -63,9 +63,10 @@ type Server struct {
 	log     *slog.Logger
 	workers *workers
 
-	mu       sync.Mutex // guards conns and draining; a leaf lock
+	mu       sync.Mutex // guards conns, ids and draining; a leaf lock
 	conns    map[*conn]struct{}
-	reserved int // connections between Reserve and their end
+	ids      map[value.UUID]struct{} // chosen by clients
+	reserved int                     // connections between Reserve and their end
 	draining bool
 	idle     chan struct{} // closed when draining and no connection is left
 
@@ -78,7 +79,7 @@ func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		rpc: srv, limits: limits.withDefaults(), decode: value.Limits{MaxDepth: limits.Depth}, metrics: srv.Metrics, log: log, workers: newWorkers(),
-		conns: make(map[*conn]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
+		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
 	}
 	go s.ping(ctx)
 	return s
@@ -103,11 +104,30 @@ func (s *Server) Release() {
 	s.reserved--
 }
 
+// Claim takes the id that a client has chosen for its connection; false where another open one has it. The caller gives
+// it back by Disclaim.
+func (s *Server) Claim(id value.UUID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.ids[id]; taken {
+		return false
+	}
+	s.ids[id] = struct{}{}
+	return true
+}
+
+// Disclaim gives back what Claim took.
+func (s *Server) Disclaim(id value.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ids, id)
+}
+
 // Serve upgrades the request and runs the connection on session until it ends. The caller has reserved a place.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.Session, client string) {
 	s.serve(w, r, client, s.limits.Message, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, s.limits.Requests)
-		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Notify: c.notify})
+		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Origin: r.Header.Get("Origin"), Notify: c.notify})
 		return c
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// protected are the parameters that LET may not set.
-func protected(name string) bool {
+// Protected reports whether a parameter tells who the session is: no client may set it.
+func Protected(name string) bool {
 	switch name {
 	case "access", "auth", "session", "token":
 		return true
@@ -18,7 +18,7 @@ func protected(name string) bool {
 }
 
 func (r *Run) let(env *Env, s *ast.Let) (value.Value, error) {
-	if protected(s.Name) {
+	if Protected(s.Name) {
 		return value.None, errs.With(errs.KindValidation, "InvalidParameter", map[string]any{"name": s.Name},
 			"'%s' is a protected variable and cannot be set", s.Name)
 	}

@@ -75,9 +75,13 @@ func (s *Session) Value() value.Value {
 	if p.Expiry != 0 {
 		exp = value.DatetimeOf(value.Datetime{Secs: p.Expiry})
 	}
+	id := s.Name
+	if id.IsNone() {
+		id = s.ID
+	}
 	return value.ObjectOf(value.ObjectOfSorted([]value.Field{
 		{Name: "ac", Value: text(p.Access)}, {Name: "db", Value: text(s.Auth.DB)}, {Name: "exp", Value: exp},
-		{Name: "id", Value: s.ID}, {Name: "ip", Value: s.IP}, {Name: "ns", Value: text(s.Auth.NS)},
+		{Name: "id", Value: id}, {Name: "ip", Value: s.IP}, {Name: "ns", Value: text(s.Auth.NS)},
 		{Name: "or", Value: s.Orig}, {Name: "rd", Value: p.Record}, {Name: "tk", Value: p.Claims},
 	}))
 }

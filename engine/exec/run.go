@@ -19,7 +19,8 @@ import (
 type Session struct {
 	Auth auth.Env    // identity, place and capabilities
 	Vars []Var       // variables set on the connection
-	ID   value.Value // uuid, or NONE
+	ID   value.Value // uuid, or NONE; unique among the sessions of the engine
+	Name value.Value // uuid that the client gave its session, shown in place of ID; or NONE
 	IP   value.Value // of the client, or NONE
 	Orig value.Value // the HTTP origin, or NONE
 

@@ -44,7 +44,9 @@ func credentialsOf(params *value.Object) credentials {
 			case "refresh":
 				c.refresh = text
 			}
-			c.vars = append(c.vars, Var{f.Name, f.Value})
+			if !Protected(f.Name) {
+				c.vars = append(c.vars, Var{f.Name, f.Value})
+			}
 		}
 	}
 	return c
