@@ -15,6 +15,9 @@ func AppendText(dst []byte, node any) []byte {
 	case nil:
 	case *Idiom:
 		p.idiom(n)
+	case *Closure: // on its own, as a value, a path needs no parentheses
+		p.signature(n)
+		p.expr(n.Body)
 	case Expr:
 		p.expr(n)
 	case Statement:

@@ -461,6 +461,18 @@ func (p *printer) args(args []Expr) {
 }
 
 func (p *printer) closure(c *Closure) {
+	p.signature(c)
+	if startsWithPath(c.Body) {
+		p.byte('(')
+		p.expr(c.Body)
+		p.byte(')')
+		return
+	}
+	p.expr(c.Body)
+}
+
+// signature writes what is before the body of a closure.
+func (p *printer) signature(c *Closure) {
 	p.byte('|')
 	list(p, c.Params, func(f FuncParam) {
 		p.param(f.Name)
@@ -482,13 +494,6 @@ func (p *printer) closure(c *Closure) {
 		p.str(c.Returns.String())
 	}
 	p.byte(' ')
-	if startsWithPath(c.Body) {
-		p.byte('(')
-		p.expr(c.Body)
-		p.byte(')')
-		return
-	}
-	p.expr(c.Body)
 }
 
 // startsWithPath reports whether the text of x starts with a path.
