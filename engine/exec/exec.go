@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 )
@@ -75,6 +76,7 @@ type Executor struct {
 	cache     *cache
 	sequences sequences
 	events    eventQueue
+	vectors   *vector.Cache
 }
 
 // New makes an executor.
@@ -92,10 +94,14 @@ func New(c Config) *Executor {
 	if c.Texts == nil {
 		c.Texts = &fulltext.Library{}
 	}
-	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize)}
+	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	return ex
 }
 
-// Close waits for the ASYNC events that are queued; none are taken on from then on. It waits no longer than ctx.
-func (ex *Executor) Close(ctx context.Context) { ex.events.close(ctx) }
+// Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops the
+// work on vector indexes.
+func (ex *Executor) Close(ctx context.Context) {
+	ex.events.close(ctx)
+	ex.vectors.Close()
+}

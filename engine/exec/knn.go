@@ -71,6 +71,12 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error)
 	if rest != nil {
 		others = &predicate{r: r, env: where.env, x: rest}
 	}
+	if len(s.From) == 1 && isNamed(s.From[0]) {
+		in, err := r.source(env, s, where)
+		if err != nil || where.env.search.nearest != nil {
+			return in, err
+		}
+	}
 	for _, b := range knns {
 		if b.KNN.Distance == "" {
 			continue
@@ -88,6 +94,15 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error)
 	}
 	// Without an index for it the operator holds for every row, as in the reference.
 	return r.source(env, s, others)
+}
+
+// isNamed reports whether a source is named, so that it may be looked at more than once.
+func isNamed(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.Table, *ast.Param:
+		return true
+	}
+	return false
 }
 
 // nearest takes a KNN operator apart. The side that says the same for all rows is what is looked for.

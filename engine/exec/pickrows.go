@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"fmt"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/record"
@@ -180,6 +182,10 @@ func explainSearch(found rows, table value.Field) []value.Value {
 	case *textRows:
 		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
 			value.Field{Name: "operator", Value: value.Str(matchText(s.m.x))}, value.Field{Name: "value", Value: value.Str(s.m.text)})}
+	case *knnScanRows:
+		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
+			value.Field{Name: "operator", Value: value.Str(fmt.Sprintf("<|%d,%d|>", s.knn.KNN.K, s.knn.KNN.EF))},
+			value.Field{Name: "value", Value: s.k.query})}
 	case *indexRows:
 		name := value.Field{Name: "index", Value: value.Str(s.ix.Name)}
 		if s.access.From.Kind == value.Unbounded && s.access.To.Kind == value.Unbounded {

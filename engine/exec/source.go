@@ -115,6 +115,9 @@ func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate
 	if tb == nil || where == nil || s.With != nil && s.With.NoIndex {
 		return scan, nil
 	}
+	if found, err := r.knnSource(env, s, tb, where); found != nil || err != nil {
+		return found, err
+	}
 	if id, err := r.recordByID(env, name, where.x); id != nil || err != nil {
 		if err != nil {
 			return nil, err

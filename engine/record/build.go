@@ -49,6 +49,7 @@ func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.
 
 // DropIndex removes all that is stored of an index.
 func (g *Gate) DropIndex(tb *catalog.Table, ix *catalog.Index) error {
+	g.clearVectors(ix)
 	s := tb.Scope
 	return g.dropSpaces(key.IndexPrefixes(s.NS, s.DB, tb.ID, ix.ID))
 }
@@ -65,6 +66,7 @@ func (g *Gate) dropSpaces(prefixes [][]byte) error {
 
 // ClearTable removes all records of a table and what hangs on them; its definitions stay. No events run.
 func (g *Gate) ClearTable(tb *catalog.Table) error {
+	g.clearVectors(tb.Indexes...)
 	s := tb.Scope
 	var data [][]byte
 	for _, p := range key.TablePrefixes(s.NS, s.DB, tb.ID) {
@@ -78,6 +80,7 @@ func (g *Gate) ClearTable(tb *catalog.Table) error {
 // DropTable removes all that is stored of a table: records, index entries, and what its edges and references left at
 // the records of other tables. No events run.
 func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {
+	g.clearVectors(tb.Indexes...)
 	if tb.References || tb.Define.Kind != ast.TableNormal {
 		err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
 			e, err := g.edgeOf(tb, id, doc)

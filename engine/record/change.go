@@ -178,6 +178,8 @@ func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.I
 		return g.changeCount(ctx, tb, ix, before, after)
 	case ix.Define.Kind == ast.IndexFullText:
 		return g.changeText(ctx, tb, ix, id, before, after)
+	case ix.Define.Vector != nil:
+		return g.changeVector(ctx, tb, ix, id, before, after)
 	case index.Kept(ix):
 		old, err := g.indexed(ctx, 0, ix, before)
 		if err != nil {

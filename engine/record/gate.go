@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -55,8 +56,9 @@ type Gate struct {
 	// Import is OPTION IMPORT: records are stored as they come, without their fields' clauses, and no events run. Only
 	// for callers who may write everything.
 	Import bool
-	// Texts is what full-text indexes share.
-	Texts *fulltext.Library
+	// Texts is what full-text indexes share, Vectors what vector indexes do.
+	Texts   *fulltext.Library
+	Vectors *vector.Cache
 
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int

@@ -65,8 +65,8 @@ func (g *Gate) document(ctx context.Context, ix *catalog.Index, v value.Value) (
 	return fulltext.NewDocument(a, texts), nil
 }
 
-// textOf is the value that a full-text index looks at; NONE for no image.
-func (g *Gate) textOf(ctx context.Context, slot int, ix *catalog.Index, doc value.Value) (value.Value, error) {
+// single is the value of an index of one field; NONE for no image.
+func (g *Gate) single(ctx context.Context, slot int, ix *catalog.Index, doc value.Value) (value.Value, error) {
 	vs, err := g.indexed(ctx, slot, ix, doc)
 	if len(vs) == 0 || err != nil {
 		return value.None, err
@@ -80,12 +80,12 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 	if after.IsNone() {
 		return x.Remove(id.Key)
 	}
-	now, err := g.textOf(ctx, 1, ix, after)
+	now, err := g.single(ctx, 1, ix, after)
 	if err != nil {
 		return err
 	}
 	if !before.IsNone() {
-		old, err := g.textOf(ctx, 0, ix, before)
+		old, err := g.single(ctx, 0, ix, before)
 		if err != nil || value.Equal(old, now) {
 			return err
 		}
@@ -101,7 +101,7 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 func (g *Gate) buildText(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
 	b := fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)
 	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
-		v, err := g.textOf(ctx, 1, ix, doc)
+		v, err := g.single(ctx, 1, ix, doc)
 		if err != nil {
 			return err
 		}

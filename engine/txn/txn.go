@@ -43,8 +43,14 @@ type Tx struct {
 	size  int64        // bytes buffered, overwritten ones included
 	reads readSet
 	keys  arena
-	hooks []func(kv.Version)
+	hooks []hook
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
+}
+
+// hook is what runs after the commit, and what it is about.
+type hook struct {
+	fn   func(kv.Version)
+	note any
 }
 
 // Begin opens a transaction on the newest committed state.
@@ -218,7 +224,20 @@ func (tx *Tx) RollbackTo(sp Savepoint) {
 
 // OnCommit registers fn to run after a successful commit, in order of registration, in the
 // goroutine that commits. It must not use the transaction.
-func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.hooks = append(tx.hooks, fn) }
+func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.Note(nil, fn) }
+
+// Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes gives
+// it back until it is rolled back.
+func (tx *Tx) Note(note any, fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn, note}) }
+
+// Notes calls f with what was noted, in order.
+func (tx *Tx) Notes(f func(note any)) {
+	for i := range tx.hooks {
+		if tx.hooks[i].note != nil {
+			f(tx.hooks[i].note)
+		}
+	}
+}
 
 // TakeTurn takes the store's commit turn for the rest of the transaction: nobody else commits until
 // it ends. It may fail to commit all the same, for what was committed before.
@@ -265,8 +284,8 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		}
 	}
 	tx.finish()
-	for _, fn := range tx.hooks {
-		fn(v)
+	for i := range tx.hooks {
+		tx.hooks[i].fn(v)
 	}
 	return nil
 }

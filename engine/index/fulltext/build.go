@@ -3,6 +3,7 @@ package fulltext
 import (
 	"slices"
 
+	"github.com/nacredb/nacre/engine/index/numbers"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -16,7 +17,7 @@ const buildNumbers = 4096
 // Builder fills an empty index with many documents.
 type Builder struct {
 	x       *Index
-	numbers *Numbers
+	numbers *numbers.Source
 	next    uint64 // document number
 	left    uint64 // numbers that are taken
 	terms   map[string][]posting
@@ -26,14 +27,14 @@ type Builder struct {
 }
 
 // Build begins to fill an index that has no entries. No other writer may work on it in this transaction until Finish.
-func (x *Index) Build(numbers *Numbers) *Builder {
+func (x *Index) Build(numbers *numbers.Source) *Builder {
 	return &Builder{x: x, numbers: numbers, terms: map[string][]posting{}}
 }
 
 // Add indexes one record, which must not have been added before.
 func (b *Builder) Add(record value.Value, d *Document) error {
 	if b.left == 0 {
-		b.next, b.left = b.numbers.take(buildNumbers), buildNumbers
+		b.next, b.left = b.numbers.Take(buildNumbers), buildNumbers
 	}
 	doc := b.next
 	b.next++

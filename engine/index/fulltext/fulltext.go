@@ -24,8 +24,6 @@ package fulltext
 import (
 	"encoding/binary"
 	"fmt"
-	"sync/atomic"
-	"time"
 
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/key"
@@ -47,25 +45,6 @@ const (
 	statDocs   byte = 1
 	statLength byte = 2
 )
-
-// Numbers gives document numbers, in order. It is shared by all writers of a store and safe for concurrent use.
-// They are microseconds, pushed on where several are taken in one: a process that starts later goes on above.
-type Numbers struct{ last atomic.Uint64 }
-
-// Next is a number greater than all that were given before.
-func (n *Numbers) Next() uint64 { return n.take(1) }
-
-// take reserves count numbers in a row and gives the first.
-func (n *Numbers) take(count uint64) uint64 {
-	now := uint64(max(1, time.Now().UnixMicro()))
-	for {
-		last := n.last.Load()
-		first := max(last+1, now)
-		if n.last.CompareAndSwap(last, first+count-1) {
-			return first
-		}
-	}
-}
 
 // Index is one index as a transaction sees it. It belongs to one goroutine.
 type Index struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index/numbers"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -25,7 +26,7 @@ type bench struct {
 	tx      *txn.Tx
 	x       *Index
 	a       *Analyzer
-	numbers Numbers
+	numbers numbers.Source
 }
 
 func newBench(t testing.TB) *bench {

@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/index/numbers"
 )
 
 // Library is what all users of full-text indexes of one store share: document numbers, compiled analyzers and the files
 // that these may read. It is safe for concurrent use.
 type Library struct {
-	Numbers Numbers
+	Numbers numbers.Source
 	// Files holds the files of mapper filters; nil: none. SECURITY: whoever may define analyzers can read them.
 	Files fs.FS
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/index/numbers"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -100,7 +101,7 @@ func appendStored(dst []byte, doc uint64, d *Document) []byte {
 }
 
 // Put indexes a record that is new (to the index), or whose texts have changed.
-func (x *Index) Put(numbers *Numbers, record value.Value, d *Document) error {
+func (x *Index) Put(numbers *numbers.Source, record value.Value, d *Document) error {
 	old, err := x.load(record)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (x *Index) setStored(record value.Value, doc uint64, d *Document) error {
 }
 
 // add indexes a new document.
-func (x *Index) add(numbers *Numbers, record value.Value, d *Document) error {
+func (x *Index) add(numbers *numbers.Source, record value.Value, d *Document) error {
 	doc, err := x.number(numbers)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func (x *Index) add(numbers *Numbers, record value.Value, d *Document) error {
 
 // number takes a document number that is free in the index: clocks may have been set back, and other processes give
 // numbers too. The read is tracked, so of two that take the same number one fails to commit.
-func (x *Index) number(numbers *Numbers) (uint64, error) {
+func (x *Index) number(numbers *numbers.Source) (uint64, error) {
 	for {
 		doc := numbers.Next()
 		raw, err := x.Tx.Get(x.docKey(doc))

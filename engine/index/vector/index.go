@@ -1,0 +1,294 @@
+package vector
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Index is one index as a transaction sees it. It belongs to one goroutine.
+type Index struct {
+	Tx    *txn.Tx
+	Spec  Spec
+	Cache *Cache
+	Name  string
+
+	ns, db, tb, ix uint32
+	buf            []byte
+}
+
+// Open gives an index in a transaction.
+func Open(c *Cache, tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) (*Index, error) {
+	s := tb.Scope
+	x := &Index{Tx: tx, Cache: c, Name: ix.Name, ns: s.NS, db: s.DB, tb: tb.ID, ix: ix.ID}
+	var ok bool
+	if x.Spec, ok = NewSpec(ix.Define); !ok {
+		return nil, fmt.Errorf("vector index %s: its definition is not known", ix.Name)
+	}
+	return x, nil
+}
+
+func (x *Index) part(p byte) []byte {
+	x.buf = key.IndexData(x.buf[:0], x.ns, x.db, x.tb, x.ix, p)
+	return x.buf
+}
+
+func (x *Index) vectorKey(record value.Value) []byte {
+	x.buf = key.AppendRecordKey(x.part(partVector), record)
+	return x.buf
+}
+
+func (x *Index) corrupt(what string) error {
+	return fmt.Errorf("vector index %s: malformed %s", x.Name, what)
+}
+
+// change is a vector that a record got, or lost where raw is nil. It is what a transaction notes about itself.
+type change struct {
+	index   uint32
+	record  []byte // RK
+	number  uint64
+	raw     []byte
+	version kv.Version // of the commit, once it is known
+}
+
+// cleared is noted where all of an index was taken out.
+type cleared struct{ index uint32 }
+
+// Put stores the vector of a record; Remove, that it has none. Errors: those of Spec.Encode.
+func (x *Index) Put(record, v value.Value) error {
+	raw, err := x.Spec.Encode(make([]byte, 8, 8+x.Spec.Dimension*x.Spec.size()), v)
+	if err != nil {
+		return err
+	}
+	k := x.vectorKey(record)
+	old, err := x.Tx.Get(k)
+	if err != nil {
+		return fmt.Errorf("read index %s: %w", x.Name, err)
+	}
+	if len(old) >= 8 && bytes.Equal(old[8:], raw[8:]) {
+		return nil
+	}
+	number := x.Cache.numbers.Next()
+	binary.BigEndian.PutUint64(raw, number)
+	if err := x.Tx.Set(k, raw); err != nil {
+		return fmt.Errorf("write index %s: %w", x.Name, err)
+	}
+	return x.note(change{index: x.ix, record: key.AppendRecordKey(nil, record), number: number, raw: raw[8:]})
+}
+
+// Remove takes the vector of a record out, if it has one.
+func (x *Index) Remove(record value.Value) error {
+	k := x.vectorKey(record)
+	old, err := x.Tx.Get(k)
+	if old == nil || err != nil {
+		return err
+	}
+	if err := x.Tx.Delete(k); err != nil {
+		return fmt.Errorf("write index %s: %w", x.Name, err)
+	}
+	return x.note(change{index: x.ix, record: key.AppendRecordKey(nil, record)})
+}
+
+// note counts a change and hands it on when it is committed.
+func (x *Index) note(c change) error {
+	if err := x.Tx.Add(x.part(partChanges), 1); err != nil {
+		return fmt.Errorf("count changes of index %s: %w", x.Name, err)
+	}
+	cache := x.Cache
+	x.Tx.Note(&c, func(v kv.Version) { cache.committed(c, v) })
+	return nil
+}
+
+// Clear says that the transaction has taken out everything that is stored of an index.
+func (c *Cache) Clear(tx *txn.Tx, ix uint32) {
+	tx.Note(cleared{ix}, func(kv.Version) { c.drop(ix) })
+}
+
+// own is what a transaction has changed in an index itself.
+type own struct {
+	changes map[string]*change // by RK, the last of each
+	count   int64
+	all     bool // the index was cleared
+}
+
+func (x *Index) own() own {
+	var o own
+	x.Tx.Notes(func(note any) {
+		switch n := note.(type) {
+		case *change:
+			if n.index != x.ix {
+				return
+			}
+			if o.changes == nil {
+				o.changes = map[string]*change{}
+			}
+			o.changes[string(n.record)] = n
+			o.count++
+		case cleared:
+			o.all = o.all || n.index == x.ix
+		}
+	})
+	return o
+}
+
+// changes is how many changes the snapshot knows of. In a transaction that writes the read is tracked: its answer to a
+// search is void if others change the index.
+func (x *Index) changes(o own) (int64, error) {
+	get := x.Tx.GetUntracked
+	if x.Tx.Writable() {
+		get = x.Tx.Get
+	}
+	raw, err := get(x.part(partChanges))
+	if err != nil {
+		return 0, fmt.Errorf("read index %s: %w", x.Name, err)
+	}
+	n, ok := kv.Counter(raw)
+	if !ok {
+		return 0, x.corrupt("counter")
+	}
+	return n - o.count, nil
+}
+
+// Hit is a record and how far its vector is.
+type Hit struct {
+	Record   value.Value
+	Distance float64
+}
+
+// found is a hit whose record is not decoded.
+type found struct {
+	record []byte
+	far    float64
+}
+
+// compare orders hits by distance, NaN first, and those of equal distance by record.
+func compare(a, b found) int {
+	switch {
+	case a.far < b.far:
+		return -1
+	case a.far > b.far:
+		return 1
+	case a.far == b.far:
+		return bytes.Compare(a.record, b.record)
+	case math.IsNaN(a.far) && math.IsNaN(b.far):
+		return bytes.Compare(a.record, b.record)
+	case math.IsNaN(a.far):
+		return -1
+	}
+	return 1
+}
+
+// Walk gives records by their distance from a query, the nearest first. Of an index with a graph they are only about the
+// nearest; the longer the walk, the wider it looks.
+type Walk struct {
+	x     *Index
+	ctx   context.Context
+	query []byte
+	ef    int
+	hits  []found
+	at    int
+	given map[string]bool // when it has looked more than once
+	whole bool            // hits are all there are
+}
+
+// Search begins a walk from a query vector; ef is how many candidates the first look keeps. Errors: those of Spec.Encode.
+func (x *Index) Search(ctx context.Context, query value.Value, ef int) (*Walk, error) {
+	raw, err := x.Spec.Encode(nil, query)
+	if err != nil {
+		return nil, err
+	}
+	return &Walk{x: x, ctx: ctx, query: raw, ef: min(max(ef, 1), maxCandidates)}, nil
+}
+
+// Next moves to the next record; it is false after the last.
+func (w *Walk) Next() (Hit, bool, error) {
+	for {
+		for w.at < len(w.hits) {
+			f := w.hits[w.at]
+			w.at++
+			if w.given[string(f.record)] {
+				continue
+			}
+			record, err := key.DecodeIndex(nil, f.record, 0)
+			return Hit{record, f.far}, err == nil, err
+		}
+		if w.whole {
+			return Hit{}, false, nil
+		}
+		if err := w.look(); err != nil {
+			return Hit{}, false, err
+		}
+	}
+}
+
+// look asks for more than was given.
+func (w *Walk) look() error {
+	if w.hits != nil {
+		if w.given == nil {
+			w.given = map[string]bool{}
+		}
+		for _, f := range w.hits {
+			w.given[string(f.record)] = true
+		}
+		w.ef *= 4
+	}
+	var err error
+	w.at = 0
+	w.hits, w.whole, err = w.x.nearest(w.ctx, w.query, w.ef)
+	if w.hits == nil {
+		w.hits = []found{}
+	}
+	slices.SortFunc(w.hits, compare)
+	return err
+}
+
+// nearest finds about ef nearest records, in no order; whole says that these are all.
+func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found, whole bool, err error) {
+	o := x.own()
+	count, err := x.changes(o)
+	if err != nil {
+		return nil, false, err
+	}
+	if !o.all {
+		if s := x.Cache.shared(x); s != nil {
+			hits, whole, ok := s.nearest(query, ef, x.Tx.Version(), count, o.changes)
+			if ok {
+				return hits, whole, nil
+			}
+		}
+	}
+	hits, err = x.scan(ctx, query)
+	return hits, true, err
+}
+
+// scan compares a query with every stored vector.
+func (x *Index) scan(ctx context.Context, query []byte) ([]found, error) {
+	prefix := bytes.Clone(x.part(partVector))
+	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{Untracked: true}) // changes are noticed by their count
+	defer cur.Close()
+	one := newArena(&x.Spec)
+	one.set(0, query)
+	to := one.to(query)
+	var out []found
+	for cur.Next() {
+		if len(out)&255 == 255 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		raw := cur.Value()
+		if len(raw) != 8+len(query) {
+			return nil, x.corrupt("vector")
+		}
+		one.set(0, raw[8:])
+		out = append(out, found{cur.Key()[len(prefix):], to(0)})
+	}
+	return out, cur.Err()
+}
