@@ -10,7 +10,7 @@ import (
 
 // HasText reports whether a full-text index has a record as its stored image says.
 func (g *Gate) HasText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, k, doc value.Value) (bool, error) {
-	v, err := g.textOf(ctx, 1, ix, doc)
+	v, err := g.single(ctx, 1, ix, doc)
 	if err != nil {
 		return false, err
 	}
