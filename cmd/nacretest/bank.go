@@ -1,18 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/cmd/nacretest/anomaly"
+	"github.com/nacredb/nacre/engine/dump/physical"
 )
 
 // The bank.
@@ -24,7 +27,8 @@ const (
 func bankFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	var o loadOptions
 	o.flags(fs, 100_000)
-	return func(ctx context.Context, out io.Writer) error { return bank(ctx, out, o) }
+	backups := fs.Int("backups", 0, "take so many backups in the run, and hold each to the total")
+	return func(ctx context.Context, out io.Writer) error { return bank(ctx, out, o, *backups) }
 }
 
 // opener makes the accounts; both kinds of connections are one.
@@ -45,7 +49,7 @@ type ledger struct {
 
 // bank moves money between accounts and reads the total meanwhile; no read may see another total
 // than the first one, and each transfer that was acknowledged is there at the end.
-func bank(ctx context.Context, out io.Writer, o loadOptions) error {
+func bank(ctx context.Context, out io.Writer, o loadOptions, backups int) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -59,15 +63,36 @@ func bank(ctx context.Context, out io.Writer, o loadOptions) error {
 	if err != nil {
 		return err
 	}
+	var saved [][]byte
+	if backups > 0 {
+		if o.kills > 0 {
+			return errors.New("-kills and -backups exclude each other")
+		}
+		o.kills = backups
+		o.during = func(ctx context.Context) error {
+			var b bytes.Buffer
+			err := t.backup(ctx, &b)
+			saved = append(saved, b.Bytes())
+			return err
+		}
+	}
 	began := time.Now()
 	l := &ledger{ids: map[string]anomaly.Status{}}
 	err = l.run(ctx, t, o)
+	for i, p := range saved {
+		if err == nil {
+			err = l.restore(ctx, t, p, filepath.Join(dir, fmt.Sprint("restored", i)))
+		}
+	}
 	if err := errors.Join(err, t.close()); err != nil {
 		return err
 	}
 	took := time.Since(began)
 	fmt.Fprintf(out, "%d transfers, %d conflicts, %d reads of the total in %v: %d wrong\n", len(l.ids), l.conflicts.Load(), l.reads.Load(),
 		took.Round(time.Millisecond), l.wrong.Load())
+	if backups > 0 {
+		fmt.Fprintf(out, "%d backups taken meanwhile were restored and add up\n", len(saved))
+	}
 	if l.wrong.Load() > 0 {
 		return fmt.Errorf("a total was wrong: %s", l.first)
 	}
@@ -111,6 +136,22 @@ func (l *ledger) run(ctx context.Context, t target, o loadOptions) error {
 		}
 	}
 	return c.close()
+}
+
+// restore makes a store of a backup and looks at its total.
+func (l *ledger) restore(ctx context.Context, t target, p []byte, path string) error {
+	if _, err := physical.RestoreStream(ctx, bytes.NewReader(p), path, physical.RestoreOptions{}); err != nil {
+		return err
+	}
+	restored, err := t.reopen(ctx, path)
+	if err != nil {
+		return err
+	}
+	c, err := restored.connect(ctx)
+	if err != nil {
+		return errors.Join(err, restored.close())
+	}
+	return errors.Join(l.look(ctx, c, false), c.close(), restored.close())
 }
 
 // work is one transaction: three of four are transfers.

@@ -56,7 +56,7 @@ func TestBank(t *testing.T) {
 	for _, args := range []string{
 		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",
 		"-level engine -store memory -txns 1500", "-level text -store bolt -txns 1500",
-		"-level wire -store bolt -txns 1500 -kills 2",
+		"-level wire -store bolt -txns 1500 -kills 2", "-level wire -store bolt -txns 1500 -backups 3",
 	} {
 		t.Run(args, func(t *testing.T) { mustPass(t, "bank "+args) })
 	}

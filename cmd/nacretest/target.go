@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/cmd/nacretest/anomaly"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
@@ -32,6 +34,10 @@ type target interface {
 	connect(ctx context.Context) (conn, error)
 	// kill ends the process and starts it again; it reports false where there is none.
 	kill(ctx context.Context) (bool, error)
+	// backup writes a backup while others work.
+	backup(ctx context.Context, w io.Writer) error
+	// reopen opens what was restored at path, for reading.
+	reopen(ctx context.Context, path string) (target, error)
 	close() error
 }
 
@@ -114,6 +120,28 @@ func (t *engineTarget) connect(ctx context.Context) (conn, error) {
 	return &sqlConn{run: func(ctx context.Context, stmts []string) ([]client.Result, error) {
 		return answersOf(s.Execute(ctx, inTransaction(stmts), value.NewObject()))
 	}, framed: true}, nil
+}
+
+func (t *engineTarget) backup(ctx context.Context, w io.Writer) error {
+	_, err := t.e.Backup(ctx, w, physical.BackupOptions{})
+	return err
+}
+
+func (t *engineTarget) reopen(ctx context.Context, path string) (target, error) {
+	return reopenEngine(ctx, path)
+}
+
+// reopenEngine checks the files of a store and opens an engine on them.
+func reopenEngine(ctx context.Context, path string) (target, error) {
+	rep, err := engine.Check(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !rep.Clean() {
+		return nil, fmt.Errorf("check of what was restored: %v", rep.Findings[0])
+	}
+	e, err := engine.Open(ctx, "bolt://"+path, engine.Options{})
+	return &engineTarget{e: e}, err
 }
 
 func (t *engineTarget) kill(context.Context) (bool, error) { return false, nil }
@@ -210,6 +238,23 @@ func (t *wireTarget) kill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+func (t *wireTarget) backup(ctx context.Context, w io.Writer) error {
+	cl, err := client.Probe(client.Options{Endpoint: "http://" + t.server().addr})
+	if err != nil {
+		return err
+	}
+	body, err := cl.Backup(ctx, true)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, body)
+	return errors.Join(err, body.Close())
+}
+
+func (t *wireTarget) reopen(ctx context.Context, path string) (target, error) {
+	return reopenEngine(ctx, path)
+}
+
 func (t *wireTarget) close() error {
 	return t.server().stop()
 }
@@ -218,8 +263,16 @@ func (t *wireTarget) close() error {
 type kvTarget struct{ st kv.Store }
 
 func (t kvTarget) connect(context.Context) (conn, error) { return kvConn(t), nil }
-func (t kvTarget) kill(context.Context) (bool, error)    { return false, nil }
-func (t kvTarget) close() error                          { return t.st.Close() }
+func (t kvTarget) backup(ctx context.Context, w io.Writer) error {
+	_, err := physical.Backup(ctx, t.st, w, physical.BackupOptions{})
+	return err
+}
+func (t kvTarget) reopen(_ context.Context, path string) (target, error) {
+	st, err := bolt.Open(bolt.Options{Path: path})
+	return kvTarget{st}, err
+}
+func (t kvTarget) kill(context.Context) (bool, error) { return false, nil }
+func (t kvTarget) close() error                       { return t.st.Close() }
 
 // scratch is a directory for a store, removed by done. Each run has its own.
 func scratch(name string) (dir string, done func(), err error) {

@@ -21,6 +21,8 @@ type loadOptions struct {
 	txns         int // of all clients
 	kills        int // spread over the run
 	seed         uint64
+	// during is called so often, spread over the run; nil = kill the target.
+	during func(ctx context.Context) error
 }
 
 func (o *loadOptions) flags(fs *flag.FlagSet, txns int) {
@@ -33,7 +35,7 @@ func (o *loadOptions) flags(fs *flag.FlagSet, txns int) {
 }
 
 func (o *loadOptions) check() error {
-	if o.kills > 0 && (o.level != "wire" || o.store != "bolt") {
+	if o.kills > 0 && o.during == nil && (o.level != "wire" || o.store != "bolt") {
 		return errors.New("-kills needs -level wire and -store bolt")
 	}
 	return nil
@@ -62,13 +64,21 @@ func load(ctx context.Context, t target, o loadOptions, work func(ctx context.Co
 			time.Sleep(time.Millisecond)
 		}
 		if ctx.Err() == nil {
-			if _, err := t.kill(ctx); err != nil {
+			if err := o.disturb(ctx, t); err != nil {
 				cancel(err)
 			}
 		}
 	}
 	clients.Wait()
 	return context.Cause(ctx)
+}
+
+func (o *loadOptions) disturb(ctx context.Context, t target) error {
+	if o.during != nil {
+		return o.during(ctx)
+	}
+	_, err := t.kill(ctx)
+	return err
 }
 
 // oneClient is one client of load.
