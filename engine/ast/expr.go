@@ -27,7 +27,11 @@ type Constant struct {
 }
 
 // Array is [a, b].
-type Array struct{ Elems []Expr }
+type Array struct {
+	Elems []Expr
+	// Const is the value where every element is a constant, worked out once by the parser; else nil.
+	Const *value.Value
+}
 
 // Set is {a, b} with at least one comma.
 type Set struct{ Elems []Expr }

@@ -37,6 +37,9 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Subquery:
 		return r.subquery(env, x)
 	case *ast.Array:
+		if x.Const != nil {
+			return *x.Const, nil
+		}
 		vs, err := r.evalAll(env, x.Elems)
 		return value.ArrayOf(vs), err
 	case *ast.Object:

@@ -159,7 +159,8 @@ func (p *parser) array() ast.Expr {
 		}
 	}
 	p.closes(tRBracket, open)
-	return &ast.Array{Elems: p.arena.takeExprs(base)}
+	elems := p.arena.takeExprs(base)
+	return &ast.Array{Elems: elems, Const: constant(elems)}
 }
 
 // braces is {…}: an object, a set or a block.
@@ -536,4 +537,29 @@ func skipScriptComment(src string, i int) int {
 		}
 	}
 	return i
+}
+
+// constant is the array of elems where all of them are constants, else nil.
+func constant(elems []ast.Expr) *value.Value {
+	for _, x := range elems {
+		switch x := x.(type) {
+		case *ast.Literal:
+		case *ast.Array:
+			if x.Const == nil {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	vs := make([]value.Value, len(elems))
+	for i, x := range elems {
+		if lit, ok := x.(*ast.Literal); ok {
+			vs[i] = lit.Value
+		} else {
+			vs[i] = *x.(*ast.Array).Const
+		}
+	}
+	v := value.ArrayOf(vs)
+	return &v
 }

@@ -292,6 +292,11 @@ func (d *decoder) elems(n uint64, indef bool) ([]Value, error) {
 		if indef && d.atBreak() {
 			break
 		}
+		if b := d.b[d.pos:]; len(b) >= 9 && b[0] == cborFloat64 { // vectors
+			d.pos += 9
+			out = append(out, Float(math.Float64frombits(binary.BigEndian.Uint64(b[1:]))))
+			continue
+		}
 		v, err := d.value()
 		if err != nil {
 			return nil, err
