@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/mem"
@@ -59,6 +60,7 @@ type Engine struct {
 	parsing   parse.Options // of every text
 	passwords *auth.Verifier
 	secret    []byte // of the store; part of every token key
+	sweeper   *history.Sweeper
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path. The caller closes it.
@@ -72,7 +74,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if opt.DefaultDatabase == "" {
 		opt.DefaultDatabase = "main"
 	}
-	store, err := openStore(dsn, opt.Log)
+	store, retention, err := openStore(ctx, dsn, opt.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -93,28 +95,43 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
 		}
 	}
+	if retention > 0 {
+		e.sweeper = history.StartSweeper(store, retention, opt.Log)
+	}
 	return e, nil
 }
 
-func openStore(dsn string, log *slog.Logger) (kv.Store, error) {
+// openStore opens the store named by dsn. retention is for how long it keeps its past, 0 where that is for ever or not at all.
+func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, retention time.Duration, err error) {
 	d, err := kv.ParseDSN(dsn)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if d.Notice != "" {
 		log.Warn(d.Notice)
 	}
+	var store kv.Store
 	switch d.Kind {
 	case "memory":
-		return mem.New(), nil
+		store = mem.New()
 	case "bolt":
-		return bolt.Open(bolt.Options{Path: d.Path, Sync: d.Sync})
+		store, err = bolt.Open(bolt.Options{Path: d.Path, Sync: d.Sync})
+	default:
+		err = fmt.Errorf("store address %q: this build has no %s store", dsn, d.Kind)
 	}
-	return nil, fmt.Errorf("store address %q: this build has no %s store", dsn, d.Kind)
+	if err != nil {
+		return nil, 0, err
+	}
+	past, retention, err := keepPast(ctx, store, d, log)
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("open the history: %w", err), store.Close())
+	}
+	return past, retention, nil
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
 func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
+	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
 		Store:            store,
 		Functions:        functions,
@@ -126,6 +143,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		DefaultNamespace: opt.DefaultNamespace,
 		DefaultDatabase:  opt.DefaultDatabase,
 		Strict:           opt.Strict,
+		Versioned:        versioned,
 		Limits:           exec.Limits{QueryTimeout: opt.QueryTimeout, TxTimeout: opt.TransactionTimeout},
 		Log:              opt.Log,
 	})
@@ -135,6 +153,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 func (e *Engine) Close(ctx context.Context) error {
 	e.exec.Hub.Close()
 	e.exec.Close(ctx)
+	e.sweeper.Stop()
 	return e.store.Close()
 }
 

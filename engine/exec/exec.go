@@ -63,6 +63,7 @@ type Config struct {
 	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
 	DefaultNamespace, DefaultDatabase string
 	Strict                            bool              // new databases are strict
+	Versioned                         bool              // the store keeps its past: a history.Store
 	Limits                            Limits            // optional
 	Clock                             func() time.Time  // optional: the system's
 	Hub                               *live.Hub         // optional: one of its own

@@ -26,12 +26,22 @@ func (r *Run) info(env *Env, s *ast.Info) (value.Value, error) {
 	case ast.InfoIndex:
 		return r.infoIndex(env, s)
 	}
-	return r.infoDatabase(s.Structure)
+	at, err := r.version(env, s.Version)
+	if err != nil {
+		return value.None, err
+	}
+	return r.infoDatabase(s.Structure, at)
 }
 
 // listing is the definitions of one kind in a scope: an object of texts by name, or an array of structures.
-func (r *Run) listing(s catalog.Scope, kind ast.DefKind, structure bool) (value.Value, error) {
-	defs, err := r.Cat.Defs(s, kind)
+func (r *Run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint64) (value.Value, error) {
+	var defs []*catalog.Def
+	var err error
+	if at != 0 {
+		defs, err = r.Cat.DefsAt(s, kind, at)
+	} else {
+		defs, err = r.Cat.Defs(s, kind)
+	}
 	if err != nil {
 		return value.None, err
 	}
@@ -73,11 +83,11 @@ func nothing(structure bool) value.Value {
 	return value.ObjectOf(nil)
 }
 
-// report gathers the listings of some kinds under their names.
-func (r *Run) report(s catalog.Scope, structure bool, kinds []listKind, more ...value.Field) (value.Value, error) {
+// report gathers the listings of some kinds under their names, as they were at a version (0: now).
+func (r *Run) report(s catalog.Scope, structure bool, at uint64, kinds []listKind, more ...value.Field) (value.Value, error) {
 	fields := make([]value.Field, 0, len(kinds)+len(more))
 	for _, k := range kinds {
-		v, err := r.listing(s, k.kind, structure)
+		v, err := r.listing(s, k.kind, structure, at)
 		if err != nil {
 			return value.None, err
 		}
@@ -103,7 +113,7 @@ func (r *Run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return r.report(catalog.Scope{}, structure, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
+	return r.report(catalog.Scope{}, structure, 0, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
 		value.Field{Name: "defaults", Value: defaults},
 		value.Field{Name: "nodes", Value: nothing(structure)},
@@ -153,10 +163,10 @@ func (r *Run) infoNamespace(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return r.report(ns.Inner(), structure, []listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
+	return r.report(ns.Inner(), structure, 0, []listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
 }
 
-func (r *Run) infoDatabase(structure bool) (value.Value, error) {
+func (r *Run) infoDatabase(structure bool, at uint64) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -164,7 +174,7 @@ func (r *Run) infoDatabase(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return r.report(db.Inner(), structure, []listKind{{"accesses", ast.DefAccess}, {"analyzers", ast.DefAnalyzer},
+	return r.report(db.Inner(), structure, at, []listKind{{"accesses", ast.DefAccess}, {"analyzers", ast.DefAnalyzer},
 		{"apis", ast.DefAPI}, {"buckets", ast.DefBucket}, {"configs", ast.DefConfig}, {"functions", ast.DefFunction},
 		{"models", ast.DefModel}, {"modules", ast.DefModule}, {"params", ast.DefParam}, {"sequences", ast.DefSequence},
 		{"tables", ast.DefTable}, {"users", ast.DefUser}})
@@ -183,14 +193,19 @@ func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	version, err := r.version(env, s.Version)
+	if err != nil {
+		return value.None, err
+	}
+	if version != 0 {
+		return r.infoTableAt(db, name, s.Structure, version)
+	}
 	tb, err := r.Cat.Table(db, name)
 	if err != nil {
 		return value.None, err
 	}
-	none := nothing(s.Structure)
 	if tb == nil {
-		return value.ObjectOf(value.NewObject(value.Field{Name: "events", Value: none}, value.Field{Name: "fields", Value: none},
-			value.Field{Name: "indexes", Value: none}, value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: none})), nil
+		return emptyTable(s.Structure), nil
 	}
 	var views []*catalog.Def
 	for _, v := range tb.Views {
@@ -202,8 +217,45 @@ func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
 			views = append(views, d)
 		}
 	}
-	return r.report(tb.Inner(), s.Structure, []listKind{{"events", ast.DefEvent}, {"fields", ast.DefField}, {"indexes", ast.DefIndex}},
+	return r.report(tb.Inner(), s.Structure, 0, tableKinds(),
 		value.Field{Name: "lives", Value: r.lives(tb, s.Structure)}, value.Field{Name: "tables", Value: listed(views, s.Structure)})
+}
+
+// tableKinds are the kinds of definitions that INFO FOR TABLE lists.
+func tableKinds() []listKind {
+	return []listKind{{"events", ast.DefEvent}, {"fields", ast.DefField}, {"indexes", ast.DefIndex}}
+}
+
+// emptyTable is INFO FOR TABLE of a table that is not defined.
+func emptyTable(structure bool) value.Value {
+	none := nothing(structure)
+	return value.ObjectOf(value.NewObject(value.Field{Name: "events", Value: none}, value.Field{Name: "fields", Value: none},
+		value.Field{Name: "indexes", Value: none}, value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: none}))
+}
+
+// infoTableAt is INFO FOR TABLE as it was at a version; the table may be gone since. Live queries have no past.
+func (r *Run) infoTableAt(db *catalog.Database, name string, structure bool, version uint64) (value.Value, error) {
+	tb, names, err := r.Cat.TableAt(db, name, version)
+	if err != nil {
+		return value.None, err
+	}
+	if tb == nil {
+		return emptyTable(structure), nil
+	}
+	var views []*catalog.Def
+	for _, name := range names {
+		v, _, err := r.Cat.TableAt(db, name, version)
+		if err != nil {
+			return value.None, err
+		}
+		if v != nil {
+			views = append(views, v)
+		}
+	}
+	s := db.Inner()
+	s.TB = tb.ID
+	return r.report(s, structure, version, tableKinds(), value.Field{Name: "lives", Value: nothing(structure)},
+		value.Field{Name: "tables", Value: listed(views, structure)})
 }
 
 // lives are the live queries on a table: their texts by id, or a list of both.

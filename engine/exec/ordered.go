@@ -28,7 +28,7 @@ func (r *Run) inOrder(in rows, s *ast.Select, lim window) rows {
 		return scan
 	}
 	// Looking up every record by an index costs more than a sort unless few are wanted.
-	if lim.limit < 0 || lim.start+lim.limit > maxOrdered || scan.rng != nil || s.With != nil {
+	if scan.version != 0 || lim.limit < 0 || lim.start+lim.limit > maxOrdered || scan.rng != nil || s.With != nil {
 		return nil
 	}
 	for _, ix := range scan.tb.Indexes {

@@ -23,6 +23,7 @@ type tableRows struct {
 	tb      *catalog.Table // nil: it does not exist, which is an error when the rows are asked for
 	rng     *value.Range
 	reverse bool
+	version uint64     // of the history; 0: now
 	filter  *predicate // nil: all
 	id      *value.RecordID
 
@@ -39,7 +40,7 @@ func (s *tableRows) next() (value.Value, bool, error) {
 		if s.tb == nil {
 			return value.None, false, errs.TableNotFound(s.name)
 		}
-		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse})
+		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
 	}
 	for s.cur.Next() {
 		if err := s.r.Tick(); err != nil {
@@ -66,11 +67,12 @@ func (s *tableRows) close() {
 
 // recordRows gives one record, if it is there and holds.
 type recordRows struct {
-	r      *Run
-	id     *value.RecordID
-	filter *predicate
-	done   bool
-	n      counter
+	r       *Run
+	id      *value.RecordID
+	version uint64 // of the history; 0: now
+	filter  *predicate
+	done    bool
+	n       counter
 }
 
 func (s *recordRows) next() (value.Value, bool, error) {
@@ -78,7 +80,7 @@ func (s *recordRows) next() (value.Value, bool, error) {
 		return value.None, false, nil
 	}
 	s.done = true
-	doc, err := s.r.Fetch(s.id)
+	doc, err := s.r.fetchAt(s.id, s.version)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}

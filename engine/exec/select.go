@@ -131,9 +131,6 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	if err := checkGroup(s); err != nil {
 		return nil, err
 	}
-	if past, err := r.past(env, s); past || err != nil {
-		return &valueRows{r: r}, err
-	}
 	in, err := r.sourceFor(env, s, where)
 	if err != nil {
 		return nil, err
@@ -182,6 +179,10 @@ func (w window) given() bool { return w.limit >= 0 || w.start > 0 }
 
 func (r *Run) limits(env *Env, s *ast.Select) (window, error) {
 	w := window{limit: -1}
+	if s.Limit == nil && s.Start == nil {
+		return w, nil
+	}
+	env = inFrom(env)
 	if s.Limit != nil {
 		v, err := r.Value(env, s.Limit)
 		if err != nil {

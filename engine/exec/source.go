@@ -6,11 +6,15 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// source builds what a SELECT reads from: its FROM list with the WHERE pushed into it.
+// source builds what a SELECT reads from: its FROM list with the WHERE pushed into it, as VERSION says.
 func (r *Run) source(env *Env, s *ast.Select, where *predicate) (rows, error) {
+	version, err := r.version(env, s.Version)
+	if err != nil {
+		return nil, err
+	}
 	u := &unionRows{}
 	for _, x := range s.From {
-		part, err := r.sourceOf(env, s, x, where)
+		part, err := r.sourceOf(env, s, x, where, version)
 		if err != nil {
 			return nil, err
 		}
@@ -24,9 +28,12 @@ func (r *Run) source(env *Env, s *ast.Select, where *predicate) (rows, error) {
 	return u, nil
 }
 
-func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (rows, error) {
+func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64) (rows, error) {
+	if _, ok := x.(*ast.Subquery); ok && s.Version != nil {
+		return nil, errVersionedSubquery()
+	}
 	if t, ok := x.(*ast.Table); ok {
-		return r.tableSource(env, s, t.Name, where)
+		return r.tableSource(env, s, t.Name, where, version)
 	}
 	if inner := subselect(x); inner != nil {
 		in, err := r.plan(env, inner)
@@ -35,7 +42,7 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 		}
 		return &subRows{r: r, in: in, filter: where}, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.Eval(inFrom(env), x)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +50,9 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 	case value.KindNone, value.KindNull:
 		return &valueRows{r: r, text: ast.Text(x)}, nil
 	case value.KindTable:
-		return r.tableSource(env, s, v.Table(), where)
+		return r.tableSource(env, s, v.Table(), where, version)
 	case value.KindRecord:
-		return r.recordSource(v.Record(), where)
+		return r.recordSource(v.Record(), where, version)
 	case value.KindArray:
 		if !unwrapped(x) {
 			_, sub := x.(*ast.Subquery)
@@ -53,6 +60,14 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate) (r
 		}
 	}
 	return &valueRows{r: r, vs: []value.Value{v}, filter: where, text: ast.Text(x)}, nil
+}
+
+// inFrom is where the FROM and LIMIT of a subquery are evaluated: both $this and $parent are the row around it.
+func inFrom(env *Env) *Env {
+	if !env.HasDoc() {
+		return env
+	}
+	return env.WithDoc(env.This())
 }
 
 // subselect is the SELECT that a source is, where its rows can go straight into the outer one.
@@ -78,15 +93,15 @@ func unwrapped(x ast.Expr) bool {
 }
 
 // recordSource reads one record, or a range of records.
-func (r *Run) recordSource(id *value.RecordID, where *predicate) (rows, error) {
+func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64) (rows, error) {
 	tb, err := r.table(id.Table)
 	if err != nil {
 		return nil, err
 	}
 	if tb == nil || id.Key.Kind() == value.KindRange {
-		return &tableRows{r: r, name: id.Table, tb: tb, rng: keyRange(id), filter: where, id: id}, nil
+		return &tableRows{r: r, name: id.Table, tb: tb, rng: keyRange(id), version: version, filter: where, id: id}, nil
 	}
-	return &recordRows{r: r, id: id, filter: where}, nil
+	return &recordRows{r: r, id: id, version: version, filter: where}, nil
 }
 
 // table finds a table; nil where it does not exist.
@@ -105,14 +120,14 @@ func keyRange(id *value.RecordID) *value.Range {
 	return nil
 }
 
-// tableSource reads a table by the best way that the WHERE allows.
-func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate) (rows, error) {
+// tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
+func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate, version uint64) (rows, error) {
 	tb, err := r.table(name)
 	if err != nil {
 		return nil, err
 	}
-	scan := &tableRows{r: r, name: name, tb: tb, filter: where}
-	if tb == nil || where == nil || s.With != nil && s.With.NoIndex {
+	scan := &tableRows{r: r, name: name, tb: tb, version: version, filter: where}
+	if tb == nil || where == nil || version != 0 || s.With != nil && s.With.NoIndex {
 		return scan, nil
 	}
 	if found, err := r.knnSource(env, s, tb, where); found != nil || err != nil {

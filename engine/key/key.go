@@ -10,6 +10,7 @@
 //	0x18 node        class                     uuid16
 //	0x19 node live   class                     node16 live16
 //	0x1a sequence    class ns4 db4             name…
+//	0x1b past def    class                     (db def or table def, as text) ^version8
 //	0x20 record      class ns4 db4 tb4         RK
 //	0x21 edge        class ns4 db4 tb4         RK(node) direction1 edgeTable4 RK(edge)
 //	0x22 reference   class ns4 db4 tb4         RK(target) table4 field RK(referrer)
@@ -58,6 +59,7 @@ package key
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // ErrMalformed is a key that this package did not make.
@@ -76,6 +78,7 @@ const (
 	ClassNode      Class = 0x18
 	ClassNodeLive  Class = 0x19
 	ClassSequence  Class = 0x1a
+	ClassPastDef   Class = 0x1b
 	ClassRecord    Class = 0x20
 	ClassEdge      Class = 0x21
 	ClassReference Class = 0x22
@@ -90,7 +93,7 @@ const (
 // ids is how many ids are in the space prefix; -1 for what is not a class.
 func (c Class) ids() int {
 	switch c {
-	case ClassMeta, ClassRootDef, ClassNode, ClassNodeLive:
+	case ClassMeta, ClassRootDef, ClassNode, ClassNodeLive, ClassPastDef:
 		return 0
 	case ClassNSDef:
 		return 1
@@ -122,8 +125,10 @@ func NamespacePrefixes(ns uint32) [][]byte { return prefixes(ns) }
 // DatabasePrefixes are the prefixes of all that is inside a database.
 func DatabasePrefixes(ns, db uint32) [][]byte { return prefixes(ns, db) }
 
-// TablePrefixes are the prefixes of all that is inside a table; its change feed stays.
-func TablePrefixes(ns, db, tb uint32) [][]byte { return prefixes(ns, db, tb) }
+// TablePrefixes are the prefixes of all that is inside a table; its change feed and its history stay.
+func TablePrefixes(ns, db, tb uint32) [][]byte {
+	return slices.DeleteFunc(prefixes(ns, db, tb), func(p []byte) bool { return Class(p[0]) == ClassHistory })
+}
 
 // IndexPrefixes are the prefixes of all that is inside an index.
 func IndexPrefixes(ns, db, tb, ix uint32) [][]byte { return prefixes(ns, db, tb, ix) }

@@ -1,8 +1,6 @@
 package key
 
 import (
-	"encoding/binary"
-
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -70,30 +68,4 @@ func wholeRecordKey(k []byte) (value.Value, error) {
 		return value.None, ErrMalformed
 	}
 	return v, nil
-}
-
-// History is the key of a record as it was from version on, newest first.
-func History(dst []byte, ns, db, tb uint32, key value.Value, version uint64) []byte {
-	return binary.BigEndian.AppendUint64(HistoryPrefix(dst, ns, db, tb, key), ^version)
-}
-
-// HistoryPrefix is what all versions of a record start with.
-func HistoryPrefix(dst []byte, ns, db, tb uint32, key value.Value) []byte {
-	return AppendRecordKey(appendTB(dst, ClassHistory, ns, db, tb), key)
-}
-
-// HistoryRange is the half-open range of all versions of the records of a table within r (nil: all).
-func HistoryRange(ns, db, tb uint32, r *value.Range) (start, end []byte) {
-	return withinRange(appendTB(nil, ClassHistory, ns, db, tb), r)
-}
-
-// DecodeHistory is the record key and version in a key made by History.
-func DecodeHistory(k []byte) (key value.Value, version uint64, err error) {
-	n := SpaceLen(k)
-	if n == 0 || Class(k[0]) != ClassHistory || len(k) < n+8 {
-		return value.None, 0, ErrMalformed
-	}
-	at := len(k) - 8
-	key, err = wholeRecordKey(k[n:at])
-	return key, ^binary.BigEndian.Uint64(k[at:]), err
 }

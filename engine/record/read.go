@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -142,6 +143,7 @@ func (g *Gate) guestAllowed() bool {
 type ScanOptions struct {
 	Range   *value.Range // of record keys; nil: all
 	Reverse bool
+	Version uint64 // the records as they were at this version of the history; 0: now
 }
 
 // Cursor walks records as the caller may see them. Hidden ones are skipped.
@@ -150,6 +152,7 @@ type Cursor struct {
 	g    *Gate
 	tb   *catalog.Table
 	cur  *txn.Cursor
+	past *history.Cursor // instead of cur, for what was
 	doc  value.Value
 	err  error
 	seen uint32
@@ -157,6 +160,9 @@ type Cursor struct {
 
 // Scan walks the records of a table in key order, or backwards. The caller closes the cursor.
 func (g *Gate) Scan(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cursor {
+	if opt.Version != 0 {
+		return g.scanPast(ctx, tb, opt)
+	}
 	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, opt.Range)
 	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: opt.Reverse})
 	return &Cursor{ctx: ctx, g: g, tb: tb, cur: cur}
@@ -164,13 +170,13 @@ func (g *Gate) Scan(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cu
 
 // Next steps to the next record that the caller may see.
 func (c *Cursor) Next() bool {
-	for c.err == nil && c.cur.Next() {
+	for c.err == nil && c.step() {
 		if c.seen++; c.seen&255 == 0 {
 			if c.err = c.ctx.Err(); c.err != nil {
 				return false
 			}
 		}
-		doc, err := decode(c.cur.Value())
+		doc, err := decode(c.raw())
 		if err != nil {
 			c.err = err
 			return false
@@ -201,7 +207,7 @@ func (c *Cursor) Record() value.Value { return c.doc }
 
 // ID is the id of the current record.
 func (c *Cursor) ID() (*value.RecordID, error) {
-	k, err := key.DecodeRecord(c.cur.Key())
+	k, err := c.recordKey()
 	if err != nil {
 		return nil, fmt.Errorf("read a record key of %s: %w", c.tb.Name, err)
 	}
@@ -213,11 +219,20 @@ func (c *Cursor) Err() error {
 	if c.err != nil {
 		return c.err
 	}
+	if c.past != nil {
+		return c.past.Err()
+	}
 	return c.cur.Err()
 }
 
 // Close ends the scan.
-func (c *Cursor) Close() { c.cur.Close() }
+func (c *Cursor) Close() {
+	if c.past != nil {
+		c.past.Close()
+		return
+	}
+	c.cur.Close()
+}
 
 // Count is the number of records of a table that the caller may see. The stored row count answers it where nothing
 // can be hidden.

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
@@ -36,6 +37,7 @@ type Options struct {
 type Tx struct {
 	store kv.Store
 	snap  kv.Snapshot
+	began time.Time
 	opt   Options
 	done  bool
 	buf   overlay.Tree // writes: key → value; nil = deleted
@@ -55,12 +57,16 @@ type hook struct {
 
 // Begin opens a transaction on the newest committed state.
 func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
+	began := time.Now()
 	snap, err := store.Begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
-	return &Tx{store: store, snap: snap, opt: opt}, nil
+	return &Tx{store: store, snap: snap, began: began, opt: opt}, nil
 }
+
+// Began is a time just before the snapshot was taken: what was committed by then is in it.
+func (tx *Tx) Began() time.Time { return tx.began }
 
 // Version is that of the snapshot which the transaction reads.
 func (tx *Tx) Version() kv.Version { return tx.snap.Version() }

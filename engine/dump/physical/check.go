@@ -130,9 +130,11 @@ func (c *checker) one(k, v []byte) error {
 		c.belongs(at)
 	case key.ClassCounter:
 		return c.counter(at, k, v)
-	case key.ClassHistory:
-		c.belongs(at.table())
+	case key.ClassHistory: // also of tables that are gone
 		_, _, err := key.DecodeHistory(k)
+		return err
+	case key.ClassPastDef:
+		_, _, err := key.DecodePastDef(k)
 		return err
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)

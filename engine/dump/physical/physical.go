@@ -113,7 +113,7 @@ func className(c key.Class) string {
 		return "edge"
 	case key.ClassReference:
 		return "reference"
-	case key.ClassHistory:
+	case key.ClassHistory, key.ClassPastDef:
 		return "history"
 	case key.ClassIndex:
 		return "index"

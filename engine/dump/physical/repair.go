@@ -162,6 +162,9 @@ func (r *repairer) sound(c key.Class, k, v []byte) bool {
 	case key.ClassHistory:
 		_, _, err := key.DecodeHistory(k)
 		return err == nil
+	case key.ClassPastDef:
+		_, _, err := key.DecodePastDef(k)
+		return err == nil
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)
 		return err == nil
