@@ -35,7 +35,7 @@ func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.
 func (g *Gate) clearVectors(ixs ...*catalog.Index) {
 	for _, ix := range ixs {
 		if ix.Define.Vector != nil {
-			g.Vectors.Clear(g.Tx, ix.ID)
+			g.Vectors.Clear(g.Tx, ix.Scope, ix.ID)
 		}
 	}
 }

@@ -21,14 +21,14 @@ type Cache struct {
 	numbers numbers.Source
 
 	mu      sync.Mutex // guards all below; taken before that of a shared
-	indexes map[uint32]*shared
+	indexes map[place]*shared
 	closed  bool
 	workers sync.WaitGroup
 }
 
 // NewCache makes the cache of a store.
 func NewCache(store kv.Store, log *slog.Logger) *Cache {
-	return &Cache{store: store, log: log, indexes: map[uint32]*shared{}}
+	return &Cache{store: store, log: log, indexes: map[place]*shared{}}
 }
 
 // shared gives what is kept of an index, which it begins to load at the first call. It is nil where there is nothing to
@@ -36,26 +36,26 @@ func NewCache(store kv.Store, log *slog.Logger) *Cache {
 func (c *Cache) shared(x *Index) *shared {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.indexes[x.ix]
+	s := c.indexes[x.place]
 	if s != nil {
 		s.mu.Lock()
 		stale := s.misses > maxMisses
 		s.mu.Unlock()
 		if stale { // others write the index too: look again at what is stored
-			delete(c.indexes, x.ix)
+			delete(c.indexes, x.place)
 			s = nil
 		}
 	}
 	if s == nil && !c.closed {
 		s = newShared(x)
-		c.indexes[x.ix] = s
+		c.indexes[x.place] = s
 		c.start(s)
 	}
 	return s
 }
 
 func newShared(x *Index) *shared {
-	bare := &Index{Spec: x.Spec, Cache: x.Cache, Name: x.Name, ns: x.ns, db: x.db, tb: x.tb, ix: x.ix}
+	bare := &Index{Spec: x.Spec, Cache: x.Cache, Name: x.Name, place: x.place}
 	return &shared{x: bare, g: newGraph(&bare.Spec, uint64(x.ix)), places: map[string]uint32{}, gone: map[string]kv.Version{}}
 }
 
@@ -112,7 +112,7 @@ func (c *Cache) committed(ch change, v kv.Version) {
 }
 
 // drop forgets an index.
-func (c *Cache) drop(ix uint32) {
+func (c *Cache) drop(ix place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.indexes, ix)

@@ -204,7 +204,7 @@ func (x *Index) eachVector(f func(change)) error {
 		if len(raw) != size {
 			return x.corrupt("vector")
 		}
-		f(change{index: x.ix, record: bytes.Clone(cur.Key()[len(prefix):]), number: binary.BigEndian.Uint64(raw), raw: bytes.Clone(raw[8:])})
+		f(change{index: x.place, record: bytes.Clone(cur.Key()[len(prefix):]), number: binary.BigEndian.Uint64(raw), raw: bytes.Clone(raw[8:])})
 	}
 	return cur.Err()
 }

@@ -22,14 +22,17 @@ type Index struct {
 	Cache *Cache
 	Name  string
 
-	ns, db, tb, ix uint32
-	buf            []byte
+	place
+	buf []byte
 }
+
+// place is where an index is: its own id counts within its table only.
+type place struct{ ns, db, tb, ix uint32 }
 
 // Open gives an index in a transaction.
 func Open(c *Cache, tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) (*Index, error) {
 	s := tb.Scope
-	x := &Index{Tx: tx, Cache: c, Name: ix.Name, ns: s.NS, db: s.DB, tb: tb.ID, ix: ix.ID}
+	x := &Index{Tx: tx, Cache: c, Name: ix.Name, place: place{s.NS, s.DB, tb.ID, ix.ID}}
 	var ok bool
 	if x.Spec, ok = NewSpec(ix.Define); !ok {
 		return nil, fmt.Errorf("vector index %s: its definition is not known", ix.Name)
@@ -53,7 +56,7 @@ func (x *Index) corrupt(what string) error {
 
 // change is a vector that a record got, or lost where raw is nil. It is what a transaction notes about itself.
 type change struct {
-	index   uint32
+	index   place
 	record  []byte // RK
 	number  uint64
 	raw     []byte
@@ -61,7 +64,7 @@ type change struct {
 }
 
 // cleared is noted where all of an index was taken out.
-type cleared struct{ index uint32 }
+type cleared struct{ index place }
 
 // Put stores the vector of a record; Remove, that it has none. Errors: those of Spec.Encode.
 func (x *Index) Put(record, v value.Value) error {
@@ -82,7 +85,7 @@ func (x *Index) Put(record, v value.Value) error {
 	if err := x.Tx.Set(k, raw); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.ix, record: key.AppendRecordKey(nil, record), number: number, raw: raw[8:]})
+	return x.note(change{index: x.place, record: key.AppendRecordKey(nil, record), number: number, raw: raw[8:]})
 }
 
 // Remove takes the vector of a record out, if it has one.
@@ -95,7 +98,7 @@ func (x *Index) Remove(record value.Value) error {
 	if err := x.Tx.Delete(k); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.ix, record: key.AppendRecordKey(nil, record)})
+	return x.note(change{index: x.place, record: key.AppendRecordKey(nil, record)})
 }
 
 // note counts a change and hands it on when it is committed.
@@ -108,9 +111,10 @@ func (x *Index) note(c change) error {
 	return nil
 }
 
-// Clear says that the transaction has taken out everything that is stored of an index.
-func (c *Cache) Clear(tx *txn.Tx, ix uint32) {
-	tx.Note(cleared{ix}, func(kv.Version) { c.drop(ix) })
+// Clear says that the transaction has taken out everything that is stored of an index of a table.
+func (c *Cache) Clear(tx *txn.Tx, table catalog.Scope, ix uint32) {
+	at := place{table.NS, table.DB, table.TB, ix}
+	tx.Note(cleared{at}, func(kv.Version) { c.drop(at) })
 }
 
 // own is what a transaction has changed in an index itself.
@@ -125,7 +129,7 @@ func (x *Index) own() own {
 	x.Tx.Notes(func(note any) {
 		switch n := note.(type) {
 		case *change:
-			if n.index != x.ix {
+			if n.index != x.place {
 				return
 			}
 			if o.changes == nil {
@@ -134,7 +138,7 @@ func (x *Index) own() own {
 			o.changes[string(n.record)] = n
 			o.count++
 		case cleared:
-			o.all = o.all || n.index == x.ix
+			o.all = o.all || n.index == x.place
 		}
 	})
 	return o

@@ -303,7 +303,7 @@ func TestClearIsSeenAtOnce(t *testing.T) {
 	old := b.begin(false)
 	defer old.Tx.Cancel()
 	b.write(func(x *Index) {
-		b.cache.Clear(x.Tx, x.ix)
+		b.cache.Clear(x.Tx, b.tb.Inner(), x.ix)
 		b.check(x.Tx.DeleteRange(kv.Prefix(append([]byte(nil), x.part(partVector)...))))
 		b.check(x.Tx.DeleteRange(kv.Prefix(append([]byte(nil), x.part(partChanges)...))))
 		b.put(x, 3, []float64{3})
