@@ -76,6 +76,7 @@ func newLanguage() *language {
 func (l *language) close() {
 	for _, ex := range l.executors {
 		ex.Hub.Close()
+		ex.Close(context.Background())
 	}
 }
 

@@ -48,6 +48,8 @@ func richStore(t testing.TB, path string) {
 DEFINE INDEX inTitle ON book FIELDS title FULLTEXT ANALYZER simple BM25 HIGHLIGHTS;
 DEFINE TABLE byAuthor AS SELECT author, count() AS n FROM book GROUP BY author;
 DEFINE TABLE watched CHANGEFEED 1h;
+DEFINE INDEX near ON point FIELDS at HNSW DIMENSION 3;
+DEFINE INDEX close ON book FIELDS at HNSW DIMENSION 2 TYPE F64;
 DEFINE EVENT copy ON order WHEN $event = 'CREATE' THEN (CREATE watched SET of = $after.number);
 		DEFINE PARAM $limit VALUE 10;
 		DEFINE FUNCTION fn::twice($n: int) { RETURN $n * 2 };
@@ -57,14 +59,14 @@ DEFINE EVENT copy ON order WHEN $event = 'CREATE' THEN (CREATE watched SET of = 
 	for i := range 200 {
 		fmt.Fprintf(&b, "CREATE person:%d SET name = 'Name%d', age = %d, tags = ['t%d', 'u%d', 't%d'];\n", i, i, i%90, i%7, i%5, i%7)
 		fmt.Fprintf(&b, "CREATE book:[%d, 'b'] SET author = person:%d, title = 'Title %d';\n", i, i%50, i)
-		fmt.Fprintf(&b, "CREATE order SET number = %d;\n", i)
+		fmt.Fprintf(&b, "CREATE order SET number = %d; CREATE point:%d SET at = [%d, %d, 1];\n", i, i, i%31, i%17)
 	}
 	for i := range 150 {
 		fmt.Fprintf(&b, "RELATE person:%d->knows->person:%d SET since = %d;\n", i, (i*7)%200, i)
 		fmt.Fprintf(&b, "RELATE person:%d->bought->book:[%d, 'b'];\n", i, i)
 	}
 	b.WriteString("DELETE person:3; DELETE person:20..30; UPDATE person:100..150 SET age += 1, tags = ['x']; DELETE knows WHERE since > 140;")
-	b.WriteString("UPDATE person:5 SET name = NONE, tags = []; DELETE order WHERE number % 10 = 3;")
+	b.WriteString("UPDATE person:5 SET name = NONE, tags = []; DELETE order WHERE number % 10 = 3; DELETE point:7..20; UPDATE point:3 SET at = NONE; UPDATE point:4 SET at = [9, 9, 9];")
 	mustRun(t, s, b.String())
 }
 
@@ -95,7 +97,7 @@ func TestCheckOfASoundStore(t *testing.T) {
 	for _, s := range rep.Skipped {
 		t.Errorf("skipped %s", s)
 	}
-	if rep.Tables < 5 || rep.Indexes != 7 || rep.Records < 600 || rep.Edges < 400 || rep.Entries < 1200 {
+	if rep.Tables < 5 || rep.Indexes != 9 || rep.Records < 600 || rep.Edges < 400 || rep.Entries < 1200 {
 		t.Errorf("it saw too little: %+v", rep)
 	}
 }
@@ -121,7 +123,7 @@ func answers(t testing.TB, path string) string {
 	var out strings.Builder
 	for _, r := range mustRun(t, s, `SELECT * FROM person; SELECT * FROM person WHERE name = 'Name7'; SELECT id FROM person WHERE tags CONTAINS 't1' ORDER BY id;
 		SELECT count() FROM person GROUP ALL; SELECT id, ->knows->person AS k, <-knows<-person AS l FROM person; SELECT ->bought->book FROM person;
-		SELECT id FROM order WHERE number = 17; SELECT VALUE <~book FROM person; INFO FOR DB; RETURN fn::twice(4);`) {
+		SELECT id FROM order WHERE number = 17; SELECT VALUE <~book FROM person; INFO FOR DB; SELECT id FROM point WHERE at <|7,40|> [3, 3, 1]; SELECT id FROM book WHERE title @@ 'title' LIMIT 5; SELECT * FROM byAuthor LIMIT 3; RETURN fn::twice(4);`) {
 		out.WriteString(r.Value.Text())
 		out.WriteByte('\n')
 	}

@@ -137,6 +137,17 @@ func logicalDamages() []damage {
 		{"a document of a full-text index is missing", of(physical.FindMissing), func(s *spoiler) error {
 			return s.drop(func(c *contents) []entry { return c.with(c.text(textRecord), nil) })
 		}, true},
+		{"a vector is missing", of(physical.FindMissing), func(s *spoiler) error {
+			return s.drop(func(c *contents) []entry { return c.with(c.vectors(), nil) })
+		}, true},
+		{"a vector is another one", of(physical.FindMissing), func(s *spoiler) error {
+			return s.change(func(c *contents) []entry { return c.with(c.vectors(), nil) }, func(c *contents, e entry) error {
+				v := bytes.Clone(e.v)
+				v[len(v)-1] ^= 1
+				c.set(e.k, v)
+				return nil
+			})
+		}, true},
 		{"a full-text index counts wrong", of(physical.FindExtra), func(s *spoiler) error {
 			return s.change(func(c *contents) []entry { return c.with(c.text(textCount), nil) }, func(c *contents, e entry) error {
 				c.set(e.k, kv.AppendCounter(nil, 1))
@@ -171,6 +182,12 @@ const (
 func (c *contents) text(part byte) []byte {
 	book := c.tables["book"]
 	return key.IndexData(nil, c.ns, c.db, book.ID, book.Index("inTitle").ID, part)
+}
+
+// vectors is what the keys of the vectors of a vector index begin with.
+func (c *contents) vectors() []byte {
+	point := c.tables["point"]
+	return key.IndexData(nil, c.ns, c.db, point.ID, point.Index("near").ID, 1)
 }
 
 // bump adds one to a counter.

@@ -26,6 +26,8 @@ DEFINE ANALYZER simple TOKENIZERS blank, class FILTERS lowercase;
 DEFINE INDEX inTitle ON book FIELDS title FULLTEXT ANALYZER simple BM25 HIGHLIGHTS;
 DEFINE TABLE byAuthor AS SELECT author, count() AS n FROM book GROUP BY author;
 DEFINE TABLE watched CHANGEFEED 1h;
+DEFINE INDEX near ON point FIELDS at HNSW DIMENSION 3;
+DEFINE INDEX close ON book FIELDS at HNSW DIMENSION 2 TYPE F64;
 DEFINE EVENT copy ON note WHEN $event = 'CREATE' THEN (CREATE watched SET of = $after.number);
 DEFINE PARAM $limit VALUE 10;
 DEFINE FUNCTION fn::twice($n: int) { RETURN $n * 2 };
@@ -53,6 +55,9 @@ func makeRichStore(ctx context.Context, path string, n int) (err error) {
 			strings.Repeat("life ", i%40))
 		fmt.Fprintf(&b, "CREATE book:[%d, 'b'] SET author = person:%d, title = 'Title %d';\n", i, i%50, i)
 		fmt.Fprintf(&b, "CREATE note SET number = %d;\n", i)
+		if i%5 == 0 {
+			fmt.Fprintf(&b, "CREATE point:%d SET at = [%d, %d, 1];\n", i, i%31, i%17)
+		}
 		if i%4 == 3 {
 			fmt.Fprintf(&b, "RELATE person:%d->knows->person:%d SET since = %d; RELATE person:%d->bought->book:[%d, 'b'];\n", i, i*7%people, i, i, i)
 		}

@@ -196,6 +196,14 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 			if has, err = t.gate.HasText(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has {
 				c.rep.find(FindMissing, "index %s has not the texts of %s", ix.Name, idText(t.Name, id))
 			}
+		case ix.Define.Vector != nil:
+			var has, counts bool
+			if has, counts, err = t.gate.HasVector(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has {
+				c.rep.find(FindMissing, "index %s has not the vector of %s", ix.Name, idText(t.Name, id))
+			}
+			if counts {
+				ix.count++
+			}
 		case ix.checked():
 			err = ix.entriesOf(c.ctx, id, doc, func(k, stored []byte) error {
 				c.h.add(&ix.expected, k, stored)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -53,6 +54,8 @@ func (c *checker) compareIndex(ix *keptIndex) error {
 		return nil
 	case ix.Define.Kind == ast.IndexFullText:
 		return c.compareText(ix)
+	case ix.Define.Vector != nil:
+		return c.compareVectors(ix)
 	case !ix.checked() || ix.expected == ix.actual:
 		return nil
 	}
@@ -76,6 +79,20 @@ func (c *checker) compareText(ix *keptIndex) error {
 	})
 	if err == nil && n != int64(ix.tb.records) {
 		c.rep.find(FindExtra, "index %s has %d documents, %s has %d records", ix.Name, n, ix.tb.Name, ix.tb.records)
+	}
+	return err
+}
+
+// compareVectors looks at a vector index, whose records were looked at already.
+func (c *checker) compareVectors(ix *keptIndex) error {
+	x, err := vector.Open(ix.tb.gate.Vectors, c.tx, ix.tb.Table, ix.Index)
+	if err != nil {
+		c.rep.skip("index %s of %s: %v", ix.Name, ix.tb.Name, err)
+		return nil
+	}
+	n, err := x.Check(c.ctx, func(text string) { c.rep.find(FindExtra, "index %s of %s: %s", ix.Name, ix.tb.Name, text) })
+	if err == nil && n != ix.count {
+		c.rep.find(FindExtra, "index %s has %d vectors, the records of %s have %d", ix.Name, n, ix.tb.Name, ix.count)
 	}
 	return err
 }

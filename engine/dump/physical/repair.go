@@ -40,7 +40,7 @@ func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repair
 		return nil, err
 	}
 	in.Tolerant = true
-	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, texts: map[place]bool{}}
+	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, built: map[place]bool{}}
 	err = replaceStore(target, r.build)
 	return r.done, errors.Join(err, in.Close())
 }
@@ -52,7 +52,7 @@ type repairer struct {
 	old  *bolt.Inspection
 	done *Repaired
 
-	texts  map[place]bool // indexes, and whether they are of full text
+	built  map[place]bool // indexes, and whether the gate builds them: full text and vectors
 	store  kv.Store
 	tx     *txn.Tx // reads the copy
 	s      *schema
@@ -61,7 +61,7 @@ type repairer struct {
 }
 
 func (r *repairer) build(fresh string) error {
-	if err := r.findTexts(); err != nil {
+	if err := r.findBuilt(); err != nil {
 		return err
 	}
 	if err := r.copySound(fresh); err != nil {
@@ -77,8 +77,8 @@ func (r *repairer) build(fresh string) error {
 	return nil
 }
 
-// findTexts notes the full-text indexes, which are built anew.
-func (r *repairer) findTexts() error {
+// findBuilt notes the indexes that the gate builds anew.
+func (r *repairer) findBuilt() error {
 	tx, err := txn.Begin(r.ctx, r.old, txn.Options{})
 	if err != nil {
 		return err
@@ -89,20 +89,20 @@ func (r *repairer) findTexts() error {
 		return err
 	}
 	for at, ix := range s.indexes {
-		r.texts[at] = ix.Define.Kind == ast.IndexFullText
+		r.built[at] = ix.Define.Kind == ast.IndexFullText || ix.Define.Vector != nil
 	}
 	return nil
 }
 
-// buildTexts fills the full-text indexes.
-func (r *repairer) buildTexts() error {
+// buildRest lets the gate fill its indexes.
+func (r *repairer) buildRest() error {
 	return txn.Retry(r.ctx, r.store, txn.Options{}, func(tx *txn.Tx) error {
 		s, err := loadSchema(r.ctx, r.store, tx, r.opt.Language, &Report{})
 		if err != nil {
 			return err
 		}
 		for at, ix := range s.indexes {
-			if r.texts[at] {
+			if r.built[at] {
 				// What cannot be built stays empty, and the check says so.
 				sp := tx.Savepoint()
 				if err := ix.tb.gate.BuildIndex(r.ctx, ix.tb.Table, ix.Index); err != nil {
@@ -129,7 +129,7 @@ func (r *repairer) copySound(fresh string) error {
 		switch c := key.Class(k[0]); {
 		case c == key.ClassEdge, c == key.ClassReference, c == key.ClassIndex, c == key.ClassCounter:
 			return nil
-		case c == key.ClassIndexData && r.texts[placeOf(k)]:
+		case c == key.ClassIndexData && r.built[placeOf(k)]:
 			return nil
 		case !r.sound(c, k, v):
 			r.done.Dropped++
@@ -183,8 +183,8 @@ func (r *repairer) derive(fresh string) error {
 	if err == nil {
 		err = r.inTx(r.deriveAll)
 	}
-	if err == nil && len(r.texts) > 0 {
-		err = r.buildTexts()
+	if err == nil && len(r.built) > 0 {
+		err = r.buildRest()
 	}
 	return errors.Join(err, st.Close())
 }
