@@ -130,17 +130,25 @@ func (c *checker) one(k, v []byte) error {
 		c.belongs(at)
 	case key.ClassCounter:
 		return c.counter(at, k, v)
-	case key.ClassHistory: // also of tables that are gone
-		_, _, err := key.DecodeHistory(k)
-		return err
-	case key.ClassPastDef:
-		_, _, err := key.DecodePastDef(k)
-		return err
+	case key.ClassHistory, key.ClassPastDef: // also of tables that are gone
+		return checkPast(k, v)
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)
 		return err
 	}
 	return nil
+}
+
+// checkPast looks at a version of a record or definition; an empty value says that it was removed.
+func checkPast(k, v []byte) error {
+	if key.Class(k[0]) == key.ClassPastDef {
+		_, _, err := key.DecodePastDef(k)
+		return err
+	}
+	if _, _, err := key.DecodeHistory(k); err != nil || len(v) == 0 {
+		return err
+	}
+	return value.CheckRecord(v)
 }
 
 // belongs notes a key of a place that is not defined.

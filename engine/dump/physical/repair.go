@@ -159,12 +159,8 @@ func (r *repairer) sound(c key.Class, k, v []byte) bool {
 		}
 		own, ok, err := value.RecordField(v, "id")
 		return err == nil && ok && own.Kind() == value.KindRecord && value.Equal(own.Record().Key, id)
-	case key.ClassHistory:
-		_, _, err := key.DecodeHistory(k)
-		return err == nil
-	case key.ClassPastDef:
-		_, _, err := key.DecodePastDef(k)
-		return err == nil
+	case key.ClassHistory, key.ClassPastDef:
+		return checkPast(k, v) == nil
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)
 		return err == nil
