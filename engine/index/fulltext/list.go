@@ -84,9 +84,6 @@ func (l *list) doc() uint64 {
 	return l.cur.doc
 }
 
-// next moves to the next document. It is false where a block cannot be read.
-func (l *list) next() bool { return l.seek(l.doc() + 1) }
-
 // seek moves to the first document that is not before target. It never goes back.
 func (l *list) seek(target uint64) bool {
 	for {
