@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -17,6 +18,13 @@ import (
 func (g *Gate) BuildIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
 	if ix.Define.Kind == ast.IndexFullText {
 		return g.buildText(ctx, tb, ix)
+	}
+	if ix.Define.Vector != nil {
+		x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
+		if err != nil {
+			return err
+		}
+		x.Warm()
 	}
 	return g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
 		return g.changeIndex(ctx, tb, ix, id, value.None, doc)

@@ -92,6 +92,21 @@ func (a *blocks[T]) set(place uint32, raw []byte) {
 func (a *blocks[T]) cosine() bool { return a.spec.Metric.name == "COSINE" }
 
 func (a *blocks[T]) decode(dst []T, raw []byte) {
+	le := binary.LittleEndian
+	switch d := any(dst).(type) {
+	case []float32:
+		if a.spec.Type == "F32" {
+			for i := range d {
+				d[i] = math.Float32frombits(le.Uint32(raw[4*i:]))
+			}
+			return
+		}
+	case []float64:
+		for i := range d {
+			d[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
+		}
+		return
+	}
 	size := a.spec.size()
 	for i := range dst {
 		dst[i] = a.read(raw[i*size:])

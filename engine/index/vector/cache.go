@@ -1,9 +1,11 @@
 package vector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/index/numbers"
@@ -37,14 +39,9 @@ func (c *Cache) shared(x *Index) *shared {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.indexes[x.place]
-	if s != nil {
-		s.mu.Lock()
-		stale := s.misses > maxMisses
-		s.mu.Unlock()
-		if stale { // others write the index too: look again at what is stored
-			delete(c.indexes, x.place)
-			s = nil
-		}
+	if s != nil && s.misses.Load() > maxMisses { // others write the index too: look again at what is stored
+		delete(c.indexes, x.place)
+		s = nil
 	}
 	if s == nil && !c.closed {
 		s = newShared(x)
@@ -100,14 +97,14 @@ func (c *Cache) stopped() bool {
 func (c *Cache) committed(ch change, v kv.Version) {
 	ch.version = v
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	s := c.indexes[ch.index]
+	c.mu.Unlock()
 	if s == nil {
 		return // it will be loaded with the change
 	}
-	s.mu.Lock()
 	s.commit(ch)
-	s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.start(s)
 }
 
@@ -133,9 +130,9 @@ func (c *Cache) Close() {
 
 // load fills the graph with what is stored, and then counts on commits.
 func (s *shared) load(store kv.Store) error {
-	s.mu.Lock()
+	s.mu.RLock()
 	loaded := s.loaded
-	s.mu.Unlock()
+	s.mu.RUnlock()
 	if loaded {
 		return nil
 	}
@@ -151,28 +148,23 @@ func (s *shared) load(store kv.Store) error {
 	if err != nil {
 		return err
 	}
-	left, err := s.restore(&stored, at)
+	fresh := newShared(s.x) // filled aside, so that commits need not wait
+	left, err := fresh.restore(&stored, at)
 	if err != nil {
 		return fmt.Errorf("load index %s: %w", s.x.Name, err)
 	}
-	byNumber(left)
+	slices.SortFunc(left, func(a, b change) int { return cmp.Compare(a.number, b.number) })
+	for _, c := range left {
+		fresh.places[c.record] = fresh.g.put(node{record: c.record, number: c.number, born: at, gone: alive}, c.raw)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loaded, s.floor = true, at
-	// What came in while loading is known twice up to the snapshot.
-	later := s.pending[:0:0]
-	for _, c := range s.pending {
-		if c.version > at {
-			later = append(later, c)
+	s.g, s.places, s.base, s.floor, s.since, s.loaded = fresh.g, fresh.places, count, at, len(left), true
+	for _, c := range s.early {
+		if c.version > at { // what came before is stored already
+			s.take(c)
 		}
 	}
-	s.pending = append(left, later...)
-	versions := s.versions[:0:0]
-	for _, v := range s.versions {
-		if v > at {
-			versions = append(versions, v)
-		}
-	}
-	s.versions, s.base = versions, count
+	s.early = nil
 	return nil
 }

@@ -117,7 +117,7 @@ func readNodes(dst []saved, raw []byte) ([]saved, bool) {
 }
 
 // restore fills an empty graph with the stored vectors that the checkpoint has links for, as of a version; the others
-// are left to be added.
+// are left to be linked. s is not shared yet, or locked.
 func (s *shared) restore(x *Index, at kv.Version) (left []change, err error) {
 	nodes, err := x.checkpoint()
 	if err != nil {
@@ -163,27 +163,26 @@ func torn(n *saved, vectors []*change) bool {
 // adopt makes graph nodes of those of a checkpoint that have a vector.
 func (s *shared) adopt(nodes []saved, vectors []*change) {
 	g := s.g
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	places := make([]uint32, len(nodes))
 	for i, c := range vectors {
 		if c == nil {
 			continue
 		}
-		places[i] = g.place(c.raw)
-		g.nodes[places[i]] = node{record: c.record, number: c.number, born: c.version, gone: alive}
-		s.places[string(c.record)] = places[i]
+		places[i] = g.put(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
+		s.places[c.record] = places[i]
 	}
+	g.queue = nil
 	for i, c := range vectors {
-		if c == nil {
+		if c == nil || g.nodes[places[i]].state == loose {
 			continue
 		}
 		n := &g.nodes[places[i]]
-		n.links = make([][]uint32, len(nodes[i].links))
+		n.state, n.links = linked, make([][]uint32, len(nodes[i].links))
 		for l, links := range nodes[i].links {
-			n.links[l] = make([]uint32, 0, g.capacity(l)+1)
+			n.links[l] = make([]uint32, 0, len(links)+1)
 			for _, p := range links {
-				if int(p) < len(vectors) && vectors[p] != nil && int(p) != i && len(nodes[p].links) > l && len(n.links[l]) < g.capacity(l) {
+				if int(p) < len(vectors) && vectors[p] != nil && int(p) != i && len(nodes[p].links) > l && len(n.links[l]) < g.capacity(l) &&
+					g.nodes[places[p]].state != loose {
 					n.links[l] = append(n.links[l], places[p])
 				}
 			}
@@ -204,31 +203,34 @@ func (x *Index) eachVector(f func(change)) error {
 		if len(raw) != size {
 			return x.corrupt("vector")
 		}
-		f(change{index: x.place, record: bytes.Clone(cur.Key()[len(prefix):]), number: binary.BigEndian.Uint64(raw), raw: bytes.Clone(raw[8:])})
+		f(change{index: x.place, record: string(cur.Key()[len(prefix):]), number: binary.BigEndian.Uint64(raw), raw: bytes.Clone(raw[8:])})
 	}
 	return cur.Err()
 }
 
 // checkpointIfDue writes a checkpoint if enough has changed since the last. Only one goroutine may work on the index.
 func (s *shared) checkpointIfDue(store kv.Store, after int) error {
-	if s.since < after || s.since < s.g.live/4 || store.Stats().Kind == "memory" {
+	s.mu.RLock()
+	since, due := s.since, s.loaded && s.since >= after && s.since >= s.g.live/4
+	s.mu.RUnlock()
+	if !due || store.Stats().Kind == "memory" {
 		return nil
 	}
 	if err := s.writeCheckpoint(store); err != nil {
 		return err
 	}
-	s.since = 0
+	s.mu.Lock()
+	s.since -= since
+	s.mu.Unlock()
 	return nil
 }
 
 // saved lists the nodes that have not gone, with links among themselves.
 func (g *graph) saved() []saved {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
 	at := make(map[uint32]uint32, g.live)
 	var order []uint32
 	for p := range g.nodes {
-		if n := &g.nodes[p]; !n.free && !n.loose && n.gone == alive {
+		if n := &g.nodes[p]; n.state == linked && n.gone == alive {
 			at[uint32(p)] = uint32(len(order))
 			order = append(order, uint32(p))
 		}
@@ -250,7 +252,9 @@ func (g *graph) saved() []saved {
 
 // writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last.
 func (s *shared) writeCheckpoint(store kv.Store) error {
+	s.mu.RLock()
 	nodes := s.g.saved()
+	s.mu.RUnlock()
 	x := *s.x
 	var old head
 	err := x.write(store, func() (err error) {

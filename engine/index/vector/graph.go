@@ -12,30 +12,38 @@ import (
 // alive is the version at which a node goes that has not gone yet.
 const alive = kv.Version(math.MaxUint64)
 
+// state is what has become of a place.
+type state uint8
+
+const (
+	free   state = iota // nothing is there
+	loose               // a vector that is only compared, not linked
+	queued              // a vector that is to be linked, and compared until then
+	linked
+)
+
 // node is a vector in a graph; its elements are in the arena.
 type node struct {
-	record []byte // RK
+	record string // RK
 	number uint64
 	born   kv.Version // the first version that has it
 	gone   kv.Version // the first version that has it no more
-	loose  bool       // it has no distance to others (a zero vector under COSINE): it is not linked, only compared
-	free   bool       // the place can be taken
-	links  [][]uint32 // by layer; nil for loose and free ones
+	state  state
+	links  [][]uint32 // by layer
 }
 
-// graph is the nodes of one index with their links. Methods that read want the lock for reading, those that change it
-// for writing; add and purge take it themselves and are called by one goroutine at a time.
+// graph is the vectors of one index, most of them linked with near ones. It has no lock: see shared.
 type graph struct {
 	spec *Spec
-	rand *rand.Rand // of add
+	rand *rand.Rand // for the levels of nodes
 
-	mu    sync.RWMutex // guards all below; a leaf lock, held over no I/O and no user code
 	arena arena
 	nodes []node
 	entry uint32 // where searches begin; with top -1 there is none
 	top   int    // the highest layer
 	live  int    // nodes that are linked and not gone
-	dead  int    // linked nodes that have gone
+	dead  int    // nodes that have gone
+	queue []uint32
 	loose []uint32
 	free  []uint32
 	rooms sync.Pool // of *room
@@ -52,6 +60,7 @@ type room struct {
 	near, best nearHeap
 	seen       []uint32 // by place: the mark of the search that saw it
 	mark       uint32
+	from       []near
 }
 
 func (g *graph) room() *room {
@@ -162,80 +171,88 @@ func (g *graph) expand(r *room, to func(uint32) float64, from []near, layer, ef 
 	}
 }
 
-// search finds about ef nearest nodes that keep wants, in no order. Loose nodes are not among them.
-func (g *graph) search(dst []near, to func(uint32) float64, ef int, keep func(uint32) bool) []near {
+// search adds about ef nearest linked nodes that keep wants, in no order.
+func (g *graph) search(dst []found, to func(uint32) float64, ef int, keep func(uint32) bool) []found {
 	if g.top < 0 {
 		return dst
 	}
 	r := g.room()
 	defer g.rooms.Put(r)
-	g.expand(r, to, []near{g.descend(to, 0)}, 0, ef, keep)
-	return append(dst, r.best.items...)
+	r.from = append(r.from[:0], g.descend(to, 0))
+	g.expand(r, to, r.from, 0, ef, keep)
+	for _, n := range r.best.items {
+		dst = append(dst, found{g.nodes[n.place].record, n.far})
+	}
+	return dst
 }
 
-// add links a new node and gives its place. The search for its neighbours only reads, so readers go on meanwhile.
-func (g *graph) add(n node, raw []byte) uint32 {
-	g.mu.Lock()
-	place := g.place(raw)
-	n.loose = g.isLoose(place)
-	if n.loose {
-		g.nodes[place] = n
-		g.loose = append(g.loose, place)
-		g.mu.Unlock()
-		return place
+// put takes a place for a new vector, which is compared until it is linked.
+func (g *graph) put(n node, raw []byte) uint32 {
+	place := uint32(len(g.nodes))
+	if last := len(g.free) - 1; last >= 0 {
+		place = g.free[last]
+		g.free = g.free[:last]
+	} else {
+		g.nodes = append(g.nodes, node{})
 	}
-	g.mu.Unlock()
+	g.arena.set(place, raw)
+	if n.state = queued; g.isLoose(place) {
+		n.state = loose
+		g.loose = append(g.loose, place)
+	} else {
+		g.queue = append(g.queue, place)
+	}
+	g.nodes[place] = n
+	return place
+}
 
-	level := g.level()
-	n.links = make([][]uint32, level+1)
-	g.mu.RLock()
-	chosen := g.neighbours(place, level)
-	g.mu.RUnlock()
+// isLoose reports whether the vector at a place has no distance to others, not even to itself (a zero vector under
+// COSINE), or distances say nothing about neighbours.
+func (g *graph) isLoose(place uint32) bool {
+	d := g.arena.from(place)(place)
+	return math.IsNaN(d) || math.IsInf(d, 0) || !g.spec.Metric.navigable()
+}
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// kill notes that a node has gone.
+func (g *graph) kill(place uint32, at kv.Version) {
+	n := &g.nodes[place]
+	n.gone = at
+	g.dead++
+	if n.state == linked {
+		g.live--
+	}
+}
+
+// plan chooses the level and the neighbours of a vector that is to be linked. It changes nothing.
+func (g *graph) plan(place uint32) [][]near { return g.neighbours(place, g.level()) }
+
+// join links the first vector of the queue as planned.
+func (g *graph) join(place uint32, chosen [][]near) {
+	if g.queue = g.queue[1:]; len(g.queue) == 0 {
+		g.queue = nil
+	}
+	n := &g.nodes[place]
+	if n.gone != alive { // it went while it waited: only older snapshots want it
+		n.state = loose
+		g.loose = append(g.loose, place)
+		return
+	}
+	n.state, n.links = linked, make([][]uint32, len(chosen))
 	for l, ns := range chosen {
-		n.links[l] = make([]uint32, 0, g.capacity(l)+1)
+		n.links[l] = make([]uint32, 0, min(g.capacity(l), 2*len(ns))+1)
 		for _, c := range ns {
 			n.links[l] = append(n.links[l], c.place)
 		}
 	}
-	g.nodes[place] = n
 	for l, ns := range chosen {
 		for _, c := range ns {
 			g.link(c.place, place, l)
 		}
 	}
-	if n.gone == alive {
-		g.live++
-	} else {
-		g.dead++
+	g.live++
+	if top := len(chosen) - 1; top > g.top {
+		g.entry, g.top = place, top
 	}
-	if level > g.top {
-		g.entry, g.top = place, level
-	}
-	return place
-}
-
-// place takes a place and puts a vector there. It is no node yet.
-func (g *graph) place(raw []byte) uint32 {
-	var place uint32
-	if n := len(g.free); n > 0 {
-		place = g.free[n-1]
-		g.free = g.free[:n-1]
-	} else {
-		place = uint32(len(g.nodes))
-		g.nodes = append(g.nodes, node{})
-	}
-	g.nodes[place] = node{free: true}
-	g.arena.set(place, raw)
-	return place
-}
-
-// isLoose reports whether the vector at a place has no distance to others, not even to itself.
-func (g *graph) isLoose(place uint32) bool {
-	d := g.arena.from(place)(place)
-	return math.IsNaN(d) || math.IsInf(d, 0) || !g.spec.Metric.navigable()
 }
 
 // neighbours chooses whom a vector is to be linked with, by layer up to level.
@@ -340,12 +357,10 @@ func (g *graph) relink(place uint32, layer int, among []uint32) {
 
 // purge takes the nodes out that had gone by a version: what pointed at them is linked with their neighbours instead.
 func (g *graph) purge(by kv.Version) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	out := func(p uint32) bool { return g.nodes[p].gone <= by }
 	for p := range g.nodes {
 		n := &g.nodes[p]
-		if n.free || n.loose || out(uint32(p)) {
+		if n.state != linked || out(uint32(p)) {
 			continue
 		}
 		for l := range n.links {
@@ -354,7 +369,16 @@ func (g *graph) purge(by kv.Version) {
 			}
 		}
 	}
-	g.release(out)
+	for p := range g.nodes {
+		if n := &g.nodes[p]; n.state != free && out(uint32(p)) {
+			g.nodes[p] = node{}
+			g.free = append(g.free, uint32(p))
+			g.dead--
+		}
+	}
+	isFree := func(p uint32) bool { return g.nodes[p].state == free }
+	g.loose = slices.DeleteFunc(g.loose, isFree)
+	g.queue = slices.DeleteFunc(g.queue, isFree)
 	g.findEntry()
 }
 
@@ -377,27 +401,11 @@ func (g *graph) mend(place uint32, layer int, out func(uint32) bool) {
 	g.relink(place, layer, among)
 }
 
-// release frees the places of nodes that go out.
-func (g *graph) release(out func(uint32) bool) {
-	for p := range g.nodes {
-		n := &g.nodes[p]
-		if n.free || !out(uint32(p)) {
-			continue
-		}
-		if !n.loose {
-			g.dead--
-		}
-		g.nodes[p] = node{free: true}
-		g.free = append(g.free, uint32(p))
-	}
-	g.loose = slices.DeleteFunc(g.loose, func(p uint32) bool { return g.nodes[p].free })
-}
-
 // findEntry makes one of the highest nodes the entry point.
 func (g *graph) findEntry() {
 	g.top = -1
 	for p := range g.nodes {
-		if n := &g.nodes[p]; !n.free && len(n.links)-1 > g.top {
+		if n := &g.nodes[p]; n.state == linked && len(n.links)-1 > g.top {
 			g.entry, g.top = uint32(p), len(n.links)-1
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
+	"strings"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/key"
@@ -57,7 +58,7 @@ func (x *Index) corrupt(what string) error {
 // change is a vector that a record got, or lost where raw is nil. It is what a transaction notes about itself.
 type change struct {
 	index   place
-	record  []byte // RK
+	record  string // RK
 	number  uint64
 	raw     []byte
 	version kv.Version // of the commit, once it is known
@@ -85,7 +86,7 @@ func (x *Index) Put(record, v value.Value) error {
 	if err := x.Tx.Set(k, raw); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.place, record: key.AppendRecordKey(nil, record), number: number, raw: raw[8:]})
+	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw[8:]})
 }
 
 // Remove takes the vector of a record out, if it has one.
@@ -98,7 +99,7 @@ func (x *Index) Remove(record value.Value) error {
 	if err := x.Tx.Delete(k); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.place, record: key.AppendRecordKey(nil, record)})
+	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record))})
 }
 
 // note counts a change and hands it on when it is committed.
@@ -109,6 +110,11 @@ func (x *Index) note(c change) error {
 	cache := x.Cache
 	x.Tx.Note(&c, func(v kv.Version) { cache.committed(c, v) })
 	return nil
+}
+
+// Warm begins to load the graph of an index once the transaction is committed, rather than at the first search.
+func (x *Index) Warm() {
+	x.Tx.OnCommit(func(kv.Version) { x.Cache.shared(x) })
 }
 
 // Clear says that the transaction has taken out everything that is stored of an index of a table.
@@ -135,7 +141,7 @@ func (x *Index) own() own {
 			if o.changes == nil {
 				o.changes = map[string]*change{}
 			}
-			o.changes[string(n.record)] = n
+			o.changes[n.record] = n
 			o.count++
 		case cleared:
 			o.all = o.all || n.index == x.place
@@ -170,7 +176,7 @@ type Hit struct {
 
 // found is a hit whose record is not decoded.
 type found struct {
-	record []byte
+	record string // RK
 	far    float64
 }
 
@@ -182,9 +188,9 @@ func compare(a, b found) int {
 	case a.far > b.far:
 		return 1
 	case a.far == b.far:
-		return bytes.Compare(a.record, b.record)
+		return strings.Compare(a.record, b.record)
 	case math.IsNaN(a.far) && math.IsNaN(b.far):
-		return bytes.Compare(a.record, b.record)
+		return strings.Compare(a.record, b.record)
 	case math.IsNaN(a.far):
 		return -1
 	}
@@ -198,10 +204,11 @@ type Walk struct {
 	ctx   context.Context
 	query []byte
 	ef    int
-	hits  []found
-	at    int
-	given map[string]bool // when it has looked more than once
-	whole bool            // hits are all there are
+	hits  foundHeap       // what is left of the last look
+	given map[string]bool // by RK, once it is to look again
+	all   []string        // what was given since the last look
+	whole bool            // the last look saw everything
+	begun bool
 }
 
 // Search begins a walk from a query vector; ef is how many candidates the first look keeps. Errors: those of Spec.Encode.
@@ -216,16 +223,18 @@ func (x *Index) Search(ctx context.Context, query value.Value, ef int) (*Walk, e
 // Next moves to the next record; it is false after the last.
 func (w *Walk) Next() (Hit, bool, error) {
 	for {
-		for w.at < len(w.hits) {
-			f := w.hits[w.at]
-			w.at++
-			if w.given[string(f.record)] {
+		for len(w.hits) > 0 {
+			f := w.hits.pop()
+			if w.given[f.record] {
 				continue
 			}
-			record, err := key.DecodeIndex(nil, f.record, 0)
+			if !w.whole {
+				w.all = append(w.all, f.record)
+			}
+			record, err := key.DecodeIndex(nil, []byte(f.record), 0)
 			return Hit{record, f.far}, err == nil, err
 		}
-		if w.whole {
+		if w.begun && w.whole {
 			return Hit{}, false, nil
 		}
 		if err := w.look(); err != nil {
@@ -236,23 +245,57 @@ func (w *Walk) Next() (Hit, bool, error) {
 
 // look asks for more than was given.
 func (w *Walk) look() error {
-	if w.hits != nil {
+	if w.begun {
 		if w.given == nil {
 			w.given = map[string]bool{}
 		}
-		for _, f := range w.hits {
-			w.given[string(f.record)] = true
+		for _, r := range w.all {
+			w.given[r] = true
 		}
+		w.all = w.all[:0]
 		w.ef *= 4
 	}
-	var err error
-	w.at = 0
-	w.hits, w.whole, err = w.x.nearest(w.ctx, w.query, w.ef)
-	if w.hits == nil {
-		w.hits = []found{}
-	}
-	slices.SortFunc(w.hits, compare)
+	w.begun = true
+	hits, whole, err := w.x.nearest(w.ctx, w.query, w.ef)
+	w.hits, w.whole = hits, whole
+	w.hits.make()
 	return err
+}
+
+// foundHeap has the first hit on top: of many hits few are asked for.
+type foundHeap []found
+
+func (h foundHeap) make() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+func (h *foundHeap) pop() found {
+	old := *h
+	top := old[0]
+	last := len(old) - 1
+	old[0] = old[last]
+	*h = old[:last]
+	h.down(0)
+	return top
+}
+
+func (h foundHeap) down(i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && compare(h[c+1], h[c]) < 0 {
+			c++
+		}
+		if compare(h[i], h[c]) <= 0 {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
 }
 
 // nearest finds about ef nearest records, in no order; whole says that these are all.
@@ -292,7 +335,8 @@ func (x *Index) scan(ctx context.Context, query []byte) ([]found, error) {
 			return nil, x.corrupt("vector")
 		}
 		one.set(0, raw[8:])
-		out = append(out, found{cur.Key()[len(prefix):], to(0)})
+		k := cur.Key()[len(prefix):] // valid as long as the transaction, and so is the walk
+		out = append(out, found{unsafe.String(unsafe.SliceData(k), len(k)), to(0)})
 	}
 	return out, cur.Err()
 }

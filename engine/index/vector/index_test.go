@@ -599,7 +599,8 @@ func BenchmarkAdd(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
-		g.add(node{gone: alive}, raw)
+		place := g.put(node{gone: alive}, raw)
+		g.join(place, g.plan(place))
 	}
 }
 

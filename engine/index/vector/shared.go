@@ -2,32 +2,30 @@ package vector
 
 import (
 	"slices"
-	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// shared is what all users of an index share: its graph, and the changes that are not in it yet. Changes come in from
-// commits; one goroutine at a time, the worker, moves them into the graph.
+// shared is what all users of an index share: its graph. Changes come in from commits and are compared one by one until
+// the worker, one goroutine at a time, has linked them.
 type shared struct {
-	x *Index // without a transaction
-	g *graph
+	x      *Index       // without a transaction
+	misses atomic.Int64 // searches in a row that knew of changes which did not come in
 
-	mu       sync.Mutex // guards all below; taken before the graph's
+	mu       sync.RWMutex // guards all below; held over no I/O and no user code
+	g        *graph
 	loaded   bool
-	broken   bool         // loading failed: the index is scanned
-	pending  []change     // committed, in the order they came in; readers keep parts of it, which do not change
-	versions []kv.Version // of the changes since the load, ascending
-	base     int64        // changes before versions
-	floor    kv.Version   // snapshots before it are not answered
-	misses   int          // searches in a row that knew of changes which did not come in
-	working  bool
-
-	// of the worker
-	places map[string]uint32     // the node of a record
-	gone   map[string]kv.Version // records without one, lately: when they lost it
-	since  int                   // changes since the checkpoint
+	broken   bool                  // loading failed: the index is scanned
+	working  bool                  // there is a worker
+	early    []change              // that came in before it was loaded
+	places   map[string]uint32     // the newest node of a record
+	gone     map[string]kv.Version // records without one, lately: when they lost it
+	versions []kv.Version          // of the changes since the load, ascending
+	base     int64                 // changes before versions
+	floor    kv.Version            // snapshots before it are not answered
+	since    int                   // changes since the checkpoint
 }
 
 // Limits of what is kept about the past.
@@ -42,12 +40,52 @@ const exactLimit = 1000
 
 // commit takes in a committed change.
 func (s *shared) commit(c change) {
-	s.pending = append(s.pending, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded {
+		s.take(c)
+	} else {
+		s.early = append(s.early, c)
+	}
+}
+
+// take puts a change into the graph. Commits may come in out of their order: what is older than what is there of the
+// record is left out, and snapshots that would see it are not answered any more.
+func (s *shared) take(c change) {
+	s.count(c.version)
+	s.since++
+	place, there := s.places[c.record]
+	newest := s.gone[c.record]
+	if there {
+		newest = s.g.nodes[place].born
+	}
+	if newest > c.version {
+		s.floor = max(s.floor, newest)
+		return
+	}
+	if there {
+		s.g.kill(place, c.version)
+		delete(s.places, c.record)
+	}
+	if c.raw == nil {
+		if len(s.gone) >= maxGone {
+			s.floor = max(s.floor, c.version)
+			clear(s.gone)
+		}
+		s.gone[c.record] = c.version
+		return
+	}
+	delete(s.gone, c.record)
+	s.places[c.record] = s.g.put(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
+}
+
+// count remembers the version of a change.
+func (s *shared) count(v kv.Version) {
 	i := len(s.versions)
-	for i > 0 && s.versions[i-1] > c.version {
+	for i > 0 && s.versions[i-1] > v {
 		i--
 	}
-	s.versions = slices.Insert(s.versions, i, c.version)
+	s.versions = slices.Insert(s.versions, i, v)
 	if len(s.versions) > maxVersions {
 		cut := maxVersions / 2
 		s.floor = max(s.floor, s.versions[cut-1])
@@ -56,7 +94,7 @@ func (s *shared) commit(c change) {
 	}
 }
 
-// answers reports whether the graph and what is pending say everything about a snapshot that knows of so many changes.
+// answers reports whether the graph says everything about a snapshot that knows of so many changes.
 func (s *shared) answers(at kv.Version, count int64) bool {
 	if !s.loaded || at < s.floor {
 		return false
@@ -66,92 +104,58 @@ func (s *shared) answers(at kv.Version, count int64) bool {
 		later--
 	}
 	if s.base+int64(later) != count {
-		s.misses++
+		s.misses.Add(1)
 		return false
 	}
-	s.misses = 0
+	s.misses.Store(0)
 	return true
 }
 
-// nearest finds about ef nearest records of a snapshot; ok is false where it cannot tell. mine are the changes that the
-// asking transaction has made itself.
+// nearest finds about ef nearest records of a snapshot; whole says that these are all, ok is false where it cannot tell.
+// mine are the changes that the asking transaction has made itself.
 func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64, mine map[string]*change) (hits []found, whole, ok bool) {
-	s.mu.Lock()
-	ok = s.answers(at, count)
-	pending := s.pending
-	s.mu.Unlock()
-	if !ok {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.answers(at, count) {
 		return nil, false, false
 	}
-	hits, whole = s.among(query, ef, at, apart(pending, at, mine))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return hits, whole, at >= s.floor
-}
-
-// apart is the changes that a snapshot knows of and the graph may not, by record.
-func apart(pending []change, at kv.Version, mine map[string]*change) map[string]*change {
-	if len(pending) == 0 {
-		return mine
-	}
-	out := make(map[string]*change, len(pending)+len(mine))
-	for i := range pending {
-		c := &pending[i]
-		if c.version > at {
-			continue
-		}
-		if old := out[string(c.record)]; old == nil || old.version <= c.version {
-			out[string(c.record)] = c
-		}
-	}
-	for k, c := range mine {
-		out[k] = c
-	}
-	return out
-}
-
-// among searches the graph and compares with the changes apart from it.
-func (s *shared) among(query []byte, ef int, at kv.Version, others map[string]*change) (hits []found, whole bool) {
 	g := s.g
 	seen := func(p uint32) bool {
 		n := &g.nodes[p]
-		if n.free || n.born > at || n.gone <= at {
-			return false
-		}
-		return others == nil || others[string(n.record)] == nil
+		return n.born <= at && n.gone > at && n.state != free && (mine == nil || mine[n.record] == nil)
 	}
-	g.mu.RLock()
 	to := g.arena.to(query)
-	add := func(p uint32, far float64) { hits = append(hits, found{g.nodes[p].record, far}) }
+	hits = make([]found, 0, min(ef, 256)+len(g.queue)+len(g.loose)+len(mine))
+	compared := func(places []uint32) {
+		for _, p := range places {
+			if seen(p) {
+				hits = append(hits, found{g.nodes[p].record, to(p)})
+			}
+		}
+	}
 	if whole = g.live <= exactLimit || ef >= g.live/4; whole {
 		for p := range g.nodes {
 			if seen(uint32(p)) {
-				add(uint32(p), to(uint32(p)))
+				hits = append(hits, found{g.nodes[p].record, to(uint32(p))})
 			}
 		}
 	} else {
-		for _, n := range g.search(nil, to, ef, seen) {
-			add(n.place, n.far)
-		}
-		for _, p := range g.loose {
-			if seen(p) {
-				add(p, to(p))
-			}
-		}
+		hits = g.search(hits, to, ef, seen)
+		compared(g.queue)
+		compared(g.loose)
 	}
-	g.mu.RUnlock()
-	return s.compareAll(hits, query, others), whole
+	return s.x.compareOwn(hits, query, mine), whole, true
 }
 
-// compareAll adds the changes apart from the graph.
-func (s *shared) compareAll(hits []found, query []byte, others map[string]*change) []found {
-	if len(others) == 0 {
+// compareOwn adds the vectors that a transaction has put itself.
+func (x *Index) compareOwn(hits []found, query []byte, mine map[string]*change) []found {
+	if len(mine) == 0 {
 		return hits
 	}
-	one := newArena(s.g.spec)
+	one := newArena(&x.Spec)
 	one.set(0, query)
 	to := one.to(query)
-	for _, c := range others {
+	for _, c := range mine {
 		if c.raw != nil {
 			one.set(0, c.raw)
 			hits = append(hits, found{c.record, to(0)})
@@ -160,108 +164,61 @@ func (s *shared) compareAll(hits []found, query []byte, others map[string]*chang
 	return hits
 }
 
-// work moves pending changes into the graph until there are none, or stop says so.
+// work links what is queued until there is nothing left, or stop says so.
 func (s *shared) work(stop func() bool) {
-	for !stop() {
-		s.mu.Lock()
-		if len(s.pending) == 0 {
-			s.mu.Unlock()
-			return
-		}
-		c := s.pending[0]
-		s.mu.Unlock()
-		s.apply(c)
-		s.mu.Lock()
-		if s.pending = s.pending[1:]; len(s.pending) == 0 {
-			s.pending = nil
-		}
-		s.mu.Unlock()
+	for !stop() && s.step() {
 		s.tidy()
 	}
+}
+
+// step links one vector. Its neighbours are found while readers go on.
+func (s *shared) step() bool {
+	s.mu.RLock()
+	if len(s.g.queue) == 0 {
+		s.mu.RUnlock()
+		return false
+	}
+	place := s.g.queue[0]
+	chosen := s.g.plan(place)
+	s.mu.RUnlock()
+	s.mu.Lock()
+	s.g.join(place, chosen)
+	s.mu.Unlock()
+	return true
 }
 
 // rest ends the work of a worker, unless there is more to do.
 func (s *shared) rest(stopped bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.pending) > 0 && !stopped {
+	if len(s.g.queue) > 0 && !stopped {
 		return false
 	}
 	s.working = false
 	return true
 }
 
-// apply moves one change into the graph. Commits may come in out of their order: what is older than what the graph has of
-// the record is left out, and snapshots that would see it are not answered any more.
-func (s *shared) apply(c change) {
-	k := string(c.record)
-	place, there := s.places[k]
-	newest := s.gone[k]
-	if there {
-		newest = s.g.nodes[place].born
-	}
-	if newest > c.version {
-		s.raise(newest)
-		return
-	}
-	if there {
-		s.g.kill(place, c.version)
-		delete(s.places, k)
-	}
-	s.since++
-	if c.raw == nil {
-		if len(s.gone) >= maxGone {
-			s.raise(c.version)
-			clear(s.gone)
-		}
-		s.gone[k] = c.version
-		return
-	}
-	delete(s.gone, k)
-	s.places[k] = s.g.add(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
-}
-
-func (s *shared) raise(floor kv.Version) {
-	s.mu.Lock()
-	s.floor = max(s.floor, floor)
-	s.mu.Unlock()
-}
-
-// tidy takes gone nodes out of the graph when there are many.
+// tidy takes gone nodes out of the graph when there are many. Snapshots that see them are not answered any more.
 func (s *shared) tidy() {
-	if s.g.dead < 256 || s.g.dead < s.g.live/4 {
+	s.mu.RLock()
+	many := s.g.dead >= 256 && s.g.dead >= s.g.live/4
+	s.mu.RUnlock()
+	if !many {
 		return
 	}
-	var last kv.Version
-	for i := range s.g.nodes {
-		if n := &s.g.nodes[i]; !n.free && n.gone != alive {
-			last = max(last, n.gone)
-		}
-	}
-	s.raise(last)
-	s.g.purge(last)
-}
-
-// kill notes that a node has gone.
-func (g *graph) kill(place uint32, at kv.Version) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := &g.nodes[place]
-	n.gone = at
-	if !n.loose {
-		g.live--
-		g.dead++
-	}
-}
-
-// settled reports whether the graph holds all that has come in.
-func (s *shared) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.loaded && len(s.pending) == 0 && !s.working
+	for i := range s.g.nodes {
+		if n := &s.g.nodes[i]; n.state != free && n.gone != alive {
+			s.floor = max(s.floor, n.gone)
+		}
+	}
+	s.g.purge(s.floor)
 }
 
-// byNumber orders changes so that loading is deterministic.
-func byNumber(cs []change) {
-	sort.Slice(cs, func(i, j int) bool { return cs[i].number < cs[j].number })
+// settled reports whether all that has come in is linked.
+func (s *shared) settled() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.loaded && len(s.g.queue) == 0 && !s.working
 }
