@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/nacredb/nacre/cmd/nacretest/anomaly"
@@ -45,5 +48,59 @@ func TestCheatingStoresAreFound(t *testing.T) {
 		if err := l.run(t.Context(), kvTarget{st}, o); err == nil && l.wrong.Load() == 0 {
 			t.Errorf("%s: the bank notices nothing", name)
 		}
+	}
+}
+
+// TestLossesAreNoticed proves the crash suite: it must fail when an acknowledged transaction is
+// missing, or a part of one.
+func TestLossesAreNoticed(t *testing.T) {
+	for name, spoil := range map[string]struct {
+		text string
+		ack  int
+	}{
+		"nothing":            {},
+		"a transaction":      {ack: 1},
+		"a part":             {text: "DELETE part:[0, 1, 0]"},
+		"an edge":            {text: "DELETE follows"},
+		"a unique record":    {text: "DELETE uniq:[0, 1]"},
+		"what was to go":     {text: "CREATE tmp:[0, 0]"},
+		"a counter":          {text: "UPDATE shared SET n += 1"},
+		"a counter too many": {text: "UPDATE counter:0 SET n += 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := crashOptions{writers: 1, longest: 1, seed: 1}
+			c := &crasher{crashOptions: o, out: io.Discard, path: filepath.Join(t.TempDir(), "x"), rnd: rand.New(rand.NewPCG(1, 1)),
+				acked: []int{3}, tried: []int{3}, kills: map[string]int{}}
+			if err := c.prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s, err := start(t.Context(), c.dsn())
+			if err != nil {
+				t.Fatal(err)
+			}
+			cl, err := s.connect(t.Context(), "crash", "crash")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range 3 {
+				if _, err := ask(t.Context(), cl, transaction(0, n+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if spoil.text != "" {
+				if _, err := ask(t.Context(), cl, spoil.text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.acked[0] += spoil.ack
+			c.tried[0] += spoil.ack
+			err = c.verify(t.Context(), s, []int{0})
+			if (err != nil) != (name != "nothing") {
+				t.Errorf("got %v", err)
+			}
+			if err := errors.Join(cl.Close(), s.stop()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

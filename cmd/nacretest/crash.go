@@ -26,6 +26,7 @@ type crashOptions struct {
 	longest         time.Duration // of one run
 	seed            uint64
 	dir             string
+	options         string // of the store's address
 }
 
 func crashFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -34,6 +35,7 @@ func crashFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.writers, "writers", 8, "clients that write")
 	fs.DurationVar(&o.longest, "longest", 3*time.Second, "longest time between two kills")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the plan")
+	fs.StringVar(&o.options, "options", "", "options of the store's address, as sync=never&versioned=true: a killed process loses nothing in any mode")
 	fs.StringVar(&o.dir, "dir", "", "directory of the store (default: a temporary one)")
 	return func(ctx context.Context, out io.Writer) error { return crash(ctx, out, o) }
 }
@@ -64,7 +66,7 @@ func crash(ctx context.Context, out io.Writer, o crashOptions) error {
 	}
 	c := &crasher{crashOptions: o, out: out, path: filepath.Join(o.dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 7)),
 		acked: make([]int, o.writers), tried: make([]int, o.writers), kills: map[string]int{}}
-	fmt.Fprintf(out, "crash: %d kills under %d writers, seed %d, failpoints %v\n", o.cycles, o.writers, o.seed, failpoint.Enabled)
+	fmt.Fprintf(out, "crash: %d kills under %d writers, seed %d, options %q, failpoints %v\n", o.cycles, o.writers, o.seed, o.options, failpoint.Enabled)
 	began := time.Now()
 	if err := c.prepare(ctx); err != nil {
 		return err
@@ -123,7 +125,7 @@ func (c *crasher) prepare(ctx context.Context) error {
 	return errors.Join(err, cl.Close(), s.stop())
 }
 
-func (c *crasher) dsn() string { return "bolt://" + c.path }
+func (c *crasher) dsn() string { return "bolt://" + c.path + "?" + c.options }
 
 // plan chooses how the next process dies: the environment for it, and after what time otherwise.
 func (c *crasher) plan() (environ []string, after time.Duration) {
