@@ -37,6 +37,9 @@ Exit status 6: the store is open in another process. 7: the store is damaged.`,
 }
 
 func runBackup(ctx context.Context, s *streams, f *connectFlags, compress bool, path string) error {
+	if path == "-" && s.outTTY {
+		return usagef("a backup is not for a terminal: name a file, or a pipe")
+	}
 	out, commit, err := createOutput(s, path)
 	if err != nil {
 		return err
