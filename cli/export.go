@@ -22,7 +22,7 @@ import (
 type exportFlags struct {
 	only                                                               bool
 	users, accesses, params, functions, analyzers, sequences, versions bool
-	records                                                            bool
+	apis, buckets, configs, records                                    bool
 	tables                                                             []string
 }
 
@@ -57,6 +57,9 @@ Without options everything is exported but old versions. With --only, just what 
 	fl.BoolVar(&x.functions, "functions", true, "functions")
 	fl.BoolVar(&x.analyzers, "analyzers", true, "analyzers")
 	fl.BoolVar(&x.sequences, "sequences", true, "sequences")
+	fl.BoolVar(&x.apis, "apis", true, "API endpoints")
+	fl.BoolVar(&x.buckets, "buckets", true, "buckets, without their files")
+	fl.BoolVar(&x.configs, "configs", true, "configurations")
 	fl.BoolVar(&x.versions, "versions", false, "old versions of records (versioned stores)")
 	fl.BoolVar(&x.records, "records", true, "records")
 	fl.StringSliceVar(&x.tables, "tables", nil, "tables: all, none, or a list of names")
@@ -70,7 +73,8 @@ func (x *exportFlags) options(cmd *cobra.Command) (client.ExportOptions, error) 
 	opt := client.ExportOptions{
 		Users: named("users", x.users), Accesses: named("accesses", x.accesses), Params: named("params", x.params),
 		Functions: named("functions", x.functions), Analyzers: named("analyzers", x.analyzers),
-		Sequences: named("sequences", x.sequences), Versions: named("versions", x.versions), Records: named("records", x.records),
+		Sequences: named("sequences", x.sequences), APIs: named("apis", x.apis), Buckets: named("buckets", x.buckets),
+		Configs: named("configs", x.configs), Versions: named("versions", x.versions), Records: named("records", x.records),
 	}
 	switch {
 	case len(x.tables) == 1 && (x.tables[0] == "all" || x.tables[0] == "true"), len(x.tables) == 0 && !x.only:

@@ -103,6 +103,9 @@ type ExportOptions struct {
 	Functions bool `json:"functions"`
 	Analyzers bool `json:"analyzers"`
 	Sequences bool `json:"sequences"`
+	APIs      bool `json:"apis"`
+	Buckets   bool `json:"buckets"`
+	Configs   bool `json:"configs"`
 	Versions  bool `json:"versions"`
 	Records   bool `json:"records"`
 	Tables    any  `json:"tables"`
@@ -110,7 +113,8 @@ type ExportOptions struct {
 
 // FullExport is everything but old versions.
 func FullExport() ExportOptions {
-	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true, Records: true, Tables: true}
+	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true,
+		APIs: true, Buckets: true, Configs: true, Records: true, Tables: true}
 }
 
 // Export writes the namespace and database as statements to w and gives the bytes written.

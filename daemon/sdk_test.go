@@ -8,6 +8,32 @@ import (
 	"testing"
 )
 
+// The official Go client, unchanged, over both transports. It is a module of its own; scripts/test downloads it.
+func TestOfficialGoClient(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "sdk-go")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "testdata", "sdk-go")
+	build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
+	if out, err := build.CombinedOutput(); err != nil {
+		if strings.Contains(string(out), "module lookup disabled by GOPROXY=off") {
+			t.Skip("the official Go client is not there: run go mod download in testdata/sdk-go")
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := start(t)
+	for _, scheme := range []string{"ws", "http"} {
+		t.Run(scheme, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), program, scheme+"://"+s.Addr().String(), "root", "root").CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if n := strings.Count(string(out), "ok   "); n < 29 {
+				t.Errorf("only %d steps ran:\n%s", n, out)
+			}
+		})
+	}
+}
+
 // The official JavaScript client, unchanged, over both transports. scripts/test installs it.
 func TestOfficialClient(t *testing.T) {
 	node, err := exec.LookPath("node")
@@ -27,7 +53,7 @@ func TestOfficialClient(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			if n := strings.Count(string(out), "ok   "); n < 20 {
+			if n := strings.Count(string(out), "ok   "); n < 32 {
 				t.Errorf("only %d steps ran:\n%s", n, out)
 			}
 		})

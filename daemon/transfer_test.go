@@ -44,7 +44,7 @@ func TestExportAndImport(t *testing.T) {
 
 func TestExportOptions(t *testing.T) {
 	s := start(t)
-	if r := s.do("POST", "/sql", "CREATE a:1; CREATE b:1; DEFINE PARAM $p VALUE 5", at()...); strings.Contains(r.body, "ERR") {
+	if r := s.do("POST", "/sql", `CREATE a:1; CREATE b:1; DEFINE PARAM $p VALUE 5; DEFINE API "/x" FOR get THEN { 1 }; DEFINE CONFIG API PERMISSIONS FULL`, at()...); strings.Contains(r.body, "ERR") {
 		t.Fatal(r.body)
 	}
 	inCBOR, err := cbor.Marshal(map[string]any{"tables": []string{"b"}, "params": false})
@@ -60,6 +60,8 @@ func TestExportOptions(t *testing.T) {
 		{"tables named", `{"tables":["a"]}`, json, "a:1", "b:1"},
 		{"tables off", `{"tables":false}`, json, "DEFINE PARAM $p", "DEFINE TABLE a"},
 		{"params off", `{"params":false}`, json, "a:1", "DEFINE PARAM $p"},
+		{"APIs off", `{"apis":false}`, json, "DEFINE CONFIG API", "DEFINE API"},
+		{"configs off", `{"configs":false}`, json, "DEFINE API", "DEFINE CONFIG"},
 		{"unknown options are not minded", `{"colour":"red","params":true}`, json, "DEFINE PARAM $p", "\x00"},
 		{"in CBOR", string(inCBOR), asCBOR, "b:1", "a:1"},
 		{"nothing", "", json, "a:1", "\x00"},

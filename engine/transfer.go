@@ -112,15 +112,16 @@ func (res *ImportResult) count(answers []Result) {
 
 // ExportOptions says what an export holds.
 type ExportOptions struct {
-	Users, Accesses, Params, Functions, Analyzers, Sequences, Versions, Records bool
-	AllTables                                                                   bool
-	Tables                                                                      []string
+	Users, Accesses, Params, Functions, Analyzers, Sequences bool
+	APIs, Buckets, Configs, Versions, Records                bool
+	AllTables                                                bool
+	Tables                                                   []string
 }
 
 // DefaultExport is everything but old versions.
 func DefaultExport() ExportOptions {
 	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true,
-		Records: true, AllTables: true}
+		APIs: true, Buckets: true, Configs: true, Records: true, AllTables: true}
 }
 
 // Export writes the namespace and database of the session as statements, with bounded memory and from one snapshot. It
@@ -147,7 +148,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 	}
 	return dump.Text(ctx, w, run.Cat, gate, dump.Options{
 		Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
-		Analyzers: opt.Analyzers, Sequences: opt.Sequences, Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
 	})
 }
 

@@ -14,6 +14,10 @@ DEFINE PARAM $p VALUE { a: 5 } COMMENT "it's"; -- never; mind
 DEFINE FUNCTION fn::f($a: int) { LET $x = 'a;b'; RETURN $a + $x };
 DEFINE ANALYZER an TOKENIZERS blank FILTERS lowercase;
 DEFINE SEQUENCE sq;
+DEFINE BUCKET files BACKEND 'memory';
+DEFINE API "/a/:id<int>" FOR any MIDDLEWARE api::timeout(1s) FOR get, post PERMISSIONS WHERE $auth THEN { { status: 201, body: fn::f($request.params.id) } };
+DEFINE CONFIG API MIDDLEWARE api::timeout(2s) PERMISSIONS FULL;
+DEFINE CONFIG GRAPHQL TABLES INCLUDE person FUNCTIONS NONE;
 DEFINE USER ed ON DATABASE PASSWORD 'x' ROLES EDITOR;
 DEFINE TABLE person SCHEMAFULL PERMISSIONS FOR select WHERE name = /a;b/;
 DEFINE FIELD name ON person TYPE string;

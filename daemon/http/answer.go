@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -42,6 +43,13 @@ func (s *Server) refuse(w http.ResponseWriter, status int, information string) {
 
 // problem is refuse with details of its own.
 func (s *Server) problem(w http.ResponseWriter, status int, details, information string) {
+	if toClient(w) {
+		if information == "" {
+			information = details
+		}
+		plainProblem(w, status, information)
+		return
+	}
 	b, err := json.Marshal(errorBody{Code: status, Details: details, Description: problems[status][1], Information: information})
 	if err != nil { // strings always marshal
 		status, b = http.StatusInternalServerError, nil
@@ -49,6 +57,28 @@ func (s *Server) problem(w http.ResponseWriter, status int, details, information
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client may be gone
+}
+
+// plainProblem answers a bare text without a content type, which is all that the official clients understand on /rpc:
+// the JavaScript one takes the body for the message, the Go one ends its process over an error body that is not CBOR.
+func plainProblem(w http.ResponseWriter, status int, text string) {
+	w.Header()["Content-Type"] = nil // keeps net/http from guessing one
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the client may be gone
+}
+
+// toClient reports whether w answers a CBOR request to /rpc.
+func toClient(w http.ResponseWriter) bool {
+	for {
+		if rec, ok := w.(*recorder); ok {
+			return rec.cborCall
+		}
+		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = inner.Unwrap()
+	}
 }
 
 // unavailable answers 503; later tells the client when to come again.
@@ -91,6 +121,10 @@ const authProblem = "There was a problem with authentication."
 func (s *Server) tooLarge(w http.ResponseWriter) {
 	s.RPC.Metrics.Limited()
 	w.Header().Set("Connection", "close")
+	if toClient(w) {
+		plainProblem(w, http.StatusRequestEntityTooLarge, "length limit exceeded")
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusRequestEntityTooLarge)
 	_, _ = w.Write([]byte("length limit exceeded"))

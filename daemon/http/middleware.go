@@ -15,7 +15,8 @@ import (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	finished := s.RPC.Metrics.HTTPStart()
-	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout}
+	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout,
+		cborCall: r.URL.Path == "/rpc" && mediaType(r.Header.Get("Content-Type")) == "application/cbor"}
 	rc := chi.NewRouteContext()
 	defer func() {
 		p := recover()

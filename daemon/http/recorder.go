@@ -13,6 +13,8 @@ type recorder struct {
 	http.ResponseWriter
 	timeout time.Duration
 	status  int
+	// cborCall: the request is a CBOR call of /rpc, see plainProblem.
+	cborCall bool
 }
 
 // Unwrap lets http.ResponseController through.

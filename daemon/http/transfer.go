@@ -151,9 +151,7 @@ var errMedia = errors.New("unsupported media type")
 
 // exportOptions reads the body of an export; without one everything but versions is exported.
 func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request) (engine.ExportOptions, error) {
-	opt := engine.ExportOptions{
-		Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true, Records: true, AllTables: true,
-	}
+	opt := engine.DefaultExport()
 	if r.Method == http.MethodGet {
 		return opt, nil
 	}
@@ -183,7 +181,7 @@ func readExportOptions(opt *engine.ExportOptions, o *value.Object) error {
 	flags := map[string]*bool{
 		"users": &opt.Users, "accesses": &opt.Accesses, "params": &opt.Params, "functions": &opt.Functions,
 		"analyzers": &opt.Analyzers, "sequences": &opt.Sequences, "versions": &opt.Versions, "records": &opt.Records,
-		"tables": &opt.AllTables,
+		"apis": &opt.APIs, "buckets": &opt.Buckets, "configs": &opt.Configs, "tables": &opt.AllTables,
 	}
 	for _, f := range o.Fields() {
 		p, known := flags[f.Name]

@@ -155,6 +155,21 @@ func (s *session) take(id value.UUID) (*engine.Tx, error) {
 	return tx, nil
 }
 
+// take gives up a transaction of s, or of any session that is attached to this very connection: the Go client ends a
+// session's transaction without naming the session.
+func (c *Conn) take(s *session, id value.UUID) (*engine.Tx, error) {
+	tx, err := s.take(id)
+	if err == nil || c.opt.Sessions != nil {
+		return tx, err
+	}
+	for _, other := range c.attached.list() {
+		if tx, err := other.take(id); err == nil {
+			return tx, nil
+		}
+	}
+	return nil, err
+}
+
 func transactionNotFound() error {
 	return errs.With(errs.KindNotFound, "Transaction", nil, "Transaction not found")
 }

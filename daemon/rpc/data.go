@@ -277,7 +277,7 @@ func (k *call) finish(ctx context.Context, keep bool) (wire.Response, error) {
 	if !ok {
 		return wire.Response{}, errs.InvalidParams(usage)
 	}
-	tx, err := k.session.take(id)
+	tx, err := k.conn.take(k.session, id)
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -71,6 +71,16 @@ func (a *Sessions) detach(ctx context.Context, id value.UUID) error {
 	return s.reset(ctx)
 }
 
+func (a *Sessions) list() []*session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]*session, 0, len(a.all))
+	for _, s := range a.all {
+		all = append(all, s.session)
+	}
+	return all
+}
+
 func (a *Sessions) ids() []value.Value {
 	a.mu.Lock()
 	defer a.mu.Unlock()

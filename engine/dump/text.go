@@ -21,9 +21,10 @@ import (
 
 // Options says what an export holds. Tables lists tables by name; AllTables has them all.
 type Options struct {
-	Users, Accesses, Params, Functions, Analyzers, Sequences, Records bool
-	AllTables                                                         bool
-	Tables                                                            []string
+	Users, Accesses, Params, Functions, Analyzers, Sequences bool
+	APIs, Buckets, Configs, Records                          bool
+	AllTables                                                bool
+	Tables                                                   []string
 }
 
 // The size of one INSERT: whichever comes first.
@@ -52,7 +53,8 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 	}{
 		{"USERS", ast.DefUser, opt.Users}, {"ACCESSES", ast.DefAccess, opt.Accesses}, {"PARAMS", ast.DefParam, opt.Params},
 		{"FUNCTIONS", ast.DefFunction, opt.Functions}, {"ANALYZERS", ast.DefAnalyzer, opt.Analyzers},
-		{"SEQUENCES", ast.DefSequence, opt.Sequences},
+		{"SEQUENCES", ast.DefSequence, opt.Sequences}, {"BUCKETS", ast.DefBucket, opt.Buckets}, {"APIS", ast.DefAPI, opt.APIs},
+		{"CONFIGS", ast.DefConfig, opt.Configs},
 	} {
 		if !s.on {
 			continue
