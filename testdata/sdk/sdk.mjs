@@ -27,7 +27,8 @@ const steps = {
   async connect() {
     await db.connect(url, { namespace: 'sdk', database: socket ? 'ws' : 'http', authentication: { username, password } });
     assert.equal(db.status, 'connected');
-    for (const name of socket ? ['ws', 'ws_copy'] : ['http', 'http_copy']) await db.query(`REMOVE DATABASE IF EXISTS ${name}`);
+    await db.use({ namespace: 'sdk', database: socket ? 'ws' : 'http' });
+    for (const name of socket ? ['ws', 'ws_copy'] : ['http', 'http_copy']) await db.query(`REMOVE DATABASE IF EXISTS ${name}; DEFINE DATABASE ${name}`);
   },
   async version() {
     const { version } = await db.version();
