@@ -105,11 +105,11 @@ func isNamed(x ast.Expr) bool {
 	return false
 }
 
-// nearest takes a KNN operator apart. The side that says the same for all rows is what is looked for.
+// nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated once.
 func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
 	query := b.R
-	if !rowless(query) && rowless(b.L) {
+	if isRowField(query) && !isRowField(b.L) {
 		k.field, query = b.R, b.L
 	}
 	var err error
@@ -117,6 +117,16 @@ func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 		return nil, err
 	}
 	return k, numbers(k.query)
+}
+
+// isRowField reports whether an expression is a path from the current row.
+func isRowField(x ast.Expr) bool {
+	id, ok := x.(*ast.Idiom)
+	if !ok {
+		return false
+	}
+	_, starts := id.Parts[0].(*ast.PartStart)
+	return !starts
 }
 
 // numbers holds a value to be an array of numbers.

@@ -27,11 +27,11 @@ func (r *Run) knnSource(env *Env, s *ast.Select, tb *catalog.Table, where *predi
 			continue
 		}
 		field, _ := b.L.(*ast.Idiom)
-		if scan != nil || b.KNN.EF == 0 || !rowless(b.R) {
+		if scan != nil || b.KNN.EF == 0 || isRowField(b.R) {
 			continue
 		}
 		if ix := fieldIndex(tb, isVector, field, s.With); ix != nil {
-			scan = &knnScanRows{r: r, tb: tb, ix: ix, knn: b}
+			scan = &knnScanRows{r: r, env: where.env, tb: tb, ix: ix, knn: b}
 		}
 	}
 	if scan == nil {
@@ -59,6 +59,7 @@ func (r *Run) knnSource(env *Env, s *ast.Select, tb *catalog.Table, where *predi
 // while they are looked for, so it does not take any of the k away.
 type knnScanRows struct {
 	r      *Run
+	env    *Env
 	tb     *catalog.Table
 	ix     *catalog.Index
 	knn    *ast.Binary
@@ -115,6 +116,11 @@ func (s *knnScanRows) take(hit vector.Hit) error {
 	doc, err := s.r.Fetch(id)
 	if doc.IsNone() || err != nil {
 		return err
+	}
+	if s.r.hidesFields(s.tb) { // SECURITY: the index knows fields that are hidden
+		if v, err := s.r.Value(s.env.WithDoc(doc), s.k.field); v.IsNullish() || err != nil {
+			return err
+		}
 	}
 	name := value.RecordOf(id).Text()
 	s.k.distances[name] = value.Float(hit.Distance)

@@ -56,12 +56,13 @@ func (w *writer) pick(tb *catalog.Table, id *value.RecordID, act record.Action, 
 }
 
 // search finds a better way to the records of a table than walking all of it; nil where there is none. Who may not read
-// everything walks: what may be written is not what may be read.
+// everything walks: what may be written is not what may be read. Only the nearest records can not be told by walking:
+// they are those of the records that may be read.
 func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows, error) {
-	if where == nil || !w.r.Auth.CanRead() {
+	w.row.search = searchesOf(where)
+	if where == nil || !w.r.Auth.CanRead() && (w.row.search == nil || w.row.search.knns == 0) {
 		return nil, nil
 	}
-	w.row.search = searchesOf(where)
 	from := []ast.Expr{&ast.Table{Name: tb.Name}}
 	found, err := w.r.sourceFor(w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where})
 	if _, whole := found.(*tableRows); whole || err != nil {

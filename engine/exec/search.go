@@ -316,6 +316,11 @@ func (h *host) SearchScore(args []value.Value) (value.Value, error) {
 	if !m.plain {
 		return value.Float(0), nil
 	}
+	if h.r.hidesFields(m.tb) { // SECURITY: the index knows fields that are hidden
+		if texts, err := h.r.texts(h.env, m); len(texts) == 0 || err != nil {
+			return value.Float(0), err
+		}
+	}
 	if m.scan != nil && m.scan.at(id) {
 		return value.Float(m.scan.score()), nil
 	}

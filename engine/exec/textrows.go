@@ -39,7 +39,7 @@ func (r *Run) textSource(s *ast.Select, tb *catalog.Table, where *predicate) (ro
 }
 
 func (r *Run) textRows(tb *catalog.Table, ix *catalog.Index, m *matcher, where *predicate, rest ast.Expr) *textRows {
-	t := &textRows{r: r, tb: tb, ix: ix, m: m}
+	t := &textRows{r: r, env: where.env, tb: tb, ix: ix, m: m}
 	if rest != nil {
 		t.filter = &predicate{r: r, env: where.env, x: rest}
 	}
@@ -105,6 +105,7 @@ func (r *Run) textUnion(s *ast.Select, tb *catalog.Table, where *predicate, bran
 // are wanted, by their scores.
 type textRows struct {
 	r      *Run
+	env    *Env
 	tb     *catalog.Table
 	ix     *catalog.Index
 	m      *matcher
@@ -145,6 +146,12 @@ func (s *textRows) next() (value.Value, bool, error) {
 		if row.IsNone() {
 			continue
 		}
+		if ok, err = s.shows(row); err != nil {
+			return value.None, false, err
+		}
+		if !ok {
+			continue
+		}
 		if ok, err = s.filter.holds(row); err != nil {
 			return value.None, false, err
 		}
@@ -154,6 +161,17 @@ func (s *textRows) next() (value.Value, bool, error) {
 		}
 	}
 }
+
+// shows reports whether the caller sees that the record matches. SECURITY: the index knows fields that are hidden.
+func (s *textRows) shows(row value.Value) (bool, error) {
+	if !s.r.hidesFields(s.tb) {
+		return true, nil
+	}
+	return s.r.matches(s.env.WithDoc(row), s.m.x)
+}
+
+// hidesFields reports whether the caller may not see all fields of a table.
+func (r *Run) hidesFields(tb *catalog.Table) bool { return tb.FieldReads && !r.Auth.CanRead() }
 
 // step moves to the next document.
 func (s *textRows) step() (uint64, bool, error) {

@@ -513,6 +513,14 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
+func TestDiskANNIsServedByTheGraph(t *testing.T) {
+	d := &ast.DefineIndex{Kind: ast.IndexDiskANN, Vector: &ast.VectorIndex{Dimension: 2, Type: "U8", Degree: 40, LBuild: 70}}
+	s, ok := NewSpec(d)
+	if !ok || s.Links != 20 || s.LowestLinks != 40 || s.Construction != 70 || s.Metric.name != "EUCLIDEAN" {
+		t.Errorf("got %+v %v", s, ok)
+	}
+}
+
 func TestHalf(t *testing.T) {
 	for h := range 1 << 16 {
 		f := halfFloat(uint16(h))
