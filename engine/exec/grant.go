@@ -47,7 +47,7 @@ func textField(o *value.Object, name string) string {
 	return ""
 }
 
-// randomText is n random letters and digits.
+// randomText is n random letters and digits, the first one a letter: an id is then a name in ACCESS … REVOKE GRANT.
 func randomText(n int) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	out := make([]byte, 0, n)
@@ -55,9 +55,11 @@ func randomText(n int) string {
 	for len(out) < n {
 		rand.Read(raw[:]) // never fails: it ends the process instead
 		for _, b := range raw {
-			if b < 248 && len(out) < n { // 248 is a multiple of 62: no letter is likelier
-				out = append(out, letters[b%62])
+			letter := letters[b%62]
+			if b >= 248 || len(out) == n || len(out) == 0 && letter <= '9' { // 248 is a multiple of 62: no letter is likelier
+				continue
 			}
+			out = append(out, letter)
 		}
 	}
 	return string(out)
