@@ -240,24 +240,15 @@ func (c *crasher) load(ctx context.Context, s *server, after time.Duration, endi
 func (c *crasher) write(ctx context.Context, s *server, w int, stop chan struct{}) error {
 	cl, err := s.connect(ctx, "crash", "crash")
 	if err != nil {
-		return connectionLost(err)
+		return unlessStopped(stop, err)
 	}
 	defer cl.Close()
 	for {
 		n := c.acked[w] + 1
 		c.tried[w] = n
 		answers, err := cl.Query(ctx, transaction(w, n), nil)
-		if err != nil {
-			return connectionLost(err)
-		}
-		err = firstError(answers)
-		select {
-		case <-stop:
-			if err == nil {
-				c.acked[w] = n
-			}
-			return nil
-		default:
+		if err == nil {
+			err = firstError(answers)
 		}
 		switch {
 		case err == nil:
@@ -265,8 +256,26 @@ func (c *crasher) write(ctx context.Context, s *server, w int, stop chan struct{
 		case isConflict(err): // it has not happened
 			c.tried[w] = n - 1
 		default:
-			return fmt.Errorf("writer %d, transaction %d: %w", w, n, err)
+			if err := unlessStopped(stop, err); err != nil {
+				return fmt.Errorf("writer %d, transaction %d: %w", w, n, err)
+			}
+			return nil
 		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+	}
+}
+
+// unlessStopped is nil for errors that are as they should be: the server is gone, or is about to go.
+func unlessStopped(stop chan struct{}, err error) error {
+	select {
+	case <-stop:
+		return nil
+	default:
+		return connectionLost(err)
 	}
 }
 
