@@ -1,0 +1,284 @@
+// Package script runs the JavaScript of function(…) { … } expressions.
+//
+// Every call has a runtime of its own: nothing of one call is seen by another. A script sees its arguments and `this`, the
+// language's own objects, and the classes Record, Uuid, Duration and Decimal; there is no console, no timer, no file,
+// no network, no process, no module, and no code made from text. It is an async function: await works, and a promise that
+// it returns is settled.
+//
+// Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process' heap
+// while the script runs. The bounds hold between the steps of the interpreter. Built-in functions that could do much in one
+// step are held by limits on their arguments (guard.js), regular expressions by a time of their own. What remains is
+// arithmetic of very large BigInts, and that the heap is the whole process': scripting is off by default, and for authors
+// who are trusted with the process.
+//
+// No runtime is made, and nothing compiled, before the first script runs.
+package script
+
+import (
+	"context"
+	_ "embed" // guard.js
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Limits bound one call. The zero value of a field means its default.
+type Limits struct {
+	Time    time.Duration // of one call; 5 s
+	Source  int           // bytes of the script's text; 64 KiB
+	Data    int           // bytes of the arguments and `this` together, and of the result; 8 MiB
+	Items   int           // elements of a list that a built-in function walks; 1 M
+	Depth   int           // nesting of data; 100
+	Calls   int           // nested calls in the script; 512
+	Heap    uint64        // bytes that the heap of the process may grow while the script runs; 256 MiB
+	Pattern time.Duration // of one match of a regular expression that backtracks; 1 s. The first Engine's holds for all
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(p *int, d int) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	def(&l.Source, 64<<10)
+	def(&l.Data, 8<<20)
+	def(&l.Items, 1<<20)
+	def(&l.Depth, 100)
+	def(&l.Calls, 512)
+	if l.Time == 0 {
+		l.Time = 5 * time.Second
+	}
+	if l.Heap == 0 {
+		l.Heap = 256 << 20
+	}
+	if l.Pattern == 0 {
+		l.Pattern = time.Second
+	}
+	return l
+}
+
+// maxCompiled is how many compiled scripts are kept.
+const maxCompiled = 256
+
+// Engine runs scripts. It is safe for concurrent use.
+type Engine struct {
+	limits  Limits
+	records value.RecordParser
+	guard   func() (*goja.Program, error)
+
+	mu       sync.Mutex // guards compiled; a leaf lock
+	compiled map[string]*goja.Program
+}
+
+//go:embed guard.js
+var guardSource string
+
+// New makes an Engine; records reads the text form of record ids. It costs nothing until the first Run.
+func New(l Limits, records value.RecordParser) *Engine {
+	l = l.withDefaults()
+	return &Engine{limits: l, records: records, compiled: map[string]*goja.Program{}, guard: sync.OnceValues(func() (*goja.Program, error) {
+		regexp2.DefaultMatchTimeout = l.Pattern // goja compiles with it; nobody else uses the package
+		return goja.Compile("guard", guardSource, true)
+	})}
+}
+
+// failed is the error of a script that did not give a value.
+func failed(format string, args ...any) error {
+	return errs.Internal("Problem with embedded script function. %s", fmt.Sprintf(format, args...))
+}
+
+// Disabled is the error of a script where scripts may not run.
+func Disabled() error { return failed("Embedded functions are not enabled.") }
+
+// Run calls a script: source is the body of the function, without its braces. Errors: ctx.Err(), or what went wrong in the
+// script, as an *errs.Error.
+func (e *Engine) Run(ctx context.Context, source string, this value.Value, args []value.Value) (value.Value, error) {
+	if err := ctx.Err(); err != nil {
+		return value.None, err
+	}
+	program, err := e.compile(source)
+	if err != nil {
+		return value.None, err
+	}
+	c, err := e.newCall()
+	if err != nil {
+		return value.None, err
+	}
+	limited, cancel := context.WithTimeout(ctx, e.limits.Time)
+	defer cancel()
+	stop := context.AfterFunc(limited, func() { c.vm.Interrupt(errTime) })
+	defer stop()
+	heap := watchHeap(e.limits.Heap, func() { c.vm.Interrupt(errHeap) })
+	defer heap.stop()
+	v, err := c.run(program, this, args)
+	if err == nil {
+		return v, nil
+	}
+	if ctx.Err() != nil {
+		return value.None, ctx.Err()
+	}
+	return value.None, e.explain(err)
+}
+
+// What interrupts a script.
+var (
+	errTime = errors.New("time")
+	errHeap = errors.New("heap")
+)
+
+// explain turns what ended a script into the error that its caller sees.
+func (e *Engine) explain(err error) error {
+	var stopped *goja.InterruptedError
+	if errors.As(err, &stopped) {
+		if stopped.Value() == errHeap {
+			return failed("The script needs more than %d bytes of memory", e.limits.Heap)
+		}
+		return failed("The script took longer than %s", e.limits.Time)
+	}
+	var deep *goja.StackOverflowError
+	if errors.As(err, &deep) {
+		return failed("An exception occurred: RangeError: calls are nested deeper than %d", e.limits.Calls)
+	}
+	var thrown *goja.Exception
+	if errors.As(err, &thrown) {
+		return failed("An exception occurred: %s", thrown.Value().String())
+	}
+	var plain *errs.Error
+	if errors.As(err, &plain) {
+		return err
+	}
+	return failed("%s", err)
+}
+
+// compile compiles a script, or finds it compiled.
+func (e *Engine) compile(source string) (*goja.Program, error) {
+	if len(source) > e.limits.Source {
+		return nil, failed("The script is longer than %d bytes", e.limits.Source)
+	}
+	e.mu.Lock()
+	p := e.compiled[source]
+	e.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := goja.Compile("script", "(async function() {"+source+"\n})", false)
+	if err != nil {
+		return nil, failed("An exception occurred: %s", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.compiled) >= maxCompiled {
+		clear(e.compiled)
+	}
+	e.compiled[source] = p
+	return p, nil
+}
+
+// call is one run of a script.
+type call struct {
+	vm     *goja.Runtime
+	e      *Engine
+	hosted map[*goja.Object]value.Value // what the objects stand for that JavaScript has no like of
+	dates  map[*goja.Object]date
+	protos map[value.Kind]*goja.Object // of the classes of hosted objects
+	left   int                         // bytes that may still be converted
+}
+
+// newCall makes a runtime with its bounds in place.
+func (e *Engine) newCall() (*call, error) {
+	guard, err := e.guard()
+	if err != nil {
+		return nil, fmt.Errorf("compile the guard of scripts: %w", err)
+	}
+	c := &call{vm: goja.New(), e: e, hosted: map[*goja.Object]value.Value{}, dates: map[*goja.Object]date{}, protos: map[value.Kind]*goja.Object{}}
+	c.vm.SetMaxCallStackSize(e.limits.Calls)
+	install, err := c.vm.RunProgram(guard)
+	if err != nil {
+		return nil, fmt.Errorf("guard a script: %w", err)
+	}
+	f, ok := goja.AssertFunction(install)
+	if !ok {
+		return nil, errors.New("guard a script: it is no function")
+	}
+	vm := c.vm
+	if _, err := f(goja.Undefined(), vm.ToValue(e.limits.Data), vm.ToValue(e.limits.Items), vm.ToValue(e.limits.Depth), vm.ToValue(nesting)); err != nil {
+		return nil, fmt.Errorf("guard a script: %w", err)
+	}
+	return c, c.defineClasses()
+}
+
+// run calls the program's function and settles what it returns.
+func (c *call) run(program *goja.Program, this value.Value, args []value.Value) (result value.Value, err error) {
+	made, err := c.vm.RunProgram(program)
+	if err != nil {
+		return value.None, err
+	}
+	f, ok := goja.AssertFunction(made)
+	if !ok {
+		return value.None, errors.New("the script is no function")
+	}
+	c.left = c.e.limits.Data
+	self, err := c.in(this, 0)
+	if err != nil {
+		return value.None, err
+	}
+	in := make([]goja.Value, len(args))
+	for i, a := range args {
+		if in[i], err = c.in(a, 0); err != nil {
+			return value.None, err
+		}
+	}
+	out, err := f(self, in...)
+	if err != nil {
+		return value.None, err
+	}
+	if out, err = settled(out); err != nil {
+		return value.None, err
+	}
+	c.left = c.e.limits.Data
+	if thrown := c.vm.Try(func() { result, err = c.out(out, 0) }); thrown != nil {
+		return value.None, thrown
+	}
+	return result, err
+}
+
+// settled is what a promise came to; all that could run has run by now.
+func settled(v goja.Value) (goja.Value, error) {
+	p, ok := v.Export().(*goja.Promise)
+	if !ok {
+		return v, nil
+	}
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		return p.Result(), nil
+	case goja.PromiseStateRejected:
+		return nil, failed("An exception occurred: %s", p.Result().String())
+	}
+	return nil, failed("The script waits for a promise that nothing settles")
+}
+
+// nesting is how deep brackets nest in a JSON text.
+func nesting(s string) int {
+	deep, depth, quoted := 0, 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deep = max(deep, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deep
+}
