@@ -2,7 +2,6 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -62,7 +61,7 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
 	case *ast.Script:
-		return value.None, errs.Internal("Problem with embedded script function. Embedded functions are not enabled.")
+		return r.script(env, x)
 	}
 	return value.None, notRunnable(x)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/script"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -33,6 +34,8 @@ type Limits struct {
 	TxBytes   int64 // bytes that a transaction may buffer; 0: no limit
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
+	// Script bounds each call of an embedded script.
+	Script script.Limits
 }
 
 func (l Limits) withDefaults() Limits {
@@ -77,6 +80,7 @@ type Executor struct {
 	cache     *cache
 	sequences sequences
 	events    eventQueue
+	scripts   *script.Engine
 	vectors   *vector.Cache
 }
 
@@ -97,6 +101,7 @@ func New(c Config) *Executor {
 	}
 	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
+	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }
 

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"strings"
+
 	"github.com/dop251/goja"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -31,7 +33,7 @@ func (c *call) defineClasses() error {
 				err = c.adopt(call.This, v)
 			}
 			if err != nil {
-				panic(c.vm.NewTypeError(err.Error()))
+				panic(c.vm.NewTypeError(strings.TrimPrefix(err.Error(), prefix)))
 			}
 			return nil
 		}).(*goja.Object)

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"time"
 
 	"github.com/dop251/goja"
@@ -73,7 +74,7 @@ func (c *call) in(v value.Value, depth int) (goja.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.vm.New(c.vm.Get("Set"), c.vm.NewArray(items...))
+		return c.vm.New(c.sets, c.vm.NewArray(items...))
 	case value.KindObject:
 		return c.objectIn(v.Object(), depth)
 	}
@@ -137,6 +138,9 @@ func (c *call) out(x goja.Value, depth int) (value.Value, error) {
 	if o, ok := x.(*goja.Object); ok {
 		return c.objectOut(o, depth)
 	}
+	if _, ok := x.(*goja.Symbol); ok {
+		return value.None, noValue("Symbol")
+	}
 	switch p := x.Export().(type) {
 	case bool:
 		return value.Bool(p), nil
@@ -177,13 +181,17 @@ func (c *call) objectOut(o *goja.Object, depth int) (value.Value, error) {
 	case "Error":
 		s := o.String()
 		return value.Str(s), c.spend(len(s))
-	case "Boolean", "Number", "String", "BigInt":
+	case "Boolean", "Number":
 		return c.out(c.vm.ToValue(o.Export()), depth)
-	case "Function", "Promise", "RegExp", "WeakMap", "WeakSet", "Symbol":
+	case "String":
+		return value.Str(o.String()), c.spend(len(o.String()))
+	case "Function", "Promise", "RegExp", "Symbol":
 		return value.None, noValue(class)
-	case "Set":
+	}
+	switch {
+	case c.vm.InstanceOf(o, c.sets):
 		return c.setOut(o, depth)
-	case "Map":
+	case c.vm.InstanceOf(o, c.maps):
 		return c.mapOut(o, depth)
 	}
 	switch b := o.Export().(type) {
@@ -213,7 +221,7 @@ func (c *call) arrayOut(o *goja.Object, depth int) (value.Value, error) {
 	out := make([]value.Value, n)
 	for i := range out {
 		var err error
-		if out[i], err = c.out(o.Get(fmt.Sprint(i)), depth+1); err != nil {
+		if out[i], err = c.out(o.Get(strconv.Itoa(i)), depth+1); err != nil {
 			return value.None, err
 		}
 	}

@@ -1,18 +1,22 @@
 // Replaces what would let a script leave the bounds of its runtime: code from text, and the built-in
-// functions that do in one step (which nothing can stop) more than the limits allow.
+// functions that do in one step (which nothing can stop) more than the limits allow. It calls nothing that the script could
+// have changed by then, and so takes no array apart: that asks the array's iterator.
 (function (maxText, maxItems, maxDepth, depthOf) {
   'use strict';
-  const { defineProperty, getPrototypeOf, keys } = Object;
+  const { defineProperty, getPrototypeOf, setPrototypeOf, keys } = Object;
   const { apply, construct } = Reflect;
   const { isArray } = Array;
-  const floor = Math.floor;
+  const { floor, max, min } = Math;
+  const [num, str, unique, functions] = [Number, String, Set, getPrototypeOf(() => {})];
 
-  const check = (n, max, what) => {
-    if (n > max) throw new RangeError(`${what} would be longer than ${max}`);
+  const TooLong = RangeError;
+  const check = (n, most, what) => {
+    if (n > most) throw new TooLong(`${what} would be longer than ${most}`);
   };
   const text = (n) => check(n, maxText, 'a text');
   const items = (n) => check(n, maxItems, 'a list');
-  const put = (o, name, value) => defineProperty(o, name, { value, writable: true, configurable: true, enumerable: false });
+  const put = (o, name, value) => defineProperty(o, name, name === 'prototype' ? { value }
+    : { value, writable: true, configurable: true, enumerable: false });
   const wrap = (o, name, before) => {
     const f = o[name];
     if (typeof f !== 'function') return;
@@ -27,8 +31,8 @@
 
   // Text.
   const sp = String.prototype;
-  wrap(sp, 'repeat', (s, [n]) => text(`${s}`.length * Number(n)));
-  for (const name of ['padStart', 'padEnd']) wrap(sp, name, (s, [n]) => text(Number(n)));
+  wrap(sp, 'repeat', (s, args) => text(`${s}`.length * num(args[0])));
+  for (const name of ['padStart', 'padEnd']) wrap(sp, name, (s, args) => text(num(args[0])));
   for (const name of ['replace', 'replaceAll']) {
     wrap(sp, name, (s, args) => {
       if (typeof args[1] === 'function') return;
@@ -42,7 +46,7 @@
   for (const name of ['match', 'matchAll', 'search']) wrap(sp, name, (s, args) => { pattern(args[0]); });
 
   // Lists. An array may be long and empty, which costs nothing until it is walked.
-  const length = (a) => (a === null || a === undefined ? 0 : Number(a.length) || 0);
+  const length = (a) => (a === null || a === undefined ? 0 : num(a.length) || 0);
   const ap = Array.prototype;
   for (const name of ['concat', 'copyWithin', 'every', 'fill', 'filter', 'find', 'findIndex', 'findLast', 'findLastIndex',
     'flatMap', 'forEach', 'includes', 'indexOf', 'join', 'lastIndexOf', 'map', 'reduce', 'reduceRight', 'reverse', 'shift',
@@ -51,7 +55,7 @@
     wrap(ap, name, (a, args) => {
       items(length(a));
       if (name === 'join') text(length(a) * (args[0] === undefined ? 1 : `${args[0]}`.length));
-      if (name === 'concat') for (const x of args) if (isArray(x)) items(x.length);
+      if (name === 'concat') for (let i = 0; i < args.length; i++) if (isArray(args[i])) items(args[i].length);
     });
   }
   put(ap, Symbol.iterator, ap.values);
@@ -62,14 +66,14 @@
       for (let i = 0; i < a.length; i++) {
         if (!(i in a)) continue;
         if (left >= 1 && isArray(a[i])) add(a[i], left - 1);
-        else out.push(a[i]);
+        else out[out.length] = a[i];
       }
     };
-    add(this, Number(depth) || 0);
+    add(this, num(depth) || 0);
     return out;
   } }.flat);
-  wrap(Array, 'from', (_, [a]) => items(length(a)));
-  wrap(Function.prototype, 'apply', (_, args) => items(length(args[1])));
+  wrap(Array, 'from', (_, args) => items(length(args[0])));
+  wrap(functions, 'apply', (_, args) => items(length(args[1])));
   wrap(Reflect, 'apply', (_, args) => items(length(args[2])));
   wrap(Reflect, 'construct', (_, args) => items(length(args[1])));
 
@@ -77,17 +81,21 @@
   const guarded = (name, before) => {
     const f = globalThis[name];
     if (f === undefined) return;
-    const g = new Proxy(f, {
-      apply(_, self, args) { before(args); return apply(f, self, args); },
-      construct(_, args, target) { before(args); return construct(f, args, target === g ? f : target); },
-    });
+    const g = function (...args) {
+      before(args);
+      if (new.target === undefined) return apply(f, undefined, args);
+      return construct(f, args, new.target === g ? f : new.target);
+    };
+    put(g, 'prototype', f.prototype);
+    put(g, 'name', name);
+    setPrototypeOf(g, f);
     put(f.prototype, 'constructor', g);
     put(globalThis, name, g);
   };
-  const size = ([n]) => { if (typeof n === 'number') text(n); else if (typeof n === 'object') items(length(n)); };
+  const size = (args) => { const n = args[0]; if (typeof n === 'number') text(n); else if (typeof n === 'object') items(length(n)); };
   for (const name of ['ArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
     'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']) guarded(name, size);
-  guarded('RegExp', ([p]) => { pattern(p); });
+  guarded('RegExp', (args) => { pattern(args[0]); });
   delete globalThis.Proxy;
 
   // JSON, whose own functions recurse where nothing bounds them.
@@ -95,8 +103,9 @@
   const revive = (holder, key, f) => {
     const v = holder[key];
     if (typeof v === 'object' && v !== null) {
-      for (const k of isArray(v) ? [...v.keys()] : keys(v)) {
-        const now = revive(v, `${k}`, f);
+      const names = keys(v);
+      for (let i = 0; i < names.length; i++) {
+        const k = names[i], now = revive(v, k, f);
         if (now === undefined) delete v[k];
         else defineProperty(v, k, { value: now, writable: true, configurable: true, enumerable: true });
       }
@@ -114,34 +123,35 @@
     let v = holder[key];
     if (v !== null && (typeof v === 'object' || typeof v === 'bigint') && typeof v.toJSON === 'function') v = v.toJSON(key);
     if (o.replace) v = o.replace.call(holder, key, v);
-    if (v instanceof Number || v instanceof String || v instanceof Boolean) v = v.valueOf();
+    if (v instanceof num || v instanceof str || v instanceof Boolean) v = v.valueOf();
     if (typeof v !== 'object' || v === null) return stringify(v);
     const inner = indent + o.gap, parts = [];
     const each = isArray(v) ? (items(v.length), v.length) : 0;
     const colon = o.gap ? ': ' : ':';
     if (isArray(v)) {
-      for (let i = 0; i < each; i++) parts.push(write(v, `${i}`, o, inner, depth + 1) ?? 'null');
+      for (let i = 0; i < each; i++) parts[i] = write(v, `${i}`, o, inner, depth + 1) ?? 'null';
     } else {
-      for (const k of o.only ?? keys(v)) {
-        const s = write(v, k, o, inner, depth + 1);
-        if (s !== undefined) parts.push(stringify(k) + colon + s);
+      const names = o.only ?? keys(v);
+      for (let i = 0; i < names.length; i++) {
+        const k = names[i], s = write(v, k, o, inner, depth + 1);
+        if (s !== undefined) parts[parts.length] = stringify(k) + colon + s;
       }
     }
     let n = 2;
-    for (const p of parts) n += p.length + inner.length + 2;
+    for (let i = 0; i < parts.length; i++) n += parts[i].length + inner.length + 2;
     text(n);
-    const [open, close] = isArray(v) ? '[]' : '{}';
+    const open = isArray(v) ? '[' : '{', close = isArray(v) ? ']' : '}';
     if (parts.length === 0) return open + close;
     return o.gap ? `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}` : open + parts.join(',') + close;
   };
   put(JSON, 'stringify', { stringify(v, replacer, space) {
-    if (space instanceof Number || space instanceof String) space = space.valueOf();
-    const gap = typeof space === 'number' ? ' '.repeat(Math.max(0, Math.min(10, floor(space) || 0)))
+    if (space instanceof num || space instanceof str) space = space.valueOf();
+    const gap = typeof space === 'number' ? ' '.repeat(max(0, min(10, floor(space) || 0)))
       : typeof space === 'string' ? space.slice(0, 10) : '';
     return write({ '': v }, '', {
       gap,
       replace: typeof replacer === 'function' ? replacer : null,
-      only: isArray(replacer) ? [...new Set(replacer.map(String))] : null,
+      only: isArray(replacer) ? [...new unique(replacer.map(str))] : null,
     }, '', 0);
   } }.stringify);
 })

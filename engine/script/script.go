@@ -2,7 +2,7 @@
 //
 // Every call has a runtime of its own: nothing of one call is seen by another. A script sees its arguments and `this`, the
 // language's own objects, and the classes Record, Uuid, Duration and Decimal; there is no console, no timer, no file,
-// no network, no process, no module, and no code made from text. It is an async function: await works, and a promise that
+// no network, no process, no module, and no code made from text. It is an async function in strict mode: await works, and a promise that
 // it returns is settled.
 //
 // Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process' heap
@@ -88,9 +88,12 @@ func New(l Limits, records value.RecordParser) *Engine {
 	})}
 }
 
+// prefix begins every error of a script.
+const prefix = "Problem with embedded script function. "
+
 // failed is the error of a script that did not give a value.
 func failed(format string, args ...any) error {
-	return errs.Internal("Problem with embedded script function. %s", fmt.Sprintf(format, args...))
+	return errs.Internal("%s%s", prefix, fmt.Sprintf(format, args...))
 }
 
 // Disabled is the error of a script where scripts may not run.
@@ -123,7 +126,7 @@ func (e *Engine) Run(ctx context.Context, source string, this value.Value, args 
 	if ctx.Err() != nil {
 		return value.None, ctx.Err()
 	}
-	return value.None, e.explain(err)
+	return value.None, c.explain(err)
 }
 
 // What interrupts a script.
@@ -133,21 +136,22 @@ var (
 )
 
 // explain turns what ended a script into the error that its caller sees.
-func (e *Engine) explain(err error) error {
+func (c *call) explain(err error) error {
+	limits := &c.e.limits
 	var stopped *goja.InterruptedError
 	if errors.As(err, &stopped) {
 		if stopped.Value() == errHeap {
-			return failed("The script needs more than %d bytes of memory", e.limits.Heap)
+			return failed("The script needs more than %d bytes of memory", limits.Heap)
 		}
-		return failed("The script took longer than %s", e.limits.Time)
+		return failed("The script took longer than %s", limits.Time)
 	}
 	var deep *goja.StackOverflowError
 	if errors.As(err, &deep) {
-		return failed("An exception occurred: RangeError: calls are nested deeper than %d", e.limits.Calls)
+		return failed("An exception occurred: RangeError: calls are nested deeper than %d", limits.Calls)
 	}
 	var thrown *goja.Exception
 	if errors.As(err, &thrown) {
-		return failed("An exception occurred: %s", thrown.Value().String())
+		return c.exception(thrown.Value())
 	}
 	var plain *errs.Error
 	if errors.As(err, &plain) {
@@ -167,7 +171,7 @@ func (e *Engine) compile(source string) (*goja.Program, error) {
 	if p != nil {
 		return p, nil
 	}
-	p, err := goja.Compile("script", "(async function() {"+source+"\n})", false)
+	p, err := goja.Compile("script", "(async function() {"+source+"\n})", true)
 	if err != nil {
 		return nil, failed("An exception occurred: %s", err)
 	}
@@ -188,6 +192,8 @@ type call struct {
 	dates  map[*goja.Object]date
 	protos map[value.Kind]*goja.Object // of the classes of hosted objects
 	left   int                         // bytes that may still be converted
+
+	sets, maps *goja.Object // Set and Map
 }
 
 // newCall makes a runtime with its bounds in place.
@@ -210,6 +216,7 @@ func (e *Engine) newCall() (*call, error) {
 	if _, err := f(goja.Undefined(), vm.ToValue(e.limits.Data), vm.ToValue(e.limits.Items), vm.ToValue(e.limits.Depth), vm.ToValue(nesting)); err != nil {
 		return nil, fmt.Errorf("guard a script: %w", err)
 	}
+	c.sets, c.maps = vm.Get("Set").ToObject(vm), vm.Get("Map").ToObject(vm)
 	return c, c.defineClasses()
 }
 
@@ -238,18 +245,40 @@ func (c *call) run(program *goja.Program, this value.Value, args []value.Value) 
 	if err != nil {
 		return value.None, err
 	}
-	if out, err = settled(out); err != nil {
+	if out, err = c.settled(out); err != nil {
 		return value.None, err
 	}
 	c.left = c.e.limits.Data
-	if thrown := c.vm.Try(func() { result, err = c.out(out, 0) }); thrown != nil {
+	if thrown := c.within(func() { result, err = c.out(out, 0) }); thrown != nil {
 		return value.None, thrown
 	}
 	return result, err
 }
 
+// within runs f where it may call code of the script, and gives what that throws or is stopped by.
+func (c *call) within(f func()) error {
+	native, ok := goja.AssertFunction(c.vm.ToValue(func(goja.FunctionCall) goja.Value {
+		f()
+		return goja.Undefined()
+	}))
+	if !ok {
+		return errors.New("a native function cannot be called")
+	}
+	_, err := native(goja.Undefined())
+	return err
+}
+
+// exception is the error of what a script threw, which may have code of its own to say what it is.
+func (c *call) exception(thrown goja.Value) error {
+	text := "an exception that cannot be shown"
+	if err := c.within(func() { text = thrown.String() }); err != nil {
+		text = "an exception that cannot be shown"
+	}
+	return failed("An exception occurred: %s", text)
+}
+
 // settled is what a promise came to; all that could run has run by now.
-func settled(v goja.Value) (goja.Value, error) {
+func (c *call) settled(v goja.Value) (goja.Value, error) {
 	p, ok := v.Export().(*goja.Promise)
 	if !ok {
 		return v, nil
@@ -258,7 +287,7 @@ func settled(v goja.Value) (goja.Value, error) {
 	case goja.PromiseStateFulfilled:
 		return p.Result(), nil
 	case goja.PromiseStateRejected:
-		return nil, failed("An exception occurred: %s", p.Result().String())
+		return nil, c.exception(p.Result())
 	}
 	return nil, failed("The script waits for a promise that nothing settles")
 }

@@ -1,0 +1,23 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/script"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// script calls an embedded script: $this is its `this`. Only where the caller's capabilities have it.
+func (r *Run) script(env *Env, x *ast.Script) (value.Value, error) {
+	if r.Auth.Caps == nil || !r.Auth.Caps.Scripting {
+		return value.None, script.Disabled()
+	}
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	defer r.leave()
+	args, err := r.evalAll(env, x.Args)
+	if err != nil {
+		return value.None, err
+	}
+	return r.Ex.scripts.Run(r.Ctx, x.Source, env.This(), args)
+}
