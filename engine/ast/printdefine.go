@@ -120,6 +120,13 @@ func (p *printer) tableKind(s *DefineTable) {
 	}
 }
 
+// KindText is TYPE as errors tell of it: "RELATION IN person OUT post", without the word TYPE.
+func (s *DefineTable) KindText() string {
+	var p printer
+	p.tableKind(s)
+	return strings.TrimPrefix(string(p.buf), " TYPE ")
+}
+
 func (p *printer) relationEnd(word string, tables []string) {
 	if len(tables) == 0 {
 		return

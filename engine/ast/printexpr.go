@@ -516,15 +516,30 @@ func (p *printer) block(b *Block) {
 		p.str("{;}")
 	case 1:
 		p.str("{ ")
-		p.statement(b.Stmts[0])
+		p.statement(bare(b.Stmts[0]))
 		p.str(" }")
 	default:
 		p.str("{ ")
 		for _, s := range b.Stmts {
-			p.statement(s)
+			p.statement(bare(s))
 			p.str("; ")
 		}
 		p.byte('}')
+	}
+}
+
+// bare is the statement inside parentheses that are all there is to s.
+func bare(s Statement) Statement {
+	for {
+		x, ok := s.(*ExprStmt)
+		if !ok {
+			return s
+		}
+		q, ok := x.X.(*Subquery)
+		if !ok {
+			return s
+		}
+		s = q.Stmt
 	}
 }
 
@@ -544,7 +559,7 @@ func (p *printer) branch(x Expr) {
 	body := printer{}
 	ends := make([]int, 0, len(b.Stmts))
 	for _, s := range b.Stmts {
-		body.statement(s)
+		body.statement(bare(s))
 		body.str(";\n")
 		ends = append(ends, len(body.buf))
 	}

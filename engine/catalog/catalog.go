@@ -107,7 +107,7 @@ type Field struct {
 
 	// Optional: the type lets the value be NONE by name (option<T>).
 	Optional bool
-	// Skip is the path of an optional field around this one: where it is NONE, this field is not looked at. Nil: none.
+	// Skip is the path of a field around this one that is optional, or of any type: where it is NONE, this field is not looked at. Nil: none.
 	Skip []Step
 }
 
@@ -184,7 +184,7 @@ func (tb *Table) compile() {
 	}
 }
 
-// skip finds the innermost optional field around f, of those that come before it by plain names.
+// skip finds the innermost field around f that may be NONE, of those that come before it by plain names.
 func (tb *Table) skip(f *Field) []Step {
 	for n := len(f.Path) - 1; n > 0; n-- {
 		outer := f.Path[:n]
@@ -192,7 +192,7 @@ func (tb *Table) skip(f *Field) []Step {
 			continue
 		}
 		for _, o := range tb.Fields {
-			if samePath(o.Path, outer) && allowsNone(o.Define.Type) {
+			if samePath(o.Path, outer) && (allowsNone(o.Define.Type) || isAny(o.Define.Type)) {
 				return outer
 			}
 		}
@@ -216,6 +216,9 @@ func samePath(a, b []Step) bool {
 	}
 	return true
 }
+
+// isAny reports whether a definition says TYPE any; one without TYPE does not.
+func isAny(t *value.Type) bool { return t != nil && t.Kind == value.TypeAny }
 
 func allowsNone(t *value.Type) bool {
 	if t == nil {

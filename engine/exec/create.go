@@ -67,10 +67,21 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 	if err != nil {
 		return err
 	}
+	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true}
 	if exists {
-		return errs.RecordExists(value.RecordOf(id).Text())
+		return w.conflict(p)
 	}
-	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true})
+	return w.put(p)
+}
+
+// conflict refuses to create a record that is there already: after all else that a new record can be refused for, so
+// that nobody learns of a record by creating what they may not.
+func (w *writer) conflict(p *record.Write) error {
+	ok, err := w.g.Rehearse(w.r.Ctx, p)
+	if !ok || err != nil {
+		return err
+	}
+	return errs.RecordExists(value.RecordOf(p.ID).Text())
 }
 
 // put stores one record and answers for it, unless the caller may not write it.

@@ -13,24 +13,38 @@ import (
 // custom calls a function that DEFINE FUNCTION made. Its body sees what the caller sees, with the
 // arguments on top.
 func (r *Run) custom(env *Env, x *ast.Call) (value.Value, error) {
+	f, err := r.permitted(x.Path) // before its arguments: those may write
+	if err != nil {
+		return value.None, err
+	}
 	base := len(r.args)
 	if err := r.push(env, x.Args); err != nil {
 		return value.None, err
 	}
-	v, err := r.CallCustom(env, x.Path, r.args[base:len(r.args):len(r.args)])
+	v, err := r.callCustom(env, f, r.args[base:len(r.args):len(r.args)])
 	r.pop(base)
 	return v, err
 }
 
+// permitted finds the function fn::name if the caller may run it.
+func (r *Run) permitted(name string) (*ast.DefineFunction, error) {
+	f, err := r.function(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, r.permit(f.Permission, "You don't have permission to run the fn::%s function", name)
+}
+
 // CallCustom runs the function fn::name with args.
 func (r *Run) CallCustom(env *Env, name string, args []value.Value) (value.Value, error) {
-	f, err := r.function(name)
+	f, err := r.permitted(name)
 	if err != nil {
 		return value.None, err
 	}
-	if err := r.permit(f.Permission, "You don't have permission to run the fn::%s function", name); err != nil {
-		return value.None, err
-	}
+	return r.callCustom(env, f, args)
+}
+
+func (r *Run) callCustom(env *Env, f *ast.DefineFunction, args []value.Value) (value.Value, error) {
 	if err := r.enter(); err != nil {
 		return value.None, err
 	}

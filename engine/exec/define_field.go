@@ -233,7 +233,7 @@ func checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
 		if outer.Define.Computed != nil && catalog.Within(path, outer.Path) {
 			return badOption("Cannot define nested field `%s` as parent field `%s` is a `COMPUTED` field.", name, outer.Name)
 		}
-		if d.Type == nil || outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
+		if d.Type == nil || d.Type.Kind == value.TypeAny || outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
 			continue
 		}
 		if !typeFits(d.Type, outer.Define.Type, path[len(outer.Path):]) {

@@ -2,9 +2,11 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -51,12 +53,40 @@ func checkColumns(tb *catalog.Table, def *ast.DefineIndex, name string) error {
 		if !ok || len(id.Parts) == 0 {
 			continue
 		}
+		if tb.Define.Schemafull && !storable(tb, catalog.PathOf(id)) {
+			return errs.Internal("The field '%s' does not exist", ast.Text(id))
+		}
 		first := ast.Text(&ast.Idiom{Parts: id.Parts[:1]})
 		if f := tb.Field(first); f != nil && f.Define.Computed != nil {
 			return badOption("Computed fields cannot be indexed. Index: '%s' - Field: '%s'", name, first)
 		}
 	}
 	return nil
+}
+
+// storable reports whether a SCHEMAFULL table can hold something at path: a field of that name, or one around it that
+// holds what it likes.
+func storable(tb *catalog.Table, path []catalog.Step) bool {
+	for _, f := range tb.Fields {
+		if slices.Equal(f.Path, path) || catalog.Within(path, f.Path) && holdsParts(f.Define.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsParts reports whether values of t have fields or elements of their own.
+func holdsParts(t *value.Type) bool {
+	if t == nil {
+		return true
+	}
+	switch t.Kind {
+	case value.TypeAny, value.TypeObject, value.TypeArray, value.TypeSet, value.TypeFields, value.TypeTuple:
+		return true
+	case value.TypeUnion:
+		return slices.ContainsFunc(t.Alts, holdsParts)
+	}
+	return false
 }
 
 // vectorDefaults fills in the parameters of an HNSW index that were not given.

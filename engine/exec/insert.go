@@ -135,6 +135,9 @@ func (in *inserter) insert(doc value.Value) error {
 			return in.replaceRow(&p) // the view has made it already
 		}
 		if there {
+			if ok, err := in.g.Rehearse(in.r.Ctx, &p); !ok || err != nil {
+				return err
+			}
 			return in.duplicate(p.Table, id, doc)
 		}
 	}

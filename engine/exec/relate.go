@@ -103,6 +103,10 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 			return w.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
 				In: in, Out: out, KeepReadonly: c.keep})
 		}
+		// SECURITY: an edge that the caller may not write is there: it must not be made anew over the old one.
+		if there, err := w.g.Exists(tb, id.Key); there || err != nil {
+			return err
+		}
 	}
 	c, err := w.r.newDoc(w.row, s.Data)
 	if err != nil {

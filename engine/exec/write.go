@@ -77,21 +77,9 @@ func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value
 	if kind == ast.OutputNone {
 		return nil
 	}
-	ctx := w.r.Ctx
-	var ok bool
-	var err error
-	if kind != ast.OutputBefore {
-		if after, ok, err = w.g.Show(ctx, tb, id, after); !ok || err != nil {
-			return err
-		}
-	}
-	if kind == ast.OutputBefore || kind == ast.OutputDiff || kind == ast.OutputFields {
-		if before, ok, err = w.g.Show(ctx, tb, id, before); err != nil {
-			return err
-		}
-		if !ok {
-			before = value.None
-		}
+	before, after, ok, err := w.show(kind, tb, id, before, after)
+	if !ok || err != nil {
+		return err
 	}
 	v, err := w.answer(kind, before, after)
 	if err != nil {
@@ -99,6 +87,24 @@ func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value
 	}
 	w.rows = append(w.rows, v)
 	return nil
+}
+
+// show makes stored images what the caller may see of them. It is false where the answer would say no more than that
+// there is, or was, a record that the caller may not see.
+func (w *writer) show(kind ast.OutputKind, tb *catalog.Table, id *value.RecordID, before, after value.Value) (b, a value.Value, ok bool, err error) {
+	ctx := w.r.Ctx
+	deleted := after.IsNone()
+	if kind != ast.OutputBefore || !w.r.Auth.CanRead() {
+		if after, ok, err = w.g.Show(ctx, tb, id, after); !ok || err != nil {
+			return before, after, false, err
+		}
+	}
+	if kind == ast.OutputBefore || kind == ast.OutputDiff || kind == ast.OutputFields || deleted {
+		if before, ok, err = w.g.Show(ctx, tb, id, before); err != nil || !ok && (kind == ast.OutputBefore || deleted) {
+			return before, after, false, err
+		}
+	}
+	return before, after, true, nil
 }
 
 func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.Value, error) {

@@ -39,16 +39,7 @@ func (w *Write) isEdge() bool {
 // Put runs the whole pipeline for one record and stores it. It is false where the caller may not write the record:
 // nothing happened then. w.After is the stored image afterwards.
 func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
-	if err := g.prepare(w); err != nil {
-		return false, err
-	}
-	if ok, err := g.mayWrite(ctx, w); !ok || err != nil {
-		return false, err
-	}
-	if err := g.runFields(ctx, w); err != nil {
-		return false, err
-	}
-	if ok, err := g.mayKeep(ctx, w); !ok || err != nil {
+	if ok, err := g.Rehearse(ctx, w); !ok || err != nil {
 		return false, err
 	}
 	if w.In != nil && w.creates() && w.Table.Define.Enforced {
@@ -66,6 +57,21 @@ func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
 		}
 	}
 	return true, g.store(ctx, w, raw)
+}
+
+// Rehearse is what Put does before it stores: the checks, fields and permissions of a record. w.After is the image that
+// would be stored. It is false where the caller may not write it.
+func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
+	if err := g.prepare(w); err != nil {
+		return false, err
+	}
+	if ok, err := g.mayWrite(ctx, w); !ok || err != nil {
+		return false, err
+	}
+	if err := g.runFields(ctx, w); err != nil {
+		return false, err
+	}
+	return g.mayKeep(ctx, w)
 }
 
 // prepare settles what may not be chosen: id, in, out and the kind of the table.
@@ -104,7 +110,7 @@ func (g *Gate) checkKind(w *Write) error {
 		}
 	case ast.TableRelation:
 		if w.In == nil && (w.Plain || w.creates()) {
-			return errs.Internal("Found record: `%s` which is not a relation, but expected a RELATION", value.RecordOf(w.ID).Text())
+			return errs.Internal("Found record: `%s` which is not a relation, but expected a %s", value.RecordOf(w.ID).Text(), w.Table.Define.KindText())
 		}
 	}
 	return nil
@@ -129,7 +135,7 @@ func (g *Gate) fixEnds(w *Write) error {
 		id   *value.RecordID
 	}{{"in", w.In}, {"out", w.Out}} {
 		v := value.RecordOf(end.id)
-		if old := field(w.Before, end.name); !old.IsNone() && !value.Equal(old, v) {
+		if old := field(w.Before, end.name); !w.creates() && !value.Equal(old, v) {
 			return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", old.Text(), end.name)
 		}
 		if got := field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {

@@ -1,0 +1,86 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	generatedKey  = regexp.MustCompile("\\b([a-z_]+):`?([a-z0-9]{20})\\b`?")
+	generatedUUID = regexp.MustCompile(`u?'[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'`)
+	presentTime   = regexp.MustCompile(`d'20(2[5-9]|[3-9]\d)-[^']*'`)
+	float         = regexp.MustCompile(`-?\b\d+(?:\.\d+)?(?:[eE][-+]?\d+)?f\b`)
+)
+
+// normalise replaces what no two runs have in common: generated keys and uuids by numbered places, in order of
+// appearance in the whole run, so that "the same again" is still compared; the present time by a word. Generated
+// cases have no dates after 2024.
+func normalise(answers []Answer) []Answer {
+	places := map[string]string{}
+	place := func(s string) string {
+		if _, ok := places[s]; !ok {
+			places[s] = fmt.Sprintf("<id%d>", len(places)+1)
+		}
+		return places[s]
+	}
+	out := make([]Answer, len(answers))
+	for i, a := range answers {
+		t := generatedKey.ReplaceAllStringFunc(a.Text, func(s string) string {
+			tb, key, _ := strings.Cut(s, ":")
+			return tb + ":" + place(strings.Trim(key, "`"))
+		})
+		t = generatedUUID.ReplaceAllStringFunc(t, place)
+		t = presentTime.ReplaceAllString(t, "<now>")
+		t = strings.ReplaceAll(t, "{  }", "{}")
+		if a.Failed { // what the reference puts before the same texts: docs/differences.md
+			t = strings.ReplaceAll(strings.TrimPrefix(t, "An error occurred: "), "fn::fn::", "fn::")
+		}
+		out[i] = Answer{Text: t, Failed: a.Failed}
+	}
+	return out
+}
+
+// firstDifference is the index of the first answer that differs, or -1. Both are normalised.
+func firstDifference(a, b []Answer) int {
+	for i := range min(len(a), len(b)) {
+		if !sameAnswer(a[i], b[i]) {
+			return i
+		}
+	}
+	if len(a) != len(b) {
+		return min(len(a), len(b))
+	}
+	return -1
+}
+
+// sameAnswer compares exactly, but for floats: they may differ by 4 units in the last place.
+func sameAnswer(a, b Answer) bool {
+	if a == b {
+		return true
+	}
+	if a.Failed != b.Failed || float.ReplaceAllString(a.Text, "#") != float.ReplaceAllString(b.Text, "#") {
+		return false
+	}
+	x, y := float.FindAllString(a.Text, -1), float.FindAllString(b.Text, -1)
+	for i := range x {
+		f, err1 := strconv.ParseFloat(strings.TrimSuffix(x[i], "f"), 64)
+		g, err2 := strconv.ParseFloat(strings.TrimSuffix(y[i], "f"), 64)
+		if err1 != nil || err2 != nil || f != g && math.Abs(f-g) > 4*ulp(g) {
+			return false
+		}
+	}
+	return true
+}
+
+func ulp(f float64) float64 {
+	f = math.Abs(f)
+	return math.Nextafter(f, math.Inf(1)) - f
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

@@ -1,0 +1,81 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/engine"
+)
+
+// TestFoundByDifferentialFuzzing holds what nacretest diff found: the last answer of each query.
+func TestFoundByDifferentialFuzzing(t *testing.T) {
+	for _, c := range []struct{ name, query, want string }{
+		{"a function is looked up before its arguments are evaluated", "RETURN fn::nope(array::len(1))", "error Function 'fn::nope' not found: The function 'fn::nope' does not exist"},
+		{"statements of a block lose their parentheses", "DEFINE FUNCTION fn::d() { LET $x = (SELECT * FROM t); (CREATE t) }; (INFO FOR DB).functions.d",
+			"'DEFINE FUNCTION fn::d() { LET $x = (SELECT * FROM t); CREATE t; } PERMISSIONS FULL'"},
+		{"a field below a missing one of TYPE any is not looked at", "DEFINE FIELD o ON t TYPE any; DEFINE FIELD o.x ON t TYPE int; CREATE t:1", "[{ id: t:1 }]"},
+		{"one below a missing one without TYPE is", "DEFINE FIELD o ON t; DEFINE FIELD o.x ON t TYPE int; CREATE t:1", "error Couldn't coerce value for field `o.x` of `t:1`: Expected `int` but found `NONE`"},
+		{"any fits into any outer type", "DEFINE FIELD p ON t TYPE { x: int }; DEFINE FIELD p.x ON t TYPE any", "NONE"},
+		{"an edge table tells its ends", "DEFINE TABLE e TYPE RELATION IN t OUT t | u ENFORCED; CREATE e:1",
+			"error Found record: `e:1` which is not a relation, but expected a RELATION IN t OUT t | u ENFORCED"},
+		{"a SCHEMAFULL table has no index on unknown fields", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD l ON t TYPE option<record>; DEFINE INDEX i ON t FIELDS l.n", "error The field 'l.n' does not exist"},
+		{"it has one on what an object may hold", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD o ON t TYPE object; DEFINE INDEX i ON t FIELDS o.x", "NONE"},
+		{"a record that exists is checked like a new one", "DEFINE FIELD n ON t TYPE int; CREATE t:1 SET n = 1; INSERT INTO t { id: 1, n: 'x' } ON DUPLICATE KEY UPDATE n = 7",
+			"error Couldn't coerce value for field `n` of `t:1`: Expected `int` but found `'x'`"},
+		{"RELATE makes no edge of a record", "CREATE u:1; RELATE t:1->u:1->t:2", "error Found NONE for the `in` field, which does not match the existing field value"},
+	} {
+		e := openQuiet(t)
+		if got := lastOf(t, owner(t, e), c.query); got != c.want {
+			t.Errorf("%s:\n%s\n got %s\nwant %s", c.name, c.query, got, c.want)
+		}
+	}
+}
+
+// lastOf is the last answer of a query, as text.
+func lastOf(t *testing.T, s *engine.Session, query string) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	res, err := s.Execute(ctx, query, nil)
+	if err != nil {
+		return "error " + firstLine(err.Error())
+	}
+	if last := res[len(res)-1]; last.Err == nil {
+		return last.Value.Text()
+	}
+	return "error " + res[len(res)-1].Err.Msg
+}
+
+// TestWritesOfRecordUsersTellAndTouchNothingHidden: as user:1, on tables with records that it may not see or write.
+func TestWritesOfRecordUsersTellAndTouchNothingHidden(t *testing.T) {
+	const setup = `
+		DEFINE TABLE e TYPE RELATION PERMISSIONS FOR select, update WHERE n > 1, FOR create, delete FULL;
+		RELATE t:1->e:1->t:2 SET n = 1;
+		DEFINE TABLE shut PERMISSIONS FOR create WHERE false, FOR select, update FULL; CREATE shut:1;
+		DEFINE TABLE part PERMISSIONS FOR select WHERE n > 1, FOR create, update, delete FULL;
+		CREATE part:1 SET n = 1; CREATE part:2 SET n = 2`
+	for _, c := range []struct{ name, query, want string }{
+		{"RELATE leaves an edge alone that may not be updated", "RELATE t:5->e:1->t:6 SET n = 5; SELECT * FROM e", "[]"},
+		{"CREATE without permission does not tell that a record exists", "CREATE shut:1", "[]"},
+		{"nor does INSERT", "INSERT INTO shut { id: 1 }", "[]"},
+		{"nor does ON DUPLICATE KEY UPDATE write it", "INSERT INTO shut { id: 1 } ON DUPLICATE KEY UPDATE n = 9; SELECT * FROM shut", "[{ id: shut:1 }]"},
+		{"DELETE RETURN BEFORE does not count hidden records", "DELETE part RETURN BEFORE", "[{ id: part:2, n: 2 }]"},
+		{"nor DELETE RETURN VALUE", "DELETE part RETURN VALUE 5", "[5]"},
+		{"nor DELETE RETURN NULL", "DELETE part RETURN NULL", "[NULL]"},
+		{"UPDATE RETURN BEFORE does not count hidden records", "UPDATE part SET m = 1 RETURN BEFORE", "[{ id: part:2, n: 2 }]"},
+		{"a record that comes into sight does not show what it was", "UPDATE part:1 SET n = 5 RETURN BEFORE", "[]"},
+	} {
+		e := openQuiet(t)
+		if got := lastOf(t, owner(t, e), setup); got == "" {
+			t.Fatal("no answer to the setup")
+		}
+		user, err := signIn(e, "record:acc:user:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lastOf(t, user, c.query); got != c.want {
+			t.Errorf("%s:\n%s\n got %s\nwant %s", c.name, c.query, got, c.want)
+		}
+	}
+}
