@@ -24,6 +24,9 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"a record that exists is checked like a new one", "DEFINE FIELD n ON t TYPE int; CREATE t:1 SET n = 1; INSERT INTO t { id: 1, n: 'x' } ON DUPLICATE KEY UPDATE n = 7",
 			"error Couldn't coerce value for field `n` of `t:1`: Expected `int` but found `'x'`"},
 		{"RELATE makes no edge of a record", "CREATE u:1; RELATE t:1->u:1->t:2", "error Found NONE for the `in` field, which does not match the existing field value"},
+		{"ends that do not exist are told before fields of a wrong type", "DEFINE TABLE e TYPE RELATION IN t OUT u ENFORCED; RELATE t:1->e:1->t:5", "error The record 't:1' does not exist"},
+		{"PATCH takes NONE for a value", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'test', path: '/k', value: NONE }]", "[{ id: t:1 }]"},
+		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)
 		if got := lastOf(t, owner(t, e), c.query); got != c.want {
@@ -54,6 +57,7 @@ func TestWritesOfRecordUsersTellAndTouchNothingHidden(t *testing.T) {
 		RELATE t:1->e:1->t:2 SET n = 1;
 		DEFINE TABLE shut PERMISSIONS FOR create WHERE false, FOR select, update FULL; CREATE shut:1;
 		DEFINE TABLE part PERMISSIONS FOR select WHERE n > 1, FOR create, update, delete FULL;
+		DEFINE TABLE field PERMISSIONS FULL; DEFINE FIELD n ON field PERMISSIONS FOR select NONE; CREATE field:1 SET n = 7;
 		CREATE part:1 SET n = 1; CREATE part:2 SET n = 2`
 	for _, c := range []struct{ name, query, want string }{
 		{"RELATE leaves an edge alone that may not be updated", "RELATE t:5->e:1->t:6 SET n = 5; SELECT * FROM e", "[]"},
@@ -64,6 +68,9 @@ func TestWritesOfRecordUsersTellAndTouchNothingHidden(t *testing.T) {
 		{"nor DELETE RETURN VALUE", "DELETE part RETURN VALUE 5", "[5]"},
 		{"nor DELETE RETURN NULL", "DELETE part RETURN NULL", "[NULL]"},
 		{"UPDATE RETURN BEFORE does not count hidden records", "UPDATE part SET m = 1 RETURN BEFORE", "[{ id: part:2, n: 2 }]"},
+		{"PATCH copies no hidden field", "UPDATE field:1 PATCH [{ op: 'copy', from: '/n', path: '/p' }]", "[{ id: field:1 }]"},
+		{"nor moves it into sight", "UPDATE field:1 PATCH [{ op: 'move', from: '/n', path: '/p' }]", "[{ id: field:1 }]"},
+		{"nor tests it", "UPDATE field:1 PATCH [{ op: 'test', path: '/n', value: 7 }]", "error Given test operation failed for JSON Patch. Expected `7`, but got `NONE` instead."},
 		{"a record that comes into sight does not show what it was", "UPDATE part:1 SET n = 5 RETURN BEFORE", "[]"},
 	} {
 		e := openQuiet(t)

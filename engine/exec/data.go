@@ -50,7 +50,7 @@ func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change
 	if err != nil {
 		return change{}, err
 	}
-	if d.Kind != ast.DataMerge {
+	if d.Kind != ast.DataMerge && d.Kind != ast.DataPatch {
 		v = record.Clean(v)
 	}
 	switch d.Kind {
@@ -60,7 +60,10 @@ func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change
 		}
 		return change{after: merge(stored, v), input: v}, nil
 	case ast.DataPatch:
-		after, err := value.Patch(stored, v)
+		if r.Auth.CanRead() { // all of the record, then; seen has its COMPUTED fields besides
+			seen = stored
+		}
+		after, err := value.PatchSeen(stored, seen, v)
 		if err == nil && after.Kind() != value.KindObject {
 			err = unusable(after, "PATCH", "InvalidPatch")
 		}

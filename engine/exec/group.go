@@ -63,7 +63,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		}
 		key := -1
 		for j, x := range g.by {
-			if x == f.X || sameField(f, s.Group.By[j]) {
+			if x == f.X || sameField(f, s.Group.By[j]) || ast.Text(f.X) == ast.Text(s.Group.By[j]) {
 				key = j
 			}
 		}

@@ -65,7 +65,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 
 // checkEnds holds an edge of an ENFORCED table to nodes that exist. An import may bring edges before their nodes.
 func (g *Gate) checkEnds(w *Write) error {
-	if g.Import {
+	if g.Import || w.In == nil || !w.creates() || !w.Table.Define.Enforced {
 		return nil
 	}
 	for _, end := range [2]*value.RecordID{w.In, w.Out} {

@@ -42,7 +42,7 @@ func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
 	if ok, err := g.Rehearse(ctx, w); !ok || err != nil {
 		return false, err
 	}
-	if w.In != nil && w.creates() && w.Table.Define.Enforced {
+	if !g.Env.CanWrite() { // others are told after all else that permissions may refuse
 		if err := g.checkEnds(w); err != nil {
 			return false, err
 		}
@@ -67,6 +67,11 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 	}
 	if ok, err := g.mayWrite(ctx, w); !ok || err != nil {
 		return false, err
+	}
+	if g.Env.CanWrite() {
+		if err := g.checkEnds(w); err != nil {
+			return false, err
+		}
 	}
 	if err := g.runFields(ctx, w); err != nil {
 		return false, err

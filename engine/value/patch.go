@@ -13,7 +13,10 @@ import (
 // v. A step of a path is the name of a field; over an array it goes to every element. Only an add whose
 // last step is an index or "-" inserts into an array; an add to an array itself appends, an array element by
 // element. What a path does not reach stays as it is.
-func Patch(v, ops Value) (Value, error) {
+func Patch(v, ops Value) (Value, error) { return PatchSeen(v, v, ops) }
+
+// PatchSeen is Patch for someone who sees seen where v is: what copy, move, test and change read is read there.
+func PatchSeen(v, seen, ops Value) (Value, error) {
 	if ops.kind != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
 	}
@@ -25,10 +28,11 @@ func Patch(v, ops Value) (Value, error) {
 		}
 	}
 	for _, s := range steps {
-		var err error
-		if v, err = s.apply(v); err != nil {
+		s, err := s.read(seen)
+		if err != nil {
 			return None, err
 		}
+		v, seen = s.apply(v), s.apply(seen)
 	}
 	return v, nil
 }
@@ -84,26 +88,43 @@ func pathSteps(v Value) []string {
 	return strings.Split(strings.TrimLeft(ToString(v), "/"), "/")
 }
 
-func (s patchStep) apply(v Value) (Value, error) {
+// read is the step with what it reads of v: the value to be set.
+func (s patchStep) read(v Value) (patchStep, error) {
 	switch s.op {
-	case "add":
-		return s.add(v), nil
-	case "remove":
-		return removePath(v, s.path), nil
-	case "replace":
-		return setPath(v, s.path, s.value), nil
-	case "copy":
-		return setPath(v, s.path, getPath(v, s.from)), nil
-	case "move":
-		moved := getPath(v, s.from)
-		return setPath(removePath(v, s.from), s.path, moved), nil
+	case "copy", "move":
+		s.value = getPath(v, s.from)
 	case "test":
 		if got := getPath(v, s.path); !Equal(got, s.value) {
-			return None, errs.Internal("Given test operation failed for JSON Patch. Expected `%s`, but got `%s` instead.", s.value, got)
+			return s, errs.Internal("Given test operation failed for JSON Patch. Expected `%s`, but got `%s` instead.", s.value, got)
 		}
-		return v, nil
+	case "change":
+		old := getPath(v, s.path)
+		if old.kind != KindString || s.value.kind != KindString {
+			s.op = "test" // changes nothing
+			return s, nil
+		}
+		text, err := textpatch.Apply(old.Str(), s.value.Str())
+		if err != nil {
+			return s, errPatch(err.Error())
+		}
+		s.value = Str(text)
 	}
-	return s.change(v)
+	return s, nil
+}
+
+// apply does a step that has been read.
+func (s patchStep) apply(v Value) Value {
+	switch s.op {
+	case "add":
+		return s.add(v)
+	case "remove":
+		return removePath(v, s.path)
+	case "move":
+		return setPath(removePath(v, s.from), s.path, s.value)
+	case "test":
+		return v
+	}
+	return setPath(v, s.path, s.value)
 }
 
 func (s patchStep) add(v Value) Value {
@@ -124,18 +145,6 @@ func (s patchStep) add(v Value) Value {
 func isIndex(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 31)
 	return err == nil
-}
-
-func (s patchStep) change(v Value) (Value, error) {
-	old := getPath(v, s.path)
-	if old.kind != KindString || s.value.kind != KindString {
-		return v, nil
-	}
-	text, err := textpatch.Apply(old.Str(), s.value.Str())
-	if err != nil {
-		return None, errPatch(err.Error())
-	}
-	return setPath(v, s.path, Str(text)), nil
 }
 
 // getPath is the value at path, of every element of an array; NONE where there is nothing.

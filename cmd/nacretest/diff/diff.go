@@ -46,7 +46,7 @@ func Flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) error {
 	p := &pair{ours: ours, theirs: theirs, timeout: o.Timeout}
 	shapes := map[string]int{}
-	statements, differing, silent := 0, 0, 0
+	statements, differing, silent := 0, 0, 0 // silent: no comparison
 	for i := range o.Cases {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -49,7 +49,9 @@ func (g *generator) expr(depth int) string {
 // free reads no current record.
 func (g *generator) free(depth int) string {
 	if depth == 0 {
-		return g.draw(g.literal, g.literal, func() string { return g.row() + "." + g.field() },
+		return g.draw(g.literal, g.literal, func() string {
+			return g.row() + g.pick(".n", ".s", ".o.x", ".l.n", ".ls.n", ".a[0]", ".*", "->e", "->e->u", "<-e<-t.n", ".missing", ".w.name", ".ls", "->?")
+		},
 			func() string {
 				return g.pick("$auth", "$auth.name", "$pp", "$p", "$rows", "$rows.n", "t:1->e->u", "t:2->e", "u:1<-e<-t.n", "t:1.{1..3}->e->t", "t:1.{..}->e->t", "t:1..=3")
 			})
@@ -71,7 +73,7 @@ func (g *generator) compound(depth int, deeper func(int) string) string {
 		},
 		func() string { return g.f("[%s]", g.list(1, 3, ", ", sub)) },
 		func() string { return g.f("{ p: %s, q: %s }", sub(), sub()) },
-		func() string { return g.f("IF %s { %s } ELSE { %s }", sub(), sub(), sub()) },
+		func() string { return g.f("IF %s { [%s] } ELSE { [%s] }", sub(), sub(), sub()) },
 		func() string {
 			return g.f("[%s].%s", g.list(1, 4, ", ", g.integer), g.pick("map(|$x| $x + 1)", "filter(|$x| $x > 1)", "fold(0, |$s, $x| $s + $x)", "any(|$x| $x = 2)", "find(|$x| $x > 1)", "sort()", "distinct()", "reduce(|$s, $x| $s * $x)", "first()", "max()"))
 		},
@@ -80,6 +82,6 @@ func (g *generator) compound(depth int, deeper func(int) string) string {
 }
 
 var unary = []string{"count", "type::of", "array::len", "array::distinct", "array::flatten", "array::sort", "string::uppercase", "string::len", "math::sum", "math::max", "math::mean",
-	"array::first", "object::keys", "object::values", "record::id", "record::tb", "record::exists", "type::is_int", "type::is_none", "not", "array::group", "string::trim", "array::reverse", "type::string", "math::abs", "array::max", "value::diff", "object::entries"}
+	"array::first", "object::keys", "object::values", "record::id", "record::tb", "record::exists", "type::is_int", "type::is_none", "not", "array::group", "string::trim", "array::reverse", "type::string", "math::abs", "array::max", "object::entries"}
 
-var binary = []string{"array::append", "array::union", "array::intersect", "string::concat", "string::contains", "array::at", "array::difference", "math::pow", "type::record", "array::push", "string::split", "value::diff", "array::concat", "array::add", "object::extend", "string::starts_with"}
+var binary = []string{"array::append", "array::union", "array::intersect", "string::concat", "string::contains", "array::at", "array::difference", "math::pow", "array::push", "string::split", "array::concat", "array::add", "object::extend", "string::starts_with"}

@@ -127,7 +127,7 @@ func (g *generator) statement() string {
 	switch n := g.r.IntN(100); {
 	case n < 42:
 		return g.query()
-	case n < 78:
+	case n < 78 || g.open: // RETURN would end the transaction
 		return g.write()
 	case n < 90:
 		return "RETURN " + g.free(2)

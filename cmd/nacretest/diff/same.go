@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	generatedKey  = regexp.MustCompile("\\b([a-z_]+):`?([a-z0-9]{20})\\b`?")
+	generatedKey  = regexp.MustCompile("(?:\\b[a-z_]+:`?|')[a-z0-9]{20}\\b[`']?")
 	generatedUUID = regexp.MustCompile(`u?'[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'`)
 	presentTime   = regexp.MustCompile(`d'20(2[5-9]|[3-9]\d)-[^']*'`)
 	float         = regexp.MustCompile(`-?\b\d+(?:\.\d+)?(?:[eE][-+]?\d+)?f\b`)
@@ -29,7 +29,10 @@ func normalise(answers []Answer) []Answer {
 	out := make([]Answer, len(answers))
 	for i, a := range answers {
 		t := generatedKey.ReplaceAllStringFunc(a.Text, func(s string) string {
-			tb, key, _ := strings.Cut(s, ":")
+			tb, key, ok := strings.Cut(s, ":")
+			if !ok {
+				return "'" + place(strings.Trim(s, "'")) + "'"
+			}
 			return tb + ":" + place(strings.Trim(key, "`"))
 		})
 		t = generatedUUID.ReplaceAllStringFunc(t, place)

@@ -138,7 +138,7 @@ func (g *generator) output() string {
 	return g.maybe(35, func() string {
 		return " RETURN " + g.draw(func() string {
 			return g.pick("NONE", "BEFORE", "AFTER", "DIFF", "VALUE n", "n, id", "$before.n AS p, $after.n AS q", "VALUE $before", "NULL")
-		}, func() string { return g.expr(1) + " AS r" })
+		}, func() string { return "id, " + g.expr(1) + " AS r" })
 	})
 }
 
@@ -166,7 +166,7 @@ func (g *generator) write() string {
 		},
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
-		func() string { return "UPSERT " + g.target() + g.clause() + g.maybe(40, g.narrow) + g.output() },
+		func() string { return "UPSERT " + g.target() + " SET " + g.values() + g.output() }, // the reference evaluates others as if for a new record
 		func() string { return "DELETE " + g.target() + g.narrow() + g.output() },
 		func() string {
 			return g.f("RELATE %s->%s:%d->%s%s%s", g.row(), g.pick("e", "e", "f"), 1+g.r.IntN(8), g.row(), g.clause(), g.output())
