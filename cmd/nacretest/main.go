@@ -6,6 +6,7 @@
 //	nacretest append   list-append transactions, searched for isolation anomalies
 //	nacretest bank     transfers between accounts, whose total must not change
 //	nacretest corrupt  damage of 25 kinds in a store and 1,000 flipped bytes in a backup
+//	nacretest diff     generated statements, whose answers a reference engine gives too
 //
 // It starts real servers: itself, as the nacre command. Built with -tags failpoint it can kill
 // them at the places that engine/kv/failpoint names. Each run prints its seed; a run that finds
@@ -22,6 +23,7 @@ import (
 	"syscall"
 
 	"github.com/nacredb/nacre/cli"
+	"github.com/nacredb/nacre/cmd/nacretest/diff"
 )
 
 // asNacre in the environment makes this program the nacre command.
@@ -54,7 +56,7 @@ type suite struct {
 }
 
 func suites() []suite {
-	return []suite{{"crash", crashFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags}}
+	return []suite{{"crash", crashFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags}, {"diff", diff.Flags}}
 }
 
 // run is main with everything from outside handed in.
@@ -76,6 +78,6 @@ func run(ctx context.Context, out io.Writer, args []string) int {
 		fmt.Fprintln(out, "passed")
 		return 0
 	}
-	fmt.Fprintln(out, "usage: nacretest crash|torn|append|bank|corrupt [flags]")
+	fmt.Fprintln(out, "usage: nacretest crash|torn|append|bank|corrupt|diff [flags]")
 	return 2
 }
