@@ -417,7 +417,7 @@ func (h *host) Analyze(name, text string) ([]string, error) {
 	if text, err = g.Prepare(h.r.Ctx, a, text); err != nil {
 		return nil, err
 	}
-	tokens := a.Analyze(nil, text)
+	tokens := a.Analyze(&fulltext.Scratch{}, text)
 	out := make([]string, len(tokens))
 	for i, t := range tokens {
 		out[i] = t.Term

@@ -63,16 +63,17 @@ type Gate struct {
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int
 
-	vars   [4]Var // of a field's clause
-	keybuf []byte
-	raw    []byte // the record being written
-	old    []byte // what it replaces
-	views  map[*catalog.Table]*viewPlan
-	vals   [2][]value.Value // index values before and after
-	ix     index.Writer
-	quiet  bool   // no events
-	depth  int    // events and cascades under way
-	writes uint64 // records written and deleted so far
+	vars    [4]Var // of a field's clause
+	keybuf  []byte
+	raw     []byte // the record being written
+	old     []byte // what it replaces
+	views   map[*catalog.Table]*viewPlan
+	vals    [2][]value.Value // index values before and after
+	ix      index.Writer
+	scratch fulltext.Scratch
+	quiet   bool   // no events
+	depth   int    // events and cascades under way
+	writes  uint64 // records written and deleted so far
 }
 
 // Table finds a table that must exist.

@@ -62,7 +62,7 @@ func (g *Gate) document(ctx context.Context, ix *catalog.Index, v value.Value) (
 			return nil, err
 		}
 	}
-	return fulltext.NewDocument(a, texts), nil
+	return fulltext.NewDocument(&g.scratch, a, texts), nil
 }
 
 // single is the value of an index of one field; NONE for no image.

@@ -23,8 +23,23 @@ type Analyzer struct {
 	filters  []filter
 }
 
-// filter changes the tokens of a text in place, or gives others. dst is free room behind tokens.
-type filter func(tokens []Token) []Token
+// filter changes the tokens of a text in place, or gives others.
+type filter interface {
+	apply(s *Scratch, tokens []Token) []Token
+}
+
+// Scratch is room for analyzing one text after the other, and remembers the stems of words. It belongs to one goroutine.
+// What it remembers may be parts of the texts: it must not outlive them.
+type Scratch struct {
+	tokens []Token
+	more   []Token // for filters that give others
+	ends   []int
+	counts map[string]uint32
+	memo   map[*eachTerm]map[string]string
+}
+
+// maxMemo is how many words a filter remembers.
+const maxMemo = 1 << 14
 
 // Compile makes the analyzer of a definition. files is where mapper filters read their files: it must only hold what
 // definitions may read. nil holds nothing.
@@ -40,11 +55,12 @@ func Compile(def *ast.DefineAnalyzer, files fs.FS) (*Analyzer, error) {
 	return a, nil
 }
 
-// Analyze gives the tokens of a text in the order of their places. dst is room that they may be put into.
-func (a *Analyzer) Analyze(dst []Token, text string) []Token {
-	tokens := a.split.tokens(dst[:0], text)
+// Analyze gives the tokens of a text in the order of their places. They are the scratch's: the next call overwrites them.
+func (a *Analyzer) Analyze(s *Scratch, text string) []Token {
+	tokens := a.split.tokens(s.tokens[:0], text)
+	s.tokens = tokens
 	for _, f := range a.filters {
-		tokens = f(tokens)
+		tokens = f.apply(s, tokens)
 	}
 	return tokens
 }

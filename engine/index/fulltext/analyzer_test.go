@@ -73,7 +73,7 @@ func TestAnalyze(t *testing.T) {
 		{"", grams("NGRAM", 0, 2), "abc", []string{"", "a", "ab", "", "b", "bc", "", "c", ""}},
 		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "/dir/words.txt"}}, "cars is x", []string{"car", "be", "x"}},
 	} {
-		got := terms(analyzer(t, tc.tokenizers, tc.filters...).Analyze(nil, tc.text))
+		got := terms(analyzer(t, tc.tokenizers, tc.filters...).Analyze(&Scratch{}, tc.text))
 		if !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s %v %q: got %q, want %q", tc.tokenizers, tc.filters, tc.text, got, tc.want)
 		}
@@ -100,7 +100,7 @@ func TestStemmers(t *testing.T) {
 		{"TURKISH", "evlerimizden kitaplar", "ev kitap"},
 	} {
 		a := analyzer(t, "BLANK", ast.AnalyzerFilter{Name: "SNOWBALL", Language: tc.language})
-		if got := strings.Join(terms(a.Analyze(nil, tc.text)), " "); got != tc.want {
+		if got := strings.Join(terms(a.Analyze(&Scratch{}, tc.text)), " "); got != tc.want {
 			t.Errorf("%s %q: got %q, want %q", tc.language, tc.text, got, tc.want)
 		}
 	}

@@ -19,17 +19,17 @@ func newFilter(f ast.AnalyzerFilter, files fs.FS) (filter, error) {
 	case "UPPERCASE":
 		return each(upper), nil
 	case "ASCII":
-		return each(fold), nil
+		return memoized(fold), nil
 	case "NGRAM":
-		return grams(f.Min, f.Max, false), nil
+		return grams{f.Min, f.Max, false}, nil
 	case "EDGENGRAM":
-		return grams(f.Min, f.Max, true), nil
+		return grams{f.Min, f.Max, true}, nil
 	case "SNOWBALL":
 		stem, err := stemmer(f.Language)
 		if err != nil {
 			return nil, err
 		}
-		return each(stem), nil
+		return memoized(stem), nil
 	case "MAPPER":
 		words, err := readMapper(files, f.Path)
 		if err != nil {
@@ -40,22 +40,52 @@ func newFilter(f ast.AnalyzerFilter, files fs.FS) (filter, error) {
 	return nil, fmt.Errorf("analyzer filter %s is unknown", f.Name)
 }
 
-// each makes a filter that changes every term. Terms that become empty go.
-func each(f func(string) string) filter {
-	return func(tokens []Token) []Token {
-		out := tokens[:0]
-		for _, t := range tokens {
-			term := f(t.Term)
-			if term == "" && t.Term != "" {
-				continue
-			}
-			if term != t.Term {
-				t.Term = term
-				t.PartEnd = min(t.PartStart+utf8.RuneCountInString(term), t.End)
-			}
-			out = append(out, t)
+// eachTerm changes every term. Terms that become empty go.
+type eachTerm struct {
+	change func(string) string
+	slow   bool // its results are worth remembering
+}
+
+func each(change func(string) string) filter     { return &eachTerm{change: change} }
+func memoized(change func(string) string) filter { return &eachTerm{change: change, slow: true} }
+
+func (f *eachTerm) apply(s *Scratch, tokens []Token) []Token {
+	change := f.change
+	if f.slow {
+		change = f.remember(s)
+	}
+	out := tokens[:0]
+	for _, t := range tokens {
+		term := change(t.Term)
+		if term == "" && t.Term != "" {
+			continue
 		}
-		return out
+		if term != t.Term {
+			t.Term = term
+			t.PartEnd = min(t.PartStart+utf8.RuneCountInString(term), t.End)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// remember is change with the results that the scratch knows.
+func (f *eachTerm) remember(s *Scratch) func(string) string {
+	if s.memo == nil {
+		s.memo = map[*eachTerm]map[string]string{}
+	}
+	known := s.memo[f]
+	if known == nil || len(known) >= maxMemo {
+		known = map[string]string{}
+		s.memo[f] = known
+	}
+	return func(word string) string {
+		if term, ok := known[word]; ok {
+			return term
+		}
+		term := f.change(word)
+		known[word] = term
+		return term
 	}
 }
 
@@ -82,33 +112,36 @@ func upper(s string) string {
 	return cases.Upper(language.Und).String(s)
 }
 
-// grams makes a filter that gives the parts of each term that have from least to most characters: all of them, or only
-// those at its beginning.
-func grams(least, most int64, edge bool) filter {
-	return func(tokens []Token) []Token {
-		var out []Token
-		var ends []int // byte offsets of the characters of a term, and its length
-		for _, t := range tokens {
-			ends = ends[:0]
-			for i := range t.Term {
-				ends = append(ends, i)
-			}
-			n := len(ends)
-			ends = append(ends, len(t.Term))
-			last := n
-			if edge {
-				last = 0
-			}
-			for start := 0; start <= last; start++ {
-				for size := int(min(least, int64(n)+1)); int64(size) <= most && start+size <= n; size++ {
-					g := t
-					g.Term = t.Term[ends[start]:ends[start+size]]
-					g.PartStart = min(t.PartStart+start, t.End)
-					g.PartEnd = min(t.PartStart+start+size, t.End)
-					out = append(out, g)
-				}
+// grams gives the parts of each term that have from least to most characters: all of them, or only those at its beginning.
+type grams struct {
+	least, most int64
+	edge        bool
+}
+
+func (f grams) apply(s *Scratch, tokens []Token) []Token {
+	// Two filters of this kind take turns with the room.
+	out, ends := s.more[:0], s.ends
+	for _, t := range tokens {
+		ends = ends[:0]
+		for i := range t.Term {
+			ends = append(ends, i)
+		}
+		n := len(ends)
+		ends = append(ends, len(t.Term))
+		last := n
+		if f.edge {
+			last = 0
+		}
+		for start := 0; start <= last; start++ {
+			for size := int(min(f.least, int64(n)+1)); int64(size) <= f.most && start+size <= n; size++ {
+				g := t
+				g.Term = t.Term[ends[start]:ends[start+size]]
+				g.PartStart = min(t.PartStart+start, t.End)
+				g.PartEnd = min(t.PartStart+start+size, t.End)
+				out = append(out, g)
 			}
 		}
-		return out
 	}
+	s.more, s.tokens, s.ends = tokens, out, ends
+	return out
 }

@@ -26,6 +26,7 @@ type bench struct {
 	tx      *txn.Tx
 	x       *Index
 	a       *Analyzer
+	s       Scratch
 	numbers numbers.Source
 }
 
@@ -49,7 +50,7 @@ func (b *bench) check(err error) {
 
 func (b *bench) put(id int, text string) {
 	b.t.Helper()
-	b.check(b.x.Put(&b.numbers, value.Int(int64(id)), NewDocument(b.a, []string{text})))
+	b.check(b.x.Put(&b.numbers, value.Int(int64(id)), NewDocument(&b.s, b.a, []string{text})))
 }
 
 // found lists the record and score of every match.
@@ -175,7 +176,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 		for id := range rapid.IntRange(0, 20).Draw(rt, "built") {
 			s := text(rt, 6)
 			n.put(id, s)
-			b.check(build.Add(value.Int(int64(id)), NewDocument(b.a, []string{s})))
+			b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{s})))
 		}
 		b.check(build.Finish())
 		for range rapid.IntRange(0, 40).Draw(rt, "changes") {
@@ -247,7 +248,7 @@ func TestManyDocuments(t *testing.T) {
 	for id := range docs {
 		s := w.text(10 + w.r.IntN(40))
 		n.put(id, s)
-		b.check(build.Add(value.Int(int64(id)), NewDocument(b.a, []string{s})))
+		b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{s})))
 	}
 	b.check(build.Finish())
 	for range docs / 20 {
@@ -337,7 +338,7 @@ func BenchmarkBuild(b *testing.B) {
 		ix := newBench(b)
 		build := ix.x.Build(&ix.numbers)
 		for id, s := range texts {
-			ix.check(build.Add(value.Int(int64(id)), NewDocument(ix.a, []string{s})))
+			ix.check(build.Add(value.Int(int64(id)), NewDocument(&ix.s, ix.a, []string{s})))
 		}
 		ix.check(build.Finish())
 	}
@@ -364,7 +365,7 @@ func benchmarkQuery(b *testing.B, query string, any bool, k int) {
 	ix := newBench(b)
 	build := ix.x.Build(&ix.numbers)
 	for id := range 20000 {
-		ix.check(build.Add(value.Int(int64(id)), NewDocument(ix.a, []string{w.text(50)})))
+		ix.check(build.Add(value.Int(int64(id)), NewDocument(&ix.s, ix.a, []string{w.text(50)})))
 	}
 	ix.check(build.Finish())
 	b.ReportAllocs()

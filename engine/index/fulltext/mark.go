@@ -34,7 +34,7 @@ type Span struct{ Start, End int }
 // They are in order and do not overlap.
 func (q *Query) Spans(a *Analyzer, text string, part bool) []Span {
 	var out []Span
-	for _, t := range a.Analyze(nil, text) {
+	for _, t := range a.Analyze(&Scratch{}, text) {
 		if !slices.Contains(q.Terms, t.Term) {
 			continue
 		}

@@ -17,7 +17,7 @@ type Query struct {
 // NewQuery analyzes the text of a query.
 func NewQuery(a *Analyzer, text string, any bool) *Query {
 	q := &Query{Any: any}
-	for _, t := range a.Analyze(nil, text) {
+	for _, t := range a.Analyze(&Scratch{}, text) {
 		if i := slices.Index(q.Terms, t.Term); i >= 0 {
 			q.Weight[i]++
 			continue
@@ -35,9 +35,9 @@ func (q *Query) Matches(a *Analyzer, texts []string) bool {
 	}
 	found := make([]bool, len(q.Terms))
 	left := len(q.Terms)
-	var room [64]Token
+	var s Scratch
 	for _, text := range texts {
-		for _, t := range a.Analyze(room[:0], text) {
+		for _, t := range a.Analyze(&s, text) {
 			i := slices.Index(q.Terms, t.Term)
 			if i < 0 || found[i] {
 				continue

@@ -24,18 +24,21 @@ type Document struct {
 }
 
 // NewDocument counts the terms of the texts of a record.
-func NewDocument(a *Analyzer, texts []string) *Document {
+func NewDocument(s *Scratch, a *Analyzer, texts []string) *Document {
 	d := &Document{}
-	var room [64]Token
-	counts := map[string]uint32{}
-	for _, text := range texts {
-		for _, t := range a.Analyze(room[:0], text) {
-			counts[t.Term]++
-			d.Length++
-		}
+	if s.counts == nil {
+		s.counts = map[string]uint32{}
 	}
-	d.Terms = make([]TermCount, 0, len(counts))
-	for term, n := range counts {
+	clear(s.counts)
+	for _, text := range texts {
+		tokens := a.Analyze(s, text)
+		for i := range tokens {
+			s.counts[tokens[i].Term]++
+		}
+		d.Length += uint32(len(tokens))
+	}
+	d.Terms = make([]TermCount, 0, len(s.counts))
+	for term, n := range s.counts {
 		if len(term) > maxTerm {
 			continue
 		}
