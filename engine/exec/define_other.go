@@ -7,7 +7,6 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -63,7 +62,7 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	if _, err := fulltext.Compile(&def, r.Ex.Texts.Files); err != nil {
+	if _, err := r.Ex.texts.Compile(&def); err != nil {
 		return err
 	}
 	return r.put(db.Inner(), ast.DefAnalyzer, name, s.Mode, &def, func() error { return alreadyExists("analyzer", name) })

@@ -9,6 +9,7 @@ package exec
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -65,13 +66,13 @@ type Config struct {
 	ParseIdiom func(text string) (*ast.Idiom, error)
 	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
 	DefaultNamespace, DefaultDatabase string
-	Strict                            bool              // new databases are strict
-	Versioned                         bool              // the store keeps its past: a history.Store
-	Limits                            Limits            // optional
-	Clock                             func() time.Time  // optional: the system's
-	Hub                               *live.Hub         // optional: one of its own
-	Texts                             *fulltext.Library // optional: one without files
-	Log                               *slog.Logger      // optional: slog.Default
+	Strict                            bool             // new databases are strict
+	Versioned                         bool             // the store keeps its past: a history.Store
+	Limits                            Limits           // optional
+	Clock                             func() time.Time // optional: the system's
+	Hub                               *live.Hub        // optional: one of its own
+	AnalyzerFiles                     fs.FS            // optional: the files that analyzers may read; none without it
+	Log                               *slog.Logger     // optional: slog.Default
 }
 
 // Executor is what all runs of one engine share.
@@ -81,6 +82,7 @@ type Executor struct {
 	sequences sequences
 	events    eventQueue
 	scripts   *script.Engine
+	texts     *fulltext.Library
 	vectors   *vector.Cache
 }
 
@@ -96,18 +98,17 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub()
 	}
-	if c.Texts == nil {
-		c.Texts = &fulltext.Library{}
-	}
-	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), vectors: vector.NewCache(c.Store, c.Log)}
+	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
+		vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }
 
 // Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops the
-// work on vector indexes.
+// work on full-text and vector indexes.
 func (ex *Executor) Close(ctx context.Context) {
 	ex.events.close(ctx)
+	ex.texts.Close()
 	ex.vectors.Close()
 }

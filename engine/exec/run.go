@@ -128,7 +128,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.texts, Vectors: r.Ex.vectors,
 		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
 	r.gateAt = r.Auth
 	return r.gate, nil

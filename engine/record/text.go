@@ -94,6 +94,7 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 	if err != nil {
 		return err
 	}
+	g.Texts.Changed(x, d)
 	return x.Put(&g.Texts.Numbers, id.Key, d)
 }
 

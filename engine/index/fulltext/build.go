@@ -82,5 +82,8 @@ func (b *Builder) Finish() error {
 	if err := b.flush(); err != nil {
 		return err
 	}
+	if err := b.x.Tx.Set(b.x.statKey(statBuilt), nil); err != nil {
+		return err
+	}
 	return b.x.count(b.docs, b.length)
 }

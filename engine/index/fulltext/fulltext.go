@@ -2,8 +2,9 @@
 //
 // Every record of an indexed table is a document with a number of its own, given when the record is
 // first indexed and kept until it goes, so results come in the order of indexing. Postings (document,
-// how often the term occurs, how long the document is) live in blocks, which builds write, with later
-// changes of single documents beside them; a reader merges the two. Positions are not stored:
+// how often the term occurs, how long the document is) live in blocks, with the changes of single
+// documents beside them; a reader merges the two. Builds write blocks, records write changes, and where
+// many have gathered they are folded into the blocks in the background. Positions are not stored:
 // highlights and offsets analyze the few texts that are shown. A document also has a list of its terms,
 // so that it can be taken out whatever became of its analyzer. Nothing that two writers of different
 // records touch is the same key but counters, which the store adds up: they do not conflict.
@@ -16,6 +17,8 @@
 //	0x04 term last8    a block           uv(count) uv(first) uv(max tf) uv(min length) (uv(doc-previous) uv(tf) uv(length))…
 //	0x05 0x01          statistics        counter of documents
 //	0x05 0x02          statistics        counter of the lengths of all documents
+//	0x05 0x03          mark              empty: the index is there
+//	0x05 0x04          mark              empty: written by every transaction that folds
 //
 // The package knows records only by their keys, and no permissions: only engine/record and engine/exec
 // use it.
@@ -44,6 +47,8 @@ const (
 const (
 	statDocs   byte = 1
 	statLength byte = 2
+	statBuilt  byte = 3
+	statFold   byte = 4
 )
 
 // Index is one index as a transaction sees it. It belongs to one goroutine.
@@ -51,15 +56,18 @@ type Index struct {
 	Tx   *txn.Tx
 	Name string
 
-	k1, b          float64
-	ns, db, tb, ix uint32
-	buf            []byte
+	k1, b float64
+	place
+	buf []byte
 }
+
+// place is where an index is: its own id counts within its table only.
+type place struct{ ns, db, tb, ix uint32 }
 
 // Open gives an index in a transaction.
 func Open(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) *Index {
 	s := tb.Scope
-	x := &Index{Tx: tx, Name: ix.Name, ns: s.NS, db: s.DB, tb: tb.ID, ix: ix.ID, k1: DefaultK1, b: DefaultB}
+	x := &Index{Tx: tx, Name: ix.Name, place: place{s.NS, s.DB, tb.ID, ix.ID}, k1: DefaultK1, b: DefaultB}
 	if f := ix.Define.FullText; f != nil && f.BM25 {
 		x.k1, x.b = float64(float32(f.K1)), float64(float32(f.B))
 	}

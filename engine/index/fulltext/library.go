@@ -1,33 +1,69 @@
 package fulltext
 
 import (
+	"context"
+	"errors"
 	"io/fs"
+	"log/slog"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/index/numbers"
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // Library is what all users of full-text indexes of one store share: document numbers, compiled analyzers and the files
 // that these may read. It is safe for concurrent use.
+//
+// It owns a goroutine per index that has gathered many changes, which folds them into blocks and ends. Close stops them
+// and waits.
 type Library struct {
 	Numbers numbers.Source
-	// Files holds the files of mapper filters; nil: none. SECURITY: whoever may define analyzers can read them.
-	Files fs.FS
 
-	mu       sync.Mutex // guards compiled; a leaf lock
+	store  kv.Store
+	files  fs.FS
+	log    *slog.Logger
+	ctx    context.Context // of the goroutines
+	cancel context.CancelFunc
+
+	mu       sync.Mutex // guards all below; a leaf lock
 	compiled map[*ast.DefineAnalyzer]*Analyzer
+	changed  map[place]*gathered
+	folding  sync.WaitGroup
 }
 
-// maxCompiled is how many compiled analyzers are kept.
-const maxCompiled = 256
+// gathered is how many changes have come to an index since it was folded.
+type gathered struct {
+	changes int
+	working bool
+}
+
+// Limits of what is kept.
+const (
+	maxCompiled = 256
+	maxGathered = 1 << 16
+)
+
+// foldAfter is how many changes an index gathers before they are folded.
+const foldAfter = 1 << 16
+
+// NewLibrary makes the library of a store. files holds the files of mapper filters; nil: none. SECURITY: whoever may
+// define analyzers can read them.
+func NewLibrary(store kv.Store, files fs.FS, log *slog.Logger) *Library {
+	l := &Library{store: store, files: files, log: log, changed: map[place]*gathered{}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// Compile makes the analyzer of a definition that may never be used.
+func (l *Library) Compile(def *ast.DefineAnalyzer) (*Analyzer, error) { return Compile(def, l.files) }
 
 // Analyzer compiles a definition, once: definitions never change.
 func (l *Library) Analyzer(def *ast.DefineAnalyzer) (*Analyzer, error) {
 	if a := l.known(def); a != nil {
 		return a, nil
 	}
-	a, err := Compile(def, l.Files)
+	a, err := Compile(def, l.files)
 	if err != nil {
 		return nil, err
 	}
@@ -44,4 +80,47 @@ func (l *Library) known(def *ast.DefineAnalyzer) *Analyzer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.compiled[def]
+}
+
+// Changed says that a document was written in a transaction: once that is committed, its changes count.
+func (l *Library) Changed(x *Index, d *Document) {
+	n := len(d.Terms)
+	bare := Index{Name: x.Name, place: x.place, k1: x.k1, b: x.b}
+	x.Tx.OnCommit(func(kv.Version) { l.gather(bare, n) })
+}
+
+// gather counts changes, and has them folded when there are many.
+func (l *Library) gather(x Index, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.changed[x.place]
+	if g == nil {
+		if len(l.changed) >= maxGathered {
+			clear(l.changed) // what is at work counts anew
+		}
+		g = &gathered{}
+		l.changed[x.place] = g
+	}
+	g.changes += n
+	if g.changes < foldAfter || g.working || l.ctx.Err() != nil {
+		return
+	}
+	g.working, g.changes = true, 0
+	l.folding.Go(func() { l.fold(&x, g) })
+}
+
+func (l *Library) fold(x *Index, g *gathered) {
+	err := x.Fold(l.ctx, l.store)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		l.log.Error("fold the changes of a full-text index", "index", x.Name, "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g.working = false
+}
+
+// Close stops what is at work and waits for it.
+func (l *Library) Close() {
+	l.cancel()
+	l.folding.Wait()
 }

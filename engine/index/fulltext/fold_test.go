@@ -1,0 +1,162 @@
+package fulltext
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// in runs f in a transaction of a store.
+func (b *bench) in(store kv.Store, f func()) {
+	b.t.Helper()
+	b.check(txn.Retry(context.Background(), store, txn.Options{}, func(tx *txn.Tx) error {
+		b.x.Tx = tx
+		f()
+		return nil
+	}))
+}
+
+// sound holds the index against itself.
+func (b *bench) sound() {
+	b.t.Helper()
+	_, err := b.x.Check(context.Background(), func(text string) { b.t.Error(text) })
+	b.check(err)
+}
+
+func TestFoldingChangesNoAnswers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b, store := newBench(t), mem.New()
+		n := &naive{texts: map[int]string{}}
+		b.in(store, func() {
+			build := b.x.Build(&b.numbers)
+			for id := range rapid.IntRange(0, 300).Draw(rt, "built") {
+				n.put(id, "a b")
+				b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{"a b"})))
+			}
+			b.check(build.Finish())
+		})
+		for range rapid.IntRange(1, 6).Draw(rt, "rounds") {
+			b.in(store, func() {
+				for range rapid.IntRange(0, 60).Draw(rt, "changes") {
+					id := rapid.IntRange(0, 350).Draw(rt, "id")
+					if rapid.IntRange(0, 3).Draw(rt, "act") == 0 {
+						n.remove(id)
+						b.check(b.x.Remove(value.Int(int64(id))))
+						continue
+					}
+					s := text(rt, 4)
+					n.put(id, s)
+					b.put(id, s)
+				}
+			})
+			if rapid.Bool().Draw(rt, "fold") {
+				b.check(b.x.Fold(context.Background(), store))
+				b.in(store, func() {
+					if l, err := b.x.list("a"); err != nil || len(l.changes) > 0 {
+						rt.Fatalf("after a fold: %d changes are left, %v", len(l.changes), err)
+					}
+				})
+			}
+			b.in(store, func() {
+				b.sound()
+				query := text(rt, 3)
+				for _, any := range []bool{false, true} {
+					want := n.found(query, any)
+					if got := b.found(query, any); !slices.Equal(got, want) {
+						rt.Fatalf("%q any=%v: got %v, want %v", query, any, got, want)
+					}
+					best(want)
+					if got := b.top(query, any, 5); !slices.Equal(got, want[:min(5, len(want))]) {
+						rt.Fatalf("%q any=%v top: got %v, want %v", query, any, got, want[:min(5, len(want))])
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestFoldBesideWriters folds while others write the same documents and terms.
+func TestFoldBesideWriters(t *testing.T) {
+	first, store := newBench(t), mem.New()
+	first.in(store, func() { first.check(first.x.Build(&first.numbers).Finish()) })
+	library := NewLibrary(store, nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	defer library.Close()
+	var writers, folders sync.WaitGroup
+	stop := make(chan struct{})
+	for w := range 3 {
+		writers.Go(func() {
+			b := &bench{t: t, a: first.a}
+			for i := range 120 {
+				b.check(txn.Retry(context.Background(), store, txn.Options{}, func(tx *txn.Tx) error {
+					x := *first.x
+					x.Tx, x.buf = tx, nil
+					for d := range 3 {
+						record := value.Int(int64((7*i + 13*d) % 50))
+						if (i+d+w)%5 == 0 {
+							if err := x.Remove(record); err != nil {
+								return err
+							}
+							continue
+						}
+						s := fmt.Sprintf("common word%d word%d", (i+w)%7, d)
+						if err := x.Put(&library.Numbers, record, NewDocument(&Scratch{}, b.a, []string{s})); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+			}
+		})
+	}
+	for range 2 {
+		folders.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				x := *first.x
+				x.buf = nil
+				if err := x.Fold(context.Background(), store); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	folders.Wait()
+	first.in(store, func() { first.sound() })
+	first.check(first.x.Fold(context.Background(), store))
+	first.in(store, func() { first.sound() })
+}
+
+func TestFoldOfADroppedIndex(t *testing.T) {
+	b, store := newBench(t), mem.New()
+	b.in(store, func() {
+		b.check(b.x.Build(&b.numbers).Finish())
+		b.put(1, "a")
+	})
+	b.in(store, func() {
+		for _, part := range []byte{partRecord, partDoc, partChange, partBlock, partStat} {
+			b.check(b.x.Tx.DeleteRange(kv.Prefix(append([]byte(nil), b.x.part(part)...))))
+		}
+	})
+	b.check(b.x.Fold(context.Background(), store))
+	if keys := store.Stats().Keys; keys != 0 {
+		t.Errorf("%d keys are left", keys)
+	}
+}
