@@ -14,7 +14,8 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		QueryTimeout: cfg.QueryTimeout, TransactionTimeout: cfg.TransactionTimeout,
-		Capabilities: capabilities(cfg), Log: log.With("component", "engine"),
+		AnalyzerFiles: cfg.AnalyzerFiles,
+		Capabilities:  capabilities(cfg), Log: log.With("component", "engine"),
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/history"
+	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/mem"
@@ -46,6 +47,8 @@ type Options struct {
 	Capabilities *auth.Capabilities
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
+	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
+	AnalyzerFiles []string
 	// Newer accepts statements that later releases of the language added, such as ALTER of users, functions and buckets.
 	Newer bool
 }
@@ -137,6 +140,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Functions:        functions,
 		Catalog:          catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
 		Files:            bucket.New(bucket.Limits{}, nil),
+		AnalyzerFiles:    fulltext.Directories(opt.AnalyzerFiles),
 		ParseQuery:       func(text string) (*ast.Query, error) { return parse.Query(text, parsing) },
 		ParseExpr:        func(text string) (ast.Expr, error) { return parse.Expr(text, parsing) },
 		ParseIdiom:       parse.Idiom,

@@ -37,6 +37,7 @@ type Config struct {
 	Strict                            bool
 	ImportFile                        string
 	QueryTimeout, TransactionTimeout  time.Duration
+	AnalyzerFiles                     []string // directories that mapper filters of analyzers may read
 
 	// Capabilities: what anybody may do, whatever their rights. See Allowed.
 	AllowAll, DenyAll                   bool

@@ -77,6 +77,7 @@ func databaseSettings(c *Config) []*Setting {
 		{Flag: "no-defaults", Env: "NO_DEFAULTS", Group: GroupDatabase, Help: "Create neither", Value: boolValue{&c.NoDefaults}},
 		{Flag: "strict", Short: "s", Env: "STRICT", Group: GroupDatabase, Help: "New databases refuse tables that are not defined", Value: boolValue{&c.Strict}},
 		{Flag: "import-file", Env: "IMPORT_FILE", Group: GroupDatabase, Help: "File of statements to import before the server is ready", Value: stringValue{&c.ImportFile}},
+		{Env: "FILE_ALLOWLIST", Group: GroupDatabase, Help: "Directories that the mapper filters of analyzers may read", Value: listValue{&c.AnalyzerFiles}},
 		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
 		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction", Value: durationValue{&c.TransactionTimeout}},
 	}

@@ -9,7 +9,6 @@ package exec
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"time"
 
@@ -71,7 +70,7 @@ type Config struct {
 	Limits                            Limits           // optional
 	Clock                             func() time.Time // optional: the system's
 	Hub                               *live.Hub        // optional: one of its own
-	AnalyzerFiles                     fs.FS            // optional: the files that analyzers may read; none without it
+	AnalyzerFiles                     fulltext.Files   // optional: the files that analyzers may read; none without it
 	Log                               *slog.Logger     // optional: slog.Default
 }
 

@@ -1,8 +1,6 @@
 package fulltext
 
 import (
-	"io/fs"
-
 	"github.com/nacredb/nacre/engine/ast"
 )
 
@@ -41,9 +39,9 @@ type Scratch struct {
 // maxMemo is how many words a filter remembers.
 const maxMemo = 1 << 14
 
-// Compile makes the analyzer of a definition. files is where mapper filters read their files: it must only hold what
-// definitions may read. nil holds nothing.
-func Compile(def *ast.DefineAnalyzer, files fs.FS) (*Analyzer, error) {
+// Compile makes the analyzer of a definition. files is where mapper filters read their files: it must only open what
+// definitions may read. nil opens nothing.
+func Compile(def *ast.DefineAnalyzer, files Files) (*Analyzer, error) {
 	a := &Analyzer{Function: def.Function, split: newSplitter(def.Tokenizers)}
 	for _, f := range def.Filters {
 		compiled, err := newFilter(f, files)

@@ -1,8 +1,12 @@
 package fulltext
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -71,7 +75,7 @@ func TestAnalyze(t *testing.T) {
 		{"", grams("EDGENGRAM", 0, 2), "abc", []string{"", "a", "ab"}},
 		{"", grams("NGRAM", 2, 4), "éab𝄞c", []string{"éa", "éab", "ab"}},
 		{"", grams("NGRAM", 0, 2), "abc", []string{"", "a", "ab", "", "b", "bc", "", "c", ""}},
-		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "/dir/words.txt"}}, "cars is x", []string{"car", "be", "x"}},
+		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "dir/words.txt"}}, "cars is x", []string{"car", "be", "x"}},
 	} {
 		got := terms(analyzer(t, tc.tokenizers, tc.filters...).Analyze(&Scratch{}, tc.text))
 		if !reflect.DeepEqual(got, tc.want) {
@@ -121,6 +125,36 @@ func TestMapperFilesAreBoundToTheirRoot(t *testing.T) {
 		_, err := Compile(&ast.DefineAnalyzer{Filters: []ast.AnalyzerFilter{{Name: "MAPPER", Path: path}}}, nil)
 		if err == nil || err.Error() != "No such file or directory (os error 2)" || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("mapper(%q): got %v", path, err)
+		}
+	}
+}
+
+func TestDirectories(t *testing.T) {
+	outside, inside := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(outside, "secret"): "a\tb", filepath.Join(inside, "words"): "car\tcars",
+		inside + "x": "a\tb", filepath.Join(inside, "bad"): "no tab", filepath.Join(inside, "worse"): "a\tb\tc"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(inside, "link")); err != nil {
+		t.Fatal(err)
+	}
+	const missing = "No such file or directory (os error 2)"
+	for _, tc := range []struct{ path, want string }{
+		{filepath.Join(inside, "words"), ""},
+		{filepath.Join(inside, "none"), missing},
+		{filepath.Join(outside, "secret"), missing},
+		{filepath.Join(inside, "..", filepath.Base(outside), "secret"), missing},
+		{filepath.Join(inside, "link"), missing},
+		{inside, missing},
+		{inside + "x", missing},
+		{filepath.Join(inside, "bad"), "A value can't be analyzed: Expected two terms separated by a tab line 0: no tab"},
+		{filepath.Join(inside, "worse"), "A value can't be analyzed: Expected two terms to not contain more then one tab 0: a\tb\tc"},
+	} {
+		def := &ast.DefineAnalyzer{Filters: []ast.AnalyzerFilter{{Name: "MAPPER", Path: tc.path}}}
+		if _, err := Compile(def, Directories{inside}); fmt.Sprint(err) != cmp.Or(tc.want, "<nil>") {
+			t.Errorf("mapper(%q): got %v, want %q", tc.path, err, tc.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package fulltext
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 )
 
-func newFilter(f ast.AnalyzerFilter, files fs.FS) (filter, error) {
+func newFilter(f ast.AnalyzerFilter, files Files) (filter, error) {
 	switch f.Name {
 	case "LOWERCASE":
 		return each(lower), nil

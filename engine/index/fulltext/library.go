@@ -3,7 +3,6 @@ package fulltext
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"sync"
 
@@ -21,7 +20,7 @@ type Library struct {
 	Numbers numbers.Source
 
 	store  kv.Store
-	files  fs.FS
+	files  Files
 	log    *slog.Logger
 	ctx    context.Context // of the goroutines
 	cancel context.CancelFunc
@@ -47,9 +46,9 @@ const (
 // foldAfter is how many changes an index gathers before they are folded.
 const foldAfter = 1 << 16
 
-// NewLibrary makes the library of a store. files holds the files of mapper filters; nil: none. SECURITY: whoever may
+// NewLibrary makes the library of a store. files opens the files of mapper filters; nil: none. SECURITY: whoever may
 // define analyzers can read them.
-func NewLibrary(store kv.Store, files fs.FS, log *slog.Logger) *Library {
+func NewLibrary(store kv.Store, files Files, log *slog.Logger) *Library {
 	l := &Library{store: store, files: files, log: log, changed: map[place]*gathered{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l

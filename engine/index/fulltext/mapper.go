@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -24,7 +23,7 @@ func (m mapper) base(word string) string {
 }
 
 // readMapper reads a file of lines "base TAB word".
-func readMapper(files fs.FS, path string) (mapper, error) {
+func readMapper(files Files, path string) (mapper, error) {
 	text, err := readBounded(files, path)
 	if err != nil {
 		return nil, err
@@ -46,11 +45,11 @@ func readMapper(files fs.FS, path string) (mapper, error) {
 
 // readBounded reads a file of an analyzer. SECURITY: whatever files does not hold, for any reason, is not there to the
 // client.
-func readBounded(files fs.FS, path string) (string, error) {
+func readBounded(files Files, path string) (string, error) {
 	if files == nil {
 		return "", noFile(fs.ErrNotExist)
 	}
-	f, err := files.Open(strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "/"))
+	f, err := files.Open(path)
 	if err != nil {
 		return "", noFile(err)
 	}
