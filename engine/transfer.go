@@ -110,7 +110,7 @@ func (res *ImportResult) count(answers []Result) {
 	}
 }
 
-// ExportOptions says what an export holds.
+// ExportOptions says what an export holds. Versions are all versions of the records, on a store that keeps them.
 type ExportOptions struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences bool
 	APIs, Buckets, Configs, Versions, Records                bool
@@ -148,7 +148,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 	}
 	return dump.Text(ctx, w, run.Cat, gate, dump.Options{
 		Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
-		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
 	})
 }
 

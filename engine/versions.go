@@ -20,8 +20,17 @@ const historySetting = "history"
 // when the keeping begins gets its first version then. retention is for how long versions are kept; 0: for ever.
 func keepPast(ctx context.Context, store kv.Store, d kv.DSN, log *slog.Logger) (_ kv.Store, retention time.Duration, err error) {
 	kept, retention, err := historyOf(ctx, store)
-	if err != nil || !kept && !d.Versioned {
+	if err != nil {
 		return store, 0, err
+	}
+	if !kept && !d.Versioned {
+		if d.Retention > 0 {
+			log.Warn("retention has no meaning: the store keeps no versions (versioned=true)")
+		}
+		return store, 0, nil
+	}
+	if d.Kind != "memory" && d.Kind != "bolt" {
+		return store, 0, fmt.Errorf("a %s store cannot keep versions", d.Kind)
 	}
 	past, err := history.Wrap(ctx, store, nil)
 	if err != nil {
@@ -43,6 +52,12 @@ func keepPast(ctx context.Context, store kv.Store, d kv.DSN, log *slog.Logger) (
 		retention = d.Retention
 	}
 	return past, retention, saveHistory(ctx, store, retention)
+}
+
+// versioned reports whether the store keeps its past.
+func (e *Engine) versioned() bool {
+	_, ok := e.store.(*history.Store)
+	return ok
 }
 
 // historyOf reads whether a store keeps its past, and for how long.

@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/engine"
 )
@@ -145,5 +148,77 @@ func TestWithoutHistoryThePastIsEmpty(t *testing.T) {
 	got := run(t, s, "CREATE a:1; RETURN [(SELECT * FROM a VERSION d'2024-01-01T00:00:00Z'), (SELECT * FROM a:1 VERSION d'2024-01-01T00:00:00Z'), (SELECT VALUE id FROM a VERSION time::now())]")
 	if text := got[len(got)-1].Value.Text(); text != "[[], [], [a:1]]" {
 		t.Errorf("got %s", text)
+	}
+}
+
+// TestVersionsAreExported: an import of an export with versions knows the same past, and no more.
+func TestVersionsAreExported(t *testing.T) {
+	e := openVersioned(t, "mem://?versioned=true")
+	defer closeEngine(t, e)
+	s := owner(t, e)
+	run(t, s, pastScript+"; DELETE b:1; CREATE b:1 SET n = 'third'; RELATE a:1->e:5->b:1; CREATE |many:3|; DELETE many; DEFINE INDEX n ON b FIELDS n UNIQUE")
+	opt := engine.DefaultExport()
+	opt.Versions = true
+	var out bytes.Buffer
+	if err := s.Export(t.Context(), &out, opt); err != nil {
+		t.Fatal(err)
+	}
+	e2 := openVersioned(t, "mem://?versioned=true")
+	defer closeEngine(t, e2)
+	s2 := owner(t, e2)
+	res, err := s2.Import(t.Context(), bytes.NewReader(out.Bytes()), nil)
+	if err != nil || res.Failures > 0 {
+		t.Fatalf("%v: %+v", err, res)
+	}
+	for _, q := range []string{"SELECT * FROM a", "SELECT * FROM b", "SELECT *, ->e->b AS g FROM a", "SELECT * FROM e", "SELECT * FROM many", "SELECT count() FROM b GROUP ALL",
+		"SELECT * FROM a VERSION $t", "SELECT * FROM b VERSION $t", "SELECT * FROM e VERSION $t", "SELECT * FROM b WHERE n = 'third'"} {
+		want := run(t, s, "LET $t = t:time.at; "+q)[1].Value.Text()
+		if got := run(t, s2, "LET $t = t:time.at; "+q)[1].Value.Text(); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", q, got, want)
+		}
+	}
+	var again bytes.Buffer
+	if err := s2.Export(t.Context(), &again, opt); err != nil {
+		t.Fatal(err)
+	}
+	if again.String() != out.String() {
+		t.Errorf("the export of the import differs:\n%s\n---\n%s", out.String(), again.String())
+	}
+	plain := openVersioned(t, "memory")
+	defer closeEngine(t, plain)
+	res, err = owner(t, plain).Import(t.Context(), bytes.NewReader(out.Bytes()), nil)
+	if err != nil || res.Failures == 0 || !strings.Contains(res.Failed[0].Err.Error(), "The store keeps no versions") {
+		t.Errorf("a store without history takes versions: %v, %+v", err, res)
+	}
+}
+
+func TestDeleteOfAVersionIsForImports(t *testing.T) {
+	e := openVersioned(t, "mem://?versioned=true")
+	defer closeEngine(t, e)
+	s := owner(t, e)
+	res, err := s.Execute(t.Context(), "CREATE a:1; DELETE a:1 VERSION d'2024-01-01T00:00:00Z'; SELECT VALUE id FROM a", nil)
+	if err != nil || res[1].Err == nil || res[2].Value.Text() != "[a:1]" {
+		t.Errorf("got %v, %v", res, err)
+	}
+}
+
+// TestRetention: the sweeper takes away what is older, and is stopped by Close.
+func TestRetention(t *testing.T) {
+	e := openVersioned(t, "mem://?versioned=true&retention=1ns")
+	defer closeEngine(t, e)
+	s := owner(t, e)
+	run(t, s, "CREATE a:1 SET n = 1; CREATE t:time SET at = time::now(); UPDATE a:1 SET n = 2")
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		got := run(t, s, "LET $t = t:time.at; SELECT VALUE n FROM a VERSION $t")[1].Value.Text()
+		if got == "[]" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the old version is still there: %s", got)
+		}
+		runtime.Gosched()
+	}
+	if got := run(t, s, "SELECT VALUE n FROM a")[0].Value.Text(); got != "[2]" {
+		t.Errorf("got %s", got)
 	}
 }

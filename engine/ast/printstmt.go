@@ -375,6 +375,7 @@ func (p *printer) delete(s *Delete) {
 	p.with(s.With)
 	p.clause("WHERE", s.Where)
 	p.output(s.Output)
+	p.clause("VERSION", s.Version)
 	p.clause("TIMEOUT", s.Timeout)
 	p.explain(s.Explain)
 }

@@ -189,6 +189,7 @@ type Delete struct {
 	With    *With
 	Where   Expr
 	Output  *Output
+	Version Expr // of imports: records were gone from then on
 	Timeout Expr
 	Explain *Explain
 }

@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences bool
 	APIs, Buckets, Configs, Records                          bool
+	Versions                                                 bool // of records: only on a store that keeps its past
 	AllTables                                                bool
 	Tables                                                   []string
 }
@@ -76,7 +77,11 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		out.table(tb)
 		if opt.Records && out.err == nil {
 			out.section("TABLE DATA: " + tb.Name)
-			out.records(ctx, gate, tb)
+			if opt.Versions {
+				out.versions(ctx, gate, tb)
+			} else {
+				out.records(ctx, gate, tb)
+			}
 		}
 	}
 	if out.err != nil {

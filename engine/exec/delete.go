@@ -13,6 +13,9 @@ func (r *Run) delete(env *Env, s *ast.Delete) (value.Value, error) {
 		return value.None, err
 	}
 	w.none = ast.OutputNone
+	if s.Version != nil {
+		return w.deleteVersion(env, s)
+	}
 	if listedTarget(s.Only, s.Targets) {
 		return value.None, SingleOutput()
 	}

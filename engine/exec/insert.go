@@ -23,6 +23,9 @@ func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
 		return value.None, err
 	}
 	in := inserter{writer: w, s: s, into: into}
+	if in.version, err = r.ownVersion(env, s.Version); err != nil {
+		return value.None, err
+	}
 	w.rows = make([]value.Value, 0, len(rows))
 	for _, row := range rows {
 		if err := in.insert(row); err != nil {
@@ -100,6 +103,8 @@ type inserter struct {
 	s    *ast.Insert
 	into string
 	tb   *catalog.Table
+
+	version uint64 // of the history, that an import gives the rows; 0: none
 }
 
 func (in *inserter) insert(doc value.Value) error {
@@ -123,6 +128,9 @@ func (in *inserter) insert(doc value.Value) error {
 		}
 	}
 	p.After = value.ObjectOf(record.Clean(doc).Object().With("id", value.RecordOf(id)))
+	if in.version != 0 {
+		return in.insertVersion(&p)
+	}
 	if named {
 		there, err := in.g.Exists(p.Table, id.Key)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -32,6 +33,102 @@ func (r *Run) version(env *Env, x ast.Expr) (uint64, error) {
 		return 0, nil
 	}
 	return max(history.Version(t), 1), nil
+}
+
+// ownVersion is the version that a statement of an import gives what it writes; 0: that of its commit. Outside of imports
+// the clause means nothing, as in the reference.
+func (r *Run) ownVersion(env *Env, x ast.Expr) (uint64, error) {
+	if x == nil || !r.Import || !r.Auth.CanWrite() {
+		return 0, nil
+	}
+	if !r.Ex.Versioned {
+		return 0, errs.Internal("The store keeps no versions: open it with versioned=true to import them")
+	}
+	v, err := r.Value(env, x)
+	if err != nil {
+		return 0, err
+	}
+	if v, err = value.Cast(v, value.Simple(value.TypeDatetime), r.Ex); err != nil {
+		return 0, err
+	}
+	t := time.Unix(v.Datetime().Secs, int64(v.Datetime().Nanos))
+	if t.After(time.Now()) {
+		return 0, errs.Internal("A version cannot be of a time to come: %s", v.Text())
+	}
+	return max(history.Version(t), 1), nil
+}
+
+// insertVersion is INSERT … VERSION of an import: what the record was from then on, and what it is now unless something
+// newer is known of it.
+func (in *inserter) insertVersion(p *record.Write) error {
+	k := p.ID.Key
+	newest, known, err := in.g.Newest(p.Table, k)
+	if err != nil {
+		return err
+	}
+	if known && newest > in.version {
+		return in.g.PutVersion(p.Table, k, in.version, p.After)
+	}
+	there, err := in.g.Exists(p.Table, k)
+	if err != nil {
+		return err
+	}
+	if there {
+		err = in.replaceRow(p)
+	} else {
+		err = in.put(p)
+	}
+	if err != nil {
+		return err
+	}
+	return in.g.PutVersion(p.Table, k, in.version, p.After)
+}
+
+// deleteVersion is DELETE … VERSION, of imports alone: the records were gone from then on. It takes record ids.
+func (w *writer) deleteVersion(env *Env, s *ast.Delete) (value.Value, error) {
+	version, err := w.r.ownVersion(env, s.Version)
+	if err != nil {
+		return value.None, err
+	}
+	if version == 0 || s.Where != nil {
+		return value.None, errs.Internal("DELETE … VERSION is for imports, and takes record ids alone")
+	}
+	for _, x := range s.Targets {
+		v, err := w.r.Value(env, x)
+		if err != nil {
+			return value.None, err
+		}
+		if v.Kind() != value.KindRecord || v.Record().Key.Kind() == value.KindRange {
+			return value.None, cannotExecute("DELETE", v)
+		}
+		if err := w.goneSince(v.Record(), version); err != nil {
+			return value.None, err
+		}
+	}
+	return value.Array(), nil
+}
+
+func (w *writer) goneSince(id *value.RecordID, version uint64) error {
+	tb, err := w.g.TableForWrite(id.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	newest, known, err := w.g.Newest(tb, id.Key)
+	if err != nil {
+		return err
+	}
+	if !known || newest <= version {
+		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Deleting)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			if _, err := w.g.Delete(w.r.Ctx, tb, row.ID, row.Stored); err != nil {
+				return err
+			}
+		}
+	}
+	return w.g.PutVersion(tb, id.Key, version, value.None)
 }
 
 func errVersionedSubquery() error {

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func (d *DSN) options(dsn, query string) error {
 		case "versioned":
 			d.Versioned, err = strconv.ParseBool(v)
 		case "retention":
-			d.Retention, err = time.ParseDuration(v)
+			d.Retention, err = parseRetention(v)
 		default:
 			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention")
 		}
@@ -101,6 +102,22 @@ func (d *DSN) options(dsn, query string) error {
 		}
 	}
 	return nil
+}
+
+// parseRetention reads a duration as Go has it, or a whole number of days, weeks or years of 365 days: 90d, 2w, 1y.
+func parseRetention(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err != nil && v != "" {
+		unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour, 'y': 365 * 24 * time.Hour}[v[len(v)-1]]
+		n, bad := strconv.ParseUint(v[:len(v)-1], 10, 32)
+		if unit > 0 && bad == nil && n <= uint64(math.MaxInt64/unit) {
+			d, err = time.Duration(n)*unit, nil
+		}
+	}
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("want a duration like 72h, 90d, 2w or 1y, not %q", v)
+	}
+	return d, nil
 }
 
 func parseSync(v string) (Sync, error) {

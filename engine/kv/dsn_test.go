@@ -23,6 +23,8 @@ func TestParseDSN(t *testing.T) {
 		{in: "bolt://x.db?sync=never", want: kv.DSN{Kind: "bolt", Path: "x.db", Sync: kv.SyncNever}},
 		{in: "bolt:///var/x?sync=100ms", want: kv.DSN{Kind: "bolt", Path: "/var/x", Sync: kv.Sync(100 * time.Millisecond)}},
 		{in: "file:x.db?sync=every&versioned=true&retention=24h", want: kv.DSN{Kind: "bolt", Path: "x.db", Versioned: true, Retention: 24 * time.Hour}},
+		{in: "mem://?versioned=true&retention=90d", want: kv.DSN{Kind: "memory", Versioned: true, Retention: 90 * 24 * time.Hour}},
+		{in: "mem://?retention=2w", want: kv.DSN{Kind: "memory", Retention: 14 * 24 * time.Hour}},
 		{in: "rocksdb:/tmp/r", want: kv.DSN{Kind: "bolt", Path: "/tmp/r"}, notice: true},
 		{in: "surrealkv://s", want: kv.DSN{Kind: "bolt", Path: "s"}, notice: true},
 		{in: "surrealkv+versioned://s", want: kv.DSN{Kind: "bolt", Path: "s", Versioned: true}, notice: true},
@@ -38,6 +40,9 @@ func TestParseDSN(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"":                       "empty",
+		"mem://?retention=9q":    "want a duration like 72h",
+		"mem://?retention=-1h":   "want a duration like 72h",
+		"mem://?retention=400y":  "want a duration like 72h",
 		"redis://x":              "accepted are memory, bolt://PATH",
 		"bolt://":                "no path",
 		"bolt://x?sync=sometime": "want every, never",

@@ -39,6 +39,7 @@ func (p *parser) delete() ast.Statement {
 		s.Where = p.expr()
 	}
 	s.Output = p.output()
+	s.Version = p.versionClause()
 	s.Timeout = p.timeout()
 	s.Explain = p.explainClause()
 	return s

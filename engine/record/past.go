@@ -2,10 +2,14 @@ package record
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -17,8 +21,11 @@ func (g *Gate) GetAt(ctx context.Context, id *value.RecordID, version uint64) (v
 		return value.None, false, err
 	}
 	at, err := g.Cat.TableIDAt(g.DB, tb.Name, version)
-	if at == 0 || err != nil {
+	if err != nil {
 		return value.None, false, err
+	}
+	if at == 0 {
+		at = tb.ID // an import may have brought a past from before the definition
 	}
 	raw, err := history.Get(g.Tx, key.HistoryPrefix(nil, tb.Scope.NS, tb.Scope.DB, at, id.Key), version)
 	if raw == nil || err != nil {
@@ -35,11 +42,77 @@ func (g *Gate) GetAt(ctx context.Context, id *value.RecordID, version uint64) (v
 // since has the records of the one that it was then.
 func (g *Gate) scanPast(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cursor {
 	at, err := g.Cat.TableIDAt(g.DB, tb.Name, opt.Version)
-	start, end := key.HistoryRange(tb.Scope.NS, tb.Scope.DB, at, opt.Range)
 	if at == 0 {
-		end = start
+		at = tb.ID
 	}
+	start, end := key.HistoryRange(tb.Scope.NS, tb.Scope.DB, at, opt.Range)
 	return &Cursor{ctx: ctx, g: g, tb: tb, past: history.Scan(g.Tx, start, end, opt.Version, opt.Reverse), err: err}
+}
+
+// Newest is the newest version that is known of a record, and whether there is one.
+func (g *Gate) Newest(tb *catalog.Table, k value.Value) (version uint64, ok bool, err error) {
+	start, end := key.PrefixRange(key.HistoryPrefix(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, k))
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Limit: 1})
+	defer cur.Close()
+	if !cur.Next() {
+		return 0, false, cur.Err()
+	}
+	_, version = key.CutVersion(cur.Key())
+	return version, true, nil
+}
+
+// PutVersion notes what a record was from a version on, and nothing else; NONE says that it was gone. For imports, whose
+// records bring their past with them.
+func (g *Gate) PutVersion(tb *catalog.Table, k value.Value, version uint64, doc value.Value) error {
+	raw := []byte{}
+	if !doc.IsNone() {
+		enc, err := g.encode(doc)
+		if err != nil {
+			return err
+		}
+		raw = append(raw, enc...)
+	}
+	s := tb.Scope
+	if err := g.Tx.Set(key.History(nil, s.NS, s.DB, tb.ID, k, version), raw); err != nil {
+		return fmt.Errorf("write a version of a record of %s: %w", tb.Name, err)
+	}
+	return nil
+}
+
+// EachVersion hands every version of the records of a table to f, records in key order and the versions of each newest
+// first; doc is NONE where the record was gone. edge says that the record is an edge of the graph by now. For callers who
+// may read everything, on a store that keeps its past; doc is valid until the transaction ends.
+func (g *Gate) EachVersion(ctx context.Context, tb *catalog.Table, f func(id *value.RecordID, version uint64, doc value.Value, edge bool) error) error {
+	if !g.Env.CanRead() {
+		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
+	}
+	start, end := key.HistoryRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	defer cur.Close()
+	for n := uint32(0); cur.Next(); n++ {
+		if n&255 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		k, version, err := key.DecodeHistory(cur.Key())
+		if err != nil {
+			return fmt.Errorf("read a version of %s: %w", tb.Name, err)
+		}
+		id := &value.RecordID{Table: tb.Name, Key: k}
+		var doc value.Value
+		var e *ends
+		if len(cur.Value()) > 0 {
+			if doc, err = decode(cur.Value()); err != nil {
+				return err
+			}
+			if e, err = g.edgeOf(tb, id, doc); err != nil {
+				return err
+			}
+		}
+		if err := f(id, version, doc, e != nil); err != nil {
+			return err
+		}
+	}
+	return cur.Err()
 }
 
 func (c *Cursor) step() bool {
