@@ -137,6 +137,9 @@ func (s *Session) Authenticate(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
+	if claims.Expires == 0 && !exec.LastsForEver(u.define.TokenDuration) {
+		return errs.InvalidAuth()
+	}
 	s.become(u.principal(claims.All, expiry(now, life(u.define.SessionDuration))))
 	return nil
 }

@@ -218,11 +218,14 @@ func (s *Session) Set(name string, v value.Value) error {
 
 // Info is the record of the authenticated record user, or NONE.
 func (s *Session) Info(ctx context.Context) (value.Value, error) {
-	id := s.Principal().Record
+	st := s.snapshot()
+	if st.Expired(s.e.exec.Clock()) {
+		return value.None, sessionExpired()
+	}
+	id := st.Auth.Principal.Record
 	if id.Kind() != value.KindRecord {
 		return value.None, nil
 	}
-	st := s.snapshot()
 	var out value.Value
 	err := s.e.reading(ctx, &st, func(r *exec.Run) error {
 		doc, err := r.Fetch(id.Record())
@@ -280,6 +283,19 @@ func errProtected(name string) error {
 		"'%s' is a protected variable and cannot be set", name)
 }
 
+func sessionExpired() error {
+	return &errs.Error{Kind: errs.KindNotAllowed, Msg: "The session has expired",
+		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "SessionExpired"}}}
+}
+
+// MayAct refuses a session whose identity has run out: it can only get a new one.
+func (s *Session) MayAct() error {
+	if st := s.snapshot(); st.Expired(s.e.exec.Clock()) {
+		return sessionExpired()
+	}
+	return nil
+}
+
 // MayQuery refuses those who may not send statements of their own (capability Query); front doors ask it before they
 // hand on a text. The methods that build statements themselves need not.
 func (s *Session) MayQuery() error {
@@ -303,7 +319,7 @@ func (e *Engine) mayQuery(st *exec.Session) error { return e.mayCall(st) }
 // there are none.
 func (e *Engine) mayCall(st *exec.Session) error {
 	if st.Expired(e.exec.Clock()) {
-		return errs.With(errs.KindNotAllowed, "Auth", nil, "The session has expired")
+		return sessionExpired()
 	}
 	if st.Auth.Principal.Level == auth.Guest && !e.caps.Guests {
 		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")

@@ -15,6 +15,7 @@ type method struct {
 	bare    bool // needs no session: the one named may not exist
 	held    bool // needs a connection that outlives the call
 	untimed bool // free of the wall-clock limit
+	expired bool // also for a session whose identity has run out
 }
 
 // call is one request on its way.
@@ -29,14 +30,14 @@ type call struct {
 var methods = map[string]method{
 	"ping":         {run: ping, bare: true},
 	"version":      {run: version, bare: true},
-	"use":          {run: use},
-	"signin":       {run: signin},
-	"signup":       {run: signup},
-	"authenticate": {run: authenticate},
-	"refresh":      {run: refresh},
-	"revoke":       {run: revoke},
-	"invalidate":   {run: invalidate},
-	"reset":        {run: reset},
+	"use":          {run: use, expired: true},
+	"signin":       {run: signin, expired: true},
+	"signup":       {run: signup, expired: true},
+	"authenticate": {run: authenticate, expired: true},
+	"refresh":      {run: refresh, expired: true},
+	"revoke":       {run: revoke, expired: true},
+	"invalidate":   {run: invalidate, expired: true},
+	"reset":        {run: reset, expired: true},
 	"info":         {run: info},
 	"let":          {run: let},
 	"set":          {run: let},

@@ -156,6 +156,11 @@ func (c *Conn) run(ctx context.Context, m method, req *wire.Request) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
+	if !m.expired {
+		if err := s.engine.MayAct(); err != nil {
+			return wire.Response{}, err
+		}
+	}
 	k := &call{conn: c, req: req, session: s}
 	if req.Txn != nil {
 		if k.tx, err = s.transaction(*req.Txn); err != nil {

@@ -28,11 +28,11 @@ const maxToken = 64 << 10
 // Claims are what a token says. Names are those of the wire.
 type Claims struct {
 	Issuer              string
-	IssuedAt, NotBefore int64  // Unix seconds
-	Expires             int64  // 0: never
-	ID                  string // jti
-	NS, DB, AC, Subject string // Subject is a user name or a record id
-	Roles               []string
+	IssuedAt, NotBefore int64       // Unix seconds
+	Expires             int64       // 0: never
+	ID                  string      // jti
+	NS, DB, AC, Subject string      // Subject is a user name or a record id
+	Roles               []string    // nil where the token says nothing of them
 	All                 value.Value // every claim, as $token shows them
 }
 
@@ -119,33 +119,19 @@ func Peek(text string) (*Claims, error) {
 		e.Err = err
 		return nil, e
 	}
-	return claimsOf(m), nil
+	return claimsOf(m)
 }
 
 // Verify checks the signature and the times of a token. key is a secret, or PEM text for asymmetric algorithms; a token
 // of any other algorithm is refused.
 func Verify(text, algorithm, key string, now time.Time) (*Claims, error) {
-	if len(text) > maxToken {
-		return nil, errs.InvalidAuth()
-	}
 	k, err := verifyKey(algorithm, key)
 	if err != nil {
 		e := errs.InvalidAuth()
 		e.Err = err
 		return nil, e
 	}
-	m := jwt.MapClaims{}
-	parser := jwt.NewParser(jwt.WithValidMethods([]string{methodName(algorithm)}), jwt.WithJSONNumber(),
-		jwt.WithTimeFunc(func() time.Time { return now }))
-	if _, err := parser.ParseWithClaims(text, m, func(*jwt.Token) (any, error) { return k, nil }); err != nil {
-		if errors.Is(err, jwt.ErrTokenExpired) {
-			return nil, TokenExpired()
-		}
-		e := errs.InvalidAuth()
-		e.Err = err
-		return nil, e
-	}
-	return claimsOf(m), nil
+	return verify(text, []string{methodName(algorithm)}, now, func(*jwt.Token) (any, error) { return k, nil })
 }
 
 // Symmetric reports whether an algorithm signs and verifies with one secret.
@@ -196,14 +182,15 @@ func verifyKey(algorithm, key string) (any, error) {
 	return pub, fits(algorithm, pub)
 }
 
-// fits refuses a key of another family than the algorithm's.
+// fits refuses a key of another family, or on another curve, than the algorithm's.
 func fits(algorithm string, pub crypto.PublicKey) error {
+	algorithm = strings.ToUpper(algorithm)
 	ok := false
-	switch pub.(type) {
+	switch k := pub.(type) {
 	case *rsa.PublicKey:
 		ok = strings.HasPrefix(algorithm, "RS") || strings.HasPrefix(algorithm, "PS")
 	case *ecdsa.PublicKey:
-		ok = strings.HasPrefix(algorithm, "ES")
+		ok = algorithm == map[int]string{256: "ES256", 384: "ES384", 521: "ES512"}[k.Curve.Params().BitSize]
 	case ed25519.PublicKey:
 		ok = algorithm == "EDDSA"
 	}
@@ -219,39 +206,74 @@ func claimNames(name string) [3]string {
 	return [3]string{name, low, "https://surrealdb.com/" + low}
 }
 
-func claimsOf(m jwt.MapClaims) *Claims {
-	text := func(name string) string {
-		for _, n := range claimNames(name) {
-			if s, ok := m[n].(string); ok {
-				return s
-			}
+// claimsOf takes the claims apart. One of ours that is not of its type is a refusal: what it was meant to limit is not
+// guessed.
+func claimsOf(m jwt.MapClaims) (*Claims, error) {
+	c := &Claims{All: fromJSON(map[string]any(m))}
+	for _, p := range [...]struct {
+		name string
+		to   *string
+	}{{"NS", &c.NS}, {"DB", &c.DB}, {"AC", &c.AC}, {"ID", &c.Subject}} {
+		x, ok := claim(m, p.name)
+		if !ok {
+			continue
 		}
-		return ""
+		if *p.to, ok = x.(string); !ok {
+			return nil, badClaim(p.name)
+		}
 	}
-	c := &Claims{NS: text("NS"), DB: text("DB"), AC: text("AC"), Subject: text("ID")}
 	c.Issuer, _ = m["iss"].(string)
 	c.ID, _ = m["jti"].(string)
-	if t, err := m.GetExpirationTime(); err == nil && t != nil {
-		c.Expires = t.Unix()
-	}
-	if t, err := m.GetIssuedAt(); err == nil && t != nil {
-		c.IssuedAt = t.Unix()
-	}
-	if t, err := m.GetNotBefore(); err == nil && t != nil {
-		c.NotBefore = t.Unix()
-	}
-	for _, n := range claimNames("RL") {
-		if list, ok := m[n].([]any); ok {
-			for _, r := range list {
-				if s, ok := r.(string); ok {
-					c.Roles = append(c.Roles, s)
-				}
-			}
-			break
+	for _, p := range [...]struct {
+		get func() (*jwt.NumericDate, error)
+		to  *int64
+	}{{m.GetExpirationTime, &c.Expires}, {m.GetIssuedAt, &c.IssuedAt}, {m.GetNotBefore, &c.NotBefore}} {
+		t, err := p.get()
+		if err != nil {
+			return nil, badClaim("time")
+		}
+		if t != nil {
+			*p.to = t.Unix()
 		}
 	}
-	c.All = fromJSON(map[string]any(m))
-	return c
+	var err error
+	c.Roles, err = rolesOf(m)
+	return c, err
+}
+
+// rolesOf are the names of the roles; nil where the token says nothing of them.
+func rolesOf(m jwt.MapClaims) ([]string, error) {
+	x, ok := claim(m, "RL")
+	if !ok {
+		return nil, nil
+	}
+	list, ok := x.([]any)
+	if !ok {
+		return nil, badClaim("RL")
+	}
+	roles := make([]string, len(list))
+	for i, r := range list {
+		if roles[i], ok = r.(string); !ok {
+			return nil, badClaim("RL")
+		}
+	}
+	return roles, nil
+}
+
+// claim is one of ours by any of its names; null is as good as absent.
+func claim(m jwt.MapClaims, name string) (any, bool) {
+	for _, n := range claimNames(name) {
+		if x, ok := m[n]; ok && x != nil {
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+func badClaim(name string) error {
+	e := errs.InvalidAuth()
+	e.Err = fmt.Errorf("the claim %s of the token is not of its type", name)
+	return e
 }
 
 // number is a JSON number as the decoder leaves it.

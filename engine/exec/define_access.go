@@ -81,7 +81,9 @@ func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
 		jwt.Issuer = jwt.Key
 	}
 	if jwt.Issuer != nil && jwt.IssuerAlg == "" {
-		jwt.IssuerAlg = jwt.Algorithm
+		if jwt.IssuerAlg = jwt.Algorithm; jwt.IssuerAlg == "" { // keys from a URL: any algorithm
+			jwt.IssuerAlg = "HS512"
+		}
 	}
 	def.JWT = &jwt
 	return nil

@@ -83,6 +83,7 @@ type Executor struct {
 	scripts   *script.Engine
 	texts     *fulltext.Library
 	vectors   *vector.Cache
+	keys      keySets
 }
 
 // New makes an executor.

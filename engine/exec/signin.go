@@ -87,6 +87,12 @@ func (r *Run) expiry(x ast.Expr) int64 {
 	return 0
 }
 
+// LastsForEver reports whether a stored lifetime is NONE. A token without an end is only taken where its definition says so.
+func LastsForEver(x ast.Expr) bool {
+	l, ok := x.(*ast.Literal)
+	return ok && l.Value.IsNone()
+}
+
 // literalDuration is the duration in a literal; 0 for NONE and for nothing.
 func literalDuration(x ast.Expr) time.Duration {
 	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindDuration {
@@ -262,9 +268,14 @@ func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 	return algorithm, literalText(def.JWT.Issuer)
 }
 
-// authenticated runs the AUTHENTICATE of an access method: it may refuse, or name another record.
+// authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or another;
+// for a system user nothing at all. Anything else is a refusal.
 func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
+	record := p.Level == auth.RecordUser
 	if def.Authenticate == nil {
+		if record && p.Record.Kind() != value.KindRecord {
+			return p, notThisWay()
+		}
 		return p, nil
 	}
 	v, err := r.asEngine(ns, db, p, NewEnv(), def.Authenticate)
@@ -276,13 +287,24 @@ func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAcce
 		e.Err = err
 		return p, e
 	}
-	switch id := recordOf(v); {
-	case id.Kind() == value.KindRecord && p.Level == auth.RecordUser:
-		p.Record = value.Detach(id)
-	case !v.IsNone() && !value.Truthy(v):
+	if !record {
+		if !v.IsNone() {
+			return p, errs.InvalidAuth()
+		}
+		return p, nil
+	}
+	id := recordOf(v)
+	if id.Kind() != value.KindRecord || id.Record().Key.Kind() == value.KindRange {
 		return p, errs.InvalidAuth()
 	}
+	p.Record = value.Detach(id)
 	return p, nil
+}
+
+// notThisWay is a token that its access method has no use for.
+func notThisWay() error {
+	return &errs.Error{Kind: errs.KindNotAllowed, Msg: "The access method cannot be used in the requested operation",
+		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "InvalidAuth"}}}
 }
 
 // Authenticate is the identity in a token of an access method; seen is what the token says of itself.
@@ -299,19 +321,12 @@ func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
 	if !ok {
 		return nil, errs.InvalidAuth()
 	}
-	algorithm, key := "HS512", secretOf(d)
-	if def.Kind != ast.AccessBearer {
-		if def.JWT == nil {
-			return nil, errs.InvalidAuth()
-		}
-		algorithm, key = def.JWT.Algorithm, literalText(def.JWT.Key)
-	}
-	if key == "" {
-		return nil, errs.InvalidAuth()
-	}
-	claims, err := auth.Verify(token, algorithm, key, r.now)
+	claims, err := r.verified(token, d, def)
 	if err != nil {
 		return nil, err
+	}
+	if claims.Expires == 0 && !LastsForEver(def.TokenDuration) {
+		return nil, errs.InvalidAuth()
 	}
 	p, err := r.tokenPrincipal(&c, def, claims)
 	if err != nil {
@@ -322,6 +337,24 @@ func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
 		return nil, err
 	}
 	return &Login{Principal: p}, nil
+}
+
+// verified checks a token by what its access method says: a key of its own, one in the definition, or those of a URL.
+func (r *Run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
+	algorithm, key := "HS512", secretOf(d)
+	if def.Kind != ast.AccessBearer {
+		if def.JWT == nil {
+			return nil, errs.InvalidAuth()
+		}
+		if address := literalText(def.JWT.URL); address != "" {
+			return r.verifyByURL(token, address)
+		}
+		algorithm, key = def.JWT.Algorithm, literalText(def.JWT.Key)
+	}
+	if key == "" {
+		return nil, errs.InvalidAuth()
+	}
+	return auth.Verify(token, algorithm, key, r.now)
 }
 
 // tokenPrincipal is who the verified claims of a token are about.
@@ -343,16 +376,22 @@ func (r *Run) tokenPrincipal(c *credentials, def *ast.DefineAccess, claims *auth
 		p.Name = d.Name
 		p.Roles, _ = auth.ParseRoles(user.Roles)
 		return p, nil
-	case def.Kind == ast.AccessRecord || def.Kind == ast.AccessBearer, def.Kind == ast.AccessJWT && c.db != "" && claims.Subject != "":
+	case def.Kind == ast.AccessRecord || def.Kind == ast.AccessBearer:
+		p.Level = auth.RecordUser
+		if claims.Subject == "" && def.Kind == ast.AccessRecord {
+			return p, nil // a token of another issuer: AUTHENTICATE says whose it is
+		}
 		id, err := r.Ex.ParseRecord(claims.Subject)
-		if err != nil || c.db == "" {
+		if err != nil || c.db == "" || id.Record().Key.Kind() == value.KindRange {
 			return p, errs.InvalidAuth()
 		}
-		p.Level, p.Record = auth.RecordUser, id
+		p.Record = id
 		return p, nil
+	case claims.Subject != "":
+		return p, notThisWay()
 	}
 	roles := claims.Roles
-	if len(roles) == 0 {
+	if roles == nil {
 		roles = []string{"Viewer"}
 	}
 	var ok bool

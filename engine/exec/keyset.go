@@ -1,0 +1,138 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+// The key sets of token issuers (DEFINE ACCESS … JWT URL) are kept for a while: a token that comes with every request must
+// not lead to a request to its issuer.
+const (
+	keySetLife     = 12 * time.Hour  // a set is used that long
+	keySetCooldown = 5 * time.Minute // and asked for again, for a key that it does not have, not sooner
+	keySetRetry    = 10 * time.Second
+	keySetPatience = 5 * time.Second // for the issuer's answer
+	keySetBytes    = 1 << 20
+	keySetCount    = 256 // sets that are kept
+)
+
+// keySets are the key sets by their addresses.
+type keySets struct {
+	mu  sync.Mutex // guards all; a leaf lock
+	all map[string]*keySet
+}
+
+// keySet is one set. Whoever holds the token in turn may look at it, and ask the issuer; the others wait.
+type keySet struct {
+	turn   chan struct{}
+	set    *auth.KeySet
+	loaded time.Time // when set came
+	tried  time.Time // when the issuer was last asked
+}
+
+// at is the entry of an address.
+func (k *keySets) at(address string) *keySet {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.all[address]
+	if s != nil {
+		return s
+	}
+	if k.all == nil {
+		k.all = map[string]*keySet{}
+	}
+	for old := range k.all {
+		if len(k.all) < keySetCount {
+			break
+		}
+		delete(k.all, old)
+	}
+	s = &keySet{turn: make(chan struct{}, 1)}
+	k.all[address] = s
+	return s
+}
+
+// errNoKeySet is a set that cannot be had at the moment.
+var errNoKeySet = errors.New("the key set of the issuer cannot be read")
+
+// get is the set as known, or fetched where it is too old, or newer is wanted and the last attempt is long enough ago.
+func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func() (*auth.KeySet, error)) (*auth.KeySet, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	fresh := s.set != nil && now.Sub(s.loaded) < keySetLife
+	wait := keySetRetry
+	if fresh {
+		wait = keySetCooldown
+	}
+	due := s.tried.IsZero() || now.Sub(s.tried) >= wait
+	switch {
+	case fresh && (!newer || !due):
+		return s.set, nil
+	case !due:
+		return nil, errNoKeySet
+	}
+	s.tried = now
+	set, err := fetch()
+	if err != nil {
+		if fresh {
+			return s.set, nil // what it had still stands
+		}
+		return nil, err
+	}
+	s.set, s.loaded = set, now
+	return set, nil
+}
+
+// verifyByURL checks a token by the keys that its issuer publishes. Where the capabilities deny the address, nobody gets
+// in.
+func (r *Run) verifyByURL(token, address string) (*auth.Claims, error) {
+	entry := r.Ex.keys.at(address)
+	set, err := entry.get(r.Ctx, r.now, false, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+	if err != nil {
+		return nil, r.noKeys(err)
+	}
+	claims, err := auth.VerifyBySet(token, set, r.now)
+	if !errors.Is(err, auth.ErrNoKey) {
+		return claims, err
+	}
+	newer, again := entry.get(r.Ctx, r.now, true, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+	if again != nil {
+		return nil, r.noKeys(again)
+	}
+	if newer == set {
+		return nil, err
+	}
+	return auth.VerifyBySet(token, newer, r.now)
+}
+
+func (r *Run) fetchKeys(address string) (*auth.KeySet, error) {
+	ctx, cancel := context.WithTimeout(r.Ctx, keySetPatience)
+	defer cancel()
+	b, err := r.Ex.Functions.Fetch(ctx, r.host.NetFilter(), address, keySetBytes)
+	if err != nil {
+		return nil, err
+	}
+	return auth.ParseKeySet(b)
+}
+
+// noKeys is the refusal where the keys of an issuer cannot be had. The operator hears why, the client does not.
+func (r *Run) noKeys(err error) error {
+	if r.Ctx.Err() != nil {
+		return r.Ctx.Err()
+	}
+	if !errors.Is(err, errNoKeySet) { // that one has been told
+		r.Ex.Log.Warn("the keys of a token issuer cannot be read", "err", err)
+	}
+	e := errs.InvalidAuth()
+	e.Err = err
+	return e
+}
