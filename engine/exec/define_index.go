@@ -32,7 +32,7 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if err := checkColumns(tb, &def, name); err != nil {
 		return err
 	}
-	if def.Vector != nil {
+	if def.Kind == ast.IndexHNSW {
 		def.Vector = vectorDefaults(*def.Vector)
 	}
 	if old != nil {
