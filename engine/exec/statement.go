@@ -2,6 +2,8 @@ package exec
 
 import (
 	"reflect"
+	"strings"
+	"unicode"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
@@ -98,5 +100,17 @@ func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
 
 // notRunnable names a statement or expression that parses but that this engine does not run.
 func notRunnable(node any) *errs.Error {
-	return errs.Internal("Invalid statement: %s is not supported here", reflect.TypeOf(node).Elem().Name())
+	return errs.Internal("Invalid statement: %s is not supported here", words(reflect.TypeOf(node).Elem().Name()))
+}
+
+// words is the name of a node as its statement begins: DefineModule is DEFINE MODULE.
+func words(name string) string {
+	var out strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(unicode.ToUpper(r))
+	}
+	return out.String()
 }
