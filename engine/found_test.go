@@ -26,6 +26,7 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"RELATE makes no edge of a record", "CREATE u:1; RELATE t:1->u:1->t:2", "error Found NONE for the `in` field, which does not match the existing field value"},
 		{"ends that do not exist are told before fields of a wrong type", "DEFINE TABLE e TYPE RELATION IN t OUT u ENFORCED; RELATE t:1->e:1->t:5", "error The record 't:1' does not exist"},
 		{"PATCH takes NONE for a value", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'test', path: '/k', value: NONE }]", "[{ id: t:1 }]"},
+		{"PATCH adds the first element of what is not there in its place", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'add', path: '/a/-', value: 1 }]", "[{ a: 1, id: t:1 }]"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)
@@ -56,6 +57,8 @@ func TestWritesOfRecordUsersTellAndTouchNothingHidden(t *testing.T) {
 		DEFINE TABLE e TYPE RELATION PERMISSIONS FOR select, update WHERE n > 1, FOR create, delete FULL;
 		RELATE t:1->e:1->t:2 SET n = 1;
 		DEFINE TABLE shut PERMISSIONS FOR create WHERE false, FOR select, update FULL; CREATE shut:1;
+		DEFINE TABLE ring PERMISSIONS FOR select WHERE n > 1; DEFINE FIELD l ON ring TYPE record<ring> REFERENCE; DEFINE FIELD c ON ring COMPUTED <~ring;
+		CREATE ring:1 SET n = 9, l = ring:1; CREATE ring:2 SET n = 0, l = ring:1;
 		DEFINE TABLE part PERMISSIONS FOR select WHERE n > 1, FOR create, update, delete FULL;
 		DEFINE TABLE field PERMISSIONS FULL; DEFINE FIELD n ON field PERMISSIONS FOR select NONE; CREATE field:1 SET n = 7;
 		CREATE part:1 SET n = 1; CREATE part:2 SET n = 2`
@@ -69,6 +72,7 @@ func TestWritesOfRecordUsersTellAndTouchNothingHidden(t *testing.T) {
 		{"nor DELETE RETURN NULL", "DELETE part RETURN NULL", "[NULL]"},
 		{"UPDATE RETURN BEFORE does not count hidden records", "UPDATE part SET m = 1 RETURN BEFORE", "[{ id: part:2, n: 2 }]"},
 		{"PATCH copies no hidden field", "UPDATE field:1 PATCH [{ op: 'copy', from: '/n', path: '/p' }]", "[{ id: field:1 }]"},
+		{"COMPUTED references to hidden and own records end", "SELECT * FROM ring", "[{ c: [ring:1], id: ring:1, l: ring:1, n: 9 }]"},
 		{"nor moves it into sight", "UPDATE field:1 PATCH [{ op: 'move', from: '/n', path: '/p' }]", "[{ id: field:1 }]"},
 		{"nor tests it", "UPDATE field:1 PATCH [{ op: 'test', path: '/n', value: 7 }]", "error Given test operation failed for JSON Patch. Expected `7`, but got `NONE` instead."},
 		{"a record that comes into sight does not show what it was", "UPDATE part:1 SET n = 5 RETURN BEFORE", "[]"},

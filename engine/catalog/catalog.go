@@ -68,6 +68,8 @@ type Table struct {
 	HasRules bool
 	// FieldReads: some field hides itself from some readers (its select permission is not FULL).
 	FieldReads bool
+	// GuardReadsComputed: the select permission of the table may look at COMPUTED fields.
+	GuardReadsComputed bool
 	// References: some field is a REFERENCE.
 	References bool
 	// Open is the tree of names that a SCHEMAFULL table accepts; nil for schemaless ones.
@@ -179,9 +181,50 @@ func (tb *Table) compile() {
 			tb.References = true
 		}
 	}
+	tb.GuardReadsComputed = tb.guardReadsComputed()
 	if tb.Define.Schemafull {
 		tb.Open = tb.shape()
 	}
+}
+
+// guardReadsComputed looks for the names of COMPUTED fields, and for the whole record, in the text of the permission.
+func (tb *Table) guardReadsComputed() bool {
+	where := tb.Define.Permissions.Select.Where
+	if where == nil || len(tb.Computed) == 0 {
+		return false
+	}
+	text := ast.Text(where)
+	for _, f := range tb.Computed {
+		if strings.Contains(text, f.Path[0].Name) {
+			return true
+		}
+	}
+	return strings.Contains(text, "$this") || strings.Contains(text, "*") || strings.Contains(text, "@")
+}
+
+// HidesPartOf reports whether an index is over something that a field hides from some readers; an index over
+// expressions is taken for one.
+func (tb *Table) HidesPartOf(ix *Index) bool {
+	for _, path := range ix.Paths {
+		if path == nil || tb.HidesPath(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// HidesPath reports whether a field at path, around it or inside it hides itself from some readers.
+func (tb *Table) HidesPath(path []Step) bool {
+	for _, f := range tb.Fields {
+		p := &f.Define.Permissions
+		if !p.Given || p.Select.Kind == ast.PermissionFull {
+			continue
+		}
+		if samePath(f.Path, path) || Within(path, f.Path) || Within(f.Path, path) {
+			return true
+		}
+	}
+	return false
 }
 
 // skip finds the innermost field around f that may be NONE, of those that come before it by plain names.

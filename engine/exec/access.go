@@ -149,17 +149,17 @@ func (r *Run) chooseIndex(env *Env, s *ast.Select, tb *catalog.Table, where *pre
 	if len(conds) == 0 {
 		return r.unionOfIndexes(env, s, tb, where)
 	}
-	if best := bestIndex(s, tb, conds); best != nil {
+	if best := r.bestIndex(s, tb, conds); best != nil {
 		return r.indexRows(tb, best, where), nil
 	}
 	return r.unionOfIndexes(env, s, tb, where)
 }
 
 // bestIndex is the index that narrows some conditions most; nil where none does.
-func bestIndex(s *ast.Select, tb *catalog.Table, conds []condition) *candidate {
+func (r *Run) bestIndex(s *ast.Select, tb *catalog.Table, conds []condition) *candidate {
 	var best *candidate
 	for _, ix := range tb.Indexes {
-		if !index.Kept(ix) || s != nil && s.With != nil && len(s.With.Indexes) > 0 && !named(s.With.Indexes, ix.Name) {
+		if !r.mayUse(tb, ix) || s != nil && s.With != nil && len(s.With.Indexes) > 0 && !named(s.With.Indexes, ix.Name) {
 			continue
 		}
 		c := match(tb, ix, conds)
@@ -168,6 +168,12 @@ func bestIndex(s *ast.Select, tb *catalog.Table, conds []condition) *candidate {
 		}
 	}
 	return best
+}
+
+// mayUse reports whether rows may be found by an index. SECURITY: what an index is over may be hidden from the caller,
+// for whom those fields are NONE: neither its entries nor their order may show.
+func (r *Run) mayUse(tb *catalog.Table, ix *catalog.Index) bool {
+	return index.Kept(ix) && !(r.hidesFields(tb) && tb.HidesPartOf(ix))
 }
 
 // unionOfIndexes serves an OR whose every branch has an index of its own.
@@ -183,7 +189,7 @@ func (r *Run) unionOfIndexes(env *Env, s *ast.Select, tb *catalog.Table, where *
 			if err != nil {
 				return nil, err
 			}
-			best := bestIndex(s, tb, conds)
+			best := r.bestIndex(s, tb, conds)
 			if best == nil {
 				u = nil
 				break

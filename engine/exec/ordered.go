@@ -32,7 +32,7 @@ func (r *Run) inOrder(in rows, s *ast.Select, lim window) rows {
 		return nil
 	}
 	for _, ix := range scan.tb.Indexes {
-		if index.Kept(ix) && leads(ix, keys) {
+		if r.mayUse(scan.tb, ix) && leads(ix, keys) {
 			access := index.Access{Reverse: keys[0].desc}
 			return &orderedRows{r: r, tb: scan.tb, ix: ix, access: access, fields: len(keys), filter: scan.filter}
 		}

@@ -260,7 +260,7 @@ func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, err
 		}
 		h.Other = &value.RecordID{Table: other, Key: node}
 		if !g.Env.CanRead() {
-			if _, ok, err := g.Get(ctx, h.Edge); err != nil {
+			if ok, err := g.Sees(ctx, h.Edge); err != nil {
 				return false, err
 			} else if !ok {
 				continue

@@ -34,16 +34,42 @@ func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID,
 	if !g.Env.CanRead() && tb.Define.Permissions.Select.Kind == ast.PermissionNone {
 		return value.None, false, nil
 	}
-	doc, err := g.compute(ctx, tb, id, doc)
-	if err != nil {
-		return value.None, false, err
+	// COMPUTED fields of hidden records are not looked at unless the permission does: they may fail, or read in circles.
+	guarded, err := doc, error(nil)
+	if tb.GuardReadsComputed {
+		if guarded, err = g.compute(ctx, tb, id, doc); err != nil {
+			return value.None, false, err
+		}
 	}
-	ok, err := g.permits(ctx, &tb.Define.Permissions.Select, doc, nil)
+	ok, err := g.permits(ctx, &tb.Define.Permissions.Select, guarded, nil)
 	if !ok || err != nil {
 		return value.None, false, err
 	}
-	doc, err = g.hideFields(ctx, tb, doc)
+	if !tb.GuardReadsComputed {
+		if guarded, err = g.compute(ctx, tb, id, doc); err != nil {
+			return value.None, false, err
+		}
+	}
+	doc, err = g.hideFields(ctx, tb, guarded)
 	return doc, err == nil, err
+}
+
+// Sees reports whether the caller may see a record: false too where it is missing. COMPUTED fields that the permission
+// does not read are left alone.
+func (g *Gate) Sees(ctx context.Context, id *value.RecordID) (bool, error) {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return false, err
+	}
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return false, err
+	}
+	if tb.GuardReadsComputed {
+		_, ok, err := g.admit(ctx, tb, id, doc)
+		return ok, err
+	}
+	return g.permits(ctx, &tb.Define.Permissions.Select, doc, nil)
 }
 
 // compute adds the COMPUTED fields to a stored image.

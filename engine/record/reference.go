@@ -254,26 +254,37 @@ func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldNa
 			continue
 		}
 		start, end := key.ReferenceRange(s.NS, s.DB, target, id.Key, from.ID, f.Name, keys)
-		if out, err = g.readReferrers(ctx, out, table, kv.Range{Start: start, End: end}); err != nil {
+		if out, err = g.readReferrers(ctx, out, from, f, kv.Range{Start: start, End: end}); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, table string, r kv.Range) ([]*value.RecordID, error) {
+func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, from *catalog.Table, f *catalog.Field, r kv.Range) ([]*value.RecordID, error) {
 	cur := g.Tx.Scan(r, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
+	hides := !g.Env.CanRead() && from.HidesPath(f.Path)
 	for cur.Next() {
 		_, _, k, err := key.DecodeReference(cur.Key())
 		if err != nil {
 			return nil, fmt.Errorf("read a reference: %w", err)
 		}
-		id := &value.RecordID{Table: table, Key: k}
+		id := &value.RecordID{Table: from.Name, Key: k}
 		if !g.Env.CanRead() {
-			if _, ok, err := g.Get(ctx, id); err != nil {
+			ok := false
+			if hides { // SECURITY: that it points here is what the field hides
+				var doc value.Value
+				if doc, ok, err = g.Get(ctx, id); ok {
+					ok = !pick(doc, f.Path).IsNone()
+				}
+			} else {
+				ok, err = g.Sees(ctx, id)
+			}
+			if err != nil {
 				return nil, err
-			} else if !ok {
+			}
+			if !ok {
 				continue
 			}
 		}

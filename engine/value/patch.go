@@ -136,6 +136,9 @@ func (s patchStep) add(v Value) Value {
 		}
 		return setPath(v, parent, ArrayOf(slices.Insert(slices.Clone(list.Elems()), at, s.value)))
 	}
+	if last == "-" || isIndex(last) { // into what is no array: the value takes its place
+		return setPath(v, parent, s.value)
+	}
 	if list := getPath(v, s.path); list.kind == KindArray {
 		return setPath(v, s.path, joinArrays(list, asArray(s.value)))
 	}

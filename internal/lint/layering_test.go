@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"cli/render"},
 	{"cli/repl"},
 	{"cli"},
-	{"cmd/nacretest/anomaly"},
+	{"cmd/nacretest/anomaly", "cmd/nacretest/diff"},
 	{"cmd/nacre", "cmd/nacretest"},
 }
 

@@ -15,9 +15,7 @@ func (g *generator) schema() []string {
 		g.f("DEFINE FUNCTION fn::w($x: int) -> any { %s }", g.pick("UPDATE t:1 SET n = $x", "RETURN UPDATE t SET n = $x WHERE n = 1 RETURN BEFORE", "LET $y = $x + 1; RETURN $y", "CREATE u:77 SET n = $x; RETURN 1")),
 		g.f("DEFINE PARAM $pp VALUE %s%s", g.integer(), g.ofRecords("", " PERMISSIONS NONE", " PERMISSIONS FULL")),
 	}
-	for _, f := range g.fields() {
-		out = append(out, f)
-	}
+	out = append(out, g.fields()...)
 	for range g.r.IntN(3) {
 		out = append(out, g.index())
 	}
