@@ -91,6 +91,7 @@ func TestStemmers(t *testing.T) {
 		{"DUTCH", "huizen lopende mogelijkheden", "huiz lopend mogelijk"},
 		{"ENGLISH", "generalization skies dying news Running runner easily", "general sky die news run runner easili"},
 		{"FRENCH", "continuellement mangeons Chevaux", "continuel mangeon cheval"},
+		{"GREEK", "αντικείμενα άνθρωποι τρέχοντας", "αντικειμεν ανθρωπ τρεχ"},
 		{"GERMAN", "aufeinanderfolgende häuser Straße", "aufeinanderfolg haus strass"},
 		{"HUNGARIAN", "házakban szépségek", "ház szépség"},
 		{"ITALIAN", "pronunciamento case", "pronunc cas"},
@@ -155,6 +156,26 @@ func TestDirectories(t *testing.T) {
 		def := &ast.DefineAnalyzer{Filters: []ast.AnalyzerFilter{{Name: "MAPPER", Path: tc.path}}}
 		if _, err := Compile(def, Directories{inside}); fmt.Sprint(err) != cmp.Or(tc.want, "<nil>") {
 			t.Errorf("mapper(%q): got %v, want %q", tc.path, err, tc.want)
+		}
+	}
+}
+
+// The stems are those of the reference engine.
+func TestGreekStems(t *testing.T) {
+	words := strings.Fields("αντικείμενα άνθρωποι τρέχοντας γράφω έγραφα γράψαμε διαβάζουμε αγαπημένος αγαπήθηκε μιλούσαμε " +
+		"παίζοντας σπίτια σπιτάκι δρόμους θάλασσες βιβλία παιδάκια γυναίκες μητέρες φίλων χωριουδάκι " +
+		"πόλεων νερό φαγητά κρέατα γεγονότα καθεστώτος τέρατα φώτα ελληνικός ευρωπαϊκού κυβερνήσεων " +
+		"πολίτες οικονομικών σοσιαλισμός δανεισμού φιλόσοφος μαθήματα πανεπιστήμιο μαθητών δασκάλα " +
+		"καλύτερος μεγαλύτερη ωραιότατος μικρότερα παππούδες γιαγιάδες αλεπούδες καφέδες βασιλιάς " +
+		"ποιήματα αποφάσεις ημέρας ζούσε εργάζομαι εργάζονταν στέκεται μπορούμε εθνικιστής αρχίζω " +
+		"μετανιώθηκα λυπήθηκε ήρθαμε πηγαίνετε αρχοντάς")
+	want := strings.Fields("αντικειμεν ανθρωπ τρεχ γραφ εγραφ γραψ διαβαζ αγαπημεν αγαπ μιλ παιζ σπιτ σπιτ δρομ θαλασσ βιβλ " +
+		"παιδ γυναικ μητερ φιλ χωρι πολ νερ φαγητ κρε γεγον καθεστ τερ φω ελληνικ ευρωπαηκ κυβερνησ πολιτ " +
+		"οικονομ σοσιαλ δανει φιλοσοφ μαθημ πανεπιστημι μαθητ δασκαλ καλ μεγαλ ωραι μικρ παππ γιαγ αλεπ " +
+		"καφ βασιλι ποιημ αποφασ ημερ ζ εργαζ εργαζ στεκ μπορ εθνικ αρχ μετανι λυπ ηρθ πηγαινετ αρχοντ")
+	for i, w := range words {
+		if got := greekStem(w); got != want[i] {
+			t.Errorf("%s: got %s, want %s", w, got, want[i])
 		}
 	}
 }

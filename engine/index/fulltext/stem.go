@@ -24,6 +24,9 @@ import (
 
 // stemmer is the function that takes words of a language (its upper-case name) back to their stems. It lowers the case.
 func stemmer(name string) (func(string) string, error) {
+	if name == "GREEK" {
+		return func(s string) string { return greekStem(lower(s)) }, nil
+	}
 	stem := snowball(name)
 	if stem == nil {
 		return nil, fmt.Errorf("no stemmer for language %s", name)
