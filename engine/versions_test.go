@@ -35,6 +35,7 @@ var pastCases = []struct{ q, want string }{
 	{"SELECT VALUE x FROM a WHERE x = 1 VERSION $t", "[1]"},
 	{"SELECT VALUE x FROM a WHERE id = a:1 VERSION $t", "[1]"},
 	{"SELECT VALUE x FROM a ORDER BY x LIMIT 1 VERSION $t", "[1]"},
+	{"RETURN (SELECT * FROM a:1 VERSION d'2024-01-01T00:00:00Z' EXPLAIN).children[0].attributes", `{ record_id: 'a:1', version: "d'2024-01-01T00:00:00Z'" }`},
 	// Links, edges and subqueries are of now.
 	{"SELECT VALUE l.n FROM a:1 VERSION $t", "['new']"},
 	{"SELECT VALUE ->e->b FROM a:1 VERSION $t", "[[]]"},

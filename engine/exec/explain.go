@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -78,7 +79,13 @@ func (s *tableRows) explain() *planNode {
 
 func (s *recordRows) explain() *planNode {
 	text := value.RecordOf(s.id).Text()
-	n := s.filter.attr(node("RecordIdScan").with("record_id", text).expr("record_id", text))
+	scan := node("RecordIdScan").with("record_id", text).expr("record_id", text)
+	if s.version != 0 {
+		at := history.Time(s.version)
+		text = value.DatetimeOf(value.Datetime{Secs: at.Unix(), Nanos: uint32(at.Nanosecond())}).Text()
+		scan = scan.with("version", text).expr("version", text)
+	}
+	n := s.filter.attr(scan)
 	n.rows = s.n
 	return n
 }

@@ -140,9 +140,10 @@ func (s *Store) past(writes []kv.Write) []kv.Write {
 
 // written is the part of a batch that writes the history of records itself.
 func written(writes []kv.Write) []kv.Write {
-	from := sort.Search(len(writes), func(i int) bool { return writes[i].Key[0] >= byte(key.ClassHistory) })
-	to := sort.Search(len(writes), func(i int) bool { return writes[i].Key[0] > byte(key.ClassHistory) })
-	return writes[from:to]
+	before := func(class key.Class) func(i int) bool {
+		return func(i int) bool { return bytes.Compare(writes[i].Key, []byte{byte(class)}) >= 0 }
+	}
+	return writes[sort.Search(len(writes), before(key.ClassHistory)):sort.Search(len(writes), before(key.ClassHistory+1))]
 }
 
 // brings reports whether versions has one that starts with prefix.
