@@ -15,6 +15,7 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		QueryTimeout: cfg.QueryTimeout, TransactionTimeout: cfg.TransactionTimeout,
 		AnalyzerFiles: cfg.AnalyzerFiles,
+		BucketFolders: cfg.BucketFolders,
 		Capabilities:  capabilities(cfg), Log: log.With("component", "engine"),
 	}
 }

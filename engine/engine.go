@@ -42,6 +42,10 @@ type Options struct {
 	TransactionTimeout                time.Duration // 0: none
 	// Experimental capabilities that are switched on ("files", …).
 	Experimental []string
+	// BucketFolders are the folders of the machine that buckets may be in, and below: DEFINE BUCKET … BACKEND
+	// 'file:/path'. None: buckets are in memory only. Whoever may define a bucket may read and write what is there,
+	// whatever database its files belong to.
+	BucketFolders []string
 	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these Options;
 	// otherwise those two fields are not looked at.
 	Capabilities *auth.Capabilities
@@ -77,6 +81,11 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if opt.DefaultDatabase == "" {
 		opt.DefaultDatabase = "main"
 	}
+	folders, err := bucket.Folders(opt.BucketFolders)
+	if err != nil {
+		return nil, err
+	}
+	opt.BucketFolders = folders
 	store, retention, err := openStore(ctx, dsn, opt.Log)
 	if err != nil {
 		return nil, err
@@ -88,8 +97,9 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
 	functions := fn.Library()
-	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer}
-	e.exec = newExecutor(store, opt, functions, e.parsing)
+	files := e.caps.Experimental.Allows("files")
+	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer, NoFiles: !files}
+	e.exec = newExecutor(store, opt, functions, e.parsing, e.caps.Experimental)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -133,14 +143,14 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
+func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, experimental auth.Filter) *exec.Executor {
 	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
 		Store:            store,
 		Functions:        functions,
 		Catalog:          catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
-		Files:            bucket.New(bucket.Limits{}, nil),
 		AnalyzerFiles:    fulltext.Directories(opt.AnalyzerFiles),
+		Files:            bucket.New(bucket.Limits{}, opt.BucketFolders, nil),
 		ParseQuery:       func(text string) (*ast.Query, error) { return parse.Query(text, parsing) },
 		ParseExpr:        func(text string) (ast.Expr, error) { return parse.Expr(text, parsing) },
 		ParseIdiom:       parse.Idiom,
@@ -150,6 +160,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Versioned:        versioned,
 		Limits:           exec.Limits{QueryTimeout: opt.QueryTimeout, TxTimeout: opt.TransactionTimeout},
 		Log:              opt.Log,
+		Experimental:     experimental,
 	})
 }
 

@@ -85,7 +85,7 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 
 // Gate implements physical.Language.
 func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
-	ex := newExecutor(store, Options{Log: slog.Default()}, l.functions, l.parsing)
+	ex := newExecutor(store, Options{Log: slog.Default()}, l.functions, l.parsing, auth.Filter{})
 	l.executors = append(l.executors, ex)
 	s := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
 	return ex.NewRun(ctx, s, exec.NewEnv(), tx).Gate()
@@ -93,7 +93,7 @@ func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db 
 
 // parseDefinition reads the text of a stored definition.
 func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
-	parsing.Newer = true // whoever made the store may have been allowed more
+	parsing.Newer, parsing.NoFiles = true, false // whoever made the store may have been allowed more
 	q, err := parse.Query(text, parsing)
 	if err != nil {
 		return nil, err

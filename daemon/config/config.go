@@ -36,6 +36,7 @@ type Config struct {
 	NoDefaults                        bool
 	Strict                            bool
 	ImportFile                        string
+	BucketFolders                     []string // that buckets may keep files in
 	QueryTimeout, TransactionTimeout  time.Duration
 	AnalyzerFiles                     []string // directories that mapper filters of analyzers may read
 

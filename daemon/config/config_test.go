@@ -3,6 +3,8 @@ package config
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -291,5 +293,19 @@ func TestConfigurationFileErrors(t *testing.T) {
 	_, err := Load(Table(Default()), func(string) bool { return false }, Sources{Environ: []string{"NACRE_CONFIG=/nowhere/x.toml"}})
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/x.toml") {
 		t.Errorf("no such file: %v", err)
+	}
+}
+
+func TestBucketFolders(t *testing.T) {
+	sep := string(filepath.ListSeparator)
+	for text, want := range map[string][]string{"": nil, "/a": {"/a"}, "/a" + sep + "/b c": {"/a", "/b c"}, "/a, /b," + sep: {"/a", "/b"}} {
+		var got []string
+		v := foldersValue{&got}
+		if err := v.Set(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		if err := v.Set(v.String()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q is not read back: %q, %v", text, got, err)
+		}
 	}
 }

@@ -78,6 +78,7 @@ func databaseSettings(c *Config) []*Setting {
 		{Flag: "strict", Short: "s", Env: "STRICT", Group: GroupDatabase, Help: "New databases refuse tables that are not defined", Value: boolValue{&c.Strict}},
 		{Flag: "import-file", Env: "IMPORT_FILE", Group: GroupDatabase, Help: "File of statements to import before the server is ready", Value: stringValue{&c.ImportFile}},
 		{Env: "FILE_ALLOWLIST", Group: GroupDatabase, Help: "Directories that the mapper filters of analyzers may read", Value: listValue{&c.AnalyzerFiles}},
+		{Flag: "bucket-folder-allowlist", Env: "BUCKET_FOLDER_ALLOWLIST", Group: GroupDatabase, Help: "Folders that buckets may keep files in (BACKEND 'file:/path'); none: in memory only", Value: foldersValue{&c.BucketFolders}},
 		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
 		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction", Value: durationValue{&c.TransactionTimeout}},
 	}

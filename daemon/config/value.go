@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -132,6 +133,24 @@ type namesValue struct{ p *Names }
 func (v namesValue) Set(s string) error { *v.p = ParseNames(s); return nil }
 func (v namesValue) String() string     { return v.p.String() }
 func (v namesValue) Type() string       { return "names" }
+
+// foldersValue takes the system's separator of lists of paths too.
+type foldersValue struct{ p *[]string }
+
+func (v foldersValue) Set(s string) error {
+	var out []string
+	for _, list := range filepath.SplitList(s) {
+		for folder := range strings.SplitSeq(list, ",") {
+			if folder = strings.TrimSpace(folder); folder != "" {
+				out = append(out, folder)
+			}
+		}
+	}
+	*v.p = out
+	return nil
+}
+func (v foldersValue) String() string { return strings.Join(*v.p, string(filepath.ListSeparator)) }
+func (v foldersValue) Type() string   { return "folders" }
 
 type listValue struct{ p *[]string }
 

@@ -1,16 +1,16 @@
-// Package bucket keeps the files of buckets with the backend "memory".
+// Package bucket keeps the files of buckets: in memory, or in a folder of the machine.
 //
 // A Store belongs to one engine and is safe for concurrent use. Files are not part of transactions: every change is seen
-// at once, by everybody, and is lost when the engine closes. The package knows no permissions and no definitions: its
-// callers check that a bucket is defined and what may be done there.
+// at once, by everybody. What is in memory is lost when the engine closes; what is in a folder stays, even when its
+// bucket is removed. Folders are used only inside those that the operator allows, and no key, link or name leads out of
+// them. The package knows no permissions and no definitions: its callers check that a bucket is defined and what may be
+// done there. No error's text names a path of the machine that the caller did not write.
 package bucket
 
 import (
+	"context"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/tidwall/btree"
 
 	"github.com/nacredb/nacre/engine/errs"
 )
@@ -18,13 +18,14 @@ import (
 // Limits bound what a Store holds, in bytes. The zero value of a field means its default.
 type Limits struct {
 	File  int64 // of one file; 64 MiB
-	Total int64 // of all files with their keys; 1 GiB
+	Total int64 // of all files in memory with their keys; 1 GiB
 }
 
-// ID names a bucket.
+// ID names a bucket and where it is.
 type ID struct {
 	NS, DB uint32
 	Name   string
+	Folder string // what Store.Folder answered; empty: in memory
 }
 
 // Info describes a file.
@@ -41,164 +42,12 @@ type Options struct {
 	Limit  int    // at most this many; negative: all
 }
 
-type file struct {
-	data    []byte
-	updated time.Time
-}
-
-// Store is the files of all buckets.
-type Store struct {
-	limits Limits
-	clock  func() time.Time
-
-	mu      sync.RWMutex // guards what follows; a leaf lock
-	buckets map[ID]*btree.Map[string, file]
-	size    int64
-}
-
-// New makes an empty store; a nil clock means the system's.
-func New(limits Limits, clock func() time.Time) *Store {
-	if limits.File == 0 {
-		limits.File = 64 << 20
+// bounds are the keys that o is after.
+func (o Options) bounds() (prefix, after string) {
+	if o.After != "" {
+		after = withSlash(o.After)
 	}
-	if limits.Total == 0 {
-		limits.Total = 1 << 30
-	}
-	if clock == nil {
-		clock = time.Now
-	}
-	return &Store{limits: limits, clock: clock, buckets: make(map[ID]*btree.Map[string, file])}
-}
-
-// Put stores a copy of data. Without overwrite it leaves a file that is there as it is.
-func (s *Store) Put(id ID, key string, data []byte, overwrite bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.put(id, key, append([]byte(nil), data...), overwrite)
-}
-
-// put takes over data. The caller holds the lock.
-func (s *Store) put(id ID, key string, data []byte, overwrite bool) error {
-	b := s.buckets[id]
-	if b == nil {
-		b = new(btree.Map[string, file])
-		s.buckets[id] = b
-	}
-	old, found := b.Get(key)
-	if found && !overwrite {
-		return nil
-	}
-	grow := int64(len(data)) - int64(len(old.data))
-	if !found {
-		grow += int64(len(key))
-	}
-	if int64(len(data)) > s.limits.File || s.size+grow > s.limits.Total {
-		return failed(id, "the bucket is full")
-	}
-	b.Set(key, file{data: data, updated: s.clock().UTC()})
-	s.size += grow
-	return nil
-}
-
-func failed(id ID, what string) error {
-	return errs.Internal("Operation for bucket `%s` failed: %s", id.Name, what)
-}
-
-// Get is the bytes of a file, read-only, and whether it is there.
-func (s *Store) Get(id ID, key string) ([]byte, bool) {
-	f, ok := s.file(id, key)
-	return f.data, ok
-}
-
-// Head describes a file, if it is there.
-func (s *Store) Head(id ID, key string) (Info, bool) {
-	f, ok := s.file(id, key)
-	return Info{Key: key, Size: int64(len(f.data)), Updated: f.updated}, ok
-}
-
-func (s *Store) file(id ID, key string) (file, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	b := s.buckets[id]
-	if b == nil {
-		return file{}, false
-	}
-	return b.Get(key)
-}
-
-// Delete removes a file, if it is there.
-func (s *Store) Delete(id ID, key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(id, key)
-}
-
-func (s *Store) remove(id ID, key string) {
-	if b := s.buckets[id]; b != nil {
-		if f, ok := b.Delete(key); ok {
-			s.size -= int64(len(f.data) + len(key))
-		}
-	}
-}
-
-// Copy copies a file, or moves it, at once. Without overwrite it does nothing where the target is there.
-func (s *Store) Copy(from ID, source string, to ID, target string, overwrite, move bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var f file
-	found := false
-	if b := s.buckets[from]; b != nil {
-		f, found = b.Get(source)
-	}
-	if !found {
-		if !overwrite && !move {
-			return nil // as the reference: a copy that may not happen needs no source
-		}
-		return failed(from, "Source key does not exist: "+source)
-	}
-	if from == to && source == target {
-		return nil
-	}
-	if b := s.buckets[to]; b != nil && !overwrite {
-		if _, taken := b.Get(target); taken {
-			return nil
-		}
-	}
-	if err := s.put(to, target, f.data, true); err != nil {
-		return err
-	}
-	if move {
-		s.remove(from, source)
-	}
-	return nil
-}
-
-// List describes files in order of their keys.
-func (s *Store) List(id ID, opt Options) []Info {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := []Info{}
-	b := s.buckets[id]
-	if b == nil {
-		return out
-	}
-	prefix, after := withSlash(opt.Prefix), ""
-	if opt.After != "" {
-		after = withSlash(opt.After)
-	}
-	b.Ascend(max(prefix, after), func(key string, f file) bool {
-		if !strings.HasPrefix(key, prefix) {
-			return key < prefix
-		}
-		if opt.Limit >= 0 && len(out) >= opt.Limit {
-			return false
-		}
-		if key > after {
-			out = append(out, Info{Key: key, Size: int64(len(f.data)), Updated: f.updated})
-		}
-		return true
-	})
-	return out
+	return withSlash(o.Prefix), after
 }
 
 func withSlash(key string) string {
@@ -208,19 +57,106 @@ func withSlash(key string) string {
 	return "/" + key
 }
 
-// Drop forgets a bucket and all its files. Without a name it is every bucket of the database, without that too of the
-// namespace.
-func (s *Store) Drop(of ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, b := range s.buckets {
-		if id.NS != of.NS || of.DB != 0 && id.DB != of.DB || of.Name != "" && id.Name != of.Name {
-			continue
-		}
-		b.Scan(func(key string, f file) bool {
-			s.size -= int64(len(f.data) + len(key))
-			return true
-		})
-		delete(s.buckets, id)
+// backend is one way to keep files. Keys start with a slash.
+type backend interface {
+	// put may keep data. stored is false where overwrite is too and the file is there.
+	put(id ID, key string, data []byte, overwrite bool) (stored bool, err error)
+	// get is read-only.
+	get(id ID, key string) (data []byte, found bool, err error)
+	head(id ID, key string) (info Info, found bool, err error)
+	remove(id ID, key string) error
+	// copy is between buckets of one folder, or in memory.
+	copy(from ID, source string, to ID, target string, overwrite, move bool) error
+	list(ctx context.Context, id ID, opt Options) ([]Info, error)
+}
+
+// Store is the files of all buckets.
+type Store struct {
+	memory  *memory
+	folders *folders
+}
+
+// New makes a store whose buckets may also be in what is below allowed, see Folders. A nil clock means the system's; it
+// dates what is in memory.
+func New(limits Limits, allowed []string, clock func() time.Time) *Store {
+	if limits.File == 0 {
+		limits.File = 64 << 20
 	}
+	if limits.Total == 0 {
+		limits.Total = 1 << 30
+	}
+	if clock == nil {
+		clock = time.Now
+	}
+	return &Store{memory: newMemory(limits, clock), folders: &folders{allowed: allowed, limit: limits.File}}
+}
+
+func (s *Store) of(id ID) backend {
+	if id.Folder == "" {
+		return s.memory
+	}
+	return s.folders
+}
+
+// Put stores a copy of data. Without overwrite it leaves a file that is there as it is.
+func (s *Store) Put(id ID, key string, data []byte, overwrite bool) error {
+	if id.Folder == "" {
+		data = append([]byte(nil), data...)
+	}
+	_, err := s.of(id).put(id, key, data, overwrite)
+	return err
+}
+
+// Get is the bytes of a file, read-only, and whether it is there.
+func (s *Store) Get(id ID, key string) (data []byte, found bool, err error) {
+	return s.of(id).get(id, key)
+}
+
+// Head describes a file, if it is there.
+func (s *Store) Head(id ID, key string) (info Info, found bool, err error) {
+	return s.of(id).head(id, key)
+}
+
+// Delete removes a file, if it is there.
+func (s *Store) Delete(id ID, key string) error { return s.of(id).remove(id, key) }
+
+// List describes files in order of their keys.
+func (s *Store) List(ctx context.Context, id ID, opt Options) ([]Info, error) {
+	return s.of(id).list(ctx, id, opt)
+}
+
+// Copy copies a file, or moves it: at once in memory and inside one folder, otherwise the source goes once the target is
+// there. Without overwrite it does nothing where the target is there.
+func (s *Store) Copy(from ID, source string, to ID, target string, overwrite, move bool) error {
+	if from.Folder == to.Folder {
+		return s.of(from).copy(from, source, to, target, overwrite, move)
+	}
+	data, found, err := s.Get(from, source)
+	if err != nil || !found {
+		return noSource(from, source, overwrite, move, err)
+	}
+	stored, err := s.of(to).put(to, target, data, overwrite)
+	if err != nil || !stored || !move {
+		return err
+	}
+	return s.Delete(from, source)
+}
+
+// noSource is what a copy answers whose source is not there, or cannot be read for err.
+func noSource(from ID, source string, overwrite, move bool, err error) error {
+	if err != nil || !overwrite && !move {
+		return err // as the reference: a copy that may not happen needs no source
+	}
+	return failed(from, "Source key does not exist: "+source, nil)
+}
+
+// Drop forgets a bucket and all its files in memory. Without a name it is every bucket of the database, without that too
+// of the namespace. Folders stay as they are.
+func (s *Store) Drop(of ID) { s.memory.drop(of) }
+
+// failed is the error of an operation; cause is for the log.
+func failed(id ID, what string, cause error) error {
+	e := errs.Internal("Operation for bucket `%s` failed: %s", id.Name, what)
+	e.Err = cause
+	return e
 }

@@ -1,111 +1,164 @@
 package bucket
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
 
-// The store must agree with a map, whatever is done to it.
+// id is a bucket in memory.
+func id(name string) ID { return ID{NS: 1, DB: 1, Name: name} }
+
+// inFolder is a bucket in the folder name of dir.
+func inFolder(dir, name string) ID {
+	return ID{NS: 1, DB: 1, Name: name, Folder: filepath.Join(dir, name)}
+}
+
+// The store must agree with a map, whatever is done to it and wherever its buckets are.
 func TestStoreAgainstAMap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := New(Limits{}, func() time.Time { return time.Unix(1, 0) })
-		ids := []ID{{1, 1, "a"}, {1, 1, "b"}, {1, 2, "a"}}
-		model := map[string]string{}
-		name := func(id ID, key string) string { return fmt.Sprint(id, key) }
-		anID := rapid.SampledFrom(ids)
-		aKey := rapid.SampledFrom([]string{"/", "/a", "/a/b", "/ab", "/b"})
-		t.Repeat(map[string]func(*rapid.T){
-			"put": func(t *rapid.T) {
-				id, key, data, over := anID.Draw(t, "id"), aKey.Draw(t, "key"), rapid.String().Draw(t, "data"), rapid.Bool().Draw(t, "over")
-				if err := s.Put(id, key, []byte(data), over); err != nil {
+	top := t.TempDir()
+	for _, tc := range []struct {
+		name string
+		ids  func(dir string) []ID
+	}{
+		{"memory", func(string) []ID { return []ID{id("a"), id("b"), {NS: 1, DB: 2, Name: "a"}} }},
+		{"folders", func(dir string) []ID { return []ID{inFolder(dir, "a"), inFolder(dir, "b")} }},
+		{"both", func(dir string) []ID { return []ID{inFolder(dir, "a"), id("a")} }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				dir, err := os.MkdirTemp(top, "")
+				if err != nil {
 					t.Fatal(err)
 				}
-				if _, ok := model[name(id, key)]; !ok || over {
-					model[name(id, key)] = data
-				}
-			},
-			"copy": func(t *rapid.T) {
-				from, to, a, b := anID.Draw(t, "from"), anID.Draw(t, "to"), aKey.Draw(t, "a"), aKey.Draw(t, "b")
-				over, move := rapid.Bool().Draw(t, "over"), rapid.Bool().Draw(t, "move")
-				data, found := model[name(from, a)]
-				err := s.Copy(from, a, to, b, over, move)
-				if (err != nil) != (!found && (over || move)) {
+				defer os.RemoveAll(dir)
+				againstAMap(t, New(Limits{}, []string{dir}, nil), tc.ids(dir))
+			})
+		})
+	}
+}
+
+func againstAMap(t *rapid.T, s *Store, ids []ID) {
+	model := map[string]string{}
+	name := func(id ID, key string) string { return fmt.Sprint(id, key) }
+	anID := rapid.SampledFrom(ids)
+	aKey := rapid.SampledFrom([]string{"/a", "/b/c", "/b/cd", "/b-c", "/bc", "/d/e/f/g"})
+	t.Repeat(map[string]func(*rapid.T){
+		"put": func(t *rapid.T) {
+			id, key, data, over := anID.Draw(t, "id"), aKey.Draw(t, "key"), rapid.String().Draw(t, "data"), rapid.Bool().Draw(t, "over")
+			if err := s.Put(id, key, []byte(data), over); err != nil {
+				t.Fatal(err, errors.Unwrap(err))
+			}
+			if _, ok := model[name(id, key)]; !ok || over {
+				model[name(id, key)] = data
+			}
+		},
+		"copy": func(t *rapid.T) {
+			from, to, a, b := anID.Draw(t, "from"), anID.Draw(t, "to"), aKey.Draw(t, "a"), aKey.Draw(t, "b")
+			over, move := rapid.Bool().Draw(t, "over"), rapid.Bool().Draw(t, "move")
+			data, found := model[name(from, a)]
+			err := s.Copy(from, a, to, b, over, move)
+			if (err != nil) != (!found && (over || move)) {
+				t.Fatal(err)
+			}
+			if err != nil && err.Error() != "Operation for bucket `"+from.Name+"` failed: Source key does not exist: "+a {
+				t.Fatal(err, errors.Unwrap(err))
+			}
+			_, taken := model[name(to, b)]
+			if !found || name(from, a) == name(to, b) || taken && !over {
+				return
+			}
+			model[name(to, b)] = data
+			if move {
+				delete(model, name(from, a))
+			}
+		},
+		"delete": func(t *rapid.T) {
+			id, key := anID.Draw(t, "id"), aKey.Draw(t, "key")
+			if err := s.Delete(id, key); err != nil {
+				t.Fatal(err)
+			}
+			delete(model, name(id, key))
+		},
+		"drop": func(t *rapid.T) {
+			id := anID.Draw(t, "id")
+			id.Folder = "" // folders stay
+			s.Drop(id)
+			maps.DeleteFunc(model, func(k, _ string) bool { return strings.HasPrefix(k, fmt.Sprint(id)) })
+		},
+		"": func(t *rapid.T) {
+			all, size := map[string]string{}, int64(0)
+			for _, id := range ids {
+				infos, err := s.List(context.Background(), id, Options{Limit: -1})
+				if err != nil {
 					t.Fatal(err)
 				}
-				_, taken := model[name(to, b)]
-				if !found || name(from, a) == name(to, b) || taken && !over {
-					return
+				if !slices.IsSortedFunc(infos, func(a, b Info) int { return strings.Compare(a.Key, b.Key) }) {
+					t.Fatalf("not in order: %v", infos)
 				}
-				model[name(to, b)] = data
-				if move {
-					delete(model, name(from, a))
-				}
-			},
-			"delete": func(t *rapid.T) {
-				id, key := anID.Draw(t, "id"), aKey.Draw(t, "key")
-				s.Delete(id, key)
-				delete(model, name(id, key))
-			},
-			"drop": func(t *rapid.T) {
-				id := anID.Draw(t, "id")
-				s.Drop(id)
-				maps.DeleteFunc(model, func(k, _ string) bool { return strings.HasPrefix(k, fmt.Sprint(id)) })
-			},
-			"": func(t *rapid.T) {
-				all, size := map[string]string{}, int64(0)
-				for _, id := range ids {
-					for _, info := range s.List(id, Options{Limit: -1}) {
-						data, ok := s.Get(id, info.Key)
-						head, _ := s.Head(id, info.Key)
-						if !ok || int64(len(data)) != info.Size || head != info {
-							t.Fatalf("%v is listed as %v", head, info)
-						}
-						all[name(id, info.Key)] = string(data)
+				for _, info := range infos {
+					data, ok, err := s.Get(id, info.Key)
+					head, _, err2 := s.Head(id, info.Key)
+					if err != nil || err2 != nil || !ok || int64(len(data)) != info.Size || head != info {
+						t.Fatalf("%v is listed as %v: %v, %v", head, info, err, err2)
+					}
+					all[name(id, info.Key)] = string(data)
+					if id.Folder == "" {
 						size += info.Size + int64(len(info.Key))
 					}
 				}
-				if !maps.Equal(all, model) || size != s.size {
-					t.Fatalf("holds %v (%d bytes), want %v", all, s.size, model)
-				}
-			},
-		})
+			}
+			if !maps.Equal(all, model) || size != s.memory.size {
+				t.Fatalf("holds %v (%d bytes), want %v", all, s.memory.size, model)
+			}
+		},
 	})
 }
 
 func TestListNarrows(t *testing.T) {
-	s, id := New(Limits{}, nil), ID{Name: "b"}
-	for _, key := range []string{"/a", "/c", "/c/d", "/cd", "/d"} {
-		if err := s.Put(id, key, nil, true); err != nil {
-			t.Fatal(err)
+	dir := t.TempDir()
+	s := New(Limits{}, []string{dir}, nil)
+	for _, id := range []ID{id("b"), inFolder(dir, "b")} {
+		for _, key := range []string{"/a", "/c-d", "/c/d", "/c/e/f", "/cd", "/d"} {
+			if err := s.Put(id, key, nil, true); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	for _, tc := range []struct {
-		opt  Options
-		want string
-	}{
-		{Options{Limit: -1}, "/a /c /c/d /cd /d"}, {Options{Limit: 2}, "/a /c"}, {Options{}, ""},
-		{Options{Prefix: "c", Limit: -1}, "/c /c/d /cd"}, {Options{Prefix: "/c/", Limit: -1}, "/c/d"},
-		{Options{After: "c", Limit: -1}, "/c/d /cd /d"}, {Options{Prefix: "c", After: "a", Limit: -1}, "/c /c/d /cd"},
-		{Options{Prefix: "c", After: "/cc", Limit: 1}, "/cd"}, {Options{Prefix: "x", Limit: -1}, ""},
-	} {
-		var keys []string
-		for _, info := range s.List(id, tc.opt) {
-			keys = append(keys, info.Key)
-		}
-		if got := strings.Join(keys, " "); got != tc.want || !slices.IsSorted(keys) {
-			t.Errorf("%+v: got %q, want %q", tc.opt, got, tc.want)
+		for _, tc := range []struct {
+			opt  Options
+			want string
+		}{
+			{Options{Limit: -1}, "/a /c-d /c/d /c/e/f /cd /d"}, {Options{Limit: 2}, "/a /c-d"}, {Options{}, ""},
+			{Options{Prefix: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd"}, {Options{Prefix: "/c/", Limit: -1}, "/c/d /c/e/f"},
+			{Options{Prefix: "/c/e", Limit: -1}, "/c/e/f"}, {Options{After: "/c/e", Limit: -1}, "/c/e/f /cd /d"},
+			{Options{After: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd /d"}, {Options{Prefix: "c", After: "a", Limit: -1}, "/c-d /c/d /c/e/f /cd"},
+			{Options{After: "/c/d", Limit: 1}, "/c/e/f"}, {Options{Prefix: "c", After: "/cc", Limit: 1}, "/cd"}, {Options{Prefix: "x", Limit: -1}, ""},
+		} {
+			infos, err := s.List(t.Context(), id, tc.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var keys []string
+			for _, info := range infos {
+				keys = append(keys, info.Key)
+			}
+			if got := strings.Join(keys, " "); got != tc.want {
+				t.Errorf("%q, %+v: got %q, want %q", id.Folder, tc.opt, got, tc.want)
+			}
 		}
 	}
 }
 
 func TestSizeIsBounded(t *testing.T) {
-	s, id := New(Limits{File: 10, Total: 24}, nil), ID{Name: "b"}
+	s, id := New(Limits{File: 10, Total: 24}, nil, nil), id("b")
 	for _, tc := range []struct {
 		key  string
 		size int

@@ -103,7 +103,9 @@ func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 		ctx, stop = context.WithTimeout(ctx, d)
 		defer stop()
 	}
-	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: auth.DefaultCapabilities()}}
+	caps := auth.DefaultCapabilities()
+	caps.Experimental = q.ex.Experimental
+	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: caps}}
 	return txn.Retry(ctx, q.ex.Store, txn.Options{MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
 		log := record.NewLog()
 		r := q.ex.NewRun(ctx, sess, NewEnv(), tx)

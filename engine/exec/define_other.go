@@ -228,7 +228,7 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 	return r.put(db.Inner(), ast.DefBucket, name, s.Mode, &def, func() error { return alreadyExists("bucket", name) })
 }
 
-// bucketBackend is where a bucket keeps its files: in memory; nothing else is allowed.
+// bucketBackend is where a bucket keeps its files: in memory, or in a folder that the operator allows.
 func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, errs.Internal("No global bucket has been configured")
@@ -237,11 +237,6 @@ func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if backend := literalText(out); backend != "memory" {
-		if path, ok := strings.CutPrefix(backend, "file:"); ok {
-			return nil, errs.Internal("File access denied: %s", path)
-		}
-		return nil, errs.Internal("Bucket backend is not supported")
-	}
-	return out, nil
+	_, err = r.Ex.Files.Folder(literalText(out))
+	return out, err
 }

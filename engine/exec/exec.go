@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/fn"
@@ -72,6 +73,7 @@ type Config struct {
 	Hub                               *live.Hub        // optional: one of its own
 	AnalyzerFiles                     fulltext.Files   // optional: the files that analyzers may read; none without it
 	Log                               *slog.Logger     // optional: slog.Default
+	Experimental                      auth.Filter      // the features that ASYNC events may use
 }
 
 // Executor is what all runs of one engine share.

@@ -14,6 +14,9 @@ var _ fn.FileHost = (*host)(nil)
 // bucket finds a defined bucket and checks that the session may do action there.
 func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, error) {
 	r := h.r
+	if c := r.Auth.Caps; c != nil && !c.Experimental.Allows("files") {
+		return bucket.ID{}, errs.Internal("There was a problem running the file::*() function. Experimental capability `files` is not enabled")
+	}
 	db, err := r.Database()
 	if err != nil {
 		return bucket.ID{}, err
@@ -32,8 +35,12 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 	if def.Readonly && writes(action) {
 		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
 	}
+	folder, err := r.Ex.Files.Folder(literalText(def.Backend)) // again: what is allowed may have changed since
+	if err != nil {
+		return bucket.ID{}, err
+	}
 	scope := db.Inner()
-	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name}, nil
+	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name, Folder: folder}, nil
 }
 
 func writes(action string) bool {
@@ -87,8 +94,7 @@ func (h *host) GetFile(f *value.File) (data []byte, found bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	data, found = h.r.Ex.Files.Get(id, f.Key)
-	return data, found, nil
+	return h.r.Ex.Files.Get(id, f.Key)
 }
 
 // HeadFile describes a file, see fn.FileHost.
@@ -97,8 +103,8 @@ func (h *host) HeadFile(f *value.File) (info fn.FileInfo, found bool, err error)
 	if err != nil {
 		return info, false, err
 	}
-	head, found := h.r.Ex.Files.Head(id, f.Key)
-	return fn.FileInfo{File: f, Size: head.Size, Updated: head.Updated}, found, nil
+	head, found, err := h.r.Ex.Files.Head(id, f.Key)
+	return fn.FileInfo{File: f, Size: head.Size, Updated: head.Updated}, found, err
 }
 
 // DeleteFile removes a file, see fn.FileHost.
@@ -107,8 +113,7 @@ func (h *host) DeleteFile(f *value.File) error {
 	if err != nil {
 		return err
 	}
-	h.r.Ex.Files.Delete(id, f.Key)
-	return nil
+	return h.r.Ex.Files.Delete(id, f.Key)
 }
 
 // CopyFile copies or moves a file, see fn.FileHost.
@@ -136,7 +141,10 @@ func (h *host) ListFiles(name string, opt fn.ListFiles) ([]fn.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := h.r.Ex.Files.List(id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
+	list, err := h.r.Ex.Files.List(h.r.Ctx, id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
+	if err != nil {
+		return nil, err
+	}
 	out := make([]fn.FileInfo, len(list))
 	for i, info := range list {
 		out[i] = fn.FileInfo{File: &value.File{Bucket: name, Key: info.Key}, Size: info.Size, Updated: info.Updated}

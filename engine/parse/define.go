@@ -37,6 +37,9 @@ func (p *parser) define() ast.Statement {
 	case kwApi:
 		return p.defineAPI()
 	case kwBucket:
+		if p.opt.NoFiles {
+			p.unexpected(filesNeeded)
+		}
 		return p.defineBucket()
 	case kwModel:
 		if p.opt.Newer {

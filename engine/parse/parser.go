@@ -32,6 +32,8 @@ type Options struct {
 	// REMOVE CONFIG, DISKANN and DEFER indexes, RELATE OR UPDATE), and DEFINE and REMOVE MODEL, which
 	// its build lacks.
 	Newer bool
+	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.
+	NoFiles bool
 }
 
 // The defaults of Options.

@@ -77,6 +77,9 @@ func (p *parser) atom() ast.Expr {
 	case tBytes:
 		return p.literal(p.bytes(p.advance()))
 	case tFile:
+		if p.opt.NoFiles {
+			p.unexpected(filesNeeded)
+		}
 		return p.literal(p.file(p.advance()))
 	case tRecord:
 		return p.recordString(p.advance())

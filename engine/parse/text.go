@@ -239,6 +239,9 @@ func (p *parser) bytes(t token) value.Value {
 	return value.BytesOf(out)
 }
 
+// filesNeeded is what is missing where Options.NoFiles refuses.
+const filesNeeded = "the experimental files feature to be enabled"
+
 // file is the value of f'bucket:/key'.
 func (p *parser) file(t token) value.Value {
 	if p.err != nil {
