@@ -105,3 +105,29 @@ func BenchmarkKNNIndex(b *testing.B) {
 func BenchmarkKNNFiltered(b *testing.B) {
 	benchmarkKNN(b, "DEFINE INDEX h ON pt FIELDS v HNSW DIMENSION 128 DIST EUCLIDEAN", "SELECT VALUE id FROM pt WHERE v <|10,40|> $q AND g = 3")
 }
+
+// BenchmarkFullTextWrite writes 500 records a turn into an indexed table.
+func BenchmarkFullTextWrite(b *testing.B) {
+	s := owner(b, openQuiet(b))
+	run(b, s, defineText)
+	b.ReportAllocs()
+	for b.Loop() {
+		fillTexts(b, s, 500)
+		b.StopTimer()
+		run(b, s, "DELETE doc")
+		b.StartTimer()
+	}
+}
+
+// BenchmarkKNNWrite writes 500 vectors a turn into an indexed table. They are linked in the background.
+func BenchmarkKNNWrite(b *testing.B) {
+	s := owner(b, openQuiet(b))
+	run(b, s, "DEFINE INDEX h ON pt FIELDS v HNSW DIMENSION 128")
+	b.ReportAllocs()
+	for b.Loop() {
+		fillVectors(b, s, 500, 128)
+		b.StopTimer()
+		run(b, s, "DELETE pt")
+		b.StartTimer()
+	}
+}
