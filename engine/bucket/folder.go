@@ -198,7 +198,9 @@ func (d *folders) put(id ID, key string, data []byte, overwrite bool) (stored bo
 	}
 	stored, err = place(id, root, temp, at, overwrite)
 	if err != nil || !stored || !overwrite { // otherwise it is the file now
-		err = errors.Join(err, ignoreAbsent(id, root.Remove(temp)))
+		if left := ignoreAbsent(id, root.Remove(temp)); err == nil {
+			err = left
+		}
 	}
 	return stored, err
 }
