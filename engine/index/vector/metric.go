@@ -38,7 +38,7 @@ type number interface {
 }
 
 // navigable reports whether near vectors have near neighbours, which a graph lives on. JACCARD and PEARSON measure
-// likeness in the language (the least alike come first), so there is no such thing.
+// likeness in the language (the least alike come first, mostly), so there is no such thing.
 func (m Metric) navigable() bool { return m.name != "JACCARD" && m.name != "PEARSON" }
 
 // distance is the function of a metric over vectors of the same length. Floats of 32 bits are added up in 32 bits.
@@ -55,6 +55,9 @@ func distance[T number](m Metric) func(a, b []T) float64 {
 	case "HAMMING":
 		return hamming[T]
 	case "JACCARD":
+		if _, wide := any(*new(T)).(float64); wide {
+			return func(a, b []T) float64 { return 1 - jaccard(a, b) }
+		}
 		return jaccard[T]
 	case "PEARSON":
 		return pearson[T]
@@ -171,7 +174,8 @@ func minkowski[T number](a, b []T, order float64) float64 {
 	return math.Pow(sum, 1/order)
 }
 
-// jaccard is how many of the items of two vectors are in both: the likeness, not its complement, as the language has it.
+// jaccard is how many of the items of two vectors are in both: the likeness. Indexes of all types but F64 order by it, the
+// least alike first, as the language has it; those of F64 by its complement.
 func jaccard[T number](a, b []T) float64 {
 	union := make(map[T]bool, len(a)+len(b)) // true: seen in b
 	for _, x := range a {
