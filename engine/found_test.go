@@ -27,6 +27,8 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"ends that do not exist are told before fields of a wrong type", "DEFINE TABLE e TYPE RELATION IN t OUT u ENFORCED; RELATE t:1->e:1->t:5", "error The record 't:1' does not exist"},
 		{"PATCH takes NONE for a value", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'test', path: '/k', value: NONE }]", "[{ id: t:1 }]"},
 		{"PATCH adds the first element of what is not there in its place", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'add', path: '/a/-', value: 1 }]", "[{ a: 1, id: t:1 }]"},
+		{"the key of a path from an expression keeps its parentheses", "SELECT (a ?? [])[0], (1 + 2).x FROM { a: [1] }", "[{ \"(1 + 2).x\": NONE, \"(a ?? [])\": 1 }]"},
+		{"ones have every power", "RETURN [1 ** -5, (-1) ** -2, (-1) ** -3]", "[1, 1, -1]"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)

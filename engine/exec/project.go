@@ -204,8 +204,13 @@ func startKey(x ast.Expr, rest []string) []string {
 		return append([]string{callPath(x)}, rest...)
 	}
 	text := ast.Text(x)
-	if _, ok := x.(*ast.RecordID); ok && len(rest) > 0 {
+	switch x.(type) {
+	case *ast.Binary, *ast.Unary, *ast.Cast, *ast.Range:
 		text = "(" + text + ")"
+	case *ast.RecordID:
+		if len(rest) > 0 {
+			text = "(" + text + ")"
+		}
 	}
 	for _, name := range rest {
 		text += "." + value.QuoteIdent(name)

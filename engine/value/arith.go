@@ -220,14 +220,14 @@ func magnitude(i int64) uint64 {
 
 func powInts(a, n int64) (int64, bool) {
 	switch {
-	case n < 0:
-		return 0, false
 	case n == 0 || a == 1:
 		return 1, true
-	case a == 0:
-		return 0, true
 	case a == -1:
 		return 1 - 2*(n&1), true
+	case n < 0:
+		return 0, false
+	case a == 0:
+		return 0, true
 	}
 	r, ok := int64(1), true
 	for ; ok && n > 0; n-- { // |a| ≥ 2: at most 64 turns

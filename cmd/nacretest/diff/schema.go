@@ -9,11 +9,11 @@ func (g *generator) schema() []string {
 		"DEFINE TABLE user PERMISSIONS FOR select WHERE id = $auth OR n > 2, FOR update WHERE id = $auth",
 		g.f("DEFINE TABLE t %s%s", g.pick("", "", "SCHEMAFULL ", "TYPE NORMAL "), g.permissions()),
 		g.f("DEFINE TABLE u %s", g.permissions()),
-		g.f("DEFINE TABLE e %s%s", g.pick("TYPE RELATION ", "TYPE RELATION IN t OUT t|u ", "TYPE RELATION IN t OUT t|u ENFORCED ", ""), g.permissions()),
+		g.f("DEFINE TABLE e %s%s", g.pick("TYPE RELATION ", "TYPE RELATION IN t OUT t|u ", g.ofRecords("TYPE RELATION IN t OUT t|u ENFORCED ", "TYPE RELATION "), ""), g.permissions()),
 		g.f("DEFINE TABLE f TYPE RELATION %s", g.permissions()),
-		g.f("DEFINE FUNCTION fn::f($x: any) { %s }%s", g.pick("RETURN $x", "$x", "RETURN [$x, $auth]", "IF $x { 1 } ELSE { 2 }", "(SELECT VALUE id FROM t)", "RETURN count(SELECT * FROM u)"), g.ofRecords("", "", " PERMISSIONS NONE", " PERMISSIONS WHERE $auth.n > 1")),
+		g.f("DEFINE FUNCTION fn::f($x: any) { %s }%s", g.pick("RETURN $x", "$x", "RETURN [$x, $auth]", "IF $x { 1 } ELSE { 2 }", "(SELECT VALUE id FROM t)", "RETURN count(SELECT * FROM u)"), g.ofRecords("", "", "", " PERMISSIONS NONE", " PERMISSIONS WHERE $auth.n > 1")),
 		g.f("DEFINE FUNCTION fn::w($x: int) -> any { %s }", g.pick("UPDATE t:1 SET n = $x", "RETURN UPDATE t SET n = $x WHERE n = 1 RETURN BEFORE", "LET $y = $x + 1; RETURN $y", "CREATE u:77 SET n = $x; RETURN 1")),
-		g.f("DEFINE PARAM $pp VALUE %s%s", g.integer(), g.ofRecords("", " PERMISSIONS NONE", " PERMISSIONS FULL")),
+		g.f("DEFINE PARAM $pp VALUE %s%s", g.integer(), g.ofRecords("", "", " PERMISSIONS NONE", " PERMISSIONS FULL")),
 	}
 	out = append(out, g.fields()...)
 	for range g.r.IntN(3) {
@@ -25,12 +25,12 @@ func (g *generator) schema() []string {
 	return append(out, g.view())
 }
 
-// ofRecords draws where record users run the body; the reference takes an anonymous owner for one who needs permission.
+// ofRecords draws one of the others where record users run the body; the reference takes an anonymous owner for one who needs permission.
 func (g *generator) ofRecords(of ...string) string {
 	if !g.record {
 		return of[0]
 	}
-	return g.pick(of...)
+	return g.pick(of[1:]...)
 }
 
 // fields of t; SCHEMAFULL tables need most of them.
@@ -46,7 +46,7 @@ func (g *generator) fields() []string {
 		g.f("DEFINE FIELD ls ON t TYPE %s", g.pick("any", "option<array<record>>", "option<array<record<t | u>>> REFERENCE")),
 		g.f("DEFINE FIELD k ON t TYPE %s%s", g.pick("any", "option<number | string | bool>", "any"), g.fieldTail("k")),
 		g.f("DEFINE FIELD w ON t TYPE option<record<user>>%s", g.pick("", " DEFAULT $auth", " READONLY", " VALUE $before.w ?? $value")),
-		g.f("DEFINE FIELD c ON t %s", g.computed("COMPUTED type::of(n)", "COMPUTED <~t", "COMPUTED count(->e)", "COMPUTED [n, s]", "TYPE any VALUE n", "TYPE any VALUE n ?? 0", "TYPE any DEFAULT s", "TYPE any VALUE rand::int(4, 4)")),
+		g.f("DEFINE FIELD c ON t %s", g.computed("COMPUTED type::of(n)", "COMPUTED count(->e)", "COMPUTED [n, s]", "TYPE any VALUE n", "TYPE any VALUE n ?? 0", "TYPE any DEFAULT s", "TYPE any VALUE rand::int(4, 4)")),
 	}
 	var out []string
 	for _, f := range all {
