@@ -270,7 +270,7 @@ func (d *Daemon) build() {
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Route:       caps.HTTP.Allows,
 		AllowOrigin: cfg.AllowOrigin, ClientIP: cfg.ClientIP, UIAddress: cfg.UIAddress,
-		HideServer: cfg.NoIdentificationHeaders, Guests: caps.Guests, Log: d.log.With("component", "http"),
+		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
 	})
 }
 

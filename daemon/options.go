@@ -20,26 +20,49 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 	}
 }
 
-// capabilities are what cfg lets anybody do. A thing named beats a rule for all; a denial beats a permission of the
-// same depth. --allow-all opens what is closed by default, --deny-all closes what is not opened by name.
+// capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and --deny-all, and
+// those beat the defaults; at the same depth a denial beats a permission.
 func capabilities(cfg *config.Config) *auth.Capabilities {
-	open := func(allow, deny config.Names) auth.Filter { return filter(cfg, allow, deny, cfg.AllowAll) }
+	open := func(allow, deny config.Names) auth.Filter { return filter(cfg, allow, deny) }
+	experimental := filter(cfg, cfg.AllowExperimental, cfg.DenyExperimental)
+	if cfg.AllowAll && !cfg.AllowExperimental.All {
+		experimental.Allow.All = false // --allow-all is not meant to try things out
+	}
 	return &auth.Capabilities{
 		Functions:    open(cfg.AllowFunctions, cfg.DenyFunctions),
 		Net:          open(cfg.AllowNet, cfg.DenyNet),
 		RPC:          open(cfg.AllowRPC, cfg.DenyRPC),
 		HTTP:         open(cfg.AllowHTTP, cfg.DenyHTTP),
 		Query:        open(cfg.AllowQuery, cfg.DenyQuery),
-		Experimental: filter(cfg, cfg.AllowExperimental, cfg.DenyExperimental, false),
-		Scripting:    (cfg.AllowScripting || cfg.AllowAll && !cfg.DenyAll) && !cfg.DenyScripting,
-		Guests:       (cfg.AllowGuests || cfg.AllowAll && !cfg.DenyAll) && !cfg.DenyGuests,
+		Experimental: experimental,
+		Scripting:    flag(cfg, cfg.AllowScripting, cfg.DenyScripting),
+		Guests:       flag(cfg, cfg.AllowGuests, cfg.DenyGuests),
 	}
+}
+
+// flag decides about a capability without names.
+func flag(cfg *config.Config, allow, deny bool) bool {
+	switch {
+	case deny:
+		return false
+	case allow:
+		return true
+	}
+	return cfg.AllowAll && !cfg.DenyAll
 }
 
 // filter writes allow and deny with their precedence in the engine's form, where a deny always wins: names that are
 // allowed under a general denial are all that is allowed.
-func filter(cfg *config.Config, allow, deny config.Names, everything bool) auth.Filter {
+func filter(cfg *config.Config, allow, deny config.Names) auth.Filter {
 	f := auth.Filter{Allow: auth.NewSet(allow.List...), Deny: auth.NewSet(deny.List...)}
-	f.Allow.All = (allow.All || everything) && !deny.All && !cfg.DenyAll
+	switch {
+	case deny.All:
+	case allow.All && !allow.Default:
+		f.Allow.All = true
+	case len(allow.List) > 0 && !cfg.AllowAll: // those, and no others
+	case cfg.DenyAll:
+	default:
+		f.Allow.All = allow.All || cfg.AllowAll
+	}
 	return f
 }

@@ -17,7 +17,7 @@ type APIAnswer = exec.APIAnswer
 // a status; errors are for a database that is not there or out of reach.
 func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*APIAnswer, error) {
 	st := s.snapshot()
-	if err := s.e.mayCall(&st); err != nil {
+	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
 	st.Auth.NS, st.Auth.DB = ns, db

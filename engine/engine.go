@@ -96,10 +96,11 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 		e.caps.Guests = opt.Guests
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
+	opt.Capabilities = e.caps
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer, NoFiles: !files}
-	e.exec = newExecutor(store, opt, functions, e.parsing, e.caps.Experimental)
+	e.exec = newExecutor(store, opt, functions, e.parsing)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -143,7 +144,7 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, experimental auth.Filter) *exec.Executor {
+func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
 	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
 		Store:            store,
@@ -157,10 +158,10 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		DefaultNamespace: opt.DefaultNamespace,
 		DefaultDatabase:  opt.DefaultDatabase,
 		Strict:           opt.Strict,
+		Caps:             opt.Capabilities,
 		Versioned:        versioned,
 		Limits:           exec.Limits{QueryTimeout: opt.QueryTimeout, TxTimeout: opt.TransactionTimeout},
 		Log:              opt.Log,
-		Experimental:     experimental,
 	})
 }
 

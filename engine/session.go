@@ -22,6 +22,7 @@ type Result = exec.Result
 // queries at once; a USE or SIGNIN shows in those that begin after it.
 type Session struct {
 	e     *Engine
+	own   bool         // the process's own: the capability to query does not bind it
 	mu    sync.Mutex   // guards state; a leaf lock
 	state exec.Session // Vars are replaced, never changed
 }
@@ -40,12 +41,17 @@ func (e *Engine) nobody() auth.Principal {
 }
 
 // RootSession opens a session with the rights of the root owner: for the process itself, never for a client.
-func (e *Engine) RootSession() *Session { return e.session(auth.RootOwner()) }
+func (e *Engine) RootSession() *Session {
+	s := e.session(auth.RootOwner())
+	s.own = true
+	return s
+}
 
 // SessionAs opens a session for an identity that is known already: for the process itself and its tests, never for
 // what a client claims.
 func (e *Engine) SessionAs(p auth.Principal, ns, db string) *Session {
 	s := e.session(p)
+	s.own = true
 	s.state.Auth.NS, s.state.Auth.DB = ns, db
 	return s
 }
@@ -249,7 +255,7 @@ func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.
 // session may not run queries. vars become parameters of the text.
 func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	st := s.snapshot()
-	if err := s.e.mayQuery(&st); err != nil {
+	if err := s.mayQuery(&st); err != nil {
 		return nil, err
 	}
 	if err := mayBind(vars); err != nil {
@@ -296,41 +302,33 @@ func (s *Session) MayAct() error {
 	return nil
 }
 
-// MayQuery refuses those who may not send statements of their own (capability Query); front doors ask it before they
-// hand on a text. The methods that build statements themselves need not.
-func (s *Session) MayQuery() error {
-	who := "record"
-	switch p := s.Principal(); {
-	case p.IsSystem():
-		who = "system"
-	case p.Level == auth.Guest:
-		who = "guest"
-	}
-	if !s.e.caps.Query.Allows(who) {
-		return errs.NotAllowed("Statements are not allowed for %s sessions", who)
-	}
-	return nil
+// MayEnter refuses a session without an identity where there are no guests.
+func (s *Session) MayEnter() error {
+	p := s.Principal()
+	return s.e.caps.MayEnter(&p)
 }
 
-// mayQuery refuses queries of sessions whose identity has run out, and of guests where there are none.
-func (e *Engine) mayQuery(st *exec.Session) error { return e.mayCall(st) }
+// mayQuery refuses statements of the client's own making: to those who may not act at all, and to those whom the
+// capability denies it. The process's own sessions are free of it.
+func (s *Session) mayQuery(st *exec.Session) error {
+	if err := s.mayCall(st); err != nil || s.own {
+		return err
+	}
+	return s.e.caps.MayQuery(&st.Auth.Principal)
+}
 
-// mayCall refuses what is no text of the client's own: for sessions whose identity has run out, and for guests where
-// there are none.
-func (e *Engine) mayCall(st *exec.Session) error {
-	if st.Expired(e.exec.Clock()) {
+// mayCall refuses everything to sessions whose identity has run out, and to guests where there are none.
+func (s *Session) mayCall(st *exec.Session) error {
+	if st.Expired(s.e.exec.Clock()) {
 		return sessionExpired()
 	}
-	if st.Auth.Principal.Level == auth.Guest && !e.caps.Guests {
-		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
-	}
-	return nil
+	return s.e.caps.MayEnter(&st.Auth.Principal)
 }
 
 // Call runs one function (built-in, fn::, …) with args.
 func (s *Session) Call(ctx context.Context, name string, args []value.Value) (value.Value, error) {
 	st := s.snapshot()
-	if err := s.e.mayQuery(&st); err != nil {
+	if err := s.mayQuery(&st); err != nil {
 		return value.None, err
 	}
 	res := s.e.exec.NewQuery(&st, nil).Call(ctx, name, args)
@@ -353,7 +351,7 @@ type Tx struct {
 // Begin opens an interactive transaction; ID names it.
 func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	st := s.snapshot()
-	if err := s.e.mayQuery(&st); err != nil {
+	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
 	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true})
@@ -386,7 +384,7 @@ func (t *Tx) open() error {
 // Execute runs statements inside t. One that fails leaves nothing behind, and t stays open.
 func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	st := t.s.snapshot()
-	if err := t.s.e.mayQuery(&st); err != nil {
+	if err := t.s.mayQuery(&st); err != nil {
 		return nil, err
 	}
 	if err := mayBind(vars); err != nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -183,22 +182,5 @@ func TestDatabaseUsersStayInTheirDatabase(t *testing.T) {
 		if last := res[1]; last.Err == nil && last.Value.Text() != "[]" && last.Value.Text() != "NONE" {
 			t.Errorf("%s in another database: %s", text, last.Value.Text())
 		}
-	}
-}
-
-func TestQueryCapability(t *testing.T) {
-	caps := auth.DefaultCapabilities()
-	caps.Query = auth.Filter{Allow: auth.Set{All: true}, Deny: auth.NewSet("record")}
-	e, err := engine.Open(context.Background(), "memory", engine.Options{NoDefaults: true, Capabilities: caps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close(context.Background())
-	if err := e.RootSession().MayQuery(); err != nil {
-		t.Errorf("a root session: %v", err)
-	}
-	record := e.SessionAs(auth.Principal{Level: auth.RecordUser, NS: "test", DB: "test"}, "test", "test")
-	if err := record.MayQuery(); err == nil {
-		t.Error("a record user may query")
 	}
 }

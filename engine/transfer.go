@@ -33,7 +33,7 @@ const importAhead = 4
 // stream broke off, or ctx ended. What was applied stays.
 func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, statements int64)) (*ImportResult, error) {
 	st := s.snapshot()
-	if err := s.e.mayQuery(&st); err != nil {
+	if err := s.mayQuery(&st); err != nil {
 		return nil, err
 	}
 	in := &countingReader{r: r}
@@ -129,7 +129,7 @@ func DefaultExport() ExportOptions {
 // gets.
 func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) error {
 	st := s.snapshot()
-	if err := s.e.mayQuery(&st); err != nil {
+	if err := s.mayCall(&st); err != nil {
 		return err
 	}
 	if !st.Auth.CanRead() {

@@ -91,7 +91,7 @@ func Default() *Config {
 		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", UIAddress: "https://surrealist.app",
 		AuthRate: 10, AuthBurst: 30,
 		DefaultNamespace: "main", DefaultDatabase: "main",
-		AllowFunctions: Names{All: true}, AllowHTTP: Names{All: true}, AllowRPC: Names{All: true}, AllowQuery: Names{All: true},
+		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,
 		LogLevel: "info", LogFormat: "text",
 		Limits: Limits{
@@ -104,6 +104,9 @@ func Default() *Config {
 		},
 	}
 }
+
+// openNames is everything, until somebody says otherwise.
+func openNames() Names { return Names{All: true, Default: true} }
 
 // Heartbeat is the age at which a heartbeat is stale.
 func (c *Config) Heartbeat() time.Duration {

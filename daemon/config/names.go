@@ -4,8 +4,9 @@ import "strings"
 
 // Names is a list of names of routes, methods or targets: all of them, none, or those listed.
 type Names struct {
-	All  bool
-	List []string
+	All     bool
+	Default bool // nobody asked for it: any general rule wins over it
+	List    []string
 }
 
 // ParseNames reads "", "*" and "all" (everything), "none", or names separated by commas.

@@ -84,7 +84,6 @@ type Options struct {
 	ClientIP   string
 	UIAddress  string // where / leads; "": nowhere
 	HideServer bool   // no identification headers
-	Guests     bool   // clients without an identity may send statements
 	Log        *slog.Logger
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
@@ -70,11 +69,8 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 }
 
 func (s *Server) run(ctx context.Context, session *engine.Session, text string, vars *value.Object) ([]engine.Result, error) {
-	if session.Principal().Level == auth.Guest && !s.Guests {
-		return anonymous(text)
-	}
-	if err := session.MayQuery(); err != nil {
-		return nil, err
+	if err := session.MayEnter(); err != nil {
+		return anonymous(text, errs.As(err))
 	}
 	return s.RPC.Execute(ctx, session, nil, text, vars)
 }
@@ -82,14 +78,14 @@ func (s *Server) run(ctx context.Context, session *engine.Session, text string, 
 const notAllowed = "Not enough permissions to perform this action"
 
 // anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own.
-func anonymous(text string) ([]engine.Result, error) {
+func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
 	q, err := parse.Query(text, parse.Options{})
 	if err != nil {
 		return nil, err
 	}
 	results := make([]engine.Result, len(q.Stmts))
 	for i := range results {
-		results[i].Err = errs.NotAllowed("Anonymous access not allowed: %s", notAllowed)
+		results[i].Err = refusal
 	}
 	return results, nil
 }

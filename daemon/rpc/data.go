@@ -82,9 +82,6 @@ func query(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := k.session.engine.MayQuery(); err != nil {
-		return wire.Response{}, err
-	}
 	results, err := k.conn.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
 	if err != nil {
 		return wire.Response{}, err

@@ -89,9 +89,6 @@ func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Re
 	if err != nil {
 		return err
 	}
-	if err := k.session.engine.MayQuery(); err != nil {
-		return err
-	}
 	begun := time.Now()
 	results, err := c.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
 	out := framer{send: send, req: req}

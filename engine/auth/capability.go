@@ -1,11 +1,16 @@
 package auth
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
 
 // Capabilities are what the engine may do for anybody, whatever their rights. The zero value allows nothing;
-// of an allow and a deny that both match, the deny wins.
+// of an allow and a deny that both match, the deny wins. Every front door and the evaluator ask the May methods, and
+// nothing else decides about a capability.
 type Capabilities struct {
-	Functions    Filter // "string::len", "http" (a family)
+	Functions    Filter // "string::len", "http" (a family); "fn" for those of users
 	Net          Filter // host, host:port, CIDR; matched by the caller that resolves names
 	RPC          Filter // method names
 	HTTP         Filter // route names
@@ -47,6 +52,58 @@ func (f Filter) Allows(name string) bool { return f.Allow.Has(name) && !f.Deny.H
 func (f Filter) AllowsFunction(path string) bool {
 	family, _, _ := strings.Cut(path, "::")
 	return (f.Allow.Has(path) || f.Allow.Has(family)) && !f.Deny.Has(path) && !f.Deny.Has(family)
+}
+
+// open reports whether f allows every name there is.
+func (f Filter) open() bool { return f.Allow.All && !f.Deny.All && len(f.Deny.Names) == 0 }
+
+// MayCall refuses a function: "string::len", "fn::greet". How it is called (by name, as a method, as an aggregate, inside
+// of a definition) makes no difference. A nil c refuses nothing.
+func (c *Capabilities) MayCall(path string) error {
+	if c == nil || c.Functions.open() || c.Functions.AllowsFunction(path) {
+		return nil
+	}
+	return errs.NotAllowed("Function '%s' is not allowed to be executed", path)
+}
+
+// MayCallCustom is MayCall for the function fn::name.
+func (c *Capabilities) MayCallCustom(name string) error {
+	if c == nil || c.Functions.open() {
+		return nil
+	}
+	return c.MayCall("fn::" + name)
+}
+
+// MayTry refuses an experimental feature. A nil c refuses nothing.
+func (c *Capabilities) MayTry(feature string) error {
+	if c == nil || c.Experimental.Allows(feature) {
+		return nil
+	}
+	return errs.NotAllowed("Experimental capability `%s` is not enabled", feature)
+}
+
+// MayEnter refuses a principal without an identity where there are no guests.
+func (c *Capabilities) MayEnter(p *Principal) error {
+	if p.Level != Guest || c.Guests {
+		return nil
+	}
+	return errs.NotAllowed("Anonymous access not allowed: Not enough permissions to perform this action")
+}
+
+// MayQuery refuses statements of a client's own making by the class of its principal. Endpoints that the database
+// defines and sign-in are not bound by it.
+func (c *Capabilities) MayQuery(p *Principal) error {
+	who := "record"
+	switch {
+	case p.IsSystem():
+		who = "system"
+	case p.Level == Guest:
+		who = "guest"
+	}
+	if c.Query.Allows(who) {
+		return nil
+	}
+	return errs.NotAllowed("Statements are not allowed for %s sessions", who)
 }
 
 // DefaultCapabilities allow functions, methods, routes and queries, and deny network access, scripting,

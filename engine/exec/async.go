@@ -103,9 +103,7 @@ func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 		ctx, stop = context.WithTimeout(ctx, d)
 		defer stop()
 	}
-	caps := auth.DefaultCapabilities()
-	caps.Experimental = q.ex.Experimental
-	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: caps}}
+	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return txn.Retry(ctx, q.ex.Store, txn.Options{MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
 		log := record.NewLog()
 		r := q.ex.NewRun(ctx, sess, NewEnv(), tx)

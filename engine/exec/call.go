@@ -72,7 +72,7 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 				return v, nil
 			}
 		}
-		if err := r.mayCall(f); err != nil {
+		if err := r.Auth.Caps.MayCall(f.Name); err != nil {
 			return value.None, err
 		}
 		base := len(r.args)
@@ -92,18 +92,6 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", callPath(x))
 	}
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
-}
-
-// mayCall checks the capability to call a function.
-func (r *Run) mayCall(f *fn.Func) error {
-	c := r.Auth.Caps
-	if c == nil || c.Functions.Allow.All && len(c.Functions.Deny.Names) == 0 && !c.Functions.Deny.All {
-		return nil
-	}
-	if !c.Functions.AllowsFunction(f.Name) {
-		return errs.NotAllowed("Function '%s' is not allowed to be executed", f.Name)
-	}
-	return nil
 }
 
 // push evaluates arguments onto the run's stack of arguments, which nested calls share.

@@ -28,6 +28,9 @@ func (r *Run) custom(env *Env, x *ast.Call) (value.Value, error) {
 
 // permitted finds the function fn::name if the caller may run it.
 func (r *Run) permitted(name string) (*ast.DefineFunction, error) {
+	if err := r.Auth.Caps.MayCallCustom(name); err != nil {
+		return nil, err
+	}
 	f, err := r.function(name)
 	if err != nil {
 		return nil, err

@@ -66,14 +66,14 @@ type Config struct {
 	ParseIdiom func(text string) (*ast.Idiom, error)
 	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
 	DefaultNamespace, DefaultDatabase string
-	Strict                            bool             // new databases are strict
-	Versioned                         bool             // the store keeps its past: a history.Store
-	Limits                            Limits           // optional
-	Clock                             func() time.Time // optional: the system's
-	Hub                               *live.Hub        // optional: one of its own
-	AnalyzerFiles                     fulltext.Files   // optional: the files that analyzers may read; none without it
-	Log                               *slog.Logger     // optional: slog.Default
-	Experimental                      auth.Filter      // the features that ASYNC events may use
+	Strict                            bool               // new databases are strict
+	Caps                              *auth.Capabilities // of what the engine does by itself: ASYNC events
+	Versioned                         bool               // the store keeps its past: a history.Store
+	Limits                            Limits             // optional
+	Clock                             func() time.Time   // optional: the system's
+	Hub                               *live.Hub          // optional: one of its own
+	AnalyzerFiles                     fulltext.Files     // optional: the files that analyzers may read; none without it
+	Log                               *slog.Logger       // optional: slog.Default
 }
 
 // Executor is what all runs of one engine share.

@@ -14,8 +14,8 @@ var _ fn.FileHost = (*host)(nil)
 // bucket finds a defined bucket and checks that the session may do action there.
 func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, error) {
 	r := h.r
-	if c := r.Auth.Caps; c != nil && !c.Experimental.Allows("files") {
-		return bucket.ID{}, errs.Internal("There was a problem running the file::*() function. Experimental capability `files` is not enabled")
+	if err := r.Auth.Caps.MayTry("files"); err != nil {
+		return bucket.ID{}, errs.Internal("There was a problem running the file::*() function. %s", err)
 	}
 	db, err := r.Database()
 	if err != nil {

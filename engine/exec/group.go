@@ -69,6 +69,11 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		}
 		if key < 0 {
 			gf.calls = aggregateCalls(f.X)
+			for _, c := range gf.calls {
+				if err := r.Auth.Caps.MayCall(c.Path); err != nil {
+					return nil, err
+				}
+			}
 			totals += len(gf.calls)
 		}
 		g.fields = append(g.fields, gf)

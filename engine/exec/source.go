@@ -231,7 +231,7 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 		return nil, nil
 	}
 	t, ok := s.From[0].(*ast.Table)
-	if !ok {
+	if !ok || r.Auth.Caps.MayCall(c.Path) != nil {
 		return nil, nil
 	}
 	tb, err := r.table(t.Name)
