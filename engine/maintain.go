@@ -48,7 +48,6 @@ func StorePath(dsn string) (string, error) {
 // wrong with the store is in the report. Errors: see physical.Check.
 func Check(ctx context.Context, path string, progress physical.Progress) (*physical.Report, error) {
 	l := newLanguage()
-	defer l.close()
 	return physical.Check(ctx, path, physical.CheckOptions{Language: l, Progress: progress})
 }
 
@@ -56,7 +55,6 @@ func Check(ctx context.Context, path string, progress physical.Progress) (*physi
 // open and stays as it is. Errors: see physical.Repair.
 func Repair(ctx context.Context, path, target string, progress physical.Progress) (*physical.Repaired, error) {
 	l := newLanguage()
-	defer l.close()
 	return physical.Repair(ctx, path, target, physical.CheckOptions{Language: l, Progress: progress})
 }
 
@@ -72,12 +70,13 @@ func newLanguage() *language {
 	return &language{functions: functions, parsing: parse.Options{Resolver: functions.Resolver()}}
 }
 
-// close ends what the executors run.
-func (l *language) close() {
+// Release implements physical.Language: it ends what the executors run.
+func (l *language) Release() {
 	for _, ex := range l.executors {
 		ex.Hub.Close()
 		ex.Close(context.Background())
 	}
+	l.executors = nil
 }
 
 // Parse implements physical.Language.

@@ -34,6 +34,7 @@ func Check(ctx context.Context, path string, opt CheckOptions) (*Report, error) 
 		return nil, err
 	}
 	err = checkInspection(ctx, in, rep, opt)
+	opt.Language.Release()
 	return rep, errors.Join(err, in.Close())
 }
 

@@ -42,6 +42,7 @@ func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repair
 	in.Tolerant = true
 	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, built: map[place]bool{}}
 	err = replaceStore(target, r.build)
+	opt.Language.Release()
 	return r.done, errors.Join(err, in.Close())
 }
 
@@ -182,6 +183,7 @@ func (r *repairer) derive(fresh string) error {
 	if err == nil && len(r.built) > 0 {
 		err = r.buildRest()
 	}
+	r.opt.Language.Release()
 	return errors.Join(err, st.Close())
 }
 
