@@ -29,6 +29,8 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"PATCH adds the first element of what is not there in its place", "CREATE t:1; UPDATE t:1 PATCH [{ op: 'add', path: '/a/-', value: 1 }]", "[{ a: 1, id: t:1 }]"},
 		{"the key of a path from an expression keeps its parentheses", "SELECT (a ?? [])[0], (1 + 2).x FROM { a: [1] }", "[{ \"(1 + 2).x\": NONE, \"(a ?? [])\": 1 }]"},
 		{"ones have every power", "RETURN [1 ** -5, (-1) ** -2, (-1) ** -3]", "[1, 1, -1]"},
+		{"a recursion over circles ends", "RELATE t:1->e:1->t:1; RELATE t:1->e:2->t:1; RETURN t:1.{..}->e->t", "error Exceeded the idiom recursion limit of 131072."},
+		{"so does the search for its paths", "RELATE t:1->e:1->t:1; RELATE t:1->e:2->t:1; RETURN array::len(t:1.{..+path}->e->t) > 0", "error The array would have more than 131072 elements"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)

@@ -112,8 +112,14 @@ func (r *Run) step(env *Env, v value.Value, rec *recursion) (next value.Value, e
 			flat = append(flat, e)
 		}
 	}
+	if len(flat) > maxLevel {
+		return value.None, false, errs.Internal("Exceeded the idiom recursion limit of %d.", maxLevel)
+	}
 	return value.ArrayOf(flat), len(flat) == 0, nil
 }
+
+// maxLevel is how many values one level of a recursion may hold: over a circle of edges they can double with each level.
+const maxLevel = 1 << 17
 
 func notARecord(v value.Value) error {
 	return errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", v.Text())
@@ -276,8 +282,8 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 				}
 				next = append(next, n)
 			}
-			if len(next)+len(done) > r.Ex.Limits.Rows {
-				return value.None, tooLarge(r.Ex.Limits.Rows)
+			if most := min(r.Ex.Limits.Rows, maxLevel); len(next)+len(done) > most {
+				return value.None, tooLarge(most)
 			}
 		}
 		level = next

@@ -88,7 +88,7 @@ func (g *generator) index() string {
 
 func (g *generator) event() string {
 	return g.f("DEFINE EVENT ev ON t WHEN %s THEN (%s)", g.pick("true", "$event = 'CREATE'", "$event != 'DELETE'", "$before.n != $after.n", "$after.n > 2"),
-		g.pick("CREATE u:[time::now(), rand::uuid()] SET n = 50", "UPSERT u:9 SET s = $event, n = $after.n", "UPDATE u:1 SET k = [$event, $before.n, $after.n]", "UPSERT u:9 SET k = $value.n, o = $this", "DELETE u:2", "UPSERT u:9 SET n += 1, w = $auth"))
+		g.pick("UPSERT u:9 SET s = $event, n = $after.n", "UPDATE u:1 SET k = [$event, $before.n, $after.n]", "UPSERT u:9 SET k = $value.n, o = $this", "DELETE u:2", "UPSERT u:9 SET n += 1, w = $auth"))
 }
 
 func (g *generator) view() string {

@@ -166,7 +166,9 @@ func (g *generator) write() string {
 		},
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
-		func() string { return "UPSERT " + g.target() + " SET " + g.values() + g.output() }, // the reference evaluates others as if for a new record
+		func() string {
+			return "UPSERT " + g.pick("", "", "ONLY ") + g.row() + " SET " + g.values() + g.output()
+		}, // the reference evaluates others as if for a new record; generated ids come in any order
 		func() string { return "DELETE " + g.target() + g.narrow() + g.output() },
 		func() string {
 			return g.f("RELATE %s->%s:%d->%s%s%s", g.row(), g.pick("e", "e", "f"), 1+g.r.IntN(8), g.row(), g.clause(), g.output())
