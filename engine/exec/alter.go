@@ -47,7 +47,7 @@ func (r *Run) alterKind(env *Env, s *ast.Alter) error {
 	case s.Kind == ast.DefUser || s.Kind == ast.DefAccess:
 		return r.alterActor(env, s)
 	}
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(s.Kind)
 	if err != nil {
 		return err
 	}

@@ -213,9 +213,15 @@ func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, st
 	return err
 }
 
-// inDatabase checks that the caller may change the database in use, and finds it.
-func (r *Run) inDatabase() (*catalog.Database, error) {
-	if err := r.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceAny); err != nil {
+// inDatabase checks that the caller may change definitions of a kind in the database in use, and finds it. What opens the
+// database to others, or hands out its numbers, takes an OWNER, as users and access methods do.
+func (r *Run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
+	res := auth.ResourceAny
+	switch kind {
+	case ast.DefAPI, ast.DefBucket, ast.DefConfig, ast.DefSequence:
+		res = auth.ResourceActor
+	}
+	if err := r.Auth.Allow(auth.Edit, ast.BaseDatabase, res); err != nil {
 		return nil, err
 	}
 	return r.Database()

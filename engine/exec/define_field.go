@@ -9,7 +9,7 @@ import (
 
 // tableToDefineOn finds the table that a field, index or event is defined on, and defines it where it is missing.
 func (r *Run) tableToDefineOn(env *Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefField)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -137,7 +137,7 @@ func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
 
 // rebuild is REBUILD INDEX.
 func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefIndex)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -12,7 +13,7 @@ import (
 
 // defineFunction is DEFINE FUNCTION.
 func (r *Run) defineFunction(env *Env, s *ast.DefineFunction) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefFunction)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (r *Run) defineFunction(env *Env, s *ast.DefineFunction) error {
 
 // defineParam is DEFINE PARAM: the value is computed now.
 func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefParam)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
 
 // defineAnalyzer is DEFINE ANALYZER.
 func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefAnalyzer)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ const (
 
 // defineSequence is DEFINE SEQUENCE.
 func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefSequence)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
 	if s.Default != nil {
 		base = ast.BaseRoot
 	}
-	if err := r.Auth.Allow(1, base, 0); err != nil {
+	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
 		return err
 	}
 	scope, err := r.level(base)
@@ -167,7 +168,7 @@ func (r *Run) defaultConfig(env *Env, c *ast.DefaultConfig) (*ast.DefaultConfig,
 
 // defineAPI is DEFINE API; defining a path again replaces it.
 func (r *Run) defineAPI(env *Env, s *ast.DefineAPI) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefAPI)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func anyFirst(actions []ast.APIAction) []ast.APIAction {
 
 // defineBucket is DEFINE BUCKET.
 func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefBucket)
 	if err != nil {
 		return err
 	}

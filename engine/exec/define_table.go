@@ -12,7 +12,7 @@ import (
 
 // defineTable is DEFINE TABLE.
 func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(ast.DefTable)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 	case ast.DefUser, ast.DefAccess:
 		return r.removeActor(env, s)
 	}
-	db, err := r.inDatabase()
+	db, err := r.inDatabase(s.Kind)
 	if err != nil {
 		return err
 	}
