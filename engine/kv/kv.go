@@ -27,7 +27,9 @@ type Store interface {
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
 	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey,
 	// ErrTooLarge, ErrCounter, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
-	// When it returns nil the writes are visible to every later Begin.
+	// When it returns nil the writes are visible to every later Begin. A batch without writes and deltas is only
+	// validated, in its turn among the others: it gets no version of its own, and a store
+	// that is read-only takes it too.
 	Commit(ctx context.Context, b *Batch) (Version, error)
 	// Exclusive waits for the commit turn. Until the turn is released only batches that carry it
 	// are applied, all others wait: a transaction that began after Exclusive returned and that
@@ -112,7 +114,14 @@ type Batch struct {
 	Writes   []Write
 	Deltas   []Delta
 	Turn     *Turn // the turn that the caller holds, or nil
+	// Applied, where it is not nil, is called once if the batch goes through: before Commit returns, after snapshots see
+	// the batch, and for one batch after the other in the order in which they were applied. It holds up all commits,
+	// so it must be quick, and must not use the store.
+	Applied func(Version)
 }
+
+// Empty reports whether there is nothing to apply.
+func (b *Batch) Empty() bool { return len(b.Writes)+len(b.Deltas) == 0 }
 
 // Delta adds to a counter. Deltas commute: two batches that only add to one key never conflict.
 // The store reads and writes the counter at commit, in its AppendCounter form (absent = 0).

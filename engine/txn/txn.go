@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -51,8 +52,9 @@ type Tx struct {
 
 // hook is what runs after the commit, and what it is about.
 type hook struct {
-	fn   func(kv.Version)
-	note any
+	fn    func(kv.Version)
+	note  any
+	early bool // it runs in the store's turn, see OnApply
 }
 
 // Begin opens a transaction on the newest committed state.
@@ -234,7 +236,13 @@ func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.Note(nil, fn) }
 
 // Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes gives
 // it back until it is rolled back.
-func (tx *Tx) Note(note any, fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn, note}) }
+func (tx *Tx) Note(note any, fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn: fn, note: note}) }
+
+// OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions that
+// committed before and before those of all that commit later. It holds up all commits, so it must be quick and use neither
+// the transaction nor the store; what the transaction has lent out is still good. A transaction with such a function goes
+// through the store even when it wrote nothing: what it has read is then still true at its place in the order.
+func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn: fn, early: true}) }
 
 // Notes calls f with what was noted, in order.
 func (tx *Tx) Notes(f func(note any)) {
@@ -274,7 +282,7 @@ func (tx *Tx) Latest(ctx context.Context, key []byte) ([]byte, error) {
 	return bytes.Clone(v), nil
 }
 
-// Commit makes the writes visible and durable, then runs the hooks. After any error but one that
+// Commit makes the writes visible and durable, and runs the hooks. After any error but one that
 // wraps kv.ErrUndetermined nothing was written. The transaction is finished either way. Errors:
 // errs.Conflict (it wraps kv.ErrConflict), those of kv.Store, ErrDone.
 func (tx *Tx) Commit(ctx context.Context) error {
@@ -282,18 +290,37 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		return ErrDone
 	}
 	v := tx.snap.Version()
-	if tx.Dirty() {
+	applied := tx.applied()
+	if tx.Dirty() || applied != nil {
+		b := tx.batch()
+		b.Applied = applied
 		var err error
-		if v, err = tx.store.Commit(ctx, tx.batch()); err != nil {
+		if v, err = tx.store.Commit(ctx, b); err != nil {
 			tx.Cancel()
 			return commitError(err)
 		}
 	}
 	tx.finish()
 	for i := range tx.hooks {
-		tx.hooks[i].fn(v)
+		if !tx.hooks[i].early {
+			tx.hooks[i].fn(v)
+		}
 	}
 	return nil
+}
+
+// applied runs the functions of OnApply; nil where there are none.
+func (tx *Tx) applied() func(kv.Version) {
+	if !slices.ContainsFunc(tx.hooks, func(h hook) bool { return h.early }) {
+		return nil
+	}
+	return func(v kv.Version) {
+		for i := range tx.hooks {
+			if tx.hooks[i].early {
+				tx.hooks[i].fn(v)
+			}
+		}
+	}
 }
 
 // refusals are the errors of a store that a user can do something about, with what to tell them.

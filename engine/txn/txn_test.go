@@ -448,3 +448,38 @@ func compare(t *rapid.T, tx *txn.Tx, truth map[string]string, start, end string,
 		t.Fatalf("%s..%s %+v: got %v (%v), want %v", start, end, opt, got, c.Err(), expect)
 	}
 }
+
+// TestOnApply: functions run in the store's turn, before those of OnCommit, and not for what was rolled back; a transaction
+// that wrote nothing is then validated all the same.
+func TestOnApply(t *testing.T) {
+	st := mem.New()
+	defer st.Close()
+	var told []string
+	note := func(s string) func(kv.Version) { return func(kv.Version) { told = append(told, s) } }
+	tx := begin(t, st, true)
+	tx.OnCommit(note("commit"))
+	tx.OnApply(note("apply"))
+	sp := tx.Savepoint()
+	tx.OnApply(note("undone"))
+	tx.RollbackTo(sp)
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told, " "); got != "apply commit" {
+		t.Errorf("ran: %s", got)
+	}
+	reader, writer := begin(t, st, true), begin(t, st, true)
+	if _, err := reader.Get([]byte("k")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Set([]byte("k"), []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	reader.OnApply(func(kv.Version) { t.Error("applied in spite of a conflict") })
+	if err := reader.Commit(ctx); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("a reader of what has changed: %v", err)
+	}
+}

@@ -156,7 +156,7 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if s.failed.Load() != nil {
+	if s.failed.Load() != nil && !b.Empty() {
 		return 0, kv.ErrReadOnly
 	}
 	// Most of the validation and all of the encoding happen here: the committer does the rest.
@@ -169,7 +169,7 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, done: make(chan struct{})}
+	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, applied: b.Applied, done: make(chan struct{})}
 	if !s.queue.push(r) {
 		return 0, kv.ErrClosed
 	}

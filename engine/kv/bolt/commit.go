@@ -28,9 +28,14 @@ type request struct {
 	frame *wal.Frame
 	turn  *kv.Turn
 	state atomic.Int32
-	err   error         // set before done is closed
-	done  chan struct{} // closed when the outcome is known
+
+	applied func(kv.Version) // see kv.Batch; may be nil
+	err     error            // set before done is closed
+	done    chan struct{}    // closed when the outcome is known
 }
+
+// empty reports whether r asks only to be validated.
+func (r *request) empty() bool { return len(r.frame.Keys) == 0 }
 
 func (r *request) finish(err error) {
 	r.err = err
@@ -173,25 +178,23 @@ func (c *committer) requeue(rs []*request) {
 
 // commit validates a group, logs those that pass, and publishes the result.
 func (c *committer) commit(group []*request) {
-	if c.s.failed.Load() != nil {
-		finishAll(group, kv.ErrReadOnly)
-		return
-	}
-	if err := c.full(); err != nil {
-		finishAll(group, err)
-		return
-	}
+	refused := c.refuses()
 	before, version, size := c.active.Snapshot(), c.version, c.bytes
 	accepted := group[:0]
 	c.frames = c.frames[:0]
 	for _, r := range group {
-		if err := c.admit(r); err != nil {
+		err := refused
+		if err == nil || r.empty() {
+			err = c.admit(r)
+		}
+		if err != nil {
 			r.finish(err)
 			continue
 		}
 		accepted = append(accepted, r)
 	}
-	if len(accepted) == 0 {
+	if len(c.frames) == 0 {
+		acknowledge(accepted)
 		return
 	}
 	if err := c.makeDurable(); err != nil {
@@ -203,12 +206,30 @@ func (c *committer) commit(group []*request) {
 	for _, f := range c.frames {
 		c.s.window.Add(overlay.Footprint{Version: f.Version, Keys: f.Keys, Bytes: f.Size()}, oldest)
 	}
+	c.s.count.commits.Add(uint64(len(c.frames)))
 	clear(c.frames)
 	failpoint.Hit(failpoint.Publish)
 	c.publish()
 	failpoint.Hit(failpoint.Acknowledge)
-	c.s.count.commits.Add(uint64(len(accepted)))
-	finishAll(accepted, nil)
+	acknowledge(accepted)
+}
+
+// refuses is why nothing can be written now, or nil.
+func (c *committer) refuses() error {
+	if c.s.failed.Load() != nil {
+		return kv.ErrReadOnly
+	}
+	return c.full()
+}
+
+// acknowledge tells, in their order, that requests went through.
+func acknowledge(rs []*request) {
+	for _, r := range rs {
+		if r.applied != nil {
+			r.applied(r.frame.Version)
+		}
+		r.finish(nil)
+	}
 }
 
 func finishAll(rs []*request, err error) {
@@ -226,6 +247,10 @@ func (c *committer) admit(r *request) error {
 	if !ok {
 		c.s.count.conflicts.Add(1)
 		return kv.ErrConflict
+	}
+	if r.empty() {
+		r.frame.Version = c.version
+		return nil
 	}
 	if err := r.frame.SetCounters(c.value); err != nil {
 		return err

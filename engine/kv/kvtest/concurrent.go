@@ -243,3 +243,63 @@ func pickKeys(rnd *rand.Rand, key func() string) map[string]bool {
 	}
 	return picked
 }
+
+// testApplied: Applied runs once for each batch that goes through, never for another, in the order of versions, and with
+// the batch visible.
+func testApplied(t *testing.T, st kv.Store) {
+	var versions []kv.Version // written one after the other, as the store promises: the race detector looks on
+	Put(t, st, "taken", "1")
+	old := Begin(t, st)
+	Put(t, st, "taken", "2")
+	refused := &kv.Batch{Snapshot: old.Version(), Writes: Writes("x", "1"),
+		Applied: func(kv.Version) { t.Error("a refused batch was applied") }}
+	refused.Reads.Keys = [][]byte{[]byte("taken")}
+	if _, err := st.Commit(ctx, refused); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	old.Release()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range rounds {
+				told := kv.Version(0)
+				b := &kv.Batch{Writes: Writes(fmt.Sprint("k", w), fmt.Sprint(i)), Applied: func(v kv.Version) {
+					told = v
+					versions = append(versions, v)
+					sn := Begin(t, st)
+					defer sn.Release()
+					if sn.Version() < v {
+						t.Errorf("version %d is told while %d is visible", v, sn.Version())
+					}
+				}}
+				if v, err := st.Commit(ctx, b); err != nil || v != told {
+					t.Errorf("commit: version %d, told of %d, %v", v, told, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(versions) != writers*rounds || !slices.IsSorted(versions) {
+		t.Errorf("%d batches were told of, in order: %v", len(versions), slices.IsSorted(versions))
+	}
+}
+
+// testEmptyBatch: a batch that writes nothing is refused when what it read has changed, and goes through otherwise.
+func testEmptyBatch(t *testing.T, st kv.Store) {
+	v := Put(t, st, "a", "1")
+	b := &kv.Batch{Snapshot: v, Reads: kv.ReadSet{Keys: [][]byte{[]byte("a")}}}
+	told := kv.Version(0)
+	b.Applied = func(v kv.Version) { told = v }
+	if got, err := st.Commit(ctx, b); err != nil || got != v || told != v {
+		t.Errorf("version %d, told of %d, %v: want %d", got, told, err, v)
+	}
+	sn := Begin(t, st)
+	defer sn.Release()
+	if sn.Version() != v {
+		t.Errorf("the store is at version %d, want %d", sn.Version(), v)
+	}
+	Put(t, st, "a", "2")
+	if _, err := st.Commit(ctx, &kv.Batch{Snapshot: v, Reads: kv.ReadSet{Keys: [][]byte{[]byte("a")}}}); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("after a change: %v", err)
+	}
+}

@@ -42,6 +42,8 @@ func Run(t *testing.T, open Open) {
 		{"the commit turn holds others up", testExclusive},
 		{"a cancelled context stops a wait", testCancelled},
 		{"a closed store refuses work", testClosed},
+		{"who asks is told of a batch in its turn", testApplied},
+		{"an empty batch is only validated", testEmptyBatch},
 		{"no update is lost between writers", testLostUpdate},
 		{"write skew is refused", testWriteSkew},
 		{"totals stay constant under transfers", testBank},

@@ -77,7 +77,17 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 		s.stats.Conflicts++
 		return 0, kv.ErrConflict
 	}
-	return s.apply(b)
+	v := s.stats.Version
+	if !b.Empty() {
+		var err error
+		if v, err = s.apply(b); err != nil {
+			return 0, err
+		}
+	}
+	if b.Applied != nil {
+		b.Applied(v)
+	}
+	return v, nil
 }
 
 func checkKeys(b *kv.Batch) error {
