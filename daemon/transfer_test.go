@@ -91,6 +91,35 @@ func TestTransfersNeedAnIdentity(t *testing.T) {
 	}
 }
 
+// An import is refused as a whole, before its body is read, where its rows would be dropped one by one.
+func TestImportsNeedAnEditor(t *testing.T) {
+	s := start(t)
+	setup(t, s, `DEFINE USER vi ON DATABASE PASSWORD 'p' ROLES VIEWER; DEFINE USER ed ON DATABASE PASSWORD 'p' ROLES EDITOR;
+		DEFINE TABLE open PERMISSIONS FULL; CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user)`)
+	for _, tc := range []struct {
+		credentials string
+		status      int
+	}{{`"user":"vi","pass":"p"`, 403}, {`"ac":"acc"`, 403}, {`"user":"ed","pass":"p"`, 200}} {
+		_, token, _ := s.enter(tc.credentials)
+		headers := []string{"Authorization: Bearer " + token, "Accept: application/json"}
+		r := s.do("POST", "/import", "OPTION IMPORT; CREATE open:1", headers...)
+		if r.StatusCode != tc.status || tc.status == 403 && problemOf(t, r).Information != "IAM error: Not enough permissions to perform this action" {
+			t.Errorf("%s: %d %s", tc.credentials, r.StatusCode, r.body)
+		}
+		r = s.do("POST", "/sql", "OPTION IMPORT; UPSERT open:1", headers...)
+		if r.StatusCode != tc.status || tc.status == 403 && problemOf(t, r).Information != "IAM error: Not enough permissions to perform this action" {
+			t.Errorf("%s: /sql: %d %s", tc.credentials, r.StatusCode, r.body)
+		}
+		want := "[]"
+		if tc.status == 200 {
+			want = `["open:1"]`
+		}
+		if got := s.do("POST", "/sql", "SELECT VALUE id FROM open", at()...).body; timeless(got) != `[`+ok(want)+`]` {
+			t.Errorf("%s: applied: %s", tc.credentials, got)
+		}
+	}
+}
+
 // From 3.3.1, 422 when at least one statement did not apply; what was applied stays.
 func TestPartialImport(t *testing.T) {
 	s := start(t)

@@ -19,9 +19,11 @@ const (
 // own, each behind a savepoint, so that one that fails leaves nothing behind and a commit is paid
 // for many.
 type importer struct {
-	e   *Engine
-	q   *exec.Query // for what runs by itself, and for BEGIN … COMMIT
-	res *ImportResult
+	e    *Engine
+	sess *exec.Session
+	q    *exec.Query // for what runs by itself, and for BEGIN … COMMIT
+	res  *ImportResult
+	lost error // a USE led out of the session's level: the import ends
 
 	tx      *txn.Tx // nil: nothing is gathered
 	log     *record.Log
@@ -33,7 +35,10 @@ type importer struct {
 func (im *importer) statement(ctx context.Context, stmt ast.Statement) {
 	p := &exec.Prepare(&ast.Query{Stmts: []ast.Statement{stmt}}).Stmts[0]
 	switch s := stmt.(type) {
-	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Use, *ast.Let, *ast.Option:
+	case *ast.Use:
+		im.use(ctx, p)
+		return
+	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Let, *ast.Option:
 		im.alone(ctx, p)
 		return
 	case *ast.Insert:
@@ -59,6 +64,23 @@ func (im *importer) alone(ctx context.Context, p *exec.Prepared) {
 	if !im.q.Open() {
 		im.res.count(im.q.Take())
 	}
+}
+
+// use runs a USE. One that leads where the session may not write anything fails, and nothing after it is run: neither
+// there, where it would be dropped, nor in the place before, where it does not belong.
+func (im *importer) use(ctx context.Context, p *exec.Prepared) {
+	im.flush(ctx)
+	was := im.sess.Auth
+	im.q.Statement(ctx, p)
+	var answers []Result
+	if !im.q.Open() {
+		answers = im.q.Take()
+	}
+	if im.lost = mayUse(&im.sess.Auth); im.lost != nil {
+		im.sess.Auth = was
+		return
+	}
+	im.res.count(answers)
 }
 
 // begin starts to gather; false where the store does not let it.

@@ -261,7 +261,7 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	if err := mayBind(vars); err != nil {
 		return nil, err
 	}
-	script, err := s.e.exec.Parse(text)
+	script, err := s.e.script(&st, text)
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +269,18 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	out := s.e.exec.NewQuery(&after, vars).Run(ctx, script)
 	s.moved(&st, &after)
 	return out, nil
+}
+
+// script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
+func (e *Engine) script(st *exec.Session, text string) (*exec.Script, error) {
+	script, err := e.exec.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if script.Option && !st.Auth.Principal.MayImport() {
+		return nil, auth.Denied()
+	}
+	return script, nil
 }
 
 // mayBind refuses parameters of a text that would hide who the session is from permissions.
@@ -390,7 +402,7 @@ func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Re
 	if err := mayBind(vars); err != nil {
 		return nil, err
 	}
-	script, err := t.s.e.exec.Parse(text)
+	script, err := t.s.e.script(&st, text)
 	if err != nil {
 		return nil, err
 	}

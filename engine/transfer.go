@@ -29,11 +29,14 @@ const importAhead = 4
 
 // Import applies a stream of statements as it arrives. Statements may share a commit, but one that fails leaves nothing
 // behind and does not touch the others. progress (may be nil) is called after each statement with the bytes read and the
-// statements run so far. A statement that fails is counted and the import goes on; one that does not parse is counted and ends it. The error is for what was not a matter of the statements: the
-// stream broke off, or ctx ended. What was applied stays.
+// statements run so far. A statement that fails is counted and the import goes on; one that does not parse, or leads to a
+// place outside the level of the session, is counted and ends it. The error is for what was not a matter of the
+// statements: the session may not import, the stream broke off, or ctx ended. What was applied stays.
+//
+// Imports are for system users with the role EDITOR or OWNER: what others write may be dropped without a word.
 func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, statements int64)) (*ImportResult, error) {
 	st := s.snapshot()
-	if err := s.mayQuery(&st); err != nil {
+	if err := s.mayImport(&st); err != nil {
 		return nil, err
 	}
 	in := &countingReader{r: r}
@@ -46,7 +49,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 	}()
 	after := st
 	res := &ImportResult{}
-	im := &importer{e: s.e, q: s.e.exec.NewQuery(&after, nil), res: res}
+	im := &importer{e: s.e, sess: &after, q: s.e.exec.NewQuery(&after, nil), res: res}
 	for run := int64(1); ; run++ {
 		stmt, ok := <-parsed
 		if !ok {
@@ -56,7 +59,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 		if progress != nil {
 			progress(in.n.Load(), run)
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || im.lost != nil {
 			break
 		}
 	}
@@ -70,11 +73,22 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 	switch {
 	case cause != nil:
 		return res, cause
-	case errors.As(broken, &wrong):
+	case errors.As(im.lost, &wrong), errors.As(broken, &wrong):
 		res.count([]Result{{Err: wrong}})
 		return res, nil
 	}
 	return res, broken
+}
+
+// mayImport refuses an import before anything is done.
+func (s *Session) mayImport(st *exec.Session) error {
+	if err := s.mayQuery(st); err != nil {
+		return err
+	}
+	if !st.Auth.Principal.MayImport() {
+		return auth.Denied()
+	}
+	return mayUse(&st.Auth)
 }
 
 // parseAhead sends the statements of a stream to out. It is nil at the end of the stream.

@@ -33,7 +33,8 @@ func TestViewsGoOnAfterAnImport(t *testing.T) {
 	}
 }
 
-// TestImportIsForThoseWhoMayWriteEverything: OPTION IMPORT must not let a record user past ASSERT and field permissions.
+// TestImportIsForThoseWhoMayWriteEverything: OPTION IMPORT must not let a record user past ASSERT and field permissions,
+// not even where the option is set in a block of its own.
 func TestImportIsForThoseWhoMayWriteEverything(t *testing.T) {
 	e := accessEngine(t)
 	s := e.Session()
@@ -43,7 +44,7 @@ func TestImportIsForThoseWhoMayWriteEverything(t *testing.T) {
 	root := e.RootSession()
 	run(t, root, `USE NS n DB d; DEFINE TABLE open PERMISSIONS FULL; DEFINE FIELD n ON open TYPE int ASSERT $value > 0;
 		DEFINE FIELD role ON open TYPE option<string> PERMISSIONS FOR create NONE, FOR update NONE, FOR select FULL`)
-	res, err := s.Execute(t.Context(), "OPTION IMPORT; CREATE open:1 SET n = -1; CREATE open:2 SET n = 1, role = 'admin'", nil)
+	res, err := s.Execute(t.Context(), "{ OPTION IMPORT }; CREATE open:1 SET n = -1; CREATE open:2 SET n = 1, role = 'admin'", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

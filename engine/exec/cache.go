@@ -16,7 +16,8 @@ type cache struct {
 
 // Script is a parsed text, ready to run by any number of sessions at once.
 type Script struct {
-	Stmts []Prepared
+	Stmts  []Prepared
+	Option bool // OPTION is among them
 }
 
 // Prepared is a statement with what is known of it before it runs.
@@ -76,6 +77,9 @@ func Prepare(q *ast.Query) *Script {
 	s := &Script{Stmts: make([]Prepared, len(q.Stmts))}
 	for i, st := range q.Stmts {
 		s.Stmts[i] = Prepared{Stmt: st, Writes: mayWrite(st)}
+		if _, ok := st.(*ast.Option); ok {
+			s.Option = true
+		}
 	}
 	return s
 }
