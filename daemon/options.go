@@ -13,7 +13,7 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
-		QueryTimeout: cfg.QueryTimeout, TransactionTimeout: cfg.TransactionTimeout,
+		Limits:        engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout},
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
 		Capabilities:  capabilities(cfg), Log: log.With("component", "engine"),

@@ -27,6 +27,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// Limits bound what one statement and one transaction may use.
+type Limits = exec.Limits
+
 // Options tunes Open. The zero value is a serious default.
 type Options struct {
 	// Strict makes new databases refuse implicit tables.
@@ -38,8 +41,8 @@ type Options struct {
 	// DefaultNamespace and DefaultDatabase are created on Open unless NoDefaults ("main", "main").
 	DefaultNamespace, DefaultDatabase string
 	NoDefaults                        bool
-	QueryTimeout                      time.Duration // 0: none
-	TransactionTimeout                time.Duration // 0: none
+	// Limits bound what one statement may use; a zero field means its default.
+	Limits Limits
 	// Experimental capabilities that are switched on ("files", …).
 	Experimental []string
 	// BucketFolders are the folders of the machine that buckets may be in, and below: DEFINE BUCKET … BACKEND
@@ -160,7 +163,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Strict:           opt.Strict,
 		Caps:             opt.Capabilities,
 		Versioned:        versioned,
-		Limits:           exec.Limits{QueryTimeout: opt.QueryTimeout, TxTimeout: opt.TransactionTimeout},
+		Limits:           opt.Limits,
 		Log:              opt.Log,
 	})
 }

@@ -371,7 +371,7 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 		return nil, err
 	}
 	t := &Tx{s: s, id: s.e.exec.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
-	if d := s.e.opt.TransactionTimeout; d > 0 {
+	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.end = time.Now().Add(d)
 	}
 	return t, nil

@@ -1,8 +1,12 @@
 package parse
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/internal/footprint"
 )
 
 // seedTexts are statements of every kind, for the fuzzers to start from.
@@ -29,25 +33,42 @@ EXPLAIN ANALYZE FORMAT JSON SELECT v FROM t WHERE v <|2,40|> [0, 0]; SHOW CHANGE
 `), "\n")
 }
 
-// FuzzQuery holds that no text makes the parser panic or hang, that what parses prints to a text that
-// parses to the same, and that errors render.
+// FuzzQuery holds that no text makes the parser panic, hang or take more than 64 MiB beyond the text, that what parses
+// prints to a text that parses to the same, and that errors render.
 func FuzzQuery(f *testing.F) {
 	for _, s := range seedTexts() {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		q, err := Query(text, Options{Newer: true})
-		if err != nil {
-			if err.Error() == "" {
-				t.Fatal("an error without text")
+	if _, err := os.Stat(sharedFile(f, "conformance")); err == nil {
+		for i, v := range loadVectors(f) {
+			if i%5 == 0 && strings.HasPrefix(v.file, "statements/") {
+				f.Add(v.SQL)
 			}
-			return
 		}
-		checkFixedPoint(t, "fuzz", text)
-		if _, err := collect(strings.NewReader(text), StreamOptions{Options: Options{Newer: true}}); err != nil {
-			t.Errorf("%q parses whole (%d statements), but not as a stream: %v", text, len(q.Stmts), err)
-		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		footprint.Within(20*time.Second, text, func() {
+			over := footprint.Over(64<<20+uint64(len(text)), func() { _, _ = Query(text, Options{Newer: true}) })
+			if over > 0 {
+				t.Fatalf("a text of %d bytes takes %d MiB", len(text), over>>20)
+			}
+			checkQuery(t, text)
+		})
 	})
+}
+
+func checkQuery(t *testing.T, text string) {
+	q, err := Query(text, Options{Newer: true})
+	if err != nil {
+		if err.Error() == "" {
+			t.Fatal("an error without text")
+		}
+		return
+	}
+	checkFixedPoint(t, "fuzz", text)
+	if _, err := collect(strings.NewReader(text), StreamOptions{Options: Options{Newer: true}}); err != nil {
+		t.Errorf("%q parses whole (%d statements), but not as a stream: %v", text, len(q.Stmts), err)
+	}
 }
 
 // FuzzValue holds that the text of a value is read back as the same value.
