@@ -24,9 +24,11 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 // those beat the defaults; at the same depth a denial beats a permission.
 func capabilities(cfg *config.Config) *auth.Capabilities {
 	open := func(allow, deny config.Names) auth.Filter { return filter(cfg, allow, deny) }
-	experimental := filter(cfg, cfg.AllowExperimental, cfg.DenyExperimental)
-	if cfg.AllowAll && !cfg.AllowExperimental.All {
-		experimental.Allow.All = false // --allow-all is not meant to try things out
+	// --allow-all is not meant to try things out, nor to run texts that nobody has read.
+	asked := func(allow, deny config.Names) auth.Filter {
+		f := filter(cfg, allow, deny)
+		f.Allow.All = f.Allow.All && allow.All
+		return f
 	}
 	return &auth.Capabilities{
 		Functions:    open(cfg.AllowFunctions, cfg.DenyFunctions),
@@ -34,7 +36,8 @@ func capabilities(cfg *config.Config) *auth.Capabilities {
 		RPC:          open(cfg.AllowRPC, cfg.DenyRPC),
 		HTTP:         open(cfg.AllowHTTP, cfg.DenyHTTP),
 		Query:        open(cfg.AllowQuery, cfg.DenyQuery),
-		Experimental: experimental,
+		Eval:         asked(cfg.AllowEval, cfg.DenyEval),
+		Experimental: asked(cfg.AllowExperimental, cfg.DenyExperimental),
 		Scripting:    flag(cfg, cfg.AllowScripting, cfg.DenyScripting),
 		Guests:       flag(cfg, cfg.AllowGuests, cfg.DenyGuests),
 	}

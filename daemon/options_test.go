@@ -36,6 +36,9 @@ func TestCapabilityPrecedence(t *testing.T) {
 		{"routes", flags{"deny-http": "rpc,export"}, "http:sql", "http:rpc http:export"},
 		{"only some routes", flags{"allow-http": "sql"}, "http:sql", "http:rpc"},
 		{"classes", flags{"deny-arbitrary-query": "guest,record"}, "query:system", "query:guest query:record"},
+		{"texts", flags{"allow-eval-query": "system"}, "eval:system", "eval:record eval:guest"},
+		{"all texts but those of guests", flags{"allow-eval-query": "", "deny-eval-query": "guest"}, "eval:system eval:record", "eval:guest"},
+		{"no texts by --allow-all", flags{"allow-all": "true"}, "query:guest", "eval:system eval:record eval:guest"},
 		{"experiments", flags{"allow-experimental": "files"}, "exp:files", "exp:other"},
 		{"all experiments", flags{"allow-experimental": ""}, "exp:files exp:other", ""},
 	} {
@@ -85,6 +88,8 @@ func allowed(cfg *config.Config, what string) bool {
 		return c.HTTP.Allows(name)
 	case "query":
 		return c.Query.Allows(name)
+	case "eval":
+		return c.Eval.Allows(name)
 	case "exp":
 		return c.MayTry(name) == nil
 	case "script":

@@ -49,6 +49,7 @@ type Config struct {
 	AllowHTTP, DenyHTTP                 Names
 	AllowRPC, DenyRPC                   Names
 	AllowQuery, DenyQuery               Names
+	AllowEval, DenyEval                 Names
 	AllowExperimental, DenyExperimental Names
 
 	// Lifecycle.

@@ -97,6 +97,8 @@ func capabilitySettings(c *Config) []*Setting {
 		{Flag: "deny-net", Env: "CAPS_DENY_NET", Group: GroupCaps, Help: "Hosts that functions may not call", NoArg: "all", Value: namesValue{&c.DenyNet}},
 		{Flag: "allow-arbitrary-query", Env: "CAPS_ALLOW_ARBITRARY_QUERY", Group: GroupCaps, Help: "Who may send statements: guest, record, system", NoArg: "all", Value: namesValue{&c.AllowQuery}},
 		{Flag: "deny-arbitrary-query", Env: "CAPS_DENY_ARBITRARY_QUERY", Group: GroupCaps, Help: "Who may not", NoArg: "all", Value: namesValue{&c.DenyQuery}},
+		{Flag: "allow-eval-query", Env: "CAPS_ALLOW_EVAL_QUERY", Group: GroupCaps, Help: "Whose statements may run texts by eval::surql: guest, record, system (not part of --allow-all)", NoArg: "all", Value: namesValue{&c.AllowEval}},
+		{Flag: "deny-eval-query", Env: "CAPS_DENY_EVAL_QUERY", Group: GroupCaps, Help: "Whose may not", NoArg: "all", Value: namesValue{&c.DenyEval}},
 		{Flag: "allow-guests", Env: "CAPS_ALLOW_GUESTS", Group: GroupCaps, Help: "Let clients without an identity run statements", Value: boolValue{&c.AllowGuests}},
 		{Flag: "allow-http", Env: "CAPS_ALLOW_HTTP", Group: GroupCaps, Help: "HTTP routes that are open", NoArg: "all", Value: namesValue{&c.AllowHTTP}},
 		{Flag: "deny-http", Env: "CAPS_DENY_HTTP", Group: GroupCaps, Help: "HTTP routes that are closed", NoArg: "all", Value: namesValue{&c.DenyHTTP}},

@@ -15,6 +15,7 @@ type Capabilities struct {
 	RPC          Filter // method names
 	HTTP         Filter // route names
 	Query        Filter // "guest", "record", "system"
+	Eval         Filter // likewise: whose statements may run texts by eval::surql
 	Experimental Filter // "files", …
 	Scripting    bool
 	Guests       bool
@@ -93,17 +94,36 @@ func (c *Capabilities) MayEnter(p *Principal) error {
 // MayQuery refuses statements of a client's own making by the class of its principal. Endpoints that the database
 // defines and sign-in are not bound by it.
 func (c *Capabilities) MayQuery(p *Principal) error {
-	who := "record"
-	switch {
-	case p.IsSystem():
-		who = "system"
-	case p.Level == Guest:
-		who = "guest"
+	if who := p.class(); !c.Query.Allows(who) {
+		return errs.NotAllowed("Statements are not allowed for %s sessions", who)
 	}
-	if c.Query.Allows(who) {
+	return nil
+}
+
+// MayEval refuses texts that a statement makes and runs, by the class of the session's principal. Who may not send
+// statements may not make them either.
+func (c *Capabilities) MayEval(p *Principal) error {
+	if c == nil {
 		return nil
 	}
-	return errs.NotAllowed("Statements are not allowed for %s sessions", who)
+	if err := c.MayQuery(p); err != nil {
+		return err
+	}
+	if who := p.class(); !c.Eval.Allows(who) {
+		return errs.NotAllowed("Evaluating statements is not allowed for %s sessions", who)
+	}
+	return nil
+}
+
+// class is what kind of principal p is: guest, record or system.
+func (p *Principal) class() string {
+	switch {
+	case p.IsSystem():
+		return "system"
+	case p.Level == Guest:
+		return "guest"
+	}
+	return "record"
 }
 
 // DefaultCapabilities allow functions, methods, routes and queries, and deny network access, scripting,
@@ -112,7 +132,8 @@ func DefaultCapabilities() *Capabilities {
 	return &Capabilities{Functions: Everything(), RPC: Everything(), HTTP: Everything(), Query: Everything()}
 }
 
-// AllCapabilities allow everything: for embedding with a trusted caller, and tests.
+// AllCapabilities allow everything but eval::surql, which has to be asked for: for embedding with a trusted caller, and
+// tests.
 func AllCapabilities() *Capabilities {
 	c := DefaultCapabilities()
 	c.Net, c.Experimental, c.Scripting, c.Guests = Everything(), Everything(), true, true

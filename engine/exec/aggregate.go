@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -13,7 +14,7 @@ import (
 func isAggregate(path string) bool {
 	switch path {
 	case "count", "math::sum", "math::mean", "math::min", "math::max", "math::median", "math::stddev", "math::variance",
-		"time::min", "time::max", "array::distinct", "array::group", "array::join":
+		"time::min", "time::max", "array::distinct", "array::group", "array::join", "vector::sum":
 		return true
 	}
 	return false
@@ -79,6 +80,8 @@ func (t *total) add(v value.Value) error {
 		}
 	case "array::group", "array::join":
 		t.list = append(t.list, v)
+	case "vector::sum":
+		return t.vector(v)
 	case "time::min", "time::max":
 		if v.Kind() == value.KindDatetime {
 			t.extreme(v, t.op == "time::max")
@@ -112,6 +115,34 @@ func (t *total) number(v value.Value) error {
 		if t.op == "math::mean" {
 			return t.sum(v)
 		}
+	}
+	return nil
+}
+
+// vector adds the items of a vector to those of the ones before. What is no vector is passed over, one of another dimension
+// is an error.
+func (t *total) vector(v value.Value) error {
+	if v.Kind() != value.KindArray {
+		return nil
+	}
+	for _, x := range v.Elems() {
+		if !x.Kind().IsNumber() {
+			return nil
+		}
+	}
+	if t.n++; t.n == 1 {
+		t.list = append(t.list, v.Elems()...)
+		return nil
+	}
+	if len(t.list) != v.Len() {
+		return errs.Internal("Incorrect arguments for function vector::sum(). The two vectors must be of the same dimension.")
+	}
+	for i, x := range v.Elems() {
+		sum, err := value.Add(t.list[i], x)
+		if err != nil {
+			return err
+		}
+		t.list[i] = sum
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func readsOnly(s ast.Statement) bool {
 // arguments are looked into by themselves; those that come as parameters are not known.
 func readOnly(path string) bool {
 	switch path {
-	case "sequence::nextval", "sequence::next":
+	case "sequence::nextval", "sequence::next", "eval::surql":
 		return false
 	}
 	return true

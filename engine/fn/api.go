@@ -1,11 +1,14 @@
 package fn
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // apiFuncs: all but api::invoke are known only inside a MIDDLEWARE clause, which the API's own executor reads.
 func apiFuncs() []entry {
 	middleware := func(sig, doc string) entry {
-		return entry{sig: "volatile method api::" + sig, impl: unimplemented, doc: doc}
+		return entry{sig: "volatile method api::" + sig, impl: notCallable, doc: doc}
 	}
 	return []entry{
 		{sig: "volatile api::invoke(path: string, options?: any) -> object", impl: apiInvoke,
@@ -29,4 +32,9 @@ func apiInvoke(c Call, args []value.Value) (value.Value, error) {
 		options = args[1]
 	}
 	return h.InvokeAPI(args[0].Str(), options)
+}
+
+// notCallable stands behind paths that only a MIDDLEWARE clause knows; the table keeps calls from getting here.
+func notCallable(c Call, _ []value.Value) (value.Value, error) {
+	return value.None, errs.Internal("Unknown function '%s' - not found in function registry", c.Func.Name)
 }

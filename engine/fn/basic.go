@@ -17,6 +17,8 @@ func basicFuncs() []entry {
 		{sig: "volatile sleep(...duration: any) -> none", impl: sleep, doc: "Pauses for a duration."},
 		{sig: "pathless value::chain(value: any, step: function) -> any", impl: chain, on: anyKind,
 			doc: "The result of a closure that gets the value; a method only."},
+		{sig: "value::expect(value: any, test: function, message?: any) -> any", impl: expect, on: anyKind,
+			doc: "The value if it passes the closure, else an error with the message."},
 		{sig: "pathonly value::diff(before: any, after: any) -> array", impl: diff, on: anyKind,
 			doc: "The JSON patch that turns the first value into the second."},
 		{sig: "pathonly value::patch(value: any, operations: any) -> any", impl: patch, on: anyKind,
@@ -52,6 +54,21 @@ func not(_ Call, args []value.Value) (value.Value, error) {
 
 func chain(c Call, args []value.Value) (value.Value, error) {
 	return c.Host.Invoke(args[1], args[0])
+}
+
+// expect answers as THROW does when the value is not what was expected.
+func expect(c Call, args []value.Value) (value.Value, error) {
+	t := newTest(c, args[1])
+	ok, err := t.pass(args[0])
+	switch {
+	case err != nil:
+		return value.None, err
+	case ok:
+		return args[0], nil
+	case len(args) == 3:
+		return value.None, errs.Thrown(value.ToString(args[2]))
+	}
+	return value.None, errs.Thrown("The value is not as expected")
 }
 
 // sleep waits in steps, so that durations beyond time.Duration are as long as they say.

@@ -13,6 +13,10 @@ func encodingFuncs() []entry {
 			doc: "Base64 text in the standard alphabet, padded if so told."},
 		{sig: "encoding::base64::decode(text: string) -> bytes", impl: base64Decode,
 			doc: "The bytes of Base64 text in the standard alphabet, padded or not."},
+		{sig: "encoding::json::encode(value: any) -> string", impl: jsonEncode,
+			doc: "The JSON text of a value, as the HTTP interface writes it: what JSON does not have becomes text, sets become arrays."},
+		{sig: "encoding::json::decode(text: string) -> any", impl: jsonDecode,
+			doc: "The value of a JSON text; whole numbers without fraction or exponent are ints."},
 		{sig: "encoding::cbor::encode(value: any) -> bytes", impl: cborEncode, doc: "The CBOR form of a value."},
 		{sig: "encoding::cbor::decode(bytes: bytes) -> any", impl: cborDecode, doc: "The value at the start of CBOR bytes."},
 	}
@@ -62,6 +66,18 @@ func cborDecode(c Call, args []value.Value) (value.Value, error) {
 	v, _, err := value.DecodeCBOR(args[0].Bytes(), limits)
 	if err != nil {
 		return value.None, c.incorrect("invalid cbor")
+	}
+	return v, nil
+}
+
+func jsonEncode(_ Call, args []value.Value) (value.Value, error) {
+	return value.Str(string(value.AppendJSON(nil, args[0]))), nil
+}
+
+func jsonDecode(c Call, args []value.Value) (value.Value, error) {
+	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{})
+	if err != nil {
+		return value.None, c.incorrect("invalid json")
 	}
 	return v, nil
 }

@@ -9,7 +9,7 @@ import (
 // families are the parts of the table.
 func families() [][]entry {
 	return [][]entry{
-		basicFuncs(), arrayFuncs(), setFuncs(), objectFuncs(),
+		basicFuncs(), evalFuncs(), arrayFuncs(), setFuncs(), objectFuncs(),
 		stringFuncs(), stringIsFuncs(), semverFuncs(), distanceFuncs(), parseFuncs(),
 		mathFuncs(), mathStatsFuncs(), vectorFuncs(), geoFuncs(),
 		durationFuncs(), timeFuncs(), randFuncs(),
@@ -26,6 +26,7 @@ func constants() map[string]value.Value {
 		"frac_pi_6": math.Pi / 6, "frac_pi_8": math.Pi / 8, "inf": math.Inf(1), "ln_10": math.Ln10, "ln_2": math.Ln2,
 		"log10_2": math.Ln2 / math.Ln10, "log10_e": 1 / math.Ln10, "log2_10": math.Ln10 / math.Ln2, "log2_e": 1 / math.Ln2,
 		"neg_inf": math.Inf(-1), "pi": math.Pi, "sqrt_2": math.Sqrt2, "tau": 2 * math.Pi,
+		"infinity": math.Inf(1), "neg_infinity": math.Inf(-1), // the names of 3.0.5 and later
 	}
 	out := make(map[string]value.Value, len(floats)+4)
 	for name, f := range floats {

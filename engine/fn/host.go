@@ -67,6 +67,13 @@ type APIHost interface {
 	InvokeAPI(path string, options value.Value) (value.Value, error)
 }
 
+// EvalHost runs texts of the language.
+type EvalHost interface {
+	// EvalText runs one statement in the transaction of the caller, with bindings for its parameters. It checks whether the
+	// session may.
+	EvalText(text string, bindings *value.Object) (value.Value, error)
+}
+
 // FileHost reaches into buckets. Every method checks that the bucket exists and what the session may do there.
 type FileHost interface {
 	PutFile(f *value.File, data []byte, overwrite bool) error

@@ -160,8 +160,11 @@ func parseType(text, sig string) *value.Type {
 	return &value.Type{Kind: k, Max: -1}
 }
 
-// typeText is the text of a simple type.
+// typeText is the text of an element's type.
 func typeText(t *value.Type) string {
+	if t.Elem != nil {
+		return "array<" + typeText(t.Elem) + ">"
+	}
 	for _, text := range []string{"number", "string", "datetime", "int", "float", "array", "any"} {
 		if k, _ := simpleType(text); k == t.Kind {
 			return text

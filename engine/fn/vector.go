@@ -37,8 +37,9 @@ func vectorFuncs() []entry {
 			doc: "The number of positions that differ."},
 		{sig: "volatile vector::distance::knn(...ref: any) -> float", impl: vectorKNN, on: noMethod,
 			doc: "The distance that the KNN operator of the query found for the row."},
-		{sig: "vector::distance::mahalanobis(a: array<number>, b: array<number>) -> float", impl: unimplemented,
-			doc: "Not available."},
+		{sig: "vector::distance::mahalanobis(a: array<number>, b: array<number>, covariance?: array<array<number>>) -> float",
+			impl: vectorMahalanobis,
+			doc:  "The distance in units of a covariance matrix, √((a−b)ᵀ·S⁻¹·(a−b)); without a matrix that of uncorrelated items of variance 1."},
 		{sig: "vector::distance::manhattan(a: array<number>, b: array<number>) -> number", impl: vectorManhattan,
 			doc: "The sum of the differences."},
 		{sig: "vector::distance::minkowski(a: array<number>, b: array<number>, order: number) -> float", impl: vectorMinkowski,
@@ -49,17 +50,15 @@ func vectorFuncs() []entry {
 			doc: "The common items as a share of all items."},
 		{sig: "vector::similarity::pearson(a: array<number>, b: array<number>) -> float", impl: onVectors(pearson),
 			doc: "The correlation; NaN for constant vectors."},
-		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: unimplemented,
-			doc: "Not available."},
+		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: onVectors(spearman),
+			doc: "The correlation of the ranks, equal items sharing the mean of theirs; NaN for constant vectors."},
+		{sig: "vector::sum(vectors: array<array<number>>) -> array<number>", impl: vectorSum, on: noMethod,
+			doc: "The sum of vectors of the same dimension, item by item; sums the vectors of the rows under GROUP."},
 	}
 	for i := range entries {
 		entries[i].as = "vector_" + methodName(entries[i].sig)
 	}
 	return methodsOn(kindSet(value.KindArray), entries)
-}
-
-func unimplemented(c Call, _ []value.Value) (value.Value, error) {
-	return value.None, errs.Internal("Unimplemented functionality: %s() function", c.Func.Name)
 }
 
 func (c Call) sameDimension(a, b value.Value) error {

@@ -1,0 +1,70 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+var _ fn.EvalHost = (*host)(nil)
+
+// EvalText runs one statement given as text in the run's transaction, with the rights of the run. It sees the bindings and
+// what the session sees, nothing of the caller's parameters and document.
+//
+// SECURITY: it is the session that needs the capability, so that a definition cannot lend it to who calls it.
+func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error) {
+	r := h.r
+	if err := r.Auth.Caps.MayEval(&r.Sess.Auth.Principal); err != nil {
+		return value.None, err
+	}
+	base, err := bound(bindings)
+	if err != nil {
+		return value.None, err
+	}
+	s, err := r.Ex.Parse(text)
+	if err != nil {
+		return value.None, err
+	}
+	if len(s.Stmts) != 1 || !evaluable(s.Stmts[0].Stmt) {
+		return value.None, errs.Internal("Incorrect arguments for function eval::surql(). Expected one statement that is not about sessions and transactions.")
+	}
+	if err := r.enter(); err != nil {
+		return value.None, err
+	}
+	defer r.leave()
+	defer r.apart(base)()
+	v, _, err := r.Statement(s.Stmts[0].Stmt)
+	return v, err
+}
+
+// bound is the outermost frame of a text with bindings.
+func bound(bindings *value.Object) (*Env, error) {
+	base := NewEnv()
+	if bindings == nil {
+		return base, nil
+	}
+	for _, f := range bindings.Fields() {
+		if Protected(f.Name) {
+			return nil, errs.Internal("Incorrect arguments for function eval::surql(). '%s' is a protected variable and cannot be set", f.Name)
+		}
+		base.vars = append(base.vars, Var{f.Name, f.Value})
+	}
+	return base, nil
+}
+
+// evaluable reports whether a statement may be run out of another one: it is over with the statement around it.
+func evaluable(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Use, *ast.Option, *ast.Live, *ast.Kill:
+		return false
+	}
+	return true
+}
+
+// apart puts aside what the statement around knows; the result takes it back.
+func (r *Run) apart(base *Env) func() {
+	wasBase, aggregates, tree := r.Base, r.aggregates, r.tree
+	r.Base, r.aggregates, r.tree = base, nil, nil
+	return func() { r.Base, r.aggregates, r.tree = wasBase, aggregates, tree }
+}
