@@ -84,6 +84,8 @@ func startCode(e *daemon.StartError) int {
 		return exitConflict
 	case daemon.StoreForeign, daemon.BadTLS:
 		return exitInvalid
+	case daemon.BadSetting:
+		return exitUsage
 	case daemon.AddressDenied:
 		return exitForbidden
 	}

@@ -2,10 +2,16 @@ package daemon_test
 
 import (
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/daemon/telemetry"
 )
 
 func names(text string) config.Names { return config.ParseNames(text) }
@@ -121,6 +127,34 @@ func TestDeniedMethodsOverTheWire(t *testing.T) {
 	if got := k.say(`{"id":1,"method":"ping"}`); strings.Contains(got, "error") {
 		t.Errorf("ping: %s", got)
 	}
+}
+
+// A rule about a name that does not exist is a slip of the pen: the server does not start.
+func TestUnknownNames(t *testing.T) {
+	for _, tc := range []struct {
+		change func(*config.Config)
+		want   string
+	}{
+		{func(c *config.Config) { c.DenyHTTP = names("sql,exprot") }, `--deny-http: there is no "exprot"`},
+		{func(c *config.Config) { c.AllowHTTP = names("sq") }, `--allow-http: there is no "sq"`},
+		{func(c *config.Config) { c.DenyRPC = names("querry") }, `--deny-rpc: there is no "querry"`},
+		{func(c *config.Config) { c.AllowRPC = names("use,ping,x") }, `--allow-rpc: there is no "x"`},
+		{func(c *config.Config) { c.DenyQuery = names("guests") }, `--deny-arbitrary-query: there is no "guests" (known: guest, record, system)`},
+	} {
+		cfg := config.Default()
+		cfg.Bind = "127.0.0.1:0"
+		tc.change(cfg)
+		d, err := daemon.Start(t.Context(), cfg, telemetry.NewLogger(&lockedBuffer{}, slog.LevelInfo, false))
+		if err == nil {
+			_ = d.Close(t.Context())
+		}
+		if e, ok := errors.AsType[*daemon.StartError](err); !ok || e.Reason != daemon.BadSetting || !strings.Contains(e.Text, tc.want) {
+			t.Errorf("%s: got %v", tc.want, err)
+		}
+	}
+	start(t, func(c *config.Config) {
+		c.DenyHTTP, c.DenyRPC = names(strings.Join(http.Routes(), ",")+",postgres,sync"), names(strings.Join(rpc.Methods(), ",")+",gql,graphql")
+	})
 }
 
 // HTTP routes, every spelling of them.

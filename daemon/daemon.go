@@ -25,6 +25,7 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 )
 
 // Daemon is a running server.
@@ -38,6 +39,7 @@ type Daemon struct {
 	sockets     *ws.Server
 	http        *http.Server
 	sessions    *rpc.Sessions
+	supervisor  *supervisor // nil: nobody wants to know
 	state       state
 	stop        context.CancelFunc // of the background work
 	work        sync.WaitGroup     // background work
@@ -84,11 +86,15 @@ const startupPatience = 5 * time.Second
 // Start opens the store, binds and begins to serve. It returns when the server accepts connections; with an import
 // file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
+	if err := checkNames(cfg); err != nil {
+		return nil, err
+	}
 	pair, err := loadTLS(cfg)
 	if err != nil {
 		return nil, err
 	}
-	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg, log))
+	caps := capabilities(cfg)
+	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg, caps, log))
 	if err != nil {
 		return nil, openError(cfg.Path, err)
 	}
@@ -97,8 +103,11 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
 	}
 	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, served: make(chan error, 1)}
-	d.build()
+	d.build(caps)
 	d.state.staleAfter = cfg.Heartbeat()
+	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
+		log.Warn("the supervisor cannot be told", "component", "server", "err", err)
+	}
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
@@ -109,6 +118,10 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		wait(ctx, started, startupPatience)
 	}
 	d.work.Go(func() { d.served <- d.http.Serve(listener, pair.config()) })
+	d.supervisor.tell("READY=1")
+	if patience := cfg.Supervisor.Watchdog; patience > 0 {
+		d.work.Go(func() { d.watchdog(background, patience) })
+	}
 	log.Info("listening", "component", "server", "address", listener.Addr().String(), "tls", pair != nil)
 	return d, nil
 }
@@ -144,9 +157,10 @@ func (d *Daemon) Close(ctx context.Context) error {
 }
 
 func (d *Daemon) close(ctx context.Context) error {
-	d.log.Info("stopping", "component", "server")
 	d.state.stopping.Store(true)
 	d.sockets.Drain()
+	d.supervisor.tell("STOPPING=1", "STATUS=stopping")
+	d.log.Info("stopping", "component", "server")
 	var doors sync.WaitGroup
 	var httpErr error
 	doors.Go(func() { httpErr = d.http.Shutdown(ctx) })
@@ -158,6 +172,7 @@ func (d *Daemon) close(ctx context.Context) error {
 	}
 	d.stop()
 	d.work.Wait()
+	d.supervisor.close()
 	// The store must be closed in any case: its own work is short.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -169,6 +184,7 @@ func (d *Daemon) close(ctx context.Context) error {
 
 // startup does what has to be done before the server is ready.
 func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
+	d.supervisor.tell("STATUS=starting")
 	err := d.prepare(ctx)
 	if err == nil {
 		err = d.beat(ctx)
@@ -176,12 +192,14 @@ func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
 	if err != nil {
 		// The server stays up, not ready: an operator can look at it.
 		d.log.Error("startup failed", "component", "server", "err", err)
+		d.supervisor.tell("STATUS=startup failed")
 		close(started)
 		return
 	}
 	d.state.started.Store(true)
 	close(started)
 	d.log.Info("ready", "component", "server")
+	d.supervisor.tell("STATUS=ready")
 	d.heartbeat(ctx)
 }
 
@@ -239,10 +257,9 @@ func (d *Daemon) sweep(ctx context.Context) {
 }
 
 // build puts the doors together.
-func (d *Daemon) build() {
+func (d *Daemon) build(caps *auth.Capabilities) {
 	cfg, l := d.cfg, d.cfg.Limits
 	metrics := telemetry.NewMetrics(rpc.Version)
-	caps := capabilities(cfg)
 	d.rpc = &rpc.Server{
 		Engine: d.engine, Log: d.log.With("component", "rpc"), Metrics: metrics,
 		SlowLog: &telemetry.SlowLog{Log: d.log, Threshold: cfg.SlowThreshold, Shows: func(p string) bool {
@@ -250,7 +267,7 @@ func (d *Daemon) build() {
 		}},
 		Limits: rpc.Limits{Transactions: l.Transactions, SessionTransactions: l.SessionTransactions,
 			AttachedSessions: l.AttachedSessions, Streams: l.Streams, QueryTimeout: cfg.QueryTimeout},
-		Access: rpc.Access{Method: caps.RPC.Allows},
+		Caps: caps,
 	}
 	if !cfg.NoDefaults {
 		d.rpc.DefaultNamespace, d.rpc.DefaultDatabase = cfg.DefaultNamespace, cfg.DefaultDatabase
@@ -268,7 +285,6 @@ func (d *Daemon) build() {
 		Limits: http.Limits{SQL: l.SQLBody, RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
 			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
-		Route:       caps.HTTP.Allows,
 		AllowOrigin: cfg.AllowOrigin, ClientIP: cfg.ClientIP, UIAddress: cfg.UIAddress,
 		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
 	})

@@ -22,6 +22,7 @@ const (
 	AddressInUse                // another process listens there
 	AddressDenied               // no right to listen there, or no such address
 	BadTLS                      // certificate or key cannot be used
+	BadSetting                  // a setting names what does not exist
 )
 
 // StartError is a daemon that did not start. Its text is one line that says what to do.

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"compress/zlib"
 	"io"
@@ -136,7 +137,8 @@ func TestUnsupportedMediaTypes(t *testing.T) {
 		{"/import as xml", "POST", "/import", []string{"Accept: application/xml"}, 415},
 		{"/signin as xml", "POST", "/signin", []string{"Accept: application/xml"}, 415},
 		{"/export with options as text", "POST", "/export", []string{"Content-Type: text/plain"}, 415},
-		{"a compressed body", "POST", "/sql", []string{"Content-Encoding: gzip"}, 415},
+		{"a body packed in a way nobody knows", "POST", "/sql", []string{"Content-Encoding: br"}, 415},
+		{"a body packed twice", "POST", "/sql", []string{"Content-Encoding: gzip, zstd"}, 415},
 	} {
 		body := `{"id":1,"method":"ping"}`
 		if tc.path == "/sql" {
@@ -152,6 +154,60 @@ func TestUnsupportedMediaTypes(t *testing.T) {
 		if r.StatusCode == 415 && problemOf(t, r).Details != "Unsupported media type" {
 			t.Errorf("%s: %s", tc.name, r.body)
 		}
+	}
+}
+
+// packed is text as a client would compress it.
+func packed(t *testing.T, encoding, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch encoding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "zstd":
+		var err error
+		if w, err = zstd.NewWriter(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Bodies may come compressed; the caps hold for what they unpack to.
+func TestCompressedBodies(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.Limits.SQLBody, c.Limits.ImportBody = 100_000, 100_000 })
+	for _, encoding := range []string{"gzip", "deflate", "zstd"} {
+		header := "Content-Encoding: " + encoding
+		if r := s.do("POST", "/sql", packed(t, encoding, "RETURN 7"), at(header)...); timeless(r.body) != "["+ok("7")+"]" {
+			t.Errorf("%s: %d %s", encoding, r.StatusCode, r.body)
+		}
+		if r := s.do("POST", "/import", packed(t, encoding, "OPTION IMPORT; CREATE a:"+encoding), at(header)...); r.StatusCode != 200 {
+			t.Errorf("%s: import: %d %s", encoding, r.StatusCode, r.body)
+		}
+		bomb := packed(t, encoding, strings.Repeat(" ", 10<<20))
+		for _, path := range []string{"/sql", "/import"} {
+			if r := s.do("POST", path, bomb, at(header)...); r.StatusCode != 413 {
+				t.Errorf("%s %s: %d bytes that unpack to 10 MiB: %d", encoding, path, len(bomb), r.StatusCode)
+			}
+			half := packed(t, encoding, "OPTION IMPORT; CREATE a:b")
+			for _, broken := range []string{"RETURN 1", half[:len(half)/2]} {
+				if r := s.do("POST", path, broken, at(header)...); r.StatusCode != 400 || problemOf(t, r).Information != "The request body contains invalid data" {
+					t.Errorf("%s %s: broken: %d %s", encoding, path, r.StatusCode, r.body)
+				}
+			}
+		}
+	}
+	if r := s.do("POST", "/sql", "SELECT VALUE id FROM a", at()...); timeless(r.body) != "["+ok(`["a:deflate","a:gzip","a:zstd"]`)+"]" {
+		t.Errorf("imported: %s", r.body)
 	}
 }
 

@@ -1,22 +1,27 @@
 package daemon
 
 import (
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
 )
 
 // engineOptions is what the engine needs of cfg.
-func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
+func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger) engine.Options {
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		Limits:        engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout},
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
-		Capabilities:  capabilities(cfg), Log: log.With("component", "engine"),
+		Capabilities:  caps, Log: log.With("component", "engine"),
 	}
 }
 
@@ -41,6 +46,38 @@ func capabilities(cfg *config.Config) *auth.Capabilities {
 		Scripting:    flag(cfg, cfg.AllowScripting, cfg.DenyScripting),
 		Guests:       flag(cfg, cfg.AllowGuests, cfg.DenyGuests),
 	}
+}
+
+// laterMethods and laterRoutes are names that the reference knows and this server has nothing for: rules about them are
+// kept and have no effect.
+var (
+	laterMethods = [...]string{"gql", "graphql"}
+	laterRoutes  = [...]string{"postgres", "sync"}
+)
+
+// checkNames refuses rules about routes, methods and classes that do not exist: a denial with a slip of the pen must not
+// leave open what it was meant to close.
+func checkNames(cfg *config.Config) error {
+	routes := append(http.Routes(), laterRoutes[:]...)
+	methods := append(rpc.Methods(), laterMethods[:]...)
+	for _, rule := range []struct {
+		flag  string
+		names config.Names
+		known []string
+	}{
+		{"allow-http", cfg.AllowHTTP, routes}, {"deny-http", cfg.DenyHTTP, routes},
+		{"allow-rpc", cfg.AllowRPC, methods}, {"deny-rpc", cfg.DenyRPC, methods},
+		{"allow-arbitrary-query", cfg.AllowQuery, auth.Classes()}, {"deny-arbitrary-query", cfg.DenyQuery, auth.Classes()},
+		{"allow-eval-query", cfg.AllowEval, auth.Classes()}, {"deny-eval-query", cfg.DenyEval, auth.Classes()},
+	} {
+		for _, name := range rule.names.List {
+			if !slices.Contains(rule.known, name) {
+				slices.Sort(rule.known)
+				return &StartError{Reason: BadSetting, Text: fmt.Sprintf("--%s: there is no %q (known: %s)", rule.flag, name, strings.Join(rule.known, ", "))}
+			}
+		}
+	}
+	return nil
 }
 
 // flag decides about a capability without names.

@@ -3,7 +3,10 @@ package daemon_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,29 +24,49 @@ func (s *server) closing(grace time.Duration) <-chan error {
 	return done
 }
 
+// held is a host outside that statements wait for: arrived counts them, release lets them go on.
+type held struct {
+	url     string
+	arrived atomic.Int32
+	release func()
+}
+
+func hold(t *testing.T) *held {
+	h := &held{}
+	open := make(chan struct{})
+	h.release = sync.OnceFunc(func() { close(open) })
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h.arrived.Add(1)
+		<-open
+	}))
+	h.url = host.URL
+	t.Cleanup(func() { h.release(); host.Close() })
+	return h
+}
+
 // A running statement is answered, /ready says no, new requests are refused.
 func TestShutdownDrains(t *testing.T) {
-	s := start(t)
+	outside := hold(t)
+	s := start(t, func(c *config.Config) { c.AllowNet = names("127.0.0.1") })
 	k := s.dial("json").root()
 	keep := &http.Client{Transport: &http.Transport{}}
 	defer keep.CloseIdleConnections()
 	if resp, err := keep.Get(s.url + "/status"); err != nil || resp.Body.Close() != nil {
 		t.Fatal(err)
 	}
-	k.write(frame(opText, true, []byte(`{"id":5,"method":"query","params":["SLEEP 400ms; RETURN 1"]}`)))
+	k.write(frame(opText, true, []byte(`{"id":5,"method":"query","params":["http::get('`+outside.url+`'); RETURN 1"]}`)))
 	answered := make(chan string, 1)
 	go func() {
-		r := s.do("POST", "/sql", "SLEEP 400ms; RETURN 2", at()...)
+		r := s.do("POST", "/sql", "http::get('"+outside.url+"'); RETURN 2", at()...)
 		answered <- r.body
 	}()
-	eventually(t, "both requests run", func() bool {
-		return strings.Contains(s.do("GET", "/metrics", "", rootAuth).body, "surrealdb_http_active_requests 3")
-	})
+	eventually(t, "both requests run", func() bool { return outside.arrived.Load() == 2 })
 	done := s.closing(10 * time.Second)
 	eventually(t, "stopping", func() bool { return strings.Contains(s.logs.String(), "msg=stopping") })
 	if got := k.say(`{"id":1,"method":"ping"}`); !strings.Contains(got, "The server is gracefully shutting down") {
 		t.Errorf("a new request: %s", got)
 	}
+	outside.release()
 	if _, b := k.message(); !strings.HasPrefix(string(b), `{"id":5,"result":[`) || !strings.Contains(string(b), `"result":1`) {
 		t.Errorf("the running request: %s", b)
 	}
@@ -115,6 +138,23 @@ func TestNoSecretsInTheLog(t *testing.T) {
 	}
 	if strings.Contains(log, "hunter2") || strings.Contains(log, token) {
 		t.Errorf("a secret is in the log:\n%s", log)
+	}
+}
+
+// One line at debug level for each request, with nothing of what it carried.
+func TestRequestLog(t *testing.T) {
+	s := start(t)
+	s.do("POST", "/sql?secret=hunter2", "RETURN 'hunter2'", at("X-Request-Id: my-own-id", "Accept-Encoding: gzip")...)
+	s.do("GET", "/nowhere/"+strings.Repeat("x", 500), "")
+	log := s.logs.String()
+	for _, want := range []string{`level=DEBUG msg=request component=http method=POST path=/sql status=200 bytes=`, `client=127.0.0.1 request_id=my-own-id`,
+		`method=GET path=/nowhere/` + strings.Repeat("x", 247) + ` status=404`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %s in\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "hunter2") {
+		t.Errorf("a value is in the log:\n%s", log)
 	}
 }
 

@@ -57,6 +57,8 @@ type Config struct {
 	HeartbeatInterval time.Duration
 	HeartbeatMaxAge   time.Duration // 0: three intervals
 
+	Supervisor Supervisor // from the environment of the process
+
 	Limits Limits
 
 	// Log.

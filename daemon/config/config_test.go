@@ -309,3 +309,22 @@ func TestBucketFolders(t *testing.T) {
 		}
 	}
 }
+
+func TestSupervisorOf(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		environ []string
+		want    Supervisor
+	}{
+		{"none", []string{"PATH=/bin"}, Supervisor{}},
+		{"ready only", []string{"NOTIFY_SOCKET=/run/n"}, Supervisor{Socket: "/run/n"}},
+		{"watchdog", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=7"}, Supervisor{"@n", time.Minute}},
+		{"of another process", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=8"}, Supervisor{Socket: "@n"}},
+		{"watchdog without socket", []string{"WATCHDOG_USEC=60000000"}, Supervisor{}},
+		{"no number", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=-1"}, Supervisor{Socket: "@n"}},
+	} {
+		if got := SupervisorOf(tc.environ, 7); got != tc.want {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+}

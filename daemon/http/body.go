@@ -17,24 +17,21 @@ var (
 	errBody     = errors.New("body cannot be read")
 )
 
-// body reads a request's body under a limit of size and a demand of progress: in each window it brings at least
-// BodyProgress bytes, or ends.
+// body reads a request's body, unpacked, under a limit of size. What the client sends is under a demand of progress.
 type body struct {
 	r      io.Reader
-	ctrl   *http.ResponseController
 	left   int64
-	window time.Duration
-	demand int64 // bytes per window
-	owed   int64 // bytes still to come in this one
 	failed error
 }
 
-// limited is r's body under a limit; the error says that its declared length is over it.
+// limited is r's body under a limit; the error says that its declared length is over it. The limit holds for the bytes
+// that come and for those that they unpack to. The caller calls close.
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, limit int64) (*body, error) {
 	if r.ContentLength > limit {
 		return nil, errTooLarge
 	}
-	return &body{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}, nil
+	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}
+	return &body{r: unpacked(r.Header.Get("Content-Encoding"), sent), left: limit}, nil
 }
 
 // Read implements io.Reader.
@@ -42,23 +39,59 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.failed != nil {
 		return 0, b.failed
 	}
-	if b.owed <= 0 {
-		b.owed = b.demand
-		_ = b.ctrl.SetReadDeadline(time.Now().Add(b.window)) // a reader in a test may know no deadlines
-	}
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
 	n, err := b.r.Read(p)
-	b.owed -= int64(n)
 	if int64(n) > b.left {
 		n, err = int(b.left), errTooLarge
 	}
 	b.left -= int64(n)
+	b.failed = err
+	return n, err
+}
+
+// broken gives the reason where the body could not be read to its end, in the words of fail.
+func (b *body) broken() error {
+	switch {
+	case b.failed == nil, b.failed == io.EOF:
+		return nil
+	case errors.Is(b.failed, errTooLarge):
+		return errTooLarge
+	}
+	return errBody
+}
+
+func (b *body) close() {
+	if c, ok := b.r.(io.Closer); ok {
+		_ = c.Close() // of a decoder that only reads
+	}
+}
+
+// paced reads what a client sends: in each window it brings at least demand bytes, or ends.
+type paced struct {
+	r      io.Reader
+	ctrl   *http.ResponseController
+	left   int64
+	window time.Duration
+	demand int64 // bytes per window
+	owed   int64 // bytes still to come in this one
+}
+
+// Read implements io.Reader.
+func (b *paced) Read(p []byte) (int, error) {
+	if b.owed <= 0 {
+		b.owed = b.demand
+		_ = b.ctrl.SetReadDeadline(time.Now().Add(b.window)) // a reader in a test may know no deadlines
+	}
+	n, err := b.r.Read(p)
+	b.owed -= int64(n)
+	if b.left -= int64(n); b.left < 0 {
+		err = errTooLarge
+	}
 	if err == io.EOF {
 		_ = b.ctrl.SetReadDeadline(time.Time{})
 	}
-	b.failed = err
 	return n, err
 }
 
@@ -68,13 +101,11 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 	if err != nil {
 		return nil, err
 	}
+	defer in.close()
 	b, err := io.ReadAll(in)
 	s.RPC.Metrics.Network(len(b), 0)
-	switch {
-	case errors.Is(err, errTooLarge):
-		return nil, err
-	case err != nil:
-		return nil, errBody
+	if err != nil {
+		return nil, in.broken()
 	}
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -14,23 +15,23 @@ import (
 // ServeHTTP implements http.Handler: identification, CORS, the start gate, limits, then the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	finished := s.RPC.Metrics.HTTPStart()
+	done := s.RPC.Metrics.HTTPStart()
 	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout,
 		cborCall: r.URL.Path == "/rpc" && mediaType(r.Header.Get("Content-Type")) == "application/cbor"}
 	rc := chi.NewRouteContext()
 	defer func() {
 		p := recover()
 		if p == http.ErrAbortHandler {
-			finished(route(rc), rec.code(), time.Since(start))
+			s.finished(r, rec, rc, start, done)
 			panic(p) // the connection is to be cut
 		}
 		if p != nil {
-			s.Log.Error("panic in a request", "path", route(rc), "panic", p, "stack", string(debug.Stack()))
+			s.Log.Error("panic in a request", "path", pattern(rc), "panic", p, "stack", string(debug.Stack()))
 			if rec.status == 0 {
 				s.refuse(rec, http.StatusInternalServerError, "")
 			}
 		}
-		finished(route(rc), rec.code(), time.Since(start))
+		s.finished(r, rec, rc, start, done)
 	}()
 	s.identify(rec, r)
 	if !s.cors(rec, r) {
@@ -46,11 +47,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.active.Add(-1)
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+	if !knownEncoding(r.Header.Get("Content-Encoding")) {
 		s.refuse(rec, http.StatusUnsupportedMediaType, "")
 		return
 	}
 	s.route(rec, r, rc)
+}
+
+// maxLoggedPath is how much of a path a log line shows, in bytes.
+const maxLoggedPath = 256
+
+// finished counts a request and logs it at debug level: never its parameters, headers or body.
+func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start time.Time, done func(string, int, time.Duration)) {
+	spent := time.Since(start)
+	done(pattern(rc), rec.code(), spent)
+	if !s.Log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	path := r.URL.Path
+	if len(path) > maxLoggedPath {
+		path = path[:maxLoggedPath]
+	}
+	s.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+		slog.String("method", r.Method), slog.String("path", toText(path)), slog.Int("status", rec.code()), slog.Int64("bytes", rec.sent),
+		slog.Duration("spent", spent), slog.String("client", s.client(r)), slog.String("request_id", rec.Header().Get("X-Request-Id")))
 }
 
 func (s *Server) route(rec *recorder, r *http.Request, rc *chi.Context) {
@@ -66,8 +86,8 @@ func (s *Server) route(rec *recorder, r *http.Request, rc *chi.Context) {
 
 func isUpgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
-// route is the pattern that matched: a closed set of names.
-func route(rc *chi.Context) string {
+// pattern is the pattern that matched: a closed set of names.
+func pattern(rc *chi.Context) string {
 	if p := rc.RoutePattern(); p != "" {
 		return p
 	}

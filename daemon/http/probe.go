@@ -12,7 +12,7 @@ var ErrNotReady = errors.New("not ready")
 
 func (s *Server) root(w http.ResponseWriter, r *http.Request) {
 	if s.UIAddress == "" {
-		s.refuse(w, http.StatusNotFound, "The HTTP route '' is not found")
+		s.notFound(w, "")
 		return
 	}
 	http.Redirect(w, r, s.UIAddress, http.StatusTemporaryRedirect)

@@ -13,6 +13,7 @@ type recorder struct {
 	http.ResponseWriter
 	timeout time.Duration
 	status  int
+	sent    int64 // bytes of the body, as they went out
 	// cborCall: the request is a CBOR call of /rpc, see plainProblem.
 	cborCall bool
 }
@@ -43,6 +44,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 		_ = rc.SetWriteDeadline(time.Now().Add(r.timeout))
 		n, err := r.ResponseWriter.Write(b[:min(len(b), sendPiece)])
 		sent += n
+		r.sent += int64(n)
 		b = b[n:]
 		if err != nil || len(b) == 0 {
 			return sent, err

@@ -75,10 +75,8 @@ type Options struct {
 	Sockets   *ws.Server
 	Readiness Readiness
 	// Sessions are the attached sessions of clients that use RPC over HTTP.
-	Sessions *rpc.Sessions
-	Limits   Limits
-	// Route says which routes are open; nil: all.
-	Route       func(name string) bool
+	Sessions    *rpc.Sessions
+	Limits      Limits
 	AllowOrigin []string // "*" for every origin
 	// ClientIP is where a client's address comes from: "none", "socket" or the name of a header.
 	ClientIP   string
@@ -135,64 +133,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = s.http.Close()
 	}
 	return err
-}
-
-func (s *Server) routes() chi.Router {
-	r := chi.NewRouter()
-	r.Get("/", s.root)
-	r.Get("/status", s.status)
-	r.Get("/health", s.open("health", s.health))
-	r.Get("/ready", s.open("ready", s.ready))
-	r.Get("/version", s.open("version", s.versionText))
-	r.Get("/metrics", s.open("metrics", s.metrics))
-	r.Post("/sql", s.open("sql", s.sql))
-	r.Get("/sql", s.open("sql", s.sqlSocket))
-	r.Post("/import", s.open("import", s.importStatements))
-	r.Get("/export", s.open("export", s.export))
-	r.Post("/export", s.open("export", s.export))
-	r.Get("/backup", s.open("backup", s.backup))
-	r.Post("/signin", s.open("signin", s.signin))
-	r.Post("/signup", s.open("signup", s.signup))
-	r.Post("/rpc", s.open("rpc", s.call))
-	r.Get("/rpc", s.open("rpc", s.socket))
-	for _, path := range []string{"/key/{table}", "/key/{table}/{id}"} {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-			r.Method(method, path, s.open("key", s.key))
-		}
-	}
-	for method := range apiMethods {
-		r.Method(method, "/api/*", s.open("api", s.api))
-	}
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, http.StatusNotFound, "The HTTP route '"+routeName(r.URL.Path)+"' is not found")
-	})
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, http.StatusMethodNotAllowed, "")
-	})
-	return r
-}
-
-// routeName is the first part of a path, without what only a guess at a name would be.
-func routeName(path string) string {
-	for i := 1; i < len(path); i++ {
-		if path[i] == '/' || i > 32 {
-			return path[1:i]
-		}
-	}
-	if path == "" {
-		return path
-	}
-	return path[1:]
-}
-
-// open closes a route that the capabilities deny.
-func (s *Server) open(name string, h http.HandlerFunc) http.HandlerFunc {
-	if s.Route == nil || s.Route(name) {
-		return h
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, http.StatusForbidden, "The HTTP route '"+name+"' is forbidden")
-	}
 }
 
 // formatOf is the format named by a media type.

@@ -25,6 +25,7 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	defer in.close()
 	session, err := s.session(r)
 	if err != nil {
 		s.fail(w, r, err)
@@ -34,8 +35,8 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	res, err := session.Import(r.Context(), in, nil)
-	if in.failed != nil && errors.Is(in.failed, errTooLarge) {
-		err = errTooLarge
+	if broken := in.broken(); broken != nil {
+		err = broken
 	}
 	if err != nil {
 		s.fail(w, r, err)

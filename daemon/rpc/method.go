@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
@@ -68,6 +70,9 @@ var methods = map[string]method{
 	"detach":   {run: detach, bare: true},
 	"sessions": {run: sessions, bare: true},
 }
+
+// Methods are the names of all methods, sorted: what --allow-rpc and --deny-rpc may list.
+func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
 
 // Known reports whether name is a method.
 func Known(name string) bool {

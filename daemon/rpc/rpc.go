@@ -15,6 +15,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -48,11 +49,6 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Access says which methods are offered at all. A nil func allows everything.
-type Access struct {
-	Method func(name string) bool
-}
-
 // Limiter slows down password guessing. Both methods are safe for concurrent use.
 type Limiter interface {
 	// Allow reports whether client may try to sign in now, and otherwise how long it has to wait.
@@ -65,7 +61,7 @@ type Limiter interface {
 type Server struct {
 	Engine *engine.Engine
 	Limits Limits
-	Access Access
+	Caps   *auth.Capabilities // decide about methods and, for HTTP, routes; nil: all are open
 	// DefaultNamespace and DefaultDatabase are selected by use [NONE, NONE] on a session without a place; "" for none.
 	DefaultNamespace, DefaultDatabase string
 	Auth                              Limiter // may be nil
@@ -126,8 +122,8 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 	if !known {
 		return failure(methodNotFound())
 	}
-	if !c.allowed(name, m) {
-		return failure(methodNotAllowed(name))
+	if err := c.allowed(name, m); err != nil {
+		return failure(errs.As(err))
 	}
 	if !m.untimed {
 		var cancel context.CancelFunc
@@ -141,11 +137,11 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 	return resp
 }
 
-func (c *Conn) allowed(name string, m method) bool {
+func (c *Conn) allowed(name string, m method) error {
 	if m.held && !c.opt.Persistent {
-		return false
+		return methodNotAllowed(name)
 	}
-	return c.srv.Access.Method == nil || c.srv.Access.Method(name)
+	return c.srv.Caps.MayUse(name)
 }
 
 func (c *Conn) run(ctx context.Context, m method, req *wire.Request) (wire.Response, error) {

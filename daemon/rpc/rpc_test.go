@@ -329,7 +329,7 @@ func TestShortLivedConnectionsHoldNothing(t *testing.T) {
 func TestDeniedMethods(t *testing.T) {
 	srv := newServer(t, Limits{})
 	c := connect(t, srv, Options{Persistent: true})
-	srv.Access.Method = func(name string) bool { return name == "ping" }
+	srv.Caps = &auth.Capabilities{RPC: auth.Filter{Allow: auth.NewSet("ping")}}
 	if resp := c.say(t, nil, "query", `"RETURN 1"`); resp.Err == nil || resp.Err.Msg != "Method not allowed" {
 		t.Errorf("got %v", resp.Err)
 	}

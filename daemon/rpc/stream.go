@@ -62,7 +62,7 @@ func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Re
 		return methodNotFound()
 	}
 	for _, name := range [...]string{"query_stream", "query"} {
-		if c.srv.Access.Method != nil && !c.srv.Access.Method(name) {
+		if c.srv.Caps.MayUse(name) != nil {
 			return methodNotAllowed("query_stream")
 		}
 	}

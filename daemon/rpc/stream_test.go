@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -126,11 +127,11 @@ func TestStreamRefusals(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
-	srv.Access.Method = func(name string) bool { return name != "query" }
+	srv.Caps = &auth.Capabilities{RPC: auth.Filter{Allow: auth.Set{All: true}, Deny: auth.NewSet("query")}}
 	if got := c.streamed(t, value.Int(2), `"RETURN 1"`); got[0] != "ERR Method not allowed" {
 		t.Errorf("denied through query: %v", got)
 	}
-	srv.Access.Method = nil
+	srv.Caps = nil
 	short := connect(t, srv, Options{Sessions: NewSessions(Limits{})})
 	if resp := short.say(t, nil, "query_stream", `"RETURN 1"`); resp.Err == nil || resp.Err.Msg != "Method not found" || !resp.Err.Is(errs.With(errs.KindNotFound, "Method", nil, "")) {
 		t.Errorf("without frames: %v", resp.Err)

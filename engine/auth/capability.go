@@ -83,6 +83,30 @@ func (c *Capabilities) MayTry(feature string) error {
 	return errs.NotAllowed("Experimental capability `%s` is not enabled", feature)
 }
 
+// MayScript refuses embedded scripts with the error refusal. A nil c allows none.
+func (c *Capabilities) MayScript(refusal error) error {
+	if c != nil && c.Scripting {
+		return nil
+	}
+	return refusal
+}
+
+// MayUse refuses a method of the RPC protocol, on whatever transport. A nil c refuses nothing.
+func (c *Capabilities) MayUse(method string) error {
+	if c == nil || c.RPC.Allows(method) {
+		return nil
+	}
+	return errs.With(errs.KindNotAllowed, "Method", map[string]any{"name": method}, "Method not allowed")
+}
+
+// MayVisit refuses an HTTP route. A nil c refuses nothing.
+func (c *Capabilities) MayVisit(route string) error {
+	if c == nil || c.HTTP.Allows(route) {
+		return nil
+	}
+	return errs.NotAllowed("The HTTP route '%s' is forbidden", route)
+}
+
 // MayEnter refuses a principal without an identity where there are no guests.
 func (c *Capabilities) MayEnter(p *Principal) error {
 	if p.Level != Guest || c.Guests {
@@ -90,6 +114,16 @@ func (c *Capabilities) MayEnter(p *Principal) error {
 	}
 	return errs.NotAllowed("Anonymous access not allowed: Not enough permissions to perform this action")
 }
+
+// The classes of principals that Capabilities.Query names.
+const (
+	classGuest  = "guest"
+	classRecord = "record"
+	classSystem = "system"
+)
+
+// Classes are the names that Capabilities.Query may hold.
+func Classes() []string { return []string{classGuest, classRecord, classSystem} }
 
 // MayQuery refuses statements of a client's own making by the class of its principal. Endpoints that the database
 // defines and sign-in are not bound by it.
@@ -119,11 +153,11 @@ func (c *Capabilities) MayEval(p *Principal) error {
 func (p *Principal) class() string {
 	switch {
 	case p.IsSystem():
-		return "system"
+		return classSystem
 	case p.Level == Guest:
-		return "guest"
+		return classGuest
 	}
-	return "record"
+	return classRecord
 }
 
 // DefaultCapabilities allow functions, methods, routes and queries, and deny network access, scripting,

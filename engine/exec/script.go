@@ -8,8 +8,8 @@ import (
 
 // script calls an embedded script: $this is its `this`. Only where the caller's capabilities have it.
 func (r *Run) script(env *Env, x *ast.Script) (value.Value, error) {
-	if r.Auth.Caps == nil || !r.Auth.Caps.Scripting {
-		return value.None, script.Disabled()
+	if err := r.Auth.Caps.MayScript(script.Disabled()); err != nil {
+		return value.None, err
 	}
 	if err := r.enter(); err != nil {
 		return value.None, err

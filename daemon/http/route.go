@@ -1,0 +1,128 @@
+package http
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// route is a row of the table of routes. Name is what capabilities and error texts call it; rows may share one.
+type route struct {
+	name   string
+	method string
+	path   string
+	handle func(*Server, http.ResponseWriter, *http.Request)
+}
+
+// table is every route.
+func table() []route {
+	t := []route{
+		{"", http.MethodGet, "/", (*Server).root},
+		{"", http.MethodGet, "/status", (*Server).status},
+		{"health", http.MethodGet, "/health", (*Server).health},
+		{"ready", http.MethodGet, "/ready", (*Server).ready},
+		{"version", http.MethodGet, "/version", (*Server).versionText},
+		{"metrics", http.MethodGet, "/metrics", (*Server).metrics},
+		{"sql", http.MethodPost, "/sql", (*Server).sql},
+		{"sql", http.MethodGet, "/sql", (*Server).sqlSocket},
+		{"import", http.MethodPost, "/import", (*Server).importStatements},
+		{"export", http.MethodGet, "/export", (*Server).export},
+		{"export", http.MethodPost, "/export", (*Server).export},
+		{"backup", http.MethodGet, "/backup", (*Server).backup},
+		{"signin", http.MethodPost, "/signin", (*Server).signin},
+		{"signup", http.MethodPost, "/signup", (*Server).signup},
+		{"rpc", http.MethodPost, "/rpc", (*Server).call},
+		{"rpc", http.MethodGet, "/rpc", (*Server).socket},
+	}
+	for _, path := range [...]string{"/key/{table}", "/key/{table}/{id}"} {
+		for _, method := range [...]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			t = append(t, route{"key", method, path, (*Server).key})
+		}
+	}
+	for method := range apiMethods {
+		t = append(t, route{"api", method, "/api/*", (*Server).api})
+	}
+	for _, r := range absent {
+		t = append(t, route{r.name, r.method, r.path, func(s *Server, w http.ResponseWriter, _ *http.Request) { s.notFound(w, r.name) }})
+	}
+	return t
+}
+
+// absent are routes of the interface whose surface this server does not have: capabilities know their names, and clients
+// are told that there is nothing.
+var absent = [...]struct{ name, method, path string }{
+	{"gql", http.MethodPost, "/gql"},
+	{"graphql", http.MethodPost, "/graphql"},
+	{"graphql", http.MethodGet, "/graphql"},
+	{"ml", http.MethodPost, "/ml/import"},
+	{"ml", http.MethodGet, "/ml/export/{name}/{version}"},
+	{"mcp", http.MethodPost, "/mcp"},
+}
+
+// Routes are the names of all routes, sorted: what --allow-http and --deny-http may list.
+func Routes() []string {
+	var names []string
+	for _, r := range table() {
+		if r.name != "" {
+			names = append(names, r.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// routes makes the router of the table.
+func (s *Server) routes() chi.Router {
+	router := chi.NewRouter()
+	for _, r := range table() {
+		router.Method(r.method, r.path, s.open(r))
+		if r.method == http.MethodGet && r.name != "api" { // which has a row of its own
+			router.Method(http.MethodHead, r.path, s.open(r))
+		}
+	}
+	router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.notFound(w, routeName(r.URL.Path)) })
+	router.MethodNotAllowed(s.otherMethod)
+	return router
+}
+
+// otherMethod answers a request whose path has routes for other methods only, and says which.
+func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	for _, method := range [...]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if s.router.Match(chi.NewRouteContext(), method, path) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	s.refuse(w, http.StatusMethodNotAllowed, "")
+}
+
+// open is the handler of a route, closed where the capabilities deny it. Routes without a name are always open.
+func (s *Server) open(r route) http.HandlerFunc {
+	if r.name != "" {
+		if err := s.RPC.Caps.MayVisit(r.name); err != nil {
+			return func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, err) }
+		}
+	}
+	return func(w http.ResponseWriter, req *http.Request) { r.handle(s, w, req) }
+}
+
+func (s *Server) notFound(w http.ResponseWriter, name string) {
+	s.refuse(w, http.StatusNotFound, "The HTTP route '"+name+"' is not found")
+}
+
+// routeName is the first part of a path, without what only a guess at a name would be.
+func routeName(path string) string {
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' || i > 32 {
+			return path[1:i]
+		}
+	}
+	if path == "" {
+		return path
+	}
+	return path[1:]
+}
