@@ -112,6 +112,9 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
 		}
 	}
+	if err := e.exec.Resume(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), store.Close())
+	}
 	if retention > 0 {
 		e.sweeper = history.StartSweeper(store, retention, opt.Log)
 	}

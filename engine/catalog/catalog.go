@@ -10,6 +10,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -58,7 +59,8 @@ type Table struct {
 	DB      *Database
 	Define  *ast.DefineTable
 	Fields  []*Field // in order of their names
-	Indexes []*Index // in order of their names
+	Indexes []*Index // those that are Ready, in order of their names
+	Unready []*Index // the others, likewise: of them writers keep those that are Building
 	Events  []*Event // in order of their names
 	Views   []string // tables defined AS SELECT … FROM this one
 
@@ -81,14 +83,24 @@ func (tb *Table) Inner() Scope {
 	return Scope{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}
 }
 
-// Index finds an index by name, or nil.
+// Index finds an index by name, ready or not, or nil.
 func (tb *Table) Index(name string) *Index {
-	for _, ix := range tb.Indexes {
-		if ix.Name == name {
-			return ix
+	for _, list := range [2][]*Index{tb.Indexes, tb.Unready} {
+		for _, ix := range list {
+			if ix.Name == name {
+				return ix
+			}
 		}
 	}
 	return nil
+}
+
+// AllIndexes are the indexes of the table, ready or not.
+func (tb *Table) AllIndexes() []*Index {
+	if len(tb.Unready) == 0 {
+		return tb.Indexes
+	}
+	return slices.Concat(tb.Indexes, tb.Unready)
 }
 
 // Field finds a field by its canonical name, or nil.
@@ -124,6 +136,7 @@ type Index struct {
 	*Def
 	Define *ast.DefineIndex
 	Paths  [][]Step // of the indexed fields; a nil one is an expression that must be evaluated
+	Build  Build
 }
 
 // Unique reports whether the index refuses a second record with the same values.

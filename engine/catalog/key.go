@@ -35,7 +35,9 @@ func defKey(s Scope, k ast.DefKind, name ...string) []byte {
 //
 //	schema database4          schema version; 0: root and namespaces
 //	id kind1 ns4 db4 tb4      the last id of a kind given out in a place; kind 0: tables without definition
+//	index job ns4 db4 tb4 ix4 a Job that is not done
 const (
+	metaJob     = "index job "
 	metaVersion = "schema"
 	metaID      = "id"
 	metaSetting = "setting "

@@ -221,7 +221,12 @@ func (v *View) compile(db *Database, d *Def) (*Table, error) {
 		if !ok {
 			return nil, misfiled(d)
 		}
-		tb.Indexes = append(tb.Indexes, &Index{Def: d, Define: def, Paths: indexPaths(def.Fields)})
+		ix := &Index{Def: d, Define: def, Paths: indexPaths(def.Fields), Build: buildOf(d.Extra)}
+		if ix.Build.State == Ready {
+			tb.Indexes = append(tb.Indexes, ix)
+		} else {
+			tb.Unready = append(tb.Unready, ix)
+		}
 	}
 	events, err := v.scan(in, ast.DefEvent)
 	if err != nil {

@@ -175,7 +175,7 @@ func (w *writer) table(tb *catalog.Table) {
 		w.line(fieldText(tb, f), ";")
 	}
 	w.line()
-	for _, ix := range tb.Indexes {
+	for _, ix := range tb.AllIndexes() {
 		w.line(ast.Text(ix.Define), ";")
 	}
 	w.line()

@@ -1,16 +1,19 @@
 package exec
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// defineIndex is DEFINE INDEX: it builds the index over the records that are there before it answers.
+// defineIndex is DEFINE INDEX.
 func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	db, tb, err := r.tableToDefineOn(env, s.Table)
 	if err != nil {
@@ -40,10 +43,88 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 			return err
 		}
 	}
-	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def}); err != nil {
+	// An index that is replaced must be there still where the new one can not be built.
+	return r.newIndex(db, tb, &def, filling{background: s.Concurrently || s.Defer, wait: old == nil, defined: true})
+}
+
+// buildInside is how many records a table may have for an index to be filled in the transaction that defines it, or to be
+// emptied in that which removes it.
+const buildInside = 20_000
+
+// filling is how an index may be filled. Otherwise it is in the transaction that defines it.
+type filling struct {
+	background bool // in the background, without waiting
+	wait       bool // in the background, waiting, where the table is large and the statement alone
+	defined    bool // what can not be filled shall not stay
+}
+
+// newIndex stores the definition of an index and has it filled.
+func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
+	g, err := r.Gate()
+	if err != nil {
 		return err
 	}
-	return r.buildIndex(db, tb.Name, name)
+	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def}
+	rows, err := g.RowCount(tb)
+	if err != nil {
+		return err
+	}
+	background := how.background && rows > 0
+	wait := !background && how.wait && r.lone && rows > buildInside
+	switch {
+	case background || wait:
+		d.Extra = catalog.Build{State: catalog.Building}.Facts()
+	case rows > 0:
+		d.Extra = catalog.Build{Initial: rows}.Facts()
+	}
+	if _, err := r.Cat.Put(d); err != nil {
+		return err
+	}
+	if tb, err = r.Cat.Table(db, tb.Name); err != nil {
+		return err
+	}
+	ix := tb.Index(d.Name)
+	if !background && !wait {
+		return g.BuildIndex(r.Ctx, tb, ix)
+	}
+	left, err := r.postpone(catalog.JobOf(tb, ix))
+	if wait {
+		left.defined = how.defined
+		r.left = left
+	}
+	return err
+}
+
+// unbuilt is a job that a transaction leaves to be done when it is committed.
+type unbuilt struct {
+	build   *build // once it is
+	defined bool   // the index is new
+}
+
+// postpone stores a job and starts it once the transaction is committed.
+func (r *Run) postpone(j *catalog.Job) (*unbuilt, error) {
+	left := &unbuilt{}
+	r.Tx.OnCommit(func(kv.Version) { left.build = r.Ex.builds.start(j) })
+	return left, r.Cat.PutJob(j)
+}
+
+// fillsIndex reports whether a statement may leave an index to be built.
+func fillsIndex(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.DefineIndex, *ast.Rebuild:
+		return true
+	}
+	return false
+}
+
+// await waits for what a statement left, no longer than a statement may take.
+func (ex *Executor) await(ctx context.Context, left *unbuilt) error {
+	if d := ex.Limits.QueryTimeout; d > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, d)
+		defer stop()
+	}
+	return explain(ex.builds.await(ctx, left.build, left.defined), value.Duration{}, ex.Limits.QueryTimeout)
 }
 
 // checkColumns refuses to index what is not stored.
@@ -112,26 +193,43 @@ func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
 	return &v
 }
 
-func (r *Run) buildIndex(db *catalog.Database, table, name string) error {
-	tb, err := r.Cat.Table(db, table)
-	if err != nil {
-		return err
-	}
-	g, err := r.Gate()
-	if err != nil {
-		return err
-	}
-	return g.BuildIndex(r.Ctx, tb, tb.Index(name))
-}
-
+// removeIndex removes an index and what is stored of it.
 func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
 	g, err := r.Gate()
 	if err != nil {
 		return err
 	}
+	rows, err := g.RowCount(tb)
+	if err != nil {
+		return err
+	}
+	if rows > buildInside {
+		return r.discard(tb, ix)
+	}
 	if err := g.DropIndex(tb, ix); err != nil {
 		return err
 	}
+	return r.undefine(ix)
+}
+
+// discard removes an index at once, and what is stored of it in the background.
+func (r *Run) discard(tb *catalog.Table, ix *catalog.Index) error {
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	g.ForgetIndex(ix)
+	j := catalog.JobOf(tb, ix)
+	j.Clean = true
+	if _, err := r.postpone(j); err != nil {
+		return err
+	}
+	return r.undefine(ix)
+}
+
+func (r *Run) undefine(ix *catalog.Index) error {
+	s, id := ix.Scope, ix.ID
+	r.Tx.OnCommit(func(kv.Version) { r.Ex.builds.end(live.Table{NS: s.NS, DB: s.DB, TB: s.TB}, id) })
 	return r.Cat.Delete(ix.Def)
 }
 
@@ -163,14 +261,13 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 		}
 		return doesNotExist("index", name)
 	}
-	g, err := r.Gate()
-	if err != nil {
+	if err := r.removeIndex(tb, ix); err != nil { // the new one has an id of its own: nothing of the old one is in its way
 		return err
 	}
-	if err := g.DropIndex(tb, ix); err != nil {
+	if tb, err = r.Cat.Table(db, table); err != nil {
 		return err
 	}
-	return g.BuildIndex(r.Ctx, tb, ix)
+	return r.newIndex(db, tb, ix.Define, filling{background: s.Concurrently, wait: true})
 }
 
 // defineEvent is DEFINE EVENT.

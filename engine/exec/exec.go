@@ -86,6 +86,7 @@ type Executor struct {
 	texts     *fulltext.Library
 	vectors   *vector.Cache
 	keys      keySets
+	builds    *builds
 }
 
 // New makes an executor.
@@ -104,13 +105,15 @@ func New(c Config) *Executor {
 		vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)
+	ex.builds = newBuilds(ex)
 	return ex
 }
 
 // Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops the
-// work on full-text and vector indexes.
+// work on indexes; what was being built goes on when the store is opened again.
 func (ex *Executor) Close(ctx context.Context) {
 	ex.events.close(ctx)
+	ex.builds.close()
 	ex.texts.Close()
 	ex.vectors.Close()
 }

@@ -312,7 +312,7 @@ func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
 	return value.Str(shownText(d)), nil
 }
 
-// infoIndex tells how far the building of an index is. Indexes are built before they are visible.
+// infoIndex tells how far the building of an index is.
 func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
@@ -336,8 +336,30 @@ func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 	if tb == nil || tb.Index(name) == nil {
 		return value.None, doesNotExist("index", name)
 	}
-	zero := value.Int(0)
-	return value.ObjectOf(value.NewObject(value.Field{Name: "building", Value: value.ObjectOf(value.NewObject(
-		value.Field{Name: "initial", Value: zero}, value.Field{Name: "pending", Value: zero},
-		value.Field{Name: "status", Value: value.Str("ready")}, value.Field{Name: "updated", Value: zero}))})), nil
+	building, err := r.building(tb, tb.Index(name))
+	if err != nil {
+		return value.None, err
+	}
+	return value.ObjectOf(value.NewObject(value.Field{Name: "building", Value: value.ObjectOf(building)})), nil
+}
+
+// building is how far the building of an index is. Nothing is ever pending: writers keep an index that is built.
+func (r *Run) building(tb *catalog.Table, ix *catalog.Index) (*value.Object, error) {
+	status := func(s string) value.Field { return value.Field{Name: "status", Value: value.Str(s)} }
+	number := func(name string, n int64) value.Field { return value.Field{Name: name, Value: value.Int(n)} }
+	b := ix.Build
+	switch b.State {
+	case catalog.Failed:
+		return value.NewObject(value.Field{Name: "error", Value: value.Str(b.Reason)}, status("error")), nil
+	case catalog.Ready:
+		return value.NewObject(number("initial", b.Initial), number("pending", 0), status("ready"), number("updated", b.Updated)), nil
+	}
+	j, err := r.Cat.Job(tb, ix)
+	if err != nil {
+		return nil, err
+	}
+	if j == nil || j.Done == 0 {
+		return value.NewObject(status("started")), nil
+	}
+	return value.NewObject(number("initial", j.Done), number("pending", 0), status("indexing")), nil
 }

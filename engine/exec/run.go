@@ -45,6 +45,11 @@ type Run struct {
 
 	asyncDepth int // how many ASYNC events led here
 
+	// lone: the statement is alone in its transaction, whose commit is waited for. Then it may leave it to a build to
+	// fill an index, and the statement is done when that is.
+	lone bool
+	left *unbuilt // what it left
+
 	now     time.Time
 	timeout value.Duration // what Ctx was cut to, for the error text
 	depth   int

@@ -39,6 +39,9 @@ type Query struct {
 	nested   bool // it failed by a BEGIN inside it
 	returned bool // a RETURN ended it early
 	imports  bool // OPTION IMPORT
+
+	lone bool     // the statement is alone in its transaction
+	left *unbuilt // the index that it left to be built
 }
 
 // NewQuery starts a query text for a session with the given parameters.
@@ -277,6 +280,8 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		// A closure or a definition wrote after all: once more, with the right to.
 		q.base.vars = append(q.base.vars[:0], vars...)
 	}
+	q.lone = fillsIndex(p.Stmt)
+	defer func() { q.lone = false }()
 	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
@@ -286,6 +291,9 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		}
 		return q.ex.Seal(ctx, tx, log)
 	})
+	if err == nil && q.lone && q.left != nil {
+		err = q.ex.await(ctx, q.left)
+	}
 	return v, err
 }
 
@@ -332,7 +340,9 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 // run runs one statement in a transaction.
 func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement) (v value.Value, returned bool, err error) {
 	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
+		r.lone = q.lone
 		v, returned, err = r.Statement(s)
+		q.left = r.left
 		return v, err
 	})
 	if let, ok := s.(*ast.Let); ok {
@@ -440,14 +450,16 @@ func endsInLet(x ast.Expr) bool {
 }
 
 // explain turns the end of the context into what users see.
-func (r *Run) explain(err error) error {
+func (r *Run) explain(err error) error { return explain(err, r.timeout, r.Ex.Limits.QueryTimeout) }
+
+// explain is for what was cut to a time, or else to the limit.
+func explain(err error, d value.Duration, limit time.Duration) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		d := r.timeout
 		if d == (value.Duration{}) {
-			d = durationOf(r.Ex.Limits.QueryTimeout)
+			d = durationOf(limit)
 		}
 		return errs.TimedOut(goDuration(d), d.String())
 	case errors.Is(err, context.Canceled):

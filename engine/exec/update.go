@@ -143,7 +143,7 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 }
 
 func hasUnique(tb *catalog.Table) bool {
-	for _, ix := range tb.Indexes {
+	for _, ix := range tb.AllIndexes() {
 		if ix.Unique() {
 			return true
 		}

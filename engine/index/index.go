@@ -13,6 +13,29 @@
 //	unique   whole, one per value: RK          element: 0x00 RK
 //	         exempt (keyed with the record): empty
 //
+// # Building beside writers
+//
+// An index that is filled in the background (catalog.Building) has two kinds of writers: transactions that change records,
+// which keep it as they keep any index, and the builder, which walks the table in the order of record keys, a batch of
+// records in a transaction of its own. Readers do not use the index until it is ready. It is right then, because:
+//
+//  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so one
+//     that does not know the index yet can not commit after that. The same holds at the end: the last batch makes the
+//     index ready and changes the schema version, so writers that still take it for unfinished begin anew.
+//  2. A record that was changed after the definition has its entries from whoever changed it. A record that was not has
+//     them from the builder. A batch reads its range of records in the transaction that writes their entries, so it is
+//     refused, and done again, if any of them changed or came between: entries are always those of the image that is there.
+//  3. Whatever the builder adds may be there already, and is the same then: the work is repeatable, so a builder that was
+//     stopped, or killed, goes on after the last batch that was committed. How far it is stands in that same batch.
+//  4. An entry of a unique index names its owner. While the index is built a writer may claim a value that a record has
+//     that was not reached yet; the builder comes to that record and finds the violation, and the build fails. So whoever
+//     takes an entry out while the index is built looks first whether it is its own. A value that was entered is refused
+//     to others at once.
+//
+// Full-text and vector indexes are built the same way: they know by record what they hold. Count indexes are not: the
+// builder counts one snapshot and adds, together with the index becoming ready, what it counted less what writers
+// had counted by then.
+//
 // The package knows no permissions: only engine/record calls it.
 package index
 
@@ -89,8 +112,39 @@ func sameValues(a, b []value.Value) bool {
 	return true
 }
 
+// Build adds the entries of a record to an index that is being built. It may have them.
+func (w *Writer) Build(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
+	if ix.Unique() {
+		if err := w.release(tb, ix, id, values); err != nil {
+			return err
+		}
+	}
+	return w.add(tb, ix, id, values)
+}
+
+// release is remove for a unique index that is being built: entries that others claimed meanwhile stay.
+func (w *Writer) release(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
+	own := key.AppendRecordKey(nil, id.Key)
+	return Entries(tb, ix, id.Key, values, func(k, _ []byte) error {
+		owner, err := w.Tx.Get(k)
+		if err != nil {
+			return fmt.Errorf("look into index %s: %w", ix.Name, err)
+		}
+		if owner == nil || len(owner) > 0 && !bytes.Equal(bytes.TrimPrefix(owner, []byte{elementMark}), own) && !keyed(owner) {
+			return nil
+		}
+		return w.Tx.Delete(k)
+	})
+}
+
+// keyed reports whether an entry names its record in its key.
+func keyed(stored []byte) bool { return len(stored) == 1 && stored[0] == elementMark }
+
 func (w *Writer) remove(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
 	unique := ix.Unique()
+	if unique && ix.Build.State == catalog.Building {
+		return w.release(tb, ix, id, values)
+	}
 	if err := w.Tx.Delete(w.key(tb, ix, id, values, !unique || exempt(values) || hasList(values))); err != nil {
 		return fmt.Errorf("remove an entry of index %s: %w", ix.Name, err)
 	}

@@ -55,6 +55,9 @@ func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.
 	return cur.Err()
 }
 
+// ForgetIndex says that an index is about to go, whose stored data is removed later.
+func (g *Gate) ForgetIndex(ix *catalog.Index) { g.clearVectors(ix) }
+
 // DropIndex removes all that is stored of an index.
 func (g *Gate) DropIndex(tb *catalog.Table, ix *catalog.Index) error {
 	g.clearVectors(ix)
@@ -74,7 +77,7 @@ func (g *Gate) dropSpaces(prefixes [][]byte) error {
 
 // ClearTable removes all records of a table and what hangs on them; its definitions stay. No events run.
 func (g *Gate) ClearTable(tb *catalog.Table) error {
-	g.clearVectors(tb.Indexes...)
+	g.clearVectors(tb.AllIndexes()...)
 	s := tb.Scope
 	var data [][]byte
 	for _, p := range key.TablePrefixes(s.NS, s.DB, tb.ID) {
@@ -88,7 +91,7 @@ func (g *Gate) ClearTable(tb *catalog.Table) error {
 // DropTable removes all that is stored of a table: records, index entries, and what its edges and references left at
 // the records of other tables. No events run.
 func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {
-	g.clearVectors(tb.Indexes...)
+	g.clearVectors(tb.AllIndexes()...)
 	if tb.References || tb.Define.Kind != ast.TableNormal {
 		err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
 			e, err := g.edgeOf(tb, id, doc)

@@ -154,8 +154,12 @@ func (g *Gate) countRow(tb *catalog.Table, delta int64) error {
 }
 
 func (g *Gate) count(tb *catalog.Table, ix uint32, delta int64) error {
+	return g.countShard(tb, ix, 0, delta)
+}
+
+func (g *Gate) countShard(tb *catalog.Table, ix, shard uint32, delta int64) error {
 	s := tb.Scope
-	g.keybuf = key.Counter(g.keybuf[:0], s.NS, s.DB, tb.ID, ix, 0)
+	g.keybuf = key.Counter(g.keybuf[:0], s.NS, s.DB, tb.ID, ix, shard)
 	if err := g.Tx.Add(g.keybuf, delta); err != nil {
 		return fmt.Errorf("count rows of %s: %w", tb.Name, err)
 	}
@@ -166,6 +170,17 @@ func (g *Gate) count(tb *catalog.Table, ix uint32, delta int64) error {
 func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
 	for _, ix := range tb.Indexes {
 		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
+			return err
+		}
+	}
+	for _, ix := range tb.Unready {
+		if ix.Build.State != catalog.Building {
+			continue
+		}
+		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
+			return err
+		}
+		if err := g.countBuilding(tb, ix); err != nil {
 			return err
 		}
 	}

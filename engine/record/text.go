@@ -98,20 +98,26 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 	return x.Put(&g.Texts.Numbers, id.Key, d)
 }
 
+// addText adds a record to a full-text index, unless it is there.
+func (g *Gate) addText(ctx context.Context, ix *catalog.Index, b *fulltext.Builder, id *value.RecordID, doc value.Value) error {
+	if has, err := b.Has(id.Key); has || err != nil {
+		return err
+	}
+	v, err := g.single(ctx, 1, ix, doc)
+	if err != nil {
+		return err
+	}
+	d, err := g.document(ctx, ix, v)
+	if err != nil {
+		return err
+	}
+	return b.Add(id.Key, d)
+}
+
 // buildText fills a full-text index, which has no entries, with all records of its table.
 func (g *Gate) buildText(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
 	b := fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)
-	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
-		v, err := g.single(ctx, 1, ix, doc)
-		if err != nil {
-			return err
-		}
-		d, err := g.document(ctx, ix, v)
-		if err != nil {
-			return err
-		}
-		return b.Add(id.Key, d)
-	})
+	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) })
 	if err != nil {
 		return err
 	}

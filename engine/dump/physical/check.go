@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
@@ -154,6 +155,9 @@ func checkPast(k, v []byte) error {
 
 // belongs notes a key of a place that is not defined.
 func (c *checker) belongs(at place) bool {
+	if at.ix != 0 && c.s.cleaned[at] {
+		return false
+	}
 	if at.ix != 0 && c.s.indexes[at] != nil || at.ix == 0 && (c.s.names[at] != "" || c.s.broken[at]) {
 		return true
 	}
@@ -195,6 +199,7 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 	for _, ix := range t.indexes {
 		var err error
 		switch {
+		case ix.Build.State == catalog.Failed: // nobody keeps it or looks at it
 		case ix.Define.Kind == ast.IndexCount:
 			var yes bool
 			if yes, err = ix.counts(c.ctx, doc); yes {
@@ -202,12 +207,12 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 			}
 		case ix.Define.Kind == ast.IndexFullText:
 			var has bool
-			if has, err = t.gate.HasText(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has {
+			if has, err = t.gate.HasText(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has && ix.whole() {
 				c.rep.find(FindMissing, "index %s has not the texts of %s", ix.Name, idText(t.Name, id))
 			}
 		case ix.Define.Vector != nil:
 			var has, counts bool
-			if has, counts, err = t.gate.HasVector(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has {
+			if has, counts, err = t.gate.HasVector(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has && ix.whole() {
 				c.rep.find(FindMissing, "index %s has not the vector of %s", ix.Name, idText(t.Name, id))
 			}
 			if counts {

@@ -49,6 +49,7 @@ type schema struct {
 	broken  map[place]bool   // tables whose definitions cannot be read
 	names   map[place]string // of tables, those that are only named too
 	ids     map[tableName]uint32
+	cleaned map[place]bool // indexes that are gone, and are being removed from the store
 }
 
 // tableName is the name of a table in a database.
@@ -81,17 +82,27 @@ type keptIndex struct {
 	counter  int64 // what its counter says
 }
 
+// whole reports whether an index is to have all records: one that is being built has some.
+func (ix *keptIndex) whole() bool { return ix.Build.State == catalog.Ready }
+
 // checked reports whether the entries of an index can be told from the records.
 func (ix *keptIndex) checked() bool { return index.Kept(ix.Index) }
 
 // loadSchema reads all definitions, and tells report about those that cannot be read.
 func loadSchema(ctx context.Context, store kv.Store, tx *txn.Tx, lang Language, rep *Report) (*schema, error) {
 	s := &schema{tables: map[place]*table{}, indexes: map[place]*keptIndex{}, broken: map[place]bool{}, names: map[place]string{},
-		ids: map[tableName]uint32{}}
+		ids: map[tableName]uint32{}, cleaned: map[place]bool{}}
 	if err := s.checkDefinitions(tx, lang, rep); err != nil {
 		return nil, err
 	}
 	view := catalog.NewCache(lang.Parse).View(tx)
+	jobs, err := view.Jobs()
+	if err != nil {
+		rep.skip("work on indexes: %v", err)
+	}
+	for _, j := range jobs {
+		s.cleaned[place{j.Scope.NS, j.Scope.DB, j.Scope.TB, j.Index}] = j.Clean
+	}
 	namespaces, err := view.Namespaces()
 	if err != nil {
 		rep.skip("namespaces: %v", err)
@@ -201,7 +212,7 @@ func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string,
 	t := &table{Table: tb, at: at, gate: gate}
 	s.tables[at] = t
 	rep.Tables++
-	for _, ix := range tb.Indexes {
+	for _, ix := range tb.AllIndexes() {
 		k := &keptIndex{Index: ix, tb: t}
 		t.indexes = append(t.indexes, k)
 		s.indexes[place{at.ns, at.db, at.tb, ix.ID}] = k

@@ -14,10 +14,11 @@ const buildPostings = 4 << 20
 // buildNumbers is how many document numbers a build takes at a time: numbers in a row make small blocks.
 const buildNumbers = 4096
 
-// Builder fills an empty index with many documents.
+// Builder fills an index with many documents, whose postings go into blocks at once.
 type Builder struct {
 	x       *Index
 	numbers *numbers.Source
+	shared  bool   // the index has documents already, and writers
 	next    uint64 // document number
 	left    uint64 // numbers that are taken
 	terms   map[string][]posting
@@ -31,14 +32,48 @@ func (x *Index) Build(numbers *numbers.Source) *Builder {
 	return &Builder{x: x, numbers: numbers, terms: map[string][]posting{}}
 }
 
+// Extend begins to add a part of the documents to an index that was not finished yet: it may have some from parts before,
+// and from writers. The transaction that does it conflicts with writers of the same records only.
+func (x *Index) Extend(numbers *numbers.Source) *Builder {
+	b := x.Build(numbers)
+	b.shared = true
+	return b
+}
+
+// Has reports whether a record was added before.
+func (b *Builder) Has(record value.Value) (bool, error) {
+	if !b.shared {
+		return false, nil
+	}
+	raw, err := b.x.Tx.Get(b.x.recordKey(record))
+	return raw != nil, err
+}
+
+// number is a document number that is free in the index. Writers may give numbers too: see Index.number.
+func (b *Builder) number() (uint64, error) {
+	for {
+		if b.left == 0 {
+			b.next, b.left = b.numbers.Take(buildNumbers), buildNumbers
+		}
+		doc := b.next
+		b.next++
+		b.left--
+		if !b.shared {
+			return doc, nil
+		}
+		raw, err := b.x.Tx.Get(b.x.docKey(doc))
+		if raw == nil || err != nil {
+			return doc, err
+		}
+	}
+}
+
 // Add indexes one record, which must not have been added before.
 func (b *Builder) Add(record value.Value, d *Document) error {
-	if b.left == 0 {
-		b.next, b.left = b.numbers.Take(buildNumbers), buildNumbers
+	doc, err := b.number()
+	if err != nil {
+		return err
 	}
-	doc := b.next
-	b.next++
-	b.left--
 	if err := b.x.Tx.Set(b.x.docKey(doc), key.AppendRecordKey(nil, record)); err != nil {
 		return err
 	}
@@ -65,6 +100,12 @@ func (b *Builder) flush() error {
 	}
 	slices.Sort(terms)
 	for _, term := range terms {
+		if b.shared {
+			if err := b.x.enter(term, changesOf(b.terms[term])); err != nil {
+				return err
+			}
+			continue
+		}
 		for ps := range slices.Chunk(b.terms[term], blockSize) {
 			raw := appendBlock(make([]byte, 0, 16+4*len(ps)), ps)
 			if err := b.x.Tx.Set(b.x.blockKey(term, ps[len(ps)-1].doc), raw); err != nil {
@@ -77,13 +118,27 @@ func (b *Builder) flush() error {
 	return nil
 }
 
-// Finish writes what is left.
-func (b *Builder) Finish() error {
+// changesOf are postings as changes that add them.
+func changesOf(ps []posting) []change {
+	out := make([]change, len(ps))
+	for i := range ps {
+		out[i].posting = ps[i]
+	}
+	return out
+}
+
+// Finish writes what is left. The index is complete.
+func (b *Builder) Finish() error { return b.FinishPart(true) }
+
+// FinishPart writes what is left of a part; all says that it was the last.
+func (b *Builder) FinishPart(all bool) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	if err := b.x.Tx.Set(b.x.statKey(statBuilt), nil); err != nil {
-		return err
+	if all { // folding begins: until then the builder alone writes blocks
+		if err := b.x.Tx.Set(b.x.statKey(statBuilt), nil); err != nil {
+			return err
+		}
 	}
 	return b.x.count(b.docs, b.length)
 }

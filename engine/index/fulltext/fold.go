@@ -110,6 +110,11 @@ func (x *Index) fold(term string, changes []change) error {
 			return err
 		}
 	}
+	return x.enter(term, changes)
+}
+
+// enter writes changes of a term, in order of their documents, into its blocks. Nobody else may write blocks meanwhile.
+func (x *Index) enter(term string, changes []change) error {
 	for len(changes) > 0 {
 		b, k, err := x.blockFor(term, changes[0].doc)
 		if err != nil {

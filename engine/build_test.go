@@ -1,0 +1,243 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// fill makes records t:0 … t:n-1 with fields that all kinds of indexes can be over.
+func fill(t testing.TB, s *engine.Session, n int) {
+	t.Helper()
+	run(t, s, "DEFINE ANALYZER IF NOT EXISTS plain TOKENIZERS blank FILTERS lowercase; DEFINE TABLE IF NOT EXISTS t")
+	for from := 0; from < n; from += 5000 {
+		run(t, s, "FOR $i IN $from..$to { UPSERT type::record('t', $i) SET n = $i, k = $i % 97, tags = [$i % 7, $i % 11 + 100], v = [$i % 13, $i % 17],"+
+			" text = string::concat('word', <string> ($i % 50), ' and word', <string> ($i % 31)) RETURN NONE }",
+			value.Field{Name: "from", Value: value.Int(int64(from))}, value.Field{Name: "to", Value: value.Int(int64(min(n, from+5000)))})
+	}
+}
+
+// indexKinds are definitions of an index of every kind over the records of fill, and a question to each.
+var indexKinds = []struct{ name, define, ask, plain string }{
+	{"ordered", "FIELDS k", "SELECT VALUE id FROM t WHERE k = 5 ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE k = 5 ORDER BY id"},
+	{"compound", "FIELDS k, n", "SELECT VALUE id FROM t WHERE k = 5 AND n > 100 ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE k = 5 AND n > 100 ORDER BY id"},
+	{"elements", "FIELDS tags", "SELECT VALUE id FROM t WHERE tags CONTAINS 3 ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE tags CONTAINS 3 ORDER BY id"},
+	{"unique", "FIELDS n UNIQUE", "SELECT VALUE id FROM t WHERE n > 10 AND n < 90 ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE n > 10 AND n < 90 ORDER BY id"},
+	{"count", "COUNT", "SELECT count() FROM t GROUP ALL", "SELECT count() FROM t GROUP ALL"},
+	{"count-where", "COUNT WHERE k = 5", "SELECT count() FROM t WHERE k = 5 GROUP ALL", "SELECT count() FROM t WITH NOINDEX WHERE k = 5 GROUP ALL"},
+	{"text", "FIELDS text FULLTEXT ANALYZER plain BM25", "SELECT VALUE id FROM t WHERE text @@ 'word5' ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE text != NONE AND 'word5' IN string::words(text) ORDER BY id"},
+	{"vector", "FIELDS v HNSW DIMENSION 2", "RETURN count(SELECT id FROM t WHERE v <|100,100|> [1, 2])", "RETURN math::min([100, count(SELECT id FROM t WHERE v != NONE)])"},
+}
+
+// status is the status in INFO FOR INDEX.
+func status(t testing.TB, s *engine.Session, name string) (string, value.Value) {
+	t.Helper()
+	v := run(t, s, "INFO FOR INDEX "+name+" ON t")[0].Value
+	b, _ := v.Object().Get("building")
+	st, _ := b.Object().Get("status")
+	return st.Str(), b
+}
+
+// ready waits for the end of the building of an index.
+func ready(t testing.TB, s *engine.Session, name string) value.Value {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		switch st, b := status(t, s, name); st {
+		case "ready", "error":
+			return b
+		}
+	}
+	t.Fatalf("index %s is not ready after a minute", name)
+	return value.None
+}
+
+// sound runs nacre check over a closed store.
+func sound(t testing.TB, path string) {
+	t.Helper()
+	rep, err := engine.Check(context.Background(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range rep.Findings {
+		t.Errorf("check: %s: %s", f.Kind, f.Text)
+	}
+}
+
+func openAt(t testing.TB, path string) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(context.Background(), "bolt://"+path+"?sync=never", engine.Options{NoDefaults: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestIndexesBuiltBesideWriters: every kind of index is filled while records come, change and go, and has in the end what
+// a scan finds.
+func TestIndexesBuiltBesideWriters(t *testing.T) {
+	for _, k := range indexKinds {
+		t.Run(k.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store")
+			e := openAt(t, path)
+			s := owner(t, e)
+			const n = 6000
+			fill(t, s, n)
+			ctx, stop := context.WithCancel(context.Background())
+			var writers sync.WaitGroup
+			for w := range 3 {
+				writers.Go(func() { writeBeside(t, ctx, owner(t, e), uint64(w), n) })
+			}
+			run(t, s, "DEFINE INDEX i ON t "+k.define+" CONCURRENTLY")
+			if b := ready(t, s, "i"); !strings.Contains(b.Text(), "status: 'ready'") {
+				t.Errorf("building ended as %s", b.Text())
+			}
+			stop()
+			writers.Wait()
+			got, want := run(t, s, k.ask)[0].Value.Text(), run(t, s, k.plain)[0].Value.Text()
+			if got != want {
+				t.Errorf("by the index: %.200s\nby a scan: %.200s", got, want)
+			}
+			if err := e.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			sound(t, path)
+		})
+	}
+}
+
+// writeBeside changes records until ctx ends; no two writers give two records the same n.
+func writeBeside(t *testing.T, ctx context.Context, s *engine.Session, seed uint64, n int) {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for i := 0; ctx.Err() == nil; i++ {
+		id := rnd.IntN(n)
+		var text string
+		switch fresh := n + 10*i + int(seed); rnd.IntN(4) {
+		case 0:
+			text = fmt.Sprintf("CREATE t:%d SET n = %[1]d, k = 5, tags = [3], v = [1, 1], text = 'word5 new'", fresh)
+		case 1:
+			text = fmt.Sprintf("UPDATE t:%d SET k = %d, tags = [%d, 3], v = [%d, 1], text = 'word5 word%d'", id, rnd.IntN(10), rnd.IntN(9), rnd.IntN(9), rnd.IntN(50))
+		case 2:
+			text = fmt.Sprintf("UPDATE t:%d SET n = %d", id, 1_000_000+fresh)
+		case 3:
+			text = fmt.Sprintf("DELETE t:%d", id)
+		}
+		if res := run(t, s, text, allowErrors); res[0].Err != nil && !strings.Contains(res[0].Err.Msg, "conflict") {
+			t.Errorf("%s: %v", text, res[0].Err)
+		}
+	}
+}
+
+// TestUniqueIndexBuiltOverDuplicates: the build ends in an error, which says why; writers go on as without the index.
+func TestUniqueIndexBuiltOverDuplicates(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	fill(t, s, 3000)
+	run(t, s, "DEFINE INDEX i ON t FIELDS k UNIQUE CONCURRENTLY")
+	if b, want := ready(t, s, "i").Text(), "{ error: 'Database index `i` already contains 0, with record `t:0`', status: 'error' }"; b != want {
+		t.Errorf("got %s, want %s", b, want)
+	}
+	run(t, s, "CREATE t:99999 SET k = 1; SELECT * FROM t WHERE k = 1; REMOVE INDEX i ON t; DEFINE INDEX i ON t FIELDS n UNIQUE CONCURRENTLY")
+	if b := ready(t, s, "i").Text(); !strings.Contains(b, "ready") {
+		t.Error(b)
+	}
+	if res := run(t, s, "CREATE t SET n = 5", allowErrors); res[0].Err == nil {
+		t.Error("a duplicate is accepted")
+	}
+}
+
+// TestLargeTablesAreIndexedOutsideOfTheTransaction: a statement alone waits for the build, and leaves nothing where it fails.
+func TestLargeTablesAreIndexedOutsideOfTheTransaction(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	fill(t, s, 25_000)
+	run(t, s, "DEFINE INDEX i ON t FIELDS n UNIQUE")
+	if b, want := ready(t, s, "i").Text(), "{ initial: 25000, pending: 0, status: 'ready', updated: 0 }"; b != want {
+		t.Errorf("got %s, want %s", b, want)
+	}
+	res := run(t, s, "DEFINE INDEX j ON t FIELDS k UNIQUE", allowErrors)
+	if want := "Database index `j` already contains 0, with record `t:0`"; res[0].Err == nil || res[0].Err.Msg != want {
+		t.Errorf("got %v, want %s", res[0].Err, want)
+	}
+	if res := run(t, s, "INFO FOR INDEX j ON t", allowErrors); res[0].Err == nil {
+		t.Errorf("an index that could not be built stays: %s", res[0].Value.Text())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := s.Execute(ctx, "DEFINE INDEX c ON t FIELDS k", nil); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if res := run(t, s, "INFO FOR INDEX c ON t", allowErrors); res[0].Err == nil {
+		t.Errorf("an index whose definition was cancelled stays: %s", res[0].Value.Text())
+	}
+	run(t, s, "REBUILD INDEX i ON t; REBUILD INDEX i ON t CONCURRENTLY")
+	if b := ready(t, s, "i").Text(); !strings.Contains(b, "initial: 25000") {
+		t.Error(b)
+	}
+	run(t, s, "REMOVE INDEX i ON t")
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// TestBuildingGoesOnWhenTheStoreIsOpenedAgain stops a build at the start of its way.
+func TestBuildingGoesOnWhenTheStoreIsOpenedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	fill(t, s, 15_000)
+	for _, k := range indexKinds {
+		run(t, s, "DEFINE INDEX ⟨"+k.name+"⟩ ON t "+k.define+" CONCURRENTLY")
+	}
+	for range 3 {
+		if err := e.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		sound(t, path)
+		e = openAt(t, path)
+		s = owner(t, e)
+		run(t, s, "UPDATE t:14999 SET k += 1; DELETE t:14998; CREATE t:14998 SET n = 14998")
+	}
+	for _, k := range indexKinds {
+		ready(t, s, "⟨"+k.name+"⟩")
+		if got, want := run(t, s, k.ask)[0].Value.Text(), run(t, s, k.plain)[0].Value.Text(); got != want {
+			t.Errorf("%s: by the index: %.200s\nby a scan: %.200s", k.name, got, want)
+		}
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// TestRemovingEndsTheBuilding: of an index, its table and its database.
+func TestRemovingEndsTheBuilding(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	for _, remove := range []string{"REMOVE INDEX i ON t", "REMOVE TABLE t", "REMOVE DATABASE test", "REMOVE NAMESPACE test",
+		"DEFINE INDEX OVERWRITE i ON t FIELDS k"} {
+		s := owner(t, e)
+		fill(t, s, 10_000)
+		run(t, s, "DEFINE INDEX i ON t FIELDS text FULLTEXT ANALYZER plain CONCURRENTLY; "+remove)
+		s = owner(t, e)
+		fill(t, s, 3)
+		if res := run(t, s, "INFO FOR INDEX i ON t", allowErrors); (res[0].Err == nil) != strings.HasPrefix(remove, "DEFINE") {
+			t.Errorf("after %s: %s, %v", remove, res[0].Value.Text(), res[0].Err)
+		}
+		run(t, s, "REMOVE TABLE t")
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// BuildState says what an index can be used for.
+type BuildState uint8
+
+const (
+	Ready    BuildState = iota // it has all records: readers may use it
+	Building                   // it is being filled in the background: writers keep it, readers do not use it
+	Failed                     // the records do not fit it: nobody looks at it
+)
+
+// Build is how an index was filled, or is. It is stored with the definition.
+type Build struct {
+	State   BuildState
+	Initial int64  // records that were there; of an index that is being built see Job.Done
+	Updated int64  // changes that writers made meanwhile
+	Reason  string // why it failed
+}
+
+// The parts of a Build beside a definition.
+const (
+	buildState   = "state"
+	buildInitial = "initial"
+	buildUpdated = "updated"
+	buildReason  = "reason"
+)
+
+// Facts is the form of b that is stored beside the text of a definition.
+func (b Build) Facts() *value.Object {
+	f := []value.Field{{Name: buildInitial, Value: value.Int(b.Initial)}, {Name: buildState, Value: value.Int(int64(b.State))},
+		{Name: buildUpdated, Value: value.Int(b.Updated)}}
+	if b.Reason != "" {
+		f = append(f, value.Field{Name: buildReason, Value: value.Str(b.Reason)})
+	}
+	return value.NewObject(f...)
+}
+
+func buildOf(facts *value.Object) Build {
+	var b Build
+	number := func(name string) int64 {
+		if v, ok := facts.Get(name); ok && v.Kind() == value.KindInt {
+			return v.Int()
+		}
+		return 0
+	}
+	b.State, b.Initial, b.Updated = BuildState(number(buildState)), number(buildInitial), number(buildUpdated)
+	if v, ok := facts.Get(buildReason); ok && v.Kind() == value.KindString {
+		b.Reason = v.Str()
+	}
+	return b
+}
+
+// Job is work on the stored data of an index that is done in the background, and gone on with when the store is opened.
+type Job struct {
+	Scope                Scope // of the definitions of the table
+	Index                uint32
+	NS, DB, Table, Named string
+	// Clean: the index is not defined any more, and what is stored of it is removed. Otherwise it is filled.
+	Clean bool
+	From  []byte // the key of the first record that was not looked at yet; nil: none was
+	Done  int64  // records that were looked at
+}
+
+// JobOf is the job of filling an index.
+func JobOf(tb *Table, ix *Index) *Job {
+	return &Job{Scope: tb.Inner(), Index: ix.ID, NS: tb.DB.NS.Name, DB: tb.DB.Name, Table: tb.Name, Named: ix.Name}
+}
+
+func (j *Job) key() []byte {
+	return appendID(appendID(appendID(appendID(key.Meta(nil, metaJob), j.Scope.NS), j.Scope.DB), j.Scope.TB), j.Index)
+}
+
+// PutJob stores a job, or how far it is, as the CBOR of an object.
+func (v *View) PutJob(j *Job) error {
+	raw, err := value.AppendCBOR(nil, value.ObjectOf(value.NewObject(
+		value.Field{Name: "ns", Value: value.Str(j.NS)}, value.Field{Name: "db", Value: value.Str(j.DB)},
+		value.Field{Name: "table", Value: value.Str(j.Table)}, value.Field{Name: "index", Value: value.Str(j.Named)},
+		value.Field{Name: "clean", Value: value.Bool(j.Clean)}, value.Field{Name: "from", Value: value.BytesOf(j.From)},
+		value.Field{Name: "done", Value: value.Int(j.Done)})))
+	if err != nil {
+		return fmt.Errorf("store the work on index %s: %w", j.Named, err)
+	}
+	return v.tx.Set(j.key(), raw)
+}
+
+// DeleteJob removes a job that is done.
+func (v *View) DeleteJob(j *Job) error { return v.tx.Delete(j.key()) }
+
+// Job reads how far the filling of an index is; nil where nothing is to be done.
+func (v *View) Job(tb *Table, ix *Index) (*Job, error) {
+	j := JobOf(tb, ix)
+	raw, err := v.tx.Get(j.key())
+	if raw == nil || err != nil {
+		return nil, err
+	}
+	return readJob(j.key(), raw)
+}
+
+// Jobs lists all jobs of the store.
+func (v *View) Jobs() ([]*Job, error) {
+	start, end := key.PrefixRange(key.Meta(nil, metaJob))
+	cur := v.tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	defer cur.Close()
+	var out []*Job
+	for cur.Next() {
+		j, err := readJob(cur.Key(), cur.Value())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, j)
+	}
+	return out, cur.Err()
+}
+
+func readJob(k, raw []byte) (*Job, error) {
+	ids := k[len(key.Meta(nil, metaJob)):]
+	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
+	if err == nil && (x.Kind() != value.KindObject || len(ids) != 16) {
+		err = key.ErrMalformed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the work on an index: %w", err)
+	}
+	be := binary.BigEndian
+	j := &Job{Scope: Scope{NS: be.Uint32(ids), DB: be.Uint32(ids[4:]), TB: be.Uint32(ids[8:])}, Index: be.Uint32(ids[12:])}
+	o := x.Object()
+	for name, to := range map[string]*string{"ns": &j.NS, "db": &j.DB, "table": &j.Table, "index": &j.Named} {
+		if s, ok := o.Get(name); ok && s.Kind() == value.KindString {
+			*to = s.Str()
+		}
+	}
+	if b, ok := o.Get("clean"); ok {
+		j.Clean = value.Truthy(b)
+	}
+	if b, ok := o.Get("from"); ok && b.Kind() == value.KindBytes && len(b.Bytes()) > 0 {
+		j.From = b.Bytes()
+	}
+	if n, ok := o.Get("done"); ok && n.Kind() == value.KindInt {
+		j.Done = n.Int()
+	}
+	return j, nil
+}
+
+// SetBuild stores how far the filling of an index is, together with its definition.
+func (v *View) SetBuild(ix *Index, b Build) error {
+	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts()})
+	return err
+}

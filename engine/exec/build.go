@@ -1,0 +1,443 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+// builds does the catalog.Jobs of a store: it fills indexes beside writers, and removes what is left of indexes that are
+// gone. Package index says why the result is right.
+//
+// Each job has a goroutine, of which a few work at a time. It ends with its job, by end, which REMOVE calls once it is
+// committed, and by close, which waits for all. What was not done by then, or was under way when the process died, goes on
+// with resume: a job is in the store from the transaction that makes it to the one that finishes it.
+type builds struct {
+	ex     *Executor
+	ctx    context.Context // of all jobs
+	cancel context.CancelFunc
+	slots  chan struct{} // held by the jobs that work
+
+	mu   sync.Mutex // guards what follows; a leaf lock
+	jobs map[jobID]*build
+	wait sync.WaitGroup
+}
+
+// jobID is the index that a job is about, by ids, and whether it is filled or cleaned.
+type jobID struct {
+	table catalog.Scope
+	ix    uint32
+	clean bool
+}
+
+// build is one job under way.
+type build struct {
+	job  catalog.Job
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // why it did not come to its end; set before done is closed
+}
+
+// The limits of a batch: from few records where writers change what the builder reads, to many where they do not.
+const (
+	leastBatch = 64
+	firstBatch = 1024
+	mostBatch  = 8192
+	batchBytes = 8 << 20
+	cleanBatch = 8192 // keys
+)
+
+// How long a job waits when the store does not take what it writes.
+const (
+	firstWait   = 100 * time.Millisecond
+	longestWait = 30 * time.Second
+)
+
+// errEnded says that the index of a job is gone, or wants no building.
+var errEnded = errors.New("the index is gone")
+
+func newBuilds(ex *Executor) *builds {
+	b := &builds{ex: ex, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), jobs: map[jobID]*build{}}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	return b
+}
+
+// Resume goes on with the building of indexes that was under way when the store was closed.
+func (ex *Executor) Resume(ctx context.Context) error {
+	tx, err := txn.Begin(ctx, ex.Store, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	jobs, err := ex.Catalog.View(tx).Jobs()
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		ex.builds.start(j)
+	}
+	return nil
+}
+
+func idOf(j *catalog.Job) jobID { return jobID{j.Scope, j.Index, j.Clean} }
+
+// start begins a job, which is stored. One that is under way stays.
+func (b *builds) start(j *catalog.Job) *build {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.jobs[idOf(j)]; w != nil {
+		return w
+	}
+	ctx, stop := context.WithCancel(b.ctx)
+	w := &build{job: *j, stop: stop, done: make(chan struct{})}
+	if w.err = ctx.Err(); w.err != nil {
+		stop()
+		close(w.done)
+		return w
+	}
+	b.jobs[idOf(j)] = w
+	b.wait.Go(func() { b.work(ctx, w) })
+	return w
+}
+
+// end stops the jobs of what was removed. Ids that are 0 stand for everything inside.
+func (b *builds) end(of live.Table, ix uint32) {
+	in := func(want, have uint32) bool { return want == 0 || want == have }
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, w := range b.jobs {
+		if in(of.NS, id.table.NS) && in(of.DB, id.table.DB) && in(of.TB, id.table.TB) && in(ix, id.ix) && !id.clean {
+			w.stop()
+		}
+	}
+}
+
+// close stops all jobs and waits for them.
+func (b *builds) close() {
+	b.cancel()
+	b.wait.Wait()
+}
+
+// work does a job to its end.
+func (b *builds) work(ctx context.Context, w *build) {
+	defer w.stop()
+	select {
+	case b.slots <- struct{}{}:
+		w.err = b.run(ctx, w)
+		<-b.slots
+	case <-ctx.Done():
+		w.err = ctx.Err()
+	}
+	if b.ctx.Err() == nil && (errors.Is(w.err, errEnded) || errors.Is(w.err, context.Canceled)) {
+		b.forget(w)
+	}
+	b.mu.Lock()
+	delete(b.jobs, idOf(&w.job))
+	b.mu.Unlock()
+	close(w.done)
+}
+
+// run does a job. A panic ends it: it would come again.
+func (b *builds) run(ctx context.Context, w *build) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.ex.Log.Error("building an index panicked", "index", w.job.Named, "panic", p, "stack", string(debug.Stack()))
+			err = b.fail(ctx, w, errs.Internal("An internal error occurred"))
+		}
+	}()
+	step := b.fill
+	if w.job.Clean {
+		step = b.clean
+	}
+	for pause, size := firstWait, int64(firstBatch); ; {
+		more, err := step(ctx, w, size)
+		switch {
+		case err == nil && !more:
+			return nil
+		case err == nil:
+			pause, size = firstWait, min(2*size, mostBatch)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errEnded), errors.Is(err, kv.ErrClosed), errors.Is(err, kv.ErrReadOnly):
+			return err
+		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > leastBatch:
+			size = max(size/4, leastBatch)
+		case unfit(err):
+			return b.fail(ctx, w, err)
+		default:
+			b.ex.Log.Error("building an index is delayed", "index", w.job.Named, "table", w.job.Table, "err", err)
+			if err := rest(ctx, pause); err != nil {
+				return err
+			}
+			pause = min(2*pause, longestWait)
+		}
+	}
+}
+
+// unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried again.
+func unfit(err error) bool {
+	var e *errs.Error
+	return !errors.Is(err, kv.ErrNoSpace) && !errors.Is(err, kv.ErrUndetermined) &&
+		(errors.As(err, &e) || errors.Is(err, kv.ErrKey) || errors.Is(err, kv.ErrTooLarge))
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// site is the index of a job as a transaction sees it.
+type site struct {
+	r  *Run
+	g  *record.Gate
+	tb *catalog.Table
+	ix *catalog.Index
+}
+
+// inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
+func (b *builds) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
+	opt := txn.Options{Write: write}
+	if alone {
+		turn, err := b.ex.Store.Exclusive(ctx)
+		if err != nil {
+			return err
+		}
+		defer turn.Release()
+		opt.Turn = turn
+	}
+	tx, err := txn.Begin(ctx, b.ex.Store, opt)
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	s, err := b.site(ctx, tx, &w.job)
+	if err != nil {
+		return err
+	}
+	if err := s.unfinished(); err != nil {
+		return err
+	}
+	if err := f(s); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// site finds the index of a job; errEnded where it is gone, or another.
+func (b *builds) site(ctx context.Context, tx *txn.Tx, j *catalog.Job) (*site, error) {
+	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
+	r := b.ex.NewRun(ctx, sess, NewEnv(), tx)
+	ns, err := r.Cat.Namespace(j.NS)
+	if err != nil {
+		return nil, err
+	}
+	if ns == nil {
+		return nil, errEnded
+	}
+	db, err := r.Cat.Database(ns, j.DB)
+	if err != nil {
+		return nil, err
+	}
+	if db == nil || db.ID != j.Scope.DB {
+		return nil, errEnded
+	}
+	tb, err := r.Cat.Table(db, j.Table)
+	if err != nil {
+		return nil, err
+	}
+	if tb == nil || tb.Inner() != j.Scope {
+		return nil, errEnded
+	}
+	s := &site{r: r, tb: tb, ix: tb.Index(j.Named)}
+	if s.ix == nil || s.ix.ID != j.Index {
+		return nil, errEnded
+	}
+	s.g, err = r.Gate()
+	return s, err
+}
+
+// unfinished is errEnded for an index that wants no building.
+func (s *site) unfinished() error {
+	if s.ix.Build.State != catalog.Building {
+		return errEnded
+	}
+	return nil
+}
+
+// fill makes the entries of a batch of records; more says that some are left.
+func (b *builds) fill(ctx context.Context, w *build, size int64) (more bool, err error) {
+	var next catalog.Job
+	err = b.inside(ctx, w, size <= leastBatch, true, func(s *site) error {
+		if s.ix.Define.Kind == ast.IndexCount {
+			return b.fillCount(ctx, w, s)
+		}
+		next = w.job
+		var n int64
+		next.From, n, err = s.g.BuildPart(ctx, s.tb, s.ix, w.job.From, record.BuildLimit{Records: size, Bytes: batchBytes})
+		if err != nil {
+			return err
+		}
+		next.Done += n
+		if more = next.From != nil; more {
+			return s.r.Cat.PutJob(&next)
+		}
+		return s.finish(&next)
+	})
+	if err == nil {
+		w.job.From, w.job.Done = next.From, next.Done
+	}
+	return more && err == nil, err
+}
+
+// fillCount counts the records of one snapshot in another transaction, and adds what is missing in that of s.
+func (b *builds) fillCount(ctx context.Context, w *build, s *site) error {
+	var missing int64
+	j := w.job
+	err := b.inside(ctx, w, false, false, func(past *site) (err error) {
+		missing, j.Done, err = past.g.Uncounted(ctx, past.tb, past.ix)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.g.AddCount(s.tb, s.ix, missing); err != nil {
+		return err
+	}
+	return s.finish(&j)
+}
+
+// finish makes the index ready.
+func (s *site) finish(j *catalog.Job) error {
+	updated, err := s.g.BuildUpdates(s.tb, s.ix)
+	if err != nil {
+		return err
+	}
+	if err := s.g.EndBuild(s.tb, s.ix); err != nil {
+		return err
+	}
+	if err := s.r.Cat.DeleteJob(j); err != nil {
+		return err
+	}
+	return s.r.Cat.SetBuild(s.ix, catalog.Build{Initial: j.Done, Updated: updated})
+}
+
+// fail ends a job for a reason that the records are to blame for. It answers the reason.
+func (b *builds) fail(ctx context.Context, w *build, reason error) error {
+	for {
+		err := b.inside(ctx, w, true, true, func(s *site) error {
+			if err := s.g.EndBuild(s.tb, s.ix); err != nil {
+				return err
+			}
+			if err := s.r.Cat.DeleteJob(&w.job); err != nil {
+				return err
+			}
+			return s.r.Cat.SetBuild(s.ix, catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg})
+		})
+		if errors.Is(err, kv.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return reason
+	}
+}
+
+// clean removes a batch of what is stored of an index that is gone. Nobody else writes there.
+func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
+	err = txn.Retry(ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+		j, left := &w.job, cleanBatch
+		for _, p := range key.IndexPrefixes(j.Scope.NS, j.Scope.DB, j.Scope.TB, j.Index) {
+			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Untracked: true, Limit: left})
+			for cur.Next() {
+				if err := tx.Delete(cur.Key()); err != nil {
+					cur.Close()
+					return err
+				}
+				left--
+			}
+			cur.Close()
+			if err := cur.Err(); err != nil {
+				return err
+			}
+			if more = left == 0; more {
+				return nil
+			}
+		}
+		return b.ex.Catalog.View(tx).DeleteJob(j)
+	})
+	return more, err
+}
+
+// forget removes the job of an index that is gone from the store, unless it is there all the same.
+func (b *builds) forget(w *build) {
+	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+		if !w.job.Clean {
+			s, err := b.site(b.ctx, tx, &w.job)
+			if err == nil {
+				err = s.unfinished()
+			}
+			if !errors.Is(err, errEnded) {
+				return err
+			}
+		}
+		return b.ex.Catalog.View(tx).DeleteJob(&w.job)
+	})
+	if err != nil && b.ctx.Err() == nil {
+		b.ex.Log.Error("the work on an index that is gone stays listed", "index", w.job.Named, "err", err)
+	}
+}
+
+// await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, a definition
+// is taken back.
+func (b *builds) await(ctx context.Context, w *build, defined bool) error {
+	var err error
+	select {
+	case <-w.done:
+		err = w.err
+	case <-ctx.Done():
+		w.stop()
+		<-w.done
+		err = ctx.Err()
+	}
+	if err == nil || !defined {
+		return err
+	}
+	if undone := b.undo(context.WithoutCancel(ctx), &w.job); undone != nil {
+		b.ex.Log.Error("the definition of an index that could not be built stays", "index", w.job.Named, "err", undone)
+	}
+	return err
+}
+
+// undo takes the definition of an index back.
+func (b *builds) undo(ctx context.Context, j *catalog.Job) error {
+	return txn.Retry(ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+		s, err := b.site(ctx, tx, j)
+		if errors.Is(err, errEnded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return s.r.discard(s.tb, s.ix)
+	})
+}

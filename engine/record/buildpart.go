@@ -1,0 +1,154 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/index/vector"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// BuildLimit bounds a part of the building of an index.
+type BuildLimit struct {
+	Records int64
+	Bytes   int64 // of stored records
+}
+
+// BuildPart makes the entries of an index that is catalog.Building, of any kind but COUNT, for the records from a key on
+// (nil: the first), until a limit is reached. It gives the key of the first record that is left, nil at the end of the
+// table, and how many records it looked at. It may meet entries that are there already. See package index on why this
+// is right beside writers.
+func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Index, from []byte, limit BuildLimit) (next []byte, n int64, err error) {
+	add, finish, err := g.adder(ctx, tb, ix)
+	if err != nil {
+		return nil, 0, err
+	}
+	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
+	if from != nil {
+		start = from
+	}
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	defer cur.Close()
+	for size := int64(0); cur.Next(); n++ {
+		if n&255 == 255 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		if size += int64(len(cur.Value())); n == limit.Records || n > 0 && size > limit.Bytes {
+			next = bytes.Clone(cur.Key())
+			break
+		}
+		k, err := key.DecodeRecord(cur.Key())
+		if err != nil {
+			return nil, 0, fmt.Errorf("read a record key of %s: %w", tb.Name, err)
+		}
+		doc, err := decode(cur.Value())
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := add(&value.RecordID{Table: tb.Name, Key: k}, doc); err != nil {
+			return nil, 0, err
+		}
+	}
+	if err := cur.Err(); err != nil {
+		return nil, 0, err
+	}
+	return next, n, finish(next == nil)
+}
+
+// adder gives what adds a record to an index of a kind, and what is to be done after the last of a part, or of all.
+func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
+	switch {
+	case ix.Define.Kind == ast.IndexFullText:
+		b := fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)
+		return func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) }, b.FinishPart, nil
+	case ix.Define.Vector != nil:
+		x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
+		if err != nil {
+			return nil, nil, err
+		}
+		add = func(id *value.RecordID, doc value.Value) error {
+			return g.changeVector(ctx, tb, ix, id, value.None, doc)
+		}
+		finish = func(all bool) error {
+			if all {
+				x.Warm()
+			}
+			return nil
+		}
+		return add, finish, nil
+	case index.Kept(ix):
+		g.ix.Tx = g.Tx
+		add = func(id *value.RecordID, doc value.Value) error {
+			vs, err := g.indexed(ctx, 1, ix, doc)
+			if err != nil {
+				return err
+			}
+			return g.ix.Build(tb, ix, id, vs)
+		}
+		return add, func(bool) error { return nil }, nil
+	}
+	return nil, nil, fmt.Errorf("build index %s: it is of no kind that is built in parts", ix.Name)
+}
+
+// Uncounted is by how much a COUNT index that is catalog.Building falls short of the records in the snapshot of the
+// gate's transaction. The transaction must be one that only reads: others are not told that anything was read.
+func (g *Gate) Uncounted(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (missing, records int64, err error) {
+	counted, err := g.IndexCount(tb, ix)
+	if err != nil {
+		return 0, 0, err
+	}
+	if records, err = g.RowCount(tb); err != nil || ix.Define.CountWhere == nil {
+		return records - counted, records, err
+	}
+	var meet int64
+	err = g.eachStored(ctx, tb, func(_ *value.RecordID, doc value.Value) error {
+		v, err := g.Eval.EvalIn(ctx, ix.Define.CountWhere, doc, nil, AsEngineReader)
+		if err == nil && value.Truthy(v) {
+			meet++
+		}
+		return err
+	})
+	return meet - counted, records, err
+}
+
+// AddCount adds to a COUNT index.
+func (g *Gate) AddCount(tb *catalog.Table, ix *catalog.Index, n int64) error {
+	return g.count(tb, ix.ID, n)
+}
+
+// buildShard is the counter, beside that of a COUNT index, of the changes that writers make to an index that is built.
+const buildShard = 1
+
+// countBuilding counts a change that a writer made to an index that is built.
+func (g *Gate) countBuilding(tb *catalog.Table, ix *catalog.Index) error {
+	if ix.Define.Kind == ast.IndexCount {
+		return nil
+	}
+	return g.countShard(tb, ix.ID, buildShard, 1)
+}
+
+// BuildUpdates is how many changes writers made to an index since its building began.
+func (g *Gate) BuildUpdates(tb *catalog.Table, ix *catalog.Index) (int64, error) {
+	raw, err := g.Tx.GetUntracked(key.Counter(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, ix.ID, buildShard))
+	if err != nil || ix.Define.Kind == ast.IndexCount {
+		return 0, err
+	}
+	n, ok := kv.Counter(raw)
+	if !ok {
+		return 0, fmt.Errorf("read what was changed in index %s: %w", ix.Name, kv.ErrCounter)
+	}
+	return n, nil
+}
+
+// EndBuild removes what only the building of an index needed.
+func (g *Gate) EndBuild(tb *catalog.Table, ix *catalog.Index) error {
+	return g.Tx.Delete(key.Counter(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, ix.ID, buildShard))
+}
