@@ -23,6 +23,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -56,6 +57,9 @@ type Options struct {
 	Log *slog.Logger
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string
+	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
+	// engine/plan. No rule changes an answer.
+	PlannerRulesOff []string
 	// Newer accepts statements that later releases of the language added, such as ALTER of users, functions and buckets.
 	Newer bool
 }
@@ -89,6 +93,10 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 		return nil, err
 	}
 	opt.BucketFolders = folders
+	rulesOff, err := plan.ParseRules(opt.PlannerRulesOff)
+	if err != nil {
+		return nil, err
+	}
 	store, retention, err := openStore(ctx, dsn, opt.Log)
 	if err != nil {
 		return nil, err
@@ -103,7 +111,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer, NoFiles: !files}
-	e.exec = newExecutor(store, opt, functions, e.parsing)
+	e.exec = newExecutor(store, opt, functions, e.parsing, rulesOff)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -150,7 +158,7 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options) *exec.Executor {
+func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules) *exec.Executor {
 	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
 		Store:            store,
@@ -168,6 +176,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Versioned:        versioned,
 		Limits:           opt.Limits,
 		Log:              opt.Log,
+		PlanOff:          rulesOff,
 	})
 }
 

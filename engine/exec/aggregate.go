@@ -23,7 +23,7 @@ func isAggregate(path string) bool {
 // aggregateCalls finds the outermost aggregates of an expression, in order.
 func aggregateCalls(x ast.Expr) []*ast.Call {
 	var out []*ast.Call
-	inspect(x, func(n any) bool {
+	ast.Inspect(x, func(n any) bool {
 		switch n := n.(type) {
 		case *ast.Call:
 			if n.Kind == ast.CallBuiltin && isAggregate(n.Path) {

@@ -1,15 +1,18 @@
 package exec
 
 import (
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// countRows is the number of records of a table as a single row.
+// countRows is the number of records of a table, or of those that a COUNT index has counted, as a single row.
 type countRows struct {
 	r    *Run
 	tb   *catalog.Table
+	ix   *catalog.Index // a COUNT index that has counted them; nil: all records count
 	path []string
 	text string
 	done bool
@@ -28,7 +31,12 @@ func (s *countRows) next() (value.Value, bool, error) {
 	if s.tb == nil {
 		return value.None, false, errs.TableNotFound(s.text)
 	}
-	n, err := g.Count(s.r.Ctx, s.tb, nil)
+	var n int64
+	if s.ix != nil {
+		n, err = g.IndexCount(s.tb, s.ix)
+	} else {
+		n, err = g.Count(s.r.Ctx, s.tb, nil)
+	}
 	if err != nil {
 		return value.None, false, err
 	}
@@ -37,3 +45,47 @@ func (s *countRows) next() (value.Value, bool, error) {
 }
 
 func (s *countRows) close() {}
+
+// countPlan serves count() … GROUP ALL over a whole table, or a WHERE that a COUNT index is for, by counters.
+func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
+	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || s.Version != nil || !onlyCounts(s) {
+		return nil, nil
+	}
+	f := &s.Projections.Fields[0]
+	t, ok := s.From[0].(*ast.Table)
+	if !ok || r.Auth.Caps.MayCall(f.X.(*ast.Call).Path) != nil {
+		return nil, nil
+	}
+	tb, err := r.table(t.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := &countRows{r: r, tb: tb, path: namesOf(f.Alias), text: t.Name}
+	if s.Where != nil {
+		if tb == nil || !r.Auth.CanRead() {
+			return nil, nil
+		}
+		if out.ix = plan.Counted(&plan.Query{Table: tb, With: s.With, Where: s.Where, Off: r.Ex.PlanOff}); out.ix == nil {
+			return nil, nil
+		}
+	}
+	if out.path == nil {
+		out.path = keyOf(f.X)
+	}
+	return out, nil
+}
+
+// onlyCounts reports whether a SELECT is nothing but count() of all its rows.
+func onlyCounts(s *ast.Select) bool {
+	if s.Group == nil || !s.Group.All || len(s.Split) > 0 {
+		return false
+	}
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		c, ok := f.X.(*ast.Call)
+		if f.All || !ok || c.Kind != ast.CallBuiltin || c.Path != "count" || len(c.Args) != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/script"
 )
 
@@ -70,6 +71,7 @@ type Config struct {
 	Caps                              *auth.Capabilities // of what the engine does by itself: ASYNC events
 	Versioned                         bool               // the store keeps its past: a history.Store
 	Limits                            Limits             // optional
+	PlanOff                           plan.Rules         // optional: rules of the planner that are switched off
 	Clock                             func() time.Time   // optional: the system's
 	Hub                               *live.Hub          // optional: one of its own
 	AnalyzerFiles                     fulltext.Files     // optional: the files that analyzers may read; none without it

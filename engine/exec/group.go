@@ -103,9 +103,9 @@ func checkGroup(s *ast.Select) error {
 // asksParent reports whether a subquery inside x uses $parent.
 func asksParent(x ast.Expr) bool {
 	found := false
-	inspect(x, func(n any) bool {
+	ast.Inspect(x, func(n any) bool {
 		if q, ok := n.(*ast.Subquery); ok {
-			inspect(q.Stmt, func(n any) bool {
+			ast.Inspect(q.Stmt, func(n any) bool {
 				p, ok := n.(*ast.Param)
 				found = found || ok && p.Name == "parent"
 				return !found

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -10,102 +11,137 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// indexRows builds the scan of a candidate; IN becomes one scan per value.
-func (r *Run) indexRows(tb *catalog.Table, c *candidate, where *predicate) rows {
-	if c.in == nil {
-		scan := r.oneIndexScan(tb, c.ix, index.Access{Lead: c.lead, From: c.from, To: c.to, Elements: c.elements}, where)
-		scan.rest = residual(where.x, c.used)
-		return scan
-	}
-	u := &unionIndexRows{unionRows: unionRows{}, tb: tb, where: where}
-	vs := append([]value.Value(nil), value.SetOf(append([]value.Value(nil), c.in...)).Elems()...)
-	for _, v := range vs {
-		lead := append(append([]value.Value(nil), c.lead...), v)
-		u.parts = append(u.parts, r.oneIndexScan(tb, c.ix, index.Access{Lead: lead, Elements: c.elements}, where))
-	}
-	if c.elements && len(u.parts) == 1 && c.lists {
-		return u.parts[0]
-	}
-	if c.elements && !c.lists {
-		// Strings, objects, ranges and geometries contain things too, and have no entries for them: all of those.
-		for _, a := range []index.Access{
-			{From: value.Bound{Kind: value.Included, Value: value.Str("")}, To: value.Bound{Kind: value.Excluded, Value: value.DurationOf(value.Duration{})}},
-			{From: value.Bound{Kind: value.Included, Value: value.ObjectOf(nil)}},
-		} {
-			u.parts = append(u.parts, r.oneIndexScan(tb, c.ix, a, where))
-		}
-	}
-	u.distinct = c.elements
-	return u
-}
-
-// residual is what a WHERE asks beyond the conditions that were used, as text.
-func residual(where ast.Expr, used []ast.Expr) string {
-	var rest []string
-next:
-	for _, c := range conjuncts(nil, where) {
-		for _, u := range used {
-			if c == u {
-				continue next
-			}
-		}
-		rest = append(rest, ast.Text(c))
-	}
-	return strings.Join(rest, " AND ")
-}
-
-func (r *Run) oneIndexScan(tb *catalog.Table, ix *catalog.Index, a index.Access, where *predicate) *indexRows {
-	return &indexRows{r: r, tb: tb, ix: ix, access: a, filter: where}
-}
-
-// indexRows reads the records that an index finds. The whole WHERE is tried on each: an index only narrows.
+// indexRows reads the records that an index finds. The whole WHERE is tried on each: an index only narrows. Backwards, the
+// records of equal keys are turned round where ties says so, so that they come in the order of their record keys both ways.
 type indexRows struct {
 	r      *Run
 	tb     *catalog.Table
 	ix     *catalog.Index
 	access index.Access
+	ties   int // fields whose values make the order; 0: records come as they do
 	filter *predicate
-	cur    *index.Cursor
-	seen   map[string]bool // of element scans, which may find a record twice
-	rest   string          // what the WHERE asks beyond the scan, for EXPLAIN
-	n      counter
+	bare   bool     // what the index finds is counted: rows are NONE
+	rest   []string // what the WHERE asks beyond the scan, for EXPLAIN
+
+	cur   *index.Cursor
+	seen  map[string]bool // of element scans, which may find a record twice
+	entry []byte          // the key that group belongs to
+	group []value.Value   // record keys with equal index keys, last one first out
+	ahead value.Value     // the first key of the next group
+	more  bool            // ahead is one
+	done  bool
+	doc   value.Value // the current row
+	n     counter
 }
 
 func (s *indexRows) next() (value.Value, bool, error) {
 	if s.cur == nil {
 		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access)
 	}
-	for s.cur.Next() {
+	for {
 		if err := s.r.Tick(); err != nil {
 			return value.None, false, err
 		}
-		if s.access.Elements {
-			k := s.cur.Key().Text()
-			if s.seen[k] {
-				continue
-			}
-			if s.seen == nil {
-				s.seen = map[string]bool{}
-			}
-			s.seen[k] = true
-		}
-		doc, err := s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: s.cur.Key()})
-		if err != nil {
+		k, ok, err := s.key()
+		if !ok || err != nil {
 			return value.None, false, err
 		}
-		if doc.IsNone() {
-			continue
+		if s.bare {
+			s.n++
+			return value.None, true, nil
 		}
-		ok, err := s.filter.holds(doc)
-		if err != nil {
+		if ok, err = s.read(k); err != nil {
 			return value.None, false, err
 		}
 		if ok {
 			s.n++
-			return doc, true, nil
+			return s.doc, true, nil
 		}
 	}
+}
+
+// read makes the record with a key the current row; false where it does not hold.
+func (s *indexRows) read(k value.Value) (bool, error) {
+	var err error
+	s.doc, err = s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: k})
+	if err != nil || s.doc.IsNone() {
+		return false, err
+	}
+	return s.filter.holds(s.doc)
+}
+
+// key is the next record key.
+func (s *indexRows) key() (value.Value, bool, error) {
+	switch {
+	case s.access.Elements:
+		return s.element()
+	case s.access.Reverse && s.ties > 0:
+		return s.turned()
+	case !s.cur.Next():
+		return value.None, false, s.cur.Err()
+	}
+	return s.cur.Key(), true, nil
+}
+
+// element is the next key of a record that was not found before.
+func (s *indexRows) element() (value.Value, bool, error) {
+	for s.cur.Next() {
+		if err := s.r.Tick(); err != nil {
+			return value.None, false, err
+		}
+		k := s.cur.Key()
+		text := k.Text()
+		if s.seen[text] {
+			continue
+		}
+		if s.seen == nil {
+			s.seen = map[string]bool{}
+		}
+		s.seen[text] = true
+		return k, true, nil
+	}
 	return value.None, false, s.cur.Err()
+}
+
+// turned is the next key of the current group, or of the one before it.
+func (s *indexRows) turned() (value.Value, bool, error) {
+	if len(s.group) == 0 {
+		if err := s.fill(); err != nil || len(s.group) == 0 {
+			return value.None, false, err
+		}
+	}
+	k := s.group[len(s.group)-1]
+	s.group = s.group[:len(s.group)-1]
+	return k, true, nil
+}
+
+// fill reads the next group of equal keys.
+func (s *indexRows) fill() error {
+	if s.more {
+		s.group = append(s.group, s.ahead)
+		s.more = false
+	}
+	for !s.done {
+		if err := s.r.Tick(); err != nil {
+			return err
+		}
+		if !s.cur.Next() {
+			s.done = true
+			return s.cur.Err()
+		}
+		entry, err := s.cur.Entry(s.ties)
+		if err != nil {
+			return err
+		}
+		same := len(s.group) == 0 || bytes.Equal(entry, s.entry)
+		s.entry = append(s.entry[:0], entry...)
+		if !same {
+			s.ahead, s.more = s.cur.Key(), true
+			return nil
+		}
+		s.group = append(s.group, s.cur.Key())
+	}
+	return nil
 }
 
 func (s *indexRows) close() {
@@ -121,10 +157,10 @@ func (s *indexRows) explain() *planNode {
 	}
 	n := node("IndexScan").with("index", s.ix.Name).with("access", accessText(s.ix, s.access)).with("direction", dir)
 	n.rows = s.n
-	if s.rest == "" {
+	if len(s.rest) == 0 {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", s.rest}}}
+	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", strings.Join(s.rest, " AND ")}}}
 }
 
 // accessText is the part of an index that is walked, as EXPLAIN shows it.
@@ -163,23 +199,26 @@ func boundText(op string, b value.Bound) string {
 	return op + b.Value.Text()
 }
 
-// unionIndexRows is one index scan after the other, for IN and CONTAINSANY.
+// unionIndexRows is one index scan after the other.
 type unionIndexRows struct {
 	unionRows
 	tb       *catalog.Table
 	where    *predicate
 	distinct bool
 	seen     map[string]bool
+	doc      value.Value // the current row
 }
 
 func (s *unionIndexRows) next() (value.Value, bool, error) {
 	for {
 		doc, ok, err := s.unionRows.next()
+		s.doc = doc
 		if !ok || err != nil || !s.distinct {
 			return doc, ok, err
 		}
 		id := recordOf(doc).Text()
 		if s.seen[id] {
+			s.n--
 			continue
 		}
 		if s.seen == nil {

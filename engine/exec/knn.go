@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index/vector"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -38,7 +39,7 @@ func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
 		return nil, nil
 	}
 	var out []*ast.Binary
-	for _, c := range conjuncts(nil, where) {
+	for _, c := range plan.Conjuncts(where) {
 		if b, ok := c.(*ast.Binary); ok && b.Op == ast.OpKNN {
 			if b.KNN.EF == 0 && b.KNN.Distance == "" {
 				return nil, knnMisused()
@@ -53,18 +54,18 @@ func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
 }
 
 // sourceFor builds what a statement reads from, KNN operators included.
-func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error) {
+func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
 	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
-		return r.source(env, s, where)
+		return r.source(env, s, where, w)
 	}
 	knns, err := where.env.search.conditions(where.x)
 	if err != nil {
 		return nil, err
 	}
 	var rest ast.Expr
-	for _, c := range conjuncts(nil, where.x) {
+	for _, c := range plan.Conjuncts(where.x) {
 		if b, ok := c.(*ast.Binary); !ok || b.Op != ast.OpKNN {
-			rest = and(rest, c)
+			rest = plan.And(rest, c)
 		}
 	}
 	var others *predicate
@@ -72,7 +73,7 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error)
 		others = &predicate{r: r, env: where.env, x: rest}
 	}
 	if len(s.From) == 1 && isNamed(s.From[0]) {
-		in, err := r.source(env, s, where)
+		in, err := r.source(env, s, where, nil)
 		if err != nil || where.env.search.nearest != nil {
 			return in, err
 		}
@@ -86,14 +87,14 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate) (rows, error)
 			return nil, err
 		}
 		where.env.search.nearest = k
-		in, err := r.source(env, s, others)
+		in, err := r.source(env, s, others, nil)
 		if err != nil {
 			return nil, err
 		}
 		return r.knnTop(where.env, in, k)
 	}
 	// Without an index for it the operator holds for every row, as in the reference.
-	return r.source(env, s, others)
+	return r.source(env, s, others, w)
 }
 
 // isNamed reports whether a source is named, so that it may be looked at more than once.
@@ -109,7 +110,7 @@ func isNamed(x ast.Expr) bool {
 func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
 	query := b.R
-	if isRowField(query) && !isRowField(b.L) {
+	if plan.IsRowField(query) && !plan.IsRowField(b.L) {
 		k.field, query = b.R, b.L
 	}
 	var err error
@@ -117,16 +118,6 @@ func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 		return nil, err
 	}
 	return k, numbers(k.query)
-}
-
-// isRowField reports whether an expression is a path from the current row.
-func isRowField(x ast.Expr) bool {
-	id, ok := x.(*ast.Idiom)
-	if !ok {
-		return false
-	}
-	_, starts := id.Parts[0].(*ast.PartStart)
-	return !starts
 }
 
 // numbers holds a value to be an array of numbers.
@@ -150,7 +141,7 @@ func (r *Run) knnTop(env *Env, in rows, k *nearest) (rows, error) {
 		return nil, knnMisused()
 	}
 	if id, plain := k.field.(*ast.Idiom); plain {
-		t.path, _ = namesOnly(id)
+		t.path, _ = plan.Names(id)
 	}
 	t.distance = t.metric.Floats()
 	t.query, t.exact = value.Floats(nil, k.query)

@@ -7,51 +7,26 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index/vector"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func isVector(ix *catalog.Index) bool { return ix.Define.Vector != nil }
-
-// knnSource answers the first KNN operator of a WHERE that a vector index of the table is for; nil where there is none.
-func (r *Run) knnSource(env *Env, s *ast.Select, tb *catalog.Table, where *predicate) (rows, error) {
-	search := where.env.search
-	if search == nil || search.knns == 0 {
-		return nil, nil
+// nearest starts a walk over a vector index.
+func (b *pathBuilder) nearest(p *plan.Nearest) (rows, error) {
+	r, search := b.r, b.where.env.search
+	scan := &knnScanRows{r: r, env: b.where.env, tb: b.tb, ix: p.Index, knn: p.KNN, filter: b.where.of(p.Rest)}
+	var err error
+	if scan.k, err = r.nearest(b.env, p.KNN); err != nil {
+		return nil, err
 	}
-	var scan *knnScanRows
-	var rest ast.Expr
-	for _, c := range conjuncts(nil, where.x) {
-		b, ok := c.(*ast.Binary)
-		if !ok || b.Op != ast.OpKNN {
-			rest = and(rest, c)
-			continue
-		}
-		field, _ := b.L.(*ast.Idiom)
-		if scan != nil || b.KNN.EF == 0 || isRowField(b.R) {
-			continue
-		}
-		if ix := fieldIndex(tb, isVector, field, s.With); ix != nil {
-			scan = &knnScanRows{r: r, env: where.env, tb: tb, ix: ix, knn: b}
-		}
-	}
-	if scan == nil {
-		return nil, nil
-	}
-	k, err := r.nearest(env, scan.knn)
+	x, err := vector.Open(r.Ex.vectors, r.Tx, b.tb, p.Index)
 	if err != nil {
 		return nil, err
 	}
-	x, err := vector.Open(r.Ex.vectors, r.Tx, tb, scan.ix)
-	if err != nil {
+	if scan.walk, err = x.Search(r.Ctx, scan.k.query, int(max(p.KNN.KNN.EF, p.KNN.KNN.K))); err != nil {
 		return nil, err
 	}
-	if scan.walk, err = x.Search(r.Ctx, k.query, int(max(scan.knn.KNN.EF, scan.knn.KNN.K))); err != nil {
-		return nil, err
-	}
-	scan.k, search.nearest = k, k
-	if rest != nil {
-		scan.filter = &predicate{r: r, env: where.env, x: rest}
-	}
+	search.nearest = scan.k
 	return scan, nil
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -52,7 +53,7 @@ func (ex *Executor) ParseRecord(text string) (value.Value, error) {
 		return value.None, err
 	}
 	id, ok := x.(*ast.RecordID)
-	if !ok || !constant(id) {
+	if !ok || !plan.Constant(id) {
 		return value.None, errs.Validation("Expected a record id")
 	}
 	r := &Run{Ex: ex}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 	"golang.org/x/text/unicode/norm"
 )
@@ -28,7 +29,7 @@ func sortKeys(o *ast.Order) []sortKey {
 	out := make([]sortKey, len(o.Keys))
 	for i, k := range o.Keys {
 		out[i] = sortKey{desc: k.Desc, compare: comparer(k.Collate, k.Numeric), text: orderText(k)}
-		if path, ok := namesOnly(k.Key); ok {
+		if path, ok := plan.Names(k.Key); ok {
 			out[i].path = path
 		} else {
 			out[i].idiom = k.Key
@@ -49,19 +50,6 @@ func orderText(k ast.OrderKey) string {
 		return text + " DESC"
 	}
 	return text + " ASC"
-}
-
-// namesOnly is an idiom that is a path of names.
-func namesOnly(id *ast.Idiom) ([]string, bool) {
-	out := make([]string, len(id.Parts))
-	for i, p := range id.Parts {
-		f, ok := p.(*ast.PartField)
-		if !ok {
-			return nil, false
-		}
-		out[i] = f.Name
-	}
-	return out, true
 }
 
 func comparer(collate, numeric bool) func(a, b value.Value) int {
@@ -158,7 +146,8 @@ func fold(r rune) rune {
 type sorted struct {
 	doc  value.Value
 	keys []value.Value
-	seq  int // place in the input: the sort is stable
+	id   value.Value // of the record, where ties are told by it
+	seq  int         // place in the input: the sort is stable
 }
 
 // sortRows orders its input; with keep ≥ 0 it holds only the first keep rows.
@@ -169,6 +158,7 @@ type sortRows struct {
 	keys []sortKey
 	keep int64 // -1: all
 	rand bool
+	ties func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
 
 	out  []sorted
 	at   int
@@ -206,6 +196,9 @@ func (s *sortRows) fill() error {
 			break
 		}
 		row := sorted{doc: doc, seq: seq}
+		if s.ties != nil {
+			row.id = s.ties()
+		}
 		if row.keys, err = s.keysOf(doc); err != nil {
 			return err
 		}
@@ -271,6 +264,11 @@ func (s *sortRows) less(a, b *sorted) bool {
 			continue
 		}
 		return c < 0 != s.keys[i].desc
+	}
+	if s.ties != nil {
+		if c := value.Compare(a.id, b.id); c != 0 {
+			return c < 0
+		}
 	}
 	return a.seq < b.seq
 }

@@ -64,7 +64,7 @@ func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows
 		return nil, nil
 	}
 	from := []ast.Expr{&ast.Table{Name: tb.Name}}
-	found, err := w.r.sourceFor(w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where})
+	found, err := w.r.sourceFor(w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where}, nil)
 	if _, whole := found.(*tableRows); whole || err != nil {
 		return nil, err
 	}

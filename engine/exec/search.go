@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -28,7 +29,7 @@ type searches struct {
 // searchesOf finds the searches of a WHERE; nil for none.
 func searchesOf(where ast.Expr) *searches {
 	var out *searches
-	inspect(where, func(n any) bool {
+	ast.Inspect(where, func(n any) bool {
 		switch n := n.(type) {
 		case *ast.Subquery, *ast.Block, *ast.Closure:
 			return false
@@ -79,56 +80,13 @@ type matcher struct {
 }
 
 func newMatcher(x *ast.Binary) *matcher {
-	m := &matcher{x: x, fixed: rowless(x.R)}
+	m := &matcher{x: x, fixed: plan.Rowless(x.R)}
 	m.field, _ = x.L.(*ast.Idiom)
 	if x.Match != nil && x.Match.HasRef {
 		m.ref = x.Match.Ref
 	}
 	return m
 }
-
-// rowless reports whether an expression says the same for every row of a statement.
-func rowless(x ast.Expr) bool {
-	same := true
-	inspect(x, func(n any) bool {
-		switch n := n.(type) {
-		case *ast.Subquery, *ast.Block, *ast.Closure, *ast.Table:
-			same = false
-		case *ast.Call:
-			same = same && n.Kind == ast.CallBuiltin
-		case *ast.Idiom:
-			_, starts := n.Parts[0].(*ast.PartStart)
-			same = same && starts
-		case *ast.Param:
-			switch n.Name {
-			case "this", "parent", "value", "before", "after", "input", "event":
-				same = false
-			}
-		}
-		return same
-	})
-	return same
-}
-
-// fieldIndex finds the index of a kind on a field: of several the last by name, as the reference picks.
-func fieldIndex(tb *catalog.Table, kind func(*catalog.Index) bool, field *ast.Idiom, with *ast.With) *catalog.Index {
-	if tb == nil || field == nil {
-		return nil
-	}
-	text := ast.Text(field)
-	for i := len(tb.Indexes) - 1; i >= 0; i-- {
-		ix := tb.Indexes[i]
-		if with != nil && len(with.Indexes) > 0 && !named(with.Indexes, ix.Name) {
-			continue
-		}
-		if kind(ix) && len(ix.Define.Fields) == 1 && ast.Text(ix.Define.Fields[0]) == text {
-			return ix
-		}
-	}
-	return nil
-}
-
-func isText(ix *catalog.Index) bool { return ix.Define.Kind == ast.IndexFullText }
 
 // bind makes the matcher ready for rows of a table. env is where the query is evaluated.
 func (m *matcher) bind(r *Run, env *Env, tb *catalog.Table, ix *catalog.Index) error {
@@ -206,7 +164,7 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 	}
 	ix := m.ix
 	if tb != m.tb || ix == nil {
-		ix = fieldIndex(tb, isText, m.field, nil)
+		ix = plan.FieldIndex(tb, plan.IsText, m.field, nil)
 	}
 	if err := m.bind(r, env, tb, ix); err != nil {
 		return false, err
@@ -262,7 +220,7 @@ func (h *host) referred(name string, ref value.Value) (*matcher, *value.RecordID
 	}
 	ix := m.ix
 	if ix == nil || tb != m.tb {
-		ix = fieldIndex(tb, isText, m.field, nil)
+		ix = plan.FieldIndex(tb, plan.IsText, m.field, nil)
 	}
 	if ix == nil {
 		return nil, nil, errs.Internal("No full-text index found for field %s on table %s", debugField(m.x.L), id.Record().Table)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -131,19 +132,18 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	if err := checkGroup(s); err != nil {
 		return nil, err
 	}
-	in, err := r.sourceFor(env, s, where)
+	w := wishOf(s, lim)
+	in, err := r.sourceFor(env, s, where, w)
 	if err != nil {
 		return nil, err
 	}
-	if scan, ok := in.(*textRows); ok {
+	if scan, ok := in.(*textRows); ok && !r.Ex.PlanOff.Has(plan.BestScores) {
 		scan.best = bestWanted(s, lim, scan.m)
 	}
-	if sortsRaw(s) {
-		if found := r.inOrder(in, s, lim); found != nil {
-			ordered := *s
-			ordered.Order = nil
-			return r.pipeline(env, rowEnv, found, &ordered, lim)
-		}
+	if w.sorted {
+		ordered := *s
+		ordered.Order = nil
+		return r.pipeline(env, rowEnv, in, &ordered, lim)
 	}
 	return r.pipeline(env, rowEnv, in, s, lim)
 }
@@ -250,7 +250,7 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 		if in, err = r.groupBy(rowEnv, in, s); err != nil {
 			return nil, err
 		}
-		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim, nil)
 		return r.finish(in, s, fetch, omits), nil
 	}
 	proj := r.projector(rowEnv, s.Projections)
@@ -259,16 +259,17 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 		if !sortsRaw(s) && s.Order != nil {
 			return r.sortedValues(rowEnv, in, s, lim, proj, fetch), nil
 		}
-		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in))
 		in = r.projected(in, proj, s)
 		return r.finish(in, s, fetch, nil), nil
 	}
+	ties := tiesOf(in)
 	if sortsRaw(s) {
-		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 		in = r.projected(in, proj, s)
 	} else {
 		in = r.projected(in, proj, s)
-		in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}
 	return r.finish(in, s, fetch, omits), nil
 }
@@ -276,9 +277,10 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 // sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
 func (r *Run) sortedValues(rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
 	alias := namesOf(s.Projections.Fields[0].Alias)
+	ties := tiesOf(in)
 	in = r.projected(in, proj, s)
 	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
-	in = r.orderAndLimit(rowEnv, in, s.Order, lim)
+	in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return at(v, alias), nil }}
 	return r.finish(in, s, fetch, nil)
 }
@@ -306,12 +308,24 @@ func sortsRaw(s *ast.Select) bool {
 	return true
 }
 
-func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window) rows {
+// tiesOf says by which record ids the rows of an index are sorted where ORDER BY leaves them equal: they come in another
+// order than those of a table, and an index must not change an answer. nil: rows stay as they come.
+func tiesOf(in rows) func() value.Value {
+	switch s := in.(type) {
+	case *indexRows:
+		return func() value.Value { return recordOf(s.doc) }
+	case *unionIndexRows:
+		return func() value.Value { return recordOf(s.doc) }
+	}
+	return nil
+}
+
+func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties func() value.Value) rows {
 	if o != nil {
-		so := &sortRows{r: r, env: env, in: in, keep: -1, rand: o.Random}
+		so := &sortRows{r: r, env: env, in: in, keep: -1, rand: o.Random, ties: ties}
 		if !o.Random {
 			so.keys = sortKeys(o)
-			if lim.limit >= 0 && lim.start+lim.limit >= 0 {
+			if lim.limit >= 0 && lim.start+lim.limit >= 0 && !r.Ex.PlanOff.Has(plan.TopK) {
 				so.keep = lim.start + lim.limit
 			}
 		}

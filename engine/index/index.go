@@ -5,7 +5,8 @@
 // of those values is an array or set, element entries besides: one per element (per combination, with
 // several fields). Element entries serve CONTAINS and uniqueness; equality, ranges and order use the
 // whole entries, each record exactly once. Numbers are folded: 1, 1f and 1dec are one key. Entries
-// whose values hold a NONE or NULL are exempt from uniqueness.
+// whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path leads through a link into another
+// record: the index does not follow links, it keeps them in the place of the value.
 //
 // The value of an entry, beside what engine/key says:
 //
@@ -214,7 +215,7 @@ func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, v
 // exempt reports whether values are outside uniqueness.
 func exempt(values []value.Value) bool {
 	for _, v := range values {
-		if v.IsNullish() || isList(v) && v.Len() == 0 {
+		if v.IsNullish() || isList(v) && v.Len() == 0 || isBehind(v) {
 			return true
 		}
 	}
@@ -267,18 +268,46 @@ func Values(dst []value.Value, ix *catalog.Index, doc value.Value, eval func(ast
 			dst = append(dst, v)
 			continue
 		}
-		dst = append(dst, At(doc, path))
+		dst = append(dst, at(doc, path, Kept(ix)))
 	}
 	return dst, nil
 }
 
+// beyond is the name under which an entry keeps the link or geometry that a path leads through: what is behind a link may
+// change without the record, so the planner has to look at these records one by one. No field has this name.
+const beyond = "\x00"
+
+// behind is the value of a field behind v.
+func behind(v value.Value) value.Value {
+	return value.ObjectOf(value.NewObject(value.Field{Name: beyond, Value: v}))
+}
+
+// isBehind reports whether a value was made by behind.
+func isBehind(v value.Value) bool {
+	if v.Kind() != value.KindObject || v.Object().Len() != 1 {
+		return false
+	}
+	_, ok := v.Object().Get(beyond)
+	return ok
+}
+
 // At is the value of a path in a record image; steps over all elements gather a flat array.
-func At(v value.Value, path []catalog.Step) value.Value {
+func At(v value.Value, path []catalog.Step) value.Value { return at(v, path, false) }
+
+// at is At; with links, what leads through a link or geometry is a value of its own, see behind.
+func at(v value.Value, path []catalog.Step, links bool) value.Value {
 	for i, st := range path {
 		if st.All || isList(v) {
-			return gather(v, path[i:])
+			return gather(v, path[i:], links)
 		}
-		if v.Kind() != value.KindObject {
+		switch v.Kind() {
+		case value.KindObject:
+		case value.KindRecord, value.KindGeometry:
+			if links {
+				return behind(v)
+			}
+			return value.None
+		default:
 			return value.None
 		}
 		v, _ = v.Object().Get(st.Name)
@@ -286,7 +315,7 @@ func At(v value.Value, path []catalog.Step) value.Value {
 	return v
 }
 
-func gather(v value.Value, path []catalog.Step) value.Value {
+func gather(v value.Value, path []catalog.Step, links bool) value.Value {
 	if !isList(v) {
 		return value.None
 	}
@@ -298,7 +327,7 @@ func gather(v value.Value, path []catalog.Step) value.Value {
 	}
 	var out []value.Value
 	for _, e := range v.Elems() {
-		switch x := At(e, path); {
+		switch x := at(e, path, links); {
 		case isList(x):
 			out = append(out, x.Elems()...)
 		case !x.IsNone():

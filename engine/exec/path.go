@@ -1,0 +1,179 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// wish is what a statement would like of its source beside the rows; the source says what it grants. nil: nothing.
+type wish struct {
+	order  *ast.Order // of the rows as they are stored
+	wanted int64      // how many rows are read at most; -1: all
+	count  bool       // the rows are only counted
+
+	sorted bool // the rows come in that order
+}
+
+// wishOf is what a SELECT would like of its source.
+func wishOf(s *ast.Select, lim window) *wish {
+	w := &wish{wanted: -1}
+	if len(s.From) != 1 || len(s.Split) > 0 {
+		return w
+	}
+	if s.Group != nil {
+		w.count = onlyCounts(s)
+		return w
+	}
+	if end := lim.start + lim.limit; lim.limit >= 0 && end >= 0 {
+		w.wanted = end
+	}
+	if sortsRaw(s) {
+		w.order = s.Order
+	}
+	return w
+}
+
+// tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
+func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate, version uint64, w *wish) (rows, error) {
+	tb, err := r.table(name)
+	if err != nil {
+		return nil, err
+	}
+	if tb == nil {
+		return &tableRows{r: r, name: name, version: version, filter: where}, nil
+	}
+	q := &plan.Query{Table: tb, With: s.With, Wanted: -1, Off: r.Ex.PlanOff}
+	if version != 0 {
+		q.With = &ast.With{NoIndex: true}
+	}
+	h := &planHost{r: r, env: env, tb: tb}
+	q.Host = h
+	if where != nil {
+		q.Where, h.row = where.x, where.env
+	}
+	if w != nil {
+		q.Order, q.Wanted = w.order, w.wanted
+	}
+	found, err := plan.Choose(q)
+	if err != nil {
+		return nil, err
+	}
+	b := &pathBuilder{r: r, env: env, tb: tb, where: where, version: version}
+	if w != nil {
+		w.sorted = found.Sorted
+		b.bare = w.count && where != nil && r.readsPlain(tb) && plan.Covers(q, found.Path)
+	}
+	return b.rows(found.Path)
+}
+
+// readsPlain reports whether the caller sees every record of a table as it is stored.
+func (r *Run) readsPlain(tb *catalog.Table) bool { return r.Auth.CanRead() && len(tb.Computed) == 0 }
+
+// planHost answers the planner for one table of a statement.
+type planHost struct {
+	r   *Run
+	env *Env // of the statement
+	row *Env // of its rows
+	tb  *catalog.Table
+}
+
+// Value implements plan.Host.
+func (h *planHost) Value(x ast.Expr) (value.Value, error) { return h.r.Value(h.env, x) }
+
+// MayUse implements plan.Host. SECURITY: what an index is over may be hidden from the caller, for whom those fields are
+// NONE: neither its entries nor their order may show.
+func (h *planHost) MayUse(ix *catalog.Index) bool {
+	return !(h.r.hidesFields(h.tb) && h.tb.HidesPartOf(ix))
+}
+
+// BindText implements plan.Host.
+func (h *planHost) BindText(x *ast.Binary, ix *catalog.Index) (bool, error) {
+	m := h.r.matcher(h.row, x)
+	err := m.bind(h.r, h.row, h.tb, ix)
+	return m.plain, err
+}
+
+// Entries implements plan.Host.
+func (h *planHost) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
+	cur := index.Scan(h.r.Tx, h.tb, ix, a)
+	defer cur.Close()
+	n := 0
+	for n < most && cur.Next() {
+		n++
+	}
+	return n, cur.Err()
+}
+
+// Records implements plan.Host.
+func (h *planHost) Records() (int64, error) {
+	g, err := h.r.Gate()
+	if err != nil {
+		return 0, err
+	}
+	return g.RowCount(h.tb)
+}
+
+// pathBuilder makes operators of the paths to the rows of a table.
+type pathBuilder struct {
+	r       *Run
+	env     *Env
+	tb      *catalog.Table
+	where   *predicate
+	version uint64
+	bare    bool // the rows are counted: the records themselves are not read
+}
+
+func (b *pathBuilder) rows(p plan.Path) (rows, error) {
+	switch p := p.(type) {
+	case *plan.Record:
+		return &recordRows{r: b.r, id: p.ID, filter: b.where}, nil
+	case *plan.Index:
+		s := b.index(p)
+		for _, x := range p.Rest {
+			s.rest = append(s.rest, ast.Text(x))
+		}
+		return s, nil
+	case *plan.Union:
+		return b.union(p)
+	case *plan.Text:
+		return b.text(p), nil
+	case *plan.Nearest:
+		return b.nearest(p)
+	}
+	scan := p.(*plan.Scan)
+	return &tableRows{r: b.r, name: b.tb.Name, tb: b.tb, reverse: scan.Reverse, version: b.version, filter: b.where}, nil
+}
+
+func (b *pathBuilder) index(p *plan.Index) *indexRows {
+	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.where, bare: b.bare}
+}
+
+func (b *pathBuilder) union(p *plan.Union) (rows, error) {
+	u := &unionIndexRows{tb: b.tb, where: b.where, distinct: p.Distinct}
+	for _, part := range p.Parts {
+		in, err := b.rows(part)
+		if err != nil {
+			return nil, err
+		}
+		u.parts = append(u.parts, in)
+	}
+	return u, nil
+}
+
+func (b *pathBuilder) text(p *plan.Text) *textRows {
+	m := b.r.matcher(b.where.env, p.Match)
+	t := &textRows{r: b.r, env: b.where.env, tb: b.tb, ix: p.Index, m: m, filter: b.where.of(p.Rest)}
+	m.scan = t
+	return t
+}
+
+// of is a predicate like p with another condition; nil where there is none.
+func (p *predicate) of(x ast.Expr) *predicate {
+	if x == nil {
+		return nil
+	}
+	return &predicate{r: p.r, env: p.env, x: x}
+}

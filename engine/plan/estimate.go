@@ -1,0 +1,25 @@
+package plan
+
+// probed is how many entries of each index are counted to tell which has fewer.
+const probed = 64
+
+// fewest picks the candidate with the fewest entries, as far as a short look tells; of equal ones the first.
+func (q *Query) fewest(found []*candidate) (*candidate, error) {
+	best, least := found[0], -1
+	for _, c := range found {
+		n := 0
+		for _, a := range c.accesses() {
+			more, err := q.Host.Entries(c.ix, a, probed-n)
+			if err != nil {
+				return nil, err
+			}
+			if n += more; n >= probed {
+				break
+			}
+		}
+		if least < 0 || n < least {
+			best, least = c, n
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
+
+// listed uses a condition that looks for one of several values, or for elements, of a field.
+func (c *candidate) listed(conds []condition, field string, first bool) bool {
+	elem, ofElements := strings.CutSuffix(field, ".*")
+	if !ofElements {
+		elem, ofElements = strings.CutSuffix(field, "[*]")
+	}
+	for i := range conds {
+		d := &conds[i]
+		about := d.field == elem || d.field == field
+		switch {
+		case d.op == ast.OpInside && d.field == field && !ofElements:
+			c.in, c.score = d.v.Elems(), c.score+2
+			return true
+		case !first || !about || ofElements && !c.lists:
+		case d.op == ast.OpContains:
+			c.in, c.elements, c.score = append(c.in, d.v), true, 3
+			return true
+		case d.op == ast.OpContainsAll: // whatever has all of them has the first
+			c.in, c.elements, c.score = d.v.Elems()[:1], true, 3
+			return true
+		case d.op == ast.OpContainsAny:
+			c.in, c.elements, c.score = d.v.Elems(), true, 2
+			return true
+		}
+	}
+	return false
+}
