@@ -6,6 +6,7 @@
 //	nacretest append   list-append transactions, searched for isolation anomalies
 //	nacretest bank     transfers between accounts, whose total must not change
 //	nacretest corrupt  damage of 25 kinds in a store and 1,000 flipped bytes in a backup
+//	nacretest fill     2 million rows in random key order: speed by tenths, memory
 //	nacretest diff     generated statements, whose answers a reference engine gives too
 //
 // It starts real servers: itself, as the nacre command. Built with -tags failpoint it can kill
@@ -56,7 +57,8 @@ type suite struct {
 }
 
 func suites() []suite {
-	return []suite{{"crash", crashFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags}, {"diff", diff.Flags}}
+	return []suite{{"crash", crashFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
+		{"fill", fillFlags}, {"diff", diff.Flags}}
 }
 
 // run is main with everything from outside handed in.
@@ -78,6 +80,6 @@ func run(ctx context.Context, out io.Writer, args []string) int {
 		fmt.Fprintln(out, "passed")
 		return 0
 	}
-	fmt.Fprintln(out, "usage: nacretest crash|torn|append|bank|corrupt|diff [flags]")
+	fmt.Fprintln(out, "usage: nacretest crash|torn|append|bank|corrupt|fill|diff [flags]")
 	return 2
 }

@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -16,7 +17,7 @@ import (
 // A checkpoint is written in bbolt transactions of a part of its size each: bbolt holds every page
 // that a transaction touches in memory. The order does not matter to recovery: until the last of
 // them says so, the log has all of it too, and replaying it twice is the same as once.
-const chunks = 4
+const chunks = 16
 
 func (s *Store) chunkKeys() int    { return max(1, s.opt.CheckpointKeys/chunks) }
 func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks) }
@@ -95,12 +96,26 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) check
 		if err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
+		s.forgetPages()
 		if !more {
 			break
 		}
 	}
 	b, err := s.openBase()
 	return checkpointResult{version: version, base: b, err: err}
+}
+
+// residentFile is the size up to which data.db may be resident whole.
+const residentFile = 128 << 20
+
+// forgetPages takes the pages of a large data.db out of this process's memory after a chunk of a checkpoint has walked
+// them: else a load in random order would keep the whole file resident, the pages that it has replaced included. Readers
+// find them in the page cache. It is advice: that it was not taken is of no consequence.
+func (s *Store) forgetPages() {
+	info, err := os.Stat(s.db.Path())
+	if err == nil && info.Size() > residentFile {
+		_ = unmapPages(s.db.Info().Data, uintptr(info.Size()))
+	}
 }
 
 // roomFor refuses a chunk of a checkpoint of n keys and size bytes that might not fit into the mapping of the

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// memory is what of this process is resident, in bytes.
+type memory struct {
+	anonymous, file int64
+	most            int64 // of the two together, since the process started
+}
+
+func (m memory) String() string {
+	return fmt.Sprintf("RSS %d MiB (%d anonymous, %d of files), at most %d", (m.anonymous+m.file)>>20, m.anonymous>>20, m.file>>20, m.most>>20)
+}
+
+// readMemory asks the kernel, which counts all along: unlike a walk over the mappings it costs nothing.
+func readMemory() (m memory, err error) {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return m, err
+	}
+	for in := bufio.NewScanner(bytes.NewReader(raw)); in.Scan(); {
+		f := strings.Fields(in.Text())
+		if len(f) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "VmHWM:":
+			m.most = n << 10
+		case "RssAnon:":
+			m.anonymous = n << 10
+		case "RssFile:", "RssShmem:":
+			m.file += n << 10
+		}
+	}
+	return m, nil
+}
+
+// effort is what this process has asked of the machine so far.
+type effort struct {
+	cpu    float64 // seconds
+	faults int64   // pages mapped
+}
+
+// readEffort gives zeros where the kernel does not say.
+func readEffort() (e effort) {
+	raw, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return e
+	}
+	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	if len(f) < 13 {
+		return e
+	}
+	number := func(i int) int64 { n, _ := strconv.ParseInt(f[i], 10, 64); return n }
+	const ticks = 100 // of a second; the kernel's unit everywhere
+	return effort{cpu: float64(number(11)+number(12)) / ticks, faults: number(7) + number(9)}
+}
