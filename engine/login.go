@@ -146,18 +146,18 @@ func (s *Session) Authenticate(ctx context.Context, token string) error {
 
 // become gives the session an identity, and the place that it is bound to.
 func (s *Session) become(p auth.Principal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Auth.Principal = p
-	if p.NS != "" {
-		if s.state.Auth.NS != p.NS {
-			s.state.Auth.DB = ""
+	s.change(func(st *exec.Session) {
+		st.Auth.Principal = p
+		if p.NS != "" {
+			if st.Auth.NS != p.NS {
+				st.Auth.DB = ""
+			}
+			st.Auth.NS = p.NS
 		}
-		s.state.Auth.NS = p.NS
-	}
-	if p.DB != "" {
-		s.state.Auth.DB = p.DB
-	}
+		if p.DB != "" {
+			st.Auth.DB = p.DB
+		}
+	})
 }
 
 // systemUser is a defined user of some level.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/engine/auth"
@@ -22,9 +23,9 @@ type Result = exec.Result
 // queries at once; a USE or SIGNIN shows in those that begin after it.
 type Session struct {
 	e     *Engine
-	own   bool         // the process's own: the capability to query does not bind it
-	mu    sync.Mutex   // guards state; a leaf lock
-	state exec.Session // Vars are replaced, never changed
+	own   bool                         // the process's own: the capability to query does not bind it
+	mu    sync.Mutex                   // held to replace state; a leaf lock
+	state atomic.Pointer[exec.Session] // what it points to is never changed
 }
 
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
@@ -52,19 +53,30 @@ func (e *Engine) RootSession() *Session {
 func (e *Engine) SessionAs(p auth.Principal, ns, db string) *Session {
 	s := e.session(p)
 	s.own = true
-	s.state.Auth.NS, s.state.Auth.DB = ns, db
+	s.change(func(st *exec.Session) { st.Auth.NS, st.Auth.DB = ns, db })
 	return s
 }
 
 func (e *Engine) session(p auth.Principal) *Session {
-	return &Session{e: e, state: exec.Session{
+	s := &Session{e: e}
+	s.state.Store(&exec.Session{
 		Auth: auth.Env{Principal: p, Caps: e.caps},
 		ID:   e.exec.NewKey("uuid"),
-	}}
+	})
+	return s
+}
+
+// change replaces the state by a changed copy.
+func (s *Session) change(f func(*exec.Session)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := *s.state.Load()
+	f(&next)
+	s.state.Store(&next)
 }
 
 // ID is the id of the session, a uuid; $session.id shows it unless SetName gave another.
-func (s *Session) ID() value.UUID { return s.state.ID.UUID() }
+func (s *Session) ID() value.UUID { return s.state.Load().ID.UUID() }
 
 // SetClient tells the session where its client is; "" for what is not known. $session shows it.
 func (s *Session) SetClient(ip, origin string) {
@@ -74,51 +86,46 @@ func (s *Session) SetClient(ip, origin string) {
 		}
 		return value.Str(t)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.IP, s.state.Orig = text(ip), text(origin)
+	s.change(func(st *exec.Session) { st.IP, st.Orig = text(ip), text(origin) })
 }
 
 // SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to the
 // session by ID.
 func (s *Session) SetName(id value.UUID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Name = value.UUIDOf(id)
+	s.change(func(st *exec.Session) { st.Name = value.UUIDOf(id) })
 }
 
 // Notification tells of one change to what a live query watches.
 type Notification = live.Notification
 
-// Notify makes f take the notifications of the session's live queries. It is called from one goroutine, must not wait,
-// and ends a live query by an error. Without it LIVE SELECT answers an id that nothing ever comes for.
-func (s *Session) Notify(f func(*Notification) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Deliver = f
-	s.state.Current = func() *exec.Session { st := s.snapshot(); return &st }
+// Notify makes f take the notifications of the session's live queries. It is called from one goroutine, must neither wait
+// nor use the session, and ends a live query by an error. Without it LIVE SELECT answers an id that nothing ever comes for.
+func (s *Session) Notify(f func(*Notification) error) { s.notify(f, false) }
+
+// NotifyQuietly is Notify for a client that wants to hear nothing more of a live query once its own KILL is answered, not
+// even of the end.
+func (s *Session) NotifyQuietly(f func(*Notification) error) { s.notify(f, true) }
+
+func (s *Session) notify(f func(*Notification) error, quiet bool) {
+	s.change(func(st *exec.Session) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })
 }
 
 // Close ends the session's live queries. The session must not be used afterwards.
 func (s *Session) Close() { s.e.exec.Hub.DropSession(s.ID()) }
 
 // snapshot is the state for one query.
-func (s *Session) snapshot() exec.Session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state
-}
+func (s *Session) snapshot() exec.Session { return *s.state.Load() }
 
 // moved takes over the place that a query has left the session in, unless another one moved it meanwhile.
 func (s *Session) moved(before, after *exec.Session) {
 	if before.Auth.NS == after.Auth.NS && before.Auth.DB == after.Auth.DB {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Auth.NS == before.Auth.NS && s.state.Auth.DB == before.Auth.DB {
-		s.state.Auth.NS, s.state.Auth.DB = after.Auth.NS, after.Auth.DB
-	}
+	s.change(func(st *exec.Session) {
+		if st.Auth.NS == before.Auth.NS && st.Auth.DB == before.Auth.DB {
+			st.Auth.NS, st.Auth.DB = after.Auth.NS, after.Auth.DB
+		}
+	})
 }
 
 // Place is the session's namespace and database; "" for none.
@@ -191,20 +198,19 @@ func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.R
 	})
 }
 
-// Invalidate drops the identity.
+// Invalidate drops the identity, and the live queries that were begun with it.
 func (s *Session) Invalidate() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Auth.Principal = s.e.nobody()
+	s.change(func(st *exec.Session) { st.Auth.Principal = s.e.nobody() })
+	s.e.exec.Hub.DropSession(s.ID())
 }
 
 // Reset drops identity, place, variables, transactions and live queries.
 func (s *Session) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Auth = auth.Env{Principal: s.e.nobody(), Caps: s.e.caps}
-	s.state.Vars = nil
-	s.e.exec.Hub.DropSession(s.state.ID.UUID())
+	s.change(func(st *exec.Session) {
+		st.Auth = auth.Env{Principal: s.e.nobody(), Caps: s.e.caps}
+		st.Vars = nil
+	})
+	s.e.exec.Hub.DropSession(s.ID())
 }
 
 // Set defines a session variable; NONE removes it.
@@ -212,13 +218,13 @@ func (s *Session) Set(name string, v value.Value) error {
 	if exec.Protected(name) {
 		return errProtected(name)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	vars := slices.DeleteFunc(slices.Clone(s.state.Vars), func(v exec.Var) bool { return v.Name == name })
-	if !v.IsNone() {
-		vars = append(vars, exec.Var{Name: name, Value: value.Detach(v)})
-	}
-	s.state.Vars = vars
+	s.change(func(st *exec.Session) {
+		vars := slices.DeleteFunc(slices.Clone(st.Vars), func(v exec.Var) bool { return v.Name == name })
+		if !v.IsNone() {
+			vars = append(vars, exec.Var{Name: name, Value: value.Detach(v)})
+		}
+		st.Vars = vars
+	})
 	return nil
 }
 

@@ -54,17 +54,12 @@ func (srv *Server) NewConn(s *engine.Session, opt Options) *Conn {
 }
 
 // listen sends what the live queries of s have to tell to the client. Of an end that the session itself brought about the
-// client knows already: it is not told, some cannot bear it.
+// client knows already: it is told nothing more, some cannot bear it.
 func (c *Conn) listen(s *engine.Session, id *value.UUID) {
 	if c.opt.Notify == nil {
 		return
 	}
-	s.Notify(func(n *engine.Notification) error {
-		if n.Action == "KILLED" && n.By == n.Session {
-			return nil
-		}
-		return c.opt.Notify(id, n)
-	})
+	s.NotifyQuietly(func(n *engine.Notification) error { return c.opt.Notify(id, n) })
 }
 
 // Session is the connection's own session.

@@ -101,7 +101,7 @@ func New(c Config) *Executor {
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Hub == nil {
-		c.Hub = live.NewHub()
+		c.Hub = live.NewHub(live.Limits{})
 	}
 	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log)}

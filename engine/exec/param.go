@@ -22,6 +22,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 	case "auth":
 		return r.Sess.Auth.Principal.Record, nil
 	case "token":
+		r.personal = true
 		return r.Sess.Auth.Principal.Claims, nil
 	case "access":
 		if a := r.Sess.Auth.Principal.Access; a != "" {
@@ -29,6 +30,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 		}
 		return value.None, nil
 	case "session":
+		r.personal = true
 		return r.Sess.Value(), nil
 	}
 	for i := range r.Sess.Vars {

@@ -126,10 +126,8 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 // endLive ends the live queries of what is removed and the work on its indexes, once that is committed. Ids that are 0
 // stand for everything inside.
 func (r *Run) endLive(of live.Table) {
-	r.Tx.OnCommit(func(kv.Version) {
-		r.Ex.Hub.End(of)
-		r.Ex.builds.end(of, 0)
-	})
+	r.Tx.OnApply(func(kv.Version) { r.Ex.Hub.End(of) })
+	r.Tx.OnCommit(func(kv.Version) { r.Ex.builds.end(of, 0) })
 }
 
 // dropFiles forgets the files of what is removed, once that is committed.

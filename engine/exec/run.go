@@ -26,7 +26,8 @@ type Session struct {
 
 	// Deliver takes notifications of live queries without waiting; nil where there is nobody to take them.
 	Deliver func(*live.Notification) error
-	// Current gives a copy of the session as it is at the time; nil: it never changes.
+	Quiet   bool // live queries that the session kills end at once, without a word
+	// Current gives the session as it is at the time, read-only; nil: it never changes.
 	Current func() *Session
 }
 
@@ -55,15 +56,17 @@ type Run struct {
 	depth   int
 	reading int // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks   uint32
-	gate    *record.Gate
-	gateAt  *auth.Env     // what gate was made for
-	ret     value.Value   // see signal.go
-	args    []value.Value // arguments of the calls in progress
-	stock   []*Env        // frames to use again
-	host    host
-	hosts   []hostFrame
-	tree    *tree                    // the innermost .@ recursion
-	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
+	// personal is set when something was read that is the session's own, and not of all with the same rights.
+	personal bool
+	gate     *record.Gate
+	gateAt   *auth.Env     // what gate was made for
+	ret      value.Value   // see signal.go
+	args     []value.Value // arguments of the calls in progress
+	stock    []*Env        // frames to use again
+	host     host
+	hosts    []hostFrame
+	tree     *tree                    // the innermost .@ recursion
+	loose    map[*ast.Binary]*matcher // MATCHES outside of a WHERE
 	// aggregates are the results of the aggregate calls while the fields of a group are made.
 	aggregates map[*ast.Call]value.Value
 }

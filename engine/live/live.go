@@ -1,15 +1,16 @@
 // Package live keeps live queries and brings them what commits have changed.
 //
-// A Hub promises: changes of one commit arrive in their order; a writer never waits (Publish only
-// appends to a bounded queue); a subscriber that can not take a notification is dropped. What a
-// change means to a subscription is decided by the Match that came with it, in the hub's own
-// goroutine, after the commit. The hub knows nothing of the language, of permissions or of
-// connections.
+// A Hub promises: a subscription hears of every change that was published after it was added and that concerns it, once,
+// in the order of publication, until it ends; publishing never waits; a subscription whose change can not be matched or
+// delivered ends, and its subscriber is told where that is possible: nothing is left out in silence. What a change means
+// to a subscription is decided by the Match that came with it, in the hub's own goroutine, after the commit.
+//
+// The hub knows nothing of the language, of permissions or of connections. The order of its locks: Hub.mu is never held
+// while a Subscription.mu is taken, nor the other way round.
 package live
 
 import (
 	"context"
-	"sort"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -18,12 +19,19 @@ import (
 // Table says where a table is: ids of its namespace, database and itself.
 type Table struct{ NS, DB, TB uint32 }
 
+// holds reports whether t is of or, where parts of of are 0, inside of it.
+func (of Table) holds(t Table) bool {
+	return t.NS == of.NS && (of.DB == 0 || t.DB == of.DB) && (of.TB == 0 || t.TB == of.TB)
+}
+
 // Change is one record that a commit changed; Before or After is NONE. Its values hold no borrowed memory.
 type Change struct {
 	Table         Table
 	Name          string // of the table
 	ID            value.Value
 	Before, After value.Value
+	Seq           int // its place among the changes of its commit
+	Bytes         int // about what it keeps in memory
 }
 
 // Action is CREATE, UPDATE or DELETE.
@@ -45,229 +53,85 @@ type Notification struct {
 	Record  value.Value // the record's id; NONE with KILLED
 	Result  value.Value
 	By      value.UUID // with KILLED: the session that ended it; zero where the engine did
+
+	shared *Outcome
 }
 
-// Subscription is one live query.
+// Shared gives form i (0 or 1) of the part of n that is the same for all subscribers who are told the same, made by encode
+// where nobody has asked for it yet. It is for Deliver alone, while it runs, and what it gives is read-only.
+func (n *Notification) Shared(i int, encode func() ([]byte, error)) ([]byte, error) {
+	if n.shared == nil {
+		return encode()
+	}
+	if n.shared.forms[i] == nil {
+		b, err := encode()
+		if err != nil {
+			return nil, err
+		}
+		n.shared.forms[i] = b
+	}
+	return n.shared.forms[i], nil
+}
+
+// Outcome is what a change means to all who see it alike.
+type Outcome struct {
+	Result value.Value
+	forms  [2][]byte // see Notification.Shared
+}
+
+// Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the next.
+type Memo struct{ Kept any }
+
+// Subscription is one live query. Its fields must not be changed once it was added.
 type Subscription struct {
 	ID      value.UUID
 	Session value.UUID
 	Table   Table
 	Text    string // the statement, as INFO shows it
-	// Match says what a change means to the subscription: its result, or false for nothing. An
-	// error drops the change.
-	Match func(ctx context.Context, c *Change) (value.Value, bool, error)
-	// Deliver takes a notification without waiting. An error drops the subscription.
+	// Class is equal for subscriptions that share a Memo; "" is a class of its own.
+	Class string
+	// From is the place among the changes of its own commit at which the subscription begins, where it was added by
+	// AddWith.
+	From int
+	// Quiet subscriptions end at once, and without a word, when their own session kills them.
+	Quiet bool
+	// Match says what a change means to the subscription, nil for nothing. An error ends the subscription.
+	Match func(ctx context.Context, c *Change, memo *Memo) (*Outcome, error)
+	// Deliver takes a notification without waiting, and must not call the hub. An error ends the subscription.
 	Deliver func(*Notification) error
+
+	since  uint64 // the last batch that was published before it was added
+	commit uint64 // that it was added with, see AddWith
+
+	mu    sync.Mutex // guards ended; held while Deliver runs
+	ended bool
 }
 
-// queueLimit is how many changes may wait. Beyond it all subscriptions are dropped, with a KILLED
-// notification each: a client that hears it reads anew.
-const queueLimit = 1 << 16
-
-// Hub has the live queries of an engine. It owns one goroutine, which Close stops.
-type Hub struct {
-	ctx  context.Context
-	stop context.CancelFunc
-	done chan struct{}
-
-	mu      sync.Mutex // guards what follows; never held while matching or delivering
-	wake    *sync.Cond // queue or closed have changed
-	closed  bool
-	queue   []item
-	byID    map[value.UUID]*Subscription
-	byTable map[Table]map[value.UUID]*Subscription
+// heeds reports whether a change came after the subscription was made.
+func (s *Subscription) heeds(it *item) bool {
+	return it.batch > s.since && (s.commit == 0 || it.commit != s.commit || it.change.Seq >= s.From)
 }
 
-// item is a change, or the end of a subscription, in the order of their happening.
-type item struct {
-	change Change
-	end    *Subscription
-	by     value.UUID // the session that ends it
-}
-
-// NewHub starts a hub.
-func NewHub() *Hub {
-	ctx, stop := context.WithCancel(context.Background())
-	h := &Hub{ctx: ctx, stop: stop, done: make(chan struct{}),
-		byID: map[value.UUID]*Subscription{}, byTable: map[Table]map[value.UUID]*Subscription{}}
-	h.wake = sync.NewCond(&h.mu)
-	go h.run()
-	return h
-}
-
-// Close drops all subscriptions without a word and waits for the hub's goroutine.
-func (h *Hub) Close() {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
-	h.stop()
-	h.wake.Broadcast()
-	<-h.done
-}
-
-// Add registers a subscription.
-func (h *Hub) Add(s *Subscription) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.byID[s.ID] = s
-	if h.byTable[s.Table] == nil {
-		h.byTable[s.Table] = map[value.UUID]*Subscription{}
+// tell delivers n unless s has ended; last ends it. It reports whether the subscriber took it.
+func (s *Subscription) tell(n *Notification, last bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return true
 	}
-	h.byTable[s.Table][s.ID] = s
+	err := s.Deliver(n)
+	s.ended = last || err != nil
+	return err == nil
 }
 
-// remove takes a subscription out; h.mu is held.
-func (h *Hub) remove(s *Subscription) {
-	delete(h.byID, s.ID)
-	delete(h.byTable[s.Table], s.ID)
-	if len(h.byTable[s.Table]) == 0 {
-		delete(h.byTable, s.Table)
-	}
+// finish ends s without a word. When it returns, Deliver does not run and will not.
+func (s *Subscription) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 }
 
-// Find gives a subscription of a session.
-func (h *Hub) Find(id value.UUID) (*Subscription, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s, ok := h.byID[id]
-	return s, ok
-}
-
-// Kill ends a subscription on behalf of the session by; false where there is none. Its subscriber hears of all changes that
-// were published before, and then of the end.
-func (h *Hub) Kill(id, by value.UUID) bool {
-	h.mu.Lock()
-	s, ok := h.byID[id]
-	if ok {
-		delete(h.byID, id)
-		h.queue = append(h.queue, item{end: s, by: by})
-	}
-	h.mu.Unlock()
-	h.wake.Signal()
-	return ok
-}
-
-// End ends the subscriptions of a table, or where its TB (and DB) is 0 of a whole database or namespace. Their
-// subscribers hear of all changes that were published before, and then of the end.
-func (h *Hub) End(of Table) {
-	h.mu.Lock()
-	for id, s := range h.byID {
-		t := s.Table
-		if t.NS == of.NS && (of.DB == 0 || t.DB == of.DB) && (of.TB == 0 || t.TB == of.TB) {
-			delete(h.byID, id)
-			h.queue = append(h.queue, item{end: s})
-		}
-	}
-	h.mu.Unlock()
-	h.wake.Signal()
-}
-
-func killed(s *Subscription, by value.UUID) *Notification {
+// killed is the last notification of s.
+func (s *Subscription) killed(by value.UUID) *Notification {
 	return &Notification{Live: s.ID, Session: s.Session, Action: "KILLED", By: by}
-}
-
-// DropSession ends the subscriptions of a session without a word.
-func (h *Hub) DropSession(session value.UUID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, subs := range h.byTable {
-		for _, s := range subs {
-			if s.Session == session {
-				h.remove(s)
-			}
-		}
-	}
-}
-
-// Watched reports whether anybody watches a table. It is cheap: writers ask it for each change.
-func (h *Hub) Watched(t Table) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.byTable[t]) > 0
-}
-
-// List gives the subscriptions of a table in the order of their ids.
-func (h *Hub) List(t Table) []*Subscription {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]*Subscription, 0, len(h.byTable[t]))
-	for _, s := range h.byTable[t] {
-		out = append(out, s)
-	}
-	sort.Slice(out, func(i, j int) bool { return string(out[i].ID[:]) < string(out[j].ID[:]) })
-	return out
-}
-
-// Publish hands over what a commit has changed. It never waits.
-func (h *Hub) Publish(changes []Change) {
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return
-	}
-	var lost []*Subscription
-	if len(h.queue)+len(changes) > queueLimit {
-		for _, s := range h.byID {
-			lost = append(lost, s)
-			h.remove(s)
-		}
-		h.queue = nil
-	} else {
-		for i := range changes {
-			h.queue = append(h.queue, item{change: changes[i]})
-		}
-	}
-	h.mu.Unlock()
-	h.wake.Signal()
-	for _, s := range lost {
-		_ = s.Deliver(killed(s, value.UUID{}))
-	}
-}
-
-// run takes changes from the queue until Close.
-func (h *Hub) run() {
-	defer close(h.done)
-	for {
-		h.mu.Lock()
-		for len(h.queue) == 0 && !h.closed {
-			h.wake.Wait()
-		}
-		if h.closed {
-			h.mu.Unlock()
-			return
-		}
-		items := h.queue
-		h.queue = nil
-		h.mu.Unlock()
-		for i := range items {
-			h.work(&items[i])
-		}
-	}
-}
-
-func (h *Hub) work(it *item) {
-	if s := it.end; s != nil {
-		h.mu.Lock()
-		h.remove(s)
-		h.mu.Unlock()
-		_ = s.Deliver(killed(s, it.by)) // it is gone either way
-		return
-	}
-	for _, s := range h.List(it.change.Table) {
-		h.offer(s, &it.change)
-	}
-}
-
-// offer tries one change on one subscription.
-func (h *Hub) offer(s *Subscription, c *Change) {
-	result, ok, err := s.Match(h.ctx, c)
-	if err != nil || !ok {
-		return
-	}
-	n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: result}
-	if s.Deliver(n) != nil {
-		h.mu.Lock()
-		h.remove(s)
-		h.mu.Unlock()
-	}
 }

@@ -52,6 +52,14 @@ func (l *Log) Define(tb *catalog.Table, shape value.Value) {
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
 
+// Len is how many changes there are so far.
+func (l *Log) Len() int {
+	if l == nil {
+		return 0
+	}
+	return len(l.Changes)
+}
+
 // Mark is a position in a log.
 type Mark struct{ changes, queued, defined int }
 

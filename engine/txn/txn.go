@@ -236,7 +236,9 @@ func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.Note(nil, fn) }
 
 // Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes gives
 // it back until it is rolled back.
-func (tx *Tx) Note(note any, fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn: fn, note: note}) }
+func (tx *Tx) Note(note any, fn func(kv.Version)) {
+	tx.hooks = append(tx.hooks, hook{fn: fn, note: note})
+}
 
 // OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions that
 // committed before and before those of all that commit later. It holds up all commits, so it must be quick and use neither

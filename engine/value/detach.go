@@ -73,3 +73,43 @@ func (o *Object) detach() *Object {
 	}
 	return l.object()
 }
+
+// overhead is about what a value, a field or an object takes beside its contents.
+const overhead = 48
+
+// Weight is about how many bytes a detached v keeps in memory: for queues that are bounded by it. It decodes nothing.
+func Weight(v Value) int {
+	switch v.kind {
+	case KindString, KindTable:
+		return overhead + len(v.Str())
+	case KindBytes:
+		return overhead + len(v.Bytes())
+	case KindArray, KindSet:
+		n := overhead
+		for _, e := range v.Elems() {
+			n += Weight(e)
+		}
+		return n
+	case KindObject:
+		return v.Object().weight()
+	case KindRecord:
+		r := v.Record()
+		return overhead + len(r.Table) + Weight(r.Key)
+	}
+	return overhead
+}
+
+func (o *Object) weight() int {
+	n := overhead
+	if o.enc != nil {
+		n += len(o.enc.rec)
+		for _, d := range o.enc.edits {
+			n += len(d.name) + Weight(d.value)
+		}
+		return n
+	}
+	for _, f := range o.fields {
+		n += len(f.Name) + Weight(f.Value)
+	}
+	return n
+}

@@ -1,0 +1,238 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// watch is what a live query looks for.
+type watch struct {
+	ex    *Executor
+	stmt  *ast.Live
+	fetch [][]ast.Part
+	vars  []Var           // parameters of the text as they were when it began
+	now   func() *Session // the session as it is by then: rights are checked anew for each change
+	state Session         // as it was when the query began
+}
+
+// matchTime bounds the work on one change for one live query: all others wait meanwhile.
+const matchTime = time.Second
+
+// errWatchOver ends a live query whose session may not watch any longer.
+var errWatchOver = errors.New("the session may not watch any longer")
+
+// class names all that the outcome of a change depends on, but for the viewer; "" where that has no name.
+func (w *watch) class(text string) string {
+	name := append([]byte(text), 0)
+	name = append(append(name, w.state.Auth.NS...), 0)
+	name = append(append(name, w.state.Auth.DB...), 0)
+	for _, vars := range [...][]Var{w.vars, w.state.Vars} {
+		for _, v := range vars {
+			var err error
+			name = append(append(name, v.Name...), 0)
+			if name, err = value.AppendCBOR(name, v.Value); err != nil {
+				return ""
+			}
+		}
+		name = append(name, 0)
+	}
+	return string(name)
+}
+
+// viewer is who looks, as far as rights and $auth go.
+type viewer struct {
+	level                    auth.Level
+	ns, db, name, access, id string
+	roles                    auth.Roles
+}
+
+func viewerOf(p *auth.Principal) viewer {
+	v := viewer{level: p.Level, ns: p.NS, db: p.DB, name: p.Name, access: p.Access, roles: p.Roles}
+	if p.Record.Kind() == value.KindRecord {
+		v.id = p.Record.Text()
+	}
+	return v
+}
+
+// seen is what some viewer is told of a change; nil for nothing.
+type seen struct {
+	by  viewer
+	out *live.Outcome
+}
+
+// match decides whether a change concerns the subscriber, and what it is told. Subscribers of the same class with the same
+// rights are told the same, unless that depended on their session.
+func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*live.Outcome, error) {
+	sess := w.now()
+	if sess.Expired(w.ex.Clock()) {
+		return nil, errWatchOver
+	}
+	by := viewerOf(&sess.Auth.Principal)
+	all, _ := memo.Kept.([]seen)
+	for i := range all {
+		if all[i].by == by {
+			return all[i].out, nil
+		}
+	}
+	out, personal, err := w.look(ctx, sess, c)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.ex.Log.Debug("live query ended", "err", err)
+		}
+		return nil, err
+	}
+	if !personal {
+		memo.Kept = append(all, seen{by, out})
+	}
+	return out, nil
+}
+
+// look is match for one viewer; personal says that the outcome holds for its session alone.
+func (w *watch) look(ctx context.Context, now *Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
+	ctx, stop := context.WithTimeout(ctx, matchTime)
+	defer stop()
+	tx, err := txn.Begin(ctx, w.ex.Store, txn.Options{})
+	if err != nil {
+		return nil, false, err
+	}
+	defer tx.Cancel()
+	sess := *now
+	sess.Auth.NS, sess.Auth.DB, sess.Vars = w.state.Auth.NS, w.state.Auth.DB, w.state.Vars
+	r := w.ex.NewRun(ctx, &sess, NewEnv(append([]Var(nil), w.vars...)...), tx)
+	defer func() {
+		if p := recover(); p != nil {
+			w.ex.Log.Error("live query panicked", "panic", p, "stack", string(debug.Stack()))
+			out, err = nil, errs.Internal("An internal error occurred")
+		}
+	}()
+	if err := r.stillAllowed(); err != nil {
+		return nil, false, err
+	}
+	v, ok, err := w.result(r, c)
+	if !ok || err != nil {
+		return nil, r.personal, err
+	}
+	return &live.Outcome{Result: value.Detach(v)}, r.personal, nil
+}
+
+// stillAllowed looks whether the identity of the session is still defined, and takes over the roles that it has by now.
+func (r *Run) stillAllowed() error {
+	p := &r.Sess.Auth.Principal
+	if err := r.Auth.Caps.MayEnter(p); err != nil {
+		return err
+	}
+	if p.Access == "" && p.Name == "" {
+		return nil // a guest, or the engine itself
+	}
+	kind, name := ast.DefUser, p.Name
+	if p.Access != "" {
+		kind, name = ast.DefAccess, p.Access
+	}
+	d, err := r.actor(kind, name, p.NS, p.DB)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return errWatchOver
+	}
+	if u, ok := d.Stmt.(*ast.DefineUser); ok {
+		if p.Roles, ok = auth.ParseRoles(u.Roles); !ok {
+			return errWatchOver
+		}
+	}
+	return nil
+}
+
+func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
+	tb, err := r.table(c.Name)
+	if tb == nil || err != nil {
+		return value.None, false, err
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return value.None, false, err
+	}
+	stored := c.After
+	if stored.IsNone() {
+		stored = c.Before
+	}
+	id := c.ID.Record()
+	doc, ok, err := g.Show(r.Ctx, tb, id, stored)
+	if !ok || err != nil {
+		return value.None, false, err
+	}
+	before, after := doc, value.None
+	if !c.After.IsNone() {
+		after = doc
+		if before, _, err = g.Show(r.Ctx, tb, id, c.Before); err != nil {
+			return value.None, false, err
+		}
+	}
+	env := r.Base.WithDoc(doc)
+	env.vars = []Var{{"event", value.Str(c.Action())}, {"value", doc}, {"before", before}, {"after", after}}
+	if w.stmt.Where != nil {
+		v, err := r.Value(env, w.stmt.Where)
+		if err != nil || !value.Truthy(v) {
+			return value.None, false, err
+		}
+	}
+	return w.shown(r, env, before, after)
+}
+
+// shown is the patch of a DIFF, or the fields that were asked for.
+func (w *watch) shown(r *Run, env *Env, before, after value.Value) (value.Value, bool, error) {
+	if w.stmt.Diff {
+		return value.Diff(before, after), true, nil
+	}
+	out, err := r.project(env, w.stmt.Projections)
+	for _, p := range w.fetch {
+		if err == nil {
+			out, err = r.fetchInto(out, p)
+		}
+	}
+	return out, err == nil, err
+}
+
+// publish tells the hub of a transaction's changes, in the order of the commits. Tables that nobody watches cost a look.
+func (ex *Executor) publish(tx *txn.Tx, log *record.Log) {
+	if log.Len() == 0 {
+		return
+	}
+	added, watched := ex.watched(log)
+	tx.OnApply(func(v kv.Version) {
+		for {
+			if len(watched) == 0 && ex.Hub.Added() == added || ex.Hub.Publish(added, uint64(v), watched) {
+				return
+			}
+			added, watched = ex.watched(log) // a live query came meanwhile; what it asks for is still at hand
+		}
+	})
+}
+
+// watched copies the changes of tables that somebody watches; it holds as long as Hub.Added is what it gives.
+func (ex *Executor) watched(log *record.Log) (added uint64, out []live.Change) {
+	added = ex.Hub.Added()
+	for i := range log.Changes {
+		c := &log.Changes[i]
+		t := live.Table{NS: c.Table.Scope.NS, DB: c.Table.Scope.DB, TB: c.Table.ID}
+		if !ex.Hub.Watched(t) {
+			continue
+		}
+		l := live.Change{Table: t, Name: c.Table.Name, ID: value.Detach(value.RecordOf(c.ID)),
+			Before: value.Detach(c.Before), After: value.Detach(c.After), Seq: i}
+		l.Bytes = value.Weight(l.Before) + value.Weight(l.After)
+		out = append(out, l)
+	}
+	return added, out
+}

@@ -1,0 +1,140 @@
+package live
+
+import "github.com/nacredb/nacre/engine/value"
+
+// Added counts the subscriptions that were ever added: what Watched said holds as long as it stays the same.
+func (h *Hub) Added() uint64 { return h.added.Load() }
+
+// Waiting is how many changes and ends wait for their turn.
+func (h *Hub) Waiting() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.queue)
+}
+
+// Publish hands over what a commit has changed; the order of calls is the order of delivery. It never waits. Where more
+// than the hub's limits wait, the live queries of the tables concerned end instead, in their turn: their subscribers hear
+// of it and read anew.
+//
+// added is what Added gave before the caller asked Watched which changes are wanted. False says that subscriptions came
+// since: nothing was published, and the caller has to ask again.
+func (h *Hub) Publish(added, commit uint64, changes []Change) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.added.Load() != added {
+		return false
+	}
+	if h.closed {
+		return true
+	}
+	h.batch++
+	bytes := 0
+	for i := range changes {
+		bytes += changes[i].Bytes
+	}
+	if len(h.queue)+len(changes) > h.limits.Changes || h.bytes+bytes > h.limits.Bytes {
+		h.overflow(changes)
+	} else {
+		for i := range changes {
+			h.queue = append(h.queue, item{change: changes[i], batch: h.batch, commit: commit})
+		}
+		h.bytes += bytes
+	}
+	h.wake.Signal()
+	return true
+}
+
+// overflow forgets all changes that wait, and ends the subscriptions of their tables behind what is in work; h.mu is held.
+func (h *Hub) overflow(changes []Change) {
+	concerned := map[Table]bool{}
+	for i := range changes {
+		concerned[changes[i].Table] = true
+	}
+	ends := make([]item, 0, len(h.byID))
+	for i := range h.queue {
+		if h.queue[i].end != nil {
+			ends = append(ends, h.queue[i])
+		} else {
+			concerned[h.queue[i].change.Table] = true
+		}
+	}
+	h.queue, h.bytes = ends, 0
+	for _, s := range h.byID {
+		if concerned[s.Table] {
+			h.endLater(s, value.UUID{})
+		}
+	}
+}
+
+// run takes changes from the queue until Close.
+func (h *Hub) run() {
+	defer close(h.done)
+	var spare []item
+	for {
+		h.mu.Lock()
+		for len(h.queue) == 0 && !h.closed {
+			h.wake.Wait()
+		}
+		if h.closed {
+			h.mu.Unlock()
+			return
+		}
+		items := h.queue
+		h.queue, h.bytes = spare, 0
+		h.mu.Unlock()
+		for i := range items {
+			if h.ctx.Err() != nil {
+				return
+			}
+			h.work(&items[i])
+		}
+		clear(items)
+		if spare = items[:0]; cap(spare) > keptItems {
+			spare = nil
+		}
+	}
+}
+
+// keptItems is the largest queue whose memory is used again.
+const keptItems = 1024
+
+func (h *Hub) work(it *item) {
+	if s := it.end; s != nil {
+		h.drop(s)
+		s.tell(s.killed(it.by), true) // it is gone either way
+		return
+	}
+	h.mu.Lock()
+	classes := h.byTable[it.change.Table]
+	h.mu.Unlock()
+	for i := range classes {
+		var memo Memo
+		for _, s := range classes[i].subs {
+			if s.heeds(it) {
+				h.offer(s, &it.change, &memo)
+			}
+		}
+	}
+}
+
+// offer tries one change on one subscription.
+func (h *Hub) offer(s *Subscription, c *Change, memo *Memo) {
+	out, err := s.Match(h.ctx, c, memo)
+	switch {
+	case h.ctx.Err() != nil:
+	case err != nil:
+		h.drop(s)
+		s.tell(s.killed(value.UUID{}), true)
+	case out != nil:
+		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, shared: out}
+		if !s.tell(n, false) {
+			h.drop(s)
+		}
+	}
+}
+
+func (h *Hub) drop(s *Subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remove(s)
+}
