@@ -3,6 +3,7 @@ package fn
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"math"
 	random "math/rand/v2"
 	"time"
@@ -187,11 +188,12 @@ func millis(args []value.Value) int64 {
 	return d.Secs*1000 + int64(d.Nanos/1e6)
 }
 
+// randULID has 48 bits for the milliseconds: times before 1970 are 1970, those after 10889 begin again.
 func randULID(_ Call, args []value.Value) (value.Value, error) {
 	var u ulid.ULID
 	rand.Read(u[:])
-	if err := u.SetTime(uint64(max(0, millis(args)))); err != nil {
-		return value.None, err
+	if err := u.SetTime(uint64(max(0, millis(args))) & ulid.MaxTime()); err != nil {
+		return value.None, fmt.Errorf("time of a ULID: %w", err)
 	}
 	return value.Str(u.String()), nil
 }

@@ -1,6 +1,8 @@
 package fn
 
 import (
+	"maps"
+	"slices"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -85,6 +87,12 @@ func (t *Table) Functions() []*Func {
 	}
 	return out
 }
+
+// MethodsOnly are the functions without a path, in the order of the table; read-only.
+func (t *Table) MethodsOnly() []*Func { return t.pathless }
+
+// MethodNames are the names of all methods in ascending order.
+func (t *Table) MethodNames() []string { return slices.Sorted(maps.Keys(t.methods)) }
 
 // Resolver is the table as the parser asks for it: an implementation is a *Func.
 type Resolver struct{ t *Table }
