@@ -24,11 +24,12 @@ PERMISSIONS READONLY REBUILD REFERENCE RELATE RELATION REMOVE REPLACE RETURN ROL
 SEQUENCE SET SHOW SINCE SLEEP SPLIT START STRUCTURE TABLE THEN THROW TIMEOUT TO TRANSACTION TYPE UNIQUE UNSET UPDATE
 UPSERT USE USER VALUE VALUES VERSION WHEN WHERE WITH`)
 
-// names holds what can be completed: keywords, functions, and the tables, functions and params of the
-// database, fetched in the background so that typing never waits.
+// names holds what can be completed: keywords, functions and methods of the function table, and the tables, functions and
+// params of the database, fetched in the background so that typing never waits.
 type names struct {
-	c    *client.Client
-	base []string
+	c       *client.Client
+	base    []string
+	methods []string // what may follow a dot
 	wg   sync.WaitGroup // running fetches; close waits for them
 
 	mu sync.Mutex // guards db; a leaf lock
@@ -36,8 +37,9 @@ type names struct {
 }
 
 func newNames(c *client.Client) *names {
-	n := &names{c: c, base: slices.Clone(keywords)}
-	n.base = append(n.base, fn.Library().Names()...)
+	table := fn.Library()
+	n := &names{c: c, base: slices.Clone(keywords), methods: table.MethodNames()}
+	n.base = append(n.base, table.Names()...)
 	return n
 }
 
@@ -70,13 +72,16 @@ func (n *names) refresh(ctx context.Context) {
 
 func (n *names) close() { n.wg.Wait() }
 
-// matches are the names that start with prefix; keywords match without regard to case.
-func (n *names) matches(prefix string) []string {
+// matches are the names that start with prefix, without regard to case: those of methods after a dot, else all others.
+func (n *names) matches(prefix string, afterDot bool) []string {
 	n.mu.Lock()
-	db := n.db
+	lists := [][]string{n.db, n.base}
 	n.mu.Unlock()
+	if afterDot {
+		lists = [][]string{n.methods}
+	}
 	var out []string
-	for _, list := range [][]string{db, n.base} {
+	for _, list := range lists {
 		for _, name := range list {
 			if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
 				out = append(out, name)
@@ -100,7 +105,9 @@ func (c completer) Do(line []rune, pos int) (rest [][]rune, length int) {
 		return nil, 0
 	}
 	lower := word == strings.ToLower(word)
-	for _, name := range c.names.matches(word) {
+	// Behind one dot stands a method (or a field, of which nothing is known); behind two, the end of a range.
+	afterDot := start > 0 && line[start-1] == '.' && !(start > 1 && line[start-2] == '.')
+	for _, name := range c.names.matches(word, afterDot) {
 		tail := name[len(word):]
 		if lower && slices.Contains(keywords, name) {
 			tail = strings.ToLower(tail)

@@ -1,0 +1,55 @@
+package repl
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/fn"
+)
+
+// complete is what is offered at the end of a line, as whole words.
+func complete(c completer, line string) []string {
+	rest, n := c.Do([]rune(line), len([]rune(line)))
+	word := string([]rune(line)[len([]rune(line))-n:])
+	var out []string
+	for _, r := range rest {
+		out = append(out, word+string(r))
+	}
+	return out
+}
+
+func TestCompletion(t *testing.T) {
+	n := newNames(nil)
+	n.db = []string{"fn::greet", "person", "$limit"}
+	c := completer{n}
+	for line, want := range map[string]string{
+		"RETURN string::le": "string::len", "RETURN STRING::LE": "STRING::LEn", "SELECT * FROM pers": "person", "RETURN fn::": "fn::greet", "RETURN $l": "$limit",
+		"sel": "select", "SEL": "SELECT", "RETURN 'a'.semver_ma": "semver_major", "RETURN 'a'.le": "len", "RETURN [1].vector_do": "vector_dot", "RETURN x.pers": "",
+		"RETURN 1..le": "let", "RETURN math::neg_i": "math::neg_inf math::neg_infinity", "RETURN {}.exp": "expect", "eval::": "eval::surql", "": "", "RETURN ": "",
+	} {
+		got := complete(c, line)
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: offered %v, want %s", line, got, want)
+		}
+	}
+}
+
+// Every name of the function table is offered: whole paths of functions and constants, methods behind a dot.
+func TestCompletionKnowsTheWholeTable(t *testing.T) {
+	c := completer{newNames(nil)}
+	table := fn.Library()
+	for _, name := range table.Names() {
+		if !slices.Contains(complete(c, "RETURN "+name[:len(name)-1]), name) {
+			t.Errorf("%s is not offered", name)
+		}
+	}
+	for _, f := range append(table.Functions(), table.MethodsOnly()...) {
+		for _, m := range f.Methods {
+			if !slices.Contains(complete(c, "RETURN $x."+m.Name[:len(m.Name)-1]), m.Name) {
+				t.Errorf(".%s of %s is not offered", m.Name, f.Name)
+			}
+		}
+	}
+}
