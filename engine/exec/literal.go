@@ -53,7 +53,7 @@ func (ex *Executor) ParseRecord(text string) (value.Value, error) {
 		return value.None, err
 	}
 	id, ok := x.(*ast.RecordID)
-	if !ok || !plan.Constant(id) {
+	if !ok || !plan.Written(id) {
 		return value.None, errs.Validation("Expected a record id")
 	}
 	r := &Run{Ex: ex}

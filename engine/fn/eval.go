@@ -4,9 +4,8 @@ import "github.com/nacredb/nacre/engine/value"
 
 func evalFuncs() []entry {
 	return []entry{
-		{sig: "volatile eval::surql(text: string, bindings?: object) -> any", impl: evalSurql,
-			doc: "Runs one statement given as text in the transaction of the caller, with nothing but the bindings for its parameters; " +
-				"needs --allow-eval-query."},
+		{sig: "volatile eval eval::surql(text: string, bindings?: object) -> any", impl: evalSurql,
+			doc: "Runs one statement given as text in the transaction of the caller, with nothing but the bindings for its parameters."},
 	}
 }
 

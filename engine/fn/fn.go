@@ -2,7 +2,7 @@
 //
 // A function is pure data plus an Impl; arity, types, method names, purity and documentation are
 // read from the table by the parser (unknown path), the evaluator (argument checks), the planner
-// (constant folding) and docs/functions.md. Functions see the database only through Host and the
+// (what is the same for all rows) and docs/functions.md. Functions see the database only through Host and the
 // narrow interfaces of host.go, and hold no state of their own: what they keep between calls
 // (compiled patterns, the HTTP client) belongs to the Table and is bounded.
 package fn
@@ -32,8 +32,11 @@ type Func struct {
 	Optional int
 	Variadic bool
 	Impl     Impl
-	// Pure functions give the same result for the same arguments and may be folded.
-	Pure bool
+	// Pure functions give the same result for the same arguments, and change nothing. Steady ones do so while one statement
+	// runs. Functions that call closures are neither.
+	Pure, Steady bool
+	// Needs is the capability that the function asks for itself: "net", "files", "eval", or "". To be called at all is another.
+	Needs string
 	// MethodOnly functions have a path that parses but no implementation behind it: only the method form works.
 	MethodOnly bool
 	// PathOnly functions have a method form that is known but always fails.
@@ -57,6 +60,9 @@ type Param struct {
 	text string // of Type, as error texts print it
 	fits kinds  // the kinds that need no further look
 }
+
+// Fixed reports whether the same arguments give the same result throughout a statement, so that one call can stand for all.
+func (f *Func) Fixed() bool { return f.Pure || f.Steady }
 
 // MinArgs is the least number of arguments.
 func (f *Func) MinArgs() int { return f.least }

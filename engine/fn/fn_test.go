@@ -174,12 +174,18 @@ func callAnything(t *rapid.T, table *fn.Table) {
 		args[i] = fitting(f.Params[min(i, len(f.Params)-1)]).Draw(t, "argument")
 	}
 	before := value.ArrayOf(append([]value.Value(nil), args...)).Text()
-	_, err := f.Call(host{}, args)
+	got, err := f.Call(host{}, args)
 	if _, ok := errors.AsType[*errs.Error](err); err != nil && !ok {
 		t.Fatalf("%s(%s): not an error for users: %v", f.Name, before, err)
 	}
 	if after := value.ArrayOf(args).Text(); after != before {
 		t.Fatalf("%s changed its arguments: %s to %s", f.Name, before, after)
+	}
+	if f.Fixed() {
+		again, err2 := f.Call(host{}, args)
+		if (err2 == nil) != (err == nil) || err == nil && again.Text() != got.Text() {
+			t.Fatalf("%s(%s) is %s, then %s", f.Name, before, got, again)
+		}
 	}
 }
 

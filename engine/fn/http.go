@@ -25,10 +25,10 @@ import (
 
 func httpFuncs() []entry {
 	read := func(name, doc string) entry {
-		return entry{sig: "volatile http::" + name + "(...url_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), false), doc: doc}
+		return entry{sig: "volatile net http::" + name + "(...url_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), false), doc: doc}
 	}
 	write := func(name, doc string) entry {
-		return entry{sig: "volatile http::" + name + "(...url_body_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), true), doc: doc}
+		return entry{sig: "volatile net http::" + name + "(...url_body_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), true), doc: doc}
 	}
 	return []entry{
 		read("head", "Sends a HEAD request; NONE when it succeeds."),

@@ -67,10 +67,19 @@ func (f *Func) Signature() string {
 }
 
 func (f *Func) docText() string {
-	if f.MethodOnly {
-		return f.Doc + " (The path cannot be called.)"
+	doc := f.Doc
+	switch f.Needs {
+	case "net":
+		doc += " Needs the target among those of `--allow-net`."
+	case "files":
+		doc += " Needs `--allow-experimental files`."
+	case "eval":
+		doc += " Needs `--allow-eval-query`."
 	}
-	return f.Doc
+	if f.MethodOnly {
+		doc += " (The path cannot be called.)"
+	}
+	return doc
 }
 
 // methodText is the method forms: the name, and on what kinds.

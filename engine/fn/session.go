@@ -8,7 +8,7 @@ import (
 // sessionFuncs are the families that ask about the session and its database: session, schema, sequence, record, meta.
 func sessionFuncs() []entry {
 	field := func(name, key, doc string) entry {
-		return entry{sig: "volatile session::" + name + "(...ignored: any) -> any", impl: sessionField(key), doc: doc}
+		return entry{sig: "steady session::" + name + "(...ignored: any) -> any", impl: sessionField(key), doc: doc}
 	}
 	return []entry{
 		field("ac", "ac", "The access method of the session, or NONE."),

@@ -10,7 +10,9 @@ import (
 // entry is one row of the table as the families write it.
 type entry struct {
 	// sig is "path(name: type, name?: type, ...name: type) -> result"; ? marks what may be left out, ... what may
-	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments) and "method" (the
+	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments), "steady" (it is for as long
+	// as a statement runs), "calls" (closures among the arguments, which may do anything), "net", "files" and "eval" (needs
+	// that capability), and "method" (the
 	// path form is known but not implemented), "pathless" (there is no path form), "pathonly" (the method form is
 	// known but refuses).
 	sig  string
@@ -58,8 +60,12 @@ func parseSignature(e entry) *Func {
 			break
 		}
 		switch word {
-		case "volatile":
+		case "volatile", "calls":
 			f.Pure = false
+		case "steady":
+			f.Pure, f.Steady = false, true
+		case "net", "files", "eval":
+			f.Needs = word
 		case "method":
 			f.MethodOnly = true
 		case "pathless":

@@ -17,7 +17,7 @@ const (
 
 func timeFuncs() []entry {
 	part := func(name, doc string, f func(value.Datetime) int64) entry {
-		return entry{sig: "volatile time::" + name + "(at?: datetime) -> int", impl: timePart(f), doc: doc}
+		return entry{sig: "steady time::" + name + "(at?: datetime) -> int", impl: timePart(f), doc: doc}
 	}
 	set := func(name, doc string, impl Impl) entry {
 		return entry{sig: "time::set_" + name + "(at: datetime, " + name + ": number) -> datetime", impl: impl, doc: doc}
@@ -40,10 +40,10 @@ func timeFuncs() []entry {
 			doc: "The start of the year, month, day, hour, minute or second."},
 		{sig: "time::max(times: array<datetime>) -> option<datetime>", impl: arrayMax, on: noMethod, doc: "The latest, or NONE."},
 		{sig: "time::min(times: array<datetime>) -> option<datetime>", impl: arrayMin, on: noMethod, doc: "The earliest, or NONE."},
-		{sig: "volatile time::now() -> datetime", impl: timeNow, on: noMethod, doc: "The present time."},
-		{sig: "volatile time::timezone() -> string", impl: timeZone, on: noMethod,
+		{sig: "steady time::now() -> datetime", impl: timeNow, on: noMethod, doc: "The present time."},
+		{sig: "steady time::timezone() -> string", impl: timeZone, on: noMethod,
 			doc: "The offset of local time from UTC."},
-		{sig: "volatile time::is_leap_year(at?: datetime) -> bool", impl: timeIsLeapYear, doc: "Whether the year has 366 days."},
+		{sig: "steady time::is_leap_year(at?: datetime) -> bool", impl: timeIsLeapYear, doc: "Whether the year has 366 days."},
 		part("day", "The day of the month.", func(d value.Datetime) int64 { return int64(calendar(d).Day()) }),
 		part("hour", "The hour.", func(d value.Datetime) int64 { return int64(calendar(d).Hour()) }),
 		part("micros", "Microseconds since 1970.", func(d value.Datetime) int64 { return d.Secs*1e6 + int64(d.Nanos)/1e3 }),

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/nacredb/nacre/engine/ast"
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/fn"
+)
 
 // Conjuncts takes a condition apart at its ANDs.
 func Conjuncts(x ast.Expr) []ast.Expr { return split(nil, x, ast.OpAnd) }
@@ -59,20 +62,47 @@ func without(conds []ast.Expr, x ast.Expr) []ast.Expr {
 	return out
 }
 
-// Constant reports whether an expression has the same value for all rows of a statement and costs nothing to evaluate once.
+// Constant reports whether an expression has the same value for all rows of a statement and costs little to evaluate once.
 func Constant(x ast.Expr) bool {
 	same := true
 	ast.Inspect(x, func(n any) bool {
 		switch n := n.(type) {
-		case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range, *ast.Paren, *ast.Cast, *ast.Unary:
-		case *ast.Param:
-			same = same && !ofRow(n.Name)
+		case *ast.Call:
+			same = same && fixed(n)
+		case *ast.Binary:
+			same = same && n.KNN == nil && n.Match == nil
 		default:
-			same = false
+			same = same && written(n)
 		}
 		return same
 	})
 	return same
+}
+
+// Written reports whether an expression is made of literals and parameters alone, without calls and operators.
+func Written(x ast.Expr) bool {
+	same := true
+	ast.Inspect(x, func(n any) bool {
+		same = same && written(n)
+		return same
+	})
+	return same
+}
+
+func written(n any) bool {
+	switch n := n.(type) {
+	case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range, *ast.Paren, *ast.Cast, *ast.Unary:
+		return true
+	case *ast.Param:
+		return !ofRow(n.Name)
+	}
+	return false
+}
+
+// fixed reports whether a call is one of a function of the library that answers the same throughout a statement.
+func fixed(c *ast.Call) bool {
+	f, ok := c.Impl.(*fn.Func)
+	return ok && c.Kind == ast.CallBuiltin && f.Fixed()
 }
 
 // Rowless reports whether an expression says the same for every row of a statement, whatever it costs.
@@ -83,7 +113,7 @@ func Rowless(x ast.Expr) bool {
 		case *ast.Subquery, *ast.Block, *ast.Closure, *ast.Table:
 			same = false
 		case *ast.Call:
-			same = same && n.Kind == ast.CallBuiltin
+			same = same && fixed(n)
 		case *ast.Idiom:
 			_, starts := n.Parts[0].(*ast.PartStart)
 			same = same && starts
