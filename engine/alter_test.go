@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // TestAlterOfTheNewerKinds: kinds that the recorded engine can not alter yet; INFO shows what became of them.
@@ -26,10 +27,18 @@ func TestAlterOfTheNewerKinds(t *testing.T) {
 			"DEFINE ACCESS a ON DATABASE TYPE BEARER FOR USER DURATION FOR GRANT 4w2d, FOR TOKEN 5m, FOR SESSION NONE COMMENT 'c'"},
 		{"DEFINE USER u ON DATABASE PASSHASH 'x' ROLES OWNER", "ALTER USER u ON DATABASE DROP ROLES DURATION FOR SESSION 1h", "(INFO FOR DB).users.u",
 			"DEFINE USER u ON DATABASE PASSHASH 'x' ROLES VIEWER DURATION FOR TOKEN 1h, FOR SESSION 1h"},
+		{"DEFINE CONFIG GRAPHQL TABLES INCLUDE a, b FUNCTIONS NONE DEPTH 3", "ALTER CONFIG GRAPHQL DROP TABLES DROP DEPTH COMPLEXITY 5",
+			"(INFO FOR DB).configs.GraphQL", "GRAPHQL TABLES AUTO FUNCTIONS NONE COMPLEXITY 5"},
+		{"DEFINE CONFIG API MIDDLEWARE api::timeout(1s) PERMISSIONS NONE", "ALTER CONFIG API DROP MIDDLEWARE PERMISSIONS WHERE true", "(INFO FOR DB).configs.API",
+			"API PERMISSIONS WHERE true"},
+		{"DEFINE CONFIG DEFAULT NAMESPACE a DATABASE b", "ALTER CONFIG DEFAULT NAMESPACE c DROP DATABASE", "(INFO FOR ROOT).defaults.namespace", "c"},
+		{"DEFINE API '/x' FOR get, post THEN { 1 } FOR any PERMISSIONS NONE", "ALTER API '/x' FOR put THEN { 2 } DROP FOR get COMMENT 'c'", "(INFO FOR DB).apis['/x']",
+			"DEFINE API '/x' FOR any PERMISSIONS NONE FOR post PERMISSIONS FULL THEN { 1 } FOR put PERMISSIONS FULL THEN { 2 } COMMENT 'c'"},
+		{"DEFINE SEQUENCE s TIMEOUT 1s", "ALTER SEQUENCE s DROP TIMEOUT", "(INFO FOR DB).sequences.s", "DEFINE SEQUENCE s BATCH 1000 START 0"},
 	} {
 		caps := auth.DefaultCapabilities()
 		caps.Experimental.Allow = auth.NewSet("files")
-		e, err := engine.Open(t.Context(), "memory", engine.Options{Newer: true, Capabilities: caps, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		e, err := engine.Open(t.Context(), "memory", engine.Options{Capabilities: caps, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,5 +56,45 @@ func TestAlterOfTheNewerKinds(t *testing.T) {
 			res[0].Err != nil || res[1].Err == nil {
 			t.Errorf("of what is missing: %v, %v", res, err)
 		}
+	}
+}
+
+// TestLaterStatements holds the answers of what later releases than the recorded one have.
+func TestLaterStatements(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"CREATE a:1, a:2; RELATE OR UPDATE a:1->k:1->a:2 SET n = 1; RELATE OR UPDATE a:1->k:1->a:2 SET m = 2", "[{ id: k:1, in: a:1, m: 2, n: 1, out: a:2 }]"},
+		{"CREATE or:1; RELATE or:1->update:1->or:2", "[{ id: update:1, in: or:1, out: or:2 }]"},
+		{"DEFINE CONFIG GRAPHQL NONE; REMOVE CONFIG GRAPHQL; RETURN (INFO FOR DB).configs", "{  }"},
+		{"REMOVE CONFIG GRAPHQL", "ERR The config for graphql does not exist"},
+		{"REMOVE CONFIG IF EXISTS GRAPHQL", "NONE"},
+		{"DEFINE CONFIG DEFAULT NAMESPACE a; REMOVE CONFIG DEFAULT; RETURN (INFO FOR ROOT).defaults", "{ database: NONE, namespace: NONE }"},
+		{"DEFINE MODEL ml::x<1.0.0>", "ERR Problem with machine learning computation. Machine learning computation is not enabled."},
+		{"REMOVE MODEL ml::a::x<1.0.0>", "ERR The model 'ml::a::x<1.0.0>' does not exist"},
+		{"REMOVE MODULE IF EXISTS mod::x", "NONE"},
+		{"DEFINE INDEX i ON t FIELDS a DEFER; CREATE t:1 SET a = 1; SELECT VALUE id FROM t WHERE a = 1", "[t:1]"},
+	} {
+		if got := answerOf(t, owner(t, openQuiet(t)), tc.text); got != tc.want {
+			t.Errorf("%s\n got  %s\n want %s", tc.text, got, tc.want)
+		}
+	}
+}
+
+// TestDefaultsBelongToTheStore: a database's owner may neither alter nor remove the default namespace of all.
+func TestDefaultsBelongToTheStore(t *testing.T) {
+	e := openQuiet(t)
+	root := owner(t, e)
+	run(t, root, "DEFINE CONFIG DEFAULT NAMESPACE a")
+	s := e.SessionAs(auth.Principal{Level: auth.DatabaseUser, NS: "test", DB: "test", Roles: auth.Owner}, "test", "test")
+	for _, text := range []string{"REMOVE CONFIG DEFAULT", "ALTER CONFIG DEFAULT DROP NAMESPACE"} {
+		res, err := s.Execute(t.Context(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res[0].Err == nil || res[0].Err.Kind != errs.KindNotAllowed {
+			t.Errorf("%s: %v", text, res[0].Err)
+		}
+	}
+	if got := answerOf(t, root, "RETURN (INFO FOR ROOT).defaults.namespace"); got != "'a'" {
+		t.Errorf("the default namespace is %s", got)
 	}
 }

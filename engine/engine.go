@@ -60,8 +60,6 @@ type Options struct {
 	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
 	// engine/plan. No rule changes an answer.
 	PlannerRulesOff []string
-	// Newer accepts statements that later releases of the language added, such as ALTER of users, functions and buckets.
-	Newer bool
 }
 
 // Engine is an open database.
@@ -110,7 +108,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	opt.Capabilities = e.caps
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
-	e.parsing = parse.Options{Resolver: functions.Resolver(), Newer: opt.Newer, NoFiles: !files}
+	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
 	e.exec = newExecutor(store, opt, functions, e.parsing, rulesOff)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())

@@ -92,7 +92,7 @@ func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db 
 
 // parseDefinition reads the text of a stored definition.
 func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
-	parsing.Newer, parsing.NoFiles = true, false // whoever made the store may have been allowed more
+	parsing.NoFiles = false // whoever made the store may have been allowed more
 	q, err := parse.Query(text, parsing)
 	if err != nil {
 		return nil, err

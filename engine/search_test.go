@@ -80,7 +80,7 @@ func TestSearchPlans(t *testing.T) {
 
 // TestDiskANN: a DISKANN definition is served by the same graph as HNSW.
 func TestDiskANN(t *testing.T) {
-	e, err := engine.Open(context.Background(), "memory", engine.Options{Newer: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := engine.Open(context.Background(), "memory", engine.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +89,7 @@ func TestDiskANN(t *testing.T) {
 	run(t, s, "DEFINE INDEX dv ON d FIELDS w DISKANN DIMENSION 2 TYPE I8; CREATE d:1 SET w = [1, 2]; CREATE d:2 SET w = [9, 9]")
 	for _, tc := range []struct{ text, want string }{
 		{"SELECT id, vector::distance::knn() AS far FROM d WHERE w <|1,9|> [1, 0]", "[{ far: 2f, id: d:1 }]"},
+		{"RETURN (INFO FOR TABLE d).indexes.dv", "'DEFINE INDEX dv ON d FIELDS w DISKANN DIMENSION 2 DIST EUCLIDEAN TYPE I8'"},
 		{"CREATE d:6 SET w = [1, 200]", "ERR Cannot convert from '200' to 'i8'"},
 	} {
 		if got := answerOf(t, s, tc.text); got != tc.want {

@@ -417,7 +417,7 @@ type Alter struct {
 }
 
 // AlterClause is one change: DROP X or X value. Name is the upper-case keyword (COMMENT, TYPE,
-// PERMISSIONS, SCHEMAFULL, COMPACT, PREPARE REMOVE, QUERY_TIMEOUT, …). Def carries the new clause
+// PERMISSIONS, SCHEMAFULL, COMPACT, PREPARE REMOVE, QUERY_TIMEOUT, FOR, …). Def carries the new clause
 // as if it stood in a DEFINE of the same kind (*DefineTable, *DefineField, *DefineUser, …).
 type AlterClause struct {
 	Name string

@@ -1,6 +1,10 @@
 package ast
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // defKinds are the keywords of the kinds of definitions.
 var defKinds = [...]string{
@@ -79,6 +83,10 @@ func (p *printer) alterClause(c AlterClause) {
 	if c.Drop {
 		p.str(" DROP ")
 		p.str(c.Name)
+		if api, ok := c.Def.(*DefineAPI); ok {
+			p.byte(' ')
+			p.str(strings.Join(api.Actions[0].Methods, ", "))
+		}
 		return
 	}
 	if c.X != nil {
@@ -109,9 +117,38 @@ func (p *printer) alterClause(c AlterClause) {
 		p.onePermission(def.Permission)
 	case *DefineBucket:
 		p.onePermission(def.Permission)
+	case *DefineAPI:
+		p.apiAction(def.Actions[0])
+	case *DefineConfig:
+		p.alterConfig(c.Name, def)
 	default:
 		p.byte(' ')
 		p.str(c.Name)
+	}
+}
+
+// alterConfig writes the one clause that def has.
+func (p *printer) alterConfig(name string, def *DefineConfig) {
+	switch {
+	case def.GraphQL == nil && def.API == nil && def.Default == nil:
+	case name == "PERMISSIONS":
+		p.onePermission(def.API.Permission)
+	case name == "MIDDLEWARE":
+		p.middleware(def.API.Middleware)
+	case def.Default != nil:
+		p.defaultConfig(def.Default)
+	case name == "TABLES":
+		p.str(" TABLES ")
+		p.nameFilter(def.GraphQL.Tables)
+	case name == "FUNCTIONS":
+		p.str(" FUNCTIONS ")
+		p.nameFilter(def.GraphQL.Functions)
+	case name == "INTROSPECTION":
+		p.str(" INTROSPECTION ")
+		p.str(def.GraphQL.Introspection)
+	default:
+		p.clause("DEPTH", def.GraphQL.Depth)
+		p.clause("COMPLEXITY", def.GraphQL.Complexity)
 	}
 }
 

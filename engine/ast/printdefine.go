@@ -582,14 +582,18 @@ func (p *printer) config(s *DefineConfig) {
 		p.apiConfig(s.API)
 	case s.Default != nil:
 		p.str("DEFAULT")
-		if s.Default.Namespace != nil {
-			p.str(" NAMESPACE ")
-			p.name(*s.Default.Namespace)
-		}
-		if s.Default.Database != nil {
-			p.str(" DATABASE ")
-			p.name(*s.Default.Database)
-		}
+		p.defaultConfig(s.Default)
+	}
+}
+
+func (p *printer) defaultConfig(c *DefaultConfig) {
+	if c.Namespace != nil {
+		p.str(" NAMESPACE ")
+		p.name(*c.Namespace)
+	}
+	if c.Database != nil {
+		p.str(" DATABASE ")
+		p.name(*c.Database)
 	}
 }
 
@@ -602,11 +606,15 @@ func (p *printer) nameFilter(f NameFilter) {
 }
 
 func (p *printer) apiConfig(c *APIConfig) {
-	if len(c.Middleware) > 0 {
-		p.str(" MIDDLEWARE ")
-		list(p, c.Middleware, func(m Call) { p.call(&m) })
-	}
+	p.middleware(c.Middleware)
 	p.onePermission(c.Permission)
+}
+
+func (p *printer) middleware(calls []Call) {
+	if len(calls) > 0 {
+		p.str(" MIDDLEWARE ")
+		list(p, calls, func(m Call) { p.call(&m) })
+	}
 }
 
 // defineAPI writes the action for any method first, also where none was given.

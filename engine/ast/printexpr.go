@@ -101,7 +101,7 @@ func (p *printer) expr(x Expr) {
 	case *Param:
 		p.param(x.Name)
 	case *Constant:
-		p.str(x.Path)
+		p.builtin(x.Path)
 	case *Array:
 		p.byte('[')
 		list(p, x.Elems, p.expr)
@@ -410,9 +410,7 @@ func (p *printer) distance(name string, order value.Value) {
 func (p *printer) call(c *Call) {
 	switch c.Kind {
 	case CallBuiltin:
-		family, _, _ := strings.Cut(c.Path, "::")
-		p.ident(family) // some are reserved words
-		p.str(c.Path[len(family):])
+		p.builtin(c.Path)
 	case CallCustom:
 		p.str("fn::")
 		p.path(c.Path)
@@ -436,6 +434,16 @@ func (p *printer) call(c *Call) {
 }
 
 // path writes a::b, each part quoted where it must be.
+// builtin writes the path of a function or constant; some families are reserved words.
+func (p *printer) builtin(path string) {
+	family, rest, more := strings.Cut(path, "::")
+	p.ident(family)
+	if more {
+		p.str("::")
+		p.path(rest)
+	}
+}
+
 func (p *printer) path(path string) {
 	for i, part := range strings.Split(path, "::") {
 		if i > 0 {

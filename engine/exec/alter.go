@@ -46,6 +46,12 @@ func (r *Run) alterKind(env *Env, s *ast.Alter) error {
 		return errNoCompaction()
 	case s.Kind == ast.DefUser || s.Kind == ast.DefAccess:
 		return r.alterActor(env, s)
+	case s.Kind == ast.DefConfig:
+		d, err := r.presentConfig(s.Name.Ident)
+		if err != nil {
+			return err
+		}
+		return r.putAltered(env, d, s)
 	}
 	db, err := r.inDatabase(s.Kind)
 	if err != nil {
@@ -58,8 +64,14 @@ func (r *Run) alterKind(env *Env, s *ast.Alter) error {
 		return r.alterField(env, db, s)
 	case ast.DefIndex:
 		return r.alterIndex(env, db, s)
+	case ast.DefEvent:
+		return r.alterEvent(env, db, s)
 	}
-	return r.alterOther(env, db, s)
+	d, err := r.presentIn(env, db, s.Kind, s.Name)
+	if err != nil {
+		return err
+	}
+	return r.putAltered(env, d, s)
 }
 
 // The system's settings are kept beside the definitions of the root.
@@ -105,16 +117,9 @@ func (r *Run) systemConfig() (value.Value, error) {
 }
 
 func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
-	name, err := r.name(env, s.Name, "table")
+	tb, err := r.presentTable(env, db, s.Name)
 	if err != nil {
 		return err
-	}
-	tb, err := r.Cat.Table(db, name)
-	if err != nil {
-		return err
-	}
-	if tb == nil {
-		return missing{errs.TableNotFound(name)}
 	}
 	if compacts(s) {
 		return errNoCompaction()
@@ -155,19 +160,11 @@ func (r *Run) newComment(env *Env, c ast.AlterClause) (ast.Expr, error) {
 }
 
 func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
-	table, err := r.name(env, s.Table, "table")
+	tb, name, err := r.onTable(env, db, "field", s.Table, s.Name, s.Field)
 	if err != nil {
 		return err
 	}
-	tb, err := r.Cat.Table(db, table)
-	if err != nil {
-		return err
-	}
-	name := ast.Text(s.Field)
-	var f *catalog.Field
-	if tb != nil {
-		f = tb.Field(name)
-	}
+	f := tb.Field(name)
 	if f == nil {
 		return missing{doesNotExist("field", name)}
 	}
@@ -218,22 +215,11 @@ func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause
 }
 
 func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
-	table, err := r.name(env, s.Table, "table")
+	tb, name, err := r.onTable(env, db, "index", s.Table, s.Name, nil)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "index")
-	if err != nil {
-		return err
-	}
-	tb, err := r.Cat.Table(db, table)
-	if err != nil {
-		return err
-	}
-	var ix *catalog.Index
-	if tb != nil {
-		ix = tb.Index(name)
-	}
+	ix := tb.Index(name)
 	if ix == nil {
 		return missing{doesNotExist("index", name)}
 	}
@@ -249,40 +235,26 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 	return err
 }
 
-// alterOther alters what has little to alter.
-func (r *Run) alterOther(env *Env, db *catalog.Database, s *ast.Alter) error {
-	shown := shownNames[s.Kind]
-	scope := db.Inner()
-	var name string
-	var err error
-	if s.Kind == ast.DefEvent {
-		table, err := r.name(env, s.Table, "table")
-		if err != nil {
-			return err
-		}
-		tb, err := r.Cat.Table(db, table)
-		if err != nil {
-			return err
-		}
-		if tb == nil {
-			return missing{errs.TableNotFound(table)}
-		}
-		scope, shown.kind = tb.Inner(), "event"
-	}
-	if name, err = r.name(env, s.Name, shown.kind); err != nil {
-		return err
-	}
-	d, err := r.Cat.Def(scope, s.Kind, name)
+// alterEvent alters an event of a table.
+func (r *Run) alterEvent(env *Env, db *catalog.Database, s *ast.Alter) error {
+	tb, name, err := r.onTable(env, db, "event", s.Table, s.Name, nil)
 	if err != nil {
 		return err
 	}
-	if d == nil {
-		return missing{doesNotExist(shown.kind, shown.prefix+name)}
+	for _, e := range tb.Events {
+		if e.Name == name {
+			return r.putAltered(env, e.Def, s)
+		}
 	}
+	return missing{doesNotExist("event", name)}
+}
+
+// putAltered stores a definition with the clauses of an ALTER.
+func (r *Run) putAltered(env *Env, d *catalog.Def, s *ast.Alter) error {
 	stmt, err := r.altered(env, d, s)
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: stmt, Extra: d.Extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: d.Extra})
 	return err
 }

@@ -1,8 +1,9 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -18,7 +19,7 @@ func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, er
 		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterParam(env, &def, c) })
 	case *ast.DefineEvent:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterEvent(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterEventClause(env, &def, c) })
 	case *ast.DefineFunction:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
@@ -39,12 +40,84 @@ func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, er
 	case *ast.DefineAPI:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
+			if c.Name == "FOR" {
+				def.Actions = alterActions(def.Actions, c)
+				return nil
+			}
 			var err error
 			def.Comment, err = r.newComment(env, c)
 			return err
 		})
+	case *ast.DefineConfig:
+		def := *x
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterConfig(env, &def, c) })
 	}
 	return nil, notRunnable(s)
+}
+
+// alterActions are the actions of an API without those for the methods of c, and with that of c unless it drops them.
+func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
+	fresh := c.Def.(*ast.DefineAPI).Actions[0]
+	var out []ast.APIAction
+	for _, a := range actions {
+		a.Methods = slices.DeleteFunc(slices.Clone(a.Methods), func(m string) bool { return slices.Contains(fresh.Methods, m) })
+		if len(a.Methods) > 0 {
+			out = append(out, a)
+		}
+	}
+	if !c.Drop {
+		out = append(out, fresh)
+	}
+	return anyFirst(out)
+}
+
+// alterConfig sets or drops one clause of a config.
+func (r *Run) alterConfig(env *Env, def *ast.DefineConfig, c ast.AlterClause) error {
+	from, ok := c.Def.(*ast.DefineConfig)
+	if !ok || c.Drop {
+		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "AUTO"}, Functions: ast.NameFilter{Mode: "AUTO"}},
+			API: &ast.APIConfig{}, Default: &ast.DefaultConfig{}}
+	}
+	switch {
+	case def.GraphQL != nil:
+		g := *def.GraphQL
+		def.GraphQL = &g
+		switch c.Name {
+		case "TABLES":
+			g.Tables = from.GraphQL.Tables
+		case "FUNCTIONS":
+			g.Functions = from.GraphQL.Functions
+		case "DEPTH":
+			g.Depth = from.GraphQL.Depth
+		case "COMPLEXITY":
+			g.Complexity = from.GraphQL.Complexity
+		case "INTROSPECTION":
+			g.Introspection = from.GraphQL.Introspection
+		}
+	case def.API != nil:
+		a := *def.API
+		def.API = &a
+		switch c.Name {
+		case "MIDDLEWARE":
+			a.Middleware = from.API.Middleware
+		case "PERMISSIONS":
+			a.Permission = from.API.Permission
+		}
+	case def.Default != nil:
+		d := *def.Default
+		def.Default = &d
+		fresh, err := r.defaultConfig(env, from.Default)
+		if err != nil {
+			return err
+		}
+		switch c.Name {
+		case "NAMESPACE":
+			d.Namespace = fresh.Namespace
+		case "DATABASE":
+			d.Database = fresh.Database
+		}
+	}
+	return nil
 }
 
 func eachClause(s *ast.Alter, f func(ast.AlterClause) error) error {
@@ -123,7 +196,7 @@ func (r *Run) alterParam(env *Env, def *ast.DefineParam, c ast.AlterClause) erro
 	return err
 }
 
-func (r *Run) alterEvent(env *Env, def *ast.DefineEvent, c ast.AlterClause) error {
+func (r *Run) alterEventClause(env *Env, def *ast.DefineEvent, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineEvent)
 	if !ok {
 		from = &ast.DefineEvent{When: c.X}
@@ -147,29 +220,11 @@ func (r *Run) alterEvent(env *Env, def *ast.DefineEvent, c ast.AlterClause) erro
 
 // alterActor alters a user or an access method.
 func (r *Run) alterActor(env *Env, s *ast.Alter) error {
-	base := baseOr(s.Base, ast.BaseDatabase)
-	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
-		return err
-	}
-	scope, err := r.level(base)
+	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
 	}
-	kind, what := "user", "user"
-	if s.Kind == ast.DefAccess {
-		kind, what = "access method", "access"
-	}
-	name, err := r.name(env, s.Name, what)
-	if err != nil {
-		return err
-	}
-	d, err := r.Cat.Def(scope, s.Kind, name)
-	if err != nil {
-		return err
-	}
-	if d == nil {
-		return missing{r.actorError(kind, name, base, "does not exist")}
-	}
+	d := a.def
 	extra := d.Extra
 	var stmt ast.Statement
 	switch old := d.Stmt.(type) {
@@ -191,7 +246,7 @@ func (r *Run) alterActor(env *Env, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: s.Kind, Name: name, Stmt: stmt, Extra: extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: extra})
 	return err
 }
 
@@ -209,9 +264,7 @@ func (r *Run) alterUser(env *Env, def *ast.DefineUser, extra *value.Object, c as
 		extra, err = r.userPassword(env, from, def)
 	case "ROLES":
 		def.Roles = from.Roles
-		if len(def.Roles) == 0 {
-			def.Roles = []string{"VIEWER"}
-		}
+		err = checkRoles(def)
 	case "DURATION":
 		fresh := *from
 		if !c.Drop {

@@ -57,6 +57,10 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 		return r.access(env, s)
 	case *ast.Show:
 		return r.show(env, s)
+	case *ast.DefineModel:
+		err = errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
+	case *ast.DefineModule:
+		err = errs.Internal("Modules are not supported: this server runs no WebAssembly. DEFINE FUNCTION can hold the same code in the language or, with --allow-scripting, as a script")
 	default:
 		return value.None, notRunnable(s)
 	}

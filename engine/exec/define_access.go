@@ -14,27 +14,12 @@ import (
 
 // defineAccess is DEFINE ACCESS.
 func (r *Run) defineAccess(env *Env, s *ast.DefineAccess) error {
-	base := baseOr(s.Base, ast.BaseDatabase)
-	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
-		return err
-	}
-	scope, err := r.level(base)
+	a, err := r.newActor(env, ast.DefAccess, s.Name, s.Base, s.Mode)
 	if err != nil {
-		return err
-	}
-	name, err := r.name(env, s.Name, "access")
-	if err != nil {
-		return err
-	}
-	old, err := r.Cat.Def(scope, ast.DefAccess, name)
-	if err != nil {
-		return err
-	}
-	if err := r.mode(s.Mode, old != nil, func() error { return r.actorError("access method", name, base, "already exists") }); err != nil {
 		return done(err)
 	}
 	def := *s
-	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(name), base
+	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(a.name), a.base
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
@@ -44,7 +29,7 @@ func (r *Run) defineAccess(env *Env, s *ast.DefineAccess) error {
 	if err := r.accessDurations(env, s, &def); err != nil {
 		return err
 	}
-	d := &catalog.Def{Scope: scope, Kind: ast.DefAccess, Name: name, Stmt: &def}
+	d := &catalog.Def{Scope: a.scope, Kind: ast.DefAccess, Name: a.name, Stmt: &def}
 	if def.Kind == ast.AccessBearer {
 		d.Extra = value.NewObject(value.Field{Name: "key", Value: value.Str(randomSecret())})
 	}

@@ -35,8 +35,8 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if err := checkColumns(tb, &def, name); err != nil {
 		return err
 	}
-	if def.Kind == ast.IndexHNSW {
-		def.Vector = vectorDefaults(*def.Vector)
+	if def.Vector != nil {
+		def.Vector = vectorDefaults(def.Kind, *def.Vector)
 	}
 	if old != nil {
 		if err := r.removeIndex(tb, old); err != nil {
@@ -170,13 +170,16 @@ func holdsParts(t *value.Type) bool {
 	return false
 }
 
-// vectorDefaults fills in the parameters of an HNSW index that were not given.
-func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
+// vectorDefaults fills in the parameters of a vector index that were not given.
+func vectorDefaults(kind ast.IndexKind, v ast.VectorIndex) *ast.VectorIndex {
 	if v.Distance == "" {
 		v.Distance = "EUCLIDEAN"
 	}
 	if v.Type == "" {
 		v.Type = "F32"
+	}
+	if kind == ast.IndexDiskANN {
+		return &v
 	}
 	if v.EFC == 0 {
 		v.EFC = 150

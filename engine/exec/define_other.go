@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -109,27 +108,21 @@ func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
 	return r.put(db.Inner(), ast.DefSequence, name, s.Mode, &def, func() error { return alreadyExists("sequence", name) })
 }
 
-// configName is the key of a config, and what errors call it.
-func configName(s *ast.DefineConfig) (key, text string) {
+// configOf is the config that a DEFINE makes.
+func configOf(s *ast.DefineConfig) config {
 	switch {
 	case s.GraphQL != nil:
-		return "GraphQL", "graphql"
+		return configNamed("GRAPHQL")
 	case s.API != nil:
-		return "API", "api"
+		return configNamed("API")
 	}
-	return "Default", "default"
+	return configNamed("DEFAULT")
 }
 
-// defineConfig is DEFINE CONFIG. The default namespace and database belong to the whole store.
+// defineConfig is DEFINE CONFIG.
 func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
-	base := ast.BaseDatabase
-	if s.Default != nil {
-		base = ast.BaseRoot
-	}
-	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
-		return err
-	}
-	scope, err := r.level(base)
+	c := configOf(s)
+	scope, err := r.configScope(c)
 	if err != nil {
 		return err
 	}
@@ -140,9 +133,8 @@ func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
 			return err
 		}
 	}
-	key, text := configName(s)
-	return r.put(scope, ast.DefConfig, key, s.Mode, &def, func() error {
-		return errs.Internal("The config for %s already exists", text)
+	return r.put(scope, ast.DefConfig, c.key, s.Mode, &def, func() error {
+		return errs.Internal("The config for %s already exists", c.shown)
 	})
 }
 

@@ -18,32 +18,14 @@ func durationLiteral(d value.Duration) ast.Expr { return &ast.Literal{Value: val
 
 // defineUser is DEFINE USER. A password is kept as an argon2id hash and a SCRAM verifier, never as it is.
 func (r *Run) defineUser(env *Env, s *ast.DefineUser) error {
-	base := baseOr(s.Base, ast.BaseDatabase)
-	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
-		return err
-	}
-	scope, err := r.level(base)
+	a, err := r.newActor(env, ast.DefUser, s.Name, s.Base, s.Mode)
 	if err != nil {
-		return err
-	}
-	name, err := r.name(env, s.Name, "user")
-	if err != nil {
-		return err
-	}
-	old, err := r.Cat.Def(scope, ast.DefUser, name)
-	if err != nil {
-		return err
-	}
-	if err := r.mode(s.Mode, old != nil, func() error { return r.actorError("user", name, base, "already exists") }); err != nil {
 		return done(err)
 	}
 	def := *s
-	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(name), base
-	if len(def.Roles) == 0 {
-		def.Roles = []string{"VIEWER"}
-	}
-	if _, ok := auth.ParseRoles(def.Roles); !ok {
-		return errs.Internal("Invalid role: %v", def.Roles)
+	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(a.name), a.base
+	if err := checkRoles(&def); err != nil {
+		return err
 	}
 	if err := r.userDurations(env, s, &def); err != nil {
 		return err
@@ -52,8 +34,19 @@ func (r *Run) defineUser(env *Env, s *ast.DefineUser) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: scope, Kind: ast.DefUser, Name: name, Stmt: &def, Extra: extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: a.scope, Kind: ast.DefUser, Name: a.name, Stmt: &def, Extra: extra})
 	return err
+}
+
+// checkRoles gives a user without roles the least of them.
+func checkRoles(def *ast.DefineUser) error {
+	if len(def.Roles) == 0 {
+		def.Roles = []string{"VIEWER"}
+	}
+	if _, ok := auth.ParseRoles(def.Roles); !ok {
+		return errs.Internal("Invalid role: %v", def.Roles)
+	}
+	return nil
 }
 
 func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
@@ -101,15 +94,4 @@ func baseOr(b, or ast.Base) ast.Base {
 		return or
 	}
 	return b
-}
-
-// actorError is the error about a user or access method at a level.
-func (r *Run) actorError(kind, name string, base ast.Base, what string) error {
-	switch base {
-	case ast.BaseRoot:
-		return errs.Internal("The root %s '%s' %s", kind, name, what)
-	case ast.BaseNamespace:
-		return errs.Internal("The %s '%s' %s in the namespace '%s'", kind, name, what, r.Auth.NS)
-	}
-	return errs.Internal("The %s '%s' %s in the database '%s'", kind, name, what, r.Auth.DB)
 }

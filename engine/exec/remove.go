@@ -5,7 +5,6 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
-	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
@@ -20,16 +19,6 @@ func (r *Run) remove(env *Env, s *ast.Remove) error {
 	return err
 }
 
-// missing is the error of a REMOVE or ALTER whose thing is not there.
-type missing struct{ error }
-
-func (m missing) Unwrap() error { return m.error }
-
-func isMissing(err error) bool {
-	_, ok := err.(missing)
-	return ok
-}
-
 func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 	switch s.Kind {
 	case ast.DefNamespace:
@@ -38,6 +27,12 @@ func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 		return r.removeDatabase(env, s)
 	case ast.DefUser, ast.DefAccess:
 		return r.removeActor(env, s)
+	case ast.DefConfig:
+		d, err := r.presentConfig(s.Name.Ident)
+		if err != nil {
+			return err
+		}
+		return r.Cat.Delete(d)
 	}
 	db, err := r.inDatabase(s.Kind)
 	if err != nil {
@@ -45,16 +40,9 @@ func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 	}
 	switch s.Kind {
 	case ast.DefTable:
-		name, err := r.name(env, s.Name, "table")
+		tb, err := r.presentTable(env, db, s.Name)
 		if err != nil {
 			return err
-		}
-		tb, err := r.Cat.Table(db, name)
-		if err != nil {
-			return err
-		}
-		if tb == nil {
-			return missing{errs.TableNotFound(name)}
 		}
 		r.endLive(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
 		return r.removeTable(db, tb)
@@ -147,125 +135,63 @@ func (r *Run) deleteAll(prefixes [][]byte) error {
 }
 
 func (r *Run) removeActor(env *Env, s *ast.Remove) error {
-	base := baseOr(s.Base, ast.BaseDatabase)
-	if err := r.Auth.Allow(auth.Edit, base, auth.ResourceActor); err != nil {
-		return err
-	}
-	scope, err := r.level(base)
+	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
-	}
-	kind, what := "user", "user"
-	if s.Kind == ast.DefAccess {
-		kind, what = "access method", "access"
-	}
-	name, err := r.name(env, s.Name, what)
-	if err != nil {
-		return err
-	}
-	d, err := r.Cat.Def(scope, s.Kind, name)
-	if err != nil {
-		return err
-	}
-	if d == nil {
-		return missing{r.actorError(kind, name, base, "does not exist")}
 	}
 	if s.Kind == ast.DefAccess {
-		if err := r.dropGrants(scope, name); err != nil {
+		if err := r.dropGrants(a.scope, a.name); err != nil {
 			return err
 		}
 	}
-	return r.Cat.Delete(d)
+	return r.Cat.Delete(a.def)
 }
 
 func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) error {
-	table, err := r.name(env, s.Table, "table")
+	kind := map[ast.DefKind]string{ast.DefField: "field", ast.DefIndex: "index", ast.DefEvent: "event"}[s.Kind]
+	tb, name, err := r.onTable(env, db, kind, s.Table, s.Name, s.Field)
 	if err != nil {
 		return err
-	}
-	tb, err := r.Cat.Table(db, table)
-	if err != nil {
-		return err
-	}
-	if tb == nil {
-		tb = &catalog.Table{Def: &catalog.Def{}} // nothing is defined on it
 	}
 	switch s.Kind {
 	case ast.DefField:
-		name := ""
-		if s.Field != nil {
-			name = ast.Text(s.Field)
-		} else if name, err = r.name(env, s.Name, "field"); err != nil {
-			return err
+		if f := tb.Field(name); f != nil {
+			if err := r.dropReferences(tb, f, nil); err != nil {
+				return err
+			}
+			return r.Cat.Delete(f.Def)
 		}
-		f := tb.Field(name)
-		if f == nil {
-			return missing{doesNotExist("field", name)}
-		}
-		if err := r.dropReferences(tb, f, nil); err != nil {
-			return err
-		}
-		return r.Cat.Delete(f.Def)
 	case ast.DefIndex:
-		name, err := r.name(env, s.Name, "index")
-		if err != nil {
-			return err
+		if ix := tb.Index(name); ix != nil {
+			return r.removeIndex(tb, ix)
 		}
-		ix := tb.Index(name)
-		if ix == nil {
-			return missing{doesNotExist("index", name)}
-		}
-		return r.removeIndex(tb, ix)
-	}
-	name, err := r.name(env, s.Name, "event")
-	if err != nil {
-		return err
-	}
-	for _, e := range tb.Events {
-		if e.Name == name {
-			return r.Cat.Delete(e.Def)
+	default:
+		for _, e := range tb.Events {
+			if e.Name == name {
+				return r.Cat.Delete(e.Def)
+			}
 		}
 	}
-	return missing{doesNotExist("event", name)}
-}
-
-// shownNames say how errors call the kinds of a database, and put before their names.
-var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
-	ast.DefFunction: {"function", "fn::"}, ast.DefParam: {"param", "$"}, ast.DefAnalyzer: {"analyzer", ""},
-	ast.DefSequence: {"sequence", ""}, ast.DefConfig: {"config", ""}, ast.DefAPI: {"api", "/"},
-	ast.DefBucket: {"bucket", ""}, ast.DefModel: {"model", ""}, ast.DefModule: {"module", ""},
+	return missing{doesNotExist(kind, name)}
 }
 
 func (r *Run) removeFromDatabase(env *Env, db *catalog.Database, s *ast.Remove) error {
-	shown := shownNames[s.Kind]
-	name, err := r.name(env, s.Name, shown.kind)
+	if s.Version != "" {
+		s = &ast.Remove{Kind: s.Kind, Name: ident(s.Name.Ident + "<" + s.Version + ">")}
+	}
+	d, err := r.presentIn(env, db, s.Kind, s.Name)
 	if err != nil {
 		return err
 	}
 	scope := db.Inner()
-	if s.Kind == ast.DefConfig {
-		switch name {
-		case "GRAPHQL":
-			name = "GraphQL"
-		case "DEFAULT":
-			name, scope = "Default", catalog.Scope{}
-		}
-	}
-	d, err := r.Cat.Def(scope, s.Kind, name)
-	if err != nil {
-		return err
-	}
-	if d == nil {
-		return missing{doesNotExist(shown.kind, shown.prefix+name)}
-	}
-	if s.Kind == ast.DefSequence {
-		start, end := key.PrefixRange(key.Sequence(nil, scope.NS, scope.DB, name))
+	switch s.Kind {
+	case ast.DefSequence:
+		start, end := key.PrefixRange(key.Sequence(nil, scope.NS, scope.DB, d.Name))
 		if err := r.Tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
 			return wrap("remove a sequence", err)
 		}
-	}
-	if s.Kind == ast.DefBucket {
-		r.dropFiles(bucket.ID{NS: scope.NS, DB: scope.DB, Name: name})
+	case ast.DefBucket:
+		r.dropFiles(bucket.ID{NS: scope.NS, DB: scope.DB, Name: d.Name})
 	}
 	return r.Cat.Delete(d)
 }

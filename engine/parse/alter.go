@@ -40,12 +40,50 @@ func (p *parser) alter() ast.Statement {
 	case kwSequence:
 		p.alterNamed(s, ast.DefSequence)
 		p.alterClauses(s, p.alterSequenceClause)
+	case kwUser:
+		p.alterNamed(s, ast.DefUser)
+		s.Base = p.onBase()
+		p.alterClauses(s, p.alterUserClause)
+	case kwAccess:
+		p.alterNamed(s, ast.DefAccess)
+		s.Base = p.onBase()
+		p.alterClauses(s, p.alterAccessClause)
+	case kwEvent:
+		p.alterNamed(s, ast.DefEvent)
+		s.Table = p.onIdent()
+		p.alterClauses(s, p.alterEventClause)
+	case kwAnalyzer:
+		p.alterNamed(s, ast.DefAnalyzer)
+		p.alterClauses(s, p.alterAnalyzerClause)
+	case kwBucket:
+		p.alterNamed(s, ast.DefBucket)
+		p.alterClauses(s, p.alterBucketClause)
+	case kwFunction, kwParam, kwApi, kwConfig:
+		p.alterPrefixed(s)
 	default:
-		if !p.opt.Newer || !p.alterNewer(s) {
-			p.unexpected("a alter statement keyword") // the grammar is upstream's
-		}
+		p.unexpected("a alter statement keyword") // the grammar is upstream's
 	}
 	return s
+}
+
+// alterPrefixed alters what has a name of its own form.
+func (p *parser) alterPrefixed(s *ast.Alter) {
+	k := p.advance().kind
+	s.IfExists = p.ifExists()
+	switch k {
+	case kwFunction:
+		s.Kind, s.Name.Ident = ast.DefFunction, p.functionName()
+		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterShared(&ast.DefineFunction{}) })
+	case kwParam:
+		s.Kind, s.Name.Ident = ast.DefParam, p.paramName(p.expectParam())
+		p.alterClauses(s, p.alterParamClause)
+	case kwApi:
+		s.Kind, s.Name.Expr = ast.DefAPI, p.expr()
+		p.alterClauses(s, p.alterAPIClause)
+	case kwConfig:
+		s.Kind, s.Name.Ident = ast.DefConfig, p.configKind()
+		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterConfigClause(s.Name.Ident) })
+	}
 }
 
 func (p *parser) alterNamed(s *ast.Alter, k ast.DefKind) {
@@ -214,9 +252,7 @@ func (p *parser) alterIndexClause() (ast.AlterClause, bool) {
 func (p *parser) alterSequenceClause() (ast.AlterClause, bool) {
 	switch p.tok.kind {
 	case kwDrop:
-		if p.opt.Newer {
-			return p.drop("`TIMEOUT`", kwTimeout)
-		}
+		return p.drop("`TIMEOUT`", kwTimeout)
 	case kwTimeout:
 		p.advance()
 		return ast.AlterClause{Name: "TIMEOUT", X: p.expr()}, true

@@ -42,9 +42,7 @@ func (p *parser) define() ast.Statement {
 		}
 		return p.defineBucket()
 	case kwModel:
-		if p.opt.Newer {
-			return p.defineModel()
-		}
+		return p.defineModel()
 	case kwModule:
 		return p.defineModule()
 	}

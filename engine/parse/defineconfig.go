@@ -28,19 +28,24 @@ func (p *parser) defineConfig() ast.Statement {
 
 func (p *parser) defaultConfig() *ast.DefaultConfig {
 	c := &ast.DefaultConfig{}
-	for p.err == nil {
-		switch p.tok.kind {
-		case kwNamespace:
-			p.advance()
-			c.Namespace = p.optionalName()
-		case kwDatabase:
-			p.advance()
-			c.Database = p.optionalName()
-		default:
-			return c
-		}
+	for p.err == nil && p.defaultClause(c) {
 	}
 	return c
+}
+
+// defaultClause parses one clause of DEFINE CONFIG DEFAULT; false where there is none.
+func (p *parser) defaultClause(c *ast.DefaultConfig) bool {
+	switch p.tok.kind {
+	case kwNamespace:
+		p.advance()
+		c.Namespace = p.optionalName()
+	case kwDatabase:
+		p.advance()
+		c.Database = p.optionalName()
+	default:
+		return false
+	}
+	return true
 }
 
 func (p *parser) graphQLConfig() *ast.GraphQLConfig {
@@ -54,33 +59,38 @@ func (p *parser) graphQLConfig() *ast.GraphQLConfig {
 		p.advance()
 		return c
 	}
-	for p.err == nil {
-		switch {
-		case p.tok.kind == kwTables:
-			p.advance()
-			c.Tables = p.nameFilter(true)
-		case p.tok.kind == kwFunctions:
-			p.advance()
-			c.Functions = p.nameFilter(false)
-		case p.isWord("DEPTH"):
-			p.advance()
-			c.Depth = p.literal(value.Int(p.unsigned(1<<32 - 1)))
-		case p.isWord("COMPLEXITY"):
-			p.advance()
-			c.Complexity = p.literal(value.Int(p.unsigned(1<<32 - 1)))
-		case p.isWord("INTROSPECTION"):
-			p.advance()
-			switch p.tok.kind {
-			case kwNone, kwAuto:
-				c.Introspection = p.advance().kind.String()
-			default:
-				p.unexpected("`NONE`, `AUTO`")
-			}
-		default:
-			return c
-		}
+	for p.err == nil && p.graphQLClause(c) {
 	}
 	return c
+}
+
+// graphQLClause parses one clause of DEFINE CONFIG GRAPHQL; false where there is none.
+func (p *parser) graphQLClause(c *ast.GraphQLConfig) bool {
+	switch {
+	case p.tok.kind == kwTables:
+		p.advance()
+		c.Tables = p.nameFilter(true)
+	case p.tok.kind == kwFunctions:
+		p.advance()
+		c.Functions = p.nameFilter(false)
+	case p.isWord("DEPTH"):
+		p.advance()
+		c.Depth = p.literal(value.Int(p.unsigned(1<<32 - 1)))
+	case p.isWord("COMPLEXITY"):
+		p.advance()
+		c.Complexity = p.literal(value.Int(p.unsigned(1<<32 - 1)))
+	case p.isWord("INTROSPECTION"):
+		p.advance()
+		switch p.tok.kind {
+		case kwNone, kwAuto:
+			c.Introspection = p.advance().kind.String()
+		default:
+			p.unexpected("`NONE`, `AUTO`")
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // nameFilter is AUTO, NONE, or INCLUDE with names; tables may be listed bare, functions in brackets.
@@ -108,18 +118,23 @@ func (p *parser) nameFilter(tables bool) ast.NameFilter {
 
 func (p *parser) apiConfig() ast.APIConfig {
 	var c ast.APIConfig
-	for p.err == nil {
-		switch p.tok.kind {
-		case kwMiddleware:
-			p.advance()
-			c.Middleware = p.middleware()
-		case kwPermissions:
-			c.Permission = p.onePermission()
-		default:
-			return c
-		}
+	for p.err == nil && p.apiClause(&c) {
 	}
 	return c
+}
+
+// apiClause parses MIDDLEWARE or PERMISSIONS; false where there is neither.
+func (p *parser) apiClause(c *ast.APIConfig) bool {
+	switch p.tok.kind {
+	case kwMiddleware:
+		p.advance()
+		c.Middleware = p.middleware()
+	case kwPermissions:
+		c.Permission = p.onePermission()
+	default:
+		return false
+	}
+	return true
 }
 
 // middleware is a list of calls.
@@ -161,25 +176,27 @@ func (p *parser) defineAPI() ast.Statement {
 }
 
 func (p *parser) apiAction() ast.APIAction {
-	var a ast.APIAction
-	if p.eat(kwAny) {
-		a.Methods = []string{"any"}
-		a.Config = p.apiConfig()
-		if p.eat(kwThen) {
-			a.Then = p.expr()
-		}
-		return a
-	}
-	for {
-		a.Methods = append(a.Methods, p.method())
-		if p.err != nil || !p.eat(tComma) {
-			break
-		}
-	}
+	a := ast.APIAction{Methods: p.methods()}
 	a.Config = p.apiConfig()
-	p.expect(kwThen)
-	a.Then = p.expr()
+	if a.Methods[0] != "any" {
+		p.expect(kwThen)
+		a.Then = p.expr()
+	} else if p.eat(kwThen) {
+		a.Then = p.expr()
+	}
 	return a
+}
+
+// methods are those that an action is for: any, or a list.
+func (p *parser) methods() []string {
+	if p.eat(kwAny) {
+		return []string{"any"}
+	}
+	list := []string{p.method()}
+	for p.err == nil && p.eat(tComma) {
+		list = append(list, p.method())
+	}
+	return list
 }
 
 func (p *parser) method() string {

@@ -61,8 +61,6 @@ func (p *parser) indexClause(s *ast.DefineIndex, fieldsAt *token) bool {
 		s.Comment = p.expr()
 	default:
 		switch {
-		case !p.opt.Newer:
-			return false
 		case p.isWord("DISKANN"):
 			p.advance()
 			s.Kind, s.Vector = ast.IndexDiskANN, p.diskANN()
@@ -170,20 +168,15 @@ func (p *parser) vectorType() string {
 		word = strings.ToUpper(p.text(p.tok))
 	}
 	switch word {
-	case "F64", "F32", "I64", "I32", "I16":
+	case "F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8":
 		p.advance()
 		return word
-	case "F16", "I8", "U8":
-		if p.opt.Newer {
-			p.advance()
-			return word
-		}
 	}
 	p.unexpected("a vector type")
 	return ""
 }
 
-// diskANN is the newer form of vector index.
+// diskANN is DISKANN DIMENSION d and what tunes it.
 func (p *parser) diskANN() *ast.VectorIndex {
 	v := p.dimension()
 	for p.err == nil {

@@ -119,19 +119,6 @@ func (p *parser) remove() ast.Statement {
 		p.expect(kwMod)
 		p.expect(tPath)
 		s.Name.Ident = p.ident()
-	default:
-		if !p.opt.Newer || !p.removeNewer(s) {
-			p.unexpected("a remove statement keyword")
-		}
-	}
-	return s
-}
-
-// removeNewer parses the kinds that 3.0.2 refuses; false where the current token is none.
-func (p *parser) removeNewer(s *ast.Remove) bool {
-	switch p.tok.kind {
-	case kwConfig:
-		p.removeConfig(s)
 	case kwModel:
 		p.advance()
 		s.Kind, s.IfExists = ast.DefModel, p.ifExists()
@@ -139,10 +126,14 @@ func (p *parser) removeNewer(s *ast.Remove) bool {
 		p.expect(tPath)
 		s.Name.Ident = joinPath(p.ident(), p.segments())
 		s.Version = p.version()
+	case kwConfig:
+		p.advance()
+		s.Kind, s.IfExists = ast.DefConfig, p.ifExists()
+		s.Name.Ident = p.configKind()
 	default:
-		return false
+		p.unexpected("a remove statement keyword")
 	}
-	return true
+	return s
 }
 
 // removeData is REMOVE NAMESPACE | DATABASE | TABLE [AND EXPUNGE] [IF EXISTS] name.
@@ -164,13 +155,12 @@ func (p *parser) removeData(s *ast.Remove) {
 	s.Name = p.name()
 }
 
-func (p *parser) removeConfig(s *ast.Remove) {
-	p.advance()
-	s.Kind, s.IfExists = ast.DefConfig, p.ifExists()
+// configKind is the name of a config: API, GRAPHQL or DEFAULT.
+func (p *parser) configKind() string {
 	switch p.tok.kind {
 	case kwApi, kwGraphql, kwDefault:
-		s.Name.Ident = p.advance().kind.String()
-	default:
-		p.unexpected("a type of config")
+		return p.advance().kind.String()
 	}
+	p.unexpected("a type of config")
+	return ""
 }

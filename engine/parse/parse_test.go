@@ -173,7 +173,7 @@ func TestRecordID(t *testing.T) {
 	}
 }
 
-func TestNewerGrammarIsAnOption(t *testing.T) {
+func TestGrammarOfLaterReleases(t *testing.T) {
 	for _, text := range []string{
 		"ALTER USER u ON ROOT PASSWORD 'x' ROLES OWNER, EDITOR DURATION FOR TOKEN 1h, FOR SESSION NONE DROP COMMENT",
 		"ALTER EVENT e ON t WHEN $event = 'CREATE' THEN (CREATE log), { 1 } ASYNC RETRY 2 MAXDEPTH 3",
@@ -183,6 +183,11 @@ func TestNewerGrammarIsAnOption(t *testing.T) {
 		"ALTER ANALYZER a TOKENIZERS BLANK FILTERS NGRAM(1,2), LOWERCASE DROP FUNCTION",
 		"ALTER BUCKET b READONLY BACKEND 'memory' DROP READONLY",
 		"ALTER API '/x' COMMENT 'c'",
+		"ALTER API IF EXISTS '/x' FOR get, post MIDDLEWARE api::timeout(1s) PERMISSIONS NONE THEN { 1 } FOR any PERMISSIONS FULL DROP FOR put, patch DROP COMMENT",
+		"ALTER CONFIG IF EXISTS GRAPHQL TABLES INCLUDE a, b FUNCTIONS NONE DEPTH 3 COMPLEXITY 4 INTROSPECTION NONE DROP DEPTH DROP TABLES",
+		"ALTER CONFIG API MIDDLEWARE api::timeout(1s) PERMISSIONS NONE DROP MIDDLEWARE",
+		"ALTER CONFIG DEFAULT NAMESPACE a DATABASE b DROP DATABASE",
+		"ALTER SEQUENCE s DROP TIMEOUT",
 		"REMOVE CONFIG IF EXISTS GRAPHQL",
 		"DEFINE INDEX i ON t FIELDS v DISKANN DIMENSION 3 DIST COSINE TYPE I8 DEGREE 3 L_BUILD 4 ALPHA 1.2f HASHED_VECTOR",
 		"DEFINE INDEX i ON t FIELDS v DEFER",
@@ -190,10 +195,7 @@ func TestNewerGrammarIsAnOption(t *testing.T) {
 		"DEFINE MODEL ml::a::b<1.0.0> PERMISSIONS FULL",
 		"REMOVE MODEL ml::a<1>",
 	} {
-		if _, err := Query(text, Options{}); err == nil {
-			t.Errorf("%s parses without Options.Newer", text)
-		}
-		q, err := Query(text, Options{Newer: true})
+		q, err := Query(text, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

@@ -28,10 +28,6 @@ type Options struct {
 	Chain    int      // operators of one expression, and types inside one another; default 2048
 	MaxBytes int      // length of a text; default 64 MiB
 	Resolver Resolver // nil: every path is taken for a function
-	// Newer accepts what the reference 3.0.2 refuses: what later releases added (ALTER of more kinds,
-	// REMOVE CONFIG, DISKANN and DEFER indexes, RELATE OR UPDATE), and DEFINE and REMOVE MODEL, which
-	// its build lacks.
-	Newer bool
 	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.
 	NoFiles bool
 }

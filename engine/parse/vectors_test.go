@@ -134,6 +134,9 @@ var notOurs = map[string]string{
 	"errors_parse/101": "DEFINE MODULE is refused there only because the oracle is a WebAssembly build",
 }
 
+// later are statements that the recorded release refuses and later ones accept, as this parser does.
+var later = regexp.MustCompile(`\b(ALTER (ACCESS|ANALYZER|API|BUCKET|CONFIG|EVENT|FUNCTION|PARAM|USER)|REMOVE (CONFIG|MODEL)|DEFINE MODEL|DEFINE INDEX .* (DISKANN|DEFER)|RELATE OR UPDATE)\b`)
+
 func TestVectors(t *testing.T) {
 	lib := loadLibrary(t)
 	pass, total := 0, 0
@@ -148,7 +151,9 @@ func TestVectors(t *testing.T) {
 			total++
 			want := ""
 			if i == 1 {
-				want = v.parseError()
+				if want = v.parseError(); later.MatchString(text) {
+					want = ""
+				}
 			}
 			_, err := Query(text, Options{Resolver: lib})
 			got := ""
@@ -176,12 +181,12 @@ func TestPrintIsFixedPoint(t *testing.T) {
 // checkFixedPoint fails where the text of what text parses to is not that of its own tree.
 func checkFixedPoint(t *testing.T, name, text string) {
 	t.Helper()
-	q, err := Query(text, Options{Newer: true})
+	q, err := Query(text, Options{})
 	if err != nil {
 		return
 	}
 	first := ast.Text(q)
-	again, err := Query(first, Options{Newer: true, Depth: 64})
+	again, err := Query(first, Options{Depth: 64})
 	if err != nil {
 		t.Errorf("%s\n  sql  %s\n  text %s\n  does not parse: %v", name, text, first, err)
 		return
@@ -209,7 +214,7 @@ func TestDocumentedErrors(t *testing.T) {
 		for _, m := range line.FindAllSubmatch(text, -1) {
 			sql := strings.ReplaceAll(string(m[1]), "⏎", "\n")
 			want := strings.ReplaceAll(string(m[2]), "⏎", "\n")
-			if strings.Contains(want, "WASM") {
+			if strings.Contains(want, "WASM") || later.MatchString(sql) {
 				continue
 			}
 			n++

@@ -202,7 +202,7 @@ func (p *parser) row() []ast.Expr {
 func (p *parser) relate() ast.Statement {
 	p.advance()
 	s := &ast.Relate{}
-	if p.opt.Newer && p.isWord("OR") && p.peek().kind == kwUpdate {
+	if p.isWord("OR") && p.peek().kind == kwUpdate {
 		m := p.mark()
 		p.advance()
 		p.advance()

@@ -1,49 +1,11 @@
 package parse
 
-import "github.com/nacredb/nacre/engine/ast"
+import (
+	"slices"
+	"strings"
 
-// alterNewer parses the kinds of ALTER that came after 3.0.2: clauses as in DEFINE, and DROP of each.
-// It is false where the current token is no such kind.
-func (p *parser) alterNewer(s *ast.Alter) bool {
-	switch p.tok.kind {
-	case kwUser:
-		p.alterNamed(s, ast.DefUser)
-		s.Base = p.onBase()
-		p.alterClauses(s, p.alterUserClause)
-	case kwAccess:
-		p.alterNamed(s, ast.DefAccess)
-		s.Base = p.onBase()
-		p.alterClauses(s, p.alterAccessClause)
-	case kwEvent:
-		p.alterNamed(s, ast.DefEvent)
-		s.Table = p.onIdent()
-		p.alterClauses(s, p.alterEventClause)
-	case kwAnalyzer:
-		p.alterNamed(s, ast.DefAnalyzer)
-		p.alterClauses(s, p.alterAnalyzerClause)
-	case kwBucket:
-		p.alterNamed(s, ast.DefBucket)
-		p.alterClauses(s, p.alterBucketClause)
-	case kwFunction:
-		p.advance()
-		s.Kind, s.IfExists = ast.DefFunction, p.ifExists()
-		s.Name.Ident = p.functionName()
-		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterShared(&ast.DefineFunction{}) })
-	case kwParam:
-		p.advance()
-		s.Kind, s.IfExists = ast.DefParam, p.ifExists()
-		s.Name.Ident = p.paramName(p.expectParam())
-		p.alterClauses(s, p.alterParamClause)
-	case kwApi:
-		p.advance()
-		s.Kind, s.IfExists = ast.DefAPI, p.ifExists()
-		s.Name.Expr = p.expr()
-		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterShared(nil) })
-	default:
-		return false
-	}
-	return true
-}
+	"github.com/nacredb/nacre/engine/ast"
+)
 
 // alterShared is COMMENT x, DROP COMMENT and, where def can have them, PERMISSIONS.
 func (p *parser) alterShared(def ast.Statement) (ast.AlterClause, bool) {
@@ -168,4 +130,65 @@ func (p *parser) alterAnalyzerClause() (ast.AlterClause, bool) {
 		return c, true
 	}
 	return c, false
+}
+
+// alterAPIClause is FOR methods …, which replaces what was said about them, DROP FOR methods, or the comment.
+func (p *parser) alterAPIClause() (ast.AlterClause, bool) {
+	switch p.tok.kind {
+	case kwFor:
+		p.advance()
+		return ast.AlterClause{Name: "FOR", Def: &ast.DefineAPI{Actions: []ast.APIAction{p.apiAction()}}}, true
+	case kwDrop:
+		if p.peek().kind != kwFor {
+			return p.drop("`FOR` or `COMMENT`", kwComment)
+		}
+		p.advance()
+		p.advance()
+		return ast.AlterClause{Name: "FOR", Drop: true, Def: &ast.DefineAPI{Actions: []ast.APIAction{{Methods: p.methods()}}}}, true
+	case kwComment:
+		return p.alterComment()
+	}
+	return ast.AlterClause{}, false
+}
+
+// alterConfigClause is a clause of DEFINE CONFIG of the same kind, or DROP of one.
+func (p *parser) alterConfigClause(config string) (ast.AlterClause, bool) {
+	word := p.word()
+	if p.tok.kind == kwDrop {
+		p.advance()
+		if word = p.word(); slices.Contains(configClauses[config], word) {
+			p.advance()
+			return ast.AlterClause{Name: word, Drop: true}, true
+		}
+		p.unexpected("one of `" + strings.Join(configClauses[config], "`, `") + "`")
+		return ast.AlterClause{}, false
+	}
+	def, ok := &ast.DefineConfig{}, false
+	switch config {
+	case "GRAPHQL":
+		def.GraphQL = &ast.GraphQLConfig{}
+		ok = p.graphQLClause(def.GraphQL)
+	case "API":
+		def.API = &ast.APIConfig{}
+		ok = p.apiClause(def.API)
+	case "DEFAULT":
+		def.Default = &ast.DefaultConfig{}
+		ok = p.defaultClause(def.Default)
+	}
+	return ast.AlterClause{Name: word, Def: def}, ok
+}
+
+// word is the current keyword, in its one spelling, or identifier, in upper case.
+func (p *parser) word() string {
+	if p.tok.kind == tIdent {
+		return strings.ToUpper(p.text(p.tok))
+	}
+	return p.tok.kind.String()
+}
+
+// configClauses are what each config is made of.
+var configClauses = map[string][]string{
+	"GRAPHQL": {"TABLES", "FUNCTIONS", "DEPTH", "COMPLEXITY", "INTROSPECTION"},
+	"API":     {"MIDDLEWARE", "PERMISSIONS"},
+	"DEFAULT": {"NAMESPACE", "DATABASE"},
 }
