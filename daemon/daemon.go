@@ -40,6 +40,7 @@ type Daemon struct {
 	sockets     *ws.Server
 	http        *http.Server
 	sessions    *rpc.Sessions
+	metrics     *telemetry.Metrics
 	supervisor  *supervisor // nil: nobody wants to know
 	state       state
 	stop        context.CancelFunc // of the background work
@@ -95,7 +96,10 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		return nil, err
 	}
 	caps := capabilities(cfg)
-	eng, err := engine.Open(ctx, cfg.Path, engineOptions(cfg, caps, log))
+	metrics := telemetry.NewMetrics(rpc.Version)
+	opt := engineOptions(cfg, caps, log)
+	opt.Meter = metrics
+	eng, err := engine.Open(ctx, cfg.Path, opt)
 	if err != nil {
 		return nil, openError(cfg.Path, err)
 	}
@@ -103,7 +107,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err != nil {
 		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
 	}
-	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, served: make(chan error, 1)}
+	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, metrics: metrics, served: make(chan error, 1)}
 	d.build(caps)
 	d.state.staleAfter = cfg.Heartbeat()
 	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
@@ -262,9 +266,8 @@ func (d *Daemon) sweep(ctx context.Context) {
 // build puts the doors together.
 func (d *Daemon) build(caps *auth.Capabilities) {
 	cfg, l := d.cfg, d.cfg.Limits
-	metrics := telemetry.NewMetrics(rpc.Version)
 	d.rpc = &rpc.Server{
-		Engine: d.engine, Log: d.log.With("component", "rpc"), Metrics: metrics,
+		Engine: d.engine, Log: d.log.With("component", "rpc"), Metrics: d.metrics,
 		SlowLog: &telemetry.SlowLog{Log: d.log, Threshold: cfg.SlowThreshold, Shows: func(p string) bool {
 			return config.Allowed(cfg.SlowAllow, cfg.SlowDeny, p)
 		}},

@@ -53,6 +53,8 @@ type Options struct {
 	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these Options;
 	// otherwise those two fields are not looked at.
 	Capabilities *auth.Capabilities
+	// Meter counts what transactions do; nil: nobody does.
+	Meter txn.Meter
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
@@ -175,6 +177,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Limits:           opt.Limits,
 		Log:              opt.Log,
 		PlanOff:          rulesOff,
+		Meter:            opt.Meter,
 	})
 }
 
@@ -191,13 +194,27 @@ func (e *Engine) Ping(ctx context.Context) error {
 	if e.store.Stats().ReadOnly {
 		return kv.ErrReadOnly
 	}
-	tx, err := txn.Begin(ctx, e.store, txn.Options{})
+	tx, err := txn.Begin(ctx, e.store, txn.Options{Meter: e.opt.Meter})
 	if err != nil {
 		return err
 	}
 	defer tx.Cancel()
 	_, err = tx.Get([]byte{0})
 	return err
+}
+
+// Stats are figures of an open engine.
+type Stats struct {
+	kv.Stats
+	LiveQueries   int    // open
+	Notifications uint64 // handed to their sessions so far
+}
+
+// Stats gives the figures of now; it is cheap.
+func (e *Engine) Stats() Stats {
+	s := Stats{Stats: e.store.Stats()}
+	s.LiveQueries, s.Notifications = e.exec.Hub.Stats()
+	return s
 }
 
 // CreateRootUser makes the root user of --user and --pass with role OWNER unless a root user exists already.

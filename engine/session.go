@@ -187,7 +187,7 @@ func mayUse(env *auth.Env) error {
 // within runs f in a write transaction of its own, again on conflict.
 func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
 	first := *state
-	return txn.Retry(ctx, e.store, txn.Options{Write: true}, func(tx *txn.Tx) error {
+	return txn.Retry(ctx, e.store, txn.Options{Write: true, Meter: e.opt.Meter}, func(tx *txn.Tx) error {
 		*state = first
 		r := e.exec.NewRun(ctx, state, exec.NewEnv(), tx)
 		r.Log = record.NewLog()
@@ -249,7 +249,7 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 
 // reading runs f in a read-only transaction.
 func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
-	tx, err := txn.Begin(ctx, e.store, txn.Options{})
+	tx, err := txn.Begin(ctx, e.store, txn.Options{Meter: e.opt.Meter})
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true})
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, Meter: s.e.opt.Meter})
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		return auth.Denied()
 	}
 	owner := st.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceActor) == nil
-	tx, err := txn.Begin(ctx, s.e.store, txn.Options{})
+	tx, err := txn.Begin(ctx, s.e.store, txn.Options{Meter: s.e.opt.Meter})
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ const authProblem = "There was a problem with authentication."
 
 // tooLarge answers 413. What is left of the body is not read: the connection ends.
 func (s *Server) tooLarge(w http.ResponseWriter) {
-	s.RPC.Metrics.Limited()
+	s.RPC.Metrics.Limited("body")
 	w.Header().Set("Connection", "close")
 	if toClient(w) {
 		plainProblem(w, http.StatusRequestEntityTooLarge, "length limit exceeded")

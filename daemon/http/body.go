@@ -22,6 +22,8 @@ type body struct {
 	r      io.Reader
 	left   int64
 	failed error
+	sent   *paced
+	count  func(bytes int64) // called with what was sent
 }
 
 // limited is r's body under a limit; the error says that its declared length is over it. The limit holds for the bytes
@@ -31,7 +33,7 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, limit int64) (*
 		return nil, errTooLarge
 	}
 	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}
-	return &body{r: unpacked(r.Header.Get("Content-Encoding"), sent), left: limit}, nil
+	return &body{r: unpacked(r.Header.Get("Content-Encoding"), sent), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
 }
 
 // Read implements io.Reader.
@@ -63,6 +65,7 @@ func (b *body) broken() error {
 }
 
 func (b *body) close() {
+	b.count(b.sent.came)
 	if c, ok := b.r.(io.Closer); ok {
 		_ = c.Close() // of a decoder that only reads
 	}
@@ -76,6 +79,7 @@ type paced struct {
 	window time.Duration
 	demand int64 // bytes per window
 	owed   int64 // bytes still to come in this one
+	came   int64
 }
 
 // Read implements io.Reader.
@@ -86,6 +90,7 @@ func (b *paced) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p)
 	b.owed -= int64(n)
+	b.came += int64(n)
 	if b.left -= int64(n); b.left < 0 {
 		err = errTooLarge
 	}
@@ -103,7 +108,6 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 	}
 	defer in.close()
 	b, err := io.ReadAll(in)
-	s.RPC.Metrics.Network(len(b), 0)
 	if err != nil {
 		return nil, in.broken()
 	}

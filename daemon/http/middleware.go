@@ -42,7 +42,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.active.Add(1) > int64(s.Limits.Requests) {
 		s.active.Add(-1)
-		s.RPC.Metrics.Limited()
+		s.RPC.Metrics.Limited("requests")
 		s.unavailable(rec, true)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/engine/auth"
 )
 
@@ -55,5 +56,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.RPC.Metrics.Write(w, session.Principal().Level == auth.RootUser)
+	s.RPC.Metrics.Write(w, session.Principal().Level == auth.RootUser, &telemetry.Gauges{
+		Engine: s.RPC.Engine.Stats(), Sessions: s.Sessions.Len(), SocketQueue: s.Sockets.Queued(),
+	})
 }

@@ -59,7 +59,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, thro
 }
 
 func (s *Server) tooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
-	s.RPC.Metrics.Limited()
+	s.RPC.Metrics.Limited("auth")
 	w.Header().Set("Retry-After", strconv.Itoa(rpc.Seconds(wait)))
 	s.fail(w, r, rpc.TooManyAttempts(wait))
 }

@@ -88,7 +88,7 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 	spent := time.Since(start)
 	srv.Metrics.Query(spent, err == nil)
 	for i := range results {
-		srv.Metrics.Statement(results[i].Time, results[i].Err == nil)
+		srv.Metrics.Statement(results[i].Time, results[i].Err == nil, rows(results[i].Value))
 	}
 	if srv.SlowLog.Exceeds(spent) {
 		ns, db := s.Place()
@@ -96,6 +96,17 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 		srv.Metrics.SlowQuery()
 	}
 	return results, err
+}
+
+// rows is how many rows an answer has.
+func rows(v value.Value) int {
+	switch {
+	case v.Kind() == value.KindArray:
+		return v.Len()
+	case v.IsNullish():
+		return 0
+	}
+	return 1
 }
 
 // ranOut reports whether the request's time ended while its statements ran, and stopped one of them.

@@ -31,6 +31,13 @@ type attachedSession struct {
 // NewSessions makes an empty set.
 func NewSessions(limits Limits) *Sessions { return &Sessions{limits: limits.withDefaults()} }
 
+// Len is how many there are.
+func (a *Sessions) Len() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.all)
+}
+
 func (a *Sessions) attach(id value.UUID, s *engine.Session) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

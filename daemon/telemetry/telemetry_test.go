@@ -49,15 +49,15 @@ func TestLoggerMasksSecrets(t *testing.T) {
 func TestMetricsText(t *testing.T) {
 	m := NewMetrics("1.2.3")
 	m.Query(3*time.Millisecond, true)
-	m.Statement(time.Millisecond, false)
+	m.Statement(time.Millisecond, false, 3)
 	m.RPC("query", time.Millisecond, true)
 	m.HTTPStart()("/sql", 200, time.Millisecond)
 	m.Auth(false)
 	m.Network(10, 20)
 	m.SocketOpened()
 	var all, some strings.Builder
-	m.Write(&all, true)
-	m.Write(&some, false)
+	m.Write(&all, true, &Gauges{Sessions: 2})
+	m.Write(&some, false, &Gauges{})
 	for _, want := range []string{
 		`surrealdb_build_info{version="1.2.3"`,
 		`surrealdb_query_total{status="ok"} 1`,
@@ -86,7 +86,7 @@ func TestNilIsSilent(t *testing.T) {
 	m.RPC("x", 0, true)
 	m.HTTPStart()("/", 200, 0)
 	m.SocketClosed(true)
-	m.Write(&strings.Builder{}, true)
+	m.Write(&strings.Builder{}, true, nil)
 	var l *SlowLog
 	if l.Exceeds(time.Hour) {
 		t.Error("a nil log exceeds")

@@ -36,6 +36,12 @@ func (o *outbox) busy() bool {
 	return o.writing
 }
 
+func (o *outbox) waiting() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes
+}
+
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

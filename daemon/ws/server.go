@@ -90,7 +90,7 @@ func (s *Server) Reserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining || s.reserved >= s.limits.Connections {
-		s.metrics.Limited()
+		s.metrics.Limited("websockets")
 		return false
 	}
 	s.reserved++
@@ -212,6 +212,17 @@ func (s *Server) Shutdown(ctx context.Context) {
 	wg.Wait()
 	<-s.idle
 	s.workers.close()
+}
+
+// Queued is how many bytes wait to be sent on all connections together.
+func (s *Server) Queued() (n int64) {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	for _, c := range open {
+		n += c.out.waiting()
+	}
+	return n
 }
 
 // ping looks after silent connections until ctx ends.

@@ -77,7 +77,7 @@ func newBuilds(ex *Executor) *builds {
 
 // Resume goes on with the building of indexes that was under way when the store was closed.
 func (ex *Executor) Resume(ctx context.Context) error {
-	tx, err := txn.Begin(ctx, ex.Store, txn.Options{})
+	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ type site struct {
 
 // inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
 func (b *builds) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
-	opt := txn.Options{Write: write}
+	opt := txn.Options{Write: write, Meter: b.ex.Meter}
 	if alone {
 		turn, err := b.ex.Store.Exclusive(ctx)
 		if err != nil {
@@ -364,7 +364,7 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 
 // clean removes a batch of what is stored of an index that is gone. Nobody else writes there.
 func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
-	err = txn.Retry(ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
 		j, left := &w.job, cleanBatch
 		for _, p := range key.IndexPrefixes(j.Scope.NS, j.Scope.DB, j.Scope.TB, j.Index) {
 			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Untracked: true, Limit: left})
@@ -390,7 +390,7 @@ func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err e
 
 // forget removes the job of an index that is gone from the store, unless it is there all the same.
 func (b *builds) forget(w *build) {
-	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
 		if !w.job.Clean {
 			s, err := b.site(b.ctx, tx, &w.job)
 			if err == nil {
@@ -430,7 +430,7 @@ func (b *builds) await(ctx context.Context, w *build, defined bool) error {
 
 // undo takes the definition of an index back.
 func (b *builds) undo(ctx context.Context, j *catalog.Job) error {
-	return txn.Retry(ctx, b.ex.Store, txn.Options{}, func(tx *txn.Tx) error {
+	return txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
 		s, err := b.site(ctx, tx, j)
 		if errors.Is(err, errEnded) {
 			return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/script"
+	"github.com/nacredb/nacre/engine/txn"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -76,6 +77,7 @@ type Config struct {
 	Hub                               *live.Hub          // optional: one of its own
 	AnalyzerFiles                     fulltext.Files     // optional: the files that analyzers may read; none without it
 	Log                               *slog.Logger       // optional: slog.Default
+	Meter                             txn.Meter          // optional: who counts what transactions do
 }
 
 // Executor is what all runs of one engine share.

@@ -177,7 +177,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 		q.answer(start, value.None, "", errs.Internal("Tried to start a transaction while another transaction was open"))
 		return
 	}
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes})
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter})
 	if err != nil {
 		q.answer(start, value.None, "", err)
 		return
@@ -282,7 +282,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	}
 	q.lone = fillsIndex(p.Stmt)
 	defer func() { q.lone = false }()
-	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
 		var err error
@@ -306,7 +306,7 @@ func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error
 
 // reading runs a statement in a transaction that can not write.
 func (q *Query) reading(ctx context.Context, p *Prepared) (value.Value, error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{})
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Meter: q.ex.Meter})
 	if err != nil {
 		return value.None, err
 	}
@@ -376,7 +376,7 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 // API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.
 func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
 	var answer *APIAnswer
-	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
 		log := record.NewLog()
 		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
 			var err error

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Version is the commit counter of a store: each successful Commit has a larger one.
@@ -178,6 +179,14 @@ type Stats struct {
 	Syncs      uint64
 	Checkpoint uint64
 	ReadOnly   bool // a write failed in a way that only a restart mends
+
+	Begun       uint64        // snapshots so far
+	Lag         uint64        // versions between the oldest open snapshot and the newest state
+	Oldest      time.Duration // for how long the oldest state that an open snapshot reads has been in use
+	Groups      uint64        // batches that were made durable together
+	SyncTime    time.Duration // spent in syncs
+	FreePages   int64         // of the data file, to be used again
+	PinnedPages int64         // of the data file, free but for open snapshots
 }
 
 // The errors of a store. Anything else is an I/O error.

@@ -32,6 +32,7 @@ type Hub struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	added  atomic.Uint64 // how many subscriptions were ever added; changed under mu
+	told   atomic.Uint64 // notifications of changes that were delivered
 
 	mu     sync.Mutex // guards what follows; never held while matching or delivering
 	wake   *sync.Cond // queue or closed have changed
@@ -190,6 +191,13 @@ func (h *Hub) DropSession(session value.UUID) {
 	for _, s := range gone {
 		s.finish()
 	}
+}
+
+// Stats gives the number of subscriptions, and of notifications of changes that were delivered.
+func (h *Hub) Stats() (subscriptions int, delivered uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.byID), h.told.Load()
 }
 
 // Watched reports whether anybody watches a table. It is cheap: writers ask it for each change.

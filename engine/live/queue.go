@@ -127,6 +127,7 @@ func (h *Hub) offer(s *Subscription, c *Change, memo *Memo) {
 		s.tell(s.killed(value.UUID{}), true)
 	case out != nil:
 		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, shared: out}
+		h.told.Add(1)
 		if !s.tell(n, false) {
 			h.drop(s)
 		}

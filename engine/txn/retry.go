@@ -25,6 +25,7 @@ const (
 func Retry(ctx context.Context, store kv.Store, opt Options, fn func(*Tx) error) error {
 	opt.Write = true
 	for try := 1; ; try++ {
+		opt.again = try > 1
 		err := attempt(ctx, store, opt, try > triesAtLarge, fn)
 		if err == nil || try == maxTries || !errors.Is(err, kv.ErrConflict) {
 			return err

@@ -62,6 +62,7 @@ func (tx *Tx) Scan(r kv.Range, opt ScanOptions) *Cursor {
 	if c.plain = !c.hasMine; c.plain {
 		kvOpt.Limit = max(opt.Limit, 0)
 	}
+	tx.work.Scans++
 	c.base = tx.snap.Scan(r, kvOpt)
 	if !c.plain {
 		c.hasBase = c.base.Next()
@@ -100,6 +101,7 @@ func (c *Cursor) Next() bool {
 	if c.left > 0 {
 		c.left--
 	}
+	c.tx.work.found(c.key, c.val)
 	return true
 }
 

@@ -32,6 +32,8 @@ type Options struct {
 	Write    bool     // without it, writes fail with ErrReadOnly and reads are not tracked
 	MaxBytes int64    // most bytes of keys and values that it may buffer; 0 = no limit
 	Turn     *kv.Turn // the store's commit turn, when the caller holds it
+	Meter    Meter    // who counts what transactions do; may be nil
+	again    bool     // it repeats one that was refused
 }
 
 // Tx is one transaction. Commit or Cancel must be called once it is open.
@@ -48,6 +50,7 @@ type Tx struct {
 	keys  arena
 	hooks []hook
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
+	work  Work
 }
 
 // hook is what runs after the commit, and what it is about.
@@ -108,9 +111,13 @@ func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
 
 // base reads the snapshot, with the transaction's own delta on top.
 func (tx *Tx) base(key []byte) ([]byte, error) {
+	tx.work.Gets++
 	v, ok, err := tx.snap.Get(key)
 	if err != nil {
 		return nil, err
+	}
+	if ok {
+		tx.work.found(key, v)
 	}
 	if tx.adds.Len() > 0 {
 		if d, found := tx.adds.Get(key); found {
@@ -153,6 +160,11 @@ func (tx *Tx) put(key, value []byte) error {
 		tx.adds.Delete(key)
 	}
 	tx.buf.Set(tx.keys.copy(key), value)
+	if value == nil {
+		tx.work.Deletes++
+	} else {
+		tx.work.Sets++
+	}
 	return nil
 }
 
@@ -207,6 +219,7 @@ func (tx *Tx) Add(key []byte, delta int64) error {
 		d = total
 	}
 	into.Set(tx.keys.copy(key), d)
+	tx.work.Sets++
 	return nil
 }
 
@@ -296,13 +309,15 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.Dirty() || applied != nil {
 		b := tx.batch()
 		b.Applied = applied
+		tx.work.wrote(b)
 		var err error
 		if v, err = tx.store.Commit(ctx, b); err != nil {
-			tx.Cancel()
+			tx.drop(err)
 			return commitError(err)
 		}
 	}
 	tx.finish()
+	tx.report(true, nil)
 	for i := range tx.hooks {
 		if !tx.hooks[i].early {
 			tx.hooks[i].fn(v)
@@ -372,9 +387,15 @@ func (tx *Tx) batch() *kv.Batch {
 // Cancel drops the transaction. After Commit or Cancel it does nothing.
 func (tx *Tx) Cancel() {
 	if !tx.done {
-		tx.finish()
-		tx.hooks = nil
+		tx.drop(nil)
 	}
+}
+
+// drop ends the transaction without a commit; err is why, where the store refused one.
+func (tx *Tx) drop(err error) {
+	tx.finish()
+	tx.hooks = nil
+	tx.report(false, err)
 }
 
 // finish lets go of all but the hooks.

@@ -93,6 +93,7 @@ type Store struct {
 // counters are read by Stats.
 type counters struct {
 	version, commits, conflicts, checkpoints atomic.Uint64
+	groups                                   atomic.Uint64 // of commits that were logged together
 	overlayBytes, fileBytes                  atomic.Int64
 }
 
@@ -216,18 +217,22 @@ func (s *Store) tell(turn *kv.Turn) bool {
 
 // Stats implements kv.Store. Keys is not known here.
 func (s *Store) Stats() kv.Stats {
-	_, open := s.epochs.Oldest()
+	u := s.epochs.Usage()
+	pages := s.db.Stats()
 	return kv.Stats{
 		Kind:       "bolt",
 		Version:    kv.Version(s.count.version.Load()),
 		Bytes:      s.count.overlayBytes.Load(),
 		FileBytes:  s.count.fileBytes.Load() + s.log.Size(),
-		Snapshots:  open,
+		Snapshots:  u.Open,
 		Commits:    s.count.commits.Load(),
 		Conflicts:  s.count.conflicts.Load(),
 		Syncs:      s.log.Syncs(),
 		Checkpoint: s.count.checkpoints.Load(),
 		ReadOnly:   s.failed.Load() != nil,
+		Begun:      u.All, Lag: u.Lag, Oldest: u.Since,
+		Groups: s.count.groups.Load(), SyncTime: s.log.SyncTime(),
+		FreePages: int64(pages.FreePageN), PinnedPages: int64(pages.PendingPageN),
 	}
 }
 

@@ -207,6 +207,7 @@ func (c *committer) commit(group []*request) {
 		c.s.window.Add(overlay.Footprint{Version: f.Version, Keys: f.Keys, Bytes: f.Size()}, oldest)
 	}
 	c.s.count.commits.Add(uint64(len(c.frames)))
+	c.s.count.groups.Add(1)
 	clear(c.frames)
 	failpoint.Hit(failpoint.Publish)
 	c.publish()

@@ -207,7 +207,8 @@ func (s *Store) Stats() kv.Stats {
 	defer s.mu.Unlock()
 	st := s.stats
 	st.Keys = int64(s.tree.Len())
-	_, st.Snapshots = s.epochs.Oldest()
+	u := s.epochs.Usage()
+	st.Snapshots, st.Begun, st.Lag, st.Oldest = u.Open, u.All, u.Lag, u.Since
 	return st
 }
 

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"sync"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
@@ -13,6 +14,7 @@ type Epochs[S any] struct {
 	cur  *Epoch[S]
 	head *Epoch[S] // the oldest in use; the list ends at cur
 	open int64
+	all  uint64 // snapshots ever opened
 	shut bool
 }
 
@@ -21,6 +23,7 @@ type Epoch[S any] struct {
 	Version    kv.Version
 	State      S
 	refs       int64
+	since      time.Time // when the first snapshot of those that hold it was opened
 	prev, next *Epoch[S]
 }
 
@@ -51,8 +54,12 @@ func (e *Epochs[S]) Acquire() *Epoch[S] {
 	if e.shut {
 		return nil
 	}
+	if e.cur.refs == 0 {
+		e.cur.since = time.Now()
+	}
 	e.cur.refs++
 	e.open++
+	e.all++
 	return e.cur
 }
 
@@ -94,6 +101,25 @@ func (e *Epochs[S]) Oldest() (v kv.Version, open int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.head.Version, e.open
+}
+
+// Usage says how snapshots use the states.
+type Usage struct {
+	Open  int64         // snapshots that are open
+	All   uint64        // snapshots ever opened
+	Lag   uint64        // versions between the oldest state that one reads and the newest
+	Since time.Duration // for how long that oldest state has been in use without a break; 0 where none is
+}
+
+// Usage is how the states are used now.
+func (e *Epochs[S]) Usage() Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u := Usage{Open: e.open, All: e.all, Lag: uint64(e.cur.Version - e.head.Version)}
+	if e.head.refs > 0 {
+		u.Since = time.Since(e.head.since)
+	}
+	return u
 }
 
 // Shut makes every later Acquire give nil, and tells how many snapshots are open. It gives the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/failpoint"
@@ -51,11 +52,15 @@ type Log struct {
 
 	preparers sync.WaitGroup
 	syncs     atomic.Uint64
-	syncMu    sync.Mutex // one Sync at a time; taken before mu
+	syncTime  atomic.Int64 // nanoseconds
+	syncMu    sync.Mutex   // one Sync at a time; taken before mu
 }
 
 // Syncs counts the syncs of the data of commits.
 func (l *Log) Syncs() uint64 { return l.syncs.Load() }
+
+// SyncTime is how long they took together.
+func (l *Log) SyncTime() time.Duration { return time.Duration(l.syncTime.Load()) }
 
 // Size is the number of bytes of all files.
 func (l *Log) Size() int64 {
@@ -181,9 +186,11 @@ func (l *Log) Sync() error {
 	l.unsynced = nil
 	l.mu.Unlock()
 	for _, s := range dirty {
+		began := time.Now()
 		if err := s.file.Sync(); err != nil {
 			return fmt.Errorf("sync the log: %w", err)
 		}
+		l.syncTime.Add(int64(time.Since(began)))
 		l.syncs.Add(1)
 	}
 	l.raise(upTo)
