@@ -21,7 +21,7 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 		return nil, err
 	}
 	st.Auth.NS, st.Auth.DB = ns, db
-	if err := mayUse(&st.Auth); err != nil {
+	if err := st.Auth.MayUse(); err != nil {
 		return nil, err
 	}
 	return s.e.exec.NewQuery(&st, nil).API(ctx, req)

@@ -76,7 +76,7 @@ func (im *importer) use(ctx context.Context, p *exec.Prepared) {
 	if !im.q.Open() {
 		answers = im.q.Take()
 	}
-	if im.lost = mayUse(&im.sess.Auth); im.lost != nil {
+	if im.lost = im.sess.Auth.MayUse(); im.lost != nil {
 		im.sess.Auth = was
 		return
 	}

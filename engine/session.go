@@ -154,7 +154,7 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 	if to.Auth.DB != "" && to.Auth.NS == "" {
 		return errs.Validation("Specify a namespace to use")
 	}
-	if err := mayUse(&to.Auth); err != nil {
+	if err := to.Auth.MayUse(); err != nil {
 		return err
 	}
 	makeDB := ""
@@ -169,18 +169,6 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 		return err
 	}
 	s.moved(&before, &after)
-	return nil
-}
-
-// mayUse refuses places outside the level of a user of a namespace or database.
-func mayUse(env *auth.Env) error {
-	p := &env.Principal
-	if p.NS != "" && env.NS != "" && p.NS != env.NS {
-		return errs.NotAllowed("You don't have permission to change to the %s namespace", env.NS)
-	}
-	if p.DB != "" && env.DB != "" && p.DB != env.DB {
-		return errs.NotAllowed("You don't have permission to change to the %s database", env.DB)
-	}
 	return nil
 }
 

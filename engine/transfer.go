@@ -88,7 +88,7 @@ func (s *Session) mayImport(st *exec.Session) error {
 	if !st.Auth.Principal.MayImport() {
 		return auth.Denied()
 	}
-	return mayUse(&st.Auth)
+	return st.Auth.MayUse()
 }
 
 // parseAhead sends the statements of a stream to out. It is nil at the end of the stream.

@@ -91,7 +91,7 @@ func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Re
 	}
 	begun := time.Now()
 	results, err := c.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
-	out := framer{send: send, req: req}
+	out := framer{send: send, req: req, done: done}
 	if stop := stopped(ctx, err); stop != nil {
 		out.frame("begin", statements(0), version1())
 		out.end(begun, stop)
@@ -128,12 +128,12 @@ func (c *Conn) openStream(ctx context.Context, id value.Value) (_ context.Contex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.cancel[key] = cancel
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() { // once: the id may be another stream's by then
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.cancel, key)
 		cancel(nil)
-	}, nil
+	}), nil
 }
 
 // stopped is the error for the end frame of a stream that was cut off: by query_cancel, its time limit or the end of
@@ -172,6 +172,7 @@ func queryCancel(_ context.Context, k *call) (wire.Response, error) {
 type framer struct {
 	send     func(*wire.Response)
 	req      *wire.Request
+	done     func() // gives the id free
 	finished int
 }
 
@@ -217,7 +218,9 @@ func (f *framer) rows(ctx context.Context, index value.Field, rows []value.Value
 	}
 }
 
+// end gives the id free before it sends the last frame: who has read that may use it again.
 func (f *framer) end(begun time.Time, err *errs.Error) {
+	f.done()
 	fields := []value.Field{{Name: "results", Value: value.Int(int64(f.finished))}, {Name: "time", Value: durationText(time.Since(begun))}}
 	if err != nil {
 		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(err)})

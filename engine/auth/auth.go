@@ -184,6 +184,18 @@ func (env *Env) CanWrite() bool {
 	return p.IsSystem() && p.Roles&(Editor|Owner) != 0 && p.Reaches(env.NS, env.DB)
 }
 
+// MayUse refuses places outside the level of a user of a namespace or database.
+func (env *Env) MayUse() error {
+	p := &env.Principal
+	if p.NS != "" && env.NS != "" && p.NS != env.NS {
+		return errs.NotAllowed("You don't have permission to change to the %s namespace", env.NS)
+	}
+	if p.DB != "" && env.DB != "" && p.DB != env.DB {
+		return errs.NotAllowed("You don't have permission to change to the %s database", env.DB)
+	}
+	return nil
+}
+
 // MayImport reports whether p may write all data of any place that it reaches: who may not, may not import, for imports
 // skip the clauses and permissions of fields.
 func (p *Principal) MayImport() bool { return p.IsSystem() && p.Roles&(Editor|Owner) != 0 }

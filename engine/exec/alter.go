@@ -81,7 +81,7 @@ const (
 )
 
 func (r *Run) alterSystem(env *Env, s *ast.Alter) error {
-	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
+	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {
 		return err
 	}
 	if compacts(s) {

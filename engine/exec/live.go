@@ -78,10 +78,20 @@ func (r *Run) kill(env *Env, s *ast.Kill) (value.Value, error) {
 			by = r.Sess.ID.UUID()
 		}
 		sub, ok := r.Ex.Hub.Find(v.UUID())
-		if ok && (sub.Session == by || r.Auth.CanWrite()) {
+		if ok && (sub.Session == by || r.mayKill(sub)) {
 			r.Tx.OnCommit(func(kv.Version) { r.Ex.Hub.Kill(sub.ID, by) })
 			return value.None, nil
 		}
 	}
 	return value.None, errs.Internal("Cannot execute KILL statement using id: %s", ast.Text(s.ID))
+}
+
+// mayKill reports whether the caller may end the live query of somebody else: in the database in use, where it may write
+// everything.
+func (r *Run) mayKill(sub *live.Subscription) bool {
+	if !r.Auth.CanWrite() {
+		return false
+	}
+	db, err := r.Database()
+	return err == nil && sub.Table.NS == db.Scope.NS && sub.Table.DB == db.ID
 }

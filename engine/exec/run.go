@@ -103,7 +103,13 @@ func (r *Run) enter() error {
 func (r *Run) leave() { r.depth-- }
 
 // Database is the database in use. It is an error when there is none.
+//
+// USE leads anywhere; from there on everything is refused that is outside the level of the caller: whatever a database has
+// is reached through here, and what it shows to everybody it shows to those who may be in it.
 func (r *Run) Database() (*catalog.Database, error) {
+	if err := r.Auth.MayUse(); err != nil {
+		return nil, err
+	}
 	if r.Auth.NS == "" {
 		return nil, errs.Validation("Specify a namespace to use")
 	}
