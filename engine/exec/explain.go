@@ -22,7 +22,9 @@ type planNode struct {
 	exprs    []planAttr // role and text
 	children []*planNode
 	rows     counter
-	computes string // of a projection: the fields that are more than a name
+	computes string        // of a projection: the fields that are more than a name
+	clocked  bool          // took is known
+	took     time.Duration // in the operator and what is below it
 }
 
 // over puts a projection over its input, with what it computes between them.
@@ -64,7 +66,11 @@ func (p *predicate) attr(n *planNode) *planNode {
 func (s *tableRows) explain() *planNode {
 	if s.id != nil {
 		text := value.RecordOf(s.id).Text()
-		n := s.filter.attr(node("RecordIdScan").with("record_id", text).expr("record_id", text))
+		n := node("RecordIdScan").with("record_id", text).expr("record_id", text)
+		if s.reverse {
+			n.with("direction", "Backward")
+		}
+		n = s.filter.attr(n)
 		n.rows = s.n
 		return n
 	}
@@ -112,7 +118,7 @@ func (s *splitRows) explain() *planNode {
 }
 
 func (s *limitRows) explain() *planNode {
-	if scan, ok := s.in.(*tableRows); ok && scan.filter == nil && scan.id == nil {
+	if scan, ok := unmeasured(s.in).(*tableRows); ok && scan.filter == nil && scan.id == nil {
 		n := scan.explain() // it reads no more than is asked of it
 		if s.limit >= 0 {
 			n.with("limit", fmt.Sprint(s.limit))
@@ -158,7 +164,7 @@ func (s *sortRows) explain() *planNode {
 
 // computed reports whether what is sorted was made by the query.
 func (s *sortRows) computed() bool {
-	_, ok := s.in.(*groupRows)
+	_, ok := unmeasured(s.in).(*groupRows)
 	return ok
 }
 
@@ -249,17 +255,16 @@ func fetchNode(s *ast.Select) planNode {
 
 // explainJSON answers the trailing EXPLAIN clause; full runs the plan first.
 func (r *Run) explainJSON(p rows, full bool) (value.Value, error) {
-	start := time.Now()
 	total := 0
 	if full {
+		p = measure(p)
 		out, err := r.drain(p)
 		if err != nil {
 			return value.None, err
 		}
 		total = len(out)
 	}
-	n := p.explain()
-	v := n.value(full, time.Since(start))
+	v := p.explain().value(full)
 	if full {
 		v = value.ObjectOf(v.Object().With("total_rows", value.Int(int64(total))))
 	}
@@ -273,7 +278,7 @@ func (n *planNode) context() string {
 	return "Db"
 }
 
-func (n *planNode) value(full bool, elapsed time.Duration) value.Value {
+func (n *planNode) value(full bool) value.Value {
 	fields := []value.Field{{Name: "operator", Value: value.Str(n.op)}, {Name: "context", Value: value.Str(n.context())}}
 	if len(n.attrs) > 0 {
 		var attrs []value.Field
@@ -293,13 +298,13 @@ func (n *planNode) value(full bool, elapsed time.Duration) value.Value {
 	if len(n.children) > 0 {
 		var children []value.Value
 		for _, c := range n.children {
-			children = append(children, c.value(full, elapsed))
+			children = append(children, c.value(full))
 		}
 		fields = append(fields, value.Field{Name: "children", Value: value.ArrayOf(children)})
 	}
 	if full {
 		fields = append(fields, value.Field{Name: "metrics", Value: value.ObjectOf(value.NewObject(
-			value.Field{Name: "elapsed_ns", Value: value.Int(int64(elapsed))},
+			value.Field{Name: "elapsed_ns", Value: value.Int(int64(n.took))},
 			value.Field{Name: "output_batches", Value: value.Int((int64(n.rows) + 1023) / 1024)},
 			value.Field{Name: "output_rows", Value: value.Int(int64(n.rows))}))})
 	}
@@ -307,7 +312,7 @@ func (n *planNode) value(full bool, elapsed time.Duration) value.Value {
 }
 
 // text is the indented form.
-func (n *planNode) text(b *strings.Builder, depth int, full bool, elapsed time.Duration) {
+func (n *planNode) text(b *strings.Builder, depth int, full bool) {
 	b.WriteString(strings.Repeat("    ", depth))
 	fmt.Fprintf(b, "%s [ctx: %s]", n.op, n.context())
 	if len(n.attrs) > 0 {
@@ -321,18 +326,17 @@ func (n *planNode) text(b *strings.Builder, depth int, full bool, elapsed time.D
 		b.WriteByte(']')
 	}
 	if full {
-		fmt.Fprintf(b, " {rows: %d, batches: %d, elapsed: %s}", n.rows, (n.rows+1023)/1024, elapsed.Round(10*time.Nanosecond))
+		fmt.Fprintf(b, " {rows: %d, batches: %d, elapsed: %s}", n.rows, (n.rows+1023)/1024, n.took.Round(10*time.Nanosecond))
 	}
 	b.WriteByte('\n')
 	for _, c := range n.children {
-		c.text(b, depth+1, full, elapsed)
+		c.text(b, depth+1, full)
 	}
 }
 
 // explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …].
 func (r *Run) explainStatement(env *Env, s *ast.ExplainStmt) (value.Value, error) {
 	var n *planNode
-	var elapsed time.Duration
 	total := 0
 	switch x := s.Stmt.(type) {
 	case *ast.Select:
@@ -342,16 +346,16 @@ func (r *Run) explainStatement(env *Env, s *ast.ExplainStmt) (value.Value, error
 		}
 		defer p.close()
 		if s.Analyze {
-			start := time.Now()
+			p = measure(p)
 			out, err := r.drain(p)
 			if err != nil {
 				return value.None, err
 			}
-			elapsed, total = time.Since(start), len(out)
+			total = len(out)
 		}
 		n = p.explain()
 		if x.Only {
-			n = &planNode{op: "UnwrapExactlyOne", children: []*planNode{n}, rows: counter(total)}
+			n = &planNode{op: "UnwrapExactlyOne", children: []*planNode{n}, rows: counter(total), took: n.took}
 		}
 	case *ast.If:
 		n = &planNode{op: "IfElse", runtime: true, attrs: []planAttr{{"branches", fmt.Sprint(len(x.Branches))}}}
@@ -363,14 +367,14 @@ func (r *Run) explainStatement(env *Env, s *ast.ExplainStmt) (value.Value, error
 		return value.None, errs.Internal("Invalid statement: EXPLAIN is only supported with the new execution model")
 	}
 	if s.JSON {
-		v := n.value(s.Analyze, elapsed)
+		v := n.value(s.Analyze)
 		if s.Analyze {
 			v = value.ObjectOf(v.Object().With("total_rows", value.Int(int64(total))))
 		}
 		return v, nil
 	}
 	var b strings.Builder
-	n.text(&b, 0, s.Analyze, elapsed)
+	n.text(&b, 0, s.Analyze)
 	if s.Analyze {
 		fmt.Fprintf(&b, "\nTotal rows: %d", total)
 	}

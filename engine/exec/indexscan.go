@@ -31,6 +31,7 @@ type indexRows struct {
 	more  bool            // ahead is one
 	done  bool
 	doc   value.Value // the current row
+	read  counter     // records
 	n     counter
 }
 
@@ -47,10 +48,11 @@ func (s *indexRows) next() (value.Value, bool, error) {
 			return value.None, false, err
 		}
 		if s.bare {
+			s.read++
 			s.n++
 			return value.None, true, nil
 		}
-		if ok, err = s.read(k); err != nil {
+		if ok, err = s.take(k); err != nil {
 			return value.None, false, err
 		}
 		if ok {
@@ -60,8 +62,9 @@ func (s *indexRows) next() (value.Value, bool, error) {
 	}
 }
 
-// read makes the record with a key the current row; false where it does not hold.
-func (s *indexRows) read(k value.Value) (bool, error) {
+// take makes the record with a key the current row; false where it does not hold.
+func (s *indexRows) take(k value.Value) (bool, error) {
+	s.read++
 	var err error
 	s.doc, err = s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: k})
 	if err != nil || s.doc.IsNone() {
@@ -156,7 +159,7 @@ func (s *indexRows) explain() *planNode {
 		dir = "Backward"
 	}
 	n := node("IndexScan").with("index", s.ix.Name).with("access", accessText(s.ix, s.access)).with("direction", dir)
-	n.rows = s.n
+	n.rows = s.read
 	if len(s.rest) == 0 {
 		return n
 	}
@@ -171,22 +174,21 @@ func accessText(ix *catalog.Index, a index.Access) string {
 		}
 		return strings.TrimSpace(boundText(">", a.From) + " " + boundText("<", a.To))
 	}
-	lead := value.ArrayOf(a.Lead).Text()
-	switch {
-	case a.From.Kind != value.Unbounded:
-		name := "MoreThan"
-		if a.From.Kind == value.Included {
-			name = "MoreThanEqual"
-		}
-		return fmt.Sprintf("%s %s %s", lead, name, a.From.Value.Text())
-	case a.To.Kind != value.Unbounded:
-		name := "LessThan"
-		if a.To.Kind == value.Included {
-			name = "LessThanEqual"
-		}
-		return fmt.Sprintf("%s %s %s", lead, name, a.To.Value.Text())
+	if len(a.Lead) == 0 && a.From.Kind == value.Unbounded && a.To.Kind == value.Unbounded {
+		return ""
 	}
-	return lead
+	return value.ArrayOf(a.Lead).Text() + boundName("More", a.From) + boundName("Less", a.To)
+}
+
+// boundName is a bound after the first fields of an index, as the reference spells it.
+func boundName(name string, b value.Bound) string {
+	switch b.Kind {
+	case value.Unbounded:
+		return ""
+	case value.Included:
+		return " " + name + "ThanEqual " + b.Value.Text()
+	}
+	return " " + name + "Than " + b.Value.Text()
 }
 
 func boundText(op string, b value.Bound) string {
@@ -231,6 +233,8 @@ func (s *unionIndexRows) next() (value.Value, bool, error) {
 
 func (s *unionIndexRows) explain() *planNode {
 	u := node("UnionIndexScan", s.parts...).with("table", s.tb.Name).with("branches", fmt.Sprint(len(s.parts)))
-	u.rows = s.n
+	for _, c := range u.children {
+		u.rows += c.rows
+	}
 	return &planNode{op: "Filter", rows: s.n, children: []*planNode{u}, attrs: []planAttr{{"predicate", ast.Text(s.where.x)}}}
 }

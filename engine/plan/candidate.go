@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -16,9 +17,9 @@ type candidate struct {
 	lead, tail []value.Value
 	in         []value.Value
 	from, to   value.Bound
-	elements   bool // in are elements
-	lists      bool // the first field is declared to hold nothing but arrays or sets
-	score      int
+	elements   bool       // in are elements
+	lists      bool       // the first field is declared to hold nothing but arrays or sets
+	score      int        // how much it narrows, by its form
 	used       []ast.Expr // the conditions that the access answers by itself
 }
 
@@ -52,23 +53,22 @@ func (q *Query) best(conds []condition) (*candidate, error) {
 		if !index.Kept(ix) || !q.mayUse(ix) {
 			continue
 		}
-		c := q.fit(ix, conds)
-		switch {
-		case c == nil || len(found) > 0 && c.score < found[0].score:
-		case len(found) > 0 && c.score == found[0].score:
+		if c := q.fit(ix, conds); c != nil {
 			found = append(found, c)
-		default:
-			found = append(found[:0], c)
 		}
 	}
-	switch {
-	case len(found) == 0:
+	if len(found) == 0 {
 		return nil, nil
-	case len(found) == 1 || q.Off.Has(Estimate):
+	}
+	slices.SortStableFunc(found, func(a, b *candidate) int { return b.score - a.score })
+	if len(found) == 1 || found[0].one() || q.Off.Has(Estimate) {
 		return found[0], nil
 	}
 	return q.fewest(found)
 }
+
+// one reports whether the candidate finds at most one record.
+func (c *candidate) one() bool { return c.ix.Unique() && len(c.lead) == len(c.ix.Define.Fields) }
 
 // fit fits conditions to the fields of an index from the left; nil where the first field has none.
 func (q *Query) fit(ix *catalog.Index, conds []condition) *candidate {
@@ -90,7 +90,7 @@ func (q *Query) fit(ix *catalog.Index, conds []condition) *candidate {
 	if c.score == 0 {
 		return nil
 	}
-	if ix.Unique() && len(c.lead) == len(ix.Define.Fields) {
+	if c.one() {
 		c.score += 8
 	}
 	return c

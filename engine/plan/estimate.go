@@ -3,7 +3,8 @@ package plan
 // probed is how many entries of each index are counted to tell which has fewer.
 const probed = 64
 
-// fewest picks the candidate with the fewest entries, as far as a short look tells; of equal ones the first.
+// fewest picks the candidate with the fewest entries, as far as a short look tells; of equal ones the first, which narrows
+// most by its form.
 func (q *Query) fewest(found []*candidate) (*candidate, error) {
 	best, least := found[0], -1
 	for _, c := range found {
@@ -19,6 +20,9 @@ func (q *Query) fewest(found []*candidate) (*candidate, error) {
 		}
 		if least < 0 || n < least {
 			best, least = c, n
+		}
+		if least == 0 {
+			break
 		}
 	}
 	return best, nil

@@ -19,7 +19,7 @@ const (
 	Range                  // <, <=, >, >= and IN <range> walk that part of an index, from both sides
 	InList                 // field IN [values] walks a part of an index for each value
 	Elements               // CONTAINS, CONTAINSANY, CONTAINSALL walk the entries of the elements of lists
-	Estimate               // of several indexes that are as good by their form the one with fewer entries is taken
+	Estimate               // of several indexes the one with the fewest entries is taken, not that of the best form
 	OrUnion                // an OR whose branches all have an index walks one after the other
 	OrderKeys              // ORDER BY id is the order of the table, both ways
 	OrderIndex             // ORDER BY the fields of an index is its order, both ways

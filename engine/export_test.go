@@ -1,0 +1,16 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/plan"
+)
+
+// WithRulesOff is another engine over the same store, in which rules of the planner are switched off. stop ends what it has
+// at work; the store stays open.
+func (e *Engine) WithRulesOff(rules ...plan.Rule) (other *Engine, stop func()) {
+	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...))
+	other = &Engine{opt: e.opt, store: e.store, exec: x, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
+	return other, func() { x.Close(context.Background()) }
+}
