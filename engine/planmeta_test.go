@@ -176,7 +176,7 @@ func (m *meta) text() string {
 // fixed are definitions that both databases have.
 const fixed = "DEFINE ANALYZER an TOKENIZERS blank FILTERS lowercase; DEFINE TABLE t; DEFINE TABLE u;" +
 	"DEFINE FIELD strict ON t TYPE option<array>; DEFINE FIELD twice ON t COMPUTED n * 2;" +
-	"DEFINE TABLE v AS SELECT count() AS c, math::sum(n) AS s, a FROM t WHERE n > 1 GROUP BY a;" +
+	"DEFINE TABLE v AS SELECT count() AS c, math::sum(uq) AS s, math::max(uq) AS hi, n FROM t WHERE n > 1 GROUP BY n;" +
 	"DEFINE INDEX ft ON t FIELDS s FULLTEXT ANALYZER an BM25; DEFINE INDEX fu ON t FIELDS o.y FULLTEXT ANALYZER an BM25;"
 
 func (m *meta) data() string {

@@ -55,3 +55,21 @@ func TestImportIsForThoseWhoMayWriteEverything(t *testing.T) {
 		t.Errorf("role is %s", got)
 	}
 }
+
+// TestGroupsOfViewsAreOfEqualValues: 1 and 1f are one group with one row, whichever of its records comes and goes.
+func TestGroupsOfViewsAreOfEqualValues(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	run(t, s, "DEFINE TABLE t; DEFINE TABLE v AS SELECT count() AS c, math::sum(n) AS s, a FROM t GROUP BY a;"+
+		"CREATE t:1 SET a = 1f, n = 3; CREATE t:2 SET a = 1, n = 5")
+	for _, step := range []struct{ text, want string }{
+		{"SELECT * FROM v", "[{ a: 1f, c: 2, id: v:[1f], s: 8f }]"},
+		{"DELETE t:1; SELECT * FROM v", "[{ a: 1f, c: 1, id: v:[1f], s: 5f }]"},
+		{"DELETE t:2; SELECT * FROM v", "[]"},
+		{"CREATE t:3 SET a = 1, n = 1; SELECT * FROM v", "[{ a: 1, c: 1, id: v:[1], s: 1f }]"},
+	} {
+		res := run(t, s, step.text)
+		if got := res[len(res)-1].Value.Text(); got != step.want {
+			t.Errorf("%s: got %s, want %s", step.text, got, step.want)
+		}
+	}
+}

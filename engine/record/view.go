@@ -131,9 +131,12 @@ type tally struct {
 // changeGroup takes a source record's values out of a group (old) and puts new ones in (now); nil for none.
 func (g *Gate) changeGroup(ctx context.Context, tb, src *catalog.Table, p *viewPlan, id *value.RecordID, group value.Value, old, now []value.Value) error {
 	at := key.AppendValue(g.viewKey(tb, viewState), group)
-	rows, tallies, err := g.loadGroup(at, len(p.aggs))
+	rows, tallies, first, err := g.loadGroup(at, len(p.aggs))
 	if err != nil {
 		return err
+	}
+	if !first.IsNone() {
+		group = first // 1, 1f and 1dec are one group, which is shown as it came first
 	}
 	if old != nil {
 		rows--
@@ -153,7 +156,7 @@ func (g *Gate) changeGroup(ctx context.Context, tb, src *catalog.Table, p *viewP
 		}
 		return g.changeRow(ctx, tb, rowID, value.None)
 	}
-	if err := g.saveGroup(at, rows, tallies); err != nil {
+	if err := g.saveGroup(at, rows, tallies, group); err != nil {
 		return err
 	}
 	row, err := g.groupRow(ctx, tb, p, group, rows, tallies)
@@ -167,33 +170,34 @@ func (g *Gate) viewKey(tb *catalog.Table, part byte) []byte {
 	return key.IndexData(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, 0, part)
 }
 
-func (g *Gate) loadGroup(at []byte, aggs int) (int64, []tally, error) {
+// loadGroup reads what is kept of a group: its rows, its aggregates and its key as it was first; NONE where there is none.
+func (g *Gate) loadGroup(at []byte, aggs int) (int64, []tally, value.Value, error) {
 	out := make([]tally, aggs)
 	for i := range out {
 		out[i].sum, out[i].squares = value.Int(0), value.Float(0)
 	}
 	raw, err := g.Tx.Get(at)
 	if raw == nil || err != nil {
-		return 0, out, err
+		return 0, out, value.None, err
 	}
 	v, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
-	if err != nil || v.Kind() != value.KindArray || v.Len() != 1+3*aggs {
-		return 0, nil, fmt.Errorf("read a group of a view: %w", err)
+	if err != nil || v.Kind() != value.KindArray || v.Len() != 2+3*aggs {
+		return 0, nil, value.None, fmt.Errorf("read a group of a view: %w", err)
 	}
 	e := v.Elems()
 	for i := range out {
 		out[i] = tally{count: e[1+3*i].Int(), sum: e[2+3*i], squares: e[3+3*i]}
 	}
-	return e[0].Int(), out, nil
+	return e[0].Int(), out, e[1+3*aggs], nil
 }
 
-func (g *Gate) saveGroup(at []byte, rows int64, tallies []tally) error {
-	e := make([]value.Value, 1, 1+3*len(tallies))
+func (g *Gate) saveGroup(at []byte, rows int64, tallies []tally, group value.Value) error {
+	e := make([]value.Value, 1, 2+3*len(tallies))
 	e[0] = value.Int(rows)
 	for _, t := range tallies {
 		e = append(e, value.Int(t.count), t.sum, t.squares)
 	}
-	raw, err := value.AppendCBOR(nil, value.ArrayOf(e))
+	raw, err := value.AppendCBOR(nil, value.ArrayOf(append(e, group)))
 	if err != nil {
 		return fmt.Errorf("store a group of a view: %w", err)
 	}
