@@ -2,6 +2,7 @@
 // a release.
 //
 //	nacretest crash    kill -9 under load, by the clock and at named places of the store
+//	nacretest index    kill -9 while indexes of every kind are built beside writers
 //	nacretest torn     power cuts: what was written and not synced is there in pieces
 //	nacretest append   list-append transactions, searched for isolation anomalies
 //	nacretest bank     transfers between accounts, whose total must not change
@@ -57,7 +58,7 @@ type suite struct {
 }
 
 func suites() []suite {
-	return []suite{{"crash", crashFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
+	return []suite{{"crash", crashFlags}, {"index", indexFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
 		{"fill", fillFlags}, {"diff", diff.Flags}}
 }
 
@@ -80,6 +81,6 @@ func run(ctx context.Context, out io.Writer, args []string) int {
 		fmt.Fprintln(out, "passed")
 		return 0
 	}
-	fmt.Fprintln(out, "usage: nacretest crash|torn|append|bank|corrupt|fill|diff [flags]")
+	fmt.Fprintln(out, "usage: nacretest crash|index|torn|append|bank|corrupt|fill|diff [flags]")
 	return 2
 }

@@ -31,6 +31,10 @@ func TestCrash(t *testing.T) {
 	mustPass(t, "crash -cycles 8 -longest 250ms -writers 4")
 }
 
+func TestIndex(t *testing.T) {
+	mustPass(t, "index -cycles 3 -records 4000 -writers 3")
+}
+
 func TestTorn(t *testing.T) {
 	mustPass(t, "torn -strace=false -images 300 -controls 10")
 	if _, err := exec.LookPath("strace"); err != nil {

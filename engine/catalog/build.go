@@ -95,17 +95,16 @@ func (v *View) PutJob(j *Job) error {
 	return v.tx.Set(j.key(), raw)
 }
 
-// DeleteJob removes a job that is done.
+// DeleteJob removes the job of an index, which is done.
 func (v *View) DeleteJob(j *Job) error { return v.tx.Delete(j.key()) }
 
-// Job reads how far the filling of an index is; nil where nothing is to be done.
-func (v *View) Job(tb *Table, ix *Index) (*Job, error) {
-	j := JobOf(tb, ix)
-	raw, err := v.tx.Get(j.key())
+// Job reads the job of an index as it is stored, which may be another one than asked; nil where nothing is to be done.
+func (v *View) Job(of *Job) (*Job, error) {
+	raw, err := v.tx.Get(of.key())
 	if raw == nil || err != nil {
 		return nil, err
 	}
-	return readJob(j.key(), raw)
+	return readJob(of.key(), raw)
 }
 
 // Jobs lists all jobs of the store.

@@ -388,19 +388,23 @@ func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err e
 	return more, err
 }
 
-// forget removes the job of an index that is gone from the store, unless it is there all the same.
+// forget removes the job of filling an index that is gone from the store, unless it is there all the same, or is to be
+// cleaned away.
 func (b *builds) forget(w *build) {
 	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
-		if !w.job.Clean {
-			s, err := b.site(b.ctx, tx, &w.job)
-			if err == nil {
-				err = s.unfinished()
-			}
-			if !errors.Is(err, errEnded) {
-				return err
-			}
+		view := b.ex.Catalog.View(tx)
+		stored, err := view.Job(&w.job)
+		if err != nil || stored == nil || stored.Clean {
+			return err
 		}
-		return b.ex.Catalog.View(tx).DeleteJob(&w.job)
+		s, err := b.site(b.ctx, tx, &w.job)
+		if err == nil {
+			err = s.unfinished()
+		}
+		if !errors.Is(err, errEnded) {
+			return err
+		}
+		return view.DeleteJob(stored)
 	})
 	if err != nil && b.ctx.Err() == nil {
 		b.ex.Log.Error("the work on an index that is gone stays listed", "index", w.job.Named, "err", err)

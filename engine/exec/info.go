@@ -354,7 +354,7 @@ func (r *Run) building(tb *catalog.Table, ix *catalog.Index) (*value.Object, err
 	case catalog.Ready:
 		return value.NewObject(number("initial", b.Initial), number("pending", 0), status("ready"), number("updated", b.Updated)), nil
 	}
-	j, err := r.Cat.Job(tb, ix)
+	j, err := r.Cat.Job(catalog.JobOf(tb, ix))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,379 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// indexOptions say how hard to hit the building of indexes.
+type indexOptions struct {
+	cycles, records, writers int
+	seed                     uint64
+	dir                      string
+}
+
+func indexFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
+	var o indexOptions
+	fs.IntVar(&o.cycles, "cycles", 50, "kills")
+	fs.IntVar(&o.records, "records", 20_000, "records of the table")
+	fs.IntVar(&o.writers, "writers", 4, "clients that write")
+	fs.Uint64Var(&o.seed, "seed", 1, "seed of the plan")
+	fs.StringVar(&o.dir, "dir", "", "directory of the store (default: a temporary one)")
+	return func(ctx context.Context, out io.Writer) error { return indexes(ctx, out, o) }
+}
+
+// indexer kills a server while it builds indexes.
+type indexer struct {
+	indexOptions
+	out  io.Writer
+	path string
+	rnd  *rand.Rand
+	took time.Duration // what building all indexes takes when nothing comes between
+	ends map[string]int
+}
+
+// builtIndexes are one of each kind, with a question to it.
+var builtIndexes = []struct {
+	name, define, ask, plain string // plain: what a scan must answer the same to as the index to ask
+}{
+	{"byKind", "FIELDS kind", "SELECT VALUE id FROM t WHERE kind = 5 ORDER BY id", "SELECT VALUE id FROM t WITH NOINDEX WHERE kind = 5 ORDER BY id"},
+	{"byPair", "FIELDS kind, n", "SELECT VALUE id FROM t WHERE kind = 7 AND n > 100 ORDER BY id",
+		"SELECT VALUE id FROM t WITH NOINDEX WHERE kind = 7 AND n > 100 ORDER BY id"},
+	{"byTag", "FIELDS tags", "SELECT VALUE id FROM t WHERE tags CONTAINS 3 ORDER BY id",
+		"SELECT VALUE id FROM t WITH NOINDEX WHERE tags CONTAINS 3 ORDER BY id"},
+	{"byNumber", "FIELDS n UNIQUE", "SELECT VALUE id FROM t WHERE n > 5 AND n < 9000 ORDER BY id",
+		"SELECT VALUE id FROM t WITH NOINDEX WHERE n > 5 AND n < 9000 ORDER BY id"},
+	{"all", "COUNT", "RETURN (SELECT count() FROM t GROUP ALL)[0].count", "RETURN count(SELECT VALUE id FROM t)"},
+	{"some", "COUNT WHERE kind = 5", "RETURN (SELECT count() FROM t WHERE kind = 5 GROUP ALL)[0].count",
+		"RETURN count(SELECT VALUE id FROM t WITH NOINDEX WHERE kind = 5)"},
+	{"byText", "FIELDS text FULLTEXT ANALYZER plain BM25", "SELECT VALUE id FROM t WHERE text @@ 'word5' ORDER BY id",
+		"SELECT VALUE id FROM t WITH NOINDEX WHERE 'word5' IN string::words(text) ORDER BY id"},
+	{"near", "FIELDS v HNSW DIMENSION 8", "", ""},
+}
+
+// indexes runs the suite.
+func indexes(ctx context.Context, out io.Writer, o indexOptions) error {
+	if o.dir == "" {
+		dir, err := os.MkdirTemp("", "nacretest-index-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.dir = dir
+	}
+	x := &indexer{indexOptions: o, out: out, path: filepath.Join(o.dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 9)), ends: map[string]int{}}
+	fmt.Fprintf(out, "index: %d kills, %d records, %d writers, seed %d\n", o.cycles, o.records, o.writers, o.seed)
+	began := time.Now()
+	if err := x.prepare(ctx); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	for i := range o.cycles {
+		if err := x.cycle(ctx); err != nil {
+			return fmt.Errorf("cycle %d: %w", i, err)
+		}
+		if (i+1)%10 == 0 {
+			fmt.Fprintf(out, "%d kills in %v\n", i+1, time.Since(began).Round(time.Second))
+		}
+	}
+	for _, end := range slices.Sorted(maps.Keys(x.ends)) {
+		fmt.Fprintf(out, "%-44s %d\n", end, x.ends[end])
+	}
+	return nil
+}
+
+func (x *indexer) dsn() string { return "bolt://" + x.path + "?sync=never" }
+
+// begin starts a server that checkpoints often, and connects to it.
+func (x *indexer) begin(ctx context.Context) (*server, *client.Client, error) {
+	s, err := start(ctx, x.dsn(), "NACRE_FAILPOINT_LIMITS=checkpoint-keys=20000,segment=4194304")
+	if err != nil {
+		return nil, nil, err
+	}
+	cl, err := s.connect(ctx, "index", "index")
+	if err != nil {
+		return nil, nil, errors.Join(err, s.kill())
+	}
+	return s, cl, nil
+}
+
+// prepare fills the table, and takes the time that building takes.
+func (x *indexer) prepare(ctx context.Context) error {
+	s, cl, err := x.begin(ctx)
+	if err != nil {
+		return err
+	}
+	text := "DEFINE ANALYZER plain TOKENIZERS blank FILTERS lowercase; DEFINE TABLE t;"
+	for from := 0; from < x.records && err == nil; from += 1000 {
+		var b strings.Builder
+		b.WriteString(text + "INSERT INTO t [")
+		for i := from; i < min(x.records, from+1000); i++ {
+			fmt.Fprintf(&b, "%s,", record(i, i))
+		}
+		b.WriteString("] RETURN NONE")
+		_, err = ask(ctx, cl, b.String())
+		text = ""
+	}
+	if err == nil {
+		began := time.Now()
+		if err = x.define(ctx, cl); err == nil {
+			_, err = x.wait(ctx, cl)
+		}
+		x.took = time.Since(began)
+		fmt.Fprintf(x.out, "all indexes take %v\n", x.took.Round(time.Millisecond))
+	}
+	return errors.Join(err, cl.Close(), s.stop())
+}
+
+// record is one of the table; n is unique.
+func record(id, n int) string {
+	return fmt.Sprintf("{ id: %d, n: %d, kind: %d, tags: [%d, %d], text: 'word%d and word%d of many%d', v: [%d, %d, %d, %d, %d, %d, %d, %d] }",
+		id, n, n%97, n%7, n%11+100, n%50, n%31, n%1999, n%7, n%11, n%13, n%17, n%19, n%23, n%29, n%31)
+}
+
+// define begins to build every index, those that are there anew.
+func (x *indexer) define(ctx context.Context, cl *client.Client) error {
+	for _, i := range x.rnd.Perm(len(builtIndexes)) {
+		ix := builtIndexes[i]
+		text := fmt.Sprintf("DEFINE INDEX OVERWRITE %s ON t %s CONCURRENTLY", ix.name, ix.define)
+		if x.rnd.IntN(4) == 0 {
+			text = fmt.Sprintf("REMOVE INDEX IF EXISTS %s ON t; DEFINE INDEX %[1]s ON t %s CONCURRENTLY", ix.name, ix.define)
+		}
+		if _, err := ask(ctx, cl, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statuses is how far the indexes are: a status for each, "" for one that is not there.
+func (x *indexer) statuses(ctx context.Context, cl *client.Client) (map[string]string, error) {
+	out := map[string]string{}
+	for _, ix := range builtIndexes {
+		answers, err := cl.Query(ctx, "INFO FOR INDEX "+ix.name+" ON t", nil)
+		if err != nil {
+			return nil, err
+		}
+		if answers[0].Err != nil {
+			out[ix.name] = ""
+			continue
+		}
+		b, _ := answers[0].Value.Object().Get("building")
+		status, _ := b.Object().Get("status")
+		if out[ix.name] = status.Str(); status.Str() == "error" {
+			return nil, fmt.Errorf("index %s: %s", ix.name, b.Text())
+		}
+	}
+	return out, nil
+}
+
+// wait waits until all indexes that are there are ready, and gives their statuses of before.
+func (x *indexer) wait(ctx context.Context, cl *client.Client) (before map[string]string, err error) {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	defer stop()
+	for {
+		now, err := x.statuses(ctx, cl)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			before = now
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(now)), func(s string) bool { return s != "ready" && s != "" }) {
+			return before, nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// cycle builds all indexes under writers, kills the server in the midst of it, perhaps once more while it goes on, and
+// holds what is there in the end to what a scan finds.
+func (x *indexer) cycle(ctx context.Context) error {
+	s, cl, err := x.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.beaten(ctx, s, func() error { return x.define(ctx, cl) }); err != nil {
+		return err
+	}
+	x.ends["kills"]++
+	if x.rnd.IntN(3) == 0 {
+		if s, _, err = x.begin(ctx); err != nil {
+			return err
+		}
+		if err := x.beaten(ctx, s, func() error { return nil }); err != nil {
+			return err
+		}
+		x.ends["kills while building went on"]++
+	}
+	if s, cl, err = x.begin(ctx); err != nil {
+		return err
+	}
+	before, err := x.wait(ctx, cl)
+	if err == nil {
+		for name, status := range before {
+			if status == "" {
+				status = "not there"
+			}
+			x.ends["index found "+status+" after a kill"]++
+			if status == "not there" {
+				_, err = ask(ctx, cl, fmt.Sprintf("DEFINE INDEX %s ON t %s", name, x.definition(name)))
+			}
+			if err != nil {
+				break
+			}
+		}
+	}
+	if err == nil {
+		err = x.compare(ctx, cl)
+	}
+	if err != nil {
+		return errors.Join(err, s.kill())
+	}
+	return errors.Join(cl.Close(), s.stop(), x.check(ctx))
+}
+
+func (x *indexer) definition(name string) string {
+	for _, ix := range builtIndexes {
+		if ix.name == name {
+			return ix.define
+		}
+	}
+	return ""
+}
+
+// beaten does something under writers and kills the server at a random time, then checks the files.
+func (x *indexer) beaten(ctx context.Context, s *server, do func() error) error {
+	var clients sync.WaitGroup
+	stop := make(chan struct{})
+	errs := make([]error, x.writers+1)
+	for w := range x.writers {
+		seed := x.rnd.Uint64()
+		clients.Go(func() { errs[w] = x.write(ctx, s, seed, stop) })
+	}
+	after := time.Duration(x.rnd.Int64N(int64(x.took)))
+	clients.Go(func() { errs[x.writers] = unlessStopped(stop, do()) })
+	select {
+	case <-time.After(after):
+	case <-s.exited:
+		return fmt.Errorf("the server ended by itself; it said:\n%s", s.said())
+	}
+	close(stop)
+	err := s.kill()
+	clients.Wait()
+	return errors.Join(append(errs, err, x.check(ctx))...)
+}
+
+// write changes records until the server is gone.
+func (x *indexer) write(ctx context.Context, s *server, seed uint64, stop chan struct{}) error {
+	cl, err := s.connect(ctx, "index", "index")
+	if err != nil {
+		return unlessStopped(stop, err)
+	}
+	defer cl.Close()
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		id, fresh := rnd.IntN(x.records), 1_000_000+rnd.IntN(1<<40)
+		text := fmt.Sprintf("DELETE t:%d", id)
+		switch rnd.IntN(4) {
+		case 0:
+			text = "INSERT INTO t " + record(x.records+rnd.IntN(x.records), fresh)
+		case 1:
+			text = fmt.Sprintf("UPSERT t:%d CONTENT %s", id, record(id, fresh))
+		case 2:
+			text = fmt.Sprintf("BEGIN; UPDATE t:%d SET kind = %d, tags += 3; UPSERT t:%d CONTENT %s; COMMIT", id, rnd.IntN(97), id+1, record(id+1, fresh))
+		}
+		answers, err := cl.Query(ctx, text, nil)
+		if err == nil {
+			err = firstError(answers)
+		}
+		if err != nil && !isConflict(err) && !strings.Contains(err.Error(), "already exists") {
+			if err := unlessStopped(stop, err); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+			return nil
+		}
+	}
+}
+
+// check is nacre check.
+func (x *indexer) check(ctx context.Context) error {
+	rep, err := engine.Check(ctx, x.path, nil)
+	if err != nil {
+		return err
+	}
+	x.ends["checks"]++
+	if !rep.Clean() {
+		return fmt.Errorf("check: %d findings, the first: %s: %s", rep.Found, rep.Findings[0].Kind, rep.Findings[0].Text)
+	}
+	return nil
+}
+
+// compare holds the answers of all indexes to those of scans.
+func (x *indexer) compare(ctx context.Context, cl *client.Client) error {
+	for _, ix := range builtIndexes {
+		if ix.ask == "" {
+			continue
+		}
+		got, err := ask(ctx, cl, ix.ask+";"+ix.plain)
+		if err != nil {
+			return err
+		}
+		if !value.Equal(got[0], got[1]) {
+			return fmt.Errorf("index %s: %s and %s have different answers", ix.name, ix.ask, ix.plain)
+		}
+		x.ends["answers equal to those of scans"]++
+	}
+	return x.compareVectors(ctx, cl)
+}
+
+// leastRecall is how many of the ten nearest records must be found on average.
+const leastRecall = 0.95
+
+func (x *indexer) compareVectors(ctx context.Context, cl *client.Client) error {
+	const queries = 10
+	found := 0
+	for range queries {
+		q := fmt.Sprintf("[%d, %d, %d, %d, %d, %d, %d, %d]", x.rnd.IntN(7), x.rnd.IntN(11), x.rnd.IntN(13), x.rnd.IntN(17), x.rnd.IntN(19), x.rnd.IntN(23),
+			x.rnd.IntN(29), x.rnd.IntN(31))
+		got, err := ask(ctx, cl, fmt.Sprintf(`SELECT VALUE vector::distance::euclidean(v, %s) FROM t WHERE v <|10,150|> %[1]s;
+			SELECT VALUE vector::distance::euclidean(v, %[1]s) FROM t WHERE v <|10,EUCLIDEAN|> %[1]s`, q))
+		if err != nil {
+			return err
+		}
+		far := 0.0
+		for _, d := range got[1].Elems() {
+			far = max(far, d.Float())
+		}
+		for _, d := range got[0].Elems() {
+			if d.Float() <= far {
+				found++
+			}
+		}
+	}
+	x.ends["nearest records looked for"] += 10 * queries
+	x.ends["nearest records found"] += found
+	if float64(found) < leastRecall*10*queries {
+		return fmt.Errorf("of %d nearest records %d are found", 10*queries, found)
+	}
+	return nil
+}
