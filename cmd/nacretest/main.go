@@ -9,6 +9,9 @@
 //	nacretest corrupt  damage of 25 kinds in a store and 1,000 flipped bytes in a backup
 //	nacretest fill     2 million rows in random key order: speed by tenths, memory
 //	nacretest diff     generated statements, whose answers a reference engine gives too
+//	nacretest fanout   changes told to many live queries: latency, order, cost of each
+//	nacretest idle     thousands of sockets that do nothing: memory of each, a stop with all of them open
+//	nacretest rate     requests a second over WebSockets, and what each costs the server
 //
 // It starts real servers: itself, as the nacre command. Built with -tags failpoint it can kill
 // them at the places that engine/kv/failpoint names. Each run prints its seed; a run that finds
@@ -59,7 +62,7 @@ type suite struct {
 
 func suites() []suite {
 	return []suite{{"crash", crashFlags}, {"index", indexFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
-		{"fill", fillFlags}, {"diff", diff.Flags}}
+		{"fill", fillFlags}, {"diff", diff.Flags}, {"fanout", fanoutFlags}, {"rate", rateFlags}, {"idle", idleFlags}}
 }
 
 // run is main with everything from outside handed in.
@@ -81,6 +84,6 @@ func run(ctx context.Context, out io.Writer, args []string) int {
 		fmt.Fprintln(out, "passed")
 		return 0
 	}
-	fmt.Fprintln(out, "usage: nacretest crash|index|torn|append|bank|corrupt|fill|diff [flags]")
+	fmt.Fprintln(out, "usage: nacretest crash|index|torn|append|bank|corrupt|fill|diff|fanout|idle|rate [flags]")
 	return 2
 }

@@ -70,15 +70,21 @@ var errClosed = errors.New("websocket is closed")
 // notify sends a message that nobody waits for. It never waits either: somebody else writes, and a client that lets
 // its queue fill up is closed.
 func (c *conn) notify(session *value.UUID, n *engine.Notification) error {
-	m := messages.Get().(*[]byte)
-	b, err := wire.AppendNotification((*m)[:0], c.format, &wire.Notification{
-		Live: n.Live, Session: session, Action: n.Action, Record: n.Record, Value: n.Result,
+	body, err := n.Shared(int(c.format), func() ([]byte, error) {
+		return wire.AppendNotificationBody(nil, c.format, n.Record, n.Result)
 	})
-	*m = b
-	if err != nil {
-		release(m)
-		return err
+	if err == nil {
+		return c.push(session, n.Live, n.Action, body)
 	}
+	// It has no encoded form: the live query ends, and its subscriber is told.
+	body, none := wire.AppendNotificationBody(nil, c.format, value.None, value.None)
+	return errors.Join(err, none, c.push(session, n.Live, "KILLED", body))
+}
+
+// push queues a notification and sees to it that somebody writes it.
+func (c *conn) push(session *value.UUID, live value.UUID, action string, body []byte) error {
+	m := messages.Get().(*[]byte)
+	*m = wire.AppendNotification((*m)[:0], c.format, &wire.Notification{Live: live, Session: session, Action: action, Body: body})
 	o := &c.out
 	o.mu.Lock()
 	full := o.bytes >= o.limit

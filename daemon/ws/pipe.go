@@ -93,6 +93,10 @@ func (p *pipe) send(b []byte) (int, error) {
 	return sent, nil
 }
 
+// frameBuffer is the buffer of the WebSocket library: the head of a frame and a short message. An idle connection keeps it,
+// and what is longer is gathered by the pipe anyway.
+const frameBuffer = 512
+
 // hijacker gives the WebSocket library a pipe instead of the bare connection.
 type hijacker struct {
 	http.ResponseWriter
@@ -111,5 +115,5 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.pipe = &pipe{Conn: c, timeout: h.timeout}
-	return h.pipe, bufio.NewReadWriter(rw.Reader, bufio.NewWriterSize(h.pipe, 4<<10)), nil
+	return h.pipe, bufio.NewReadWriter(rw.Reader, bufio.NewWriterSize(h.pipe, frameBuffer)), nil
 }

@@ -182,14 +182,47 @@ func TestUnsendableResultIsAnErrorResponse(t *testing.T) {
 }
 
 func TestNotification(t *testing.T) {
-	n := Notification{Action: "CREATE", Live: value.UUID{1}, Record: value.Record("person", value.Int(1)), Value: value.ObjectOf(nil)}
-	got, err := AppendNotification(nil, JSON, &n)
-	if err != nil {
-		t.Fatal(err)
+	session := value.UUID{2}
+	record, result := value.Record("person", value.Int(1)), value.ObjectOf(nil)
+	note := func(f Format, n Notification, record, result value.Value) []byte {
+		t.Helper()
+		body, err := AppendNotificationBody(nil, f, record, result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Live, n.Body = value.UUID{1}, body
+		return AppendNotification(nil, f, &n)
 	}
-	const want = `{"result":{"action":"CREATE","id":"01000000-0000-0000-0000-000000000000","record":"person:1","result":{},"session":null}}`
-	if string(got) != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	for _, tc := range []struct {
+		n              Notification
+		record, result value.Value
+		want           string
+	}{
+		{Notification{Action: "CREATE"}, record, result,
+			`{"result":{"action":"CREATE","id":"01000000-0000-0000-0000-000000000000","record":"person:1","result":{},"session":null}}`},
+		{Notification{Action: "UPDATE", Session: &session}, record, result,
+			`{"result":{"action":"UPDATE","id":"01000000-0000-0000-0000-000000000000","record":"person:1","result":{},"session":"02000000-0000-0000-0000-000000000000"}}`},
+		{Notification{Action: "KILLED"}, value.None, value.None,
+			`{"result":{"action":"KILLED","id":"01000000-0000-0000-0000-000000000000","record":null,"result":null,"session":null}}`},
+	} {
+		if got := note(JSON, tc.n, tc.record, tc.result); string(got) != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+		// In CBOR it is the same value as one that the general encoder writes.
+		got, err := value.DecodeCBORValue(note(CBOR, tc.n, tc.record, tc.result), value.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := value.None
+		if tc.n.Session != nil {
+			owner = value.UUIDOf(session)
+		}
+		want := value.ObjectOf(value.NewObject(value.Field{Name: "result", Value: value.ObjectOf(value.NewObject(
+			value.Field{Name: "action", Value: value.Str(tc.n.Action)}, value.Field{Name: "id", Value: value.UUIDOf(value.UUID{1})},
+			value.Field{Name: "record", Value: tc.record}, value.Field{Name: "result", Value: tc.result}, value.Field{Name: "session", Value: owner}))}))
+		if value.Compare(got, want) != 0 {
+			t.Errorf("got  %s\nwant %s", got.Text(), want.Text())
+		}
 	}
 }
 
