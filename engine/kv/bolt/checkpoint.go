@@ -19,7 +19,12 @@ import (
 // them says so, the log has all of it too, and replaying it twice is the same as once.
 const chunks = 16
 
-func (s *Store) chunkKeys() int    { return max(1, s.opt.CheckpointKeys/chunks) }
+// leastChunk keeps checkpoints of few keys from being all syncs.
+const leastChunk = 8
+
+func (s *Store) chunkKeys() int {
+	return max(min(leastChunk, s.opt.CheckpointKeys), s.opt.CheckpointKeys/chunks)
+}
 func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks) }
 
 // fillPercent of pages that are split: higher than bbolt's half, because sorted runs follow each
