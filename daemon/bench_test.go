@@ -2,12 +2,17 @@ package daemon_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/daemon/config"
 )
@@ -90,4 +95,51 @@ func BenchmarkHTTP(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// Synced creates over WebSockets into a durable store, one request at a time on each connection. cpu-ns/op is server and
+// (bare) clients together.
+func BenchmarkWebSocketCreate(b *testing.B) {
+	for _, clients := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("%d clients", clients), func(b *testing.B) {
+			s := start(b, func(c *config.Config) {
+				c.Unauthenticated, c.User, c.Path = true, "", "bolt://"+filepath.Join(b.TempDir(), "x.db")
+			})
+			use := frame(opBinary, true, []byte("\xa3\x62id\x611\x66method\x63use\x66params\x82\x64test\x64test"))
+			create := "CREATE t SET name = 'a name of some length', i = $i"
+			msg := "\xa3\x62id\x611\x66method\x65query\x66params\x82\x78" + string(rune(len(create))) + create + "\xa1\x61i\x19\x10\x00"
+			sockets := make([]*socket, clients)
+			for i := range sockets {
+				sockets[i] = s.dial("cbor")
+				if err := sockets[i].conn.SetDeadline(time.Time{}); err != nil {
+					b.Fatal(err)
+				}
+				sockets[i].write(use)
+				if _, _, err := sockets[i].read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			request := frame(opBinary, true, []byte(msg))
+			b.ReportAllocs()
+			before := cpu(b)
+			b.ResetTimer()
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			for _, k := range sockets {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						k.write(request)
+						if _, p, err := k.read(); err != nil || !strings.Contains(string(p), "OK") {
+							b.Errorf("%q %v", p, err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
+		})
+	}
 }

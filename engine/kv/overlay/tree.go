@@ -9,6 +9,10 @@ package overlay
 
 import "bytes"
 
+// spare is the room of a new or copied node beyond what it holds. Most trees are those of small transactions, and most
+// copies are made for one commit: more would be waste, and append makes more when it is needed.
+const spare = 4
+
 // fanout is the greatest number of items in a leaf and of children in a branch. Each commit
 // copies one node per level, so a wide node makes small commits dear and a narrow one makes
 // searches deep.
@@ -70,13 +74,13 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
 	t.own()
 	if t.root == nil {
-		t.root = &node{owner: t.owner, items: make([]item, 0, fanout)}
+		t.root = &node{owner: t.owner, items: make([]item, 0, spare)}
 	}
 	t.root = t.mutable(t.root)
 	old, replaced, right := t.set(t.root, key, val)
 	if right.node != nil {
 		left := t.root
-		t.root = &node{owner: t.owner, kids: make([]child, 0, fanout)}
+		t.root = &node{owner: t.owner, kids: make([]child, 0, spare)}
 		t.root.kids = append(t.root.kids, child{node: left}, right)
 	}
 	if !replaced {
@@ -116,9 +120,9 @@ func (t *Tree) mutable(n *node) *node {
 	}
 	c := &node{owner: t.owner}
 	if n.kids != nil {
-		c.kids = append(make([]child, 0, fanout), n.kids...)
+		c.kids = append(make([]child, 0, min(fanout, len(n.kids)+spare)), n.kids...)
 	} else {
-		c.items = append(make([]item, 0, fanout), n.items...)
+		c.items = append(make([]item, 0, min(fanout, len(n.items)+spare)), n.items...)
 	}
 	return c
 }
