@@ -109,7 +109,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	}
 	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, metrics: metrics, served: make(chan error, 1)}
 	d.build(caps)
-	d.state.staleAfter = cfg.Heartbeat()
+	d.state.staleAfter, d.state.engine = cfg.Heartbeat(), eng
 	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
 		log.Warn("the supervisor cannot be told", "component", "server", "err", err)
 	}
@@ -182,6 +182,7 @@ func (d *Daemon) close(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	sessionErr := d.sessions.Close(last)
+	d.leave(last)
 	closeErr := d.engine.Close(last)
 	d.log.Info("stopped", "component", "server")
 	return errors.Join(httpErr, sessionErr, closeErr)
@@ -191,6 +192,9 @@ func (d *Daemon) close(ctx context.Context) error {
 func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
 	d.supervisor.tell("STATUS=starting")
 	err := d.prepare(ctx)
+	if err == nil {
+		err = d.join(ctx)
+	}
 	if err == nil {
 		err = d.beat(ctx)
 	}

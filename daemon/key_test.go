@@ -92,3 +92,29 @@ func TestKeyOfHostileNames(t *testing.T) {
 		}
 	}
 }
+
+// JSON typing: values in a JSON body are text; what a field makes of them is its own affair.
+func TestKeyTyping(t *testing.T) {
+	s := start(t)
+	setup(t, s, `DEFINE TABLE t; DEFINE FIELD strict ON t TYPE option<datetime>; DEFINE FIELD free ON t VALUE <datetime> ($value OR '2020-01-01T00:00:00Z');
+		DEFINE FIELD either ON t TYPE option<datetime | string> VALUE IF $value != NONE { <datetime> $value };
+		DEFINE FIELD of ON t TYPE option<record<t>>; DEFINE FIELD long ON t TYPE option<duration>`)
+	const asJSON = "Content-Type: application/json"
+	for _, tc := range []struct{ row, method, path, body, want string }{
+		{"a datetime type rejects a string", "POST", "/key/t/1", `{"strict":"2024-01-01T00:00:00Z"}`, `"status":"ERR"`},
+		{"a record type rejects a string", "POST", "/key/t/1", `{"of":"t:1"}`, `"status":"ERR"`},
+		{"a duration type rejects a string", "POST", "/key/t/1", `{"long":"1h"}`, `"status":"ERR"`},
+		{"a field with no type and a conversion converts", "POST", "/key/t/2", `{"free":"2024-01-01T00:00:00Z"}`, `"free":"2024-01-01T00:00:00Z"`},
+		{"a union type including string converts", "POST", "/key/t/3", `{"either":"2024-01-01T00:00:00Z"}`, `"either":"2024-01-01T00:00:00Z"`},
+		{"literals have their types", "PATCH", "/key/t/3", `{ strict: d'2024-01-01T00:00:00Z', of: t:2, long: 1h }`, `"long":"1h","of":"t:2","strict":"2024-01-01T00:00:00Z"`},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			if r := s.do(tc.method, tc.path, tc.body, at(asJSON)...); r.StatusCode != 200 || !strings.Contains(r.body, tc.want) {
+				t.Errorf("%d %s", r.StatusCode, r.body)
+			}
+		})
+	}
+	if r := s.do("POST", "/sql", "RETURN [t:2.free.is_datetime(), t:3.either.is_datetime()]", at()...); timeless(r.body) != "["+ok("[true,true]")+"]" {
+		t.Errorf("converted: %s", r.body)
+	}
+}

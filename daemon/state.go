@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // state is how far the daemon is: what /ready and the start gate ask.
@@ -15,19 +17,44 @@ type state struct {
 	stopping   atomic.Bool
 	beat       atomic.Int64 // time of the last heartbeat in nanoseconds since start of the epoch; 0: none yet
 	staleAfter time.Duration
+	node       atomic.Pointer[value.UUID] // of the membership record; nil: none yet
+	engine     *engine.Engine
 }
 
 // Started implements http.Readiness.
 func (s *state) Started() bool { return s.started.Load() && !s.stopping.Load() }
 
 // Ready implements http.Readiness.
-func (s *state) Ready(context.Context) error {
-	last := s.beat.Load()
+func (s *state) Ready(ctx context.Context) error {
+	last, node := s.beat.Load(), s.node.Load()
 	switch {
-	case !s.Started(), last == 0, time.Since(time.Unix(0, last)) > s.staleAfter:
+	case !s.Started(), last == 0, node == nil, time.Since(time.Unix(0, last)) > s.staleAfter:
 		return http.ErrNotReady
 	}
+	member, err := s.engine.Member(ctx, *node)
+	if err == nil && !member {
+		err = http.ErrNotReady
+	}
+	return err
+}
+
+// join enters the node among those that serve the store.
+func (d *Daemon) join(ctx context.Context) error {
+	id, err := d.engine.Join(ctx)
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	d.state.node.Store(&id)
 	return nil
+}
+
+// leave takes the node out again. A store that takes no writes any more keeps the record; the next node drops it.
+func (d *Daemon) leave(ctx context.Context) {
+	if id := d.state.node.Load(); id != nil {
+		if err := d.engine.Leave(ctx, *id); err != nil {
+			d.log.Warn("the membership record stays", "component", "server", "err", err)
+		}
+	}
 }
 
 // beat proves that the store answers and notes the time.

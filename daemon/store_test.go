@@ -154,3 +154,5 @@ func TestTLSAndItsReload(t *testing.T) {
 		t.Errorf("after a broken reload: serial %d", got)
 	}
 }
+
+func tlsOf(pool *x509.CertPool) *tls.Config { return &tls.Config{RootCAs: pool} }

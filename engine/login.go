@@ -25,7 +25,7 @@ const secretSetting = "token_secret"
 
 // loadSecret reads the secret of the store, or makes it.
 func (e *Engine) loadSecret(ctx context.Context) error {
-	st := exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: e.caps}}
+	st := e.system()
 	return e.within(ctx, &st, func(r *exec.Run) error {
 		o, err := r.Cat.Setting(secretSetting)
 		if err != nil {
@@ -205,7 +205,7 @@ func (e *Engine) user(ctx context.Context, name, ns, db string) (*systemUser, er
 		return nil, nil
 	}
 	var u *systemUser
-	st := exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: e.caps}}
+	st := e.system()
 	err := e.reading(ctx, &st, func(r *exec.Run) error {
 		scope, ok, err := scopeOf(r.Cat, ns, db)
 		if err != nil || !ok {

@@ -62,6 +62,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 // upgrade makes the session of a WebSocket and reserves its place.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*engine.Session)) {
 	if !isUpgrade(r) {
+		w.Header().Set("Allow", http.MethodPost)
 		s.refuse(w, http.StatusMethodNotAllowed, "")
 		return
 	}
