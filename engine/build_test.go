@@ -241,3 +241,22 @@ func TestRemovingEndsTheBuilding(t *testing.T) {
 	}
 	sound(t, path)
 }
+
+// TestRemovingEndsTheWorkOnVectors: nothing is written for a graph that is being linked when its index goes.
+func TestRemovingEndsTheWorkOnVectors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	for i, remove := range []string{"REMOVE INDEX i ON t", "REMOVE TABLE t", "REMOVE DATABASE test", "REMOVE NAMESPACE test", "DELETE t; REBUILD INDEX i ON t"} {
+		s := owner(t, e)
+		fill(t, s, 5000)
+		run(t, s, "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 2; SELECT id FROM t WHERE v <|5,20|> [1, 1]")
+		if i%2 == 0 {
+			run(t, s, "UPDATE t SET v = [n % 23, n % 29]")
+		}
+		run(t, s, remove)
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}

@@ -111,7 +111,7 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 	return r.Cat.Delete(db.Def)
 }
 
-// endLive ends the live queries of what is removed and the work on its indexes, once that is committed. Ids that are 0
+// endLive ends the live queries of what is removed, and the work on its indexes, once that is committed. Ids that are 0
 // stand for everything inside.
 func (r *Run) endLive(of live.Table) {
 	r.Tx.OnApply(func(kv.Version) { r.Ex.Hub.End(of) })

@@ -1,11 +1,9 @@
 package vector
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/index/numbers"
@@ -40,6 +38,7 @@ func (c *Cache) shared(x *Index) *shared {
 	defer c.mu.Unlock()
 	s := c.indexes[x.place]
 	if s != nil && s.misses.Load() > maxMisses { // others write the index too: look again at what is stored
+		s.dropped.Store(true)
 		delete(c.indexes, x.place)
 		s = nil
 	}
@@ -76,12 +75,13 @@ func (c *Cache) run(s *shared) {
 		c.log.Error("load a vector index; it is scanned instead", "index", s.x.Name, "error", err)
 		return
 	}
+	stop := func() bool { return s.dropped.Load() || c.stopped() }
 	for {
-		s.work(c.stopped)
+		s.work(stop)
 		if err := s.checkpointIfDue(c.store, checkpointAfter); err != nil {
 			c.log.Error("write a checkpoint of a vector index", "index", s.x.Name, "error", err)
 		}
-		if s.rest(c.stopped()) {
+		if s.rest(stop()) {
 			return
 		}
 	}
@@ -112,7 +112,22 @@ func (c *Cache) committed(ch change, v kv.Version) {
 func (c *Cache) drop(ix place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.indexes, ix)
+	if s := c.indexes[ix]; s != nil {
+		s.dropped.Store(true)
+		delete(c.indexes, ix)
+	}
+}
+
+// Drop forgets the indexes of what was removed: a table, or, where ids are 0, all of a database or namespace.
+func (c *Cache) Drop(ns, db, tb uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for at, s := range c.indexes {
+		if at.ns == ns && (db == 0 || at.db == db) && (tb == 0 || at.tb == tb) {
+			s.dropped.Store(true)
+			delete(c.indexes, at)
+		}
+	}
 }
 
 // Close stops the workers and waits for them. What they had left to do is done at the next opening.
@@ -149,17 +164,13 @@ func (s *shared) load(store kv.Store) error {
 		return err
 	}
 	fresh := newShared(s.x) // filled aside, so that commits need not wait
-	left, err := fresh.restore(&stored, at)
-	if err != nil {
+	if err := fresh.restore(&stored, at); err != nil {
 		return fmt.Errorf("load index %s: %w", s.x.Name, err)
 	}
-	slices.SortFunc(left, func(a, b change) int { return cmp.Compare(a.number, b.number) })
-	for _, c := range left {
-		fresh.places[c.record] = fresh.g.put(node{record: c.record, number: c.number, born: at, gone: alive}, c.raw)
-	}
+	left := len(fresh.g.queue)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.g, s.places, s.base, s.floor, s.since, s.loaded = fresh.g, fresh.places, count, at, len(left), true
+	s.g, s.places, s.base, s.floor, s.since, s.loaded = fresh.g, fresh.places, count, at, left, true
 	for _, c := range s.early {
 		if c.version > at { // what came before is stored already
 			s.take(c)

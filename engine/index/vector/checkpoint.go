@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/key"
@@ -116,84 +117,85 @@ func readNodes(dst []saved, raw []byte) ([]saved, bool) {
 	return dst, true
 }
 
-// restore fills an empty graph with the stored vectors that the checkpoint has links for, as of a version; the others
-// are left to be linked. s is not shared yet, or locked.
-func (s *shared) restore(x *Index, at kv.Version) (left []change, err error) {
+// restore fills an empty graph with the stored vectors, as of a version. Those that the checkpoint has links for are
+// linked, the others queued. s is not shared yet, or locked.
+func (s *shared) restore(x *Index, at kv.Version) error {
 	nodes, err := x.checkpoint()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	known := make(map[uint64]int, len(nodes))
+	known := make(map[uint64]int32, len(nodes))
 	for i := range nodes {
-		known[nodes[i].number] = i
+		known[nodes[i].number] = int32(i)
 	}
-	vectors := make([]*change, len(nodes)) // of the checkpoint's nodes
-	err = x.eachVector(func(c change) {
-		c.version = at
-		if i, ok := known[c.number]; ok && vectors[i] == nil {
-			vectors[i] = &c
-			return
+	places := make([]int32, len(nodes)) // of the checkpoint's nodes; -1: it has no vector
+	for i := range places {
+		places[i] = -1
+	}
+	err = x.eachVector(func(record string, number uint64, raw []byte) {
+		place := s.g.put(node{record: record, number: number, born: at, gone: alive}, raw)
+		s.places[record] = place
+		if i, ok := known[number]; ok && places[i] < 0 {
+			places[i] = int32(place)
 		}
-		left = append(left, c)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i, c := range vectors {
-		if c != nil && torn(&nodes[i], vectors) {
-			left = append(left, *c)
-			vectors[i] = nil
-		}
-	}
-	s.adopt(nodes, vectors)
-	return left, nil
+	s.adopt(nodes, places)
+	s.g.requeue()
+	return nil
 }
 
 // torn reports whether a node has lost so many of its neighbours that it had better be added anew.
-func torn(n *saved, vectors []*change) bool {
+func torn(n *saved, places []int32) bool {
 	lost := 0
 	for _, p := range n.links[0] {
-		if int(p) >= len(vectors) || vectors[p] == nil {
+		if int(p) >= len(places) || places[p] < 0 {
 			lost++
 		}
 	}
 	return lost*2 > len(n.links[0])
 }
 
-// adopt makes graph nodes of those of a checkpoint that have a vector.
-func (s *shared) adopt(nodes []saved, vectors []*change) {
+// adopt links nodes as a checkpoint has them linked. It takes the lists of the checkpoint over.
+func (s *shared) adopt(nodes []saved, places []int32) {
 	g := s.g
-	places := make([]uint32, len(nodes))
-	for i, c := range vectors {
-		if c == nil {
-			continue
+	for i := range nodes {
+		if p := places[i]; p >= 0 && g.nodes[p].state == queued && !torn(&nodes[i], places) {
+			g.nodes[p].state = linked
+			g.live++
 		}
-		places[i] = g.put(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
-		s.places[c.record] = places[i]
 	}
-	g.queue = nil
-	for i, c := range vectors {
-		if c == nil || g.nodes[places[i]].state == loose {
+	to := func(i uint32) (place uint32, ok bool) {
+		if int(i) >= len(places) || places[i] < 0 {
+			return 0, false
+		}
+		place = uint32(places[i])
+		return place, g.nodes[place].state == linked
+	}
+	for i := range nodes {
+		p, ok := to(uint32(i))
+		if !ok {
 			continue
 		}
-		n := &g.nodes[places[i]]
-		n.state, n.links = linked, make([][]uint32, len(nodes[i].links))
-		for l, links := range nodes[i].links {
-			n.links[l] = make([]uint32, 0, len(links)+1)
-			for _, p := range links {
-				if int(p) < len(vectors) && vectors[p] != nil && int(p) != i && len(nodes[p].links) > l && len(n.links[l]) < g.capacity(l) &&
-					g.nodes[places[p]].state != loose {
-					n.links[l] = append(n.links[l], places[p])
+		n := &g.nodes[p]
+		n.links = nodes[i].links
+		for l, links := range n.links {
+			kept := links[:0]
+			for _, q := range links {
+				if place, ok := to(q); ok && place != p && len(nodes[q].links) > l && len(kept) < g.capacity(l) {
+					kept = append(kept, place)
 				}
 			}
+			n.links[l] = kept
 		}
-		g.live++
 	}
 	g.findEntry()
 }
 
-// eachVector calls f with every stored vector.
-func (x *Index) eachVector(f func(change)) error {
+// eachVector calls f with every stored vector; raw is f's only until it returns.
+func (x *Index) eachVector(f func(record string, number uint64, raw []byte)) error {
 	prefix := bytes.Clone(x.part(partVector))
 	size := 8 + x.Spec.Dimension*x.Spec.size()
 	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{})
@@ -203,7 +205,7 @@ func (x *Index) eachVector(f func(change)) error {
 		if len(raw) != size {
 			return x.corrupt("vector")
 		}
-		f(change{index: x.place, record: string(cur.Key()[len(prefix):]), number: binary.BigEndian.Uint64(raw), raw: bytes.Clone(raw[8:])})
+		f(string(cur.Key()[len(prefix):]), binary.BigEndian.Uint64(raw), raw[8:])
 	}
 	return cur.Err()
 }
@@ -213,10 +215,13 @@ func (s *shared) checkpointIfDue(store kv.Store, after int) error {
 	s.mu.RLock()
 	since, due := s.since, s.loaded && s.since >= after && s.since >= s.g.live/4
 	s.mu.RUnlock()
-	if !due || store.Stats().Kind == "memory" {
+	if !due || s.dropped.Load() || store.Stats().Kind == "memory" {
 		return nil
 	}
 	if err := s.writeCheckpoint(store); err != nil {
+		if errors.Is(err, errGone) {
+			return nil
+		}
 		return err
 	}
 	s.mu.Lock()
@@ -250,7 +255,12 @@ func (g *graph) saved() []saved {
 	return out
 }
 
-// writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last.
+// errGone says that an index was removed meanwhile.
+var errGone = errors.New("the index is gone")
+
+// writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last. A head is
+// there from the beginning, of no nodes where there was none: every transaction reads it, so whoever removes the index
+// either comes before, and ends the checkpoint, or removes what it wrote.
 func (s *shared) writeCheckpoint(store kv.Store) error {
 	s.mu.RLock()
 	nodes := s.g.saved()
@@ -258,7 +268,7 @@ func (s *shared) writeCheckpoint(store kv.Store) error {
 	x := *s.x
 	var old head
 	err := x.write(store, func() (err error) {
-		old, _, err = x.head()
+		old, err = x.firstHead()
 		return err
 	})
 	if err != nil {
@@ -273,20 +283,56 @@ func (s *shared) writeCheckpoint(store kv.Store) error {
 		}
 		full := bytes.Clone(buf)
 		buf = buf[:0]
-		if err := x.write(store, func() error { return x.Tx.Set(x.partKey(generation, part), full) }); err != nil {
+		if err := x.write(store, func() error {
+			if err := x.stays(); err != nil {
+				return err
+			}
+			return x.Tx.Set(x.partKey(generation, part), full)
+		}); err != nil {
 			return err
 		}
 		part++
 	}
 	return x.write(store, func() error {
-		be := binary.BigEndian
-		raw := be.AppendUint64(be.AppendUint64(be.AppendUint64(nil, generation), uint64(len(nodes))), 0)
-		if err := x.Tx.Set(x.headKey(), raw); err != nil {
+		if err := x.stays(); err != nil {
+			return err
+		}
+		if err := x.setHead(head{generation: generation, nodes: uint64(len(nodes))}); err != nil {
 			return err
 		}
 		from, to := bytes.Clone(x.partKey(0, 0)), bytes.Clone(x.partKey(generation, 0))
 		return x.Tx.DeleteRange(kv.Range{Start: from, End: to})
 	})
+}
+
+// firstHead reads the head, or makes one of no nodes.
+func (x *Index) firstHead() (head, error) {
+	h, ok, err := x.head()
+	if ok || err != nil {
+		return h, err
+	}
+	counted, err := x.Tx.GetUntracked(x.part(partChanges)) // it is there as long as the index has or had vectors
+	if err != nil {
+		return h, err
+	}
+	if counted == nil {
+		return h, errGone
+	}
+	return h, x.setHead(h)
+}
+
+// stays makes the transaction fail when the index is removed before it commits.
+func (x *Index) stays() error {
+	_, ok, err := x.head()
+	if err == nil && !ok {
+		return errGone
+	}
+	return err
+}
+
+func (x *Index) setHead(h head) error {
+	be := binary.BigEndian
+	return x.Tx.Set(x.headKey(), be.AppendUint64(be.AppendUint64(be.AppendUint64(nil, h.generation), h.nodes), h.entry))
 }
 
 // write runs f in a transaction of its own.

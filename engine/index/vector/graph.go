@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -206,6 +207,12 @@ func (g *graph) put(n node, raw []byte) uint32 {
 	return place
 }
 
+// requeue puts what is to be linked in the order of its numbers, and leaves out of the queue what is linked.
+func (g *graph) requeue() {
+	g.queue = slices.DeleteFunc(g.queue, func(p uint32) bool { return g.nodes[p].state != queued })
+	slices.SortFunc(g.queue, func(a, b uint32) int { return cmp.Compare(g.nodes[a].number, g.nodes[b].number) })
+}
+
 // isLoose reports whether the vector at a place has no distance to others, not even to itself (a zero vector under
 // COSINE), or distances say nothing about neighbours.
 func (g *graph) isLoose(place uint32) bool {
@@ -333,6 +340,9 @@ func (g *graph) link(from, to uint32, layer int) {
 	n := &g.nodes[from]
 	if layer >= len(n.links) || slices.Contains(n.links[layer], to) {
 		return
+	}
+	if links := n.links[layer]; len(links) == cap(links) { // not twice as many: there is a limit
+		n.links[layer] = append(make([]uint32, 0, min(2*len(links), g.capacity(layer))+1), links...)
 	}
 	n.links[layer] = append(n.links[layer], to)
 	if len(n.links[layer]) <= g.capacity(layer) {
