@@ -60,7 +60,26 @@ func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
 			return value.None, err
 		}
 	}
+	if (a.Kind() == value.KindRegex || b.Kind() == value.KindRegex) && (tooCostly(a, b) || tooCostly(b, a)) {
+		return value.None, errs.Internal("The pattern is too large for a text of this length.")
+	}
 	return apply(x.Op, a, b)
+}
+
+// tooCostly reports whether re is a pattern that takes too long to search for in v, or in the texts that are its items.
+func tooCostly(re, v value.Value) bool {
+	switch {
+	case re.Kind() != value.KindRegex:
+	case v.Kind() == value.KindString:
+		return !re.Regex().Bears(v.Str())
+	case v.Kind() == value.KindArray || v.Kind() == value.KindSet:
+		for _, e := range v.Elems() {
+			if e.Kind() == value.KindString && !re.Regex().Bears(e.Str()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayJoin refuses strings and arrays that + would make too long: a few dozen doublings fill any memory.

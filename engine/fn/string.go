@@ -197,31 +197,40 @@ func (c Call) replaceRegex(s, pattern, with string) (value.Value, error) {
 	if err != nil {
 		return value.None, errs.Internal("Invalid regex: %s", err)
 	}
-	matches := re.FindAll(s)
-	size := len(s)
-	for _, m := range matches {
-		size += len(with) - (m[1] - m[0])
+	if !re.Bears(s) {
+		return value.None, c.tooCostly()
 	}
+	size := len(s) // of the result; a match saves no more than itself
+	out := re.Replace(s, func(match string) string {
+		if size += len(with) - len(match); size > maxOutput+len(s) {
+			return "" // too large, whatever the rest saves
+		}
+		return with
+	})
 	if size > maxOutput {
 		return value.None, c.tooLarge()
 	}
-	out := make([]byte, 0, size)
-	at := 0
-	for _, m := range matches {
-		out = append(append(out, s[at:m[0]]...), with...)
-		at = m[1]
-	}
-	return value.Str(string(append(out, s[at:]...))), nil
+	return value.Str(out), nil
+}
+
+// tooCostly is the error of a search for a large pattern in a long text.
+func (c Call) tooCostly() error {
+	return c.incorrect("The pattern is too large for a text of this length.")
 }
 
 func stringMatches(c Call, args []value.Value) (value.Value, error) {
+	re := (*value.Regex)(nil)
 	switch args[1].Kind() {
 	case value.KindRegex:
-		return value.Bool(args[1].Regex().Match(args[0].Str())), nil
+		re = args[1].Regex()
 	case value.KindString:
-		if re, err := c.Func.table.regexes.compile(args[1].Str()); err == nil {
-			return value.Bool(re.Match(args[0].Str())), nil
-		}
+		re, _ = c.Func.table.regexes.compile(args[1].Str())
+	}
+	switch {
+	case re != nil && re.Bears(args[0].Str()):
+		return value.Bool(re.Match(args[0].Str())), nil
+	case re != nil:
+		return value.None, c.tooCostly()
 	}
 	return value.None, c.incorrect("Argument 2 was the wrong type. Could not cast into `regex` using input `%s`", args[1].Text())
 }

@@ -2,7 +2,6 @@ package parse
 
 import (
 	"errors"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
@@ -30,12 +29,14 @@ func (p *parser) regex() ast.Expr {
 }
 
 func (p *parser) regexLiteral(source string, t token) ast.Expr {
-	_, err := regexp.Compile(source) // of the source as it stands, for the error
-	if err != nil {
-		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
+	re, err := value.CompileRegex(source)
+	if errors.Is(err, value.ErrRegexTooLarge) {
+		p.fail("Invalid regex syntax "+err.Error(), t, "")
 		return nil
 	}
-	re, err := value.CompileRegex(source)
+	if _, bad := syntax.Parse(source, syntax.Perl); bad != nil {
+		err = bad // of the source as it stands
+	}
 	if err != nil {
 		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
 		return nil

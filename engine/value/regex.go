@@ -1,19 +1,78 @@
 package value
 
 import (
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
+// Bounds of patterns: nothing interrupts a match, and compiled ones are kept. (The reference refuses programs beyond 10 MB.)
+const (
+	maxPattern = 64 << 10 // bytes of the source
+	maxClasses = 2000     // classes such as \w, a few kilobytes each
+	maxSteps   = 20_000   // of the program
+	maxEffort  = 1 << 30  // steps of the program times bytes of the text
+)
+
+// ErrRegexTooLarge is a pattern that would take too much memory or time.
+var ErrRegexTooLarge = errors.New("regular expression too large")
+
 // CompileRegex compiles the source between the slashes of a regex literal: RE2 syntax, in which \d, \w and
-// \s stand for Unicode's digits, letters and blanks.
+// \s stand for Unicode's digits, letters and blanks. The error is ErrRegexTooLarge, or one of regexp/syntax.
 func CompileRegex(source string) (*Regex, error) {
-	re, err := regexp.Compile(unicodeClasses(strings.ReplaceAll(source, `\/`, `/`)))
+	if len(source) > maxPattern {
+		return nil, ErrRegexTooLarge
+	}
+	pattern := unicodeClasses(strings.ReplaceAll(source, `\/`, `/`))
+	if classes(pattern) > maxClasses {
+		return nil, ErrRegexTooLarge
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	find := func(s string) [][]int { return re.FindAllStringIndex(s, -1) }
-	return &Regex{Source: source, Match: re.MatchString, FindAll: find}, nil
+	n := steps(tree)
+	if n > maxSteps {
+		return nil, ErrRegexTooLarge
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return &Regex{Source: source, Steps: n, Match: re.MatchString, Replace: re.ReplaceAllStringFunc}, nil
+}
+
+// Bears reports whether a search of s ends soon enough to be begun.
+func (r *Regex) Bears(s string) bool { return r.Steps*len(s) <= maxEffort }
+
+// classes counts what may stand for a class of characters; too many rather than too few.
+func classes(pattern string) int {
+	n := strings.Count(pattern, "[")
+	for _, c := range "pPdDwWsS" {
+		n += strings.Count(pattern, `\`+string(c))
+	}
+	return n
+}
+
+// steps is about how many instructions a pattern compiles to; beyond maxSteps it is any number above.
+func steps(re *syntax.Regexp) int {
+	n := 1
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune)
+	case syntax.OpCapture:
+		n = 2
+	}
+	for _, sub := range re.Sub {
+		if n += steps(sub); n > maxSteps {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max) + 1
+	}
+	return n
 }
 
 // Contents of character classes: what the Perl escapes mean over Unicode.

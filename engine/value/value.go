@@ -257,9 +257,10 @@ func (v Value) Closure() Closure { return *(*Closure)(v.p) }
 // Regex is a compiled regular expression with its source.
 type Regex struct {
 	Source string
+	Steps  int // about the length of the compiled program
 	Match  func(s string) bool
-	// FindAll is the start and end of each match, in order and without overlap.
-	FindAll func(s string) [][]int
+	// Replace puts what f makes of each match in its place; matches are found in order and without overlap.
+	Replace func(s string, f func(match string) string) string
 }
 
 // RegexOf makes a regex.
