@@ -41,7 +41,8 @@ func httpFuncs() []entry {
 }
 
 const (
-	maxHTTPBody      = 10 << 20 // bytes of an answer
+	maxHTTPBody      = 10 << 20 // bytes of an answer, unpacked
+	maxHTTPHeader    = 1 << 20  // bytes of its headers
 	maxHTTPRedirects = 10
 	httpTimeout      = 30 * time.Second
 )
@@ -61,6 +62,7 @@ func newWebClient() *webClient {
 		MaxIdleConns:        16,
 		IdleConnTimeout:     30 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: maxHTTPHeader,
 		// Connections are not shared: each is checked for the session that makes it.
 		DisableKeepAlives: true,
 	}
@@ -142,8 +144,11 @@ func plainHost(host string) string {
 // allowsAddr decides by the address. SECURITY: a private or special address needs to be allowed as such, or
 // everything; that a name is allowed does not let it lead inside.
 func (t *targetFilter) allowsAddr(ap netip.AddrPort) bool {
-	addr := ap.Addr().Unmap()
+	addr := ap.Addr().WithZone("").Unmap() // a zone would keep it out of every block
 	if holdsAddr(t.filter.Deny, addr, ap.Port()) {
+		return false
+	}
+	if v4, ok := inner(addr); ok && holdsAddr(t.filter.Deny, v4, ap.Port()) {
 		return false
 	}
 	if t.filter.Allow.All || holdsAddr(t.filter.Allow, addr, ap.Port()) {
@@ -165,10 +170,26 @@ func holdsAddr(s NetTargets, addr netip.Addr, port uint16) bool {
 	return false
 }
 
+// inner is the IPv4 address that a gateway would go on to from an IPv6 address that carries one: IPv4-compatible, NAT64 and
+// 6to4. Teredo is left out: where it leads is up to its relay.
+func inner(a netip.Addr) (netip.Addr, bool) {
+	if !a.Is6() {
+		return a, false
+	}
+	b := a.As16()
+	switch {
+	case inAny(a, "::/96", "64:ff9b::/96", "64:ff9b:1::/48"):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case inAny(a, "2002::/16"):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return a, false
+}
+
 func publicAddr(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !inAny(a,
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-		"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001:db8::/32", "2002::/16")
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
 }
 
 func inAny(a netip.Addr, blocks ...string) bool {
