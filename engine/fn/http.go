@@ -56,12 +56,12 @@ type netFilterKey struct{}
 func newWebClient() *webClient {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, ControlContext: checkAddress}
 	transport := &http.Transport{
-		Proxy:               nil, // a proxy would resolve names out of our sight
-		DialContext:         dialer.DialContext,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        16,
-		IdleConnTimeout:     30 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second,
+		Proxy:                  nil, // a proxy would resolve names out of our sight
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           16,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: maxHTTPHeader,
 		// Connections are not shared: each is checked for the session that makes it.
 		DisableKeepAlives: true,

@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,23 +184,34 @@ func TestRedirectsAreFollowedOnlyToWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestProxiesOfTheEnvironmentAreIgnored: a proxy would look up names out of our sight, and go anywhere.
+// TestProxiesOfTheEnvironmentAreIgnored: a proxy would look up names out of our sight, and go anywhere. The variables are read
+// once in a process, so the calls are made by one of their own.
 func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
-	proxy := watch(t, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "by proxy") }))
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, proxy.URL)
+	if os.Getenv("NACRE_TEST_PROXIED") != "" {
+		callFarAway(t)
+		return
 	}
-	t.Setenv("NO_PROXY", "")
-	dns := startNameServer(t)
-	dns.reset([]netip.Addr{netip.MustParseAddr("203.0.113.7")}) // of documentation: refused before it is dialled
-	filter := fn.NetFilter{Allow: targets("far.test", "127.0.0.1")}
-	for _, u := range []string{"http://far.test/", "https://far.test/"} {
-		if err := get(t, filter, u); err == nil || !strings.Contains(err.Error(), "203.0.113.7") {
-			t.Errorf("%s: %v", u, err)
-		}
+	proxy := watch(t, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "by proxy") }))
+	self := exec.Command(os.Args[0], "-test.run=^TestProxiesOfTheEnvironmentAreIgnored$", "-test.count=1")
+	self.Env = append(os.Environ(), "NACRE_TEST_PROXIED=1", "NO_PROXY=", "no_proxy=")
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		self.Env = append(self.Env, name+"="+proxy.URL)
+	}
+	if out, err := self.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 	if n := proxy.seen.Load(); n != 0 {
 		t.Errorf("the proxy saw %d connections", n)
+	}
+}
+
+func callFarAway(t *testing.T) {
+	dns := startNameServer(t)
+	dns.reset([]netip.Addr{netip.MustParseAddr("203.0.113.7")}) // of documentation: refused before it is dialled
+	for _, u := range []string{"http://far.test/", "https://far.test/"} {
+		if err := get(t, fn.NetFilter{Allow: targets("far.test", "127.0.0.1")}, u); err == nil || !strings.Contains(err.Error(), "203.0.113.7") {
+			t.Errorf("%s: %v", u, err)
+		}
 	}
 }
 
