@@ -163,7 +163,7 @@ func (s *source) datetime() value.Datetime {
 	ends := []int64{-8334601228800, 8210266876799, 0, -1, 951782400, -2203891200, 9223372036, -9223372037}
 	d := value.Datetime{Secs: ends[s.pick(len(ends))], Nanos: uint32(s.pick(2)) * 999_999_999}
 	if s.pick(2) == 0 {
-		d.Secs = int64(s.word()%8_000_000_000_000)
+		d.Secs = int64(s.word() % 8_000_000_000_000)
 	}
 	return d
 }
