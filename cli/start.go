@@ -23,7 +23,7 @@ func newStartCmd(s *streams) *cobra.Command {
 	table := config.Table(cfg)
 	printConfig := false
 	cmd := &cobra.Command{
-		Use: "start [flags] [PATH]", Short: "Run a database server", Args: atMostOne,
+		Use: "start [flags] [PATH]", Short: "Run a database server", Args: atMostOne, Long: startLong,
 		Example: "  nacre start --user root --pass root memory\n  nacre start --user root --pass root bolt://data.nacre",
 	}
 	for _, setting := range table {
@@ -46,6 +46,19 @@ func newStartCmd(s *streams) *cobra.Command {
 	}
 	return cmd
 }
+
+const startLong = `Run a database server over the store at PATH, "memory" when there is none.
+
+  memory                     Nothing is kept when the server stops.
+  bolt://PATH                A directory, made when it is absent; also a bare path, or file:PATH. An acknowledged commit
+                             survives a killed process, a crash of the machine and a power cut.
+  bolt://PATH?sync=100ms     The disk is told at that interval. A killed process loses nothing, a power cut what was
+                             committed in about that time.
+  bolt://PATH?sync=never     The disk is told at checkpoints. A killed process loses nothing, a power cut what was
+                             committed since the last one.
+  ...?versioned=true         Keep the past; retention=90d for so long.
+
+In every mode a commit is kept whole or not at all, and no later one without those before it.`
 
 func atMostOne(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
