@@ -244,7 +244,9 @@ func (p *parser) view() *ast.Select {
 	}
 	p.advance()
 	s := &ast.Select{Projections: p.projections()}
-	p.expect(kwFrom)
+	if p.expect(kwFrom); p.err != nil {
+		return nil // the projections may be none
+	}
 	s.Projections.Fields[len(s.Projections.Fields)-1].Span.End = p.prev.end // as upstream marks it
 	for {
 		s.From = append(s.From, &ast.Table{Name: p.ident()})

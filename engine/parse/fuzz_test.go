@@ -75,6 +75,8 @@ func checkQuery(t *testing.T, text string) {
 func TestFoundByFuzzing(t *testing.T) {
 	for _, text := range []string{
 		"``::A", // a path that begins with an empty name
+		"DEFINE TABLE v AS SELECT\x00 a FROM t", // a view whose projections are none
+		"SELECT\x00 a FROM t GROUP BY a",
 	} {
 		checkQuery(t, text)
 	}
