@@ -31,6 +31,12 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"ones have every power", "RETURN [1 ** -5, (-1) ** -2, (-1) ** -3]", "[1, 1, -1]"},
 		{"a recursion over circles ends", "RELATE t:1->e:1->t:1; RELATE t:1->e:2->t:1; RETURN t:1.{..}->e->t", "error Exceeded the idiom recursion limit of 131072."},
 		{"so does the search for its paths", "RELATE t:1->e:1->t:1; RELATE t:1->e:2->t:1; RETURN array::len(t:1.{..+path}->e->t) > 0", "error The array would have more than 131072 elements"},
+		{"what is only on the way to a field accepts anything", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD o.x ON t TYPE any; CREATE t:1 SET o = { x: 1, y: 2 }, z = 1",
+			"error Found field 'z', but no such field exists for table 't'"},
+		{"as long as the field can be there", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD a.*.x ON t TYPE any; CREATE t:1 SET a = [1]", "error Found field 'a', but no such field exists for table 't'"},
+		{"and it can", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD a.*.x ON t TYPE any; CREATE t:1 SET a = { x: { x: 1, z: 2 } }", "[{ a: { x: { x: 1, z: 2 } }, id: t:1 }]"},
+		{"NULL around a field is an object, as NONE is", "DEFINE FIELD o.x ON t TYPE any DEFAULT 5; CREATE t:1 SET o = NULL", "[{ id: t:1, o: { x: 5 } }]"},
+		{"USE DEFAULT goes where the config says", "DEFINE CONFIG DEFAULT NAMESPACE x DATABASE y; USE DEFAULT", "{ database: 'y', namespace: 'x' }"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)

@@ -149,9 +149,10 @@ type Event struct {
 }
 
 // Shape is a tree of accepted field names. Any: everything below is accepted. Elements of which some fields are named
-// accept others too, as the reference does.
+// accept others too, as the reference does, and so does what has fields below it but is none itself.
 type Shape struct {
 	Any    bool
+	Named  bool   // a field of its own; what has none is only on the way to others
 	Elem   *Shape // of array elements ("*"); nil: none named
 	Fields map[string]*Shape
 }
@@ -297,6 +298,7 @@ func (tb *Table) shape() *Shape {
 		for _, st := range f.Path {
 			s = s.child(st)
 		}
+		s.Named = true
 		s.Any = s.Any || f.Define.Flexible || opensItself(f.Define.Type)
 	}
 	return root

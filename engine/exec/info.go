@@ -109,13 +109,13 @@ func (r *Run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	defaults, err := r.Defaults()
+	ns, db, err := r.defaults()
 	if err != nil {
 		return value.None, err
 	}
 	return r.report(catalog.Scope{}, structure, 0, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
-		value.Field{Name: "defaults", Value: defaults},
+		value.Field{Name: "defaults", Value: value.ObjectOf(value.NewObject(value.Field{Name: "namespace", Value: place(ns)}, value.Field{Name: "database", Value: place(db)}))},
 		value.Field{Name: "nodes", Value: nothing(structure)},
 		value.Field{Name: "system", Value: systemInfo()})
 }
@@ -135,24 +135,25 @@ func systemInfo() value.Value {
 		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))})
 }
 
-// Defaults is the namespace and database that DEFINE CONFIG DEFAULT names, as {namespace, database}; NONE for those not named.
-func (r *Run) Defaults() (value.Value, error) {
+// defaults is what USE DEFAULT means: the namespace and database that DEFINE CONFIG DEFAULT names, else those that the
+// engine was opened with. A config may name one of them alone.
+func (r *Run) defaults() (ns, db string, err error) {
 	d, err := r.Cat.Def(catalog.Scope{}, ast.DefConfig, "Default")
 	if err != nil {
-		return value.None, err
+		return "", "", err
 	}
-	ns, db := value.None, value.None
-	if d != nil {
-		if c, ok := d.Stmt.(*ast.DefineConfig); ok && c.Default != nil {
-			if c.Default.Namespace != nil {
-				ns = value.Str(c.Default.Namespace.Ident)
-			}
-			if c.Default.Database != nil {
-				db = value.Str(c.Default.Database.Ident)
-			}
+	if d == nil {
+		return r.Ex.DefaultNamespace, r.Ex.DefaultDatabase, nil
+	}
+	if c, ok := d.Stmt.(*ast.DefineConfig); ok && c.Default != nil {
+		if c.Default.Namespace != nil {
+			ns = c.Default.Namespace.Ident
+		}
+		if c.Default.Database != nil {
+			db = c.Default.Database.Ident
 		}
 	}
-	return value.ObjectOf(value.NewObject(value.Field{Name: "namespace", Value: ns}, value.Field{Name: "database", Value: db})), nil
+	return ns, db, nil
 }
 
 func (r *Run) infoNamespace(structure bool) (value.Value, error) {

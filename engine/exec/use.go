@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"cmp"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -11,10 +13,14 @@ import (
 // use is USE: the session moves to another place. What is missing there is made if the session may.
 func (r *Run) use(env *Env, s *ast.Use) (value.Value, error) {
 	ns, db := r.Sess.Auth.NS, r.Sess.Auth.DB
-	if s.Default {
-		ns, db = r.Ex.DefaultNamespace, r.Ex.DefaultDatabase
-	}
 	var err error
+	if s.Default {
+		n, d, err := r.defaults()
+		if err != nil {
+			return value.None, err
+		}
+		ns, db = cmp.Or(n, ns), cmp.Or(d, db)
+	}
 	if s.NS != nil {
 		if ns, err = r.placeName(env, s.NS, "namespace"); err != nil {
 			return value.None, err

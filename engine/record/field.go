@@ -207,8 +207,11 @@ func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
 			if sub == nil {
 				sub = s.Elem
 			}
-			if sub == nil {
+			if sub == nil || !holds(sub, f.Value) {
 				return errs.Internal("Found field '%s', but no such field exists for table '%s'", here, w.Table.Name)
+			}
+			if !sub.Named {
+				continue
 			}
 			if err := checkShape(w, sub, f.Value, here); err != nil {
 				return err
@@ -232,6 +235,30 @@ func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
 		}
 	}
 	return nil
+}
+
+// holds reports whether v can have the fields that s is on the way to.
+func holds(s *catalog.Shape, v value.Value) bool {
+	switch {
+	case s.Named:
+		return true
+	case v.Kind() == value.KindObject:
+		if len(s.Fields) > 0 {
+			return true
+		}
+		for _, f := range v.Object().Fields() {
+			if holds(s.Elem, f.Value) {
+				return true
+			}
+		}
+	case v.Kind() == value.KindArray:
+		for _, e := range v.Elems() {
+			if len(s.Fields) > 0 || holds(s.Elem, e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func appendName(at []byte, name string) []byte {

@@ -33,8 +33,8 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 			return v, nil
 		}
 		return setField(v, step.Name, now), nil
-	case value.KindNone:
-		now, err := mapAt(v, append(at, step), path[1:], f)
+	case value.KindNone, value.KindNull: // the reference makes objects of both
+		now, err := mapAt(value.None, append(at, step), path[1:], f)
 		switch {
 		case err != nil:
 			return v, err
