@@ -29,20 +29,25 @@ var (
 )
 
 // listed reads the section of docs/differences.md that names every recorded vector which is answered differently on
-// purpose: file → vector names. A row is | file | names, separated by blanks | reason |.
-func listed(t testing.TB) map[string]map[string]bool {
+// purpose: file → vector names.
+func listed(t testing.TB) map[string]map[string]bool { return listedIn(t, "Recorded vectors", "/") }
+
+// listedIn reads a table of docs/differences.md: what the first cell names, which holds mark → the words of the second
+// cell. A row is | file | names, separated by blanks | reason |.
+func listedIn(t testing.TB, title, mark string) map[string]map[string]bool {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "differences.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## Recorded vectors\n")
+	_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
 	if !ok {
-		t.Fatal("docs/differences.md has no section of recorded vectors")
+		t.Fatalf("docs/differences.md has no section %q", title)
 	}
+	section, _, _ = strings.Cut(section, "\n## ")
 	out := map[string]map[string]bool{}
 	for line := range strings.Lines(section) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 5 || !strings.Contains(cells[1], "/") {
+		if len(cells) != 5 || !strings.Contains(cells[1], mark) {
 			continue
 		}
 		file := strings.TrimSpace(cells[1])
