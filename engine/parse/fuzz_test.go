@@ -74,7 +74,7 @@ func checkQuery(t *testing.T, text string) {
 // TestFoundByFuzzing holds what FuzzQuery found once.
 func TestFoundByFuzzing(t *testing.T) {
 	for _, text := range []string{
-		"``::A", // a path that begins with an empty name
+		"``::A",                                 // a path that begins with an empty name
 		"DEFINE TABLE v AS SELECT\x00 a FROM t", // a view whose projections are none
 		"SELECT\x00 a FROM t GROUP BY a",
 	} {
