@@ -141,14 +141,17 @@ func (x *indexer) prepare(ctx context.Context) error {
 
 // record is one of the table; n is unique.
 func record(id, n int) string {
-	return fmt.Sprintf("{ id: %d, n: %d, kind: %d, tags: [%d, %d], text: 'word%d and word%d of many%d', v: [%d, %d, %d, %d, %d, %d, %d, %d] }",
-		id, n, n%97, n%7, n%11+100, n%50, n%31, n%1999, n%7, n%11, n%13, n%17, n%19, n%23, n%29, n%31)
+	return fmt.Sprintf("{ id: %d, n: %d, kind: %d, tags: [%d, %d], text: 'word%d and word%d of many%d or some%d in odd%d by far%d at top%d to end%d', v: [%d, %d, %d, %d, %d, %d, %d, %d] }",
+		id, n, n%97, n%7, n%11+100, n%50, n%31, n%1999, n%701, n%83, n%503, n%211, n%997, n%7, n%11, n%13, n%17, n%19, n%23, n%29, n%31)
 }
 
 // define begins to build every index, those that are there anew.
 func (x *indexer) define(ctx context.Context, cl *client.Client) error {
 	for _, i := range x.rnd.Perm(len(builtIndexes)) {
 		ix := builtIndexes[i]
+		if ix.name == "byText" && x.took > 0 && x.rnd.IntN(3) > 0 {
+			continue // it stays, and gathers changes until they are folded
+		}
 		text := fmt.Sprintf("DEFINE INDEX OVERWRITE %s ON t %s CONCURRENTLY", ix.name, ix.define)
 		if x.rnd.IntN(4) == 0 {
 			text = fmt.Sprintf("REMOVE INDEX IF EXISTS %s ON t; DEFINE INDEX %[1]s ON t %s CONCURRENTLY", ix.name, ix.define)

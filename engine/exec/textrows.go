@@ -32,6 +32,7 @@ type textRows struct {
 func (s *textRows) next() (value.Value, bool, error) {
 	if s.x == nil {
 		s.x = fulltext.Open(s.r.Tx, s.tb, s.ix)
+		s.r.Ex.texts.Seen(s.x)
 	}
 	if s.best > 0 && int64(s.n) >= s.best {
 		return value.None, false, nil

@@ -43,6 +43,27 @@ func (x *Index) Fold(ctx context.Context, store kv.Store) error {
 	}
 }
 
+// bare is the index without a transaction.
+func (x *Index) bare() Index { return Index{Name: x.Name, place: x.place, k1: x.k1, b: x.b} }
+
+// unfolded counts the changes that are not in blocks, up to the number at which they are folded.
+func (x *Index) unfolded(ctx context.Context, store kv.Store) (int, error) {
+	tx, err := txn.Begin(ctx, store, txn.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Cancel()
+	cur := tx.Scan(kv.Prefix(bytes.Clone(x.part(partChange))), txn.ScanOptions{KeysOnly: true, Limit: foldAfter})
+	defer cur.Close()
+	n := 0
+	for cur.Next() {
+		if n++; n&255 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+	}
+	return n, cur.Err()
+}
+
 // foldFrom folds a batch of changes from a key on, and gives the key to go on from; nil at the end.
 func (x *Index) foldFrom(from []byte) (next []byte, err error) {
 	if err := x.alone(); err != nil {

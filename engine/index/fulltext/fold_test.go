@@ -160,3 +160,33 @@ func TestFoldOfADroppedIndex(t *testing.T) {
 		t.Errorf("%d keys are left", keys)
 	}
 }
+
+// TestWhatWasNotFoldedBeforeARestartIsFolded: changes of a process before are counted when an index is first used.
+func TestWhatWasNotFoldedBeforeARestartIsFolded(t *testing.T) {
+	b, store := newBench(t), mem.New()
+	b.in(store, func() { b.check(b.x.Build(&b.numbers).Finish()) })
+	for from := 0; from < foldAfter/4; from += 1000 {
+		b.in(store, func() {
+			for id := from; id < from+1000; id++ {
+				b.put(id, fmt.Sprintf("a b%d c%d d%d", id%7, id%11, id%13))
+			}
+		})
+	}
+	unfolded := func() int {
+		n, err := b.x.unfolded(context.Background(), store)
+		b.check(err)
+		return n
+	}
+	if n := unfolded(); n < foldAfter {
+		t.Fatalf("%d changes are there to be folded", n)
+	}
+	l := NewLibrary(store, nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	l.Seen(b.x)
+	l.Seen(b.x)
+	l.folding.Wait()
+	if n := unfolded(); n != 0 {
+		t.Errorf("%d changes are left", n)
+	}
+	l.Close()
+	b.in(store, b.sound)
+}

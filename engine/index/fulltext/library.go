@@ -84,14 +84,28 @@ func (l *Library) known(def *ast.DefineAnalyzer) *Analyzer {
 // Changed says that a document was written in a transaction: once that is committed, its changes count.
 func (l *Library) Changed(x *Index, d *Document) {
 	n := len(d.Terms)
-	bare := Index{Name: x.Name, place: x.place, k1: x.k1, b: x.b}
+	bare := x.bare()
 	x.Tx.OnCommit(func(kv.Version) { l.gather(bare, n) })
+}
+
+// Seen says that an index is in use: what it had gathered before this process is looked at, once.
+func (l *Library) Seen(x *Index) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed[x.place] == nil {
+		l.count(x.bare(), 0)
+	}
 }
 
 // gather counts changes, and has them folded when there are many.
 func (l *Library) gather(x Index, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.count(x, n)
+}
+
+// count is gather with l.mu held.
+func (l *Library) count(x Index, n int) {
 	g := l.changed[x.place]
 	if g == nil {
 		if len(l.changed) >= maxGathered {
@@ -99,6 +113,9 @@ func (l *Library) gather(x Index, n int) {
 		}
 		g = &gathered{}
 		l.changed[x.place] = g
+		if l.ctx.Err() == nil {
+			l.folding.Go(func() { l.survey(x) })
+		}
 	}
 	g.changes += n
 	if g.changes < foldAfter || g.working || l.ctx.Err() != nil {
@@ -106,6 +123,18 @@ func (l *Library) gather(x Index, n int) {
 	}
 	g.working, g.changes = true, 0
 	l.folding.Go(func() { l.fold(&x, g) })
+}
+
+// survey counts the changes that an index has stored: those of processes before this one were counted nowhere.
+func (l *Library) survey(x Index) {
+	n, err := x.unfolded(l.ctx, l.store)
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			l.log.Error("count the changes of a full-text index", "index", x.Name, "error", err)
+		}
+		return
+	}
+	l.gather(x, n)
 }
 
 func (l *Library) fold(x *Index, g *gathered) {
