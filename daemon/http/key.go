@@ -53,7 +53,11 @@ func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request) (string, [
 	}
 	vars := []value.Field{{Name: "_what", Value: what}}
 	if r.Method == http.MethodGet {
-		return keySelect(r.URL.Query(), vars, one)
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			return "", nil, errs.Validation("The parameters of the address are not valid")
+		}
+		return keySelect(query, vars, one)
 	}
 	texts := keyTexts[r.Method]
 	text := texts.all

@@ -1,6 +1,10 @@
 package exec
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"slices"
+
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // Env is what an expression sees: a chain of frames with parameters and a current document.
 // An Env belongs to one goroutine; operators over rows make one and change its document per row.
@@ -93,7 +97,8 @@ func (e *Env) Parent() value.Value {
 	return value.None
 }
 
-// visible copies every parameter in sight, inner ones first; a closure keeps them.
+// visible copies every parameter in sight, inner ones first; a closure keeps them. One that is hidden by another of its
+// name is left out: closures that call each other would double what they keep with every call.
 func (e *Env) visible() []Var {
 	n := 0
 	for f := e; f != nil; f = f.up {
@@ -102,9 +107,31 @@ func (e *Env) visible() []Var {
 	if n == 0 {
 		return nil
 	}
-	out := make([]Var, 0, n)
+	out := make([]Var, 0, min(n, fewVars))
+	var names map[string]struct{} // of out, where they are many
 	for f := e; f != nil; f = f.up {
-		out = append(out, f.vars...)
+		for i := range f.vars {
+			v := &f.vars[i]
+			if names == nil && len(out) < fewVars {
+				if !slices.ContainsFunc(out, func(o Var) bool { return o.Name == v.Name }) {
+					out = append(out, *v)
+				}
+				continue
+			}
+			if names == nil {
+				names = make(map[string]struct{}, n)
+				for j := range out {
+					names[out[j].Name] = struct{}{}
+				}
+			}
+			if _, ok := names[v.Name]; !ok {
+				names[v.Name] = struct{}{}
+				out = append(out, *v)
+			}
+		}
 	}
 	return out
 }
+
+// fewVars are so few that looking through them is quicker than a map.
+const fewVars = 16

@@ -117,11 +117,15 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 		if id, err = w.r.newID(tb.Name, &c); err != nil {
 			return err
 		}
-		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+		there, err := w.g.Exists(tb, id.Key)
 		if err != nil {
 			return err
 		}
-		if row != nil {
+		if there { // and may be hidden: then nothing happens
+			row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+			if row == nil || err != nil {
+				return err
+			}
 			return w.change(row, s.Data, true)
 		}
 	}
