@@ -249,13 +249,7 @@ func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.
 // session may not run queries. vars become parameters of the text.
 func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	st := s.snapshot()
-	if err := s.mayQuery(&st); err != nil {
-		return nil, err
-	}
-	if err := mayBind(vars); err != nil {
-		return nil, err
-	}
-	script, err := s.e.script(&st, text)
+	script, err := s.prepare(&st, text, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +257,34 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	out := s.e.exec.NewQuery(&after, vars).Run(ctx, script)
 	s.moved(&st, &after)
 	return out, nil
+}
+
+// Sink takes the answers of a text while it runs.
+type Sink = exec.Sink
+
+// Stream is Execute with the answers handed to sink while the text runs. Errors: those of Execute, before anything was
+// handed over; later ones are those of the sink or of ctx, and statements that were not reported as finished came to nothing.
+func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, sink Sink) error {
+	st := s.snapshot()
+	script, err := s.prepare(&st, text, vars)
+	if err != nil {
+		return err
+	}
+	after := st
+	err = s.e.exec.NewQuery(&after, vars).Stream(ctx, script, sink)
+	s.moved(&st, &after)
+	return err
+}
+
+// prepare refuses what the session may not run, and parses the text.
+func (s *Session) prepare(st *exec.Session, text string, vars *value.Object) (*exec.Script, error) {
+	if err := s.mayQuery(st); err != nil {
+		return nil, err
+	}
+	if err := mayBind(vars); err != nil {
+		return nil, err
+	}
+	return s.e.script(st, text)
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
@@ -390,13 +412,7 @@ func (t *Tx) open() error {
 // Execute runs statements inside t. One that fails leaves nothing behind, and t stays open.
 func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	st := t.s.snapshot()
-	if err := t.s.mayQuery(&st); err != nil {
-		return nil, err
-	}
-	if err := mayBind(vars); err != nil {
-		return nil, err
-	}
-	script, err := t.s.e.script(&st, text)
+	script, err := t.s.prepare(&st, text, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -409,6 +425,24 @@ func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Re
 	out := t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Run(ctx, script)
 	t.s.moved(&st, &after)
 	return out, nil
+}
+
+// Stream is Session.Stream inside t.
+func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink Sink) error {
+	st := t.s.snapshot()
+	script, err := t.s.prepare(&st, text, vars)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return err
+	}
+	after := st
+	err = t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Stream(ctx, script, sink)
+	t.s.moved(&st, &after)
+	return err
 }
 
 // Commit makes t's changes visible.

@@ -85,17 +85,21 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 		results, err = nil, ctx.Err()
 	}
 	err = srv.Cause(ctx, err)
-	spent := time.Since(start)
-	srv.Metrics.Query(spent, err == nil)
 	for i := range results {
 		srv.Metrics.Statement(results[i].Time, results[i].Err == nil, rows(results[i].Value))
 	}
+	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
+	return results, err
+}
+
+// watch tells metrics and the slow log of a text that ran.
+func (srv *Server) watch(ctx context.Context, s *engine.Session, text string, vars *value.Object, spent time.Duration, ok bool) {
+	srv.Metrics.Query(spent, ok)
 	if srv.SlowLog.Exceeds(spent) {
 		ns, db := s.Place()
 		srv.SlowLog.Record(ctx, telemetry.SlowQuery{Text: text, Spent: spent, Namespace: ns, Database: db, Vars: vars})
 		srv.Metrics.SlowQuery()
 	}
-	return results, err
 }
 
 // rows is how many rows an answer has.

@@ -13,14 +13,13 @@ import (
 	"github.com/nacredb/nacre/internal/wire"
 )
 
-// A streaming query answers in frames: begin; for each statement rows frames or one value frame, then finished; end.
-// The statements have run when the frames begin: what streams is their answers, in pieces that a client can take one by
-// one while other answers pass between them.
+// A streaming query answers in frames: begin; for each statement rows frames or one value frame, then finished; end. Rows
+// leave while their statement runs, and a client that does not take them holds the statement up.
 
 // streamVersion is the revision of the frames.
 const streamVersion = 1
 
-// The rows of a statement come in frames of 16, 32, … up to 256.
+// The rows of a list that is there as a whole come in frames of 16, 32, … up to 256, as those of a SELECT do.
 const (
 	firstRows = 16
 	mostRows  = 256
@@ -35,29 +34,26 @@ type streams struct {
 // streamKey tells ids of different types apart.
 func streamKey(id value.Value) string { return id.Kind().String() + " " + id.Text() }
 
-var errStopped = errs.With(errs.KindQuery, "Cancelled", nil, "The streaming query was stopped before it completed")
+func errStopped() *errs.Error {
+	return errs.With(errs.KindQuery, "Cancelled", nil, "The streaming query was stopped before it completed")
+}
 
 // IsStream reports whether req asks for a stream: then Stream runs it.
 func IsStream(req *wire.Request) bool { return req.Method == "query_stream" }
 
-// Stream runs a query_stream request and sends its frames, or one error response. send may wait.
-func (c *Conn) Stream(ctx context.Context, req *wire.Request, send func(*wire.Response)) {
+// Stream runs a query_stream request and sends its frames, or one error response. send may wait as long as ctx lasts; an
+// error of it stops the query.
+func (c *Conn) Stream(ctx context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) {
 	start := time.Now()
 	err := c.stream(ctx, req, send)
 	c.srv.Metrics.RPC(req.Method, time.Since(start), err == nil)
 	if err != nil {
-		send(&wire.Response{ID: req.ID, Session: req.Session, Err: c.public(ctx, req.Method, err)})
+		_ = send(ctx, &wire.Response{ID: req.ID, Session: req.Session, Err: c.public(ctx, req.Method, err)}) // it fails with the connection
 	}
 }
 
 // stream gives the error of a stream that did not begin.
-func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Response)) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.srv.Log.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
-			err = errors.New("panic in a stream")
-		}
-	}()
+func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) (err error) {
 	if !c.opt.Persistent {
 		return methodNotFound()
 	}
@@ -69,15 +65,11 @@ func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Re
 	if req.ID.IsNullish() {
 		return wire.InvalidRequest()
 	}
-	ctx, done, err := c.openStream(ctx, req.ID)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, cancel := c.srv.Deadline(ctx)
-	defer cancel()
 	k := &call{conn: c, req: req}
 	if k.session, err = c.session(req.Session); err != nil {
+		return err
+	}
+	if err := k.session.engine.MayAct(); err != nil {
 		return err
 	}
 	if req.Txn != nil {
@@ -89,27 +81,35 @@ func (c *Conn) stream(ctx context.Context, req *wire.Request, send func(*wire.Re
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
-	results, err := c.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
-	out := framer{send: send, req: req, done: done}
-	if stop := stopped(ctx, err); stop != nil {
-		out.frame("begin", statements(0), version1())
-		out.end(begun, stop)
-		return nil
-	}
+	ctx, done, err := c.openStream(conn, req.ID)
 	if err != nil {
 		return err
 	}
-	out.frame("begin", statements(len(results)), version1())
-	for i := range results {
-		if ctx.Err() != nil {
-			out.end(begun, stopped(ctx, ctx.Err()))
-			return nil
+	defer done()
+	ctx, cancel := c.srv.Deadline(ctx)
+	defer cancel()
+	out := &framer{ctx: ctx, srv: c.srv, send: send, req: req}
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.Log.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
+			err = out.end(conn, errors.New("panic in a stream"))
 		}
-		out.statement(ctx, i, &results[i])
+	}()
+	err = c.srv.stream(ctx, k, text, vars, out)
+	return out.end(conn, err)
+}
+
+// stream runs a text for a framer, watched by metrics and the slow log.
+func (srv *Server) stream(ctx context.Context, k *call, text string, vars *value.Object, out *framer) error {
+	out.began = time.Now()
+	var err error
+	if k.tx != nil {
+		err = k.tx.Stream(ctx, text, vars, out)
+	} else {
+		err = k.session.engine.Stream(ctx, text, vars, out)
 	}
-	out.end(begun, nil)
-	return nil
+	srv.watch(ctx, k.session.engine, text, vars, time.Since(out.began), err == nil)
+	return err
 }
 
 // openStream registers a stream; done takes it out again.
@@ -136,21 +136,6 @@ func (c *Conn) openStream(ctx context.Context, id value.Value) (_ context.Contex
 	}), nil
 }
 
-// stopped is the error for the end frame of a stream that was cut off: by query_cancel, its time limit or the end of
-// the connection; nil where it was not.
-func stopped(ctx context.Context, err error) *errs.Error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*errs.Error](context.Cause(ctx)); ok {
-		return e
-	}
-	if err != nil {
-		return errStopped
-	}
-	return nil
-}
-
 // queryCancel stops a streaming query.
 func queryCancel(_ context.Context, k *call) (wire.Response, error) {
 	p, err := k.params(1, 1, "Expected (id)")
@@ -164,68 +149,99 @@ func queryCancel(_ context.Context, k *call) (wire.Response, error) {
 	if !ok {
 		return wire.Response{}, errs.Validation("No streaming query with this request id is in progress")
 	}
-	cancel(errStopped)
+	cancel(errStopped())
 	return answer(value.Null), nil
 }
 
-// framer writes the frames of one stream.
+// framer writes the frames of one stream: an engine.Sink.
 type framer struct {
-	send     func(*wire.Response)
+	ctx      context.Context // of the stream
+	srv      *Server
+	send     func(context.Context, *wire.Response) error
 	req      *wire.Request
-	done     func() // gives the id free
+	began    time.Time
+	open     bool // the begin frame is out
 	finished int
+	given    int // rows of the statement at work
 }
 
-func statements(n int) value.Field {
-	return value.Field{Name: "statements", Value: value.Int(int64(n))}
-}
-
-func version1() value.Field { return value.Field{Name: "version", Value: value.Int(streamVersion)} }
-
-func (f *framer) frame(stream string, fields ...value.Field) {
+func (f *framer) frame(ctx context.Context, stream string, fields ...value.Field) error {
 	fields = append(fields, value.Field{Name: "stream", Value: value.Str(stream)})
-	f.send(&wire.Response{ID: f.req.ID, Session: f.req.Session, Result: value.ObjectOf(value.NewObject(fields...))})
+	return f.send(ctx, &wire.Response{ID: f.req.ID, Session: f.req.Session, Result: value.ObjectOf(value.NewObject(fields...))})
 }
 
-// statement sends the answer to statement i.
-func (f *framer) statement(ctx context.Context, i int, r *engine.Result) {
-	index := value.Field{Name: "index", Value: value.Int(int64(i))}
-	single := r.Err != nil || r.Value.Kind() != value.KindArray
+// Begin implements engine.Sink.
+func (f *framer) Begin(statements int) error {
+	f.open = true
+	return f.frame(f.ctx, "begin", value.Field{Name: "statements", Value: value.Int(int64(statements))},
+		value.Field{Name: "version", Value: value.Int(streamVersion)})
+}
+
+// Rows implements engine.Sink.
+func (f *framer) Rows(i int, rows []value.Value) error {
+	f.given += len(rows)
+	return f.frame(f.ctx, "rows", indexField(i), value.Field{Name: "values", Value: value.ArrayOf(rows)})
+}
+
+// Finished implements engine.Sink.
+func (f *framer) Finished(i int, r *engine.Result, inRows bool) error {
+	single := !inRows && (r.Err != nil || r.Value.Kind() != value.KindArray)
+	var err error
 	switch {
-	case r.Err != nil:
+	case inRows || r.Err != nil:
 	case single:
-		f.frame("value", index, value.Field{Name: "value", Value: r.Value})
+		f.given = rows(r.Value)
+		err = f.frame(f.ctx, "value", indexField(i), value.Field{Name: "value", Value: r.Value})
 	default:
-		f.rows(ctx, index, r.Value.Elems())
+		err = f.list(i, r.Value.Elems())
+	}
+	if err != nil {
+		return err
 	}
 	kind := value.Null
 	if r.Type != "" {
 		kind = value.Str(r.Type)
 	}
-	fields := []value.Field{index, {Name: "time", Value: durationText(r.Time)}, {Name: "type", Value: kind}, {Name: "single", Value: value.Bool(single)}}
+	fields := []value.Field{indexField(i), {Name: "time", Value: durationText(r.Time)}, {Name: "type", Value: kind}, {Name: "single", Value: value.Bool(single)}}
 	if r.Err != nil {
 		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(r.Err)})
 	}
-	f.frame("finished", fields...)
 	f.finished++
+	f.srv.Metrics.Statement(r.Time, r.Err == nil, f.given)
+	f.given = 0
+	return f.frame(f.ctx, "finished", fields...)
 }
 
-func (f *framer) rows(ctx context.Context, index value.Field, rows []value.Value) {
-	for size := firstRows; len(rows) > 0 && ctx.Err() == nil; size = min(2*size, mostRows) {
+// list sends a list that is there as a whole.
+func (f *framer) list(i int, rows []value.Value) error {
+	for size := firstRows; len(rows) > 0; size = min(2*size, mostRows) {
 		n := min(size, len(rows))
-		f.frame("rows", index, value.Field{Name: "values", Value: value.ArrayOf(rows[:n:n])})
+		if err := f.Rows(i, rows[:n:n]); err != nil {
+			return err
+		}
 		rows = rows[n:]
 	}
+	return nil
 }
 
-// end gives the id free before it sends the last frame: who has read that may use it again.
-func (f *framer) end(begun time.Time, err *errs.Error) {
-	f.done()
-	fields := []value.Field{{Name: "results", Value: value.Int(int64(f.finished))}, {Name: "time", Value: durationText(time.Since(begun))}}
-	if err != nil {
-		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(err)})
+// end closes the stream, or gives err back where it has not begun. Whatever cut it off but a limit of time, its client is
+// told that it was stopped.
+func (f *framer) end(conn context.Context, err error) error {
+	if !f.open {
+		return err
 	}
-	f.frame("end", fields...)
+	fields := []value.Field{{Name: "results", Value: value.Int(int64(f.finished))}, {Name: "time", Value: durationText(time.Since(f.began))}}
+	if err != nil {
+		stopped, ok := errors.AsType[*errs.Error](context.Cause(f.ctx))
+		if !ok {
+			stopped = errStopped()
+		}
+		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(stopped)})
+	}
+	_ = f.frame(conn, "end", fields...) // who can not take it finds out by the connection
+	return nil
 }
+
+func indexField(i int) value.Field { return value.Field{Name: "index", Value: value.Int(int64(i))} }
 
 func durationText(d time.Duration) value.Value { return value.Str(string(wire.AppendDuration(nil, d))) }

@@ -186,7 +186,7 @@ func (c *conn) answer(req *wire.Request) {
 		}
 	}()
 	if rpc.IsStream(req) {
-		c.rpc.Stream(c.ctx, req, c.send)
+		c.rpc.Stream(c.ctx, req, c.sendFrame)
 		return
 	}
 	resp := c.rpc.Call(c.ctx, req)

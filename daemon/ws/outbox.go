@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -17,12 +18,32 @@ import (
 type outbox struct {
 	mu      sync.Mutex // guards the rest; a leaf lock, never held across a write
 	room    sync.Cond  // signalled when messages leave or the box closes
-	queue   []*[]byte
-	spare   []*[]byte // the other slice of the pair that queue swaps between
-	bytes   int64     // in queue and in the writer's hands
-	limit   int64
-	writing bool // somebody is the writer
+	queue   []message
+	spare   []message // the other slice of the pair that queue swaps between
+	bytes   int64     // of answers in queue and in the writer's hands
+	notes   int64     // likewise of notifications: a large answer before them does not make their reader a slow one
+	limit   int64     // of each
+	writing bool      // somebody is the writer
 	closed  bool
+}
+
+// message is one encoded message.
+type message struct {
+	buf  *[]byte
+	note bool // a notification: nobody waits for it
+}
+
+// add queues m and reports whether the caller is to write; o.mu is held.
+func (o *outbox) add(m message) bool {
+	o.queue = append(o.queue, m)
+	if m.note {
+		o.notes += int64(len(*m.buf))
+	} else {
+		o.bytes += int64(len(*m.buf))
+	}
+	writer := !o.writing
+	o.writing = true
+	return writer
 }
 
 func (o *outbox) init(limit int64) {
@@ -64,6 +85,49 @@ func (c *conn) send(resp *wire.Response) {
 	c.post(m)
 }
 
+// sendFrame is send for a stream: it gives up when ctx ends, or when the client takes too long.
+func (c *conn) sendFrame(ctx context.Context, resp *wire.Response) error {
+	m := messages.Get().(*[]byte)
+	*m = resp.Append((*m)[:0], c.format)
+	o := &c.out
+	o.mu.Lock()
+	if err := o.await(ctx, c.srv.limits.SendTimeout); err != nil {
+		o.mu.Unlock()
+		release(m)
+		return err
+	}
+	writer := o.add(message{buf: m})
+	o.mu.Unlock()
+	if writer {
+		c.flush()
+	}
+	return nil
+}
+
+// await waits for room in the queue no longer than patience; o.mu is held.
+func (o *outbox) await(ctx context.Context, patience time.Duration) error {
+	if o.bytes >= o.limit && !o.closed {
+		wake := func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.room.Broadcast()
+		}
+		late, end := context.WithTimeout(ctx, patience)
+		defer end()
+		defer context.AfterFunc(late, wake)()
+		for o.bytes >= o.limit && !o.closed && late.Err() == nil {
+			o.room.Wait()
+		}
+		if err := late.Err(); err != nil && !o.closed {
+			return err
+		}
+	}
+	if o.closed {
+		return errClosed
+	}
+	return ctx.Err()
+}
+
 // errClosed ends the live queries of a connection that is closed or too slow.
 var errClosed = errors.New("websocket is closed")
 
@@ -87,7 +151,7 @@ func (c *conn) push(session *value.UUID, live value.UUID, action string, body []
 	*m = wire.AppendNotification((*m)[:0], c.format, &wire.Notification{Live: live, Session: session, Action: action, Body: body})
 	o := &c.out
 	o.mu.Lock()
-	full := o.bytes >= o.limit
+	full := o.notes >= o.limit
 	if o.closed || full {
 		o.mu.Unlock()
 		release(m)
@@ -96,10 +160,7 @@ func (c *conn) push(session *value.UUID, live value.UUID, action string, body []
 		}
 		return errClosed
 	}
-	o.queue = append(o.queue, m)
-	o.bytes += int64(len(*m))
-	writer := !o.writing
-	o.writing = true
+	writer := o.add(message{buf: m, note: true})
 	if writer {
 		c.running.Add(1) // under the lock: close takes it before anybody waits
 	}
@@ -122,10 +183,7 @@ func (c *conn) post(m *[]byte) {
 		release(m)
 		return
 	}
-	o.queue = append(o.queue, m)
-	o.bytes += int64(len(*m))
-	writer := !o.writing
-	o.writing = true
+	writer := o.add(message{buf: m})
 	o.mu.Unlock()
 	if writer {
 		c.flush()
@@ -140,11 +198,12 @@ func (c *conn) flush() {
 		batch := o.queue
 		o.queue, o.spare = o.spare[:0], nil
 		o.mu.Unlock()
-		sent, err := c.write(batch)
+		sent, notes, err := c.write(batch)
 		clear(batch)
 		o.mu.Lock()
 		o.spare = batch[:0]
 		o.bytes -= sent
+		o.notes -= notes
 		o.room.Broadcast()
 		if err != nil {
 			o.closed = true
@@ -157,8 +216,9 @@ func (c *conn) flush() {
 	o.mu.Unlock()
 }
 
-// write sends a batch in as few system calls as it fits, and gives back its buffers.
-func (c *conn) write(batch []*[]byte) (sent int64, err error) {
+// write sends a batch in as few system calls as it fits, and gives back its buffers. sent and notes are the bytes of
+// answers and of notifications.
+func (c *conn) write(batch []message) (sent, notes int64, err error) {
 	typ := websocket.MessageText
 	if c.format == wire.CBOR {
 		typ = websocket.MessageBinary
@@ -166,16 +226,20 @@ func (c *conn) write(batch []*[]byte) (sent int64, err error) {
 	c.pipe.cork()
 	for _, m := range batch {
 		if err == nil {
-			err = c.socket.Write(context.Background(), typ, *m)
+			err = c.socket.Write(context.Background(), typ, *m.buf)
 		}
-		sent += int64(len(*m))
-		release(m)
+		if m.note {
+			notes += int64(len(*m.buf))
+		} else {
+			sent += int64(len(*m.buf))
+		}
+		release(m.buf)
 	}
 	if e := c.pipe.uncork(); err == nil {
 		err = e
 	}
-	c.srv.metrics.Network(0, int(sent))
-	return sent, err
+	c.srv.metrics.Network(0, int(sent+notes))
+	return sent, notes, err
 }
 
 // drop ends a connection that cannot be written to; slow says that the client does not take what it asked for.

@@ -44,6 +44,8 @@ type Run struct {
 
 	Import bool // OPTION IMPORT is on
 
+	rows *rowsTo // where the rows of the statement go; nil: into its answer
+
 	asyncDepth int // how many ASYNC events led here
 
 	// lone: the statement is alone in its transaction, whose commit is waited for. Then it may leave it to a build to

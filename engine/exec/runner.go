@@ -42,6 +42,8 @@ type Query struct {
 
 	lone bool     // the statement is alone in its transaction
 	left *unbuilt // the index that it left to be built
+
+	stream *streaming // not nil: the answers go to a sink
 }
 
 // NewQuery starts a query text for a session with the given parameters.
@@ -253,7 +255,7 @@ func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
 		return
 	}
 	mark, changes := q.tx.Savepoint(), q.log.Mark()
-	v, returned, err := q.run(ctx, q.tx, q.log, p.Stmt)
+	v, returned, err := q.run(ctx, q.tx, q.log, p.Stmt, q.rowsOf(p.Stmt))
 	if err != nil {
 		q.tx.RollbackTo(mark)
 		q.log.RollbackTo(changes)
@@ -273,9 +275,12 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	var v value.Value
 	vars := append([]Var(nil), q.base.vars...)
 	if !p.Writes {
-		v, err := q.reading(ctx, p)
+		v, sent, err := q.reading(ctx, p)
 		if !errors.Is(err, txn.ErrReadOnly) {
 			return v, err
+		}
+		if sent {
+			return value.None, errLateWrite()
 		}
 		// A closure or a definition wrote after all: once more, with the right to.
 		q.base.vars = append(q.base.vars[:0], vars...)
@@ -286,7 +291,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
 		var err error
-		if v, _, err = q.run(ctx, tx, log, p.Stmt); err != nil {
+		if v, _, err = q.run(ctx, tx, log, p.Stmt, nil); err != nil {
 			return err
 		}
 		return q.ex.Seal(ctx, tx, log)
@@ -304,15 +309,16 @@ func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error
 	return log.Seal(ctx, tx)
 }
 
-// reading runs a statement in a transaction that can not write.
-func (q *Query) reading(ctx context.Context, p *Prepared) (value.Value, error) {
+// reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
+func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent bool, err error) {
 	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Meter: q.ex.Meter})
 	if err != nil {
-		return value.None, err
+		return value.None, false, err
 	}
 	defer tx.Cancel()
-	v, _, err := q.run(ctx, tx, nil, p.Stmt)
-	return v, err
+	rows := q.rowsOf(p.Stmt)
+	v, _, err = q.run(ctx, tx, nil, p.Stmt, rows)
+	return v, rows != nil && rows.sent, err
 }
 
 // Commit seals and commits a transaction; it is finished either way.
@@ -337,9 +343,10 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 	return q.out[len(q.out)-1]
 }
 
-// run runs one statement in a transaction.
-func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement) (v value.Value, returned bool, err error) {
+// run runs one statement in a transaction. Its rows go to rows, where that is not nil.
+func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement, rows *rowsTo) (v value.Value, returned bool, err error) {
 	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
+		r.rows = rows
 		r.lone = q.lone
 		v, returned, err = r.Statement(s)
 		q.left = r.left

@@ -29,6 +29,9 @@ func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
 	if s.Explain != nil {
 		return r.explainJSON(p, s.Explain.Full)
 	}
+	if r.rows != nil && r.rows.stmt == s {
+		return value.ArrayOf(nil), r.streamRows(p)
+	}
 	out, err := r.drain(p)
 	if err != nil {
 		return value.None, err

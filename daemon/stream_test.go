@@ -1,0 +1,123 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/config"
+)
+
+// frameOf is one frame of a streaming query, or another answer.
+type frameOf struct {
+	ID     any
+	Error  *struct{ Message string }
+	Result struct {
+		Stream  string
+		Index   int
+		Values  []json.RawMessage
+		Results int
+		Error   *struct{ Message string }
+	}
+}
+
+func (k *socket) frame() frameOf {
+	k.t.Helper()
+	_, b := k.message()
+	var f frameOf
+	if err := json.Unmarshal(b, &f); err != nil {
+		k.t.Fatalf("%s: %v", b, err)
+	}
+	return f
+}
+
+// streamed fills a table with 40 MB.
+func (s *server) filled() {
+	s.t.Helper()
+	if r := s.do("POST", "/sql", "DEFINE TABLE t; DEFINE TABLE ev; CREATE |t:1..20000| SET x = string::repeat('x', 2000) RETURN NONE", at()...); !strings.Contains(r.body, "OK") {
+		s.t.Fatal(r.body)
+	}
+}
+
+// A client that does not read holds the statement up, not the memory; other requests of the connection pass between the
+// frames, and query_cancel ends it.
+func TestStreamWaitsForItsReader(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.Limits.WebSocketQueue = 256 << 10 })
+	s.filled()
+	k := s.dial("json").root()
+	k.write(frame(opText, true, []byte(`{"id":"s","method":"query_stream","params":["SELECT * FROM t"]}`)))
+	if f := k.frame(); f.Result.Stream != "begin" {
+		t.Fatalf("got %+v", f)
+	}
+	k.write(frame(opText, true, []byte(`{"id":"p","method":"ping"}`)))
+	k.write(frame(opText, true, []byte(`{"id":"c","method":"query_cancel","params":["s"]}`)))
+	rows, pinged, cancelled := 0, false, false
+	for {
+		f := k.frame()
+		switch {
+		case f.ID == "p":
+			pinged = true
+		case f.ID == "c":
+			cancelled = f.Error == nil
+		case f.Result.Stream == "rows":
+			rows += len(f.Result.Values)
+		case f.Result.Stream == "end":
+			if f.Result.Error == nil || f.Result.Error.Message != "The streaming query was stopped before it completed" || f.Result.Results != 0 {
+				t.Errorf("got %+v", f.Result)
+			}
+			if !pinged || !cancelled || rows == 0 || rows > 15000 {
+				t.Errorf("pinged %v, cancelled %v, %d rows came", pinged, cancelled, rows)
+			}
+			return
+		default:
+			t.Fatalf("got %+v", f)
+		}
+	}
+}
+
+// A stream whose client takes nothing for too long is stopped; whoever closes the connection ends it too.
+func TestStreamOfAClientThatIsGone(t *testing.T) {
+	s := start(t, func(c *config.Config) {
+		c.Limits.WebSocketQueue = 64 << 10
+		c.Limits.SendTimeout = 100 * time.Millisecond
+	})
+	s.filled()
+	for _, leave := range []bool{true, false} {
+		k := s.dial("json").root()
+		k.write(frame(opText, true, []byte(`{"id":"s","method":"query_stream","params":["SELECT * FROM t; SLEEP 1h"]}`)))
+		if f := k.frame(); f.Result.Stream != "begin" {
+			t.Fatalf("got %+v", f)
+		}
+		if leave {
+			_ = k.conn.Close()
+		}
+		eventually(t, "the connection is gone", func() bool {
+			return strings.Contains(s.do("GET", "/metrics", "", rootAuth).body, "nacre_ws_connections 0")
+		})
+	}
+}
+
+// Notifications that wait behind a large answer do not make its reader a slow one.
+func TestNotificationsBehindALargeAnswer(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.Limits.WebSocketQueue = 64 << 10 })
+	s.filled()
+	k, writer := s.dial("json").root(), s.dial("json").root()
+	k.say(`{"id":1,"method":"live","params":["ev"]}`)
+	k.write(frame(opText, true, []byte(`{"id":"big","method":"query","params":["SELECT * FROM t LIMIT 5000"]}`)))
+	for range 100 {
+		writer.say(`{"id":1,"method":"query","params":["CREATE ev RETURN NONE"]}`)
+	}
+	notes, answered := 0, false
+	for notes < 100 || !answered {
+		n := k.note()
+		if n.ID == nil {
+			notes++
+		} else {
+			answered = true
+		}
+	}
+	if strings.Contains(s.logs.String(), "does not read") {
+		t.Error("a reader counts as slow")
+	}
+}

@@ -1,0 +1,142 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Sink takes the answers of a text while it runs. Its methods are called by one goroutine and may wait, which holds up the
+// text; an error ends it.
+type Sink interface {
+	// Begin says that the text has begun, and how many answers there will be at most.
+	Begin(statements int) error
+	// Rows gives some rows of answer i, before the statement has ended: they may still come to nothing. The rows are good
+	// until Rows returns.
+	Rows(i int, rows []value.Value) error
+	// Finished says what became of answer i. rows tells that its value was given by Rows, even if there were none.
+	Finished(i int, r *Result, rows bool) error
+}
+
+// The rows of a statement come in pieces of 16, 32, … up to 256.
+const (
+	firstRows = 16
+	mostRows  = 256
+)
+
+// streaming is what a query that hands its answers to a Sink remembers.
+type streaming struct {
+	sink     Sink
+	inRows   []bool // of each answer: it was given as rows
+	finished int    // so many answers are
+	stop     func() // ends what runs
+	err      error  // of the sink
+}
+
+// rowsTo is where the rows of one statement go.
+type rowsTo struct {
+	to    *streaming
+	stmt  *ast.Select
+	index int
+	sent  bool
+}
+
+// Stream is Run for a Sink. The rows of a SELECT leave while it runs, as long as nothing is to be done to the list as a
+// whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
+// transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
+func (q *Query) Stream(ctx context.Context, s *Script, sink Sink) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	q.stream = &streaming{sink: sink, stop: stop}
+	q.out = make([]Result, 0, len(s.Stmts))
+	if err := sink.Begin(len(s.Stmts)); err != nil {
+		return err
+	}
+	for i := range s.Stmts {
+		q.Statement(ctx, &s.Stmts[i])
+		if q.Open() {
+			continue
+		}
+		if err := q.report(ctx); err != nil {
+			return err
+		}
+	}
+	q.Finish()
+	return q.report(ctx)
+}
+
+// report tells the sink of the answers that are final by now.
+func (q *Query) report(ctx context.Context) error {
+	st := q.stream
+	if st.err != nil {
+		return st.err
+	}
+	for ; st.finished < len(q.out); st.finished++ {
+		r := &q.out[st.finished]
+		if r.Err != nil && ctx.Err() != nil {
+			return ctx.Err() // cut off
+		}
+		rows := st.finished < len(st.inRows) && st.inRows[st.finished]
+		if err := st.sink.Finished(st.finished, r, rows); err != nil {
+			return err
+		}
+		*r = Result{}
+	}
+	return nil
+}
+
+// rowsOf makes the rows of a statement go to the sink, where there is one and the statement gives any.
+func (q *Query) rowsOf(s ast.Statement) *rowsTo {
+	sel, ok := s.(*ast.Select)
+	if !ok || q.stream == nil || sel.Only || sel.Explain != nil {
+		return nil
+	}
+	return &rowsTo{to: q.stream, stmt: sel, index: len(q.out)}
+}
+
+// give hands rows to the sink.
+func (t *rowsTo) give(rows []value.Value) error {
+	st := t.to
+	for len(st.inRows) <= t.index {
+		st.inRows = append(st.inRows, false)
+	}
+	st.inRows[t.index] = true
+	if len(rows) == 0 {
+		return nil
+	}
+	t.sent = true
+	if err := st.sink.Rows(t.index, rows); err != nil {
+		st.err = err
+		st.stop()
+		return err
+	}
+	return nil
+}
+
+// streamRows is drain for a sink.
+func (r *Run) streamRows(p rows) error {
+	size := firstRows
+	batch := make([]value.Value, 0, size)
+	for {
+		doc, ok, err := p.next()
+		if err == nil && ok {
+			batch = append(batch, doc)
+		}
+		if err == nil && (!ok || len(batch) == size) {
+			if err = r.Ctx.Err(); err == nil {
+				err = r.rows.give(batch)
+			}
+			size, batch = min(2*size, mostRows), batch[:0]
+		}
+		if err != nil || !ok {
+			return err
+		}
+	}
+}
+
+// errLateWrite is the end of a statement that turns out to write when its first rows are with the client already.
+func errLateWrite() error {
+	return errs.Internal("The statement writes, but has begun to answer: run it without streaming")
+}
