@@ -277,7 +277,8 @@ func (m *meta) cond(depth int) string {
 		return "s @OR@ " + m.text()
 	case 12:
 		return m.pick("type::is_number(a)", "<string> a = '1'", "count(tags) > 1", "(a ?? 0) = 1", "a ?: b", "a", "!a", "l.n > 0", "l.x = 1", "tags ?= 1", "tags *= 1",
-			"a IN (SELECT VALUE x FROM u)", "array::len(strict ?? []) = 2", "a = b", "n = l.n", "s @@ (SELECT VALUE 'red' FROM ONLY u:1)", "id.id() > 3", "$this.a = 1", "a[0] = 1")
+			"a IN (SELECT VALUE x FROM u)", "array::len(strict ?? []) = 2", "a = b", "n = l.n", "s @@ (SELECT VALUE 'red' FROM ONLY u:1)", "a = (SELECT VALUE x FROM ONLY u:1)", "n > (SELECT VALUE n FROM ONLY u:1)",
+			"id IN (SELECT VALUE id FROM t WHERE s @@ 'red')", "n IN (SELECT VALUE n FROM u WHERE id = $parent.l)", "id.id() > 3", "$this.a = 1", "a[0] = 1")
 	}
 	return m.pick("id = t:1", "id IN [t:1, t:2, u:1]", "id > t:3", "t:2 = id", "id = u:1", "id = $r", "id >= t:2 AND id < t:7")
 }
@@ -440,7 +441,7 @@ func (m *meta) statement() (text, whole string, how comparison) {
 	case 4:
 		return "SELECT * FROM v", "", exactly
 	}
-	what := m.pick("*", "*", "*", "id, a, n", "VALUE id", "id, a, l.x AS lx", "*, n + 1 AS m")
+	what := m.pick("*", "*", "*", "id, a, n", "VALUE id", "id, a, l.x AS lx", "*, n + 1 AS m", "id, a, n, (SELECT VALUE n FROM u) AS sub")
 	tail := ""
 	if what == "*" {
 		tail = m.pick("", "", "", " SPLIT tags", " FETCH l")

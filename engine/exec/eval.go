@@ -87,6 +87,13 @@ func blockFrame(env *Env, b *ast.Block) *Env {
 
 // subquery runs a statement in the place of an expression.
 func (r *Run) subquery(env *Env, x *ast.Subquery) (value.Value, error) {
+	if kept := r.once[x]; kept != nil {
+		return r.subqueryOnce(env, x, kept)
+	}
+	return r.runSubquery(env, x)
+}
+
+func (r *Run) runSubquery(env *Env, x *ast.Subquery) (value.Value, error) {
 	if err := r.enter(); err != nil {
 		return value.None, err
 	}

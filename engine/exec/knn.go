@@ -70,7 +70,7 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate, w *wish) (row
 	}
 	var others *predicate
 	if rest != nil {
-		others = &predicate{r: r, env: where.env, x: rest}
+		others = where.of(rest)
 	}
 	if len(s.From) == 1 && isNamed(s.From[0]) {
 		in, err := r.source(env, s, where, nil)

@@ -52,7 +52,7 @@ func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate
 	h := &planHost{r: r, env: env, tb: tb}
 	q.Host = h
 	if where != nil {
-		q.Where, h.row = where.x, where.env
+		q.Where, h.row, h.once = where.x, where.env, where.once
 	}
 	if w != nil {
 		q.Order, q.Wanted = w.order, w.wanted
@@ -78,10 +78,15 @@ type planHost struct {
 	env *Env // of the statement
 	row *Env // of its rows
 	tb  *catalog.Table
+
+	once once // of its WHERE
 }
 
 // Value implements plan.Host.
-func (h *planHost) Value(x ast.Expr) (value.Value, error) { return h.r.Value(h.env, x) }
+func (h *planHost) Value(x ast.Expr) (value.Value, error) { return h.once.within(h.r, h.env, x) }
+
+// Once implements plan.Host.
+func (h *planHost) Once(x *ast.Subquery) bool { return h.once[x] != nil }
 
 // MayUse implements plan.Host. SECURITY: what an index is over may be hidden from the caller, for whom those fields are
 // NONE: neither its entries nor their order may show.
@@ -175,5 +180,5 @@ func (p *predicate) of(x ast.Expr) *predicate {
 	if x == nil {
 		return nil
 	}
-	return &predicate{r: p.r, env: p.env, x: x}
+	return &predicate{r: p.r, env: p.env, x: x, once: p.once}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -19,6 +20,7 @@ type projector struct {
 	slots  []int
 	flat   bool // every field has a name of its own at the top: slots has their order
 	passes bool // documents that are no objects go through as they are
+	once   once // sub-selects that say the same for every row
 }
 
 // projected is one field of a projection.
@@ -32,6 +34,16 @@ type projected struct {
 // projector compiles a projection list for rows in env.
 func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	out := &projector{r: r, env: env}
+	for i := range p.Fields {
+		if x := p.Fields[i].X; x != nil && !isPlain(x) {
+			for sub, kept := range r.onceIn(x) {
+				if out.once == nil {
+					out.once = once{}
+				}
+				out.once[sub] = kept
+			}
+		}
+	}
 	if p.Value {
 		out.value = p.Fields[0].X
 		return out
@@ -59,6 +71,16 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	out.alone = out.all && len(out.fields) == 1
 	out.flat = out.flatten()
 	return out
+}
+
+// isPlain reports whether an expression is a path of names.
+func isPlain(x ast.Expr) bool {
+	id, ok := x.(*ast.Idiom)
+	if !ok {
+		return false
+	}
+	_, ok = plan.Names(id)
+	return ok
 }
 
 func isField(p ast.Part) bool {
@@ -100,13 +122,13 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 	}
 	p.env.SetDoc(doc)
 	if p.value != nil {
-		return p.r.Value(p.env, p.value)
+		return p.once.within(p.r, p.env, p.value)
 	}
 	if p.flat {
 		out := make([]value.Field, len(p.slots))
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
-			v, err := p.r.Value(p.env, f.x)
+			v, err := p.once.within(p.r, p.env, f.x)
 			if err != nil {
 				return value.None, err
 			}
@@ -135,7 +157,7 @@ func (p *projector) nested(doc value.Value) (value.Value, error) {
 			}
 			continue
 		}
-		v, err := p.r.Value(p.env, f.x)
+		v, err := p.once.within(p.r, p.env, f.x)
 		if err != nil {
 			return value.None, err
 		}

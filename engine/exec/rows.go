@@ -206,9 +206,10 @@ func (s *unionRows) close() {
 
 // predicate is a WHERE over documents; nil holds for all.
 type predicate struct {
-	r   *Run
-	env *Env // its document is changed for each row
-	x   ast.Expr
+	r    *Run
+	env  *Env // its document is changed for each row
+	x    ast.Expr
+	once once // sub-selects that say the same for every row
 }
 
 func (p *predicate) holds(doc value.Value) (bool, error) {
@@ -216,7 +217,7 @@ func (p *predicate) holds(doc value.Value) (bool, error) {
 		return true, nil
 	}
 	p.env.SetDoc(doc)
-	v, err := p.r.Value(p.env, p.x)
+	v, err := p.once.within(p.r, p.env, p.x)
 	return value.Truthy(v), err
 }
 

@@ -69,6 +69,8 @@ type Run struct {
 	hosts    []hostFrame
 	tree     *tree                    // the innermost .@ recursion
 	loose    map[*ast.Binary]*matcher // MATCHES outside of a WHERE
+	queries  map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
+	once     once                     // of the WHERE or projection that is evaluated
 	// aggregates are the results of the aggregate calls while the fields of a group are made.
 	aggregates map[*ast.Call]value.Value
 }

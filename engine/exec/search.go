@@ -107,21 +107,44 @@ func (m *matcher) bind(r *Run, env *Env, tb *catalog.Table, ix *catalog.Index) e
 	if m.ready && v.Str() == m.text && m.q != nil {
 		return nil
 	}
+	m.text, m.scorer = v.Str(), nil
+	known := r.queries[m.x]
+	if known.q == nil || known.ix != ix || known.text != m.text {
+		if known, err = r.analyze(m, ix); err != nil {
+			return err
+		}
+	}
+	m.a, m.q, m.ready = known.a, known.q, true
+	return nil
+}
+
+// analyzed is the query of a MATCHES operator as an index sees it. A sub-select may ask it for every row around it.
+type analyzed struct {
+	ix   *catalog.Index
+	text string
+	a    *fulltext.Analyzer
+	q    *fulltext.Query
+}
+
+func (r *Run) analyze(m *matcher, ix *catalog.Index) (analyzed, error) {
+	out := analyzed{ix: ix, text: m.text}
 	g, err := r.Gate()
 	if err != nil {
-		return err
+		return out, err
 	}
-	if m.a, err = g.Analyzer(ix.Define.FullText.Analyzer); err != nil {
-		return err
+	if out.a, err = g.Analyzer(ix.Define.FullText.Analyzer); err != nil {
+		return out, err
 	}
-	m.text, m.scorer = v.Str(), nil
-	text, err := g.Prepare(r.Ctx, m.a, m.text)
+	text, err := g.Prepare(r.Ctx, out.a, m.text)
 	if err != nil {
-		return err
+		return out, err
 	}
-	m.q = fulltext.NewQuery(m.a, text, m.x.Match != nil && m.x.Match.Op == "OR")
-	m.ready = true
-	return nil
+	out.q = fulltext.NewQuery(out.a, text, m.x.Match != nil && m.x.Match.Op == "OR")
+	if r.queries == nil {
+		r.queries = map[*ast.Binary]analyzed{}
+	}
+	r.queries[m.x] = out
+	return out, nil
 }
 
 // matcher finds the matcher of an operator, or makes one outside of any WHERE.

@@ -122,7 +122,7 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	rowEnv := env.WithDoc(value.None)
 	var where *predicate
 	if s.Where != nil {
-		where = &predicate{r: r, env: rowEnv, x: s.Where}
+		where = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
 		rowEnv.search = searchesOf(s.Where)
 	}
 	lim, err := r.limits(env, s)
@@ -156,7 +156,7 @@ func (r *Run) selectFrom(env *Env, s *ast.Select, from value.Value) ([]value.Val
 	rowEnv := env.WithDoc(value.None)
 	in := &valueRows{r: r, vs: from.Elems()}
 	if s.Where != nil {
-		in.filter = &predicate{r: r, env: rowEnv, x: s.Where}
+		in.filter = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
 		rowEnv.search = searchesOf(s.Where)
 	}
 	lim, err := r.limits(env, s)

@@ -297,7 +297,7 @@ func At(v value.Value, path []catalog.Step) value.Value { return at(v, path, fal
 // at is At; with links, what leads through a link or geometry is a value of its own, see behind.
 func at(v value.Value, path []catalog.Step, links bool) value.Value {
 	for i, st := range path {
-		if st.All || isList(v) {
+		if st.All || v.Kind() == value.KindArray {
 			return gather(v, path[i:], links)
 		}
 		switch v.Kind() {

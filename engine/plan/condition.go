@@ -22,14 +22,14 @@ func (q *Query) conditions(where ast.Expr) []condition {
 			continue
 		}
 		op, field, other := b.Op, b.L, b.R
-		if _, ok := field.(*ast.Idiom); !ok || !Constant(other) {
+		if _, ok := field.(*ast.Idiom); !ok || !q.same(other) {
 			if op, ok = mirrored(b.Op); !ok {
 				continue
 			}
 			field, other = b.R, b.L
 		}
 		id, ok := field.(*ast.Idiom)
-		if !ok || !Constant(other) || !indexable(op) {
+		if !ok || !q.same(other) || !indexable(op) {
 			continue
 		}
 		v, err := q.Host.Value(other)
@@ -43,6 +43,14 @@ func (q *Query) conditions(where ast.Expr) []condition {
 		}
 	}
 	return q.switchedOn(out)
+}
+
+// same reports whether an expression has one value for all rows, which is evaluated once.
+func (q *Query) same(x ast.Expr) bool {
+	if sub, ok := bare(x).(*ast.Subquery); ok {
+		return q.Host.Once(sub)
+	}
+	return Constant(x)
 }
 
 // switchedOn leaves the conditions whose rules are on.

@@ -136,10 +136,13 @@ func (q *Query) turnUnion(u *Union, by []string, desc bool) (bool, error) {
 	return true, nil
 }
 
-// inOrder takes a whole index for a walk over the table where its order is asked for, and not more is read than by sorting.
+// inOrder takes a whole index for a walk over the table where its order is asked for and costs no more than sorting.
 func (q *Query) inOrder(scan *Scan, by []string, desc bool) (Plan, error) {
-	if q.Off.Has(OrderIndex) || !q.worthWalking() {
+	if q.Off.Has(OrderIndex) {
 		return Plan{Path: scan}, nil
+	}
+	if ok, err := q.worthWalking(); !ok || err != nil {
+		return Plan{Path: scan}, err
 	}
 	for _, ix := range q.Table.Indexes {
 		if !index.Kept(ix) || !q.mayUse(ix) || len(ix.Define.Fields) > len(by) {
@@ -156,9 +159,22 @@ func (q *Query) inOrder(scan *Scan, by []string, desc bool) (Plan, error) {
 	return Plan{Path: scan}, nil
 }
 
-// worthWalking reports whether reading the records one by one in the order of an index costs less than sorting them. It does
-// where few are wanted. Where all are, it saves the sort, but a WHERE may leave little to sort.
-func (q *Query) worthWalking() bool { return q.Wanted >= 0 || q.Where == nil }
+// sortedSoon is up to how many records a whole table is read in the order of an index without a LIMIT. To find a record by
+// its key costs a microsecond or two, ten times as much as to walk over it: more than its part of a sort.
+const sortedSoon = 1000
+
+// worthWalking reports whether to read the records one by one in the order of an index. Where a LIMIT is given few are
+// wanted; else the whole table must be small, and a WHERE must not leave less to sort.
+func (q *Query) worthWalking() (bool, error) {
+	if q.Wanted >= 0 {
+		return true, nil
+	}
+	if q.Where != nil {
+		return false, nil
+	}
+	n, err := q.Host.Records()
+	return n <= sortedSoon, err
+}
 
 // unlike reports whether a walk may come upon values that the index orders in another way than ORDER BY: behind a link, or
 // in lists of objects, where the field is a path.

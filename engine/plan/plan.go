@@ -36,6 +36,8 @@ type Host interface {
 	// Value evaluates an expression that is the same for all rows. Its errors are those of the rows: a condition that has
 	// one is left to them.
 	Value(x ast.Expr) (value.Value, error)
+	// Once reports whether a sub-select is run once for all rows: its value is at hand, or will be wanted anyhow.
+	Once(x *ast.Subquery) bool
 	// MayUse reports whether the caller's rows may be found by an index: its entries may show what is hidden.
 	MayUse(ix *catalog.Index) bool
 	// BindText gets a full-text operator ready for an index; false where its query is no text.

@@ -26,11 +26,12 @@ const (
 	TopK                   // ORDER BY with LIMIT holds no more rows than are wanted
 	BestScores             // ORDER BY search::score() DESC with LIMIT reads the best hits first
 	CoverCount             // count() GROUP ALL reads counters, or index entries, and no records
+	RunOnce                 // sub-selects that say the same for every row are run once
 	ruleCount
 )
 
 var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range", "in-list", "elements",
-	"estimate", "or-union", "order-keys", "order-index", "top-k", "best-scores", "cover-count"}
+	"estimate", "or-union", "order-keys", "order-index", "top-k", "best-scores", "cover-count", "run-once"}
 
 // String is the name of the rule in options and tests.
 func (r Rule) String() string { return ruleNames[r] }
