@@ -26,7 +26,7 @@ const (
 	TopK                   // ORDER BY with LIMIT holds no more rows than are wanted
 	BestScores             // ORDER BY search::score() DESC with LIMIT reads the best hits first
 	CoverCount             // count() GROUP ALL reads counters, or index entries, and no records
-	RunOnce                 // sub-selects that say the same for every row are run once
+	RunOnce                // sub-selects that say the same for every row are run once
 	ruleCount
 )
 
