@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nacredb/nacre/daemon/config"
 )
 
 // The official Go client, unchanged, over both transports. It is a module of its own; scripts/test downloads it.
@@ -27,7 +29,7 @@ func TestOfficialGoClient(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			if n := strings.Count(string(out), "ok   "); n < 29 {
+			if n := strings.Count(string(out), "ok   "); n < 34 {
 				t.Errorf("only %d steps ran:\n%s", n, out)
 			}
 		})
@@ -44,7 +46,7 @@ func TestOfficialClient(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "surrealdb")); err != nil {
 		t.Skip("the official client is not installed: run npm ci in testdata/sdk")
 	}
-	s := start(t)
+	s := start(t, func(c *config.Config) { c.AllowExperimental = names("files") })
 	for _, scheme := range []string{"ws", "http"} {
 		t.Run(scheme, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, "sdk.mjs", scheme+"://"+s.Addr().String()+"/rpc", "root", "root")
@@ -53,7 +55,7 @@ func TestOfficialClient(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			if n := strings.Count(string(out), "ok   "); n < 32 {
+			if n := strings.Count(string(out), "ok   "); n < 57 {
 				t.Errorf("only %d steps ran:\n%s", n, out)
 			}
 		})

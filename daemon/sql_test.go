@@ -57,6 +57,29 @@ func TestSQLInCBOR(t *testing.T) {
 	}
 }
 
+// Record ids come as text too (tag 8): the whole text is one, or the message is refused.
+func TestRecordIDsAsTextInCBOR(t *testing.T) {
+	s := start(t)
+	for in, want := range map[string]string{"t:abc": "t:abc", "t:42": "t:42", "t:['a', 1]": "t:['a', 1]", "`a b`:1": "`a b`:1", "t:u'01a1ff8e-6163-7761-a50f-13f3db900459'": "t:u'01a1ff8e-6163-7761-a50f-13f3db900459'",
+		"t": "", "": "", "t:1; REMOVE TABLE t": "", "t:rand()": "", "t:(1 + 1)": "", "t:[time::now()]": "", "t:1..2": ""} {
+		body, err := cbor.Marshal(map[string]any{"method": "query", "params": []any{"RETURN <string> $id", map[string]any{"id": cbor.Tag{Number: 8, Content: in}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.do("POST", "/rpc", string(body), rootAuth, "Content-Type: application/cbor")
+		if want == "" {
+			if r.StatusCode != 400 || r.body != "The request body contains invalid data" {
+				t.Errorf("%q: %d %q", in, r.StatusCode, r.body)
+			}
+			continue
+		}
+		var got struct{ Result []struct{ Result string } }
+		if err := cbor.Unmarshal([]byte(r.body), &got); err != nil || got.Result[0].Result != want {
+			t.Errorf("%q: %d %q %v", in, r.StatusCode, r.body, err)
+		}
+	}
+}
+
 func TestParseErrorIs400(t *testing.T) {
 	s := start(t)
 	r := s.do("POST", "/sql", "SELEC * FROM x", at()...)

@@ -98,7 +98,7 @@ type Server struct {
 // New makes a Server. Serve runs it.
 func New(opt Options) *Server {
 	opt.Limits = opt.Limits.withDefaults()
-	s := &Server{Options: opt, decode: value.Limits{MaxDepth: opt.Limits.Depth}, version: rpc.Version}
+	s := &Server{Options: opt, decode: rpc.Decoding(opt.Limits.Depth), version: rpc.Version}
 	s.router = s.routes()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

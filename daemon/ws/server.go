@@ -78,7 +78,7 @@ type Server struct {
 func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		rpc: srv, limits: limits.withDefaults(), decode: value.Limits{MaxDepth: limits.Depth}, metrics: srv.Metrics, log: log, workers: newWorkers(),
+		rpc: srv, limits: limits.withDefaults(), decode: rpc.Decoding(limits.Depth), metrics: srv.Metrics, log: log, workers: newWorkers(),
 		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
 	}
 	go s.ping(ctx)

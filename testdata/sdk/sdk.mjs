@@ -5,6 +5,8 @@
 //
 // Prints one line for each step and exits with 1 at the first that fails.
 import assert from 'node:assert/strict';
+import { builderSteps } from './builders.mjs';
+import { valueSteps } from './values.mjs';
 import { BoundExcluded, BoundIncluded, DateTime, Decimal, Duration, RecordId, RecordIdRange, Surreal, Table, Uuid, eq } from 'surrealdb';
 
 // Node before 22 has no WebSocket. The package delivers frames that arrive together one after the other without a turn of
@@ -319,11 +321,14 @@ const steps = {
     assert.deepEqual(names(await db.select(person)).slice(0, 2), ['Ada', 'Bob']);
     await db.use({ namespace: 'sdk', database: socket ? 'ws' : 'http' });
   },
+};
+const given = { db: () => db, url, username, password, socket, place: { namespace: 'sdk', database: socket ? 'ws' : 'http' } };
+Object.assign(steps, valueSteps(given), builderSteps(given), {
   async close() {
     await db.close();
     assert.equal(db.status, 'disconnected');
   },
-};
+});
 
 const limit = (p) => Promise.race([p, new Promise((_, no) => setTimeout(() => no(new Error('no answer within 20 s')), 20000).unref())]);
 const only = process.env.SDK_STEP;
