@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"unsafe"
 
 	"lukechampine.com/blake3"
 
@@ -13,7 +14,7 @@ import (
 )
 
 func cryptoFuncs() []entry {
-	hash := func(name, doc string, sum func(dst, data []byte) []byte) entry {
+	hash := func(name, doc string, sum func(data []byte) digest) entry {
 		return entry{sig: "crypto::" + name + "(text: string) -> string", impl: hexDigest(sum), doc: doc}
 	}
 	password := func(name string, k kdf) []entry {
@@ -25,11 +26,11 @@ func cryptoFuncs() []entry {
 		}
 	}
 	out := []entry{
-		hash("blake3", "The BLAKE3 digest in hexadecimal.", func(dst, data []byte) []byte { s := blake3.Sum256(data); return append(dst, s[:]...) }),
-		hash("md5", "The MD5 digest in hexadecimal.", func(dst, data []byte) []byte { s := md5.Sum(data); return append(dst, s[:]...) }),
-		hash("sha1", "The SHA-1 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha1.Sum(data); return append(dst, s[:]...) }),
-		hash("sha256", "The SHA-256 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha256.Sum256(data); return append(dst, s[:]...) }),
-		hash("sha512", "The SHA-512 digest in hexadecimal.", func(dst, data []byte) []byte { s := sha512.Sum512(data); return append(dst, s[:]...) }),
+		hash("blake3", "The BLAKE3 digest in hexadecimal.", func(data []byte) (d digest) { s := blake3.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("md5", "The MD5 digest in hexadecimal.", func(data []byte) (d digest) { s := md5.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha1", "The SHA-1 digest in hexadecimal.", func(data []byte) (d digest) { s := sha1.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha256", "The SHA-256 digest in hexadecimal.", func(data []byte) (d digest) { s := sha256.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha512", "The SHA-512 digest in hexadecimal.", func(data []byte) (d digest) { s := sha512.Sum512(data); d.n = copy(d.b[:], s[:]); return d }),
 		{sig: "crypto::joaat(text: string) -> int", impl: cryptoJoaat, doc: "Jenkins' one-at-a-time hash."},
 	}
 	out = append(out, password("argon2", argon2KDF{})...)
@@ -38,16 +39,26 @@ func cryptoFuncs() []entry {
 	return append(out, password("scrypt", scryptKDF{})...)
 }
 
-func hexDigest(sum func(dst, data []byte) []byte) Impl {
+// digest is a hash of up to 64 bytes.
+type digest struct {
+	b [64]byte
+	n int
+}
+
+func hexDigest(sum func(data []byte) digest) Impl {
 	return func(_ Call, args []value.Value) (value.Value, error) {
-		var digest [64]byte
-		return value.Str(hex.EncodeToString(sum(digest[:0], []byte(args[0].Str())))), nil
+		d := sum(bytesOf(args[0].Str()))
+		var text [2 * len(d.b)]byte
+		return value.Str(string(text[:hex.Encode(text[:], d.b[:d.n])])), nil
 	}
 }
 
+// bytesOf is the bytes of s itself, to be read only.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 func cryptoJoaat(_ Call, args []value.Value) (value.Value, error) {
 	h := uint32(0)
-	for _, b := range []byte(args[0].Str()) {
+	for _, b := range bytesOf(args[0].Str()) {
 		h += uint32(b)
 		h += h << 10
 		h ^= h >> 6

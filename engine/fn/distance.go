@@ -2,7 +2,7 @@ package fn
 
 import (
 	"math"
-	"strings"
+	"slices"
 	"unicode"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -41,27 +41,35 @@ const (
 	maxCompareCells = 1 << 24
 )
 
-func (c Call) textPair(args []value.Value, most int) (a, b []rune, err error) {
-	a, b = []rune(args[0].Str()), []rune(args[1].Str())
+// textPair is the characters of two texts, in the memory of s.
+func (c Call) textPair(s *scratch, args []value.Value, most int) (a, b []rune, err error) {
+	a, b = runes(&s.a, args[0].Str()), runes(&s.b, args[1].Str())
 	if len(a) > 0 && len(b) > most/len(a) {
 		return nil, nil, c.incorrect("The strings are too long to compare.")
 	}
 	return a, b, nil
 }
 
-func distance(f func(a, b []rune) int, most int) Impl {
+// metric counts the edits between two texts, working in s.
+type metric func(s *scratch, a, b []rune) int
+
+func distance(f metric, most int) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args, most)
+		s := c.scratch()
+		defer c.done(s)
+		a, b, err := c.textPair(s, args, most)
 		if err != nil {
 			return value.None, err
 		}
-		return value.Int(int64(f(a, b))), nil
+		return value.Int(int64(f(s, a, b))), nil
 	}
 }
 
-func normalized(f func(a, b []rune) int, most int) Impl {
+func normalized(f metric, most int) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args, most)
+		s := c.scratch()
+		defer c.done(s)
+		a, b, err := c.textPair(s, args, most)
 		if err != nil {
 			return value.None, err
 		}
@@ -69,22 +77,26 @@ func normalized(f func(a, b []rune) int, most int) Impl {
 		if longer == 0 {
 			return value.Float(1), nil
 		}
-		return value.Float(1 - float64(f(a, b))/float64(longer)), nil
+		return value.Float(1 - float64(f(s, a, b))/float64(longer)), nil
 	}
 }
 
-func similarity(f func(a, b []rune) float64) Impl {
+func similarity(f func(s *scratch, a, b []rune) float64) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
-		a, b, err := c.textPair(args, maxCompareSteps)
+		s := c.scratch()
+		defer c.done(s)
+		a, b, err := c.textPair(s, args, maxCompareSteps)
 		if err != nil {
 			return value.None, err
 		}
-		return value.Float(f(a, b)), nil
+		return value.Float(f(s, a, b)), nil
 	}
 }
 
 func stringHamming(c Call, args []value.Value) (value.Value, error) {
-	a, b := []rune(args[0].Str()), []rune(args[1].Str())
+	s := c.scratch()
+	defer c.done(s)
+	a, b := runes(&s.a, args[0].Str()), runes(&s.b, args[1].Str())
 	if len(a) != len(b) {
 		return value.None, c.incorrect("Strings must be of equal length.")
 	}
@@ -97,8 +109,8 @@ func stringHamming(c Call, args []value.Value) (value.Value, error) {
 	return value.Int(n), nil
 }
 
-func levenshtein(a, b []rune) int {
-	row := make([]int, len(b)+1)
+func levenshtein(s *scratch, a, b []rune) int {
+	row := room(&s.ints, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
@@ -117,8 +129,10 @@ func levenshtein(a, b []rune) int {
 	return row[len(b)]
 }
 
-func osa(a, b []rune) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+func osa(s *scratch, a, b []rune) int {
+	n := len(b) + 1
+	rows := room(&s.ints, 3*n)
+	before, last, row := rows[:n], rows[n:2*n], rows[2*n:]
 	for j := range last {
 		last[j] = j
 	}
@@ -140,10 +154,10 @@ func osa(a, b []rune) int {
 	return last[len(b)]
 }
 
-// damerauLevenshtein keeps the whole table; lastRow remembers in which row each character was seen.
-func damerauLevenshtein(a, b []rune) int {
+// damerauLevenshtein keeps the whole table; lastRow remembers for each character of b in which row it was last seen in a.
+func damerauLevenshtein(s *scratch, a, b []rune) int {
 	width := len(b) + 2
-	table := make([]int32, (len(a)+2)*width)
+	table := room(&s.cells, (len(a)+2)*width)
 	far := int32(len(a) + len(b))
 	table[0] = far
 	for i := 0; i <= len(a); i++ {
@@ -152,11 +166,12 @@ func damerauLevenshtein(a, b []rune) int {
 	for j := 0; j <= len(b); j++ {
 		table[j+1], table[width+j+1] = far, int32(j)
 	}
-	lastRow := make(map[rune]int, 32)
+	lastRow := room(&s.ints, len(b))
+	clear(lastRow)
 	for i := 1; i <= len(a); i++ {
 		lastCol := 0
 		for j := 1; j <= len(b); j++ {
-			k, l := lastRow[b[j-1]], lastCol
+			k, l := lastRow[j-1], lastCol
 			cost := int32(1)
 			if a[i-1] == b[j-1] {
 				cost, lastCol = 0, j
@@ -168,12 +183,16 @@ func damerauLevenshtein(a, b []rune) int {
 				table[k*width+l]+int32(i-k-1)+1+int32(j-l-1),
 			)
 		}
-		lastRow[a[i-1]] = i
+		for j, r := range b {
+			if r == a[i-1] {
+				lastRow[j] = i
+			}
+		}
 	}
 	return int(table[(len(a)+1)*width+len(b)+1])
 }
 
-func jaro(a, b []rune) float64 {
+func jaro(s *scratch, a, b []rune) float64 {
 	switch {
 	case len(a) == 0 && len(b) == 0:
 		return 1
@@ -181,12 +200,14 @@ func jaro(a, b []rune) float64 {
 		return 0
 	}
 	reach := max(0, max(len(a), len(b))/2-1)
-	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
+	used := room(&s.cells, len(a)+len(b)) // 1: matched
+	clear(used)
+	usedA, usedB := used[:len(a)], used[len(a):]
 	matches := 0
 	for i, x := range a {
 		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {
-			if !usedB[j] && b[j] == x {
-				usedA[i], usedB[j] = true, true
+			if usedB[j] == 0 && b[j] == x {
+				usedA[i], usedB[j] = 1, 1
 				matches++
 				break
 			}
@@ -197,10 +218,10 @@ func jaro(a, b []rune) float64 {
 	}
 	swaps, j := 0, 0
 	for i, x := range a {
-		if !usedA[i] {
+		if usedA[i] == 0 {
 			continue
 		}
-		for !usedB[j] {
+		for usedB[j] == 0 {
 			j++
 		}
 		if x != b[j] {
@@ -212,8 +233,8 @@ func jaro(a, b []rune) float64 {
 	return (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swaps/2))/m) / 3
 }
 
-func jaroWinkler(a, b []rune) float64 {
-	sim := jaro(a, b)
+func jaroWinkler(s *scratch, a, b []rune) float64 {
+	sim := jaro(s, a, b)
 	if sim <= 0.7 {
 		return sim
 	}
@@ -224,34 +245,43 @@ func jaroWinkler(a, b []rune) float64 {
 	return math.Min(1, sim+0.1*float64(prefix)*(1-sim))
 }
 
-func stringSorensenDice(_ Call, args []value.Value) (value.Value, error) {
-	a, b := withoutSpace(args[0].Str()), withoutSpace(args[1].Str())
-	if string(a) == string(b) {
+func stringSorensenDice(c Call, args []value.Value) (value.Value, error) {
+	s := c.scratch()
+	defer c.done(s)
+	a, b := withoutSpace(runes(&s.a, args[0].Str())), withoutSpace(runes(&s.b, args[1].Str()))
+	if slices.Equal(a, b) {
 		return value.Float(1), nil
 	}
 	if len(a) < 2 || len(b) < 2 {
 		return value.Float(0), nil
 	}
-	pairs := make(map[[2]rune]int, len(a))
-	for i := range len(a) - 1 {
-		pairs[[2]rune{a[i], a[i+1]}]++
-	}
-	common := 0
-	for i := range len(b) - 1 {
-		p := [2]rune{b[i], b[i+1]}
-		if pairs[p] > 0 {
-			pairs[p]--
-			common++
-		}
-	}
-	return value.Float(2 * float64(common) / float64(len(a)+len(b)-2)), nil
+	pairs := room(&s.pairs, len(a)+len(b)-2)
+	return value.Float(2 * float64(common(neighbours(pairs[:len(a)-1], a), neighbours(pairs[len(a)-1:], b))) / float64(len(pairs))), nil
 }
 
-func withoutSpace(s string) []rune {
-	return []rune(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
+// withoutSpace takes the blanks out of rs, in place.
+func withoutSpace(rs []rune) []rune { return slices.DeleteFunc(rs, unicode.IsSpace) }
+
+// neighbours puts the pairs of characters that follow each other into out, in ascending order.
+func neighbours(out []uint64, rs []rune) []uint64 {
+	for i := range out {
+		out[i] = uint64(rs[i])<<32 | uint64(rs[i+1])
+	}
+	slices.Sort(out)
+	return out
+}
+
+// common counts what two sorted lists have in common, each item once.
+func common(a, b []uint64) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			a, b, n = a[1:], b[1:], n+1
 		}
-		return r
-	}, s))
+	}
+	return n
 }

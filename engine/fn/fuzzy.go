@@ -25,19 +25,22 @@ const (
 
 // stringFuzzy scores how well a pattern, typed in order but not in one piece, fits a text: the best of all ways to match.
 func stringFuzzy(c Call, args []value.Value) (value.Value, error) {
-	text, pattern, err := c.textPair(args, maxCompareSteps)
+	s := c.scratch()
+	defer c.done(s)
+	text, pattern, err := c.textPair(s, args, maxCompareSteps)
 	if err != nil {
 		return value.None, err
 	}
-	return value.Int(int64(fuzzyScore(text, pattern))), nil
+	return value.Int(int64(fuzzyScore(s, text, pattern))), nil
 }
 
-func fuzzyScore(text, pattern []rune) int {
+func fuzzyScore(s *scratch, text, pattern []rune) int {
 	if len(pattern) == 0 || len(pattern) > len(text) {
 		return 0
 	}
 	// last[j] is the best score of the pattern so far with its last character matched at text[j].
-	last, row := make([]int, len(text)), make([]int, len(text))
+	rows := room(&s.ints, 2*len(text))
+	last, row := rows[:len(text)], rows[len(text):]
 	for i, p := range pattern {
 		best := noMatch // of last[k] for k < j-1, less the cost of the gap from k to j
 		for j, r := range text {
@@ -66,8 +69,8 @@ func fuzzyScore(text, pattern []rune) int {
 		last, row = row, last
 	}
 	best := noMatch
-	for _, s := range last {
-		best = max(best, s)
+	for _, score := range last {
+		best = max(best, score)
 	}
 	// The reference takes one point off every match.
 	return max(0, best-1)

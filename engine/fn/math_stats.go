@@ -2,7 +2,7 @@ package fn
 
 import (
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -195,14 +195,18 @@ func mathStddev(c Call, args []value.Value) (value.Value, error) {
 	return mathSqrt(c, []value.Value{v})
 }
 
-func sorted(items []value.Value) []value.Value {
-	out := append([]value.Value(nil), items...)
+// sorted puts items into the memory of s, in ascending order.
+func sorted(s *scratch, items []value.Value) []value.Value {
+	out := room(&s.values, len(items))
+	copy(out, items)
 	value.SortValues(out)
 	return out
 }
 
-func mathMode(_ Call, args []value.Value) (value.Value, error) {
-	items := sorted(args[0].Elems())
+func mathMode(c Call, args []value.Value) (value.Value, error) {
+	s := c.scratch()
+	defer c.done(s)
+	items := sorted(s, args[0].Elems())
 	best, most := nan(), 0
 	for i := 0; i < len(items); {
 		run := i + 1
@@ -217,13 +221,20 @@ func mathMode(_ Call, args []value.Value) (value.Value, error) {
 	return best, nil
 }
 
-func sortedFloats(items []value.Value) []float64 {
-	out := make([]float64, len(items))
+// sortedFloats puts items into the memory of s as floats in ascending order, NaN last.
+func sortedFloats(s *scratch, items []value.Value) []float64 {
+	out := room(&s.floats, len(items))
 	for i, v := range items {
 		out[i] = toFloat(v)
 	}
-	sort.Slice(out, func(i, j int) bool {
-		return out[i] < out[j] || math.IsNaN(out[j]) && !math.IsNaN(out[i])
+	slices.SortFunc(out, func(a, b float64) int {
+		switch {
+		case a < b || b != b && a == a:
+			return -1
+		case a > b || a != a && b == b:
+			return 1
+		}
+		return 0
 	})
 	return out
 }
@@ -239,32 +250,40 @@ func percentile(fs []float64, p float64) float64 {
 	return a + (b-a)*(rank-low)
 }
 
-func mathPercentile(_ Call, args []value.Value) (value.Value, error) {
-	return value.Float(percentile(sortedFloats(args[0].Elems()), toFloat(args[1]))), nil
+func mathPercentile(c Call, args []value.Value) (value.Value, error) {
+	s := c.scratch()
+	defer c.done(s)
+	return value.Float(percentile(sortedFloats(s, args[0].Elems()), toFloat(args[1]))), nil
 }
 
-func mathMedian(_ Call, args []value.Value) (value.Value, error) {
+func mathMedian(c Call, args []value.Value) (value.Value, error) {
 	if args[0].Len() == 0 {
 		return value.None, nil
 	}
-	return value.Float(percentile(sortedFloats(args[0].Elems()), 50)), nil
+	s := c.scratch()
+	defer c.done(s)
+	return value.Float(percentile(sortedFloats(s, args[0].Elems()), 50)), nil
 }
 
 // quartiles makes an Impl of a function of the three quartiles.
 func quartiles(f func(q1, q2, q3 float64) float64) Impl {
-	return func(_ Call, args []value.Value) (value.Value, error) {
-		fs := sortedFloats(args[0].Elems())
+	return func(c Call, args []value.Value) (value.Value, error) {
+		s := c.scratch()
+		defer c.done(s)
+		fs := sortedFloats(s, args[0].Elems())
 		return value.Float(f(percentile(fs, 25), percentile(fs, 50), percentile(fs, 75))), nil
 	}
 }
 
-func mathNearestRank(_ Call, args []value.Value) (value.Value, error) {
+func mathNearestRank(c Call, args []value.Value) (value.Value, error) {
 	items, p := args[0].Elems(), toFloat(args[1])
 	if len(items) == 0 || !(p >= 0 && p <= 100) {
 		return nan(), nil
 	}
 	rank := int(p / 100 * float64(len(items)))
-	return sorted(items)[min(rank, len(items)-1)], nil
+	s := c.scratch()
+	defer c.done(s)
+	return sorted(s, items)[min(rank, len(items)-1)], nil
 }
 
 func (c Call) countOf(v value.Value) (int, error) {
@@ -288,8 +307,9 @@ func extremes(c Call, args []value.Value, below func(a, b value.Value) bool) (va
 	if err != nil {
 		return value.None, err
 	}
-	h := heap{below: below}
-	for _, v := range args[0].Elems() {
+	items := args[0].Elems()
+	h := heap{below: below, items: make([]value.Value, 0, min(n, len(items))+1)}
+	for _, v := range items {
 		h.push(v)
 		if len(h.items) > n {
 			h.pop()

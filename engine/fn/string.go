@@ -90,10 +90,15 @@ func capitalize(s string) string {
 	b.Grow(len(s))
 	start := true
 	for _, r := range s {
-		if start {
-			b.WriteString(uppercase(string(r)))
-		} else {
+		switch {
+		case !start:
 			b.WriteRune(r)
+		case r >= 'a' && r <= 'z':
+			b.WriteByte(byte(r) - 'a' + 'A')
+		case r < utf8.RuneSelf:
+			b.WriteByte(byte(r))
+		default:
+			b.WriteString(uppercase(string(r)))
 		}
 		start = unicode.IsSpace(r)
 	}
@@ -101,15 +106,14 @@ func capitalize(s string) string {
 }
 
 func reverse(s string) string {
-	out := make([]byte, len(s))
-	at := len(s)
-	for i := 0; i < len(s); {
-		_, n := utf8.DecodeRuneInString(s[i:])
-		at -= n
-		copy(out[at:], s[i:i+n])
-		i += n
+	var b strings.Builder
+	b.Grow(len(s))
+	for s != "" {
+		_, n := utf8.DecodeLastRuneInString(s)
+		b.WriteString(s[len(s)-n:])
+		s = s[:len(s)-n]
 	}
-	return string(out)
+	return b.String()
 }
 
 func stringLen(_ Call, args []value.Value) (value.Value, error) {
@@ -135,30 +139,36 @@ func plainText(dst []byte, v value.Value) []byte {
 	case value.KindString:
 		return append(dst, v.Str()...)
 	case value.KindDatetime, value.KindUUID:
-		return append(dst, value.ToString(v)...)
+		// Their literals are d'…' and u'…'.
+		at := len(dst)
+		dst = v.AppendText(dst)
+		return append(dst[:at], dst[at+2:len(dst)-1]...)
 	}
 	return v.AppendText(dst)
 }
 
 // joinTexts is the texts of vs with sep between, bounded by maxOutput.
 func (c Call) joinTexts(vs []value.Value, sep string) (value.Value, error) {
-	var buf [128]byte
-	out := buf[:0]
+	s := c.scratch()
+	defer c.done(s)
+	s.text = s.text[:0]
 	for i, v := range vs {
 		if i > 0 {
-			out = append(out, sep...)
+			s.text = append(s.text, sep...)
 		}
-		out = plainText(out, v)
-		if len(out) > maxOutput {
+		if s.text = plainText(s.text, v); len(s.text) > maxOutput {
 			return value.None, c.tooLarge()
 		}
 	}
-	return value.Str(string(out)), nil
+	return value.Str(string(s.text)), nil
 }
 
 func stringConcat(c Call, args []value.Value) (value.Value, error) { return c.joinTexts(args, "") }
 
 func stringJoin(c Call, args []value.Value) (value.Value, error) {
+	if args[0].Kind() == value.KindString {
+		return c.joinTexts(args[1:], args[0].Str())
+	}
 	return c.joinTexts(args[1:], string(plainText(nil, args[0])))
 }
 
@@ -285,8 +295,13 @@ func stringSplit(_ Call, args []value.Value) (value.Value, error) {
 }
 
 func stringWords(_ Call, args []value.Value) (value.Value, error) {
-	out := []value.Value{}
-	for word := range strings.FieldsSeq(args[0].Str()) {
+	s := args[0].Str()
+	n := 0
+	for range strings.FieldsSeq(s) {
+		n++
+	}
+	out := make([]value.Value, 0, n)
+	for word := range strings.FieldsSeq(s) {
 		out = append(out, value.Str(word))
 	}
 	return value.ArrayOf(out), nil

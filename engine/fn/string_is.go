@@ -80,14 +80,30 @@ func isHex(r rune) bool {
 	return r-'0' < 10 && r >= '0' || r|0x20 >= 'a' && r|0x20 <= 'f'
 }
 
+// ipShaped spares most texts that are no address the parser, whose errors cost.
+func ipShaped(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !isHex(rune(c)) && c != '.' && c != ':' {
+			return false
+		}
+	}
+	return len(s) >= 2 && len(s) <= 45
+}
+
 func isIPv4(s string) bool {
+	if !ipShaped(s) {
+		return false
+	}
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is4()
 }
 
 func isIPv6(s string) bool {
+	if !ipShaped(s) { // a zone is not
+		return false
+	}
 	a, err := netip.ParseAddr(s)
-	return err == nil && a.Is6() && a.Zone() == ""
+	return err == nil && a.Is6()
 }
 
 // isDegrees is a sign, digits, and a point with digits, within ±limit.

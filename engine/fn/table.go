@@ -16,10 +16,11 @@ type Table struct {
 	methods map[string]*Method
 	names   []string // of functions and constants
 	// pathless functions have a method form only.
-	pathless []*Func
-	regexes  regexes
-	kdfs     chan struct{} // a place for each password hash under way
-	web      *webClient
+	pathless  []*Func
+	regexes   regexes
+	scratches scratches
+	kdfs      chan struct{} // a place for each password hash under way
+	web       *webClient
 }
 
 // Library builds the table. It costs about a millisecond and is meant to be done once for each engine.

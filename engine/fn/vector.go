@@ -50,7 +50,7 @@ func vectorFuncs() []entry {
 			doc: "The common items as a share of all items."},
 		{sig: "vector::similarity::pearson(a: array<number>, b: array<number>) -> float", impl: onVectors(pearson),
 			doc: "The correlation; NaN for constant vectors."},
-		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: onVectors(spearman),
+		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: vectorSpearman,
 			doc: "The correlation of the ranks, equal items sharing the mean of theirs; NaN for constant vectors."},
 		{sig: "vector::sum(vectors: array<array<number>>) -> array<number>", impl: vectorSum, on: noMethod,
 			doc: "The sum of vectors of the same dimension, item by item; sums the vectors of the rows under GROUP."},
@@ -377,14 +377,23 @@ func vectorMinkowski(c Call, args []value.Value) (value.Value, error) {
 }
 
 func vectorJaccard(_ Call, args []value.Value) (value.Value, error) {
-	a, b := distinct(args[0].Elems()), distinct(args[1].Elems())
-	other, common := newLookup(b), 0
-	for _, v := range a {
-		if other.first(v) >= 0 {
-			common++
+	a, b := newLookup(args[0].Elems()), newLookup(args[1].Elems())
+	both, either := 0, 0
+	for i := range b.items {
+		if b.isFirst(i) {
+			either++
 		}
 	}
-	return value.Float(float64(common) / float64(len(a)+len(b)-common)), nil
+	for i, v := range a.items {
+		switch {
+		case !a.isFirst(i):
+		case b.first(v) >= 0:
+			both++
+		default:
+			either++
+		}
+	}
+	return value.Float(float64(both) / float64(either)), nil
 }
 
 func vectorKNN(c Call, args []value.Value) (value.Value, error) {

@@ -1,33 +1,40 @@
 package fn
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// spearman is Spearman's rank correlation: Pearson's over the ranks (C. Spearman, 1904), with the mean rank for ties. Vectors
-// with NaN have no ranks, so the result is NaN.
-func spearman(a, b []float64) float64 {
-	ra, rb := ranks(a), ranks(b)
-	if ra == nil || rb == nil {
-		return math.NaN()
+// vectorSpearman is Spearman's rank correlation: Pearson's over the ranks (C. Spearman, 1904), with the mean rank for ties.
+// Vectors with NaN have no ranks, so the result is NaN.
+func vectorSpearman(c Call, args []value.Value) (value.Value, error) {
+	if err := c.sameDimension(args[0], args[1]); err != nil {
+		return value.None, err
 	}
-	return pearson(ra, rb)
+	s := c.scratch()
+	defer c.done(s)
+	n := args[0].Len()
+	all := room(&s.floats, 3*n)
+	a, b, items, order := all[:n], all[n:2*n], all[2*n:], room(&s.ints, n)
+	if !ranks(a, floats(items, args[0]), order) || !ranks(b, floats(items, args[1]), order) {
+		return nan(), nil
+	}
+	return value.Float(pearson(a, b)), nil
 }
 
-// ranks are the places of the items in ascending order from 1 on, equal items sharing the mean of theirs; nil with NaN.
-func ranks(items []float64) []float64 {
-	order := make([]int, len(items))
+// ranks puts the places of the items in ascending order from 1 on into out, equal items sharing the mean of theirs; false with
+// NaN. order is memory to work in.
+func ranks(out, items []float64, order []int) bool {
 	for i, x := range items {
 		if math.IsNaN(x) {
-			return nil
+			return false
 		}
 		order[i] = i
 	}
-	sort.Slice(order, func(i, j int) bool { return items[order[i]] < items[order[j]] })
-	out := make([]float64, len(items))
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(items[i], items[j]) })
 	for from := 0; from < len(order); {
 		to := from + 1
 		for to < len(order) && items[order[to]] == items[order[from]] {
@@ -38,7 +45,7 @@ func ranks(items []float64) []float64 {
 		}
 		from = to
 	}
-	return out
+	return true
 }
 
 // vectorMahalanobis is the distance of P. C. Mahalanobis (1936). The covariance matrix has to be one: symmetric and positive
