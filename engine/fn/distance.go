@@ -50,8 +50,16 @@ func (c Call) textPair(s *scratch, args []value.Value, most int) (a, b []rune, e
 	return a, b, nil
 }
 
-// metric counts the edits between two texts, working in s.
-type metric func(s *scratch, a, b []rune) int
+// metric counts the edits between two texts, working in s. It fails only when the statement ends.
+type metric func(c Call, s *scratch, a, b []rune) (int, error)
+
+// turn is called for each row of a comparison, and looks now and then whether the statement goes on.
+func (c Call) turn(row int) error {
+	if row&63 != 63 {
+		return nil
+	}
+	return c.Host.Context().Err()
+}
 
 func distance(f metric, most int) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
@@ -61,7 +69,8 @@ func distance(f metric, most int) Impl {
 		if err != nil {
 			return value.None, err
 		}
-		return value.Int(int64(f(s, a, b))), nil
+		n, err := f(c, s, a, b)
+		return value.Int(int64(n)), err
 	}
 }
 
@@ -77,11 +86,12 @@ func normalized(f metric, most int) Impl {
 		if longer == 0 {
 			return value.Float(1), nil
 		}
-		return value.Float(1 - float64(f(s, a, b))/float64(longer)), nil
+		n, err := f(c, s, a, b)
+		return value.Float(1 - float64(n)/float64(longer)), err
 	}
 }
 
-func similarity(f func(s *scratch, a, b []rune) float64) Impl {
+func similarity(f func(c Call, s *scratch, a, b []rune) (float64, error)) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		s := c.scratch()
 		defer c.done(s)
@@ -89,7 +99,8 @@ func similarity(f func(s *scratch, a, b []rune) float64) Impl {
 		if err != nil {
 			return value.None, err
 		}
-		return value.Float(f(s, a, b)), nil
+		x, err := f(c, s, a, b)
+		return value.Float(x), err
 	}
 }
 
@@ -109,12 +120,15 @@ func stringHamming(c Call, args []value.Value) (value.Value, error) {
 	return value.Int(n), nil
 }
 
-func levenshtein(s *scratch, a, b []rune) int {
+func levenshtein(c Call, s *scratch, a, b []rune) (int, error) {
 	row := room(&s.ints, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, x := range a {
+		if err := c.turn(i); err != nil {
+			return 0, err
+		}
 		diagonal := row[0]
 		row[0] = i + 1
 		for j, y := range b {
@@ -126,10 +140,10 @@ func levenshtein(s *scratch, a, b []rune) int {
 			row[j+1] = min(cost, row[j]+1, diagonal+1)
 		}
 	}
-	return row[len(b)]
+	return row[len(b)], nil
 }
 
-func osa(s *scratch, a, b []rune) int {
+func osa(c Call, s *scratch, a, b []rune) (int, error) {
 	n := len(b) + 1
 	rows := room(&s.ints, 3*n)
 	before, last, row := rows[:n], rows[n:2*n], rows[2*n:]
@@ -137,6 +151,9 @@ func osa(s *scratch, a, b []rune) int {
 		last[j] = j
 	}
 	for i, x := range a {
+		if err := c.turn(i); err != nil {
+			return 0, err
+		}
 		row[0] = i + 1
 		for j, y := range b {
 			cost := last[j]
@@ -151,11 +168,11 @@ func osa(s *scratch, a, b []rune) int {
 		}
 		before, last, row = last, row, before
 	}
-	return last[len(b)]
+	return last[len(b)], nil
 }
 
 // damerauLevenshtein keeps the whole table; lastRow remembers for each character of b in which row it was last seen in a.
-func damerauLevenshtein(s *scratch, a, b []rune) int {
+func damerauLevenshtein(c Call, s *scratch, a, b []rune) (int, error) {
 	width := len(b) + 2
 	table := room(&s.cells, (len(a)+2)*width)
 	far := int32(len(a) + len(b))
@@ -169,6 +186,9 @@ func damerauLevenshtein(s *scratch, a, b []rune) int {
 	lastRow := room(&s.ints, len(b))
 	clear(lastRow)
 	for i := 1; i <= len(a); i++ {
+		if err := c.turn(i); err != nil {
+			return 0, err
+		}
 		lastCol := 0
 		for j := 1; j <= len(b); j++ {
 			k, l := lastRow[j-1], lastCol
@@ -189,15 +209,15 @@ func damerauLevenshtein(s *scratch, a, b []rune) int {
 			}
 		}
 	}
-	return int(table[(len(a)+1)*width+len(b)+1])
+	return int(table[(len(a)+1)*width+len(b)+1]), nil
 }
 
-func jaro(s *scratch, a, b []rune) float64 {
+func jaro(c Call, s *scratch, a, b []rune) (float64, error) {
 	switch {
 	case len(a) == 0 && len(b) == 0:
-		return 1
+		return 1, nil
 	case len(a) == 0 || len(b) == 0:
-		return 0
+		return 0, nil
 	}
 	reach := max(0, max(len(a), len(b))/2-1)
 	used := room(&s.cells, len(a)+len(b)) // 1: matched
@@ -205,6 +225,9 @@ func jaro(s *scratch, a, b []rune) float64 {
 	usedA, usedB := used[:len(a)], used[len(a):]
 	matches := 0
 	for i, x := range a {
+		if err := c.turn(i); err != nil {
+			return 0, err
+		}
 		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {
 			if usedB[j] == 0 && b[j] == x {
 				usedA[i], usedB[j] = 1, 1
@@ -214,7 +237,7 @@ func jaro(s *scratch, a, b []rune) float64 {
 		}
 	}
 	if matches == 0 {
-		return 0
+		return 0, nil
 	}
 	swaps, j := 0, 0
 	for i, x := range a {
@@ -230,19 +253,19 @@ func jaro(s *scratch, a, b []rune) float64 {
 		j++
 	}
 	m := float64(matches)
-	return (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swaps/2))/m) / 3
+	return (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swaps/2))/m) / 3, nil
 }
 
-func jaroWinkler(s *scratch, a, b []rune) float64 {
-	sim := jaro(s, a, b)
-	if sim <= 0.7 {
-		return sim
+func jaroWinkler(c Call, s *scratch, a, b []rune) (float64, error) {
+	sim, err := jaro(c, s, a, b)
+	if err != nil || sim <= 0.7 {
+		return sim, err
 	}
 	prefix := 0
 	for prefix < min(len(a), len(b), 4) && a[prefix] == b[prefix] {
 		prefix++
 	}
-	return math.Min(1, sim+0.1*float64(prefix)*(1-sim))
+	return math.Min(1, sim+0.1*float64(prefix)*(1-sim)), nil
 }
 
 func stringSorensenDice(c Call, args []value.Value) (value.Value, error) {

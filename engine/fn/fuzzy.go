@@ -31,17 +31,21 @@ func stringFuzzy(c Call, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return value.Int(int64(fuzzyScore(s, text, pattern))), nil
+	score, err := fuzzyScore(c, s, text, pattern)
+	return value.Int(int64(score)), err
 }
 
-func fuzzyScore(s *scratch, text, pattern []rune) int {
+func fuzzyScore(c Call, s *scratch, text, pattern []rune) (int, error) {
 	if len(pattern) == 0 || len(pattern) > len(text) {
-		return 0
+		return 0, nil
 	}
 	// last[j] is the best score of the pattern so far with its last character matched at text[j].
 	rows := room(&s.ints, 2*len(text))
 	last, row := rows[:len(text)], rows[len(text):]
 	for i, p := range pattern {
+		if err := c.turn(i); err != nil {
+			return 0, err
+		}
 		best := noMatch // of last[k] for k < j-1, less the cost of the gap from k to j
 		for j, r := range text {
 			row[j] = noMatch
@@ -73,7 +77,7 @@ func fuzzyScore(s *scratch, text, pattern []rune) int {
 		best = max(best, score)
 	}
 	// The reference takes one point off every match.
-	return max(0, best-1)
+	return max(0, best-1), nil
 }
 
 // foldRune is r in lower case; only ASCII has two cases here.

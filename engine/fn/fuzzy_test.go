@@ -16,7 +16,7 @@ func TestFuzzyScore(t *testing.T) {
 		{"xé", "É", 0}, {"\to", "o", 15}, {"1O", "O", 21}, {"(o", "o", 23}, {"+o", "o", 22}, {"ab ", "b ", 35},
 		{"fooBarbaz1", "oBZ", 44}, {"fooBarbaz", "foobb", 102}, {"/man1/zshcompctl.1", "zshc", 83}, {"xFoo-Bar Baz", "foo-b", 100},
 	} {
-		if got := fuzzyScore(new(scratch), []rune(tc.text), []rune(tc.pattern)); got != tc.want {
+		if got, err := fuzzyScore(Call{}, new(scratch), []rune(tc.text), []rune(tc.pattern)); err != nil || got != tc.want {
 			t.Errorf("%q in %q: got %d, want %d", tc.pattern, tc.text, got, tc.want)
 		}
 	}
