@@ -25,7 +25,8 @@ type world struct {
 	st   kv.Store
 	txs  []*worldTx
 	// reopen, if not nil, restarts the store; no transaction may be open.
-	reopen func() kv.Store
+	reopen      func() kv.Store
+	checkpoints uint64 // before the last restart
 }
 
 type worldTx struct {
@@ -58,6 +59,7 @@ func boltWorld(t *testing.T, name string, opt bolt.Options) *world {
 	w := &world{name: name}
 	w.reopen = func() kv.Store {
 		if w.st != nil {
+			w.checkpoints += w.st.Stats().Checkpoint
 			if err := w.st.Close(); err != nil {
 				t.Fatalf("%s: close: %v", name, err)
 			}
@@ -108,8 +110,7 @@ func runWorlds(t *testing.T, seed uint64, steps int, done map[string]int) {
 		if got, want := all(t, w.st), textOf(truth.now, txn.ScanOptions{}); got != want {
 			t.Errorf("%s ends in\n%s\nwant\n%s", w.name, got, want)
 		}
-		s := w.st.Stats()
-		done["checkpoints of "+w.name] += int(s.Checkpoint)
+		done["checkpoints of "+w.name] += int(w.checkpoints + w.st.Stats().Checkpoint)
 		if err := w.st.Close(); err != nil {
 			t.Errorf("%s: close: %v", w.name, err)
 		}
@@ -139,16 +140,16 @@ func drawOp(rnd *rand.Rand, truth *model) op {
 		}
 	}
 	open := len(truth.txs)
-	if open == 0 || rnd.IntN(300) == 0 {
+	if open == 0 || rnd.IntN(2000) == 0 {
 		o.kind = "begin"
-		if rnd.IntN(2) == 0 {
+		if rnd.IntN(10) == 0 {
 			o.kind = "restart"
 		}
 		return o
 	}
 	o.tx = rnd.IntN(open)
 	o.opt = txn.ScanOptions{Reverse: rnd.IntN(2) == 0, Limit: rnd.IntN(6), Untracked: rnd.IntN(5) == 0}
-	kinds := []string{"begin", "get", "get", "get untracked", "set", "set", "set", "delete", "scan", "scan", "add", "delete range", "savepoint", "rollback", "commit", "cancel"}
+	kinds := []string{"begin", "get", "get", "get untracked", "set", "set", "set", "delete", "scan", "scan", "add", "delete range", "savepoint", "rollback", "commit", "commit", "cancel"}
 	o.kind = kinds[rnd.IntN(len(kinds))]
 	tx := truth.txs[o.tx]
 	writes := slices.Contains([]string{"set", "delete", "add", "delete range", "savepoint", "rollback"}, o.kind)
