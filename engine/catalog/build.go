@@ -64,10 +64,10 @@ func buildOf(facts *value.Object) Build {
 
 // Job is work on the stored data of an index that is done in the background, and gone on with when the store is opened.
 type Job struct {
-	Scope                Scope // of the definitions of the table
-	Index                uint32
+	Scope                Scope  // of the definitions of the table
+	Index                uint32 // 0: all that is inside of Scope
 	NS, DB, Table, Named string
-	// Clean: the index is not defined any more, and what is stored of it is removed. Otherwise it is filled.
+	// Clean: what it is about is not defined any more, and what is stored of it is removed. Otherwise the index is filled.
 	Clean bool
 	From  []byte // the key of the first record that was not looked at yet; nil: none was
 	Done  int64  // records that were looked at
@@ -76,6 +76,25 @@ type Job struct {
 // JobOf is the job of filling an index.
 func JobOf(tb *Table, ix *Index) *Job {
 	return &Job{Scope: tb.Inner(), Index: ix.ID, NS: tb.DB.NS.Name, DB: tb.DB.Name, Table: tb.Name, Named: ix.Name}
+}
+
+// CleanJob is the job of removing what is stored inside of a namespace, database or table that is not defined any more.
+func CleanJob(inside Scope, name string) *Job {
+	return &Job{Scope: inside, Table: name, Clean: true}
+}
+
+// Prefixes are those of all that a job removes.
+func (j *Job) Prefixes() [][]byte {
+	s := j.Scope
+	switch {
+	case j.Index != 0:
+		return key.IndexPrefixes(s.NS, s.DB, s.TB, j.Index)
+	case s.TB != 0:
+		return key.TablePrefixes(s.NS, s.DB, s.TB)
+	case s.DB != 0:
+		return key.DatabasePrefixes(s.NS, s.DB)
+	}
+	return key.NamespacePrefixes(s.NS)
 }
 
 func (j *Job) key() []byte {

@@ -12,7 +12,6 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/record"
@@ -362,12 +361,12 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 	}
 }
 
-// clean removes a batch of what is stored of an index that is gone. Whoever works in the background on what an index has
+// clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again. Whoever works in the background on what an index has
 // stored reads a key of it first; the scans of the last batch see to it that nothing comes behind.
 func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
 		j, left := &w.job, cleanBatch
-		for _, p := range key.IndexPrefixes(j.Scope.NS, j.Scope.DB, j.Scope.TB, j.Index) {
+		for _, p := range j.Prefixes() {
 			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Limit: left})
 			for cur.Next() {
 				if err := tx.Delete(cur.Key()); err != nil {

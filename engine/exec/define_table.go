@@ -183,7 +183,10 @@ func (r *Run) removeTable(db *catalog.Database, tb *catalog.Table) error {
 	if err != nil {
 		return err
 	}
-	if err := g.DropTable(r.Ctx, tb); err != nil {
+	if err := g.ForgetTable(r.Ctx, tb); err != nil {
+		return err
+	}
+	if err := r.drop(tb.Inner(), tb.Name); err != nil {
 		return err
 	}
 	return r.Cat.Delete(tb.Def)

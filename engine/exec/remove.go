@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/txn"
 )
 
 // remove is REMOVE.
@@ -76,7 +77,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 			return err
 		}
 	}
-	if err := r.deleteAll(key.NamespacePrefixes(ns.ID)); err != nil {
+	if err := r.drop(catalog.Scope{NS: ns.ID}, name); err != nil {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID})
@@ -103,7 +104,7 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 	if db == nil {
 		return missing{noDatabase(name)}
 	}
-	if err := r.deleteAll(key.DatabasePrefixes(ns.ID, db.ID)); err != nil {
+	if err := r.drop(catalog.Scope{NS: ns.ID, DB: db.ID}, name); err != nil {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID, DB: db.ID})
@@ -123,11 +124,58 @@ func (r *Run) dropFiles(of bucket.ID) {
 	r.Tx.OnCommit(func(kv.Version) { r.Ex.Files.Drop(of) })
 }
 
-// deleteAll removes whole key spaces.
-func (r *Run) deleteAll(prefixes [][]byte) error {
+// dropInside is how many keys a REMOVE takes out of the store itself. What is more goes in the background, by batches.
+const dropInside = 20_000
+
+// drop removes what is stored inside of a namespace, database or table of which the definition goes too. Nobody finds it by
+// a name from then on, and its ids are not given again: so that what is not definitions may go later. A store that keeps
+// its past is told at once what went.
+func (r *Run) drop(inside catalog.Scope, name string) error {
+	j := catalog.CleanJob(inside, name)
+	later := [][]byte{}
+	for _, p := range j.Prefixes() {
+		switch key.Class(p[0]) {
+		case key.ClassNSDef, key.ClassDBDef, key.ClassTableDef:
+			if err := r.deleteAll(p); err != nil {
+				return err
+			}
+		default:
+			later = append(later, p)
+		}
+	}
+	if !r.Ex.Versioned {
+		if more, err := r.moreThan(dropInside, later); err != nil {
+			return err
+		} else if more {
+			_, err := r.postpone(j)
+			return err
+		}
+	}
+	return r.deleteAll(later...)
+}
+
+// moreThan reports whether there are more than n keys under the prefixes.
+func (r *Run) moreThan(n int, prefixes [][]byte) (bool, error) {
 	for _, p := range prefixes {
-		start, end := key.PrefixRange(p)
-		if err := r.Tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
+		cur := r.Tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Untracked: true, Limit: n + 1})
+		for ; cur.Next(); n-- {
+			if n == 0 {
+				cur.Close()
+				return true, nil
+			}
+		}
+		cur.Close()
+		if err := cur.Err(); err != nil {
+			return false, wrap("look at what is removed", err)
+		}
+	}
+	return false, nil
+}
+
+// deleteAll removes whole key spaces.
+func (r *Run) deleteAll(prefixes ...[]byte) error {
+	for _, p := range prefixes {
+		if err := r.Tx.DeleteRange(kv.Prefix(p)); err != nil {
 			return wrap("remove data", err)
 		}
 	}

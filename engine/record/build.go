@@ -88,9 +88,9 @@ func (g *Gate) ClearTable(tb *catalog.Table) error {
 	return g.dropSpaces(data)
 }
 
-// DropTable removes all that is stored of a table: records, index entries, and what its edges and references left at
-// the records of other tables. No events run.
-func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {
+// ForgetTable says that a table is about to go, whose stored data the caller removes. It removes what the table's edges and
+// references left at the records of other tables. No events run.
+func (g *Gate) ForgetTable(ctx context.Context, tb *catalog.Table) error {
 	g.clearVectors(tb.AllIndexes()...)
 	if tb.References || tb.Define.Kind != ast.TableNormal {
 		err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
@@ -112,6 +112,5 @@ func (g *Gate) DropTable(ctx context.Context, tb *catalog.Table) error {
 			return err
 		}
 	}
-	s := tb.Scope
-	return g.dropSpaces(key.TablePrefixes(s.NS, s.DB, tb.ID))
+	return nil
 }

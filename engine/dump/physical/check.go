@@ -155,7 +155,7 @@ func checkPast(k, v []byte) error {
 
 // belongs notes a key of a place that is not defined.
 func (c *checker) belongs(at place) bool {
-	if at.ix != 0 && c.s.cleaned[at] {
+	if c.s.removed(at) {
 		return false
 	}
 	if at.ix != 0 && c.s.indexes[at] != nil || at.ix == 0 && (c.s.names[at] != "" || c.s.broken[at]) {
@@ -248,7 +248,7 @@ func (c *checker) edge(at place, k, v []byte) error {
 		return err
 	}
 	t := c.s.tables[e.at]
-	if t == nil {
+	if t == nil || c.s.removed(at) {
 		return nil // edges of a table that was removed stay, and are passed over
 	}
 	if e.dir == key.Out {
@@ -265,7 +265,7 @@ func (c *checker) reference(k, v []byte) error {
 		return err
 	}
 	at := placeOf(k)
-	if t := c.s.tables[place{at.ns, at.db, tb, 0}]; t != nil {
+	if t := c.s.tables[place{at.ns, at.db, tb, 0}]; t != nil && !c.s.removed(at) {
 		c.h.add(&t.noted, k)
 	}
 	return nil

@@ -193,7 +193,7 @@ func (c *checker) eachRecord(t *table, f func(id, doc value.Value) error) error 
 func (c *checker) lookAtEdges(tables map[place]bool) error {
 	err := c.each([]byte{byte(key.ClassEdge)}, func(k, v []byte) error {
 		e, err := decodeEdge(placeOf(k), k, v)
-		if err != nil || !tables[e.at] {
+		if err != nil || !tables[e.at] || c.s.removed(placeOf(k)) {
 			return nil
 		}
 		return c.lookAtEntry(c.s.tables[e.at], &e)
@@ -277,7 +277,7 @@ func (c *checker) lookAtReferences(tables map[place]bool) error {
 		tb, name, id, err := key.DecodeReference(k)
 		at := placeOf(k)
 		from := place{at.ns, at.db, tb, 0}
-		if err != nil || !tables[from] {
+		if err != nil || !tables[from] || c.s.removed(at) {
 			return nil
 		}
 		t := c.s.tables[from]

@@ -53,12 +53,14 @@ type repairer struct {
 	old  *bolt.Inspection
 	done *Repaired
 
-	built  map[place]bool // indexes, and whether the gate builds them: full text and vectors
-	store  kv.Store
-	tx     *txn.Tx // reads the copy
-	s      *schema
-	writes []kv.Write
-	size   int
+	built map[place]bool // indexes, and whether the gate builds them: full text and vectors
+	// removed reports what is gone but for its data: a table of lost definition is known by records, and these are not its.
+	removed func(place) bool
+	store   kv.Store
+	tx      *txn.Tx // reads the copy
+	s       *schema
+	writes  []kv.Write
+	size    int
 }
 
 func (r *repairer) build(fresh string) error {
@@ -92,6 +94,7 @@ func (r *repairer) findBuilt() error {
 	for at, ix := range s.indexes {
 		r.built[at] = ix.Define.Kind == ast.IndexFullText || ix.Define.Vector != nil
 	}
+	r.removed = s.removed
 	return nil
 }
 
@@ -131,6 +134,8 @@ func (r *repairer) copySound(fresh string) error {
 		case c == key.ClassEdge, c == key.ClassReference, c == key.ClassIndex, c == key.ClassCounter:
 			return nil
 		case c == key.ClassIndexData && r.built[placeOf(k)]:
+			return nil
+		case r.removed(placeOf(k)):
 			return nil
 		case !r.sound(c, k, v):
 			r.done.Dropped++

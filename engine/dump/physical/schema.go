@@ -49,7 +49,15 @@ type schema struct {
 	broken  map[place]bool   // tables whose definitions cannot be read
 	names   map[place]string // of tables, those that are only named too
 	ids     map[tableName]uint32
-	cleaned map[place]bool // indexes that are gone, and are being removed from the store
+	cleaned map[place]bool // indexes, tables and more that are gone, and are being removed from the store
+}
+
+// removed reports whether what is at a place, or all around it, is gone and being removed.
+func (s *schema) removed(at place) bool {
+	if len(s.cleaned) == 0 {
+		return false
+	}
+	return s.cleaned[at] || s.cleaned[at.table()] || s.cleaned[place{ns: at.ns, db: at.db}] || s.cleaned[place{ns: at.ns}]
 }
 
 // tableName is the name of a table in a database.

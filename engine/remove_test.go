@@ -1,0 +1,124 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/dump/physical"
+)
+
+// TestRemoveOfMuch: a large table, database or namespace is gone at once and stays gone, also when the store is closed
+// before its data is; its name may be used again at once. The data goes in the background.
+func TestRemoveOfMuch(t *testing.T) {
+	for _, tc := range []struct{ remove, again, left string }{
+		{"REMOVE TABLE big", "DEFINE TABLE big; DEFINE INDEX n ON big FIELDS n; CREATE big:1 SET n = 7", "keep"},
+		{"REMOVE DATABASE d", "DEFINE DATABASE d; USE DB d; CREATE big:1 SET n = 7", ""},
+		{"REMOVE NAMESPACE n", "DEFINE NAMESPACE n; USE NS n; DEFINE DATABASE d; USE DB d; CREATE big:1 SET n = 7", ""},
+	} {
+		t.Run(tc.remove, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store")
+			e := openBig(t, path)
+			s := e.RootSession()
+			n, d := "n", "d"
+			if err := s.Use(t.Context(), &n, &d); err != nil {
+				t.Fatal(err)
+			}
+			run(t, s, `DEFINE TABLE keep; DEFINE TABLE big; DEFINE INDEX n ON big FIELDS n; CREATE keep:1 SET name = 'stays';
+				DEFINE TABLE knows TYPE RELATION; FOR $i IN 0..25000 { CREATE type::record('big', $i) SET n = $i };
+				RELATE keep:1->knows->keep:1`)
+			if got := one(t, s, "RETURN count(SELECT VALUE id FROM big)"); got != "25000" {
+				t.Fatalf("made %s records", got)
+			}
+			before := keys(t, e)
+			run(t, s, "BEGIN; "+tc.remove+"; CANCEL", allowErrors)
+			if got := one(t, s, "RETURN count(SELECT VALUE id FROM big WHERE n = 5)"); got != "1" {
+				t.Errorf("after a cancelled removal: got %s records", got)
+			}
+			run(t, s, tc.remove)
+			run(t, s, tc.again)
+			look := func(s *engine.Session) {
+				t.Helper()
+				if got := one(t, s, "RETURN [(SELECT VALUE n FROM big), (SELECT VALUE id FROM big WHERE n = 5), (SELECT VALUE id FROM big WHERE n = 7)]"); got != "[[7], [], [big:1]]" {
+					t.Errorf("got %s", got)
+				}
+				if tc.left != "" {
+					if got := one(t, s, "RETURN keep:1.name"); got != "'stays'" {
+						t.Errorf("the other table has %s", got)
+					}
+				}
+			}
+			look(s)
+			shut(t, e)
+			checksClean(t, path)
+			repaired := path + ".repaired"
+			if _, err := engine.Repair(t.Context(), path, repaired, nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range []string{repaired, path} {
+				e = openBig(t, p)
+				for end := time.Now().Add(time.Minute); keys(t, e) > 1000; {
+					if time.Now().After(end) {
+						t.Fatalf("%d keys of %d are left", keys(t, e), before)
+					}
+				}
+				s = e.RootSession()
+				if err := s.Use(t.Context(), &n, &d); err != nil {
+					t.Fatal(err)
+				}
+				look(s)
+				shut(t, e)
+				checksClean(t, p)
+			}
+		})
+	}
+}
+
+// one is the text of the last answer.
+func one(t *testing.T, s *engine.Session, text string) string {
+	t.Helper()
+	res := run(t, s, text)
+	return res[len(res)-1].Value.Text()
+}
+
+func openBig(t *testing.T, path string) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), "bolt://"+path+"?sync=never", engine.Options{Unauthenticated: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func shut(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keys is the number of keys in the store.
+func keys(t *testing.T, e *engine.Engine) uint64 {
+	t.Helper()
+	m, err := e.Backup(t.Context(), io.Discard, physical.BackupOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Keys
+}
+
+// checksClean holds that a check of a closed store finds nothing.
+func checksClean(t *testing.T, path string) {
+	t.Helper()
+	rep, err := engine.Check(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rep.Clean() {
+		t.Errorf("the check finds %d: %v", rep.Found, rep.Findings)
+	}
+}
