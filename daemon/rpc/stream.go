@@ -92,10 +92,12 @@ func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context
 	defer func() {
 		if p := recover(); p != nil {
 			c.srv.Log.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
+			done()
 			err = out.end(conn, errors.New("panic in a stream"))
 		}
 	}()
 	err = c.srv.stream(ctx, k, text, vars, out)
+	done() // first: who has the end frame may use the id again
 	return out.end(conn, err)
 }
 
