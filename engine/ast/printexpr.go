@@ -317,6 +317,9 @@ func startsWithMinus(x Expr) bool {
 		return x.Op == OpNeg
 	case *Literal:
 		return isNegative(x.Value)
+	case *Idiom:
+		g, ok := x.Parts[0].(*PartGraph)
+		return ok && g.Graph.Dir == DirOut
 	case *Range:
 		return x.Start != nil && startsWithMinus(x.Start)
 	}
