@@ -37,6 +37,9 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"and it can", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD a.*.x ON t TYPE any; CREATE t:1 SET a = { x: { x: 1, z: 2 } }", "[{ a: { x: { x: 1, z: 2 } }, id: t:1 }]"},
 		{"NULL around a field is an object, as NONE is", "DEFINE FIELD o.x ON t TYPE any DEFAULT 5; CREATE t:1 SET o = NULL", "[{ id: t:1, o: { x: 5 } }]"},
 		{"USE DEFAULT goes where the config says", "DEFINE CONFIG DEFAULT NAMESPACE x DATABASE y; USE DEFAULT", "{ database: 'y', namespace: 'x' }"},
+		{"equal keys in DESC keep the order of their records", "CREATE t:2 SET s = 'x'; CREATE t:3 SET s = 'x'; SELECT s, id FROM t:2.. ORDER BY s DESC", "[{ id: t:2, s: 'x' }, { id: t:3, s: 'x' }]"},
+		{"paths lead nowhere from what is no record, and lists of lists are taken apart", "RELATE t:1->e:1->t:2; RETURN [[t:1], 1, t:1, NONE]->e", "[e:1, NONE, e:1, NONE]"},
+		{"a GraphQL config shows what is said only", "DEFINE CONFIG GRAPHQL TABLES INCLUDE t; (INFO FOR DB).configs.GraphQL", "'GRAPHQL TABLES INCLUDE t FUNCTIONS NONE'"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)

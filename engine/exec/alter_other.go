@@ -75,7 +75,7 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 func (r *Run) alterConfig(env *Env, def *ast.DefineConfig, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineConfig)
 	if !ok || c.Drop {
-		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "AUTO"}, Functions: ast.NameFilter{Mode: "AUTO"}},
+		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}},
 			API: &ast.APIConfig{}, Default: &ast.DefaultConfig{}}
 	}
 	switch {

@@ -20,7 +20,11 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 	case value.KindArray:
 		level = make([]stop, 0, v.Len())
 		for _, e := range v.Elems() {
-			if id := recordOf(e); !id.IsNone() {
+			id := recordOf(e)
+			if id.IsNone() && e.Kind() != value.KindObject {
+				return r.graphEach(env, v.Elems(), parts)
+			}
+			if !id.IsNone() {
 				level = append(level, stop{at: id})
 			}
 		}
@@ -44,6 +48,26 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 	out := make([]value.Value, len(level))
 	for i := range level {
 		out[i] = level[i].at
+	}
+	return value.ArrayOf(out), nil
+}
+
+// graphEach is graph of each element, of which some are no records: nothing leads on from them, and lists are taken apart.
+func (r *Run) graphEach(env *Env, elems []value.Value, parts []ast.Part) (value.Value, error) {
+	var out []value.Value
+	for _, e := range elems {
+		if err := r.Tick(); err != nil {
+			return value.None, err
+		}
+		v, err := r.graph(env, e, parts)
+		if err != nil {
+			return value.None, err
+		}
+		if v.Kind() == value.KindArray {
+			out = append(out, v.Elems()...)
+		} else {
+			out = append(out, v)
+		}
 	}
 	return value.ArrayOf(out), nil
 }

@@ -49,14 +49,14 @@ func (p *parser) defaultClause(c *ast.DefaultConfig) bool {
 }
 
 func (p *parser) graphQLConfig() *ast.GraphQLConfig {
-	c := &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "AUTO"}, Functions: ast.NameFilter{Mode: "AUTO"}}
+	c := &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}}
 	switch p.tok.kind {
 	case kwNone:
 		p.advance()
-		c.Tables.Mode, c.Functions.Mode = "NONE", "NONE"
 		return c
 	case kwAuto:
 		p.advance()
+		c.Tables.Mode, c.Functions.Mode = "AUTO", "AUTO"
 		return c
 	}
 	for p.err == nil && p.graphQLClause(c) {

@@ -193,5 +193,6 @@ func (q *Query) unlike(ix *catalog.Index, a index.Access, field int) (bool, erro
 func ByKeys(o *ast.Order, off Rules) (reverse, ok bool) {
 	q := Query{Order: o}
 	by, desc, plain := q.orderBy()
-	return desc, plain && len(by) == 1 && by[0] == "id" && !off.Has(OrderKeys)
+	ok = plain && len(by) == 1 && by[0] == "id" && !off.Has(OrderKeys)
+	return desc && ok, ok
 }

@@ -62,6 +62,8 @@ func (g *generator) free(depth int) string {
 func (g *generator) compound(depth int, deeper func(int) string) string {
 	sub := func() string { return deeper(depth - 1) }
 	return g.draw(sub, sub,
+		func() string { return g.special(sub) },
+		func() string { return g.special(sub) },
 		func() string { return g.f("(%s %s %s)", sub(), g.operator(), sub()) },
 		func() string { return g.f("(%s %s %s)", sub(), g.operator(), sub()) },
 		func() string { return g.f("(%s)", g.query()) },

@@ -121,8 +121,8 @@ func (g *generator) statement() string {
 		g.open = false
 		return g.pick("COMMIT", "COMMIT", "CANCEL")
 	}
-	if !g.record && g.chance(8) {
-		return g.definition()
+	if !g.record && g.chance(12) {
+		return g.draw(g.definition, g.further)
 	}
 	switch n := g.r.IntN(100); {
 	case n < 42:
