@@ -20,6 +20,9 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/fault"
+	"github.com/nacredb/nacre/engine/kv/mem"
 )
 
 var (
@@ -216,10 +219,16 @@ func runVectors(t *testing.T, file string, statements bool) (failed []string, al
 	return failed, all
 }
 
+// openQuiet opens an engine in memory. For tests its store spoils what it handed out when the snapshot is released: what is used
+// for longer shows in the answers, as with a store in a file it would only now and then.
 func openQuiet(t testing.TB) *engine.Engine {
 	caps := auth.DefaultCapabilities()
 	caps.Experimental.Allow = auth.NewSet("files")
-	e, err := engine.Open(context.Background(), "memory", engine.Options{
+	var store kv.Store = mem.New()
+	if _, ok := t.(*testing.T); ok {
+		store = fault.NewSpoiling(store)
+	}
+	e, err := engine.OpenOn(context.Background(), store, engine.Options{
 		NoDefaults: true, Capabilities: caps, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -101,6 +101,11 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return start(ctx, store, retention, opt, rulesOff)
+}
+
+// start makes an engine of an open store, which it closes with an error.
+func start(ctx context.Context, store kv.Store, retention time.Duration, opt Options, rulesOff plan.Rules) (*Engine, error) {
 	e := &Engine{opt: opt, store: store, caps: opt.Capabilities, passwords: auth.NewVerifier()}
 	if e.caps == nil {
 		e.caps = auth.DefaultCapabilities()

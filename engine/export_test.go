@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/plan"
 )
 
@@ -13,4 +14,9 @@ func (e *Engine) WithRulesOff(rules ...plan.Rule) (other *Engine, stop func()) {
 	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...))
 	other = &Engine{opt: e.opt, store: e.store, exec: x, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
 	return other, func() { x.Close(context.Background()) }
+}
+
+// OpenOn opens an engine on a store of the test's, which it closes.
+func OpenOn(ctx context.Context, store kv.Store, opt Options) (*Engine, error) {
+	return start(ctx, store, 0, opt, 0)
 }
