@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/plan"
@@ -11,7 +12,19 @@ import (
 // WithRulesOff is another engine over the same store, in which rules of the planner are switched off. stop ends what it has
 // at work; the store stays open.
 func (e *Engine) WithRulesOff(rules ...plan.Rule) (other *Engine, stop func()) {
+	return e.withLimits(exec.Limits{}, rules...)
+}
+
+// SharedEarly is like WithRulesOff, but already small tables are walked by all processors.
+func (e *Engine) SharedEarly(rules ...plan.Rule) (other *Engine, stop func()) {
+	return e.withLimits(exec.Limits{ShareAfter: 10}, rules...)
+}
+
+func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engine, stop func()) {
 	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...))
+	if limits.ShareAfter > 0 {
+		x.Limits.ShareAfter = limits.ShareAfter
+	}
 	other = &Engine{opt: e.opt, store: e.store, exec: x, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
 	return other, func() { x.Close(context.Background()) }
 }

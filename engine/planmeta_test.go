@@ -33,6 +33,10 @@ func TestRulesDoNotChangeAnswers(t *testing.T) {
 		m.off(e, "without "+r.String(), r)
 	}
 	m.off(e, "without rules", plan.AllRules()...)
+	shared, stop := e.SharedEarly()
+	t.Cleanup(stop)
+	m.add(shared, "all rules and processors", "")
+	m.add(shared, "NOINDEX, all processors", " WITH NOINDEX")
 	ran := 0
 	for i := range uint64(*planSchemas) {
 		if !m.schema(*planSeed + i) {

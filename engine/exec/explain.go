@@ -79,6 +79,9 @@ func (s *tableRows) explain() *planNode {
 		dir = "Backward"
 	}
 	n := s.filter.attr(node("TableScan").with("table", s.name).with("direction", dir))
+	if s.shared != nil {
+		n.with("processors", fmt.Sprint(s.shared.most/batchesAhead))
+	}
 	n.rows = s.n
 	return n
 }

@@ -19,6 +19,7 @@ type groupRows struct {
 	in     rows
 	proj   *ast.Projections
 	by     []ast.Expr // what is grouped by
+	fast   []compiled // of by
 	keys   []int      // for each field of proj: its place in by, or -1
 	fields []groupField
 	all    bool
@@ -35,6 +36,7 @@ type groupField struct {
 	x     ast.Expr
 	path  []string
 	calls []*ast.Call // its aggregates; none: the values of the rows are collected
+	args  []compiled  // the first arguments of calls
 	first int         // place of the first of calls among a group's totals
 }
 
@@ -54,6 +56,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		g.by = append(g.by, groupKey(s.Projections, id))
 	}
 	g.text = strings.Join(texts, ", ")
+	g.fast = make([]compiled, len(g.by))
 	totals := 0
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
@@ -74,6 +77,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 					return nil, err
 				}
 			}
+			gf.args = make([]compiled, len(gf.calls))
 			totals += len(gf.calls)
 		}
 		g.fields = append(g.fields, gf)
@@ -177,7 +181,7 @@ func (g *groupRows) fill() error {
 		} else {
 			sum := uint64(0)
 			for i, x := range g.by {
-				if keys[i], err = g.r.Value(g.env, x); err != nil {
+				if keys[i], err = g.value(&g.fast[i], x, doc); err != nil {
 					return err
 				}
 				sum = mixHash(sum, hashValue(seed, keys[i]))
@@ -191,7 +195,7 @@ func (g *groupRows) fill() error {
 				}
 			}
 		}
-		if err := g.take(gr); err != nil {
+		if err := g.take(gr, doc); err != nil {
 			return err
 		}
 	}
@@ -270,8 +274,18 @@ func (g *groupRows) fresh(keys []value.Value) *group {
 	return out
 }
 
-// take adds the document in g.env to a group.
-func (g *groupRows) take(gr *group) error {
+// value evaluates an expression for the current document.
+func (g *groupRows) value(c *compiled, x ast.Expr, doc value.Value) (value.Value, error) {
+	if fast := c.ready(g.r, g.env, x); fast != nil {
+		if v, err := fast(doc); err == nil {
+			return v, nil
+		}
+	}
+	return g.r.Value(g.env, x)
+}
+
+// take adds the document, which is that of g.env, to a group.
+func (g *groupRows) take(gr *group, doc value.Value) error {
 	for i := range g.fields {
 		f := &g.fields[i]
 		if g.keys[i] >= 0 {
@@ -292,7 +306,7 @@ func (g *groupRows) take(gr *group) error {
 			v := value.Bool(true)
 			if len(c.Args) > 0 {
 				var err error
-				if v, err = g.r.Value(g.env, c.Args[0]); err != nil {
+				if v, err = g.value(&f.args[j], c.Args[0], doc); err != nil {
 					return err
 				}
 			}

@@ -27,8 +27,10 @@ type tableRows struct {
 	filter  *predicate // nil: all
 	id      *value.RecordID
 
-	cur *record.Cursor
-	n   counter
+	cur    *record.Cursor
+	shared *sharedScan // of the rest of the walk, once it is a long one
+	read   int
+	n      counter
 }
 
 func (s *tableRows) next() (value.Value, bool, error) {
@@ -42,7 +44,7 @@ func (s *tableRows) next() (value.Value, bool, error) {
 		}
 		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
 	}
-	for s.cur.Next() {
+	for s.shared == nil && s.cur.Next() {
 		if err := s.r.Tick(); err != nil {
 			return value.None, false, err
 		}
@@ -51,15 +53,52 @@ func (s *tableRows) next() (value.Value, bool, error) {
 		if err != nil {
 			return value.None, false, err
 		}
+		if s.read++; s.read == s.r.Ex.Limits.ShareAfter {
+			s.share()
+		}
 		if ok {
 			s.n++
 			return doc, true, nil
 		}
 	}
-	return value.None, false, s.cur.Err()
+	if s.shared == nil {
+		return value.None, false, s.cur.Err()
+	}
+	return s.nextShared()
+}
+
+// share shares the rest of the walk among the processors, if it may be.
+func (s *tableRows) share() {
+	if s.filter != nil && s.filter.compiled.fast != nil && s.r.mayShare(s.cur) {
+		s.shared = share(s.r, s.cur, s.filter.compiled.fast)
+	}
+}
+
+func (s *tableRows) nextShared() (value.Value, bool, error) {
+	for {
+		row, ok, err := s.shared.next()
+		if !ok || err != nil {
+			return value.None, false, err
+		}
+		if row.open {
+			if err := s.r.Tick(); err != nil {
+				return value.None, false, err
+			}
+			if ok, err = s.filter.asWritten(row.doc); err != nil {
+				return value.None, false, err
+			}
+		}
+		if ok {
+			s.n++
+			return row.doc, true, nil
+		}
+	}
 }
 
 func (s *tableRows) close() {
+	if s.shared != nil {
+		s.shared.close()
+	}
 	if s.cur != nil {
 		s.cur.Close()
 	}
@@ -210,12 +249,24 @@ type predicate struct {
 	env  *Env // its document is changed for each row
 	x    ast.Expr
 	once once // sub-selects that say the same for every row
+
+	compiled compiled
 }
 
 func (p *predicate) holds(doc value.Value) (bool, error) {
 	if p == nil {
 		return true, nil
 	}
+	if fast := p.compiled.ready(p.r, p.env, p.x); fast != nil {
+		if v, err := fast(doc); err == nil {
+			return value.Truthy(v), nil
+		}
+	}
+	return p.asWritten(doc)
+}
+
+// asWritten evaluates the condition for a document.
+func (p *predicate) asWritten(doc value.Value) (bool, error) {
 	p.env.SetDoc(doc)
 	v, err := p.once.within(p.r, p.env, p.x)
 	return value.Truthy(v), err

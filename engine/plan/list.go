@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // listed uses a condition that looks for one of several values, or for elements, of a field.
 func (c *candidate) listed(conds []condition, field string, first bool) bool {
+	path := nested(c.ix, 0)
 	elem, ofElements := strings.CutSuffix(field, ".*")
 	if !ofElements {
 		elem, ofElements = strings.CutSuffix(field, "[*]")
@@ -20,6 +23,7 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 			c.in, c.score = d.v.Elems(), c.score+2
 			return true
 		case !first || !about || ofElements && !c.lists:
+		case path && asksNone(d): // objects without the field have no entry in a list of objects
 		case d.op == ast.OpContains:
 			c.in, c.elements, c.score = append(c.in, d.v), true, 3
 			return true
@@ -32,4 +36,9 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 		}
 	}
 	return false
+}
+
+// asksNone reports whether a condition looks for NONE among elements.
+func asksNone(d *condition) bool {
+	return d.v.IsNone() || d.v.Kind() == value.KindArray && slices.ContainsFunc(d.v.Elems(), value.Value.IsNone)
 }

@@ -55,3 +55,21 @@ func (g *Gate) edge(tb *catalog.Table, k []byte, doc value.Value) (bool, error) 
 	e, err := g.edgeOf(tb, &value.RecordID{Table: tb.Name, Key: rk}, doc)
 	return e != nil, err
 }
+
+// Stored is the image of a record as it is in the store, not looked into yet. It is valid until the transaction ends.
+type Stored []byte
+
+// Record makes a record of the image. Any goroutine may do so.
+func (s Stored) Record() (value.Value, error) { return decode(s) }
+
+// Plain reports whether the caller sees the records under the cursor as they are stored: then Batch may be used.
+func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }
+
+// Batch appends the next n records to dst as they are stored, fewer at the end or where Err says why. It is for Plain
+// cursors only.
+func (c *Cursor) Batch(dst []Stored, n int) []Stored {
+	for ; n > 0 && c.err == nil && c.cur.Next(); n-- {
+		dst = append(dst, Stored(c.cur.Value()))
+	}
+	return dst
+}

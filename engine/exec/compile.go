@@ -1,0 +1,158 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// rowExpr is an expression compiled for the documents of rows: it asks nothing of the run, so any goroutine may call it. It
+// answers errUncompiled where it can not tell, or fails: then the expression is evaluated as it is written.
+type rowExpr func(doc value.Value) (value.Value, error)
+
+var errUncompiled = errors.New("the row must be evaluated as the expression is written")
+
+// compile compiles an expression: paths of names, values that are the same for all rows, and operators over them. nil: it is
+// more than that. env is that of the rows.
+func (r *Run) compile(env *Env, x ast.Expr) rowExpr {
+	switch x := x.(type) {
+	case *ast.Paren:
+		return r.compile(env, x.X)
+	case *ast.Idiom:
+		if path, ok := plan.Names(x); ok {
+			return compilePath(path)
+		}
+		return nil
+	case *ast.Binary:
+		return r.compileBinary(env, x)
+	case *ast.Unary:
+		if in := r.compile(env, x.X); in != nil && x.Op == ast.OpNot {
+			return func(doc value.Value) (value.Value, error) {
+				v, err := in(doc)
+				return value.Bool(!value.Truthy(v)), err
+			}
+		}
+	}
+	if !plan.Constant(x) {
+		return nil
+	}
+	v, err := r.Value(env, x)
+	if err != nil || v.Kind() == value.KindClosure {
+		return nil
+	}
+	return func(value.Value) (value.Value, error) { return v, nil }
+}
+
+// compilePath reads a field. What leads through a link, a list or anything but an object is left to the evaluator.
+func compilePath(path []string) rowExpr {
+	if len(path) == 1 {
+		name := path[0]
+		return func(doc value.Value) (value.Value, error) {
+			if doc.Kind() != value.KindObject {
+				return value.None, errUncompiled
+			}
+			v, _ := doc.Object().Get(name)
+			return v, nil
+		}
+	}
+	return func(doc value.Value) (value.Value, error) {
+		for _, name := range path {
+			switch doc.Kind() {
+			case value.KindObject:
+				doc, _ = doc.Object().Get(name)
+			case value.KindNone, value.KindNull:
+				return value.None, nil
+			default:
+				return value.None, errUncompiled
+			}
+		}
+		return doc, nil
+	}
+}
+
+func (r *Run) compileBinary(env *Env, x *ast.Binary) rowExpr {
+	if x.Op == ast.OpMatches || x.Op == ast.OpKNN {
+		return nil
+	}
+	l, right := r.compile(env, x.L), r.compile(env, x.R)
+	if l == nil || right == nil {
+		return nil
+	}
+	switch x.Op {
+	case ast.OpAnd, ast.OpOr, ast.OpTruthyElse, ast.OpNullCoalesce:
+		return compileLogic(x.Op, l, right)
+	}
+	op, plus := x.Op, x.Op == ast.OpAdd
+	return func(doc value.Value) (value.Value, error) {
+		a, err := l(doc)
+		if err != nil {
+			return value.None, err
+		}
+		b, err := right(doc)
+		if err != nil {
+			return value.None, err
+		}
+		if a.Kind() == value.KindInt && b.Kind() == value.KindInt {
+			if v, ok := intOp(op, a.Int(), b.Int()); ok {
+				return v, nil
+			}
+		}
+		if plus && !a.Kind().IsNumber() {
+			return value.None, errUncompiled // may be too long
+		}
+		v, err := apply(op, a, b)
+		if err != nil {
+			return value.None, errUncompiled
+		}
+		return v, nil
+	}
+}
+
+// compileLogic is an operator that may leave its right side alone.
+func compileLogic(op ast.BinaryOp, l, right rowExpr) rowExpr {
+	return func(doc value.Value) (value.Value, error) {
+		a, err := l(doc)
+		if err != nil {
+			return value.None, err
+		}
+		done := false
+		switch op {
+		case ast.OpAnd:
+			done = !value.Truthy(a)
+		case ast.OpNullCoalesce:
+			done = !a.IsNullish()
+		default:
+			done = value.Truthy(a)
+		}
+		if done {
+			return a, nil
+		}
+		return right(doc)
+	}
+}
+
+// compileAfter is how many rows are evaluated as the expression is written before it is compiled: it is not worth it for
+// the few that a key or an index finds.
+const compileAfter = 8
+
+// compiled is an expression that is compiled once it has been evaluated for some rows.
+type compiled struct {
+	rows int // evaluated so far; -1: no more are counted
+	fast rowExpr
+}
+
+// ready is the compiled expression; nil as long, or for ever, as there is none.
+func (c *compiled) ready(r *Run, env *Env, x ast.Expr) rowExpr {
+	if c.rows < 0 {
+		return c.fast
+	}
+	if c.rows++; c.rows > compileAfter {
+		c.rows = -1
+		if !r.Ex.PlanOff.Has(plan.Compile) {
+			c.fast = r.compile(env, x)
+		}
+	}
+	return c.fast
+}
