@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/value"
@@ -156,6 +157,9 @@ func (d *rpcDoor) play(t *testing.T, r *rpcRow, place string) {
 	d.server.t = t
 	if d.socket != nil {
 		d.socket.t = t
+		if err := d.socket.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	saved := map[string]value.Value{}
 	prologue := []step{

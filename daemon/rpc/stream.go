@@ -88,7 +88,7 @@ func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context
 	defer done()
 	ctx, cancel := c.srv.Deadline(ctx)
 	defer cancel()
-	out := &framer{ctx: ctx, srv: c.srv, send: send, req: req}
+	out := &framer{ctx: ctx, srv: c.srv, send: send, req: req, done: done}
 	defer func() {
 		if p := recover(); p != nil {
 			c.srv.Log.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
@@ -161,6 +161,7 @@ type framer struct {
 	srv      *Server
 	send     func(context.Context, *wire.Response) error
 	req      *wire.Request
+	done     func() // frees the place and the id of the stream
 	began    time.Time
 	open     bool // the begin frame is out
 	finished int
@@ -240,6 +241,7 @@ func (f *framer) end(conn context.Context, err error) error {
 		}
 		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(stopped)})
 	}
+	f.done()                            // a client that has the end frame may use the id again
 	_ = f.frame(conn, "end", fields...) // who can not take it finds out by the connection
 	return nil
 }

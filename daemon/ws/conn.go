@@ -18,13 +18,14 @@ import (
 
 // conn is one connection. run owns it; the goroutines it starts end before run does.
 type conn struct {
-	srv    *Server
-	socket *websocket.Conn
-	pipe   *pipe
-	rpc    *rpc.Conn // nil where text is set
-	text   RunText   // nil but on connections that carry bare statements
-	client string    // address, for the log
-	format wire.Format
+	srv     *Server
+	socket  *websocket.Conn
+	pipe    *pipe
+	rpc     *rpc.Conn // nil where text is set
+	text    RunText   // nil but on connections that carry bare statements
+	client  string    // address, for the log
+	format  wire.Format
+	longest int64 // message, in bytes
 
 	ctx     context.Context // of every request; ends with the connection
 	cancel  context.CancelFunc
@@ -96,7 +97,10 @@ func (c *conn) read() error {
 			return err
 		}
 		buf := readBuffers.Get().(*[]byte)
-		b, err := readAll(r, (*buf)[:0])
+		b, err := readAll(r, (*buf)[:0], c.longest)
+		if err == errTooLong {
+			c.bye(websocket.StatusMessageTooBig, tooLong)
+		}
 		if err != nil {
 			return err
 		}
@@ -114,13 +118,21 @@ func (c *conn) read() error {
 	}
 }
 
-// readAll reads r to its end into b.
-func readAll(r io.Reader, b []byte) ([]byte, error) {
+// tooLong is what the client of a message over the limit is told.
+const tooLong = "Message too long"
+
+var errTooLong = errors.New("the message is too long")
+
+// readAll reads r to its end into b. errTooLong: there are more than longest bytes; no more than those are kept.
+func readAll(r io.Reader, b []byte, longest int64) ([]byte, error) {
 	for {
+		if int64(len(b)) > longest {
+			return b, errTooLong
+		}
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
 		}
-		n, err := r.Read(b[len(b):cap(b)])
+		n, err := r.Read(b[len(b):min(int64(cap(b)), longest+1)])
 		b = b[:len(b)+n]
 		if err == io.EOF {
 			return b, nil
@@ -206,11 +218,16 @@ func (c *conn) leave(ctx context.Context) {
 		break
 	}
 	c.cancel()
-	// The library waits five seconds for the client's own close frame; one has to do.
+	c.bye(websocket.StatusGoingAway, goingAway)
+	<-c.done
+}
+
+// bye closes the connection with a code and a reason. The library waits five seconds for the client's own close frame;
+// one has to do.
+func (c *conn) bye(code websocket.StatusCode, reason string) {
 	late := time.AfterFunc(time.Second, c.cut)
 	defer late.Stop()
-	_ = c.socket.Close(websocket.StatusGoingAway, goingAway)
-	<-c.done
+	_ = c.socket.Close(code, reason)
 }
 
 // silent reports whether nothing came since it was last asked and nothing is on its way out.

@@ -143,8 +143,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, li
 		s.log.Debug("websocket refused", "err", err)
 		return
 	}
-	socket.SetReadLimit(limit)
+	socket.SetReadLimit(-1) // readAll has it, with an answer that clients know
 	c := open(socket, hijack.pipe)
+	c.longest = limit
 	c.client = client
 	if !s.add(c) {
 		_ = socket.Close(websocket.StatusGoingAway, goingAway)
