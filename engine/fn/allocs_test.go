@@ -1,3 +1,7 @@
+//go:build !race
+
+// Under the race detector a stock of memory forgets at random.
+
 package fn_test
 
 import (
