@@ -152,7 +152,7 @@ func mediaType(header string) string {
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 // keptBuffer is the largest buffer that goes back to the pool.
-const keptBuffer = 1 << 20
+const keptBuffer = 4 << 20
 
 // reply sends what fill appends to a buffer of the pool.
 func (s *Server) reply(w http.ResponseWriter, status int, contentType string, fill func([]byte) ([]byte, error)) error {
