@@ -217,6 +217,8 @@ func (c *conn) leave(ctx context.Context) {
 		}
 		break
 	}
+	// An answer may still lie behind another one that somebody writes: nothing goes out behind the close frame.
+	c.out.settle(ctx)
 	c.cancel()
 	c.bye(websocket.StatusGoingAway, goingAway)
 	<-c.done

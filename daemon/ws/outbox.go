@@ -60,7 +60,21 @@ func (o *outbox) busy() bool {
 func (o *outbox) waiting() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.bytes
+	return o.bytes + o.notes
+}
+
+// settle waits until all that was queued is on its way, or the box is closed, or ctx ends.
+func (o *outbox) settle(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.room.Broadcast()
+	})()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.writing && !o.closed && ctx.Err() == nil {
+		o.room.Wait()
+	}
 }
 
 func (o *outbox) close() {
@@ -213,6 +227,7 @@ func (c *conn) flush() {
 		}
 	}
 	o.writing = false
+	o.room.Broadcast()
 	o.mu.Unlock()
 }
 
