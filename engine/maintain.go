@@ -79,6 +79,12 @@ func (l *language) Release() {
 	l.executors = nil
 }
 
+// Pure implements physical.Language.
+func (l *language) Pure(function string) bool {
+	f, ok := l.functions.Function(function)
+	return ok && f.Pure
+}
+
 // Parse implements physical.Language.
 func (l *language) Parse(text string) (ast.Statement, error) { return parseDefinition(text, l.parsing) }
 

@@ -159,7 +159,18 @@ func (g *Gate) changeGroup(ctx context.Context, tb, src *catalog.Table, p *viewP
 	if err := g.saveGroup(at, rows, tallies, group); err != nil {
 		return err
 	}
-	row, err := g.groupRow(ctx, tb, p, group, rows, tallies)
+	aggs := make([]value.Value, len(p.aggs))
+	for i, a := range p.aggs {
+		if a.fn.extreme() {
+			aggs[i], err = g.extreme(tb, i, group, a.fn.largest())
+		} else {
+			aggs[i] = aggregated(a.fn, rows, &tallies[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	row, err := g.groupRow(ctx, p, group, aggs)
 	if err != nil {
 		return err
 	}
@@ -319,15 +330,8 @@ func (g *Gate) extreme(tb *catalog.Table, agg int, group value.Value, largest bo
 	return value.DecodeCBORValue(bytes.Clone(cur.Value()), value.Limits{})
 }
 
-// groupRow makes the row of a group.
-func (g *Gate) groupRow(ctx context.Context, tb *catalog.Table, p *viewPlan, group value.Value, rows int64, tallies []tally) (value.Value, error) {
-	aggs := make([]value.Value, len(p.aggs))
-	for i, a := range p.aggs {
-		var err error
-		if aggs[i], err = g.aggregated(tb, i, a.fn, group, rows, &tallies[i]); err != nil {
-			return value.None, err
-		}
-	}
+// groupRow makes the row of a group of its aggregates.
+func (g *Gate) groupRow(ctx context.Context, p *viewPlan, group value.Value, aggs []value.Value) (value.Value, error) {
 	row := value.ObjectOf(nil)
 	for _, c := range p.cols {
 		var v value.Value
@@ -364,29 +368,27 @@ func putAt(row value.Value, path []string, v value.Value) value.Value {
 	return value.ObjectOf(o.With(path[0], v))
 }
 
-// aggregated is the value of one aggregate of a group.
-func (g *Gate) aggregated(tb *catalog.Table, i int, fn aggregateFunc, group value.Value, rows int64, t *tally) (value.Value, error) {
+// aggregated is the value of one aggregate of a group, of those that are not extremes.
+func aggregated(fn aggregateFunc, rows int64, t *tally) value.Value {
 	n, sum := float64(t.count), toFloat(t.sum)
 	switch fn {
 	case aggCount:
-		return value.Int(rows), nil
+		return value.Int(rows)
 	case aggCountIf:
-		return value.Int(t.count), nil
+		return value.Int(t.count)
 	case aggSum:
-		return value.Float(sum), nil
+		return value.Float(sum)
 	case aggMean:
-		return value.Float(sum / n), nil
-	case aggStddev, aggVariance:
-		variance := 0.0
-		if t.count > 1 {
-			variance = max(0, (t.squares.Float()-sum*sum/n)/(n-1))
-		}
-		if fn == aggStddev {
-			variance = math.Sqrt(variance)
-		}
-		return value.Float(variance), nil
+		return value.Float(sum / n)
 	}
-	return g.extreme(tb, i, group, fn == aggMax || fn == aggTimeMax)
+	variance := 0.0
+	if t.count > 1 {
+		variance = max(0, (t.squares.Float()-sum*sum/n)/(n-1))
+	}
+	if fn == aggStddev {
+		variance = math.Sqrt(variance)
+	}
+	return value.Float(variance)
 }
 
 // FillView makes the rows of a new view out of the records that are there.

@@ -43,6 +43,14 @@ const (
 	aggTimeMax
 )
 
+// extreme reports whether fn is a least or greatest value, of which all values are kept.
+func (fn aggregateFunc) extreme() bool {
+	return fn == aggMin || fn == aggMax || fn == aggTimeMin || fn == aggTimeMax
+}
+
+// largest reports whether an extreme is the greatest value.
+func (fn aggregateFunc) largest() bool { return fn == aggMax || fn == aggTimeMax }
+
 var aggregateNames = map[string]aggregateFunc{
 	"count": aggCount, "math::sum": aggSum, "math::mean": aggMean, "math::min": aggMin, "math::max": aggMax,
 	"math::stddev": aggStddev, "math::variance": aggVariance, "time::min": aggTimeMin, "time::max": aggTimeMax,

@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -23,6 +24,11 @@ func (c *checker) compare() error {
 		}
 		for _, ix := range t.indexes {
 			if err := c.compareIndex(ix); err != nil {
+				return err
+			}
+		}
+		if t.Define.View != nil {
+			if err := c.compareView(t); err != nil {
 				return err
 			}
 		}
@@ -76,6 +82,20 @@ func (c *checker) compareIndex(ix *keptIndex) error {
 		c.rep.find(FindMissing, "index %s of %s has %d entries, the records account for %d", ix.Name, ix.tb.Name, ix.actual.n, ix.expected.n)
 	}
 	return nil
+}
+
+// compareView works out again what the rows of a view are.
+func (c *checker) compareView(t *table) error {
+	if !record.Retold(t.Table, c.opt.Language.Pure) {
+		c.rep.skip("view %s: its rows follow from more than the records of its tables, and are not worked out again", t.Name)
+		return nil
+	}
+	err := t.gate.CheckView(c.ctx, t.Table, func(text string) { c.rep.find(FindView, "view %s: %s", t.Name, text) })
+	if err != nil && c.ctx.Err() == nil {
+		c.rep.skip("view %s: %v", t.Name, err)
+		return nil
+	}
+	return err
 }
 
 // compareText looks at a full-text index, whose records were looked at already.

@@ -18,6 +18,7 @@ const (
 	FindEdge       = "edge"
 	FindReference  = "reference"
 	FindCounter    = "counter"
+	FindView       = "view" // a row that is not what the records behind it give
 )
 
 // Finding is one thing that is wrong.

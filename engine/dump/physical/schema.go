@@ -22,6 +22,8 @@ type Language interface {
 	// Gate is the way to the records of a database, with all rights, by which expressions of
 	// definitions are evaluated too. It reads store through tx.
 	Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error)
+	// Pure reports whether a function gives the same result for the same arguments, always.
+	Pure(function string) bool
 	// Release ends what the gates so far have at work on their stores, before those are closed.
 	Release()
 }
