@@ -29,7 +29,12 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 		if v.IsNullish() && !slices.ContainsFunc(t.Alts, func(alt *Type) bool { return Is(v, alt) }) {
 			return None, misfit(v, t, true) // not even by a cast to string
 		}
+		// A decimal that is refused where an int is asked for does not become a text instead.
+		fraction := v.kind == KindDecimal && slices.ContainsFunc(t.Alts, func(alt *Type) bool { return alt.Kind == TypeInt })
 		for _, alt := range t.Alts {
+			if alt.Kind == TypeString && fraction {
+				continue
+			}
 			if out, err := Cast(v, alt, p); err == nil {
 				return out, nil
 			}
