@@ -289,7 +289,7 @@ func (d *Daemon) build(caps *auth.Capabilities) {
 		Message: l.WebSocketMessage, Requests: l.WebSocketRequests, Queue: l.WebSocketQueue, Connections: l.WebSockets,
 		Ping: l.WebSocketPing, SendTimeout: l.SendTimeout, Depth: l.Depth,
 	}, d.log.With("component", "ws"))
-	d.sessions = rpc.NewSessions(rpc.Limits{SessionTransactions: l.SessionTransactions, AttachedSessions: httpSessions})
+	d.sessions = rpc.NewSharedSessions(rpc.Limits{SessionTransactions: l.SessionTransactions, AttachedSessions: httpSessions})
 	d.http = http.New(http.Options{
 		RPC: d.rpc, Sockets: d.sockets, Readiness: &d.state, Sessions: d.sessions,
 		Limits: http.Limits{SQL: l.SQLBody, RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,

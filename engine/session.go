@@ -28,6 +28,13 @@ type Session struct {
 	state atomic.Pointer[exec.Session] // what it points to is never changed
 }
 
+// What the variables of a session may take of memory together, and those of one without an identity where such may do
+// nothing.
+const (
+	variablesLimit          = 64 << 20
+	strangersVariablesLimit = 64 << 10
+)
+
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
 func (e *Engine) Session() *Session {
 	return e.session(e.nobody())
@@ -201,20 +208,38 @@ func (s *Session) Reset() {
 	s.e.exec.Hub.DropSession(s.ID())
 }
 
-// Set defines a session variable; NONE removes it.
+// Set defines a session variable; NONE removes it. The variables of a session have a limit together.
 func (s *Session) Set(name string, v value.Value) error {
 	if exec.Protected(name) {
 		return errProtected(name)
 	}
+	limit := variablesLimit
+	if s.MayEnter() != nil {
+		limit = strangersVariablesLimit
+	}
+	v = value.Detach(v)
+	full := false
 	s.change(func(st *exec.Session) {
 		vars := slices.DeleteFunc(slices.Clone(st.Vars), func(v exec.Var) bool { return v.Name == name })
 		if !v.IsNone() {
-			vars = append(vars, exec.Var{Name: name, Value: value.Detach(v)})
+			vars = append(vars, exec.Var{Name: name, Value: v})
+			for i := range vars {
+				limit -= variableCost + len(vars[i].Name) + value.Weight(vars[i].Value)
+			}
+			if full = limit < 0; full {
+				return
+			}
 		}
 		st.Vars = vars
 	})
+	if full {
+		return errs.Internal("The variables of the session take too much memory")
+	}
 	return nil
 }
+
+// variableCost is what a variable takes besides its name and value.
+const variableCost = 64
 
 // Info is the record of the authenticated record user, or NONE.
 func (s *Session) Info(ctx context.Context) (value.Value, error) {
@@ -382,7 +407,7 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, Meter: s.e.opt.Meter})
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, MaxBytes: s.e.exec.Limits.TxBytes, Meter: s.e.opt.Meter})
 	if err != nil {
 		return nil, err
 	}

@@ -22,17 +22,17 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	req, bad := wire.DecodeRequest(b, f, s.decode)
-	if bad != nil {
-		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
-		return
-	}
-	req.ID = value.None
 	session, err := s.session(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	req, bad := wire.DecodeRequest(b, f, rpc.DecodingOf(session, s.decode.MaxDepth))
+	if bad != nil {
+		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
+		return
+	}
+	req.ID = value.None
 	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"), Sessions: s.Sessions})
 	resp := conn.Call(r.Context(), &req)
 	err = s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
@@ -30,6 +32,7 @@ type Conn struct {
 	own      *session
 	attached *Sessions
 	streams  streams
+	known    atomic.Bool
 }
 
 // session is an engine session with its open transactions.
@@ -60,6 +63,32 @@ func (c *Conn) listen(s *engine.Session, id *value.UUID) {
 		return
 	}
 	s.NotifyQuietly(func(n *engine.Notification) error { return c.opt.Notify(id, n) })
+}
+
+// strangersValues is how many values a message may have of a client without an identity, where those may do nothing.
+const strangersValues = 256 << 10
+
+// DecodingOf is Decoding for the messages that s may send.
+func DecodingOf(s *engine.Session, depth int) value.Limits {
+	l := Decoding(depth)
+	if s.MayEnter() != nil {
+		l.MaxValues = strangersValues
+	}
+	return l
+}
+
+// Known reports whether the connection, or a session attached to it alone, has an identity, or needs none. Once it has it
+// counts as known.
+func (c *Conn) Known() bool {
+	switch {
+	case c.known.Load():
+		return true
+	case c.own.engine.MayEnter() == nil:
+	case c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return s.engine.MayEnter() == nil }):
+		return false
+	}
+	c.known.Store(true)
+	return true
 }
 
 // Session is the connection's own session.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -18,8 +19,9 @@ const sessionIdle = 24 * time.Hour
 // an id is a bearer secret and ids are never listed.
 type Sessions struct {
 	limits Limits
+	shared bool
 
-	mu  sync.Mutex // guards all; a leaf lock, never held across engine calls
+	mu  sync.Mutex // guards all; before the lock of a session, never held across engine calls that wait
 	all map[value.UUID]*attachedSession
 }
 
@@ -30,6 +32,11 @@ type attachedSession struct {
 
 // NewSessions makes an empty set.
 func NewSessions(limits Limits) *Sessions { return &Sessions{limits: limits.withDefaults()} }
+
+// NewSharedSessions makes an empty set for all clients of a transport without connections.
+func NewSharedSessions(limits Limits) *Sessions {
+	return &Sessions{limits: limits.withDefaults(), shared: true}
+}
 
 // Len is how many there are.
 func (a *Sessions) Len() int {
@@ -45,7 +52,7 @@ func (a *Sessions) attach(id value.UUID, s *engine.Session) error {
 		text := value.UUIDOf(id).UUID().String()
 		return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
 	}
-	if len(a.all) >= a.limits.AttachedSessions {
+	if len(a.all) >= a.limits.AttachedSessions && !(a.shared && a.evict()) {
 		return errs.Internal("Too many attached sessions")
 	}
 	if a.all == nil {
@@ -53,6 +60,27 @@ func (a *Sessions) attach(id value.UUID, s *engine.Session) error {
 	}
 	a.all[id] = &attachedSession{session: &session{engine: s, limit: a.limits.SessionTransactions}, used: time.Now()}
 	return nil
+}
+
+// evict makes room: of the sessions that nobody has signed in to, the one that waits longest goes. They cost their clients
+// nothing, and must not keep others out. a.mu is held.
+func (a *Sessions) evict() bool {
+	var oldest value.UUID
+	var used time.Time
+	for id, s := range a.all {
+		if s.engine.Principal().Level == auth.Guest && s.idle() && (used.IsZero() || s.used.Before(used)) {
+			oldest, used = id, s.used
+		}
+	}
+	delete(a.all, oldest)
+	return !used.IsZero()
+}
+
+// idle reports whether no transaction hangs on s.
+func (s *session) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open == 0
 }
 
 func (a *Sessions) find(id value.UUID) (*session, error) {

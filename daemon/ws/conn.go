@@ -13,6 +13,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -25,7 +26,8 @@ type conn struct {
 	text    RunText   // nil but on connections that carry bare statements
 	client  string    // address, for the log
 	format  wire.Format
-	longest int64 // message, in bytes
+	longest int64        // message, in bytes
+	decode  value.Limits // of the next message
 
 	ctx     context.Context // of every request; ends with the connection
 	cancel  context.CancelFunc
@@ -35,6 +37,7 @@ type conn struct {
 	heard   atomic.Bool    // something was read since the last look
 	probing atomic.Bool
 	tooSlow atomic.Bool
+	trusted bool // the limits of bound are the wide ones; the reader's
 	out     outbox
 }
 
@@ -91,6 +94,7 @@ const keptBuffer = 1 << 20
 // read handles messages until an error.
 func (c *conn) read() error {
 	for {
+		c.bound()
 		// No deadline of its own: probe closes a connection that has gone silent.
 		_, r, err := c.socket.Reader(context.Background())
 		if err != nil {
@@ -123,6 +127,19 @@ const tooLong = "Message too long"
 
 var errTooLong = errors.New("the message is too long")
 
+// bound sets the limits of the next message: tight ones until the client has an identity.
+func (c *conn) bound() {
+	if c.rpc == nil || c.trusted {
+		return
+	}
+	l := &c.srv.limits
+	if c.decode = rpc.DecodingOf(c.rpc.Session(), l.Depth); !c.rpc.Known() {
+		c.longest = l.Stranger
+		return
+	}
+	c.trusted, c.longest, c.decode = true, l.Message, rpc.Decoding(l.Depth)
+}
+
 // readAll reads r to its end into b. errTooLong: there are more than longest bytes; no more than those are kept.
 func readAll(r io.Reader, b []byte, longest int64) ([]byte, error) {
 	for {
@@ -153,7 +170,7 @@ var ordered = map[string]bool{
 
 // handle runs the request in b, or hands it to a goroutine. Nothing keeps b.
 func (c *conn) handle(b []byte) {
-	req, bad := wire.DecodeRequest(b, c.format, c.srv.decode)
+	req, bad := wire.DecodeRequest(b, c.format, c.decode)
 	if bad == nil && c.srv.isDraining() {
 		bad = errs.New(errs.KindConnection, goingAway)
 	}

@@ -30,6 +30,7 @@ import (
 // Limits bounds what connections may take. Zero fields mean the defaults.
 type Limits struct {
 	Message     int64         // bytes of one message; 128 MiB
+	Stranger    int64         // the same for a connection that has had no identity yet, where those may do nothing; 4 MiB
 	Requests    int           // running at once on one connection; 256
 	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
 	Connections int           // open at once; 65536
@@ -40,6 +41,8 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	set(&l.Message, 128<<20)
+	set(&l.Stranger, 4<<20)
+	l.Stranger = min(l.Stranger, l.Message)
 	set(&l.Requests, 256)
 	set(&l.Queue, 8<<20)
 	set(&l.Connections, 65536)
@@ -58,7 +61,6 @@ func set[T int | int64 | time.Duration](p *T, v T) {
 type Server struct {
 	rpc     *rpc.Server
 	limits  Limits
-	decode  value.Limits
 	metrics *telemetry.Metrics
 	log     *slog.Logger
 	workers *workers
@@ -78,7 +80,7 @@ type Server struct {
 func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		rpc: srv, limits: limits.withDefaults(), decode: rpc.Decoding(limits.Depth), metrics: srv.Metrics, log: log, workers: newWorkers(),
+		rpc: srv, limits: limits.withDefaults(), metrics: srv.Metrics, log: log, workers: newWorkers(),
 		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
 	}
 	go s.ping(ctx)

@@ -102,9 +102,9 @@ func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiA
 func decodeBody(how string, b []byte) (value.Value, error) {
 	switch how {
 	case "json":
-		return value.DecodeJSONValue(b, value.Limits{})
+		return value.DecodeJSONValue(b, value.Limits{MaxValues: value.SaneMaxValues})
 	case "cbor":
-		return value.DecodeCBORValue(b, value.Limits{})
+		return value.DecodeCBORValue(b, value.Limits{MaxValues: value.SaneMaxValues})
 	case "plain":
 		if !utf8.Valid(b) {
 			return value.None, hidden()

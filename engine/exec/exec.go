@@ -28,14 +28,15 @@ import (
 
 // Limits bound what one statement may use. The zero value of a field means its default.
 type Limits struct {
-	Depth      int   // nested calls, subqueries and computed values
-	Rows       int   // rows that a statement may hold in memory at once
-	CacheSize  int   // parsed texts that are kept
-	CacheText  int   // longest text in bytes that is kept
-	Array      int   // elements of an array made by a range, a mock or +
-	Text       int   // bytes of a string made by +
-	ShareAfter int   // records of a table after which a walk is shared among the processors
-	TxBytes    int64 // bytes that a transaction may buffer; 0: no limit
+	Depth       int   // nested calls, subqueries and computed values
+	Rows        int   // rows that a statement may hold in memory at once
+	CacheSize   int   // parsed texts that are kept
+	CacheText   int   // longest text in bytes that is kept
+	Array       int   // elements of an array made by a range, a mock or +
+	Text        int   // bytes of a string made by +
+	ShareAfter  int   // records of a table after which a walk is shared among the processors
+	LiveQueries int   // that one session may have
+	TxBytes     int64 // bytes that a transaction may buffer; 0: no limit
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
 	// Script bounds each call of an embedded script.
@@ -55,6 +56,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.Array, 4<<20)
 	def(&l.Text, 64<<20)
 	def(&l.ShareAfter, 4096)
+	def(&l.LiveQueries, 1000)
 	return l
 }
 

@@ -34,6 +34,9 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 	if r.Sess.Deliver == nil {
 		return id, nil // nobody to tell: a request that ends with its answer
 	}
+	if r.Sess.ID.Kind() == value.KindUUID && r.Ex.Hub.Of(r.Sess.ID.UUID())+r.Log.Lives >= r.Ex.Limits.LiveQueries {
+		return value.None, errs.Internal("Too many live queries")
+	}
 	fetch, err := r.fetchPaths(env, s.Fetch)
 	if err != nil {
 		return value.None, err
@@ -50,6 +53,7 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 	if r.Sess.ID.Kind() == value.KindUUID {
 		sub.Session = r.Sess.ID.UUID()
 	}
+	r.Log.Lives++
 	r.Tx.OnApply(func(v kv.Version) { r.Ex.Hub.AddWith(sub, uint64(v)) })
 	return id, nil
 }

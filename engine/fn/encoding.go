@@ -53,7 +53,7 @@ func cborEncode(c Call, args []value.Value) (value.Value, error) {
 }
 
 func cborDecode(c Call, args []value.Value) (value.Value, error) {
-	var limits value.Limits
+	limits := value.Limits{MaxValues: value.SaneMaxValues}
 	if p, ok := c.Host.(value.RecordParser); ok {
 		limits.ParseRecord = func(text string) (*value.RecordID, error) {
 			v, err := p.ParseRecord(text)
@@ -75,7 +75,7 @@ func jsonEncode(_ Call, args []value.Value) (value.Value, error) {
 }
 
 func jsonDecode(c Call, args []value.Value) (value.Value, error) {
-	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{})
+	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{MaxValues: value.SaneMaxValues})
 	if err != nil {
 		return value.None, c.incorrect("invalid json")
 	}

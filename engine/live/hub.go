@@ -193,6 +193,13 @@ func (h *Hub) DropSession(session value.UUID) {
 	}
 }
 
+// Of is how many subscriptions a session has.
+func (h *Hub) Of(session value.UUID) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.bySession[session])
+}
+
 // Stats gives the number of subscriptions, and of notifications of changes that were delivered.
 func (h *Hub) Stats() (subscriptions int, delivered uint64) {
 	h.mu.Lock()

@@ -23,6 +23,7 @@ type Change struct {
 // Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
 type Log struct {
 	Changes []Change
+	Lives   int           // live queries that it begins
 	Queued  []QueuedEvent // ASYNC events, to run after the commit
 	defined []definedTable
 }

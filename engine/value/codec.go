@@ -55,10 +55,16 @@ const (
 // DefaultMaxDepth is the nesting of arrays, objects and tags that decoders allow when Limits says nothing.
 const DefaultMaxDepth = 128
 
+// SaneMaxValues is a bound of MaxValues for what comes from outside: 4 Mi, some 256 MiB in memory.
+const SaneMaxValues = 4 << 20
+
 // Limits bounds what a decoder accepts. The zero Limits means the defaults.
 type Limits struct {
 	// MaxDepth is the deepest nesting of containers; 0 means DefaultMaxDepth.
 	MaxDepth int
+	// MaxValues is how many elements and fields there may be in all containers together; 0: as many as come. A value takes
+	// more memory than its shortest encoding, by a factor of up to a hundred.
+	MaxValues int
 	// Own says that the input is handed over: nobody changes it any more, and strings may be parts of it.
 	Own bool
 	// ParseRecord reads the text form of a record id ("person:1"). Where it is nil such text is refused.

@@ -8,11 +8,11 @@ import (
 )
 
 // DecodeCBOR reads one value from the front of b and gives what follows it. The value shares no
-// memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting beyond lim,
+// memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting and numbers of values beyond lim,
 // unknown tags, map keys that are not text, text that is not UTF-8.
 // Integers outside int64 wrap; maps may be in any order and of equal keys the last one wins.
 func DecodeCBOR(b []byte, lim Limits) (v Value, rest []byte, err error) {
-	d := decoder{b: b, depth: lim.depth(), alias: lim.Own, parseRecord: lim.ParseRecord}
+	d := decoder{b: b, depth: lim.depth(), most: lim.MaxValues, alias: lim.Own, parseRecord: lim.ParseRecord}
 	if !d.alias {
 		// One copy of the item instead of one of each string in it.
 		if end := skipItem(b, 0); end > 0 {
@@ -48,6 +48,7 @@ type decoder struct {
 	b           []byte
 	pos         int
 	depth       int  // levels left
+	count, most int  // elements and fields so far; 0: no bound
 	alias       bool // strings and bytes are parts of b
 	stored      bool
 	special     bool // regexes are allowed
@@ -269,6 +270,14 @@ func (d *decoder) enter() error {
 
 func (d *decoder) leave() { d.depth++ }
 
+// one counts an element or a field.
+func (d *decoder) one() error {
+	if d.count++; d.count > d.most && d.most > 0 {
+		return d.fail("too many values")
+	}
+	return nil
+}
+
 // room checks a declared count of items of at least size bytes each and says how many to reserve.
 func (d *decoder) room(n uint64, size int) (int, error) {
 	if n > uint64((len(d.b)-d.pos)/size) {
@@ -291,6 +300,9 @@ func (d *decoder) elems(n uint64, indef bool) ([]Value, error) {
 	for i := uint64(0); indef || i < n; i++ {
 		if indef && d.atBreak() {
 			break
+		}
+		if err := d.one(); err != nil {
+			return nil, err
 		}
 		if b := d.b[d.pos:]; len(b) >= 9 && b[0] == cborFloat64 { // vectors
 			d.pos += 9
@@ -332,6 +344,9 @@ func (d *decoder) fields(n uint64, indef bool) (fields []Field, sorted bool, err
 	for i := uint64(0); indef || i < n; i++ {
 		if indef && d.atBreak() {
 			break
+		}
+		if err := d.one(); err != nil {
+			return nil, false, err
 		}
 		name, err := d.text("map key is not text")
 		if err != nil {

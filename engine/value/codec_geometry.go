@@ -49,6 +49,9 @@ func items[T any](d *decoder, kind GeometryKind, read func(*decoder) (T, error))
 		if indef && d.atBreak() {
 			break
 		}
+		if err := d.one(); err != nil {
+			return nil, err
+		}
 		if kind != GeometryCollection {
 			if err := d.geometryTag(kind); err != nil {
 				return nil, err

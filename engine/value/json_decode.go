@@ -12,7 +12,7 @@ import (
 // equal names the last one wins. Errors are *DecodeError: bad syntax, nesting beyond lim, text that
 // is not UTF-8, numbers beyond a float.
 func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), parseText: lim.ParseText}
+	d := jsonDecoder{b: b, depth: lim.depth(), most: lim.MaxValues, parseText: lim.ParseText}
 	d.space()
 	v, err = d.value()
 	if err != nil {
@@ -23,7 +23,7 @@ func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
 
 // DecodeJSONValue reads b as exactly one JSON value, with white space around it at most.
 func DecodeJSONValue(b []byte, lim Limits) (Value, error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), parseText: lim.ParseText}
+	d := jsonDecoder{b: b, depth: lim.depth(), most: lim.MaxValues, parseText: lim.ParseText}
 	d.space()
 	v, err := d.value()
 	if err != nil {
@@ -39,6 +39,8 @@ type jsonDecoder struct {
 	b         []byte
 	pos       int
 	depth     int // levels left
+	count     int // elements and fields so far
+	most      int // of them; 0: no bound
 	parseText func(string) (Value, bool)
 }
 
@@ -105,6 +107,14 @@ func (d *jsonDecoder) word(w string) error {
 	return nil
 }
 
+// one counts an element or a field.
+func (d *jsonDecoder) one() error {
+	if d.count++; d.count > d.most && d.most > 0 {
+		return d.fail("too many values")
+	}
+	return nil
+}
+
 func (d *jsonDecoder) array() (Value, error) {
 	if d.depth--; d.depth < 0 {
 		return None, d.fail("nested too deep")
@@ -112,6 +122,9 @@ func (d *jsonDecoder) array() (Value, error) {
 	d.pos++
 	var out []Value
 	for d.space(); d.next() != ']' || len(out) > 0; d.space() {
+		if err := d.one(); err != nil {
+			return None, err
+		}
 		v, err := d.value()
 		if err != nil {
 			return None, err
@@ -139,6 +152,9 @@ func (d *jsonDecoder) object() (Value, error) {
 	d.pos++
 	var out []Field
 	for d.space(); d.next() != '}' || len(out) > 0; d.space() {
+		if err := d.one(); err != nil {
+			return None, err
+		}
 		f, err := d.field()
 		if err != nil {
 			return None, err
