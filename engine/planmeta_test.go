@@ -50,7 +50,7 @@ func TestRulesDoNotChangeAnswers(t *testing.T) {
 // meta is a run of the test: the ways to answer a query, and one that all are held to.
 type meta struct {
 	t     *testing.T
-	plain *engine.Session // its tables have no indexes but for full text
+	plain *engine.Session // its tables have no indexes but for full text, which say how texts are analyzed
 	ways  []way
 	rng   *rand.Rand
 	setup string
@@ -281,7 +281,7 @@ func (m *meta) cond(depth int) string {
 		return "s @OR@ " + m.text()
 	case 12:
 		return m.pick("type::is_number(a)", "<string> a = '1'", "count(tags) > 1", "(a ?? 0) = 1", "a ?: b", "a", "!a", "l.n > 0", "l.x = 1", "tags ?= 1", "tags *= 1",
-			"a IN (SELECT VALUE x FROM u)", "array::len(strict ?? []) = 2", "a = b", "n = l.n", "s @@ (SELECT VALUE 'red' FROM ONLY u:1)", "a = (SELECT VALUE x FROM ONLY u:1)", "n > (SELECT VALUE n FROM ONLY u:1)",
+			"a IN (SELECT VALUE x FROM u)", "array::len(strict ?? []) = 2", "a = b", "n = l.n", "n * 2 + 1 > 5", "a + 1 = 2", "string::len(s) > 8", "<int> a >= 1", "s @@ (SELECT VALUE 'red' FROM ONLY u:1)", "a = (SELECT VALUE x FROM ONLY u:1)", "n > (SELECT VALUE n FROM ONLY u:1)",
 			"id IN (SELECT VALUE id FROM t WHERE s @@ 'red')", "n IN (SELECT VALUE n FROM u WHERE id = $parent.l)", "id.id() > 3", "$this.a = 1", "a[0] = 1")
 	}
 	return m.pick("id = t:1", "id IN [t:1, t:2, u:1]", "id > t:3", "t:2 = id", "id = u:1", "id = $r", "id >= t:2 AND id < t:7")
@@ -301,7 +301,7 @@ const (
 // query runs one random query in all ways; false after a difference.
 func (m *meta) query() bool {
 	text, whole, how := m.statement()
-	want, err := m.ask(m.plain, text, "")
+	want, err := m.ask(m.plain, text, " WITH NOINDEX")
 	var all []string
 	if how == asPart && err == "" {
 		rows, _ := m.ask(m.plain, whole, "")
@@ -316,6 +316,9 @@ func (m *meta) query() bool {
 	for i := range m.ways {
 		w := &m.ways[i]
 		got, failed := m.ask(w.s, text, w.hint)
+		if failed != "" && how != asErrors && strings.Contains(text, " LIMIT ") {
+			continue // the way of the rows says which come before the last that is wanted
+		}
 		if diff := m.differs(how, want, got, err, failed, all); diff != "" {
 			m.t.Errorf("%s: %s\n%s\nwant %s %s\ngot  %s %s\nsetup: %s", w.name, diff, strings.ReplaceAll(text, "HINT", w.hint), want.Text(), err, got.Text(), failed, m.setup)
 			return false

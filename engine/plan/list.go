@@ -20,7 +20,7 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 		about := d.field == elem || d.field == field
 		switch {
 		case d.op == ast.OpInside && d.field == field && !ofElements:
-			c.in, c.score = d.v.Elems(), c.score+2
+			c.in, c.score = present(d.v.Elems()), c.score+2
 			return true
 		case !first || !about || ofElements && !c.lists:
 		case path && asksNone(d): // objects without the field have no entry in a list of objects
@@ -31,7 +31,7 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 			c.in, c.elements, c.score = d.v.Elems()[:1], true, 3
 			return true
 		case d.op == ast.OpContainsAny:
-			c.in, c.elements, c.score = d.v.Elems(), true, 2
+			c.in, c.elements, c.score = present(d.v.Elems()), true, 2
 			return true
 		}
 	}
@@ -41,4 +41,12 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 // asksNone reports whether a condition looks for NONE among elements.
 func asksNone(d *condition) bool {
 	return d.v.IsNone() || d.v.Kind() == value.KindArray && slices.ContainsFunc(d.v.Elems(), value.Value.IsNone)
+}
+
+// present is a list that is not nil, also where it is empty: nothing is one of its values.
+func present(vs []value.Value) []value.Value {
+	if vs == nil {
+		return []value.Value{}
+	}
+	return vs
 }
