@@ -61,8 +61,8 @@ func table(indexes ...string) *catalog.Table {
 	for i, text := range indexes {
 		name, fields, _ := strings.Cut(text, ": ")
 		d := &ast.DefineIndex{Kind: ast.IndexOrdered}
-		if fields, found := strings.CutSuffix(fields, "!"); found {
-			text, d.Kind = fields, ast.IndexUnique
+		if strings.HasSuffix(fields, "!") {
+			d.Kind = ast.IndexUnique
 		}
 		ix := &catalog.Index{Def: &catalog.Def{Name: name, ID: uint32(i + 1)}, Define: d}
 		for _, f := range strings.Split(strings.TrimSuffix(fields, "!"), ", ") {
