@@ -77,6 +77,7 @@ func TestFoundByFuzzing(t *testing.T) {
 		"``::A",                                 // a path that begins with an empty name
 		"DEFINE TABLE v AS SELECT\x00 a FROM t", // a view whose projections are none
 		"SELECT\x00 a FROM t GROUP BY a",
+		"DEFINE MODEL ml::A<>", "RETURN ml::a<>(1)", // a version of no digits
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)

@@ -138,6 +138,10 @@ func (p *parser) segments() string {
 // version is <1.2.3>, given as "1.2.3".
 func (p *parser) version() string {
 	open := p.expect(tLess)
+	if p.tok.kind == tMore {
+		p.unexpected("an integer")
+		return ""
+	}
 	i := p.tok.start
 	for end := i; end < len(p.src); end++ {
 		if c := p.src[end]; c == '>' {
