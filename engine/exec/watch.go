@@ -178,6 +178,10 @@ func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
 		if before, _, err = g.Show(r.Ctx, tb, id, c.Before); err != nil {
 			return value.None, false, err
 		}
+		// SECURITY: a change of hidden fields alone is none that may be told of.
+		if tb.FieldReads && !r.Auth.CanRead() && value.Equal(before, after) {
+			return value.None, false, nil
+		}
 	}
 	env := r.Base.WithDoc(doc)
 	env.vars = []Var{{"event", value.Str(c.Action())}, {"value", doc}, {"before", before}, {"after", after}}

@@ -78,6 +78,7 @@ func TestFoundByFuzzing(t *testing.T) {
 		"DEFINE TABLE v AS SELECT\x00 a FROM t", // a view whose projections are none
 		"SELECT\x00 a FROM t GROUP BY a",
 		"DEFINE MODEL ml::A<>", "RETURN ml::a<>(1)", // a version of no digits
+		`([f":/ "])`, `f"b:/a\ b"`, `f"b\ c\:d:/a\é\:c"`, // characters that a file has only with a backslash
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)

@@ -249,7 +249,7 @@ func (p *parser) file(t token) value.Value {
 	}
 	start := t.start + 2
 	raw := p.src[start : t.end-1]
-	colon := strings.IndexByte(raw, ':')
+	colon := bareColon(raw)
 	if colon < 0 {
 		p.fail("Unexpected end of file string, missing bucket seperator `:/`", token{tString, t.end - 1, t.end}, "")
 		return value.None
@@ -262,7 +262,45 @@ func (p *parser) file(t token) value.Value {
 		p.charAt(start+colon+1, "Unexpected character ", ", expected `/`")
 		return value.None
 	}
-	bucket := p.unquote(start, start+colon)
-	key := p.unquote(start+colon+1, t.end-1)
+	bucket := p.filePart(start, start+colon, ", file strings buckets only allow alpha numeric characters and `_`, `-`, and `.`", false)
+	key := p.filePart(start+colon+1, t.end-1, ", file strings key's only allow alpha numeric characters and `_`, `-`, `.`, and `/`", true)
 	return value.FileOf(&value.File{Bucket: bucket, Key: key})
+}
+
+// bareColon is where a colon without a backslash before it stands; -1 for nowhere.
+func bareColon(raw string) int {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case ':':
+			return i
+		}
+	}
+	return -1
+}
+
+// filePart is the bucket or the key of a file. Other characters than those that stand bare need a backslash, as the text
+// of such a file has it; the reference writes that text and does not read it.
+func (p *parser) filePart(start, end int, allowed string, slash bool) string {
+	out := make([]byte, 0, end-start)
+	for i := start; i < end; i++ {
+		c := p.src[i]
+		if c == '\\' && i+1 < end && !isIdentByte(p.src[i+1]) {
+			_, n := utf8.DecodeRuneInString(p.src[i+1 : end])
+			out = append(out, p.src[i+1:i+1+n]...)
+			i += n
+			continue
+		}
+		if c == '\\' {
+			p.fail("Invalid escape sequence", token{tString, i, min(i+2, end)}, "not a valid escape character")
+			return ""
+		}
+		if !isIdentByte(c) && c != '-' && c != '.' && (c != '/' || !slash) {
+			p.charAt(i, "Unexpected character ", allowed)
+			return ""
+		}
+		out = append(out, c)
+	}
+	return string(out)
 }

@@ -214,9 +214,34 @@ func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.I
 			return err
 		}
 		g.ix.Tx = g.Tx
-		return g.ix.Change(tb, ix, id, old, now)
+		if err = g.ix.Change(tb, ix, id, old, now); err != nil {
+			return g.veil(ctx, tb, ix, after, err)
+		}
 	}
 	return nil
+}
+
+// veil takes out of the refusal of a unique index what the caller may not see: the record that has the values, and values
+// of fields that are hidden in its own record.
+func (g *Gate) veil(ctx context.Context, tb *catalog.Table, ix *catalog.Index, after value.Value, refusal error) error {
+	var v *index.Violation
+	if g.Env.CanRead() || !errors.As(refusal, &v) {
+		return refusal
+	}
+	shown, err := g.hideFields(ctx, tb, after)
+	if err != nil {
+		return err
+	}
+	seen, err := g.Sees(ctx, v.Record)
+	if err != nil {
+		return err
+	}
+	if seen && same(shown, after) {
+		return refusal
+	}
+	e := errs.Internal("Database index `%s` already contains these values", ix.Name)
+	e.Err = v
+	return e
 }
 
 // indexed is the values of an index in a record image, in a buffer of the gate; nil for no image.

@@ -176,6 +176,12 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 	ref := f.Define.Reference
 	switch ref.Action {
 	case ast.ReferenceReject:
+		if seen, err := g.Sees(ctx, from); !seen || err != nil {
+			if err != nil {
+				return err
+			}
+			return errs.Internal("Cannot delete `%s` as it is referenced with an ON DELETE REJECT clause", value.RecordOf(id).Text())
+		}
 		return errs.Internal("Cannot delete `%s` as it is referenced by `%s` with an ON DELETE REJECT clause",
 			value.RecordOf(id).Text(), value.RecordOf(from).Text())
 	case ast.ReferenceCascade:
