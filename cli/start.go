@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -42,7 +43,8 @@ func newStartCmd(s *streams) *cobra.Command {
 		if printConfig {
 			return config.Print(s.out, table)
 		}
-		return runStart(cmd.Context(), s, cfg, warnings)
+		level := func() (slog.Level, error) { return levelNow(s, cfg, changed(cmd.Flags(), table)) }
+		return runStart(cmd.Context(), s, cfg, warnings, level)
 	}
 	return cmd
 }
@@ -103,12 +105,30 @@ func changed(flags *pflag.FlagSet, table []*config.Setting) func(string) bool {
 	}
 }
 
-// runStart serves until a stop signal. A second signal ends the process at once.
-func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string) error {
-	level, err := telemetry.ParseLevel(cfg.LogLevel)
+// levelNow is the log level that the sources of the running server's configuration give now: its flag as it was given, its
+// variables, its file.
+func levelNow(s *streams, cfg *config.Config, flagged func(string) bool) (slog.Level, error) {
+	fresh := config.Default()
+	fresh.File, fresh.LogLevel = cfg.File, cfg.LogLevel
+	given := func(flag string) bool { return flag == "config" || flagged(flag) }
+	if !given("log") {
+		fresh.LogLevel = config.Default().LogLevel
+	}
+	if _, err := config.Load(config.Table(fresh), given, config.Sources{Environ: s.environ}); err != nil {
+		return 0, err
+	}
+	return telemetry.ParseLevel(fresh.LogLevel)
+}
+
+// runStart serves until a stop signal. A second signal ends the process at once; SIGHUP makes it read the certificate and
+// the log level again.
+func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string, again func() (slog.Level, error)) error {
+	first, err := telemetry.ParseLevel(cfg.LogLevel)
 	if err != nil {
 		return usageError{err}
 	}
+	level := new(slog.LevelVar)
+	level.Set(first)
 	log := telemetry.NewLogger(s.err, level, cfg.LogFormat == "json")
 	for _, w := range warnings {
 		log.Warn(w, "component", "config")
@@ -122,11 +142,26 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
+	hangups, reload := make(chan os.Signal, 1), make(chan os.Signal)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	done := make(chan struct{})
 	defer close(done)
+	go func() {
+		for {
+			select {
+			case sig := <-hangups:
+				relevel(log, level, again)
+				select {
+				case reload <- sig:
+				case <-done:
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
 	go func() {
 		select {
 		case <-signals:
@@ -141,6 +176,19 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		}
 	}()
 	return daemon.Run(ctx, cfg, log, reload)
+}
+
+// relevel sets the log level to what again gives.
+func relevel(log *slog.Logger, level *slog.LevelVar, again func() (slog.Level, error)) {
+	next, err := again()
+	if err != nil {
+		log.Error("the old log level stays", "component", "config", "err", err)
+		return
+	}
+	if next != level.Level() {
+		level.Set(next)
+		log.Info("log level changed", "component", "config", "level", next)
+	}
 }
 
 func banner(w io.Writer, cfg *config.Config) {

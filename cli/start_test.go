@@ -2,11 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/telemetry"
 )
 
 func TestOptionalFlagValues(t *testing.T) {
@@ -66,5 +71,52 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 func TestHelpShowsNoSecrets(t *testing.T) {
 	if _, out, _ := start(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") || !strings.Contains(out, "--bind") {
 		t.Error(out)
+	}
+}
+
+// SIGHUP reads the log level again: from the file, unless a variable or the flag says otherwise.
+func TestLevelNow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nacre.toml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	never := func(string) bool { return false }
+	for _, tc := range []struct {
+		name, text string
+		environ    []string
+		flagged    func(string) bool
+		want       slog.Level
+	}{
+		{"the file", `log = "debug"`, nil, never, slog.LevelDebug},
+		{"the file without a level", `bind = "127.0.0.1:1"`, nil, never, slog.LevelInfo},
+		{"a variable", `log = "debug"`, []string{"NACRE_LOG=warn"}, never, slog.LevelWarn},
+		{"the flag", `log = "debug"`, []string{"NACRE_LOG=warn"}, func(f string) bool { return f == "log" }, slog.LevelError},
+	} {
+		write(tc.text)
+		cfg := config.Default()
+		cfg.File, cfg.LogLevel = file, "error" // as it was at the start
+		got, err := levelNow(&streams{environ: tc.environ}, cfg, tc.flagged)
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %v %v", tc.name, got, err)
+		}
+	}
+	cfg := config.Default()
+	cfg.File = file
+	for _, text := range []string{`log = "loud"`, `colour = "red"`, `log =`} {
+		write(text)
+		if _, err := levelNow(&streams{}, cfg, never); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+	var out bytes.Buffer
+	level := new(slog.LevelVar)
+	log := telemetry.NewLogger(&out, level, false)
+	relevel(log, level, func() (slog.Level, error) { return slog.LevelDebug, nil })
+	log.Debug("now shown")
+	relevel(log, level, func() (slog.Level, error) { return 0, errors.New("no file") })
+	if got := out.String(); level.Level() != slog.LevelDebug || !strings.Contains(got, "log level changed") || !strings.Contains(got, "now shown") || !strings.Contains(got, "the old log level stays") {
+		t.Errorf("%v %s", level.Level(), got)
 	}
 }

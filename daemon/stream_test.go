@@ -50,9 +50,14 @@ func TestStreamWaitsForItsReader(t *testing.T) {
 	if f := k.frame(); f.Result.Stream != "begin" {
 		t.Fatalf("got %+v", f)
 	}
+	rows, pinged, cancelled := 0, false, false
+	if f := k.frame(); f.Result.Stream == "rows" {
+		rows = len(f.Result.Values)
+	} else {
+		t.Fatalf("got %+v", f)
+	}
 	k.write(frame(opText, true, []byte(`{"id":"p","method":"ping"}`)))
 	k.write(frame(opText, true, []byte(`{"id":"c","method":"query_cancel","params":["s"]}`)))
-	rows, pinged, cancelled := 0, false, false
 	for {
 		f := k.frame()
 		switch {
