@@ -190,19 +190,23 @@ func useRows() []rpcRow {
 
 // placeRows: what signin selects, and where its user may go.
 func placeRows() []rpcRow {
-	const setup = "DEFINE USER u ON DATABASE PASSWORD 'p' ROLES OWNER; DEFINE USER n ON NAMESPACE PASSWORD 'p' ROLES OWNER; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNUP (CREATE user)"
+	const (
+		database  = "DEFINE USER u ON DATABASE PASSWORD 'p' ROLES OWNER"
+		namespace = "DEFINE USER n ON NAMESPACE PASSWORD 'p' ROLES OWNER"
+		access    = "DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNUP (CREATE user)"
+	)
 	now := step{method: "query", params: "'RETURN [session::ns(), session::db()]'"}
 	at := func(want string) step { s := now; s.want = want; return s }
 	unset := step{method: "use", params: "NULL, NULL"}
 	return []rpcRow{
-		{key: "a database user selects both", setup: setup, steps: []step{unset, {method: "signin", params: "{ NS: {place}, DB: {place}, user: 'u', pass: 'p' }"}, at("[{place}, {place}]"),
+		{key: "a database user selects both", setup: database, steps: []step{unset, {method: "signin", params: "{ NS: {place}, DB: {place}, user: 'u', pass: 'p' }"}, at("[{place}, {place}]"),
 			{method: "use", params: "'elsewhere', 'x'", want: "ERR -32000 NotAllowed You don't have permission to change to the elsewhere namespace"},
 			{method: "use", params: "{place}, 'x'", want: "ERR -32000 NotAllowed You don't have permission to change to the x database"}}},
-		{key: "record access selects both", setup: setup, steps: []step{unset, {method: "signup", params: "{ NS: {place}, DB: {place}, AC: 'acc' }"}, at("[{place}, {place}]"),
+		{key: "record access selects both", setup: access, steps: []step{unset, {method: "signup", params: "{ NS: {place}, DB: {place}, AC: 'acc' }"}, at("[{place}, {place}]"),
 			{method: "use", params: "{place}, 'x'", want: "ERR -32000 NotAllowed You don't have permission to change to the x database"}}},
-		{key: "a namespace user selects the namespace", setup: setup, steps: []step{unset, {method: "signin", params: "{ NS: {place}, user: 'n', pass: 'p' }"}, at("[{place}, NONE]"),
+		{key: "a namespace user selects the namespace", setup: namespace, steps: []step{unset, {method: "signin", params: "{ NS: {place}, user: 'n', pass: 'p' }"}, at("[{place}, NONE]"),
 			{method: "use", params: "{place}, 'x'"}, {method: "use", params: "'elsewhere', 'x'", want: "ERR -32000 NotAllowed You don't have permission to change to the elsewhere namespace"}}},
-		{key: "root selects neither", setup: setup, steps: []step{unset, {method: "signin", params: "{ user: 'root', pass: 'root' }"}, at("[NONE, NONE]"), {method: "use", params: "'a', 'b'"}, at("['a', 'b']")}},
+		{key: "root selects neither", steps: []step{unset, {method: "signin", params: "{ user: 'root', pass: 'root' }"}, at("[NONE, NONE]"), {method: "use", params: "'a', 'b'"}, at("['a', 'b']")}},
 	}
 }
 

@@ -264,3 +264,16 @@ func TestStreamInsideATransaction(t *testing.T) {
 		t.Errorf("after the commit: %s", got)
 	}
 }
+
+// A SELECT that calls functions which may write streams too; what it wrote is there when it is finished.
+func TestStreamOfASelectThatWrites(t *testing.T) {
+	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
+	c.say(t, nil, "query", `"CREATE |t:1..40| RETURN NONE; DEFINE TABLE log; DEFINE FUNCTION fn::note($id: record) { CREATE log SET of = $id RETURN NONE; RETURN 1 }; DEFINE FUNCTION fn::read($id: record) { RETURN 2 }"`)
+	for _, tc := range []struct{ fn, want string }{{"fn::note", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"}, {"fn::read", "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]"}} {
+		got := c.streamed(t, value.Int(1), `"SELECT VALUE `+tc.fn+`(id) FROM t LIMIT 20; SELECT VALUE count() FROM log GROUP ALL"`)
+		if len(got) != 7 || got[1] != "{ index: 0, stream: 'rows', values: "+tc.want+" }" || got[6] != "{ results: 2, stream: 'end', time: T }" ||
+			got[4] != "{ index: 1, stream: 'rows', values: [{ count: 20 }] }" {
+			t.Errorf("%s: got %s", tc.fn, strings.Join(got, "\n"))
+		}
+	}
+}

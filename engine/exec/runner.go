@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -285,6 +286,13 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		// A closure or a definition wrote after all: once more, with the right to.
 		q.base.vars = append(q.base.vars[:0], vars...)
 	}
+	if rows := q.rowsOf(p.Stmt); rows != nil {
+		v, err := q.streamed(ctx, p, rows)
+		if rows.sent || !errors.Is(err, kv.ErrConflict) {
+			return v, err
+		}
+		rows.forget() // nobody has seen any: again, as if nothing was streamed
+	}
 	q.lone = fillsIndex(p.Stmt)
 	defer func() { q.lone = false }()
 	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
@@ -300,6 +308,21 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		err = q.ex.await(ctx, q.left)
 	}
 	return v, err
+}
+
+// streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
+func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.Value, error) {
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter})
+	if err != nil {
+		return value.None, err
+	}
+	defer tx.Cancel()
+	log := record.NewLog()
+	v, _, err := q.run(ctx, tx, log, p.Stmt, rows)
+	if err != nil {
+		return value.None, err
+	}
+	return v, q.ex.Commit(ctx, tx, log)
 }
 
 // Seal writes what follows from a transaction's changes into the transaction, as its last act.

@@ -110,9 +110,16 @@ func (t *rowsTo) give(rows []value.Value) error {
 	if err := st.sink.Rows(t.index, rows); err != nil {
 		st.err = err
 		st.stop()
-		return err
+		return context.Canceled // the statement is not at fault
 	}
 	return nil
+}
+
+// forget takes back that the answer is given as rows.
+func (t *rowsTo) forget() {
+	if t.index < len(t.to.inRows) {
+		t.to.inRows[t.index] = false
+	}
 }
 
 // streamRows is drain for a sink.

@@ -217,13 +217,17 @@ func (h *Hub) Watched(t Table) bool {
 	return len(h.byTable[t]) > 0
 }
 
-// List gives the subscriptions of a table in the order of their ids.
+// List gives the subscriptions of a table that nobody has ended, in the order of their ids.
 func (h *Hub) List(t Table) []*Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []*Subscription
 	for _, c := range h.byTable[t] {
-		out = append(out, c.subs...)
+		for _, s := range c.subs {
+			if h.byID[s.ID] == s {
+				out = append(out, s)
+			}
+		}
 	}
 	slices.SortFunc(out, func(a, b *Subscription) int { return slices.Compare(a.ID[:], b.ID[:]) })
 	return out
