@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"runtime"
@@ -53,8 +54,8 @@ type build struct {
 // The limits of a batch: from few records where writers change what the builder reads, to many where they do not.
 const (
 	leastBatch = 64
-	firstBatch = 1024
-	mostBatch  = 8192
+	firstBatch = 2048
+	mostBatch  = 32768
 	batchBytes = 8 << 20
 	cleanBatch = 8192 // keys
 )
@@ -361,27 +362,28 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 	}
 }
 
-// clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again. Whoever works in the background on what an index has
-// stored reads a key of it first; the scans of the last batch see to it that nothing comes behind.
+// clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again. Whoever
+// works in the background on what an index has stored reads a key of it first; the scans of the last batch see to it that
+// nothing comes behind.
 func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
-		j, left := &w.job, cleanBatch
+		j := &w.job
+		gone := make([]kv.Write, 0, cleanBatch)
 		for _, p := range j.Prefixes() {
-			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Limit: left})
+			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Limit: cleanBatch - len(gone)})
 			for cur.Next() {
-				if err := tx.Delete(cur.Key()); err != nil {
-					cur.Close()
-					return err
-				}
-				left--
+				gone = append(gone, kv.Write{Key: bytes.Clone(cur.Key())})
 			}
 			cur.Close()
 			if err := cur.Err(); err != nil {
 				return err
 			}
-			if more = left == 0; more {
-				return nil
+			if more = len(gone) == cleanBatch; more {
+				return tx.Append(gone)
 			}
+		}
+		if err := tx.Append(gone); err != nil {
+			return err
 		}
 		return b.ex.Catalog.View(tx).DeleteJob(j)
 	})

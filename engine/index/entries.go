@@ -11,6 +11,11 @@ import (
 // may come twice. The slices are f's only until it returns.
 func Entries(tb *catalog.Table, ix *catalog.Index, id value.Value, values []value.Value, f func(k, stored []byte) error) error {
 	e := entries{ns: tb.Scope.NS, db: tb.Scope.DB, tb: tb.ID, ix: ix.ID, id: id, unique: ix.Unique(), f: f}
+	return e.all(values)
+}
+
+// all gives the entries of one record.
+func (e *entries) all(values []value.Value) error {
 	list := hasList(values)
 	if err := e.emit(values, e.unique && !list, nil); err != nil || !list {
 		return err
@@ -23,14 +28,19 @@ type entries struct {
 	ns, db, tb, ix uint32
 	id             value.Value
 	unique         bool
+	room           func() []byte // what keys are appended to; optional
 	f              func(k, stored []byte) error
 }
 
 // emit gives one entry: owned says that its value, not its key, names the record, unless the
 // values are exempt from that.
 func (e *entries) emit(values []value.Value, owned bool, mark []byte) error {
-	if owned && !exempt(values) {
-		return e.f(key.IndexUnique(nil, e.ns, e.db, e.tb, e.ix, values), key.AppendRecordKey(mark, e.id))
+	var dst []byte
+	if e.room != nil {
+		dst = e.room()
 	}
-	return e.f(key.Index(nil, e.ns, e.db, e.tb, e.ix, values, e.id), mark)
+	if owned && !exempt(values) {
+		return e.f(key.IndexUnique(dst, e.ns, e.db, e.tb, e.ix, values), key.AppendRecordKey(mark, e.id))
+	}
+	return e.f(key.Index(dst, e.ns, e.db, e.tb, e.ix, values, e.id), mark)
 }

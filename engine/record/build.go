@@ -34,7 +34,12 @@ func (g *Gate) BuildIndex(ctx context.Context, tb *catalog.Table, ix *catalog.In
 // eachStored calls f with every stored image of a table.
 func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.RecordID, value.Value) error) error {
 	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
-	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	return g.eachIn(ctx, tb, kv.Range{Start: start, End: end}, 0, f)
+}
+
+// eachIn is eachStored for the first records of a range, limit of them; 0 for all.
+func (g *Gate) eachIn(ctx context.Context, tb *catalog.Table, r kv.Range, limit int, f func(*value.RecordID, value.Value) error) error {
+	cur := g.Tx.Scan(r, txn.ScanOptions{Limit: limit})
 	defer cur.Close()
 	for n := 1; cur.Next(); n++ {
 		if n&255 == 0 && ctx.Err() != nil {

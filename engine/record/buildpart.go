@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -27,7 +28,7 @@ type BuildLimit struct {
 // table, and how many records it looked at. It may meet entries that are there already. See package index on why this
 // is right beside writers.
 func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Index, from []byte, limit BuildLimit) (next []byte, n int64, err error) {
-	add, finish, err := g.adder(ctx, tb, ix)
+	add, finish, err := g.adder(ctx, tb, ix, int(limit.Records))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -60,11 +61,32 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 	if err := cur.Err(); err != nil {
 		return nil, 0, err
 	}
-	return next, n, finish(next == nil)
+	err = finish(next == nil)
+	if errors.Is(err, errNoPlace) {
+		err = g.addOneByOne(ctx, tb, ix, start, n)
+	}
+	return next, n, err
 }
 
-// adder gives what adds a record to an index of a kind, and what is to be done after the last of a part, or of all.
-func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
+// errNoPlace says that a unique index has no place for one of the records of a part.
+var errNoPlace = errors.New("a record has no place in a unique index")
+
+// addOneByOne adds the n records from a key on to an ordered or unique index, to tell which one does not fit.
+func (g *Gate) addOneByOne(ctx context.Context, tb *catalog.Table, ix *catalog.Index, start []byte, n int64) error {
+	_, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
+	g.ix.Tx = g.Tx
+	return g.eachIn(ctx, tb, kv.Range{Start: start, End: end}, int(n), func(id *value.RecordID, doc value.Value) error {
+		vs, err := g.indexed(ctx, 1, ix, doc)
+		if err != nil {
+			return err
+		}
+		return g.ix.Build(tb, ix, id, vs)
+	})
+}
+
+// adder gives what adds a record to an index of a kind, about so many records, and what is to be done after the last of a
+// part, or of all.
+func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, records int) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
 		b := fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)
@@ -85,15 +107,22 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index) 
 		}
 		return add, finish, nil
 	case index.Kept(ix):
-		g.ix.Tx = g.Tx
+		b := index.NewBatch(g.Tx, tb, ix, records)
 		add = func(id *value.RecordID, doc value.Value) error {
 			vs, err := g.indexed(ctx, 1, ix, doc)
 			if err != nil {
 				return err
 			}
-			return g.ix.Build(tb, ix, id, vs)
+			return b.Add(id, vs)
 		}
-		return add, func(bool) error { return nil }, nil
+		finish = func(bool) error {
+			ok, err := b.Write()
+			if err == nil && !ok {
+				return errNoPlace
+			}
+			return err
+		}
+		return add, finish, nil
 	}
 	return nil, nil, fmt.Errorf("build index %s: it is of no kind that is built in parts", ix.Name)
 }

@@ -483,3 +483,47 @@ func TestOnApply(t *testing.T) {
 		t.Errorf("a reader of what has changed: %v", err)
 	}
 }
+
+// TestAppendedWritesShowAfterTheCommit: they come among the others in order, a second call goes the way of Set, and a
+// rollback takes them back.
+func TestAppendedWritesShowAfterTheCommit(t *testing.T) {
+	store := mem.New()
+	ctx := context.Background()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := func(k, v string) kv.Write {
+		if v == "" {
+			return kv.Write{Key: []byte(k)}
+		}
+		return kv.Write{Key: []byte(k), Value: []byte(v)}
+	}
+	must(txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) error {
+		return tx.Append([]kv.Write{w("a", "1"), w("c", "1"), w("e", "1"), w("g", "1")})
+	}))
+	must(txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) error {
+		sp := tx.Savepoint()
+		must(tx.Append([]kv.Write{w("x", "9")}))
+		tx.RollbackTo(sp)
+		must(tx.Set([]byte("b"), []byte("2")))
+		must(tx.Set([]byte("f"), []byte("2")))
+		must(tx.Append([]kv.Write{w("a", ""), w("c", "2"), w("h", "2")}))
+		return tx.Append([]kv.Write{w("e", ""), w("i", "2")})
+	}))
+	tx, err := txn.Begin(ctx, store, txn.Options{})
+	must(err)
+	defer tx.Cancel()
+	var got []string
+	cur := tx.Scan(kv.Range{}, txn.ScanOptions{})
+	defer cur.Close()
+	for cur.Next() {
+		got = append(got, string(cur.Key())+"="+string(cur.Value()))
+	}
+	must(cur.Err())
+	if want := "b=2 c=2 f=2 g=1 h=2 i=2"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
