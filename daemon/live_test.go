@@ -127,3 +127,25 @@ func TestSubscriberThatDoesNotRead(t *testing.T) {
 	}
 	eventually(t, "the subscriber is closed", gone)
 }
+
+// A connection that ends takes its live queries along, those of its attached sessions too.
+func TestLiveQueriesEndWithTheirConnection(t *testing.T) {
+	s := start(t)
+	active := func(n string) func() bool {
+		return func() bool {
+			return strings.Contains(s.do("GET", "/metrics", "", rootAuth).body, "surrealdb_live_query_active "+n+"\n")
+		}
+	}
+	k := s.dial("json").root()
+	k.say(`{"id":1,"method":"query","params":["DEFINE TABLE t"]}`)
+	k.say(`{"id":2,"method":"live","params":["t"]}`)
+	const in = `"session":"00000000-0000-4000-8000-00000000000b"`
+	for _, m := range []string{`"attach"`, `"signin","params":[{"user":"root","pass":"root"}]`, `"use","params":["test","test"]`, `"live","params":["t"]`} {
+		if got := k.say(`{"id":3,` + in + `,"method":` + m + `}`); strings.Contains(got, `"error"`) {
+			t.Fatal(got)
+		}
+	}
+	eventually(t, "two live queries", active("2"))
+	_ = k.conn.Close()
+	eventually(t, "no live query", active("0"))
+}
