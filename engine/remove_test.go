@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/dump/physical"
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // TestRemoveOfMuch: a large table, database or namespace is gone at once and stays gone, also when the store is closed
@@ -120,5 +123,38 @@ func checksClean(t *testing.T, path string) {
 	}
 	if !rep.Clean() {
 		t.Errorf("the check finds %d: %v", rep.Found, rep.Findings)
+	}
+}
+
+// TestWritersInRemovedTable: who began before a table was removed, large or not, can not leave anything in it.
+func TestWritersInRemovedTable(t *testing.T) {
+	for _, records := range []int{1, 25_000} {
+		for _, text := range []string{"CREATE t:new", "UPDATE t:1 SET n = 2", "DELETE t:1", "UPSERT t:1 SET n = 3", "RELATE t:1->e->u:1", "INSERT INTO t { n: 1 }",
+			"UPDATE u:1 SET link = t:1"} {
+			path := filepath.Join(t.TempDir(), "store")
+			e := openBig(t, path)
+			s := owner(t, e)
+			run(t, s, fmt.Sprintf(`DEFINE TABLE t; DEFINE INDEX n ON t FIELDS n; DEFINE TABLE e TYPE RELATION; CREATE u:1;
+				DEFINE FIELD link ON u TYPE option<record<t>> REFERENCE;
+				FOR $i IN 0..%d { CREATE type::record('t', $i + 1) SET n = $i RETURN NONE }`, records))
+			tx, err := s.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Execute(t.Context(), text, nil); err != nil {
+				t.Fatal(err)
+			}
+			run(t, s, "REMOVE TABLE t")
+			if err := tx.Commit(t.Context()); !errors.Is(err, errs.Conflict()) {
+				t.Errorf("%s in a table of %d that was removed: got %v, want a conflict", text, records, err)
+			}
+			for end := time.Now().Add(time.Minute); keys(t, e) > 100; {
+				if time.Now().After(end) {
+					t.Fatalf("%d keys are left", keys(t, e))
+				}
+			}
+			shut(t, e)
+			checksClean(t, path)
+		}
 	}
 }
