@@ -177,7 +177,7 @@ func TestWhatHangsOnAConnectionIsCounted(t *testing.T) {
 	})
 	count("live query", "Too many live queries", 1000, func(int) string { return k.say(`{"id":1,"method":"live","params":["t"]}`) })
 	fresh := s.dial("json", rootAuth, "Service-NS: test", "Service-DB: test")
-	if got := fresh.say(`{"id":1,"method":"query","params":["BEGIN;`+strings.Repeat("LIVE SELECT * FROM t;", 1001)+`COMMIT"]}`); !strings.Contains(got, "Too many live queries") {
+	if got := fresh.say(`{"id":1,"method":"query","params":["BEGIN;` + strings.Repeat("LIVE SELECT * FROM t;", 1001) + `COMMIT"]}`); !strings.Contains(got, "Too many live queries") {
 		t.Errorf("live queries of one statement: %.300s", got)
 	}
 	for i := range 33 {

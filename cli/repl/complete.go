@@ -29,8 +29,8 @@ UPSERT USE USER VALUE VALUES VERSION WHEN WHERE WITH`)
 type names struct {
 	c       *client.Client
 	base    []string
-	methods []string // what may follow a dot
-	wg   sync.WaitGroup // running fetches; close waits for them
+	methods []string       // what may follow a dot
+	wg      sync.WaitGroup // running fetches; close waits for them
 
 	mu sync.Mutex // guards db; a leaf lock
 	db []string
