@@ -96,6 +96,13 @@ func TestCheckOfViews(t *testing.T) {
 			if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), tc.want) {
 				t.Errorf("got %q, want one with %q", got, tc.want)
 			}
+			repaired := path + ".repaired"
+			if _, err := engine.Repair(t.Context(), path, repaired, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := viewFindings(t, repaired); len(got) > 0 {
+				t.Errorf("after a repair: %q", got)
+			}
 		})
 	}
 }

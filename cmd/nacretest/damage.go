@@ -98,6 +98,7 @@ func logicalDamages() []damage {
 			})
 		}, false},
 		{"a record is gone", of(physical.FindExtra), func(s *spoiler) error { return s.drop(records("person")) }, true},
+		{"a row of a view is gone", of(physical.FindView), func(s *spoiler) error { return s.drop(records("byAuthor")) }, true},
 		{"a record is cut", of(physical.FindRecord), func(s *spoiler) error {
 			return s.change(records("book"), func(c *contents, e entry) error { c.set(e.k, e.v[:len(e.v)-3]); return nil })
 		}, true},

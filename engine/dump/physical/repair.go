@@ -13,6 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -40,7 +41,7 @@ func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repair
 		return nil, err
 	}
 	in.Tolerant = true
-	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, built: map[place]bool{}}
+	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, built: map[place]bool{}, views: map[place]bool{}}
 	err = replaceStore(target, r.build)
 	opt.Language.Release()
 	return r.done, errors.Join(err, in.Close())
@@ -54,6 +55,7 @@ type repairer struct {
 	done *Repaired
 
 	built map[place]bool // indexes, and whether the gate builds them: full text and vectors
+	views map[place]bool // views whose rows the gate makes anew
 	// removed reports what is gone but for its data: a table of lost definition is known by records, and these are not its.
 	removed func(place) bool
 	store   kv.Store
@@ -80,7 +82,7 @@ func (r *repairer) build(fresh string) error {
 	return nil
 }
 
-// findBuilt notes the indexes that the gate builds anew.
+// findBuilt notes the indexes that the gate builds anew, and the views.
 func (r *repairer) findBuilt() error {
 	tx, err := txn.Begin(r.ctx, r.old, txn.Options{})
 	if err != nil {
@@ -93,6 +95,9 @@ func (r *repairer) findBuilt() error {
 	}
 	for at, ix := range s.indexes {
 		r.built[at] = ix.Define.Kind == ast.IndexFullText || ix.Define.Vector != nil
+	}
+	for at, t := range s.tables {
+		r.views[at] = s.remade(t, r.opt.Language)
 	}
 	r.removed = s.removed
 	return nil
@@ -118,6 +123,48 @@ func (r *repairer) buildRest() error {
 	})
 }
 
+// remade reports whether the rows of a view are made anew from its tables, which are all there, and into no index that is
+// built by itself.
+func (s *schema) remade(t *table, lang Language) bool {
+	if !record.Retold(t.Table, lang.Pure) {
+		return false
+	}
+	for _, x := range t.Define.View.From {
+		src, ok := x.(*ast.Table)
+		if !ok || s.tables[place{t.at.ns, t.at.db, s.idOf(t.at, src.Name), 0}] == nil {
+			return false
+		}
+	}
+	for _, ix := range t.indexes {
+		if ix.Define.Kind == ast.IndexFullText || ix.Define.Vector != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// fillViews lets the gate make the rows of views, without events.
+func (r *repairer) fillViews() error {
+	return txn.Retry(r.ctx, r.store, txn.Options{}, func(tx *txn.Tx) error {
+		s, err := loadSchema(r.ctx, r.store, tx, r.opt.Language, &Report{})
+		if err != nil {
+			return err
+		}
+		for at, t := range s.tables {
+			if !r.views[at] || t.Define.View == nil {
+				continue
+			}
+			t.gate.Import = true
+			// What cannot be made stays out, and the check says so.
+			sp := tx.Savepoint()
+			if err := t.gate.FillView(r.ctx, t.Table); err != nil {
+				tx.RollbackTo(sp)
+			}
+		}
+		return r.ctx.Err()
+	})
+}
+
 // copySound copies what is not made anew and can be used.
 func (r *repairer) copySound(fresh string) error {
 	snap, err := r.old.Begin(r.ctx)
@@ -136,6 +183,8 @@ func (r *repairer) copySound(fresh string) error {
 		case c == key.ClassIndexData && r.built[placeOf(k)]:
 			return nil
 		case r.removed(placeOf(k)):
+			return nil
+		case (c == key.ClassRecord || c == key.ClassIndexData) && r.views[placeOf(k)]: // what is kept of groups lies at index 0
 			return nil
 		case !r.sound(c, k, v):
 			r.done.Dropped++
@@ -182,6 +231,9 @@ func (r *repairer) derive(fresh string) error {
 	}
 	r.store = st
 	err = r.recoverTables()
+	if err == nil && len(r.views) > 0 {
+		err = r.fillViews()
+	}
 	if err == nil {
 		err = r.inTx(r.deriveAll)
 	}
