@@ -40,6 +40,10 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"equal keys in DESC keep the order of their records", "CREATE t:2 SET s = 'x'; CREATE t:3 SET s = 'x'; SELECT s, id FROM t:2.. ORDER BY s DESC", "[{ id: t:2, s: 'x' }, { id: t:3, s: 'x' }]"},
 		{"paths lead nowhere from what is no record, and lists of lists are taken apart", "RELATE t:1->e:1->t:2; RETURN [[t:1], 1, t:1, NONE]->e", "[e:1, NONE, e:1, NONE]"},
 		{"a GraphQL config shows what is said only", "DEFINE CONFIG GRAPHQL TABLES INCLUDE t; (INFO FOR DB).configs.GraphQL", "'GRAPHQL TABLES INCLUDE t FUNCTIONS NONE'"},
+		{"what holds of a collection of shapes holds of every item",
+			"LET $c = { type: 'GeometryCollection', geometries: [(1, 1), (9, 9)] }; LET $p = { type: 'Polygon', coordinates: [[[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]] }; RETURN [$p CONTAINS $c, $c INTERSECTS $p, $c CONTAINS (1, 1), { type: 'GeometryCollection', geometries: [(1, 1)] } INSIDE $p, { type: 'GeometryCollection', geometries: [(1, 1)] } CONTAINS (1, 1)]",
+			"[false, false, false, true, true]"},
+		{"READONLY keeps what is there, whatever the type says by now", "CREATE u:9; DEFINE FIELD z ON u TYPE string READONLY; UPDATE u:9 SET s = 1", "[{ id: u:9, s: 1 }]"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
 	} {
 		e := openQuiet(t)

@@ -66,12 +66,12 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	if !w.Before.IsNone() {
 		old = pick(w.Before, at)
 	}
-	if d.Readonly && !w.creates() && !value.Equal(old, v) {
-		if !v.IsNone() || !w.KeepReadonly {
+	if d.Readonly && !w.creates() { // what is there stays, whatever the other clauses say by now
+		if !value.Equal(old, v) && (!v.IsNone() || !w.KeepReadonly) {
 			return v, errs.Internal("Found changed value for field `%s`, with record `%s`, but field is readonly",
 				f.Name, value.RecordOf(w.ID).Text())
 		}
-		v = old
+		return old, nil
 	}
 	if d.Default == nil && d.Value == nil && d.Assert == nil && !d.Permissions.Given {
 		return coerceField(f, w.ID, v)

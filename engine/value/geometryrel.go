@@ -9,8 +9,14 @@ import (
 // (none if it is closed), a polygon's its rings; "contains" wants something of the interior.
 
 // Contains reports whether g contains h: all of h lies in g, and some of it in g's interior.
-// Collections contain nothing and are contained in nothing.
+// Of collections that holds for every item, as the reference has it: an empty one contains all, and lies in all.
 func (g *Geometry) Contains(h *Geometry) bool {
+	switch {
+	case g.Kind == GeometryCollection:
+		return all(g.Items, func(item *Geometry) bool { return item.Contains(h) })
+	case h.Kind == GeometryCollection:
+		return all(h.Items, g.Contains)
+	}
 	switch g.Kind {
 	case GeometryPoint:
 		return h.Kind == GeometryPoint && g.Point == h.Point
@@ -68,21 +74,24 @@ func multiPolygonContains(polys [][][]Point, h *Geometry) bool {
 	holds := func(part *Geometry) bool {
 		return slices.ContainsFunc(polys, func(p [][]Point) bool { return polygonContains(p, part) })
 	}
-	if h.Kind == GeometryCollection {
-		return false
-	}
 	return all(h.parts(), holds)
 }
 
-// Intersects reports whether g and h share a point. Collections share none.
+// Intersects reports whether g and h share a point; of collections, whether every item does.
 func (g *Geometry) Intersects(h *Geometry) bool {
+	switch {
+	case g.Kind == GeometryCollection:
+		return all(g.Items, func(item *Geometry) bool { return item.Intersects(h) })
+	case h.Kind == GeometryCollection:
+		return all(h.Items, g.Intersects)
+	}
 	hs := h.parts()
 	return slices.ContainsFunc(g.parts(), func(a *Geometry) bool {
 		return slices.ContainsFunc(hs, a.touches)
 	})
 }
 
-// parts are the points, lines and polygons of g; none for a collection.
+// parts are the points, lines and polygons of g, which is no collection.
 func (g *Geometry) parts() []*Geometry {
 	var out []*Geometry
 	switch g.Kind {
