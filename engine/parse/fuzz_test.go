@@ -79,6 +79,7 @@ func TestFoundByFuzzing(t *testing.T) {
 		"SELECT\x00 a FROM t GROUP BY a",
 		"DEFINE MODEL ml::A<>", "RETURN ml::a<>(1)", // a version of no digits
 		`([f":/ "])`, `f"b:/a\ b"`, `f"b\ c\:d:/a\é\:c"`, // characters that a file has only with a backslash
+		"`\x00`(0)", "`a\\`b`::C (1)", "⟨a b⟩::c", // names of functions that need quotes
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)

@@ -10,16 +10,20 @@ import (
 // path is a call of a built-in function, or a named constant: a::b(x), a(x), a::B.
 func (p *parser) path() ast.Expr {
 	start := p.tok.start
-	p.advance()
+	names := append(make([]token, 0, 4), p.advance())
 	for p.tok.kind == tPath {
 		p.advance()
+		names = append(names, p.tok)
 		p.ident()
 	}
 	if p.err != nil {
 		return nil
 	}
 	span := ast.Span{Start: start, End: p.prev.end}
-	path := p.canonicalPath(start, p.prev.end)
+	path := p.canonicalPath(p.src[start:p.prev.end], names)
+	if p.err != nil {
+		return nil
+	}
 	res := p.opt.Resolver
 	if res == nil {
 		return p.unresolved(path, span)
@@ -53,9 +57,8 @@ func (p *parser) unresolved(path string, span ast.Span) ast.Expr {
 	return &ast.Constant{Path: constantPath(path), Value: value.None}
 }
 
-// canonicalPath is the path in the source from start to end in lower case and without blanks.
-func (p *parser) canonicalPath(start, end int) string {
-	raw := p.src[start:end]
+// canonicalPath is a path of names in lower case and without blanks; raw is its source.
+func (p *parser) canonicalPath(raw string, names []token) string {
 	plain := true
 	for i := 0; i < len(raw) && plain; i++ {
 		c := raw[i]
@@ -64,15 +67,11 @@ func (p *parser) canonicalPath(start, end int) string {
 	if plain {
 		return raw
 	}
-	var b strings.Builder
-	l := lexer{src: raw}
-	for {
-		t, err := l.next()
-		if err != nil || t.kind == tEOF {
-			return strings.ToLower(b.String())
-		}
-		b.WriteString(strings.Trim(raw[t.start:t.end], "`⟨⟩"))
+	path := p.identName(names[0])
+	for _, t := range names[1:] {
+		path += "::" + p.identName(t)
 	}
+	return strings.ToLower(path)
 }
 
 // constantPath writes the last segment of a constant in upper case.
