@@ -304,7 +304,10 @@ func (m *meta) query() bool {
 	want, err := m.ask(m.plain, text, " WITH NOINDEX")
 	var all []string
 	if how == asPart && err == "" {
-		rows, _ := m.ask(m.plain, whole, "")
+		rows, failed := m.ask(m.plain, whole, " WITH NOINDEX")
+		if failed != "" {
+			return true // a LIMIT ended the walk before the row that fails: which rows are all is not known
+		}
 		all = bag(rows, false)
 	}
 	if err != "" && how != asErrors {

@@ -89,3 +89,28 @@ func firstDifference(got, want string) string {
 	}
 	return ""
 }
+
+func TestRulesAreSwitchedOffByName(t *testing.T) {
+	open := func(rules ...string) (*engine.Engine, error) {
+		return engine.Open(context.Background(), "memory", engine.Options{PlannerRulesOff: rules})
+	}
+	if _, err := open("no such rule"); err == nil || !strings.Contains(err.Error(), "no rule of the planner") {
+		t.Errorf("an unknown rule: %v", err)
+	}
+	e, err := open("equality", "range")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	s := owner(t, e)
+	run(t, s, "DEFINE INDEX ia ON t FIELDS a")
+	for query, want := range map[string]string{
+		"SELECT * FROM t WHERE a = 1":    "TableScan",
+		"SELECT * FROM t WHERE a > 1":    "TableScan",
+		"SELECT * FROM t WHERE a IN [1]": "IndexScan",
+	} {
+		if got := run(t, s, "EXPLAIN "+query)[0].Value.Str(); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want a %s", query, got, want)
+		}
+	}
+}

@@ -18,6 +18,8 @@ type Access struct {
 	// Elements walks the element entries (what CONTAINS asks); without it the whole entries, each record once.
 	// Element walks may give a record more than once.
 	Elements bool
+	// Untracked walks do not count as read when the transaction commits: for looks that change no answer.
+	Untracked bool
 }
 
 // Cursor walks the record keys that an access finds, in index order.
@@ -33,7 +35,7 @@ type Cursor struct {
 func Scan(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, a Access) *Cursor {
 	s := tb.Scope
 	start, end := key.IndexRange(s.NS, s.DB, tb.ID, ix.ID, a.Lead, a.From, a.To)
-	cur := tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: a.Reverse})
+	cur := tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: a.Reverse, Untracked: a.Untracked})
 	return &Cursor{cur: cur, ix: ix, elems: a.Elements}
 }
 

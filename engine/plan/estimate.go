@@ -10,6 +10,7 @@ func (q *Query) fewest(found []*candidate) (*candidate, error) {
 	for _, c := range found {
 		n := 0
 		for _, a := range c.accesses() {
+			a.Untracked = true // whichever is taken, the answer is the same
 			more, err := q.Host.Entries(c.ix, a, probed-n)
 			if err != nil {
 				return nil, err
