@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
@@ -101,8 +103,12 @@ func (h *planHost) BindText(x *ast.Binary, ix *catalog.Index) (bool, error) {
 	return m.plain, err
 }
 
-// Entries implements plan.Host.
+// Entries implements plan.Host. SECURITY: EXPLAIN shows what became of the answer, so who may not read everything must not
+// be able to tell it from records that are hidden.
 func (h *planHost) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
+	if !h.r.Auth.CanRead() {
+		return most, nil
+	}
 	cur := index.Scan(h.r.Tx, h.tb, ix, a)
 	defer cur.Close()
 	n := 0
@@ -112,8 +118,11 @@ func (h *planHost) Entries(ix *catalog.Index, a index.Access, most int) (int, er
 	return n, cur.Err()
 }
 
-// Records implements plan.Host.
+// Records implements plan.Host. SECURITY: as Entries.
 func (h *planHost) Records() (int64, error) {
+	if !h.r.Auth.CanRead() {
+		return math.MaxInt64, nil
+	}
 	g, err := h.r.Gate()
 	if err != nil {
 		return 0, err

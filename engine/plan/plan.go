@@ -42,9 +42,9 @@ type Host interface {
 	MayUse(ix *catalog.Index) bool
 	// BindText gets a full-text operator ready for an index; false where its query is no text.
 	BindText(x *ast.Binary, ix *catalog.Index) (bool, error)
-	// Entries counts the entries that an access walks, up to most.
+	// Entries counts the entries that an access walks, up to most; or says most, where nobody must learn of them.
 	Entries(ix *catalog.Index, a index.Access, most int) (int, error)
-	// Records is the number of records in the table.
+	// Records is the number of records in the table, or more.
 	Records() (int64, error)
 }
 
