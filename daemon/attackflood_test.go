@@ -96,6 +96,29 @@ func TestMessagesOfNobodyAreSmall(t *testing.T) {
 	s.unharmed(before)
 }
 
+// A text of nobody has a short answer, however many statements it has.
+func TestAnswersToNobodyAreShort(t *testing.T) {
+	s := start(t)
+	before := measure()
+	for _, unit := range []string{"1;", "$a;", "{};", "RETURN 1;", ";", "'x';"} {
+		text := strings.Repeat(unit, 1<<20/len(unit))
+		var r reply
+		grown := peak(func() { r = s.do("POST", "/sql", text) })
+		if len(r.body) > 300<<10 || grown > 32<<20 || !strings.Contains(r.body, "Anonymous access not allowed") {
+			t.Errorf("%s: %d, %d KiB, %d MiB: %.100s", unit, r.StatusCode, len(r.body)>>10, grown>>20, r.body)
+		}
+		k := s.upgradeAt("/sql", "")
+		if got := k.say(text); !strings.Contains(got, "Anonymous access not allowed") || len(got) > 300<<10 {
+			t.Errorf("%s: %d KiB: %.100s", unit, len(got)>>10, got)
+		}
+		_ = k.conn.Close()
+	}
+	if r := s.do("POST", "/sql", "RETURN 1; RETURN 2"); r.StatusCode != 200 || strings.Count(r.body, "Anonymous access not allowed") != 2 {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	s.unharmed(before)
+}
+
 // Who has an identity may send more, in one message and in values; the wide limits come with the sign-in, also with that of
 // an attached session.
 func TestMessagesOfSomebodyMayBeLarge(t *testing.T) {

@@ -77,11 +77,24 @@ func (s *Server) run(ctx context.Context, session *engine.Session, text string, 
 
 const notAllowed = "Not enough permissions to perform this action"
 
-// anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own.
+// What a text of nobody may have to be answered statement by statement: the answer may be a hundred times as long.
+const (
+	strangersText       = 64 << 10 // bytes
+	strangersStatements = 1000
+)
+
+// anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own,
+// or where they are many all of them together.
 func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
+	if len(text) > strangersText {
+		return nil, refusal
+	}
 	q, err := parse.Query(text, parse.Options{})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(q.Stmts) > strangersStatements:
+		return nil, refusal
 	}
 	results := make([]engine.Result, len(q.Stmts))
 	for i := range results {
