@@ -47,6 +47,8 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 	frame := c.r.frame(c.r.Base, 1)
 	defer c.r.release(frame)
 	frame.vars = append(frame.vars, Var{"request", value.ObjectOf(req)})
+	c.r.defining++
+	defer func() { c.r.defining-- }()
 	defer c.r.elevate()()
 	v, err := c.r.Eval(frame, p.Where)
 	return value.Truthy(v), err

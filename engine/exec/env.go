@@ -67,6 +67,18 @@ func (e *Env) Lookup(name string) (value.Value, bool) {
 	return value.None, false
 }
 
+// lookupBelow is Lookup in the frames inside of base.
+func (e *Env) lookupBelow(base *Env, name string) (value.Value, bool) {
+	for f := e; f != nil && f != base; f = f.up {
+		for i := range f.vars {
+			if f.vars[i].Name == name {
+				return f.vars[i].Value, true
+			}
+		}
+	}
+	return value.None, false
+}
+
 // This is the current document; NONE where there is none.
 func (e *Env) This() value.Value {
 	for f := e; f != nil; f = f.up {

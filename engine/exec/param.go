@@ -10,8 +10,15 @@ import (
 
 // param is the value of $name: a parameter in sight, one of the session, one that DEFINE PARAM
 // made. An unknown one is NONE.
+//
+// SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after DEFINE
+// PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the database.
 func (r *Run) param(env *Env, name string) (value.Value, error) {
-	if v, ok := env.Lookup(name); ok {
+	if r.defining > 0 {
+		if v, ok := env.lookupBelow(r.Base, name); ok {
+			return v, nil
+		}
+	} else if v, ok := env.Lookup(name); ok {
 		return v, nil
 	}
 	switch name {
@@ -33,37 +40,64 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 		r.personal = true
 		return r.Sess.Value(), nil
 	}
-	for i := range r.Sess.Vars {
-		if r.Sess.Vars[i].Name == name {
-			return r.Sess.Vars[i].Value, nil
+	if r.defining == 0 {
+		if v, ok := r.sessionVar(name); ok {
+			return v, nil
 		}
 	}
-	return r.definedParam(name)
+	if v, ok, err := r.definedParam(name); ok || err != nil || r.defining == 0 || ofTheRecord(name) {
+		return v, err
+	}
+	if v, ok := r.Base.Lookup(name); ok {
+		return v, nil
+	}
+	v, _ := r.sessionVar(name)
+	return v, nil
 }
 
-// definedParam is the value of a DEFINE PARAM that the run may see.
-func (r *Run) definedParam(name string) (value.Value, error) {
+// ofTheRecord reports whether name is one that definitions have for the record at hand.
+func ofTheRecord(name string) bool {
+	switch name {
+	case "value", "before", "after", "event", "input", "this", "parent":
+		return true
+	}
+	return false
+}
+
+// sessionVar is a variable that was set on the connection.
+func (r *Run) sessionVar(name string) (value.Value, bool) {
+	for i := range r.Sess.Vars {
+		if r.Sess.Vars[i].Name == name {
+			return r.Sess.Vars[i].Value, true
+		}
+	}
+	return value.None, false
+}
+
+// definedParam is the value of a DEFINE PARAM that the run may see; false where there is none.
+func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
 	if r.Auth.NS == "" || r.Auth.DB == "" {
-		return value.None, nil
+		return value.None, false, nil
 	}
 	db, err := r.Database()
 	if err != nil {
-		return value.None, nil
+		return value.None, false, nil
 	}
 	d, err := r.Cat.Def(db.Inner(), ast.DefParam, name)
 	if err != nil || d == nil {
-		return value.None, err
+		return value.None, false, err
 	}
 	p, ok := d.Stmt.(*ast.DefineParam)
 	if !ok {
-		return value.None, nil
+		return value.None, false, nil
 	}
 	if r.Auth.Principal.Level != auth.RootUser { // those see every definition as it is
 		if err := r.permit(p.Permission, "You don't have permission to view the $%s parameter", name); err != nil {
-			return value.None, err
+			return value.None, false, err
 		}
 	}
-	return r.Value(r.Base, p.Value)
+	v, err = r.Value(r.Base, p.Value)
+	return v, true, err
 }
 
 // Value is what $session shows.

@@ -53,11 +53,12 @@ type Run struct {
 	lone bool
 	left *unbuilt // what it left
 
-	now     time.Time
-	timeout value.Duration // what Ctx was cut to, for the error text
-	depth   int
-	reading int // more than 0 inside what may not write: permissions, views, the expressions of indexes
-	ticks   uint32
+	now      time.Time
+	timeout  value.Duration // what Ctx was cut to, for the error text
+	depth    int
+	defining int // more than 0 inside the expressions of definitions
+	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
+	ticks    uint32
 	// personal is set when something was read that is the session's own, and not of all with the same rights.
 	personal bool
 	gate     *record.Gate
@@ -180,6 +181,8 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 		env.vars = append(env.vars, Var{v.Name, v.Value})
 	}
 	defer r.release(env)
+	r.defining++
+	defer func() { r.defining-- }()
 	if rights != record.AsCaller {
 		defer r.elevate()()
 	}
