@@ -71,17 +71,17 @@ type chunks struct{ r *strings.Reader }
 // Read implements io.Reader.
 func (c *chunks) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-const slowAccess = `DEFINE ACCESS slow ON DATABASE TYPE RECORD SIGNUP { sleep(300ms); CREATE ONLY user:1 } SIGNIN { sleep(300ms); user:1 };
+const slowAccess = `DEFINE ACCESS slow ON DATABASE TYPE RECORD SIGNUP { sleep(1s); CREATE ONLY user:1 } SIGNIN { sleep(1s); user:1 };
 	DEFINE API "/slow" FOR get THEN { sleep(30s); { body: 1 } }; DEFINE TABLE user; DEFINE TABLE t; CREATE user:1`
 
 // Wall-clock timeout: what it bounds, and what is exempt.
 func TestQueryTimeoutRows(t *testing.T) {
 	setupFile := writeFile(t, "OPTION IMPORT;\n"+slowAccess)
 	s := start(t, func(c *config.Config) {
-		c.QueryTimeout, c.ImportFile, c.DefaultNamespace, c.DefaultDatabase = 100*time.Millisecond, setupFile, "test", "test"
+		c.QueryTimeout, c.ImportFile, c.DefaultNamespace, c.DefaultDatabase = 300*time.Millisecond, setupFile, "test", "test"
 	})
 	eventually(t, "ready", func() bool { return s.do("GET", "/ready", "").StatusCode == 200 })
-	const message = "The query was not executed because it exceeded the timeout: 100ms"
+	const message = "The query was not executed because it exceeded the timeout: 300ms"
 	t.Run("504 on POST /sql", func(t *testing.T) {
 		r := s.do("POST", "/sql", "sleep(30s)", at()...)
 		p := problemOf(t, r)
@@ -90,7 +90,7 @@ func TestQueryTimeoutRows(t *testing.T) {
 		}
 	})
 	t.Run("the whole request, not each statement", func(t *testing.T) {
-		if r := s.do("POST", "/sql", strings.Repeat("sleep(40ms);", 10), at()...); r.StatusCode != 504 {
+		if r := s.do("POST", "/sql", strings.Repeat("sleep(100ms);", 10), at()...); r.StatusCode != 504 {
 			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
 	})
