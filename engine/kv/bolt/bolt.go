@@ -62,8 +62,8 @@ import (
 type Options struct {
 	Path            string  // the directory; made when it is absent
 	Sync            kv.Sync // when commits become durable; the default is every one
-	CheckpointKeys  int     // overlay entries that start a checkpoint; 0 = 200 000
-	CheckpointBytes int64   // log bytes that start a checkpoint; 0 = 64 MiB
+	CheckpointKeys  int     // overlay entries that start a checkpoint; 0 = 300 000
+	CheckpointBytes int64   // log bytes that start a checkpoint; 0 = 96 MiB
 	SegmentSize     int64   // of the log's files; 0 = 16 MiB
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's
@@ -103,10 +103,10 @@ var _ kv.Store = (*Store)(nil)
 // another process has it, kv.ErrFormat when there is something else, kv.ErrCorrupt.
 func Open(opt Options) (*Store, error) {
 	if opt.CheckpointKeys == 0 {
-		opt.CheckpointKeys = int(failpoint.Limit("checkpoint-keys", 200_000))
+		opt.CheckpointKeys = int(failpoint.Limit("checkpoint-keys", 300_000))
 	}
 	if opt.CheckpointBytes == 0 {
-		opt.CheckpointBytes = 64 << 20
+		opt.CheckpointBytes = 96 << 20
 	}
 	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grant: make(chan *kv.Turn),
 		stop: make(chan struct{}), done: make(chan struct{})}
