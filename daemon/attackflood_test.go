@@ -43,6 +43,15 @@ func peak(f func()) (grown uint64) {
 	return most.Load() - min(before, most.Load())
 }
 
+// patient gives the server more time to answer: long messages take it under the race detector.
+func (k *socket) patient() *socket {
+	k.t.Helper()
+	if err := k.conn.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
+		k.t.Fatal(err)
+	}
+	return k
+}
+
 // A message of nobody takes little memory, whatever it holds: neither a long one nor one of many small values.
 func TestMessagesOfNobodyAreSmall(t *testing.T) {
 	s := start(t)
@@ -61,7 +70,7 @@ func TestMessagesOfNobodyAreSmall(t *testing.T) {
 		{"records in CBOR", "cbor", "\xa3\x62id\x01\x66method\x64ping\x66params\x9f", "\xc8\x82\x61t\x01", "\xff", 800_000},
 		{"points in CBOR", "cbor", "\xa3\x62id\x01\x66method\x64ping\x66params\x81\xd8\x5b\x9f", "\xd8\x58\x82\x01\x01", "\xff", 800_000},
 	} {
-		k := s.dial(tc.protocol)
+		k := s.dial(tc.protocol).patient()
 		op := byte(opText)
 		if tc.protocol == "cbor" {
 			op = opBinary
@@ -129,7 +138,7 @@ func TestMessagesOfSomebodyMayBeLarge(t *testing.T) {
 		"signed in":                      {`{"id":1,"method":"signin","params":[{"user":"root","pass":"root"}]}`},
 		"an attached session, signed in": {`{"id":1,"method":"attach"` + id + `}`, `{"id":1,"method":"signin","params":[{"user":"root","pass":"root"}]` + id + `}`},
 	} {
-		k := s.dial("json")
+		k := s.dial("json").patient()
 		for _, m := range first {
 			k.say(m)
 		}
@@ -152,7 +161,7 @@ func TestMessagesOfSomebodyMayBeLarge(t *testing.T) {
 func TestVariablesDoNotPileUp(t *testing.T) {
 	s := start(t)
 	before := measure()
-	k := s.dial("json")
+	k := s.dial("json").patient()
 	refused := 0
 	for i := range 200 {
 		if got := k.say(fmt.Sprintf(`{"id":1,"method":"let","params":["v%d","%s"]}`, i, strings.Repeat("x", 10_000))); strings.Contains(got, "take too much memory") {
