@@ -18,7 +18,7 @@ import (
 
 // fuzzLimits are what the bound of 64 MiB is held under: an array of so many elements is 8 MiB.
 var fuzzLimits = engine.Limits{
-	Rows: 1 << 16, Array: 1 << 18, Text: 4 << 20, TxBytes: 8 << 20,
+	Rows: 1 << 16, Array: 1 << 18, Text: 4 << 20, Answer: 8 << 20, TxBytes: 8 << 20,
 	QueryTimeout: 200 * time.Millisecond, TxTimeout: time.Second,
 }
 
@@ -37,6 +37,8 @@ func fuzzSeeds(f *testing.F) {
 	for _, s := range []string{
 		"RETURN fn::f(1)", "SELECT *, ->k->t AS p FROM t WHERE n > 0 GROUP BY n ORDER BY n LIMIT 1", "RETURN t:1.{..}->k->t", "UPDATE t SET n += 1 RETURN DIFF",
 		"FOR $i IN 0..1000000000 { CREATE |t:1..9999999| }", "RETURN string::repeat('a', 1000000000)", "RETURN [1..3000000, 1..3000000]", "SLEEP 1h",
+		"RETURN array::range(0, 40).fold([1], |$a, $i| $a + $a)", "RETURN array::range(0, 40).fold('a', |$a, $i| $a + $a)",
+		"RETURN array::range(0, 40).fold([1], |$a, $i| array::concat($a, $a))", "RETURN array::range(0, 60).fold([1], |$a, $i| [$a, $a, $a])", "LET $x = array::range(0, 60).fold([1], |$a, $i| { a: $a, b: $a }); RETURN $x",
 		"LET $a = 'a'; FOR $i IN 0..100 { LET $a = $a + $a }", "SELECT * FROM t WHERE s @1@ 'a' AND x <|2,40|> [1, 1]", "BEGIN; DELETE t; SHOW CHANGES FOR TABLE t SINCE 0; CANCEL",
 		"DEFINE FIELD OVERWRITE n ON t VALUE (UPDATE t SET n = 1); UPDATE t", "RETURN array::combine(1..3000, 1..3000)", "SELECT count() FROM t, t, t GROUP ALL EXPLAIN ANALYZE",
 	} {

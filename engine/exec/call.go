@@ -81,6 +81,9 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 		}
 		v, err := f.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
 		r.leaveHost()
+		if err == nil {
+			err = r.bounded(v, r.args[base:])
+		}
 		r.pop(base)
 		return v, err
 	case ast.CallCustom:
@@ -92,6 +95,32 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", callPath(x))
 	}
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
+}
+
+// bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
+func (r *Run) bounded(v value.Value, args []value.Value) error {
+	most := 0
+	switch v.Kind() {
+	case value.KindArray, value.KindSet:
+		most = r.Ex.Limits.Array
+	case value.KindString:
+		most = r.Ex.Limits.Text
+	default:
+		return nil
+	}
+	n := v.Len()
+	if n <= most {
+		return nil
+	}
+	for _, a := range args {
+		if a.Kind() == v.Kind() && a.Len() >= n {
+			return nil
+		}
+	}
+	if v.Kind() == value.KindString {
+		return errs.Internal("The string would be longer than %d bytes", most)
+	}
+	return tooLarge(most)
 }
 
 // push evaluates arguments onto the run's stack of arguments, which nested calls share.

@@ -32,8 +32,9 @@ type Limits struct {
 	Rows        int   // rows that a statement may hold in memory at once
 	CacheSize   int   // parsed texts that are kept
 	CacheText   int   // longest text in bytes that is kept
-	Array       int   // elements of an array made by a range, a mock or +
+	Array       int   // elements of an array made by a range, a mock, + or a function
 	Text        int   // bytes of a string made by +
+	Answer      int   // bytes of the answer of a statement
 	ShareAfter  int   // records of a table after which a walk is shared among the processors
 	LiveQueries int   // that one session may have
 	TxBytes     int64 // bytes that a transaction may buffer; 0: no limit
@@ -55,6 +56,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.CacheText, 64<<10)
 	def(&l.Array, 4<<20)
 	def(&l.Text, 64<<20)
+	def(&l.Answer, 1<<30)
 	def(&l.ShareAfter, 4096)
 	def(&l.LiveQueries, 1000)
 	return l

@@ -407,6 +407,9 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 	}
 	v, err := m.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
 	r.leaveHost()
+	if err == nil {
+		err = r.bounded(v, r.args[base:])
+	}
 	r.pop(base)
 	return v, err
 }

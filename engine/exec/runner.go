@@ -377,6 +377,10 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 	})
 	if let, ok := s.(*ast.Let); ok {
 		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
+			if value.Exceeds(set, q.ex.Limits.Answer) {
+				q.base.Set(let.Name, value.None)
+				return value.None, false, tooHeavy(q.ex.Limits.Answer)
+			}
 			q.base.Set(let.Name, value.Detach(set))
 		}
 	}
@@ -400,7 +404,14 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 		}
 	}()
 	v, err = do(r)
+	if err == nil && value.Exceeds(v, q.ex.Limits.Answer) {
+		return value.None, tooHeavy(q.ex.Limits.Answer)
+	}
 	return value.Detach(v), err
+}
+
+func tooHeavy(most int) *errs.Error {
+	return errs.Internal("The answer would be larger than %d bytes", most)
 }
 
 // API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.

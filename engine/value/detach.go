@@ -99,6 +99,40 @@ func Weight(v Value) int {
 	return overhead
 }
 
+// Exceeds reports whether v is of more than limit bytes, and looks no further than that: lists that hold one another
+// many times over are as large as what they would be written as, which no memory may hold. What is encoded counts whole.
+func Exceeds(v Value, limit int) bool {
+	left := limit
+	return exceeds(v, &left)
+}
+
+func exceeds(v Value, left *int) bool {
+	switch v.kind {
+	case KindArray, KindSet:
+		*left -= overhead
+		for _, e := range v.Elems() {
+			if *left < 0 || exceeds(e, left) {
+				return true
+			}
+		}
+	case KindObject:
+		o := v.Object()
+		if o.enc != nil {
+			*left -= o.weight()
+			break
+		}
+		*left -= overhead
+		for _, f := range o.fields {
+			if *left -= len(f.Name); *left < 0 || exceeds(f.Value, left) {
+				return true
+			}
+		}
+	default:
+		*left -= Weight(v)
+	}
+	return *left < 0
+}
+
 func (o *Object) weight() int {
 	n := overhead
 	if o.enc != nil {
