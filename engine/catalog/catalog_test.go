@@ -155,6 +155,30 @@ func TestACancelledDefinitionIsNotTakenForACommittedOne(t *testing.T) {
 	}
 }
 
+// TestATableOfACancelledTransactionIsNotTakenForACommittedOne: what was compiled of a table in a transaction that was
+// cancelled is forgotten, also where another transaction changed the table as often.
+func TestATableOfACancelledTransactionIsNotTakenForACommittedOne(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) {
+		define(t, v, database(t, v).Inner(), ast.DefTable, "t", "DEFINE TABLE t")
+		tb := table(t, v, "t")
+		define(t, v, tb.Inner(), ast.DefIndex, "a", "DEFINE INDEX a ON t FIELDS a")
+	})
+	tx := s.begin()
+	v := s.cache.View(tx)
+	define(t, v, table(t, v, "t").Inner(), ast.DefIndex, "lost", "DEFINE INDEX lost ON t FIELDS b")
+	if ix := table(t, v, "t").Index("lost"); ix == nil {
+		t.Error("a transaction does not see the index that it defined")
+	}
+	tx.Cancel()
+	s.write(func(v *View) { check(t, v.SetBuild(table(t, v, "t").Index("a"), Build{Initial: 1})) })
+	s.read(func(v *View) {
+		if ix := table(t, v, "t").Index("lost"); ix != nil {
+			t.Error("an index of a cancelled transaction is there")
+		}
+	})
+}
+
 func TestCompiledTablesAreSharedUntilTheyChange(t *testing.T) {
 	s := newStore(t)
 	s.write(func(v *View) {

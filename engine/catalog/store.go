@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
@@ -14,7 +15,7 @@ import (
 //
 //	name   the name, for listings
 //	id     its id, where the kind has one
-//	rev    of tables: bumped whenever something on the table changes
+//	rev    of tables: another one whenever something on the table changes (count4 random4, as a number)
 //	text   the canonical DEFINE statement; absent for a table that is only named by edges or links
 //	views  of tables: names of the tables defined as views on it
 //	extra  facts beside the text
@@ -126,7 +127,7 @@ func (v *View) Put(d *Def) (*Def, error) {
 	r := record{name: d.Name, text: ast.Text(d.Stmt), extra: d.Extra}
 	switch {
 	case old != nil:
-		r.id, r.rev, r.views = old.ID, old.rev+1, old.views
+		r.id, r.rev, r.views = old.ID, nextRev(old.rev), old.views
 	case hasID(d.Kind):
 		if r.id, err = v.nextID(d.Scope, d.Kind); err != nil {
 			return nil, err
@@ -183,6 +184,10 @@ func (v *View) revise(s Scope) error {
 	return v.changeTable(Scope{NS: s.NS, DB: s.DB}, name, func(*record) {})
 }
 
+// nextRev is the revision after one. A part of it is random: what two transactions make of one table must not look alike,
+// or what was compiled in one that was cancelled would be taken for what the other one committed.
+func nextRev(rev int64) int64 { return (rev>>32+1)<<32 | int64(rand.Uint32()) }
+
 // changeTable rewrites a table's record with a new revision.
 func (v *View) changeTable(s Scope, name string, change func(*record)) error {
 	raw, err := v.tx.Get(defKey(s, ast.DefTable, name))
@@ -196,7 +201,7 @@ func (v *View) changeTable(s Scope, name string, change func(*record)) error {
 	if err != nil {
 		return err
 	}
-	r.rev++
+	r.rev = nextRev(r.rev)
 	change(r)
 	return v.write(s, ast.DefTable, r)
 }

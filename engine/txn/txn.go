@@ -187,9 +187,9 @@ func (tx *Tx) grow(key []byte, n int) error {
 	return nil
 }
 
-// Append writes many keys at once, or deletes those without a value, which must be sorted, none of them twice, and which the transaction neither reads nor
-// writes in another way from then on: they show when it is committed. That is cheaper than Set and Delete. It takes over the
-// keys and values. A second call in a transaction goes the way of Set and Delete.
+// Append writes many keys at once, or deletes those without a value. They must be sorted, none of them twice, and the
+// transaction neither reads nor writes them in another way from then on: they show when it is committed. That is cheaper
+// than Set and Delete. It takes over the keys and values. A second call in a transaction goes the way of Set and Delete.
 func (tx *Tx) Append(writes []kv.Write) error {
 	if len(tx.bulk) > 0 {
 		for _, w := range writes {
