@@ -79,7 +79,7 @@ func (g *generator) shapeExpr() string {
 			return g.f("type::is_%s(%s)", g.pick("geometry", "point", "line", "polygon"), g.shape())
 		},
 		func() string {
-			return g.f("<geometry<%s>> %s", g.pick("point", "line", "feature", "polygon | point"), g.shape())
+			return g.f("<geometry<%s>> %s", g.pick("point", "line", "collection", "polygon | point"), g.shape())
 		},
 	)
 }
@@ -101,10 +101,10 @@ func (g *generator) span() string {
 func (g *generator) timeExpr() string {
 	return g.draw(
 		func() string {
-			return g.f("%s %s %s", g.moment(), g.pick("+", "-", "<", ">=", "="), g.pick(g.moment(), g.span()))
+			return g.f("(%s %s %s)", g.moment(), g.pick("+", "-", "<", ">=", "="), g.pick(g.moment(), g.span()))
 		},
 		func() string {
-			return g.f("%s %s %s", g.span(), g.pick("+", "-", "*", "/", "<", "="), g.pick(g.span(), g.integer(), "1.5"))
+			return g.f("(%s %s %s)", g.span(), g.pick("+", "-", "*", "/", "<", "="), g.pick(g.span(), g.integer(), "1.5"))
 		},
 		func() string {
 			return g.f("time::%s(%s)", g.pick("day", "month", "year", "wday", "week", "yday", "hour", "minute", "second", "unix", "nano", "millis", "is_leap_year"), g.moment())
@@ -128,7 +128,7 @@ func (g *generator) closureExpr(sub func() string) string {
 	return g.draw(
 		func() string { return g.f("(|$x| [$x, %s])(%s)", sub(), sub()) },
 		func() string {
-			return g.f("(|$x: %s| $x)(%s)", g.pick("int", "string", "option<int>", "number | string", "array<int>"), sub())
+			return g.f("(|$x: %s| $x)(%s)", g.pick("int", "string", "option<int>", "option<number | string>", "array<int>"), sub())
 		},
 		func() string {
 			return g.f("(|$x: any| -> %s { $x })(%s)", g.pick("int", "string", "any", "option<number>"), sub())
@@ -157,7 +157,7 @@ func (g *generator) castExpr(sub func() string) string {
 		},
 		func() string { return g.f("%s IS %s", sub(), g.pick("NONE", "NOT NONE", "NULL", "1")) },
 		func() string {
-			return g.f("type::%s", g.pick("record('t', 1)", "record('t:1')", "record('t:x', 'u')", "table('t')", "thing('t', [1])", "field('n')", "fields(['n', 's'])", "point([1, 2])", "point(1)"))
+			return g.f("type::%s", g.pick("record('t', 1)", "record('t:1')", "record('t:x', 'u')", "table('t')", "record('t', [1])", "field('n')", "fields(['n', 's'])", "point([1, 2])", "point(1)"))
 		},
 	)
 }
@@ -238,7 +238,7 @@ func (g *generator) further() string {
 		},
 		func() string { return g.f("UPDATE t:1 SET z = %s", g.special(g.literal)) },
 		func() string {
-			return g.pick("BREAK", "CONTINUE", "THROW { a: 1 }", "SLEEP 0ns", "RETURN", "OPTION IMPORT = false")
+			return g.pick("BREAK", "CONTINUE", "THROW { a: 1 }", "SLEEP 0ns", "RETURN NONE", "OPTION IMPORT = false")
 		},
 		func() string { return g.f("SHOW CHANGES FOR TABLE %s SINCE 0 LIMIT 1", g.pick("u", "nosuch")) },
 	)
