@@ -14,7 +14,7 @@ import (
 
 // TestLiteralsReadBack evaluates what an export writes and wants the value again.
 func TestLiteralsReadBack(t *testing.T) {
-	e, err := engine.Open(t.Context(), "memory", engine.Options{})
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Experimental: []string{"files"}})
 	if err != nil {
 		t.Fatal(err)
 	}
