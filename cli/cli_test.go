@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"net"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nacredb/nacre/internal/loopback"
 )
 
 func TestMain(m *testing.M) {
@@ -21,14 +22,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../testdata/cli",
 		Setup: func(env *testscript.Env) error {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			addr, err := loopback.Free()
 			if err != nil {
 				return err
 			}
-			defer l.Close()
-			env.Setenv("ADDR", l.Addr().String())
+			env.Setenv("ADDR", addr)
 			env.Setenv("HOME", env.WorkDir)
-			env.Setenv("NACRE_ENDPOINT", "ws://"+l.Addr().String())
+			env.Setenv("NACRE_ENDPOINT", "ws://"+addr)
 			env.Setenv("NACRE_USER", "root")
 			env.Setenv("NACRE_PASS", "root")
 			return nil

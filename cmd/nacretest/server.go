@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/internal/loopback"
 )
 
 // server is a nacre process and the store that it serves.
@@ -47,7 +47,7 @@ func launch(dsn string, environ ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddress()
+	addr, err := loopback.Free()
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +63,6 @@ func launch(dsn string, environ ...string) (*server, error) {
 		close(s.exited)
 	}()
 	return s, nil
-}
-
-// freeAddress is a loopback address that nobody listens on right now.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // start launches a server and waits until it is ready. errGone: the process ended before that.

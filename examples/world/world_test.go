@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nacredb/nacre/internal/loopback"
 )
 
 type country struct {
@@ -222,12 +223,11 @@ type daemon struct {
 
 func start(t *testing.T, bin, store string) *daemon {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := loopback.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{bin: bin, addr: l.Addr().String()}
-	l.Close()
+	d := &daemon{bin: bin, addr: addr}
 	d.cmd = exec.Command(bin, "start", "--no-banner", "--bind", d.addr, "--user", "root", "--pass", "root", store)
 	d.cmd.Stderr = os.Stderr
 	if err := d.cmd.Start(); err != nil {
