@@ -58,8 +58,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// zeroDecimal is a decimal zero with an exponent: its text has a scale (0.0dec), which reading takes away, here as upstream.
-var zeroDecimal = regexp.MustCompile(`(?i)\b[0_]*\.?[0_]*e[-+]?[\d_]+dec`)
+// scaledDecimal is a decimal with an exponent: its text has a scale (0.10dec), which reading takes away, here as upstream.
+var scaledDecimal = regexp.MustCompile(`(?i)\b[\d_]*\.?[\d_]*e[-+]?[\d_]+dec`)
 
 func checkQuery(t *testing.T, text string) {
 	q, err := Query(text, Options{})
@@ -69,7 +69,7 @@ func checkQuery(t *testing.T, text string) {
 		}
 		return
 	}
-	if !zeroDecimal.MatchString(text) {
+	if !scaledDecimal.MatchString(text) {
 		checkFixedPoint(t, "fuzz", text)
 	}
 	if _, err := collect(strings.NewReader(text), StreamOptions{}); err != nil {
