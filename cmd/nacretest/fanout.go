@@ -125,14 +125,7 @@ func (o fanoutOptions) write(k *rawSocket, changes int, began time.Time) (late i
 			late++
 		}
 		binary.BigEndian.PutUint64(request[at:], uint64(time.Since(began))|1<<62)
-		if err := k.send(frameBinary, request); err != nil {
-			return late, err
-		}
-		b, err := k.receive()
-		if err == nil {
-			err = refused(b)
-		}
-		if err != nil {
+		if err := k.ask(request); err != nil {
 			return late, err
 		}
 	}

@@ -120,14 +120,7 @@ func askOn(k *rawSocket, text string, first uint64, end time.Time) ([]time.Durat
 	for sent := time.Now(); sent.Before(end); {
 		binary.BigEndian.PutUint64(request[at:], first)
 		first++
-		if err := k.send(frameBinary, request); err != nil {
-			return nil, err
-		}
-		b, err := k.receive()
-		if err == nil {
-			err = refused(b)
-		}
-		if err != nil {
+		if err := k.ask(request); err != nil {
 			return nil, err
 		}
 		now := time.Now()

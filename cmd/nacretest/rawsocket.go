@@ -124,17 +124,22 @@ func (s *rawSocket) frame() (kind byte, err error) {
 
 // call sends a request and waits for its answer, which is the next message.
 func (s *rawSocket) call(method string, params ...value.Value) error {
-	if err := s.send(frameBinary, rawRequest(method, params...)); err != nil {
+	if err := s.ask(rawRequest(method, params...)); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// ask sends a request and waits for its answer, whose error it gives.
+func (s *rawSocket) ask(request []byte) error {
+	if err := s.send(frameBinary, request); err != nil {
 		return err
 	}
 	b, err := s.receive()
 	if err != nil {
 		return err
 	}
-	if err := refused(b); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	return nil
+	return refused(b)
 }
 
 // rawRequest is a request in CBOR.
