@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/fault"
 	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/value/valuetest"
 )
 
 var (
@@ -300,7 +299,7 @@ func runSingle(t *testing.T, shared *engine.Engine, v *vector) string {
 		}
 	case v.Expect != nil && failed:
 		return fmt.Sprintf("got  error %s\n    want %s", got, *v.Expect)
-	case v.Expect != nil && !sameText(got, *v.Expect):
+	case v.Expect != nil && !valuetest.SameText(got, *v.Expect):
 		return fmt.Sprintf("got  %s\n    want %s", got, *v.Expect)
 	}
 	return ""
@@ -415,7 +414,7 @@ func signIn(e *engine.Engine, who string) (*engine.Session, error) {
 // for anything, the same thing wherever it comes back.
 func matches(got, want string, places map[string]string) bool {
 	got, want = looseObjects(got), looseObjects(want)
-	if sameText(got, want) {
+	if valuetest.SameText(got, want) {
 		return true
 	}
 	if !placeholder.MatchString(want) {
@@ -462,35 +461,6 @@ func looseObjects(s string) string {
 }
 
 var quotedPlace = regexp.MustCompile("`(<[a-z]+[0-9]*>)`")
-
-var number = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?f`)
-
-// sameText compares literals; floats may differ by a few units in the last place.
-func sameText(a, b string) bool {
-	if a == b {
-		return true
-	}
-	if number.ReplaceAllString(a, "#") != number.ReplaceAllString(b, "#") {
-		return false
-	}
-	x, y := number.FindAllString(a, -1), number.FindAllString(b, -1)
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		f, err1 := strconv.ParseFloat(strings.TrimSuffix(x[i], "f"), 64)
-		g, err2 := strconv.ParseFloat(strings.TrimSuffix(y[i], "f"), 64)
-		if err1 != nil || err2 != nil || f != g && math.Abs(f-g) > 4*ulp(g) {
-			return false
-		}
-	}
-	return true
-}
-
-func ulp(f float64) float64 {
-	f = math.Abs(f)
-	return math.Nextafter(f, math.Inf(1)) - f
-}
 
 // TestMatches holds the comparison itself.
 func TestMatches(t *testing.T) {

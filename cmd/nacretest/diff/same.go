@@ -2,17 +2,16 @@ package diff
 
 import (
 	"fmt"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/nacredb/nacre/engine/value/valuetest"
 )
 
 var (
 	generatedKey  = regexp.MustCompile("(?:\\b[a-z_]+:`?|')[a-z0-9]{20}\\b[`']?")
 	generatedUUID = regexp.MustCompile(`u?'[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'`)
 	presentTime   = regexp.MustCompile(`d'20(2[5-9]|[3-9]\d)-[^']*'`)
-	float         = regexp.MustCompile(`-?\b\d+(?:\.\d+)?(?:[eE][-+]?\d+)?f\b`)
 )
 
 // normalise replaces what no two runs have in common: generated keys and uuids by numbered places, in order of
@@ -59,28 +58,9 @@ func firstDifference(a, b []Answer) int {
 	return -1
 }
 
-// sameAnswer compares exactly, but for floats: they may differ by 4 units in the last place.
+// sameAnswer compares exactly, but for the last digits of floats.
 func sameAnswer(a, b Answer) bool {
-	if a == b {
-		return true
-	}
-	if a.Failed != b.Failed || float.ReplaceAllString(a.Text, "#") != float.ReplaceAllString(b.Text, "#") {
-		return false
-	}
-	x, y := float.FindAllString(a.Text, -1), float.FindAllString(b.Text, -1)
-	for i := range x {
-		f, err1 := strconv.ParseFloat(strings.TrimSuffix(x[i], "f"), 64)
-		g, err2 := strconv.ParseFloat(strings.TrimSuffix(y[i], "f"), 64)
-		if err1 != nil || err2 != nil || f != g && math.Abs(f-g) > 4*ulp(g) {
-			return false
-		}
-	}
-	return true
-}
-
-func ulp(f float64) float64 {
-	f = math.Abs(f)
-	return math.Nextafter(f, math.Inf(1)) - f
+	return a.Failed == b.Failed && valuetest.SameText(a.Text, b.Text)
 }
 
 func firstLine(s string) string {

@@ -1,5 +1,5 @@
-// Package valuetest generates values for property tests. It makes every kind that can be stored,
-// nested, with a weight on what breaks codecs: zero bytes, number limits, equal numbers of
+// Package valuetest generates values for property tests and compares texts of values. The generator makes every kind
+// that can be stored, nested, with a weight on what breaks codecs: zero bytes, number limits, equal numbers of
 // different kinds, empty containers.
 package valuetest
 
