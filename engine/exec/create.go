@@ -13,36 +13,17 @@ func (r *Run) create(env *Env, s *ast.Create) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	if listedTarget(s.Only, s.Targets) {
-		return value.None, SingleOutput()
-	}
-	targets, err := r.Targets(env, s.Targets)
+	targets, err := w.targets(env, s.Only, s.Targets)
 	if err != nil {
 		return value.None, err
 	}
 	if s.Only && len(targets) > 1 {
 		return value.None, SingleOutput()
 	}
-	for i := range targets {
-		if err := w.create(&targets[i], s.Data); err != nil {
-			return value.None, err
-		}
-	}
-	return w.result(s.Only, len(targets))
-}
-
-// writeTarget turns an object with a record id into a target on that record; statements refuse what is left as a value.
-func writeTarget(t Target) Target {
-	if t.Kind == TargetValue {
-		if id := field(t.Value, "id"); id.Kind() == value.KindRecord {
-			return TargetOf(id)
-		}
-	}
-	return t
+	return w.write(targets, s.Only, func(t *Target) error { return w.create(t, s.Data) })
 }
 
 func (w *writer) create(t *Target, d *ast.Data) error {
-	*t = writeTarget(*t)
 	if t.Kind != TargetTable && t.Kind != TargetRecord {
 		return cannotExecute("CREATE", t.Value)
 	}

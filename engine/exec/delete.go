@@ -16,32 +16,18 @@ func (r *Run) delete(env *Env, s *ast.Delete) (value.Value, error) {
 	if s.Version != nil {
 		return w.deleteVersion(env, s)
 	}
-	if listedTarget(s.Only, s.Targets) {
-		return value.None, SingleOutput()
-	}
-	targets, err := r.Targets(env, s.Targets)
+	targets, err := w.targets(env, s.Only, s.Targets)
 	if err != nil {
 		return value.None, err
 	}
-	run := func() error {
-		for i := range targets {
-			if err := w.delete(&targets[i], s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	each := func(t *Target) error { return w.delete(t, s) }
 	if s.Explain != nil {
-		return w.explainWrite(s.Explain, targets, s.With, s.Where, false, run)
+		return w.explainWrite(s.Explain, targets, s.With, s.Where, false, each)
 	}
-	if err := run(); err != nil {
-		return value.None, err
-	}
-	return w.result(s.Only, len(targets))
+	return w.write(targets, s.Only, each)
 }
 
 func (w *writer) delete(t *Target, s *ast.Delete) error {
-	*t = writeTarget(*t)
 	if t.Kind == TargetValue {
 		return cannotExecute("DELETE", t.Value)
 	}

@@ -111,11 +111,10 @@ func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
 }
 
 // explainWrite answers the EXPLAIN clause of a write: how it finds its records. FULL runs the statement too.
-func (w *writer) explainWrite(x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, run func() error) (value.Value, error) {
+func (w *writer) explainWrite(x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, each func(*Target) error) (value.Value, error) {
 	var out []value.Value
 	for i := range targets {
-		t := writeTarget(targets[i])
-		found, err := w.explainTarget(&t, with, where, yields)
+		found, err := w.explainTarget(&targets[i], with, where, yields)
 		if err != nil {
 			return value.None, err
 		}
@@ -125,8 +124,10 @@ func (w *writer) explainWrite(x *ast.Explain, targets []Target, with *ast.With, 
 	if !x.Full {
 		return value.ArrayOf(out), nil
 	}
-	if err := run(); err != nil {
-		return value.None, err
+	for i := range targets {
+		if err := each(&targets[i]); err != nil {
+			return value.None, err
+		}
 	}
 	out = append(out, operation("RecordStrategy", value.Field{Name: "type", Value: value.Str("KeysAndValues")}),
 		operation("Fetch", value.Field{Name: "count", Value: value.Int(int64(len(w.rows)))}))

@@ -16,38 +16,21 @@ func (r *Run) update(env *Env, s *ast.Update) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	if listedTarget(s.Only, s.Targets) {
-		return value.None, SingleOutput()
-	}
-	targets, err := r.Targets(env, s.Targets)
+	targets, err := w.targets(env, s.Only, s.Targets)
 	if err != nil {
 		return value.None, err
 	}
-	run := func() error {
-		for i := range targets {
-			var err error
-			if s.Upsert {
-				err = w.upsert(&targets[i], s)
-			} else {
-				err = w.update(&targets[i], s)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	each := func(t *Target) error { return w.update(t, s) }
+	if s.Upsert {
+		each = func(t *Target) error { return w.upsert(t, s) }
 	}
 	if s.Explain != nil {
-		return w.explainWrite(s.Explain, targets, s.With, s.Where, s.Upsert, run)
+		return w.explainWrite(s.Explain, targets, s.With, s.Where, s.Upsert, each)
 	}
-	if err := run(); err != nil {
-		return value.None, err
-	}
-	return w.result(s.Only, len(targets))
+	return w.write(targets, s.Only, each)
 }
 
 func (w *writer) update(t *Target, s *ast.Update) error {
-	*t = writeTarget(*t)
 	if t.Kind == TargetValue {
 		return cannotExecute("UPDATE", t.Value)
 	}
@@ -71,7 +54,6 @@ func (w *writer) change(row *record.Row, d *ast.Data, plain bool) error {
 }
 
 func (w *writer) upsert(t *Target, s *ast.Update) error {
-	*t = writeTarget(*t)
 	if t.Kind == TargetValue {
 		return cannotExecute("UPSERT", t.Value)
 	}

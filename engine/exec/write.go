@@ -60,6 +60,34 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 	return &writer{r: r, g: g, row: env.WithDoc(value.None), out: out, none: ast.OutputAfter}, nil
 }
 
+// targets are what the statement works on: an object with a record id stands for that record, and what is left as a
+// value is for the statement to refuse. Under ONLY a list written out is no target.
+func (w *writer) targets(env *Env, only bool, xs []ast.Expr) ([]Target, error) {
+	if listedTarget(only, xs) {
+		return nil, SingleOutput()
+	}
+	targets, err := w.r.Targets(env, xs)
+	for i, t := range targets {
+		if t.Kind != TargetValue {
+			continue
+		}
+		if id := field(t.Value, "id"); id.Kind() == value.KindRecord {
+			targets[i] = TargetOf(id)
+		}
+	}
+	return targets, err
+}
+
+// write does each to each target and answers.
+func (w *writer) write(targets []Target, only bool, each func(*Target) error) (value.Value, error) {
+	for i := range targets {
+		if err := each(&targets[i]); err != nil {
+			return value.None, err
+		}
+	}
+	return w.result(only, len(targets))
+}
+
 // kind is what the statement returns of each record.
 func (w *writer) kind() ast.OutputKind {
 	if w.out == nil || w.out.Kind == ast.OutputDefault {
