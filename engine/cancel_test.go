@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // TestStatementsStopWithTheirContext: whatever a statement is busy with, the end of its context ends it.
@@ -62,6 +64,42 @@ func TestTimeoutsNameTheirLimit(t *testing.T) {
 	}
 	if got := run(t, s, "SELECT VALUE id FROM t TIMEOUT 1h; SELECT VALUE id FROM t")[1].Value.Text(); got != "[t:1]" {
 		t.Errorf("after a timeout that did not pass: %s", got)
+	}
+}
+
+// TestTheDeadlineOfTheCallerIsNamed: a statement that the caller's context ended says so, not that it took longer than a
+// TIMEOUT that nobody gave; a context with a cause of its own, as the daemon's have, is answered by that.
+func TestTheDeadlineOfTheCallerIsNamed(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Limits: engine.Limits{QueryTimeout: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close(context.Background()) }()
+	const passed = "The query was not executed because the deadline of its caller passed"
+	for _, s := range []*engine.Session{owner(t, openQuiet(t)), owner(t, e)} {
+		for _, text := range []string{"SLEEP 1h", "SELECT sleep(1h) FROM 1 TIMEOUT 2h", "CREATE t SET n = sleep(1h)", "BEGIN; SLEEP 1h; COMMIT"} {
+			ctx, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			res, err := s.Execute(ctx, text+"; RETURN 1", nil)
+			stop()
+			if err != nil {
+				t.Fatal(err)
+			}
+			named := false
+			for _, r := range res {
+				if r.Err != nil && (r.Err.Msg == "An internal error occurred" || strings.Contains(r.Err.Msg, "exceeded the timeout")) {
+					t.Errorf("%s: %v", text, r.Err)
+				}
+				named = named || r.Err != nil && r.Err.Msg == passed && errors.Is(r.Err, context.DeadlineExceeded) && r.Err.Detail.Kind == "TimedOut"
+			}
+			if !named {
+				t.Errorf("%s: got %v", text, res)
+			}
+		}
+		ctx, stop := context.WithTimeoutCause(context.Background(), 10*time.Millisecond, errs.Thrown("enough"))
+		if res, _ := s.Execute(ctx, "SLEEP 1h", nil); res[0].Err == nil || res[0].Err.Msg != "An error occurred: enough" {
+			t.Errorf("with a cause: got %v", res[0].Err)
+		}
+		stop()
 	}
 }
 

@@ -7,6 +7,7 @@
 package errs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -144,6 +145,12 @@ func Conflict() *Error {
 // TimedOut is a statement that ran longer than d; text is d in the language's own form.
 func TimedOut(d time.Duration, text string) *Error {
 	return With(KindQuery, "TimedOut", map[string]any{"duration": d}, "The query was not executed because it exceeded the timeout: %s", text)
+}
+
+// DeadlinePassed is a statement that was still at work when the deadline of its caller's context passed.
+func DeadlinePassed() *Error {
+	return &Error{Kind: KindQuery, Detail: &Detail{Kind: "TimedOut"}, Err: context.DeadlineExceeded,
+		Msg: "The query was not executed because the deadline of its caller passed"}
 }
 
 // NotExecuted is a statement undone with its transaction.

@@ -97,12 +97,8 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 }
 
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
-	ctx := context.Background()
-	if d := q.ex.Limits.QueryTimeout; d > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, d)
-		defer stop()
-	}
+	ctx, stop := q.ex.timed(context.Background())
+	defer stop()
 	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return txn.Retry(ctx, q.ex.Store, txn.Options{MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
 		log := record.NewLog()

@@ -119,12 +119,9 @@ func fillsIndex(s ast.Statement) bool {
 
 // await waits for what a statement left, no longer than a statement may take.
 func (ex *Executor) await(ctx context.Context, left *unbuilt) error {
-	if d := ex.Limits.QueryTimeout; d > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, d)
-		defer stop()
-	}
-	return explain(ex.builds.await(ctx, left.build, left.defined), value.Duration{}, ex.Limits.QueryTimeout)
+	ctx, stop := ex.timed(ctx)
+	defer stop()
+	return explain(ctx, ex.builds.await(ctx, left.build, left.defined))
 }
 
 // checkColumns refuses to index what is not stored.

@@ -121,7 +121,7 @@ func (q *Query) Statement(ctx context.Context, p *Prepared) {
 			return
 		}
 		v, err := q.alone(ctx, p)
-		q.answer(start, v, kindOf(p.Stmt), err)
+		q.answer(start, v, kindOf(p.Stmt), explain(ctx, err))
 	}
 }
 
@@ -182,7 +182,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 	}
 	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter})
 	if err != nil {
-		q.answer(start, value.None, "", err)
+		q.answer(start, value.None, "", explain(ctx, err))
 		return
 	}
 	q.tx, q.log = tx, record.NewLog()
@@ -210,7 +210,7 @@ func (q *Query) commit(ctx context.Context, start time.Time) {
 		return
 	}
 	if err := q.ex.Commit(ctx, tx, q.log); err != nil {
-		e := errs.As(err)
+		e := errs.As(explain(ctx, err))
 		for i := q.first; i < len(q.out); i++ {
 			q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time}
 		}
@@ -390,11 +390,8 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 // guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
 // with its stack logged.
 func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*Run) (value.Value, error)) (v value.Value, err error) {
-	if d := q.ex.Limits.QueryTimeout; d > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, d)
-		defer stop()
-	}
+	ctx, stop := q.ex.timed(ctx)
+	defer stop()
 	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
 	r.Log, r.Import = log, q.imports
 	defer func() {
@@ -490,19 +487,33 @@ func endsInLet(x ast.Expr) bool {
 	return false
 }
 
-// explain turns the end of the context into what users see.
-func (r *Run) explain(err error) error { return explain(err, r.timeout, r.Ex.Limits.QueryTimeout) }
+// timed bounds ctx by the time that a statement may take, where there is such a limit.
+func (ex *Executor) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := ex.Limits.QueryTimeout
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, durationOf(d).String()))
+}
 
-// explain is for what was cut to a time, or else to the limit.
-func explain(err error, d value.Duration, limit time.Duration) error {
+// explain turns the end of the context into what users see.
+func (r *Run) explain(err error) error {
+	if r.timeout != (value.Duration{}) && errors.Is(err, context.DeadlineExceeded) {
+		return errs.TimedOut(goDuration(r.timeout), r.timeout.String())
+	}
+	return explain(r.Ctx, err)
+}
+
+// explain is for what no TIMEOUT clause has ended. A deadline that does not say whose it is, is that of the caller.
+func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		if d == (value.Duration{}) {
-			d = durationOf(limit)
+		if e, ok := errors.AsType[*errs.Error](context.Cause(ctx)); ok {
+			return e
 		}
-		return errs.TimedOut(goDuration(d), d.String())
+		return errs.DeadlinePassed()
 	case errors.Is(err, context.Canceled):
 		return errs.Cancelled()
 	}
