@@ -81,12 +81,22 @@ func toClient(w http.ResponseWriter) bool {
 	}
 }
 
-// unavailable answers 503; later tells the client when to come again.
-func (s *Server) unavailable(w http.ResponseWriter, later bool) {
-	if later {
-		w.Header().Set("Retry-After", "1")
-	}
-	s.refuse(w, http.StatusServiceUnavailable, "")
+// refusal is an error with a status of its own.
+type refusal struct {
+	status      int
+	information string // "": what the status says is all
+}
+
+// Error implements error.
+func (e *refusal) Error() string { return http.StatusText(e.status) + ": " + e.information }
+
+// errMedia refuses a request that names formats we do not have.
+var errMedia error = &refusal{status: http.StatusUnsupportedMediaType}
+
+// unavailable is 503, and tells the client when to come again.
+func unavailable(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", "1")
+	return &refusal{status: http.StatusServiceUnavailable}
 }
 
 // fail answers a request that failed as a whole with err.
@@ -97,6 +107,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if errors.Is(err, errBody) {
 		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
+		return
+	}
+	var no *refusal
+	if errors.As(err, &no) {
+		s.refuse(w, no.status, no.information)
 		return
 	}
 	e := errs.As(err)

@@ -22,28 +22,23 @@ var apiMethods = map[string]string{
 
 // api answers a request to an endpoint that the database itself defines: /api/{namespace}/{database}/{path…}. The body
 // reaches the endpoint as bytes; its middleware decodes them.
-func (s *Server) api(w http.ResponseWriter, r *http.Request) {
+func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	place, req, err := s.apiRequest(w, r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	session, err := s.identified(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	answer, err := session.API(r.Context(), place[0], place[1], req)
 	if e := errs.As(err); err != nil && e.Kind == errs.KindNotFound {
-		s.refuse(w, http.StatusNotFound, e.Msg)
-		return
-	}
-	if err == nil {
-		err = s.apiAnswer(w, r, answer)
+		return &refusal{http.StatusNotFound, e.Msg}
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		return err
 	}
+	return s.apiAnswer(w, r, answer)
 }
 
 // apiRequest reads a request; place is the namespace and the database that the path names.

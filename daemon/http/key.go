@@ -27,23 +27,20 @@ var keyTexts = map[string]struct{ all, one string }{
 
 // key works on the records of a table, or on one of them. The statements are fixed texts; table, key and body are
 // bound to variables.
-func (s *Server) key(w http.ResponseWriter, r *http.Request) {
+func (s *Server) key(w http.ResponseWriter, r *http.Request) error {
 	f, ok := accepted(r)
 	if !ok {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
+		return errMedia
 	}
 	text, vars, err := s.keyStatement(w, r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	session, err := s.session(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.execute(w, r, f, session, text, value.NewObject(vars...))
+	return s.execute(w, r, f, session, text, value.NewObject(vars...))
 }
 
 func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request) (string, []value.Field, error) {

@@ -43,7 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.active.Add(1) > int64(s.Limits.Requests) {
 		s.active.Add(-1)
 		s.RPC.Metrics.Limited("requests")
-		s.unavailable(rec, true)
+		s.fail(rec, r, unavailable(rec))
 		return
 	}
 	defer s.active.Add(-1)
@@ -164,7 +164,7 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) bool {
 	case "/", "/status", "/health", "/version", "/metrics", "/ready":
 		return true
 	}
-	s.unavailable(w, true)
+	s.fail(w, r, unavailable(w))
 	return false
 }
 

@@ -7,12 +7,15 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
+// handler answers a request. What it returns fails the request as a whole; nothing is sent by then.
+type handler func(*Server, http.ResponseWriter, *http.Request) error
+
 // route is a row of the table of routes. Name is what capabilities and error texts call it; rows may share one.
 type route struct {
 	name   string
 	method string
 	path   string
-	handle func(*Server, http.ResponseWriter, *http.Request)
+	handle handler
 }
 
 // table is every route.
@@ -44,7 +47,7 @@ func table() []route {
 		t = append(t, route{"api", method, "/api/*", (*Server).api})
 	}
 	for _, r := range absent {
-		t = append(t, route{r.name, r.method, r.path, func(s *Server, w http.ResponseWriter, _ *http.Request) { s.notFound(w, r.name) }})
+		t = append(t, route{r.name, r.method, r.path, func(*Server, http.ResponseWriter, *http.Request) error { return notFound(r.name) }})
 	}
 	return t
 }
@@ -81,7 +84,7 @@ func (s *Server) routes() chi.Router {
 			router.Method(http.MethodHead, r.path, s.open(r))
 		}
 	}
-	router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.notFound(w, routeName(r.URL.Path)) })
+	router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, notFound(routeName(r.URL.Path))) })
 	router.MethodNotAllowed(s.otherMethod)
 	return router
 }
@@ -97,7 +100,7 @@ func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 			w.Header().Add("Allow", method)
 		}
 	}
-	s.refuse(w, http.StatusMethodNotAllowed, "")
+	s.fail(w, r, &refusal{status: http.StatusMethodNotAllowed})
 }
 
 // open is the handler of a route, closed where the capabilities deny it. Routes without a name are always open.
@@ -107,11 +110,15 @@ func (s *Server) open(r route) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, err) }
 		}
 	}
-	return func(w http.ResponseWriter, req *http.Request) { r.handle(s, w, req) }
+	return func(w http.ResponseWriter, req *http.Request) {
+		if err := r.handle(s, w, req); err != nil {
+			s.fail(w, req, err)
+		}
+	}
 }
 
-func (s *Server) notFound(w http.ResponseWriter, name string) {
-	s.refuse(w, http.StatusNotFound, "The HTTP route '"+name+"' is not found")
+func notFound(name string) error {
+	return &refusal{http.StatusNotFound, "The HTTP route '" + name + "' is not found"}
 }
 
 // routeName is the first part of a path, without what only a guess at a name would be.

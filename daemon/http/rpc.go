@@ -11,37 +11,32 @@ import (
 )
 
 // call runs one RPC request. The answer is in the format of the request and has no id.
-func (s *Server) call(w http.ResponseWriter, r *http.Request) {
+func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	f, ok := formatOf(mediaType(r.Header.Get("Content-Type")))
 	if !ok || !sameFormat(r, f) {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
+		return errMedia
 	}
 	b, err := s.read(w, r, s.Limits.RPC)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	session, err := s.session(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	req, bad := wire.DecodeRequest(b, f, rpc.DecodingOf(session, s.decode.MaxDepth))
 	if bad != nil {
-		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
-		return
+		return errBody
 	}
 	req.ID = value.None
 	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"), Sessions: s.Sessions})
 	resp := conn.Call(r.Context(), &req)
-	err = s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })
-	if closed := conn.Close(r.Context()); err == nil {
-		err = closed
-	}
-	if err != nil {
-		s.Log.Warn("end of an RPC request", "err", err)
-	}
+	defer func() {
+		if err := conn.Close(r.Context()); err != nil {
+			s.Log.Warn("end of an RPC request", "err", err)
+		}
+	}()
+	return s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })
 }
 
 // sameFormat reports whether the client takes answers in format f.
@@ -55,40 +50,36 @@ func sameFormat(r *http.Request, f wire.Format) bool {
 }
 
 // socket upgrades to a WebSocket.
-func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
-	s.upgrade(w, r, func(session *engine.Session) { s.Sockets.Serve(w, r, session, s.client(r)) })
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
+	return s.upgrade(w, r, func(session *engine.Session) { s.Sockets.Serve(w, r, session, s.client(r)) })
 }
 
 // upgrade makes the session of a WebSocket and reserves its place.
-func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*engine.Session)) {
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*engine.Session)) error {
 	if !isUpgrade(r) {
 		w.Header().Set("Allow", http.MethodPost)
-		s.refuse(w, http.StatusMethodNotAllowed, "")
-		return
+		return &refusal{status: http.StatusMethodNotAllowed}
 	}
 	id, chosen, err := connectionID(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	session, err := s.session(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	if chosen {
 		if !s.Sockets.Claim(id) {
-			s.refuse(w, http.StatusBadRequest, "The session id is in use")
-			return
+			return &refusal{http.StatusBadRequest, "The session id is in use"}
 		}
 		defer s.Sockets.Disclaim(id)
 		session.SetName(id)
 	}
 	if !s.Sockets.Reserve() {
-		s.unavailable(w, true)
-		return
+		return unavailable(w)
 	}
 	serve(session) // until the connection ends
+	return nil
 }
 
 // connectionID is the id that the client has chosen for its connection, if it has.

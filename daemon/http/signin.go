@@ -16,32 +16,29 @@ import (
 // door is Signin or Signup of a session.
 type door func(s *engine.Session, ctx context.Context, params *value.Object) (value.Value, error)
 
-func (s *Server) signin(w http.ResponseWriter, r *http.Request) {
-	s.enter(w, r, s.Limits.Signin, (*engine.Session).Signin)
+func (s *Server) signin(w http.ResponseWriter, r *http.Request) error {
+	return s.enter(w, r, s.Limits.Signin, (*engine.Session).Signin)
 }
 
-func (s *Server) signup(w http.ResponseWriter, r *http.Request) {
-	s.enter(w, r, s.Limits.Signup, (*engine.Session).Signup)
+func (s *Server) signup(w http.ResponseWriter, r *http.Request) error {
+	return s.enter(w, r, s.Limits.Signup, (*engine.Session).Signup)
 }
 
 // enter answers credentials with a token.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, through door) {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, through door) error {
 	accept := mediaType(r.Header.Get("Accept"))
 	f, ok := accepted(r)
 	if !ok && accept != "text/plain" {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
+		return errMedia
 	}
 	params, err := s.readObject(w, r, limit)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	client := s.client(r)
 	if s.RPC.Auth != nil {
 		if wait, ok := s.RPC.Auth.Allow(client); !ok {
-			s.tooMany(w, r, wait)
-			return
+			return s.tooMany(w, wait)
 		}
 	}
 	v, err := through(s.RPC.Engine.Session(), r.Context(), withAccess(params))
@@ -50,18 +47,15 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, thro
 		if s.RPC.Auth != nil && rpc.FailedAuth(err) {
 			s.RPC.Auth.Failed(client)
 		}
-		s.failSignin(w, r, err)
-		return
+		return s.refusedSignin(client, err)
 	}
-	if err := s.token(w, f, accept, v); err != nil {
-		s.fail(w, r, err)
-	}
+	return s.token(w, f, accept, v)
 }
 
-func (s *Server) tooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+func (s *Server) tooMany(w http.ResponseWriter, wait time.Duration) error {
 	s.RPC.Metrics.Limited("auth")
 	w.Header().Set("Retry-After", strconv.Itoa(rpc.Seconds(wait)))
-	s.fail(w, r, rpc.TooManyAttempts(wait))
+	return rpc.TooManyAttempts(wait)
 }
 
 // withAccess reads the access method under its long name where the short one is missing.
@@ -77,19 +71,18 @@ func withAccess(params *value.Object) *value.Object {
 	return params
 }
 
-// failSignin says no. A THROW of the access method's own and broken requests keep their text; whatever else is
+// refusedSignin is what a client is told. A THROW of the access method's own and broken requests keep their text; whatever else is
 // wrong with the credentials gets the one answer.
-func (s *Server) failSignin(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) refusedSignin(client string, err error) error {
 	e := errs.As(err)
 	switch {
 	case e.Kind == errs.KindThrown, e.Kind == errs.KindValidation:
-		s.refuse(w, http.StatusBadRequest, e.Msg)
+		return &refusal{http.StatusBadRequest, e.Msg}
 	case rpc.FailedAuth(e):
-		s.Log.Debug("authentication failed", "client", s.client(r), "err", e)
-		s.refuse(w, http.StatusUnauthorized, authProblem)
-	default:
-		s.fail(w, r, err)
+		s.Log.Debug("authentication failed", "client", client, "err", e)
+		return &refusal{http.StatusUnauthorized, authProblem}
 	}
+	return err
 }
 
 // token answers a successful sign-in: v is the token, or an object {access, refresh}.

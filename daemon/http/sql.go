@@ -12,23 +12,20 @@ import (
 )
 
 // sql runs statements. Parameters of the address are variables, always text.
-func (s *Server) sql(w http.ResponseWriter, r *http.Request) {
+func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	f, ok := accepted(r)
 	if !ok {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
+		return errMedia
 	}
 	text, err := s.readText(w, r, s.Limits.SQL)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	session, err := s.session(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.execute(w, r, f, session, text, variables(r))
+	return s.execute(w, r, f, session, text, variables(r))
 }
 
 // variables are the parameters of the address; of equal names the first counts.
@@ -45,8 +42,8 @@ func variables(r *http.Request) *value.Object {
 }
 
 // sqlSocket upgrades to a WebSocket whose messages are statements.
-func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) {
-	s.upgrade(w, r, func(session *engine.Session) {
+func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) error {
+	return s.upgrade(w, r, func(session *engine.Session) {
 		vars := variables(r)
 		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, func(ctx context.Context, text string) ([]engine.Result, error) {
 			return s.run(ctx, session, text, vars)
@@ -55,17 +52,14 @@ func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) {
 }
 
 // execute runs a text inside the wall-clock limit and answers with its results.
-func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) {
+func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) error {
 	ctx, cancel := s.RPC.Deadline(r.Context())
 	defer cancel()
 	results, err := s.run(ctx, session, text, vars)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	if err := s.results(w, http.StatusOK, f, results); err != nil {
-		s.fail(w, r, err)
-	}
+	return s.results(w, http.StatusOK, f, results)
 }
 
 func (s *Server) run(ctx context.Context, session *engine.Session, text string, vars *value.Object) ([]engine.Result, error) {

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -13,34 +12,27 @@ import (
 )
 
 // importStatements applies statements as they arrive. The answer lists the failures; with any the status is 422.
-func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
+func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error {
 	f, ok := accepted(r)
 	silent := mediaType(r.Header.Get("Accept")) == "application/octet-stream"
 	if !ok && !silent {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
+		return errMedia
 	}
 	in, err := s.limited(w, r, s.Limits.Import)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	defer in.close()
-	session, err := s.session(r)
+	session, err := s.known(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if s.guest(w, session) {
-		return
+		return err
 	}
 	res, err := session.Import(r.Context(), in, nil)
 	if broken := in.broken(); broken != nil {
 		err = broken
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	status := http.StatusOK
 	if res.Failures > 0 {
@@ -50,73 +42,57 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Service-Import-Failures", strconv.FormatInt(res.Failures, 10))
 	if silent {
 		w.WriteHeader(status)
-		return
+		return nil
 	}
-	if err := s.results(w, status, f, res.Failed); err != nil {
-		s.fail(w, r, err)
-	}
+	return s.results(w, status, f, res.Failed)
 }
 
 // export streams the namespace and database of the session as statements.
-func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	opt, err := s.exportOptions(w, r)
-	if errors.Is(err, errMedia) {
-		s.refuse(w, http.StatusUnsupportedMediaType, "")
-		return
-	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	session, err := s.session(r)
+	session, err := s.known(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if s.guest(w, session) {
-		return
+		return err
 	}
 	out := &exportWriter{w: w, media: exportType, sent: s.RPC.Metrics.Network}
-	s.finish(r, out, session.Export(r.Context(), out, opt))
+	return s.finish(r, out, session.Export(r.Context(), out, opt))
 }
 
 // backup streams the whole store, as it is at one moment, to an owner at root level. See package physical for the
 // bytes; with ?compress=true they are packed.
-func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
-	session, err := s.session(r)
+func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.known(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if s.guest(w, session) {
-		return
+		return err
 	}
 	out := &exportWriter{w: w, media: backupType, sent: s.RPC.Metrics.Network}
 	_, err = session.Backup(r.Context(), out, physical.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
-	s.finish(r, out, err)
+	return s.finish(r, out, err)
 }
 
 // finish ends a streamed answer.
-func (s *Server) finish(r *http.Request, out *exportWriter, err error) {
+func (s *Server) finish(r *http.Request, out *exportWriter, err error) error {
 	switch {
-	case err == nil && !out.begun:
-		out.begin()
-	case err != nil && !out.begun:
-		s.fail(out.w, r, err)
-	case err != nil:
+	case err != nil && out.begun:
 		// The status is out: only a broken transfer can tell the client.
 		s.Log.Error("transfer broke off", "route", routeName(r.URL.Path), "err", err)
 		panic(http.ErrAbortHandler)
+	case err == nil && !out.begun:
+		out.begin()
 	}
+	return err
 }
 
-// guest refuses clients without an identity.
-func (s *Server) guest(w http.ResponseWriter, session *engine.Session) bool {
-	if session.Principal().Level != auth.Guest {
-		return false
+// known is the session of a client that has an identity.
+func (s *Server) known(r *http.Request) (*engine.Session, error) {
+	session, err := s.session(r)
+	if err == nil && session.Principal().Level == auth.Guest {
+		err = &refusal{http.StatusForbidden, notAllowed}
 	}
-	s.refuse(w, http.StatusForbidden, notAllowed)
-	return true
+	return session, err
 }
 
 const (
@@ -147,8 +123,6 @@ func (e *exportWriter) Write(b []byte) (int, error) {
 	e.sent(0, n)
 	return n, err
 }
-
-var errMedia = errors.New("unsupported media type")
 
 // exportOptions reads the body of an export; without one everything but versions is exported.
 func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request) (engine.ExportOptions, error) {
