@@ -16,6 +16,7 @@ import (
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/internal/heap"
 )
 
 // newStartCmd is the command that runs a server.
@@ -175,6 +176,7 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		case <-done:
 		}
 	}()
+	defer heap.Pace(heap.Headroom())()
 	return daemon.Run(ctx, cfg, log, reload)
 }
 

@@ -1,0 +1,122 @@
+package heap
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+func TestPercentFor(t *testing.T) {
+	for _, tc := range []struct {
+		used, headroom uint64
+		want           int64
+	}{
+		{20 << 20, 128 << 20, 640}, {64 << 20, 128 << 20, 200}, {128 << 20, 128 << 20, 100},
+		{1 << 30, 128 << 20, 100}, {0, 128 << 20, 3200}, {8 << 20, 4 << 20, 100},
+	} {
+		if got := percentFor(tc.used, tc.headroom); got != tc.want {
+			t.Errorf("%d used, headroom %d: got %d, want %d", tc.used, tc.headroom, got, tc.want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	var l load
+	all := uint64(0)
+	look := func(allocated uint64) (changed bool) {
+		all += allocated
+		return l.changes(all)
+	}
+	if look(0) || l.working {
+		t.Error("works at the start")
+	}
+	if !look(workAllocation+1) || !l.working {
+		t.Error("work was not seen")
+	}
+	for i := range restAfter - 1 {
+		if look(workAllocation) || !l.working {
+			t.Fatalf("rests after %d looks", i+1)
+		}
+	}
+	if look(workAllocation + 1) {
+		t.Error("work in between was a change")
+	}
+	for range restAfter - 1 {
+		look(0)
+	}
+	if !look(0) || l.working {
+		t.Error("does not rest")
+	}
+	if look(0) {
+		t.Error("rests twice")
+	}
+}
+
+// TestPace: the percentage follows the work, and is as before afterwards.
+func TestPace(t *testing.T) {
+	t.Setenv("GOGC", "")
+	present := func() int {
+		p := debug.SetGCPercent(defaultPercent)
+		debug.SetGCPercent(p)
+		return p
+	}
+	p := &pacer{headroom: 1 << 40, percent: defaultPercent}
+	p.adjust()
+	if got := present(); got != defaultPercent {
+		t.Errorf("without work: %d", got)
+	}
+	p.turn(true, 0)
+	if got := present(); got <= defaultPercent || int64(got) != p.percent {
+		t.Errorf("with work: %d", got)
+	}
+	p.turn(false, 0)
+	if got := present(); got != defaultPercent {
+		t.Errorf("after work: %d", got)
+	}
+	p.turn(true, 0)
+	p.end()
+	if got := present(); got != defaultPercent || p.adjust() {
+		t.Errorf("after the end: %d", got)
+	}
+}
+
+// TestEachCollection: what hangs on a collection is called by each of them.
+func TestEachCollection(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(defaultPercent))
+	p := &pacer{headroom: 1 << 30, percent: defaultPercent, working: true}
+	p.arm()
+	defer p.end()
+	for range 2 {
+		p.mu.Lock()
+		p.percent = 1 // as if the last collection had found much more
+		p.mu.Unlock()
+		for adjusted := false; !adjusted; runtime.Gosched() {
+			runtime.GC()
+			p.mu.Lock()
+			adjusted = p.percent > defaultPercent
+			p.mu.Unlock()
+		}
+	}
+}
+
+func TestPaceLeavesGOGCAlone(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	before := runtime.NumGoroutine()
+	Pace(1 << 40)()
+	if runtime.NumGoroutine() != before {
+		t.Error("something was started")
+	}
+	os.Unsetenv("GOGC")
+	stop := Pace(1 << 20)
+	if runtime.NumGoroutine() == before {
+		t.Error("nothing was started")
+	}
+	stop()
+}
+
+func TestHeadroom(t *testing.T) {
+	if n := Headroom(); n < leastHeadroom || n > mostHeadroom {
+		t.Errorf("got %d", n)
+	}
+}
