@@ -52,7 +52,7 @@ func (p *printer) define(s Statement) {
 		p.head("BUCKET", s.Mode)
 		p.name(s.Name)
 		p.flag(s.Readonly, " READONLY")
-		p.clause("BACKEND", s.Backend)
+		p.kept("BACKEND", s.Backend)
 		p.onePermission(s.Permission)
 		p.comment(s.Comment)
 	case *DefineModel:
@@ -154,7 +154,7 @@ func (p *printer) permission(x Permission) {
 		p.str("FULL")
 	case PermissionWhere:
 		p.str("WHERE ")
-		p.expr(x.Where)
+		p.definition(x.Where)
 	}
 }
 
@@ -225,14 +225,14 @@ func (p *printer) defineField(s *DefineField) {
 	}
 	p.flag(s.Flexible, " FLEXIBLE")
 	if s.DefaultAlways {
-		p.clause("DEFAULT ALWAYS", s.Default)
+		p.kept("DEFAULT ALWAYS", s.Default)
 	} else {
-		p.clause("DEFAULT", s.Default)
+		p.kept("DEFAULT", s.Default)
 	}
 	p.flag(s.Readonly, " READONLY")
-	p.clause("VALUE", s.Value)
-	p.clause("ASSERT", s.Assert)
-	p.clause("COMPUTED", s.Computed)
+	p.kept("VALUE", s.Value)
+	p.kept("ASSERT", s.Assert)
+	p.kept("COMPUTED", s.Computed)
 	p.reference(s.Reference)
 	p.comment(s.Comment)
 	p.str(" PERMISSIONS ")
@@ -289,7 +289,7 @@ func (p *printer) indexKind(s *DefineIndex) {
 		p.str(" UNIQUE")
 	case IndexCount:
 		p.str(" COUNT")
-		p.clause("WHERE", s.CountWhere)
+		p.kept("WHERE", s.CountWhere)
 	case IndexFullText:
 		p.byte(' ')
 		p.fullText(s.FullText)
@@ -373,13 +373,13 @@ func (p *printer) defineEvent(s *DefineEvent) {
 	if s.When == nil {
 		p.str("true")
 	} else {
-		p.expr(s.When)
+		p.definition(s.When)
 	}
 	p.str(" THEN ")
 	list(p, s.Then, func(x Expr) {
 		switch x.(type) {
 		case *Block, *Subquery:
-			p.expr(x)
+			p.definition(x)
 		default:
 			p.byte('(')
 			p.expr(x)
@@ -458,7 +458,7 @@ func (p *printer) defineUser(s *DefineUser) {
 	p.name(s.Name)
 	p.onBase(s.Base)
 	if s.Password != nil {
-		p.clause("PASSWORD", s.Password)
+		p.kept("PASSWORD", s.Password)
 	} else {
 		p.str(" PASSHASH ")
 		p.buf = value.AppendQuoted(p.buf, s.PassHash)
@@ -473,6 +473,29 @@ func (p *printer) defineUser(s *DefineUser) {
 	p.str(", FOR SESSION ")
 	p.exprOr(s.SessionDuration, "NONE")
 	p.comment(s.Comment)
+}
+
+// kept is clause in a definition.
+func (p *printer) kept(keyword string, x Expr) {
+	if x == nil {
+		return
+	}
+	p.byte(' ')
+	p.str(keyword)
+	p.byte(' ')
+	p.definition(x)
+}
+
+// definition writes an expression that a definition keeps: what a RETURN or THROW holds goes without parentheses.
+func (p *printer) definition(x Expr) {
+	if q, ok := x.(*Subquery); ok {
+		switch q.Stmt.(type) {
+		case *Return, *Throw:
+			p.statement(q.Stmt)
+			return
+		}
+	}
+	p.expr(x)
 }
 
 func (p *printer) exprOr(x Expr, otherwise string) {
@@ -493,8 +516,8 @@ func (p *printer) defineAccess(s *DefineAccess) {
 		p.jwt(s.JWT)
 	case AccessRecord:
 		p.str(" TYPE RECORD")
-		p.clause("SIGNUP", s.Signup)
-		p.clause("SIGNIN", s.Signin)
+		p.kept("SIGNUP", s.Signup)
+		p.kept("SIGNIN", s.Signin)
 		p.flag(s.Refresh, " WITH REFRESH")
 		if s.JWT != nil {
 			p.str(" WITH JWT ")
@@ -508,7 +531,7 @@ func (p *printer) defineAccess(s *DefineAccess) {
 			p.str("RECORD")
 		}
 	}
-	p.clause("AUTHENTICATE", s.Authenticate)
+	p.kept("AUTHENTICATE", s.Authenticate)
 	p.accessDurations(s)
 	p.comment(s.Comment)
 }
@@ -521,7 +544,7 @@ func (p *printer) accessDurations(s *DefineAccess) {
 		p.exprOr(s.GrantDuration, "4w2d")
 		p.str(", ")
 	}
-	if s.Kind != AccessJWT || s.JWT == nil || s.JWT.URL == nil {
+	if s.Kind != AccessJWT || s.JWT == nil || s.JWT.Issuer != nil || s.TokenDuration != nil {
 		p.str("FOR TOKEN ")
 		p.exprOr(s.TokenDuration, "1h")
 		p.str(", ")
@@ -545,7 +568,11 @@ func (p *printer) jwt(j *JWT) {
 	}
 	if j.Issuer != nil {
 		p.str(" WITH ISSUER")
-		if j.IssuerAlg != "" && j.IssuerAlg != j.Algorithm {
+		implied := j.Algorithm
+		if j.URL != nil {
+			implied = "HS512"
+		}
+		if j.IssuerAlg != "" && j.IssuerAlg != implied {
 			p.str(" ALGORITHM ")
 			p.str(j.IssuerAlg)
 		}
@@ -561,7 +588,7 @@ func (p *printer) defineSequence(s *DefineSequence) {
 	p.exprOr(s.Batch, "1000")
 	p.str(" START ")
 	p.exprOr(s.Start, "0")
-	p.clause("TIMEOUT", s.Timeout)
+	p.kept("TIMEOUT", s.Timeout)
 }
 
 func (p *printer) config(s *DefineConfig) {
@@ -572,8 +599,8 @@ func (p *printer) config(s *DefineConfig) {
 		p.nameFilter(g.Tables)
 		p.str(" FUNCTIONS ")
 		p.nameFilter(g.Functions)
-		p.clause("DEPTH", g.Depth)
-		p.clause("COMPLEXITY", g.Complexity)
+		p.kept("DEPTH", g.Depth)
+		p.kept("COMPLEXITY", g.Complexity)
 		if g.Introspection == "NONE" {
 			p.str(" INTROSPECTION NONE")
 		}
@@ -643,7 +670,7 @@ func (p *printer) apiAction(a APIAction) {
 	p.str(" FOR ")
 	p.str(strings.Join(a.Methods, ", "))
 	p.apiConfig(&a.Config)
-	p.clause("THEN", a.Then)
+	p.kept("THEN", a.Then)
 }
 
 func (p *printer) defineModule(s *DefineModule) {
@@ -655,7 +682,7 @@ func (p *printer) defineModule(s *DefineModule) {
 	}
 	p.path(s.Name)
 	p.version(s.Version)
-	p.clause("AS", s.File)
+	p.kept("AS", s.File)
 	p.flag(s.Unsigned, " UNSIGNED")
 	p.comment(s.Comment)
 	p.onePermission(s.Permission)

@@ -135,7 +135,7 @@ func (r *Run) literal(env *Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) 
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,10 @@ func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
 	if jwt.Key == nil && jwt.URL == nil {
 		jwt.Key = &ast.Literal{Value: value.Str(randomSecret())}
 	}
-	if jwt.Issuer == nil && jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
+	if jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
+		if jwt.Issuer != nil && literalText(jwt.Issuer) != literalText(jwt.Key) {
+			return errs.New(errs.KindValidation, "Invalid query: Symmetric algorithm %s requires the same key for signing and verification. Use the same key value for both KEY and WITH ISSUER KEY clauses, or omit WITH ISSUER KEY.", jwt.Algorithm)
+		}
 		jwt.Issuer = jwt.Key
 	}
 	if jwt.Issuer != nil && jwt.IssuerAlg == "" {

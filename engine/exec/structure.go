@@ -18,7 +18,7 @@ func (s *shape) flag(name string, b bool)       { s.put(name, value.Bool(b)) }
 // text adds the text of an expression, if there is one.
 func (s *shape) text(name string, x ast.Expr) {
 	if x != nil {
-		s.str(name, ast.Text(x))
+		s.str(name, bareText(x))
 	}
 }
 
@@ -42,7 +42,7 @@ func texts(words []string) value.Value {
 // permissionValue is true, false, or the text of the condition.
 func permissionValue(p ast.Permission) value.Value {
 	if p.Kind == ast.PermissionWhere {
-		return value.Str(ast.Text(p.Where))
+		return value.Str(bareText(p.Where))
 	}
 	return value.Bool(p.Kind == ast.PermissionFull)
 }
@@ -422,7 +422,7 @@ func apiShape(s *shape, x *ast.DefineAPI) {
 			s.text("fallback", a.Then)
 			continue
 		}
-		actions = append(actions, shape{{Name: "action", Value: value.Str(ast.Text(a.Then))},
+		actions = append(actions, shape{{Name: "action", Value: value.Str(bareText(a.Then))},
 			{Name: "config", Value: apiConfigShape(&a.Config)}, {Name: "methods", Value: texts(a.Methods)}}.value())
 	}
 	s.put("actions", value.ArrayOf(actions))

@@ -253,7 +253,7 @@ func cmpZero(i int64) int {
 
 func mathSqrt(_ Call, args []value.Value) (value.Value, error) {
 	if args[0].Kind() == value.KindDecimal {
-		d, ok := sqrtDecimal(args[0].Decimal())
+		d, ok := args[0].Decimal().Sqrt()
 		if !ok {
 			return value.Float(math.NaN()), nil
 		}

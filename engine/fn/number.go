@@ -137,36 +137,6 @@ func divTen(hi, lo uint64) (qhi, qlo, r uint64) {
 	return qhi, qlo, r
 }
 
-// sqrtDecimal is the square root by Newton's rule, with the digits that the division leaves; false for negative d.
-func sqrtDecimal(d value.Decimal) (value.Decimal, bool) {
-	if d.IsZero() {
-		return value.Decimal{}, true
-	}
-	if d.Neg {
-		return d, false
-	}
-	two := value.DecimalFromInt(2)
-	x, _ := d.Div(two)
-	if x.IsZero() {
-		x = d
-	}
-	// Converges quadratically from any start; halving a start that is 10^28 off takes less than 100 turns more.
-	for range 200 {
-		last := x
-		q, ok1 := d.Div(x)
-		sum, ok2 := x.Add(q)
-		half, ok3 := sum.Div(two)
-		if !ok1 || !ok2 || !ok3 {
-			return d, false
-		}
-		x = half
-		if x.Cmp(last) == 0 {
-			break
-		}
-	}
-	return x, true
-}
-
 // exactPower is k when x is 10^k, else false.
 func exactPower(x float64) (int, bool) {
 	k := math.Round(math.Log10(x))

@@ -209,6 +209,10 @@ func (p *parser) issuer(j *ast.JWT) {
 		switch p.tok.kind {
 		case kwAlgorithm:
 			p.advance()
+			if j.Algorithm != "" && p.tok.kind.String() != j.Algorithm {
+				p.unexpected("a compatible algorithm or no algorithm")
+				return
+			}
 			j.IssuerAlg = p.algorithm()
 		case kwKey:
 			p.advance()

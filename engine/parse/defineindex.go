@@ -150,6 +150,9 @@ func (p *parser) hnswClauses(v *ast.VectorIndex) {
 		case kwKeepPrunedConnections:
 			p.advance()
 			v.KeepPruned = true
+		case kwHashedVector:
+			p.advance()
+			v.Hashed = true
 		default:
 			return
 		}

@@ -200,7 +200,7 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 		if err != nil || doc.IsNone() {
 			return err
 		}
-		_, err = g.Eval.EvalIn(ctx, ref.Then, doc, []Var{{"reference", value.RecordOf(id)}}, AsEngine)
+		_, err = g.Eval.EvalIn(ctx, ref.Then, value.RecordOf(from), []Var{{"reference", value.RecordOf(id)}}, AsEngine)
 		return err
 	}
 	return nil

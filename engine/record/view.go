@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -120,12 +119,6 @@ func (g *Gate) changeRow(ctx context.Context, tb *catalog.Table, id *value.Recor
 	row = value.ObjectOf(row.Object().With("id", value.RecordOf(id)))
 	_, err = g.Put(ctx, &Write{Table: tb, ID: id, Before: before, After: row})
 	return err
-}
-
-// tally is what is kept of one aggregate over a group.
-type tally struct {
-	count        int64
-	sum, squares value.Value
 }
 
 // changeGroup takes a source record's values out of a group (old) and puts new ones in (now); nil for none.
@@ -245,33 +238,6 @@ func (g *Gate) count1(tb, src *catalog.Table, i int, a aggregate, id *value.Reco
 	return nil
 }
 
-// add adds a number to the sums of a tally, or takes it out. Ints stay exact until they overflow.
-func (t *tally) add(v value.Value, sign int64) {
-	f := toFloat(v)
-	op := value.Add
-	if sign < 0 {
-		op = value.Sub
-	}
-	sum, err := op(t.sum, v)
-	if err != nil {
-		sum = value.Float(toFloat(t.sum) + float64(sign)*f)
-	}
-	t.sum = sum
-	t.squares = value.Float(t.squares.Float() + float64(sign)*f*f)
-}
-
-func toFloat(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	case value.KindDecimal:
-		return v.Decimal().Float()
-	}
-	return 0
-}
-
 // checkAggregate refuses arguments that an aggregate function can not take.
 func checkAggregate(fn aggregateFunc, v value.Value) error {
 	name, want := "", "number"
@@ -366,29 +332,6 @@ func putAt(row value.Value, path []string, v value.Value) value.Value {
 		v = putAt(inner, path[1:], v)
 	}
 	return value.ObjectOf(o.With(path[0], v))
-}
-
-// aggregated is the value of one aggregate of a group, of those that are not extremes.
-func aggregated(fn aggregateFunc, rows int64, t *tally) value.Value {
-	n, sum := float64(t.count), toFloat(t.sum)
-	switch fn {
-	case aggCount:
-		return value.Int(rows)
-	case aggCountIf:
-		return value.Int(t.count)
-	case aggSum:
-		return value.Float(sum)
-	case aggMean:
-		return value.Float(sum / n)
-	}
-	variance := 0.0
-	if t.count > 1 {
-		variance = max(0, (t.squares.Float()-sum*sum/n)/(n-1))
-	}
-	if fn == aggStddev {
-		variance = math.Sqrt(variance)
-	}
-	return value.Float(variance)
 }
 
 // FillView makes the rows of a new view out of the records that are there.

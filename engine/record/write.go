@@ -228,9 +228,6 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	}
 	defer g.leave()
 	g.writes++
-	if err := g.releaseReferences(ctx, tb, id); err != nil {
-		return err
-	}
 	if err := g.changeIndexes(ctx, tb, id, before, value.None); err != nil {
 		return err
 	}
@@ -246,6 +243,9 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 		return fmt.Errorf("delete a record of %s: %w", tb.Name, err)
 	}
 	if err := g.countRow(tb, -1); err != nil {
+		return err
+	}
+	if err := g.releaseReferences(ctx, tb, id); err != nil { // what it runs finds the record gone
 		return err
 	}
 	return g.after(ctx, &Write{Table: tb, ID: id, Before: before})

@@ -185,27 +185,28 @@ func hasElems(elems []Value, t *Type) bool {
 // coerceElems coerces the elements of an array or set that already has the right head. The elements
 // are copied only if one changes.
 func coerceElems(v Value, t *Type) (Value, error) {
-	if t.Max >= 0 && v.Len() != t.Max {
+	if t.Kind == TypeArray && !t.holds(v.Len()) { // of sets the elements come first: they may fall together
 		return None, misfitLen(t, v.Len(), false)
 	}
-	if t.Elem == nil || t.Elem.Kind == TypeAny {
-		return v, nil
+	if t.Elem != nil && t.Elem.Kind != TypeAny && !allFit(v.Elems(), t.Elem) {
+		out, err := mapElems(v.Elems(), t, func(e Value) (Value, error) { return Coerce(e, t.Elem) })
+		switch {
+		case err != nil:
+			return v, err
+		case out != nil && t.Kind == TypeArray:
+			return ArrayOf(out), nil
+		case out != nil:
+			v = SetOf(out)
+		}
 	}
-	if allFit(v.Elems(), t.Elem) {
-		return v, nil
-	}
-	out, err := mapElems(v.Elems(), t, func(e Value) (Value, error) { return Coerce(e, t.Elem) })
-	if err != nil || out == nil {
-		return v, err
-	}
-	if t.Kind == TypeArray {
-		return ArrayOf(out), nil
-	}
-	if v = SetOf(out); t.Max >= 0 && v.Len() != t.Max {
+	if !t.holds(v.Len()) {
 		return None, misfitLen(t, v.Len(), false)
 	}
 	return v, nil
 }
+
+// holds reports whether n is the number of elements that the collection type t asks for, if it asks for one.
+func (t *Type) holds(n int) bool { return t.Max < 0 || n == t.Max }
 
 // allFit reports whether all elems are of type t as they stand.
 func allFit(elems []Value, t *Type) bool {
