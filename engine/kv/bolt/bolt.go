@@ -62,8 +62,8 @@ import (
 type Options struct {
 	Path            string  // the directory; made when it is absent
 	Sync            kv.Sync // when commits become durable; the default is every one
-	CheckpointKeys  int     // overlay entries that start a checkpoint; 0 = 300 000
-	CheckpointBytes int64   // log bytes that start a checkpoint; 0 = 96 MiB
+	CheckpointKeys  int     // overlay entries that start a checkpoint, twice as many in a large file; 0 = 300 000
+	CheckpointBytes int64   // log bytes that start a checkpoint, likewise; 0 = 96 MiB
 	SegmentSize     int64   // of the log's files; 0 = 16 MiB
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's

@@ -43,13 +43,25 @@ func (c *committer) over(times int) bool {
 	return c.active.Len() >= times*c.s.opt.CheckpointKeys || c.bytes >= int64(times)*c.s.opt.CheckpointBytes
 }
 
+// due is how many times the limits of the options start a checkpoint. Keys in random order touch nearly every page of a
+// file that is not much larger than they are: twice as many of them are then written in half as many rewrites of it.
+func (c *committer) due() int {
+	if c.s.count.fileBytes.Load() > c.s.opt.CheckpointBytes {
+		return most
+	}
+	return 1
+}
+
+// most is how many times the limits of the options an overlay may hold.
+const most = 2
+
 // lagging reports whether commits must wait for the running checkpoint.
-func (c *committer) lagging() bool { return c.running && c.over(2) }
+func (c *committer) lagging() bool { return c.running && c.over(most) }
 
 // full refuses commits while checkpoints fail and the overlay has no room left; each refusal
 // tries the checkpoint again.
 func (c *committer) full() error {
-	if c.ckptErr == nil || !c.over(2) {
+	if c.ckptErr == nil || !c.over(most) {
 		return nil
 	}
 	err := c.ckptErr
@@ -65,7 +77,7 @@ func (c *committer) checkpointIfDue() {
 		return
 	}
 	if c.frozen.Len() == 0 {
-		if !c.over(1) {
+		if !c.over(c.due()) {
 			return
 		}
 		c.freeze()
@@ -84,6 +96,7 @@ func (c *committer) freeze() {
 
 // checkpoint writes t, the state at version, to bbolt; size is what it takes in the log.
 func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) checkpointResult {
+	s.db.AllocSize = growStep(s.count.fileBytes.Load())
 	var cur overlay.Cursor
 	for more := cur.First(&t, nil); ; {
 		err := s.db.Update(func(tx *bbolt.Tx) error {
@@ -108,6 +121,12 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) check
 	}
 	b, err := s.openBase()
 	return checkpointResult{version: version, base: b, err: err}
+}
+
+// growStep is what data.db is extended by beyond what a part of a checkpoint needs: each time is a sync of its own.
+func growStep(size int64) int {
+	const least, greatest = 1 << 20, 64 << 20
+	return int(min(max(size/16, least), greatest))
 }
 
 // residentFile is the size up to which data.db may be resident whole.

@@ -21,7 +21,6 @@ import (
 const (
 	dataFile      = "data.db"
 	formatVersion = 1
-	growStep      = 1 << 20 // what data.db is extended by beyond what a checkpoint needs
 )
 
 // names of the buckets and keys in data.db.
@@ -141,9 +140,9 @@ func openBolt(path string, mapSize int) (*bbolt.DB, int, error) {
 			break
 		}
 		opt := &bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType,
-			InitialMmapSize: size, MaxSize: size, NoStatistics: true}
+			InitialMmapSize: size, MaxSize: size}
 		if db, err = bbolt.Open(path, 0o600, opt); err == nil {
-			db.AllocSize = growStep
+			db.AllocSize = growStep(0)
 			return db, size, nil
 		}
 		if errors.Is(err, syscall.ENOMEM) {
