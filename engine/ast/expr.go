@@ -194,6 +194,7 @@ type Closure struct {
 	Params  []FuncParam
 	Returns *value.Type // nil when not given
 	Body    Expr
+	Size    int // bytes of its source
 }
 
 // FuncParam is one parameter of a closure or function. Type is nil where none was written.

@@ -34,6 +34,7 @@ func (r *Run) leaveHost() {
 // hostFrame is what a nested call puts aside.
 type hostFrame struct{ env, inner *Env }
 
+func (h *host) Bear(n int) error         { return h.r.bear(n) }
 func (h *host) Context() context.Context { return h.r.Ctx }
 func (h *host) Now() time.Time           { return h.r.now }
 
@@ -125,9 +126,12 @@ func (r *Run) bounded(v value.Value, args []value.Value) error {
 
 // push evaluates arguments onto the run's stack of arguments, which nested calls share.
 func (r *Run) push(env *Env, xs []ast.Expr) error {
-	base := len(r.args)
+	base, sum := len(r.args), held(0)
 	for _, x := range xs {
 		v, err := r.Eval(env, x)
+		if err == nil {
+			err = sum.add(r, v)
+		}
 		if err != nil {
 			r.pop(base)
 			return err

@@ -16,6 +16,9 @@ type closure struct {
 // Text is the canonical source.
 func (c *closure) Text() string { return ast.Text(c.node) }
 
+// Size is about the length of Text: what was written.
+func (c *closure) Size() int { return c.node.Size }
+
 // native is a function value that the engine itself stands behind, such as $next of a middleware.
 type native struct {
 	call func(args []value.Value) (value.Value, error)
@@ -23,6 +26,9 @@ type native struct {
 
 // Text is a placeholder: there is no source.
 func (*native) Text() string { return "|$request: object| -> object { }" }
+
+// Size is the length of Text.
+func (n *native) Size() int { return len(n.Text()) }
 
 func notAFunction(v value.Value) error {
 	return errs.Internal("There was a problem running the ANONYMOUS() function. '%s' is not a function", fn.TypeName(v))

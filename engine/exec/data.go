@@ -29,6 +29,14 @@ func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change
 	if d == nil {
 		return change{after: stored}, nil
 	}
+	c, err := r.changed(env, d, stored, seen)
+	if err == nil {
+		_, err = r.borne(c.after, nil)
+	}
+	return c, err
+}
+
+func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
 	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
@@ -111,9 +119,12 @@ func merge(into, from value.Value) value.Value {
 // assignAll is SET: all expressions are evaluated first, then assigned in order.
 func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Value, error) {
 	var few [8]value.Value
-	vals := few[:0]
+	vals, sum := few[:0], held(0)
 	for i := range set {
 		v, err := r.Eval(env, set[i].X)
+		if err == nil {
+			err = sum.add(r, v)
+		}
 		if err != nil {
 			return value.None, err
 		}
@@ -124,7 +135,7 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Valu
 	}
 	for i := range set {
 		var err error
-		if doc, err = r.assign(env, doc, set[i].Place.Parts, set[i].Op, vals[i]); err != nil {
+		if doc, err = r.borne(r.assign(env, doc, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 			return value.None, err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Eval gives the value of an expression. A block or subquery inside may raise control flow, see
-// signal.go.
+// Eval gives the value of an expression, which is never heavier than the answer of a statement may be. A block or subquery
+// inside may raise control flow, see signal.go.
 func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
@@ -14,11 +14,11 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Param:
 		return r.param(env, x.Name)
 	case *ast.Idiom:
-		return r.idiom(env, x)
+		return r.borne(r.idiom(env, x))
 	case *ast.Binary:
-		return r.binary(env, x)
+		return r.borne(r.binary(env, x))
 	case *ast.Call:
-		return r.invoke(env, x)
+		return r.borne(r.invoke(env, x))
 	case *ast.Constant:
 		return x.Value, nil
 	case *ast.Paren:
@@ -30,38 +30,38 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 		if err != nil {
 			return value.None, err
 		}
-		return value.Cast(v, x.Type, r.Ex)
+		return r.borne(value.Cast(v, x.Type, r.Ex))
 	case *ast.Block:
 		return r.Block(blockFrame(env, x), x)
 	case *ast.Subquery:
-		return r.subquery(env, x)
+		return r.borne(r.subquery(env, x))
 	case *ast.Array:
 		if x.Const != nil {
 			return *x.Const, nil
 		}
 		vs, err := r.evalAll(env, x.Elems)
-		return value.ArrayOf(vs), err
+		return r.borne(value.ArrayOf(vs), err)
 	case *ast.Object:
-		return r.object(env, x)
+		return r.borne(r.object(env, x))
 	case *ast.RecordID:
-		return r.record(env, x)
+		return r.borne(r.record(env, x))
 	case *ast.Set:
 		vs, err := r.evalAll(env, x.Elems)
-		return value.SetOf(vs), err
+		return r.borne(value.SetOf(vs), err)
 	case *ast.Range:
-		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+		return r.borne(r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyRange:
-		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+		return r.borne(r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyGen:
 		return r.Ex.NewKey(x.Name), nil
 	case *ast.Mock:
-		return r.mock(x)
+		return r.borne(r.mock(x))
 	case *ast.Closure:
 		return value.ClosureOf(&closure{node: x, vars: env.visible()}), nil
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
 	case *ast.Script:
-		return r.script(env, x)
+		return r.borne(r.script(env, x))
 	}
 	return value.None, notRunnable(x)
 }

@@ -49,6 +49,9 @@ func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 // hidden. A path that leads nowhere changes nothing.
 func (r *Run) fetchInto(v value.Value, path []ast.Part) (value.Value, error) {
 	if v.Kind() == value.KindRecord {
+		if err := r.Tick(); err != nil {
+			return value.None, err
+		}
 		doc, err := r.Fetch(v.Record())
 		if err != nil || doc.IsNone() {
 			return value.None, err
@@ -110,9 +113,12 @@ func (r *Run) fetchField(v value.Value, name string, path []ast.Part) (value.Val
 }
 
 func (r *Run) eachElem(v value.Value, path []ast.Part) (value.Value, error) {
-	out := make([]value.Value, v.Len())
+	out, sum := make([]value.Value, v.Len()), held(0)
 	for i, e := range v.Elems() {
 		w, err := r.fetchInto(e, path)
+		if err == nil {
+			err = sum.add(r, w)
+		}
 		if err != nil {
 			return value.None, err
 		}
@@ -132,9 +138,12 @@ func (r *Run) oneElem(v value.Value, i int, path []ast.Part) (value.Value, error
 }
 
 func (r *Run) eachField(v value.Value, path []ast.Part) (value.Value, error) {
-	fields := append([]value.Field(nil), v.Object().Fields()...)
+	fields, sum := append([]value.Field(nil), v.Object().Fields()...), held(0)
 	for i := range fields {
 		w, err := r.fetchInto(fields[i].Value, path)
+		if err == nil {
+			err = sum.add(r, w)
+		}
 		if err != nil {
 			return value.None, err
 		}

@@ -98,7 +98,7 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 		default:
 			return value.None, notRunnable(p)
 		}
-		if err != nil {
+		if v, err = r.borne(v, err); err != nil {
 			return value.None, err
 		}
 	}
@@ -118,12 +118,15 @@ func graphRun(parts []ast.Part) int {
 }
 
 func (r *Run) mapParts(env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
-	out := make([]value.Value, v.Len())
+	out, sum := make([]value.Value, v.Len()), held(0)
 	for i, e := range v.Elems() {
 		if err := r.Tick(); err != nil {
 			return value.None, err
 		}
 		w, err := r.walk(env, e, parts, true)
+		if err == nil {
+			err = sum.add(r, w)
+		}
 		if err != nil {
 			return value.None, err
 		}
@@ -146,9 +149,12 @@ func (r *Run) field(v value.Value, name string) (value.Value, error) {
 		w, _ := doc.Object().Get(name)
 		return w, nil
 	case value.KindArray:
-		out := make([]value.Value, v.Len())
+		out, sum := make([]value.Value, v.Len()), held(0)
 		for i, e := range v.Elems() {
 			w, err := r.field(e, name)
+			if err == nil {
+				err = sum.add(r, w)
+			}
 			if err != nil {
 				return value.None, err
 			}
@@ -174,16 +180,22 @@ func (r *Run) all(v value.Value) (value.Value, error) {
 
 // fetchAll puts records in the place of the links in an array.
 func (r *Run) fetchAll(v value.Value) (value.Value, error) {
-	elems := v.Elems()
+	elems, sum := v.Elems(), held(0)
 	var out []value.Value
 	for i, e := range elems {
 		if e.Kind() != value.KindRecord {
 			continue
 		}
+		if err := r.Tick(); err != nil {
+			return value.None, err
+		}
 		if out == nil {
 			out = append([]value.Value(nil), elems...)
 		}
 		doc, err := r.Fetch(e.Record())
+		if err == nil {
+			err = sum.add(r, doc)
+		}
 		if err != nil {
 			return value.None, err
 		}
@@ -325,9 +337,12 @@ func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
-		out := make([]value.Value, v.Len())
+		out, sum := make([]value.Value, v.Len()), held(0)
 		for i, e := range v.Elems() {
 			w, err := r.destructure(env, e, fields)
+			if err == nil {
+				err = sum.add(r, w)
+			}
 			if err != nil {
 				return value.None, err
 			}
@@ -344,11 +359,14 @@ func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField
 	default:
 		return value.None, nil
 	}
-	inner := env.WithThis(v)
+	inner, sum := env.WithThis(v), held(0)
 	out := make([]value.Field, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
 		w, ok, err := r.destructured(inner, v.Object(), f)
+		if err == nil {
+			err = sum.add(r, w)
+		}
 		if err != nil {
 			return value.None, err
 		}

@@ -9,9 +9,12 @@ import (
 
 // evalAll evaluates a list into a new slice.
 func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
-	out := make([]value.Value, len(xs))
+	out, sum := make([]value.Value, len(xs)), held(0)
 	for i, x := range xs {
 		v, err := r.Eval(env, x)
+		if err == nil {
+			err = sum.add(r, v)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -22,9 +25,12 @@ func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
 
 // object evaluates { a: 1 }. One that has the shape of GeoJSON is a geometry.
 func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
-	fields := make([]value.Field, len(x.Fields))
+	fields, sum := make([]value.Field, len(x.Fields)), held(0)
 	for i, f := range x.Fields {
 		v, err := r.Eval(env, f.Value)
+		if err == nil {
+			err = sum.add(r, v)
+		}
 		if err != nil {
 			return value.None, err
 		}

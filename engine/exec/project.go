@@ -134,9 +134,9 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 			}
 			out[i] = value.Field{Name: f.path[0], Value: v}
 		}
-		return value.ObjectOf(value.ObjectOfSorted(out)), nil
+		return p.r.borne(value.ObjectOf(value.ObjectOfSorted(out)), nil)
 	}
-	return p.nested(doc)
+	return p.r.borne(p.nested(doc))
 }
 
 // nested is row for lists with *, with paths or with names that occur twice; later fields win.

@@ -354,12 +354,15 @@ func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 		v, _, err := t.node(r, env, v)
 		return v, err
 	}
-	out := make([]value.Value, 0, v.Len())
+	out, sum := make([]value.Value, 0, v.Len()), held(0)
 	for _, e := range flatten(v).Elems() {
 		if e.IsNullish() {
 			continue
 		}
 		w, kept, err := t.node(r, env, e)
+		if err == nil {
+			err = sum.add(r, w)
+		}
 		if err != nil {
 			return value.None, err
 		}

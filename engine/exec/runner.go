@@ -379,7 +379,7 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
 			if value.Exceeds(set, q.ex.Limits.Answer) {
 				q.base.Set(let.Name, value.None)
-				return value.None, false, tooHeavy(q.ex.Limits.Answer)
+				return value.None, false, value.TooHeavy(q.ex.Limits.Answer)
 			}
 			q.base.Set(let.Name, value.Detach(set))
 		}

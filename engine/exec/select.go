@@ -354,7 +354,7 @@ func (r *Run) finish(in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 		in = &mapRows{in: in, node: fetchNode(s), f: func(doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
-				if doc, err = r.fetchInto(doc, p); err != nil {
+				if doc, err = r.borne(r.fetchInto(doc, p)); err != nil {
 					return value.None, err
 				}
 			}

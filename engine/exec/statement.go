@@ -90,7 +90,7 @@ func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
 			return value.None, err
 		}
 		for _, p := range paths {
-			if v, err = r.fetchInto(v, p); err != nil {
+			if v, err = r.borne(r.fetchInto(v, p)); err != nil {
 				return value.None, err
 			}
 		}

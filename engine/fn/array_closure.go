@@ -115,10 +115,15 @@ func arrayFilterIndex(c Call, args []value.Value) (value.Value, error) {
 func arrayMap(c Call, args []value.Value) (value.Value, error) {
 	items := args[0].Elems()
 	out, given := make([]value.Value, len(items)), make([]value.Value, 2)
+	held := 0
 	for i, v := range items {
 		given[0], given[1] = v, value.Int(int64(i))
 		r, err := c.Host.Invoke(args[1], given...)
 		if err != nil {
+			return value.None, err
+		}
+		held += value.Weight(r)
+		if err := c.Host.Bear(held); err != nil {
 			return value.None, err
 		}
 		out[i] = r

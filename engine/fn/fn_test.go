@@ -19,6 +19,7 @@ import (
 type closure func(args []value.Value) (value.Value, error)
 
 func (closure) Text() string { return "|$x| $x" }
+func (closure) Size() int    { return len("|$x| $x") }
 
 // host is an evaluator without a database.
 type host struct {
@@ -32,6 +33,7 @@ func (host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 }
 func (host) Fetch(*value.RecordID) (value.Value, error) { return value.None, nil }
 func (h host) Param(string) value.Value                 { return h.param }
+func (host) Bear(int) error                             { return nil }
 func (host) Now() time.Time                             { return time.Unix(1700000000, 123456789) }
 func (h host) NetFilter() fn.NetFilter                  { return h.net }
 

@@ -117,10 +117,15 @@ func setFlatten(_ Call, args []value.Value) (value.Value, error) {
 func setMap(c Call, args []value.Value) (value.Value, error) {
 	items := args[0].Elems()
 	out, given := make([]value.Value, len(items)), make([]value.Value, 1)
+	held := 0
 	for i, v := range items {
 		given[0] = v
 		r, err := c.Host.Invoke(args[1], given...)
 		if err != nil {
+			return value.None, err
+		}
+		held += value.Weight(r)
+		if err := c.Host.Bear(held); err != nil {
 			return value.None, err
 		}
 		out[i] = r

@@ -439,6 +439,7 @@ func (p *parser) barred() ast.Expr {
 		}
 	}
 	c := &ast.Closure{}
+	defer func() { c.Size = p.prev.end - open.start }()
 	if open.kind == tPipe {
 		c.Params = p.closureParams(open)
 	}

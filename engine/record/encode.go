@@ -8,8 +8,14 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// mostStored is the most that a record may weigh.
+const mostStored = 1 << 30
+
 // encode is the stored form of a record, in the gate's buffer.
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
+	if value.Exceeds(doc, mostStored) {
+		return nil, value.TooHeavy(mostStored)
+	}
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
 	if err != nil {
 		return nil, errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")

@@ -51,10 +51,13 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 func mapAll(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:
-		elems := v.Elems()
+		elems, held := v.Elems(), 0
 		var out []value.Value
 		for i, e := range elems {
 			now, err := mapAt(e, append(at, catalog.Step{Name: strconv.Itoa(i)}), path[1:], f)
+			if held += value.Weight(now); held > mostStored && err == nil {
+				err = value.TooHeavy(mostStored)
+			}
 			if err != nil {
 				return v, err
 			}

@@ -178,11 +178,11 @@ func (tx *Tx) grow(key []byte, n int) error {
 		return ErrReadOnly
 	}
 	if err := kv.CheckKey(key); err != nil {
-		return err
+		return refusal(err)
 	}
 	tx.size += int64(len(key) + n)
 	if tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
-		return ErrTooLarge
+		return refusal(ErrTooLarge)
 	}
 	return nil
 }
@@ -363,7 +363,7 @@ func (tx *Tx) applied() func(kv.Version) {
 	}
 }
 
-// refusals are the errors of a store that a user can do something about, with what to tell them.
+// refusals are the errors that a user can do something about, with what to tell them.
 var refusals = []struct {
 	err  error
 	text string
@@ -372,16 +372,25 @@ var refusals = []struct {
 	{kv.ErrNoSpace, "The store has no space left and nothing was written: free some and try again"},
 	{kv.ErrReadOnly, "The store is read-only since a write failed: reads go on, writes need a restart of the server"},
 	{kv.ErrTooLarge, "The transaction is too large: write in smaller parts"},
+	{ErrTooLarge, "The transaction is too large: write in smaller parts"},
 	{kv.ErrKey, "A record id or indexed value is too long to be a key"},
 }
 
-// commitError is err as callers see it: an *errs.Error that wraps the store's error, for those that users meet.
+// commitError is the error of a commit as callers see it.
 func commitError(err error) error {
 	if errors.Is(err, kv.ErrConflict) {
 		e := errs.Conflict()
 		e.Err = kv.ErrConflict
 		return e
 	}
+	if e := refusal(err); e != err {
+		return e
+	}
+	return fmt.Errorf("commit transaction: %w", err)
+}
+
+// refusal is an *errs.Error that wraps err, for those that users meet; else err itself.
+func refusal(err error) error {
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {
 			e := errs.Internal(r.text)
@@ -389,7 +398,7 @@ func commitError(err error) error {
 			return e
 		}
 	}
-	return fmt.Errorf("commit transaction: %w", err)
+	return err
 }
 
 // batch is what there is to commit.

@@ -33,9 +33,15 @@ func PatchSeen(v, seen, ops Value) (Value, error) {
 			return None, err
 		}
 		v, seen = s.apply(v), s.apply(seen)
+		if Exceeds(v, mostPatched) || Exceeds(seen, mostPatched) {
+			return None, TooHeavy(mostPatched) // a copy of the whole into itself doubles it
+		}
 	}
 	return v, nil
 }
+
+// mostPatched is the weight that operations may give a value.
+const mostPatched = 1 << 30
 
 func errPatch(why string) error {
 	return errs.Validation("The JSON Patch contains invalid operations. Failed to parse JSON patch structure: %s", why)

@@ -158,6 +158,7 @@ func (r *reader) primary() Value {
 type testClosure string
 
 func (c testClosure) Text() string { return string(c) }
+func (c testClosure) Size() int    { return len(c) }
 
 func (r *reader) parens() Value {
 	r.must("(")

@@ -25,8 +25,12 @@ import (
 //	bytes                   length            data
 //	duration       nanos    seconds uint64
 //	datetime       nanos    seconds int64 since 1970-01-01 UTC
-//	array, set              length            first element
-//	others                                    pointer to the struct (UUID, Object, RecordID, …)
+//	array, set       weight length            first element
+//	object, record,
+//	range, geometry  weight                   pointer to the struct
+//	others                                    pointer to the struct (UUID, File, …)
+//
+// weight is that of Weight, up to 32 bits.
 type Value struct {
 	kind Kind
 	flag uint8
@@ -104,7 +108,7 @@ func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.p), int(v.n)) }
 
 // ArrayOf makes an array that takes over elems.
 func ArrayOf(elems []Value) Value {
-	return Value{kind: KindArray, n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}
+	return Value{kind: KindArray, aux: weightOfElems(elems), n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}
 }
 
 // Array makes an array of its arguments.
@@ -128,7 +132,7 @@ func ObjectOf(o *Object) Value {
 	if o == nil {
 		o = emptyObject
 	}
-	return Value{kind: KindObject, p: unsafe.Pointer(o)}
+	return Value{kind: KindObject, aux: o.weight(), p: unsafe.Pointer(o)}
 }
 
 // Object is the payload of an object.
@@ -200,7 +204,9 @@ type RecordID struct {
 }
 
 // RecordOf makes a record id value that takes over r.
-func RecordOf(r *RecordID) Value { return Value{kind: KindRecord, p: unsafe.Pointer(r)} }
+func RecordOf(r *RecordID) Value {
+	return Value{kind: KindRecord, aux: r.weight(), p: unsafe.Pointer(r)}
+}
 
 // Record makes a record id value.
 func Record(table string, key Value) Value { return RecordOf(&RecordID{Table: table, Key: key}) }
@@ -237,7 +243,9 @@ type Bound struct {
 type Range struct{ Start, End Bound }
 
 // RangeOf makes a range.
-func RangeOf(r *Range) Value { return Value{kind: KindRange, p: unsafe.Pointer(r)} }
+func RangeOf(r *Range) Value {
+	return Value{kind: KindRange, aux: r.weight(), p: unsafe.Pointer(r)}
+}
 
 // Range is the payload of a range.
 func (v Value) Range() *Range { return (*Range)(v.p) }
@@ -246,6 +254,8 @@ func (v Value) Range() *Range { return (*Range)(v.p) }
 type Closure interface {
 	// Text is the canonical source, e.g. "|$x: any| $x".
 	Text() string
+	// Size is about how many bytes Text has, without making it.
+	Size() int
 }
 
 // ClosureOf makes a function value.
@@ -297,7 +307,9 @@ const (
 )
 
 // GeometryOf makes a geometry.
-func GeometryOf(g *Geometry) Value { return Value{kind: KindGeometry, p: unsafe.Pointer(g)} }
+func GeometryOf(g *Geometry) Value {
+	return Value{kind: KindGeometry, aux: g.weight(), p: unsafe.Pointer(g)}
+}
 
 // Geometry is the payload of a geometry.
 func (v Value) Geometry() *Geometry { return (*Geometry)(v.p) }

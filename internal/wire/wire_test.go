@@ -167,6 +167,7 @@ func TestResponseInJSON(t *testing.T) {
 type closure struct{}
 
 func (closure) Text() string { return "|$x| $x" }
+func (closure) Size() int    { return 8 }
 
 func TestUnsendableResultIsAnErrorResponse(t *testing.T) {
 	r := Response{ID: value.Int(1), IsQuery: true, Statements: []Statement{{Value: value.Int(1)}, {Value: value.ClosureOf(closure{})}}}

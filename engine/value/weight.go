@@ -1,0 +1,108 @@
+package value
+
+import (
+	"math"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+// overhead is about what a value, a field or an object takes beside its contents.
+const overhead = 48
+
+// tooHeavyToCount is the weight of everything that weighs more than 32 bits can say.
+const tooHeavyToCount = math.MaxUint32
+
+// Weight is about how many bytes v would take if nothing in it were shared: lists that hold one another many times over
+// take little memory, and yet whoever compares, writes or copies them walks all of it. Values carry it from where they
+// are made, so it is known at once; what is encoded counts as its bytes. It stops at 4 GiB.
+func Weight(v Value) int { return int(v.weight()) }
+
+// Exceeds reports whether v weighs more than limit, or more than can be said.
+func Exceeds(v Value, limit int) bool {
+	w := v.weight()
+	return w > uint64(limit) || w == tooHeavyToCount
+}
+
+func (v *Value) weight() uint64 {
+	switch v.kind {
+	case KindString, KindTable, KindBytes:
+		return overhead + v.n
+	case KindArray, KindSet, KindObject, KindRecord, KindRange, KindGeometry:
+		return uint64(v.aux)
+	case KindFile:
+		f := v.File()
+		return overhead + uint64(len(f.Bucket)+len(f.Key))
+	case KindRegex:
+		return overhead + uint64(len(v.Regex().Source))
+	case KindClosure:
+		return overhead + uint64(v.Closure().Size())
+	}
+	return overhead
+}
+
+// carried is n as values carry it.
+func carried(n uint64) uint32 { return uint32(min(n, tooHeavyToCount)) }
+
+func weightOfElems(elems []Value) uint32 {
+	n := uint64(overhead)
+	for i := range elems {
+		n += elems[i].weight()
+	}
+	return carried(n)
+}
+
+func (o *Object) weight() uint32 {
+	n := uint64(overhead)
+	if o.enc != nil {
+		n += uint64(len(o.enc.rec))
+		for i := range o.enc.edits {
+			d := &o.enc.edits[i]
+			n += uint64(len(d.name)) + d.value.weight()
+		}
+		return carried(n)
+	}
+	for i := range o.fields {
+		f := &o.fields[i]
+		n += uint64(len(f.Name)) + f.Value.weight()
+	}
+	return carried(n)
+}
+
+func (r *RecordID) weight() uint32 { return carried(overhead + uint64(len(r.Table)) + r.Key.weight()) }
+
+func (r *Range) weight() uint32 {
+	return carried(overhead + r.Start.Value.weight() + r.End.Value.weight())
+}
+
+// pointSize is what a point takes.
+const pointSize = 16
+
+func (g *Geometry) weight() uint32 {
+	n := uint64(overhead) + g.points()*pointSize
+	for _, item := range g.Items { // collections do not nest
+		n += overhead + item.points()*pointSize
+	}
+	return carried(n)
+}
+
+// points is how many points a geometry has, less those of a collection's items.
+func (g *Geometry) points() uint64 {
+	n := 1 + uint64(len(g.Line)) + pointsOf(g.Rings)
+	for _, rings := range g.Polys {
+		n += pointsOf(rings)
+	}
+	return n
+}
+
+func pointsOf(rings [][]Point) uint64 {
+	n := uint64(len(rings))
+	for _, line := range rings {
+		n += uint64(len(line))
+	}
+	return n
+}
+
+// TooHeavy refuses a value that would weigh more than limit.
+func TooHeavy(limit int) *errs.Error {
+	return errs.Internal("The value would be larger than %d bytes", limit)
+}
