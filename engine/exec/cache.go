@@ -24,6 +24,8 @@ type Script struct {
 type Prepared struct {
 	Stmt   ast.Statement
 	Writes bool // it may write
+
+	block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
 }
 
 func newCache(size int) *cache {
@@ -81,5 +83,6 @@ func Prepare(q *ast.Query) *Script {
 			s.Option = true
 		}
 	}
+	findBlocks(s.Stmts)
 	return s
 }

@@ -14,6 +14,7 @@ var (
 	_ fn.DatabaseHost    = (*host)(nil)
 	_ fn.ProjectionHost  = (*host)(nil)
 	_ fn.NetHost         = (*host)(nil)
+	_ fn.OutsideHost     = (*host)(nil)
 	_ value.RecordParser = (*host)(nil)
 )
 
@@ -78,6 +79,9 @@ func (h *host) NetFilter() fn.NetFilter {
 	net := h.r.Auth.Caps.Net
 	return fn.NetFilter{Allow: fn.NetTargets(net.Allow), Deny: fn.NetTargets(net.Deny)}
 }
+
+// Outside hears of what the end of the transaction does not undo.
+func (h *host) Outside() { h.r.outside = true }
 
 // ParseRecord reads the text of a record id.
 func (h *host) ParseRecord(text string) (value.Value, error) { return h.r.Ex.ParseRecord(text) }

@@ -59,6 +59,8 @@ type Run struct {
 	defining int // more than 0 inside the expressions of definitions
 	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks    uint32
+	// outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
+	outside bool
 	// personal is set when something was read that is the session's own, and not of all with the same rights.
 	personal bool
 	gate     *record.Gate

@@ -40,6 +40,8 @@ type Query struct {
 	nested   bool // it failed by a BEGIN inside it
 	returned bool // a RETURN ended it early
 	imports  bool // OPTION IMPORT
+	outside  bool // a statement did what the end of its transaction does not undo, see Run
+	whole    bool // rows leave with their answer only, whoever takes them
 
 	lone bool     // the statement is alone in its transaction
 	left *unbuilt // the index that it left to be built
@@ -72,8 +74,8 @@ func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 // Run runs all statements and gives their answers.
 func (q *Query) Run(ctx context.Context, s *Script) []Result {
 	q.out = make([]Result, 0, len(s.Stmts))
-	for i := range s.Stmts {
-		q.Statement(ctx, &s.Stmts[i])
+	for rest := s.Stmts; len(rest) > 0; {
+		rest = q.next(ctx, rest)
 	}
 	return q.Finish()
 }
@@ -180,15 +182,12 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 		q.answer(start, value.None, "", errs.Internal("Tried to start a transaction while another transaction was open"))
 		return
 	}
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter})
+	tx, err := txn.Begin(ctx, q.ex.Store, q.writing())
 	if err != nil {
-		q.answer(start, value.None, "", explain(ctx, err))
+		q.answer(start, value.None, "", err)
 		return
 	}
-	q.tx, q.log = tx, record.NewLog()
-	q.failed, q.nested, q.returned = false, false, false
-	q.answer(start, value.None, "", nil)
-	q.first = len(q.out)
+	q.open(tx, start)
 }
 
 // undo replaces an answer that was good by what undid it.
@@ -295,7 +294,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	}
 	q.lone = fillsIndex(p.Stmt)
 	defer func() { q.lone = false }()
-	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, q.writing(), func(tx *txn.Tx) error {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
 		var err error
@@ -312,7 +311,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
 func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.Value, error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter})
+	tx, err := txn.Begin(ctx, q.ex.Store, q.writing())
 	if err != nil {
 		return value.None, err
 	}
@@ -372,7 +371,7 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 		r.rows = rows
 		r.lone = q.lone
 		v, returned, err = r.Statement(s)
-		q.left = r.left
+		q.left, q.outside = r.left, q.outside || r.outside
 		return v, err
 	})
 	if let, ok := s.(*ast.Let); ok {
@@ -414,7 +413,7 @@ func tooHeavy(most int) *errs.Error {
 // API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.
 func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
 	var answer *APIAnswer
-	err := txn.Retry(ctx, q.ex.Store, txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, q.writing(), func(tx *txn.Tx) error {
 		log := record.NewLog()
 		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
 			var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -72,7 +73,7 @@ func (r *Run) nextVal(name string) (int64, error) {
 	if n, ok := r.Ex.sequences.take(string(k), end); ok {
 		return n, nil
 	}
-	return r.Ex.newBatch(r.Ctx, k, def, d)
+	return r.Ex.newBatch(r.Ctx, k, def, d, r.Tx.Turn())
 }
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.
@@ -89,11 +90,11 @@ func (ex *Executor) sequenceEnd(ctx context.Context, k []byte) (int64, error) {
 	return int64(binary.BigEndian.Uint64(raw)), nil
 }
 
-// newBatch takes a batch from the store and gives its first number.
-func (ex *Executor) newBatch(ctx context.Context, k []byte, def *ast.DefineSequence, d *catalog.Def) (int64, error) {
+// newBatch takes a batch from the store and gives its first number. turn is that of the statement that waits for it.
+func (ex *Executor) newBatch(ctx context.Context, k []byte, def *ast.DefineSequence, d *catalog.Def, turn *kv.Turn) (int64, error) {
 	size := max(1, constInt(def.Batch, 1))
 	var b batch
-	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Meter: ex.Meter}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Turn: turn, Meter: ex.Meter}, func(tx *txn.Tx) error {
 		raw, err := tx.Get(k)
 		if err != nil {
 			return err

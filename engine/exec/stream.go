@@ -31,6 +31,7 @@ type streaming struct {
 	sink     Sink
 	inRows   []bool // of each answer: it was given as rows
 	finished int    // so many answers are
+	sent     int    // pieces of rows that were handed over
 	stop     func() // ends what runs
 	err      error  // of the sink
 }
@@ -54,8 +55,8 @@ func (q *Query) Stream(ctx context.Context, s *Script, sink Sink) error {
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
 	}
-	for i := range s.Stmts {
-		q.Statement(ctx, &s.Stmts[i])
+	for rest := s.Stmts; len(rest) > 0; {
+		rest = q.next(ctx, rest)
 		if q.Open() {
 			continue
 		}
@@ -90,7 +91,7 @@ func (q *Query) report(ctx context.Context) error {
 // rowsOf makes the rows of a statement go to the sink, where there is one and the statement gives any.
 func (q *Query) rowsOf(s ast.Statement) *rowsTo {
 	sel, ok := s.(*ast.Select)
-	if !ok || q.stream == nil || sel.Only || sel.Explain != nil {
+	if !ok || q.stream == nil || q.whole || sel.Only || sel.Explain != nil {
 		return nil
 	}
 	return &rowsTo{to: q.stream, stmt: sel, index: len(q.out)}
@@ -107,6 +108,7 @@ func (t *rowsTo) give(rows []value.Value) error {
 		return nil
 	}
 	t.sent = true
+	st.sent++
 	if err := st.sink.Rows(t.index, rows); err != nil {
 		st.err = err
 		st.stop()
@@ -116,10 +118,11 @@ func (t *rowsTo) give(rows []value.Value) error {
 }
 
 // forget takes back that the answer is given as rows.
-func (t *rowsTo) forget() {
-	if t.index < len(t.to.inRows) {
-		t.to.inRows[t.index] = false
-	}
+func (t *rowsTo) forget() { t.to.forget(t.index) }
+
+// forget takes back that the answers from one on are given as rows.
+func (st *streaming) forget(from int) {
+	st.inRows = st.inRows[:min(from, len(st.inRows))]
 }
 
 // streamRows is drain for a sink.

@@ -106,6 +106,18 @@ type NetHost interface {
 	NetFilter() NetFilter
 }
 
+// OutsideHost hears of what the end of the statement's transaction does not undo, before it is done: requests, pauses.
+type OutsideHost interface {
+	Outside()
+}
+
+// outside tells the host.
+func (c Call) outside() {
+	if h, ok := c.Host.(OutsideHost); ok {
+		h.Outside()
+	}
+}
+
 // NetFilter is an allow list and a deny list of network targets; deny wins.
 type NetFilter struct{ Allow, Deny NetTargets }
 

@@ -251,6 +251,7 @@ func httpRequest(method string, hasBody bool) Impl {
 		if err != nil {
 			return value.None, err
 		}
+		c.outside()
 		resp, err := c.Func.table.web.http.Do(req)
 		if err != nil {
 			return value.None, remoteError(err)

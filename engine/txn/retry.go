@@ -23,11 +23,16 @@ const (
 // to its end. fn must be repeatable; it must neither Commit nor Cancel. Errors: fn's own (after
 // which nothing is written), those of Commit, errs.Conflict after ten tries.
 func Retry(ctx context.Context, store kv.Store, opt Options, fn func(*Tx) error) error {
+	return RetryWhile(ctx, store, opt, func() bool { return true }, fn)
+}
+
+// RetryWhile is Retry that asks after each conflict whether fn may run again; if not, the error is that of the conflict.
+func RetryWhile(ctx context.Context, store kv.Store, opt Options, again func() bool, fn func(*Tx) error) error {
 	opt.Write = true
 	for try := 1; ; try++ {
 		opt.again = try > 1
 		err := attempt(ctx, store, opt, try > triesAtLarge, fn)
-		if err == nil || try == maxTries || !errors.Is(err, kv.ErrConflict) {
+		if err == nil || try == maxTries || !errors.Is(err, kv.ErrConflict) || !again() {
 			return err
 		}
 		if try < triesAtLarge {

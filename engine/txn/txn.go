@@ -305,6 +305,10 @@ func (tx *Tx) TakeTurn(ctx context.Context) error {
 	return nil
 }
 
+// Turn is the store's commit turn, where the transaction holds it: a commit that the transaction waits for, of another one,
+// must have it too. nil: it does not.
+func (tx *Tx) Turn() *kv.Turn { return tx.opt.Turn }
+
 // Latest gives the newest committed value of key, or nil, whatever the transaction's snapshot: one
 // that holds the turn finds nothing newer until it ends. What the transaction wrote does not show.
 func (tx *Tx) Latest(ctx context.Context, key []byte) ([]byte, error) {

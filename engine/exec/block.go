@@ -1,0 +1,135 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// A block is a transaction that a text holds as a whole, from its BEGIN to its COMMIT. Its answers leave when it has ended,
+// so where its commit meets a conflict it runs again, as a single statement does, and the caller sees the last run alone.
+// That is not done when a run did something that the end of the transaction did not undo, or has answered in part.
+
+// findBlocks notes at each BEGIN how far its block goes.
+func findBlocks(stmts []Prepared) {
+	begin := -1
+	for i := range stmts {
+		switch stmts[i].Stmt.(type) {
+		case *ast.Begin:
+			begin = i
+		case *ast.Cancel:
+			begin = -1
+		case *ast.Commit:
+			if begin >= 0 {
+				stmts[begin].block = i + 1 - begin
+			}
+			begin = -1
+		}
+	}
+}
+
+// next runs the statement at the start of stmts, or the block, and gives what is left of them.
+func (q *Query) next(ctx context.Context, stmts []Prepared) []Prepared {
+	n := stmts[0].block
+	if n == 0 || q.tx != nil {
+		q.Statement(ctx, &stmts[0])
+		return stmts[1:]
+	}
+	q.block(ctx, stmts[1:n-1])
+	return stmts[n:]
+}
+
+// before is what a block must find as it was when it runs again.
+type before struct {
+	answers int
+	vars    []Var
+	sess    Session
+	imports bool
+	sent    int // pieces of rows
+}
+
+func (q *Query) before() before {
+	b := before{answers: len(q.out), vars: append([]Var(nil), q.base.vars...), sess: *q.sess, imports: q.imports}
+	if q.stream != nil {
+		b.sent = q.stream.sent
+	}
+	return b
+}
+
+func (q *Query) restore(b *before) {
+	clear(q.out[b.answers:])
+	q.out = q.out[:b.answers]
+	q.base.vars = append(q.base.vars[:0], b.vars...)
+	*q.sess, q.imports = b.sess, b.imports
+	if q.stream != nil {
+		q.stream.forget(b.answers)
+	}
+}
+
+// errFailed tells that a statement of a block has failed: its answers say so already.
+var errFailed = errors.New("a statement of the transaction failed")
+
+// block runs the statements between a BEGIN and its COMMIT.
+func (q *Query) block(ctx context.Context, stmts []Prepared) {
+	start := time.Now()
+	b := q.before()
+	q.outside = false
+	again := func() bool {
+		q.whole = true // no rows in pieces from now on
+		return !q.outside && (q.stream == nil || q.stream.sent == b.sent)
+	}
+	var last time.Time
+	err := txn.RetryWhile(ctx, q.ex.Store, q.writing(), again, func(tx *txn.Tx) error {
+		q.restore(&b)
+		q.open(tx, start)
+		defer func() { q.tx = nil }()
+		for i := range stmts {
+			q.Statement(ctx, &stmts[i])
+		}
+		if q.failed {
+			return errFailed
+		}
+		last = time.Now()
+		return q.ex.Seal(ctx, tx, q.log)
+	})
+	q.whole = false
+	switch {
+	case err == nil:
+		q.answer(last, value.None, "", nil)
+	case errors.Is(err, errFailed):
+	case len(q.out) == b.answers: // it has not even begun
+		q.answer(start, value.None, "", err)
+		for range stmts {
+			q.answer(start, value.None, "", errs.NotExecuted())
+		}
+	default:
+		q.refuse(err)
+	}
+}
+
+// writing is how a transaction of the text begins that may write.
+func (q *Query) writing() txn.Options {
+	return txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}
+}
+
+// open makes tx the transaction of the text.
+func (q *Query) open(tx *txn.Tx, start time.Time) {
+	q.tx, q.log = tx, record.NewLog()
+	q.failed, q.nested, q.returned = false, false, false
+	q.answer(start, value.None, "", nil)
+	q.first = len(q.out)
+}
+
+// refuse replaces the answers of a transaction by why it could not be committed.
+func (q *Query) refuse(err error) {
+	e := errs.As(err)
+	for i := q.first; i < len(q.out); i++ {
+		q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time}
+	}
+}
