@@ -45,6 +45,23 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 			"[false, false, false, true, true]"},
 		{"READONLY keeps what is there, whatever the type says by now", "CREATE u:9; DEFINE FIELD z ON u TYPE string READONLY; UPDATE u:9 SET s = 1", "[{ id: u:9, s: 1 }]"},
 		{"a group's key is a key under any name", "CREATE u:1 SET n = 1; SELECT n, n AS x FROM u GROUP BY n", "[{ n: 1, x: 1 }]"},
+		{"a path over edges of several records has a list for each, once something comes after it",
+			"RELATE t:1->e:1->t:2; RELATE t:1->e:2->t:3; RELATE t:2->e:3->t:3; RETURN [[t:1, t:2]->e, [t:1, t:2]->e.in, [t:1, t:2]->e[0], [[t:1], [t:2]]->e->t]",
+			"[[e:1, e:2, e:3], [[t:1, t:1], [t:2]], [e:1, e:3], [[t:2, t:3], [t:3]]]"},
+		{"what a path has found stays one list", "CREATE t:2; CREATE t:3; RELATE t:1->e:1->t:2; RELATE t:1->e:2->t:3; RETURN t:1->e[WHERE true]->t.id", "[t:2, t:3]"},
+		{"a tree that is too short has no value", "CREATE t:1 SET l = t:2; CREATE t:2 SET n = 2; RETURN [t:1.{2}.{ n, k: l.@ }, t:1.{3}.{ n, k: l.@ }, [t:1, t:2].{2}.{ k: l.@ }, NULL.{1}.{ k: l.@ }]",
+			"[{ k: { k: NONE, n: 2 }, n: NONE }, NONE, NONE, NULL]"},
+		{"branches of a tree that are too short are left out", "CREATE t:1 SET l = [t:2, t:3]; CREATE t:2 SET l = [t:3]; CREATE t:3; RETURN t:1.{3}.{ id, l: l.@ }",
+			"{ id: t:1, l: [{ id: t:2, l: [{ id: t:3, l: NONE }] }] }"},
+		{"a recursion whose bounds cross has no value, but is followed", "CREATE t:1 SET n = 1; RETURN t:1.{2..1}.n", "error Expected a record ID during recursive graph traversal, but found `1`"},
+		{"clauses of fields see what is NONE", "DEFINE FIELD o ON t TYPE any VALUE $value.keys(); DEFINE FIELD p ON t TYPE any; CREATE t:1 SET o = { a: NONE }, p = [{ b: NONE }]", "[{ id: t:1, o: ['a'], p: [{  }] }]"},
+		{"so do their errors", "DEFINE FIELD o ON t TYPE int; CREATE t:1 CONTENT { o: { a: NONE } }", "error Couldn't coerce value for field `o` of `t:1`: Expected `int` but found `{ a: NONE }`"},
+		{"a SCHEMAFULL table refuses unknown fields that are NONE", "DEFINE TABLE t SCHEMAFULL; CREATE t:1 CONTENT { z: NONE }", "error Found field 'z', but no such field exists for table 't'"},
+		{"what is NONE is not stored", "DEFINE FIELD o ON t TYPE any DEFAULT { a: NONE }; CREATE t:1; RETURN t:1.o.keys()", "[]"},
+		{"lists of targets name tables", "CREATE [t, [u]] SET id = 1", "[{ id: t:1 }, { id: u:1 }]"},
+		{"fields of a deleted record are NONE", "RELATE t:1->e:1->t:2; DELETE e:1 RETURN id, ->t AS a, $this AS b", "[{ a: NONE, b: NONE, id: NONE }]"},
+		{"a shape as a row has the fields of its GeoJSON", "SELECT *, 1 AS z FROM (1, 2)", "[{ coordinates: [1f, 2f], type: 'Point', z: 1 }]"},
+		{"RELATE names what it can not relate", "LET $a = { a: 1 }; RELATE t:1->e->$a", "error Cannot execute RELATE statement where property 'id' is: { a: 1 }"},
 	} {
 		e := openQuiet(t)
 		if got := lastOf(t, owner(t, e), c.query); got != c.want {

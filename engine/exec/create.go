@@ -48,7 +48,7 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 	if err != nil {
 		return err
 	}
-	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true}
+	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose}
 	if exists {
 		return w.conflict(p)
 	}

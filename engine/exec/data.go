@@ -12,6 +12,7 @@ type change struct {
 	after value.Value // the new image: an object
 	input value.Value // $input
 	keep  bool        // CONTENT: missing READONLY fields stay
+	loose bool        // after holds fields that are NONE
 }
 
 // newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
@@ -40,8 +41,8 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
-		after, err := r.assignAll(env, d.Set, stored)
-		return change{after: after, input: after}, err
+		after, loose, err := r.assignAll(env, d.Set, stored)
+		return change{after: after, input: after, loose: loose}, err
 	case ast.DataUnset:
 		after := stored
 		var err error
@@ -57,9 +58,6 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	v, err := r.Eval(env, d.X)
 	if err != nil {
 		return change{}, err
-	}
-	if d.Kind != ast.DataMerge && d.Kind != ast.DataPatch {
-		v = record.Clean(v)
 	}
 	switch d.Kind {
 	case ast.DataMerge:
@@ -84,7 +82,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	if id, ok := stored.Object().Get("id"); ok && field(v, "id").IsNone() {
 		after = value.ObjectOf(v.Object().With("id", id))
 	}
-	return change{after: after, input: v, keep: d.Kind == ast.DataContent}, nil
+	return change{after: after, input: v, keep: d.Kind == ast.DataContent, loose: record.Loose(v)}, nil
 }
 
 func unusable(v value.Value, clause, detail string) error {
@@ -116,8 +114,9 @@ func merge(into, from value.Value) value.Value {
 	return value.ObjectOf(o)
 }
 
-// assignAll is SET: all expressions are evaluated first, then assigned in order.
-func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Value, error) {
+// assignAll is SET: all expressions are evaluated first, then assigned in order. loose says that what was assigned holds
+// fields that are NONE.
+func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (after value.Value, loose bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
@@ -126,20 +125,20 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (value.Valu
 			err = sum.add(r, v)
 		}
 		if err != nil {
-			return value.None, err
+			return value.None, false, err
 		}
-		vals = append(vals, record.Clean(v))
+		loose = loose || record.Loose(v)
+		vals = append(vals, v)
 	}
 	if doc.Object().Len() == 0 && plainSet(set) {
-		return newFields(set, vals), nil
+		return newFields(set, vals), loose, nil
 	}
 	for i := range set {
-		var err error
 		if doc, err = r.borne(r.assign(env, doc, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
-			return value.None, err
+			return value.None, false, err
 		}
 	}
-	return doc, nil
+	return doc, loose, nil
 }
 
 // plainSet reports whether every assignment is name = value, each name once.

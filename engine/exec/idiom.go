@@ -42,10 +42,11 @@ func recordOf(v value.Value) value.Value {
 	return value.None
 }
 
-// walk follows parts from v. Access that leads nowhere is NONE, never an error. Once a field or
-// .* has mapped over an array (mapped), the parts after it have been applied to each element, and
-// deeper arrays are mapped one part at a time.
+// walk follows parts from v. Access that leads nowhere is NONE, never an error. Once a field, .* or
+// a graph part with more behind it has mapped over an array (mapped), the parts after it have been
+// applied to each element, and deeper arrays are mapped one part at a time.
 func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (value.Value, error) {
+	found := false // v is what a graph part found, or some of it: one list of records
 	for i := 0; i < len(parts); i++ {
 		var err error
 		switch p := parts[i].(type) {
@@ -79,17 +80,19 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 			v = flatten(v)
 		case *ast.PartDestructure:
 			v, err = r.destructure(env, v, p.Fields)
+			found = false
 		case *ast.PartMethod:
 			v, err = r.method(env, v, p)
+			found = false
 		case *ast.PartCall:
 			v, err = r.callPart(env, v, p.Args)
 		case *ast.PartGraph:
 			n := graphRun(parts[i:])
-			if v.Kind() == value.KindArray && n > 1 {
-				v, err = r.mapParts(env, v, parts[i:i+n])
-			} else {
-				v, err = r.graph(env, v, parts[i:i+n])
+			if v.Kind() == value.KindArray && !mapped && !found && len(parts)-i > 1 {
+				return r.mapParts(env, v, parts[i:])
 			}
+			v, err = r.graph(env, v, parts[i:i+n])
+			found = true
 			i += n - 1
 		case *ast.PartRecurse:
 			return r.recurse(env, v, p.Recurse, parts[i+1:])

@@ -240,9 +240,9 @@ func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.V
 	}
 	frame := in.row.WithThis(value.None) // only $input is in sight
 	frame.Set("input", doc)
-	after, err := in.r.assignAll(frame, in.s.OnDuplicate, row.Stored)
+	after, loose, err := in.r.assignAll(frame, in.s.OnDuplicate, row.Stored)
 	if err != nil {
 		return err
 	}
-	return in.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after})
+	return in.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, Loose: loose})
 }

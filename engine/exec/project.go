@@ -117,6 +117,9 @@ func (p *projector) flatten() bool {
 
 // row makes the output of one document.
 func (p *projector) row(doc value.Value) (value.Value, error) {
+	if doc.Kind() == value.KindGeometry {
+		return p.geometry(doc)
+	}
 	if p.alone || p.passes && doc.Kind() != value.KindObject {
 		return doc, nil
 	}
@@ -137,6 +140,19 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 		return p.r.borne(value.ObjectOf(value.ObjectOfSorted(out)), nil)
 	}
 	return p.r.borne(p.nested(doc))
+}
+
+// geometry is row for a geometry: its fields are those of its GeoJSON.
+func (p *projector) geometry(doc value.Value) (value.Value, error) {
+	p.env.SetDoc(doc)
+	if p.value != nil {
+		return p.once.within(p.r, p.env, p.value)
+	}
+	o := value.ObjectOf(doc.Geometry().Object())
+	if p.alone {
+		return o, nil
+	}
+	return p.nested(o)
 }
 
 // nested is row for lists with *, with paths or with names that occur twice; later fields win.

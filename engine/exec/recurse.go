@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -143,9 +146,6 @@ func allRecords(v value.Value) error {
 
 // deepest is the default: the value at the greatest depth that leads anywhere.
 func (r *Run) deepest(env *Env, v value.Value, rec *recursion) (value.Value, error) {
-	if rec.max < rec.min {
-		return value.None, nil
-	}
 	for depth := 1; ; depth++ {
 		next, ended, err := r.step(env, v, rec)
 		if err != nil {
@@ -165,6 +165,9 @@ func (r *Run) deepest(env *Env, v value.Value, rec *recursion) (value.Value, err
 		case ended:
 			return v, nil
 		case depth == rec.max && !rec.open:
+			if depth < rec.min {
+				return value.None, nil
+			}
 			return next, nil
 		case depth == maxRecursion:
 			return value.None, errs.Internal("Exceeded the idiom recursion limit of %d.", maxRecursion)
@@ -291,6 +294,9 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 	if shortest && len(level) == 0 {
 		return value.None, nil
 	}
+	if rec.max < rec.min {
+		return value.ArrayOf(done), nil
+	}
 	for _, t := range level {
 		done = append(done, t.list(inclusive))
 	}
@@ -301,8 +307,11 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 type tree struct {
 	rec   *recursion
 	depth int
-	short bool // a branch ended before the least depth
 }
+
+// errShort says that a branch of a tree ended before the least depth. The nearest list that the branch stands in leaves it
+// out; where there is none the recursion has no value. It never leaves growTree.
+var errShort = errors.New("a branch ends before the least depth")
 
 // repeats reports whether a path holds .@, at its top or in a destructuring.
 func repeats(parts []ast.Part) bool {
@@ -332,17 +341,74 @@ func repeatsIn(fields []ast.DestructureField) bool {
 }
 
 func (r *Run) growTree(env *Env, v value.Value, rec *recursion) (value.Value, error) {
+	if v.IsNullish() {
+		return v, nil
+	}
+	if v.Kind() == value.KindArray && !slices.ContainsFunc(v.Elems(), func(e value.Value) bool { return !e.IsNullish() }) {
+		return value.Array(), nil
+	}
 	outer := r.tree
 	defer func() { r.tree = outer }()
-	r.tree = &tree{rec: rec}
-	return r.tree.descend(r, env, v)
+	r.tree = &tree{rec: rec, depth: 1}
+	w, err := r.walk(env, v, rec.path, false)
+	if errors.Is(err, errShort) {
+		return value.None, nil
+	}
+	return w, err
 }
 
 // descend evaluates the path on v, one level deeper; at the greatest depth v stays as it is.
 func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 	if v.IsNullish() {
-		t.short = t.short || t.depth < t.rec.min
-		return value.None, nil
+		return value.None, t.short(true)
+	}
+	if v.Kind() != value.KindArray {
+		if v.Kind() != value.KindRecord {
+			return value.None, notARecord(v)
+		}
+		return t.node(r, env, v)
+	}
+	from := make([]value.Value, 0, v.Len())
+	for _, e := range flatten(v).Elems() {
+		if e.IsNullish() {
+			continue
+		}
+		if e.Kind() != value.KindRecord {
+			return value.None, notARecord(e)
+		}
+		from = append(from, e)
+	}
+	out, sum := make([]value.Value, 0, len(from)), held(0)
+	for _, e := range from {
+		w, err := t.node(r, env, e)
+		if err == nil {
+			err = sum.add(r, w)
+		}
+		switch {
+		case errors.Is(err, errShort):
+		case err != nil:
+			return value.None, err
+		case w.Kind() == value.KindArray:
+			out = append(out, w.Elems()...)
+		case !w.IsNone():
+			out = append(out, w)
+		}
+	}
+	return value.ArrayOf(out), t.short(len(out) == 0)
+}
+
+// short is errShort where nothing is found before the least depth.
+func (t *tree) short(nothing bool) error {
+	if nothing && t.depth < t.rec.min {
+		return errShort
+	}
+	return nil
+}
+
+// node evaluates the path on one record.
+func (t *tree) node(r *Run, env *Env, v value.Value) (value.Value, error) {
+	if err := r.Tick(); err != nil {
+		return value.None, err
 	}
 	if t.depth == t.rec.max {
 		if t.rec.open {
@@ -350,44 +416,8 @@ func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 		}
 		return v, nil
 	}
-	if v.Kind() != value.KindArray {
-		v, _, err := t.node(r, env, v)
-		return v, err
-	}
-	out, sum := make([]value.Value, 0, v.Len()), held(0)
-	for _, e := range flatten(v).Elems() {
-		if e.IsNullish() {
-			continue
-		}
-		w, kept, err := t.node(r, env, e)
-		if err == nil {
-			err = sum.add(r, w)
-		}
-		if err != nil {
-			return value.None, err
-		}
-		if kept && !w.IsNone() {
-			out = append(out, w)
-		}
-	}
-	t.short = t.short || len(out) == 0 && t.depth < t.rec.min
-	return value.ArrayOf(out), nil
-}
-
-// node evaluates the path on one record; kept is false where no branch below reaches the least depth.
-func (t *tree) node(r *Run, env *Env, v value.Value) (w value.Value, kept bool, err error) {
-	if err := r.Tick(); err != nil {
-		return value.None, false, err
-	}
-	if t.depth > 0 && v.Kind() != value.KindRecord {
-		return value.None, false, notARecord(v)
-	}
-	outer := t.short
 	t.depth++
-	t.short = false
-	w, err = r.walk(env, v, t.rec.path, false)
-	kept = !t.short
+	v, err := r.walk(env, v, t.rec.path, false)
 	t.depth--
-	t.short = outer
-	return w, kept, err
+	return v, err
 }

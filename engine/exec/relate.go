@@ -18,7 +18,7 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	to, err := r.relateEnds(env, s.To, "out")
+	to, err := r.relateEnds(env, s.To, "id")
 	if err != nil {
 		return value.None, err
 	}
@@ -29,6 +29,9 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 	tb, err := w.g.TableForWrite(table)
 	if err != nil {
 		return value.None, err
+	}
+	if s.Only && len(from)*len(to) == 0 {
+		return value.None, nil
 	}
 	if tb != nil && w.g.MayCreate(tb) {
 		for _, in := range from {
@@ -42,7 +45,7 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 	return w.result(s.Only, len(from)*len(to))
 }
 
-// relateEnds are the records on one side.
+// relateEnds are the records on one side, which errors name as the reference does.
 func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, error) {
 	v, err := r.Eval(env, x)
 	if err != nil {
@@ -54,13 +57,11 @@ func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, 
 	}
 	out := make([]*value.RecordID, 0, len(elems))
 	for _, e := range elems {
-		if e.Kind() == value.KindObject {
-			e = field(e, "id")
-		}
-		if e.Kind() != value.KindRecord {
+		id := recordOf(e)
+		if id.IsNone() {
 			return nil, badRelate(side, e)
 		}
-		out = append(out, e.Record())
+		out = append(out, id.Record())
 	}
 	return out, nil
 }
@@ -101,7 +102,7 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 				return err
 			}
 			return w.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
-				In: in, Out: out, KeepReadonly: c.keep})
+				In: in, Out: out, KeepReadonly: c.keep, Loose: c.loose})
 		}
 		// SECURITY: an edge that the caller may not write is there: it must not be made anew over the old one.
 		if there, err := w.g.Exists(tb, id.Key); there || err != nil {
@@ -117,5 +118,5 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 			return err
 		}
 	}
-	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out})
+	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose})
 }

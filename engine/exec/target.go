@@ -24,28 +24,66 @@ type Target struct {
 	Value value.Value     // what the target was written as
 }
 
-// Targets evaluates the FROM list of a statement, or what a write works on. Arrays (and mocks) are
-// taken apart one level; nothing else is.
+// Targets evaluates what a write works on. Arrays (and mocks) are taken apart one level, arrays that are written out two;
+// names in those are tables.
 func (r *Run) Targets(env *Env, xs []ast.Expr) ([]Target, error) {
 	out := make([]Target, 0, len(xs))
 	for _, x := range xs {
-		if t, ok := x.(*ast.Table); ok {
-			out = append(out, Target{Kind: TargetTable, Table: t.Name, Value: value.TableOf(t.Name)})
-			continue
+		list, ok := x.(*ast.Array)
+		if !ok {
+			list = &ast.Array{Elems: []ast.Expr{x}}
 		}
-		v, err := r.Eval(env, x)
-		if err != nil {
-			return nil, err
-		}
-		if v.Kind() != value.KindArray {
-			out = append(out, TargetOf(v))
-			continue
-		}
-		for _, e := range v.Elems() {
-			out = append(out, TargetOf(e))
+		for _, e := range list.Elems {
+			var err error
+			if out, err = r.appendTargets(env, out, e); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil
+}
+
+// appendTargets appends what x stands for; a list only in part.
+func (r *Run) appendTargets(env *Env, out []Target, x ast.Expr) ([]Target, error) {
+	if list, ok := x.(*ast.Array); ok {
+		for _, e := range list.Elems {
+			t, err := r.targetOf(env, e)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+		}
+		return out, nil
+	}
+	t, err := r.targetOf(env, x)
+	if err != nil || t.Value.Kind() != value.KindArray {
+		return append(out, t), err
+	}
+	for _, e := range t.Value.Elems() {
+		out = append(out, TargetOf(e))
+	}
+	return out, nil
+}
+
+// targetOf evaluates one target.
+func (r *Run) targetOf(env *Env, x ast.Expr) (Target, error) {
+	for {
+		p, ok := x.(*ast.Paren)
+		if !ok {
+			break
+		}
+		x = p.X
+	}
+	if id, ok := x.(*ast.Idiom); ok && len(id.Parts) == 1 {
+		if f, ok := id.Parts[0].(*ast.PartField); ok {
+			x = &ast.Table{Name: f.Name}
+		}
+	}
+	if t, ok := x.(*ast.Table); ok {
+		return Target{Kind: TargetTable, Table: t.Name, Value: value.TableOf(t.Name)}, nil
+	}
+	v, err := r.Eval(env, x)
+	return TargetOf(v), err
 }
 
 // TargetOf says what a single value is as a target.

@@ -50,7 +50,7 @@ func (w *writer) change(row *record.Row, d *ast.Data, plain bool) error {
 		return err
 	}
 	return w.put(&record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
-		KeepReadonly: c.keep, Plain: plain})
+		KeepReadonly: c.keep, Plain: plain, Loose: c.loose})
 }
 
 func (w *writer) upsert(t *Target, s *ast.Update) error {
@@ -112,7 +112,7 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 		}
 	}
 	put := func() error {
-		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true})
+		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose})
 	}
 	if named || !hasUnique(tb) {
 		return put()

@@ -144,13 +144,12 @@ func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.V
 	case ast.OutputDiff:
 		return value.Diff(before, after), nil
 	case ast.OutputFields:
-		if after.IsNone() {
-			after = value.ObjectOf(nil) // fields of nothing are NONE
-		}
 		frame := w.row.WithThis(after)
 		frame.Set("before", before)
 		frame.Set("after", after)
-		return w.r.project(frame, w.out.Fields)
+		p := w.r.projector(frame, w.out.Fields)
+		p.passes = false // fields of nothing are NONE
+		return p.row(after)
 	}
 	return after, nil
 }

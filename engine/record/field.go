@@ -126,7 +126,8 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 	}
 	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
 	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller)
-	return Clean(out), err
+	s.w.Loose = s.w.Loose || Loose(out)
+	return out, err
 }
 
 // permittedField gives back the old value where the caller may not write the field.

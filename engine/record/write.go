@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -24,6 +25,8 @@ type Write struct {
 	In, Out *value.RecordID
 	// KeepReadonly: a READONLY field that is missing in After keeps its value (CONTENT); else that is an error.
 	KeepReadonly bool
+	// Loose: objects in After may hold fields that are NONE. The clauses of fields see them; they are not stored.
+	Loose bool
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
 
@@ -75,6 +78,9 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 	}
 	if err := g.runFields(ctx, w); err != nil {
 		return false, err
+	}
+	if w.Loose {
+		w.After = Clean(w.After)
 	}
 	return g.mayKeep(ctx, w)
 }
@@ -251,8 +257,23 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	return g.after(ctx, &Write{Table: tb, ID: id, Before: before})
 }
 
-// Clean removes the fields that are NONE, in objects at any depth; array elements stay. Images and values on their way
-// into a Write must be clean.
+// Loose reports whether Clean would change v.
+func Loose(v value.Value) bool {
+	switch v.Kind() {
+	case value.KindObject:
+		for _, f := range v.Object().Fields() {
+			if f.Value.IsNone() || Loose(f.Value) {
+				return true
+			}
+		}
+	case value.KindArray:
+		return slices.ContainsFunc(v.Elems(), Loose)
+	}
+	return false
+}
+
+// Clean removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a Write
+// that is not Loose must be clean.
 func Clean(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.KindObject:

@@ -26,6 +26,7 @@ type Options struct {
 	Timeout time.Duration // of one case on one engine
 	Shapes  int           // of differing statements to print; the others are counted
 	Shrink  bool          // drop statements while the difference stays
+	File    string        // compare the cases of this file instead of generated ones
 }
 
 // Flags reads Options from the command line; the function that it returns runs them.
@@ -37,7 +38,11 @@ func Flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 	fs.DurationVar(&o.Timeout, "timeout", 15*time.Second, "of one case on one engine")
 	fs.IntVar(&o.Shapes, "shapes", 30, "kinds of differing statements to print")
 	fs.BoolVar(&o.Shrink, "shrink", true, "drop statements while the difference stays")
+	fs.StringVar(&o.File, "file", "", "compare the queries of this file, one on each line, instead of generated cases; lines with # in front are left out")
 	return func(ctx context.Context, out io.Writer) error {
+		if o.File != "" {
+			return RunFile(ctx, out, o, &Embedded{}, &Oracle{URL: *url, Client: http.DefaultClient})
+		}
 		return Run(ctx, out, o, &Embedded{}, &Oracle{URL: *url, Client: http.DefaultClient})
 	}
 }
@@ -94,19 +99,25 @@ type difference struct {
 	Ours, Theirs Answer
 }
 
-// compare asks both; nil says that the answers are the same.
-func (p *pair) compare(ctx context.Context, c *Case) (*difference, error) {
+// ask has the normalised answers of both.
+func (p *pair) ask(ctx context.Context, c *Case) (ours, theirs []Answer, err error) {
 	ctx, stop := context.WithTimeout(ctx, p.timeout)
 	defer stop()
-	theirs, err := p.theirs.Ask(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
+	if theirs, err = p.theirs.Ask(ctx, c); err != nil {
+		return nil, nil, fmt.Errorf("reference: %w", err)
 	}
-	ours, err := p.ours.Ask(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("nacre: %w", err)
+	if ours, err = p.ours.Ask(ctx, c); err != nil {
+		return nil, nil, fmt.Errorf("nacre: %w", err)
 	}
-	ours, theirs = normalise(ours), normalise(theirs)
+	return normalise(ours), normalise(theirs), nil
+}
+
+// compare asks both; nil says that the answers are the same.
+func (p *pair) compare(ctx context.Context, c *Case) (*difference, error) {
+	ours, theirs, err := p.ask(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	for j, a := range theirs { // a mistake of the reference, see docs/differences.md
 		if a.Failed && a.Text == "Specify a database to use" && j < len(ours) {
 			ours[j] = a
