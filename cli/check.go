@@ -25,7 +25,7 @@ references, counters.
 With --repair NEW, a store is made at NEW out of what is sound: indexes, edges and counters anew from the records. NEW
 is checked too. STORE stays as it is.
 
-Exit status 0: nothing is wrong (with --repair: with NEW). 6: the store is open. 7: there are findings.`,
+Exit status 0: nothing is wrong (with --repair: with NEW). 5: there is no such store. 6: it is open. 7: there are findings.`,
 		Example: `  nacre check nacre.db
   nacre check --json bolt://nacre.db | jq .findings
   nacre check nacre.db --repair repaired.db`,
@@ -76,6 +76,12 @@ func runRepair(ctx context.Context, s *streams, path, dsn string, asJSON bool) e
 		return verdict(done.After, writeJSON(s.out, done))
 	}
 	fmt.Fprintf(s.out, "%d keys kept, %d dropped, %d made anew\n", done.Kept, done.Dropped, done.Rebuilt)
+	if done.LostKeys+done.LostPages > 0 {
+		fmt.Fprintf(s.out, "lost: %d damaged keys or values, %d unreadable pages with all that was in them\n", done.LostKeys, done.LostPages)
+	}
+	if done.LostLog != "" {
+		fmt.Fprintf(s.out, "lost: the end of the log, and the commits in it: %s\n", done.LostLog)
+	}
 	for _, name := range done.Recovered {
 		fmt.Fprintf(s.out, "table %s is defined again: without fields, indexes and permissions\n", name)
 	}

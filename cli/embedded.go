@@ -23,7 +23,7 @@ type embedded struct {
 func openEmbedded(ctx context.Context, dsn string) (*embedded, error) {
 	e, err := engine.Open(ctx, dsn, engine.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return nil, err
+		return nil, physicalError(err)
 	}
 	srv := &rpc.Server{Engine: e, Log: slog.New(slog.DiscardHandler)}
 	return &embedded{engine: e, conn: srv.NewConn(e.RootSession(), rpc.Options{Persistent: true})}, nil

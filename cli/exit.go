@@ -82,7 +82,7 @@ func startCode(e *daemon.StartError) int {
 	switch e.Reason {
 	case daemon.StoreLocked, daemon.AddressInUse:
 		return exitConflict
-	case daemon.StoreForeign, daemon.BadTLS:
+	case daemon.StoreForeign, daemon.StoreDamaged, daemon.BadTLS:
 		return exitInvalid
 	case daemon.BadSetting:
 		return exitUsage

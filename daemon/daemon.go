@@ -27,6 +27,7 @@ import (
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // Daemon is a running server.
@@ -90,6 +91,9 @@ const startupPatience = 5 * time.Second
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
 	if err := checkNames(cfg); err != nil {
 		return nil, err
+	}
+	if _, err := kv.ParseDSN(cfg.Path); err != nil {
+		return nil, &StartError{Reason: BadSetting, Text: err.Error(), Err: err}
 	}
 	pair, err := loadTLS(cfg)
 	if err != nil {

@@ -19,6 +19,7 @@ const (
 	StoreFailed   Reason = iota // the store cannot be opened
 	StoreLocked                 // another process has it
 	StoreForeign                // the file is not a store of ours, or of a newer format
+	StoreDamaged                // the store is ours, but not sound
 	AddressInUse                // another process listens there
 	AddressDenied               // no right to listen there, or no such address
 	BadTLS                      // certificate or key cannot be used
@@ -45,6 +46,14 @@ func openError(path string, err error) error {
 	case errors.Is(err, kv.ErrLocked):
 		e.Reason = StoreLocked
 		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
+	case errors.Is(err, kv.ErrNewer):
+		e.Reason = StoreForeign
+		e.Text = fmt.Sprintf("%s was made by a newer version of nacre: run that one, or choose another path (%v)", path, err)
+	case errors.Is(err, kv.ErrCorrupt):
+		e.Reason = StoreDamaged
+		e.Text = fmt.Sprintf("the store %s is damaged: restore a backup, or see what is left of it with 'nacre check' and its --repair (%v)", path, err)
+	case errors.Is(err, kv.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
+		e.Text = fmt.Sprintf("the store %s cannot be opened, its disk is full: free some space (%v)", path, err)
 	case errors.Is(err, kv.ErrFormat):
 		e.Reason = StoreForeign
 		e.Text = fmt.Sprintf("%s is not a store of this program: choose another path, or import its data instead (%v)", path, err)

@@ -21,6 +21,9 @@ import (
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
+	"go.etcd.io/bbolt"
 )
 
 // startError starts a server on a store and expects it to fail.
@@ -65,7 +68,54 @@ func TestForeignFile(t *testing.T) {
 }
 
 func TestUnknownScheme(t *testing.T) {
-	if e := startError(t, "ftp://x"); e.Reason != daemon.StoreFailed {
+	for _, dsn := range []string{"ftp://x", "bolt://x?snyc=every", "bolt://x?sync=sometimes", "bolt://"} {
+		if e := startError(t, dsn); e.Reason != daemon.BadSetting {
+			t.Errorf("%s: %d %s", dsn, e.Reason, e.Text)
+		}
+	}
+}
+
+func TestDamagedStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	st, err := bolt.Open(bolt.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		b := &kv.Batch{Writes: []kv.Write{{Key: []byte{'k', byte(n)}, Value: make([]byte, 5000)}}}
+		if _, err := st.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(path, "data.db"), 100<<10); err != nil {
+		t.Fatal(err)
+	}
+	if e := startError(t, path); e.Reason != daemon.StoreDamaged || !strings.Contains(e.Text, "nacre check") {
+		t.Errorf("%d %s", e.Reason, e.Text)
+	}
+}
+
+func TestNewerStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	st, err := bolt.Open(bolt.Options{Path: path})
+	if err == nil {
+		err = st.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(filepath.Join(path, "data.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("nacre")).Put([]byte("format"), []byte{0, 0, 0, 99}) })
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if e := startError(t, path); e.Reason != daemon.StoreForeign || !strings.Contains(e.Text, "newer version of nacre") {
 		t.Errorf("%d %s", e.Reason, e.Text)
 	}
 }

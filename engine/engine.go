@@ -148,7 +148,7 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 	case "memory":
 		store = mem.New()
 	case "bolt":
-		store, err = bolt.Open(bolt.Options{Path: d.Path, Sync: d.Sync})
+		store, err = bolt.Open(bolt.Options{Path: d.Path, Sync: d.Sync, Log: log})
 	default:
 		err = fmt.Errorf("store address %q: this build has no %s store", dsn, d.Kind)
 	}

@@ -131,7 +131,7 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	res := Result{Value: v, Time: time.Since(start)}
 	if err != nil {
 		res.Value = value.None
-		res.Err = errs.As(err)
+		res.Err = errs.As(explainDamage(err))
 		if cause := hiddenCause(res.Err); cause != nil {
 			q.ex.Log.Error("statement failed", "err", cause)
 		}
@@ -141,9 +141,23 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	q.out = append(q.out, res)
 }
 
+// explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record may be
+// one that the caller must not know of.
+func explainDamage(err error) error {
+	if _, ok := errors.AsType[*errs.Error](err); ok || !errors.Is(err, kv.ErrCorrupt) {
+		return err
+	}
+	e := errs.Internal("Stored data is damaged: the server's log names the key, and 'nacre check' finds all that is damaged")
+	e.Err = err
+	return e
+}
+
 // hiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
-// errors inside another (of an event, of a unique index).
+// errors inside another (of an event, of a unique index). That writes are refused the store has said once.
 func hiddenCause(e *errs.Error) error {
+	if errors.Is(e, kv.ErrNoSpace) || errors.Is(e, kv.ErrReadOnly) {
+		return nil
+	}
 	for e.Err != nil && e.Kind == errs.KindInternal {
 		var inner *errs.Error
 		var violation *index.Violation

@@ -198,6 +198,8 @@ var (
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrFormat   = errors.New("not a nacre store")
 	ErrCorrupt  = errors.New("stored data fails its checksum")
+	// ErrNewer is an ErrFormat: a store of ours, in a format that only later versions know.
+	ErrNewer error = newerFormat{}
 	// ErrUndetermined is a commit that may or may not have happened: never retried.
 	ErrUndetermined = errors.New("the outcome of the commit is not known")
 	// ErrKey is a key that is empty or longer than MaxKeySize.
@@ -207,3 +209,11 @@ var (
 	// ErrCounter is a Delta on a key whose value is not a counter.
 	ErrCounter = errors.New("value is not a counter")
 )
+
+type newerFormat struct{}
+
+// Error implements error.
+func (newerFormat) Error() string { return "made by a newer version of nacre" }
+
+// Is makes it an ErrFormat.
+func (newerFormat) Is(target error) bool { return target == ErrFormat }

@@ -23,6 +23,9 @@ type Repaired struct {
 	Kept      uint64   `json:"kept"`      // keys that were copied
 	Dropped   uint64   `json:"dropped"`   // keys that could not be used
 	Rebuilt   uint64   `json:"rebuilt"`   // keys made from records: indexes, edges, references, counters
+	LostKeys  uint64   `json:"lostKeys"`  // keys that are damaged, or whose values are; also of what was made anew
+	LostPages uint64   `json:"lostPages"` // pages that cannot be read, with all that was in them
+	LostLog   string   `json:"lostLog"`   // why the end of the log, and the commits in it, could not be read; empty: it could
 	Recovered []string `json:"recovered"` // tables whose definitions were lost, known again by their records
 	After     *Report  `json:"after"`     // the check of the result
 }
@@ -176,6 +179,10 @@ func (r *repairer) copySound(fresh string) error {
 	if err != nil {
 		return err
 	}
+	if r.old.LogError != nil {
+		r.done.LostLog = r.old.LogError.Error()
+	}
+	r.old.TakeLosses()
 	err = copyAll(r.ctx, snap, uint64(r.old.FileSize), r.opt.Progress, func(k, v []byte) error {
 		switch c := key.Class(k[0]); {
 		case c == key.ClassEdge, c == key.ClassReference, c == key.ClassIndex, c == key.ClassCounter:
@@ -196,6 +203,8 @@ func (r *repairer) copySound(fresh string) error {
 	if err != nil {
 		return errors.Join(err, b.Abort())
 	}
+	lost := r.old.TakeLosses()
+	r.done.LostKeys, r.done.LostPages = lost.Keys, lost.Pages
 	return b.Finish(r.old.Version)
 }
 

@@ -47,6 +47,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +68,9 @@ type Options struct {
 	SegmentSize     int64   // of the log's files; 0 = 16 MiB
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's
+
+	// Log gets what an operator should know: a replay, a disk that is full or fails. nil: nobody does.
+	Log *slog.Logger
 }
 
 // Store implements kv.Store.
@@ -108,6 +112,9 @@ func Open(opt Options) (*Store, error) {
 	if opt.CheckpointBytes == 0 {
 		opt.CheckpointBytes = 96 << 20
 	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
 	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grant: make(chan *kv.Turn),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	s.turns <- struct{}{}
@@ -125,10 +132,17 @@ func (s *Store) open() error {
 		return err
 	}
 	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1)}
-	s.log, _, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS, SegmentSize: s.opt.SegmentSize}, applied, c.apply)
+	news := newReplayReport(s.opt.Log, s.opt.Path)
+	replay := func(f *wal.Frame) error {
+		news.count(f)
+		return c.apply(f)
+	}
+	var found wal.Recovery
+	s.log, found, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS, SegmentSize: s.opt.SegmentSize}, applied, replay)
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
+	news.done(found)
 	if c.base, err = s.openBase(); err != nil {
 		return errors.Join(err, s.log.Close(), s.db.Close())
 	}
@@ -261,7 +275,9 @@ func (s *Store) shutDown() error {
 
 // fail makes the store read-only.
 func (s *Store) fail(err error) {
-	s.failed.CompareAndSwap(nil, &err)
+	if s.failed.CompareAndSwap(nil, &err) {
+		s.opt.Log.Error("a write failed: the store is read-only until it is opened again", "component", "store", "err", err)
+	}
 }
 
 // syncLoop syncs the log at the interval of the options.

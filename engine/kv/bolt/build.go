@@ -173,7 +173,7 @@ func Finished(path string) (bool, error) {
 func peek(path string) (*bbolt.DB, error) {
 	file := filepath.Join(path, dataFile)
 	if info, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", path, kv.ErrFormat)
+		return nil, fmt.Errorf("no %s: %w", dataFile, kv.ErrFormat)
 	} else if err != nil {
 		return nil, err
 	} else if info.Size() == 0 {

@@ -105,6 +105,7 @@ type committer struct {
 	frozenBytes int64
 	running     bool  // a checkpoint of frozen is
 	ckptErr     error // the last one failed for want of space
+	noRoom      bool  // writes are refused for want of space; see noteRoom
 	checkpoints chan checkpointResult
 
 	frames   []*wal.Frame // of the present group; kept
@@ -179,6 +180,9 @@ func (c *committer) requeue(rs []*request) {
 // commit validates a group, logs those that pass, and publishes the result.
 func (c *committer) commit(group []*request) {
 	refused := c.refuses()
+	if refused != nil {
+		c.noteRoom(refused)
+	}
 	before, version, size := c.active.Snapshot(), c.version, c.bytes
 	accepted := group[:0]
 	c.frames = c.frames[:0]
@@ -197,7 +201,9 @@ func (c *committer) commit(group []*request) {
 		acknowledge(accepted)
 		return
 	}
-	if err := c.makeDurable(); err != nil {
+	err := c.makeDurable()
+	c.noteRoom(err)
+	if err != nil {
 		c.active, c.version, c.bytes = before, version, size
 		finishAll(accepted, err)
 		return

@@ -216,7 +216,7 @@ func (s *Store) readMeta() (applied kv.Version, err error) {
 			return fmt.Errorf("%s: incomplete description: %w", dataFile, kv.ErrCorrupt)
 		}
 		if f := binary.BigEndian.Uint32(format); f != formatVersion {
-			return fmt.Errorf("%s has format %d, this program knows %d: %w", dataFile, f, formatVersion, kv.ErrFormat)
+			return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, f, formatVersion, kv.ErrNewer)
 		}
 		copy(s.id[:], id)
 		applied = kv.Version(binary.BigEndian.Uint64(version))

@@ -136,7 +136,7 @@ func (w *walk) bucket(name, value []byte) {
 			isData := bytes.Equal(name, dataBucket())
 			w.page(pg, nil, nil, 0, func(_ page, bucket bool, key, value []byte) {
 				if isData && (bucket || !wal.Verify(key, value)) {
-					w.report(fmt.Errorf("value of key %x: %w", key, kv.ErrCorrupt))
+					w.report(&KeyError{Key: bytes.Clone(key)})
 					return
 				}
 				if isData {

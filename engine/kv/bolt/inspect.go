@@ -31,6 +31,7 @@ type Inspection struct {
 	LogError error        // what kept the rest of it from being read
 	FileSize int64
 
+	lost Losses
 	path string
 	lock *bbolt.DB // nil when bbolt cannot open the file
 	file *os.File
@@ -42,8 +43,8 @@ type Inspection struct {
 
 var _ kv.Store = (*Inspection)(nil)
 
-// Inspect opens the store at path for looking at. Errors: kv.ErrLocked, kv.ErrFormat when there is
-// no store, kv.ErrCorrupt when not even its description can be read.
+// Inspect opens the store at path for looking at. Errors: kv.ErrLocked, os.ErrNotExist when there is nothing at path,
+// kv.ErrFormat when it is no store, kv.ErrCorrupt when not even its description can be read.
 func Inspect(path string) (*Inspection, error) {
 	in := &Inspection{path: path}
 	if err := in.open(); err != nil {
@@ -53,6 +54,11 @@ func Inspect(path string) (*Inspection, error) {
 }
 
 func (in *Inspection) open() (err error) {
+	if info, err := os.Stat(in.path); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("it is a file, not a directory: %w", kv.ErrFormat)
+	}
 	if in.lock, err = peek(in.path); err != nil {
 		return err
 	}
@@ -97,12 +103,24 @@ func (in *Inspection) describe() error {
 	}
 	in.Format = binary.BigEndian.Uint32(format)
 	if in.Format != formatVersion {
-		return fmt.Errorf("%s has format %d, this program knows %d: %w", dataFile, in.Format, formatVersion, kv.ErrFormat)
+		return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, in.Format, formatVersion, kv.ErrNewer)
 	}
 	copy(in.ID[:], id)
 	in.Applied = kv.Version(binary.BigEndian.Uint64(applied))
 	in.data, err = in.pf.bucket(dataBucket())
 	return err
+}
+
+// TakeLosses tells what tolerant scans passed over since it was asked last.
+func (in *Inspection) TakeLosses() Losses {
+	l := in.lost
+	in.lost = Losses{}
+	return l
+}
+
+// cursor reads data.db.
+func (in *Inspection) cursor() treeCursor {
+	return treeCursor{pf: in.pf, t: in.data, sound: func(bucket bool, key, value []byte) bool { return !bucket && wal.Verify(key, value) }}
 }
 
 // Begin implements kv.Store.
@@ -156,14 +174,10 @@ func (s inspected) Get(key []byte) ([]byte, bool, error) {
 		}
 		return wal.Unseal(sealed), true, nil
 	}
-	c := treeCursor{pf: s.in.pf, t: s.in.data}
+	c := s.in.cursor()
 	found := c.seek(key) && bytes.Equal(c.key, key)
-	err := c.err
-	if found && (c.isBucket || !wal.Verify(key, c.value)) {
-		found, err = false, fmt.Errorf("key %x: %w", key, kv.ErrCorrupt)
-	}
-	if err != nil && !s.in.Tolerant {
-		return nil, false, err
+	if c.err != nil && !s.in.Tolerant {
+		return nil, false, c.err
 	}
 	if !found {
 		return nil, false, nil
@@ -175,7 +189,8 @@ var errForwards = errors.New("a store that is inspected is read forwards only")
 
 // Scan implements kv.Snapshot.
 func (s inspected) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &inspectCursor{end: r.End, left: opt.Limit, base: treeCursor{pf: s.in.pf, t: s.in.data}, tolerant: s.in.Tolerant}
+	c := &inspectCursor{end: r.End, left: opt.Limit, base: s.in.cursor(), tolerant: s.in.Tolerant}
+	c.base.lost = &s.in.lost
 	if opt.Limit <= 0 {
 		c.left = -1
 	}
@@ -222,10 +237,6 @@ func (c *inspectCursor) Next() bool {
 			if c.end != nil && bytes.Compare(key, c.end) >= 0 {
 				c.hasBase = false
 				continue
-			}
-			if c.base.isBucket || !wal.Verify(key, sealed) {
-				sealed = nil
-				c.base.note(fmt.Errorf("key %x: %w", key, kv.ErrCorrupt))
 			}
 		} else {
 			key, sealed = c.mine.Key(), c.mine.Value()

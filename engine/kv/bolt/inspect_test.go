@@ -253,3 +253,101 @@ func usedPages(p []byte) []int {
 	page(le.Uint64(meta[32:]))
 	return out
 }
+
+// numbered fills a store at path with n keys in an order that every page repeats, and gives the bytes of data.db.
+func numbered(t *testing.T, path string, n int) []byte {
+	t.Helper()
+	st := open(t, bolt.Options{Path: path})
+	var kvs []string
+	for i := range n {
+		kvs = append(kvs, fmt.Sprintf("key-%06d", i), fmt.Sprintf("value-%06d", i))
+	}
+	kvtest.Put(t, st, kvs...)
+	closeStore(t, st)
+	data, err := os.ReadFile(filepath.Join(path, "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestDamagedKeysHideNoOthers: a key in a leaf or branch that has become greater, or less, costs what it belonged to and
+// nothing behind it.
+func TestDamagedKeysHideNoOthers(t *testing.T) {
+	const n = 2000
+	path := filepath.Join(t.TempDir(), "x.db")
+	data := numbered(t, path, n)
+	for _, i := range []int{0, 1, 700, 701, 1400, n - 1} {
+		for _, first := range []byte{0x00, 0xff, 'k' + 1, 'k' - 1} {
+			spoilt := bytes.Clone(data)
+			hits := 0
+			for at := 0; ; hits++ {
+				next := bytes.Index(spoilt[at:], fmt.Appendf(nil, "key-%06d", i))
+				if next < 0 {
+					break
+				}
+				at += next
+				spoilt[at] = first
+			}
+			if hits == 0 {
+				t.Fatalf("key %d is not in the file", i)
+			}
+			if err := os.WriteFile(filepath.Join(path, "data.db"), spoilt, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			in := inspect(t, path)
+			in.Tolerant = true
+			sn := kvtest.Begin(t, in)
+			c := sn.Scan(kv.Range{}, kv.ScanOptions{})
+			kept := 0
+			for c.Next() {
+				kept++
+			}
+			if lost := in.TakeLosses(); kept != n-1 || c.Err() != nil || lost.Keys != 1 || lost.Pages != 0 {
+				t.Errorf("key %d begins with %#x: %d of %d others are read, losses %+v, %v", i, first, kept, n-1, lost, c.Err())
+			}
+			for j := range n {
+				key := fmt.Appendf(nil, "key-%06d", j)
+				if v, ok, err := sn.Get(key); j != i && (string(v) != fmt.Sprintf("value-%06d", j) || !ok || err != nil) {
+					t.Fatalf("key %d begins with %#x: %s gives %q, %v, %v", i, first, key, v, ok, err)
+				}
+			}
+			sn.Release()
+			if found := troubles(t, in); len(found) == 0 {
+				t.Errorf("key %d begins with %#x: nothing is found", i, first)
+			}
+		}
+	}
+}
+
+// TestDamagedKeyDoesNotEndAScan: a key that has left the range that is scanned is an error, not the end of the answer.
+func TestDamagedKeyDoesNotEndAScan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	data := numbered(t, path, 2000)
+	at := bytes.LastIndex(data, []byte("key-001001value"))
+	if at < 0 {
+		t.Fatal("the key is not in the file")
+	}
+	for _, tc := range []struct {
+		first   byte
+		reverse bool
+	}{{'z', false}, {'a', true}} {
+		spoilt := bytes.Clone(data)
+		spoilt[at] = tc.first
+		if err := os.WriteFile(filepath.Join(path, "data.db"), spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st := open(t, bolt.Options{Path: path})
+		sn := kvtest.Begin(t, st)
+		c := sn.Scan(kv.Range{Start: []byte("key-000900"), End: []byte("key-001100")}, kv.ScanOptions{Reverse: tc.reverse})
+		n := 0
+		for c.Next() {
+			n++
+		}
+		if !errors.Is(c.Err(), kv.ErrCorrupt) {
+			t.Errorf("reverse %v: %d keys and %v, want ErrCorrupt", tc.reverse, n, c.Err())
+		}
+		sn.Release()
+		closeStore(t, st)
+	}
+}

@@ -78,6 +78,7 @@ type page struct {
 	n    int
 	over uint64
 	buf  []byte
+	torn bool // its keys are not in order: some of them are damaged
 }
 
 // openPages finds the valid meta pages; bad are those that are not.
@@ -149,6 +150,7 @@ func (pf *pageFile) page(id uint64) (page, error) {
 			return page{}, damagedPage(id, "cannot be read: %v", err)
 		}
 	}
+	pg.torn = pg.kind != pageFree && !pg.ordered()
 	if len(pf.cache) >= cachedPages {
 		clear(pf.cache)
 	}
@@ -229,6 +231,36 @@ func (pg *page) key(i int) (key []byte, err error) {
 	return key, err
 }
 
+// ordered reports whether each key of the page is greater than the one before.
+func (pg *page) ordered() bool {
+	var last []byte
+	for i := range pg.n {
+		k, err := pg.key(i)
+		if err != nil || i > 0 && bytes.Compare(k, last) <= 0 {
+			return false
+		}
+		last = k
+	}
+	return true
+}
+
+// bounds are the keys between which all keys below element i of a branch have to be, given those of the branch itself; nil
+// is no bound. A branch with damaged keys does not narrow them.
+func (pg *page) bounds(i int, low, high []byte) (childLow, childHigh []byte) {
+	if pg.torn {
+		return low, high
+	}
+	if k, err := pg.key(i); err == nil && i > 0 {
+		low = k
+	}
+	if i+1 < pg.n {
+		if k, err := pg.key(i + 1); err == nil {
+			high = k
+		}
+	}
+	return low, high
+}
+
 // freeIDs reads a free list page.
 func (pg *page) freeIDs() ([]uint64, error) {
 	n, at := uint64(pg.n), pageHeader
@@ -278,11 +310,14 @@ func (pf *pageFile) bucket(name []byte) (tree, error) {
 	return parseBucket(c.value)
 }
 
-// treeCursor walks a tree in key order. What cannot be read, and keys that are not greater than
-// those before them, it passes over; the first such thing stays in err.
+// treeCursor walks a tree in key order. It passes over what cannot be read, keys that are not greater than those before
+// them or that lie in a page where they do not belong, and elements that are not sound: one damaged key must not hide
+// those behind it. The first such thing stays in err.
 type treeCursor struct {
 	pf       *pageFile
 	t        tree
+	sound    func(bucket bool, key, value []byte) bool // nil: every element is
+	lost     *Losses                                   // counts what is passed over; nil: nobody does
 	err      error
 	stack    []place
 	budget   int // pages that it may still visit: damaged branches might lead round and round
@@ -292,9 +327,17 @@ type treeCursor struct {
 	started  bool
 }
 
+// place is an element of a page, all of whose keys have to be in [low, high); nil is no bound.
 type place struct {
-	pg page
-	at int
+	pg        page
+	at        int
+	low, high []byte
+}
+
+// Losses is what a tolerant reader passed over.
+type Losses struct {
+	Keys  uint64 // damaged keys and values
+	Pages uint64 // pages that cannot be read, with all that they hold and lead to
 }
 
 // seek moves to the first key >= key, nil meaning the very first.
@@ -303,10 +346,10 @@ func (c *treeCursor) seek(key []byte) bool {
 	c.budget = 2*int(c.pf.meta.pages) + maxPageDepth
 	pg, err := c.pf.rootOf(c.t)
 	if err != nil {
-		c.note(err)
+		c.losePage(err)
 		return false
 	}
-	c.descend(pg, key)
+	c.descend(pg, key, nil, nil)
 	for c.step() {
 		if bytes.Compare(c.key, key) >= 0 {
 			return true
@@ -315,29 +358,30 @@ func (c *treeCursor) seek(key []byte) bool {
 	return false
 }
 
-// descend pushes pg, and what is below it on the way to key.
-func (c *treeCursor) descend(pg page, key []byte) {
+// descend pushes pg, whose keys have to be in [low, high), and what is below it on the way to key.
+func (c *treeCursor) descend(pg page, key, low, high []byte) {
 	for {
 		at := 0
 		if key != nil {
 			at = pg.search(key)
 		}
 		if len(c.stack) >= maxPageDepth || c.budget <= 0 || pg.kind == pageFree {
-			c.note(damagedPage(pg.id, "is in no proper tree"))
+			c.losePage(damagedPage(pg.id, "is in no proper tree"))
 			return
 		}
 		c.budget--
 		if pg.kind == pageLeaf {
-			c.stack = append(c.stack, place{pg, at})
+			c.stack = append(c.stack, place{pg, at, low, high})
 			return
 		}
-		c.stack = append(c.stack, place{pg, at + 1})
+		c.stack = append(c.stack, place{pg, at + 1, low, high})
+		low, high = pg.bounds(at, low, high)
 		_, child, err := pg.branch(at)
 		if err == nil {
 			pg, err = c.pf.page(child)
 		}
 		if err != nil {
-			c.note(err)
+			c.losePage(err)
 			return
 		}
 	}
@@ -349,9 +393,26 @@ func (c *treeCursor) note(err error) {
 	}
 }
 
+func (c *treeCursor) losePage(err error) {
+	c.note(err)
+	if c.lost != nil {
+		c.lost.Pages++
+	}
+}
+
+func (c *treeCursor) loseKey(err error) {
+	c.note(err)
+	if c.lost != nil {
+		c.lost.Keys++
+	}
+}
+
 // search is the last element of a branch, or the first of a leaf, from which key can be found.
 // In a page whose keys are damaged it may be too early, never past the end.
 func (pg *page) search(key []byte) int {
+	if pg.torn {
+		return pg.searchTorn(key)
+	}
 	lo, hi := 0, pg.n
 	for lo < hi {
 		m := (lo + hi) / 2
@@ -371,6 +432,19 @@ func (pg *page) search(key []byte) int {
 	return lo
 }
 
+// searchTorn is search in a page whose keys are not in order, where halving would lead astray.
+func (pg *page) searchTorn(key []byte) int {
+	if pg.kind == pageLeaf {
+		return 0
+	}
+	for i := 1; i < pg.n; i++ {
+		if k, err := pg.key(i); err != nil || bytes.Compare(k, key) > 0 {
+			return i - 1
+		}
+	}
+	return max(0, pg.n-1)
+}
+
 // step moves to the next key.
 func (c *treeCursor) step() bool {
 	for len(c.stack) > 0 {
@@ -388,22 +462,36 @@ func (c *treeCursor) step() bool {
 				pg, err = c.pf.page(child)
 			}
 			if err != nil {
-				c.note(err)
+				c.losePage(err)
 				continue
 			}
-			c.descend(pg, nil)
+			low, high := top.pg.bounds(at, top.low, top.high)
+			c.descend(pg, nil, low, high)
 			continue
 		}
 		bucket, k, v, err := top.pg.leaf(at)
-		if err == nil && c.started && bytes.Compare(k, c.key) <= 0 {
-			err = damagedPage(top.pg.id, "has key %x, which does not follow %x", k, c.key)
+		if err == nil {
+			err = c.refuse(top, bucket, k, v)
 		}
 		if err != nil {
-			c.note(err)
+			c.loseKey(err)
 			continue
 		}
 		c.key, c.value, c.isBucket, c.started = k, v, bucket, true
 		return true
 	}
 	return false
+}
+
+// refuse says why an element of a leaf cannot be what was written there; nil when it can.
+func (c *treeCursor) refuse(at *place, bucket bool, k, v []byte) error {
+	switch {
+	case c.sound != nil && !c.sound(bucket, k, v):
+		return &KeyError{Key: bytes.Clone(k)}
+	case at.low != nil && bytes.Compare(k, at.low) < 0 || at.high != nil && bytes.Compare(k, at.high) >= 0:
+		return damagedPage(at.pg.id, "has key %x, which belongs elsewhere", k)
+	case c.started && bytes.Compare(k, c.key) <= 0:
+		return damagedPage(at.pg.id, "has key %x, which does not follow %x", k, c.key)
+	}
+	return nil
 }

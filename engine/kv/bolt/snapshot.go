@@ -101,6 +101,10 @@ func (c *cursor) setBase(k, v []byte, err error) {
 	}
 	if c.reverse && bytes.Compare(k, c.rng.Start) < 0 || !c.reverse && c.rng.End != nil && bytes.Compare(k, c.rng.End) >= 0 {
 		c.bk = nil
+		// The keys of a page have no checksum of their own: a damaged one must not end the scan as if nothing came after it.
+		if _, err := open(k, v); err != nil && c.err == nil {
+			c.err = err
+		}
 	}
 }
 

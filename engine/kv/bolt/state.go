@@ -107,11 +107,20 @@ func (c boltCursor) get(key []byte) ([]byte, bool, error) {
 	return v, err == nil, err
 }
 
+// KeyError is a value that fails its checksum, or whose key does. It is kv.ErrCorrupt.
+type KeyError struct{ Key []byte }
+
+// Error implements error.
+func (e *KeyError) Error() string { return fmt.Sprintf("value of key %x: %v", e.Key, kv.ErrCorrupt) }
+
+// Unwrap gives kv.ErrCorrupt.
+func (e *KeyError) Unwrap() error { return kv.ErrCorrupt }
+
 // open gives the value in a sealed one that comes from disk.
 func open(key, sealed []byte) (v []byte, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	if !wal.Verify(key, sealed) {
-		return nil, fmt.Errorf("key %x: %w", key, kv.ErrCorrupt)
+		return nil, &KeyError{Key: bytes.Clone(key)}
 	}
 	return wal.Unseal(sealed), nil
 }

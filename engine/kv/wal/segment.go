@@ -61,7 +61,7 @@ func (s *segment) readHeader(p []byte, store [16]byte) error {
 			continue
 		}
 		if f := binary.LittleEndian.Uint32(h[8:]); f != segmentFormat {
-			return fmt.Errorf("log segment has format %d, not %d: %w", f, segmentFormat, kv.ErrFormat)
+			return fmt.Errorf("log segment has format %d, this program knows up to %d: %w", f, segmentFormat, kv.ErrNewer)
 		}
 		if !bytes.Equal(h[16:32], store[:]) {
 			return fmt.Errorf("log segment belongs to another store: %w", kv.ErrFormat)
