@@ -27,8 +27,10 @@ var (
 func TestRulesDoNotChangeAnswers(t *testing.T) {
 	e := openQuiet(t)
 	m := &meta{t: t, plain: e.RootSession()}
+	m.base = way{hint: " WITH NOINDEX", s: m.plain}
 	m.add(e, "all rules", "")
 	m.add(e, "NOINDEX", " WITH NOINDEX")
+	m.ways = append(m.ways, way{name: "packed", s: e.RootSession(), packed: true})
 	for _, r := range plan.AllRules() {
 		m.off(e, "without "+r.String(), r)
 	}
@@ -44,6 +46,9 @@ func TestRulesDoNotChangeAnswers(t *testing.T) {
 		}
 		ran += *planQueries
 	}
+	if m.unpacked == 0 {
+		t.Error("no answer was packed")
+	}
 	t.Logf("%d queries, each in %d ways; %d of %d had rows, %d failed in every way", ran, len(m.ways)+1, m.rows, ran, m.failed)
 }
 
@@ -51,21 +56,23 @@ func TestRulesDoNotChangeAnswers(t *testing.T) {
 type meta struct {
 	t     *testing.T
 	plain *engine.Session // its tables have no indexes but for full text, which say how texts are analyzed
+	base  way             // of plain
 	ways  []way
 	rng   *rand.Rand
 	setup string
 
-	rows, failed int
+	rows, failed, unpacked int
 }
 
 // way is one way to answer a query.
 type way struct {
 	name, hint string
 	s          *engine.Session
+	packed     bool // rows come in the wire form
 }
 
 func (m *meta) add(e *engine.Engine, name, hint string) {
-	m.ways = append(m.ways, way{name, hint, e.RootSession()})
+	m.ways = append(m.ways, way{name: name, hint: hint, s: e.RootSession()})
 }
 
 func (m *meta) off(e *engine.Engine, name string, rules ...plan.Rule) {
@@ -301,10 +308,10 @@ const (
 // query runs one random query in all ways; false after a difference.
 func (m *meta) query() bool {
 	text, whole, how := m.statement()
-	want, err := m.ask(m.plain, text, " WITH NOINDEX")
+	want, err := m.ask(&m.base, text)
 	var all []string
 	if how == asPart && err == "" {
-		rows, failed := m.ask(m.plain, whole, " WITH NOINDEX")
+		rows, failed := m.ask(&m.base, whole)
 		if failed != "" {
 			return true // a LIMIT ended the walk before the row that fails: which rows are all is not known
 		}
@@ -318,7 +325,7 @@ func (m *meta) query() bool {
 	}
 	for i := range m.ways {
 		w := &m.ways[i]
-		got, failed := m.ask(w.s, text, w.hint)
+		got, failed := m.ask(w, text)
 		if failed != "" && how != asErrors && strings.Contains(text, " LIMIT ") {
 			continue // the way of the rows says which come before the last that is wanted
 		}
@@ -330,10 +337,14 @@ func (m *meta) query() bool {
 	return true
 }
 
-func (m *meta) ask(s *engine.Session, text, hint string) (value.Value, string) {
+func (m *meta) ask(w *way, text string) (value.Value, string) {
 	vars := value.NewObject(value.Field{Name: "p", Value: value.Int(1)}, value.Field{Name: "q", Value: value.Str("a")},
 		value.Field{Name: "r", Value: value.RecordOf(&value.RecordID{Table: "t", Key: value.Int(4)})})
-	res, err := s.Execute(context.Background(), strings.ReplaceAll(text, "HINT", hint), vars)
+	run := w.s.Execute
+	if w.packed {
+		run = w.s.ExecutePacked
+	}
+	res, err := run(context.Background(), strings.ReplaceAll(text, "HINT", w.hint), vars)
 	if err != nil {
 		m.t.Fatalf("%s: %v", text, err)
 	}
@@ -341,7 +352,24 @@ func (m *meta) ask(s *engine.Session, text, hint string) (value.Value, string) {
 	if last.Err != nil {
 		return value.None, last.Err.Msg
 	}
+	if last.Rows != nil {
+		return m.unpack(w, text, last.Rows)
+	}
 	return last.Value, ""
+}
+
+// unpack reads packed rows. What has no wire form, a regex, is asked for once more as values.
+func (m *meta) unpack(w *way, text string, rows *value.Packed) (value.Value, string) {
+	b, err := rows.AppendTo(nil)
+	if err != nil {
+		return m.ask(&way{hint: w.hint, s: w.s}, text)
+	}
+	v, err := value.DecodeCBORValue(b, value.Limits{})
+	if err != nil {
+		m.t.Fatalf("%s: %v", text, err)
+	}
+	m.unpacked++
+	return v, ""
 }
 
 // differs says how an answer differs from the one that is wanted; "" where it does not. A row that an index leaves out can

@@ -1,6 +1,9 @@
 package engine_test
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // crowd is 20 000 records with a dozen fields, some of them indexed.
 const crowd = "DEFINE INDEX ic ON person FIELDS city; DEFINE INDEX im ON person FIELDS score;" +
@@ -37,3 +40,28 @@ func BenchmarkOrderSortTop(b *testing.B) {
 	bench(b, crowd, "SELECT name FROM person ORDER BY name LIMIT 10")
 }
 func BenchmarkFetchLinks(b *testing.B) { bench(b, crowd, "SELECT * FROM person:1..=1000 FETCH home") }
+
+// benchPacked is bench for answers in the wire form, appended to a message.
+func benchPacked(b *testing.B, setup, text string) {
+	s := owner(b, openQuiet(b))
+	run(b, s, setup)
+	var message []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		res, err := s.ExecutePacked(context.Background(), text, nil)
+		if err != nil || res[0].Err != nil {
+			b.Fatal(err, res[0].Err)
+		}
+		if message, err = res[0].Rows.AppendTo(message[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(len(message)))
+}
+
+func BenchmarkPackedAll(b *testing.B)     { benchPacked(b, crowd, "SELECT * FROM person") }
+func BenchmarkPackedProject(b *testing.B) { benchPacked(b, crowd, "SELECT name, age FROM person") }
+func BenchmarkPackedFetch(b *testing.B)   { benchPacked(b, crowd, "SELECT * FROM person FETCH home") }
+func BenchmarkPackedRange(b *testing.B) {
+	benchPacked(b, crowd, "SELECT * FROM person WHERE score >= 100000 AND score < 600000")
+}

@@ -273,13 +273,29 @@ func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.
 // Execute runs a text of statements, one Result each. The error is for the text as a whole: it does not parse, or the
 // session may not run queries. vars become parameters of the text.
 func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return s.execute(ctx, text, vars, (*exec.Query).Run)
+}
+
+// ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT come as Result.Rows, in
+// that form, without having been values that outlive their transaction.
+func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return s.execute(ctx, text, vars, runPacked)
+}
+
+func runPacked(q *exec.Query, ctx context.Context, script *exec.Script) []Result {
+	return q.Packing().Run(ctx, script)
+}
+
+type runner func(*exec.Query, context.Context, *exec.Script) []Result
+
+func (s *Session) execute(ctx context.Context, text string, vars *value.Object, run runner) ([]Result, error) {
 	st := s.snapshot()
 	script, err := s.prepare(&st, text, vars)
 	if err != nil {
 		return nil, err
 	}
 	after := st
-	out := s.e.exec.NewQuery(&after, vars).Run(ctx, script)
+	out := run(s.e.exec.NewQuery(&after, vars), ctx, script)
 	s.moved(&st, &after)
 	return out, nil
 }
@@ -436,6 +452,15 @@ func (t *Tx) open() error {
 
 // Execute runs statements inside t. One that fails leaves nothing behind, and t stays open.
 func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return t.execute(ctx, text, vars, (*exec.Query).Run)
+}
+
+// ExecutePacked is Session.ExecutePacked inside t.
+func (t *Tx) ExecutePacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return t.execute(ctx, text, vars, runPacked)
+}
+
+func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run runner) ([]Result, error) {
 	st := t.s.snapshot()
 	script, err := t.s.prepare(&st, text, vars)
 	if err != nil {
@@ -447,7 +472,7 @@ func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Re
 		return nil, err
 	}
 	after := st
-	out := t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Run(ctx, script)
+	out := run(t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log), ctx, script)
 	t.s.moved(&st, &after)
 	return out, nil
 }

@@ -82,7 +82,7 @@ func query(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	results, err := k.conn.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
+	results, err := k.conn.srv.execute(ctx, k.session.engine, k.tx, text, vars, k.req.Format == wire.CBOR)
 	if err != nil {
 		return wire.Response{}, err
 	}

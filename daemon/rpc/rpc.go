@@ -73,20 +73,28 @@ type Server struct {
 // Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log. Where the
 // time of ctx ends before they are through, the whole text fails.
 func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
+	return srv.execute(ctx, s, tx, text, vars, false)
+}
+
+// execute is Execute; packed: the rows of a SELECT come in the wire form.
+func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object, packed bool) ([]engine.Result, error) {
 	start := time.Now()
-	var results []engine.Result
-	var err error
-	if tx != nil {
-		results, err = tx.Execute(ctx, text, vars)
-	} else {
-		results, err = s.Execute(ctx, text, vars)
+	run := s.Execute
+	switch {
+	case tx != nil && packed:
+		run = tx.ExecutePacked
+	case tx != nil:
+		run = tx.Execute
+	case packed:
+		run = s.ExecutePacked
 	}
+	results, err := run(ctx, text, vars)
 	if err == nil && ranOut(ctx, results) {
 		results, err = nil, ctx.Err()
 	}
 	err = srv.Cause(ctx, err)
 	for i := range results {
-		srv.Metrics.Statement(results[i].Time, results[i].Err == nil, rows(results[i].Value))
+		srv.Metrics.Statement(results[i].Time, results[i].Err == nil, rowsOf(&results[i]))
 	}
 	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
 	return results, err
@@ -102,7 +110,15 @@ func (srv *Server) watch(ctx context.Context, s *engine.Session, text string, va
 	}
 }
 
-// rows is how many rows an answer has.
+// rowsOf is how many rows an answer has.
+func rowsOf(r *engine.Result) int {
+	if r.Rows != nil {
+		return r.Rows.Len()
+	}
+	return rows(r.Value)
+}
+
+// rows is how many rows a value is as an answer.
 func rows(v value.Value) int {
 	switch {
 	case v.Kind() == value.KindArray:

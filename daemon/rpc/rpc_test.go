@@ -71,6 +71,19 @@ func withTables(vs []value.Value) []value.Value {
 
 var generated = regexp.MustCompile(`:[a-z0-9]{20}\b`)
 
+// packed is rows in the wire form as text.
+func packed(rows *value.Packed) string {
+	b, err := rows.AppendTo(nil)
+	if err != nil {
+		return err.Error()
+	}
+	v, err := value.DecodeCBORValue(b, value.Limits{})
+	if err != nil {
+		return err.Error()
+	}
+	return v.Text()
+}
+
 // said is the answer as text: the result, or ERR with the error.
 func said(resp wire.Response) string {
 	switch {
@@ -79,9 +92,12 @@ func said(resp wire.Response) string {
 	case resp.IsQuery:
 		var all []string
 		for _, s := range resp.Statements {
-			if s.Err != nil {
+			switch {
+			case s.Err != nil:
 				all = append(all, "ERR "+s.Err.Msg)
-			} else {
+			case s.Rows != nil:
+				all = append(all, packed(s.Rows))
+			default:
 				all = append(all, s.Value.Text())
 			}
 		}

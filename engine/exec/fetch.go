@@ -45,14 +45,65 @@ func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 	return out, nil
 }
 
-// fetchInto puts records in the place of the links at a path: NONE for those that are missing or
+// fetcher reads the records behind links, for one FETCH. Rows often link to the same records: those that are the same
+// whenever they are read are kept.
+type fetcher struct {
+	r     *Run
+	known map[string]value.Value // by the wire form of the link; NONE: there is no record
+	buf   []byte
+}
+
+// maxKnown is how many records a fetcher keeps.
+const maxKnown = 16384
+
+// record reads the record behind a link; NONE where it is missing or hidden.
+func (f *fetcher) record(link value.Value) (value.Value, error) {
+	id := link.Record()
+	if f.r.Tx.Writable() { // whoever writes may change what was read
+		return f.r.Fetch(id)
+	}
+	var err error
+	if f.buf, err = value.AppendCBOR(f.buf[:0], link); err != nil {
+		return f.r.Fetch(id)
+	}
+	if doc, ok := f.known[string(f.buf)]; ok {
+		return doc, nil
+	}
+	doc, err := f.r.Fetch(id)
+	if err != nil {
+		return value.None, err
+	}
+	return doc, f.keep(id.Table, doc)
+}
+
+// keep keeps the record of the link in buf, where it is the same each time: nothing of it is computed or hidden.
+func (f *fetcher) keep(table string, doc value.Value) error {
+	if len(f.known) >= maxKnown {
+		return nil
+	}
+	g, err := f.r.Gate()
+	if err != nil {
+		return err
+	}
+	plain, err := g.ReadsPlain(table)
+	if !plain || err != nil {
+		return err
+	}
+	if f.known == nil {
+		f.known = make(map[string]value.Value)
+	}
+	f.known[string(f.buf)] = doc
+	return nil
+}
+
+// into puts records in the place of the links at a path: NONE for those that are missing or
 // hidden. A path that leads nowhere changes nothing.
-func (r *Run) fetchInto(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) into(v value.Value, path []ast.Part) (value.Value, error) {
 	if v.Kind() == value.KindRecord {
-		if err := r.Tick(); err != nil {
+		if err := f.r.Tick(); err != nil {
 			return value.None, err
 		}
-		doc, err := r.Fetch(v.Record())
+		doc, err := f.record(v)
 		if err != nil || doc.IsNone() {
 			return value.None, err
 		}
@@ -62,19 +113,19 @@ func (r *Run) fetchInto(v value.Value, path []ast.Part) (value.Value, error) {
 		if v.Kind() != value.KindArray {
 			return v, nil
 		}
-		return r.eachElem(v, nil)
+		return f.eachElem(v, nil)
 	}
 	switch p := path[0].(type) {
 	case *ast.PartField:
-		return r.fetchField(v, p.Name, path)
+		return f.fetchField(v, p.Name, path)
 	case *ast.PartGraph:
-		return r.fetchField(v, graphText(p.Graph), path)
+		return f.fetchField(v, graphText(p.Graph), path)
 	case *ast.PartAll:
 		if v.Kind() == value.KindArray {
-			return r.eachElem(v, path[1:])
+			return f.eachElem(v, path[1:])
 		}
 		if v.Kind() == value.KindObject {
-			return r.eachField(v, path[1:])
+			return f.eachField(v, path[1:])
 		}
 	case *ast.PartIndex:
 		lit, ok := p.X.(*ast.Literal)
@@ -85,25 +136,30 @@ func (r *Run) fetchInto(v value.Value, path []ast.Part) (value.Value, error) {
 		if !ok || i < 0 || i >= int64(v.Len()) {
 			return v, nil
 		}
-		return r.oneElem(v, int(i), path[1:])
+		return f.oneElem(v, int(i), path[1:])
 	case *ast.PartLast:
 		if v.Kind() == value.KindArray && v.Len() > 0 {
-			return r.oneElem(v, v.Len()-1, path[1:])
+			return f.oneElem(v, v.Len()-1, path[1:])
 		}
 	}
 	return v, nil
 }
 
-func (r *Run) fetchField(v value.Value, name string, path []ast.Part) (value.Value, error) {
+func (f *fetcher) fetchField(v value.Value, name string, path []ast.Part) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
-		return r.eachElem(v, path)
+		return f.eachElem(v, path)
 	case value.KindObject:
+		if len(path) == 1 && len(f.known) > 0 {
+			if doc, ok := f.known[string(v.Object().Raw(name))]; ok && doc.Kind() == value.KindObject {
+				return value.ObjectOf(v.Object().With(name, doc)), nil
+			}
+		}
 		old, ok := v.Object().Get(name)
 		if !ok {
 			return v, nil
 		}
-		now, err := r.fetchInto(old, path[1:])
+		now, err := f.into(old, path[1:])
 		if err != nil {
 			return value.None, err
 		}
@@ -112,12 +168,12 @@ func (r *Run) fetchField(v value.Value, name string, path []ast.Part) (value.Val
 	return v, nil
 }
 
-func (r *Run) eachElem(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) eachElem(v value.Value, path []ast.Part) (value.Value, error) {
 	out, sum := make([]value.Value, v.Len()), held(0)
 	for i, e := range v.Elems() {
-		w, err := r.fetchInto(e, path)
+		w, err := f.into(e, path)
 		if err == nil {
-			err = sum.add(r, w)
+			err = sum.add(f.r, w)
 		}
 		if err != nil {
 			return value.None, err
@@ -127,8 +183,8 @@ func (r *Run) eachElem(v value.Value, path []ast.Part) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
-func (r *Run) oneElem(v value.Value, i int, path []ast.Part) (value.Value, error) {
-	w, err := r.fetchInto(v.Elems()[i], path)
+func (f *fetcher) oneElem(v value.Value, i int, path []ast.Part) (value.Value, error) {
+	w, err := f.into(v.Elems()[i], path)
 	if err != nil {
 		return value.None, err
 	}
@@ -137,12 +193,12 @@ func (r *Run) oneElem(v value.Value, i int, path []ast.Part) (value.Value, error
 	return value.ArrayOf(out), nil
 }
 
-func (r *Run) eachField(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) eachField(v value.Value, path []ast.Part) (value.Value, error) {
 	fields, sum := append([]value.Field(nil), v.Object().Fields()...), held(0)
 	for i := range fields {
-		w, err := r.fetchInto(fields[i].Value, path)
+		w, err := f.into(fields[i].Value, path)
 		if err == nil {
-			err = sum.add(r, w)
+			err = sum.add(f.r, w)
 		}
 		if err != nil {
 			return value.None, err

@@ -35,14 +35,9 @@ type tableRows struct {
 
 func (s *tableRows) next() (value.Value, bool, error) {
 	if s.cur == nil {
-		g, err := s.r.Gate()
-		if err != nil {
+		if err := s.open(); err != nil {
 			return value.None, false, err
 		}
-		if s.tb == nil {
-			return value.None, false, errs.TableNotFound(s.name)
-		}
-		s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
 	}
 	for s.shared == nil && s.cur.Next() {
 		if err := s.r.Tick(); err != nil {
@@ -65,6 +60,19 @@ func (s *tableRows) next() (value.Value, bool, error) {
 		return value.None, false, s.cur.Err()
 	}
 	return s.nextShared()
+}
+
+// open begins the walk.
+func (s *tableRows) open() error {
+	g, err := s.r.Gate()
+	if err != nil {
+		return err
+	}
+	if s.tb == nil {
+		return errs.TableNotFound(s.name)
+	}
+	s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
+	return nil
 }
 
 // share shares the rest of the walk among the processors, if it may be.

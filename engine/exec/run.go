@@ -44,7 +44,8 @@ type Run struct {
 
 	Import bool // OPTION IMPORT is on
 
-	rows *rowsTo // where the rows of the statement go; nil: into its answer
+	rows    *rowsTo  // where the rows of the statement go; nil: into its answer
+	packing *packing // where they are packed; nil: nowhere
 
 	asyncDepth int // how many ASYNC events led here
 

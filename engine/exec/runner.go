@@ -19,7 +19,8 @@ import (
 // Result is the answer to one statement.
 type Result struct {
 	Value value.Value
-	Err   *errs.Error // nil when the statement succeeded
+	Rows  *value.Packed // not nil: the answer, in place of Value; see Query.Packing
+	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
 }
@@ -46,7 +47,9 @@ type Query struct {
 	lone bool     // the statement is alone in its transaction
 	left *unbuilt // the index that it left to be built
 
-	stream *streaming // not nil: the answers go to a sink
+	stream *streaming    // not nil: the answers go to a sink
+	packs  bool          // SELECTs answer in Result.Rows
+	packed *value.Packed // the answer of the statement that ran last, where it is packed
 }
 
 // NewQuery starts a query text for a session with the given parameters.
@@ -128,9 +131,10 @@ func (q *Query) Statement(ctx context.Context, p *Prepared) {
 }
 
 func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
-	res := Result{Value: v, Time: time.Since(start)}
+	res := Result{Value: v, Rows: q.packed, Time: time.Since(start)}
+	q.packed = nil
 	if err != nil {
-		res.Value = value.None
+		res.Value, res.Rows = value.None, nil
 		res.Err = errs.As(explainDamage(err))
 		if cause := hiddenCause(res.Err); cause != nil {
 			q.ex.Log.Error("statement failed", "err", cause)
@@ -382,10 +386,13 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 // run runs one statement in a transaction. Its rows go to rows, where that is not nil.
 func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement, rows *rowsTo) (v value.Value, returned bool, err error) {
 	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
-		r.rows = rows
+		r.rows, r.packing = rows, q.packingOf(s)
 		r.lone = q.lone
 		v, returned, err = r.Statement(s)
-		q.left, q.outside = r.left, q.outside || r.outside
+		q.left, q.outside, q.packed = r.left, q.outside || r.outside, nil
+		if r.packing != nil {
+			q.packed = r.packing.rows
+		}
 		return v, err
 	})
 	if let, ok := s.(*ast.Let); ok {

@@ -32,6 +32,9 @@ func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
 	if r.rows != nil && r.rows.stmt == s {
 		return value.ArrayOf(nil), r.streamRows(p)
 	}
+	if r.packing != nil && r.packing.stmt == s {
+		return value.ArrayOf(nil), r.packRows(p)
+	}
 	out, err := r.drain(p)
 	if err != nil {
 		return value.None, err
@@ -79,7 +82,7 @@ func (r *Run) drain(p rows) ([]value.Value, error) {
 		}
 		out = append(out, doc)
 		if len(out) > r.Ex.Limits.Rows {
-			return nil, errs.Internal("The statement would answer more than %d rows", r.Ex.Limits.Rows)
+			return nil, tooMany(r.Ex.Limits.Rows)
 		}
 		if len(out)&255 == 0 {
 			if err := r.Ctx.Err(); err != nil {
@@ -87,6 +90,10 @@ func (r *Run) drain(p rows) ([]value.Value, error) {
 			}
 		}
 	}
+}
+
+func tooMany(most int) *errs.Error {
+	return errs.Internal("The statement would answer more than %d rows", most)
 }
 
 // limitTime applies a TIMEOUT clause until the result is called.
@@ -351,10 +358,11 @@ func (r *Run) projected(in rows, p *projector, s *ast.Select) rows {
 // finish applies FETCH and OMIT.
 func (r *Run) finish(in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
+		links := &fetcher{r: r}
 		in = &mapRows{in: in, node: fetchNode(s), f: func(doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
-				if doc, err = r.borne(r.fetchInto(doc, p)); err != nil {
+				if doc, err = r.borne(links.into(doc, p)); err != nil {
 					return value.None, err
 				}
 			}

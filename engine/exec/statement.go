@@ -89,8 +89,9 @@ func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
 		if err != nil {
 			return value.None, err
 		}
+		links := &fetcher{r: r}
 		for _, p := range paths {
-			if v, err = r.borne(r.fetchInto(v, p)); err != nil {
+			if v, err = r.borne(links.into(v, p)); err != nil {
 				return value.None, err
 			}
 		}

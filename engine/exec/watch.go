@@ -200,9 +200,10 @@ func (w *watch) shown(r *Run, env *Env, before, after value.Value) (value.Value,
 		return value.Diff(before, after), true, nil
 	}
 	out, err := r.project(env, w.stmt.Projections)
+	links := &fetcher{r: r}
 	for _, p := range w.fetch {
 		if err == nil {
-			out, err = r.fetchInto(out, p)
+			out, err = links.into(out, p)
 		}
 	}
 	return out, err == nil, err

@@ -228,6 +228,12 @@ func (g *Gate) plainRead(tb *catalog.Table) bool {
 	return len(tb.Computed) == 0 && g.Env.CanRead()
 }
 
+// ReadsPlain is plainRead for a table by its name; false where there is none.
+func (g *Gate) ReadsPlain(table string) (bool, error) {
+	tb, err := g.Cat.Table(g.DB, table)
+	return tb != nil && g.plainRead(tb), err
+}
+
 // Record is the current record; it stays valid until the transaction ends.
 func (c *Cursor) Record() value.Value { return c.doc }
 

@@ -131,6 +131,19 @@ func (e *encoded) find(name string) (start, end int, ok bool) {
 	if e.width == 0 {
 		return e.scan(name)
 	}
+	i, start := e.slot(name)
+	if start == 0 {
+		return 0, 0, false
+	}
+	if end = e.place(i + 1); start >= end || end > len(e.rec) {
+		panic(recordError(start, "field is not where the head says"))
+	}
+	return start, end, true
+}
+
+// slot is the entry of a map with a head that has a name, and where its value starts; or the entry that one of this name
+// would stand before, and 0.
+func (e *encoded) slot(name string) (i, start int) {
 	lo, hi := 0, int(e.base)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -141,13 +154,10 @@ func (e *encoded) find(name string) (start, end int, ok bool) {
 		case c > 0:
 			hi = mid
 		default:
-			if end = e.place(mid + 1); v >= end || end > len(e.rec) {
-				panic(recordError(v, "field is not where the head says"))
-			}
-			return v, end, true
+			return mid, v
 		}
 	}
-	return 0, 0, false
+	return lo, 0
 }
 
 // scan searches from the front and stops at the first name beyond.
@@ -255,14 +265,28 @@ func (e *encoded) edited(d edit) *Object {
 	case !had && !d.gone:
 		n++
 	}
-	l := &lazyObject{encoded: encoded{rec: e.rec, head: e.head, base: e.base, n: n, width: e.width, special: e.special}}
-	if again {
+	var l *lazyObject
+	switch {
+	case len(e.edits) == 0:
+		first := &editedObject{edit: [1]edit{d}}
+		l = &first.lazyObject
+		l.edits = first.edit[:]
+	case again:
+		l = &lazyObject{}
 		l.edits = slices.Clone(e.edits)
 		l.edits[i] = d
-	} else {
+	default:
+		l = &lazyObject{}
 		l.edits = slices.Insert(slices.Clip(e.edits), i, d)
 	}
+	l.rec, l.head, l.base, l.n, l.width, l.special = e.rec, e.head, e.base, n, e.width, e.special
 	return l.object()
+}
+
+// editedObject is a lazyObject with its only edit in one allocation.
+type editedObject struct {
+	lazyObject
+	edit [1]edit
 }
 
 // decodeStored reads the value at the front of b, which is trusted storage: the value aliases b.
@@ -354,8 +378,40 @@ func (e *encoded) appendMap(enc encoder, dst []byte) ([]byte, error) {
 	if len(e.edits) == 0 {
 		return append(dst, e.rec[e.head:]...), nil
 	}
-	dst, _, err := enc.merged(putHead(dst, majorMap, uint64(e.n)), e, nil)
+	dst = putHead(dst, majorMap, uint64(e.n))
+	if e.width > 0 {
+		return e.spliced(enc, dst)
+	}
+	dst, _, err := enc.merged(dst, e, nil)
 	return dst, err
+}
+
+// spliced appends the entries of a map with a head: what lies between those that were edited is copied as a whole.
+func (e *encoded) spliced(enc encoder, dst []byte) ([]byte, error) {
+	from := e.place(0)
+	for i := range e.edits {
+		d := &e.edits[i]
+		slot, start := e.slot(d.name)
+		to := e.place(slot)
+		if from > to || to > len(e.rec) {
+			return dst, recordError(to, "field is not where the head says")
+		}
+		dst = append(dst, e.rec[from:to]...)
+		if from = to; start > 0 {
+			from = e.place(slot + 1)
+		}
+		if d.gone {
+			continue
+		}
+		var err error
+		if dst, err = enc.value(putText(dst, d.name), d.value); err != nil {
+			return dst, err
+		}
+	}
+	if from > len(e.rec) {
+		return dst, recordError(from, "field is not where the head says")
+	}
+	return append(dst, e.rec[from:]...), nil
 }
 
 // entries appends the map of o, for storage, and to at where each of its entries starts in dst.

@@ -65,6 +65,23 @@ func (o *Object) Get(name string) (Value, bool) {
 	return None, false
 }
 
+// Raw is the wire form of a field of an object that is a stored record, as it was stored; nil where the object or the field
+// is anything else. It is read-only.
+func (o *Object) Raw(name string) []byte {
+	e := o.enc
+	if e == nil || e.width == 0 || e.special {
+		return nil
+	}
+	if _, edited := e.findEdit(name); edited {
+		return nil
+	}
+	start, end, ok := e.find(name)
+	if !ok {
+		return nil
+	}
+	return e.rec[start:end:end]
+}
+
 // With is o with one field set.
 func (o *Object) With(name string, v Value) *Object {
 	if o.enc != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -10,7 +11,8 @@ import (
 // Statement is the answer to one statement of a query.
 type Statement struct {
 	Value value.Value
-	Err   *errs.Error // nil when the statement succeeded
+	Rows  *value.Packed // not nil: the answer, in place of Value, which only CBOR has a form for
+	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
 }
@@ -73,6 +75,9 @@ func appendStatementJSON(dst []byte, s *Statement) []byte {
 	return append(append(dst, s.Type...), `"}`...)
 }
 
+// frameRoom is more than what stands around the rows of a message with one answer.
+const frameRoom = 128
+
 func appendStatementCBOR(dst []byte, s *Statement) ([]byte, error) {
 	status := "OK"
 	if e := s.Err; e != nil {
@@ -92,7 +97,12 @@ func appendStatementCBOR(dst []byte, s *Statement) ([]byte, error) {
 		dst = appendHead(dst, cborMap, 4)
 		dst = append(dst, cborKeyResult...)
 		var err error
-		if dst, err = value.AppendCBOR(dst, s.Value); err != nil {
+		if s.Rows != nil {
+			dst, err = s.Rows.AppendTo(slices.Grow(dst, s.Rows.Size()+frameRoom))
+		} else {
+			dst, err = value.AppendCBOR(dst, s.Value)
+		}
+		if err != nil {
 			return dst, err
 		}
 	}

@@ -1,0 +1,109 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// packing is where the rows of a statement go that are wanted in the wire form.
+type packing struct {
+	stmt *ast.Select
+	rows *value.Packed // nil until there is an answer
+}
+
+// Packing makes the query give the rows of each SELECT that is a statement of its own as Result.Rows.
+func (q *Query) Packing() *Query {
+	q.packs = true
+	return q
+}
+
+// packingOf is where the rows of a statement are packed, if they are.
+func (q *Query) packingOf(s ast.Statement) *packing {
+	sel, ok := s.(*ast.Select)
+	if !ok || !q.packs || sel.Only || sel.Explain != nil {
+		return nil
+	}
+	return &packing{stmt: sel}
+}
+
+// packRows is drain for a packing: rows are encoded as they come, while what they are read from lasts.
+func (r *Run) packRows(in rows) error {
+	out := &value.Packed{}
+	if err := r.pack(out, in); err != nil {
+		return err
+	}
+	r.packing.rows = out
+	return nil
+}
+
+func (r *Run) pack(out *value.Packed, in rows) error {
+	cur, err := storedAsIs(in)
+	if err != nil {
+		return err
+	}
+	if cur != nil {
+		return r.packStored(out, cur)
+	}
+	for {
+		doc, ok, err := in.next()
+		if !ok || err != nil {
+			return err
+		}
+		if value.Exceeds(doc, r.Ex.Limits.Answer-out.Size()) {
+			return tooHeavy(r.Ex.Limits.Answer)
+		}
+		out.Append(doc)
+		if err := r.packed(out); err != nil {
+			return err
+		}
+	}
+}
+
+// packed is called after each row.
+func (r *Run) packed(out *value.Packed) error {
+	if out.Len() > r.Ex.Limits.Rows {
+		return tooMany(r.Ex.Limits.Rows)
+	}
+	return r.Tick()
+}
+
+// storedAsIs is the cursor of a walk whose records are the answer as they are stored; nil where something is done to them,
+// or some are left out.
+func storedAsIs(in rows) (*record.Cursor, error) {
+	pass, ok := in.(*passRows)
+	if !ok {
+		return nil, nil
+	}
+	scan, ok := pass.rows.(*tableRows)
+	if !ok || scan.filter != nil {
+		return nil, nil
+	}
+	if err := scan.open(); err != nil || !scan.cur.Plain() {
+		return nil, err
+	}
+	return scan.cur, nil
+}
+
+// packStored packs the records of a walk without looking into them.
+func (r *Run) packStored(out *value.Packed, cur *record.Cursor) error {
+	var few [packBatch]record.Stored
+	for {
+		batch := cur.Batch(few[:0], packBatch)
+		for _, st := range batch {
+			if out.Size()+len(st) > r.Ex.Limits.Answer {
+				return tooHeavy(r.Ex.Limits.Answer)
+			}
+			out.AppendRecord(st)
+			if err := r.packed(out); err != nil {
+				return err
+			}
+		}
+		if len(batch) < packBatch {
+			return cur.Err()
+		}
+	}
+}
+
+// packBatch is how many records are read at once.
+const packBatch = 64
