@@ -7,7 +7,10 @@
 // across each other or a callback that blocks.
 package overlay
 
-import "bytes"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // spare is the room of a new or copied node beyond what it holds. Most trees are those of small transactions, and most
 // copies are made for one commit: more would be waste, and append makes more when it is needed.
@@ -37,13 +40,24 @@ type node struct {
 	kids  []child // branch; nil in a leaf
 }
 
-type item struct{ key, val []byte }
+type item struct{ key, val span }
 
 // child is a subtree whose keys are all >= key (the first child's key is not looked at).
 type child struct {
-	key  []byte
+	key  span
 	node *node
 }
+
+// span is a slice without a capacity: commits in random key order do little else than copy nodes.
+type span struct {
+	data *byte
+	n    int
+}
+
+func spanOf(b []byte) span { return span{unsafe.SliceData(b), len(b)} }
+
+// bytes gives the slice, which is nil when it was.
+func (s span) bytes() []byte { return unsafe.Slice(s.data, s.n) }
 
 // Len is the number of keys.
 func (t *Tree) Len() int { return t.n }
@@ -67,7 +81,7 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 	if !found {
 		return nil, false
 	}
-	return n.items[i].val, true
+	return n.items[i].val.bytes(), true
 }
 
 // Set puts val at key and gives what was there before. The key that is there already is kept.
@@ -132,7 +146,7 @@ func (n *node) childOf(key []byte) int {
 	lo, hi := 1, len(n.kids)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if bytes.Compare(n.kids[m].key, key) <= 0 {
+		if bytes.Compare(n.kids[m].key.bytes(), key) <= 0 {
 			lo = m + 1
 		} else {
 			hi = m
@@ -146,7 +160,7 @@ func (n *node) find(key []byte) (int, bool) {
 	lo, hi := 0, len(n.items)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		switch c := bytes.Compare(n.items[m].key, key); {
+		switch c := bytes.Compare(n.items[m].key.bytes(), key); {
 		case c == 0:
 			return m, true
 		case c < 0:
@@ -183,11 +197,11 @@ func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right c
 func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, right child) {
 	i, found := n.find(key)
 	if found {
-		old, n.items[i].val = n.items[i].val, val
+		old, n.items[i].val = n.items[i].val.bytes(), spanOf(val)
 		return old, true, child{}
 	}
 	if len(n.items) < fanout {
-		n.insert(i, item{key, val})
+		n.insert(i, item{spanOf(key), spanOf(val)})
 		return nil, false, child{}
 	}
 	// Keys that arrive in order leave full nodes behind.
@@ -199,9 +213,9 @@ func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, rig
 	clear(n.items[mid:])
 	n.items = n.items[:mid]
 	if i <= mid && mid < fanout {
-		n.insert(i, item{key, val})
+		n.insert(i, item{spanOf(key), spanOf(val)})
 	} else {
-		r.insert(i-mid, item{key, val})
+		r.insert(i-mid, item{spanOf(key), spanOf(val)})
 	}
 	return nil, false, child{key: r.items[0].key, node: r}
 }
@@ -235,7 +249,7 @@ func (t *Tree) splitBranch(n *node, i int, c child) child {
 func (t *Tree) delete(n *node, key []byte) []byte {
 	if n.kids == nil {
 		i, _ := n.find(key)
-		old := n.items[i].val
+		old := n.items[i].val.bytes()
 		copy(n.items[i:], n.items[i+1:])
 		n.items[len(n.items)-1] = item{}
 		n.items = n.items[:len(n.items)-1]
