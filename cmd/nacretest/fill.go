@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
@@ -141,14 +139,7 @@ func fillPart(ctx context.Context, st kv.Store, o fillOptions, from, end int) er
 func fillBatch(from, end, size int) []kv.Write {
 	ws := make([]kv.Write, 0, end-from)
 	for i := from; i < end; i++ {
-		k := append(make([]byte, 0, 24), "space---"...)
-		k = binary.BigEndian.AppendUint64(k, uint64(i)*0x9e3779b97f4a7c15) // a permutation
-		v := make([]byte, size)
-		rnd := rand.New(rand.NewPCG(uint64(i), 0))
-		for at := 0; at+8 <= size; at += 8 {
-			binary.LittleEndian.PutUint64(v[at:], rnd.Uint64())
-		}
-		ws = append(ws, kv.Write{Key: k, Value: v})
+		ws = append(ws, fillRow(i, size))
 	}
 	slices.SortFunc(ws, func(a, b kv.Write) int { return slices.Compare(a.Key, b.Key) })
 	return ws

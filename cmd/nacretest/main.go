@@ -8,6 +8,7 @@
 //	nacretest bank     transfers between accounts, whose total must not change
 //	nacretest corrupt  damage of 25 kinds in a store and 1,000 flipped bytes in a backup
 //	nacretest fill     2 million rows in random key order: speed by tenths, memory
+//	nacretest restart  kill -9 of a store of 1 GiB, the log full too: time until it serves again
 //	nacretest diff     generated statements, whose answers a reference engine gives too
 //	nacretest fanout   changes told to many live queries: latency, order, cost of each
 //	nacretest idle     thousands of sockets that do nothing: memory of each, a stop with all of them open
@@ -50,6 +51,8 @@ func asChild() (code int, ok bool) {
 		return cli.Main(os.Args, cli.Build{}), true
 	case os.Getenv(asRecorded) != "":
 		return recordedRun(os.Getenv(asRecorded)), true
+	case os.Getenv(asLoading) != "":
+		return loadingRun(os.Getenv(asLoading)), true
 	}
 	return 0, false
 }
@@ -62,7 +65,7 @@ type suite struct {
 
 func suites() []suite {
 	return []suite{{"crash", crashFlags}, {"index", indexFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
-		{"fill", fillFlags}, {"diff", diff.Flags}, {"fanout", fanoutFlags}, {"rate", rateFlags}, {"idle", idleFlags}}
+		{"fill", fillFlags}, {"restart", restartFlags}, {"diff", diff.Flags}, {"fanout", fanoutFlags}, {"rate", rateFlags}, {"idle", idleFlags}}
 }
 
 // run is main with everything from outside handed in.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// memory is what of this process is resident, in bytes.
+// memory is what of a process is resident, in bytes.
 type memory struct {
 	anonymous, file int64
 	most            int64 // of the two together, since the process started
@@ -20,8 +20,11 @@ func (m memory) String() string {
 }
 
 // readMemory asks the kernel, which counts all along: unlike a walk over the mappings it costs nothing.
-func readMemory() (m memory, err error) {
-	raw, err := os.ReadFile("/proc/self/status")
+func readMemory() (memory, error) { return memoryOf(os.Getpid()) }
+
+// memoryOf is readMemory of a process.
+func memoryOf(pid int) (m memory, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return m, err
 	}
