@@ -37,6 +37,13 @@ func TestAnswersOfTheReference(t *testing.T) {
 			CREATE person:1; CREATE post:1 SET e = person:1; DELETE person:1; RETURN log:1.people`, "[]"},
 		{"records in a circle of CASCADE go once", `DEFINE FIELD up ON n TYPE option<record<n>> REFERENCE ON DELETE CASCADE; CREATE n:1; CREATE n:2 SET up = n:1; CREATE n:3 SET up = n:2; UPDATE n:1 SET up = n:3;
 			DELETE n:2; SELECT * FROM n`, "[]"},
+		{"what is evaluated is no geometry", "LET $x = 1; RETURN [type::of({ type: 'Point', coordinates: [$x, 2] }), type::of({ type: 'Point', coordinates: [1, 2] }), type::of({ type: 'Point', coordinates: [1dec, 2] }), type::of({ type: 'Point', coordinates: [(1), -2] })]",
+			"['object', 'geometry<point>', 'object', 'geometry<point>']"},
+		{"nor equal to one", "LET $x = 1; RETURN { type: 'Point', coordinates: [$x, 2] } = (1, 2)", "false"},
+		{"geometries in definitions", "DEFINE FIELD d ON w DEFAULT { type: 'Point', coordinates: [1, 2] } VALUE { type: 'LineString', coordinates: [[1, 2], [3, 4]] }; RETURN (INFO FOR TABLE w).fields.d",
+			"\"DEFINE FIELD d ON w DEFAULT (1f, 2f) VALUE { type: 'LineString', coordinates: [[1f, 2f], [3f, 4f]] } PERMISSIONS FULL\""},
+		{"tables named like reserved words", "DEFINE FUNCTION fn::x() { RETURN [`none`:1, `create`:`none`] }; DEFINE PARAM $p VALUE [`none`:`NaN`, { a: `select`:1 }]; RETURN [(INFO FOR DB).functions.x, fn::x(), $p]",
+			"['DEFINE FUNCTION fn::x() { RETURN [`none`:1, `create`:none] } PERMISSIONS FULL', [none:1, create:none], [none:`NaN`, { a: select:1 }]]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			res := run(t, owner(t, openQuiet(t)), tc.text, allowErrors)

@@ -111,7 +111,7 @@ func (p *printer) expr(x Expr) {
 	case *Object:
 		p.object(x)
 	case *RecordID:
-		p.buf = value.AppendRecordIdent(p.buf, x.Table)
+		p.ident(x.Table)
 		p.byte(':')
 		p.key(x.Key)
 	case *KeyGen:
@@ -159,32 +159,6 @@ func (p *printer) expr(x Expr) {
 	}
 }
 
-// literal writes a constant. The numbers of a point are floats here.
-func (p *printer) literal(v value.Value) {
-	if v.Kind() == value.KindGeometry && v.Geometry().Kind == value.GeometryPoint {
-		pt := v.Geometry().Point
-		p.byte('(')
-		p.coordinate(pt.X)
-		p.str(", ")
-		p.coordinate(pt.Y)
-		p.byte(')')
-		return
-	}
-	p.buf = v.AppendText(p.buf)
-}
-
-// coordinate writes a number of a point, where infinity has no name of its own.
-func (p *printer) coordinate(f float64) {
-	switch {
-	case math.IsInf(f, 1):
-		p.str("1e999f")
-	case math.IsInf(f, -1):
-		p.str("-1e999f")
-	default:
-		p.buf = value.Float(f).AppendText(p.buf)
-	}
-}
-
 func (p *printer) set(x *Set) {
 	p.byte('{')
 	list(p, x.Elems, p.expr)
@@ -206,8 +180,8 @@ func (p *printer) object(x *Object) {
 
 // key writes the key of a record id.
 func (p *printer) key(x Expr) {
-	if l, ok := x.(*Literal); ok && l.Value.Kind() == value.KindString {
-		p.buf = value.AppendRecordIdent(p.buf, l.Value.Str())
+	if l, ok := x.(*Literal); ok {
+		p.keyValue(l.Value)
 		return
 	}
 	p.expr(x)

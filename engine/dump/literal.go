@@ -39,8 +39,22 @@ func appendLiteral(dst []byte, v value.Value) []byte {
 		return append(value.AppendQuoted(dst, v.File().Key), ')')
 	case value.KindRange:
 		return appendRange(dst, v.Range(), appendBound)
+	case value.KindGeometry:
+		return appendCollection(dst, v.Geometry().Items)
 	}
 	return v.AppendText(dst)
+}
+
+// appendCollection writes a collection of geometries as objects: the reference reads no (x, y) there.
+func appendCollection(dst []byte, items []*value.Geometry) []byte {
+	dst = append(dst, "{ type: 'GeometryCollection', geometries: ["...)
+	for i, g := range items {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = value.ObjectOf(g.Object()).AppendText(dst)
+	}
+	return append(dst, "] }"...)
 }
 
 func appendRecordKey(dst []byte, k value.Value) []byte {
@@ -107,6 +121,8 @@ func plain(v value.Value) bool {
 		return v.Decimal() == v.Decimal().Normalize() // the text of trailing zeros is read without them
 	case value.KindTable:
 		return false
+	case value.KindGeometry:
+		return v.Geometry().Kind != value.GeometryCollection
 	case value.KindFile:
 		return plainName(v.File().Bucket) && plainPath(v.File().Key)
 	case value.KindSet:
@@ -123,7 +139,7 @@ func plain(v value.Value) bool {
 			}
 		}
 	case value.KindRecord:
-		return plainName(v.Record().Table) && plain(v.Record().Key)
+		return plainName(v.Record().Table) && !value.IsReserved(v.Record().Table) && plain(v.Record().Key)
 	case value.KindRange:
 		r := v.Range()
 		return plainBound(r.Start.Value) && plainBound(r.End.Value)

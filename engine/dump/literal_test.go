@@ -42,6 +42,26 @@ func TestLiteralsReadBack(t *testing.T) {
 	})
 }
 
+// TestWordsReadBack: tables, keys and fields may be called like words of the language.
+func TestWordsReadBack(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	for _, word := range []string{"none", "null", "true", "false", "NaN", "Infinity", "select", "create", "explain", "if", "function", "rand", "1a", "1e5", "fn", "value", "return"} {
+		id := value.Record(word, value.Str(word))
+		v := value.Array(id, value.Record(word, value.Array(id)), value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})), value.SetOf([]value.Value{id}))
+		text := string(dump.AppendLiteral([]byte("RETURN "), v))
+		res, err := e.RootSession().Execute(t.Context(), text, nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if res[0].Err != nil || !value.Equal(res[0].Value, v) {
+			t.Errorf("%s gives %s, %v", text, res[0].Value.Text(), res[0].Err)
+		}
+	}
+}
+
 // decimalKey reports whether a record key in v holds a decimal.
 func decimalKey(v value.Value) bool {
 	return strings.Contains(v.Text(), "dec") && strings.Contains(v.Text(), ":")

@@ -93,7 +93,7 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 	return nil
 }
 
-// selected are the tables to export, by name; a view stands behind the tables that it reads.
+// selected are the tables to export, by name, edges last; a view stands behind the tables that it reads.
 func selected(cat *catalog.View, db *catalog.Database, opt Options) ([]*catalog.Table, error) {
 	if !opt.AllTables && len(opt.Tables) == 0 {
 		return nil, nil
@@ -102,10 +102,20 @@ func selected(cat *catalog.View, db *catalog.Database, opt Options) ([]*catalog.
 	if err != nil {
 		return nil, err
 	}
+	all = slices.Clone(all)
 	if !opt.AllTables {
-		all = slices.DeleteFunc(slices.Clone(all), func(tb *catalog.Table) bool { return !slices.Contains(opt.Tables, tb.Name) })
+		all = slices.DeleteFunc(all, func(tb *catalog.Table) bool { return !slices.Contains(opt.Tables, tb.Name) })
 	}
+	slices.SortStableFunc(all, func(a, b *catalog.Table) int { return relationLast(a) - relationLast(b) })
 	return sourcesFirst(all), nil
+}
+
+// relationLast puts edges behind the records that they join: where they are ENFORCED the reference looks for those.
+func relationLast(tb *catalog.Table) int {
+	if tb.Define.Kind == ast.TableRelation {
+		return 1
+	}
+	return 0
 }
 
 // sourcesFirst keeps the order of tables but for views, which come after what they are made of.

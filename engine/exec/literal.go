@@ -23,7 +23,7 @@ func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
 	return out, nil
 }
 
-// object evaluates { a: 1 }. One that has the shape of GeoJSON is a geometry.
+// object evaluates { a: 1 }.
 func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
 	fields, sum := make([]value.Field, len(x.Fields)), held(0)
 	for i, f := range x.Fields {
@@ -36,11 +36,7 @@ func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
 		}
 		fields[i] = value.Field{Name: f.Key, Value: v}
 	}
-	o := value.NewObject(fields...)
-	if g, ok := value.GeometryFromObject(o); ok {
-		return value.GeometryOf(g), nil
-	}
-	return value.ObjectOf(o), nil
+	return value.ObjectOf(value.NewObject(fields...)), nil
 }
 
 // record evaluates table:key.

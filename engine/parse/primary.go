@@ -238,7 +238,11 @@ func (p *parser) objectRest(open token) ast.Expr {
 		}
 	}
 	p.closes(tRBrace, open)
-	return &ast.Object{Fields: p.arena.takeFields(base)}
+	fields := p.arena.takeFields(base)
+	if g, ok := geometry(fields); ok && p.err == nil {
+		return g
+	}
+	return &ast.Object{Fields: fields}
 }
 
 // objectKey is a key: a word, a string or digits.

@@ -86,7 +86,7 @@ func (in inert) values(xs []ast.Expr) ([]value.Value, error) {
 	return out, nil
 }
 
-// object is an object, or the geometry that it stands for.
+// object is an object.
 func (in inert) object(x *ast.Object) (value.Value, error) {
 	fields := make([]value.Field, len(x.Fields))
 	for i, f := range x.Fields {
@@ -96,11 +96,7 @@ func (in inert) object(x *ast.Object) (value.Value, error) {
 		}
 		fields[i] = value.Field{Name: f.Key, Value: v}
 	}
-	o := value.NewObject(fields...)
-	if g, ok := value.GeometryFromObject(o); ok {
-		return value.GeometryOf(g), nil
-	}
-	return value.ObjectOf(o), nil
+	return value.ObjectOf(value.NewObject(fields...)), nil
 }
 
 func (in inert) record(x *ast.RecordID) (value.Value, error) {

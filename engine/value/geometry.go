@@ -1,7 +1,7 @@
 package value
 
 // GeometryFromObject is the geometry that a GeoJSON-shaped object stands for: exactly a type and its
-// coordinates (or geometries), numbers in pairs. An object literal of that shape is a geometry.
+// coordinates (or geometries), numbers in pairs. An object of that shape that is written out is a geometry.
 // Open rings of polygons are closed.
 func GeometryFromObject(o *Object) (*Geometry, bool) {
 	if o.Len() != 2 {

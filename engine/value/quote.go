@@ -52,9 +52,9 @@ func appendEscaped(dst []byte, s string, q byte) []byte {
 	return append(append(dst, s[from:]...), q)
 }
 
-// AppendKey appends an object key: bare when it is an identifier, else in double quotes.
+// AppendKey appends an object key: bare when it is an identifier that does not read as a number, else in double quotes.
 func AppendKey(dst []byte, name string) []byte {
-	if isPlainIdent(name) {
+	if isPlainIdent(name) && !isNumberWord(name) {
 		return append(dst, name...)
 	}
 	return appendEscaped(dst, name, '"')
@@ -78,9 +78,13 @@ func QuoteIdent(name string) string {
 }
 
 // AppendRecordIdent appends a table name or string key inside a record id: bare when it is made of
-// letters, digits and underscores and is not a number, else in backticks. No word is reserved there.
+// letters, digits and underscores and is not a number, else in backticks. No word is reserved there but those that read as
+// numbers. In the texts of definitions and exports the table's name goes by AppendIdent: they are read back.
 func AppendRecordIdent(dst []byte, name string) []byte {
 	letter := false
+	if isNumberWord(name) {
+		return appendEscaped(dst, name, '`')
+	}
 	for i := range len(name) {
 		c := name[i]
 		if !isWordByte(c) {
@@ -96,6 +100,9 @@ func AppendRecordIdent(dst []byte, name string) []byte {
 
 // QuoteRecordIdent is name as AppendRecordIdent writes it.
 func QuoteRecordIdent(name string) string { return string(AppendRecordIdent(nil, name)) }
+
+// isNumberWord reports whether name is the literal of a number; in this spelling only.
+func isNumberWord(name string) bool { return name == "NaN" || name == "Infinity" }
 
 // isPlainIdent reports whether name reads as one identifier token.
 func isPlainIdent(name string) bool {
@@ -120,7 +127,7 @@ func IsReserved(name string) bool {
 	if len(name) > 8 || len(name) < 2 {
 		return false
 	}
-	if name == "NaN" || name == "Infinity" {
+	if isNumberWord(name) {
 		return true
 	}
 	var buf [8]byte
@@ -129,7 +136,7 @@ func IsReserved(name string) bool {
 	}
 	switch string(buf[:len(name)]) {
 	case "after", "all", "alter", "before", "begin", "break", "by", "cancel", "commit", "continue", "create",
-		"define", "delete", "diff", "false", "for", "function", "if", "info", "insert", "kill", "let", "live",
+		"define", "delete", "diff", "explain", "false", "for", "function", "if", "info", "insert", "kill", "let", "live",
 		"none", "null", "option", "rand", "rebuild", "relate", "remove", "return", "select", "sequence", "show",
 		"sleep", "table", "tb", "throw", "true", "update", "upsert", "use", "value", "where":
 		return true
