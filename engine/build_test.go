@@ -260,3 +260,184 @@ func TestRemovingEndsTheWorkOnVectors(t *testing.T) {
 	}
 	sound(t, path)
 }
+
+// TestOverwritingAnIndexOfALargeTable: the statement waits while the new one is built beside the old one and beside writers,
+// and the old one stays where the new one can not be built.
+func TestOverwritingAnIndexOfALargeTable(t *testing.T) {
+	const n = 20_100
+	for _, k := range indexKinds {
+		if k.name == "ordered" || k.name == "elements" || k.name == "count" {
+			continue // they are built as others are
+		}
+		t.Run(k.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store")
+			e := openAt(t, path)
+			s := owner(t, e)
+			fill(t, s, n)
+			run(t, s, "DEFINE INDEX i ON t FIELDS tags")
+			ctx, stop := context.WithCancel(context.Background())
+			var writers sync.WaitGroup
+			for w := range 2 {
+				writers.Go(func() { writeBeside(t, ctx, owner(t, e), uint64(w), n) })
+			}
+			run(t, s, "DEFINE INDEX OVERWRITE i ON t "+k.define)
+			stop()
+			writers.Wait()
+			if b := ready(t, s, "i"); !strings.Contains(b.Text(), "status: 'ready'") {
+				t.Errorf("building ended as %s", b.Text())
+			}
+			got, want := run(t, s, k.ask)[0].Value.Text(), run(t, s, k.plain)[0].Value.Text()
+			if got != want {
+				t.Errorf("by the index: %.200s\nby a scan: %.200s", got, want)
+			}
+			if got := run(t, s, "RETURN (INFO FOR TABLE t).indexes.keys()")[0].Value.Text(); got != "['i']" {
+				t.Errorf("the table has the indexes %s", got)
+			}
+			if err := e.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			sound(t, path)
+		})
+	}
+}
+
+func TestAnIndexStaysThatCanNotBeReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	fill(t, s, 21_000)
+	run(t, s, "DEFINE INDEX i ON t FIELDS n UNIQUE")
+	before := run(t, s, "INFO FOR TABLE t")[0].Value.Text()
+	res := run(t, s, "DEFINE INDEX OVERWRITE i ON t FIELDS k UNIQUE", allowErrors)
+	if want := "Database index `i` already contains 0, with record `t:0`"; res[0].Err == nil || res[0].Err.Msg != want {
+		t.Errorf("got %v, want %s", res[0].Err, want)
+	}
+	stays := func(s *engine.Session) {
+		t.Helper()
+		if after := run(t, s, "INFO FOR TABLE t")[0].Value.Text(); after != before {
+			t.Errorf("the table is %s, was %s", after, before)
+		}
+		if res := run(t, s, "CREATE t SET n = 5", allowErrors); res[0].Err == nil {
+			t.Error("the index that was to be replaced does not hold any more")
+		}
+	}
+	stays(s)
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := s.Execute(ctx, "DEFINE INDEX OVERWRITE i ON t FIELDS k", nil); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	stays(s)
+	run(t, s, "DEFINE INDEX OVERWRITE i ON t FIELDS k; REMOVE INDEX i ON t; DEFINE INDEX i ON t FIELDS n UNIQUE")
+	stays(s)
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// TestReplacingGoesOnWhenTheStoreIsOpenedAgain closes the store under the statement.
+func TestReplacingGoesOnWhenTheStoreIsOpenedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	fill(t, s, 60_000)
+	run(t, s, "DEFINE INDEX i ON t FIELDS k")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.Execute(context.Background(), "DEFINE INDEX OVERWRITE i ON t FIELDS n UNIQUE", nil)
+	}()
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	e = openAt(t, path)
+	s = owner(t, e)
+	run(t, s, "UPDATE t:7 SET n = 100000; DELETE t:9; CREATE t:10000000 SET n = 9")
+	ready(t, s, "i")
+	for _, k := range []string{"k = 5", "n > 99000", "n < 100"} {
+		got := run(t, s, "SELECT VALUE id FROM t WHERE "+k+" ORDER BY id")[0].Value.Text()
+		if want := run(t, s, "SELECT VALUE id FROM t WITH NOINDEX WHERE "+k+" ORDER BY id")[0].Value.Text(); got != want {
+			t.Errorf("%s\nby the index: %.200s\nby a scan: %.200s", k, got, want)
+		}
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// Inside of a transaction everything about an index is held in memory, and stands in the way of writers.
+func TestIndexesOfLargeTablesAreNotFilledInsideOfTransactions(t *testing.T) {
+	e, err := engine.Open(context.Background(), "memory", engine.Options{NoDefaults: true, Limits: engine.Limits{IndexInside: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close(context.Background()) }()
+	s := owner(t, e)
+	fill(t, s, 1001)
+	run(t, s, "DEFINE INDEX i ON t FIELDS k")
+	const want = "The table 't' has 1001 records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction"
+	for _, define := range []string{"DEFINE INDEX j ON t FIELDS n", "DEFINE INDEX OVERWRITE i ON t FIELDS n", "REBUILD INDEX i ON t"} {
+		if res := run(t, s, "BEGIN; "+define+"; COMMIT", allowErrors); res[1].Err == nil || res[1].Err.Msg != want {
+			t.Errorf("%s: got %v, want %s", define, res[1].Err, want)
+		}
+		if define[0] == 'D' {
+			run(t, s, "BEGIN; "+define+" CONCURRENTLY; COMMIT")
+			ready(t, s, "i")
+		}
+	}
+	run(t, s, "DELETE t:1; BEGIN; REBUILD INDEX i ON t; DEFINE INDEX l ON t FIELDS n; COMMIT")
+}
+
+// TestCountIndexesBuiltWhileTheirTableIsDefinedAnew: a view that is defined anew begins from nothing, with its counts, while
+// an index of it is counted and its rows change.
+func TestCountIndexesBuiltWhileTheirTableIsDefinedAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	const n = 1500
+	fill(t, s, n)
+	run(t, s, "DEFINE TABLE v AS SELECT count() AS c, k FROM t GROUP BY k")
+	for round := range 12 {
+		ctx, stop := context.WithCancel(context.Background())
+		var others sync.WaitGroup
+		for w := range 2 {
+			others.Go(func() { writeBeside(t, ctx, owner(t, e), uint64(100_000*round+w), n) })
+		}
+		others.Go(func() {
+			s := owner(t, e)
+			for i := 0; ctx.Err() == nil; i++ {
+				by := []string{"k", "n"}[i%2]
+				text := "DEFINE TABLE OVERWRITE v AS SELECT count() AS c, " + by + " FROM t GROUP BY " + by
+				if res := run(t, s, text, allowErrors); res[0].Err != nil && !strings.Contains(res[0].Err.Msg, "conflict") {
+					t.Errorf("%s: %v", text, res[0].Err)
+				}
+			}
+		})
+		for _, define := range []string{"c ON v COUNT", "w ON v COUNT WHERE c > 1"} {
+			run(t, s, "DEFINE INDEX OVERWRITE "+define+" CONCURRENTLY")
+		}
+		for _, name := range []string{"c", "w"} {
+			deadline := time.Now().Add(time.Minute)
+			for !strings.Contains(run(t, s, "INFO FOR INDEX "+name+" ON v")[0].Value.Text(), "ready") {
+				if time.Now().After(deadline) {
+					t.Fatalf("index %s is not ready after a minute", name)
+				}
+			}
+		}
+		stop()
+		others.Wait()
+		for _, ask := range []string{"SELECT VALUE count FROM (SELECT count() FROM v%s GROUP ALL)", "SELECT VALUE count FROM (SELECT count() FROM v%s WHERE c > 1 GROUP ALL)"} {
+			got, want := run(t, s, fmt.Sprintf(ask, ""))[0].Value.Text(), run(t, s, fmt.Sprintf(ask, " WITH NOINDEX"))[0].Value.Text()
+			if rows := run(t, s, "RETURN [count(SELECT * FROM v)]")[0].Value.Text(); !strings.Contains(ask, "WHERE") && got != rows || got != want {
+				t.Errorf("round %d: %s answers %s, without index %s; the table has %s rows", round, ask, got, want, rows)
+			}
+		}
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}

@@ -30,7 +30,7 @@ type indexOptions struct {
 func indexFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	var o indexOptions
 	fs.IntVar(&o.cycles, "cycles", 50, "kills")
-	fs.IntVar(&o.records, "records", 20_000, "records of the table")
+	fs.IntVar(&o.records, "records", 25_000, "records of the table: more than are indexed inside of a transaction")
 	fs.IntVar(&o.writers, "writers", 4, "clients that write")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the plan")
 	fs.StringVar(&o.dir, "dir", "", "directory of the store (default: a temporary one)")
@@ -153,7 +153,10 @@ func (x *indexer) define(ctx context.Context, cl *client.Client) error {
 			continue // it stays, and gathers changes until they are folded
 		}
 		text := fmt.Sprintf("DEFINE INDEX OVERWRITE %s ON t %s CONCURRENTLY", ix.name, ix.define)
-		if x.rnd.IntN(4) == 0 {
+		switch x.rnd.IntN(8) {
+		case 0, 1: // the old one stays until the new one takes its place
+			text = strings.TrimSuffix(text, " CONCURRENTLY")
+		case 2:
 			text = fmt.Sprintf("REMOVE INDEX IF EXISTS %s ON t; DEFINE INDEX %[1]s ON t %s CONCURRENTLY", ix.name, ix.define)
 		}
 		if _, err := ask(ctx, cl, text); err != nil {

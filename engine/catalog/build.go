@@ -171,6 +171,17 @@ func readJob(k, raw []byte) (*Job, error) {
 	return j, nil
 }
 
+// TakePlace gives an index that is Staged the name of the one whose place it takes, which is not defined any more.
+func (v *View) TakePlace(ix *Index, b Build) error {
+	if err := v.Delete(ix.Def); err != nil {
+		return err
+	}
+	if err := v.write(ix.Scope, ast.DefIndex, &record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts()}); err != nil {
+		return err
+	}
+	return v.revise(ix.Scope)
+}
+
 // SetBuild stores how far the filling of an index is, together with its definition.
 func (v *View) SetBuild(ix *Index, b Build) error {
 	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts()})

@@ -95,7 +95,10 @@ func (tb *Table) Index(name string) *Index {
 	return nil
 }
 
-// AllIndexes are the indexes of the table, ready or not.
+// Successor is the index that is built to take the place of the one with a name, or nil.
+func (tb *Table) Successor(name string) *Index { return tb.Index(stagedPrefix + name) }
+
+// AllIndexes are the indexes of the table, ready or not, and those that are to take the place of others.
 func (tb *Table) AllIndexes() []*Index {
 	if len(tb.Unready) == 0 {
 		return tb.Indexes
@@ -141,6 +144,18 @@ type Index struct {
 
 // Unique reports whether the index refuses a second record with the same values.
 func (ix *Index) Unique() bool { return ix.Define.Kind == ast.IndexUnique }
+
+// stagedPrefix stands before the name of an index that is to take the place of another one. Listings leave it out.
+const stagedPrefix = "\x00next "
+
+// StagedName is the name of a definition until it takes the place of the one that is called name.
+func StagedName(name string) string { return stagedPrefix + name }
+
+// Staged reports whether the index is to take the place of another one once it is built.
+func (ix *Index) Staged() bool { return strings.HasPrefix(ix.Name, stagedPrefix) }
+
+// Called is the name of the index as users know it.
+func (ix *Index) Called() string { return strings.TrimPrefix(ix.Name, stagedPrefix) }
 
 // Event is a defined event.
 type Event struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 )
@@ -126,7 +127,7 @@ func (v *View) Def(s Scope, k ast.DefKind, name string) (*Def, error) {
 	return d, err
 }
 
-// Defs lists the definitions of one kind in a scope by name.
+// Defs lists the definitions of one kind in a scope by name, less indexes that are to take the place of others.
 func (v *View) Defs(s Scope, k ast.DefKind) ([]*Def, error) {
 	ds, err := v.scan(s, k)
 	if err != nil {
@@ -134,7 +135,7 @@ func (v *View) Defs(s Scope, k ast.DefKind) ([]*Def, error) {
 	}
 	out := ds[:0]
 	for _, d := range ds {
-		if d.Stmt != nil {
+		if d.Stmt != nil && !(k == ast.DefIndex && strings.HasPrefix(d.Name, stagedPrefix)) {
 			out = append(out, d)
 		}
 	}

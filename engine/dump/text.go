@@ -186,7 +186,9 @@ func (w *writer) table(tb *catalog.Table) {
 	}
 	w.line()
 	for _, ix := range tb.AllIndexes() {
-		w.line(ast.Text(ix.Define), ";")
+		if !ix.Staged() {
+			w.line(ast.Text(ix.Define), ";")
+		}
 	}
 	w.line()
 	for _, ev := range tb.Events {

@@ -337,7 +337,16 @@ func (s *site) finish(j *catalog.Job) error {
 	if err := s.r.Cat.DeleteJob(j); err != nil {
 		return err
 	}
-	return s.r.Cat.SetBuild(s.ix, catalog.Build{Initial: j.Done, Updated: updated})
+	built := catalog.Build{Initial: j.Done, Updated: updated}
+	if !s.ix.Staged() {
+		return s.r.Cat.SetBuild(s.ix, built)
+	}
+	if old := s.tb.Index(s.ix.Called()); old != nil {
+		if err := s.r.discard(s.tb, old); err != nil {
+			return err
+		}
+	}
+	return s.r.Cat.TakePlace(s.ix, built)
 }
 
 // fail ends a job for a reason that the records are to blame for. It answers the reason.
@@ -349,6 +358,9 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 			}
 			if err := s.r.Cat.DeleteJob(&w.job); err != nil {
 				return err
+			}
+			if s.ix.Staged() { // the one that it was to replace stays
+				return s.r.discard(s.tb, s.ix)
 			}
 			return s.r.Cat.SetBuild(s.ix, catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg})
 		})

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -38,24 +39,44 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if def.Vector != nil {
 		def.Vector = vectorDefaults(def.Kind, *def.Vector)
 	}
-	if old != nil {
-		if err := r.removeIndex(tb, old); err != nil {
-			return err
-		}
+	how := filling{background: s.Concurrently || s.Defer, wait: true, defined: true}
+	if old == nil {
+		return r.newIndex(db, tb, &def, how)
+	}
+	if err := r.removeIndexes(tb, tb.Successor(name)); err != nil {
+		return err
 	}
 	// An index that is replaced must be there still where the new one can not be built.
-	return r.newIndex(db, tb, &def, filling{background: s.Concurrently || s.Defer, wait: old == nil, defined: true})
+	if large, err := r.isLarge(tb); err != nil || large && r.lone && !how.background {
+		how.staged = true
+		return cmp.Or(err, r.newIndex(db, tb, &def, how))
+	}
+	if err := r.removeIndexes(tb, old); err != nil {
+		return err
+	}
+	return r.newIndex(db, tb, &def, how)
 }
 
 // buildInside is how many records a table may have for an index to be filled in the transaction that defines it, or to be
 // emptied in that which removes it.
 const buildInside = 20_000
 
+// isLarge reports whether the table has more than buildInside records.
+func (r *Run) isLarge(tb *catalog.Table) (bool, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return false, err
+	}
+	rows, err := g.RowCount(tb)
+	return rows > buildInside, err
+}
+
 // filling is how an index may be filled. Otherwise it is in the transaction that defines it.
 type filling struct {
 	background bool // in the background, without waiting
 	wait       bool // in the background, waiting, where the table is large and the statement alone
 	defined    bool // what can not be filled shall not stay
+	staged     bool // it takes the place of one of the same name, which stays until then
 }
 
 // newIndex stores the definition of an index and has it filled.
@@ -69,11 +90,16 @@ func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 	if err != nil {
 		return err
 	}
+	if how.staged {
+		d.Name = catalog.StagedName(d.Name)
+	}
 	background := how.background && rows > 0
 	wait := !background && how.wait && r.lone && rows > buildInside
 	switch {
 	case background || wait:
 		d.Extra = catalog.Build{State: catalog.Building}.Facts()
+	case !r.lone && rows > int64(r.Ex.Limits.IndexInside):
+		return errs.Internal("The table '%s' has %d records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction", tb.Name, rows)
 	case rows > 0:
 		d.Extra = catalog.Build{Initial: rows}.Facts()
 	}
@@ -193,18 +219,33 @@ func vectorDefaults(kind ast.IndexKind, v ast.VectorIndex) *ast.VectorIndex {
 	return &v
 }
 
-// removeIndex removes an index and what is stored of it.
+// removeIndexes removes indexes and what is stored of them; a nil one is none.
+func (r *Run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error {
+	for _, ix := range indexes {
+		if ix == nil {
+			continue
+		}
+		large, err := r.isLarge(tb)
+		switch {
+		case err != nil:
+			return err
+		case large:
+			err = r.discard(tb, ix)
+		default:
+			err = r.removeIndex(tb, ix)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeIndex removes an index and, in the same transaction, what is stored of it.
 func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
 	g, err := r.Gate()
 	if err != nil {
 		return err
-	}
-	rows, err := g.RowCount(tb)
-	if err != nil {
-		return err
-	}
-	if rows > buildInside {
-		return r.discard(tb, ix)
 	}
 	if err := g.DropIndex(tb, ix); err != nil {
 		return err
@@ -261,7 +302,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 		}
 		return doesNotExist("index", name)
 	}
-	if err := r.removeIndex(tb, ix); err != nil { // the new one has an id of its own: nothing of the old one is in its way
+	if err := r.removeIndexes(tb, ix, tb.Successor(name)); err != nil { // the new one has an id of its own: nothing of the old one is in its way
 		return err
 	}
 	if tb, err = r.Cat.Table(db, table); err != nil {

@@ -37,6 +37,7 @@ type Limits struct {
 	Answer      int   // bytes of the answer of a statement
 	ShareAfter  int   // records of a table after which a walk is shared among the processors
 	LiveQueries int   // that one session may have
+	IndexInside int   // records of a table for which an index may be filled in the transaction that defines it
 	TxBytes     int64 // bytes that a transaction may buffer; 0: no limit
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
@@ -59,6 +60,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.Answer, 1<<30)
 	def(&l.ShareAfter, 4096)
 	def(&l.LiveQueries, 1000)
+	def(&l.IndexInside, 200_000)
 	return l
 }
 

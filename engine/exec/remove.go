@@ -211,7 +211,7 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 		}
 	case ast.DefIndex:
 		if ix := tb.Index(name); ix != nil {
-			return r.removeIndex(tb, ix)
+			return r.removeIndexes(tb, ix, tb.Successor(name))
 		}
 	default:
 		for _, e := range tb.Events {

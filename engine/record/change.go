@@ -239,7 +239,7 @@ func (g *Gate) veil(ctx context.Context, tb *catalog.Table, ix *catalog.Index, a
 	if seen && same(shown, after) {
 		return refusal
 	}
-	e := errs.Internal("Database index `%s` already contains these values", ix.Name)
+	e := errs.Internal("Database index `%s` already contains these values", ix.Called())
 	e.Err = v
 	return e
 }

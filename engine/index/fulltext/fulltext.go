@@ -67,7 +67,7 @@ type place struct{ ns, db, tb, ix uint32 }
 // Open gives an index in a transaction.
 func Open(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) *Index {
 	s := tb.Scope
-	x := &Index{Tx: tx, Name: ix.Name, place: place{s.NS, s.DB, tb.ID, ix.ID}, k1: DefaultK1, b: DefaultB}
+	x := &Index{Tx: tx, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}, k1: DefaultK1, b: DefaultB}
 	if f := ix.Define.FullText; f != nil && f.BM25 {
 		x.k1, x.b = float64(float32(f.K1)), float64(float32(f.B))
 	}

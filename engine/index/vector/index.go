@@ -33,7 +33,7 @@ type place struct{ ns, db, tb, ix uint32 }
 // Open gives an index in a transaction.
 func Open(c *Cache, tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) (*Index, error) {
 	s := tb.Scope
-	x := &Index{Tx: tx, Cache: c, Name: ix.Name, place: place{s.NS, s.DB, tb.ID, ix.ID}}
+	x := &Index{Tx: tx, Cache: c, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}}
 	var ok bool
 	if x.Spec, ok = NewSpec(ix.Define); !ok {
 		return nil, fmt.Errorf("vector index %s: its definition is not known", ix.Name)
