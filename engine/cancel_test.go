@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +141,58 @@ func engineText(res []engine.Result) string {
 		return text[:100]
 	}
 	return text
+}
+
+// TestTransactionsEndInTime: a transaction holds what it sees for as long as the limit says, whether anybody asks for it or not.
+func TestTransactionsEndInTime(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Unauthenticated: true, Log: slog.New(slog.DiscardHandler),
+		Limits: engine.Limits{TxTimeout: 50 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, e)
+	s := owner(t, e)
+	run(t, s, "CREATE t:1 SET n = 1")
+
+	tx, err := s.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Execute(t.Context(), "UPDATE t:1 SET n = 2", nil); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); e.Stats().Snapshots > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody asks for it, and it stays open")
+		}
+	}
+	if err := tx.Commit(t.Context()); err == nil || err.Error() != "The transaction has run out of time" || !tx.Late() {
+		t.Errorf("commit: %v", err)
+	}
+
+	if tx, err = s.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := tx.Execute(t.Context(), "UPDATE t:1 SET n = 3; SLEEP 1h", nil)
+	if err != nil || res[1].Err == nil || res[1].Err.Msg != "The transaction has run out of time" {
+		t.Errorf("a statement that takes longer: %v, %v", res, err)
+	}
+	if _, err := tx.Execute(t.Context(), "RETURN 1", nil); err == nil {
+		t.Error("it goes on afterwards")
+	}
+
+	for _, text := range []string{"BEGIN; UPDATE t:1 SET n = 4; SLEEP 1h; COMMIT", "UPDATE t:1 SET n = sleep(1h)", "SELECT sleep(1h) FROM t"} {
+		failed := ""
+		for _, r := range run(t, s, text, allowErrors) {
+			if r.Err != nil && strings.Contains(r.Err.Msg, "exceeded the timeout: 50ms") {
+				failed = r.Err.Msg
+			}
+		}
+		if failed == "" {
+			t.Errorf("%s: it did not end in time", text)
+		}
+	}
+	if got := one(t, s, "RETURN t:1.n"); got != "1" {
+		t.Errorf("n is %s", got)
+	}
 }

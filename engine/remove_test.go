@@ -158,3 +158,33 @@ func TestWritersInRemovedTable(t *testing.T) {
 		}
 	}
 }
+
+// TestEdgesOfRemovedNodes: edges whose nodes' table was removed, and perhaps made again, stay records with their ends; deleted
+// ones leave nothing at the nodes that are left. The answers are the reference's.
+func TestEdgesOfRemovedNodes(t *testing.T) {
+	for _, kind := range []string{"", "DEFINE TABLE e TYPE RELATION;"} {
+		for _, tc := range []struct{ then, ask, want string }{
+			{"REMOVE TABLE a", "[b:1<-e, b:1<-e<-a, b:1<-e<-?, a:1->e]", "[[e:1], [a:1], [a:1], []]"},
+			{"REMOVE TABLE a; DEFINE TABLE a; CREATE a:1", "[b:1<-e<-a, a:1->e]", "[[a:1], []]"},
+			{"REMOVE TABLE a; DELETE e:1", "[b:1<-e, (SELECT VALUE id FROM e)]", "[[], [e:2]]"},
+			{"REMOVE TABLE a; DEFINE TABLE a; CREATE a:1; DELETE e:1", "[b:1<-e, (SELECT VALUE id FROM e)]", "[[], [e:2]]"},
+			{"REMOVE TABLE a; DELETE b:1", "[(SELECT VALUE id FROM e)]", "[[e:2]]"},
+			{"REMOVE TABLE a; REMOVE TABLE b; CREATE a:1; CREATE b:1", "[(SELECT VALUE id FROM e), a:1->e, b:1<-e]", "[[e:1, e:2], [], []]"},
+			{"REMOVE TABLE b; DEFINE TABLE b; RELATE a:1->e:3->b:1; DELETE e:3; DELETE e:2", "[a:1->e, a:2->e, a:1->e->b]", "[[e:1], [], [b:1]]"},
+		} {
+			path := filepath.Join(t.TempDir(), "store")
+			e := openBig(t, path)
+			s := e.RootSession()
+			n, d := "n", "d"
+			if err := s.Use(t.Context(), &n, &d); err != nil {
+				t.Fatal(err)
+			}
+			run(t, s, kind+"CREATE a:1, a:2, b:1, b:2; RELATE a:1->e:1->b:1; RELATE a:2->e:2->b:2;"+tc.then)
+			if got := one(t, s, "RETURN "+tc.ask); got != tc.want {
+				t.Errorf("%s %s: %s gives %s, want %s", kind, tc.then, tc.ask, got, tc.want)
+			}
+			shut(t, e)
+			checksClean(t, path)
+		}
+	}
+}

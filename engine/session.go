@@ -409,12 +409,14 @@ func (s *Session) Call(ctx context.Context, name string, args []value.Value) (va
 
 // Tx is an interactive transaction of a session. It is used by one request at a time.
 type Tx struct {
-	s   *Session
-	id  value.UUID
-	mu  sync.Mutex // one request at a time; held while statements run
-	tx  *txn.Tx
-	log *record.Log
-	end time.Time // of its life; zero: none
+	s     *Session
+	id    value.UUID
+	mu    sync.Mutex // one request at a time; held while statements run
+	tx    *txn.Tx    // nil: finished
+	log   *record.Log
+	end   time.Time   // of its life; zero: none
+	timer *time.Timer // cancels it at that time, whether or not anybody asks; nil: none
+	late  bool        // its time has run out
 }
 
 // Begin opens an interactive transaction; ID names it.
@@ -430,22 +432,68 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	t := &Tx{s: s, id: s.e.exec.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.end = time.Now().Add(d)
+		t.timer = time.AfterFunc(d, t.expire)
 	}
 	return t, nil
 }
 
+// expire cancels a transaction whose time has run out; a statement of it that runs is cut off first.
+func (t *Tx) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.finishLate()
+}
+
+// finishLate cancels t, if it is open, because its time has run out; t.mu is held.
+func (t *Tx) finishLate() {
+	if t.tx != nil {
+		t.take().Cancel()
+		t.late = true
+	}
+}
+
+// take gives up the transaction in t to whoever finishes it; t.mu is held.
+func (t *Tx) take() *txn.Tx {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	tx := t.tx
+	t.tx = nil
+	return tx
+}
+
+// inTime bounds what is done in t by the time that t has.
+func (t *Tx) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.end.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, t.end, errLateTx())
+}
+
+func errLateTx() *errs.Error { return errs.Internal("The transaction has run out of time") }
+
 // ID is a version 7 UUID.
 func (t *Tx) ID() value.UUID { return t.id }
 
+// Late reports whether t was cancelled because its time had run out. It does not wait for a statement of t that runs.
+func (t *Tx) Late() bool {
+	if !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	return t.late
+}
+
 // open reports why t can not be used; t.mu is held.
 func (t *Tx) open() error {
-	if t.tx == nil {
-		return errs.Internal("The transaction has already been finished")
-	}
 	if !t.end.IsZero() && time.Now().After(t.end) {
-		t.tx.Cancel()
-		t.tx = nil
-		return errs.Internal("The transaction has run out of time")
+		t.finishLate()
+	}
+	switch {
+	case t.late:
+		return errLateTx()
+	case t.tx == nil:
+		return errs.Internal("The transaction has already been finished")
 	}
 	return nil
 }
@@ -471,6 +519,8 @@ func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run r
 	if err := t.open(); err != nil {
 		return nil, err
 	}
+	ctx, stop := t.inTime(ctx)
+	defer stop()
 	after := st
 	out := run(t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log), ctx, script)
 	t.s.moved(&st, &after)
@@ -489,6 +539,8 @@ func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink S
 	if err := t.open(); err != nil {
 		return err
 	}
+	ctx, stop := t.inTime(ctx)
+	defer stop()
 	after := st
 	err = t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Stream(ctx, script, sink)
 	t.s.moved(&st, &after)
@@ -502,9 +554,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 	if err := t.open(); err != nil {
 		return err
 	}
-	tx := t.tx
-	t.tx = nil
-	return t.s.e.exec.Commit(ctx, tx, t.log)
+	return t.s.e.exec.Commit(ctx, t.take(), t.log)
 }
 
 // Cancel drops t's changes.
@@ -514,7 +564,6 @@ func (t *Tx) Cancel(ctx context.Context) error {
 	if err := t.open(); err != nil {
 		return err
 	}
-	t.tx.Cancel()
-	t.tx = nil
+	t.take().Cancel()
 	return nil
 }

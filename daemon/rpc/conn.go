@@ -128,13 +128,18 @@ func (s *session) cancelAll(ctx context.Context) error {
 	s.mu.Unlock()
 	var failed []error
 	for _, tx := range txns {
-		failed = append(failed, tx.Cancel(ctx))
+		if err := tx.Cancel(ctx); err != nil && !tx.Late() {
+			failed = append(failed, err)
+		}
 	}
 	return errors.Join(failed...)
 }
 
 func (s *session) begin(ctx context.Context) (value.UUID, error) {
 	s.mu.Lock()
+	if s.open >= s.limit {
+		s.forgetLate()
+	}
 	if s.open >= s.limit {
 		s.mu.Unlock()
 		return value.UUID{}, errs.Internal("Too many open transactions")
@@ -155,6 +160,16 @@ func (s *session) begin(ctx context.Context) (value.UUID, error) {
 	}
 	s.txns[tx.ID()] = tx
 	return tx.ID(), nil
+}
+
+// forgetLate makes room for other transactions where some have run out of time; s.mu is held.
+func (s *session) forgetLate() {
+	for id, tx := range s.txns {
+		if tx.Late() {
+			delete(s.txns, id)
+			s.open--
+		}
+	}
 }
 
 func (s *session) transaction(id value.UUID) (*engine.Tx, error) {

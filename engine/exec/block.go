@@ -120,7 +120,7 @@ func (q *Query) writing() txn.Options {
 
 // open makes tx the transaction of the text.
 func (q *Query) open(tx *txn.Tx, start time.Time) {
-	q.tx, q.log = tx, record.NewLog()
+	q.tx, q.log, q.until = tx, record.NewLog(), time.Now().Add(q.ex.Limits.TxTimeout)
 	q.failed, q.nested, q.returned = false, false, false
 	q.answer(start, value.None, "", nil)
 	q.first = len(q.out)

@@ -34,6 +34,7 @@ type Query struct {
 
 	// An open transaction, and what became of it.
 	tx       *txn.Tx
+	until    time.Time // when its time runs out, where there is a limit
 	log      *record.Log
 	keep     bool // the transaction is the caller's: it stays open afterwards
 	first    int  // index in out of its first statement
@@ -412,6 +413,8 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*Run) (value.Value, error)) (v value.Value, err error) {
 	ctx, stop := q.ex.timed(ctx)
 	defer stop()
+	ctx, end := q.inTime(ctx)
+	defer end()
 	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
 	r.Log, r.Import = log, q.imports
 	defer func() {
@@ -514,6 +517,20 @@ func (ex *Executor) timed(ctx context.Context) (context.Context, context.CancelF
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, durationOf(d).String()))
+}
+
+// inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now begins by
+// all of its time. One that the caller keeps open is bounded by the caller.
+func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := q.ex.Limits.TxTimeout
+	if d <= 0 || q.keep {
+		return ctx, func() {}
+	}
+	until := q.until
+	if q.tx == nil {
+		until = time.Now().Add(d)
+	}
+	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, durationOf(d).String()))
 }
 
 // explain turns the end of the context into what users see.

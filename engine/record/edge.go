@@ -17,7 +17,7 @@ import (
 type ends struct{ in, out *value.RecordID }
 
 // edgeOf says between which nodes a record is an edge; nil where it is a plain record. A plain record may well have
-// fields called in and out: it is an edge when its adjacency entry is there.
+// fields called in and out: it is an edge when an adjacency entry of it is there. One may be gone with the table of its node.
 func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*ends, error) {
 	if tb.Define.Kind == ast.TableNormal {
 		return nil, nil
@@ -27,17 +27,39 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 		return nil, nil
 	}
 	e := &ends{in: in.Record(), out: out.Record()}
-	node, err := g.Cat.TableID(g.DB, e.in.Table)
-	if node == 0 || err != nil {
-		return nil, err
-	}
-	s := tb.Scope
-	g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, e.in.Key, key.Out, tb.ID, id.Key)
-	raw, err := g.Tx.Get(g.keybuf)
-	if raw == nil || err != nil {
+	linked := false
+	err := g.eachEntry(tb, id, e, func(entry []byte) (bool, error) {
+		raw, err := g.Tx.Get(entry)
+		linked = raw != nil
+		return !linked, err
+	})
+	if !linked || err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// eachEntry calls f with the keys of an edge's two adjacency entries, as far as the tables of its nodes are there, until f
+// answers false. A key is valid during the call.
+func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(entry []byte) (bool, error)) error {
+	s := tb.Scope
+	for _, end := range [2]struct {
+		node *value.RecordID
+		dir  key.Direction
+	}{{e.in, key.Out}, {e.out, key.In}} {
+		node, err := g.Cat.TableID(g.DB, end.node.Table)
+		if err != nil {
+			return err
+		}
+		if node == 0 {
+			continue
+		}
+		g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, end.node.Key, end.dir, tb.ID, id.Key)
+		if more, err := f(g.keybuf); !more || err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Ends are the two nodes of a record that is an edge, or looks like one; nil where it does not, is missing, or is hidden
@@ -135,21 +157,12 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 }
 
 func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error {
-	s := tb.Scope
-	for _, end := range [2]struct {
-		node *value.RecordID
-		dir  key.Direction
-	}{{e.in, key.Out}, {e.out, key.In}} {
-		node, err := g.Cat.TableID(g.DB, end.node.Table)
-		if err != nil {
-			return err
+	return g.eachEntry(tb, id, e, func(entry []byte) (bool, error) {
+		if err := g.Tx.Delete(entry); err != nil {
+			return false, fmt.Errorf("unlink an edge: %w", err)
 		}
-		g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, end.node.Key, end.dir, tb.ID, id.Key)
-		if err := g.Tx.Delete(g.keybuf); err != nil {
-			return fmt.Errorf("unlink an edge: %w", err)
-		}
-	}
-	return nil
+		return true, nil
+	})
 }
 
 // edgesOf are the ids of all edges that end at a record.
@@ -259,6 +272,11 @@ func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, err
 			return false, err
 		}
 		h.Other = &value.RecordID{Table: other, Key: node}
+		if other == "" {
+			if err := g.nameEnd(&h, dir); err != nil {
+				return false, err
+			}
+		}
 		if !g.Env.CanRead() {
 			if ok, err := g.Sees(ctx, h.Edge); err != nil {
 				return false, err
@@ -271,4 +289,24 @@ func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, err
 		}
 	}
 	return true, cur.Err()
+}
+
+// nameEnd names the other end of an edge whose table was removed: the record of the edge still does.
+func (g *Gate) nameEnd(h *Hop, dir key.Direction) error {
+	tb, err := g.Cat.Table(g.DB, h.Edge.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	doc, err := g.load(tb, h.Edge.Key)
+	if err != nil {
+		return err
+	}
+	name := "out"
+	if dir == key.In {
+		name = "in"
+	}
+	if end := field(doc, name); end.Kind() == value.KindRecord {
+		h.Other = end.Record()
+	}
+	return nil
 }

@@ -232,6 +232,11 @@ func (c *checker) lookAtEdges(tables map[place]bool) error {
 				return nil
 			}
 			for _, dir := range []key.Direction{key.Out, key.In} {
+				if gone, err := c.mayHaveGone(&e, dir); gone || err != nil {
+					return err
+				}
+			}
+			for _, dir := range []key.Direction{key.Out, key.In} {
 				if err := c.expectEntry(t, &e, dir, "its record"); err != nil {
 					return err
 				}
@@ -268,6 +273,40 @@ func (c *checker) lookAtEntry(t *table, e *edge) error {
 		other = key.In
 	}
 	return c.expectEntry(t, e, other, "the other end")
+}
+
+// mayHaveGone reports whether an entry of an edge is not the one that its record leads to because the table of a node was
+// removed and made again. What is left at the other node then tells of the former table; when the tables of both nodes went,
+// nothing does, and it is enough that tables were removed.
+func (c *checker) mayHaveGone(e *edge, dir key.Direction) (bool, error) {
+	k, want := e.entry(dir)
+	got, err := c.tx.Get(k)
+	if err != nil || bytes.Equal(got, want) {
+		return false, err
+	}
+	if got == nil {
+		return c.s.gaps[place{ns: e.at.ns, db: e.at.db}] && !c.linkedAnywhere(e), nil
+	}
+	tb, other, err := key.DecodeEdgeEnd(got)
+	if err != nil {
+		return false, nil // found as a malformed key
+	}
+	node := e.out
+	if dir == key.In {
+		node = e.in
+	}
+	return tb != node.tb && value.Equal(other, node.key) && c.s.names[place{e.at.ns, e.at.db, tb, 0}] == "", nil
+}
+
+// linkedAnywhere reports whether an edge has an entry that names its ends as they are now.
+func (c *checker) linkedAnywhere(e *edge) bool {
+	for _, dir := range []key.Direction{key.Out, key.In} {
+		k, want := e.entry(dir)
+		if got, err := c.tx.Get(k); err == nil && bytes.Equal(got, want) {
+			return true
+		}
+	}
+	return false
 }
 
 // expectEntry finds fault when an entry of an edge is missing. A node of a table that is gone has

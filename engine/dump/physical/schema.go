@@ -51,6 +51,7 @@ type schema struct {
 	broken  map[place]bool   // tables whose definitions cannot be read
 	names   map[place]string // of tables, those that are only named too
 	ids     map[tableName]uint32
+	gaps    map[place]bool // databases of which tables were removed
 	cleaned map[place]bool // indexes, tables and more that are gone, and are being removed from the store
 }
 
@@ -101,7 +102,7 @@ func (ix *keptIndex) checked() bool { return index.Kept(ix.Index) }
 // loadSchema reads all definitions, and tells report about those that cannot be read.
 func loadSchema(ctx context.Context, store kv.Store, tx *txn.Tx, lang Language, rep *Report) (*schema, error) {
 	s := &schema{tables: map[place]*table{}, indexes: map[place]*keptIndex{}, broken: map[place]bool{}, names: map[place]string{},
-		ids: map[tableName]uint32{}, cleaned: map[place]bool{}}
+		ids: map[tableName]uint32{}, gaps: map[place]bool{}, cleaned: map[place]bool{}}
 	if err := s.checkDefinitions(tx, lang, rep); err != nil {
 		return nil, err
 	}
@@ -168,7 +169,9 @@ func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, vi
 	start, end := key.PrefixRange(key.DBDef(nil, at.ns, at.db, key.KindTable))
 	c := tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
 	defer c.Close()
+	given := 0
 	for c.Next() {
+		given++
 		_, names, err := key.DecodeDef(c.Key())
 		if err != nil || len(names) != 1 {
 			continue // reported already
@@ -191,6 +194,11 @@ func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, vi
 			return err
 		}
 	}
+	last, named, err := view.LastIDs(db.Inner(), ast.DefTable)
+	if err != nil {
+		return err
+	}
+	s.gaps[at] = uint64(given) < uint64(last)+uint64(named-catalog.GhostIDs)
 	return c.Err()
 }
 
