@@ -2,6 +2,8 @@ package index
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -64,15 +66,67 @@ func (b *Batch) keep(p []byte) []byte {
 	return p[:len(p):len(p)]
 }
 
+// order is the place of an entry among the others: what its key has behind the part that all keys share.
+type order struct {
+	head uint64 // the first eight bytes of it
+	at   int32
+}
+
+// sorted is the order of the entries by their keys. Most are told apart by their heads, and there are no pointers to move.
+func (b *Batch) sorted() []order {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	shared := len(b.entries[0].k)
+	for i := range b.entries {
+		shared = sharedPrefix(b.entries[0].k[:shared], b.entries[i].k)
+	}
+	out := make([]order, len(b.entries))
+	for i := range b.entries {
+		out[i] = order{headOf(b.entries[i].k[shared:]), int32(i)}
+	}
+	slices.SortFunc(out, func(x, y order) int {
+		if x.head != y.head {
+			return cmp.Compare(x.head, y.head)
+		}
+		return bytes.Compare(b.entries[x.at].k, b.entries[y.at].k)
+	})
+	return out
+}
+
+// sharedPrefix is how many bytes a and b begin with that are the same.
+func sharedPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// headOf is the first eight bytes of k as a number that has their order; what is missing counts as zeros.
+func headOf(k []byte) uint64 {
+	if len(k) >= 8 {
+		return binary.BigEndian.Uint64(k)
+	}
+	var b [8]byte
+	copy(b[:], k)
+	return binary.BigEndian.Uint64(b[:])
+}
+
 // Write writes what was gathered. It is false where a unique index has no place for a record: nothing was written then, and
 // adding the records one by one with Writer.Build tells which.
 func (b *Batch) Write() (bool, error) {
-	slices.SortFunc(b.entries, func(x, y gathered) int { return bytes.Compare(x.k, y.k) })
 	unique := b.ix.Unique()
 	writes := make([]kv.Write, 0, len(b.entries))
-	for i, e := range b.entries {
+	var last []byte
+	for _, o := range b.sorted() {
+		e := &b.entries[o.at]
 		owned := unique && len(bytes.TrimPrefix(e.stored, []byte{elementMark})) > 0
-		if i > 0 && bytes.Equal(e.k, b.entries[i-1].k) {
+		same := last != nil && bytes.Equal(e.k, last)
+		last = e.k
+		if same {
 			if owned { // of two records, or of one that has a value twice
 				return false, nil
 			}
