@@ -84,7 +84,7 @@ func measure() load {
 	text := string(stacks[:runtime.Stack(stacks, true)])
 	idle := 0
 	for g := range strings.SplitSeq(text, "\n\n") {
-		if strings.Contains(g, "ws.(*workers).work(") && strings.Contains(g, "[select") && !strings.Contains(g, ".serve(") {
+		if strings.Contains(g, "ws.(*workers).work(") && strings.Contains(g, "[chan receive") && !strings.Contains(g, ".serve(") {
 			idle++
 		}
 	}

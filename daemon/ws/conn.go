@@ -178,9 +178,7 @@ func (c *conn) handle(b []byte) {
 		c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: bad})
 		return
 	}
-	select {
-	case c.slots <- struct{}{}:
-	case <-c.ctx.Done():
+	if !c.slot() {
 		return
 	}
 	if ordered[req.Method] {
@@ -190,6 +188,21 @@ func (c *conn) handle(b []byte) {
 	}
 	c.running.Add(1)
 	c.srv.workers.run(job{conn: c, req: req})
+}
+
+// slot waits until one more request may run; false: the connection ends.
+func (c *conn) slot() bool {
+	select {
+	case c.slots <- struct{}{}: // nearly always, and cheaper than the next
+		return true
+	default:
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
 }
 
 func (c *conn) serve(j *job) {

@@ -39,9 +39,7 @@ func (c *conn) handleText(b []byte) {
 		return
 	}
 	text := string(b)
-	select {
-	case c.slots <- struct{}{}:
-	case <-c.ctx.Done():
+	if !c.slot() {
 		return
 	}
 	c.running.Add(1)

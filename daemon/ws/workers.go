@@ -10,8 +10,7 @@ import (
 // workers run the requests of all connections. A worker that has finished waits for more, up to a number of idle ones:
 // a fresh goroutine would have to grow its stack in every request, which costs as much as a small statement.
 type workers struct {
-	jobs    chan job // unbuffered: whoever receives is free
-	stop    chan struct{}
+	jobs    chan job // unbuffered: whoever receives is free; closed at the end
 	idle    atomic.Int64
 	running sync.WaitGroup
 }
@@ -28,7 +27,7 @@ type job struct {
 const maxIdleWorkers = 256
 
 func newWorkers() *workers {
-	return &workers{jobs: make(chan job), stop: make(chan struct{})}
+	return &workers{jobs: make(chan job)}
 }
 
 // run hands a request to a free worker, or to a new one.
@@ -48,18 +47,17 @@ func (w *workers) work(j job) {
 			w.idle.Add(-1)
 			return
 		}
-		select {
-		case j = <-w.jobs:
-			w.idle.Add(-1)
-		case <-w.stop:
-			w.idle.Add(-1)
+		next, more := <-w.jobs
+		w.idle.Add(-1)
+		if !more {
 			return
 		}
+		j = next
 	}
 }
 
 // close ends the idle workers and waits for all. Nothing may be run afterwards.
 func (w *workers) close() {
-	close(w.stop)
+	close(w.jobs)
 	w.running.Wait()
 }

@@ -38,19 +38,21 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 	if err != nil {
 		return err
 	}
-	id := t.ID
+	id, fresh := t.ID, false
 	if id == nil {
-		if id, err = w.r.newID(tb.Name, &c); err != nil {
+		if id, fresh, err = w.r.newID(tb.Name, &c); err != nil {
 			return err
 		}
 	}
-	exists, err := w.g.Exists(tb, id.Key)
-	if err != nil {
-		return err
-	}
 	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose}
-	if exists {
-		return w.conflict(p)
+	if !fresh {
+		exists, err := w.g.Exists(tb, id.Key)
+		if err != nil {
+			return err
+		}
+		if exists {
+			return w.conflict(p)
+		}
 	}
 	return w.put(p)
 }
@@ -75,18 +77,19 @@ func (w *writer) put(p *record.Write) error {
 }
 
 // newID is the id of a record to be created on a table: the one in its data, or a generated one. The data then has the
-// id as a record id.
-func (r *Run) newID(table string, c *change) (*value.RecordID, error) {
+// id as a record id. fresh: it was generated, of so many random bits that nobody has it already; to look would cost a
+// search of the whole table's keys, and a part of what the commit is validated against.
+func (r *Run) newID(table string, c *change) (id *value.RecordID, fresh bool, err error) {
 	key, err := recordKey(field(c.after, "id"))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if key.IsNone() {
+	if fresh = key.IsNone(); fresh {
 		key = r.Ex.NewKey("rand")
 	}
-	id := &value.RecordID{Table: table, Key: key}
+	id = &value.RecordID{Table: table, Key: key}
 	c.after = value.ObjectOf(c.after.Object().With("id", value.RecordOf(id)))
-	return id, nil
+	return id, fresh, nil
 }
 
 // recordKey is the key that an id field means: a key, or the key of a record id of any table. NONE stays NONE.

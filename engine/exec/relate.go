@@ -114,7 +114,7 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 		return err
 	}
 	if id == nil {
-		if id, err = w.r.newID(tb.Name, &c); err != nil {
+		if id, _, err = w.r.newID(tb.Name, &c); err != nil {
 			return err
 		}
 	}

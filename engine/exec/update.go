@@ -96,7 +96,7 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 	}
 	named := id != nil
 	if !named {
-		if id, err = w.r.newID(tb.Name, &c); err != nil {
+		if id, _, err = w.r.newID(tb.Name, &c); err != nil {
 			return err
 		}
 		there, err := w.g.Exists(tb, id.Key)
