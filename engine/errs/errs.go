@@ -153,6 +153,11 @@ func DeadlinePassed() *Error {
 		Msg: "The query was not executed because the deadline of its caller passed"}
 }
 
+// OutOfMemory is a statement that would have held more memory than others leave at the moment; the client may retry.
+func OutOfMemory() *Error {
+	return With(KindQuery, "OutOfMemory", nil, "The query was not executed because other queries hold the memory that there is for queries. This query can be retried")
+}
+
 // NotExecuted is a statement undone with its transaction.
 func NotExecuted() *Error {
 	return With(KindQuery, "NotExecuted", nil, "The query was not executed due to a failed transaction")

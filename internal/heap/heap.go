@@ -30,7 +30,7 @@ const (
 
 // Headroom is what Pace is to be given here: a part of the memory that the process may use, at most 128 MiB.
 func Headroom() uint64 {
-	all := memory()
+	all := Memory()
 	if all == 0 {
 		return mostHeadroom / 2
 	}

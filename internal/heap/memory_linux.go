@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// memory is how much of it the process may use: the machine's, or less in a container. 0: not known.
-func memory() uint64 {
+// Memory is how many bytes of it the process may use: the machine's, or less in a container. 0: not known.
+func Memory() uint64 {
 	least := totalOf(readFile("/proc/meminfo"))
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		if n, err := strconv.ParseUint(string(bytes.TrimSpace(readFile(file))), 10, 64); err == nil && n > 0 && (least == 0 || n < least) {

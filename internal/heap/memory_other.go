@@ -2,5 +2,5 @@
 
 package heap
 
-// memory is not known here.
-func memory() uint64 { return 0 }
+// Memory is not known here.
+func Memory() uint64 { return 0 }

@@ -16,7 +16,7 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback"},
-	{"engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket"},
+	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},

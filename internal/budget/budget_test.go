@@ -1,0 +1,127 @@
+package budget
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+func TestSmallAccountsNeverTouchThePool(t *testing.T) {
+	p := NewPool(0)
+	a := p.Account()
+	for range chunk / 1024 {
+		if err := a.Charge(1024); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Release(chunk)
+	if err := a.Reach(chunk); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Stats(); got != (Stats{}) {
+		t.Errorf("after a chunk: %+v", got)
+	}
+	if err := a.Charge(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Charge(chunk); err == nil {
+		t.Error("a pool of nothing gave a chunk")
+	}
+}
+
+func TestAccountsKeepTheMostTheyHad(t *testing.T) {
+	p := NewPool(10 * chunk)
+	a, b := p.Account(), p.Account()
+	mark := a.Mark()
+	step := func(name string, err error, taken int64) {
+		t.Helper()
+		if got := p.Stats().Taken; err != nil || got != taken*chunk {
+			t.Fatalf("%s: %v, %d chunks taken, want %d", name, err, got/chunk, taken)
+		}
+	}
+	step("charge 3½", a.Charge(7*chunk/2), 3)
+	a.Rewind(mark)
+	step("rewound", a.Charge(3*chunk), 3)
+	a.Rewind(mark)
+	step("reach 5", a.Reach(5*chunk), 4)
+	step("b", b.Charge(6*chunk), 9)
+	if err := a.Charge(7 * chunk); !errors.Is(err, errs.OutOfMemory()) {
+		t.Errorf("more than is left: %v", err)
+	}
+	b.Close()
+	step("b has closed", nil, 4)
+	step("again", a.Reach(0), 6)
+	a.Close()
+	step("a has closed", nil, 0)
+	if err := a.Charge(12 * chunk); err == nil || errors.Is(err, errs.OutOfMemory()) {
+		t.Errorf("more than there is: %v", err)
+	}
+	if got := p.Stats().Refused; got != 2 {
+		t.Errorf("refused %d times, want 2", got)
+	}
+}
+
+func TestTheLastChunkMayBeSmall(t *testing.T) {
+	p := NewPool(chunk + 10)
+	a := p.Account()
+	if err := a.Charge(2*chunk + 10); err != nil || p.Stats().Taken != chunk+10 {
+		t.Errorf("all of it: %v, %+v", err, p.Stats())
+	}
+}
+
+func TestWithoutAPoolNothingIsRefused(t *testing.T) {
+	var none *Account
+	var zero Account
+	unbounded := (*Pool)(nil).Account()
+	for _, a := range []*Account{none, &zero, &unbounded} {
+		for range 3 {
+			if err := errors.Join(a.Charge(1<<40), a.Reach(1<<40)); err != nil {
+				t.Error(err)
+			}
+		}
+		a.Rewind(a.Mark())
+		a.Release(1)
+		a.Close()
+	}
+}
+
+// TestThePoolIsNeverOverdrawn: whatever many goroutines take and give back at once, it is never more than there is, and
+// all of it is back in the end.
+func TestThePoolIsNeverOverdrawn(t *testing.T) {
+	p := NewPool(16 * chunk)
+	var wg sync.WaitGroup
+	for seed := range uint64(8) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 1))
+			for range 2000 {
+				a := p.Account()
+				for range r.IntN(6) {
+					if a.Charge(r.IntN(8*chunk)) != nil {
+						break
+					}
+					if taken := p.Stats().Taken; taken > 16*chunk || taken < 0 {
+						t.Errorf("%d of %d bytes are taken", taken, 16*chunk)
+					}
+				}
+				a.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if got := p.Stats(); got.Taken != 0 || got.Refused == 0 {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
+func BenchmarkCharge(b *testing.B) {
+	p := NewPool(1 << 40)
+	a := p.Account()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = a.Charge(100)
+		a.Release(100)
+	}
+}
