@@ -100,6 +100,12 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 
 // bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
 func (r *Run) bounded(v value.Value, args []value.Value) error {
+	if v.Light() {
+		return nil
+	}
+	if err := r.bear(value.Weight(v)); err != nil {
+		return err
+	}
 	most := 0
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:

@@ -14,11 +14,11 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Param:
 		return r.param(env, x.Name)
 	case *ast.Idiom:
-		return r.borne(r.idiom(env, x))
+		return r.idiom(env, x)
 	case *ast.Binary:
-		return r.borne(r.binary(env, x))
+		return r.binary(env, x)
 	case *ast.Call:
-		return r.borne(r.invoke(env, x))
+		return r.invoke(env, x)
 	case *ast.Constant:
 		return x.Value, nil
 	case *ast.Paren:
@@ -34,20 +34,20 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Block:
 		return r.Block(blockFrame(env, x), x)
 	case *ast.Subquery:
-		return r.borne(r.subquery(env, x))
+		return r.subquery(env, x)
 	case *ast.Array:
 		if x.Const != nil {
 			return *x.Const, nil
 		}
 		vs, err := r.evalAll(env, x.Elems)
-		return r.borne(value.ArrayOf(vs), err)
+		return value.ArrayOf(vs), err
 	case *ast.Object:
-		return r.borne(r.object(env, x))
+		return r.object(env, x)
 	case *ast.RecordID:
 		return r.borne(r.record(env, x))
 	case *ast.Set:
 		vs, err := r.evalAll(env, x.Elems)
-		return r.borne(value.SetOf(vs), err)
+		return value.SetOf(vs), err
 	case *ast.Range:
 		return r.borne(r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyRange:

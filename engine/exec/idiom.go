@@ -101,7 +101,10 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 		default:
 			return value.None, notRunnable(p)
 		}
-		if v, err = r.borne(v, err); err != nil {
+		if err == nil && !v.Light() {
+			v, err = r.weighed(v)
+		}
+		if err != nil {
 			return value.None, err
 		}
 	}

@@ -82,8 +82,14 @@ func tooCostly(re, v value.Value) bool {
 	return false
 }
 
-// mayJoin refuses strings and arrays that + would make too long: a few dozen doublings fill any memory.
+// mayJoin refuses what + would make too large: a few dozen doublings fill any memory.
 func (r *Run) mayJoin(a, b value.Value) error {
+	if a.Light() || b.Light() {
+		return nil
+	}
+	if err := r.bear(value.Weight(a) + value.Weight(b)); err != nil {
+		return err
+	}
 	switch {
 	case a.Kind() != b.Kind():
 	case a.Kind() == value.KindString && a.Len()+b.Len() > r.Ex.Limits.Text:

@@ -128,16 +128,19 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 		return p.once.within(p.r, p.env, p.value)
 	}
 	if p.flat {
-		out := make([]value.Field, len(p.slots))
+		out, sum := make([]value.Field, len(p.slots)), held(0)
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
 			v, err := p.once.within(p.r, p.env, f.x)
+			if err == nil {
+				err = sum.add(p.r, v)
+			}
 			if err != nil {
 				return value.None, err
 			}
 			out[i] = value.Field{Name: f.path[0], Value: v}
 		}
-		return p.r.borne(value.ObjectOf(value.ObjectOfSorted(out)), nil)
+		return value.ObjectOf(value.ObjectOfSorted(out)), nil
 	}
 	return p.r.borne(p.nested(doc))
 }

@@ -71,9 +71,12 @@ func SingleOutput() error {
 
 // drain reads all rows.
 func (r *Run) drain(p rows) ([]value.Value, error) {
-	out := []value.Value{}
+	out, sum := []value.Value{}, held(0)
 	for {
 		doc, ok, err := p.next()
+		if err == nil {
+			err = sum.add(r, doc)
+		}
 		if err != nil {
 			return nil, err
 		}

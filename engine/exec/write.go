@@ -50,6 +50,7 @@ type writer struct {
 	out  *ast.Output
 	none ast.OutputKind // what no RETURN clause means
 	rows []value.Value
+	sum  held // of rows
 }
 
 func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
@@ -114,7 +115,7 @@ func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value
 		return err
 	}
 	w.rows = append(w.rows, v)
-	return nil
+	return w.sum.add(w.r, v)
 }
 
 // show makes stored images what the caller may see of them. It is false where the answer would say no more than that

@@ -9,8 +9,8 @@ import (
 // overhead is about what a value, a field or an object takes beside its contents.
 const overhead = 48
 
-// tooHeavyToCount is the weight of everything that weighs more than 32 bits can say.
-const tooHeavyToCount = math.MaxUint32
+// Heaviest is the weight of everything that weighs as much or more: it is refused whatever the limit.
+const Heaviest = math.MaxUint32
 
 // Weight is about how many bytes v would take if nothing in it were shared: lists that hold one another many times over
 // take little memory, and yet whoever compares, writes or copies them walks all of it. Values carry it from where they
@@ -20,8 +20,15 @@ func Weight(v Value) int { return int(v.weight()) }
 // Exceeds reports whether v weighs more than limit, or more than can be said.
 func Exceeds(v Value, limit int) bool {
 	w := v.weight()
-	return w > uint64(limit) || w == tooHeavyToCount
+	return w > uint64(limit) || w == Heaviest
 }
+
+// lightKinds are those of a fixed size.
+const lightKinds = 1<<KindNone | 1<<KindNull | 1<<KindBool | 1<<KindInt | 1<<KindFloat | 1<<KindDecimal | 1<<KindDuration |
+	1<<KindDatetime | 1<<KindUUID
+
+// Light reports whether v is of a kind with a fixed size, which weighs next to nothing.
+func (v Value) Light() bool { return lightKinds>>v.kind&1 != 0 }
 
 func (v *Value) weight() uint64 {
 	switch v.kind {
@@ -41,11 +48,15 @@ func (v *Value) weight() uint64 {
 }
 
 // carried is n as values carry it.
-func carried(n uint64) uint32 { return uint32(min(n, tooHeavyToCount)) }
+func carried(n uint64) uint32 { return uint32(min(n, Heaviest)) }
 
 func weightOfElems(elems []Value) uint32 {
 	n := uint64(overhead)
 	for i := range elems {
+		if elems[i].Light() {
+			n += overhead
+			continue
+		}
 		n += elems[i].weight()
 	}
 	return carried(n)
