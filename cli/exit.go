@@ -113,6 +113,9 @@ func kindCode(e *errs.Error) int {
 		if e.Detail != nil && e.Detail.Kind == "TimedOut" {
 			return exitTimeout
 		}
+		if e.Detail != nil && e.Detail.Kind == "OutOfMemory" {
+			return exitUnreachable
+		}
 	case errs.KindConnection:
 		return exitUnreachable
 	}

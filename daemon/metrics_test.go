@@ -116,3 +116,16 @@ func TestMetricsMove(t *testing.T) {
 		}
 	}
 }
+
+// TestQueryMemory: statements are refused what --query-memory has no room for; the metrics tell.
+func TestQueryMemory(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.QueryMemory = 4 << 20 })
+	r := s.do("POST", "/sql", "RETURN (<array> 0..1000).map(|$i| string::repeat('x', 10000)); RETURN 1", at()...)
+	if r.StatusCode != 200 || !strings.Contains(r.body, "more than 4194304 bytes") || !strings.Contains(r.body, `"result":1`) {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	m := s.scrape()
+	if m["nacre_query_memory_limit_bytes"] != 4<<20 || m["nacre_query_memory_bytes"] != 0 || m["nacre_query_memory_refused_total"] != 1 {
+		t.Errorf("limit %v, taken %v, refused %v", m["nacre_query_memory_limit_bytes"], m["nacre_query_memory_bytes"], m["nacre_query_memory_refused_total"])
+	}
+}

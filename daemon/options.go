@@ -19,6 +19,7 @@ func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		Limits:        engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout},
+		Memory:        cfg.QueryMemory,
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
 		Capabilities:  caps, Log: log.With("component", "engine"),

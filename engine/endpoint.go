@@ -24,5 +24,7 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	if err := st.Auth.MayUse(); err != nil {
 		return nil, err
 	}
-	return s.e.exec.NewQuery(&st, nil).API(ctx, req)
+	q := s.e.exec.NewQuery(&st, nil)
+	defer q.Close()
+	return q.API(ctx, req)
 }

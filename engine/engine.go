@@ -26,6 +26,7 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Limits bound what one statement and one transaction may use.
@@ -57,6 +58,10 @@ type Options struct {
 	Meter txn.Meter
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
+	// Memory is how many bytes all statements together may hold at once in answers, sorted and grouped rows, variables and
+	// transactions that are not committed yet; what does not fit is refused, and may be tried again. 0: half of the memory
+	// of the machine or container.
+	Memory int64
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string
 	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
@@ -70,6 +75,8 @@ type Engine struct {
 	store kv.Store
 	exec  *exec.Executor
 	caps  *auth.Capabilities
+
+	memory *budget.Pool // what all statements share
 
 	parsing   parse.Options // of every text
 	passwords *auth.Verifier
@@ -113,10 +120,14 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 		e.caps.Experimental.Allow = auth.NewSet(opt.Experimental...)
 	}
 	opt.Capabilities = e.caps
+	if opt.Memory == 0 {
+		opt.Memory = budget.Default()
+	}
+	e.memory = budget.NewPool(opt.Memory)
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
-	e.exec = newExecutor(store, opt, functions, e.parsing, rulesOff)
+	e.exec = newExecutor(store, opt, functions, e.parsing, rulesOff, e.memory)
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -163,7 +174,7 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 }
 
 // newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules) *exec.Executor {
+func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules, memory *budget.Pool) *exec.Executor {
 	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
 		Store:            store,
@@ -183,6 +194,7 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 		Log:              opt.Log,
 		PlanOff:          rulesOff,
 		Meter:            opt.Meter,
+		Memory:           memory,
 	})
 }
 
@@ -213,12 +225,14 @@ type Stats struct {
 	kv.Stats
 	LiveQueries   int    // open
 	Notifications uint64 // handed to their sessions so far
+	Memory        budget.Stats
 }
 
 // Stats gives the figures of now; it is cheap.
 func (e *Engine) Stats() Stats {
 	s := Stats{Stats: e.store.Stats()}
 	s.LiveQueries, s.Notifications = e.exec.Hub.Stats()
+	s.Memory = e.memory.Stats()
 	return s
 }
 

@@ -21,7 +21,7 @@ func (e *Engine) SharedEarly(rules ...plan.Rule) (other *Engine, stop func()) {
 }
 
 func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engine, stop func()) {
-	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...))
+	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...), e.memory)
 	if limits.ShareAfter > 0 {
 		x.Limits.ShareAfter = limits.ShareAfter
 	}

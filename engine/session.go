@@ -182,7 +182,7 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 // within runs f in a write transaction of its own, again on conflict.
 func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
 	first := *state
-	return txn.Retry(ctx, e.store, txn.Options{Write: true, Meter: e.opt.Meter}, func(tx *txn.Tx) error {
+	return txn.Retry(ctx, e.store, txn.Options{Write: true, Meter: e.opt.Meter, Memory: e.memory}, func(tx *txn.Tx) error {
 		*state = first
 		r := e.exec.NewRun(ctx, state, exec.NewEnv(), tx)
 		r.Log = record.NewLog()
@@ -295,7 +295,9 @@ func (s *Session) execute(ctx context.Context, text string, vars *value.Object, 
 		return nil, err
 	}
 	after := st
-	out := run(s.e.exec.NewQuery(&after, vars), ctx, script)
+	q := s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	out := run(q, ctx, script)
 	s.moved(&st, &after)
 	return out, nil
 }
@@ -312,7 +314,9 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 		return err
 	}
 	after := st
-	err = s.e.exec.NewQuery(&after, vars).Stream(ctx, script, sink)
+	q := s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	err = q.Stream(ctx, script, sink)
 	s.moved(&st, &after)
 	return err
 }
@@ -400,7 +404,9 @@ func (s *Session) Call(ctx context.Context, name string, args []value.Value) (va
 	if err := s.mayQuery(&st); err != nil {
 		return value.None, err
 	}
-	res := s.e.exec.NewQuery(&st, nil).Call(ctx, name, args)
+	q := s.e.exec.NewQuery(&st, nil)
+	defer q.Close()
+	res := q.Call(ctx, name, args)
 	if res.Err != nil {
 		return value.None, res.Err
 	}
@@ -425,7 +431,7 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, MaxBytes: s.e.exec.Limits.TxBytes, Meter: s.e.opt.Meter})
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, MaxBytes: s.e.exec.Limits.TxBytes, Meter: s.e.opt.Meter, Memory: s.e.memory})
 	if err != nil {
 		return nil, err
 	}
@@ -522,7 +528,9 @@ func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run r
 	ctx, stop := t.inTime(ctx)
 	defer stop()
 	after := st
-	out := run(t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log), ctx, script)
+	q := t.s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	out := run(q.Within(t.tx, t.log), ctx, script)
 	t.s.moved(&st, &after)
 	return out, nil
 }
@@ -542,7 +550,9 @@ func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink S
 	ctx, stop := t.inTime(ctx)
 	defer stop()
 	after := st
-	err = t.s.e.exec.NewQuery(&after, vars).Within(t.tx, t.log).Stream(ctx, script, sink)
+	q := t.s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	err = q.Within(t.tx, t.log).Stream(ctx, script, sink)
 	t.s.moved(&st, &after)
 	return err
 }

@@ -50,6 +50,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 	after := st
 	res := &ImportResult{}
 	im := &importer{e: s.e, sess: &after, q: s.e.exec.NewQuery(&after, nil), res: res}
+	defer im.q.Close()
 	for run := int64(1); ; run++ {
 		stmt, ok := <-parsed
 		if !ok {

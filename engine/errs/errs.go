@@ -153,9 +153,9 @@ func DeadlinePassed() *Error {
 		Msg: "The query was not executed because the deadline of its caller passed"}
 }
 
-// OutOfMemory is a statement that would have held more memory than others leave at the moment; the client may retry.
+// OutOfMemory is a statement that would have held more memory than is left for it at the moment; the client may retry.
 func OutOfMemory() *Error {
-	return With(KindQuery, "OutOfMemory", nil, "The query was not executed because other queries hold the memory that there is for queries. This query can be retried")
+	return With(KindQuery, "OutOfMemory", nil, "The query was not executed because the memory that there is for queries is in use. This query can be retried")
 }
 
 // NotExecuted is a statement undone with its transaction.

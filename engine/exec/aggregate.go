@@ -94,6 +94,15 @@ func (t *total) add(v value.Value) error {
 	return nil
 }
 
+// collects reports whether the total keeps the values that it is given.
+func (t *total) collects() bool {
+	switch t.op {
+	case "array::distinct", "array::group", "array::join", "math::median":
+		return true
+	}
+	return false
+}
+
 func (t *total) number(v value.Value) error {
 	switch t.op {
 	case "math::sum":

@@ -51,11 +51,12 @@ type before struct {
 	vars    []Var
 	sess    Session
 	imports bool
-	sent    int // pieces of rows
+	sent    int   // pieces of rows
+	held    int64 // bytes, by the query
 }
 
 func (q *Query) before() before {
-	b := before{answers: len(q.out), vars: append([]Var(nil), q.base.vars...), sess: *q.sess, imports: q.imports}
+	b := before{answers: len(q.out), vars: append([]Var(nil), q.base.vars...), sess: *q.sess, imports: q.imports, held: q.mem.Mark()}
 	if q.stream != nil {
 		b.sent = q.stream.sent
 	}
@@ -67,6 +68,7 @@ func (q *Query) restore(b *before) {
 	q.out = q.out[:b.answers]
 	q.base.vars = append(q.base.vars[:0], b.vars...)
 	*q.sess, q.imports = b.sess, b.imports
+	q.mem.Rewind(b.held)
 	if q.stream != nil {
 		q.stream.forget(b.answers)
 	}
@@ -104,18 +106,18 @@ func (q *Query) block(ctx context.Context, stmts []Prepared) {
 		q.answer(last, value.None, "", nil)
 	case errors.Is(err, errFailed):
 	case len(q.out) == b.answers: // it has not even begun
-		q.answer(start, value.None, "", err)
+		q.answer(start, value.None, "", explain(ctx, err))
 		for range stmts {
 			q.answer(start, value.None, "", errs.NotExecuted())
 		}
 	default:
-		q.refuse(err)
+		q.refuse(explain(ctx, err))
 	}
 }
 
 // writing is how a transaction of the text begins that may write.
 func (q *Query) writing() txn.Options {
-	return txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter}
+	return txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter, Memory: q.ex.Memory}
 }
 
 // open makes tx the transaction of the text.

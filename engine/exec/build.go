@@ -77,7 +77,7 @@ func newBuilds(ex *Executor) *builds {
 
 // Resume goes on with the building of indexes that was under way when the store was closed.
 func (ex *Executor) Resume(ctx context.Context) error {
-	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter})
+	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter, Memory: ex.Memory})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ type site struct {
 
 // inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
 func (b *builds) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
-	opt := txn.Options{Write: write, Meter: b.ex.Meter}
+	opt := txn.Options{Write: write, Meter: b.ex.Meter, Memory: b.ex.Memory}
 	if alone {
 		turn, err := b.ex.Store.Exclusive(ctx)
 		if err != nil {
@@ -378,7 +378,7 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 // works in the background on what an index has stored reads a key of it first; the scans of the last batch see to it that
 // nothing comes behind.
 func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
-	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
+	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		j := &w.job
 		gone := make([]kv.Write, 0, cleanBatch)
 		for _, p := range j.Prefixes() {
@@ -405,7 +405,7 @@ func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err e
 // forget removes the job of filling an index that is gone from the store, unless it is there all the same, or is to be
 // cleaned away.
 func (b *builds) forget(w *build) {
-	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
+	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
 		stored, err := view.Job(&w.job)
 		if err != nil || stored == nil || stored.Clean {
@@ -448,7 +448,7 @@ func (b *builds) await(ctx context.Context, w *build, defined bool) error {
 
 // undo takes the definition of an index back.
 func (b *builds) undo(ctx context.Context, j *catalog.Job) error {
-	return txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter}, func(tx *txn.Tx) error {
+	return txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		s, err := b.site(ctx, tx, j)
 		if errors.Is(err, errEnded) {
 			return nil

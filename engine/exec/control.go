@@ -32,7 +32,7 @@ func (r *Run) let(env *Env, s *ast.Let) (value.Value, error) {
 		}
 	}
 	env.Set(s.Name, v)
-	return value.None, nil
+	return value.None, r.keep(v)
 }
 
 func (r *Run) ifElse(env *Env, s *ast.If) (value.Value, error) {

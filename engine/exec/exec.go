@@ -24,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -86,6 +87,7 @@ type Config struct {
 	AnalyzerFiles                     fulltext.Files     // optional: the files that analyzers may read; none without it
 	Log                               *slog.Logger       // optional: slog.Default
 	Meter                             txn.Meter          // optional: who counts what transactions do
+	Memory                            *budget.Pool       // optional: what statements may hold together; nil: no bound
 }
 
 // Executor is what all runs of one engine share.

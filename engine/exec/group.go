@@ -26,6 +26,7 @@ type groupRows struct {
 	text   string
 
 	out  []*group
+	sum  held // of what the groups hold
 	at   int
 	done bool
 	n    counter
@@ -187,6 +188,9 @@ func (g *groupRows) fill() error {
 				sum = mixHash(sum, hashValue(seed, keys[i]))
 			}
 			if gr = findGroup(groups[sum], keys); gr == nil {
+				if err := g.keep(keys); err != nil {
+					return err
+				}
 				gr = g.fresh(append([]value.Value(nil), keys...))
 				groups[sum] = append(groups[sum], gr)
 				g.out = append(g.out, gr)
@@ -209,6 +213,19 @@ func (g *groupRows) fill() error {
 	})
 	return nil
 }
+
+// keep counts what a new group takes.
+func (g *groupRows) keep(keys []value.Value) error {
+	for _, k := range keys {
+		if err := g.sum.keep(g.r, k); err != nil {
+			return err
+		}
+	}
+	return g.r.mem.Charge(groupSize)
+}
+
+// groupSize is about what a group takes beside its keys.
+const groupSize = 160
 
 func findGroup(gs []*group, keys []value.Value) *group {
 next:
@@ -300,6 +317,9 @@ func (g *groupRows) take(gr *group, doc value.Value) error {
 				v = value.None // what fails for one row of a group fails quietly
 			}
 			gr.lists[i] = append(gr.lists[i], v)
+			if err := g.sum.keep(g.r, v); err != nil {
+				return err
+			}
 			continue
 		}
 		for j, c := range f.calls {
@@ -313,6 +333,11 @@ func (g *groupRows) take(gr *group, doc value.Value) error {
 			t := &gr.totals[f.first+j]
 			if err := t.add(v); err != nil {
 				return err
+			}
+			if t.collects() {
+				if err := g.sum.keep(g.r, v); err != nil {
+					return err
+				}
 			}
 			if t.op == "array::join" && !t.ready && len(c.Args) > 1 {
 				sep, err := g.r.Value(g.env, c.Args[1])

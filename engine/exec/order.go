@@ -186,7 +186,7 @@ func (s *sortRows) next() (value.Value, bool, error) {
 func (s *sortRows) close() { s.in.close() }
 
 func (s *sortRows) fill() error {
-	top := &topHeap{s: s}
+	top, sum := &topHeap{s: s}, held(0)
 	for seq := 0; ; seq++ {
 		doc, ok, err := s.in.next()
 		if err != nil {
@@ -201,6 +201,11 @@ func (s *sortRows) fill() error {
 		}
 		if row.keys, err = s.keysOf(doc); err != nil {
 			return err
+		}
+		if s.keep < 0 || int64(len(s.out)) < s.keep { // what takes the place of another row is taken to weigh as much
+			if err := sum.keep(s.r, doc); err != nil {
+				return err
+			}
 		}
 		switch {
 		case s.keep < 0 || int64(len(s.out)) < s.keep:

@@ -65,6 +65,9 @@ func (r *Run) packed(out *value.Packed) error {
 	if out.Len() > r.Ex.Limits.Rows {
 		return tooMany(r.Ex.Limits.Rows)
 	}
+	if err := r.mem.Reach(out.Size()); err != nil {
+		return err
+	}
 	return r.Tick()
 }
 

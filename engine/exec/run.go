@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Session is the part of a client's session that statements see and change. It is used by one
@@ -43,6 +44,8 @@ type Run struct {
 	Log  *record.Log // what the transaction changes
 
 	Import bool // OPTION IMPORT is on
+
+	mem *budget.Account // what the query holds; nil counts nothing
 
 	rows    *rowsTo  // where the rows of the statement go; nil: into its answer
 	packing *packing // where they are packed; nil: nowhere

@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Result is the answer to one statement.
@@ -23,6 +24,15 @@ type Result struct {
 	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
+}
+
+// weight is about how many bytes the answer keeps in memory.
+func (r *Result) weight() int {
+	n := value.Weight(r.Value)
+	if r.Rows != nil {
+		n += r.Rows.Size()
+	}
+	return n
 }
 
 // Query is one text of statements at work for a session.
@@ -51,6 +61,10 @@ type Query struct {
 	stream *streaming    // not nil: the answers go to a sink
 	packs  bool          // SELECTs answer in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
+
+	mem  *budget.Account // what the query holds: its answers so far, its variables and what its statement needs
+	own  budget.Account  // mem, but for one that shares another's
+	mark int64           // what mem held before the statement
 }
 
 // NewQuery starts a query text for a session with the given parameters.
@@ -61,12 +75,20 @@ func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
 			base.vars = append(base.vars, Var{f.Name, f.Value})
 		}
 	}
-	return &Query{ex: ex, sess: s, base: base}
+	q := &Query{ex: ex, sess: s, base: base, own: ex.Memory.Account()}
+	q.mem = &q.own
+	for i := range base.vars {
+		_ = q.mem.Charge(value.Weight(base.vars[i].Value)) // the first statement is told where it is too much
+	}
+	return q
 }
+
+// Close ends the query: what its answers hold counts no more.
+func (q *Query) Close() { q.mem.Close() }
 
 // Beside is a query of the same text: it shares parameters, session and options, and has answers of its own.
 func (q *Query) Beside() *Query {
-	return &Query{ex: q.ex, sess: q.sess, base: q.base, imports: q.imports}
+	return &Query{ex: q.ex, sess: q.sess, base: q.base, imports: q.imports, mem: q.mem}
 }
 
 // Within makes the query run inside an open transaction, which it neither commits nor cancels.
@@ -100,6 +122,9 @@ func (q *Query) Finish() []Result {
 func (q *Query) Take() []Result {
 	out := q.out
 	q.out = nil
+	for i := range out {
+		q.mem.Release(out[i].weight())
+	}
 	return out
 }
 
@@ -109,6 +134,7 @@ func (q *Query) Open() bool { return q.tx != nil && !q.keep }
 // Statement runs one statement of the text and adds its answer.
 func (q *Query) Statement(ctx context.Context, p *Prepared) {
 	start := time.Now()
+	q.mark = q.mem.Mark()
 	switch s := p.Stmt.(type) {
 	case *ast.Begin:
 		q.begin(ctx, start)
@@ -203,7 +229,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 	}
 	tx, err := txn.Begin(ctx, q.ex.Store, q.writing())
 	if err != nil {
-		q.answer(start, value.None, "", err)
+		q.answer(start, value.None, "", explain(ctx, err))
 		return
 	}
 	q.open(tx, start)
@@ -352,7 +378,7 @@ func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error
 
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
 func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent bool, err error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Meter: q.ex.Meter})
+	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Meter: q.ex.Meter, Memory: q.ex.Memory})
 	if err != nil {
 		return value.None, false, err
 	}
@@ -386,6 +412,13 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 
 // run runs one statement in a transaction. Its rows go to rows, where that is not nil.
 func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Statement, rows *rowsTo) (v value.Value, returned bool, err error) {
+	let, _ := s.(*ast.Let)
+	was := 0
+	if let != nil {
+		if old, ok := q.base.Lookup(let.Name); ok {
+			was = value.Weight(old)
+		}
+	}
 	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
 		r.rows, r.packing = rows, q.packingOf(s)
 		r.lone = q.lone
@@ -396,16 +429,28 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 		}
 		return v, err
 	})
-	if let, ok := s.(*ast.Let); ok {
-		if set, ok := q.base.Lookup(let.Name); ok && err == nil {
-			if value.Exceeds(set, q.ex.Limits.Answer) {
-				q.base.Set(let.Name, value.None)
-				return value.None, false, value.TooHeavy(q.ex.Limits.Answer)
-			}
-			q.base.Set(let.Name, value.Detach(set))
-		}
+	if let != nil && err == nil {
+		err = q.keepVariable(let.Name, was)
 	}
 	return v, returned && err == nil, err
+}
+
+// keepVariable makes what a LET has set outlive its statement. was is the weight of what it took the place of.
+func (q *Query) keepVariable(name string, was int) error {
+	set, ok := q.base.Lookup(name)
+	if !ok {
+		return nil
+	}
+	err := q.mem.Charge(value.Weight(set) - was)
+	if err == nil && value.Exceeds(set, q.ex.Limits.Answer) {
+		err = value.TooHeavy(q.ex.Limits.Answer)
+	}
+	if err != nil {
+		q.base.Set(name, value.None)
+		return err
+	}
+	q.base.Set(name, value.Detach(set))
+	return nil
 }
 
 // guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
@@ -415,19 +460,33 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	defer stop()
 	ctx, end := q.inTime(ctx)
 	defer end()
+	q.mem.Rewind(q.mark) // of an attempt before
 	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
-	r.Log, r.Import = log, q.imports
+	r.Log, r.Import, r.mem = log, q.imports, q.mem
 	defer func() {
 		if p := recover(); p != nil {
 			q.ex.Log.Error("statement panicked", "panic", p, "stack", string(debug.Stack()))
 			v, err = value.None, errs.Internal("An internal error occurred")
 		}
 	}()
-	v, err = do(r)
-	if err == nil && value.Exceeds(v, q.ex.Limits.Answer) {
+	if err := q.mem.Reach(0); err != nil {
+		return value.None, err
+	}
+	if v, err = do(r); err != nil {
+		return value.None, err
+	}
+	if value.Exceeds(v, q.ex.Limits.Answer) {
 		return value.None, tooHeavy(q.ex.Limits.Answer)
 	}
-	return value.Detach(v), err
+	q.mem.Rewind(q.mark)
+	held := Result{Value: v}
+	if r.packing != nil {
+		held.Rows = r.packing.rows
+	}
+	if err := q.mem.Charge(held.weight()); err != nil {
+		return value.None, err
+	}
+	return value.Detach(v), nil
 }
 
 func tooHeavy(most int) *errs.Error {

@@ -16,6 +16,7 @@ func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
 		return value.None, err
 	}
 	defer r.leave()
+	defer r.mem.Rewind(r.mem.Mark())
 	stop, err := r.limitTime(env, s.Timeout)
 	if err != nil {
 		return value.None, err
@@ -74,8 +75,8 @@ func (r *Run) drain(p rows) ([]value.Value, error) {
 	out, sum := []value.Value{}, held(0)
 	for {
 		doc, ok, err := p.next()
-		if err == nil {
-			err = sum.add(r, doc)
+		if ok && err == nil {
+			err = sum.keep(r, doc)
 		}
 		if err != nil {
 			return nil, err

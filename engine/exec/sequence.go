@@ -78,7 +78,7 @@ func (r *Run) nextVal(name string) (int64, error) {
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.
 func (ex *Executor) sequenceEnd(ctx context.Context, k []byte) (int64, error) {
-	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter})
+	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter, Memory: ex.Memory})
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (ex *Executor) sequenceEnd(ctx context.Context, k []byte) (int64, error) {
 func (ex *Executor) newBatch(ctx context.Context, k []byte, def *ast.DefineSequence, d *catalog.Def, turn *kv.Turn) (int64, error) {
 	size := max(1, constInt(def.Batch, 1))
 	var b batch
-	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Turn: turn, Meter: ex.Meter}, func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Turn: turn, Meter: ex.Meter, Memory: ex.Memory}, func(tx *txn.Tx) error {
 		raw, err := tx.Get(k)
 		if err != nil {
 			return err

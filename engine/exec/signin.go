@@ -212,6 +212,7 @@ func (r *Run) asEngine(ns, db string, p auth.Principal, env *Env, x ast.Expr) (v
 	sess := *r.Sess
 	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
 	inner := r.Ex.NewRun(r.Ctx, &sess, env, r.Tx)
+	inner.mem = r.mem
 	inner.Cat, inner.Log, inner.Auth, inner.depth = r.Cat, r.Log, sess.Auth.Elevated(), r.depth
 	return inner.Value(env, x)
 }

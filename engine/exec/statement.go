@@ -56,6 +56,7 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 // Block executes statements in env; its value is that of the last one. A block that stands as a
 // statement of its own shares the frame of the block around it.
 func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
+	defer r.mem.Rewind(r.mem.Mark()) // its variables are gone then
 	v := value.None
 	for _, s := range b.Stmts {
 		var err error

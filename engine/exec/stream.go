@@ -83,6 +83,7 @@ func (q *Query) report(ctx context.Context) error {
 		if err := st.sink.Finished(st.finished, r, rows); err != nil {
 			return err
 		}
+		q.mem.Release(r.weight())
 		*r = Result{}
 	}
 	return nil

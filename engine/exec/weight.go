@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -22,13 +23,16 @@ func (r *Run) weighed(v value.Value) (value.Value, error) {
 	return v, nil
 }
 
-// bear refuses to hold n bytes of values at once.
+// bear refuses to hold n bytes of values at once, for a while: more than a value may weigh, or than there is for queries.
 func (r *Run) bear(n int) error {
 	if n > r.Ex.Limits.Answer || n == value.Heaviest {
 		return value.TooHeavy(r.Ex.Limits.Answer)
 	}
-	return nil
+	return r.mem.Reach(n)
 }
+
+// keep counts what an operator or a variable holds on to, until the statement or block around it rewinds.
+func (r *Run) keep(v value.Value) error { return r.mem.Charge(value.Weight(v)) }
 
 // held is what the values weigh that are gathered for a list or an object, while it grows.
 type held int
@@ -44,4 +48,13 @@ func (h *held) add(r *Run, v value.Value) error {
 func (h *held) more(r *Run, v value.Value) error {
 	*h += held(value.Weight(v))
 	return r.bear(int(*h))
+}
+
+// keep is add for what is kept until the statement rewinds.
+func (h *held) keep(r *Run, v value.Value) error {
+	n := value.Weight(v)
+	if *h += held(n); int(*h) > r.Ex.Limits.Answer {
+		return errs.Internal("The statement would hold more than %d bytes", r.Ex.Limits.Answer)
+	}
+	return r.mem.Charge(n)
 }

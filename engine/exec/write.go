@@ -115,7 +115,7 @@ func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value
 		return err
 	}
 	w.rows = append(w.rows, v)
-	return w.sum.add(w.r, v)
+	return w.sum.keep(w.r, v)
 }
 
 // show makes stored images what the caller may see of them. It is false where the answer would say no more than that

@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Errors that mean a wrong use of a transaction, or a limit.
@@ -29,11 +30,12 @@ var (
 
 // Options says what kind of transaction Begin opens.
 type Options struct {
-	Write    bool     // without it, writes fail with ErrReadOnly and reads are not tracked
-	MaxBytes int64    // most bytes of keys and values that it may buffer; 0 = no limit
-	Turn     *kv.Turn // the store's commit turn, when the caller holds it
-	Meter    Meter    // who counts what transactions do; may be nil
-	again    bool     // it repeats one that was refused
+	Write    bool         // without it, writes fail with ErrReadOnly and reads are not tracked
+	MaxBytes int64        // most bytes of keys and values that it may buffer; 0 = no limit
+	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
+	Meter    Meter        // who counts what transactions do; may be nil
+	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
+	again    bool         // it repeats one that was refused
 }
 
 // Tx is one transaction. Commit or Cancel must be called once it is open.
@@ -47,6 +49,7 @@ type Tx struct {
 	adds  overlay.Tree // key → what to add to its counter; never a key of buf
 	bulk  []kv.Write   // of Append, sorted
 	size  int64        // bytes buffered, overwritten ones included
+	held  budget.Account
 	reads readSet
 	keys  arena
 	hooks []hook
@@ -68,7 +71,7 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
-	return &Tx{store: store, snap: snap, began: began, opt: opt}, nil
+	return &Tx{store: store, snap: snap, began: began, opt: opt, held: opt.Memory.Account()}, nil
 }
 
 // Began is a time just before the snapshot was taken: what was committed by then is in it.
@@ -184,8 +187,11 @@ func (tx *Tx) grow(key []byte, n int) error {
 	if tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
 		return refusal(ErrTooLarge)
 	}
-	return nil
+	return tx.held.Charge(len(key) + n + entrySize)
 }
+
+// entrySize is about what a buffered write takes beside its key and value.
+const entrySize = 96
 
 // Append writes many keys at once, or deletes those without a value. They must be sorted, none of them twice, and the
 // transaction neither reads nor writes them in another way from then on: they show when it is committed. That is cheaper
@@ -251,17 +257,19 @@ type Savepoint struct {
 	buf, adds overlay.Tree
 	bulk      []kv.Write
 	size      int64
+	held      int64
 	hooks     int
 }
 
 // Savepoint marks the present position; it is cheap.
 func (tx *Tx) Savepoint() Savepoint {
-	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, hooks: len(tx.hooks)}
+	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, held: tx.held.Mark(), hooks: len(tx.hooks)}
 }
 
 // RollbackTo undoes all writes and hooks since sp was taken. What was read stays tracked.
 func (tx *Tx) RollbackTo(sp Savepoint) {
 	tx.buf, tx.adds, tx.bulk, tx.size = sp.buf, sp.adds, sp.bulk, sp.size
+	tx.held.Rewind(sp.held)
 	clear(tx.hooks[sp.hooks:])
 	tx.hooks = tx.hooks[:sp.hooks]
 }
@@ -449,6 +457,7 @@ func (tx *Tx) finish() {
 		tx.turn = nil
 	}
 	tx.snap.Release()
+	tx.held.Close()
 	tx.buf, tx.adds, tx.bulk, tx.reads, tx.keys = overlay.Tree{}, overlay.Tree{}, nil, readSet{}, arena{}
 }
 

@@ -100,6 +100,9 @@ func Status(e *errs.Error) int {
 		if e.Detail != nil && e.Detail.Kind == "TimedOut" {
 			return http.StatusGatewayTimeout
 		}
+		if e.Detail != nil && e.Detail.Kind == "OutOfMemory" {
+			return http.StatusServiceUnavailable
+		}
 	case errs.KindInternal:
 		// Internal with a cause is a failure of ours; without one it is the engine's word on a statement.
 		if e.Err != nil {

@@ -81,6 +81,7 @@ func TestCodeAndStatus(t *testing.T) {
 		{"Configuration/BadGraphqlConfig", with(errs.KindConfiguration, "BadGraphqlConfig"), -32606, 400},
 		{"Query/NotExecuted", errs.NotExecuted(), -32003, 400},
 		{"Query/TimedOut", errs.TimedOut(time.Second, "1s"), -32004, 504},
+		{"Query/OutOfMemory", errs.OutOfMemory(), -32000, 503},
 		{"Query/Cancelled", errs.Cancelled(), -32005, 400},
 		{"Query/TransactionConflict", errs.Conflict(), -32009, 400},
 		{"Thrown", errs.Thrown("x"), -32006, 400},
