@@ -206,13 +206,23 @@ func TestHiddenIndexesAreNotUsed(t *testing.T) {
 	}
 }
 
-func TestLargeTablesAreSorted(t *testing.T) {
-	tb, w := table("ia: a"), &world{records: sortedSoon + 1}
-	if got, _ := choose(t, tb, w, "SELECT * FROM t ORDER BY a"); got != "scan" {
-		t.Errorf("got %s", got)
-	}
-	if got, _ := choose(t, tb, w, "SELECT * FROM t ORDER BY a LIMIT 1"); got != "ia[]" {
-		t.Errorf("with LIMIT: got %s", got)
+// Without LIMIT the size of the table tells whether its records are found one by one.
+func TestWholeTablesAreReadInTheOrderOfAnIndexOrSorted(t *testing.T) {
+	tb := table("ia: a")
+	for _, tc := range []struct {
+		records int64
+		want    string
+	}{{1, "ia[]"}, {nearRecords, "ia[]"}, {nearRecords + 1, "scan"}, {heldRecords, "scan"}, {heldRecords + 1, "ia[]"}} {
+		w := &world{records: tc.records}
+		if got, sorted := choose(t, tb, w, "SELECT * FROM t ORDER BY a"); got != tc.want || sorted != (got == "ia[]") {
+			t.Errorf("%d records: got %s, sorted %v", tc.records, got, sorted)
+		}
+		if got, _ := choose(t, tb, w, "SELECT * FROM t WHERE b > 1 ORDER BY a"); got != "scan" {
+			t.Errorf("%d records and a WHERE: got %s", tc.records, got)
+		}
+		if got, _ := choose(t, tb, w, "SELECT * FROM t ORDER BY a LIMIT 1"); got != "ia[]" {
+			t.Errorf("%d records and a LIMIT: got %s", tc.records, got)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	OrUnion                  // an OR whose branches all have an index walks one after the other
 	OrderKeys                // ORDER BY id is the order of the table, both ways
 	OrderIndex               // ORDER BY the fields of an index is its order, both ways
+	OrderWhole               // ORDER BY the fields of an index without LIMIT reads the whole table in its order, where that beats a sort
 	TopK                     // ORDER BY with LIMIT holds no more rows than are wanted
 	BestScores               // ORDER BY search::score() DESC with LIMIT reads the best hits first
 	CoverCount               // count() GROUP ALL reads counters, or index entries, and no records
@@ -33,7 +34,7 @@ const (
 )
 
 var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range", "in-list", "elements",
-	"estimate", "or-union", "order-keys", "order-index", "top-k", "best-scores", "cover-count", "run-once", "compile", "parallel-scan"}
+	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count", "run-once", "compile", "parallel-scan"}
 
 // String is the name of the rule in options and tests.
 func (r Rule) String() string { return ruleNames[r] }
