@@ -44,14 +44,8 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 		after, loose, err := r.assignAll(env, d.Set, stored)
 		return change{after: after, input: after, loose: loose}, err
 	case ast.DataUnset:
-		after := stored
-		var err error
-		for _, place := range d.Unset {
-			if after, err = r.unset(env, after, place.Parts); err != nil {
-				return change{}, err
-			}
-		}
-		return change{after: after}, nil
+		after, err := r.unsetAll(env, d.Unset, stored)
+		return change{after: after}, err
 	case ast.DataNone:
 		return change{after: stored}, nil
 	}
@@ -102,8 +96,18 @@ func merge(into, from value.Value) value.Value {
 	if into.Kind() != value.KindObject || from.Kind() != value.KindObject {
 		return record.Clean(from)
 	}
-	o := into.Object()
-	for _, f := range from.Object().Fields() {
+	o, fields := into.Object(), from.Object().Fields()
+	if len(fields) > fewPlaces {
+		edits := make([]value.Field, len(fields))
+		for i, f := range fields {
+			if edits[i].Name = f.Name; !f.Value.IsNone() {
+				old, _ := o.Get(f.Name)
+				edits[i].Value = merge(old, f.Value)
+			}
+		}
+		return value.ObjectOf(o.WithAll(edits))
+	}
+	for _, f := range fields {
 		if f.Value.IsNone() {
 			o = o.Without(f.Name)
 			continue
@@ -129,6 +133,10 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (after valu
 		}
 		loose = loose || record.Loose(v)
 		vals = append(vals, v)
+	}
+	if len(set) > fewPlaces {
+		doc, err = r.assignMany(env, set, vals, doc)
+		return doc, loose, err
 	}
 	if doc.Object().Len() == 0 && plainSet(set) {
 		return newFields(set, vals), loose, nil

@@ -11,6 +11,7 @@ import (
 type Env struct {
 	up   *Env
 	vars []Var
+	at   map[string]int // the places of vars, once they are many; nil before
 
 	doc    value.Value // $this, and where bare field names are looked up
 	parent value.Value // $parent
@@ -46,22 +47,52 @@ func (e *Env) SetDoc(doc value.Value) { e.doc = doc }
 
 // Set defines a parameter in this frame, or changes it if this frame has it.
 func (e *Env) Set(name string, v value.Value) {
-	for i := range e.vars {
-		if e.vars[i].Name == name {
-			e.vars[i].Value = v
-			return
-		}
+	if i := e.find(name); i >= 0 {
+		e.vars[i].Value = v
+		return
+	}
+	if len(e.vars) >= manyVars {
+		e.index()
+		e.at[name] = len(e.vars)
 	}
 	e.vars = append(e.vars, Var{name, v})
+}
+
+// manyVars is how many parameters of a frame are looked at one by one.
+const manyVars = 64
+
+// find is the place of a parameter in this frame; -1 where it has none of that name.
+func (e *Env) find(name string) int {
+	if len(e.vars) > manyVars && len(e.at) == len(e.vars) {
+		if i, ok := e.at[name]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range e.vars {
+		if e.vars[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// index makes at, if it is not that of vars: the first of equal names is the one that is found.
+func (e *Env) index() {
+	if e.at != nil && len(e.at) == len(e.vars) {
+		return
+	}
+	e.at = make(map[string]int, 2*len(e.vars))
+	for i := len(e.vars) - 1; i >= 0; i-- {
+		e.at[e.vars[i].Name] = i
+	}
 }
 
 // Lookup finds a parameter, innermost frame first.
 func (e *Env) Lookup(name string) (value.Value, bool) {
 	for f := e; f != nil; f = f.up {
-		for i := range f.vars {
-			if f.vars[i].Name == name {
-				return f.vars[i].Value, true
-			}
+		if i := f.find(name); i >= 0 {
+			return f.vars[i].Value, true
 		}
 	}
 	return value.None, false
@@ -70,10 +101,8 @@ func (e *Env) Lookup(name string) (value.Value, bool) {
 // lookupBelow is Lookup in the frames inside of base.
 func (e *Env) lookupBelow(base *Env, name string) (value.Value, bool) {
 	for f := e; f != nil && f != base; f = f.up {
-		for i := range f.vars {
-			if f.vars[i].Name == name {
-				return f.vars[i].Value, true
-			}
+		if i := f.find(name); i >= 0 {
+			return f.vars[i].Value, true
 		}
 	}
 	return value.None, false

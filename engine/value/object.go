@@ -116,6 +116,24 @@ func (o *Object) Without(name string) *Object {
 	return &Object{fields: append(out, o.fields[i+1:]...)}
 }
 
+// WithAll is o with many fields set in one pass; NONE removes a field, and of equal names the last one wins. It takes over
+// edits.
+func (o *Object) WithAll(edits []Field) *Object {
+	changes, old := NewObject(edits...).fields, o.Fields()
+	out := make([]Field, 0, len(old)+len(changes))
+	for _, c := range changes {
+		i, ok := findField(old, c.Name)
+		out = append(out, old[:i]...)
+		if old = old[i:]; ok {
+			old = old[1:]
+		}
+		if !c.Value.IsNone() {
+			out = append(out, c)
+		}
+	}
+	return &Object{fields: append(out, old...)}
+}
+
 // findField is the place of name in sorted fields, or the place where it would be.
 func findField(fields []Field, name string) (int, bool) {
 	lo, hi := 0, len(fields)
