@@ -164,12 +164,8 @@ func (c *crasher) cycle(ctx context.Context) error {
 	if err = c.verify(ctx, s, first); err == nil {
 		err = c.load(ctx, s, after, ending)
 	}
-	select {
-	case <-s.exited:
-		if s.failpoint() != "" { // errors are what that looks like from outside
-			return c.died(ctx, s, "")
-		}
-	default:
+	if s.gone(ctx, err != nil && connectionLost(err) == nil) && s.failpoint() != "" {
+		return c.died(ctx, s, "") // errors are what that looks like from outside
 	}
 	switch {
 	case err != nil:

@@ -126,6 +126,28 @@ func (s *server) stop() error {
 	}
 }
 
+// gone reports whether the process has ended. With soon it waits for that a while: the connections of a process break
+// before its parent hears of its end.
+func (s *server) gone(ctx context.Context, soon bool) bool {
+	patience := time.Duration(0)
+	if soon {
+		patience = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-s.exited:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // failpoint is the place at which the process killed itself, or "".
 func (s *server) failpoint() string {
 	_, rest, ok := strings.Cut(s.said(), "failpoint ")
