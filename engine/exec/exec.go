@@ -39,7 +39,7 @@ type Limits struct {
 	ShareAfter  int   // records of a table after which a walk is shared among the processors
 	LiveQueries int   // that one session may have
 	IndexInside int   // records of a table for which an index may be filled in the transaction that defines it
-	TxBytes     int64 // bytes that a transaction may buffer; 0: no limit
+	TxBytes     int64 // bytes of memory that the writes of a transaction may take
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
 	// Script bounds each call of an embedded script.
@@ -62,6 +62,9 @@ func (l Limits) withDefaults() Limits {
 	def(&l.ShareAfter, 4096)
 	def(&l.LiveQueries, 1000)
 	def(&l.IndexInside, 200_000)
+	if l.TxBytes == 0 {
+		l.TxBytes = 1 << 30 // more than that no store takes at once
+	}
 	return l
 }
 

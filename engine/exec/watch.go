@@ -235,7 +235,7 @@ func (ex *Executor) watched(log *record.Log) (added uint64, out []live.Change) {
 			continue
 		}
 		l := live.Change{Table: t, Name: c.Table.Name, ID: value.Detach(value.RecordOf(c.ID)),
-			Before: value.Detach(c.Before), After: value.Detach(c.After), Seq: i}
+			Before: value.Detach(c.Before()), After: value.Detach(c.After()), Seq: i}
 		l.Bytes = value.Weight(l.Before) + value.Weight(l.After)
 		out = append(out, l)
 	}

@@ -13,11 +13,44 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Change is one record that a transaction changed: one of Before and After may be NONE.
+// Change is one record that a transaction changed.
 type Change struct {
 	Table         *catalog.Table
 	ID            *value.RecordID
-	Before, After value.Value
+	before, after value.Value // an unchanged stored record is here as bytes, which no record is: the log keeps all of them
+}
+
+// Before is the record before the change; NONE where it was created.
+func (c *Change) Before() value.Value { return unfold(c.before) }
+
+// After is the record after the change; NONE where it was deleted.
+func (c *Change) After() value.Value { return unfold(c.after) }
+
+// Deletes reports whether After is NONE.
+func (c *Change) Deletes() bool { return c.after.IsNone() }
+
+// Creates reports whether Before is NONE.
+func (c *Change) Creates() bool { return c.before.IsNone() }
+
+// fold gives the bytes in place of a record that is no more than they.
+func fold(v value.Value) value.Value {
+	if v.Kind() == value.KindObject {
+		if raw, ok := v.Object().Stored(); ok {
+			return value.BytesOf(raw)
+		}
+	}
+	return v
+}
+
+func unfold(v value.Value) value.Value {
+	if v.Kind() != value.KindBytes {
+		return v
+	}
+	doc, err := decode(v.Bytes())
+	if err != nil {
+		panic(err) // fold took them out of what decode had made
+	}
+	return doc
 }
 
 // Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
@@ -88,7 +121,7 @@ func (l *Log) RollbackTo(m Mark) {
 // after does what follows a change of a record: it is noted, views follow, events run.
 func (g *Gate) after(ctx context.Context, w *Write) error {
 	if g.Log != nil {
-		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, w.Before, w.After})
+		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, fold(w.Before), fold(w.After)})
 	}
 	if len(w.Table.Views) > 0 {
 		if err := g.changeViews(ctx, w); err != nil {

@@ -165,11 +165,22 @@ func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error 
 	})
 }
 
+// void reports whether there is nothing in r, which is in one key space. Most records have neither edges nor referrers, and
+// those who delete many of them ask for each.
+func (g *Gate) void(r kv.Range) (bool, error) {
+	start, end := key.PrefixRange(r.Start[:key.SpaceLen(r.Start)])
+	return g.Tx.Void(r, kv.Range{Start: start, End: end})
+}
+
 // edgesOf are the ids of all edges that end at a record.
 func (g *Gate) edgesOf(tb *catalog.Table, id *value.RecordID) ([]*value.RecordID, error) {
 	s := tb.Scope
 	start, end := key.PrefixRange(key.EdgeNode(nil, s.NS, s.DB, tb.ID, id.Key))
-	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
+	around := kv.Range{Start: start, End: end}
+	if none, err := g.void(around); none || err != nil {
+		return nil, err
+	}
+	cur := g.Tx.Scan(around, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
 	var out []*value.RecordID
 	for cur.Next() {

@@ -85,13 +85,14 @@ func feedChange(c *Change, original bool) value.Value {
 		return value.ObjectOf(value.NewObject(value.Field{Name: name, Value: v}))
 	}
 	switch {
-	case c.After.IsNone():
+	case c.Deletes():
 		return one("delete", one("id", value.RecordOf(c.ID)))
-	case original && !c.Before.IsNone():
-		return value.ObjectOf(value.NewObject(value.Field{Name: "current", Value: c.After},
-			value.Field{Name: "update", Value: value.Diff(c.After, c.Before)}))
+	case original && !c.Creates():
+		now := c.After()
+		return value.ObjectOf(value.NewObject(value.Field{Name: "current", Value: now},
+			value.Field{Name: "update", Value: value.Diff(now, c.Before())}))
 	}
-	return one("update", c.After)
+	return one("update", c.After())
 }
 
 // writeFeed appends an entry to a table's feed, and removes some of those that have expired.

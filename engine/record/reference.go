@@ -158,7 +158,11 @@ func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *val
 func (g *Gate) referrers(tb *catalog.Table, id *value.RecordID) ([]referrer, error) {
 	s := tb.Scope
 	start, end := key.PrefixRange(key.ReferenceTarget(nil, s.NS, s.DB, tb.ID, id.Key))
-	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
+	around := kv.Range{Start: start, End: end}
+	if none, err := g.void(around); none || err != nil {
+		return nil, err
+	}
+	cur := g.Tx.Scan(around, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
 	var out []referrer
 	for cur.Next() {

@@ -31,7 +31,7 @@ var (
 // Options says what kind of transaction Begin opens.
 type Options struct {
 	Write    bool         // without it, writes fail with ErrReadOnly and reads are not tracked
-	MaxBytes int64        // most bytes of keys and values that it may buffer; 0 = no limit
+	MaxBytes int64        // most bytes that its writes may take in memory; 0 = no limit
 	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
 	Meter    Meter        // who counts what transactions do; may be nil
 	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
@@ -51,6 +51,7 @@ type Tx struct {
 	size  int64        // bytes buffered, overwritten ones included
 	held  budget.Account
 	reads readSet
+	gaps  gaps
 	keys  arena
 	hooks []hook
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
@@ -183,11 +184,12 @@ func (tx *Tx) grow(key []byte, n int) error {
 	if err := kv.CheckKey(key); err != nil {
 		return refusal(err)
 	}
-	tx.size += int64(len(key) + n)
+	took := len(key) + n + entrySize
+	tx.size += int64(took)
 	if tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
 		return refusal(ErrTooLarge)
 	}
-	return tx.held.Charge(len(key) + n + entrySize)
+	return tx.held.Charge(took)
 }
 
 // entrySize is about what a buffered write takes beside its key and value.
@@ -246,7 +248,10 @@ func (tx *Tx) Add(key []byte, delta int64) error {
 		}
 		d = total
 	}
-	into.Set(tx.keys.copy(key), d)
+	if old == nil { // else the key that is there stays
+		key = tx.keys.copy(key)
+	}
+	into.Set(key, d)
 	tx.work.Sets++
 	return nil
 }
@@ -458,7 +463,7 @@ func (tx *Tx) finish() {
 	}
 	tx.snap.Release()
 	tx.held.Close()
-	tx.buf, tx.adds, tx.bulk, tx.reads, tx.keys = overlay.Tree{}, overlay.Tree{}, nil, readSet{}, arena{}
+	tx.buf, tx.adds, tx.bulk, tx.reads, tx.keys, tx.gaps = overlay.Tree{}, overlay.Tree{}, nil, readSet{}, arena{}, gaps{}
 }
 
 // arena copies keys into larger blocks.

@@ -349,7 +349,7 @@ func TestWrongUse(t *testing.T) {
 	if err := tx.Commit(ctx); !errors.Is(err, txn.ErrDone) {
 		t.Errorf("commit after the end: %v", err)
 	}
-	small, err := txn.Begin(ctx, st, txn.Options{Write: true, MaxBytes: 100})
+	small, err := txn.Begin(ctx, st, txn.Options{Write: true, MaxBytes: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

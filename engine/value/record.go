@@ -78,6 +78,15 @@ func RecordObject(b []byte) (*Object, error) {
 	return l.object(), nil
 }
 
+// Stored is the stored record that o is, when RecordObject made it and nothing was changed in it since. The bytes are those
+// that RecordObject was given.
+func (o *Object) Stored() ([]byte, bool) {
+	if o.enc == nil || o.enc.width == 0 || len(o.enc.edits) > 0 {
+		return nil, false
+	}
+	return o.enc.rec, true
+}
+
 // RecordMap is the part of a stored record that is the wire form of its object, a part of b. It
 // fails on a record that holds what the wire has no form for.
 func RecordMap(b []byte) ([]byte, error) {

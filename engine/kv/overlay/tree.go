@@ -221,6 +221,9 @@ func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, rig
 }
 
 func (n *node) insert(i int, it item) {
+	if size := len(n.items); size == cap(n.items) { // append would go beyond what a leaf can hold
+		n.items = append(make([]item, 0, min(fanout, 2*size+spare)), n.items...)
+	}
 	n.items = append(n.items, item{})
 	copy(n.items[i+1:], n.items[i:])
 	n.items[i] = it

@@ -1,0 +1,128 @@
+package txn_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/txn"
+	"pgregory.net/rapid"
+)
+
+func between(start, end string) kv.Range { return kv.Range{Start: []byte(start), End: []byte(end)} }
+
+func void(t interface{ Fatal(...any) }, tx *txn.Tx, r, within kv.Range) bool {
+	ok, err := tx.Void(r, within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// TestVoidAgreesWithScan: where Void says that there is nothing, a scan finds nothing; where it does not, there is a key or
+// the transaction has deleted one.
+func TestVoidAgreesWithScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		st := mem.New()
+		name := func(label string) string {
+			return fmt.Sprintf("%c%02d", 'a'+rapid.IntRange(0, 6).Draw(t, label+" space"), rapid.IntRange(0, 30).Draw(t, label))
+		}
+		first, err := txn.Begin(ctx, st, txn.Options{Write: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "there") {
+			if err := first.Set([]byte(name("there")), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := txn.Begin(ctx, st, txn.Options{Write: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Cancel()
+		deleted := map[string]bool{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			k := name("key")
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				err = tx.Set([]byte(k), []byte("v"))
+				delete(deleted, k)
+			case 1:
+				err = tx.Delete([]byte(k))
+				deleted[k] = true
+			case 2:
+				err = tx.Add([]byte("n"+k), 1)
+			default:
+				r := between(k, name("end"))
+				if string(r.Start) >= string(r.End) {
+					continue
+				}
+				within := between(k[:1], string(k[0]+1))
+				if string(r.End) > string(within.End) {
+					r.End = within.End
+				}
+				got, there := void(t, tx, r, within), 0
+				c := tx.Scan(r, txn.ScanOptions{})
+				for c.Next() {
+					there++
+				}
+				err = c.Err()
+				c.Close()
+				for d := range deleted {
+					if r.Contains([]byte(d)) {
+						there++
+					}
+				}
+				if got != (there == 0) {
+					t.Fatalf("void %q..%q: %v, with %d keys", r.Start, r.End, got, there)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestVoidCountsAsRead: what was asked about, and no more, must still be so at the commit.
+func TestVoidCountsAsRead(t *testing.T) {
+	for _, tc := range []struct {
+		name, meanwhile string
+		conflict        bool
+	}{
+		{"in the range", "e5=v", true}, {"beside it in the same gap", "e7=v", false}, {"in the second range", "e35=v", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st := mem.New()
+			commit(t, st, "d=v f=v")
+			tx := begin(t, st, true)
+			within := between("e", "f")
+			if !void(t, tx, between("e5", "e6"), within) || !void(t, tx, between("e3", "e4"), within) {
+				t.Fatal("the range is not void")
+			}
+			commit(t, st, tc.meanwhile)
+			do(t, tx, "x=v")
+			err := tx.Commit(ctx)
+			var e *errs.Error
+			if got := errors.As(err, &e) && errors.Is(err, kv.ErrConflict); got != tc.conflict {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestVoidAfterTheEnd: a finished transaction answers nothing.
+func TestVoidAfterTheEnd(t *testing.T) {
+	tx := begin(t, mem.New(), true)
+	tx.Cancel()
+	if _, err := tx.Void(between("a", "b"), between("a", "c")); !errors.Is(err, txn.ErrDone) {
+		t.Errorf("got %v", err)
+	}
+}
