@@ -62,6 +62,19 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"fields of a deleted record are NONE", "RELATE t:1->e:1->t:2; DELETE e:1 RETURN id, ->t AS a, $this AS b", "[{ a: NONE, b: NONE, id: NONE }]"},
 		{"a shape as a row has the fields of its GeoJSON", "SELECT *, 1 AS z FROM (1, 2)", "[{ coordinates: [1f, 2f], type: 'Point', z: 1 }]"},
 		{"RELATE names what it can not relate", "LET $a = { a: 1 }; RELATE t:1->e->$a", "error Cannot execute RELATE statement where property 'id' is: { a: 1 }"},
+		{"SCHEMAFULL makes a table NORMAL, whatever comes after it", "DEFINE TABLE t SCHEMAFULL SCHEMALESS; (INFO FOR DB).tables.t", "'DEFINE TABLE t TYPE NORMAL SCHEMALESS PERMISSIONS NONE'"},
+		{"only statements stand in parentheses in events", "DEFINE EVENT e ON t THEN (1), (CREATE u); (INFO FOR TABLE t).events.e", "'DEFINE EVENT e ON t WHEN true THEN 1, (CREATE u)'"},
+		{"columns of an index by text", "DEFINE INDEX i ON t FIELDS type::fields(['a', 'b.c']); (INFO FOR TABLE t).indexes.i", "'DEFINE INDEX i ON t FIELDS a, b.c'"},
+		{"what is no path is no column", "DEFINE INDEX i ON t FIELDS 'a'", "error Expected an idiom or type::field or type::fields function call"},
+		{"parameters hold regular expressions", "DEFINE PARAM $p VALUE [/x/]; $p[0] = 'x'", "true"},
+		{"a GraphQL config of AUTO has limits too", "DEFINE CONFIG GRAPHQL AUTO DEPTH 5; (INFO FOR DB).configs.GraphQL", "'GRAPHQL TABLES AUTO FUNCTIONS AUTO DEPTH 5'"},
+		{"what ALTER FIELD does not say of permissions is NONE", "DEFINE FIELD a ON t; ALTER FIELD a ON t PERMISSIONS FOR select FULL; (INFO FOR TABLE t).fields.a",
+			"'DEFINE FIELD a ON t PERMISSIONS FOR select FULL, FOR create, update NONE'"},
+		{"DROP TYPE takes FLEXIBLE along", "DEFINE TABLE t SCHEMAFULL; DEFINE FIELD a ON t TYPE object FLEXIBLE; ALTER FIELD a ON t DROP TYPE; (INFO FOR TABLE t).fields.a", "'DEFINE FIELD a ON t PERMISSIONS FULL'"},
+		{"ALTER SEQUENCE takes a timeout away", "DEFINE SEQUENCE s TIMEOUT 1s; ALTER SEQUENCE s TIMEOUT NONE; (INFO FOR DB).sequences.s", "'DEFINE SEQUENCE s BATCH 1000 START 0'"},
+		{"queries do without an index that is to be removed", "DEFINE INDEX i ON t FIELDS a; CREATE t:1 SET a = 1; ALTER INDEX i ON t PREPARE REMOVE; (SELECT * FROM t WHERE a = 1 EXPLAIN).children[0].operator", "'TableScan'"},
+		{"which INFO tells", "DEFINE INDEX i ON t FIELDS a; ALTER INDEX i ON t PREPARE REMOVE; (INFO FOR TABLE t STRUCTURE).indexes[0].prepare_remove", "true"},
+		{"types of files name buckets", "DEFINE FIELD a ON t TYPE option<file<b>>; (INFO FOR TABLE t).fields.a", "'DEFINE FIELD a ON t TYPE none | file<b> PERMISSIONS FULL'"},
 	} {
 		e := openQuiet(t)
 		if got := lastOf(t, owner(t, e), c.query); got != c.want {

@@ -37,7 +37,7 @@ func richStore(t testing.TB, path string) {
 		DEFINE INDEX byName ON person FIELDS name UNIQUE;
 		DEFINE INDEX byAge ON person FIELDS age;
 		DEFINE INDEX byTags ON person FIELDS tags, age;
-		DEFINE INDEX byLower ON person FIELDS type::string(name);
+		DEFINE INDEX byLower ON person FIELDS name.to_string();
 		DEFINE INDEX adults ON person COUNT WHERE age >= 18;
 		DEFINE TABLE knows TYPE RELATION;
 		DEFINE TABLE book SCHEMALESS;

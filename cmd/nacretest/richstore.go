@@ -15,7 +15,7 @@ DEFINE TABLE person SCHEMALESS;
 DEFINE INDEX byName ON person FIELDS name UNIQUE;
 DEFINE INDEX byAge ON person FIELDS age;
 DEFINE INDEX byTags ON person FIELDS tags, age;
-DEFINE INDEX byText ON person FIELDS type::string(age);
+DEFINE INDEX byText ON person FIELDS age.to_string();
 DEFINE INDEX adults ON person COUNT WHERE age >= 18;
 DEFINE TABLE knows TYPE RELATION;
 DEFINE TABLE book SCHEMALESS;

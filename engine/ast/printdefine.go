@@ -376,16 +376,7 @@ func (p *printer) defineEvent(s *DefineEvent) {
 		p.definition(s.When)
 	}
 	p.str(" THEN ")
-	list(p, s.Then, func(x Expr) {
-		switch x.(type) {
-		case *Block, *Subquery:
-			p.definition(x)
-		default:
-			p.byte('(')
-			p.expr(x)
-			p.byte(')')
-		}
-	})
+	list(p, s.Then, p.definition)
 	p.comment(s.Comment)
 }
 

@@ -27,6 +27,7 @@ type Build struct {
 	Initial int64  // records that were there; of an index that is being built see Job.Done
 	Updated int64  // changes that writers made meanwhile
 	Reason  string // why it failed
+	Retired bool   // by PREPARE REMOVE: writers keep it, readers do without it
 }
 
 // The parts of a Build beside a definition.
@@ -35,6 +36,7 @@ const (
 	buildInitial = "initial"
 	buildUpdated = "updated"
 	buildReason  = "reason"
+	buildRetired = "retired"
 )
 
 // Facts is the form of b that is stored beside the text of a definition.
@@ -44,8 +46,14 @@ func (b Build) Facts() *value.Object {
 	if b.Reason != "" {
 		f = append(f, value.Field{Name: buildReason, Value: value.Str(b.Reason)})
 	}
+	if b.Retired {
+		f = append(f, value.Field{Name: buildRetired, Value: value.Bool(true)})
+	}
 	return value.NewObject(f...)
 }
+
+// BuildOf is how the index was filled whose definition d is.
+func BuildOf(d *Def) Build { return buildOf(d.Extra) }
 
 func buildOf(facts *value.Object) Build {
 	var b Build
@@ -59,6 +67,7 @@ func buildOf(facts *value.Object) Build {
 	if v, ok := facts.Get(buildReason); ok && v.Kind() == value.KindString {
 		b.Reason = v.Str()
 	}
+	_, b.Retired = facts.Get(buildRetired)
 	return b
 }
 

@@ -93,7 +93,7 @@ func (r *Run) alterSystem(env *Env, s *ast.Alter) error {
 		}
 		extra := value.NewObject()
 		if !c.Drop {
-			x, err := r.duration(env, c.X)
+			x, err := r.literal(env, c.X, value.TypeDuration)
 			if err != nil {
 				return err
 			}
@@ -191,9 +191,7 @@ func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause
 		def.Comment, err = r.newComment(env, c)
 	case "TYPE":
 		def.Type = from.Type
-		if from.Flexible {
-			def.Flexible = true
-		}
+		def.Flexible = from.Flexible || def.Flexible && !c.Drop
 	case "FLEXIBLE":
 		def.Flexible = !c.Drop
 	case "READONLY":
@@ -223,15 +221,18 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if ix == nil {
 		return missing{doesNotExist("index", name)}
 	}
-	def := *ix.Define
+	def, build := *ix.Define, ix.Build
 	for _, c := range s.Clauses {
-		if c.Name == "COMMENT" {
+		switch c.Name {
+		case "COMMENT":
 			if def.Comment, err = r.newComment(env, c); err != nil {
 				return err
 			}
+		case "PREPARE REMOVE":
+			build.Retired = true
 		}
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def, Extra: ix.Extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def, Extra: build.Facts()})
 	return err
 }
 

@@ -136,6 +136,9 @@ func (r *Run) alterSequence(env *Env, def *ast.DefineSequence, c ast.AlterClause
 	}
 	var err error
 	def.Timeout, err = r.duration(env, c.X)
+	if lit, ok := def.Timeout.(*ast.Literal); ok && lit.Value.IsNone() {
+		def.Timeout = nil
+	}
 	return err
 }
 

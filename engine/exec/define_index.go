@@ -33,6 +33,9 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
+	if def.Fields, err = r.columns(env, s.Fields); err != nil {
+		return err
+	}
 	if err := checkColumns(tb, &def, name); err != nil {
 		return err
 	}
@@ -168,6 +171,34 @@ func checkColumns(tb *catalog.Table, def *ast.DefineIndex, name string) error {
 	return nil
 }
 
+// columns are the paths that an index is over; type::field(…) and type::fields(…) name them by text.
+func (r *Run) columns(env *Env, xs []ast.Expr) ([]ast.Expr, error) {
+	out := make([]ast.Expr, 0, len(xs))
+	for _, x := range xs {
+		for p, ok := x.(*ast.Paren); ok; p, ok = x.(*ast.Paren) {
+			x = p.X
+		}
+		switch x := x.(type) {
+		case *ast.Idiom:
+			out = append(out, x)
+			continue
+		case *ast.Call:
+			if selfNaming(x) {
+				ids, _, err := r.fieldPaths(env, x)
+				if err != nil {
+					return nil, err
+				}
+				for _, id := range ids {
+					out = append(out, id)
+				}
+				continue
+			}
+		}
+		return nil, errs.Internal("Expected an idiom or type::field or type::fields function call")
+	}
+	return out, nil
+}
+
 // storable reports whether a SCHEMAFULL table can hold something at path: a field of that name, or one around it that
 // holds what it likes.
 func storable(tb *catalog.Table, path []catalog.Step) bool {
@@ -301,6 +332,9 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 			return nil
 		}
 		return doesNotExist("index", name)
+	}
+	if ix.Build.Retired {
+		return errs.Internal("Index building has been cancelled: Prepare remove.")
 	}
 	if err := r.removeIndexes(tb, ix, tb.Successor(name)); err != nil { // the new one has an id of its own: nothing of the old one is in its way
 		return err

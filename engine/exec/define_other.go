@@ -38,7 +38,8 @@ func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
 	if def.Value == nil {
 		def.Value = &ast.Literal{} // NONE
 	}
-	if _, err := value.AppendCBOR(nil, def.Value.(*ast.Literal).Value); err != nil {
+	kept := value.NewObject(value.Field{Name: "value", Value: def.Value.(*ast.Literal).Value})
+	if _, err := value.EncodeRecord(nil, kept); err != nil {
 		return errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
@@ -226,10 +227,14 @@ func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, errs.Internal("No global bucket has been configured")
 	}
-	out, err := r.literal(env, x, value.TypeString)
+	v, err := r.land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}
+	if v.Kind() != value.KindString {
+		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
+	}
+	out := &ast.Literal{Value: v}
 	_, err = r.Ex.Files.Folder(literalText(out))
 	return out, err
 }

@@ -91,8 +91,12 @@ func (h *planHost) Value(x ast.Expr) (value.Value, error) { return h.once.within
 func (h *planHost) Once(x *ast.Subquery) bool { return h.once[x] != nil }
 
 // MayUse implements plan.Host. SECURITY: what an index is over may be hidden from the caller, for whom those fields are
-// NONE: neither its entries nor their order may show.
+// NONE: neither its entries nor their order may show. An index that is to be removed is left alone, but for searches, which
+// nothing else can answer.
 func (h *planHost) MayUse(ix *catalog.Index) bool {
+	if ix.Build.Retired && ix.Define.Kind <= ast.IndexCount {
+		return false
+	}
 	return !(h.r.hidesFields(h.tb) && h.tb.HidesPartOf(ix))
 }
 

@@ -81,6 +81,9 @@ func structureOf(d *catalog.Def) value.Value {
 		s.str("name", d.Name)
 		s.str("table", x.Table.Ident)
 		s.constant("comment", x.Comment)
+		if catalog.BuildOf(d).Retired {
+			s.flag("prepare_remove", true)
+		}
 	case *ast.DefineEvent:
 		eventShape(&s, d, x)
 	case *ast.DefineFunction:
@@ -365,7 +368,11 @@ func configShape(s *shape, x *ast.DefineConfig) {
 		g.put("functions", filterShape(x.GraphQL.Functions, value.Str))
 		g.constant("depth_limit", x.GraphQL.Depth)
 		g.constant("complexity_limit", x.GraphQL.Complexity)
-		if x.GraphQL.Introspection != "" {
+		switch x.GraphQL.Introspection {
+		case "":
+		case "NONE":
+			g.put("introspection", value.None)
+		default:
 			g.str("introspection", x.GraphQL.Introspection)
 		}
 		s.put("graphql", g.value())
@@ -404,7 +411,11 @@ func apiConfigShape(c *ast.APIConfig) value.Value {
 			for i, a := range call.Args {
 				args[i] = ast.Text(a)
 			}
-			m.put(call.Path, texts(args))
+			path := call.Path
+			if call.Kind == ast.CallCustom {
+				path = "fn::" + path
+			}
+			m.put(path, texts(args))
 		}
 		s.put("middleware", m.value())
 	}

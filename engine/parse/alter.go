@@ -130,6 +130,9 @@ func (p *parser) alterSystem(s *ast.Alter) {
 		return ast.AlterClause{}, false
 	})
 	if len(s.Clauses) == 0 {
+		if p.tok.isIdent() {
+			p.unexpected("`QUERY_TIMEOUT`")
+		}
 		p.unexpected("`COMPACT`, `DROP` or `QUERY_TIMEOUT`")
 	}
 }
@@ -225,7 +228,7 @@ func (p *parser) alterFieldClause() (ast.AlterClause, bool) {
 		def.Default = p.expr()
 		c.X = def.Default
 	case kwPermissions:
-		def.Permissions = p.permissions(false)
+		def.Permissions = p.permissionsElse(false, ast.Permission{}) // what is not said is NONE here
 	case kwReference:
 		p.advance()
 		def.Reference = p.reference()

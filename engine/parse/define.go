@@ -163,6 +163,9 @@ func (p *parser) defineTable() ast.Statement {
 		case kwSchemaless, kwSchemafull:
 			s.Schemafull = p.advance().kind == kwSchemafull
 			s.SchemaGiven = true
+			if s.Schemafull && !s.KindGiven { // and stays so, whatever comes after it
+				s.Kind, s.KindGiven = ast.TableNormal, true
+			}
 		case kwPermissions:
 			s.Permissions = p.permissions(true)
 		case kwChangefeed:
@@ -264,6 +267,14 @@ func (p *parser) view() *ast.Select {
 // permissions is the clause of a table, or of a field (without delete). What is not said is NONE for
 // tables and FULL for fields.
 func (p *parser) permissions(table bool) ast.Permissions {
+	if table {
+		return p.permissionsElse(true, ast.Permission{})
+	}
+	return p.permissionsElse(false, ast.Permission{Kind: ast.PermissionFull})
+}
+
+// permissionsElse is permissions where those that are not said are as rest.
+func (p *parser) permissionsElse(table bool, rest ast.Permission) ast.Permissions {
 	p.advance()
 	out := ast.Permissions{Given: true}
 	set := func(x ast.Permission) { out.Select, out.Create, out.Update, out.Delete = x, x, x, x }
@@ -280,9 +291,7 @@ func (p *parser) permissions(table bool) ast.Permissions {
 		p.unexpected("'NONE', 'FULL' or 'FOR'")
 		return out
 	}
-	if !table {
-		set(ast.Permission{Kind: ast.PermissionFull})
-	}
+	set(rest)
 	for p.err == nil && p.eat(kwFor) {
 		p.permissionFor(&out, table)
 		p.eat(tComma)
@@ -478,12 +487,14 @@ func (p *parser) defineEvent() ast.Statement {
 		case p.tok.kind == kwAsync:
 			p.advance()
 			s.Async = true
-		case s.Async && p.tok.kind == kwRetry:
+		case !s.Async && (p.tok.kind == kwRetry || p.tok.kind == kwMaxdepth):
+			p.fail("Unexpected token `"+p.tok.kind.String()+"`", p.tok, "")
+		case p.tok.kind == kwRetry:
 			p.advance()
-			s.Retry = p.unsigned(1<<16 - 1)
-		case s.Async && p.tok.kind == kwMaxdepth:
+			s.Retry = p.asyncLimit()
+		case p.tok.kind == kwMaxdepth:
 			p.advance()
-			s.MaxDepth = p.unsigned(1<<16 - 1)
+			s.MaxDepth = p.asyncLimit()
 		default:
 			if len(s.Then) == 0 {
 				p.fail("Expected at least one `THEN` statement", p.prev, "`THEN` statement required")
@@ -492,6 +503,15 @@ func (p *parser) defineEvent() ast.Statement {
 		}
 	}
 	return s
+}
+
+// asyncLimit is the number after RETRY or MAXDEPTH.
+func (p *parser) asyncLimit() int64 {
+	if p.tok.kind != tDigits {
+		p.fail("Unexpected token `"+p.tok.kind.String()+"`", p.tok, "")
+		return 0
+	}
+	return p.unsigned(1<<16 - 1)
 }
 
 func (p *parser) defineFunction() ast.Statement {

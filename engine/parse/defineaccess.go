@@ -47,6 +47,10 @@ func (p *parser) role() string {
 			return r
 		}
 	}
+	if !p.tok.isIdent() {
+		p.unexpected("an identifier")
+		return ""
+	}
 	p.unexpected("an existent role")
 	return ""
 }
@@ -163,7 +167,7 @@ func (p *parser) bearerAccess(s *ast.DefineAccess) {
 		s.BearerUser = true
 	case kwRecord:
 		if s.Base != ast.BaseDatabase {
-			p.unexpected("a valid access type at this level")
+			p.unexpected("USER")
 		}
 	default:
 		p.unexpected("USER or RECORD")

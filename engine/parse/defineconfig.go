@@ -53,11 +53,9 @@ func (p *parser) graphQLConfig() *ast.GraphQLConfig {
 	switch p.tok.kind {
 	case kwNone:
 		p.advance()
-		return c
 	case kwAuto:
 		p.advance()
 		c.Tables.Mode, c.Functions.Mode = "AUTO", "AUTO"
-		return c
 	}
 	for p.err == nil && p.graphQLClause(c) {
 	}
@@ -101,12 +99,16 @@ func (p *parser) nameFilter(tables bool) ast.NameFilter {
 	case kwInclude, kwExclude:
 		if tables {
 			f := ast.NameFilter{Mode: p.advance().kind.String()}
-			for {
+			if !p.tok.isIdent() {
+				p.unexpected("a table config")
+			}
+			for p.err == nil {
 				f.Names = append(f.Names, p.ident())
-				if p.err != nil || !p.eat(tComma) {
-					return f
+				if !p.eat(tComma) {
+					break
 				}
 			}
+			return f
 		}
 	}
 	if tables {

@@ -17,6 +17,8 @@ func (p *parser) defineIndex() ast.Statement {
 		return s
 	}
 	switch n := len(s.Fields); {
+	case n > 0 && s.Kind == ast.IndexCount:
+		p.fail("Cannot create a count index with fields", fieldsAt, "")
 	case n == 0 && s.Kind > ast.IndexCount:
 		p.fail("Expected one column, found none", p.tok, "")
 	case n == 0 && s.Kind != ast.IndexCount:

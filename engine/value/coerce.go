@@ -96,8 +96,8 @@ func coerceScalar(v Value, t *Type) (Value, bool) {
 		return v, k == KindRange
 	case TypeFunction:
 		return v, k == KindClosure
-	case TypeFile:
-		return v, k == KindFile
+	case TypeFile: // its names are those of buckets
+		return v, k == KindFile && t.takesTable(v.File().Bucket)
 	case TypeObject:
 		return v, k == KindObject
 	case TypePoint:

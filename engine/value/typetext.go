@@ -106,7 +106,7 @@ func (t *Type) append(dst []byte, compact bool) []byte {
 			dst = Int(int64(t.Max)).AppendText(append(dst, comma...))
 		}
 		return append(dst, '>')
-	case TypeRecord, TypeTable:
+	case TypeRecord, TypeTable, TypeFile:
 		return appendArgs(append(dst, typeNames[t.Kind]...), t.Tables, bar, appendTableName)
 	case TypeGeometry:
 		return appendArgs(append(dst, typeNames[t.Kind]...), t.Shapes, bar, func(dst []byte, k GeometryKind) []byte {

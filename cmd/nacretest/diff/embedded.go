@@ -12,17 +12,17 @@ import (
 
 // Embedded answers cases with an engine in this process, a new one for each.
 type Embedded struct {
-	// DSN names the store of the next case; nil: memory.
+	// DSN names the store of the next case; nil: memory, with versions, as the reference keeps them there.
 	DSN func() string
 }
 
 // Ask implements Answerer.
 func (m *Embedded) Ask(ctx context.Context, c *Case) (answers []Answer, err error) {
-	dsn := "memory"
+	dsn := "memory://?versioned=true"
 	if m.DSN != nil {
 		dsn = m.DSN()
 	}
-	e, err := engine.Open(ctx, dsn, engine.Options{NoDefaults: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := engine.Open(ctx, dsn, engine.Options{NoDefaults: true, Experimental: []string{"files"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dsn, err)
 	}
