@@ -1,6 +1,8 @@
 package daemon_test
 
 import (
+	"io"
+	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -110,7 +112,10 @@ func TestMetricsMove(t *testing.T) {
 			t.Errorf("%s is %v", name, v)
 		}
 	}
-	for _, name := range []string{"nacre_kv_checkpoints_total", "nacre_kv_free_pages", "nacre_kv_pinned_pages", "nacre_kv_read_only", "nacre_transaction_retries_total", "nacre_ws_send_queue_bytes"} {
+	if _, there := s.scrape()["nacre_kv_free_pages"]; !there { // how many a new file has is up to bbolt
+		t.Error("nacre_kv_free_pages is not there")
+	}
+	for _, name := range []string{"nacre_kv_checkpoints_total", "nacre_kv_pinned_pages", "nacre_kv_read_only", "nacre_transaction_retries_total", "nacre_ws_send_queue_bytes"} {
 		if v, there := s.scrape()[name]; !there || v != 0 {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -128,4 +133,30 @@ func TestQueryMemory(t *testing.T) {
 	if m["nacre_query_memory_limit_bytes"] != 4<<20 || m["nacre_query_memory_bytes"] != 0 || m["nacre_query_memory_refused_total"] != 1 {
 		t.Errorf("limit %v, taken %v, refused %v", m["nacre_query_memory_limit_bytes"], m["nacre_query_memory_bytes"], m["nacre_query_memory_refused_total"])
 	}
+}
+
+// TestAnswersOnTheirWayCount: what a client has not taken yet is held, and counts.
+func TestAnswersOnTheirWayCount(t *testing.T) {
+	s := start(t, func(c *config.Config) { c.QueryMemory = 1 << 30 })
+	s.do("POST", "/sql", "INSERT INTO big (SELECT VALUE { id: $this, s: string::repeat('x', 1000000) } FROM <array> 0..40) RETURN NONE", at()...)
+	req, err := http.NewRequest("POST", s.url+"/sql", strings.NewReader("SELECT * FROM big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range at() {
+		name, text, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, text)
+	}
+	r, err := s.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if taken := s.scrape()["nacre_query_memory_bytes"]; taken < 80e6 { // the head of the answer is here, most of it cannot be
+		t.Errorf("%v bytes are taken while the answer is on its way", taken)
+	}
+	if n, err := io.Copy(io.Discard, r.Body); err != nil || n < 40e6 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	eventually(t, "all is given back", func() bool { return s.scrape()["nacre_query_memory_bytes"] == 0 })
 }

@@ -206,6 +206,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.store.Close()
 }
 
+// Hold counts n bytes as held by statements until release is called: answers, by those who deliver them. Execute counts
+// what it answers only until it returns.
+func (e *Engine) Hold(n int) (release func()) { return e.memory.Hold(n) }
+
 // Ping reads one key in a read-only transaction.
 func (e *Engine) Ping(ctx context.Context) error {
 	if e.store.Stats().ReadOnly {

@@ -71,6 +71,18 @@ func (p *Pool) take(n int64) bool {
 	}
 }
 
+// Hold counts n bytes until release is called. They are there already, so they are not refused, even where they are more
+// than is left: others wait until they are gone. A few bytes are not counted.
+func (p *Pool) Hold(n int) (release func()) {
+	if p == nil || n <= chunk {
+		return nothing
+	}
+	p.taken.Add(int64(n))
+	return func() { p.taken.Add(-int64(n)) }
+}
+
+func nothing() {}
+
 // Account is what one query or transaction holds. It belongs to one goroutine at a time. The zero Account, and a nil one,
 // counts against nothing; others come from Pool.Account and must be closed.
 type Account struct {

@@ -72,6 +72,24 @@ func TestTheLastChunkMayBeSmall(t *testing.T) {
 	}
 }
 
+func TestWhatIsThereIsHeldWhateverIsLeft(t *testing.T) {
+	p := NewPool(4 * chunk)
+	p.Hold(chunk)()
+	release := p.Hold(6 * chunk)
+	if got := p.Stats().Taken; got != 6*chunk {
+		t.Errorf("%d bytes are taken", got)
+	}
+	a := p.Account()
+	if err := a.Charge(2 * chunk); !errors.Is(err, errs.OutOfMemory()) {
+		t.Errorf("beside it: %v", err)
+	}
+	release()
+	if err := a.Charge(0); err != nil || p.Stats().Taken != chunk {
+		t.Errorf("after it: %v, %+v", err, p.Stats())
+	}
+	(*Pool)(nil).Hold(1 << 40)()
+}
+
 func TestWithoutAPoolNothingIsRefused(t *testing.T) {
 	var none *Account
 	var zero Account

@@ -16,6 +16,9 @@ type Response struct {
 	IsQuery    bool
 }
 
+// Weight is about how many bytes the answer keeps in memory.
+func (r *Response) Weight() int { return value.Weight(r.Result) + Weight(r.Statements) }
+
 // Append writes r. A result that has no encoded form makes the response an error response.
 func (r *Response) Append(dst []byte, f Format) []byte {
 	start := len(dst)

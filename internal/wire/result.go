@@ -17,6 +17,18 @@ type Statement struct {
 	Type  string // "", "live" or "kill"
 }
 
+// Weight is about how many bytes the statements keep in memory.
+func Weight(statements []Statement) int {
+	n := 0
+	for i := range statements {
+		n += value.Weight(statements[i].Value)
+		if p := statements[i].Rows; p != nil {
+			n += p.Size()
+		}
+	}
+	return n
+}
+
 // AppendStatements writes the array of statement results. On an error (a value that has no encoded
 // form) dst is returned as it was.
 func AppendStatements(dst []byte, f Format, statements []Statement) ([]byte, error) {
