@@ -92,3 +92,17 @@ func ids(t *testing.T, s *engine.Session, hint, where string) string {
 	sort.Strings(out)
 	return strings.Join(out, " ")
 }
+
+// TestContainsFindsPartsOfUUIDs: an index knows no parts of texts, and must not hide those that contain one.
+func TestContainsFindsPartsOfUUIDs(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	run(t, s, `DEFINE INDEX a ON t FIELDS a; CREATE t:1 SET a = u'018a6680-bef9-701b-9025-e1754f296a0f'; CREATE t:2 SET a = 'x0fx';
+		CREATE t:3 SET a = ['0f']; CREATE t:4 SET a = 15; CREATE t:5 SET a = u'018a6680-bef9-701b-9025-e1754f296a00'; CREATE t:6 SET a = [15]`)
+	for _, cond := range []string{"a CONTAINS '0f'", "'0f' IN a"} {
+		want := run(t, s, "SELECT VALUE id FROM t WITH NOINDEX WHERE "+cond+" ORDER BY id")[0].Value.Text()
+		got := run(t, s, "SELECT VALUE id FROM t WHERE "+cond+" ORDER BY id")[0].Value.Text()
+		if want != "[t:1, t:2, t:3]" || got != want {
+			t.Errorf("%s: with the index %s, without %s", cond, got, want)
+		}
+	}
+}

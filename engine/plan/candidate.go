@@ -136,6 +136,9 @@ func (c *candidate) accesses() []index.Access {
 		// Strings, objects, ranges and geometries contain things too, and have no entries for them: all of those.
 		out = append(out, index.Access{From: atLeast(value.Str("")), To: value.Bound{Kind: value.Excluded, Value: value.DurationOf(value.Duration{})}},
 			index.Access{From: atLeast(value.ObjectOf(nil))})
+		if slices.ContainsFunc(values, isString) { // a part of the text of a UUID
+			out = append(out, index.Access{From: atLeast(value.UUIDOf(value.UUID{})), To: value.Bound{Kind: value.Excluded, Value: value.Array()}})
+		}
 	}
 	return out
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Contains is the CONTAINS operator (and INSIDE with its sides changed): an element of an array or
-// set, a part of a string, a key of an object, a value within a range, a geometry within another.
+// set, a part of a string or of the text of a UUID, a key of an object, a value within a range, a
+// geometry within another.
 func Contains(a, b Value) bool {
 	switch a.kind {
 	case KindArray:
@@ -15,6 +16,8 @@ func Contains(a, b Value) bool {
 		return SetHas(a, b)
 	case KindString:
 		return b.kind == KindString && strings.Contains(a.Str(), b.Str())
+	case KindUUID:
+		return b.kind == KindString && strings.Contains(a.UUID().String(), b.Str())
 	case KindObject:
 		if b.kind != KindString {
 			return false
@@ -42,11 +45,15 @@ func ContainsAll(a, b Value) bool {
 }
 
 // ContainsAny is CONTAINSANY (and ANYINSIDE with its sides changed); CONTAINSNONE is its negation.
+// A string is asked for strings only: a list with anything else finds nothing in it.
 func ContainsAny(a, b Value) bool {
 	if a.kind == KindString && b.kind == KindString {
 		return strings.Contains(a.Str(), b.Str())
 	}
 	if b.kind != KindArray && b.kind != KindSet {
+		return false
+	}
+	if a.kind == KindString && !all(b.Elems(), func(e Value) bool { return e.kind == KindString }) {
 		return false
 	}
 	return slices.ContainsFunc(b.Elems(), func(e Value) bool { return holdsElem(a, e) })

@@ -135,6 +135,9 @@ func TestContainsAllAny(t *testing.T) {
 		{"'abc'", "CONTAINSALL", "['ab',1]", "false"}, {"{'abc',}", "CONTAINSALL", "[/b/]", "true"}, {"'abc'", "IN", "{/b/,}", "false"}, {"'abc'", "IN", "[/b/]", "true"},
 		{"(..'z')", "CONTAINS", "5", "true"}, {"(1..)", "CONTAINS", "'z'", "true"}, {"(1..5)", "CONTAINS", "(2..3)", "false"}, {"[1]", "?=", "[1]", "false"}, {"[1,2]", "CONTAINSNONE", "{3,}", "true"},
 		{"{a:1}", "?=", "{a:1}", "true"}, {"{,}", "*=", "1", "true"}, {"{'ab',}", "*=", "/a/", "true"}, {"1", "OUTSIDE", "2", "true"},
+		{"u'018A6680-bef9-701b-9025-e1754f296a00'", "CONTAINS", "'8a6'", "true"}, {"'8A6'", "IN", "u'018a6680-bef9-701b-9025-e1754f296a00'", "false"},
+		{"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSANY", "['9']", "false"}, {"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSALL", "['9']", "false"},
+		{"'abc'", "CONTAINSANY", "['a',3]", "false"}, {"'abc'", "CONTAINSANY", "['z','a']", "true"}, {"'abc'", "CONTAINSNONE", "['a',[]]", "true"}, {"'abc'", "CONTAINSANY", "{'a',3}", "false"},
 	} {
 		got, err := operators[c.op](lit(t, c.a), lit(t, c.b))
 		if err != nil || got.Text() != c.want {
