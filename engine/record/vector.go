@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index/vector"
@@ -18,7 +19,9 @@ func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.
 	if err != nil {
 		return err
 	}
-	if old.IsNullish() && now.IsNullish() || !before.IsNone() && !after.IsNone() && value.Equal(old, now) {
+	inField := vector.InField(ix, after)
+	if old.IsNullish() && now.IsNullish() || !before.IsNone() && !after.IsNone() && value.Equal(old, now) &&
+		inField == vector.InField(ix, before) && (!inField || sameElements(old, now)) {
 		return nil
 	}
 	x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
@@ -28,7 +31,12 @@ func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.
 	if now.IsNullish() {
 		return x.Remove(id.Key)
 	}
-	return x.Put(id.Key, now)
+	return x.Put(id.Key, now, inField)
+}
+
+// sameElements reports whether two equal values are the same down to the bits, as far as a look can tell: 0 and -0 are not.
+func sameElements(a, b value.Value) bool {
+	return a.Kind() == value.KindArray && b.Kind() == value.KindArray && slices.Equal(a.Elems(), b.Elems())
 }
 
 // clearVectors says that all entries of indexes are about to go.

@@ -3,84 +3,73 @@ package vector
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 )
 
-// arena holds vectors by their places in large blocks.
+// arena holds vectors by their places. Each is a piece of memory of its own: in most cases the very bytes that were made
+// to be committed.
 type arena interface {
-	// set puts a stored vector at a place, which may be the next one behind all others.
+	// set puts a vector, in its stored form, at a place, which may be the next one behind all others. It takes raw over.
 	set(place uint32, raw []byte)
-	// to measures the distance from a stored vector to places.
+	// drop lets go of the vector at a place.
+	drop(place uint32)
+	// to measures the distance from a vector in its stored form to places.
 	to(raw []byte) func(place uint32) float64
 	// from is to for a vector in the arena. Both give functions that hold as long as no place is set.
 	from(place uint32) func(place uint32) float64
+	// between measures the distance from a vector to others, all in their stored form. It keeps none of the others.
+	between(raw []byte) func(other []byte) float64
 }
 
-// A block holds as many vectors as fit into maxBlock elements, but no more than maxBlockVectors.
-const (
-	maxBlock        = 1 << 16
-	maxBlockVectors = 256
-)
-
-// perBlock is how many vectors of a dimension a block holds.
-func perBlock(dimension int) uint32 {
-	n := uint32(maxBlockVectors)
-	for n > 1 && int(n)*dimension > maxBlock {
-		n /= 2
-	}
-	return n
-}
-
-// blocks is an arena of one type of elements.
-type blocks[T number] struct {
+// vectors is an arena of one type of elements.
+type vectors[T number] struct {
 	spec     *Spec
-	per      uint32 // vectors in a block
-	list     [][]T
+	list     []*T // the first elements; nil: nothing is there
 	distance func(a, b []T) float64
 	read     func([]byte) T
+	direct   bool      // the stored form is that in memory
 	lengths  []float64 // of the vectors, for COSINE
 }
 
 func newArena(s *Spec) arena {
-	le, per := binary.LittleEndian, perBlock(s.Dimension)
+	le := binary.LittleEndian
 	switch s.Type {
 	case "F64":
-		return &blocks[float64]{spec: s, per: per, distance: distance[float64](s.Metric),
-			read: func(b []byte) float64 { return math.Float64frombits(le.Uint64(b)) }}
+		return arenaOf(s, true, func(b []byte) float64 { return math.Float64frombits(le.Uint64(b)) })
 	case "I64":
-		return &blocks[int64]{spec: s, per: per, distance: distance[int64](s.Metric),
-			read: func(b []byte) int64 { return int64(le.Uint64(b)) }}
+		return arenaOf(s, true, func(b []byte) int64 { return int64(le.Uint64(b)) })
 	case "I32":
-		return &blocks[int32]{spec: s, per: per, distance: distance[int32](s.Metric),
-			read: func(b []byte) int32 { return int32(le.Uint32(b)) }}
+		return arenaOf(s, true, func(b []byte) int32 { return int32(le.Uint32(b)) })
 	case "I16":
-		return &blocks[int16]{spec: s, per: per, distance: distance[int16](s.Metric),
-			read: func(b []byte) int16 { return int16(le.Uint16(b)) }}
+		return arenaOf(s, true, func(b []byte) int16 { return int16(le.Uint16(b)) })
 	case "I8":
-		return &blocks[int16]{spec: s, per: per, distance: distance[int16](s.Metric),
-			read: func(b []byte) int16 { return int16(int8(b[0])) }}
+		return arenaOf(s, false, func(b []byte) int16 { return int16(int8(b[0])) })
 	case "U8":
-		return &blocks[int16]{spec: s, per: per, distance: distance[int16](s.Metric),
-			read: func(b []byte) int16 { return int16(b[0]) }}
+		return arenaOf(s, false, func(b []byte) int16 { return int16(b[0]) })
 	case "F16":
-		return &blocks[float32]{spec: s, per: per, distance: distance[float32](s.Metric),
-			read: func(b []byte) float32 { return halfFloat(le.Uint16(b)) }}
+		return arenaOf(s, false, func(b []byte) float32 { return halfFloat(le.Uint16(b)) })
 	}
-	return &blocks[float32]{spec: s, per: per, distance: distance[float32](s.Metric),
-		read: func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) }}
+	return arenaOf(s, true, func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) })
 }
 
-func (a *blocks[T]) at(place uint32) []T {
-	d := a.spec.Dimension
-	i := int(place%a.per) * d
-	return a.list[place/a.per][i : i+d : i+d]
+// arenaOf makes an arena whose elements are stored as they are in little-endian memory, where alike says so.
+func arenaOf[T number](s *Spec, alike bool, read func([]byte) T) *vectors[T] {
+	little := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+	return &vectors[T]{spec: s, distance: distance[T](s.Metric), read: read, direct: alike && little}
 }
 
-func (a *blocks[T]) set(place uint32, raw []byte) {
-	if int(place/a.per) == len(a.list) {
-		a.list = append(a.list, make([]T, int(a.per)*a.spec.Dimension))
+func (a *vectors[T]) at(place uint32) []T { return unsafe.Slice(a.list[place], a.spec.Dimension) }
+
+func (a *vectors[T]) set(place uint32, raw []byte) {
+	for int(place) >= len(a.list) {
+		a.list = append(a.list, nil)
 	}
-	v := a.at(place)
-	a.decode(v, raw)
+	v, ok := a.view(raw)
+	if !ok {
+		v = make([]T, a.spec.Dimension)
+		a.decode(v, raw)
+	}
+	a.list[place] = unsafe.SliceData(v)
 	if a.cosine() {
 		for int(place) >= len(a.lengths) {
 			a.lengths = append(a.lengths, 0)
@@ -89,50 +78,54 @@ func (a *blocks[T]) set(place uint32, raw []byte) {
 	}
 }
 
-func (a *blocks[T]) cosine() bool { return a.spec.Metric.name == "COSINE" }
+func (a *vectors[T]) drop(place uint32) { a.list[place] = nil }
 
-func (a *blocks[T]) decode(dst []T, raw []byte) {
-	le := binary.LittleEndian
-	switch d := any(dst).(type) {
-	case []float32:
-		if a.spec.Type == "F32" {
-			for i := range d {
-				d[i] = math.Float32frombits(le.Uint32(raw[4*i:]))
-			}
-			return
-		}
-	case []float64:
-		for i := range d {
-			d[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
-		}
-		return
+func (a *vectors[T]) cosine() bool { return a.spec.Metric.name == "COSINE" }
+
+// view is a vector in the memory of its stored form, where that is possible.
+func (a *vectors[T]) view(raw []byte) ([]T, bool) {
+	p := unsafe.Pointer(unsafe.SliceData(raw))
+	if !a.direct || uintptr(p)%unsafe.Alignof(*new(T)) != 0 {
+		return nil, false
 	}
+	return unsafe.Slice((*T)(p), a.spec.Dimension), true
+}
+
+func (a *vectors[T]) decode(dst []T, raw []byte) {
 	size := a.spec.size()
 	for i := range dst {
 		dst[i] = a.read(raw[i*size:])
 	}
 }
 
-func (a *blocks[T]) to(raw []byte) func(uint32) float64 {
+func (a *vectors[T]) between(raw []byte) func(other []byte) float64 {
+	v, room := make([]T, a.spec.Dimension), make([]T, a.spec.Dimension)
+	a.decode(v, raw)
+	return func(other []byte) float64 {
+		if w, ok := a.view(other); ok {
+			return a.distance(v, w)
+		}
+		a.decode(room, other)
+		return a.distance(v, room)
+	}
+}
+
+func (a *vectors[T]) to(raw []byte) func(uint32) float64 {
 	v := make([]T, a.spec.Dimension)
 	a.decode(v, raw)
 	return a.measure(v)
 }
 
-func (a *blocks[T]) from(place uint32) func(uint32) float64 { return a.measure(a.at(place)) }
+func (a *vectors[T]) from(place uint32) func(uint32) float64 { return a.measure(a.at(place)) }
 
 // measure gives the distances from v.
-func (a *blocks[T]) measure(v []T) func(uint32) float64 {
-	f, list, per, d := a.distance, a.list, a.per, uint32(a.spec.Dimension)
+func (a *vectors[T]) measure(v []T) func(uint32) float64 {
+	f, list, d := a.distance, a.list, a.spec.Dimension
 	if a.cosine() {
 		length, lengths := math.Sqrt(dot(v, v)), a.lengths
 		return func(place uint32) float64 {
-			i := place % per * d
-			return 1 - dot(v, list[place/per][i:i+d:i+d])/(length*lengths[place])
+			return 1 - dot(v, unsafe.Slice(list[place], d))/(length*lengths[place])
 		}
 	}
-	return func(place uint32) float64 {
-		i := place % per * d
-		return f(v, list[place/per][i:i+d:i+d])
-	}
+	return func(place uint32) float64 { return f(v, unsafe.Slice(list[place], d)) }
 }

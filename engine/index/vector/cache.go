@@ -51,7 +51,7 @@ func (c *Cache) shared(x *Index) *shared {
 }
 
 func newShared(x *Index) *shared {
-	bare := &Index{Spec: x.Spec, Cache: x.Cache, Name: x.Name, place: x.place}
+	bare := &Index{Spec: x.Spec, Cache: x.Cache, Name: x.Name, place: x.place, path: x.path}
 	return &shared{x: bare, g: newGraph(&bare.Spec, uint64(x.ix)), places: map[string]uint32{}, gone: map[string]kv.Version{}}
 }
 

@@ -1,14 +1,11 @@
 package vector
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/key"
-	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -25,35 +22,32 @@ func (x *Index) Holds(record, v value.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return len(raw) == 8+len(want) && bytes.Equal(raw[8:], want), nil
+	return x.agrees(raw, want), nil
 }
 
 // Check looks at what is stored of the index, and tells report what is wrong. It gives the number of vectors. Errors:
 // those of reading the store, and of ctx.
 func (x *Index) Check(ctx context.Context, report func(text string)) (vectors int64, err error) {
-	prefix := bytes.Clone(x.part(partVector))
-	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{})
-	defer cur.Close()
 	numbers := map[uint64]bool{}
-	for cur.Next() {
+	err = x.eachEntry(false, func(record, entry []byte, _ *fields, _ []byte) ([]byte, error) {
 		if vectors++; vectors&255 == 0 && ctx.Err() != nil {
-			return vectors, ctx.Err()
+			return nil, ctx.Err()
 		}
-		raw := cur.Value()
-		if len(raw) != 8+x.Spec.Dimension*x.Spec.size() {
+		if !x.wellFormed(entry) {
 			report("a vector of another dimension")
-			continue
+			return nil, nil
 		}
-		n := binary.BigEndian.Uint64(raw)
+		n := binary.BigEndian.Uint64(entry)
 		if numbers[n] {
 			report(fmt.Sprintf("number %d is given twice", n))
 		}
 		numbers[n] = true
-		if _, err := key.DecodeIndex(nil, cur.Key()[len(prefix):], 0); err != nil {
+		if _, err := key.DecodeIndex(nil, record, 0); err != nil {
 			report(fmt.Sprintf("a vector of no record: %v", err))
 		}
-	}
-	if err := cur.Err(); err != nil {
+		return nil, nil
+	})
+	if err != nil {
 		return vectors, err
 	}
 	if _, err := x.changes(own{}); err != nil {

@@ -194,20 +194,15 @@ func (s *shared) adopt(nodes []saved, places []int32) {
 	g.findEntry()
 }
 
-// eachVector calls f with every stored vector; raw is f's only until it returns.
+// eachVector calls f with every vector; raw is f's to keep.
 func (x *Index) eachVector(f func(record string, number uint64, raw []byte)) error {
-	prefix := bytes.Clone(x.part(partVector))
-	size := 8 + x.Spec.Dimension*x.Spec.size()
-	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{})
-	defer cur.Close()
-	for cur.Next() {
-		raw := cur.Value()
-		if len(raw) != size {
-			return x.corrupt("vector")
+	return x.eachEntry(false, func(record, entry []byte, in *fields, _ []byte) ([]byte, error) {
+		raw, err := in.append(make([]byte, 0, x.Spec.width()), record, entry)
+		if err == nil {
+			f(string(record), binary.BigEndian.Uint64(entry), raw)
 		}
-		f(string(cur.Key()[len(prefix):]), binary.BigEndian.Uint64(raw), raw[8:])
-	}
-	return cur.Err()
+		return nil, err
+	})
 }
 
 // checkpointIfDue writes a checkpoint if enough has changed since the last. Only one goroutine may work on the index.

@@ -40,6 +40,21 @@ func (s *Spec) appendElements(dst []byte, v value.Value, depth int) ([]byte, err
 	return nil, errs.Internal("The value cannot be converted to a vector: %s", value.ToString(v))
 }
 
+// appendFloats appends the elements of a vector of F64 or F32.
+func (s *Spec) appendFloats(dst []byte, v []float64) []byte {
+	le := binary.LittleEndian
+	if s.Type == "F64" {
+		for _, f := range v {
+			dst = le.AppendUint64(dst, math.Float64bits(f))
+		}
+		return dst
+	}
+	for _, f := range v {
+		dst = le.AppendUint32(dst, math.Float32bits(float32(f)))
+	}
+	return dst
+}
+
 func (s *Spec) appendElement(dst []byte, v value.Value) ([]byte, error) {
 	le := binary.LittleEndian
 	switch s.Type {

@@ -187,7 +187,7 @@ func (g *graph) search(dst []found, to func(uint32) float64, ef int, keep func(u
 	return dst
 }
 
-// put takes a place for a new vector, which is compared until it is linked.
+// put takes a place for a new vector, which is compared until it is linked. It takes raw over.
 func (g *graph) put(n node, raw []byte) uint32 {
 	place := uint32(len(g.nodes))
 	if last := len(g.free) - 1; last >= 0 {
@@ -382,6 +382,7 @@ func (g *graph) purge(by kv.Version) {
 	for p := range g.nodes {
 		if n := &g.nodes[p]; n.state != free && out(uint32(p)) {
 			g.nodes[p] = node{}
+			g.arena.drop(uint32(p))
 			g.free = append(g.free, uint32(p))
 			g.dead--
 		}

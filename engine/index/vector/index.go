@@ -3,7 +3,6 @@ package vector
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -24,7 +23,8 @@ type Index struct {
 	Name  string
 
 	place
-	buf []byte
+	path []catalog.Step // of the field that the vectors are in; nil for an expression
+	buf  []byte
 }
 
 // place is where an index is: its own id counts within its table only.
@@ -34,6 +34,9 @@ type place struct{ ns, db, tb, ix uint32 }
 func Open(c *Cache, tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) (*Index, error) {
 	s := tb.Scope
 	x := &Index{Tx: tx, Cache: c, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}}
+	if len(ix.Paths) == 1 && catalog.Plain(ix.Paths[0]) {
+		x.path = ix.Paths[0]
+	}
 	var ok bool
 	if x.Spec, ok = NewSpec(ix.Define); !ok {
 		return nil, fmt.Errorf("vector index %s: its definition is not known", ix.Name)
@@ -67,26 +70,31 @@ type change struct {
 // cleared is noted where all of an index was taken out.
 type cleared struct{ index place }
 
-// Put stores the vector of a record; Remove, that it has none. Errors: those of Spec.Encode.
-func (x *Index) Put(record, v value.Value) error {
-	raw, err := x.Spec.Encode(make([]byte, 8, 8+x.Spec.Dimension*x.Spec.size()), v)
+// Put stores the vector of a record; inField says that it is found again in the record, see InField. Errors: those of
+// Spec.Encode.
+func (x *Index) Put(record, v value.Value, inField bool) error {
+	raw, err := x.Spec.Encode(make([]byte, 0, x.Spec.width()), v)
 	if err != nil {
 		return err
 	}
+	inField = inField && x.Spec.pointing()
 	k := x.vectorKey(record)
 	old, err := x.Tx.Get(k)
 	if err != nil {
 		return fmt.Errorf("read index %s: %w", x.Name, err)
 	}
-	if len(old) >= 8 && bytes.Equal(old[8:], raw[8:]) {
+	if old != nil && !inField && !x.points(old) && x.agrees(old, raw) {
 		return nil
 	}
+	size := numberSize + len(raw)
+	if inField {
+		size = pointerSize
+	}
 	number := x.Cache.numbers.Next()
-	binary.BigEndian.PutUint64(raw, number)
-	if err := x.Tx.Set(k, raw); err != nil {
+	if err := x.Tx.Set(k, x.appendEntry(make([]byte, 0, size), number, raw, inField)); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw[8:]})
+	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw})
 }
 
 // Remove takes the vector of a record out, if it has one.
@@ -313,30 +321,48 @@ func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found
 			}
 		}
 	}
-	hits, err = x.scan(ctx, query)
+	hits, err = x.scan(ctx, query, o.changes)
 	return hits, true, err
 }
 
-// scan compares a query with every stored vector.
-func (x *Index) scan(ctx context.Context, query []byte) ([]found, error) {
-	prefix := bytes.Clone(x.part(partVector))
-	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{Untracked: true}) // changes are noticed by their count
-	defer cur.Close()
-	one := newArena(&x.Spec)
-	one.set(0, query)
-	to := one.to(query)
+// scan compares a query with every stored vector; mine are the changes that the transaction has made itself, whose records
+// may not be written yet.
+func (x *Index) scan(ctx context.Context, query []byte, mine map[string]*change) ([]found, error) {
+	to := newArena(&x.Spec).between(query)
 	var out []found
-	for cur.Next() {
+	err := x.eachEntry(true, func(record, entry []byte, f *fields, room []byte) ([]byte, error) {
 		if len(out)&255 == 255 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		raw := cur.Value()
-		if len(raw) != 8+len(query) {
-			return nil, x.corrupt("vector")
+		raw := room[:0]
+		if c := mine[string(record)]; c != nil && c.raw != nil {
+			raw = append(raw, c.raw...)
+		} else {
+			var err error
+			if raw, err = f.append(raw, record, entry); err != nil {
+				return nil, err
+			}
 		}
-		one.set(0, raw[8:])
-		k := cur.Key()[len(prefix):] // valid as long as the transaction, and so is the walk
-		out = append(out, found{unsafe.String(unsafe.SliceData(k), len(k)), to(0)})
+		// The key is valid as long as the transaction, and so is the walk.
+		out = append(out, found{unsafe.String(unsafe.SliceData(record), len(record)), to(raw)})
+		return raw, nil
+	})
+	return out, err
+}
+
+// eachEntry calls f with every entry, what reads the vectors in records, and the bytes that the last call of f gave.
+func (x *Index) eachEntry(untracked bool, f func(record, entry []byte, in *fields, room []byte) ([]byte, error)) error {
+	prefix := bytes.Clone(x.part(partVector))
+	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{Untracked: untracked}) // changes are noticed by their count
+	defer cur.Close()
+	in := x.fields()
+	defer in.close()
+	var room []byte
+	var err error
+	for cur.Next() {
+		if room, err = f(cur.Key()[len(prefix):], cur.Value(), in, room); err != nil {
+			return err
+		}
 	}
-	return out, cur.Err()
+	return cur.Err()
 }

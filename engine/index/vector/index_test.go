@@ -79,7 +79,7 @@ func numbersOf(v []float64) value.Value {
 
 func (b *bench) put(x *Index, id int, v []float64) {
 	b.t.Helper()
-	b.check(x.Put(value.Int(int64(id)), numbersOf(v)))
+	b.check(x.Put(value.Int(int64(id)), numbersOf(v), false))
 }
 
 // nearest lists the k nearest in a transaction.
@@ -597,7 +597,7 @@ func BenchmarkScan(b *testing.B) {
 	ix.check(err)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := x.scan(context.Background(), raw)
+		_, err := x.scan(context.Background(), raw, nil)
 		ix.check(err)
 	}
 }

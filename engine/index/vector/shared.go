@@ -154,13 +154,10 @@ func (x *Index) compareOwn(hits []found, query []byte, mine map[string]*change) 
 	if len(mine) == 0 {
 		return hits
 	}
-	one := newArena(&x.Spec)
-	one.set(0, query)
-	to := one.to(query)
+	to := newArena(&x.Spec).between(query)
 	for _, c := range mine {
 		if c.raw != nil {
-			one.set(0, c.raw)
-			hits = append(hits, found{c.record, to(0)})
+			hits = append(hits, found{c.record, to(c.raw)})
 		}
 	}
 	return hits

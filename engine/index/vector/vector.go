@@ -1,8 +1,8 @@
 // Package vector finds nearest neighbours: by comparing with everything, and by graphs in memory that
 // are kept in step with what is stored.
 //
-// What is stored is the truth: a vector per record, written in the record's transaction, and how many
-// changes there were. A graph (HNSW: Malkov and Yashunin) is in memory only, over all committed vectors
+// What is stored is the truth: which vector each record has, written in the record's transaction, and how many
+// changes there were. The vector of a field is stored once, in the record. A graph (HNSW: Malkov and Yashunin) is in memory only, over all committed vectors
 // of an index, shared by all readers; a checkpoint of its links is stored from time to time so that it
 // need not be built anew. Opening merges the two: vectors that the checkpoint does not know are
 // added, links to what is gone are mended. A crash can only make the checkpoint older.
@@ -14,7 +14,8 @@
 //
 // Keys, inside the index data space of engine/key (number8: 8 bytes big endian):
 //
-//	0x01 RK              a vector        number8 elements, little endian
+//	0x01 RK              a vector        number8 crc4: the CRC-32C of the elements, which are those of the field
+//	                                     number8 elements, little endian: of an expression, or of 24 bytes at most
 //	0x02                 changes         counter
 //	0x03 0x00            checkpoint      generation8 nodes8 entry8 (number of the entry point)
 //	0x03 0x01 gen8 part8 part of it      (number8 level1 (uv(count) uv(neighbour)…) per layer)…
