@@ -6,7 +6,6 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
-	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -20,11 +19,13 @@ func (g *Gate) BuildIndex(ctx context.Context, tb *catalog.Table, ix *catalog.In
 		return g.buildText(ctx, tb, ix)
 	}
 	if ix.Define.Vector != nil {
-		x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
+		x, add, err := g.vectorAdder(ctx, tb, ix)
 		if err != nil {
 			return err
 		}
+		err = g.eachStored(ctx, tb, add)
 		x.Warm()
+		return err
 	}
 	return g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
 		return g.changeIndex(ctx, tb, ix, id, value.None, doc)

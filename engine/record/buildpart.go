@@ -10,7 +10,6 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/index/fulltext"
-	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -92,12 +91,9 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 		b := fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)
 		return func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) }, b.FinishPart, nil
 	case ix.Define.Vector != nil:
-		x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
+		x, add, err := g.vectorAdder(ctx, tb, ix)
 		if err != nil {
 			return nil, nil, err
-		}
-		add = func(id *value.RecordID, doc value.Value) error {
-			return g.changeVector(ctx, tb, ix, id, value.None, doc)
 		}
 		finish = func(all bool) error {
 			if all {

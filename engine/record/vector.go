@@ -34,6 +34,22 @@ func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.
 	return x.Put(id.Key, now, inField)
 }
 
+// vectorAdder gives what adds records to a vector index that is being made.
+func (g *Gate) vectorAdder(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (*vector.Index, func(*value.RecordID, value.Value) error, error) {
+	x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.Filling = true
+	return x, func(id *value.RecordID, doc value.Value) error {
+		v, err := g.single(ctx, 1, ix, doc)
+		if v.IsNullish() || err != nil {
+			return err
+		}
+		return x.Put(id.Key, v, vector.InField(ix, doc))
+	}, nil
+}
+
 // sameElements reports whether two equal values are the same down to the bits, as far as a look can tell: 0 and -0 are not.
 func sameElements(a, b value.Value) bool {
 	return a.Kind() == value.KindArray && b.Kind() == value.KindArray && slices.Equal(a.Elems(), b.Elems())

@@ -37,6 +37,21 @@ func (o *Object) FloatsAt(dst []float64, name string) (out []float64, ok bool) {
 	return storedFloats(dst, o.enc.rec[start:end])
 }
 
+// RecordFloats is FloatsAt for a field of a stored record, without an object in between. It fails if b has no sound head.
+func RecordFloats(dst []float64, b []byte, name string) (out []float64, ok bool, err error) {
+	head, n, width, err := splitRecord(b)
+	if err != nil {
+		return dst, false, err
+	}
+	e := encoded{rec: b, head: head, base: n, width: width}
+	start, end, ok := e.find(name)
+	if !ok {
+		return dst, false, nil
+	}
+	out, ok = storedFloats(dst, b[start:end])
+	return out, ok, nil
+}
+
 // storedFloats reads an encoded array.
 func storedFloats(dst []float64, b []byte) (out []float64, ok bool) {
 	d := decoder{b: b}

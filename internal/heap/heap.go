@@ -5,6 +5,11 @@
 // is more memory only while there is little in it. When the process has had nothing to do for ten seconds, the headroom
 // goes back to the system.
 //
+// A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little, while a
+// heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and their index
+// take what they need and an eighth, not twice that. How flat a heap is shows after each collection; the headroom begins
+// small and doubles with each one that finds no such data, and also where collections follow one another too fast.
+//
 // The collector is the process's own: only a main package, or the command of one, may pace it.
 package heap
 
@@ -26,6 +31,15 @@ const (
 	workAllocation  = 1 << 20 // bytes between two looks that are work
 	restAfter       = 10      // looks without work
 	percentAccuracy = 10      // a change of the percentage by less than a tenth is not worth stopping for
+
+	flatPart    = 0.3                   // and less of a heap of flat data has to be looked at
+	mixedPart   = 0.45                  // and more, of one that is paced as any other
+	objectCost  = 64                    // bytes that could be looked at in the time that it takes to find an object
+	flatShare   = 8                     // a part of a flat heap is what it grows by
+	firstSpare  = 8 << 20               // headroom at the beginning
+	leastSpare  = 6 << 20               // and in the end, for flat heaps
+	tooFast     = 40 * time.Millisecond // between two collections
+	mostHurried = 32
 )
 
 // Headroom is what Pace is to be given here: a part of the memory that the process may use, at most 128 MiB.
@@ -37,8 +51,8 @@ func Headroom() uint64 {
 	return min(max(all/memoryShare, leastHeadroom), mostHeadroom)
 }
 
-// Pace lets the heap grow by headroom bytes at least between two collections, until stop is called. Where the
-// environment sets GOGC nothing is changed; GOMEMLIMIT holds in any case.
+// Pace lets the heap grow by headroom bytes at least between two collections, until stop is called, by less where it is of
+// flat data. Where the environment sets GOGC nothing is changed; GOMEMLIMIT holds in any case.
 func Pace(headroom uint64) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -60,6 +74,9 @@ type pacer struct {
 
 	mu      sync.Mutex // guards the rest; a leaf lock
 	percent int64      // that is set
+	spare   uint64     // what the heap was to grow by
+	hurry   float64    // how much more than that, because collections were fast; 1 and more
+	last    time.Time  // of the collections
 	working bool
 	ended   bool
 }
@@ -70,10 +87,24 @@ type sentinel struct{ p *pacer }
 // arm has adjust called after each collection.
 func (p *pacer) arm() {
 	runtime.AddCleanup(&sentinel{p}, func(p *pacer) {
-		if p.adjust() {
+		if p.collected() {
 			p.arm()
 		}
 	}, p)
+}
+
+// collected is adjust after a collection.
+func (p *pacer) collected() bool {
+	p.mu.Lock()
+	now := time.Now()
+	if now.Sub(p.last) < tooFast {
+		p.hurry = min(max(p.hurry, 1)*1.5, mostHurried)
+	} else {
+		p.hurry = max(p.hurry*0.9, 1)
+	}
+	p.last = now
+	p.mu.Unlock()
+	return p.adjust()
 }
 
 // adjust sets the percentage for what the last collection has left; false: p has ended.
@@ -83,11 +114,13 @@ func (p *pacer) adjust() bool {
 	if p.ended {
 		return false
 	}
-	percent := int64(defaultPercent)
+	u := read()
+	full := max(u.used, leastUsed)
 	if p.working {
-		used, _ := read()
-		percent = percentFor(used, p.headroom)
+		full = max(full, p.headroom)
 	}
+	p.spare = min(uint64(float64(u.spare(full))*max(p.hurry, 1)), full, max(2*p.spare, firstSpare, u.used/flatShare))
+	percent := percentFor(u.used, p.spare)
 	if diff := percent - p.percent; max(diff, -diff)*percentAccuracy > p.percent {
 		p.percent = percent
 		debug.SetGCPercent(int(percent))
@@ -98,17 +131,35 @@ func (p *pacer) adjust() bool {
 // leastUsed is what the collector takes the heap for where it is smaller.
 const leastUsed = 4 << 20
 
-// percentFor makes the heap grow by headroom or by used, whichever is more.
-func percentFor(used, headroom uint64) int64 {
-	return int64(max(defaultPercent, headroom*100/max(used, leastUsed)))
+// percentFor makes the heap grow by spare.
+func percentFor(used, spare uint64) int64 {
+	return int64(max(spare*100/max(used, leastUsed), 1))
 }
 
-// read gives what the collector measures the growth by, and all that was ever allocated, in bytes.
-func read() (used, allocated uint64) {
+// usage is what the last collection found, in bytes.
+type usage struct {
+	used      uint64 // what the collector measures the growth by
+	live      uint64 // of the heap
+	scanned   uint64 // of it, what had to be looked at
+	objects   uint64 // a number; those that are garbage by now too
+	allocated uint64 // in all, ever
+}
+
+// spare is what the heap is to grow by, where full is for one that has to be looked at.
+func (u usage) spare(full uint64) uint64 {
+	least := min(max(u.used/flatShare, leastSpare), full)
+	part := float64(u.scanned+objectCost*u.objects) / float64(max(u.live, 1))
+	share := min(max((part-flatPart)/(mixedPart-flatPart), 0), 1)
+	return least + uint64(share*float64(full-least))
+}
+
+// read gives the usage.
+func read() usage {
 	s := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"},
-		{Name: "/gc/heap/allocs:bytes"}}
+		{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/objects:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])
-	return s[0].Value.Uint64() + s[1].Value.Uint64() + s[2].Value.Uint64(), s[3].Value.Uint64()
+	n := func(i int) uint64 { return s[i].Value.Uint64() }
+	return usage{used: n(0) + n(1) + n(2), live: n(0), scanned: n(3), objects: n(4), allocated: n(5)}
 }
 
 // watch sees when there is work.
@@ -121,9 +172,9 @@ func (p *pacer) watch() {
 	for {
 		select {
 		case <-tick.C:
-			used, allocated := read()
-			if l.changes(allocated) {
-				p.turn(l.working, used)
+			u := read()
+			if l.changes(u.allocated) {
+				p.turn(l.working, u.used)
 			}
 		case <-p.stop:
 			return

@@ -9,14 +9,35 @@ import (
 
 func TestPercentFor(t *testing.T) {
 	for _, tc := range []struct {
-		used, headroom uint64
-		want           int64
+		used, spare uint64
+		want        int64
 	}{
 		{20 << 20, 128 << 20, 640}, {64 << 20, 128 << 20, 200}, {128 << 20, 128 << 20, 100},
-		{1 << 30, 128 << 20, 100}, {0, 128 << 20, 3200}, {8 << 20, 4 << 20, 100},
+		{1 << 30, 128 << 20, 12}, {0, 128 << 20, 3200}, {8 << 20, 4 << 20, 50},
 	} {
-		if got := percentFor(tc.used, tc.headroom); got != tc.want {
-			t.Errorf("%d used, headroom %d: got %d, want %d", tc.used, tc.headroom, got, tc.want)
+		if got := percentFor(tc.used, tc.spare); got != tc.want {
+			t.Errorf("%d used, spare %d: got %d, want %d", tc.used, tc.spare, got, tc.want)
+		}
+	}
+}
+
+func TestSpare(t *testing.T) {
+	const mib = 1 << 20
+	for _, tc := range []struct {
+		name string
+		u    usage
+		full uint64
+		want uint64
+	}{
+		{"200,000 small records", usage{used: 47 * mib, live: 46 * mib, scanned: 17 * mib, objects: 220_000}, 128 * mib, 128 * mib},
+		{"20,000 vectors of 128 floats and their index", usage{used: 60 * mib, live: 59 * mib, scanned: 8 * mib, objects: 95_000}, 128 * mib, 7864320},
+		{"a few vectors", usage{used: 10 * mib, live: 9 * mib, scanned: 1 * mib, objects: 10_000}, 128 * mib, leastSpare},
+		{"a little of both", usage{used: 100 * mib, live: 100 * mib, scanned: 0, objects: 614_400}, 128 * mib, 73662464},
+		{"nothing", usage{}, 128 * mib, leastSpare},
+	} {
+		got := tc.u.spare(tc.full)
+		if diff := float64(got)/float64(tc.want) - 1; diff > 0.01 || diff < -0.01 {
+			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
 		}
 	}
 }

@@ -102,6 +102,10 @@ func (c *Cache) committed(ch change, v kv.Version) {
 	if s == nil {
 		return // it will be loaded with the change
 	}
+	if ch.many > 0 {
+		c.drop(ch.index)
+		return
+	}
 	s.commit(ch)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
@@ -134,7 +135,7 @@ func (s *shared) restore(x *Index, at kv.Version) error {
 	}
 	err = x.eachVector(func(record string, number uint64, raw []byte) {
 		place := s.g.put(node{record: record, number: number, born: at, gone: alive}, raw)
-		s.places[record] = place
+		s.places[s.g.nodes[place].record] = place
 		if i, ok := known[number]; ok && places[i] < 0 {
 			places[i] = int32(place)
 		}
@@ -158,7 +159,7 @@ func torn(n *saved, places []int32) bool {
 	return lost*2 > len(n.links[0])
 }
 
-// adopt links nodes as a checkpoint has them linked. It takes the lists of the checkpoint over.
+// adopt links nodes as a checkpoint has them linked.
 func (s *shared) adopt(nodes []saved, places []int32) {
 	g := s.g
 	for i := range nodes {
@@ -180,26 +181,26 @@ func (s *shared) adopt(nodes []saved, places []int32) {
 			continue
 		}
 		n := &g.nodes[p]
-		n.links = nodes[i].links
-		for l, links := range n.links {
-			kept := links[:0]
+		g.layers(n, len(nodes[i].links)-1)
+		for l, links := range nodes[i].links {
+			kept := n.at(l)
 			for _, q := range links {
 				if place, ok := to(q); ok && place != p && len(nodes[q].links) > l && len(kept) < g.capacity(l) {
 					kept = append(kept, place)
 				}
 			}
-			n.links[l] = kept
+			n.set(l, kept)
 		}
 	}
 	g.findEntry()
 }
 
-// eachVector calls f with every vector; raw is f's to keep.
+// eachVector calls f with every vector; raw is f's to keep, record only until it returns.
 func (x *Index) eachVector(f func(record string, number uint64, raw []byte)) error {
 	return x.eachEntry(false, func(record, entry []byte, in *fields, _ []byte) ([]byte, error) {
 		raw, err := in.append(make([]byte, 0, x.Spec.width()), record, entry)
 		if err == nil {
-			f(string(record), binary.BigEndian.Uint64(entry), raw)
+			f(unsafe.String(unsafe.SliceData(record), len(record)), binary.BigEndian.Uint64(entry), raw)
 		}
 		return nil, err
 	})
@@ -238,9 +239,9 @@ func (g *graph) saved() []saved {
 	out := make([]saved, len(order))
 	for i, p := range order {
 		n := &g.nodes[p]
-		out[i] = saved{number: n.number, links: make([][]uint32, len(n.links))}
-		for l, links := range n.links {
-			for _, q := range links {
+		out[i] = saved{number: n.number, links: make([][]uint32, n.top()+1)}
+		for l := range out[i].links {
+			for _, q := range n.at(l) {
 				if to, ok := at[q]; ok {
 					out[i].links[l] = append(out[i].links[l], to)
 				}

@@ -108,28 +108,37 @@ func (f *fields) append(dst, record, entry []byte) ([]byte, error) {
 	if stored == nil {
 		return nil, f.x.corrupt("entry: there is no such record")
 	}
+	if dst, ok, err := f.plain(dst, stored); ok || err != nil {
+		return dst, err
+	}
 	doc, err := value.RecordObject(stored)
 	if err != nil {
 		return nil, fmt.Errorf("read a record of index %s: %w", f.x.Name, err)
 	}
-	return f.elements(dst, doc)
-}
-
-// elements appends those of the vector in a record.
-func (f *fields) elements(dst []byte, doc *value.Object) ([]byte, error) {
-	path, s := f.x.path, &f.x.Spec
-	o, ok := field(value.ObjectOf(doc), path)
+	o, ok := field(value.ObjectOf(doc), f.x.path)
 	if !ok {
 		return nil, f.x.corrupt("entry: the record has no such field")
 	}
-	name := path[len(path)-1].Name
-	if s.Type == "F32" || s.Type == "F64" {
-		if f.floats, ok = o.FloatsAt(f.floats[:0], name); ok && len(f.floats) == s.Dimension {
-			return s.appendFloats(dst, f.floats), nil
-		}
+	v, _ := o.Get(f.x.path[len(f.x.path)-1].Name)
+	return f.x.Spec.Encode(dst, v)
+}
+
+// plain appends the elements of an array of floats at the top of a record, as vectors nearly always are; false where it is
+// something else.
+func (f *fields) plain(dst, stored []byte) ([]byte, bool, error) {
+	s := &f.x.Spec
+	if len(f.x.path) > 1 || s.Type != "F32" && s.Type != "F64" {
+		return dst, false, nil
 	}
-	v, _ := o.Get(name)
-	return s.Encode(dst, v)
+	var ok bool
+	var err error
+	if f.floats, ok, err = value.RecordFloats(f.floats[:0], stored, f.x.path[0].Name); err != nil {
+		return nil, false, fmt.Errorf("read a record of index %s: %w", f.x.Name, err)
+	}
+	if !ok || len(f.floats) != s.Dimension {
+		return dst, false, nil
+	}
+	return s.appendFloats(dst, f.floats), true, nil
 }
 
 // record is the stored form of a record; nil for none.

@@ -5,7 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
@@ -30,8 +32,32 @@ type node struct {
 	born   kv.Version // the first version that has it
 	gone   kv.Version // the first version that has it no more
 	state  state
-	links  [][]uint32 // by layer
+	low    []uint32   // links on the lowest layer, in a block
+	high   [][]uint32 // and on those above it
 }
+
+// at are the links on a layer.
+func (n *node) at(layer int) []uint32 {
+	switch {
+	case layer == 0:
+		return n.low
+	case layer > len(n.high):
+		return nil
+	}
+	return n.high[layer-1]
+}
+
+// set replaces the links on a layer that the node has.
+func (n *node) set(layer int, links []uint32) {
+	if layer == 0 {
+		n.low = links
+	} else {
+		n.high[layer-1] = links
+	}
+}
+
+// top is the highest layer of a linked node.
+func (n *node) top() int { return len(n.high) }
 
 // graph is the vectors of one index, most of them linked with near ones. It has no lock: see shared.
 type graph struct {
@@ -47,7 +73,41 @@ type graph struct {
 	queue []uint32
 	loose []uint32
 	free  []uint32
+	names names
+	lists []uint32  // a block that lists of links are cut from
 	rooms sync.Pool // of *room
+}
+
+// list makes an empty list of links for the lowest layer. It is cut from a block: there are as many of them as vectors.
+func (g *graph) list() []uint32 {
+	size := g.capacity(0) + 1
+	if len(g.lists) < size {
+		g.lists = make([]uint32, size*listBlock)
+	}
+	l := g.lists[:0:size]
+	g.lists = g.lists[size:]
+	return l
+}
+
+// listBlock is how many lists of links a block has.
+const listBlock = 64
+
+// names keeps the keys of records in blocks.
+type names struct{ block []byte }
+
+// nameBlock is the size of a block of names in bytes. A name that takes much of one has memory of its own.
+const nameBlock = 2048
+
+func (n *names) keep(name string) string {
+	if len(name) > nameBlock/16 {
+		return strings.Clone(name)
+	}
+	if len(name) > cap(n.block)-len(n.block) {
+		n.block = make([]byte, 0, nameBlock)
+	}
+	at := len(n.block)
+	n.block = append(n.block, name...)
+	return unsafe.String(unsafe.SliceData(n.block[at:]), len(name))
 }
 
 func newGraph(s *Spec, seed uint64) *graph {
@@ -127,14 +187,6 @@ func (g *graph) descend(to func(uint32) float64, layer int) near {
 	return at
 }
 
-// at are the links on a layer.
-func (n *node) at(layer int) []uint32 {
-	if layer >= len(n.links) {
-		return nil
-	}
-	return n.links[layer]
-}
-
 // expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not wanted
 // are walked through.
 func (g *graph) expand(r *room, to func(uint32) float64, from []near, layer, ef int, keep func(uint32) bool) {
@@ -189,6 +241,7 @@ func (g *graph) search(dst []found, to func(uint32) float64, ef int, keep func(u
 
 // put takes a place for a new vector, which is compared until it is linked. It takes raw over.
 func (g *graph) put(n node, raw []byte) uint32 {
+	n.record = g.names.keep(n.record)
 	place := uint32(len(g.nodes))
 	if last := len(g.free) - 1; last >= 0 {
 		place = g.free[last]
@@ -203,6 +256,7 @@ func (g *graph) put(n node, raw []byte) uint32 {
 	} else {
 		g.queue = append(g.queue, place)
 	}
+	n.low = g.nodes[place].low
 	g.nodes[place] = n
 	return place
 }
@@ -244,12 +298,14 @@ func (g *graph) join(place uint32, chosen [][]near) {
 		g.loose = append(g.loose, place)
 		return
 	}
-	n.state, n.links = linked, make([][]uint32, len(chosen))
+	n.state = linked
+	g.layers(n, len(chosen)-1)
 	for l, ns := range chosen {
-		n.links[l] = make([]uint32, 0, min(g.capacity(l), 2*len(ns))+1)
+		links := n.at(l)
 		for _, c := range ns {
-			n.links[l] = append(n.links[l], c.place)
+			links = append(links, c.place)
 		}
+		n.set(l, links)
 	}
 	for l, ns := range chosen {
 		for _, c := range ns {
@@ -259,6 +315,20 @@ func (g *graph) join(place uint32, chosen [][]near) {
 	g.live++
 	if top := len(chosen) - 1; top > g.top {
 		g.entry, g.top = place, top
+	}
+}
+
+// layers gives a node empty lists of links up to a layer.
+func (g *graph) layers(n *node, top int) {
+	if n.low == nil {
+		n.low = g.list()
+	}
+	n.low = n.low[:0]
+	if n.high = nil; top > 0 {
+		n.high = make([][]uint32, top)
+		for i := range n.high {
+			n.high[i] = make([]uint32, 0, g.capacity(1)+1)
+		}
 	}
 }
 
@@ -338,17 +408,14 @@ next:
 // link adds a link, and leaves out the least useful one where there are too many.
 func (g *graph) link(from, to uint32, layer int) {
 	n := &g.nodes[from]
-	if layer >= len(n.links) || slices.Contains(n.links[layer], to) {
+	if layer > n.top() || slices.Contains(n.at(layer), to) {
 		return
 	}
-	if links := n.links[layer]; len(links) == cap(links) { // not twice as many: there is a limit
-		n.links[layer] = append(make([]uint32, 0, min(2*len(links), g.capacity(layer))+1), links...)
+	links := append(n.at(layer), to) // lists have room for one more than they may have
+	n.set(layer, links)
+	if len(links) > g.capacity(layer) {
+		g.relink(from, layer, links)
 	}
-	n.links[layer] = append(n.links[layer], to)
-	if len(n.links[layer]) <= g.capacity(layer) {
-		return
-	}
-	g.relink(from, layer, n.links[layer])
 }
 
 // relink chooses the links of a node among places.
@@ -358,11 +425,11 @@ func (g *graph) relink(place uint32, layer int, among []uint32) {
 	for i, p := range among {
 		candidates[i] = near{to(p), p}
 	}
-	links := g.nodes[place].links[layer][:0]
+	links := g.nodes[place].at(layer)[:0]
 	for _, c := range g.choose(candidates, g.capacity(layer)) {
 		links = append(links, c.place)
 	}
-	g.nodes[place].links[layer] = links
+	g.nodes[place].set(layer, links)
 }
 
 // purge takes the nodes out that had gone by a version: what pointed at them is linked with their neighbours instead.
@@ -373,15 +440,15 @@ func (g *graph) purge(by kv.Version) {
 		if n.state != linked || out(uint32(p)) {
 			continue
 		}
-		for l := range n.links {
-			if slices.ContainsFunc(n.links[l], out) {
+		for l := range n.top() + 1 {
+			if slices.ContainsFunc(n.at(l), out) {
 				g.mend(uint32(p), l, out)
 			}
 		}
 	}
 	for p := range g.nodes {
 		if n := &g.nodes[p]; n.state != free && out(uint32(p)) {
-			g.nodes[p] = node{}
+			g.nodes[p] = node{low: n.low[:0]} // whoever takes the place takes the list
 			g.arena.drop(uint32(p))
 			g.free = append(g.free, uint32(p))
 			g.dead--
@@ -401,7 +468,7 @@ func (g *graph) mend(place uint32, layer int, out func(uint32) bool) {
 			among = append(among, p)
 		}
 	}
-	for _, p := range g.nodes[place].links[layer] {
+	for _, p := range g.nodes[place].at(layer) {
 		add(p)
 		if out(p) {
 			for _, q := range g.nodes[p].at(layer) {
@@ -416,8 +483,8 @@ func (g *graph) mend(place uint32, layer int, out func(uint32) bool) {
 func (g *graph) findEntry() {
 	g.top = -1
 	for p := range g.nodes {
-		if n := &g.nodes[p]; n.state == linked && len(n.links)-1 > g.top {
-			g.entry, g.top = uint32(p), len(n.links)-1
+		if n := &g.nodes[p]; n.state == linked && n.top() > g.top {
+			g.entry, g.top = uint32(p), n.top()
 		}
 	}
 }

@@ -22,9 +22,16 @@ type Index struct {
 	Cache *Cache
 	Name  string
 
+	// Filling says that the index is made: what is put is not kept for searches of the transaction, which look at what is
+	// stored, and a graph that is there is dropped when it commits.
+	Filling bool
+
 	place
 	path []catalog.Step // of the field that the vectors are in; nil for an expression
 	buf  []byte
+
+	filled *change // the note of Filling
+	room   []byte
 }
 
 // place is where an index is: its own id counts within its table only.
@@ -64,6 +71,7 @@ type change struct {
 	record  string // RK
 	number  uint64
 	raw     []byte
+	many    int64      // it stands for so many changes, and does not say which
 	version kv.Version // of the commit, once it is known
 }
 
@@ -73,7 +81,13 @@ type cleared struct{ index place }
 // Put stores the vector of a record; inField says that it is found again in the record, see InField. Errors: those of
 // Spec.Encode.
 func (x *Index) Put(record, v value.Value, inField bool) error {
-	raw, err := x.Spec.Encode(make([]byte, 0, x.Spec.width()), v)
+	var raw []byte
+	if x.Filling {
+		raw = x.room[:0]
+	} else {
+		raw = make([]byte, 0, x.Spec.width())
+	}
+	raw, err := x.Spec.Encode(raw, v)
 	if err != nil {
 		return err
 	}
@@ -94,7 +108,11 @@ func (x *Index) Put(record, v value.Value, inField bool) error {
 	if err := x.Tx.Set(k, x.appendEntry(make([]byte, 0, size), number, raw, inField)); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw})
+	if x.Filling {
+		x.room = raw
+		return x.noteFilled()
+	}
+	return x.note(&change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw})
 }
 
 // Remove takes the vector of a record out, if it has one.
@@ -107,17 +125,30 @@ func (x *Index) Remove(record value.Value) error {
 	if err := x.Tx.Delete(k); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
 	}
-	return x.note(change{index: x.place, record: string(key.AppendRecordKey(nil, record))})
+	return x.note(&change{index: x.place, record: string(key.AppendRecordKey(nil, record))})
 }
 
 // note counts a change and hands it on when it is committed.
-func (x *Index) note(c change) error {
+func (x *Index) note(c *change) error {
 	if err := x.Tx.Add(x.part(partChanges), 1); err != nil {
 		return fmt.Errorf("count changes of index %s: %w", x.Name, err)
 	}
 	cache := x.Cache
-	x.Tx.Note(&c, func(v kv.Version) { cache.committed(c, v) })
+	x.Tx.Note(c, func(v kv.Version) { cache.committed(*c, v) })
 	return nil
+}
+
+// noteFilled is note for what is put while Filling: one note for all.
+func (x *Index) noteFilled() error {
+	if x.filled != nil {
+		if err := x.Tx.Add(x.part(partChanges), 1); err != nil {
+			return fmt.Errorf("count changes of index %s: %w", x.Name, err)
+		}
+		x.filled.many++
+		return nil
+	}
+	x.filled = &change{index: x.place, many: 1}
+	return x.note(x.filled)
 }
 
 // Warm begins to load the graph of an index once the transaction is committed, rather than at the first search.
@@ -135,7 +166,7 @@ func (c *Cache) Clear(tx *txn.Tx, table catalog.Scope, ix uint32) {
 type own struct {
 	changes map[string]*change // by RK, the last of each
 	count   int64
-	all     bool // the index was cleared
+	all     bool // the index was cleared, or being filled: what is stored tells
 }
 
 func (x *Index) own() own {
@@ -144,6 +175,11 @@ func (x *Index) own() own {
 		switch n := note.(type) {
 		case *change:
 			if n.index != x.place {
+				return
+			}
+			if n.many > 0 {
+				o.all = true
+				o.count += n.many
 				return
 			}
 			if o.changes == nil {
@@ -321,15 +357,15 @@ func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found
 			}
 		}
 	}
-	hits, err = x.scan(ctx, query, o.changes)
+	hits, err = x.scan(ctx, query, o.changes, count+o.count)
 	return hits, true, err
 }
 
 // scan compares a query with every stored vector; mine are the changes that the transaction has made itself, whose records
-// may not be written yet.
-func (x *Index) scan(ctx context.Context, query []byte, mine map[string]*change) ([]found, error) {
+// may not be written yet, and count is about how many vectors there are.
+func (x *Index) scan(ctx context.Context, query []byte, mine map[string]*change, count int64) ([]found, error) {
 	to := newArena(&x.Spec).between(query)
-	var out []found
+	out := make([]found, 0, min(max(count, 0), maxReserved))
 	err := x.eachEntry(true, func(record, entry []byte, f *fields, room []byte) ([]byte, error) {
 		if len(out)&255 == 255 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -349,6 +385,9 @@ func (x *Index) scan(ctx context.Context, query []byte, mine map[string]*change)
 	})
 	return out, err
 }
+
+// maxReserved is the most hits that room is made for before they are found.
+const maxReserved = 1 << 16
 
 // eachEntry calls f with every entry, what reads the vectors in records, and the bytes that the last call of f gave.
 func (x *Index) eachEntry(untracked bool, f func(record, entry []byte, in *fields, room []byte) ([]byte, error)) error {

@@ -597,7 +597,7 @@ func BenchmarkScan(b *testing.B) {
 	ix.check(err)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := x.scan(context.Background(), raw, nil)
+		_, err := x.scan(context.Background(), raw, nil, 0)
 		ix.check(err)
 	}
 }

@@ -78,7 +78,8 @@ func (s *shared) take(c change) {
 		return
 	}
 	delete(s.gone, c.record)
-	s.places[c.record] = s.g.put(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
+	place = s.g.put(node{record: c.record, number: c.number, born: c.version, gone: alive}, c.raw)
+	s.places[s.g.nodes[place].record] = place
 }
 
 // count remembers the version of a change.

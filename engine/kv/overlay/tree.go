@@ -38,6 +38,7 @@ type node struct {
 	owner *token
 	items []item  // leaf
 	kids  []child // branch; nil in a leaf
+	last  int     // of a leaf: where the last new item went
 }
 
 type item struct{ key, val span }
@@ -132,7 +133,7 @@ func (t *Tree) mutable(n *node) *node {
 	if n.owner == t.owner {
 		return n
 	}
-	c := &node{owner: t.owner}
+	c := &node{owner: t.owner, last: n.last}
 	if n.kids != nil {
 		c.kids = append(make([]child, 0, min(fanout, len(n.kids)+spare)), n.kids...)
 	} else {
@@ -204,10 +205,10 @@ func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, rig
 		n.insert(i, item{spanOf(key), spanOf(val)})
 		return nil, false, child{}
 	}
-	// Keys that arrive in order leave full nodes behind.
+	// Keys that arrive in order leave full nodes behind, also where others follow them.
 	mid := fanout / 2
-	if i == fanout {
-		mid = fanout
+	if i == fanout || i == n.last+1 {
+		mid = i
 	}
 	r := &node{owner: t.owner, items: append(make([]item, 0, fanout), n.items[mid:]...)}
 	clear(n.items[mid:])
@@ -227,6 +228,7 @@ func (n *node) insert(i int, it item) {
 	n.items = append(n.items, item{})
 	copy(n.items[i+1:], n.items[i:])
 	n.items[i] = it
+	n.last = i
 }
 
 // splitBranch puts c at position i of the full branch n and gives the new right half.
