@@ -8,7 +8,7 @@
 // A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little, while a
 // heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and their index
 // take what they need and an eighth, not twice that. How flat a heap is shows after each collection; the headroom begins
-// small and doubles with each one that finds no such data, and also where collections follow one another too fast.
+// small and grows with each one that finds no such data, and also where collections follow one another too fast.
 //
 // The collector is the process's own: only a main package, or the command of one, may pace it.
 package heap
@@ -32,9 +32,8 @@ const (
 	restAfter       = 10      // looks without work
 	percentAccuracy = 10      // a change of the percentage by less than a tenth is not worth stopping for
 
-	flatPart    = 0.3                   // and less of a heap of flat data has to be looked at
-	mixedPart   = 0.45                  // and more, of one that is paced as any other
-	objectCost  = 64                    // bytes that could be looked at in the time that it takes to find an object
+	flatPart    = 0.2                   // and less of a heap of flat data has to be looked at
+	mixedPart   = 0.3                   // and more, of one that is paced as any other
 	flatShare   = 8                     // a part of a flat heap is what it grows by
 	firstSpare  = 8 << 20               // headroom at the beginning
 	leastSpare  = 6 << 20               // and in the end, for flat heaps
@@ -119,7 +118,7 @@ func (p *pacer) adjust() bool {
 	if p.working {
 		full = max(full, p.headroom)
 	}
-	p.spare = min(uint64(float64(u.spare(full))*max(p.hurry, 1)), full, max(2*p.spare, firstSpare, u.used/flatShare))
+	p.spare = min(uint64(float64(u.spare(full))*max(p.hurry, 1)), full, max(p.spare+p.spare/4, firstSpare, u.used/flatShare))
 	percent := percentFor(u.used, p.spare)
 	if diff := percent - p.percent; max(diff, -diff)*percentAccuracy > p.percent {
 		p.percent = percent
@@ -141,14 +140,13 @@ type usage struct {
 	used      uint64 // what the collector measures the growth by
 	live      uint64 // of the heap
 	scanned   uint64 // of it, what had to be looked at
-	objects   uint64 // a number; those that are garbage by now too
 	allocated uint64 // in all, ever
 }
 
 // spare is what the heap is to grow by, where full is for one that has to be looked at.
 func (u usage) spare(full uint64) uint64 {
 	least := min(max(u.used/flatShare, leastSpare), full)
-	part := float64(u.scanned+objectCost*u.objects) / float64(max(u.live, 1))
+	part := float64(u.scanned) / float64(max(u.live, 1))
 	share := min(max((part-flatPart)/(mixedPart-flatPart), 0), 1)
 	return least + uint64(share*float64(full-least))
 }
@@ -156,10 +154,10 @@ func (u usage) spare(full uint64) uint64 {
 // read gives the usage.
 func read() usage {
 	s := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"},
-		{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/objects:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+		{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])
 	n := func(i int) uint64 { return s[i].Value.Uint64() }
-	return usage{used: n(0) + n(1) + n(2), live: n(0), scanned: n(3), objects: n(4), allocated: n(5)}
+	return usage{used: n(0) + n(1) + n(2), live: n(0), scanned: n(3), allocated: n(4)}
 }
 
 // watch sees when there is work.

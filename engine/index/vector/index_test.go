@@ -17,6 +17,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/mem"
@@ -36,7 +37,8 @@ type bench struct {
 func newBench(t testing.TB, store kv.Store, v ast.VectorIndex) *bench {
 	b := &bench{t: t, store: store, cache: NewCache(store, slog.New(slog.NewTextHandler(io.Discard, nil)))}
 	b.tb = &catalog.Table{Def: &catalog.Def{Scope: catalog.Scope{NS: 1, DB: 2}, ID: 3, Name: "d"}}
-	b.ix = &catalog.Index{Def: &catalog.Def{ID: 4, Name: "v"}, Define: &ast.DefineIndex{Kind: ast.IndexHNSW, Vector: &v}}
+	b.ix = &catalog.Index{Def: &catalog.Def{ID: 4, Name: "v"}, Define: &ast.DefineIndex{Kind: ast.IndexHNSW, Vector: &v},
+		Paths: [][]catalog.Step{{{Name: "v"}}}}
 	return b
 }
 
@@ -79,7 +81,11 @@ func numbersOf(v []float64) value.Value {
 
 func (b *bench) put(x *Index, id int, v []float64) {
 	b.t.Helper()
-	b.check(x.Put(value.Int(int64(id)), numbersOf(v), false))
+	image := value.NewObject(value.Field{Name: "v", Value: numbersOf(v)})
+	b.check(x.Put(value.Int(int64(id)), numbersOf(v), InField(b.ix, value.ObjectOf(image))))
+	raw, err := value.EncodeRecord(nil, image)
+	b.check(err)
+	b.check(x.Tx.Set(key.Record(nil, 1, 2, 3, value.Int(int64(id))), raw))
 }
 
 // nearest lists the k nearest in a transaction.
