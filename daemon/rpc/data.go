@@ -57,7 +57,7 @@ func (k *call) split(n int) value.Value {
 
 // statement runs one fixed statement and gives its value; one says that the list it makes has one record to unwrap.
 func (k *call) statement(ctx context.Context, text string, vars *value.Object, one bool) (wire.Response, error) {
-	results, err := k.conn.srv.Execute(ctx, k.session.engine, k.tx, text, vars)
+	results, err := k.conn.srv.execute(ctx, k.session.engine, k.tx, text, vars, !one && k.req.Format == wire.CBOR)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -66,6 +66,9 @@ func (k *call) statement(ctx context.Context, text string, vars *value.Object, o
 	}
 	if results[0].Err != nil {
 		return wire.Response{}, results[0].Err
+	}
+	if results[0].Rows != nil {
+		return wire.Response{Rows: results[0].Rows}, nil
 	}
 	v := results[0].Value
 	if one && v.Kind() == value.KindArray {

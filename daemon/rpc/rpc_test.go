@@ -102,6 +102,8 @@ func said(resp wire.Response) string {
 			}
 		}
 		return strings.Join(all, "; ")
+	case resp.Rows != nil:
+		return generated.ReplaceAllString(packed(resp.Rows), ":generated")
 	}
 	return generated.ReplaceAllString(resp.Result.Text(), ":generated")
 }

@@ -10,14 +10,21 @@ type Response struct {
 	ID      value.Value // NONE: none is sent
 	Session *value.UUID // nil: none is sent
 	Err     *errs.Error // where the call failed
-	// Result is the answer, unless IsQuery says that it is Statements.
+	// Result is the answer, unless IsQuery says that it is Statements, or there are Rows.
 	Result     value.Value
+	Rows       *value.Packed // a list that only CBOR has a form for
 	Statements []Statement
 	IsQuery    bool
 }
 
 // Weight is about how many bytes the answer keeps in memory.
-func (r *Response) Weight() int { return value.Weight(r.Result) + Weight(r.Statements) }
+func (r *Response) Weight() int {
+	n := value.Weight(r.Result) + Weight(r.Statements)
+	if r.Rows != nil {
+		n += r.Rows.Size()
+	}
+	return n
+}
 
 // Append writes r. A result that has no encoded form makes the response an error response.
 func (r *Response) Append(dst []byte, f Format) []byte {
@@ -105,8 +112,11 @@ func (r *Response) appendCBOR(dst []byte) ([]byte, error) {
 }
 
 func (r *Response) appendResult(dst []byte, f Format) ([]byte, error) {
-	if r.IsQuery {
+	switch {
+	case r.IsQuery:
 		return AppendStatements(dst, f, r.Statements)
+	case r.Rows != nil:
+		return appendRows(dst, r.Rows)
 	}
 	return f.Append(dst, r.Result)
 }

@@ -87,6 +87,11 @@ func appendStatementJSON(dst []byte, s *Statement) []byte {
 	return append(append(dst, s.Type...), `"}`...)
 }
 
+// appendRows appends a list, and makes room for what follows it.
+func appendRows(dst []byte, p *value.Packed) ([]byte, error) {
+	return p.AppendTo(slices.Grow(dst, p.Size()+frameRoom))
+}
+
 // frameRoom is more than what stands around the rows of a message with one answer.
 const frameRoom = 128
 
@@ -110,7 +115,7 @@ func appendStatementCBOR(dst []byte, s *Statement) ([]byte, error) {
 		dst = append(dst, cborKeyResult...)
 		var err error
 		if s.Rows != nil {
-			dst, err = s.Rows.AppendTo(slices.Grow(dst, s.Rows.Size()+frameRoom))
+			dst, err = appendRows(dst, s.Rows)
 		} else {
 			dst, err = value.AppendCBOR(dst, s.Value)
 		}

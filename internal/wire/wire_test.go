@@ -372,3 +372,25 @@ func BenchmarkAppendResponse(b *testing.B) {
 		}
 	}
 }
+
+// Rows that are packed already make the same messages as values do.
+func TestPackedRowsInResponses(t *testing.T) {
+	rows := []value.Value{value.Int(1), value.ObjectOf(value.NewObject(value.Field{Name: "a", Value: value.Str("x")}))}
+	var p value.Packed
+	for _, v := range rows {
+		p.Append(v)
+	}
+	list := value.ArrayOf(rows)
+	for name, pair := range map[string][2]Response{
+		"result":     {{ID: value.Int(1), Rows: &p}, {ID: value.Int(1), Result: list}},
+		"statements": {{Statements: []Statement{{Rows: &p}, {Value: list}}, IsQuery: true}, {Statements: []Statement{{Value: list}, {Value: list}}, IsQuery: true}},
+	} {
+		got, want := pair[0].Append([]byte("kept"), CBOR), pair[1].Append([]byte("kept"), CBOR)
+		if string(got) != string(want) {
+			t.Errorf("%s: %x, want %x", name, got, want)
+		}
+		if pair[0].Weight() < p.Size() {
+			t.Errorf("%s weighs %d", name, pair[0].Weight())
+		}
+	}
+}
