@@ -44,6 +44,10 @@ func TestAnswersOfTheReference(t *testing.T) {
 			"\"DEFINE FIELD d ON w DEFAULT (1f, 2f) VALUE { type: 'LineString', coordinates: [[1f, 2f], [3f, 4f]] } PERMISSIONS FULL\""},
 		{"tables named like reserved words", "DEFINE FUNCTION fn::x() { RETURN [`none`:1, `create`:`none`] }; DEFINE PARAM $p VALUE [`none`:`NaN`, { a: `select`:1 }]; RETURN [(INFO FOR DB).functions.x, fn::x(), $p]",
 			"['DEFINE FUNCTION fn::x() { RETURN [`none`:1, `create`:none] } PERMISSIONS FULL', [none:1, create:none], [none:`NaN`, { a: select:1 }]]"},
+		{"closures that a method calls", "RETURN [3].filter(|$x: string| true)", "ERR Incorrect arguments for method filter(). Expected a value of type 'string' for argument $x"},
+		{"closures that a function calls", "RETURN array::filter([3], |$x: string| true)", "ERR Incorrect arguments for function ANONYMOUS(). Expected a value of type 'string' for argument $x"},
+		{"closures that need more than they get", "RETURN [3].map(|$x: string, $y, $z: int| 1)", "ERR Incorrect arguments for method map(). Expected a value for $z"},
+		{"closures that are called in closures", "LET $f = |$x: string| 1; RETURN [3].map(|$x| $f($x))", "ERR Incorrect arguments for function ANONYMOUS(). Expected a value of type 'string' for argument $x"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			res := run(t, owner(t, openQuiet(t)), tc.text, allowErrors)

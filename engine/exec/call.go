@@ -16,23 +16,36 @@ type host struct {
 	r     *Run
 	env   *Env // of the call
 	inner *Env // env without its document, made when first needed: what called closures see
+	// method is the method that is called; "" for a function.
+	method string
 }
 
-// enterHost makes the host stand for a call from env. Each call must be followed by leaveHost.
-func (r *Run) enterHost(env *Env) *host {
-	r.hosts = append(r.hosts, hostFrame{r.host.env, r.host.inner})
-	r.host.env, r.host.inner = env, nil
+// name is what the errors of closures call their caller; h is nil where a statement calls one itself.
+func (h *host) name() string {
+	if h == nil || h.method == "" {
+		return "function ANONYMOUS"
+	}
+	return "method " + h.method
+}
+
+// enterHost makes the host stand for a call from env, of a method or of a function (""). Each call must be followed by leaveHost.
+func (r *Run) enterHost(env *Env, method string) *host {
+	r.hosts = append(r.hosts, hostFrame{r.host.env, r.host.inner, r.host.method})
+	r.host.env, r.host.inner, r.host.method = env, nil, method
 	return &r.host
 }
 
 func (r *Run) leaveHost() {
 	n := len(r.hosts) - 1
-	r.host.env, r.host.inner = r.hosts[n].env, r.hosts[n].inner
+	r.host.env, r.host.inner, r.host.method = r.hosts[n].env, r.hosts[n].inner, r.hosts[n].method
 	r.hosts = r.hosts[:n]
 }
 
 // hostFrame is what a nested call puts aside.
-type hostFrame struct{ env, inner *Env }
+type hostFrame struct {
+	env, inner *Env
+	method     string
+}
 
 func (h *host) Bear(n int) error         { return h.r.bear(n) }
 func (h *host) Context() context.Context { return h.r.Ctx }
@@ -55,7 +68,7 @@ func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 			h.inner = h.env.WithThis(value.None)
 		}
 	}
-	return h.r.call(h.inner, f, args)
+	return h.r.call(h.inner, f, args, h)
 }
 
 // invoke evaluates a call of a named function.
@@ -80,7 +93,7 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 		if err := r.push(env, x.Args); err != nil {
 			return value.None, err
 		}
-		v, err := f.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
+		v, err := f.Call(r.enterHost(env, ""), r.args[base:len(r.args):len(r.args)])
 		r.leaveHost()
 		if err == nil {
 			err = r.bounded(v, r.args[base:])

@@ -35,8 +35,8 @@ func notAFunction(v value.Value) error {
 }
 
 // call runs a closure value from env: parameters of the caller stay in sight behind the closure's
-// own. Missing arguments are NONE, extra ones are left out.
-func (r *Run) call(env *Env, f value.Value, args []value.Value) (value.Value, error) {
+// own. Missing arguments are NONE, extra ones are left out; a function or method that calls it (by) gives all there are.
+func (r *Run) call(env *Env, f value.Value, args []value.Value, by *host) (value.Value, error) {
 	if f.Kind() != value.KindClosure {
 		return value.None, notAFunction(f)
 	}
@@ -51,6 +51,11 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value) (value.Value, er
 		return value.None, err
 	}
 	defer r.leave()
+	if by != nil {
+		if err := c.missing(len(args), by); err != nil {
+			return value.None, err
+		}
+	}
 	frame := r.frame(env, len(c.node.Params)+len(c.vars))
 	for i, p := range c.node.Params {
 		v := value.None
@@ -60,7 +65,7 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value) (value.Value, er
 		if p.Type != nil && p.Type.Kind != value.TypeAny {
 			var err error
 			if v, err = value.Coerce(v, p.Type); err != nil {
-				return value.None, errs.Internal("Incorrect arguments for function ANONYMOUS(). Expected a value of type '%s' for argument $%s", p.Type, p.Name)
+				return value.None, errs.Internal("Incorrect arguments for %s(). Expected a value of type '%s' for argument $%s", by.name(), p.Type, p.Name)
 			}
 		}
 		frame.vars = append(frame.vars, Var{p.Name, v})
@@ -76,6 +81,18 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value) (value.Value, er
 		return value.None, errs.Internal("Couldn't coerce return value from function `ANONYMOUS`: %s", err)
 	}
 	return out, nil
+}
+
+// missing refuses a closure that needs more than n arguments.
+func (c *closure) missing(n int, by *host) error {
+	for i := n; i < len(c.node.Params); i++ {
+		if p := c.node.Params[i]; p.Type != nil {
+			if _, err := value.Coerce(value.None, p.Type); err != nil {
+				return errs.Internal("Incorrect arguments for %s(). Expected a value for $%s", by.name(), p.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // frame takes an empty frame from the run's stock; release gives it back. Nothing keeps an Env

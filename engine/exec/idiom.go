@@ -429,7 +429,7 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 		r.pop(base)
 		return value.None, err
 	}
-	v, err := m.Call(r.enterHost(env), r.args[base:len(r.args):len(r.args)])
+	v, err := m.Call(r.enterHost(env, p.Name), r.args[base:len(r.args):len(r.args)])
 	r.leaveHost()
 	if err == nil {
 		err = r.bounded(v, r.args[base:])
@@ -444,7 +444,7 @@ func (r *Run) callPart(env *Env, f value.Value, args []ast.Expr) (value.Value, e
 	if err := r.push(env, args); err != nil {
 		return value.None, err
 	}
-	v, err := r.call(env, f, r.args[base:len(r.args):len(r.args)])
+	v, err := r.call(env, f, r.args[base:len(r.args):len(r.args)], nil)
 	r.pop(base)
 	return v, err
 }
