@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 )
 
 // answerOf is the text of the last result, or its error.
@@ -235,5 +236,41 @@ func compareAnswers(t *testing.T, s *engine.Session, text string) {
 	with, without := answerOf(t, s, fmt.Sprintf(text, "")), answerOf(t, s, fmt.Sprintf(text, "WITH NOINDEX"))
 	if with != without || strings.HasPrefix(with, "ERR") {
 		t.Fatalf("%s: got %s with the index, %s without", text, with, without)
+	}
+}
+
+// TestScoresKeepQuiet: how well the records fit that a record user sees does not depend on those that it does not see.
+// Who sees all gets the scores of the whole.
+func TestScoresKeepQuiet(t *testing.T) {
+	const schema = `USE NS n DB d; DEFINE ANALYZER an TOKENIZERS blank FILTERS lowercase;
+		DEFINE TABLE doc PERMISSIONS FOR select WHERE open; DEFINE TABLE mail PERMISSIONS FULL;
+		DEFINE FIELD text ON mail PERMISSIONS FOR select WHERE open;
+		DEFINE INDEX ft ON doc FIELDS text FULLTEXT ANALYZER an BM25; DEFINE INDEX ft ON mail FIELDS text FULLTEXT ANALYZER an BM25;
+		FOR $t IN ['doc', 'mail'] { FOR $i IN 0..9 { CREATE type::record($t, $i) SET open = true, text = ['apple pie', 'apple juice of the day', 'banana', 'pie', 'red red apple', 'x', 'y', 'z', 'w'][$i] } };`
+	const hidden = "FOR $t IN ['doc', 'mail'] { FOR $i IN 10..30 { CREATE type::record($t, $i) SET open = false, text = 'apple banana secret ' + string::repeat('word ', $i) } };"
+	answers := func(setup string) (user, root []string) {
+		e := accessEngine(t)
+		run(t, e.RootSession(), schema+setup)
+		for _, tb := range []string{"doc", "mail"} {
+			for _, q := range []string{"@1@ 'apple' ORDER BY s DESC, id", "@1@ 'apple pie' ORDER BY s DESC, id", "@1,OR@ 'apple pie secret' ORDER BY s DESC, id", "@1,OR@ 'apple banana' ORDER BY s DESC LIMIT 2", "@1@ 'secret'"} {
+				text := "SELECT id, search::score(1) AS s FROM " + tb + " WHERE text " + q
+				user = append(user, run(t, e.SessionAs(someone(auth.RecordUser, 0), "n", "d"), text)[0].Value.Text())
+				root = append(root, run(t, e.RootSession(), "USE NS n DB d; "+text)[1].Value.Text())
+			}
+		}
+		return user, root
+	}
+	without, whole := answers("")
+	with, more := answers(hidden)
+	for i := range without {
+		if without[i] != with[i] {
+			t.Errorf("with hidden records\n%s\nwithout\n%s", with[i], without[i])
+		}
+		if whole[i] == more[i] {
+			t.Errorf("scores of who sees all do not depend on the records: %s", whole[i])
+		}
+	}
+	if !strings.HasPrefix(without[0], "[{ id: doc:0, s: 1.66") || !strings.HasPrefix(without[1], "[{ id: doc:0, s: 3.33") {
+		t.Errorf("got %s, %s", without[0], without[1])
 	}
 }

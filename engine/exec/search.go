@@ -306,7 +306,7 @@ func (h *host) SearchScore(args []value.Value) (value.Value, error) {
 		return value.Float(m.scan.score()), nil
 	}
 	if m.scorer == nil {
-		if m.scorer, err = fulltext.Open(h.r.Tx, m.tb, m.ix).Scorer(m.q); err != nil {
+		if m.scorer, err = h.r.fullText(m.tb, m.ix).Scorer(m.q); err != nil {
 			return value.None, err
 		}
 	}

@@ -31,7 +31,7 @@ type textRows struct {
 
 func (s *textRows) next() (value.Value, bool, error) {
 	if s.x == nil {
-		s.x = fulltext.Open(s.r.Tx, s.tb, s.ix)
+		s.x = s.r.fullText(s.tb, s.ix)
 		s.r.Ex.texts.Seen(s.x)
 	}
 	if s.best > 0 && int64(s.n) >= s.best {
@@ -77,6 +77,13 @@ func (s *textRows) shows(row value.Value) (bool, error) {
 		return true, nil
 	}
 	return s.r.matches(s.env.WithDoc(row), s.m.x)
+}
+
+// fullText opens an index. SECURITY: who may not see all that it is over learns nothing of the rest by the scores.
+func (r *Run) fullText(tb *catalog.Table, ix *catalog.Index) *fulltext.Index {
+	x := fulltext.Open(r.Tx, tb, ix)
+	x.Alone = !r.Auth.CanRead() && (tb.Define.Permissions.Select.Kind != ast.PermissionFull || tb.HidesPartOf(ix))
+	return x
 }
 
 // hidesFields reports whether the caller may not see all fields of a table.

@@ -55,6 +55,9 @@ const (
 type Index struct {
 	Tx   *txn.Tx
 	Name string
+	// Alone has the scores of a record depend on that record and the query only: not on how many others there are, how
+	// long they are, and which of them have its words.
+	Alone bool
 
 	k1, b float64
 	place

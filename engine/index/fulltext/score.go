@@ -16,9 +16,15 @@ const (
 // collection is what scores ask of the index as a whole.
 type collection struct{ docs, length float64 }
 
+// aloneLength is the length that documents are measured by where nothing may be known of the others.
+const aloneLength = 100
+
 // collection reads the statistics. The reads are not tracked: a score is a figure of the moment, and every writer moves
 // them.
 func (x *Index) collection() (collection, error) {
+	if x.Alone {
+		return collection{}, nil
+	}
 	docs, err := x.stat(statDocs)
 	if err != nil {
 		return collection{}, err
@@ -47,6 +53,9 @@ type ranker struct {
 
 // ranker is that of a term which count documents have. A term that most documents have says nothing: it scores 0.
 func (x *Index) ranker(c collection, count int) ranker {
+	if x.Alone {
+		return ranker{idf: 1, k1: x.k1, b: x.b, average: aloneLength}
+	}
 	r := ranker{k1: x.k1, b: x.b, average: 1}
 	if n := float64(count); n > 0 {
 		r.idf = max(0, math.Log((c.docs-n+0.5)/(n+0.5)))
