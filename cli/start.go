@@ -176,6 +176,7 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		case <-done:
 		}
 	}()
+	defer heap.Limit()()
 	defer heap.Pace(heap.Headroom())()
 	return daemon.Run(ctx, cfg, log, reload)
 }

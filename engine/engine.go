@@ -59,8 +59,8 @@ type Options struct {
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
 	// Memory is how many bytes all statements together may hold at once in answers, sorted and grouped rows, variables and
-	// transactions that are not committed yet; what does not fit is refused, and may be tried again. 0: half of the memory
-	// of the machine or container.
+	// transactions that are not committed yet; what does not fit is refused, and may be tried again. 0: a quarter of the
+	// memory of the machine or container, or of GOMEMLIMIT.
 	Memory int64
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string

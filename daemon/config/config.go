@@ -38,7 +38,7 @@ type Config struct {
 	ImportFile                        string
 	BucketFolders                     []string // that buckets may keep files in
 	QueryTimeout, TransactionTimeout  time.Duration
-	QueryMemory                       int64    // bytes that all statements may hold; 0: half of what there is
+	QueryMemory                       int64    // bytes that all statements may hold; 0: a quarter of what there is
 	AnalyzerFiles                     []string // directories that mapper filters of analyzers may read
 
 	// Capabilities: what anybody may do, whatever their rights. See Allowed.

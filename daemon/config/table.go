@@ -81,7 +81,7 @@ func databaseSettings(c *Config) []*Setting {
 		{Flag: "bucket-folder-allowlist", Env: "BUCKET_FOLDER_ALLOWLIST", Group: GroupDatabase, Help: "Folders that buckets may keep files in (BACKEND 'file:/path'); none: in memory only", Value: foldersValue{&c.BucketFolders}},
 		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
 		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction", Value: durationValue{&c.TransactionTimeout}},
-		{Flag: "query-memory", Env: "QUERY_MEMORY", Group: GroupDatabase, Help: "Memory that all statements at work may hold together; 0: half of the machine's or the container's", Value: sizeValue{&c.QueryMemory}},
+		{Flag: "query-memory", Env: "QUERY_MEMORY", Group: GroupDatabase, Help: "Memory that all statements at work may hold together; 0: a quarter of the machine's or the container's", Value: sizeValue{&c.QueryMemory}},
 	}
 }
 

@@ -10,6 +10,7 @@ package budget
 
 import (
 	"math"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -22,14 +23,18 @@ const chunk = 1 << 20
 // unknownMemory is what a machine is taken for that does not tell how much memory it has.
 const unknownMemory = 4 << 30
 
-// Default is the limit of a pool where none is given, in bytes: half of the memory that the process may use. What the
-// store keeps in memory and what is to be collected need the rest.
+// share is the part of its memory that a process has for statements. The rest is for what they are encoded as and copied
+// to on the way out, for what is to be collected, about as much again, and for what the store keeps.
+const share = 4
+
+// Default is the limit of a pool where none is given, in bytes: a quarter of the memory that the process may use, as the
+// machine, its container or GOMEMLIMIT has it.
 func Default() int64 {
-	all := heap.Memory()
+	all := int64(min(heap.Memory(), math.MaxInt64))
 	if all == 0 {
 		all = unknownMemory
 	}
-	return int64(min(all, math.MaxInt64) / 2)
+	return min(all, debug.SetMemoryLimit(-1)) / share
 }
 
 // Pool is a number of bytes to share out. It is safe for concurrent use. A nil Pool has no end.

@@ -3,6 +3,7 @@ package budget
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -88,6 +89,14 @@ func TestWhatIsThereIsHeldWhateverIsLeft(t *testing.T) {
 		t.Errorf("after it: %v, %+v", err, p.Stats())
 	}
 	(*Pool)(nil).Hold(1 << 40)()
+}
+
+func TestTheDefaultHeedsTheLimitOfTheCollector(t *testing.T) {
+	all := Default()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(400 << 20))
+	if got := Default(); got != 100<<20 || all < got {
+		t.Errorf("%d bytes with a limit of 400 MiB, %d without", got, all)
+	}
 }
 
 func TestWithoutAPoolNothingIsRefused(t *testing.T) {

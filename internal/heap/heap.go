@@ -14,6 +14,7 @@
 package heap
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -64,6 +65,24 @@ func Pace(headroom uint64) (stop func()) {
 		<-p.done
 	}
 }
+
+// Limit makes the collector work harder as the process comes near to the memory that it may use, until restore is called:
+// garbage is collected rather than the process ended. Where the environment sets GOMEMLIMIT, or the memory is not known,
+// nothing is changed.
+func Limit() (restore func()) {
+	all := Memory()
+	if os.Getenv("GOMEMLIMIT") != "" || all == 0 {
+		return func() {}
+	}
+	was := debug.SetMemoryLimit(int64(min(all, math.MaxInt64) / limitParts * limitShare))
+	return func() { debug.SetMemoryLimit(was) }
+}
+
+// The collector is to keep the process below so many parts of its memory.
+const (
+	limitShare = 7
+	limitParts = 8
+)
 
 // pacer sets the percentage by which the heap grows, after each collection and when work begins or is over.
 type pacer struct {

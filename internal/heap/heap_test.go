@@ -141,3 +141,21 @@ func TestHeadroom(t *testing.T) {
 		t.Errorf("got %d", n)
 	}
 }
+
+func TestLimit(t *testing.T) {
+	if Memory() == 0 {
+		t.Skip("the memory of this machine is not known")
+	}
+	was := debug.SetMemoryLimit(-1)
+	t.Setenv("GOMEMLIMIT", "")
+	restore := Limit()
+	if got := uint64(debug.SetMemoryLimit(-1)); got >= Memory() || got < Memory()/2 {
+		t.Errorf("a limit of %d bytes, of %d", got, Memory())
+	}
+	restore()
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	defer Limit()()
+	if got := debug.SetMemoryLimit(-1); got != was {
+		t.Errorf("a limit of %d bytes against the environment's", got)
+	}
+}
