@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
@@ -18,7 +18,7 @@ func checkpoints(t *testing.T, st *Store, n uint64) {
 		if st.failed.Load() != nil {
 			t.Fatal(*st.failed.Load())
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 }
 
