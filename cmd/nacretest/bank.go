@@ -54,7 +54,7 @@ func bank(ctx context.Context, out io.Writer, o loadOptions, backups int) error 
 		return err
 	}
 	fmt.Fprintf(out, "bank: %s\n", &o)
-	dir, done, err := scratch("bank")
+	dir, done, err := o.scratch("bank")
 	if err != nil {
 		return err
 	}

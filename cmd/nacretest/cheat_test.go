@@ -32,7 +32,7 @@ func (c *cheat) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 
 // TestCheatingStoresAreFound proves the append and bank suites: they must fail on such stores.
 func TestCheatingStoresAreFound(t *testing.T) {
-	o := loadOptions{level: "kv", clients: 8, txns: 4000, seed: 1}
+	o := loadOptions{level: "kv", clients: 8, txns: 4000, runOptions: runOptions{seed: 1}}
 	for name, st := range map[string]kv.Store{
 		"no validation": &cheat{Store: mem.New(), blind: true},
 		"forgets":       &cheat{Store: mem.New(), forget: true},
@@ -68,7 +68,7 @@ func TestLossesAreNoticed(t *testing.T) {
 		"a counter too many": {text: "UPDATE counter:0 SET n += 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := crashOptions{writers: 1, longest: 1, seed: 1}
+			o := crashOptions{writers: 1, longest: 1, runOptions: runOptions{seed: 1}}
 			c := &crasher{crashOptions: o, out: io.Discard, path: filepath.Join(t.TempDir(), "x"), rnd: rand.New(rand.NewPCG(1, 1)),
 				acked: []int{3}, tried: []int{3}, kills: map[string]int{}}
 			if err := c.prepare(t.Context()); err != nil {

@@ -20,8 +20,9 @@ import (
 func corruptFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	flips := fs.Int("flips", 1000, "bytes of a backup to flip, one at a time")
 	records := fs.Int("records", 3000, "size of the store")
-	seed := fs.Uint64("seed", 1, "seed")
-	return func(ctx context.Context, out io.Writer) error { return corruptSuite(ctx, out, *flips, *records, *seed) }
+	var o runOptions
+	o.flags(fs, "")
+	return func(ctx context.Context, out io.Writer) error { return corruptSuite(ctx, out, *flips, *records, o) }
 }
 
 // damage is one way to spoil a store.
@@ -35,8 +36,8 @@ type damage struct {
 
 // corruptSuite spoils copies of a sound store: check must find each damage, and repair must make
 // a store of it that can be used.
-func corruptSuite(ctx context.Context, out io.Writer, flips, records int, seed uint64) error {
-	dir, done, err := scratch("corrupt")
+func corruptSuite(ctx context.Context, out io.Writer, flips, records int, o runOptions) error {
+	dir, done, err := o.scratch("corrupt")
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func corruptSuite(ctx context.Context, out io.Writer, flips, records int, seed u
 	all := append(logicalDamages(), physicalDamages()...)
 	repaired := 0
 	for i, d := range all {
-		found, clean, err := tryDamage(ctx, sound, filepath.Join(dir, "spoiled"), d, rand.New(rand.NewPCG(seed, uint64(i))))
+		found, clean, err := tryDamage(ctx, sound, filepath.Join(dir, "spoiled"), d, rand.New(rand.NewPCG(o.seed, uint64(i))))
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
@@ -68,7 +69,7 @@ func corruptSuite(ctx context.Context, out io.Writer, flips, records int, seed u
 	if len(missed) > 0 {
 		return fmt.Errorf("not found, or not repaired: %q", missed)
 	}
-	return flipBackup(ctx, out, sound, flips, seed)
+	return flipBackup(ctx, out, sound, flips, o.seed)
 }
 
 // tryDamage spoils a copy, checks and repairs it. found is the kinds of the findings, "" when none

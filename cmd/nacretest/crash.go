@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,9 +23,8 @@ import (
 type crashOptions struct {
 	cycles, writers int
 	longest         time.Duration // of one run
-	seed            uint64
-	dir             string
-	options         string // of the store's address
+	options         string        // of the store's address
+	runOptions
 }
 
 func crashFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -34,9 +32,8 @@ func crashFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.cycles, "cycles", 200, "kills")
 	fs.IntVar(&o.writers, "writers", 8, "clients that write")
 	fs.DurationVar(&o.longest, "longest", 3*time.Second, "longest time between two kills")
-	fs.Uint64Var(&o.seed, "seed", 1, "seed of the plan")
 	fs.StringVar(&o.options, "options", "", "options of the store's address, as sync=never&versioned=true: a killed process loses nothing in any mode")
-	fs.StringVar(&o.dir, "dir", "", "directory of the store (default: a temporary one)")
+	o.flags(fs, "")
 	return func(ctx context.Context, out io.Writer) error { return crash(ctx, out, o) }
 }
 
@@ -56,15 +53,12 @@ type crasher struct {
 
 // crash runs the suite.
 func crash(ctx context.Context, out io.Writer, o crashOptions) error {
-	if o.dir == "" {
-		dir, err := os.MkdirTemp("", "nacretest-crash-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		o.dir = dir
+	dir, done, err := o.scratch("crash")
+	if err != nil {
+		return err
 	}
-	c := &crasher{crashOptions: o, out: out, path: filepath.Join(o.dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 7)),
+	defer done()
+	c := &crasher{crashOptions: o, out: out, path: filepath.Join(dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 7)),
 		acked: make([]int, o.writers), tried: make([]int, o.writers), kills: map[string]int{}}
 	fmt.Fprintf(out, "crash: %d kills under %d writers, seed %d, options %q, failpoints %v\n", o.cycles, o.writers, o.seed, o.options, failpoint.Enabled)
 	began := time.Now()
@@ -79,7 +73,7 @@ func crash(ctx context.Context, out io.Writer, o crashOptions) error {
 			fmt.Fprintf(out, "%d kills in %v\n", i+1, time.Since(began).Round(time.Second))
 		}
 	}
-	err := c.last(ctx)
+	err = c.last(ctx)
 	c.summary(time.Since(began))
 	return err
 }

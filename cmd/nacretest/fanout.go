@@ -44,7 +44,7 @@ func fanout(ctx context.Context, out io.Writer, o fanoutOptions) error {
 
 // withServer runs f on a server with an empty store, and stops it in good order.
 func withServer(ctx context.Context, name, store string, f func(*server) error, environ ...string) error {
-	dir, done, err := scratch(name)
+	dir, done, err := (&runOptions{}).scratch(name)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,10 @@ import (
 type fillOptions struct {
 	rows, size     int
 	batch, writers int
-	dir, profile   string
+	profile        string
 	maxRSS         int64   // MiB; 0 = any
 	minRatio       float64 // speed of the last tenth against the first half; 0 = any
+	runOptions
 }
 
 func fillFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -33,7 +34,7 @@ func fillFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.size, "size", 200, "bytes of a value")
 	fs.IntVar(&o.batch, "batch", 1000, "rows of a transaction")
 	fs.IntVar(&o.writers, "writers", 1, "goroutines that write")
-	fs.StringVar(&o.dir, "dir", "", "directory for the store; the temporary one by default")
+	o.flags(fs, "")
 	fs.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile")
 	fs.Int64Var(&o.maxRSS, "max-rss", 1024, "most resident MiB; 0 = any")
 	fs.Float64Var(&o.minRatio, "min-ratio", 0.5, "least speed of the last tenth, as a part of that of the first half; 0 = any")
@@ -42,11 +43,11 @@ func fillFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 
 // fill fills a store with rows in random key order, and tells how fast that goes on and what memory it takes.
 func fill(ctx context.Context, out io.Writer, o fillOptions) error {
-	dir, err := os.MkdirTemp(o.dir, "nacretest-fill-")
+	dir, done, err := o.scratch("fill")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	stop, err := startProfile(o.profile)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func fillPart(ctx context.Context, st kv.Store, o fillOptions, from, end int) er
 				if at >= end {
 					return
 				}
-				if _, err := st.Commit(ctx, &kv.Batch{Writes: fillBatch(at, min(at+o.batch, end), o.size)}); err != nil {
+				if _, err := st.Commit(ctx, &kv.Batch{Writes: fillBatch(at, min(at+o.batch, end), o.size, o.seed)}); err != nil {
 					failed <- err
 					return
 				}
@@ -136,10 +137,10 @@ func fillPart(ctx context.Context, st kv.Store, o fillOptions, from, end int) er
 }
 
 // fillBatch makes rows from..end, sorted by key.
-func fillBatch(from, end, size int) []kv.Write {
+func fillBatch(from, end, size int, seed uint64) []kv.Write {
 	ws := make([]kv.Write, 0, end-from)
 	for i := from; i < end; i++ {
-		ws = append(ws, fillRow(i, size))
+		ws = append(ws, fillRow(i, size, seed))
 	}
 	slices.SortFunc(ws, func(a, b kv.Write) int { return slices.Compare(a.Key, b.Key) })
 	return ws

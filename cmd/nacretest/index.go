@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +22,7 @@ import (
 // indexOptions say how hard to hit the building of indexes.
 type indexOptions struct {
 	cycles, records, writers int
-	seed                     uint64
-	dir                      string
+	runOptions
 }
 
 func indexFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -32,8 +30,7 @@ func indexFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.cycles, "cycles", 50, "kills")
 	fs.IntVar(&o.records, "records", 25_000, "records of the table: more than are indexed inside of a transaction")
 	fs.IntVar(&o.writers, "writers", 4, "clients that write")
-	fs.Uint64Var(&o.seed, "seed", 1, "seed of the plan")
-	fs.StringVar(&o.dir, "dir", "", "directory of the store (default: a temporary one)")
+	o.flags(fs, "")
 	return func(ctx context.Context, out io.Writer) error { return indexes(ctx, out, o) }
 }
 
@@ -68,15 +65,12 @@ var builtIndexes = []struct {
 
 // indexes runs the suite.
 func indexes(ctx context.Context, out io.Writer, o indexOptions) error {
-	if o.dir == "" {
-		dir, err := os.MkdirTemp("", "nacretest-index-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		o.dir = dir
+	dir, done, err := o.scratch("index")
+	if err != nil {
+		return err
 	}
-	x := &indexer{indexOptions: o, out: out, path: filepath.Join(o.dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 9)), ends: map[string]int{}}
+	defer done()
+	x := &indexer{indexOptions: o, out: out, path: filepath.Join(dir, "store"), rnd: rand.New(rand.NewPCG(o.seed, 9)), ends: map[string]int{}}
 	fmt.Fprintf(out, "index: %d kills, %d records, %d writers, seed %d\n", o.cycles, o.records, o.writers, o.seed)
 	began := time.Now()
 	if err := x.prepare(ctx); err != nil {

@@ -46,6 +46,10 @@ func TestTorn(t *testing.T) {
 	mustPass(t, "torn -images 300 -controls 10")
 }
 
+func TestRestart(t *testing.T) {
+	mustPass(t, "restart -rows 20000 -pending 5000 -kills 2 -longest 200ms -max 0")
+}
+
 func TestAppend(t *testing.T) {
 	for _, args := range []string{
 		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",

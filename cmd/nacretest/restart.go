@@ -26,8 +26,9 @@ type restartOptions struct {
 	rows, size int
 	pending    int // rows that are in the log only
 	kills      int
-	dir        string
+	longest    time.Duration // of one load that is killed
 	most       time.Duration // 0 = any
+	runOptions
 }
 
 func restartFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -36,7 +37,8 @@ func restartFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.size, "size", 200, "bytes of a value")
 	fs.IntVar(&o.pending, "pending", 1_200_000, "rows in random key order that the log holds: as many as its limits allow")
 	fs.IntVar(&o.kills, "kills", 5, "kills under load, after that with the full log")
-	fs.StringVar(&o.dir, "dir", "", "directory for the store; the temporary one by default")
+	o.flags(fs, "")
+	fs.DurationVar(&o.longest, "longest", 5*time.Second, "longest time from a start to the kill")
 	fs.DurationVar(&o.most, "max", 3*time.Second, "longest time from the start of the server until it is ready; 0 = any")
 	return func(ctx context.Context, out io.Writer) error { return restart(ctx, out, o) }
 }
@@ -44,19 +46,20 @@ func restartFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 // restart kills a process that writes to a large store, and one whose log is as full as it can be, and tells how long the
 // next one takes until it serves.
 func restart(ctx context.Context, out io.Writer, o restartOptions) error {
-	dir, err := os.MkdirTemp(o.dir, "nacretest-restart-")
+	dir, done, err := o.scratch("restart")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	path := filepath.Join(dir, "x.db")
-	if err := buildRows(path, o.rows, o.size); err != nil {
+	if err := buildRows(path, o.rows, o.size, o.seed); err != nil {
 		return err
 	}
+	rnd := rand.New(rand.NewPCG(o.seed, 11))
 	next, longest := o.rows, time.Duration(0)
 	for i := range o.kills + 1 {
-		load := loading{Path: path, From: next, Rows: 1 << 40, Size: o.size}
-		what, after := "killed under load", 2*time.Second+time.Duration(rand.Int64N(int64(3*time.Second)))
+		load := loading{Path: path, From: next, Rows: 1 << 40, Size: o.size, Seed: o.seed}
+		what, after := "killed under load", o.longest/3+time.Duration(rnd.Int64N(int64(o.longest-o.longest/3)))
 		if i == o.kills {
 			load.Rows, load.NoCheckpoints = o.pending, true
 			what, after = "killed with a full log", time.Hour
@@ -86,7 +89,7 @@ func restart(ctx context.Context, out io.Writer, o restartOptions) error {
 }
 
 // buildRows makes a store with rows whose keys are those of fillBatch.
-func buildRows(path string, rows, size int) error {
+func buildRows(path string, rows, size int, seed uint64) error {
 	b, err := bolt.NewBuilder(path)
 	if err != nil {
 		return err
@@ -97,7 +100,7 @@ func buildRows(path string, rows, size int) error {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scattered(a), scattered(b)) })
 	for _, i := range order {
-		w := fillRow(i, size)
+		w := fillRow(i, size, seed)
 		if err := b.Put(w.Key, w.Value); err != nil {
 			return errors.Join(err, b.Abort())
 		}
@@ -134,6 +137,7 @@ const asLoading = "NACRETEST_LOADING"
 type loading struct {
 	Path             string
 	From, Rows, Size int
+	Seed             uint64
 	NoCheckpoints    bool // all of it stays in the log
 }
 
@@ -205,7 +209,7 @@ func writeLoading(plan string) error {
 	const batch = 1000
 	for at, end := l.From, l.From+l.Rows; at < end; at += batch {
 		fmt.Println(min(at+batch, end))
-		if _, err := st.Commit(context.Background(), &kv.Batch{Writes: fillBatch(at, min(at+batch, end), l.Size)}); err != nil {
+		if _, err := st.Commit(context.Background(), &kv.Batch{Writes: fillBatch(at, min(at+batch, end), l.Size, l.Seed)}); err != nil {
 			return err
 		}
 	}
@@ -216,12 +220,12 @@ func writeLoading(plan string) error {
 // scattered is a permutation of the numbers.
 func scattered(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 }
 
-// fillRow is row i, whose key is anywhere.
-func fillRow(i, size int) kv.Write {
+// fillRow is row i, whose key is anywhere and whose value depends on seed.
+func fillRow(i, size int, seed uint64) kv.Write {
 	k := append(make([]byte, 0, 24), "space---"...)
 	k = binary.BigEndian.AppendUint64(k, scattered(i))
 	v := make([]byte, size)
-	rnd := rand.New(rand.NewPCG(uint64(i), 0))
+	rnd := rand.New(rand.NewPCG(uint64(i), seed))
 	for at := 0; at+8 <= size; at += 8 {
 		binary.LittleEndian.PutUint64(v[at:], rnd.Uint64())
 	}

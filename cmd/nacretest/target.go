@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -273,9 +272,3 @@ func (t kvTarget) reopen(_ context.Context, path string) (target, error) {
 }
 func (t kvTarget) kill(context.Context) (bool, error) { return false, nil }
 func (t kvTarget) close() error                       { return t.st.Close() }
-
-// scratch is a directory for a store, removed by done. Each run has its own.
-func scratch(name string) (dir string, done func(), err error) {
-	dir, err = os.MkdirTemp("", "nacretest-"+name+"-")
-	return dir, func() { os.RemoveAll(dir) }, err
-}

@@ -28,8 +28,7 @@ type tornOptions struct {
 	controls int // syncs that are left out, one after the other
 	each     int // images of each of those
 	strace   bool
-	seed     uint64
-	dir      string
+	runOptions
 }
 
 func tornFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -38,21 +37,17 @@ func tornFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.controls, "controls", 100, "syncs to leave out, one at a time: the images must show each")
 	fs.IntVar(&o.each, "each", 50, "most images for one of those")
 	fs.BoolVar(&o.strace, "strace", true, "record a process with strace, data.db included; without it only the log, in this process")
-	fs.Uint64Var(&o.seed, "seed", 1, "seed")
-	fs.StringVar(&o.dir, "dir", "/dev/shm", "directory for the images; memory is fast")
+	o.flags(fs, sharedMemory)
 	return func(ctx context.Context, out io.Writer) error { return torn(ctx, out, o) }
 }
 
 // torn runs the suite.
 func torn(ctx context.Context, out io.Writer, o tornOptions) error {
-	if _, err := os.Stat(o.dir); err != nil {
-		o.dir = ""
-	}
-	dir, err := os.MkdirTemp(o.dir, "nacretest-torn-")
+	dir, done, err := o.scratch("torn")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	t := &tearer{tornOptions: o, work: dir}
 	if err := t.record(ctx); err != nil {
 		return err

@@ -20,7 +20,7 @@ type loadOptions struct {
 	clients      int
 	txns         int // of all clients
 	kills        int // spread over the run
-	seed         uint64
+	runOptions
 	// during is called so often, spread over the run; nil = kill the target.
 	during func(ctx context.Context) error
 }
@@ -31,7 +31,7 @@ func (o *loadOptions) flags(fs *flag.FlagSet, txns int) {
 	fs.IntVar(&o.clients, "clients", 16, "clients at once")
 	fs.IntVar(&o.txns, "txns", txns, "transactions of all clients together")
 	fs.IntVar(&o.kills, "kills", 0, "kill -9 so often in the run (wire on bolt only)")
-	fs.Uint64Var(&o.seed, "seed", 1, "seed")
+	o.runOptions.flags(fs, "")
 }
 
 func (o *loadOptions) check() error {
@@ -132,7 +132,7 @@ func appendSuite(ctx context.Context, out io.Writer, o loadOptions, strict bool)
 		return err
 	}
 	fmt.Fprintf(out, "append: %s\n", &o)
-	dir, done, err := scratch("append")
+	dir, done, err := o.scratch("append")
 	if err != nil {
 		return err
 	}
