@@ -59,6 +59,8 @@ func TestStatementsShareABudget(t *testing.T) {
 		"RETURN (SELECT VALUE (SELECT VALUE s FROM big LIMIT 600) FROM [1, 2]).len()",
 		"CREATE many:1 SET l = (SELECT VALUE id FROM big); SELECT * FROM many FETCH l",
 		"RETURN array::len(many:1.l.s)",
+		"RELATE big:1->to->big:2; RELATE big:2->to->big:1; RELATE big:1->to->big:1; RELATE big:2->to->big:2; RETURN big:1.{20..30+collect}(->to->big).len()",
+		"RETURN big:1.{..20+path}(->to->big).len()",
 		"DELETE big RETURN BEFORE",
 	} {
 		res := run(t, s, text, allowErrors)

@@ -186,21 +186,25 @@ func records(v value.Value) []value.Value {
 
 // collect is +collect: every record found from min to max, once, breadth first.
 func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
+	defer r.mem.Rewind(r.mem.Mark())
 	var out []value.Value
+	var sum held
 	seen := map[string]bool{}
-	add := func(v value.Value) bool {
+	add := func(v value.Value) (bool, error) {
 		k := v.Text()
 		if seen[k] {
-			return false
+			return false, nil
 		}
 		seen[k] = true
 		out = append(out, v)
-		return true
+		return true, sum.keep(r, value.Str(k))
 	}
 	level := records(v)
 	if inclusive {
 		for _, e := range level {
-			add(e)
+			if _, err := add(e); err != nil {
+				return value.None, err
+			}
 		}
 	}
 	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
@@ -217,9 +221,19 @@ func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (
 				if e.Kind() != value.KindRecord {
 					return value.None, notARecord(e)
 				}
-				if depth < rec.min || add(e) {
-					next = append(next, e)
+				fresh := depth < rec.min
+				if !fresh {
+					if fresh, err = add(e); err != nil {
+						return value.None, err
+					}
 				}
+				if !fresh {
+					continue
+				}
+				if err := sum.keep(r, e); err != nil {
+					return value.None, err
+				}
+				next = append(next, e)
 			}
 		}
 		level = next
@@ -233,6 +247,9 @@ type trail struct {
 	up   *trail
 	hops int
 }
+
+// trailSize is what a trail takes.
+const trailSize = 64
 
 func (t *trail) list(inclusive bool) value.Value {
 	n := t.hops
@@ -249,8 +266,10 @@ func (t *trail) list(inclusive bool) value.Value {
 
 // paths is +path, every path that can not go on, and with a target +shortest, the first to reach it.
 func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
+	defer r.mem.Rewind(r.mem.Mark())
 	shortest := !target.IsNone()
 	var done []value.Value
+	var sum held
 	var level []*trail
 	for _, e := range records(v) {
 		level = append(level, &trail{at: e})
@@ -266,6 +285,9 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 			if ended {
 				if t.hops > 0 && t.hops >= rec.min && !shortest {
 					done = append(done, t.list(inclusive))
+					if err := sum.keep(r, done[len(done)-1]); err != nil {
+						return value.None, err
+					}
 				}
 				continue
 			}
@@ -284,6 +306,9 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 					visited[e.Text()] = true
 				}
 				next = append(next, n)
+				if err := r.mem.Charge(trailSize); err != nil {
+					return value.None, err
+				}
 			}
 			if most := min(r.Ex.Limits.Rows, maxLevel); len(next)+len(done) > most {
 				return value.None, tooLarge(most)
@@ -299,6 +324,9 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 	}
 	for _, t := range level {
 		done = append(done, t.list(inclusive))
+		if err := sum.keep(r, done[len(done)-1]); err != nil {
+			return value.None, err
+		}
 	}
 	return value.ArrayOf(done), nil
 }
