@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -32,9 +33,16 @@ func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *
 	if found == nil {
 		return w.g.EachRow(w.r.Ctx, tb, nil, act, each)
 	}
+	elsewhere := readsElsewhere(tb, where)
+	if elsewhere {
+		unfiltered(found)
+	}
 	ids, err := w.ids(found)
 	if err != nil {
 		return err
+	}
+	if elsewhere {
+		slices.SortFunc(ids, func(a, b *value.RecordID) int { return value.Compare(a.Key, b.Key) })
 	}
 	for _, id := range ids {
 		if err := w.r.Tick(); err != nil {
@@ -69,6 +77,46 @@ func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows
 		return nil, err
 	}
 	return found, nil
+}
+
+// readsElsewhere reports whether a WHERE may read other records than the one that it is tried on: through links, sub-selects
+// or functions. The statement may have changed those before the turn of a record comes, so they have to be looked at in
+// the order of the table, as if there were no index.
+func readsElsewhere(tb *catalog.Table, where ast.Expr) bool {
+	if len(tb.Computed) > 0 {
+		return true
+	}
+	elsewhere := false
+	ast.Inspect(where, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.Literal, *ast.Param, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range, *ast.Unary, *ast.Binary,
+			*ast.Cast, *ast.Paren, *ast.PartField:
+		case *ast.Idiom:
+			elsewhere = elsewhere || len(n.Parts) > 1
+		default:
+			elsewhere = true
+		}
+		return !elsewhere
+	})
+	return elsewhere
+}
+
+// unfiltered makes a search give all that its indexes find: the WHERE is tried when the turn of a record comes.
+func unfiltered(found rows) {
+	switch s := found.(type) {
+	case *indexRows:
+		s.filter = nil
+	case *textRows:
+		s.filter = nil
+	case *unionRows:
+		for _, part := range s.parts {
+			unfiltered(part)
+		}
+	case *unionIndexRows:
+		for _, part := range s.parts {
+			unfiltered(part)
+		}
+	}
 }
 
 // ids reads all ids first: writing may move records in the index that finds them.
