@@ -4,15 +4,16 @@
 //
 // # How it goes
 //
-//	commit      → encode in the caller's goroutine → queue → committer: validate, append one
-//	              group to the log, one sync, publish the new overlay, wake the callers
+//	commit      → encode in the caller's goroutine → queue → committer: validate and apply to the
+//	              overlay; append one group to the log, one sync, publish the overlay, wake the callers
 //	snapshot    → the published state {active overlay, frozen overlay, bbolt read transaction}:
 //	              a key is looked up in this order, a scan merges the three
 //	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
 //	              begun; the frozen one goes to bbolt in key order, then a state without it is
 //	              published and its log segments are used again
 //
-// There is no timer in a commit: while one group is being synced, the next one gathers. When a
+// There is no timer in a commit: while one group is being synced, the next one is validated and applied, and
+// the disk goes on with it before the callers of the first are woken. When a
 // checkpoint takes longer than the next overlay takes to fill up to twice its limit, commits wait.
 //
 // # What it promises
@@ -28,8 +29,8 @@
 //
 // # Goroutines
 //
-// The committer (ends in Close), at most one checkpoint (the committer waits for it), with a sync
-// interval one more that syncs (stopped and awaited by Close), and the log's own preparer.
+// The committer (ends in Close), at most one checkpoint (the committer waits for it), with syncs one
+// more that does them (stopped and awaited by Close), and the log's own preparer.
 //
 // # Layout
 //
@@ -87,7 +88,8 @@ type Store struct {
 	bases   atomic.Int64          // open bbolt read transactions
 	count   counters
 	turns   chan struct{} // holds one token while the commit turn is free
-	grant   chan *kv.Turn // to the committer: from now on only this turn commits (nil: all do)
+	grants  chan *grant   // to the committer: who may commit
+	dirty   chan struct{} // from the committer: the log is to be synced
 	stop    chan struct{} // closed by Close
 	done    chan struct{} // closed when the committer has ended
 	close   func() error
@@ -115,7 +117,7 @@ func Open(opt Options) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grant: make(chan *kv.Turn),
+	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grants: make(chan *grant), dirty: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	s.turns <- struct{}{}
 	s.close = sync.OnceValue(s.shutDown)
@@ -131,7 +133,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1)}
+	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1), synced: make(chan error, 1)}
 	news := newReplayReport(s.opt.Log, s.opt.Path)
 	replay := func(f *wal.Frame) error {
 		news.count(f)
@@ -146,9 +148,13 @@ func (s *Store) open() error {
 	if c.base, err = s.openBase(); err != nil {
 		return errors.Join(err, s.log.Close(), s.db.Close())
 	}
+	c.visible = c.mark()
 	c.publish()
 	go c.run()
-	if s.opt.Sync > 0 {
+	switch {
+	case s.opt.Sync == kv.SyncEvery:
+		s.syncer.Go(func() { s.syncGroups(c.synced) })
+	case s.opt.Sync > 0:
 		s.syncer.Go(s.syncLoop)
 	}
 	return nil
@@ -209,20 +215,28 @@ func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) {
 		return nil, kv.ErrClosed
 	}
 	turn := kv.NewTurn(func() {
-		s.tell(nil)
+		s.tell(&grant{})
 		s.turns <- struct{}{}
 	})
-	if !s.tell(turn) {
+	if !s.tell(&grant{turn: turn, given: make(chan struct{})}) {
 		s.turns <- struct{}{}
 		return nil, kv.ErrClosed
 	}
 	return turn, nil
 }
 
-// tell hands the commit turn to the committer, which takes it between two groups.
-func (s *Store) tell(turn *kv.Turn) bool {
+// tell hands the commit turn to the committer, which gives it when all that it has admitted is published.
+func (s *Store) tell(g *grant) bool {
 	select {
-	case s.grant <- turn:
+	case s.grants <- g:
+	case <-s.done:
+		return false
+	}
+	if g.given == nil {
+		return true
+	}
+	select {
+	case <-g.given:
 		return true
 	case <-s.done:
 		return false

@@ -70,14 +70,24 @@ func (c *committer) full() error {
 	return fmt.Errorf("%w: %w", kv.ErrNoSpace, err)
 }
 
+// mayCheckpoint reports whether a checkpoint could begin now.
+func (c *committer) mayCheckpoint() bool {
+	return !c.running && c.ckptErr == nil && c.s.failed.Load() == nil
+}
+
+// mustFreeze reports whether the overlay is to be frozen as soon as nothing is under way.
+func (c *committer) mustFreeze() bool {
+	return c.over(c.due()) && c.frozen.Len() == 0 && c.mayCheckpoint()
+}
+
 // checkpointIfDue starts a checkpoint when the overlay is large enough and none runs. One that
 // failed for want of space is not tried again before the next overlay is full too (see full).
 func (c *committer) checkpointIfDue() {
-	if c.running || c.ckptErr != nil || c.s.failed.Load() != nil {
+	if !c.mayCheckpoint() {
 		return
 	}
 	if c.frozen.Len() == 0 {
-		if !c.over(c.due()) {
+		if c.syncing || !c.mustFreeze() {
 			return
 		}
 		c.freeze()
@@ -87,10 +97,11 @@ func (c *committer) checkpointIfDue() {
 	go func() { c.checkpoints <- c.s.checkpoint(frozen, version, size) }()
 }
 
-// freeze begins a new active overlay; there must be no frozen one.
+// freeze begins a new active overlay; there must be no frozen one, and nothing under way.
 func (c *committer) freeze() {
 	c.frozen, c.frozenAt, c.frozenBytes = c.active.Snapshot(), c.version, c.bytes
 	c.active, c.bytes = overlay.Tree{}, 0
+	c.visible = c.mark()
 	c.publish()
 }
 

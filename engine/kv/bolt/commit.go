@@ -1,12 +1,10 @@
 package bolt
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
@@ -94,11 +92,19 @@ func (q *queue) close() {
 type committer struct {
 	s       *Store
 	version kv.Version
-	active  overlay.Tree
-	bytes   int64 // of log frames in active
+	active  overlay.Tree // the newest state, what is not logged yet included
+	bytes   int64        // of log frames in active
 	base    *base
 	turn    *kv.Turn   // who alone may commit, or nil
+	wanted  *grant     // a turn to be given when nothing is under way, or nil
 	parked  []*request // those that wait for the turn to end
+
+	open    group      // admitted while flight is being synced; else empty
+	flight  group      // logged, being synced
+	syncing bool       // flight is
+	logged  mark       // the newest state that is in the log
+	visible mark       // the newest state that snapshots see
+	synced  chan error // the outcomes of syncs
 
 	frozen      overlay.Tree // to be checkpointed; empty = none
 	frozenAt    kv.Version
@@ -107,31 +113,35 @@ type committer struct {
 	ckptErr     error // the last one failed for want of space
 	noRoom      bool  // writes are refused for want of space; see noteRoom
 	checkpoints chan checkpointResult
+}
 
-	frames   []*wal.Frame // of the present group; kept
-	accepted []*request   // likewise
+// grant asks that from now on only one turn commits; nil: that all do.
+type grant struct {
+	turn  *kv.Turn
+	given chan struct{} // closed when it is so; nil where nobody waits
 }
 
 // run serves until the store is closed.
 func (c *committer) run() {
 	defer close(c.s.done)
+	defer close(c.s.dirty)
 	for {
 		ready := c.s.queue.ready
-		if c.lagging() {
-			ready = nil // back-pressure
+		if c.blocked() {
+			ready = nil
 		}
 		select {
 		case <-ready:
 			c.serve(c.s.queue.take())
-		case turn := <-c.s.grant:
-			if c.turn = turn; turn == nil {
-				parked := c.parked
-				c.parked = nil
-				c.serve(parked)
-			}
+		case err := <-c.synced:
+			c.land(err)
+		case g := <-c.s.grants:
+			c.pass(g)
 		case res := <-c.checkpoints:
 			c.finishCheckpoint(res)
-			c.checkpointIfDue()
+			if !c.syncing {
+				c.rest()
+			}
 		case <-c.s.stop:
 			c.end()
 			return
@@ -139,33 +149,67 @@ func (c *committer) run() {
 	}
 }
 
-// serve commits requests in groups of bounded size. Those that have to wait for the turn or for
-// a checkpoint are kept in order.
-func (c *committer) serve(waiting []*request) {
-	for len(waiting) > 0 {
-		if c.lagging() {
-			c.requeue(waiting)
-			return
-		}
-		n, size := 0, 0
-		group := c.accepted[:0]
-		for ; n < len(waiting) && size < maxGroup; n++ {
-			r := waiting[n]
-			if c.turn != nil && r.turn != c.turn {
-				c.parked = append(c.parked, r)
-				continue
-			}
-			if r.state.CompareAndSwap(queued, taken) {
-				group = append(group, r)
-				size += r.frame.Size()
-			}
-		}
-		waiting = waiting[n:]
-		c.commit(group)
-		clear(group)
-		c.accepted = group[:0]
-		c.checkpointIfDue()
+// blocked reports whether requests must wait in the queue: for a checkpoint that lags, for a full group to be synced,
+// or for nothing to be under way.
+func (c *committer) blocked() bool {
+	return c.lagging() || c.syncing && (c.open.size >= maxGroup || c.wanted != nil || c.mustFreeze())
+}
+
+// rest does what waits for nothing to be under way.
+func (c *committer) rest() {
+	c.checkpointIfDue()
+	if c.wanted != nil {
+		c.turn = c.wanted.turn
+		close(c.wanted.given)
+		c.wanted = nil
 	}
+}
+
+// pass lets the turn go to somebody, or back to all.
+func (c *committer) pass(g *grant) {
+	if g.turn != nil {
+		c.wanted = g
+		if !c.syncing {
+			c.rest()
+		}
+		return
+	}
+	c.turn = nil
+	parked := c.parked
+	c.parked = nil
+	c.serve(parked)
+}
+
+// serve admits requests. Those that have to wait for the turn or in the queue are kept in order.
+func (c *committer) serve(waiting []*request) {
+	refused := c.refuses()
+	if refused != nil {
+		c.noteRoom(refused)
+	}
+	for i, r := range waiting {
+		if c.open.size >= maxGroup {
+			c.advance()
+		}
+		if refused == nil && c.blocked() {
+			c.requeue(waiting[i:])
+			break
+		}
+		if c.turn != nil && r.turn != c.turn {
+			c.parked = append(c.parked, r)
+			continue
+		}
+		if !r.state.CompareAndSwap(queued, taken) {
+			continue
+		}
+		err := refused
+		if err == nil || r.empty() {
+			err = c.admit(r)
+		}
+		if err != nil {
+			r.finish(err)
+		}
+	}
+	c.advance()
 }
 
 // requeue puts requests back in front of the queue.
@@ -175,50 +219,6 @@ func (c *committer) requeue(rs []*request) {
 	defer q.mu.Unlock()
 	q.waiting = append(rs[:len(rs):len(rs)], q.waiting...)
 	q.wake()
-}
-
-// commit validates a group, logs those that pass, and publishes the result.
-func (c *committer) commit(group []*request) {
-	refused := c.refuses()
-	if refused != nil {
-		c.noteRoom(refused)
-	}
-	before, version, size := c.active.Snapshot(), c.version, c.bytes
-	accepted := group[:0]
-	c.frames = c.frames[:0]
-	for _, r := range group {
-		err := refused
-		if err == nil || r.empty() {
-			err = c.admit(r)
-		}
-		if err != nil {
-			r.finish(err)
-			continue
-		}
-		accepted = append(accepted, r)
-	}
-	if len(c.frames) == 0 {
-		acknowledge(accepted)
-		return
-	}
-	err := c.makeDurable()
-	c.noteRoom(err)
-	if err != nil {
-		c.active, c.version, c.bytes = before, version, size
-		finishAll(accepted, err)
-		return
-	}
-	oldest, _ := c.s.epochs.Oldest()
-	for _, f := range c.frames {
-		c.s.window.Add(overlay.Footprint{Version: f.Version, Keys: f.Keys, Bytes: f.Size()}, oldest)
-	}
-	c.s.count.commits.Add(uint64(len(c.frames)))
-	c.s.count.groups.Add(1)
-	clear(c.frames)
-	failpoint.Hit(failpoint.Publish)
-	c.publish()
-	failpoint.Hit(failpoint.Acknowledge)
-	acknowledge(accepted)
 }
 
 // refuses is why nothing can be written now, or nil.
@@ -245,25 +245,23 @@ func finishAll(rs []*request, err error) {
 	}
 }
 
-// admit validates r against the window and the group before it, and applies it to the overlay.
+// admit validates r against all that was admitted before, takes it into the open group and applies it to the overlay.
 func (c *committer) admit(r *request) error {
 	_, ok := c.s.window.Check(&r.reads, r.since)
-	for i := 0; ok && i < len(c.frames); i++ {
-		ok = !overlay.Overlaps(&r.reads, c.frames[i].Keys)
-	}
-	if !ok {
+	if !ok || c.flight.changes(&r.reads) || c.open.changes(&r.reads) {
 		c.s.count.conflicts.Add(1)
 		return kv.ErrConflict
 	}
 	if r.empty() {
 		r.frame.Version = c.version
+		c.open.requests = append(c.open.requests, r)
 		return nil
 	}
 	if err := r.frame.SetCounters(c.value); err != nil {
 		return err
 	}
 	r.frame.Version = c.version + 1
-	c.frames = append(c.frames, r.frame)
+	c.open.add(r)
 	return c.apply(r.frame)
 }
 
@@ -277,7 +275,7 @@ func (c *committer) apply(f *wal.Frame) error {
 	return nil
 }
 
-// value reads the newest state, the present group included.
+// value reads the newest state, the open group included.
 func (c *committer) value(key []byte) ([]byte, error) {
 	st := state{active: c.active, frozen: c.frozen}
 	if v, known := st.lookup(key); known {
@@ -287,40 +285,9 @@ func (c *committer) value(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// makeDurable logs the frames of the group. Errors: kv.ErrNoSpace, after which all is as before,
-// and kv.ErrUndetermined, after which the store is read-only.
-func (c *committer) makeDurable() error {
-	err := c.s.log.Append(c.frames)
-	failpoint.Hit(failpoint.Append)
-	if wal.IsNoSpace(err) {
-		return fmt.Errorf("%w: %w", kv.ErrNoSpace, err)
-	}
-	if err == nil && c.s.opt.Sync == kv.SyncEvery {
-		err = c.s.log.Sync()
-	}
-	if err != nil {
-		c.s.fail(err)
-		return fmt.Errorf("%w: %w", kv.ErrUndetermined, err)
-	}
-	return nil
-}
-
-// publish makes the present state the one that snapshots see.
-func (c *committer) publish() {
-	c.base.refs.Add(1)
-	c.s.count.version.Store(uint64(c.version))
-	c.s.count.overlayBytes.Store(c.bytes)
-	gone := c.s.epochs.Publish(c.version, state{active: c.active.Snapshot(), frozen: c.frozen, base: c.base})
-	if gone != nil {
-		if err := c.s.dropBase(gone.State.base); err != nil {
-			c.s.fail(err)
-		}
-	}
-}
-
 // end is the committer's part of Close.
 func (c *committer) end() {
-	c.turn = nil
+	c.turn, c.wanted = nil, nil
 	c.drain()
 	finishAll(takeQueued(c.parked), kv.ErrClosed)
 	if c.running {
@@ -329,13 +296,20 @@ func (c *committer) end() {
 	c.lastCheckpoint()
 }
 
-// drain serves what was queued before Close, and waits for checkpoints where it must.
+// drain serves what was queued before Close, and waits for syncs and checkpoints where it must.
 func (c *committer) drain() {
-	for rs := c.s.queue.take(); len(rs) > 0; rs = c.s.queue.take() {
+	for {
+		rs := c.s.queue.take()
+		if len(rs) == 0 && !c.syncing {
+			return
+		}
 		if c.lagging() {
 			c.finishCheckpoint(<-c.checkpoints)
 		}
 		c.serve(rs)
+		if c.syncing {
+			c.land(<-c.synced)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/fault"
+	"github.com/nacredb/nacre/engine/kv/wal"
 )
 
 // length is the number of requests in the queue.
@@ -20,25 +21,27 @@ func (q *queue) length() int {
 	return len(q.waiting)
 }
 
-// stalled opens a store whose next sync of the log waits until release is called.
-func stalled(t *testing.T, opt Options) (st *Store, inSync chan struct{}, release func()) {
+// stalled opens a store whose next sync of the log waits until release is called, and then ends with err.
+func stalled(t *testing.T, err error) (st *Store, inSync chan struct{}, release func()) {
 	t.Helper()
+	var opt Options
 	d := fault.NewDisk()
 	opt.Path, opt.FS = filepath.Join(t.TempDir(), "x.db"), d
-	st, err := Open(opt)
-	if err != nil {
-		t.Fatal(err)
+	st, openErr := Open(opt)
+	if openErr != nil {
+		t.Fatal(openErr)
 	}
 	inSync, gate := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	d.SetPlan(func(op fault.Op, _ int64) fault.Outcome {
+	d.SetPlan(func(op fault.Op, _ int64) (out fault.Outcome) {
 		if op == fault.Sync {
 			once.Do(func() {
 				close(inSync)
 				<-gate
+				out.Err = err
 			})
 		}
-		return fault.Outcome{}
+		return out
 	})
 	return st, inSync, sync.OnceFunc(func() { close(gate) })
 }
@@ -48,30 +51,58 @@ func put(st *Store, key string) error {
 	return err
 }
 
+// enqueue is what Commit does with a batch of one key, without the wait.
+func enqueue(t *testing.T, st *Store, key string) *request {
+	t.Helper()
+	frame, err := wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: []byte(key), Value: []byte("v")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &request{frame: frame, done: make(chan struct{})}
+	if !st.queue.push(r) {
+		t.Fatal("the queue is closed")
+	}
+	return r
+}
+
+// awaitTaken waits until the committer has seen requests.
+func awaitTaken(rs []*request) {
+	for _, r := range rs {
+		for r.state.Load() != taken {
+			runtime.Gosched()
+		}
+	}
+}
+
 // TestWaitingCommitsShareOneSync: all that came while one group was synced go together.
 func TestWaitingCommitsShareOneSync(t *testing.T) {
-	st, inSync, release := stalled(t, Options{})
+	st, inSync, release := stalled(t, nil)
 	defer release()
 	const others = 20
 	errc := make(chan error, others+1)
 	go func() { errc <- put(st, "first") }()
 	<-inSync
 	before := st.Stats()
-	for i := range others {
-		go func() { errc <- put(st, fmt.Sprint("other", i)) }()
+	waiting := make([]*request, others)
+	for i := range waiting {
+		waiting[i] = enqueue(t, st, fmt.Sprint("other", i))
 	}
-	for st.queue.length() < others {
-		runtime.Gosched()
-	}
+	awaitTaken(waiting) // the committer goes on while the disk is at work
 	sn, err := st.Begin(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := sn.Get([]byte("first")); ok {
-		t.Error("a commit was visible before it was durable")
+	for _, key := range []string{"first", "other0"} {
+		if _, ok, _ := sn.Get([]byte(key)); ok {
+			t.Errorf("%s was visible before it was durable", key)
+		}
 	}
 	sn.Release()
 	release()
+	for _, r := range waiting {
+		<-r.done
+		errc <- r.err
+	}
 	for range others + 1 {
 		if err := <-errc; err != nil {
 			t.Error(err)
@@ -86,28 +117,145 @@ func TestWaitingCommitsShareOneSync(t *testing.T) {
 	}
 }
 
-// TestAbandonedCommitIsNotApplied: who gives up while waiting is told so truthfully.
-func TestAbandonedCommitIsNotApplied(t *testing.T) {
-	st, inSync, release := stalled(t, Options{})
+// TestFailedSyncTakesWhatCameAfterAlong: what was admitted on top of a group whose sync failed is refused with it, shows to
+// nobody, and reads go on.
+func TestFailedSyncTakesWhatCameAfterAlong(t *testing.T) {
+	broken := errors.New("broken")
+	st, inSync, release := stalled(t, broken)
+	first := make(chan error, 1)
+	go func() { first <- put(st, "first") }()
+	<-inSync
+	later := []*request{enqueue(t, st, "a"), enqueue(t, st, "b")}
+	awaitTaken(later)
+	release()
+	if err := <-first; !errors.Is(err, kv.ErrUndetermined) || !errors.Is(err, broken) {
+		t.Errorf("the first: got %v", err)
+	}
+	for _, r := range later {
+		<-r.done
+		if !errors.Is(r.err, kv.ErrReadOnly) || r.frame.Version != 0 {
+			t.Errorf("later: got %v, version %d", r.err, r.frame.Version)
+		}
+	}
+	if err := put(st, "last"); !errors.Is(err, kv.ErrReadOnly) {
+		t.Errorf("the last: got %v", err)
+	}
+	sn, err := st.Begin(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"first", "a", "b", "last"} {
+		if _, ok, err := sn.Get([]byte(key)); ok || err != nil {
+			t.Errorf("%s: %v %v", key, ok, err)
+		}
+	}
+	if sn.Version() != 0 || st.Stats().Commits != 0 {
+		t.Errorf("got version %d, %d commits", sn.Version(), st.Stats().Commits)
+	}
+	sn.Release()
+	if err := st.Close(); !errors.Is(err, broken) {
+		t.Errorf("close: got %v", err)
+	}
+}
+
+// TestTurnSeesAllThatWasTaken: who gets the commit turn while the disk is at work finds everything that was admitted.
+func TestTurnSeesAllThatWasTaken(t *testing.T) {
+	st, inSync, release := stalled(t, nil)
+	first := make(chan error, 1)
+	go func() { first <- put(st, "first") }()
+	<-inSync
+	second := enqueue(t, st, "second")
+	awaitTaken([]*request{second})
+	turns := make(chan *kv.Turn, 1)
+	go func() {
+		turn, err := st.Exclusive(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		turns <- turn
+	}()
+	release()
+	turn := <-turns
+	sn, err := st.Begin(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"first", "second"} {
+		if _, ok, _ := sn.Get([]byte(key)); !ok {
+			t.Errorf("%s is missing", key)
+		}
+	}
+	b := &kv.Batch{Snapshot: sn.Version(), Turn: turn, Writes: []kv.Write{{Key: []byte("mine"), Value: []byte("v")}},
+		Reads: kv.ReadSet{Keys: [][]byte{[]byte("first"), []byte("second")}}}
+	if _, err := st.Commit(context.Background(), b); err != nil {
+		t.Error(err)
+	}
+	sn.Release()
+	turn.Release()
+	if err := errors.Join(<-first, st.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadersOfWhatIsBeingSynced: a batch that has read what a group on its way to the disk writes is refused, be that
+// group being synced or waiting for it.
+func TestReadersOfWhatIsBeingSynced(t *testing.T) {
+	st, inSync, release := stalled(t, nil)
 	defer release()
 	first := make(chan error, 1)
 	go func() { first <- put(st, "first") }()
 	<-inSync
+	second := enqueue(t, st, "second")
+	awaitTaken([]*request{second})
+	for key, want := range map[string]error{"first": kv.ErrConflict, "second": kv.ErrConflict} {
+		_, err := st.Commit(context.Background(), &kv.Batch{Reads: kv.ReadSet{Keys: [][]byte{[]byte(key)}}})
+		if !errors.Is(err, want) {
+			t.Errorf("who has read %s: got %v", key, err)
+		}
+	}
+	release()
+	<-second.done
+	if err := errors.Join(<-first, second.err, st.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// waitedFor is a context that tells when somebody waits for its end.
+type waitedFor struct {
+	context.Context
+	once  *sync.Once
+	asked chan struct{}
+}
+
+func (c waitedFor) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.asked) })
+	return c.Context.Done()
+}
+
+// TestAbandonedCommitIsNotApplied: who gives up while waiting is told so truthfully.
+func TestAbandonedCommitIsNotApplied(t *testing.T) {
+	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := st.Exclusive(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
+	waits := waitedFor{Context: ctx, once: new(sync.Once), asked: make(chan struct{})}
 	gone := make(chan error, 1)
 	go func() {
-		_, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: []byte("gone"), Value: []byte("v")}}})
+		_, err := st.Commit(waits, &kv.Batch{Writes: []kv.Write{{Key: []byte("gone"), Value: []byte("v")}}})
 		gone <- err
 	}()
-	for st.queue.length() == 0 {
-		runtime.Gosched()
-	}
+	<-waits.asked
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	release()
-	if err := errors.Join(<-first, put(st, "last")); err != nil {
+	turn.Release()
+	if err := put(st, "last"); err != nil {
 		t.Error(err)
 	}
 	sn, err := st.Begin(context.Background())

@@ -89,7 +89,6 @@ func (l *Log) Append(frames []*Frame) error {
 	}
 	l.rotate(int64(total))
 	s, at := l.cur, l.cur.end
-	l.touch(s)
 	durable := kv.Version(l.durable.Load())
 	for _, f := range frames {
 		if f.Version != l.last+1 {
@@ -107,10 +106,7 @@ func (l *Log) Append(frames []*Frame) error {
 		return fmt.Errorf("append to the log: %w", err)
 	}
 	s.end, s.last = at+int64(total), l.last
-	l.mu.Lock()
-	s.size = max(s.size, s.end)
-	l.appended = l.last
-	l.mu.Unlock()
+	l.wrote(s)
 	if s.end > s.size/2 {
 		l.prepare()
 	}
@@ -168,10 +164,13 @@ func (l *Log) rotate(n int64) {
 	}
 }
 
-// touch notes that s has to be synced.
-func (l *Log) touch(s *segment) {
+// wrote notes that s has grown and has to be synced. That is after the write: a Sync in the middle of it must not be
+// taken for one of all of it.
+func (l *Log) wrote(s *segment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.size = max(s.size, s.end)
+	l.appended = l.last
 	if !slices.Contains(l.unsynced, s) {
 		l.unsynced = append(l.unsynced, s)
 	}
