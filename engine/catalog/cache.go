@@ -66,6 +66,8 @@ type View struct {
 	tx    *txn.Tx
 	lv    [2]viewLevel // the levels in use most: root, and the last database
 	more  map[uint32]*viewLevel
+	keys  []byte // of the key that is asked for; kept
+	room  [16]byte
 }
 
 // viewLevel is a level in a view. dirty: the transaction changed definitions there, so nothing shared is trusted
@@ -77,7 +79,11 @@ type viewLevel struct {
 }
 
 // View gives the catalog as tx sees it.
-func (c *Cache) View(tx *txn.Tx) *View { return &View{cache: c, tx: tx} }
+func (c *Cache) View(tx *txn.Tx) *View {
+	v := &View{cache: c, tx: tx}
+	v.keys = v.room[:0]
+	return v
+}
 
 // level finds the level of a database (0: root) at the version of the transaction.
 func (v *View) level(db uint32) (*viewLevel, error) {
@@ -145,7 +151,8 @@ func (v *View) version(db uint32) (uint64, error) {
 	if db == 0 {
 		read = v.tx.GetUntracked
 	}
-	b, err := read(versionKey(db))
+	v.keys = versionKey(v.keys[:0], db)
+	b, err := read(v.keys)
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
@@ -167,7 +174,7 @@ func (v *View) touch(db uint32) error {
 		next := (l.version>>32+1)<<32 | uint64(rand.Uint32())
 		l.level, l.dirty = newLevel(next), true
 	}
-	return v.tx.Set(versionKey(db), binary.BigEndian.AppendUint64(nil, l.version))
+	return v.tx.Set(versionKey(nil, db), binary.BigEndian.AppendUint64(nil, l.version))
 }
 
 // def finds one definition; nil where there is none.

@@ -43,7 +43,7 @@ const (
 	metaSetting = "setting "
 )
 
-func versionKey(db uint32) []byte { return appendID(key.Meta(nil, metaVersion), db) }
+func versionKey(dst []byte, db uint32) []byte { return appendID(key.Meta(dst, metaVersion), db) }
 
 // idKey is the counter that ids of a kind come from. Databases count through the whole store.
 func idKey(s Scope, kind key.Kind) []byte {

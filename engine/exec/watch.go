@@ -214,15 +214,27 @@ func (ex *Executor) publish(tx *txn.Tx, log *record.Log) {
 	if log.Len() == 0 {
 		return
 	}
-	added, watched := ex.watched(log)
-	tx.OnApply(func(v kv.Version) {
-		for {
-			if len(watched) == 0 && ex.Hub.Added() == added || ex.Hub.Publish(added, uint64(v), watched) {
-				return
-			}
-			added, watched = ex.watched(log) // a live query came meanwhile; what it asks for is still at hand
+	p := &publication{ex: ex, log: log}
+	p.added, p.watched = ex.watched(log)
+	tx.OnApply(p.apply)
+}
+
+// publication is the changes of a transaction on their way to the hub.
+type publication struct {
+	ex      *Executor
+	log     *record.Log
+	added   uint64
+	watched []live.Change
+}
+
+func (p *publication) apply(v kv.Version) {
+	hub := p.ex.Hub
+	for len(p.watched) > 0 || hub.Added() != p.added {
+		if hub.Publish(p.added, uint64(v), p.watched) {
+			return
 		}
-	})
+		p.added, p.watched = p.ex.watched(p.log) // a live query came meanwhile; what it asks for is still at hand
+	}
 }
 
 // watched copies the changes of tables that somebody watches; it holds as long as Hub.Added is what it gives.

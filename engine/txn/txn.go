@@ -471,7 +471,7 @@ type arena struct{ block []byte }
 
 // Blocks double from the first one, which does for a small transaction, to the largest.
 const (
-	firstArenaBlock = 256
+	firstArenaBlock = 128
 	arenaBlock      = 2048
 )
 

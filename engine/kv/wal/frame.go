@@ -18,9 +18,10 @@ type Frame struct {
 	Keys    [][]byte // sorted
 	Sealed  [][]byte // as Keys; nil = deleted
 	slots   []slot
-	buf     []byte // header, payload, padding
-	payload int    // its length
-	summed  bool   // the payload's checksum is in the header
+	one     [1]slot // room for slots: most frames that count count their rows
+	buf     []byte  // header, payload, padding
+	payload int     // its length
+	summed  bool    // the payload's checksum is in the header
 }
 
 // slot is a counter whose value is filled in at commit.
@@ -52,8 +53,11 @@ func Encode(b *kv.Batch) (*Frame, error) {
 	if payload > maxPayload {
 		return nil, fmt.Errorf("batch of %d bytes: %w", payload, kv.ErrTooLarge)
 	}
-	f := &Frame{Keys: make([][]byte, 0, n), Sealed: make([][]byte, 0, n), payload: payload,
-		buf: make([]byte, frameHeader, align(frameHeader+payload))}
+	both := make([][]byte, 2*n)
+	f := &Frame{Keys: both[:0:n], Sealed: both[n:n], payload: payload, buf: make([]byte, frameHeader, align(frameHeader+payload))}
+	if len(b.Deltas) == 1 {
+		f.slots = f.one[:0]
+	}
 	f.appendEntries(b)
 	f.buf = f.buf[:cap(f.buf)]
 	if len(f.slots) == 0 {
