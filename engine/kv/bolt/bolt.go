@@ -290,7 +290,7 @@ func (s *Store) shutDown() error {
 // fail makes the store read-only.
 func (s *Store) fail(err error) {
 	if s.failed.CompareAndSwap(nil, &err) {
-		s.opt.Log.Error("a write failed: the store is read-only until it is opened again", "component", "store", "err", err)
+		s.opt.Log.Error("a write failed: the store is read-only until it is opened again", "err", err)
 	}
 }
 

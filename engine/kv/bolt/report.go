@@ -43,7 +43,7 @@ func (r *replayReport) count(f *wal.Frame) {
 	r.bytes += int64(f.Size())
 	if now := time.Now(); now.After(r.next) {
 		r.next = now.Add(replayNews)
-		r.log.Info("replaying the log", "component", "store", "commits", r.frames, "mib", r.bytes>>20, "of_mib_at_most", r.total>>20)
+		r.log.Info("replaying the log", "commits", r.frames, "mib", r.bytes>>20, "of_mib_at_most", r.total>>20)
 	}
 }
 
@@ -52,7 +52,7 @@ func (r *replayReport) done(rec wal.Recovery) {
 	if rec.Frames == 0 && rec.Dropped == 0 {
 		return
 	}
-	r.log.Info("the store was not stopped cleanly: the commits in its log were replayed", "component", "store", "commits", rec.Frames,
+	r.log.Info("the store was not stopped cleanly: the commits in its log were replayed", "commits", rec.Frames,
 		"mib", rec.Bytes>>20, "version", uint64(rec.Last), "took", time.Since(r.began).Round(time.Millisecond))
 }
 
@@ -65,8 +65,8 @@ func (c *committer) noteRoom(err error) {
 	}
 	c.noRoom = full
 	if full {
-		c.s.opt.Log.Error("no space left: writes are refused until there is some", "component", "store", "err", err)
+		c.s.opt.Log.Error("no space left: writes are refused until there is some", "err", err)
 		return
 	}
-	c.s.opt.Log.Info("there is space again: writes are taken", "component", "store")
+	c.s.opt.Log.Info("there is space again: writes are taken")
 }
