@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,7 +120,11 @@ func createOutput(s *streams, path string) (io.Writer, func(error) error, error)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return nil, nil, fmt.Errorf("create the export file: %w", err)
+		var at *fs.PathError // names the temporary file
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return nil, nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	w, flush, err := pack(path, file)
 	if err != nil {

@@ -29,9 +29,10 @@ const (
 	memoryShare     = 32  // of the machine's or the container's memory is headroom
 	defaultPercent  = 100 // the collector's own
 	lookEach        = time.Second
-	workAllocation  = 1 << 20 // bytes between two looks that are work
-	restAfter       = 10      // looks without work
-	percentAccuracy = 10      // a change of the percentage by less than a tenth is not worth stopping for
+	workAllocation  = 1 << 20     // bytes between two looks that are work
+	restAfter       = 10          // looks without work
+	freeLargeEach   = time.Minute // between two collections of a large heap that rests
+	percentAccuracy = 10          // a change of the percentage by less than a tenth is not worth stopping for
 
 	flatPart    = 0.2                   // and less of a heap of flat data has to be looked at
 	mixedPart   = 0.3                   // and more, of one that is paced as any other
@@ -89,6 +90,8 @@ type pacer struct {
 	headroom uint64
 	stop     chan struct{}
 	done     chan struct{}
+
+	freed time.Time // when memory was given back last; of watch alone
 
 	mu      sync.Mutex // guards the rest; a leaf lock
 	percent int64      // that is set
@@ -205,9 +208,20 @@ func (p *pacer) turn(working bool, used uint64) {
 	p.working = working
 	p.mu.Unlock()
 	p.adjust()
-	if !working && used < p.headroom {
+	if !working && p.mayFree(used, time.Now()) {
 		debug.FreeOSMemory()
 	}
+}
+
+// mayFree reports whether to collect everything, and give back what is free, because work is over. Where the last collection
+// found much that is only done now and then: it may have come in the midst of a large transaction, and all of that may be
+// garbage by now, but what is still in use takes long to look at.
+func (p *pacer) mayFree(used uint64, now time.Time) bool {
+	if used >= p.headroom && now.Sub(p.freed) < freeLargeEach {
+		return false
+	}
+	p.freed = now
+	return true
 }
 
 func (p *pacer) end() {

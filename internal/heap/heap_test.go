@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestPercentFor(t *testing.T) {
@@ -99,6 +100,21 @@ func TestPace(t *testing.T) {
 	p.end()
 	if got := present(); got != defaultPercent || p.adjust() {
 		t.Errorf("after the end: %d", got)
+	}
+}
+
+// TestMayFree: what is small is given back after each time of work, what is large once in a while.
+func TestMayFree(t *testing.T) {
+	p, now := &pacer{headroom: 100}, time.Now()
+	for i, step := range []struct {
+		used  uint64
+		later time.Duration
+		want  bool
+	}{{1000, 0, true}, {1000, freeLargeEach / 2, false}, {50, 0, true}, {1000, freeLargeEach / 2, false}, {1000, freeLargeEach / 2, true}, {50, 0, true}} {
+		now = now.Add(step.later)
+		if got := p.mayFree(step.used, now); got != step.want {
+			t.Errorf("step %d: got %v", i, got)
+		}
 	}
 }
 
