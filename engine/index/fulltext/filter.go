@@ -39,7 +39,7 @@ func newFilter(f ast.AnalyzerFilter, files Files) (filter, error) {
 	return nil, fmt.Errorf("analyzer filter %s is unknown", f.Name)
 }
 
-// eachTerm changes every term. Terms that become empty go.
+// eachTerm changes every term. Terms that are empty then go.
 type eachTerm struct {
 	change func(string) string
 	slow   bool // its results are worth remembering
@@ -56,7 +56,7 @@ func (f *eachTerm) apply(s *Scratch, tokens []Token) []Token {
 	out := tokens[:0]
 	for _, t := range tokens {
 		term := change(t.Term)
-		if term == "" && t.Term != "" {
+		if term == "" {
 			continue
 		}
 		if term != t.Term {
@@ -121,6 +121,9 @@ func (f grams) apply(s *Scratch, tokens []Token) []Token {
 	// Two filters of this kind take turns with the room.
 	out, ends := s.more[:0], s.ends
 	for _, t := range tokens {
+		if t.Term == "" { // made by another filter of this kind
+			continue
+		}
 		ends = ends[:0]
 		for i := range t.Term {
 			ends = append(ends, i)

@@ -57,7 +57,7 @@ func classOf(r rune) class {
 type splitter struct {
 	blank bool // blanks separate words; without it they are a part of them
 	class bool // letters, digits and punctuation are words apart
-	camel bool // an upper-case letter after anything else begins a word
+	camel bool // an upper-case letter after anything else begins a word, and so does a letter after what is none
 	punct bool // each punctuation character is a word
 }
 
@@ -112,7 +112,7 @@ func (s splitter) cuts(prev, c class) bool {
 	if s.punct && (prev == classPunct || c == classPunct) {
 		return true
 	}
-	if s.camel && c == classUpper && prev != classUpper {
+	if s.camel && (c == classUpper && prev != classUpper || c == classLower && kind(prev) != classLower) {
 		return true
 	}
 	return s.class && kind(prev) != kind(c)

@@ -2,6 +2,7 @@ package fulltext
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
@@ -27,15 +28,27 @@ func stemmer(name string) (func(string) string, error) {
 	if name == "GREEK" {
 		return func(s string) string { return greekStem(lower(s)) }, nil
 	}
+	prepare := lower
+	if name == "ARABIC" {
+		prepare = func(s string) string { return strings.Map(unpunctuated, lower(s)) }
+	}
 	stem := snowball(name)
 	if stem == nil {
 		return nil, fmt.Errorf("no stemmer for language %s", name)
 	}
 	return func(s string) string {
-		env := snowballstem.NewEnv(lower(s))
+		env := snowballstem.NewEnv(prepare(s))
 		stem(env)
 		return env.Current()
 	}, nil
+}
+
+// unpunctuated leaves out the punctuation that the stemmer of Arabic takes out of words.
+func unpunctuated(r rune) rune {
+	if strings.ContainsRune(`!"%*,./:;?\`, r) {
+		return -1
+	}
+	return r
 }
 
 func snowball(name string) func(*snowballstem.Env) bool {
