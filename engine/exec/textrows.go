@@ -43,6 +43,7 @@ func (s *textRows) next() (value.Value, bool, error) {
 		}
 		doc, ok, err := s.step()
 		if !ok || err != nil {
+			s.key = value.None // the search stands at no record any more
 			return value.None, false, err
 		}
 		if s.key, err = s.x.Record(doc); err != nil {

@@ -54,10 +54,18 @@ func Compile(def *ast.DefineAnalyzer, files Files) (*Analyzer, error) {
 }
 
 // Analyze gives the tokens of a text in the order of their places. They are the scratch's: the next call overwrites them.
-func (a *Analyzer) Analyze(s *Scratch, text string) []Token {
+func (a *Analyzer) Analyze(s *Scratch, text string) []Token { return a.analyze(s, text, true) }
+
+// AnalyzeQuery is Analyze for what is looked for: words are not cut into ngrams, they are looked for among those of the texts.
+func (a *Analyzer) AnalyzeQuery(s *Scratch, text string) []Token { return a.analyze(s, text, false) }
+
+func (a *Analyzer) analyze(s *Scratch, text string, cut bool) []Token {
 	tokens := a.split.tokens(s.tokens[:0], text)
 	s.tokens = tokens
 	for _, f := range a.filters {
+		if _, cuts := f.(grams); cuts && !cut {
+			continue
+		}
 		tokens = f.apply(s, tokens)
 	}
 	return tokens

@@ -17,7 +17,7 @@ type Query struct {
 // NewQuery analyzes the text of a query.
 func NewQuery(a *Analyzer, text string, any bool) *Query {
 	q := &Query{Any: any}
-	for _, t := range a.Analyze(&Scratch{}, text) {
+	for _, t := range a.AnalyzeQuery(&Scratch{}, text) {
 		if i := slices.Index(q.Terms, t.Term); i >= 0 {
 			q.Weight[i]++
 			continue
