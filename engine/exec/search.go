@@ -324,9 +324,13 @@ func (h *host) SearchHighlight(args []value.Value) (value.Value, error) {
 	if len(texts) == 0 || err != nil {
 		return value.None, err
 	}
+	v, err := h.r.idiom(h.env, m.field)
+	if err != nil {
+		return value.None, err
+	}
 	prefix, suffix := value.ToString(args[0]), value.ToString(args[1])
 	out := make([]value.Value, len(texts))
-	for i, t := range texts {
+	for i, t := range fulltext.Shown(nil, v) {
 		if spans != nil {
 			t = fulltext.Highlight(t, spans[i], prefix, suffix)
 		}

@@ -8,20 +8,34 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Texts appends the texts that a value holds: strings, numbers and booleans, those in arrays and objects too.
-func Texts(dst []string, v value.Value) []string {
+// Texts appends the texts that a value holds: strings, numbers and booleans, those in arrays and objects too. Numbers are
+// indexed as they are written in the language, with the letters of their types.
+func Texts(dst []string, v value.Value) []string { return appendTexts(dst, v, value.Value.Text) }
+
+// Shown is Texts with numbers as they are shown.
+func Shown(dst []string, v value.Value) []string { return appendTexts(dst, v, shownNumber) }
+
+func shownNumber(v value.Value) string {
+	text := value.ToString(v)
+	if v.Kind() == value.KindFloat {
+		return strings.TrimSuffix(text, "f")
+	}
+	return text
+}
+
+func appendTexts(dst []string, v value.Value, number func(value.Value) string) []string {
 	switch v.Kind() {
 	case value.KindString:
 		return append(dst, v.Str())
 	case value.KindInt, value.KindBool, value.KindFloat, value.KindDecimal:
-		return append(dst, value.ToString(v))
+		return append(dst, number(v))
 	case value.KindArray:
 		for _, e := range v.Elems() {
-			dst = Texts(dst, e)
+			dst = appendTexts(dst, e, number)
 		}
 	case value.KindObject:
 		for _, f := range v.Object().Fields() {
-			dst = Texts(dst, f.Value)
+			dst = appendTexts(dst, f.Value, number)
 		}
 	}
 	return dst
@@ -74,6 +88,9 @@ func Highlight(text string, spans []Span, prefix, suffix string) string {
 	for _, s := range spans {
 		from := skip(text, at, s.Start-char)
 		to := skip(text, from, s.End-s.Start)
+		if from == to {
+			break // what was indexed is longer than what is shown
+		}
 		b.WriteString(text[at:from])
 		b.WriteString(prefix)
 		b.WriteString(text[from:to])
