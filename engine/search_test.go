@@ -274,3 +274,37 @@ func TestScoresKeepQuiet(t *testing.T) {
 		t.Errorf("got %s, %s", without[0], without[1])
 	}
 }
+
+// TestSearchAnswers: what the reference engine was seen to answer.
+func TestSearchAnswers(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	run(t, s, `
+		DEFINE ANALYZER edge TOKENIZERS blank FILTERS lowercase, edgengram(2,5);
+		DEFINE ANALYZER parts TOKENIZERS blank FILTERS ngram(2,3);
+		DEFINE ANALYZER words TOKENIZERS blank, class, punct FILTERS lowercase;
+		DEFINE INDEX e ON e FIELDS t FULLTEXT ANALYZER edge BM25;
+		DEFINE INDEX p ON p FIELDS t FULLTEXT ANALYZER parts BM25;
+		DEFINE INDEX w ON w FIELDS t FULLTEXT ANALYZER words BM25 HIGHLIGHTS;
+		INSERT INTO e [{id: 1, t: 'delta'}, {id: 2, t: 'running run'}, {id: 3, t: 'de delt'}, {id: 4, t: 'alphabet'}];
+		INSERT INTO p [{id: 1, t: 'delta'}, {id: 2, t: 'running run'}, {id: 3, t: 'de delt'}, {id: 4, t: 'alphabet'}];
+		INSERT INTO w [{id: 1, t: 1.5}, {id: 2, t: 2.5dec}, {id: 3, t: ['x', 7]}, {id: 4, t: 'cafe dog cat'}, {id: 5, t: 'dog dog cafe'}, {id: 6, t: 'f'}]`)
+	for _, tc := range []struct{ text, want string }{
+		{"SELECT VALUE id FROM e WHERE t @@ 'delta'", "[e:1]"},
+		{"SELECT VALUE id FROM e WHERE t @@ 'De'", "[e:1, e:3]"},
+		{"SELECT VALUE id FROM e WHERE t @@ 'alphabet'", "[]"},
+		{"SELECT VALUE id FROM e WHERE t @OR@ 'zzz run'", "[e:2]"},
+		{"SELECT VALUE id FROM p WHERE t @@ 'elt'", "[p:1, p:3]"},
+		{"SELECT VALUE id FROM p WHERE t @@ 'delta'", "[]"},
+		{"SELECT VALUE search::highlight('<', '>', 1) FROM w WHERE t @1,OR@ '1 5 7'", "['<1>.<5>', '2.<5>', ['x', '<7>']]"},
+		{"SELECT VALUE id FROM w WHERE t @@ 'f'", "[w:1, w:6]"},
+		{"SELECT VALUE id FROM w WHERE t @@ 'dec'", "[w:2]"},
+		// The last record is scored after the search has ended.
+		{"LET $a = (SELECT id, search::score(1) AS s FROM w WHERE t @1@ 'cafe dog' ORDER BY id); LET $b = (SELECT id, search::score(1) AS s FROM w WHERE t @1@ 'cafe dog');" +
+			"RETURN $a = $b AND $a[1].s > 0", "true"},
+	} {
+		results := run(t, s, tc.text)
+		if got := results[len(results)-1].Value.Text(); got != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.text, got, tc.want)
+		}
+	}
+}

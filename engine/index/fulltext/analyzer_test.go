@@ -62,6 +62,13 @@ func TestAnalyze(t *testing.T) {
 		{"CAMEL", nil, "XMLHttpRequest fooBARBaz aB1C éÉa bazQux 1A aA1 a_B a-B",
 			[]string{"XMLHttp", "Request", "foo", "BARBaz", "a", "B1", "C", "é", "Éa", "baz", "Qux", "1", "A", "a", "A1", "a_", "B", "a-", "B"}},
 		{"PUNCT", nil, "a—b…c¿d«e»f+g", []string{"a", "b", "c", "d", "e", "f", "+", "g"}},
+		{"CAMEL", nil, "A1b ab12cd34EF5g -a .Ab 日1日 _a_B É1é", []string{"A1", "b", "ab12", "cd34", "EF5", "g", "-", "a", ".", "Ab", "日1", "日",
+			"_", "a_", "B", "É1", "é"}},
+		{"", named("ASCII"), "a\u00a0b\u2003c\u3000d", []string{"a b c d"}},
+		{"", named("ASCII"), "\ta\né\tb\nc\td", []string{"\ta\nebcd"}},
+		{"", append(grams("NGRAM", 0, 2), named("LOWERCASE")...), "abc", []string{"a", "ab", "b", "bc", "c"}},
+		{"", append(grams("NGRAM", 0, 1), grams("EDGENGRAM", 0, 1)...), "abc", []string{"", "a", "", "b", "", "c"}},
+		{"", append(grams("EDGENGRAM", 0, 1), grams("NGRAM", 0, 1)...), "abc", []string{"", "a", ""}},
 		{"PUNCT", nil, ".. a", []string{".", ".", " a"}},
 		{"CLASS PUNCT", nil, "a+-..b", []string{"a", "+", "-", ".", ".", "b"}},
 		{"CLASS", nil, "a+-..b  cc", []string{"a", "+-..", "b", "cc"}},
@@ -87,6 +94,7 @@ func TestAnalyze(t *testing.T) {
 func TestStemmers(t *testing.T) {
 	for _, tc := range []struct{ language, text, want string }{
 		{"ARABIC", "والكتاب الكتب يكتبون", "والكتاب كتب يكتب"},
+		{"ARABIC", `كتاب. a.b, "it's" 1/2 a\\b x-y #z ...`, "كتاب ab it's 12 ab x-y #z"},
 		{"DANISH", "husene løber undervisningens", "hus løb undervisning"},
 		{"DUTCH", "huizen lopende mogelijkheden", "huiz lopend mogelijk"},
 		{"ENGLISH", "generalization skies dying news Running runner easily", "general sky die news run runner easili"},

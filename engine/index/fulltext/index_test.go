@@ -285,7 +285,7 @@ func TestSpans(t *testing.T) {
 		words, parts string
 	}{
 		{grams, "abcd xbc", "bc", "<abcd> <xbc>", "a<bc>d x<bc>"},
-		{grams, "abcd xbc", "abc", "<abcd> <xbc>", "<abc>d x<bc>"},
+		{grams, "abcd xbc", "abc", "<abcd> xbc", "<abc>d xbc"},
 		{stems, "The skies are dying; café naïve skies", "sky dying naïve", "The <skies> are <dying>; café <naïve> <skies>", "The <ski>es are <dyi>ng; café <naïv>e <ski>es"},
 		{stems, "a1 b,c", "a1 ,", "<a><1> b<,>c", "<a><1> b<,>c"},
 	} {
