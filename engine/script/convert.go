@@ -51,6 +51,7 @@ func (c *call) in(v value.Value, depth int) (goja.Value, error) {
 		return c.vm.ToValue(v.Bool()), nil
 	case value.KindInt:
 		if n := v.Int(); n > maxSafe || n < -maxSafe {
+			c.big = true
 			return c.vm.ToValue(big.NewInt(n)), nil
 		}
 		return c.vm.ToValue(v.Int()), nil

@@ -29,6 +29,55 @@
   }
   for (const name of ['eval', 'Function']) delete globalThis[name];
 
+  // BigInts: one step makes none of more than maxBits, and reads none from a longer text (see bigint.go).
+  const maxBits = 1048576;
+  const Big = BigInt, bp = Big.prototype, hex = bp.toString;
+  const bits = (n) => apply(hex, n, [16]).length * 4;
+  const bounded = (n) => { if (n > maxBits) throw new TooLong(`a BigInt would have more than ${maxBits} bits`); };
+  const big = (x) => typeof x === 'bigint';
+  const plain = (x, hint) => {
+    if (x === null || typeof x !== 'object' && typeof x !== 'function') return x;
+    const f = x[Symbol.toPrimitive];
+    if (f !== undefined && f !== null) return apply(f, x, [hint]);
+    const v = x.valueOf();
+    return v !== null && typeof v === 'object' ? x.toString() : v;
+  };
+  const both = (f, cost) => (a, b) => {
+    a = plain(a, 'number'); b = plain(b, 'number');
+    if (big(a) && big(b)) cost(a, b);
+    return f(a, b);
+  };
+  const compared = (f) => (a, b) => {
+    if (big(a) || big(b)) {
+      a = plain(a, 'number'); b = plain(b, 'number');
+      if (typeof a === 'string') bounded(a.length * 4);
+      if (typeof b === 'string') bounded(b.length * 4);
+    }
+    return f(a, b);
+  };
+  const guards = {
+    ' *': both((a, b) => a * b, (a, b) => bounded(bits(a) + bits(b))),
+    ' **': both((a, b) => a ** b, (a, b) => { if (a > 1n || a < -1n) bounded(bits(a) * num(b)); }),
+    ' <<': both((a, b) => a << b, (a, b) => { if (a !== 0n) bounded(bits(a) + num(b)); }),
+    ' >>': both((a, b) => a >> b, (a, b) => { if (a !== 0n) bounded(bits(a) - num(b)); }),
+    ' ==': compared((a, b) => a == b), ' !=': compared((a, b) => a != b), ' <': compared((a, b) => a < b),
+    ' >': compared((a, b) => a > b), ' <=': compared((a, b) => a <= b), ' >=': compared((a, b) => a >= b),
+    ' =': (op, o, k, v) => { const f = guards[op]; return o[k] = f(o[k], v); },
+  };
+  for (const name of keys(guards)) defineProperty(globalThis, name, { value: guards[name] });
+  const made = { BigInt(v) {
+    v = plain(v, 'number');
+    if (typeof v === 'string') bounded(v.length * 4);
+    return Big(v);
+  } }.BigInt;
+  for (const name of ['asIntN', 'asUintN']) {
+    const f = Big[name];
+    put(made, name, { method(n, x) { bounded(num(n)); return f(n, x); } }.method);
+  }
+  defineProperty(made, 'prototype', { value: bp });
+  put(bp, 'constructor', made);
+  put(globalThis, 'BigInt', made);
+
   // Text.
   const sp = String.prototype;
   wrap(sp, 'repeat', (s, args) => text(`${s}`.length * num(args[0])));

@@ -29,9 +29,12 @@ func watchHeap(most uint64, full func()) *heapWatch {
 }
 
 func (w *heapWatch) look() {
-	if liveHeap() > w.begin+w.most {
-		runtime.GC()
-		if liveHeap() > w.begin+w.most {
+	if now := liveHeap(); now > w.begin+w.most {
+		if now < w.begin+2*w.most { // a collection takes its time, in which a text may double more than once
+			runtime.GC()
+			now = liveHeap()
+		}
+		if now > w.begin+w.most {
 			w.full()
 			return
 		}

@@ -7,9 +7,9 @@
 //
 // Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process' heap
 // while the script runs. The bounds hold between the steps of the interpreter. Built-in functions that could do much in one
-// step are held by limits on their arguments (guard.js), regular expressions by a time of their own. What remains is
-// arithmetic of very large BigInts, and that the heap is the whole process': scripting is off by default, and for authors
-// who are trusted with the process.
+// step are held by limits on their arguments (guard.js), BigInts by their size, regular expressions by a time of their own.
+// What remains is the memory of one step, and that the heap is the whole process': scripting is off by default, and for
+// authors who are trusted with the process.
 //
 // No runtime is made, and nothing compiled, before the first script runs.
 package script
@@ -24,6 +24,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -73,7 +74,7 @@ type Engine struct {
 	guard   func() (*goja.Program, error)
 
 	mu       sync.Mutex // guards compiled; a leaf lock
-	compiled map[string]*goja.Program
+	compiled map[written]script
 }
 
 //go:embed guard.js
@@ -82,7 +83,7 @@ var guardSource string
 // New makes an Engine; records reads the text form of record ids. It costs nothing until the first Run.
 func New(l Limits, records value.RecordParser) *Engine {
 	l = l.withDefaults()
-	return &Engine{limits: l, records: records, compiled: map[string]*goja.Program{}, guard: sync.OnceValues(func() (*goja.Program, error) {
+	return &Engine{limits: l, records: records, compiled: map[written]script{}, guard: sync.OnceValues(func() (*goja.Program, error) {
 		regexp2.DefaultMatchTimeout = l.Pattern // goja compiles with it; nobody else uses the package
 		return goja.Compile("guard", guardSource, true)
 	})}
@@ -105,9 +106,8 @@ func (e *Engine) Run(ctx context.Context, source string, this value.Value, args 
 	if err := ctx.Err(); err != nil {
 		return value.None, err
 	}
-	program, err := e.compile(source)
-	if err != nil {
-		return value.None, err
+	if len(source) > e.limits.Source {
+		return value.None, failed("The script is longer than %d bytes", e.limits.Source)
 	}
 	c, err := e.newCall()
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *Engine) Run(ctx context.Context, source string, this value.Value, args 
 	defer stop()
 	heap := watchHeap(e.limits.Heap, func() { c.vm.Interrupt(errHeap) })
 	defer heap.stop()
-	v, err := c.run(program, this, args)
+	v, err := c.run(source, this, args)
 	if err == nil {
 		return v, nil
 	}
@@ -160,28 +160,45 @@ func (c *call) explain(err error) error {
 	return failed("%s", err)
 }
 
-// compile compiles a script, or finds it compiled.
-func (e *Engine) compile(source string) (*goja.Program, error) {
-	if len(source) > e.limits.Source {
-		return nil, failed("The script is longer than %d bytes", e.limits.Source)
-	}
+// script is a compiled script.
+type script struct {
+	*goja.Program
+	bigInts bool // it can have some
+}
+
+// written is what a script is compiled of.
+type written struct {
+	source string
+	given  bool
+}
+
+// compile compiles a script, or finds it compiled. given says that its arguments hold BigInts.
+func (e *Engine) compile(source string, given bool) (script, error) {
+	key := written{source, given}
 	e.mu.Lock()
-	p := e.compiled[source]
+	s, ok := e.compiled[key]
 	e.mu.Unlock()
-	if p != nil {
-		return p, nil
+	if ok {
+		return s, nil
 	}
-	p, err := goja.Compile("script", "(async function() {"+source+"\n})", true)
+	program, err := goja.Parse("script", "(async function() {"+source+"\n})", parser.WithDisableSourceMaps)
 	if err != nil {
-		return nil, failed("An exception occurred: %s", err)
+		return s, failed("An exception occurred: %s", err)
+	}
+	var refused string
+	if s.bigInts, refused = guardBigInts(program, source, given); refused != "" {
+		return s, failed("An exception occurred: SyntaxError: %s", refused)
+	}
+	if s.Program, err = goja.CompileAST(program, true); err != nil {
+		return s, failed("An exception occurred: %s", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.compiled) >= maxCompiled {
 		clear(e.compiled)
 	}
-	e.compiled[source] = p
-	return p, nil
+	e.compiled[key] = s
+	return s, nil
 }
 
 // call is one run of a script.
@@ -192,6 +209,7 @@ type call struct {
 	dates  map[*goja.Object]date
 	protos map[value.Kind]*goja.Object // of the classes of hosted objects
 	left   int                         // bytes that may still be converted
+	big    bool                        // a BigInt went in
 
 	sets, maps *goja.Object // Set and Map
 }
@@ -220,16 +238,8 @@ func (e *Engine) newCall() (*call, error) {
 	return c, c.defineClasses()
 }
 
-// run calls the program's function and settles what it returns.
-func (c *call) run(program *goja.Program, this value.Value, args []value.Value) (result value.Value, err error) {
-	made, err := c.vm.RunProgram(program)
-	if err != nil {
-		return value.None, err
-	}
-	f, ok := goja.AssertFunction(made)
-	if !ok {
-		return value.None, errors.New("the script is no function")
-	}
+// run calls the script and settles what it returns.
+func (c *call) run(source string, this value.Value, args []value.Value) (result value.Value, err error) {
 	c.left = c.e.limits.Data
 	self, err := c.in(this, 0)
 	if err != nil {
@@ -240,6 +250,23 @@ func (c *call) run(program *goja.Program, this value.Value, args []value.Value) 
 		if in[i], err = c.in(a, 0); err != nil {
 			return value.None, err
 		}
+	}
+	s, err := c.e.compile(source, c.big)
+	if err != nil {
+		return value.None, err
+	}
+	if !s.bigInts {
+		if err := dropBigInts(c.vm); err != nil {
+			return value.None, fmt.Errorf("guard a script: %w", err)
+		}
+	}
+	made, err := c.vm.RunProgram(s.Program)
+	if err != nil {
+		return value.None, err
+	}
+	f, ok := goja.AssertFunction(made)
+	if !ok {
+		return value.None, errors.New("the script is no function")
 	}
 	out, err := f(self, in...)
 	if err != nil {

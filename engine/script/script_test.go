@@ -199,6 +199,49 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestBigInts: they are there for scripts that have any, and no step makes, or reads, more of one than is allowed. A shift ended
+// the process.
+func TestBigInts(t *testing.T) {
+	e := engineOf(script.Limits{})
+	most := value.Int(1<<63 - 1)
+	for _, tc := range []struct {
+		js   string
+		arg  value.Value
+		want string
+	}{
+		{"return typeof globalThis['Big' + 'Int64Array'] + typeof globalThis['Big' + 'Int'] + typeof DataView.prototype['getBig' + 'Int64']", value.None, "'undefinedundefinedundefined'"},
+		{"const a = arguments[0]; return [typeof a, a - 1n, `${a}`]", most, "['bigint', 9223372036854775806, '9223372036854775807']"},
+		{"const a = arguments[0]; return a * 2n === 18446744073709551614n && a == '9223372036854775807' && a > 5 && !(a < 5.5)", most, "true"},
+		{"let a = 2n; a *= 3n; a **= 3n; a <<= 2n; a >>= 1n; const o = { a, b: { c: 7n } }; o.a *= 2n; o.b['c'] **= 2n; return [a, o.a, o.b.c, 2 ** 3 * 2, 1 << 4, -9 >> 1, 2n ** 64n >> 3n, '3' * '4']", value.None, "[432, 864, 49, 16, 16, -5, 2305843009213693952, 12]"},
+		{"return [BigInt('12') * BigInt(3), BigInt.asIntN(8, 255n), typeof Object(1n), 5n instanceof BigInt, [3n, 1n, 2n].sort().map((x) => x ** 2n)]", value.None, "[36, -1, 'object', false, [1, 4, 9]]"},
+		{"return [{ valueOf() { return 3n } } * 2n, { [Symbol.toPrimitive](h) { return h.length } } * 2, [5] * 2, new Date(7) * 1, null * 1, 0n ** 0n, (-1n) ** 99999999n, 0n << 99999999999n]", value.None, "[6, 12, 10, 7, 0, 1, -1, 0]"},
+		{"class A { #x = 2n; f() { this.#x = this.#x * 3n; return this.#x } } return new A().f()", value.None, "6"},
+		{"class A { #x = 2n; f() { return this.#x *= 3n } } return new A().f()", value.None, "ERR SyntaxError"},
+		{"return 2n * 2", value.None, "ERR TypeError"},
+		{"return 1n << 10000000000000n", value.None, "ERR RangeError: a BigInt would have more than 1048576 bits"},
+		{"return 1n >> -10000000000000n", value.None, "ERR RangeError: a BigInt would have more"},
+		{"return 2n ** 10000000000000n", value.None, "ERR RangeError: a BigInt would have more"},
+		{"const a = arguments[0]; return a ** a", most, "ERR RangeError: a BigInt would have more"},
+		{"let o = { x: 3n }; o.x **= 99999999999n", value.None, "ERR RangeError: a BigInt would have more"},
+		{"let b = 3n; for (;;) b *= b", value.None, "ERR RangeError: a BigInt would have more"},
+		{"return BigInt.asUintN(1e15, -1n)", value.None, "ERR RangeError: a BigInt would have more"},
+		{"return BigInt('9'.repeat(1e6))", value.None, "ERR RangeError: a BigInt would have more"},
+		{"return '9'.repeat(1e6) == 1n", value.None, "ERR RangeError: a BigInt would have more"},
+		{"return 1n < { toString() { return '9'.repeat(1e6) } }", value.None, "ERR RangeError: a BigInt would have more"},
+		{"globalThis[' <<'] = (a, b) => 5; return 1n << 2n", value.None, "ERR TypeError"},
+		{"return [' ', '*'].map((x) => x + '10n').length * 2", value.None, "4"},
+	} {
+		got, err := e.Run(t.Context(), tc.js, value.None, []value.Value{tc.arg})
+		text := got.Text()
+		if err != nil {
+			text = "ERR " + strings.TrimPrefix(err.Error(), "Problem with embedded script function. An exception occurred: ")
+		}
+		if text != tc.want && !(err != nil && strings.HasPrefix(text, tc.want)) {
+			t.Errorf("%s:\ngot  %.300s\nwant %s", tc.js, text, tc.want)
+		}
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	e := engineOf(script.Limits{})
 	args := []value.Value{value.Int(1), obj(value.Field{Name: "a", Value: value.Str("x")})}
