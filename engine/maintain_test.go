@@ -172,3 +172,41 @@ func TestCompactKeepsEverything(t *testing.T) {
 		t.Errorf("%+v %v", rep, err)
 	}
 }
+
+// TestCheckNamesWhatIsDamaged: an operator is told which record it is, not only its key.
+func TestCheckNamesWhatIsDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	richStore(t, path)
+	file := filepath.Join(path, "data.db")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.LastIndex(string(data), "Title 77")
+	if at < 0 {
+		t.Fatal("the record is not in the file")
+	}
+	data[at] ^= 0x20
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told, pages := false, uint64(0)
+	rep, err := engine.Check(context.Background(), path, func(stage string, _, bytes, _ uint64) {
+		if stage == "pages" {
+			pages = max(pages, bytes)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range rep.Findings {
+		told = told || f.Kind == physical.FindPage && strings.HasPrefix(f.Text, "record book:[77, 'b'] of shop/main, value of key ")
+	}
+	if !told || pages == 0 {
+		t.Errorf("%d bytes of pages, findings %v", pages, rep.Findings)
+	}
+	fixed := filepath.Join(t.TempDir(), "fixed.db")
+	if done, err := engine.Repair(context.Background(), path, fixed, nil); err != nil || done.LostKeys != 1 || done.LostPages != 0 || done.LostLog != "" || !done.After.Clean() {
+		t.Errorf("repair: %+v, %v", done, err)
+	}
+}

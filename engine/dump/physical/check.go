@@ -43,7 +43,16 @@ func checkInspection(ctx context.Context, in *bolt.Inspection, rep *Report, opt 
 	rep.Format, rep.Version = in.Format, uint64(in.Version)
 	var err error
 	opt.Progress.tell("pages", 0, 0, uint64(in.FileSize))
-	if rep.Pages, err = in.CheckPages(ctx, func(err error) { rep.find(FindPage, "%v", err) }); err != nil {
+	in.Walked = func(bytes uint64) { opt.Progress.tell("pages", 0, bytes, uint64(in.FileSize)) }
+	var damaged []*bolt.KeyError // to be named when the definitions are known
+	rep.Pages, err = in.CheckPages(ctx, func(err error) {
+		if k, ok := errors.AsType[*bolt.KeyError](err); ok && len(damaged) < maxFindings {
+			damaged = append(damaged, k)
+			return
+		}
+		rep.find(FindPage, "%v", err)
+	})
+	if err != nil {
 		return err
 	}
 	opt.Progress.tell("pages", rep.Pages.Keys, uint64(in.FileSize), uint64(in.FileSize))
@@ -56,6 +65,9 @@ func checkInspection(ctx context.Context, in *bolt.Inspection, rep *Report, opt 
 	c, err := newChecker(ctx, in, tx, rep, opt)
 	if err != nil {
 		return err
+	}
+	for _, k := range damaged {
+		rep.find(FindPage, "%s%v", c.s.nameOf(k.Key), k)
 	}
 	return c.run(uint64(in.FileSize))
 }

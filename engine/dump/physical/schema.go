@@ -202,6 +202,25 @@ func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, vi
 	return c.Err()
 }
 
+// nameOf says what is at a key, as far as its bytes make sense: "record person:1 of a/b: ", or nothing.
+func (s *schema) nameOf(k []byte) string {
+	if len(k) == 0 || key.SpaceLen(k) == 0 {
+		return ""
+	}
+	at := placeOf(k)
+	t := s.tables[at.table()]
+	if t == nil {
+		return className(key.Class(k[0])) + ", "
+	}
+	where := " of " + t.DB.NS.Name + "/" + t.DB.Name + ", "
+	if key.Class(k[0]) == key.ClassRecord {
+		if id, err := key.DecodeRecord(k); err == nil {
+			return "record " + idText(t.Name, id) + where
+		}
+	}
+	return className(key.Class(k[0])) + " of table " + t.Name + where
+}
+
 // checkID holds an id against the counter that it comes from: one that lags would give it twice.
 func checkID(view *catalog.View, in catalog.Scope, kind ast.DefKind, name string, id uint32, rep *Report) error {
 	last, named, err := view.LastIDs(in, kind)

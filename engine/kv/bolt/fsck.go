@@ -155,6 +155,9 @@ func (w *walk) page(pg page, low, high []byte, depth int, leaf func(pg page, buc
 	if w.err = w.ctx.Err(); w.err != nil {
 		return
 	}
+	if w.in.Walked != nil && w.sum.Pages&1023 == 0 {
+		w.in.Walked(w.sum.Pages * uint64(w.in.pf.meta.pageSize))
+	}
 	inline := pg.id == 0
 	if depth > maxPageDepth || !inline && !w.use(pg) {
 		return

@@ -22,6 +22,8 @@ type Inspection struct {
 	// Tolerant reading passes over what is damaged (CheckPages tells what that is); without it
 	// reading stops there with kv.ErrCorrupt.
 	Tolerant bool
+	// Walked is told now and then how many bytes of pages CheckPages has seen; nil: nobody is.
+	Walked func(bytes uint64)
 
 	Format   uint32
 	ID       [16]byte
