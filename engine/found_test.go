@@ -75,6 +75,12 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"queries do without an index that is to be removed", "DEFINE INDEX i ON t FIELDS a; CREATE t:1 SET a = 1; ALTER INDEX i ON t PREPARE REMOVE; (SELECT * FROM t WHERE a = 1 EXPLAIN).children[0].operator", "'TableScan'"},
 		{"which INFO tells", "DEFINE INDEX i ON t FIELDS a; ALTER INDEX i ON t PREPARE REMOVE; (INFO FOR TABLE t STRUCTURE).indexes[0].prepare_remove", "true"},
 		{"types of files name buckets", "DEFINE FIELD a ON t TYPE option<file<b>>; (INFO FOR TABLE t).fields.a", "'DEFINE FIELD a ON t TYPE none | file<b> PERMISSIONS FULL'"},
+		{"middleware goes on with the answer to a failure", "DEFINE API '/a' FOR get MIDDLEWARE api::res::headers({ a: 'b' }), api::res::status(202) THEN { THROW 'x' }; api::invoke('/a').chain(|$r| [$r.body, $r.headers.a, $r.status])",
+			"['An error occurred: x', 'b', 202]"},
+		{"so does middleware of the user's", "DEFINE FUNCTION fn::m($q: object, $next: function) -> object { { status: 201, body: $next($q) } }; DEFINE API '/a' FOR get MIDDLEWARE fn::m() THEN { 5 }; api::invoke('/a').chain(|$r| [$r.body.status, $r.status])",
+			"[500, 201]"},
+		{"what fails behind it has written nothing", "DEFINE TABLE u; DEFINE API '/a' FOR get MIDDLEWARE api::res::status(202) THEN { CREATE u; THROW 'x' }; LET $r = api::invoke('/a'); SELECT * FROM u", "[]"},
+		{"fields of no record are NONE", "RETURN type::fields(['a', 'b'])", "[NONE, NONE]"},
 	} {
 		e := openQuiet(t)
 		if got := lastOf(t, owner(t, e), c.query); got != c.want {

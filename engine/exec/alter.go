@@ -124,7 +124,7 @@ func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if compacts(s) {
 		return errNoCompaction()
 	}
-	def := *tb.Define
+	def, told := *tb.Define, false
 	for _, c := range s.Clauses {
 		from, _ := c.Def.(*ast.DefineTable)
 		switch {
@@ -141,6 +141,7 @@ func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
 		case from == nil:
 			return notRunnable(s)
 		case c.Name == "CHANGEFEED":
+			told = def.ChangeFeed != nil
 			def.ChangeFeed = from.ChangeFeed
 		case c.Name == "TYPE":
 			def.Kind, def.In, def.Out, def.Enforced = from.Kind, from.In, from.Out, from.Enforced
@@ -148,7 +149,7 @@ func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
 			def.Permissions = from.Permissions
 		}
 	}
-	return r.putTable(db, tb, &def)
+	return r.putTable(db, tb, &def, told)
 }
 
 // newComment is the comment that a clause sets; nil where it drops it.

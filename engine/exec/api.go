@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -130,16 +129,9 @@ func (r *Run) serve(env *Env, db *catalog.Database, parts []pathPart, method str
 	} else if !allowed {
 		return plainAnswer(403, "Forbidden"), nil
 	}
-	mark, changes := r.Tx.Savepoint(), r.Log.Mark()
 	answer, err := c.next(0, value.ObjectOf(req))
 	if err != nil {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, err
-		}
-		// An endpoint that fails leaves nothing behind.
-		r.Tx.RollbackTo(mark)
-		r.Log.RollbackTo(changes)
-		answer = failure(err)
+		return nil, err
 	}
 	answer.headers = answer.headers.With(requestIDHeader, value.Str(id))
 	return answer, nil

@@ -54,8 +54,20 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 	return value.Truthy(v), err
 }
 
-// next runs the middleware from the i-th on, and then the handler.
+// next runs the middleware from the i-th on, and then the handler. What fails has written nothing, and is answered like
+// anything else: the middleware around it goes on with that answer. Only the end of the context is an error.
 func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
+	mark, changes := c.r.Tx.Savepoint(), c.r.Log.Mark()
+	answer, err := c.step(i, req)
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return answer, err
+	}
+	c.r.Tx.RollbackTo(mark)
+	c.r.Log.RollbackTo(changes)
+	return failure(err), nil
+}
+
+func (c *apiCall) step(i int, req value.Value) (*apiAnswer, error) {
 	if err := c.r.enter(); err != nil {
 		return nil, err
 	}

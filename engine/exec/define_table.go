@@ -39,11 +39,11 @@ func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	return r.putTable(db, old, &def)
+	return r.putTable(db, old, &def, def.ChangeFeed != nil)
 }
 
-// putTable stores a table with what its kind and view bring along.
-func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable) error {
+// putTable stores a table with what its kind and view bring along. told says that changefeeds tell of it.
+func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, told bool) error {
 	name := def.Name.Ident
 	var sources []*catalog.Table
 	if def.View != nil {
@@ -74,7 +74,9 @@ func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 	if err != nil {
 		return err
 	}
-	r.Log.Define(tb, structureOf(tb.Def))
+	if told {
+		r.Log.Define(tb, structureOf(tb.Def))
+	}
 	if def.Kind == ast.TableRelation {
 		if err := r.defineEnds(tb, def); err != nil {
 			return err

@@ -180,12 +180,16 @@ func typeField(c Call, args []value.Value) (value.Value, error) {
 }
 
 func typeFields(c Call, args []value.Value) (value.Value, error) {
-	h, ok := c.Host.(ProjectionHost)
-	if !ok || !h.InRow() {
-		return value.None, nil
-	}
 	paths := args[0].Elems()
-	out := make([]value.Value, len(paths))
+	out := make([]value.Value, len(paths)) // NONE where there is no record
+	h, ok := c.Host.(ProjectionHost)
+	switch {
+	case ok && h.InRow():
+	case len(out) == 1: // as upstream
+		return value.None, nil
+	default:
+		return value.ArrayOf(out), nil
+	}
 	for i, p := range paths {
 		v, err := h.Field(p.Str())
 		if err != nil {

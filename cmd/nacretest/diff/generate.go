@@ -12,6 +12,7 @@ type generator struct {
 	r      *rand.Rand
 	record bool
 	open   bool // inside BEGIN
+	theme  *theme
 	whole  bool // writes have no WHERE: the reference leaves computed fields out of their answers
 }
 
@@ -20,6 +21,10 @@ func Generate(seed uint64) *Case {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x6e61637265))}
 	g.record = g.chance(30)
 	c := &Case{Seed: seed, Record: g.record, Setup: append(g.schema(), g.data()...)}
+	if all := themes(); !g.record && g.chance(50) {
+		g.theme = &all[g.r.IntN(len(all))]
+		c.Setup = append(c.Setup, g.theme.setup(g)...)
+	}
 	for range 12 + g.r.IntN(10) {
 		c.Body = append(c.Body, g.statement())
 	}
@@ -113,6 +118,9 @@ func (g *generator) values() string {
 }
 
 func (g *generator) statement() string {
+	if g.theme != nil && g.chance(65) {
+		return g.theme.statement(g)
+	}
 	if !g.record && !g.open && g.chance(3) {
 		g.open = true
 		return "BEGIN"
