@@ -76,7 +76,7 @@ func restart(ctx context.Context, out io.Writer, o restartOptions) error {
 			return err
 		}
 		m, err := memoryOf(s.cmd.Process.Pid)
-		if err = errors.Join(err, s.stop()); err != nil {
+		if err = errors.Join(err, s.kill()); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "%s: data.db %d MiB, log %d MiB; ready after %v, %v\n", what, size.data>>20, size.log>>20, s.ready.Round(time.Millisecond), m)

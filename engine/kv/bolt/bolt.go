@@ -135,15 +135,20 @@ func (s *Store) open() error {
 	}
 	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1), synced: make(chan error, 1)}
 	news := newReplayReport(s.opt.Log, s.opt.Path)
+	var loader overlay.Loader
 	replay := func(f *wal.Frame) error {
 		news.count(f)
-		return c.apply(f)
+		loader.Add(f.Keys, f.Sealed)
+		c.version = f.Version
+		c.bytes += int64(f.Size())
+		return nil
 	}
 	var found wal.Recovery
 	s.log, found, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS, SegmentSize: s.opt.SegmentSize}, applied, replay)
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
+	c.active = loader.Tree()
 	news.done(found)
 	if c.base, err = s.openBase(); err != nil {
 		return errors.Join(err, s.log.Close(), s.db.Close())

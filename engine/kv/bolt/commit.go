@@ -262,17 +262,17 @@ func (c *committer) admit(r *request) error {
 	}
 	r.frame.Version = c.version + 1
 	c.open.add(r)
-	return c.apply(r.frame)
+	c.apply(r.frame)
+	return nil
 }
 
-// apply puts a frame into the overlay; it never fails (the error is for wal.Open).
-func (c *committer) apply(f *wal.Frame) error {
+// apply puts a frame into the overlay.
+func (c *committer) apply(f *wal.Frame) {
 	for i, key := range f.Keys {
 		c.active.Set(key, f.Sealed[i])
 	}
 	c.version = f.Version
 	c.bytes += int64(f.Size())
-	return nil
 }
 
 // value reads the newest state, the open group included.
