@@ -374,7 +374,8 @@ func mustExecute(t *testing.T, s *engine.Session, query string) []engine.Result 
 func TestWhatHiddenRecordsRefuse(t *testing.T) {
 	const setup = interferenceSchema + hiddenRows + `
 		DEFINE FIELD guard ON p TYPE option<record<p>> REFERENCE ON DELETE REJECT; CREATE p:30 SET open = false, guard = p:6;
-		CREATE p:31 SET open = true, u = 2, secret = 7;`
+		CREATE p:31 SET open = true, u = 2, secret = 7; DEFINE TABLE en TYPE RELATION IN p OUT p ENFORCED PERMISSIONS FULL;
+		DEFINE TABLE closed TYPE RELATION IN p OUT p ENFORCED PERMISSIONS FOR create WHERE in.open AND out.open;`
 	for _, c := range []struct{ query, user, owner string }{
 		{"CREATE p:20 SET open = true, u = 1", "ERR Database index `uniq` already contains these values", "ERR Database index `uniq` already contains 1, with record `p:9`"},
 		{"UPDATE p:2 SET u = 1 RETURN NONE", "ERR Database index `uniq` already contains these values", "ERR Database index `uniq` already contains 1, with record `p:9`"},
@@ -385,6 +386,10 @@ func TestWhatHiddenRecordsRefuse(t *testing.T) {
 		{"UPSERT p:1 SET open = true RETURN n", "[]", "[{ n: 1 }]"},
 		{"INSERT INTO p { id: 1, open: true } ON DUPLICATE KEY UPDATE open = true RETURN n", "[]", "[{ n: 1 }]"},
 		{"RELATE p:2->e:1->p:6 SET open = true RETURN n", "[]", "[{ n: 0 }]"},
+		{"RELATE p:2->en:1->p:1 RETURN out", "[{ out: p:1 }]", "[{ out: p:1 }]"},
+		{"RELATE p:2->en:1->p:99 RETURN out", "ERR The record 'p:99' does not exist", "ERR The record 'p:99' does not exist"},
+		{"RELATE p:2->closed:1->p:1 RETURN out", "[]", "[{ out: p:1 }]"},
+		{"RELATE p:2->closed:1->p:99 RETURN out", "[]", "ERR The record 'p:99' does not exist"},
 	} {
 		e := openQuiet(t)
 		root := owner(t, e)
