@@ -112,6 +112,7 @@ type committer struct {
 	running     bool  // a checkpoint of frozen is
 	ckptErr     error // the last one failed for want of space
 	noRoom      bool  // writes are refused for want of space; see noteRoom
+	taken       int   // groups since the last one that was refused
 	checkpoints chan checkpointResult
 }
 

@@ -56,17 +56,23 @@ func (r *replayReport) done(rec wal.Recovery) {
 		"mib", rec.Bytes>>20, "version", uint64(rec.Last), "took", time.Since(r.began).Round(time.Millisecond))
 }
 
+// roomAgain is how many groups of commits in a row are taken before a disk is told to have room again: where there is next
+// to none, small ones go through between large ones that do not.
+const roomAgain = 64
+
 // noteRoom says when the store begins to refuse writes for want of space and when it takes them again: once each, however
 // many are refused. err is what became of the last ones.
 func (c *committer) noteRoom(err error) {
-	full := errors.Is(err, kv.ErrNoSpace)
-	if full == c.noRoom {
-		return
+	switch {
+	case errors.Is(err, kv.ErrNoSpace):
+		if !c.noRoom {
+			c.s.opt.Log.Error("no space left: writes are refused until there is some", "err", err)
+		}
+		c.noRoom, c.taken = true, 0
+	case c.noRoom && err == nil:
+		if c.taken++; c.taken == roomAgain {
+			c.noRoom = false
+			c.s.opt.Log.Info("there is space again: writes are taken")
+		}
 	}
-	c.noRoom = full
-	if full {
-		c.s.opt.Log.Error("no space left: writes are refused until there is some", "err", err)
-		return
-	}
-	c.s.opt.Log.Info("there is space again: writes are taken")
 }

@@ -49,12 +49,18 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 	}
 	put()
 	d.SetLimit(d.Used() + 1000)
+	for i := range 100 {
+		put()
+		if i%10 == 0 { // a little goes through where much does not
+			if _, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: []byte("s"), Value: []byte("small")}}}); err != nil && !errors.Is(err, kv.ErrNoSpace) {
+				t.Fatal(err)
+			}
+		}
+	}
+	d.SetLimit(0)
 	for range 100 {
 		put()
 	}
-	d.SetLimit(0)
-	put()
-	put()
 	closeStore(t, st)
 	if refused < 2 {
 		t.Fatalf("%d writes are refused", refused)
