@@ -80,6 +80,8 @@ func TestFoundByDifferentialFuzzing(t *testing.T) {
 		{"so does middleware of the user's", "DEFINE FUNCTION fn::m($q: object, $next: function) -> object { { status: 201, body: $next($q) } }; DEFINE API '/a' FOR get MIDDLEWARE fn::m() THEN { 5 }; api::invoke('/a').chain(|$r| [$r.body.status, $r.status])",
 			"[500, 201]"},
 		{"what fails behind it has written nothing", "DEFINE TABLE u; DEFINE API '/a' FOR get MIDDLEWARE api::res::status(202) THEN { CREATE u; THROW 'x' }; LET $r = api::invoke('/a'); SELECT * FROM u", "[]"},
+		{"ON DUPLICATE KEY UPDATE changes no ends", "RELATE m:1->r:1->o:1; INSERT RELATION INTO r { id: 1, in: m:2, out: o:1 } ON DUPLICATE KEY UPDATE n = 1",
+			"error Found m:1 for the `id` field, but a specific record has been specified"},
 		{"fields of no record are NONE", "RETURN type::fields(['a', 'b'])", "[NONE, NONE]"},
 	} {
 		e := openQuiet(t)

@@ -143,6 +143,9 @@ func (in *inserter) insert(doc value.Value) error {
 			return in.replaceRow(&p) // the view has made it already
 		}
 		if there {
+			if err := in.checkEnds(&p); err != nil {
+				return err
+			}
 			if ok, err := in.g.Rehearse(in.r.Ctx, &p); !ok || err != nil {
 				return err
 			}
@@ -203,6 +206,24 @@ func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
 		return nil, badProperty(name, v)
 	}
 	return v.Record(), nil
+}
+
+// checkEnds refuses a row of INSERT RELATION … ON DUPLICATE KEY UPDATE whose edge has other ends. An edge that the caller may
+// not update tells nothing.
+func (in *inserter) checkEnds(p *record.Write) error {
+	if !in.s.Relation {
+		return nil
+	}
+	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+	if row == nil || err != nil {
+		return err
+	}
+	for _, name := range [2]string{"in", "out"} {
+		if has := field(row.Stored, name); !value.Equal(has, field(p.After, name)) {
+			return errs.Internal("Found %s for the `id` field, but a specific record has been specified", has.Text())
+		}
+	}
+	return nil
 }
 
 // sameEdge answers an edge that is there already as it is; its ends must be those of the row.
