@@ -56,6 +56,12 @@ func node(op string, children ...rows) *planNode {
 	return n
 }
 
+// filtered puts a filter over an operator, which gave so many rows.
+func filtered(in *planNode, predicate string, rows counter) *planNode {
+	n := &planNode{op: "Filter", rows: rows, children: []*planNode{in}}
+	return n.with("predicate", predicate).expr("predicate", predicate)
+}
+
 func (p *predicate) attr(n *planNode) *planNode {
 	if p == nil {
 		return n
@@ -105,7 +111,7 @@ func (s *valueRows) explain() *planNode {
 	if s.filter == nil {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+	return filtered(n, ast.Text(s.filter.x), s.n)
 }
 
 func (s *unionRows) explain() *planNode {

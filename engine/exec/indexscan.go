@@ -163,7 +163,7 @@ func (s *indexRows) explain() *planNode {
 	if len(s.rest) == 0 {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", strings.Join(s.rest, " AND ")}}}
+	return filtered(n, strings.Join(s.rest, " AND "), s.n)
 }
 
 // accessText is the part of an index that is walked, as EXPLAIN shows it.
@@ -236,5 +236,5 @@ func (s *unionIndexRows) explain() *planNode {
 	for _, c := range u.children {
 		u.rows += c.rows
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{u}, attrs: []planAttr{{"predicate", ast.Text(s.where.x)}}}
+	return filtered(u, ast.Text(s.where.x), s.n)
 }

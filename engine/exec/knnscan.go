@@ -44,6 +44,7 @@ type knnScanRows struct {
 
 	found []nearRow
 	done  bool
+	seen  counter // records before the filter
 	n     counter
 }
 
@@ -97,6 +98,7 @@ func (s *knnScanRows) take(hit vector.Hit) error {
 			return err
 		}
 	}
+	s.seen++
 	name := value.RecordOf(id).Text()
 	s.k.distances[name] = value.Float(hit.Distance)
 	ok, err := s.filter.holds(doc)
@@ -113,9 +115,9 @@ func (s *knnScanRows) close() {}
 func (s *knnScanRows) explain() *planNode {
 	n := node("KnnScan").with("index", s.ix.Name).with("k", fmt.Sprint(s.knn.KNN.K)).
 		with("ef", fmt.Sprint(s.knn.KNN.EF)).with("dimension", fmt.Sprint(s.k.query.Len()))
-	n.rows = s.n
+	n.rows = s.seen
 	if s.filter == nil {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+	return filtered(n, ast.Text(s.filter.x), s.n)
 }

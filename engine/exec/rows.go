@@ -222,7 +222,7 @@ func (s *subRows) explain() *planNode {
 	if s.filter == nil {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+	return filtered(n, ast.Text(s.filter.x), s.n)
 }
 
 // unionRows gives the rows of several sources, one after the other.

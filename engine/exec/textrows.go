@@ -26,6 +26,7 @@ type textRows struct {
 	hit   int            // the next of them
 	asked int64
 	key   value.Value // of the current record
+	seen  counter     // records before the filter
 	n     counter
 }
 
@@ -62,6 +63,7 @@ func (s *textRows) next() (value.Value, bool, error) {
 		if !ok {
 			continue
 		}
+		s.seen++
 		if ok, err = s.filter.holds(row); err != nil {
 			return value.None, false, err
 		}
@@ -139,11 +141,11 @@ func (s *textRows) close() {}
 
 func (s *textRows) explain() *planNode {
 	n := node("FullTextScan").with("index", s.ix.Name).with("query", s.m.text)
-	n.rows = s.n
+	n.rows = s.seen
 	if s.filter == nil {
 		return n
 	}
-	return &planNode{op: "Filter", rows: s.n, children: []*planNode{n}, attrs: []planAttr{{"predicate", ast.Text(s.filter.x)}}}
+	return filtered(n, ast.Text(s.filter.x), s.n)
 }
 
 // maxBest is how many rows may be wanted by score: more are sorted.

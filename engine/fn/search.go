@@ -179,12 +179,14 @@ func searchLinear(c Call, args []value.Value) (value.Value, error) {
 		}
 	}
 	f := fusion{index: make(map[string]int)}
+	before := 0
 	for i, list := range lists {
 		if list.Kind() != value.KindArray {
 			continue
 		}
 		rows := list.Elems()
-		scores := rowScores(rows)
+		scores := rowScores(rows, before)
+		before += len(rows)
 		normalise(scores, norm.Str())
 		for j, row := range rows {
 			f.add(row, toFloat(weights[i])*scores[j])
@@ -194,11 +196,11 @@ func searchLinear(c Call, args []value.Value) (value.Value, error) {
 }
 
 // rowScores are the scores of rows as they come: a distance counts the less the better, a score the more; a row with
-// neither counts by its rank.
-func rowScores(rows []value.Value) []float64 {
+// neither counts by its rank, with the rows of the lists before.
+func rowScores(rows []value.Value, before int) []float64 {
 	out := make([]float64, len(rows))
 	for i, row := range rows {
-		out[i] = 1 / float64(i+1)
+		out[i] = 1 / float64(before+i+1)
 		if row.Kind() != value.KindObject {
 			continue
 		}
