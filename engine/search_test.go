@@ -298,6 +298,8 @@ func TestSearchAnswers(t *testing.T) {
 		{"SELECT VALUE search::highlight('<', '>', 1) FROM w WHERE t @1,OR@ '1 5 7'", "['<1>.<5>', '2.<5>', ['x', '<7>']]"},
 		{"SELECT VALUE id FROM w WHERE t @@ 'f'", "[w:1, w:6]"},
 		{"SELECT VALUE id FROM w WHERE t @@ 'dec'", "[w:2]"},
+		// A row without a score counts by its place in all lists: the second of the second list is the fourth.
+		{"SELECT VALUE linear_score FROM search::linear([[{ id: 1, score: 1 }, { id: 2, score: 0 }], [{ id: 3, score: 1.25 }, { id: 4 }, { id: 5, score: 0.75 }]], [1, 1], 9, 'minmax') WHERE id = 5", "[0.5f]"},
 		// The last record is scored after the search has ended.
 		{"LET $a = (SELECT id, search::score(1) AS s FROM w WHERE t @1@ 'cafe dog' ORDER BY id); LET $b = (SELECT id, search::score(1) AS s FROM w WHERE t @1@ 'cafe dog');" +
 			"RETURN $a = $b AND $a[1].s > 0", "true"},
