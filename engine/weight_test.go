@@ -144,6 +144,7 @@ func TestListsOfLargeValuesAreBounded(t *testing.T) {
 		"RETURN [" + strings.Repeat("string::repeat('x', 10000),", 200) + "].len()",
 		"RETURN { " + strings.Repeat("a: string::repeat('x', 10000),", 200) + " }.len()",
 		"RETURN array::concat(" + strings.Repeat("[string::repeat('x', 10000)],", 200) + "[]).len()",
+		"RETURN array::windows(<array> 0..20000, 10000).len()",
 		"RETURN (<array> 0..1000000).{ a: string::repeat('x', 10000) }",
 		"RETURN (<array> 0..100000).map(|$i| { a: 1 }).{ a: string::repeat('x', 10000) }.len()",
 		"CREATE u:1 SET x = string::repeat('x', 100000); LET $l = (<array> 0..10000).map(|$i| u:1); RETURN array::len($l.x)",
@@ -157,6 +158,25 @@ func TestListsOfLargeValuesAreBounded(t *testing.T) {
 				got = last.Value
 			}
 			t.Errorf("%.100s: got %.100s, %v", text, got.Text(), last.Err)
+		}
+	}
+}
+
+// TestLongListsAreComparedInTime: were each element of one list tried against each of the other, this would take days.
+func TestLongListsAreComparedInTime(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	run(t, s, "UPSERT t:1 SET a = <array> 0..1000000")
+	for text, want := range map[string]string{
+		"RETURN (<array> 0..1000000) CONTAINSALL (<array> 0..1000000)":                                   "true",
+		"RETURN (<array> 0..1000000) CONTAINSANY (<array> 1000000..2000000)":                             "false",
+		"RETURN (<array> 0..1000000) CONTAINSNONE (<array> 1000000..2000000)":                            "true",
+		"RETURN (<array> 0..1000000) ALLINSIDE (<array> 0..1000001)":                                     "true",
+		"RETURN (<array> 0..1000000) NONEINSIDE (<array> 1000000..2000000)":                              "true",
+		"RETURN (UPDATE ONLY t:1 SET b = a, b -= (<array> 500000..1500000) RETURN VALUE array::len(b))":  "500000",
+		"RETURN (UPDATE ONLY t:1 SET b = a, b +?= (<array> 500000..1500000) RETURN VALUE array::len(b))": "1500000",
+	} {
+		if got := run(t, s, text)[0].Value.Text(); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }

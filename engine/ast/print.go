@@ -69,6 +69,8 @@ func AppendText(dst []byte, node any) []byte {
 type printer struct {
 	buf    []byte
 	blocks int
+	// covered is printed in parentheses; see blockValue.
+	covered *RecordID
 }
 
 func (p *printer) str(s string)   { p.buf = append(p.buf, s...) }

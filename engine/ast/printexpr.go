@@ -111,9 +111,12 @@ func (p *printer) expr(x Expr) {
 	case *Object:
 		p.object(x)
 	case *RecordID:
+		covered := p.covered == x
+		p.flag(covered, "(")
 		p.ident(x.Table)
 		p.byte(':')
 		p.key(x.Key)
+		p.flag(covered, ")")
 	case *KeyGen:
 		p.str(x.Name)
 		p.str("()")
@@ -143,7 +146,7 @@ func (p *printer) expr(x Expr) {
 		p.str(x.Source)
 		p.byte('}')
 	case *Block:
-		p.block(x)
+		p.blockValue(x)
 	case *Subquery:
 		p.byte('(')
 		p.statement(x.Stmt)
@@ -494,6 +497,38 @@ func startsWithPath(x Expr) bool {
 	return false
 }
 
+// blockValue is block where an object may stand: a record id at the front would read as its first key.
+func (p *printer) blockValue(b *Block) {
+	outer := p.covered
+	defer func() { p.covered = outer }()
+	p.covered = nil
+	if len(b.Stmts) > 0 {
+		if x, ok := bare(b.Stmts[0]).(*ExprStmt); ok {
+			p.covered = frontRecord(x.X)
+		}
+	}
+	p.block(b)
+}
+
+// frontRecord is the record id that the text of x starts with; nil where it starts with anything else.
+func frontRecord(x Expr) *RecordID {
+	switch x := x.(type) {
+	case *RecordID:
+		return x
+	case *Idiom:
+		if s, ok := x.Parts[0].(*PartStart); ok {
+			return frontRecord(s.X)
+		}
+	case *Binary:
+		return frontRecord(x.L)
+	case *Range:
+		if x.Start != nil {
+			return frontRecord(x.Start)
+		}
+	}
+	return nil
+}
+
 func (p *printer) block(b *Block) {
 	p.blocks++
 	switch len(b.Stmts) {
@@ -535,6 +570,10 @@ func (p *printer) branch(x Expr) {
 	if !ok || len(b.Stmts) < 2 {
 		if q, ok := x.(*Subquery); ok {
 			p.statement(q.Stmt)
+			return
+		}
+		if ok {
+			p.block(b)
 			return
 		}
 		p.expr(x)

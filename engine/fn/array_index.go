@@ -290,13 +290,23 @@ func arrayClump(c Call, args []value.Value) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
+// leastWeight is what every element of an array weighs at least.
+var leastWeight = value.Weight(value.None)
+
 func arrayWindows(c Call, args []value.Value) (value.Value, error) {
 	size, err := c.size(args[1])
 	if err != nil {
 		return value.None, err
 	}
 	items := args[0].Elems()
-	out := make([]value.Value, 0, max(0, len(items)-size+1))
+	n := max(0, len(items)-size+1)
+	if n > 0 && size > math.MaxInt/2/leastWeight/n {
+		return value.None, c.tooLarge()
+	}
+	if err := c.Host.Bear(n * size * leastWeight); err != nil {
+		return value.None, err
+	}
+	out := make([]value.Value, 0, n)
 	for i := 0; i+size <= len(items); i++ {
 		out = append(out, value.ArrayOf(items[i:i+size:i+size]))
 	}

@@ -86,6 +86,8 @@ func TestFoundByFuzzing(t *testing.T) {
 		"DEFINE MODEL ml::A<>", "RETURN ml::a<>(1)", // a version of no digits
 		`([f":/ "])`, `f"b:/a\ b"`, `f"b\ c\:d:/a\é\:c"`, // characters that a file has only with a backslash
 		"`\x00`(0)", "`a\\`b`::C (1)", "⟨a b⟩::c", // names of functions that need quotes
+		"SELECT{;A:0}FROM 0", "RETURN {; a:1.b; 2 }", "RETURN {; (`a b`:[1] + 1) = 2 }", "RETURN {; a:1->b->c }", "RETURN {; a:1..2 }", // blocks that begin with a record id
+		"IF true {; a:1 } ELSE { a:2 }", "IF true { a:1; 2 }", "RETURN |$x| {; a:1 }", "DEFINE FIELD f ON t VALUE {; {; a:1 } }", "{; a:1 }", "FOR $i IN [1] { a:1 }", "RETURN {; <string> a:1 }", "RETURN {; a:1[0] }", "RETURN {; a:1 ?? b:1 }",
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)

@@ -1,5 +1,7 @@
 package value
 
+import "slices"
+
 // The assignments += -= and +?= of SET are lenient: what does not fit is left as it was. cur is the
 // field's value, NONE where it is missing.
 
@@ -38,10 +40,10 @@ func SubAssign(cur, v Value) (Value, error) {
 	case cur.kind.IsNumber() && v.kind.IsNumber(), cur.kind == KindDuration && v.kind == KindDuration:
 		return Sub(cur, v)
 	case cur.kind == KindArray:
-		gone := asArray(v).Elems()
+		gone := newFinder(asArray(v).Elems(), cur.Len())
 		out := make([]Value, 0, cur.Len())
 		for _, e := range cur.Elems() {
-			if !containsEqual(gone, e) {
+			if !gone.equal(e) {
 				out = append(out, e)
 			}
 		}
@@ -59,16 +61,7 @@ func ExtendAssign(cur, v Value) Value {
 	if cur.kind != KindArray {
 		return cur
 	}
-	more := asArray(v).Elems()
-	out := make([]Value, 0, cur.Len()+len(more))
-	for _, elems := range [2][]Value{cur.Elems(), more} {
-		for _, e := range elems {
-			if !containsEqual(out, e) {
-				out = append(out, e)
-			}
-		}
-	}
-	return ArrayOf(out)
+	return ArrayOf(firsts(slices.Concat(cur.Elems(), asArray(v).Elems())))
 }
 
 // MaxDuration is the longest span.

@@ -41,7 +41,7 @@ func ContainsAll(a, b Value) bool {
 	if b.kind != KindArray && b.kind != KindSet {
 		return false
 	}
-	return all(b.Elems(), func(e Value) bool { return holdsElem(a, e) })
+	return all(b.Elems(), holding(a, b.Len()))
 }
 
 // ContainsAny is CONTAINSANY (and ANYINSIDE with its sides changed); CONTAINSNONE is its negation.
@@ -56,19 +56,19 @@ func ContainsAny(a, b Value) bool {
 	if a.kind == KindString && !all(b.Elems(), func(e Value) bool { return e.kind == KindString }) {
 		return false
 	}
-	return slices.ContainsFunc(b.Elems(), func(e Value) bool { return holdsElem(a, e) })
+	return slices.ContainsFunc(b.Elems(), holding(a, b.Len()))
 }
 
-// holdsElem is Contains as the ALL and ANY forms see it: no keys of objects, no ranges, and a set is
+// holding is Contains as the ALL and ANY forms see it, to be asked so many times: no keys of objects, no ranges, and a set is
 // searched with loose equality.
-func holdsElem(a, e Value) bool {
+func holding(a Value, times int) func(Value) bool {
 	switch a.kind {
 	case KindArray, KindSet:
-		return anyLoose(a.Elems(), e)
+		return newFinder(a.Elems(), times).loose
 	case KindString, KindGeometry:
-		return Contains(a, e)
+		return func(e Value) bool { return Contains(a, e) }
 	}
-	return false
+	return func(Value) bool { return false }
 }
 
 func anyLoose(elems []Value, v Value) bool {
