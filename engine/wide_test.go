@@ -69,3 +69,23 @@ func TestWideRecords(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// BenchmarkDefineAmongTables defines fields in one transaction of a database with thousands of tables: what it costs must not
+// depend on them.
+func BenchmarkDefineAmongTables(b *testing.B) {
+	s := owner(b, openQuiet(b))
+	var tables, fields strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&tables, "DEFINE TABLE t%d;", i)
+	}
+	for i := range 20 {
+		fmt.Fprintf(&fields, "DEFINE FIELD OVERWRITE f%d ON t7 TYPE option<int>;", i)
+	}
+	run(b, s, tables.String())
+	text := "BEGIN;" + fields.String() + "COMMIT"
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		run(b, s, text)
+	}
+}

@@ -188,7 +188,7 @@ func (v *View) TakePlace(ix *Index, b Build) error {
 	if err := v.write(ix.Scope, ast.DefIndex, &record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts()}); err != nil {
 		return err
 	}
-	return v.revise(ix.Scope)
+	return v.revise(ix.Def)
 }
 
 // SetBuild stores how far the filling of an index is, together with its definition.

@@ -140,7 +140,7 @@ func (v *View) Put(d *Def) (*Def, error) {
 		return nil, err
 	}
 	if d.Scope.TB != 0 {
-		if err := v.revise(d.Scope); err != nil {
+		if err := v.revise(d); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +156,7 @@ func (v *View) Delete(d *Def) error {
 		return fmt.Errorf("remove the definition of %s: %w", d.Name, err)
 	}
 	if d.Scope.TB != 0 {
-		return v.revise(d.Scope)
+		return v.revise(d)
 	}
 	return nil
 }
@@ -175,13 +175,48 @@ func (v *View) write(s Scope, k ast.DefKind, r *record) error {
 	return nil
 }
 
-// revise bumps the revision of the table that owns a scope, so that its compiled view is made anew.
-func (v *View) revise(s Scope) error {
-	name, err := v.tableName(s)
+// revise bumps the revision of the table that a definition stands on, so that its compiled view is made anew.
+func (v *View) revise(d *Def) error {
+	s := d.Scope
+	name, err := v.named(s, tableOf(d.Stmt))
 	if err != nil {
 		return err
 	}
+	if name == "" {
+		if name, err = v.tableName(s); err != nil {
+			return err
+		}
+	}
 	return v.changeTable(Scope{NS: s.NS, DB: s.DB}, name, func(*record) {})
+}
+
+// tableOf is the table that a definition says it stands on.
+func tableOf(stmt ast.Statement) string {
+	switch x := stmt.(type) {
+	case *ast.DefineField:
+		return x.Table.Ident
+	case *ast.DefineIndex:
+		return x.Table.Ident
+	case *ast.DefineEvent:
+		return x.Table.Ident
+	}
+	return ""
+}
+
+// named is name if the table of a scope has it; else "". Looking through all tables takes its time where they are many.
+func (v *View) named(s Scope, name string) (string, error) {
+	raw, err := v.tx.Get(defKey(Scope{NS: s.NS, DB: s.DB}, ast.DefTable, name))
+	if err != nil {
+		return "", fmt.Errorf("read table %s: %w", name, err)
+	}
+	if raw == nil {
+		return "", nil
+	}
+	r, err := decodeRecord(raw)
+	if err != nil || r.id != s.TB {
+		return "", err
+	}
+	return name, nil
 }
 
 // nextRev is the revision after one. A part of it is random: what two transactions make of one table must not look alike,
