@@ -199,12 +199,18 @@ func writeLoading(plan string) error {
 		return err
 	}
 	opt := bolt.Options{Path: l.Path}
-	if l.NoCheckpoints {
-		opt.CheckpointKeys, opt.CheckpointBytes = 1<<40, 1<<50
-	}
 	st, err := bolt.Open(opt)
 	if err != nil {
 		return err
+	}
+	if l.NoCheckpoints { // nothing else is to be in the log
+		if err := st.Close(); err != nil {
+			return err
+		}
+		opt.CheckpointKeys, opt.CheckpointBytes = 1<<40, 1<<50
+		if st, err = bolt.Open(opt); err != nil {
+			return err
+		}
 	}
 	const batch = 1000
 	for at, end := l.From, l.From+l.Rows; at < end; at += batch {
