@@ -6,7 +6,10 @@ func (p *printer) statement(s Statement) {
 	switch s := s.(type) {
 	case nil:
 	case *ExprStmt:
+		parens := assigns(s.X)
+		p.flag(parens, "(")
 		p.expr(s.X)
+		p.flag(parens, ")")
 	case *Begin:
 		p.str("BEGIN")
 	case *Commit:
@@ -542,3 +545,17 @@ func (p *printer) accessSelection(s *Access) {
 func (p *printer) comment(x Expr) { p.clause("COMMENT", x) }
 
 func (p *printer) duration(d value.Duration) { p.str(d.String()) }
+
+// assigns reports whether the text of x begins like $a = …, which is refused where a statement begins.
+func assigns(x Expr) bool {
+	b, ok := x.(*Binary)
+	if !ok {
+		return false
+	}
+	switch binaryOps[b.Op].level {
+	case levelOr, levelAnd:
+		return assigns(b.L)
+	}
+	_, param := b.L.(*Param)
+	return param && b.Op == OpEqual
+}
