@@ -169,7 +169,7 @@ type FullText struct {
 }
 
 // VectorIndex holds the parameters of an HNSW or DISKANN index. The parser fills in the defaults of
-// HNSW; elsewhere zero means the default.
+// HNSW; of DISKANN zero means the default.
 type VectorIndex struct {
 	Dimension      int64
 	Distance       string // EUCLIDEAN, COSINE, … upper case

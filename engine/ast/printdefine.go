@@ -333,9 +333,14 @@ func (p *printer) vector(v *VectorIndex, disk bool) {
 		p.str(" TYPE ")
 		p.str(v.Type)
 	}
-	p.setting(" EFC ", v.EFC)
-	p.setting(" M ", v.M)
-	p.setting(" M0 ", v.M0)
+	if !disk {
+		p.str(" EFC ")
+		p.int(v.EFC)
+		p.str(" M ")
+		p.int(v.M)
+		p.str(" M0 ")
+		p.int(v.M0)
+	}
 	if !v.LM.IsNone() {
 		p.str(" LM ")
 		p.buf = v.LM.AppendText(p.buf)

@@ -3,7 +3,6 @@ package exec
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -40,7 +39,7 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 		return err
 	}
 	if def.Vector != nil {
-		def.Vector = vectorDefaults(def.Kind, *def.Vector)
+		def.Vector = vectorDefaults(*def.Vector)
 	}
 	how := filling{background: s.Concurrently || s.Defer, wait: true, defined: true}
 	if old == nil {
@@ -224,28 +223,13 @@ func holdsParts(t *value.Type) bool {
 	return false
 }
 
-// vectorDefaults fills in the parameters of a vector index that were not given.
-func vectorDefaults(kind ast.IndexKind, v ast.VectorIndex) *ast.VectorIndex {
+// vectorDefaults fills in the parameters of a vector index that were not given; the parser knows those of HNSW.
+func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
 	if v.Distance == "" {
 		v.Distance = "EUCLIDEAN"
 	}
 	if v.Type == "" {
 		v.Type = "F32"
-	}
-	if kind == ast.IndexDiskANN {
-		return &v
-	}
-	if v.EFC == 0 {
-		v.EFC = 150
-	}
-	if v.M == 0 {
-		v.M = 12
-	}
-	if v.M0 == 0 {
-		v.M0 = 2 * v.M
-	}
-	if v.LM.IsNone() {
-		v.LM = value.Float(1 / math.Log(float64(v.M)))
 	}
 	return &v
 }

@@ -114,9 +114,9 @@ func (p *parser) fullText() *ast.FullText {
 // hnsw are the parameters of an HNSW index, with the defaults of those not written.
 func (p *parser) hnsw() *ast.VectorIndex {
 	v := p.dimension()
-	v.Distance, v.Type, v.EFC, v.M = kwEuclidean.String(), "F32", 150, 12
+	v.Distance, v.Type, v.EFC, v.M, v.M0 = kwEuclidean.String(), "F32", 150, 12, -1
 	p.hnswClauses(v)
-	if v.M0 == 0 {
+	if v.M0 < 0 {
 		v.M0 = 2 * v.M
 	}
 	if v.LM.IsNone() {
@@ -124,6 +124,9 @@ func (p *parser) hnsw() *ast.VectorIndex {
 	}
 	return v
 }
+
+// mostLinks is the largest M: the default of M0 is twice that.
+const mostLinks = 127
 
 func (p *parser) hnswClauses(v *ast.VectorIndex) {
 	for p.err == nil {
@@ -142,7 +145,10 @@ func (p *parser) hnswClauses(v *ast.VectorIndex) {
 			v.M0 = p.unsigned(255)
 		case kwM:
 			p.advance()
-			v.M = p.unsigned(255)
+			t := p.tok
+			if v.M = p.unsigned(255); v.M > mostLinks {
+				p.fail("Invalid value for HNSW parameter `M`", t, "`M` cannot be larger then 127") // the spelling is upstream's
+			}
 		case kwEfc:
 			p.advance()
 			v.EFC = p.unsigned(1<<16 - 1)

@@ -89,6 +89,7 @@ func TestFoundByFuzzing(t *testing.T) {
 		"SELECT{;A:0}FROM 0", "RETURN {; a:1.b; 2 }", "RETURN {; (`a b`:[1] + 1) = 2 }", "RETURN {; a:1->b->c }", "RETURN {; a:1..2 }", // blocks that begin with a record id
 		"IF true {; a:1 } ELSE { a:2 }", "IF true { a:1; 2 }", "RETURN |$x| {; a:1 }", "DEFINE FIELD f ON t VALUE {; {; a:1 } }", "{; a:1 }", "FOR $i IN [1] { a:1 }", "RETURN {; <string> a:1 }", "RETURN {; a:1[0] }", "RETURN {; a:1 ?? b:1 }",
 		"($a=0)", "{ ($a IS 0) }", "DEFINE FIELD f ON t VALUE { ($a = 1) AND $b OR $c }", "IF true { ($a = 1) }", "RETURN |$x| { 1; ($x = 1) }", // no assignment
+		"DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 0", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 127", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 128", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 EFC 0 M0 0",
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)
