@@ -11,17 +11,18 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// indexRows reads the records that an index finds. The whole WHERE is tried on each: an index only narrows. Backwards, the
-// records of equal keys are turned round where ties says so, so that they come in the order of their record keys both ways.
+// indexRows reads the records that an index finds, and keeps those that hold: what of the WHERE its keys do not say is
+// tried on each. Backwards, the records of equal keys are turned round where ties says so, so that they come in the order
+// of their record keys both ways.
 type indexRows struct {
 	r      *Run
 	tb     *catalog.Table
 	ix     *catalog.Index
 	access index.Access
-	ties   int // fields whose values make the order; 0: records come as they do
-	filter *predicate
-	bare   bool     // what the index finds is counted: rows are NONE
-	rest   []string // what the WHERE asks beyond the scan, for EXPLAIN
+	ties   int        // fields whose values make the order; 0: records come as they do
+	filter *predicate // nil: the keys say it all
+	bare   bool       // what the index finds is counted: rows are NONE
+	rest   []string   // what the WHERE asks beyond the scan, for EXPLAIN
 
 	cur   *index.Cursor
 	seen  map[string]bool // of element scans, which may find a record twice

@@ -63,10 +63,14 @@ func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate
 	if err != nil {
 		return nil, err
 	}
-	b := &pathBuilder{r: r, env: env, tb: tb, where: where, version: version}
+	b := &pathBuilder{r: r, env: env, tb: tb, where: where, left: where, version: version}
 	if w != nil {
 		w.sorted = found.Sorted
 		b.bare = w.count && where != nil && r.readsPlain(tb) && plan.Covers(q, found.Path)
+	}
+	// What writes may change the records that it has yet to find: the keys are those of before.
+	if where != nil && r.readsPlain(tb) && !r.Tx.Writable() {
+		b.left = where.of(plan.Residual(q, found.Path))
 	}
 	return b.rows(found.Path)
 }
@@ -140,6 +144,7 @@ type pathBuilder struct {
 	env     *Env
 	tb      *catalog.Table
 	where   *predicate
+	left    *predicate // what of it the keys of an index do not say
 	version uint64
 	bare    bool // the rows are counted: the records themselves are not read
 }
@@ -166,7 +171,7 @@ func (b *pathBuilder) rows(p plan.Path) (rows, error) {
 }
 
 func (b *pathBuilder) index(p *plan.Index) *indexRows {
-	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.where, bare: b.bare}
+	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.left, bare: b.bare}
 }
 
 func (b *pathBuilder) union(p *plan.Union) (rows, error) {

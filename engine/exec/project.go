@@ -12,8 +12,8 @@ import (
 // projector makes output rows of documents.
 type projector struct {
 	r      *Run
-	env    *Env // its document is changed for each row
-	value  ast.Expr
+	env    *Env       // its document is changed for each row
+	value  *projected // of SELECT VALUE; else nil
 	fields []projected
 	all    bool // * is among the fields
 	alone  bool // * is the only field
@@ -29,6 +29,8 @@ type projected struct {
 	path   []string // where it goes
 	x      ast.Expr
 	fields *ast.Call // type::field(…) or type::fields(…), which name themselves
+
+	compiled compiled
 }
 
 // projector compiles a projection list for rows in env.
@@ -45,7 +47,7 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 		}
 	}
 	if p.Value {
-		out.value = p.Fields[0].X
+		out.value = &projected{x: p.Fields[0].X}
 		return out
 	}
 	out.passes = true
@@ -125,13 +127,13 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 	}
 	p.env.SetDoc(doc)
 	if p.value != nil {
-		return p.once.within(p.r, p.env, p.value)
+		return p.eval(p.value, doc)
 	}
 	if p.flat {
 		out, sum := make([]value.Field, len(p.slots)), held(0)
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
-			v, err := p.once.within(p.r, p.env, f.x)
+			v, err := p.eval(f, doc)
 			if err == nil {
 				err = sum.add(p.r, v)
 			}
@@ -145,11 +147,21 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 	return p.r.borne(p.nested(doc))
 }
 
+// eval is a field of the output of a document, which env has.
+func (p *projector) eval(f *projected, doc value.Value) (value.Value, error) {
+	if fast := f.compiled.ready(p.r, p.env, f.x); fast != nil {
+		if v, err := fast(doc); err == nil {
+			return v, nil
+		}
+	}
+	return p.once.within(p.r, p.env, f.x)
+}
+
 // geometry is row for a geometry: its fields are those of its GeoJSON.
 func (p *projector) geometry(doc value.Value) (value.Value, error) {
 	p.env.SetDoc(doc)
 	if p.value != nil {
-		return p.once.within(p.r, p.env, p.value)
+		return p.eval(p.value, doc)
 	}
 	o := value.ObjectOf(doc.Geometry().Object())
 	if p.alone {
@@ -176,7 +188,7 @@ func (p *projector) nested(doc value.Value) (value.Value, error) {
 			}
 			continue
 		}
-		v, err := p.once.within(p.r, p.env, f.x)
+		v, err := p.eval(f, doc)
 		if err != nil {
 			return value.None, err
 		}

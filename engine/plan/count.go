@@ -26,13 +26,30 @@ func Covers(q *Query, path Path) bool {
 	if q.Off.Has(CoverCount) {
 		return false
 	}
+	rest, ok := q.left(path)
+	return ok && rest == nil
+}
+
+// Residual is what of the WHERE is to be tried on the rows of a path: nil where its entries say all of it. It holds for
+// rows that are seen as they are stored.
+func Residual(q *Query, path Path) ast.Expr {
+	if !q.Off.Has(TrustKeys) {
+		if rest, ok := q.left(path); ok {
+			return rest
+		}
+	}
+	return q.Where
+}
+
+// left is what the entries of a path do not say of the WHERE; false where they only narrow.
+func (q *Query) left(path Path) (ast.Expr, bool) {
 	switch p := path.(type) {
 	case *Index:
-		return !p.Access.Elements && len(p.Rest) == 0
+		return And(p.Rest...), !p.Access.Elements
 	case *Union: // of the values of IN
-		return !p.Distinct && q.inAlone()
+		return nil, !p.Distinct && q.inAlone()
 	}
-	return false
+	return nil, false
 }
 
 // inAlone reports whether the WHERE is a single IN.

@@ -16,7 +16,8 @@ type Scan struct{ Reverse bool }
 // Record reads one record. The WHERE is tried on it.
 type Record struct{ ID *value.RecordID }
 
-// Index walks a part of an index and reads the records that it finds there. The WHERE is tried on each of them.
+// Index walks a part of an index and reads the records that it finds there. The WHERE, or what Residual says, is tried on
+// each of them.
 type Index struct {
 	Index  *catalog.Index
 	Access index.Access

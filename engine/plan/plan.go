@@ -2,8 +2,8 @@
 //
 // It takes the WHERE and ORDER BY of a statement, the definition of the table and a few counts from its Host, and gives a
 // Plan: a small tree of paths that engine/exec turns into operators. It reads no records and knows no rights; what may not be
-// used it asks. A path only narrows: whatever it is, the rows that are left after the WHERE are those of a walk over the
-// table, and every rule can be switched off (Rules) without a change of any answer. Without ORDER BY rows come in the order of
+// used it asks. A path only narrows: whatever it is, the rows that are left after the WHERE, or
+// after what of it the path's keys do not say (Residual), are those of a walk over the table, and every rule can be switched off (Rules) without a change of any answer. Without ORDER BY rows come in the order of
 // their path, as in the reference: that of the keys of an index, then of the records.
 //
 // The one exception is the nearest-neighbour operator with a search width, <|k,ef|>: it means the vector index, so there is
