@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,9 +28,14 @@ func (s *Store) chunkKeys() int {
 }
 func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks) }
 
-// fillPercent of pages that are split: higher than bbolt's half, because sorted runs follow each
-// other; not full, because later runs fall in between.
-const fillPercent = 0.75
+// Fill percents of pages that are split.
+const (
+	// Higher than bbolt's half, because sorted runs follow each other; not full, because later runs fall in between.
+	mixedFill = 0.75
+	// Of a run that goes on where keys ended, as those of numbered or dated records do: the next one will go on after it.
+	// Such tables take a sixth less room.
+	appendFill = 0.95
+)
 
 // checkpointResult is what a finished checkpoint hands to the committer.
 type checkpointResult struct {
@@ -165,22 +171,58 @@ func (s *Store) roomFor(tx *bbolt.Tx, n int, size int64) error {
 
 // putChunk writes entries from cur on, and reports whether there are more.
 func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bool, error) {
-	data.FillPercent = fillPercent
+	if !more {
+		return false, nil
+	}
+	first, last := cur.Key(), cur.Key()
+	prev, next := around(data, first)
 	size := int64(0)
 	for n := 0; more && n < s.chunkKeys() && size < s.chunkBytes(); n++ {
 		var err error
+		last = cur.Key()
 		if v := cur.Value(); v == nil {
-			err = data.Delete(cur.Key())
+			err = data.Delete(last)
 		} else {
 			size += int64(len(v))
-			err = data.Put(cur.Key(), v)
+			err = data.Put(last, v)
 		}
 		if err != nil {
 			return false, err
 		}
 		more = cur.Next()
 	}
+	data.FillPercent = fillOf(prev, next, first, last) // it is looked at by the commit
 	return more, nil
+}
+
+// around gives the keys of data before a key, and from it on; nil for none.
+func around(data *bbolt.Bucket, key []byte) (prev, next []byte) {
+	c := data.Cursor()
+	if next, _ = c.Seek(key); next != nil {
+		prev, _ = c.Prev()
+	} else {
+		prev, _ = c.Last()
+	}
+	return bytes.Clone(prev), bytes.Clone(next) // puts move what they lie in
+}
+
+// fillOf is the fill percent for a sorted run from first to last that is put between prev, next and what follows. It goes on
+// where keys ended when there are none in its midst, and the one before it is about as like its first as they are
+// among themselves: by a byte less, for 0x01ff and 0x0200 follow each other too.
+func fillOf(prev, next, first, last []byte) float64 {
+	if prev == nil || next != nil && bytes.Compare(next, last) <= 0 || common(prev, first) < common(first, last)-1 {
+		return mixedFill
+	}
+	return appendFill
+}
+
+// common is how many bytes two keys begin with in common.
+func common(a, b []byte) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // finishCheckpoint publishes a state that reads the checkpoint from bbolt, and frees the log.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,5 +103,64 @@ func TestPagesOfOpenSnapshotsAreCounted(t *testing.T) {
 	}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFillOf: runs that go on where keys ended fill their pages, all others leave room.
+func TestFillOf(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		prev, next, first, last string
+		want                    float64
+	}{
+		{"an empty file", "", "", "a1", "a9", mixedFill},
+		{"at the end of all", "a0998", "", "a1000", "a1999", appendFill},
+		{"at the end of a table", "a0998", "b", "a1000", "a1999", appendFill},
+		{"a new table", "ta0998", "", "tb1000", "tb1999", mixedFill},
+		{"a new table between two", "ta0998", "tc1", "tb1000", "tb1999", mixedFill},
+		{"keys in its midst", "a0998", "a1500", "a1000", "a1999", mixedFill},
+		{"its own first key", "a0998", "a1000", "a1000", "a1999", mixedFill},
+		{"its own last key", "a0998", "a1999", "a1000", "a1999", mixedFill},
+		{"one key", "a0998", "", "a1000", "a1000", mixedFill},
+	} {
+		var prev, next []byte
+		if c.prev != "" {
+			prev = []byte(c.prev)
+		}
+		if c.next != "" {
+			next = []byte(c.next)
+		}
+		if got := fillOf(prev, next, []byte(c.first), []byte(c.last)); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAppendedKeysTakeLessRoom: a file of keys in ascending order has fuller pages than one of the same keys in any order.
+func TestAppendedKeysTakeLessRoom(t *testing.T) {
+	const keys, limit = 20_000, 2_000
+	used := func(key func(int) int) int64 {
+		st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), CheckpointKeys: limit, Sync: kv.SyncNever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		for i := 0; i < keys; i += 100 {
+			b := &kv.Batch{}
+			for j := i; j < i+100; j++ {
+				b.Writes = append(b.Writes, kv.Write{Key: fmt.Appendf(nil, "t%06d", key(j)), Value: make([]byte, 100)})
+			}
+			slices.SortFunc(b.Writes, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
+			if _, err := st.Commit(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		checkpoints(t, st, 4)
+		pages := st.db.Stats()
+		return st.count.fileBytes.Load() - int64(pages.FreePageN+pages.PendingPageN)*int64(st.db.Info().PageSize)
+	}
+	ascending, mixed := used(func(i int) int { return i }), used(func(i int) int { return i * 7919 % keys })
+	if ascending > mixed*95/100 {
+		t.Errorf("ascending keys take %d bytes, keys in any order %d", ascending, mixed)
 	}
 }
