@@ -197,9 +197,6 @@ func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
 	d.supervisor.tell("STATUS=starting")
 	err := d.prepare(ctx)
 	if err == nil {
-		err = d.join(ctx)
-	}
-	if err == nil {
 		err = d.beat(ctx)
 	}
 	if err != nil {
@@ -211,8 +208,10 @@ func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
 	}
 	d.state.started.Store(true)
 	close(started)
-	d.log.Info("ready", "component", "server")
-	d.supervisor.tell("STATUS=ready")
+	if d.state.node.Load() == nil {
+		d.log.Error("the disk is full: requests are answered, but the server is not ready before there is space", "component", "server")
+		d.supervisor.tell("STATUS=no space left")
+	}
 	// The hash of the root user's password takes 19 MiB, an import more: an idle server gives them back.
 	debug.FreeOSMemory()
 	d.heartbeat(ctx)

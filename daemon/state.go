@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/daemon/http"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -24,11 +26,12 @@ type state struct {
 // Started implements http.Readiness.
 func (s *state) Started() bool { return s.started.Load() && !s.stopping.Load() }
 
-// Ready implements http.Readiness.
+// Ready implements http.Readiness. A store that takes no writes until a restart makes the server one that traffic is to be
+// kept from at once, not only when the heartbeat is stale.
 func (s *state) Ready(ctx context.Context) error {
 	last, node := s.beat.Load(), s.node.Load()
 	switch {
-	case !s.Started(), last == 0, node == nil, time.Since(time.Unix(0, last)) > s.staleAfter:
+	case !s.Started(), last == 0, node == nil, time.Since(time.Unix(0, last)) > s.staleAfter, s.engine.Stats().ReadOnly:
 		return http.ErrNotReady
 	}
 	member, err := s.engine.Member(ctx, *node)
@@ -38,13 +41,18 @@ func (s *state) Ready(ctx context.Context) error {
 	return err
 }
 
-// join enters the node among those that serve the store.
+// join enters the node among those that serve the store, unless it is one of them.
 func (d *Daemon) join(ctx context.Context) error {
+	if d.state.node.Load() != nil {
+		return nil
+	}
 	id, err := d.engine.Join(ctx)
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
 	d.state.node.Store(&id)
+	d.log.Info("ready", "component", "server")
+	d.supervisor.tell("STATUS=ready")
 	return nil
 }
 
@@ -57,9 +65,13 @@ func (d *Daemon) leave(ctx context.Context) {
 	}
 }
 
-// beat proves that the store answers and notes the time.
+// beat proves that the store answers, joins those that serve it, and notes the time. A node that cannot join for want of
+// space tries again with the next beat.
 func (d *Daemon) beat(ctx context.Context) error {
 	if err := d.engine.Ping(ctx); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	if err := d.join(ctx); err != nil && !errors.Is(err, kv.ErrNoSpace) {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
 	d.state.beat.Store(time.Now().UnixNano())

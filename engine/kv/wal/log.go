@@ -36,7 +36,7 @@ type Log struct {
 	last kv.Version // of the newest frame appended
 	// released is the newest version that is durable elsewhere.
 	released kv.Version
-	cur      *segment
+	cur      *segment // nil: the disk was too full for one when the log was opened
 	// durable is the newest version that is known to be synced.
 	durable atomic.Uint64
 	group   []byte // joins the frames of a group; kept
@@ -66,23 +66,28 @@ func (l *Log) SyncTime() time.Duration { return time.Duration(l.syncTime.Load())
 func (l *Log) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.cur.size
-	for _, s := range l.sealed {
+	n := int64(0)
+	for _, s := range l.segments() {
 		n += s.size
-	}
-	for _, s := range l.free {
-		n += s.size
-	}
-	if l.spare != nil {
-		n += l.spare.size
 	}
 	return n
+}
+
+// segments gives all segments. mu must be held.
+func (l *Log) segments() []*segment {
+	all := slices.Concat(l.sealed, l.free, []*segment{l.cur, l.spare})
+	return slices.DeleteFunc(all, func(s *segment) bool { return s == nil })
 }
 
 // Append writes frames, whose versions follow on each other and on the last one appended. They
 // are durable after the next Sync. After an error for which IsNoSpace holds nothing of them is
 // in the log, and Append may be tried again; after any other the log must not be used.
 func (l *Log) Append(frames []*Frame) error {
+	if l.cur == nil {
+		if err := l.beginFresh(); err != nil {
+			return err
+		}
+	}
 	total := 0
 	for _, f := range frames {
 		total += f.Size()
@@ -250,11 +255,19 @@ func (l *Log) prepare() {
 		return
 	}
 	l.busy = true
-	var s *segment
-	if n := len(l.free); n > 0 {
-		s, l.free = l.free[n-1], l.free[:n-1]
-	}
+	s := l.takeFree()
 	l.preparers.Go(func() { l.prepareSpare(s) })
+}
+
+// takeFree takes a segment that is to be used again; nil: there is none. mu must be held.
+func (l *Log) takeFree() *segment {
+	n := len(l.free)
+	if n == 0 {
+		return nil
+	}
+	s := l.free[n-1]
+	l.free = l.free[:n-1]
+	return s
 }
 
 // prepareSpare readies s, or a new file. If that fails the log goes on in its present segment,
@@ -327,9 +340,10 @@ func (l *Log) Close() error {
 	l.preparers.Wait()
 	var errList []error
 	if l.released == l.last && l.last > 0 {
-		errList = append(errList, l.cur.clearHeader())
-		if l.spare != nil {
-			errList = append(errList, l.spare.clearHeader())
+		for _, s := range []*segment{l.cur, l.spare} {
+			if s != nil {
+				errList = append(errList, s.clearHeader())
+			}
 		}
 	}
 	return errors.Join(append(errList, l.closeFiles())...)
@@ -339,10 +353,8 @@ func (l *Log) closeFiles() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errList []error
-	for _, s := range slices.Concat(l.sealed, l.free, []*segment{l.cur, l.spare}) {
-		if s != nil {
-			errList = append(errList, s.file.Close())
-		}
+	for _, s := range l.segments() {
+		errList = append(errList, s.file.Close())
 	}
 	return errors.Join(errList...)
 }

@@ -41,23 +41,55 @@ func Open(opt Options, applied kv.Version, replay func(*Frame) error) (*Log, Rec
 	return l, rec, nil
 }
 
-// begin readies the segment that is written to.
+// begin readies the segment that is written to. On a full disk without a free one that is the newest of those that were
+// replayed, or none at all: the store can be read then, and Append refuses until there is room.
 func (l *Log) begin() error {
-	var s *segment
+	l.appended = l.last
+	l.raise(l.last)
+	err := l.beginFresh()
+	if !IsNoSpace(err) {
+		return err
+	}
+	if n := len(l.sealed); n > 0 {
+		err = l.resume(n - 1)
+	}
+	if IsNoSpace(err) { // also one that has to copy what is overwritten
+		return nil
+	}
+	return err
+}
+
+// beginFresh readies a segment without frames.
+func (l *Log) beginFresh() error {
 	size := int64(firstSegment)
-	if n := len(l.free); n > 0 {
-		s, l.free = l.free[n-1], l.free[:n-1]
+	l.mu.Lock()
+	s := l.takeFree()
+	l.mu.Unlock()
+	if s != nil {
 		size = s.size
 	}
 	cur, err := l.ready(s, min(size, l.opt.SegmentSize))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.cur = cur
+	} else if s != nil {
+		l.free = append(l.free, s) // to be tried again, or closed
+	}
+	return err
+}
+
+// resume goes on behind the frames of sealed segment i. What a torn frame has left there goes first.
+func (l *Log) resume(i int) error {
+	s := l.sealed[i]
+	err := s.wipe(s.end, s.size)
+	if err == nil {
+		err = s.file.Sync()
+	}
 	if err != nil {
-		if s != nil {
-			l.free = append(l.free, s) // to be closed
-		}
 		return err
 	}
-	l.cur, l.appended = cur, l.last
-	l.raise(l.last)
+	l.cur, l.sealed = s, slices.Delete(l.sealed, i, i+1)
 	return nil
 }
 

@@ -315,6 +315,7 @@ func TestFullDisk(t *testing.T) {
 			if !slices.Equal(h, want) {
 				t.Fatalf("after a refusal: got %d frames, want %d", len(h), len(want))
 			}
+			openFull(t, d.Kill(), want, v)
 			continue
 		}
 		if err != nil {
@@ -329,6 +330,76 @@ func TestFullDisk(t *testing.T) {
 	if refused == 0 {
 		t.Error("the disk was never full")
 	}
+	closeLog(t, l)
+}
+
+// openFull opens the log on a disk that is full now: it has all that it should have, and what it takes or refuses then is
+// found or not by those who open it later.
+func openFull(t *testing.T, d *fault.Disk, want history, next kv.Version) {
+	t.Helper()
+	d.SetLimit(d.Used())
+	l, h, _, err := reopen(d, 0)
+	if err != nil {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	if !slices.Equal(h, want) {
+		t.Fatalf("on a full disk: got %d frames, want %d", len(h), len(want))
+	}
+	want = slices.Clone(want)
+	for _, text := range []string{"small", strings.Repeat("y", 40<<10), "again"} {
+		err := l.Append([]*wal.Frame{frame(t, next, text)})
+		if wal.IsNoSpace(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, fmt.Sprintf("%d:%s", next, text))
+		next++
+	}
+	d.SetLimit(0)
+	add(t, l, next, "room")
+	want = append(want, fmt.Sprintf("%d:room", next))
+	closeLog(t, l)
+	l, h, _, err = reopen(d, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(h, want) {
+		t.Fatalf("after a start on a full disk: got %d frames, want %d", len(h), len(want))
+	}
+	closeLog(t, l)
+}
+
+// TestFullDiskWithoutLog: a log that has no file at all, as that of a store that was restored, is opened on a full disk too.
+func TestFullDiskWithoutLog(t *testing.T) {
+	d := fault.NewDisk()
+	d.SetLimit(1)
+	l := start(t, d)
+	for range 2 {
+		if err := l.Append([]*wal.Frame{frame(t, 1, "a")}); !wal.IsNoSpace(err) {
+			t.Fatalf("got %v, want a full disk", err)
+		}
+	}
+	if err := l.Sync(); err != nil {
+		t.Error(err)
+	}
+	if n := l.Size(); n != 0 {
+		t.Errorf("got %d bytes of files, want none", n)
+	}
+	if err := l.Release(0); err != nil {
+		t.Error(err)
+	}
+	closeLog(t, l)
+	l = start(t, d)
+	d.SetLimit(0)
+	add(t, l, 1, "a")
+	closeLog(t, l)
+	l, h, _, err := reopen(d, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantHistory(t, h, "1:a")
 	closeLog(t, l)
 }
 
