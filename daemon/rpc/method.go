@@ -74,12 +74,6 @@ var methods = map[string]method{
 // Methods are the names of all methods, sorted: what --allow-rpc and --deny-rpc may list.
 func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
 
-// Known reports whether name is a method.
-func Known(name string) bool {
-	_, ok := methods[name]
-	return ok
-}
-
 // params gives the parameters if there are at least low and at most high of them, padded with NONE to high;
 // otherwise the error has the text usage.
 func (k *call) params(low, high int, usage string) ([]value.Value, error) {

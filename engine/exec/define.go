@@ -286,33 +286,6 @@ func (r *Run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict
 	return err
 }
 
-// Provide makes the namespace and database that a USE names, where they are missing; "" is left out.
-func (r *Run) Provide(nsName, dbName string, strict bool) error {
-	if nsName == "" {
-		return nil
-	}
-	ns, err := r.Cat.Namespace(nsName)
-	if err != nil {
-		return err
-	}
-	if ns == nil {
-		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: &ast.DefineNamespace{Name: ident(nsName)}}); err != nil {
-			return err
-		}
-		if ns, err = r.Cat.Namespace(nsName); err != nil {
-			return err
-		}
-	}
-	if dbName == "" {
-		return nil
-	}
-	db, err := r.Cat.Database(ns, dbName)
-	if db != nil || err != nil {
-		return err
-	}
-	return r.putDatabase(ns, &ast.DefineDatabase{Name: ident(dbName)}, strict)
-}
-
 // badOption is a definition whose clauses do not go together.
 func badOption(format string, args ...any) error { return errs.Internal(format, args...) }
 

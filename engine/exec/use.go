@@ -83,7 +83,7 @@ func (r *Run) provide(nsName, dbName string, strict bool) error {
 		return err
 	}
 	if ns == nil {
-		def := &ast.DefineNamespace{Name: ast.Name{Ident: nsName}}
+		def := &ast.DefineNamespace{Name: ident(nsName)}
 		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def}); err != nil {
 			return err
 		}
@@ -98,12 +98,7 @@ func (r *Run) provide(nsName, dbName string, strict bool) error {
 	if db != nil || err != nil {
 		return err
 	}
-	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: dbName, Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: dbName}}}
-	if strict {
-		d.Extra = value.NewObject(value.Field{Name: "strict", Value: value.Bool(true)})
-	}
-	_, err = r.Cat.Put(d)
-	return err
+	return r.putDatabase(ns, &ast.DefineDatabase{Name: ident(dbName)}, strict)
 }
 
 // mayMake reports whether env may define its place.
