@@ -255,8 +255,8 @@ func (g *graph) saved() []saved {
 var errGone = errors.New("the index is gone")
 
 // writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last. A head is
-// there from the beginning, of no nodes where there was none: every transaction reads it, so whoever removes the index
-// either comes before, and ends the checkpoint, or removes what it wrote.
+// there from the beginning, of no nodes where there was none: every transaction reads it, and that which makes it the count of
+// changes, so whoever removes the index either comes before, and ends the checkpoint, or removes what it wrote.
 func (s *shared) writeCheckpoint(store kv.Store) error {
 	s.mu.RLock()
 	nodes := s.g.saved()
@@ -307,7 +307,7 @@ func (x *Index) firstHead() (head, error) {
 	if ok || err != nil {
 		return h, err
 	}
-	counted, err := x.Tx.GetUntracked(x.part(partChanges)) // it is there as long as the index has or had vectors
+	counted, err := x.Tx.Get(x.part(partChanges)) // it is there as long as the index has or had vectors
 	if err != nil {
 		return h, err
 	}
@@ -331,19 +331,14 @@ func (x *Index) setHead(h head) error {
 	return x.Tx.Set(x.headKey(), be.AppendUint64(be.AppendUint64(be.AppendUint64(nil, h.generation), h.nodes), h.entry))
 }
 
-// write runs f in a transaction of its own.
+// write runs f in a transaction of its own, again where that conflicts with others.
 func (x *Index) write(store kv.Store, f func() error) error {
-	tx, err := txn.Begin(context.Background(), store, txn.Options{Write: true})
-	if err != nil {
-		return err
-	}
-	defer tx.Cancel()
-	x.Tx = tx
-	if err := f(); err != nil {
-		return err
-	}
-	if err := tx.Commit(context.Background()); err != nil {
+	err := txn.Retry(context.Background(), store, txn.Options{}, func(tx *txn.Tx) error {
+		x.Tx = tx
+		return f()
+	})
+	if err != nil && !errors.Is(err, errGone) {
 		return fmt.Errorf("write a checkpoint: %w", err)
 	}
-	return nil
+	return err
 }
