@@ -441,3 +441,125 @@ func TestCountIndexesBuiltWhileTheirTableIsDefinedAnew(t *testing.T) {
 	}
 	sound(t, path)
 }
+
+// TestAnIndexServesUntilTheNewOneIsBuilt: readers have an index all the while, and the answers are right.
+func TestAnIndexServesUntilTheNewOneIsBuilt(t *testing.T) {
+	const n = 8000
+	path := filepath.Join(t.TempDir(), "store")
+	e := openAt(t, path)
+	s := owner(t, e)
+	fill(t, s, n)
+	run(t, s, "DEFINE INDEX i ON t FIELDS k")
+	ctx, stop := context.WithCancel(context.Background())
+	var writers sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() { writeBeside(t, ctx, owner(t, e), uint64(w), n) })
+	}
+	for _, text := range []string{"DEFINE INDEX OVERWRITE i ON t FIELDS k, n CONCURRENTLY", "REBUILD INDEX i ON t CONCURRENTLY",
+		"DEFINE INDEX OVERWRITE i ON t FIELDS k, tags CONCURRENTLY; DEFINE INDEX OVERWRITE i ON t FIELDS k, text CONCURRENTLY"} {
+		run(t, s, text)
+		want := "k, n"
+		if strings.Contains(text, "tags") {
+			want = "k, text"
+		}
+		if got := run(t, s, "RETURN (INFO FOR TABLE t).indexes")[0].Value.Text(); got != "{ i: 'DEFINE INDEX i ON t FIELDS "+want+"' }" {
+			t.Errorf("after %s the indexes are %s", text, got)
+		}
+		for st := ""; st != "ready"; {
+			var b value.Value
+			if st, b = status(t, s, "i"); st == "error" {
+				t.Fatalf("%s: %s", text, b.Text())
+			}
+			if got := run(t, s, "EXPLAIN SELECT VALUE id FROM t WHERE k = 5")[0].Value.Text(); !strings.Contains(got, "index: i") {
+				t.Fatalf("%s, %s: the plan is %s", text, st, got)
+			}
+			res := run(t, s, "BEGIN; SELECT VALUE id FROM t WHERE k = 5 ORDER BY id; SELECT VALUE id FROM t WITH NOINDEX WHERE k = 5 ORDER BY id; COMMIT")
+			if got, want := res[1].Value.Text(), res[2].Value.Text(); got != want {
+				t.Fatalf("%s, %s: by the index: %.200s\nby a scan: %.200s", text, st, got, want)
+			}
+		}
+	}
+	stop()
+	writers.Wait()
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// TestAnIndexServesWhereTheNewOneCanNotBeBuilt: nobody waits for the build, so it is INFO FOR INDEX that tells why; the old
+// index goes on, and the new definition can be built once the records fit it.
+func TestAnIndexServesWhereTheNewOneCanNotBeBuilt(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "store")
+	open := func() (*engine.Engine, *engine.Session) {
+		e, err := engine.Open(ctx, "bolt://"+path+"?sync=never&versioned=true", engine.Options{NoDefaults: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, owner(t, e)
+	}
+	e, s := open()
+	fill(t, s, 300)
+	run(t, s, "DEFINE INDEX i ON t FIELDS n UNIQUE; DEFINE INDEX OVERWRITE i ON t FIELDS k UNIQUE CONCURRENTLY; ALTER INDEX i ON t COMMENT 'new'")
+	for range 2 {
+		if got, want := ready(t, s, "i").Text(), "{ error: 'Database index `i` already contains 0, with record `t:0`', status: 'error' }"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := run(t, s, "EXPLAIN SELECT * FROM t WHERE n = 5")[0].Value.Text(); !strings.Contains(got, "index: i") {
+			t.Errorf("the plan is %s", got)
+		}
+		if res := run(t, s, "CREATE t SET n = 5", allowErrors); res[0].Err == nil {
+			t.Error("the index that was to be replaced does not hold any more")
+		}
+		run(t, s, "CREATE t:1000 SET k = 1; DELETE t:1000")
+		const want = "{ i: \"DEFINE INDEX i ON t FIELDS k UNIQUE COMMENT 'new'\" }"
+		for _, info := range []string{"INFO FOR TABLE t", "INFO FOR TABLE t VERSION time::now()"} {
+			v, _ := run(t, s, info)[0].Value.Object().Get("indexes")
+			if got := v.Text(); got != want {
+				t.Errorf("%s shows %s, want %s", info, got, want)
+			}
+		}
+		var b strings.Builder
+		if err := s.Export(ctx, &b, engine.ExportOptions{AllTables: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); strings.Count(got, "DEFINE INDEX") != 1 || !strings.Contains(got, "FIELDS n UNIQUE") {
+			t.Errorf("the export is\n%s", got)
+		}
+		if err := e.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sound(t, path)
+		e, s = open()
+	}
+	if res := run(t, s, "REBUILD INDEX i ON t", allowErrors); res[0].Err == nil {
+		t.Error("an index is built that the records do not fit")
+	}
+	ready(t, s, "i")
+	run(t, s, "UPDATE t SET k = n; REBUILD INDEX i ON t")
+	if got := run(t, s, "EXPLAIN SELECT * FROM t WHERE k = 5")[0].Value.Text(); !strings.Contains(got, "index: i") {
+		t.Errorf("the plan is %s", got)
+	}
+	run(t, s, "CREATE t SET n = 5, k = 1000; REMOVE INDEX i ON t")
+	if got := run(t, s, "RETURN (INFO FOR TABLE t).indexes")[0].Value.Text(); got != "{  }" {
+		t.Errorf("after REMOVE the indexes are %s", got)
+	}
+	if err := e.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, path)
+}
+
+// TestAnIndexThatIsBuiltStaysRetired: PREPARE REMOVE holds for one that is being filled, and for the one beside it.
+func TestAnIndexThatIsBuiltStaysRetired(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	fill(t, s, 3000)
+	for _, before := range []string{"", "DEFINE INDEX OVERWRITE i ON t FIELDS n;"} {
+		run(t, s, before+"DEFINE INDEX OVERWRITE i ON t FIELDS k CONCURRENTLY; ALTER INDEX i ON t PREPARE REMOVE")
+		ready(t, s, "i")
+		if got := run(t, s, "EXPLAIN SELECT * FROM t WHERE k = 5")[0].Value.Text(); strings.Contains(got, "index: i") {
+			t.Errorf("after %q the plan is %s", before, got)
+		}
+	}
+}

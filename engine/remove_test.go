@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,42 @@ func TestRemoveOfMuch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoveOfAnIndexWithManyEntries: few records may have many entries, which are not held in one transaction. What is left
+// when the store is closed goes when it is opened.
+func TestRemoveOfAnIndexWithManyEntries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	open := func() (*engine.Engine, *engine.Session) {
+		e, err := engine.Open(t.Context(), "bolt://"+path+"?sync=never", engine.Options{NoDefaults: true, Limits: engine.Limits{TxBytes: 1 << 20}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, owner(t, e)
+	}
+	e, s := open()
+	run(t, s, "DEFINE TABLE t; FOR $i IN 0..300 { CREATE type::record('t', $i) SET tags = array::range($i, $i + 100) RETURN NONE }")
+	bare := keys(t, e)
+	for _, remove := range []string{"REMOVE INDEX i ON t", "DEFINE INDEX OVERWRITE i ON t FIELDS n; REMOVE INDEX i ON t"} {
+		run(t, s, "DEFINE INDEX i ON t FIELDS tags CONCURRENTLY")
+		if b := ready(t, s, "i"); !strings.Contains(b.Text(), "'ready'") {
+			t.Fatal(b.Text())
+		}
+		if n := keys(t, e); n < bare+30_000 {
+			t.Fatalf("the store has %d keys, without the index %d", n, bare)
+		}
+		run(t, s, remove)
+		shut(t, e)
+		checksClean(t, path)
+		e, s = open()
+		for end := time.Now().Add(time.Minute); keys(t, e) > bare+100; {
+			if time.Now().After(end) {
+				t.Fatalf("%d keys are left, %d are of the records", keys(t, e), bare)
+			}
+		}
+	}
+	shut(t, e)
+	checksClean(t, path)
 }
 
 // one is the text of the last answer.

@@ -95,8 +95,17 @@ func (tb *Table) Index(name string) *Index {
 	return nil
 }
 
-// Successor is the index that is built to take the place of the one with a name, or nil.
+// Successor is the index that is built to take the place of the one with a name, or could not be, or nil.
 func (tb *Table) Successor(name string) *Index { return tb.Index(stagedPrefix + name) }
+
+// LastDefined is the index of a name as it was defined last: the one that is to take its place, if there is one, or the one
+// that is there, or nil.
+func (tb *Table) LastDefined(name string) *Index {
+	if next := tb.Successor(name); next != nil {
+		return next
+	}
+	return tb.Index(name)
+}
 
 // AllIndexes are the indexes of the table, ready or not, and those that are to take the place of others.
 func (tb *Table) AllIndexes() []*Index {
@@ -104,6 +113,18 @@ func (tb *Table) AllIndexes() []*Index {
 		return tb.Indexes
 	}
 	return slices.Concat(tb.Indexes, tb.Unready)
+}
+
+// Wanted are the indexes that the table has once all are built: of two with a name the new one, unless the records do not fit it.
+func (tb *Table) Wanted() []*Index {
+	var out []*Index
+	for _, ix := range tb.AllIndexes() {
+		next := tb.Successor(ix.Called())
+		if replaced := next != nil && next.Build.State != Failed; ix.Staged() == replaced {
+			out = append(out, ix)
+		}
+	}
+	return out
 }
 
 // Field finds a field by its canonical name, or nil.
@@ -145,7 +166,7 @@ type Index struct {
 // Unique reports whether the index refuses a second record with the same values.
 func (ix *Index) Unique() bool { return ix.Define.Kind == ast.IndexUnique }
 
-// stagedPrefix stands before the name of an index that is to take the place of another one. Listings leave it out.
+// stagedPrefix stands before the name of an index that is to take the place of another one. No list shows it.
 const stagedPrefix = "\x00next "
 
 // StagedName is the name of a definition until it takes the place of the one that is called name.

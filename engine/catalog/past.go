@@ -26,7 +26,7 @@ func (v *View) DefsAt(s Scope, k ast.DefKind, version uint64) ([]*Def, error) {
 	if err := cur.Err(); err != nil {
 		return nil, fmt.Errorf("list definitions: %w", err)
 	}
-	return out, nil
+	return lastDefined(out, k), nil
 }
 
 // TableAt is the definition of a table as it was at a version of the history, and the names of the views on it; nil where

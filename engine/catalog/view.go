@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -127,19 +128,38 @@ func (v *View) Def(s Scope, k ast.DefKind, name string) (*Def, error) {
 	return d, err
 }
 
-// Defs lists the definitions of one kind in a scope by name, less indexes that are to take the place of others.
+// Defs lists the definitions of one kind in a scope by name: of indexes as they were defined last.
 func (v *View) Defs(s Scope, k ast.DefKind) ([]*Def, error) {
 	ds, err := v.scan(s, k)
 	if err != nil {
 		return nil, err
 	}
+	return lastDefined(slices.DeleteFunc(ds, func(d *Def) bool { return d.Stmt == nil }), k), nil
+}
+
+// lastDefined leaves indexes out that others are to take the place of, and shows those in their places. It may change ds,
+// which is in order of names.
+func lastDefined(ds []*Def, k ast.DefKind) []*Def {
+	if k != ast.DefIndex {
+		return ds
+	}
+	next := map[string]*Def{}
 	out := ds[:0]
 	for _, d := range ds {
-		if d.Stmt != nil && !(k == ast.DefIndex && strings.HasPrefix(d.Name, stagedPrefix)) {
+		if name, staged := strings.CutPrefix(d.Name, stagedPrefix); staged {
+			shown := *d
+			shown.Name = name
+			next[name] = &shown
+		} else {
 			out = append(out, d)
 		}
 	}
-	return out, nil
+	for i, d := range out {
+		if x := next[d.Name]; x != nil {
+			out[i] = x
+		}
+	}
+	return out
 }
 
 // Table finds a table; nil where it is not defined.

@@ -185,10 +185,8 @@ func (w *writer) table(tb *catalog.Table) {
 		w.line(fieldText(tb, f), ";")
 	}
 	w.line()
-	for _, ix := range tb.AllIndexes() {
-		if !ix.Staged() {
-			w.line(ast.Text(ix.Define), ";")
-		}
+	for _, ix := range tb.Wanted() {
+		w.line(ast.Text(ix.Define), ";")
 	}
 	w.line()
 	for _, ev := range tb.Events {

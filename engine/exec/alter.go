@@ -218,14 +218,27 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	ix := tb.Index(name)
-	if ix == nil {
+	if tb.Index(name) == nil {
 		return missing{doesNotExist("index", name)}
 	}
+	for _, ix := range []*catalog.Index{tb.Index(name), tb.Successor(name)} {
+		if ix == nil {
+			continue
+		}
+		if err := r.alterOneIndex(env, ix, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alterOneIndex alters an index, or the one that is to take its place.
+func (r *Run) alterOneIndex(env *Env, ix *catalog.Index, s *ast.Alter) error {
 	def, build := *ix.Define, ix.Build
 	for _, c := range s.Clauses {
 		switch c.Name {
 		case "COMMENT":
+			var err error
 			if def.Comment, err = r.newComment(env, c); err != nil {
 				return err
 			}
@@ -233,7 +246,7 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 			build.Retired = true
 		}
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: name, Stmt: &def, Extra: build.Facts()})
+	_, err := r.Cat.Put(&catalog.Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: &def, Extra: build.Facts()})
 	return err
 }
 

@@ -337,7 +337,7 @@ func (s *site) finish(j *catalog.Job) error {
 	if err := s.r.Cat.DeleteJob(j); err != nil {
 		return err
 	}
-	built := catalog.Build{Initial: j.Done, Updated: updated}
+	built := catalog.Build{Initial: j.Done, Updated: updated, Retired: s.ix.Build.Retired}
 	if !s.ix.Staged() {
 		return s.r.Cat.SetBuild(s.ix, built)
 	}
@@ -359,10 +359,8 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 			if err := s.r.Cat.DeleteJob(&w.job); err != nil {
 				return err
 			}
-			if s.ix.Staged() { // the one that it was to replace stays
-				return s.r.discard(s.tb, s.ix)
-			}
-			return s.r.Cat.SetBuild(s.ix, catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg})
+			// One that was to replace another stays beside it, to tell why it does not.
+			return s.r.Cat.SetBuild(s.ix, catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg, Retired: s.ix.Build.Retired})
 		})
 		if errors.Is(err, kv.ErrConflict) {
 			continue
@@ -425,9 +423,9 @@ func (b *builds) forget(w *build) {
 	}
 }
 
-// await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, a definition
+// await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, the definition
 // is taken back.
-func (b *builds) await(ctx context.Context, w *build, defined bool) error {
+func (b *builds) await(ctx context.Context, w *build) error {
 	var err error
 	select {
 	case <-w.done:
@@ -437,8 +435,8 @@ func (b *builds) await(ctx context.Context, w *build, defined bool) error {
 		<-w.done
 		err = ctx.Err()
 	}
-	if err == nil || !defined {
-		return err
+	if err == nil {
+		return nil
 	}
 	if undone := b.undo(context.WithoutCancel(ctx), &w.job); undone != nil {
 		b.ex.Log.Error("the definition of an index that could not be built stays", "index", w.job.Named, "err", undone)

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -41,83 +40,80 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 	if def.Vector != nil {
 		def.Vector = vectorDefaults(*def.Vector)
 	}
-	how := filling{background: s.Concurrently || s.Defer, wait: true, defined: true}
-	if old == nil {
-		return r.newIndex(db, tb, &def, how)
-	}
+	return r.replaceIndex(db, tb, &def, s.Concurrently || s.Defer)
+}
+
+// replaceIndex puts an index in the place of the one of its name, if there is one. What can not be built before this
+// transaction ends is built beside the old index, which stays until then: for good where the new one can not be built. One that
+// nobody waits for need not spare an index that is not Ready.
+func (r *Run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
+	name := def.Name.Ident
 	if err := r.removeIndexes(tb, tb.Successor(name)); err != nil {
 		return err
 	}
-	// An index that is replaced must be there still where the new one can not be built.
-	if large, err := r.isLarge(tb); err != nil || large && r.lone && !how.background {
-		how.staged = true
-		return cmp.Or(err, r.newIndex(db, tb, &def, how))
-	}
-	if err := r.removeIndexes(tb, old); err != nil {
-		return err
-	}
-	return r.newIndex(db, tb, &def, how)
-}
-
-// buildInside is how many records a table may have for an index to be filled in the transaction that defines it, or to be
-// emptied in that which removes it.
-const buildInside = 20_000
-
-// isLarge reports whether the table has more than buildInside records.
-func (r *Run) isLarge(tb *catalog.Table) (bool, error) {
 	g, err := r.Gate()
 	if err != nil {
-		return false, err
+		return err
 	}
-	rows, err := g.RowCount(tb)
-	return rows > buildInside, err
+	how := filling{}
+	if how.rows, err = g.RowCount(tb); err != nil {
+		return err
+	}
+	how.background = background && how.rows > 0
+	how.wait = !how.background && r.lone && how.rows > buildInside
+	if old := tb.Index(name); old != nil {
+		if how.staged = how.wait || how.background && old.Build.State == catalog.Ready; !how.staged {
+			if err := r.removeIndexes(tb, old); err != nil {
+				return err
+			}
+		}
+	}
+	return r.newIndex(db, tb, def, how)
 }
 
-// filling is how an index may be filled. Otherwise it is in the transaction that defines it.
+// buildInside is how many records a table may have for an index to be filled in the transaction that defines it.
+const buildInside = 20_000
+
+// filling is how an index is filled. Without background and wait it is in the transaction that defines it.
 type filling struct {
-	background bool // in the background, without waiting
-	wait       bool // in the background, waiting, where the table is large and the statement alone
-	defined    bool // what can not be filled shall not stay
-	staged     bool // it takes the place of one of the same name, which stays until then
+	rows       int64 // of the table
+	background bool  // in the background, without waiting
+	wait       bool  // in the background, waiting: the definition is taken back where that fails
+	staged     bool  // it takes the place of one of the same name, which stays until then
 }
 
 // newIndex stores the definition of an index and has it filled.
 func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
-	g, err := r.Gate()
-	if err != nil {
-		return err
-	}
 	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def}
-	rows, err := g.RowCount(tb)
-	if err != nil {
-		return err
-	}
 	if how.staged {
 		d.Name = catalog.StagedName(d.Name)
 	}
-	background := how.background && rows > 0
-	wait := !background && how.wait && r.lone && rows > buildInside
+	later := how.background || how.wait
 	switch {
-	case background || wait:
+	case later:
 		d.Extra = catalog.Build{State: catalog.Building}.Facts()
-	case !r.lone && rows > int64(r.Ex.Limits.IndexInside):
-		return errs.Internal("The table '%s' has %d records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction", tb.Name, rows)
-	case rows > 0:
-		d.Extra = catalog.Build{Initial: rows}.Facts()
+	case !r.lone && how.rows > int64(r.Ex.Limits.IndexInside):
+		return errs.Internal("The table '%s' has %d records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction", tb.Name, how.rows)
+	case how.rows > 0:
+		d.Extra = catalog.Build{Initial: how.rows}.Facts()
 	}
 	if _, err := r.Cat.Put(d); err != nil {
 		return err
 	}
-	if tb, err = r.Cat.Table(db, tb.Name); err != nil {
+	tb, err := r.Cat.Table(db, tb.Name)
+	if err != nil {
 		return err
 	}
 	ix := tb.Index(d.Name)
-	if !background && !wait {
+	if !later {
+		g, err := r.Gate()
+		if err != nil {
+			return err
+		}
 		return g.BuildIndex(r.Ctx, tb, ix)
 	}
 	left, err := r.postpone(catalog.JobOf(tb, ix))
-	if wait {
-		left.defined = how.defined
+	if how.wait {
 		r.left = left
 	}
 	return err
@@ -125,8 +121,7 @@ func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 
 // unbuilt is a job that a transaction leaves to be done when it is committed.
 type unbuilt struct {
-	build   *build // once it is
-	defined bool   // the index is new
+	build *build // once it is
 }
 
 // postpone stores a job and starts it once the transaction is committed.
@@ -149,7 +144,7 @@ func fillsIndex(s ast.Statement) bool {
 func (ex *Executor) await(ctx context.Context, left *unbuilt) error {
 	ctx, stop := ex.timed(ctx)
 	defer stop()
-	return explain(ctx, ex.builds.await(ctx, left.build, left.defined))
+	return explain(ctx, ex.builds.await(ctx, left.build))
 }
 
 // checkColumns refuses to index what is not stored.
@@ -234,22 +229,19 @@ func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
 	return &v
 }
 
-// removeIndexes removes indexes and what is stored of them; a nil one is none.
+// removeIndexes removes indexes and what is stored of them, in the background where that is much; a nil one is none.
 func (r *Run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error {
 	for _, ix := range indexes {
 		if ix == nil {
 			continue
 		}
-		large, err := r.isLarge(tb)
-		switch {
-		case err != nil:
+		remove := r.removeIndex
+		if more, err := r.moreThan(dropInside, catalog.JobOf(tb, ix).Prefixes()); err != nil {
 			return err
-		case large:
-			err = r.discard(tb, ix)
-		default:
-			err = r.removeIndex(tb, ix)
+		} else if more {
+			remove = r.discard
 		}
-		if err != nil {
+		if err := remove(tb, ix); err != nil {
 			return err
 		}
 	}
@@ -309,7 +301,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 	}
 	var ix *catalog.Index
 	if tb != nil {
-		ix = tb.Index(name)
+		ix = tb.LastDefined(name)
 	}
 	if ix == nil {
 		if s.IfExists {
@@ -320,13 +312,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 	if ix.Build.Retired {
 		return errs.Internal("Index building has been cancelled: Prepare remove.")
 	}
-	if err := r.removeIndexes(tb, ix, tb.Successor(name)); err != nil { // the new one has an id of its own: nothing of the old one is in its way
-		return err
-	}
-	if tb, err = r.Cat.Table(db, table); err != nil {
-		return err
-	}
-	return r.newIndex(db, tb, ix.Define, filling{background: s.Concurrently, wait: true})
+	return r.replaceIndex(db, tb, ix.Define, s.Concurrently)
 }
 
 // defineEvent is DEFINE EVENT.

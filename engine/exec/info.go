@@ -334,10 +334,14 @@ func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	if tb == nil || tb.Index(name) == nil {
+	var ix *catalog.Index
+	if tb != nil {
+		ix = tb.LastDefined(name)
+	}
+	if ix == nil {
 		return value.None, doesNotExist("index", name)
 	}
-	building, err := r.building(tb, tb.Index(name))
+	building, err := r.building(tb, ix)
 	if err != nil {
 		return value.None, err
 	}
