@@ -206,14 +206,23 @@ func (r *Run) level(base ast.Base) (catalog.Scope, error) {
 
 // put stores a definition in a scope, under the rules of its mode.
 func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
+	if err := r.fresh(s, kind, name, m, exists); err != nil {
+		return done(err)
+	}
+	return r.store(s, kind, name, stmt)
+}
+
+// fresh is the mode of a DEFINE by what is stored.
+func (r *Run) fresh(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, exists func() error) error {
 	old, err := r.Cat.Def(s, kind, name)
 	if err != nil {
 		return err
 	}
-	if err := r.mode(m, old != nil, exists); err != nil {
-		return done(err)
-	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
+	return r.mode(m, old != nil, exists)
+}
+
+func (r *Run) store(s catalog.Scope, kind ast.DefKind, name string, stmt ast.Statement) error {
+	_, err := r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
 	return err
 }
 

@@ -244,7 +244,7 @@ func checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
 	return nil
 }
 
-// typeFits reports whether a value of outer can hold one of inner at a path below it.
+// typeFits reports whether every value of outer but NONE can hold one of inner at a path below it.
 func typeFits(inner, outer *value.Type, below []catalog.Step) bool {
 	if len(below) == 0 {
 		return sameAlternatives(inner, outer)
@@ -265,10 +265,11 @@ func typeFits(inner, outer *value.Type, below []catalog.Step) bool {
 		return true
 	case value.TypeUnion:
 		for _, a := range outer.Alts {
-			if typeFits(inner, a, below) {
-				return true
+			if a.Kind != value.TypeNone && !typeFits(inner, a, below) {
+				return false
 			}
 		}
+		return true
 	}
 	return false
 }

@@ -58,6 +58,10 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	if err != nil {
 		return err
 	}
+	err = r.fresh(db.Inner(), ast.DefAnalyzer, name, s.Mode, func() error { return alreadyExists("analyzer", name) })
+	if err != nil {
+		return done(err)
+	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
@@ -66,7 +70,7 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	if _, err := r.Ex.texts.Compile(&def); err != nil {
 		return err
 	}
-	return r.put(db.Inner(), ast.DefAnalyzer, name, s.Mode, &def, func() error { return alreadyExists("analyzer", name) })
+	return r.store(db.Inner(), ast.DefAnalyzer, name, &def)
 }
 
 // The defaults of DEFINE SEQUENCE.
@@ -84,6 +88,10 @@ func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
 	name, err := r.name(env, s.Name, "sequence")
 	if err != nil {
 		return err
+	}
+	err = r.fresh(db.Inner(), ast.DefSequence, name, s.Mode, func() error { return alreadyExists("sequence", name) })
+	if err != nil {
+		return done(err)
 	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
@@ -106,7 +114,7 @@ func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
 	if def.Start == nil {
 		def.Start = &ast.Literal{Value: value.Int(sequenceStart)}
 	}
-	return r.put(db.Inner(), ast.DefSequence, name, s.Mode, &def, func() error { return alreadyExists("sequence", name) })
+	return r.store(db.Inner(), ast.DefSequence, name, &def)
 }
 
 // configOf is the config that a DEFINE makes.
@@ -208,6 +216,10 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 	if err != nil {
 		return err
 	}
+	err = r.fresh(db.Inner(), ast.DefBucket, name, s.Mode, func() error { return alreadyExists("bucket", name) })
+	if err != nil {
+		return done(err)
+	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
 	if def.Backend, err = r.bucketBackend(env, s.Backend); err != nil {
@@ -219,7 +231,7 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 	if s.Mode == ast.ModeOverwrite {
 		r.dropFiles(bucket.ID{NS: db.Scope.NS, DB: db.ID, Name: name})
 	}
-	return r.put(db.Inner(), ast.DefBucket, name, s.Mode, &def, func() error { return alreadyExists("bucket", name) })
+	return r.store(db.Inner(), ast.DefBucket, name, &def)
 }
 
 // bucketBackend is where a bucket keeps its files: in memory, or in a folder that the operator allows.

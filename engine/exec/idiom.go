@@ -240,7 +240,7 @@ func flatten(v value.Value) value.Value {
 	return value.ArrayOf(out)
 }
 
-// index is v[x]: a number or range into an array, a name into an object.
+// index is v[x]: a number or range into an array, a name into an object, a number into the key of a record.
 func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	at, err := r.Eval(env, x)
 	if err != nil {
@@ -251,10 +251,9 @@ func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 		if at.Kind() == value.KindRange && v.Kind() == value.KindArray {
 			return slice(v.Elems(), at.Range()), nil
 		}
-		i, ok := wholeIndex(at)
-		if e := v.Elems(); ok && i >= 0 && i < int64(len(e)) {
-			return e[i], nil
-		}
+		return element(v, at), nil
+	case value.KindRecord:
+		return element(v.Record().Key, at), nil
 	case value.KindObject:
 		switch at.Kind() {
 		case value.KindString:
@@ -266,6 +265,18 @@ func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 		}
 	}
 	return value.None, nil
+}
+
+// element is v[at] of a number into an array, a set, or the array that a record's key is.
+func element(v, at value.Value) value.Value {
+	if v.Kind() != value.KindArray && v.Kind() != value.KindSet {
+		return value.None
+	}
+	i, ok := wholeIndex(at)
+	if e := v.Elems(); ok && i >= 0 && i < int64(len(e)) {
+		return e[i]
+	}
+	return value.None
 }
 
 // wholeIndex is a number as an index, less its fraction.

@@ -106,7 +106,8 @@ func isNamed(x ast.Expr) bool {
 	return false
 }
 
-// nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated once.
+// nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated once,
+// before there is a row, where $parent is what it is for the rows.
 func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
 	query := b.R
@@ -114,7 +115,7 @@ func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 		k.field, query = b.R, b.L
 	}
 	var err error
-	if k.query, err = r.Value(env, query); err != nil {
+	if k.query, err = r.Value(inFrom(env), query); err != nil {
 		return nil, err
 	}
 	return k, numbers(k.query)

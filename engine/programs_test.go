@@ -1,0 +1,34 @@
+package engine_test
+
+import "testing"
+
+// TestPrograms holds what whole programs, written as applications write them, showed: the last answer of each.
+func TestPrograms(t *testing.T) {
+	for _, c := range []struct{ name, query, want string }{
+		{"numbers lead into the key of a record", "CREATE x:1 SET z = [7, 8]; CREATE r:[x:1, 6] SET l = r:['a', [5]]; SELECT id[0], id[1] AS n, id[0].z[1] AS z, l[1][0] AS l, id[2] AS none, l['a'] AS text, id[0..1] AS slice FROM r",
+			"[{ id: x:1, l: 5, n: 6, none: NONE, slice: NONE, text: NONE, z: 8 }]"},
+		{"in conditions, with an index over them too", "DEFINE INDEX i ON r FIELDS id[1]; CREATE r:['a', 6]; CREATE r:['a', 7]; [(SELECT VALUE id FROM r WHERE id[1] = 7), (SELECT VALUE id FROM r WITH NOINDEX WHERE id[1] = 7)]",
+			"[[r:['a', 7]], [r:['a', 7]]]"},
+		{"and in views", "DEFINE TABLE reading; DEFINE TABLE hourly AS SELECT id[0] AS sensor, time::floor(id[1], 1h) AS hour, math::mean(temp) AS mean FROM reading GROUP BY sensor, hour; CREATE reading:['a', d'2024-03-01T00:10:00Z'] SET temp = 1; CREATE reading:['a', d'2024-03-01T00:40:00Z'] SET temp = 2; SELECT * OMIT id FROM hourly",
+			"[{ hour: d'2024-03-01T00:00:00Z', mean: 1.5f, sensor: 'a' }]"},
+		{"but not into other keys", "RETURN [r:{ a: 1 }[0], r:{ a: 1 }['a'], r:5[0], r:abc[0], r:[1][-1]]", "[NONE, NONE, NONE, NONE, NONE]"},
+		{"the nearest of each row", "DEFINE INDEX i ON mem FIELDS v HNSW DIMENSION 2; CREATE mem:1 SET v = [1, 0]; CREATE mem:2 SET v = [1, 1]; CREATE mem:3 SET v = [3, 3]; SELECT id, (SELECT VALUE id FROM mem WHERE v <|2, 40|> $parent.v) AS near OMIT v FROM mem",
+			"[{ id: mem:1, near: [mem:1, mem:2] }, { id: mem:2, near: [mem:2, mem:1] }, { id: mem:3, near: [mem:3, mem:2] }]"},
+		{"and without an index", "CREATE mem:1 SET v = [1, 0]; CREATE mem:2 SET v = [1, 1]; CREATE mem:3 SET v = [3, 3]; SELECT VALUE (SELECT VALUE id FROM mem WHERE v <|1, EUCLIDEAN|> $parent.v)[0] FROM mem", "[mem:1, mem:2, mem:3]"},
+		{"a field fits into every type around it", "DEFINE FIELD name ON p TYPE object | string; DEFINE FIELD name.first ON p TYPE string",
+			"error Cannot set field `name.first` with type `string` as it mismatched with field `name` with type `object | string`"},
+		{"but NONE", "DEFINE FIELD name ON p TYPE option<object>; DEFINE FIELD name.first ON p TYPE string; CREATE p:1", "[{ id: p:1 }]"},
+		{"with or without elements", "DEFINE FIELD l ON p TYPE array<object> | object; DEFINE FIELD l.*.n ON p TYPE int; DEFINE FIELD l.n ON p TYPE int",
+			"error Cannot set field `l.n` with type `int` as it mismatched with field `l` with type `array<object> | object`"},
+		{"what is there already is told before what is wrong with the new one", "DEFINE BUCKET b BACKEND 'memory'; DEFINE BUCKET b BACKEND 'nowhere'", "error The bucket 'b' already exists"},
+		{"which IF NOT EXISTS does not look at", "DEFINE BUCKET b BACKEND 'memory'; DEFINE BUCKET IF NOT EXISTS b", "NONE"},
+		{"of analyzers too", "DEFINE ANALYZER a TOKENIZERS class; DEFINE ANALYZER IF NOT EXISTS a FILTERS mapper('nowhere')", "NONE"},
+		{"and of sequences", "DEFINE SEQUENCE s; DEFINE SEQUENCE s BATCH -1", "error The sequence 's' already exists"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := lastOf(t, owner(t, openQuiet(t)), c.query); got != c.want {
+				t.Errorf("%s\n got %s\nwant %s", c.query, got, c.want)
+			}
+		})
+	}
+}
