@@ -22,7 +22,8 @@ func newBackupCmd(s *streams) *cobra.Command {
 by an owner at root level, and serves others meanwhile; a store that is not open is named with --endpoint bolt://PATH.
 Every block carries a checksum; the file appears only when it is whole and verified.
 
-Exit status 6: the store is open in another process. 7: the store is damaged.`,
+Exit status 5: there is no such store, or no such directory for FILE. 6: the store is open in another process. 7: it is
+damaged, or no store.`,
 		Example: `  nacre backup -e http://db:8000 -u root -p root monday.backup
   nacre backup -e bolt://nacre.db --compress monday.backup
   nacre backup - | ssh vault 'cat > monday.backup'`,
@@ -42,7 +43,7 @@ func runBackup(ctx context.Context, s *streams, f *connectFlags, compress bool, 
 	}
 	out, commit, err := createOutput(s, path)
 	if err != nil {
-		return err
+		return physicalError(err)
 	}
 	p := newStages(s)
 	var m *physical.Manifest

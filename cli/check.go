@@ -25,7 +25,8 @@ references, counters.
 With --repair NEW, a store is made at NEW out of what is sound: indexes, edges and counters anew from the records. NEW
 is checked too. STORE stays as it is.
 
-Exit status 0: nothing is wrong (with --repair: with NEW). 5: there is no such store. 6: it is open. 7: there are findings.`,
+Exit status 0: nothing is wrong (with --repair: with NEW). 5: there is no such store. 6: it is open, or there is something at
+NEW. 7: there are findings, or it is no store.`,
 		Example: `  nacre check nacre.db
   nacre check --json bolt://nacre.db | jq .findings
   nacre check nacre.db --repair repaired.db`,

@@ -17,7 +17,7 @@ func newCompactCmd(s *streams) *cobra.Command {
 		Long: `Writes the store STORE (bolt://PATH, or a path) anew, without free pages and log, and puts the result in its place.
 It needs room for a second copy meanwhile. All that is copied is verified; a damaged store stays as it is.
 
-Exit status 6: the store is open. 7: the store is damaged.`,
+Exit status 5: there is no such store. 6: it is open, or STORE.new or STORE.old are in the way. 7: it is damaged, or no store.`,
 		Example: `  nacre compact nacre.db`,
 		Args:    exactArgs(1, "a store"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 
 	"github.com/nacredb/nacre/client"
@@ -69,6 +70,8 @@ func exitCode(err error) int {
 		return exitTimeout
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrNotReady):
 		return exitUnreachable
+	case errors.Is(err, fs.ErrNotExist):
+		return exitNotFound
 	case errors.As(err, &start):
 		return startCode(start)
 	case errors.As(err, &e):

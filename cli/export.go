@@ -118,6 +118,9 @@ func createOutput(s *streams, path string) (io.Writer, func(error) error, error)
 		w := bufio.NewWriterSize(s.out, 256<<10)
 		return w, func(err error) error { return errors.Join(err, w.Flush()) }, nil
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, nil, usagef("%s is a directory: name a file in it", path)
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		var at *fs.PathError // names the temporary file
@@ -132,10 +135,13 @@ func createOutput(s *streams, path string) (io.Writer, func(error) error, error)
 	}
 	return w, func(err error) error {
 		err = errors.Join(err, flush(), file.Sync(), file.Close())
+		if err == nil {
+			err = os.Rename(file.Name(), path)
+		}
 		if err != nil {
 			return errors.Join(err, os.Remove(file.Name()))
 		}
-		return os.Rename(file.Name(), path)
+		return nil
 	}, nil
 }
 

@@ -3,8 +3,10 @@ package cli
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -72,14 +74,14 @@ func openInput(s *streams, path string) (io.ReadCloser, int64, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open the file to import: %w", err)
+		return nil, 0, fmt.Errorf("read the input: %w", err)
 	}
 	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, fmt.Errorf("open the file to import: %w", err)
+	if err == nil && info.IsDir() {
+		err = usagef("%s is a directory: name a file", path)
 	}
-	if info.IsDir() {
-		return nil, 0, usagef("%s is a directory", path)
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
 	}
 	return file, info.Size(), nil
 }
@@ -90,15 +92,38 @@ func unpack(path string, r io.Reader) (io.ReadCloser, error) {
 	case strings.HasSuffix(path, ".gz"):
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, fmt.Errorf("unpack %s: %w", path, err)
+			return nil, notPacked(path, err)
 		}
-		return z, nil
+		return unpacked{z, path}, nil
 	case strings.HasSuffix(path, ".zst"):
 		z, err := zstd.NewReader(r)
 		if err != nil {
-			return nil, fmt.Errorf("unpack %s: %w", path, err)
+			return nil, notPacked(path, err)
 		}
-		return z.IOReadCloser(), nil
+		return unpacked{z.IOReadCloser(), path}, nil
 	}
 	return io.NopCloser(r), nil
+}
+
+// unpacked reads the contents of the packed file at path.
+type unpacked struct {
+	io.ReadCloser
+	path string
+}
+
+// Read implements io.Reader.
+func (u unpacked) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = notPacked(u.path, err)
+	}
+	return n, err
+}
+
+// notPacked is the error of a file whose contents are not what its suffix promises, unless it is one of reading it.
+func notPacked(path string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return err
+	}
+	return exitError{exitInvalid, fmt.Errorf("%s is damaged, or not packed as its name says: %w", path, err)}
 }

@@ -1,26 +1,49 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nacredb/nacre/engine/dump/physical"
+	"github.com/nacredb/nacre/engine/kv"
 )
 
-// physicalError gives an error of a command on store files its exit code.
+// physicalError gives an error of a command on store files its exit code, and says what to do.
 func physicalError(err error) error {
 	if err == nil {
 		return nil
 	}
+	code, hint := exitOther, ""
 	switch physical.TroubleOf(err) {
-	case physical.InUse, physical.Exists:
-		return exitError{exitConflict, err}
+	case physical.InUse:
+		code, hint = exitConflict, "stop that process first; 'nacre backup -e http://HOST:PORT' saves a server that runs"
+	case physical.Exists:
+		code = exitConflict
 	case physical.Absent:
-		return exitError{exitNotFound, err}
+		code, hint = exitNotFound, "check the path"
 	case physical.Unsound:
-		return exitError{exitInvalid, err}
+		code, hint = exitInvalid, unsoundHint(err)
+	default:
+		return err
 	}
-	return err
+	if hint != "" {
+		err = fmt.Errorf("%w: %s", err, hint)
+	}
+	return exitError{code, err}
+}
+
+// unsoundHint says what to do about a store or backup that cannot be used.
+func unsoundHint(err error) string {
+	switch {
+	case errors.Is(err, physical.ErrBackup):
+		return "nothing was written; take another backup"
+	case errors.Is(err, kv.ErrNewer):
+		return "use that version"
+	case errors.Is(err, kv.ErrFormat):
+		return "name the directory of a store"
+	}
+	return "restore a backup, or see what can be saved with 'nacre check' and its --repair"
 }
 
 // stages shows the progress of a run that goes through several stages, each with its own line.

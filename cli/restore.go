@@ -20,7 +20,8 @@ func newRestoreCmd(s *streams) *cobra.Command {
 it. The store appears only when it is whole. What is at STORE already is never touched without --replace, and with it
 only once the new store is complete.
 
-Exit status 5: no such file. 6: there is something at STORE, or it is in use. 7: the backup is damaged.`,
+Exit status 5: no such file. 6: there is something at STORE, or it is in use; with --replace: something that is no store.
+7: the backup is damaged.`,
 		Example: `  nacre restore --dry-run monday.backup
   nacre restore monday.backup bolt://nacre.db
   ssh vault 'cat monday.backup' | nacre restore - nacre.db --replace`,
@@ -80,14 +81,14 @@ func runRestore(ctx context.Context, s *streams, file, dsn string, replace bool)
 
 // restore reads a plain file twice; standard input and packed files are copied beside the store meanwhile.
 func restore(ctx context.Context, s *streams, file, path string, opt physical.RestoreOptions) (*physical.Manifest, error) {
-	if file != "-" && !strings.HasSuffix(file, ".gz") && !strings.HasSuffix(file, ".zst") {
-		return physical.Restore(ctx, file, path, opt)
-	}
 	in, _, err := openInput(s, file)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
+	if file != "-" && !strings.HasSuffix(file, ".gz") && !strings.HasSuffix(file, ".zst") {
+		return physical.Restore(ctx, file, path, opt)
+	}
 	plain, err := unpack(file, in)
 	if err != nil {
 		return nil, err

@@ -227,7 +227,7 @@ func TestRestoreLeavesWhatIsThere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := physical.Restore(ctx, writeFile(t, good), foreign, physical.RestoreOptions{Replace: true}); !errors.Is(err, kv.ErrFormat) {
+	if _, err := physical.Restore(ctx, writeFile(t, good), foreign, physical.RestoreOptions{Replace: true}); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a directory of something else: got %v", err)
 	}
 }

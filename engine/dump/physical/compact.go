@@ -17,12 +17,12 @@ type Sizes struct{ Before, After int64 }
 // in its place. All that is copied is verified; a damaged store stays as it is. Errors:
 // kv.ErrCorrupt, kv.ErrLocked, kv.ErrFormat, those of ctx and of writing.
 func Compact(ctx context.Context, path string, progress Progress) (s Sizes, err error) {
-	if s.Before, err = dirSize(path); err != nil {
-		return s, fmt.Errorf("compact: %w", err)
-	}
 	in, err := bolt.Inspect(path)
 	if err != nil {
 		return s, err
+	}
+	if s.Before, err = dirSize(path); err != nil {
+		return s, errors.Join(fmt.Errorf("compact: %w", err), in.Close())
 	}
 	// The lock is kept until the new store is in place, so that nobody opens the old one meanwhile.
 	err = replaceStore(path, func(fresh string) error { return rewrite(ctx, in, fresh, progress) })

@@ -37,7 +37,7 @@ type Repaired struct {
 // nothing to start from.
 func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repaired, error) {
 	if _, err := os.Lstat(target); err == nil {
-		return nil, fmt.Errorf("repair: there is something at %s: %w", target, os.ErrExist)
+		return nil, fmt.Errorf("repair: there is something at %s, and a repaired store needs a path of its own: %w", target, os.ErrExist)
 	}
 	in, err := bolt.Inspect(path)
 	if err != nil {

@@ -49,7 +49,7 @@ type RestoreOptions struct {
 
 // Restore makes a store at path out of the backup in file. All of the backup is verified before
 // anything is written, and again while it is read for writing. Errors: those of Verify,
-// os.ErrExist when there is something at path and opt does not say Replace, kv.ErrLocked when a
+// os.ErrExist when there is something at path, unless it is a store and opt says Replace, kv.ErrLocked when a
 // process has that store open.
 func Restore(ctx context.Context, file, path string, opt RestoreOptions) (*Manifest, error) {
 	if err := mayWrite(path, opt.Replace); err != nil {
@@ -82,16 +82,28 @@ func RestoreStream(ctx context.Context, r io.Reader, path string, opt RestoreOpt
 
 // mayWrite reports why a store may not be put at path.
 func mayWrite(path string, replace bool) error {
-	entries, err := os.ReadDir(path)
+	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist), err == nil && len(entries) == 0:
+	case errors.Is(err, os.ErrNotExist):
 		return nil
-	case err == nil && !replace:
-		return fmt.Errorf("restore: there is something at %s: %w", path, os.ErrExist)
 	case err != nil:
 		return fmt.Errorf("restore: %w", err)
+	case !info.IsDir():
+		return inTheWay(path, "a file, not a store")
 	}
-	if err := bolt.Unused(path); err != nil {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	switch err := bolt.Unused(path); {
+	case errors.Is(err, kv.ErrFormat):
+		return inTheWay(path, "not a store")
+	case !replace:
+		return fmt.Errorf("restore: there is a store at %s, and only --replace lets it go: %w", path, os.ErrExist)
+	case err != nil:
 		return fmt.Errorf("restore: %s: %w", path, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
@@ -25,6 +26,9 @@ func replaceStore(path string, build func(fresh string) error) error {
 	if err := clearLeftover(fresh); err != nil {
 		return err
 	}
+	if _, err := os.Lstat(old); err == nil {
+		return inTheWay(old, "left by a run that was interrupted")
+	}
 	if err := build(fresh); err != nil {
 		return err
 	}
@@ -38,13 +42,20 @@ func clearLeftover(fresh string) error {
 		return nil
 	}
 	finished, err := bolt.Finished(fresh)
-	if err != nil {
+	switch {
+	case errors.Is(err, kv.ErrFormat):
+		return inTheWay(fresh, "not a store")
+	case err != nil:
 		return fmt.Errorf("%s is in the way: %w", fresh, err)
-	}
-	if finished {
-		return fmt.Errorf("%s is in the way: it is a whole store; move or remove it: %w", fresh, os.ErrExist)
+	case finished:
+		return inTheWay(fresh, "a whole store")
 	}
 	return os.RemoveAll(fresh)
+}
+
+// inTheWay is the refusal to write where something else is.
+func inTheWay(path, what string) error {
+	return fmt.Errorf("%s is in the way: it is %s; move or remove it: %w", path, what, os.ErrExist)
 }
 
 // swap moves fresh to path, and what was there out of the way and away.
@@ -57,7 +68,7 @@ func swap(path, fresh, old string) error {
 	}
 	if old != "" {
 		if err := os.Rename(path, old); err != nil {
-			return fmt.Errorf("replace %s: %w", path, err)
+			return errors.Join(fmt.Errorf("replace %s: %w", path, err), os.RemoveAll(fresh))
 		}
 	}
 	if err := os.Rename(fresh, path); err != nil {

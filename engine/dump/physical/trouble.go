@@ -3,6 +3,7 @@ package physical
 import (
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
@@ -15,7 +16,7 @@ const (
 	Other   Trouble = iota
 	InUse           // the store is open in another process
 	Exists          // something is where the result should go
-	Absent          // there is no such file
+	Absent          // there is no such file, or no such directory for one
 	Unsound         // a backup or store that is damaged, or none at all
 )
 
@@ -28,7 +29,7 @@ func TroubleOf(err error) Trouble {
 		return Unsound
 	case errors.Is(err, fs.ErrExist):
 		return Exists
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return Absent
 	}
 	return Other

@@ -183,7 +183,7 @@ func peek(path string) (*bbolt.DB, error) {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, kv.ErrLocked
-	case isForeign(err):
+	case isForeign(err), isCut(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -176,6 +177,9 @@ func isForeign(err error) bool {
 	return errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
 }
 
+// isCut reports whether bbolt does not open a file because it does not even hold the meta pages, which it tells in text only.
+func isCut(err error) bool { return err != nil && strings.Contains(err.Error(), "file size too small") }
+
 // checkSize refuses a file that was cut short: the first thing that bbolt does with one that is
 // opened for writing is to read at its end, which would stop the process.
 func checkSize(path string) error {
@@ -187,6 +191,9 @@ func checkSize(path string) error {
 		return err
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond, NoStatistics: true})
+	if isCut(err) {
+		return fmt.Errorf("%s has only %d bytes: %w", dataFile, info.Size(), kv.ErrCorrupt)
+	}
 	if err != nil {
 		return err
 	}
