@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,5 +54,46 @@ func TestTransactionIsBounded(t *testing.T) {
 	}
 	if got := ask(count); got != "0" {
 		t.Errorf("%s records are left", got)
+	}
+}
+
+// TestTransactionHoldsRecordsOnce: what it writes is in memory as it will be stored, and not beside that as the statements
+// made it.
+func TestTransactionHoldsRecordsOnce(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	s := owner(t, e)
+	run(t, s, "DEFINE TABLE t")
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	tx, err := s.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := heap()
+	const payload = 400 * 100_000
+	for _, text := range []string{
+		"FOR $i IN 0..400 { CREATE type::record('t', $i) SET x = string::repeat('abcdefghij', 10000), i = $i RETURN NONE }",
+		"UPDATE t:1 SET i = 'one' RETURN NONE",
+	} {
+		if rs, err := tx.Execute(t.Context(), text, nil); err != nil || rs[0].Err != nil {
+			t.Fatal(err, rs)
+		}
+	}
+	if held := heap() - before; held < payload || held > payload*5/4 {
+		t.Errorf("a transaction that writes %d bytes holds %d", payload, held)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, s, "RETURN [t:0.x.len(), t:1.i, t:399.i]")[0].Value.Text(); got != "[100000, 'one', 399]" {
+		t.Error(got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Change struct {
 	Table         *catalog.Table
 	ID            *value.RecordID
-	before, after value.Value // an unchanged stored record is here as bytes, which no record is: the log keeps all of them
+	before, after value.Value // a stored record is here as its bytes, which no record is: the log keeps all of them
 }
 
 // Before is the record before the change; NONE where it was created.
@@ -48,7 +48,7 @@ func unfold(v value.Value) value.Value {
 	}
 	doc, err := decode(v.Bytes())
 	if err != nil {
-		panic(err) // fold took them out of what decode had made
+		panic(err) // they are of a record that decode had read, or that was just encoded
 	}
 	return doc
 }
@@ -121,7 +121,11 @@ func (l *Log) RollbackTo(m Mark) {
 // after does what follows a change of a record: it is noted, views follow, events run.
 func (g *Gate) after(ctx context.Context, w *Write) error {
 	if g.Log != nil {
-		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, fold(w.Before), fold(w.After)})
+		after := fold(w.After)
+		if w.raw != nil {
+			after = value.BytesOf(w.raw)
+		}
+		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, fold(w.Before), after})
 	}
 	if len(w.Table.Views) > 0 {
 		if err := g.changeViews(ctx, w); err != nil {

@@ -30,7 +30,8 @@ type Write struct {
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
 
-	edge bool // the record is one
+	edge bool   // the record is one
+	raw  []byte // After as it was handed to the transaction; nil until then
 }
 
 func (w *Write) creates() bool { return w.Before.IsNone() }
@@ -191,11 +192,11 @@ func (g *Gate) store(ctx context.Context, w *Write, raw []byte) error {
 	if tb.Define.Drop {
 		return g.after(ctx, w)
 	}
-	kept := append(make([]byte, 0, len(raw)), raw...) // evaluating an index may use the gate again
+	w.raw = append(make([]byte, 0, len(raw)), raw...) // evaluating an index may use the gate again
 	if err := g.changeIndexes(ctx, tb, w.ID, w.Before, w.After); err != nil {
 		return err
 	}
-	if err := g.Tx.Set(g.recordKey(tb, w.ID.Key), kept); err != nil {
+	if err := g.Tx.Set(g.recordKey(tb, w.ID.Key), w.raw); err != nil {
 		return fmt.Errorf("write a record of %s: %w", tb.Name, err)
 	}
 	if w.creates() {
