@@ -60,10 +60,10 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 				if v, err = r.fetchAll(v); err != nil {
 					return value.None, err
 				}
-				if i+1 < len(parts) {
+				if i+1 < len(parts) && !mapped {
 					return r.mapParts(env, v, parts[i+1:])
 				}
-				return v, nil
+				break
 			}
 			v, err = r.all(v)
 		case *ast.PartLast:
@@ -350,7 +350,7 @@ func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
-// destructure is v.{a, b: x, c.*, d.{e}}.
+// destructure is v.{a, b: x, c.*, d.{e}}: the fields of c stand beside a, where c is an object; the last of equal names counts.
 func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
@@ -380,39 +380,32 @@ func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField
 	out := make([]value.Field, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		w, ok, err := r.destructured(inner, v.Object(), f)
+		w, err := r.destructured(inner, v.Object(), f)
 		if err == nil {
 			err = sum.add(r, w)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return value.None, err
-		}
-		if ok {
+		case !f.All:
 			out = append(out, value.Field{Name: f.Name, Value: w})
+		case w.Kind() == value.KindObject:
+			out = append(out, w.Object().Fields()...)
 		}
 	}
 	return value.ObjectOf(value.NewObject(out...)), nil
 }
 
-// destructured is one field of a destructuring; ok is false where it is left out.
-func (r *Run) destructured(env *Env, o *value.Object, f *ast.DestructureField) (v value.Value, ok bool, err error) {
+// destructured is the value of one field of a destructuring.
+func (r *Run) destructured(env *Env, o *value.Object, f *ast.DestructureField) (value.Value, error) {
 	if f.Expr != nil {
-		v, err = r.Eval(env, f.Expr)
-		return v, true, err
+		return r.Eval(env, f.Expr)
 	}
-	v, _ = o.Get(f.Name)
-	switch {
-	case f.All:
-		if v.Kind() == value.KindRecord {
-			if v, err = r.Fetch(v.Record()); err != nil {
-				return value.None, false, err
-			}
-		}
-		return v, v.Kind() == value.KindObject, nil
-	case f.Nested != nil:
-		v, err = r.destructure(env, v, f.Nested)
+	v, _ := o.Get(f.Name)
+	if f.Nested != nil {
+		return r.destructure(env, v, f.Nested)
 	}
-	return v, true, err
+	return v, nil
 }
 
 // method is v.name(args): a built-in of v's kind, else a closure in a field of an object.

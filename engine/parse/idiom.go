@@ -105,6 +105,9 @@ func (p *parser) dottedBraces() ast.Part {
 	if k := p.tok.kind; k == tDigits || k == tDotDot {
 		return &ast.PartRecurse{Recurse: p.recurse(open)}
 	}
+	if p.tok.kind == tStar {
+		p.fail("Unexpected token `*` expected an integer or ..", p.tok, "")
+	}
 	return &ast.PartDestructure{Fields: p.destructure(open)}
 }
 
