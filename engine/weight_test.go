@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -131,6 +132,35 @@ func TestEveryUseOfASharedValueEnds(t *testing.T) {
 			} else if strings.Contains(res[0].Err.Msg, "internal error") {
 				t.Errorf("%s: %v", text, res[0].Err)
 			}
+		}
+	}
+}
+
+// TestDeepValuesAreRefused: a value nests 254 levels at most, however it came about, so that no walk over one ends the stack.
+func TestDeepValuesAreRefused(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	for _, grow := range []string{"[$a]", "[[[[$a]]]]", "{ a: $a }", "{[$a],}", "t:[$a]", "([$a]..[1])", "[$a] + []", "value::patch({}, [{ op: 'add', path: '/a/b', value: $a }])", "[1].map(|$i| $a)"} {
+		text := "RETURN (<array> 0..1000).fold(0, |$a, $i| " + grow + ")"
+		if got := run(t, s, text, allowErrors)[0]; got.Err == nil || got.Err.Msg != errs.TooDeep().Msg && got.Err.Msg != "The value would be larger than 1073741824 bytes" {
+			t.Errorf("%s: %v", grow, got.Err)
+		}
+	}
+	for _, c := range [][2]string{
+		{"LET $x = array::repeat(0, 200).fold(0, |$a, $i| { a: $a }); CREATE t:1 SET x = $x RETURN NONE; RETURN t:1.x = $x", "true"},
+		{"UPDATE t:1 SET x = array::repeat(0, 240).fold(t:1.x, |$a, $i| { a: $a })", errs.TooDeep().Msg},
+		{"UPDATE t:1 SET y" + strings.Repeat(".a", 300) + " = 1", errs.TooDeep().Msg},
+		{"UPDATE t:1 PATCH [{ op: 'add', path: string::repeat('/a', 250), value: 1 }] RETURN VALUE 1", "[1]"},
+		{"UPDATE t:1 PATCH [{ op: 'add', path: string::repeat('/b', 300), value: 1 }]", errs.TooDeep().Msg},
+		{"RETURN value::patch({}, [{ op: 'add', path: string::repeat('/a', 500000), value: 1 }])", errs.TooDeep().Msg},
+	} {
+		res := run(t, s, c[0], allowErrors)
+		last := res[len(res)-1]
+		got := last.Value.Text()
+		if last.Err != nil {
+			got = last.Err.Msg
+		}
+		if got != c[1] {
+			t.Errorf("%.80s: got %.80s, want %s", c[0], got, c[1])
 		}
 	}
 }

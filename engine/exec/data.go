@@ -63,7 +63,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 		if r.Auth.CanRead() { // all of the record, then; seen has its COMPUTED fields besides
 			seen = stored
 		}
-		after, err := value.PatchSeen(stored, seen, v)
+		after, err := value.Patch(stored, seen, v, r.Ctx.Err)
 		if err == nil && after.Kind() != value.KindObject {
 			err = unusable(after, "PATCH", "InvalidPatch")
 		}

@@ -442,8 +442,8 @@ func (q *Query) keepVariable(name string, was int) error {
 		return nil
 	}
 	err := q.mem.Charge(value.Weight(set) - was)
-	if err == nil && value.Exceeds(set, q.ex.Limits.Answer) {
-		err = value.TooHeavy(q.ex.Limits.Answer)
+	if err == nil {
+		err = value.Bearable(set, q.ex.Limits.Answer)
 	}
 	if err != nil {
 		q.base.Set(name, value.None)

@@ -17,6 +17,9 @@ func (r *Run) borne(v value.Value, err error) (value.Value, error) {
 }
 
 func (r *Run) weighed(v value.Value) (value.Value, error) {
+	if value.Deep(v) {
+		return value.None, errs.TooDeep()
+	}
 	if err := r.bear(value.Weight(v)); err != nil {
 		return value.None, err
 	}
@@ -46,6 +49,9 @@ func (h *held) add(r *Run, v value.Value) error {
 }
 
 func (h *held) more(r *Run, v value.Value) error {
+	if value.Deep(v) {
+		return errs.TooDeep()
+	}
 	*h += held(value.Weight(v))
 	return r.bear(int(*h))
 }

@@ -46,7 +46,9 @@ func count(_ Call, args []value.Value) (value.Value, error) {
 
 func diff(_ Call, args []value.Value) (value.Value, error) { return value.Diff(args[0], args[1]), nil }
 
-func patch(_ Call, args []value.Value) (value.Value, error) { return value.Patch(args[0], args[1]) }
+func patch(c Call, args []value.Value) (value.Value, error) {
+	return value.Patch(args[0], args[0], args[1], c.Host.Context().Err)
+}
 
 func not(_ Call, args []value.Value) (value.Value, error) {
 	return value.Bool(!value.Truthy(args[0])), nil

@@ -24,13 +24,15 @@ func (p *parser) suffix(id *ast.Idiom) ast.Expr {
 			id.Parts = append(id.Parts, &ast.PartField{Name: p.identName(p.advance())})
 		}
 	}
-	for p.err == nil && p.atPart() {
+	chain := p.chain
+	for p.err == nil && p.atPart() && p.link() {
 		part := p.part()
 		if part == nil {
 			return nil
 		}
 		id.Parts = append(id.Parts, part)
 	}
+	p.chain = chain
 	return id
 }
 
@@ -169,17 +171,17 @@ func (p *parser) recurse(open token) *ast.Recurse {
 	}
 	p.closes(tRBrace, open)
 	if p.tok.kind == tLParen {
-		paren := p.advance()
+		paren, chain := p.advance(), p.chain
 		if !p.link() {
 			return r
 		}
-		defer p.unlink()
 		path := &ast.Idiom{}
-		for p.err == nil && p.atPart() {
+		for p.err == nil && p.atPart() && p.link() {
 			if part := p.part(); part != nil {
 				path.Parts = append(path.Parts, part)
 			}
 		}
+		p.chain = chain
 		r.Path = path
 		p.closes(tRParen, paren)
 	}
@@ -338,24 +340,26 @@ func (p *parser) plainIdiom() *ast.Idiom {
 
 // basicIdiom is a path of fields, indexes, .* and [$] only, as FIELDS and DEFINE FIELD have them.
 func (p *parser) basicIdiom() *ast.Idiom {
-	id := p.arena.name(p.ident())
+	id, chain := p.arena.name(p.ident()), p.chain
 	for p.err == nil {
 		switch p.tok.kind {
 		case tDot:
 			p.advance()
 			if p.eat(tStar) {
 				id.Parts = append(id.Parts, &ast.PartAll{})
-				continue
+			} else {
+				id.Parts = append(id.Parts, &ast.PartField{Name: p.ident()})
 			}
-			id.Parts = append(id.Parts, &ast.PartField{Name: p.ident()})
 		case tDotDotDot:
 			p.advance()
 			id.Parts = append(id.Parts, &ast.PartFlatten{})
 		case tLBracket:
 			id.Parts = append(id.Parts, p.basicBracket())
 		default:
+			p.chain = chain
 			return id
 		}
+		p.link()
 	}
 	return id
 }

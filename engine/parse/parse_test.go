@@ -104,6 +104,9 @@ func TestLimits(t *testing.T) {
 		"recursion":   "RETURN a" + strings.Repeat(".{1}(->b", mib/8),
 		"explains":    strings.Repeat("EXPLAIN ", mib/8),
 		"views":       "DEFINE TABLE a AS " + strings.Repeat("(", mib),
+		"paths":       "UPDATE a SET a" + strings.Repeat(".a", mib/2) + " = 1",
+		"fields":      "SELECT a" + strings.Repeat(".a", mib/2) + " FROM t",
+		"definitions": "DEFINE FIELD a" + strings.Repeat(".a", mib/2) + " ON t",
 		"statements":  strings.Repeat("RETURN ", mib/7),
 	} {
 		q, err := Query(text, Options{})

@@ -25,7 +25,7 @@ type Resolver interface {
 // Options are limits and surroundings of a parse. The zero value means the defaults.
 type Options struct {
 	Depth    int      // expressions inside one another; default 20
-	Chain    int      // operators of one expression, and types inside one another; default 2048
+	Chain    int      // operators of one expression, steps of one path, and types inside one another; default 2048
 	MaxBytes int      // length of a text; default 64 MiB
 	Resolver Resolver // nil: every path is taken for a function
 	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.

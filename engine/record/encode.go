@@ -13,12 +13,15 @@ const mostStored = 1 << 30
 
 // encode is the stored form of a record, in the gate's buffer.
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
-	if value.Exceeds(doc, mostStored) {
-		return nil, value.TooHeavy(mostStored)
+	if err := value.Bearable(doc, mostStored); err != nil {
+		return nil, err
 	}
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
 	if err != nil {
-		return nil, errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
+		if errs.As(err).Kind == errs.KindSerialization {
+			err = errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
+		}
+		return nil, err
 	}
 	g.raw = raw
 	return raw, nil

@@ -114,6 +114,9 @@ func (e encoder) object(dst []byte, o *Object) ([]byte, error) {
 		return dst, errs.TooDeep()
 	}
 	if o.enc != nil {
+		if e.special != nil && !o.enc.fits(e.depth) {
+			return dst, errs.TooDeep()
+		}
 		return o.enc.appendMap(e, dst)
 	}
 	return e.fields(dst, o.fields)

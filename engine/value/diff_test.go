@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+func goOn() error { return nil }
+
 // Every recorded call of value::diff and value::patch with literal arguments.
 func TestDiffVectors(t *testing.T) {
 	re := regexp.MustCompile(`^RETURN value::(diff|patch)\((.*)\);$`)
@@ -27,7 +29,7 @@ func TestDiffVectors(t *testing.T) {
 			v.check(t, Diff(a, b), nil)
 			continue
 		}
-		got, err := Patch(a, b)
+		got, err := Patch(a, a, b, goOn)
 		v.check(t, got, err)
 	}
 	if ran < 55 {
@@ -68,7 +70,7 @@ func TestDiffAndPatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Patch(args.Elems()[0], args.Elems()[1])
+		got, err := Patch(args.Elems()[0], args.Elems()[0], args.Elems()[1], goOn)
 		if err != nil || got.Text() != want {
 			t.Errorf("%s: got %s %v, want %s", in, got, err, want)
 		}

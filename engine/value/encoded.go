@@ -369,6 +369,46 @@ func skipItem(b []byte, p int) int {
 	return p
 }
 
+// fits reports whether the bytes of the map nest at most levels deep: what is copied without being read must have an end, too.
+func (e *encoded) fits(levels int) bool {
+	d := decoder{b: e.rec, pos: int(e.head)}
+	if len(d.b)-d.pos <= levels {
+		return true
+	}
+	var few [32]uint64
+	open := few[:0] // how much is to come of each container
+	for {
+		major, n, _, err := d.head()
+		if err != nil {
+			panic(err)
+		}
+		switch major {
+		case majorBytes, majorText:
+			d.pos += int(n)
+		case majorMap, majorArray:
+			if major == majorMap {
+				n *= 2
+			}
+			if len(open) > levels {
+				return false
+			}
+			open = append(open, n+1)
+		case majorTag:
+			continue
+		}
+		for len(open) > 0 {
+			last := len(open) - 1
+			if open[last]--; open[last] > 0 {
+				break
+			}
+			open = open[:last]
+		}
+		if len(open) == 0 {
+			return true
+		}
+	}
+}
+
 // appendMap appends the map in enc's form.
 func (e *encoded) appendMap(enc encoder, dst []byte) ([]byte, error) {
 	if e.special {

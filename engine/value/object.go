@@ -117,18 +117,40 @@ func (o *Object) Without(name string) *Object {
 }
 
 // WithAll is o with many fields set in one pass; NONE removes a field, and of equal names the last one wins. It takes over
-// edits.
-func (o *Object) WithAll(edits []Field) *Object {
-	changes, old := NewObject(edits...).fields, o.Fields()
-	out := make([]Field, 0, len(old)+len(changes))
-	for _, c := range changes {
-		i, ok := findField(old, c.Name)
-		out = append(out, old[:i]...)
-		if old = old[i:]; ok {
+// fields.
+func (o *Object) WithAll(fields []Field) *Object {
+	fields = NewObject(fields...).fields
+	edits := make([]edit, len(fields))
+	for i, f := range fields {
+		edits[i] = edit{name: f.Name, value: f.Value, gone: f.Value.IsNone()}
+	}
+	return o.with(edits)
+}
+
+// with is o with edits, one per name; it sorts them.
+func (o *Object) with(edits []edit) *Object {
+	if len(edits) <= 1 || o.enc != nil && len(edits) <= maxEdits {
+		for i := range edits {
+			if d := &edits[i]; d.gone {
+				o = o.Without(d.name)
+			} else {
+				o = o.With(d.name, d.value)
+			}
+		}
+		return o
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return strings.Compare(a.name, b.name) })
+	old := o.Fields()
+	out := make([]Field, 0, len(old)+len(edits))
+	for i := range edits {
+		d := &edits[i]
+		at, ok := findField(old, d.name)
+		out = append(out, old[:at]...)
+		if old = old[at:]; ok {
 			old = old[1:]
 		}
-		if !c.Value.IsNone() {
-			out = append(out, c)
+		if !d.gone {
+			out = append(out, Field{d.name, d.value})
 		}
 	}
 	return &Object{fields: append(out, old...)}

@@ -229,6 +229,23 @@ func TestTooDeepIsNotStored(t *testing.T) {
 	}
 	o := value.NewObject(value.Field{Name: "a", Value: v})
 	sameObject(t, lazy(t, record(t, o)), o)
+
+	// Nor does what was stored go deeper and deeper.
+	o, steps := value.NewObject(value.Field{Name: "a", Value: value.ObjectOf(value.NewObject(value.Field{Name: "b", Value: value.Array(value.Array(), value.Int(1))}))}), 0
+	for ; steps < 1000; steps++ {
+		raw, err := value.EncodeRecord(nil, o)
+		if err != nil {
+			break
+		}
+		if err := value.CheckRecord(raw); err != nil {
+			t.Fatalf("stored after %d steps: %v", steps, err)
+		}
+		a, _ := lazy(t, raw).Get("a")
+		o = value.NewObject(value.Field{Name: "a", Value: value.ObjectOf(value.NewObject(value.Field{Name: "a", Value: a}))})
+	}
+	if steps < 240 || steps > 256 {
+		t.Errorf("%d levels are stored", steps)
+	}
 }
 
 func FuzzRecord(f *testing.F) {

@@ -25,12 +25,13 @@ import (
 //	bytes                   length            data
 //	duration       nanos    seconds uint64
 //	datetime       nanos    seconds int64 since 1970-01-01 UTC
-//	array, set       weight length            first element
+//	array, set levels weight length           first element
 //	object, record,
-//	range, geometry  weight                   pointer to the struct
+//	range      levels weight                  pointer to the struct
+//	geometry         weight                   pointer to the struct
 //	others                                    pointer to the struct (UUID, File, …)
 //
-// weight is that of Weight, up to 32 bits.
+// weight is that of Weight, up to 32 bits; levels is how deep the value nests.
 type Value struct {
 	kind Kind
 	flag uint8
@@ -108,7 +109,7 @@ func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.p), int(v.n)) }
 
 // ArrayOf makes an array that takes over elems.
 func ArrayOf(elems []Value) Value {
-	return Value{kind: KindArray, aux: weightOfElems(elems), n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}
+	return Value{kind: KindArray, n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}.loadedWithElems(elems)
 }
 
 // Array makes an array of its arguments.
@@ -132,7 +133,7 @@ func ObjectOf(o *Object) Value {
 	if o == nil {
 		o = emptyObject
 	}
-	return Value{kind: KindObject, aux: o.weight(), p: unsafe.Pointer(o)}
+	return Value{kind: KindObject, p: unsafe.Pointer(o)}.loadedWithFields(o)
 }
 
 // Object is the payload of an object.
@@ -205,7 +206,7 @@ type RecordID struct {
 
 // RecordOf makes a record id value that takes over r.
 func RecordOf(r *RecordID) Value {
-	return Value{kind: KindRecord, aux: r.weight(), p: unsafe.Pointer(r)}
+	return Value{kind: KindRecord, p: unsafe.Pointer(r)}.loadedWithKey(r)
 }
 
 // Record makes a record id value.
@@ -244,7 +245,7 @@ type Range struct{ Start, End Bound }
 
 // RangeOf makes a range.
 func RangeOf(r *Range) Value {
-	return Value{kind: KindRange, aux: r.weight(), p: unsafe.Pointer(r)}
+	return Value{kind: KindRange, p: unsafe.Pointer(r)}.loadedWithBounds(r)
 }
 
 // Range is the payload of a range.

@@ -50,39 +50,86 @@ func (v *Value) weight() uint64 {
 // carried is n as values carry it.
 func carried(n uint64) uint32 { return uint32(min(n, Heaviest)) }
 
-func weightOfElems(elems []Value) uint32 {
-	n := uint64(overhead)
-	for i := range elems {
-		if elems[i].Light() {
-			n += overhead
-			continue
-		}
-		n += elems[i].weight()
+// levels is how deep values may nest. What is deeper weighs as much as can be said: whoever walks a value goes as deep
+// into the stack. Storage and the wire end near there as well.
+const levels = 255
+
+// Deep reports whether v nests too deep to go on with. What is encoded counts as one level: it has an end of its own.
+func Deep(v Value) bool { return v.levels() == levels }
+
+// nestingKinds are those that hold other values.
+const nestingKinds = 1<<KindArray | 1<<KindSet | 1<<KindObject | 1<<KindRecord | 1<<KindRange
+
+// levels is how deep v nests.
+func (v *Value) levels() uint8 {
+	if nestingKinds>>v.kind&1 == 0 {
+		return 0
 	}
-	return carried(n)
+	return v.flag
 }
 
-func (o *Object) weight() uint32 {
-	n := uint64(overhead)
+// load is the weight and the levels of what is put together.
+type load struct {
+	weight uint64
+	levels uint8
+}
+
+func (l *load) add(v *Value) {
+	l.weight += v.weight()
+	l.levels = max(l.levels, v.levels())
+}
+
+// on is v as the container of what was added.
+func (l load) on(v Value) Value {
+	if v.aux = carried(overhead + l.weight); l.levels >= levels-1 {
+		v.aux, l.levels = Heaviest, levels-1
+	}
+	v.flag = l.levels + 1
+	return v
+}
+
+func (v Value) loadedWithElems(elems []Value) Value {
+	var l load
+	for i := range elems {
+		if elems[i].Light() {
+			l.weight += overhead
+			continue
+		}
+		l.add(&elems[i])
+	}
+	return l.on(v)
+}
+
+func (v Value) loadedWithFields(o *Object) Value {
+	var l load
 	if o.enc != nil {
-		n += uint64(len(o.enc.rec))
+		l.weight = uint64(len(o.enc.rec))
 		for i := range o.enc.edits {
 			d := &o.enc.edits[i]
-			n += uint64(len(d.name)) + d.value.weight()
+			l.weight += uint64(len(d.name))
+			l.add(&d.value)
 		}
-		return carried(n)
+		return l.on(v)
 	}
 	for i := range o.fields {
 		f := &o.fields[i]
-		n += uint64(len(f.Name)) + f.Value.weight()
+		l.weight += uint64(len(f.Name))
+		l.add(&f.Value)
 	}
-	return carried(n)
+	return l.on(v)
 }
 
-func (r *RecordID) weight() uint32 { return carried(overhead + uint64(len(r.Table)) + r.Key.weight()) }
+func (v Value) loadedWithKey(r *RecordID) Value {
+	l := load{weight: uint64(len(r.Table))}
+	l.add(&r.Key)
+	return l.on(v)
+}
 
-func (r *Range) weight() uint32 {
-	return carried(overhead + r.Start.Value.weight() + r.End.Value.weight())
+func (v Value) loadedWithBounds(r *Range) Value {
+	var l load
+	l.add(&r.Start.Value)
+	l.add(&r.End.Value)
+	return l.on(v)
 }
 
 // pointSize is what a point takes.
@@ -111,6 +158,17 @@ func pointsOf(rings [][]Point) uint64 {
 		n += uint64(len(line))
 	}
 	return n
+}
+
+// Bearable refuses a value that weighs more than limit, or nests too deep.
+func Bearable(v Value, limit int) error {
+	switch {
+	case Deep(v):
+		return errs.TooDeep()
+	case Exceeds(v, limit):
+		return TooHeavy(limit)
+	}
+	return nil
 }
 
 // TooHeavy refuses a value that would weigh more than limit.
