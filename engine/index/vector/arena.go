@@ -17,6 +17,8 @@ type arena interface {
 	to(raw []byte) func(place uint32) float64
 	// from is to for a vector in the arena. Both give functions that hold as long as no place is set.
 	from(place uint32) func(place uint32) float64
+	// apart is the distance between two places.
+	apart(p, q uint32) float64
 	// between measures the distance from a vector to others, all in their stored form. It keeps none of the others.
 	between(raw []byte) func(other []byte) float64
 }
@@ -117,6 +119,13 @@ func (a *vectors[T]) to(raw []byte) func(uint32) float64 {
 }
 
 func (a *vectors[T]) from(place uint32) func(uint32) float64 { return a.measure(a.at(place)) }
+
+func (a *vectors[T]) apart(p, q uint32) float64 {
+	if a.cosine() {
+		return 1 - dot(a.at(p), a.at(q))/(a.lengths[p]*a.lengths[q])
+	}
+	return a.distance(a.at(p), a.at(q))
+}
 
 // measure gives the distances from v.
 func (a *vectors[T]) measure(v []T) func(uint32) float64 {

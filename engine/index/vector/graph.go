@@ -76,6 +76,15 @@ type graph struct {
 	names names
 	lists []uint32  // a block that lists of links are cut from
 	rooms sync.Pool // of *room
+	desk  desk
+}
+
+// desk is what choosing links is done on. It belongs to the worker of the index, as the linking does.
+type desk struct {
+	candidates []near
+	left       []near   // that were passed over
+	links      []near   // that were chosen for a node
+	plan       [][]near // for a new node, by layer
 }
 
 // list makes an empty list of links for the lowest layer. It is cut from a block: there are as many of them as vectors.
@@ -270,7 +279,7 @@ func (g *graph) requeue() {
 // isLoose reports whether the vector at a place has no distance to others, not even to itself (a zero vector under
 // COSINE), or distances say nothing about neighbours.
 func (g *graph) isLoose(place uint32) bool {
-	d := g.arena.from(place)(place)
+	d := g.arena.apart(place, place)
 	return math.IsNaN(d) || math.IsInf(d, 0) || !g.spec.Metric.navigable()
 }
 
@@ -284,7 +293,8 @@ func (g *graph) kill(place uint32, at kv.Version) {
 	}
 }
 
-// plan chooses the level and the neighbours of a vector that is to be linked. It changes nothing.
+// plan chooses the level and the neighbours of a vector that is to be linked, which are good until the next plan. Readers see
+// nothing of it.
 func (g *graph) plan(place uint32) [][]near { return g.neighbours(place, g.level()) }
 
 // join links the first vector of the queue as planned.
@@ -334,23 +344,30 @@ func (g *graph) layers(n *node, top int) {
 
 // neighbours chooses whom a vector is to be linked with, by layer up to level.
 func (g *graph) neighbours(place uint32, level int) [][]near {
-	chosen := make([][]near, level+1)
+	for len(g.desk.plan) <= level {
+		g.desk.plan = append(g.desk.plan, nil)
+	}
+	chosen := g.desk.plan[:level+1]
+	for l := range chosen {
+		chosen[l] = chosen[l][:0]
+	}
 	if g.top < 0 {
 		return chosen
 	}
 	to := g.arena.from(place)
-	from := []near{g.descend(to, level)}
 	r := g.room()
 	defer g.rooms.Put(r)
+	r.from = append(r.from[:0], g.descend(to, level))
 	all := func(uint32) bool { return true }
 	for l := min(level, g.top); l >= 0; l-- {
-		g.expand(r, to, from, l, g.spec.Construction, all)
-		from = append(from[:0], r.best.items...)
-		candidates := slices.Clone(from)
+		g.expand(r, to, r.from, l, g.spec.Construction, all)
+		r.from = append(r.from[:0], r.best.items...)
+		candidates := append(g.desk.candidates[:0], r.from...)
 		if g.spec.Extend {
 			candidates = g.extend(r, to, candidates, l)
 		}
-		chosen[l] = g.choose(candidates, g.spec.Links)
+		chosen[l] = g.choose(chosen[l], candidates, g.spec.Links)
+		g.desk.candidates = candidates
 		r.next()
 	}
 	return chosen
@@ -368,9 +385,9 @@ func (g *graph) extend(r *room, to func(uint32) float64, candidates []near, laye
 	return candidates
 }
 
-// choose picks at most n of the candidates: near ones, in different directions. One that is nearer to a chosen one than
-// to the vector itself is reached through that.
-func (g *graph) choose(candidates []near, n int) []near {
+// choose picks at most n of the candidates into chosen, which is empty: near ones, in different directions. One that is nearer
+// to a chosen one than to the vector itself is reached through that. It puts the candidates in order.
+func (g *graph) choose(chosen, candidates []near, n int) []near {
 	slices.SortFunc(candidates, func(a, b near) int {
 		switch {
 		case a.far < b.far:
@@ -381,18 +398,16 @@ func (g *graph) choose(candidates []near, n int) []near {
 		return int(a.place) - int(b.place)
 	})
 	if len(candidates) <= n && g.spec.KeepPruned {
-		return candidates
+		return append(chosen, candidates...)
 	}
-	chosen := make([]near, 0, n)
-	var left []near
+	left := g.desk.left[:0]
 next:
 	for _, c := range candidates {
 		if len(chosen) == n {
 			break
 		}
-		to := g.arena.from(c.place)
 		for _, o := range chosen {
-			if to(o.place) < c.far {
+			if g.arena.apart(c.place, o.place) < c.far {
 				left = append(left, c)
 				continue next
 			}
@@ -402,6 +417,7 @@ next:
 	if g.spec.KeepPruned {
 		chosen = append(chosen, left[:min(len(left), n-len(chosen))]...)
 	}
+	g.desk.left = left
 	return chosen
 }
 
@@ -420,13 +436,14 @@ func (g *graph) link(from, to uint32, layer int) {
 
 // relink chooses the links of a node among places.
 func (g *graph) relink(place uint32, layer int, among []uint32) {
-	to := g.arena.from(place)
-	candidates := make([]near, len(among))
-	for i, p := range among {
-		candidates[i] = near{to(p), p}
+	candidates := g.desk.candidates[:0]
+	for _, p := range among {
+		candidates = append(candidates, near{g.arena.apart(place, p), p})
 	}
+	g.desk.candidates = candidates
+	g.desk.links = g.choose(g.desk.links[:0], candidates, g.capacity(layer))
 	links := g.nodes[place].at(layer)[:0]
-	for _, c := range g.choose(candidates, g.capacity(layer)) {
+	for _, c := range g.desk.links {
 		links = append(links, c.place)
 	}
 	g.nodes[place].set(layer, links)
