@@ -239,7 +239,12 @@ func (v *View) decode(at string, s Scope, k ast.DefKind, raw []byte) (*Def, erro
 // scan gives all definitions of one kind in a scope, in name order.
 func (v *View) scan(s Scope, k ast.DefKind) ([]*Def, error) {
 	start, end := key.PrefixRange(defKey(s, k))
-	cur := v.tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	return v.list(s, k, kv.Range{Start: start, End: end})
+}
+
+// list gives the definitions in a range of keys, all of one kind in a scope.
+func (v *View) list(s Scope, k ast.DefKind, in kv.Range) ([]*Def, error) {
+	cur := v.tx.Scan(in, txn.ScanOptions{})
 	defer cur.Close()
 	var out []*Def
 	for cur.Next() {

@@ -11,6 +11,7 @@ package catalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -214,10 +215,11 @@ func (s *Shape) child(st Step) *Shape {
 // compile fills in what follows from the definitions.
 func (tb *Table) compile() {
 	tb.HasRules = len(tb.Fields) > 0 || tb.Define.Schemafull
+	mayBeMissing := tb.mayBeMissing()
 	for _, f := range tb.Fields {
 		d := f.Define
 		f.Optional = allowsNone(d.Type)
-		f.Skip = tb.skip(f)
+		f.Skip = f.skip(mayBeMissing)
 		if f.Name == "id" {
 			tb.IDField = f
 		}
@@ -277,17 +279,31 @@ func (tb *Table) HidesPath(path []Step) bool {
 	return false
 }
 
-// skip finds the innermost field around f that may be NONE, of those that come before it by plain names.
-func (tb *Table) skip(f *Field) []Step {
-	for n := len(f.Path) - 1; n > 0; n-- {
-		outer := f.Path[:n]
-		if !Plain(outer) {
-			continue
+// mayBeMissing are the paths of the fields, of plain names, that may be NONE.
+func (tb *Table) mayBeMissing() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range tb.Fields {
+		if d := f.Define; Plain(f.Path) && (allowsNone(d.Type) || isAny(d.Type)) {
+			out[pathKey(f.Path)] = true
 		}
-		for _, o := range tb.Fields {
-			if samePath(o.Path, outer) && (allowsNone(o.Define.Type) || isAny(o.Define.Type)) {
-				return outer
-			}
+	}
+	return out
+}
+
+// pathKey is a text that no other path of plain names has.
+func pathKey(path []Step) string {
+	var b strings.Builder
+	for _, s := range path {
+		b.WriteString(strconv.Quote(s.Name))
+	}
+	return b.String()
+}
+
+// skip finds the innermost field around f that may be NONE, of those that come before it by plain names.
+func (f *Field) skip(mayBeMissing map[string]bool) []Step {
+	for n := len(f.Path) - 1; n > 0 && len(mayBeMissing) > 0; n-- {
+		if outer := f.Path[:n]; Plain(outer) && mayBeMissing[pathKey(outer)] {
+			return outer
 		}
 	}
 	return nil

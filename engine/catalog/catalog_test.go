@@ -305,3 +305,54 @@ func BenchmarkTableLookup(b *testing.B) {
 		tx.Cancel()
 	}
 }
+
+// TestFieldsAround: what is found by names is what a look at all fields of the table finds.
+func TestFieldsAround(t *testing.T) {
+	s := newStore(t)
+	names := []string{"a", "a.*", "a[0]", "a[$]", "a...", "a.b", "a.*.b", "a[0].b", "a[0].*", "a.*.*", "a.*[1]", "a.b.c", "a.*.b.c", "a[1].b.c",
+		"a....b.c", "a.*.b.*.c", "a.*.b[0]", "a[0].b.*", "`a.b`", "`a[`", "ab", "ab.c", "a.`b.c`", "a.`*`.b", "a[$].b[$].c", "z"}
+	paths := map[string]*ast.Idiom{}
+	s.write(func(v *View) {
+		db := database(t, v)
+		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t", Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
+		tb, err := v.Outline(db, "t")
+		check(t, err)
+		for i, name := range names {
+			stmt, err := parseDefinition("DEFINE FIELD " + name + " ON t")
+			check(t, err)
+			d := stmt.(*ast.DefineField)
+			paths[ast.Text(d.Name)] = d.Name
+			if i%5 != 4 { // the others are only asked for
+				put(t, v, &Def{Scope: tb.Inner(), Kind: ast.DefField, Name: ast.Text(d.Name), Stmt: d})
+			}
+		}
+	})
+	found := 0
+	s.read(func(v *View) {
+		db := database(t, v)
+		tb, err := v.Table(db, "t")
+		check(t, err)
+		bare, err := v.Outline(db, "t")
+		check(t, err)
+		for name, idiom := range paths {
+			var want, got []string
+			for _, f := range tb.Fields {
+				if Within(PathOf(idiom), f.Path) {
+					want = append(want, f.Name)
+				}
+			}
+			around, err := v.FieldsAround(bare, idiom)
+			check(t, err)
+			for _, f := range around {
+				got = append(got, f.Name)
+			}
+			found += len(got)
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("around %s: got %q, want %q", name, got, want)
+			}
+		}
+	})
+	if found < 30 {
+		t.Errorf("only %d fields were found", found)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // Namespace finds a namespace; nil where there is none.
@@ -194,6 +195,82 @@ func (v *View) Table(db *Database, name string) (*Table, error) {
 	return tb, nil
 }
 
+// Outline is a table without what is defined on it: no fields, indexes or events. Nil where it is not defined. It takes no
+// longer where there are many of those.
+func (v *View) Outline(db *Database, name string) (*Table, error) {
+	d, err := v.def(db.Inner(), ast.DefTable, name)
+	if err != nil || d == nil || d.Stmt == nil {
+		return nil, err
+	}
+	return outline(db, d)
+}
+
+func outline(db *Database, d *Def) (*Table, error) {
+	s, ok := d.Stmt.(*ast.DefineTable)
+	if !ok {
+		return nil, misfiled(d)
+	}
+	return &Table{Def: d, DB: db, Define: s, Views: d.views}, nil
+}
+
+// Field finds a field of a table by its canonical name; nil where there is none.
+func (v *View) Field(tb *Table, name string) (*Field, error) {
+	d, err := v.def(tb.Inner(), ast.DefField, name)
+	if err != nil || d == nil || d.Stmt == nil {
+		return nil, err
+	}
+	return fieldOf(d)
+}
+
+func fieldOf(d *Def) (*Field, error) {
+	s, ok := d.Stmt.(*ast.DefineField)
+	if !ok {
+		return nil, misfiled(d)
+	}
+	return &Field{Def: d, Define: s, Path: PathOf(s.Name)}, nil
+}
+
+// FieldsAround are the fields of a table that one of a name lies inside of, in order of their names.
+func (v *View) FieldsAround(tb *Table, name *ast.Idiom) ([]*Field, error) {
+	var found []*Def
+	path := PathOf(name)
+	around := &ast.Idiom{}
+	for i, part := range name.Parts[:len(name.Parts)-1] {
+		if path[i].All {
+			// Elements have other names, too: a[0] and a… lie around a.* as well.
+			for _, r := range [][2]string{{"[", "\\"}, {"...", "../"}} {
+				in, outer := tb.Inner(), ast.Text(around)
+				ds, err := v.list(in, ast.DefField, kv.Range{Start: defKey(in, ast.DefField, outer+r[0]), End: defKey(in, ast.DefField, outer+r[1])})
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, ds...)
+			}
+			part = &ast.PartAll{}
+		}
+		around.Parts = append(around.Parts, part)
+		d, err := v.def(tb.Inner(), ast.DefField, ast.Text(around))
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			found = append(found, d)
+		}
+	}
+	var out []*Field
+	for _, d := range found {
+		f, err := fieldOf(d)
+		if err != nil {
+			return nil, err
+		}
+		if Within(path, f.Path) {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Field) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
 // compiled finds the compiled view that belongs to exactly this definition, or makes it.
 func (v *View) compiled(db *Database, d *Def) (*Table, error) {
 	at := string(defKey(d.Scope, d.Kind, d.Name))
@@ -215,22 +292,21 @@ func (v *View) compiled(db *Database, d *Def) (*Table, error) {
 }
 
 func (v *View) compile(db *Database, d *Def) (*Table, error) {
-	s, ok := d.Stmt.(*ast.DefineTable)
-	if !ok {
-		return nil, misfiled(d)
+	tb, err := outline(db, d)
+	if err != nil {
+		return nil, err
 	}
-	tb := &Table{Def: d, DB: db, Define: s, Views: d.views}
 	in := tb.Inner()
 	fields, err := v.scan(in, ast.DefField)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range fields {
-		def, ok := d.Stmt.(*ast.DefineField)
-		if !ok {
-			return nil, misfiled(d)
+		f, err := fieldOf(d)
+		if err != nil {
+			return nil, err
 		}
-		tb.Fields = append(tb.Fields, &Field{Def: d, Define: def, Path: PathOf(def.Name)})
+		tb.Fields = append(tb.Fields, f)
 	}
 	sort.Slice(tb.Fields, func(i, j int) bool { return tb.Fields[i].Name < tb.Fields[j].Name })
 	indexes, err := v.scan(in, ast.DefIndex)

@@ -178,7 +178,7 @@ func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
 	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}
-	return r.putField(tb, &def, name)
+	return r.putField(tb, f, &def, name)
 }
 
 func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause) error {

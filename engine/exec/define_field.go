@@ -4,11 +4,16 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// tableToDefineOn finds the table that a field, index or event is defined on, and defines it where it is missing.
+// tableToDefineOn finds the table that an index or event is defined on, and defines it where it is missing.
 func (r *Run) tableToDefineOn(env *Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
+	return r.definedOn(env, n, (*record.Gate).TableForWrite)
+}
+
+func (r *Run) definedOn(env *Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
 	db, err := r.inDatabase(ast.DefField)
 	if err != nil {
 		return nil, nil, err
@@ -21,16 +26,16 @@ func (r *Run) tableToDefineOn(env *Env, n ast.Name) (*catalog.Database, *catalog
 	if err != nil {
 		return nil, nil, err
 	}
-	tb, err := g.TableForWrite(name)
+	tb, err := find(g, name)
 	if err == nil && tb == nil {
 		err = errs.TableNotFound(name)
 	}
 	return db, tb, err
 }
 
-// defineField is DEFINE FIELD.
+// defineField is DEFINE FIELD. It looks at the other fields of the table as far as it must: there may be thousands.
 func (r *Run) defineField(env *Env, s *ast.DefineField) error {
-	_, tb, err := r.tableToDefineOn(env, s.Table)
+	_, tb, err := r.definedOn(env, s.Table, (*record.Gate).OutlineForWrite)
 	if err != nil {
 		return err
 	}
@@ -40,16 +45,20 @@ func (r *Run) defineField(env *Env, s *ast.DefineField) error {
 		return err
 	}
 	name := ast.Text(def.Name)
-	if err := checkField(tb, &def, name); err != nil {
+	if err := r.checkField(tb, &def, name); err != nil {
 		return err
 	}
-	if err := r.mode(s.Mode, tb.Field(name) != nil, func() error { return alreadyExists("field", name) }); err != nil {
+	old, err := r.Cat.Field(tb, name)
+	if err != nil {
+		return err
+	}
+	if err := r.mode(s.Mode, old != nil, func() error { return alreadyExists("field", name) }); err != nil {
 		return done(err)
 	}
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	return r.putField(tb, &def, name)
+	return r.putField(tb, old, &def, name)
 }
 
 // fieldIdiom is the name of a field, where an index over everything is written .*.
@@ -64,9 +73,9 @@ func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
 	return r.Ex.ParseIdiom(text)
 }
 
-// putField stores a field, and the hidden one for the elements of a typed collection.
-func (r *Run) putField(tb *catalog.Table, def *ast.DefineField, name string) error {
-	if err := r.dropReferences(tb, tb.Field(name), def); err != nil {
+// putField stores a field in the place of old, and the hidden one for the elements of a typed collection.
+func (r *Run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, name string) error {
+	if err := r.dropReferences(tb, old, def); err != nil {
 		return err
 	}
 	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def}); err != nil {
@@ -138,14 +147,14 @@ func unionElem(t *value.Type) *value.Type {
 }
 
 // checkField refuses a new field whose clauses do not go together or do not fit its table.
-func checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
+func (r *Run) checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
 	if d.Flexible && !tb.Define.Schemafull {
 		return errs.Thrown("FLEXIBLE can only be used in SCHEMAFULL tables")
 	}
 	if err := checkFieldClauses(d, name); err != nil {
 		return err
 	}
-	return checkFieldType(tb, d, name)
+	return r.checkFieldType(tb, d, name)
 }
 
 // checkFieldClauses refuses clauses that do not go together.
@@ -224,16 +233,20 @@ func recordsOnly(t *value.Type) bool {
 }
 
 // checkFieldType refuses a type that can not stand where the fields around it say something else.
-func checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
+func (r *Run) checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
 	if len(d.Name.Parts) < 2 {
 		return nil
 	}
+	around, err := r.Cat.FieldsAround(tb, d.Name)
+	if err != nil {
+		return err
+	}
 	path := catalog.PathOf(d.Name)
-	for _, outer := range tb.Fields {
-		if outer.Define.Computed != nil && catalog.Within(path, outer.Path) {
+	for _, outer := range around {
+		if outer.Define.Computed != nil {
 			return badOption("Cannot define nested field `%s` as parent field `%s` is a `COMPUTED` field.", name, outer.Name)
 		}
-		if d.Type == nil || d.Type.Kind == value.TypeAny || outer.Define.Type == nil || !catalog.Within(path, outer.Path) {
+		if d.Type == nil || d.Type.Kind == value.TypeAny || outer.Define.Type == nil {
 			continue
 		}
 		if !typeFits(d.Type, outer.Define.Type, path[len(outer.Path):]) {

@@ -91,7 +91,16 @@ func (g *Gate) Table(name string) (*catalog.Table, error) {
 // TableForWrite finds a table, and defines it where the caller may. It is nil where the caller may not: the write
 // then does nothing.
 func (g *Gate) TableForWrite(name string) (*catalog.Table, error) {
-	tb, err := g.Cat.Table(g.DB, name)
+	return g.forWrite(name, g.Cat.Table)
+}
+
+// OutlineForWrite is TableForWrite without what is defined on the table.
+func (g *Gate) OutlineForWrite(name string) (*catalog.Table, error) {
+	return g.forWrite(name, g.Cat.Outline)
+}
+
+func (g *Gate) forWrite(name string, find func(*catalog.Database, string) (*catalog.Table, error)) (*catalog.Table, error) {
+	tb, err := find(g.DB, name)
 	if tb != nil || err != nil {
 		return tb, err
 	}
@@ -105,7 +114,7 @@ func (g *Gate) TableForWrite(name string) (*catalog.Table, error) {
 		Stmt: &ast.DefineTable{Name: ast.Name{Ident: name}}}); err != nil {
 		return nil, err
 	}
-	return g.Cat.Table(g.DB, name)
+	return find(g.DB, name)
 }
 
 // recordKey is the key of a record, in a buffer that the next call overwrites.
