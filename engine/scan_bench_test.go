@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +43,42 @@ func BenchmarkOrderSortTop(b *testing.B) {
 	bench(b, crowd, "SELECT name FROM person ORDER BY name LIMIT 10")
 }
 func BenchmarkFetchLinks(b *testing.B) { bench(b, crowd, "SELECT * FROM person:1..=1000 FETCH home") }
+
+// parks is 20 000 records on a grid of 200 by 100, each with a point and a polygon of 33 corners around it.
+func parks() string {
+	var b strings.Builder
+	for i := range 20_000 {
+		x, y := float64(i%200), float64(i/200)
+		if i%1000 == 0 {
+			b.WriteString("INSERT INTO park [")
+		}
+		fmt.Fprintf(&b, "{ id: %d, at: (%f, %f), area: { type: 'Polygon', coordinates: [[", i, x+0.25, y+0.5)
+		for k := range 33 {
+			angle := float64(k%32) * math.Pi / 16
+			fmt.Fprintf(&b, "[%f, %f],", x+math.Cos(angle)/3, y+math.Sin(angle)/3)
+		}
+		if b.WriteString("]] } },"); i%1000 == 999 {
+			b.WriteString("] RETURN NONE;")
+		}
+	}
+	return b.String()
+}
+
+// blocks is a part of the grid of parks.
+const blocks = "{ type: 'Polygon', coordinates: [[[10, 10], [14, 10], [14, 14], [10, 14], [10, 10]]] }"
+
+func BenchmarkPointsInside(b *testing.B) {
+	bench(b, parks(), "SELECT count() FROM park WHERE at INSIDE "+blocks+" GROUP ALL")
+}
+func BenchmarkAreasInside(b *testing.B) {
+	bench(b, parks(), "SELECT count() FROM park WHERE area INSIDE "+blocks+" GROUP ALL")
+}
+func BenchmarkAreasIntersect(b *testing.B) {
+	bench(b, parks(), "SELECT count() FROM park WHERE area INTERSECTS "+blocks+" GROUP ALL")
+}
+func BenchmarkAreasContain(b *testing.B) {
+	bench(b, parks(), "SELECT count() FROM park WHERE area CONTAINS (11.1, 12.2) GROUP ALL")
+}
 
 // benchPacked is bench for answers in the wire form, appended to a message.
 func benchPacked(b *testing.B, setup, text string) {

@@ -85,6 +85,9 @@ func (e encoder) rare(dst []byte, v Value) ([]byte, error) {
 		}
 		return e.bound(dst, r.End)
 	case KindGeometry:
+		if b := v.stored(); b != nil {
+			return append(putTag(dst, tagPoint+byte(v.shape())), b...), nil
+		}
 		return putGeometry(dst, v.Geometry()), nil
 	case KindRegex:
 		if e.special != nil {

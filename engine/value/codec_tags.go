@@ -41,10 +41,17 @@ func (d *decoder) tagged(tag uint64) (Value, error) {
 	if tag < tagPoint || tag > tagCollection {
 		return None, d.fail("unknown tag")
 	}
+	kind := GeometryKind(tag - tagPoint)
+	if d.stored && d.alias && kind != GeometryCollection {
+		if v, size, ok := storedGeometry(kind, d.b[d.pos:]); ok {
+			d.pos += size
+			return v, nil
+		}
+	}
 	// The geometry readers are function values, so their decoder is on the heap: a copy, for the
 	// sake of all others.
 	inner := *d
-	g, err := inner.geometry(GeometryKind(tag - tagPoint))
+	g, err := inner.geometry(kind)
 	d.pos = inner.pos
 	if err != nil {
 		return None, err

@@ -101,9 +101,9 @@ func coerceScalar(v Value, t *Type) (Value, bool) {
 	case TypeObject:
 		return v, k == KindObject
 	case TypePoint:
-		return v, k == KindGeometry && v.Geometry().Kind == GeometryPoint
+		return v, k == KindGeometry && v.shape() == GeometryPoint
 	case TypeGeometry:
-		return v, k == KindGeometry && (len(t.Shapes) == 0 || slices.Contains(t.Shapes, v.Geometry().Kind))
+		return v, k == KindGeometry && (len(t.Shapes) == 0 || slices.Contains(t.Shapes, v.shape()))
 	case TypeRecord:
 		return v, k == KindRecord && t.takesTable(v.Record().Table)
 	case TypeTable:

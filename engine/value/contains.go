@@ -27,7 +27,7 @@ func Contains(a, b Value) bool {
 	case KindRange:
 		return a.Range().Contains(b)
 	case KindGeometry:
-		return b.kind == KindGeometry && a.Geometry().Contains(b.Geometry())
+		return b.kind == KindGeometry && !apart(a, b) && a.Geometry().Contains(b.Geometry())
 	}
 	return false
 }
@@ -98,7 +98,7 @@ func AllEqual(a, b Value) bool {
 
 // Intersects is INTERSECTS: two geometries that share a point. OUTSIDE is its negation.
 func Intersects(a, b Value) bool {
-	return a.kind == KindGeometry && b.kind == KindGeometry && a.Geometry().Intersects(b.Geometry())
+	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) && a.Geometry().Intersects(b.Geometry())
 }
 
 // Contains reports whether v lies between the bounds in the total order of values.

@@ -32,8 +32,13 @@ func Detach(v Value) Value {
 		r := *v.Range()
 		r.Start.Value, r.End.Value = Detach(r.Start.Value), Detach(r.End.Value)
 		return RangeOf(&r)
+	case KindGeometry:
+		if v.flag == 0 {
+			return v
+		}
+		return GeometryOf(v.Geometry())
 	default:
-		// Scalars are in the struct; uuids, geometries, regexes and closures have memory of their own.
+		// Scalars are in the struct; uuids, regexes and closures have memory of their own.
 		return v
 	}
 }
@@ -54,6 +59,8 @@ func (v Value) borrows() bool {
 	switch v.kind {
 	case KindString, KindTable, KindBytes, KindArray, KindSet, KindObject, KindRecord, KindFile, KindRange:
 		return true
+	case KindGeometry:
+		return v.flag != 0
 	}
 	return false
 }

@@ -29,6 +29,7 @@ import (
 //	object, record,
 //	range      levels weight                  pointer to the struct
 //	geometry         weight                   pointer to the struct
+//	  stored  kind+  weight length            stored form
 //	others                                    pointer to the struct (UUID, File, …)
 //
 // weight is that of Weight, up to 32 bits; levels is how deep the value nests.
@@ -312,5 +313,10 @@ func GeometryOf(g *Geometry) Value {
 	return Value{kind: KindGeometry, aux: g.weight(), p: unsafe.Pointer(g)}
 }
 
-// Geometry is the payload of a geometry.
-func (v Value) Geometry() *Geometry { return (*Geometry)(v.p) }
+// Geometry is the payload of a geometry. That of a stored record is made anew by each call.
+func (v Value) Geometry() *Geometry {
+	if v.flag == 0 {
+		return (*Geometry)(v.p)
+	}
+	return v.decodeGeometry()
+}
