@@ -42,6 +42,9 @@ func (g *Gate) vectorAdder(ctx context.Context, tb *catalog.Table, ix *catalog.I
 	}
 	x.Filling = true
 	return x, func(id *value.RecordID, doc value.Value) error {
+		if done, err := x.Fill(id.Key, doc); done || err != nil {
+			return err
+		}
 		v, err := g.single(ctx, 1, ix, doc)
 		if v.IsNullish() || err != nil {
 			return err

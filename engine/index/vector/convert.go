@@ -40,6 +40,9 @@ func (s *Spec) appendElements(dst []byte, v value.Value, depth int) ([]byte, err
 	return nil, errs.Internal("The value cannot be converted to a vector: %s", value.ToString(v))
 }
 
+// floats reports whether the elements are made of floats as they are, or rounded.
+func (s *Spec) floats() bool { return s.Type == "F64" || s.Type == "F32" }
+
 // appendFloats appends the elements of a vector of F64 or F32.
 func (s *Spec) appendFloats(dst []byte, v []float64) []byte {
 	le := binary.LittleEndian

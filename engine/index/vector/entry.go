@@ -127,7 +127,7 @@ func (f *fields) append(dst, record, entry []byte) ([]byte, error) {
 // something else.
 func (f *fields) plain(dst, stored []byte) ([]byte, bool, error) {
 	s := &f.x.Spec
-	if len(f.x.path) > 1 || s.Type != "F32" && s.Type != "F64" {
+	if len(f.x.path) > 1 || !s.floats() {
 		return dst, false, nil
 	}
 	var ok bool

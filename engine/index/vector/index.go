@@ -32,6 +32,7 @@ type Index struct {
 
 	filled *change // the note of Filling
 	room   []byte
+	floats []float64
 }
 
 // place is where an index is: its own id counts within its table only.
@@ -91,6 +92,24 @@ func (x *Index) Put(record, v value.Value, inField bool) error {
 	if err != nil {
 		return err
 	}
+	return x.put(record, raw, inField)
+}
+
+// Fill is Put for an index that is Filling, of the vector in a field of a record, whose image is doc: it makes no list of its
+// elements. False: the vector is not one of floats at the top of the record, and Put takes it.
+func (x *Index) Fill(record, doc value.Value) (bool, error) {
+	s := &x.Spec
+	if len(x.path) != 1 || !s.floats() || doc.Kind() != value.KindObject {
+		return false, nil
+	}
+	var ok bool
+	if x.floats, ok = doc.Object().FloatsAt(x.floats[:0], x.path[0].Name); !ok || len(x.floats) != s.Dimension {
+		return false, nil
+	}
+	return true, x.put(record, s.appendFloats(x.room[:0], x.floats), true)
+}
+
+func (x *Index) put(record value.Value, raw []byte, inField bool) error {
 	inField = inField && x.Spec.pointing()
 	k := x.vectorKey(record)
 	old, err := x.Tx.Get(k)
