@@ -8,11 +8,20 @@ import (
 )
 
 // heapPause is how often the heap is looked at while a script runs; scripts that are faster pay a timer alone.
-const heapPause = 20 * time.Millisecond
+const heapPause = 5 * time.Millisecond
+
+// garbagePause is the least time between two collections that tell what is alive from garbage.
+const garbagePause = 40 * time.Millisecond
+
+// leap is the part of the limit by which the heap grows between two looks when a single value is made that is too large:
+// nothing else is that fast.
+const leap = 4
 
 // heapWatch calls full once when the heap of the process has grown too much since it began. Garbage does not count.
 type heapWatch struct {
 	begin, most uint64
+	last        uint64 // at the last look
+	swept       time.Time
 	full        func()
 
 	mu    sync.Mutex // guards timer and done; a leaf lock
@@ -21,7 +30,8 @@ type heapWatch struct {
 }
 
 func watchHeap(most uint64, full func()) *heapWatch {
-	w := &heapWatch{begin: liveHeap(), most: most, full: full}
+	now := liveHeap()
+	w := &heapWatch{begin: now, last: now, most: most, full: full}
 	w.mu.Lock()
 	w.timer = time.AfterFunc(heapPause, w.look)
 	w.mu.Unlock()
@@ -29,21 +39,34 @@ func watchHeap(most uint64, full func()) *heapWatch {
 }
 
 func (w *heapWatch) look() {
-	if now := liveHeap(); now > w.begin+w.most {
-		if now < w.begin+2*w.most { // a collection takes its time, in which a text may double more than once
-			runtime.GC()
-			now = liveHeap()
-		}
-		if now > w.begin+w.most {
-			w.full()
-			return
-		}
+	if w.tooMuch() {
+		w.full()
+		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.done {
 		w.timer.Reset(heapPause)
 	}
+}
+
+// tooMuch reports whether the heap has grown too much. One that grows step by step is collected first; one that leaps is
+// not, for the next value may be there before the collection ends.
+func (w *heapWatch) tooMuch() bool {
+	now := liveHeap()
+	leapt := now > w.last+w.most/leap
+	w.last = now
+	switch {
+	case now <= w.begin+w.most:
+		return false
+	case leapt:
+		return true
+	case time.Since(w.swept) < garbagePause:
+		return false
+	}
+	runtime.GC()
+	w.last, w.swept = liveHeap(), time.Now()
+	return w.last > w.begin+w.most
 }
 
 func (w *heapWatch) stop() {

@@ -199,6 +199,28 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestGrowth: values that double, and lists that grow, end by the memory that they take, long before their time is up; garbage
+// does not count.
+func TestGrowth(t *testing.T) {
+	e := engineOf(script.Limits{Time: time.Minute, Heap: 64 << 20})
+	for _, js := range []string{
+		"let s = 'x'; for (;;) s += s",
+		"let s = 'xy'; for (;;) s = `${s}${s}`",
+		"let s = 'é'; for (;;) s = s + s",
+		"let a = [1]; for (;;) { a.push({ a }); if (a.length % 2) a = [a, a.slice()] }",
+		"const a = []; for (;;) a.push('abcdefgh'.repeat(1000) + a.length)",
+	} {
+		_, err := e.Run(t.Context(), js, value.None, nil)
+		if err == nil || !strings.Contains(err.Error(), "The script needs more than 67108864 bytes of memory") {
+			t.Errorf("%s: got %v", js, err)
+		}
+	}
+	got, err := e.Run(t.Context(), "let n = 0; for (let i = 0; i < 300; i++) n += ('x'.repeat(1e6) + i).length; return n", value.None, nil)
+	if err != nil || got.Int() != 300_000_790 {
+		t.Errorf("garbage: got %s, %v", got.Text(), err)
+	}
+}
+
 // TestBigInts: they are there for scripts that have any, and no step makes, or reads, more of one than is allowed. A shift ended
 // the process.
 func TestBigInts(t *testing.T) {
