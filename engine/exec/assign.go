@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -36,7 +38,11 @@ func (r *Run) rewrite(env *Env, doc value.Value, parts []ast.Part, f func(value.
 			return withField(doc, fieldName(at), inside)
 		}
 	case *ast.PartAll:
-		return mapElems(doc, inside)
+		out, err := mapElems(doc, inside)
+		if err == nil && len(rest) == 0 && isArray(out) {
+			out = value.ArrayOf(slices.DeleteFunc(out.Elems(), value.Value.IsNone))
+		}
+		return out, err
 	case *ast.PartLast:
 		if isArray(doc) && doc.Len() > 0 {
 			return withElem(doc, doc.Len()-1, inside)
@@ -86,7 +92,7 @@ func withField(doc value.Value, name string, f func(value.Value) (value.Value, e
 			return value.ObjectOf(doc.Object().Without(name)), nil
 		}
 		return value.ObjectOf(doc.Object().With(name, now)), nil
-	case value.KindNone, value.KindRecord: // a link gives way to what is written inside it, as upstream
+	case value.KindNone, value.KindNull, value.KindRecord: // a link gives way to what is written inside it, as upstream
 		now, err := f(value.None)
 		if err != nil || now.IsNone() {
 			return doc, err
@@ -109,15 +115,18 @@ func withElem(doc value.Value, i int, f func(value.Value) (value.Value, error)) 
 	return value.ArrayOf(elems), nil
 }
 
-// mapElems rewrites every element of an array or every value of an object.
+// mapElems rewrites every element of an array or every value of an object. What becomes NONE goes.
 func mapElems(doc value.Value, f func(value.Value) (value.Value, error)) (value.Value, error) {
 	switch doc.Kind() {
 	case value.KindArray:
-		out := make([]value.Value, doc.Len())
-		for i, e := range doc.Elems() {
-			var err error
-			if out[i], err = f(e); err != nil {
+		out := make([]value.Value, 0, doc.Len())
+		for _, e := range doc.Elems() {
+			now, err := f(e)
+			if err != nil {
 				return doc, err
+			}
+			if !now.IsNone() || e.IsNone() {
+				out = append(out, now)
 			}
 		}
 		return value.ArrayOf(out), nil

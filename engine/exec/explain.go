@@ -121,7 +121,11 @@ func (s *unionRows) explain() *planNode {
 }
 
 func (s *splitRows) explain() *planNode {
-	n := node("Split", s.in).with("on", strings.Join(s.texts, ", "))
+	on := make([]string, len(s.paths))
+	for i, id := range s.paths {
+		on[i] = ast.Text(id)
+	}
+	n := node("Split", s.in).with("on", strings.Join(on, ", "))
 	n.rows = s.n
 	return n
 }

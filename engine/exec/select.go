@@ -245,12 +245,7 @@ func debugText(v value.Value) string {
 // pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.
 func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (rows, error) {
 	if len(s.Split) > 0 {
-		sp := &splitRows{r: r, in: in}
-		for _, id := range s.Split {
-			sp.paths = append(sp.paths, pathOf(id.Parts))
-			sp.texts = append(sp.texts, ast.Text(id))
-		}
-		in = sp
+		in = &splitRows{r: r, in: in, paths: s.Split}
 	}
 	fetch, err := r.fetchPaths(env, s.Fetch)
 	if err != nil {

@@ -118,11 +118,13 @@ func window(line string, col int) (string, int) {
 		lead++
 	}
 	r, col = r[lead:], col-lead
+	most := excerptWidth
 	if col > excerptLead {
 		r = append([]rune("..."), r[min(col-excerptKeep, len(r)):]...)
 		col = excerptKeep + len("...")
+		most += len("...") // the dots before do not count, where none are needed behind
 	}
-	if len(r) > excerptWidth {
+	if len(r) > most {
 		r = append(r[:excerptWidth-len("..."):excerptWidth-len("...")], []rune("...")...)
 	}
 	return string(r), col

@@ -160,6 +160,27 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// TestExcerpts: dots behind what an excerpt shows of a line take no more room than the dots before it left.
+func TestExcerpts(t *testing.T) {
+	for _, tc := range []struct {
+		before, after int
+		want          string
+	}{
+		{0, 69, "RETURN a 5 " + strings.Repeat("b", 69)},
+		{0, 70, "RETURN a 5 " + strings.Repeat("b", 66) + "..."},
+		{60, 68, "...aaaaaaaaa 5 " + strings.Repeat("b", 68)},
+		{60, 69, "...aaaaaaaaa 5 " + strings.Repeat("b", 62) + "..."},
+	} {
+		_, err := Query("RETURN a"+strings.Repeat("a", tc.before)+" 5 "+strings.Repeat("b", tc.after), Options{})
+		if err == nil {
+			t.Fatal("it parses")
+		}
+		if _, got, _ := strings.Cut(strings.Split(err.Error(), "\n")[3], "| "); got != tc.want {
+			t.Errorf("%d before, %d after:\n got %q\nwant %q", tc.before, tc.after, got, tc.want)
+		}
+	}
+}
+
 func TestRecordID(t *testing.T) {
 	for in, want := range map[string]string{
 		"a:1": "a:1", "a:b": "a:b", " a:1": "a:1", "a:1 b": "a:1", "a:b-c": "a:b", "a:rand()": "a:rand", "a:⟨b c⟩": "a:`b c`",
