@@ -19,7 +19,7 @@ func TestPrograms(t *testing.T) {
 			"[[[NONE, NONE]], [[[[1, 2]]]], [[1, 2]]]"},
 		{"SPLIT takes what stands in lists of objects apart", "CREATE t:1 SET e = [{ a: 1, v: [1, 2] }, { a: 2, v: [3] }], l = [r:1, r:2]; [(SELECT VALUE e.a FROM t SPLIT e.a), (SELECT VALUE e[0].v FROM t SPLIT e[0].v), (SELECT e.*.v AS v, id FROM t SPLIT e.*.v), (SELECT id, l.a FROM t SPLIT l.a)]",
 			"[[[1, 1], [2, 2]], [1, 2], [{ id: t:1, v: [[1, 2], [1, 2]] }, { id: t:1, v: [[3], [3]] }], [{ id: t:1, l: { a: [NONE, NONE] } }, { id: t:1, l: { a: [NONE, NONE] } }]]"},
-		{"objects too, and leaves links alone", "CREATE t:1 SET o = { a: 1, b: [2] }, l = [{ a: 1 }, r:1, NULL]; [(SELECT VALUE o FROM t SPLIT o.*), (SELECT VALUE l FROM (SELECT * FROM t SPLIT l.a))]",
+		{"objects too, and leaves links alone", "CREATE t:1 SET o = { a: 1, b: [2] }, l = [{ a: 1 }, r:1, NULL]; [(SELECT VALUE o FROM (SELECT * FROM t SPLIT o.*)), (SELECT VALUE l FROM (SELECT * FROM t SPLIT l.a))]",
 			"[[{ a: 1, b: 1 }, { a: [2], b: [2] }], [[{ a: 1 }, r:1, { a: 1 }], [{ a: NONE }, r:1, { a: NONE }], [{ a: NONE }, r:1, { a: NONE }]]]"},
 		{"SET leads through NULL", "CREATE t:1 SET n = NULL, l = [NULL, { a: 1 }]; UPDATE t:1 SET n.x.y = 1, l[0].b = 2", "[{ id: t:1, l: [{ b: 2 }, { a: 1 }], n: { x: { y: 1 } } }]"},
 		{"elements that are set to NONE go", "CREATE t:1 SET a = [1, NONE], b = [1, 2, NONE], c = [{ d: [1] }]; UPDATE t:1 SET a[*] = NONE, b[WHERE $this > 1] = NONE, c[*].d[*] = NONE", "[{ a: [], b: [1, NONE], c: [{ d: [] }], id: t:1 }]"},
