@@ -5,7 +5,11 @@
 // are printed from these nodes. The package does not evaluate anything.
 package ast
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"slices"
+
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // Span is a half-open range of byte offsets in the source text.
 type Span struct{ Start, End int }
@@ -223,6 +227,11 @@ type Idiom struct{ Parts []Part }
 
 // Part is one step of an idiom.
 type Part interface{ partNode() }
+
+// Traverses reports whether a path leads over edges or references.
+func (x *Idiom) Traverses() bool {
+	return slices.ContainsFunc(x.Parts, func(p Part) bool { _, ok := p.(*PartGraph); return ok })
+}
 
 // The parts of an idiom. Only the first part of an idiom may be a PartStart.
 type (

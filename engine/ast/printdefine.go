@@ -154,7 +154,7 @@ func (p *printer) permission(x Permission) {
 		p.str("FULL")
 	case PermissionWhere:
 		p.str("WHERE ")
-		p.definition(x.Where)
+		p.whole(x.Where)
 	}
 }
 
@@ -378,10 +378,10 @@ func (p *printer) defineEvent(s *DefineEvent) {
 	if s.When == nil {
 		p.str("true")
 	} else {
-		p.definition(s.When)
+		p.whole(s.When)
 	}
 	p.str(" THEN ")
-	list(p, s.Then, p.definition)
+	list(p, s.Then, p.whole)
 	p.comment(s.Comment)
 }
 
@@ -479,15 +479,21 @@ func (p *printer) kept(keyword string, x Expr) {
 	p.byte(' ')
 	p.str(keyword)
 	p.byte(' ')
-	p.definition(x)
+	p.whole(x)
 }
 
-// definition writes an expression that a definition keeps: what a RETURN or THROW holds goes without parentheses.
-func (p *printer) definition(x Expr) {
+// whole writes an expression behind which nothing follows that a RETURN or THROW could take for its own: they go without
+// parentheses.
+func (p *printer) whole(x Expr) {
 	if q, ok := x.(*Subquery); ok {
-		switch q.Stmt.(type) {
-		case *Return, *Throw:
-			p.statement(q.Stmt)
+		switch stmt := q.Stmt.(type) {
+		case *Return:
+			if len(stmt.Fetch) == 0 { // a list that goes on would become part of the FETCH
+				p.statement(stmt)
+				return
+			}
+		case *Throw, *Break, *Continue:
+			p.statement(stmt)
 			return
 		}
 	}

@@ -104,7 +104,7 @@ func (p *printer) expr(x Expr) {
 		p.builtin(x.Path)
 	case *Array:
 		p.byte('[')
-		list(p, x.Elems, p.expr)
+		list(p, x.Elems, p.whole)
 		p.byte(']')
 	case *Set:
 		p.set(x)
@@ -164,7 +164,7 @@ func (p *printer) expr(x Expr) {
 
 func (p *printer) set(x *Set) {
 	p.byte('{')
-	list(p, x.Elems, p.expr)
+	list(p, x.Elems, p.expr) // {RETURN 1,} would begin a block
 	if len(x.Elems) < 2 {
 		p.byte(',')
 	}
@@ -176,7 +176,7 @@ func (p *printer) object(x *Object) {
 	list(p, x.Fields, func(f ObjectField) {
 		p.buf = value.AppendKey(p.buf, f.Key)
 		p.str(": ")
-		p.expr(f.Value)
+		p.whole(f.Value)
 	})
 	p.str(" }")
 }
@@ -444,7 +444,7 @@ func (p *printer) version(v string) {
 
 func (p *printer) args(args []Expr) {
 	p.byte('(')
-	list(p, args, p.expr)
+	list(p, args, p.whole)
 	p.byte(')')
 }
 
@@ -456,7 +456,7 @@ func (p *printer) closure(c *Closure) {
 		p.byte(')')
 		return
 	}
-	p.expr(c.Body)
+	p.whole(c.Body)
 }
 
 // signature writes what is before the body of a closure.

@@ -43,7 +43,7 @@ func needsParens(x Expr) bool {
 	case *Subquery, *Paren:
 		return true
 	case *Idiom:
-		return level(x) <= levelCall
+		return level(x) <= levelCall || len(x.Parts) > 1 || x.Traverses()
 	}
 	return level(x) < levelAtom
 }

@@ -26,10 +26,14 @@ func (p *printer) statement(s Statement) {
 			p.str(s.Type.String())
 		}
 		p.str(" = ")
-		p.expr(s.X)
+		p.whole(s.X)
 	case *Return:
 		p.str("RETURN ")
-		p.expr(s.X)
+		if len(s.Fetch) > 0 {
+			p.expr(s.X)
+		} else {
+			p.whole(s.X)
+		}
 		p.fetch(s.Fetch)
 	case *If:
 		p.ifStmt(s)
@@ -275,7 +279,7 @@ func (p *printer) assigns(as []Assign) {
 		case AssignExtend:
 			p.str(" +?= ")
 		}
-		p.expr(a.X)
+		p.whole(a.X)
 	})
 }
 

@@ -239,6 +239,9 @@ func keyOf(x ast.Expr) []string {
 		return []string{ast.Text(x.Stmt)}
 	case *ast.Idiom:
 		if start, ok := x.Parts[0].(*ast.PartStart); ok {
+			if from, ok := start.X.(*ast.Idiom); ok {
+				return keyFrom(from, x.Parts[1:])
+			}
 			return startKey(start.X, pathOf(x.Parts[1:]))
 		}
 		if path := pathOf(x.Parts); len(path) > 0 {

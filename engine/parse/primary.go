@@ -49,15 +49,26 @@ func (p *parser) embedded() ast.Expr {
 	return p.attach(&ast.Subquery{Stmt: p.statement()})
 }
 
-// attach adds the path that follows x.
+// attach adds the path that follows x. A path in parentheses is a value that the other one starts from, (a.b)[0], unless that is
+// all the same: where it goes on with a field.
 func (p *parser) attach(x ast.Expr) ast.Expr {
 	if !p.atPart() {
 		return x
 	}
-	if id, ok := x.(*ast.Idiom); ok {
-		return p.suffix(id)
+	from, ok := x.(*ast.Idiom)
+	if ok && len(from.Parts) == 1 && !from.Traverses() {
+		return p.suffix(from)
 	}
-	return p.suffix(&ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: x}}})
+	path := &ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: x}}}
+	whole := p.suffix(path)
+	if !ok || from.Traverses() || p.err != nil {
+		return whole
+	}
+	if _, field := path.Parts[1].(*ast.PartField); field {
+		from.Parts = append(from.Parts, path.Parts[1:]...)
+		return from
+	}
+	return whole
 }
 
 // atom parses an operand without suffixes.
