@@ -280,54 +280,73 @@ func (p *predicate) asWritten(doc value.Value) (bool, error) {
 	return value.Truthy(v), err
 }
 
-// splitRows gives a row for each element of the arrays at the given paths.
+// splitRows gives a row for each element of the arrays at the given paths, and for each of those one for each element at
+// the next path. Rows are made as they are asked for.
 type splitRows struct {
 	r     *Run
 	in    rows
 	paths []*ast.Idiom
-	queue []value.Value
+	open  []split // one for each path whose elements are walked
 	n     counter
 }
 
+// split is a walk over the elements at one path of a row.
+type split struct {
+	doc   value.Value
+	elems []value.Value // nil: there are none, and the row goes on as it is
+	at    int
+}
+
 func (s *splitRows) next() (value.Value, bool, error) {
-	for len(s.queue) == 0 {
-		doc, ok, err := s.in.next()
-		if !ok || err != nil {
+	for {
+		if err := s.r.Tick(); err != nil {
 			return value.None, false, err
 		}
-		s.queue = []value.Value{doc}
-		for _, p := range s.paths {
-			var out []value.Value
-			for _, d := range s.queue {
-				if out, err = s.split(out, d, p.Parts); err != nil {
-					return value.None, false, err
-				}
-			}
-			s.queue = out
+		level := len(s.open)
+		doc, ok, err := s.row(level)
+		if err != nil {
+			return value.None, false, err
+		}
+		switch {
+		case ok && level == len(s.paths):
+			s.n++
+			return doc, true, nil
+		case ok:
+			s.open = append(s.open, splitOf(doc, s.paths[level].Parts))
+		case level == 0:
+			return value.None, false, nil
+		default:
+			s.open = s.open[:level-1]
 		}
 	}
-	doc := s.queue[0]
-	s.queue = s.queue[1:]
-	s.n++
-	return doc, true, nil
+}
+
+// row is the next row that is split at all the paths before a level.
+func (s *splitRows) row(level int) (value.Value, bool, error) {
+	if level == 0 {
+		return s.in.next()
+	}
+	l := &s.open[level-1]
+	i := l.at
+	l.at++
+	switch {
+	case l.elems == nil:
+		return l.doc, i == 0, nil
+	case i == len(l.elems):
+		return value.None, false, nil
+	}
+	return putInside(l.doc, s.paths[level-1].Parts, l.elems[i]), true, nil
+}
+
+func splitOf(doc value.Value, path []ast.Part) split {
+	v := valueInside(doc, path)
+	if v.Kind() != value.KindArray && v.Kind() != value.KindSet || v.Len() == 0 {
+		return split{doc: doc}
+	}
+	return split{doc: doc, elems: v.Elems()}
 }
 
 func (s *splitRows) close() { s.in.close() }
-
-// split appends a row for each element at a path of doc: what is written there is the element.
-func (s *splitRows) split(out []value.Value, doc value.Value, path []ast.Part) ([]value.Value, error) {
-	v := valueInside(doc, path)
-	if v.Kind() != value.KindArray && v.Kind() != value.KindSet || v.Len() == 0 {
-		return append(out, doc), nil
-	}
-	for _, e := range v.Elems() {
-		if err := s.r.Tick(); err != nil {
-			return nil, err
-		}
-		out = append(out, putInside(doc, path, e))
-	}
-	return out, nil
-}
 
 // valueInside is what stands in v at a path of names, indexes and stars; links are not followed.
 func valueInside(v value.Value, path []ast.Part) value.Value {
