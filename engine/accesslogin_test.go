@@ -142,3 +142,42 @@ func TestBearerKeys(t *testing.T) {
 		t.Error("a revoked key works")
 	}
 }
+
+// TestSignInThatEndsWithoutAnIdentity tells what is wrong with the access method; and of several records the first signs in.
+func TestSignInThatEndsWithoutAnIdentity(t *testing.T) {
+	e := accessEngine(t)
+	ctx := context.Background()
+	s := e.RootSession()
+	ns, db := "n", "d"
+	if err := s.Use(ctx, &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, "DEFINE ACCESS none ON DATABASE TYPE RECORD; DEFINE ACCESS two ON DATABASE TYPE RECORD SIGNIN [user:1, user:2]; DEFINE ACCESS text ON DATABASE TYPE RECORD SIGNIN 'user:1'")
+	for _, c := range []struct{ access, key, in, up string }{
+		{"none", "", "This record access method does not allow signin", "This record access method does not allow signup"},
+		{"jwt", "", "The access method cannot be used in the requested operation", "The access method cannot be used in the requested operation"},
+		{"bearer", "", "This bearer access method requires a key to be provided", "The access method cannot be used in the requested operation"},
+		{"bearer", "x", "This bearer access grant has an invalid format", "The access method cannot be used in the requested operation"},
+		{"bearer", "surreal-bearer-123456789012-123456789012345678901234", "There was a problem with authentication", "The access method cannot be used in the requested operation"},
+		{"two", "", "user:1", "This record access method does not allow signup"},
+		{"text", "", "No record was returned", "This record access method does not allow signup"},
+	} {
+		creds := []string{"NS", ns, "DB", db, "AC", c.access}
+		if c.key != "" {
+			creds = append(creds, "key", c.key)
+		}
+		in := e.Session()
+		got := ""
+		if _, err := in.Signin(ctx, credentials(creds...)); err != nil {
+			got = err.Error()
+		} else {
+			got = run(t, in, "RETURN $auth")[0].Value.Text()
+		}
+		if got != c.in {
+			t.Errorf("signin by %s, key %q: got %s, want %s", c.access, c.key, got, c.in)
+		}
+		if _, err := e.Session().Signup(ctx, credentials(creds...)); err == nil || err.Error() != c.up {
+			t.Errorf("signup by %s: got %v, want %s", c.access, err, c.up)
+		}
+	}
+}

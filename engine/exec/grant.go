@@ -143,7 +143,7 @@ func (g *grant) shown(text string) value.Value {
 func (r *Run) useGrant(d *catalog.Def, kind, text string) (*grant, error) {
 	rest, ok := strings.CutPrefix(text, "surreal-"+kind+"-")
 	if !ok || len(rest) != grantID+1+grantSecret || rest[grantID] != '-' {
-		return nil, errs.InvalidAuth()
+		return nil, errs.NotAllowed("This bearer access grant has an invalid format")
 	}
 	g, err := r.findGrant(d, rest[:grantID])
 	if err != nil {
@@ -207,6 +207,9 @@ func (r *Run) RevokeRefresh(params *value.Object) error {
 
 // signinBearer trades a bearer key for a token.
 func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+	if c.key == "" {
+		return nil, errs.NotAllowed("This bearer access method requires a key to be provided")
+	}
 	g, err := r.useGrant(d, bearerGrant, c.key)
 	if err != nil {
 		return nil, err

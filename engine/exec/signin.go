@@ -151,11 +151,11 @@ func (r *Run) signinAccess(c *credentials) (*Login, error) {
 	case def.Kind == ast.AccessBearer:
 		return r.signinBearer(c, d, def)
 	case def.Kind != ast.AccessRecord:
-		return nil, errs.NotAllowed("This access method does not support signin")
+		return nil, errs.NotAllowed(notThisWayText)
 	case c.refresh != "" && def.Refresh:
 		return r.signinRefresh(c, d, def)
 	case def.Signin == nil:
-		return nil, errs.NotAllowed("The record access method does not define a signin query")
+		return nil, errs.NotAllowed("This record access method does not allow signin")
 	}
 	id, err := r.accessRecord(c, def.Signin, "signin")
 	if err != nil {
@@ -177,9 +177,9 @@ func (r *Run) Signup(params *value.Object) (*Login, error) {
 	def, _ := d.Stmt.(*ast.DefineAccess)
 	switch {
 	case def == nil || def.Kind != ast.AccessRecord:
-		return nil, errs.NotAllowed("This access method does not support signup")
+		return nil, errs.NotAllowed(notThisWayText)
 	case def.Signup == nil:
-		return nil, errs.NotAllowed("The record access method does not define a signup query")
+		return nil, errs.NotAllowed("This record access method does not allow signup")
 	}
 	id, err := r.accessRecord(&c, def.Signup, "signup")
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *Run) Signup(params *value.Object) (*Login, error) {
 	return r.recordLogin(&c, d, def, id)
 }
 
-// accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record.
+// accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
 func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
 	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, NewEnv(c.vars...), x)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.Reco
 		}
 		return nil, &errs.Error{Kind: errs.KindNotAllowed, Msg: "The record access " + what + " query failed", Err: err}
 	}
-	if v.Kind() == value.KindArray && v.Len() == 1 {
+	if v.Kind() == value.KindArray && v.Len() > 0 {
 		v = v.Elems()[0]
 	}
 	if id := recordOf(v); id.Kind() == value.KindRecord && id.Record().Key.Kind() != value.KindRange {
@@ -302,9 +302,11 @@ func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAcce
 	return p, nil
 }
 
+const notThisWayText = "The access method cannot be used in the requested operation"
+
 // notThisWay is a token that its access method has no use for.
 func notThisWay() error {
-	return &errs.Error{Kind: errs.KindNotAllowed, Msg: "The access method cannot be used in the requested operation",
+	return &errs.Error{Kind: errs.KindNotAllowed, Msg: notThisWayText,
 		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "InvalidAuth"}}}
 }
 
