@@ -152,9 +152,9 @@ func TestSignInThatEndsWithoutAnIdentity(t *testing.T) {
 	if err := s.Use(ctx, &ns, &db); err != nil {
 		t.Fatal(err)
 	}
-	run(t, s, "DEFINE ACCESS none ON DATABASE TYPE RECORD; DEFINE ACCESS two ON DATABASE TYPE RECORD SIGNIN [user:1, user:2]; DEFINE ACCESS text ON DATABASE TYPE RECORD SIGNIN 'user:1'")
+	run(t, s, "DEFINE ACCESS mute ON DATABASE TYPE RECORD; DEFINE ACCESS two ON DATABASE TYPE RECORD SIGNIN [user:1, user:2]; DEFINE ACCESS text ON DATABASE TYPE RECORD SIGNIN 'user:1'")
 	for _, c := range []struct{ access, key, in, up string }{
-		{"none", "", "This record access method does not allow signin", "This record access method does not allow signup"},
+		{"mute", "", "This record access method does not allow signin", "This record access method does not allow signup"},
 		{"jwt", "", "The access method cannot be used in the requested operation", "The access method cannot be used in the requested operation"},
 		{"bearer", "", "This bearer access method requires a key to be provided", "The access method cannot be used in the requested operation"},
 		{"bearer", "x", "This bearer access grant has an invalid format", "The access method cannot be used in the requested operation"},
