@@ -80,6 +80,10 @@ func BenchmarkAreasContain(b *testing.B) {
 	bench(b, parks(), "SELECT count() FROM park WHERE area CONTAINS (11.1, 12.2) GROUP ALL")
 }
 
+func BenchmarkOrderAreas(b *testing.B) {
+	bench(b, parks(), "RETURN (SELECT id, area FROM park ORDER BY area).len()")
+}
+
 // benchPacked is bench for answers in the wire form, appended to a message.
 func benchPacked(b *testing.B, setup, text string) {
 	s := owner(b, openQuiet(b))

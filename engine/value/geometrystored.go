@@ -4,14 +4,21 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"sync/atomic"
 	"unsafe"
 )
 
 // A geometry out of a stored record keeps its stored form until somebody asks for its points. Who asks whether it lies in
 // another one, or meets it, needs them only where the boxes around the two come near to one another.
 
-// encodedGeometry is the flag of a geometry in its stored form; the other bits are its kind.
+// encodedGeometry is the flag of a geometry that came in its stored form; the other bits are its kind.
 const encodedGeometry = 0x80
+
+// lazyGeometry is a geometry that came in its stored form. The value has the size of that.
+type lazyGeometry struct {
+	first *byte                    // of the stored form
+	made  atomic.Pointer[Geometry] // once somebody asked for it
+}
 
 // storedGeometry is the geometry of a kind, no collection, at the front of b, which begins behind its tag, and its size there.
 // False: it is not as putGeometry writes it.
@@ -22,15 +29,15 @@ func storedGeometry(kind GeometryKind, b []byte) (v Value, size int, ok bool) {
 	}
 	size = len(b) - len(rest)
 	return Value{kind: KindGeometry, flag: encodedGeometry | uint8(kind), aux: carried(overhead + uint64(size)), n: uint64(size),
-		p: unsafe.Pointer(unsafe.SliceData(b))}, size, true
+		p: unsafe.Pointer(&lazyGeometry{first: unsafe.SliceData(b)})}, size, true
 }
 
-// stored is what a geometry has behind its tag; nil where it is not in its stored form.
+// stored is what a geometry has behind its tag; nil where it did not come in its stored form.
 func (v Value) stored() []byte {
 	if v.flag == 0 {
 		return nil
 	}
-	return unsafe.Slice((*byte)(v.p), int(v.n))
+	return unsafe.Slice((*lazyGeometry)(v.p).first, int(v.n))
 }
 
 // shape is the kind of a geometry.
@@ -41,14 +48,34 @@ func (v Value) shape() GeometryKind {
 	return GeometryKind(v.flag &^ encodedGeometry)
 }
 
-// decodeGeometry makes a geometry of its stored form.
+// decodeGeometry makes the geometry, once unless two goroutines come at the same time; both get equal ones.
 func (v Value) decodeGeometry() *Geometry {
-	d := decoder{b: v.stored(), depth: storedDepth, stored: true}
-	g, err := d.geometry(v.shape())
+	l := (*lazyGeometry)(v.p)
+	if g := l.made.Load(); g != nil {
+		return g
+	}
+	g := makeGeometry(v.shape(), v.stored())
+	l.made.Store(g)
+	return g
+}
+
+// makeGeometry makes a geometry of its stored form.
+func makeGeometry(kind GeometryKind, b []byte) *Geometry {
+	if kind == GeometryPoint {
+		return &Geometry{Point: pointAt(b)}
+	}
+	d := decoder{b: b, depth: storedDepth, stored: true}
+	g, err := d.geometry(kind)
 	if err != nil {
 		panic(err)
 	}
 	return g
+}
+
+// pointAt reads a stored point.
+func pointAt(b []byte) Point {
+	be := binary.BigEndian
+	return Point{math.Float64frombits(be.Uint64(b[2:])), math.Float64frombits(be.Uint64(b[11:]))}
 }
 
 // storedPoint is the size of a point behind its tag: [x, y].
@@ -66,8 +93,7 @@ func walkGeometry(b []byte, kind GeometryKind, to *box) []byte {
 			return nil
 		}
 		if to != nil {
-			be := binary.BigEndian
-			to.add(Point{math.Float64frombits(be.Uint64(b[2:])), math.Float64frombits(be.Uint64(b[11:]))})
+			to.add(pointAt(b))
 		}
 		return b[storedPoint:]
 	}
@@ -160,27 +186,41 @@ func (b *box) add(p Point) {
 
 // box is the one around a geometry; false where none tells anything: the geometry is a collection, has no points or wild ones.
 func (v Value) box() (b box, ok bool) {
-	b = newBox()
-	switch shape := v.shape(); {
-	case shape == GeometryCollection:
+	shape := v.shape()
+	if shape == GeometryCollection {
 		return b, false
-	case v.stored() != nil:
+	}
+	if v.flag != 0 && (*lazyGeometry)(v.p).made.Load() == nil {
+		b = newBox()
 		walkGeometry(v.stored(), shape, &b)
-	default:
-		(*Geometry)(v.p).addTo(&b)
+	} else {
+		b = v.Geometry().box()
 	}
 	return b, !b.wild && b.min.X <= b.max.X
 }
 
-// addTo adds the points of a geometry, which is no collection, to a box.
-func (g *Geometry) addTo(b *box) {
+// box is the one around a geometry, which is no collection. It is kept: one geometry is compared with many.
+func (g *Geometry) box() box {
+	if g.Kind == GeometryPoint {
+		b := newBox()
+		b.add(g.Point)
+		return b
+	}
+	known := (*box)(atomic.LoadPointer(&g.around))
+	if known == nil {
+		known = g.surround()
+		atomic.StorePointer(&g.around, unsafe.Pointer(known))
+	}
+	return *known
+}
+
+// surround makes the box around a geometry with parts.
+func (g *Geometry) surround() *box {
+	b := newBox()
 	line := func(points []Point) {
 		for _, p := range points {
 			b.add(p)
 		}
-	}
-	if g.Kind == GeometryPoint {
-		b.add(g.Point)
 	}
 	line(g.Line)
 	for _, r := range g.Rings {
@@ -191,6 +231,7 @@ func (g *Geometry) addTo(b *box) {
 			line(r)
 		}
 	}
+	return &b
 }
 
 // apart reports that two geometries share no point because their boxes are farther from one another than any rounding. False

@@ -29,7 +29,7 @@ import (
 //	object, record,
 //	range      levels weight                  pointer to the struct
 //	geometry         weight                   pointer to the struct
-//	  stored  kind+  weight length            stored form
+//	  stored  kind+  weight length            pointer to a lazyGeometry
 //	others                                    pointer to the struct (UUID, File, …)
 //
 // weight is that of Weight, up to 32 bits; levels is how deep the value nests.
@@ -289,6 +289,8 @@ type Geometry struct {
 	Rings [][]Point   // polygon (exterior first), multiline
 	Polys [][][]Point // multipolygon
 	Items []*Geometry // collection
+
+	around unsafe.Pointer // *box, once it is known; see box
 }
 
 // Point is a longitude (X) and a latitude (Y) in degrees.
@@ -313,7 +315,7 @@ func GeometryOf(g *Geometry) Value {
 	return Value{kind: KindGeometry, aux: g.weight(), p: unsafe.Pointer(g)}
 }
 
-// Geometry is the payload of a geometry. That of a stored record is made anew by each call.
+// Geometry is the payload of a geometry.
 func (v Value) Geometry() *Geometry {
 	if v.flag == 0 {
 		return (*Geometry)(v.p)
