@@ -21,8 +21,8 @@
 // All of kv.Store; in sync mode "every", a commit that was acknowledged survives kill -9 and
 // power loss. A failed write or sync makes the store read-only until it is opened again
 // (kv.ErrReadOnly; the group in question is kv.ErrUndetermined). A full device refuses writes
-// with kv.ErrNoSpace, and takes them again when there is room. A value that was damaged on disk is
-// kv.ErrCorrupt, never served.
+// with kv.ErrNoSpace, and takes them again when there is room. A value or page that was damaged on
+// disk is kv.ErrCorrupt, never served.
 //
 // Slices that a snapshot hands out point into the overlay or into the mapped file: they are
 // read-only, and after Release the memory may hold something else or be gone.
@@ -79,7 +79,8 @@ type Store struct {
 	opt     Options
 	id      [16]byte
 	db      *bbolt.DB
-	mapSize int // data.db never outgrows it
+	mapSize int  // data.db never outgrows it
+	doubt   bool // a meta page of data.db was damaged when it was opened
 	log     *wal.Log
 	epochs  overlay.Epochs[state]
 	window  overlay.Window
@@ -150,6 +151,11 @@ func (s *Store) open() error {
 	}
 	c.active = loader.Tree()
 	news.done(found)
+	// A meta page that was torn by a power cut belongs to a checkpoint whose commits are all in the log.
+	if s.doubt && found.Frames == 0 {
+		err = fmt.Errorf("a meta page of %s is damaged, and what it told may be newer than the other: %w", dataFile, kv.ErrCorrupt)
+		return errors.Join(err, s.log.Close(), s.db.Close())
+	}
 	if c.base, err = s.openBase(); err != nil {
 		return errors.Join(err, s.log.Close(), s.db.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -153,12 +154,13 @@ func Unused(path string) error {
 
 // Finished reports whether the store at path is one that can be opened, as against one whose
 // Builder was killed. Errors: as Unused.
-func Finished(path string) (bool, error) {
+func Finished(path string) (finished bool, err error) {
 	db, err := peek(path)
 	if err != nil || db == nil {
 		return false, err
 	}
-	finished := false
+	defer func() { err = errors.Join(err, db.Close()) }()
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	err = db.View(func(tx *bbolt.Tx) error {
 		if m := tx.Bucket(metaBucket()); m != nil {
 			f := m.Get(name("format"))
@@ -166,7 +168,7 @@ func Finished(path string) (bool, error) {
 		}
 		return nil
 	})
-	return finished, errors.Join(err, db.Close())
+	return finished, err
 }
 
 // peek opens data.db for reading, under its lock; nil when it is damaged beyond that.

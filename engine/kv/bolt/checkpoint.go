@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -112,7 +113,8 @@ func (c *committer) freeze() {
 }
 
 // checkpoint writes t, the state at version, to bbolt; size is what it takes in the log.
-func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) checkpointResult {
+func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) (res checkpointResult) {
+	defer asCorrupt(&res.err, debug.SetPanicOnFault(true))
 	s.db.AllocSize = growStep(s.count.fileBytes.Load())
 	var cur overlay.Cursor
 	for more := cur.First(&t, nil); ; {

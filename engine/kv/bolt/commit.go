@@ -282,7 +282,8 @@ func (c *committer) value(key []byte) ([]byte, error) {
 	if v, known := st.lookup(key); known {
 		return v, nil
 	}
-	v, _, err := c.base.cursor().get(key)
+	at := c.base.cursor()
+	v, _, err := at.get(key)
 	return v, err
 }
 

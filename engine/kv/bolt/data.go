@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,7 +39,11 @@ func (s *Store) openData() (applied kv.Version, err error) {
 	if err := s.createData(); err != nil {
 		return 0, err
 	}
-	if s.db, s.mapSize, err = openBolt(filepath.Join(s.opt.Path, dataFile), s.opt.MapSize); err != nil {
+	file := filepath.Join(s.opt.Path, dataFile)
+	if s.doubt, err = checkFile(file); err != nil {
+		return 0, err
+	}
+	if s.db, s.mapSize, err = openBolt(file, s.opt.MapSize); err != nil {
 		return 0, err
 	}
 	applied, err = s.readMeta()
@@ -134,31 +139,32 @@ func openBolt(path string, mapSize int) (*bbolt.DB, int, error) {
 	if mapSize == 0 {
 		sizes = defaultMapSizes()
 	}
-	var db *bbolt.DB
-	err := checkSize(path)
 	for _, size := range sizes {
-		if err != nil {
-			break
-		}
 		opt := &bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType,
 			InitialMmapSize: size, MaxSize: size}
-		if db, err = bbolt.Open(path, 0o600, opt); err == nil {
+		db, err := bbolt.Open(path, 0o600, opt)
+		if err == nil {
 			db.AllocSize = growStep(0)
 			return db, size, nil
 		}
-		if errors.Is(err, syscall.ENOMEM) {
-			err = nil // try a smaller one
+		if !errors.Is(err, syscall.ENOMEM) { // else try a smaller one
+			return nil, 0, refusedFile(err)
 		}
 	}
+	return nil, 0, fmt.Errorf("map %s: %w", dataFile, syscall.ENOMEM)
+}
+
+// refusedFile is the error of a file that bbolt did not open.
+func refusedFile(err error) error {
 	switch {
-	case err == nil:
-		return nil, 0, fmt.Errorf("map %s: %w", dataFile, syscall.ENOMEM)
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, 0, kv.ErrLocked
+		return kv.ErrLocked
 	case isForeign(err):
-		return nil, 0, fmt.Errorf("%s: %w (%v)", dataFile, kv.ErrFormat, err)
+		return fmt.Errorf("%s: %w (%v)", dataFile, kv.ErrFormat, err)
+	case isCut(err):
+		return fmt.Errorf("%s does not even hold its meta pages: %w", dataFile, kv.ErrCorrupt)
 	}
-	return nil, 0, err
+	return err
 }
 
 // defaultMapSizes are tried in turn: an address space limit may forbid the first.
@@ -180,34 +186,72 @@ func isForeign(err error) bool {
 // isCut reports whether bbolt does not open a file because it does not even hold the meta pages, which it tells in text only.
 func isCut(err error) bool { return err != nil && strings.Contains(err.Error(), "file size too small") }
 
-// checkSize refuses a file that was cut short: the first thing that bbolt does with one that is
-// opened for writing is to read at its end, which would stop the process.
-func checkSize(path string) error {
+// checkFile refuses a file that was cut short, or whose free list is damaged: what bbolt does first with one that is opened
+// for writing would stop the process. doubt: one of the two meta pages is damaged, and perhaps it is the newer one.
+func checkFile(path string) (doubt bool, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Millisecond, NoStatistics: true})
-	if isCut(err) {
-		return fmt.Errorf("%s has only %d bytes: %w", dataFile, info.Size(), kv.ErrCorrupt)
+	if err != nil {
+		return false, refusedFile(err)
+	}
+	doubt, err = checkHead(path)
+	return doubt, errors.Join(err, db.Close())
+}
+
+// checkHead looks at what bbolt reads of a file when it opens it: the meta pages and the free list.
+func checkHead(path string) (doubt bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false, errors.Join(err, f.Close())
+	}
+	pf, bad, err := openPages(f, info.Size())
+	if err == nil {
+		err = pf.checkHead()
+	}
+	return len(bad) > 0, errors.Join(err, f.Close())
+}
+
+func (pf *pageFile) checkHead() error {
+	if want := int64(pf.meta.pages) * int64(pf.meta.pageSize); pf.size < want {
+		return fmt.Errorf("%s has %d bytes of %d: %w", dataFile, pf.size, want, kv.ErrCorrupt)
+	}
+	if pf.meta.freeList == noFreeList {
+		return nil
+	}
+	pg, err := pf.page(pf.meta.freeList)
+	if err == nil && pg.kind != pageFree {
+		err = damagedPage(pg.id, "is of another kind")
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("free list: %w", err)
 	}
-	err = db.View(func(tx *bbolt.Tx) error {
-		if info.Size() < tx.Size() {
-			return fmt.Errorf("%s has %d bytes of %d: %w", dataFile, info.Size(), tx.Size(), kv.ErrCorrupt)
+	ids, err := pg.freeIDs()
+	if err != nil {
+		return fmt.Errorf("free list: %w", err)
+	}
+	last := uint64(1) // both meta pages are in use
+	for _, id := range ids {
+		if id <= last || id >= pf.meta.pages {
+			return fmt.Errorf("free list: %w", damagedPage(id, "does not follow page %d", last))
 		}
-		return nil
-	})
-	return errors.Join(err, db.Close())
+		last = id
+	}
+	return nil
 }
 
 // readMeta reads who the store is; a new one is given an identity.
 func (s *Store) readMeta() (applied kv.Version, err error) {
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	fresh := false
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		m := tx.Bucket(metaBucket())

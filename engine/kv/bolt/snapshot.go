@@ -25,7 +25,7 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 	if v, known := st.lookup(key); known {
 		return v, v != nil, nil
 	}
-	if s.point.c == nil {
+	if s.point.pages == nil {
 		s.point = st.base.cursor()
 	}
 	return s.point.get(key)

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -19,13 +20,11 @@ type state struct {
 	base   *base
 }
 
-// base is one bbolt read transaction, shared by all states between two checkpoints. A read
-// transaction and its buckets may be read by many goroutines as long as nothing but reads of a
-// bucket that was looked up before is done with them.
+// base is one bbolt read transaction, shared by all states between two checkpoints: it keeps its pages as they are.
 type base struct {
-	tx   *bbolt.Tx
-	data *bbolt.Bucket
-	refs atomic.Int64 // states that hold it; only the committer adds
+	tx    *bbolt.Tx
+	pages *pages
+	refs  atomic.Int64 // states that hold it; only the committer adds
 }
 
 // openBase opens a read transaction on what bbolt has now.
@@ -34,10 +33,16 @@ func (s *Store) openBase() (*base, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, err := mapPages(s.db, tx)
+	if err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
 	s.bases.Add(1)
 	s.count.fileBytes.Store(tx.Size())
-	return &base{tx: tx, data: tx.Bucket(dataBucket())}, nil
+	return &base{tx: tx, pages: p}, nil
 }
+
+func (b *base) cursor() boltCursor { return boltCursor{pages: b.pages} }
 
 // dropBase lets go of b for one state. The last drop of the last base of a closed store closes
 // the file.
@@ -52,59 +57,13 @@ func (s *Store) dropBase(b *base) error {
 	return err
 }
 
-// boltCursor is a place in a base. It turns panics of bbolt on damaged pages, and faults of the
-// mapping on a device that does not read, into errors.
-type boltCursor struct{ c *bbolt.Cursor }
-
-func (b *base) cursor() boltCursor { return boltCursor{b.data.Cursor()} }
-
-// seek moves to the first key >= key.
-func (c boltCursor) seek(key []byte) (k, v []byte, err error) {
-	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	k, v = c.c.Seek(key)
-	return k, v, nil
-}
-
-// before moves to the last key < end; a nil end means the last of all.
-func (c boltCursor) before(end []byte) (k, v []byte, err error) {
-	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	if end != nil {
-		if k, _ = c.c.Seek(end); k != nil {
-			k, v = c.c.Prev()
-			return k, v, nil
-		}
-	}
-	k, v = c.c.Last()
-	return k, v, nil
-}
-
-func (c boltCursor) move(reverse bool) (k, v []byte, err error) {
-	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	if reverse {
-		k, v = c.c.Prev()
-	} else {
-		k, v = c.c.Next()
-	}
-	return k, v, nil
-}
-
-// asCorrupt is the one recover of this package: bbolt has no other way to say that a page is
-// damaged. fault is the goroutine's former setting.
+// asCorrupt is the one recover of this package: bbolt, and a mapping that cannot be read, have no other way to say that a
+// page is damaged. fault is the goroutine's former setting.
 func asCorrupt(err *error, fault bool) {
 	debug.SetPanicOnFault(fault)
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("read a page of %s: %v: %w", dataFile, p, kv.ErrCorrupt)
 	}
-}
-
-// get gives the value of key in bbolt.
-func (c boltCursor) get(key []byte) ([]byte, bool, error) {
-	k, sealed, err := c.seek(key)
-	if err != nil || k == nil || !bytes.Equal(k, key) {
-		return nil, false, err
-	}
-	v, err := open(k, sealed)
-	return v, err == nil, err
 }
 
 // KeyError is a value that fails its checksum, or whose key does. It is kv.ErrCorrupt.

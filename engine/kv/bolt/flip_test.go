@@ -1,0 +1,263 @@
+package bolt_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
+	"github.com/nacredb/nacre/engine/kv/fault"
+	"github.com/nacredb/nacre/engine/kv/kvtest"
+)
+
+// flips is how many bits TestFlippedBits flips, one after the other.
+const flips = 2000
+
+// TestFlippedBits flips single bits of the heads, elements and keys of a file's pages, and of its meta and free list pages.
+// Each time the store gives the right rows or an error that says that it is damaged: never a wrong row, none too few, no panic
+// and no endless walk.
+func TestFlippedBits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	rows := allRows(t, path)
+	file := filepath.Join(path, "data.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := flipPlaces(whole)
+	rnd := rand.New(rand.NewPCG(5, 17))
+	found := map[string][2]int{} // refused, harmless
+	for n := range flips {
+		kind := []string{"branch", "child", "leaf", "rest"}[n%4]
+		places := kinds[kind]
+		at, bit := places[rnd.IntN(len(places))], byte(1)<<rnd.IntN(8)
+		overwrite(t, file, []byte{whole[at] ^ bit}, at)
+		outcome := make(chan error, 1)
+		go func() { outcome <- readAll(path, rows, rnd.Uint64()) }()
+		select {
+		case err = <-outcome:
+		case <-time.After(time.Minute):
+			t.Fatalf("bit %#x of byte %d of page %d (%s): no end", bit, at%4096, at/4096, kind)
+		}
+		sum := found[kind]
+		switch {
+		case err == nil:
+			sum[1]++
+		case errors.Is(err, kv.ErrCorrupt), errors.Is(err, kv.ErrFormat):
+			sum[0]++
+		default:
+			t.Errorf("bit %#x of byte %d of page %d (%s): %v", bit, at%4096, at/4096, kind, err)
+		}
+		found[kind] = sum
+		overwrite(t, file, whole[at:at+1], at)
+	}
+	for kind, sum := range found {
+		t.Logf("%s: %d refused, %d harmless", kind, sum[0], sum[1])
+		if sum[0] == 0 {
+			t.Errorf("no flip in %s pages was ever noticed", kind)
+		}
+	}
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, whole) {
+		t.Errorf("reading has changed the file (%v)", err)
+	}
+}
+
+// row is a key and its value.
+type row struct{ key, value []byte }
+
+// allRows are the rows of a sound store.
+func allRows(t *testing.T, path string) (rows []row) {
+	t.Helper()
+	st := open(t, bolt.Options{Path: path})
+	defer closeStore(t, st)
+	sn := kvtest.Begin(t, st)
+	defer sn.Release()
+	c := sn.Scan(kv.Range{}, kv.ScanOptions{})
+	for c.Next() {
+		rows = append(rows, row{bytes.Clone(c.Key()), bytes.Clone(c.Value())})
+	}
+	if c.Err() != nil || len(rows) < 2000 {
+		t.Fatal(len(rows), c.Err())
+	}
+	return rows
+}
+
+// flipPlaces gives the bytes of a file that are neither values nor unused, by the kind of their page.
+func flipPlaces(p []byte) map[string][]int {
+	le := binary.LittleEndian
+	places := map[string][]int{}
+	for _, id := range usedPages(p) {
+		pg, kind, head := p[id*4096:], "leaf", 16
+		if le.Uint16(pg[8:]) == 1 {
+			kind = "branch"
+		}
+		for i := range head {
+			places[kind] = append(places[kind], id*4096+i)
+		}
+		for i := range int(le.Uint16(pg[10:])) {
+			e := 16 + 16*i
+			at, n := e+int(le.Uint32(pg[e:])), int(le.Uint32(pg[e+4:])) // of a branch
+			if kind == "leaf" {
+				at, n = e+int(le.Uint32(pg[e+4:])), int(le.Uint32(pg[e+8:]))
+			}
+			for i := range 16 {
+				places[kind] = append(places[kind], id*4096+e+i)
+			}
+			if kind == "branch" { // what leads to another page of the file
+				places["child"] = append(places["child"], id*4096+e+8, id*4096+e+9)
+			}
+			for i := range n {
+				places[kind] = append(places[kind], id*4096+at+i)
+			}
+		}
+	}
+	meta := 0
+	if le.Uint64(p[4096+64:]) > le.Uint64(p[64:]) {
+		meta = 4096
+	}
+	free := int(le.Uint64(p[meta+48:])) * 4096
+	for i := range 80 {
+		places["rest"] = append(places["rest"], i, 4096+i)
+	}
+	for i := range 16 + 8*min(int(le.Uint16(p[free+10:])), 500) {
+		places["rest"] = append(places["rest"], free+i)
+	}
+	return places
+}
+
+// readAll opens the store and reads it in all ways. Errors: those of the store, and what differs from rows.
+func readAll(path string, rows []row, seed uint64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	st, err := bolt.Open(bolt.Options{Path: path, FS: fault.NewDisk()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	sn, err := st.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer sn.Release()
+	// Each way is tried whatever the others have said: only wrong rows end it.
+	var refused error
+	note := func(err error) error {
+		if errors.Is(err, kv.ErrCorrupt) || errors.Is(err, kv.ErrFormat) {
+			refused, err = err, nil
+		}
+		return err
+	}
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	scans := []scanned{{0, len(rows), false}, {0, len(rows), true}}
+	for range 30 {
+		from := rnd.IntN(len(rows))
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0})
+	}
+	for _, s := range scans {
+		if err := note(s.compare(sn, rows)); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		v, ok, err := sn.Get(rows[i].key)
+		if err == nil && (!ok || !bytes.Equal(v, rows[i].value)) {
+			err = fmt.Errorf("get of row %d: %v, %d bytes", i, ok, len(v))
+		}
+		if err := note(err); err != nil {
+			return err
+		}
+		if _, ok, err = sn.Get(append(slices.Clip(rows[i].key), 0)); ok {
+			err = fmt.Errorf("get of a key behind row %d finds one", i)
+		}
+		if err := note(err); err != nil {
+			return err
+		}
+	}
+	return refused
+}
+
+// scanned is a scan over rows [from, to).
+type scanned struct {
+	from, to int
+	reverse  bool
+}
+
+func (s scanned) compare(sn kv.Snapshot, rows []row) error {
+	r := kv.Range{Start: rows[s.from].key}
+	if s.to < len(rows) {
+		r.End = rows[s.to].key
+	}
+	want := slices.Clone(rows[s.from:s.to])
+	if s.reverse {
+		slices.Reverse(want)
+	}
+	c := sn.Scan(r, kv.ScanOptions{Reverse: s.reverse})
+	defer c.Close()
+	n := 0
+	for ; c.Next(); n++ {
+		if n == len(want) || !bytes.Equal(c.Key(), want[n].key) || !bytes.Equal(c.Value(), want[n].value) {
+			return fmt.Errorf("%+v: row %d is a wrong one: %.40q", s, n, c.Key())
+		}
+	}
+	if c.Err() == nil && n < len(want) {
+		return fmt.Errorf("%+v: %d rows, want %d", s, n, len(want))
+	}
+	return c.Err()
+}
+
+// TestCheckpointMeetsDamage: a page that bbolt finds damaged when a checkpoint writes there makes the store read-only, and does
+// not end the process. The log keeps what was committed.
+func TestCheckpointMeetsDamage(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, from)
+	rows := allRows(t, from)
+	whole, err := os.ReadFile(filepath.Join(from, "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, met := usedPages(whole), 0
+	for i := 0; i < len(used); i += len(used)/6 + 1 {
+		spoilt := bytes.Clone(whole)
+		spoilt[used[i]*4096+8] ^= 0x20 // its kind
+		path := t.TempDir()
+		if err := os.WriteFile(filepath.Join(path, "data.db"), spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st, err := bolt.Open(bolt.Options{Path: path, CheckpointKeys: 100})
+		if errors.Is(err, kv.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < len(rows) && err == nil; n += 50 {
+			b := &kv.Batch{}
+			for _, r := range rows[n:min(n+50, len(rows))] {
+				b.Writes = append(b.Writes, kv.Write{Key: r.key, Value: []byte("new")})
+			}
+			_, err = st.Commit(ctx, b)
+		}
+		if err != nil && !errors.Is(err, kv.ErrReadOnly) {
+			t.Errorf("page %d: commit: %v", used[i], err)
+		}
+		if err := st.Close(); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("page %d: close: got %v, want ErrCorrupt", used[i], err)
+		}
+		met++
+	}
+	if met == 0 {
+		t.Error("no checkpoint came to a damaged page")
+	}
+}
