@@ -2,7 +2,7 @@
 // a release.
 //
 //	nacretest crash    kill -9 under load, by the clock and at named places of the store
-//	nacretest index    kill -9 while indexes of every kind are built beside writers
+//	nacretest index    kill -9 while indexes of every kind are built, and replaced, beside readers and writers
 //	nacretest torn     power cuts: what was written and not synced is there in pieces
 //	nacretest append   list-append transactions, searched for isolation anomalies
 //	nacretest bank     transfers between accounts, whose total must not change
