@@ -63,7 +63,7 @@ type Table struct {
 	Indexes []*Index // those that are Ready, in order of their names
 	Unready []*Index // the others, likewise: of them writers keep those that are Building
 	Events  []*Event // in order of their names
-	Views   []string // tables defined AS SELECT … FROM this one
+	Views   []string // tables defined AS SELECT … FROM this one, by name
 
 	IDField  *Field   // DEFINE FIELD id, or nil
 	Computed []*Field // the COMPUTED ones

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
@@ -91,6 +92,7 @@ func decodeRecord(raw []byte) (*record, error) {
 		for _, e := range x.Elems() {
 			r.views = append(r.views, e.Str())
 		}
+		slices.Sort(r.views) // earlier versions wrote them in the order of their definition
 	}
 	if x, ok := o.Get(partExtra); ok && x.Kind() == value.KindObject {
 		r.extra = x.Object()
@@ -249,7 +251,8 @@ func (v *View) AddView(db *Database, source, view string) error {
 				return
 			}
 		}
-		r.views = append(r.views, view)
+		r.views = append(slices.Clone(r.views), view)
+		slices.Sort(r.views)
 	})
 }
 

@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
@@ -8,7 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// edges lists the edges of a node in one direction, of one table or ("") of all.
+// edges lists the edges of a node in one direction, of one table or ("") of all, by the names of the tables.
 func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *value.Range) ([]record.Hop, error) {
 	g, err := r.Gate()
 	if err != nil {
@@ -27,6 +30,9 @@ func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *
 		out = append(out, h)
 		return true, r.Tick()
 	})
+	if table == "" {
+		slices.SortStableFunc(out, func(a, b record.Hop) int { return strings.Compare(a.Edge.Table, b.Edge.Table) })
+	}
 	return out, err
 }
 
