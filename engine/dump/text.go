@@ -16,6 +16,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -64,6 +65,11 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		if err != nil {
 			return err
 		}
+		if s.kind == ast.DefSequence {
+			if defs, err = startingNext(gate.Tx, defs); err != nil {
+				return err
+			}
+		}
 		if len(defs) > 0 {
 			out.section(s.title)
 			out.defs(defs)
@@ -91,6 +97,24 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil
+}
+
+// startingNext lets sequences START where they are, so that no number is given again after an import.
+func startingNext(tx *txn.Tx, defs []*catalog.Def) ([]*catalog.Def, error) {
+	out := make([]*catalog.Def, len(defs))
+	for i, d := range defs {
+		out[i] = d
+		next, ok, err := catalog.SequenceNext(tx, d)
+		if err != nil {
+			return nil, err
+		}
+		if def, sequence := d.Stmt.(*ast.DefineSequence); ok && sequence {
+			moved := *def
+			moved.Start = &ast.Literal{Value: value.Int(next)}
+			out[i] = &catalog.Def{Stmt: &moved}
+		}
+	}
+	return out, nil
 }
 
 // selected are the tables to export, by name, edges last; a view stands behind the tables that it reads.

@@ -101,6 +101,42 @@ func TestExportImportExportIsAFixedPoint(t *testing.T) {
 	}
 }
 
+// TestSequencesGoOnAfterAnImport: no number is given again.
+func TestSequencesGoOnAfterAnImport(t *testing.T) {
+	e := open(t)
+	run := func(e *engine.Engine, text string) string {
+		t.Helper()
+		res, err := session(e).Execute(t.Context(), "USE NS n DB d;"+text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res[len(res)-1].Value.Text()
+	}
+	run(e, "DEFINE SEQUENCE a BATCH 10 START 5 TIMEOUT 1s; DEFINE SEQUENCE b BATCH 3 START -7; DEFINE SEQUENCE unused START 4")
+	if got := run(e, "RETURN [sequence::nextval('a'), sequence::nextval('a'), sequence::nextval('b')]"); got != "[5, 6, -7]" {
+		t.Fatalf("got %s", got)
+	}
+	text := export(t, e)
+	for _, want := range []string{"DEFINE SEQUENCE a BATCH 10 START 15 TIMEOUT 1s;", "DEFINE SEQUENCE b BATCH 3 START -4;", "DEFINE SEQUENCE unused BATCH 1000 START 4;"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the export lacks %q:\n%s", want, text)
+		}
+	}
+	other := open(t)
+	run(other, "RETURN 1")
+	into := session(other)
+	ns, db := "n", "d"
+	if err := into.Use(t.Context(), &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := into.Import(t.Context(), strings.NewReader(text), nil); err != nil || done.Failures > 0 {
+		t.Fatalf("import: %v, %+v", err, done)
+	}
+	if got := run(other, "RETURN [sequence::nextval('a'), sequence::nextval('b'), sequence::nextval('unused')]"); got != "[15, -4, 4]" {
+		t.Errorf("after the import: got %s", got)
+	}
+}
+
 func TestExportKeepsSecretsFromNonOwners(t *testing.T) {
 	e := open(t)
 	if _, err := session(e).Execute(t.Context(), "USE NS n DB d;"+everything, nil); err != nil {

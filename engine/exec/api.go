@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -122,7 +123,7 @@ func (r *Run) serve(env *Env, db *catalog.Database, parts []pathPart, method str
 	if found == nil {
 		return plainAnswer(404, "Not found"), nil
 	}
-	c := &apiCall{r: r, env: env, id: id, handler: found.action.Then}
+	c := &apiCall{r: r, env: env, id: id, handler: found.action.Then, whole: r.Ctx}
 	req = req.With("params", value.ObjectOf(found.params))
 	if allowed, err := c.collect(db.Inner(), found, req); err != nil {
 		return nil, err
@@ -298,4 +299,6 @@ type apiCall struct {
 	id      string
 	chain   []ast.Call // middleware, the outermost first
 	handler ast.Expr
+	whole   context.Context // of the statement: api::timeout cuts the Run's shorter
+	late    bool            // a timeout was answered
 }

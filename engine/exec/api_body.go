@@ -135,11 +135,13 @@ func (a *apiAnswer) encode(req value.Value, args []value.Value) error {
 		}
 		a.body = value.BytesOf(b)
 	case "plain":
-		a.body = value.BytesOf([]byte(value.ToString(a.body)))
+		if a.body.Kind() != value.KindBytes {
+			a.body = value.BytesOf([]byte(value.ToString(a.body)))
+		}
 	case "bytes":
 		b, err := value.Cast(a.body, value.Simple(value.TypeBytes), nil)
 		if err != nil {
-			return hidden()
+			return &apiFailure{500, "Failed to encode the response body"}
 		}
 		a.body = b
 	}

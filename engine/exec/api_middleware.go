@@ -55,12 +55,16 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 }
 
 // next runs the middleware from the i-th on, and then the handler. What fails has written nothing, and is answered like
-// anything else: the middleware around it goes on with that answer. Only the end of the context is an error.
+// anything else: the middleware around it goes on with that answer, that of a timeout, too. Only the end of the statement is an
+// error.
 func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
 	mark, changes := c.r.Tx.Savepoint(), c.r.Log.Mark()
 	answer, err := c.step(i, req)
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, context.Canceled) || c.whole.Err() != nil {
 		return answer, err
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // of api::timeout
+		err, c.late = elapsed(), true
 	}
 	c.r.Tx.RollbackTo(mark)
 	c.r.Log.RollbackTo(changes)
@@ -157,11 +161,13 @@ func (c *apiCall) timeout(i int, req value.Value, args []value.Value) (*apiAnswe
 	c.r.Ctx = ctx
 	answer, err := c.next(i+1, req)
 	c.r.Ctx = outer
-	if outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
-		return nil, &apiFailure{500, "deadline has elapsed"}
+	if outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && err == nil && !c.late {
+		return nil, elapsed()
 	}
 	return answer, err
 }
+
+func elapsed() error { return &apiFailure{500, "deadline has elapsed"} }
 
 func (a *apiAnswer) setStatus(args []value.Value) error {
 	if len(args) != 1 || args[0].Kind() != value.KindInt {

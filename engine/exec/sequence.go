@@ -9,7 +9,6 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -65,43 +64,38 @@ func (r *Run) nextVal(name string) (int64, error) {
 	if !ok {
 		return 0, fmt.Errorf("definition of sequence %s is of another kind", name)
 	}
-	k := key.Sequence(nil, d.Scope.NS, d.Scope.DB, name)
-	end, err := r.Ex.sequenceEnd(r.Ctx, k)
+	end, err := r.Ex.sequenceEnd(r.Ctx, d)
 	if err != nil {
 		return 0, err
 	}
-	if n, ok := r.Ex.sequences.take(string(k), end); ok {
+	if n, ok := r.Ex.sequences.take(string(catalog.SequenceKey(d)), end); ok {
 		return n, nil
 	}
-	return r.Ex.newBatch(r.Ctx, k, def, d, r.Tx.Turn())
+	return r.Ex.newBatch(r.Ctx, def, d, r.Tx.Turn())
 }
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.
-func (ex *Executor) sequenceEnd(ctx context.Context, k []byte) (int64, error) {
+func (ex *Executor) sequenceEnd(ctx context.Context, d *catalog.Def) (int64, error) {
 	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter, Memory: ex.Memory})
 	if err != nil {
 		return 0, err
 	}
 	defer tx.Cancel()
-	raw, err := tx.Get(k)
-	if err != nil || len(raw) != 8 {
-		return 0, err
-	}
-	return int64(binary.BigEndian.Uint64(raw)), nil
+	end, _, err := catalog.SequenceNext(tx, d)
+	return end, err
 }
 
 // newBatch takes a batch from the store and gives its first number. turn is that of the statement that waits for it.
-func (ex *Executor) newBatch(ctx context.Context, k []byte, def *ast.DefineSequence, d *catalog.Def, turn *kv.Turn) (int64, error) {
-	size := max(1, constInt(def.Batch, 1))
+func (ex *Executor) newBatch(ctx context.Context, def *ast.DefineSequence, d *catalog.Def, turn *kv.Turn) (int64, error) {
+	size, k := max(1, constInt(def.Batch, 1)), catalog.SequenceKey(d)
 	var b batch
 	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Turn: turn, Meter: ex.Meter, Memory: ex.Memory}, func(tx *txn.Tx) error {
-		raw, err := tx.Get(k)
+		next, given, err := catalog.SequenceNext(tx, d)
 		if err != nil {
 			return err
 		}
-		b.next = constInt(def.Start, 0)
-		if len(raw) == 8 {
-			b.next = int64(binary.BigEndian.Uint64(raw))
+		if b.next = next; !given {
+			b.next = constInt(def.Start, 0)
 		}
 		if b.end = b.next + size; b.end < b.next {
 			return errs.Internal("The sequence '%s' has no more numbers", d.Name)
