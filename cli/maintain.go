@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nacredb/nacre/engine/dump/physical"
-	"github.com/nacredb/nacre/engine/kv"
 )
 
 // physicalError gives an error of a command on store files its exit code, and says what to do.
@@ -22,8 +20,14 @@ func physicalError(err error) error {
 		code = exitConflict
 	case physical.Absent:
 		code, hint = exitNotFound, "check the path"
-	case physical.Unsound:
-		code, hint = exitInvalid, unsoundHint(err)
+	case physical.NoBackup:
+		code, hint = exitInvalid, "nothing was written; take another backup"
+	case physical.NoStore:
+		code, hint = exitInvalid, "name the directory of a store"
+	case physical.Newer:
+		code, hint = exitInvalid, "use that version"
+	case physical.Damaged:
+		code, hint = exitInvalid, "restore a backup, or see what can be saved with 'nacre check' and its --repair"
 	default:
 		return err
 	}
@@ -31,19 +35,6 @@ func physicalError(err error) error {
 		err = fmt.Errorf("%w: %s", err, hint)
 	}
 	return exitError{code, err}
-}
-
-// unsoundHint says what to do about a store or backup that cannot be used.
-func unsoundHint(err error) string {
-	switch {
-	case errors.Is(err, physical.ErrBackup):
-		return "nothing was written; take another backup"
-	case errors.Is(err, kv.ErrNewer):
-		return "use that version"
-	case errors.Is(err, kv.ErrFormat):
-		return "name the directory of a store"
-	}
-	return "restore a backup, or see what can be saved with 'nacre check' and its --repair"
 }
 
 // stages shows the progress of a run that goes through several stages, each with its own line.

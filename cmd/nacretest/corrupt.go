@@ -128,7 +128,7 @@ func flipBackup(ctx context.Context, out io.Writer, path string, n int, seed uin
 		p[at] ^= bit
 		if err == nil {
 			passed++
-		} else if !errors.Is(err, physical.ErrBackup) && physical.TroubleOf(err) != physical.Unsound {
+		} else if !errors.Is(err, physical.ErrBackup) && physical.TroubleOf(err) != physical.Damaged && physical.TroubleOf(err) != physical.NoStore {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ func (r *reader) begin() error {
 		return damaged("the checksum of its header")
 	}
 	if f := binary.LittleEndian.Uint32(h[8:]); f != format {
-		return fmt.Errorf("the backup has format %d, this program reads %d: %w", f, format, kv.ErrFormat)
+		return fmt.Errorf("the backup has format %d, this program reads %d: %w", f, format, kv.ErrNewer)
 	}
 	copy(r.id[:], h[16:])
 	return nil
