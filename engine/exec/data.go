@@ -49,7 +49,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	case ast.DataNone:
 		return change{after: stored}, nil
 	}
-	v, err := r.Eval(env, d.X)
+	v, err := r.Value(env, d.X)
 	if err != nil {
 		return change{}, err
 	}
@@ -124,7 +124,7 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (after valu
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
-		v, err := r.Eval(env, set[i].X)
+		v, err := r.Value(env, set[i].X)
 		if err == nil {
 			err = sum.add(r, v)
 		}

@@ -43,7 +43,7 @@ func (r *Run) insertInto(env *Env, x ast.Expr) (string, error) {
 	case *ast.Table:
 		return x.Name, nil
 	default:
-		v, err := r.Eval(env, x)
+		v, err := r.Value(env, x)
 		if err != nil {
 			return "", err
 		}
@@ -60,7 +60,7 @@ func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 	if s.Fields != nil {
 		return r.valueRows(env, s)
 	}
-	v, err := r.Eval(env, s.X)
+	v, err := r.Value(env, s.X)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (r *Run) valueRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 	for i, row := range s.Rows {
 		doc := value.ObjectOf(nil)
 		for j, x := range row {
-			v, err := r.Eval(env, x)
+			v, err := r.Value(env, x)
 			if err != nil {
 				return nil, err
 			}

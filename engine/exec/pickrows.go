@@ -154,7 +154,7 @@ func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
 		return true, nil
 	}
 	w.row.SetDoc(row.Seen)
-	v, err := w.r.Eval(w.row, where)
+	v, err := w.r.Value(w.row, where)
 	return value.Truthy(v), err
 }
 

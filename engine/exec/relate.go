@@ -47,7 +47,7 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 
 // relateEnds are the records on one side, which errors name as the reference does.
 func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, error) {
-	v, err := r.Eval(env, x)
+	v, err := r.Value(env, x)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (r *Run) relateEdge(env *Env, x ast.Expr) (string, *value.RecordID, error) 
 	if t, ok := x.(*ast.Table); ok {
 		return t.Name, nil, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.Value(env, x)
 	if err != nil {
 		return "", nil, err
 	}

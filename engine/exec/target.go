@@ -82,7 +82,7 @@ func (r *Run) targetOf(env *Env, x ast.Expr) (Target, error) {
 	if t, ok := x.(*ast.Table); ok {
 		return Target{Kind: TargetTable, Table: t.Name, Value: value.TableOf(t.Name)}, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.Value(env, x)
 	return TargetOf(v), err
 }
 

@@ -51,6 +51,8 @@ type writer struct {
 	none ast.OutputKind // what no RETURN clause means
 	rows []value.Value
 	sum  held // of rows
+
+	sought bool // the targets are what a sub-select found, which may be nothing under ONLY
 }
 
 func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
@@ -66,6 +68,9 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 func (w *writer) targets(env *Env, only bool, xs []ast.Expr) ([]Target, error) {
 	if listedTarget(only, xs) {
 		return nil, SingleOutput()
+	}
+	if len(xs) == 1 {
+		_, w.sought = xs[0].(*ast.Subquery)
 	}
 	targets, err := w.r.Targets(env, xs)
 	for i, t := range targets {
@@ -163,7 +168,7 @@ func (w *writer) result(only bool, targets int) (value.Value, error) {
 	switch {
 	case len(w.rows) == 1:
 		return w.rows[0], nil
-	case len(w.rows) == 0 && targets > 0:
+	case len(w.rows) == 0 && (targets > 0 || w.sought):
 		return value.None, nil
 	}
 	return value.None, SingleOutput()
