@@ -97,3 +97,21 @@ func TestTransactionHoldsRecordsOnce(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestRemoveInsideIsBounded: a table that is removed inside of a transaction may have more keys than the transaction may
+// write.
+func TestRemoveInsideIsBounded(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Limits: engine.Limits{TxBytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	s := owner(t, e)
+	for range 13 {
+		run(t, s, "CREATE |t:2000| RETURN NONE")
+	}
+	run(t, s, "BEGIN; CREATE u:1; REMOVE TABLE t; CREATE t:1; COMMIT")
+	if got := run(t, s, "RETURN [u:1.exists(), (SELECT VALUE id FROM t)]")[0].Value.Text(); got != "[true, [t:1]]" {
+		t.Error(got)
+	}
+}
