@@ -31,6 +31,8 @@ func TestPrograms(t *testing.T) {
 			"[[{ a: 5, b: 6, c: 7, id: t:1 }, { id: t:2 }, { a: 4, id: t:3 }], [{ id: e:1, in: t:1, out: t:2 }]]"},
 		{"ONLY of a sub-select may find nothing", "CREATE t:1; [(UPDATE ONLY (SELECT * FROM t WHERE false)), (DELETE ONLY (SELECT VALUE id FROM t WHERE false))]", "[NONE, NONE]"},
 		{"but a list has one", "CREATE t:1; LET $none = []; UPDATE ONLY $none SET a = 1", "error Expected a single result output when using the ONLY keyword"},
+		{"what refuses a CASCADE is told as it is", "DEFINE FIELD o ON e TYPE record<org> REFERENCE ON DELETE CASCADE; DEFINE FIELD e ON s TYPE record<e> REFERENCE ON DELETE REJECT; CREATE org:1; CREATE e:1 SET o = org:1; CREATE s:1 SET e = e:1; DELETE org:1",
+			"error Cannot delete `e:1` as it is referenced by `s:1` with an ON DELETE REJECT clause"},
 		{"the nearest of each row", "DEFINE INDEX i ON mem FIELDS v HNSW DIMENSION 2; CREATE mem:1 SET v = [1, 0]; CREATE mem:2 SET v = [1, 1]; CREATE mem:3 SET v = [3, 3]; SELECT id, (SELECT VALUE id FROM mem WHERE v <|2, 40|> $parent.v) AS near OMIT v FROM mem",
 			"[{ id: mem:1, near: [mem:1, mem:2] }, { id: mem:2, near: [mem:2, mem:1] }, { id: mem:3, near: [mem:3, mem:2] }]"},
 		{"and without an index", "CREATE mem:1 SET v = [1, 0]; CREATE mem:2 SET v = [1, 1]; CREATE mem:3 SET v = [3, 3]; SELECT VALUE (SELECT VALUE id FROM mem WHERE v <|1, EUCLIDEAN|> $parent.v)[0] FROM mem", "[mem:1, mem:2, mem:3]"},
