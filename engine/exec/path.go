@@ -89,7 +89,13 @@ type planHost struct {
 }
 
 // Value implements plan.Host.
-func (h *planHost) Value(x ast.Expr) (value.Value, error) { return h.once.within(h.r, h.env, x) }
+func (h *planHost) Value(x ast.Expr) (value.Value, error) {
+	env := h.env
+	if plan.OfOuter(x) { // seen from the rows
+		env = h.row
+	}
+	return h.once.within(h.r, env, x)
+}
 
 // Once implements plan.Host.
 func (h *planHost) Once(x *ast.Subquery) bool { return h.once[x] != nil }

@@ -32,6 +32,9 @@ func (q *Query) conditions(where ast.Expr) []condition {
 		if !ok || !q.same(other) || !indexable(op) {
 			continue
 		}
+		if op != ast.OpEqual && op != ast.OpExact && OfOuter(other) {
+			continue // the reference walks the table: without ORDER BY, rows would come in another order
+		}
 		v, err := q.Host.Value(other)
 		if err != nil {
 			continue // whether anybody sees it depends on the rows
@@ -50,7 +53,7 @@ func (q *Query) same(x ast.Expr) bool {
 	if sub, ok := bare(x).(*ast.Subquery); ok {
 		return q.Host.Once(sub)
 	}
-	return Constant(x)
+	return Constant(x) || OfOuter(x)
 }
 
 // switchedOn leaves the conditions whose rules are on.

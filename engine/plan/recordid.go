@@ -19,7 +19,7 @@ func byID(q *Query) (Path, error) {
 			}
 			x = b.L
 		}
-		if !Constant(x) {
+		if !Constant(x) && !OfOuter(x) {
 			continue
 		}
 		v, err := q.Host.Value(x)

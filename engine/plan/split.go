@@ -134,6 +134,28 @@ func ofRow(param string) bool {
 	return false
 }
 
+// OfOuter reports whether an expression is a path of names in $parent, the row around a sub-select: it has one value for all
+// rows of the sub-select, in whose place $parent stands for it.
+func OfOuter(x ast.Expr) bool {
+	id, ok := bare(x).(*ast.Idiom)
+	if !ok {
+		return false
+	}
+	start, ok := id.Parts[0].(*ast.PartStart)
+	if !ok {
+		return false
+	}
+	if p, ok := start.X.(*ast.Param); !ok || p.Name != "parent" {
+		return false
+	}
+	for _, part := range id.Parts[1:] {
+		if _, ok := part.(*ast.PartField); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // Names is an idiom as a path of names; false where it is more than that.
 func Names(id *ast.Idiom) ([]string, bool) {
 	out := make([]string, len(id.Parts))
