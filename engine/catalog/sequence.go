@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
 )
 
@@ -22,4 +23,13 @@ func SequenceNext(tx *txn.Tx, d *Def) (next int64, given bool, err error) {
 		return 0, false, nil
 	}
 	return int64(binary.BigEndian.Uint64(raw)), true, nil
+}
+
+// DropSequence forgets which numbers of a sequence were given.
+func (v *View) DropSequence(d *Def) error {
+	start, end := key.PrefixRange(SequenceKey(d))
+	if err := v.tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
+		return fmt.Errorf("remove a sequence: %w", err)
+	}
+	return nil
 }

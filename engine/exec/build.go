@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"runtime"
@@ -377,25 +376,9 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 // nothing comes behind.
 func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
-		j := &w.job
-		gone := make([]kv.Write, 0, cleanBatch)
-		for _, p := range j.Prefixes() {
-			cur := tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Limit: cleanBatch - len(gone)})
-			for cur.Next() {
-				gone = append(gone, kv.Write{Key: bytes.Clone(cur.Key())})
-			}
-			cur.Close()
-			if err := cur.Err(); err != nil {
-				return err
-			}
-			if more = len(gone) == cleanBatch; more {
-				return tx.Append(gone)
-			}
-		}
-		if err := tx.Append(gone); err != nil {
-			return err
-		}
-		return b.ex.Catalog.View(tx).DeleteJob(j)
+		var err error
+		more, err = b.ex.Catalog.View(tx).Sweep(&w.job, cleanBatch)
+		return err
 	})
 	return more, err
 }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -297,15 +296,3 @@ func (r *Run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict
 
 // badOption is a definition whose clauses do not go together.
 func badOption(format string, args ...any) error { return errs.Internal(format, args...) }
-
-// wrap names what was being done when an internal error came up.
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var e *errs.Error
-	if errors.As(err, &e) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", what, err)
-}

@@ -236,7 +236,7 @@ func (r *Run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error 
 			continue
 		}
 		remove := r.removeIndex
-		if more, err := r.moreThan(dropInside, catalog.JobOf(tb, ix).Prefixes()); err != nil {
+		if more, err := r.Cat.MoreThan(dropInside, catalog.JobOf(tb, ix).Prefixes()); err != nil {
 			return err
 		} else if more {
 			remove = r.discard

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -21,9 +20,9 @@ func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *
 	if table != "" {
 		tables = []string{table}
 	}
-	way := key.Out
+	way := record.Out
 	if dir == ast.DirIn {
-		way = key.In
+		way = record.In
 	}
 	var out []record.Hop
 	err = g.EachEdge(r.Ctx, node, way, tables, keys, func(h record.Hop) (bool, error) {

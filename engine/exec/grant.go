@@ -12,9 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -94,13 +92,16 @@ func (r *Run) putGrant(d *catalog.Def, g *grant) error {
 	if err != nil {
 		return fmt.Errorf("store a grant: %w", err)
 	}
-	return wrap("store a grant", r.Tx.Set(grantKey(d.Scope, d.Name, g.id()), raw))
+	return r.Cat.PutGrant(d, g.id(), raw)
 }
 
 func decodeGrant(raw []byte) (*grant, error) {
 	v, err := value.DecodeCBORValue(append([]byte(nil), raw...), value.Limits{})
-	if err != nil || v.Kind() != value.KindObject {
+	if err != nil {
 		return nil, fmt.Errorf("read a grant: %w", err)
+	}
+	if v.Kind() != value.KindObject {
+		return nil, fmt.Errorf("read a grant: it is a %s: %w", v.Kind(), kv.ErrCorrupt)
 	}
 	g := &grant{row: v.Object().Without("hash")}
 	if h, ok := v.Object().Get("hash"); ok && h.Kind() == value.KindBytes {
@@ -111,26 +112,21 @@ func decodeGrant(raw []byte) (*grant, error) {
 
 // findGrant reads a grant; nil where there is none.
 func (r *Run) findGrant(d *catalog.Def, id string) (*grant, error) {
-	raw, err := r.Tx.Get(grantKey(d.Scope, d.Name, id))
+	raw, err := r.Cat.Grant(d, id)
 	if raw == nil || err != nil {
-		return nil, wrap("read a grant", err)
+		return nil, err
 	}
 	return decodeGrant(raw)
 }
 
 func (r *Run) grants(d *catalog.Def) ([]*grant, error) {
-	start, end := key.PrefixRange(grantKey(d.Scope, d.Name))
-	cur := r.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
-	defer cur.Close()
 	var out []*grant
-	for cur.Next() {
-		g, err := decodeGrant(cur.Value())
-		if err != nil {
-			return nil, err
-		}
+	err := r.Cat.EachGrant(d, func(raw []byte) error {
+		g, err := decodeGrant(raw)
 		out = append(out, g)
-	}
-	return out, wrap("list grants", cur.Err())
+		return err
+	})
+	return out, err
 }
 
 // shown is a grant as users see it; the key only right after it was made.
@@ -182,8 +178,8 @@ func (r *Run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAcces
 	if id.Kind() != value.KindRecord {
 		return nil, errs.InvalidAuth()
 	}
-	if err := r.Tx.Delete(grantKey(d.Scope, d.Name, g.id())); err != nil {
-		return nil, wrap("use up a grant", err)
+	if err := r.Cat.DeleteGrant(d, g.id()); err != nil {
+		return nil, err
 	}
 	return r.recordLogin(c, d, def, id.Record())
 }
@@ -202,7 +198,7 @@ func (r *Run) RevokeRefresh(params *value.Object) error {
 	if err != nil {
 		return err
 	}
-	return wrap("revoke a grant", r.Tx.Delete(grantKey(d.Scope, d.Name, g.id())))
+	return r.Cat.DeleteGrant(d, g.id())
 }
 
 // signinBearer trades a bearer key for a token.
@@ -421,8 +417,8 @@ func (r *Run) purge(env *Env, s *ast.Access, d *catalog.Def) (value.Value, error
 		if !(s.Expired && past(g.at("expiration")) || s.Revoked && past(g.at("revocation"))) {
 			continue
 		}
-		if err := r.Tx.Delete(grantKey(d.Scope, d.Name, g.id())); err != nil {
-			return value.None, wrap("purge a grant", err)
+		if err := r.Cat.DeleteGrant(d, g.id()); err != nil {
+			return value.None, err
 		}
 		gone = append(gone, g)
 	}

@@ -5,10 +5,8 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
-	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
-	"github.com/nacredb/nacre/engine/txn"
 )
 
 // remove is REMOVE.
@@ -132,54 +130,19 @@ const dropInside = 20_000
 // its past is told at once what went.
 func (r *Run) drop(inside catalog.Scope, name string) error {
 	j := catalog.CleanJob(inside, name)
-	later := [][]byte{}
-	for _, p := range j.Prefixes() {
-		switch key.Class(p[0]) {
-		case key.ClassNSDef, key.ClassDBDef, key.ClassTableDef:
-			if err := r.deleteAll(p); err != nil {
-				return err
-			}
-		default:
-			later = append(later, p)
-		}
+	later, err := r.Cat.DropDefs(j)
+	if err != nil {
+		return err
 	}
 	if !r.Ex.Versioned {
-		if more, err := r.moreThan(dropInside, later); err != nil {
+		if more, err := r.Cat.MoreThan(dropInside, later); err != nil {
 			return err
 		} else if more {
 			_, err := r.postpone(j)
 			return err
 		}
 	}
-	return r.deleteAll(later...)
-}
-
-// moreThan reports whether there are more than n keys under the prefixes.
-func (r *Run) moreThan(n int, prefixes [][]byte) (bool, error) {
-	for _, p := range prefixes {
-		cur := r.Tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Untracked: true, Limit: n + 1})
-		for ; cur.Next(); n-- {
-			if n == 0 {
-				cur.Close()
-				return true, nil
-			}
-		}
-		cur.Close()
-		if err := cur.Err(); err != nil {
-			return false, wrap("look at what is removed", err)
-		}
-	}
-	return false, nil
-}
-
-// deleteAll removes whole key spaces.
-func (r *Run) deleteAll(prefixes ...[]byte) error {
-	for _, p := range prefixes {
-		if err := r.Tx.DeleteRange(kv.Prefix(p)); err != nil {
-			return wrap("remove data", err)
-		}
-	}
-	return nil
+	return r.Cat.DropData(later...)
 }
 
 func (r *Run) removeActor(env *Env, s *ast.Remove) error {
@@ -188,7 +151,7 @@ func (r *Run) removeActor(env *Env, s *ast.Remove) error {
 		return err
 	}
 	if s.Kind == ast.DefAccess {
-		if err := r.dropGrants(a.scope, a.name); err != nil {
+		if err := r.Cat.DropGrants(a.def); err != nil {
 			return err
 		}
 	}
@@ -234,30 +197,11 @@ func (r *Run) removeFromDatabase(env *Env, db *catalog.Database, s *ast.Remove) 
 	scope := db.Inner()
 	switch s.Kind {
 	case ast.DefSequence:
-		start, end := key.PrefixRange(key.Sequence(nil, scope.NS, scope.DB, d.Name))
-		if err := r.Tx.DeleteRange(kv.Range{Start: start, End: end}); err != nil {
-			return wrap("remove a sequence", err)
+		if err := r.Cat.DropSequence(d); err != nil {
+			return err
 		}
 	case ast.DefBucket:
 		r.dropFiles(bucket.ID{NS: scope.NS, DB: scope.DB, Name: d.Name})
 	}
 	return r.Cat.Delete(d)
-}
-
-// dropGrants removes the bearer grants of an access method.
-func (r *Run) dropGrants(s catalog.Scope, access string) error {
-	start, end := key.PrefixRange(grantKey(s, access))
-	return wrap("remove grants", r.Tx.DeleteRange(kv.Range{Start: start, End: end}))
-}
-
-// grantKey is the key of a bearer grant; without an id it is what all of the access method start with.
-func grantKey(s catalog.Scope, access string, id ...string) []byte {
-	names := append([]string{access}, id...)
-	switch {
-	case s.DB != 0:
-		return key.DBDef(nil, s.NS, s.DB, key.KindGrant, names...)
-	case s.NS != 0:
-		return key.NSDef(nil, s.NS, key.KindGrant, names...)
-	}
-	return key.RootDef(nil, key.KindGrant, names...)
 }

@@ -212,6 +212,15 @@ func (g *Gate) removeLinked(ctx context.Context, id *value.RecordID) error {
 	return g.remove(ctx, tb, id, doc)
 }
 
+// Direction is which way an edge is looked at, from the node.
+type Direction = key.Direction
+
+// The directions of EachEdge.
+const (
+	Out = key.Out
+	In  = key.In
+)
+
 // Hop is one edge as a node's adjacency gives it.
 type Hop struct {
 	Edge  *value.RecordID

@@ -186,7 +186,10 @@ func (g *Gate) Feed(ctx context.Context, tb uint32, since uint64, limit int) ([]
 			last = stamp
 		}
 		v, err := value.DecodeCBORValue(bytes.Clone(cur.Value()), value.Limits{})
-		if err != nil || v.Kind() != value.KindArray {
+		if err == nil && v.Kind() != value.KindArray {
+			err = kv.ErrCorrupt
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read a change feed: %w", err)
 		}
 		changes = append(changes, v.Elems()...)

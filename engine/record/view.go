@@ -185,7 +185,10 @@ func (g *Gate) loadGroup(at []byte, aggs int) (int64, []tally, value.Value, erro
 		return 0, out, value.None, err
 	}
 	v, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
-	if err != nil || v.Kind() != value.KindArray || v.Len() != 2+3*aggs {
+	if err == nil && (v.Kind() != value.KindArray || v.Len() != 2+3*aggs) {
+		err = kv.ErrCorrupt
+	}
+	if err != nil {
 		return 0, nil, value.None, fmt.Errorf("read a group of a view: %w", err)
 	}
 	e := v.Elems()
