@@ -107,7 +107,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err != nil {
 		return nil, openError(cfg.Path, err)
 	}
-	listener, err := net.Listen("tcp", cfg.Bind)
+	listener, err := listen(ctx, cfg.Bind, max(deadAfter*cfg.Limits.WebSocketPing, leastDead))
 	if err != nil {
 		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
 	}

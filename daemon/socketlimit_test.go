@@ -72,19 +72,25 @@ func TestClosingHandshake(t *testing.T) {
 	}
 }
 
-func TestSilentClientIsPingedAndThenClosed(t *testing.T) {
+// A client that reads only when it asks answers no pings; it stays. Its connection counts as open meanwhile, and serves it.
+func TestSilentClientIsPingedAndStays(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.Limits.WebSocketPing = 20 * time.Millisecond })
-	k := s.dial("json")
-	pinged := false
-	for {
-		op, _, err := k.read()
-		if err != nil {
-			break // never answered: closed
+	for _, path := range []string{"/rpc", "/sql"} {
+		k := s.upgradeAt(path, "json", rootAuth)
+		for range 3 {
+			if op, b, err := k.read(); err != nil || op != opPing {
+				t.Fatalf("%s: got %d %q %v", path, op, b, err)
+			}
 		}
-		pinged = pinged || op == opPing
-	}
-	if !pinged {
-		t.Error("closed without a ping")
+		ask := map[string]string{"/rpc": `{"id":1,"method":"version"}`, "/sql": "RETURN 1"}[path]
+		k.write(frame(opText, true, []byte(ask)))
+		op, b, err := k.read()
+		for op == opPing && err == nil {
+			op, b, err = k.read()
+		}
+		if err != nil || op != opText || !strings.Contains(string(b), `"result":`) {
+			t.Errorf("%s: %d %q %v", path, op, b, err)
+		}
 	}
 }
 

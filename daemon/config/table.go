@@ -130,7 +130,7 @@ func limitSettings(c *Config) []*Setting {
 		count("WEBSOCKET_MAX_CONCURRENT_REQUESTS", "Requests running at once on one WebSocket", &l.WebSocketRequests),
 		size("WEBSOCKET_MAX_QUEUE_SIZE", "Bytes of answers waiting for one slow client", &l.WebSocketQueue),
 		count("WEBSOCKET_MAX_CONNECTIONS", "WebSockets open at once", &l.WebSockets),
-		{Env: "WEBSOCKET_PING_INTERVAL", Group: GroupLimits, Help: "Interval of pings to silent clients", Value: durationValue{&l.WebSocketPing}},
+		{Env: "WEBSOCKET_PING_INTERVAL", Group: GroupLimits, Help: "Interval of pings to silent clients; a peer whose system acknowledges nothing for four of them is closed", Value: durationValue{&l.WebSocketPing}},
 		{Env: "WEBSOCKET_STREAM_SEND_TIMEOUT", Group: GroupLimits, Help: "How long a client may take to accept an answer", Value: durationValue{&l.SendTimeout}},
 		count("MAX_TRANSACTIONS_PER_CONNECTION", "Open transactions of one connection", &l.Transactions),
 		count("MAX_TRANSACTIONS_PER_SESSION", "Open transactions of one attached session", &l.SessionTransactions),

@@ -268,13 +268,15 @@ func (c *conn) silent() bool {
 	return !c.heard.Swap(false) && !c.out.busy() && !c.probing.Load()
 }
 
-// probe pings the client and closes the connection if no answer comes in time.
+// probe pings the client. A ping without an answer ends nothing: a client that reads only when it asks answers none, and the
+// system below tells by a failed write when the peer is gone.
 func (c *conn) probe(ctx context.Context, patience time.Duration) {
 	c.probing.Store(true)
 	defer c.probing.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := c.socket.Ping(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	err := c.socket.Ping(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		c.cut()
 	}
 }

@@ -6,7 +6,7 @@
 // a time (then reading stops: back-pressure). There is no writer goroutine: whoever has an answer while
 // nobody writes becomes the writer and takes along what others add meanwhile, in one system call.
 // A client that does not read for SendTimeout, or that has Queue bytes of notifications waiting, is closed.
-// A goroutine of the Server pings silent connections. Shutdown ends them all with code 1001.
+// A goroutine of the Server pings silent connections; a missing answer closes none, see probe. Shutdown ends them all with code 1001.
 package ws
 
 import (
@@ -34,7 +34,7 @@ type Limits struct {
 	Requests    int           // running at once on one connection; 256
 	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
 	Connections int           // open at once; 65536
-	Ping        time.Duration // after that much silence a connection is pinged, after twice as much closed; 15 s
+	Ping        time.Duration // after that much silence a connection is pinged; 15 s
 	SendTimeout time.Duration // how long a write may stand still; 30 s
 	Depth       int           // nesting of values; the codec's default
 }
@@ -228,6 +228,10 @@ func (s *Server) Queued() (n int64) {
 	return n
 }
 
+// leastPatience is how long a ping may wait for its answer at least: the library closes a connection where the time of a ping
+// ends while it is written.
+const leastPatience = time.Second
+
 // ping looks after silent connections until ctx ends.
 func (s *Server) ping(ctx context.Context) {
 	defer close(s.done)
@@ -246,7 +250,7 @@ func (s *Server) ping(ctx context.Context) {
 		s.mu.Unlock()
 		for _, c := range open {
 			if c.silent() {
-				wg.Go(func() { c.probe(ctx, s.limits.Ping) })
+				wg.Go(func() { c.probe(ctx, max(s.limits.Ping, leastPatience)) })
 			}
 		}
 	}

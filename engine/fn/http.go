@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -145,17 +146,26 @@ func plainHost(host string) string {
 // everything; that a name is allowed does not let it lead inside.
 func (t *targetFilter) allowsAddr(ap netip.AddrPort) bool {
 	addr := ap.Addr().WithZone("").Unmap() // a zone would keep it out of every block
-	if holdsAddr(t.filter.Deny, addr, ap.Port()) {
+	if v4, ok := inner(addr); holdsAny(t.filter.Deny, ap.Port(), addr) || ok && holdsAny(t.filter.Deny, ap.Port(), v4) {
 		return false
 	}
-	if v4, ok := inner(addr); ok && holdsAddr(t.filter.Deny, v4, ap.Port()) {
-		return false
-	}
-	if t.filter.Allow.All || holdsAddr(t.filter.Allow, addr, ap.Port()) {
+	if t.filter.Allow.All || holdsAny(t.filter.Allow, ap.Port(), addr) {
 		return true
 	}
 	return t.named && publicAddr(addr)
 }
+
+// holdsAny reports whether a set names addr or, where addr is unspecified (0.0.0.0 and ::), a loopback address: a connection
+// to an unspecified address ends at 127.0.0.1 or ::1 of this machine.
+func holdsAny(s NetTargets, port uint16, addr netip.Addr) bool {
+	if !addr.IsUnspecified() {
+		return holdsAddr(s, addr, port)
+	}
+	return slices.ContainsFunc(localAddrs, func(a netip.Addr) bool { return holdsAddr(s, a, port) })
+}
+
+// localAddrs are the addresses that a connection to an unspecified address may end at, in all their names.
+var localAddrs = []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified(), netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 
 // holdsAddr reports whether a set names an address: itself, with its port, or a block that it is in.
 func holdsAddr(s NetTargets, addr netip.Addr, port uint16) bool {

@@ -117,6 +117,43 @@ func TestRefusedTargetsSeeNoConnection(t *testing.T) {
 	}
 }
 
+// TestUnspecifiedAddressesAreLoopback: 0.0.0.0 and :: lead to this machine, so a rule about 127.0.0.1 or ::1 holds for them,
+// as the target of a request, of a redirect, of a key set, and as what a name stands for.
+func TestUnspecifiedAddressesAreLoopback(t *testing.T) {
+	dns := startNameServer(t)
+	inside := watch(t, "127.0.0.1:0", http.NotFoundHandler())
+	port := inside.port()
+	forms := []string{"0.0.0.0", "[::]", "[::ffff:0.0.0.0]", "[::ffff:0:0]", "[0:0:0:0:0:0:0:0]", "[::0.0.0.0]", "[::%25lo]", "0", "0.0", "0x0", "00000000", "0.0.0.0.",
+		"[64:ff9b::]", "[64:ff9b::0.0.0.0]", "[2002::]", "moving.test"}
+	for _, denied := range [][]string{{"127.0.0.0/8"}, {"127.0.0.1"}, {"::1"}, {fmt.Sprintf("127.0.0.1:%d", port)}, {"0.0.0.0/8"}, {"::/128"}} {
+		filter := fn.NetFilter{Allow: everything, Deny: targets(denied...)}
+		away := watch(t, "127.0.0.2:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://"+r.URL.Query().Get("to")+"/", http.StatusFound)
+		}))
+		for _, form := range forms {
+			dns.reset([]netip.Addr{netip.IPv4Unspecified()})
+			target := fmt.Sprintf("%s:%d", form, port)
+			if err := get(t, filter, "http://"+target+"/"); err == nil || strings.Contains(err.Error(), "Not Found") {
+				t.Errorf("%s denied: %s is answered: %v", denied, form, err)
+			}
+			if denied[0] != "127.0.0.0/8" { // where the redirect itself comes from
+				if err := get(t, filter, fmt.Sprintf("http://127.0.0.2:%d/?to=%s", away.port(), url.QueryEscape(target))); err == nil || strings.Contains(err.Error(), "Not Found") {
+					t.Errorf("%s denied: a redirect to %s is answered: %v", denied, form, err)
+				}
+			}
+			if _, err := fn.Library().Fetch(t.Context(), filter, "http://"+target+"/", 100); err == nil || strings.Contains(err.Error(), "Not Found") {
+				t.Errorf("%s denied: a key set at %s is read: %v", denied, form, err)
+			}
+		}
+		if n := inside.seen.Swap(0); n > 0 {
+			t.Errorf("%s denied: %d connections", denied, n)
+		}
+	}
+	if err := get(t, fn.NetFilter{Allow: targets("127.0.0.1")}, fmt.Sprintf("http://0.0.0.0:%d/", port)); err == nil || !strings.Contains(err.Error(), "Not Found") {
+		t.Errorf("what is allowed for 127.0.0.1 is for 0.0.0.0: %v", err)
+	}
+}
+
 // TestDeniedBlocksHoldForEveryForm: a denied block of addresses is denied mapped, compatible, behind NAT64 and 6to4, and with a
 // zone. No connection is tried, so that none of these has to be routed here.
 func TestDeniedBlocksHoldForEveryForm(t *testing.T) {
