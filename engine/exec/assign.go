@@ -7,58 +7,138 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// assign puts v at a place inside doc. Objects that are missing on the way are made; a place inside something that has
-// no inside, or beyond the end of an array, is left alone without an error.
-func (r *Run) assign(env *Env, doc value.Value, parts []ast.Part, op ast.AssignOp, v value.Value) (value.Value, error) {
-	return r.rewrite(env, doc, parts, func(old value.Value) (value.Value, error) { return combine(op, old, v) })
+// image is a record, or a value inside of one, on its way through assignments: as it is stored, and as the caller sees it.
+// Conditions on the way (a[WHERE b]) are tried on what is seen, and what is stored is changed.
+//
+// SECURITY: the two are walked side by side, and a condition is not tried at all on an element that the caller does not
+// see: a condition may THROW what it reads, or show by what it changes.
+type image struct{ doc, seen value.Value }
+
+// assigner makes the assignments of one record.
+type assigner struct {
+	r     *Run
+	env   *Env
+	apart bool // seen is not what is stored; else seen is left alone
+}
+
+// assigner is for a record that is stored as im.doc. Those who may read everything see what is stored: the rest of im.seen,
+// which has the COMPUTED fields besides, has no place to assign to.
+func (r *Run) assigner(env *Env, im image) assigner {
+	return assigner{r: r, env: env, apart: im.doc != im.seen && !r.Auth.CanRead()}
+}
+
+// at is the value to try conditions on; false where the caller does not see that there is one.
+func (a assigner) at(im image) (value.Value, bool) {
+	if !a.apart {
+		return im.doc, true
+	}
+	return im.seen, !im.seen.IsNone() || im.doc.IsNone()
+}
+
+// assign puts v at a place. Objects that are missing on the way are made; a place inside something that has no inside, or
+// beyond the end of an array, is left alone without an error.
+func (a assigner) assign(im image, parts []ast.Part, op ast.AssignOp, v value.Value) (image, error) {
+	parts, err := a.resolve(parts)
+	if err != nil {
+		return im, err
+	}
+	return a.rewrite(im, parts, func(old image) (image, error) { return a.combine(op, old, v) })
+}
+
+// resolve evaluates the indexes of a place.
+//
+// SECURITY: they are evaluated once, not for each element on the way: how many there are may be hidden.
+func (a assigner) resolve(parts []ast.Part) ([]ast.Part, error) {
+	out := parts
+	for i, p := range parts {
+		at, ok := p.(*ast.PartIndex)
+		if !ok {
+			continue
+		}
+		if _, ok := at.X.(*ast.Literal); ok {
+			continue
+		}
+		v, err := a.r.Eval(a.env, at.X)
+		if err != nil {
+			return nil, err
+		}
+		if &out[0] == &parts[0] {
+			out = slices.Clone(parts)
+		}
+		out[i] = &ast.PartIndex{X: &ast.Literal{Value: v}}
+	}
+	return out, nil
+}
+
+// combine is the operator at its place. Where the old value is hidden from the caller, what fails on it changes nothing.
+func (a assigner) combine(op ast.AssignOp, old image, v value.Value) (image, error) {
+	now, err := combine(op, old.doc, v)
+	if !a.apart {
+		return image{doc: now}, err
+	}
+	seen, seenErr := combine(op, old.seen, v)
+	if seenErr != nil {
+		return old, seenErr
+	}
+	if err != nil { // SECURITY: it would tell of the hidden value
+		now = old.doc
+	}
+	return image{now, seen}, nil
 }
 
 // rewrite replaces what is at a place by what f makes of it.
-func (r *Run) rewrite(env *Env, doc value.Value, parts []ast.Part, f func(value.Value) (value.Value, error)) (value.Value, error) {
+func (a assigner) rewrite(im image, parts []ast.Part, f func(image) (image, error)) (image, error) {
 	if len(parts) == 0 {
-		return f(doc)
+		return f(im)
 	}
 	rest := parts[1:]
-	inside := func(v value.Value) (value.Value, error) { return r.rewrite(env, v, rest, f) }
+	inside := func(im image) (image, error) { return a.rewrite(im, rest, f) }
 	switch p := parts[0].(type) {
 	case *ast.PartField:
-		if isArray(doc) {
-			return mapElems(doc, func(e value.Value) (value.Value, error) { return r.rewrite(env, e, parts, f) })
+		if isArray(im.doc) {
+			return a.mapElems(im, func(e image) (image, error) { return a.rewrite(e, parts, f) })
 		}
-		return withField(doc, p.Name, inside)
+		return a.withField(im, p.Name, inside)
 	case *ast.PartIndex:
-		at, err := r.Eval(env, p.X)
-		if err != nil {
-			return doc, err
+		at := p.X.(*ast.Literal).Value // see resolve
+		if i, ok := elemIndex(im.doc, at); ok {
+			return a.withElem(im, i, inside)
 		}
-		if i, ok := elemIndex(doc, at); ok {
-			return withElem(doc, i, inside)
-		}
-		if !isArray(doc) {
-			return withField(doc, fieldName(at), inside)
+		if !isArray(im.doc) {
+			return a.withField(im, fieldName(at), inside)
 		}
 	case *ast.PartAll:
-		out, err := mapElems(doc, inside)
-		if err == nil && len(rest) == 0 && isArray(out) {
-			out = value.ArrayOf(slices.DeleteFunc(out.Elems(), value.Value.IsNone))
+		out, err := a.mapElems(im, inside)
+		if err == nil && len(rest) == 0 && isArray(out.doc) {
+			out = a.withoutWhere(out, value.Value.IsNone)
 		}
 		return out, err
 	case *ast.PartLast:
-		if isArray(doc) && doc.Len() > 0 {
-			return withElem(doc, doc.Len()-1, inside)
+		if isArray(im.doc) && im.doc.Len() > 0 {
+			return a.withElem(im, im.doc.Len()-1, inside)
 		}
 	case *ast.PartWhere:
-		return mapElems(doc, func(e value.Value) (value.Value, error) {
-			ok, err := r.Eval(env.WithThis(e), p.X)
-			if err != nil || !value.Truthy(ok) {
+		return a.mapElems(im, func(e image) (image, error) {
+			ok, err := a.meets(e, p.X)
+			if err != nil || !ok {
 				return e, err
 			}
 			return inside(e)
 		})
 	case *ast.PartFlatten, *ast.PartOptional:
-		return inside(doc)
+		return inside(im)
 	}
-	return doc, nil
+	return im, nil
+}
+
+// meets tries a condition on an element as the caller sees it.
+func (a assigner) meets(e image, cond ast.Expr) (bool, error) {
+	v, ok := a.at(e)
+	if !ok {
+		return false, nil
+	}
+	got, err := a.r.Eval(a.env.WithThis(v), cond)
+	return value.Truthy(got), err
 }
 
 func isArray(v value.Value) bool { return v.Kind() == value.KindArray }
@@ -80,140 +160,229 @@ func elemIndex(v, at value.Value) (int, bool) {
 }
 
 // withField rewrites one field of an object, or of a new one where there is nothing.
-func withField(doc value.Value, name string, f func(value.Value) (value.Value, error)) (value.Value, error) {
-	switch doc.Kind() {
+func (a assigner) withField(im image, name string, f func(image) (image, error)) (image, error) {
+	var old image
+	switch im.doc.Kind() {
 	case value.KindObject:
-		old, _ := doc.Object().Get(name)
-		now, err := f(old)
-		if err != nil || now == old {
-			return doc, err
-		}
-		if now.IsNone() {
-			return value.ObjectOf(doc.Object().Without(name)), nil
-		}
-		return value.ObjectOf(doc.Object().With(name, now)), nil
+		old.doc, _ = im.doc.Object().Get(name)
 	case value.KindNone, value.KindNull, value.KindRecord: // a link gives way to what is written inside it, as upstream
-		now, err := f(value.None)
-		if err != nil || now.IsNone() {
-			return doc, err
-		}
-		return value.ObjectOf(value.NewObject(value.Field{Name: name, Value: now})), nil
+	default:
+		return im, nil
 	}
-	return doc, nil
+	if a.apart {
+		old.seen = field(im.seen, name)
+	}
+	now, err := f(old)
+	if err != nil || now == old {
+		return im, err
+	}
+	out := image{setField(im.doc, name, now.doc), im.seen}
+	if a.apart {
+		out.seen = setField(im.seen, name, now.seen)
+	}
+	return out, nil
 }
 
-func withElem(doc value.Value, i int, f func(value.Value) (value.Value, error)) (value.Value, error) {
-	now, err := f(doc.Elems()[i])
+// setField is v with one field set, or removed where x is NONE. What is no object gives way to one.
+func setField(v value.Value, name string, x value.Value) value.Value {
+	switch {
+	case v.Kind() != value.KindObject && x.IsNone():
+		return v
+	case v.Kind() != value.KindObject:
+		return object(value.Field{Name: name, Value: x})
+	case x.IsNone():
+		return value.ObjectOf(v.Object().Without(name))
+	}
+	return value.ObjectOf(v.Object().With(name, x))
+}
+
+func (a assigner) withElem(im image, i int, f func(image) (image, error)) (image, error) {
+	now, err := f(image{im.doc.Elems()[i], a.elem(im, i)})
 	if err != nil {
-		return doc, err
+		return im, err
 	}
-	if now.IsNone() {
-		return without(doc, i), nil
+	if now.doc.IsNone() {
+		return a.without(im, i), nil
 	}
-	elems := append([]value.Value(nil), doc.Elems()...)
-	elems[i] = now
-	return value.ArrayOf(elems), nil
+	return image{replaced(im.doc, i, now.doc), a.replaced(im.seen, i, now.seen)}, nil
+}
+
+// elem is what is seen of an element.
+func (a assigner) elem(im image, i int) value.Value {
+	if !a.apart || !isArray(im.seen) || i >= im.seen.Len() {
+		return value.None
+	}
+	return im.seen.Elems()[i]
+}
+
+// replaced is an array as it is seen with another element at i.
+func (a assigner) replaced(seen value.Value, i int, x value.Value) value.Value {
+	if !a.apart || !isArray(seen) || i >= seen.Len() {
+		return seen
+	}
+	return replaced(seen, i, x)
+}
+
+func replaced(v value.Value, i int, x value.Value) value.Value {
+	elems := append([]value.Value(nil), v.Elems()...)
+	elems[i] = x
+	return value.ArrayOf(elems)
 }
 
 // mapElems rewrites every element of an array or every value of an object. What becomes NONE goes.
-func mapElems(doc value.Value, f func(value.Value) (value.Value, error)) (value.Value, error) {
-	switch doc.Kind() {
+func (a assigner) mapElems(im image, f func(image) (image, error)) (image, error) {
+	switch im.doc.Kind() {
 	case value.KindArray:
-		out := make([]value.Value, 0, doc.Len())
-		for _, e := range doc.Elems() {
-			now, err := f(e)
-			if err != nil {
-				return doc, err
-			}
-			if !now.IsNone() || e.IsNone() {
-				out = append(out, now)
-			}
-		}
-		return value.ArrayOf(out), nil
+		return a.mapArray(im, f)
 	case value.KindObject:
-		fields := doc.Object().Fields()
-		out := make([]value.Field, 0, len(fields))
-		for _, fd := range fields {
-			now, err := f(fd.Value)
-			if err != nil {
-				return doc, err
-			}
-			if !now.IsNone() {
-				out = append(out, value.Field{Name: fd.Name, Value: now})
-			}
-		}
-		return value.ObjectOf(value.ObjectOfSorted(out)), nil
+		return a.mapObject(im, f)
 	}
-	return doc, nil
+	return im, nil
+}
+
+func (a assigner) mapArray(im image, f func(image) (image, error)) (image, error) {
+	out, seen := make([]value.Value, 0, im.doc.Len()), []value.Value(nil)
+	for i, e := range im.doc.Elems() {
+		now, err := f(image{e, a.elem(im, i)})
+		if err != nil {
+			return im, err
+		}
+		if now.doc.IsNone() && !e.IsNone() {
+			continue
+		}
+		out = append(out, now.doc)
+		if a.apart {
+			seen = append(seen, now.seen)
+		}
+	}
+	if a.apart && isArray(im.seen) {
+		im.seen = value.ArrayOf(seen)
+	}
+	return image{value.ArrayOf(out), im.seen}, nil
+}
+
+func (a assigner) mapObject(im image, f func(image) (image, error)) (image, error) {
+	fields := im.doc.Object().Fields()
+	out := make([]value.Field, 0, len(fields))
+	for _, fd := range fields {
+		old := image{doc: fd.Value}
+		if a.apart {
+			old.seen = field(im.seen, fd.Name)
+		}
+		now, err := f(old)
+		if err != nil {
+			return im, err
+		}
+		if !now.doc.IsNone() {
+			out = append(out, value.Field{Name: fd.Name, Value: now.doc})
+		}
+		if a.apart && im.seen.Kind() == value.KindObject && now.seen != old.seen {
+			im.seen = setField(im.seen, fd.Name, now.seen)
+		}
+	}
+	return image{value.ObjectOf(value.ObjectOfSorted(out)), im.seen}, nil
 }
 
 // unset removes what is at a place.
-func (r *Run) unset(env *Env, doc value.Value, parts []ast.Part) (value.Value, error) {
+func (a assigner) unset(im image, parts []ast.Part) (image, error) {
+	parts, err := a.resolve(parts)
+	if err != nil {
+		return im, err
+	}
+	return a.remove(im, parts)
+}
+
+// remove is unset with indexes that are resolved.
+func (a assigner) remove(im image, parts []ast.Part) (image, error) {
 	n := len(parts) - 1
 	if n < 0 {
-		return doc, nil
+		return im, nil
 	}
 	// The last step removes from its container; what is before it leads there.
 	if n > 0 {
-		return r.rewrite(env, doc, parts[:n], func(v value.Value) (value.Value, error) { return r.unset(env, v, parts[n:]) })
+		return a.rewrite(im, parts[:n], func(im image) (image, error) { return a.remove(im, parts[n:]) })
 	}
 	switch p := parts[0].(type) {
 	case *ast.PartField:
-		switch doc.Kind() {
+		switch im.doc.Kind() {
 		case value.KindObject:
-			return value.ObjectOf(doc.Object().Without(p.Name)), nil
+			return a.withoutField(im, p.Name), nil
 		case value.KindArray:
-			return mapElems(doc, func(e value.Value) (value.Value, error) { return r.unset(env, e, parts) })
+			return a.mapElems(im, func(e image) (image, error) { return a.remove(e, parts) })
 		}
 	case *ast.PartIndex:
-		at, err := r.Eval(env, p.X)
-		if err != nil {
-			return doc, err
+		at := p.X.(*ast.Literal).Value // see resolve
+		if i, ok := elemIndex(im.doc, at); ok {
+			return a.without(im, i), nil
 		}
-		if i, ok := elemIndex(doc, at); ok {
-			return without(doc, i), nil
-		}
-		if doc.Kind() == value.KindObject {
-			return value.ObjectOf(doc.Object().Without(fieldName(at))), nil
+		if im.doc.Kind() == value.KindObject {
+			return a.withoutField(im, fieldName(at)), nil
 		}
 	case *ast.PartLast:
-		if isArray(doc) && doc.Len() > 0 {
-			return without(doc, doc.Len()-1), nil
+		if isArray(im.doc) && im.doc.Len() > 0 {
+			return a.without(im, im.doc.Len()-1), nil
 		}
 	case *ast.PartAll:
-		switch doc.Kind() {
+		switch im.doc.Kind() {
 		case value.KindArray:
-			return value.Array(), nil
+			return image{value.Array(), value.Array()}, nil
 		case value.KindObject:
-			return value.ObjectOf(nil), nil
+			return image{value.ObjectOf(nil), value.ObjectOf(nil)}, nil
 		}
 	case *ast.PartWhere:
-		if isArray(doc) {
-			return r.unsetWhere(env, doc, p.X)
+		if isArray(im.doc) {
+			return a.unsetWhere(im, p.X)
 		}
 	}
-	return doc, nil
+	return im, nil
 }
 
-func (r *Run) unsetWhere(env *Env, doc value.Value, cond ast.Expr) (value.Value, error) {
-	var kept []value.Value
-	for _, e := range doc.Elems() {
-		ok, err := r.Eval(env.WithThis(e), cond)
-		if err != nil {
-			return doc, err
-		}
-		if !value.Truthy(ok) {
-			kept = append(kept, e)
+func (a assigner) withoutField(im image, name string) image {
+	im.doc = value.ObjectOf(im.doc.Object().Without(name))
+	if a.apart {
+		im.seen = setField(im.seen, name, value.None)
+	}
+	return im
+}
+
+func (a assigner) unsetWhere(im image, cond ast.Expr) (image, error) {
+	gone := make([]bool, im.doc.Len())
+	for i, e := range im.doc.Elems() {
+		var err error
+		if gone[i], err = a.meets(image{e, a.elem(im, i)}, cond); err != nil {
+			return im, err
 		}
 	}
-	return value.ArrayOf(kept), nil
+	return a.keep(im, func(i int) bool { return !gone[i] }), nil
 }
 
-func without(doc value.Value, i int) value.Value {
-	elems := doc.Elems()
-	out := make([]value.Value, 0, len(elems)-1)
-	out = append(out, elems[:i]...)
-	return value.ArrayOf(append(out, elems[i+1:]...))
+// withoutWhere removes the elements that are gone.
+func (a assigner) withoutWhere(im image, gone func(value.Value) bool) image {
+	elems := im.doc.Elems()
+	return a.keep(im, func(i int) bool { return !gone(elems[i]) })
+}
+
+func (a assigner) without(im image, i int) image {
+	return a.keep(im, func(j int) bool { return j != i })
+}
+
+// keep keeps some elements, by their places.
+func (a assigner) keep(im image, keeps func(i int) bool) image {
+	im.doc = kept(im.doc, keeps)
+	if a.apart && isArray(im.seen) {
+		im.seen = kept(im.seen, keeps)
+	}
+	return im
+}
+
+func kept(v value.Value, keeps func(i int) bool) value.Value {
+	out := make([]value.Value, 0, v.Len())
+	for i, e := range v.Elems() {
+		if keeps(i) {
+			out = append(out, e)
+		}
+	}
+	return value.ArrayOf(out)
 }
 
 // combine is an assignment operator. What does not go together leaves the old value.

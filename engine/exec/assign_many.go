@@ -59,38 +59,47 @@ func ownField(place *ast.Idiom) (string, bool) {
 }
 
 // assignMany is the assignments of a SET with many.
-func (r *Run) assignMany(env *Env, set []ast.Assign, vals []value.Value, doc value.Value) (value.Value, error) {
+func (a assigner) assignMany(set []ast.Assign, vals []value.Value, im image) (value.Value, error) {
 	var e edits
 	for i := range set {
 		name, own := ownField(set[i].Place)
-		if !own {
+		if !own || a.apart {
+			im.doc = e.into(im.doc)
 			var err error
-			if doc, err = r.borne(r.assign(env, e.into(doc), set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+			if im, err = a.borne(a.assign(im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 				return value.None, err
 			}
 			continue
 		}
-		now, err := combine(set[i].Op, e.value(doc.Object(), name), vals[i])
+		now, err := combine(set[i].Op, e.value(im.doc.Object(), name), vals[i])
 		if err != nil {
 			return value.None, err
 		}
 		e.set(name, now)
 	}
-	return r.borne(e.into(doc), nil)
+	return a.r.borne(e.into(im.doc), nil)
+}
+
+// borne is Run.borne of the stored image.
+func (a assigner) borne(im image, err error) (image, error) {
+	im.doc, err = a.r.borne(im.doc, err)
+	return im, err
 }
 
 // unsetAll is UNSET.
-func (r *Run) unsetAll(env *Env, places []*ast.Idiom, doc value.Value) (value.Value, error) {
+func (r *Run) unsetAll(env *Env, places []*ast.Idiom, im image) (value.Value, error) {
+	a := r.assigner(env, im)
 	var e edits
 	for _, place := range places {
-		if name, own := ownField(place); own && len(places) > fewPlaces {
+		if name, own := ownField(place); own && len(places) > fewPlaces && !a.apart {
 			e.set(name, value.None)
 			continue
 		}
+		im.doc = e.into(im.doc)
 		var err error
-		if doc, err = r.unset(env, e.into(doc), place.Parts); err != nil {
-			return doc, err
+		if im, err = a.unset(im, place.Parts); err != nil {
+			return im.doc, err
 		}
 	}
-	return e.into(doc), nil
+	return e.into(im.doc), nil
 }

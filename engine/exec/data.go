@@ -41,10 +41,10 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
-		after, loose, err := r.assignAll(env, d.Set, stored)
+		after, loose, err := r.assignAll(env, d.Set, image{stored, seen})
 		return change{after: after, input: after, loose: loose}, err
 	case ast.DataUnset:
-		after, err := r.unsetAll(env, d.Unset, stored)
+		after, err := r.unsetAll(env, d.Unset, image{stored, seen})
 		return change{after: after}, err
 	case ast.DataNone:
 		return change{after: stored}, nil
@@ -120,7 +120,7 @@ func merge(into, from value.Value) value.Value {
 
 // assignAll is SET: all expressions are evaluated first, then assigned in order. loose says that what was assigned holds
 // fields that are NONE.
-func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (after value.Value, loose bool, err error) {
+func (r *Run) assignAll(env *Env, set []ast.Assign, im image) (after value.Value, loose bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
@@ -134,19 +134,36 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, doc value.Value) (after valu
 		loose = loose || record.Loose(v)
 		vals = append(vals, v)
 	}
-	if len(set) > fewPlaces {
-		doc, err = r.assignMany(env, set, vals, doc)
-		return doc, loose, err
-	}
-	if doc.Object().Len() == 0 && plainSet(set) {
+	if im.doc.Object().Len() == 0 && len(set) <= fewPlaces && plainSet(set) {
 		return newFields(set, vals), loose, nil
 	}
+	a := r.assigner(env, im)
+	a.apart = a.apart && !blind(set)
+	if len(set) > fewPlaces {
+		after, err = a.assignMany(set, vals, im)
+		return after, loose, err
+	}
 	for i := range set {
-		if doc, err = r.borne(r.assign(env, doc, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+		if im, err = a.borne(a.assign(im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 			return value.None, false, err
 		}
 	}
-	return doc, loose, nil
+	return im.doc, loose, nil
+}
+
+// blind reports whether no assignment looks at what is there: they are plain, and no place has a condition.
+func blind(set []ast.Assign) bool {
+	for i := range set {
+		if set[i].Op != ast.AssignSet {
+			return false
+		}
+		for _, p := range set[i].Place.Parts {
+			if _, ok := p.(*ast.PartWhere); ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // plainSet reports whether every assignment is name = value, each name once.

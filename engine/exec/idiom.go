@@ -141,13 +141,20 @@ func (r *Run) mapParts(env *Env, v value.Value, parts []ast.Part) (value.Value, 
 	return value.ArrayOf(out), nil
 }
 
-// field is v.name: of an object, of the record behind a link, or of each element of an array.
+// field is v.name: of an object, of each element of an array, or of a link. A link reads the part of its key that has the
+// name, else the field of its record.
+//
+// SECURITY: the key comes first. A record may be changed, its key may not, and rules such as id.tenant = $auth.id.tenant
+// rest on the key.
 func (r *Run) field(v value.Value, name string) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindObject:
 		w, _ := v.Object().Get(name)
 		return w, nil
 	case value.KindRecord:
+		if w, ok := v.Record().Part(name); ok {
+			return w, nil
+		}
 		doc, err := r.Fetch(v.Record())
 		if err != nil || doc.Kind() != value.KindObject {
 			return value.None, err
@@ -240,7 +247,7 @@ func flatten(v value.Value) value.Value {
 	return value.ArrayOf(out)
 }
 
-// index is v[x]: a number or range into an array, a name into an object, a number into the key of a record.
+// index is v[x]: a number or range into an array, a name into an object, a number or name into the key of a record.
 func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	at, err := r.Eval(env, x)
 	if err != nil {
@@ -253,6 +260,10 @@ func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 		}
 		return element(v, at), nil
 	case value.KindRecord:
+		if at.Kind() == value.KindString {
+			w, _ := v.Record().Part(at.Str())
+			return w, nil
+		}
 		return element(v.Record().Key, at), nil
 	case value.KindObject:
 		switch at.Kind() {
@@ -371,16 +382,20 @@ func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField
 		if err != nil || doc.Kind() != value.KindObject {
 			return value.None, err
 		}
-		return r.destructure(env, doc, fields)
+		return r.destructureDoc(env, doc, v.Record(), fields)
 	case value.KindObject:
-	default:
-		return value.None, nil
+		return r.destructureDoc(env, v, nil, fields)
 	}
+	return value.None, nil
+}
+
+// destructureDoc destructures an object. link is the id that led to it, whose key is read as field does; nil: none.
+func (r *Run) destructureDoc(env *Env, v value.Value, link *value.RecordID, fields []ast.DestructureField) (value.Value, error) {
 	inner, sum := env.WithThis(v), held(0)
 	out := make([]value.Field, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		w, err := r.destructured(inner, v.Object(), f)
+		w, err := r.destructured(inner, v.Object(), link, f)
 		if err == nil {
 			err = sum.add(r, w)
 		}
@@ -397,11 +412,14 @@ func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField
 }
 
 // destructured is the value of one field of a destructuring.
-func (r *Run) destructured(env *Env, o *value.Object, f *ast.DestructureField) (value.Value, error) {
+func (r *Run) destructured(env *Env, o *value.Object, link *value.RecordID, f *ast.DestructureField) (value.Value, error) {
 	if f.Expr != nil {
 		return r.Eval(env, f.Expr)
 	}
-	v, _ := o.Get(f.Name)
+	v, ok := link.Part(f.Name)
+	if !ok {
+		v, _ = o.Get(f.Name)
+	}
 	if f.Nested != nil {
 		return r.destructure(env, v, f.Nested)
 	}

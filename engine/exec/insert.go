@@ -80,7 +80,7 @@ func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 
 // valueRows evaluates the rows of the VALUES form.
 func (r *Run) valueRows(env *Env, s *ast.Insert) ([]value.Value, error) {
-	out := make([]value.Value, len(s.Rows))
+	out, a := make([]value.Value, len(s.Rows)), assigner{r: r, env: env}
 	for i, row := range s.Rows {
 		doc := value.ObjectOf(nil)
 		for j, x := range row {
@@ -88,9 +88,11 @@ func (r *Run) valueRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			if doc, err = r.assign(env, doc, s.Fields[j].Parts, ast.AssignSet, v); err != nil {
+			im, err := a.assign(image{doc: doc}, s.Fields[j].Parts, ast.AssignSet, v)
+			if err != nil {
 				return nil, err
 			}
+			doc = im.doc
 		}
 		out[i] = doc
 	}
@@ -261,7 +263,7 @@ func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.V
 	}
 	frame := in.row.WithThis(value.None) // only $input is in sight
 	frame.Set("input", doc)
-	after, loose, err := in.r.assignAll(frame, in.s.OnDuplicate, row.Stored)
+	after, loose, err := in.r.assignAll(frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
 	if err != nil {
 		return err
 	}

@@ -148,10 +148,13 @@ func (w *writer) ids(found rows) ([]*value.RecordID, error) {
 	return out, nil
 }
 
-// meets evaluates the WHERE of a statement for a picked record.
+// meets evaluates the WHERE of a statement for a picked record. A record that the caller may write but not see meets none.
 func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
 	if where == nil {
 		return true, nil
+	}
+	if row.Seen.IsNone() {
+		return false, nil
 	}
 	w.row.SetDoc(row.Seen)
 	v, err := w.r.Value(w.row, where)

@@ -302,17 +302,30 @@ func at(v value.Value, path []catalog.Step, links bool) value.Value {
 		}
 		switch v.Kind() {
 		case value.KindObject:
+			v, _ = v.Object().Get(st.Name)
 		case value.KindRecord, value.KindGeometry:
-			if links {
+			part, ok := keyPart(v, st.Name)
+			switch {
+			case ok:
+				v = part
+			case links:
 				return behind(v)
+			default:
+				return value.None
 			}
-			return value.None
 		default:
 			return value.None
 		}
-		v, _ = v.Object().Get(st.Name)
 	}
 	return v
+}
+
+// keyPart is the part of a record's key that has a name.
+func keyPart(v value.Value, name string) (value.Value, bool) {
+	if v.Kind() != value.KindRecord {
+		return value.None, false
+	}
+	return v.Record().Part(name)
 }
 
 func gather(v value.Value, path []catalog.Step, links bool) value.Value {

@@ -28,7 +28,7 @@ type Row struct {
 	// Stored is the image in the store: the Before of a Write.
 	Stored value.Value
 	// Seen is what the expressions of the statement see of it: with COMPUTED fields, without those that the caller may
-	// not select.
+	// not select; NONE where the caller may write the record, but not select it.
 	Seen value.Value
 }
 
@@ -57,11 +57,10 @@ func (g *Gate) pickRow(ctx context.Context, tb *catalog.Table, id *value.RecordI
 		}
 	}
 	var err error
-	if row.Seen, err = g.compute(ctx, tb, id, doc); err != nil {
+	if row.Seen, _, err = g.admit(ctx, tb, id, doc); err != nil { // NONE where the record is hidden
 		return nil, err
 	}
-	row.Seen, err = g.hideFields(ctx, tb, row.Seen)
-	return row, err
+	return row, nil
 }
 
 // EachRow picks the records of a table (within a range of keys; nil: all) for writing, in key order. It walks the

@@ -205,6 +205,14 @@ type RecordID struct {
 	Key   Value
 }
 
+// Part is the part of an object key that has a name; false where the key is no object, has no such part, or r is nil.
+func (r *RecordID) Part(name string) (Value, bool) {
+	if r == nil || r.Key.kind != KindObject {
+		return None, false
+	}
+	return r.Key.Object().Get(name)
+}
+
 // RecordOf makes a record id value that takes over r.
 func RecordOf(r *RecordID) Value {
 	return Value{kind: KindRecord, p: unsafe.Pointer(r)}.loadedWithKey(r)

@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+)
+
+// hiddenCase is what a record user is answered in a database that holds something hidden from it.
+type hiddenCase struct{ name, setup, query, want string }
+
+// checkHidden runs each case in an engine of its own, as the record user who.
+func checkHidden(t *testing.T, who string, cases []hiddenCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Helper()
+			_, user := hiddenWorld(t, who, c.setup)
+			if got := texts(mustExecute(t, user, c.query)); got != c.want {
+				t.Errorf("%s\ngot  %s\nwant %s", c.query, got, c.want)
+			}
+		})
+	}
+}
+
+// hiddenWorld is an engine with a database that an owner has set up, and the sessions of that owner and of a record user.
+func hiddenWorld(t *testing.T, who, setup string) (root, user *engine.Session) {
+	t.Helper()
+	e := openQuiet(t)
+	root = owner(t, e)
+	for _, r := range mustExecute(t, root, setup) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	user, err := signIn(e, who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, user
+}
+
+func TestNamesLeadIntoTheKeyOfARecord(t *testing.T) {
+	const tenants = `
+		DEFINE TABLE user PERMISSIONS FOR select WHERE id = $auth; CREATE user:{ tenant: 'mine', uid: 1 };
+		DEFINE TABLE ten PERMISSIONS FOR select WHERE id.tenant = $auth.id.tenant, FOR update FULL;
+		CREATE ten:{ tenant: 'other', n: 1 } SET c = 'canary', tenant = 'mine'; CREATE ten:{ tenant: 'mine', n: 2 } SET c = 'own', tenant = 'x';`
+	const keyed = `
+		DEFINE TABLE user PERMISSIONS FULL; CREATE user:{ tenant: 'mine', uid: 1 };
+		DEFINE TABLE k PERMISSIONS FULL;
+		CREATE k:{ a: 2, b: { c: [7] } } SET a = 'body', x = 'body x'; CREATE k:{ a: 1 } SET a = 'body', b = 'body b'; CREATE k:5 SET a = 'plain';
+		DEFINE TABLE l PERMISSIONS FULL; CREATE l:1 SET to = k:{ a: 1 }, all = [k:{ a: 1 }, k:5];`
+	checkHidden(t, "record:acc:user:{ tenant: 'mine', uid: 1 }", []hiddenCase{
+		{"permissions", tenants, "SELECT VALUE c FROM ten", "['own']"},
+		{"permissions after a change", tenants, "UPDATE ten SET tenant = 'mine' RETURN NONE; SELECT VALUE c FROM ten", "[] ;; ['own']"},
+		{"auth", tenants, "RETURN [$auth.id.tenant, $auth.tenant, $auth['uid']]", "['mine', 'mine', 1]"},
+		{"projection", keyed, "SELECT VALUE [id.a, id.b.c[0], id.x] FROM k", "[['plain', NONE, NONE], [1, NONE, NONE], [2, 7, 'body x']]"},
+		{"compiled condition", keyed + "CREATE |m:20| RETURN NONE; CREATE k:6, k:7, k:8, k:9, k:10, k:11, k:12 RETURN NONE",
+			"SELECT VALUE id FROM k WHERE id.a = 2; SELECT VALUE id FROM k WHERE id.a = 'body'", "[k:{ a: 2, b: { c: [7] } }] ;; []"},
+		{"a key without the name", keyed, "RETURN k:{ a: 1 }.b", "'body b'"},
+		{"a part that is NONE", keyed + "CREATE k:{ a: NULL, z: 1 } SET a = 'body'", "RETURN k:{ a: NULL, z: 1 }.a", "NULL"},
+		{"a record that is missing", keyed, "RETURN k:{ a: 'gone' }.a", "'gone'"},
+		{"links", keyed, "SELECT VALUE [to.a, all.a, to['a']] FROM l", "[[1, [1, 'plain'], 1]]"},
+		{"destructuring", keyed, "RETURN k:{ a: 2, b: { c: [7] } }.{ a, x, b: b.c }", "{ a: 2, b: NONE, x: 'body x' }"},
+		{"group and order", keyed, "SELECT id.a AS a, count() FROM k GROUP BY a ORDER BY a DESC; SELECT VALUE id FROM (SELECT id, id.a AS s FROM k WHERE id != k:5 ORDER BY s DESC)",
+			"[{ a: 'plain', count: 1 }, { a: 2, count: 1 }, { a: 1, count: 1 }] ;; [k:{ a: 2, b: { c: [7] } }, k:{ a: 1 }]"},
+		{"order by the path", keyed, "SELECT VALUE id FROM (SELECT * FROM k WHERE id != k:5 ORDER BY id.a DESC)", "[k:{ a: 2, b: { c: [7] } }, k:{ a: 1 }]"},
+		{"an index", keyed + "DEFINE INDEX ka ON k FIELDS id.a;", "SELECT VALUE id FROM k WHERE id.a = 1; SELECT VALUE id FROM k WHERE id.a = 'plain'", "[k:{ a: 1 }] ;; [k:5]"},
+		{"a unique index", keyed + "DEFINE INDEX ka ON k FIELDS id.a UNIQUE;", "CREATE k:{ a: 1, n: 2 }", "ERR Database index `ka` already contains 1, with record `k:{ a: 1 }`"},
+	})
+}
+
+// The world of the assignment tests: user:1 may update all of t, and sees neither list nor obj nor what is named secret.
+const hiddenPlaces = `
+	DEFINE TABLE user PERMISSIONS FULL; CREATE user:1;
+	DEFINE TABLE t PERMISSIONS FULL; DEFINE FIELD list ON t PERMISSIONS FOR select NONE;
+	DEFINE FIELD obj ON t PERMISSIONS NONE; DEFINE FIELD n ON t PERMISSIONS FOR select NONE;
+	DEFINE FIELD items ON t TYPE option<array>; DEFINE FIELD items.*.secret ON t PERMISSIONS FOR select NONE;
+	DEFINE FIELD some ON t TYPE option<array>; DEFINE FIELD OVERWRITE some.* ON t PERMISSIONS FOR select WHERE $value.open;
+	DEFINE TABLE log PERMISSIONS FULL;
+	CREATE t:1 SET list = ['canary', 2], items = [{ a: 1, secret: 'canary' }, { a: 2 }], obj = { x: 'canary' }, n = 9223372036854775807,
+		deep = { list: [{ l: [{ a: 1 }] }] }, some = [{ open: true, n: 1 }, { n: 'canary' }, { open: true, n: 3 }];
+	DEFINE FIELD deep.list.*.l.*.secret ON t PERMISSIONS FOR select NONE; UPDATE t:1 SET deep.list[0].l[0].secret = 'canary';
+	DEFINE TABLE blind PERMISSIONS FOR select NONE, FOR update, delete FULL; CREATE blind:1 SET s = 'canary', l = ['canary'];`
+
+func TestConditionsInPlacesSeeWhatTheCallerSees(t *testing.T) {
+	checkHidden(t, "record:acc:user:1", []hiddenCase{
+		{"a list", hiddenPlaces, "UPDATE t:1 SET list[WHERE {THROW <string>$this}] = 1 RETURN NONE", "[]"},
+		{"a member", hiddenPlaces, "UPDATE t:1 SET items[WHERE {IF a = 1 {THROW <string>$this}}].a = 1", "ERR An error occurred: { a: 1 }"},
+		{"an object", hiddenPlaces, "UPDATE t:1 SET obj[WHERE {THROW <string>$this}].a = 1 RETURN NONE", "[]"},
+		{"UNSET", hiddenPlaces, "UPDATE t:1 UNSET list[WHERE {THROW <string>$this}] RETURN NONE", "[]"},
+		{"UNSET a member", hiddenPlaces, "UPDATE t:1 UNSET items[WHERE secret = 'canary'] RETURN VALUE items", "[[{ a: 1 }, { a: 2 }]]"},
+		{"UNSET of what is seen", hiddenPlaces, "UPDATE t:1 UNSET items[WHERE a = 1] RETURN VALUE items", "[[{ a: 2 }]]"},
+		{"ON DUPLICATE KEY UPDATE", hiddenPlaces, "INSERT INTO t { id: 1 } ON DUPLICATE KEY UPDATE list[WHERE {THROW <string>$this}] = 1 RETURN NONE", "[]"},
+		{"+=", hiddenPlaces, "UPDATE t:1 SET list[WHERE {THROW <string>$this}] += 1 RETURN NONE", "[]"},
+		{"an oracle", hiddenPlaces, "UPDATE t:1 SET items[WHERE secret = 'canary'].hit = true RETURN VALUE items", "[[{ a: 1 }, { a: 2 }]]"},
+		{"an oracle of what is missing", hiddenPlaces, "UPDATE t:1 SET items[WHERE secret = NONE].hit = true RETURN VALUE items", "[[{ a: 1, hit: true }, { a: 2, hit: true }]]"},
+		{"what is seen", hiddenPlaces, "UPDATE t:1 SET items[WHERE a = 2].hit = true RETURN VALUE items", "[[{ a: 1 }, { a: 2, hit: true }]]"},
+		{"hidden elements", hiddenPlaces, "UPDATE t:1 SET some[WHERE {CREATE log; n != 3}].hit = true RETURN VALUE some; SELECT VALUE count() FROM log GROUP ALL",
+			"[[{ hit: true, n: 1, open: true }, NONE, { n: 3, open: true }]] ;; [{ count: 2 }]"},
+		{"depth", hiddenPlaces, "UPDATE t:1 SET deep.list[0].l[WHERE {THROW <string>$this}].x = 1", "ERR An error occurred: { a: 1 }"},
+		{"what the statement set before", hiddenPlaces, "UPDATE t:1 SET items[0].a = 5, items[WHERE a = 5].hit = true RETURN VALUE items", "[[{ a: 5, hit: true }, { a: 2 }]]"},
+		{"indexes on the way are evaluated once", hiddenPlaces, "UPDATE t:1 SET list.*[{CREATE log; 0}] = 1 RETURN NONE; SELECT VALUE count() FROM log GROUP ALL", "[] ;; [{ count: 1 }]"},
+		{"+= of a hidden number", hiddenPlaces, "UPDATE t:1 SET n += 1 RETURN NONE; UPDATE t:1 SET n -= 1 RETURN NONE", "[] ;; []"},
+		{"a record that may be written only", hiddenPlaces, "UPDATE blind SET l[WHERE {THROW <string>$this}] = 1; UPDATE blind SET x = {THROW <string>s}", "[] ;; ERR An error occurred: NONE"},
+		{"WHERE of a record that may be written only", hiddenPlaces, "UPDATE blind SET x = 1 WHERE {THROW <string>$this}; DELETE blind WHERE s = 'canary'; DELETE blind WHERE s != 'x'", "[] ;; [] ;; []"},
+		{"PATCH of a record that may be written only", hiddenPlaces, "UPDATE blind PATCH [{ op: 'test', path: '/s', value: NONE }, { op: 'copy', from: '/s', path: '/x' }, { op: 'add', path: '/l/-', value: 1 }]", "[]"},
+	})
+	root, user := hiddenWorld(t, "record:acc:user:1", hiddenPlaces)
+	mustExecute(t, user, "UPDATE t:1 SET list[WHERE true] = 1, items[WHERE a = 1].b = 2, n += 1; UPDATE t:1 UNSET some[WHERE true]; UPDATE blind PATCH [{ op: 'add', path: '/l/-', value: 1 }]")
+	got := texts(mustExecute(t, root, "SELECT list, items, n, some FROM t:1; SELECT VALUE l FROM blind"))
+	const want = "[{ items: [{ a: 1, b: 2, secret: 'canary' }, { a: 2 }], list: ['canary', 2], n: 9223372036854775807, some: [{ n: 'canary' }] }] ;; [['canary', 1]]"
+	if got != want {
+		t.Errorf("what is stored afterwards\ngot  %s\nwant %s", got, want)
+	}
+}
