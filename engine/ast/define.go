@@ -13,6 +13,14 @@ const (
 	BaseDatabase
 )
 
+// Or is b, or other where the level is not written.
+func (b Base) Or(other Base) Base {
+	if b == BaseNone {
+		return other
+	}
+	return b
+}
+
 // Mode is how a definition treats an existing one.
 type Mode uint8
 

@@ -21,6 +21,14 @@ type Expr interface{ exprNode() }
 // true, false, NONE, NULL.
 type Literal struct{ Value value.Value }
 
+// LiteralText is the string in a literal; "" for anything else.
+func LiteralText(x Expr) string {
+	if l, ok := x.(*Literal); ok && l.Value.Kind() == value.KindString {
+		return l.Value.Str()
+	}
+	return ""
+}
+
 // Param is $name.
 type Param struct{ Name string }
 

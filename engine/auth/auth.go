@@ -11,6 +11,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// Redacted stands in answers for a secret.
+const Redacted = "[REDACTED]"
+
 // Level is where a principal is defined. A higher level reaches everything below it.
 type Level uint8
 

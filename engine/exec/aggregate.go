@@ -117,7 +117,7 @@ func (t *total) number(v value.Value) error {
 		t.list = append(t.list, v)
 	default:
 		t.n++
-		f := asFloat(v)
+		f := v.AsFloat()
 		d := f - t.mean
 		t.mean += d / float64(t.n)
 		t.m2 += d * (f - t.mean)
@@ -164,7 +164,7 @@ func (t *total) sum(v value.Value) error {
 	}
 	sum, err := value.Add(t.v, v)
 	if err != nil { // too large for an int: go on in floats
-		sum = value.Float(asFloat(t.v) + asFloat(v))
+		sum = value.Float(t.v.AsFloat() + v.AsFloat())
 	}
 	t.v = sum
 	return nil
@@ -188,7 +188,7 @@ func (t *total) result() value.Value {
 		if t.n == 0 {
 			return value.Float(math.NaN())
 		}
-		return value.Float(asFloat(t.v) / float64(t.n))
+		return value.Float(t.v.AsFloat() / float64(t.n))
 	case "math::stddev", "math::variance":
 		if t.n < 2 {
 			return value.Float(0)
@@ -249,5 +249,5 @@ func median(vs []value.Value) value.Value {
 	if n%2 == 1 {
 		return vs[n/2]
 	}
-	return value.Float((asFloat(vs[n/2-1]) + asFloat(vs[n/2])) / 2)
+	return value.Float((vs[n/2-1].AsFloat() + vs[n/2].AsFloat()) / 2)
 }

@@ -167,7 +167,7 @@ func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
 	}
 	f := tb.Field(name)
 	if f == nil {
-		return missing{doesNotExist("field", name)}
+		return missing{DoesNotExist("field", name)}
 	}
 	def := *f.Define
 	for _, c := range s.Clauses {
@@ -219,7 +219,7 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 		return err
 	}
 	if tb.Index(name) == nil {
-		return missing{doesNotExist("index", name)}
+		return missing{DoesNotExist("index", name)}
 	}
 	for _, ix := range []*catalog.Index{tb.Index(name), tb.Successor(name)} {
 		if ix == nil {
@@ -261,7 +261,7 @@ func (r *Run) alterEvent(env *Env, db *catalog.Database, s *ast.Alter) error {
 			return r.putAltered(env, e.Def, s)
 		}
 	}
-	return missing{doesNotExist("event", name)}
+	return missing{DoesNotExist("event", name)}
 }
 
 // putAltered stores a definition with the clauses of an ALTER.

@@ -90,13 +90,9 @@ func done(err error) error {
 	return err
 }
 
-// alreadyExists and doesNotExist are the errors of most kinds.
+// alreadyExists is the error of most kinds.
 func alreadyExists(kind, name string) error {
 	return errs.Internal("The %s '%s' already exists", kind, name)
-}
-
-func doesNotExist(kind, name string) error {
-	return errs.Internal("The %s '%s' does not exist", kind, name)
 }
 
 // name is the name of a definition: an identifier, or what an expression yields.
@@ -164,45 +160,6 @@ func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
 	return &ast.Literal{Value: v}, nil
 }
 
-// namespace is the namespace in use.
-func (r *Run) namespace() (*catalog.Namespace, error) {
-	if r.Auth.NS == "" {
-		return nil, errs.Validation("Specify a namespace to use")
-	}
-	ns, err := r.Cat.Namespace(r.Auth.NS)
-	if err == nil && ns == nil {
-		err = noNamespace(r.Auth.NS)
-	}
-	return ns, err
-}
-
-func noNamespace(name string) error {
-	return errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": name}, "The namespace '%s' does not exist", name)
-}
-
-func noDatabase(name string) error {
-	return errs.With(errs.KindNotFound, "Database", map[string]any{"name": name}, "The database '%s' does not exist", name)
-}
-
-// level is the scope of a definition at a base.
-func (r *Run) level(base ast.Base) (catalog.Scope, error) {
-	switch base {
-	case ast.BaseRoot:
-		return catalog.Scope{}, nil
-	case ast.BaseNamespace:
-		ns, err := r.namespace()
-		if err != nil {
-			return catalog.Scope{}, err
-		}
-		return ns.Inner(), nil
-	}
-	db, err := r.Database()
-	if err != nil {
-		return catalog.Scope{}, err
-	}
-	return db.Inner(), nil
-}
-
 // put stores a definition in a scope, under the rules of its mode.
 func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
 	if err := r.fresh(s, kind, name, m, exists); err != nil {
@@ -260,7 +217,7 @@ func (r *Run) defineDatabase(env *Env, s *ast.DefineDatabase) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
-	ns, err := r.namespace()
+	ns, err := r.Namespace()
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package exec
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -63,7 +62,7 @@ func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
 		jwt.Key = &ast.Literal{Value: value.Str(randomSecret())}
 	}
 	if jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
-		if jwt.Issuer != nil && literalText(jwt.Issuer) != literalText(jwt.Key) {
+		if jwt.Issuer != nil && ast.LiteralText(jwt.Issuer) != ast.LiteralText(jwt.Key) {
 			return errs.New(errs.KindValidation, "Invalid query: Symmetric algorithm %s requires the same key for signing and verification. Use the same key value for both KEY and WITH ISSUER KEY clauses, or omit WITH ISSUER KEY.", jwt.Algorithm)
 		}
 		jwt.Issuer = jwt.Key
@@ -108,15 +107,13 @@ func (r *Run) accessDurations(env *Env, s, def *ast.DefineAccess) error {
 	return nil
 }
 
-const redacted = "[REDACTED]"
-
 // redactAccess is an access method without its secrets: public keys stay.
 func redactAccess(def *ast.DefineAccess) *ast.DefineAccess {
 	if def.JWT == nil {
 		return def
 	}
 	out, jwt := *def, *def.JWT
-	hidden := &ast.Literal{Value: value.Str(redacted)}
+	hidden := &ast.Literal{Value: value.Str(auth.Redacted)}
 	if jwt.Key != nil && auth.Symmetric(jwt.Algorithm) {
 		jwt.Key = hidden
 	}
@@ -125,32 +122,4 @@ func redactAccess(def *ast.DefineAccess) *ast.DefineAccess {
 	}
 	out.JWT = &jwt
 	return &out
-}
-
-// literalText is the string in a literal expression; "" for none.
-func literalText(x ast.Expr) string {
-	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindString {
-		return l.Value.Str()
-	}
-	return ""
-}
-
-// accessMethod finds an access method for an ACCESS statement.
-func (r *Run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.DefineAccess, error) {
-	scope, err := r.level(base)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := r.Cat.Def(scope, ast.DefAccess, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if d == nil {
-		return nil, nil, missing{r.actorError("access method", name, base, "does not exist")}
-	}
-	def, ok := d.Stmt.(*ast.DefineAccess)
-	if !ok {
-		return nil, nil, errs.Internal("The access method '%s' can not be read", strings.ToLower(name))
-	}
-	return d, def, nil
 }

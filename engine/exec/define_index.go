@@ -60,7 +60,7 @@ func (r *Run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.Def
 		return err
 	}
 	how.background = background && how.rows > 0
-	how.wait = !how.background && r.lone && how.rows > buildInside
+	how.wait = !how.background && r.After != nil && how.rows > buildInside
 	if old := tb.Index(name); old != nil {
 		if how.staged = how.wait || how.background && old.Build.State == catalog.Ready; !how.staged {
 			if err := r.removeIndexes(tb, old); err != nil {
@@ -92,7 +92,7 @@ func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 	switch {
 	case later:
 		d.Extra = catalog.Build{State: catalog.Building}.Facts()
-	case !r.lone && how.rows > int64(r.Ex.Limits.IndexInside):
+	case r.After == nil && how.rows > int64(r.Ex.Limits.IndexInside):
 		return errs.Internal("The table '%s' has %d records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction", tb.Name, how.rows)
 	case how.rows > 0:
 		d.Extra = catalog.Build{Initial: how.rows}.Facts()
@@ -114,7 +114,7 @@ func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 	}
 	left, err := r.postpone(catalog.JobOf(tb, ix))
 	if how.wait {
-		r.left = left
+		r.After(func(ctx context.Context) error { return r.Ex.builds.await(ctx, left.build) })
 	}
 	return err
 }
@@ -129,22 +129,6 @@ func (r *Run) postpone(j *catalog.Job) (*unbuilt, error) {
 	left := &unbuilt{}
 	r.Tx.OnCommit(func(kv.Version) { left.build = r.Ex.builds.start(j) })
 	return left, r.Cat.PutJob(j)
-}
-
-// fillsIndex reports whether a statement may leave an index to be built.
-func fillsIndex(s ast.Statement) bool {
-	switch s.(type) {
-	case *ast.DefineIndex, *ast.Rebuild:
-		return true
-	}
-	return false
-}
-
-// await waits for what a statement left, no longer than a statement may take.
-func (ex *Executor) await(ctx context.Context, left *unbuilt) error {
-	ctx, stop := ex.timed(ctx)
-	defer stop()
-	return explain(ctx, ex.builds.await(ctx, left.build))
 }
 
 // checkColumns refuses to index what is not stored.
@@ -307,7 +291,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 		if s.IfExists {
 			return nil
 		}
-		return doesNotExist("index", name)
+		return DoesNotExist("index", name)
 	}
 	if ix.Build.Retired {
 		return errs.Internal("Index building has been cancelled: Prepare remove.")

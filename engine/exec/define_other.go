@@ -247,6 +247,6 @@ func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
 		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
 	}
 	out := &ast.Literal{Value: v}
-	_, err = r.Ex.Files.Folder(literalText(out))
+	_, err = r.Ex.Files.Folder(ast.LiteralText(out))
 	return out, err
 }

@@ -88,10 +88,3 @@ func (r *Run) userPassword(env *Env, s, def *ast.DefineUser) (*value.Object, err
 	}
 	return value.NewObject(value.Field{Name: "scram", Value: value.ObjectOf(scram.Object())}), nil
 }
-
-func baseOr(b, or ast.Base) ast.Base {
-	if b == ast.BaseNone {
-		return or
-	}
-	return b
-}

@@ -26,7 +26,7 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 		return bucket.ID{}, err
 	}
 	if d == nil {
-		return bucket.ID{}, doesNotExist("bucket", name)
+		return bucket.ID{}, DoesNotExist("bucket", name)
 	}
 	def := d.Stmt.(*ast.DefineBucket)
 	if err := r.mayTouch(def.Permission, action, f, target); err != nil {
@@ -36,7 +36,7 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
 	}
 	r.outside = r.outside || writes(action)
-	folder, err := r.Ex.Files.Folder(literalText(def.Backend)) // again: what is allowed may have changed since
+	folder, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend)) // again: what is allowed may have changed since
 	if err != nil {
 		return bucket.ID{}, err
 	}

@@ -234,7 +234,7 @@ func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 
 // access is ACCESS … GRANT, SHOW, REVOKE and PURGE.
 func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
-	base := baseOr(s.Base, ast.BaseDatabase)
+	base := s.Base.Or(ast.BaseDatabase)
 	action := auth.Edit
 	if s.Action == ast.AccessShow {
 		action = auth.View
@@ -243,16 +243,17 @@ func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
 		return value.None, err
 	}
 	d, def, err := r.accessMethod(s.Name, base)
-	if isMissing(err) {
+	if err != nil {
+		return value.None, err
+	}
+	if d == nil {
 		switch {
 		case s.Action == ast.AccessPurge:
 			return value.Array(), nil
 		case s.GrantID != "" && s.Action == ast.AccessRevoke:
 			return value.None, r.noGrant(s.GrantID, s.Name, base)
 		}
-	}
-	if err != nil {
-		return value.None, err
+		return value.None, r.ActorError("access method", s.Name, base, "does not exist")
 	}
 	switch s.Action {
 	case ast.AccessGrant:
@@ -269,10 +270,27 @@ func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
 	return shownGrants(found, s.GrantID != ""), nil
 }
 
+// accessMethod finds the access method that a statement names; nil where there is none.
+func (r *Run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.DefineAccess, error) {
+	scope, err := r.Level(base)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := r.Cat.Def(scope, ast.DefAccess, name)
+	if d == nil || err != nil {
+		return nil, nil, err
+	}
+	def, ok := d.Stmt.(*ast.DefineAccess)
+	if !ok {
+		return nil, nil, errs.Internal("The access method '%s' can not be read", strings.ToLower(name))
+	}
+	return d, def, nil
+}
+
 func shownGrants(gs []*grant, single bool) value.Value {
 	out := make([]value.Value, len(gs))
 	for i, g := range gs {
-		out[i] = g.shown(redacted)
+		out[i] = g.shown(auth.Redacted)
 	}
 	if single && len(out) == 1 {
 		return out[0]
@@ -308,7 +326,7 @@ func (r *Run) grant(env *Env, s *ast.Access, base ast.Base, d *catalog.Def, def 
 			return value.None, err
 		}
 		if u == nil {
-			return value.None, r.actorError("user", s.User, base, "does not exist")
+			return value.None, r.ActorError("user", s.User, base, "does not exist")
 		}
 		subject = value.ObjectOf(value.NewObject(value.Field{Name: "user", Value: value.Str(s.User)}))
 	}
@@ -349,7 +367,7 @@ func (r *Run) selectGrants(env *Env, s *ast.Access, base ast.Base, d *catalog.De
 	}
 	var out []*grant
 	for _, g := range all {
-		ok, err := r.Value(env.WithThis(g.shown(redacted)), s.Where)
+		ok, err := r.Value(env.WithThis(g.shown(auth.Redacted)), s.Where)
 		if err != nil {
 			return nil, err
 		}
@@ -403,7 +421,7 @@ func (r *Run) purge(env *Env, s *ast.Access, d *catalog.Def) (value.Value, error
 			return value.None, err
 		}
 		if v.Kind() == value.KindDuration {
-			grace = goDuration(v.Duration())
+			grace = v.Duration().Std()
 		}
 	}
 	all, err := r.grants(d)

@@ -244,7 +244,7 @@ next:
 func hashValue(seed maphash.Seed, v value.Value) uint64 {
 	switch v.Kind() {
 	case value.KindInt, value.KindFloat, value.KindDecimal:
-		f := asFloat(v) + 0 // -0 + 0 is 0
+		f := v.AsFloat() + 0 // -0 + 0 is 0
 		if f != f {
 			return 1 // NaN equals NaN, but hashes at random
 		}
@@ -269,16 +269,6 @@ func hashValue(seed maphash.Seed, v value.Value) uint64 {
 
 // mixHash joins two hashes, in this order.
 func mixHash(a, b uint64) uint64 { return (a ^ b) * 0x9e3779b97f4a7c15 }
-
-func asFloat(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	}
-	return v.Decimal().Float()
-}
 
 // fresh is an empty group.
 func (g *groupRows) fresh(keys []value.Value) *group {

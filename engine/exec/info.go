@@ -160,7 +160,7 @@ func (r *Run) infoNamespace(structure bool) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
-	ns, err := r.namespace()
+	ns, err := r.Namespace()
 	if err != nil {
 		return value.None, err
 	}
@@ -292,7 +292,7 @@ func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, base, auth.ResourceActor); err != nil {
 		return value.None, err
 	}
-	scope, err := r.level(base)
+	scope, err := r.Level(base)
 	if err != nil {
 		return value.None, err
 	}
@@ -305,7 +305,7 @@ func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
 		return value.None, err
 	}
 	if d == nil {
-		return value.None, r.actorError("user", name, base, "does not exist")
+		return value.None, r.ActorError("user", name, base, "does not exist")
 	}
 	if s.Structure {
 		return structureOf(d), nil
@@ -339,7 +339,7 @@ func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 		ix = tb.LastDefined(name)
 	}
 	if ix == nil {
-		return value.None, doesNotExist("index", name)
+		return value.None, DoesNotExist("index", name)
 	}
 	building, err := r.building(tb, ix)
 	if err != nil {

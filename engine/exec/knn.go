@@ -275,13 +275,13 @@ func (s *knnRows) measure(row *nearRow) (bool, error) {
 	if s.exact {
 		s.room = s.room[:0]
 		for _, e := range v.Elems() {
-			s.room = append(s.room, asFloat(e))
+			s.room = append(s.room, e.AsFloat())
 		}
 		row.far = s.distance(s.room, s.query)
 		return true, nil
 	}
 	row.d, err = s.r.distanceOf(s.k.x.KNN, v, s.k.query)
-	row.far = asFloat(row.d)
+	row.far = row.d.AsFloat()
 	return err == nil, err
 }
 

@@ -28,7 +28,7 @@ type actor struct {
 
 // namedActor finds a user or an access method, after it made sure that the caller may change those of that level.
 func (r *Run) namedActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
-	a := &actor{base: baseOr(base, ast.BaseDatabase), kind: "user"}
+	a := &actor{base: base.Or(ast.BaseDatabase), kind: "user"}
 	what := "user"
 	if kind == ast.DefAccess {
 		a.kind, what = "access method", "access"
@@ -37,7 +37,7 @@ func (r *Run) namedActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) 
 		return nil, err
 	}
 	var err error
-	if a.scope, err = r.level(a.base); err != nil {
+	if a.scope, err = r.Level(a.base); err != nil {
 		return nil, err
 	}
 	if a.name, err = r.name(env, n, what); err != nil {
@@ -51,7 +51,7 @@ func (r *Run) namedActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) 
 func (r *Run) presentActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
 	a, err := r.namedActor(env, kind, n, base)
 	if err == nil && a.def == nil {
-		return nil, missing{r.actorError(a.kind, a.name, a.base, "does not exist")}
+		return nil, missing{r.ActorError(a.kind, a.name, a.base, "does not exist")}
 	}
 	return a, err
 }
@@ -62,18 +62,7 @@ func (r *Run) newActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base, m 
 	if err != nil {
 		return nil, err
 	}
-	return a, r.mode(m, a.def != nil, func() error { return r.actorError(a.kind, a.name, a.base, "already exists") })
-}
-
-// actorError is the error about a user or access method at a level.
-func (r *Run) actorError(kind, name string, base ast.Base, what string) error {
-	switch base {
-	case ast.BaseRoot:
-		return errs.Internal("The root %s '%s' %s", kind, name, what)
-	case ast.BaseNamespace:
-		return errs.Internal("The %s '%s' %s in the namespace '%s'", kind, name, what, r.Auth.NS)
-	}
-	return errs.Internal("The %s '%s' %s in the database '%s'", kind, name, what, r.Auth.DB)
+	return a, r.mode(m, a.def != nil, func() error { return r.ActorError(a.kind, a.name, a.base, "already exists") })
 }
 
 // config is where a config is kept, and what errors call it.
@@ -98,7 +87,7 @@ func (r *Run) configScope(c config) (catalog.Scope, error) {
 	if err := r.Auth.Allow(auth.Edit, c.base, auth.ResourceActor); err != nil {
 		return catalog.Scope{}, err
 	}
-	return r.level(c.base)
+	return r.Level(c.base)
 }
 
 // presentConfig is a config that must be there.
@@ -131,7 +120,7 @@ func (r *Run) presentIn(env *Env, db *catalog.Database, kind ast.DefKind, n ast.
 	}
 	d, err := r.Cat.Def(db.Inner(), kind, name)
 	if err == nil && d == nil {
-		return nil, missing{doesNotExist(shown.kind, shown.prefix+name)}
+		return nil, missing{DoesNotExist(shown.kind, shown.prefix+name)}
 	}
 	return d, err
 }

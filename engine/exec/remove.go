@@ -64,7 +64,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 		return err
 	}
 	if ns == nil {
-		return missing{noNamespace(name)}
+		return missing{NoNamespace(name)}
 	}
 	dbs, err := r.Cat.Databases(ns)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
-	ns, err := r.namespace()
+	ns, err := r.Namespace()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 		return err
 	}
 	if db == nil {
-		return missing{noDatabase(name)}
+		return missing{NoDatabase(name)}
 	}
 	if err := r.drop(catalog.Scope{NS: ns.ID, DB: db.ID}, name); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 			}
 		}
 	}
-	return missing{doesNotExist(kind, name)}
+	return missing{DoesNotExist(kind, name)}
 }
 
 func (r *Run) removeFromDatabase(env *Env, db *catalog.Database, s *ast.Remove) error {

@@ -52,10 +52,9 @@ type Run struct {
 
 	asyncDepth int // how many ASYNC events led here
 
-	// lone: the statement is alone in its transaction, whose commit is waited for. Then it may leave it to a build to
-	// fill an index, and the statement is done when that is.
-	lone bool
-	left *unbuilt // what it left
+	// After takes what the statement leaves to be done once its transaction is committed: the answer then waits for it.
+	// It is nil where the statement is not alone in its transaction, and must leave nothing.
+	After func(wait func(context.Context) error)
 
 	now      time.Time
 	timeout  value.Duration // what Ctx was cut to, for the error text
@@ -112,37 +111,6 @@ func (r *Run) enter() error {
 }
 
 func (r *Run) leave() { r.depth-- }
-
-// Database is the database in use. It is an error when there is none.
-//
-// USE leads anywhere; from there on everything is refused that is outside the level of the caller: whatever a database has
-// is reached through here, and what it shows to everybody it shows to those who may be in it.
-func (r *Run) Database() (*catalog.Database, error) {
-	if err := r.Auth.MayUse(); err != nil {
-		return nil, err
-	}
-	if r.Auth.NS == "" {
-		return nil, errs.Validation("Specify a namespace to use")
-	}
-	if r.Auth.DB == "" {
-		return nil, errs.Validation("Specify a database to use")
-	}
-	ns, err := r.Cat.Namespace(r.Auth.NS)
-	if err != nil {
-		return nil, err
-	}
-	if ns == nil {
-		return nil, errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": r.Auth.NS}, "The namespace '%s' does not exist", r.Auth.NS)
-	}
-	db, err := r.Cat.Database(ns, r.Auth.DB)
-	if err != nil {
-		return nil, err
-	}
-	if db == nil {
-		return nil, errs.With(errs.KindNotFound, "Database", map[string]any{"name": r.Auth.DB}, "The database '%s' does not exist", r.Auth.DB)
-	}
-	return db, nil
-}
 
 // Gate is the way to the records of the database in use, with the rights of the run.
 func (r *Run) Gate() (*record.Gate, error) {

@@ -55,8 +55,8 @@ type Query struct {
 	outside  bool // a statement did what the end of its transaction does not undo, see Run
 	whole    bool // rows leave with their answer only, whoever takes them
 
-	lone bool     // the statement is alone in its transaction
-	left *unbuilt // the index that it left to be built
+	lone bool                        // the statement is alone in its transaction, and may leave work
+	left func(context.Context) error // waits for what it left; nil: nothing
 
 	stream *streaming    // not nil: the answers go to a sink
 	packs  bool          // SELECTs answer in Result.Rows
@@ -349,9 +349,25 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 		return q.ex.Seal(ctx, tx, log)
 	})
 	if err == nil && q.lone && q.left != nil {
-		err = q.ex.await(ctx, q.left)
+		err = q.await(ctx)
 	}
 	return v, err
+}
+
+// fillsIndex reports whether a statement may leave an index to be built.
+func fillsIndex(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.DefineIndex, *ast.Rebuild:
+		return true
+	}
+	return false
+}
+
+// await waits for what a statement left, no longer than a statement may take.
+func (q *Query) await(ctx context.Context) error {
+	ctx, stop := q.ex.timed(ctx)
+	defer stop()
+	return explain(ctx, q.left(ctx))
 }
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
@@ -421,9 +437,11 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 	}
 	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
 		r.rows, r.packing = rows, q.packingOf(s)
-		r.lone = q.lone
+		if q.left = nil; q.lone {
+			r.After = func(wait func(context.Context) error) { q.left = wait }
+		}
 		v, returned, err = r.Statement(s)
-		q.left, q.outside, q.packed = r.left, q.outside || r.outside, nil
+		q.outside, q.packed = q.outside || r.outside, nil
 		if r.packing != nil {
 			q.packed = r.packing.rows
 		}
@@ -575,7 +593,7 @@ func (ex *Executor) timed(ctx context.Context) (context.Context, context.CancelF
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, durationOf(d).String()))
+	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, value.DurationFrom(d).String()))
 }
 
 // inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now begins by
@@ -589,13 +607,13 @@ func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc
 	if q.tx == nil {
 		until = time.Now().Add(d)
 	}
-	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, durationOf(d).String()))
+	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, value.DurationFrom(d).String()))
 }
 
 // explain turns the end of the context into what users see.
 func (r *Run) explain(err error) error {
 	if r.timeout != (value.Duration{}) && errors.Is(err, context.DeadlineExceeded) {
-		return errs.TimedOut(goDuration(r.timeout), r.timeout.String())
+		return errs.TimedOut(r.timeout.Std(), r.timeout.String())
 	}
 	return explain(r.Ctx, err)
 }

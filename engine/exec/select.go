@@ -117,7 +117,7 @@ func (r *Run) limitTime(env *Env, x ast.Expr) (stop func(), err error) {
 		return nil, errs.TimedOut(0, "0ns")
 	}
 	ctx, outer := r.Ctx, r.timeout
-	inner, cancel := context.WithTimeout(ctx, goDuration(d))
+	inner, cancel := context.WithTimeout(ctx, d.Std())
 	r.Ctx, r.timeout = inner, d
 	return func() {
 		cancel()

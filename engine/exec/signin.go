@@ -96,7 +96,7 @@ func LastsForEver(x ast.Expr) bool {
 // literalDuration is the duration in a literal; 0 for NONE and for nothing.
 func literalDuration(x ast.Expr) time.Duration {
 	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindDuration {
-		return goDuration(l.Value.Duration())
+		return l.Value.Duration().Std()
 	}
 	return 0
 }
@@ -266,7 +266,7 @@ func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 	if algorithm == "" {
 		algorithm = def.JWT.Algorithm
 	}
-	return algorithm, literalText(def.JWT.Issuer)
+	return algorithm, ast.LiteralText(def.JWT.Issuer)
 }
 
 // authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or another;
@@ -349,10 +349,10 @@ func (r *Run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*au
 		if def.JWT == nil {
 			return nil, errs.InvalidAuth()
 		}
-		if address := literalText(def.JWT.URL); address != "" {
+		if address := ast.LiteralText(def.JWT.URL); address != "" {
 			return r.verifyByURL(token, address)
 		}
-		algorithm, key = def.JWT.Algorithm, literalText(def.JWT.Key)
+		algorithm, key = def.JWT.Algorithm, ast.LiteralText(def.JWT.Key)
 	}
 	if key == "" {
 		return nil, errs.InvalidAuth()

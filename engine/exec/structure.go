@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -314,7 +315,7 @@ func accessShape(s *shape, d *catalog.Def, x *ast.DefineAccess) {
 			subject = "USER"
 		}
 		kind.str("subject", subject)
-		hidden := &ast.Literal{Value: value.Str(redacted)}
+		hidden := &ast.Literal{Value: value.Str(auth.Redacted)}
 		jwt = &ast.JWT{Algorithm: "HS512", Key: hidden, Issuer: hidden, IssuerAlg: "HS512"}
 	default:
 		kind.str("kind", "JWT")

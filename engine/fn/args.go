@@ -77,7 +77,7 @@ func fit(v value.Value, t *value.Type) (out value.Value, changed bool, bad *misf
 		}
 	case value.TypeFloat:
 		if v.Kind().IsNumber() {
-			return value.Float(toFloat(v)), v.Kind() != value.KindFloat, nil
+			return value.Float(v.AsFloat()), v.Kind() != value.KindFloat, nil
 		}
 	case value.TypeArray:
 		if v.Kind() == value.KindArray && t.Elem != nil {

@@ -57,7 +57,7 @@ func mathFuncs() []entry {
 // onFloat makes an Impl of a function of floats.
 func onFloat(f func(float64) float64) Impl {
 	return func(_ Call, args []value.Value) (value.Value, error) {
-		return value.Float(f(toFloat(args[0]))), nil
+		return value.Float(f(args[0].AsFloat())), nil
 	}
 }
 
@@ -117,7 +117,7 @@ func mathClamp(c Call, args []value.Value) (value.Value, error) {
 			return value.None, c.overflow()
 		}
 	case n.Kind() != value.KindInt || low.Kind() != value.KindInt || high.Kind() != value.KindInt:
-		n, low, high = value.Float(toFloat(n)), value.Float(toFloat(low)), value.Float(toFloat(high))
+		n, low, high = value.Float(n.AsFloat()), value.Float(low.AsFloat()), value.Float(high.AsFloat())
 		if math.IsNaN(low.Float()) || math.IsNaN(high.Float()) {
 			return value.None, c.incorrect("Lowerbound for clamp must be smaller than the upperbound")
 		}
@@ -186,7 +186,7 @@ func mathLerp(c Call, args []value.Value) (value.Value, error) {
 		}
 		return value.DecimalOf(d), nil
 	}
-	a, b, t := toFloat(args[0]), toFloat(args[1]), toFloat(args[2])
+	a, b, t := args[0].AsFloat(), args[1].AsFloat(), args[2].AsFloat()
 	return value.Float(a + (b-a)*t), nil
 }
 
@@ -206,7 +206,7 @@ func mathLerpAngle(c Call, args []value.Value) (value.Value, error) {
 		}
 		return value.DecimalOf(d), nil
 	}
-	a, b, t := toFloat(args[0]), toFloat(args[1]), toFloat(args[2])
+	a, b, t := args[0].AsFloat(), args[1].AsFloat(), args[2].AsFloat()
 	arc := math.Mod(math.Abs(b-a), 360)
 	if arc > 180 {
 		arc = 360 - arc
@@ -215,7 +215,7 @@ func mathLerpAngle(c Call, args []value.Value) (value.Value, error) {
 }
 
 func mathLog(_ Call, args []value.Value) (value.Value, error) {
-	x, base := toFloat(args[0]), toFloat(args[1])
+	x, base := args[0].AsFloat(), args[1].AsFloat()
 	switch base {
 	case 2:
 		return value.Float(math.Log2(x)), nil
@@ -259,5 +259,5 @@ func mathSqrt(_ Call, args []value.Value) (value.Value, error) {
 		}
 		return value.DecimalOf(d), nil
 	}
-	return value.Float(math.Sqrt(toFloat(args[0]))), nil
+	return value.Float(math.Sqrt(args[0].AsFloat())), nil
 }

@@ -127,7 +127,7 @@ func decimalMean(items []value.Decimal) (value.Decimal, bool) {
 func floatMean(items []value.Value) float64 {
 	sum := 0.0
 	for _, v := range items {
-		sum += toFloat(v)
+		sum += v.AsFloat()
 	}
 	return sum / float64(len(items))
 }
@@ -161,7 +161,7 @@ func variance(c Call, items []value.Value) (value.Value, error) {
 	}
 	mean, sum := floatMean(items), 0.0
 	for _, v := range items {
-		d := toFloat(v) - mean
+		d := v.AsFloat() - mean
 		sum += d * d
 	}
 	return value.Float(sum / float64(len(items)-1)), nil
@@ -225,7 +225,7 @@ func mathMode(c Call, args []value.Value) (value.Value, error) {
 func sortedFloats(s *scratch, items []value.Value) []float64 {
 	out := room(&s.floats, len(items))
 	for i, v := range items {
-		out[i] = toFloat(v)
+		out[i] = v.AsFloat()
 	}
 	slices.SortFunc(out, func(a, b float64) int {
 		switch {
@@ -253,7 +253,7 @@ func percentile(fs []float64, p float64) float64 {
 func mathPercentile(c Call, args []value.Value) (value.Value, error) {
 	s := c.scratch()
 	defer c.done(s)
-	return value.Float(percentile(sortedFloats(s, args[0].Elems()), toFloat(args[1]))), nil
+	return value.Float(percentile(sortedFloats(s, args[0].Elems()), args[1].AsFloat())), nil
 }
 
 func mathMedian(c Call, args []value.Value) (value.Value, error) {
@@ -276,7 +276,7 @@ func quartiles(f func(q1, q2, q3 float64) float64) Impl {
 }
 
 func mathNearestRank(c Call, args []value.Value) (value.Value, error) {
-	items, p := args[0].Elems(), toFloat(args[1])
+	items, p := args[0].Elems(), args[1].AsFloat()
 	if len(items) == 0 || !(p >= 0 && p <= 100) {
 		return nan(), nil
 	}

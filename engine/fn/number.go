@@ -7,17 +7,6 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// toFloat is a number as a float, rounded where a float cannot hold it.
-func toFloat(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	}
-	return v.Decimal().Float()
-}
-
 // toDecimal is a number as a decimal; false when it does not fit (NaN, infinite or too large).
 func toDecimal(v value.Value) (value.Decimal, bool) {
 	switch v.Kind() {
@@ -69,7 +58,7 @@ func (o *arith) do(c Call, a, b value.Value) (value.Value, error) {
 	case ka == value.KindFloat && kb == value.KindFloat:
 		return value.Float(o.floats(a.Float(), b.Float())), nil
 	case ka != value.KindDecimal && kb != value.KindDecimal:
-		return value.Float(o.floats(toFloat(a), toFloat(b))), nil
+		return value.Float(o.floats(a.AsFloat(), b.AsFloat())), nil
 	}
 	x, ok := toDecimal(a)
 	y, ok2 := toDecimal(b)
@@ -79,7 +68,7 @@ func (o *arith) do(c Call, a, b value.Value) (value.Value, error) {
 		}
 		return value.None, c.overflow()
 	}
-	return value.Float(o.floats(toFloat(a), toFloat(b))), nil
+	return value.Float(o.floats(a.AsFloat(), b.AsFloat())), nil
 }
 
 // overflow is the error of a result that its kind cannot hold. The arguments are left out of the text: they may be secret.

@@ -122,7 +122,7 @@ func searchRRF(c Call, args []value.Value) (value.Value, error) {
 	}
 	k := 60.0
 	if len(args) > 2 && args[2].Kind().IsNumber() {
-		k = math.Trunc(toFloat(args[2]))
+		k = math.Trunc(args[2].AsFloat())
 	}
 	if k < 0 {
 		return value.None, c.incorrect("RRF constant must be at least 0")
@@ -144,7 +144,7 @@ func (c Call) fusionLimit(v value.Value, name string) (int, error) {
 	if !v.Kind().IsNumber() {
 		return 0, c.incorrect("limit must be a number")
 	}
-	n := toFloat(v)
+	n := v.AsFloat()
 	if !(n >= 1) {
 		return 0, c.incorrect("%s must be at least 1", name)
 	}
@@ -189,7 +189,7 @@ func searchLinear(c Call, args []value.Value) (value.Value, error) {
 		before += len(rows)
 		normalise(scores, norm.Str())
 		for j, row := range rows {
-			f.add(row, toFloat(weights[i])*scores[j])
+			f.add(row, weights[i].AsFloat()*scores[j])
 		}
 	}
 	return f.best(limit, "linear_score"), nil
@@ -206,12 +206,12 @@ func rowScores(rows []value.Value, before int) []float64 {
 		}
 		o := row.Object()
 		if v, ok := o.Get("distance"); ok && v.Kind().IsNumber() {
-			out[i] = 1 / (1 + toFloat(v))
+			out[i] = 1 / (1 + v.AsFloat())
 			continue
 		}
 		for _, name := range []string{"ft_score", "score"} {
 			if v, ok := o.Get(name); ok && v.Kind().IsNumber() {
-				out[i] = toFloat(v)
+				out[i] = v.AsFloat()
 				break
 			}
 		}

@@ -82,7 +82,7 @@ func floats(buf []float64, v value.Value) []float64 {
 		if elems[i].Kind() == value.KindFloat {
 			buf[i] = elems[i].Float()
 		} else {
-			buf[i] = toFloat(elems[i])
+			buf[i] = elems[i].AsFloat()
 		}
 	}
 	return buf
@@ -194,7 +194,7 @@ func vectorDivide(c Call, args []value.Value) (value.Value, error) {
 	out := make([]value.Value, len(a))
 	for i := range a {
 		out[i] = nan()
-		if toFloat(b[i]) != 0 {
+		if b[i].AsFloat() != 0 {
 			out[i] = value.Div(a[i], b[i])
 		}
 	}
@@ -296,7 +296,7 @@ func vectorProject(c Call, args []value.Value) (value.Value, error) {
 	square := dot(onto, onto)
 	factor := value.Div(product, value.Float(square))
 	if factor.Kind() == value.KindFloat { // also where the square is too large for a decimal
-		factor = value.Float(toFloat(product) / square)
+		factor = value.Float(product.AsFloat() / square)
 	}
 	return vectorScale(c, []value.Value{args[1], factor})
 }
@@ -368,10 +368,10 @@ func vectorMinkowski(c Call, args []value.Value) (value.Value, error) {
 	if err := c.sameDimension(args[0], args[1]); err != nil {
 		return value.None, err
 	}
-	order, sum := toFloat(args[2]), 0.0
+	order, sum := args[2].AsFloat(), 0.0
 	b := args[1].Elems()
 	for i, v := range args[0].Elems() {
-		sum += math.Pow(math.Abs(toFloat(v)-toFloat(b[i])), order)
+		sum += math.Pow(math.Abs(v.AsFloat()-b[i].AsFloat()), order)
 	}
 	return value.Float(math.Pow(sum, 1/order)), nil
 }

@@ -90,8 +90,8 @@ func (c Call) cholesky(rows []value.Value, n int) ([][]float64, error) {
 		}
 		full, out := row.Elems(), make([]float64, i+1)
 		for j := range out {
-			x := toFloat(full[j])
-			if x != toFloat(rows[j].Elems()[i]) {
+			x := full[j].AsFloat()
+			if x != rows[j].Elems()[i].AsFloat() {
 				return nil, c.incorrect("The covariance matrix must be symmetric and positive definite.")
 			}
 			if j < i {

@@ -15,7 +15,7 @@ type tally struct {
 
 // add adds a number to the sums of a tally, or takes it out (sign -1). Ints stay exact until they overflow.
 func (t *tally) add(v value.Value, sign int64) {
-	f := toFloat(v)
+	f := v.AsFloat()
 	square := value.Float(f * f)
 	if v.Kind() == value.KindDecimal {
 		if d, err := value.Mul(v, v); err == nil {
@@ -33,21 +33,9 @@ func moved(sum, v value.Value, sign int64) value.Value {
 	}
 	out, err := op(sum, v)
 	if err != nil {
-		return value.Float(toFloat(sum) + float64(sign)*toFloat(v))
+		return value.Float(sum.AsFloat() + float64(sign)*v.AsFloat())
 	}
 	return out
-}
-
-func toFloat(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	case value.KindDecimal:
-		return v.Decimal().Float()
-	}
-	return 0
 }
 
 // aggregated is the value of one aggregate of a group, of those that are not extremes.
@@ -63,7 +51,7 @@ func aggregated(fn aggregateFunc, rows int64, t *tally) value.Value {
 			return d
 		}
 	}
-	n, sum := float64(t.count), toFloat(t.sum)
+	n, sum := float64(t.count), t.sum.AsFloat()
 	switch fn {
 	case aggSum:
 		return value.Float(sum)
@@ -72,7 +60,7 @@ func aggregated(fn aggregateFunc, rows int64, t *tally) value.Value {
 	}
 	variance := 0.0
 	if t.count > 1 {
-		variance = max(0, (toFloat(t.squares)-sum*sum/n)/(n-1))
+		variance = max(0, (t.squares.AsFloat()-sum*sum/n)/(n-1))
 	}
 	if fn == aggStddev {
 		variance = math.Sqrt(variance)

@@ -95,7 +95,7 @@ func Div(a, b Value) Value {
 		return Int(x / y)
 	case a.kind.IsNumber() && b.kind.IsNumber():
 		if a.kind != KindDecimal && b.kind != KindDecimal {
-			return Float(toFloat(a) / toFloat(b))
+			return Float(a.AsFloat() / b.AsFloat())
 		}
 		if q, ok := toDecimal(a).Div(toDecimal(b)); ok {
 			return DecimalOf(q)
@@ -124,7 +124,7 @@ func Rem(a, b Value) (Value, error) {
 			return None, errNumbers("Cannot perform remainder with '%s' and '%s'", a, b)
 		}
 	case a.kind.IsNumber() && b.kind.IsNumber():
-		return Float(math.Mod(toFloat(a), toFloat(b))), nil
+		return Float(math.Mod(a.AsFloat(), b.AsFloat())), nil
 	}
 	return None, errCannot("remainder", a, b)
 }
@@ -149,7 +149,7 @@ func Pow(a, b Value) (Value, error) {
 			}
 		}
 	default:
-		return Float(math.Pow(toFloat(a), toFloat(b))), nil
+		return Float(math.Pow(a.AsFloat(), b.AsFloat())), nil
 	}
 	return None, errs.Validation("Cannot raise the value '%s' with '%s'", bareNumber(a), bareNumber(b))
 }
@@ -171,7 +171,7 @@ func Neg(v Value) (Value, error) {
 
 func addNumbers(a, b Value) (Value, error) {
 	if a.kind != KindDecimal && b.kind != KindDecimal {
-		return Float(toFloat(a) + toFloat(b)), nil
+		return Float(a.AsFloat() + b.AsFloat()), nil
 	}
 	if sum, ok := toDecimal(a).Add(toDecimal(b)); ok {
 		return DecimalOf(sum), nil
@@ -181,7 +181,7 @@ func addNumbers(a, b Value) (Value, error) {
 
 func subNumbers(a, b Value) (Value, error) {
 	if a.kind != KindDecimal && b.kind != KindDecimal {
-		return Float(toFloat(a) - toFloat(b)), nil
+		return Float(a.AsFloat() - b.AsFloat()), nil
 	}
 	if diff, ok := toDecimal(a).Sub(toDecimal(b)); ok {
 		return DecimalOf(diff), nil
@@ -191,7 +191,7 @@ func subNumbers(a, b Value) (Value, error) {
 
 func mulNumbers(a, b Value) (Value, error) {
 	if a.kind != KindDecimal && b.kind != KindDecimal {
-		return Float(toFloat(a) * toFloat(b)), nil
+		return Float(a.AsFloat() * b.AsFloat()), nil
 	}
 	if p, ok := toDecimal(a).Mul(toDecimal(b)); ok {
 		return DecimalOf(p), nil
@@ -236,15 +236,17 @@ func powInts(a, n int64) (int64, bool) {
 	return r, ok
 }
 
-// toFloat is a number as a float.
-func toFloat(v Value) float64 {
+// AsFloat is a number as a float, rounded where a float cannot hold it; 0 for what is no number.
+func (v Value) AsFloat() float64 {
 	switch v.kind {
 	case KindInt:
 		return float64(v.Int())
 	case KindFloat:
 		return v.Float()
+	case KindDecimal:
+		return v.Decimal().Float()
 	}
-	return v.Decimal().Float()
+	return 0
 }
 
 // toDecimal is a number as a decimal; a float that is none counts as 0, as in the reference.

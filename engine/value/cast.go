@@ -98,7 +98,7 @@ func castPoint(v Value) (Value, bool) {
 	if !e[0].kind.IsNumber() || !e[1].kind.IsNumber() {
 		return None, false
 	}
-	return GeometryOf(&Geometry{Kind: GeometryPoint, Point: Point{toFloat(e[0]), toFloat(e[1])}}), true
+	return GeometryOf(&Geometry{Kind: GeometryPoint, Point: Point{e[0].AsFloat(), e[1].AsFloat()}}), true
 }
 
 // castBytes takes the UTF-8 of a string, or the low eight bits of the ints of an array.

@@ -69,7 +69,7 @@ func coerceScalar(v Value, t *Type) (Value, bool) {
 		return toInt(v)
 	case TypeFloat:
 		if k == KindInt || k == KindDecimal {
-			return Float(toFloat(v)), true
+			return Float(v.AsFloat()), true
 		}
 		return v, k == KindFloat
 	case TypeDecimal:

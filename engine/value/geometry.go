@@ -87,7 +87,7 @@ func pointFrom(v Value) (Point, bool) {
 			return Point{}, false
 		}
 	}
-	return Point{toFloat(e[0]), toFloat(e[1])}, true
+	return Point{e[0].AsFloat(), e[1].AsFloat()}, true
 }
 
 func lineFrom(v Value) ([]Point, bool) { return listFrom(v, pointFrom) }

@@ -167,7 +167,7 @@ func (r *reader) parens() Value {
 	if r.take(",") {
 		w := r.expr()
 		r.must(")")
-		return PointOf(toFloat(v), toFloat(w))
+		return PointOf(v.AsFloat(), w.AsFloat())
 	}
 	r.must(")")
 	return v

@@ -9,6 +9,7 @@ package value
 
 import (
 	"math"
+	"time"
 	"unsafe"
 )
 
@@ -151,6 +152,23 @@ func DurationOf(d Duration) Value { return Value{kind: KindDuration, n: d.Secs, 
 
 // Duration is the payload of a duration.
 func (v Value) Duration() Duration { return Duration{Secs: v.n, Nanos: v.aux} }
+
+// Std is d for timers: the longest that Go has for what is longer.
+func (d Duration) Std() time.Duration {
+	const longest = uint64(1<<63-1) / uint64(time.Second)
+	if d.Secs >= longest {
+		return 1<<63 - 1
+	}
+	return time.Duration(d.Secs)*time.Second + time.Duration(d.Nanos)
+}
+
+// DurationFrom is d as the language has it; a negative one is zero.
+func DurationFrom(d time.Duration) Duration {
+	if d < 0 {
+		d = 0
+	}
+	return Duration{Secs: uint64(d / time.Second), Nanos: uint32(d % time.Second)}
+}
 
 // Datetime is an instant: seconds since the Unix epoch (proleptic Gregorian, UTC) and 0 ≤ Nanos < 1e9.
 type Datetime struct {
