@@ -225,28 +225,27 @@ func (p *parser) mock(open token) ast.Expr {
 	return m
 }
 
-// recordString is r'table:key'.
+// recordString is r'table:key'. Errors inside of it point into the source.
 func (p *parser) recordString(t token) ast.Expr {
-	text, offset := p.quotedParts(t, 2)
+	s := p.prefixedText(t)
 	if p.err != nil {
 		return nil
 	}
-	if offset >= 0 { // no escapes: parse in place, so that errors point into the source
-		sub := &parser{lex: lexer{src: p.src[:offset+len(text)], pos: offset}, src: p.src[:offset+len(text)], opt: p.opt, depth: p.depth}
-		sub.tok = sub.scan()
-		id := sub.wholeRecord()
-		if sub.err != nil {
-			sub.err.source = p.src
-			p.failBlocks(sub.err.Msg, sub.err.Blocks...)
-		}
+	sub := &parser{lex: lexer{src: s.text}, src: s.text, opt: p.opt, depth: p.depth}
+	sub.tok = sub.scan()
+	id := sub.wholeRecord()
+	if sub.err == nil {
 		return id
 	}
-	sub := newParser(text, p.opt)
-	id := sub.wholeRecord()
-	if sub.err != nil {
-		p.fail(sub.err.Msg, t, "")
+	for i, b := range sub.err.Blocks {
+		start, end := s.source(b.Start, b.End)
+		if b.Start >= len(s.text) { // the end of the text is marked at the closing quote
+			start, end = s.end, s.end+1
+		}
+		sub.err.Blocks[i] = Block{start, end, b.Label}
 	}
-	return id
+	p.failBlocks(sub.err.Msg, sub.err.Blocks...)
+	return nil
 }
 
 func (p *parser) wholeRecord() ast.Expr {
