@@ -14,10 +14,10 @@ const (
 	levelAnd
 	levelEquality
 	levelRelation
+	levelNullish
 	levelAdd
 	levelMul
 	levelPow
-	levelNullish
 	levelPrefix
 	levelRange
 	levelCall

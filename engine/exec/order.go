@@ -4,15 +4,12 @@ import (
 	"container/heap"
 	"math/rand/v2"
 	"sort"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/collate"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
-	"golang.org/x/text/unicode/norm"
 )
 
 // sortKey is one key of ORDER BY: a path of names, or any idiom.
@@ -52,94 +49,17 @@ func orderText(k ast.OrderKey) string {
 	return text + " ASC"
 }
 
-func comparer(collate, numeric bool) func(a, b value.Value) int {
-	if !collate && !numeric {
+func comparer(lexical, natural bool) func(a, b value.Value) int {
+	if !lexical && !natural {
 		return value.Compare
 	}
+	rules := collate.Rules{Lexical: lexical, Natural: natural}
 	return func(a, b value.Value) int {
 		if a.Kind() != value.KindString || b.Kind() != value.KindString {
 			return value.Compare(a, b)
 		}
-		return compareText(a.Str(), b.Str(), collate, numeric)
+		return rules.Compare(a.Str(), b.Str())
 	}
-}
-
-// compareText compares two texts, with collate by letters regardless of case and accents first,
-// with numeric runs of digits by their value.
-func compareText(a, b string, collate, numeric bool) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		if numeric && isDigit(x[0]) && isDigit(y[0]) {
-			var m, n string
-			m, x = digits(x)
-			n, y = digits(y)
-			if c := compareDigits(m, n); c != 0 {
-				return c
-			}
-			continue
-		}
-		r, i := utf8.DecodeRuneInString(x)
-		s, j := utf8.DecodeRuneInString(y)
-		x, y = x[i:], y[j:]
-		if collate {
-			if c := compareFolded(r, s); c != 0 {
-				return c
-			}
-			continue
-		}
-		if r != s {
-			return int(r) - int(s)
-		}
-	}
-	if c := len(x) - len(y); c != 0 {
-		return c
-	}
-	return strings.Compare(a, b)
-}
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-func digits(s string) (run, rest string) {
-	n := 0
-	for n < len(s) && isDigit(s[n]) {
-		n++
-	}
-	return s[:n], s[n:]
-}
-
-func compareDigits(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return strings.Compare(a, b)
-}
-
-// compareFolded compares two letters without case and accent; letters come after all else.
-func compareFolded(a, b rune) int {
-	fa, fb := fold(a), fold(b)
-	if fa == fb {
-		return 0
-	}
-	if la, lb := unicode.IsLetter(fa), unicode.IsLetter(fb); la != lb {
-		if la {
-			return 1
-		}
-		return -1
-	}
-	return int(fa) - int(fb)
-}
-
-// fold is a letter in lower case and without its accent.
-func fold(r rune) rune {
-	if r < utf8.RuneSelf {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}
-	base, _ := utf8.DecodeRuneInString(norm.NFD.String(string(unicode.ToLower(r))))
-	return base
 }
 
 // sorted is a row with its keys.

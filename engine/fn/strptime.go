@@ -117,7 +117,7 @@ func (f *timeFields) read(s, format string, depth int) (string, bool) {
 func number(s string, width, low, high int, n *int) (string, bool) {
 	s = strings.TrimLeftFunc(s, unicode.IsSpace)
 	v, i := 0, 0
-	for i < len(s) && i < width && isDigit(rune(s[i])) {
+	for i < len(s) && i < width && s[i]-'0' < 10 {
 		v = v*10 + int(s[i]-'0')
 		i++
 	}

@@ -488,13 +488,14 @@ func (p *parser) defineEvent() ast.Statement {
 			p.advance()
 			s.Async = true
 		case !s.Async && (p.tok.kind == kwRetry || p.tok.kind == kwMaxdepth):
-			p.fail("Unexpected token `"+p.tok.kind.String()+"`", p.tok, "")
+			name := p.tok.kind.String()
+			p.fail("Unexpected token `"+name+"`", p.tok, name+" must be set after ASYNC")
 		case p.tok.kind == kwRetry:
 			p.advance()
-			s.Retry = p.asyncLimit()
+			s.Retry = p.unsigned(1<<16 - 1)
 		case p.tok.kind == kwMaxdepth:
 			p.advance()
-			s.MaxDepth = p.asyncLimit()
+			s.MaxDepth = p.unsigned(1<<16 - 1)
 		default:
 			if len(s.Then) == 0 {
 				p.fail("Expected at least one `THEN` statement", p.prev, "`THEN` statement required")
@@ -503,15 +504,6 @@ func (p *parser) defineEvent() ast.Statement {
 		}
 	}
 	return s
-}
-
-// asyncLimit is the number after RETRY or MAXDEPTH.
-func (p *parser) asyncLimit() int64 {
-	if p.tok.kind != tDigits {
-		p.fail("Unexpected token `"+p.tok.kind.String()+"`", p.tok, "")
-		return 0
-	}
-	return p.unsigned(1<<16 - 1)
 }
 
 func (p *parser) defineFunction() ast.Statement {

@@ -14,10 +14,10 @@ const (
 	powerAnd
 	powerEquality
 	powerRelation
+	powerNullish
 	powerAdd
 	powerMul
 	powerPow
-	powerNullish
 	powerPrefix
 	powerRange
 	powerCall
@@ -176,7 +176,12 @@ func (p *parser) comparison(l ast.Expr, pow power, op ast.BinaryOp) ast.Expr {
 	b.R = p.operand(pow)
 	if next, _ := infix(p.tok.kind); next == pow && !(p.tok.kind == tMore && p.glued(tDotDot)) {
 		start := p.tok.start
-		p.advance()
+		switch t := p.advance(); t.kind {
+		case tAt:
+			p.match()
+		case tKNN:
+			p.knn(t)
+		}
 		p.operand(pow)
 		p.failBlocks("Chained relational operators have no defined associativity.",
 			Block{start, p.tok.end, "Use parens, '()', to specify which operator must be evaluated first"})

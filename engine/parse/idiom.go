@@ -13,10 +13,14 @@ func (p *parser) atPart() bool {
 	return false
 }
 
-// suffix adds all steps that follow to id. A leading @ may be followed by a name at once.
+// suffix adds all steps that follow to id. A leading @ may be followed by a name or a recursion at once.
 func (p *parser) suffix(id *ast.Idiom) ast.Expr {
 	if n := len(id.Parts); n == 1 {
 		if _, ok := id.Parts[0].(*ast.PartDoc); ok && !p.atPart() {
+			if p.tok.kind == tLBrace {
+				id.Parts = append(id.Parts, p.dottedBraces())
+				return p.suffix(id)
+			}
 			if !p.tok.isIdent() {
 				p.unexpected("an identifier")
 				return nil

@@ -1145,7 +1145,7 @@ func keywordOf(upper []byte) kind {
 		return kwRussian
 	case "SC":
 		return kwScope
-	case "SCHEMAFULL":
+	case "SCHEMAFULL", "SCHEMAFUL":
 		return kwSchemafull
 	case "SCHEMALESS":
 		return kwSchemaless

@@ -231,8 +231,13 @@ func (p *parser) number() value.Value {
 	return v
 }
 
-// unsigned is a whole number of at most limit.
+// unsigned is a whole number of at most limit; a plus may stand before it.
 func (p *parser) unsigned(limit uint64) int64 {
+	if p.tok.kind == tMinus {
+		p.fail("Unexpected token `-`", p.tok, "Only positive integers allowed here")
+		return 0
+	}
+	p.eat(tPlus)
 	t := p.tok
 	if t.kind != tDigits {
 		p.unexpected("an unsigned integer")
@@ -335,7 +340,12 @@ func (p *parser) duration(start int) value.Value {
 		}
 		secs, nanos := durationScale(p.src[end:unitEnd])
 		i = unitEnd
-		if !ok || !addDuration(&d, n, secs, nanos) {
+		if !ok {
+			p.fail("Invalid token, failed to parse duration digits: number too large to fit in target type",
+				token{tDigits, start, i}, "")
+			return value.None
+		}
+		if !addDuration(&d, n, secs, nanos) {
 			p.fail("Invalid duration, value overflowed maximum allowed value", token{tDigits, start, i}, "")
 			return value.None
 		}

@@ -17,7 +17,7 @@ func TestPrecedence(t *testing.T) {
 		"a = b IN c":            "(a = (b INSIDE c))",
 		"a IS NOT b":            "(a != b)",
 		"a NOT IN b":            "(a NOTINSIDE b)",
-		"NONE ?? 2 * 5":         "((NONE ?? 2) * 5)",
+		"NONE ?? 2 * 5":         "(NONE ?? (2 * 5))",
 		"a ?? b ?: c":           "((a ?? b) ?: c)",
 		"1 + 2..5":              "(1 + (2..5))",
 		"-a ** 2":               "((-a) ** 2)",

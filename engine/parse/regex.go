@@ -49,12 +49,39 @@ func regexError(source string, err error) string {
 	msg, at, width := err.Error(), 0, 1
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
 		msg = regexMessage(e)
-		if i := strings.Index(source, e.Expr); i >= 0 && e.Code != syntax.ErrMissingParen {
+		switch i := strings.Index(source, e.Expr); {
+		case e.Code == syntax.ErrMissingParen:
+			at = utf8.RuneCountInString(source[:unclosedGroup(source)])
+		case i >= 0:
 			at, width = utf8.RuneCountInString(source[:i]), max(1, utf8.RuneCountInString(e.Expr))
 		}
 	}
 	const indent = "    "
 	return indent + source + "\n" + indent + strings.Repeat(" ", at) + strings.Repeat("^", width) + "\nerror: " + msg
+}
+
+// unclosedGroup is the offset of the innermost parenthesis of a pattern that nothing closes; 0 if there is none.
+func unclosedGroup(source string) int {
+	var open []int
+	class := false
+	for i := 0; i < len(source); i++ {
+		switch c := source[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			open = append(open, i)
+		case c == ')' && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) == 0 {
+		return 0
+	}
+	return open[len(open)-1]
 }
 
 func regexMessage(e *syntax.Error) string {

@@ -119,10 +119,14 @@ func (p *parser) unicodeEscape(s string, off int) (int, rune, bool) {
 				}
 				return i + 1, r, true
 			}
-			if i == 3+maxDigits {
-				return fail("Invalid escape sequence, expected `}` character.", i, "Too many hex-digits")
-			}
 			d, ok := hexAt(s, i)
+			if i == 3+maxDigits {
+				label := "Unexpected character"
+				if ok {
+					label = "Too many hex-digits"
+				}
+				return fail("Invalid escape sequence, expected `}` character.", i, label)
+			}
 			if !ok {
 				return fail("Invalid escape sequence, expected `}` or hexadecimal character.", i, "Unexpected character")
 			}
