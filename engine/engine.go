@@ -177,14 +177,18 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules, memory *budget.Pool) *exec.Executor {
 	_, versioned := store.(*history.Store)
 	return exec.New(exec.Config{
-		Store:            store,
-		Functions:        functions,
-		Catalog:          catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
-		AnalyzerFiles:    fulltext.Directories(opt.AnalyzerFiles),
-		Files:            bucket.New(bucket.Limits{}, opt.BucketFolders, nil),
-		ParseQuery:       func(text string) (*ast.Query, error) { return parse.Query(text, parsing) },
-		ParseExpr:        func(text string) (ast.Expr, error) { return parse.Expr(text, parsing) },
-		ParseIdiom:       parse.Idiom,
+		Store:         store,
+		Functions:     functions,
+		Catalog:       catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
+		AnalyzerFiles: fulltext.Directories(opt.AnalyzerFiles),
+		Files:         bucket.New(bucket.Limits{}, opt.BucketFolders, nil),
+		ParseQuery: func(text string, poll func() error) (*ast.Query, error) {
+			opt := parsing
+			opt.Poll = poll
+			return parse.Query(text, opt)
+		},
+		ReadRecord:       parse.RecordID,
+		ReadPath:         parse.Path,
 		DefaultNamespace: opt.DefaultNamespace,
 		DefaultDatabase:  opt.DefaultDatabase,
 		Strict:           opt.Strict,

@@ -290,7 +290,7 @@ type runner func(*exec.Query, context.Context, *exec.Script) []Result
 
 func (s *Session) execute(ctx context.Context, text string, vars *value.Object, run runner) ([]Result, error) {
 	st := s.snapshot()
-	script, err := s.prepare(&st, text, vars)
+	script, err := s.prepare(ctx, &st, text, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ type Sink = exec.Sink
 // handed over; later ones are those of the sink or of ctx, and statements that were not reported as finished came to nothing.
 func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, sink Sink) error {
 	st := s.snapshot()
-	script, err := s.prepare(&st, text, vars)
+	script, err := s.prepare(ctx, &st, text, vars)
 	if err != nil {
 		return err
 	}
@@ -322,19 +322,19 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 }
 
 // prepare refuses what the session may not run, and parses the text.
-func (s *Session) prepare(st *exec.Session, text string, vars *value.Object) (*exec.Script, error) {
+func (s *Session) prepare(ctx context.Context, st *exec.Session, text string, vars *value.Object) (*exec.Script, error) {
 	if err := s.mayQuery(st); err != nil {
 		return nil, err
 	}
 	if err := mayBind(vars); err != nil {
 		return nil, err
 	}
-	return s.e.script(st, text)
+	return s.e.script(ctx, st, text)
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
-func (e *Engine) script(st *exec.Session, text string) (*exec.Script, error) {
-	script, err := e.exec.Parse(text)
+func (e *Engine) script(ctx context.Context, st *exec.Session, text string) (*exec.Script, error) {
+	script, err := e.exec.Parse(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -516,7 +516,7 @@ func (t *Tx) ExecutePacked(ctx context.Context, text string, vars *value.Object)
 
 func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run runner) ([]Result, error) {
 	st := t.s.snapshot()
-	script, err := t.s.prepare(&st, text, vars)
+	script, err := t.s.prepare(ctx, &st, text, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -538,7 +538,7 @@ func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run r
 // Stream is Session.Stream inside t.
 func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink Sink) error {
 	st := t.s.snapshot()
-	script, err := t.s.prepare(&st, text, vars)
+	script, err := t.s.prepare(ctx, &st, text, vars)
 	if err != nil {
 		return err
 	}

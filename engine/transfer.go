@@ -94,7 +94,9 @@ func (s *Session) mayImport(st *exec.Session) error {
 
 // parseAhead sends the statements of a stream to out. It is nil at the end of the stream.
 func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- ast.Statement) error {
-	stream := parse.Statements(r, parse.StreamOptions{Options: e.parsing})
+	opt := parse.StreamOptions{Options: e.parsing}
+	opt.Poll = ctx.Err
+	stream := parse.Statements(r, opt)
 	for {
 		stmt, _, err := stream.Next()
 		if errors.Is(err, io.EOF) {

@@ -78,19 +78,16 @@ const (
 )
 
 // anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own,
-// or where they are many all of them together.
+// or where they are many all of them together. SECURITY: the text is not parsed.
 func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
 	if len(text) > strangersText {
 		return nil, refusal
 	}
-	q, err := parse.Query(text, parse.Options{})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(q.Stmts) > strangersStatements:
+	n, ok := parse.Count(text)
+	if !ok || n > strangersStatements {
 		return nil, refusal
 	}
-	results := make([]engine.Result, len(q.Stmts))
+	results := make([]engine.Result, n)
 	for i := range results {
 		results[i].Err = refusal
 	}

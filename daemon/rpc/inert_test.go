@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -56,4 +57,21 @@ func FuzzInert(f *testing.F) {
 			_ = v.Text()
 		}
 	})
+}
+
+// TestRecordTextIsARecordID: the text of a record id (tag 8 as text, a target in JSON) is nothing else, and is bounded.
+func TestRecordTextIsARecordID(t *testing.T) {
+	for _, in := range []string{"person:1", "person:[1, 'x']", " person:⟨a b⟩ "} {
+		if _, ok := recordText(in); !ok {
+			t.Errorf("%s is not read", in)
+		}
+	}
+	for _, in := range []string{
+		"t:[fn" + strings.Repeat("::a", 1000) + "()]", "t:[/(((a|b)*c){9}){9}/]", "t:[time::now()]", "t:[$x]", "(t:1)", "t:1..2", "t:1; t:2", "t:rand()",
+		"t:" + strings.Repeat("a", 64<<10), "t:[" + strings.Repeat("1,", 2<<20) + "]",
+	} {
+		if v, ok := recordText(in); ok {
+			t.Errorf("%.40s: got %s", in, v.Text())
+		}
+	}
 }

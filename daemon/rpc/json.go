@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -29,8 +30,8 @@ func recordText(text string) (value.Value, bool) {
 	if strings.IndexByte(text, ':') <= 0 {
 		return value.None, false
 	}
-	v, err := Inert(text, nil)
-	return v, err == nil && v.Kind() == value.KindRecord
+	v, err := parse.RecordID(text)
+	return v, err == nil && v.Record().Key.Kind() != value.KindRange
 }
 
 // ends reads one end of a relation: a record or an array of records.

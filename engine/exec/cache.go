@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -58,12 +59,12 @@ func (c *cache) add(text string, s *Script) {
 	c.young[text] = s
 }
 
-// Parse gives the script of a text, from the cache where it is there.
-func (ex *Executor) Parse(text string) (*Script, error) {
+// Parse gives the script of a text, from the cache where it is there. It ends when ctx does.
+func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
 	if s := ex.cache.get(text); s != nil {
 		return s, nil
 	}
-	q, err := ex.ParseQuery(text)
+	q, err := ex.ParseQuery(text, ctx.Err)
 	if err != nil {
 		return nil, err
 	}

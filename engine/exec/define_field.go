@@ -70,7 +70,7 @@ func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Ex.ParseIdiom(text)
+	return r.Ex.ReadPath(text)
 }
 
 // putField stores a field in the place of old, and the hidden one for the elements of a typed collection.

@@ -22,7 +22,7 @@ func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error
 	if err != nil {
 		return value.None, err
 	}
-	s, err := r.Ex.Parse(text)
+	s, err := r.Ex.Parse(r.Ctx, text)
 	if err != nil {
 		return value.None, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
 )
 
@@ -74,10 +75,11 @@ type Config struct {
 	Functions *fn.Table
 	Catalog   *catalog.Cache
 	Files     *bucket.Store
-	// ParseQuery, ParseExpr and ParseIdiom read texts of the language.
-	ParseQuery func(text string) (*ast.Query, error)
-	ParseExpr  func(text string) (ast.Expr, error)
-	ParseIdiom func(text string) (*ast.Idiom, error)
+	// ParseQuery reads statements; poll ends it by an error.
+	ParseQuery func(text string, poll func() error) (*ast.Query, error)
+	// ReadRecord and ReadPath read texts that are data: a record id with a literal key, a path with nothing to evaluate.
+	ReadRecord func(text string) (value.Value, error)
+	ReadPath   func(text string) (*ast.Idiom, error)
 	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
 	DefaultNamespace, DefaultDatabase string
 	Strict                            bool               // new databases are strict

@@ -36,7 +36,7 @@ func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 		if v.Kind() != value.KindString {
 			return nil, errs.Internal("Found %s on FETCH CLAUSE, but FETCH expects an idiom, a string or fields", v.Text())
 		}
-		id, err := r.Ex.ParseIdiom(v.Str())
+		id, err := r.Ex.ReadPath(v.Str())
 		if err != nil {
 			return nil, errs.Internal("Invalid field path '%s': %s", v.Str(), err)
 		}

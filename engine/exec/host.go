@@ -64,7 +64,7 @@ func (h *host) InRow() bool { return h.env.HasDoc() }
 
 // Field is the value of a path in the current document.
 func (h *host) Field(path string) (value.Value, error) {
-	id, err := h.r.Ex.ParseIdiom(path)
+	id, err := h.r.Ex.ReadPath(path)
 	if err != nil {
 		return value.None, errs.Internal("Invalid field path '%s': %s", path, err)
 	}

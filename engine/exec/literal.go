@@ -3,7 +3,6 @@ package exec
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -48,19 +47,8 @@ func (r *Run) record(env *Env, x *ast.RecordID) (value.Value, error) {
 	return value.Record(x.Table, key), nil
 }
 
-// ParseRecord reads the text of a record id, see value.RecordParser. Its key must be constant.
-func (ex *Executor) ParseRecord(text string) (value.Value, error) {
-	x, err := ex.ParseExpr(text)
-	if err != nil {
-		return value.None, err
-	}
-	id, ok := x.(*ast.RecordID)
-	if !ok || !plan.Written(id) {
-		return value.None, errs.Validation("Expected a record id")
-	}
-	r := &Run{Ex: ex}
-	return r.record(NewEnv(), id)
-}
+// ParseRecord reads the text of a record id, see value.RecordParser.
+func (ex *Executor) ParseRecord(text string) (value.Value, error) { return ex.ReadRecord(text) }
 
 // key evaluates the key of a record id, or a range of keys.
 func (r *Run) key(env *Env, x ast.Expr) (value.Value, error) {

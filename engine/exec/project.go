@@ -314,7 +314,7 @@ func (r *Run) fieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, er
 			}
 			return nil, false, errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. %s", x.Path, text)
 		}
-		id, err := r.Ex.ParseIdiom(t.Str())
+		id, err := r.Ex.ReadPath(t.Str())
 		if err != nil {
 			return nil, false, errs.Internal("Invalid field path '%s': %s", t.Str(), err)
 		}

@@ -53,7 +53,7 @@ func typeFuncs() []entry {
 		entry{sig: "type::table(name: any) -> table", on: noMethod, impl: typeTable, doc: "A table name, or the table of a record id."},
 		entry{sig: "type::file(bucket: string, key: string) -> file", on: noMethod, impl: typeFile, doc: "A file pointer."},
 		entry{sig: "volatile type::field(path: string) -> any", on: noMethod, impl: typeField,
-			doc: "The field at a path in the current row of a SELECT."},
+			doc: "The field at a plain path (names, `.*`, `[0]`, `[$]`, `.{ a, b }`, `->edge->table`) in the current row of a SELECT."},
 		entry{sig: "volatile type::fields(paths: array<string>) -> array", on: noMethod, impl: typeFields,
 			doc: "The fields at several paths in the current row of a SELECT."},
 	))

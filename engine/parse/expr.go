@@ -103,6 +103,9 @@ func infix(k kind) (power, ast.BinaryOp) {
 
 // expr parses an expression: one level deeper than the one around it.
 func (p *parser) expr() ast.Expr {
+	if p.opt.inert {
+		return p.inertExpr()
+	}
 	if !p.enter() {
 		return nil
 	}

@@ -183,14 +183,16 @@ func TestExcerpts(t *testing.T) {
 
 func TestRecordID(t *testing.T) {
 	for in, want := range map[string]string{
-		"a:1": "a:1", "a:b": "a:b", " a:1": "a:1", "a:1 b": "a:1", "a:b-c": "a:b", "a:rand()": "a:rand", "a:⟨b c⟩": "a:`b c`",
-		"select:1": "select:1", "a:{b: 'c'}": "a:{ b: 'c' }", "a: 5": "a:5", "a:-5": "a:-5", "a:1..2": "a:1", "a:[b:1]": "a:[b:1]",
+		"a:1": "a:1", "a:b": "a:b", " a:1": "a:1", "a:1 ": "a:1", "a:⟨b c⟩": "a:`b c`",
+		"select:1": "select:1", "a:{b: 'c'}": "a:{ b: 'c' }", "a:-5": "a:-5", "a:1..2": "a:1..2", "a:[b:1]": "a:[b:1]",
 	} {
 		if v, err := RecordID(in); err != nil || v.Text() != want {
 			t.Errorf("%s: got %s, %v; want %s", in, v.Text(), err, want)
 		}
 	}
-	for _, in := range []string{"", "a", "a:", "1:1", "a:$x", "a:'b'", "a:[1 + 1]", "a:[time::now()]", "a:[b]"} {
+	for _, in := range []string{"", "a", "a:", "1:1", "a:$x", "a:'b'", "a:[1 + 1]", "a:[time::now()]", "a:[b]", "a:1 b", "a:b-c", "a:rand()", "a:ulid()", "a: 5",
+		"a:[(RETURN 1)]", "a:[|$x| $x]", "a:[/x/]", "a:[fn::f()]", "a:{ b: { RETURN 1 } }", "a:[$x]", "a:[b.c]", "a:[->b->c]", "a:[<int>'1']",
+		"a:[!true]", "a:[function() { return 1 }]", "a:[math::pi]", "a:[|b:3|]", "a:['x'.len()]", "a:[-1h]", "(a:1)", "r'a:1'", "a:1; b:2"} {
 		if v, err := RecordID(in); err == nil {
 			t.Errorf("%q: got %s, want an error", in, v.Text())
 		}

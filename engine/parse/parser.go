@@ -30,6 +30,10 @@ type Options struct {
 	Resolver Resolver // nil: every path is taken for a function
 	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.
 	NoFiles bool
+	// Poll is asked from time to time; when it gives an error the parse ends with that error. nil: never.
+	Poll func() error
+
+	inert bool // the text is data: only literals are read, see inertExpr
 }
 
 // The defaults of Options.
@@ -60,7 +64,7 @@ func Query(text string, opt Options) (*ast.Query, error) {
 		q.Stmts = p.statements()
 	}
 	if p.err != nil {
-		return nil, p.err.public()
+		return nil, p.failure()
 	}
 	return q, nil
 }
@@ -75,11 +79,6 @@ func Type(text string) (*value.Type, error) {
 	return whole(text, Options{}, func(p *parser) *value.Type { return p.typ() })
 }
 
-// Idiom parses a path such as a.b[0].
-func Idiom(text string) (*ast.Idiom, error) {
-	return whole(text, Options{}, func(p *parser) *ast.Idiom { return p.plainIdiom() })
-}
-
 // whole parses text, all of it, by f.
 func whole[T any](text string, opt Options, f func(*parser) T) (T, error) {
 	p := newParser(text, opt)
@@ -92,7 +91,7 @@ func whole[T any](text string, opt Options, f func(*parser) T) (T, error) {
 	}
 	if p.err != nil {
 		var none T
-		return none, p.err.public()
+		return none, p.failure()
 	}
 	return out, nil
 }
@@ -112,8 +111,12 @@ type parser struct {
 	depth   int // expressions inside one another
 	chain   int // operators and prefixes inside one another
 
-	open  bool // the text ended where more had to come
-	inert bool // nothing is generated: rand() as a key is a word like others
+	open bool // the text ended where more had to come
+
+	work    int   // bytes read, those that were read twice counted twice
+	polled  int   // work when Poll was asked
+	stopped error // what Poll said
+	regexes int   // Cost of the regular expressions so far
 }
 
 func newParser(text string, opt Options) *parser {
@@ -130,14 +133,43 @@ func newParser(text string, opt Options) *parser {
 	return p
 }
 
+// pollEach is how many bytes are read between two questions to Options.Poll.
+const pollEach = 32 << 10
+
 // scan lexes the next token.
 func (p *parser) scan() token {
+	from := p.lex.pos
 	t, err := p.lex.next()
 	if err != nil {
 		p.failAt(err)
 		return token{tEOF, len(p.src), len(p.src)}
 	}
+	if p.work += p.lex.pos - from; p.work-p.polled >= pollEach {
+		p.poll()
+		if p.err != nil {
+			return p.tok
+		}
+	}
 	return t
+}
+
+// poll ends the parse where Options.Poll says so.
+func (p *parser) poll() {
+	p.polled = p.work
+	if p.opt.Poll == nil || p.err != nil {
+		return
+	}
+	if p.stopped = p.opt.Poll(); p.stopped != nil {
+		p.fail("The parser was stopped", p.prev, "")
+	}
+}
+
+// failure is why there is no tree.
+func (p *parser) failure() error {
+	if p.stopped != nil {
+		return p.stopped
+	}
+	return p.err.public()
 }
 
 // advance passes the current token and gives it.
@@ -180,6 +212,7 @@ func (p *parser) resume(off int) {
 		return
 	}
 	p.hasNext = false
+	p.work += max(0, off-p.tok.start)
 	p.lex.pos = off
 	p.prev = token{p.tok.kind, min(p.tok.start, off), off}
 	p.tok = p.scan()

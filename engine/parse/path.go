@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -11,10 +12,11 @@ import (
 func (p *parser) path() ast.Expr {
 	start := p.tok.start
 	names := append(make([]token, 0, 4), p.advance())
-	for p.tok.kind == tPath {
+	for p.err == nil && p.tok.kind == tPath {
 		p.advance()
 		names = append(names, p.tok)
 		p.ident()
+		p.boundPath(len(names))
 	}
 	if p.err != nil {
 		return nil
@@ -49,6 +51,16 @@ func (p *parser) path() ast.Expr {
 	return nil
 }
 
+// maxPath is how many names a path of a function or a constant has at most.
+const maxPath = 32
+
+// boundPath refuses a path of more than maxPath names.
+func (p *parser) boundPath(names int) {
+	if names > maxPath {
+		p.fail(fmt.Sprintf("A path has at most %d parts", maxPath), p.prev, "")
+	}
+}
+
 // unresolved is a path when there is nobody to ask: with arguments a function, else a constant.
 func (p *parser) unresolved(path string, span ast.Span) ast.Expr {
 	if p.tok.kind == tLParen {
@@ -67,11 +79,11 @@ func (p *parser) canonicalPath(raw string, names []token) string {
 	if plain {
 		return raw
 	}
-	path := p.identName(names[0])
-	for _, t := range names[1:] {
-		path += "::" + p.identName(t)
+	parts := make([]string, len(names))
+	for i, t := range names {
+		parts[i] = p.identName(t)
 	}
-	return strings.ToLower(path)
+	return strings.ToLower(strings.Join(parts, "::"))
 }
 
 // constantPath writes the last segment of a constant in upper case.
@@ -100,9 +112,8 @@ func (p *parser) namespaced() ast.Expr {
 	c.Path = p.segments()
 	if (c.Kind == ast.CallModel || c.Kind == ast.CallSilo) && p.tok.kind == tLess {
 		c.Version = p.version()
-		for c.Kind == ast.CallSilo && p.tok.kind == tPath {
-			p.advance()
-			c.Method = joinPath(c.Method, p.ident())
+		if c.Kind == ast.CallSilo {
+			c.Method = p.segments()
 		}
 	}
 	if p.err == nil && p.tok.kind != tLParen {
@@ -126,12 +137,15 @@ func joinPath(a, b string) string {
 
 // segments is ::a::b, given as "a::b".
 func (p *parser) segments() string {
-	path := ""
+	parts := make([]string, 0, 4)
 	for p.err == nil && p.tok.kind == tPath {
 		p.advance()
-		path = joinPath(path, p.ident())
+		if name := p.ident(); name != "" {
+			parts = append(parts, name)
+		}
+		p.boundPath(len(parts))
 	}
-	return path
+	return strings.Join(parts, "::")
 }
 
 // version is <1.2.3>, given as "1.2.3".

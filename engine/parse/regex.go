@@ -28,17 +28,30 @@ func (p *parser) regex() ast.Expr {
 	return nil
 }
 
+// regexWork is how many bytes of other text take as long to read as a byte of a pattern.
+const regexWork = 16
+
+// maxRegexes is what the regular expressions of one text may take together when all of them are used, in bytes.
+const maxRegexes = 64 << 20
+
 func (p *parser) regexLiteral(source string, t token) ast.Expr {
+	if p.work += regexWork * len(source); p.work-p.polled >= pollEach {
+		p.poll()
+	}
 	re, err := value.CompileRegex(source)
 	if errors.Is(err, value.ErrRegexTooLarge) {
 		p.fail("Invalid regex syntax "+err.Error(), t, "")
 		return nil
 	}
-	if _, bad := syntax.Parse(source, syntax.Perl); bad != nil {
-		err = bad // of the source as it stands
-	}
 	if err != nil {
+		if _, bad := syntax.Parse(source, syntax.Perl); bad != nil {
+			err = bad // of the source as it stands
+		}
 		p.fail("Invalid regex syntax regex parse error:\n"+regexError(source, err), t, "")
+		return nil
+	}
+	if p.regexes += re.Cost; p.regexes > maxRegexes {
+		p.fail("The regular expressions of the text are too large together", t, "")
 		return nil
 	}
 	return p.literal(value.RegexOf(re))

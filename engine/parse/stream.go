@@ -79,7 +79,7 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	switch {
 	case p.err != nil:
 		p.err.line, p.err.col = s.line, s.col
-		s.err = p.err.public()
+		s.err = p.failure()
 	case stmt == nil:
 		s.err = io.EOF
 	default:

@@ -9,30 +9,39 @@ import (
 // ValueDepth is how deep collections may be inside one another in the text of a value.
 const ValueDepth = 100
 
+// MaxDataText is how long the text of a record id or a plain path may be. Keys of the store are shorter.
+const MaxDataText = 64 << 10
+
 // Value parses the text of one value: literals, arrays, objects, sets, record ids and ranges of them.
 // Nothing is evaluated: names, parameters, calls and operators are refused.
 func Value(text string) (value.Value, error) { return ValueWith(text, nil) }
 
 // ValueWith is Value with parameters allowed: $name is what params says, and refused where it says no.
 func ValueWith(text string, params func(name string) (value.Value, bool)) (value.Value, error) {
-	x, err := Expr(text, Options{Depth: ValueDepth})
+	x, err := whole(text, Options{Depth: ValueDepth, inert: true}, (*parser).inertExpr)
 	if err != nil {
 		return value.None, err
 	}
 	return inert{params}.value(x)
 }
 
-// RecordID parses a record id such as person:1 or person:['a', 2]. Like the reference it ignores what
-// follows the key, and reads an object or array key as Value does.
+// RecordID parses the text of a record id such as person:1, person:['a', 2] or person:1..5: a table and a literal key, or a
+// range of such keys. Blanks around it are allowed. The reference ignores what follows the key; here it is an error.
 func RecordID(text string) (value.Value, error) {
-	p := newParser(text, Options{Depth: ValueDepth})
-	if p.err == nil {
-		p.inert = true
-		if x := p.wholeRecord(); p.err == nil {
-			return inert{}.value(x)
-		}
+	x, err := whole(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, inert: true}, (*parser).recordText)
+	if err != nil {
+		return value.None, err
 	}
-	return value.None, p.err.public()
+	return inert{}.value(x)
+}
+
+// recordText is a record id that is the whole text.
+func (p *parser) recordText() ast.Expr {
+	if !p.tok.isIdent() {
+		p.unexpected("an identifier")
+		return nil
+	}
+	return p.recordID()
 }
 
 // Record implements the interface by which casts read record ids.
@@ -46,7 +55,7 @@ type inert struct {
 	params func(name string) (value.Value, bool)
 }
 
-var errNotInert = errs.Validation("Only literal values are allowed here")
+var errNotInert = errs.Validation(onlyLiterals)
 
 func (in inert) value(x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
@@ -111,14 +120,16 @@ func (in inert) key(x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.KeyRange:
 		return in.span(bounds{x.Start, x.End, x.StartExcl, x.EndIncl})
-	case *ast.Object: // a key stays an object whatever its shape
-		v, err := in.object(x)
-		if err != nil || v.Kind() == value.KindObject {
-			return v, err
-		}
-		return value.None, errNotInert
 	}
-	return in.value(x)
+	v, err := in.value(x)
+	if err != nil {
+		return value.None, err
+	}
+	switch v.Kind() {
+	case value.KindInt, value.KindString, value.KindUUID, value.KindArray, value.KindObject:
+		return v, nil
+	}
+	return value.None, errNotInert
 }
 
 // bounds are the ends of a range as written; nil is open.

@@ -66,7 +66,7 @@ func table(indexes ...string) *catalog.Table {
 		}
 		ix := &catalog.Index{Def: &catalog.Def{Name: name, ID: uint32(i + 1)}, Define: d}
 		for _, f := range strings.Split(strings.TrimSuffix(fields, "!"), ", ") {
-			id, err := parse.Idiom(f)
+			id, err := parse.Path(f)
 			if err != nil {
 				panic(err)
 			}

@@ -5,9 +5,10 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 )
 
-// Bounds of patterns: nothing interrupts a match, and compiled ones are kept. (The reference refuses programs beyond 10 MB.)
+// Bounds of patterns: compiled ones are kept. (The reference refuses programs beyond 10 MB.)
 const (
 	maxPattern = 64 << 10 // bytes of the source
 	maxClasses = 2000     // classes such as \w, a few kilobytes each
@@ -15,17 +16,36 @@ const (
 	maxEffort  = 1 << 30  // steps of the program times bytes of the text
 )
 
+// What the compiled form of a pattern takes, in bytes.
+const (
+	stepCost  = 128
+	classCost = 2 << 10
+)
+
 // ErrRegexTooLarge is a pattern that would take too much memory or time.
 var ErrRegexTooLarge = errors.New("regular expression too large")
 
-// CompileRegex compiles the source between the slashes of a regex literal: RE2 syntax, in which \d, \w and
+// Regex is a regular expression with its source. It is compiled when it is used for the first time. It is safe for
+// concurrent use.
+type Regex struct {
+	Source string
+	Steps  int // about the length of the compiled program
+	Cost   int // about the bytes that the compiled program takes
+
+	pattern string
+	once    sync.Once // compiles re
+	re      *regexp.Regexp
+}
+
+// CompileRegex reads the source between the slashes of a regex literal: RE2 syntax, in which \d, \w and
 // \s stand for Unicode's digits, letters and blanks. The error is ErrRegexTooLarge, or one of regexp/syntax.
 func CompileRegex(source string) (*Regex, error) {
 	if len(source) > maxPattern {
 		return nil, ErrRegexTooLarge
 	}
 	pattern := unicodeClasses(strings.ReplaceAll(source, `\/`, `/`))
-	if classes(pattern) > maxClasses {
+	sets := classes(pattern)
+	if sets > maxClasses {
 		return nil, ErrRegexTooLarge
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
@@ -36,11 +56,21 @@ func CompileRegex(source string) (*Regex, error) {
 	if n > maxSteps {
 		return nil, ErrRegexTooLarge
 	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, err
-	}
-	return &Regex{Source: source, Steps: n, Match: re.MatchString, Replace: re.ReplaceAllStringFunc}, nil
+	return &Regex{Source: source, Steps: n, Cost: n*stepCost + sets*classCost, pattern: pattern}, nil
+}
+
+// compiled is the program. The pattern has been parsed before, and what parses compiles.
+func (r *Regex) compiled() *regexp.Regexp {
+	r.once.Do(func() { r.re = regexp.MustCompile(r.pattern) })
+	return r.re
+}
+
+// Match reports whether s holds a match.
+func (r *Regex) Match(s string) bool { return r.compiled().MatchString(s) }
+
+// Replace puts what f makes of each match in its place; matches are found in order and without overlap.
+func (r *Regex) Replace(s string, f func(match string) string) string {
+	return r.compiled().ReplaceAllStringFunc(s, f)
 }
 
 // Bears reports whether a search of s ends soon enough to be begun.

@@ -292,15 +292,6 @@ func ClosureOf(c Closure) Value { return Value{kind: KindClosure, p: unsafe.Poin
 // Closure is the payload of a function value.
 func (v Value) Closure() Closure { return *(*Closure)(v.p) }
 
-// Regex is a compiled regular expression with its source.
-type Regex struct {
-	Source string
-	Steps  int // about the length of the compiled program
-	Match  func(s string) bool
-	// Replace puts what f makes of each match in its place; matches are found in order and without overlap.
-	Replace func(s string, f func(match string) string) string
-}
-
 // RegexOf makes a regex.
 func RegexOf(r *Regex) Value { return Value{kind: KindRegex, p: unsafe.Pointer(r)} }
 
