@@ -18,7 +18,7 @@ func TestOfficialGoClient(t *testing.T) {
 	build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
 	if out, err := build.CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "module lookup disabled by GOPROXY=off") {
-			t.Skip("the official Go client is not there: run go mod download in testdata/sdk-go")
+			t.Fatal("the official Go client is not there: run scripts/test, or go mod download in testdata/sdk-go")
 		}
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -40,11 +40,11 @@ func TestOfficialGoClient(t *testing.T) {
 func TestOfficialClient(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is not installed: the official client is not tried")
+		t.Fatal("node is not installed: scripts/test installs it")
 	}
 	dir := filepath.Join("..", "testdata", "sdk")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "surrealdb")); err != nil {
-		t.Skip("the official client is not installed: run npm ci in testdata/sdk")
+		t.Fatal("the official client is not installed: run scripts/test, or npm ci in testdata/sdk")
 	}
 	s := start(t, func(c *config.Config) { c.AllowExperimental = names("files") })
 	for _, scheme := range []string{"ws", "http"} {

@@ -28,7 +28,7 @@ func listen(t *testing.T, name string) *listener {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
-		t.Skip("no datagram sockets here: ", err)
+		t.Fatal(err)
 	}
 	l := &listener{}
 	done := make(chan struct{})

@@ -1,12 +1,8 @@
 package engine_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/internal/footprint"
+	"github.com/nacredb/nacre/internal/vectors"
 )
 
 // fuzzLimits are what the bound of 64 MiB is held under: an array of so many elements is 8 MiB.
@@ -32,7 +29,7 @@ DEFINE FUNCTION fn::f($x: any) { RETURN fn::f($x) }; DEFINE PARAM $p VALUE 1; DE
 CREATE t:1 SET n = 1, s = 'a b', x = [0, 1], o = { a: [1, { b: 2 }] }, l = t:2; CREATE t:2 SET n = 2, s = 'b', x = [1, 0]; RELATE t:1->k:1->t:2; RELATE t:2->k:2->t:1;
 `
 
-// fuzzSeeds are texts to start from: those of the recorded vectors where they are there.
+// fuzzSeeds are texts to start from: among them some of the recorded vectors.
 func fuzzSeeds(f *testing.F) {
 	for _, s := range []string{
 		"RETURN fn::f(1)", "SELECT *, ->k->t AS p FROM t WHERE n > 0 GROUP BY n ORDER BY n LIMIT 1", "RETURN t:1.{..}->k->t", "UPDATE t SET n += 1 RETURN DIFF",
@@ -44,32 +41,14 @@ func fuzzSeeds(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		f.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "..", "..", "shared", "conformance", "statements", "*.jsonl"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			f.Fatal(err)
+	for _, name := range vectors.Files(f) {
+		if !strings.HasPrefix(name, "statements/") {
+			continue
 		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 16<<20)
-		for n := 0; lines.Scan(); n++ {
-			var v vector
-			if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-				f.Fatalf("%s: %v", name, err)
-			}
+		for n, v := range vectors.Load(f, name) {
 			if n%8 == 0 && !strings.Contains(v.SQL, "crypto::") { // hashes are slow on purpose
 				f.Add(v.Setup + v.SQL)
 			}
-		}
-		if err := file.Close(); err != nil {
-			f.Fatal(err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestIndex(t *testing.T) {
 func TestTorn(t *testing.T) {
 	mustPass(t, "torn -strace=false -images 300 -controls 10")
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed: data.db is not torn here")
+		t.Fatal("strace is not installed: scripts/test installs it")
 	}
 	if out, err := exec.Command("strace", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
 		t.Skipf("strace may not trace here: %v %s", err, out)

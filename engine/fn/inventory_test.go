@@ -1,8 +1,6 @@
 package fn_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,97 +9,42 @@ import (
 
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/vectors"
 )
 
-// sheetFunction is a row of the sheet of functions.
-type sheetFunction struct {
-	name   string
-	arity  string // "2", "0–1", "1+", "0 or 2", "none"; "—" where the sheet has none
-	method string // name of the method form, or ""
-}
-
-// moduleFile reads a file given by its path from the module's root; it skips the test where there is none.
-func moduleFile(t *testing.T, path ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	file := filepath.Join(append([]string{dir}, path...)...)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Skipf("%s is not here", file)
-	}
-	return string(text)
-}
-
-// sheet is the function sheet: its rows and the names of the constants.
-func sheet(t *testing.T) (rows []sheetFunction, constants []string) {
-	text := moduleFile(t, "..", "shared", "reference", "functions.md")
-	row := regexp.MustCompile("(?m)^\\| `([a-z_0-9:]+)\\(.*?\\)`.*? \\| (.*?) \\| (.*?) \\|")
-	for _, m := range row.FindAllStringSubmatch(text, -1) {
-		rows = append(rows, sheetFunction{m[1], m[2], strings.TrimSuffix(strings.Trim(m[3], "`. "), "()")})
-	}
-	_, list, ok := strings.Cut(text, "**Constants**")
-	list, _, ok2 := strings.Cut(list, "\n\n")
-	if !ok || !ok2 {
-		t.Fatal("the sheet has no list of constants")
-	}
-	maths := regexp.MustCompile("`math::([a-z0-9_\\s]+)`").FindStringSubmatch(list)
-	if maths == nil {
-		t.Fatal("the sheet has no constants of math")
-	}
-	for _, name := range append(strings.Fields(maths[1]), "infinity", "neg_infinity") {
-		constants = append(constants, "math::"+name)
-	}
-	for _, m := range regexp.MustCompile("`((?:duration|time)::[a-z]+)`").FindAllStringSubmatch(list, -1) {
-		constants = append(constants, m[1])
-	}
-	return rows, constants
-}
-
-// TestInventory holds the table to the sheet: every function with its arity and method form, and every constant, is there or
+// TestInventory holds the table to the documented list: every function with its arity and method form, and every constant, is there or
 // named in docs/differences.md.
 func TestInventory(t *testing.T) {
-	rows, constants := sheet(t)
-	if len(rows) < 425 || len(constants) < 26 {
-		t.Fatalf("%d functions and %d constants in the sheet: it is not read right", len(rows), len(constants))
-	}
-	differences := moduleFile(t, "docs", "differences.md")
+	rows, constants := vectors.Library(t)
+	differences := vectors.ReadFile(t, "docs", "differences.md")
 	table := fn.Library()
 	absent := 0
 	for _, row := range rows {
-		f, ok := table.Function(row.name)
+		f, ok := table.Function(row.Name)
 		if !ok {
-			if absent++; !strings.Contains(differences, "| `"+row.name+"` |") {
-				t.Errorf("%s is missing, and docs/differences.md does not say so", row.name)
+			if absent++; !strings.Contains(differences, "| `"+row.Name+"` |") {
+				t.Errorf("%s is missing, and docs/differences.md does not say so", row.Name)
 			}
 			continue
 		}
-		if problem := row.holds(table, f); problem != "" && !strings.Contains(differences, "`"+row.name+"`") {
-			t.Errorf("%s: %s", row.name, problem)
+		if problem := problemWith(row, table, f); problem != "" && !strings.Contains(differences, "`"+row.Name+"`") {
+			t.Errorf("%s: %s", row.Name, problem)
 		}
 	}
-	for _, name := range constants {
-		if _, ok := table.Constant(name); !ok {
-			t.Errorf("the constant %s is missing", name)
+	for _, c := range constants {
+		if _, ok := table.Constant(c.Name); !ok {
+			t.Errorf("the constant %s is missing", c.Name)
 		}
 	}
-	t.Logf("%d of %d functions and %d constants of the sheet are there; the table has %d names", len(rows)-absent, len(rows), len(constants), len(table.Names()))
+	t.Logf("%d of %d functions and %d constants are there; the table has %d names", len(rows)-absent, len(rows), len(constants), len(table.Names()))
 }
 
-// holds says how the table differs from a row; "" when it does not.
-func (row sheetFunction) holds(table *fn.Table, f *fn.Func) string {
-	if row.method != "" {
-		m, ok := table.Method(row.method)
+// problemWith says how the table differs from a documented function; "" when it does not.
+func problemWith(row vectors.Function, table *fn.Table, f *fn.Func) string {
+	if row.Method != "" {
+		m, ok := table.Method(row.Method)
 		if !ok {
-			return "no method " + row.method
+			return "no method " + row.Method
 		}
 		any := false
 		for k := value.KindNone; k <= value.KindClosure; k++ {
@@ -109,12 +52,12 @@ func (row sheetFunction) holds(table *fn.Table, f *fn.Func) string {
 			any = any || ok && g == f
 		}
 		if !any {
-			return "the method " + row.method + " is that of other functions"
+			return "the method " + row.Method + " is that of other functions"
 		}
 	}
-	least, most, ok := row.counts()
+	least, most, ok := counts(row)
 	if ok && (least != f.MinArgs() || most != f.MaxArgs()) && !loose(f) {
-		return "takes " + strconv.Itoa(f.MinArgs()) + " to " + strconv.Itoa(f.MaxArgs()) + " arguments, the sheet has " + row.arity
+		return "takes " + strconv.Itoa(f.MinArgs()) + " to " + strconv.Itoa(f.MaxArgs()) + " arguments, documented are " + row.Args
 	}
 	return ""
 }
@@ -122,12 +65,12 @@ func (row sheetFunction) holds(table *fn.Table, f *fn.Func) string {
 // loose functions count their arguments themselves, with texts of their own.
 func loose(f *fn.Func) bool { return f.Variadic }
 
-// counts are the numbers of arguments that an arity column gives; most is -1 without a limit.
-func (row sheetFunction) counts() (least, most int, ok bool) {
-	if row.arity == "none" {
+// counts are the documented numbers of arguments; most is -1 without a limit.
+func counts(row vectors.Function) (least, most int, ok bool) {
+	if row.Args == "none" {
 		return 0, 0, true
 	}
-	m := regexp.MustCompile(`^(\d+)(\+)?(?:(?:–| or )(\d+))?$`).FindStringSubmatch(row.arity)
+	m := regexp.MustCompile(`^(\d+)(\+)?(?:(?:\.\.|\|)(\d+))?$`).FindStringSubmatch(row.Args)
 	if m == nil {
 		return 0, 0, false
 	}

@@ -1,13 +1,13 @@
 package parse
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nacredb/nacre/internal/footprint"
+	"github.com/nacredb/nacre/internal/vectors"
 )
 
 // seedTexts are statements of every kind, for the fuzzers to start from.
@@ -40,11 +40,9 @@ func FuzzQuery(f *testing.F) {
 	for _, s := range seedTexts() {
 		f.Add(s)
 	}
-	if _, err := os.Stat(sharedFile(f, "conformance")); err == nil {
-		for i, v := range loadVectors(f) {
-			if i%5 == 0 && strings.HasPrefix(v.file, "statements/") {
-				f.Add(v.SQL)
-			}
+	for i, v := range vectors.All(f) {
+		if i%5 == 0 && strings.HasPrefix(v.File, "statements/") {
+			f.Add(v.SQL)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {

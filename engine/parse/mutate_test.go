@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nacredb/nacre/internal/vectors"
 )
 
 var mutationToken = regexp.MustCompile(`\w+|'[^']*'|"[^"]*"|` + "`[^`]*`" + `|\$\w+|->|<-|::|\.\.|\s+|\S`)
@@ -39,7 +41,7 @@ func mutate(r *rand.Rand, text string, pool []string) string {
 func TestMutatedTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var texts, pool []string
-	for _, v := range loadVectors(t) {
+	for _, v := range vectors.All(t) {
 		if len(v.SQL) < 300 {
 			texts = append(texts, v.SQL)
 			if len(pool) < 50_000 {

@@ -326,15 +326,13 @@ func (d *decoder) fromText(tag uint64) (Value, error) {
 	return v, nil
 }
 
-// decodeDecimal reads a decimal with all digits of its scale, so that what was stored comes back
-// as it was (5.0dec); clients may use an exponent.
+// decodeDecimal reads a decimal with its sign and all digits of its scale, so that what was stored comes back
+// as it was (5.0dec, -0dec); clients may use an exponent.
 func decodeDecimal(s string) (Decimal, error) {
 	if strings.ContainsAny(s, "eE") {
 		return ParseDecimalLiteral(s)
 	}
-	d, err := readDecimal(s)
-	d.Neg = d.Neg && !d.IsZero()
-	return d, err
+	return readDecimal(s)
 }
 
 // regex reads a regex; its source does not alias the input, so that it may be kept compiled.

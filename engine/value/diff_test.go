@@ -1,7 +1,6 @@
 package value
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ func goOn() error { return nil }
 func TestDiffVectors(t *testing.T) {
 	re := regexp.MustCompile(`^RETURN value::(diff|patch)\((.*)\);$`)
 	ran := 0
-	for _, v := range loadVectors(t, filepath.Join("..", "functions", "value.jsonl")) {
+	for _, v := range loadVectors(t, "functions/value") {
 		m := re.FindStringSubmatch(v.SQL)
 		if m == nil || strings.HasPrefix(v.Error, "Incorrect arguments") {
 			continue

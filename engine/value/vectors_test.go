@@ -1,54 +1,36 @@
 package value
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/internal/vectors"
 )
 
-// vector is one line of the conformance files.
+// vector is one recorded case of an operator.
 type vector struct {
-	Name   string `json:"name"`
-	SQL    string `json:"sql"`
-	Setup  string `json:"setup"`
-	Expect string `json:"expect"`
-	Error  string `json:"error"`
-	Kind   string `json:"kind"`
-	Parse  bool   `json:"parse"`
+	Name, SQL, Expect, Error, Kind string
 }
 
+// loadVectors reads the vectors of a file that parse and need no setup.
 func loadVectors(t *testing.T, file string) []vector {
 	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, e := os.Stat(filepath.Join(dir, "go.mod")); e == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	f, err := os.Open(filepath.Join(dir, "..", "shared", "conformance", "operators", file))
-	if err != nil {
-		t.Skipf("no recorded vectors: %v", err)
-	}
-	defer f.Close()
 	var out []vector
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
+	for _, v := range vectors.Load(t, file) {
+		if len(v.Parse) > 0 || v.Setup != "" {
+			continue
 		}
-		if !v.Parse && v.Setup == "" {
-			out = append(out, v)
+		x := vector{Name: v.Name, SQL: v.SQL, Kind: v.Kind}
+		if v.Expect != nil {
+			x.Expect = *v.Expect
 		}
+		if v.Error != nil {
+			x.Error = *v.Error
+		}
+		out = append(out, x)
 	}
 	return out
 }
@@ -130,12 +112,12 @@ func operation(s string) (got Value, err, unread error) {
 // Every vector "RETURN a op b" and "RETURN [a op b, …]" whose operands are literals.
 func TestOperatorVectors(t *testing.T) {
 	for file, atLeast := range map[string]int{
-		"arithmetic_cross.jsonl": 3700, "compare_cross.jsonl": 841, "contains_cross.jsonl": 625, "inside_cross.jsonl": 325,
-		"numbers.jsonl": 60, "ranges.jsonl": 20, "durations_datetimes.jsonl": 60, "strings.jsonl": 30, "arrays_objects_sets.jsonl": 40, "records_geometry.jsonl": 20,
+		"arithmetic_cross": 3700, "compare_cross": 841, "contains_cross": 625, "inside_cross": 325,
+		"numbers": 60, "ranges": 20, "durations_datetimes": 60, "strings": 30, "arrays_objects_sets": 40, "records_geometry": 20,
 	} {
 		t.Run(file, func(t *testing.T) {
 			ran := 0
-			for _, v := range loadVectors(t, file) {
+			for _, v := range loadVectors(t, "operators/"+file) {
 				body, ok := strings.CutPrefix(strings.TrimSuffix(v.SQL, ";"), "RETURN ")
 				if !ok || strings.Contains(body, "--") { // a comment
 					continue
@@ -193,7 +175,7 @@ func checkList(t *testing.T, v vector, list []string) {
 func TestCastVectors(t *testing.T) {
 	re := regexp.MustCompile(`^RETURN <(.*)> \((.*)\);$`)
 	ran := 0
-	for _, v := range loadVectors(t, "casts.jsonl") {
+	for _, v := range loadVectors(t, "operators/casts") {
 		m := re.FindStringSubmatch(v.SQL)
 		if m == nil {
 			continue
@@ -220,7 +202,7 @@ func TestCastVectors(t *testing.T) {
 func TestCoercionVectors(t *testing.T) {
 	re := regexp.MustCompile(`^LET \$v: (.*?) = (.*); RETURN \$v;$`)
 	ran := 0
-	for _, v := range loadVectors(t, "coercions.jsonl") {
+	for _, v := range loadVectors(t, "operators/coercions") {
 		m := re.FindStringSubmatch(v.SQL)
 		if m == nil {
 			continue
@@ -248,7 +230,7 @@ func TestCoercionVectors(t *testing.T) {
 func TestOrderingVectors(t *testing.T) {
 	re := regexp.MustCompile(`^RETURN array::sort\((\[.*\])\);$`)
 	ran := 0
-	for _, v := range loadVectors(t, "ordering.jsonl") {
+	for _, v := range loadVectors(t, "operators/ordering") {
 		m := re.FindStringSubmatch(v.SQL)
 		if m == nil || v.Error != "" {
 			continue
