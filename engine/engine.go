@@ -14,7 +14,9 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
+	"github.com/nacredb/nacre/engine/build"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/define"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/history"
@@ -74,6 +76,8 @@ type Engine struct {
 	opt   Options
 	store kv.Store
 	exec  *exec.Executor
+	build *build.Builder
+	defs  *define.Definer
 	caps  *auth.Capabilities
 
 	memory *budget.Pool // what all statements share
@@ -127,7 +131,7 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
-	e.exec = newExecutor(store, opt, functions, e.parsing, rulesOff, e.memory)
+	e.wire(newExecutor(store, opt, functions, e.parsing, rulesOff, e.memory))
 	if err := e.loadSecret(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
@@ -136,7 +140,7 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
 		}
 	}
-	if err := e.exec.Resume(ctx); err != nil {
+	if err := e.build.Resume(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), store.Close())
 	}
 	if retention > 0 {
@@ -202,10 +206,19 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 	})
 }
 
+// wire puts the packages that run statements together.
+func (e *Engine) wire(ex *exec.Executor) {
+	e.exec, e.build = ex, build.New(ex)
+	e.defs = define.New(e.build)
+	ex.Statements = e.defs
+}
+
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
 func (e *Engine) Close(ctx context.Context) error {
 	e.exec.Hub.Close()
-	e.exec.Close(ctx)
+	e.exec.Drain(ctx)
+	e.build.Close()
+	e.exec.Close()
 	e.sweeper.Stop()
 	return e.store.Close()
 }

@@ -25,8 +25,13 @@ func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engi
 	if limits.ShareAfter > 0 {
 		x.Limits.ShareAfter = limits.ShareAfter
 	}
-	other = &Engine{opt: e.opt, store: e.store, exec: x, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
-	return other, func() { x.Close(context.Background()) }
+	other = &Engine{opt: e.opt, store: e.store, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
+	other.wire(x)
+	return other, func() {
+		x.Drain(context.Background())
+		other.build.Close()
+		x.Close()
+	}
 }
 
 // OpenOn opens an engine on a store of the test's, which it closes.

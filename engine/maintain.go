@@ -74,7 +74,7 @@ func newLanguage() *language {
 func (l *language) Release() {
 	for _, ex := range l.executors {
 		ex.Hub.Close()
-		ex.Close(context.Background())
+		ex.Close()
 	}
 	l.executors = nil
 }

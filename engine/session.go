@@ -170,7 +170,7 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 	}
 	after := before
 	err := s.e.within(ctx, &after, func(r *exec.Run) error {
-		return r.Move(to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
+		return s.e.defs.Use(r, to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
 	})
 	if err != nil {
 		return err

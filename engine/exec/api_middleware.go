@@ -119,7 +119,7 @@ func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
 	frame := c.r.frame(c.r.Base, 1)
 	defer c.r.release(frame)
 	frame.vars = append(frame.vars, Var{"request", req})
-	v, err := c.r.land(c.r.Value(frame, c.handler))
+	v, err := c.r.Land(c.r.Value(frame, c.handler))
 	if err != nil {
 		return nil, err
 	}

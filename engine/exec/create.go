@@ -112,7 +112,7 @@ func recordKey(v value.Value) (value.Value, error) {
 }
 
 // table is the name of a table that an INTO or an edge names.
-func tableName(v value.Value) (string, bool) {
+func TableName(v value.Value) (string, bool) {
 	switch v.Kind() {
 	case value.KindTable:
 		return v.Table(), true

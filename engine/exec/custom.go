@@ -57,7 +57,7 @@ func (r *Run) callCustom(env *Env, f *ast.DefineFunction, args []value.Value) (v
 	if err := bindParams(frame, f, args); err != nil {
 		return value.None, err
 	}
-	v, err := r.land(r.Block(frame, f.Body))
+	v, err := r.Land(r.Block(frame, f.Body))
 	if err != nil || f.Returns == nil {
 		return v, err
 	}

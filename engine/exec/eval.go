@@ -63,14 +63,14 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Script:
 		return r.borne(r.script(env, x))
 	}
-	return value.None, notRunnable(x)
+	return value.None, NotRunnable(x)
 }
 
 // Value is Eval as a unit of its own: a RETURN inside ends here and gives the value.
 func (r *Run) Value(env *Env, x ast.Expr) (value.Value, error) {
 	v, err := r.Eval(env, x)
 	if err != nil {
-		return r.land(v, err)
+		return r.Land(v, err)
 	}
 	return v, nil
 }

@@ -102,10 +102,12 @@ type Executor struct {
 	sequences sequences
 	events    eventQueue
 	scripts   *script.Engine
-	texts     *fulltext.Library
+	Texts     *fulltext.Library
 	vectors   *vector.Cache
 	keys      keySets
-	builds    *builds
+
+	// Statements are those of the packages above; it must be set before the first statement runs.
+	Statements Statements
 }
 
 // New makes an executor.
@@ -120,19 +122,18 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub(live.Limits{})
 	}
-	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
+	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)
-	ex.builds = newBuilds(ex)
 	return ex
 }
 
-// Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops the
-// work on indexes; what was being built goes on when the store is opened again.
-func (ex *Executor) Close(ctx context.Context) {
-	ex.events.close(ctx)
-	ex.builds.close()
-	ex.texts.Close()
+// Drain waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on.
+func (ex *Executor) Drain(ctx context.Context) { ex.events.close(ctx) }
+
+// Close stops the work on indexes that are built.
+func (ex *Executor) Close() {
+	ex.Texts.Close()
 	ex.vectors.Close()
 }

@@ -18,8 +18,8 @@ func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 			out = append(out, []ast.Part{&ast.PartField{Name: x.Name}})
 			continue
 		case *ast.Call:
-			if selfNaming(x) {
-				ids, _, err := r.fieldPaths(env, x)
+			if SelfNaming(x) {
+				ids, _, err := r.FieldPaths(env, x)
 				if err != nil {
 					return nil, err
 				}

@@ -99,7 +99,7 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 		case *ast.PartRepeat:
 			v, err = r.repeat(env, v)
 		default:
-			return value.None, notRunnable(p)
+			return value.None, NotRunnable(p)
 		}
 		if err == nil && !v.Light() {
 			v, err = r.weighed(v)

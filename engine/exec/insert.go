@@ -47,7 +47,7 @@ func (r *Run) insertInto(env *Env, x ast.Expr) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name, ok := tableName(v)
+		name, ok := TableName(v)
 		if !ok {
 			return "", errs.Internal("Cannot execute INSERT statement using value: %s", ast.Text(x))
 		}

@@ -60,7 +60,7 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 		}
 		pf := projected{x: f.X, path: namesOf(f.Alias)}
 		if pf.path == nil {
-			if c, ok := f.X.(*ast.Call); ok && selfNaming(c) {
+			if c, ok := f.X.(*ast.Call); ok && SelfNaming(c) {
 				pf.fields = c
 			}
 			pf.path = keyOf(f.X)
@@ -90,7 +90,7 @@ func isField(p ast.Part) bool {
 	return ok
 }
 
-func selfNaming(c *ast.Call) bool {
+func SelfNaming(c *ast.Call) bool {
 	return c.Kind == ast.CallBuiltin && (c.Path == "type::field" || c.Path == "type::fields")
 }
 
@@ -276,7 +276,7 @@ func startKey(x ast.Expr, rest []string) []string {
 
 // spread puts the fields that type::field(s) names into a result under their own names.
 func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error) {
-	ids, _, err := r.fieldPaths(env, x)
+	ids, _, err := r.FieldPaths(env, x)
 	if err != nil {
 		return value.None, err
 	}
@@ -290,8 +290,8 @@ func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error
 	return out, nil
 }
 
-// fieldPaths parses the arguments of type::field(s).
-func (r *Run) fieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, err error) {
+// FieldPaths parses the arguments of type::field(s).
+func (r *Run) FieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, err error) {
 	args, err := r.evalAll(env, x.Args)
 	if err != nil {
 		return nil, false, err

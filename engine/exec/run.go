@@ -121,10 +121,16 @@ func (r *Run) Gate() (*record.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.texts, Vectors: r.Ex.vectors,
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
 		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
 	r.gateAt = r.Auth
 	return r.gate, nil
+}
+
+// Move puts the session into a namespace and database, where the run goes on.
+func (r *Run) Move(ns, db string) {
+	r.Sess.Auth.NS, r.Sess.Auth.DB = ns, db
+	r.gate = nil
 }
 
 // Fetch reads a record as the run may see it; NONE when it is missing or hidden.

@@ -536,7 +536,7 @@ func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
 func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
 	_, returned = s.(*ast.Return)
 	v, err = r.Exec(r.Base, s)
-	v, err = r.land(v, err)
+	v, err = r.Land(v, err)
 	if err == nil && wrapped(s) {
 		v = value.Array(v)
 	}

@@ -30,8 +30,8 @@ func (r *Run) returning(v value.Value) error {
 	return errReturn
 }
 
-// land ends control flow at a boundary: a return becomes the value, a stray break or continue an error.
-func (r *Run) land(v value.Value, err error) (value.Value, error) {
+// Land ends control flow at a boundary: a return becomes the value, a stray break or continue an error.
+func (r *Run) Land(v value.Value, err error) (value.Value, error) {
 	switch err {
 	case nil:
 		return v, nil

@@ -9,7 +9,7 @@ import (
 
 // source builds what a SELECT reads from: its FROM list with the WHERE pushed into it, as VERSION says.
 func (r *Run) source(env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
-	version, err := r.version(env, s.Version)
+	version, err := r.Version(env, s.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,6 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 		return value.None, r.throw(env, s)
 	case *ast.Sleep:
 		return value.None, r.sleep(s.Duration)
-	case *ast.Use:
-		return r.use(env, s)
 	case *ast.Option:
 		return value.None, nil
 	case *ast.Live:
@@ -100,8 +98,8 @@ func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
 	return value.None, r.returning(v)
 }
 
-// notRunnable names a statement or expression that parses but that this engine does not run.
-func notRunnable(node any) *errs.Error {
+// NotRunnable names a statement or expression that parses but that this engine does not run.
+func NotRunnable(node any) *errs.Error {
 	return errs.Internal("Invalid statement: %s is not supported here", words(reflect.TypeOf(node).Elem().Name()))
 }
 

@@ -33,7 +33,7 @@ type textRows struct {
 func (s *textRows) next() (value.Value, bool, error) {
 	if s.x == nil {
 		s.x = s.r.fullText(s.tb, s.ix)
-		s.r.Ex.texts.Seen(s.x)
+		s.r.Ex.Texts.Seen(s.x)
 	}
 	if s.best > 0 && int64(s.n) >= s.best {
 		return value.None, false, nil

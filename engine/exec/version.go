@@ -10,10 +10,10 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// version is what a VERSION clause asks for: a version of the history, or 0 for what stands now, with the transaction's own
+// Version is what a VERSION clause asks for: a version of the history, or 0 for what stands now, with the transaction's own
 // writes. That is also what NONE and any time since the transaction began mean. A store without history knows nothing
 // of the past: nothing is found there.
-func (r *Run) version(env *Env, x ast.Expr) (uint64, error) {
+func (r *Run) Version(env *Env, x ast.Expr) (uint64, error) {
 	if x == nil {
 		return 0, nil
 	}

@@ -8,7 +8,13 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// execData executes the statements that write records or definitions, or report on them.
+// Statements executes the statements that this package does not know: those about definitions, sessions and live queries.
+// They may stand wherever a statement does, in a block or a function, and belong to packages above this one.
+type Statements interface {
+	Statement(r *Run, env *Env, s ast.Statement) (value.Value, error)
+}
+
+// execData executes the statements that write records, and hands over those that are not this package's.
 func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {
 	case *ast.Create:
@@ -19,10 +25,15 @@ func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.update(env, s) })
 	case *ast.Delete:
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.delete(env, s) })
+	case *ast.Access:
+		return r.access(env, s)
 	case *ast.Relate:
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.relate(env, s) })
 	}
-	return r.execDefine(env, s)
+	if r.Ex.Statements == nil {
+		return value.None, NotRunnable(s)
+	}
+	return r.Ex.Statements.Statement(r, env, s)
 }
 
 // cannotExecute refuses a value that a statement can not work on.

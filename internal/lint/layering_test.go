@@ -28,6 +28,8 @@ var layers = [][]string{
 	{"engine/record"},
 	{"engine/plan"},
 	{"engine/exec"},
+	{"engine/build"},
+	{"engine/define"},
 	{"engine/dump", "engine/dump/physical"},
 	{"engine"},
 	{"internal/wire"},

@@ -1,16 +1,17 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 )
 
 // remove is REMOVE.
-func (r *Run) remove(env *Env, s *ast.Remove) error {
+func (r *run) remove(env *exec.Env, s *ast.Remove) error {
 	err := r.removeKind(env, s)
 	if s.IfExists && isMissing(err) {
 		return nil
@@ -18,7 +19,7 @@ func (r *Run) remove(env *Env, s *ast.Remove) error {
 	return err
 }
 
-func (r *Run) removeKind(env *Env, s *ast.Remove) error {
+func (r *run) removeKind(env *exec.Env, s *ast.Remove) error {
 	switch s.Kind {
 	case ast.DefNamespace:
 		return r.removeNamespace(env, s)
@@ -51,7 +52,7 @@ func (r *Run) removeKind(env *Env, s *ast.Remove) error {
 	return r.removeFromDatabase(env, db, s)
 }
 
-func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
+func (r *run) removeNamespace(env *exec.Env, s *ast.Remove) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 		return err
 	}
 	if ns == nil {
-		return missing{NoNamespace(name)}
+		return missing{exec.NoNamespace(name)}
 	}
 	dbs, err := r.Cat.Databases(ns)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r *Run) removeNamespace(env *Env, s *ast.Remove) error {
 	return r.Cat.Delete(ns.Def)
 }
 
-func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
+func (r *run) removeDatabase(env *exec.Env, s *ast.Remove) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 		return err
 	}
 	if db == nil {
-		return missing{NoDatabase(name)}
+		return missing{exec.NoDatabase(name)}
 	}
 	if err := r.drop(catalog.Scope{NS: ns.ID, DB: db.ID}, name); err != nil {
 		return err
@@ -112,13 +113,13 @@ func (r *Run) removeDatabase(env *Env, s *ast.Remove) error {
 
 // endLive ends the live queries of what is removed, and the work on its indexes, once that is committed. Ids that are 0
 // stand for everything inside.
-func (r *Run) endLive(of live.Table) {
+func (r *run) endLive(of live.Table) {
 	r.Tx.OnApply(func(kv.Version) { r.Ex.Hub.End(of) })
-	r.Tx.OnCommit(func(kv.Version) { r.Ex.builds.end(of, 0) })
+	r.Tx.OnCommit(func(kv.Version) { r.builds.End(of, 0) })
 }
 
 // dropFiles forgets the files of what is removed, once that is committed.
-func (r *Run) dropFiles(of bucket.ID) {
+func (r *run) dropFiles(of bucket.ID) {
 	r.Tx.OnCommit(func(kv.Version) { r.Ex.Files.Drop(of) })
 }
 
@@ -128,7 +129,7 @@ const dropInside = 20_000
 // drop removes what is stored inside of a namespace, database or table of which the definition goes too. Nobody finds it by
 // a name from then on, and its ids are not given again: so that what is not definitions may go later. A store that keeps
 // its past is told at once what went.
-func (r *Run) drop(inside catalog.Scope, name string) error {
+func (r *run) drop(inside catalog.Scope, name string) error {
 	j := catalog.CleanJob(inside, name)
 	later, err := r.Cat.DropDefs(j)
 	if err != nil {
@@ -138,14 +139,14 @@ func (r *Run) drop(inside catalog.Scope, name string) error {
 		if more, err := r.Cat.MoreThan(dropInside, later); err != nil {
 			return err
 		} else if more {
-			_, err := r.postpone(j)
+			_, err := r.builds.Postpone(r.Run, j)
 			return err
 		}
 	}
 	return r.Cat.DropData(later...)
 }
 
-func (r *Run) removeActor(env *Env, s *ast.Remove) error {
+func (r *run) removeActor(env *exec.Env, s *ast.Remove) error {
 	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (r *Run) removeActor(env *Env, s *ast.Remove) error {
 	return r.Cat.Delete(a.def)
 }
 
-func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) error {
+func (r *run) removeFromTable(env *exec.Env, db *catalog.Database, s *ast.Remove) error {
 	kind := map[ast.DefKind]string{ast.DefField: "field", ast.DefIndex: "index", ast.DefEvent: "event"}[s.Kind]
 	tb, name, err := r.onTable(env, db, kind, s.Table, s.Name, s.Field)
 	if err != nil {
@@ -183,10 +184,10 @@ func (r *Run) removeFromTable(env *Env, db *catalog.Database, s *ast.Remove) err
 			}
 		}
 	}
-	return missing{DoesNotExist(kind, name)}
+	return missing{exec.DoesNotExist(kind, name)}
 }
 
-func (r *Run) removeFromDatabase(env *Env, db *catalog.Database, s *ast.Remove) error {
+func (r *run) removeFromDatabase(env *exec.Env, db *catalog.Database, s *ast.Remove) error {
 	if s.Version != "" {
 		s = &ast.Remove{Kind: s.Kind, Name: ident(s.Name.Ident + "<" + s.Version + ">")}
 	}

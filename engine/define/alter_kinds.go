@@ -1,15 +1,16 @@
-package exec
+package define
 
 import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // altered is a copy of a definition with the clauses of an ALTER.
-func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
+func (r *run) altered(env *exec.Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
 	switch x := d.Stmt.(type) {
 	case *ast.DefineSequence:
 		def := *x
@@ -52,7 +53,7 @@ func (r *Run) altered(env *Env, d *catalog.Def, s *ast.Alter) (ast.Statement, er
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterConfig(env, &def, c) })
 	}
-	return nil, notRunnable(s)
+	return nil, exec.NotRunnable(s)
 }
 
 // alterActions are the actions of an API without those for the methods of c, and with that of c unless it drops them.
@@ -72,7 +73,7 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 }
 
 // alterConfig sets or drops one clause of a config.
-func (r *Run) alterConfig(env *Env, def *ast.DefineConfig, c ast.AlterClause) error {
+func (r *run) alterConfig(env *exec.Env, def *ast.DefineConfig, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineConfig)
 	if !ok || c.Drop {
 		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}},
@@ -129,7 +130,7 @@ func eachClause(s *ast.Alter, f func(ast.AlterClause) error) error {
 	return nil
 }
 
-func (r *Run) alterSequence(env *Env, def *ast.DefineSequence, c ast.AlterClause) error {
+func (r *run) alterSequence(env *exec.Env, def *ast.DefineSequence, c ast.AlterClause) error {
 	def.Timeout = nil
 	if c.Drop {
 		return nil
@@ -142,7 +143,7 @@ func (r *Run) alterSequence(env *Env, def *ast.DefineSequence, c ast.AlterClause
 	return err
 }
 
-func (r *Run) alterAnalyzer(env *Env, def *ast.DefineAnalyzer, c ast.AlterClause) error {
+func (r *run) alterAnalyzer(env *exec.Env, def *ast.DefineAnalyzer, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineAnalyzer)
 	if !ok || c.Drop {
 		from = &ast.DefineAnalyzer{} // a DROP: everything absent
@@ -161,7 +162,7 @@ func (r *Run) alterAnalyzer(env *Env, def *ast.DefineAnalyzer, c ast.AlterClause
 	return err
 }
 
-func (r *Run) alterBucket(env *Env, def *ast.DefineBucket, c ast.AlterClause) error {
+func (r *run) alterBucket(env *exec.Env, def *ast.DefineBucket, c ast.AlterClause) error {
 	var err error
 	switch c.Name {
 	case "COMMENT":
@@ -182,7 +183,7 @@ func (r *Run) alterBucket(env *Env, def *ast.DefineBucket, c ast.AlterClause) er
 	return err
 }
 
-func (r *Run) alterParam(env *Env, def *ast.DefineParam, c ast.AlterClause) error {
+func (r *run) alterParam(env *exec.Env, def *ast.DefineParam, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineParam)
 	if !ok {
 		from = &ast.DefineParam{Value: c.X}
@@ -199,7 +200,7 @@ func (r *Run) alterParam(env *Env, def *ast.DefineParam, c ast.AlterClause) erro
 	return err
 }
 
-func (r *Run) alterEventClause(env *Env, def *ast.DefineEvent, c ast.AlterClause) error {
+func (r *run) alterEventClause(env *exec.Env, def *ast.DefineEvent, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineEvent)
 	if !ok {
 		from = &ast.DefineEvent{When: c.X}
@@ -222,7 +223,7 @@ func (r *Run) alterEventClause(env *Env, def *ast.DefineEvent, c ast.AlterClause
 }
 
 // alterActor alters a user or an access method.
-func (r *Run) alterActor(env *Env, s *ast.Alter) error {
+func (r *run) alterActor(env *exec.Env, s *ast.Alter) error {
 	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
@@ -244,7 +245,7 @@ func (r *Run) alterActor(env *Env, s *ast.Alter) error {
 		stmt = &def
 		err = eachClause(s, func(c ast.AlterClause) error { return r.alterAccess(env, &def, c) })
 	default:
-		err = notRunnable(s)
+		err = exec.NotRunnable(s)
 	}
 	if err != nil {
 		return err
@@ -253,7 +254,7 @@ func (r *Run) alterActor(env *Env, s *ast.Alter) error {
 	return err
 }
 
-func (r *Run) alterUser(env *Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
+func (r *run) alterUser(env *exec.Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
 	from, ok := c.Def.(*ast.DefineUser)
 	if !ok || c.Drop {
 		from = &ast.DefineUser{}
@@ -280,7 +281,7 @@ func (r *Run) alterUser(env *Env, def *ast.DefineUser, extra *value.Object, c as
 	return extra, err
 }
 
-func (r *Run) alterAccess(env *Env, def *ast.DefineAccess, c ast.AlterClause) error {
+func (r *run) alterAccess(env *exec.Env, def *ast.DefineAccess, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineAccess)
 	if !ok || c.Drop {
 		from = &ast.DefineAccess{}

@@ -1,19 +1,20 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // tableToDefineOn finds the table that an index or event is defined on, and defines it where it is missing.
-func (r *Run) tableToDefineOn(env *Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
+func (r *run) tableToDefineOn(env *exec.Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
 	return r.definedOn(env, n, (*record.Gate).TableForWrite)
 }
 
-func (r *Run) definedOn(env *Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
+func (r *run) definedOn(env *exec.Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
 	db, err := r.inDatabase(ast.DefField)
 	if err != nil {
 		return nil, nil, err
@@ -34,7 +35,7 @@ func (r *Run) definedOn(env *Env, n ast.Name, find func(*record.Gate, string) (*
 }
 
 // defineField is DEFINE FIELD. It looks at the other fields of the table as far as it must: there may be thousands.
-func (r *Run) defineField(env *Env, s *ast.DefineField) error {
+func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
 	_, tb, err := r.definedOn(env, s.Table, (*record.Gate).OutlineForWrite)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (r *Run) defineField(env *Env, s *ast.DefineField) error {
 }
 
 // fieldIdiom is the name of a field, where an index over everything is written .*.
-func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
+func (r *run) fieldIdiom(env *exec.Env, s *ast.DefineField) (*ast.Idiom, error) {
 	if s.NameExpr == nil {
 		return s.Name, nil
 	}
@@ -74,7 +75,7 @@ func (r *Run) fieldIdiom(env *Env, s *ast.DefineField) (*ast.Idiom, error) {
 }
 
 // putField stores a field in the place of old, and the hidden one for the elements of a typed collection.
-func (r *Run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, name string) error {
+func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, name string) error {
 	if err := r.dropReferences(tb, old, def); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (r *Run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineFie
 }
 
 // dropReferences forgets what a REFERENCE field has noted when its new definition (nil: none) is no longer one.
-func (r *Run) dropReferences(tb *catalog.Table, old *catalog.Field, now *ast.DefineField) error {
+func (r *run) dropReferences(tb *catalog.Table, old *catalog.Field, now *ast.DefineField) error {
 	if old == nil || old.Define.Reference == nil || now != nil && now.Reference != nil {
 		return nil
 	}
@@ -147,7 +148,7 @@ func unionElem(t *value.Type) *value.Type {
 }
 
 // checkField refuses a new field whose clauses do not go together or do not fit its table.
-func (r *Run) checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
+func (r *run) checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
 	if d.Flexible && !tb.Define.Schemafull {
 		return errs.Thrown("FLEXIBLE can only be used in SCHEMAFULL tables")
 	}
@@ -233,7 +234,7 @@ func recordsOnly(t *value.Type) bool {
 }
 
 // checkFieldType refuses a type that can not stand where the fields around it say something else.
-func (r *Run) checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
+func (r *run) checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
 	if len(d.Name.Parts) < 2 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"crypto/rand"
@@ -8,11 +8,12 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // defineAccess is DEFINE ACCESS.
-func (r *Run) defineAccess(env *Env, s *ast.DefineAccess) error {
+func (r *run) defineAccess(env *exec.Env, s *ast.DefineAccess) error {
 	a, err := r.newActor(env, ast.DefAccess, s.Name, s.Base, s.Mode)
 	if err != nil {
 		return done(err)
@@ -44,7 +45,7 @@ func randomSecret() string {
 }
 
 // accessKeys settles what tokens are verified and issued with.
-func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
+func (r *run) accessKeys(env *exec.Env, s, def *ast.DefineAccess) error {
 	if def.Kind == ast.AccessBearer {
 		return nil
 	}
@@ -77,7 +78,7 @@ func (r *Run) accessKeys(env *Env, s, def *ast.DefineAccess) error {
 }
 
 // accessDurations settles the lifetimes. Tokens have one only where the access method issues any.
-func (r *Run) accessDurations(env *Env, s, def *ast.DefineAccess) error {
+func (r *run) accessDurations(env *exec.Env, s, def *ast.DefineAccess) error {
 	var err error
 	for _, d := range [3]struct {
 		to   *ast.Expr

@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"math"
@@ -7,11 +7,12 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // defineFunction is DEFINE FUNCTION.
-func (r *Run) defineFunction(env *Env, s *ast.DefineFunction) error {
+func (r *run) defineFunction(env *exec.Env, s *ast.DefineFunction) error {
 	db, err := r.inDatabase(ast.DefFunction)
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (r *Run) defineFunction(env *Env, s *ast.DefineFunction) error {
 }
 
 // defineParam is DEFINE PARAM: the value is computed now.
-func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
+func (r *run) defineParam(env *exec.Env, s *ast.DefineParam) error {
 	db, err := r.inDatabase(ast.DefParam)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (r *Run) defineParam(env *Env, s *ast.DefineParam) error {
 }
 
 // defineAnalyzer is DEFINE ANALYZER.
-func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
+func (r *run) defineAnalyzer(env *exec.Env, s *ast.DefineAnalyzer) error {
 	db, err := r.inDatabase(ast.DefAnalyzer)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (r *Run) defineAnalyzer(env *Env, s *ast.DefineAnalyzer) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	if _, err := r.Ex.texts.Compile(&def); err != nil {
+	if _, err := r.Ex.Texts.Compile(&def); err != nil {
 		return err
 	}
 	return r.store(db.Inner(), ast.DefAnalyzer, name, &def)
@@ -80,7 +81,7 @@ const (
 )
 
 // defineSequence is DEFINE SEQUENCE.
-func (r *Run) defineSequence(env *Env, s *ast.DefineSequence) error {
+func (r *run) defineSequence(env *exec.Env, s *ast.DefineSequence) error {
 	db, err := r.inDatabase(ast.DefSequence)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func configOf(s *ast.DefineConfig) config {
 }
 
 // defineConfig is DEFINE CONFIG.
-func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
+func (r *run) defineConfig(env *exec.Env, s *ast.DefineConfig) error {
 	c := configOf(s)
 	scope, err := r.configScope(c)
 	if err != nil {
@@ -147,7 +148,7 @@ func (r *Run) defineConfig(env *Env, s *ast.DefineConfig) error {
 	})
 }
 
-func (r *Run) defaultConfig(env *Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
+func (r *run) defaultConfig(env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
 	out := &ast.DefaultConfig{}
 	for _, part := range [2]struct {
 		from *ast.Name
@@ -168,7 +169,7 @@ func (r *Run) defaultConfig(env *Env, c *ast.DefaultConfig) (*ast.DefaultConfig,
 }
 
 // defineAPI is DEFINE API; defining a path again replaces it.
-func (r *Run) defineAPI(env *Env, s *ast.DefineAPI) error {
+func (r *run) defineAPI(env *exec.Env, s *ast.DefineAPI) error {
 	db, err := r.inDatabase(ast.DefAPI)
 	if err != nil {
 		return err
@@ -207,7 +208,7 @@ func anyFirst(actions []ast.APIAction) []ast.APIAction {
 }
 
 // defineBucket is DEFINE BUCKET.
-func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
+func (r *run) defineBucket(env *exec.Env, s *ast.DefineBucket) error {
 	db, err := r.inDatabase(ast.DefBucket)
 	if err != nil {
 		return err
@@ -235,11 +236,11 @@ func (r *Run) defineBucket(env *Env, s *ast.DefineBucket) error {
 }
 
 // bucketBackend is where a bucket keeps its files: in memory, or in a folder that the operator allows.
-func (r *Run) bucketBackend(env *Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) bucketBackend(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, errs.Internal("No global bucket has been configured")
 	}
-	v, err := r.land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"strings"
@@ -6,12 +6,13 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // defineTable is DEFINE TABLE.
-func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
+func (r *run) defineTable(env *exec.Env, s *ast.DefineTable) error {
 	db, err := r.inDatabase(ast.DefTable)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (r *Run) defineTable(env *Env, s *ast.DefineTable) error {
 }
 
 // putTable stores a table with what its kind and view bring along. told says that changefeeds tell of it.
-func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, told bool) error {
+func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, told bool) error {
 	name := def.Name.Ident
 	var sources []*catalog.Table
 	if def.View != nil {
@@ -94,7 +95,7 @@ func (r *Run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 }
 
 // defineEnds defines the fields in and out of a relation table.
-func (r *Run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
+func (r *run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
 	for _, end := range [2]struct {
 		name   string
 		tables []string
@@ -109,7 +110,7 @@ func (r *Run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
 }
 
 // viewSources are the tables that a view reads; they must be defined.
-func (r *Run) viewSources(db *catalog.Database, s *ast.Select) ([]*catalog.Table, error) {
+func (r *run) viewSources(db *catalog.Database, s *ast.Select) ([]*catalog.Table, error) {
 	var out []*catalog.Table
 	for _, x := range s.From {
 		t, ok := x.(*ast.Table)
@@ -133,7 +134,7 @@ func (r *Run) viewSources(db *catalog.Database, s *ast.Select) ([]*catalog.Table
 	return out, nil
 }
 
-func (r *Run) tableForView(name string) (*catalog.Table, error) {
+func (r *run) tableForView(name string) (*catalog.Table, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (r *Run) tableForView(name string) (*catalog.Table, error) {
 }
 
 // forgetView takes a view off the tables that it reads.
-func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
+func (r *run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 	for _, x := range tb.Define.View.From {
 		if t, ok := x.(*ast.Table); ok {
 			if err := r.Cat.DropView(db, t.Name, tb.Name); err != nil {
@@ -154,7 +155,7 @@ func (r *Run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 }
 
 // fillView makes the rows of a new view out of the records that are there.
-func (r *Run) fillView(db *catalog.Database, name string) error {
+func (r *run) fillView(db *catalog.Database, name string) error {
 	g, err := r.Gate()
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (r *Run) fillView(db *catalog.Database, name string) error {
 }
 
 // removeTable is REMOVE TABLE: the definition and all that is stored under it.
-func (r *Run) removeTable(db *catalog.Database, tb *catalog.Table) error {
+func (r *run) removeTable(db *catalog.Database, tb *catalog.Table) error {
 	if len(tb.Views) > 0 {
 		names := make([]string, len(tb.Views))
 		for i, v := range tb.Views {

@@ -1,4 +1,9 @@
-package exec
+// Package build fills indexes beside writers, and removes what is left of definitions that are gone, in the background.
+//
+// A Builder belongs to one engine and is safe for concurrent use. What it does is in the store as catalog.Jobs: a job that
+// was under way when the process died goes on with Resume. Package index says why an index that is filled beside writers is
+// right.
+package build
 
 import (
 	"context"
@@ -12,20 +17,20 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// builds does the catalog.Jobs of a store: it fills indexes beside writers, and removes what is left of indexes that are
-// gone. Package index says why the result is right.
+// Builder does the catalog.Jobs of a store.
 //
-// Each job has a goroutine, of which a few work at a time. It ends with its job, by end, which REMOVE calls once it is
-// committed, and by close, which waits for all. What was not done by then, or was under way when the process died, goes on
-// with resume: a job is in the store from the transaction that makes it to the one that finishes it.
-type builds struct {
-	ex     *Executor
+// Each job has a goroutine, of which a few work at a time. It ends with its job, by End, which REMOVE calls once it is
+// committed, and by Close, which waits for all. What was not done by then, or was under way when the process died, goes on
+// with Resume: a job is in the store from the transaction that makes it to the one that finishes it.
+type Builder struct {
+	ex     *exec.Executor
 	ctx    context.Context // of all jobs
 	cancel context.CancelFunc
 	slots  chan struct{} // held by the jobs that work
@@ -68,33 +73,68 @@ const (
 // errEnded says that the index of a job is gone, or wants no building.
 var errEnded = errors.New("the index is gone")
 
-func newBuilds(ex *Executor) *builds {
-	b := &builds{ex: ex, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), jobs: map[jobID]*build{}}
+// New makes a builder for the store of an executor.
+func New(ex *exec.Executor) *Builder {
+	b := &Builder{ex: ex, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), jobs: map[jobID]*build{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }
 
 // Resume goes on with the building of indexes that was under way when the store was closed.
-func (ex *Executor) Resume(ctx context.Context) error {
-	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter, Memory: ex.Memory})
+func (b *Builder) Resume(ctx context.Context) error {
+	tx, err := txn.Begin(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory})
 	if err != nil {
 		return err
 	}
 	defer tx.Cancel()
-	jobs, err := ex.Catalog.View(tx).Jobs()
+	jobs, err := b.ex.Catalog.View(tx).Jobs()
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		ex.builds.start(j)
+		b.start(j)
 	}
 	return nil
+}
+
+// Left is a job that a transaction leaves to be done when it is committed.
+type Left struct {
+	build *build // once it is
+}
+
+// Postpone stores a job and starts it once the transaction of r is committed.
+func (b *Builder) Postpone(r *exec.Run, j *catalog.Job) (*Left, error) {
+	left := &Left{}
+	r.Tx.OnCommit(func(kv.Version) { left.build = b.start(j) })
+	return left, r.Cat.PutJob(j)
+}
+
+// Discard removes an index at once, and what is stored of it in the background.
+func (b *Builder) Discard(r *exec.Run, tb *catalog.Table, ix *catalog.Index) error {
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	g.ForgetIndex(ix)
+	j := catalog.JobOf(tb, ix)
+	j.Clean = true
+	if _, err := b.Postpone(r, j); err != nil {
+		return err
+	}
+	return b.Undefine(r, ix)
+}
+
+// Undefine removes the definition of an index, and ends the work on it once that is committed.
+func (b *Builder) Undefine(r *exec.Run, ix *catalog.Index) error {
+	s, id := ix.Scope, ix.ID
+	r.Tx.OnCommit(func(kv.Version) { b.End(live.Table{NS: s.NS, DB: s.DB, TB: s.TB}, id) })
+	return r.Cat.Delete(ix.Def)
 }
 
 func idOf(j *catalog.Job) jobID { return jobID{j.Scope, j.Index, j.Clean} }
 
 // start begins a job, which is stored. One that is under way stays.
-func (b *builds) start(j *catalog.Job) *build {
+func (b *Builder) start(j *catalog.Job) *build {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w := b.jobs[idOf(j)]; w != nil {
@@ -112,8 +152,8 @@ func (b *builds) start(j *catalog.Job) *build {
 	return w
 }
 
-// end stops the jobs of what was removed. Ids that are 0 stand for everything inside.
-func (b *builds) end(of live.Table, ix uint32) {
+// End stops the jobs of what was removed. Ids that are 0 stand for everything inside.
+func (b *Builder) End(of live.Table, ix uint32) {
 	in := func(want, have uint32) bool { return want == 0 || want == have }
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,14 +164,14 @@ func (b *builds) end(of live.Table, ix uint32) {
 	}
 }
 
-// close stops all jobs and waits for them.
-func (b *builds) close() {
+// Close stops all jobs and waits for them.
+func (b *Builder) Close() {
 	b.cancel()
 	b.wait.Wait()
 }
 
 // work does a job to its end.
-func (b *builds) work(ctx context.Context, w *build) {
+func (b *Builder) work(ctx context.Context, w *build) {
 	defer w.stop()
 	select {
 	case b.slots <- struct{}{}:
@@ -150,7 +190,7 @@ func (b *builds) work(ctx context.Context, w *build) {
 }
 
 // run does a job. A panic ends it: it would come again.
-func (b *builds) run(ctx context.Context, w *build) (err error) {
+func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			b.ex.Log.Error("building an index panicked", "index", w.job.Named, "panic", p, "stack", string(debug.Stack()))
@@ -206,14 +246,14 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // site is the index of a job as a transaction sees it.
 type site struct {
-	r  *Run
+	r  *exec.Run
 	g  *record.Gate
 	tb *catalog.Table
 	ix *catalog.Index
 }
 
 // inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
-func (b *builds) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
+func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
 	opt := txn.Options{Write: write, Meter: b.ex.Meter, Memory: b.ex.Memory}
 	if alone {
 		turn, err := b.ex.Store.Exclusive(ctx)
@@ -242,9 +282,9 @@ func (b *builds) inside(ctx context.Context, w *build, alone, write bool, f func
 }
 
 // site finds the index of a job; errEnded where it is gone, or another.
-func (b *builds) site(ctx context.Context, tx *txn.Tx, j *catalog.Job) (*site, error) {
-	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
-	r := b.ex.NewRun(ctx, sess, NewEnv(), tx)
+func (b *Builder) site(ctx context.Context, tx *txn.Tx, j *catalog.Job) (*site, error) {
+	sess := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
+	r := b.ex.NewRun(ctx, sess, exec.NewEnv(), tx)
 	ns, err := r.Cat.Namespace(j.NS)
 	if err != nil {
 		return nil, err
@@ -283,7 +323,7 @@ func (s *site) unfinished() error {
 }
 
 // fill makes the entries of a batch of records; more says that some are left.
-func (b *builds) fill(ctx context.Context, w *build, size int64) (more bool, err error) {
+func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, err error) {
 	var next catalog.Job
 	err = b.inside(ctx, w, size <= leastBatch, true, func(s *site) error {
 		if s.ix.Define.Kind == ast.IndexCount {
@@ -299,7 +339,7 @@ func (b *builds) fill(ctx context.Context, w *build, size int64) (more bool, err
 		if more = next.From != nil; more {
 			return s.r.Cat.PutJob(&next)
 		}
-		return s.finish(&next)
+		return b.finish(s, &next)
 	})
 	if err == nil {
 		w.job.From, w.job.Done = next.From, next.Done
@@ -308,7 +348,7 @@ func (b *builds) fill(ctx context.Context, w *build, size int64) (more bool, err
 }
 
 // fillCount counts the records of one snapshot in another transaction, and adds what is missing in that of s.
-func (b *builds) fillCount(ctx context.Context, w *build, s *site) error {
+func (b *Builder) fillCount(ctx context.Context, w *build, s *site) error {
 	var missing int64
 	j := w.job
 	err := b.inside(ctx, w, false, false, func(past *site) (err error) {
@@ -321,11 +361,11 @@ func (b *builds) fillCount(ctx context.Context, w *build, s *site) error {
 	if err := s.g.AddCount(s.tb, s.ix, missing); err != nil {
 		return err
 	}
-	return s.finish(&j)
+	return b.finish(s, &j)
 }
 
 // finish makes the index ready.
-func (s *site) finish(j *catalog.Job) error {
+func (b *Builder) finish(s *site, j *catalog.Job) error {
 	updated, err := s.g.BuildUpdates(s.tb, s.ix)
 	if err != nil {
 		return err
@@ -341,7 +381,7 @@ func (s *site) finish(j *catalog.Job) error {
 		return s.r.Cat.SetBuild(s.ix, built)
 	}
 	if old := s.tb.Index(s.ix.Called()); old != nil {
-		if err := s.r.discard(s.tb, old); err != nil {
+		if err := b.Discard(s.r, s.tb, old); err != nil {
 			return err
 		}
 	}
@@ -349,7 +389,7 @@ func (s *site) finish(j *catalog.Job) error {
 }
 
 // fail ends a job for a reason that the records are to blame for. It answers the reason.
-func (b *builds) fail(ctx context.Context, w *build, reason error) error {
+func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 	for {
 		err := b.inside(ctx, w, true, true, func(s *site) error {
 			if err := s.g.EndBuild(s.tb, s.ix); err != nil {
@@ -374,7 +414,7 @@ func (b *builds) fail(ctx context.Context, w *build, reason error) error {
 // clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again. Whoever
 // works in the background on what an index has stored reads a key of it first; the scans of the last batch see to it that
 // nothing comes behind.
-func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
+func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		var err error
 		more, err = b.ex.Catalog.View(tx).Sweep(&w.job, cleanBatch)
@@ -385,7 +425,7 @@ func (b *builds) clean(ctx context.Context, w *build, _ int64) (more bool, err e
 
 // forget removes the job of filling an index that is gone from the store, unless it is there all the same, or is to be
 // cleaned away.
-func (b *builds) forget(w *build) {
+func (b *Builder) forget(w *build) {
 	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
 		stored, err := view.Job(&w.job)
@@ -406,9 +446,10 @@ func (b *builds) forget(w *build) {
 	}
 }
 
-// await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, the definition
+// Await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, the definition
 // is taken back.
-func (b *builds) await(ctx context.Context, w *build) error {
+func (b *Builder) Await(ctx context.Context, left *Left) error {
+	w := left.build
 	var err error
 	select {
 	case <-w.done:
@@ -428,7 +469,7 @@ func (b *builds) await(ctx context.Context, w *build) error {
 }
 
 // undo takes the definition of an index back.
-func (b *builds) undo(ctx context.Context, j *catalog.Job) error {
+func (b *Builder) undo(ctx context.Context, j *catalog.Job) error {
 	return txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
 		s, err := b.site(ctx, tx, j)
 		if errors.Is(err, errEnded) {
@@ -437,6 +478,6 @@ func (b *builds) undo(ctx context.Context, j *catalog.Job) error {
 		if err != nil {
 			return err
 		}
-		return s.r.discard(s.tb, s.ix)
+		return b.Discard(s.r, s.tb, s.ix)
 	})
 }

@@ -1,10 +1,11 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -17,7 +18,7 @@ var (
 func durationLiteral(d value.Duration) ast.Expr { return &ast.Literal{Value: value.DurationOf(d)} }
 
 // defineUser is DEFINE USER. A password is kept as an argon2id hash and a SCRAM verifier, never as it is.
-func (r *Run) defineUser(env *Env, s *ast.DefineUser) error {
+func (r *run) defineUser(env *exec.Env, s *ast.DefineUser) error {
 	a, err := r.newActor(env, ast.DefUser, s.Name, s.Base, s.Mode)
 	if err != nil {
 		return done(err)
@@ -49,7 +50,7 @@ func checkRoles(def *ast.DefineUser) error {
 	return nil
 }
 
-func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
+func (r *run) userDurations(env *exec.Env, s, def *ast.DefineUser) error {
 	var err error
 	if def.TokenDuration, err = r.duration(env, s.TokenDuration); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (r *Run) userDurations(env *Env, s, def *ast.DefineUser) error {
 
 // userPassword hashes the password of a user; without one nobody can sign in as it. The answer is what is kept beside
 // the definition: the SCRAM verifier.
-func (r *Run) userPassword(env *Env, s, def *ast.DefineUser) (*value.Object, error) {
+func (r *run) userPassword(env *exec.Env, s, def *ast.DefineUser) (*value.Object, error) {
 	if s.PassHash != "" || s.Password == nil {
 		return nil, nil // without a hash nobody can sign in as the user
 	}

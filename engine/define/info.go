@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"runtime"
@@ -8,12 +8,13 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // info is INFO FOR …: the definitions of a level, as texts or (STRUCTURE) taken apart.
-func (r *Run) info(env *Env, s *ast.Info) (value.Value, error) {
+func (r *run) info(env *exec.Env, s *ast.Info) (value.Value, error) {
 	switch s.Level {
 	case ast.InfoRoot:
 		return r.infoRoot(s.Structure)
@@ -26,7 +27,7 @@ func (r *Run) info(env *Env, s *ast.Info) (value.Value, error) {
 	case ast.InfoIndex:
 		return r.infoIndex(env, s)
 	}
-	at, err := r.version(env, s.Version)
+	at, err := r.Version(env, s.Version)
 	if err != nil {
 		return value.None, err
 	}
@@ -34,7 +35,7 @@ func (r *Run) info(env *Env, s *ast.Info) (value.Value, error) {
 }
 
 // listing is the definitions of one kind in a scope: an object of texts by name, or an array of structures.
-func (r *Run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint64) (value.Value, error) {
+func (r *run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint64) (value.Value, error) {
 	var defs []*catalog.Def
 	var err error
 	if at != 0 {
@@ -84,7 +85,7 @@ func nothing(structure bool) value.Value {
 }
 
 // report gathers the listings of some kinds under their names, as they were at a version (0: now).
-func (r *Run) report(s catalog.Scope, structure bool, at uint64, kinds []listKind, more ...value.Field) (value.Value, error) {
+func (r *run) report(s catalog.Scope, structure bool, at uint64, kinds []listKind, more ...value.Field) (value.Value, error) {
 	fields := make([]value.Field, 0, len(kinds)+len(more))
 	for _, k := range kinds {
 		v, err := r.listing(s, k.kind, structure, at)
@@ -101,7 +102,7 @@ type listKind struct {
 	kind ast.DefKind
 }
 
-func (r *Run) infoRoot(structure bool) (value.Value, error) {
+func (r *run) infoRoot(structure bool) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -126,18 +127,18 @@ func systemInfo() value.Value {
 	metrics.Read(samples)
 	bytes := func(i int) value.Value { return value.Int(int64(samples[i].Value.Uint64())) }
 	zero := value.Float(0)
-	return object(
+	return value.ObjectOf(value.NewObject(
 		value.Field{Name: "available_parallelism", Value: value.Int(int64(runtime.GOMAXPROCS(0)))},
 		value.Field{Name: "cpu_usage", Value: zero},
 		value.Field{Name: "load_average", Value: value.Array(zero, zero, zero)},
 		value.Field{Name: "memory_allocated", Value: bytes(0)},
 		value.Field{Name: "memory_usage", Value: bytes(1)},
-		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))})
+		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))}))
 }
 
 // defaults is what USE DEFAULT means: the namespace and database that DEFINE CONFIG DEFAULT names, else those that the
 // engine was opened with. A config may name one of them alone.
-func (r *Run) defaults() (ns, db string, err error) {
+func (r *run) defaults() (ns, db string, err error) {
 	d, err := r.Cat.Def(catalog.Scope{}, ast.DefConfig, "Default")
 	if err != nil {
 		return "", "", err
@@ -156,7 +157,7 @@ func (r *Run) defaults() (ns, db string, err error) {
 	return ns, db, nil
 }
 
-func (r *Run) infoNamespace(structure bool) (value.Value, error) {
+func (r *run) infoNamespace(structure bool) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -167,7 +168,7 @@ func (r *Run) infoNamespace(structure bool) (value.Value, error) {
 	return r.report(ns.Inner(), structure, 0, []listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
 }
 
-func (r *Run) infoDatabase(structure bool, at uint64) (value.Value, error) {
+func (r *run) infoDatabase(structure bool, at uint64) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -182,7 +183,7 @@ func (r *Run) infoDatabase(structure bool, at uint64) (value.Value, error) {
 }
 
 // infoTable answers empty lists for a table that is not defined.
-func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoTable(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -194,7 +195,7 @@ func (r *Run) infoTable(env *Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	version, err := r.version(env, s.Version)
+	version, err := r.Version(env, s.Version)
 	if err != nil {
 		return value.None, err
 	}
@@ -235,7 +236,7 @@ func emptyTable(structure bool) value.Value {
 }
 
 // infoTableAt is INFO FOR TABLE as it was at a version; the table may be gone since. Live queries have no past.
-func (r *Run) infoTableAt(db *catalog.Database, name string, structure bool, version uint64) (value.Value, error) {
+func (r *run) infoTableAt(db *catalog.Database, name string, structure bool, version uint64) (value.Value, error) {
 	tb, names, err := r.Cat.TableAt(db, name, version)
 	if err != nil {
 		return value.None, err
@@ -260,7 +261,7 @@ func (r *Run) infoTableAt(db *catalog.Database, name string, structure bool, ver
 }
 
 // lives are the live queries on a table: their texts by id, or a list of both.
-func (r *Run) lives(tb *catalog.Table, structure bool) value.Value {
+func (r *run) lives(tb *catalog.Table, structure bool) value.Value {
 	subs := r.Ex.Hub.List(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
 	if structure {
 		out := make([]value.Value, len(subs))
@@ -277,7 +278,7 @@ func (r *Run) lives(tb *catalog.Table, structure bool) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoUser(env *exec.Env, s *ast.Info) (value.Value, error) {
 	base := s.Base
 	if base == ast.BaseNone {
 		switch {
@@ -314,7 +315,7 @@ func (r *Run) infoUser(env *Env, s *ast.Info) (value.Value, error) {
 }
 
 // infoIndex tells how far the building of an index is.
-func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoIndex(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -339,7 +340,7 @@ func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 		ix = tb.LastDefined(name)
 	}
 	if ix == nil {
-		return value.None, DoesNotExist("index", name)
+		return value.None, exec.DoesNotExist("index", name)
 	}
 	building, err := r.building(tb, ix)
 	if err != nil {
@@ -349,7 +350,7 @@ func (r *Run) infoIndex(env *Env, s *ast.Info) (value.Value, error) {
 }
 
 // building is how far the building of an index is. Nothing is ever pending: writers keep an index that is built.
-func (r *Run) building(tb *catalog.Table, ix *catalog.Index) (*value.Object, error) {
+func (r *run) building(tb *catalog.Table, ix *catalog.Index) (*value.Object, error) {
 	status := func(s string) value.Field { return value.Field{Name: "status", Value: value.Str(s)} }
 	number := func(name string, n int64) value.Field { return value.Field{Name: name, Value: value.Int(n)} }
 	b := ix.Build

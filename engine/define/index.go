@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"context"
@@ -7,13 +7,12 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // defineIndex is DEFINE INDEX.
-func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
+func (r *run) defineIndex(env *exec.Env, s *ast.DefineIndex) error {
 	db, tb, err := r.tableToDefineOn(env, s.Table)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (r *Run) defineIndex(env *Env, s *ast.DefineIndex) error {
 // replaceIndex puts an index in the place of the one of its name, if there is one. What can not be built before this
 // transaction ends is built beside the old index, which stays until then: for good where the new one can not be built. One that
 // nobody waits for need not spare an index that is not Ready.
-func (r *Run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
+func (r *run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
 	name := def.Name.Ident
 	if err := r.removeIndexes(tb, tb.Successor(name)); err != nil {
 		return err
@@ -83,7 +82,7 @@ type filling struct {
 }
 
 // newIndex stores the definition of an index and has it filled.
-func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
+func (r *run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
 	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def}
 	if how.staged {
 		d.Name = catalog.StagedName(d.Name)
@@ -112,23 +111,11 @@ func (r *Run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 		}
 		return g.BuildIndex(r.Ctx, tb, ix)
 	}
-	left, err := r.postpone(catalog.JobOf(tb, ix))
+	left, err := r.builds.Postpone(r.Run, catalog.JobOf(tb, ix))
 	if how.wait {
-		r.After(func(ctx context.Context) error { return r.Ex.builds.await(ctx, left.build) })
+		r.After(func(ctx context.Context) error { return r.builds.Await(ctx, left) })
 	}
 	return err
-}
-
-// unbuilt is a job that a transaction leaves to be done when it is committed.
-type unbuilt struct {
-	build *build // once it is
-}
-
-// postpone stores a job and starts it once the transaction is committed.
-func (r *Run) postpone(j *catalog.Job) (*unbuilt, error) {
-	left := &unbuilt{}
-	r.Tx.OnCommit(func(kv.Version) { left.build = r.Ex.builds.start(j) })
-	return left, r.Cat.PutJob(j)
 }
 
 // checkColumns refuses to index what is not stored.
@@ -150,7 +137,7 @@ func checkColumns(tb *catalog.Table, def *ast.DefineIndex, name string) error {
 }
 
 // columns are the paths that an index is over; type::field(…) and type::fields(…) name them by text.
-func (r *Run) columns(env *Env, xs []ast.Expr) ([]ast.Expr, error) {
+func (r *run) columns(env *exec.Env, xs []ast.Expr) ([]ast.Expr, error) {
 	out := make([]ast.Expr, 0, len(xs))
 	for _, x := range xs {
 		for p, ok := x.(*ast.Paren); ok; p, ok = x.(*ast.Paren) {
@@ -161,8 +148,8 @@ func (r *Run) columns(env *Env, xs []ast.Expr) ([]ast.Expr, error) {
 			out = append(out, x)
 			continue
 		case *ast.Call:
-			if selfNaming(x) {
-				ids, _, err := r.fieldPaths(env, x)
+			if exec.SelfNaming(x) {
+				ids, _, err := r.FieldPaths(env, x)
 				if err != nil {
 					return nil, err
 				}
@@ -214,7 +201,7 @@ func vectorDefaults(v ast.VectorIndex) *ast.VectorIndex {
 }
 
 // removeIndexes removes indexes and what is stored of them, in the background where that is much; a nil one is none.
-func (r *Run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error {
+func (r *run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error {
 	for _, ix := range indexes {
 		if ix == nil {
 			continue
@@ -233,7 +220,7 @@ func (r *Run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error 
 }
 
 // removeIndex removes an index and, in the same transaction, what is stored of it.
-func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
+func (r *run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
 	g, err := r.Gate()
 	if err != nil {
 		return err
@@ -241,32 +228,16 @@ func (r *Run) removeIndex(tb *catalog.Table, ix *catalog.Index) error {
 	if err := g.DropIndex(tb, ix); err != nil {
 		return err
 	}
-	return r.undefine(ix)
+	return r.builds.Undefine(r.Run, ix)
 }
 
 // discard removes an index at once, and what is stored of it in the background.
-func (r *Run) discard(tb *catalog.Table, ix *catalog.Index) error {
-	g, err := r.Gate()
-	if err != nil {
-		return err
-	}
-	g.ForgetIndex(ix)
-	j := catalog.JobOf(tb, ix)
-	j.Clean = true
-	if _, err := r.postpone(j); err != nil {
-		return err
-	}
-	return r.undefine(ix)
-}
-
-func (r *Run) undefine(ix *catalog.Index) error {
-	s, id := ix.Scope, ix.ID
-	r.Tx.OnCommit(func(kv.Version) { r.Ex.builds.end(live.Table{NS: s.NS, DB: s.DB, TB: s.TB}, id) })
-	return r.Cat.Delete(ix.Def)
+func (r *run) discard(tb *catalog.Table, ix *catalog.Index) error {
+	return r.builds.Discard(r.Run, tb, ix)
 }
 
 // rebuild is REBUILD INDEX.
-func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
+func (r *run) rebuild(env *exec.Env, s *ast.Rebuild) error {
 	db, err := r.inDatabase(ast.DefIndex)
 	if err != nil {
 		return err
@@ -291,7 +262,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 		if s.IfExists {
 			return nil
 		}
-		return DoesNotExist("index", name)
+		return exec.DoesNotExist("index", name)
 	}
 	if ix.Build.Retired {
 		return errs.Internal("Index building has been cancelled: Prepare remove.")
@@ -300,7 +271,7 @@ func (r *Run) rebuild(env *Env, s *ast.Rebuild) error {
 }
 
 // defineEvent is DEFINE EVENT.
-func (r *Run) defineEvent(env *Env, s *ast.DefineEvent) error {
+func (r *run) defineEvent(env *exec.Env, s *ast.DefineEvent) error {
 	_, tb, err := r.tableToDefineOn(env, s.Table)
 	if err != nil {
 		return err

@@ -1,17 +1,45 @@
-package exec
+// Package define runs the statements about definitions: DEFINE, ALTER, REMOVE, REBUILD, INFO, SHOW and USE.
+//
+// It checks who may change what, settles what a statement leaves open, and stores the result in the catalog. It hands over
+// to engine/record what a definition does to records, and to engine/build what may take long.
+package define
 
 import (
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/build"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// execDefine executes the statements that work on definitions.
-func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
+// Definer runs the statements about definitions for all sessions of one engine.
+type Definer struct{ builds *build.Builder }
+
+// New makes a definer that leaves the filling of indexes to builds.
+func New(builds *build.Builder) *Definer { return &Definer{builds} }
+
+// run is an exec.Run at work on definitions.
+type run struct {
+	*exec.Run
+	builds *build.Builder
+}
+
+// Statement runs a statement about definitions, see exec.Statements.
+func (d *Definer) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
+	return (&run{r, d.builds}).statement(env, s)
+}
+
+// Use puts the session of r into a namespace and database, and makes makeNS and makeDB where they are missing and the
+// session may make them; "" stands for none.
+func (d *Definer) Use(r *exec.Run, ns, db, makeNS, makeDB string) error {
+	return (&run{r, d.builds}).move(ns, db, makeNS, makeDB)
+}
+
+func (r *run) statement(env *exec.Env, s ast.Statement) (value.Value, error) {
 	var err error
 	switch s := s.(type) {
 	case *ast.DefineNamespace:
@@ -52,8 +80,8 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 		err = r.rebuild(env, s)
 	case *ast.Info:
 		return r.info(env, s)
-	case *ast.Access:
-		return r.access(env, s)
+	case *ast.Use:
+		return r.use(env, s)
 	case *ast.Show:
 		return r.show(env, s)
 	case *ast.DefineModel:
@@ -61,7 +89,7 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 	case *ast.DefineModule:
 		err = errs.Internal("Modules are not supported: this server runs no WebAssembly. DEFINE FUNCTION can hold the same code in the language or, with --allow-scripting, as a script")
 	default:
-		return value.None, notRunnable(s)
+		return value.None, exec.NotRunnable(s)
 	}
 	return value.None, err
 }
@@ -70,7 +98,7 @@ func (r *Run) execDefine(env *Env, s ast.Statement) (value.Value, error) {
 var errDefined = errors.New("defined already")
 
 // mode decides what a DEFINE does about an existing definition; exists is the error of a plain DEFINE.
-func (r *Run) mode(m ast.Mode, old bool, exists func() error) error {
+func (r *run) mode(m ast.Mode, old bool, exists func() error) error {
 	switch {
 	case !old || m == ast.ModeOverwrite:
 		return nil
@@ -96,7 +124,7 @@ func alreadyExists(kind, name string) error {
 }
 
 // name is the name of a definition: an identifier, or what an expression yields.
-func (r *Run) name(env *Env, n ast.Name, what string) (string, error) {
+func (r *run) name(env *exec.Env, n ast.Name, what string) (string, error) {
 	if n.Expr == nil {
 		return n.Ident, nil
 	}
@@ -104,7 +132,7 @@ func (r *Run) name(env *Env, n ast.Name, what string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if name, ok := tableName(v); ok {
+	if name, ok := exec.TableName(v); ok {
 		return name, nil
 	}
 	return "", errs.Internal("Expected `%s name` but found `%s`", what, v.Text())
@@ -114,7 +142,7 @@ func (r *Run) name(env *Env, n ast.Name, what string) (string, error) {
 func ident(name string) ast.Name { return ast.Name{Ident: name} }
 
 // comment evaluates a COMMENT; nil for none.
-func (r *Run) comment(env *Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) comment(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
@@ -126,11 +154,11 @@ func (r *Run) comment(env *Env, x ast.Expr) (ast.Expr, error) {
 }
 
 // literal evaluates an option of a definition down to a constant of a type; nil stays nil.
-func (r *Run) literal(env *Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) {
+func (r *run) literal(env *exec.Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +171,11 @@ func (r *Run) literal(env *Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) 
 }
 
 // duration evaluates an optional duration, where NONE is a value of its own; nil stays nil.
-func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) duration(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(env, x))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +189,7 @@ func (r *Run) duration(env *Env, x ast.Expr) (ast.Expr, error) {
 }
 
 // put stores a definition in a scope, under the rules of its mode.
-func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
+func (r *run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
 	if err := r.fresh(s, kind, name, m, exists); err != nil {
 		return done(err)
 	}
@@ -169,7 +197,7 @@ func (r *Run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, st
 }
 
 // fresh is the mode of a DEFINE by what is stored.
-func (r *Run) fresh(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, exists func() error) error {
+func (r *run) fresh(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, exists func() error) error {
 	old, err := r.Cat.Def(s, kind, name)
 	if err != nil {
 		return err
@@ -177,14 +205,14 @@ func (r *Run) fresh(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, 
 	return r.mode(m, old != nil, exists)
 }
 
-func (r *Run) store(s catalog.Scope, kind ast.DefKind, name string, stmt ast.Statement) error {
+func (r *run) store(s catalog.Scope, kind ast.DefKind, name string, stmt ast.Statement) error {
 	_, err := r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
 	return err
 }
 
 // inDatabase checks that the caller may change definitions of a kind in the database in use, and finds it. What opens the
 // database to others, or hands out its numbers, takes an OWNER, as users and access methods do.
-func (r *Run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
+func (r *run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
 	res := auth.ResourceAny
 	switch kind {
 	case ast.DefAPI, ast.DefBucket, ast.DefConfig, ast.DefSequence:
@@ -196,7 +224,7 @@ func (r *Run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
 	return r.Database()
 }
 
-func (r *Run) defineNamespace(env *Env, s *ast.DefineNamespace) error {
+func (r *run) defineNamespace(env *exec.Env, s *ast.DefineNamespace) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -213,7 +241,7 @@ func (r *Run) defineNamespace(env *Env, s *ast.DefineNamespace) error {
 	})
 }
 
-func (r *Run) defineDatabase(env *Env, s *ast.DefineDatabase) error {
+func (r *run) defineDatabase(env *exec.Env, s *ast.DefineDatabase) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -242,7 +270,7 @@ func (r *Run) defineDatabase(env *Env, s *ast.DefineDatabase) error {
 }
 
 // putDatabase stores a database; its text does not show STRICT.
-func (r *Run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict bool) error {
+func (r *run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict bool) error {
 	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: def.Name.Ident, Stmt: def}
 	if strict {
 		d.Extra = value.NewObject(value.Field{Name: "strict", Value: value.Bool(true)})

@@ -1,15 +1,16 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // show is SHOW CHANGES.
-func (r *Run) show(env *Env, s *ast.Show) (value.Value, error) {
+func (r *run) show(env *exec.Env, s *ast.Show) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -45,7 +46,7 @@ func (r *Run) show(env *Env, s *ast.Show) (value.Value, error) {
 }
 
 // stamp is the versionstamp that SINCE means.
-func (r *Run) stamp(env *Env, x ast.Expr) (uint64, error) {
+func (r *run) stamp(env *exec.Env, x ast.Expr) (uint64, error) {
 	v, err := r.Eval(env, x)
 	if err != nil {
 		return 0, err

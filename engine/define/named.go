@@ -1,10 +1,11 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 )
 
 // missing is the error of a REMOVE or ALTER whose thing is not there.
@@ -27,7 +28,7 @@ type actor struct {
 }
 
 // namedActor finds a user or an access method, after it made sure that the caller may change those of that level.
-func (r *Run) namedActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+func (r *run) namedActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
 	a := &actor{base: base.Or(ast.BaseDatabase), kind: "user"}
 	what := "user"
 	if kind == ast.DefAccess {
@@ -48,7 +49,7 @@ func (r *Run) namedActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) 
 }
 
 // presentActor is an actor that must be there.
-func (r *Run) presentActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+func (r *run) presentActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
 	a, err := r.namedActor(env, kind, n, base)
 	if err == nil && a.def == nil {
 		return nil, missing{r.ActorError(a.kind, a.name, a.base, "does not exist")}
@@ -57,7 +58,7 @@ func (r *Run) presentActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base
 }
 
 // newActor is an actor that is about to be defined; errDefined where a DEFINE of that mode leaves the old one.
-func (r *Run) newActor(env *Env, kind ast.DefKind, n ast.Name, base ast.Base, m ast.Mode) (*actor, error) {
+func (r *run) newActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base, m ast.Mode) (*actor, error) {
 	a, err := r.namedActor(env, kind, n, base)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func configNamed(word string) config {
 }
 
 // configScope is the scope of c, after it made sure that the caller may change what is there.
-func (r *Run) configScope(c config) (catalog.Scope, error) {
+func (r *run) configScope(c config) (catalog.Scope, error) {
 	if err := r.Auth.Allow(auth.Edit, c.base, auth.ResourceActor); err != nil {
 		return catalog.Scope{}, err
 	}
@@ -91,7 +92,7 @@ func (r *Run) configScope(c config) (catalog.Scope, error) {
 }
 
 // presentConfig is a config that must be there.
-func (r *Run) presentConfig(word string) (*catalog.Def, error) {
+func (r *run) presentConfig(word string) (*catalog.Def, error) {
 	c := configNamed(word)
 	scope, err := r.configScope(c)
 	if err != nil {
@@ -112,7 +113,7 @@ var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
 }
 
 // presentIn is a definition of a database, of no table, that must be there.
-func (r *Run) presentIn(env *Env, db *catalog.Database, kind ast.DefKind, n ast.Name) (*catalog.Def, error) {
+func (r *run) presentIn(env *exec.Env, db *catalog.Database, kind ast.DefKind, n ast.Name) (*catalog.Def, error) {
 	shown := shownNames[kind]
 	name, err := r.name(env, n, shown.kind)
 	if err != nil {
@@ -120,13 +121,13 @@ func (r *Run) presentIn(env *Env, db *catalog.Database, kind ast.DefKind, n ast.
 	}
 	d, err := r.Cat.Def(db.Inner(), kind, name)
 	if err == nil && d == nil {
-		return nil, missing{DoesNotExist(shown.kind, shown.prefix+name)}
+		return nil, missing{exec.DoesNotExist(shown.kind, shown.prefix+name)}
 	}
 	return d, err
 }
 
 // presentTable is a table that must be there.
-func (r *Run) presentTable(env *Env, db *catalog.Database, n ast.Name) (*catalog.Table, error) {
+func (r *run) presentTable(env *exec.Env, db *catalog.Database, n ast.Name) (*catalog.Table, error) {
 	name, err := r.name(env, n, "table")
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (r *Run) presentTable(env *Env, db *catalog.Database, n ast.Name) (*catalog
 
 // onTable is the table and the name of a field, an index or an event that a statement names. A table that is not there
 // stands for one that has nothing.
-func (r *Run) onTable(env *Env, db *catalog.Database, kind string, table, n ast.Name, path *ast.Idiom) (*catalog.Table, string, error) {
+func (r *run) onTable(env *exec.Env, db *catalog.Database, kind string, table, n ast.Name, path *ast.Idiom) (*catalog.Table, string, error) {
 	tb, err := r.presentTable(env, db, table)
 	switch {
 	case isMissing(err):

@@ -1,4 +1,4 @@
-package exec
+package define
 
 import (
 	"cmp"
@@ -7,11 +7,12 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // use is USE: the session moves to another place. What is missing there is made if the session may.
-func (r *Run) use(env *Env, s *ast.Use) (value.Value, error) {
+func (r *run) use(env *exec.Env, s *ast.Use) (value.Value, error) {
 	ns, db := r.Sess.Auth.NS, r.Sess.Auth.DB
 	var err error
 	if s.Default {
@@ -35,9 +36,9 @@ func (r *Run) use(env *Env, s *ast.Use) (value.Value, error) {
 		}
 	}
 	if s.DB == nil && !s.Default {
-		err = r.Move(ns, db, ns, "")
+		err = r.move(ns, db, ns, "")
 	} else {
-		err = r.Move(ns, db, ns, db)
+		err = r.move(ns, db, ns, db)
 	}
 	if err != nil {
 		return value.None, err
@@ -54,9 +55,9 @@ func place(name string) value.Value {
 	return value.Str(name)
 }
 
-// Move puts the session into a namespace and database, and makes makeNS and makeDB where they are
+// move puts the session into a namespace and database, and makes makeNS and makeDB where they are
 // missing and the session may make them.
-func (r *Run) Move(ns, db, makeNS, makeDB string) error {
+func (r *run) move(ns, db, makeNS, makeDB string) error {
 	moved := r.Sess.Auth
 	moved.NS, moved.DB = ns, db
 	if mayMake(&moved, makeDB != "") {
@@ -68,13 +69,12 @@ func (r *Run) Move(ns, db, makeNS, makeDB string) error {
 			return err
 		}
 	}
-	r.Sess.Auth = moved
-	r.gate = nil
+	r.Move(ns, db)
 	return nil
 }
 
 // provide makes a namespace and a database where they are missing; "" is left out.
-func (r *Run) provide(nsName, dbName string, strict bool) error {
+func (r *run) provide(nsName, dbName string, strict bool) error {
 	if nsName == "" {
 		return nil
 	}
@@ -110,7 +110,7 @@ func mayMake(env *auth.Env, database bool) bool {
 	return env.Allow(auth.Edit, base, auth.ResourceAny) == nil
 }
 
-func (r *Run) placeName(env *Env, n *ast.Name, what string) (string, error) {
+func (r *run) placeName(env *exec.Env, n *ast.Name, what string) (string, error) {
 	if n.Expr == nil {
 		return n.Ident, nil
 	}

@@ -1,15 +1,16 @@
-package exec
+package define
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // alter is ALTER: clause by clause on a copy of the definition, which is then stored like a DEFINE.
-func (r *Run) alter(env *Env, s *ast.Alter) error {
+func (r *run) alter(env *exec.Env, s *ast.Alter) error {
 	err := r.alterKind(env, s)
 	if s.IfExists && isMissing(err) {
 		return nil
@@ -30,7 +31,7 @@ func compacts(s *ast.Alter) bool {
 	return false
 }
 
-func (r *Run) alterKind(env *Env, s *ast.Alter) error {
+func (r *run) alterKind(env *exec.Env, s *ast.Alter) error {
 	switch {
 	case s.System:
 		return r.alterSystem(env, s)
@@ -80,7 +81,7 @@ const (
 	queryTimeout = "query_timeout"
 )
 
-func (r *Run) alterSystem(env *Env, s *ast.Alter) error {
+func (r *run) alterSystem(env *exec.Env, s *ast.Alter) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (r *Run) alterSystem(env *Env, s *ast.Alter) error {
 }
 
 // systemConfig is the config that INFO FOR ROOT shows.
-func (r *Run) systemConfig() (value.Value, error) {
+func (r *run) systemConfig() (value.Value, error) {
 	extra, err := r.Cat.Setting(systemConfig)
 	if err != nil {
 		return value.None, err
@@ -116,7 +117,7 @@ func (r *Run) systemConfig() (value.Value, error) {
 	return value.ObjectOf(value.NewObject(value.Field{Name: "QUERY_TIMEOUT", Value: timeout})), nil
 }
 
-func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
+func (r *run) alterTable(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
 	tb, err := r.presentTable(env, db, s.Name)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
 		case c.Name == "SCHEMALESS":
 			def.Schemafull = false
 		case from == nil:
-			return notRunnable(s)
+			return exec.NotRunnable(s)
 		case c.Name == "CHANGEFEED":
 			told = def.ChangeFeed != nil
 			def.ChangeFeed = from.ChangeFeed
@@ -153,21 +154,21 @@ func (r *Run) alterTable(env *Env, db *catalog.Database, s *ast.Alter) error {
 }
 
 // newComment is the comment that a clause sets; nil where it drops it.
-func (r *Run) newComment(env *Env, c ast.AlterClause) (ast.Expr, error) {
+func (r *run) newComment(env *exec.Env, c ast.AlterClause) (ast.Expr, error) {
 	if c.Drop {
 		return nil, nil
 	}
 	return r.comment(env, c.X)
 }
 
-func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
+func (r *run) alterField(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
 	tb, name, err := r.onTable(env, db, "field", s.Table, s.Name, s.Field)
 	if err != nil {
 		return err
 	}
 	f := tb.Field(name)
 	if f == nil {
-		return missing{DoesNotExist("field", name)}
+		return missing{exec.DoesNotExist("field", name)}
 	}
 	def := *f.Define
 	for _, c := range s.Clauses {
@@ -181,7 +182,7 @@ func (r *Run) alterField(env *Env, db *catalog.Database, s *ast.Alter) error {
 	return r.putField(tb, f, &def, name)
 }
 
-func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause) error {
+func (r *run) alterFieldClause(env *exec.Env, def *ast.DefineField, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineField)
 	if !ok {
 		from = &ast.DefineField{} // a DROP: everything absent
@@ -213,13 +214,13 @@ func (r *Run) alterFieldClause(env *Env, def *ast.DefineField, c ast.AlterClause
 	return err
 }
 
-func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
+func (r *run) alterIndex(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
 	tb, name, err := r.onTable(env, db, "index", s.Table, s.Name, nil)
 	if err != nil {
 		return err
 	}
 	if tb.Index(name) == nil {
-		return missing{DoesNotExist("index", name)}
+		return missing{exec.DoesNotExist("index", name)}
 	}
 	for _, ix := range []*catalog.Index{tb.Index(name), tb.Successor(name)} {
 		if ix == nil {
@@ -233,7 +234,7 @@ func (r *Run) alterIndex(env *Env, db *catalog.Database, s *ast.Alter) error {
 }
 
 // alterOneIndex alters an index, or the one that is to take its place.
-func (r *Run) alterOneIndex(env *Env, ix *catalog.Index, s *ast.Alter) error {
+func (r *run) alterOneIndex(env *exec.Env, ix *catalog.Index, s *ast.Alter) error {
 	def, build := *ix.Define, ix.Build
 	for _, c := range s.Clauses {
 		switch c.Name {
@@ -251,7 +252,7 @@ func (r *Run) alterOneIndex(env *Env, ix *catalog.Index, s *ast.Alter) error {
 }
 
 // alterEvent alters an event of a table.
-func (r *Run) alterEvent(env *Env, db *catalog.Database, s *ast.Alter) error {
+func (r *run) alterEvent(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
 	tb, name, err := r.onTable(env, db, "event", s.Table, s.Name, nil)
 	if err != nil {
 		return err
@@ -261,11 +262,11 @@ func (r *Run) alterEvent(env *Env, db *catalog.Database, s *ast.Alter) error {
 			return r.putAltered(env, e.Def, s)
 		}
 	}
-	return missing{DoesNotExist("event", name)}
+	return missing{exec.DoesNotExist("event", name)}
 }
 
 // putAltered stores a definition with the clauses of an ALTER.
-func (r *Run) putAltered(env *Env, d *catalog.Def, s *ast.Alter) error {
+func (r *run) putAltered(env *exec.Env, d *catalog.Def, s *ast.Alter) error {
 	stmt, err := r.altered(env, d, s)
 	if err != nil {
 		return err
