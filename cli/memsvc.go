@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacredb/nacre/internal/inprocess"
+	"github.com/nacredb/nacre/memsvc"
+	"github.com/nacredb/nacre/memsvc/config"
+	"github.com/nacredb/nacre/memsvc/store"
+)
+
+// memsvcFlags are the flags of the memory service; everything else is set by a file or the environment.
+type memsvcFlags struct {
+	config, bind, db, roles, cors string
+	bootstrap                     bool
+	context, mgmt, key            string
+}
+
+func newMemsvcCmd(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "memsvc",
+		Short: "The agent memory service",
+		Long: `A memory for agents over HTTP and MCP: it stores turns and documents, finds them again with or without a language
+model, and keeps what it knows apart by Context and by grants.
+
+It is set by a TOML file (--config) and by the environment, which wins:
+
+` + memsvcSettings() + `
+A link to nacre that is named memsvc is this command.`,
+		Args: exactArgs(0, "one of serve and bootstrap"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newMemsvcServeCmd(s), newMemsvcBootstrapCmd(s))
+	return cmd
+}
+
+// memsvcSettings lists every variable with its default.
+func memsvcSettings() string {
+	var b strings.Builder
+	for _, s := range config.Table() {
+		def := ""
+		if s.Default != "" {
+			def = " [" + s.Default + "]"
+		}
+		fmt.Fprintf(&b, "  %s%s%s\n      %s\n", config.Prefix, s.Name, def, s.Help)
+	}
+	return b.String()
+}
+
+func (f *memsvcFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.config, "config", "", "TOML file with settings")
+	fl.StringVar(&f.db, "db", "", "database: embedded://DIR, memory, or the address of a server [env MEMSVC_SURREALDB_URL]")
+	fl.StringVar(&f.context, "context-id", "main", "id of the first Context (bootstrap)")
+	fl.StringVar(&f.mgmt, "management-api-key", "", "use this management key instead of a new one (bootstrap) [env MEMSVC_MANAGEMENT_API_KEY]")
+	fl.StringVar(&f.key, "context-api-key", "", "use this key of the first Context instead of a new one (bootstrap) [env MEMSVC_API_KEY]")
+}
+
+func newMemsvcServeCmd(s *streams) *cobra.Command {
+	var f memsvcFlags
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Aliases: []string{"start"},
+		Short:   "Serve the memory of agents",
+		Example: `  nacre memsvc serve --db embedded://./memory --bootstrap
+  MEMSVC_SURREALDB_URL=ws://db:8000 MEMSVC_SURREALDB_USER=root MEMSVC_SURREALDB_PASS=… nacre memsvc serve`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runMemsvcServe(cmd.Context(), s, &f) },
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.bind, "bind", "", "listen address [env MEMSVC_BIND]")
+	fl.StringVar(&f.roles, "roles", "all", "what this process does: api, worker, scheduler, management (by commas), or all")
+	fl.StringVar(&f.cors, "cors-allowed-origins", "", "origins of both APIs that browsers may call from")
+	fl.BoolVar(&f.bootstrap, "bootstrap", false, "make the first keys and print them, where there are none")
+	return cmd
+}
+
+func newMemsvcBootstrapCmd(s *streams) *cobra.Command {
+	var f memsvcFlags
+	cmd := &cobra.Command{
+		Use:   "bootstrap",
+		Short: "Make the first Context and print its key and the management key, once",
+		Args:  exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.withService(cmd.Context(), s, func(c memsvc.Config) error { return f.printKeys(cmd.Context(), s, c) })
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// load reads the settings; flags win over the environment, which wins over the file.
+func (f *memsvcFlags) load() (*config.Config, error) {
+	flags := map[string]string{"BIND": f.bind, "SURREALDB_URL": f.db, "CORS_ALLOWED_ORIGINS": f.cors,
+		"MANAGEMENT_CORS_ALLOWED_ORIGINS": f.cors, "MANAGEMENT_API_KEY": f.mgmt, "API_KEY": f.key}
+	c, err := config.Load(f.config, func(name string) (string, bool) {
+		if v := flags[strings.TrimPrefix(name, config.Prefix)]; v != "" && strings.HasPrefix(name, config.Prefix) {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	})
+	if err == nil {
+		err = c.SetRoles(f.roles)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// withService opens the database that the settings name and runs f over it.
+func (f *memsvcFlags) withService(ctx context.Context, s *streams, run func(memsvc.Config) error) error {
+	conf, err := f.load()
+	if err != nil {
+		return err
+	}
+	c := memsvc.Config{Config: conf, Log: memsvc.NewLog(s.err, conf), Version: s.build.Version}
+	if !conf.Embedded() {
+		return run(c)
+	}
+	dsn := "memory"
+	if dir := conf.EmbeddedDir(); dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the directory of the database: %w", err)
+		}
+		dsn = "bolt://" + filepath.Join(dir, "nacre.db")
+	}
+	e, err := inprocess.Open(ctx, dsn, nil)
+	if err != nil {
+		return physicalError(err)
+	}
+	c.Connect = store.Embedded(e)
+	return errors.Join(run(c), e.Close())
+}
+
+func runMemsvcServe(ctx context.Context, s *streams, f *memsvcFlags) error {
+	return f.withService(ctx, s, func(c memsvc.Config) error {
+		if f.bootstrap {
+			if err := f.printKeys(ctx, s, c); err != nil && !memsvc.Bootstrapped(err) {
+				return err
+			}
+		}
+		return memsvc.Serve(ctx, c)
+	})
+}
+
+func (f *memsvcFlags) printKeys(ctx context.Context, s *streams, c memsvc.Config) error {
+	keys, err := memsvc.Bootstrap(ctx, c, f.context)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "MEMSVC_CONTEXT_ID=%s\nMEMSVC_API_KEY=%s\nMEMSVC_MANAGEMENT_API_KEY=%s\n", keys.Context, keys.Key, keys.ManagementKey)
+	return nil
+}

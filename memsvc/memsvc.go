@@ -1,0 +1,121 @@
+// Package memsvc is the agent memory service: it stores what agents hear and read, finds it again, and answers from it.
+// Serve runs it over a database that it reaches by the client package: one in this process, or a server.
+package memsvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/nacredb/nacre/memsvc/api"
+	"github.com/nacredb/nacre/memsvc/config"
+	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/store"
+)
+
+// Config is what the service runs with.
+type Config struct {
+	*config.Config
+	// Connect opens sessions with the database; nil: those of the server at DBURL.
+	Connect store.Connect
+	// Log gets what happens, without content of memories; nil: nothing.
+	Log *slog.Logger
+	// Version is told to clients.
+	Version string
+	// Listening is called with the address when requests are served; may be nil.
+	Listening func(addr net.Addr)
+}
+
+// drain is how long a stop waits for requests that are under way.
+const drain = 20 * time.Second
+
+// NewLog makes the log of a server.
+func NewLog(w io.Writer, c *config.Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo // the configuration allows known levels only
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opt))
+	}
+	return slog.New(slog.NewTextHandler(w, opt))
+}
+
+func (c *Config) fill() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Connect == nil {
+		c.Connect = store.Remote(c.DBURL, c.DBUser, c.DBPass, c.MaxMessage)
+	}
+}
+
+// Serve runs the service until ctx ends; then it finishes the requests that are under way.
+func Serve(ctx context.Context, c Config) (err error) {
+	c.fill()
+	for _, w := range c.Warnings {
+		c.Log.Warn(w)
+	}
+	l, err := net.Listen("tcp", c.Bind)
+	if err != nil {
+		return fmt.Errorf("%sBIND: %w", config.Prefix, err)
+	}
+	st, err := store.Open(ctx, c.Connect)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := st.Sweep(ctx); err != nil {
+		c.Log.Warn("sweep", "error", err)
+	}
+	s := api.New(api.Options{Config: c.Config, Store: st, Log: c.Log, Version: c.Version})
+	defer s.Close()
+	return serve(ctx, &c, l, s)
+}
+
+func serve(ctx context.Context, c *Config, l net.Listener, h http.Handler) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	c.Log.Info("serving", "address", l.Addr().String(), "roles", c.Roles)
+	if c.Listening != nil {
+		c.Listening(l.Addr())
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		c.Log.Warn("requests were cut off by the stop")
+		err = srv.Close()
+	}
+	c.Log.Info("stopped")
+	return err
+}
+
+// Bootstrap makes the first management key, and the first Context with a key. It fails if there is one.
+func Bootstrap(ctx context.Context, c Config, contextID string) (out *api.Bootstrapped, err error) {
+	c.fill()
+	st, err := store.Open(ctx, c.Connect)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	s := api.New(api.Options{Config: c.Config, Store: st, Log: c.Log, Version: c.Version})
+	defer s.Close()
+	return s.Bootstrap(ctx, contextID, c.ManagementKey, c.APIKey)
+}
+
+// Bootstrapped reports whether err says that the first keys exist already.
+func Bootstrapped(err error) bool { return problem.Is(err, "conflict") }
