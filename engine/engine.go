@@ -232,7 +232,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 	if e.store.Stats().ReadOnly {
 		return kv.ErrReadOnly
 	}
-	tx, err := txn.Begin(ctx, e.store, txn.Options{Meter: e.opt.Meter})
+	tx, err := txn.Begin(ctx, e.store, e.exec.Reading())
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (im *importer) use(ctx context.Context, p *exec.Prepared) {
 
 // begin starts to gather; false where the store does not let it.
 func (im *importer) begin(ctx context.Context) bool {
-	tx, err := txn.Begin(ctx, im.e.store, txn.Options{Write: true, Meter: im.e.opt.Meter, Memory: im.e.memory})
+	tx, err := txn.Begin(ctx, im.e.store, im.e.exec.Writing())
 	if err != nil {
 		return false
 	}

@@ -26,7 +26,7 @@ const secretSetting = "token_secret"
 // loadSecret reads the secret of the store, or makes it.
 func (e *Engine) loadSecret(ctx context.Context) error {
 	st := e.system()
-	return e.within(ctx, &st, func(r *exec.Run) error {
+	return e.exec.Write(ctx, &st, func(r *exec.Run) error {
 		o, err := r.Cat.Setting(secretSetting)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value
 func (s *Session) enter(ctx context.Context, f func(*exec.Run) (*exec.Login, error)) (value.Value, error) {
 	st := s.snapshot()
 	var login *exec.Login
-	err := s.e.within(ctx, &st, func(r *exec.Run) error {
+	err := s.e.exec.Write(ctx, &st, func(r *exec.Run) error {
 		var err error
 		login, err = f(r)
 		return err
@@ -206,7 +206,7 @@ func (e *Engine) user(ctx context.Context, name, ns, db string) (*systemUser, er
 	}
 	var u *systemUser
 	st := e.system()
-	err := e.reading(ctx, &st, func(r *exec.Run) error {
+	err := e.exec.Read(ctx, &st, func(r *exec.Run) error {
 		scope, ok, err := scopeOf(r.Cat, ns, db)
 		if err != nil || !ok {
 			return err

@@ -24,7 +24,7 @@ func (e *Engine) Join(ctx context.Context) (value.UUID, error) {
 // Member reports whether the membership record of id is there.
 func (e *Engine) Member(ctx context.Context, id value.UUID) (there bool, err error) {
 	st := e.system()
-	err = e.reading(ctx, &st, func(r *exec.Run) error {
+	err = e.exec.Read(ctx, &st, func(r *exec.Run) error {
 		there, err = r.Cat.Node(id)
 		return err
 	})
@@ -43,5 +43,5 @@ func (e *Engine) system() exec.Session {
 
 func (e *Engine) asSystem(ctx context.Context, f func(*exec.Run) error) error {
 	st := e.system()
-	return e.within(ctx, &st, f)
+	return e.exec.Write(ctx, &st, f)
 }

@@ -26,7 +26,7 @@ func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
 		return err
 	}
 	st := s.snapshot()
-	return s.e.within(ctx, &st, func(r *exec.Run) error { return r.RevokeRefresh(params) })
+	return s.e.exec.Write(ctx, &st, func(r *exec.Run) error { return r.RevokeRefresh(params) })
 }
 
 func refreshParams(access, refresh string) (*value.Object, error) {

@@ -169,7 +169,7 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 		makeDB = *db
 	}
 	after := before
-	err := s.e.within(ctx, &after, func(r *exec.Run) error {
+	err := s.e.exec.Write(ctx, &after, func(r *exec.Run) error {
 		return s.e.defs.Use(r, to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
 	})
 	if err != nil {
@@ -177,20 +177,6 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 	}
 	s.moved(&before, &after)
 	return nil
-}
-
-// within runs f in a write transaction of its own, again on conflict.
-func (e *Engine) within(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
-	first := *state
-	return txn.Retry(ctx, e.store, txn.Options{Write: true, Meter: e.opt.Meter, Memory: e.memory}, func(tx *txn.Tx) error {
-		*state = first
-		r := e.exec.NewRun(ctx, state, exec.NewEnv(), tx)
-		r.Log = record.NewLog()
-		if err := f(r); err != nil {
-			return err
-		}
-		return e.exec.Seal(ctx, tx, r.Log)
-	})
 }
 
 // Invalidate drops the identity, and the live queries that were begun with it.
@@ -252,22 +238,12 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 		return value.None, nil
 	}
 	var out value.Value
-	err := s.e.reading(ctx, &st, func(r *exec.Run) error {
+	err := s.e.exec.Read(ctx, &st, func(r *exec.Run) error {
 		doc, err := r.Fetch(id.Record())
 		out = value.Detach(doc)
 		return err
 	})
 	return out, err
-}
-
-// reading runs f in a read-only transaction.
-func (e *Engine) reading(ctx context.Context, state *exec.Session, f func(*exec.Run) error) error {
-	tx, err := txn.Begin(ctx, e.store, txn.Options{Meter: e.opt.Meter})
-	if err != nil {
-		return err
-	}
-	defer tx.Cancel()
-	return f(e.exec.NewRun(ctx, state, exec.NewEnv(), tx))
 }
 
 // Execute runs a text of statements, one Result each. The error is for the text as a whole: it does not parse, or the
@@ -431,7 +407,7 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, txn.Options{Write: true, MaxBytes: s.e.exec.Limits.TxBytes, Meter: s.e.opt.Meter, Memory: s.e.memory})
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, s.e.exec.Writing())
 	if err != nil {
 		return nil, err
 	}

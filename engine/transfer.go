@@ -12,7 +12,6 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/parse"
-	"github.com/nacredb/nacre/engine/txn"
 )
 
 // ImportResult counts what an import did. Failed are the first failures, at most 100.
@@ -153,19 +152,15 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		return auth.Denied()
 	}
 	owner := st.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceActor) == nil
-	tx, err := txn.Begin(ctx, s.e.store, txn.Options{Meter: s.e.opt.Meter})
-	if err != nil {
-		return err
-	}
-	defer tx.Cancel()
-	run := s.e.exec.NewRun(ctx, &st, exec.NewEnv(), tx)
-	gate, err := run.Gate()
-	if err != nil {
-		return err
-	}
-	return dump.Text(ctx, w, run.Cat, gate, dump.Options{
-		Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
-		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+	return s.e.exec.Read(ctx, &st, func(run *exec.Run) error {
+		gate, err := run.Gate()
+		if err != nil {
+			return err
+		}
+		return dump.Text(ctx, w, run.Cat, gate, dump.Options{
+			Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
+			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+		})
 	})
 }
 

@@ -82,7 +82,7 @@ func New(ex *exec.Executor) *Builder {
 
 // Resume goes on with the building of indexes that was under way when the store was closed.
 func (b *Builder) Resume(ctx context.Context) error {
-	tx, err := txn.Begin(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory})
+	tx, err := txn.Begin(ctx, b.ex.Store, b.ex.Reading())
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,8 @@ type site struct {
 
 // inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
 func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
-	opt := txn.Options{Write: write, Meter: b.ex.Meter, Memory: b.ex.Memory}
+	opt := b.ex.Reading()
+	opt.Write = write
 	if alone {
 		turn, err := b.ex.Store.Exclusive(ctx)
 		if err != nil {
@@ -415,7 +416,7 @@ func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 // works in the background on what an index has stored reads a key of it first; the scans of the last batch see to it that
 // nothing comes behind.
 func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
-	err = txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
+	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		var err error
 		more, err = b.ex.Catalog.View(tx).Sweep(&w.job, cleanBatch)
 		return err
@@ -426,7 +427,7 @@ func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err 
 // forget removes the job of filling an index that is gone from the store, unless it is there all the same, or is to be
 // cleaned away.
 func (b *Builder) forget(w *build) {
-	err := txn.Retry(b.ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
+	err := txn.Retry(b.ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
 		stored, err := view.Job(&w.job)
 		if err != nil || stored == nil || stored.Clean {
@@ -470,7 +471,7 @@ func (b *Builder) Await(ctx context.Context, left *Left) error {
 
 // undo takes the definition of an index back.
 func (b *Builder) undo(ctx context.Context, j *catalog.Job) error {
-	return txn.Retry(ctx, b.ex.Store, txn.Options{Meter: b.ex.Meter, Memory: b.ex.Memory}, func(tx *txn.Tx) error {
+	return txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		s, err := b.site(ctx, tx, j)
 		if errors.Is(err, errEnded) {
 			return nil

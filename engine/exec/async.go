@@ -100,10 +100,8 @@ func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 	ctx, stop := q.ex.timed(context.Background())
 	defer stop()
 	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
-	return txn.Retry(ctx, q.ex.Store, txn.Options{MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter, Memory: q.ex.Memory}, func(tx *txn.Tx) error {
-		log := record.NewLog()
-		r := q.ex.NewRun(ctx, sess, NewEnv(), tx)
-		r.Log, r.asyncDepth = log, j.Depth
+	return q.ex.Write(ctx, sess, func(r *Run) error {
+		r.asyncDepth = j.Depth
 		def := j.Event.Define
 		if def.When != nil {
 			v, err := r.EvalIn(ctx, def.When, j.Doc, j.Vars, record.AsEngine)
@@ -116,7 +114,7 @@ func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 				return err
 			}
 		}
-		return q.ex.Seal(ctx, tx, log)
+		return nil
 	})
 }
 

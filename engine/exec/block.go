@@ -87,7 +87,7 @@ func (q *Query) block(ctx context.Context, stmts []Prepared) {
 		return !q.outside && (q.stream == nil || q.stream.sent == b.sent)
 	}
 	var last time.Time
-	err := txn.RetryWhile(ctx, q.ex.Store, q.writing(), again, func(tx *txn.Tx) error {
+	err := txn.RetryWhile(ctx, q.ex.Store, q.ex.Writing(), again, func(tx *txn.Tx) error {
 		q.restore(&b)
 		q.open(tx, start)
 		defer func() { q.tx = nil }()
@@ -113,11 +113,6 @@ func (q *Query) block(ctx context.Context, stmts []Prepared) {
 	default:
 		q.refuse(explain(ctx, err))
 	}
-}
-
-// writing is how a transaction of the text begins that may write.
-func (q *Query) writing() txn.Options {
-	return txn.Options{Write: true, MaxBytes: q.ex.Limits.TxBytes, Meter: q.ex.Meter, Memory: q.ex.Memory}
 }
 
 // open makes tx the transaction of the text.

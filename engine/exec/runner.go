@@ -227,7 +227,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 		q.answer(start, value.None, "", errs.Internal("Tried to start a transaction while another transaction was open"))
 		return
 	}
-	tx, err := txn.Begin(ctx, q.ex.Store, q.writing())
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
 	if err != nil {
 		q.answer(start, value.None, "", explain(ctx, err))
 		return
@@ -339,7 +339,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	}
 	q.lone = fillsIndex(p.Stmt)
 	defer func() { q.lone = false }()
-	err := txn.Retry(ctx, q.ex.Store, q.writing(), func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		q.base.vars = append(q.base.vars[:0], vars...)
 		log := record.NewLog()
 		var err error
@@ -372,7 +372,7 @@ func (q *Query) await(ctx context.Context) error {
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
 func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.Value, error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, q.writing())
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
 	if err != nil {
 		return value.None, err
 	}
@@ -385,16 +385,9 @@ func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.
 	return v, q.ex.Commit(ctx, tx, log)
 }
 
-// Seal writes what follows from a transaction's changes into the transaction, as its last act.
-func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
-	ex.publish(tx, log)
-	ex.events.queue(tx, log)
-	return log.Seal(ctx, tx)
-}
-
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
 func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent bool, err error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, txn.Options{Meter: q.ex.Meter, Memory: q.ex.Memory})
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Reading())
 	if err != nil {
 		return value.None, false, err
 	}
@@ -402,15 +395,6 @@ func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent b
 	rows := q.rowsOf(p.Stmt)
 	v, _, err = q.run(ctx, tx, nil, p.Stmt, rows)
 	return v, rows != nil && rows.sent, err
-}
-
-// Commit seals and commits a transaction; it is finished either way.
-func (ex *Executor) Commit(ctx context.Context, tx *txn.Tx, log *record.Log) error {
-	if err := ex.Seal(ctx, tx, log); err != nil {
-		tx.Cancel()
-		return err
-	}
-	return tx.Commit(ctx)
 }
 
 // Call runs one function by name: "string::len", "fn::greet".
@@ -514,7 +498,7 @@ func tooHeavy(most int) *errs.Error {
 // API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.
 func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
 	var answer *APIAnswer
-	err := txn.Retry(ctx, q.ex.Store, q.writing(), func(tx *txn.Tx) error {
+	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		log := record.NewLog()
 		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
 			var err error

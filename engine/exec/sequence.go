@@ -76,7 +76,7 @@ func (r *Run) nextVal(name string) (int64, error) {
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.
 func (ex *Executor) sequenceEnd(ctx context.Context, d *catalog.Def) (int64, error) {
-	tx, err := txn.Begin(ctx, ex.Store, txn.Options{Meter: ex.Meter, Memory: ex.Memory})
+	tx, err := txn.Begin(ctx, ex.Store, ex.Reading())
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,9 @@ func (ex *Executor) sequenceEnd(ctx context.Context, d *catalog.Def) (int64, err
 func (ex *Executor) newBatch(ctx context.Context, def *ast.DefineSequence, d *catalog.Def, turn *kv.Turn) (int64, error) {
 	size, k := max(1, constInt(def.Batch, 1)), catalog.SequenceKey(d)
 	var b batch
-	err := txn.Retry(ctx, ex.Store, txn.Options{Write: true, Turn: turn, Meter: ex.Meter, Memory: ex.Memory}, func(tx *txn.Tx) error {
+	opt := ex.Reading()
+	opt.Turn = turn
+	err := txn.Retry(ctx, ex.Store, opt, func(tx *txn.Tx) error {
 		next, given, err := catalog.SequenceNext(tx, d)
 		if err != nil {
 			return err

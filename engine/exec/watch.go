@@ -102,7 +102,7 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 func (w *watch) look(ctx context.Context, now *Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
 	ctx, stop := context.WithTimeout(ctx, matchTime)
 	defer stop()
-	tx, err := txn.Begin(ctx, w.ex.Store, txn.Options{Meter: w.ex.Meter, Memory: w.ex.Memory})
+	tx, err := txn.Begin(ctx, w.ex.Store, w.ex.Reading())
 	if err != nil {
 		return nil, false, err
 	}
