@@ -114,3 +114,42 @@ func TestConditionsInPlacesSeeWhatTheCallerSees(t *testing.T) {
 		t.Errorf("what is stored afterwards\ngot  %s\nwant %s", got, want)
 	}
 }
+
+// The world of the list tests: user:1 sees no field named secret, and may not write those named kept.
+const hiddenInLists = `
+	DEFINE TABLE user PERMISSIONS FULL; CREATE user:1;
+	DEFINE TABLE t CHANGEFEED 1h PERMISSIONS FULL;
+	DEFINE FIELD items ON t TYPE option<array | set | object>; DEFINE FIELD items.secret ON t PERMISSIONS FOR select NONE;
+	DEFINE FIELD items.kept ON t PERMISSIONS FOR create, update NONE;
+	DEFINE FIELD o.p.secret ON t PERMISSIONS FOR select NONE; DEFINE FIELD l.*.secret ON t PERMISSIONS FOR select NONE;
+	DEFINE FIELD gate.secret ON t PERMISSIONS FOR select WHERE $value = 'open';
+	DEFINE INDEX items ON t FIELDS items.*.secret; DEFINE INDEX deep ON t FIELDS l.secret;
+	CREATE t:1 SET items = [{ a: 1, secret: 'canary', kept: 'k' }, [{ a: 2, secret: 'canary' }], 3],
+		o = [{ p: { b: 1, secret: 'canary' } }, { p: [{ b: 2, secret: 'canary' }] }],
+		l = [[{ b: 1, secret: 'canary' }], { b: 2, secret: 'canary' }], gate = [{ secret: 'open' }, { secret: 'canary' }];
+	CREATE t:2 SET items = <set>[{ a: 1, secret: 'canary' }]; DEFINE TABLE link PERMISSIONS FULL; CREATE link:1 SET to = t:2;
+	DEFINE TABLE e TYPE RELATION PERMISSIONS FULL; RELATE link:1->e:1->t:2;
+	DEFINE TABLE r PERMISSIONS FULL; DEFINE FIELD refs ON r TYPE option<array<record<t>>> REFERENCE;
+	DEFINE FIELD OVERWRITE refs.* ON r TYPE record<t> PERMISSIONS FOR select WHERE $value = t:1; CREATE r:1 SET refs = [t:1, t:2];`
+
+func TestPermissionsOfFieldsReachIntoLists(t *testing.T) {
+	const two, empty = "{ gate: {  }, id: t:2, items: {{ a: 1 },}, o: { p: {  } } }", ", o: { p: {  } } }"
+	checkHidden(t, "record:acc:user:1", []hiddenCase{
+		{"SELECT", hiddenInLists, "SELECT VALUE items FROM t:1; SELECT VALUE o FROM t:1; SELECT VALUE l FROM t:1; SELECT VALUE gate FROM t:1",
+			"[[{ a: 1, kept: 'k' }, [{ a: 2 }], 3]] ;; [[{ p: { b: 1 } }, { p: [{ b: 2 }] }]] ;; [[[{ b: 1 }], { b: 2 }]] ;; [[{ secret: 'open' }, {  }]]"},
+		{"sets", hiddenInLists, "SELECT * FROM t:2", "[" + two + "]"},
+		{"FETCH, links, edges", hiddenInLists, "SELECT VALUE to FROM link FETCH to; RETURN link:1.to.items; RETURN link:1->e->t.*; RETURN t:2.{ items }",
+			"[" + two + "] ;; {{ a: 1 },} ;; [" + two + "] ;; { items: {{ a: 1 },} }"},
+		{"WHERE by an index", hiddenInLists, "SELECT VALUE id FROM t WHERE items.*.secret = 'canary'; SELECT VALUE id FROM t WHERE items.*.secret CONTAINS 'canary'; SELECT VALUE id FROM t WHERE l.secret CONTAINS 'canary'", "[] ;; [] ;; []"},
+		{"answers of writes", hiddenInLists, "UPDATE t:2 SET b = 1 RETURN BEFORE; UPDATE t:2 SET b = 2; UPDATE t:2 SET items = [{ a: 2 }] RETURN DIFF; DELETE t:2 RETURN BEFORE",
+			"[" + two + "] ;; [{ b: 2, gate: {  }, id: t:2, items: {{ a: 1 },}" + empty + "] ;; [[{ op: 'replace', path: '/items', value: [{ a: 2 }] }]] ;; [{ b: 2, gate: {  }, id: t:2, items: [{ a: 2 }]" + empty + "]"},
+		{"PATCH", hiddenInLists, "UPDATE t:1 PATCH [{ op: 'copy', from: '/items', path: '/x' }, { op: 'copy', from: '/items/0/secret', path: '/y' }] RETURN VALUE [x, y]", "[[[{ a: 1, kept: 'k' }, [{ a: 2 }], 3], [NONE, [NONE], NONE]]]"},
+		{"an object that a writer makes a list", hiddenInLists, "UPSERT t:3 SET items = { a: 1, secret: 's' }; UPDATE t:3 SET items = [items, { secret: 's' }]; UPDATE t:3 SET items += [{ secret: 's', b: 1 }]",
+			"[{ gate: {  }, id: t:3, items: { a: 1 }" + empty + "] ;; [{ gate: {  }, id: t:3, items: [{ a: 1 }, {  }]" + empty + "] ;; [{ gate: {  }, id: t:3, items: [{ a: 1 }, {  }, { b: 1 }]" + empty + "]"},
+		{"create", hiddenInLists, "CREATE t:4 SET items = [{ a: 1, kept: 1 }, [{ kept: 2 }]]; CREATE t:5 SET items = <set>[{ kept: 1 }]; CREATE t:6 SET items = { kept: 1 }",
+			"[{ gate: {  }, id: t:4, items: [{ a: 1 }, [{  }]]" + empty + "] ;; [{ gate: {  }, id: t:5, items: {{  },}" + empty + "] ;; [{ gate: {  }, id: t:6, items: {  }" + empty + "]"},
+		{"update", hiddenInLists, "UPDATE t:1 SET items[0].kept = 'x' RETURN VALUE items[0]; UPDATE t:1 SET items = [{ a: 5 }, { kept: 6 }] RETURN VALUE items; UPDATE t:1 MERGE { items: [{ kept: 7 }] } RETURN VALUE items",
+			"[{ a: 1, kept: 'k' }] ;; [[{ a: 5, kept: 'k' }, {  }]] ;; [[{ kept: 'k' }]]"},
+		{"references", hiddenInLists, "RETURN [t:1<~r, t:2<~r]", "[[r:1], []]"},
+	})
+}

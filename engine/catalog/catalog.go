@@ -272,11 +272,25 @@ func (tb *Table) HidesPath(path []Step) bool {
 		if !p.Given || p.Select.Kind == ast.PermissionFull {
 			continue
 		}
-		if samePath(f.Path, path) || Within(path, f.Path) || Within(f.Path, path) {
+		if meet(path, f.Path) {
 			return true
 		}
 	}
 	return false
+}
+
+// meet reports whether what two paths lead to may be the same, or one inside the other. Names lead into the elements of
+// lists as .* does, so a.b and a.*.b meet.
+func meet(a, b []Step) bool {
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return true
+	case a[0].All && (meet(a[1:], b) || meet(a[1:], b[1:])):
+		return true
+	case b[0].All && (meet(a, b[1:]) || meet(a[1:], b[1:])):
+		return true
+	}
+	return a[0] == b[0] && meet(a[1:], b[1:])
 }
 
 // mayBeMissing are the paths of the fields, of plain names, that may be NONE.

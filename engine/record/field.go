@@ -41,7 +41,9 @@ func (g *Gate) runFields(ctx context.Context, w *Write) error {
 		if err != nil {
 			return err
 		}
-		w.After = doc
+		if w.After, err = g.permittedInLists(ctx, w, f, doc); err != nil {
+			return err
+		}
 	}
 	if tb.Open != nil {
 		return checkShape(w, tb.Open, w.After, nil)
@@ -149,6 +151,17 @@ func (g *Gate) permittedField(ctx context.Context, s *fieldScope, f *catalog.Fie
 		return v, err
 	}
 	return s.old, nil
+}
+
+// permittedInLists is permittedField for the places of a field in lists that its name leads into, whose other clauses do
+// not hold there.
+func (g *Gate) permittedInLists(ctx context.Context, w *Write, f *catalog.Field, doc value.Value) (value.Value, error) {
+	if !f.Define.Permissions.Given || g.Env.CanWrite() {
+		return doc, nil
+	}
+	return mapLists(doc, f.Path, func(at []catalog.Step, v value.Value) (value.Value, error) {
+		return g.permittedField(ctx, &fieldScope{w: w, old: pick(w.Before, at), input: pick(w.Input, at)}, f, v)
+	})
 }
 
 // coerceField makes v of the field's type.

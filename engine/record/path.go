@@ -20,7 +20,7 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 	}
 	step := path[0]
 	if step.All {
-		return mapAll(v, at, path, f)
+		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return mapAt(v, at, path[1:], f) })
 	}
 	switch v.Kind() {
 	case value.KindObject:
@@ -47,14 +47,86 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 	return v, err
 }
 
-// mapAll is mapAt over every element.
-func mapAll(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+// mapLists is mapPath for the places that mapPath leaves alone: those inside of a list that a name leads into (a.b where a
+// is a list). A rule for a.b holds for b of each element, as the path a.b reads it of each, at any depth.
+func mapLists(v value.Value, path []catalog.Step, f func(at []catalog.Step, v value.Value) (value.Value, error)) (value.Value, error) {
+	return listsAt(v, nil, path, false, f)
+}
+
+// listsAt is mapLists; in says that a name has led into a list on the way.
+func listsAt(v value.Value, at, path []catalog.Step, in bool, f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+	if len(path) == 0 {
+		if in {
+			return f(at, v)
+		}
+		return v, nil
+	}
+	step := path[0]
+	if step.All {
+		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return listsAt(v, at, path[1:], in, f) })
+	}
+	switch v.Kind() {
+	case value.KindArray, value.KindSet:
+		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
+			if k := v.Kind(); k != value.KindObject && k != value.KindArray && k != value.KindSet {
+				return v, nil
+			}
+			return listsAt(v, at, path, true, f)
+		})
+	case value.KindObject:
+		old, _ := v.Object().Get(step.Name)
+		now, err := listsAt(old, append(at, step), path[1:], in, f)
+		if err != nil || same(old, now) {
+			return v, err
+		}
+		return setField(v, step.Name, now), nil
+	case value.KindNone, value.KindNull:
+		if in {
+			return mapAt(v, at, path, f)
+		}
+	}
+	return v, nil
+}
+
+// hide takes out of v what is at path and f does not allow, in the elements of lists too. An element becomes NONE.
+func hide(v value.Value, path []catalog.Step, allows func(value.Value) (bool, error)) (value.Value, error) {
+	if len(path) == 0 {
+		if v.IsNone() {
+			return v, nil
+		}
+		if ok, err := allows(v); ok || err != nil {
+			return v, err
+		}
+		return value.None, nil
+	}
+	step := path[0]
+	switch {
+	case v.Kind() == value.KindObject && !step.All:
+		old, ok := v.Object().Get(step.Name)
+		if !ok {
+			return v, nil
+		}
+		now, err := hide(old, path[1:], allows)
+		if err != nil || same(old, now) {
+			return v, err
+		}
+		return setField(v, step.Name, now), nil
+	case step.All:
+		path = path[1:]
+	case v.Kind() != value.KindArray && v.Kind() != value.KindSet:
+		return v, nil
+	}
+	return mapAll(v, nil, func(_ []catalog.Step, v value.Value) (value.Value, error) { return hide(v, path, allows) })
+}
+
+// mapAll rewrites every element of a list, and every field of an object.
+func mapAll(v value.Value, at []catalog.Step, f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:
 		elems, held := v.Elems(), 0
 		var out []value.Value
 		for i, e := range elems {
-			now, err := mapAt(e, append(at, catalog.Step{Name: strconv.Itoa(i)}), path[1:], f)
+			now, err := f(append(at, catalog.Step{Name: strconv.Itoa(i)}), e)
 			if held += value.Weight(now); held > mostStored && err == nil {
 				err = value.TooHeavy(mostStored)
 			}
@@ -78,7 +150,7 @@ func mapAll(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value
 	case value.KindObject:
 		out := v
 		for _, fd := range v.Object().Fields() {
-			now, err := mapAt(fd.Value, append(at, catalog.Step{Name: fd.Name}), path[1:], f)
+			now, err := f(append(at, catalog.Step{Name: fd.Name}), fd.Value)
 			if err != nil {
 				return v, err
 			}

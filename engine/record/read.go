@@ -106,18 +106,8 @@ func (g *Gate) hideFields(ctx context.Context, tb *catalog.Table, doc value.Valu
 			continue
 		}
 		var err error
-		if pick(doc, f.Path).IsNone() {
-			continue
-		}
-		doc, err = mapPath(doc, f.Path, func(_ []catalog.Step, v value.Value) (value.Value, error) {
-			if v.IsNone() {
-				return v, nil
-			}
-			ok, err := g.permits(ctx, &p.Select, whole, []Var{{"value", v}})
-			if ok || err != nil {
-				return v, err
-			}
-			return value.None, nil
+		doc, err = hide(doc, f.Path, func(v value.Value) (bool, error) {
+			return g.permits(ctx, &p.Select, whole, []Var{{"value", v}})
 		})
 		if err != nil {
 			return value.None, err

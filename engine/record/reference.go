@@ -264,14 +264,14 @@ func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldNa
 			continue
 		}
 		start, end := key.ReferenceRange(s.NS, s.DB, target, id.Key, from.ID, f.Name, keys)
-		if out, err = g.readReferrers(ctx, out, from, f, kv.Range{Start: start, End: end}); err != nil {
+		if out, err = g.readReferrers(ctx, out, id, from, f, kv.Range{Start: start, End: end}); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, from *catalog.Table, f *catalog.Field, r kv.Range) ([]*value.RecordID, error) {
+func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, target *value.RecordID, from *catalog.Table, f *catalog.Field, r kv.Range) ([]*value.RecordID, error) {
 	cur := g.Tx.Scan(r, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
 	hides := !g.Env.CanRead() && from.HidesPath(f.Path)
@@ -286,7 +286,7 @@ func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, from *c
 			if hides { // SECURITY: that it points here is what the field hides
 				var doc value.Value
 				if doc, ok, err = g.Get(ctx, id); ok {
-					ok = !pick(doc, f.Path).IsNone()
+					ok = hasTarget(targets(nil, doc, f.Path), target)
 				}
 			} else {
 				ok, err = g.Sees(ctx, id)
