@@ -153,3 +153,56 @@ func TestPermissionsOfFieldsReachIntoLists(t *testing.T) {
 		{"references", hiddenInLists, "RETURN [t:1<~r, t:2<~r]", "[[r:1], []]"},
 	})
 }
+
+// The world of the edge tests: user:1 may not delete keep, may delete mine where its own, and does not see one end of half.
+const hiddenEdges = `
+	DEFINE TABLE user PERMISSIONS FULL; CREATE user:1; DEFINE TABLE node PERMISSIONS FULL; CREATE node:1, node:2, node:3;
+	DEFINE TABLE keep TYPE RELATION PERMISSIONS FOR select, create FULL; DEFINE TABLE mine TYPE RELATION PERMISSIONS FOR select FULL, FOR delete WHERE by = $auth;
+	RELATE node:1->keep:1->node:2; RELATE node:2->mine:1->node:1 SET by = user:1; RELATE node:2->mine:2->node:1 SET by = user:2;
+	DEFINE TABLE half TYPE RELATION PERMISSIONS FULL; DEFINE FIELD OVERWRITE out ON half TYPE record PERMISSIONS FOR select NONE;
+	RELATE node:1->half:1->node:2; DEFINE TABLE child PERMISSIONS FULL;
+	DEFINE FIELD of ON child TYPE option<record<node>> REFERENCE ON DELETE CASCADE; CREATE child:1 SET of = node:3; RELATE child:1->keep:2->node:2;`
+
+func TestEdgesAskTheirPermissions(t *testing.T) {
+	checkHidden(t, "record:acc:user:1", []hiddenCase{
+		{"DELETE of a node", hiddenEdges, "DELETE node:1; SELECT VALUE id FROM keep, mine", "[] ;; [keep:1, keep:2, mine:2]"},
+		{"DELETE that cascades", hiddenEdges, "DELETE node:3; SELECT VALUE id FROM child; SELECT VALUE id FROM keep", "[] ;; [] ;; [keep:1, keep:2]"},
+		{"the end that is seen", hiddenEdges, "RETURN [node:1->half, half:1<-node, half:1.in, <string> half:1->node]", "[[half:1], [node:1], node:1, '[]']"},
+		{"the end that is hidden", hiddenEdges, "RETURN [node:1->half->node, node:1->half->?, node:2<-half, node:2<-half<-node, node:2<->half, half:1->?, half:1.out, node:1<->half<->node]",
+			"[[], [], [], [], [], [], NONE, [node:1]]"},
+		{"its clauses", hiddenEdges, "RETURN node:1->(half WHERE out = node:2); SELECT ->half->node AS x FROM node:1; SELECT * FROM node:1->half; RETURN node:1.{..}->half->node", "[] ;; [{ x: [] }] ;; [{ id: half:1, in: node:1 }] ;; []"},
+	})
+}
+
+func TestRefusedWritesEvaluateNothing(t *testing.T) {
+	const setup = `DEFINE TABLE user PERMISSIONS FULL; CREATE user:1; DEFINE TABLE t PERMISSIONS FULL; CREATE t:1, t:2;
+		DEFINE TABLE hid PERMISSIONS NONE; CREATE hid:1; DEFINE TABLE rel TYPE RELATION PERMISSIONS NONE;`
+	var cases []hiddenCase
+	for _, c := range [][2]string{
+		{"INSERT INTO hid { x: (CREATE t:80) }", "[]"}, {"INSERT INTO hid (id, x) VALUES (1, (CREATE t:80))", "[]"},
+		{"INSERT IGNORE INTO hid { id: 1, x: (CREATE t:80) }", "[]"}, {"INSERT INTO hid { id: 1 } ON DUPLICATE KEY UPDATE x = (CREATE t:80)", "[]"},
+		{"INSERT RELATION INTO rel { in: t:1, out: t:2, x: (CREATE t:80) }", "[]"}, {"INSERT INTO nowhere { x: (CREATE t:80) }", "[]"},
+		{"LET $t = type::table('hid'); INSERT INTO $t { x: (CREATE t:80) }", "NONE ;; []"}, {"INSERT INTO hid { x: {THROW 'seen'} }", "[]"},
+		{"UPSERT hid:1 SET x = (CREATE t:80)", "[]"}, {"UPSERT hid:2 SET x = (CREATE t:80)", "[]"}, {"UPSERT hid SET x = (CREATE t:80)", "[]"},
+		{"UPSERT hid CONTENT { x: (CREATE t:80) } WHERE (CREATE t:81)", "[]"}, {"CREATE hid SET x = (CREATE t:80)", "[]"},
+		{"UPDATE hid SET x = (CREATE t:80) WHERE (CREATE t:81)", "[]"}, {"DELETE hid WHERE (CREATE t:81)", "[]"},
+		{"RELATE t:1->rel->t:2 SET x = (CREATE t:80)", "[]"}, {"RELATE (CREATE t:80)->rel->t:2", "[]"}, {"RELATE ONLY t:1->rel->t:2 SET x = (CREATE t:80)", "NONE"},
+	} {
+		cases = append(cases, hiddenCase{c[0], setup, c[0] + "; SELECT VALUE id FROM t", c[1] + " ;; [t:1, t:2]"})
+	}
+	checkHidden(t, "record:acc:user:1", cases)
+}
+
+func TestFilesAreCopiedWhereTheCallerMayPut(t *testing.T) {
+	const setup = `DEFINE TABLE user PERMISSIONS FULL; CREATE user:1;
+		DEFINE BUCKET wh BACKEND 'memory' PERMISSIONS WHERE file::key($file).starts_with('/pub'); f"wh:/pub/1".put('mine'); f"wh:/priv".put('secret');`
+	const denied = "ERR IAM error: Not enough permissions to perform this action"
+	var cases []hiddenCase
+	for _, name := range []string{"copy", "copy_if_not_exists", "rename", "rename_if_not_exists"} {
+		for _, to := range []string{"/priv", "/new"} {
+			cases = append(cases, hiddenCase{name + " to " + to, setup, `f"wh:/pub/1".` + name + "('" + to + `'); RETURN <string> f"wh:/pub/1".get()`, denied + " ;; 'mine'"})
+		}
+		cases = append(cases, hiddenCase{name, setup, `f"wh:/pub/1".` + name + `('/pub/2'); RETURN <string> f"wh:/pub/2".get()`, "NONE ;; 'mine'"})
+	}
+	checkHidden(t, "record:acc:user:1", cases)
+}

@@ -117,7 +117,7 @@ func (h *host) DeleteFile(f *value.File) error {
 	return h.r.Ex.Files.Delete(id, f.Key)
 }
 
-// CopyFile copies or moves a file, see fn.FileHost.
+// CopyFile copies or moves a file, see fn.FileHost. It takes the right to put the target, in the same bucket too.
 func (h *host) CopyFile(from, to *value.File, overwrite, move bool) error {
 	action := "copy"
 	if move {
@@ -127,11 +127,9 @@ func (h *host) CopyFile(from, to *value.File, overwrite, move bool) error {
 	if err != nil {
 		return err
 	}
-	target := source
-	if to.Bucket != from.Bucket {
-		if target, err = h.bucket(to.Bucket, "put", to, nil); err != nil {
-			return err
-		}
+	target, err := h.bucket(to.Bucket, "put", to, nil)
+	if err != nil {
+		return err
 	}
 	return h.r.Ex.Files.Copy(source, from.Key, target, to.Key, overwrite, move)
 }

@@ -18,6 +18,11 @@ func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	if into != "" {
+		if ok, err := w.mayFill(into); !ok || err != nil { // before the data, which may write or tell
+			return value.Array(), err
+		}
+	}
 	rows, err := r.insertRows(env, s)
 	if err != nil {
 		return value.None, err
@@ -33,6 +38,15 @@ func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
 		}
 	}
 	return w.result(false, len(rows))
+}
+
+// mayFill reports whether the caller may create records of a table that a statement names.
+func (w *writer) mayFill(table string) (bool, error) {
+	if w.r.Auth.CanWrite() {
+		return true, nil
+	}
+	tb, err := w.g.TableForWrite(table)
+	return tb != nil && w.g.MayCreate(tb), err
 }
 
 // insertInto is the table that INTO names; "" without INTO.

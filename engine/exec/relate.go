@@ -14,6 +14,11 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	if t, ok := s.Edge.(*ast.Table); ok {
+		if ok, err := w.mayFill(t.Name); !ok || err != nil { // before the ends, which may write or tell
+			return w.refused(s.Only), err
+		}
+	}
 	from, err := r.relateEnds(env, s.From, "in")
 	if err != nil {
 		return value.None, err
@@ -43,6 +48,14 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 		}
 	}
 	return w.result(s.Only, len(from)*len(to))
+}
+
+// refused is the answer of a statement that may write nothing.
+func (w *writer) refused(only bool) value.Value {
+	if only {
+		return value.None
+	}
+	return value.ArrayOf(w.rows)
 }
 
 // relateEnds are the records on one side, which errors name as the reference does.

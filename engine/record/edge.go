@@ -63,7 +63,7 @@ func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(
 }
 
 // Ends are the two nodes of a record that is an edge, or looks like one; nil where it does not, is missing, or is hidden
-// from the caller. Nothing is computed.
+// from the caller. An end whose field is hidden from the caller is nil.
 func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.RecordID, err error) {
 	tb, err := g.Cat.Table(g.DB, id.Table)
 	if tb == nil || err != nil {
@@ -78,11 +78,22 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 		return nil, nil, nil
 	}
 	if !g.Env.CanRead() {
-		if _, ok, err := g.admit(ctx, tb, id, doc); !ok || err != nil {
+		seen, ok, err := g.admit(ctx, tb, id, doc)
+		if !ok || err != nil {
 			return nil, nil, err
 		}
+		return end(seen, "in"), end(seen, "out"), nil
 	}
 	return i.Record(), o.Record(), nil
+}
+
+// end is one end of an edge as its record shows it; nil where it does not.
+func end(doc value.Value, name string) *value.RecordID {
+	v := field(doc, name)
+	if v.Kind() != value.KindRecord {
+		return nil
+	}
+	return v.Record()
 }
 
 // checkEnds holds an edge of an ENFORCED table to nodes that exist. An import may bring edges before their nodes.
@@ -149,11 +160,27 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	g.quiet = true // edges go with their nodes: no event of theirs runs
 	defer func() { g.quiet = quiet }()
 	for _, e := range edges {
-		if err := g.removeLinked(ctx, e); err != nil {
+		if err := g.removeEdge(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeEdge deletes an edge whose node is deleted. One that the caller may not delete stays, as it would if it were
+// deleted by itself: to refuse would tell of edges that are hidden, and one reader could keep another from deleting
+// what is its own.
+func (g *Gate) removeEdge(ctx context.Context, id *value.RecordID) error {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return err
+	}
+	_, err = g.Delete(ctx, tb, id, doc)
+	return err
 }
 
 func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error {
@@ -224,7 +251,7 @@ const (
 // Hop is one edge as a node's adjacency gives it.
 type Hop struct {
 	Edge  *value.RecordID
-	Other *value.RecordID // the node at the other end
+	Other *value.RecordID // the node at the other end; nil where the edge hides it from the caller
 	Dir   key.Direction
 }
 
@@ -298,7 +325,7 @@ func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, err
 			}
 		}
 		if !g.Env.CanRead() {
-			if ok, err := g.Sees(ctx, h.Edge); err != nil {
+			if ok, err := g.seesHop(ctx, &h); err != nil {
 				return false, err
 			} else if !ok {
 				continue
@@ -309,6 +336,35 @@ func (g *Gate) walkEdges(ctx context.Context, r kv.Range, f func(Hop) (bool, err
 		}
 	}
 	return true, cur.Err()
+}
+
+var (
+	inPath  = []catalog.Step{{Name: "in"}}
+	outPath = []catalog.Step{{Name: "out"}}
+)
+
+// seesHop reports whether the caller may see an edge and that it begins at the node; it takes out the other end where
+// the caller may not see that.
+func (g *Gate) seesHop(ctx context.Context, h *Hop) (bool, error) {
+	tb, err := g.Cat.Table(g.DB, h.Edge.Table)
+	if tb == nil || err != nil {
+		return false, err
+	}
+	if !tb.FieldReads || !tb.HidesPath(inPath) && !tb.HidesPath(outPath) {
+		return g.Sees(ctx, h.Edge)
+	}
+	doc, ok, err := g.Get(ctx, h.Edge)
+	if !ok || err != nil {
+		return false, err
+	}
+	here, there := "in", "out"
+	if h.Dir == key.In {
+		here, there = there, here
+	}
+	if end(doc, there) == nil {
+		h.Other = nil
+	}
+	return end(doc, here) != nil, nil
 }
 
 // nameEnd names the other end of an edge whose table was removed: the record of the edge still does.
@@ -325,8 +381,8 @@ func (g *Gate) nameEnd(h *Hop, dir key.Direction) error {
 	if dir == key.In {
 		name = "in"
 	}
-	if end := field(doc, name); end.Kind() == value.KindRecord {
-		h.Other = end.Record()
+	if node := end(doc, name); node != nil {
+		h.Other = node
 	}
 	return nil
 }
