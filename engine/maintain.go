@@ -92,7 +92,7 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
 	ex := newExecutor(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions, l.parsing, 0, nil)
 	l.executors = append(l.executors, ex)
-	s := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
+	s := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
 	return ex.NewRun(ctx, s, exec.NewEnv(), tx).Gate()
 }
 

@@ -112,20 +112,13 @@ func (p *Principal) Reaches(ns, db string) bool {
 	return false
 }
 
-// Env is who runs a statement, where, and under which capabilities. It is passed down explicitly and never
+// Env is who runs a statement, where, under which capabilities, and in which stored code. It is passed down explicitly and never
 // changed once a statement runs.
 type Env struct {
 	Principal Principal
 	NS, DB    string // the place in use; "" for none
 	Caps      *Capabilities
-}
-
-// Elevated is env with the rights of the engine itself, in the same place: permission expressions, events and
-// computed views run with it.
-func (env *Env) Elevated() *Env {
-	e := *env
-	e.Principal.Level, e.Principal.Roles = RootUser, Owner
-	return &e
+	Code      Code // what stored code leaves of these rights; zero while the text of a client runs
 }
 
 // Action is what a statement wants to do to a definition.
@@ -149,6 +142,9 @@ const (
 // Allow checks that env's principal may do a to a resource at level base of the place in use. The error is the
 // one that users see.
 func (env *Env) Allow(a Action, base ast.Base, res Resource) error {
+	if !env.Code.allow(a, base, res) {
+		return Denied()
+	}
 	p := &env.Principal
 	var ns, db string
 	switch base {

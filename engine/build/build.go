@@ -284,8 +284,9 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 
 // site finds the index of a job; errEnded where it is gone, or another.
 func (b *Builder) site(ctx context.Context, tx *txn.Tx, j *catalog.Job) (*site, error) {
-	sess := &exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
+	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.NS, j.DB), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
 	r := b.ex.NewRun(ctx, sess, exec.NewEnv(), tx)
+	r.Elevate()
 	ns, err := r.Cat.Namespace(j.NS)
 	if err != nil {
 		return nil, err

@@ -185,7 +185,7 @@ func (v *View) TakePlace(ix *Index, b Build) error {
 	if err := v.Delete(ix.Def); err != nil {
 		return err
 	}
-	if err := v.write(ix.Scope, ast.DefIndex, &record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts()}); err != nil {
+	if err := v.write(ix.Scope, ast.DefIndex, &record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts(), by: ix.By.stored()}); err != nil {
 		return err
 	}
 	return v.revise(ix.Def)
@@ -193,6 +193,6 @@ func (v *View) TakePlace(ix *Index, b Build) error {
 
 // SetBuild stores how far the filling of an index is, together with its definition.
 func (v *View) SetBuild(ix *Index, b Build) error {
-	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts()})
+	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts(), By: ix.By})
 	return err
 }

@@ -30,9 +30,36 @@ type Def struct {
 	ID    uint32        // of a namespace, database, table or index; else 0
 	Stmt  ast.Statement // normalised; its Mode is ModeCreate
 	Extra *value.Object // facts beside the text (STRICT of a database, SCRAM verifiers, …); never nil
+	By    Definer       // who defined it
 	raw   []byte        // the stored bytes, to see whether a cached Def is still the one
 	rev   int64         // of a table
 	views []string      // of a table
+}
+
+// Definer is the authority that a definition was made with: the level of the user, and the roles as bits (1 VIEWER,
+// 2 EDITOR, 4 OWNER; a role has those below it). The code of the definition never has more.
+type Definer struct {
+	Base  ast.Base
+	Roles uint8
+}
+
+// everyRole are the roles of the definer of what earlier versions stored without one: an OWNER of the level.
+const everyRole = 7
+
+// Lower is what two definers have in common: the lower level and the lower role.
+func (d Definer) Lower(other Definer) Definer {
+	return Definer{Base: max(d.Base, other.Base), Roles: d.Roles & other.Roles}
+}
+
+// owner is an OWNER of the level of a scope.
+func (s Scope) owner() Definer {
+	switch {
+	case s.DB != 0:
+		return Definer{ast.BaseDatabase, everyRole}
+	case s.NS != 0:
+		return Definer{ast.BaseNamespace, everyRole}
+	}
+	return Definer{ast.BaseRoot, everyRole}
 }
 
 // Namespace is a defined namespace.

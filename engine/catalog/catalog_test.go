@@ -51,6 +51,9 @@ func check(t testing.TB, err error) {
 
 func put(t testing.TB, v *View, d *Def) *Def {
 	t.Helper()
+	if d.By.Base == ast.BaseNone {
+		d.By = d.Scope.owner()
+	}
 	out, err := v.Put(d)
 	check(t, err)
 	return out

@@ -19,6 +19,8 @@ import (
 //	rev    of tables: another one whenever something on the table changes (count4 random4, as a number)
 //	text   the canonical DEFINE statement; absent for a table that is only named by edges or links
 //	views  of tables: names of the tables defined as views on it
+//	by     who defined it: 8 × level (0 root, 1 namespace, 2 database) + roles (bits, see Definer); absent in what earlier
+//	       versions stored: an OWNER of the level
 //	extra  facts beside the text
 const (
 	partName  = "name"
@@ -26,6 +28,7 @@ const (
 	partRev   = "rev"
 	partText  = "text"
 	partViews = "views"
+	partBy    = "by"
 	partExtra = "extra"
 )
 
@@ -39,10 +42,14 @@ type record struct {
 	text  string
 	views []string
 	extra *value.Object
+	by    int64 // as stored; 0: by an earlier version, or without a text
 }
 
 func (r *record) encode() ([]byte, error) {
-	f := make([]value.Field, 0, 6)
+	f := make([]value.Field, 0, 7)
+	if r.by != 0 {
+		f = append(f, value.Field{Name: partBy, Value: value.Int(r.by)})
+	}
 	if r.extra != nil && r.extra.Len() > 0 {
 		f = append(f, value.Field{Name: partExtra, Value: value.ObjectOf(r.extra)})
 	}
@@ -97,7 +104,23 @@ func decodeRecord(raw []byte) (*record, error) {
 	if x, ok := o.Get(partExtra); ok && x.Kind() == value.KindObject {
 		r.extra = x.Object()
 	}
+	if x, ok := o.Get(partBy); ok && x.Kind() == value.KindInt {
+		r.by = x.Int()
+	}
 	return r, nil
+}
+
+// levels are those of definers, by the number that is stored.
+var levels = [...]ast.Base{ast.BaseRoot, ast.BaseNamespace, ast.BaseDatabase}
+
+// stored is the number that is kept of a definer.
+func (d Definer) stored() int64 { return int64(slices.Index(levels[:], d.Base))<<3 | int64(d.Roles) }
+
+func definerOf(s Scope, by int64) Definer {
+	if by == 0 {
+		return s.owner()
+	}
+	return Definer{Base: levels[min(uint64(by)>>3, uint64(len(levels)-1))], Roles: uint8(by & everyRole)}
 }
 
 // decodeDef parses the stored form of a definition.
@@ -107,7 +130,8 @@ func decodeDef(parse Parser, s Scope, k ast.DefKind, raw []byte) (*Def, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Def{Scope: s, Kind: k, Name: r.name, ID: r.id, Extra: r.extra, raw: raw, views: r.views, rev: r.rev}
+	d := &Def{Scope: s, Kind: k, Name: r.name, ID: r.id, Extra: r.extra, raw: raw, views: r.views, rev: r.rev,
+		By: definerOf(s, r.by)}
 	if r.text == "" {
 		return d, nil
 	}
@@ -119,14 +143,17 @@ func decodeDef(parse Parser, s Scope, k ast.DefKind, raw []byte) (*Def, error) {
 	return d, nil
 }
 
-// Put stores d: Scope, Kind, Name, Stmt and Extra are the caller's, the rest is kept from the definition that
+// Put stores d: Scope, Kind, Name, Stmt, Extra and By are the caller's, the rest is kept from the definition that
 // it replaces, or made. It answers the stored form.
 func (v *View) Put(d *Def) (*Def, error) {
 	old, err := v.def(d.Scope, d.Kind, d.Name)
 	if err != nil {
 		return nil, err
 	}
-	r := record{name: d.Name, text: ast.Text(d.Stmt), extra: d.Extra}
+	if d.By.Base == ast.BaseNone {
+		return nil, fmt.Errorf("store the definition of %s: it has no definer", d.Name)
+	}
+	r := record{name: d.Name, text: ast.Text(d.Stmt), extra: d.Extra, by: d.By.stored()}
 	switch {
 	case old != nil:
 		r.id, r.rev, r.views = old.ID, nextRev(old.rev), old.views

@@ -29,7 +29,7 @@ func (r *run) defineAccess(env *exec.Env, s *ast.DefineAccess) error {
 	if err := r.accessDurations(env, s, &def); err != nil {
 		return err
 	}
-	d := &catalog.Def{Scope: a.scope, Kind: ast.DefAccess, Name: a.name, Stmt: &def}
+	d := &catalog.Def{Scope: a.scope, Kind: ast.DefAccess, Name: a.name, Stmt: &def, By: r.Auth.Definer()}
 	if def.Kind == ast.AccessBearer {
 		d.Extra = value.NewObject(value.Field{Name: "key", Value: value.Str(randomSecret())})
 	}

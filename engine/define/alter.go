@@ -18,6 +18,11 @@ func (r *run) alter(env *exec.Env, s *ast.Alter) error {
 	return err
 }
 
+// alters is the definer of a definition that the run alters: what its definer and the caller have in common. Code that
+// somebody else wrote gains nothing when an OWNER alters a clause beside it, and the code of an OWNER loses that authority
+// where an EDITOR may have changed it.
+func (r *run) alters(d *catalog.Def) catalog.Definer { return d.By.Lower(r.Auth.Definer()) }
+
 func errNoCompaction() error {
 	return errs.Internal("The storage layer does not support compaction requests.")
 }
@@ -150,7 +155,7 @@ func (r *run) alterTable(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 			def.Permissions = from.Permissions
 		}
 	}
-	return r.putTable(db, tb, &def, told)
+	return r.putTable(db, tb, &def, r.alters(tb.Def), told)
 }
 
 // newComment is the comment that a clause sets; nil where it drops it.
@@ -179,7 +184,7 @@ func (r *run) alterField(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}
-	return r.putField(tb, f, &def, name)
+	return r.putField(tb, f, &def, r.alters(f.Def), name)
 }
 
 func (r *run) alterFieldClause(env *exec.Env, def *ast.DefineField, c ast.AlterClause) error {
@@ -247,7 +252,7 @@ func (r *run) alterOneIndex(env *exec.Env, ix *catalog.Index, s *ast.Alter) erro
 			build.Retired = true
 		}
 	}
-	_, err := r.Cat.Put(&catalog.Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: &def, Extra: build.Facts()})
+	_, err := r.Cat.Put(&catalog.Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: &def, Extra: build.Facts(), By: r.alters(ix.Def)})
 	return err
 }
 
@@ -271,6 +276,6 @@ func (r *run) putAltered(env *exec.Env, d *catalog.Def, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: d.Extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: d.Extra, By: r.alters(d)})
 	return err
 }

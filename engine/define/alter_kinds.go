@@ -250,7 +250,7 @@ func (r *run) alterActor(env *exec.Env, s *ast.Alter) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: extra, By: r.alters(d)})
 	return err
 }
 

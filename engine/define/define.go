@@ -206,7 +206,7 @@ func (r *run) fresh(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, 
 }
 
 func (r *run) store(s catalog.Scope, kind ast.DefKind, name string, stmt ast.Statement) error {
-	_, err := r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt})
+	_, err := r.Cat.Put(&catalog.Def{Scope: s, Kind: kind, Name: name, Stmt: stmt, By: r.Auth.Definer()})
 	return err
 }
 
@@ -271,7 +271,7 @@ func (r *run) defineDatabase(env *exec.Env, s *ast.DefineDatabase) error {
 
 // putDatabase stores a database; its text does not show STRICT.
 func (r *run) putDatabase(ns *catalog.Namespace, def *ast.DefineDatabase, strict bool) error {
-	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: def.Name.Ident, Stmt: def}
+	d := &catalog.Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: def.Name.Ident, Stmt: def, By: r.Auth.Definer()}
 	if strict {
 		d.Extra = value.NewObject(value.Field{Name: "strict", Value: value.Bool(true)})
 	}

@@ -59,7 +59,7 @@ func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	return r.putField(tb, old, &def, name)
+	return r.putField(tb, old, &def, r.Auth.Definer(), name)
 }
 
 // fieldIdiom is the name of a field, where an index over everything is written .*.
@@ -75,11 +75,11 @@ func (r *run) fieldIdiom(env *exec.Env, s *ast.DefineField) (*ast.Idiom, error) 
 }
 
 // putField stores a field in the place of old, and the hidden one for the elements of a typed collection.
-func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, name string) error {
+func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, by catalog.Definer, name string) error {
 	if err := r.dropReferences(tb, old, def); err != nil {
 		return err
 	}
-	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def}); err != nil {
+	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def, By: by}); err != nil {
 		return err
 	}
 	at := def.Name
@@ -87,7 +87,7 @@ func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineFie
 		at = &ast.Idiom{Parts: append(at.Parts[:len(at.Parts):len(at.Parts)], &ast.PartAll{})}
 		name := ast.Text(at)
 		sub := &ast.DefineField{Name: at, Table: def.Table, Type: t}
-		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub}); err != nil {
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub, By: by}); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ type filling struct {
 
 // newIndex stores the definition of an index and has it filled.
 func (r *run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
-	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def}
+	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def, By: r.Auth.Definer()}
 	if how.staged {
 		d.Name = catalog.StagedName(d.Name)
 	}

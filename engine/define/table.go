@@ -40,11 +40,11 @@ func (r *run) defineTable(env *exec.Env, s *ast.DefineTable) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	return r.putTable(db, old, &def, def.ChangeFeed != nil)
+	return r.putTable(db, old, &def, r.Auth.Definer(), def.ChangeFeed != nil)
 }
 
 // putTable stores a table with what its kind and view bring along. told says that changefeeds tell of it.
-func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, told bool) error {
+func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, by catalog.Definer, told bool) error {
 	name := def.Name.Ident
 	var sources []*catalog.Table
 	if def.View != nil {
@@ -68,7 +68,7 @@ func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 			return err
 		}
 	}
-	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def}); err != nil {
+	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def, By: by}); err != nil {
 		return err
 	}
 	tb, err := r.Cat.Table(db, name)
@@ -102,7 +102,7 @@ func (r *run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
 	}{{"in", def.In}, {"out", def.Out}} {
 		f := &ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: end.name}}}, Table: ident(tb.Name),
 			Type: &value.Type{Kind: value.TypeRecord, Tables: end.tables, Max: -1}}
-		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: end.name, Stmt: f}); err != nil {
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: end.name, Stmt: f, By: tb.By}); err != nil {
 			return err
 		}
 	}

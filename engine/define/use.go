@@ -13,6 +13,9 @@ import (
 
 // use is USE: the session moves to another place. What is missing there is made if the session may.
 func (r *run) use(env *exec.Env, s *ast.Use) (value.Value, error) {
+	if r.Auth.Code.Stored { // it stays in its database
+		return value.None, auth.Denied()
+	}
 	ns, db := r.Sess.Auth.NS, r.Sess.Auth.DB
 	var err error
 	if s.Default {
@@ -84,7 +87,7 @@ func (r *run) provide(nsName, dbName string, strict bool) error {
 	}
 	if ns == nil {
 		def := &ast.DefineNamespace{Name: ident(nsName)}
-		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def}); err != nil {
+		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def, By: r.Auth.Definer()}); err != nil {
 			return err
 		}
 		if ns, err = r.Cat.Namespace(nsName); err != nil {

@@ -35,7 +35,7 @@ func (r *run) defineUser(env *exec.Env, s *ast.DefineUser) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: a.scope, Kind: ast.DefUser, Name: a.name, Stmt: &def, Extra: extra})
+	_, err = r.Cat.Put(&catalog.Def{Scope: a.scope, Kind: ast.DefUser, Name: a.name, Stmt: &def, Extra: extra, By: r.Auth.Definer()})
 	return err
 }
 

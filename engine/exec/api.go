@@ -52,13 +52,13 @@ func (a *apiAnswer) object(id string) value.Value {
 
 // InvokeAPI calls an API endpoint, see fn.APIHost.
 func (h *host) InvokeAPI(path string, options value.Value) (value.Value, error) {
-	return h.r.InvokeAPI(h.env, path, options)
+	return h.r.InvokeAPI(path, options)
 }
 
 // InvokeAPI calls the API endpoint at a path with options {method, headers, query, body, context}. The answer is an
 // object {status, headers, body, request_id}. Errors are for calls that are not in order; what goes wrong inside the
 // endpoint is an answer with a status.
-func (r *Run) InvokeAPI(env *Env, path string, options value.Value) (value.Value, error) {
+func (r *Run) InvokeAPI(path string, options value.Value) (value.Value, error) {
 	db, err := r.Database()
 	if err != nil {
 		return value.None, err
@@ -72,7 +72,7 @@ func (r *Run) InvokeAPI(env *Env, path string, options value.Value) (value.Value
 	if err != nil {
 		return value.None, err
 	}
-	answer, err := r.serve(env, db, parts, method, req, id)
+	answer, err := r.serve(db, parts, method, req, id)
 	if err != nil {
 		return value.None, err
 	}
@@ -107,7 +107,7 @@ func (r *Run) ServeAPI(in *APIRequest) (*APIAnswer, error) {
 		parts[i] = pathPart{p, p}
 	}
 	req := requestObject(in.ID, in.Method, in.Header, in.Query, value.ObjectOf(nil), in.Body)
-	answer, err := r.serve(r.Base, db, parts, in.Method, req, in.ID)
+	answer, err := r.serve(db, parts, in.Method, req, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Run) ServeAPI(in *APIRequest) (*APIAnswer, error) {
 }
 
 // serve finds the endpoint for a request and runs it with its middleware.
-func (r *Run) serve(env *Env, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
+func (r *Run) serve(db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
 	found, err := r.findRoute(db, parts, method)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (r *Run) serve(env *Env, db *catalog.Database, parts []pathPart, method str
 	if found == nil {
 		return plainAnswer(404, "Not found"), nil
 	}
-	c := &apiCall{r: r, env: env, id: id, handler: found.action.Then, whole: r.Ctx}
+	c := &apiCall{r: r, id: id, handler: found.action.Then, by: found.by, whole: r.Ctx}
 	req = req.With("params", value.ObjectOf(found.params))
 	if allowed, err := c.collect(db.Inner(), found, req); err != nil {
 		return nil, err
@@ -292,13 +292,19 @@ func validHeader(name, text string) bool {
 	return httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(text)
 }
 
+// middleware is a call of a middleware, and who asked for it.
+type middleware struct {
+	ast.Call
+	by catalog.Definer
+}
+
 // apiCall is one call of an endpoint in progress.
 type apiCall struct {
 	r       *Run
-	env     *Env
 	id      string
-	chain   []ast.Call // middleware, the outermost first
+	chain   []middleware // the outermost first
 	handler ast.Expr
+	by      catalog.Definer // of handler
 	whole   context.Context // of the statement: api::timeout cuts the Run's shorter
 	late    bool            // a timeout was answered
 }

@@ -7,34 +7,40 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // collect gathers the middleware of the database, of all methods and of the method, and checks their permissions.
 func (c *apiCall) collect(s catalog.Scope, found *route, req *value.Object) (allowed bool, err error) {
-	var configs []*ast.APIConfig
 	d, err := c.r.Cat.Def(s, ast.DefConfig, "API")
 	if err != nil {
 		return false, err
 	}
 	if d != nil {
-		configs = append(configs, d.Stmt.(*ast.DefineConfig).API)
-	}
-	if found.any != nil {
-		configs = append(configs, &found.any.Config)
-	}
-	if found.action != found.any {
-		configs = append(configs, &found.action.Config)
-	}
-	for _, config := range configs {
-		c.chain = append(c.chain, config.Middleware...)
-		ok, err := c.permits(config.Permission, req)
-		if !ok || err != nil {
+		if ok, err := c.configured(d.Stmt.(*ast.DefineConfig).API, d.By, req); !ok || err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	if found.any != nil {
+		if ok, err := c.configured(&found.any.Config, found.by, req); !ok || err != nil {
+			return false, err
+		}
+	}
+	if found.action == found.any {
+		return true, nil
+	}
+	return c.configured(&found.action.Config, found.by, req)
+}
+
+// configured adds the middleware of one definition, and checks its permission.
+func (c *apiCall) configured(config *ast.APIConfig, by catalog.Definer, req *value.Object) (allowed bool, err error) {
+	for _, call := range config.Middleware {
+		c.chain = append(c.chain, middleware{call, by})
+	}
+	return c.permits(config.Permission, req)
 }
 
 func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
@@ -44,13 +50,7 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 	if p.Kind != ast.PermissionWhere {
 		return false, nil
 	}
-	frame := c.r.frame(c.r.Base, 1)
-	defer c.r.release(frame)
-	frame.vars = append(frame.vars, Var{"request", value.ObjectOf(req)})
-	c.r.defining++
-	defer func() { c.r.defining-- }()
-	defer c.r.elevate()()
-	v, err := c.r.Eval(frame, p.Where)
+	v, err := c.r.EvalIn(c.r.Ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
 	return value.Truthy(v), err
 }
 
@@ -71,18 +71,31 @@ func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
 	return failure(err), nil
 }
 
-func (c *apiCall) step(i int, req value.Value) (*apiAnswer, error) {
+func (c *apiCall) step(i int, req value.Value) (answer *apiAnswer, err error) {
 	if err := c.r.enter(); err != nil {
 		return nil, err
 	}
 	defer c.r.leave()
 	if i == len(c.chain) {
-		return c.handle(req)
+		err = c.r.inDefinition(auth.By(c.by), func() error {
+			answer, err = c.handle(req)
+			return err
+		})
+		return answer, err
 	}
 	call := &c.chain[i]
+	err = c.r.inDefinition(auth.By(call.by), func() error {
+		answer, err = c.middle(i, call, req)
+		return err
+	})
+	return answer, err
+}
+
+// middle runs the i-th middleware.
+func (c *apiCall) middle(i int, call *middleware, req value.Value) (*apiAnswer, error) {
 	args := make([]value.Value, len(call.Args))
 	for k, x := range call.Args {
-		v, err := c.r.Eval(c.env, x)
+		v, err := c.r.Eval(c.r.Base, x)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +152,7 @@ func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value
 		}
 		return answer.object(c.id), nil
 	}})
-	v, err := c.r.CallCustom(c.env, name, append([]value.Value{req, next}, args...))
+	v, err := c.r.CallCustom(c.r.Base, name, append([]value.Value{req, next}, args...))
 	if err != nil {
 		return nil, err
 	}

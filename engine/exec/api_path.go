@@ -136,6 +136,7 @@ type route struct {
 	any    *ast.APIAction // the settings for all methods
 	action *ast.APIAction // the one with the handler; may be any
 	params *value.Object
+	by     catalog.Definer
 }
 
 // findRoute finds the most exact definition whose path fits and that handles the method; nil when there is none.
@@ -156,7 +157,7 @@ func (r *Run) findRoute(db *catalog.Database, parts []pathPart, method string) (
 			continue
 		}
 		if found := actionFor(d.Stmt.(*ast.DefineAPI), method); found != nil {
-			found.params = params
+			found.params, found.by = params, d.By
 			best, bestPattern = found, pattern
 		}
 	}

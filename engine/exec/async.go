@@ -99,7 +99,7 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 	ctx, stop := q.ex.timed(context.Background())
 	defer stop()
-	sess := &Session{Auth: auth.Env{Principal: auth.RootOwner(), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
+	sess := &Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return q.ex.Write(ctx, sess, func(r *Run) error {
 		r.asyncDepth = j.Depth
 		def := j.Event.Define

@@ -2,15 +2,72 @@ package exec
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// closure is a function value: its source and the parameters that were in sight where it was made.
+// closure is a function value: its source, the parameters that were in sight where it was made, and whose code it is.
 type closure struct {
 	node *ast.Closure
 	vars []Var
+	from *auth.Env // the stored code that made it; nil: the text of a client
+	// defining: it was made in a definition, which sees its own parameters only.
+	defining bool
+}
+
+// closure makes a function value.
+//
+// SECURITY: in a definition nothing of the caller is in sight, so it takes nothing of the caller with it: what the caller
+// calls $admins would come before DEFINE PARAM.
+func (r *Run) closure(env *Env, x *ast.Closure) value.Value {
+	c := &closure{node: x, defining: r.defining > 0}
+	if c.defining {
+		c.vars = env.visible(r.Base)
+	} else {
+		c.vars = env.visible(nil)
+	}
+	if r.Auth.Code.Stored {
+		c.from = r.Auth
+	}
+	return value.ClosureOf(c)
+}
+
+// apartFrom is what a run takes back after a closure that other code made than the code that calls it.
+type apartFrom struct {
+	authority
+	defining int
+}
+
+// enterClosure gives the run the authority that the code that made a closure and the code that calls it have in common.
+// The closure sees the parameters of the code that calls it where both are definitions, or neither is.
+func (r *Run) enterClosure(env *Env, c *closure) (*Env, apartFrom, error) {
+	was := apartFrom{authority{r.Auth, r.gate}, r.defining}
+	made := auth.Code{}
+	if c.from != nil {
+		if c.from.NS != r.Auth.NS || c.from.DB != r.Auth.DB { // it stays in its database
+			return env, was, auth.Denied()
+		}
+		made = c.from.Code
+	}
+	if code := r.Auth.Code.Meet(made); code != r.Auth.Code {
+		was.authority = r.under(code)
+	}
+	if c.defining != (r.defining > 0) {
+		env, r.defining = r.Base, 0
+		if c.defining {
+			r.defining = 1
+		}
+	}
+	return env, was, nil
+}
+
+func (r *Run) leaveClosure(was apartFrom) {
+	r.defining = was.defining
+	if r.Auth != was.auth {
+		r.outOf(was.authority)
+	}
 }
 
 // Text is the canonical source.
@@ -56,6 +113,11 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value, by *host) (value
 			return value.None, err
 		}
 	}
+	env, was, err := r.enterClosure(env, c)
+	if err != nil {
+		return value.None, err
+	}
+	defer r.leaveClosure(was)
 	frame := r.frame(env, len(c.node.Params)+len(c.vars))
 	for i, p := range c.node.Params {
 		v := value.None

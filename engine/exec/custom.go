@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -27,13 +28,13 @@ func (r *Run) custom(env *Env, x *ast.Call) (value.Value, error) {
 }
 
 // permitted finds the function fn::name if the caller may run it.
-func (r *Run) permitted(name string) (*ast.DefineFunction, error) {
+func (r *Run) permitted(name string) (customFunction, error) {
 	if err := r.Auth.Caps.MayCallCustom(name); err != nil {
-		return nil, err
+		return customFunction{}, err
 	}
 	f, err := r.function(name)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	return f, r.permit(f.Permission, "You don't have permission to run the fn::%s function", name)
 }
@@ -47,17 +48,19 @@ func (r *Run) CallCustom(env *Env, name string, args []value.Value) (value.Value
 	return r.callCustom(env, f, args)
 }
 
-func (r *Run) callCustom(env *Env, f *ast.DefineFunction, args []value.Value) (value.Value, error) {
+func (r *Run) callCustom(env *Env, f customFunction, args []value.Value) (value.Value, error) {
 	if err := r.enter(); err != nil {
 		return value.None, err
 	}
 	defer r.leave()
 	frame := r.frame(env, len(f.Params))
 	defer r.release(frame)
-	if err := bindParams(frame, f, args); err != nil {
+	if err := bindParams(frame, f.DefineFunction, args); err != nil {
 		return value.None, err
 	}
+	was := r.inCode(auth.By(f.by))
 	v, err := r.Land(r.Block(frame, f.Body))
+	r.outOf(was)
 	if err != nil || f.Returns == nil {
 		return v, err
 	}
@@ -68,23 +71,29 @@ func (r *Run) callCustom(env *Env, f *ast.DefineFunction, args []value.Value) (v
 	return out, nil
 }
 
-func (r *Run) function(name string) (*ast.DefineFunction, error) {
+// customFunction is a function that DEFINE FUNCTION made, and who made it.
+type customFunction struct {
+	*ast.DefineFunction
+	by catalog.Definer
+}
+
+func (r *Run) function(name string) (customFunction, error) {
 	db, err := r.Database()
 	if err != nil {
-		return nil, err
+		return customFunction{}, err
 	}
 	d, err := r.Cat.Def(db.Inner(), ast.DefFunction, name)
 	if err != nil {
-		return nil, err
+		return customFunction{}, err
 	}
 	if d == nil {
-		return nil, errs.Internal("Function 'fn::%s' not found: The function 'fn::%s' does not exist", name, name)
+		return customFunction{}, errs.Internal("Function 'fn::%s' not found: The function 'fn::%s' does not exist", name, name)
 	}
 	f, ok := d.Stmt.(*ast.DefineFunction)
 	if !ok {
-		return nil, fmt.Errorf("definition of fn::%s is of another kind", name)
+		return customFunction{}, fmt.Errorf("definition of fn::%s is of another kind", name)
 	}
-	return f, nil
+	return customFunction{f, d.By}, nil
 }
 
 // bindParams checks the arguments of a function and sets its parameters.
@@ -141,10 +150,10 @@ func counts(least, most int) string {
 }
 
 // permit checks a PERMISSIONS clause of a definition for the caller; format gets name. It binds all
-// but owners of the root. SECURITY: a missing clause means FULL, as the language has it.
+// but owners of the root and elevated code. SECURITY: a missing clause means FULL, as the language has it.
 func (r *Run) permit(p *ast.Permission, format, name string) error {
 	who := &r.Auth.Principal
-	if p == nil || p.Kind == ast.PermissionFull || who.Level == auth.RootUser && who.Roles&auth.Owner != 0 {
+	if p == nil || p.Kind == ast.PermissionFull || r.Auth.Code.Elevated || who.Level == auth.RootUser && who.Roles&auth.Owner != 0 {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {

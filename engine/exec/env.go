@@ -138,11 +138,11 @@ func (e *Env) Parent() value.Value {
 	return value.None
 }
 
-// visible copies every parameter in sight, inner ones first; a closure keeps them. One that is hidden by another of its
+// visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them. One that is hidden by another of its
 // name is left out: closures that call each other would double what they keep with every call.
-func (e *Env) visible() []Var {
+func (e *Env) visible(base *Env) []Var {
 	n := 0
-	for f := e; f != nil; f = f.up {
+	for f := e; f != nil && f != base; f = f.up {
 		n += len(f.vars)
 	}
 	if n == 0 {
@@ -150,7 +150,7 @@ func (e *Env) visible() []Var {
 	}
 	out := make([]Var, 0, min(n, fewVars))
 	var names map[string]struct{} // of out, where they are many
-	for f := e; f != nil; f = f.up {
+	for f := e; f != nil && f != base; f = f.up {
 		for i := range f.vars {
 			v := &f.vars[i]
 			if names == nil && len(out) < fewVars {

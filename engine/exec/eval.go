@@ -57,7 +57,7 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Mock:
 		return r.borne(r.mock(x))
 	case *ast.Closure:
-		return value.ClosureOf(&closure{node: x, vars: env.visible()}), nil
+		return r.closure(env, x), nil
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
 	case *ast.Script:

@@ -45,8 +45,11 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 			return v, nil
 		}
 	}
-	if v, ok, err := r.definedParam(name); ok || err != nil || r.defining == 0 || ofTheRecord(name) {
+	if v, ok, err := r.definedParam(name); ok || err != nil || r.defining == 0 {
 		return v, err
+	}
+	if ofTheRecord(name) && !(r.signing && r.defining == 1) { // a clause of an access method has no record at hand
+		return value.None, nil
 	}
 	if v, ok := r.Base.Lookup(name); ok {
 		return v, nil
@@ -96,7 +99,13 @@ func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
 			return value.None, false, err
 		}
 	}
-	v, err = r.Value(r.Base, p.Value)
+	if lit, ok := p.Value.(*ast.Literal); ok {
+		return lit.Value, true, nil
+	}
+	err = r.inDefinition(auth.By(d.By), func() error {
+		v, err = r.Value(r.Base, p.Value)
+		return err
+	})
 	return v, true, err
 }
 

@@ -66,8 +66,9 @@ type Run struct {
 	outside bool
 	// personal is set when something was read that is the session's own, and not of all with the same rights.
 	personal bool
-	gate     *record.Gate
-	gateAt   *auth.Env     // what gate was made for
+	gate     *record.Gate  // the last one that was made; see Gate
+	codes    *codes        // what Auth is inside of stored code; nil before
+	signing  bool          // the run evaluates a clause of an access method: Base is the credentials of the client
 	ret      value.Value   // see signal.go
 	args     []value.Value // arguments of the calls in progress
 	stock    []*Env        // frames to use again
@@ -114,7 +115,7 @@ func (r *Run) leave() { r.depth-- }
 
 // Gate is the way to the records of the database in use, with the rights of the run.
 func (r *Run) Gate() (*record.Gate, error) {
-	if r.gate != nil && r.gateAt == r.Auth && r.gate.DB.Name == r.Auth.DB && r.gate.DB.NS.Name == r.Auth.NS {
+	if r.gate != nil && r.gate.Env == r.Auth && r.gate.DB.Name == r.Auth.DB && r.gate.DB.NS.Name == r.Auth.NS {
 		return r.gate, nil
 	}
 	db, err := r.Database()
@@ -123,14 +124,13 @@ func (r *Run) Gate() (*record.Gate, error) {
 	}
 	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
 		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
-	r.gateAt = r.Auth
 	return r.gate, nil
 }
 
 // Move puts the session into a namespace and database, where the run goes on.
 func (r *Run) Move(ns, db string) {
 	r.Sess.Auth.NS, r.Sess.Auth.DB = ns, db
-	r.gate = nil
+	r.moved()
 }
 
 // Fetch reads a record as the run may see it; NONE when it is missing or hidden.
@@ -162,24 +162,18 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 	}
 	defer r.release(env)
 	r.defining++
-	defer func() { r.defining-- }()
-	if rights != record.AsCaller {
-		defer r.elevate()()
-	}
-	if rights == record.AsEngineReader {
+	was := r.inCode(rights.Code)
+	if rights.Reading {
 		r.reading++
-		defer func() { r.reading-- }()
 	}
 	outer := r.Ctx
 	r.Ctx = ctx
 	v, err := r.Value(env, x)
 	r.Ctx = outer
+	if rights.Reading {
+		r.reading--
+	}
+	r.outOf(was)
+	r.defining--
 	return v, err
-}
-
-// elevate gives the run the rights of the engine; the result takes them back.
-func (r *Run) elevate() func() {
-	was, gate, at := r.Auth, r.gate, r.gateAt
-	r.Auth = was.Elevated()
-	return func() { r.Auth, r.gate, r.gateAt = was, gate, at }
 }

@@ -206,14 +206,16 @@ func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.Reco
 	return nil, errs.NotAllowed("No record was returned")
 }
 
-// asEngine evaluates an expression of an access method in its own place with full rights; $auth, $token and so on are
-// those of p.
+// asEngine evaluates an expression of an access method in its own place, where it may read and write all data; $auth,
+// $token and so on are those of p. Parameters of the database come before those of the client in env.
 func (r *Run) asEngine(ns, db string, p auth.Principal, env *Env, x ast.Expr) (value.Value, error) {
 	sess := *r.Sess
 	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
 	inner := r.Ex.NewRun(r.Ctx, &sess, env, r.Tx)
 	inner.mem = r.mem
-	inner.Cat, inner.Log, inner.Auth, inner.depth = r.Cat, r.Log, sess.Auth.Elevated(), r.depth
+	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
+	inner.signing, inner.defining = true, 1
+	inner.inCode(auth.Elevated)
 	return inner.Value(env, x)
 }
 

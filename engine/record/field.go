@@ -78,7 +78,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	if d.Default == nil && d.Value == nil && d.Assert == nil && !d.Permissions.Given {
 		return coerceField(f, w.ID, v)
 	}
-	scope := fieldScope{w: w, old: old, input: pick(w.Input, at)}
+	scope := fieldScope{field: f, w: w, old: old, input: pick(w.Input, at)}
 	var err error
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
 		if v, err = g.evalField(ctx, &scope, d.Default, v); err != nil {
@@ -117,6 +117,7 @@ func assertFailed(f *catalog.Field, id *value.RecordID, v value.Value) error {
 
 // fieldScope is what the clauses of one field see.
 type fieldScope struct {
+	field      *catalog.Field
 	w          *Write
 	old, input value.Value
 }
@@ -127,7 +128,7 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 		return lit.Value, nil
 	}
 	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
-	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller)
+	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller(s.field.Def))
 	s.w.Loose = s.w.Loose || Loose(out)
 	return out, err
 }
@@ -198,7 +199,7 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		return nil
 	}
 	id := value.RecordOf(w.ID)
-	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, AsCaller)
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, AsCaller(f.Def))
 	if err == nil && !value.Truthy(ok) {
 		err = assertFailed(f, w.ID, id)
 	}

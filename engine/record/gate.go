@@ -31,13 +31,19 @@ type Var struct {
 }
 
 // Rights says what an expression of a definition may do.
-type Rights uint8
+type Rights struct {
+	Code    auth.Code
+	Reading bool // it writes nothing
+}
 
-const (
-	AsCaller       Rights = iota // what the caller may
-	AsEngine                     // everything
-	AsEngineReader               // read everything, write nothing
+// The rights that do not depend on the caller: to read and write all data of the database, or to read it.
+var (
+	AsEngine       = Rights{Code: auth.Elevated}
+	AsEngineReader = Rights{Code: auth.Elevated, Reading: true}
 )
+
+// AsCaller are the rights of the caller, in the code of a definition.
+func AsCaller(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By)} }
 
 // Evaluator evaluates the expressions of definitions. doc is the current document. vars is copied before anything
 // is evaluated.
@@ -71,9 +77,10 @@ type Gate struct {
 	vals    [2][]value.Value // index values before and after
 	ix      index.Writer
 	scratch fulltext.Scratch
-	quiet   bool   // no events
-	depth   int    // events and cascades under way
-	writes  uint64 // records written and deleted so far
+	quiet   bool      // no events
+	depth   int       // events and cascades under way
+	engine  *auth.Env // Env, elevated; nil before it is asked for
+	writes  uint64    // records written and deleted so far
 }
 
 // Table finds a table that must exist.
@@ -110,7 +117,7 @@ func (g *Gate) forWrite(name string, find func(*catalog.Database, string) (*cata
 	if !g.Env.CanWrite() {
 		return nil, nil
 	}
-	if _, err := g.Cat.Put(&catalog.Def{Scope: g.DB.Inner(), Kind: ast.DefTable, Name: name,
+	if _, err := g.Cat.Put(&catalog.Def{Scope: g.DB.Inner(), Kind: ast.DefTable, Name: name, By: g.Env.Definer(),
 		Stmt: &ast.DefineTable{Name: ast.Name{Ident: name}}}); err != nil {
 		return nil, err
 	}

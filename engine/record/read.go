@@ -82,7 +82,7 @@ func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	}
 	defer g.leave()
 	for _, f := range tb.Computed {
-		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller)
+		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller(f.Def))
 		if err != nil {
 			return value.None, err
 		}

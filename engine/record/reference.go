@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/key"
@@ -210,10 +211,13 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 	return nil
 }
 
-// asEngine runs f with the rights of the engine.
+// asEngine runs f with the rights of the engine. What f evaluates for the caller has the rights of the caller still.
 func (g *Gate) asEngine(f func() error) error {
 	env := g.Env
-	g.Env = env.Elevated()
+	if g.engine == nil {
+		g.engine = env.Under(env.Code.Enter(auth.Elevated))
+	}
+	g.Env = g.engine
 	defer func() { g.Env = env }()
 	return f()
 }
