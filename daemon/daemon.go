@@ -254,9 +254,12 @@ func (d *Daemon) importFile(ctx context.Context, path string) (err error) {
 	return nil
 }
 
+// sweepEach is the interval of looks for sessions that their clients left behind.
+const sweepEach = 10 * time.Second
+
 // sweep ends sessions that their clients left behind.
 func (d *Daemon) sweep(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
+	tick := time.NewTicker(sweepEach)
 	defer tick.Stop()
 	for {
 		select {

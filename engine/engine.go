@@ -60,9 +60,10 @@ type Options struct {
 	Meter txn.Meter
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
-	// Memory is how many bytes all statements together may hold at once in answers, sorted and grouped rows, variables and
-	// transactions that are not committed yet; what does not fit is refused, and may be tried again. 0: a quarter of the
-	// memory of the machine or container, or of GOMEMLIMIT.
+	// Memory is how many bytes all clients together may hold at once: in requests on their way in, answers, sorted and
+	// grouped rows, variables, sessions, live queries and transactions that are not committed yet; what does not fit is
+	// refused, and may be tried again. Clients without an identity have an eighth of it. 0: a quarter of the memory of the
+	// machine or container, or of GOMEMLIMIT.
 	Memory int64
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string
@@ -223,9 +224,24 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.store.Close()
 }
 
-// Hold counts n bytes as held by statements until release is called: answers, by those who deliver them. Execute counts
-// what it answers only until it returns.
-func (e *Engine) Hold(n int) (release func()) { return e.memory.Hold(n) }
+// What a client holds of the engine's memory outside of statements is counted by these.
+type (
+	Held    = budget.Held
+	Account = budget.Account
+)
+
+// Hold counts n bytes as held until they are released: answers, by those who deliver them. Execute counts what it answers
+// only until it returns.
+func (e *Engine) Hold(n int) Held { return e.memory.Hold(n) }
+
+// Account opens an account for what a client has sent or is to be sent. That of a stranger, a client without an
+// identity, is of the strangers' share. The caller closes it.
+func (e *Engine) Account(stranger bool) Account {
+	if stranger {
+		return e.memory.Account().OfStranger()
+	}
+	return e.memory.Account()
+}
 
 // Ping reads one key in a read-only transaction.
 func (e *Engine) Ping(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/budget"
 )
 
 // Result is the answer to one statement.
@@ -24,8 +25,12 @@ type Result = exec.Result
 type Session struct {
 	e     *Engine
 	own   bool                         // the process's own: the capability to query does not bind it
-	mu    sync.Mutex                   // held to replace state; a leaf lock
 	state atomic.Pointer[exec.Session] // what it points to is never changed
+
+	mu     sync.Mutex // held to replace state, guards the rest; a leaf lock
+	mem    budget.Account
+	vars   int // bytes of mem that are for variables
+	closed bool
 }
 
 // What the variables of a session may take of memory together, and those of one without an identity where such may do
@@ -70,6 +75,9 @@ func (e *Engine) session(p auth.Principal) *Session {
 		Auth: auth.Env{Principal: p, Caps: e.caps},
 		ID:   e.exec.NewKey("uuid"),
 	})
+	if s.mem = e.memory.Lasting(); p.Level == auth.Guest {
+		s.mem = s.mem.OfStranger()
+	}
 	return s
 }
 
@@ -80,6 +88,9 @@ func (s *Session) change(f func(*exec.Session)) {
 	next := *s.state.Load()
 	f(&next)
 	s.state.Store(&next)
+	if next.Auth.Principal.Level != auth.Guest {
+		s.mem.Known()
+	}
 }
 
 // ID is the id of the session, a uuid; $session.id shows it unless SetName gave another.
@@ -117,8 +128,29 @@ func (s *Session) notify(f func(*Notification) error, quiet bool) {
 	s.change(func(st *exec.Session) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })
 }
 
-// Close ends the session's live queries. The session must not be used afterwards.
-func (s *Session) Close() { s.e.exec.Hub.DropSession(s.ID()) }
+// sessionCost is about what a session takes that lasts longer than a request.
+const sessionCost = 2 << 10
+
+// Lasts counts the session itself as held until Close: for those that a client keeps in any number. Errors:
+// errs.OutOfMemory.
+func (s *Session) Lasts() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mem.Take(sessionCost)
+}
+
+// Close ends the session's live queries, and counts nothing for it any more. The session must not be used afterwards.
+func (s *Session) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.vars = 0
+	s.mem.Close()
+	s.mu.Unlock()
+	s.e.exec.Hub.DropSession(s.ID())
+}
+
+// Stranger reports whether the client of the session has no identity.
+func (s *Session) Stranger() bool { return s.state.Load().Auth.Principal.Level == auth.Guest }
 
 // snapshot is the state for one query.
 func (s *Session) snapshot() exec.Session { return *s.state.Load() }
@@ -190,11 +222,15 @@ func (s *Session) Reset() {
 	s.change(func(st *exec.Session) {
 		st.Auth = auth.Env{Principal: s.e.nobody(), Caps: s.e.caps}
 		st.Vars = nil
+		s.mem.Release(s.vars)
+		s.vars = 0
+		s.mem.Shrink()
 	})
 	s.e.exec.Hub.DropSession(s.ID())
 }
 
-// Set defines a session variable; NONE removes it. The variables of a session have a limit together.
+// Set defines a session variable; NONE removes it. The variables of a session have a limit together, and those of all
+// sessions count against the memory of the engine.
 func (s *Session) Set(name string, v value.Value) error {
 	if exec.Protected(name) {
 		return errProtected(name)
@@ -204,23 +240,36 @@ func (s *Session) Set(name string, v value.Value) error {
 		limit = strangersVariablesLimit
 	}
 	v = value.Detach(v)
-	full := false
+	var err error
 	s.change(func(st *exec.Session) {
 		vars := slices.DeleteFunc(slices.Clone(st.Vars), func(v exec.Var) bool { return v.Name == name })
 		if !v.IsNone() {
 			vars = append(vars, exec.Var{Name: name, Value: v})
-			for i := range vars {
-				limit -= variableCost + len(vars[i].Name) + value.Weight(vars[i].Value)
-			}
-			if full = limit < 0; full {
-				return
-			}
 		}
-		st.Vars = vars
+		if err = s.hold(vars, limit); err == nil {
+			st.Vars = vars
+		}
 	})
-	if full {
+	return err
+}
+
+// hold counts the variables in place of those that there are; s.mu is held. On an error those still count.
+func (s *Session) hold(vars []exec.Var, limit int) error {
+	n := 0
+	for i := range vars {
+		n += variableCost + len(vars[i].Name) + value.Weight(vars[i].Value)
+	}
+	switch {
+	case s.closed:
+		return errs.New(errs.KindConnection, "The session has ended")
+	case n > limit && n > s.vars:
 		return errs.Internal("The variables of the session take too much memory")
 	}
+	if err := s.mem.Take(n - s.vars); err != nil {
+		return err
+	}
+	s.vars = n
+	s.mem.Shrink()
 	return nil
 }
 
@@ -273,6 +322,7 @@ func (s *Session) execute(ctx context.Context, text string, vars *value.Object, 
 	after := st
 	q := s.e.exec.NewQuery(&after, vars)
 	defer q.Close()
+	q.Needs(script.Weight)
 	out := run(q, ctx, script)
 	s.moved(&st, &after)
 	return out, nil
@@ -292,6 +342,7 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 	after := st
 	q := s.e.exec.NewQuery(&after, vars)
 	defer q.Close()
+	q.Needs(script.Weight)
 	err = q.Stream(ctx, script, sink)
 	s.moved(&st, &after)
 	return err
@@ -396,8 +447,10 @@ type Tx struct {
 	mu    sync.Mutex // one request at a time; held while statements run
 	tx    *txn.Tx    // nil: finished
 	log   *record.Log
-	end   time.Time   // of its life; zero: none
-	timer *time.Timer // cancels it at that time, whether or not anybody asks; nil: none
+	end   time.Time     // of its life; zero: none
+	idle  time.Duration // it may be without a request for so long; 0: as long as it lives
+	last  time.Time     // when its last request ended
+	timer *time.Timer   // cancels it at the end of either time, whether or not a request comes; nil: none
 	late  bool        // its time has run out
 }
 
@@ -407,23 +460,54 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, s.e.exec.Writing())
+	opt := s.e.exec.Writing()
+	opt.Lasting = true
+	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, opt)
 	if err != nil {
 		return nil, err
 	}
 	t := &Tx{s: s, id: s.e.exec.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
-		t.end = time.Now().Add(d)
-		t.timer = time.AfterFunc(d, t.expire)
+		t.last = time.Now()
+		t.end = t.last.Add(d)
+		if !st.Auth.Principal.IsSystem() {
+			t.idle = d / idlePart
+		}
+		t.timer = time.AfterFunc(t.left(t.last), t.expire)
 	}
 	return t, nil
 }
 
-// expire cancels a transaction whose time has run out; a statement of it that runs is cut off first.
+// idlePart of the time of a transaction is how long those of record users and guests may wait for a request: what the
+// store keeps for a transaction that is open grows with all that others write.
+const idlePart = 5
+
+// left is how long t may live on without a request.
+func (t *Tx) left(now time.Time) time.Duration {
+	d := t.end.Sub(now)
+	if t.idle > 0 {
+		d = min(d, t.last.Add(t.idle).Sub(now))
+	}
+	return d
+}
+
+// used notes that a request of t has ended; t.mu is held.
+func (t *Tx) used() {
+	if t.timer == nil || t.tx == nil {
+		return
+	}
+	t.last = time.Now()
+	t.timer.Reset(t.left(t.last))
+}
+
+// expire cancels a transaction whose time has run out; a statement of it that runs is cut off first at the end of its
+// life, and is waited for where t only was idle before.
 func (t *Tx) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.finishLate()
+	if t.tx != nil && t.left(time.Now()) <= 0 {
+		t.finishLate()
+	}
 }
 
 // finishLate cancels t, if it is open, because its time has run out; t.mu is held.
@@ -496,16 +580,18 @@ func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run r
 	if err != nil {
 		return nil, err
 	}
+	after := st
+	q := t.s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	q.Needs(script.Weight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.open(); err != nil {
 		return nil, err
 	}
+	defer t.used()
 	ctx, stop := t.inTime(ctx)
 	defer stop()
-	after := st
-	q := t.s.e.exec.NewQuery(&after, vars)
-	defer q.Close()
 	out := run(q.Within(t.tx, t.log), ctx, script)
 	t.s.moved(&st, &after)
 	return out, nil
@@ -518,16 +604,18 @@ func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink S
 	if err != nil {
 		return err
 	}
+	after := st
+	q := t.s.e.exec.NewQuery(&after, vars)
+	defer q.Close()
+	q.Needs(script.Weight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.open(); err != nil {
 		return err
 	}
+	defer t.used()
 	ctx, stop := t.inTime(ctx)
 	defer stop()
-	after := st
-	q := t.s.e.exec.NewQuery(&after, vars)
-	defer q.Close()
 	err = q.Within(t.tx, t.log).Stream(ctx, script, sink)
 	t.s.moved(&st, &after)
 	return err

@@ -36,7 +36,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 			s.Log.Warn("end of an RPC request", "err", err)
 		}
 	}()
-	defer s.RPC.Engine.Hold(2 * resp.Weight())() // and what it is encoded as
+	defer s.RPC.Engine.Hold(2 * resp.Weight()).Release() // and what it is encoded as
 	return s.reply(w, http.StatusOK, f.ContentType(), func(b []byte) ([]byte, error) { return resp.Append(b, f), nil })
 }
 

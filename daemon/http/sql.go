@@ -99,7 +99,7 @@ func (s *Server) results(w http.ResponseWriter, status int, f wire.Format, resul
 	for i, res := range results {
 		statements[i] = wire.Statement(res)
 	}
-	defer s.RPC.Engine.Hold(2 * wire.Weight(statements))() // and what they are encoded as
+	defer s.RPC.Engine.Hold(2 * wire.Weight(statements)).Release() // and what they are encoded as
 	return s.reply(w, status, f.ContentType(), func(b []byte) ([]byte, error) {
 		return wire.AppendStatements(b, f, statements)
 	})

@@ -192,9 +192,11 @@ func FailedAuth(err error) bool {
 	return e.Kind == errs.KindNotAllowed || e.Kind == errs.KindNotFound || e.Kind == errs.KindInternal && e.Err == nil
 }
 
-func invalidate(_ context.Context, k *call) (wire.Response, error) {
+// invalidate drops the identity, and the transactions that were begun with it.
+func invalidate(ctx context.Context, k *call) (wire.Response, error) {
+	err := k.session.cancelAll(ctx)
 	k.session.engine.Invalidate()
-	return answer(value.None), nil
+	return answer(value.None), err
 }
 
 func reset(ctx context.Context, k *call) (wire.Response, error) {
@@ -230,7 +232,7 @@ func unset(_ context.Context, k *call) (wire.Response, error) {
 	return answer(value.Null), k.session.engine.Set(p[0].Str(), value.None)
 }
 
-func attach(_ context.Context, k *call) (wire.Response, error) {
+func attach(ctx context.Context, k *call) (wire.Response, error) {
 	id := k.req.Session
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
@@ -238,7 +240,7 @@ func attach(_ context.Context, k *call) (wire.Response, error) {
 	s := k.conn.srv.Engine.Session()
 	s.SetClient(k.conn.opt.Client, k.conn.opt.Origin)
 	k.conn.listen(s, id)
-	return answer(value.None), k.conn.attached.attach(*id, s)
+	return answer(value.None), k.conn.attached.attach(ctx, *id, s)
 }
 
 func detach(ctx context.Context, k *call) (wire.Response, error) {

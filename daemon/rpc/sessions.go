@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// sessionIdle is how long a lent session lives without a call.
-const sessionIdle = 24 * time.Hour
+// How long a lent session lives without a call, and one of a client that has not signed in.
+const (
+	sessionIdle   = 24 * time.Hour
+	strangersIdle = time.Minute
+)
 
 // Sessions are attached sessions by the id their client chose. Over HTTP they outlive connections, so there
 // an id is a bearer secret and ids are never listed.
@@ -45,14 +47,32 @@ func (a *Sessions) Len() int {
 	return len(a.all)
 }
 
-func (a *Sessions) attach(id value.UUID, s *engine.Session) error {
+// attach adds s under the id. Errors: the id is taken, there are too many sessions, or no memory for one more.
+func (a *Sessions) attach(ctx context.Context, id value.UUID, s *engine.Session) error {
+	err := s.Lasts()
+	if err != nil && a.makeRoom(ctx) {
+		err = s.Lasts()
+	}
+	if err == nil {
+		err = a.add(ctx, id, s)
+	}
+	if err != nil {
+		s.Close()
+	}
+	return err
+}
+
+func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) error {
+	if a.Len() >= a.limits.AttachedSessions {
+		a.makeRoom(ctx)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.all[id]; ok {
 		text := value.UUIDOf(id).UUID().String()
 		return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
 	}
-	if len(a.all) >= a.limits.AttachedSessions && !(a.shared && a.evict()) {
+	if len(a.all) >= a.limits.AttachedSessions {
 		return errs.Internal("Too many attached sessions")
 	}
 	if a.all == nil {
@@ -62,18 +82,44 @@ func (a *Sessions) attach(id value.UUID, s *engine.Session) error {
 	return nil
 }
 
-// evict makes room: of the sessions that nobody has signed in to, the one that waits longest goes. They cost their clients
-// nothing, and must not keep others out. a.mu is held.
-func (a *Sessions) evict() bool {
+// makeRoom ends one session, where clients share the set: of those without an identity, the one that waits longest. They
+// cost their clients nothing, and must not keep others out.
+func (a *Sessions) makeRoom(ctx context.Context) bool {
+	if !a.shared {
+		return false
+	}
+	gone := a.evict()
+	if gone == nil {
+		return false
+	}
+	_ = gone.end(ctx) // it has no transactions whose end could fail
+	return true
+}
+
+// evict takes out the session that makeRoom ends; nil: there is none.
+func (a *Sessions) evict() *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var oldest value.UUID
 	var used time.Time
 	for id, s := range a.all {
-		if s.engine.Principal().Level == auth.Guest && s.idle() && (used.IsZero() || s.used.Before(used)) {
+		if s.engine.Stranger() && s.idle() && (used.IsZero() || s.used.Before(used)) {
 			oldest, used = id, s.used
 		}
 	}
+	if used.IsZero() {
+		return nil
+	}
+	gone := a.all[oldest]
 	delete(a.all, oldest)
-	return !used.IsZero()
+	return gone.session
+}
+
+// end drops everything that hangs on s, and s itself.
+func (s *session) end(ctx context.Context) error {
+	err := s.reset(ctx)
+	s.engine.Close()
+	return err
 }
 
 // idle reports whether no transaction hangs on s.
@@ -103,7 +149,7 @@ func (a *Sessions) detach(ctx context.Context, id value.UUID) error {
 	if !ok {
 		return nil
 	}
-	return s.reset(ctx)
+	return s.end(ctx)
 }
 
 func (a *Sessions) list() []*session {
@@ -126,9 +172,12 @@ func (a *Sessions) ids() []value.Value {
 	return ids
 }
 
-// Sweep ends the sessions that were not used since a day before now.
+// Sweep ends the sessions that were not used since a day before now, and since a minute those that nobody has signed in to.
 func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
-	return a.drop(ctx, func(s *attachedSession) bool { return now.Sub(s.used) > sessionIdle })
+	return a.drop(ctx, func(s *attachedSession) bool {
+		idle := now.Sub(s.used)
+		return idle > sessionIdle || idle > strangersIdle && s.engine.Stranger() && s.idle()
+	})
 }
 
 // Close ends all sessions.
@@ -148,7 +197,7 @@ func (a *Sessions) drop(ctx context.Context, which func(*attachedSession) bool) 
 	a.mu.Unlock()
 	var failed []error
 	for _, s := range gone {
-		failed = append(failed, s.reset(ctx))
+		failed = append(failed, s.end(ctx))
 	}
 	return errors.Join(failed...)
 }

@@ -232,7 +232,7 @@ func (c *conn) answer(req *wire.Request) {
 		return
 	}
 	resp := c.rpc.Call(c.ctx, req)
-	defer c.srv.rpc.Engine.Hold(2 * resp.Weight())() // and what it is encoded as
+	defer c.srv.rpc.Engine.Hold(2 * resp.Weight()).Release() // and what it is encoded as
 	c.send(&resp)
 }
 

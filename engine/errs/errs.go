@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Kind is the class of an error. The set is closed; the names are the wire names.
@@ -82,16 +84,78 @@ func New(k Kind, format string, args ...any) *Error {
 	return &Error{Kind: k, Msg: sprintf(format, args)}
 }
 
+// What an error keeps of long texts, in bytes: a client that provokes many errors holds no more memory by them.
+const (
+	longestMsg   = 64 << 10
+	longestValue = 1 << 10 // of a value that the text quotes
+)
+
+// Brief is s, cut to about n bytes where it is longer.
+func Brief(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.Clone(s[:n]) + "…"
+}
+
+// Brief cuts e's text to what an error may keep. It changes e.
+func (e *Error) Brief() *Error {
+	e.Msg = Brief(e.Msg, longestMsg)
+	return e
+}
+
+// Weight is about how many bytes e keeps in memory.
+func (e *Error) Weight() int {
+	if e == nil {
+		return 0
+	}
+	n := errorCost + len(e.Msg)
+	for d := e.Detail; d != nil; d = d.Inner {
+		n += errorCost
+		for name, v := range d.Fields {
+			n += errorCost + len(name)
+			if text, ok := v.(string); ok {
+				n += len(text)
+			}
+		}
+	}
+	return n
+}
+
+// errorCost is about what an error, a detail or a field of it takes beside its texts.
+const errorCost = 64
+
 // With makes an error of kind k whose detail is named detail and has the given key/value pairs.
 func With(k Kind, detail string, fields map[string]any, format string, args ...any) *Error {
+	for name, v := range fields {
+		if text, ok := v.(string); ok && len(text) > longestValue {
+			fields[name] = Brief(text, longestValue)
+		}
+	}
 	return &Error{Kind: k, Detail: &Detail{Kind: detail, Fields: fields}, Msg: sprintf(format, args)}
 }
 
+// sprintf is fmt.Sprintf with long arguments cut short. It changes args.
 func sprintf(format string, args []any) string {
 	if len(args) == 0 {
-		return format
+		return Brief(format, longestMsg)
 	}
-	return fmt.Sprintf(format, args...)
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			if len(arg) > longestValue {
+				args[i] = Brief(arg, longestValue)
+			}
+		case error:
+			if text := arg.Error(); len(text) > longestValue {
+				args[i] = Brief(text, longestValue)
+			}
+		}
+	}
+	return Brief(fmt.Sprintf(format, args...), longestMsg)
 }
 
 // Internal is the kind of most statement errors (the reference's choice, kept).
@@ -101,7 +165,7 @@ func Internal(format string, args ...any) *Error { return New(KindInternal, form
 func Validation(format string, args ...any) *Error { return New(KindValidation, format, args...) }
 
 // Parse is a text that does not parse; msg holds the whole rendered error with its excerpt.
-func Parse(msg string) *Error { return &Error{Kind: KindValidation, Msg: msg} }
+func Parse(msg string) *Error { return (&Error{Kind: KindValidation, Msg: msg}).Brief() }
 
 // InvalidParams is a call with the wrong parameters.
 func InvalidParams(format string, args ...any) *Error {
@@ -119,7 +183,7 @@ func InvalidAuth() *Error {
 
 // Thrown is a THROW of the user's own.
 func Thrown(text string) *Error {
-	return &Error{Kind: KindThrown, Msg: "An error occurred: " + text}
+	return &Error{Kind: KindThrown, Msg: "An error occurred: " + Brief(text, longestMsg)}
 }
 
 // TableNotFound says that a table does not exist.

@@ -10,15 +10,18 @@ import (
 // cache keeps parsed texts. It has two generations: when the young one is full it becomes the old
 // one, and what is asked for again moves back, so the texts in use stay without any bookkeeping.
 type cache struct {
-	mu         sync.Mutex // guards both maps; a leaf lock
+	mu         sync.Mutex // guards the rest; a leaf lock
 	young, old map[string]*Script
+	bytes      int // of young
 	size       int // texts per generation
+	room       int // bytes per generation
 }
 
 // Script is a parsed text, ready to run by any number of sessions at once.
 type Script struct {
 	Stmts  []Prepared
 	Option bool // OPTION is among them
+	Weight int  // about how many bytes it takes, its text included
 }
 
 // Prepared is a statement with what is known of it before it runs.
@@ -29,8 +32,8 @@ type Prepared struct {
 	block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
 }
 
-func newCache(size int) *cache {
-	return &cache{young: map[string]*Script{}, size: max(1, size/2)}
+func newCache(size, bytes int) *cache {
+	return &cache{young: map[string]*Script{}, size: max(1, size/2), room: max(1, bytes/2)}
 }
 
 func (c *cache) get(text string) *Script {
@@ -53,10 +56,34 @@ func (c *cache) put(text string, s *Script) {
 }
 
 func (c *cache) add(text string, s *Script) {
-	if len(c.young) >= c.size {
-		c.old, c.young = c.young, make(map[string]*Script, c.size)
+	if len(c.young) >= c.size || c.bytes+s.Weight > c.room {
+		c.old, c.young, c.bytes = c.young, make(map[string]*Script, c.size), 0
 	}
 	c.young[text] = s
+	c.bytes += s.Weight
+}
+
+// What a parsed text is taken to weigh for each byte of it, where it is short, and else for each of its nodes.
+const (
+	shortText  = 1 << 10
+	byteWeight = 16
+	nodeWeight = 96
+)
+
+// weigh is about how many bytes the parsed text s keeps in memory. A long text is walked: "1,1,1,…" takes 30 times its
+// length, one long string no more than that.
+func weigh(text string, s *Script) int {
+	if len(text) <= shortText {
+		return len(text) * byteWeight
+	}
+	nodes := len(s.Stmts)
+	for i := range s.Stmts {
+		ast.Inspect(s.Stmts[i].Stmt, func(any) bool {
+			nodes++
+			return true
+		})
+	}
+	return len(text) + nodes*nodeWeight
 }
 
 // Parse gives the script of a text, from the cache where it is there. It ends when ctx does.
@@ -69,7 +96,7 @@ func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
 		return nil, err
 	}
 	s := Prepare(q)
-	if len(text) <= ex.Limits.CacheText {
+	if s.Weight = weigh(text, s); len(text) <= ex.Limits.CacheText && s.Weight <= ex.cache.room {
 		ex.cache.put(text, s)
 	}
 	return s, nil

@@ -34,6 +34,7 @@ type Limits struct {
 	Rows        int   // rows that a statement may hold in memory at once
 	CacheSize   int   // parsed texts that are kept
 	CacheText   int   // longest text in bytes that is kept
+	CacheBytes  int   // that parsed texts may take together
 	Array       int   // elements of an array made by a range, a mock, + or a function
 	Text        int   // bytes of a string made by +
 	Answer      int   // bytes of the answer of a statement
@@ -57,6 +58,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.Rows, 10_000_000)
 	def(&l.CacheSize, 1024)
 	def(&l.CacheText, 64<<10)
+	def(&l.CacheBytes, 16<<20)
 	def(&l.Array, 4<<20)
 	def(&l.Text, 64<<20)
 	def(&l.Answer, 1<<30)
@@ -122,7 +124,7 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub(live.Limits{})
 	}
-	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
+	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log)}
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)

@@ -30,7 +30,7 @@ func TestGeneratedKeys(t *testing.T) {
 }
 
 func TestCacheKeepsWhatIsInUse(t *testing.T) {
-	c := newCache(8)
+	c := newCache(8, 1<<20)
 	hot := &Script{}
 	c.put("hot", hot)
 	for i := range 100 {
@@ -44,6 +44,23 @@ func TestCacheKeepsWhatIsInUse(t *testing.T) {
 	}
 	if c.get("a") != nil {
 		t.Error("a cold text is still there")
+	}
+}
+
+// TestCacheKeepsNoMoreThanItsBytes: few large texts take the place of many small ones.
+func TestCacheKeepsNoMoreThanItsBytes(t *testing.T) {
+	c := newCache(1024, 1000)
+	for i := range 100 {
+		c.put(string(rune('a'+i)), &Script{Weight: 100})
+	}
+	kept := 0
+	for _, generation := range []map[string]*Script{c.young, c.old} {
+		for _, s := range generation {
+			kept += s.Weight
+		}
+	}
+	if kept > 1000 || kept < 500 {
+		t.Errorf("%d bytes are kept", kept)
 	}
 }
 

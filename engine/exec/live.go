@@ -54,11 +54,18 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 		From: r.Log.Len(), Quiet: r.Sess.Quiet, Match: w.match, Deliver: r.Sess.Deliver,
 	}
 	sub.Class = w.class(sub.Text)
+	weight := w.weight(sub.Text)
+	if err := r.Tx.Holds(weight); err != nil {
+		return value.None, err
+	}
 	if r.Sess.ID.Kind() == value.KindUUID {
 		sub.Session = r.Sess.ID.UUID()
 	}
 	r.Log.Lives++
-	r.Tx.OnApply(func(v kv.Version) { r.Ex.Hub.AddWith(sub, uint64(v)) })
+	r.Tx.OnApply(func(v kv.Version) {
+		sub.Ended = r.Ex.Memory.Hold(weight).Release
+		r.Ex.Hub.AddWith(sub, uint64(v))
+	})
 	return id, nil
 }
 

@@ -28,7 +28,7 @@ type Result struct {
 
 // weight is about how many bytes the answer keeps in memory.
 func (r *Result) weight() int {
-	n := value.Weight(r.Value)
+	n := value.Weight(r.Value) + r.Err.Weight()
 	if r.Rows != nil {
 		n += r.Rows.Size()
 	}
@@ -67,6 +67,9 @@ type Query struct {
 	mark int64           // what mem held before the statement
 }
 
+// queryCost is about what a query at work takes: its goroutine, its transaction and what it is evaluated with.
+const queryCost = 16 << 10
+
 // NewQuery starts a query text for a session with the given parameters.
 func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
 	base := NewEnv()
@@ -77,10 +80,18 @@ func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
 	}
 	q := &Query{ex: ex, sess: s, base: base, own: ex.Memory.Account()}
 	q.mem = &q.own
+	n := queryCost
 	for i := range base.vars {
-		_ = q.mem.Charge(value.Weight(base.vars[i].Value)) // the first statement is told where it is too much
+		n += value.Weight(base.vars[i].Value)
 	}
+	q.Needs(n)
 	return q
+}
+
+// Needs counts n bytes more that the query keeps while it runs. If they are too many, its first statement says so.
+func (q *Query) Needs(n int) {
+	_ = q.mem.Charge(n) // the account asks again
+	q.mark = q.mem.Mark()
 }
 
 // Close ends the query: what its answers hold counts no more.
@@ -162,7 +173,12 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	q.packed = nil
 	if err != nil {
 		res.Value, res.Rows = value.None, nil
-		res.Err = errs.As(explainDamage(err))
+		res.Err = errs.As(explainDamage(err)).Brief()
+		q.mem.Rewind(q.mark) // what the statement held
+		if q.mem.Take(res.Err.Weight()) != nil {
+			res.Err = errs.OutOfMemory()
+			q.mem.Hold(res.Err.Weight())
+		}
 		if cause := hiddenCause(res.Err); cause != nil {
 			q.ex.Log.Error("statement failed", "err", cause)
 		}
@@ -399,6 +415,9 @@ func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent b
 
 // Call runs one function by name: "string::len", "fn::greet".
 func (q *Query) Call(ctx context.Context, name string, args []value.Value) Result {
+	for _, a := range args {
+		q.Needs(value.Weight(a))
+	}
 	call := &ast.Call{Path: strings.ToLower(name)}
 	if path, ok := strings.CutPrefix(name, "fn::"); ok {
 		call = &ast.Call{Kind: ast.CallCustom, Path: path}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"runtime/debug"
 	"time"
@@ -32,23 +33,41 @@ const matchTime = time.Second
 // errWatchOver ends a live query whose session may not watch any longer.
 var errWatchOver = errors.New("the session may not watch any longer")
 
-// class names all that the outcome of a change depends on, but for the viewer; "" where that has no name.
+// class names all that the outcome of a change depends on, but for the viewer; "" where that has no name. It is a digest:
+// variables may be large, and a session may have many live queries.
 func (w *watch) class(text string) string {
-	name := append([]byte(text), 0)
-	name = append(append(name, w.state.Auth.NS...), 0)
-	name = append(append(name, w.state.Auth.DB...), 0)
+	digest := sha256.New()
+	part := append([]byte(text), 0)
+	part = append(append(part, w.state.Auth.NS...), 0)
+	part = append(append(part, w.state.Auth.DB...), 0)
+	digest.Write(part)
 	for _, vars := range [...][]Var{w.vars, w.state.Vars} {
 		for _, v := range vars {
 			var err error
-			name = append(append(name, v.Name...), 0)
-			if name, err = value.AppendCBOR(name, v.Value); err != nil {
+			if part, err = value.AppendCBOR(append(append(part[:0], v.Name...), 0), v.Value); err != nil {
 				return ""
 			}
+			digest.Write(part)
 		}
-		name = append(name, 0)
+		digest.Write([]byte{0})
 	}
-	return string(name)
+	return string(digest.Sum(nil))
 }
+
+// weight is about how many bytes the live query keeps in memory, those of the session's variables included: they outlive
+// the session's own.
+func (w *watch) weight(text string) int {
+	n := watchCost + len(text)
+	for _, vars := range [...][]Var{w.vars, w.state.Vars} {
+		for _, v := range vars {
+			n += len(v.Name) + value.Weight(v.Value)
+		}
+	}
+	return n
+}
+
+// watchCost is about what a live query takes beside its text and variables.
+const watchCost = 2 << 10
 
 // viewer is who looks, as far as rights and $auth go.
 type viewer struct {

@@ -105,6 +105,10 @@ func (h *Hub) AddWith(s *Subscription, commit uint64) {
 
 // remove takes a subscription out; h.mu is held.
 func (h *Hub) remove(s *Subscription) {
+	if !s.gone && s.Ended != nil {
+		s.Ended()
+	}
+	s.gone = true
 	if h.byID[s.ID] == s {
 		delete(h.byID, s.ID)
 	}

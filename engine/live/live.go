@@ -99,6 +99,9 @@ type Subscription struct {
 	Match func(ctx context.Context, c *Change, memo *Memo) (*Outcome, error)
 	// Deliver takes a notification without waiting, and must not call the hub. An error ends the subscription.
 	Deliver func(*Notification) error
+	// Ended is called once, under the hub's lock, when the hub forgets the subscription; it may be nil.
+	Ended func()
+	gone  bool // Ended was called; guarded by Hub.mu
 
 	since  uint64 // the last batch that was published before it was added
 	commit uint64 // that it was added with, see AddWith

@@ -191,7 +191,7 @@ func eventError(name string, err error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("event %s: %w", name, err)
 	}
-	return &errs.Error{Kind: errs.KindInternal, Msg: "Error while processing event " + name + ": " + e.Msg, Err: err}
+	return (&errs.Error{Kind: errs.KindInternal, Msg: "Error while processing event " + name + ": " + e.Msg, Err: err}).Brief()
 }
 
 // countRow notes that a table has delta more rows.

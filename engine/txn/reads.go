@@ -20,6 +20,24 @@ type readSet struct {
 	keys  overlay.Tree // a set: values are nil
 	spans []*span
 	arena arena
+	added int // keys and spans, ever
+	bytes int // about what the set takes at most
+}
+
+// readSize is about what a key or a span takes beside its bytes. Long keys count however many there are, short ones
+// while the set still grows.
+const (
+	readSize = 64
+	longRead = 512
+)
+
+// count adds n bytes of keys to what the set takes, and gives by how much that grows.
+func (s *readSet) count(n int) int {
+	if s.added++; s.added > maxReadKeys+maxSpans && n <= longRead {
+		return 0
+	}
+	s.bytes += n + readSize
+	return n + readSize
 }
 
 // span is a range that was read. While its scan runs it is the whole range of the scan; when the
@@ -29,15 +47,16 @@ type span struct {
 	running bool
 }
 
-// addKey remembers a copy of key.
-func (s *readSet) addKey(key []byte) {
+// addKey remembers a copy of key. It gives how many bytes that takes.
+func (s *readSet) addKey(key []byte) int {
 	if _, ok := s.keys.Get(key); ok {
-		return
+		return 0
 	}
 	if s.keys.Len() >= maxReadKeys {
 		s.keysToSpans()
 	}
 	s.keys.Set(s.arena.copy(key), nil)
+	return s.count(len(key))
 }
 
 // addScan remembers a copy of a range whose scan begins now.

@@ -50,6 +50,9 @@ func (tx *Tx) Scan(r kv.Range, opt ScanOptions) *Cursor {
 	if tx.opt.Write {
 		if !opt.Untracked {
 			c.span = tx.reads.addScan(r)
+			if c.err = tx.held.Charge(tx.reads.count(len(r.Start) + len(r.End))); c.err != nil {
+				return c
+			}
 		}
 		c.buf = tx.buf.Snapshot()
 		if tx.adds.Len() > 0 && !c.addCounters(r) {

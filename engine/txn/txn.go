@@ -35,6 +35,7 @@ type Options struct {
 	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
 	Meter    Meter        // who counts what transactions do; may be nil
 	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
+	Lasting  bool         // it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
 	again    bool         // it repeats one that was refused
 }
 
@@ -72,8 +73,22 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
-	return &Tx{store: store, snap: snap, began: began, opt: opt, held: opt.Memory.Account()}, nil
+	tx := &Tx{store: store, snap: snap, began: began, opt: opt, held: opt.Memory.Account()}
+	if opt.Lasting {
+		tx.held = opt.Memory.Lasting()
+		if err := tx.held.Charge(lastingCost); err != nil {
+			tx.Cancel()
+			return nil, err
+		}
+	}
+	return tx, nil
 }
+
+// lastingCost is about what a transaction takes that has done nothing yet, with what its session remembers of it.
+const lastingCost = 16 << 10
+
+// Holds counts n bytes more that the transaction keeps until its end. Errors: those of budget.Account.Charge.
+func (tx *Tx) Holds(n int) error { return tx.held.Charge(n) }
 
 // Began is a time just before the snapshot was taken: what was committed by then is in it.
 func (tx *Tx) Began() time.Time { return tx.began }
@@ -97,7 +112,9 @@ func (tx *Tx) Get(key []byte) ([]byte, error) {
 		return v, nil
 	}
 	if tx.opt.Write {
-		tx.reads.addKey(key)
+		if err := tx.held.Charge(tx.reads.addKey(key)); err != nil {
+			return nil, err
+		}
 	}
 	return tx.base(key)
 }
@@ -262,19 +279,19 @@ type Savepoint struct {
 	buf, adds overlay.Tree
 	bulk      []kv.Write
 	size      int64
-	held      int64
+	held      int64 // but for what was read
 	hooks     int
 }
 
 // Savepoint marks the present position; it is cheap.
 func (tx *Tx) Savepoint() Savepoint {
-	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, held: tx.held.Mark(), hooks: len(tx.hooks)}
+	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, held: tx.held.Mark() - int64(tx.reads.bytes), hooks: len(tx.hooks)}
 }
 
 // RollbackTo undoes all writes and hooks since sp was taken. What was read stays tracked.
 func (tx *Tx) RollbackTo(sp Savepoint) {
 	tx.buf, tx.adds, tx.bulk, tx.size = sp.buf, sp.adds, sp.bulk, sp.size
-	tx.held.Rewind(sp.held)
+	tx.held.Rewind(sp.held + int64(tx.reads.bytes))
 	clear(tx.hooks[sp.hooks:])
 	tx.hooks = tx.hooks[:sp.hooks]
 }

@@ -1,9 +1,13 @@
-// Package budget bounds the memory that the statements of a process hold together.
+// Package budget bounds the memory that the clients of a process hold together: statements, transactions, requests on
+// their way in, sessions, answers on their way out.
 //
-// A Pool is what there is for all of them, an Account what one query or transaction has of it. An account counts for
-// itself and asks the pool for whole chunks; the first chunk it has for nothing, so small queries never touch what all
-// share. What an account once had it keeps until it is closed: the pool holds the sum of the most that each needed so
-// far. What does not fit is refused with an error that tells the client to try again; nobody waits.
+// A Pool is all that there is. An Account is what one query, transaction, session or connection has of it. An account
+// counts for itself and asks the pool for steps; only its first 4 KiB are free. A plain account keeps what it had until
+// it is closed, so the pool holds the sum of the most that each needed so far. What does not fit is refused with an error
+// that tells the client to try again; nothing waits.
+//
+// Accounts of strangers, clients without an identity, share an eighth of the pool: they can take no memory away from
+// clients that have signed in.
 //
 // The figures are those of value.Weight and lengths of keys: about what memory is taken, not what the collector says.
 package budget
@@ -17,8 +21,19 @@ import (
 	"github.com/nacredb/nacre/internal/heap"
 )
 
-// chunk is what accounts take of the pool at a time, in bytes.
-const chunk = 1 << 20
+// free is how many bytes an account has without asking the pool, and up to which Hold does not count.
+const free = 4 << 10
+
+// Accounts take steps of the pool, in bytes: larger ones as they grow.
+const (
+	firstStep  = 2 << 10
+	secondStep = 16 << 10
+	thirdStep  = 64 << 10
+	chunk      = 1 << 20
+)
+
+// strangersPart of a pool is for strangers.
+const strangersPart = 8
 
 // unknownMemory is what a machine is taken for that does not tell how much memory it has.
 const unknownMemory = 4 << 30
@@ -39,9 +54,10 @@ func Default() int64 {
 
 // Pool is a number of bytes to share out. It is safe for concurrent use. A nil Pool has no end.
 type Pool struct {
-	limit   int64
-	taken   atomic.Int64
-	refused atomic.Uint64
+	limit     int64
+	taken     atomic.Int64
+	strangers atomic.Int64 // of taken, what strangers have
+	refused   atomic.Uint64
 }
 
 // NewPool makes a pool of limit bytes.
@@ -49,9 +65,10 @@ func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
 
 // Stats is the state of a pool.
 type Stats struct {
-	Limit   int64  // bytes that there are
-	Taken   int64  // bytes that accounts have
-	Refused uint64 // how often one was refused more
+	Limit     int64  // bytes that there are
+	Taken     int64  // bytes that accounts have
+	Strangers int64  // of them, what clients without an identity have
+	Refused   uint64 // how often one was refused more
 }
 
 // Stats is the state of the pool; of a nil Pool it is zero.
@@ -59,48 +76,96 @@ func (p *Pool) Stats() Stats {
 	if p == nil {
 		return Stats{}
 	}
-	return Stats{Limit: p.limit, Taken: p.taken.Load(), Refused: p.refused.Load()}
+	return Stats{Limit: p.limit, Taken: p.taken.Load(), Strangers: p.strangers.Load(), Refused: p.refused.Load()}
 }
 
 // take takes n bytes, or none.
-func (p *Pool) take(n int64) bool {
+func (p *Pool) take(n int64, stranger bool) bool {
+	if stranger && !takeOf(&p.strangers, n, p.limit/strangersPart) {
+		p.refused.Add(1)
+		return false
+	}
+	if takeOf(&p.taken, n, p.limit) {
+		return true
+	}
+	if stranger {
+		p.strangers.Add(-n)
+	}
+	p.refused.Add(1)
+	return false
+}
+
+// takeOf adds n to taken, unless that makes it more than limit.
+func takeOf(taken *atomic.Int64, n, limit int64) bool {
 	for {
-		taken := p.taken.Load()
-		if n > p.limit-taken {
-			p.refused.Add(1)
+		was := taken.Load()
+		if n > limit-was {
 			return false
 		}
-		if p.taken.CompareAndSwap(taken, taken+n) {
+		if taken.CompareAndSwap(was, was+n) {
 			return true
 		}
 	}
 }
 
-// Hold counts n bytes until release is called. They are there already, so they are not refused, even where they are more
-// than is left: others wait until they are gone. A few bytes are not counted.
-func (p *Pool) Hold(n int) (release func()) {
-	if p == nil || n <= chunk {
-		return nothing
+// give gives back n bytes.
+func (p *Pool) give(n int64, stranger bool) {
+	if n == 0 {
+		return
+	}
+	if stranger {
+		p.strangers.Add(-n)
+	}
+	p.taken.Add(-n)
+}
+
+// Held is a number of bytes that a pool counts. The zero Held is of none.
+type Held struct {
+	pool *Pool
+	n    int64
+}
+
+// Hold counts n bytes until they are released. They are there already, so they are not refused, even if they are more
+// than is left: what comes later is. A few bytes are not counted.
+func (p *Pool) Hold(n int) Held {
+	if p == nil || n <= free {
+		return Held{}
 	}
 	p.taken.Add(int64(n))
-	return func() { p.taken.Add(-int64(n)) }
+	return Held{p, int64(n)}
 }
 
-func nothing() {}
+// Release ends the counting. It is called once.
+func (h Held) Release() {
+	if h.pool != nil {
+		h.pool.taken.Add(-h.n)
+	}
+}
 
-// Account is what one query or transaction holds. It belongs to one goroutine at a time. The zero Account, and a nil one,
-// counts against nothing; others come from Pool.Account and must be closed.
+// Account is what one query, transaction or connection holds. It belongs to one goroutine at a time. The zero Account,
+// and a nil one, counts against nothing; others come from Pool.Account and Pool.Lasting and must be closed.
 type Account struct {
-	pool  *Pool
-	used  int64
-	room  int64 // used may be that much without asking the pool
-	taken int64 // of the pool
+	pool     *Pool
+	used     int64
+	room     int64 // used may be that much without asking the pool
+	taken    int64 // of the pool
+	stranger bool
 }
 
-// Account opens an account.
-func (p *Pool) Account() Account { return Account{pool: p, room: chunk} }
+// Account opens an account, for what is over soon.
+func (p *Pool) Account() Account { return Account{pool: p, room: free} }
 
-// Charge counts n more bytes that are held. Errors: those of Reach; the bytes are counted all the same.
+// Lasting opens an account without free bytes, for what may lie idle for long: there may be many of them.
+func (p *Pool) Lasting() Account { return Account{pool: p} }
+
+// OfStranger makes an account that was just opened that of a client without an identity.
+func (a Account) OfStranger() Account {
+	a.stranger = true
+	return a
+}
+
+// Charge counts n more bytes that are held. Errors: those of Reach; the bytes are counted by the account all the same,
+// and asked for again by the next call.
 func (a *Account) Charge(n int) error {
 	if a == nil {
 		return nil
@@ -112,10 +177,56 @@ func (a *Account) Charge(n int) error {
 	return a.grow(a.used)
 }
 
+// Take is Charge, but what is refused is not counted.
+func (a *Account) Take(n int) error {
+	err := a.Charge(n)
+	if err != nil {
+		a.used -= int64(n)
+	}
+	return err
+}
+
+// Hold is Charge for bytes that are there already: the pool counts them even if they are more than is left.
+func (a *Account) Hold(n int) {
+	if a == nil || a.Charge(n) == nil {
+		return
+	}
+	n64 := a.used - a.room
+	a.pool.taken.Add(n64)
+	if a.stranger {
+		a.pool.strangers.Add(n64)
+	}
+	a.taken += n64
+	a.room += n64
+}
+
 // Release takes back n bytes of what was charged.
 func (a *Account) Release(n int) {
 	if a != nil {
 		a.used -= int64(n)
+	}
+}
+
+// Shrink gives back to the pool what is not charged any more.
+func (a *Account) Shrink() {
+	if a == nil || a.pool == nil {
+		return
+	}
+	base := a.room - a.taken
+	n := min(a.room-max(a.used, base), a.taken)
+	a.pool.give(n, a.stranger)
+	a.taken -= n
+	a.room -= n
+}
+
+// Known makes the account that of a client with an identity.
+func (a *Account) Known() {
+	if a == nil || !a.stranger {
+		return
+	}
+	a.stranger = false
+	if a.pool != nil {
+		a.pool.strangers.Add(-a.taken)
 	}
 }
 
@@ -134,15 +245,25 @@ func (a *Account) grow(need int64) error {
 		a.room = math.MaxInt64
 		return nil
 	}
-	if need-chunk > a.pool.limit {
+	limit, base := a.pool.limit, a.room-a.taken
+	if need-base > limit {
 		a.pool.refused.Add(1)
-		return errs.Internal("The query would hold more than %d bytes, which is all that there is for queries", a.pool.limit)
+		return errs.Internal("The query would hold more than %d bytes, which is all that there is for queries", limit)
 	}
-	n := (need - a.room + chunk - 1) / chunk * chunk
-	if rest := a.pool.limit - a.taken; n > rest {
-		n = rest // the last chunk may be a smaller one
+	by := int64(firstStep)
+	switch {
+	case need > chunk:
+		by = chunk
+	case need > thirdStep:
+		by = thirdStep
+	case need > secondStep:
+		by = secondStep
 	}
-	if !a.pool.take(n) {
+	n := (need - a.room + by - 1) / by * by
+	if rest := limit - a.taken; n > rest {
+		n = rest // the last step may be a smaller one
+	}
+	if !a.pool.take(n, a.stranger) {
 		return errs.OutOfMemory()
 	}
 	a.taken += n
@@ -170,6 +291,6 @@ func (a *Account) Close() {
 	if a == nil || a.pool == nil {
 		return
 	}
-	a.pool.taken.Add(-a.taken)
-	*a = a.pool.Account()
+	a.pool.give(a.taken, a.stranger)
+	a.used, a.room, a.taken = 0, a.room-a.taken, 0
 }

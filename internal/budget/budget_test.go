@@ -13,23 +13,95 @@ import (
 func TestSmallAccountsNeverTouchThePool(t *testing.T) {
 	p := NewPool(0)
 	a := p.Account()
-	for range chunk / 1024 {
+	for range free / 1024 {
 		if err := a.Charge(1024); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a.Release(chunk)
-	if err := a.Reach(chunk); err != nil {
+	a.Release(free)
+	if err := a.Reach(free); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Stats(); got != (Stats{}) {
-		t.Errorf("after a chunk: %+v", got)
+		t.Errorf("after the free bytes: %+v", got)
 	}
-	if err := a.Charge(1); err != nil {
+	if err := a.Charge(free + 1); err == nil {
+		t.Error("a pool of nothing gave a byte")
+	}
+	lasting := p.Lasting()
+	if err := lasting.Charge(1); err == nil {
+		t.Error("a lasting account has free bytes")
+	}
+}
+
+// TestAThousandSmallAccountsAreCounted: what each has is little, all of it together is not.
+func TestAThousandSmallAccountsAreCounted(t *testing.T) {
+	p := NewPool(10 * chunk)
+	accounts, refused := make([]Account, 1000), 0
+	for i := range accounts {
+		accounts[i] = p.Account()
+		if accounts[i].Charge(chunk/10) != nil {
+			refused++
+		}
+	}
+	if refused < 880 || p.Stats().Taken > 10*chunk {
+		t.Errorf("%d of 1000 refused, %d bytes taken", refused, p.Stats().Taken)
+	}
+	for i := range accounts {
+		accounts[i].Close()
+	}
+	if got := p.Stats().Taken; got != 0 {
+		t.Errorf("%d bytes are taken in the end", got)
+	}
+}
+
+// TestStrangersHaveAShare: beyond it they are refused while others are not; one that becomes known leaves it.
+func TestStrangersHaveAShare(t *testing.T) {
+	p := NewPool(16 * chunk)
+	a, b, known := p.Account().OfStranger(), p.Account().OfStranger(), p.Account()
+	if err := a.Charge(2 * chunk); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Charge(chunk); err == nil {
-		t.Error("a pool of nothing gave a chunk")
+	if err := b.Take(chunk); !errors.Is(err, errs.OutOfMemory()) || b.used != 0 {
+		t.Errorf("beyond the share: %v, %d bytes used", err, b.used)
+	}
+	if err := known.Charge(12 * chunk); err != nil {
+		t.Errorf("beside the strangers: %v", err)
+	}
+	a.Known()
+	if err := b.Take(chunk); err != nil {
+		t.Errorf("after one has become known: %v", err)
+	}
+	b.Hold(4 * chunk)
+	if got := p.Stats(); got.Strangers < 5*chunk-free || got.Taken < 19*chunk-3*free {
+		t.Errorf("with what is held: %+v", got)
+	}
+	for _, account := range []*Account{&a, &b, &known} {
+		account.Close()
+	}
+	if got := p.Stats(); got.Strangers != 0 || got.Taken != 0 {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
+func TestShrinkGivesBackWhatIsNotCharged(t *testing.T) {
+	p := NewPool(16 * chunk)
+	a := p.Account()
+	if err := a.Charge(8 * chunk); err != nil {
+		t.Fatal(err)
+	}
+	a.Release(7 * chunk)
+	a.Shrink()
+	if got := p.Stats().Taken; got != chunk-free {
+		t.Errorf("%d bytes are taken for a chunk", got)
+	}
+	a.Release(chunk)
+	a.Shrink()
+	if got := p.Stats().Taken; got != 0 {
+		t.Errorf("%d bytes are taken for nothing", got)
+	}
+	if err := a.Charge(free); err != nil || p.Stats().Taken != 0 {
+		t.Errorf("the free bytes are lost: %v, %+v", err, p.Stats())
 	}
 }
 
@@ -43,18 +115,19 @@ func TestAccountsKeepTheMostTheyHad(t *testing.T) {
 			t.Fatalf("%s: %v, %d chunks taken, want %d", name, err, got/chunk, taken)
 		}
 	}
-	step("charge 3½", a.Charge(7*chunk/2), 3)
+	step("charge 3½", a.Charge(7*chunk/2), 4)
 	a.Rewind(mark)
-	step("rewound", a.Charge(3*chunk), 3)
+	step("rewound", a.Charge(3*chunk), 4)
 	a.Rewind(mark)
-	step("reach 5", a.Reach(5*chunk), 4)
-	step("b", b.Charge(6*chunk), 9)
+	step("reach 4", a.Reach(4*chunk), 4)
+	step("b", b.Charge(5*chunk), 9)
+	a.Rewind(mark)
 	if err := a.Charge(7 * chunk); !errors.Is(err, errs.OutOfMemory()) {
 		t.Errorf("more than is left: %v", err)
 	}
 	b.Close()
 	step("b has closed", nil, 4)
-	step("again", a.Reach(0), 6)
+	step("again", a.Reach(0), 7)
 	a.Close()
 	step("a has closed", nil, 0)
 	if err := a.Charge(12 * chunk); err == nil || errors.Is(err, errs.OutOfMemory()) {
@@ -68,15 +141,15 @@ func TestAccountsKeepTheMostTheyHad(t *testing.T) {
 func TestTheLastChunkMayBeSmall(t *testing.T) {
 	p := NewPool(chunk + 10)
 	a := p.Account()
-	if err := a.Charge(2*chunk + 10); err != nil || p.Stats().Taken != chunk+10 {
+	if err := a.Charge(chunk + free + 10); err != nil || p.Stats().Taken != chunk+10 {
 		t.Errorf("all of it: %v, %+v", err, p.Stats())
 	}
 }
 
 func TestWhatIsThereIsHeldWhateverIsLeft(t *testing.T) {
 	p := NewPool(4 * chunk)
-	p.Hold(chunk)()
-	release := p.Hold(6 * chunk)
+	p.Hold(free).Release()
+	held := p.Hold(6 * chunk)
 	if got := p.Stats().Taken; got != 6*chunk {
 		t.Errorf("%d bytes are taken", got)
 	}
@@ -84,11 +157,11 @@ func TestWhatIsThereIsHeldWhateverIsLeft(t *testing.T) {
 	if err := a.Charge(2 * chunk); !errors.Is(err, errs.OutOfMemory()) {
 		t.Errorf("beside it: %v", err)
 	}
-	release()
-	if err := a.Charge(0); err != nil || p.Stats().Taken != chunk {
+	held.Release()
+	if err := a.Charge(0); err != nil || p.Stats().Taken != 2*chunk {
 		t.Errorf("after it: %v, %+v", err, p.Stats())
 	}
-	(*Pool)(nil).Hold(1 << 40)()
+	(*Pool)(nil).Hold(1 << 40).Release()
 }
 
 func TestTheDefaultHeedsTheLimitOfTheCollector(t *testing.T) {

@@ -19,7 +19,7 @@ type Response struct {
 
 // Weight is about how many bytes the answer keeps in memory.
 func (r *Response) Weight() int {
-	n := value.Weight(r.Result) + Weight(r.Statements)
+	n := value.Weight(r.Result) + Weight(r.Statements) + r.Err.Weight()
 	if r.Rows != nil {
 		n += r.Rows.Size()
 	}

@@ -21,7 +21,7 @@ type Statement struct {
 func Weight(statements []Statement) int {
 	n := 0
 	for i := range statements {
-		n += value.Weight(statements[i].Value)
+		n += value.Weight(statements[i].Value) + statements[i].Err.Weight()
 		if p := statements[i].Rows; p != nil {
 			n += p.Size()
 		}
