@@ -451,7 +451,7 @@ type Tx struct {
 	idle  time.Duration // it may be without a request for so long; 0: as long as it lives
 	last  time.Time     // when its last request ended
 	timer *time.Timer   // cancels it at the end of either time, whether or not a request comes; nil: none
-	late  bool        // its time has run out
+	late  bool          // its time has run out
 }
 
 // Begin opens an interactive transaction; ID names it.

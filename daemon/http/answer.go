@@ -109,6 +109,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.refuse(w, http.StatusBadRequest, "The request body contains invalid data")
 		return
 	}
+	if errors.Is(err, errNoMemory{}) {
+		s.noMemory(w)
+		return
+	}
 	var no *refusal
 	if errors.As(err, &no) {
 		s.refuse(w, no.status, no.information)

@@ -23,11 +23,11 @@ var apiMethods = map[string]string{
 // api answers a request to an endpoint that the database itself defines: /api/{namespace}/{database}/{path…}. The body
 // reaches the endpoint as bytes; its middleware decodes them.
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
-	place, req, err := s.apiRequest(w, r)
+	session, err := s.identified(r)
 	if err != nil {
 		return err
 	}
-	session, err := s.identified(r)
+	place, req, err := s.apiRequest(w, r, session)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 }
 
 // apiRequest reads a request; place is the namespace and the database that the path names.
-func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request) (place []string, req *engine.APIRequest, err error) {
+func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request, by *engine.Session) (place []string, req *engine.APIRequest, err error) {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/api/"), "/"), "/")
 	for i, part := range parts {
 		if parts[i], err = url.PathUnescape(part); err != nil {
@@ -53,7 +53,7 @@ func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request) (place []str
 	if len(parts) < 2 || parts[0] == "" || parts[1] == "" {
 		return nil, nil, errs.Validation("The path names no namespace and database")
 	}
-	b, err := s.read(w, r, s.Limits.API)
+	b, err := s.read(w, r, by, s.Limits.API)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,6 +110,7 @@ func (s *Server) apiAnswer(w http.ResponseWriter, r *http.Request, a *engine.API
 		w.WriteHeader(a.Status)
 		return nil
 	}
+	defer s.RPC.Engine.Hold(2 * value.Weight(a.Body)).Release() // and what it is encoded as
 	media, fill := apiBody(r, w.Header().Get("Content-Type"), a.Body)
 	return s.reply(w, a.Status, media, fill)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -19,6 +20,7 @@ var (
 
 // body reads a request's body, unpacked, under a limit of size. What the client sends is under a demand of progress.
 type body struct {
+	mem    *engine.Account // of the request
 	r      io.Reader
 	left   int64
 	failed error
@@ -26,14 +28,22 @@ type body struct {
 	count  func(bytes int64) // called with what was sent
 }
 
-// limited is r's body under a limit; the error says that its declared length is over it. The limit holds for the bytes
-// that come and for those that they unpack to. The caller calls close.
-func (s *Server) limited(w http.ResponseWriter, r *http.Request, limit int64) (*body, error) {
+// limited is r's body under a limit; the error says that its declared length is over it, or that there is no memory. The
+// limit holds for the bytes that come and for those that they unpack to. by is who asks; nil for a client that is still to
+// say. The caller calls close.
+func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Session, limit int64) (*body, error) {
 	if r.ContentLength > limit {
 		return nil, errTooLarge
 	}
+	mem := intake(w)
+	if by != nil && !by.Stranger() {
+		mem.Known()
+	}
+	if err := charge(mem, headSize(r)); err != nil {
+		return nil, err
+	}
 	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}
-	return &body{r: unpacked(r.Header.Get("Content-Encoding"), sent), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
+	return &body{mem: mem, r: unpacked(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
 }
 
 // Read implements io.Reader.
@@ -60,6 +70,8 @@ func (b *body) broken() error {
 		return nil
 	case errors.Is(b.failed, errTooLarge):
 		return errTooLarge
+	case errors.Is(b.failed, errNoMemory{}):
+		return errNoMemory{}
 	}
 	return errBody
 }
@@ -100,23 +112,63 @@ func (b *paced) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read takes in the whole body.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	in, err := s.limited(w, r, limit)
+// read takes in the whole body; by as for limited.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, by *engine.Session, limit int64) ([]byte, error) {
+	in, err := s.limited(w, r, by, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
-	b, err := io.ReadAll(in)
-	if err != nil {
-		return nil, in.broken()
+	b, err := in.all(r.ContentLength)
+	if err != nil && in.broken() == nil {
+		return nil, err
 	}
-	return b, nil
+	return b, in.broken()
 }
 
-// readText takes in a body of text.
-func (s *Server) readText(w http.ResponseWriter, r *http.Request, limit int64) (string, error) {
-	b, err := s.read(w, r, limit)
+// What is made room for at first: for a body of unknown length, and for one that says that it is long.
+const (
+	firstRoom = 512
+	mostRoom  = 64 << 10
+)
+
+// all reads to the end, and counts the bytes before there is room for them. length is what the client has announced; -1:
+// nothing.
+func (b *body) all(length int64) ([]byte, error) {
+	room := firstRoom
+	if length >= 0 {
+		room = int(min(length+1, mostRoom)) // one more: the end shows without growing
+	}
+	if err := charge(b.mem, room); err != nil {
+		return nil, err
+	}
+	all := make([]byte, 0, room)
+	for {
+		n, err := b.Read(all[len(all):cap(all)])
+		all = all[:len(all)+n]
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(all) < cap(all) {
+			continue
+		}
+		more := cap(all)
+		if more > 1<<20 {
+			more /= 4
+		}
+		if err := charge(b.mem, more); err != nil {
+			return nil, err
+		}
+		all = append(make([]byte, 0, cap(all)+more), all...)
+	}
+}
+
+// readText takes in a body of text; by as for limited.
+func (s *Server) readText(w http.ResponseWriter, r *http.Request, by *engine.Session, limit int64) (string, error) {
+	b, err := s.read(w, r, by, limit)
 	if err != nil {
 		return "", err
 	}
@@ -126,9 +178,9 @@ func (s *Server) readText(w http.ResponseWriter, r *http.Request, limit int64) (
 	return string(b), nil
 }
 
-// readObject takes in a body that is an object in the format its content type names; JSON where it names none.
+// readObject takes in a body of a stranger that is an object in the format its content type names; JSON where it names none.
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, limit int64) (*value.Object, error) {
-	b, err := s.read(w, r, limit)
+	b, err := s.read(w, r, nil, limit)
 	if err != nil {
 		return nil, err
 	}

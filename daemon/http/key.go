@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -32,18 +33,18 @@ func (s *Server) key(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errMedia
 	}
-	text, vars, err := s.keyStatement(w, r)
+	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	session, err := s.session(r)
+	text, vars, err := s.keyStatement(w, r, session)
 	if err != nil {
 		return err
 	}
 	return s.execute(w, r, f, session, text, value.NewObject(vars...))
 }
 
-func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request) (string, []value.Field, error) {
+func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request, by *engine.Session) (string, []value.Field, error) {
 	what, one, err := keyTarget(r)
 	if err != nil {
 		return "", nil, err
@@ -64,7 +65,7 @@ func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request) (string, [
 	if r.Method == http.MethodDelete {
 		return text, vars, nil
 	}
-	data, err := s.keyBody(w, r)
+	data, err := s.keyBody(w, r, by)
 	if err != nil {
 		return "", nil, err
 	}
@@ -145,8 +146,8 @@ func count(query url.Values, name string, absent int64) (int64, error) {
 
 // keyBody reads a body that is one value. JSON is; else it may be a value of the language, with the parameters of the
 // address for its own.
-func (s *Server) keyBody(w http.ResponseWriter, r *http.Request) (value.Value, error) {
-	text, err := s.readText(w, r, s.Limits.Key)
+func (s *Server) keyBody(w http.ResponseWriter, r *http.Request, by *engine.Session) (value.Value, error) {
+	text, err := s.readText(w, r, by, s.Limits.Key)
 	if err != nil {
 		return value.None, err
 	}

@@ -16,10 +16,11 @@ import (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	done := s.RPC.Metrics.HTTPStart()
-	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout,
+	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout, mem: s.RPC.Engine.Account(true),
 		cborCall: r.URL.Path == "/rpc" && mediaType(r.Header.Get("Content-Type")) == "application/cbor"}
 	rc := chi.NewRouteContext()
 	defer func() {
+		rec.mem.Close()
 		p := recover()
 		if p == http.ErrAbortHandler {
 			s.finished(r, rec, rc, start, done)

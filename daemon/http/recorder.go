@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/nacredb/nacre/engine"
 )
 
 // recorder remembers the status of an answer and gives every write its deadline.
 type recorder struct {
 	http.ResponseWriter
 	timeout time.Duration
+	mem     engine.Account // of what came in; see intake
 	status  int
 	sent    int64 // bytes of the body, as they went out
 	// cborCall: the request is a CBOR call of /rpc, see plainProblem.

@@ -16,17 +16,20 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	if !ok || !sameFormat(r, f) {
 		return errMedia
 	}
-	b, err := s.read(w, r, s.Limits.RPC)
+	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	session, err := s.session(r)
+	b, err := s.read(w, r, session, s.Limits.RPC)
 	if err != nil {
 		return err
 	}
 	req, bad := wire.DecodeRequest(b, f, rpc.DecodingOf(session, s.decode.MaxDepth))
 	if bad != nil {
 		return errBody
+	}
+	if err := decoded(w, len(b), req.Params...); err != nil {
+		return err
 	}
 	req.ID = value.None
 	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"), Sessions: s.Sessions})
@@ -67,6 +70,13 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*eng
 	}
 	session, err := s.session(r)
 	if err != nil {
+		return err
+	}
+	mem := intake(w)
+	if !session.Stranger() {
+		mem.Known()
+	}
+	if err := charge(mem, headSize(r)); err != nil { // it stays as long as the connection
 		return err
 	}
 	if chosen {

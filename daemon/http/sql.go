@@ -17,11 +17,11 @@ func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errMedia
 	}
-	text, err := s.readText(w, r, s.Limits.SQL)
+	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	session, err := s.session(r)
+	text, err := s.readText(w, r, session, s.Limits.SQL)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func variables(r *http.Request) *value.Object {
 func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) error {
 	return s.upgrade(w, r, func(session *engine.Session) {
 		vars := variables(r)
-		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, func(ctx context.Context, text string) ([]engine.Result, error) {
+		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, session.Stranger(), func(ctx context.Context, text string) ([]engine.Result, error) {
 			return s.run(ctx, session, text, vars)
 		})
 	})

@@ -18,15 +18,18 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 	if !ok && !silent {
 		return errMedia
 	}
-	in, err := s.limited(w, r, s.Limits.Import)
-	if err != nil {
-		return err
+	if r.ContentLength > s.Limits.Import {
+		return errTooLarge
 	}
-	defer in.close()
 	session, err := s.known(r)
 	if err != nil {
 		return err
 	}
+	in, err := s.limited(w, r, session, s.Limits.Import)
+	if err != nil {
+		return err
+	}
+	defer in.close()
 	res, err := session.Import(r.Context(), in, nil)
 	if broken := in.broken(); broken != nil {
 		err = broken
@@ -49,11 +52,11 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 
 // export streams the namespace and database of the session as statements.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
-	opt, err := s.exportOptions(w, r)
+	session, err := s.known(r)
 	if err != nil {
 		return err
 	}
-	session, err := s.known(r)
+	opt, err := s.exportOptions(w, r, session)
 	if err != nil {
 		return err
 	}
@@ -125,12 +128,12 @@ func (e *exportWriter) Write(b []byte) (int, error) {
 }
 
 // exportOptions reads the body of an export; without one everything but versions is exported.
-func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request) (engine.ExportOptions, error) {
+func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request, by *engine.Session) (engine.ExportOptions, error) {
 	opt := engine.DefaultExport()
 	if r.Method == http.MethodGet {
 		return opt, nil
 	}
-	b, err := s.read(w, r, s.Limits.Export)
+	b, err := s.read(w, r, by, s.Limits.Export)
 	if err != nil {
 		return opt, err
 	}

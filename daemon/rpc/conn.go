@@ -91,6 +91,12 @@ func (c *Conn) Known() bool {
 	return true
 }
 
+// Stranger reports whether neither the connection nor a session attached to it alone has an identity.
+func (c *Conn) Stranger() bool {
+	return c.own.engine.Stranger() &&
+		(c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return !s.engine.Stranger() }))
+}
+
 // Session is the connection's own session.
 func (c *Conn) Session() *engine.Session { return c.own.engine }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -29,23 +30,26 @@ type conn struct {
 	longest int64        // message, in bytes
 	decode  value.Limits // of the next message
 
-	ctx     context.Context // of every request; ends with the connection
-	cancel  context.CancelFunc
-	slots   chan struct{}  // a token for each running request
-	running sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
-	done    chan struct{}  // closed when run ends
-	heard   atomic.Bool    // something was read since the last look
-	probing atomic.Bool
-	tooSlow atomic.Bool
-	trusted bool // the limits of bound are the wide ones; the reader's
-	out     outbox
+	ctx      context.Context // of every request; ends with the connection
+	cancel   context.CancelFunc
+	slots    chan struct{}  // a token for each running request
+	running  sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
+	done     chan struct{}  // closed when run ends
+	heard    atomic.Bool    // something was read since the last look
+	probing  atomic.Bool
+	tooSlow  atomic.Bool
+	trusted  bool           // the limits of bound are the wide ones; the reader's
+	stranger bool           // what comes in is of the strangers' share; the reader's
+	in       engine.Account // of the message that comes in; the reader's
+	out      outbox
 }
 
 // newConn makes a connection that runs at most requests at a time.
 func newConn(s *Server, socket *websocket.Conn, p *pipe, requests int) *conn {
 	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, requests), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.out.init(s.limits.Queue)
+	c.stranger, c.in = true, s.rpc.Engine.Account(true)
+	c.out.init(s.limits.Queue, s.rpc.Engine)
 	return c
 }
 
@@ -55,6 +59,7 @@ const closeGrace = 5 * time.Second
 // run reads until the connection ends, then undoes what hangs on it.
 func (c *conn) run() {
 	defer close(c.done)
+	defer c.in.Close()
 	err := c.read()
 	c.cancel()
 	c.out.close()
@@ -101,34 +106,52 @@ func (c *conn) read() error {
 			return err
 		}
 		buf := readBuffers.Get().(*[]byte)
-		b, err := readAll(r, (*buf)[:0], c.longest)
-		if err == errTooLong {
+		b, err := readAll(r, (*buf)[:0], c.longest, &c.in)
+		switch err {
+		case nil:
+		case errTooLong:
 			c.bye(websocket.StatusMessageTooBig, tooLong)
-		}
-		if err != nil {
+			return err
+		case errNoMemory:
+			c.srv.metrics.Limited("memory")
+			c.bye(websocket.StatusTryAgainLater, noMemory)
+			return err
+		default:
 			return err
 		}
 		c.heard.Store(true)
 		c.srv.metrics.Network(len(b), 0)
-		if c.text != nil {
-			c.handleText(b)
-		} else {
-			c.handle(b)
-		}
+		j, ok := c.take(b)
 		if cap(b) <= keptBuffer {
 			*buf = b
 			readBuffers.Put(buf)
 		}
+		b = nil // the request may wait for long
+		c.in.Rewind(0)
+		c.in.Shrink()
+		if ok {
+			c.dispatch(&j)
+		}
 	}
 }
 
-// tooLong is what the client of a message over the limit is told.
-const tooLong = "Message too long"
+// What the clients of messages over a limit are told.
+const (
+	tooLong  = "Message too long"
+	noMemory = "The server has no memory for this message now. Try again."
+)
 
-var errTooLong = errors.New("the message is too long")
+var (
+	errTooLong  = errors.New("the message is too long")
+	errNoMemory = errors.New("no memory for the message")
+)
 
 // bound sets the limits of the next message: tight ones until the client has an identity.
 func (c *conn) bound() {
+	if c.stranger && c.rpc != nil && !c.rpc.Stranger() {
+		c.stranger = false
+		c.in.Known()
+	}
 	if c.rpc == nil || c.trusted {
 		return
 	}
@@ -140,11 +163,23 @@ func (c *conn) bound() {
 	c.trusted, c.longest, c.decode = true, l.Message, rpc.Decoding(l.Depth)
 }
 
-// readAll reads r to its end into b. errTooLong: there are more than longest bytes; no more than those are kept.
-func readAll(r io.Reader, b []byte, longest int64) ([]byte, error) {
+// readStep is how many bytes of a message are counted at a time, while it is short.
+const readStep = 16 << 10
+
+// readAll reads r to its end into b, and counts what is read on mem. errTooLong: there are more than longest bytes; no more
+// than those are kept. errNoMemory: there is no room for more.
+func readAll(r io.Reader, b []byte, longest int64, mem *engine.Account) ([]byte, error) {
+	counted := 0
 	for {
 		if int64(len(b)) > longest {
 			return b, errTooLong
+		}
+		if len(b) > counted && len(b) > smallMessage {
+			more := max(readStep, len(b)/4)
+			if mem.Charge(more) != nil {
+				return b, errNoMemory
+			}
+			counted += more
 		}
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
@@ -160,6 +195,9 @@ func readAll(r io.Reader, b []byte, longest int64) ([]byte, error) {
 	}
 }
 
+// smallMessage is the size of messages that are not counted.
+const smallMessage = 4 << 10
+
 // ordered are the methods that change the session or only look at the connection: quick, and run in the order in
 // which they come, so that what follows sees what they did.
 var ordered = map[string]bool{
@@ -168,26 +206,51 @@ var ordered = map[string]bool{
 	"query_cancel": true,
 }
 
-// handle runs the request in b, or hands it to a goroutine. Nothing keeps b.
-func (c *conn) handle(b []byte) {
-	req, bad := wire.DecodeRequest(b, c.format, c.decode)
+// take makes a job of the message b, which nothing keeps; false: there is nothing to run.
+func (c *conn) take(b []byte) (j job, ok bool) {
+	if c.text != nil {
+		return c.takeText(b)
+	}
+	j.conn = c
+	var bad *errs.Error
+	j.req, bad = wire.DecodeRequest(b, c.format, c.decode)
 	if bad == nil && c.srv.isDraining() {
 		bad = errs.New(errs.KindConnection, goingAway)
 	}
+	if bad == nil && len(b) > smallMessage {
+		j.held, bad = c.hold(j.req.Weight())
+	}
 	if bad != nil {
-		c.send(&wire.Response{ID: req.ID, Session: req.Session, Err: bad})
-		return
+		c.send(&wire.Response{ID: j.req.ID, Session: j.req.Session, Err: bad})
+		return j, false
 	}
+	return j, true
+}
+
+// hold counts n bytes of a request that waits for its turn.
+func (c *conn) hold(n int) (engine.Held, *errs.Error) {
+	held, err := c.srv.rpc.Engine.Take(n, c.stranger)
+	if err != nil {
+		c.srv.metrics.Limited("memory")
+		return held, errs.NoMemory()
+	}
+	return held, nil
+}
+
+// dispatch runs a job, or hands it to a worker.
+func (c *conn) dispatch(j *job) {
 	if !c.slot() {
+		j.held.Release()
 		return
 	}
-	if ordered[req.Method] {
-		c.answer(&req)
+	if c.text == nil && ordered[j.req.Method] {
+		j.held.Release() // what the call keeps it counts itself
+		c.answer(&j.req)
 		<-c.slots
 		return
 	}
 	c.running.Add(1)
-	c.srv.workers.run(job{conn: c, req: req})
+	c.srv.workers.run(*j)
 }
 
 // slot waits until one more request may run; false: the connection ends.
@@ -212,6 +275,9 @@ func (c *conn) serve(j *job) {
 		return
 	}
 	defer func() { <-c.slots }()
+	c.out.roomy() // a client that takes no answers gets no more of them made
+	j.held.Release()
+	j.held = engine.Held{}
 	if c.text != nil {
 		c.answerText(j.text)
 		return
@@ -232,7 +298,6 @@ func (c *conn) answer(req *wire.Request) {
 		return
 	}
 	resp := c.rpc.Call(c.ctx, req)
-	defer c.srv.rpc.Engine.Hold(2 * resp.Weight()).Release() // and what it is encoded as
 	c.send(&resp)
 }
 

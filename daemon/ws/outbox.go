@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -25,6 +26,31 @@ type outbox struct {
 	limit   int64     // of each
 	writing bool      // somebody is the writer
 	closed  bool
+	mem     engine.Account // of what is in queue and in the writer's hands
+	engine  *engine.Engine
+	full    atomic.Bool // answers are over the limit
+}
+
+// tightPart of the limit is what may wait where memory is tight.
+const tightPart = 32
+
+// over reports whether answers have to wait; o.mu is held.
+func (o *outbox) over() bool {
+	over := o.bytes >= o.limit || o.bytes >= o.limit/tightPart && o.engine.MemoryTight()
+	o.full.Store(over)
+	return over
+}
+
+// roomy waits until answers need not wait, or the box closes.
+func (o *outbox) roomy() {
+	if !o.full.Load() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.over() && !o.closed {
+		o.room.Wait()
+	}
 }
 
 // message is one encoded message.
@@ -33,21 +59,24 @@ type message struct {
 	note bool // a notification: nobody waits for it
 }
 
-// add queues m and reports whether the caller is to write; o.mu is held.
+// add queues m and reports whether the caller is to write; o.mu is held. Those who add notifications have charged them.
 func (o *outbox) add(m message) bool {
 	o.queue = append(o.queue, m)
 	if m.note {
 		o.notes += int64(len(*m.buf))
 	} else {
+		o.mem.Hold(len(*m.buf))
 		o.bytes += int64(len(*m.buf))
+		o.over()
 	}
 	writer := !o.writing
 	o.writing = true
 	return writer
 }
 
-func (o *outbox) init(limit int64) {
+func (o *outbox) init(limit int64, e *engine.Engine) {
 	o.limit = limit
+	o.engine, o.mem = e, e.Account(false)
 	o.room.L = &o.mu
 }
 
@@ -81,6 +110,7 @@ func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
+	o.mem.Close()
 	o.room.Broadcast()
 }
 
@@ -92,10 +122,13 @@ func release(m *[]byte) {
 	}
 }
 
-// send encodes a response and sends it. It waits while the queue is full.
+// send encodes a response, lets go of it and sends it. It waits while the queue is full.
 func (c *conn) send(resp *wire.Response) {
+	held := c.srv.rpc.Engine.Hold(2 * resp.Weight()) // and what it is encoded as
 	m := messages.Get().(*[]byte)
 	*m = resp.Append((*m)[:0], c.format)
+	*resp = wire.Response{}
+	held.Release()
 	c.post(m)
 }
 
@@ -120,7 +153,7 @@ func (c *conn) sendFrame(ctx context.Context, resp *wire.Response) error {
 
 // await waits for room in the queue no longer than patience; o.mu is held.
 func (o *outbox) await(ctx context.Context, patience time.Duration) error {
-	if o.bytes >= o.limit && !o.closed {
+	if o.over() && !o.closed {
 		wake := func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -129,7 +162,7 @@ func (o *outbox) await(ctx context.Context, patience time.Duration) error {
 		late, end := context.WithTimeout(ctx, patience)
 		defer end()
 		defer context.AfterFunc(late, wake)()
-		for o.bytes >= o.limit && !o.closed && late.Err() == nil {
+		for o.over() && !o.closed && late.Err() == nil {
 			o.room.Wait()
 		}
 		if err := late.Err(); err != nil && !o.closed {
@@ -165,7 +198,7 @@ func (c *conn) push(session *value.UUID, live value.UUID, action string, body []
 	*m = wire.AppendNotification((*m)[:0], c.format, &wire.Notification{Live: live, Session: session, Action: action, Body: body})
 	o := &c.out
 	o.mu.Lock()
-	full := o.notes >= o.limit
+	full := o.notes >= o.limit || !o.closed && o.mem.Take(len(*m)) != nil
 	if o.closed || full {
 		o.mu.Unlock()
 		release(m)
@@ -189,8 +222,12 @@ func (c *conn) push(session *value.UUID, live value.UUID, action string, body []
 func (c *conn) post(m *[]byte) {
 	o := &c.out
 	o.mu.Lock()
-	for !o.closed && o.bytes >= o.limit {
-		o.room.Wait()
+	if !o.closed && o.over() {
+		held := o.engine.Hold(len(*m))
+		for !o.closed && o.over() {
+			o.room.Wait()
+		}
+		held.Release()
 	}
 	if o.closed {
 		o.mu.Unlock()
@@ -218,6 +255,8 @@ func (c *conn) flush() {
 		o.spare = batch[:0]
 		o.bytes -= sent
 		o.notes -= notes
+		o.mem.Release(int(sent + notes))
+		o.over()
 		o.room.Broadcast()
 		if err != nil {
 			o.closed = true
@@ -227,6 +266,9 @@ func (c *conn) flush() {
 		}
 	}
 	o.writing = false
+	if !o.closed {
+		o.mem.Shrink()
+	}
 	o.room.Broadcast()
 	o.mu.Unlock()
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/nacredb/nacre/engine"
 )
 
 // full is an outbox without room.
 func full() *outbox {
 	o := &outbox{}
-	o.init(10)
+	o.init(10, new(engine.Engine))
 	m := make([]byte, 10)
 	o.add(message{buf: &m})
 	return o

@@ -19,31 +19,35 @@ type RunText func(ctx context.Context, text string) ([]engine.Result, error)
 
 // ServeText upgrades the request and runs a connection whose messages are bare statements, at most limit bytes each, one
 // message at a time. A message is answered with the array of its statements' results, or with the text of what is wrong
-// with it as a whole. The caller has reserved a place.
-func (s *Server) ServeText(w http.ResponseWriter, r *http.Request, client string, limit int64, run RunText) {
+// with it as a whole. stranger says that the client has no identity. The caller has reserved a place.
+func (s *Server) ServeText(w http.ResponseWriter, r *http.Request, client string, limit int64, stranger bool, run RunText) {
 	s.serve(w, r, client, limit, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, 1)
 		c.text = run
+		if !stranger {
+			c.stranger = false
+			c.in.Known()
+		}
 		return c
 	})
 }
 
-// handleText hands a message to a worker, so that the reader hears of the client's end meanwhile.
-func (c *conn) handleText(b []byte) {
+// takeText makes a job of the message b. A worker runs it, so that the reader hears of the client's end meanwhile.
+func (c *conn) takeText(b []byte) (j job, ok bool) {
 	switch {
 	case c.srv.isDraining():
 		c.sayText(goingAway)
-		return
+		return j, false
 	case !utf8.Valid(b):
 		c.sayText("The request body contains invalid data")
-		return
+		return j, false
 	}
-	text := string(b)
-	if !c.slot() {
-		return
+	held, full := c.hold(len(b))
+	if full != nil {
+		c.sayText(full.Msg)
+		return j, false
 	}
-	c.running.Add(1)
-	c.srv.workers.run(job{conn: c, text: text})
+	return job{conn: c, text: string(b), held: held}, true
 }
 
 func (c *conn) answerText(text string) {
@@ -74,9 +78,11 @@ func (c *conn) sendStatements(results []engine.Result) error {
 	for i, r := range results {
 		statements[i] = wire.Statement(r)
 	}
+	held := c.srv.rpc.Engine.Hold(2 * wire.Weight(statements)) // and what they are encoded as
 	m := messages.Get().(*[]byte)
 	b, err := wire.AppendStatements((*m)[:0], c.format, statements)
 	*m = b
+	held.Release()
 	if err != nil {
 		release(m)
 		return err

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -20,6 +21,7 @@ type job struct {
 	conn  *conn
 	req   wire.Request
 	text  string
+	held  engine.Held // of req and text, until they run
 	flush bool
 }
 

@@ -222,6 +222,11 @@ func OutOfMemory() *Error {
 	return With(KindQuery, "OutOfMemory", nil, "The query was not executed because the memory that there is for queries is in use. This query can be retried")
 }
 
+// NoMemory is a request that there is no room for at the moment; the client may retry.
+func NoMemory() *Error {
+	return With(KindQuery, "OutOfMemory", nil, "The server has no memory for this request now. Try again.")
+}
+
 // NotExecuted is a statement undone with its transaction.
 func NotExecuted() *Error {
 	return With(KindQuery, "NotExecuted", nil, "The query was not executed due to a failed transaction")

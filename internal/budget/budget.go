@@ -121,9 +121,24 @@ func (p *Pool) give(n int64, stranger bool) {
 
 // Held is a number of bytes that a pool counts. The zero Held is of none.
 type Held struct {
-	pool *Pool
-	n    int64
+	pool     *Pool
+	n        int64
+	stranger bool
 }
+
+// Take is Hold for bytes that may be refused. Errors: errs.OutOfMemory.
+func (p *Pool) Take(n int, stranger bool) (Held, error) {
+	switch {
+	case p == nil || n <= free:
+		return Held{}, nil
+	case !p.take(int64(n), stranger):
+		return Held{}, errs.OutOfMemory()
+	}
+	return Held{p, int64(n), stranger}, nil
+}
+
+// Tight reports whether more than half of the pool is taken.
+func (p *Pool) Tight() bool { return p != nil && p.taken.Load() > p.limit/2 }
 
 // Hold counts n bytes until they are released. They are there already, so they are not refused, even if they are more
 // than is left: what comes later is. A few bytes are not counted.
@@ -132,13 +147,13 @@ func (p *Pool) Hold(n int) Held {
 		return Held{}
 	}
 	p.taken.Add(int64(n))
-	return Held{p, int64(n)}
+	return Held{pool: p, n: int64(n)}
 }
 
 // Release ends the counting. It is called once.
 func (h Held) Release() {
 	if h.pool != nil {
-		h.pool.taken.Add(-h.n)
+		h.pool.give(h.n, h.stranger)
 	}
 }
 

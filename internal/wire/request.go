@@ -15,6 +15,15 @@ type Request struct {
 	Format  Format      // how it was written
 }
 
+// Weight is about how many bytes the parameters and the id of r keep in memory.
+func (r *Request) Weight() int {
+	n := value.Weight(r.ID) + len(r.Method)
+	for _, p := range r.Params {
+		n += value.Weight(p)
+	}
+	return n
+}
+
 // DecodeRequest reads a request. With an error, an *errs.Error to send, the request holds the id to answer to
 // if there is one.
 func DecodeRequest(b []byte, f Format, lim value.Limits) (Request, *errs.Error) {
