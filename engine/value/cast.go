@@ -32,7 +32,7 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 		// A decimal that is refused where an int is asked for does not become a text instead.
 		fraction := v.kind == KindDecimal && slices.ContainsFunc(t.Alts, func(alt *Type) bool { return alt.Kind == TypeInt })
 		for _, alt := range t.Alts {
-			if alt.Kind == TypeString && fraction {
+			if alt.Kind == TypeString && fraction || !castsInUnion(v, alt) {
 				continue
 			}
 			if out, err := Cast(v, alt, p); err == nil {
@@ -45,6 +45,23 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 		return out, nil
 	}
 	return None, misfit(v, t, true)
+}
+
+// castsInUnion reports whether a cast of v to t is tried where t is one of several types. There, an array is no set, a set
+// no array, an array no point, and a string no record of a certain table: another type may fit better.
+func castsInUnion(v Value, t *Type) bool {
+	switch t.Kind {
+	case TypeArray, TypeSet:
+		if v.kind != KindArray && t.Kind == TypeArray || v.kind != KindSet && t.Kind == TypeSet {
+			return false
+		}
+		return t.Elem == nil || !slices.ContainsFunc(v.Elems(), func(e Value) bool { return !castsInUnion(e, t.Elem) })
+	case TypePoint, TypeGeometry:
+		return v.kind == KindGeometry
+	case TypeRecord:
+		return v.kind == KindRecord || len(t.Tables) == 0
+	}
+	return true
 }
 
 // castScalar does what Cast does beyond coercion for all but collections and unions.

@@ -47,6 +47,92 @@ func TestCast(t *testing.T) {
 	}
 }
 
+// TestCastInUnion holds what an alternative of a union takes: a cast of its own may take more. The answers are the
+// reference's.
+func TestCastInUnion(t *testing.T) {
+	for _, c := range []struct{ typ, in, want string }{
+		{"record<user> | string", "'user:two'", "'user:two'"},
+		{"record<user> | string", "user:two", "user:two"},
+		{"record | string", "'user:two'", "user:two"},
+		{"string | record", "'user:two'", "'user:two'"},
+		{"option<record<user>>", "'user:1'", "Could not cast into `none | record<user>` using input `'user:1'`"},
+		{"option<record>", "'user:1'", "user:1"},
+		{"array<record<user>> | string", "['user:1']", "\"['user:1']\""},
+		{"array<record> | string", "['user:1']", "[user:1]"},
+		{"array<int> | string", "['1']", "[1]"},
+		{"array<int> | string", "[1]", "[1]"},
+		{"array<int> | string", "[1f]", "[1]"},
+		{"array | string", "{1,2}", "'{1, 2}'"},
+		{"set | string", "[1, 1]", "'[1, 1]'"},
+		{"set | array", "[1, 1]", "[1, 1]"},
+		{"array | set", "{1, 2}", "{1, 2}"},
+		{"array<int> | set<int>", "{1, 2}", "{1, 2}"},
+		{"int | array", "{1, 2}", "Could not cast into `int | array` using input `{1, 2}`"},
+		{"int | set", "[1, 2]", "Could not cast into `int | set` using input `[1, 2]`"},
+		{"int | string", "'1'", "1"},
+		{"int | float", "'1'", "1"},
+		{"int | uuid", "'1'", "1"},
+		{"datetime | int", "'1'", "1"},
+		{"datetime | duration", "'1h'", "1h"},
+		{"option<int>", "'1'", "1"},
+		{"option<datetime>", "'2020-01-01T00:00:00Z'", "d'2020-01-01T00:00:00Z'"},
+		{"option<array<int>>", "['1']", "[1]"},
+		{"option<array>", "{1,2}", "Could not cast into `none | array` using input `{1, 2}`"},
+		{"option<set>", "[1,1]", "Could not cast into `none | set` using input `[1, 1]`"},
+		{"geometry<point> | string", "[1,2]", "'[1, 2]'"},
+		{"geometry<point> | int", "[1,2]", "Could not cast into `geometry<point> | int` using input `[1, 2]`"},
+		{"option<array<record<user>>>", "['user:1']", "Could not cast into `none | array<record<user>>` using input `['user:1']`"},
+		{"record<user>", "'user:1'", "user:1"},
+		{"array<record<user>>", "['user:1']", "[user:1]"},
+		{"bytes | int", "'a'", "b\"61\""},
+		{"bool | int", "'true'", "true"},
+		{"array<int,2> | string", "['1','2']", "[1, 2]"},
+		{"{a: int} | string", "{a: '1'}", "\"{ a: '1' }\""},
+		{"[int, string] | string", "['1', 2]", "\"['1', 2]\""},
+		{"option<{a: int}>", "{a: '1'}", "Could not cast into `none | { a: int }` using input `{ a: '1' }`"},
+		{"function | int", "'a'", "Could not cast into `function | int` using input `'a'`"},
+		{"range | string", "[1,2]", "1..2"},
+		{"option<range>", "[1,2]", "1..2"},
+		{"number | bool", "'true'", "true"},
+		{"file | int", "'a:/b'", "Could not cast into `file | int` using input `'a:/b'`"},
+		{"table | int", "'ab'", "ab"},
+		{"array | int", "1..3", "Could not cast into `array | int` using input `1..3`"},
+		{"array | string", "b'00'", "'\\0'"},
+		{"array | int", "b'00'", "Could not cast into `array | int` using input `b\"00\"`"},
+		{"set | int", "1..3", "Could not cast into `set | int` using input `1..3`"},
+		{"bytes | int", "[1,2]", "b\"0102\""},
+		{"option<bytes>", "[1,2]", "b\"0102\""},
+		{"option<bytes>", "'a'", "b\"61\""},
+		{"table<user> | string", "'user'", "user"},
+		{"option<table>", "'user'", "user"},
+		{"array<array<record<u>>> | int", "[['u:1']]", "Could not cast into `array<array<record<u>>> | int` using input `[['u:1']]`"},
+		{"array<option<record<u>>>", "['u:1']", "Could not cast into `none | record<u>` using input `'u:1'` when coercing an element of `array<none | record<u>>`"},
+		{"array<set> | int", "[[1,1]]", "Could not cast into `array<set> | int` using input `[[1, 1]]`"},
+		{"array<int|set>", "[[1,1]]", "Could not cast into `int | set` using input `[1, 1]` when coercing an element of `array<int | set>`"},
+		{"array<array<int>> | string", "[{1,}]", "'[{1,}]'"},
+		{"option<geometry<line>>", "[1,2]", "Could not cast into `none | geometry<line>` using input `[1, 2]`"},
+		{"option<point>", "[1,2]", "Could not cast into `none | geometry<point>` using input `[1, 2]`"},
+		{"point | int", "[1,2]", "Could not cast into `geometry<point> | int` using input `[1, 2]`"},
+		{"array<int, 3> | int", "['1', '2']", "Could not cast into `array<int, 3> | int` using input `['1', '2']`"},
+		{"array<int, 3> | string", "['1', '2']", "\"['1', '2']\""},
+		{"set<int, 3> | string", "{'1', '2'}", "\"{'1', '2'}\""},
+		{"array<record> | int", "['u:1', 'x']", "Could not cast into `array<record> | int` using input `['u:1', 'x']`"},
+	} {
+		typ, err := readType(c.typ)
+		if err != nil {
+			t.Fatal(c.typ, err)
+		}
+		got, err := Cast(lit(t, c.in), typ, &reader{})
+		text := got.Text()
+		if err != nil {
+			text = err.Error()
+		}
+		if text != c.want {
+			t.Errorf("<%s> %s: got %s, want %s", c.typ, c.in, text, c.want)
+		}
+	}
+}
+
 // The answers are the reference's.
 func TestCoerce(t *testing.T) {
 	for _, c := range []struct{ typ, in, want string }{
