@@ -19,9 +19,9 @@ func basicFuncs() []entry {
 			doc: "The result of a closure that gets the value; a method only."},
 		{sig: "calls value::expect(value: any, test: function, message?: any) -> any", impl: expect, on: anyKind,
 			doc: "The value if it passes the closure, else an error with the message."},
-		{sig: "pathonly value::diff(before: any, after: any) -> array", impl: diff, on: anyKind,
+		{sig: "value::diff(before: any, after: any) -> array", impl: diff, on: anyKind,
 			doc: "The JSON patch that turns the first value into the second."},
-		{sig: "pathonly value::patch(value: any, operations: any) -> any", impl: patch, on: anyKind,
+		{sig: "value::patch(value: any, operations: any) -> any", impl: patch, on: anyKind,
 			doc: "A value with the operations of a JSON patch applied."},
 	}
 }
@@ -30,6 +30,8 @@ func count(_ Call, args []value.Value) (value.Value, error) {
 	switch {
 	case len(args) == 0:
 		return value.Int(1), nil
+	case args[0].Kind() == value.KindSet:
+		return value.Int(int64(args[0].Len())), nil
 	case args[0].Kind() == value.KindArray:
 		n := int64(0)
 		for _, v := range args[0].Elems() {

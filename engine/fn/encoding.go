@@ -75,9 +75,12 @@ func jsonEncode(_ Call, args []value.Value) (value.Value, error) {
 }
 
 func jsonDecode(c Call, args []value.Value) (value.Value, error) {
+	if args[0].Str() == "NONE" { // as the CLI of the reference writes it
+		return value.None, nil
+	}
 	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{MaxValues: value.SaneMaxValues})
 	if err != nil {
-		return value.None, c.incorrect("invalid json")
+		return value.None, c.incorrect("Invalid JSON")
 	}
 	return v, nil
 }

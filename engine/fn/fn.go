@@ -39,8 +39,6 @@ type Func struct {
 	Needs string
 	// MethodOnly functions have a path that parses but no implementation behind it: only the method form works.
 	MethodOnly bool
-	// PathOnly functions have a method form that is known but always fails.
-	PathOnly bool
 	// Result is the documented result type; Doc one line on what the function does.
 	Result string
 	Doc    string
@@ -78,9 +76,6 @@ func (f *Func) Call(h Host, args []value.Value) (value.Value, error) {
 func (f *Func) call(c Call, args []value.Value) (value.Value, error) {
 	if f.MethodOnly && c.Method == nil {
 		return value.None, errs.Internal("Unknown function '%s' - not found in function registry", f.Name)
-	}
-	if f.PathOnly && c.Method != nil {
-		return value.None, errs.Internal("Function '%s' requires async execution", f.Name)
 	}
 	args, err := c.check(args)
 	if err != nil {

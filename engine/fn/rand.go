@@ -31,7 +31,7 @@ func randFuncs() []entry {
 		{sig: "volatile rand::string(length?: int, most?: int) -> string", impl: randText(textAlphabet, 32, 65536),
 			doc: "Random letters and digits: 32, a length, or from a length to another."},
 		{sig: "volatile rand::time(a?: any, b?: any) -> datetime", impl: randTime,
-			doc: "Any datetime, or one between two datetimes or numbers of seconds since 1970."},
+			doc: "A datetime of the years 0 to 9999, or one between two datetimes or numbers of seconds since 1970."},
 		{sig: "volatile rand::ulid(at?: datetime) -> string", impl: randULID, doc: "A ULID of now or of a time."},
 		{sig: "volatile rand::uuid(at?: datetime) -> uuid", impl: randUUID7, doc: "A UUID of version 7 of now or of a time."},
 		{sig: "volatile rand::uuid::v4() -> uuid", impl: randUUID4, doc: "A UUID of version 4."},
@@ -155,12 +155,18 @@ func secretText(alphabet string, n int) string {
 	return string(out)
 }
 
+// rand::time without bounds gives the years that every client can show: 0 to 9999.
+const (
+	yearZero  = -62167219200 // seconds since 1970
+	endOf9999 = 253402300799
+)
+
 func randTime(c Call, args []value.Value) (value.Value, error) {
 	bounded, err := c.pair(args)
 	if err != nil {
 		return value.None, err
 	}
-	bounds := [2]int64{minTime, maxTime}
+	bounds := [2]int64{yearZero, endOf9999}
 	if bounded {
 		for i, v := range args {
 			switch v.Kind() {

@@ -12,9 +12,7 @@ type entry struct {
 	// sig is "path(name: type, name?: type, ...name: type) -> result"; ? marks what may be left out, ... what may
 	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments), "steady" (it is for as long
 	// as a statement runs), "calls" (closures among the arguments, which may do anything), "net", "files" and "eval" (needs
-	// that capability), and "method" (the
-	// path form is known but not implemented), "pathless" (there is no path form), "pathonly" (the method form is
-	// known but refuses).
+	// that capability), "method" (the path form is known but not implemented) and "pathless" (there is no path form).
 	sig  string
 	doc  string
 	impl Impl
@@ -70,8 +68,6 @@ func parseSignature(e entry) *Func {
 			f.MethodOnly = true
 		case "pathless":
 			f.pathless = true
-		case "pathonly":
-			f.PathOnly = true
 		default:
 			panic(fmt.Sprintf("function table: bad word %q in %q", word, e.sig))
 		}

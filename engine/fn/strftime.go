@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -12,7 +13,8 @@ func timeFormat(c Call, args []value.Value) (value.Value, error) {
 	var buf [64]byte
 	out, ok := appendTime(buf[:0], calendar(args[0].Datetime()), args[1].Str(), 0)
 	if !ok {
-		return value.None, c.incorrect("The second argument must be a string with valid format specifiers.")
+		return value.None, errs.Internal(
+			"Incorrect arguments for method time::format(). `%s` is not a valid time formatting string", args[1].Str())
 	}
 	if len(out) > maxOutput {
 		return value.None, c.tooLarge()

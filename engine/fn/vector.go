@@ -52,8 +52,8 @@ func vectorFuncs() []entry {
 			doc: "The correlation; NaN for constant vectors."},
 		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: vectorSpearman,
 			doc: "The correlation of the ranks, equal items sharing the mean of theirs; NaN for constant vectors."},
-		{sig: "vector::sum(vectors: array<array<number>>) -> array<number>", impl: vectorSum, on: noMethod,
-			doc: "The sum of vectors of the same dimension, item by item; sums the vectors of the rows under GROUP."},
+		{sig: "vector::sum(vectors: array<array<number>>) -> array<number>", impl: vectorSum,
+			doc: "The sum of vectors of the same dimension, item by item; NONE of no vector. Sums the vectors of the rows under GROUP."},
 	}
 	for i := range entries {
 		entries[i].as = "vector_" + methodName(entries[i].sig)

@@ -113,7 +113,7 @@ func (c Call) cholesky(rows []value.Value, n int) ([][]float64, error) {
 func vectorSum(c Call, args []value.Value) (value.Value, error) {
 	vectors := args[0].Elems()
 	if len(vectors) == 0 {
-		return value.Array(), nil
+		return value.None, nil
 	}
 	out := append(make([]value.Value, 0, vectors[0].Len()), vectors[0].Elems()...)
 	plus := adding()

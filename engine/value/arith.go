@@ -3,12 +3,13 @@ package value
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// Add is a + b: numbers, strings, durations, a datetime and a duration, arrays (joined), objects
-// (merged, b wins).
+// Add is a + b: numbers, strings, durations, a datetime and a duration, arrays (joined), an array and a set (an array),
+// a set and another or an array (their union), objects (merged, b wins).
 func Add(a, b Value) (Value, error) {
 	if a.kind == KindInt && b.kind == KindInt {
 		if sum := a.Int() + b.Int(); (sum > a.Int()) == (b.Int() > 0) {
@@ -32,13 +33,17 @@ func Add(a, b Value) (Value, error) {
 		return shiftDatetime(b, a, '+')
 	case a.kind == KindArray && b.kind == KindArray:
 		return joinArrays(a, b), nil
+	case a.kind == KindArray && b.kind == KindSet:
+		return joinArrays(a, b), nil
+	case a.kind == KindSet && isList(b):
+		return SetOf(slices.Concat(a.Elems(), b.Elems())), nil
 	case a.kind == KindObject && b.kind == KindObject:
 		return ObjectOf(mergeObjects(a.Object(), b.Object())), nil
 	}
 	return None, errCannot("addition", a, b)
 }
 
-// Sub is a - b: numbers, durations, datetimes. duration - datetime is the datetime less the duration.
+// Sub is a - b: numbers, durations, datetimes, arrays and sets (a without the elements of b). duration - datetime is the datetime less the duration.
 func Sub(a, b Value) (Value, error) {
 	if a.kind == KindInt && b.kind == KindInt {
 		if diff := a.Int() - b.Int(); (diff < a.Int()) == (b.Int() > 0) {
@@ -63,6 +68,8 @@ func Sub(a, b Value) (Value, error) {
 			return DurationOf(d), nil
 		}
 		return None, errNegative(a, '-', b)
+	case isList(a) && isList(b):
+		return without(a, b.Elems()), nil
 	}
 	return None, errCannot("subtraction", a, b)
 }
@@ -265,11 +272,30 @@ func exactDecimal(v Value) (Decimal, bool) {
 	return v.Decimal(), true
 }
 
+// isList reports whether v is an array or a set.
+func isList(v Value) bool { return v.kind == KindArray || v.kind == KindSet }
+
+// without is the array or set v without the elements that equal one of gone.
+func without(v Value, gone []Value) Value {
+	find := newFinder(gone, v.Len())
+	out := make([]Value, 0, v.Len())
+	for _, e := range v.Elems() {
+		if !find.equal(e) {
+			out = append(out, e)
+		}
+	}
+	if v.kind == KindSet {
+		return setOfSorted(out)
+	}
+	return ArrayOf(out)
+}
+
+// joinArrays is the array of the elements of two arrays or sets.
 func joinArrays(a, b Value) Value {
 	switch {
-	case b.Len() == 0:
+	case b.Len() == 0 && a.kind == KindArray:
 		return a
-	case a.Len() == 0:
+	case a.Len() == 0 && b.kind == KindArray:
 		return b
 	}
 	out := make([]Value, 0, a.Len()+b.Len())

@@ -2,21 +2,18 @@ package value
 
 import "slices"
 
-// The assignments += -= and +?= of SET are lenient: what does not fit is left as it was. cur is the
-// field's value, NONE where it is missing.
+// The assignments += -= and +?= of SET. cur is the field's value, NONE where it is missing.
 
-// AddAssign is cur += v: numbers and durations add up (a duration at most to its largest), arrays grow
-// by v or its elements. A missing field becomes v, wrapped in an array unless it is a number, duration
-// or array. An int that overflows is an error.
+// AddAssign is cur += v. An array grows by v, or by the elements of an array or set; a set likewise. Everything else is
+// Add; a duration grows at most to its largest. A missing field becomes v, wrapped in an array unless it is a number, a
+// duration, an array or a set. It is an error where there is no sum.
 func AddAssign(cur, v Value) (Value, error) {
 	switch {
 	case cur.IsNone():
-		if v.kind.IsNumber() || v.kind == KindDuration {
+		if v.kind.IsNumber() || v.kind == KindDuration || v.kind == KindSet {
 			return v, nil
 		}
 		return asArray(v), nil
-	case cur.kind.IsNumber() && v.kind.IsNumber():
-		return Add(cur, v)
 	case cur.kind == KindDuration && v.kind == KindDuration:
 		d, ok := cur.Duration().Add(v.Duration())
 		if !ok {
@@ -24,32 +21,27 @@ func AddAssign(cur, v Value) (Value, error) {
 		}
 		return DurationOf(d), nil
 	case cur.kind == KindArray:
-		return joinArrays(cur, asArray(v)), nil
+		return joinArrays(cur, asList(v)), nil
+	case cur.kind == KindSet:
+		return SetOf(slices.Concat(cur.Elems(), asList(v).Elems())), nil
 	}
-	return cur, nil
+	return Add(cur, v)
 }
 
-// SubAssign is cur -= v: numbers and durations are subtracted, from an array v or its elements are
-// removed wherever they stand. A missing field becomes a negated number, or stays missing (NONE).
+// SubAssign is cur -= v. From an array or set it removes v, or the elements of an array or set, wherever they stand.
+// Everything else is Sub. A missing field becomes a negated number, or stays missing (NONE). It is an error where there is
+// no difference.
 func SubAssign(cur, v Value) (Value, error) {
 	switch {
 	case cur.IsNone():
 		if v.kind.IsNumber() {
 			return Neg(v)
 		}
-	case cur.kind.IsNumber() && v.kind.IsNumber(), cur.kind == KindDuration && v.kind == KindDuration:
-		return Sub(cur, v)
-	case cur.kind == KindArray:
-		gone := newFinder(asArray(v).Elems(), cur.Len())
-		out := make([]Value, 0, cur.Len())
-		for _, e := range cur.Elems() {
-			if !gone.equal(e) {
-				out = append(out, e)
-			}
-		}
-		return ArrayOf(out), nil
+		return cur, nil
+	case isList(cur):
+		return without(cur, asList(v).Elems()), nil
 	}
-	return cur, nil
+	return Sub(cur, v)
 }
 
 // ExtendAssign is cur +?= v: the union of an array with v, or the elements of v, each element once. A
@@ -69,6 +61,14 @@ var MaxDuration = Duration{Secs: 1<<64 - 1, Nanos: nanosPerSecond - 1}
 
 func asArray(v Value) Value {
 	if v.kind == KindArray {
+		return v
+	}
+	return Array(v)
+}
+
+// asList is v where it is an array or set, else an array of v alone.
+func asList(v Value) Value {
+	if isList(v) {
 		return v
 	}
 	return Array(v)
