@@ -16,7 +16,7 @@ var (
 	vectorFiles = flag.String("files", "", "vector files to run, by part of their path, separated by commas; empty: all")
 	vectorWays  = flag.String("ways", "", "ways to run them, by part of their name, separated by commas; empty: all")
 	vectorShow  = flag.Int("show", 0, "unlisted failures to print per file and way")
-	vectorOnly  = flag.String("vector", "", "the only vector to run, by name")
+	vectorOnly  = flag.String("vector", "", "the only vectors to run, by name, separated by commas")
 )
 
 // TestConformance runs the recorded vectors on both stores, by the engine's own sessions and by a client over a WebSocket.
@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 				t.Parallel()
 				all := vectors.Load(t, name)
 				for i, w := range conformanceWays {
-					if !wanted(w.name, *vectorWays) {
+					if !wanted(w.name, *vectorWays) || *vectorRenew != "" && i > 0 {
 						continue
 					}
 					t.Run(w.name, func(t *testing.T) {
@@ -42,7 +42,12 @@ func TestConformance(t *testing.T) {
 						if len(runs) == 0 {
 							return
 						}
-						failed := runVectors(t, runs, w.open(t), known[name])
+						d := w.open(t)
+						failed := runVectors(t, runs, d, known[name])
+						if *vectorRenew != "" {
+							renew(t, name, runs, failed, d)
+							return
+						}
 						settle(t, known[name], failed, len(runs) == len(all))
 						dir, _, _ := strings.Cut(name, "/")
 						totals.add(dir+", "+w.name, len(runs)-len(failed), len(runs))
@@ -63,7 +68,7 @@ func picked(all []vectors.Vector, sample func(*vectors.Vector) bool) []*vectors.
 	var out []*vectors.Vector
 	for i := range all {
 		v := &all[i]
-		if v.Volatile || *vectorOnly != "" && v.Name != *vectorOnly {
+		if v.Volatile || *vectorOnly != "" && !slices.Contains(strings.Split(*vectorOnly, ","), v.Name) {
 			continue
 		}
 		h := fnv.New32a()
