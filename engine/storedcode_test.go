@@ -117,3 +117,138 @@ func TestStoredCodeKeepsTheAuthorityOfItsDefiner(t *testing.T) {
 		t.Errorf("after fn::migrate(): %s", got)
 	}
 }
+
+// TestDefinitionsSeeTheirOwnVariables: a record user sets what a definition asks for. The definitions ask in a closure.
+func TestDefinitionsSeeTheirOwnVariables(t *testing.T) {
+	const set = `LET $admins = [user:1]; LET $this = { owner: user:1, id: adm:1 }; LET $parent = { owner: user:1 };
+		LET $value = user:1; LET $before = { owner: user:1 }; LET $x = user:1; LET $hook = |$v| true; `
+	for _, define := range []string{
+		"DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE ['a'].any(|$r| $auth.id IN $admins)",
+		"DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE [1].any(|$r| $this.owner = $auth.id)",
+		"DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE (SELECT VALUE [1].any(|$r| $parent.owner = $auth.id) FROM ONLY 1)",
+		"DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE [1].any(|$r| $before.owner = $auth.id)",
+		"DEFINE FUNCTION fn::admin() { [1].any(|$r| $auth.id IN $admins) }; DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE fn::admin()",
+		"DEFINE FUNCTION fn::admin() { |$v| $v IN $admins }; DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE { LET $f = fn::admin(); $f($auth.id) }",
+		"DEFINE TABLE adm PERMISSIONS FOR select, update, delete WHERE { LET $f = || { LET $g = || $auth.id IN $admins; $g() }; $f() }",
+		"DEFINE TABLE adm PERMISSIONS FULL; DEFINE FIELD c ON adm PERMISSIONS FOR select WHERE [1].any(|$r| $auth.id IN $admins)",
+	} {
+		e, root := codeEngine(t)
+		run(t, root, "DEFINE PARAM $admins VALUE [user:2]; "+define+"; CREATE adm:1 SET c = 'canary', owner = user:2")
+		low := as(e, auth.RecordUser, 0)
+		for _, text := range []string{set + "SELECT * FROM adm; UPDATE adm SET c = 'x'; DELETE adm",
+			"RETURN fn::c(|$r| { SELECT * FROM adm })", "{ " + set + " SELECT * FROM adm; UPDATE adm:1 SET c = 'x' }"} {
+			res, err := low.Execute(t.Context(), text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range res {
+				if strings.Contains(r.Value.Text(), "canary") {
+					t.Errorf("%s\n\tshows %s", define, r.Value.Text())
+				}
+			}
+		}
+		if got := one(t, root, "SELECT VALUE c FROM adm"); !strings.Contains(define, "FULL") && got != "['canary']" {
+			t.Errorf("%s\n\tleaves %s", define, got)
+		}
+	}
+}
+
+// TestClosuresOfCallersAreNotElevated: a definition calls what the caller hands in.
+func TestClosuresOfCallersAreNotElevated(t *testing.T) {
+	const hook = "LET $hook = |$v| { LET $seen = (SELECT VALUE c FROM hid); CREATE log SET evil = $seen; UPDATE hid SET c = 'evil'; $seen }; "
+	for _, tc := range []struct{ define, trigger string }{
+		{"DEFINE TABLE adm PERMISSIONS FOR select WHERE $hook(1); CREATE adm:1", "SELECT * FROM adm"},
+		{"DEFINE TABLE adm PERMISSIONS FOR create WHERE [1].map($hook)", "CREATE adm"},
+		{"DEFINE TABLE adm PERMISSIONS FULL; DEFINE EVENT e ON adm THEN { CREATE log SET x = $hook(1), y = [1].map($hook) }", "CREATE adm"},
+		{"DEFINE TABLE adm PERMISSIONS FULL; DEFINE FIELD c ON adm VALUE $hook(1)", "CREATE adm; SELECT * FROM adm"},
+		{"DEFINE FUNCTION fn::c($f: any) { $f(1) }", "RETURN fn::c($hook)"},
+		{"DEFINE FUNCTION fn::c() { 1 } PERMISSIONS WHERE $hook(1)", "RETURN fn::c()"},
+		{"DEFINE FUNCTION fn::p($f: any) { $f(1) != [] }; DEFINE TABLE adm PERMISSIONS FOR select WHERE fn::p($hook); CREATE adm:1", "SELECT * FROM adm"},
+	} {
+		for _, wrap := range []string{"%", "{ % }"} {
+			e, root := codeEngine(t)
+			run(t, root, "DEFINE TABLE hid PERMISSIONS NONE; CREATE hid:1 SET c = 'canary'; "+tc.define)
+			res, err := as(e, auth.RecordUser, 0).Execute(t.Context(), strings.ReplaceAll(wrap, "%", hook+tc.trigger), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range res {
+				if strings.Contains(r.Value.Text(), "canary") || r.Err != nil && strings.Contains(r.Err.Error(), "canary") {
+					t.Errorf("%s\n\tshows %s %v", tc.define, r.Value.Text(), r.Err)
+				}
+			}
+			if got := one(t, root, "RETURN [(SELECT * FROM hid), (SELECT VALUE evil FROM log)]"); !strings.Contains(got, "canary") ||
+				strings.Contains(got, "evil") || strings.Count(got, "canary") != 1 {
+				t.Errorf("%s\n\tleaves %s", tc.define, got)
+			}
+		}
+	}
+}
+
+// TestAClosureStaysInTheDatabaseOfItsCode: an OWNER of one database hands a closure to a root user, who goes elsewhere.
+func TestAClosureStaysInTheDatabaseOfItsCode(t *testing.T) {
+	e, root := codeEngine(t)
+	run(t, as(e, auth.DatabaseUser, auth.Owner), "DEFINE FUNCTION fn::c() { || { DEFINE TABLE evil; CREATE evil:1 } }")
+	run(t, root, "LET $c = fn::c(); $c(); REMOVE TABLE evil")
+	if err := try(t, root, "LET $c = fn::c(); USE NS n DB e; $c()"); !strings.Contains(err, "Not enough permissions") {
+		t.Errorf("in another database: %s", err)
+	}
+	if got := one(t, root, "RETURN (INFO FOR DB).tables"); got != "{  }" {
+		t.Errorf("it has made %s", got)
+	}
+}
+
+// TestCredentialsDoNotHideParams: what a client sends to SIGNUP and SIGNIN comes after DEFINE PARAM.
+func TestCredentialsDoNotHideParams(t *testing.T) {
+	e, root := codeEngine(t)
+	run(t, root, `DEFINE PARAM $role VALUE 'user'; DEFINE PARAM $tenants VALUE ['acme'];
+		CREATE user:7 SET pass = 'r', tenant = 'other';
+		DEFINE ACCESS up ON DATABASE TYPE RECORD SIGNUP (CREATE user SET role = $role, roles = [1].map(|$x| $role), event = $event, value = $value);
+		DEFINE ACCESS in ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user WHERE pass = $pass AND tenant IN $tenants)
+			AUTHENTICATE { IF $tenants != ['acme'] { THROW 'hidden' }; $auth }`)
+	up := credentials("NS", "n", "DB", "d", "AC", "up", "role", "admin", "event", "party", "value", "v")
+	if _, err := e.Session().Signup(t.Context(), up); err != nil {
+		t.Fatal(err)
+	}
+	if got := one(t, root, "SELECT role, roles, event, value FROM user WHERE event = 'party'"); got != "[{ event: 'party', role: 'user', roles: ['user'], value: 'v' }]" {
+		t.Errorf("signed up: %s", got)
+	}
+	in := value.NewObject(append(credentials("NS", "n", "DB", "d", "AC", "in", "pass", "r").Fields(),
+		value.Field{Name: "tenants", Value: value.Array(value.Str("other"))})...)
+	if _, err := e.Session().Signin(t.Context(), in); err == nil {
+		t.Error("signed in with tenants of its own")
+	}
+}
+
+// TestHashesAreForOwners: INFO of every level and form, for every role.
+func TestHashesAreForOwners(t *testing.T) {
+	const hash = "$argon2id$v=19$m=8,t=1,p=1$YWFhYWFhYWE$R+EBtZV2YaUaAaoBUg8+RQ"
+	e, root := codeEngine(t)
+	for _, base := range []string{"ROOT", "NAMESPACE", "DATABASE"} {
+		run(t, root, "DEFINE USER u ON "+base+" PASSHASH '"+hash+"' ROLES OWNER")
+	}
+	infos := []struct {
+		level auth.Level
+		text  string
+	}{
+		{auth.RootUser, "INFO FOR ROOT"}, {auth.NamespaceUser, "INFO FOR NS"}, {auth.DatabaseUser, "INFO FOR DB"},
+		{auth.RootUser, "INFO FOR USER u ON ROOT"}, {auth.NamespaceUser, "INFO FOR USER u ON NAMESPACE"}, {auth.DatabaseUser, "INFO FOR USER u ON DATABASE"},
+	}
+	for _, level := range []auth.Level{auth.DatabaseUser, auth.NamespaceUser, auth.RootUser} {
+		for _, role := range []auth.Roles{auth.Viewer, auth.Editor, auth.Owner} {
+			s := as(e, level, role)
+			for _, info := range infos {
+				for _, form := range []string{info.text, info.text + " STRUCTURE"} {
+					res := run(t, s, form, allowErrors)
+					got := res[0].Value.Text()
+					if shown := strings.Contains(got, "argon2id"); shown != (role == auth.Owner && level >= info.level) {
+						t.Errorf("%s as level %d %v: %s", form, level, role.RoleNames(), got)
+					}
+					if res[0].Err == nil && role != auth.Owner && !strings.Contains(got, "[REDACTED]") {
+						t.Errorf("%s as level %d %v is not redacted: %s", form, level, role.RoleNames(), got)
+					}
+				}
+			}
+		}
+	}
+}

@@ -51,16 +51,19 @@ func (d Definer) Lower(other Definer) Definer {
 	return Definer{Base: max(d.Base, other.Base), Roles: d.Roles & other.Roles}
 }
 
-// owner is an OWNER of the level of a scope.
-func (s Scope) owner() Definer {
+// Base is the level that a scope is on.
+func (s Scope) Base() ast.Base {
 	switch {
 	case s.DB != 0:
-		return Definer{ast.BaseDatabase, everyRole}
+		return ast.BaseDatabase
 	case s.NS != 0:
-		return Definer{ast.BaseNamespace, everyRole}
+		return ast.BaseNamespace
 	}
-	return Definer{ast.BaseRoot, everyRole}
+	return ast.BaseRoot
 }
+
+// owner is an OWNER of the level of a scope.
+func (s Scope) owner() Definer { return Definer{s.Base(), everyRole} }
 
 // Namespace is a defined namespace.
 type Namespace struct {

@@ -46,7 +46,26 @@ func (r *run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint
 	if err != nil {
 		return value.None, err
 	}
-	return listed(defs, structure), nil
+	return listed(r.redacted(s, defs), structure), nil
+}
+
+// redacted are definitions of a scope as the caller may read them: password hashes are for OWNERs of the level. Who has a
+// hash can try passwords on it without being limited.
+func (r *run) redacted(s catalog.Scope, defs []*catalog.Def) []*catalog.Def {
+	if r.Auth.Allow(auth.Edit, s.Base(), auth.ResourceActor) == nil {
+		return defs
+	}
+	out := make([]*catalog.Def, len(defs))
+	for i, d := range defs {
+		out[i] = d
+		if u, ok := d.Stmt.(*ast.DefineUser); ok && u.PassHash != "" {
+			user, def := *u, *d
+			user.PassHash = auth.Redacted
+			def.Stmt = &user
+			out[i] = &def
+		}
+	}
+	return out
 }
 
 func listed(defs []*catalog.Def, structure bool) value.Value {
@@ -308,6 +327,7 @@ func (r *run) infoUser(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if d == nil {
 		return value.None, r.ActorError("user", name, base, "does not exist")
 	}
+	d = r.redacted(scope, []*catalog.Def{d})[0]
 	if s.Structure {
 		return structureOf(d), nil
 	}
