@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
@@ -74,19 +75,18 @@ type Options struct {
 
 // Engine is an open database.
 type Engine struct {
-	opt   Options
-	store kv.Store
-	exec  *exec.Executor
-	build *build.Builder
-	defs  *define.Definer
-	caps  *auth.Capabilities
+	opt    Options
+	store  kv.Store
+	exec   *exec.Executor
+	access *access.Authenticator
+	build  *build.Builder
+	defs   *define.Definer
+	caps   *auth.Capabilities
 
 	memory *budget.Pool // what all statements share
 
-	parsing   parse.Options // of every text
-	passwords *auth.Verifier
-	secret    []byte // of the store; part of every token key
-	sweeper   *history.Sweeper
+	parsing parse.Options // of every text
+	sweeper *history.Sweeper
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path. The caller closes it.
@@ -118,7 +118,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 
 // start makes an engine of an open store, which it closes with an error.
 func start(ctx context.Context, store kv.Store, retention time.Duration, opt Options, rulesOff plan.Rules) (*Engine, error) {
-	e := &Engine{opt: opt, store: store, caps: opt.Capabilities, passwords: auth.NewVerifier()}
+	e := &Engine{opt: opt, store: store, caps: opt.Capabilities}
 	if e.caps == nil {
 		e.caps = auth.DefaultCapabilities()
 		e.caps.Guests = opt.Guests
@@ -133,7 +133,7 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
 	e.wire(newExecutor(store, opt, functions, e.parsing, rulesOff, e.memory))
-	if err := e.loadSecret(ctx); err != nil {
+	if err := e.access.Open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
 	if !opt.NoDefaults {
@@ -211,7 +211,22 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 func (e *Engine) wire(ex *exec.Executor) {
 	e.exec, e.build = ex, build.New(ex)
 	e.defs = define.New(e.build)
-	ex.Statements = e.defs
+	e.access = access.New(ex)
+	ex.Statements = statements{e.access, e.defs}
+}
+
+// statements hands each statement to the package that runs it.
+type statements struct {
+	access *access.Authenticator
+	defs   *define.Definer
+}
+
+// Statement implements exec.Statements.
+func (st statements) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
+	if s, ok := s.(*ast.Access); ok {
+		return st.access.Statement(r, env, s)
+	}
+	return st.defs.Statement(r, env, s)
 }
 
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.

@@ -25,8 +25,9 @@ func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engi
 	if limits.ShareAfter > 0 {
 		x.Limits.ShareAfter = limits.ShareAfter
 	}
-	other = &Engine{opt: e.opt, store: e.store, caps: e.caps, parsing: e.parsing, passwords: e.passwords, secret: e.secret}
+	other = &Engine{opt: e.opt, store: e.store, caps: e.caps, parsing: e.parsing}
 	other.wire(x)
+	other.access = e.access
 	return other, func() {
 		x.Drain(context.Background())
 		other.build.Close()

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -38,7 +37,7 @@ func (e *Engine) Leave(ctx context.Context, id value.UUID) error {
 
 // system is the state of work that the engine does for itself.
 func (e *Engine) system() exec.Session {
-	return exec.Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: e.caps}}
+	return e.exec.System()
 }
 
 func (e *Engine) asSystem(ctx context.Context, f func(*exec.Run) error) error {

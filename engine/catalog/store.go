@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -341,8 +342,11 @@ func (v *View) Setting(name string) (*value.Object, error) {
 		return noExtra, err
 	}
 	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
-	if err != nil || x.Kind() != value.KindObject {
-		return noExtra, err
+	if err == nil && x.Kind() != value.KindObject {
+		err = kv.ErrCorrupt
+	}
+	if err != nil {
+		return noExtra, fmt.Errorf("read setting %s: %w", name, err)
 	}
 	return x.Object(), nil
 }

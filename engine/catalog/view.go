@@ -410,3 +410,25 @@ func (v *View) tableName(s Scope) (string, error) {
 	}
 	return names[s.TB], nil
 }
+
+// Actor finds a user or access method at the level that ns and db name; nil where there is none.
+func (v *View) Actor(kind ast.DefKind, name, nsName, dbName string) (*Def, error) {
+	var s Scope
+	if nsName != "" {
+		ns, err := v.Namespace(nsName)
+		if ns == nil || err != nil {
+			return nil, err
+		}
+		s = ns.Inner()
+		if dbName != "" {
+			db, err := v.Database(ns, dbName)
+			if db == nil || err != nil {
+				return nil, err
+			}
+			s = db.Inner()
+		}
+	} else if dbName != "" {
+		return nil, nil
+	}
+	return v.Def(s, kind, name)
+}

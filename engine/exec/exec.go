@@ -106,7 +106,6 @@ type Executor struct {
 	scripts   *script.Engine
 	Texts     *fulltext.Library
 	vectors   *vector.Cache
-	keys      keySets
 
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements
@@ -129,6 +128,11 @@ func New(c Config) *Executor {
 	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
+}
+
+// System is the session of what the engine does by itself: the root owner without a place.
+func (ex *Executor) System() Session {
+	return Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: ex.Caps}}
 }
 
 // Drain waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on.

@@ -22,7 +22,7 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 	case value.KindArray:
 		level = make([]stop, 0, v.Len())
 		for _, e := range v.Elems() {
-			id := recordOf(e)
+			id := RecordOf(e)
 			if id.IsNone() && e.Kind() != value.KindObject {
 				return r.graphEach(env, v.Elems(), parts)
 			}
@@ -31,7 +31,7 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 			}
 		}
 	default:
-		id := recordOf(v)
+		id := RecordOf(v)
 		if id.IsNone() {
 			if v.Kind() == value.KindObject {
 				return value.Array(), nil
@@ -108,7 +108,7 @@ func (r *Run) hop(env *Env, from []stop, g *ast.Graph) ([]stop, error) {
 		if err := r.Tick(); err != nil {
 			return nil, err
 		}
-		id := recordOf(from[i].at)
+		id := RecordOf(from[i].at)
 		if id.IsNone() {
 			continue
 		}

@@ -72,6 +72,9 @@ func (h *host) Field(path string) (value.Value, error) {
 }
 
 // NetFilter is which network targets the session may reach.
+func (r *Run) NetFilter() fn.NetFilter { return r.host.NetFilter() }
+
+// NetFilter is which network targets the session may reach.
 func (h *host) NetFilter() fn.NetFilter {
 	if h.r.Auth.Caps == nil {
 		return fn.NetFilter{}

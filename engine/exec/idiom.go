@@ -24,13 +24,13 @@ func (r *Run) idiom(env *Env, x *ast.Idiom) (value.Value, error) {
 			}
 		}
 	case *ast.PartDoc:
-		return r.walk(env, recordOf(env.This()), x.Parts[1:], false)
+		return r.walk(env, RecordOf(env.This()), x.Parts[1:], false)
 	}
 	return r.walk(env, env.This(), x.Parts, false)
 }
 
-// recordOf is the record id of a document, or of a record id itself; else NONE.
-func recordOf(v value.Value) value.Value {
+// RecordOf is the record id of a document, or of a record id itself; else NONE.
+func RecordOf(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.KindRecord:
 		return v

@@ -219,7 +219,7 @@ func (s *unionIndexRows) next() (value.Value, bool, error) {
 		if !ok || err != nil || !s.distinct {
 			return doc, ok, err
 		}
-		id := recordOf(doc).Text()
+		id := RecordOf(doc).Text()
 		if s.seen[id] {
 			s.n--
 			continue

@@ -248,7 +248,7 @@ func (s *knnRows) fill() error {
 		if s.exact {
 			b.d = value.Float(b.far)
 		}
-		s.k.note(recordOf(b.doc), b.d)
+		s.k.note(RecordOf(b.doc), b.d)
 	}
 	return nil
 }
@@ -344,7 +344,7 @@ func (h *host) KNNDistance([]value.Value) (value.Value, error) {
 	if s == nil {
 		return value.None, errs.Internal("Invalid query: Index function 'vector::distance::knn': no KNN operator found in WHERE condition")
 	}
-	id := recordOf(h.env.This())
+	id := RecordOf(h.env.This())
 	if id.Kind() != value.KindRecord {
 		return value.None, errs.Internal("Current document 'id' field is not a RecordId")
 	}

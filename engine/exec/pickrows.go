@@ -132,7 +132,7 @@ func (w *writer) ids(found rows) ([]*value.RecordID, error) {
 		seen = make(map[string]bool, len(docs)) // a union may find a record twice, which must be changed once
 	}
 	for _, d := range docs {
-		id := recordOf(d)
+		id := RecordOf(d)
 		if id.Kind() != value.KindRecord {
 			continue
 		}

@@ -70,7 +70,7 @@ func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, 
 	}
 	out := make([]*value.RecordID, 0, len(elems))
 	for _, e := range elems {
-		id := recordOf(e)
+		id := RecordOf(e)
 		if id.IsNone() {
 			return nil, badRelate(side, e)
 		}

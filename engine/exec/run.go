@@ -127,6 +127,17 @@ func (r *Run) Gate() (*record.Gate, error) {
 	return r.gate, nil
 }
 
+// Elevated is a run inside of the transaction of r for another session, whose expressions are those of an access method:
+// they may read and write all data, and see parameters of the database before those in base.
+func (r *Run) Elevated(s *Session, base *Env) *Run {
+	inner := r.Ex.NewRun(r.Ctx, s, base, r.Tx)
+	inner.mem = r.mem
+	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
+	inner.signing, inner.defining = true, 1
+	inner.inCode(auth.Elevated)
+	return inner
+}
+
 // Move puts the session into a namespace and database, where the run goes on.
 func (r *Run) Move(ns, db string) {
 	r.Sess.Auth.NS, r.Sess.Auth.DB = ns, db

@@ -177,7 +177,7 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 	if m.field == nil || !env.HasDoc() {
 		return true, nil
 	}
-	id := recordOf(env.This())
+	id := RecordOf(env.This())
 	if id.Kind() != value.KindRecord {
 		return false, nil
 	}
@@ -233,7 +233,7 @@ func (h *host) referred(name string, ref value.Value) (*matcher, *value.RecordID
 	if m == nil {
 		return nil, nil, errs.Internal("Invalid query: Index function '%s': no MATCHES clause found for match_ref %d (available: %s)", name, ref.Int(), s.refs())
 	}
-	id := recordOf(h.env.This())
+	id := RecordOf(h.env.This())
 	if id.Kind() != value.KindRecord {
 		return nil, nil, errs.Internal("Current document 'id' field is not a RecordId")
 	}

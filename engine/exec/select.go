@@ -322,9 +322,9 @@ func sortsRaw(s *ast.Select) bool {
 func tiesOf(in rows) func() value.Value {
 	switch s := in.(type) {
 	case *indexRows:
-		return func() value.Value { return recordOf(s.doc) }
+		return func() value.Value { return RecordOf(s.doc) }
 	case *unionIndexRows:
-		return func() value.Value { return recordOf(s.doc) }
+		return func() value.Value { return RecordOf(s.doc) }
 	}
 	return nil
 }

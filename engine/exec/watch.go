@@ -158,7 +158,7 @@ func (r *Run) stillAllowed() error {
 	if p.Access != "" {
 		kind, name = ast.DefAccess, p.Access
 	}
-	d, err := r.actor(kind, name, p.NS, p.DB)
+	d, err := r.Cat.Actor(kind, name, p.NS, p.DB)
 	if err != nil {
 		return err
 	}

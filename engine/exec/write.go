@@ -25,8 +25,6 @@ func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.update(env, s) })
 	case *ast.Delete:
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.delete(env, s) })
-	case *ast.Access:
-		return r.access(env, s)
 	case *ast.Relate:
 		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.relate(env, s) })
 	}

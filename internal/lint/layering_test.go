@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"engine/plan"},
 	{"engine/exec"},
 	{"engine/build"},
-	{"engine/define"},
+	{"engine/define", "engine/access"},
 	{"engine/dump", "engine/dump/physical"},
 	{"engine"},
 	{"internal/wire"},

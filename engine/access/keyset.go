@@ -1,4 +1,4 @@
-package exec
+package access
 
 import (
 	"context"
@@ -94,30 +94,30 @@ func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func(
 
 // verifyByURL checks a token by the keys that its issuer publishes. Where the capabilities deny the address, nobody gets
 // in.
-func (r *Run) verifyByURL(token, address string) (*auth.Claims, error) {
-	entry := r.Ex.keys.at(address)
-	set, err := entry.get(r.Ctx, r.now, false, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+func (r *run) verifyByURL(token, address string) (*auth.Claims, error) {
+	entry := r.keys.at(address)
+	set, err := entry.get(r.Ctx, r.Now(), false, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
 	if err != nil {
 		return nil, r.noKeys(err)
 	}
-	claims, err := auth.VerifyBySet(token, set, r.now)
+	claims, err := auth.VerifyBySet(token, set, r.Now())
 	if !errors.Is(err, auth.ErrNoKey) {
 		return claims, err
 	}
-	newer, again := entry.get(r.Ctx, r.now, true, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+	newer, again := entry.get(r.Ctx, r.Now(), true, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
 	if again != nil {
 		return nil, r.noKeys(again)
 	}
 	if newer == set {
 		return nil, err
 	}
-	return auth.VerifyBySet(token, newer, r.now)
+	return auth.VerifyBySet(token, newer, r.Now())
 }
 
-func (r *Run) fetchKeys(address string) (*auth.KeySet, error) {
+func (r *run) fetchKeys(address string) (*auth.KeySet, error) {
 	ctx, cancel := context.WithTimeout(r.Ctx, keySetPatience)
 	defer cancel()
-	b, err := r.Ex.Functions.Fetch(ctx, r.host.NetFilter(), address, keySetBytes)
+	b, err := r.Ex.Functions.Fetch(ctx, r.NetFilter(), address, keySetBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (r *Run) fetchKeys(address string) (*auth.KeySet, error) {
 }
 
 // noKeys is the refusal where the keys of an issuer cannot be had. The operator hears why, the client does not.
-func (r *Run) noKeys(err error) error {
+func (r *run) noKeys(err error) error {
 	if r.Ctx.Err() != nil {
 		return r.Ctx.Err()
 	}

@@ -1,4 +1,4 @@
-package exec
+package access
 
 import (
 	"crypto/rand"
@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -36,6 +37,14 @@ func (g *grant) id() string { return textField(g.row, "id") }
 func (g *grant) at(name string) value.Value {
 	v, _ := g.row.Get(name)
 	return v
+}
+
+func fieldOf(v value.Value, name string) value.Value {
+	if v.Kind() != value.KindObject {
+		return value.None
+	}
+	x, _ := v.Object().Get(name)
+	return x
 }
 
 func textField(o *value.Object, name string) string {
@@ -64,16 +73,16 @@ func randomText(n int) string {
 }
 
 // newGrant makes and stores a grant, and answers it with its key in the clear.
-func (r *Run) newGrant(d *catalog.Def, def *ast.DefineAccess, kind string, subject value.Value) (*grant, string, error) {
+func (r *run) newGrant(d *catalog.Def, def *ast.DefineAccess, kind string, subject value.Value) (*grant, string, error) {
 	id, secret := randomText(grantID), randomText(grantSecret)
 	expires := value.None
 	if life := literalDuration(def.GrantDuration); life > 0 {
-		expires = datetime(r.now.Add(life))
+		expires = datetime(r.Now().Add(life))
 	}
 	hash := sha256.Sum256([]byte(secret))
 	g := &grant{hash: hash[:], row: value.NewObject(
 		value.Field{Name: "ac", Value: value.Str(d.Name)},
-		value.Field{Name: "creation", Value: datetime(r.now)},
+		value.Field{Name: "creation", Value: datetime(r.Now())},
 		value.Field{Name: "expiration", Value: expires},
 		value.Field{Name: "id", Value: value.Str(id)},
 		value.Field{Name: "revocation", Value: value.None},
@@ -87,7 +96,7 @@ func datetime(t time.Time) value.Value {
 	return value.DatetimeOf(value.Datetime{Secs: t.Unix(), Nanos: uint32(t.Nanosecond())})
 }
 
-func (r *Run) putGrant(d *catalog.Def, g *grant) error {
+func (r *run) putGrant(d *catalog.Def, g *grant) error {
 	raw, err := value.AppendCBOR(nil, value.ObjectOf(g.row.With("hash", value.BytesOf(g.hash))))
 	if err != nil {
 		return fmt.Errorf("store a grant: %w", err)
@@ -111,7 +120,7 @@ func decodeGrant(raw []byte) (*grant, error) {
 }
 
 // findGrant reads a grant; nil where there is none.
-func (r *Run) findGrant(d *catalog.Def, id string) (*grant, error) {
+func (r *run) findGrant(d *catalog.Def, id string) (*grant, error) {
 	raw, err := r.Cat.Grant(d, id)
 	if raw == nil || err != nil {
 		return nil, err
@@ -119,7 +128,7 @@ func (r *Run) findGrant(d *catalog.Def, id string) (*grant, error) {
 	return decodeGrant(raw)
 }
 
-func (r *Run) grants(d *catalog.Def) ([]*grant, error) {
+func (r *run) grants(d *catalog.Def) ([]*grant, error) {
 	var out []*grant
 	err := r.Cat.EachGrant(d, func(raw []byte) error {
 		g, err := decodeGrant(raw)
@@ -136,7 +145,7 @@ func (g *grant) shown(text string) value.Value {
 }
 
 // useGrant finds the valid grant of a kind that a key stands for.
-func (r *Run) useGrant(d *catalog.Def, kind, text string) (*grant, error) {
+func (r *run) useGrant(d *catalog.Def, kind, text string) (*grant, error) {
 	rest, ok := strings.CutPrefix(text, "surreal-"+kind+"-")
 	if !ok || len(rest) != grantID+1+grantSecret || rest[grantID] != '-' {
 		return nil, errs.NotAllowed("This bearer access grant has an invalid format")
@@ -147,7 +156,7 @@ func (r *Run) useGrant(d *catalog.Def, kind, text string) (*grant, error) {
 	}
 	hash := sha256.Sum256([]byte(rest[grantID+1:]))
 	if g == nil || subtle.ConstantTimeCompare(hash[:], g.hash) != 1 || textField(g.row, "type") != kind ||
-		!g.at("revocation").IsNone() || g.expired(r.now) {
+		!g.at("revocation").IsNone() || g.expired(r.Now()) {
 		return nil, errs.InvalidAuth()
 	}
 	return g, nil
@@ -163,18 +172,18 @@ func recordSubject(id value.Value) value.Value {
 }
 
 // newRefresh makes a refresh key for a record user.
-func (r *Run) newRefresh(d *catalog.Def, def *ast.DefineAccess, id value.Value) (string, error) {
+func (r *run) newRefresh(d *catalog.Def, def *ast.DefineAccess, id value.Value) (string, error) {
 	_, text, err := r.newGrant(d, def, refreshGrant, recordSubject(id))
 	return text, err
 }
 
 // signinRefresh trades a refresh key for a new token and key; the old key is used up.
-func (r *Run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+func (r *run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
 	g, err := r.useGrant(d, refreshGrant, c.refresh)
 	if err != nil {
 		return nil, err
 	}
-	id := field(g.at("subject"), "record")
+	id := fieldOf(g.at("subject"), "record")
 	if id.Kind() != value.KindRecord {
 		return nil, errs.InvalidAuth()
 	}
@@ -184,10 +193,10 @@ func (r *Run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAcces
 	return r.recordLogin(c, d, def, id.Record())
 }
 
-// RevokeRefresh ends the refresh key in params.
-func (r *Run) RevokeRefresh(params *value.Object) error {
+// revokeRefresh ends the refresh key in params.
+func (r *run) revokeRefresh(params *value.Object) error {
 	c := credentialsOf(params)
-	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
 	if err != nil {
 		return err
 	}
@@ -202,7 +211,7 @@ func (r *Run) RevokeRefresh(params *value.Object) error {
 }
 
 // signinBearer trades a bearer key for a token.
-func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
 	if c.key == "" {
 		return nil, errs.NotAllowed("This bearer access method requires a key to be provided")
 	}
@@ -211,11 +220,11 @@ func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 		return nil, err
 	}
 	subject := g.at("subject")
-	if id := field(subject, "record"); id.Kind() == value.KindRecord {
+	if id := fieldOf(subject, "record"); id.Kind() == value.KindRecord {
 		return r.recordLogin(c, d, def, id.Record())
 	}
 	name := textField(subject.Object(), "user")
-	claims := auth.NewClaims(r.now, literalDuration(def.TokenDuration))
+	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, name
 	p, err := r.tokenPrincipal(c, def, &claims)
 	if err != nil {
@@ -225,7 +234,7 @@ func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 	if err != nil {
 		return nil, err
 	}
-	p.Access, p.Claims, p.Expiry = d.Name, claims.All, r.expiry(def.SessionDuration)
+	p.Access, p.Claims, p.Expiry = d.Name, claims.All, expiry(r.Now(), def.SessionDuration)
 	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
@@ -233,7 +242,7 @@ func (r *Run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 }
 
 // access is ACCESS … GRANT, SHOW, REVOKE and PURGE.
-func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
+func (r *run) access(env *exec.Env, s *ast.Access) (value.Value, error) {
 	base := s.Base.Or(ast.BaseDatabase)
 	action := auth.Edit
 	if s.Action == ast.AccessShow {
@@ -271,7 +280,7 @@ func (r *Run) access(env *Env, s *ast.Access) (value.Value, error) {
 }
 
 // accessMethod finds the access method that a statement names; nil where there is none.
-func (r *Run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.DefineAccess, error) {
+func (r *run) accessMethod(name string, base ast.Base) (*catalog.Def, *ast.DefineAccess, error) {
 	scope, err := r.Level(base)
 	if err != nil {
 		return nil, nil, err
@@ -299,7 +308,7 @@ func shownGrants(gs []*grant, single bool) value.Value {
 }
 
 // grant is ACCESS … GRANT: the answer is the only time that the key is shown.
-func (r *Run) grant(env *Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
+func (r *run) grant(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
 	if def.Kind != ast.AccessBearer {
 		kind := "JWT"
 		if def.Kind == ast.AccessRecord {
@@ -350,7 +359,7 @@ func baseName(b ast.Base) string {
 }
 
 // selectGrants finds the grants that SHOW or REVOKE is about.
-func (r *Run) selectGrants(env *Env, s *ast.Access, base ast.Base, d *catalog.Def) ([]*grant, error) {
+func (r *run) selectGrants(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) ([]*grant, error) {
 	if s.GrantID != "" {
 		g, err := r.findGrant(d, s.GrantID)
 		if err != nil {
@@ -378,7 +387,7 @@ func (r *Run) selectGrants(env *Env, s *ast.Access, base ast.Base, d *catalog.De
 	return out, nil
 }
 
-func (r *Run) noGrant(id, access string, base ast.Base) error {
+func (r *run) noGrant(id, access string, base ast.Base) error {
 	switch base {
 	case ast.BaseRoot:
 		return errs.Internal("The root access grant '%s' does not exist for '%s'", id, access)
@@ -389,7 +398,7 @@ func (r *Run) noGrant(id, access string, base ast.Base) error {
 }
 
 // revoke is ACCESS … REVOKE: revoked grants stay until they are purged.
-func (r *Run) revoke(env *Env, s *ast.Access, base ast.Base, d *catalog.Def) (value.Value, error) {
+func (r *run) revoke(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) (value.Value, error) {
 	found, err := r.selectGrants(env, s, base, d)
 	if err != nil {
 		return value.None, err
@@ -399,7 +408,7 @@ func (r *Run) revoke(env *Env, s *ast.Access, base ast.Base, d *catalog.Def) (va
 		if !g.at("revocation").IsNone() {
 			continue
 		}
-		g.row = g.row.With("revocation", datetime(r.now))
+		g.row = g.row.With("revocation", datetime(r.Now()))
 		if err := r.putGrant(d, g); err != nil {
 			return value.None, err
 		}
@@ -413,7 +422,7 @@ func (r *Run) revoke(env *Env, s *ast.Access, base ast.Base, d *catalog.Def) (va
 }
 
 // purge is ACCESS … PURGE: it forgets grants that expired or were revoked at least so long ago.
-func (r *Run) purge(env *Env, s *ast.Access, d *catalog.Def) (value.Value, error) {
+func (r *run) purge(env *exec.Env, s *ast.Access, d *catalog.Def) (value.Value, error) {
 	var grace time.Duration
 	if s.For != nil {
 		v, err := r.Eval(env, s.For)
@@ -428,7 +437,7 @@ func (r *Run) purge(env *Env, s *ast.Access, d *catalog.Def) (value.Value, error
 	if err != nil {
 		return value.None, err
 	}
-	limit := datetime(r.now.Add(-grace))
+	limit := datetime(r.Now().Add(-grace))
 	past := func(v value.Value) bool { return v.Kind() == value.KindDatetime && value.Compare(v, limit) <= 0 }
 	var gone []*grant
 	for _, g := range all {

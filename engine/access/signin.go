@@ -1,4 +1,4 @@
-package exec
+package access
 
 import (
 	"time"
@@ -7,20 +7,15 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
-
-// Login is a session's new identity and what the client is told: a token, or {access, refresh}.
-type Login struct {
-	Principal auth.Principal
-	Answer    value.Value
-}
 
 // credentials are the parameters of signin and signup, taken apart.
 type credentials struct {
 	ns, db, access string
 	key, refresh   string
-	vars           []Var // all but the place, for the expressions of a record access
+	vars           []exec.Var // all but the place, for the expressions of a record access
 }
 
 func credentialsOf(params *value.Object) credentials {
@@ -44,8 +39,8 @@ func credentialsOf(params *value.Object) credentials {
 			case "refresh":
 				c.refresh = text
 			}
-			if !Protected(f.Name) {
-				c.vars = append(c.vars, Var{f.Name, f.Value})
+			if !exec.Protected(f.Name) {
+				c.vars = append(c.vars, exec.Var{Name: f.Name, Value: f.Value})
 			}
 		}
 	}
@@ -63,8 +58,8 @@ func (c *credentials) base() ast.Base {
 	return ast.BaseRoot
 }
 
-// Signin checks what an access method asks for.
-func (r *Run) Signin(params *value.Object) (*Login, error) {
+// signin checks what an access method asks for.
+func (r *run) signin(params *value.Object) (*Login, error) {
 	c := credentialsOf(params)
 	return r.signinAccess(&c)
 }
@@ -79,16 +74,16 @@ func systemLevel(b ast.Base) auth.Level {
 	return auth.DatabaseUser
 }
 
-// expiry is the Unix time at which a session of a duration ends; 0 for NONE.
-func (r *Run) expiry(x ast.Expr) int64 {
+// expiry is the Unix time at which a session ends that begins now and lasts for x; 0 for NONE.
+func expiry(now time.Time, x ast.Expr) int64 {
 	if d := literalDuration(x); d > 0 {
-		return r.now.Add(d).Unix()
+		return now.Add(d).Unix()
 	}
 	return 0
 }
 
-// LastsForEver reports whether a stored lifetime is NONE. A token without an end is only taken where its definition says so.
-func LastsForEver(x ast.Expr) bool {
+// lastsForEver reports whether a stored lifetime is NONE. A token without an end is only taken where its definition says so.
+func lastsForEver(x ast.Expr) bool {
 	l, ok := x.(*ast.Literal)
 	return ok && l.Value.IsNone()
 }
@@ -109,35 +104,13 @@ func secretOf(d *catalog.Def) string {
 	return ""
 }
 
-// actor finds a user or access method at the level that ns and db name; nil where there is none.
-func (r *Run) actor(kind ast.DefKind, name, nsName, dbName string) (*catalog.Def, error) {
-	var s catalog.Scope
-	if nsName != "" {
-		ns, err := r.Cat.Namespace(nsName)
-		if ns == nil || err != nil {
-			return nil, err
-		}
-		s = ns.Inner()
-		if dbName != "" {
-			db, err := r.Cat.Database(ns, dbName)
-			if db == nil || err != nil {
-				return nil, err
-			}
-			s = db.Inner()
-		}
-	} else if dbName != "" {
-		return nil, nil
-	}
-	return r.Cat.Def(s, kind, name)
-}
-
 func noAccess() error {
 	return errs.NotAllowed("The access method does not exist")
 }
 
-// signinAccess is Signin by an access method.
-func (r *Run) signinAccess(c *credentials) (*Login, error) {
-	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+// signinAccess is signin by an access method.
+func (r *run) signinAccess(c *credentials) (*Login, error) {
+	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
 	if err != nil {
 		return nil, err
 	}
@@ -164,10 +137,10 @@ func (r *Run) signinAccess(c *credentials) (*Login, error) {
 	return r.recordLogin(c, d, def, id)
 }
 
-// Signup makes a record user by the SIGNUP of an access method.
-func (r *Run) Signup(params *value.Object) (*Login, error) {
+// signup makes a record user by the SIGNUP of an access method.
+func (r *run) signup(params *value.Object) (*Login, error) {
 	c := credentialsOf(params)
-	d, err := r.actor(ast.DefAccess, c.access, c.ns, c.db)
+	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +162,8 @@ func (r *Run) Signup(params *value.Object) (*Login, error) {
 }
 
 // accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
-func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
-	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, NewEnv(c.vars...), x)
+func (r *run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
+	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, exec.NewEnv(c.vars...), x)
 	if err != nil {
 		if e := errs.As(err); e.Kind == errs.KindThrown {
 			return nil, e
@@ -200,7 +173,7 @@ func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.Reco
 	if v.Kind() == value.KindArray && v.Len() > 0 {
 		v = v.Elems()[0]
 	}
-	if id := recordOf(v); id.Kind() == value.KindRecord && id.Record().Key.Kind() != value.KindRange {
+	if id := exec.RecordOf(v); id.Kind() == value.KindRecord && id.Record().Key.Kind() != value.KindRange {
 		return id.Record(), nil
 	}
 	return nil, errs.NotAllowed("No record was returned")
@@ -208,23 +181,18 @@ func (r *Run) accessRecord(c *credentials, x ast.Expr, what string) (*value.Reco
 
 // asEngine evaluates an expression of an access method in its own place, where it may read and write all data; $auth,
 // $token and so on are those of p. Parameters of the database come before those of the client in env.
-func (r *Run) asEngine(ns, db string, p auth.Principal, env *Env, x ast.Expr) (value.Value, error) {
+func (r *run) asEngine(ns, db string, p auth.Principal, env *exec.Env, x ast.Expr) (value.Value, error) {
 	sess := *r.Sess
 	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
-	inner := r.Ex.NewRun(r.Ctx, &sess, env, r.Tx)
-	inner.mem = r.mem
-	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
-	inner.signing, inner.defining = true, 1
-	inner.inCode(auth.Elevated)
-	return inner.Value(env, x)
+	return r.Elevated(&sess, env).Value(env, x)
 }
 
 // recordLogin is the identity of a record user that an access method let in, with its token.
-func (r *Run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID) (*Login, error) {
-	claims := auth.NewClaims(r.now, literalDuration(def.TokenDuration))
+func (r *run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID) (*Login, error) {
+	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
 	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)), Access: d.Name,
-		Expiry: r.expiry(def.SessionDuration)}
+		Expiry: expiry(r.Now(), def.SessionDuration)}
 	algorithm, key := issuer(d, def)
 	if key == "" {
 		return nil, errs.NotAllowed("The access method cannot issue tokens")
@@ -273,7 +241,7 @@ func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 
 // authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or another;
 // for a system user nothing at all. Anything else is a refusal.
-func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
+func (r *run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
 	record := p.Level == auth.RecordUser
 	if def.Authenticate == nil {
 		if record && p.Record.Kind() != value.KindRecord {
@@ -281,7 +249,7 @@ func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAcce
 		}
 		return p, nil
 	}
-	v, err := r.asEngine(ns, db, p, NewEnv(), def.Authenticate)
+	v, err := r.asEngine(ns, db, p, exec.NewEnv(), def.Authenticate)
 	if err != nil {
 		if e := errs.As(err); e.Kind == errs.KindThrown {
 			return p, e
@@ -296,7 +264,7 @@ func (r *Run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAcce
 		}
 		return p, nil
 	}
-	id := recordOf(v)
+	id := exec.RecordOf(v)
 	if id.Kind() != value.KindRecord || id.Record().Key.Kind() == value.KindRange {
 		return p, errs.InvalidAuth()
 	}
@@ -312,10 +280,10 @@ func notThisWay() error {
 		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "InvalidAuth"}}}
 }
 
-// Authenticate is the identity in a token of an access method; seen is what the token says of itself.
-func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
+// authenticate is the identity in a token of an access method; seen is what the token says of itself.
+func (r *run) authenticate(token string, seen *auth.Claims) (*Login, error) {
 	c := credentials{ns: seen.NS, db: seen.DB}
-	d, err := r.actor(ast.DefAccess, seen.AC, c.ns, c.db)
+	d, err := r.Cat.Actor(ast.DefAccess, seen.AC, c.ns, c.db)
 	if err != nil {
 		return nil, err
 	}
@@ -330,14 +298,14 @@ func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	if claims.Expires == 0 && !LastsForEver(def.TokenDuration) {
+	if claims.Expires == 0 && !lastsForEver(def.TokenDuration) {
 		return nil, errs.InvalidAuth()
 	}
 	p, err := r.tokenPrincipal(&c, def, claims)
 	if err != nil {
 		return nil, err
 	}
-	p.Access, p.Claims, p.Expiry = d.Name, claims.All, r.expiry(def.SessionDuration)
+	p.Access, p.Claims, p.Expiry = d.Name, claims.All, expiry(r.Now(), def.SessionDuration)
 	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
@@ -345,7 +313,7 @@ func (r *Run) Authenticate(token string, seen *auth.Claims) (*Login, error) {
 }
 
 // verified checks a token by what its access method says: a key of its own, one in the definition, or those of a URL.
-func (r *Run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
+func (r *run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
 	algorithm, key := "HS512", secretOf(d)
 	if def.Kind != ast.AccessBearer {
 		if def.JWT == nil {
@@ -359,15 +327,15 @@ func (r *Run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*au
 	if key == "" {
 		return nil, errs.InvalidAuth()
 	}
-	return auth.Verify(token, algorithm, key, r.now)
+	return auth.Verify(token, algorithm, key, r.Now())
 }
 
 // tokenPrincipal is who the verified claims of a token are about.
-func (r *Run) tokenPrincipal(c *credentials, def *ast.DefineAccess, claims *auth.Claims) (auth.Principal, error) {
+func (r *run) tokenPrincipal(c *credentials, def *ast.DefineAccess, claims *auth.Claims) (auth.Principal, error) {
 	p := auth.Principal{Level: systemLevel(c.base()), NS: c.ns, DB: c.db}
 	switch {
 	case def.Kind == ast.AccessBearer && def.BearerUser:
-		d, err := r.actor(ast.DefUser, claims.Subject, c.ns, c.db)
+		d, err := r.Cat.Actor(ast.DefUser, claims.Subject, c.ns, c.db)
 		if err != nil {
 			return p, err
 		}
