@@ -35,6 +35,9 @@ func (p *parser) stringEscape(s string, off int) (n int, r rune, quoted, ok bool
 // resolveEscapes reads each escape of a token with a prefix letter by escape, which is given the source from the
 // backslash to the closing quote, and its offset.
 func (p *parser) resolveEscapes(t token, escape func(*parser, string, int) (int, rune, bool, bool)) prefixed {
+	if p.err != nil { // t is the end of the text
+		return prefixed{}
+	}
 	s := prefixed{start: t.start + 2, end: t.end - 1}
 	raw := p.src[s.start:s.end]
 	i := strings.IndexByte(raw, '\\')

@@ -71,3 +71,12 @@ func failure(err error) string {
 	}
 	return b.String()
 }
+
+// TestPrefixedAfterAFailure checks that a text that has failed already is not read on.
+func TestPrefixedAfterAFailure(t *testing.T) {
+	for _, in := range []string{`f"b:/k"`, `[f"b:/\u{61}"`} {
+		if _, err := Expr(in, Options{NoFiles: true}); err == nil {
+			t.Errorf("%s: no error", in)
+		}
+	}
+}

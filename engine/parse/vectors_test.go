@@ -2,7 +2,6 @@ package parse
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"github.com/nacredb/nacre/internal/vectors"
 )
 
-// library is a Resolver that knows the names of the reference's functions and constants, and nothing else.
+// library is a Resolver that knows the names of the documented functions and constants, and nothing else.
 type library struct {
 	names            []string
 	funcs, constants map[string]bool
@@ -28,14 +27,10 @@ func loadLibrary(tb testing.TB) *library {
 	l := &library{funcs: map[string]bool{}, constants: map[string]bool{}}
 	functions, constants := vectors.Library(tb)
 	for _, f := range functions {
-		if !f.Later {
-			l.funcs[f.Name] = true
-		}
+		l.funcs[f.Name] = true
 	}
 	for _, c := range constants {
-		if !c.Later {
-			l.constants[c.Name] = true
-		}
+		l.constants[c.Name] = true
 	}
 	l.names = slices.Sorted(maps.Keys(l.funcs))
 	l.names = append(l.names, slices.Sorted(maps.Keys(l.constants))...)
@@ -43,21 +38,10 @@ func loadLibrary(tb testing.TB) *library {
 	return l
 }
 
-// notOurs are vectors that record a gap of the reference's build.
-var notOurs = map[string]string{
-	"errors_parse/101": "DEFINE MODULE is refused there only because the recorded build is a WebAssembly build",
-}
-
-// later are statements that the recorded release refuses and later ones accept, as this parser does.
-var later = regexp.MustCompile(`\b(ALTER (ACCESS|ANALYZER|API|BUCKET|CONFIG|EVENT|FUNCTION|PARAM|USER)|REMOVE (CONFIG|MODEL)|DEFINE MODEL|DEFINE INDEX .* (DISKANN|DEFER)|RELATE OR UPDATE)\b`)
-
 func TestVectors(t *testing.T) {
 	lib := loadLibrary(t)
 	pass, total := 0, 0
 	for _, v := range vectors.All(t) {
-		if notOurs[v.Name] != "" {
-			continue
-		}
 		for i, text := range []string{v.Setup, v.SQL} {
 			if text == "" {
 				continue
@@ -65,9 +49,7 @@ func TestVectors(t *testing.T) {
 			total++
 			want := ""
 			if i == 1 {
-				if want = v.ParseError(); later.MatchString(text) {
-					want = ""
-				}
+				want = v.ParseError()
 			}
 			_, err := Query(text, Options{Resolver: lib})
 			got := ""
