@@ -126,7 +126,9 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if cfg.ImportFile == "" {
 		wait(ctx, started, startupPatience)
 	}
-	d.work.Go(func() { d.served <- d.http.Serve(listener, pair.config()) })
+	d.work.Go(func() {
+		d.served <- d.http.Serve(crowded(listener, cfg.ConnectionsPerAddress, pair == nil, metrics), pair.config())
+	})
 	d.supervisor.tell("READY=1")
 	if patience := cfg.Supervisor.Watchdog; patience > 0 {
 		d.work.Go(func() { d.watchdog(background, patience) })

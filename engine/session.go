@@ -491,6 +491,16 @@ func (t *Tx) left(now time.Time) time.Duration {
 	return d
 }
 
+// Left is how long t lives on if no request comes for it; 0: without end.
+func (t *Tx) Left() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end.IsZero() {
+		return 0
+	}
+	return max(t.left(time.Now()), 1)
+}
+
 // used notes that a request of t has ended; t.mu is held.
 func (t *Tx) used() {
 	if t.timer == nil || t.tx == nil {

@@ -32,7 +32,7 @@ func idleFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 // answers somebody else meanwhile, and stops it while they are open.
 func idle(ctx context.Context, out io.Writer, o idleOptions) error {
 	fmt.Fprintf(out, "idle: %d sockets for %v, live queries %v\n", o.sockets, o.hold, o.live)
-	return withServer(ctx, "idle", "memory", func(s *server) error { return o.run(ctx, out, s) })
+	return withServer(ctx, "idle", "memory", func(s *server) error { return o.run(ctx, out, s) }, "NACRE_CONNECTIONS_PER_ADDRESS=0")
 }
 
 func (o idleOptions) run(ctx context.Context, out io.Writer, s *server) error {

@@ -21,6 +21,7 @@ type Config struct {
 	WebCert, WebKey         string
 	AllowOrigin             []string
 	ClientIP                string // none, socket or the name of a header
+	ConnectionsPerAddress   int    // open at once; 0: no limit
 	NoIdentificationHeaders bool
 	NoBanner                bool
 	UIAddress               string // where / redirects to
@@ -93,7 +94,7 @@ type Limits struct {
 func Default() *Config {
 	return &Config{
 		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", UIAddress: "https://surrealist.app",
-		AuthRate: 10, AuthBurst: 30,
+		AuthRate: 10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,

@@ -50,6 +50,7 @@ func serverSettings(c *Config) []*Setting {
 		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
 		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins that browsers may call from, or *", Value: listValue{&c.AllowOrigin}},
 		{Flag: "client-ip", Env: "CLIENT_IP", Group: GroupServer, Help: "Where a client's address is taken from: none, socket, or a header such as X-Forwarded-For", Value: stringValue{&c.ClientIP}},
+		{Flag: "connections-per-address", Env: "CONNECTIONS_PER_ADDRESS", Group: GroupServer, Help: "Connections that one address (IPv6: one /64) may have open at once (0: no limit); raise it behind a proxy", Value: intValue{&c.ConnectionsPerAddress}},
 		{Flag: "no-identification-headers", Env: "NO_IDENTIFICATION_HEADERS", Group: GroupServer, Help: "Do not send the server and version headers", Value: boolValue{&c.NoIdentificationHeaders}},
 		{Flag: "no-banner", Env: "NO_BANNER", Group: GroupServer, Help: "Do not print the start banner", Value: boolValue{&c.NoBanner}},
 		{Flag: "ui-address", Env: "UI_ADDRESS", Group: GroupServer, Help: "Where / redirects to", Value: stringValue{&c.UIAddress}},
@@ -80,8 +81,8 @@ func databaseSettings(c *Config) []*Setting {
 		{Env: "FILE_ALLOWLIST", Group: GroupDatabase, Help: "Directories that the mapper filters of analyzers may read", Value: listValue{&c.AnalyzerFiles}},
 		{Flag: "bucket-folder-allowlist", Env: "BUCKET_FOLDER_ALLOWLIST", Group: GroupDatabase, Help: "Folders that buckets may keep files in (BACKEND 'file:/path'); none: in memory only", Value: foldersValue{&c.BucketFolders}},
 		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
-		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction", Value: durationValue{&c.TransactionTimeout}},
-		{Flag: "query-memory", Env: "QUERY_MEMORY", Group: GroupDatabase, Help: "Memory that all statements at work may hold together; 0: a quarter of the machine's or the container's", Value: sizeValue{&c.QueryMemory}},
+		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction (none: no limit); one of a record user ends after a fifth of it without a request", Value: durationValue{&c.TransactionTimeout}},
+		{Flag: "query-memory", Env: "QUERY_MEMORY", Group: GroupDatabase, Help: "Memory that all clients may hold together, an eighth of it before they sign in; 0: a quarter of the machine's or the container's", Value: sizeValue{&c.QueryMemory}},
 	}
 }
 

@@ -322,6 +322,18 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
+// TestInvalidateEndsTransactions: nobody may commit by what an identity was allowed that is gone.
+func TestInvalidateEndsTransactions(t *testing.T) {
+	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
+	tx := c.say(t, nil, "begin", "").Result.UUID()
+	if got := said(c.say(t, nil, "invalidate", "")); got != "NONE" {
+		t.Error(got)
+	}
+	if got := said(c.say(t, nil, "commit", `u'`+tx.String()+`'`)); got != "ERR Transaction not found" {
+		t.Errorf("commit: %s", got)
+	}
+}
+
 func TestTransactionsStayInTheirConnection(t *testing.T) {
 	srv := newServer(t, Limits{})
 	a, b := connect(t, srv, Options{Persistent: true}), connect(t, srv, Options{Persistent: true})
