@@ -112,7 +112,17 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 }
 
 // bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
+// It counts what the call worked on.
 func (r *Run) bounded(v value.Value, args []value.Value) error {
+	weight := 0
+	for _, a := range args {
+		if !a.Light() {
+			weight += value.Weight(a)
+		}
+	}
+	if err := r.did(weight); err != nil {
+		return err
+	}
 	if v.Light() {
 		return nil
 	}

@@ -102,12 +102,38 @@ func (r *Run) compileBinary(env *Env, x *ast.Binary) rowExpr {
 		if plus && !a.Kind().IsNumber() {
 			return value.None, errUncompiled // may be too long
 		}
+		if !a.Light() && !b.Light() && laborious(a, b) {
+			return value.None, errUncompiled // the statement can be stopped on the way
+		}
 		v, err := apply(op, a, b)
 		if err != nil {
 			return value.None, errUncompiled
 		}
 		return v, nil
 	}
+}
+
+// Operands of more weight together are left to the statement. Relations of geometries take the product of their vertices.
+const (
+	maxCompiled         = 64 << 10
+	maxCompiledGeometry = 4 << 10
+	quickSearch         = 1 << 18 // effort of a search
+)
+
+// laborious reports whether an operator over a and b takes longer than a row should.
+func laborious(a, b value.Value) bool {
+	weight := value.Weight(a) + value.Weight(b)
+	switch {
+	case a.Kind() == value.KindRegex && b.Kind() == value.KindString:
+		return a.Regex().Effort(b.Str()) > quickSearch
+	case b.Kind() == value.KindRegex && a.Kind() == value.KindString:
+		return b.Regex().Effort(a.Str()) > quickSearch
+	case a.Kind() == value.KindRegex || b.Kind() == value.KindRegex || value.HasRegex(a) || value.HasRegex(b):
+		return true
+	case a.Kind() == value.KindGeometry || b.Kind() == value.KindGeometry:
+		return weight > maxCompiledGeometry
+	}
+	return weight > maxCompiled
 }
 
 // compileLogic is an operator that may leave its right side alone.

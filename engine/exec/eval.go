@@ -27,6 +27,9 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 		return r.unary(env, x)
 	case *ast.Cast:
 		v, err := r.Eval(env, x.X)
+		if err == nil && !v.Light() {
+			err = r.did(value.Weight(v))
+		}
 		if err != nil {
 			return value.None, err
 		}

@@ -8,6 +8,9 @@ import (
 
 // evalAll evaluates a list into a new slice.
 func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
+	if err := r.did(len(xs) * turnWeight); err != nil {
+		return nil, err
+	}
 	out, sum := make([]value.Value, len(xs)), held(0)
 	for i, x := range xs {
 		v, err := r.Eval(env, x)
@@ -24,6 +27,9 @@ func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
 
 // object evaluates { a: 1 }.
 func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
+	if err := r.did(len(x.Fields) * turnWeight); err != nil {
+		return value.None, err
+	}
 	fields, sum := make([]value.Field, len(x.Fields)), held(0)
 	for i, f := range x.Fields {
 		v, err := r.Eval(env, f.Value)

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"errors"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -55,31 +57,48 @@ func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
 			return v, nil
 		}
 	}
-	if x.Op == ast.OpAdd {
-		if err := r.mayJoin(a, b); err != nil {
-			return value.None, err
-		}
-	}
-	if (a.Kind() == value.KindRegex || b.Kind() == value.KindRegex) && (tooCostly(a, b) || tooCostly(b, a)) {
-		return value.None, errs.Internal("The pattern is too large for a text of this length.")
+	if !a.Light() || !b.Light() {
+		return r.heavy(x.Op, a, b)
 	}
 	return apply(x.Op, a, b)
 }
 
-// tooCostly reports whether re is a pattern that takes too long to search for in v, or in the texts that are its items.
-func tooCostly(re, v value.Value) bool {
-	switch {
-	case re.Kind() != value.KindRegex:
-	case v.Kind() == value.KindString:
-		return !re.Regex().Bears(v.Str())
-	case v.Kind() == value.KindArray || v.Kind() == value.KindSet:
-		for _, e := range v.Elems() {
-			if e.Kind() == value.KindString && !re.Regex().Bears(e.Str()) {
-				return true
-			}
+// heavy is a binary operator over values that may be large.
+func (r *Run) heavy(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+	if op == ast.OpAdd {
+		if err := r.mayJoin(a, b); err != nil {
+			return value.None, err
 		}
 	}
-	return false
+	if err := r.did(value.Weight(a) + value.Weight(b)); err != nil {
+		return value.None, err
+	}
+	switch {
+	case a.Kind() == value.KindRegex || b.Kind() == value.KindRegex || value.HasRegex(a) || value.HasRegex(b):
+		return r.searching(op, a, b)
+	case a.Kind() == value.KindGeometry || b.Kind() == value.KindGeometry:
+		rel := value.NewRelation(r.Ctx.Err)
+		if v, err := applyWith(rel, op, a, b); rel.Err() == nil {
+			return v, err
+		}
+		return value.None, rel.Err()
+	}
+	return apply(op, a, b)
+}
+
+// searching is an operator with regular expressions on one side.
+func (r *Run) searching(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+	searches := value.NewSearches(r.Ctx.Err)
+	a, _ = searches.Bind(a)
+	b, _ = searches.Bind(b)
+	v, err := apply(op, a, b)
+	switch {
+	case errors.Is(searches.Err(), value.ErrSearchTooLarge):
+		return value.None, errs.Internal("The pattern is too large for a text of this length.")
+	case searches.Err() != nil:
+		return value.None, searches.Err()
+	}
+	return v, err
 }
 
 // mayJoin refuses what + would make too large: a few dozen doublings fill any memory.
@@ -145,7 +164,10 @@ func intOp(op ast.BinaryOp, a, b int64) (value.Value, bool) {
 }
 
 // apply is a binary operator over two values.
-func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) { return applyWith(nil, op, a, b) }
+
+// applyWith is apply; rel answers the operators of containment.
+func applyWith(rel *value.Relation, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	switch op {
 	case ast.OpEqual:
 		return value.Bool(value.LooseEqual(a, b)), nil
@@ -178,36 +200,36 @@ func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	case ast.OpPow:
 		return value.Pow(a, b)
 	}
-	return value.Bool(holds(op, a, b)), nil
+	return value.Bool(holds(rel, op, a, b)), nil
 }
 
-// holds is an operator of the containment family.
-func holds(op ast.BinaryOp, a, b value.Value) bool {
+// holds is an operator of the containment family, answered by rel.
+func holds(rel *value.Relation, op ast.BinaryOp, a, b value.Value) bool {
 	switch op {
 	case ast.OpContains:
-		return value.Contains(a, b)
+		return rel.Contains(a, b)
 	case ast.OpContainsNot:
-		return !value.Contains(a, b)
+		return !rel.Contains(a, b)
 	case ast.OpContainsAll:
-		return value.ContainsAll(a, b)
+		return rel.ContainsAll(a, b)
 	case ast.OpContainsAny:
-		return value.ContainsAny(a, b)
+		return rel.ContainsAny(a, b)
 	case ast.OpContainsNone:
-		return !value.ContainsAny(a, b)
+		return !rel.ContainsAny(a, b)
 	case ast.OpInside:
-		return value.Contains(b, a)
+		return rel.Contains(b, a)
 	case ast.OpNotInside:
-		return !value.Contains(b, a)
+		return !rel.Contains(b, a)
 	case ast.OpAllInside:
-		return value.ContainsAll(b, a)
+		return rel.ContainsAll(b, a)
 	case ast.OpAnyInside:
-		return value.ContainsAny(b, a)
+		return rel.ContainsAny(b, a)
 	case ast.OpNoneInside:
-		return !value.ContainsAny(b, a)
+		return !rel.ContainsAny(b, a)
 	case ast.OpOutside:
-		return !value.Intersects(a, b)
+		return !rel.Intersects(a, b)
 	case ast.OpIntersects:
-		return value.Intersects(a, b)
+		return rel.Intersects(a, b)
 	}
 	return false
 }

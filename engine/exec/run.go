@@ -102,12 +102,29 @@ func (r *Run) Tick() error {
 	return r.Ctx.Err()
 }
 
-// enter counts one level of nesting; leave undoes it.
+// did counts work on values of that weight in bytes, as turns of a loop: what statements do between two rows may be long, too.
+func (r *Run) did(weight int) error {
+	before := r.ticks
+	r.ticks += uint32(weight/turnWeight) + 1
+	if (before^r.ticks)&^255 == 0 {
+		return nil
+	}
+	return r.Ctx.Err()
+}
+
+// turnWeight is the weight of values that takes about as long as a turn of a loop.
+const turnWeight = 1 << 10
+
+// enter counts one level of nesting, which is a turn as well: a recursion is a loop. leave undoes it.
 func (r *Run) enter() error {
 	if r.depth >= r.Ex.Limits.Depth {
 		return errs.TooDeep()
 	}
 	r.depth++
+	if err := r.Tick(); err != nil {
+		r.depth--
+		return err
+	}
 	return nil
 }
 

@@ -57,7 +57,10 @@ func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
 	defer r.mem.Rewind(r.mem.Mark()) // its variables are gone then
 	v := value.None
 	for _, s := range b.Stmts {
-		var err error
+		err := r.Tick()
+		if err != nil {
+			return value.None, err
+		}
 		if x, ok := s.(*ast.ExprStmt); ok {
 			v, err = r.inBlock(env, x.X)
 		} else {

@@ -216,7 +216,8 @@ func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
 // shown is the patch of a DIFF, or the fields that were asked for.
 func (w *watch) shown(r *Run, env *Env, before, after value.Value) (value.Value, bool, error) {
 	if w.stmt.Diff {
-		return value.Diff(before, after), true, nil
+		out, err := value.Diff(before, after, r.Ctx.Err)
+		return out, err == nil, err
 	}
 	out, err := r.project(env, w.stmt.Projections)
 	links := &fetcher{r: r}

@@ -20,6 +20,9 @@ func (r *Run) weighed(v value.Value) (value.Value, error) {
 	if value.Deep(v) {
 		return value.None, errs.TooDeep()
 	}
+	if err := r.did(value.Weight(v)); err != nil {
+		return value.None, err
+	}
 	if err := r.bear(value.Weight(v)); err != nil {
 		return value.None, err
 	}

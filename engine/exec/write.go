@@ -157,7 +157,7 @@ func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.V
 	case ast.OutputBefore:
 		return before, nil
 	case ast.OutputDiff:
-		return value.Diff(before, after), nil
+		return value.Diff(before, after, w.r.Ctx.Err)
 	case ast.OutputFields:
 		frame := w.row.WithThis(after)
 		frame.Set("before", before)

@@ -46,7 +46,9 @@ func count(_ Call, args []value.Value) (value.Value, error) {
 	return value.Int(0), nil
 }
 
-func diff(_ Call, args []value.Value) (value.Value, error) { return value.Diff(args[0], args[1]), nil }
+func diff(c Call, args []value.Value) (value.Value, error) {
+	return value.Diff(args[0], args[1], c.Host.Context().Err)
+}
 
 func patch(c Call, args []value.Value) (value.Value, error) {
 	return value.Patch(args[0], args[0], args[1], c.Host.Context().Err)

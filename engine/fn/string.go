@@ -207,7 +207,7 @@ func (c Call) replaceRegex(s, pattern, with string) (value.Value, error) {
 	if err != nil {
 		return value.None, errs.Internal("Invalid regex: %s", err)
 	}
-	if !re.Bears(s) {
+	if re.Effort(s) > value.MostReplace {
 		return value.None, c.tooCostly()
 	}
 	size := len(s) // of the result; a match saves no more than itself
@@ -237,8 +237,12 @@ func stringMatches(c Call, args []value.Value) (value.Value, error) {
 		re, _ = c.Func.table.regexes.compile(args[1].Str())
 	}
 	switch {
-	case re != nil && re.Bears(args[0].Str()):
+	case re != nil && re.Effort(args[0].Str()) <= value.QuickEffort:
 		return value.Bool(re.Match(args[0].Str())), nil
+	case re != nil && re.Bears(args[0].Str()):
+		searches := value.NewSearches(c.Host.Context().Err)
+		found := searches.Match(re, args[0].Str())
+		return value.Bool(found), searches.Err()
 	case re != nil:
 		return value.None, c.tooCostly()
 	}

@@ -51,7 +51,11 @@ func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error {
 	}
 	for i := range l.Changes {
 		if c := &l.Changes[i]; feedOf(c.Table) != nil {
-			add(c.Table, feedChange(c, feedOf(c.Table).Original))
+			change, err := feedChange(ctx, c, feedOf(c.Table).Original)
+			if err != nil {
+				return err
+			}
+			add(c.Table, change)
 		}
 	}
 	if len(order) == 0 {
@@ -80,19 +84,20 @@ func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error {
 }
 
 // feedChange is one change as SHOW CHANGES gives it.
-func feedChange(c *Change, original bool) value.Value {
+func feedChange(ctx context.Context, c *Change, original bool) (value.Value, error) {
 	one := func(name string, v value.Value) value.Value {
 		return value.ObjectOf(value.NewObject(value.Field{Name: name, Value: v}))
 	}
 	switch {
 	case c.Deletes():
-		return one("delete", one("id", value.RecordOf(c.ID)))
+		return one("delete", one("id", value.RecordOf(c.ID))), nil
 	case original && !c.Creates():
 		now := c.After()
+		diff, err := value.Diff(now, c.Before(), ctx.Err)
 		return value.ObjectOf(value.NewObject(value.Field{Name: "current", Value: now},
-			value.Field{Name: "update", Value: value.Diff(now, c.Before())}))
+			value.Field{Name: "update", Value: diff})), err
 	}
-	return one("update", c.After())
+	return one("update", c.After()), nil
 }
 
 // writeFeed appends an entry to a table's feed, and removes some of those that have expired.

@@ -12,8 +12,14 @@ const (
 )
 
 // Apply applies a patch to text. A hunk that finds no place is skipped. The error is ErrInput, for
-// what is no patch.
-func Apply(text, patch string) (string, error) {
+// what is no patch, or that of poll, which is asked from time to time; nil is never asked.
+func Apply(text, patch string, poll func() error) (out string, err error) {
+	j := &job{poll: poll}
+	defer j.ended(&err)
+	return j.patch(text, patch)
+}
+
+func (j *job) patch(text, patch string) (string, error) {
 	hunks, err := parse(patch)
 	hunks = slices.DeleteFunc(hunks, func(h hunk) bool { return len(h.script) == 0 })
 	if err != nil || len(hunks) == 0 {
@@ -23,23 +29,23 @@ func Apply(text, patch string) (string, error) {
 	for i := range padding {
 		padding[i] = rune(i + 1)
 	}
-	hunks = splitLong(padHunks(hunks, padding))
-	t := join(padding, []rune(text), padding)
+	hunks = j.splitLong(j.padHunks(hunks, padding))
+	t := j.join(padding, []rune(text), padding)
 	delta := 0 // how far hunks stand from where they expect to
 	for _, h := range hunks {
 		expected := h.fromB + delta
-		pattern := before(h.script)
+		pattern := j.before(h.script)
 		start, end := -1, -1
 		if len(pattern) > maxBits {
-			start = find(t, pattern[:maxBits], expected)
+			start = j.find(t, pattern[:maxBits], expected)
 			if start >= 0 {
-				end = find(t, pattern[len(pattern)-maxBits:], expected+len(pattern)-maxBits)
+				end = j.find(t, pattern[len(pattern)-maxBits:], expected+len(pattern)-maxBits)
 				if end < 0 || start >= end {
 					start = -1
 				}
 			}
 		} else {
-			start = find(t, pattern, expected)
+			start = j.find(t, pattern, expected)
 		}
 		if start < 0 {
 			delta -= h.lenB - h.lenA
@@ -50,33 +56,33 @@ func Apply(text, patch string) (string, error) {
 		if end >= 0 {
 			stop = end + maxBits
 		}
-		t = h.applyAt(t, start, min(stop, len(t)), pattern)
+		t = j.applyAt(h, t, start, min(stop, len(t)), pattern)
 	}
 	return string(t[margin : len(t)-margin]), nil
 }
 
 // applyAt applies h to t, whose stretch start–stop is (about) its pattern.
-func (h hunk) applyAt(t []rune, start, stop int, pattern []rune) []rune {
+func (j *job) applyAt(h hunk, t []rune, start, stop int, pattern []rune) []rune {
 	found := t[start:stop]
-	if string(found) == string(pattern) {
-		return join(t[:start], after(h.script), t[start+len(pattern):])
+	if slices.Equal(found, pattern) {
+		return j.join(t[:start], j.after(h.script), t[start+len(pattern):])
 	}
-	var d differ
-	script := d.diff(pattern, found, false)
+	j.steps = 0
+	script := j.diff(pattern, found, false)
 	if len(pattern) > maxBits && float64(distance(script))/float64(len(pattern)) > deleteThreshold {
 		return t
 	}
-	script = alignEdits(script)
+	script = j.alignEdits(script)
 	at := 0
-	t = join(t)
+	t = j.join(t)
 	for _, e := range h.script {
 		if e.op != keep {
-			to := start + translate(script, at)
+			to := start + j.translate(script, at)
 			if e.op == insert {
-				t = join(t[:to], e.text, t[to:])
+				t = j.join(t[:to], e.text, t[to:])
 			} else {
-				end := start + translate(script, at+len(e.text))
-				t = join(t[:to], t[end:])
+				end := start + j.translate(script, at+len(e.text))
+				t = j.join(t[:to], t[end:])
 			}
 		}
 		if e.op != remove {
@@ -104,7 +110,7 @@ func distance(script []edit) int {
 }
 
 // translate says where the offset at of a script's first text is in its second.
-func translate(script []edit, at int) int {
+func (j *job) translate(script []edit, at int) int {
 	a, b, lastA, lastB := 0, 0, 0, 0
 	for i, e := range script {
 		if e.op != insert {
@@ -126,7 +132,7 @@ func translate(script []edit, at int) int {
 
 // padHunks makes room for the padding around the text, and gives the first and last hunk a full margin
 // of it as context.
-func padHunks(hunks []hunk, padding []rune) []hunk {
+func (j *job) padHunks(hunks []hunk, padding []rune) []hunk {
 	n := len(padding)
 	for i := range hunks {
 		hunks[i].fromA += n
@@ -137,7 +143,7 @@ func padHunks(hunks []hunk, padding []rune) []hunk {
 		first.script = append([]edit{{keep, padding}}, first.script...)
 		first.grow(-n, n)
 	} else if have := len(first.script[0].text); have < n {
-		first.script[0].text = join(padding[have:], first.script[0].text)
+		first.script[0].text = j.join(padding[have:], first.script[0].text)
 		first.grow(have-n, n-have)
 	}
 	last := &hunks[len(hunks)-1]
@@ -146,7 +152,7 @@ func padHunks(hunks []hunk, padding []rune) []hunk {
 		last.script = append(last.script, edit{keep, padding})
 		last.grow(0, n)
 	} else if have := len(last.script[end].text); have < n {
-		last.script[end].text = join(last.script[end].text, padding[:n-have])
+		last.script[end].text = j.join(last.script[end].text, padding[:n-have])
 		last.grow(0, n-have)
 	}
 	return hunks
@@ -161,19 +167,19 @@ func (h *hunk) grow(shift, by int) {
 }
 
 // splitLong breaks hunks whose pattern is longer than the search can take.
-func splitLong(hunks []hunk) []hunk {
+func (j *job) splitLong(hunks []hunk) []hunk {
 	var out []hunk
 	for _, big := range hunks {
 		if big.lenA <= maxBits {
 			out = append(out, big)
 			continue
 		}
-		out = append(out, big.split()...)
+		out = append(out, j.split(big)...)
 	}
 	return out
 }
 
-func (h hunk) split() []hunk {
+func (j *job) split(h hunk) []hunk {
 	var out []hunk
 	fromA, fromB := h.fromA, h.fromB
 	var context []rune
@@ -219,14 +225,13 @@ func (h hunk) split() []hunk {
 				}
 			}
 		}
-		context = after(p.script)
+		context = j.after(p.script)
 		context = context[max(0, len(context)-margin):]
-		if tail := before(rest); len(tail) > 0 {
-			tail = tail[:min(len(tail), margin)]
+		if tail := head(rest); len(tail) > 0 {
 			p.lenA += len(tail)
 			p.lenB += len(tail)
 			if end := len(p.script) - 1; end >= 0 && p.script[end].op == keep {
-				p.script[end].text = join(p.script[end].text, tail)
+				p.script[end].text = j.join(p.script[end].text, tail)
 			} else {
 				p.script = append(p.script, edit{keep, tail})
 			}
@@ -238,22 +243,36 @@ func (h hunk) split() []hunk {
 	return out
 }
 
+// head is the first characters of what rest stands for before its edits, a margin of them.
+func head(rest []edit) []rune {
+	var out []rune
+	for _, e := range rest {
+		if e.op == insert {
+			continue
+		}
+		if out = append(out, e.text[:min(len(e.text), margin-len(out))]...); len(out) == margin {
+			break
+		}
+	}
+	return out
+}
+
 // find is where pattern stands in text, at best near the place expected; -1 if nowhere near enough.
-func find(text, pattern []rune, expected int) int {
+func (j *job) find(text, pattern []rune, expected int) int {
 	at := max(0, min(expected, len(text)))
 	switch {
-	case string(text) == string(pattern):
+	case slices.Equal(text, pattern):
 		return 0
 	case len(text) == 0:
 		return -1
-	case at+len(pattern) <= len(text) && string(text[at:at+len(pattern)]) == string(pattern):
+	case at+len(pattern) <= len(text) && slices.Equal(text[at:at+len(pattern)], pattern):
 		return at
 	}
-	return bitap(text, pattern, at)
+	return j.bitap(text, pattern, at)
 }
 
 // bitap is the fuzzy search of Wu and Manber: one machine word of states per number of errors.
-func bitap(text, pattern []rune, at int) int {
+func (j *job) bitap(text, pattern []rune, at int) int {
 	if len(pattern) == 0 || len(pattern) > maxBits {
 		return -1
 	}
@@ -265,16 +284,16 @@ func bitap(text, pattern []rune, at int) int {
 		return float64(errors)/float64(len(pattern)) + math.Abs(float64(at-x))/matchDistance
 	}
 	threshold := matchThreshold
-	if best := index(text, pattern, at); best >= 0 {
+	if best := j.index(text, pattern, at); best >= 0 {
 		threshold = min(score(0, best), threshold)
-		if best = lastIndex(text, pattern, at+len(pattern)); best >= 0 {
+		if best = j.lastIndex(text, pattern, at+len(pattern)); best >= 0 {
 			threshold = min(score(0, best), threshold)
 		}
 	}
 	match := uint64(1) << (len(pattern) - 1)
 	best := -1
 	reach := len(pattern) + len(text)
-	var last []uint64
+	var last states
 	for d := range pattern {
 		lo, mid := 0, reach // how far from at this many errors may stand
 		for lo < mid {
@@ -288,22 +307,24 @@ func bitap(text, pattern []rune, at int) int {
 		reach = mid
 		start := max(1, at-mid+1)
 		finish := min(at+mid, len(text)) + len(pattern)
-		states := make([]uint64, finish+2)
-		states[finish+1] = 1<<d - 1
-		for j := finish; j >= start; j-- {
+		j.did(finish - start + 2)
+		now := makeStates(start-1, finish+2)
+		now.at[finish+1-now.from] = 1<<d - 1
+		for i := finish; i >= start; i-- {
 			var char uint64
-			if j-1 < len(text) {
-				char = alphabet[text[j-1]]
+			if i-1 < len(text) {
+				char = alphabet[text[i-1]]
 			}
-			states[j] = (states[j+1]<<1 | 1) & char
+			state := (now.get(i+1)<<1 | 1) & char
 			if d > 0 {
-				states[j] |= (stateAt(last, j+1)|stateAt(last, j))<<1 | 1 | stateAt(last, j+1)
+				state |= (last.get(i+1)|last.get(i))<<1 | 1 | last.get(i+1)
 			}
-			if states[j]&match == 0 {
+			now.at[i-now.from] = state
+			if state&match == 0 {
 				continue
 			}
-			if s := score(d, j-1); s <= threshold {
-				threshold, best = s, j-1
+			if s := score(d, i-1); s <= threshold {
+				threshold, best = s, i-1
 				if best <= at {
 					break
 				}
@@ -313,14 +334,26 @@ func bitap(text, pattern []rune, at int) int {
 		if score(d+1, at) > threshold {
 			break
 		}
-		last = states
+		last = now
 	}
 	return best
 }
 
-func stateAt(states []uint64, i int) uint64 {
-	if i < len(states) {
-		return states[i]
+// states are the words of one number of errors, for the offsets from on; all others are 0.
+type states struct {
+	from int
+	at   []uint64
+}
+
+// makeStates has room for one offset below from: the search may go down that far.
+func makeStates(from, to int) states {
+	from = max(0, from-1)
+	return states{from, make([]uint64, to-from)}
+}
+
+func (s states) get(i int) uint64 {
+	if i -= s.from; i >= 0 && i < len(s.at) {
+		return s.at[i]
 	}
 	return 0
 }

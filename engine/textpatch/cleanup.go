@@ -5,37 +5,34 @@ import (
 	"unicode"
 )
 
-// join is a and b in a new slice.
-func join(parts ...[]rune) []rune { return slices.Concat(parts...) }
-
 // merge brings a script to normal form: runs of one kind joined, a removal before its insertion, what
 // both start or end with moved into the neighbours, no empty edits.
-func merge(script []edit) []edit {
+func (j *job) merge(script []edit) []edit {
 	for {
-		script = joinRuns(script)
+		script = j.joinRuns(script)
 		var moved bool
-		if script, moved = slideEdits(script); !moved {
+		if script, moved = j.slideEdits(script); !moved {
 			return script
 		}
 	}
 }
 
-func joinRuns(script []edit) []edit {
+func (j *job) joinRuns(script []edit) []edit {
 	var out []edit
 	var gone, come []rune
 	flush := func(next []rune) []rune {
 		if len(gone) > 0 && len(come) > 0 {
-			if n := commonPrefix(come, gone); n > 0 {
+			if n := j.commonPrefix(come, gone); n > 0 {
 				if len(out) > 0 && out[len(out)-1].op == keep {
 					last := &out[len(out)-1]
-					last.text = join(last.text, come[:n])
+					last.text = j.join(last.text, come[:n])
 				} else {
 					out = append(out, edit{keep, come[:n]})
 				}
 				come, gone = come[n:], gone[n:]
 			}
-			if n := commonSuffix(come, gone); n > 0 {
-				next = join(come[len(come)-n:], next)
+			if n := j.commonSuffix(come, gone); n > 0 {
+				next = j.join(come[len(come)-n:], next)
 				come, gone = come[:len(come)-n], gone[:len(gone)-n]
 			}
 		}
@@ -46,9 +43,9 @@ func joinRuns(script []edit) []edit {
 	for _, e := range script {
 		switch e.op {
 		case remove:
-			gone = join(gone, e.text)
+			gone = j.join(gone, e.text)
 		case insert:
-			come = join(come, e.text)
+			come = j.join(come, e.text)
 		default:
 			if len(e.text) == 0 {
 				continue // its neighbours are one run
@@ -56,7 +53,7 @@ func joinRuns(script []edit) []edit {
 			text := flush(e.text)
 			if len(out) > 0 && out[len(out)-1].op == keep {
 				last := &out[len(out)-1]
-				last.text = join(last.text, text)
+				last.text = j.join(last.text, text)
 			} else {
 				out = append(out, edit{keep, text})
 			}
@@ -70,9 +67,10 @@ func joinRuns(script []edit) []edit {
 
 // slideEdits removes a kept run between two when the edit between them can be slid over it:
 // A<ins>BA</ins>C becomes <ins>AB</ins>AC.
-func slideEdits(script []edit) ([]edit, bool) {
+func (j *job) slideEdits(script []edit) ([]edit, bool) {
 	moved := false
 	for i := 1; i < len(script)-1; i++ {
+		j.did(1)
 		prev, cur, next := script[i-1], script[i], script[i+1]
 		if prev.op != keep || next.op != keep {
 			continue
@@ -80,14 +78,16 @@ func slideEdits(script []edit) ([]edit, bool) {
 		switch {
 		case hasSuffix(cur.text, prev.text):
 			if len(prev.text) > 0 {
-				script[i].text = join(prev.text, cur.text[:len(cur.text)-len(prev.text)])
-				script[i+1].text = join(prev.text, next.text)
+				script[i].text = j.join(prev.text, cur.text[:len(cur.text)-len(prev.text)])
+				script[i+1].text = j.join(prev.text, next.text)
 			}
+			j.did(len(script))
 			script = slices.Delete(script, i-1, i)
 			moved = true
 		case hasPrefix(cur.text, next.text):
-			script[i-1].text = join(prev.text, next.text)
-			script[i].text = join(cur.text[len(next.text):], next.text)
+			script[i-1].text = j.join(prev.text, next.text)
+			script[i].text = j.join(cur.text[len(next.text):], next.text)
+			j.did(len(script))
 			script = slices.Delete(script, i+1, i+2)
 			moved = true
 		}
@@ -105,12 +105,13 @@ func hasPrefix(s, prefix []rune) bool {
 
 // cleanupSemantic drops kept runs that are smaller than the changes on both sides, lines edits up with
 // words, and takes overlaps out of neighbouring removals and insertions.
-func cleanupSemantic(script []edit) []edit {
+func (j *job) cleanupSemantic(script []edit) []edit {
 	changed := false
 	var kept []int // indexes of kept runs still in question
 	var last []rune
 	var ins1, del1, ins2, del2 int // characters changed before and after last
 	for i := 0; i < len(script); i++ {
+		j.did(1)
 		e := script[i]
 		if e.op == keep {
 			kept = append(kept, i)
@@ -127,6 +128,7 @@ func cleanupSemantic(script []edit) []edit {
 			continue
 		}
 		at := kept[len(kept)-1]
+		j.did(len(script))
 		script = slices.Insert(script, at, edit{remove, last})
 		script[at+1].op = insert
 		kept = kept[:len(kept)-1]
@@ -141,30 +143,32 @@ func cleanupSemantic(script []edit) []edit {
 		last, changed = nil, true
 	}
 	if changed {
-		script = merge(script)
+		script = j.merge(script)
 	}
-	return splitOverlaps(alignEdits(script))
+	return j.splitOverlaps(j.alignEdits(script))
 }
 
 // splitOverlaps: <del>abcxxx</del><ins>xxxdef</ins> becomes <del>abc</del>xxx<ins>def</ins>, where the
 // overlap is at least half of one of the two.
-func splitOverlaps(script []edit) []edit {
+func (j *job) splitOverlaps(script []edit) []edit {
 	for i := 1; i < len(script); i++ {
 		if script[i-1].op != remove || script[i].op != insert {
 			continue
 		}
 		gone, come := script[i-1].text, script[i].text
-		n1, n2 := commonOverlap(gone, come), commonOverlap(come, gone)
+		n1, n2 := j.commonOverlap(gone, come), j.commonOverlap(come, gone)
 		switch {
 		case n1 >= n2 && (2*n1 >= len(gone) || 2*n1 >= len(come)):
 			if n1 == 0 {
 				break
 			}
+			j.did(len(script))
 			script = slices.Insert(script, i, edit{keep, come[:n1]})
 			script[i-1].text = gone[:len(gone)-n1]
 			script[i+1].text = come[n1:]
 			i++
 		case n1 < n2 && (2*n2 >= len(gone) || 2*n2 >= len(come)):
+			j.did(len(script))
 			script = slices.Insert(script, i, edit{keep, gone[:n2]})
 			script[i-1] = edit{insert, come[:len(come)-n2]}
 			script[i+1] = edit{remove, gone[n2:]}
@@ -176,23 +180,23 @@ func splitOverlaps(script []edit) []edit {
 }
 
 // alignEdits slides edits between two kept runs to the boundary of a word or line.
-func alignEdits(script []edit) []edit {
+func (j *job) alignEdits(script []edit) []edit {
 	for i := 1; i < len(script)-1; i++ {
 		if script[i-1].op != keep || script[i+1].op != keep {
 			continue
 		}
-		head, mid, tail := slices.Clone(script[i-1].text), slices.Clone(script[i].text), slices.Clone(script[i+1].text)
-		if n := commonSuffix(head, mid); n > 0 {
-			shared := join(mid[len(mid)-n:])
+		head, mid, tail := j.join(script[i-1].text), j.join(script[i].text), j.join(script[i+1].text)
+		if n := j.commonSuffix(head, mid); n > 0 {
+			shared := j.join(mid[len(mid)-n:])
 			head = head[:len(head)-n]
-			mid = join(shared, mid[:len(mid)-n])
-			tail = join(shared, tail)
+			mid = j.join(shared, mid[:len(mid)-n])
+			tail = j.join(shared, tail)
 		}
 		bestHead, bestMid, bestTail := head, mid, tail
 		best := boundaryScore(head, mid) + boundaryScore(mid, tail)
 		for len(mid) > 0 && len(tail) > 0 && mid[0] == tail[0] {
-			head = join(head, mid[:1])
-			mid = join(mid[1:], tail[:1])
+			head = j.join(head, mid[:1])
+			mid = j.join(mid[1:], tail[:1])
 			tail = tail[1:]
 			if score := boundaryScore(head, mid) + boundaryScore(mid, tail); score >= best {
 				best, bestHead, bestMid, bestTail = score, head, mid, tail
@@ -205,12 +209,14 @@ func alignEdits(script []edit) []edit {
 		if len(bestHead) > 0 {
 			script[i-1].text = bestHead
 		} else {
+			j.did(len(script))
 			script = slices.Delete(script, i-1, i)
 			i--
 		}
 		if len(bestTail) > 0 {
 			script[i+1].text = bestTail
 		} else {
+			j.did(len(script))
 			script = slices.Delete(script, i+1, i+2)
 			i--
 		}
@@ -264,12 +270,13 @@ func startsBlankLine(s []rune) bool {
 const editCost = 4
 
 // cleanupEfficiency drops short kept runs between edits where one larger edit is cheaper.
-func cleanupEfficiency(script []edit) []edit {
+func (j *job) cleanupEfficiency(script []edit) []edit {
 	changed := false
 	var kept []int
 	var last []rune
 	var preIns, preDel, postIns, postDel bool
 	for i := 0; i < len(script); i++ {
+		j.did(1)
 		e := script[i]
 		if e.op == keep {
 			if len(e.text) < editCost && (postIns || postDel) {
@@ -297,6 +304,7 @@ func cleanupEfficiency(script []edit) []edit {
 			continue
 		}
 		at := kept[len(kept)-1]
+		j.did(len(script))
 		script = slices.Insert(script, at, edit{remove, last})
 		script[at+1].op = insert
 		kept = kept[:len(kept)-1]
@@ -317,7 +325,7 @@ func cleanupEfficiency(script []edit) []edit {
 		postIns, postDel = false, false
 	}
 	if changed {
-		return merge(script)
+		return j.merge(script)
 	}
 	return script
 }

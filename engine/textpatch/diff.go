@@ -30,21 +30,18 @@ type edit struct {
 // workLimit bounds the steps of one search for a middle: beyond it the rest counts as replaced.
 const workLimit = 4_000_000
 
-// differ finds edit scripts; steps counts its work.
-type differ struct{ steps int }
-
 // diff is the script that turns a into b. With byLine, long texts are compared line by line first.
-func (d *differ) diff(a, b []rune, byLine bool) []edit {
+func (j *job) diff(a, b []rune, byLine bool) []edit {
 	if slices.Equal(a, b) {
 		if len(a) == 0 {
 			return nil
 		}
 		return []edit{{keep, a}}
 	}
-	n := commonPrefix(a, b)
+	n := j.commonPrefix(a, b)
 	prefix := a[:n]
 	a, b = a[n:], b[n:]
-	n = commonSuffix(a, b)
+	n = j.commonSuffix(a, b)
 	suffix := a[len(a)-n:]
 	a, b = a[:len(a)-n], b[:len(b)-n]
 
@@ -52,15 +49,15 @@ func (d *differ) diff(a, b []rune, byLine bool) []edit {
 	if len(prefix) > 0 {
 		out = append(out, edit{keep, prefix})
 	}
-	out = append(out, d.middle(a, b, byLine)...)
+	out = append(out, j.middle(a, b, byLine)...)
 	if len(suffix) > 0 {
 		out = append(out, edit{keep, suffix})
 	}
-	return merge(out)
+	return j.merge(out)
 }
 
 // middle is diff for texts that share neither start nor end.
-func (d *differ) middle(a, b []rune, byLine bool) []edit {
+func (j *job) middle(a, b []rune, byLine bool) []edit {
 	switch {
 	case len(a) == 0:
 		return []edit{{insert, b}}
@@ -71,73 +68,21 @@ func (d *differ) middle(a, b []rune, byLine bool) []edit {
 	if len(a) <= len(b) {
 		long, short, o = b, a, insert
 	}
-	if i := index(long, short, 0); i >= 0 {
+	if i := j.index(long, short, 0); i >= 0 {
 		return []edit{{o, long[:i]}, {keep, short}, {o, long[i+len(short):]}}
 	}
 	if len(short) == 1 {
 		return []edit{{remove, a}, {insert, b}}
 	}
-	if h, ok := halfMatch(a, b); ok {
-		out := d.diff(h.aHead, h.bHead, byLine)
+	if h, ok := j.halfMatch(a, b); ok {
+		out := j.diff(h.aHead, h.bHead, byLine)
 		out = append(out, edit{keep, h.common})
-		return append(out, d.diff(h.aTail, h.bTail, byLine)...)
+		return append(out, j.diff(h.aTail, h.bTail, byLine)...)
 	}
 	if byLine && len(a) > 100 && len(b) > 100 {
-		return d.lines(a, b)
+		return j.lines(a, b)
 	}
-	return d.bisect(a, b)
-}
-
-func commonPrefix(a, b []rune) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
-func commonSuffix(a, b []rune) int {
-	n := min(len(a), len(b))
-	for i := 1; i <= n; i++ {
-		if a[len(a)-i] != b[len(b)-i] {
-			return i - 1
-		}
-	}
-	return n
-}
-
-// commonOverlap is how many characters at the end of a are the start of b.
-func commonOverlap(a, b []rune) int {
-	n := min(len(a), len(b))
-	a, b = a[len(a)-n:], b[:n]
-	for ; n > 0; n-- {
-		if slices.Equal(a[len(a)-n:], b[:n]) {
-			return n
-		}
-	}
-	return 0
-}
-
-// index is where sub first stands in s at or after from; -1 if nowhere.
-func index(s, sub []rune, from int) int {
-	for i := max(from, 0); i+len(sub) <= len(s); i++ {
-		if slices.Equal(s[i:i+len(sub)], sub) {
-			return i
-		}
-	}
-	return -1
-}
-
-// lastIndex is where sub last stands in s at or before from; -1 if nowhere.
-func lastIndex(s, sub []rune, from int) int {
-	for i := min(from, len(s)-len(sub)); i >= 0; i-- {
-		if slices.Equal(s[i:i+len(sub)], sub) {
-			return i
-		}
-	}
-	return -1
+	return j.bisect(a, b)
 }
 
 // half is a split of two texts around a part that both have.
@@ -145,7 +90,7 @@ type half struct{ aHead, aTail, bHead, bTail, common []rune }
 
 // halfMatch looks for a common part of at least half the longer text: a cheap split, if not always a
 // minimal one.
-func halfMatch(a, b []rune) (half, bool) {
+func (j *job) halfMatch(a, b []rune) (half, bool) {
 	long, short := a, b
 	if len(a) <= len(b) {
 		long, short = b, a
@@ -153,8 +98,8 @@ func halfMatch(a, b []rune) (half, bool) {
 	if len(long) < 4 || len(short)*2 < len(long) {
 		return half{}, false
 	}
-	h1, ok1 := halfMatchAt(long, short, (len(long)+3)/4)
-	h2, ok2 := halfMatchAt(long, short, (len(long)+1)/2)
+	h1, ok1 := j.halfMatchAt(long, short, (len(long)+3)/4)
+	h2, ok2 := j.halfMatchAt(long, short, (len(long)+1)/2)
 	h := h1
 	switch {
 	case !ok1 && !ok2:
@@ -169,32 +114,32 @@ func halfMatch(a, b []rune) (half, bool) {
 }
 
 // halfMatchAt seeds the search with a quarter of long at i; its a is long, its b short.
-func halfMatchAt(long, short []rune, i int) (best half, ok bool) {
+func (j *job) halfMatchAt(long, short []rune, i int) (best half, ok bool) {
 	seed := long[i : i+len(long)/4]
-	for j := index(short, seed, 0); j >= 0; j = index(short, seed, j+1) {
-		p := commonPrefix(long[i:], short[j:])
-		s := commonSuffix(long[:i], short[:j])
+	for at := j.index(short, seed, 0); at >= 0; at = j.index(short, seed, at+1) {
+		p := j.commonPrefix(long[i:], short[at:])
+		s := j.commonSuffix(long[:i], short[:at])
 		if len(best.common) < s+p {
-			best = half{long[:i-s], long[i+p:], short[:j-s], short[j+p:], short[j-s : j+p]}
+			best = half{long[:i-s], long[i+p:], short[:at-s], short[at+p:], short[at-s : at+p]}
 		}
 	}
 	return best, len(best.common)*2 >= len(long)
 }
 
 // lines compares by lines, then the replaced stretches by characters.
-func (d *differ) lines(a, b []rune) []edit {
+func (j *job) lines(a, b []rune) []edit {
 	table := lineTable{ids: map[string]rune{}}
-	script := d.diff(table.encode(a), table.encode(b), false)
+	script := j.diff(table.encode(a), table.encode(b), false)
 	for i := range script {
 		script[i].text = table.decode(script[i].text)
 	}
-	script = cleanupSemantic(script)
+	script = j.cleanupSemantic(script)
 
 	var out []edit
 	var gone, come []rune
 	flush := func() {
 		if len(gone) > 0 && len(come) > 0 {
-			out = append(out, d.diff(gone, come, false)...)
+			out = append(out, j.diff(gone, come, false)...)
 		} else {
 			out = appendRun(appendRun(out, remove, gone), insert, come)
 		}
@@ -250,9 +195,10 @@ func (t *lineTable) decode(ids []rune) []rune {
 }
 
 // bisect finds the middle of a shortest script by walking from both ends (Myers 1986), and recurses.
-func (d *differ) bisect(a, b []rune) []edit {
+func (j *job) bisect(a, b []rune) []edit {
 	maxD := (len(a) + len(b) + 1) / 2
 	size := 2*maxD + 2
+	j.did(size)
 	fwd, rev := make([]int, size), make([]int, size)
 	for i := range fwd {
 		fwd[i], rev[i] = -1, -1
@@ -262,7 +208,8 @@ func (d *differ) bisect(a, b []rune) []edit {
 	front := delta%2 != 0 // an odd path meets on the way forward
 	var k1start, k1end, k2start, k2end int
 	for n := range maxD {
-		if d.steps += n + 1; d.steps > workLimit {
+		j.did(2 * (n + 1))
+		if j.steps += n + 1; j.steps > workLimit {
 			break
 		}
 		for k := -n + k1start; k <= n-k1end; k += 2 {
@@ -283,7 +230,7 @@ func (d *differ) bisect(a, b []rune) []edit {
 				k1start += 2
 			case front:
 				if o := maxD + delta - k; o >= 0 && o < size && rev[o] != -1 && x >= len(a)-rev[o] {
-					return d.split(a, b, x, y)
+					return j.divide(a, b, x, y)
 				}
 			}
 		}
@@ -306,7 +253,7 @@ func (d *differ) bisect(a, b []rune) []edit {
 			case !front:
 				if o := maxD + delta - k; o >= 0 && o < size && fwd[o] != -1 {
 					if fx := fwd[o]; fx >= len(a)-x {
-						return d.split(a, b, fx, fx-(o-maxD))
+						return j.divide(a, b, fx, fx-(o-maxD))
 					}
 				}
 			}
@@ -315,15 +262,15 @@ func (d *differ) bisect(a, b []rune) []edit {
 	return []edit{{remove, a}, {insert, b}}
 }
 
-func (d *differ) split(a, b []rune, x, y int) []edit {
-	return append(d.diff(a[:x], b[:y], false), d.diff(a[x:], b[y:], false)...)
+func (j *job) divide(a, b []rune, x, y int) []edit {
+	return append(j.diff(a[:x], b[:y], false), j.diff(a[x:], b[y:], false)...)
 }
 
 // before and after are the two sides of a script.
-func before(script []edit) []rune { return side(script, insert) }
-func after(script []edit) []rune  { return side(script, remove) }
+func (j *job) before(script []edit) []rune { return j.side(script, insert) }
+func (j *job) after(script []edit) []rune  { return j.side(script, remove) }
 
-func side(script []edit, without op) []rune {
+func (j *job) side(script []edit, without op) []rune {
 	var out []rune
 	for _, e := range script {
 		if e.op != without {
@@ -340,16 +287,18 @@ func appendRun(script []edit, o op, text []rune) []edit {
 	return append(script, edit{o, text})
 }
 
-// Diff is the patch that turns a into b; empty if they are the same.
-func Diff(a, b string) string {
-	var d differ
-	script := d.diff([]rune(a), []rune(b), true)
+// Diff is the patch that turns a into b; empty if they are the same. The error is that of poll, which is asked from time to
+// time; nil is never asked.
+func Diff(a, b string, poll func() error) (patch string, err error) {
+	j := &job{poll: poll}
+	defer j.ended(&err)
+	script := j.diff([]rune(a), []rune(b), true)
 	if len(script) > 2 {
-		script = cleanupEfficiency(cleanupSemantic(script))
+		script = j.cleanupEfficiency(j.cleanupSemantic(script))
 	}
 	var out strings.Builder
-	for _, h := range hunksOf([]rune(a), script) {
+	for _, h := range j.hunksOf([]rune(a), script) {
 		h.write(&out)
 	}
-	return out.String()
+	return out.String(), nil
 }

@@ -20,7 +20,7 @@ type hunk struct {
 }
 
 // hunksOf cuts a script over a into hunks with context.
-func hunksOf(a []rune, script []edit) []hunk {
+func (j *job) hunksOf(a []rune, script []edit) []hunk {
 	var out []hunk
 	var h hunk
 	at, bt := 0, 0
@@ -34,11 +34,11 @@ func hunksOf(a []rune, script []edit) []hunk {
 		case insert:
 			h.script = append(h.script, e)
 			h.lenB += len(e.text)
-			post = join(post[:bt], e.text, post[bt:])
+			post = j.join(post[:bt], e.text, post[bt:])
 		case remove:
 			h.lenA += len(e.text)
 			h.script = append(h.script, e)
-			post = join(post[:bt], post[bt+len(e.text):])
+			post = j.join(post[:bt], post[bt+len(e.text):])
 		default:
 			if len(e.text) <= 2*margin && len(h.script) > 0 && i < len(script)-1 {
 				h.script = append(h.script, e)
@@ -46,7 +46,7 @@ func hunksOf(a []rune, script []edit) []hunk {
 				h.lenB += len(e.text)
 			}
 			if len(e.text) >= 2*margin && len(h.script) > 0 {
-				out = append(out, h.withContext(pre))
+				out = append(out, j.withContext(h, pre))
 				h = hunk{}
 				pre, at = post, bt
 			}
@@ -59,20 +59,20 @@ func hunksOf(a []rune, script []edit) []hunk {
 		}
 	}
 	if len(h.script) > 0 {
-		out = append(out, h.withContext(pre))
+		out = append(out, j.withContext(h, pre))
 	}
 	return out
 }
 
 // withContext adds the characters around the hunk: as many as make its pattern unique in text, and a
 // margin.
-func (h hunk) withContext(text []rune) hunk {
+func (j *job) withContext(h hunk, text []rune) hunk {
 	if len(text) == 0 {
 		return h
 	}
 	pattern := text[h.fromB : h.fromB+h.lenA]
 	pad := 0
-	for index(text, pattern, 0) != lastIndex(text, pattern, len(text)) && len(pattern) < maxBits-2*margin {
+	for j.index(text, pattern, 0) != j.lastIndex(text, pattern, len(text)) && len(pattern) < maxBits-2*margin {
 		pad += margin
 		pattern = text[max(0, h.fromB-pad):min(len(text), h.fromB+h.lenA+pad)]
 	}

@@ -7,6 +7,14 @@ import (
 	"pgregory.net/rapid"
 )
 
+func diffOf(t interface{ Fatal(...any) }, a, b string) string {
+	patch, err := Diff(a, b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return patch
+}
+
 // The patches are the reference's own.
 func TestDiff(t *testing.T) {
 	for _, c := range [][3]string{
@@ -25,7 +33,7 @@ func TestDiff(t *testing.T) {
 		{"line1\nline2\nline3\n", "line1\nlineX\nline3\n", "@@ -7,9 +7,9 @@\n line\n-2\n+X\n %0Alin\n"},
 		{"same", "same", ""},
 	} {
-		if got := Diff(c[0], c[1]); got != c[2] {
+		if got := diffOf(t, c[0], c[1]); got != c[2] {
 			t.Errorf("%q → %q\n got %q\nwant %q", c[0], c[1], got, c[2])
 		}
 	}
@@ -37,13 +45,13 @@ func TestApply(t *testing.T) {
 	for _, c := range [][3]string{
 		{"hello", p, "hello world"}, {"hullo", p, "hullo world"}, {"xxxhello", p, "xxxhello world"}, {"zzz", p, "zzz"}, {"zzz", "", "zzz"},
 	} {
-		got, err := Apply(c[0], c[1])
+		got, err := Apply(c[0], c[1], nil)
 		if err != nil || got != c[2] {
 			t.Errorf("%q + %q = %q, %v; want %q", c[0], c[1], got, err, c[2])
 		}
 	}
 	for _, bad := range []string{"junk", "@@ -1 @@", "@@ -x,1 +1,1 @@\n a", "@@ -1,1 +1,1 @@\n %zz", "@@ -1,1 +1,1 @@\n*a"} {
-		if _, err := Apply("zzz", bad); err != ErrInput {
+		if _, err := Apply("zzz", bad, nil); err != ErrInput {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -62,8 +70,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		p := Diff(a, b)
-		got, err := Apply(a, p)
+		p := diffOf(t, a, b)
+		got, err := Apply(a, p, nil)
 		if err != nil || got != b {
 			t.Fatalf("%q with %q: %q, %v; want %q", a, p, got, err, b)
 		}
@@ -77,7 +85,7 @@ func FuzzApply(f *testing.F) {
 		if len(text) > 1000 || len(patch) > 1000 {
 			return
 		}
-		_, _ = Apply(text, patch) // must not panic
+		_, _ = Apply(text, patch, nil) // must not panic
 	})
 }
 
@@ -86,6 +94,6 @@ func BenchmarkDiff(b *testing.B) {
 	y := strings.Replace(x, "brown", "red", 3)
 	b.ReportAllocs()
 	for b.Loop() {
-		Diff(x, y)
+		diffOf(b, x, y)
 	}
 }

@@ -8,7 +8,10 @@ import (
 // Contains is the CONTAINS operator (and INSIDE with its sides changed): an element of an array or
 // set, a part of a string or of the text of a UUID, a key of an object, a value within a range, a
 // geometry within another.
-func Contains(a, b Value) bool {
+func Contains(a, b Value) bool { return (*Relation)(nil).Contains(a, b) }
+
+// Contains is the CONTAINS operator, see the function.
+func (rel *Relation) Contains(a, b Value) bool {
 	switch a.kind {
 	case KindArray:
 		return anyLoose(a.Elems(), b)
@@ -27,26 +30,32 @@ func Contains(a, b Value) bool {
 	case KindRange:
 		return a.Range().Contains(b)
 	case KindGeometry:
-		return b.kind == KindGeometry && !apart(a, b) && a.Geometry().Contains(b.Geometry())
+		return b.kind == KindGeometry && !apart(a, b) && rel.contains(a.Geometry(), b.Geometry())
 	}
 	return false
 }
 
 // ContainsAll is CONTAINSALL (and ALLINSIDE with its sides changed): every element of the array or set
 // b is in a. Of strings, b is a part of a. An empty array is in everything.
-func ContainsAll(a, b Value) bool {
+func ContainsAll(a, b Value) bool { return (*Relation)(nil).ContainsAll(a, b) }
+
+// ContainsAll is the CONTAINSALL operator, see the function.
+func (rel *Relation) ContainsAll(a, b Value) bool {
 	if a.kind == KindString && b.kind == KindString {
 		return strings.Contains(a.Str(), b.Str())
 	}
 	if b.kind != KindArray && b.kind != KindSet {
 		return false
 	}
-	return all(b.Elems(), holding(a, b.Len()))
+	return all(b.Elems(), rel.holding(a, b.Len()))
 }
 
 // ContainsAny is CONTAINSANY (and ANYINSIDE with its sides changed); CONTAINSNONE is its negation.
 // A string is asked for strings only: a list with anything else finds nothing in it.
-func ContainsAny(a, b Value) bool {
+func ContainsAny(a, b Value) bool { return (*Relation)(nil).ContainsAny(a, b) }
+
+// ContainsAny is the CONTAINSANY operator, see the function.
+func (rel *Relation) ContainsAny(a, b Value) bool {
 	if a.kind == KindString && b.kind == KindString {
 		return strings.Contains(a.Str(), b.Str())
 	}
@@ -56,17 +65,17 @@ func ContainsAny(a, b Value) bool {
 	if a.kind == KindString && !all(b.Elems(), func(e Value) bool { return e.kind == KindString }) {
 		return false
 	}
-	return slices.ContainsFunc(b.Elems(), holding(a, b.Len()))
+	return slices.ContainsFunc(b.Elems(), rel.holding(a, b.Len()))
 }
 
 // holding is Contains as the ALL and ANY forms see it, to be asked so many times: no keys of objects, no ranges, and a set is
 // searched with loose equality.
-func holding(a Value, times int) func(Value) bool {
+func (rel *Relation) holding(a Value, times int) func(Value) bool {
 	switch a.kind {
 	case KindArray, KindSet:
 		return newFinder(a.Elems(), times).loose
 	case KindString, KindGeometry:
-		return func(e Value) bool { return Contains(a, e) }
+		return func(e Value) bool { return rel.Contains(a, e) }
 	}
 	return func(Value) bool { return false }
 }
@@ -97,8 +106,11 @@ func AllEqual(a, b Value) bool {
 }
 
 // Intersects is INTERSECTS: two geometries that share a point. OUTSIDE is its negation.
-func Intersects(a, b Value) bool {
-	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) && a.Geometry().Intersects(b.Geometry())
+func Intersects(a, b Value) bool { return (*Relation)(nil).Intersects(a, b) }
+
+// Intersects is the INTERSECTS operator, see the function.
+func (rel *Relation) Intersects(a, b Value) bool {
+	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) && rel.intersects(a.Geometry(), b.Geometry())
 }
 
 // Contains reports whether v lies between the bounds in the total order of values.

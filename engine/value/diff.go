@@ -8,28 +8,34 @@ import (
 
 // Diff is what turns before into after, as an array of JSON-patch operations: add, remove, replace,
 // and change with a text patch for strings. Objects and arrays are followed inwards, everything else
-// is replaced whole. Paths are not escaped. Nothing changed gives an empty array.
-func Diff(before, after Value) Value {
-	var d differ
+// is replaced whole. Paths are not escaped. Nothing changed gives an empty array. goOn is asked from time to time; an error
+// ends all.
+func Diff(before, after Value, goOn func() error) (Value, error) {
+	d := differ{goOn: goOn}
 	d.diff(before, after)
-	return ArrayOf(d.ops)
+	return ArrayOf(d.ops), d.err
 }
 
 // differ collects operations; path is where it stands.
 type differ struct {
 	ops  []Value
 	path []byte
+	goOn func() error
+	err  error // what goOn said: nothing more is collected
 }
 
 func (d *differ) diff(a, b Value) {
 	switch {
+	case d.err != nil:
 	case Equal(a, b):
 	case a.kind == KindObject && b.kind == KindObject:
 		d.objects(a.Object(), b.Object())
 	case a.kind == KindArray && b.kind == KindArray:
 		d.arrays(a.Elems(), b.Elems())
 	case a.kind == KindString && b.kind == KindString:
-		d.add("change", Str(textpatch.Diff(a.Str(), b.Str())))
+		text, err := textpatch.Diff(a.Str(), b.Str(), d.goOn)
+		d.err = err
+		d.add("change", Str(text))
 	default:
 		d.add("replace", b)
 	}

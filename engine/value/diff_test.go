@@ -25,7 +25,8 @@ func TestDiffVectors(t *testing.T) {
 		ran++
 		a, b := args.Elems()[0], args.Elems()[1]
 		if m[1] == "diff" {
-			v.check(t, Diff(a, b), nil)
+			got, err := Diff(a, b, goOn)
+			v.check(t, got, err)
 			continue
 		}
 		got, err := Patch(a, a, b, goOn)
@@ -49,8 +50,8 @@ func TestDiffAndPatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Diff(args.Elems()[0], args.Elems()[1]).Text(); got != want {
-			t.Errorf("%s: got %s, want %s", in, got, want)
+		if got, err := Diff(args.Elems()[0], args.Elems()[1], goOn); err != nil || got.Text() != want {
+			t.Errorf("%s: got %s, %v, want %s", in, got, err, want)
 		}
 	}
 	for in, want := range map[string]string{

@@ -8,14 +8,50 @@ import (
 // Relations of geometries in the plane, on exact coordinates. A line's boundary is its two ends
 // (none if it is closed), a polygon's its rings; "contains" wants something of the interior.
 
-// Contains reports whether g contains h: all of h lies in g, and some of it in g's interior.
+// Relation answers the operators of containment, of which those of geometries may take long: the product of the vertices of
+// both. It asks poll from time to time whether to go on. When it says no, what is answered means nothing, and Err is set.
+// A nil Relation never asks.
+type Relation struct {
+	poll func() error
+	work int // since poll was asked
+	err  error
+}
+
+// NewRelation makes a Relation that asks poll.
+func NewRelation(poll func() error) *Relation { return &Relation{poll: poll} }
+
+// Err is what poll said when it ended the work.
+func (rel *Relation) Err() error { return rel.err }
+
+// relationPoll is how many edges are looked at between two questions.
+const relationPoll = 1 << 16
+
+// did counts n edges that are looked at, and reports whether the work is ended.
+func (rel *Relation) did(n int) bool {
+	if rel == nil {
+		return false
+	}
+	if rel.work += n + 1; rel.work >= relationPoll && rel.err == nil && rel.poll != nil {
+		rel.work = 0
+		rel.err = rel.poll()
+	}
+	return rel.err != nil
+}
+
+// ended reports whether poll has said no.
+func (rel *Relation) ended() bool { return rel != nil && rel.err != nil }
+
+// contains reports whether g contains h: all of h lies in g, and some of it in g's interior.
 // Of collections that holds for every item, as the reference has it: an empty one contains all, and lies in all.
-func (g *Geometry) Contains(h *Geometry) bool {
+func (rel *Relation) contains(g, h *Geometry) bool {
+	if rel.did(0) {
+		return false
+	}
 	switch {
 	case g.Kind == GeometryCollection:
-		return all(g.Items, func(item *Geometry) bool { return item.Contains(h) })
+		return all(g.Items, func(item *Geometry) bool { return rel.contains(item, h) })
 	case h.Kind == GeometryCollection:
-		return all(h.Items, g.Contains)
+		return all(h.Items, func(item *Geometry) bool { return rel.contains(g, item) })
 	}
 	switch g.Kind {
 	case GeometryPoint:
@@ -26,28 +62,28 @@ func (g *Geometry) Contains(h *Geometry) bool {
 			return slices.Contains(g.Line, h.Point)
 		case GeometryMultiPoint: // one shared point is enough, as upstream
 			return len(g.Line) == 0 && len(h.Line) == 0 ||
-				slices.ContainsFunc(h.Line, func(p Point) bool { return slices.Contains(g.Line, p) })
+				slices.ContainsFunc(h.Line, func(p Point) bool { return !rel.did(len(g.Line)) && slices.Contains(g.Line, p) })
 		}
 	case GeometryLine:
-		return linesContain([][]Point{g.Line}, h)
+		return rel.linesContain([][]Point{g.Line}, h)
 	case GeometryMultiLine:
-		return linesContain(g.Rings, h)
+		return rel.linesContain(g.Rings, h)
 	case GeometryPolygon:
-		return polygonContains(g.Rings, h)
+		return rel.polygonContains(g.Rings, h)
 	case GeometryMultiPolygon:
-		return multiPolygonContains(g.Polys, h)
+		return rel.multiPolygonContains(g.Polys, h)
 	}
 	return false
 }
 
-func linesContain(lines [][]Point, h *Geometry) bool {
+func (rel *Relation) linesContain(lines [][]Point, h *Geometry) bool {
 	one := func(f func(line []Point) bool) bool { return slices.ContainsFunc(lines, f) }
 	holds := func(line []Point) bool {
-		return one(func(l []Point) bool { return lineContainsLine(l, line) })
+		return one(func(l []Point) bool { return rel.lineContainsLine(l, line) })
 	}
 	switch h.Kind {
 	case GeometryPoint:
-		return one(func(l []Point) bool { return lineContainsPoint(l, h.Point) })
+		return one(func(l []Point) bool { return rel.lineContainsPoint(l, h.Point) })
 	case GeometryLine:
 		return holds(h.Line)
 	case GeometryMultiLine:
@@ -56,38 +92,58 @@ func linesContain(lines [][]Point, h *Geometry) bool {
 	return false
 }
 
-func polygonContains(rings [][]Point, h *Geometry) bool {
+func (rel *Relation) polygonContains(rings [][]Point, h *Geometry) bool {
 	switch h.Kind {
 	case GeometryPoint:
-		return pointInPolygon(h.Point, rings) == inside
+		return rel.pointInPolygon(h.Point, rings) == inside
 	case GeometryLine:
-		return polygonContainsLine(rings, h.Line)
+		return rel.polygonContainsLine(rings, h.Line)
 	case GeometryPolygon:
-		return polygonContainsPolygon(rings, h.Rings)
+		return rel.polygonContainsPolygon(rings, h.Rings)
 	case GeometryMultiPolygon:
-		return all(h.Polys, func(p [][]Point) bool { return polygonContainsPolygon(rings, p) })
+		return all(h.Polys, func(p [][]Point) bool { return rel.polygonContainsPolygon(rings, p) })
 	}
 	return false
 }
 
-func multiPolygonContains(polys [][][]Point, h *Geometry) bool {
-	holds := func(part *Geometry) bool {
-		return slices.ContainsFunc(polys, func(p [][]Point) bool { return polygonContains(p, part) })
+func (rel *Relation) multiPolygonContains(polys [][][]Point, h *Geometry) bool {
+	boxes := make([]box, len(polys))
+	for i, p := range polys {
+		boxes[i] = (&Geometry{Kind: GeometryPolygon, Rings: p}).box()
 	}
-	return all(h.parts(), holds)
+	return all(h.parts(), func(part *Geometry) bool {
+		around := part.box()
+		rel.did(len(polys))
+		for i, p := range polys {
+			if rel.ended() {
+				return false
+			}
+			if !boxes[i].apartFrom(around) && rel.polygonContains(p, part) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
-// Intersects reports whether g and h share a point; of collections, whether every item does.
-func (g *Geometry) Intersects(h *Geometry) bool {
+// intersects reports whether g and h share a point; of collections, whether every item does.
+func (rel *Relation) intersects(g, h *Geometry) bool {
+	if rel.did(0) {
+		return false
+	}
 	switch {
 	case g.Kind == GeometryCollection:
-		return all(g.Items, func(item *Geometry) bool { return item.Intersects(h) })
+		return all(g.Items, func(item *Geometry) bool { return rel.intersects(item, h) })
 	case h.Kind == GeometryCollection:
-		return all(h.Items, g.Intersects)
+		return all(h.Items, func(item *Geometry) bool { return rel.intersects(g, item) })
 	}
 	hs := h.parts()
 	return slices.ContainsFunc(g.parts(), func(a *Geometry) bool {
-		return slices.ContainsFunc(hs, a.touches)
+		around := a.box()
+		rel.did(len(hs))
+		return slices.ContainsFunc(hs, func(b *Geometry) bool {
+			return rel.ended() || !around.apartFrom(b.box()) && rel.touches(a, b)
+		})
 	})
 }
 
@@ -114,7 +170,7 @@ func (g *Geometry) parts() []*Geometry {
 }
 
 // touches is Intersects for single points, lines and polygons.
-func (g *Geometry) touches(h *Geometry) bool {
+func (rel *Relation) touches(g, h *Geometry) bool {
 	if g.Kind > h.Kind {
 		g, h = h, g
 	}
@@ -122,21 +178,21 @@ func (g *Geometry) touches(h *Geometry) bool {
 	case h.Kind == GeometryPoint:
 		return g.Point == h.Point
 	case g.Kind == GeometryPoint && h.Kind == GeometryLine:
-		return pointOnLine(g.Point, h.Line)
+		return rel.pointOnLine(g.Point, h.Line)
 	case g.Kind == GeometryPoint:
-		return pointInPolygon(g.Point, h.Rings) != outside
+		return rel.pointInPolygon(g.Point, h.Rings) != outside
 	case h.Kind == GeometryLine:
-		return linesCross(g.Line, h.Line)
+		return rel.linesCross(g.Line, h.Line)
 	case g.Kind == GeometryLine:
-		return lineMeetsPolygon(g.Line, h.Rings)
+		return rel.lineMeetsPolygon(g.Line, h.Rings)
 	}
-	return slices.ContainsFunc(g.Rings, func(r []Point) bool { return lineMeetsPolygon(r, h.Rings) }) ||
-		slices.ContainsFunc(h.Rings, func(r []Point) bool { return lineMeetsPolygon(r, g.Rings) })
+	return slices.ContainsFunc(g.Rings, func(r []Point) bool { return rel.lineMeetsPolygon(r, h.Rings) }) ||
+		slices.ContainsFunc(h.Rings, func(r []Point) bool { return rel.lineMeetsPolygon(r, g.Rings) })
 }
 
-func lineMeetsPolygon(line []Point, rings [][]Point) bool {
-	return len(line) > 0 && pointInPolygon(line[0], rings) != outside ||
-		slices.ContainsFunc(rings, func(r []Point) bool { return linesCross(line, r) })
+func (rel *Relation) lineMeetsPolygon(line []Point, rings [][]Point) bool {
+	return len(line) > 0 && rel.pointInPolygon(line[0], rings) != outside ||
+		slices.ContainsFunc(rings, func(r []Point) bool { return rel.linesCross(line, r) })
 }
 
 // position says where a point lies with respect to a polygon.
@@ -148,15 +204,15 @@ const (
 	inside
 )
 
-func pointInPolygon(p Point, rings [][]Point) position {
+func (rel *Relation) pointInPolygon(p Point, rings [][]Point) position {
 	if len(rings) == 0 {
 		return outside
 	}
-	if at := pointInRing(p, rings[0]); at != inside {
+	if at := rel.pointInRing(p, rings[0]); at != inside {
 		return at
 	}
 	for _, hole := range rings[1:] {
-		switch pointInRing(p, hole) {
+		switch rel.pointInRing(p, hole) {
 		case inside:
 			return outside
 		case boundary:
@@ -167,8 +223,11 @@ func pointInPolygon(p Point, rings [][]Point) position {
 }
 
 // pointInRing counts the edges to the right of p.
-func pointInRing(p Point, ring []Point) position {
+func (rel *Relation) pointInRing(p Point, ring []Point) position {
 	odd := false
+	if rel.did(len(ring)) {
+		return outside
+	}
 	for i := 1; i < len(ring); i++ {
 		a, b := ring[i-1], ring[i]
 		if pointOnSegment(p, a, b) {
@@ -192,15 +251,15 @@ func pointOnSegment(p, a, b Point) bool {
 		min(a.X, b.X) <= p.X && p.X <= max(a.X, b.X) && min(a.Y, b.Y) <= p.Y && p.Y <= max(a.Y, b.Y)
 }
 
-func pointOnLine(p Point, line []Point) bool {
+func (rel *Relation) pointOnLine(p Point, line []Point) bool {
 	if len(line) == 1 {
 		return p == line[0]
 	}
-	return anySegment(line, func(a, b Point) bool { return pointOnSegment(p, a, b) })
+	return rel.anySegment(line, func(a, b Point) bool { return pointOnSegment(p, a, b) })
 }
 
-func lineContainsPoint(line []Point, p Point) bool {
-	if len(line) == 0 || !pointOnLine(p, line) {
+func (rel *Relation) lineContainsPoint(line []Point, p Point) bool {
+	if len(line) == 0 || !rel.pointOnLine(p, line) {
 		return false
 	}
 	first, last := line[0], line[len(line)-1]
@@ -208,11 +267,11 @@ func lineContainsPoint(line []Point, p Point) bool {
 }
 
 // lineContainsLine reports whether every segment of inner is covered by segments of outer.
-func lineContainsLine(outer, inner []Point) bool {
+func (rel *Relation) lineContainsLine(outer, inner []Point) bool {
 	if p, ok := degenerate(inner); ok {
-		return lineContainsPoint(outer, p)
+		return rel.lineContainsPoint(outer, p)
 	}
-	return len(inner) > 0 && !anySegment(inner, func(a, b Point) bool { return a != b && !lineCovers(outer, a, b) })
+	return len(inner) > 0 && !rel.anySegment(inner, func(a, b Point) bool { return a != b && !rel.lineCovers(outer, a, b) })
 }
 
 // degenerate reports whether all points of line are one.
@@ -229,10 +288,10 @@ func degenerate(line []Point) (Point, bool) {
 }
 
 // lineCovers reports whether the segment a–b lies on line.
-func lineCovers(line []Point, a, b Point) bool {
+func (rel *Relation) lineCovers(line []Point, a, b Point) bool {
 	type span struct{ from, to float64 }
 	var spans []span
-	anySegment(line, func(c, d Point) bool {
+	rel.anySegment(line, func(c, d Point) bool {
 		if cross(a, b, c) == 0 && cross(a, b, d) == 0 {
 			s, t := along(a, b, c), along(a, b, d)
 			spans = append(spans, span{min(s, t), max(s, t)})
@@ -242,12 +301,12 @@ func lineCovers(line []Point, a, b Point) bool {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].from < spans[j].from })
 	covered := 0.0
 	for _, s := range spans {
-		if s.from > covered {
-			return false
+		if covered >= 1 || s.from > covered {
+			break
 		}
 		covered = max(covered, s.to)
 	}
-	return covered >= 1 && len(spans) > 0
+	return covered >= 1
 }
 
 // along is where p of the line a–b lies: 0 at a, 1 at b.
@@ -260,14 +319,14 @@ func along(a, b, p Point) float64 {
 }
 
 // polygonContainsLine walks the pieces into which the rings cut the line.
-func polygonContainsLine(rings [][]Point, line []Point) bool {
+func (rel *Relation) polygonContainsLine(rings [][]Point, line []Point) bool {
 	if p, ok := degenerate(line); ok {
-		return pointInPolygon(p, rings) == inside
+		return rel.pointInPolygon(p, rings) == inside
 	}
 	interior := false
-	out := anySegment(line, func(a, b Point) bool {
-		return anyPiece(a, b, rings, func(mid Point) bool {
-			at := pointInPolygon(mid, rings)
+	out := rel.anySegment(line, func(a, b Point) bool {
+		return rel.anyPiece(a, b, rings, func(mid Point) bool {
+			at := rel.pointInPolygon(mid, rings)
 			interior = interior || at == inside
 			return at == outside
 		})
@@ -277,21 +336,21 @@ func polygonContainsLine(rings [][]Point, line []Point) bool {
 
 // polygonContainsPolygon: no edge of inner leaves outer, no hole of outer opens inside inner, and an
 // interior point of inner is one of outer.
-func polygonContainsPolygon(outer, inner [][]Point) bool {
-	p, ok := interiorPoint(inner)
-	if !ok || pointInPolygon(p, outer) != inside {
+func (rel *Relation) polygonContainsPolygon(outer, inner [][]Point) bool {
+	p, ok := rel.interiorPoint(inner)
+	if !ok || rel.pointInPolygon(p, outer) != inside {
 		return false
 	}
 	for _, ring := range inner {
-		if anySegment(ring, func(a, b Point) bool {
-			return anyPiece(a, b, outer, func(mid Point) bool { return pointInPolygon(mid, outer) == outside })
+		if rel.anySegment(ring, func(a, b Point) bool {
+			return rel.anyPiece(a, b, outer, func(mid Point) bool { return rel.pointInPolygon(mid, outer) == outside })
 		}) {
 			return false
 		}
 	}
 	for _, hole := range outer[1:] {
-		if anySegment(hole, func(a, b Point) bool {
-			return anyPiece(a, b, inner, func(mid Point) bool { return pointInPolygon(mid, inner) == inside })
+		if rel.anySegment(hole, func(a, b Point) bool {
+			return rel.anyPiece(a, b, inner, func(mid Point) bool { return rel.pointInPolygon(mid, inner) == inside })
 		}) {
 			return false
 		}
@@ -300,19 +359,19 @@ func polygonContainsPolygon(outer, inner [][]Point) bool {
 }
 
 // anyPiece cuts the segment a–b where rings meet it and asks f about the middle of each piece.
-func anyPiece(a, b Point, rings [][]Point, f func(mid Point) bool) bool {
+func (rel *Relation) anyPiece(a, b Point, rings [][]Point, f func(mid Point) bool) bool {
 	if a == b {
 		return false
 	}
 	cuts := []float64{0, 1}
 	for _, r := range rings {
-		anySegment(r, func(c, d Point) bool {
+		rel.anySegment(r, func(c, d Point) bool {
 			cuts = appendCuts(cuts, a, b, c, d)
 			return false
 		})
 	}
 	slices.Sort(cuts)
-	for i := 1; i < len(cuts); i++ {
+	for i := 1; i < len(cuts) && !rel.ended(); i++ {
 		if cuts[i] > cuts[i-1] {
 			t := (cuts[i] + cuts[i-1]) / 2
 			if f(Point{a.X + (b.X-a.X)*t, a.Y + (b.Y-a.Y)*t}) {
@@ -349,7 +408,7 @@ func appendCuts(cuts []float64, a, b, c, d Point) []float64 {
 }
 
 // interiorPoint finds a point inside a polygon on a horizontal line between two of its vertices.
-func interiorPoint(rings [][]Point) (Point, bool) {
+func (rel *Relation) interiorPoint(rings [][]Point) (Point, bool) {
 	var ys []float64
 	for _, r := range rings {
 		for _, p := range r {
@@ -358,11 +417,11 @@ func interiorPoint(rings [][]Point) (Point, bool) {
 	}
 	slices.Sort(ys)
 	ys = slices.Compact(ys)
-	for i := 1; i < len(ys); i++ {
+	for i := 1; i < len(ys) && !rel.ended(); i++ {
 		y := (ys[i-1] + ys[i]) / 2
 		var xs []float64
 		for _, r := range rings {
-			anySegment(r, func(a, b Point) bool {
+			rel.anySegment(r, func(a, b Point) bool {
 				if (a.Y > y) != (b.Y > y) {
 					xs = append(xs, a.X+(y-a.Y)/(b.Y-a.Y)*(b.X-a.X))
 				}
@@ -370,8 +429,8 @@ func interiorPoint(rings [][]Point) (Point, bool) {
 			})
 		}
 		slices.Sort(xs)
-		for j := 1; j < len(xs); j += 2 {
-			if p := (Point{(xs[j-1] + xs[j]) / 2, y}); pointInPolygon(p, rings) == inside {
+		for j := 1; j < len(xs) && !rel.ended(); j += 2 {
+			if p := (Point{(xs[j-1] + xs[j]) / 2, y}); rel.pointInPolygon(p, rings) == inside {
 				return p, true
 			}
 		}
@@ -379,15 +438,15 @@ func interiorPoint(rings [][]Point) (Point, bool) {
 	return Point{}, false
 }
 
-func linesCross(a, b []Point) bool {
+func (rel *Relation) linesCross(a, b []Point) bool {
 	if len(a) == 1 {
-		return pointOnLine(a[0], b)
+		return rel.pointOnLine(a[0], b)
 	}
 	if len(b) == 1 {
-		return pointOnLine(b[0], a)
+		return rel.pointOnLine(b[0], a)
 	}
-	return anySegment(a, func(p, q Point) bool {
-		return anySegment(b, func(r, s Point) bool { return segmentsMeet(p, q, r, s) })
+	return rel.anySegment(a, func(p, q Point) bool {
+		return rel.anySegment(b, func(r, s Point) bool { return segmentsMeet(p, q, r, s) })
 	})
 }
 
@@ -400,9 +459,12 @@ func segmentsMeet(p, q, r, s Point) bool {
 	return pointOnSegment(r, p, q) || pointOnSegment(s, p, q) || pointOnSegment(p, r, s) || pointOnSegment(q, r, s)
 }
 
-func anySegment(line []Point, f func(a, b Point) bool) bool {
+func (rel *Relation) anySegment(line []Point, f func(a, b Point) bool) bool {
+	if rel.did(len(line)) {
+		return true
+	}
 	for i := 1; i < len(line); i++ {
-		if f(line[i-1], line[i]) {
+		if f(line[i-1], line[i]) || rel.ended() {
 			return true
 		}
 	}
@@ -412,3 +474,9 @@ func anySegment(line []Point, f func(a, b Point) bool) bool {
 func all[T any](items []T, f func(T) bool) bool {
 	return !slices.ContainsFunc(items, func(it T) bool { return !f(it) })
 }
+
+// Contains is Relation.Contains without a question: g contains h.
+func (g *Geometry) Contains(h *Geometry) bool { return (*Relation)(nil).contains(g, h) }
+
+// Intersects is Relation.Intersects without a question: g and h share a point.
+func (g *Geometry) Intersects(h *Geometry) bool { return (*Relation)(nil).intersects(g, h) }

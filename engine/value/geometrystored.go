@@ -245,6 +245,16 @@ func apart(v, w Value) bool {
 	if !ok {
 		return false
 	}
+	return a.beyond(b)
+}
+
+// beyond reports that two boxes are farther from one another than any rounding.
+func (a box) beyond(b box) bool {
 	gap := 1e-9 * max(a.far, b.far)
 	return a.max.X+gap < b.min.X || b.max.X+gap < a.min.X || a.max.Y+gap < b.min.Y || b.max.Y+gap < a.min.Y
+}
+
+// apartFrom is beyond for boxes of parts, which may be empty or hold what is no number: of those it says nothing.
+func (a box) apartFrom(b box) bool {
+	return !a.wild && !b.wild && a.min.X <= a.max.X && b.min.X <= b.max.X && a.beyond(b)
 }

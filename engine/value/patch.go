@@ -1,6 +1,7 @@
 package value
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // element. What a path does not reach stays as it is.
 //
 // What copy, move, test and change read is read of seen: v as it is seen by whoever asks. goOn is asked before each
-// operation; an error ends all.
+// operation and while one works; an error ends all.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	if ops.kind != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
@@ -36,7 +37,7 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 		if err := goOn(); err != nil {
 			return None, err
 		}
-		if err := steps[i].read(view); err != nil {
+		if err := steps[i].read(view, goOn); err != nil {
 			return None, err
 		}
 		steps[i].apply(whole)
@@ -114,7 +115,7 @@ func pathSteps(v Value) ([]string, error) {
 }
 
 // read completes the step with what it reads of d: the value to be set.
-func (s *patchStep) read(d *draft) error {
+func (s *patchStep) read(d *draft, goOn func() error) error {
 	switch s.op {
 	case "copy", "move":
 		s.value = d.get(s.from)
@@ -128,9 +129,12 @@ func (s *patchStep) read(d *draft) error {
 			s.op = "test" // changes nothing
 			return nil
 		}
-		text, err := textpatch.Apply(old.Str(), s.value.Str())
-		if err != nil {
+		text, err := textpatch.Apply(old.Str(), s.value.Str(), goOn)
+		if errors.Is(err, textpatch.ErrInput) {
 			return errPatch(err.Error())
+		}
+		if err != nil {
+			return err
 		}
 		s.value = Str(text)
 	}

@@ -13,7 +13,13 @@ const (
 	maxPattern = 64 << 10 // bytes of the source
 	maxClasses = 2000     // classes such as \w, a few kilobytes each
 	maxSteps   = 20_000   // of the program
-	maxEffort  = 1 << 30  // steps of the program times bytes of the text
+)
+
+// Efforts of a search: steps of the program times bytes of the text.
+const (
+	MaxEffort   = 1 << 30 // of a search that is begun
+	MostReplace = 1 << 27 // of a replacement that is begun: nothing can interrupt it
+	QuickEffort = 1 << 22 // of one that takes no longer than a moment: it need not be interrupted
 )
 
 // What the compiled form of a pattern takes, in bytes.
@@ -35,6 +41,9 @@ type Regex struct {
 	pattern string
 	once    sync.Once // compiles re
 	re      *regexp.Regexp
+
+	of   *Regex    // the same, without asks
+	asks *Searches // what is asked before and during a search; nil: nothing
 }
 
 // CompileRegex reads the source between the slashes of a regex literal: RE2 syntax, in which \d, \w and
@@ -66,15 +75,23 @@ func (r *Regex) compiled() *regexp.Regexp {
 }
 
 // Match reports whether s holds a match.
-func (r *Regex) Match(s string) bool { return r.compiled().MatchString(s) }
+func (r *Regex) Match(s string) bool {
+	if r.asks != nil {
+		return r.asks.match(r.of, s)
+	}
+	return r.compiled().MatchString(s)
+}
 
-// Replace puts what f makes of each match in its place; matches are found in order and without overlap.
+// Replace puts what f makes of each match in its place; matches are found in order and without overlap. Nothing interrupts it.
 func (r *Regex) Replace(s string, f func(match string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, f)
 }
 
+// Effort is what a search of s takes at most.
+func (r *Regex) Effort(s string) int { return r.Steps * len(s) }
+
 // Bears reports whether a search of s ends soon enough to be begun.
-func (r *Regex) Bears(s string) bool { return r.Steps*len(s) <= maxEffort }
+func (r *Regex) Bears(s string) bool { return r.Effort(s) <= MaxEffort }
 
 // classes counts what may stand for a class of characters; too many rather than too few.
 func classes(pattern string) int {
