@@ -190,7 +190,7 @@ func matches(got, want string, places map[string]string) bool {
 		return false
 	}
 	for i, name := range names {
-		if name == "<now>" || name == "<hash>" {
+		if name == "<now>" || name == "<hash>" || name == "<any>" {
 			continue
 		}
 		if known, ok := places[name]; ok && known != found[i+1] {
@@ -201,7 +201,7 @@ func matches(got, want string, places map[string]string) bool {
 	return true
 }
 
-var placeholder = regexp.MustCompile(`<(?:(?:id|uuid|ulid)\d+|now|hash|db)>`)
+var placeholder = regexp.MustCompile(`<(?:(?:id|uuid|ulid)\d+|now|hash|db|any)>`)
 
 // looseObjects makes both spellings of the empty object one.
 func looseObjects(s string) string {

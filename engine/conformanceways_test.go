@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/fault"
 	"github.com/nacredb/nacre/engine/kv/mem"
 )
@@ -47,35 +47,31 @@ var conformanceWays = []struct {
 // openQuiet opens an engine in memory. For tests its store spoils what it handed out when the snapshot is released: what is used
 // for longer shows in the answers, as with a store in a file it would only now and then.
 func openQuiet(t testing.TB) *engine.Engine {
-	caps := auth.DefaultCapabilities()
-	caps.Experimental.Allow = auth.NewSet("files")
 	var store kv.Store = mem.New()
 	if _, ok := t.(*testing.T); ok {
 		store = fault.NewSpoiling(store)
 	}
-	e, err := engine.OpenOn(context.Background(), store, engine.Options{
-		NoDefaults: true, Capabilities: caps, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	return e
+	return openStore(t, store)
 }
 
 // openBolt is like openQuiet, on a store in a file that is not synced.
 func openBolt(t testing.TB) *engine.Engine {
-	e, err := engine.Open(context.Background(), "bolt://"+filepath.Join(t.TempDir(), "vectors.db")+"?sync=never", engine.Options{
+	store, err := bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "data"), Sync: kv.SyncNever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, store)
+}
+
+// openStore opens an engine on a store, without a default namespace and database.
+func openStore(t testing.TB, store kv.Store) *engine.Engine {
+	e, err := engine.OpenOn(context.Background(), store, engine.Options{
 		NoDefaults: true, Capabilities: openCapabilities(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	return e
 }
 
