@@ -3,14 +3,15 @@ package engine
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
 )
 
 // APIRequest is a request to an endpoint that DEFINE API made.
-type APIRequest = exec.APIRequest
+type APIRequest = endpoint.Request
 
 // APIAnswer is what an endpoint answers.
-type APIAnswer = exec.APIAnswer
+type APIAnswer = endpoint.Answer
 
 // API answers a request to an endpoint of the database db of ns, with the rights of the session; vars of the session are
 // seen, its place is neither used nor changed. An endpoint that does not exist, may not be called or fails answers with
@@ -26,5 +27,13 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	}
 	q := s.e.exec.NewQuery(&st, nil)
 	defer q.Close()
-	return q.API(ctx, req)
+	var answer *APIAnswer
+	err := q.Do(ctx, func(r *exec.Run) (err error) {
+		answer, err = endpoint.Serve(r, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
 }

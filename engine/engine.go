@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine/build"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/define"
+	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/history"
@@ -212,7 +213,7 @@ func (e *Engine) wire(ex *exec.Executor) {
 	e.exec, e.build = ex, build.New(ex)
 	e.defs = define.New(e.build)
 	e.access = access.New(ex)
-	ex.Statements = statements{e.access, e.defs}
+	ex.Statements, ex.Endpoints = statements{e.access, e.defs}, endpoint.Caller{}
 }
 
 // statements hands each statement to the package that runs it.

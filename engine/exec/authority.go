@@ -60,8 +60,8 @@ func (r *Run) outOf(was authority) {
 // moved forgets what depends on the identity and place of the session.
 func (r *Run) moved() { r.gate, r.codes = nil, nil }
 
-// inDefinition evaluates f as code of a definition that has the rights of its caller.
-func (r *Run) inDefinition(c auth.Code, f func() error) error {
+// InDefinition evaluates f as code of a definition that has the rights of its caller.
+func (r *Run) InDefinition(c auth.Code, f func() error) error {
 	was := r.inCode(c)
 	r.defining++
 	err := f()

@@ -87,6 +87,11 @@ func (*native) Text() string { return "|$request: object| -> object { }" }
 // Size is the length of Text.
 func (n *native) Size() int { return len(n.Text()) }
 
+// NativeClosure is a function value that f stands behind.
+func NativeClosure(f func(args []value.Value) (value.Value, error)) value.Value {
+	return value.ClosureOf(&native{f})
+}
+
 func notAFunction(v value.Value) error {
 	return errs.Internal("There was a problem running the ANONYMOUS() function. '%s' is not a function", fn.TypeName(v))
 }
@@ -104,10 +109,10 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value, by *host) (value
 	if !ok {
 		return value.None, notAFunction(f)
 	}
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	if by != nil {
 		if err := c.missing(len(args), by); err != nil {
 			return value.None, err

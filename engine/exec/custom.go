@@ -49,10 +49,10 @@ func (r *Run) CallCustom(env *Env, name string, args []value.Value) (value.Value
 }
 
 func (r *Run) callCustom(env *Env, f customFunction, args []value.Value) (value.Value, error) {
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	frame := r.frame(env, len(f.Params))
 	defer r.release(frame)
 	if err := bindParams(frame, f.DefineFunction, args); err != nil {

@@ -97,11 +97,11 @@ func (r *Run) subquery(env *Env, x *ast.Subquery) (value.Value, error) {
 }
 
 func (r *Run) runSubquery(env *Env, x *ast.Subquery) (value.Value, error) {
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
 	v, err := r.Exec(env, x.Stmt)
-	r.leave()
+	r.Leave()
 	return v, err
 }
 

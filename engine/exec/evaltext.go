@@ -29,10 +29,10 @@ func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error
 	if len(s.Stmts) != 1 || !evaluable(s.Stmts[0].Stmt) {
 		return value.None, errs.Internal("Incorrect arguments for function eval::surql(). Expected one statement that is not about sessions and transactions.")
 	}
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	defer r.apart(base)()
 	v, _, err := r.Statement(s.Stmts[0].Stmt)
 	return v, err

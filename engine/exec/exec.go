@@ -109,6 +109,7 @@ type Executor struct {
 
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements
+	Endpoints  Endpoints // likewise
 }
 
 // New makes an executor.

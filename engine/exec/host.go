@@ -14,6 +14,7 @@ var (
 	_ fn.DatabaseHost    = (*host)(nil)
 	_ fn.ProjectionHost  = (*host)(nil)
 	_ fn.NetHost         = (*host)(nil)
+	_ fn.APIHost         = (*host)(nil)
 	_ fn.OutsideHost     = (*host)(nil)
 	_ value.RecordParser = (*host)(nil)
 )
@@ -73,6 +74,11 @@ func (h *host) Field(path string) (value.Value, error) {
 
 // NetFilter is which network targets the session may reach.
 func (r *Run) NetFilter() fn.NetFilter { return r.host.NetFilter() }
+
+// InvokeAPI calls an API endpoint, see fn.APIHost.
+func (h *host) InvokeAPI(path string, options value.Value) (value.Value, error) {
+	return h.r.Ex.Endpoints.Invoke(h.r, path, options)
+}
 
 // NetFilter is which network targets the session may reach.
 func (h *host) NetFilter() fn.NetFilter {

@@ -102,7 +102,7 @@ func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
 	if lit, ok := p.Value.(*ast.Literal); ok {
 		return lit.Value, true, nil
 	}
-	err = r.inDefinition(auth.By(d.By), func() error {
+	err = r.InDefinition(auth.By(d.By), func() error {
 		v, err = r.Value(r.Base, p.Value)
 		return err
 	})

@@ -115,8 +115,8 @@ func (r *Run) did(weight int) error {
 // turnWeight is the weight of values that takes about as long as a turn of a loop.
 const turnWeight = 1 << 10
 
-// enter counts one level of nesting, which is a turn as well: a recursion is a loop. leave undoes it.
-func (r *Run) enter() error {
+// Enter counts one level of nesting, which is a turn as well: a recursion is a loop. Leave undoes it.
+func (r *Run) Enter() error {
 	if r.depth >= r.Ex.Limits.Depth {
 		return errs.TooDeep()
 	}
@@ -128,7 +128,8 @@ func (r *Run) enter() error {
 	return nil
 }
 
-func (r *Run) leave() { r.depth-- }
+// Leave undoes Enter.
+func (r *Run) Leave() { r.depth-- }
 
 // Gate is the way to the records of the database in use, with the rights of the run.
 func (r *Run) Gate() (*record.Gate, error) {
@@ -179,10 +180,10 @@ func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
 func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, rights record.Rights) (value.Value, error) {
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	env := r.frame(r.Base, len(vars))
 	env.doc, env.hasDoc = doc, true
 	for _, v := range vars {

@@ -514,25 +514,18 @@ func tooHeavy(most int) *errs.Error {
 	return errs.Internal("The answer would be larger than %d bytes", most)
 }
 
-// API answers a request to an endpoint of the session's database, in a transaction of its own. See Run.ServeAPI.
-func (q *Query) API(ctx context.Context, req *APIRequest) (*APIAnswer, error) {
-	var answer *APIAnswer
-	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
+// Do runs f, in a transaction of its own and in the time that a statement has, again on conflict.
+func (q *Query) Do(ctx context.Context, f func(*Run) error) error {
+	return txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		log := record.NewLog()
 		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
-			var err error
-			answer, err = r.ServeAPI(req)
-			return value.None, r.explain(err)
+			return value.None, r.explain(f(r))
 		})
 		if err != nil {
 			return err
 		}
 		return q.ex.Seal(ctx, tx, log)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
 }
 
 // Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.

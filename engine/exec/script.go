@@ -11,10 +11,10 @@ func (r *Run) script(env *Env, x *ast.Script) (value.Value, error) {
 	if err := r.Auth.Caps.MayScript(script.Disabled()); err != nil {
 		return value.None, err
 	}
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	args, err := r.evalAll(env, x.Args)
 	if err != nil {
 		return value.None, err

@@ -12,10 +12,10 @@ import (
 
 // Select executes SELECT.
 func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
-	if err := r.enter(); err != nil {
+	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
-	defer r.leave()
+	defer r.Leave()
 	defer r.mem.Rewind(r.mem.Mark())
 	stop, err := r.limitTime(env, s.Timeout)
 	if err != nil {

@@ -14,6 +14,12 @@ type Statements interface {
 	Statement(r *Run, env *Env, s ast.Statement) (value.Value, error)
 }
 
+// Endpoints calls the endpoints that DEFINE API made, for api::invoke.
+type Endpoints interface {
+	// Invoke calls the endpoint at a path; options and answer are those of api::invoke.
+	Invoke(r *Run, path string, options value.Value) (value.Value, error)
+}
+
 // execData executes the statements that write records, and hands over those that are not this package's.
 func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {

@@ -1,4 +1,8 @@
-package exec
+// Package endpoint answers requests to the endpoints that DEFINE API made: it finds the definition for a path and method,
+// checks permissions, and runs middleware and handler.
+//
+// What goes wrong inside an endpoint is an answer with a status; errors are for what prevents an answer.
+package endpoint
 
 import (
 	"context"
@@ -11,11 +15,10 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
 )
-
-var _ fn.APIHost = (*host)(nil)
 
 // requestIDHeader carries the id of a request, in the request and in its answer.
 const requestIDHeader = "x-surreal-request-id"
@@ -50,15 +53,13 @@ func (a *apiAnswer) object(id string) value.Value {
 	}))
 }
 
-// InvokeAPI calls an API endpoint, see fn.APIHost.
-func (h *host) InvokeAPI(path string, options value.Value) (value.Value, error) {
-	return h.r.InvokeAPI(path, options)
-}
+// Caller implements exec.Endpoints.
+type Caller struct{}
 
-// InvokeAPI calls the API endpoint at a path with options {method, headers, query, body, context}. The answer is an
+// Invoke calls the endpoint at a path with options {method, headers, query, body, context}. The answer is an
 // object {status, headers, body, request_id}. Errors are for calls that are not in order; what goes wrong inside the
 // endpoint is an answer with a status.
-func (r *Run) InvokeAPI(path string, options value.Value) (value.Value, error) {
+func (Caller) Invoke(r *exec.Run, path string, options value.Value) (value.Value, error) {
 	db, err := r.Database()
 	if err != nil {
 		return value.None, err
@@ -72,15 +73,15 @@ func (r *Run) InvokeAPI(path string, options value.Value) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	answer, err := r.serve(db, parts, method, req, id)
+	answer, err := serve(r, db, parts, method, req, id)
 	if err != nil {
 		return value.None, err
 	}
 	return answer.object(id), nil
 }
 
-// APIRequest is a request to an endpoint from outside.
-type APIRequest struct {
+// Request is a request to an endpoint from outside.
+type Request struct {
 	ID            string        // unique; the answer carries it
 	Method        string        // get, post, put, patch, delete or trace
 	Path          []string      // its parts without escapes
@@ -88,16 +89,16 @@ type APIRequest struct {
 	Body          value.Value   // bytes, or NONE
 }
 
-// APIAnswer is what an endpoint answers.
-type APIAnswer struct {
+// Answer is what an endpoint answers.
+type Answer struct {
 	Status int           // from 100 to 999
 	Header *value.Object // of strings that fit into headers
 	Body   value.Value
 }
 
-// ServeAPI answers a request from outside. Errors are for what prevents an answer: a database that is not there, the
+// Serve answers a request from outside. Errors are for what prevents an answer: a database that is not there, the
 // end of the context.
-func (r *Run) ServeAPI(in *APIRequest) (*APIAnswer, error) {
+func Serve(r *exec.Run, in *Request) (*Answer, error) {
 	db, err := r.Database()
 	if err != nil {
 		return nil, err
@@ -107,16 +108,16 @@ func (r *Run) ServeAPI(in *APIRequest) (*APIAnswer, error) {
 		parts[i] = pathPart{p, p}
 	}
 	req := requestObject(in.ID, in.Method, in.Header, in.Query, value.ObjectOf(nil), in.Body)
-	answer, err := r.serve(db, parts, in.Method, req, in.ID)
+	answer, err := serve(r, db, parts, in.Method, req, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &APIAnswer{Status: answer.status, Header: answer.headers, Body: value.Detach(answer.body)}, nil
+	return &Answer{Status: answer.status, Header: answer.headers, Body: value.Detach(answer.body)}, nil
 }
 
 // serve finds the endpoint for a request and runs it with its middleware.
-func (r *Run) serve(db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
-	found, err := r.findRoute(db, parts, method)
+func serve(r *exec.Run, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
+	found, err := findRoute(r, db, parts, method)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ type middleware struct {
 
 // apiCall is one call of an endpoint in progress.
 type apiCall struct {
-	r       *Run
+	r       *exec.Run
 	id      string
 	chain   []middleware // the outermost first
 	handler ast.Expr

@@ -1,4 +1,4 @@
-package exec
+package endpoint
 
 import (
 	"net/url"
@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -140,7 +141,7 @@ type route struct {
 }
 
 // findRoute finds the most exact definition whose path fits and that handles the method; nil when there is none.
-func (r *Run) findRoute(db *catalog.Database, parts []pathPart, method string) (*route, error) {
+func findRoute(r *exec.Run, db *catalog.Database, parts []pathPart, method string) (*route, error) {
 	defs, err := r.Cat.Defs(db.Inner(), ast.DefAPI)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package exec
+package endpoint
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -72,19 +73,19 @@ func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
 }
 
 func (c *apiCall) step(i int, req value.Value) (answer *apiAnswer, err error) {
-	if err := c.r.enter(); err != nil {
+	if err := c.r.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.r.leave()
+	defer c.r.Leave()
 	if i == len(c.chain) {
-		err = c.r.inDefinition(auth.By(c.by), func() error {
+		err = c.r.InDefinition(auth.By(c.by), func() error {
 			answer, err = c.handle(req)
 			return err
 		})
 		return answer, err
 	}
 	call := &c.chain[i]
-	err = c.r.inDefinition(auth.By(call.by), func() error {
+	err = c.r.InDefinition(auth.By(call.by), func() error {
 		answer, err = c.middle(i, call, req)
 		return err
 	})
@@ -129,9 +130,7 @@ func (c *apiCall) middle(i int, call *middleware, req value.Value) (*apiAnswer, 
 
 // handle runs the THEN of the action.
 func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
-	frame := c.r.frame(c.r.Base, 1)
-	defer c.r.release(frame)
-	frame.vars = append(frame.vars, Var{"request", req})
+	frame := c.r.Base.Child(exec.Var{Name: "request", Value: req})
 	v, err := c.r.Land(c.r.Value(frame, c.handler))
 	if err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
 
 // custom runs a function of the user's as fn::name($request, $next, …args).
 func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value) (*apiAnswer, error) {
-	next := value.ClosureOf(&native{func(args []value.Value) (value.Value, error) {
+	next := exec.NativeClosure(func(args []value.Value) (value.Value, error) {
 		req := req
 		if len(args) > 0 {
 			req = args[0]
@@ -151,7 +150,7 @@ func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value
 			return value.None, err
 		}
 		return answer.object(c.id), nil
-	}})
+	})
 	v, err := c.r.CallCustom(c.r.Base, name, append([]value.Value{req, next}, args...))
 	if err != nil {
 		return nil, err
