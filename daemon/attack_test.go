@@ -165,6 +165,9 @@ func (a *attack) option(text string) {
 		a.t.Fatalf("line %d: the server runs", a.line)
 	}
 	options := map[string]func(*config.Config){
+		"guesses": func(c *config.Config) {
+			c.AuthRate, c.AuthBurst, c.ClientIP = 1, 3, "X-Forwarded-For"
+		},
 		"guests": func(c *config.Config) { c.AllowGuests = true },
 		"files":  func(c *config.Config) { c.AllowExperimental = config.ParseNames("files") },
 		"deep":   func(c *config.Config) { c.QueryTimeout = 5 * time.Second },

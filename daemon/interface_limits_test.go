@@ -172,7 +172,7 @@ func TestClientAddress(t *testing.T) {
 	})
 	t.Run("a header", func(t *testing.T) {
 		s := limited("X-Forwarded-For")
-		spend(s, "X-Forwarded-For: 192.0.2.1, 10.0.0.1")
+		spend(s, "X-Forwarded-For: 10.0.0.1, 192.0.2.1")
 		spend(s, "X-Forwarded-For: 192.0.2.2")
 		spend(s, "X-Forwarded-For: 2001:db8::1")
 		if got := attempt(s, "X-Forwarded-For: 192.0.2.1"); got != 429 {
@@ -201,9 +201,14 @@ func TestClientAddress(t *testing.T) {
 	})
 	t.Run("Retry-After", func(t *testing.T) {
 		s := limited("socket")
+		setup(t, s, signinSetup)
 		spend(s)
-		for _, path := range []string{"/signin", "/signup"} {
-			r := s.do("POST", path, `{"user":"root","pass":"root"}`)
+		shut := `{"ns":"test","db":"test","ac":"words","user":"ada"}`
+		for range 2 {
+			s.do("POST", "/signin", shut)
+		}
+		for path, body := range map[string]string{"/signin": `{"user":"root","pass":"nope"}`, "/signin?words": shut} {
+			r := s.do("POST", path, body)
 			var wait int
 			if _, err := fmt.Sscan(r.Header.Get("Retry-After"), &wait); err != nil || r.StatusCode != 429 || wait < 1 || wait > 60 {
 				t.Errorf("%s: %d Retry-After %q", path, r.StatusCode, r.Header.Get("Retry-After"))

@@ -9,20 +9,33 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// Guard bounds how often a client may guess at passwords.
+type Guard = access.Guard
+
+// SetGuard makes g bound the attempts to sign in to the session. Without one there is no bound.
+func (s *Session) SetGuard(g Guard) { s.guard.Store(&g) }
+
+func (s *Session) guarding() Guard {
+	if g := s.guard.Load(); g != nil {
+		return *g
+	}
+	return nil
+}
+
 // Signin checks credentials (NS, DB, AC, user, pass and variables, see the RPC method) and gives the session that
 // identity. The result is the token text, or an object {access, refresh}.
 func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.access.Signin(ctx, s.snapshot(), params))
+	return s.enter(s.e.access.Signin(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.access.Signup(ctx, s.snapshot(), params))
+	return s.enter(s.e.access.Signup(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // SigninBasic checks a user name and password at the level named by ns and db ("" for none).
 func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) error {
-	p, err := s.e.access.Password(ctx, user, pass, ns, db)
+	p, err := s.e.access.Password(ctx, user, pass, ns, db, s.guarding())
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type Session struct {
 	e     *Engine
 	own   bool                         // the process's own: the capability to query does not bind it
 	state atomic.Pointer[exec.Session] // what it points to is never changed
+	guard atomic.Pointer[Guard]        // nil: none
 
 	mu     sync.Mutex // held to replace state, guards the rest; a leaf lock
 	mem    budget.Account

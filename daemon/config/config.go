@@ -22,6 +22,7 @@ type Config struct {
 	AllowOrigin             []string
 	ClientIP                string // none, socket or the name of a header
 	ConnectionsPerAddress   int    // open at once; 0: no limit
+	TrustedProxies          int    // that append to that header
 	NoIdentificationHeaders bool
 	NoBanner                bool
 	UIAddress               string // where / redirects to
@@ -29,7 +30,7 @@ type Config struct {
 	// Identity.
 	User, Pass      string
 	Unauthenticated bool
-	AuthRate        int // failed attempts a minute and client address; 0: no limit
+	AuthRate        int // wrong passwords a minute for one user at one address; 0: no limit
 	AuthBurst       int
 
 	// Database.
@@ -93,7 +94,7 @@ type Limits struct {
 // Default is the configuration of a server that was told nothing.
 func Default() *Config {
 	return &Config{
-		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", UIAddress: "https://surrealist.app",
+		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", TrustedProxies: 1, UIAddress: "https://surrealist.app",
 		AuthRate: 10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),

@@ -49,7 +49,8 @@ func serverSettings(c *Config) []*Setting {
 		{Flag: "web-crt", Env: "WEB_CRT", Group: GroupServer, Help: "Certificate file (PEM) for TLS", Value: stringValue{&c.WebCert}},
 		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
 		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins that browsers may call from, or *", Value: listValue{&c.AllowOrigin}},
-		{Flag: "client-ip", Env: "CLIENT_IP", Group: GroupServer, Help: "Where a client's address is taken from: none, socket, or a header such as X-Forwarded-For", Value: stringValue{&c.ClientIP}},
+		{Flag: "client-ip", Env: "CLIENT_IP", Group: GroupServer, Help: "Where a client's address is taken from: none, socket, or a header that a proxy appends to or sets, such as X-Forwarded-For (its last entry, see --trusted-proxies)", Value: stringValue{&c.ClientIP}},
+		{Flag: "trusted-proxies", Env: "TRUSTED_PROXIES", Group: GroupServer, Help: "How many proxies in a row append to the header of --client-ip: the client's address is so many entries from the right", Value: intValue{&c.TrustedProxies}},
 		{Flag: "connections-per-address", Env: "CONNECTIONS_PER_ADDRESS", Group: GroupServer, Help: "Connections that one address (IPv6: one /64) may have open at once (0: no limit); raise it behind a proxy", Value: intValue{&c.ConnectionsPerAddress}},
 		{Flag: "no-identification-headers", Env: "NO_IDENTIFICATION_HEADERS", Group: GroupServer, Help: "Do not send the server and version headers", Value: boolValue{&c.NoIdentificationHeaders}},
 		{Flag: "no-banner", Env: "NO_BANNER", Group: GroupServer, Help: "Do not print the start banner", Value: boolValue{&c.NoBanner}},
@@ -65,8 +66,8 @@ func authSettings(c *Config) []*Setting {
 		{Flag: "user", Short: "u", Also: []string{"username"}, Env: "USER", Group: GroupAuth, Help: "Name of the first root user", Value: stringValue{&c.User}},
 		{Flag: "pass", Short: "p", Also: []string{"password"}, Env: "PASS", Group: GroupAuth, Help: "Password of the first root user", Secret: true, Value: stringValue{&c.Pass}},
 		{Flag: "unauthenticated", Env: "UNAUTHENTICATED", Group: GroupAuth, Help: "Give every connection the rights of root", Value: boolValue{&c.Unauthenticated}},
-		{Flag: "auth-rate-limit", Env: "AUTH_RATE_LIMIT", Group: GroupAuth, Help: "Failed sign-ins a minute for one address (0: no limit)", Value: intValue{&c.AuthRate}},
-		{Flag: "auth-rate-burst", Env: "AUTH_RATE_BURST", Group: GroupAuth, Help: "Failed sign-ins that one address may make at once", Value: intValue{&c.AuthBurst}},
+		{Flag: "auth-rate-limit", Env: "AUTH_RATE_LIMIT", Group: GroupAuth, Help: "Wrong passwords a minute for one user at one address (0: no limit); ten times as many for all users of the address", Value: intValue{&c.AuthRate}},
+		{Flag: "auth-rate-burst", Env: "AUTH_RATE_BURST", Group: GroupAuth, Help: "Wrong passwords for one user that one address may try at once", Value: intValue{&c.AuthBurst}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -124,6 +125,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case status == http.StatusUnauthorized && e.Detail.Inner.Kind == "TooManyAttempts":
 		status = http.StatusTooManyRequests
+		var wait rpc.Wait
+		if errors.As(e, &wait) {
+			w.Header().Set("Retry-After", strconv.Itoa(wait.Seconds()))
+		}
 	case status == http.StatusUnauthorized:
 		information = authProblem
 	case status == http.StatusInternalServerError:

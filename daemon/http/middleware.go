@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -176,9 +177,8 @@ func (s *Server) client(r *http.Request) string {
 		return ""
 	case "", "socket":
 	default:
-		first, _, _ := strings.Cut(r.Header.Get(s.ClientIP), ",")
-		if ip := net.ParseIP(strings.TrimSpace(first)); ip != nil {
-			return ip.String()
+		if ip := forwarded(r.Header.Values(s.ClientIP), s.Proxies); ip != "" {
+			return ip
 		}
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -186,4 +186,18 @@ func (s *Server) client(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
+}
+
+// forwarded is the address that the first of some proxies saw: each appends its peer to the header, so it is so many entries
+// from the right. What is left of it a client may have written itself. "" where that is no address.
+func forwarded(lines []string, proxies int) string {
+	entries := strings.Split(strings.Join(lines, ","), ",")
+	entry := strings.TrimSpace(entries[max(0, len(entries)-max(1, proxies))])
+	if ap, err := netip.ParseAddrPort(entry); err == nil {
+		return ap.Addr().Unmap().String()
+	}
+	if a, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+		return a.Unmap().String()
+	}
+	return ""
 }

@@ -80,6 +80,7 @@ type Options struct {
 	AllowOrigin []string // "*" for every origin
 	// ClientIP is where a client's address comes from: "none", "socket" or the name of a header.
 	ClientIP   string
+	Proxies    int    // that append to that header; at least 1
 	UIAddress  string // where / leads; "": nowhere
 	HideServer bool   // no identification headers
 	Log        *slog.Logger

@@ -2,6 +2,7 @@ package http
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -34,8 +35,7 @@ func (s *Server) enterBy(r *http.Request) (session *engine.Session, byName bool,
 			return nil, false, errs.InvalidAuth()
 		}
 	}
-	session = s.RPC.Engine.Session()
-	session.SetClient(s.client(r), r.Header.Get("Origin"))
+	session = s.RPC.Session(s.client(r), r.Header.Get("Origin"))
 	byName, err = s.identity(r, session)
 	return session, byName, err
 }
@@ -88,27 +88,17 @@ func (s *Server) identity(r *http.Request, session *engine.Session) (byName bool
 	default:
 		return false, errs.InvalidAuth()
 	}
-	return byName, s.guarded(r, attempt)
+	return byName, s.counted(r, attempt)
 }
 
-// guarded runs one attempt to get an identity inside the client's budget of failures. Whatever is wrong with the
-// credentials, the answer is the same.
-func (s *Server) guarded(r *http.Request, attempt func() error) error {
-	client := s.client(r)
-	if s.RPC.Auth != nil {
-		if wait, ok := s.RPC.Auth.Allow(client); !ok {
-			return rpc.TooManyAttempts(wait)
-		}
-	}
+// counted runs one attempt to get an identity. Whatever is wrong with the credentials, the answer is the same.
+func (s *Server) counted(r *http.Request, attempt func() error) error {
 	err := attempt()
 	s.RPC.Metrics.Auth(err == nil)
-	if err == nil || !rpc.FailedAuth(err) {
+	if err == nil || !rpc.FailedAuth(err) || errors.As(err, new(rpc.Wait)) {
 		return err
 	}
-	if s.RPC.Auth != nil {
-		s.RPC.Auth.Failed(client)
-	}
-	s.Log.Debug("authentication failed", "client", client, "err", err)
+	s.Log.Debug("authentication failed", "client", s.client(r), "err", err)
 	return errs.InvalidAuth()
 }
 

@@ -2,9 +2,8 @@ package http
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
@@ -36,26 +35,12 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, thro
 		return err
 	}
 	client := s.client(r)
-	if s.RPC.Auth != nil {
-		if wait, ok := s.RPC.Auth.Allow(client); !ok {
-			return s.tooMany(w, wait)
-		}
-	}
-	v, err := through(s.RPC.Engine.Session(), r.Context(), withAccess(params))
+	v, err := through(s.RPC.Session(client, r.Header.Get("Origin")), r.Context(), withAccess(params))
 	s.RPC.Metrics.Auth(err == nil)
 	if err != nil {
-		if s.RPC.Auth != nil && rpc.FailedAuth(err) {
-			s.RPC.Auth.Failed(client)
-		}
 		return s.refusedSignin(client, err)
 	}
 	return s.token(w, f, accept, v)
-}
-
-func (s *Server) tooMany(w http.ResponseWriter, wait time.Duration) error {
-	s.RPC.Metrics.Limited("auth")
-	w.Header().Set("Retry-After", strconv.Itoa(rpc.Seconds(wait)))
-	return rpc.TooManyAttempts(wait)
 }
 
 // withAccess reads the access method under its long name where the short one is missing.
@@ -78,6 +63,8 @@ func (s *Server) refusedSignin(client string, err error) error {
 	switch {
 	case e.Kind == errs.KindThrown, e.Kind == errs.KindValidation:
 		return &refusal{http.StatusBadRequest, e.Msg}
+	case errors.As(err, new(rpc.Wait)):
+		return err
 	case rpc.FailedAuth(e):
 		s.Log.Debug("authentication failed", "client", client, "err", e)
 		return &refusal{http.StatusUnauthorized, authProblem}

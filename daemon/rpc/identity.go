@@ -103,7 +103,7 @@ func (k *call) enter(ctx context.Context, door func(context.Context, *value.Obje
 	if p[0].Kind() != value.KindObject {
 		return wire.Response{}, errs.InvalidParams(usage)
 	}
-	return k.guarded(func() (value.Value, error) { return door(ctx, p[0].Object()) })
+	return k.counted(func() (value.Value, error) { return door(ctx, p[0].Object()) })
 }
 
 func authenticate(ctx context.Context, k *call) (wire.Response, error) {
@@ -115,7 +115,7 @@ func authenticate(ctx context.Context, k *call) (wire.Response, error) {
 	if p[0].Kind() != value.KindString {
 		return wire.Response{}, errs.InvalidParams(usage)
 	}
-	return k.guarded(func() (value.Value, error) { return value.None, k.session.engine.Authenticate(ctx, p[0].Str()) })
+	return k.counted(func() (value.Value, error) { return value.None, k.session.engine.Authenticate(ctx, p[0].Str()) })
 }
 
 // refresh trades a pair of tokens for a new one.
@@ -124,7 +124,7 @@ func refresh(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return k.guarded(func() (value.Value, error) { return k.session.engine.Refresh(ctx, access, key) })
+	return k.counted(func() (value.Value, error) { return k.session.engine.Refresh(ctx, access, key) })
 }
 
 // revoke ends the refresh token of a pair.
@@ -133,7 +133,7 @@ func revoke(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return k.guarded(func() (value.Value, error) { return value.None, k.session.engine.Revoke(ctx, access, key) })
+	return k.counted(func() (value.Value, error) { return value.None, k.session.engine.Revoke(ctx, access, key) })
 }
 
 // tokens reads {access, refresh}; bare says what is wrong with a token alone.
@@ -156,34 +156,49 @@ func (k *call) tokens(bare string) (access, refresh string, err error) {
 	return "", "", errs.InvalidParams(usage)
 }
 
-// guarded runs one attempt to get an identity inside the client's budget of failures.
-func (k *call) guarded(attempt func() (value.Value, error)) (wire.Response, error) {
-	limiter, client := k.conn.srv.Auth, k.conn.opt.Client
-	if limiter != nil {
-		if wait, ok := limiter.Allow(client); !ok {
-			return wire.Response{}, TooManyAttempts(wait)
-		}
-	}
+// counted runs one attempt to get an identity. How many there may be the guard of the session says, see Server.Session.
+func (k *call) counted(attempt func() (value.Value, error)) (wire.Response, error) {
 	v, err := attempt()
 	k.conn.srv.Metrics.Auth(err == nil)
 	if err != nil {
-		if limiter != nil && FailedAuth(err) {
-			limiter.Failed(client)
-		}
 		return wire.Response{}, err
 	}
 	return answer(v), nil
 }
 
-// TooManyAttempts refuses an attempt to sign in until wait has passed.
-func TooManyAttempts(wait time.Duration) *errs.Error {
-	return &errs.Error{Kind: errs.KindNotAllowed, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "TooManyAttempts"}},
-		Msg: fmt.Sprintf("Too many authentication attempts, try again in %d seconds", Seconds(wait))}
+// Session makes a session for a client at an address and an origin, "" where not known: its guesses at passwords are bounded.
+func (srv *Server) Session(client, origin string) *engine.Session {
+	s := srv.Engine.Session()
+	s.SetClient(client, origin)
+	if srv.Auth == nil {
+		return s
+	}
+	s.SetGuard(func(names []string, known func() bool) (func(bool), error) {
+		done, wait := srv.Auth.Try(client, names, known)
+		if done == nil {
+			srv.Metrics.Limited("auth")
+			return nil, tooManyAttempts(wait)
+		}
+		return done, nil
+	})
+	return s
 }
 
-// Seconds rounds wait up to whole seconds, at least 1: the value of a Retry-After header.
-func Seconds(wait time.Duration) int {
-	return max(1, int((wait+time.Second-1)/time.Second))
+// Wait is the cause of a refusal that ends by itself after some time.
+type Wait time.Duration
+
+// Error implements error.
+func (w Wait) Error() string { return fmt.Sprintf("try again in %d seconds", w.Seconds()) }
+
+// tooManyAttempts refuses an attempt to sign in until wait has passed; its cause is a Wait.
+func tooManyAttempts(wait time.Duration) *errs.Error {
+	return &errs.Error{Kind: errs.KindNotAllowed, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "TooManyAttempts"}},
+		Msg: fmt.Sprintf("Too many authentication attempts, try again in %d seconds", Wait(wait).Seconds()), Err: Wait(wait)}
+}
+
+// Seconds rounds w up to whole seconds, at least 1: the value of a Retry-After header.
+func (w Wait) Seconds() int {
+	return max(1, int((time.Duration(w)+time.Second-1)/time.Second))
 }
 
 // FailedAuth reports whether err is an attempt to get an identity that was refused, and not a broken call.
@@ -237,8 +252,7 @@ func attach(ctx context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	s := k.conn.srv.Engine.Session()
-	s.SetClient(k.conn.opt.Client, k.conn.opt.Origin)
+	s := k.conn.srv.Session(k.conn.opt.Client, k.conn.opt.Origin)
 	k.conn.listen(s, id)
 	return answer(value.None), k.conn.attached.attach(ctx, *id, s)
 }

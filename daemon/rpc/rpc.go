@@ -49,12 +49,11 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Limiter slows down password guessing. Both methods are safe for concurrent use.
+// Limiter bounds guesses at passwords. It is safe for concurrent use.
 type Limiter interface {
-	// Allow reports whether client may try to sign in now, and otherwise how long it has to wait.
-	Allow(client string) (wait time.Duration, ok bool)
-	// Failed counts a failed attempt.
-	Failed(client string)
+	// Try counts an attempt of a client at the credentials that names name, before it is made; known reports whether they were
+	// right not long ago. done takes how the attempt ended; nil refuses it for the time wait.
+	Try(client string, names []string, known func() bool) (done func(ok bool), wait time.Duration)
 }
 
 // Server is what every connection of a daemon shares.

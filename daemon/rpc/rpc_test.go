@@ -435,8 +435,17 @@ func TestWallClockLimit(t *testing.T) {
 // guess is a limiter that lets through so many failures.
 type guess struct{ left int }
 
-func (g *guess) Allow(string) (time.Duration, bool) { return 90 * time.Second, g.left > 0 }
-func (g *guess) Failed(string)                      { g.left-- }
+func (g *guess) Try(string, []string, func() bool) (func(bool), time.Duration) {
+	if g.left == 0 {
+		return nil, 90 * time.Second
+	}
+	g.left--
+	return func(ok bool) {
+		if ok {
+			g.left++
+		}
+	}, 0
+}
 
 func TestGuessingIsLimited(t *testing.T) {
 	srv := newServer(t, Limits{})

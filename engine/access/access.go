@@ -25,12 +25,14 @@ type Authenticator struct {
 	ex        *exec.Executor
 	keys      keySets
 	passwords *auth.Verifier
-	secret    []byte // of the store; part of the key of every token of a system user
+	// credentials remembers those that access methods took: a client that has signed in before passes while others fail.
+	credentials *auth.Memory
+	secret      []byte // of the store; part of the key of every token of a system user
 }
 
 // New makes an authenticator; Open must be called before it is used.
 func New(ex *exec.Executor) *Authenticator {
-	return &Authenticator{ex: ex, passwords: auth.NewVerifier()}
+	return &Authenticator{ex: ex, passwords: auth.NewVerifier(), credentials: auth.NewMemory(maxCredentials)}
 }
 
 // Login is a session's new identity and what the client is told: a token, or {access, refresh}.
@@ -81,20 +83,24 @@ func (a *Authenticator) tokenKey(hash string) string {
 	return string(mac.Sum(nil))
 }
 
-// Signin checks credentials: NS, DB, AC, user, pass and variables, see the RPC method.
-func (a *Authenticator) Signin(ctx context.Context, s exec.Session, params *value.Object) (*Login, error) {
+// Signin checks credentials: NS, DB, AC, user, pass and variables, see the RPC method. guard may be nil.
+func (a *Authenticator) Signin(ctx context.Context, s exec.Session, params *value.Object, guard Guard) (*Login, error) {
 	if credential(params, "ac", "AC") == "" {
-		return a.signinUser(ctx, params)
+		return a.signinUser(ctx, params, guard)
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params) })
+	return a.guarded(params, guard, func(guess guess) (*Login, error) {
+		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params, guess) })
+	})
 }
 
-// Signup signs up a record user.
-func (a *Authenticator) Signup(ctx context.Context, s exec.Session, params *value.Object) (*Login, error) {
+// Signup signs up a record user. guard may be nil.
+func (a *Authenticator) Signup(ctx context.Context, s exec.Session, params *value.Object, guard Guard) (*Login, error) {
 	if credential(params, "ac", "AC") == "" {
 		return nil, authError("InvalidSignup", "There was a problem with signing up")
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signup(params) })
+	return a.guarded(params, guard, func(guess guess) (*Login, error) {
+		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signup(params, guess) })
+	})
 }
 
 // Authenticate finds the identity in a token; there is no answer.
@@ -116,7 +122,7 @@ func (a *Authenticator) Refresh(ctx context.Context, s exec.Session, access, ref
 	if err != nil {
 		return nil, err
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params) })
+	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params, nil) })
 }
 
 // Revoke ends a refresh key.

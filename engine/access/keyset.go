@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/engine/auth"
@@ -27,12 +28,25 @@ type keySets struct {
 	all map[string]*keySet
 }
 
-// keySet is one set. Whoever holds the token in turn may look at it, and ask the issuer; the others wait.
+// keySet is one set. Who holds the token in turn may ask the issuer; those that need what it gets wait.
 type keySet struct {
-	turn   chan struct{}
-	set    *auth.KeySet
-	loaded time.Time // when set came
-	tried  time.Time // when the issuer was last asked
+	turn  chan struct{}
+	now   atomic.Pointer[loadedKeys] // replaced by the holder of the token; nil: none yet
+	tried time.Time                  // when the issuer was last asked; the holder's
+}
+
+// loadedKeys is a set and when it came.
+type loadedKeys struct {
+	set  *auth.KeySet
+	when time.Time
+}
+
+// fresh is the set, where it is not too old.
+func (s *keySet) fresh(now time.Time) *auth.KeySet {
+	if l := s.now.Load(); l != nil && now.Sub(l.when) < keySetLife {
+		return l.set
+	}
+	return nil
 }
 
 // at is the entry of an address.
@@ -60,35 +74,39 @@ func (k *keySets) at(address string) *keySet {
 // errNoKeySet is a set that cannot be had at the moment.
 var errNoKeySet = errors.New("the key set of the issuer cannot be read")
 
-// get is the set as known, or fetched where it is too old, or newer is wanted and the last attempt is long enough ago.
+// get is the set as known, or fetched where it is too old, or newer is wanted and the last attempt is long enough ago. A token
+// whose key is known does not wait while another makes the issuer be asked.
 func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func() (*auth.KeySet, error)) (*auth.KeySet, error) {
+	if set := s.fresh(now); set != nil && !newer {
+		return set, nil
+	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	fresh := s.set != nil && now.Sub(s.loaded) < keySetLife
+	fresh := s.fresh(now)
 	wait := keySetRetry
-	if fresh {
+	if fresh != nil {
 		wait = keySetCooldown
 	}
 	due := s.tried.IsZero() || now.Sub(s.tried) >= wait
 	switch {
-	case fresh && (!newer || !due):
-		return s.set, nil
+	case fresh != nil && (!newer || !due):
+		return fresh, nil
 	case !due:
 		return nil, errNoKeySet
 	}
 	s.tried = now
 	set, err := fetch()
 	if err != nil {
-		if fresh {
-			return s.set, nil // what it had still stands
+		if fresh != nil {
+			return fresh, nil // what it had still stands
 		}
 		return nil, err
 	}
-	s.set, s.loaded = set, now
+	s.now.Store(&loadedKeys{set, now})
 	return set, nil
 }
 

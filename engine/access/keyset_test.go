@@ -79,6 +79,26 @@ func done2(t *testing.T, entry *keySet) <-chan struct{} {
 	return gone
 }
 
+// A token whose key is known does not wait while the issuer is asked for the key of another.
+func TestKnownKeysDoNotWait(t *testing.T) {
+	entry, now := (&keySets{}).at("https://x"), time.Now()
+	set := &auth.KeySet{}
+	if _, err := entry.get(t.Context(), now, false, func() (*auth.KeySet, error) { return set, nil }); err != nil {
+		t.Fatal(err)
+	}
+	later := now.Add(keySetCooldown)
+	_, err := entry.get(t.Context(), later, true, func() (*auth.KeySet, error) {
+		got, err := entry.get(t.Context(), later, false, nil)
+		if got != set {
+			t.Errorf("meanwhile: %p, want %p", got, set)
+		}
+		return set, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // The number of sets that are kept is bounded.
 func TestKeySetCount(t *testing.T) {
 	var sets keySets

@@ -16,6 +16,7 @@ type credentials struct {
 	ns, db, access string
 	key, refresh   string
 	vars           []exec.Var // all but the place, for the expressions of a record access
+	guess          guess
 }
 
 func credentialsOf(params *value.Object) credentials {
@@ -58,9 +59,10 @@ func (c *credentials) base() ast.Base {
 	return ast.BaseRoot
 }
 
-// signin checks what an access method asks for.
-func (r *run) signin(params *value.Object) (*Login, error) {
+// signin checks what an access method asks for. guess is nil where nothing can be guessed.
+func (r *run) signin(params *value.Object, guess guess) (*Login, error) {
 	c := credentialsOf(params)
+	c.guess = guess
 	return r.signinAccess(&c)
 }
 
@@ -137,9 +139,10 @@ func (r *run) signinAccess(c *credentials) (*Login, error) {
 	return r.recordLogin(c, d, def, id)
 }
 
-// signup makes a record user by the SIGNUP of an access method.
-func (r *run) signup(params *value.Object) (*Login, error) {
+// signup makes a record user by the SIGNUP of an access method; guess is as that of signin.
+func (r *run) signup(params *value.Object, guess guess) (*Login, error) {
 	c := credentialsOf(params)
+	c.guess = guess
 	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
 	if err != nil {
 		return nil, err
@@ -163,6 +166,11 @@ func (r *run) signup(params *value.Object) (*Login, error) {
 
 // accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
 func (r *run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
+	if c.guess != nil {
+		if err := c.guess(c.ns, c.db, c.access); err != nil {
+			return nil, err
+		}
+	}
 	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, exec.NewEnv(c.vars...), x)
 	if err != nil {
 		if e := errs.As(err); e.Kind == errs.KindThrown {

@@ -16,13 +16,13 @@ import (
 const systemAlgorithm = "HS512"
 
 // signinUser checks the name and password of a system user.
-func (a *Authenticator) signinUser(ctx context.Context, params *value.Object) (*Login, error) {
+func (a *Authenticator) signinUser(ctx context.Context, params *value.Object, guard Guard) (*Login, error) {
 	user, pass := credential(params, "user"), credential(params, "pass")
 	if user == "" || pass == "" {
 		return nil, authError("MissingUserOrPass", "Username or Password was not provided")
 	}
 	ns, db := credential(params, "ns", "NS"), credential(params, "db", "DB")
-	u, err := a.checkPassword(ctx, user, pass, ns, db)
+	u, err := a.checkPassword(ctx, user, pass, ns, db, guard)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,9 @@ func (a *Authenticator) signinUser(ctx context.Context, params *value.Object) (*
 }
 
 // Password is the identity of the system user of a name and password at the level named by ns and db ("" for none).
-func (a *Authenticator) Password(ctx context.Context, user, pass, ns, db string) (auth.Principal, error) {
-	u, err := a.checkPassword(ctx, user, pass, ns, db)
+// guard may be nil.
+func (a *Authenticator) Password(ctx context.Context, user, pass, ns, db string, guard Guard) (auth.Principal, error) {
+	u, err := a.checkPassword(ctx, user, pass, ns, db, guard)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -88,7 +89,7 @@ func (u *systemUser) principal(claims value.Value, expires int64) auth.Principal
 func (u *systemUser) expiry(now time.Time) int64 { return expiry(now, u.define.SessionDuration) }
 
 // checkPassword finds a user and checks its password. Whatever is wrong, the answer and the work are the same.
-func (a *Authenticator) checkPassword(ctx context.Context, name, pass, ns, db string) (*systemUser, error) {
+func (a *Authenticator) checkPassword(ctx context.Context, name, pass, ns, db string, guard Guard) (*systemUser, error) {
 	u, err := a.user(ctx, name, ns, db)
 	if err != nil {
 		return nil, err
@@ -97,11 +98,24 @@ func (a *Authenticator) checkPassword(ctx context.Context, name, pass, ns, db st
 	if u != nil {
 		hash = u.define.PassHash
 	}
-	ok, err := a.passwords.Check(ctx, hash, pass)
+	known := false
+	try := &attempt{guard: guard, names: []string{userName(name, ns, db)}, known: func() bool {
+		known = a.passwords.Remembers(hash, pass)
+		return known
+	}}
+	if err := try.begin(); err != nil {
+		return nil, err
+	}
+	ok := known
+	if !known {
+		ok, err = a.passwords.Check(ctx, hash, pass)
+	}
+	ok = ok && u != nil
+	try.end(ok)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || u == nil {
+	if !ok {
 		return nil, errs.InvalidAuth()
 	}
 	return u, nil

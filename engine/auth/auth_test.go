@@ -94,10 +94,10 @@ func TestWaitingForAPasswordEndsWithTheContext(t *testing.T) {
 func TestTheCacheOfPasswordsIsBounded(t *testing.T) {
 	v := NewVerifier()
 	for i := range maxKnown + 10 {
-		v.remember(v.id("hash", strings.Repeat("x", i)))
+		v.known.Add(v.known.ID("hash", strings.Repeat("x", i)))
 	}
-	if n := v.order.Len(); n != maxKnown || len(v.known) != maxKnown {
-		t.Errorf("%d remembered, %d known", n, len(v.known))
+	if n := v.known.order.Len(); n != maxKnown || len(v.known.known) != maxKnown {
+		t.Errorf("%d remembered, %d known", n, len(v.known.known))
 	}
 }
 

@@ -1,18 +1,14 @@
 package auth
 
 import (
-	"container/list"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -79,12 +75,9 @@ func parsePHC(text string) (h phc, ok bool) {
 // Verifier checks passwords: it bounds how many hashes are computed at a time, does the same work for users that do not
 // exist, and remembers what was right for a while. It is safe for concurrent use.
 type Verifier struct {
-	turn   chan struct{} // one token per hash that may run
-	secret []byte        // keys the cache: it holds no passwords
-
-	mu    sync.Mutex // guards the cache; a leaf lock
-	known map[[sha256.Size]byte]*list.Element
-	order *list.List // of keys, newest first
+	turn  chan struct{} // one token per hash that may run
+	salt  [hashSalt]byte
+	known *Memory
 }
 
 // maxKnown is how many verified pairs of hash and password are remembered.
@@ -92,10 +85,15 @@ const maxKnown = 1024
 
 // NewVerifier makes a Verifier that computes as many hashes at a time as there are processors.
 func NewVerifier() *Verifier {
-	v := &Verifier{turn: make(chan struct{}, runtime.GOMAXPROCS(0)), secret: make([]byte, 32),
-		known: map[[sha256.Size]byte]*list.Element{}, order: list.New()}
-	rand.Read(v.secret)
+	v := &Verifier{turn: make(chan struct{}, runtime.GOMAXPROCS(0)), known: NewMemory(maxKnown)}
+	rand.Read(v.salt[:])
 	return v
+}
+
+// Remembers reports whether password was right for the stored hash not long ago. It costs next to nothing: callers bound how
+// often a client may ask.
+func (v *Verifier) Remembers(hash, password string) bool {
+	return hash != "" && len(password) <= maxPassword && v.known.Has(v.known.ID(hash, password))
 }
 
 // Check reports whether password belongs to the stored hash. A changed user has another hash, so nothing remembered
@@ -104,8 +102,7 @@ func (v *Verifier) Check(ctx context.Context, hash, password string) (bool, erro
 	if len(password) > maxPassword {
 		return false, nil
 	}
-	id := v.id(hash, password)
-	if hash != "" && v.remembers(id) {
+	if v.Remembers(hash, password) {
 		return true, nil
 	}
 	select {
@@ -116,46 +113,12 @@ func (v *Verifier) Check(ctx context.Context, hash, password string) (bool, erro
 	}
 	h, ok := parsePHC(hash)
 	if !ok {
-		h = phc{memory: hashMemory, passes: hashPasses, lanes: hashLanes, salt: v.secret[:hashSalt], sum: make([]byte, hashSize)}
+		h = phc{memory: hashMemory, passes: hashPasses, lanes: hashLanes, salt: v.salt[:], sum: make([]byte, hashSize)}
 	}
 	sum := argon2.IDKey([]byte(password), h.salt, h.passes, h.memory, h.lanes, uint32(len(h.sum)))
 	if subtle.ConstantTimeCompare(sum, h.sum) != 1 || !ok {
 		return false, nil
 	}
-	v.remember(id)
+	v.known.Add(v.known.ID(hash, password))
 	return true, nil
-}
-
-// id is what a right pair is remembered by.
-func (v *Verifier) id(hash, password string) (id [sha256.Size]byte) {
-	m := hmac.New(sha256.New, v.secret)
-	m.Write([]byte(hash))
-	m.Write([]byte{0})
-	m.Write([]byte(password))
-	m.Sum(id[:0])
-	return id
-}
-
-func (v *Verifier) remembers(id [sha256.Size]byte) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	e, ok := v.known[id]
-	if ok {
-		v.order.MoveToFront(e)
-	}
-	return ok
-}
-
-func (v *Verifier) remember(id [sha256.Size]byte) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if _, ok := v.known[id]; ok {
-		return
-	}
-	v.known[id] = v.order.PushFront(id)
-	if v.order.Len() > maxKnown {
-		oldest := v.order.Back()
-		delete(v.known, oldest.Value.([sha256.Size]byte))
-		v.order.Remove(oldest)
-	}
 }
