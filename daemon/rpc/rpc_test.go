@@ -450,7 +450,7 @@ func (g *guess) Try(string, []string, func() bool) (func(bool), time.Duration) {
 func TestGuessingIsLimited(t *testing.T) {
 	srv := newServer(t, Limits{})
 	srv.Auth = &guess{left: 2}
-	c := connect(t, srv, Options{Persistent: true})
+	c := srv.NewConn(srv.Session("", ""), Options{Persistent: true})
 	for i := range 4 {
 		resp := c.say(t, nil, "signin", `{ user: 'x', pass: 'y' }`)
 		want := errs.InvalidAuth().Msg
