@@ -168,9 +168,10 @@ func (a *attack) option(text string) {
 		"guesses": func(c *config.Config) {
 			c.AuthRate, c.AuthBurst, c.ClientIP = 1, 3, "X-Forwarded-For"
 		},
-		"guests": func(c *config.Config) { c.AllowGuests = true },
-		"files":  func(c *config.Config) { c.AllowExperimental = config.ParseNames("files") },
-		"deep":   func(c *config.Config) { c.QueryTimeout = 5 * time.Second },
+		"unauthenticated": func(c *config.Config) { c.Unauthenticated = true },
+		"guests":          func(c *config.Config) { c.AllowGuests = true },
+		"files":           func(c *config.Config) { c.AllowExperimental = config.ParseNames("files") },
+		"deep":            func(c *config.Config) { c.QueryTimeout = 5 * time.Second },
 	}
 	if options[text] == nil {
 		a.t.Fatalf("line %d: unknown option %s", a.line, text)

@@ -378,7 +378,8 @@ func TestSlowClients(t *testing.T) {
 		}
 	}
 	for i, c := range conns {
-		if i%7 != 6 && !closed(c) {
+		// The third kind may be silent, the last one is cut off in its time.
+		if i%7 != 2 && i%7 != 6 && !closed(c) {
 			t.Errorf("connection of kind %d stays open", i%7)
 		}
 		_ = c.Close()

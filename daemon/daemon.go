@@ -303,7 +303,7 @@ func (d *Daemon) build(caps *auth.Capabilities) {
 		Limits: http.Limits{SQL: l.SQLBody, RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
 			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
-		AllowOrigin: cfg.AllowOrigin, ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
+		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
 		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
 	})
 }

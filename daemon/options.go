@@ -26,6 +26,15 @@ func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger
 	}
 }
 
+// origins are the web pages that may call: all of them, but where everybody has the rights of root. There a page must be named.
+func origins(cfg *config.Config) http.Origins {
+	o := http.Origins{Allow: cfg.AllowOrigin, Closed: cfg.Unauthenticated}
+	if len(o.Allow) == 0 && !cfg.Unauthenticated {
+		o.Allow = []string{"*"}
+	}
+	return o
+}
+
 // capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and --deny-all, and
 // those beat the defaults; at the same depth a denial beats a permission.
 func capabilities(cfg *config.Config) *auth.Capabilities {

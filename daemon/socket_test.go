@@ -54,7 +54,7 @@ func (s *server) upgradeAt(path, protocol string, headers ...string) *socket {
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		s.t.Fatal(err)
 	}
-	h := []string{"GET " + path + " HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade",
+	h := []string{"GET " + path + " HTTP/1.1", "Host: " + s.Addr().String(), "Upgrade: websocket", "Connection: Upgrade",
 		"Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 	if protocol != "" {
 		h = append(h, "Sec-WebSocket-Protocol: "+protocol)

@@ -19,10 +19,10 @@ type Config struct {
 	// Listening.
 	Bind                    string
 	WebCert, WebKey         string
-	AllowOrigin             []string
-	ClientIP                string // none, socket or the name of a header
-	ConnectionsPerAddress   int    // open at once; 0: no limit
-	TrustedProxies          int    // that append to that header
+	AllowOrigin             []string // empty: all, or with Unauthenticated none
+	ClientIP                string   // none, socket or the name of a header
+	TrustedProxies          int      // that append to that header
+	ConnectionsPerAddress   int      // open at once; 0: no limit
 	NoIdentificationHeaders bool
 	NoBanner                bool
 	UIAddress               string // where / redirects to
@@ -94,7 +94,7 @@ type Limits struct {
 // Default is the configuration of a server that was told nothing.
 func Default() *Config {
 	return &Config{
-		Path: "memory", Bind: "127.0.0.1:8000", AllowOrigin: []string{"*"}, ClientIP: "socket", TrustedProxies: 1, UIAddress: "https://surrealist.app",
+		Path: "memory", Bind: "127.0.0.1:8000", ClientIP: "socket", TrustedProxies: 1, UIAddress: "https://surrealist.app",
 		AuthRate: 10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),

@@ -48,7 +48,7 @@ func serverSettings(c *Config) []*Setting {
 		{Flag: "config", Env: "CONFIG", Group: GroupServer, Help: "Configuration file (TOML) with settings under the names of their flags", Value: stringValue{&c.File}},
 		{Flag: "web-crt", Env: "WEB_CRT", Group: GroupServer, Help: "Certificate file (PEM) for TLS", Value: stringValue{&c.WebCert}},
 		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
-		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins that browsers may call from, or *", Value: listValue{&c.AllowOrigin}},
+		{Flag: "allow-origin", Env: "ALLOW_ORIGIN", Group: GroupServer, Help: "Origins of the web pages that may call, such as https://app.example, or * for all (default: all; with --unauthenticated none but the server's own)", Value: listValue{&c.AllowOrigin}},
 		{Flag: "client-ip", Env: "CLIENT_IP", Group: GroupServer, Help: "Where a client's address is taken from: none, socket, or a header that a proxy appends to or sets, such as X-Forwarded-For (its last entry, see --trusted-proxies)", Value: stringValue{&c.ClientIP}},
 		{Flag: "trusted-proxies", Env: "TRUSTED_PROXIES", Group: GroupServer, Help: "How many proxies in a row append to the header of --client-ip: the client's address is so many entries from the right", Value: intValue{&c.TrustedProxies}},
 		{Flag: "connections-per-address", Env: "CONNECTIONS_PER_ADDRESS", Group: GroupServer, Help: "Connections that one address (IPv6: one /64) may have open at once (0: no limit); raise it behind a proxy", Value: intValue{&c.ConnectionsPerAddress}},

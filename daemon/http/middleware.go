@@ -39,6 +39,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.cors(rec, r) {
 		return
 	}
+	if !s.Origins.admits(r) {
+		s.RPC.Metrics.Limited("origins")
+		s.fail(rec, r, foreign)
+		return
+	}
 	if !s.gate(rec, r) {
 		return
 	}
@@ -145,14 +150,13 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
+// allowedOrigin is what the answer to a page of origin says of it; "" where it may not read the answer.
 func (s *Server) allowedOrigin(origin string) string {
-	for _, allowed := range s.AllowOrigin {
-		if allowed == "*" {
-			return "*"
-		}
-		if origin != "" && strings.EqualFold(strings.TrimSuffix(allowed, "/"), origin) {
-			return origin
-		}
+	switch {
+	case s.Origins.any():
+		return "*"
+	case s.Origins.allows(origin):
+		return origin
 	}
 	return ""
 }

@@ -75,9 +75,9 @@ type Options struct {
 	Sockets   *ws.Server
 	Readiness Readiness
 	// Sessions are the attached sessions of clients that use RPC over HTTP.
-	Sessions    *rpc.Sessions
-	Limits      Limits
-	AllowOrigin []string // "*" for every origin
+	Sessions *rpc.Sessions
+	Limits   Limits
+	Origins  Origins
 	// ClientIP is where a client's address comes from: "none", "socket" or the name of a header.
 	ClientIP   string
 	Proxies    int    // that append to that header; at least 1

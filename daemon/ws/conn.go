@@ -36,6 +36,7 @@ type conn struct {
 	running  sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
 	done     chan struct{}  // closed when run ends
 	heard    atomic.Bool    // something was read since the last look
+	arrived  atomic.Int64   // the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
 	probing  atomic.Bool
 	tooSlow  atomic.Bool
 	trusted  bool           // the limits of bound are the wide ones; the reader's
@@ -100,13 +101,15 @@ const keptBuffer = 1 << 20
 func (c *conn) read() error {
 	for {
 		c.bound()
-		// No deadline of its own: probe closes a connection that has gone silent.
+		// No deadline of its own: a client may be silent as long as it likes, see probe.
 		_, r, err := c.socket.Reader(context.Background())
 		if err != nil {
 			return err
 		}
+		c.arrived.Store(c.srv.turn.Load())
 		buf := readBuffers.Get().(*[]byte)
-		b, err := readAll(r, (*buf)[:0], c.longest, &c.in)
+		b, err := readAll(arriving{r, c}, (*buf)[:0], c.longest, &c.in)
+		c.arrived.Store(0)
 		switch err {
 		case nil:
 		case errTooLong:
@@ -133,6 +136,25 @@ func (c *conn) read() error {
 			c.dispatch(&j)
 		}
 	}
+}
+
+// arriving is the rest of a message.
+type arriving struct {
+	io.Reader
+	conn *conn
+}
+
+// Read implements io.Reader.
+func (a arriving) Read(b []byte) (int, error) {
+	n, err := a.Reader.Read(b)
+	a.conn.arrived.Store(a.conn.srv.turn.Load())
+	return n, err
+}
+
+// stalled reports whether the client has begun a message and sent nothing more of it for two turns of Server.ping.
+func (c *conn) stalled(turn int64) bool {
+	at := c.arrived.Load()
+	return at != 0 && turn-at > 2
 }
 
 // What the clients of messages over a limit are told.

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -34,7 +35,7 @@ type Limits struct {
 	Requests    int           // running at once on one connection; 256
 	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
 	Connections int           // open at once; 65536
-	Ping        time.Duration // after that much silence a connection is pinged; 15 s
+	Ping        time.Duration // after that much silence a connection is pinged, after twice as much inside of a message closed; 15 s
 	SendTimeout time.Duration // how long a write may stand still; 30 s
 	Depth       int           // nesting of values; the codec's default
 }
@@ -74,6 +75,7 @@ type Server struct {
 
 	stop context.CancelFunc
 	done chan struct{} // the pinger has ended
+	turn atomic.Int64  // of the pinger, from 1
 }
 
 // NewServer makes a Server and starts its pinger; Shutdown ends both.
@@ -83,6 +85,7 @@ func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 		rpc: srv, limits: limits.withDefaults(), metrics: srv.Metrics, log: log, workers: newWorkers(),
 		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
 	}
+	s.turn.Store(1)
 	go s.ping(ctx)
 	return s
 }
@@ -137,7 +140,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.S
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, limit int64, open func(*websocket.Conn, *pipe) *conn) {
 	defer s.Release()
 	hijack := &hijacker{ResponseWriter: w, timeout: s.limits.SendTimeout}
-	// Browsers of any origin may connect: an identity comes from the client's own message, never from a cookie.
+	// The caller has looked at the origin, for all requests alike.
 	socket, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
 		Subprotocols: []string{"cbor", "json"}, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
 	})
@@ -245,11 +248,15 @@ func (s *Server) ping(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		turn := s.turn.Add(1)
 		s.mu.Lock()
 		open := slices.Collect(maps.Keys(s.conns))
 		s.mu.Unlock()
 		for _, c := range open {
-			if c.silent() {
+			switch {
+			case c.stalled(turn):
+				c.cut()
+			case c.silent():
 				wg.Go(func() { c.probe(ctx, max(s.limits.Ping, leastPatience)) })
 			}
 		}
