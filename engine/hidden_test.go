@@ -206,3 +206,61 @@ func TestFilesAreCopiedWhereTheCallerMayPut(t *testing.T) {
 	}
 	checkHidden(t, "record:acc:user:1", cases)
 }
+
+// The world of the error tests: what user:1 may not see holds a canary, in a value, a condition or an id.
+const hiddenErrors = `
+	DEFINE TABLE user PERMISSIONS FULL; CREATE user:1; DEFINE TABLE hid PERMISSIONS NONE; CREATE hid:canary SET v = 'canary';
+	DEFINE TABLE asserted PERMISSIONS FULL; DEFINE FIELD secret ON asserted ASSERT $value < limit AND 'canary' != '' PERMISSIONS FOR select NONE;
+	CREATE asserted:1 SET secret = 4242, limit = 9999;
+	DEFINE TABLE coerced PERMISSIONS FULL; CREATE coerced:1 SET secret = 'canary'; DEFINE FIELD secret ON coerced TYPE int PERMISSIONS FOR select NONE;
+	DEFINE TABLE guarded PERMISSIONS FOR select WHERE level + 1 > 3, FOR create, update, delete FULL; CREATE guarded:1 SET level = 'canary'; CREATE guarded:2 SET level = 5;
+	DEFINE TABLE fields PERMISSIONS FULL; DEFINE FIELD f ON fields PERMISSIONS FOR select WHERE $value + 1 > 3, FOR update WHERE $before + 1 > 3; CREATE fields:1 SET f = 'canary'; CREATE fields:2 SET f = 5;
+	DEFINE TABLE computed PERMISSIONS FULL; DEFINE FIELD secret ON computed PERMISSIONS FOR select NONE; CREATE computed:1 SET secret = 'canary'; DEFINE FIELD dbl ON computed COMPUTED secret * 2;
+	DEFINE TABLE valued PERMISSIONS FULL; DEFINE FIELD secret ON valued PERMISSIONS FOR select NONE; CREATE valued:1 SET secret = 'canary'; DEFINE FIELD z ON valued VALUE secret * 2;
+	DEFINE TABLE noted PERMISSIONS FULL; DEFINE EVENT e ON noted THEN { LET $c = (SELECT VALUE v FROM hid)[0]; CREATE hid SET x = $c * 2 };
+	DEFINE TABLE noted2 PERMISSIONS FULL; DEFINE EVENT e ON noted2 THEN { CREATE hid:canary };
+	DEFINE TABLE told PERMISSIONS FULL; DEFINE EVENT e ON told THEN { THROW 'no more than ten' };
+	DEFINE TABLE cause PERMISSIONS FULL; CREATE cause:1, cause:2, cause:3, cause:4;
+	DEFINE TABLE follows PERMISSIONS NONE; DEFINE FIELD then ON follows TYPE option<record<cause>> REFERENCE ON DELETE THEN { CREATE follows SET n = s * 2, s = (SELECT VALUE v FROM hid)[0] * 2 };
+	CREATE follows:canary SET then = cause:1, s = 'canary';
+	DEFINE FIELD must ON follows TYPE option<record<cause>> REFERENCE ON DELETE UNSET; DEFINE FIELD ok ON follows ASSERT s != 'canary' OR must != NONE OR then != NONE; CREATE follows:canary2 SET must = cause:2, s = 'canary';
+	DEFINE FIELD goes ON follows TYPE option<record<cause>> REFERENCE ON DELETE CASCADE; CREATE follows:canary3 SET goes = cause:3, s = 'canary', must = cause:4;
+	DEFINE TABLE stays PERMISSIONS NONE; DEFINE FIELD of ON stays TYPE option<record<follows>> REFERENCE ON DELETE REJECT; CREATE stays:canary SET of = follows:canary3;
+	DEFINE TABLE blind PERMISSIONS FOR select NONE, FOR update, delete FULL; CREATE blind:canary SET n = 1; DEFINE FIELD n ON blind TYPE int ASSERT $value < 5;
+	DEFINE TABLE viewed PERMISSIONS FULL; CREATE viewed:1 SET n = 1, secret = 4242; DEFINE FIELD secret ON viewed PERMISSIONS FOR select NONE;
+	DEFINE TABLE sums AS SELECT math::sum(secret + n) AS s FROM viewed GROUP ALL PERMISSIONS NONE;
+	DEFINE TABLE ixed PERMISSIONS FULL; DEFINE FIELD secret ON ixed PERMISSIONS FOR select NONE; CREATE ixed:1 SET secret = 5, n = 1; DEFINE INDEX c ON ixed COUNT WHERE secret * n > 1;
+	DEFINE TABLE likes TYPE RELATION PERMISSIONS FULL; DEFINE FIELD OVERWRITE out ON likes TYPE record PERMISSIONS FOR select NONE; RELATE user:1->likes:1->hid:canary;
+	DEFINE TABLE open PERMISSIONS FULL; DEFINE FIELD mail ON open TYPE string ASSERT string::is_email($value); DEFINE FIELD pass ON open PERMISSIONS FOR select NONE; DEFINE FIELD OVERWRITE pass ON open TYPE option<string> ASSERT $value = NONE OR $value.len() > 3 PERMISSIONS FOR select NONE;
+	DEFINE FUNCTION fn::f() { 1 } PERMISSIONS WHERE (SELECT VALUE v FROM hid)[0] * 2; DEFINE PARAM $p VALUE 1 PERMISSIONS WHERE (SELECT VALUE v FROM hid)[0] * 2;
+	DEFINE BUCKET b BACKEND 'memory' PERMISSIONS WHERE (SELECT VALUE v FROM hid)[0] * 2;`
+
+func TestErrorsTellNothingHidden(t *testing.T) {
+	const assert = "ERR Found a value for field `secret` that does not conform to the ASSERT of the field"
+	const coerce = "ERR Couldn't coerce value for field `secret` of table `coerced` to the type of the field"
+	const event = "ERR Error while processing event e"
+	checkHidden(t, "record:acc:user:1", []hiddenCase{
+		{"ASSERT", hiddenErrors, "UPDATE asserted:1 SET limit = 0; UPDATE asserted:1 SET secret += 99999; UPDATE asserted:1 SET limit = 'x', secret = [1]", assert + " ;; " + assert + " ;; " + assert},
+		{"what the caller gave", hiddenErrors, "UPDATE asserted:1 MERGE { secret: 10000 }; UPDATE asserted:1 SET secret = 10000; CREATE asserted:2 SET secret = 3, limit = 2",
+			"ERR Found 10000 for field `secret`, with record `asserted:1`, but field must conform to: the ASSERT of the field ;; " + assert +
+				" ;; ERR Found 3 for field `secret`, with record `asserted:2`, but field must conform to: the ASSERT of the field"},
+		{"ASSERT of what is seen", hiddenErrors, "CREATE open:1 SET mail = 'a'; CREATE open:1 SET mail = 'a@b.cd', pass = 'abc'; INSERT INTO open { id: 1, mail: 'x' }",
+			"ERR Found 'a' for field `mail`, with record `open:1`, but field must conform to: the ASSERT of the field ;; ERR Found 'abc' for field `pass`, with record `open:1`, but field must conform to: the ASSERT of the field" +
+				" ;; ERR Found 'x' for field `mail`, with record `open:1`, but field must conform to: the ASSERT of the field"},
+		{"TYPE", hiddenErrors, "UPDATE coerced:1 SET pub = 2; UPDATE coerced:1 SET secret += 'x'; UPDATE coerced:1 MERGE { secret: 'mine' }",
+			coerce + " ;; " + coerce + " ;; ERR Couldn't coerce value for field `secret` of `coerced:1`: Expected `int` but found `'mine'`"},
+		{"PERMISSIONS of a table", hiddenErrors, "SELECT VALUE id FROM guarded; SELECT * FROM guarded:1; UPDATE guarded SET x = 1 RETURN VALUE id; SELECT count() FROM guarded GROUP ALL; RETURN guarded:1.level", "[guarded:2] ;; [] ;; [guarded:2] ;; [{ count: 1 }] ;; NONE"},
+		{"a hostile record", hiddenErrors, "CREATE guarded:3 SET level = 'x' RETURN NONE; SELECT VALUE id FROM guarded", "[] ;; [guarded:2]"},
+		{"PERMISSIONS of a field", hiddenErrors, "SELECT * FROM fields; UPDATE fields SET f = 9 RETURN f", "[{ id: fields:1 }, { f: 5, id: fields:2 }] ;; [{ f: NONE }, { f: 9 }]"},
+		{"COMPUTED", hiddenErrors, "SELECT * FROM computed; UPDATE computed SET x = 1", "ERR The COMPUTED field `dbl` of table `computed` failed ;; ERR The COMPUTED field `dbl` of table `computed` failed"},
+		{"VALUE", hiddenErrors, "UPDATE valued:1 SET x = 1", "ERR The VALUE of field `z` of table `valued` failed"},
+		{"events", hiddenErrors, "CREATE noted:1; CREATE noted2:1; CREATE told:1", event + " ;; " + event + " ;; ERR Error while processing event e: An error occurred: no more than ten"},
+		{"ON DELETE", hiddenErrors, "DELETE cause:1; DELETE cause:2; DELETE cause:3", "ERR Cannot delete `cause:1` as the ON DELETE clause of a record that refers to it failed ;; " +
+			"ERR Cannot delete `cause:2` as the ON DELETE clause of a record that refers to it failed ;; ERR Cannot delete `cause:3` as the ON DELETE clause of a record that refers to it failed"},
+		{"a record that may be written only", hiddenErrors, "UPDATE blind SET n = 9; UPDATE blind SET n = 'x'", "ERR Found a value for field `n` that does not conform to the ASSERT of the field ;; ERR Couldn't coerce value for field `n` of table `blind` to the type of the field"},
+		{"views", hiddenErrors, "UPDATE viewed:1 SET n = 'x'", "ERR A view of table `viewed` cannot follow the change"},
+		{"indexes", hiddenErrors, "UPDATE ixed:1 SET n = 'x'", "ERR The record does not fit the index `c`"},
+		{"ends", hiddenErrors, "INSERT RELATION INTO likes { id: 1, in: user:1, out: user:1 } ON DUPLICATE KEY UPDATE x = 1; RELATE user:1->likes:1->user:1", "ERR Found another record for the `id` field, but a specific record has been specified ;; ERR Found another record for the `out` field, which does not match the existing field value"},
+		{"functions, parameters, buckets", hiddenErrors, `RETURN fn::f(); RETURN $p; RETURN f"b:/a".get()`, "ERR You don't have permission to run the fn::f function ;; ERR You don't have permission to view the $p parameter ;; ERR IAM error: Not enough permissions to perform this action"},
+	})
+}

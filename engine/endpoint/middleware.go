@@ -52,7 +52,10 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 		return false, nil
 	}
 	v, err := c.r.EvalIn(c.r.Ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
-	return value.Truthy(v), err
+	if err != nil {
+		return false, c.r.denied(p, err)
+	}
+	return value.Truthy(v), nil
 }
 
 // next runs the middleware from the i-th on, and then the handler. What fails has written nothing, and is answered like

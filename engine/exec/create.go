@@ -44,7 +44,7 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 			return err
 		}
 	}
-	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose}
+	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given}
 	if !fresh {
 		exists, err := w.g.Exists(tb, id.Key)
 		if err != nil {

@@ -158,11 +158,11 @@ func (r *Run) permit(p *ast.Permission, format, name string) error {
 	}
 	if p.Kind == ast.PermissionWhere {
 		v, err := r.EvalIn(r.Ctx, p.Where, value.None, nil, record.AsEngineReader)
-		if err != nil {
-			return err
-		}
-		if value.Truthy(v) {
+		if err == nil && value.Truthy(v) {
 			return nil
+		}
+		if err != nil && r.denied(p, err) != nil {
+			return err
 		}
 	}
 	return errs.NotAllowed(format, name)

@@ -13,6 +13,7 @@ type change struct {
 	input value.Value // $input
 	keep  bool        // CONTENT: missing READONLY fields stay
 	loose bool        // after holds fields that are NONE
+	given bool        // input holds nothing of what was stored
 }
 
 // newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
@@ -22,6 +23,7 @@ func (r *Run) newDoc(env *Env, d *ast.Data) (change, error) {
 	if err == nil && d != nil && d.Kind == ast.DataSet {
 		c.input = c.after
 	}
+	c.given = true
 	return c, err
 }
 
@@ -58,7 +60,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 		if v.Kind() != value.KindObject {
 			return change{}, unusable(v, "MERGE", "InvalidMerge")
 		}
-		return change{after: merge(stored, v), input: v}, nil
+		return change{after: merge(stored, v), input: v, given: true}, nil
 	case ast.DataPatch:
 		if r.Auth.CanRead() { // all of the record, then; seen has its COMPUTED fields besides
 			seen = stored
@@ -76,7 +78,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 	if id, ok := stored.Object().Get("id"); ok && field(v, "id").IsNone() {
 		after = value.ObjectOf(v.Object().With("id", id))
 	}
-	return change{after: after, input: v, keep: d.Kind == ast.DataContent, loose: record.Loose(v)}, nil
+	return change{after: after, input: v, keep: d.Kind == ast.DataContent, loose: record.Loose(v), given: true}, nil
 }
 
 func unusable(v value.Value, clause, detail string) error {

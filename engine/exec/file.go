@@ -63,11 +63,11 @@ func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) 
 	if p.Kind == ast.PermissionWhere {
 		vars := []record.Var{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
 		v, err := r.EvalIn(r.Ctx, p.Where, value.None, vars, record.AsEngineReader)
-		if err != nil {
-			return err
-		}
-		if value.Truthy(v) {
+		if err == nil && value.Truthy(v) {
 			return nil
+		}
+		if err != nil && r.denied(p, err) != nil {
+			return err
 		}
 	}
 	return errs.NotAllowed("IAM error: Not enough permissions to perform this action")

@@ -128,7 +128,7 @@ func (in *inserter) insert(doc value.Value) error {
 	if err != nil {
 		return err
 	}
-	p := record.Write{ID: id, Plain: true}
+	p := record.Write{ID: id, Plain: true, Given: true}
 	if p.Table, err = in.table(id.Table); p.Table == nil || err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (in *inserter) insert(doc value.Value) error {
 	if !catches || !hasUnique(p.Table) {
 		return in.put(&p)
 	}
-	owner, err := in.r.claim(func() error { return in.put(&p) })
+	owner, err := in.r.claim(p.Table.Name, func() error { return in.put(&p) })
 	if owner == nil || err != nil || in.s.Ignore {
 		return err
 	}
@@ -236,7 +236,11 @@ func (in *inserter) checkEnds(p *record.Write) error {
 	}
 	for _, name := range [2]string{"in", "out"} {
 		if has := field(row.Stored, name); !value.Equal(has, field(p.After, name)) {
-			return errs.Internal("Found %s for the `id` field, but a specific record has been specified", has.Text())
+			found := "another record"
+			if seen := field(row.Seen, name); !seen.IsNone() {
+				found = seen.Text()
+			}
+			return errs.Internal("Found %s for the `id` field, but a specific record has been specified", found)
 		}
 	}
 	return nil

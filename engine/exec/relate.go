@@ -115,7 +115,7 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 				return err
 			}
 			return w.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
-				In: in, Out: out, KeepReadonly: c.keep, Loose: c.loose})
+				In: in, Out: out, KeepReadonly: c.keep, Loose: c.loose, Given: c.given})
 		}
 		// SECURITY: an edge that the caller may not write is there: it must not be made anew over the old one.
 		if there, err := w.g.Exists(tb, id.Key); there || err != nil {
@@ -131,5 +131,5 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 			return err
 		}
 	}
-	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose})
+	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose, Given: c.given})
 }

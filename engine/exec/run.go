@@ -162,6 +162,20 @@ func (r *Run) Move(ns, db string) {
 	r.moved()
 }
 
+// Complain logs a permission that failed. What it failed on may be hidden, and is left out, see record.Evaluator.
+func (r *Run) Complain(p *ast.Permission) {
+	r.Ex.Log.Warn("permission failed, taken for no", "ns", r.Auth.NS, "db", r.Auth.DB, "where", ast.Text(p.Where))
+}
+
+// denied is the outcome of a permission that failed with err: nil for no.
+func (r *Run) denied(p *ast.Permission, err error) error {
+	if !record.Denies(err) {
+		return err
+	}
+	r.Complain(p)
+	return nil
+}
+
 // Fetch reads a record as the run may see it; NONE when it is missing or hidden.
 func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
 	if id.Key.Kind() == value.KindRange {

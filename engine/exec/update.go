@@ -50,7 +50,7 @@ func (w *writer) change(row *record.Row, d *ast.Data, plain bool) error {
 		return err
 	}
 	return w.put(&record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
-		KeepReadonly: c.keep, Plain: plain, Loose: c.loose})
+		KeepReadonly: c.keep, Plain: plain, Loose: c.loose, Given: c.given})
 }
 
 func (w *writer) upsert(t *Target, s *ast.Update) error {
@@ -112,12 +112,12 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 		}
 	}
 	put := func() error {
-		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose})
+		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given})
 	}
 	if named || !hasUnique(tb) {
 		return put()
 	}
-	owner, err := w.r.claim(put)
+	owner, err := w.r.claim(tb.Name, put)
 	if owner == nil || err != nil {
 		return err
 	}
@@ -137,12 +137,13 @@ func hasUnique(tb *catalog.Table) bool {
 	return false
 }
 
-// claim runs put and undoes it when a unique index refuses it; the answer is the record that has the values then.
-func (r *Run) claim(put func() error) (*value.RecordID, error) {
+// claim runs put and undoes it when a unique index of the table refuses it; the answer is the record that has the values
+// then.
+func (r *Run) claim(table string, put func() error) (*value.RecordID, error) {
 	mark, changes := r.Tx.Savepoint(), r.Log.Mark()
 	err := put()
 	var v *index.Violation
-	if err == nil || !errors.As(err, &v) {
+	if err == nil || !errors.As(err, &v) || v.Record.Table != table { // an event may have met that of another table
 		return nil, err
 	}
 	r.Tx.RollbackTo(mark)

@@ -129,7 +129,7 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 	}
 	if len(w.Table.Views) > 0 {
 		if err := g.changeViews(ctx, w); err != nil {
-			return err
+			return g.veiled(err, "A view of table `%s` cannot follow the change", w.Table.Name)
 		}
 	}
 	if len(w.Table.Events) > 0 && !g.quiet && !g.Import {
@@ -159,7 +159,7 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 			continue
 		}
 		if err := g.runEvent(ctx, e, doc, vars); err != nil {
-			return eventError(e.Name, err)
+			return g.veiled(eventError(e.Name, err), "Error while processing event %s", e.Name)
 		}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (g *Gate) countShard(tb *catalog.Table, ix, shard uint32, delta int64) erro
 func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
 	for _, ix := range tb.Indexes {
 		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
-			return err
+			return g.indexError(ix, err)
 		}
 	}
 	for _, ix := range tb.Unready {
@@ -224,7 +224,7 @@ func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.R
 			continue
 		}
 		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
-			return err
+			return g.indexError(ix, err)
 		}
 		if err := g.countBuilding(tb, ix); err != nil {
 			return err
@@ -256,6 +256,15 @@ func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.I
 		}
 	}
 	return nil
+}
+
+// indexError is an error of an index as the caller may be told of it; veil has seen to those of unique ones.
+func (g *Gate) indexError(ix *catalog.Index, err error) error {
+	var v *index.Violation
+	if errors.As(err, &v) {
+		return err
+	}
+	return g.veiled(err, "The record does not fit the index `%s`", ix.Called())
 }
 
 // veil takes out of the refusal of a unique index what the caller may not see: the record that has the values, and values

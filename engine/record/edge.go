@@ -161,7 +161,7 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	defer func() { g.quiet = quiet }()
 	for _, e := range edges {
 		if err := g.removeEdge(ctx, e); err != nil {
-			return err
+			return g.veiled(err, "An edge of a record of table `%s` cannot be deleted", tb.Name)
 		}
 	}
 	return nil

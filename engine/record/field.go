@@ -76,43 +76,38 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		return old, nil
 	}
 	if d.Default == nil && d.Value == nil && d.Assert == nil && !d.Permissions.Given {
-		return coerceField(f, w.ID, v)
+		return g.coerce(ctx, w, f, v, pick(w.Input, at))
 	}
 	scope := fieldScope{field: f, w: w, old: old, input: pick(w.Input, at)}
 	var err error
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
 		if v, err = g.evalField(ctx, &scope, d.Default, v); err != nil {
-			return v, err
+			return v, g.fieldError(ctx, w, "DEFAULT", f, err)
 		}
 	}
 	if !v.IsNone() || d.Value == nil {
-		if v, err = coerceField(f, w.ID, v); err != nil {
+		if v, err = g.coerce(ctx, w, f, v, scope.input); err != nil {
 			return v, err
 		}
 	}
 	if d.Value != nil {
 		if v, err = g.evalField(ctx, &scope, d.Value, v); err != nil {
-			return v, err
+			return v, g.fieldError(ctx, w, "VALUE", f, err)
 		}
-		if v, err = coerceField(f, w.ID, v); err != nil {
+		if v, err = g.coerce(ctx, w, f, v, scope.input); err != nil {
 			return v, err
 		}
 	}
 	if d.Assert != nil && !(v.IsNone() && f.Optional) {
 		ok, err := g.evalField(ctx, &scope, d.Assert, v)
 		if err != nil {
-			return v, err
+			return v, g.fieldError(ctx, w, "ASSERT", f, err)
 		}
 		if !value.Truthy(ok) {
-			return v, assertFailed(f, w.ID, v)
+			return v, g.assertFailed(ctx, w, f, v, scope.input)
 		}
 	}
 	return g.permittedField(ctx, &scope, f, v)
-}
-
-func assertFailed(f *catalog.Field, id *value.RecordID, v value.Value) error {
-	return errs.Internal("Found %s for field `%s`, with record `%s`, but field must conform to: %s",
-		v.Text(), f.Name, value.RecordOf(id).Text(), ast.Text(f.Define.Assert))
 }
 
 // fieldScope is what the clauses of one field see.
@@ -201,9 +196,9 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 	id := value.RecordOf(w.ID)
 	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, AsCaller(f.Def))
 	if err == nil && !value.Truthy(ok) {
-		err = assertFailed(f, w.ID, id)
+		return g.assertFailed(ctx, w, f, id, id)
 	}
-	return err
+	return g.fieldError(ctx, w, "ASSERT", f, err)
 }
 
 // checkShape refuses names that a SCHEMAFULL table does not know.

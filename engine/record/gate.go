@@ -49,6 +49,8 @@ func AsCaller(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By)} }
 // is evaluated.
 type Evaluator interface {
 	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, rights Rights) (value.Value, error)
+	// Complain is told of a permission that failed, which is taken for no.
+	Complain(p *ast.Permission)
 }
 
 // Gate reads and writes the records of one database for one caller in one transaction. It belongs to one goroutine.
@@ -77,10 +79,11 @@ type Gate struct {
 	vals    [2][]value.Value // index values before and after
 	ix      index.Writer
 	scratch fulltext.Scratch
-	quiet   bool      // no events
-	depth   int       // events and cascades under way
-	engine  *auth.Env // Env, elevated; nil before it is asked for
-	writes  uint64    // records written and deleted so far
+	failed  map[*ast.Permission]bool // what the evaluator was told
+	quiet   bool                     // no events
+	depth   int                      // events and cascades under way
+	engine  *auth.Env                // Env, elevated; nil before it is asked for
+	writes  uint64                   // records written and deleted so far
 }
 
 // Table finds a table that must exist.

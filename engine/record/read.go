@@ -37,7 +37,9 @@ func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID,
 	// COMPUTED fields of hidden records are not looked at unless the permission does: they may fail, or read in circles.
 	guarded, err := doc, error(nil)
 	if tb.GuardReadsComputed {
-		if guarded, err = g.compute(ctx, tb, id, doc); err != nil {
+		if guarded, err = g.compute(ctx, tb, id, doc); err != nil && !g.Env.CanRead() { // the permission can not be tried
+			return value.None, false, g.refused(&tb.Define.Permissions.Select, err)
+		} else if err != nil {
 			return value.None, false, err
 		}
 	}
@@ -83,10 +85,13 @@ func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	defer g.leave()
 	for _, f := range tb.Computed {
 		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller(f.Def))
-		if err != nil {
-			return value.None, err
+		if err == nil {
+			v, err = coerceField(f, id, v)
 		}
-		if v, err = coerceField(f, id, v); err != nil {
+		if err != nil && tb.FieldReads {
+			err = g.veiled(err, "The COMPUTED field `%s` of table `%s` failed", f.Name, tb.Name)
+		}
+		if err != nil {
 			return value.None, err
 		}
 		doc = value.ObjectOf(doc.Object().With(f.Path[0].Name, v))
@@ -132,6 +137,7 @@ func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Va
 	return g.allows(ctx, p, doc, vars)
 }
 
+// allows evaluates a permission. One that fails is no: what is in one record must not decide whether others can be read.
 func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
 	if !g.Env.Principal.Reaches(g.Env.NS, g.Env.DB) && !g.guestAllowed() {
 		return false, nil
@@ -145,7 +151,10 @@ func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, v
 		}
 		defer g.leave()
 		v, err := g.Eval.EvalIn(ctx, p.Where, doc, vars, AsEngineReader)
-		return value.Truthy(v), err
+		if err != nil {
+			return false, g.refused(p, err)
+		}
+		return value.Truthy(v), nil
 	}
 	return false, nil
 }

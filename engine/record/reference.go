@@ -125,7 +125,7 @@ type referrer struct {
 }
 
 // releaseReferences does what the fields that point at a record say about its deletion, and forgets them.
-func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *value.RecordID) error {
+func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) error {
 	refs, err := g.referrers(tb, id)
 	if err != nil {
 		return err
@@ -148,7 +148,11 @@ func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *val
 			continue
 		}
 		if f := from.Field(r.field); f != nil && f.Define.Reference != nil {
-			if err := g.release(ctx, from, f, &value.RecordID{Table: name, Key: r.key}, id); err != nil {
+			err := g.release(ctx, from, f, &value.RecordID{Table: name, Key: r.key}, id)
+			if err == errReferenced || err != nil && !g.Env.CanRead() && !Spoken(err) {
+				return g.undeletable(ctx, tb, id, doc, err)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -176,16 +180,33 @@ func (g *Gate) referrers(tb *catalog.Table, id *value.RecordID) ([]referrer, err
 	return out, cur.Err()
 }
 
+// errReferenced says that a record which the caller does not see rejects a deletion.
+var errReferenced = errs.Internal("referenced with an ON DELETE REJECT clause")
+
+// undeletable is the refusal to delete a record for a reason that the caller may not be told.
+func (g *Gate) undeletable(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value, cause error) error {
+	name, err := g.called(ctx, tb, id, doc)
+	if err != nil {
+		return err
+	}
+	why := "the ON DELETE clause of a record that refers to it failed"
+	if cause == errReferenced {
+		why = "it is referenced with an ON DELETE REJECT clause"
+	}
+	e := errs.Internal("Cannot delete %s as %s", name, why)
+	e.Err = cause
+	return e
+}
+
 // release is ON DELETE of one reference: from's field f points at the deleted record id.
 func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field, from, id *value.RecordID) error {
 	ref := f.Define.Reference
 	switch ref.Action {
 	case ast.ReferenceReject:
-		if seen, err := g.Sees(ctx, from); !seen || err != nil {
-			if err != nil {
-				return err
-			}
-			return errs.Internal("Cannot delete `%s` as it is referenced with an ON DELETE REJECT clause", value.RecordOf(id).Text())
+		if seen, err := g.Sees(ctx, from); err != nil {
+			return err
+		} else if !seen {
+			return errReferenced
 		}
 		return errs.Internal("Cannot delete `%s` as it is referenced by `%s` with an ON DELETE REJECT clause",
 			value.RecordOf(id).Text(), value.RecordOf(from).Text())

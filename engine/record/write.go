@@ -27,6 +27,8 @@ type Write struct {
 	KeepReadonly bool
 	// Loose: objects in After may hold fields that are NONE. The clauses of fields see them; they are not stored.
 	Loose bool
+	// Given: Input holds nothing but what the caller gave. That of SET holds what was stored, too.
+	Given bool
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
 
@@ -66,7 +68,7 @@ func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
 // Rehearse is what Put does before it stores: the checks, fields and permissions of a record. w.After is the image that
 // would be stored. It is false where the caller may not write it.
 func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
-	if err := g.prepare(w); err != nil {
+	if err := g.prepare(ctx, w); err != nil {
 		return false, err
 	}
 	if ok, err := g.mayWrite(ctx, w); !ok || err != nil {
@@ -87,7 +89,7 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 }
 
 // prepare settles what may not be chosen: id, in, out and the kind of the table.
-func (g *Gate) prepare(w *Write) error {
+func (g *Gate) prepare(ctx context.Context, w *Write) error {
 	if w.After.Kind() != value.KindObject {
 		return fmt.Errorf("write a record of %s: the image is a %s", w.Table.Name, w.After.Kind())
 	}
@@ -101,7 +103,7 @@ func (g *Gate) prepare(w *Write) error {
 		}
 		w.After = setField(w.After, "id", id)
 	}
-	return g.fixEnds(w)
+	return g.fixEnds(ctx, w)
 }
 
 // specified is the refusal of an id, in or out that contradicts the statement.
@@ -129,7 +131,7 @@ func (g *Gate) checkKind(w *Write) error {
 }
 
 // fixEnds sets in and out of edges, which never change.
-func (g *Gate) fixEnds(w *Write) error {
+func (g *Gate) fixEnds(ctx context.Context, w *Write) error {
 	if w.In == nil {
 		if w.creates() {
 			return nil
@@ -148,7 +150,7 @@ func (g *Gate) fixEnds(w *Write) error {
 	}{{"in", w.In}, {"out", w.Out}} {
 		v := value.RecordOf(end.id)
 		if old := field(w.Before, end.name); !w.creates() && !value.Equal(old, v) {
-			return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", old.Text(), end.name)
+			return g.otherEnd(ctx, w, end.name, old)
 		}
 		if got := field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {
 			return specified(got)
@@ -156,6 +158,19 @@ func (g *Gate) fixEnds(w *Write) error {
 		w.After = setField(w.After, end.name, v)
 	}
 	return nil
+}
+
+// otherEnd refuses to change an end of an edge.
+func (g *Gate) otherEnd(ctx context.Context, w *Write, name string, old value.Value) error {
+	told, err := g.sees(ctx, w)
+	if err != nil {
+		return err
+	}
+	found := "another record"
+	if told && (g.Env.CanRead() || !w.Table.HidesPath([]catalog.Step{{Name: name}})) {
+		found = old.Text()
+	}
+	return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", found, name)
 }
 
 // mayWrite asks the permissions that look at the record as it was.
@@ -252,7 +267,7 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	if err := g.countRow(tb, -1); err != nil {
 		return err
 	}
-	if err := g.releaseReferences(ctx, tb, id); err != nil { // what it runs finds the record gone
+	if err := g.releaseReferences(ctx, tb, id, before); err != nil { // what it runs finds the record gone
 		return err
 	}
 	return g.after(ctx, &Write{Table: tb, ID: id, Before: before})
