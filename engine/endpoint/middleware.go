@@ -53,7 +53,7 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 	}
 	v, err := c.r.EvalIn(c.r.Ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
 	if err != nil {
-		return false, c.r.denied(p, err)
+		return false, c.r.Denied(p, err)
 	}
 	return value.Truthy(v), nil
 }

@@ -161,7 +161,7 @@ func (r *Run) permit(p *ast.Permission, format, name string) error {
 		if err == nil && value.Truthy(v) {
 			return nil
 		}
-		if err != nil && r.denied(p, err) != nil {
+		if err != nil && r.Denied(p, err) != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) 
 		if err == nil && value.Truthy(v) {
 			return nil
 		}
-		if err != nil && r.denied(p, err) != nil {
+		if err != nil && r.Denied(p, err) != nil {
 			return err
 		}
 	}

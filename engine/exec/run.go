@@ -167,8 +167,8 @@ func (r *Run) Complain(p *ast.Permission) {
 	r.Ex.Log.Warn("permission failed, taken for no", "ns", r.Auth.NS, "db", r.Auth.DB, "where", ast.Text(p.Where))
 }
 
-// denied is the outcome of a permission that failed with err: nil for no.
-func (r *Run) denied(p *ast.Permission, err error) error {
+// Denied is the outcome of a permission that failed with err: nil for no.
+func (r *Run) Denied(p *ast.Permission, err error) error {
 	if !record.Denies(err) {
 		return err
 	}
