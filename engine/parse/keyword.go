@@ -1,6 +1,8 @@
+// Code generated from keywords.txt by go generate; DO NOT EDIT.
+
 package parse
 
-// The keywords. Their order is that of keywordNames.
+// The keywords, in the order of keywordNames.
 const (
 	kwAccess kind = iota + kwFirst + 1
 	kwAfter
@@ -295,6 +297,9 @@ const (
 	kwWhere
 	kwWith
 )
+
+// maxKeyword is the length of the longest keyword.
+const maxKeyword = 23
 
 // keywordNames are the texts of keywords in error messages, from kwFirst on.
 var keywordNames = [...]string{
@@ -619,19 +624,13 @@ func keywordOf(upper []byte) kind {
 		return kwAnyinside
 	case "API":
 		return kwApi
-	case "AR":
-		return kwArabic
-	case "ARA":
-		return kwArabic
-	case "ARABIC":
+	case "ARABIC", "AR", "ARA":
 		return kwArabic
 	case "ARRAY":
 		return kwArray
 	case "AS":
 		return kwAs
-	case "ASC":
-		return kwAscending
-	case "ASCENDING":
+	case "ASCENDING", "ASC":
 		return kwAscending
 	case "ASCII":
 		return kwAscii
@@ -689,8 +688,6 @@ func keywordOf(upper []byte) kind {
 		return kwCollate
 	case "COLLECTION":
 		return kwCollection
-	case "COLUMNS":
-		return kwFields
 	case "COMMENT":
 		return kwComment
 	case "COMMIT":
@@ -723,20 +720,12 @@ func keywordOf(upper []byte) kind {
 		return kwCount
 	case "CREATE":
 		return kwCreate
-	case "DA":
+	case "DANISH", "DA", "DAN":
 		return kwDanish
-	case "DAN":
-		return kwDanish
-	case "DANISH":
-		return kwDanish
-	case "DATABASE":
+	case "DATABASE", "DB":
 		return kwDatabase
 	case "DATETIME":
 		return kwDatetime
-	case "DB":
-		return kwDatabase
-	case "DE":
-		return kwGerman
 	case "DECIMAL":
 		return kwDecimal
 	case "DEFAULT":
@@ -745,19 +734,13 @@ func keywordOf(upper []byte) kind {
 		return kwDefine
 	case "DELETE":
 		return kwDelete
-	case "DESC":
+	case "DESCENDING", "DESC":
 		return kwDescending
-	case "DESCENDING":
-		return kwDescending
-	case "DEU":
-		return kwGerman
 	case "DIFF":
 		return kwDiff
 	case "DIMENSION":
 		return kwDimension
-	case "DIST":
-		return kwDistance
-	case "DISTANCE":
+	case "DISTANCE", "DIST":
 		return kwDistance
 	case "DROP":
 		return kwDrop
@@ -765,7 +748,7 @@ func keywordOf(upper []byte) kind {
 		return kwDuplicate
 	case "DURATION":
 		return kwDuration
-	case "DUTCH":
+	case "DUTCH", "NL", "NLD":
 		return kwDutch
 	case "EDDSA":
 		return kwEddsa
@@ -773,24 +756,14 @@ func keywordOf(upper []byte) kind {
 		return kwEdgengram
 	case "EFC":
 		return kwEfc
-	case "EL":
-		return kwGreek
-	case "ELL":
-		return kwGreek
 	case "ELSE":
 		return kwElse
-	case "EN":
-		return kwEnglish
 	case "END":
 		return kwEnd
 	case "ENFORCED":
 		return kwEnforced
-	case "ENG":
+	case "ENGLISH", "EN", "ENG":
 		return kwEnglish
-	case "ENGLISH":
-		return kwEnglish
-	case "ES":
-		return kwSpanish
 	case "ES256":
 		return kwEs256
 	case "ES384":
@@ -825,17 +798,13 @@ func keywordOf(upper []byte) kind {
 		return kwFetch
 	case "FIELD":
 		return kwField
-	case "FIELDS":
+	case "FIELDS", "COLUMNS":
 		return kwFields
 	case "FILE":
 		return kwFile
 	case "FILTERS":
 		return kwFilters
-	case "FLEX":
-		return kwFlexible
-	case "FLEXI":
-		return kwFlexible
-	case "FLEXIBLE":
+	case "FLEXIBLE", "FLEX", "FLEXI":
 		return kwFlexible
 	case "FLOAT":
 		return kwFloat
@@ -843,11 +812,7 @@ func keywordOf(upper []byte) kind {
 		return kwFn
 	case "FOR":
 		return kwFor
-	case "FR":
-		return kwFrench
-	case "FRA":
-		return kwFrench
-	case "FRENCH":
+	case "FRENCH", "FR", "FRA":
 		return kwFrench
 	case "FROM":
 		return kwFrom
@@ -861,7 +826,7 @@ func keywordOf(upper []byte) kind {
 		return kwFunctions
 	case "GEOMETRY":
 		return kwGeometry
-	case "GERMAN":
+	case "GERMAN", "DE", "DEU":
 		return kwGerman
 	case "GET":
 		return kwGet
@@ -869,7 +834,7 @@ func keywordOf(upper []byte) kind {
 		return kwGrant
 	case "GRAPHQL":
 		return kwGraphql
-	case "GREEK":
+	case "GREEK", "EL", "ELL":
 		return kwGreek
 	case "GROUP":
 		return kwGroup
@@ -889,11 +854,7 @@ func keywordOf(upper []byte) kind {
 		return kwHs384
 	case "HS512":
 		return kwHs512
-	case "HU":
-		return kwHungarian
-	case "HUN":
-		return kwHungarian
-	case "HUNGARIAN":
+	case "HUNGARIAN", "HU", "HUN":
 		return kwHungarian
 	case "I16":
 		return kwI16
@@ -927,11 +888,7 @@ func keywordOf(upper []byte) kind {
 		return kwIs
 	case "ISSUER":
 		return kwIssuer
-	case "IT":
-		return kwItalian
-	case "ITA":
-		return kwItalian
-	case "ITALIAN":
+	case "ITALIAN", "IT", "ITA":
 		return kwItalian
 	case "JACCARD":
 		return kwJaccard
@@ -945,8 +902,6 @@ func keywordOf(upper []byte) kind {
 		return kwKey
 	case "KILL":
 		return kwKill
-	case "KV":
-		return kwRoot
 	case "LET":
 		return kwLet
 	case "LIMIT":
@@ -989,14 +944,10 @@ func keywordOf(upper []byte) kind {
 		return kwMultipoint
 	case "MULTIPOLYGON":
 		return kwMultipolygon
-	case "NAMESPACE":
+	case "NAMESPACE", "NS":
 		return kwNamespace
 	case "NGRAM":
 		return kwNgram
-	case "NL":
-		return kwDutch
-	case "NLD":
-		return kwDutch
 	case "NO":
 		return kwNo
 	case "NOINDEX":
@@ -1005,18 +956,14 @@ func keywordOf(upper []byte) kind {
 		return kwNone
 	case "NONEINSIDE":
 		return kwNoneinside
-	case "NOR":
-		return kwNorwegian
 	case "NORMAL":
 		return kwNormal
-	case "NORWEGIAN":
+	case "NORWEGIAN", "NOR":
 		return kwNorwegian
 	case "NOT":
 		return kwNot
 	case "NOTINSIDE":
 		return kwNotinside
-	case "NS":
-		return kwNamespace
 	case "NULL":
 		return kwNull
 	case "NUMBER":
@@ -1063,9 +1010,7 @@ func keywordOf(upper []byte) kind {
 		return kwPoint
 	case "POLYGON":
 		return kwPolygon
-	case "POR":
-		return kwPortuguese
-	case "PORTUGUESE":
+	case "PORTUGUESE", "POR", "PT":
 		return kwPortuguese
 	case "POST":
 		return kwPost
@@ -1077,8 +1022,6 @@ func keywordOf(upper []byte) kind {
 		return kwPs384
 	case "PS512":
 		return kwPs512
-	case "PT":
-		return kwPortuguese
 	case "PUNCT":
 		return kwPunct
 	case "PURGE":
@@ -1121,15 +1064,11 @@ func keywordOf(upper []byte) kind {
 		return kwRevoke
 	case "REVOKED":
 		return kwRevoked
-	case "RO":
-		return kwRomanian
 	case "ROLES":
 		return kwRoles
-	case "ROMANIAN":
+	case "ROMANIAN", "RO", "RON":
 		return kwRomanian
-	case "RON":
-		return kwRomanian
-	case "ROOT":
+	case "ROOT", "KV":
 		return kwRoot
 	case "RS256":
 		return kwRs256
@@ -1137,19 +1076,13 @@ func keywordOf(upper []byte) kind {
 		return kwRs384
 	case "RS512":
 		return kwRs512
-	case "RU":
+	case "RUSSIAN", "RU", "RUS":
 		return kwRussian
-	case "RUS":
-		return kwRussian
-	case "RUSSIAN":
-		return kwRussian
-	case "SC":
-		return kwScope
 	case "SCHEMAFULL", "SCHEMAFUL":
 		return kwSchemafull
 	case "SCHEMALESS":
 		return kwSchemaless
-	case "SCOPE":
+	case "SCOPE", "SC":
 		return kwScope
 	case "SELECT":
 		return kwSelect
@@ -1173,9 +1106,7 @@ func keywordOf(upper []byte) kind {
 		return kwSleep
 	case "SNOWBALL":
 		return kwSnowball
-	case "SPA":
-		return kwSpanish
-	case "SPANISH":
+	case "SPANISH", "ES", "SPA":
 		return kwSpanish
 	case "SPLIT":
 		return kwSplit
@@ -1187,26 +1118,16 @@ func keywordOf(upper []byte) kind {
 		return kwString
 	case "STRUCTURE":
 		return kwStructure
-	case "SV":
-		return kwSwedish
-	case "SWE":
-		return kwSwedish
-	case "SWEDISH":
+	case "SWEDISH", "SV", "SWE":
 		return kwSwedish
 	case "SYSTEM":
 		return kwSystem
-	case "TA":
-		return kwTamil
-	case "TABLE":
+	case "TABLE", "TB":
 		return kwTable
 	case "TABLES":
 		return kwTables
-	case "TAM":
+	case "TAMIL", "TA", "TAM":
 		return kwTamil
-	case "TAMIL":
-		return kwTamil
-	case "TB":
-		return kwTable
 	case "TEMPFILES":
 		return kwTempfiles
 	case "THEN":
@@ -1221,17 +1142,13 @@ func keywordOf(upper []byte) kind {
 		return kwToken
 	case "TOKENIZERS":
 		return kwTokenizers
-	case "TR":
-		return kwTurkish
 	case "TRACE":
 		return kwTrace
 	case "TRANSACTION":
 		return kwTransaction
 	case "TRUE":
 		return kwTrue
-	case "TUR":
-		return kwTurkish
-	case "TURKISH":
+	case "TURKISH", "TR", "TUR":
 		return kwTurkish
 	case "TYPE":
 		return kwType

@@ -168,9 +168,6 @@ func (l *lexer) word() (token, *lexError) {
 	return token{wordKind(l.src[start:i]), start, i}, nil
 }
 
-// maxKeyword is the length of the longest keyword.
-const maxKeyword = 23
-
 // wordKind says whether a word is a keyword, and which.
 func wordKind(w string) kind {
 	if len(w) > maxKeyword {

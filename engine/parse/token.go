@@ -1,5 +1,7 @@
 package parse
 
+//go:generate go test -run TestKeywordsAreCurrent -update .
+
 // kind is the kind of a token: a class (identifier, string, …), a punctuation mark or a keyword.
 type kind uint16
 

@@ -1,0 +1,89 @@
+package parse
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/format"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write keyword.go from keywords.txt")
+
+// TestKeywordsAreCurrent holds keyword.go to keywords.txt, the one list of the keywords; -update writes it.
+func TestKeywordsAreCurrent(t *testing.T) {
+	list, err := os.ReadFile("keywords.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := format.Source(keywordFile(string(list)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("keyword.go", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("keyword.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("keyword.go is not what keywords.txt makes: run go generate ./engine/parse")
+	}
+}
+
+// keywordFile is the text of keyword.go.
+func keywordFile(list string) []byte {
+	var consts, names, cases strings.Builder
+	longest, first := 0, " kind = iota + kwFirst + 1"
+	for line := range strings.Lines(list) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		constant, name := constantOf(words[0]), words[0]
+		words[0] = strings.ToUpper(name)
+		fmt.Fprintf(&consts, "%s%s\n", constant, first)
+		first = ""
+		fmt.Fprintf(&names, "%q,\n", name)
+		fmt.Fprintf(&cases, "case \"%s\":\nreturn %s\n", strings.Join(words, `", "`), constant)
+		for _, w := range words {
+			longest = max(longest, len(w))
+		}
+	}
+	return fmt.Appendf(nil, `// Code generated from keywords.txt by go generate; DO NOT EDIT.
+
+package parse
+
+// The keywords, in the order of keywordNames.
+const (
+%s)
+
+// maxKeyword is the length of the longest keyword.
+const maxKeyword = %d
+
+// keywordNames are the texts of keywords in error messages, from kwFirst on.
+var keywordNames = [...]string{
+%s}
+
+// keywordOf is the keyword that an upper-case word is, or 0.
+func keywordOf(upper []byte) kind {
+switch string(upper) {
+%s}
+return 0
+}
+`, &consts, longest, &names, &cases)
+}
+
+// constantOf is the constant of a keyword: kwHashedVector for HASHED_VECTOR.
+func constantOf(keyword string) string {
+	out := "kw"
+	for part := range strings.SplitSeq(keyword, "_") {
+		out += strings.ToUpper(part[:1]) + strings.ToLower(part[1:])
+	}
+	return out
+}
