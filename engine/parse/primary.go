@@ -90,6 +90,7 @@ func (p *parser) atom() ast.Expr {
 	case tFile:
 		if p.opt.NoFiles {
 			p.unexpected(filesNeeded)
+			return p.literal(value.None)
 		}
 		return p.literal(p.file(p.advance()))
 	case tRecord:
