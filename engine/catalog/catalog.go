@@ -180,11 +180,28 @@ type Field struct {
 	Skip []Step
 }
 
-// Step is one step of a field's path: a name, or every element (or value).
+// Step is one step of a field's path: a name, every element (or value), or one element.
 type Step struct {
-	Name string
+	Name string // with Index the number of the element, lastElement, or "" for one that no list has
 	All  bool
+	// Index is a step to one element of an array. In anything but an array it leads to the field of that name.
+	Index bool
 }
+
+// lastElement is the Name of a step to the last element of an array, a[$].
+const lastElement = "$"
+
+// In is the place that an Index step leads to in an array of n elements; false where there is none.
+func (s Step) In(n int) (int, bool) {
+	if s.Name == lastElement {
+		return n - 1, n > 0
+	}
+	i, err := strconv.Atoi(s.Name)
+	return i, err == nil && i < n
+}
+
+// Named reports whether the step leads to a field of an object.
+func (s Step) Named() bool { return !s.All && !(s.Index && (s.Name == "" || s.Name == lastElement)) }
 
 // Index is a defined index.
 type Index struct {
@@ -222,6 +239,23 @@ type Shape struct {
 	Named  bool   // a field of its own; what has none is only on the way to others
 	Elem   *Shape // of array elements ("*"); nil: none named
 	Fields map[string]*Shape
+	At     []ShapeAt // of single elements
+}
+
+// ShapeAt is the shape of one element of an array.
+type ShapeAt struct {
+	Step  Step
+	Shape *Shape
+}
+
+// Element is the shape of element i of an array of n; nil where none is named.
+func (s *Shape) Element(i, n int) *Shape {
+	for _, a := range s.At {
+		if k, ok := a.Step.In(n); ok && k == i {
+			return a.Shape
+		}
+	}
+	return s.Elem
 }
 
 func (s *Shape) child(st Step) *Shape {
@@ -230,6 +264,15 @@ func (s *Shape) child(st Step) *Shape {
 			s.Elem = &Shape{}
 		}
 		return s.Elem
+	}
+	if st.Index {
+		for _, a := range s.At {
+			if a.Step == st {
+				return a.Shape
+			}
+		}
+		s.At = append(s.At, ShapeAt{st, &Shape{}})
+		return s.At[len(s.At)-1].Shape
 	}
 	if s.Fields == nil {
 		s.Fields = map[string]*Shape{}
@@ -315,9 +358,9 @@ func meet(a, b []Step) bool {
 	switch {
 	case len(a) == 0 || len(b) == 0:
 		return true
-	case a[0].All && (meet(a[1:], b) || meet(a[1:], b[1:])):
+	case (a[0].All || a[0].Index) && (meet(a[1:], b) || meet(a[1:], b[1:])):
 		return true
-	case b[0].All && (meet(a, b[1:]) || meet(a[1:], b[1:])):
+	case (b[0].All || b[0].Index) && (meet(a, b[1:]) || meet(a[1:], b[1:])):
 		return true
 	}
 	return a[0] == b[0] && meet(a[1:], b[1:])
@@ -353,9 +396,17 @@ func (f *Field) skip(mayBeMissing map[string]bool) []Step {
 	return nil
 }
 
-// Within reports whether path lies inside outer.
+// Within reports whether path lies inside outer. One element lies inside of all elements.
 func Within(path, outer []Step) bool {
-	return len(path) > len(outer) && samePath(path[:len(outer)], outer)
+	if len(path) <= len(outer) {
+		return false
+	}
+	for i, st := range outer {
+		if path[i] != st && !(st.All && path[i].Index) {
+			return false
+		}
+	}
+	return true
 }
 
 func samePath(a, b []Step) bool {
@@ -433,11 +484,23 @@ func PathOf(name *ast.Idiom) []Step {
 			if t, ok := p.X.(*ast.Table); ok {
 				out = append(out, Step{Name: t.Name})
 			}
+		case *ast.PartIndex:
+			out = append(out, Step{Name: elementName(p.X), Index: true})
+		case *ast.PartLast:
+			out = append(out, Step{Name: lastElement, Index: true})
 		default:
 			out = append(out, Step{All: true})
 		}
 	}
 	return out
+}
+
+// elementName is the number of an element as the Name of a step; "" for an index that no list has.
+func elementName(x ast.Expr) string {
+	if l, ok := x.(*ast.Literal); ok && l.Value.Kind() == value.KindInt && l.Value.Int() >= 0 {
+		return strconv.FormatInt(l.Value.Int(), 10)
+	}
+	return ""
 }
 
 // indexPaths are the paths of an index's fields; nil for what is not a plain path.
@@ -464,7 +527,7 @@ next:
 // Plain reports whether a path is names only.
 func Plain(path []Step) bool {
 	for _, s := range path {
-		if s.All {
+		if s.All || s.Index {
 			return false
 		}
 	}
@@ -475,6 +538,10 @@ func Plain(path []Step) bool {
 func PathText(path []Step) string {
 	var b strings.Builder
 	for i, s := range path {
+		if s.Index {
+			b.WriteString("[" + s.Name + "]")
+			continue
+		}
 		if i > 0 {
 			b.WriteByte('.')
 		}

@@ -236,8 +236,8 @@ func (v *View) FieldsAround(tb *Table, name *ast.Idiom) ([]*Field, error) {
 	path := PathOf(name)
 	around := &ast.Idiom{}
 	for i, part := range name.Parts[:len(name.Parts)-1] {
-		if path[i].All {
-			// Elements have other names, too: a[0] and a… lie around a.* as well.
+		if path[i].All || path[i].Index {
+			// Elements have several names: a.* and a[0] lie around a[0].b, a… around a.*.b.
 			for _, r := range [][2]string{{"[", "\\"}, {"...", "../"}} {
 				in, outer := tb.Inner(), ast.Text(around)
 				ds, err := v.list(in, ast.DefField, kv.Range{Start: defKey(in, ast.DefField, outer+r[0]), End: defKey(in, ast.DefField, outer+r[1])})

@@ -36,7 +36,7 @@ func (r *run) definedOn(env *exec.Env, n ast.Name, find func(*record.Gate, strin
 
 // defineField is DEFINE FIELD. It looks at the other fields of the table as far as it must: there may be thousands.
 func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
-	_, tb, err := r.definedOn(env, s.Table, (*record.Gate).OutlineForWrite)
+	db, tb, err := r.definedOn(env, s.Table, (*record.Gate).OutlineForWrite)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
 		return err
 	}
 	name := ast.Text(def.Name)
-	if err := r.checkField(tb, &def, name); err != nil {
+	if err := r.checkField(db, tb, &def, name); err != nil {
 		return err
 	}
 	old, err := r.Cat.Field(tb, name)
@@ -59,7 +59,30 @@ func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
 	if def.Comment, err = r.comment(env, s.Comment); err != nil {
 		return err
 	}
-	return r.putField(tb, old, &def, r.Auth.Definer(), name)
+	if err := r.putField(tb, old, &def, r.Auth.Definer(), name); err != nil {
+		return err
+	}
+	return r.putEnd(db, tb, &def, name)
+}
+
+// putEnd makes the record types of the field in or out those of its relation.
+func (r *run) putEnd(db *catalog.Database, tb *catalog.Table, d *ast.DefineField, name string) error {
+	if !isEnd(tb, name) || d.Type == nil {
+		return nil
+	}
+	def := *tb.Define
+	if name == "in" {
+		def.In = d.Type.Tables
+	} else {
+		def.Out = d.Type.Tables
+	}
+	_, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: tb.Name, Stmt: &def, Extra: tb.Extra, By: tb.By})
+	return err
+}
+
+// isEnd reports whether a field is an end of a relation.
+func isEnd(tb *catalog.Table, name string) bool {
+	return tb.Define.Kind == ast.TableRelation && (name == "in" || name == "out")
 }
 
 // fieldIdiom is the name of a field, where an index over everything is written .*.
@@ -87,6 +110,16 @@ func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineFie
 		at = &ast.Idiom{Parts: append(at.Parts[:len(at.Parts):len(at.Parts)], &ast.PartAll{})}
 		name := ast.Text(at)
 		sub := &ast.DefineField{Name: at, Table: def.Table, Type: t}
+		was, err := r.Cat.Field(tb, name)
+		if err != nil {
+			return err
+		}
+		by := by
+		if was != nil { // only its TYPE follows from the list
+			clauses := *was.Define
+			clauses.Type, sub = t, &clauses
+			by = r.alters(was.Def)
+		}
 		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub, By: by}); err != nil {
 			return err
 		}
@@ -148,12 +181,23 @@ func unionElem(t *value.Type) *value.Type {
 }
 
 // checkField refuses a new field whose clauses do not go together or do not fit its table.
-func (r *run) checkField(tb *catalog.Table, d *ast.DefineField, name string) error {
+func (r *run) checkField(db *catalog.Database, tb *catalog.Table, d *ast.DefineField, name string) error {
 	if d.Flexible && !tb.Define.Schemafull {
 		return errs.Thrown("FLEXIBLE can only be used in SCHEMAFULL tables")
 	}
 	if err := checkFieldClauses(d, name); err != nil {
 		return err
+	}
+	if name == "id" {
+		if err := checkKeyType(d.Type); err != nil {
+			return err
+		}
+	}
+	if isEnd(tb, name) && d.Type != nil && d.Type.Kind != value.TypeRecord {
+		return errs.Thrown(name + " field on a relation must be a record")
+	}
+	if d.Computed != nil {
+		return r.checkComputedIn(db, tb, d, name)
 	}
 	return r.checkFieldType(tb, d, name)
 }
@@ -231,88 +275,4 @@ func recordsOnly(t *value.Type) bool {
 		return found
 	}
 	return false
-}
-
-// checkFieldType refuses a type that can not stand where the fields around it say something else.
-func (r *run) checkFieldType(tb *catalog.Table, d *ast.DefineField, name string) error {
-	if len(d.Name.Parts) < 2 {
-		return nil
-	}
-	around, err := r.Cat.FieldsAround(tb, d.Name)
-	if err != nil {
-		return err
-	}
-	path := catalog.PathOf(d.Name)
-	for _, outer := range around {
-		if outer.Define.Computed != nil {
-			return badOption("Cannot define nested field `%s` as parent field `%s` is a `COMPUTED` field.", name, outer.Name)
-		}
-		if d.Type == nil || d.Type.Kind == value.TypeAny || outer.Define.Type == nil {
-			continue
-		}
-		if !typeFits(d.Type, outer.Define.Type, path[len(outer.Path):]) {
-			return badOption("Cannot set field `%s` with type `%s` as it mismatched with field `%s` with type `%s`",
-				name, d.Type.String(), outer.Name, outer.Define.Type.String())
-		}
-	}
-	return nil
-}
-
-// typeFits reports whether every value of outer but NONE can hold one of inner at a path below it.
-func typeFits(inner, outer *value.Type, below []catalog.Step) bool {
-	if len(below) == 0 {
-		return sameAlternatives(inner, outer)
-	}
-	step := below[0]
-	switch outer.Kind {
-	case value.TypeAny, value.TypeObject:
-		return true
-	case value.TypeArray, value.TypeSet:
-		return step.All && (outer.Elem == nil || typeFits(inner, outer.Elem, below[1:]))
-	case value.TypeFields:
-		for _, f := range outer.Fields {
-			if (step.All || f.Name == step.Name) && typeFits(inner, f.Type, below[1:]) {
-				return true
-			}
-		}
-	case value.TypeTuple:
-		return true
-	case value.TypeUnion:
-		for _, a := range outer.Alts {
-			if a.Kind != value.TypeNone && !typeFits(inner, a, below) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// sameAlternatives reports whether every alternative of inner is one of outer.
-func sameAlternatives(inner, outer *value.Type) bool {
-	if outer.Kind == value.TypeAny {
-		return true
-	}
-	var have []*value.Type
-	if have = outer.Alts; outer.Kind != value.TypeUnion {
-		have = []*value.Type{outer}
-	}
-	want := []*value.Type{inner}
-	if inner.Kind == value.TypeUnion {
-		want = inner.Alts
-	}
-next:
-	for _, w := range want {
-		for _, h := range have {
-			if w.String() == h.String() || h.Kind == value.TypeNumber && isNumberType(w) {
-				continue next
-			}
-		}
-		return false
-	}
-	return true
-}
-
-func isNumberType(t *value.Type) bool {
-	return t.Kind == value.TypeInt || t.Kind == value.TypeFloat || t.Kind == value.TypeDecimal
 }

@@ -228,15 +228,16 @@ func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
 			}
 		}
 	case value.KindArray:
-		sub := s.Elem
-		switch {
-		case sub == nil:
-			sub = &catalog.Shape{}
-		case len(sub.Fields) > 0:
-			return nil
-		}
-		for i, e := range v.Elems() {
+		elems := v.Elems()
+		for i, e := range elems {
 			if k := e.Kind(); k != value.KindObject && k != value.KindArray {
+				continue
+			}
+			sub := s.Element(i, len(elems))
+			switch {
+			case sub == nil:
+				sub = &catalog.Shape{}
+			case len(sub.Fields) > 0:
 				continue
 			}
 			if err := checkShape(w, sub, e, appendIndex(at, i)); err != nil {
@@ -257,13 +258,15 @@ func holds(s *catalog.Shape, v value.Value) bool {
 			return true
 		}
 		for _, f := range v.Object().Fields() {
-			if holds(s.Elem, f.Value) {
+			if s.Elem != nil && holds(s.Elem, f.Value) {
 				return true
 			}
 		}
 	case v.Kind() == value.KindArray:
-		for _, e := range v.Elems() {
-			if len(s.Fields) > 0 || holds(s.Elem, e) {
+		elems := v.Elems()
+		for i, e := range elems {
+			sub := s.Element(i, len(elems))
+			if len(s.Fields) > 0 || sub != nil && holds(sub, e) {
 				return true
 			}
 		}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/nacredb/nacre/engine/catalog"
@@ -21,6 +22,12 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 	step := path[0]
 	if step.All {
 		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return mapAt(v, at, path[1:], f) })
+	}
+	if step.Index && v.Kind() == value.KindArray {
+		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return mapAt(v, at, path[1:], f) })
+	}
+	if !step.Named() {
+		return v, nil
 	}
 	switch v.Kind() {
 	case value.KindObject:
@@ -65,6 +72,12 @@ func listsAt(v value.Value, at, path []catalog.Step, in bool, f func([]catalog.S
 	if step.All {
 		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return listsAt(v, at, path[1:], in, f) })
 	}
+	if step.Index && v.Kind() == value.KindArray {
+		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value, error) { return listsAt(v, at, path[1:], in, f) })
+	}
+	if !step.Named() {
+		return v, nil
+	}
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:
 		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
@@ -101,6 +114,8 @@ func hide(v value.Value, path []catalog.Step, allows func(value.Value) (bool, er
 	}
 	step := path[0]
 	switch {
+	case step.Index && v.Kind() == value.KindArray:
+		return mapElement(v, step, nil, func(_ []catalog.Step, v value.Value) (value.Value, error) { return hide(v, path[1:], allows) })
 	case v.Kind() == value.KindObject && !step.All:
 		old, ok := v.Object().Get(step.Name)
 		if !ok {
@@ -161,6 +176,22 @@ func mapAll(v value.Value, at []catalog.Step, f func([]catalog.Step, value.Value
 		return out, nil
 	}
 	return v, nil
+}
+
+// mapElement rewrites the element of an array that an Index step leads to, if it has one.
+func mapElement(v value.Value, step catalog.Step, at []catalog.Step, f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+	elems := v.Elems()
+	i, ok := step.In(len(elems))
+	if !ok {
+		return v, nil
+	}
+	now, err := f(append(at, catalog.Step{Name: strconv.Itoa(i)}), elems[i])
+	if err != nil || same(elems[i], now) {
+		return v, err
+	}
+	out := slices.Clone(elems)
+	out[i] = now
+	return value.ArrayOf(out), nil
 }
 
 // pick is the value at a path; with steps over all elements it is the first that is there.
