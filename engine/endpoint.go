@@ -25,7 +25,7 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	if err := st.Auth.MayUse(); err != nil {
 		return nil, err
 	}
-	q := s.e.exec.NewQuery(&st, nil)
+	q := s.e.queries.NewQuery(&st, nil)
 	defer q.Close()
 	var answer *APIAnswer
 	err := q.Do(ctx, func(r *exec.Run) (err error) {

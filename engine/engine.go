@@ -11,14 +11,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
-	"github.com/nacredb/nacre/engine/build"
 	"github.com/nacredb/nacre/engine/catalog"
-	"github.com/nacredb/nacre/engine/define"
-	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/history"
@@ -28,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
@@ -76,13 +73,10 @@ type Options struct {
 
 // Engine is an open database.
 type Engine struct {
-	opt    Options
-	store  kv.Store
-	exec   *exec.Executor
-	access *access.Authenticator
-	build  *build.Builder
-	defs   *define.Definer
-	caps   *auth.Capabilities
+	opt     Options
+	store   kv.Store
+	queries *query.Runner
+	caps    *auth.Capabilities
 
 	memory *budget.Pool // what all statements share
 
@@ -133,8 +127,8 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
-	e.wire(newExecutor(store, opt, functions, e.parsing, rulesOff, e.memory))
-	if err := e.access.Open(ctx); err != nil {
+	e.queries = newRunner(store, opt, functions, e.parsing, rulesOff, e.memory)
+	if err := e.queries.Access.Open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
 	}
 	if !opt.NoDefaults {
@@ -142,7 +136,7 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
 		}
 	}
-	if err := e.build.Resume(ctx); err != nil {
+	if err := e.queries.Build.Resume(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), store.Close())
 	}
 	if retention > 0 {
@@ -179,10 +173,10 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 	return past, retention, nil
 }
 
-// newExecutor wires the language together: parser, functions, catalog and evaluator.
-func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules, memory *budget.Pool) *exec.Executor {
+// newRunner wires the language together: parser, functions, catalog and evaluator.
+func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules, memory *budget.Pool) *query.Runner {
 	_, versioned := store.(*history.Store)
-	return exec.New(exec.Config{
+	return query.New(exec.Config{
 		Store:         store,
 		Functions:     functions,
 		Catalog:       catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
@@ -208,34 +202,10 @@ func newExecutor(store kv.Store, opt Options, functions *fn.Table, parsing parse
 	})
 }
 
-// wire puts the packages that run statements together.
-func (e *Engine) wire(ex *exec.Executor) {
-	e.exec, e.build = ex, build.New(ex)
-	e.defs = define.New(e.build)
-	e.access = access.New(ex)
-	ex.Statements, ex.Endpoints = statements{e.access, e.defs}, endpoint.Caller{}
-}
-
-// statements hands each statement to the package that runs it.
-type statements struct {
-	access *access.Authenticator
-	defs   *define.Definer
-}
-
-// Statement implements exec.Statements.
-func (st statements) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
-	if s, ok := s.(*ast.Access); ok {
-		return st.access.Statement(r, env, s)
-	}
-	return st.defs.Statement(r, env, s)
-}
-
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
 func (e *Engine) Close(ctx context.Context) error {
-	e.exec.Hub.Close()
-	e.exec.Drain(ctx)
-	e.build.Close()
-	e.exec.Close()
+	e.queries.Hub.Close()
+	e.queries.Close(ctx)
 	e.sweeper.Stop()
 	return e.store.Close()
 }
@@ -271,7 +241,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 	if e.store.Stats().ReadOnly {
 		return kv.ErrReadOnly
 	}
-	tx, err := txn.Begin(ctx, e.store, e.exec.Reading())
+	tx, err := txn.Begin(ctx, e.store, e.queries.Reading())
 	if err != nil {
 		return err
 	}
@@ -291,7 +261,7 @@ type Stats struct {
 // Stats gives the figures of now; it is cheap.
 func (e *Engine) Stats() Stats {
 	s := Stats{Stats: e.store.Stats()}
-	s.LiveQueries, s.Notifications = e.exec.Hub.Stats()
+	s.LiveQueries, s.Notifications = e.queries.Hub.Stats()
 	s.Memory = e.memory.Stats()
 	return s
 }

@@ -21,18 +21,13 @@ func (e *Engine) SharedEarly(rules ...plan.Rule) (other *Engine, stop func()) {
 }
 
 func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engine, stop func()) {
-	x := newExecutor(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...), e.memory)
+	x := newRunner(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...), e.memory)
 	if limits.ShareAfter > 0 {
 		x.Limits.ShareAfter = limits.ShareAfter
 	}
-	other = &Engine{opt: e.opt, store: e.store, caps: e.caps, parsing: e.parsing}
-	other.wire(x)
-	other.access = e.access
-	return other, func() {
-		x.Drain(context.Background())
-		other.build.Close()
-		x.Close()
-	}
+	other = &Engine{opt: e.opt, store: e.store, queries: x, caps: e.caps, parsing: e.parsing}
+	x.Access = e.queries.Access
+	return other, func() { x.Close(context.Background()) }
 }
 
 // OpenOn opens an engine on a store of the test's, which it closes.

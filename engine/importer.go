@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 )
@@ -21,13 +22,13 @@ const (
 type importer struct {
 	e    *Engine
 	sess *exec.Session
-	q    *exec.Query // for what runs by itself, and for BEGIN … COMMIT
+	q    *query.Query // for what runs by itself, and for BEGIN … COMMIT
 	res  *ImportResult
 	lost error // a USE led out of the session's level: the import ends
 
 	tx      *txn.Tx // nil: nothing is gathered
 	log     *record.Log
-	within  *exec.Query
+	within  *query.Query
 	pending []exec.Prepared
 }
 
@@ -85,7 +86,7 @@ func (im *importer) use(ctx context.Context, p *exec.Prepared) {
 
 // begin starts to gather; false where the store does not let it.
 func (im *importer) begin(ctx context.Context) bool {
-	tx, err := txn.Begin(ctx, im.e.store, im.e.exec.Writing())
+	tx, err := txn.Begin(ctx, im.e.store, im.e.queries.Writing())
 	if err != nil {
 		return false
 	}
@@ -101,7 +102,7 @@ func (im *importer) flush(ctx context.Context) {
 	}
 	tx, pending, answers := im.tx, im.pending, im.within.Take()
 	im.tx, im.pending = nil, im.pending[:0]
-	if err := im.e.exec.Commit(ctx, tx, im.log); err != nil {
+	if err := im.e.queries.Commit(ctx, tx, im.log); err != nil {
 		for i := range pending {
 			im.q.Statement(ctx, &pending[i])
 		}

@@ -25,17 +25,17 @@ func (s *Session) guarding() Guard {
 // Signin checks credentials (NS, DB, AC, user, pass and variables, see the RPC method) and gives the session that
 // identity. The result is the token text, or an object {access, refresh}.
 func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.access.Signin(ctx, s.snapshot(), params, s.guarding()))
+	return s.enter(s.e.queries.Access.Signin(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.access.Signup(ctx, s.snapshot(), params, s.guarding()))
+	return s.enter(s.e.queries.Access.Signup(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // SigninBasic checks a user name and password at the level named by ns and db ("" for none).
 func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) error {
-	p, err := s.e.access.Password(ctx, user, pass, ns, db, s.guarding())
+	p, err := s.e.queries.Access.Password(ctx, user, pass, ns, db, s.guarding())
 	if err != nil {
 		return err
 	}
@@ -45,19 +45,19 @@ func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) er
 
 // Authenticate gives the session the identity in a token.
 func (s *Session) Authenticate(ctx context.Context, token string) error {
-	_, err := s.enter(s.e.access.Authenticate(ctx, s.snapshot(), token))
+	_, err := s.enter(s.e.queries.Access.Authenticate(ctx, s.snapshot(), token))
 	return err
 }
 
 // Refresh trades a refresh key for a new {access, refresh} and gives the session that identity; the old key is used up.
 // access is the token that the key came with, expired or not: it only says which access method to ask.
 func (s *Session) Refresh(ctx context.Context, access, refresh string) (value.Value, error) {
-	return s.enter(s.e.access.Refresh(ctx, s.snapshot(), access, refresh))
+	return s.enter(s.e.queries.Access.Refresh(ctx, s.snapshot(), access, refresh))
 }
 
 // Revoke ends a refresh key.
 func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
-	return s.e.access.Revoke(ctx, s.snapshot(), access, refresh)
+	return s.e.queries.Access.Revoke(ctx, s.snapshot(), access, refresh)
 }
 
 // enter gives the session the identity that a login leads to.

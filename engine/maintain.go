@@ -13,6 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 )
@@ -62,7 +63,7 @@ func Repair(ctx context.Context, path, target string, progress physical.Progress
 type language struct {
 	functions *fn.Table
 	parsing   parse.Options
-	executors []*exec.Executor // one a database
+	executors []*query.Runner // one a database
 }
 
 func newLanguage() *language {
@@ -74,7 +75,7 @@ func newLanguage() *language {
 func (l *language) Release() {
 	for _, ex := range l.executors {
 		ex.Hub.Close()
-		ex.Close()
+		ex.Close(context.Background())
 	}
 	l.executors = nil
 }
@@ -90,7 +91,7 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 
 // Gate implements physical.Language.
 func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
-	ex := newExecutor(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions, l.parsing, 0, nil)
+	ex := newRunner(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions, l.parsing, 0, nil)
 	l.executors = append(l.executors, ex)
 	s := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
 	return ex.NewRun(ctx, s, exec.NewEnv(), tx).Gate()

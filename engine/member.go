@@ -10,7 +10,7 @@ import (
 // Join makes this process a member of those that serve the store, and gives the id of its membership record. Members that
 // were left over from processes which did not Leave are dropped: such a store has one process at a time.
 func (e *Engine) Join(ctx context.Context) (value.UUID, error) {
-	id := e.exec.NewKey("uuid").UUID()
+	id := e.queries.NewKey("uuid").UUID()
 	err := e.asSystem(ctx, func(r *exec.Run) error {
 		if err := r.Cat.DropNodes(); err != nil {
 			return err
@@ -23,7 +23,7 @@ func (e *Engine) Join(ctx context.Context) (value.UUID, error) {
 // Member reports whether the membership record of id is there.
 func (e *Engine) Member(ctx context.Context, id value.UUID) (there bool, err error) {
 	st := e.system()
-	err = e.exec.Read(ctx, &st, func(r *exec.Run) error {
+	err = e.queries.Read(ctx, &st, func(r *exec.Run) error {
 		there, err = r.Cat.Node(id)
 		return err
 	})
@@ -37,10 +37,10 @@ func (e *Engine) Leave(ctx context.Context, id value.UUID) error {
 
 // system is the state of work that the engine does for itself.
 func (e *Engine) system() exec.Session {
-	return e.exec.System()
+	return e.queries.System()
 }
 
 func (e *Engine) asSystem(ctx context.Context, f func(*exec.Run) error) error {
 	st := e.system()
-	return e.exec.Write(ctx, &st, f)
+	return e.queries.Write(ctx, &st, f)
 }

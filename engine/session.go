@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -18,7 +19,7 @@ import (
 )
 
 // Result is the answer to one statement.
-type Result = exec.Result
+type Result = query.Result
 
 // Session is one user's view of an Engine: identity, place and variables. It may run several
 // queries at once; a USE or SIGNIN shows in those that begin after it.
@@ -74,7 +75,7 @@ func (e *Engine) session(p auth.Principal) *Session {
 	s := &Session{e: e}
 	s.state.Store(&exec.Session{
 		Auth: auth.Env{Principal: p, Caps: e.caps},
-		ID:   e.exec.NewKey("uuid"),
+		ID:   e.queries.NewKey("uuid"),
 	})
 	if s.mem = e.memory.Lasting(); p.Level == auth.Guest {
 		s.mem = s.mem.OfStranger()
@@ -147,7 +148,7 @@ func (s *Session) Close() {
 	s.vars = 0
 	s.mem.Close()
 	s.mu.Unlock()
-	s.e.exec.Hub.DropSession(s.ID())
+	s.e.queries.Hub.DropSession(s.ID())
 }
 
 // Stranger reports whether the client of the session has no identity.
@@ -202,8 +203,8 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 		makeDB = *db
 	}
 	after := before
-	err := s.e.exec.Write(ctx, &after, func(r *exec.Run) error {
-		return s.e.defs.Use(r, to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
+	err := s.e.queries.Write(ctx, &after, func(r *exec.Run) error {
+		return s.e.queries.Define.Use(r, to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
 	})
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 // Invalidate drops the identity, and the live queries that were begun with it.
 func (s *Session) Invalidate() {
 	s.change(func(st *exec.Session) { st.Auth.Principal = s.e.nobody() })
-	s.e.exec.Hub.DropSession(s.ID())
+	s.e.queries.Hub.DropSession(s.ID())
 }
 
 // Reset drops identity, place, variables, transactions and live queries.
@@ -227,7 +228,7 @@ func (s *Session) Reset() {
 		s.vars = 0
 		s.mem.Shrink()
 	})
-	s.e.exec.Hub.DropSession(s.ID())
+	s.e.queries.Hub.DropSession(s.ID())
 }
 
 // Set defines a session variable; NONE removes it. The variables of a session have a limit together, and those of all
@@ -280,7 +281,7 @@ const variableCost = 64
 // Info is the record of the authenticated record user, or NONE.
 func (s *Session) Info(ctx context.Context) (value.Value, error) {
 	st := s.snapshot()
-	if st.Expired(s.e.exec.Clock()) {
+	if st.Expired(s.e.queries.Clock()) {
 		return value.None, sessionExpired()
 	}
 	id := st.Auth.Principal.Record
@@ -288,7 +289,7 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 		return value.None, nil
 	}
 	var out value.Value
-	err := s.e.exec.Read(ctx, &st, func(r *exec.Run) error {
+	err := s.e.queries.Read(ctx, &st, func(r *exec.Run) error {
 		doc, err := r.Fetch(id.Record())
 		out = value.Detach(doc)
 		return err
@@ -299,7 +300,7 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 // Execute runs a text of statements, one Result each. The error is for the text as a whole: it does not parse, or the
 // session may not run queries. vars become parameters of the text.
 func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
-	return s.execute(ctx, text, vars, (*exec.Query).Run)
+	return s.execute(ctx, text, vars, (*query.Query).Run)
 }
 
 // ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT come as Result.Rows, in
@@ -308,11 +309,11 @@ func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Ob
 	return s.execute(ctx, text, vars, runPacked)
 }
 
-func runPacked(q *exec.Query, ctx context.Context, script *exec.Script) []Result {
+func runPacked(q *query.Query, ctx context.Context, script *exec.Script) []Result {
 	return q.Packing().Run(ctx, script)
 }
 
-type runner func(*exec.Query, context.Context, *exec.Script) []Result
+type runner func(*query.Query, context.Context, *exec.Script) []Result
 
 func (s *Session) execute(ctx context.Context, text string, vars *value.Object, run runner) ([]Result, error) {
 	st := s.snapshot()
@@ -321,7 +322,7 @@ func (s *Session) execute(ctx context.Context, text string, vars *value.Object, 
 		return nil, err
 	}
 	after := st
-	q := s.e.exec.NewQuery(&after, vars)
+	q := s.e.queries.NewQuery(&after, vars)
 	defer q.Close()
 	q.Needs(script.Weight)
 	out := run(q, ctx, script)
@@ -330,7 +331,7 @@ func (s *Session) execute(ctx context.Context, text string, vars *value.Object, 
 }
 
 // Sink takes the answers of a text while it runs.
-type Sink = exec.Sink
+type Sink = query.Sink
 
 // Stream is Execute with the answers handed to sink while the text runs. Errors: those of Execute, before anything was
 // handed over; later ones are those of the sink or of ctx, and statements that were not reported as finished came to nothing.
@@ -341,7 +342,7 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 		return err
 	}
 	after := st
-	q := s.e.exec.NewQuery(&after, vars)
+	q := s.e.queries.NewQuery(&after, vars)
 	defer q.Close()
 	q.Needs(script.Weight)
 	err = q.Stream(ctx, script, sink)
@@ -362,7 +363,7 @@ func (s *Session) prepare(ctx context.Context, st *exec.Session, text string, va
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
 func (e *Engine) script(ctx context.Context, st *exec.Session, text string) (*exec.Script, error) {
-	script, err := e.exec.Parse(ctx, text)
+	script, err := e.queries.Parse(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +398,7 @@ func sessionExpired() error {
 
 // MayAct refuses a session whose identity has run out: it can only get a new one.
 func (s *Session) MayAct() error {
-	if st := s.snapshot(); st.Expired(s.e.exec.Clock()) {
+	if st := s.snapshot(); st.Expired(s.e.queries.Clock()) {
 		return sessionExpired()
 	}
 	return nil
@@ -420,7 +421,7 @@ func (s *Session) mayQuery(st *exec.Session) error {
 
 // mayCall refuses everything to sessions whose identity has run out, and to guests where there are none.
 func (s *Session) mayCall(st *exec.Session) error {
-	if st.Expired(s.e.exec.Clock()) {
+	if st.Expired(s.e.queries.Clock()) {
 		return sessionExpired()
 	}
 	return s.e.caps.MayEnter(&st.Auth.Principal)
@@ -432,7 +433,7 @@ func (s *Session) Call(ctx context.Context, name string, args []value.Value) (va
 	if err := s.mayQuery(&st); err != nil {
 		return value.None, err
 	}
-	q := s.e.exec.NewQuery(&st, nil)
+	q := s.e.queries.NewQuery(&st, nil)
 	defer q.Close()
 	res := q.Call(ctx, name, args)
 	if res.Err != nil {
@@ -461,13 +462,13 @@ func (s *Session) Begin(ctx context.Context) (*Tx, error) {
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	opt := s.e.exec.Writing()
+	opt := s.e.queries.Writing()
 	opt.Lasting = true
 	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, opt)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tx{s: s, id: s.e.exec.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
+	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.last = time.Now()
 		t.end = t.last.Add(d)
@@ -577,7 +578,7 @@ func (t *Tx) open() error {
 
 // Execute runs statements inside t. One that fails leaves nothing behind, and t stays open.
 func (t *Tx) Execute(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
-	return t.execute(ctx, text, vars, (*exec.Query).Run)
+	return t.execute(ctx, text, vars, (*query.Query).Run)
 }
 
 // ExecutePacked is Session.ExecutePacked inside t.
@@ -592,7 +593,7 @@ func (t *Tx) execute(ctx context.Context, text string, vars *value.Object, run r
 		return nil, err
 	}
 	after := st
-	q := t.s.e.exec.NewQuery(&after, vars)
+	q := t.s.e.queries.NewQuery(&after, vars)
 	defer q.Close()
 	q.Needs(script.Weight)
 	t.mu.Lock()
@@ -616,7 +617,7 @@ func (t *Tx) Stream(ctx context.Context, text string, vars *value.Object, sink S
 		return err
 	}
 	after := st
-	q := t.s.e.exec.NewQuery(&after, vars)
+	q := t.s.e.queries.NewQuery(&after, vars)
 	defer q.Close()
 	q.Needs(script.Weight)
 	t.mu.Lock()
@@ -639,7 +640,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 	if err := t.open(); err != nil {
 		return err
 	}
-	return t.s.e.exec.Commit(ctx, t.take(), t.log)
+	return t.s.e.queries.Commit(ctx, t.take(), t.log)
 }
 
 // Cancel drops t's changes.

@@ -48,7 +48,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 	}()
 	after := st
 	res := &ImportResult{}
-	im := &importer{e: s.e, sess: &after, q: s.e.exec.NewQuery(&after, nil), res: res}
+	im := &importer{e: s.e, sess: &after, q: s.e.queries.NewQuery(&after, nil), res: res}
 	defer im.q.Close()
 	for run := int64(1); ; run++ {
 		stmt, ok := <-parsed
@@ -152,7 +152,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		return auth.Denied()
 	}
 	owner := st.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceActor) == nil
-	return s.e.exec.Read(ctx, &st, func(run *exec.Run) error {
+	return s.e.queries.Read(ctx, &st, func(run *exec.Run) error {
 		gate, err := run.Gate()
 		if err != nil {
 			return err

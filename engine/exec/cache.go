@@ -29,7 +29,7 @@ type Prepared struct {
 	Stmt   ast.Statement
 	Writes bool // it may write
 
-	block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
+	Block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
 }
 
 func newCache(size, bytes int) *cache {
@@ -113,4 +113,22 @@ func Prepare(q *ast.Query) *Script {
 	}
 	findBlocks(s.Stmts)
 	return s
+}
+
+// findBlocks notes at each BEGIN how far its block goes.
+func findBlocks(stmts []Prepared) {
+	begin := -1
+	for i := range stmts {
+		switch stmts[i].Stmt.(type) {
+		case *ast.Begin:
+			begin = i
+		case *ast.Cancel:
+			begin = -1
+		case *ast.Commit:
+			if begin >= 0 {
+				stmts[begin].Block = i + 1 - begin
+			}
+			begin = -1
+		}
+	}
 }

@@ -24,9 +24,9 @@ type closure struct {
 func (r *Run) closure(env *Env, x *ast.Closure) value.Value {
 	c := &closure{node: x, defining: r.defining > 0}
 	if c.defining {
-		c.vars = env.visible(r.Base)
+		c.vars = env.Visible(r.Base)
 	} else {
-		c.vars = env.visible(nil)
+		c.vars = env.Visible(nil)
 	}
 	if r.Auth.Code.Stored {
 		c.from = r.Auth

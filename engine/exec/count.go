@@ -56,7 +56,7 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 	if !ok || r.Auth.Caps.MayCall(f.X.(*ast.Call).Path) != nil {
 		return nil, nil
 	}
-	tb, err := r.table(t.Name)
+	tb, err := r.Table(t.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,15 @@ func (e *Env) index() {
 	}
 }
 
+// Vars is a copy of the parameters of this frame alone.
+func (e *Env) Vars() []Var { return append([]Var(nil), e.vars...) }
+
+// Append defines parameters that this frame does not have yet.
+func (e *Env) Append(vars ...Var) { e.vars, e.at = append(e.vars, vars...), nil }
+
+// Reset makes vars the parameters of this frame.
+func (e *Env) Reset(vars []Var) { e.vars, e.at = append(e.vars[:0], vars...), nil }
+
 // Lookup finds a parameter, innermost frame first.
 func (e *Env) Lookup(name string) (value.Value, bool) {
 	for f := e; f != nil; f = f.up {
@@ -138,9 +147,9 @@ func (e *Env) Parent() value.Value {
 	return value.None
 }
 
-// visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them. One that is hidden by another of its
+// Visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them. One that is hidden by another of its
 // name is left out: closures that call each other would double what they keep with every call.
-func (e *Env) visible(base *Env) []Var {
+func (e *Env) Visible(base *Env) []Var {
 	n := 0
 	for f := e; f != nil && f != base; f = f.up {
 		n += len(f.vars)

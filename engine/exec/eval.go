@@ -105,7 +105,7 @@ func (r *Run) runSubquery(env *Env, x *ast.Subquery) (value.Value, error) {
 	return v, err
 }
 
-// project makes one row of a projection list over the current document of env, as RETURN clauses do.
-func (r *Run) project(env *Env, p *ast.Projections) (value.Value, error) {
+// Project makes one row of a projection list over the current document of env, as RETURN clauses do.
+func (r *Run) Project(env *Env, p *ast.Projections) (value.Value, error) {
 	return r.projector(env, p).row(env.This())
 }

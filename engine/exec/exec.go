@@ -8,7 +8,6 @@
 package exec
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -102,7 +102,6 @@ type Executor struct {
 	Config
 	cache     *cache
 	sequences sequences
-	events    eventQueue
 	scripts   *script.Engine
 	Texts     *fulltext.Library
 	vectors   *vector.Cache
@@ -110,6 +109,8 @@ type Executor struct {
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements
 	Endpoints  Endpoints // likewise
+	// Publish tells live queries and ASYNC events of what a transaction changed, before it commits. nil: there are none.
+	Publish func(tx *txn.Tx, log *record.Log)
 }
 
 // New makes an executor.
@@ -126,7 +127,6 @@ func New(c Config) *Executor {
 	}
 	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log)}
-	ex.events.ex, ex.events.room.L = ex, &ex.events.mu
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }
@@ -135,9 +135,6 @@ func New(c Config) *Executor {
 func (ex *Executor) System() Session {
 	return Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: ex.Caps}}
 }
-
-// Drain waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on.
-func (ex *Executor) Drain(ctx context.Context) { ex.events.close(ctx) }
 
 // Close stops the work on indexes that are built.
 func (ex *Executor) Close() {

@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// fetchPaths compiles FETCH or OMIT: idioms, type::field(s) calls, and parameters that hold names.
-func (r *Run) fetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
+// FetchPaths compiles FETCH or OMIT: idioms, type::field(s) calls, and parameters that hold names.
+func (r *Run) FetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 	var out [][]ast.Part
 	for _, x := range xs {
 		switch x := x.(type) {
@@ -297,4 +297,15 @@ func omitElem(v value.Value, i int, path []ast.Part) value.Value {
 		out = append(out, omit(elems[i], path))
 	}
 	return value.ArrayOf(append(out, elems[i+1:]...))
+}
+
+// Follow puts records in the places of the links in v that paths lead to.
+func (r *Run) Follow(v value.Value, paths [][]ast.Part) (value.Value, error) {
+	links, err := &fetcher{r: r}, error(nil)
+	for _, p := range paths {
+		if v, err = links.into(v, p); err != nil {
+			return value.None, err
+		}
+	}
+	return v, nil
 }

@@ -35,7 +35,7 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 	if def.Readonly && writes(action) {
 		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
 	}
-	r.outside = r.outside || writes(action)
+	r.Outside = r.Outside || writes(action)
 	folder, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend)) // again: what is allowed may have changed since
 	if err != nil {
 		return bucket.ID{}, err

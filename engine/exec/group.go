@@ -221,7 +221,7 @@ func (g *groupRows) keep(keys []value.Value) error {
 			return err
 		}
 	}
-	return g.r.mem.Charge(groupSize)
+	return g.r.Mem.Charge(groupSize)
 }
 
 // groupSize is about what a group takes beside its keys.

@@ -21,13 +21,13 @@ var (
 
 // TableExists reports whether a table is defined.
 func (h *host) TableExists(name string) (bool, error) {
-	tb, err := h.r.table(name)
+	tb, err := h.r.Table(name)
 	return tb != nil, err
 }
 
 // RecordExists reports whether a record is there for the caller; of a range, whether any is.
 func (h *host) RecordExists(id *value.RecordID) (bool, error) {
-	tb, err := h.r.table(id.Table)
+	tb, err := h.r.Table(id.Table)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +90,7 @@ func (h *host) NetFilter() fn.NetFilter {
 }
 
 // Outside hears of what the end of the transaction does not undo.
-func (h *host) Outside() { h.r.outside = true }
+func (h *host) Outside() { h.r.Outside = true }
 
 // ParseRecord reads the text of a record id.
 func (h *host) ParseRecord(text string) (value.Value, error) { return h.r.Ex.ParseRecord(text) }

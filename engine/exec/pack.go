@@ -1,39 +1,17 @@
 package exec
 
 import (
-	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// packing is where the rows of a statement go that are wanted in the wire form.
-type packing struct {
-	stmt *ast.Select
-	rows *value.Packed // nil until there is an answer
-}
-
-// Packing makes the query give the rows of each SELECT that is a statement of its own as Result.Rows.
-func (q *Query) Packing() *Query {
-	q.packs = true
-	return q
-}
-
-// packingOf is where the rows of a statement are packed, if they are.
-func (q *Query) packingOf(s ast.Statement) *packing {
-	sel, ok := s.(*ast.Select)
-	if !ok || !q.packs || sel.Only || sel.Explain != nil {
-		return nil
-	}
-	return &packing{stmt: sel}
-}
-
-// packRows is drain for a packing: rows are encoded as they come, while what they are read from lasts.
+// packRows is drain for Out.Packed: rows are encoded as they come, while what they are read from lasts.
 func (r *Run) packRows(in rows) error {
 	out := &value.Packed{}
 	if err := r.pack(out, in); err != nil {
 		return err
 	}
-	r.packing.rows = out
+	r.Out.Packed = out
 	return nil
 }
 
@@ -51,7 +29,7 @@ func (r *Run) pack(out *value.Packed, in rows) error {
 			return err
 		}
 		if value.Exceeds(doc, r.Ex.Limits.Answer-out.Size()) {
-			return tooHeavy(r.Ex.Limits.Answer)
+			return TooHeavy(r.Ex.Limits.Answer)
 		}
 		out.Append(doc)
 		if err := r.packed(out); err != nil {
@@ -65,7 +43,7 @@ func (r *Run) packed(out *value.Packed) error {
 	if out.Len() > r.Ex.Limits.Rows {
 		return tooMany(r.Ex.Limits.Rows)
 	}
-	if err := r.mem.Reach(out.Size()); err != nil {
+	if err := r.Mem.Reach(out.Size()); err != nil {
 		return err
 	}
 	return r.Tick()
@@ -95,7 +73,7 @@ func (r *Run) packStored(out *value.Packed, cur *record.Cursor) error {
 		batch := cur.Batch(few[:0], packBatch)
 		for _, st := range batch {
 			if out.Size()+len(st) > r.Ex.Limits.Answer {
-				return tooHeavy(r.Ex.Limits.Answer)
+				return TooHeavy(r.Ex.Limits.Answer)
 			}
 			out.AppendRecord(st)
 			if err := r.packed(out); err != nil {

@@ -29,7 +29,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 	case "auth":
 		return r.Sess.Auth.Principal.Record, nil
 	case "token":
-		r.personal = true
+		r.Personal = true
 		return r.Sess.Auth.Principal.Claims, nil
 	case "access":
 		if a := r.Sess.Auth.Principal.Access; a != "" {
@@ -37,7 +37,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 		}
 		return value.None, nil
 	case "session":
-		r.personal = true
+		r.Personal = true
 		return r.Sess.Value(), nil
 	}
 	if r.defining == 0 {

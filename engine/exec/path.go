@@ -40,7 +40,7 @@ func wishOf(s *ast.Select, lim window) *wish {
 
 // tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
 func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate, version uint64, w *wish) (rows, error) {
-	tb, err := r.table(name)
+	tb, err := r.Table(name)
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func records(v value.Value) []value.Value {
 
 // collect is +collect: every record found from min to max, once, breadth first.
 func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
-	defer r.mem.Rewind(r.mem.Mark())
+	defer r.Mem.Rewind(r.Mem.Mark())
 	var out []value.Value
 	var sum held
 	seen := map[string]bool{}
@@ -266,7 +266,7 @@ func (t *trail) list(inclusive bool) value.Value {
 
 // paths is +path, every path that can not go on, and with a target +shortest, the first to reach it.
 func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
-	defer r.mem.Rewind(r.mem.Mark())
+	defer r.Mem.Rewind(r.Mem.Mark())
 	shortest := !target.IsNone()
 	var done []value.Value
 	var sum held
@@ -306,7 +306,7 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 					visited[e.Text()] = true
 				}
 				next = append(next, n)
-				if err := r.mem.Charge(trailSize); err != nil {
+				if err := r.Mem.Charge(trailSize); err != nil {
 					return value.None, err
 				}
 			}

@@ -45,12 +45,11 @@ type Run struct {
 
 	Import bool // OPTION IMPORT is on
 
-	mem *budget.Account // what the query holds; nil counts nothing
+	Mem *budget.Account // what the query holds; nil counts nothing
 
-	rows    *rowsTo  // where the rows of the statement go; nil: into its answer
-	packing *packing // where they are packed; nil: nowhere
+	Out *Out // where the rows of the statement go; nil: into its answer
 
-	asyncDepth int // how many ASYNC events led here
+	AsyncDepth int // how many ASYNC events led here
 
 	// After takes what the statement leaves to be done once its transaction is committed: the answer then waits for it.
 	// It is nil where the statement is not alone in its transaction, and must leave nothing.
@@ -63,9 +62,9 @@ type Run struct {
 	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks    uint32
 	// outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
-	outside bool
+	Outside bool
 	// personal is set when something was read that is the session's own, and not of all with the same rights.
-	personal bool
+	Personal bool
 	gate     *record.Gate  // the last one that was made; see Gate
 	codes    *codes        // what Auth is inside of stored code; nil before
 	signing  bool          // the run evaluates a clause of an access method: Base is the credentials of the client
@@ -141,7 +140,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 		return nil, err
 	}
 	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
-		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.asyncDepth}
+		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth}
 	return r.gate, nil
 }
 
@@ -149,7 +148,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 // they may read and write all data, and see parameters of the database before those in base.
 func (r *Run) Elevated(s *Session, base *Env) *Run {
 	inner := r.Ex.NewRun(r.Ctx, s, base, r.Tx)
-	inner.mem = r.mem
+	inner.Mem = r.Mem
 	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
 	inner.signing, inner.defining = true, 1
 	inner.inCode(auth.Elevated)

@@ -19,6 +19,6 @@ func (r *Run) script(env *Env, x *ast.Script) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	r.outside = true
+	r.Outside = true
 	return r.Ex.scripts.Run(r.Ctx, x.Source, env.This(), args)
 }

@@ -181,7 +181,7 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 	if id.Kind() != value.KindRecord {
 		return false, nil
 	}
-	tb, err := r.table(id.Record().Table)
+	tb, err := r.Table(id.Record().Table)
 	if tb == nil || err != nil {
 		return false, err
 	}
@@ -237,7 +237,7 @@ func (h *host) referred(name string, ref value.Value) (*matcher, *value.RecordID
 	if id.Kind() != value.KindRecord {
 		return nil, nil, errs.Internal("Current document 'id' field is not a RecordId")
 	}
-	tb, err := h.r.table(id.Record().Table)
+	tb, err := h.r.Table(id.Record().Table)
 	if err != nil {
 		return nil, nil, err
 	}

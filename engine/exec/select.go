@@ -16,7 +16,7 @@ func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
 		return value.None, err
 	}
 	defer r.Leave()
-	defer r.mem.Rewind(r.mem.Mark())
+	defer r.Mem.Rewind(r.Mem.Mark())
 	stop, err := r.limitTime(env, s.Timeout)
 	if err != nil {
 		return value.None, err
@@ -30,11 +30,8 @@ func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
 	if s.Explain != nil {
 		return r.explainJSON(p, s.Explain.Full)
 	}
-	if r.rows != nil && r.rows.stmt == s {
-		return value.ArrayOf(nil), r.streamRows(p)
-	}
-	if r.packing != nil && r.packing.stmt == s {
-		return value.ArrayOf(nil), r.packRows(p)
+	if r.Out != nil && r.Out.Of == s {
+		return value.ArrayOf(nil), r.leave(p)
 	}
 	out, err := r.drain(p)
 	if err != nil {
@@ -247,11 +244,11 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 	if len(s.Split) > 0 {
 		in = &splitRows{r: r, in: in, paths: s.Split}
 	}
-	fetch, err := r.fetchPaths(env, s.Fetch)
+	fetch, err := r.FetchPaths(env, s.Fetch)
 	if err != nil {
 		return nil, err
 	}
-	omits, err := r.fetchPaths(env, s.Omit)
+	omits, err := r.FetchPaths(env, s.Omit)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ var (
 // errReading is what a write in an expression answers that may only read.
 var errReading = errs.NotAllowed("Permissions, views and the expressions of indexes may not write")
 
+// IsStray reports whether err is that of a BREAK or CONTINUE outside of a loop.
+func IsStray(err error) bool { return errors.Is(err, errStray()) }
+
 func errStray() *errs.Error {
 	return errs.Internal("Invalid control flow statement, break or continue statement found outside of loop.")
 }

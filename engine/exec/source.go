@@ -95,7 +95,7 @@ func unwrapped(x ast.Expr) bool {
 
 // recordSource reads one record, or a range of records.
 func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64, w *wish) (rows, error) {
-	tb, err := r.table(id.Table)
+	tb, err := r.Table(id.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64,
 	return scan, nil
 }
 
-// table finds a table; nil where it does not exist.
-func (r *Run) table(name string) (*catalog.Table, error) {
+// Table finds a table; nil where it does not exist.
+func (r *Run) Table(name string) (*catalog.Table, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err

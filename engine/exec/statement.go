@@ -39,10 +39,6 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 		return value.None, r.sleep(s.Duration)
 	case *ast.Option:
 		return value.None, nil
-	case *ast.Live:
-		return r.live(env, s)
-	case *ast.Kill:
-		return r.kill(env, s)
 	case *ast.ExplainStmt:
 		return r.explainStatement(env, s)
 	case *ast.Begin, *ast.Commit, *ast.Cancel:
@@ -54,7 +50,7 @@ func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
 // Block executes statements in env; its value is that of the last one. A block that stands as a
 // statement of its own shares the frame of the block around it.
 func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
-	defer r.mem.Rewind(r.mem.Mark()) // its variables are gone then
+	defer r.Mem.Rewind(r.Mem.Mark()) // its variables are gone then
 	v := value.None
 	for _, s := range b.Stmts {
 		err := r.Tick()
@@ -87,7 +83,7 @@ func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
 		return value.None, err
 	}
 	if len(s.Fetch) > 0 {
-		paths, err := r.fetchPaths(env, s.Fetch)
+		paths, err := r.FetchPaths(env, s.Fetch)
 		if err != nil {
 			return value.None, err
 		}
@@ -116,4 +112,59 @@ func words(name string) string {
 		out.WriteRune(unicode.ToUpper(r))
 	}
 	return out.String()
+}
+
+// Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.
+func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
+	_, returned = s.(*ast.Return)
+	v, err = r.Exec(r.Base, s)
+	v, err = r.Land(v, err)
+	if err == nil && wrapped(s) {
+		v = value.Array(v)
+	}
+	return v, returned && err == nil, r.Explain(err)
+}
+
+// wrapped reports whether the answer of a statement is put into an array: the language does that to
+// blocks whose last statement is a LET, to RETURN (RETURN x) and to RETURN { RETURN x }.
+func wrapped(s ast.Statement) bool {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		return endsInLet(s.X)
+	case *ast.Return:
+		return endsInLet(s.X) || isReturn(s.X)
+	}
+	return false
+}
+
+func isReturn(x ast.Expr) bool {
+	var s ast.Statement
+	switch x := x.(type) {
+	case *ast.Subquery:
+		s = x.Stmt
+	case *ast.Block:
+		if len(x.Stmts) == 1 {
+			s = x.Stmts[0]
+		}
+	}
+	_, ok := s.(*ast.Return)
+	return ok
+}
+
+func endsInLet(x ast.Expr) bool {
+	if q, ok := x.(*ast.Subquery); ok {
+		_, ok := q.Stmt.(*ast.Let)
+		return ok
+	}
+	b, ok := x.(*ast.Block)
+	if !ok || len(b.Stmts) == 0 {
+		return false
+	}
+	switch s := b.Stmts[len(b.Stmts)-1].(type) {
+	case *ast.Let:
+		return true
+	case *ast.ExprStmt:
+		return endsInLet(s.X)
+	}
+	return false
 }

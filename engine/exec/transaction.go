@@ -45,8 +45,9 @@ func (ex *Executor) Write(ctx context.Context, s *Session, f func(*Run) error) e
 
 // Seal writes what follows from a transaction's changes into the transaction, as its last act.
 func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
-	ex.publish(tx, log)
-	ex.events.queue(tx, log)
+	if ex.Publish != nil {
+		ex.Publish(tx, log)
+	}
 	return log.Seal(ctx, tx)
 }
 

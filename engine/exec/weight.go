@@ -34,11 +34,11 @@ func (r *Run) bear(n int) error {
 	if n > r.Ex.Limits.Answer || n == value.Heaviest {
 		return value.TooHeavy(r.Ex.Limits.Answer)
 	}
-	return r.mem.Reach(n)
+	return r.Mem.Reach(n)
 }
 
 // keep counts what an operator or a variable holds on to, until the statement or block around it rewinds.
-func (r *Run) keep(v value.Value) error { return r.mem.Charge(value.Weight(v)) }
+func (r *Run) keep(v value.Value) error { return r.Mem.Charge(value.Weight(v)) }
 
 // held is what the values weigh that are gathered for a list or an object, while it grows.
 type held int
@@ -65,5 +65,5 @@ func (h *held) keep(r *Run, v value.Value) error {
 	if *h += held(n); int(*h) > r.Ex.Limits.Answer {
 		return errs.Internal("The statement would hold more than %d bytes", r.Ex.Limits.Answer)
 	}
-	return r.mem.Charge(n)
+	return r.Mem.Charge(n)
 }

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"engine/exec"},
 	{"engine/build"},
 	{"engine/define", "engine/access", "engine/endpoint"},
-	{"engine/dump", "engine/dump/physical"},
+	{"engine/query", "engine/dump", "engine/dump/physical"},
 	{"engine"},
 	{"internal/wire"},
 	{"client", "daemon/config", "daemon/telemetry"},

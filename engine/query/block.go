@@ -1,12 +1,12 @@
-package exec
+package query
 
 import (
 	"context"
 	"errors"
 	"time"
 
-	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -16,27 +16,9 @@ import (
 // so where its commit meets a conflict it runs again, as a single statement does, and the caller sees the last run alone.
 // That is not done when a run did something that the end of the transaction did not undo, or has answered in part.
 
-// findBlocks notes at each BEGIN how far its block goes.
-func findBlocks(stmts []Prepared) {
-	begin := -1
-	for i := range stmts {
-		switch stmts[i].Stmt.(type) {
-		case *ast.Begin:
-			begin = i
-		case *ast.Cancel:
-			begin = -1
-		case *ast.Commit:
-			if begin >= 0 {
-				stmts[begin].block = i + 1 - begin
-			}
-			begin = -1
-		}
-	}
-}
-
 // next runs the statement at the start of stmts, or the block, and gives what is left of them.
-func (q *Query) next(ctx context.Context, stmts []Prepared) []Prepared {
-	n := stmts[0].block
+func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
+	n := stmts[0].Block
 	if n == 0 || q.tx != nil {
 		q.Statement(ctx, &stmts[0])
 		return stmts[1:]
@@ -48,15 +30,15 @@ func (q *Query) next(ctx context.Context, stmts []Prepared) []Prepared {
 // before is what a block must find as it was when it runs again.
 type before struct {
 	answers int
-	vars    []Var
-	sess    Session
+	vars    []exec.Var
+	sess    exec.Session
 	imports bool
 	sent    int   // pieces of rows
 	held    int64 // bytes, by the query
 }
 
 func (q *Query) before() before {
-	b := before{answers: len(q.out), vars: append([]Var(nil), q.base.vars...), sess: *q.sess, imports: q.imports, held: q.mem.Mark()}
+	b := before{answers: len(q.out), vars: q.base.Vars(), sess: *q.sess, imports: q.imports, held: q.mem.Mark()}
 	if q.stream != nil {
 		b.sent = q.stream.sent
 	}
@@ -66,7 +48,7 @@ func (q *Query) before() before {
 func (q *Query) restore(b *before) {
 	clear(q.out[b.answers:])
 	q.out = q.out[:b.answers]
-	q.base.vars = append(q.base.vars[:0], b.vars...)
+	q.base.Reset(b.vars)
 	*q.sess, q.imports = b.sess, b.imports
 	q.mem.Rewind(b.held)
 	if q.stream != nil {
@@ -78,7 +60,7 @@ func (q *Query) restore(b *before) {
 var errFailed = errors.New("a statement of the transaction failed")
 
 // block runs the statements between a BEGIN and its COMMIT.
-func (q *Query) block(ctx context.Context, stmts []Prepared) {
+func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
 	start := time.Now()
 	b := q.before()
 	q.outside = false
@@ -106,12 +88,12 @@ func (q *Query) block(ctx context.Context, stmts []Prepared) {
 		q.answer(last, value.None, "", nil)
 	case errors.Is(err, errFailed):
 	case len(q.out) == b.answers: // it has not even begun
-		q.answer(start, value.None, "", explain(ctx, err))
+		q.answer(start, value.None, "", exec.Explain(ctx, err))
 		for range stmts {
 			q.answer(start, value.None, "", errs.NotExecuted())
 		}
 	default:
-		q.refuse(explain(ctx, err))
+		q.refuse(exec.Explain(ctx, err))
 	}
 }
 

@@ -1,10 +1,11 @@
-package exec
+package query
 
 import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -20,12 +21,6 @@ type Sink interface {
 	Finished(i int, r *Result, rows bool) error
 }
 
-// The rows of a statement come in pieces of 16, 32, … up to 256.
-const (
-	firstRows = 16
-	mostRows  = 256
-)
-
 // streaming is what a query that hands its answers to a Sink remembers.
 type streaming struct {
 	sink     Sink
@@ -39,7 +34,6 @@ type streaming struct {
 // rowsTo is where the rows of one statement go.
 type rowsTo struct {
 	to    *streaming
-	stmt  *ast.Select
 	index int
 	sent  bool
 }
@@ -47,7 +41,7 @@ type rowsTo struct {
 // Stream is Run for a Sink. The rows of a SELECT leave while it runs, as long as nothing is to be done to the list as a
 // whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
 // transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
-func (q *Query) Stream(ctx context.Context, s *Script, sink Sink) error {
+func (q *Query) Stream(ctx context.Context, s *exec.Script, sink Sink) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	q.stream = &streaming{sink: sink, stop: stop}
@@ -95,7 +89,7 @@ func (q *Query) rowsOf(s ast.Statement) *rowsTo {
 	if !ok || q.stream == nil || q.whole || sel.Only || sel.Explain != nil {
 		return nil
 	}
-	return &rowsTo{to: q.stream, stmt: sel, index: len(q.out)}
+	return &rowsTo{to: q.stream, index: len(q.out)}
 }
 
 // give hands rows to the sink.
@@ -126,28 +120,27 @@ func (st *streaming) forget(from int) {
 	st.inRows = st.inRows[:min(from, len(st.inRows))]
 }
 
-// streamRows is drain for a sink.
-func (r *Run) streamRows(p rows) error {
-	size := firstRows
-	batch := make([]value.Value, 0, size)
-	for {
-		doc, ok, err := p.next()
-		if err == nil && ok {
-			batch = append(batch, doc)
-		}
-		if err == nil && (!ok || len(batch) == size) {
-			if err = r.Ctx.Err(); err == nil {
-				err = r.rows.give(batch)
-			}
-			size, batch = min(2*size, mostRows), batch[:0]
-		}
-		if err != nil || !ok {
-			return err
-		}
-	}
-}
-
 // errLateWrite is the end of a statement that turns out to write when its first rows are with the client already.
 func errLateWrite() error {
 	return errs.Internal("The statement writes, but has begun to answer: run it without streaming")
+}
+
+// Packing makes the query give the rows of each SELECT that is a statement of its own as Result.Rows.
+func (q *Query) Packing() *Query {
+	q.packs = true
+	return q
+}
+
+// outOf is where the rows of a statement go: to the sink by rows, or packed, or (nil) into the answer.
+func (q *Query) outOf(s ast.Statement, rows *rowsTo) *exec.Out {
+	sel, ok := s.(*ast.Select)
+	switch {
+	case !ok || sel.Only || sel.Explain != nil:
+		return nil
+	case rows != nil:
+		return &exec.Out{Of: sel, Give: rows.give}
+	case q.packs:
+		return &exec.Out{Of: sel}
+	}
+	return nil
 }

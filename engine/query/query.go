@@ -1,4 +1,4 @@
-package exec
+package query
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/record"
@@ -37,9 +38,9 @@ func (r *Result) weight() int {
 
 // Query is one text of statements at work for a session.
 type Query struct {
-	ex   *Executor
-	sess *Session
-	base *Env
+	ex   *Runner
+	sess *exec.Session
+	base *exec.Env
 	out  []Result
 
 	// An open transaction, and what became of it.
@@ -71,18 +72,18 @@ type Query struct {
 const queryCost = 16 << 10
 
 // NewQuery starts a query text for a session with the given parameters.
-func (ex *Executor) NewQuery(s *Session, vars *value.Object) *Query {
-	base := NewEnv()
+func (x *Runner) NewQuery(s *exec.Session, vars *value.Object) *Query {
+	base := exec.NewEnv()
 	if vars != nil {
 		for _, f := range vars.Fields() {
-			base.vars = append(base.vars, Var{f.Name, f.Value})
+			base.Append(exec.Var{Name: f.Name, Value: f.Value})
 		}
 	}
-	q := &Query{ex: ex, sess: s, base: base, own: ex.Memory.Account()}
+	q := &Query{ex: x, sess: s, base: base, own: x.Memory.Account()}
 	q.mem = &q.own
 	n := queryCost
-	for i := range base.vars {
-		n += value.Weight(base.vars[i].Value)
+	for _, v := range base.Vars() {
+		n += value.Weight(v.Value)
 	}
 	q.Needs(n)
 	return q
@@ -109,7 +110,7 @@ func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 }
 
 // Run runs all statements and gives their answers.
-func (q *Query) Run(ctx context.Context, s *Script) []Result {
+func (q *Query) Run(ctx context.Context, s *exec.Script) []Result {
 	q.out = make([]Result, 0, len(s.Stmts))
 	for rest := s.Stmts; len(rest) > 0; {
 		rest = q.next(ctx, rest)
@@ -143,7 +144,7 @@ func (q *Query) Take() []Result {
 func (q *Query) Open() bool { return q.tx != nil && !q.keep }
 
 // Statement runs one statement of the text and adds its answer.
-func (q *Query) Statement(ctx context.Context, p *Prepared) {
+func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
 	start := time.Now()
 	q.mark = q.mem.Mark()
 	switch s := p.Stmt.(type) {
@@ -164,7 +165,7 @@ func (q *Query) Statement(ctx context.Context, p *Prepared) {
 			return
 		}
 		v, err := q.alone(ctx, p)
-		q.answer(start, v, kindOf(p.Stmt), explain(ctx, err))
+		q.answer(start, v, kindOf(p.Stmt), exec.Explain(ctx, err))
 	}
 }
 
@@ -245,7 +246,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 	}
 	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
 	if err != nil {
-		q.answer(start, value.None, "", explain(ctx, err))
+		q.answer(start, value.None, "", exec.Explain(ctx, err))
 		return
 	}
 	q.open(tx, start)
@@ -270,7 +271,7 @@ func (q *Query) commit(ctx context.Context, start time.Time) {
 		return
 	}
 	if err := q.ex.Commit(ctx, tx, q.log); err != nil {
-		e := errs.As(explain(ctx, err))
+		e := errs.As(exec.Explain(ctx, err))
 		for i := q.first; i < len(q.out); i++ {
 			q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time}
 		}
@@ -303,7 +304,7 @@ func (q *Query) cancel(start time.Time) {
 }
 
 // inside runs a statement of an open transaction.
-func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
+func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
 	switch {
 	case q.returned:
 		return
@@ -320,7 +321,7 @@ func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
 	if err != nil {
 		q.tx.RollbackTo(mark)
 		q.log.RollbackTo(changes)
-		if !errors.Is(err, errStray()) && !q.keep {
+		if !exec.IsStray(err) && !q.keep {
 			q.failed = true
 			for i := q.first; i < len(q.out); i++ {
 				q.undo(i, errs.NotExecuted())
@@ -332,9 +333,9 @@ func (q *Query) inside(ctx context.Context, p *Prepared, start time.Time) {
 }
 
 // alone runs a statement in a transaction of its own, again on conflict.
-func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
+func (q *Query) alone(ctx context.Context, p *exec.Prepared) (value.Value, error) {
 	var v value.Value
-	vars := append([]Var(nil), q.base.vars...)
+	vars := q.base.Vars()
 	if !p.Writes {
 		v, sent, err := q.reading(ctx, p)
 		if !errors.Is(err, txn.ErrReadOnly) {
@@ -344,7 +345,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 			return value.None, errLateWrite()
 		}
 		// A closure or a definition wrote after all: once more, with the right to.
-		q.base.vars = append(q.base.vars[:0], vars...)
+		q.base.Reset(vars)
 	}
 	if rows := q.rowsOf(p.Stmt); rows != nil {
 		v, err := q.streamed(ctx, p, rows)
@@ -356,7 +357,7 @@ func (q *Query) alone(ctx context.Context, p *Prepared) (value.Value, error) {
 	q.lone = fillsIndex(p.Stmt)
 	defer func() { q.lone = false }()
 	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
-		q.base.vars = append(q.base.vars[:0], vars...)
+		q.base.Reset(vars)
 		log := record.NewLog()
 		var err error
 		if v, _, err = q.run(ctx, tx, log, p.Stmt, nil); err != nil {
@@ -383,11 +384,11 @@ func fillsIndex(s ast.Statement) bool {
 func (q *Query) await(ctx context.Context) error {
 	ctx, stop := q.ex.timed(ctx)
 	defer stop()
-	return explain(ctx, q.left(ctx))
+	return exec.Explain(ctx, q.left(ctx))
 }
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
-func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.Value, error) {
+func (q *Query) streamed(ctx context.Context, p *exec.Prepared, rows *rowsTo) (value.Value, error) {
 	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
 	if err != nil {
 		return value.None, err
@@ -402,7 +403,7 @@ func (q *Query) streamed(ctx context.Context, p *Prepared, rows *rowsTo) (value.
 }
 
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
-func (q *Query) reading(ctx context.Context, p *Prepared) (v value.Value, sent bool, err error) {
+func (q *Query) reading(ctx context.Context, p *exec.Prepared) (v value.Value, sent bool, err error) {
 	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Reading())
 	if err != nil {
 		return value.None, false, err
@@ -425,7 +426,7 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 	for _, a := range args {
 		call.Args = append(call.Args, &ast.Literal{Value: a})
 	}
-	q.Statement(ctx, &Prepared{Stmt: &ast.ExprStmt{X: call}, Writes: true})
+	q.Statement(ctx, &exec.Prepared{Stmt: &ast.ExprStmt{X: call}, Writes: true})
 	return q.out[len(q.out)-1]
 }
 
@@ -438,15 +439,15 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s ast.Stat
 			was = value.Weight(old)
 		}
 	}
-	v, err = q.guarded(ctx, tx, log, func(r *Run) (v value.Value, err error) {
-		r.rows, r.packing = rows, q.packingOf(s)
+	v, err = q.guarded(ctx, tx, log, func(r *exec.Run) (v value.Value, err error) {
+		r.Out = q.outOf(s, rows)
 		if q.left = nil; q.lone {
 			r.After = func(wait func(context.Context) error) { q.left = wait }
 		}
 		v, returned, err = r.Statement(s)
-		q.outside, q.packed = q.outside || r.outside, nil
-		if r.packing != nil {
-			q.packed = r.packing.rows
+		q.outside, q.packed = q.outside || r.Outside, nil
+		if r.Out != nil {
+			q.packed = r.Out.Packed
 		}
 		return v, err
 	})
@@ -476,14 +477,14 @@ func (q *Query) keepVariable(name string, was int) error {
 
 // guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
 // with its stack logged.
-func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*Run) (value.Value, error)) (v value.Value, err error) {
+func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*exec.Run) (value.Value, error)) (v value.Value, err error) {
 	ctx, stop := q.ex.timed(ctx)
 	defer stop()
 	ctx, end := q.inTime(ctx)
 	defer end()
 	q.mem.Rewind(q.mark) // of an attempt before
 	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
-	r.Log, r.Import, r.mem = log, q.imports, q.mem
+	r.Log, r.Import, r.Mem = log, q.imports, q.mem
 	defer func() {
 		if p := recover(); p != nil {
 			q.ex.Log.Error("statement panicked", "panic", p, "stack", string(debug.Stack()))
@@ -497,12 +498,12 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 		return value.None, err
 	}
 	if value.Exceeds(v, q.ex.Limits.Answer) {
-		return value.None, tooHeavy(q.ex.Limits.Answer)
+		return value.None, exec.TooHeavy(q.ex.Limits.Answer)
 	}
 	q.mem.Rewind(q.mark)
 	held := Result{Value: v}
-	if r.packing != nil {
-		held.Rows = r.packing.rows
+	if r.Out != nil {
+		held.Rows = r.Out.Packed
 	}
 	if err := q.mem.Charge(held.weight()); err != nil {
 		return value.None, err
@@ -510,16 +511,12 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	return value.Detach(v), nil
 }
 
-func tooHeavy(most int) *errs.Error {
-	return errs.Internal("The answer would be larger than %d bytes", most)
-}
-
 // Do runs f, in a transaction of its own and in the time that a statement has, again on conflict.
-func (q *Query) Do(ctx context.Context, f func(*Run) error) error {
+func (q *Query) Do(ctx context.Context, f func(*exec.Run) error) error {
 	return txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		log := record.NewLog()
-		_, err := q.guarded(ctx, tx, log, func(r *Run) (value.Value, error) {
-			return value.None, r.explain(f(r))
+		_, err := q.guarded(ctx, tx, log, func(r *exec.Run) (value.Value, error) {
+			return value.None, r.Explain(f(r))
 		})
 		if err != nil {
 			return err
@@ -528,64 +525,9 @@ func (q *Query) Do(ctx context.Context, f func(*Run) error) error {
 	})
 }
 
-// Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.
-func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
-	_, returned = s.(*ast.Return)
-	v, err = r.Exec(r.Base, s)
-	v, err = r.Land(v, err)
-	if err == nil && wrapped(s) {
-		v = value.Array(v)
-	}
-	return v, returned && err == nil, r.explain(err)
-}
-
-// wrapped reports whether the answer of a statement is put into an array: the language does that to
-// blocks whose last statement is a LET, to RETURN (RETURN x) and to RETURN { RETURN x }.
-func wrapped(s ast.Statement) bool {
-	switch s := s.(type) {
-	case *ast.ExprStmt:
-		return endsInLet(s.X)
-	case *ast.Return:
-		return endsInLet(s.X) || isReturn(s.X)
-	}
-	return false
-}
-
-func isReturn(x ast.Expr) bool {
-	var s ast.Statement
-	switch x := x.(type) {
-	case *ast.Subquery:
-		s = x.Stmt
-	case *ast.Block:
-		if len(x.Stmts) == 1 {
-			s = x.Stmts[0]
-		}
-	}
-	_, ok := s.(*ast.Return)
-	return ok
-}
-
-func endsInLet(x ast.Expr) bool {
-	if q, ok := x.(*ast.Subquery); ok {
-		_, ok := q.Stmt.(*ast.Let)
-		return ok
-	}
-	b, ok := x.(*ast.Block)
-	if !ok || len(b.Stmts) == 0 {
-		return false
-	}
-	switch s := b.Stmts[len(b.Stmts)-1].(type) {
-	case *ast.Let:
-		return true
-	case *ast.ExprStmt:
-		return endsInLet(s.X)
-	}
-	return false
-}
-
 // timed bounds ctx by the time that a statement may take, where there is such a limit.
-func (ex *Executor) timed(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := ex.Limits.QueryTimeout
+func (x *Runner) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := x.Limits.QueryTimeout
 	if d <= 0 {
 		return ctx, func() {}
 	}
@@ -604,28 +546,4 @@ func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc
 		until = time.Now().Add(d)
 	}
 	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, value.DurationFrom(d).String()))
-}
-
-// explain turns the end of the context into what users see.
-func (r *Run) explain(err error) error {
-	if r.timeout != (value.Duration{}) && errors.Is(err, context.DeadlineExceeded) {
-		return errs.TimedOut(r.timeout.Std(), r.timeout.String())
-	}
-	return explain(r.Ctx, err)
-}
-
-// explain is for what no TIMEOUT clause has ended. A deadline that does not say whose it is, is that of the caller.
-func explain(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.DeadlineExceeded):
-		if e, ok := errors.AsType[*errs.Error](context.Cause(ctx)); ok {
-			return e
-		}
-		return errs.DeadlinePassed()
-	case errors.Is(err, context.Canceled):
-		return errs.Cancelled()
-	}
-	return err
 }

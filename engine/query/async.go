@@ -1,10 +1,11 @@
-package exec
+package query
 
 import (
 	"context"
 	"sync"
 
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
@@ -17,7 +18,7 @@ const maxQueued = 4096
 // eventQueue runs ASYNC events after the commits that they belong to, each in a transaction of its own, one after the
 // other. Its goroutine lives while there is something to run; close waits for it.
 type eventQueue struct {
-	ex *Executor
+	ex *Runner
 
 	mu      sync.Mutex // guards what follows; a leaf lock, not held while an event runs
 	room    sync.Cond  // signalled when jobs get fewer, and when the goroutine ends
@@ -99,9 +100,9 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 	ctx, stop := q.ex.timed(context.Background())
 	defer stop()
-	sess := &Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
-	return q.ex.Write(ctx, sess, func(r *Run) error {
-		r.asyncDepth = j.Depth
+	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
+	return q.ex.Write(ctx, sess, func(r *exec.Run) error {
+		r.AsyncDepth = j.Depth
 		def := j.Event.Define
 		if def.When != nil {
 			v, err := r.EvalIn(ctx, def.When, j.Doc, j.Vars, record.AsEngine)

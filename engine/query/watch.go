@@ -1,4 +1,4 @@
-package exec
+package query
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/record"
@@ -19,12 +20,12 @@ import (
 
 // watch is what a live query looks for.
 type watch struct {
-	ex    *Executor
+	ex    *exec.Executor
 	stmt  *ast.Live
 	fetch [][]ast.Part
-	vars  []Var           // parameters of the text as they were when it began
-	now   func() *Session // the session as it is by then: rights are checked anew for each change
-	state Session         // as it was when the query began
+	vars  []exec.Var           // parameters of the text as they were when it began
+	now   func() *exec.Session // the session as it is by then: rights are checked anew for each change
+	state exec.Session         // as it was when the query began
 }
 
 // matchTime bounds the work on one change for one live query: all others wait meanwhile.
@@ -41,7 +42,7 @@ func (w *watch) class(text string) string {
 	part = append(append(part, w.state.Auth.NS...), 0)
 	part = append(append(part, w.state.Auth.DB...), 0)
 	digest.Write(part)
-	for _, vars := range [...][]Var{w.vars, w.state.Vars} {
+	for _, vars := range [...][]exec.Var{w.vars, w.state.Vars} {
 		for _, v := range vars {
 			var err error
 			if part, err = value.AppendCBOR(append(append(part[:0], v.Name...), 0), v.Value); err != nil {
@@ -58,7 +59,7 @@ func (w *watch) class(text string) string {
 // the session's own.
 func (w *watch) weight(text string) int {
 	n := watchCost + len(text)
-	for _, vars := range [...][]Var{w.vars, w.state.Vars} {
+	for _, vars := range [...][]exec.Var{w.vars, w.state.Vars} {
 		for _, v := range vars {
 			n += len(v.Name) + value.Weight(v.Value)
 		}
@@ -118,7 +119,7 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 }
 
 // look is match for one viewer; personal says that the outcome holds for its session alone.
-func (w *watch) look(ctx context.Context, now *Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
+func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
 	ctx, stop := context.WithTimeout(ctx, matchTime)
 	defer stop()
 	tx, err := txn.Begin(ctx, w.ex.Store, w.ex.Reading())
@@ -128,25 +129,25 @@ func (w *watch) look(ctx context.Context, now *Session, c *live.Change) (out *li
 	defer tx.Cancel()
 	sess := *now
 	sess.Auth.NS, sess.Auth.DB, sess.Vars = w.state.Auth.NS, w.state.Auth.DB, w.state.Vars
-	r := w.ex.NewRun(ctx, &sess, NewEnv(append([]Var(nil), w.vars...)...), tx)
+	r := w.ex.NewRun(ctx, &sess, exec.NewEnv(append([]exec.Var(nil), w.vars...)...), tx)
 	defer func() {
 		if p := recover(); p != nil {
 			w.ex.Log.Error("live query panicked", "panic", p, "stack", string(debug.Stack()))
 			out, err = nil, errs.Internal("An internal error occurred")
 		}
 	}()
-	if err := r.stillAllowed(); err != nil {
+	if err := (&run{r}).stillAllowed(); err != nil {
 		return nil, false, err
 	}
 	v, ok, err := w.result(r, c)
 	if !ok || err != nil {
-		return nil, r.personal, err
+		return nil, r.Personal, err
 	}
-	return &live.Outcome{Result: value.Detach(v)}, r.personal, nil
+	return &live.Outcome{Result: value.Detach(v)}, r.Personal, nil
 }
 
 // stillAllowed looks whether the identity of the session is still defined, and takes over the roles that it has by now.
-func (r *Run) stillAllowed() error {
+func (r *run) stillAllowed() error {
 	p := &r.Sess.Auth.Principal
 	if err := r.Auth.Caps.MayEnter(p); err != nil {
 		return err
@@ -173,8 +174,8 @@ func (r *Run) stillAllowed() error {
 	return nil
 }
 
-func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
-	tb, err := r.table(c.Name)
+func (w *watch) result(r *exec.Run, c *live.Change) (value.Value, bool, error) {
+	tb, err := r.Table(c.Name)
 	if tb == nil || err != nil {
 		return value.None, false, err
 	}
@@ -203,7 +204,7 @@ func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
 		}
 	}
 	env := r.Base.WithDoc(doc)
-	env.vars = []Var{{"event", value.Str(c.Action())}, {"value", doc}, {"before", before}, {"after", after}}
+	env.Append(exec.Var{Name: "event", Value: value.Str(c.Action())}, exec.Var{Name: "value", Value: doc}, exec.Var{Name: "before", Value: before}, exec.Var{Name: "after", Value: after})
 	if w.stmt.Where != nil {
 		v, err := r.Value(env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {
@@ -214,34 +215,31 @@ func (w *watch) result(r *Run, c *live.Change) (value.Value, bool, error) {
 }
 
 // shown is the patch of a DIFF, or the fields that were asked for.
-func (w *watch) shown(r *Run, env *Env, before, after value.Value) (value.Value, bool, error) {
+func (w *watch) shown(r *exec.Run, env *exec.Env, before, after value.Value) (value.Value, bool, error) {
 	if w.stmt.Diff {
 		out, err := value.Diff(before, after, r.Ctx.Err)
 		return out, err == nil, err
 	}
-	out, err := r.project(env, w.stmt.Projections)
-	links := &fetcher{r: r}
-	for _, p := range w.fetch {
-		if err == nil {
-			out, err = links.into(out, p)
-		}
+	out, err := r.Project(env, w.stmt.Projections)
+	if err == nil {
+		out, err = r.Follow(out, w.fetch)
 	}
 	return out, err == nil, err
 }
 
 // publish tells the hub of a transaction's changes, in the order of the commits. Tables that nobody watches cost a look.
-func (ex *Executor) publish(tx *txn.Tx, log *record.Log) {
+func (x *Runner) publish(tx *txn.Tx, log *record.Log) {
 	if log.Len() == 0 {
 		return
 	}
-	p := &publication{ex: ex, log: log}
-	p.added, p.watched = ex.watched(log)
+	p := &publication{ex: x, log: log}
+	p.added, p.watched = x.watched(log)
 	tx.OnApply(p.apply)
 }
 
 // publication is the changes of a transaction on their way to the hub.
 type publication struct {
-	ex      *Executor
+	ex      *Runner
 	log     *record.Log
 	added   uint64
 	watched []live.Change
@@ -258,12 +256,12 @@ func (p *publication) apply(v kv.Version) {
 }
 
 // watched copies the changes of tables that somebody watches; it holds as long as Hub.Added is what it gives.
-func (ex *Executor) watched(log *record.Log) (added uint64, out []live.Change) {
-	added = ex.Hub.Added()
+func (x *Runner) watched(log *record.Log) (added uint64, out []live.Change) {
+	added = x.Hub.Added()
 	for i := range log.Changes {
 		c := &log.Changes[i]
 		t := live.Table{NS: c.Table.Scope.NS, DB: c.Table.Scope.DB, TB: c.Table.ID}
-		if !ex.Hub.Watched(t) {
+		if !x.Hub.Watched(t) {
 			continue
 		}
 		l := live.Change{Table: t, Name: c.Table.Name, ID: value.Detach(value.RecordOf(c.ID)),

@@ -1,9 +1,10 @@
-package exec
+package query
 
 import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/value"
@@ -11,7 +12,7 @@ import (
 
 // live is LIVE SELECT. The subscription begins where the transaction commits: it hears of what the transaction changes after
 // the statement and of all that commits later, so a SELECT in the same transaction and the notifications make a whole.
-func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
+func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
 	if r.Auth.Code.Stored { // it would go on without what bounds the code: the parser takes none there
 		return value.None, auth.Denied()
 	}
@@ -27,7 +28,7 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 	if from.Kind() != value.KindTable {
 		return value.None, errs.Internal("Cannot execute LIVE statement using value: %s", from.Text())
 	}
-	tb, err := r.table(from.Table())
+	tb, err := r.Table(from.Table())
 	if err != nil {
 		return value.None, err
 	}
@@ -41,13 +42,13 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 	if r.Sess.ID.Kind() == value.KindUUID && r.Ex.Hub.Of(r.Sess.ID.UUID())+r.Log.Lives >= r.Ex.Limits.LiveQueries {
 		return value.None, errs.Internal("Too many live queries")
 	}
-	fetch, err := r.fetchPaths(env, s.Fetch)
+	fetch, err := r.FetchPaths(env, s.Fetch)
 	if err != nil {
 		return value.None, err
 	}
-	w := &watch{ex: r.Ex, stmt: s, fetch: fetch, vars: detached(env.visible(nil)), now: r.Sess.Current, state: *r.Sess}
+	w := &watch{ex: r.Ex, stmt: s, fetch: fetch, vars: detached(env.Visible(nil)), now: r.Sess.Current, state: *r.Sess}
 	if w.now == nil {
-		w.now = func() *Session { return &w.state }
+		w.now = func() *exec.Session { return &w.state }
 	}
 	sub := &live.Subscription{
 		ID: id.UUID(), Table: live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}, Text: ast.Text(s),
@@ -69,7 +70,7 @@ func (r *Run) live(env *Env, s *ast.Live) (value.Value, error) {
 	return id, nil
 }
 
-func detached(vars []Var) []Var {
+func detached(vars []exec.Var) []exec.Var {
 	for i := range vars {
 		vars[i].Value = value.Detach(vars[i].Value)
 	}
@@ -77,7 +78,7 @@ func detached(vars []Var) []Var {
 }
 
 // kill is KILL.
-func (r *Run) kill(env *Env, s *ast.Kill) (value.Value, error) {
+func (r *run) kill(env *exec.Env, s *ast.Kill) (value.Value, error) {
 	v, err := r.Eval(env, s.ID)
 	if err != nil {
 		return value.None, err
@@ -103,7 +104,7 @@ func (r *Run) kill(env *Env, s *ast.Kill) (value.Value, error) {
 
 // mayKill reports whether the caller may end the live query of somebody else: in the database in use, where it may write
 // everything.
-func (r *Run) mayKill(sub *live.Subscription) bool {
+func (r *run) mayKill(sub *live.Subscription) bool {
 	if !r.Auth.CanWrite() || r.Auth.Code.Elevated {
 		return false
 	}

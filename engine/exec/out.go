@@ -1,0 +1,55 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Out is where the rows of a SELECT go in place of its answer, which is then empty.
+type Out struct {
+	Of   *ast.Select                    // the statement that these rows are of
+	Give func(rows []value.Value) error // takes rows while the statement runs, good until Give returns; nil: they are packed
+	// Packed is all rows in the wire form, where Give is nil; set when the statement is done.
+	Packed *value.Packed
+}
+
+// The rows of a statement come in pieces of 16, 32, … up to 256.
+const (
+	firstRows = 16
+	mostRows  = 256
+)
+
+// leave hands over the rows of a statement.
+func (r *Run) leave(p rows) error {
+	if r.Out.Give == nil {
+		return r.packRows(p)
+	}
+	return r.streamRows(p)
+}
+
+// streamRows is drain for Out.Give.
+func (r *Run) streamRows(p rows) error {
+	size := firstRows
+	batch := make([]value.Value, 0, size)
+	for {
+		doc, ok, err := p.next()
+		if err == nil && ok {
+			batch = append(batch, doc)
+		}
+		if err == nil && (!ok || len(batch) == size) {
+			if err = r.Ctx.Err(); err == nil {
+				err = r.Out.Give(batch)
+			}
+			size, batch = min(2*size, mostRows), batch[:0]
+		}
+		if err != nil || !ok {
+			return err
+		}
+	}
+}
+
+// TooHeavy is the error of an answer of more than most bytes.
+func TooHeavy(most int) *errs.Error {
+	return errs.Internal("The answer would be larger than %d bytes", most)
+}
