@@ -12,6 +12,7 @@
 //	nacretest diff     generated statements, whose answers a reference engine gives too
 //	nacretest fanout   changes told to many live queries: latency, order, cost of each
 //	nacretest idle     thousands of sockets that do nothing: memory of each, a stop with all of them open
+//	nacretest siege    attacks on the memory of a server: what stays resident, and how long another client waits
 //	nacretest rate     requests a second over WebSockets, and what each costs the server
 //
 // It starts real servers: itself, as the nacre command. Built with -tags failpoint it can kill
@@ -65,7 +66,8 @@ type suite struct {
 
 func suites() []suite {
 	return []suite{{"crash", crashFlags}, {"index", indexFlags}, {"torn", tornFlags}, {"append", appendFlags}, {"bank", bankFlags}, {"corrupt", corruptFlags},
-		{"fill", fillFlags}, {"restart", restartFlags}, {"diff", diff.Flags}, {"fanout", fanoutFlags}, {"rate", rateFlags}, {"idle", idleFlags}}
+		{"fill", fillFlags}, {"restart", restartFlags}, {"diff", diff.Flags}, {"fanout", fanoutFlags}, {"rate", rateFlags}, {"idle", idleFlags},
+		{"siege", siegeFlags}}
 }
 
 // run is main with everything from outside handed in.

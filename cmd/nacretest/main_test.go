@@ -92,3 +92,8 @@ func TestSockets(t *testing.T) {
 		t.Run(args, func(t *testing.T) { mustPass(t, args) })
 	}
 }
+
+// TestSiege makes a few of the attacks. The bounds of time are for a machine that does nothing else.
+func TestSiege(t *testing.T) {
+	mustPass(t, "siege -rows packed,attach,live -hold 100ms -ping 1h -within 1m")
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ func (s *server) said() string {
 	return s.stderr.String()
 }
 
-// launch starts a server without waiting for it. Everybody is root there.
+// launch starts a server without waiting for it. Everybody is root there, unless the environment names a root user.
 func launch(dsn string, environ ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,7 +53,11 @@ func launch(dsn string, environ ...string) (*server, error) {
 		return nil, err
 	}
 	s := &server{addr: addr, exited: make(chan struct{})}
-	s.cmd = exec.Command(self, "start", "--no-banner", "--unauthenticated", "--allow-all", "--bind", addr, dsn)
+	args := []string{"start", "--no-banner", "--bind", addr}
+	if !slices.Contains(environ, asRoot[0]) {
+		args = append(args, "--unauthenticated", "--allow-all")
+	}
+	s.cmd = exec.Command(self, append(args, dsn)...)
 	s.cmd.Env = append(append(os.Environ(), asNacre+"=1"), environ...)
 	s.cmd.Stderr = s
 	if err := s.cmd.Start(); err != nil {
@@ -92,6 +97,9 @@ func start(ctx context.Context, dsn string, environ ...string) (*server, error) 
 		}
 	}
 }
+
+// asRoot is the environment of a server that knows who is who, with a root user.
+var asRoot = []string{"NACRE_USER=root", "NACRE_PASS=root"}
 
 var errGone = errors.New("the server ended before it was ready")
 

@@ -271,8 +271,37 @@ func (c *conn) dispatch(j *job) {
 		<-c.slots
 		return
 	}
+	if len(c.slots) > freeRequests && !c.crowd(j) {
+		<-c.slots
+		return
+	}
 	c.running.Add(1)
 	c.srv.workers.run(*j)
+}
+
+// Requests at work on one connection count from the fifth one on: what each has of a goroutine's stack.
+const (
+	freeRequests = 4
+	requestCost  = 16 << 10
+)
+
+// crowd counts one request more; false: there is no room, and its client has been told.
+func (c *conn) crowd(j *job) bool {
+	j.held.Release()
+	n := requestCost + len(j.text)
+	if c.text == nil {
+		n += j.req.Weight()
+	}
+	var full *errs.Error
+	if j.held, full = c.hold(n); full == nil {
+		return true
+	}
+	if c.text != nil {
+		c.sayText(full.Msg)
+	} else {
+		c.send(&wire.Response{ID: j.req.ID, Session: j.req.Session, Err: full})
+	}
+	return false
 }
 
 // slot waits until one more request may run; false: the connection ends.

@@ -2,8 +2,8 @@
 //
 // The collector's own rule is to run when the heap has doubled: with 20 MiB in use that is many times a second under
 // load, and a fifth of all work. Paced, it runs when so much is allocated as is in use, but at least a headroom; that
-// is more memory only while there is little in it. When the process has had nothing to do for ten seconds, the headroom
-// goes back to the system.
+// is more memory only while there is little in it. When the process has had nothing to do for five seconds, the headroom
+// goes back to the system; so does what was in use by far more work than there is now.
 //
 // A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little, while a
 // heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and their index
@@ -29,10 +29,11 @@ const (
 	memoryShare     = 32  // of the machine's or the container's memory is headroom
 	defaultPercent  = 100 // the collector's own
 	lookEach        = time.Second
-	workAllocation  = 1 << 20     // bytes between two looks that are work
-	restAfter       = 10          // looks without work
-	freeLargeEach   = time.Minute // between two collections of a large heap that rests
-	percentAccuracy = 10          // a change of the percentage by less than a tenth is not worth stopping for
+	workAllocation  = 1 << 20         // bytes between two looks that are work
+	restAfter       = 5               // looks without work
+	freeLargeEach   = 5 * time.Second // between two collections of a large heap that rests, at least
+	freeShare       = 20              // the time of a collection is at most such a part of that between two of them
+	percentAccuracy = 10              // a change of the percentage by less than a tenth is not worth stopping for
 
 	flatPart    = 0.2                   // and less of a heap of flat data has to be looked at
 	mixedPart   = 0.3                   // and more, of one that is paced as any other
@@ -91,7 +92,10 @@ type pacer struct {
 	stop     chan struct{}
 	done     chan struct{}
 
-	freed time.Time // when memory was given back last; of watch alone
+	freed   time.Time     // when memory was given back last; of watch alone, as the next ones
+	cost    time.Duration // of that
+	settled uint64        // bytes that the process had of the system afterwards
+	calm    int           // looks since it had much more and was slow to use it
 
 	mu      sync.Mutex // guards the rest; a leaf lock
 	percent int64      // that is set
@@ -193,8 +197,11 @@ func (p *pacer) watch() {
 		select {
 		case <-tick.C:
 			u := read()
+			grown := u.allocated - l.seen
 			if l.changes(u.allocated) {
 				p.turn(l.working, u.used)
+			} else if p.surplus(mapped(), grown) && p.mayFree(math.MaxUint64, time.Now()) {
+				p.free()
 			}
 		case <-p.stop:
 			return
@@ -209,15 +216,51 @@ func (p *pacer) turn(working bool, used uint64) {
 	p.mu.Unlock()
 	p.adjust()
 	if !working && p.mayFree(used, time.Now()) {
-		debug.FreeOSMemory()
+		p.free()
 	}
+}
+
+// free collects everything and gives back what is free.
+func (p *pacer) free() {
+	began := time.Now()
+	debug.FreeOSMemory()
+	p.freed = time.Now()
+	p.cost, p.settled, p.calm = p.freed.Sub(began), mapped(), 0
+}
+
+// A process that has surplusHeadrooms more of the system than when it gave memory back last, and surplusShare of that, for
+// calmLooks, and allocates less than one part in slowShare of all that a second, will not use it soon: it is what some
+// clients had who are gone. The collector would find that out when so much more is allocated, which may be never.
+const (
+	surplusHeadrooms = 2
+	surplusShare     = 4
+	calmLooks        = 3
+	slowShare        = 16
+)
+
+// surplus is asked at each look: whether the process has much more of the system than it will use soon. all is what it has,
+// grown what it allocated since the last look.
+func (p *pacer) surplus(all, grown uint64) bool {
+	if all < p.settled+p.settled/surplusShare+surplusHeadrooms*p.headroom || grown > all/slowShare {
+		p.calm = 0
+		return false
+	}
+	p.calm++
+	return p.calm >= calmLooks
+}
+
+// mapped is how many bytes the process has of the system.
+func mapped() uint64 {
+	s := [...]metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s[:])
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
 // mayFree reports whether to collect everything, and give back what is free, because work is over. Where the last collection
 // found much that is only done now and then: it may have come in the midst of a large transaction, and all of that may be
 // garbage by now, but what is still in use takes long to look at.
 func (p *pacer) mayFree(used uint64, now time.Time) bool {
-	if used >= p.headroom && now.Sub(p.freed) < freeLargeEach {
+	if used >= p.headroom && now.Sub(p.freed) < max(freeLargeEach, freeShare*p.cost) {
 		return false
 	}
 	p.freed = now

@@ -118,6 +118,23 @@ func TestMayFree(t *testing.T) {
 	}
 }
 
+// TestSurplus: much more than was in use after the last time, and not used soon, goes back; once.
+func TestSurplus(t *testing.T) {
+	p := &pacer{headroom: 100, settled: 400}
+	for i, step := range []struct {
+		all, grown uint64
+		want       bool
+	}{{699, 0, false}, {700, 0, false}, {700, 43, false}, {700, 44, false}, {800, 1, false}, {800, 1, false}, {800, 1, true}} {
+		if got := p.surplus(step.all, step.grown); got != step.want {
+			t.Errorf("step %d: got %v", i, got)
+		}
+	}
+	p.free()
+	if p.calm != 0 || p.settled == 400 || p.freed.IsZero() {
+		t.Errorf("after it: %+v", p)
+	}
+}
+
 // TestEachCollection: what hangs on a collection is called by each of them.
 func TestEachCollection(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(defaultPercent))
