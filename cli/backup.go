@@ -60,16 +60,19 @@ func runBackup(ctx context.Context, s *streams, f *connectFlags, compress bool, 
 	return nil
 }
 
-func backupFiles(ctx context.Context, s *streams, dsn string, compress bool, w io.Writer, progress physical.Progress) (*physical.Manifest, error) {
+func backupFiles(ctx context.Context, s *streams, dsn string, compress bool, w io.Writer,
+	progress physical.Progress) (*physical.Manifest, error) {
 	path, err := engine.StorePath(dsn)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return physical.BackupPath(ctx, path, w, physical.BackupOptions{Compress: compress, Product: s.build.Version, Progress: progress})
+	return physical.BackupPath(ctx, path, w,
+		physical.BackupOptions{Compress: compress, Product: s.build.Version, Progress: progress})
 }
 
 // backupServer copies a backup from a server and verifies it on the way.
-func backupServer(ctx context.Context, f *connectFlags, compress bool, w io.Writer, progress physical.Progress) (*physical.Manifest, error) {
+func backupServer(ctx context.Context, f *connectFlags, compress bool, w io.Writer,
+	progress physical.Progress) (*physical.Manifest, error) {
 	f.level = "root"
 	c, err := f.probe()
 	if err != nil {

@@ -113,7 +113,8 @@ func writeReport(w io.Writer, rep *physical.Report) error {
 	for _, t := range rep.Skipped {
 		fmt.Fprintf(w, "not checked: %s\n", t)
 	}
-	fmt.Fprintf(w, "%d keys on %d pages (%d free, %d leaked), version %d\n", rep.Keys, rep.Pages.Pages, rep.Pages.Free, rep.Pages.Leaked, rep.Version)
+	fmt.Fprintf(w, "%d keys on %d pages (%d free, %d leaked), version %d\n", rep.Keys, rep.Pages.Pages, rep.Pages.Free,
+		rep.Pages.Leaked, rep.Version)
 	_, err := fmt.Fprintf(w, "%d records of %d tables, %d entries of %d indexes, %d ends of edges\n", rep.Records, rep.Tables, rep.Entries,
 		rep.Indexes, rep.Edges)
 	return err

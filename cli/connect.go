@@ -24,14 +24,23 @@ type connectFlag struct {
 }
 
 var connectTable = []connectFlag{
-	{"endpoint", "e", "ENDPOINT", "ws://127.0.0.1:8000", "server address (ws, wss, http, https), or memory / bolt://PATH without a server", []string{"conn"}, func(f *connectFlags) *string { return &f.endpoint }},
-	{"username", "u", "USER", "", "user to sign in as", []string{"user"}, func(f *connectFlags) *string { return &f.user }},
-	{"password", "p", "PASS", "", "password of the user", []string{"pass"}, func(f *connectFlags) *string { return &f.pass }},
-	{"password-file", "", "PASS_FILE", "", "file that holds the password (one line)", nil, func(f *connectFlags) *string { return &f.passFile }},
-	{"token", "t", "TOKEN", "", "token to authenticate with instead of a user", nil, func(f *connectFlags) *string { return &f.token }},
-	{"auth-level", "", "AUTH_LEVEL", "root", "level of the user: root, namespace (ns), database (db)", nil, func(f *connectFlags) *string { return &f.level }},
-	{"namespace", "", "NAMESPACE", "main", "namespace to work in", []string{"ns"}, func(f *connectFlags) *string { return &f.ns }},
-	{"database", "", "DATABASE", "main", "database to work in", []string{"db"}, func(f *connectFlags) *string { return &f.db }},
+	{"endpoint", "e", "ENDPOINT", "ws://127.0.0.1:8000",
+		"server address (ws, wss, http, https), or memory / bolt://PATH without a server", []string{"conn"},
+		func(f *connectFlags) *string { return &f.endpoint }},
+	{"username", "u", "USER", "", "user to sign in as", []string{"user"},
+		func(f *connectFlags) *string { return &f.user }},
+	{"password", "p", "PASS", "", "password of the user", []string{"pass"},
+		func(f *connectFlags) *string { return &f.pass }},
+	{"password-file", "", "PASS_FILE", "", "file that holds the password (one line)", nil,
+		func(f *connectFlags) *string { return &f.passFile }},
+	{"token", "t", "TOKEN", "", "token to authenticate with instead of a user", nil,
+		func(f *connectFlags) *string { return &f.token }},
+	{"auth-level", "", "AUTH_LEVEL", "root", "level of the user: root, namespace (ns), database (db)", nil,
+		func(f *connectFlags) *string { return &f.level }},
+	{"namespace", "", "NAMESPACE", "main", "namespace to work in", []string{"ns"},
+		func(f *connectFlags) *string { return &f.ns }},
+	{"database", "", "DATABASE", "main", "database to work in", []string{"db"},
+		func(f *connectFlags) *string { return &f.db }},
 }
 
 // envPrefixes in order of precedence; the first one is ours.
@@ -80,7 +89,8 @@ func contains(list []string, s string) bool {
 
 // options turns the flags into a client's options.
 func (f *connectFlags) options() (client.Options, error) {
-	opt := client.Options{Endpoint: f.endpoint, User: f.user, Pass: f.pass, Token: f.token, Namespace: f.ns, Database: f.db}
+	opt := client.Options{Endpoint: f.endpoint, User: f.user, Pass: f.pass, Token: f.token, Namespace: f.ns,
+		Database: f.db}
 	switch f.level {
 	case "", "root":
 		opt.Level = "root"
@@ -105,7 +115,8 @@ func (f *connectFlags) options() (client.Options, error) {
 func (f *connectFlags) embedded() bool {
 	scheme, _, ok := strings.Cut(f.endpoint, "://")
 	if !ok {
-		return f.endpoint == "memory" || strings.HasPrefix(f.endpoint, "bolt:") || strings.HasPrefix(f.endpoint, "file:")
+		return f.endpoint == "memory" || strings.HasPrefix(f.endpoint, "bolt:") ||
+			strings.HasPrefix(f.endpoint, "file:")
 	}
 	return scheme != "ws" && scheme != "wss" && scheme != "http" && scheme != "https"
 }

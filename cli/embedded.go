@@ -57,7 +57,8 @@ func (t *embedded) Import(ctx context.Context, r io.Reader) (*client.ImportResul
 // Export implements client.Streamer.
 func (t *embedded) Export(ctx context.Context, w io.Writer, opt client.ExportOptions) (int64, error) {
 	x := engine.ExportOptions{Users: opt.Users, Accesses: opt.Accesses, Params: opt.Params, Functions: opt.Functions,
-		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions, Records: opt.Records}
+		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs,
+		Versions: opt.Versions, Records: opt.Records}
 	switch tables := opt.Tables.(type) {
 	case bool:
 		x.AllTables = tables

@@ -75,7 +75,8 @@ func (x *exportFlags) options(cmd *cobra.Command) (client.ExportOptions, error) 
 		Users: named("users", x.users), Accesses: named("accesses", x.accesses), Params: named("params", x.params),
 		Functions: named("functions", x.functions), Analyzers: named("analyzers", x.analyzers),
 		Sequences: named("sequences", x.sequences), APIs: named("apis", x.apis), Buckets: named("buckets", x.buckets),
-		Configs: named("configs", x.configs), Versions: named("versions", x.versions), Records: named("records", x.records),
+		Configs: named("configs", x.configs), Versions: named("versions", x.versions),
+		Records: named("records", x.records),
 	}
 	switch {
 	case len(x.tables) == 1 && (x.tables[0] == "all" || x.tables[0] == "true"), len(x.tables) == 0 && !x.only:

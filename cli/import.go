@@ -60,9 +60,11 @@ func runImport(ctx context.Context, s *streams, f *connectFlags, path string) er
 	for _, e := range res.Failed {
 		fmt.Fprintf(s.err, "failed: %v\n", e)
 	}
-	fmt.Fprintf(s.err, "%d statements in %v (%s)\n", res.Statements, time.Since(began).Round(time.Millisecond), bytesText(p.count()))
+	fmt.Fprintf(s.err, "%d statements in %v (%s)\n", res.Statements, time.Since(began).Round(time.Millisecond),
+		bytesText(p.count()))
 	if res.Failures > 0 {
-		return exitError{exitInvalid, fmt.Errorf("%d of %d statements failed; the others were applied", res.Failures, res.Statements)}
+		return exitError{exitInvalid, fmt.Errorf("%d of %d statements failed; the others were applied", res.Failures,
+			res.Statements)}
 	}
 	return nil
 }

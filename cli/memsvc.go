@@ -90,7 +90,8 @@ func newMemsvcBootstrapCmd(s *streams) *cobra.Command {
 		Short: "Make the first Context and print its key and the management key, once",
 		Args:  exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.withService(cmd.Context(), s, func(c memsvc.Config) error { return f.printKeys(cmd.Context(), s, c) })
+			return f.withService(cmd.Context(), s,
+				func(c memsvc.Config) error { return f.printKeys(cmd.Context(), s, c) })
 		},
 	}
 	f.add(cmd)

@@ -80,7 +80,8 @@ func runRestore(ctx context.Context, s *streams, file, dsn string, replace bool)
 }
 
 // restore reads a plain file twice; standard input and packed files are copied beside the store meanwhile.
-func restore(ctx context.Context, s *streams, file, path string, opt physical.RestoreOptions) (*physical.Manifest, error) {
+func restore(ctx context.Context, s *streams, file, path string,
+	opt physical.RestoreOptions) (*physical.Manifest, error) {
 	in, _, err := openInput(s, file)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ each. The first failed statement ends a script with exit status 7 or that of its
 	fl := cmd.Flags()
 	fl.StringVarP(&q.command, "command", "c", "", "run this text and exit")
 	fl.StringVarP(&q.file, "file", "f", "", "run this file and exit (- is standard input)")
-	fl.StringVar(&q.format, "format", "", "one of "+strings.Join(render.Formats(), ", ")+" (default surql; on a terminal table where rows are flat, else pretty)")
+	fl.StringVar(&q.format, "format", "",
+		"one of "+strings.Join(render.Formats(), ", ")+" (default surql; on a terminal table where rows are flat, else pretty)")
 	fl.BoolVar(&q.pretty, "pretty", false, "the same as --format pretty")
 	fl.BoolVar(&q.json, "json", false, "the same as --format ndjson (with --pretty: json)")
 	fl.BoolVar(&q.multi, "multi", false, "accepted for compatibility: several lines are always possible")
@@ -146,7 +147,8 @@ func parseVars(pairs []string) (*value.Object, error) {
 }
 
 // runScript runs a text as a whole and prints each answer.
-func runScript(ctx context.Context, s *streams, c *client.Client, text string, vars *value.Object, format render.Format, keepGoing bool) error {
+func runScript(ctx context.Context, s *streams, c *client.Client, text string, vars *value.Object, format render.Format,
+	keepGoing bool) error {
 	if len(bytes.TrimSpace([]byte(text))) == 0 {
 		return nil
 	}

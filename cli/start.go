@@ -106,8 +106,8 @@ func changed(flags *pflag.FlagSet, table []*config.Setting) func(string) bool {
 	}
 }
 
-// levelNow is the log level that the sources of the running server's configuration give now: its flag as it was given, its
-// variables, its file.
+// levelNow is the log level that the sources of the running server's configuration give now: its flag as it was given,
+// its variables, its file.
 func levelNow(s *streams, cfg *config.Config, flagged func(string) bool) (slog.Level, error) {
 	fresh := config.Default()
 	fresh.File, fresh.LogLevel = cfg.File, cfg.LogLevel
@@ -121,9 +121,10 @@ func levelNow(s *streams, cfg *config.Config, flagged func(string) bool) (slog.L
 	return telemetry.ParseLevel(fresh.LogLevel)
 }
 
-// runStart serves until a stop signal. A second signal ends the process at once; SIGHUP makes it read the certificate and
-// the log level again.
-func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string, again func() (slog.Level, error)) error {
+// runStart serves until a stop signal. A second signal ends the process at once; SIGHUP makes it read the certificate
+// and the log level again.
+func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string,
+	again func() (slog.Level, error)) error {
 	first, err := telemetry.ParseLevel(cfg.LogLevel)
 	if err != nil {
 		return usageError{err}

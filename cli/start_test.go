@@ -43,12 +43,14 @@ func start(t *testing.T, environ []string, args ...string) (code int, stdout, st
 }
 
 func TestPrintConfig(t *testing.T) {
-	code, out, _ := start(t, []string{"SURREAL_LOG=debug", "SERVICE_PASS=hunter2"}, "start", "--print-config", "--username", "ada", "bolt://x")
+	code, out, _ := start(t, []string{"SURREAL_LOG=debug", "SERVICE_PASS=hunter2"}, "start", "--print-config",
+		"--username", "ada", "bolt://x")
 	if code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
 	lines := strings.Split(out, "\n")
-	for _, want := range [][]string{{"log", "debug", "(SURREAL_LOG)"}, {"pass", "********", "(SERVICE_PASS)"}, {"user", "ada", "(flag)"},
+	for _, want := range [][]string{{"log", "debug", "(SURREAL_LOG)"}, {"pass", "********", "(SERVICE_PASS)"},
+		{"user", "ada", "(flag)"},
 		{"path", "bolt://x", "(argument)"}, {"bind", "127.0.0.1:8000", "(default)"}} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return slices.Equal(strings.Fields(l), want) }) {
 			t.Errorf("%v is missing in\n%s", want, out)
@@ -60,7 +62,8 @@ func TestPrintConfig(t *testing.T) {
 }
 
 func TestUsageErrorsExitWith2(t *testing.T) {
-	for _, args := range [][]string{{"start", "--nope"}, {"start", "a", "b"}, {"start", "--query-timeout", "soon"}, {"start", "--log", "loud"}} {
+	for _, args := range [][]string{{"start", "--nope"}, {"start", "a", "b"}, {"start", "--query-timeout", "soon"},
+		{"start", "--log", "loud"}} {
 		code, out, errs := start(t, nil, args...)
 		if code != exitUsage || out != "" || strings.Count(errs, "nacre:") != 1 {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)
@@ -69,7 +72,8 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 }
 
 func TestHelpShowsNoSecrets(t *testing.T) {
-	if _, out, _ := start(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") || !strings.Contains(out, "--bind") {
+	if _, out, _ := start(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") ||
+		!strings.Contains(out, "--bind") {
 		t.Error(out)
 	}
 }
@@ -92,7 +96,8 @@ func TestLevelNow(t *testing.T) {
 		{"the file", `log = "debug"`, nil, never, slog.LevelDebug},
 		{"the file without a level", `bind = "127.0.0.1:1"`, nil, never, slog.LevelInfo},
 		{"a variable", `log = "debug"`, []string{"NACRE_LOG=warn"}, never, slog.LevelWarn},
-		{"the flag", `log = "debug"`, []string{"NACRE_LOG=warn"}, func(f string) bool { return f == "log" }, slog.LevelError},
+		{"the flag", `log = "debug"`, []string{"NACRE_LOG=warn"}, func(f string) bool { return f == "log" },
+			slog.LevelError},
 	} {
 		write(tc.text)
 		cfg := config.Default()
@@ -116,7 +121,8 @@ func TestLevelNow(t *testing.T) {
 	relevel(log, level, func() (slog.Level, error) { return slog.LevelDebug, nil })
 	log.Debug("now shown")
 	relevel(log, level, func() (slog.Level, error) { return 0, errors.New("no file") })
-	if got := out.String(); level.Level() != slog.LevelDebug || !strings.Contains(got, "log level changed") || !strings.Contains(got, "now shown") || !strings.Contains(got, "the old log level stays") {
+	if got := out.String(); level.Level() != slog.LevelDebug || !strings.Contains(got, "log level changed") ||
+		!strings.Contains(got, "now shown") || !strings.Contains(got, "the old log level stays") {
 		t.Errorf("%v %s", level.Level(), got)
 	}
 }

@@ -44,7 +44,8 @@ func server(t *testing.T) string {
 
 func open(t *testing.T, endpoint string) *client.Client {
 	t.Helper()
-	c, err := client.Open(t.Context(), client.Options{Endpoint: endpoint, User: "root", Pass: "root", Namespace: "n", Database: "d"})
+	c, err := client.Open(t.Context(), client.Options{Endpoint: endpoint, User: "root", Pass: "root", Namespace: "n",
+		Database: "d"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,8 @@ func TestTransportsAnswerTheSame(t *testing.T) {
 	for _, scheme := range []string{"ws://", "http://", ""} {
 		t.Run(scheme, func(t *testing.T) {
 			c := open(t, scheme+addr)
-			rs, err := c.Query(t.Context(), "RETURN [1, 1.5f, 2dec, NONE, $x]; THROW 'no'; RETURN 2", value.NewObject(value.Field{Name: "x", Value: value.Str("é")}))
+			rs, err := c.Query(t.Context(), "RETURN [1, 1.5f, 2dec, NONE, $x]; THROW 'no'; RETURN 2",
+				value.NewObject(value.Field{Name: "x", Value: value.Str("é")}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,14 +94,16 @@ func TestErrorsKeepKindAndDetail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := rs[1].Err; e.Kind != errs.KindAlreadyExists || e.Detail == nil || e.Detail.Kind != "Record" || e.Detail.Fields["id"] != "a:1" {
+	if e := rs[1].Err; e.Kind != errs.KindAlreadyExists || e.Detail == nil || e.Detail.Kind != "Record" ||
+		e.Detail.Fields["id"] != "a:1" {
 		t.Errorf("%+v", e)
 	}
 	if e := rs[2].Err; e.Kind != errs.KindNotFound || e.Detail == nil || e.Detail.Kind != "Table" {
 		t.Errorf("%+v", e)
 	}
 	_, err = c.Query(t.Context(), "SELEC 1", nil)
-	if e := new(errs.Error); !errors.As(err, &e) || e.Kind != errs.KindValidation || !strings.HasPrefix(e.Msg, "Parse error") {
+	if e := new(errs.Error); !errors.As(err, &e) || e.Kind != errs.KindValidation ||
+		!strings.HasPrefix(e.Msg, "Parse error") {
 		t.Errorf("parse: %v", err)
 	}
 	if _, err := c.Call(t.Context(), "nope"); err == nil || err.Error() != "Method not found" {
@@ -141,7 +145,8 @@ func TestCallsRunSideBySide(t *testing.T) {
 			defer wg.Done()
 			for i := range 50 {
 				n := int64(g*1000 + i)
-				rs, err := c.Query(t.Context(), "RETURN $n", value.NewObject(value.Field{Name: "n", Value: value.Int(n)}))
+				rs, err := c.Query(t.Context(), "RETURN $n",
+					value.NewObject(value.Field{Name: "n", Value: value.Int(n)}))
 				if err != nil || rs[0].Value.Int() != n {
 					t.Errorf("asked for %d: %v %v", n, rs, err)
 					return
@@ -193,7 +198,8 @@ func TestImportAndExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Statements != 3 || res.Failures != 1 || len(res.Failed) != 1 || res.Failed[0].Error() != "Database record `a:1` already exists" {
+	if res.Statements != 3 || res.Failures != 1 || len(res.Failed) != 1 ||
+		res.Failed[0].Error() != "Database record `a:1` already exists" {
 		t.Errorf("%+v", res)
 	}
 	var out bytes.Buffer

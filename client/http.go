@@ -113,7 +113,8 @@ func statusError(res *http.Response) error {
 		return errs.New(errs.KindNotFound, "%s", msg)
 	case http.StatusServiceUnavailable:
 		return fmt.Errorf("%w: %s", ErrNotReady, msg)
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType:
 		return errs.Validation("%s", msg)
 	}
 	return errs.Internal("%s", msg)

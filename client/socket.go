@@ -34,7 +34,8 @@ func dialSocket(ctx context.Context, base *url.URL, opt Options) (*socket, error
 	u := *base
 	u.Scheme = "ws" + u.Scheme[len("http"):]
 	u.Path += "/rpc"
-	conn, _, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{Subprotocols: []string{"cbor"}, HTTPClient: opt.HTTP})
+	conn, _, err := websocket.Dial(ctx, u.String(),
+		&websocket.DialOptions{Subprotocols: []string{"cbor"}, HTTPClient: opt.HTTP})
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnreachable, base.Host, err)
 	}

@@ -31,7 +31,8 @@ const (
 
 // Formats lists all formats, for help and completion.
 func Formats() []string {
-	return []string{string(Surql), string(Pretty), string(JSON), string(NDJSON), string(CSV), string(Table), string(Vertical)}
+	return []string{string(Surql), string(Pretty), string(JSON), string(NDJSON), string(CSV), string(Table),
+		string(Vertical)}
 }
 
 // Parse finds a format by name.

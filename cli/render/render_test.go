@@ -11,8 +11,10 @@ func row(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObj
 
 func TestValue(t *testing.T) {
 	people := value.Array(
-		row(value.Field{Name: "id", Value: value.Record("p", value.Int(1))}, value.Field{Name: "name", Value: value.Str("Ada, \"A\"")}),
-		row(value.Field{Name: "age", Value: value.Int(3)}, value.Field{Name: "id", Value: value.Record("p", value.Int(2))}),
+		row(value.Field{Name: "id", Value: value.Record("p", value.Int(1))},
+			value.Field{Name: "name", Value: value.Str("Ada, \"A\"")}),
+		row(value.Field{Name: "age", Value: value.Int(3)},
+			value.Field{Name: "id", Value: value.Record("p", value.Int(2))}),
 	)
 	for _, tc := range []struct {
 		name   string

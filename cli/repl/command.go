@@ -23,7 +23,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{`\?`, "", "this list", (*shell).help},
-		{`\q`, "", "leave (also exit, quit, Ctrl-D)", func(sh *shell, _ context.Context, _ string) error { sh.quit = true; return nil }},
+		{`\q`, "", "leave (also exit, quit, Ctrl-D)",
+			func(sh *shell, _ context.Context, _ string) error { sh.quit = true; return nil }},
 		{`\c`, "NS[/DB]", "work in another namespace and database", (*shell).use},
 		{`\l`, "", "list namespaces", query("INFO FOR ROOT", "namespaces")},
 		{`\ln`, "", "list databases of the namespace", query("INFO FOR NS", "databases")},
@@ -35,12 +36,14 @@ func commands() []command {
 		{`\di`, "TABLE", "list indexes of a table", (*shell).indexes},
 		{`\x`, "", "toggle one field a line", (*shell).toggleVertical},
 		{`\format`, "[FORMAT]", "show or set the output format (auto: by answer)", (*shell).setFormat},
-		{`\timing`, "", "toggle counts and times", func(sh *shell, _ context.Context, _ string) error { sh.timing = !sh.timing; return nil }},
+		{`\timing`, "", "toggle counts and times",
+			func(sh *shell, _ context.Context, _ string) error { sh.timing = !sh.timing; return nil }},
 		{`\set`, "NAME VALUE", "set a variable for later texts", (*shell).set},
 		{`\unset`, "NAME", "remove a variable", (*shell).unset},
 		{`\i`, "FILE", "run a file", (*shell).include},
 		{`\o`, "[FILE]", "write answers to a file; without one, to the terminal again", (*shell).output},
-		{`\g`, "", "run the last text again", func(sh *shell, ctx context.Context, _ string) error { sh.run(ctx, sh.last, false); return nil }},
+		{`\g`, "", "run the last text again",
+			func(sh *shell, ctx context.Context, _ string) error { sh.run(ctx, sh.last, false); return nil }},
 		{`\watch`, "[SECONDS]", "run the last text again and again until Ctrl-C", (*shell).watch},
 	}
 }

@@ -24,8 +24,8 @@ PERMISSIONS READONLY REBUILD REFERENCE RELATE RELATION REMOVE REPLACE RETURN ROL
 SEQUENCE SET SHOW SINCE SLEEP SPLIT START STRUCTURE TABLE THEN THROW TIMEOUT TO TRANSACTION TYPE UNIQUE UNSET UPDATE
 UPSERT USE USER VALUE VALUES VERSION WHEN WHERE WITH`)
 
-// names holds what can be completed: keywords, functions and methods of the function table, and the tables, functions and
-// params of the database, fetched in the background so that typing never waits.
+// names holds what can be completed: keywords, functions and methods of the function table, and the tables, functions
+// and params of the database, fetched in the background so that typing never waits.
 type names struct {
 	c       *client.Client
 	base    []string

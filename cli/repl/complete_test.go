@@ -24,9 +24,12 @@ func TestCompletion(t *testing.T) {
 	n.db = []string{"fn::greet", "person", "$limit"}
 	c := completer{n}
 	for line, want := range map[string]string{
-		"RETURN string::le": "string::len", "RETURN STRING::LE": "STRING::LEn", "SELECT * FROM pers": "person", "RETURN fn::": "fn::greet", "RETURN $l": "$limit",
-		"sel": "select", "SEL": "SELECT", "RETURN 'a'.semver_ma": "semver_major", "RETURN 'a'.le": "len", "RETURN [1].vector_do": "vector_dot", "RETURN x.pers": "",
-		"RETURN 1..le": "let", "RETURN math::neg_i": "math::neg_inf math::neg_infinity", "RETURN {}.exp": "expect", "eval::": "eval::surql", "": "", "RETURN ": "",
+		"RETURN string::le": "string::len", "RETURN STRING::LE": "STRING::LEn", "SELECT * FROM pers": "person",
+		"RETURN fn::": "fn::greet", "RETURN $l": "$limit",
+		"sel": "select", "SEL": "SELECT", "RETURN 'a'.semver_ma": "semver_major", "RETURN 'a'.le": "len",
+		"RETURN [1].vector_do": "vector_dot", "RETURN x.pers": "",
+		"RETURN 1..le": "let", "RETURN math::neg_i": "math::neg_inf math::neg_infinity", "RETURN {}.exp": "expect",
+		"eval::": "eval::surql", "": "", "RETURN ": "",
 	} {
 		got := complete(c, line)
 		slices.Sort(got)

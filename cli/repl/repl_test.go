@@ -17,7 +17,8 @@ func TestSecretsStayOutOfTheHistory(t *testing.T) {
 }
 
 func TestIsCommand(t *testing.T) {
-	for line, want := range map[string]bool{`\q`: true, ` \dt`: true, "exit;": true, "quit": true, "RETURN 1": false, "exits": false} {
+	for line, want := range map[string]bool{`\q`: true, ` \dt`: true, "exit;": true, "quit": true, "RETURN 1": false,
+		"exits": false} {
 		if got := isCommand(line); got != want {
 			t.Errorf("isCommand(%q) = %v, want %v", line, got, want)
 		}

@@ -106,7 +106,8 @@ func (p *printer) alterClause(c AlterClause) {
 		p.alterUser(c.Name, def)
 	case *DefineAccess:
 		p.str(" DURATION")
-		p.durations([]string{"FOR GRANT", "FOR TOKEN", "FOR SESSION"}, def.GrantDuration, def.TokenDuration, def.SessionDuration)
+		p.durations([]string{"FOR GRANT", "FOR TOKEN", "FOR SESSION"}, def.GrantDuration, def.TokenDuration,
+			def.SessionDuration)
 	case *DefineEvent:
 		p.alterEvent(c.Name, def)
 	case *DefineAnalyzer:

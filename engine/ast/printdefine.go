@@ -482,8 +482,8 @@ func (p *printer) kept(keyword string, x Expr) {
 	p.whole(x)
 }
 
-// whole writes an expression behind which nothing follows that a RETURN or THROW could take for its own: they go without
-// parentheses.
+// whole writes an expression behind which nothing follows that a RETURN or THROW could take for its own: they go
+// without parentheses.
 func (p *printer) whole(x Expr) {
 	if q, ok := x.(*Subquery); ok {
 		switch stmt := q.Stmt.(type) {

@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// literal writes a constant. The numbers of geometries are floats here, and record ids name their tables as other names are
-// written: the text is read back.
+// literal writes a constant. The numbers of geometries are floats here, and record ids name their tables as other names
+// are written: the text is read back.
 func (p *printer) literal(v value.Value) {
 	switch v.Kind() {
 	case value.KindGeometry:

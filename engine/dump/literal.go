@@ -175,7 +175,8 @@ func plainName(name string) bool {
 func plainPath(key string) bool {
 	for i := range len(key) {
 		c := key[i]
-		if c != '/' && c != '_' && c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+		if c != '/' && c != '_' && c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') &&
+			(c < '0' || c > '9') {
 			return false
 		}
 	}

@@ -25,7 +25,8 @@ func TestLiteralsReadBack(t *testing.T) {
 		if decimalKey(v) {
 			rt.Skip("a decimal with trailing zeros in a record key has no literal")
 		}
-		if strings.Contains(v.Text(), "coordinates: []") || strings.Contains(v.Text(), "coordinates: [[") && strings.Contains(v.Text(), "[]") {
+		if strings.Contains(v.Text(), "coordinates: []") || strings.Contains(v.Text(), "coordinates: [[") &&
+			strings.Contains(v.Text(), "[]") {
 			rt.Skip("the language has no shapes without points")
 		}
 		text := string(dump.AppendLiteral([]byte("RETURN "), v))
@@ -49,9 +50,11 @@ func TestWordsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close(t.Context())
-	for _, word := range []string{"none", "null", "true", "false", "NaN", "Infinity", "select", "create", "explain", "if", "function", "rand", "1a", "1e5", "fn", "value", "return"} {
+	for _, word := range []string{"none", "null", "true", "false", "NaN", "Infinity", "select", "create", "explain",
+		"if", "function", "rand", "1a", "1e5", "fn", "value", "return"} {
 		id := value.Record(word, value.Str(word))
-		v := value.Array(id, value.Record(word, value.Array(id)), value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})), value.SetOf([]value.Value{id}))
+		v := value.Array(id, value.Record(word, value.Array(id)),
+			value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})), value.SetOf([]value.Value{id}))
 		text := string(dump.AppendLiteral([]byte("RETURN "), v))
 		res, err := e.RootSession().Execute(t.Context(), text, nil)
 		if err != nil {

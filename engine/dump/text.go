@@ -53,9 +53,11 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		kind  ast.DefKind
 		on    bool
 	}{
-		{"USERS", ast.DefUser, opt.Users}, {"ACCESSES", ast.DefAccess, opt.Accesses}, {"PARAMS", ast.DefParam, opt.Params},
+		{"USERS", ast.DefUser, opt.Users}, {"ACCESSES", ast.DefAccess, opt.Accesses},
+		{"PARAMS", ast.DefParam, opt.Params},
 		{"FUNCTIONS", ast.DefFunction, opt.Functions}, {"ANALYZERS", ast.DefAnalyzer, opt.Analyzers},
-		{"SEQUENCES", ast.DefSequence, opt.Sequences}, {"BUCKETS", ast.DefBucket, opt.Buckets}, {"APIS", ast.DefAPI, opt.APIs},
+		{"SEQUENCES", ast.DefSequence, opt.Sequences}, {"BUCKETS", ast.DefBucket, opt.Buckets},
+		{"APIS", ast.DefAPI, opt.APIs},
 		{"CONFIGS", ast.DefConfig, opt.Configs},
 	} {
 		if !s.on {
@@ -219,10 +221,11 @@ func (w *writer) table(tb *catalog.Table) {
 	w.line()
 }
 
-// fieldText is the definition of a field. What the table or an outer field defines by itself (the ends of a relation, the
-// elements of a typed array) is there already when its own line is read: that line overwrites.
+// fieldText is the definition of a field. What the table or an outer field defines by itself (the ends of a relation,
+// the elements of a typed array) is there already when its own line is read: that line overwrites.
 func fieldText(tb *catalog.Table, f *catalog.Field) string {
-	implied := tb.Define.Kind == ast.TableRelation && (f.Name == "in" || f.Name == "out") || strings.HasSuffix(f.Name, ".*")
+	implied := tb.Define.Kind == ast.TableRelation && (f.Name == "in" || f.Name == "out") ||
+		strings.HasSuffix(f.Name, ".*")
 	if !implied {
 		return ast.Text(f.Define)
 	}

@@ -74,7 +74,8 @@ func TestExportImportExportIsAFixedPoint(t *testing.T) {
 		}
 	}
 	first := export(t, e)
-	for _, want := range []string{"OPTION IMPORT;", "DEFINE USER ann", "DEFINE FUNCTION fn::area::of", "INSERT RELATION [ { id: likes:7"} {
+	for _, want := range []string{"OPTION IMPORT;", "DEFINE USER ann", "DEFINE FUNCTION fn::area::of",
+		"INSERT RELATION [ { id: likes:7"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the export lacks %q", want)
 		}
@@ -97,7 +98,8 @@ func TestExportImportExportIsAFixedPoint(t *testing.T) {
 		t.Fatalf("import: %v, %+v", err, done)
 	}
 	if second := export(t, other); second != first {
-		t.Errorf("export → import → export differs:\n%s", cmp.Diff(strings.Split(first, "\n"), strings.Split(second, "\n")))
+		t.Errorf("export → import → export differs:\n%s",
+			cmp.Diff(strings.Split(first, "\n"), strings.Split(second, "\n")))
 	}
 }
 
@@ -117,7 +119,8 @@ func TestSequencesGoOnAfterAnImport(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 	text := export(t, e)
-	for _, want := range []string{"DEFINE SEQUENCE a BATCH 10 START 15 TIMEOUT 1s;", "DEFINE SEQUENCE b BATCH 3 START -4;", "DEFINE SEQUENCE unused BATCH 1000 START 4;"} {
+	for _, want := range []string{"DEFINE SEQUENCE a BATCH 10 START 15 TIMEOUT 1s;",
+		"DEFINE SEQUENCE b BATCH 3 START -4;", "DEFINE SEQUENCE unused BATCH 1000 START 4;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the export lacks %q:\n%s", want, text)
 		}

@@ -16,8 +16,8 @@ type group struct {
 	edge, gone bool
 }
 
-// versions writes every version of the records of a table, those of a record newest first: an import makes the first one
-// that it meets the record itself. Neighbours of one commit share a statement.
+// versions writes every version of the records of a table, those of a record newest first: an import makes the first
+// one that it meets the record itself. Neighbours of one commit share a statement.
 func (w *writer) versions(ctx context.Context, gate *record.Gate, tb *catalog.Table) {
 	var now group
 	rows := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestCallsAllocateNoMoreThanTheirResults holds, for the hot families, that a call whose result needs no memory of its own takes
-// none, and one that makes a text or a list takes just that.
+// TestCallsAllocateNoMoreThanTheirResults holds, for the hot families, that a call whose result needs no memory of its
+// own takes none, and one that makes a text or a list takes just that.
 func TestCallsAllocateNoMoreThanTheirResults(t *testing.T) {
 	l := newLibrary(t)
 	text := value.Str("The quick brown Fox jumps over the lazy dog")

@@ -82,7 +82,8 @@ func TestDistinctOverAllKinds(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
 		a := value.ArrayOf(rapid.SliceOfN(valuetest.Value(1), 13, 60).Draw(t, "items"))
-		if got, want := l.call("array::distinct", a), value.ArrayOf(naiveDistinct(a.Elems())); got.Text() != want.Text() {
+		if got, want := l.call("array::distinct", a),
+			value.ArrayOf(naiveDistinct(a.Elems())); got.Text() != want.Text() {
 			t.Fatalf("distinct(%s): got %s, want %s", a, got, want)
 		}
 	})
@@ -162,7 +163,8 @@ func TestOutputIsBounded(t *testing.T) {
 		"string::replace": {long, value.Str(""), long},
 		"array::join":     {many, long},
 	} {
-		if v, err := l.try(name, args...); err == nil || err.Error() != "Incorrect arguments for function "+name+"(). Output must not exceed 1048576 bytes." {
+		if v, err := l.try(name, args...); err == nil ||
+			err.Error() != "Incorrect arguments for function "+name+"(). Output must not exceed 1048576 bytes." {
 			t.Errorf("%s: got %v, %v", name, v.Kind(), err)
 		}
 	}

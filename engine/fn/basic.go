@@ -10,7 +10,8 @@ import (
 // basicFuncs are the small families: bytes, count, not, sleep, value.
 func basicFuncs() []entry {
 	return []entry{
-		{sig: "bytes::len(bytes: bytes) -> int", impl: arrayLen, on: kindSet(value.KindBytes), doc: "The number of bytes."},
+		{sig: "bytes::len(bytes: bytes) -> int", impl: arrayLen, on: kindSet(value.KindBytes),
+			doc: "The number of bytes."},
 		{sig: "count(value?: any) -> int", impl: count,
 			doc: "1, or the number of truthy items of an array, or whether another value is truthy; counts rows under GROUP."},
 		{sig: "not(value: any) -> bool", impl: not, doc: "Whether the value is not truthy."},

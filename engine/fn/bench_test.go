@@ -27,7 +27,9 @@ func BenchmarkFunctions(b *testing.B) {
 	text := value.Str(strings.Repeat("The quick brown Fox jumps. ", 8))
 	accented := value.Str(strings.Repeat("Ünïcödé Straße ", 8))
 	at := value.DatetimeOf(value.Datetime{Secs: 1714979289, Nanos: 123_000_000})
-	twice := value.ClosureOf(closure(func(args []value.Value) (value.Value, error) { return value.Int(2 * args[0].Int()), nil }))
+	twice := value.ClosureOf(closure(func(args []value.Value) (value.Value, error) {
+		return value.Int(2 * args[0].Int()), nil
+	}))
 	for _, bm := range []struct {
 		label, name string
 		args        []value.Value
@@ -49,7 +51,8 @@ func BenchmarkFunctions(b *testing.B) {
 		{"string::slice", "string::slice", []value.Value{text, value.Int(4), value.Int(20)}},
 		{"string::matches", "string::matches", []value.Value{text, value.Str(`F\w+ jumps`)}},
 		{"string::slug", "string::slug", []value.Value{accented}},
-		{"string::distance::levenshtein", "string::distance::levenshtein", []value.Value{value.Str("kitten sitting"), value.Str("sitting kitten")}},
+		{"string::distance::levenshtein", "string::distance::levenshtein",
+			[]value.Value{value.Str("kitten sitting"), value.Str("sitting kitten")}},
 		{"string::similarity::fuzzy", "string::similarity::fuzzy", []value.Value{text, value.Str("qbf")}},
 		{"math::sum/1000", "math::sum", []value.Value{thousand}},
 		{"math::mean/1000", "math::mean", []value.Value{thousand}},

@@ -15,7 +15,8 @@ func TestEncodingsAreInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := value.BytesOf(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
 		padded := value.Bool(rapid.Bool().Draw(t, "padded"))
-		if back := l.call("encoding::base64::decode", l.call("encoding::base64::encode", b, padded)); value.Compare(back, b) != 0 {
+		if back := l.call("encoding::base64::decode",
+			l.call("encoding::base64::encode", b, padded)); value.Compare(back, b) != 0 {
 			t.Fatalf("base64 of %s gives %s", b, back)
 		}
 		v := valuetest.Value(3).Draw(t, "value")

@@ -26,11 +26,16 @@ func cryptoFuncs() []entry {
 		}
 	}
 	out := []entry{
-		hash("blake3", "The BLAKE3 digest in hexadecimal.", func(data []byte) (d digest) { s := blake3.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
-		hash("md5", "The MD5 digest in hexadecimal.", func(data []byte) (d digest) { s := md5.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
-		hash("sha1", "The SHA-1 digest in hexadecimal.", func(data []byte) (d digest) { s := sha1.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
-		hash("sha256", "The SHA-256 digest in hexadecimal.", func(data []byte) (d digest) { s := sha256.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
-		hash("sha512", "The SHA-512 digest in hexadecimal.", func(data []byte) (d digest) { s := sha512.Sum512(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("blake3", "The BLAKE3 digest in hexadecimal.",
+			func(data []byte) (d digest) { s := blake3.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("md5", "The MD5 digest in hexadecimal.",
+			func(data []byte) (d digest) { s := md5.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha1", "The SHA-1 digest in hexadecimal.",
+			func(data []byte) (d digest) { s := sha1.Sum(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha256", "The SHA-256 digest in hexadecimal.",
+			func(data []byte) (d digest) { s := sha256.Sum256(data); d.n = copy(d.b[:], s[:]); return d }),
+		hash("sha512", "The SHA-512 digest in hexadecimal.",
+			func(data []byte) (d digest) { s := sha512.Sum512(data); d.n = copy(d.b[:], s[:]); return d }),
 		{sig: "crypto::joaat(text: string) -> int", impl: cryptoJoaat, doc: "Jenkins' one-at-a-time hash."},
 	}
 	out = append(out, password("argon2", argon2KDF{})...)

@@ -38,7 +38,8 @@ const (
 	maxBcryptCost   = 16
 )
 
-// newKDFGate lets as many password hashes run at once as there are processors: each takes many megabytes for a tenth of a second.
+// newKDFGate lets as many password hashes run at once as there are processors: each takes many megabytes for a tenth of
+// a second.
 func newKDFGate() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) }
 
 func (c Call) slow(f func() error) error {
@@ -75,7 +76,8 @@ func comparePassword(k kdf) Impl {
 		}
 		for i, what := range []string{"hash", "password"} {
 			if args[i].Kind() != value.KindString {
-				return value.None, errs.Internal("Function '%s' expects a string %s, got: %s", c.Func.Name, what, typeName(args[i]))
+				return value.None, errs.Internal("Function '%s' expects a string %s, got: %s", c.Func.Name, what,
+					typeName(args[i]))
 			}
 		}
 		same := false

@@ -171,7 +171,8 @@ func osa(c Call, s *scratch, a, b []rune) (int, error) {
 	return last[len(b)], nil
 }
 
-// damerauLevenshtein keeps the whole table; lastRow remembers for each character of b in which row it was last seen in a.
+// damerauLevenshtein keeps the whole table; lastRow remembers for each character of b in which row it was last seen in
+// a.
 func damerauLevenshtein(c Call, s *scratch, a, b []rune) (int, error) {
 	width := len(b) + 2
 	table := room(&s.cells, (len(a)+2)*width)
@@ -279,7 +280,8 @@ func stringSorensenDice(c Call, args []value.Value) (value.Value, error) {
 		return value.Float(0), nil
 	}
 	pairs := room(&s.pairs, len(a)+len(b)-2)
-	return value.Float(2 * float64(common(neighbours(pairs[:len(a)-1], a), neighbours(pairs[len(a)-1:], b))) / float64(len(pairs))), nil
+	return value.Float(2 * float64(common(neighbours(pairs[:len(a)-1], a),
+		neighbours(pairs[len(a)-1:], b))) / float64(len(pairs))), nil
 }
 
 // withoutSpace takes the blanks out of rs, in place.

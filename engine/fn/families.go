@@ -24,7 +24,8 @@ func constants() map[string]value.Value {
 		"e": math.E, "frac_1_pi": 1 / math.Pi, "frac_1_sqrt_2": 1 / math.Sqrt2, "frac_2_pi": 2 / math.Pi,
 		"frac_2_sqrt_pi": 2 / math.SqrtPi, "frac_pi_2": math.Pi / 2, "frac_pi_3": math.Pi / 3, "frac_pi_4": math.Pi / 4,
 		"frac_pi_6": math.Pi / 6, "frac_pi_8": math.Pi / 8, "inf": math.Inf(1), "ln_10": math.Ln10, "ln_2": math.Ln2,
-		"log10_2": math.Ln2 / math.Ln10, "log10_e": 1 / math.Ln10, "log2_10": math.Ln10 / math.Ln2, "log2_e": 1 / math.Ln2,
+		"log10_2": math.Ln2 / math.Ln10, "log10_e": 1 / math.Ln10, "log2_10": math.Ln10 / math.Ln2,
+		"log2_e":  1 / math.Ln2,
 		"neg_inf": math.Inf(-1), "pi": math.Pi, "sqrt_2": math.Sqrt2, "tau": 2 * math.Pi,
 		"infinity": math.Inf(1), "neg_infinity": math.Inf(-1), // the names of 3.0.5 and later
 	}

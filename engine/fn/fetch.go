@@ -19,7 +19,8 @@ func (t *Table) Fetch(ctx context.Context, filter NetFilter, address string, lim
 	if err := target.checkName(u); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, netFilterKey{}, target), http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, netFilterKey{}, target), http.MethodGet, u.String(),
+		nil)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", u.Redacted(), err)
 	}

@@ -32,10 +32,11 @@ type Func struct {
 	Optional int
 	Variadic bool
 	Impl     Impl
-	// Pure functions give the same result for the same arguments, and change nothing. Steady ones do so while one statement
-	// runs. Functions that call closures are neither.
+	// Pure functions give the same result for the same arguments, and change nothing. Steady ones do so while one
+	// statement runs. Functions that call closures are neither.
 	Pure, Steady bool
-	// Needs is the capability that the function asks for itself: "net", "files", "eval", or "". To be called at all is another.
+	// Needs is the capability that the function asks for itself: "net", "files", "eval", or "". To be called at all is
+	// another.
 	Needs string
 	// MethodOnly functions have a path that parses but no implementation behind it: only the method form works.
 	MethodOnly bool
@@ -59,7 +60,8 @@ type Param struct {
 	fits kinds  // the kinds that need no further look
 }
 
-// Fixed reports whether the same arguments give the same result throughout a statement, so that one call can stand for all.
+// Fixed reports whether the same arguments give the same result throughout a statement, so that one call can stand for
+// all.
 func (f *Func) Fixed() bool { return f.Pure || f.Steady }
 
 // MinArgs is the least number of arguments.

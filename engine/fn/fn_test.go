@@ -149,13 +149,15 @@ func TestMethodsChooseByReceiver(t *testing.T) {
 
 // slow functions do not end soon on purpose.
 func slow(name string) bool {
-	return name == "sleep" || strings.HasSuffix(name, "::generate") || strings.HasSuffix(name, "::compare") && strings.HasPrefix(name, "crypto::")
+	return name == "sleep" || strings.HasSuffix(name, "::generate") || strings.HasSuffix(name, "::compare") &&
+		strings.HasPrefix(name, "crypto::")
 }
 
 // anyArgument generates values that the functions take, and closures and texts of their formats.
 func anyArgument() *rapid.Generator[value.Value] {
 	identity := closure(func(args []value.Value) (value.Value, error) { return args[len(args)-1], nil })
-	texts := []string{"", "desc", "1.2.3-a+b", "%Y-%j %s%.f %z", "%", "(a+)+$", "http://[::1]:80/../a?b#c", "a@b.c", "é😀", "9q8yyk8ytpxr", "<b a=1>x"}
+	texts := []string{"", "desc", "1.2.3-a+b", "%Y-%j %s%.f %z", "%", "(a+)+$", "http://[::1]:80/../a?b#c", "a@b.c",
+		"é😀", "9q8yyk8ytpxr", "<b a=1>x"}
 	return rapid.OneOf(valuetest.Value(2), valuetest.Value(2),
 		rapid.Map(rapid.SliceOfN(valuetest.Number(), 0, 6), value.ArrayOf),
 		rapid.Map(rapid.String(), value.Str),

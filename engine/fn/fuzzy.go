@@ -23,7 +23,8 @@ const (
 	noMatch = -1 << 30
 )
 
-// stringFuzzy scores how well a pattern, typed in order but not in one piece, fits a text: the best of all ways to match.
+// stringFuzzy scores how well a pattern, typed in order but not in one piece, fits a text: the best of all ways to
+// match.
 func stringFuzzy(c Call, args []value.Value) (value.Value, error) {
 	s := c.scratch()
 	defer c.done(s)

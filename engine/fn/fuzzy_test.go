@@ -14,9 +14,11 @@ func TestFuzzyScore(t *testing.T) {
 		{"Test", "test", 89}, {"TEST", "test", 83}, {"xaxbxc", "abc", 39}, {"aab", "ab", 43}, {"a-ab", "ab", 42},
 		{"aBC", "abc", 69}, {"xyO", "xo", 47}, {"a", "ab", 0}, {"", "a", 0}, {"a", "", 0}, {"日本語", "日語", 43},
 		{"xé", "É", 0}, {"\to", "o", 15}, {"1O", "O", 21}, {"(o", "o", 23}, {"+o", "o", 22}, {"ab ", "b ", 35},
-		{"fooBarbaz1", "oBZ", 44}, {"fooBarbaz", "foobb", 102}, {"/man1/zshcompctl.1", "zshc", 83}, {"xFoo-Bar Baz", "foo-b", 100},
+		{"fooBarbaz1", "oBZ", 44}, {"fooBarbaz", "foobb", 102}, {"/man1/zshcompctl.1", "zshc", 83},
+		{"xFoo-Bar Baz", "foo-b", 100},
 	} {
-		if got, err := fuzzyScore(Call{}, new(scratch), []rune(tc.text), []rune(tc.pattern)); err != nil || got != tc.want {
+		if got, err := fuzzyScore(Call{}, new(scratch), []rune(tc.text), []rune(tc.pattern)); err != nil ||
+			got != tc.want {
 			t.Errorf("%q in %q: got %d, want %d", tc.pattern, tc.text, got, tc.want)
 		}
 	}

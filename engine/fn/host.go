@@ -28,7 +28,8 @@ type Host interface {
 type DatabaseHost interface {
 	// TableExists reports whether a table is defined.
 	TableExists(name string) (bool, error)
-	// RecordExists reports whether a record is stored (of a range of keys: one of them). An undefined table is an error.
+	// RecordExists reports whether a record is stored (of a range of keys: one of them). An undefined table is an
+	// error.
 	RecordExists(id *value.RecordID) (bool, error)
 	// IsEdge reports whether a record is stored as a relation.
 	IsEdge(id *value.RecordID) (bool, error)
@@ -71,8 +72,8 @@ type APIHost interface {
 
 // EvalHost runs texts of the language.
 type EvalHost interface {
-	// EvalText runs one statement in the transaction of the caller, with bindings for its parameters. It checks whether the
-	// session may.
+	// EvalText runs one statement in the transaction of the caller, with bindings for its parameters. It checks whether
+	// the session may.
 	EvalText(text string, bindings *value.Object) (value.Value, error)
 }
 
@@ -95,7 +96,8 @@ type FileInfo struct {
 	Updated time.Time
 }
 
-// ListFiles narrows a listing: keys with a prefix, behind a key, at most Limit (negative: all). Slashes in front are optional.
+// ListFiles narrows a listing: keys with a prefix, behind a key, at most Limit (negative: all). Slashes in front are
+// optional.
 type ListFiles struct {
 	Prefix, After string
 	Limit         int

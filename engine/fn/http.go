@@ -26,10 +26,12 @@ import (
 
 func httpFuncs() []entry {
 	read := func(name, doc string) entry {
-		return entry{sig: "volatile net http::" + name + "(...url_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), false), doc: doc}
+		return entry{sig: "volatile net http::" + name + "(...url_and_headers: any) -> any",
+			impl: httpRequest(strings.ToUpper(name), false), doc: doc}
 	}
 	write := func(name, doc string) entry {
-		return entry{sig: "volatile net http::" + name + "(...url_body_and_headers: any) -> any", impl: httpRequest(strings.ToUpper(name), true), doc: doc}
+		return entry{sig: "volatile net http::" + name + "(...url_body_and_headers: any) -> any",
+			impl: httpRequest(strings.ToUpper(name), true), doc: doc}
 	}
 	return []entry{
 		read("head", "Sends a HEAD request; NONE when it succeeds."),
@@ -113,7 +115,8 @@ type targetFilter struct {
 	named  bool // the name of the current hop is on the allow list
 }
 
-// checkName decides by the host and port as written. A name that is neither allowed nor denied is decided by its address.
+// checkName decides by the host and port as written. A name that is neither allowed nor denied is decided by its
+// address.
 func (t *targetFilter) checkName(u *url.URL) error {
 	host := plainHost(u.Hostname())
 	target := host + targetOf(u)[len(u.Hostname()):]
@@ -155,8 +158,8 @@ func (t *targetFilter) allowsAddr(ap netip.AddrPort) bool {
 	return t.named && publicAddr(addr)
 }
 
-// holdsAny reports whether a set names addr or, where addr is unspecified (0.0.0.0 and ::), a loopback address: a connection
-// to an unspecified address ends at 127.0.0.1 or ::1 of this machine.
+// holdsAny reports whether a set names addr or, where addr is unspecified (0.0.0.0 and ::), a loopback address: a
+// connection to an unspecified address ends at 127.0.0.1 or ::1 of this machine.
 func holdsAny(s NetTargets, port uint16, addr netip.Addr) bool {
 	if !addr.IsUnspecified() {
 		return holdsAddr(s, addr, port)
@@ -165,7 +168,8 @@ func holdsAny(s NetTargets, port uint16, addr netip.Addr) bool {
 }
 
 // localAddrs are the addresses that a connection to an unspecified address may end at, in all their names.
-var localAddrs = []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified(), netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+var localAddrs = []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified(), netip.AddrFrom4([4]byte{127, 0, 0, 1}),
+	netip.IPv6Loopback()}
 
 // holdsAddr reports whether a set names an address: itself, with its port, or a block that it is in.
 func holdsAddr(s NetTargets, addr netip.Addr, port uint16) bool {
@@ -180,8 +184,8 @@ func holdsAddr(s NetTargets, addr netip.Addr, port uint16) bool {
 	return false
 }
 
-// inner is the IPv4 address that a gateway would go on to from an IPv6 address that carries one: IPv4-compatible, NAT64 and
-// 6to4. Teredo is left out: where it leads is up to its relay.
+// inner is the IPv4 address that a gateway would go on to from an IPv6 address that carries one: IPv4-compatible, NAT64
+// and 6to4. Teredo is left out: where it leads is up to its relay.
 func inner(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() {
 		return a, false
@@ -198,8 +202,10 @@ func inner(a netip.Addr) (netip.Addr, bool) {
 
 func publicAddr(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !inAny(a,
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23",
+		"2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
 }
 
 func inAny(a netip.Addr, blocks ...string) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/nacredb/nacre/internal/vectors"
 )
 
-// TestInventory holds the table to the documented list: every function with its arity and method form, and every constant, is there or
-// named in docs/differences.md.
+// TestInventory holds the table to the documented list: every function with its arity and method form, and every
+// constant, is there or named in docs/differences.md.
 func TestInventory(t *testing.T) {
 	rows, constants := vectors.Library(t)
 	differences := vectors.ReadFile(t, "docs", "differences.md")
@@ -57,7 +57,8 @@ func problemWith(row vectors.Function, table *fn.Table, f *fn.Func) string {
 	}
 	least, most, ok := counts(row)
 	if ok && (least != f.MinArgs() || most != f.MaxArgs()) && !loose(f) {
-		return "takes " + strconv.Itoa(f.MinArgs()) + " to " + strconv.Itoa(f.MaxArgs()) + " arguments, documented are " + row.Args
+		return "takes " + strconv.Itoa(f.MinArgs()) + " to " + strconv.Itoa(f.MaxArgs()) +
+			" arguments, documented are " + row.Args
 	}
 	return ""
 }
@@ -88,7 +89,8 @@ func counts(row vectors.Function) (least, most int, ok bool) {
 // TestOlderNamesAreGone: the paths of before 3.0 and the method-only aliases cannot be called, as in the reference.
 func TestOlderNamesAreGone(t *testing.T) {
 	table := fn.Library()
-	for _, name := range []string{"type::thing", "rand::guid", "type::is::array", "string::is::email", "time::from::unix", "string::distance::osa_distance"} {
+	for _, name := range []string{"type::thing", "rand::guid", "type::is::array", "string::is::email",
+		"time::from::unix", "string::distance::osa_distance"} {
 		if _, ok := table.Function(name); ok {
 			t.Errorf("%s is there", name)
 		}

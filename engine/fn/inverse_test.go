@@ -18,8 +18,9 @@ import (
 // TestTextsOfValuesReadBack: type::string and the cast of each kind are inverse.
 func TestTextsOfValuesReadBack(t *testing.T) {
 	l := newLibrary(t)
-	names := map[value.Kind]string{value.KindInt: "int", value.KindDecimal: "decimal", value.KindDatetime: "datetime", value.KindDuration: "duration",
-		value.KindUUID: "uuid", value.KindBool: "bool", value.KindString: "string"}
+	names := map[value.Kind]string{value.KindInt: "int", value.KindDecimal: "decimal", value.KindDatetime: "datetime",
+		value.KindDuration: "duration",
+		value.KindUUID:     "uuid", value.KindBool: "bool", value.KindString: "string"}
 	rapid.Check(t, func(t *rapid.T) {
 		v := valuetest.Value(0).Draw(t, "value")
 		name, ok := names[v.Kind()]
@@ -34,7 +35,8 @@ func TestTextsOfValuesReadBack(t *testing.T) {
 		if err != nil || value.Compare(back, v) != 0 {
 			t.Fatalf("%s as %s is %s, %v", v, text, back, err)
 		}
-		if b := l.call("type::bytes", text); l.call("type::string", b).Str() != text.Str() || l.call("bytes::len", b).Int() != int64(len(text.Str())) {
+		if b := l.call("type::bytes", text); l.call("type::string", b).Str() != text.Str() ||
+			l.call("bytes::len", b).Int() != int64(len(text.Str())) {
 			t.Fatalf("the bytes of %s are %s", text, b)
 		}
 	})
@@ -73,8 +75,11 @@ func TestFunctionsOfNumbersAndTheirInverse(t *testing.T) {
 		}
 		u := rapid.Float64Range(-1, 1).Draw(t, "u")
 		for what, pair := range map[string][2]float64{
-			"radians": {of("rad2deg", of("deg2rad", x)), x}, "root": {of("pow", of("sqrt", x), 2), x}, "ln": {math.Exp(of("ln", x)), x}, "log2": {math.Exp2(of("log2", x)), x},
-			"log10": {math.Pow(10, of("log10", x)), x}, "log": {math.Pow(7, of("log", x, 7)), x}, "sine": {of("sin", of("asin", u)), u}, "cosine": {of("cos", of("acos", u)), u}, "tangent": {of("tan", of("atan", u)), u},
+			"radians": {of("rad2deg", of("deg2rad", x)), x}, "root": {of("pow", of("sqrt", x), 2), x},
+			"ln": {math.Exp(of("ln", x)), x}, "log2": {math.Exp2(of("log2", x)), x},
+			"log10": {math.Pow(10, of("log10", x)), x}, "log": {math.Pow(7, of("log", x, 7)), x},
+			"sine": {of("sin", of("asin", u)), u}, "cosine": {of("cos", of("acos", u)), u},
+			"tangent":   {of("tan", of("atan", u)), u},
 			"cotangent": {of("cot", x), 1 / math.Tan(x)}, "lerp": {of("lerp", u, x, 1), x},
 		} {
 			if !closeTo(pair[0], pair[1]) && math.Abs(pair[0]-pair[1]) > 1e-7*math.Abs(pair[1]) {
@@ -107,7 +112,9 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 			da, db := a[i]-sumA/float64(n), b[i]-sumB/float64(n)
 			cov, varA, varB = cov+da*db, varA+da*da, varB+db*db
 		}
-		for name, want := range map[string]float64{"distance::hamming": float64(differ), "similarity::pearson": cov / math.Sqrt(varA*varB), "angle": math.Acos(max(-1, min(1, dot/math.Sqrt(aa*bb))))} {
+		for name, want := range map[string]float64{"distance::hamming": float64(differ),
+			"similarity::pearson": cov / math.Sqrt(varA*varB),
+			"angle":               math.Acos(max(-1, min(1, dot/math.Sqrt(aa*bb))))} {
 			got := l.call("vector::"+name, va, vb)
 			x := float64(0)
 			if x = got.Float(); got.Kind() == value.KindInt {
@@ -124,11 +131,14 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 			t.Fatalf("magnitude: %v, want %v", got, math.Sqrt(aa))
 		}
 		for name, want := range map[string]func(i int) float64{
-			"multiply": func(i int) float64 { return a[i] * b[i] }, "divide": func(i int) float64 { return a[i] / b[i] }, "add": func(i int) float64 { return a[i] + b[i] },
-			"subtract": func(i int) float64 { return a[i] - b[i] }, "project": func(i int) float64 { return b[i] * dot / bb },
+			"multiply": func(i int) float64 { return a[i] * b[i] },
+			"divide":   func(i int) float64 { return a[i] / b[i] }, "add": func(i int) float64 { return a[i] + b[i] },
+			"subtract": func(i int) float64 { return a[i] - b[i] },
+			"project":  func(i int) float64 { return b[i] * dot / bb },
 		} {
 			for i, got := range l.call("vector::"+name, va, vb).Elems() {
-				if w := want(i); !closeTo(got.Float(), w) && !(b[i] == 0 && name == "divide") && !(bb < 1e-9 && name == "project") {
+				if w := want(i); !closeTo(got.Float(), w) && !(b[i] == 0 && name == "divide") &&
+					!(bb < 1e-9 && name == "project") {
 					t.Fatalf("%s at %d: got %s, want %v", name, i, got, w)
 				}
 			}
@@ -147,7 +157,8 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 		}
 		sa, sb := value.Set(va.Elems()...), value.Set(vb.Elems()...)
 		both := float64(l.call("set::intersect", sa, sb).Len())
-		if got := l.call("vector::similarity::jaccard", va, vb).Float(); got != both/float64(l.call("set::union", sa, sb).Len()) {
+		if got := l.call("vector::similarity::jaccard", va,
+			vb).Float(); got != both/float64(l.call("set::union", sa, sb).Len()) {
 			t.Fatalf("jaccard: %v", got)
 		}
 	})
@@ -161,13 +172,16 @@ func TestKnownDistances(t *testing.T) {
 	}
 	const degree = 111195.0802335329
 	for _, tc := range []struct{ x1, y1, x2, y2, want float64 }{
-		{0, 0, 1, 0, degree}, {0, 0, 0, 1, degree}, {0, 89, 0, 90, degree}, {179.5, 0, -179.5, 0, degree}, {0, 0, 180, 0, 180 * degree}, {0, -90, 77, 90, 180 * degree}, {0, 60, 180, 60, 60 * degree}, {5, 5, 5, 5, 0},
+		{0, 0, 1, 0, degree}, {0, 0, 0, 1, degree}, {0, 89, 0, 90, degree}, {179.5, 0, -179.5, 0, degree},
+		{0, 0, 180, 0, 180 * degree}, {0, -90, 77, 90, 180 * degree}, {0, 60, 180, 60, 60 * degree}, {5, 5, 5, 5, 0},
 	} {
-		if got := l.call("geo::distance", point(tc.x1, tc.y1), point(tc.x2, tc.y2)).Float(); math.Abs(got-tc.want) > 1e-6*(1+tc.want) {
+		if got := l.call("geo::distance", point(tc.x1, tc.y1),
+			point(tc.x2, tc.y2)).Float(); math.Abs(got-tc.want) > 1e-6*(1+tc.want) {
 			t.Errorf("%v: got %v, want %v", tc, got, tc.want)
 		}
 	}
-	london, paris, york, sydney, santiago := point(-0.1278, 51.5074), point(2.3522, 48.8566), point(-74.0060, 40.7128), point(151.2093, -33.8688), point(-70.6693, -33.4489)
+	london, paris, york, sydney, santiago := point(-0.1278, 51.5074), point(2.3522, 48.8566), point(-74.0060, 40.7128),
+		point(151.2093, -33.8688), point(-70.6693, -33.4489)
 	for _, tc := range []struct {
 		from, to value.Value
 		km       float64
@@ -176,12 +190,14 @@ func TestKnownDistances(t *testing.T) {
 		if got := l.call("geo::distance", tc.from, tc.to).Float() / 1000; math.Abs(got-tc.km) > 0.003*tc.km {
 			t.Errorf("%s to %s: got %v km, want %v", tc.from, tc.to, got, tc.km)
 		}
-		if got := l.call("geo::bearing", tc.from, tc.to).Float(); tc.bearing != 146.9 && math.Abs(got-tc.bearing) > 0.5 {
+		if got := l.call("geo::bearing", tc.from, tc.to).Float(); tc.bearing != 146.9 &&
+			math.Abs(got-tc.bearing) > 0.5 {
 			t.Errorf("%s to %s: bearing %v, want %v", tc.from, tc.to, got, tc.bearing)
 		}
 	}
 	ring := func(x1, y1, x2, y2 float64) value.Value {
-		return value.GeometryOf(&value.Geometry{Kind: value.GeometryPolygon, Rings: [][]value.Point{{{X: x1, Y: y1}, {X: x2, Y: y1}, {X: x2, Y: y2}, {X: x1, Y: y2}, {X: x1, Y: y1}}}})
+		return value.GeometryOf(&value.Geometry{Kind: value.GeometryPolygon,
+			Rings: [][]value.Point{{{X: x1, Y: y1}, {X: x2, Y: y1}, {X: x2, Y: y2}, {X: x1, Y: y2}, {X: x1, Y: y1}}}})
 	}
 	// One square degree at the equator is 12,309 km², at 60° north half as much.
 	for _, tc := range []struct{ y, km2 float64 }{{0, 12309}, {60, 6092}} {
@@ -189,7 +205,8 @@ func TestKnownDistances(t *testing.T) {
 			t.Errorf("a square degree at %v°: got %v km², want %v", tc.y, got, tc.km2)
 		}
 	}
-	for hash, want := range map[string][2]float64{"u4pruydqqvj": {10.40744, 57.64911}, "gbsuv": {-4.3286, 48.6693}, "ezs42": {-5.603, 42.605}, "9q8yyk8ytpxr": {-122.41942, 37.77493}} {
+	for hash, want := range map[string][2]float64{"u4pruydqqvj": {10.40744, 57.64911}, "gbsuv": {-4.3286, 48.6693},
+		"ezs42": {-5.603, 42.605}, "9q8yyk8ytpxr": {-122.41942, 37.77493}} {
 		p := l.call("geo::hash::decode", value.Str(hash)).Geometry().Point
 		if math.Abs(p.X-want[0]) > 0.03 || math.Abs(p.Y-want[1]) > 0.03 {
 			t.Errorf("%s: %v", hash, p)
@@ -220,19 +237,24 @@ func TestTimesOverTheWholeRange(t *testing.T) {
 		if got := l.call("time::is_leap_year", at).Bool(); got != leap {
 			t.Fatalf("leap year %s: %v", at, got)
 		}
-		step := value.DurationOf(value.Duration{Secs: rapid.SampledFrom([]uint64{1, 60, 3600, 86400, 604800, 31536000}).Draw(t, "step")})
+		step := value.DurationOf(value.Duration{
+			Secs: rapid.SampledFrom([]uint64{1, 60, 3600, 86400, 604800, 31536000}).Draw(t, "step")})
 		// Rounding counts nanoseconds from 1970 in 64 bits, so it ends 292 years from there.
 		floor, err := l.try("time::floor", at, step)
 		near := d.Secs > -9e9 && d.Secs < 9e9
-		if near != (err == nil) && (d.Secs < -9223372037 || d.Secs > 9223372036 || near) || err == nil && (value.Compare(floor, at) > 0 || d.Secs-floor.Datetime().Secs > int64(step.Duration().Secs)) {
+		if near != (err == nil) && (d.Secs < -9223372037 || d.Secs > 9223372036 || near) ||
+			err == nil && (value.Compare(floor, at) > 0 || d.Secs-floor.Datetime().Secs > int64(step.Duration().Secs)) {
 			t.Fatalf("floor of %s to %s: %s, %v", at, step, floor, err)
 		}
-		if year := l.call("time::format", at, value.Str("%Y")).Str(); strings.TrimLeft(year, "+-0") != strings.TrimLeft(strings.TrimLeft(std.Format("2006"), "-"), "0") && std.Year() >= 0 && std.Year() <= 9999 {
+		if year := l.call("time::format", at, value.Str("%Y")).Str(); strings.TrimLeft(year,
+			"+-0") != strings.TrimLeft(strings.TrimLeft(std.Format("2006"), "-"), "0") && std.Year() >= 0 &&
+			std.Year() <= 9999 {
 			t.Fatalf("year of %s: %s", at, year)
 		}
 		if d.Secs < lastSecond {
 			next := value.DatetimeOf(value.Datetime{Secs: d.Secs + 1, Nanos: d.Nanos})
-			if l.call("time::max", value.Array(at, next, at)).Datetime() != next.Datetime() || l.call("time::min", value.Array(next, at)).Datetime() != d {
+			if l.call("time::max", value.Array(at, next, at)).Datetime() != next.Datetime() ||
+				l.call("time::min", value.Array(next, at)).Datetime() != d {
 				t.Fatalf("extremes of %s and the second after", at)
 			}
 		}
@@ -245,7 +267,8 @@ func TestComparisonsOfTextsEndWithTheStatement(t *testing.T) {
 	stop()
 	l := &library{t, fn.Library(), timed{host{}, ctx}}
 	a, b := value.Str(strings.Repeat("ab", 1000)), value.Str(strings.Repeat("ba", 1000))
-	for _, name := range []string{"distance::levenshtein", "distance::damerau_levenshtein", "distance::osa", "distance::normalized_levenshtein", "distance::normalized_damerau_levenshtein",
+	for _, name := range []string{"distance::levenshtein", "distance::damerau_levenshtein", "distance::osa",
+		"distance::normalized_levenshtein", "distance::normalized_damerau_levenshtein",
 		"similarity::jaro", "similarity::jaro_winkler", "similarity::fuzzy", "similarity::smithwaterman"} {
 		if v, err := l.try("string::"+name, a, b); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %s, %v", name, v, err)

@@ -11,15 +11,17 @@ func mathStatsFuncs() []entry {
 	return []entry{
 		{sig: "math::bottom(items: array<number>, count: int) -> array<number>", impl: mathBottom,
 			doc: "The count least numbers, in no particular order."},
-		{sig: "math::interquartile(items: array<number>) -> float", impl: quartiles(func(q1, _, q3 float64) float64 { return q3 - q1 }),
-			doc: "The span from the first to the third quartile."},
+		{sig: "math::interquartile(items: array<number>) -> float",
+			impl: quartiles(func(q1, _, q3 float64) float64 { return q3 - q1 }),
+			doc:  "The span from the first to the third quartile."},
 		{sig: "math::max(items: array<number>) -> number", impl: mathMax,
 			doc: "The greatest number; -Infinity for none."},
 		{sig: "math::mean(items: array<number>) -> number", impl: mathMean, doc: "The mean; NaN for none."},
 		{sig: "math::median(items: array<number>) -> option<float>", impl: mathMedian,
 			doc: "The middle number; NONE for none."},
-		{sig: "math::midhinge(items: array<number>) -> float", impl: quartiles(func(q1, _, q3 float64) float64 { return (q1 + q3) / 2 }),
-			doc: "The middle between the first and the third quartile."},
+		{sig: "math::midhinge(items: array<number>) -> float",
+			impl: quartiles(func(q1, _, q3 float64) float64 { return (q1 + q3) / 2 }),
+			doc:  "The middle between the first and the third quartile."},
 		{sig: "math::min(items: array<number>) -> number", impl: mathMin,
 			doc: "The least number; Infinity for none."},
 		{sig: "math::mode(items: array<number>) -> number", impl: mathMode,
@@ -36,8 +38,9 @@ func mathStatsFuncs() []entry {
 		{sig: "math::sum(items: array<number>) -> number", impl: mathSum, doc: "The sum; 0 for none."},
 		{sig: "math::top(items: array<number>, count: int) -> array<number>", impl: mathTop,
 			doc: "The count greatest numbers, in no particular order."},
-		{sig: "math::trimean(items: array<number>) -> float", impl: quartiles(func(q1, q2, q3 float64) float64 { return (q1 + 2*q2 + q3) / 4 }),
-			doc: "The mean of the quartiles, the second counted twice."},
+		{sig: "math::trimean(items: array<number>) -> float",
+			impl: quartiles(func(q1, q2, q3 float64) float64 { return (q1 + 2*q2 + q3) / 4 }),
+			doc:  "The mean of the quartiles, the second counted twice."},
 		{sig: "math::variance(items: array<number>) -> number", impl: mathVariance,
 			doc: "The variance of a sample; NaN for none."},
 	}
@@ -301,7 +304,8 @@ func mathBottom(c Call, args []value.Value) (value.Value, error) {
 	return extremes(c, args, func(a, b value.Value) bool { return value.Compare(a, b) <= 0 })
 }
 
-// extremes keeps the count items that come last in the order "a goes below b", in the order of the heap that finds them.
+// extremes keeps the count items that come last in the order "a goes below b", in the order of the heap that finds
+// them.
 func extremes(c Call, args []value.Value, below func(a, b value.Value) bool) (value.Value, error) {
 	n, err := c.countOf(args[1])
 	if err != nil {

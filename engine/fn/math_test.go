@@ -42,8 +42,9 @@ func TestVectorsAgainstPlainLoops(t *testing.T) {
 		}
 		va, vb := numbers(a), numbers(b)
 		for name, want := range map[string]float64{
-			"dot": dot, "distance::manhattan": manhattan, "distance::chebyshev": chebyshev, "distance::euclidean": math.Sqrt(euclid),
-			"similarity::cosine": dot / (math.Sqrt(aa) * math.Sqrt(bb)),
+			"dot": dot, "distance::manhattan": manhattan, "distance::chebyshev": chebyshev,
+			"distance::euclidean": math.Sqrt(euclid),
+			"similarity::cosine":  dot / (math.Sqrt(aa) * math.Sqrt(bb)),
 		} {
 			if got := l.call("vector::"+name, va, vb).Float(); !closeTo(got, want) {
 				t.Fatalf("%s: got %v, want %v", name, got, want)
@@ -58,7 +59,9 @@ func TestVectorsAgainstPlainLoops(t *testing.T) {
 				t.Fatalf("a - b + b: %s", value.ArrayOf(sum))
 			}
 		}
-		if norm := l.call("vector::magnitude", l.call("vector::normalize", va)).Float(); aa > 1e-290 && !closeTo(norm, 1) { // squares that are smaller have lost digits
+		// squares that are smaller have lost digits
+		if norm := l.call("vector::magnitude", l.call("vector::normalize", va)).Float(); aa > 1e-290 &&
+			!closeTo(norm, 1) {
 			t.Fatalf("length of a unit vector: %v", norm)
 		}
 	})
@@ -101,11 +104,15 @@ func TestAnglesNearMultiplesOfARightAngle(t *testing.T) {
 		name    string
 		x, want float64
 	}{
-		{"sin", math.Pi, 1.2246467991473532e-16}, {"tan", math.Pi, -1.2246467991473532e-16}, {"cot", math.Pi, -8165619676597685},
-		{"cos", math.Pi / 2, 6.123233995736766e-17}, {"sin", 2 * math.Pi, -2.4492935982947064e-16}, {"sin", 0, 0}, {"tan", math.Copysign(0, -1), math.Copysign(0, -1)}, {"cos", math.Pi, -1},
-		{"acot", 180, 0.005555498400692471}, {"atan", math.Inf(-1), -math.Pi / 2}, {"log10", 1000, 3}, {"log2", 1024, 10},
+		{"sin", math.Pi, 1.2246467991473532e-16}, {"tan", math.Pi, -1.2246467991473532e-16},
+		{"cot", math.Pi, -8165619676597685},
+		{"cos", math.Pi / 2, 6.123233995736766e-17}, {"sin", 2 * math.Pi, -2.4492935982947064e-16}, {"sin", 0, 0},
+		{"tan", math.Copysign(0, -1), math.Copysign(0, -1)}, {"cos", math.Pi, -1},
+		{"acot", 180, 0.005555498400692471}, {"atan", math.Inf(-1), -math.Pi / 2}, {"log10", 1000, 3},
+		{"log2", 1024, 10},
 	} {
-		if got := l.call("math::"+tc.name, value.Float(tc.x)).Float(); got != tc.want || math.Signbit(got) != math.Signbit(tc.want) {
+		if got := l.call("math::"+tc.name, value.Float(tc.x)).Float(); got != tc.want ||
+			math.Signbit(got) != math.Signbit(tc.want) {
 			t.Errorf("%s(%v): got %v, want %v", tc.name, tc.x, got, tc.want)
 		}
 	}
@@ -128,11 +135,14 @@ func rat(d value.Decimal) *big.Rat {
 func TestDecimalsRoundExactly(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
-		d := value.Decimal{Hi: rapid.Uint32().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo"), Neg: rapid.Bool().Draw(t, "neg"), Scale: uint8(rapid.IntRange(0, 28).Draw(t, "scale"))}
+		d := value.Decimal{Hi: rapid.Uint32().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo"),
+			Neg: rapid.Bool().Draw(t, "neg"), Scale: uint8(rapid.IntRange(0, 28).Draw(t, "scale"))}
 		v := value.DecimalOf(d)
-		low, high, near := l.call("math::floor", v).Decimal(), l.call("math::ceil", v).Decimal(), l.call("math::round", v).Decimal()
+		low, high, near := l.call("math::floor", v).Decimal(), l.call("math::ceil", v).Decimal(),
+			l.call("math::round", v).Decimal()
 		exact, half := rat(d), big.NewRat(1, 2)
-		if rat(low).Cmp(exact) > 0 || rat(high).Cmp(exact) < 0 || new(big.Rat).Sub(rat(high), rat(low)).Cmp(big.NewRat(1, 1)) > 0 || !rat(low).IsInt() || !rat(high).IsInt() {
+		if rat(low).Cmp(exact) > 0 || rat(high).Cmp(exact) < 0 ||
+			new(big.Rat).Sub(rat(high), rat(low)).Cmp(big.NewRat(1, 1)) > 0 || !rat(low).IsInt() || !rat(high).IsInt() {
 			t.Fatalf("%s: floor %s, ceil %s", d, low, high)
 		}
 		gap := new(big.Rat).Sub(rat(near), exact)
@@ -160,11 +170,14 @@ func TestGlobe(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
 		point := func(name string) value.Value {
-			return value.GeometryOf(&value.Geometry{Point: value.Point{X: rapid.Float64Range(-180, 180).Draw(t, name+"x"), Y: rapid.Float64Range(-90, 90).Draw(t, name+"y")}})
+			return value.GeometryOf(&value.Geometry{
+				Point: value.Point{X: rapid.Float64Range(-180, 180).Draw(t, name+"x"),
+					Y: rapid.Float64Range(-90, 90).Draw(t, name+"y")}})
 		}
 		a, b, c := point("a"), point("b"), point("c")
 		ab, ba := l.call("geo::distance", a, b).Float(), l.call("geo::distance", b, a).Float()
-		if !closeTo(ab, ba) || ab < 0 || ab > 20015115 || ab > l.call("geo::distance", a, c).Float()+l.call("geo::distance", c, b).Float()+1e-3 {
+		if !closeTo(ab, ba) || ab < 0 || ab > 20015115 ||
+			ab > l.call("geo::distance", a, c).Float()+l.call("geo::distance", c, b).Float()+1e-3 {
 			t.Fatalf("distance of %s and %s: %v, %v back", a, b, ab, ba)
 		}
 		if deg := l.call("geo::bearing", a, b).Float(); deg < -180 || deg > 180 {
@@ -175,7 +188,8 @@ func TestGlobe(t *testing.T) {
 		back := l.call("geo::hash::decode", hash)
 		bits := float64(5 * size)
 		p, q := a.Geometry().Point, back.Geometry().Point
-		if hash.Len() != int(size) || math.Abs(p.X-q.X) > 360/math.Exp2(math.Ceil(bits/2)) || math.Abs(p.Y-q.Y) > 180/math.Exp2(math.Floor(bits/2)) {
+		if hash.Len() != int(size) || math.Abs(p.X-q.X) > 360/math.Exp2(math.Ceil(bits/2)) ||
+			math.Abs(p.Y-q.Y) > 180/math.Exp2(math.Floor(bits/2)) {
 			t.Fatalf("%s as %s is %s", a, hash, back)
 		}
 		if again := l.call("geo::hash::encode", back, value.Int(size)); again.Str() != hash.Str() {

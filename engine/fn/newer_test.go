@@ -15,20 +15,22 @@ import (
 // plain generates values that JSON has.
 func plain(depth int) *rapid.Generator[value.Value] {
 	scalars := []*rapid.Generator[value.Value]{
-		rapid.SampledFrom([]value.Value{value.Null, value.Bool(false), value.Bool(true), value.Int(math.MinInt64), value.Int(math.MaxInt64)}),
+		rapid.SampledFrom([]value.Value{value.Null, value.Bool(false), value.Bool(true), value.Int(math.MinInt64),
+			value.Int(math.MaxInt64)}),
 		rapid.Map(rapid.Int64(), value.Int), rapid.Map(rapid.Float64(), value.Float), rapid.Map(anyText(), value.Str),
 	}
 	if depth == 0 {
 		return rapid.OneOf(scalars...)
 	}
 	inner := rapid.Deferred(func() *rapid.Generator[value.Value] { return plain(depth - 1) })
-	return rapid.OneOf(append(scalars, rapid.Map(rapid.SliceOfN(inner, 0, 4), value.ArrayOf), rapid.Custom(func(t *rapid.T) value.Value {
-		var fields []value.Field
-		for range rapid.IntRange(0, 4).Draw(t, "fields") {
-			fields = append(fields, value.Field{Name: anyText().Draw(t, "name"), Value: inner.Draw(t, "value")})
-		}
-		return value.ObjectOf(value.NewObject(fields...))
-	}))...)
+	return rapid.OneOf(append(scalars, rapid.Map(rapid.SliceOfN(inner, 0, 4), value.ArrayOf),
+		rapid.Custom(func(t *rapid.T) value.Value {
+			var fields []value.Field
+			for range rapid.IntRange(0, 4).Draw(t, "fields") {
+				fields = append(fields, value.Field{Name: anyText().Draw(t, "name"), Value: inner.Draw(t, "value")})
+			}
+			return value.ObjectOf(value.NewObject(fields...))
+		}))...)
 }
 
 func TestJSONIsInverse(t *testing.T) {
@@ -46,7 +48,8 @@ func TestJSONIsInverse(t *testing.T) {
 			t.Fatalf("%s as %s is no JSON", w, text)
 		}
 		back := l.call("encoding::json::decode", text)
-		if again := l.call("encoding::json::decode", l.call("encoding::json::encode", back)); again.Text() != back.Text() {
+		if again := l.call("encoding::json::decode",
+			l.call("encoding::json::encode", back)); again.Text() != back.Text() {
 			t.Fatalf("%s is %s, then %s", text, back, again)
 		}
 	})
@@ -56,7 +59,8 @@ func TestJSONTexts(t *testing.T) {
 	l := newLibrary(t)
 	for text, want := range map[string]string{
 		`{"b":[1,2.5,-0.0,1e3],"a":null}`: "{ a: NULL, b: [1, 2.5f, -0f, 1000f] }", ` "\u00e9\ud83d\ude00\/" `: "'é😀/'",
-		"9223372036854775807": "9223372036854775807", "9223372036854775808": "9223372036854776000f", `{"a":1,"a":2}`: "{ a: 2 }",
+		"9223372036854775807": "9223372036854775807", "9223372036854775808": "9223372036854776000f",
+		`{"a":1,"a":2}`: "{ a: 2 }",
 	} {
 		if got := l.call("encoding::json::decode", value.Str(text)).Text(); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
@@ -66,8 +70,10 @@ func TestJSONTexts(t *testing.T) {
 	for range 10000 {
 		deep = append(deep, '[')
 	}
-	for _, bad := range []string{"", "{", "[1,]", "01", "nul", "{'a':1}", "1 2", "\"\n\"", `"\ud800`, "NaN", "1e999", string(deep)} {
-		if v, err := l.try("encoding::json::decode", value.Str(bad)); err == nil || err.Error() != "Incorrect arguments for function encoding::json::decode(). Invalid JSON" {
+	for _, bad := range []string{"", "{", "[1,]", "01", "nul", "{'a':1}", "1 2", "\"\n\"", `"\ud800`, "NaN", "1e999",
+		string(deep)} {
+		if v, err := l.try("encoding::json::decode", value.Str(bad)); err == nil ||
+			err.Error() != "Incorrect arguments for function encoding::json::decode(). Invalid JSON" {
 			t.Errorf("%.20q: %v, %v", bad, v, err)
 		}
 	}
@@ -75,9 +81,12 @@ func TestJSONTexts(t *testing.T) {
 		v    value.Value
 		want string
 	}{
-		{value.None, "null"}, {value.Float(1), "1.0"}, {value.Float(math.NaN()), "null"}, {value.BytesOf([]byte{0, 255}), "[0,255]"},
-		{value.Record("person", value.Str("a b")), "\"person:`a b`\""}, {value.Set(value.Int(2), value.Int(1), value.Int(2)), "[1,2]"},
-		{value.DurationOf(value.Duration{Secs: 90}), `"1m30s"`}, {value.DatetimeOf(value.Datetime{}), `"1970-01-01T00:00:00Z"`},
+		{value.None, "null"}, {value.Float(1), "1.0"}, {value.Float(math.NaN()), "null"},
+		{value.BytesOf([]byte{0, 255}), "[0,255]"},
+		{value.Record("person", value.Str("a b")), "\"person:`a b`\""},
+		{value.Set(value.Int(2), value.Int(1), value.Int(2)), "[1,2]"},
+		{value.DurationOf(value.Duration{Secs: 90}), `"1m30s"`},
+		{value.DatetimeOf(value.Datetime{}), `"1970-01-01T00:00:00Z"`},
 	} {
 		if got := l.call("encoding::json::encode", tc.v).Str(); got != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.v, got, tc.want)
@@ -87,13 +96,16 @@ func TestJSONTexts(t *testing.T) {
 
 func TestExpectations(t *testing.T) {
 	l := newLibrary(t)
-	even := value.ClosureOf(closure(func(args []value.Value) (value.Value, error) { return value.Bool(args[0].Int()%2 == 0), nil }))
+	even := value.ClosureOf(closure(func(args []value.Value) (value.Value, error) {
+		return value.Bool(args[0].Int()%2 == 0), nil
+	}))
 	if v := l.call("value::expect", value.Int(2), even, value.Str("odd")); v.Int() != 2 {
 		t.Errorf("what is expected: %s", v)
 	}
 	for want, args := range map[string][]value.Value{
-		"An error occurred: odd":                          {value.Int(3), even, value.Str("odd")},
-		"An error occurred: { code: 7 }":                  {value.Int(3), even, value.ObjectOf(value.NewObject(value.Field{Name: "code", Value: value.Int(7)}))},
+		"An error occurred: odd": {value.Int(3), even, value.Str("odd")},
+		"An error occurred: { code: 7 }": {value.Int(3), even,
+			value.ObjectOf(value.NewObject(value.Field{Name: "code", Value: value.Int(7)}))},
 		"An error occurred: The value is not as expected": {value.Int(3), even},
 	} {
 		if v, err := l.try("value::expect", args...); err == nil || err.Error() != want {
@@ -102,7 +114,8 @@ func TestExpectations(t *testing.T) {
 	}
 	if m, ok := l.table.Method("expect"); !ok {
 		t.Error("no method")
-	} else if _, err := m.Call(l.host, []value.Value{value.Int(1)}); err == nil || err.Error() != "Incorrect arguments for method expect(). Expected 2 to 3 arguments" {
+	} else if _, err := m.Call(l.host, []value.Value{value.Int(1)}); err == nil ||
+		err.Error() != "Incorrect arguments for method expect(). Expected 2 to 3 arguments" {
 		t.Errorf("without a closure: %v", err)
 	}
 }
@@ -165,19 +178,22 @@ func TestSpearmanIsPearsonOfRanks(t *testing.T) {
 		}
 	})
 	// Without ties the textbook form: 1 - 6·Σd²/(n·(n²-1)).
-	if got := l.call("vector::similarity::spearman", ints(1, 2, 3, 4, 5), ints(5, 6, 7, 8, 7)).Float(); !closeTo(got, 0.8207826816681233) {
+	if got := l.call("vector::similarity::spearman", ints(1, 2, 3, 4, 5), ints(5, 6, 7, 8, 7)).Float(); !closeTo(got,
+		0.8207826816681233) {
 		t.Errorf("with a tie: %v", got)
 	}
-	if got := l.call("vector::similarity::spearman", ints(86, 97, 99, 100, 101, 103, 106, 110, 112, 113), ints(2, 20, 28, 27, 50, 29, 7, 17, 6, 12)).Float(); !closeTo(got, -29.0/165) {
+	if got := l.call("vector::similarity::spearman", ints(86, 97, 99, 100, 101, 103, 106, 110, 112, 113),
+		ints(2, 20, 28, 27, 50, 29, 7, 17, 6, 12)).Float(); !closeTo(got, -29.0/165) {
 		t.Errorf("hours and IQ: %v, want -29/165", got)
 	}
-	if got := l.call("vector::similarity::spearman", numbers([]float64{1, math.NaN()}), ints(1, 2)).Float(); !math.IsNaN(got) {
+	if got := l.call("vector::similarity::spearman", numbers([]float64{1, math.NaN()}),
+		ints(1, 2)).Float(); !math.IsNaN(got) {
 		t.Errorf("with NaN: %v", got)
 	}
 }
 
-// TestMahalanobis holds the distance to the definition: with S = M·Mᵀ it is the length of M⁻¹·(a−b), so vectors moved apart by
-// M·y are at the distance |y|.
+// TestMahalanobis holds the distance to the definition: with S = M·Mᵀ it is the length of M⁻¹·(a−b), so vectors moved
+// apart by M·y are at the distance |y|.
 func TestMahalanobis(t *testing.T) {
 	l := newLibrary(t)
 	const name = "vector::distance::mahalanobis"
@@ -212,7 +228,8 @@ func TestMahalanobis(t *testing.T) {
 		if math.Abs(got-length) > 1e-5*(1+length) {
 			t.Fatalf("got %v, want %v", got, length)
 		}
-		if plain, want := l.call(name, numbers(a), numbers(b)).Float(), l.call("vector::distance::euclidean", numbers(a), numbers(b)).Float(); plain != want {
+		if plain, want := l.call(name, numbers(a), numbers(b)).Float(),
+			l.call("vector::distance::euclidean", numbers(a), numbers(b)).Float(); plain != want {
 			t.Fatalf("without a matrix: %v, want %v", plain, want)
 		}
 	})
@@ -225,19 +242,24 @@ func TestMahalanobis(t *testing.T) {
 		m    value.Value
 		want string
 	}{
-		{matrix(ints(1, 0)), shape}, {matrix(ints(1, 0), ints(0)), shape}, {matrix(), shape}, {matrix(ints(1, 2), ints(3, 4)), definite},
-		{matrix(ints(1, 1), ints(1, 1)), definite}, {matrix(ints(0, 0), ints(0, 1)), definite}, {matrix(ints(-1, 0), ints(0, 1)), definite},
-		{matrix(numbers([]float64{math.NaN(), 0}), ints(0, 1)), definite}, {matrix(numbers([]float64{math.Inf(1), 0}), ints(0, 1)), definite},
+		{matrix(ints(1, 0)), shape}, {matrix(ints(1, 0), ints(0)), shape}, {matrix(), shape},
+		{matrix(ints(1, 2), ints(3, 4)), definite},
+		{matrix(ints(1, 1), ints(1, 1)), definite}, {matrix(ints(0, 0), ints(0, 1)), definite},
+		{matrix(ints(-1, 0), ints(0, 1)), definite},
+		{matrix(numbers([]float64{math.NaN(), 0}), ints(0, 1)), definite},
+		{matrix(numbers([]float64{math.Inf(1), 0}), ints(0, 1)), definite},
 	} {
-		if v, err := l.try(name, ints(0, 0), ints(2, 3), tc.m); err == nil || err.Error() != "Incorrect arguments for function "+name+"(). "+tc.want {
+		if v, err := l.try(name, ints(0, 0), ints(2, 3), tc.m); err == nil ||
+			err.Error() != "Incorrect arguments for function "+name+"(). "+tc.want {
 			t.Errorf("%s: %s, %v", tc.m, v, err)
 		}
 	}
 	if _, err := l.try(name, ints(0), ints(2, 3)); err == nil {
 		t.Error("vectors of two dimensions have a distance")
 	}
-	if _, err := l.try(name, ints(0), ints(2), matrix(value.Str("a"))); err == nil || err.Error() != "Incorrect arguments for function "+name+
-		"(). Argument 3 was the wrong type. Expected `array<number>` but found `'a'` when coercing an element of `array<array<number>>`" {
+	if _, err := l.try(name, ints(0), ints(2), matrix(value.Str("a"))); err == nil ||
+		err.Error() != "Incorrect arguments for function "+name+
+			"(). Argument 3 was the wrong type. Expected `array<number>` but found `'a'` when coercing an element of `array<array<number>>`" {
 		t.Errorf("a matrix of texts: %v", err)
 	}
 }

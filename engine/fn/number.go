@@ -71,7 +71,8 @@ func (o *arith) do(c Call, a, b value.Value) (value.Value, error) {
 	return value.Float(o.floats(a.AsFloat(), b.AsFloat())), nil
 }
 
-// overflow is the error of a result that its kind cannot hold. The arguments are left out of the text: they may be secret.
+// overflow is the error of a result that its kind cannot hold. The arguments are left out of the text: they may be
+// secret.
 func (c Call) overflow() error {
 	return errs.Internal("Failed to compute: \"%s\", as the operation results in an arithmetic overflow.", c.Func.Name)
 }
@@ -84,7 +85,8 @@ func roundDecimal(d value.Decimal, places int) value.Decimal {
 	return shiftDecimal(d, int(d.Scale)-places, halfEven)
 }
 
-// halfEven, downward and upward say whether a magnitude cut to q goes up by one: cmp compares what was cut off with a half.
+// halfEven, downward and upward say whether a magnitude cut to q goes up by one: cmp compares what was cut off with a
+// half.
 func halfEven(_ bool, odd bool, half int) bool { return half > 0 || half == 0 && odd }
 
 func downward(neg, _ bool, _ int) bool { return neg }

@@ -97,8 +97,8 @@ func (s *nameServer) reply(question []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// TestNamesThatLeadInsideReachNothing has a name move from an allowed address to a refused one. The refused side must not
-// see a connection.
+// TestNamesThatLeadInsideReachNothing has a name move from an allowed address to a refused one. The refused side must
+// not see a connection.
 func TestNamesThatLeadInsideReachNothing(t *testing.T) {
 	dns := startNameServer(t)
 	inside, outside := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
@@ -156,7 +156,8 @@ func TestNamesThatLeadInsideReachNothing(t *testing.T) {
 	if err := get(at("still.test", "/away")); err == nil {
 		t.Error("a redirect to a name that leads inside is followed")
 	}
-	for _, literal := range []string{"2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "127.0.0.1"} {
+	for _, literal := range []string{"2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]",
+		"[::ffff:7f00:1]", "127.0.0.1"} {
 		if err := get(at(literal, "/")); err == nil {
 			t.Errorf("%s is answered", literal)
 		}

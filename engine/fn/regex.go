@@ -11,8 +11,8 @@ const (
 	regexesSteps = 100_000 // of their programs together, about 4 MB
 )
 
-// regexes keeps the compiled form of patterns that come as text. It is safe for concurrent use; when full it starts anew,
-// so that a stream of different patterns costs a compilation each but never grows.
+// regexes keeps the compiled form of patterns that come as text. It is safe for concurrent use; when full it starts
+// anew, so that a stream of different patterns costs a compilation each but never grows.
 type regexes struct {
 	mu    sync.RWMutex // guards the rest; a leaf lock
 	m     map[string]*value.Regex

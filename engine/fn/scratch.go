@@ -34,7 +34,8 @@ func (c Call) scratch() *scratch {
 
 func (c Call) done(s *scratch) {
 	clear(s.values[:cap(s.values)]) // no value lives on here
-	if max(cap(s.a), cap(s.b), cap(s.ints), cap(s.cells), cap(s.pairs), cap(s.floats), cap(s.values), cap(s.text)/8) <= maxScratch {
+	if max(cap(s.a), cap(s.b), cap(s.ints), cap(s.cells), cap(s.pairs), cap(s.floats), cap(s.values),
+		cap(s.text)/8) <= maxScratch {
 		c.Func.table.scratches.pool.Put(s)
 	}
 }

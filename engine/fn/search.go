@@ -74,7 +74,8 @@ type fused struct {
 	score float64
 }
 
-// add merges a row into the one of the same id, the later fields winning, and adds to its score. Rows without an id are left out.
+// add merges a row into the one of the same id, the later fields winning, and adds to its score. Rows without an id are
+// left out.
 func (f *fusion) add(row value.Value, score float64) {
 	if row.Kind() != value.KindObject {
 		return

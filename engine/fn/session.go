@@ -69,7 +69,8 @@ func recordFuncs() []entry {
 	})
 	return append(out,
 		entry{sig: "meta::id(record: record) -> any", impl: recordKey, doc: "The key of a record id; use record::id."},
-		entry{sig: "meta::tb(record: record) -> string", impl: recordTable, doc: "The table of a record id; use record::tb."},
+		entry{sig: "meta::tb(record: record) -> string", impl: recordTable,
+			doc: "The table of a record id; use record::tb."},
 	)
 }
 

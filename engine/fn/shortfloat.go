@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// shortenFloats rewrites well-formed CBOR so that each float has the shortest form that holds it exactly. Lengths inside
-// CBOR count items or the bytes of one text, so nothing else changes.
+// shortenFloats rewrites well-formed CBOR so that each float has the shortest form that holds it exactly. Lengths
+// inside CBOR count items or the bytes of one text, so nothing else changes.
 func shortenFloats(b []byte) []byte {
 	out := b[:0]
 	for i := 0; i < len(b); {

@@ -10,9 +10,10 @@ import (
 // entry is one row of the table as the families write it.
 type entry struct {
 	// sig is "path(name: type, name?: type, ...name: type) -> result"; ? marks what may be left out, ... what may
-	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments), "steady" (it is for as long
-	// as a statement runs), "calls" (closures among the arguments, which may do anything), "net", "files" and "eval" (needs
-	// that capability), "method" (the path form is known but not implemented) and "pathless" (there is no path form).
+	// be repeated. Words before the path: "volatile" (the result is not fixed by the arguments), "steady" (it is for as
+	// long as a statement runs), "calls" (closures among the arguments, which may do anything), "net", "files" and
+	// "eval" (needs that capability), "method" (the path form is known but not implemented) and "pathless" (there is no
+	// path form).
 	sig  string
 	doc  string
 	impl Impl

@@ -62,13 +62,18 @@ var everything = fn.NetTargets{All: true}
 
 // insideForms are ways to write 127.0.0.1 and ::1.
 var insideForms = []string{
-	"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.1", "0x7f.0x0.0x0.0x1", "017700000001", "0177.0.0.1", "0177.0.0.01", "00000177.0.0.1",
-	"127.000.000.001", "127.0.0.1%00", "localhost", "LOCALHOST", "localhost.", "①②⑦.⓪.⓪.①", "127。0。0。1", "127．0．0．1", "0", "0.0.0.0", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]",
-	"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::ffff:127.0.0.1%25lo]", "[::127.0.0.1]", "[::7f00:1]", "[::1%25lo]", "[::1%25]", "[fe80::1%25lo]",
-	"[64:ff9b::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2002:7f00:1::1]", "[2001:0:7f00:1::]", "inside.test", "INSIDE.test.", "127.0.0.1.nip.test",
+	"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.1", "0x7f.0x0.0x0.0x1",
+	"017700000001", "0177.0.0.1", "0177.0.0.01", "00000177.0.0.1",
+	"127.000.000.001", "127.0.0.1%00", "localhost", "LOCALHOST", "localhost.", "①②⑦.⓪.⓪.①", "127。0。0。1", "127．0．0．1",
+	"0", "0.0.0.0", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]",
+	"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::ffff:127.0.0.1%25lo]", "[::127.0.0.1]",
+	"[::7f00:1]", "[::1%25lo]", "[::1%25]", "[fe80::1%25lo]",
+	"[64:ff9b::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2002:7f00:1::1]",
+	"[2001:0:7f00:1::]", "inside.test", "INSIDE.test.", "127.0.0.1.nip.test",
 }
 
-// TestRefusedTargetsSeeNoConnection: however an inner address is written, and whatever else is allowed, nothing knocks there.
+// TestRefusedTargetsSeeNoConnection: however an inner address is written, and whatever else is allowed, nothing knocks
+// there.
 func TestRefusedTargetsSeeNoConnection(t *testing.T) {
 	dns := startNameServer(t)
 	dns.reset([]netip.Addr{netip.MustParseAddr("127.0.0.1")})
@@ -81,18 +86,27 @@ func TestRefusedTargetsSeeNoConnection(t *testing.T) {
 	}
 	inner := targets("127.0.0.0/8", "::1", "0.0.0.0", "::")
 	filters := map[string]fn.NetFilter{
-		"nothing is allowed":                       {},
-		"other names are":                          {Allow: targets("allowed.test", "93.184.216.34", "10.0.0.0/8")},
-		"the names are, the addresses are not":     {Allow: targets("localhost", "inside.test", "allowed.test", "2130706433", "0x7f000001", "127.1", "0177.0.0.1", "127.0.0.1.nip.test")},
-		"everything is but the inner addresses":    {Allow: everything, Deny: inner},
-		"the port of another is":                   {Allow: targets(fmt.Sprintf("127.0.0.1:%d", port+1), "localhost:1")},
+		"nothing is allowed": {},
+		"other names are":    {Allow: targets("allowed.test", "93.184.216.34", "10.0.0.0/8")},
+		"the names are, the addresses are not": {
+			Allow: targets("localhost", "inside.test", "allowed.test", "2130706433", "0x7f000001", "127.1",
+				"0177.0.0.1", "127.0.0.1.nip.test")},
+		"everything is but the inner addresses": {Allow: everything, Deny: inner},
+		"the port of another is": {
+			Allow: targets(fmt.Sprintf("127.0.0.1:%d", port+1), "localhost:1")},
 		"everything is allowed, everything denied": {Allow: everything, Deny: everything},
 	}
 	tricks := []string{
-		"http://allowed.test@127.0.0.1:%d/", "http://allowed.test:80@127.0.0.1:%d/", "http://127.0.0.1:%d#@allowed.test/", "http://127.0.0.1:%d?@allowed.test/", "http://127.0.0.1:%d\\@allowed.test/",
-		"http://allowed.test\\@127.0.0.1:%d/", "http:\\\\127.0.0.1:%d/", "http://127.0.0.1:%d/@allowed.test", "http:127.0.0.1:%d", "//127.0.0.1:%d/", "HTTP://127.0.0.1:%d/", "http://127.0.0.1:0%d/",
-		"http://%%31%%32%%37.0.0.1:%d/", "http://127.0.0.1%%2f@allowed.test:%d/", "http://allowed.test%%00@127.0.0.1:%d/", "http://\t127.0.0.1:%d/", "http://127.0.0.1:%d\r\nHost: allowed.test", "file://127.0.0.1:%d/",
-		"gopher://127.0.0.1:%d/", "ftp://127.0.0.1:%d/", "ws://127.0.0.1:%d/", "unix://127.0.0.1:%d/", "http+unix://127.0.0.1:%d/",
+		"http://allowed.test@127.0.0.1:%d/", "http://allowed.test:80@127.0.0.1:%d/",
+		"http://127.0.0.1:%d#@allowed.test/", "http://127.0.0.1:%d?@allowed.test/",
+		"http://127.0.0.1:%d\\@allowed.test/",
+		"http://allowed.test\\@127.0.0.1:%d/", "http:\\\\127.0.0.1:%d/", "http://127.0.0.1:%d/@allowed.test",
+		"http:127.0.0.1:%d", "//127.0.0.1:%d/", "HTTP://127.0.0.1:%d/", "http://127.0.0.1:0%d/",
+		"http://%%31%%32%%37.0.0.1:%d/", "http://127.0.0.1%%2f@allowed.test:%d/",
+		"http://allowed.test%%00@127.0.0.1:%d/", "http://\t127.0.0.1:%d/", "http://127.0.0.1:%d\r\nHost: allowed.test",
+		"file://127.0.0.1:%d/",
+		"gopher://127.0.0.1:%d/", "ftp://127.0.0.1:%d/", "ws://127.0.0.1:%d/", "unix://127.0.0.1:%d/",
+		"http+unix://127.0.0.1:%d/",
 	}
 	for name, filter := range filters {
 		for _, form := range insideForms {
@@ -112,20 +126,23 @@ func TestRefusedTargetsSeeNoConnection(t *testing.T) {
 		}
 	}
 	// The control: what is allowed does knock, so the counting works.
-	if err := get(t, fn.NetFilter{Allow: inner}, fmt.Sprintf("http://127.0.0.1:%d/", port)); err == nil || !strings.Contains(err.Error(), "Not Found") || inside.seen.Load() != 1 {
+	if err := get(t, fn.NetFilter{Allow: inner}, fmt.Sprintf("http://127.0.0.1:%d/", port)); err == nil ||
+		!strings.Contains(err.Error(), "Not Found") || inside.seen.Load() != 1 {
 		t.Errorf("the allowed address: %v, %d connections", err, inside.seen.Load())
 	}
 }
 
-// TestUnspecifiedAddressesAreLoopback: 0.0.0.0 and :: lead to this machine, so a rule about 127.0.0.1 or ::1 holds for them,
-// as the target of a request, of a redirect, of a key set, and as what a name stands for.
+// TestUnspecifiedAddressesAreLoopback: 0.0.0.0 and :: lead to this machine, so a rule about 127.0.0.1 or ::1 holds for
+// them, as the target of a request, of a redirect, of a key set, and as what a name stands for.
 func TestUnspecifiedAddressesAreLoopback(t *testing.T) {
 	dns := startNameServer(t)
 	inside := watch(t, "127.0.0.1:0", http.NotFoundHandler())
 	port := inside.port()
-	forms := []string{"0.0.0.0", "[::]", "[::ffff:0.0.0.0]", "[::ffff:0:0]", "[0:0:0:0:0:0:0:0]", "[::0.0.0.0]", "[::%25lo]", "0", "0.0", "0x0", "00000000", "0.0.0.0.",
+	forms := []string{"0.0.0.0", "[::]", "[::ffff:0.0.0.0]", "[::ffff:0:0]", "[0:0:0:0:0:0:0:0]", "[::0.0.0.0]",
+		"[::%25lo]", "0", "0.0", "0x0", "00000000", "0.0.0.0.",
 		"[64:ff9b::]", "[64:ff9b::0.0.0.0]", "[2002::]", "moving.test"}
-	for _, denied := range [][]string{{"127.0.0.0/8"}, {"127.0.0.1"}, {"::1"}, {fmt.Sprintf("127.0.0.1:%d", port)}, {"0.0.0.0/8"}, {"::/128"}} {
+	for _, denied := range [][]string{{"127.0.0.0/8"}, {"127.0.0.1"}, {"::1"}, {fmt.Sprintf("127.0.0.1:%d", port)},
+		{"0.0.0.0/8"}, {"::/128"}} {
 		filter := fn.NetFilter{Allow: everything, Deny: targets(denied...)}
 		away := watch(t, "127.0.0.2:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://"+r.URL.Query().Get("to")+"/", http.StatusFound)
@@ -137,11 +154,14 @@ func TestUnspecifiedAddressesAreLoopback(t *testing.T) {
 				t.Errorf("%s denied: %s is answered: %v", denied, form, err)
 			}
 			if denied[0] != "127.0.0.0/8" { // where the redirect itself comes from
-				if err := get(t, filter, fmt.Sprintf("http://127.0.0.2:%d/?to=%s", away.port(), url.QueryEscape(target))); err == nil || strings.Contains(err.Error(), "Not Found") {
+				if err := get(t, filter,
+					fmt.Sprintf("http://127.0.0.2:%d/?to=%s", away.port(), url.QueryEscape(target))); err == nil ||
+					strings.Contains(err.Error(), "Not Found") {
 					t.Errorf("%s denied: a redirect to %s is answered: %v", denied, form, err)
 				}
 			}
-			if _, err := fn.Library().Fetch(t.Context(), filter, "http://"+target+"/", 100); err == nil || strings.Contains(err.Error(), "Not Found") {
+			if _, err := fn.Library().Fetch(t.Context(), filter, "http://"+target+"/", 100); err == nil ||
+				strings.Contains(err.Error(), "Not Found") {
 				t.Errorf("%s denied: a key set at %s is read: %v", denied, form, err)
 			}
 		}
@@ -149,17 +169,20 @@ func TestUnspecifiedAddressesAreLoopback(t *testing.T) {
 			t.Errorf("%s denied: %d connections", denied, n)
 		}
 	}
-	if err := get(t, fn.NetFilter{Allow: targets("127.0.0.1")}, fmt.Sprintf("http://0.0.0.0:%d/", port)); err == nil || !strings.Contains(err.Error(), "Not Found") {
+	if err := get(t, fn.NetFilter{Allow: targets("127.0.0.1")}, fmt.Sprintf("http://0.0.0.0:%d/", port)); err == nil ||
+		!strings.Contains(err.Error(), "Not Found") {
 		t.Errorf("what is allowed for 127.0.0.1 is for 0.0.0.0: %v", err)
 	}
 }
 
-// TestDeniedBlocksHoldForEveryForm: a denied block of addresses is denied mapped, compatible, behind NAT64 and 6to4, and with a
-// zone. No connection is tried, so that none of these has to be routed here.
+// TestDeniedBlocksHoldForEveryForm: a denied block of addresses is denied mapped, compatible, behind NAT64 and 6to4,
+// and with a zone. No connection is tried, so that none of these has to be routed here.
 func TestDeniedBlocksHoldForEveryForm(t *testing.T) {
 	deny := targets("10.0.0.0/8", "fe80::/10", "2001:db8::/32", "192.0.2.1", "192.0.2.2:81")
-	for _, form := range []string{"10.1.2.3", "[::ffff:10.1.2.3]", "[::10.1.2.3]", "[64:ff9b::10.1.2.3]", "[64:ff9b:1::10.1.2.3]", "[2002:a01:203::1]", "[fe80::1]", "[fe80::1%25eth0]", "[2001:db8::1]",
-		"[2001:db8::1%25x]", "192.0.2.1", "[::ffff:192.0.2.1]", "[64:ff9b::192.0.2.1]", "192.0.2.2:81", "[::ffff:192.0.2.2]:81"} {
+	for _, form := range []string{"10.1.2.3", "[::ffff:10.1.2.3]", "[::10.1.2.3]", "[64:ff9b::10.1.2.3]",
+		"[64:ff9b:1::10.1.2.3]", "[2002:a01:203::1]", "[fe80::1]", "[fe80::1%25eth0]", "[2001:db8::1]",
+		"[2001:db8::1%25x]", "192.0.2.1", "[::ffff:192.0.2.1]", "[64:ff9b::192.0.2.1]", "192.0.2.2:81",
+		"[::ffff:192.0.2.2]:81"} {
 		err := get(t, fn.NetFilter{Allow: everything, Deny: deny}, "http://"+form+"/")
 		if err == nil || !strings.HasPrefix(err.Error(), "Access to network target") {
 			t.Errorf("%s: %v", form, err)
@@ -193,7 +216,8 @@ func TestRedirectsAreFollowedOnlyToWhatIsAllowed(t *testing.T) {
 	for _, form := range insideForms {
 		places = append(places, fmt.Sprintf("http://%s:%d/", form, port))
 	}
-	places = append(places, fmt.Sprintf("//127.0.0.1:%d/", port), fmt.Sprintf("http://moving.test:%d/", port), "file:///etc/passwd", fmt.Sprintf("gopher://127.0.0.1:%d/_x", port),
+	places = append(places, fmt.Sprintf("//127.0.0.1:%d/", port), fmt.Sprintf("http://moving.test:%d/", port),
+		"file:///etc/passwd", fmt.Sprintf("gopher://127.0.0.1:%d/_x", port),
 		lead(fmt.Sprintf("http://127.0.0.1:%d/", port)), "http://127.0.0.2@127.0.0.1:"+fmt.Sprint(port))
 	l := &library{t, fn.Library(), host{net: filter}}
 	for _, to := range places {
@@ -213,7 +237,9 @@ func TestRedirectsAreFollowedOnlyToWhatIsAllowed(t *testing.T) {
 		t.Errorf("to a path: %v", err)
 	}
 	dns.reset([]netip.Addr{outside}, []netip.Addr{inner}) // moves between the first and the second hop
-	if err := get(t, filter, fmt.Sprintf("http://moving.test:%d/?to=%s", port, url.QueryEscape(fmt.Sprintf("http://moving.test:%d/", port)))); err == nil {
+	if err := get(t, filter,
+		fmt.Sprintf("http://moving.test:%d/?to=%s", port,
+			url.QueryEscape(fmt.Sprintf("http://moving.test:%d/", port)))); err == nil {
 		t.Error("a name that moved between two hops is followed")
 	}
 	if n := inside.seen.Load(); n != 0 {
@@ -221,14 +247,15 @@ func TestRedirectsAreFollowedOnlyToWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestProxiesOfTheEnvironmentAreIgnored: a proxy would look up names out of our sight, and go anywhere. The variables are read
-// once in a process, so the calls are made by one of their own.
+// TestProxiesOfTheEnvironmentAreIgnored: a proxy would look up names out of our sight, and go anywhere. The variables
+// are read once in a process, so the calls are made by one of their own.
 func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
 	if os.Getenv("NACRE_TEST_PROXIED") != "" {
 		callFarAway(t)
 		return
 	}
-	proxy := watch(t, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "by proxy") }))
+	proxy := watch(t, "127.0.0.1:0",
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "by proxy") }))
 	self := exec.Command(os.Args[0], "-test.run=^TestProxiesOfTheEnvironmentAreIgnored$", "-test.count=1")
 	self.Env = append(os.Environ(), "NACRE_TEST_PROXIED=1", "NO_PROXY=", "no_proxy=")
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
@@ -246,7 +273,8 @@ func callFarAway(t *testing.T) {
 	dns := startNameServer(t)
 	dns.reset([]netip.Addr{netip.MustParseAddr("203.0.113.7")}) // of documentation: refused before it is dialled
 	for _, u := range []string{"http://far.test/", "https://far.test/"} {
-		if err := get(t, fn.NetFilter{Allow: targets("far.test", "127.0.0.1")}, u); err == nil || !strings.Contains(err.Error(), "203.0.113.7") {
+		if err := get(t, fn.NetFilter{Allow: targets("far.test", "127.0.0.1")}, u); err == nil ||
+			!strings.Contains(err.Error(), "203.0.113.7") {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
@@ -302,7 +330,9 @@ func TestAnswersAreBounded(t *testing.T) {
 	}))
 	const failed = "There was an error processing a remote HTTP request: "
 	table := fn.Library()
-	for path, want := range map[string]string{"/bomb": failed + "the answer is too large", "/endless": failed + "the answer is too large", "/headers": failed + "error sending request", "/hop": failed + "too many redirects"} {
+	for path, want := range map[string]string{"/bomb": failed + "the answer is too large",
+		"/endless": failed + "the answer is too large", "/headers": failed + "error sending request",
+		"/hop": failed + "too many redirects"} {
 		l := &library{t, table, host{net: fn.NetFilter{Allow: targets("127.0.0.1")}}}
 		if v, err := l.try("http::get", value.Str(srv.URL+path)); err == nil || err.Error() != want {
 			t.Errorf("%s: %.40s, %v", path, v, err)

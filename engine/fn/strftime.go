@@ -22,8 +22,8 @@ func timeFormat(c Call, args []value.Value) (value.Value, error) {
 	return value.Str(string(out)), nil
 }
 
-// specifier is one % sequence of a format: its letter, with a padding (-, _ or 0), a number of digits (%3f) or a point or
-// colons before it.
+// specifier is one % sequence of a format: its letter, with a padding (-, _ or 0), a number of digits (%3f) or a point
+// or colons before it.
 type specifier struct {
 	letter byte
 	pad    byte // 0 for the letter's own

@@ -37,7 +37,8 @@ func TestTextPiecesMakeTheWhole(t *testing.T) {
 			t.Fatalf("upper case of %s: %s, then %s", s, upper, again)
 		}
 		slug := l.call("string::slug", s).Str()
-		if strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || strings.HasPrefix(slug, "-") || strings.HasSuffix(slug, "-") {
+		if strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || strings.HasPrefix(slug, "-") ||
+			strings.HasSuffix(slug, "-") {
 			t.Fatalf("slug of %s: %q", s, slug)
 		}
 	})
@@ -58,7 +59,8 @@ func TestDistances(t *testing.T) {
 		if lev != distance("levenshtein", b, a) || dl != distance("damerau_levenshtein", b, a) {
 			t.Fatalf("%q %q: not symmetric", a, b)
 		}
-		if lev > distance("levenshtein", a, c)+distance("levenshtein", c, b) || dl > distance("damerau_levenshtein", a, c)+distance("damerau_levenshtein", c, b) {
+		if lev > distance("levenshtein", a, c)+distance("levenshtein", c, b) ||
+			dl > distance("damerau_levenshtein", a, c)+distance("damerau_levenshtein", c, b) {
 			t.Fatalf("%q %q %q: a detour is shorter", a, b, c)
 		}
 		for _, name := range []string{"jaro", "jaro_winkler", "sorensen_dice"} {
@@ -72,7 +74,8 @@ func TestDistances(t *testing.T) {
 
 func TestSemverOrder(t *testing.T) {
 	l := newLibrary(t)
-	ascending := []string{"0.9.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1",
+	ascending := []string{"0.9.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11",
+		"1.0.0-rc.1",
 		"1.0.0", "1.0.0+a", "1.0.0+b", "1.0.1", "1.1.0", "18446744073709551615.0.0"}
 	for i, a := range ascending {
 		for j, b := range ascending {
@@ -92,8 +95,10 @@ func TestSemverOrder(t *testing.T) {
 
 func TestHTMLIsSafeAndStable(t *testing.T) {
 	l := newLibrary(t)
-	piece := rapid.SampledFrom([]string{"<b>", "</b>", "<script>", "</script>", "<a href='javascript:x'>", "<a href=\"http://x\">", "</a>", "<img src=x onerror=y>",
-		"<svg onload=x>", "<p style='x'>", "text", " & ", "<", ">", "\"", "<!--", "-->", "<table><td>", "<iframe src=javascript:x>", "</p>", "<style>", "\u00a0", "<math><mi href=x>"})
+	piece := rapid.SampledFrom([]string{"<b>", "</b>", "<script>", "</script>", "<a href='javascript:x'>",
+		"<a href=\"http://x\">", "</a>", "<img src=x onerror=y>",
+		"<svg onload=x>", "<p style='x'>", "text", " & ", "<", ">", "\"", "<!--", "-->", "<table><td>",
+		"<iframe src=javascript:x>", "</p>", "<style>", "\u00a0", "<math><mi href=x>"})
 	bad := regexp.MustCompile(`(?i)<(script|svg|iframe|style|math)|<[^>]* (on\w+|style)=|<[^>]*"javascript:`)
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")
@@ -111,7 +116,8 @@ func TestHTMLIsSafeAndStable(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{"http://a/b/../c?d#e", "foo://é:99/x", "file:///C:/x", "mailto:a@b", "http://[::1]:80", "http://0x7f.1", "http:\\\\a\\b", "a:"} {
+	for _, s := range []string{"http://a/b/../c?d#e", "foo://é:99/x", "file:///C:/x", "mailto:a@b", "http://[::1]:80",
+		"http://0x7f.1", "http:\\\\a\\b", "a:"} {
 		f.Add(s)
 	}
 	table := fn.Library()

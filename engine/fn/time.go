@@ -20,7 +20,8 @@ func timeFuncs() []entry {
 		return entry{sig: "steady time::" + name + "(at?: datetime) -> int", impl: timePart(f), doc: doc}
 	}
 	set := func(name, doc string, impl Impl) entry {
-		return entry{sig: "time::set_" + name + "(at: datetime, " + name + ": number) -> datetime", impl: impl, doc: doc}
+		return entry{sig: "time::set_" + name + "(at: datetime, " + name + ": number) -> datetime", impl: impl,
+			doc: doc}
 	}
 	from := func(name, unit string, perSecond int64) entry {
 		return entry{sig: "time::from_" + name + "(n: int) -> datetime", impl: timeFrom(unit, perSecond), on: noMethod,
@@ -46,15 +47,20 @@ func timeFuncs() []entry {
 		{sig: "steady time::is_leap_year(at?: datetime) -> bool", impl: timeIsLeapYear, doc: "Whether the year has 366 days."},
 		part("day", "The day of the month.", func(d value.Datetime) int64 { return int64(calendar(d).Day()) }),
 		part("hour", "The hour.", func(d value.Datetime) int64 { return int64(calendar(d).Hour()) }),
-		part("micros", "Microseconds since 1970.", func(d value.Datetime) int64 { return d.Secs*1e6 + int64(d.Nanos)/1e3 }),
-		part("millis", "Milliseconds since 1970.", func(d value.Datetime) int64 { return d.Secs*1e3 + int64(d.Nanos)/1e6 }),
+		part("micros", "Microseconds since 1970.",
+			func(d value.Datetime) int64 { return d.Secs*1e6 + int64(d.Nanos)/1e3 }),
+		part("millis", "Milliseconds since 1970.",
+			func(d value.Datetime) int64 { return d.Secs*1e3 + int64(d.Nanos)/1e6 }),
 		part("minute", "The minute.", func(d value.Datetime) int64 { return int64(calendar(d).Minute()) }),
 		part("month", "The month.", func(d value.Datetime) int64 { return int64(calendar(d).Month()) }),
-		part("nano", "Nanoseconds since 1970; 0 where they do not fit.", func(d value.Datetime) int64 { n, _ := unixNanos(d); return n }),
+		part("nano", "Nanoseconds since 1970; 0 where they do not fit.",
+			func(d value.Datetime) int64 { n, _ := unixNanos(d); return n }),
 		part("second", "The second.", func(d value.Datetime) int64 { return int64(calendar(d).Second()) }),
 		part("unix", "Whole seconds since 1970.", func(d value.Datetime) int64 { return d.Secs }),
-		part("wday", "The day of the week from 1 for Monday.", func(d value.Datetime) int64 { return isoWeekday(calendar(d)) }),
-		part("week", "The ISO week of the year.", func(d value.Datetime) int64 { _, w := calendar(d).ISOWeek(); return int64(w) }),
+		part("wday", "The day of the week from 1 for Monday.",
+			func(d value.Datetime) int64 { return isoWeekday(calendar(d)) }),
+		part("week", "The ISO week of the year.",
+			func(d value.Datetime) int64 { _, w := calendar(d).ISOWeek(); return int64(w) }),
 		part("yday", "The day of the year.", func(d value.Datetime) int64 { return int64(calendar(d).YearDay()) }),
 		part("year", "The year.", func(d value.Datetime) int64 { return int64(calendar(d).Year()) }),
 		from("nanos", "nanoseconds", 1e9),
@@ -62,7 +68,8 @@ func timeFuncs() []entry {
 		from("millis", "milliseconds", 1e3),
 		from("secs", "seconds", 1),
 		from("unix", "seconds", 1),
-		{sig: "time::from_ulid(ulid: string) -> datetime", impl: timeFromULID, on: noMethod, doc: "The time inside a ULID."},
+		{sig: "time::from_ulid(ulid: string) -> datetime", impl: timeFromULID, on: noMethod,
+			doc: "The time inside a ULID."},
 		{sig: "time::from_uuid(uuid: uuid) -> datetime", impl: timeFromUUID, on: noMethod,
 			doc: "The time inside a UUID of version 1, 6 or 7."},
 		set("year", "With another year.", timeSet(setYear)),
@@ -147,8 +154,8 @@ func timeZone(c Call, _ []value.Value) (value.Value, error) {
 	return value.Str(c.Host.Now().Local().Format("-07:00")), nil
 }
 
-// timeRounding makes ceil, floor and round. pick chooses of a time in nanoseconds what to do with its rest to the multiple
-// of step below.
+// timeRounding makes ceil, floor and round. pick chooses of a time in nanoseconds what to do with its rest to the
+// multiple of step below.
 func timeRounding(pick func(below, rest, step int64) (int64, bool)) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		step := args[1].Duration()
@@ -265,7 +272,8 @@ func timeFromUUID(c Call, args []value.Value) (value.Value, error) {
 	return value.DatetimeOf(value.Datetime{Secs: int64(ticks / 1e7), Nanos: uint32(ticks%1e7) * 100}), nil
 }
 
-// timeSet makes a set_ function. set gives the changed time and whether there is one, and what to call the number when not.
+// timeSet makes a set_ function. set gives the changed time and whether there is one, and what to call the number when
+// not.
 func timeSet(set func(t time.Time, n int64) (time.Time, bool, string)) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		n, whole := integral(args[1])

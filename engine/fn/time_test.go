@@ -17,7 +17,8 @@ func someTime() *rapid.Generator[value.Datetime] {
 	return rapid.Custom(func(t *rapid.T) value.Datetime {
 		secs := rapid.OneOf(near, rapid.Int64Range(firstSecond, lastSecond), rapid.SampledFrom([]int64{
 			time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC).Unix(), time.Date(1900, 2, 28, 0, 0, 0, 0, time.UTC).Unix(),
-			time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC).Unix(), time.Date(-4, 2, 29, 0, 0, 0, 0, time.UTC).Unix(), firstSecond, lastSecond,
+			time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC).Unix(), time.Date(-4, 2, 29, 0, 0, 0, 0, time.UTC).Unix(),
+			firstSecond, lastSecond,
 		})).Draw(t, "secs")
 		return value.Datetime{Secs: secs, Nanos: rapid.Uint32Range(0, 999_999_999).Draw(t, "nanos")}
 	})
@@ -30,15 +31,18 @@ func TestTimePartsOverLeapYears(t *testing.T) {
 		at := value.DatetimeOf(d)
 		std := time.Unix(d.Secs, int64(d.Nanos)).UTC()
 		_, week := std.ISOWeek()
-		for name, want := range map[string]int{"year": std.Year(), "month": int(std.Month()), "day": std.Day(), "yday": std.YearDay(),
-			"hour": std.Hour(), "minute": std.Minute(), "second": std.Second(), "week": week, "wday": (int(std.Weekday())+6)%7 + 1} {
+		for name, want := range map[string]int{"year": std.Year(), "month": int(std.Month()), "day": std.Day(),
+			"yday": std.YearDay(),
+			"hour": std.Hour(), "minute": std.Minute(), "second": std.Second(), "week": week,
+			"wday": (int(std.Weekday())+6)%7 + 1} {
 			if got := l.call("time::"+name, at); got.Int() != int64(want) {
 				t.Fatalf("%s of %s: got %s, want %d", name, at, got, want)
 			}
 		}
 		for _, unit := range []string{"year", "month", "day", "hour", "minute", "second"} {
 			start := l.call("time::group", at, value.Str(unit))
-			if value.Compare(start, at) > 0 || value.Compare(l.call("time::group", start, value.Str(unit)), start) != 0 {
+			if value.Compare(start, at) > 0 ||
+				value.Compare(l.call("time::group", start, value.Str(unit)), start) != 0 {
 				t.Fatalf("start of the %s of %s: %s", unit, at, start)
 			}
 		}
@@ -65,7 +69,8 @@ func TestTimeAndNumbersAreInverse(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
 		secs := rapid.Int64Range(-9e9, 9e9).Draw(t, "secs")
-		for name, n := range map[string]int64{"unix": secs, "millis": secs*1000 + 1, "micros": secs*1e6 + 1, "nano": secs*1e9 + 1} {
+		for name, n := range map[string]int64{"unix": secs, "millis": secs*1000 + 1, "micros": secs*1e6 + 1,
+			"nano": secs*1e9 + 1} {
 			from := "time::from_" + name
 			if name == "nano" {
 				from = "time::from_nanos"
@@ -76,7 +81,8 @@ func TestTimeAndNumbersAreInverse(t *testing.T) {
 		}
 		n := rapid.Int64Range(0, 1<<40).Draw(t, "n")
 		for _, unit := range []string{"nanos", "micros", "millis", "secs", "mins", "hours", "days", "weeks"} {
-			if got := l.call("duration::"+unit, l.call("duration::from_"+unit, value.Int(n))); n < 1<<20 && got.Int() != n {
+			if got := l.call("duration::"+unit, l.call("duration::from_"+unit, value.Int(n))); n < 1<<20 &&
+				got.Int() != n {
 				t.Fatalf("%s of %d: %s", unit, n, got)
 			}
 		}
@@ -86,10 +92,14 @@ func TestTimeAndNumbersAreInverse(t *testing.T) {
 func TestTimeRounding(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
-		at := value.DatetimeOf(value.Datetime{Secs: rapid.Int64Range(-4e9, 4e9).Draw(t, "secs"), Nanos: rapid.Uint32Range(0, 999_999_999).Draw(t, "nanos")})
-		step := value.DurationOf(value.Duration{Secs: rapid.Uint64Range(0, 1e8).Draw(t, "step"), Nanos: rapid.Uint32Range(0, 999_999_999).Draw(t, "part")})
-		low, high, near := l.call("time::floor", at, step), l.call("time::ceil", at, step), l.call("time::round", at, step)
-		if value.Compare(low, at) > 0 || value.Compare(high, at) < 0 || value.Compare(near, low) != 0 && value.Compare(near, high) != 0 {
+		at := value.DatetimeOf(value.Datetime{Secs: rapid.Int64Range(-4e9, 4e9).Draw(t, "secs"),
+			Nanos: rapid.Uint32Range(0, 999_999_999).Draw(t, "nanos")})
+		step := value.DurationOf(value.Duration{Secs: rapid.Uint64Range(0, 1e8).Draw(t, "step"),
+			Nanos: rapid.Uint32Range(0, 999_999_999).Draw(t, "part")})
+		low, high, near := l.call("time::floor", at, step), l.call("time::ceil", at, step),
+			l.call("time::round", at, step)
+		if value.Compare(low, at) > 0 || value.Compare(high, at) < 0 || value.Compare(near, low) != 0 &&
+			value.Compare(near, high) != 0 {
 			t.Fatalf("%s in steps of %s: floor %s, ceil %s, round %s", at, step, low, high, near)
 		}
 		if again := l.call("time::floor", low, step); value.Compare(again, low) != 0 {
@@ -117,9 +127,11 @@ func TestTimeFormats(t *testing.T) {
 	l := newLibrary(t)
 	at := value.DatetimeOf(value.Datetime{Secs: 1714979289, Nanos: 123_000_000}) // 2024-05-06T07:08:09.123Z
 	for format, want := range map[string]string{
-		"%A %B %e %j": "Monday May  6 127", "%+": "2024-05-06T07:08:09.123+00:00", "%f|%.f|%.3f|%3f|%6f|%9f": "123000000|.123|.123|123|123000|123000000",
-		"%u %w %U %W %V %G %g": "1 1 18 19 19 2024 24", "%-d %_d %-H %_m %0e": "6  6 7  5 06", "%k|%l|%P|%q": " 7| 7|am|2",
-		"%c": "Mon May  6 07:08:09 2024", "%:::z%%": "+00%",
+		"%A %B %e %j": "Monday May  6 127", "%+": "2024-05-06T07:08:09.123+00:00",
+		"%f|%.f|%.3f|%3f|%6f|%9f": "123000000|.123|.123|123|123000|123000000",
+		"%u %w %U %W %V %G %g":    "1 1 18 19 19 2024 24", "%-d %_d %-H %_m %0e": "6  6 7  5 06",
+		"%k|%l|%P|%q": " 7| 7|am|2",
+		"%c":          "Mon May  6 07:08:09 2024", "%:::z%%": "+00%",
 	} {
 		if got := l.call("time::format", at, value.Str(format)).Str(); got != want {
 			t.Errorf("%s: got %s, want %s", format, got, want)

@@ -15,8 +15,10 @@ func typeFuncs() []entry {
 		name string
 		kind value.TypeKind
 	}{
-		{"array", value.TypeArray}, {"bool", value.TypeBool}, {"bytes", value.TypeBytes}, {"datetime", value.TypeDatetime},
-		{"decimal", value.TypeDecimal}, {"duration", value.TypeDuration}, {"float", value.TypeFloat}, {"geometry", value.TypeGeometry},
+		{"array", value.TypeArray}, {"bool", value.TypeBool}, {"bytes", value.TypeBytes},
+		{"datetime", value.TypeDatetime},
+		{"decimal", value.TypeDecimal}, {"duration", value.TypeDuration}, {"float", value.TypeFloat},
+		{"geometry", value.TypeGeometry},
 		{"int", value.TypeInt}, {"number", value.TypeNumber}, {"point", value.TypePoint}, {"range", value.TypeRange},
 		{"set", value.TypeSet}, {"string", value.TypeString}, {"uuid", value.TypeUUID},
 	}
@@ -30,12 +32,15 @@ func typeFuncs() []entry {
 	}{
 		{"array", isKind(value.KindArray)}, {"bool", isKind(value.KindBool)}, {"bytes", isKind(value.KindBytes)},
 		{"collection", isShape(value.GeometryCollection)}, {"datetime", isKind(value.KindDatetime)},
-		{"decimal", isKind(value.KindDecimal)}, {"duration", isKind(value.KindDuration)}, {"float", isKind(value.KindFloat)},
+		{"decimal", isKind(value.KindDecimal)}, {"duration", isKind(value.KindDuration)},
+		{"float", isKind(value.KindFloat)},
 		{"geometry", isKind(value.KindGeometry)}, {"int", isKind(value.KindInt)}, {"line", isShape(value.GeometryLine)},
 		{"multiline", isShape(value.GeometryMultiLine)}, {"multipoint", isShape(value.GeometryMultiPoint)},
-		{"multipolygon", isShape(value.GeometryMultiPolygon)}, {"none", isKind(value.KindNone)}, {"null", isKind(value.KindNull)},
+		{"multipolygon", isShape(value.GeometryMultiPolygon)}, {"none", isKind(value.KindNone)},
+		{"null", isKind(value.KindNull)},
 		{"number", func(v value.Value) bool { return v.Kind().IsNumber() }}, {"object", isKind(value.KindObject)},
-		{"point", isShape(value.GeometryPoint)}, {"polygon", isShape(value.GeometryPolygon)}, {"range", isKind(value.KindRange)},
+		{"point", isShape(value.GeometryPoint)}, {"polygon", isShape(value.GeometryPolygon)},
+		{"range", isKind(value.KindRange)},
 		{"set", isKind(value.KindSet)}, {"string", isKind(value.KindString)}, {"uuid", isKind(value.KindUUID)},
 	}
 	for _, k := range kinds {
@@ -45,12 +50,14 @@ func typeFuncs() []entry {
 	return methodsOn(anyKind, append(out,
 		entry{sig: "type::is_record(value: any, table?: string) -> bool", impl: typeIsRecord,
 			doc: "Whether the value is a record id, and of the table."},
-		entry{sig: "type::of(value: any) -> string", as: "type_of", impl: typeOf, doc: "The name of the type of a value."},
+		entry{sig: "type::of(value: any) -> string", as: "type_of", impl: typeOf,
+			doc: "The name of the type of a value."},
 		entry{sig: "type::string_lossy(value: any) -> string", as: "to_string_lossy", impl: typeStringLossy,
 			doc: "The value cast to string; bytes that are no text are replaced."},
 		entry{sig: "type::record(table_or_text: any, key?: any) -> record", as: "to_record", impl: typeRecord,
 			doc: "A record id of a table and a key, or read from a text."},
-		entry{sig: "type::table(name: any) -> table", on: noMethod, impl: typeTable, doc: "A table name, or the table of a record id."},
+		entry{sig: "type::table(name: any) -> table", on: noMethod, impl: typeTable,
+			doc: "A table name, or the table of a record id."},
 		entry{sig: "type::file(bucket: string, key: string) -> file", on: noMethod, impl: typeFile, doc: "A file pointer."},
 		entry{sig: "volatile type::field(path: string) -> any", on: noMethod, impl: typeField,
 			doc: "The field at a plain path (names, `.*`, `[0]`, `[$]`, `.{ a, b }`, `->edge->table`) in the current row of a SELECT."},

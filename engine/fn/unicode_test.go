@@ -23,10 +23,12 @@ func anyRune() *rapid.Generator[rune] {
 	})
 }
 
-// anyText generates texts of characters of all planes, with those that are more than one or change their size with the case.
+// anyText generates texts of characters of all planes, with those that are more than one or change their size with the
+// case.
 func anyText() *rapid.Generator[string] {
 	odd := rapid.SampledFrom([]rune("ßİıŉǰΐΰﬁſKÅẞ\u0301\u200d\u00ad\ufeff\u2028\x00\x7f\u0085\U0001f469\U0001f3fd𐐀𐐨"))
-	return rapid.OneOf(rapid.StringOfN(anyRune(), 0, 8, -1), rapid.StringOfN(rapid.OneOf(anyRune(), odd, odd), 0, 8, -1), rapid.String())
+	return rapid.OneOf(rapid.StringOfN(anyRune(), 0, 8, -1),
+		rapid.StringOfN(rapid.OneOf(anyRune(), odd, odd), 0, 8, -1), rapid.String())
 }
 
 // TestTextsOfEveryPlane holds the string functions to their definitions over the scalars of a text.
@@ -54,9 +56,11 @@ func TestTextsOfEveryPlane(t *testing.T) {
 		part := string(rs[from:to])
 		same("slice", l.call("string::slice", s, value.Int(int64(from)), value.Int(int64(to))), part)
 		if from < to && to < len(rs) {
-			same("slice from the end", l.call("string::slice", s, value.Int(int64(from-len(rs))), value.Int(int64(to-len(rs)))), part)
+			same("slice from the end",
+				l.call("string::slice", s, value.Int(int64(from-len(rs))), value.Int(int64(to-len(rs)))), part)
 		}
-		same("lowercase", l.call("string::lowercase", s), l.call("string::lowercase", l.call("string::lowercase", s)).Str())
+		same("lowercase", l.call("string::lowercase", s),
+			l.call("string::lowercase", l.call("string::lowercase", s)).Str())
 		same("repeat", l.call("string::repeat", s, value.Int(3)), text+text+text)
 		same("trim", l.call("string::trim", s), strings.TrimFunc(text, unicode.IsSpace))
 		pieces := l.call("string::split", s, value.Str("")).Elems()
@@ -69,14 +73,16 @@ func TestTextsOfEveryPlane(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]bool{
-			"contains": strings.Contains(text, part), "starts_with": strings.HasPrefix(text, part), "ends_with": strings.HasSuffix(text, part),
+			"contains": strings.Contains(text, part), "starts_with": strings.HasPrefix(text, part),
+			"ends_with": strings.HasSuffix(text, part),
 		} {
 			if got := l.call("string::"+name, s, value.Str(part)).Bool(); got != want {
 				t.Fatalf("%s(%+q, %+q) = %v", name, text, part, got)
 			}
 		}
 		if part != "" {
-			same("replace", l.call("string::replace", s, value.Str(part), value.Str("𐍈")), strings.ReplaceAll(text, part, "𐍈"))
+			same("replace", l.call("string::replace", s, value.Str(part), value.Str("𐍈")),
+				strings.ReplaceAll(text, part, "𐍈"))
 		}
 		words := l.call("string::words", s).Elems()
 		want := strings.FieldsFunc(text, unicode.IsSpace)
@@ -86,12 +92,14 @@ func TestTextsOfEveryPlane(t *testing.T) {
 		for i := range words {
 			same("word", words[i], want[i])
 		}
-		for name, is := range map[string]func(rune) bool{"is_alpha": unicode.IsLetter, "is_ascii": func(r rune) bool { return r < 0x80 }} {
+		for name, is := range map[string]func(rune) bool{"is_alpha": unicode.IsLetter,
+			"is_ascii": func(r rune) bool { return r < 0x80 }} {
 			all := len(rs) > 0
 			for _, r := range rs {
 				all = all && is(r)
 			}
-			if got := l.call("string::"+name, s).Bool(); got != all && !(name == "is_alpha" && got && !all && alphabetic(rs)) {
+			if got := l.call("string::"+name, s).Bool(); got != all &&
+				!(name == "is_alpha" && got && !all && alphabetic(rs)) {
 				t.Fatalf("%s(%+q) = %v", name, text, got)
 			}
 		}

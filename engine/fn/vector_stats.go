@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// vectorSpearman is Spearman's rank correlation: Pearson's over the ranks (C. Spearman, 1904), with the mean rank for ties.
-// Vectors with NaN have no ranks, so the result is NaN.
+// vectorSpearman is Spearman's rank correlation: Pearson's over the ranks (C. Spearman, 1904), with the mean rank for
+// ties. Vectors with NaN have no ranks, so the result is NaN.
 func vectorSpearman(c Call, args []value.Value) (value.Value, error) {
 	if err := c.sameDimension(args[0], args[1]); err != nil {
 		return value.None, err
@@ -25,8 +25,8 @@ func vectorSpearman(c Call, args []value.Value) (value.Value, error) {
 	return value.Float(pearson(a, b)), nil
 }
 
-// ranks puts the places of the items in ascending order from 1 on into out, equal items sharing the mean of theirs; false with
-// NaN. order is memory to work in.
+// ranks puts the places of the items in ascending order from 1 on into out, equal items sharing the mean of theirs;
+// false with NaN. order is memory to work in.
 func ranks(out, items []float64, order []int) bool {
 	for i, x := range items {
 		if math.IsNaN(x) {
@@ -48,8 +48,8 @@ func ranks(out, items []float64, order []int) bool {
 	return true
 }
 
-// vectorMahalanobis is the distance of P. C. Mahalanobis (1936). The covariance matrix has to be one: symmetric and positive
-// definite. Left out it is the identity.
+// vectorMahalanobis is the distance of P. C. Mahalanobis (1936). The covariance matrix has to be one: symmetric and
+// positive definite. Left out it is the identity.
 func vectorMahalanobis(c Call, args []value.Value) (value.Value, error) {
 	if err := c.sameDimension(args[0], args[1]); err != nil {
 		return value.None, err

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// webURL is an absolute URL as browsers read it (the WHATWG standard): special schemes take backslashes, hosts are mapped
-// to lower-case ASCII, numbers are addresses, paths are normalised, and what may not stand there is percent-encoded.
+// webURL is an absolute URL as browsers read it (the WHATWG standard): special schemes take backslashes, hosts are
+// mapped to lower-case ASCII, numbers are addresses, paths are normalised, and what may not stand there is
+// percent-encoded.
 type webURL struct {
 	scheme      string
 	host        string // "[…]" for IPv6; "" when hasHost is false
@@ -173,7 +174,8 @@ func (u *webURL) parseHost(host string, special bool) bool {
 	if !ok {
 		return false
 	}
-	ascii, err := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false),
+	ascii, err := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
+		idna.CheckHyphens(false),
 		idna.VerifyDNSLength(false), idna.BidiRule(), idna.CheckJoiners(true)).ToASCII(decoded)
 	if err != nil || ascii == "" || strings.ContainsAny(ascii, forbiddenHost+"%\x7f") || hasControl(ascii) {
 		return false

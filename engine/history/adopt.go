@@ -36,7 +36,8 @@ func (s *Store) Adopt(ctx context.Context) (n int, err error) {
 			r.Start = next
 		}
 	}
-	_, err = s.Store.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: clockKey(), Value: binary.BigEndian.AppendUint64(nil, at)}}})
+	_, err = s.Store.Commit(ctx,
+		&kv.Batch{Writes: []kv.Write{{Key: clockKey(), Value: binary.BigEndian.AppendUint64(nil, at)}}})
 	return n, err
 }
 

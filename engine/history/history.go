@@ -3,12 +3,12 @@
 //
 // Store wraps a kv.Store. Each commit through it also writes, in the same batch, a version of every such key that it
 // writes: the key of engine/key.Past with the time of the commit, and the value; an empty value says that the key was
-// removed. Times are nanoseconds since 1970, and never go back, not over a restart either. A batch that writes or removes
-// versions of a record itself gets no other version of that record: that is how an import brings the past with it, and how
-// REMOVE DATABASE takes it away.
+// removed. Times are nanoseconds since 1970, and never go back, not over a restart either. A batch that writes or
+// removes versions of a record itself gets no other version of that record: that is how an import brings the past with
+// it, and how REMOVE DATABASE takes it away.
 //
-// Get and Scan read the past through a transaction. The time of a version is taken just before its commit is applied: for
-// as long as that commit is under way, a read at a time within it does not see what a later one does.
+// Get and Scan read the past through a transaction. The time of a version is taken just before its commit is applied:
+// for as long as that commit is under way, a read at a time within it does not see what a later one does.
 //
 // The package knows keys, and nothing of what is in the values.
 package history
@@ -95,8 +95,8 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 // blockSize is how large the blocks become that keys are cut off.
 const blockSize = 64 << 10
 
-// past is the versions of what is written, in the order of their keys, behind the time of the commit; nil where there is
-// nothing to keep.
+// past is the versions of what is written, in the order of their keys, behind the time of the commit; nil where there
+// is nothing to keep.
 func (s *Store) past(writes []kv.Write) []kv.Write {
 	versions := written(writes)
 	var defs, records []kv.Write
@@ -134,7 +134,8 @@ func (s *Store) past(writes []kv.Write) []kv.Write {
 	if at == 0 {
 		return nil
 	}
-	out := append(make([]kv.Write, 0, 1+len(defs)+len(records)), kv.Write{Key: clockKey(), Value: binary.BigEndian.AppendUint64(nil, at)})
+	out := append(make([]kv.Write, 0, 1+len(defs)+len(records)),
+		kv.Write{Key: clockKey(), Value: binary.BigEndian.AppendUint64(nil, at)})
 	return append(append(out, defs...), records...)
 }
 
@@ -143,7 +144,8 @@ func written(writes []kv.Write) []kv.Write {
 	before := func(class key.Class) func(i int) bool {
 		return func(i int) bool { return bytes.Compare(writes[i].Key, []byte{byte(class)}) >= 0 }
 	}
-	return writes[sort.Search(len(writes), before(key.ClassHistory)):sort.Search(len(writes), before(key.ClassHistory+1))]
+	return writes[sort.Search(len(writes), before(key.ClassHistory)):sort.Search(len(writes),
+		before(key.ClassHistory+1))]
 }
 
 // brings reports whether versions has one that starts with prefix.

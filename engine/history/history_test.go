@@ -90,7 +90,8 @@ func TestThePastIsWhatStood(t *testing.T) {
 			m.times, m.states = append(m.times, clock(t, st)), append(m.states, kept)
 		}
 		compare(t, st, m, 0)
-		oldest := m.times[rapid.IntRange(0, len(m.times)-1).Draw(t, "oldest")] + uint64(rapid.IntRange(0, 2).Draw(t, "more"))
+		oldest := m.times[rapid.IntRange(0, len(m.times)-1).Draw(t, "oldest")] + uint64(rapid.IntRange(0, 2).Draw(t,
+			"more"))
 		before := versions(t, st)
 		removed, err := history.Sweep(ctx, st, oldest)
 		if err != nil {
@@ -228,7 +229,8 @@ func TestManyVersions(t *testing.T) {
 		now = now.Add(time.Second)
 		b := &kv.Batch{}
 		for n := range 3 {
-			b.Writes = append(b.Writes, kv.Write{Key: key.Record(nil, 1, 1, 1, value.Int(int64(n))), Value: fmt.Append(nil, i)})
+			b.Writes = append(b.Writes,
+				kv.Write{Key: key.Record(nil, 1, 1, 1, value.Int(int64(n))), Value: fmt.Append(nil, i)})
 		}
 		if _, err := st.Commit(ctx, b); err != nil {
 			t.Fatal(err)
@@ -277,7 +279,8 @@ func TestTimeNeverGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Cancel()
-	if got, err := history.Get(tx, key.PastPrefix(nil, k), history.Version(time.Unix(3000, 0))); string(got) != "1" || err != nil {
+	if got, err := history.Get(tx, key.PastPrefix(nil, k), history.Version(time.Unix(3000, 0))); string(got) != "1" ||
+		err != nil {
 		t.Errorf("got %q, %v: the later commit does not count", got, err)
 	}
 }
@@ -292,7 +295,8 @@ func TestABatchMayBringVersions(t *testing.T) {
 	defer st.Close()
 	k := recordKey(2)
 	old := key.AppendVersion(key.PastPrefix(nil, k), 5)
-	if _, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: k, Value: []byte("x")}, {Key: old, Value: []byte("x")}}}); err != nil {
+	if _, err := st.Commit(ctx,
+		&kv.Batch{Writes: []kv.Write{{Key: k, Value: []byte("x")}, {Key: old, Value: []byte("x")}}}); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := txn.Begin(ctx, st, txn.Options{})

@@ -47,8 +47,8 @@ type Cursor struct {
 	value []byte
 }
 
-// Scan walks the range start to end of keys of the past, backwards with reverse. What it reads is not validated at commit:
-// the past does not change. The caller closes the cursor.
+// Scan walks the range start to end of keys of the past, backwards with reverse. What it reads is not validated at
+// commit: the past does not change. The caller closes the cursor.
 func Scan(tx *txn.Tx, start, end []byte, version uint64, reverse bool) *Cursor {
 	c := &Cursor{tx: tx, r: kv.Range{Start: start, End: end}, version: version, reverse: reverse}
 	c.begin()

@@ -13,8 +13,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Batch gathers the entries of many records for an index that is being built, and writes them sorted. The transaction must
-// not look at the index besides. It belongs to one goroutine.
+// Batch gathers the entries of many records for an index that is being built, and writes them sorted. The transaction
+// must not look at the index besides. It belongs to one goroutine.
 type Batch struct {
 	tx      *txn.Tx
 	tb      *catalog.Table
@@ -36,7 +36,8 @@ func NewBatch(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, records int) *Ba
 // Add takes the entries of a record in. It may have them already.
 func (b *Batch) Add(id *value.RecordID, values []value.Value) error {
 	s := b.tb.Scope
-	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix.ID, id: id.Key, unique: b.ix.Unique(), room: b.take, f: b.gather}
+	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix.ID, id: id.Key, unique: b.ix.Unique(), room: b.take,
+		f: b.gather}
 	return e.all(values)
 }
 
@@ -72,7 +73,8 @@ type order struct {
 	at   int32
 }
 
-// sorted is the order of the entries by their keys. Most are told apart by their heads, and there are no pointers to move.
+// sorted is the order of the entries by their keys. Most are told apart by their heads, and there are no pointers to
+// move.
 func (b *Batch) sorted() []order {
 	if len(b.entries) == 0 {
 		return nil
@@ -115,8 +117,8 @@ func headOf(k []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// Write writes what was gathered. It is false where a unique index has no place for a record: nothing was written then, and
-// adding the records one by one with Writer.Build tells which.
+// Write writes what was gathered. It is false where a unique index has no place for a record: nothing was written then,
+// and adding the records one by one with Writer.Build tells which.
 func (b *Batch) Write() (bool, error) {
 	unique := b.ix.Unique()
 	writes := make([]kv.Write, 0, len(b.entries))

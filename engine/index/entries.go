@@ -9,7 +9,8 @@ import (
 // Entries calls f with each entry that a record with these values has in an index that is Kept:
 // what Writer.Change would write, without asking whether another record has the value. An entry
 // may come twice. The slices are f's only until it returns.
-func Entries(tb *catalog.Table, ix *catalog.Index, id value.Value, values []value.Value, f func(k, stored []byte) error) error {
+func Entries(tb *catalog.Table, ix *catalog.Index, id value.Value, values []value.Value,
+	f func(k, stored []byte) error) error {
 	e := entries{ns: tb.Scope.NS, db: tb.Scope.DB, tb: tb.ID, ix: ix.ID, id: id, unique: ix.Unique(), f: f}
 	return e.all(values)
 }

@@ -5,8 +5,8 @@
 // of those values is an array or set, element entries besides: one per element (per combination, with
 // several fields). Element entries serve CONTAINS and uniqueness; equality, ranges and order use the
 // whole entries, each record exactly once. Numbers are folded: 1, 1f and 1dec are one key. Entries
-// whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path leads through a link into another
-// record: the index does not follow links, it keeps them in the place of the value.
+// whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path leads through a link into
+// another record: the index does not follow links, it keeps them in the place of the value.
 //
 // The value of an entry, beside what engine/key says:
 //
@@ -16,22 +16,37 @@
 //
 // # Building beside writers
 //
-// An index that is filled in the background (catalog.Building) has two kinds of writers: transactions that change records,
-// which keep it as they keep any index, and the builder, which walks the table in the order of record keys, a batch of
-// records in a transaction of its own. Readers do not use the index until it is ready. It is right then, because:
+// An index that is filled in the background (catalog.Building) has two kinds of writers: transactions that change
+// records, which keep it as they keep any index, and the builder, which walks the table in the order of record keys, a
+// batch of records in a transaction of its own. Readers do not use the index until it is ready. It is right then,
+// because:
 //
-//  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so one
-//     that does not know the index yet can not commit after that. The same holds at the end: the last batch makes the
-//     index ready and changes the schema version, so writers that still take it for unfinished begin anew.
-//  2. A record that was changed after the definition has its entries from whoever changed it. A record that was not has
-//     them from the builder. A batch reads its range of records in the transaction that writes their entries, so it is
-//     refused, and done again, if any of them changed or came between: entries are always those of the image that is there.
-//  3. Whatever the builder adds may be there already, and is the same then: the work is repeatable, so a builder that was
-//     stopped, or killed, goes on after the last batch that was committed. How far it is stands in that same batch.
-//  4. An entry of a unique index names its owner. While the index is built a writer may claim a value that a record has
-//     that was not reached yet; the builder comes to that record and finds the violation, and the build fails. So whoever
-//     takes an entry out while the index is built looks first whether it is its own. A value that was entered is refused
-//     to others at once.
+//  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so
+//
+// one
+//
+//	   that does not know the index yet can not commit after that. The same holds at the end: the last batch makes the
+//	   index ready and changes the schema version, so writers that still take it for unfinished begin anew.
+//	2. A record that was changed after the definition has its entries from whoever changed it. A record that was not has
+//	   them from the builder. A batch reads its range of records in the transaction that writes their entries, so it is
+//	   refused, and done again, if any of them changed or came between: entries are always those of the image that is
+//
+// there.
+//  3. Whatever the builder adds may be there already, and is the same then: the work is repeatable, so a builder that
+//
+// was
+//
+//	   stopped, or killed, goes on after the last batch that was committed. How far it is stands in that same batch.
+//	4. An entry of a unique index names its owner. While the index is built a writer may claim a value that a record has
+//	   that was not reached yet; the builder comes to that record and finds the violation, and the build fails. So
+//
+// whoever
+//
+//	takes an entry out while the index is built looks first whether it is its own. A value that was entered is
+//
+// refused
+//
+//	to others at once.
 //
 // Full-text and vector indexes are built the same way: they know by record what they hold. Count indexes are not: the
 // builder counts one snapshot and adds, together with the index becoming ready, what it counted less what writers
@@ -131,7 +146,8 @@ func (w *Writer) release(tb *catalog.Table, ix *catalog.Index, id *value.RecordI
 		if err != nil {
 			return fmt.Errorf("look into index %s: %w", ix.Name, err)
 		}
-		if owner == nil || len(owner) > 0 && !bytes.Equal(bytes.TrimPrefix(owner, []byte{elementMark}), own) && !keyed(owner) {
+		if owner == nil || len(owner) > 0 && !bytes.Equal(bytes.TrimPrefix(owner, []byte{elementMark}), own) &&
+			!keyed(owner) {
 			return nil
 		}
 		return w.Tx.Delete(k)
@@ -182,7 +198,8 @@ func (w *Writer) add(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, v
 }
 
 // claim takes the entry of a unique index for a record, or says who has it.
-func (w *Writer) claim(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value, mark []byte) error {
+func (w *Writer) claim(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value,
+	mark []byte) error {
 	k := w.key(tb, ix, id, values, false)
 	owner, err := w.Tx.Get(k)
 	if err != nil {
@@ -202,7 +219,8 @@ func (w *Writer) claim(tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
 }
 
 // key is an entry's key, in a buffer that the next call overwrites.
-func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value, withRecord bool) []byte {
+func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value,
+	withRecord bool) []byte {
 	s := tb.Scope
 	if withRecord {
 		w.buf = key.Index(w.buf[:0], s.NS, s.DB, tb.ID, ix.ID, values, id.Key)
@@ -258,7 +276,8 @@ func combine(head, rest []value.Value, f func([]value.Value) error) error {
 }
 
 // Values are the indexed values of a record image, appended to dst. Fields that are no plain paths are left to eval.
-func Values(dst []value.Value, ix *catalog.Index, doc value.Value, eval func(ast.Expr) (value.Value, error)) ([]value.Value, error) {
+func Values(dst []value.Value, ix *catalog.Index, doc value.Value,
+	eval func(ast.Expr) (value.Value, error)) ([]value.Value, error) {
 	for i, path := range ix.Paths {
 		if path == nil {
 			v, err := eval(ix.Define.Fields[i])
@@ -273,8 +292,8 @@ func Values(dst []value.Value, ix *catalog.Index, doc value.Value, eval func(ast
 	return dst, nil
 }
 
-// beyond is the name under which an entry keeps the link or geometry that a path leads through: what is behind a link may
-// change without the record, so the planner has to look at these records one by one. No field has this name.
+// beyond is the name under which an entry keeps the link or geometry that a path leads through: what is behind a link
+// may change without the record, so the planner has to look at these records one by one. No field has this name.
 const beyond = "\x00"
 
 // behind is the value of a field behind v.

@@ -33,7 +33,8 @@ func object(kv ...any) value.Value {
 
 func TestAtFollowsPaths(t *testing.T) {
 	one, two := value.Int(1), value.Int(2)
-	doc := object("a", one, "o", object("x", two), "l", value.Array(object("k", one), object("k", two), one), "n", value.Array(value.Array(one)))
+	doc := object("a", one, "o", object("x", two), "l", value.Array(object("k", one), object("k", two), one), "n",
+		value.Array(value.Array(one)))
 	for _, tc := range []struct {
 		path []catalog.Step
 		want string
@@ -67,7 +68,8 @@ func newFixture(t interface{ Fatal(...any) }, kind ast.IndexKind, fields int) *f
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix := &catalog.Index{Def: &catalog.Def{Name: "i", ID: 1}, Define: &ast.DefineIndex{Kind: kind}, Paths: make([][]catalog.Step, fields)}
+	ix := &catalog.Index{Def: &catalog.Def{Name: "i", ID: 1}, Define: &ast.DefineIndex{Kind: kind},
+		Paths: make([][]catalog.Step, fields)}
 	tb := &catalog.Table{Def: &catalog.Def{Name: "t", ID: 1, Scope: catalog.Scope{NS: 1, DB: 1}}}
 	return &fixture{tx: tx, w: Writer{Tx: tx}, tb: tb, ix: ix}
 }
@@ -106,7 +108,8 @@ func TestUniqueIndexesSayWhoHasTheValue(t *testing.T) {
 		{"NULL again", 6, value.Null, ""},
 		{"an array", 7, value.Array(str("a"), str("b")), ""},
 		{"an element of it", 8, str("a"), "Database index `i` already contains 'a', with record `t:7`"},
-		{"an array with an element of it", 9, value.Array(str("c"), str("b")), "Database index `i` already contains 'b', with record `t:7`"},
+		{"an array with an element of it", 9, value.Array(str("c"), str("b")),
+			"Database index `i` already contains 'b', with record `t:7`"},
 		{"an element twice", 10, value.Array(str("d"), str("d")), "Database index `i` already contains 'd', with record `t:10`"},
 	} {
 		mark := f.tx.Savepoint()
@@ -129,7 +132,8 @@ var values = rapid.OneOf(
 	rapid.Map(rapid.Int64Range(-3, 3), value.Int),
 	rapid.Map(rapid.SampledFrom([]float64{-1.5, 0, 1, 2.5}), value.Float),
 	rapid.Map(rapid.SampledFrom([]string{"", "a", "b", "a\x00b"}), value.Str),
-	rapid.SampledFrom([]value.Value{value.None, value.Null, value.Bool(true), value.Array(), value.Array(value.Int(1), value.Str("a")),
+	rapid.SampledFrom([]value.Value{value.None, value.Null, value.Bool(true), value.Array(),
+		value.Array(value.Int(1), value.Str("a")),
 		value.Array(value.Int(1), value.Int(1)), value.Array(value.Array(value.Int(2))), value.Array(value.None)}),
 )
 
@@ -178,7 +182,8 @@ func TestEntriesFollowRecords(t *testing.T) {
 		check("all", Access{}, func([]value.Value) bool { return true })
 		check("all, backwards", Access{Reverse: true}, func([]value.Value) bool { return true })
 		check("equal", Access{Lead: []value.Value{v}}, func(vs []value.Value) bool { return value.Equal(vs[0], v) })
-		check("range", Access{From: value.Bound{Kind: value.Excluded, Value: v}, To: value.Bound{Kind: value.Included, Value: w}},
+		check("range", Access{From: value.Bound{Kind: value.Excluded, Value: v},
+			To: value.Bound{Kind: value.Included, Value: w}},
 			func(vs []value.Value) bool { return value.Compare(vs[0], v) > 0 && value.Compare(vs[0], w) <= 0 })
 		f.checkElements(t, records, v)
 	})

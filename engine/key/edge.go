@@ -39,7 +39,8 @@ func EdgeNode(dst []byte, ns, db, tb uint32, node value.Value) []byte {
 }
 
 // EdgeRange is the half-open range of a node's edges whose keys are within r (nil: all).
-func EdgeRange(ns, db, tb uint32, node value.Value, dir Direction, edgeTable uint32, r *value.Range) (start, end []byte) {
+func EdgeRange(ns, db, tb uint32, node value.Value, dir Direction, edgeTable uint32,
+	r *value.Range) (start, end []byte) {
 	return withinRange(EdgePrefix(nil, ns, db, tb, node, dir, edgeTable), r)
 }
 
@@ -85,7 +86,8 @@ func DecodeEdgeEnd(b []byte) (tb uint32, node value.Value, err error) {
 
 // Reference is the key that says: field of the record referrer (of referrerTable) points at target
 // (of tb). It has no value.
-func Reference(dst []byte, ns, db, tb uint32, target value.Value, referrerTable uint32, field string, referrer value.Value) []byte {
+func Reference(dst []byte, ns, db, tb uint32, target value.Value, referrerTable uint32, field string,
+	referrer value.Value) []byte {
 	return AppendRecordKey(ReferenceField(dst, ns, db, tb, target, referrerTable, field), referrer)
 }
 
@@ -106,7 +108,8 @@ func ReferenceTarget(dst []byte, ns, db, tb uint32, target value.Value) []byte {
 
 // ReferenceRange is the half-open range of the references to target from one field whose referrers
 // are within r (nil: all).
-func ReferenceRange(ns, db, tb uint32, target value.Value, referrerTable uint32, field string, r *value.Range) (start, end []byte) {
+func ReferenceRange(ns, db, tb uint32, target value.Value, referrerTable uint32, field string,
+	r *value.Range) (start, end []byte) {
 	return withinRange(ReferenceField(nil, ns, db, tb, target, referrerTable, field), r)
 }
 

@@ -65,8 +65,8 @@ func PastPrefix(dst, k []byte) []byte {
 	return dst
 }
 
-// PastDefRange is the half-open range of all versions of the definitions whose keys start with prefix: one made by DBDef or
-// TableDef without a name.
+// PastDefRange is the half-open range of all versions of the definitions whose keys start with prefix: one made by
+// DBDef or TableDef without a name.
 func PastDefRange(prefix []byte) (start, end []byte) {
 	start = appendText([]byte{byte(ClassPastDef)}, string(prefix))
 	return PrefixRange(start[:len(start)-2]) // without what ends a text

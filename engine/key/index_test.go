@@ -31,8 +31,10 @@ func TestEqualNumbersAreOneIndexKey(t *testing.T) {
 }
 
 func TestIndexEntriesGiveTheirRecord(t *testing.T) {
-	fields := []value.Value{value.Float(1.5), dec(7, 1), value.Str("a\x00b"), value.Array(value.Int(1)), obj("x", value.None),
-		value.Record("t", value.Array(value.Int(1), value.Float(1))), value.RangeOf(span(incl(value.Int(1)), open)), value.Int(-1 << 63),
+	fields := []value.Value{value.Float(1.5), dec(7, 1), value.Str("a\x00b"), value.Array(value.Int(1)),
+		obj("x", value.None),
+		value.Record("t", value.Array(value.Int(1), value.Float(1))), value.RangeOf(span(incl(value.Int(1)), open)),
+		value.Int(-1 << 63),
 		value.GeometryOf(&value.Geometry{Kind: value.GeometryLine, Line: []value.Point{{X: 1}, {Y: 2}}})}
 	for i, v := range inOrder() {
 		k := key.Index(nil, 1, 2, 3, 4, fields, v)

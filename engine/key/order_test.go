@@ -71,7 +71,8 @@ func TestDecimalsNextToFloats(t *testing.T) {
 			d.Neg = false
 		}
 		a, b := value.Float(f), value.DecimalOf(d)
-		if got, want := bytes.Compare(key.AppendValue(nil, a), key.AppendValue(nil, b)), value.Compare(a, b); got != sign(want) {
+		if got, want := bytes.Compare(key.AppendValue(nil, a), key.AppendValue(nil, b)),
+			value.Compare(a, b); got != sign(want) {
 			t.Fatalf("%s and %s compare %d, their keys %d", a, b, want, got)
 		}
 	})
@@ -111,7 +112,8 @@ func onlyKindsDiffer(a, b value.Value) bool {
 			if x[i].Name != y[i].Name {
 				return false
 			}
-			if !bytes.Equal(key.AppendRecordKey(nil, value.Array(x[i].Value)), key.AppendRecordKey(nil, value.Array(y[i].Value))) {
+			if !bytes.Equal(key.AppendRecordKey(nil, value.Array(x[i].Value)),
+				key.AppendRecordKey(nil, value.Array(y[i].Value))) {
 				return onlyKindsDiffer(x[i].Value, y[i].Value)
 			}
 		}
@@ -219,7 +221,8 @@ func BenchmarkIndexKey(b *testing.B) {
 		name  string
 		field value.Value
 	}{
-		{"int", value.Int(123456)}, {"float", value.Float(19.99)}, {"decimal", dec(1999, 2)}, {"text", value.Str("somebody@example.com")},
+		{"int", value.Int(123456)}, {"float", value.Float(19.99)}, {"decimal", dec(1999, 2)},
+		{"text", value.Str("somebody@example.com")},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			fields, rec := []value.Value{bc.field}, value.Str("0123456789abcdefghij")

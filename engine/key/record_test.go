@@ -28,29 +28,41 @@ var open value.Bound
 func inOrder() []value.Value {
 	str, arr := value.Str, value.Array
 	return []value.Value{
-		value.Int(math.MinInt64), value.Int(math.MinInt64 + 1), value.Int(-65536), value.Int(-257), value.Int(-256), value.Int(-255),
-		value.Int(-1), value.Int(0), value.Int(1), value.Int(255), value.Int(256), value.Int(65535), value.Int(math.MaxInt64),
-		str(""), str("\x00"), str("\x00\x00"), str("\x00a\x00"), str("\x00\xff"), str("\x01"), str("1.5"), str("a"), str("a\x00"),
+		value.Int(math.MinInt64), value.Int(math.MinInt64 + 1), value.Int(-65536), value.Int(-257), value.Int(-256),
+		value.Int(-255),
+		value.Int(-1), value.Int(0), value.Int(1), value.Int(255), value.Int(256), value.Int(65535),
+		value.Int(math.MaxInt64),
+		str(""), str("\x00"), str("\x00\x00"), str("\x00a\x00"), str("\x00\xff"), str("\x01"), str("1.5"), str("a"),
+		str("a\x00"),
 		str("a\x00b"), str("aa"), str("é"),
 		value.UUIDOf(value.UUID{}), value.UUIDOf(value.UUID{15: 1}),
 		arr(), arr(value.None), arr(value.Null), arr(value.Bool(false)), arr(value.Bool(true)),
-		arr(value.Float(math.Inf(-1))), arr(value.Int(math.MinInt64)), arr(value.Float(-1.5)), arr(value.Int(-1)), arr(value.Int(-1), value.Int(1)),
+		arr(value.Float(math.Inf(-1))), arr(value.Int(math.MinInt64)), arr(value.Float(-1.5)), arr(value.Int(-1)),
+		arr(value.Int(-1), value.Int(1)),
 		arr(value.Float(-1)), arr(value.Int(0)), arr(value.Float(0)), arr(value.Float(5e-324)),
 		arr(dec(1, 1)), arr(value.Int(1)), arr(value.Int(1), str("a")), arr(value.Int(1), str("z")),
-		arr(value.Int(1), value.RangeOf(span(open, open))), arr(value.Float(1)), arr(value.Float(1), str("0")), arr(dec(1, 0)),
-		arr(dec(10, 1)), arr(dec(14, 1)), arr(value.Float(1.5)), arr(dec(16, 1)), arr(value.Int(2)), arr(value.Int(2), str("a")),
-		arr(value.Int(9007199254740992)), arr(value.Float(9007199254740992)), arr(value.Int(9007199254740993)), arr(dec(9007199254740993, 0)),
+		arr(value.Int(1), value.RangeOf(span(open, open))), arr(value.Float(1)), arr(value.Float(1), str("0")),
+		arr(dec(1, 0)),
+		arr(dec(10, 1)), arr(dec(14, 1)), arr(value.Float(1.5)), arr(dec(16, 1)), arr(value.Int(2)),
+		arr(value.Int(2), str("a")),
+		arr(value.Int(9007199254740992)), arr(value.Float(9007199254740992)), arr(value.Int(9007199254740993)),
+		arr(dec(9007199254740993, 0)),
 		arr(value.Float(9007199254740994)), arr(value.Int(math.MaxInt64)), arr(value.Float(1 << 63)),
 		arr(value.Float(math.Inf(1))), arr(value.Float(math.NaN())),
-		arr(str("a")), arr(value.DurationOf(value.Duration{Secs: 3600})), arr(value.DatetimeOf(value.Datetime{Secs: -1})),
-		arr(value.DatetimeOf(value.Datetime{Secs: 5})), arr(value.UUIDOf(value.UUID{})), arr(arr()), arr(value.SetOfSorted(nil)),
+		arr(str("a")), arr(value.DurationOf(value.Duration{Secs: 3600})),
+		arr(value.DatetimeOf(value.Datetime{Secs: -1})),
+		arr(value.DatetimeOf(value.Datetime{Secs: 5})), arr(value.UUIDOf(value.UUID{})), arr(arr()),
+		arr(value.SetOfSorted(nil)),
 		arr(value.ObjectOf(nil)), arr(value.GeometryOf(&value.Geometry{Point: value.Point{X: -1, Y: 2}})),
-		arr(value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2}})), arr(value.BytesOf(nil)), arr(value.BytesOf([]byte{0})),
+		arr(value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2}})), arr(value.BytesOf(nil)),
+		arr(value.BytesOf([]byte{0})),
 		arr(value.TableOf("t")), arr(value.Record("t", value.Int(1))), arr(value.Record("t", str("a"))),
 		arr(value.FileOf(&value.File{Bucket: "b", Key: "/k"})), arr(value.RangeOf(span(open, open))),
 		arr(value.RangeOf(span(open, incl(value.Int(2))))), arr(value.RangeOf(span(open, excl(value.Int(2))))),
-		arr(value.RangeOf(span(incl(value.Int(1)), excl(value.Int(2))))), arr(value.RangeOf(span(excl(value.Int(0)), open))),
-		value.ObjectOf(nil), obj("a", value.None), obj("a", value.Int(1)), obj("a", value.Float(1)), obj("a", arr(value.Int(1))), obj("b", value.Int(0)),
+		arr(value.RangeOf(span(incl(value.Int(1)), excl(value.Int(2))))),
+		arr(value.RangeOf(span(excl(value.Int(0)), open))),
+		value.ObjectOf(nil), obj("a", value.None), obj("a", value.Int(1)), obj("a", value.Float(1)),
+		obj("a", arr(value.Int(1))), obj("b", value.Int(0)),
 	}
 }
 
@@ -77,7 +89,8 @@ func TestRecordKeysReadBackToTheSameBytes(t *testing.T) {
 			t.Errorf("key %d of kind %s came back different: %x", i, v.Kind(), k)
 		}
 		e := key.Edge(nil, 1, 2, 3, v, key.Out, 9, v)
-		if dir, tb, edge, err := key.DecodeEdge(e); err != nil || dir != key.Out || tb != 9 || !bytes.Equal(key.Record(nil, 1, 2, 3, edge), k) {
+		if dir, tb, edge, err := key.DecodeEdge(e); err != nil || dir != key.Out || tb != 9 ||
+			!bytes.Equal(key.Record(nil, 1, 2, 3, edge), k) {
 			t.Errorf("edge %d: direction %d, table %d, %v", i, dir, tb, err)
 		}
 	}
@@ -162,8 +175,10 @@ func TestSpaces(t *testing.T) {
 		}
 	}
 	dropped := key.TablePrefixes(1, 2, 3)
-	for _, k := range [][]byte{key.Record(nil, 1, 2, 3, k), key.Index(nil, 1, 2, 3, 4, nil, k), key.Edge(nil, 1, 2, 3, k, key.In, 1, k),
-		key.TableDef(nil, 1, 2, 3, key.KindField, "f"), key.Counter(nil, 1, 2, 3, 0, 0), key.Live(nil, 1, 2, 3, [16]byte{})} {
+	for _, k := range [][]byte{key.Record(nil, 1, 2, 3, k), key.Index(nil, 1, 2, 3, 4, nil, k),
+		key.Edge(nil, 1, 2, 3, k, key.In, 1, k),
+		key.TableDef(nil, 1, 2, 3, key.KindField, "f"), key.Counter(nil, 1, 2, 3, 0, 0),
+		key.Live(nil, 1, 2, 3, [16]byte{})} {
 		n := 0
 		for _, p := range dropped {
 			if bytes.HasPrefix(k, p) {

@@ -108,7 +108,8 @@ func (d *DSN) options(dsn, query string) error {
 func parseRetention(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil && v != "" {
-		unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour, 'y': 365 * 24 * time.Hour}[v[len(v)-1]]
+		unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+			'y': 365 * 24 * time.Hour}[v[len(v)-1]]
 		n, bad := strconv.ParseUint(v[:len(v)-1], 10, 32)
 		if unit > 0 && bad == nil && n <= uint64(math.MaxInt64/unit) {
 			d, err = time.Duration(n)*unit, nil

@@ -115,9 +115,9 @@ type Batch struct {
 	Writes   []Write
 	Deltas   []Delta
 	Turn     *Turn // the turn that the caller holds, or nil
-	// Applied, where it is not nil, is called once if the batch goes through: before Commit returns, after snapshots see
-	// the batch, and for one batch after the other in the order in which they were applied. It holds up all commits,
-	// so it must be quick, and must not use the store.
+	// Applied, where it is not nil, is called once if the batch goes through: before Commit returns, after snapshots
+	// see the batch, and for one batch after the other in the order in which they were applied. It holds up all
+	// commits, so it must be quick, and must not use the store.
 	Applied func(Version)
 }
 

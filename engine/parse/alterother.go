@@ -144,7 +144,8 @@ func (p *parser) alterAPIClause() (ast.AlterClause, bool) {
 		}
 		p.advance()
 		p.advance()
-		return ast.AlterClause{Name: "FOR", Drop: true, Def: &ast.DefineAPI{Actions: []ast.APIAction{{Methods: p.methods()}}}}, true
+		return ast.AlterClause{Name: "FOR", Drop: true,
+			Def: &ast.DefineAPI{Actions: []ast.APIAction{{Methods: p.methods()}}}}, true
 	case kwComment:
 		return p.alterComment()
 	}

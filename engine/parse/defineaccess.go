@@ -32,7 +32,8 @@ func (p *parser) userClause(s *ast.DefineUser) bool {
 		}
 	case kwDuration:
 		p.advance()
-		p.durations(map[kind]*ast.Expr{kwToken: &s.TokenDuration, kwSession: &s.SessionDuration}, "`TOKEN` or `SESSION`")
+		p.durations(map[kind]*ast.Expr{kwToken: &s.TokenDuration, kwSession: &s.SessionDuration},
+			"`TOKEN` or `SESSION`")
 	default:
 		return false
 	}
@@ -102,7 +103,8 @@ func (p *parser) accessClause(s *ast.DefineAccess) bool {
 		s.Authenticate = p.expr()
 	case kwDuration:
 		p.advance()
-		p.durations(map[kind]*ast.Expr{kwGrant: &s.GrantDuration, kwToken: &s.TokenDuration, kwSession: &s.SessionDuration},
+		p.durations(map[kind]*ast.Expr{kwGrant: &s.GrantDuration, kwToken: &s.TokenDuration,
+			kwSession: &s.SessionDuration},
 			"GRANT, TOKEN or SESSIONS")
 	default:
 		return false
@@ -232,7 +234,8 @@ func (p *parser) secret() ast.Expr { return p.expr() }
 
 func (p *parser) algorithm() string {
 	switch p.tok.kind {
-	case kwEddsa, kwEs256, kwEs384, kwEs512, kwHs256, kwHs384, kwHs512, kwPs256, kwPs384, kwPs512, kwRs256, kwRs384, kwRs512:
+	case kwEddsa, kwEs256, kwEs384, kwEs512, kwHs256, kwHs384, kwHs512, kwPs256, kwPs384, kwPs512, kwRs256,
+		kwRs384, kwRs512:
 		return p.advance().kind.String()
 	}
 	p.unexpected("a valid algorithm")

@@ -147,7 +147,8 @@ func (p *parser) hnswClauses(v *ast.VectorIndex) {
 			p.advance()
 			t := p.tok
 			if v.M = p.unsigned(255); v.M > mostLinks {
-				p.fail("Invalid value for HNSW parameter `M`", t, "`M` cannot be larger then 127") // the spelling is upstream's
+				// the spelling is upstream's
+				p.fail("Invalid value for HNSW parameter `M`", t, "`M` cannot be larger then 127")
 			}
 		case kwEfc:
 			p.advance()

@@ -296,7 +296,8 @@ func (p *parser) rangeEnd(r *ast.Range) {
 func (p *parser) startsOperand() bool {
 	switch p.tok.kind {
 	case tIdent, tParam, tString, tDigits, tDatetime, tUUID, tRecord, tBytes, tFile, tNaN, tInfinity,
-		tLParen, tLBrace, tLBracket, tMinus, tPlus, tBang, tLess, tPipe, tOrOr, tSlash, tAt, tArrowR, tArrowL, tArrowBoth, tArrowRef:
+		tLParen, tLBrace, tLBracket, tMinus, tPlus, tBang, tLess, tPipe, tOrOr, tSlash, tAt, tArrowR, tArrowL,
+		tArrowBoth, tArrowRef:
 		return true
 	case tEOF:
 		return false

@@ -56,7 +56,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// scaledDecimal is a decimal with an exponent: its text has a scale (0.10dec), which reading takes away, here as upstream.
+// scaledDecimal is a decimal with an exponent: its text has a scale (0.10dec), which reading takes away, here as
+// upstream.
 var scaledDecimal = regexp.MustCompile(`(?i)\b[\d_]*\.?[\d_]*e[-+]?[\d_]+dec`)
 
 func checkQuery(t *testing.T, text string) {
@@ -84,10 +85,17 @@ func TestFoundByFuzzing(t *testing.T) {
 		"DEFINE MODEL ml::A<>", "RETURN ml::a<>(1)", // a version of no digits
 		`([f":/ "])`, `f"b:/a\ b"`, `f"b\ c\:d:/a\é\:c"`, // characters that a file has only with a backslash
 		"`\x00`(0)", "`a\\`b`::C (1)", "⟨a b⟩::c", // names of functions that need quotes
-		"SELECT{;A:0}FROM 0", "RETURN {; a:1.b; 2 }", "RETURN {; (`a b`:[1] + 1) = 2 }", "RETURN {; a:1->b->c }", "RETURN {; a:1..2 }", // blocks that begin with a record id
-		"IF true {; a:1 } ELSE { a:2 }", "IF true { a:1; 2 }", "RETURN |$x| {; a:1 }", "DEFINE FIELD f ON t VALUE {; {; a:1 } }", "{; a:1 }", "FOR $i IN [1] { a:1 }", "RETURN {; <string> a:1 }", "RETURN {; a:1[0] }", "RETURN {; a:1 ?? b:1 }",
-		"($a=0)", "{ ($a IS 0) }", "DEFINE FIELD f ON t VALUE { ($a = 1) AND $b OR $c }", "IF true { ($a = 1) }", "RETURN |$x| { 1; ($x = 1) }", // no assignment
-		"DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 0", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 127", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 128", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 EFC 0 M0 0",
+		// blocks that begin with a record id
+		"SELECT{;A:0}FROM 0", "RETURN {; a:1.b; 2 }", "RETURN {; (`a b`:[1] + 1) = 2 }", "RETURN {; a:1->b->c }",
+		"RETURN {; a:1..2 }",
+		"IF true {; a:1 } ELSE { a:2 }", "IF true { a:1; 2 }", "RETURN |$x| {; a:1 }",
+		"DEFINE FIELD f ON t VALUE {; {; a:1 } }", "{; a:1 }", "FOR $i IN [1] { a:1 }", "RETURN {; <string> a:1 }",
+		"RETURN {; a:1[0] }", "RETURN {; a:1 ?? b:1 }",
+		// no assignment
+		"($a=0)", "{ ($a IS 0) }", "DEFINE FIELD f ON t VALUE { ($a = 1) AND $b OR $c }", "IF true { ($a = 1) }",
+		"RETURN |$x| { 1; ($x = 1) }",
+		"DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 0", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 127",
+		"DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 M 128", "DEFINE INDEX i ON t FIELDS v HNSW DIMENSION 4 EFC 0 M0 0",
 		"- ->a", "-(->a.b..)", // a minus before an arrow: -- is a comment
 	} {
 		checkQuery(t, text)
@@ -96,7 +104,8 @@ func TestFoundByFuzzing(t *testing.T) {
 
 // FuzzValue holds that the text of a value is read back as the same value.
 func FuzzValue(f *testing.F) {
-	for _, s := range []string{"1", "-1.5", "'a'", "[1, {a: NONE}]", "{1, 2}", "a:1", "a:[1, 'x']", "1..=3", "d'2024-01-01T00:00:00Z'", "{ type: 'Point', coordinates: [1, 2] }", "(1, 2)", "1h", "b\"00\""} {
+	for _, s := range []string{"1", "-1.5", "'a'", "[1, {a: NONE}]", "{1, 2}", "a:1", "a:[1, 'x']", "1..=3",
+		"d'2024-01-01T00:00:00Z'", "{ type: 'Point', coordinates: [1, 2] }", "(1, 2)", "1h", "b\"00\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -115,7 +124,8 @@ func FuzzValue(f *testing.F) {
 }
 
 func FuzzRecordID(f *testing.F) {
-	for _, s := range []string{"a:1", "a:b", "⟨a b⟩:⟨c⟩", "a:[1, {b: c:1}]", "a:u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab'", "a:-5"} {
+	for _, s := range []string{"a:1", "a:b", "⟨a b⟩:⟨c⟩", "a:[1, {b: c:1}]",
+		"a:u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab'", "a:-5"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -131,7 +141,8 @@ func FuzzRecordID(f *testing.F) {
 }
 
 func FuzzType(f *testing.F) {
-	for _, s := range []string{"int", "option<array<int, 3>>", "'a' | 5 | true", "{ a: int, 'b c': [string, none] }", "record<a | b>", "geometry<point | line>"} {
+	for _, s := range []string{"int", "option<array<int, 3>>", "'a' | 5 | true", "{ a: int, 'b c': [string, none] }",
+		"record<a | b>", "geometry<point | line>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,8 +5,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// geometry is the geometry that an object of the shape of GeoJSON is, if all of it is written out: what only turns out to
-// have that shape when it is evaluated stays an object.
+// geometry is the geometry that an object of the shape of GeoJSON is, if all of it is written out: what only turns out
+// to have that shape when it is evaluated stays an object.
 func geometry(fields []ast.ObjectField) (ast.Expr, bool) {
 	if len(fields) != 2 || fields[0].Key != "type" && fields[1].Key != "type" {
 		return nil, false

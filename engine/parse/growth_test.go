@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 )
 
-// shape is a text that grows: head, then piece n times with sep between, then tail. %d in a piece is a number, each time
-// another one.
+// shape is a text that grows: head, then piece n times with sep between, then tail. %d in a piece is a number, each
+// time another one.
 type shape struct{ head, piece, sep, tail string }
 
 func (s shape) of(n int) string {
@@ -33,43 +33,80 @@ func (s shape) of(n int) string {
 // shapes are what a text may have many of, whether it parses or not.
 func shapes() []shape {
 	return []shape{
-		{"RETURN fn", "::a", "", "()"}, {"RETURN a", "::a", "", "()"}, {"RETURN A", "::`b`", "", ""}, {"RETURN silo::a<1.0.0>", "::a", "", "()"},
-		{"DEFINE FUNCTION fn", "::a", "", "() { 1 }"}, {"REMOVE FUNCTION fn", "::a", "", ""}, {"DEFINE MODULE mod", "::a", "", " AS f'b:/k'"},
-		{"RETURN [", "/(((a|b)*c){9}){9}/", ",", "]"}, {"RETURN [", `/\w\d\s/`, ",", "]"}, {"RETURN /", "(", "", "/"}, {"RETURN /", "[a-z]", "", "/"},
-		{"RETURN /", "a", "", ""}, {"RETURN function() {", "'{'", "", "}"}, {"RETURN function() {", "{", "", ""}, {"RETURN ", "(", "", ""},
-		{"RETURN ", "[", "", ""}, {"RETURN ", "{a:", "", ""}, {"RETURN ", "-", " ", "1"}, {"RETURN ", "!", "", "true"}, {"RETURN ", "<int>", "", "1"},
-		{"RETURN ", "1", "+", ""}, {"RETURN ", "a", ".", ""}, {"RETURN a", "[0]", "", ""}, {"RETURN a", "->b", "", ""}, {"RETURN a", "...", "", ""},
-		{"RETURN a", ".b()", "", ""}, {"RETURN a.{", "b", ",", "}"}, {"RETURN a.{", "b.{", "", ""}, {"RETURN ", "'a'", ",", ""}, {"RETURN [", "'a'", ",", "]"},
-		{"RETURN [", "(1,2)", ",", "]"}, {"RETURN [", "(1)", ",", "]"}, {"RETURN [", "1.5dec", ",", "]"}, {"RETURN [", "1h", ",", "]"}, {"RETURN ", "1h", "", ""},
-		{"RETURN ", "9", "", "dec"}, {"RETURN 0.", "9", "", "dec"}, {"RETURN ", "9", "", "f"}, {"RETURN 1", "_0", "", ""}, {"RETURN '", `\n`, "", "'"},
-		{"RETURN '", `\u{1F600}`, "", "'"}, {"RETURN ", "'", "", ""}, {"RETURN `", "\\`", "", "`"}, {"RETURN b'", "00", "", "'"}, {"RETURN f'b:/", `\ `, "", "'"},
-		{"RETURN [", "r'a:1'", ",", "]"}, {"RETURN [", "a:⟨b⟩", ",", "]"}, {"RETURN r'a:[", "1", ",", "]'"}, {`RETURN r'a:[`, `\"x\"`, ",", "]'"},
-		{"RETURN {", "a: 1", ",", "}"}, {"RETURN {", "1", ",", "}"}, {"RETURN {", "'a': {'b':1}", ",", "}"}, {"RETURN {", "LET $a = 1", ";", "}"},
-		{"", ";", "", ""}, {"", "RETURN 1", ";", ""}, {"", "BEGIN", ";", ""}, {"", "BEGIN; COMMIT", ";", ""}, {"", "OPTION IMPORT", ";", ""},
-		{"", "#\n", "", "RETURN 1"}, {"", "/**/", "", "RETURN 1"}, {"", "/*", "", ""}, {"", "--\n", "", "?"}, {"", "\u00a0", "", "?"}, {"", "\n", "", "?"},
-		{"SELECT ", "a", ",", " FROM t"}, {"SELECT ", "a AS b", ",", " FROM t"}, {"SELECT * FROM ", "t", ",", ""}, {"SELECT * FROM t ORDER BY ", "a", ",", ""},
-		{"SELECT * FROM t GROUP BY ", "a", ",", ""}, {"SELECT * FROM t SPLIT ", "a", ",", ""}, {"SELECT * FROM t FETCH ", "a", ",", ""},
-		{"SELECT * OMIT ", "a", ",", " FROM t"}, {"SELECT * FROM t WITH INDEX ", "a", ",", ""}, {"SELECT * FROM t WHERE ", "a = 1", " AND ", ""},
-		{"SELECT * FROM t", "->(a WHERE b)", "", ""}, {"UPDATE t SET ", "a = 1", ",", ""}, {"UPDATE t UNSET ", "a", ",", ""}, {"UPDATE t SET a", "[WHERE b]", "", " = 1"},
-		{"INSERT INTO t (", "a", ",", ") VALUES (1)"}, {"INSERT INTO t (a) VALUES ", "(1)", ",", ""}, {"INSERT INTO t ", "{a:1}", ",", ""},
-		{"INSERT INTO t {a: 1} ON DUPLICATE KEY UPDATE ", "a = 1", ",", ""}, {"RELATE ", "a", "->", ""}, {"IF a {1} ", "ELSE IF a {1}", " ", ""},
-		{"IF a THEN 1 ", "ELSE IF a THEN 1", " ", " END"}, {"DEFINE TABLE t ", "COMMENT 'x'", " ", ""}, {"DEFINE TABLE t PERMISSIONS ", "FOR select NONE", ",", ""},
-		{"DEFINE FIELD a", ".b", "", " ON t"}, {"DEFINE FIELD a ON t TYPE ", "int", "|", ""}, {"DEFINE FIELD a ON t TYPE ", "array<", "", ""},
-		{"DEFINE FIELD a ON t TYPE record<", "b", "|", ">"}, {"DEFINE FIELD a ON t TYPE {", "a: int", ",", "}"}, {"DEFINE INDEX i ON t FIELDS ", "a", ",", ""},
-		{"DEFINE ANALYZER a FILTERS ", "lowercase", ",", ""}, {"DEFINE ANALYZER a TOKENIZERS ", "blank", ",", ""}, {"DEFINE EVENT e ON t THEN ", "(1)", ",", ""},
-		{"DEFINE USER u ON ROOT PASSWORD 'p' ROLES ", "OWNER", ",", ""}, {"DEFINE FUNCTION fn::f(", "$a: int", ",", ") { 1 }"}, {"RETURN |", "$a", ",", "| 1"},
-		{"RETURN fn::f(", "1", ",", ")"}, {"DEFINE API '/a' ", "FOR get THEN 1", " ", ""}, {"DEFINE API '/a' FOR ", "get", ",", " THEN 1"},
-		{"ALTER TABLE t ", "COMMENT 'x'", " ", ""}, {"RETURN ", "1..", "", "2"}, {"RETURN a", " ?? b", "", ""}, {"RETURN [", "|t:3|", ",", "]"},
-		{"RETURN {type: 'LineString', coordinates: [", "[1,2]", ",", "]}"}, {"RETURN {type: 'Polygon', coordinates: [[", "[1,2]", ",", "]]}"},
-		{"RETURN ", "a(", "", ""}, {"RETURN ", "$a", " = ", ""}, {"LET $a = ", "1", " < ", ""}, {"RETURN ", "RETURN ", "", "1"}, {"", "EXPLAIN ", "", "SELECT 1"},
-		{"RETURN count(", "(", "", ""}, {"RETURN a.{1..2}(", "->b", "", ")"}, {"RETURN ", "x", "", ""}, {"RETURN $", "x", "", ""}, {"RETURN a:", "1", "", ""}, {"RETURN a:", "x", "", ""},
-		{"DEFINE FIELD a ON t TYPE ", "%d", "|", ""}, {"DEFINE FIELD a ON t TYPE ", "'v%d'", "|", ""}, {"DEFINE FIELD a ON t TYPE record<", "t%d", "|", ">"},
-		{"DEFINE FIELD a ON t TYPE {", "f%d: int", ",", "}"}, {"DEFINE TABLE t TYPE RELATION FROM ", "t%d", "|", " TO x"}, {"RETURN {", "%d", ",", "}"},
-		{"RETURN {", "k%d: 1", ",", "}"}, {"SELECT ", "f%d AS g%d", ",", " FROM t GROUP ALL"}, {"SELECT * FROM t GROUP BY ", "f%d", ",", ""},
-		{"SELECT * FROM t OMIT ", "f%d", ",", ""}, {"DEFINE INDEX i ON t FIELDS ", "f%d", ",", ""}, {"RETURN |", "$p%d", ",", "| 1"},
-		{"DEFINE FUNCTION fn::f(", "$p%d: int", ",", ") { 1 }"}, {"INSERT INTO t (", "f%d", ",", ") VALUES (1)"}, {"", "LET $v%d = 1", ";", ""},
-		{"DEFINE ACCESS a ON DATABASE TYPE RECORD ", "COMMENT 'c%d'", " ", ""}, {"DEFINE USER u ON ROOT PASSWORD 'p' ROLES ", "r%d", ",", ""},
-		{"RETURN [", "/a%d/", ",", "]"}, {"RETURN [", "t%d:1", ",", "]"}, {"RETURN [", "'x%d'", ",", "]"}, {"RETURN [", "f%d()", ",", "]"},
+		{"RETURN fn", "::a", "", "()"}, {"RETURN a", "::a", "", "()"}, {"RETURN A", "::`b`", "", ""},
+		{"RETURN silo::a<1.0.0>", "::a", "", "()"},
+		{"DEFINE FUNCTION fn", "::a", "", "() { 1 }"}, {"REMOVE FUNCTION fn", "::a", "", ""},
+		{"DEFINE MODULE mod", "::a", "", " AS f'b:/k'"},
+		{"RETURN [", "/(((a|b)*c){9}){9}/", ",", "]"}, {"RETURN [", `/\w\d\s/`, ",", "]"}, {"RETURN /", "(", "", "/"},
+		{"RETURN /", "[a-z]", "", "/"},
+		{"RETURN /", "a", "", ""}, {"RETURN function() {", "'{'", "", "}"}, {"RETURN function() {", "{", "", ""},
+		{"RETURN ", "(", "", ""},
+		{"RETURN ", "[", "", ""}, {"RETURN ", "{a:", "", ""}, {"RETURN ", "-", " ", "1"}, {"RETURN ", "!", "", "true"},
+		{"RETURN ", "<int>", "", "1"},
+		{"RETURN ", "1", "+", ""}, {"RETURN ", "a", ".", ""}, {"RETURN a", "[0]", "", ""}, {"RETURN a", "->b", "", ""},
+		{"RETURN a", "...", "", ""},
+		{"RETURN a", ".b()", "", ""}, {"RETURN a.{", "b", ",", "}"}, {"RETURN a.{", "b.{", "", ""},
+		{"RETURN ", "'a'", ",", ""}, {"RETURN [", "'a'", ",", "]"},
+		{"RETURN [", "(1,2)", ",", "]"}, {"RETURN [", "(1)", ",", "]"}, {"RETURN [", "1.5dec", ",", "]"},
+		{"RETURN [", "1h", ",", "]"}, {"RETURN ", "1h", "", ""},
+		{"RETURN ", "9", "", "dec"}, {"RETURN 0.", "9", "", "dec"}, {"RETURN ", "9", "", "f"},
+		{"RETURN 1", "_0", "", ""}, {"RETURN '", `\n`, "", "'"},
+		{"RETURN '", `\u{1F600}`, "", "'"}, {"RETURN ", "'", "", ""}, {"RETURN `", "\\`", "", "`"},
+		{"RETURN b'", "00", "", "'"}, {"RETURN f'b:/", `\ `, "", "'"},
+		{"RETURN [", "r'a:1'", ",", "]"}, {"RETURN [", "a:⟨b⟩", ",", "]"}, {"RETURN r'a:[", "1", ",", "]'"},
+		{`RETURN r'a:[`, `\"x\"`, ",", "]'"},
+		{"RETURN {", "a: 1", ",", "}"}, {"RETURN {", "1", ",", "}"}, {"RETURN {", "'a': {'b':1}", ",", "}"},
+		{"RETURN {", "LET $a = 1", ";", "}"},
+		{"", ";", "", ""}, {"", "RETURN 1", ";", ""}, {"", "BEGIN", ";", ""}, {"", "BEGIN; COMMIT", ";", ""},
+		{"", "OPTION IMPORT", ";", ""},
+		{"", "#\n", "", "RETURN 1"}, {"", "/**/", "", "RETURN 1"}, {"", "/*", "", ""}, {"", "--\n", "", "?"},
+		{"", "\u00a0", "", "?"}, {"", "\n", "", "?"},
+		{"SELECT ", "a", ",", " FROM t"}, {"SELECT ", "a AS b", ",", " FROM t"}, {"SELECT * FROM ", "t", ",", ""},
+		{"SELECT * FROM t ORDER BY ", "a", ",", ""},
+		{"SELECT * FROM t GROUP BY ", "a", ",", ""}, {"SELECT * FROM t SPLIT ", "a", ",", ""},
+		{"SELECT * FROM t FETCH ", "a", ",", ""},
+		{"SELECT * OMIT ", "a", ",", " FROM t"}, {"SELECT * FROM t WITH INDEX ", "a", ",", ""},
+		{"SELECT * FROM t WHERE ", "a = 1", " AND ", ""},
+		{"SELECT * FROM t", "->(a WHERE b)", "", ""}, {"UPDATE t SET ", "a = 1", ",", ""},
+		{"UPDATE t UNSET ", "a", ",", ""}, {"UPDATE t SET a", "[WHERE b]", "", " = 1"},
+		{"INSERT INTO t (", "a", ",", ") VALUES (1)"}, {"INSERT INTO t (a) VALUES ", "(1)", ",", ""},
+		{"INSERT INTO t ", "{a:1}", ",", ""},
+		{"INSERT INTO t {a: 1} ON DUPLICATE KEY UPDATE ", "a = 1", ",", ""}, {"RELATE ", "a", "->", ""},
+		{"IF a {1} ", "ELSE IF a {1}", " ", ""},
+		{"IF a THEN 1 ", "ELSE IF a THEN 1", " ", " END"}, {"DEFINE TABLE t ", "COMMENT 'x'", " ", ""},
+		{"DEFINE TABLE t PERMISSIONS ", "FOR select NONE", ",", ""},
+		{"DEFINE FIELD a", ".b", "", " ON t"}, {"DEFINE FIELD a ON t TYPE ", "int", "|", ""},
+		{"DEFINE FIELD a ON t TYPE ", "array<", "", ""},
+		{"DEFINE FIELD a ON t TYPE record<", "b", "|", ">"}, {"DEFINE FIELD a ON t TYPE {", "a: int", ",", "}"},
+		{"DEFINE INDEX i ON t FIELDS ", "a", ",", ""},
+		{"DEFINE ANALYZER a FILTERS ", "lowercase", ",", ""}, {"DEFINE ANALYZER a TOKENIZERS ", "blank", ",", ""},
+		{"DEFINE EVENT e ON t THEN ", "(1)", ",", ""},
+		{"DEFINE USER u ON ROOT PASSWORD 'p' ROLES ", "OWNER", ",", ""},
+		{"DEFINE FUNCTION fn::f(", "$a: int", ",", ") { 1 }"}, {"RETURN |", "$a", ",", "| 1"},
+		{"RETURN fn::f(", "1", ",", ")"}, {"DEFINE API '/a' ", "FOR get THEN 1", " ", ""},
+		{"DEFINE API '/a' FOR ", "get", ",", " THEN 1"},
+		{"ALTER TABLE t ", "COMMENT 'x'", " ", ""}, {"RETURN ", "1..", "", "2"}, {"RETURN a", " ?? b", "", ""},
+		{"RETURN [", "|t:3|", ",", "]"},
+		{"RETURN {type: 'LineString', coordinates: [", "[1,2]", ",", "]}"},
+		{"RETURN {type: 'Polygon', coordinates: [[", "[1,2]", ",", "]]}"},
+		{"RETURN ", "a(", "", ""}, {"RETURN ", "$a", " = ", ""}, {"LET $a = ", "1", " < ", ""},
+		{"RETURN ", "RETURN ", "", "1"}, {"", "EXPLAIN ", "", "SELECT 1"},
+		{"RETURN count(", "(", "", ""}, {"RETURN a.{1..2}(", "->b", "", ")"}, {"RETURN ", "x", "", ""},
+		{"RETURN $", "x", "", ""}, {"RETURN a:", "1", "", ""}, {"RETURN a:", "x", "", ""},
+		{"DEFINE FIELD a ON t TYPE ", "%d", "|", ""}, {"DEFINE FIELD a ON t TYPE ", "'v%d'", "|", ""},
+		{"DEFINE FIELD a ON t TYPE record<", "t%d", "|", ">"},
+		{"DEFINE FIELD a ON t TYPE {", "f%d: int", ",", "}"}, {"DEFINE TABLE t TYPE RELATION FROM ", "t%d", "|",
+			" TO x"}, {"RETURN {", "%d", ",", "}"},
+		{"RETURN {", "k%d: 1", ",", "}"}, {"SELECT ", "f%d AS g%d", ",", " FROM t GROUP ALL"},
+		{"SELECT * FROM t GROUP BY ", "f%d", ",", ""},
+		{"SELECT * FROM t OMIT ", "f%d", ",", ""}, {"DEFINE INDEX i ON t FIELDS ", "f%d", ",", ""},
+		{"RETURN |", "$p%d", ",", "| 1"},
+		{"DEFINE FUNCTION fn::f(", "$p%d: int", ",", ") { 1 }"}, {"INSERT INTO t (", "f%d", ",", ") VALUES (1)"},
+		{"", "LET $v%d = 1", ";", ""},
+		{"DEFINE ACCESS a ON DATABASE TYPE RECORD ", "COMMENT 'c%d'", " ", ""},
+		{"DEFINE USER u ON ROOT PASSWORD 'p' ROLES ", "r%d", ",", ""},
+		{"RETURN [", "/a%d/", ",", "]"}, {"RETURN [", "t%d:1", ",", "]"}, {"RETURN [", "'x%d'", ",", "]"},
+		{"RETURN [", "f%d()", ",", "]"},
 	}
 }
 
@@ -128,8 +165,8 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 }
 
-// TestParserAsks holds that no text keeps the parser from asking whether it should go on: it asks after each piece of the
-// text, and ends with the error that it gets.
+// TestParserAsks holds that no text keeps the parser from asking whether it should go on: it asks after each piece of
+// the text, and ends with the error that it gets.
 func TestParserAsks(t *testing.T) {
 	gone := errors.New("gone")
 	for _, s := range shapes() {
@@ -146,7 +183,8 @@ func TestParserAsks(t *testing.T) {
 			t.Errorf("%s: asked %d times, got %v", s.of(2), asked, err)
 		}
 	}
-	for _, text := range []string{"RETURN [" + strings.Repeat("1,", 1<<17) + "]", "RETURN [" + strings.Repeat(`/\w(a|b){9}/,`, 1<<14) + "]"} {
+	for _, text := range []string{"RETURN [" + strings.Repeat("1,", 1<<17) + "]",
+		"RETURN [" + strings.Repeat(`/\w(a|b){9}/,`, 1<<14) + "]"} {
 		if _, err := Query(text, Options{Poll: func() error { return gone }}); !errors.Is(err, gone) {
 			t.Errorf("%.20s: %v", text, err)
 		}

@@ -8,9 +8,9 @@ import (
 // onlyLiterals is the failure of an inert text that holds something to evaluate.
 const onlyLiterals = "Only literal values are allowed here"
 
-// inertExpr parses one literal, in texts that are data: a value, a record id, a plain path. Such texts come from clients
-// that have no identity yet, and from strings inside of queries. SECURITY: nothing here leads to operators, calls,
-// statements, closures or regular expressions.
+// inertExpr parses one literal, in texts that are data: a value, a record id, a plain path. Such texts come from
+// clients that have no identity yet, and from strings inside of queries. SECURITY: nothing here leads to operators,
+// calls, statements, closures or regular expressions.
 func (p *parser) inertExpr() ast.Expr {
 	if !p.enter() {
 		return nil

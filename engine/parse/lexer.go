@@ -96,7 +96,8 @@ func (l *lexer) blockComment() *lexError {
 func wideBlank(s string) int {
 	r, n := utf8.DecodeRuneInString(s)
 	switch {
-	case r == 0x85, r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A, r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
+	case r == 0x85, r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A, r == 0x2028, r == 0x2029, r == 0x202F,
+		r == 0x205F, r == 0x3000, r == 0xFEFF:
 		return n
 	}
 	return 0

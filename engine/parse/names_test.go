@@ -8,19 +8,23 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestWordsAsNamesAreReadBack: whatever a table, a field or a key is called, the text of a definition that names it is read
-// back as what it was.
+// TestWordsAsNamesAreReadBack: whatever a table, a field or a key is called, the text of a definition that names it is
+// read back as what it was.
 func TestWordsAsNamesAreReadBack(t *testing.T) {
-	words := append([]string{"NaN", "Infinity", "nan", "infinity", "1a", "1", "e5", "1e5", "_", "a b", "é", "`", "\\", "u", "d", "r", "f", "b", "s", "rand", "ulid", "uuid", "fn", "ml", "silo", ""}, keywordNames[:]...)
+	words := append([]string{"NaN", "Infinity", "nan", "infinity", "1a", "1", "e5", "1e5", "_", "a b", "é", "`", "\\",
+		"u", "d", "r", "f", "b", "s", "rand", "ulid", "uuid", "fn", "ml", "silo", ""}, keywordNames[:]...)
 	for _, w := range words {
 		for _, word := range []string{w, strings.ToLower(w)} {
 			id := value.RecordOf(&value.RecordID{Table: word, Key: value.Str(word)})
 			for name, x := range map[string]ast.Expr{
 				"record id": &ast.RecordID{Table: word, Key: &ast.Literal{Value: value.Str(word)}},
-				"constant":  &ast.Literal{Value: value.Array(id, value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})))},
-				"table":     &ast.Table{Name: word},
+				"constant": &ast.Literal{
+					Value: value.Array(id, value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})))},
+				"table": &ast.Table{Name: word},
 			} {
-				q := &ast.Query{Stmts: []ast.Statement{&ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: "x"}}}, Table: ast.Name{Ident: "t"}, Value: x}}}
+				q := &ast.Query{Stmts: []ast.Statement{
+					&ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: "x"}}},
+						Table: ast.Name{Ident: "t"}, Value: x}}}
 				text := ast.Text(q)
 				back, err := Query(text, Options{})
 				if err != nil {

@@ -127,7 +127,8 @@ func (p *parser) letter(t token, i int, want byte) bool {
 // numberEnds fails where a letter follows the number t, which ends at i.
 func (p *parser) numberEnds(t token, i int) {
 	if c := p.lex.at(i); c|0x20-'a' < 26 {
-		p.fail("Invalid token, found unexpected character `"+string(c)+"` after number token", token{tDigits, t.start, i + 1}, "")
+		p.fail("Invalid token, found unexpected character `"+string(c)+"` after number token",
+			token{tDigits, t.start, i + 1}, "")
 	}
 }
 
@@ -289,7 +290,8 @@ func (p *parser) wholeDigits(t token) bool {
 		return false
 	case isIdentByte(c):
 		// The text lacks a mark in the reference, too.
-		p.fail("Invalid token, found unexpected character `"+string(c)+" after integer token", token{tDigits, t.start, t.end + 1}, "")
+		p.fail("Invalid token, found unexpected character `"+string(c)+" after integer token",
+			token{tDigits, t.start, t.end + 1}, "")
 		return false
 	}
 	return true
@@ -354,7 +356,8 @@ func (p *parser) duration(start int) value.Value {
 		}
 	}
 	if c := p.lex.at(i); c|0x20-'a' < 26 {
-		p.fail("Invalid token, found invalid character `"+string(c)+"` after duration suffix", token{tDigits, start, i + 1}, "")
+		p.fail("Invalid token, found invalid character `"+string(c)+"` after duration suffix",
+			token{tDigits, start, i + 1}, "")
 		return value.None
 	}
 	p.resume(i)

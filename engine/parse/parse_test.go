@@ -53,7 +53,8 @@ func TestPrecedence(t *testing.T) {
 func grouped(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Binary:
-		op := strings.TrimPrefix(ast.Text(&ast.Binary{Op: x.Op, L: &ast.Param{Name: "l"}, R: &ast.Param{Name: "r"}, KNN: x.KNN, Match: x.Match}), "$l ")
+		op := strings.TrimPrefix(ast.Text(&ast.Binary{Op: x.Op, L: &ast.Param{Name: "l"}, R: &ast.Param{Name: "r"},
+			KNN: x.KNN, Match: x.Match}), "$l ")
 		return "(" + grouped(x.L) + " " + strings.TrimSuffix(op, " $r") + " " + grouped(x.R) + ")"
 	case *ast.Unary:
 		op := strings.TrimSuffix(ast.Text(&ast.Unary{Op: x.Op, X: &ast.Param{Name: "r"}}), "$r")
@@ -71,7 +72,8 @@ func grouped(x ast.Expr) string {
 		}
 		return out + ")"
 	case *ast.Closure:
-		return strings.TrimSuffix(ast.Text(&ast.Closure{Params: x.Params, Returns: x.Returns, Body: &ast.Param{Name: "r"}}), "$r") + grouped(x.Body)
+		return strings.TrimSuffix(ast.Text(&ast.Closure{Params: x.Params, Returns: x.Returns,
+			Body: &ast.Param{Name: "r"}}), "$r") + grouped(x.Body)
 	case *ast.Subquery:
 		if s, ok := x.Stmt.(*ast.Select); ok {
 			return "(SELECT * FROM " + grouped(s.From[0]) + ")"
@@ -117,7 +119,8 @@ func TestLimits(t *testing.T) {
 			ast.Text(q)
 			continue
 		}
-		if e := errs.As(err); e.Kind != errs.KindValidation || !strings.HasPrefix(e.Msg, "Parse error: ") || len(e.Msg) > 1000 {
+		if e := errs.As(err); e.Kind != errs.KindValidation || !strings.HasPrefix(e.Msg, "Parse error: ") ||
+			len(e.Msg) > 1000 {
 			t.Errorf("%s: got %.200s", name, e.Msg)
 		}
 	}
@@ -146,7 +149,8 @@ func TestValue(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s", in, v.Text(), err, want)
 		}
 	}
-	for _, in := range []string{"", "a", "1 + 1", "$x", "time::now()", "(SELECT * FROM a)", "a:rand()", "<int>1", "1 2", "-a", "|a:3|", "{ a: b }"} {
+	for _, in := range []string{"", "a", "1 + 1", "$x", "time::now()", "(SELECT * FROM a)", "a:rand()", "<int>1", "1 2",
+		"-a", "|a:3|", "{ a: b }"} {
 		if v, err := Value(in); err == nil {
 			t.Errorf("%q: got %s, want an error", in, v.Text())
 		}
@@ -190,9 +194,12 @@ func TestRecordID(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s", in, v.Text(), err, want)
 		}
 	}
-	for _, in := range []string{"", "a", "a:", "1:1", "a:$x", "a:'b'", "a:[1 + 1]", "a:[time::now()]", "a:[b]", "a:1 b", "a:b-c", "a:rand()", "a:ulid()", "a: 5",
-		"a:[(RETURN 1)]", "a:[|$x| $x]", "a:[/x/]", "a:[fn::f()]", "a:{ b: { RETURN 1 } }", "a:[$x]", "a:[b.c]", "a:[->b->c]", "a:[<int>'1']",
-		"a:[!true]", "a:[function() { return 1 }]", "a:[math::pi]", "a:[|b:3|]", "a:['x'.len()]", "a:[-1h]", "(a:1)", "r'a:1'", "a:1; b:2"} {
+	for _, in := range []string{"", "a", "a:", "1:1", "a:$x", "a:'b'", "a:[1 + 1]", "a:[time::now()]", "a:[b]", "a:1 b",
+		"a:b-c", "a:rand()", "a:ulid()", "a: 5",
+		"a:[(RETURN 1)]", "a:[|$x| $x]", "a:[/x/]", "a:[fn::f()]", "a:{ b: { RETURN 1 } }", "a:[$x]", "a:[b.c]",
+		"a:[->b->c]", "a:[<int>'1']",
+		"a:[!true]", "a:[function() { return 1 }]", "a:[math::pi]", "a:[|b:3|]", "a:['x'.len()]", "a:[-1h]", "(a:1)",
+		"r'a:1'", "a:1; b:2"} {
 		if v, err := RecordID(in); err == nil {
 			t.Errorf("%q: got %s, want an error", in, v.Text())
 		}

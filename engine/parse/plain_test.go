@@ -9,9 +9,12 @@ import (
 
 func TestPath(t *testing.T) {
 	for in, want := range map[string]string{
-		"a": "a", "a.b.c": "a.b.c", "a.*": "a.*", "a[*]": "a.*", "a[0]": "a[0]", "a[-1]": "a[-1]", "a[$]": "a[$]", "a['b']": "a['b']",
-		"`a b`.c": "`a b`.c", "a…": "a…", "a.?.b": "a.?.b", "@.a": "@.a", "a.{b, c}": "a.{ b, c }", "a.{b.{c}, d.*}": "a.{ b.{ c }, d.* }",
-		"->knows->person.name": "->knows->person.name", "<-a": "<-a", "<->a": "<->a", "->?": "->?", "->(a, b)": "->(a, b)", "->a:1..5": "->a:1..5",
+		"a": "a", "a.b.c": "a.b.c", "a.*": "a.*", "a[*]": "a.*", "a[0]": "a[0]", "a[-1]": "a[-1]", "a[$]": "a[$]",
+		"a['b']":  "a['b']",
+		"`a b`.c": "`a b`.c", "a…": "a…", "a.?.b": "a.?.b", "@.a": "@.a", "a.{b, c}": "a.{ b, c }",
+		"a.{b.{c}, d.*}":       "a.{ b.{ c }, d.* }",
+		"->knows->person.name": "->knows->person.name", "<-a": "<-a", "<->a": "<->a", "->?": "->?",
+		"->(a, b)": "->(a, b)", "->a:1..5": "->a:1..5",
 		"select": "`select`", " a . b ": "a.b", "rand": "`rand`",
 	} {
 		id, err := Path(in)
@@ -24,11 +27,16 @@ func TestPath(t *testing.T) {
 // TestPathsHoldNoCode: what a path of the language may evaluate is refused in a path that comes as text.
 func TestPathsHoldNoCode(t *testing.T) {
 	for _, in := range []string{
-		"", "*", "1", "a b", "a; b", "a + 1", "(a)", "a[({DEFINE USER x ON ROOT PASSWORD 'x' ROLES OWNER; 1})]", "a[(CREATE t:1).len()]", "a[CREATE t]",
-		"a[WHERE b = 1]", "a[WHERE true]", "a[?b]", "a[?true]", "a[$x]", "a[b]", "a[1 + 1]", "a[rand()]", "a[[1]]", "a[fn::f()]", "a[{ 1 }]", "a[|$x| $x]",
-		"a.len()", "a.map(|$x| $x)", "a()", "rand()", "time::now()", "fn::f()", "a.{b: c}", "a.{b: 1}", "a.{b: (CREATE t)}", "a.{b.{c: rand()}}",
-		"a.{1..3}", "a.{1..3}(->b)", "a.{1..3+collect}", "a.@", "->(a WHERE true)", "->(SELECT * FROM a)", "->(a LIMIT 1)", "->(a ORDER BY b)",
-		"->(a AS b)", "->a[WHERE true]", "->a.f()", "->a:[rand()]..", "->a:rand()..", "->a:[(CREATE t)]..", "t:1.a", "a[/x/]..", "function() { return 1 }",
+		"", "*", "1", "a b", "a; b", "a + 1", "(a)", "a[({DEFINE USER x ON ROOT PASSWORD 'x' ROLES OWNER; 1})]",
+		"a[(CREATE t:1).len()]", "a[CREATE t]",
+		"a[WHERE b = 1]", "a[WHERE true]", "a[?b]", "a[?true]", "a[$x]", "a[b]", "a[1 + 1]", "a[rand()]", "a[[1]]",
+		"a[fn::f()]", "a[{ 1 }]", "a[|$x| $x]",
+		"a.len()", "a.map(|$x| $x)", "a()", "rand()", "time::now()", "fn::f()", "a.{b: c}", "a.{b: 1}",
+		"a.{b: (CREATE t)}", "a.{b.{c: rand()}}",
+		"a.{1..3}", "a.{1..3}(->b)", "a.{1..3+collect}", "a.@", "->(a WHERE true)", "->(SELECT * FROM a)",
+		"->(a LIMIT 1)", "->(a ORDER BY b)",
+		"->(a AS b)", "->a[WHERE true]", "->a.f()", "->a:[rand()]..", "->a:rand()..", "->a:[(CREATE t)]..", "t:1.a",
+		"a[/x/]..", "function() { return 1 }",
 		"a[<int>'1']", "a\x00(", "a.b" + strings.Repeat(".b", MaxDataText),
 	} {
 		if id, err := Path(in); err == nil {
@@ -49,9 +57,11 @@ func TestTextsOfDataAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzPath holds that a path that is read holds nothing to evaluate, and prints to a text that is read as the same path.
+// FuzzPath holds that a path that is read holds nothing to evaluate, and prints to a text that is read as the same
+// path.
 func FuzzPath(f *testing.F) {
-	for _, s := range []string{"a.b[0].*", "a['x'].{b, c.{d}}", "->a->(b, c):1..2", "@.a[$]…?", "`a b`.⟨c⟩", "a[({1})]", "a.f(1)", "->(a WHERE b)", "<~a"} {
+	for _, s := range []string{"a.b[0].*", "a['x'].{b, c.{d}}", "->a->(b, c):1..2", "@.a[$]…?", "`a b`.⟨c⟩", "a[({1})]",
+		"a.f(1)", "->(a WHERE b)", "<~a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -69,7 +79,8 @@ func FuzzPath(f *testing.F) {
 
 // FuzzRecordText holds the same for record ids: their keys are literals.
 func FuzzRecordText(f *testing.F) {
-	for _, s := range []string{"a:1", "a:[1, {b: c:1}]", "a:u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab'", "a:-5", "a:1..=2", "a:[rand()]", "a:{ b: /x/ }", "a:[r'b:[1]']", "a:['x', $x]", "a:{1, 2}"} {
+	for _, s := range []string{"a:1", "a:[1, {b: c:1}]", "a:u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab'", "a:-5", "a:1..=2",
+		"a:[rand()]", "a:{ b: /x/ }", "a:[r'b:[1]']", "a:['x', $x]", "a:{1, 2}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -94,7 +105,8 @@ func checkInert(t *testing.T, text string, node any) {
 	t.Helper()
 	ast.Inspect(node, func(n any) bool {
 		switch n.(type) {
-		case *ast.Call, *ast.Closure, *ast.Block, *ast.Subquery, *ast.Script, *ast.Binary, *ast.Unary, *ast.Cast, *ast.Mock, *ast.KeyGen, *ast.PartMethod,
+		case *ast.Call, *ast.Closure, *ast.Block, *ast.Subquery, *ast.Script, *ast.Binary, *ast.Unary, *ast.Cast,
+			*ast.Mock, *ast.KeyGen, *ast.PartMethod,
 			*ast.PartCall, *ast.PartWhere, *ast.PartRecurse, *ast.PartRepeat, *ast.PartStart, ast.Statement:
 			t.Fatalf("%q holds %T", text, n)
 		}

@@ -49,8 +49,8 @@ func (p *parser) embedded() ast.Expr {
 	return p.attach(&ast.Subquery{Stmt: p.statement()})
 }
 
-// attach adds the path that follows x. A path in parentheses is a value that the other one starts from, (a.b)[0], unless that is
-// all the same: where it goes on with a field.
+// attach adds the path that follows x. A path in parentheses is a value that the other one starts from, (a.b)[0],
+// unless that is all the same: where it goes on with a field.
 func (p *parser) attach(x ast.Expr) ast.Expr {
 	if !p.atPart() {
 		return x
@@ -392,7 +392,8 @@ func (p *parser) point(open token) ast.Expr {
 	}
 	if p.pointNumberEnd() < 0 {
 		i := p.mantissaEnd()
-		p.fail("Invalid token, found invalid character `"+p.src[i:i+1]+"` after number token", token{tDigits, p.tok.start, i + 1}, "")
+		p.fail("Invalid token, found invalid character `"+p.src[i:i+1]+"` after number token",
+			token{tDigits, p.tok.start, i + 1}, "")
 		return nil
 	}
 	y := p.pointNumber(neg)

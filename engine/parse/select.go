@@ -23,7 +23,8 @@ func (p *parser) selectStatement() ast.Statement {
 	group := p.tok
 	s.Group = p.group(s.Projections)
 	if s.Split != nil && s.Group != nil {
-		p.failBlocks("SPLIT and GROUP are mutually exclusive", Block{split.start, splitEnd, "SPLIT cannot be used with GROUP"},
+		p.failBlocks("SPLIT and GROUP are mutually exclusive",
+			Block{split.start, splitEnd, "SPLIT cannot be used with GROUP"},
 			Block{group.start, p.prev.end, "GROUP cannot be used with SPLIT"})
 	}
 	s.Order = p.order(s.Projections)

@@ -85,7 +85,8 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	default:
 		text := s.text[start:p.prev.end]
 		if !utf8.ValidString(text) {
-			s.err = errs.Validation("The statement at line %d is not valid UTF-8", s.line+strings.Count(s.text[:start], "\n")+1)
+			s.err = errs.Validation("The statement at line %d is not valid UTF-8",
+				s.line+strings.Count(s.text[:start], "\n")+1)
 			return nil, "", false
 		}
 		if n := p.tok.start - start; n > s.opt.MaxStatement {

@@ -114,7 +114,8 @@ func (p *parser) unicodeEscape(s string, off int) (int, rune, bool) {
 		for i := 3; ; i++ {
 			if i < len(s) && s[i] == '}' {
 				if !utf8.ValidRune(r) {
-					p.fail("Invalid escape sequence, "+invalid, token{tString, off, off + i + 1}, "Not a valid character code")
+					p.fail("Invalid escape sequence, "+invalid, token{tString, off, off + i + 1},
+						"Not a valid character code")
 					return 0, 0, false
 				}
 				return i + 1, r, true
@@ -142,7 +143,8 @@ func (p *parser) unicodeEscape(s string, off int) (int, rune, bool) {
 		r = r<<4 | d
 	}
 	if !utf8.ValidRune(r) {
-		p.fail("String contains invalid escape sequence, "+invalid, token{tString, off, off + end}, "Not a valid character code")
+		p.fail("String contains invalid escape sequence, "+invalid, token{tString, off, off + end},
+			"Not a valid character code")
 		return 0, 0, false
 	}
 	return end, r, true

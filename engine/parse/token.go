@@ -84,8 +84,10 @@ const (
 var tokenNames = [...]string{
 	tEOF: "Eof", tIdent: "an identifier", tParam: "a parameter", tString: "a strand", tDigits: "a number",
 	tDatetime: "a datetime", tUUID: "a uuid", tRecord: "a record-id strand", tBytes: "a bytestring", tFile: "a file",
-	tNaN: "NaN", tInfinity: "Infinity", tLParen: "(", tRParen: ")", tLBrace: "{", tRBrace: "}", tLBracket: "[", tRBracket: "]",
-	tComma: ",", tSemi: ";", tColon: ":", tPath: "::", tDot: ".", tDotDot: "..", tDotDotDot: "...", tDollar: "$", tAt: "@",
+	tNaN: "NaN", tInfinity: "Infinity", tLParen: "(", tRParen: ")", tLBrace: "{", tRBrace: "}", tLBracket: "[",
+	tRBracket: "]",
+	tComma:    ",", tSemi: ";", tColon: ":", tPath: "::", tDot: ".", tDotDot: "..", tDotDotDot: "...",
+	tDollar: "$", tAt: "@",
 	tQuestion: "?", tNullish: "??", tTruthy: "?:", tAnyEqual: "?=", tEqual: "=", tEqualTwo: "==", tNotEqual: "!=",
 	tBang: "!", tNotTilde: "!~", tTilde: "~", tAllEqual: "*=", tStar: "*", tPower: "**", tPlus: "+", tPlusEq: "+=",
 	tExtendEq: "+?=", tMinus: "-", tMinusEq: "-=", tArrowR: "->", tLess: "<", tLessEq: "<=", tArrowL: "<-",

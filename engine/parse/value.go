@@ -25,8 +25,9 @@ func ValueWith(text string, params func(name string) (value.Value, bool)) (value
 	return inert{params}.value(x)
 }
 
-// RecordID parses the text of a record id such as person:1, person:['a', 2] or person:1..5: a table and a literal key, or a
-// range of such keys. Blanks around it are allowed. The reference ignores what follows the key; here it is an error.
+// RecordID parses the text of a record id such as person:1, person:['a', 2] or person:1..5: a table and a literal key,
+// or a range of such keys. Blanks around it are allowed. The reference ignores what follows the key; here it is an
+// error.
 func RecordID(text string) (value.Value, error) {
 	x, err := whole(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, inert: true}, (*parser).recordText)
 	if err != nil {

@@ -180,7 +180,8 @@ func (p *parser) insertValues(s *ast.Insert, head token) {
 		row := p.row()
 		if p.err == nil && len(row) != len(s.Fields) {
 			p.failBlocks(fmt.Sprintf("Invalid numbers of values to insert, found %d value(s) but selector requires %d value(s).", len(row), len(s.Fields)),
-				Block{start, p.prev.end, ""}, Block{head.start, head.end, fmt.Sprintf("This selector has %d field(s)", len(s.Fields))})
+				Block{start, p.prev.end, ""},
+				Block{head.start, head.end, fmt.Sprintf("This selector has %d field(s)", len(s.Fields))})
 		}
 		s.Rows = append(s.Rows, row)
 		if !p.eat(tComma) {

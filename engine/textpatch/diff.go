@@ -287,8 +287,8 @@ func appendRun(script []edit, o op, text []rune) []edit {
 	return append(script, edit{o, text})
 }
 
-// Diff is the patch that turns a into b; empty if they are the same. The error is that of poll, which is asked from time to
-// time; nil is never asked.
+// Diff is the patch that turns a into b; empty if they are the same. The error is that of poll, which is asked from
+// time to time; nil is never asked.
 func Diff(a, b string, poll func() error) (patch string, err error) {
 	j := &job{poll: poll}
 	defer j.ended(&err)

@@ -113,7 +113,8 @@ func encode(out *strings.Builder, text []rune) {
 			if isWord(rune(c)) || strings.IndexByte(" -_.!~*'();/?:@&=+$,#", c) >= 0 {
 				out.WriteByte(c)
 			} else {
-				out.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
+				out.WriteString("%" +
+					strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
 			}
 		}
 	}

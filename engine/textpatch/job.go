@@ -4,9 +4,9 @@ import "slices"
 
 // job is the work on one patch. It asks poll whether to go on after each piece of the work.
 //
-// What the steps of a patch cost is hard to tell beforehand: many of them look at, or copy, all of a text for each edit. So
-// every function that walks over a text counts what it walks over. When poll says no, the job ends by a panic that does
-// not leave the package, see ended.
+// What the steps of a patch cost is hard to tell beforehand: many of them look at, or copy, all of a text for each
+// edit. So every function that walks over a text counts what it walks over. When poll says no, the job ends by a panic
+// that does not leave the package, see ended.
 type job struct {
 	poll  func() error
 	work  int // since poll was asked

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// worst are texts, and patches for them, that make each step look at much. Those named short once did, and are done after a
-// few looks at the text.
+// worst are texts, and patches for them, that make each step look at much. Those named short once did, and are done
+// after a few looks at the text.
 func worst() map[string][2]string {
 	const n = 1 << 17
 	a := strings.Repeat("a", n)

@@ -43,7 +43,8 @@ func Add(a, b Value) (Value, error) {
 	return None, errCannot("addition", a, b)
 }
 
-// Sub is a - b: numbers, durations, datetimes, arrays and sets (a without the elements of b). duration - datetime is the datetime less the duration.
+// Sub is a - b: numbers, durations, datetimes, arrays and sets (a without the elements of b). duration - datetime is
+// the datetime less the duration.
 func Sub(a, b Value) (Value, error) {
 	if a.kind == KindInt && b.kind == KindInt {
 		if diff := a.Int() - b.Int(); (diff < a.Int()) == (b.Int() > 0) {

@@ -29,8 +29,8 @@ func AddAssign(cur, v Value) (Value, error) {
 }
 
 // SubAssign is cur -= v. From an array or set it removes v, or the elements of an array or set, wherever they stand.
-// Everything else is Sub. A missing field becomes a negated number, or stays missing (NONE). It is an error where there is
-// no difference.
+// Everything else is Sub. A missing field becomes a negated number, or stays missing (NONE). It is an error where there
+// is no difference.
 func SubAssign(cur, v Value) (Value, error) {
 	switch {
 	case cur.IsNone():

@@ -35,8 +35,10 @@ func (d Datetime) Civil() Civil {
 
 // Datetime puts c together. It fails where a part is out of its range or the year beyond the calendar.
 func (c Civil) Datetime() (Datetime, bool) {
-	if c.Year < minYear || c.Year > maxYear || c.Month < 1 || c.Month > 12 || c.Day < 1 || c.Day > daysIn(c.Year, c.Month) ||
-		c.Hour < 0 || c.Hour > 23 || c.Minute < 0 || c.Minute > 59 || c.Second < 0 || c.Second > 59 || c.Nanos > 999_999_999 {
+	if c.Year < minYear || c.Year > maxYear || c.Month < 1 || c.Month > 12 || c.Day < 1 ||
+		c.Day > daysIn(c.Year, c.Month) ||
+		c.Hour < 0 || c.Hour > 23 || c.Minute < 0 || c.Minute > 59 || c.Second < 0 || c.Second > 59 ||
+		c.Nanos > 999_999_999 {
 		return Datetime{}, false
 	}
 	secs := daysFromCivil(c.Year, c.Month, c.Day)*secondsPerDay + int64(c.Hour*3600+c.Minute*60+c.Second)

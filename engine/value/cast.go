@@ -30,7 +30,8 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 			return None, misfit(v, t, true) // not even by a cast to string
 		}
 		// A decimal that is refused where an int is asked for does not become a text instead.
-		fraction := v.kind == KindDecimal && slices.ContainsFunc(t.Alts, func(alt *Type) bool { return alt.Kind == TypeInt })
+		fraction := v.kind == KindDecimal &&
+			slices.ContainsFunc(t.Alts, func(alt *Type) bool { return alt.Kind == TypeInt })
 		for _, alt := range t.Alts {
 			if alt.Kind == TypeString && fraction || !castsInUnion(v, alt) {
 				continue
@@ -47,8 +48,8 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 	return None, misfit(v, t, true)
 }
 
-// castsInUnion reports whether a cast of v to t is tried where t is one of several types. There, an array is no set, a set
-// no array, an array no point, and a string no record of a certain table: another type may fit better.
+// castsInUnion reports whether a cast of v to t is tried where t is one of several types. There, an array is no set, a
+// set no array, an array no point, and a string no record of a certain table: another type may fit better.
 func castsInUnion(v Value, t *Type) bool {
 	switch t.Kind {
 	case TypeArray, TypeSet:

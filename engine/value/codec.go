@@ -62,8 +62,8 @@ const SaneMaxValues = 4 << 20
 type Limits struct {
 	// MaxDepth is the deepest nesting of containers; 0 means DefaultMaxDepth.
 	MaxDepth int
-	// MaxValues is how many elements and fields there may be in all containers together; 0: as many as come. A value takes
-	// more memory than its shortest encoding, by a factor of up to a hundred.
+	// MaxValues is how many elements and fields there may be in all containers together; 0: as many as come. A value
+	// takes more memory than its shortest encoding, by a factor of up to a hundred.
 	MaxValues int
 	// Own says that the input is handed over: nobody changes it any more, and strings may be parts of it.
 	Own bool

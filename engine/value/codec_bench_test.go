@@ -17,7 +17,8 @@ func row() *value.Object {
 		{Name: "active", Value: value.Bool(true)},
 		{Name: "created", Value: value.DatetimeOf(value.Datetime{Secs: 1700000000, Nanos: 123456789})},
 		{Name: "tags", Value: value.Array(value.Str("math"), value.Str("engine"), value.Str("poetry"))},
-		{Name: "address", Value: value.ObjectOf(value.NewObject(value.Field{Name: "city", Value: value.Str("London")}, value.Field{Name: "zip", Value: value.Str("SW1Y")}))},
+		{Name: "address", Value: value.ObjectOf(value.NewObject(value.Field{Name: "city", Value: value.Str("London")},
+			value.Field{Name: "zip", Value: value.Str("SW1Y")}))},
 	}
 	for i := range 8 {
 		fields = append(fields, value.Field{Name: fmt.Sprintf("field%d", i), Value: value.Int(int64(i) * 1000)})

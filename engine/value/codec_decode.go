@@ -8,8 +8,8 @@ import (
 )
 
 // DecodeCBOR reads one value from the front of b and gives what follows it. The value shares no
-// memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting and numbers of values beyond lim,
-// unknown tags, map keys that are not text, text that is not UTF-8.
+// memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting and
+// numbers of values beyond lim, unknown tags, map keys that are not text, text that is not UTF-8.
 // Integers outside int64 wrap; maps may be in any order and of equal keys the last one wins.
 func DecodeCBOR(b []byte, lim Limits) (v Value, rest []byte, err error) {
 	d := decoder{b: b, depth: lim.depth(), most: lim.MaxValues, alias: lim.Own, parseRecord: lim.ParseRecord}

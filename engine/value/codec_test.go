@@ -48,7 +48,8 @@ func TestCBORBytes(t *testing.T) {
 		{"NONE", value.None, "c6 f6"},
 		{"NULL", value.Null, "f6"},
 		{"bools", value.Array(value.Bool(false), value.Bool(true)), "82 f4 f5"},
-		{"ints", value.Array(value.Int(23), value.Int(24), value.Int(256), value.Int(65536), value.Int(1<<32)), "85 17 1818 190100 1a00010000 1b0000000100000000"},
+		{"ints", value.Array(value.Int(23), value.Int(24), value.Int(256), value.Int(65536), value.Int(1<<32)),
+			"85 17 1818 190100 1a00010000 1b0000000100000000"},
 		{"negative ints", value.Array(value.Int(-1), value.Int(math.MinInt64)), "82 20 3b7fffffffffffffff"},
 		{"whole float", value.Float(1), "fb 3ff0000000000000"},
 		{"text", value.Str("é"), "62 c3a9"},
@@ -61,13 +62,19 @@ func TestCBORBytes(t *testing.T) {
 		{"uuid", value.UUIDOf(uuid), "d825 50 018f0d3e6f3b7aaa8aaa1234567890ab"},
 		{"table", value.TableOf("t"), "c7 61 74"},
 		{"record", value.Record("t", value.Int(1)), "c8 82 6174 01"},
-		{"record range", value.Record("t", value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Int(1)}})), "c8 82 6174 d831 82 d832 01 f6"},
+		{"record range", value.Record("t",
+			value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Int(1)}})),
+			"c8 82 6174 d831 82 d832 01 f6"},
 		{"file", value.FileOf(&value.File{Bucket: "b", Key: "/k"}), "d837 82 6162 622f6b"},
 		{"set", value.Set(value.Int(2), value.Int(1)), "d838 82 01 02"},
-		{"object keys in byte order", value.ObjectOf(value.NewObject(value.Field{Name: "b", Value: value.Int(1)}, value.Field{Name: "aa", Value: value.Int(2)})), "a2 626161 02 6162 01"},
-		{"point", value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2}}), "d858 82 fb3ff0000000000000 fb4000000000000000"},
+		{"object keys in byte order",
+			value.ObjectOf(value.NewObject(value.Field{Name: "b", Value: value.Int(1)},
+				value.Field{Name: "aa", Value: value.Int(2)})), "a2 626161 02 6162 01"},
+		{"point", value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2}}),
+			"d858 82 fb3ff0000000000000 fb4000000000000000"},
 		{"line", value.GeometryOf(&value.Geometry{Kind: value.GeometryLine}), "d859 80"},
-		{"collection", value.GeometryOf(&value.Geometry{Kind: value.GeometryCollection, Items: []*value.Geometry{{Kind: value.GeometryMultiPolygon}}}), "d85e 81 d85d 80"},
+		{"collection", value.GeometryOf(&value.Geometry{Kind: value.GeometryCollection,
+			Items: []*value.Geometry{{Kind: value.GeometryMultiPolygon}}}), "d85e 81 d85d 80"},
 	} {
 		if got := encode(t, tc.v); !bytes.Equal(got, unhex(t, tc.want)) {
 			t.Errorf("%s: got %x, want %s", tc.name, got, tc.want)
@@ -272,7 +279,8 @@ func TestCBORAgreesWithAnotherLibrary(t *testing.T) {
 }
 
 func FuzzDecodeCBOR(f *testing.F) {
-	for _, s := range []string{"c8826174d83182d83201f6", "a26161016162c6f6", "9f017f6161ffff", "d85a81d85983d858820000d858820100d858820101",
+	for _, s := range []string{"c8826174d83182d83201f6", "a26161016162c6f6", "9f017f6161ffff",
+		"d85a81d85983d858820000d858820100d858820101",
 		"d838830201f93e00", "ca63312e35", "ce820105", "cc820105", "d8255000000000000000000000000000000000"} {
 		b, err := hex.DecodeString(s)
 		if err != nil {

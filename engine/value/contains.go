@@ -68,8 +68,8 @@ func (rel *Relation) ContainsAny(a, b Value) bool {
 	return slices.ContainsFunc(b.Elems(), rel.holding(a, b.Len()))
 }
 
-// holding is Contains as the ALL and ANY forms see it, to be asked so many times: no keys of objects, no ranges, and a set is
-// searched with loose equality.
+// holding is Contains as the ALL and ANY forms see it, to be asked so many times: no keys of objects, no ranges, and a
+// set is searched with loose equality.
 func (rel *Relation) holding(a Value, times int) func(Value) bool {
 	switch a.kind {
 	case KindArray, KindSet:
@@ -110,7 +110,8 @@ func Intersects(a, b Value) bool { return (*Relation)(nil).Intersects(a, b) }
 
 // Intersects is the INTERSECTS operator, see the function.
 func (rel *Relation) Intersects(a, b Value) bool {
-	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) && rel.intersects(a.Geometry(), b.Geometry())
+	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) &&
+		rel.intersects(a.Geometry(), b.Geometry())
 }
 
 // Contains reports whether v lies between the bounds in the total order of values.

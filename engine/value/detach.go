@@ -74,7 +74,8 @@ func (o *Object) detach() *Object {
 		return ObjectOfSorted(out)
 	}
 	e := o.enc
-	l := &lazyObject{encoded: encoded{rec: slices.Clone(e.rec), head: e.head, base: e.base, n: e.n, width: e.width, special: e.special}}
+	l := &lazyObject{encoded: encoded{rec: slices.Clone(e.rec), head: e.head, base: e.base, n: e.n, width: e.width,
+		special: e.special}}
 	for _, d := range e.edits {
 		l.edits = append(l.edits, edit{strings.Clone(d.name), Detach(d.value), d.gone})
 	}

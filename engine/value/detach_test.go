@@ -22,7 +22,8 @@ func TestDetachedValuesOutliveTheirBytes(t *testing.T) {
 		plain := value.ObjectOf(value.ObjectOfSorted(stored.Fields()))
 		list := value.Array(value.Int(1), plain, value.ObjectOf(stored))
 
-		all := []value.Value{value.Detach(value.ObjectOf(stored)), value.Detach(value.ObjectOf(decoded)), value.Detach(plain)}
+		all := []value.Value{value.Detach(value.ObjectOf(stored)), value.Detach(value.ObjectOf(decoded)),
+			value.Detach(plain)}
 		list, ed := value.Detach(list), value.Detach(value.ObjectOf(edited))
 		for i := range b {
 			b[i] = 0xff

@@ -8,8 +8,8 @@ import (
 
 // Diff is what turns before into after, as an array of JSON-patch operations: add, remove, replace,
 // and change with a text patch for strings. Objects and arrays are followed inwards, everything else
-// is replaced whole. Paths are not escaped. Nothing changed gives an empty array. goOn is asked from time to time; an error
-// ends all.
+// is replaced whole. Paths are not escaped. Nothing changed gives an empty array. goOn is asked from time to time; an
+// error ends all.
 func Diff(before, after Value, goOn func() error) (Value, error) {
 	d := differ{goOn: goOn}
 	d.diff(before, after)
@@ -82,7 +82,8 @@ func (d *differ) at(name string, f func()) {
 }
 
 func (d *differ) add(op string, v Value) {
-	d.ops = append(d.ops, ObjectOf(ObjectOfSorted([]Field{{"op", Str(op)}, {"path", Str(string(d.path))}, {"value", v}})))
+	d.ops = append(d.ops,
+		ObjectOf(ObjectOfSorted([]Field{{"op", Str(op)}, {"path", Str(string(d.path))}, {"value", v}})))
 }
 
 func (d *differ) remove() {

@@ -78,7 +78,8 @@ func (in *parts) find(name string) *draftField {
 	return nil
 }
 
-// field is a field of d, an object, to be changed; it is gone where there is none. It is good until the next one is asked for.
+// field is a field of d, an object, to be changed; it is gone where there is none. It is good until the next one is
+// asked for.
 func (d *draft) field(name string) *draftField {
 	in := d.open()
 	if f := in.find(name); f != nil {

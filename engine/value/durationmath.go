@@ -155,7 +155,8 @@ func divideDuration(d Duration, b Value) (Duration, bool) {
 			return Duration{}, false
 		}
 		rest := d.Secs%uint64(n)*nanosPerSecond + uint64(d.Nanos)
-		return Duration{Secs: d.Secs/uint64(n) + rest/uint64(n)/nanosPerSecond, Nanos: uint32(rest / uint64(n) % nanosPerSecond)}, true
+		return Duration{Secs: d.Secs/uint64(n) + rest/uint64(n)/nanosPerSecond,
+			Nanos: uint32(rest / uint64(n) % nanosPerSecond)}, true
 	case KindFloat:
 		if f := b.Float(); f > 0 && !math.IsInf(f, 0) {
 			return DurationFromSeconds(d.Seconds() / f)

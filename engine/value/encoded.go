@@ -141,8 +141,8 @@ func (e *encoded) find(name string) (start, end int, ok bool) {
 	return start, end, true
 }
 
-// slot is the entry of a map with a head that has a name, and where its value starts; or the entry that one of this name
-// would stand before, and 0.
+// slot is the entry of a map with a head that has a name, and where its value starts; or the entry that one of this
+// name would stand before, and 0.
 func (e *encoded) slot(name string) (i, start int) {
 	lo, hi := 0, int(e.base)
 	for lo < hi {
@@ -369,7 +369,8 @@ func skipItem(b []byte, p int) int {
 	return p
 }
 
-// fits reports whether the bytes of the map nest at most levels deep: what is copied without being read must have an end, too.
+// fits reports whether the bytes of the map nest at most levels deep: what is copied without being read must have an
+// end, too.
 func (e *encoded) fits(levels int) bool {
 	d := decoder{b: e.rec, pos: int(e.head)}
 	if len(d.b)-d.pos <= levels {

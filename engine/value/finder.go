@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// finder looks values up in a list. One that is asked often has the list sorted: two lists of a million are compared in a
-// second, where trying each against each would take days.
+// finder looks values up in a list. One that is asked often has the list sorted: two lists of a million are compared in
+// a second, where trying each against each would take days.
 type finder struct {
 	elems   []Value
 	sorted  []Value // elems; nil: they are few, or asked for seldom

@@ -9,7 +9,8 @@ import (
 // TestFindersFindWhatTryingAllFinds: sorted or not, a list has the same elements; equal numbers of different kinds and
 // regular expressions among them.
 func TestFindersFindWhatTryingAllFinds(t *testing.T) {
-	pool := []Value{Int(1), Float(1), DecimalOf(DecimalFromInt(1)), Str("a"), Str("ab"), None, Null, Array(Int(1)), Array(Float(1)), Int(2), Str("1"), Bool(true)}
+	pool := []Value{Int(1), Float(1), DecimalOf(DecimalFromInt(1)), Str("a"), Str("ab"), None, Null, Array(Int(1)),
+		Array(Float(1)), Int(2), Str("1"), Bool(true)}
 	if re, err := Cast(Str("b"), Simple(TypeRegex), nil); err == nil {
 		pool = append(pool, re)
 	} else {
@@ -20,7 +21,8 @@ func TestFindersFindWhatTryingAllFinds(t *testing.T) {
 		few, many := newFinder(elems, 1), newFinder(elems, 1<<20)
 		for _, v := range pool {
 			if few.equal(v) != many.equal(v) || few.loose(v) != many.loose(v) {
-				t.Fatalf("%s in %s: sorted %v %v, else %v %v", v, ArrayOf(elems), many.equal(v), many.loose(v), few.equal(v), few.loose(v))
+				t.Fatalf("%s in %s: sorted %v %v, else %v %v", v, ArrayOf(elems), many.equal(v), many.loose(v),
+					few.equal(v), few.loose(v))
 			}
 		}
 		var want []Value

@@ -37,7 +37,8 @@ func (o *Object) FloatsAt(dst []float64, name string) (out []float64, ok bool) {
 	return storedFloats(dst, o.enc.rec[start:end])
 }
 
-// RecordFloats is FloatsAt for a field of a stored record, without an object in between. It fails if b has no sound head.
+// RecordFloats is FloatsAt for a field of a stored record, without an object in between. It fails if b has no sound
+// head.
 func RecordFloats(dst []float64, b []byte, name string) (out []float64, ok bool, err error) {
 	head, n, width, err := splitRecord(b)
 	if err != nil {

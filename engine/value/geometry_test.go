@@ -69,15 +69,22 @@ func TestLineAndPolygonRelations(t *testing.T) {
 		a       Value
 		b, want string
 	}{
-		{bent, "(0,0)", "FT"}, {bent, "(1,0)", "TT"}, {bent, "(4,0)", "TT"}, {bent, "(4,4)", "FT"}, {bent, "(2,2)", "FF"}, {bent, "(4,5)", "FF"},
-		{bent, l("[[0,0],[4,0]]"), "TT"}, {bent, l("[[0,0],[2,0]]"), "TT"}, {bent, l("[[4,0],[0,0]]"), "TT"}, {bent, l("[[0,0],[4,0],[4,4]]"), "TT"}, {bent, "{type:'MultiPoint',coordinates:[[1,0],[4,0]]}", "FT"},
+		{bent, "(0,0)", "FT"}, {bent, "(1,0)", "TT"}, {bent, "(4,0)", "TT"}, {bent, "(4,4)", "FT"},
+		{bent, "(2,2)", "FF"}, {bent, "(4,5)", "FF"},
+		{bent, l("[[0,0],[4,0]]"), "TT"}, {bent, l("[[0,0],[2,0]]"), "TT"}, {bent, l("[[4,0],[0,0]]"), "TT"},
+		{bent, l("[[0,0],[4,0],[4,4]]"), "TT"}, {bent, "{type:'MultiPoint',coordinates:[[1,0],[4,0]]}", "FT"},
 		{bent, l("[[1,0],[1,0]]"), "TT"}, {bent, l("[[0,0],[5,0]]"), "FT"},
-		{ring, "(0.5,0.5)", "TT"}, {ring, "(2,2)", "FF"}, {ring, "(1,1)", "FT"}, {ring, "(1,2)", "FT"}, {ring, "(0,2)", "FT"},
-		{ring, l("[[0.5,0.5],[0.5,3]]"), "TT"}, {ring, l("[[0.5,0.5],[3.5,3.5]]"), "FT"}, {ring, p("[[[1.5,1.5],[1.5,2.5],[2.5,2.5],[1.5,1.5]]]"), "FF"},
-		{ring, p("[[[0.2,0.2],[0.2,0.5],[0.5,0.5],[0.2,0.2]]]"), "TT"}, {ring, l("[[0,0],[0,4]]"), "FT"}, {ring, l("[[0,0],[0.5,0.5]]"), "TT"},
+		{ring, "(0.5,0.5)", "TT"}, {ring, "(2,2)", "FF"}, {ring, "(1,1)", "FT"}, {ring, "(1,2)", "FT"},
+		{ring, "(0,2)", "FT"},
+		{ring, l("[[0.5,0.5],[0.5,3]]"), "TT"}, {ring, l("[[0.5,0.5],[3.5,3.5]]"), "FT"},
+		{ring, p("[[[1.5,1.5],[1.5,2.5],[2.5,2.5],[1.5,1.5]]]"), "FF"},
+		{ring, p("[[[0.2,0.2],[0.2,0.5],[0.5,0.5],[0.2,0.2]]]"), "TT"}, {ring, l("[[0,0],[0,4]]"), "FT"},
+		{ring, l("[[0,0],[0.5,0.5]]"), "TT"},
 		{ring, p("[[[0,0],[0,4],[4,4],[4,0],[0,0]]]"), "FT"}, {ring, "{type:'MultiPoint',coordinates:[[0.5,0.6],[2,2]]}", "FT"},
-		{full, l("[[1,1],[9,9]]"), "FT"}, {full, l("[[0,0],[4,4]]"), "TT"}, {full, l("[[0,0],[0,4],[4,4]]"), "FT"}, {full, l("[[0,0],[0,4],[4,0]]"), "TT"},
-		{full, p("[[[0,0],[0,4],[4,4],[0,0]]]"), "TT"}, {full, p("[[[0,0],[0,5],[4,4],[0,0]]]"), "FT"}, {full, p("[[[0,0],[4,0],[4,4],[0,4],[0,0]]]"), "TT"},
+		{full, l("[[1,1],[9,9]]"), "FT"}, {full, l("[[0,0],[4,4]]"), "TT"}, {full, l("[[0,0],[0,4],[4,4]]"), "FT"},
+		{full, l("[[0,0],[0,4],[4,0]]"), "TT"},
+		{full, p("[[[0,0],[0,4],[4,4],[0,0]]]"), "TT"}, {full, p("[[[0,0],[0,5],[4,4],[0,0]]]"), "FT"},
+		{full, p("[[[0,0],[4,0],[4,4],[0,4],[0,0]]]"), "TT"},
 		{ring, p("[[[1,1],[1,3],[3,3],[3,1],[1,1]]]"), "FT"},
 	} {
 		b := lit(t, c.b)
@@ -107,8 +114,10 @@ func TestGeometryFromObject(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"{type:'Polygon',coordinates:[]}", "{type:'MultiPoint',coordinates:[(1,2)]}", "{type:'Point',coordinates:(1,2)}", "{type:'Point',coordinates:[1,2,3]}",
-		"{type:'Point',coordinates:[1dec,2f]}", "{type:'point',coordinates:[1,2]}", "{type:'Point',coordinates:[1,2],extra:1}", "{type:'GeometryCollection',geometries:[1]}",
+		"{type:'Polygon',coordinates:[]}", "{type:'MultiPoint',coordinates:[(1,2)]}",
+		"{type:'Point',coordinates:(1,2)}", "{type:'Point',coordinates:[1,2,3]}",
+		"{type:'Point',coordinates:[1dec,2f]}", "{type:'point',coordinates:[1,2]}",
+		"{type:'Point',coordinates:[1,2],extra:1}", "{type:'GeometryCollection',geometries:[1]}",
 		"{type:'GeometryCollection',coordinates:[(1,2)]}", "{type:'Point',geometries:[1,2]}",
 	} {
 		if v := lit(t, s); v.Kind() != KindObject {
@@ -123,7 +132,8 @@ func TestGeometryFromObject(t *testing.T) {
 		t.Error(got)
 	}
 	back, ok := GeometryFromObject(g.Object())
-	if !ok || !Equal(GeometryOf(back), GeometryOf(g)) || !strings.HasPrefix(ObjectOf(g.Object()).Text(), "{ coordinates:") {
+	if !ok || !Equal(GeometryOf(back), GeometryOf(g)) ||
+		!strings.HasPrefix(ObjectOf(g.Object()).Text(), "{ coordinates:") {
 		t.Error("an object of a geometry is not that geometry")
 	}
 }
@@ -131,13 +141,21 @@ func TestGeometryFromObject(t *testing.T) {
 // The ALL and ANY forms; the answers are the reference's.
 func TestContainsAllAny(t *testing.T) {
 	for _, c := range []struct{ a, op, b, want string }{
-		{"{a:1,b:2}", "CONTAINSALL", "['a','b']", "false"}, {"(1..5)", "CONTAINSALL", "[1,2]", "false"}, {"'abc'", "CONTAINSALL", "{'a','b'}", "true"}, {"'abc'", "CONTAINSALL", "'ca'", "false"},
-		{"'abc'", "CONTAINSALL", "['ab',1]", "false"}, {"{'abc',}", "CONTAINSALL", "[/b/]", "true"}, {"'abc'", "IN", "{/b/,}", "false"}, {"'abc'", "IN", "[/b/]", "true"},
-		{"(..'z')", "CONTAINS", "5", "true"}, {"(1..)", "CONTAINS", "'z'", "true"}, {"(1..5)", "CONTAINS", "(2..3)", "false"}, {"[1]", "?=", "[1]", "false"}, {"[1,2]", "CONTAINSNONE", "{3,}", "true"},
-		{"{a:1}", "?=", "{a:1}", "true"}, {"{,}", "*=", "1", "true"}, {"{'ab',}", "*=", "/a/", "true"}, {"1", "OUTSIDE", "2", "true"},
-		{"u'018A6680-bef9-701b-9025-e1754f296a00'", "CONTAINS", "'8a6'", "true"}, {"'8A6'", "IN", "u'018a6680-bef9-701b-9025-e1754f296a00'", "false"},
-		{"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSANY", "['9']", "false"}, {"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSALL", "['9']", "false"},
-		{"'abc'", "CONTAINSANY", "['a',3]", "false"}, {"'abc'", "CONTAINSANY", "['z','a']", "true"}, {"'abc'", "CONTAINSNONE", "['a',[]]", "true"}, {"'abc'", "CONTAINSANY", "{'a',3}", "false"},
+		{"{a:1,b:2}", "CONTAINSALL", "['a','b']", "false"}, {"(1..5)", "CONTAINSALL", "[1,2]", "false"},
+		{"'abc'", "CONTAINSALL", "{'a','b'}", "true"}, {"'abc'", "CONTAINSALL", "'ca'", "false"},
+		{"'abc'", "CONTAINSALL", "['ab',1]", "false"}, {"{'abc',}", "CONTAINSALL", "[/b/]", "true"},
+		{"'abc'", "IN", "{/b/,}", "false"}, {"'abc'", "IN", "[/b/]", "true"},
+		{"(..'z')", "CONTAINS", "5", "true"}, {"(1..)", "CONTAINS", "'z'", "true"},
+		{"(1..5)", "CONTAINS", "(2..3)", "false"}, {"[1]", "?=", "[1]", "false"},
+		{"[1,2]", "CONTAINSNONE", "{3,}", "true"},
+		{"{a:1}", "?=", "{a:1}", "true"}, {"{,}", "*=", "1", "true"}, {"{'ab',}", "*=", "/a/", "true"},
+		{"1", "OUTSIDE", "2", "true"},
+		{"u'018A6680-bef9-701b-9025-e1754f296a00'", "CONTAINS", "'8a6'", "true"},
+		{"'8A6'", "IN", "u'018a6680-bef9-701b-9025-e1754f296a00'", "false"},
+		{"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSANY", "['9']", "false"},
+		{"u'018a6680-bef9-701b-9025-e1754f296a00'", "CONTAINSALL", "['9']", "false"},
+		{"'abc'", "CONTAINSANY", "['a',3]", "false"}, {"'abc'", "CONTAINSANY", "['z','a']", "true"},
+		{"'abc'", "CONTAINSNONE", "['a',[]]", "true"}, {"'abc'", "CONTAINSANY", "{'a',3}", "false"},
 	} {
 		got, err := operators[c.op](lit(t, c.a), lit(t, c.b))
 		if err != nil || got.Text() != c.want {

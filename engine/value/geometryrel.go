@@ -8,9 +8,9 @@ import (
 // Relations of geometries in the plane, on exact coordinates. A line's boundary is its two ends
 // (none if it is closed), a polygon's its rings; "contains" wants something of the interior.
 
-// Relation answers the operators of containment, of which those of geometries may take long: the product of the vertices of
-// both. It asks poll from time to time whether to go on. When it says no, what is answered means nothing, and Err is set.
-// A nil Relation never asks.
+// Relation answers the operators of containment, of which those of geometries may take long: the product of the
+// vertices of both. It asks poll from time to time whether to go on. When it says no, what is answered means nothing,
+// and Err is set. A nil Relation never asks.
 type Relation struct {
 	poll func() error
 	work int // since poll was asked
@@ -62,7 +62,8 @@ func (rel *Relation) contains(g, h *Geometry) bool {
 			return slices.Contains(g.Line, h.Point)
 		case GeometryMultiPoint: // one shared point is enough, as upstream
 			return len(g.Line) == 0 && len(h.Line) == 0 ||
-				slices.ContainsFunc(h.Line, func(p Point) bool { return !rel.did(len(g.Line)) && slices.Contains(g.Line, p) })
+				slices.ContainsFunc(h.Line,
+					func(p Point) bool { return !rel.did(len(g.Line)) && slices.Contains(g.Line, p) })
 		}
 	case GeometryLine:
 		return rel.linesContain([][]Point{g.Line}, h)
@@ -271,7 +272,8 @@ func (rel *Relation) lineContainsLine(outer, inner []Point) bool {
 	if p, ok := degenerate(inner); ok {
 		return rel.lineContainsPoint(outer, p)
 	}
-	return len(inner) > 0 && !rel.anySegment(inner, func(a, b Point) bool { return a != b && !rel.lineCovers(outer, a, b) })
+	return len(inner) > 0 &&
+		!rel.anySegment(inner, func(a, b Point) bool { return a != b && !rel.lineCovers(outer, a, b) })
 }
 
 // degenerate reports whether all points of line are one.

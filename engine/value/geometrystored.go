@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// A geometry out of a stored record keeps its stored form until somebody asks for its points. Who asks whether it lies in
-// another one, or meets it, needs them only where the boxes around the two come near to one another.
+// A geometry out of a stored record keeps its stored form until somebody asks for its points. Who asks whether it lies
+// in another one, or meets it, needs them only where the boxes around the two come near to one another.
 
 // encodedGeometry is the flag of a geometry that came in its stored form; the other bits are its kind.
 const encodedGeometry = 0x80
@@ -20,15 +20,16 @@ type lazyGeometry struct {
 	made  atomic.Pointer[Geometry] // once somebody asked for it
 }
 
-// storedGeometry is the geometry of a kind, no collection, at the front of b, which begins behind its tag, and its size there.
-// False: it is not as putGeometry writes it.
+// storedGeometry is the geometry of a kind, no collection, at the front of b, which begins behind its tag, and its size
+// there. False: it is not as putGeometry writes it.
 func storedGeometry(kind GeometryKind, b []byte) (v Value, size int, ok bool) {
 	rest := walkGeometry(b, kind, nil)
 	if rest == nil {
 		return None, 0, false
 	}
 	size = len(b) - len(rest)
-	return Value{kind: KindGeometry, flag: encodedGeometry | uint8(kind), aux: carried(overhead + uint64(size)), n: uint64(size),
+	return Value{kind: KindGeometry, flag: encodedGeometry | uint8(kind), aux: carried(overhead + uint64(size)),
+		n: uint64(size),
 		p: unsafe.Pointer(&lazyGeometry{first: unsafe.SliceData(b)})}, size, true
 }
 
@@ -82,11 +83,12 @@ func pointAt(b []byte) Point {
 const storedPoint = 1 + 2*(1+8)
 
 // partKinds are the kinds of the parts that geometries have, each with a tag before it.
-var partKinds = [...]GeometryKind{GeometryLine: GeometryPoint, GeometryPolygon: GeometryLine, GeometryMultiPoint: GeometryPoint,
-	GeometryMultiLine: GeometryLine, GeometryMultiPolygon: GeometryPolygon}
+var partKinds = [...]GeometryKind{GeometryLine: GeometryPoint, GeometryPolygon: GeometryLine,
+	GeometryMultiPoint: GeometryPoint,
+	GeometryMultiLine:  GeometryLine, GeometryMultiPolygon: GeometryPolygon}
 
-// walkGeometry walks over a geometry of a kind, no collection, that begins behind its tag, and adds its points to a box, if there is
-// one. It gives what comes behind; nil where the geometry is not as putGeometry writes it.
+// walkGeometry walks over a geometry of a kind, no collection, that begins behind its tag, and adds its points to a
+// box, if there is one. It gives what comes behind; nil where the geometry is not as putGeometry writes it.
 func walkGeometry(b []byte, kind GeometryKind, to *box) []byte {
 	if kind == GeometryPoint {
 		if len(b) < storedPoint || b[0] != majorArray|2 || b[1] != cborFloat64 || b[10] != cborFloat64 {
@@ -184,7 +186,8 @@ func (b *box) add(p Point) {
 	b.wild = b.wild || !(b.far < farthest) || x < nearest && x != 0 || y < nearest && y != 0
 }
 
-// box is the one around a geometry; false where none tells anything: the geometry is a collection, has no points or wild ones.
+// box is the one around a geometry; false where none tells anything: the geometry is a collection, has no points or
+// wild ones.
 func (v Value) box() (b box, ok bool) {
 	shape := v.shape()
 	if shape == GeometryCollection {
@@ -234,8 +237,8 @@ func (g *Geometry) surround() *box {
 	return &b
 }
 
-// apart reports that two geometries share no point because their boxes are farther from one another than any rounding. False
-// says nothing.
+// apart reports that two geometries share no point because their boxes are farther from one another than any rounding.
+// False says nothing.
 func apart(v, w Value) bool {
 	a, ok := v.box()
 	if !ok {

@@ -8,14 +8,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyGeometry draws geometries that are near to one another, touch, lie in one another, or are far apart; with parts that are
-// empty, and coordinates that are hard to compute with.
+// anyGeometry draws geometries that are near to one another, touch, lie in one another, or are far apart; with parts
+// that are empty, and coordinates that are hard to compute with.
 func anyGeometry(t *rapid.T, kind GeometryKind) *Geometry {
 	at := rapid.SampledFrom([]float64{0, 0, 0, 1e-12, 3, 7.5, -40, 1e9, 1e99, 1e101, 1e300}).Draw(t, "at")
 	scale := rapid.SampledFrom([]float64{1, 1, 1, 0.1, 1e-9, 1e-200, 1e60}).Draw(t, "scale")
 	coordinate := rapid.Custom(func(t *rapid.T) float64 {
 		if rapid.IntRange(0, 200).Draw(t, "odd") == 0 {
-			return rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.Copysign(0, -1)}).Draw(t, "odd one")
+			return rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
+				math.Copysign(0, -1)}).Draw(t, "odd one")
 		}
 		return at + scale*float64(rapid.IntRange(0, 6).Draw(t, "c"))
 	})
@@ -106,12 +107,14 @@ func TestStoredGeometriesAnswerAsDecodedOnes(t *testing.T) {
 func TestGeometriesThatAreStoredOtherwise(t *testing.T) {
 	point := []byte{0xd8, tagPoint, 0x82, 0xfb, 0, 0, 0, 0, 0, 0, 0, 0, 0xfb, 0, 0, 0, 0, 0, 0, 0, 0}
 	for name, b := range map[string][]byte{
-		"whole numbers":      {0xd8, tagPoint, 0x82, 1, 2},
-		"a long head":        append([]byte{0xd8, tagPoint + byte(GeometryLine), 0x98, 1}, point...),
-		"an open ring":       append(append([]byte{0xd8, tagPoint + byte(GeometryPolygon), 0x81, 0xd8, tagPoint + byte(GeometryLine), 0x82}, point...), 0xd8, tagPoint, 0x82, 1, 1),
+		"whole numbers": {0xd8, tagPoint, 0x82, 1, 2},
+		"a long head":   append([]byte{0xd8, tagPoint + byte(GeometryLine), 0x98, 1}, point...),
+		"an open ring": append(append([]byte{0xd8, tagPoint + byte(GeometryPolygon), 0x81, 0xd8,
+			tagPoint + byte(GeometryLine), 0x82}, point...), 0xd8, tagPoint, 0x82, 1, 1),
 		"a part of no point": {0xd8, tagPoint + byte(GeometryLine), 0x81, 0xd8, tagPoint + byte(GeometryLine), 0x80},
 		"a cut":              append([]byte{0xd8, tagPoint + byte(GeometryLine), 0x82}, point...),
-		"a head without end": {0xd8, tagPoint + byte(GeometryLine), 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		"a head without end": {0xd8, tagPoint + byte(GeometryLine), 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff},
 	} {
 		read := func(stored bool) (v Value, err error) {
 			d := decoder{b: b, depth: storedDepth, alias: true, stored: stored}

@@ -6,7 +6,8 @@ import (
 )
 
 // geoJSONNames are the type names of GeoJSON, by shape.
-var geoJSONNames = [...]string{"Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
+var geoJSONNames = [...]string{"Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon",
+	"GeometryCollection"}
 
 // shapeNames are the names of shapes inside geometry<…>.
 var shapeNames = [...]string{"point", "line", "polygon", "multipoint", "multiline", "multipolygon", "collection"}

@@ -23,12 +23,17 @@ func TestJSONOut(t *testing.T) {
 	}{
 		{"NONE", value.None, `null`},
 		{"NULL", value.Null, `null`},
-		{"NaN and infinities", value.Array(value.Float(math.NaN()), value.Float(math.Inf(1)), value.Float(math.Inf(-1))), `[null,null,null]`},
+		{"NaN and infinities",
+			value.Array(value.Float(math.NaN()), value.Float(math.Inf(1)), value.Float(math.Inf(-1))),
+			`[null,null,null]`},
 		{"NONE inside of an object", value.ObjectOf(value.NewObject(value.Field{Name: "a"})), `{"a":null}`},
 		{"bools", value.Array(value.Bool(true), value.Bool(false)), `[true,false]`},
 		{"ints", value.Array(value.Int(0), value.Int(math.MinInt64)), `[0,-9223372036854775808]`},
-		{"floats", value.Array(value.Float(1), value.Float(-0.5), value.Float(0), value.Float(1e15), value.Float(1e16), value.Float(1e21)), `[1.0,-0.5,0.0,1000000000000000.0,1e16,1e21]`},
-		{"small and large floats", value.Array(value.Float(1e-5), value.Float(1.5e-7), value.Float(-1.5e300), value.Float(5e-324)), `[0.00001,1.5e-7,-1.5e300,5e-324]`},
+		{"floats", value.Array(value.Float(1), value.Float(-0.5), value.Float(0), value.Float(1e15), value.Float(1e16),
+			value.Float(1e21)), `[1.0,-0.5,0.0,1000000000000000.0,1e16,1e21]`},
+		{"small and large floats",
+			value.Array(value.Float(1e-5), value.Float(1.5e-7), value.Float(-1.5e300), value.Float(5e-324)),
+			`[0.00001,1.5e-7,-1.5e300,5e-324]`},
 		{"decimal", value.DecimalOf(value.Decimal{Lo: 150, Scale: 2}), `"1.50"`},
 		{"text", value.Str("a\"b\\c/\n\r\t\b\f\x01\x7fé\u2028<"), `"a\"b\\c/\n\r\t\b\f\u0001` + "\x7fé\u2028<\""},
 		{"datetime", value.DatetimeOf(value.Datetime{Nanos: 5e8}), `"1970-01-01T00:00:00.500Z"`},
@@ -45,10 +50,14 @@ func TestJSONOut(t *testing.T) {
 		{"range", value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Int(1)}}), `"1.."`},
 		{"file", value.FileOf(&value.File{Bucket: "b", Key: "/k"}), `"f\"b:/k\""`},
 		{"regex", value.RegexOf(&value.Regex{Source: "a"}), `"/a/"`},
-		{"point", value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2.5}}), `{"type":"Point","coordinates":[1.0,2.5]}`},
-		{"polygon", value.GeometryOf(&value.Geometry{Kind: value.GeometryPolygon, Rings: [][]value.Point{{{X: 0}, {X: 1}, {X: 0}}}}), `{"type":"Polygon","coordinates":[[[0.0,0.0],[1.0,0.0],[0.0,0.0]]]}`},
-		{"multipolygon", value.GeometryOf(&value.Geometry{Kind: value.GeometryMultiPolygon, Polys: [][][]value.Point{{{{X: 1}}}, {}}}), `{"type":"MultiPolygon","coordinates":[[[[1.0,0.0]]],[]]}`},
-		{"collection", value.GeometryOf(&value.Geometry{Kind: value.GeometryCollection, Items: []*value.Geometry{{}, {Kind: value.GeometryLine}}}), `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0.0,0.0]},{"type":"LineString","coordinates":[]}]}`},
+		{"point", value.GeometryOf(&value.Geometry{Point: value.Point{X: 1, Y: 2.5}}),
+			`{"type":"Point","coordinates":[1.0,2.5]}`},
+		{"polygon", value.GeometryOf(&value.Geometry{Kind: value.GeometryPolygon,
+			Rings: [][]value.Point{{{X: 0}, {X: 1}, {X: 0}}}}), `{"type":"Polygon","coordinates":[[[0.0,0.0],[1.0,0.0],[0.0,0.0]]]}`},
+		{"multipolygon", value.GeometryOf(&value.Geometry{Kind: value.GeometryMultiPolygon,
+			Polys: [][][]value.Point{{{{X: 1}}}, {}}}), `{"type":"MultiPolygon","coordinates":[[[[1.0,0.0]]],[]]}`},
+		{"collection", value.GeometryOf(&value.Geometry{Kind: value.GeometryCollection,
+			Items: []*value.Geometry{{}, {Kind: value.GeometryLine}}}), `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0.0,0.0]},{"type":"LineString","coordinates":[]}]}`},
 	} {
 		if got := string(value.AppendJSON(nil, tc.v)); got != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.name, got, tc.want)
@@ -115,16 +124,20 @@ func TestJSONIn(t *testing.T) {
 }
 
 func TestJSONRefuses(t *testing.T) {
-	for _, in := range []string{``, ` `, `nul`, `nulL`, `tru`, `[`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`,
-		`{a:1}`, `{1:1}`, `{"a" 1}`, `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `+1`, `1e999`, `NaN`, `Infinity`, `"`, `"a`, `"\`, `"\x"`, `"\u12"`,
-		`"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\ude00"`, "\"\n\"", "\"\\n\n\"", "\"\xff\"", "\"\\n\xff\"", `1 2`, `"a""b"`, `'a'`, `[1]]`, "\ufeff1"} {
+	for _, in := range []string{``, ` `, `nul`, `nulL`, `tru`, `[`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `{`, `{"a"`,
+		`{"a":`, `{"a":1`, `{"a":1,}`,
+		`{a:1}`, `{1:1}`, `{"a" 1}`, `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `+1`, `1e999`, `NaN`, `Infinity`, `"`, `"a`,
+		`"\`, `"\x"`, `"\u12"`,
+		`"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\ude00"`, "\"\n\"", "\"\\n\n\"", "\"\xff\"", "\"\\n\xff\"", `1 2`,
+		`"a""b"`, `'a'`, `[1]]`, "\ufeff1"} {
 		var de *value.DecodeError
 		if v, err := value.DecodeJSONValue([]byte(in), value.Limits{}); !errors.As(err, &de) {
 			t.Errorf("%q: got %s, %v", in, v, err)
 		}
 	}
 	for _, open := range []string{`[`, `{"a":`} {
-		if _, err := value.DecodeJSONValue([]byte(strings.Repeat(open, 1<<16)), value.Limits{MaxDepth: 10}); err == nil || !strings.Contains(err.Error(), "too deep") {
+		if _, err := value.DecodeJSONValue([]byte(strings.Repeat(open, 1<<16)),
+			value.Limits{MaxDepth: 10}); err == nil || !strings.Contains(err.Error(), "too deep") {
 			t.Errorf("%s without end: %v", open, err)
 		}
 	}

@@ -65,8 +65,8 @@ func (o *Object) Get(name string) (Value, bool) {
 	return None, false
 }
 
-// Raw is the wire form of a field of an object that is a stored record, as it was stored; nil where the object or the field
-// is anything else. It is read-only.
+// Raw is the wire form of a field of an object that is a stored record, as it was stored; nil where the object or the
+// field is anything else. It is read-only.
 func (o *Object) Raw(name string) []byte {
 	e := o.enc
 	if e == nil || e.width == 0 || e.special {
@@ -116,8 +116,8 @@ func (o *Object) Without(name string) *Object {
 	return &Object{fields: append(out, o.fields[i+1:]...)}
 }
 
-// WithAll is o with many fields set in one pass; NONE removes a field, and of equal names the last one wins. It takes over
-// fields.
+// WithAll is o with many fields set in one pass; NONE removes a field, and of equal names the last one wins. It takes
+// over fields.
 func (o *Object) WithAll(fields []Field) *Object {
 	fields = NewObject(fields...).fields
 	edits := make([]edit, len(fields))

@@ -33,19 +33,25 @@ func genValue(t *rapid.T, depth int) Value {
 	case 3:
 		return Int(rapid.SampledFrom([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, 9007199254740993}).Draw(t, "int"))
 	case 4:
-		return Float(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 0.3, 0.30000000000000004, 3.3, 1, 1.5, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 63, -1 << 63, 9007199254740992, 1e28, 1e29, 5e-324, 7.922816251426434e28}).Draw(t, "float"))
+		return Float(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 0.3, 0.30000000000000004, 3.3, 1, 1.5,
+			-1, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 63, -1 << 63, 9007199254740992, 1e28, 1e29, 5e-324,
+			7.922816251426434e28}).Draw(t, "float"))
 	case 5:
 		return Float(rapid.Float64().Draw(t, "anyfloat"))
 	case 6:
 		return DecimalOf(genDecimal(t))
 	case 7:
-		return mustDecimalOf(rapid.SampledFrom([]string{"0", "0.1", "0.3", "3.3", "1", "1.0e0", "1.5", "9223372036854775807", "9223372036854775808", "9007199254740992", "79228162514264337593543950335", "0.1000000000000000055511151231"}).Draw(t, "dec"))
+		return mustDecimalOf(rapid.SampledFrom([]string{"0", "0.1", "0.3", "3.3", "1", "1.0e0", "1.5",
+			"9223372036854775807", "9223372036854775808", "9007199254740992", "79228162514264337593543950335",
+			"0.1000000000000000055511151231"}).Draw(t, "dec"))
 	case 8:
 		return Str(word())
 	case 9:
-		return DurationOf(Duration{rapid.Uint64().Draw(t, "s") >> rapid.IntRange(0, 63).Draw(t, "shift"), uint32(rapid.IntRange(0, 999_999_999).Draw(t, "ns"))})
+		return DurationOf(Duration{rapid.Uint64().Draw(t, "s") >> rapid.IntRange(0, 63).Draw(t, "shift"),
+			uint32(rapid.IntRange(0, 999_999_999).Draw(t, "ns"))})
 	case 10:
-		return DatetimeOf(Datetime{rapid.Int64Range(minDatetimeSecs, maxDatetimeSecs).Draw(t, "at"), uint32(rapid.IntRange(0, 999_999_999).Draw(t, "ns"))})
+		return DatetimeOf(Datetime{rapid.Int64Range(minDatetimeSecs, maxDatetimeSecs).Draw(t, "at"),
+			uint32(rapid.IntRange(0, 999_999_999).Draw(t, "ns"))})
 	case 11:
 		return UUIDOf(UUID{rapid.Byte().Draw(t, "u")})
 	case 12:
@@ -67,7 +73,9 @@ func genValue(t *rapid.T, depth int) Value {
 		}
 		return ObjectOf(NewObject(fields...))
 	case 19:
-		return Record(word(), rapid.SampledFrom([]Value{Int(1), Str("1"), Str("a"), Array(Int(1)), ObjectOf(nil), UUIDOf(UUID{1})}).Draw(t, "key"))
+		return Record(word(),
+			rapid.SampledFrom([]Value{Int(1), Str("1"), Str("a"), Array(Int(1)), ObjectOf(nil),
+				UUIDOf(UUID{1})}).Draw(t, "key"))
 	case 20:
 		return GeometryOf(&Geometry{Kind: GeometryLine, Line: []Point{{1, 2}, {rapid.Float64().Draw(t, "x"), 4}}})
 	default:
@@ -116,10 +124,14 @@ func TestNumberOrder(t *testing.T) {
 		a, b Value
 		want int
 	}{
-		{Float(0.1), dec("0.1"), 0}, {Float(0.30000000000000004), dec("0.3"), 1}, {Float(3.3), dec("3.3"), -1}, {Float(0.7), dec("0.7"), 0},
-		{Float(0.1), dec("0.1000000000000000055511151231"), -1}, {Float(1e23), dec("1e23"), -1}, {Float(1e22), dec("1e22"), 0}, {Float(1e300), dec("1"), 1}, {Float(-1e300), dec("1"), -1},
-		{Float(5e-324), dec("0"), 1}, {Float(math.NaN()), dec("1"), 1}, {Float(math.Inf(-1)), dec("1"), -1}, {Float(math.Copysign(0, -1)), dec("0"), 0},
-		{Int(9007199254740993), Float(9007199254740992), 1}, {Int(math.MaxInt64), Float(1 << 63), -1}, {Int(math.MinInt64), Float(-1 << 63), 0}, {Int(1), Float(math.NaN()), -1},
+		{Float(0.1), dec("0.1"), 0}, {Float(0.30000000000000004), dec("0.3"), 1}, {Float(3.3), dec("3.3"), -1},
+		{Float(0.7), dec("0.7"), 0},
+		{Float(0.1), dec("0.1000000000000000055511151231"), -1}, {Float(1e23), dec("1e23"), -1},
+		{Float(1e22), dec("1e22"), 0}, {Float(1e300), dec("1"), 1}, {Float(-1e300), dec("1"), -1},
+		{Float(5e-324), dec("0"), 1}, {Float(math.NaN()), dec("1"), 1}, {Float(math.Inf(-1)), dec("1"), -1},
+		{Float(math.Copysign(0, -1)), dec("0"), 0},
+		{Int(9007199254740993), Float(9007199254740992), 1}, {Int(math.MaxInt64), Float(1 << 63), -1},
+		{Int(math.MinInt64), Float(-1 << 63), 0}, {Int(1), Float(math.NaN()), -1},
 		{Int(math.MaxInt64), dec("9223372036854775807.5"), -1}, {Int(1), dec("1.00e0"), 0},
 	} {
 		if got := Compare(c.a, c.b); got != c.want {
@@ -133,8 +145,10 @@ func TestNumberOrder(t *testing.T) {
 
 // What <string> gives, the cast back reads.
 func TestStringCastRoundTrip(t *testing.T) {
-	back := map[Kind]*Type{KindBool: Simple(TypeBool), KindInt: Simple(TypeInt), KindDecimal: Simple(TypeDecimal), KindDuration: Simple(TypeDuration),
-		KindDatetime: Simple(TypeDatetime), KindUUID: Simple(TypeUUID), KindString: Simple(TypeString), KindBytes: Simple(TypeBytes)}
+	back := map[Kind]*Type{KindBool: Simple(TypeBool), KindInt: Simple(TypeInt), KindDecimal: Simple(TypeDecimal),
+		KindDuration: Simple(TypeDuration),
+		KindDatetime: Simple(TypeDatetime), KindUUID: Simple(TypeUUID), KindString: Simple(TypeString),
+		KindBytes: Simple(TypeBytes)}
 	rapid.Check(t, func(t *rapid.T) {
 		v := genValue(t, 0)
 		if back[v.Kind()] == nil {
@@ -153,7 +167,8 @@ func TestStringCastRoundTrip(t *testing.T) {
 
 func TestCompareDoesNotAllocate(t *testing.T) {
 	pairs := [][2]Value{
-		{Float(0.123), mustDecimalOf("0.124")}, {Int(5), mustDecimalOf("5.5")}, {Array(Int(1), Str("a")), Array(Int(1), Str("b"))},
+		{Float(0.123), mustDecimalOf("0.124")}, {Int(5), mustDecimalOf("5.5")},
+		{Array(Int(1), Str("a")), Array(Int(1), Str("b"))},
 		{Record("a", Int(1)), Record("a", Int(2))}, {mustDecimalOf("1.5"), mustDecimalOf("1.25")},
 	}
 	if n := testing.AllocsPerRun(100, func() {
@@ -167,8 +182,10 @@ func TestCompareDoesNotAllocate(t *testing.T) {
 
 func BenchmarkCompare(b *testing.B) {
 	for name, p := range map[string][2]Value{
-		"int": {Int(1), Int(2)}, "intfloat": {Int(1), Float(1.5)}, "floatdecimal": {Float(0.123), mustDecimalOf("0.124")}, "string": {Str("Ada Lovelace"), Str("Ada Byron")},
-		"record": {Record("person", Int(1)), Record("person", Int(2))}, "array": {Array(Int(1), Str("a"), Int(3)), Array(Int(1), Str("a"), Int(4))},
+		"int": {Int(1), Int(2)}, "intfloat": {Int(1), Float(1.5)},
+		"floatdecimal": {Float(0.123), mustDecimalOf("0.124")}, "string": {Str("Ada Lovelace"), Str("Ada Byron")},
+		"record": {Record("person", Int(1)), Record("person", Int(2))},
+		"array":  {Array(Int(1), Str("a"), Int(3)), Array(Int(1), Str("a"), Int(4))},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -180,7 +197,8 @@ func BenchmarkCompare(b *testing.B) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	for name, p := range map[string][2]Value{"int": {Int(1), Int(2)}, "float": {Float(1), Int(2)}, "decimal": {mustDecimalOf("1.5"), Int(2)}} {
+	for name, p := range map[string][2]Value{"int": {Int(1), Int(2)}, "float": {Float(1), Int(2)},
+		"decimal": {mustDecimalOf("1.5"), Int(2)}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

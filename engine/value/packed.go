@@ -1,7 +1,7 @@
 package value
 
-// Packed is a list in the wire form (CBOR) that is made row by row: nothing of a row is kept but its bytes, which is much
-// less than what a list of values takes. The zero Packed is an empty list. It belongs to one goroutine.
+// Packed is a list in the wire form (CBOR) that is made row by row: nothing of a row is kept but its bytes, which is
+// much less than what a list of values takes. The zero Packed is an empty list. It belongs to one goroutine.
 type Packed struct {
 	blocks [][]byte
 	rows   int

@@ -129,7 +129,8 @@ type unit struct {
 func durationUnit(s string) unit {
 	for _, u := range [...]unit{
 		{"ns", 0, 1}, {"us", 0, nanosPerMicro}, {"µs", 0, nanosPerMicro}, {"ms", 0, nanosPerMilli},
-		{"s", 1, 0}, {"m", 60, 0}, {"h", 3600, 0}, {"d", secondsPerDay, 0}, {"w", 7 * secondsPerDay, 0}, {"y", 365 * secondsPerDay, 0},
+		{"s", 1, 0}, {"m", 60, 0}, {"h", 3600, 0}, {"d", secondsPerDay, 0}, {"w", 7 * secondsPerDay, 0},
+		{"y", 365 * secondsPerDay, 0},
 	} {
 		if strings.HasPrefix(s, u.name) {
 			return u

@@ -31,7 +31,8 @@ func TestDatetimeErrors(t *testing.T) {
 		{"2024-01-01T00:00:00x", "Unexpected character `x`, expected `Z` or a timezone offset.", 10, 10, ""},
 		{"2024-01-01T00:00:00.1x", "Unexpected character `x`, expected `Z` or a timezone offset.", 10, 12, ""},
 		{"2024-01-01T00:00:00+01", "Expected end of string, expected datetime seperator character `:`", 22, 0, ""},
-		{"2024-01-01T00:00:00+24:00", "Invalid datetime digit section, section not within allowed range", 20, 2, "This section must be within 0..=23"},
+		{"2024-01-01T00:00:00+24:00", "Invalid datetime digit section, section not within allowed range", 20, 2,
+			"This section must be within 0..=23"},
 		{"-262143-01-01T00:00:00+01:00", "Invalid Datetime, timezone was outside of the range of valid datetimes", 22, 6, ""},
 		{"+99999999999999-01-01", "Unexpected character `9`, expected datetime seperator characters `-`", 8, 1, ""},
 	} {
@@ -49,7 +50,8 @@ func TestDatetimeErrors(t *testing.T) {
 
 func TestUUIDErrors(t *testing.T) {
 	for in, want := range map[string]SyntaxError{
-		"": {Msg: "Unexpected end of string, expected UUID token to finish"}, "018f0d3e": {Msg: "Unexpected end of string, expected UUID token to finish", Offset: 8},
+		"":                                     {Msg: "Unexpected end of string, expected UUID token to finish"},
+		"018f0d3e":                             {Msg: "Unexpected end of string, expected UUID token to finish", Offset: 8},
 		"018f0d3ex6f3b-7aaa-8aaa-1234567890ab": {Msg: "Unexpected character `x`, expected byte seperator `-`", Offset: 8, Len: 1},
 		"018f0d3g-6f3b-7aaa-8aaa-1234567890ab": {Msg: "Unexpected character `g` expected hexidecimal digit", Offset: 7, Len: 1},
 	} {
@@ -61,11 +63,19 @@ func TestUUIDErrors(t *testing.T) {
 
 func TestDecimalLiterals(t *testing.T) {
 	for in, want := range map[string]string{
-		"1.50": "1.5", "1.50e0": "1.50", "1.5e-3": "0.0015", "1e28": "10000000000000000000000000000", "123456.789e-5": "1.23456789", "1.5e+2": "150", "1_000.5_0": "1000.5", "1_0e1_0": "100000000000",
-		"0.12345678901234567890123456785": "0.1234567890123456789012345679", "7.92281625142643375935439503355": "7.922816251426433759354395034", "79228162514264337593543950335.4": "79228162514264337593543950335",
-		"12345678901234567890123456789.123": "12345678901234567890123456789", "0.00000000000000000000000000005": "0.0000000000000000000000000001",
-		"1e-29": "Scale exceeds the maximum precision allowed: 29 > 28", "1e29": "Scale exceeds the maximum precision allowed: 29 > 28", "8e28": "Number exceeds maximum value that can be represented.",
-		"79228162514264337593543950336": "Invalid decimal: overflow from too many digits", "79228162514264337593543950335.5": "Invalid decimal: overflow from mantissa after rounding", "1e999999999999999999999": "Failed to parse",
+		"1.50": "1.5", "1.50e0": "1.50", "1.5e-3": "0.0015", "1e28": "10000000000000000000000000000",
+		"123456.789e-5": "1.23456789", "1.5e+2": "150", "1_000.5_0": "1000.5", "1_0e1_0": "100000000000",
+		"0.12345678901234567890123456785":   "0.1234567890123456789012345679",
+		"7.92281625142643375935439503355":   "7.922816251426433759354395034",
+		"79228162514264337593543950335.4":   "79228162514264337593543950335",
+		"12345678901234567890123456789.123": "12345678901234567890123456789",
+		"0.00000000000000000000000000005":   "0.0000000000000000000000000001",
+		"1e-29":                             "Scale exceeds the maximum precision allowed: 29 > 28",
+		"1e29":                              "Scale exceeds the maximum precision allowed: 29 > 28",
+		"8e28":                              "Number exceeds maximum value that can be represented.",
+		"79228162514264337593543950336":     "Invalid decimal: overflow from too many digits",
+		"79228162514264337593543950335.5":   "Invalid decimal: overflow from mantissa after rounding",
+		"1e999999999999999999999":           "Failed to parse",
 	} {
 		d, err := ParseDecimalLiteral(in)
 		got := d.String()
@@ -80,7 +90,9 @@ func TestDecimalLiterals(t *testing.T) {
 
 // Whatever reads, reads back from its text.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"2024-01-01T00:00:00.1Z", "-0001-01-01", "1h30m", "18446744073709551615s", "018f0d3e-6f3b-7aaa-8aaa-1234567890ab", "1.5e3", "-0.5", "9223372036854775808", "+262142-12-31T23:59:59-23:59"} {
+	for _, s := range []string{"2024-01-01T00:00:00.1Z", "-0001-01-01", "1h30m", "18446744073709551615s",
+		"018f0d3e-6f3b-7aaa-8aaa-1234567890ab", "1.5e3", "-0.5", "9223372036854775808",
+		"+262142-12-31T23:59:59-23:59"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPatchAgainstModel: operations one by one, each of which makes a new value, come to what Patch makes of all at once.
+// TestPatchAgainstModel: operations one by one, each of which makes a new value, come to what Patch makes of all at
+// once.
 func TestPatchAgainstModel(t *testing.T) {
 	name := rapid.SampledFrom([]string{"a", "a", "b", "c", "0", "1", "-", "300", "700", "f9", ""})
 	path := rapid.Custom(func(t *rapid.T) string {
@@ -38,8 +39,10 @@ func TestPatchAgainstModel(t *testing.T) {
 	}
 	op := rapid.Custom(func(t *rapid.T) Value {
 		return ObjectOf(NewObject(
-			Field{"op", Str(rapid.SampledFrom([]string{"add", "add", "add", "replace", "remove", "copy", "move", "test"}).Draw(t, "op"))},
-			Field{"path", Str(path.Draw(t, "path"))}, Field{"from", Str(path.Draw(t, "from"))}, Field{"value", doc(2).Draw(t, "value")},
+			Field{"op", Str(rapid.SampledFrom([]string{"add", "add", "add", "replace", "remove", "copy", "move",
+				"test"}).Draw(t, "op"))},
+			Field{"path", Str(path.Draw(t, "path"))}, Field{"from", Str(path.Draw(t, "from"))},
+			Field{"value", doc(2).Draw(t, "value")},
 		))
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -177,7 +180,8 @@ func modelRemove(v Value, path []string) Value {
 	return v
 }
 
-// patches are documents and n operations on one, each of which would take as long as the document is large if it made a new one.
+// patches are documents and n operations on one, each of which would take as long as the document is large if it made a
+// new one.
 func patches(n int) map[string][2]Value {
 	var fields, places []Field
 	var list []Value
@@ -199,20 +203,28 @@ func patches(n int) map[string][2]Value {
 	}
 	in := func(name string, v Value) Value { return ObjectOf(NewObject(Field{name, v})) }
 	return map[string][2]Value{
-		"set fields":        {ObjectOf(NewObject(fields...)), ops(func(i int) string { return fmt.Sprintf("{ op: 'replace', path: '/f%d', value: 7 }", i) })},
-		"make fields":       {ObjectOf(nil), ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/g/f%d', value: 7 }", i) })},
-		"remove fields":     {in("o", ObjectOf(NewObject(fields...))), ops(func(i int) string { return fmt.Sprintf("{ op: 'remove', path: '/o/f%d' }", i) })},
-		"set inside fields": {ObjectOf(NewObject(places...)), ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/f%d/y', value: 7 }", i) })},
-		"append":            {in("list", ArrayOf(list)), ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/list/-', value: %d }", i) })},
-		"insert":            {in("list", ArrayOf(list)), ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/list/0', value: %d }", i) })},
-		"copy":              {in("a", Int(1)), ops(func(i int) string { return fmt.Sprintf("{ op: 'copy', from: '/a', path: '/f%d' }", i) })},
+		"set fields": {ObjectOf(NewObject(fields...)),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'replace', path: '/f%d', value: 7 }", i) })},
+		"make fields": {ObjectOf(nil),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/g/f%d', value: 7 }", i) })},
+		"remove fields": {in("o", ObjectOf(NewObject(fields...))),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'remove', path: '/o/f%d' }", i) })},
+		"set inside fields": {ObjectOf(NewObject(places...)),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/f%d/y', value: 7 }", i) })},
+		"append": {in("list", ArrayOf(list)),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/list/-', value: %d }", i) })},
+		"insert": {in("list", ArrayOf(list)),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'add', path: '/list/0', value: %d }", i) })},
+		"copy": {in("a", Int(1)),
+			ops(func(i int) string { return fmt.Sprintf("{ op: 'copy', from: '/a', path: '/f%d' }", i) })},
 		"move": {in("o", ObjectOf(NewObject(fields...))), ops(func(i int) string {
 			return fmt.Sprintf("{ op: 'move', from: '/o/f%d', path: '/p/f%d' }", i, i)
 		})},
 	}
 }
 
-// TestPatchWorkGrowsWithOperations: twice as many operations on a document twice as large take about twice the memory, not four times.
+// TestPatchWorkGrowsWithOperations: twice as many operations on a document twice as large take about twice the memory,
+// not four times.
 func TestPatchWorkGrowsWithOperations(t *testing.T) {
 	const n = 2000
 	large := patches(2 * n)

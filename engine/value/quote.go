@@ -78,8 +78,8 @@ func QuoteIdent(name string) string {
 }
 
 // AppendRecordIdent appends a table name or string key inside a record id: bare when it is made of
-// letters, digits and underscores and is not a number, else in backticks. No word is reserved there but those that read as
-// numbers. In the texts of definitions and exports the table's name goes by AppendIdent: they are read back.
+// letters, digits and underscores and is not a number, else in backticks. No word is reserved there but those that read
+// as numbers. In the texts of definitions and exports the table's name goes by AppendIdent: they are read back.
 func AppendRecordIdent(dst []byte, name string) []byte {
 	letter := false
 	if isNumberWord(name) {
@@ -136,7 +136,8 @@ func IsReserved(name string) bool {
 	}
 	switch string(buf[:len(name)]) {
 	case "after", "all", "alter", "before", "begin", "break", "by", "cancel", "commit", "continue", "create",
-		"define", "delete", "diff", "explain", "false", "for", "function", "if", "info", "insert", "kill", "let", "live",
+		"define", "delete", "diff", "explain", "false", "for", "function", "if", "info", "insert", "kill",
+		"let", "live",
 		"none", "null", "option", "rand", "rebuild", "relate", "remove", "return", "select", "sequence", "show",
 		"sleep", "table", "tb", "throw", "true", "update", "upsert", "use", "value", "where":
 		return true

@@ -74,12 +74,13 @@ func RecordObject(b []byte) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lazyObject{encoded: encoded{rec: b, head: head, base: n, n: n, width: width, special: b[0]&recordSpecial != 0}}
+	l := &lazyObject{encoded: encoded{rec: b, head: head, base: n, n: n, width: width,
+		special: b[0]&recordSpecial != 0}}
 	return l.object(), nil
 }
 
-// Stored is the stored record that o is, when RecordObject made it and nothing was changed in it since. The bytes are those
-// that RecordObject was given.
+// Stored is the stored record that o is, when RecordObject made it and nothing was changed in it since. The bytes are
+// those that RecordObject was given.
 func (o *Object) Stored() ([]byte, bool) {
 	if o.enc == nil || o.enc.width == 0 || len(o.enc.edits) > 0 {
 		return nil, false

@@ -84,7 +84,8 @@ func TestRecordBytes(t *testing.T) {
 
 func TestRecordWidths(t *testing.T) {
 	for _, size := range []int{0, 1, 240, 248, 249, 250, 255, 256, 65520, 65526, 65527, 65528, 65529, 65536, 70000} {
-		o := value.NewObject(value.Field{Name: "a", Value: value.Str(strings.Repeat("x", size))}, value.Field{Name: "b", Value: value.Int(7)})
+		o := value.NewObject(value.Field{Name: "a", Value: value.Str(strings.Repeat("x", size))},
+			value.Field{Name: "b", Value: value.Int(7)})
 		b := append([]byte("kept"), record(t, o)...)
 		b2, err := value.EncodeRecord([]byte("kept"), o)
 		if err != nil || !bytes.Equal(b, b2) {
@@ -101,11 +102,13 @@ func TestRecordOfManyFields(t *testing.T) {
 	var fields []value.Field
 	for i := range 1000 {
 		inner := value.NewObject(value.Field{Name: "i", Value: value.Int(int64(i))})
-		fields = append(fields, value.Field{Name: fmt.Sprintf("a rather long name %d", i), Value: value.ObjectOf(inner)})
+		fields = append(fields,
+			value.Field{Name: fmt.Sprintf("a rather long name %d", i), Value: value.ObjectOf(inner)})
 	}
 	o := value.NewObject(fields...)
 	sameObject(t, lazy(t, record(t, o)), o)
-	nested := value.NewObject(value.Field{Name: "o", Value: value.ObjectOf(o)}, value.Field{Name: "p", Value: value.Array(value.ObjectOf(o), value.Int(1))})
+	nested := value.NewObject(value.Field{Name: "o", Value: value.ObjectOf(o)},
+		value.Field{Name: "p", Value: value.Array(value.ObjectOf(o), value.Int(1))})
 	got := lazy(t, record(t, nested))
 	in, _ := got.Get("o")
 	sameObject(t, in.Object(), o)
@@ -170,7 +173,8 @@ func TestRecordEditsAgreeWithPlainOnes(t *testing.T) {
 }
 
 func TestRecordIsReadFromManyGoroutines(t *testing.T) {
-	o := value.NewObject(value.Field{Name: "a", Value: value.Int(1)}, value.Field{Name: "b", Value: value.Array(value.Str("x"))})
+	o := value.NewObject(value.Field{Name: "a", Value: value.Int(1)},
+		value.Field{Name: "b", Value: value.Array(value.Str("x"))})
 	shared := lazy(t, record(t, o))
 	var wg sync.WaitGroup
 	for range 8 {
@@ -231,7 +235,9 @@ func TestTooDeepIsNotStored(t *testing.T) {
 	sameObject(t, lazy(t, record(t, o)), o)
 
 	// Nor does what was stored go deeper and deeper.
-	o, steps := value.NewObject(value.Field{Name: "a", Value: value.ObjectOf(value.NewObject(value.Field{Name: "b", Value: value.Array(value.Array(), value.Int(1))}))}), 0
+	o, steps := value.NewObject(value.Field{Name: "a",
+		Value: value.ObjectOf(value.NewObject(value.Field{Name: "b",
+			Value: value.Array(value.Array(), value.Int(1))}))}), 0
 	for ; steps < 1000; steps++ {
 		raw, err := value.EncodeRecord(nil, o)
 		if err != nil {
@@ -241,7 +247,8 @@ func TestTooDeepIsNotStored(t *testing.T) {
 			t.Fatalf("stored after %d steps: %v", steps, err)
 		}
 		a, _ := lazy(t, raw).Get("a")
-		o = value.NewObject(value.Field{Name: "a", Value: value.ObjectOf(value.NewObject(value.Field{Name: "a", Value: a}))})
+		o = value.NewObject(value.Field{Name: "a",
+			Value: value.ObjectOf(value.NewObject(value.Field{Name: "a", Value: a}))})
 	}
 	if steps < 240 || steps > 256 {
 		t.Errorf("%d levels are stored", steps)
@@ -277,8 +284,10 @@ func TestRegexesAreStoredAndNeverSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := value.NewObject(value.Field{Name: "r", Value: value.Array(value.RegexOf(re))}, value.Field{Name: "s", Value: value.Int(1)})
-	o := value.NewObject(value.Field{Name: "in", Value: value.ObjectOf(inner)}, value.Field{Name: "n", Value: value.Int(7)})
+	inner := value.NewObject(value.Field{Name: "r", Value: value.Array(value.RegexOf(re))},
+		value.Field{Name: "s", Value: value.Int(1)})
+	o := value.NewObject(value.Field{Name: "in", Value: value.ObjectOf(inner)},
+		value.Field{Name: "n", Value: value.Int(7)})
 	b := record(t, o)
 	if err := value.CheckRecord(b); err != nil {
 		t.Fatal(err)
@@ -292,7 +301,8 @@ func TestRegexesAreStoredAndNeverSent(t *testing.T) {
 	if got := string(value.AppendJSON(nil, value.ObjectOf(stored))); got != `{"in":{"r":["/a.c/"],"s":1},"n":7}` {
 		t.Errorf("JSON %s", got)
 	}
-	for i, v := range []value.Value{value.ObjectOf(stored), value.Array(in), list, value.ObjectOf(stored.With("n", value.Int(8)))} {
+	for i, v := range []value.Value{value.ObjectOf(stored), value.Array(in), list,
+		value.ObjectOf(stored.With("n", value.Int(8)))} {
 		if _, err := value.AppendCBOR(nil, v); err == nil {
 			t.Errorf("value %d went out", i)
 		}
@@ -303,7 +313,9 @@ func TestRegexesAreStoredAndNeverSent(t *testing.T) {
 	if again := record(t, stored.With("n", value.Int(8)).With("n", value.Int(7))); !bytes.Equal(again, b) {
 		t.Errorf("stored again as %x, want %x", again, b)
 	}
-	if moved := record(t, value.NewObject(value.Field{Name: "in", Value: in}, value.Field{Name: "n", Value: value.Int(7)})); !bytes.Equal(moved, b) {
+	if moved := record(t,
+		value.NewObject(value.Field{Name: "in", Value: in},
+			value.Field{Name: "n", Value: value.Int(7)})); !bytes.Equal(moved, b) {
 		t.Errorf("moved as %x, want %x", moved, b)
 	}
 	clean := stored.Without("in")

@@ -82,7 +82,8 @@ func (r *Regex) Match(s string) bool {
 	return r.compiled().MatchString(s)
 }
 
-// Replace puts what f makes of each match in its place; matches are found in order and without overlap. Nothing interrupts it.
+// Replace puts what f makes of each match in its place; matches are found in order and without overlap. Nothing
+// interrupts it.
 func (r *Regex) Replace(s string, f func(match string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, f)
 }

@@ -13,8 +13,10 @@ func TestRegex(t *testing.T) {
 		source, text string
 		want         bool
 	}{
-		{`(?i)AB\d`, "xab١", true}, {`^\w$`, "é", true}, {`^\s$`, "\u00a0", true}, {`^[\w.]+$`, "é.b", true}, {`^[\W\d]+$`, "ab", false}, {`^\D+$`, "١", false},
-		{`^[]\d]+$`, "]١", true}, {`^[^]\d]+$`, "ab", true}, {`^[[:alpha:]\d]+$`, "a١", true}, {`a\/b`, "a/b", true}, {`^\\d$`, `\d`, true}, {`x{2}`, "axxb", true},
+		{`(?i)AB\d`, "xab١", true}, {`^\w$`, "é", true}, {`^\s$`, "\u00a0", true}, {`^[\w.]+$`, "é.b", true},
+		{`^[\W\d]+$`, "ab", false}, {`^\D+$`, "١", false},
+		{`^[]\d]+$`, "]١", true}, {`^[^]\d]+$`, "ab", true}, {`^[[:alpha:]\d]+$`, "a١", true}, {`a\/b`, "a/b", true},
+		{`^\\d$`, `\d`, true}, {`x{2}`, "axxb", true},
 	} {
 		re, err := CompileRegex(c.source)
 		if err != nil {
@@ -32,8 +34,10 @@ func TestRegex(t *testing.T) {
 
 // Patterns whose programs or classes would take much memory or time are refused before they are compiled.
 func TestLargePatternsAreRefused(t *testing.T) {
-	for _, bad := range []string{strings.Repeat(`\pL`, 21000), "(?i)" + strings.Repeat(`\w`, 2001), strings.Repeat(`(?:\pL{500}){2}`, 1000), strings.Repeat("[a-z]", 8000), strings.Repeat("(a|b)", 12000),
-		strings.Repeat(".{30}", 1000), strings.Repeat("a", 70000), "(?:(?:(?:x?){10}){10}){10}" + strings.Repeat("(?:(?:x{10}){10}){10}", 30)} {
+	for _, bad := range []string{strings.Repeat(`\pL`, 21000), "(?i)" + strings.Repeat(`\w`, 2001),
+		strings.Repeat(`(?:\pL{500}){2}`, 1000), strings.Repeat("[a-z]", 8000), strings.Repeat("(a|b)", 12000),
+		strings.Repeat(".{30}", 1000), strings.Repeat("a", 70000),
+		"(?:(?:(?:x?){10}){10}){10}" + strings.Repeat("(?:(?:x{10}){10}){10}", 30)} {
 		var re *Regex
 		var err error
 		if over := footprint.Over(64<<20, func() { re, err = CompileRegex(bad) }); over > 0 {
@@ -43,7 +47,8 @@ func TestLargePatternsAreRefused(t *testing.T) {
 			t.Errorf("%.20s…: %v, %v", bad, re != nil, err)
 		}
 	}
-	for _, good := range []string{strings.Repeat(`\w`, 300), strings.Repeat("word|", 3000), "a{1000}", strings.Repeat("(a|b)", 1000), `(?i)\p{Greek}+`, ""} {
+	for _, good := range []string{strings.Repeat(`\w`, 300), strings.Repeat("word|", 3000), "a{1000}",
+		strings.Repeat("(a|b)", 1000), `(?i)\p{Greek}+`, ""} {
 		re, err := CompileRegex(good)
 		if err != nil {
 			t.Errorf("%.20s…: %v", good, err)
@@ -62,7 +67,8 @@ func TestLargePatternsAreRefused(t *testing.T) {
 
 // What is counted before compiling is near to what the program has.
 func TestStepsOfAPattern(t *testing.T) {
-	for _, p := range []string{"abc", "a|b|c", "(a(b)c)*", "[a-z]+x?", "(?:ab){3,7}", `\d{4}-\d{2}`, "(?:a{10}b){10}", "x{3,}"} {
+	for _, p := range []string{"abc", "a|b|c", "(a(b)c)*", "[a-z]+x?", "(?:ab){3,7}", `\d{4}-\d{2}`, "(?:a{10}b){10}",
+		"x{3,}"} {
 		tree, err := syntax.Parse(p, syntax.Perl)
 		if err != nil {
 			t.Fatal(err)

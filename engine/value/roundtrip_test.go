@@ -31,8 +31,8 @@ func TestTextReadsBack(t *testing.T) {
 	})
 }
 
-// readable leaves out what has no literal: bare tables, files with odd names, tables of records that start with a digit,
-// polygons without rings, sets that begin with a record, ranges of ranges or
+// readable leaves out what has no literal: bare tables, files with odd names, tables of records that start with a
+// digit, polygons without rings, sets that begin with a record, ranges of ranges or
 // records, points
 // that are not numbers.
 func readable(v value.Value) bool {
@@ -52,7 +52,8 @@ func readable(v value.Value) bool {
 			}
 		}
 		g, ok := value.GeometryFromObject(v.Geometry().Object())
-		return ok && value.Equal(value.GeometryOf(g), v) && !strings.Contains(v.Text(), "inf") && !strings.Contains(v.Text(), "NaN")
+		return ok && value.Equal(value.GeometryOf(g), v) && !strings.Contains(v.Text(), "inf") &&
+			!strings.Contains(v.Text(), "NaN")
 	case value.KindSet: // {t:1,} is an object
 		if v.Len() > 0 && v.Elems()[0].Kind() == value.KindRecord {
 			return false
@@ -100,7 +101,8 @@ func genType(t *rapid.T, depth int) *value.Type {
 	case 25:
 		return &value.Type{Kind: value.TypeTuple, Max: -1, Alts: []*value.Type{elem(), elem()}}
 	case 26:
-		return value.LiteralType(rapid.SampledFrom([]value.Value{value.Int(5), value.Str("it's"), value.Bool(true), value.Float(1.5)}).Draw(t, "literal"))
+		return value.LiteralType(rapid.SampledFrom([]value.Value{value.Int(5), value.Str("it's"), value.Bool(true),
+			value.Float(1.5)}).Draw(t, "literal"))
 	default:
 		return value.Simple(value.TypeKind(k))
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Searches are those of an operator or a call with regular expressions. They ask poll from time to time whether to go on. When
-// it says no, or a search is too much, what they find means nothing, and Err is set.
+// Searches are those of an operator or a call with regular expressions. They ask poll from time to time whether to go
+// on. When it says no, or a search is too much, what they find means nothing, and Err is set.
 type Searches struct {
 	poll func() error
 	work int // effort since poll was asked
@@ -27,7 +27,8 @@ func (s *Searches) Err() error { return s.err }
 // Match reports whether text holds a match of r.
 func (s *Searches) Match(r *Regex, text string) bool { return s.match(r, text) }
 
-// Bind is v with the regular expressions that it is, or has as elements, searching by s. It reports whether there are any.
+// Bind is v with the regular expressions that it is, or has as elements, searching by s. It reports whether there are
+// any.
 func (s *Searches) Bind(v Value) (Value, bool) {
 	switch v.kind {
 	case KindRegex:
@@ -93,7 +94,8 @@ func (s *Searches) ask() {
 	}
 }
 
-// askingReader gives the characters of a text, and asks after each so many bytes. When the search must end the text does.
+// askingReader gives the characters of a text, and asks after each so many bytes. When the search must end the text
+// does.
 type askingReader struct {
 	text  string
 	at    int

@@ -82,7 +82,10 @@ func TestRelationsAsk(t *testing.T) {
 		"line in polygon":      func(rel *Relation) { rel.Contains(polygon(2000, 0), line(2000)) },
 		"line in line":         func(rel *Relation) { rel.Contains(line(4000), line(4000)) },
 		"line over line":       func(rel *Relation) { rel.Intersects(line(2000), polygon(2000, 20)) },
-		"points among points":  func(rel *Relation) { rel.Contains(points(4000), line(2)); rel.Contains(points(20_000), polygon(1, 3)) },
+		"points among points": func(rel *Relation) {
+			rel.Contains(points(4000), line(2))
+			rel.Contains(points(20_000), polygon(1, 3))
+		},
 		"polygons in polygons": func(rel *Relation) { rel.Contains(many, many) },
 		"a list in polygons":   func(rel *Relation) { rel.ContainsAll(many, Array(many, many)) },
 		"points against points": func(rel *Relation) {

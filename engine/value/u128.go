@@ -6,7 +6,8 @@ import "math/bits"
 type u128 struct{ hi, lo uint64 }
 
 // pow10 are the powers of ten that fit one word.
-var pow10 = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+var pow10 = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19}
 
 // pow10u is 10^n for n ≤ 38.
 func pow10u(n int) u128 {

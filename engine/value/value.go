@@ -111,7 +111,8 @@ func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.p), int(v.n)) }
 
 // ArrayOf makes an array that takes over elems.
 func ArrayOf(elems []Value) Value {
-	return Value{kind: KindArray, n: uint64(len(elems)), p: unsafe.Pointer(unsafe.SliceData(elems))}.loadedWithElems(elems)
+	return Value{kind: KindArray, n: uint64(len(elems)),
+		p: unsafe.Pointer(unsafe.SliceData(elems))}.loadedWithElems(elems)
 }
 
 // Array makes an array of its arguments.

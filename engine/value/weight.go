@@ -24,8 +24,8 @@ func Exceeds(v Value, limit int) bool {
 }
 
 // lightKinds are those of a fixed size.
-const lightKinds = 1<<KindNone | 1<<KindNull | 1<<KindBool | 1<<KindInt | 1<<KindFloat | 1<<KindDecimal | 1<<KindDuration |
-	1<<KindDatetime | 1<<KindUUID
+const lightKinds = 1<<KindNone | 1<<KindNull | 1<<KindBool | 1<<KindInt | 1<<KindFloat | 1<<KindDecimal |
+	1<<KindDuration | 1<<KindDatetime | 1<<KindUUID
 
 // Light reports whether v is of a kind with a fixed size, which weighs next to nothing.
 func (v Value) Light() bool { return lightKinds>>v.kind&1 != 0 }

@@ -63,8 +63,8 @@ func TestValuesCarryTheirWeight(t *testing.T) {
 	})
 }
 
-// TestWeightsStopAtTheirEnd: the weight of a value that holds itself many times over neither wraps round nor is taken for
-// less than a limit, however high that is.
+// TestWeightsStopAtTheirEnd: the weight of a value that holds itself many times over neither wraps round nor is taken
+// for less than a limit, however high that is.
 func TestWeightsStopAtTheirEnd(t *testing.T) {
 	for name, twice := range map[string]func(value.Value) value.Value{
 		"array": func(v value.Value) value.Value { return value.Array(v, v) },
@@ -73,7 +73,8 @@ func TestWeightsStopAtTheirEnd(t *testing.T) {
 		},
 		"record": func(v value.Value) value.Value { return value.Record("t", value.Array(v, v)) },
 		"range": func(v value.Value) value.Value {
-			return value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: v}, End: value.Bound{Kind: value.Included, Value: v}})
+			return value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: v},
+				End: value.Bound{Kind: value.Included, Value: v}})
 		},
 	} {
 		v, last := value.Array(value.Int(1)), 0

@@ -258,7 +258,9 @@ func (d *daemon) stop(t *testing.T) {
 // run runs a client command against d with the world's namespace and database.
 func (d *daemon) run(t *testing.T, stdin io.Reader, args ...string) []byte {
 	t.Helper()
-	args = append(args[:1:1], append([]string{"-e", "http://" + d.addr, "-u", "root", "-p", "root", "--ns", "world", "--db", "world"}, args[1:]...)...)
+	args = append(args[:1:1],
+		append([]string{"-e", "http://" + d.addr, "-u", "root", "-p", "root", "--ns", "world", "--db", "world"},
+			args[1:]...)...)
 	cmd := exec.Command(d.bin, args...)
 	cmd.Stdin = stdin
 	var errs bytes.Buffer

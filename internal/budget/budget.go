@@ -3,8 +3,8 @@
 //
 // A Pool is all that there is. An Account is what one query, transaction, session or connection has of it. An account
 // counts for itself and asks the pool for steps; only its first 4 KiB are free. A plain account keeps what it had until
-// it is closed, so the pool holds the sum of the most that each needed so far. What does not fit is refused with an error
-// that tells the client to try again; nothing waits.
+// it is closed, so the pool holds the sum of the most that each needed so far. What does not fit is refused with an
+// error that tells the client to try again; nothing waits.
 //
 // Accounts of strangers, clients without an identity, share an eighth of the pool: they can take no memory away from
 // clients that have signed in.
@@ -38,12 +38,12 @@ const strangersPart = 8
 // unknownMemory is what a machine is taken for that does not tell how much memory it has.
 const unknownMemory = 4 << 30
 
-// share is the part of its memory that a process has for statements. The rest is for what they are encoded as and copied
-// to on the way out, for what is to be collected, about as much again, and for what the store keeps.
+// share is the part of its memory that a process has for statements. The rest is for what they are encoded as and
+// copied to on the way out, for what is to be collected, about as much again, and for what the store keeps.
 const share = 4
 
-// Default is the limit of a pool where none is given, in bytes: a quarter of the memory that the process may use, as the
-// machine, its container or GOMEMLIMIT has it.
+// Default is the limit of a pool where none is given, in bytes: a quarter of the memory that the process may use, as
+// the machine, its container or GOMEMLIMIT has it.
 func Default() int64 {
 	all := int64(min(heap.Memory(), math.MaxInt64))
 	if all == 0 {
@@ -245,9 +245,9 @@ func (a *Account) Known() {
 	}
 }
 
-// Reach asks for room for n bytes more than are charged, without charging them: for what is made and dropped again. Errors:
-// errs.OutOfMemory where others have too much of the pool at the moment, an Internal one where it is more than there is
-// in all.
+// Reach asks for room for n bytes more than are charged, without charging them: for what is made and dropped again.
+// Errors: errs.OutOfMemory where others have too much of the pool at the moment, an Internal one where it is more than
+// there is in all.
 func (a *Account) Reach(n int) error {
 	if a == nil || a.used+int64(n) <= a.room {
 		return nil

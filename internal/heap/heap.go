@@ -2,13 +2,14 @@
 //
 // The collector's own rule is to run when the heap has doubled: with 20 MiB in use that is many times a second under
 // load, and a fifth of all work. Paced, it runs when so much is allocated as is in use, but at least a headroom; that
-// is more memory only while there is little in it. When the process has had nothing to do for five seconds, the headroom
-// goes back to the system; so does what was in use by far more work than there is now.
+// is more memory only while there is little in it. When the process has had nothing to do for five seconds, the
+// headroom goes back to the system; so does what was in use by far more work than there is now.
 //
-// A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little, while a
-// heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and their index
-// take what they need and an eighth, not twice that. How flat a heap is shows after each collection; the headroom begins
-// small and grows with each one that finds no such data, and also where collections follow one another too fast.
+// A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little,
+// while a heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and
+// their index take what they need and an eighth, not twice that. How flat a heap is shows after each collection; the
+// headroom begins small and grows with each one that finds no such data, and also where collections follow one another
+// too fast.
 //
 // The collector is the process's own: only a main package, or the command of one, may pace it.
 package heap
@@ -53,8 +54,8 @@ func Headroom() uint64 {
 	return min(max(all/memoryShare, leastHeadroom), mostHeadroom)
 }
 
-// Pace lets the heap grow by headroom bytes at least between two collections, until stop is called, by less where it is of
-// flat data. Where the environment sets GOGC nothing is changed; GOMEMLIMIT holds in any case.
+// Pace lets the heap grow by headroom bytes at least between two collections, until stop is called, by less where it is
+// of flat data. Where the environment sets GOGC nothing is changed; GOMEMLIMIT holds in any case.
 func Pace(headroom uint64) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -68,9 +69,9 @@ func Pace(headroom uint64) (stop func()) {
 	}
 }
 
-// Limit makes the collector work harder as the process comes near to the memory that it may use, until restore is called:
-// garbage is collected rather than the process ended. Where the environment sets GOMEMLIMIT, or the memory is not known,
-// nothing is changed.
+// Limit makes the collector work harder as the process comes near to the memory that it may use, until restore is
+// called: garbage is collected rather than the process ended. Where the environment sets GOMEMLIMIT, or the memory is
+// not known, nothing is changed.
 func Limit() (restore func()) {
 	all := Memory()
 	if os.Getenv("GOMEMLIMIT") != "" || all == 0 {
@@ -144,7 +145,8 @@ func (p *pacer) adjust() bool {
 	if p.working {
 		full = max(full, p.headroom)
 	}
-	p.spare = min(uint64(float64(u.spare(full))*max(p.hurry, 1)), full, max(p.spare+p.spare/4, firstSpare, u.used/flatShare))
+	p.spare = min(uint64(float64(u.spare(full))*max(p.hurry, 1)), full,
+		max(p.spare+p.spare/4, firstSpare, u.used/flatShare))
 	percent := percentFor(u.used, p.spare)
 	if diff := percent - p.percent; max(diff, -diff)*percentAccuracy > p.percent {
 		p.percent = percent
@@ -179,7 +181,8 @@ func (u usage) spare(full uint64) uint64 {
 
 // read gives the usage.
 func read() usage {
-	s := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"},
+	s := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"},
+		{Name: "/gc/scan/globals:bytes"},
 		{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])
 	n := func(i int) uint64 { return s[i].Value.Uint64() }
@@ -228,9 +231,9 @@ func (p *pacer) free() {
 	p.cost, p.settled, p.calm = p.freed.Sub(began), mapped(), 0
 }
 
-// A process that has surplusHeadrooms more of the system than when it gave memory back last, and surplusShare of that, for
-// calmLooks, and allocates less than one part in slowShare of all that a second, will not use it soon: it is what some
-// clients had who are gone. The collector would find that out when so much more is allocated, which may be never.
+// A process that has surplusHeadrooms more of the system than when it gave memory back last, and surplusShare of that,
+// for calmLooks, and allocates less than one part in slowShare of all that a second, will not use it soon: it is what
+// some clients had who are gone. The collector would find that out when so much more is allocated, which may be never.
 const (
 	surplusHeadrooms = 2
 	surplusShare     = 4
@@ -238,8 +241,8 @@ const (
 	slowShare        = 16
 )
 
-// surplus is asked at each look: whether the process has much more of the system than it will use soon. all is what it has,
-// grown what it allocated since the last look.
+// surplus is asked at each look: whether the process has much more of the system than it will use soon. all is what it
+// has, grown what it allocated since the last look.
 func (p *pacer) surplus(all, grown uint64) bool {
 	if all < p.settled+p.settled/surplusShare+surplusHeadrooms*p.headroom || grown > all/slowShare {
 		p.calm = 0
@@ -256,9 +259,9 @@ func mapped() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// mayFree reports whether to collect everything, and give back what is free, because work is over. Where the last collection
-// found much that is only done now and then: it may have come in the midst of a large transaction, and all of that may be
-// garbage by now, but what is still in use takes long to look at.
+// mayFree reports whether to collect everything, and give back what is free, because work is over. Where the last
+// collection found much that is only done now and then: it may have come in the midst of a large transaction, and all
+// of that may be garbage by now, but what is still in use takes long to look at.
 func (p *pacer) mayFree(used uint64, now time.Time) bool {
 	if used >= p.headroom && now.Sub(p.freed) < max(freeLargeEach, freeShare*p.cost) {
 		return false

@@ -31,7 +31,8 @@ func TestSpare(t *testing.T) {
 		want uint64
 	}{
 		{"200,000 small records", usage{used: 47 * mib, live: 46 * mib, scanned: 17 * mib}, 128 * mib, 128 * mib},
-		{"20,000 vectors of 128 floats and their index", usage{used: 60 * mib, live: 59 * mib, scanned: 8 * mib}, 128 * mib, 7864320},
+		{"20,000 vectors of 128 floats and their index", usage{used: 60 * mib, live: 59 * mib, scanned: 8 * mib},
+			128 * mib, 7864320},
 		{"a few vectors", usage{used: 10 * mib, live: 9 * mib, scanned: 1 * mib}, 128 * mib, leastSpare},
 		{"a little of both", usage{used: 100 * mib, live: 100 * mib, scanned: 25 * mib}, 128 * mib, 73662464},
 		{"nothing", usage{}, 128 * mib, leastSpare},
@@ -110,7 +111,8 @@ func TestMayFree(t *testing.T) {
 		used  uint64
 		later time.Duration
 		want  bool
-	}{{1000, 0, true}, {1000, freeLargeEach / 2, false}, {50, 0, true}, {1000, freeLargeEach / 2, false}, {1000, freeLargeEach / 2, true}, {50, 0, true}} {
+	}{{1000, 0, true}, {1000, freeLargeEach / 2, false}, {50, 0, true}, {1000, freeLargeEach / 2, false},
+		{1000, freeLargeEach / 2, true}, {50, 0, true}} {
 		now = now.Add(step.later)
 		if got := p.mayFree(step.used, now); got != step.want {
 			t.Errorf("step %d: got %v", i, got)
@@ -124,7 +126,8 @@ func TestSurplus(t *testing.T) {
 	for i, step := range []struct {
 		all, grown uint64
 		want       bool
-	}{{699, 0, false}, {700, 0, false}, {700, 43, false}, {700, 44, false}, {800, 1, false}, {800, 1, false}, {800, 1, true}} {
+	}{{699, 0, false}, {700, 0, false}, {700, 43, false}, {700, 44, false}, {800, 1, false}, {800, 1, false},
+		{800, 1, true}} {
 		if got := p.surplus(step.all, step.grown); got != step.want {
 			t.Errorf("step %d: got %v", i, got)
 		}

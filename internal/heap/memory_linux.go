@@ -10,7 +10,8 @@ import (
 func Memory() uint64 {
 	least := totalOf(readFile("/proc/meminfo"))
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		if n, err := strconv.ParseUint(string(bytes.TrimSpace(readFile(file))), 10, 64); err == nil && n > 0 && (least == 0 || n < least) {
+		if n, err := strconv.ParseUint(string(bytes.TrimSpace(readFile(file))), 10, 64); err == nil && n > 0 &&
+			(least == 0 || n < least) {
 			least = n
 		}
 	}

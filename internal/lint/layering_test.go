@@ -15,7 +15,8 @@ const module = "github.com/nacredb/nacre/"
 // layers are the packages from the ground up. A package may import those of lower layers only,
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
-	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback", "internal/vectors"},
+	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback",
+		"internal/vectors"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
@@ -74,7 +75,8 @@ var never = map[string][]string{
 }
 
 // keyBuilders are the only packages that may build the keys of records and indexes.
-var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/index/fulltext", "engine/index/vector", "engine/history", "engine/dump", "engine/dump/physical", "cmd/nacretest"}
+var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/index/fulltext",
+	"engine/index/vector", "engine/history", "engine/dump", "engine/dump/physical", "cmd/nacretest"}
 
 func packages(t *testing.T) map[string][]string {
 	t.Helper()

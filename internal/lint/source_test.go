@@ -16,11 +16,7 @@ func run(t *testing.T, name string, args ...string) (string, error) {
 }
 
 func TestGofmt(t *testing.T) {
-	files, err := run(t, "git", "ls-files", "*.go")
-	if err != nil {
-		t.Skipf("not a git checkout: %v", err)
-	}
-	out, err := run(t, "gofmt", append([]string{"-l"}, strings.Fields(files)...)...)
+	out, err := run(t, "gofmt", append([]string{"-l"}, goFiles(t)...)...)
 	if err != nil || out != "" {
 		t.Errorf("not formatted (gofmt -w): %s %v", out, err)
 	}

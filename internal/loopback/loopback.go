@@ -1,8 +1,8 @@
 // Package loopback finds addresses for servers that are started in processes of their own.
 //
-// A port that was free a moment ago may be taken when the server binds it: mostly by an outgoing connection, for those take
-// their ports from the same range, on 127.0.0.1. So the address is one of the many others that lead to the machine itself,
-// which nothing goes out from. Where the system knows 127.0.0.1 only it is that.
+// A port that was free a moment ago may be taken when the server binds it: mostly by an outgoing connection, for those
+// take their ports from the same range, on 127.0.0.1. So the address is one of the many others that lead to the machine
+// itself, which nothing goes out from. Where the system knows 127.0.0.1 only it is that.
 package loopback
 
 import (

@@ -1,6 +1,6 @@
-// Package vectors reads the data that tests of several packages share: the recorded vectors of testdata/conformance and the
-// list of functions in testdata/functions.txt. It fails the test when something is missing, and imports no other package of
-// the module, so that every package can use it.
+// Package vectors reads the data that tests of several packages share: the recorded vectors of testdata/conformance and
+// the list of functions in testdata/functions.txt. It fails the test when something is missing, and imports no other
+// package of the module, so that every package can use it.
 package vectors
 
 import (

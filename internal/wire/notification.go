@@ -10,8 +10,8 @@ type Notification struct {
 	Body    []byte      // from AppendNotificationBody, in the same format
 }
 
-// AppendNotificationBody writes the part of a notification that is the same for all who are told the same: the record's id,
-// and the record or its patches.
+// AppendNotificationBody writes the part of a notification that is the same for all who are told the same: the record's
+// id, and the record or its patches.
 func AppendNotificationBody(dst []byte, f Format, record, result value.Value) ([]byte, error) {
 	if f == JSON {
 		dst = value.AppendJSON(append(dst, `"record":`...), record)

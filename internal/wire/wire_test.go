@@ -145,8 +145,10 @@ func TestResponseInJSON(t *testing.T) {
 		{"result", Response{ID: value.Str("a"), Result: value.Int(1)}, `{"id":"a","result":1}`},
 		{"no id", Response{Result: value.None}, `{"result":null}`},
 		{"null id", Response{ID: value.Null, Result: value.Bool(true)}, `{"id":null,"result":true}`},
-		{"session", Response{ID: value.Int(7), Session: &session, Result: value.None}, `{"id":7,"result":null,"session":"00000000-0000-0000-0000-000000000001"}`},
-		{"query", Response{ID: value.Int(7), IsQuery: true, Statements: []Statement{{Value: value.Str("x\n"), Time: 1500}}},
+		{"session", Response{ID: value.Int(7), Session: &session, Result: value.None},
+			`{"id":7,"result":null,"session":"00000000-0000-0000-0000-000000000001"}`},
+		{"query", Response{ID: value.Int(7), IsQuery: true,
+			Statements: []Statement{{Value: value.Str("x\n"), Time: 1500}}},
 			`{"id":7,"result":[{"result":"x\n","status":"OK","time":"1.5µs","type":null}]}`},
 		{"error", Response{ID: value.Int(7), Err: errs.InvalidParams("Expected (ns, db)")},
 			`{"error":{"cause":null,"code":-32603,"details":{"kind":"InvalidParams"},"kind":"Validation","message":"Expected (ns, db)"},"id":7}`},
@@ -171,7 +173,8 @@ func (closure) Text() string { return "|$x| $x" }
 func (closure) Size() int    { return 8 }
 
 func TestUnsendableResultIsAnErrorResponse(t *testing.T) {
-	r := Response{ID: value.Int(1), IsQuery: true, Statements: []Statement{{Value: value.Int(1)}, {Value: value.ClosureOf(closure{})}}}
+	r := Response{ID: value.Int(1), IsQuery: true,
+		Statements: []Statement{{Value: value.Int(1)}, {Value: value.ClosureOf(closure{})}}}
 	got := r.Append([]byte("kept"), CBOR)
 	var m map[string]any
 	if err := cbor.Unmarshal(got[4:], &m); err != nil {
@@ -220,8 +223,10 @@ func TestNotification(t *testing.T) {
 			owner = value.UUIDOf(session)
 		}
 		want := value.ObjectOf(value.NewObject(value.Field{Name: "result", Value: value.ObjectOf(value.NewObject(
-			value.Field{Name: "action", Value: value.Str(tc.n.Action)}, value.Field{Name: "id", Value: value.UUIDOf(value.UUID{1})},
-			value.Field{Name: "record", Value: tc.record}, value.Field{Name: "result", Value: tc.result}, value.Field{Name: "session", Value: owner}))}))
+			value.Field{Name: "action", Value: value.Str(tc.n.Action)},
+			value.Field{Name: "id", Value: value.UUIDOf(value.UUID{1})},
+			value.Field{Name: "record", Value: tc.record}, value.Field{Name: "result", Value: tc.result},
+			value.Field{Name: "session", Value: owner}))}))
 		if value.Compare(got, want) != 0 {
 			t.Errorf("got  %s\nwant %s", got.Text(), want.Text())
 		}
@@ -236,12 +241,16 @@ func TestDecodeRequest(t *testing.T) {
 	}{
 		{name: "all fields", in: `{"id":"1","method":"query","params":["RETURN 1"],"session":` + txn + `,"txn":` + txn + `,"version":2}`,
 			check: func(r Request) bool {
-				return r.ID.Str() == "1" && r.Method == "query" && len(r.Params) == 1 && r.Session != nil && *r.Txn == *r.Session
+				return r.ID.Str() == "1" && r.Method == "query" && len(r.Params) == 1 && r.Session != nil &&
+					*r.Txn == *r.Session
 			}},
-		{name: "only a method", in: `{"method":"ping"}`, check: func(r Request) bool { return r.ID.IsNone() && r.Params == nil && r.Txn == nil }},
+		{name: "only a method", in: `{"method":"ping"}`,
+			check: func(r Request) bool { return r.ID.IsNone() && r.Params == nil && r.Txn == nil }},
 		{name: "null id", in: `{"id":null,"method":"ping"}`, check: func(r Request) bool { return r.ID.IsNull() }},
-		{name: "params are no array", in: `{"id":1,"method":"ping","params":{"a":1}}`, check: func(r Request) bool { return len(r.Params) == 0 }},
-		{name: "null txn", in: `{"id":1,"method":"ping","txn":null,"session":null}`, check: func(r Request) bool { return r.Txn == nil && r.Session == nil }},
+		{name: "params are no array", in: `{"id":1,"method":"ping","params":{"a":1}}`,
+			check: func(r Request) bool { return len(r.Params) == 0 }},
+		{name: "null txn", in: `{"id":1,"method":"ping","txn":null,"session":null}`,
+			check: func(r Request) bool { return r.Txn == nil && r.Session == nil }},
 		{name: "not JSON", in: `{"id":1`, bad: "Parse error"},
 		{name: "empty", in: ``, bad: "Parse error"},
 		{name: "two values", in: `{"method":"ping"}{}`, bad: "Parse error"},
@@ -252,7 +261,8 @@ func TestDecodeRequest(t *testing.T) {
 		{name: "id is a float", in: `{"id":1.5,"method":"ping"}`, bad: "Invalid request"},
 		{name: "txn is no uuid", in: `{"id":1,"method":"ping","txn":"x"}`, bad: "Invalid request"},
 		{name: "session is a number", in: `{"id":1,"method":"ping","session":5}`, bad: "Invalid request"},
-		{name: "too deep", in: `{"method":"ping","params":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, bad: "Parse error"},
+		{name: "too deep", in: `{"method":"ping","params":` + strings.Repeat("[", 5000) + strings.Repeat("]",
+			5000) + `}`, bad: "Parse error"},
 	} {
 		r, bad := DecodeRequest([]byte(tc.in), JSON, value.Limits{})
 		switch {
@@ -285,7 +295,8 @@ func TestJSONStrings(t *testing.T) {
 		if err := json.Unmarshal(appendJSONString(nil, s), &back); err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ToValidUTF8(s, "\uFFFD"); strings.ToValidUTF8(back, "\uFFFD") != back || (want == s && back != s) {
+		if want := strings.ToValidUTF8(s, "\uFFFD"); strings.ToValidUTF8(back, "\uFFFD") != back ||
+			(want == s && back != s) {
 			t.Fatalf("%q became %q", s, back)
 		}
 	})
@@ -357,8 +368,10 @@ func BenchmarkAppendResponse(b *testing.B) {
 		name string
 		resp Response
 	}{
-		{"one", Response{ID: value.Str("12"), IsQuery: true, Statements: []Statement{{Value: value.Int(1), Time: 32461}}}},
-		{"rows", Response{ID: value.Str("12"), IsQuery: true, Statements: []Statement{{Value: value.ArrayOf(rows), Time: 32461}}}},
+		{"one", Response{ID: value.Str("12"), IsQuery: true,
+			Statements: []Statement{{Value: value.Int(1), Time: 32461}}}},
+		{"rows", Response{ID: value.Str("12"), IsQuery: true,
+			Statements: []Statement{{Value: value.ArrayOf(rows), Time: 32461}}}},
 	} {
 		for _, f := range []Format{JSON, CBOR} {
 			b.Run(tc.name+"/"+f.String(), func(b *testing.B) {
@@ -382,8 +395,9 @@ func TestPackedRowsInResponses(t *testing.T) {
 	}
 	list := value.ArrayOf(rows)
 	for name, pair := range map[string][2]Response{
-		"result":     {{ID: value.Int(1), Rows: &p}, {ID: value.Int(1), Result: list}},
-		"statements": {{Statements: []Statement{{Rows: &p}, {Value: list}}, IsQuery: true}, {Statements: []Statement{{Value: list}, {Value: list}}, IsQuery: true}},
+		"result": {{ID: value.Int(1), Rows: &p}, {ID: value.Int(1), Result: list}},
+		"statements": {{Statements: []Statement{{Rows: &p}, {Value: list}}, IsQuery: true},
+			{Statements: []Statement{{Value: list}, {Value: list}}, IsQuery: true}},
 	} {
 		got, want := pair[0].Append([]byte("kept"), CBOR), pair[1].Append([]byte("kept"), CBOR)
 		if string(got) != string(want) {

@@ -51,14 +51,16 @@ func BackupPath(ctx context.Context, path string, w io.Writer, opt BackupOptions
 
 // backupSnapshot writes snap. The caller's goroutine reads, a second one compresses, checks and
 // writes; it has ended when this returns.
-func backupSnapshot(ctx context.Context, snap kv.Snapshot, kind string, total uint64, w io.Writer, opt BackupOptions) (*Manifest, error) {
+func backupSnapshot(ctx context.Context, snap kv.Snapshot, kind string, total uint64, w io.Writer,
+	opt BackupOptions) (*Manifest, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
 	out := &writer{w: w}
 	rand.Read(out.id[:]) // never fails
 	if opt.Compress {
-		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderCRC(false))
 		if err != nil {
 			return nil, fmt.Errorf("backup: %w", err)
 		}
@@ -68,7 +70,8 @@ func backupSnapshot(ctx context.Context, snap kv.Snapshot, kind string, total ui
 	if err := out.begin(); err != nil {
 		return nil, err
 	}
-	m := &Manifest{Format: format, ID: hex.EncodeToString(out.id[:]), Created: opt.Now().UTC(), Product: opt.Product, Store: kind,
+	m := &Manifest{Format: format, ID: hex.EncodeToString(out.id[:]), Created: opt.Now().UTC(), Product: opt.Product,
+		Store:   kind,
 		Version: uint64(snap.Version()), Classes: map[string]Count{}}
 	if err := pump(ctx, snap, out, m, total, opt.Progress); err != nil {
 		return nil, err
@@ -136,7 +139,8 @@ func pump(ctx context.Context, snap kv.Snapshot, out *writer, m *Manifest, total
 }
 
 // fill puts all entries of snap into blocks: next takes a full one (or nil) and gives an empty one.
-func fill(ctx context.Context, snap kv.Snapshot, m *Manifest, total uint64, progress Progress, next func(*block) (*block, error)) error {
+func fill(ctx context.Context, snap kv.Snapshot, m *Manifest, total uint64, progress Progress,
+	next func(*block) (*block, error)) error {
 	b, err := next(nil)
 	if err != nil {
 		return err

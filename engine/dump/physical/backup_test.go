@@ -91,7 +91,8 @@ func TestBackupRestores(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m.Keys != uint64(n) || m.Product != "test" || m.Store != "memory" || m.Classes["record"].Keys != uint64(n) {
+				if m.Keys != uint64(n) || m.Product != "test" || m.Store != "memory" ||
+					m.Classes["record"].Keys != uint64(n) {
 					t.Errorf("manifest %+v", m)
 				}
 				back := openBolt(t, path)
@@ -131,7 +132,8 @@ func TestHotBackupIsOneMoment(t *testing.T) {
 	for range 5 {
 		pair := map[string]string{}
 		path := filepath.Join(t.TempDir(), "copy")
-		if _, err := physical.RestoreStream(ctx, bytes.NewReader(backup(t, st, physical.BackupOptions{})), path, physical.RestoreOptions{}); err != nil {
+		if _, err := physical.RestoreStream(ctx, bytes.NewReader(backup(t, st, physical.BackupOptions{})), path,
+			physical.RestoreOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		back := openBolt(t, path)
@@ -197,10 +199,12 @@ func TestRestoreLeavesWhatIsThere(t *testing.T) {
 
 	check := func(name string, p []byte, replace bool, want error) {
 		t.Helper()
-		if _, err := physical.Restore(ctx, writeFile(t, p), path, physical.RestoreOptions{Replace: replace}); !errors.Is(err, want) {
+		if _, err := physical.Restore(ctx, writeFile(t, p), path,
+			physical.RestoreOptions{Replace: replace}); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", name, err, want)
 		}
-		if _, err := physical.RestoreStream(ctx, bytes.NewReader(p), path, physical.RestoreOptions{Replace: replace}); !errors.Is(err, want) {
+		if _, err := physical.RestoreStream(ctx, bytes.NewReader(p), path,
+			physical.RestoreOptions{Replace: replace}); !errors.Is(err, want) {
 			t.Errorf("%s, stream: got %v, want %v", name, err, want)
 		}
 	}
@@ -227,7 +231,8 @@ func TestRestoreLeavesWhatIsThere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := physical.Restore(ctx, writeFile(t, good), foreign, physical.RestoreOptions{Replace: true}); !errors.Is(err, os.ErrExist) {
+	if _, err := physical.Restore(ctx, writeFile(t, good), foreign,
+		physical.RestoreOptions{Replace: true}); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a directory of something else: got %v", err)
 	}
 }
@@ -273,7 +278,8 @@ func copyDir(t testing.TB, from, to string) {
 }
 
 func TestForeignFilesAreRefused(t *testing.T) {
-	for name, p := range map[string]string{"empty": "", "text": strings.Repeat("a text file\n", 100), "future": "nacrebak\x09\x00\x00\x00"} {
+	for name, p := range map[string]string{"empty": "", "text": strings.Repeat("a text file\n", 100),
+		"future": "nacrebak\x09\x00\x00\x00"} {
 		if _, err := physical.Verify(ctx, strings.NewReader(p), nil); !errors.Is(err, physical.ErrBackup) {
 			t.Errorf("%s: got %v", name, err)
 		}

@@ -91,7 +91,8 @@ func newChecker(ctx context.Context, store kv.Store, tx *txn.Tx, rep *Report, op
 	if err != nil {
 		return nil, err
 	}
-	return &checker{ctx: ctx, tx: tx, rep: rep, opt: opt, s: s, h: hasher{maphash.MakeSeed()}, orphans: map[place]uint64{}}, nil
+	return &checker{ctx: ctx, tx: tx, rep: rep, opt: opt, s: s, h: hasher{maphash.MakeSeed()},
+		orphans: map[place]uint64{}}, nil
 }
 
 func (c *checker) run(total uint64) error {
@@ -224,7 +225,8 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 			}
 		case ix.Define.Vector != nil:
 			var has, counts bool
-			if has, counts, err = t.gate.HasVector(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has && ix.whole() {
+			if has, counts, err = t.gate.HasVector(c.ctx, t.Table, ix.Index, id, doc); err == nil && !has &&
+				ix.whole() {
 				c.rep.find(FindMissing, "index %s has not the vector of %s", ix.Name, idText(t.Name, id))
 			}
 			if counts {

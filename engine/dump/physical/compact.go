@@ -51,7 +51,8 @@ func rewrite(ctx context.Context, in *bolt.Inspection, path string, progress Pro
 }
 
 // copyAll hands all entries of snap to put.
-func copyAll(ctx context.Context, snap kv.Snapshot, total uint64, progress Progress, put func(k, v []byte) error) error {
+func copyAll(ctx context.Context, snap kv.Snapshot, total uint64, progress Progress,
+	put func(k, v []byte) error) error {
 	c := snap.Scan(kv.Range{}, kv.ScanOptions{})
 	defer c.Close()
 	keys, size := uint64(0), uint64(0)

@@ -34,7 +34,8 @@ func (c *checker) compare() error {
 		}
 		// Whether a record of a table that is not TYPE RELATION is an edge, only the entries tell:
 		// those always need a close look.
-		if t.out != t.in || t.Define.Kind == ast.TableRelation && t.linked != t.out || t.Define.Kind != ast.TableRelation && t.out.n > 0 {
+		if t.out != t.in || t.Define.Kind == ast.TableRelation && t.linked != t.out ||
+			t.Define.Kind != ast.TableRelation && t.out.n > 0 {
 			linked[at] = true
 		}
 		if t.refs != t.noted {
@@ -79,7 +80,8 @@ func (c *checker) compareIndex(ix *keptIndex) error {
 		return err
 	}
 	if c.rep.Found == found {
-		c.rep.find(FindMissing, "index %s of %s has %d entries, the records account for %d", ix.Name, ix.tb.Name, ix.actual.n, ix.expected.n)
+		c.rep.find(FindMissing, "index %s of %s has %d entries, the records account for %d", ix.Name, ix.tb.Name,
+			ix.actual.n, ix.expected.n)
 	}
 	return nil
 }
@@ -116,7 +118,8 @@ func (c *checker) compareVectors(ix *keptIndex) error {
 		c.rep.skip("index %s of %s: %v", ix.Name, ix.tb.Name, err)
 		return nil
 	}
-	n, err := x.Check(c.ctx, func(text string) { c.rep.find(FindExtra, "index %s of %s: %s", ix.Name, ix.tb.Name, text) })
+	n, err := x.Check(c.ctx,
+		func(text string) { c.rep.find(FindExtra, "index %s of %s: %s", ix.Name, ix.tb.Name, text) })
 	if err == nil && n != ix.count && ix.whole() {
 		c.rep.find(FindExtra, "index %s has %d vectors, the records of %s have %d", ix.Name, n, ix.tb.Name, ix.count)
 	}
@@ -263,7 +266,8 @@ func (c *checker) lookAtEntry(t *table, e *edge) error {
 	}
 	own, ok := c.s.edgeOf(t, e.id, doc)
 	if !ok || !slices.EqualFunc(own.canonical(), e.canonical(), bytes.Equal) {
-		if c.s.names[place{e.at.ns, e.at.db, e.in.tb, 0}] != "" && c.s.names[place{e.at.ns, e.at.db, e.out.tb, 0}] != "" {
+		if c.s.names[place{e.at.ns, e.at.db, e.in.tb, 0}] != "" &&
+			c.s.names[place{e.at.ns, e.at.db, e.out.tb, 0}] != "" {
 			c.rep.find(FindEdge, "%s is linked to other ends than its record says", name)
 		}
 		return nil
@@ -275,9 +279,9 @@ func (c *checker) lookAtEntry(t *table, e *edge) error {
 	return c.expectEntry(t, e, other, "the other end")
 }
 
-// mayHaveGone reports whether an entry of an edge is not the one that its record leads to because the table of a node was
-// removed and made again. What is left at the other node then tells of the former table; when the tables of both nodes went,
-// nothing does, and it is enough that tables were removed.
+// mayHaveGone reports whether an entry of an edge is not the one that its record leads to because the table of a node
+// was removed and made again. What is left at the other node then tells of the former table; when the tables of both
+// nodes went, nothing does, and it is enough that tables were removed.
 func (c *checker) mayHaveGone(e *edge, dir key.Direction) (bool, error) {
 	k, want := e.entry(dir)
 	got, err := c.tx.Get(k)
@@ -383,7 +387,8 @@ func (c *checker) missingReferences(t *table) error {
 			}
 			there, err := c.tx.Get(key.Record(nil, t.at.ns, t.at.db, tb, target.Key))
 			if err == nil && there != nil {
-				c.rep.find(FindReference, "%s points at %s, which is not noted there", idText(t.Name, id), value.RecordOf(target).Text())
+				c.rep.find(FindReference, "%s points at %s, which is not noted there", idText(t.Name, id),
+					value.RecordOf(target).Text())
 			}
 			return err
 		})

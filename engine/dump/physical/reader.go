@@ -158,7 +158,8 @@ func (r *reader) unpack(raw int) ([]byte, error) {
 func (r *reader) data(p []byte, n int, f func(key, value []byte) error) error {
 	for i := range n {
 		shared, rest, size, p2, ok := lengths(p)
-		if !ok || shared > uint64(len(r.key)) || i == 0 && shared != 0 || rest > uint64(len(p2)) || size > uint64(len(p2))-rest {
+		if !ok || shared > uint64(len(r.key)) || i == 0 && shared != 0 || rest > uint64(len(p2)) ||
+			size > uint64(len(p2))-rest {
 			return damaged("entry %d of block %d", i, r.number-1)
 		}
 		tail, value := p2[:rest], p2[rest:rest+size]

@@ -20,12 +20,13 @@ import (
 
 // Repaired is what a repair did.
 type Repaired struct {
-	Kept      uint64   `json:"kept"`      // keys that were copied
-	Dropped   uint64   `json:"dropped"`   // keys that could not be used
-	Rebuilt   uint64   `json:"rebuilt"`   // keys made from records: indexes, edges, references, counters
-	LostKeys  uint64   `json:"lostKeys"`  // keys that are damaged, or whose values are; also of what was made anew
-	LostPages uint64   `json:"lostPages"` // pages that cannot be read, with all that was in them
-	LostLog   string   `json:"lostLog"`   // why the end of the log, and the commits in it, could not be read; empty: it could
+	Kept      uint64 `json:"kept"`      // keys that were copied
+	Dropped   uint64 `json:"dropped"`   // keys that could not be used
+	Rebuilt   uint64 `json:"rebuilt"`   // keys made from records: indexes, edges, references, counters
+	LostKeys  uint64 `json:"lostKeys"`  // keys that are damaged, or whose values are; also of what was made anew
+	LostPages uint64 `json:"lostPages"` // pages that cannot be read, with all that was in them
+	// why the end of the log, and the commits in it, could not be read; empty: it could
+	LostLog   string   `json:"lostLog"`
 	Recovered []string `json:"recovered"` // tables whose definitions were lost, known again by their records
 	After     *Report  `json:"after"`     // the check of the result
 }
@@ -59,7 +60,8 @@ type repairer struct {
 
 	built map[place]bool // indexes, and whether the gate builds them: full text and vectors
 	views map[place]bool // views whose rows the gate makes anew
-	// removed reports what is gone but for its data: a table of lost definition is known by records, and these are not its.
+	// removed reports what is gone but for its data: a table of lost definition is known by records, and these are not
+	// its.
 	removed func(place) bool
 	store   kv.Store
 	tx      *txn.Tx // reads the copy
@@ -126,8 +128,8 @@ func (r *repairer) buildRest() error {
 	})
 }
 
-// remade reports whether the rows of a view are made anew from its tables, which are all there, and into no index that is
-// built by itself.
+// remade reports whether the rows of a view are made anew from its tables, which are all there, and into no index that
+// is built by itself.
 func (s *schema) remade(t *table, lang Language) bool {
 	if !record.Retold(t.Table, lang.Pure) {
 		return false
@@ -191,7 +193,8 @@ func (r *repairer) copySound(fresh string) error {
 			return nil
 		case r.removed(placeOf(k)):
 			return nil
-		case (c == key.ClassRecord || c == key.ClassIndexData) && r.views[placeOf(k)]: // what is kept of groups lies at index 0
+		// what is kept of groups lies at index 0
+		case (c == key.ClassRecord || c == key.ClassIndexData) && r.views[placeOf(k)]:
 			return nil
 		case !r.sound(c, k, v):
 			r.done.Dropped++

@@ -29,7 +29,8 @@ func verify(ctx context.Context, r io.Reader, total uint64, progress Progress) (
 }
 
 // watch is a function for entries that tells the progress and ends with ctx.
-func (r *reader) watch(ctx context.Context, stage string, total uint64, progress Progress) func(key, value []byte) error {
+func (r *reader) watch(ctx context.Context, stage string, total uint64, progress Progress) func(key,
+	value []byte) error {
 	n := uint64(0)
 	return func(key, value []byte) error {
 		if n++; n&1023 != 0 {

@@ -60,7 +60,8 @@ func (s *schema) removed(at place) bool {
 	if len(s.cleaned) == 0 {
 		return false
 	}
-	return s.cleaned[at] || s.cleaned[at.table()] || s.cleaned[place{ns: at.ns, db: at.db}] || s.cleaned[place{ns: at.ns}]
+	return s.cleaned[at] || s.cleaned[at.table()] || s.cleaned[place{ns: at.ns, db: at.db}] ||
+		s.cleaned[place{ns: at.ns}]
 }
 
 // tableName is the name of a table in a database.
@@ -101,8 +102,9 @@ func (ix *keptIndex) checked() bool { return index.Kept(ix.Index) }
 
 // loadSchema reads all definitions, and tells report about those that cannot be read.
 func loadSchema(ctx context.Context, store kv.Store, tx *txn.Tx, lang Language, rep *Report) (*schema, error) {
-	s := &schema{tables: map[place]*table{}, indexes: map[place]*keptIndex{}, broken: map[place]bool{}, names: map[place]string{},
-		ids: map[tableName]uint32{}, gaps: map[place]bool{}, cleaned: map[place]bool{}}
+	s := &schema{tables: map[place]*table{}, indexes: map[place]*keptIndex{}, broken: map[place]bool{},
+		names: map[place]string{},
+		ids:   map[tableName]uint32{}, gaps: map[place]bool{}, cleaned: map[place]bool{}}
 	if err := s.checkDefinitions(tx, lang, rep); err != nil {
 		return nil, err
 	}
@@ -142,7 +144,8 @@ func loadSchema(ctx context.Context, store kv.Store, tx *txn.Tx, lang Language, 
 
 // checkDefinitions looks at each definition by itself.
 func (s *schema) checkDefinitions(tx *txn.Tx, lang Language, rep *Report) error {
-	c := tx.Scan(kv.Range{Start: []byte{byte(key.ClassRootDef)}, End: []byte{byte(key.ClassTableDef) + 1}}, txn.ScanOptions{})
+	c := tx.Scan(kv.Range{Start: []byte{byte(key.ClassRootDef)}, End: []byte{byte(key.ClassTableDef) + 1}},
+		txn.ScanOptions{})
 	defer c.Close()
 	for c.Next() {
 		k := c.Key()
@@ -159,7 +162,8 @@ func (s *schema) checkDefinitions(tx *txn.Tx, lang Language, rep *Report) error 
 	return c.Err()
 }
 
-func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, view *catalog.View, db *catalog.Database, lang Language,
+func (s *schema) addDatabase(ctx context.Context, store kv.Store, tx *txn.Tx, view *catalog.View, db *catalog.Database,
+	lang Language,
 	rep *Report) error {
 	at := place{ns: db.Scope.NS, db: db.ID}
 	gate, err := lang.Gate(ctx, store, tx, db.NS.Name, db.Name)
@@ -236,7 +240,8 @@ func checkID(view *catalog.View, in catalog.Scope, kind ast.DefKind, name string
 	return nil
 }
 
-func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string, at place, gate *record.Gate, rep *Report) error {
+func (s *schema) addTable(view *catalog.View, db *catalog.Database, name string, at place, gate *record.Gate,
+	rep *Report) error {
 	tb, err := view.Table(db, name)
 	if err != nil {
 		s.broken[at] = true
@@ -298,7 +303,8 @@ func (ix *keptIndex) counts(ctx context.Context, doc value.Value) (bool, error) 
 }
 
 // referencesOf calls f with the key of each reference that doc makes.
-func (t *table) referencesOf(s *schema, id, doc value.Value, f func(k []byte, target *value.RecordID, tb uint32) error) error {
+func (t *table) referencesOf(s *schema, id, doc value.Value,
+	f func(k []byte, target *value.RecordID, tb uint32) error) error {
 	for _, field := range t.Fields {
 		if field.Define.Reference == nil {
 			continue

@@ -8,8 +8,8 @@ import (
 type Token struct {
 	Term       string
 	Start, End int // the word in the text
-	// PartStart and PartEnd are the part of the word that the term itself stands for: of an ngram its letters, of a stem
-	// as many as it has.
+	// PartStart and PartEnd are the part of the word that the term itself stands for: of an ngram its letters, of a
+	// stem as many as it has.
 	PartStart, PartEnd int
 }
 
@@ -26,8 +26,8 @@ type filter interface {
 	apply(s *Scratch, tokens []Token) []Token
 }
 
-// Scratch is room for analyzing one text after the other, and remembers the stems of words. It belongs to one goroutine.
-// What it remembers may be parts of the texts: it must not outlive them.
+// Scratch is room for analyzing one text after the other, and remembers the stems of words. It belongs to one
+// goroutine. What it remembers may be parts of the texts: it must not outlive them.
 type Scratch struct {
 	tokens []Token
 	more   []Token // for filters that give others
@@ -53,10 +53,12 @@ func Compile(def *ast.DefineAnalyzer, files Files) (*Analyzer, error) {
 	return a, nil
 }
 
-// Analyze gives the tokens of a text in the order of their places. They are the scratch's: the next call overwrites them.
+// Analyze gives the tokens of a text in the order of their places. They are the scratch's: the next call overwrites
+// them.
 func (a *Analyzer) Analyze(s *Scratch, text string) []Token { return a.analyze(s, text, true) }
 
-// AnalyzeQuery is Analyze for what is looked for: words are not cut into ngrams, they are looked for among those of the texts.
+// AnalyzeQuery is Analyze for what is looked for: words are not cut into ngrams, they are looked for among those of the
+// texts.
 func (a *Analyzer) AnalyzeQuery(s *Scratch, text string) []Token { return a.analyze(s, text, false) }
 
 func (a *Analyzer) analyze(s *Scratch, text string, cut bool) []Token {

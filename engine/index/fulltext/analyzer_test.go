@@ -60,10 +60,12 @@ func TestAnalyze(t *testing.T) {
 		{"", named("ASCII"), mixed, []string{"ae13VIII1/2_-+=<>$", "Zhong Wen Zi ag k", "x", "yz"}},
 		{"CLASS", nil, "don't stop\t\n x1y2 A.B", []string{"don", "'", "t", "stop", "x", "1", "y", "2", "A", ".", "B"}},
 		{"CAMEL", nil, "XMLHttpRequest fooBARBaz aB1C éÉa bazQux 1A aA1 a_B a-B",
-			[]string{"XMLHttp", "Request", "foo", "BARBaz", "a", "B1", "C", "é", "Éa", "baz", "Qux", "1", "A", "a", "A1", "a_", "B", "a-", "B"}},
+			[]string{"XMLHttp", "Request", "foo", "BARBaz", "a", "B1", "C", "é", "Éa", "baz", "Qux", "1", "A", "a",
+				"A1", "a_", "B", "a-", "B"}},
 		{"PUNCT", nil, "a—b…c¿d«e»f+g", []string{"a", "b", "c", "d", "e", "f", "+", "g"}},
-		{"CAMEL", nil, "A1b ab12cd34EF5g -a .Ab 日1日 _a_B É1é", []string{"A1", "b", "ab12", "cd34", "EF5", "g", "-", "a", ".", "Ab", "日1", "日",
-			"_", "a_", "B", "É1", "é"}},
+		{"CAMEL", nil, "A1b ab12cd34EF5g -a .Ab 日1日 _a_B É1é",
+			[]string{"A1", "b", "ab12", "cd34", "EF5", "g", "-", "a", ".", "Ab", "日1", "日",
+				"_", "a_", "B", "É1", "é"}},
 		{"", named("ASCII"), "a\u00a0b\u2003c\u3000d", []string{"a b c d"}},
 		{"", named("ASCII"), "\ta\né\tb\nc\td", []string{"\ta\nebcd"}},
 		{"", append(grams("NGRAM", 0, 2), named("LOWERCASE")...), "abc", []string{"a", "ab", "b", "bc", "c"}},
@@ -82,7 +84,8 @@ func TestAnalyze(t *testing.T) {
 		{"", grams("EDGENGRAM", 0, 2), "abc", []string{"", "a", "ab"}},
 		{"", grams("NGRAM", 2, 4), "éab𝄞c", []string{"éa", "éab", "ab"}},
 		{"", grams("NGRAM", 0, 2), "abc", []string{"", "a", "ab", "", "b", "bc", "", "c", ""}},
-		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "dir/words.txt"}}, "cars is x", []string{"car", "be", "x"}},
+		{"BLANK", []ast.AnalyzerFilter{{Name: "MAPPER", Path: "dir/words.txt"}}, "cars is x",
+			[]string{"car", "be", "x"}},
 	} {
 		got := terms(analyzer(t, tc.tokenizers, tc.filters...).Analyze(&Scratch{}, tc.text))
 		if !reflect.DeepEqual(got, tc.want) {
@@ -140,8 +143,10 @@ func TestMapperFilesAreBoundToTheirRoot(t *testing.T) {
 
 func TestDirectories(t *testing.T) {
 	outside, inside := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{filepath.Join(outside, "secret"): "a\tb", filepath.Join(inside, "words"): "car\tcars",
-		inside + "x": "a\tb", filepath.Join(inside, "bad"): "no tab", filepath.Join(inside, "worse"): "a\tb\tc"} {
+	for path, text := range map[string]string{filepath.Join(outside, "secret"): "a\tb",
+		filepath.Join(inside, "words"): "car\tcars",
+		inside + "x":                   "a\tb", filepath.Join(inside, "bad"): "no tab",
+		filepath.Join(inside, "worse"): "a\tb\tc"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,8 @@ func (x *Index) Build(numbers *numbers.Source) *Builder {
 	return &Builder{x: x, numbers: numbers, terms: map[string][]posting{}}
 }
 
-// Extend begins to add a part of the documents to an index that was not finished yet: it may have some from parts before,
-// and from writers. The transaction that does it conflicts with writers of the same records only.
+// Extend begins to add a part of the documents to an index that was not finished yet: it may have some from parts
+// before, and from writers. The transaction that does it conflicts with writers of the same records only.
 func (x *Index) Extend(numbers *numbers.Source) *Builder {
 	b := x.Build(numbers)
 	b.shared = true

@@ -27,7 +27,8 @@ func (ds Directories) Open(path string) (fs.File, error) {
 		if d, err = filepath.Abs(d); err != nil {
 			return nil, err
 		}
-		if within, err := filepath.Rel(d, path); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+		if within, err := filepath.Rel(d, path); err == nil && within != ".." &&
+			!strings.HasPrefix(within, ".."+string(filepath.Separator)) {
 			return openIn(d, within)
 		}
 	}

@@ -111,7 +111,8 @@ func upper(s string) string {
 	return cases.Upper(language.Und).String(s)
 }
 
-// grams gives the parts of each term that have from least to most characters: all of them, or only those at its beginning.
+// grams gives the parts of each term that have from least to most characters: all of them, or only those at its
+// beginning.
 type grams struct {
 	least, most int64
 	edge        bool

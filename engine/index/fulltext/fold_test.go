@@ -110,7 +110,8 @@ func TestFoldBesideWriters(t *testing.T) {
 							continue
 						}
 						s := fmt.Sprintf("common word%d word%d", (i+w)%7, d)
-						if err := x.Put(&library.Numbers, record, NewDocument(&Scratch{}, b.a, []string{s})); err != nil {
+						if err := x.Put(&library.Numbers, record,
+							NewDocument(&Scratch{}, b.a, []string{s})); err != nil {
 							return err
 						}
 					}

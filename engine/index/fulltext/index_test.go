@@ -37,7 +37,8 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	tb := &catalog.Table{Def: &catalog.Def{Scope: catalog.Scope{NS: 1, DB: 2}, ID: 3, Name: "d"}}
-	ix := &catalog.Index{Def: &catalog.Def{ID: 4, Name: "ft"}, Define: &ast.DefineIndex{Kind: ast.IndexFullText, FullText: &ast.FullText{}}}
+	ix := &catalog.Index{Def: &catalog.Def{ID: 4, Name: "ft"},
+		Define: &ast.DefineIndex{Kind: ast.IndexFullText, FullText: &ast.FullText{}}}
 	return &bench{t: t, tx: tx, x: Open(tx, tb, ix), a: analyzer(t, "BLANK")}
 }
 
@@ -140,7 +141,8 @@ func (n *naive) found(query string, any bool) []naiveHit {
 			}
 			idf := max(0, math.Log((docs-float64(df[term])+0.5)/(float64(df[term])+0.5)))
 			f := 1 + math.Log(float64(tf))
-			sum += weight * (idf * f * (DefaultK1 + 1) / (f + DefaultK1*(1-DefaultB+DefaultB*float64(len(words))/average)))
+			length := float64(len(words)) / average
+			sum += weight * (idf * f * (DefaultK1 + 1) / (f + DefaultK1*(1-DefaultB+DefaultB*length)))
 		}
 		if any && some || !any && all {
 			out = append(out, naiveHit{id, float64(float32(sum))})
@@ -277,7 +279,8 @@ func TestManyDocuments(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	grams := analyzer(t, "BLANK", ast.AnalyzerFilter{Name: "LOWERCASE"}, ast.AnalyzerFilter{Name: "NGRAM", Min: 2, Max: 3})
+	grams := analyzer(t, "BLANK", ast.AnalyzerFilter{Name: "LOWERCASE"},
+		ast.AnalyzerFilter{Name: "NGRAM", Min: 2, Max: 3})
 	stems := analyzer(t, "BLANK CLASS PUNCT", ast.AnalyzerFilter{Name: "SNOWBALL", Language: "ENGLISH"})
 	for _, tc := range []struct {
 		a            *Analyzer
@@ -286,7 +289,8 @@ func TestSpans(t *testing.T) {
 	}{
 		{grams, "abcd xbc", "bc", "<abcd> <xbc>", "a<bc>d x<bc>"},
 		{grams, "abcd xbc", "abc", "<abcd> xbc", "<abc>d xbc"},
-		{stems, "The skies are dying; café naïve skies", "sky dying naïve", "The <skies> are <dying>; café <naïve> <skies>", "The <ski>es are <dyi>ng; café <naïv>e <ski>es"},
+		{stems, "The skies are dying; café naïve skies", "sky dying naïve",
+			"The <skies> are <dying>; café <naïve> <skies>", "The <ski>es are <dyi>ng; café <naïv>e <ski>es"},
 		{stems, "a1 b,c", "a1 ,", "<a><1> b<,>c", "<a><1> b<,>c"},
 	} {
 		q := NewQuery(tc.a, tc.query, false)
@@ -321,7 +325,8 @@ func FuzzStored(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := x.decodeStored(appendStored(nil, d.doc, &d.Document)); err != nil || !slices.Equal(again.Terms, d.Terms) {
+		if again, err := x.decodeStored(appendStored(nil, d.doc, &d.Document)); err != nil ||
+			!slices.Equal(again.Terms, d.Terms) {
 			t.Errorf("got %v %v, want %v", again, err, d)
 		}
 	})

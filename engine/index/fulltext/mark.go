@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Texts appends the texts that a value holds: strings, numbers and booleans, those in arrays and objects too. Numbers are
-// indexed as they are written in the language, with the letters of their types.
+// Texts appends the texts that a value holds: strings, numbers and booleans, those in arrays and objects too. Numbers
+// are indexed as they are written in the language, with the letters of their types.
 func Texts(dst []string, v value.Value) []string { return appendTexts(dst, v, value.Value.Text) }
 
 // Shown is Texts with numbers as they are shown.

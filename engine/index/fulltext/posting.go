@@ -98,7 +98,8 @@ func openBlock(last uint64, raw []byte) (b block, ok bool) {
 	if head[0] == 0 || head[0] > uint64(len(raw)) {
 		return b, false
 	}
-	return block{first: head[1], last: last, count: int(head[0]), best: impact{uint32(head[2]), uint32(head[3])}, rest: raw}, true
+	return block{first: head[1], last: last, count: int(head[0]), best: impact{uint32(head[2]), uint32(head[3])},
+		rest: raw}, true
 }
 
 // postings appends the postings of a block.

@@ -87,7 +87,8 @@ func (x *Index) Search(q *Query) (*Search, error) {
 			s.none = s.none || !q.Any
 			continue
 		}
-		s.terms = append(s.terms, term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
+		s.terms = append(s.terms,
+			term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
 	}
 	s.none = s.none || len(s.terms) == 0
 	return s, nil
@@ -166,7 +167,8 @@ func (s *Search) Score() float64 { return float64(float32(s.exact())) }
 
 func (s *Search) exact() float64 { return s.exactAt(s.doc) }
 
-// exactAt adds up the score of a document that the terms are at, in the order of the query: sums of floats depend on it.
+// exactAt adds up the score of a document that the terms are at, in the order of the query: sums of floats depend on
+// it.
 func (s *Search) exactAt(doc uint64) float64 {
 	sum := 0.0
 	for i := range s.terms {
@@ -213,7 +215,8 @@ func (s *Scorer) Score(record value.Value) (float64, error) {
 	}
 	sum := 0.0
 	for i, text := range s.q.Terms {
-		at, ok := slices.BinarySearchFunc(d.Terms, text, func(t TermCount, text string) int { return strings.Compare(t.Term, text) })
+		at, ok := slices.BinarySearchFunc(d.Terms, text,
+			func(t TermCount, text string) int { return strings.Compare(t.Term, text) })
 		if ok {
 			sum += float64(s.q.Weight[i]) * s.rankers[i].score(d.Terms[at].Count, d.Length)
 		}

@@ -11,8 +11,8 @@ type Hit struct {
 	Score float64
 }
 
-// Top gives the k matches with the greatest scores, the best first; of equal ones those that were indexed first. It takes
-// the place of walking the search. Parts of the index that cannot hold any of them are not looked into.
+// Top gives the k matches with the greatest scores, the best first; of equal ones those that were indexed first. It
+// takes the place of walking the search. Parts of the index that cannot hold any of them are not looked into.
 func (s *Search) Top(k int) ([]Hit, error) {
 	if k <= 0 || s.none {
 		return nil, nil

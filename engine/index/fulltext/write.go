@@ -48,8 +48,8 @@ func NewDocument(s *Scratch, a *Analyzer, texts []string) *Document {
 	return d
 }
 
-// maxTerm is the length in bytes of the longest term that is kept: keys are bounded. Longer ones count for the length of
-// a document but are never found.
+// maxTerm is the length in bytes of the longest term that is kept: keys are bounded. Longer ones count for the length
+// of a document but are never found.
 const maxTerm = 1024
 
 // stored is a document as it was indexed.

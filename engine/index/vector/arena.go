@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// arena holds vectors by their places. Each is a piece of memory of its own: in most cases the very bytes that were made
-// to be committed.
+// arena holds vectors by their places. Each is a piece of memory of its own: in most cases the very bytes that were
+// made to be committed.
 type arena interface {
-	// set puts a vector, in its stored form, at a place, which may be the next one behind all others. It takes raw over.
+	// set puts a vector, in its stored form, at a place, which may be the next one behind all others. It takes raw
+	// over.
 	set(place uint32, raw []byte)
 	// drop lets go of the vector at a place.
 	drop(place uint32)

@@ -52,7 +52,8 @@ func (c *Cache) shared(x *Index) *shared {
 
 func newShared(x *Index) *shared {
 	bare := &Index{Spec: x.Spec, Cache: x.Cache, Name: x.Name, place: x.place, path: x.path}
-	return &shared{x: bare, g: newGraph(&bare.Spec, uint64(x.ix)), places: map[string]uint32{}, gone: map[string]kv.Version{}}
+	return &shared{x: bare, g: newGraph(&bare.Spec, uint64(x.ix)), places: map[string]uint32{},
+		gone: map[string]kv.Version{}}
 }
 
 // start sets a worker on an index. c.mu is held.

@@ -13,8 +13,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// An entry says which vector a record has. Where the vector is that of a field, as nearly always, it stays in the record and
-// the entry has a checksum of its elements; else the entry has the elements themselves.
+// An entry says which vector a record has. Where the vector is that of a field, as nearly always, it stays in the
+// record and the entry has a checksum of its elements; else the entry has the elements themselves.
 const (
 	numberSize  = 8
 	pointerSize = numberSize + 4
@@ -22,8 +22,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// InField reports whether the vector of a record, whose image is doc, is the value of a field that the index finds again
-// in what is stored.
+// InField reports whether the vector of a record, whose image is doc, is the value of a field that the index finds
+// again in what is stored.
 func InField(ix *catalog.Index, doc value.Value) bool {
 	path := ix.Paths
 	if len(path) != 1 || len(path[0]) == 0 || !catalog.Plain(path[0]) {
@@ -78,7 +78,8 @@ func (x *Index) agrees(entry, raw []byte) bool {
 	return x.wellFormed(entry) && bytes.Equal(entry[numberSize:], raw)
 }
 
-// fields reads vectors out of the records of the index's table. The records have to be asked for in the order of their keys.
+// fields reads vectors out of the records of the index's table. The records have to be asked for in the order of their
+// keys.
 type fields struct {
 	x      *Index
 	prefix []byte
@@ -123,8 +124,8 @@ func (f *fields) append(dst, record, entry []byte) ([]byte, error) {
 	return f.x.Spec.Encode(dst, v)
 }
 
-// plain appends the elements of an array of floats at the top of a record, as vectors nearly always are; false where it is
-// something else.
+// plain appends the elements of an array of floats at the top of a record, as vectors nearly always are; false where it
+// is something else.
 func (f *fields) plain(dst, stored []byte) ([]byte, bool, error) {
 	s := &f.x.Spec
 	if len(f.x.path) > 1 || !s.floats() {

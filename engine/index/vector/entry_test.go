@@ -62,7 +62,8 @@ func TestVectorsOfFields(t *testing.T) {
 		for _, v := range []value.Value{mixed(32), nested} {
 			b := newBench(t, mem.New(), hnsw(32, "EUCLIDEAN", kind))
 			b.ix.Paths = [][]catalog.Step{{{Name: "m"}, {Name: "v"}}}
-			image := value.NewObject(value.Field{Name: "m", Value: value.ObjectOf(value.NewObject(value.Field{Name: "v", Value: v}))})
+			image := value.NewObject(value.Field{Name: "m",
+				Value: value.ObjectOf(value.NewObject(value.Field{Name: "v", Value: v}))})
 			raw, err := value.EncodeRecord(nil, image)
 			b.check(err)
 			b.write(func(x *Index) {
@@ -101,7 +102,8 @@ func TestVectorsOfFields(t *testing.T) {
 
 // TestFilling: what is put while an index is made is found by searches of the same transaction, and afterwards.
 func TestFilling(t *testing.T) {
-	b := newBench(t, mem.New(), ast.VectorIndex{Dimension: 32, Distance: "EUCLIDEAN", Type: "F32", EFC: 50, M: 4, M0: 8, LM: value.Float(0.7)})
+	b := newBench(t, mem.New(), ast.VectorIndex{Dimension: 32, Distance: "EUCLIDEAN", Type: "F32", EFC: 50, M: 4, M0: 8,
+		LM: value.Float(0.7)})
 	defer b.cache.Close()
 	at := func(i int) []float64 {
 		v := make([]float64, 32)

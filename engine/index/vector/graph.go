@@ -196,8 +196,8 @@ func (g *graph) descend(to func(uint32) float64, layer int) near {
 	return at
 }
 
-// expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not wanted
-// are walked through.
+// expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not
+// wanted are walked through.
 func (g *graph) expand(r *room, to func(uint32) float64, from []near, layer, ef int, keep func(uint32) bool) {
 	for _, n := range from {
 		if !r.see(n.place) {
@@ -293,8 +293,8 @@ func (g *graph) kill(place uint32, at kv.Version) {
 	}
 }
 
-// plan chooses the level and the neighbours of a vector that is to be linked, which are good until the next plan. Readers see
-// nothing of it.
+// plan chooses the level and the neighbours of a vector that is to be linked, which are good until the next plan.
+// Readers see nothing of it.
 func (g *graph) plan(place uint32) [][]near { return g.neighbours(place, g.level()) }
 
 // join links the first vector of the queue as planned.
@@ -385,8 +385,8 @@ func (g *graph) extend(r *room, to func(uint32) float64, candidates []near, laye
 	return candidates
 }
 
-// choose picks at most n of the candidates into chosen, which is empty: near ones, in different directions. One that is nearer
-// to a chosen one than to the vector itself is reached through that. It puts the candidates in order.
+// choose picks at most n of the candidates into chosen, which is empty: near ones, in different directions. One that is
+// nearer to a chosen one than to the vector itself is reached through that. It puts the candidates in order.
 func (g *graph) choose(chosen, candidates []near, n int) []near {
 	slices.SortFunc(candidates, func(a, b near) int {
 		switch {

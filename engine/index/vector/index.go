@@ -22,8 +22,8 @@ type Index struct {
 	Cache *Cache
 	Name  string
 
-	// Filling says that the index is made: what is put is not kept for searches of the transaction, which look at what is
-	// stored, and a graph that is there is dropped when it commits.
+	// Filling says that the index is made: what is put is not kept for searches of the transaction, which look at what
+	// is stored, and a graph that is there is dropped when it commits.
 	Filling bool
 
 	place
@@ -95,8 +95,8 @@ func (x *Index) Put(record, v value.Value, inField bool) error {
 	return x.put(record, raw, inField)
 }
 
-// Fill is Put for an index that is Filling, of the vector in a field of a record, whose image is doc: it makes no list of its
-// elements. False: the vector is not one of floats at the top of the record, and Put takes it.
+// Fill is Put for an index that is Filling, of the vector in a field of a record, whose image is doc: it makes no list
+// of its elements. False: the vector is not one of floats at the top of the record, and Put takes it.
 func (x *Index) Fill(record, doc value.Value) (bool, error) {
 	s := &x.Spec
 	if len(x.path) != 1 || !s.floats() || doc.Kind() != value.KindObject {
@@ -260,8 +260,8 @@ func compare(a, b found) int {
 	return 1
 }
 
-// Walk gives records by their distance from a query, the nearest first. Of an index with a graph they are only about the
-// nearest; the longer the walk, the wider it looks.
+// Walk gives records by their distance from a query, the nearest first. Of an index with a graph they are only about
+// the nearest; the longer the walk, the wider it looks.
 type Walk struct {
 	x     *Index
 	ctx   context.Context
@@ -274,7 +274,8 @@ type Walk struct {
 	begun bool
 }
 
-// Search begins a walk from a query vector; ef is how many candidates the first look keeps. Errors: those of Spec.Encode.
+// Search begins a walk from a query vector; ef is how many candidates the first look keeps. Errors: those of
+// Spec.Encode.
 func (x *Index) Search(ctx context.Context, query value.Value, ef int) (*Walk, error) {
 	raw, err := x.Spec.Encode(nil, query)
 	if err != nil {
@@ -380,8 +381,8 @@ func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found
 	return hits, true, err
 }
 
-// scan compares a query with every stored vector; mine are the changes that the transaction has made itself, whose records
-// may not be written yet, and count is about how many vectors there are.
+// scan compares a query with every stored vector; mine are the changes that the transaction has made itself, whose
+// records may not be written yet, and count is about how many vectors there are.
 func (x *Index) scan(ctx context.Context, query []byte, mine map[string]*change, count int64) ([]found, error) {
 	to := newArena(&x.Spec).between(query)
 	out := make([]found, 0, min(max(count, 0), maxReserved))

@@ -38,8 +38,9 @@ type bench struct {
 func newBench(t testing.TB, store kv.Store, v ast.VectorIndex) *bench {
 	b := &bench{t: t, store: store, cache: NewCache(store, slog.New(slog.NewTextHandler(io.Discard, nil)))}
 	b.tb = &catalog.Table{Def: &catalog.Def{Scope: catalog.Scope{NS: 1, DB: 2}, ID: 3, Name: "d"}}
-	b.ix = &catalog.Index{Def: &catalog.Def{ID: 4, Name: "v"}, Define: &ast.DefineIndex{Kind: ast.IndexHNSW, Vector: &v},
-		Paths: [][]catalog.Step{{{Name: "v"}}}}
+	b.ix = &catalog.Index{Def: &catalog.Def{ID: 4, Name: "v"},
+		Define: &ast.DefineIndex{Kind: ast.IndexHNSW, Vector: &v},
+		Paths:  [][]catalog.Step{{{Name: "v"}}}}
 	return b
 }
 
@@ -261,8 +262,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestSnapshots changes an index at random and asks every state that is still open what it has: after the graph has taken
-// everything in, and before.
+// TestSnapshots changes an index at random and asks every state that is still open what it has: after the graph has
+// taken everything in, and before.
 func TestSnapshots(t *testing.T) {
 	metric, _ := NewMetric("EUCLIDEAN", value.None)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -507,7 +508,8 @@ func TestReadersAndWriters(t *testing.T) {
 func TestMetricsOfAllTypes(t *testing.T) {
 	model := map[int][]float64{1: {1, 2, 1}, 2: {4, 2, 3}, 3: {-7, 0, 5}, 4: {1, 2, 7}}
 	for _, kind := range []string{"F64", "F32", "F16", "I64", "I32", "I16", "I8"} {
-		for _, name := range []string{"EUCLIDEAN", "COSINE", "CHEBYSHEV", "MANHATTAN", "HAMMING", "JACCARD", "PEARSON", "MINKOWSKI"} {
+		for _, name := range []string{"EUCLIDEAN", "COSINE", "CHEBYSHEV", "MANHATTAN", "HAMMING", "JACCARD", "PEARSON",
+			"MINKOWSKI"} {
 			b := newBench(t, mem.New(), hnsw(3, name, kind))
 			b.write(func(x *Index) {
 				for id, v := range model {
@@ -573,7 +575,8 @@ func TestEncodeErrors(t *testing.T) {
 }
 
 func TestDiskANNIsServedByTheGraph(t *testing.T) {
-	d := &ast.DefineIndex{Kind: ast.IndexDiskANN, Vector: &ast.VectorIndex{Dimension: 2, Type: "U8", Degree: 40, LBuild: 70}}
+	d := &ast.DefineIndex{Kind: ast.IndexDiskANN,
+		Vector: &ast.VectorIndex{Dimension: 2, Type: "U8", Degree: 40, LBuild: 70}}
 	s, ok := NewSpec(d)
 	if !ok || s.Links != 20 || s.LowestLinks != 40 || s.Construction != 70 || s.Metric.name != "EUCLIDEAN" {
 		t.Errorf("got %+v %v", s, ok)
@@ -590,7 +593,8 @@ func TestHalf(t *testing.T) {
 			t.Fatalf("%#04x is %v, which is %#04x again", h, f, back)
 		}
 	}
-	for f, want := range map[float32]float32{1.0001: 1, 65519: 65504, 65520: float32(math.Inf(1)), 1e-9: 0, 0.1: 0.099975586} {
+	for f, want := range map[float32]float32{1.0001: 1, 65519: 65504, 65520: float32(math.Inf(1)), 1e-9: 0,
+		0.1: 0.099975586} {
 		if got := halfFloat(halfBits(f)); got != want {
 			t.Errorf("half of %v: got %v, want %v", f, got, want)
 		}
@@ -655,7 +659,8 @@ func BenchmarkScan(b *testing.B) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	spec, _ := NewSpec(&ast.DefineIndex{Kind: ast.IndexHNSW, Vector: func() *ast.VectorIndex { v := hnsw(128, "EUCLIDEAN", "F32"); return &v }()})
+	spec, _ := NewSpec(&ast.DefineIndex{Kind: ast.IndexHNSW,
+		Vector: func() *ast.VectorIndex { v := hnsw(128, "EUCLIDEAN", "F32"); return &v }()})
 	g := newGraph(&spec, 1)
 	c := newClusters(1, 50, 128)
 	b.ReportAllocs()

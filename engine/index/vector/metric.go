@@ -174,8 +174,8 @@ func minkowski[T number](a, b []T, order float64) float64 {
 	return math.Pow(sum, 1/order)
 }
 
-// jaccard is how many of the items of two vectors are in both: the likeness. Indexes of all types but F64 order by it, the
-// least alike first, as the language has it; those of F64 by its complement.
+// jaccard is how many of the items of two vectors are in both: the likeness. Indexes of all types but F64 order by it,
+// the least alike first, as the language has it; those of F64 by its complement.
 func jaccard[T number](a, b []T) float64 {
 	union := make(map[T]bool, len(a)+len(b)) // true: seen in b
 	for _, x := range a {

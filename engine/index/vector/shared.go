@@ -114,9 +114,10 @@ func (s *shared) answers(at kv.Version, count int64) bool {
 	return true
 }
 
-// nearest finds about ef nearest records of a snapshot; whole says that these are all, ok is false where it cannot tell.
-// mine are the changes that the asking transaction has made itself.
-func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64, mine map[string]*change) (hits []found, whole, ok bool) {
+// nearest finds about ef nearest records of a snapshot; whole says that these are all, ok is false where it cannot
+// tell. mine are the changes that the asking transaction has made itself.
+func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
+	mine map[string]*change) (hits []found, whole, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if !s.answers(at, count) {

@@ -2,9 +2,9 @@
 // are kept in step with what is stored.
 //
 // What is stored is the truth: which vector each record has, written in the record's transaction, and how many
-// changes there were. The vector of a field is stored once, in the record. A graph (HNSW: Malkov and Yashunin) is in memory only, over all committed vectors
-// of an index, shared by all readers; a checkpoint of its links is stored from time to time so that it
-// need not be built anew. Opening merges the two: vectors that the checkpoint does not know are
+// changes there were. The vector of a field is stored once, in the record. A graph (HNSW: Malkov and Yashunin) is in
+// memory only, over all committed vectors of an index, shared by all readers; a checkpoint of its links is stored from
+// time to time so that it need not be built anew. Opening merges the two: vectors that the checkpoint does not know are
 // added, links to what is gone are mended. A crash can only make the checkpoint older.
 //
 // A search answers for the snapshot of its transaction. Nodes of the graph know the versions at which
@@ -55,8 +55,9 @@ type Spec struct {
 // degree is that of its parameters: they tune another structure and are kept for the definition only.
 func NewSpec(d *ast.DefineIndex) (Spec, bool) {
 	v := d.Vector
-	s := Spec{Dimension: int(v.Dimension), Type: v.Type, Links: int(v.M), LowestLinks: int(v.M0), Construction: int(v.EFC),
-		Extend: v.Extend, KeepPruned: v.KeepPruned}
+	s := Spec{Dimension: int(v.Dimension), Type: v.Type, Links: int(v.M), LowestLinks: int(v.M0),
+		Construction: int(v.EFC),
+		Extend:       v.Extend, KeepPruned: v.KeepPruned}
 	if s.Type == "" {
 		s.Type = "F32"
 	}

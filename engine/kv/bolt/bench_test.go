@@ -35,12 +35,14 @@ func BenchmarkStore(b *testing.B) {
 // checkpoint.
 func BenchmarkReplay(b *testing.B) {
 	const keys, batch = 300_000, 1000
-	opt := bolt.Options{Path: filepath.Join(b.TempDir(), "x.db"), Sync: kv.SyncNever, CheckpointKeys: 1 << 40, CheckpointBytes: 1 << 50}
+	opt := bolt.Options{Path: filepath.Join(b.TempDir(), "x.db"), Sync: kv.SyncNever, CheckpointKeys: 1 << 40,
+		CheckpointBytes: 1 << 50}
 	st := open(b, opt)
 	for at := 0; at < keys; at += batch {
 		ws := make([]kv.Write, batch)
 		for i := range ws {
-			ws[i] = kv.Write{Key: fmt.Appendf(nil, "space---%016x", uint64(at+i)*0x9e3779b97f4a7c15), Value: make([]byte, 200)}
+			ws[i] = kv.Write{Key: fmt.Appendf(nil, "space---%016x", uint64(at+i)*0x9e3779b97f4a7c15),
+				Value: make([]byte, 200)}
 		}
 		slices.SortFunc(ws, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
 		if _, err := st.Commit(b.Context(), &kv.Batch{Writes: ws}); err != nil {

@@ -118,8 +118,9 @@ func Open(opt Options) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grants: make(chan *grant), dirty: make(chan struct{}, 1),
-		stop: make(chan struct{}), done: make(chan struct{})}
+	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grants: make(chan *grant),
+		dirty: make(chan struct{}, 1),
+		stop:  make(chan struct{}), done: make(chan struct{})}
 	s.turns <- struct{}{}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(); err != nil {
@@ -145,7 +146,8 @@ func (s *Store) open() error {
 		return nil
 	}
 	var found wal.Recovery
-	s.log, found, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS, SegmentSize: s.opt.SegmentSize}, applied, replay)
+	s.log, found, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS,
+		SegmentSize: s.opt.SegmentSize}, applied, replay)
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
@@ -201,7 +203,8 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, applied: b.Applied, done: make(chan struct{})}
+	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, applied: b.Applied,
+		done: make(chan struct{})}
 	if !s.queue.push(r) {
 		return 0, kv.ErrClosed
 	}

@@ -85,7 +85,8 @@ func TestForeignFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	junk := filepath.Join(dir, "junk")
-	if err := errors.Join(os.Mkdir(junk, 0o700), os.WriteFile(filepath.Join(junk, "data.db"), make([]byte, 20000), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(junk, 0o700),
+		os.WriteFile(filepath.Join(junk, "data.db"), make([]byte, 20000), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, dir, junk} {

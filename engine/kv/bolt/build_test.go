@@ -75,7 +75,8 @@ func TestAbortedBuilderLeavesNothing(t *testing.T) {
 
 // TestHalfMadeStore: a power cut while a store was made the first time is of no consequence.
 func TestHalfMadeStore(t *testing.T) {
-	for name, left := range map[string][]byte{"nothing": nil, "zeros": make([]byte, 16384), "rubbish": []byte(strings.Repeat("rubbish", 3000))} {
+	for name, left := range map[string][]byte{"nothing": nil, "zeros": make([]byte, 16384),
+		"rubbish": []byte(strings.Repeat("rubbish", 3000))} {
 		path := filepath.Join(t.TempDir(), "x.db")
 		fresh := filepath.Join(path, ".data.db.new")
 		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(fresh, left, 0o600)); err != nil {

@@ -33,8 +33,8 @@ func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks)
 const (
 	// Higher than bbolt's half, because sorted runs follow each other; not full, because later runs fall in between.
 	mixedFill = 0.75
-	// Of a run that goes on where keys ended, as those of numbered or dated records do: the next one will go on after it.
-	// Such tables take a sixth less room.
+	// Of a run that goes on where keys ended, as those of numbered or dated records do: the next one will go on after
+	// it. Such tables take a sixth less room.
 	appendFill = 0.95
 )
 
@@ -152,8 +152,8 @@ func growStep(size int64) int {
 const residentFile = 128 << 20
 
 // forgetPages takes the pages of a large data.db out of this process's memory after a chunk of a checkpoint has walked
-// them: else a load in random order would keep the whole file resident, the pages that it has replaced included. Readers
-// find them in the page cache. It is advice: that it was not taken is of no consequence.
+// them: else a load in random order would keep the whole file resident, the pages that it has replaced included.
+// Readers find them in the page cache. It is advice: that it was not taken is of no consequence.
 func (s *Store) forgetPages() {
 	info, err := os.Stat(s.db.Path())
 	if err == nil && info.Size() > residentFile {
@@ -208,9 +208,9 @@ func around(data *bbolt.Bucket, key []byte) (prev, next []byte) {
 	return bytes.Clone(prev), bytes.Clone(next) // puts move what they lie in
 }
 
-// fillOf is the fill percent for a sorted run from first to last that is put between prev, next and what follows. It goes on
-// where keys ended when there are none in its midst, and the one before it is about as like its first as they are
-// among themselves: by a byte less, for 0x01ff and 0x0200 follow each other too.
+// fillOf is the fill percent for a sorted run from first to last that is put between prev, next and what follows. It
+// goes on where keys ended when there are none in its midst, and the one before it is about as like its first as they
+// are among themselves: by a byte less, for 0x01ff and 0x0200 follow each other too.
 func fillOf(prev, next, first, last []byte) float64 {
 	if prev == nil || next != nil && bytes.Compare(next, last) <= 0 || common(prev, first) < common(first, last)-1 {
 		return mixedFill
@@ -252,7 +252,8 @@ func (c *committer) finishCheckpoint(res checkpointResult) {
 // isFull reports whether a checkpoint failed for want of space. bbolt tells the failure to grow
 // its file in text only.
 func isFull(err error) bool {
-	return wal.IsNoSpace(err) || errors.Is(err, kv.ErrNoSpace) || errors.Is(err, bolterrors.ErrMaxSizeReached) || strings.Contains(err.Error(), "file resize error")
+	return wal.IsNoSpace(err) || errors.Is(err, kv.ErrNoSpace) || errors.Is(err, bolterrors.ErrMaxSizeReached) ||
+		strings.Contains(err.Error(), "file resize error")
 }
 
 // lastCheckpoint writes out everything, so that the next start has nothing to replay. If that

@@ -23,8 +23,8 @@ func checkpoints(t *testing.T, st *Store, n uint64) {
 	}
 }
 
-// TestLargeFilesAreRewrittenLessOften: once the data file is larger than CheckpointBytes, a checkpoint waits for twice as
-// many keys.
+// TestLargeFilesAreRewrittenLessOften: once the data file is larger than CheckpointBytes, a checkpoint waits for twice
+// as many keys.
 func TestLargeFilesAreRewrittenLessOften(t *testing.T) {
 	const limit = 40
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -58,7 +58,8 @@ func TestLargeFilesAreRewrittenLessOften(t *testing.T) {
 	if got := st.Stats().Checkpoint; got != 3 {
 		t.Errorf("got %d checkpoints, want one only after twice %d keys", got, limit)
 	}
-	if st, err = Open(Options{Path: path, CheckpointKeys: limit, CheckpointBytes: 1 << 20, Sync: kv.SyncNever}); err != nil {
+	if st, err = Open(Options{Path: path, CheckpointKeys: limit, CheckpointBytes: 1 << 20,
+		Sync: kv.SyncNever}); err != nil {
 		t.Fatal(err)
 	}
 	add(2 * limit)
@@ -68,7 +69,8 @@ func TestLargeFilesAreRewrittenLessOften(t *testing.T) {
 	}
 }
 
-// TestPagesOfOpenSnapshotsAreCounted: pages that were replaced are pinned while a snapshot reads them, and free after it.
+// TestPagesOfOpenSnapshotsAreCounted: pages that were replaced are pinned while a snapshot reads them, and free after
+// it.
 func TestPagesOfOpenSnapshotsAreCounted(t *testing.T) {
 	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), CheckpointKeys: 1, Sync: kv.SyncNever})
 	if err != nil {
@@ -136,7 +138,8 @@ func TestFillOf(t *testing.T) {
 	}
 }
 
-// TestAppendedKeysTakeLessRoom: a file of keys in ascending order has fuller pages than one of the same keys in any order.
+// TestAppendedKeysTakeLessRoom: a file of keys in ascending order has fuller pages than one of the same keys in any
+// order.
 func TestAppendedKeysTakeLessRoom(t *testing.T) {
 	const keys, limit = 20_000, 2_000
 	used := func(key func(int) int) int64 {

@@ -112,7 +112,8 @@ func TestCrashes(t *testing.T) {
 	t.Logf("%d images", len(images))
 	for i, im := range images {
 		dir := filepath.Join(t.TempDir(), "x.db")
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "data.db"), im.data, 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o700),
+			os.WriteFile(filepath.Join(dir, "data.db"), im.data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		st, err := bolt.Open(small(dir, im.disk.Moved(path, dir)))
@@ -196,7 +197,8 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 	st := open(t, bolt.Options{Path: path, FS: d})
 	refused := 0
 	commit := func(n int) {
-		_, err := st.Commit(ctx, &kv.Batch{Writes: append(step(n), kv.Write{Key: []byte("z"), Value: make([]byte, 20000)})})
+		_, err := st.Commit(ctx,
+			&kv.Batch{Writes: append(step(n), kv.Write{Key: []byte("z"), Value: make([]byte, 20000)})})
 		if errors.Is(err, kv.ErrNoSpace) {
 			refused++
 			if got := number(t, st); got >= n {
@@ -228,12 +230,14 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 
 // TestFullDataFile: when bbolt cannot take a checkpoint, commits go on until the overlay is full.
 func TestFullDataFile(t *testing.T) {
-	opt := bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), MapSize: 16 << 20, CheckpointBytes: 1 << 20, Sync: kv.SyncNever}
+	opt := bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), MapSize: 16 << 20, CheckpointBytes: 1 << 20,
+		Sync: kv.SyncNever}
 	st := open(t, opt)
 	n := 0
 	var err error
 	for ; err == nil && n < 10000; n++ {
-		_, err = st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: fmt.Appendf(nil, "%08d", n), Value: make([]byte, 1000)}}})
+		_, err = st.Commit(ctx,
+			&kv.Batch{Writes: []kv.Write{{Key: fmt.Appendf(nil, "%08d", n), Value: make([]byte, 1000)}}})
 	}
 	if !errors.Is(err, kv.ErrNoSpace) {
 		t.Fatalf("after %d commits: got %v, want ErrNoSpace", n, err)

@@ -180,14 +180,17 @@ func defaultMapSizes() []int {
 }
 
 func isForeign(err error) bool {
-	return errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
+	return errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrVersionMismatch) ||
+		errors.Is(err, bolterrors.ErrChecksum)
 }
 
-// isCut reports whether bbolt does not open a file because it does not even hold the meta pages, which it tells in text only.
+// isCut reports whether bbolt does not open a file because it does not even hold the meta pages, which it tells in text
+// only.
 func isCut(err error) bool { return err != nil && strings.Contains(err.Error(), "file size too small") }
 
-// checkFile refuses a file that was cut short, or whose free list is damaged: what bbolt does first with one that is opened
-// for writing would stop the process. doubt: one of the two meta pages is damaged, and perhaps it is the newer one.
+// checkFile refuses a file that was cut short, or whose free list is damaged: what bbolt does first with one that is
+// opened for writing would stop the process. doubt: one of the two meta pages is damaged, and perhaps it is the newer
+// one.
 func checkFile(path string) (doubt bool, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {

@@ -21,9 +21,9 @@ import (
 // flips is how many bits TestFlippedBits flips, one after the other.
 const flips = 2000
 
-// TestFlippedBits flips single bits of the heads, elements and keys of a file's pages, and of its meta and free list pages.
-// Each time the store gives the right rows or an error that says that it is damaged: never a wrong row, none too few, no panic
-// and no endless walk.
+// TestFlippedBits flips single bits of the heads, elements and keys of a file's pages, and of its meta and free list
+// pages. Each time the store gives the right rows or an error that says that it is damaged: never a wrong row, none too
+// few, no panic and no endless walk.
 func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	manyKeys(t, path)
@@ -217,8 +217,8 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 	return c.Err()
 }
 
-// TestCheckpointMeetsDamage: a page that bbolt finds damaged when a checkpoint writes there makes the store read-only, and does
-// not end the process. The log keeps what was committed.
+// TestCheckpointMeetsDamage: a page that bbolt finds damaged when a checkpoint writes there makes the store read-only,
+// and does not end the process. The log keeps what was committed.
 func TestCheckpointMeetsDamage(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "x.db")
 	manyKeys(t, from)

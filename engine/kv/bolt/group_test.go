@@ -117,8 +117,8 @@ func TestWaitingCommitsShareOneSync(t *testing.T) {
 	}
 }
 
-// TestFailedSyncTakesWhatCameAfterAlong: what was admitted on top of a group whose sync failed is refused with it, shows to
-// nobody, and reads go on.
+// TestFailedSyncTakesWhatCameAfterAlong: what was admitted on top of a group whose sync failed is refused with it,
+// shows to nobody, and reads go on.
 func TestFailedSyncTakesWhatCameAfterAlong(t *testing.T) {
 	broken := errors.New("broken")
 	st, inSync, release := stalled(t, broken)

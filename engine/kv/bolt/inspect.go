@@ -122,7 +122,8 @@ func (in *Inspection) TakeLosses() Losses {
 
 // cursor reads data.db.
 func (in *Inspection) cursor() treeCursor {
-	return treeCursor{pf: in.pf, t: in.data, sound: func(bucket bool, key, value []byte) bool { return !bucket && wal.Verify(key, value) }}
+	return treeCursor{pf: in.pf, t: in.data,
+		sound: func(bucket bool, key, value []byte) bool { return !bucket && wal.Verify(key, value) }}
 }
 
 // Begin implements kv.Store.

@@ -51,7 +51,8 @@ func manyKeys(t *testing.T, path string) {
 	for i := range 150 {
 		var kvs []string
 		for j := range 20 {
-			kvs = append(kvs, fmt.Sprintf("k%06d-%s", rnd.IntN(2000)*20+j, strings.Repeat("x", 40)), strings.Repeat("v", rnd.IntN(200)))
+			kvs = append(kvs, fmt.Sprintf("k%06d-%s", rnd.IntN(2000)*20+j, strings.Repeat("x", 40)),
+				strings.Repeat("v", rnd.IntN(200)))
 		}
 		if i%20 == 0 {
 			kvs = append(kvs, fmt.Sprintf("long%d", i), strings.Repeat("w", 20000))
@@ -92,7 +93,8 @@ func TestInspectionSeesWhatTheStoreSees(t *testing.T) {
 			t.Fatalf("get of an absent key: %v %v", ok, err)
 		}
 	}
-	for _, r := range []kv.Range{{Start: []byte("k05")}, {Start: []byte("k03"), End: []byte("k04")}, {Start: []byte("z")}, {End: []byte("k01")}} {
+	for _, r := range []kv.Range{{Start: []byte("k05")}, {Start: []byte("k03"), End: []byte("k04")},
+		{Start: []byte("z")}, {End: []byte("k01")}} {
 		n := 0
 		for _, pair := range strings.Fields(want) {
 			k, _, _ := strings.Cut(pair, "=")
@@ -271,8 +273,8 @@ func numbered(t *testing.T, path string, n int) []byte {
 	return data
 }
 
-// TestDamagedKeysHideNoOthers: a key in a leaf or branch that has become greater, or less, costs what it belonged to and
-// nothing behind it.
+// TestDamagedKeysHideNoOthers: a key in a leaf or branch that has become greater, or less, costs what it belonged to
+// and nothing behind it.
 func TestDamagedKeysHideNoOthers(t *testing.T) {
 	const n = 2000
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -308,7 +310,8 @@ func TestDamagedKeysHideNoOthers(t *testing.T) {
 			}
 			for j := range n {
 				key := fmt.Appendf(nil, "key-%06d", j)
-				if v, ok, err := sn.Get(key); j != i && (string(v) != fmt.Sprintf("value-%06d", j) || !ok || err != nil) {
+				if v, ok, err := sn.Get(key); j != i &&
+					(string(v) != fmt.Sprintf("value-%06d", j) || !ok || err != nil) {
 					t.Fatalf("key %d begins with %#x: %s gives %q, %v, %v", i, first, key, v, ok, err)
 				}
 			}
@@ -339,7 +342,8 @@ func TestDamagedKeyDoesNotEndAScan(t *testing.T) {
 		}
 		st := open(t, bolt.Options{Path: path})
 		sn := kvtest.Begin(t, st)
-		c := sn.Scan(kv.Range{Start: []byte("key-000900"), End: []byte("key-001100")}, kv.ScanOptions{Reverse: tc.reverse})
+		c := sn.Scan(kv.Range{Start: []byte("key-000900"), End: []byte("key-001100")},
+			kv.ScanOptions{Reverse: tc.reverse})
 		n := 0
 		for c.Next() {
 			n++

@@ -56,10 +56,12 @@ func parseMeta(p []byte) (m fileMeta, ok bool) {
 	le := binary.LittleEndian
 	sum := fnv.New64a()
 	sum.Write(p[16:72])
-	if le.Uint16(p[8:]) != pageMeta || le.Uint32(p[16:]) != metaMagic || le.Uint32(p[20:]) != metaVersion || le.Uint64(p[72:]) != sum.Sum64() {
+	if le.Uint16(p[8:]) != pageMeta || le.Uint32(p[16:]) != metaMagic || le.Uint32(p[20:]) != metaVersion ||
+		le.Uint64(p[72:]) != sum.Sum64() {
 		return m, false
 	}
-	m = fileMeta{pageSize: int(le.Uint32(p[24:])), root: le.Uint64(p[32:]), freeList: le.Uint64(p[48:]), pages: le.Uint64(p[56:]), txid: le.Uint64(p[64:])}
+	m = fileMeta{pageSize: int(le.Uint32(p[24:])), root: le.Uint64(p[32:]), freeList: le.Uint64(p[48:]),
+		pages: le.Uint64(p[56:]), txid: le.Uint64(p[64:])}
 	return m, m.pageSize >= 512 && m.pageSize <= 1<<16 && m.pageSize&(m.pageSize-1) == 0
 }
 
@@ -166,7 +168,8 @@ func parsePage(buf []byte) (page, error) {
 		return page{}, fmt.Errorf("too short: %w", kv.ErrCorrupt)
 	}
 	le := binary.LittleEndian
-	pg := page{id: le.Uint64(buf), kind: le.Uint16(buf[8:]), n: int(le.Uint16(buf[10:])), over: uint64(le.Uint32(buf[12:])), buf: buf}
+	pg := page{id: le.Uint64(buf), kind: le.Uint16(buf[8:]), n: int(le.Uint16(buf[10:])),
+		over: uint64(le.Uint32(buf[12:])), buf: buf}
 	if pg.kind != pageBranch && pg.kind != pageLeaf && pg.kind != pageFree {
 		return page{}, fmt.Errorf("of no known kind (%#x): %w", pg.kind, kv.ErrCorrupt)
 	}
@@ -244,8 +247,8 @@ func (pg *page) ordered() bool {
 	return true
 }
 
-// bounds are the keys between which all keys below element i of a branch have to be, given those of the branch itself; nil
-// is no bound. A branch with damaged keys does not narrow them.
+// bounds are the keys between which all keys below element i of a branch have to be, given those of the branch itself;
+// nil is no bound. A branch with damaged keys does not narrow them.
 func (pg *page) bounds(i int, low, high []byte) (childLow, childHigh []byte) {
 	if pg.torn {
 		return low, high

@@ -13,12 +13,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// pages is data.db as one read transaction sees it, in the memory that bbolt has mapped. bbolt trusts what it reads there:
-// one flipped bit can make it leave out rows, or end the process. Pages have no checksum, but more in them is said twice
-// than not: where each element lies follows from the ones before it, keys ascend, and those of a page have to be between
-// two keys of the page above, and all leaves are at one depth. All of that is looked at on the way, so that a damaged page is kv.ErrCorrupt, and so is one that
-// the free list has, which may be an older state of the right one; only a value, and the key that it belongs to, need their
-// checksum besides.
+// pages is data.db as one read transaction sees it, in the memory that bbolt has mapped. bbolt trusts what it reads
+// there: one flipped bit can make it leave out rows, or end the process. Pages have no checksum, but more in them is
+// said twice than not: where each element lies follows from the ones before it, keys ascend, and those of a page have
+// to be between two keys of the page above, and all leaves are at one depth. All of that is looked at on the way, so
+// that a damaged page is kv.ErrCorrupt, and so is one that the free list has, which may be an older state of the right
+// one; only a value, and the key that it belongs to, need their checksum besides.
 type pages struct {
 	data  []byte // the file as far as it is in use
 	size  uint64 // of a page
@@ -197,7 +197,8 @@ func readSheet(id uint64, buf []byte) (sheet, error) {
 	return s, nil
 }
 
-// check looks at the layout: the elements, then all keys and values in their order and without a gap, and the keys ascend.
+// check looks at the layout: the elements, then all keys and values in their order and without a gap, and the keys
+// ascend.
 func (s *sheet) check() error {
 	end := uint64(pageHeader + s.n*pageElement)
 	if end > uint64(len(s.buf)) || s.branch && s.n == 0 {
@@ -373,9 +374,9 @@ func (s *sheet) verify(i int) error {
 // begin goes to the root.
 func (c *boltCursor) begin() { c.stack = append(c.stack[:0], spot{sheet: c.pages.root}) }
 
-// descend goes to the leaf where key is, or would be, and there to the first key >= key, or behind the last. Somewhere in the
-// midst of a leaf that is the right place. Before its first key and behind its last one, damage above may have led to
-// the wrong leaf: lookBeside and fits tell.
+// descend goes to the leaf where key is, or would be, and there to the first key >= key, or behind the last. Somewhere
+// in the midst of a leaf that is the right place. Before its first key and behind its last one, damage above may have
+// led to the wrong leaf: lookBeside and fits tell.
 func (c *boltCursor) descend(key []byte) error {
 	c.begin()
 	for {
@@ -393,8 +394,8 @@ func (c *boltCursor) descend(key []byte) error {
 	}
 }
 
-// lookBeside looks at the leaf after the present one, or before it, and at all on the way there: a damaged key of a branch may
-// have led to the wrong one of the two, and does not fit the other.
+// lookBeside looks at the leaf after the present one, or before it, and at all on the way there: a damaged key of a
+// branch may have led to the wrong one of the two, and does not fit the other.
 func (c *boltCursor) lookBeside(after bool) error {
 	if err := c.fits(); err != nil {
 		return err
@@ -459,7 +460,8 @@ func (c *boltCursor) fits() error {
 	return nil
 }
 
-// fit tells whether the keys of the page at depth i are not less than the key that leads there, and less than the next one.
+// fit tells whether the keys of the page at depth i are not less than the key that leads there, and less than the next
+// one.
 func (c *boltCursor) fit(i int) error {
 	s := &c.stack[i].sheet
 	if i == 0 || s.n == 0 {

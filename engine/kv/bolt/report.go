@@ -56,12 +56,12 @@ func (r *replayReport) done(rec wal.Recovery) {
 		"mib", rec.Bytes>>20, "version", uint64(rec.Last), "took", time.Since(r.began).Round(time.Millisecond))
 }
 
-// roomAgain is how many groups of commits in a row are taken before a disk is told to have room again: where there is next
-// to none, small ones go through between large ones that do not.
+// roomAgain is how many groups of commits in a row are taken before a disk is told to have room again: where there is
+// next to none, small ones go through between large ones that do not.
 const roomAgain = 64
 
-// noteRoom says when the store begins to refuse writes for want of space and when it takes them again: once each, however
-// many are refused. err is what became of the last ones.
+// noteRoom says when the store begins to refuse writes for want of space and when it takes them again: once each,
+// however many are refused. err is what became of the last ones.
 func (c *committer) noteRoom(err error) {
 	switch {
 	case errors.Is(err, kv.ErrNoSpace):

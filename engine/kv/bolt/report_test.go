@@ -38,10 +38,13 @@ func TestReplayIsTold(t *testing.T) {
 func TestFullDiskIsToldOnce(t *testing.T) {
 	var told bytes.Buffer
 	d := fault.NewDisk()
-	st := open(t, bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: d, Log: slog.New(slog.NewTextHandler(&told, nil))})
+	st := open(t, bolt.Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: d,
+		Log: slog.New(slog.NewTextHandler(&told, nil))})
 	refused := 0
 	put := func() {
-		if _, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: []byte("z"), Value: make([]byte, 20000)}}}); errors.Is(err, kv.ErrNoSpace) {
+		if _, err := st.Commit(ctx,
+			&kv.Batch{Writes: []kv.Write{{Key: []byte("z"), Value: make([]byte, 20000)}}}); errors.Is(err,
+			kv.ErrNoSpace) {
 			refused++
 		} else if err != nil {
 			t.Fatal(err)
@@ -52,7 +55,9 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 	for i := range 100 {
 		put()
 		if i%10 == 0 { // a little goes through where much does not
-			if _, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: []byte("s"), Value: []byte("small")}}}); err != nil && !errors.Is(err, kv.ErrNoSpace) {
+			if _, err := st.Commit(ctx,
+				&kv.Batch{Writes: []kv.Write{{Key: []byte("s"), Value: []byte("small")}}}); err != nil &&
+				!errors.Is(err, kv.ErrNoSpace) {
 				t.Fatal(err)
 			}
 		}
@@ -65,7 +70,8 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 	if refused < 2 {
 		t.Fatalf("%d writes are refused", refused)
 	}
-	full, again := strings.Count(told.String(), "no space left: writes are refused"), strings.Count(told.String(), "there is space again")
+	full, again := strings.Count(told.String(), "no space left: writes are refused"),
+		strings.Count(told.String(), "there is space again")
 	if full != 1 || again != 1 {
 		t.Errorf("%d refusals are told %d times, and their end %d times:\n%s", refused, full, again, told.String())
 	}

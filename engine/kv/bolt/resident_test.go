@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// TestForgottenPagesAreReadAgain: what a reader holds stays what it was when the pages under it are taken out of memory,
-// and so does what others read meanwhile.
+// TestForgottenPagesAreReadAgain: what a reader holds stays what it was when the pages under it are taken out of
+// memory, and so does what others read meanwhile.
 func TestForgottenPagesAreReadAgain(t *testing.T) {
 	const n = 4000
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -99,9 +99,11 @@ func (c *cursor) setBase(k, v []byte, err error) {
 	if k == nil {
 		return
 	}
-	if c.reverse && bytes.Compare(k, c.rng.Start) < 0 || !c.reverse && c.rng.End != nil && bytes.Compare(k, c.rng.End) >= 0 {
+	if c.reverse && bytes.Compare(k, c.rng.Start) < 0 || !c.reverse && c.rng.End != nil &&
+		bytes.Compare(k, c.rng.End) >= 0 {
 		c.bk = nil
-		// The keys of a page have no checksum of their own: a damaged one must not end the scan as if nothing came after it.
+		// The keys of a page have no checksum of their own: a damaged one must not end the scan as if nothing came
+		// after it.
 		if _, err := open(k, v); err != nil && c.err == nil {
 			c.err = err
 		}

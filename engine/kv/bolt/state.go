@@ -57,8 +57,8 @@ func (s *Store) dropBase(b *base) error {
 	return err
 }
 
-// asCorrupt is the one recover of this package: bbolt, and a mapping that cannot be read, have no other way to say that a
-// page is damaged. fault is the goroutine's former setting.
+// asCorrupt is the one recover of this package: bbolt, and a mapping that cannot be read, have no other way to say that
+// a page is damaged. fault is the goroutine's former setting.
 func asCorrupt(err *error, fault bool) {
 	debug.SetPanicOnFault(fault)
 	if p := recover(); p != nil {

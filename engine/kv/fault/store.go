@@ -35,7 +35,8 @@ const (
 )
 
 func opNames() [ops]string {
-	return [ops]string{"begin", "get", "scan", "next", "commit", "exclusive", "open", "read", "write", "truncate", "sync", "remove", "sync dir"}
+	return [ops]string{"begin", "get", "scan", "next", "commit", "exclusive", "open", "read", "write", "truncate",
+		"sync", "remove", "sync dir"}
 }
 
 // String names op.

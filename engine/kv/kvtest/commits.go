@@ -41,7 +41,8 @@ func testRangeConflict(t *testing.T, st kv.Store) {
 		Put(t, st, change...)
 		wantErr(t, fmt.Sprint(change), attempt(t, st, sn, kv.ReadSet{Ranges: ranges}), kv.ErrConflict)
 	}
-	for _, change := range [][]string{{"a", "1"}, {"d", "1"}, {"n", "1"}, {"x", "1"}, {"a", "2", "e", "1", "f", "1", "o", "1"}} {
+	for _, change := range [][]string{{"a", "1"}, {"d", "1"}, {"n", "1"}, {"x", "1"},
+		{"a", "2", "e", "1", "f", "1", "o", "1"}} {
 		sn := Begin(t, st)
 		Put(t, st, change...)
 		if err := attempt(t, st, sn, kv.ReadSet{Ranges: ranges}); err != nil {
@@ -91,7 +92,8 @@ func testLongHistory(t *testing.T, st kv.Store) {
 		Put(t, st, fmt.Sprintf("k%03d", i), "v")
 	}
 	wantErr(t, "key written early", attempt(t, st, old, kv.ReadSet{Keys: keys("k007")}), kv.ErrConflict)
-	if err := attempt(t, st, fresh, kv.ReadSet{Keys: keys("a", "k300", "k007x"), Ranges: []kv.Range{rng("b", "k")}}); err != nil {
+	if err := attempt(t, st, fresh,
+		kv.ReadSet{Keys: keys("a", "k300", "k007x"), Ranges: []kv.Range{rng("b", "k")}}); err != nil {
 		t.Errorf("untouched keys: %v", err)
 	}
 }
@@ -101,7 +103,9 @@ func testDeltas(t *testing.T, st kv.Store) {
 		t.Helper()
 		sn := Begin(t, st)
 		defer sn.Release()
-		_, err := st.Commit(ctx, &kv.Batch{Snapshot: sn.Version(), Writes: Writes(writes...), Deltas: []kv.Delta{{Key: []byte("n"), Add: n}}})
+		_, err := st.Commit(ctx,
+			&kv.Batch{Snapshot: sn.Version(), Writes: Writes(writes...),
+				Deltas: []kv.Delta{{Key: []byte("n"), Add: n}}})
 		if err != nil {
 			t.Fatalf("add %d: %v", n, err)
 		}
@@ -176,7 +180,8 @@ func testExclusive(t *testing.T, st kv.Store) {
 	if _, err := st.Commit(short, &kv.Batch{Writes: Writes("c", "1")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("commit with a cancelled context: %v", err)
 	}
-	b := &kv.Batch{Snapshot: sn.Version(), Reads: kv.ReadSet{Ranges: []kv.Range{{}}}, Writes: Writes("a", "mine"), Turn: turn}
+	b := &kv.Batch{Snapshot: sn.Version(), Reads: kv.ReadSet{Ranges: []kv.Range{{}}}, Writes: Writes("a", "mine"),
+		Turn: turn}
 	if _, err := st.Commit(ctx, b); err != nil {
 		t.Errorf("commit with the turn: %v", err)
 	}

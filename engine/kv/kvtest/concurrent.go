@@ -97,7 +97,9 @@ func testBank(t *testing.T, st kv.Store) {
 	const accounts, total = 10, 1000
 	account := func(i int) []byte { return fmt.Appendf(nil, "acc%02d", i) }
 	for i := range accounts {
-		if _, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: account(i), Value: kv.AppendCounter(nil, total/accounts)}}}); err != nil {
+		if _, err := st.Commit(ctx,
+			&kv.Batch{Writes: []kv.Write{
+				{Key: account(i), Value: kv.AppendCounter(nil, total/accounts)}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,7 +208,8 @@ func testModel(t *testing.T, st kv.Store) {
 				h := open[rnd.IntN(len(open))]
 				start, end := key(), key()
 				opt := kv.ScanOptions{Reverse: rnd.IntN(2) == 0, Limit: rnd.IntN(20)}
-				want(t, fmt.Sprintf("step %d: %s..%s %+v", step, start, end, opt), Dump(t, h.sn, rng(start, end), opt), h.m.dump(start, end, opt))
+				want(t, fmt.Sprintf("step %d: %s..%s %+v", step, start, end, opt), Dump(t, h.sn, rng(start, end), opt),
+					h.m.dump(start, end, opt))
 			}
 		default:
 			b := &kv.Batch{}
@@ -244,8 +247,8 @@ func pickKeys(rnd *rand.Rand, key func() string) map[string]bool {
 	return picked
 }
 
-// testApplied: Applied runs once for each batch that goes through, never for another, in the order of versions, and with
-// the batch visible.
+// testApplied: Applied runs once for each batch that goes through, never for another, in the order of versions, and
+// with the batch visible.
 func testApplied(t *testing.T, st kv.Store) {
 	var versions []kv.Version // written one after the other, as the store promises: the race detector looks on
 	Put(t, st, "taken", "1")
@@ -299,7 +302,8 @@ func testEmptyBatch(t *testing.T, st kv.Store) {
 		t.Errorf("the store is at version %d, want %d", sn.Version(), v)
 	}
 	Put(t, st, "a", "2")
-	if _, err := st.Commit(ctx, &kv.Batch{Snapshot: v, Reads: kv.ReadSet{Keys: [][]byte{[]byte("a")}}}); !errors.Is(err, kv.ErrConflict) {
+	if _, err := st.Commit(ctx, &kv.Batch{Snapshot: v, Reads: kv.ReadSet{Keys: [][]byte{[]byte("a")}}}); !errors.Is(err,
+		kv.ErrConflict) {
 		t.Errorf("after a change: %v", err)
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"sync"
 )
 
-// Loader makes a tree of many batches at once: of a log that is replayed. Setting the keys one by one would look for the
-// place of each in a tree that no cache holds; runs of sorted keys are merged from front to back. The zero Loader is empty.
+// Loader makes a tree of many batches at once: of a log that is replayed. Setting the keys one by one would look for
+// the place of each in a tree that no cache holds; runs of sorted keys are merged from front to back. The zero Loader
+// is empty.
 type Loader struct {
 	items []item
 	ends  []int // where the batches end in items
 }
 
-// Add adds a batch: keys in ascending order, each once, and the value of each. They are kept as given and must not change.
+// Add adds a batch: keys in ascending order, each once, and the value of each. They are kept as given and must not
+// change.
 func (l *Loader) Add(keys, vals [][]byte) {
 	for i := range keys {
 		l.items = append(l.items, item{spanOf(keys[i]), spanOf(vals[i])})
@@ -33,8 +35,8 @@ func (l *Loader) Tree() Tree {
 // sharedMerge is how many items are worth a goroutine of their own.
 const sharedMerge = 100_000
 
-// mergeRuns merges the runs of a, which ends names, counted from base; of equal keys the later wins. It uses b, which is
-// as long, and leaves the result at the front of b or of a.
+// mergeRuns merges the runs of a, which ends names, counted from base; of equal keys the later wins. It uses b, which
+// is as long, and leaves the result at the front of b or of a.
 func mergeRuns(ends []int, base int, a, b []item, inB bool) []item {
 	if len(ends) == 1 {
 		if inB {

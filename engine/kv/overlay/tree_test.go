@@ -71,7 +71,8 @@ func checkTree(t *rapid.T, rnd *rand.Rand, tree *Tree, truth map[string]string) 
 	}
 	slices.Sort(keys)
 	start, end := fmt.Sprintf("%05d", rnd.IntN(3000)), fmt.Sprintf("%05d", rnd.IntN(3000))
-	for _, r := range []kv.Range{{}, {Start: []byte(start)}, {End: []byte(end)}, {Start: []byte(start), End: []byte(end)}} {
+	for _, r := range []kv.Range{{}, {Start: []byte(start)}, {End: []byte(end)},
+		{Start: []byte(start), End: []byte(end)}} {
 		var want []string
 		for _, k := range keys {
 			if r.Contains([]byte(k)) {
@@ -152,7 +153,8 @@ func TestWindow(t *testing.T) {
 	} {
 		upTo, ok := w.Check(tc.reads, tc.since)
 		if ok != tc.ok || upTo != 3 {
-			t.Errorf("%q %q since %d: got %v up to %d, want %v", tc.reads.Keys, tc.reads.Ranges, tc.since, ok, upTo, tc.ok)
+			t.Errorf("%q %q since %d: got %v up to %d, want %v", tc.reads.Keys, tc.reads.Ranges, tc.since, ok, upTo,
+				tc.ok)
 		}
 	}
 	add(4, 2, "e") // forgets 1 and 2

@@ -90,5 +90,6 @@ func (f osFile) Sync() error { return datasync(f.File) }
 
 // IsNoSpace reports whether err says that the device, the quota or the file's limit is full.
 func IsNoSpace(err error) bool {
-	return isDiskFull(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+	return isDiskFull(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, syscall.EFBIG)
 }

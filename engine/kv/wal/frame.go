@@ -54,7 +54,8 @@ func Encode(b *kv.Batch) (*Frame, error) {
 		return nil, fmt.Errorf("batch of %d bytes: %w", payload, kv.ErrTooLarge)
 	}
 	both := make([][]byte, 2*n)
-	f := &Frame{Keys: both[:0:n], Sealed: both[n:n], payload: payload, buf: make([]byte, frameHeader, align(frameHeader+payload))}
+	f := &Frame{Keys: both[:0:n], Sealed: both[n:n], payload: payload,
+		buf: make([]byte, frameHeader, align(frameHeader+payload))}
 	if len(b.Deltas) == 1 {
 		f.slots = f.one[:0]
 	}
@@ -170,7 +171,8 @@ func decode(p []byte, mark uint32) (f *Frame, durable kv.Version, ok bool) {
 	if le.Uint32(h[12:]) != checksum(body) {
 		return nil, 0, false
 	}
-	f = &Frame{Version: kv.Version(le.Uint64(h[16:])), payload: size, summed: true, buf: p[:min(len(p), align(frameHeader+size))]}
+	f = &Frame{Version: kv.Version(le.Uint64(h[16:])), payload: size, summed: true,
+		buf: p[:min(len(p), align(frameHeader+size))]}
 	if !f.entries(body, int(le.Uint32(h[32:]))) {
 		return nil, 0, false
 	}

@@ -333,8 +333,8 @@ func TestFullDisk(t *testing.T) {
 	closeLog(t, l)
 }
 
-// openFull opens the log on a disk that is full now: it has all that it should have, and what it takes or refuses then is
-// found or not by those who open it later.
+// openFull opens the log on a disk that is full now: it has all that it should have, and what it takes or refuses then
+// is found or not by those who open it later.
 func openFull(t *testing.T, d *fault.Disk, want history, next kv.Version) {
 	t.Helper()
 	d.SetLimit(d.Used())
@@ -371,7 +371,8 @@ func openFull(t *testing.T, d *fault.Disk, want history, next kv.Version) {
 	closeLog(t, l)
 }
 
-// TestFullDiskWithoutLog: a log that has no file at all, as that of a store that was restored, is opened on a full disk too.
+// TestFullDiskWithoutLog: a log that has no file at all, as that of a store that was restored, is opened on a full disk
+// too.
 func TestFullDiskWithoutLog(t *testing.T) {
 	d := fault.NewDisk()
 	d.SetLimit(1)

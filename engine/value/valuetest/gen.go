@@ -72,21 +72,26 @@ func Number() *rapid.Generator[value.Value] {
 	return rapid.OneOf(
 		rapid.Map(integer(), value.Int),
 		rapid.Map(integer(), func(i int64) value.Value { return value.Float(float64(i)) }),
-		rapid.Map(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 0.5, 1e-28, 1e28, 5e-324,
-			math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN(), 1 << 53, 1<<53 + 2, 1 << 63, -1 << 63, 1e23, 0.30000000000000004})), value.Float),
-		rapid.Map(rapid.Float64Range(-10, 10), func(f float64) value.Value { return value.Float(math.Round(f*100) / 100) }),
+		rapid.Map(rapid.OneOf(rapid.Float64(),
+			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 0.5, 1e-28, 1e28, 5e-324,
+				math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN(), 1 << 53, 1<<53 + 2, 1 << 63, -1 << 63, 1e23,
+				0.30000000000000004})), value.Float),
+		rapid.Map(rapid.Float64Range(-10, 10),
+			func(f float64) value.Value { return value.Float(math.Round(f*100) / 100) }),
 		rapid.Custom(decimal),
 	)
 }
 
 // Text generates short texts, with zero bytes and characters of several lengths.
 func Text() *rapid.Generator[string] {
-	return rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01é€😀\U0010ffff")), 0, 6, -1), rapid.StringN(0, 12, 30))
+	return rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01é€😀\U0010ffff")), 0, 6, -1),
+		rapid.StringN(0, 12, 30))
 }
 
 func integer() *rapid.Generator[int64] {
-	return rapid.OneOf(rapid.Int64Range(-3, 3), rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 1<<53 - 1, 1 << 53,
-		1<<53 + 1, -1<<53 - 1, 255, 256, -256, -257, 1 << 32, 23, 24}))
+	return rapid.OneOf(rapid.Int64Range(-3, 3), rapid.Int64(),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 1<<53 - 1, 1 << 53,
+			1<<53 + 1, -1<<53 - 1, 255, 256, -256, -257, 1 << 32, 23, 24}))
 }
 
 func decimal(t *rapid.T) value.Value {
@@ -110,7 +115,8 @@ func duration(t *rapid.T) value.Duration {
 }
 
 func datetime(t *rapid.T) value.Datetime {
-	return value.Datetime{Secs: rapid.Int64Range(-8e12, 8e12).Draw(t, "secs"), Nanos: rapid.Uint32Range(0, 999999999).Draw(t, "nanos")}
+	return value.Datetime{Secs: rapid.Int64Range(-8e12, 8e12).Draw(t, "secs"),
+		Nanos: rapid.Uint32Range(0, 999999999).Draw(t, "nanos")}
 }
 
 func uuid(t *rapid.T) (u value.UUID) {
