@@ -5,15 +5,20 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// param is the value of $name: a parameter in sight, one of the session, one that DEFINE PARAM
-// made. An unknown one is NONE.
+// param is the value of $name: the record at hand, a parameter in sight, one of the session, one that DEFINE PARAM made.
+// An unknown one is NONE; outside of a database it is an error. $this, $self and $parent are never a variable where they
+// are a record.
 //
 // SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after DEFINE
 // PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the database.
 func (r *Run) param(env *Env, name string) (value.Value, error) {
+	if v, ok := env.atHand(name); ok {
+		return v, nil
+	}
 	if r.defining > 0 {
 		if v, ok := env.lookupBelow(r.Base, name); ok {
 			return v, nil
@@ -23,9 +28,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 	}
 	switch name {
 	case "this":
-		return env.This(), nil
-	case "parent":
-		return env.Parent(), nil
+		return value.None, nil
 	case "auth":
 		return r.Sess.Auth.Principal.Record, nil
 	case "token":
@@ -45,6 +48,11 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 			return v, nil
 		}
 	}
+	if r.defining == 0 && name != "self" {
+		if err := r.inUse(); err != nil {
+			return value.None, err
+		}
+	}
 	if v, ok, err := r.definedParam(name); ok || err != nil || r.defining == 0 {
 		return v, err
 	}
@@ -61,10 +69,35 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 // ofTheRecord reports whether name is one that definitions have for the record at hand.
 func ofTheRecord(name string) bool {
 	switch name {
-	case "value", "before", "after", "event", "input", "this", "parent":
+	case "value", "before", "after", "event", "input", "this", "self", "parent":
 		return true
 	}
 	return false
+}
+
+// atHand is the record that $this, $self or $parent stands for; false where there is none, and for all other names.
+func (e *Env) atHand(name string) (value.Value, bool) {
+	switch name {
+	case "this", "self":
+		if e.HasDoc() {
+			return e.This(), true
+		}
+	case "parent":
+		v := e.Parent()
+		return v, !v.IsNone()
+	}
+	return value.None, false
+}
+
+// inUse is an error without a namespace or a database in use: nothing says what a parameter is.
+func (r *Run) inUse() error {
+	switch {
+	case r.Auth.NS == "":
+		return errs.Validation("Specify a namespace to use")
+	case r.Auth.DB == "":
+		return errs.Validation("Specify a database to use")
+	}
+	return nil
 }
 
 // sessionVar is a variable that was set on the connection.

@@ -128,7 +128,7 @@ func Rowless(x ast.Expr) bool {
 // ofRow reports whether a parameter stands for something of the current row.
 func ofRow(param string) bool {
 	switch param {
-	case "this", "parent", "value", "before", "after", "input", "event":
+	case "this", "self", "parent", "value", "before", "after", "input", "event":
 		return true
 	}
 	return false
