@@ -34,7 +34,7 @@ func dialRaw(ctx context.Context, addr string, buffer int) (*rawSocket, error) {
 	if err != nil {
 		return nil, err
 	}
-	const request = "GET /rpc HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
+	const request = "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: cbor\r\n\r\n"
 	s := &rawSocket{conn: conn, br: bufio.NewReaderSize(conn, buffer)}
 	if _, err = io.WriteString(conn, request); err == nil {

@@ -86,7 +86,7 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 				return v, nil
 			}
 		}
-		if err := r.Auth.Caps.MayCall(f.Name); err != nil {
+		if err := r.mayCall(f); err != nil {
 			return value.None, err
 		}
 		base := len(r.args)

@@ -143,6 +143,9 @@ func (r *Run) throw(env *Env, s *ast.Throw) error {
 
 // sleep waits; the end of the statement's context cuts it short.
 func (r *Run) sleep(d value.Duration) error {
+	if r.Watching {
+		return notInLive("SLEEP")
+	}
 	r.Outside = true
 	t := time.NewTimer(d.Std())
 	defer t.Stop()

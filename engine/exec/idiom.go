@@ -441,7 +441,7 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 		return value.None, fn.NoMethod(p.Name, v)
 	}
 	if f, ok := m.For(v.Kind()); ok {
-		if err := r.Auth.Caps.MayCall(f.Name); err != nil {
+		if err := r.mayCall(f); err != nil {
 			return value.None, err
 		}
 	}

@@ -63,6 +63,8 @@ type Run struct {
 	ticks    uint32
 	// outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
 	Outside bool
+	// Watching: a live query is matched. It may neither wait nor reach outside.
+	Watching bool
 	// personal is set when something was read that is the session's own, and not of all with the same rights.
 	Personal bool
 	gate     *record.Gate  // the last one that was made; see Gate

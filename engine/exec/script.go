@@ -11,6 +11,9 @@ func (r *Run) script(env *Env, x *ast.Script) (value.Value, error) {
 	if err := r.Auth.Caps.MayScript(script.Disabled()); err != nil {
 		return value.None, err
 	}
+	if r.Watching {
+		return value.None, notInLive("a script")
+	}
 	if err := r.Enter(); err != nil {
 		return value.None, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -13,6 +14,12 @@ import (
 type Limits struct {
 	Changes int // that wait to be matched; 65536
 	Bytes   int // of them, about; 64 MiB
+
+	// What the live queries of one session may take of time together. A session that takes more than Inline for one change is
+	// matched beside the others from then on, not among them. Live queries of one that takes more than Change for one, or more
+	// than Budget in Window for those that take more than Inline, end.
+	Inline, Change, Budget, Window time.Duration // 5 ms; 100 ms; 1 s; 10 s
+	Workers                        int           // goroutines for sessions beside the others; 8
 }
 
 func (l Limits) withDefaults() Limits {
@@ -22,10 +29,21 @@ func (l Limits) withDefaults() Limits {
 	if l.Bytes <= 0 {
 		l.Bytes = 64 << 20
 	}
+	for _, d := range []struct {
+		p *time.Duration
+		v time.Duration
+	}{{&l.Inline, 5 * time.Millisecond}, {&l.Change, 100 * time.Millisecond}, {&l.Budget, time.Second}, {&l.Window, 10 * time.Second}} {
+		if *d.p <= 0 {
+			*d.p = d.v
+		}
+	}
+	if l.Workers <= 0 {
+		l.Workers = 8
+	}
 	return l
 }
 
-// Hub has the live queries of an engine. It owns one goroutine, which Close stops.
+// Hub has the live queries of an engine. It owns a goroutine, and workers for slow sessions; Close stops them.
 type Hub struct {
 	limits Limits
 	ctx    context.Context
@@ -33,6 +51,8 @@ type Hub struct {
 	done   chan struct{}
 	added  atomic.Uint64 // how many subscriptions were ever added; changed under mu
 	told   atomic.Uint64 // notifications of changes that were delivered
+
+	workers workers
 
 	mu     sync.Mutex // guards what follows; never held while matching or delivering
 	wake   *sync.Cond // queue or closed have changed
@@ -44,12 +64,14 @@ type Hub struct {
 	// Those whose turn to end is still to come are in sight of changes, but not in byID.
 	byTable   map[Table][]class // slices are replaced, never changed
 	bySession map[value.UUID][]*Subscription
+	lanes     map[value.UUID]*lane // of sessions, until DropSession
 }
 
 // class is subscriptions of one table with the same Class, in the order in which they came.
 type class struct {
-	name string
-	subs []*Subscription
+	name  string
+	subs  []*Subscription
+	state *classState
 }
 
 // item is a change, or the end of a subscription, in the order of their happening.
@@ -58,19 +80,23 @@ type item struct {
 	batch, commit uint64 // of the change
 	end           *Subscription
 	by            value.UUID // the session that ends it
+	why           string     // what the subscriber is told of it, or ""
 }
+
+func (it *item) moment() moment { return moment{it.batch, it.change.Seq} }
 
 // NewHub starts a hub.
 func NewHub(limits Limits) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Hub{limits: limits.withDefaults(), ctx: ctx, stop: stop, done: make(chan struct{}),
-		byID: map[value.UUID]*Subscription{}, byTable: map[Table][]class{}, bySession: map[value.UUID][]*Subscription{}}
+		byID: map[value.UUID]*Subscription{}, byTable: map[Table][]class{}, bySession: map[value.UUID][]*Subscription{}, lanes: map[value.UUID]*lane{}}
+	h.workers.most = h.limits.Workers
 	h.wake = sync.NewCond(&h.mu)
 	go h.run()
 	return h
 }
 
-// Close drops all subscriptions without a word and waits for the hub's goroutine.
+// Close drops all subscriptions without a word and waits for the hub's goroutines.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -78,6 +104,7 @@ func (h *Hub) Close() {
 	h.stop()
 	h.wake.Broadcast()
 	<-h.done
+	h.workers.all.Wait()
 }
 
 // Add registers a subscription: it hears of what is published from now on.
@@ -91,12 +118,17 @@ func (h *Hub) AddWith(s *Subscription, commit uint64) {
 	s.since, s.commit = h.batch, commit
 	h.byID[s.ID] = s
 	h.bySession[s.Session] = append(h.bySession[s.Session], s)
+	if h.lanes[s.Session] == nil {
+		h.lanes[s.Session] = newLane(s.Session, &h.limits)
+	}
+	s.lane = h.lanes[s.Session]
 	classes := slices.Clone(h.byTable[s.Table])
 	i := slices.IndexFunc(classes, func(c class) bool { return c.name == s.Class && c.name != "" })
 	if i < 0 {
 		i = len(classes)
-		classes = append(classes, class{name: s.Class})
+		classes = append(classes, class{name: s.Class, state: &classState{}})
 	}
+	s.class = classes[i].state
 	// Nobody looks beyond the length that it knows, so the slice may grow in place.
 	classes[i].subs = append(classes[i].subs, s)
 	h.byTable[s.Table] = classes
@@ -155,7 +187,7 @@ func (h *Hub) Kill(id, by value.UUID) bool {
 	case silent:
 		h.remove(s)
 	case ok:
-		h.endLater(s, by)
+		h.endLater(s, by, "")
 	}
 	h.mu.Unlock()
 	if silent {
@@ -166,9 +198,9 @@ func (h *Hub) Kill(id, by value.UUID) bool {
 }
 
 // endLater queues the end of s behind the changes before it; h.mu is held.
-func (h *Hub) endLater(s *Subscription, by value.UUID) {
+func (h *Hub) endLater(s *Subscription, by value.UUID, why string) {
 	delete(h.byID, s.ID)
-	h.queue = append(h.queue, item{end: s, by: by})
+	h.queue = append(h.queue, item{end: s, by: by, why: why})
 }
 
 // End ends the subscriptions of a table, or where its TB (and DB) is 0 of a whole database or namespace. Their
@@ -177,7 +209,7 @@ func (h *Hub) End(of Table) {
 	h.mu.Lock()
 	for _, s := range h.byID {
 		if of.holds(s.Table) {
-			h.endLater(s, value.UUID{})
+			h.endLater(s, value.UUID{}, "")
 		}
 	}
 	h.mu.Unlock()
@@ -191,6 +223,7 @@ func (h *Hub) DropSession(session value.UUID) {
 	for _, s := range gone {
 		h.remove(s)
 	}
+	delete(h.lanes, session)
 	h.mu.Unlock()
 	for _, s := range gone {
 		s.finish()

@@ -3,15 +3,22 @@
 // A Hub promises: a subscription hears of every change that was published after it was added and that concerns it, once,
 // in the order of publication, until it ends; publishing never waits; a subscription whose change can not be matched or
 // delivered ends, and its subscriber is told where that is possible: nothing is left out in silence. What a change means
-// to a subscription is decided by the Match that came with it, in the hub's own goroutine, after the commit.
+// to a subscription is decided by the Match that came with it, after the commit.
+//
+// The hub's own goroutine matches the changes for all sessions that take little time for it. A session that takes more has a lane
+// of its own, which a bounded number of workers serve in turns, and a budget of time; where that is spent its live queries end.
+// So a session holds up its own live queries only. A new session begins in its lane. All changes of a class of subscriptions
+// queue up behind those of it that wait in a lane: the order is kept.
 //
 // The hub knows nothing of the language, of permissions or of connections. The order of its locks: Hub.mu is never held
-// while a Subscription.mu is taken, nor the other way round.
+// while a Subscription.mu is taken, nor the other way round. lane.mu and workers.mu are leaf locks.
 package live
 
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -51,8 +58,8 @@ type Notification struct {
 	Session value.UUID
 	Action  string      // CREATE, UPDATE, DELETE or KILLED
 	Record  value.Value // the record's id; NONE with KILLED
-	Result  value.Value
-	By      value.UUID // with KILLED: the session that ended it; zero where the engine did
+	Result  value.Value // with KILLED: why the engine ended it, or NONE
+	By      value.UUID  // with KILLED: the session that ended it; zero where the engine did
 
 	shared *Outcome
 }
@@ -80,7 +87,11 @@ type Outcome struct {
 }
 
 // Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the next.
-type Memo struct{ Kept any }
+type Memo struct {
+	Kept any
+	// Limit is how long Match may take, and Spent what it took: 0 where it found the answer in Kept.
+	Limit, Spent time.Duration
+}
 
 // Subscription is one live query. Its fields must not be changed once it was added.
 type Subscription struct {
@@ -95,7 +106,7 @@ type Subscription struct {
 	From int
 	// Quiet subscriptions end at once, and without a word, when their own session kills them.
 	Quiet bool
-	// Match says what a change means to the subscription, nil for nothing. An error ends the subscription.
+	// Match says what a change means to the subscription, nil for nothing. An error ends the subscription, but for ErrSlow.
 	Match func(ctx context.Context, c *Change, memo *Memo) (*Outcome, error)
 	// Deliver takes a notification without waiting, and must not call the hub. An error ends the subscription.
 	Deliver func(*Notification) error
@@ -103,12 +114,17 @@ type Subscription struct {
 	Ended func()
 	gone  bool // Ended was called; guarded by Hub.mu
 
-	since  uint64 // the last batch that was published before it was added
-	commit uint64 // that it was added with, see AddWith
+	lane   *lane       // of its session
+	class  *classState // of its class
+	since  uint64      // the last batch that was published before it was added
+	commit uint64      // that it was added with, see AddWith
 
-	mu    sync.Mutex // guards ended; held while Deliver runs
-	ended bool
+	mu    sync.Mutex  // held while Deliver runs, and to change ended
+	ended atomic.Bool // nothing more is delivered
 }
+
+// over reports whether s has ended.
+func (s *Subscription) over() bool { return s.ended.Load() }
 
 // heeds reports whether a change came after the subscription was made.
 func (s *Subscription) heeds(it *item) bool {
@@ -119,11 +135,11 @@ func (s *Subscription) heeds(it *item) bool {
 func (s *Subscription) tell(n *Notification, last bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.ended.Load() {
 		return true
 	}
 	err := s.Deliver(n)
-	s.ended = last || err != nil
+	s.ended.Store(last || err != nil)
 	return err == nil
 }
 
@@ -131,10 +147,14 @@ func (s *Subscription) tell(n *Notification, last bool) bool {
 func (s *Subscription) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	s.ended.Store(true)
 }
 
-// killed is the last notification of s.
-func (s *Subscription) killed(by value.UUID) *Notification {
-	return &Notification{Live: s.ID, Session: s.Session, Action: "KILLED", By: by}
+// killed is the last notification of s; why may be "".
+func (s *Subscription) killed(by value.UUID, why string) *Notification {
+	n := &Notification{Live: s.ID, Session: s.Session, Action: "KILLED", By: by}
+	if why != "" {
+		n.Result = value.Str(why)
+	}
+	return n
 }

@@ -5,7 +5,7 @@ import "github.com/nacredb/nacre/engine/value"
 // Added counts the subscriptions that were ever added: what Watched said holds as long as it stays the same.
 func (h *Hub) Added() uint64 { return h.added.Load() }
 
-// Waiting is how many changes and ends wait for their turn.
+// Waiting is how many changes and ends wait for their turn; those in lanes do not count.
 func (h *Hub) Waiting() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *Hub) overflow(changes []Change) {
 	h.queue, h.bytes = ends, 0
 	for _, s := range h.byID {
 		if concerned[s.Table] {
-			h.endLater(s, value.UUID{})
+			h.endLater(s, value.UUID{}, overflow)
 		}
 	}
 }
@@ -100,31 +100,85 @@ const keptItems = 1024
 
 func (h *Hub) work(it *item) {
 	if s := it.end; s != nil {
-		h.drop(s)
-		s.tell(s.killed(it.by), true) // it is gone either way
+		if s.class.pending.Load() > 0 {
+			end := *it
+			h.postpone(s.class.lane, task{it: &end, class: s.class})
+			return
+		}
+		h.finish(it)
 		return
 	}
 	h.mu.Lock()
 	classes := h.byTable[it.change.Table]
 	h.mu.Unlock()
+	var kept *item // it, for tasks that outlive the queue
 	for i := range classes {
-		var memo Memo
-		for _, s := range classes[i].subs {
-			if s.heeds(it) {
-				h.offer(s, &it.change, &memo)
+		c := &classes[i]
+		on, subs := h.laneOf(c), c.subs
+		if on == nil {
+			at := h.quickly(subs, it)
+			if at < 0 {
+				continue
 			}
+			on, subs = subs[at].lane, subs[at:]
+			on.trip()
 		}
+		if kept == nil {
+			again := *it
+			kept = &again
+		}
+		h.postpone(on, task{it: kept, subs: subs, class: c.state})
 	}
 }
 
-// offer tries one change on one subscription.
-func (h *Hub) offer(s *Subscription, c *Change, memo *Memo) {
-	out, err := s.Match(h.ctx, c, memo)
+// laneOf is the lane that the next change of a class goes to; nil: it is matched at once.
+func (h *Hub) laneOf(c *class) *lane {
+	if c.state.pending.Load() > 0 {
+		return c.state.lane
+	}
+	if l := c.subs[0].lane; l.slow.Load() {
+		return l
+	}
+	return nil
+}
+
+// quickly matches a change among those of all sessions. It gives the place of the first subscription that takes too long for that,
+// which is told nothing yet, or -1.
+func (h *Hub) quickly(subs []*Subscription, it *item) int {
+	memo := Memo{Limit: h.limits.Inline}
+	for i, s := range subs {
+		if !s.heeds(it) || s.over() {
+			continue
+		}
+		out, err := s.Match(h.ctx, &it.change, &memo)
+		if memo.Spent > 0 {
+			total, _ := s.lane.charge(it.moment(), memo.Spent, &h.limits)
+			memo.Spent = 0
+			if total > h.limits.Inline {
+				s.lane.trip()
+			}
+		}
+		if err == ErrSlow && h.ctx.Err() == nil {
+			return i
+		}
+		h.outcome(s, &it.change, out, err)
+	}
+	return -1
+}
+
+// finish ends a subscription in its turn.
+func (h *Hub) finish(it *item) {
+	h.drop(it.end)
+	it.end.tell(it.end.killed(it.by, it.why), true) // it is gone either way
+}
+
+// outcome tells a subscription what Match has answered.
+func (h *Hub) outcome(s *Subscription, c *Change, out *Outcome, err error) {
 	switch {
-	case h.ctx.Err() != nil:
+	case h.ctx.Err() != nil, err == ErrSlow:
 	case err != nil:
 		h.drop(s)
-		s.tell(s.killed(value.UUID{}), true)
+		s.tell(s.killed(value.UUID{}, ""), true)
 	case out != nil:
 		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, shared: out}
 		h.told.Add(1)

@@ -35,6 +35,9 @@ func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
 	if tb == nil {
 		return value.None, errs.TableNotFound(from.Table())
 	}
+	if err := r.Watchable(s); err != nil {
+		return value.None, err
+	}
 	id := r.Ex.NewKey("uuid4")
 	if r.Sess.Deliver == nil {
 		return id, nil // nobody to tell: a request that ends with its answer

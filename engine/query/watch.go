@@ -28,9 +28,6 @@ type watch struct {
 	state exec.Session         // as it was when the query began
 }
 
-// matchTime bounds the work on one change for one live query: all others wait meanwhile.
-const matchTime = time.Second
-
 // errWatchOver ends a live query whose session may not watch any longer.
 var errWatchOver = errors.New("the session may not watch any longer")
 
@@ -105,9 +102,9 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 			return all[i].out, nil
 		}
 	}
-	out, personal, err := w.look(ctx, sess, c)
+	out, personal, err := w.timed(ctx, sess, c, memo)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && err != live.ErrSlow {
 			w.ex.Log.Debug("live query ended", "err", err)
 		}
 		return nil, err
@@ -118,10 +115,22 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 	return out, nil
 }
 
+// timed is look inside of the time that memo gives.
+func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change, memo *live.Memo) (out *live.Outcome, personal bool, err error) {
+	start := time.Now()
+	bound, stop := context.WithTimeout(ctx, memo.Limit)
+	defer stop()
+	out, personal, err = w.look(bound, now, c)
+	memo.Spent += max(time.Since(start), 1)
+	// Whatever came out: with a permission that ran out of time a record counts as hidden.
+	if bound.Err() != nil && ctx.Err() == nil {
+		return nil, personal, live.ErrSlow
+	}
+	return out, personal, err
+}
+
 // look is match for one viewer; personal says that the outcome holds for its session alone.
 func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
-	ctx, stop := context.WithTimeout(ctx, matchTime)
-	defer stop()
 	tx, err := txn.Begin(ctx, w.ex.Store, w.ex.Reading())
 	if err != nil {
 		return nil, false, err
@@ -130,6 +139,7 @@ func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (ou
 	sess := *now
 	sess.Auth.NS, sess.Auth.DB, sess.Vars = w.state.Auth.NS, w.state.Auth.DB, w.state.Vars
 	r := w.ex.NewRun(ctx, &sess, exec.NewEnv(append([]exec.Var(nil), w.vars...)...), tx)
+	r.Watching = true
 	defer func() {
 		if p := recover(); p != nil {
 			w.ex.Log.Error("live query panicked", "panic", p, "stack", string(debug.Stack()))
