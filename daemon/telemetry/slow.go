@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -33,14 +34,14 @@ func (l *SlowLog) Exceeds(d time.Duration) bool {
 // slowText is the longest text of a query in the log, in bytes.
 const slowText = 4096
 
-// Record writes q, its literals blanked and its parameters through the allow and deny lists.
+// Record writes the shape of q, without its data, and its parameters through the allow and deny lists.
 func (l *SlowLog) Record(ctx context.Context, q SlowQuery) {
 	attrs := []slog.Attr{
 		slog.String("component", "query"),
 		slog.Duration("spent", q.Spent),
 		slog.String("ns", q.Namespace),
 		slog.String("db", q.Database),
-		slog.String("text", Blank(q.Text)),
+		slog.String("text", parse.Shape(clip(q.Text))),
 	}
 	if q.Vars != nil {
 		for _, f := range q.Vars.Fields() {
@@ -57,41 +58,4 @@ func clip(s string) string {
 		return strings.ToValidUTF8(s[:slowText], "") + "…"
 	}
 	return s
-}
-
-// Blank replaces what stands between quotes in a query by an ellipsis: that is where passwords, keys and
-// personal data are. The rest of the text is kept.
-func Blank(text string) string {
-	text = clip(text)
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		b.WriteByte(c)
-		if c != '\'' && c != '"' {
-			continue
-		}
-		end := closingQuote(text, i)
-		if end > i+1 {
-			b.WriteString("…")
-		}
-		if end < len(text) {
-			b.WriteByte(c)
-		}
-		i = end
-	}
-	return b.String()
-}
-
-// closingQuote finds the end of the string that starts at i, or the end of the text.
-func closingQuote(text string, i int) int {
-	quote := text[i]
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case quote:
-			return i
-		}
-	}
-	return len(text)
 }

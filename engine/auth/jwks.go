@@ -149,6 +149,19 @@ func VerifyBySet(text string, set *KeySet, now time.Time) (*Claims, error) {
 		})
 }
 
+// errCritical is a token that wants its reader to know an extension (RFC 7515 section 4.1.11): none is known here.
+var errCritical = errors.New("the token has critical extensions")
+
+// understood refuses tokens with critical extensions before it looks for their key.
+func understood(find jwt.Keyfunc) jwt.Keyfunc {
+	return func(t *jwt.Token) (any, error) {
+		if _, ok := t.Header["crit"]; ok {
+			return nil, errCritical
+		}
+		return find(t)
+	}
+}
+
 // verify checks a token of one of some methods by the key that find gives.
 func verify(text string, methods []string, now time.Time, find jwt.Keyfunc) (*Claims, error) {
 	if len(text) > maxToken {
@@ -156,7 +169,7 @@ func verify(text string, methods []string, now time.Time, find jwt.Keyfunc) (*Cl
 	}
 	m := jwt.MapClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithJSONNumber(), jwt.WithTimeFunc(func() time.Time { return now }))
-	if _, err := parser.ParseWithClaims(text, m, find); err != nil {
+	if _, err := parser.ParseWithClaims(text, m, understood(find)); err != nil {
 		if errors.Is(err, jwt.ErrTokenExpired) {
 			return nil, TokenExpired()
 		}

@@ -163,8 +163,8 @@ func TestDirectories(t *testing.T) {
 		{filepath.Join(inside, "link"), missing},
 		{inside, missing},
 		{inside + "x", missing},
-		{filepath.Join(inside, "bad"), "A value can't be analyzed: Expected two terms separated by a tab line 0: no tab"},
-		{filepath.Join(inside, "worse"), "A value can't be analyzed: Expected two terms to not contain more then one tab 0: a\tb\tc"},
+		{filepath.Join(inside, "bad"), "A value can't be analyzed: Expected two terms separated by a tab line 0"},
+		{filepath.Join(inside, "worse"), "A value can't be analyzed: Expected two terms to not contain more then one tab 0"},
 	} {
 		def := &ast.DefineAnalyzer{Filters: []ast.AnalyzerFilter{{Name: "MAPPER", Path: tc.path}}}
 		if _, err := Compile(def, Directories{inside}); fmt.Sprint(err) != cmp.Or(tc.want, "<nil>") {

@@ -22,7 +22,8 @@ func (m mapper) base(word string) string {
 	return word
 }
 
-// readMapper reads a file of lines "base TAB word".
+// readMapper reads a file of lines "base TAB word". SECURITY: its errors do not quote the file, which those who define
+// analyzers may not read.
 func readMapper(files Files, path string) (mapper, error) {
 	text, err := readBounded(files, path)
 	if err != nil {
@@ -33,10 +34,10 @@ func readMapper(files Files, path string) (mapper, error) {
 		line = strings.TrimSuffix(line, "\r")
 		base, word, ok := strings.Cut(line, "\t")
 		if !ok {
-			return nil, errs.Internal("A value can't be analyzed: Expected two terms separated by a tab line %d: %s", i, line)
+			return nil, errs.Internal("A value can't be analyzed: Expected two terms separated by a tab line %d", i)
 		}
 		if strings.Contains(word, "\t") {
-			return nil, errs.Internal("A value can't be analyzed: Expected two terms to not contain more then one tab %d: %s", i, line)
+			return nil, errs.Internal("A value can't be analyzed: Expected two terms to not contain more then one tab %d", i)
 		}
 		m[word] = base
 	}
