@@ -108,7 +108,8 @@ func methodRows() []rpcRow {
 			{method: "relate", params: "person:1, 'knows'", want: "ERR " + params + "Expected (from:Value, kind:Value, with:Value, data:Value)"}}},
 		{key: "reset", steps: []step{
 			{method: "let", params: "'x', 1"}, {method: "reset", want: "NONE"}, {method: "signin", params: "{ user: 'root', pass: 'root' }"},
-			{method: "query", params: "'RETURN [$x, session::ns(), session::db()]'", want: "[NONE, NONE, NONE]"}}},
+			{method: "query", params: "'RETURN [session::ns(), session::db()]'", want: "[NONE, NONE]"},
+			{method: "query", params: "'RETURN $x'", want: "ERR Validation Specify a namespace to use"}}},
 		{key: "run, a custom function", setup: "DEFINE FUNCTION fn::twice($x: int) { RETURN $x * 2 }", steps: []step{
 			{method: "run", params: "'fn::twice', NONE, [4]", want: "8"}, {method: "run", params: "'fn::none'", want: "ERR -32000 Internal Function 'fn::none' not found: The function 'fn::none' does not exist"}}},
 		{key: "run, a model needs a version", steps: []step{{method: "run", params: "'ml::m'", want: "ERR " + params + "Expected version to be set for model function"}}},
@@ -237,7 +238,7 @@ func stateRows() []rpcRow {
 			{method: "select", params: "'t'", want: "ERR -32000 NotAllowed Anonymous access not allowed: Not enough permissions to perform this action"}}},
 		{key: "Session: any, reset, cleared", setup: setup, steps: []step{{method: "let", params: "'x', 1"}, {method: "reset"},
 			{method: "query", params: "'RETURN 1'", want: "ERR -32000 NotAllowed Anonymous access not allowed: Not enough permissions to perform this action"},
-			{method: "signin", params: "{ user: 'root', pass: 'root' }"}, {method: "query", params: "'RETURN [$x, session::ns(), session::db()]'", want: "[NONE, NONE, NONE]"}}},
+			{method: "signin", params: "{ user: 'root', pass: 'root' }"}, {method: "query", params: "'RETURN [session::ns(), session::db()]; RETURN $x'", want: "[NONE, NONE] ;; ERR Validation Specify a namespace to use"}}},
 		{key: "a request without txn runs outside", only: "WS", setup: setup, steps: []step{{method: "begin", save: "tx"},
 			{method: "create", params: "t:1", txn: "tx"}, {method: "create", params: "t:2"}, {method: "cancel", params: "{tx}"}, {method: "select", params: "'t'", want: "[{ id: t:2 }]"}}},
 	}
