@@ -61,26 +61,31 @@ type Run struct {
 	defining int // more than 0 inside the expressions of definitions
 	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks    uint32
-	// outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
-	Outside bool
-	// Watching: a live query is matched. It may neither wait nor reach outside.
-	Watching bool
-	// personal is set when something was read that is the session's own, and not of all with the same rights.
-	Personal bool
-	gate     *record.Gate  // the last one that was made; see Gate
-	codes    *codes        // what Auth is inside of stored code; nil before
-	signing  bool          // the run evaluates a clause of an access method: Base is the credentials of the client
-	ret      value.Value   // see signal.go
-	args     []value.Value // arguments of the calls in progress
-	stock    []*Env        // frames to use again
-	host     host
-	hosts    []hostFrame
-	tree     *tree                    // the innermost .@ recursion
-	loose    map[*ast.Binary]*matcher // MATCHES outside of a WHERE
-	queries  map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
-	once     once                     // of the WHERE or projection that is evaluated
+	beyond
+	gate    *record.Gate  // the last one that was made; see Gate
+	codes   *codes        // what Auth is inside of stored code; nil before
+	signing bool          // the run evaluates a clause of an access method: Base is the credentials of the client
+	ret     value.Value   // see signal.go
+	args    []value.Value // arguments of the calls in progress
+	stock   []*Env        // frames to use again
+	host    host
+	hosts   []hostFrame
+	tree    *tree                    // the innermost .@ recursion
+	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
+	queries map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
+	once    once                     // of the WHERE or projection that is evaluated
 	// aggregates are the results of the aggregate calls while the fields of a group are made.
 	aggregates map[*ast.Call]value.Value
+}
+
+// beyond is what a statement does beyond its transaction and its rights.
+type beyond struct {
+	// Outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
+	Outside bool
+	// Personal is set when something was read that is the session's own, and not of all with the same rights.
+	Personal bool
+	// Watching says that a live query is matched: it may neither wait nor reach outside.
+	Watching bool
 }
 
 // NewRun starts a run inside tx at the present time.

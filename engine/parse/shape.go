@@ -5,8 +5,8 @@ import "strings"
 // hidden stands for what Shape leaves out.
 const hidden = "…"
 
-// Shape is a text of statements without its data: strings, numbers, keys of records, regular expressions, scripts and comments
-// are left out, and what cannot be cut into tokens. Names of tables, fields, functions and parameters stay.
+// Shape is a text of statements without its data. Strings, numbers, keys of records, regular expressions, scripts,
+// comments and text that is no token are left out. Names of tables, fields, functions and parameters stay.
 func Shape(text string) string {
 	s := shaper{lex: lexer{src: text}}
 	for {
@@ -92,7 +92,7 @@ func (s *shaper) word() {
 	}
 }
 
-// isKey reports whether t is the key of a record: it follows a colon at once, which follows a name at once. The value of an
+// isKey reports whether t is the key of a record: it follows a colon at once, which follows a name at once. A field of an
 // object without blanks looks the same.
 func (s *shaper) isKey(t token) bool {
 	before := strings.TrimSuffix(s.lex.src[:t.start], ":")

@@ -44,7 +44,8 @@ func FuzzShape(f *testing.F) {
 		if _, err := Query(before, Options{}); err != nil {
 			return
 		}
-		for _, data := range []string{"'" + secret + "'", "t:" + secret, "/" + secret + "/", "7 -- " + secret, "d\"" + secret + "\""} {
+		for _, data := range []string{"'" + secret + "'", "t:" + secret, "/" + secret + "/", "7 -- " + secret,
+			"d\"" + secret + "\""} {
 			if got := Shape(before + "; RETURN " + data); strings.Contains(got, secret) {
 				t.Fatalf("%q and %q show %q", before, data, got)
 			}

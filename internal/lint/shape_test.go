@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// The shape of the packages that run the language. A package that outgrows these numbers is to be divided, not they raised.
+// The shape of the packages that run the language. Divide a package that outgrows these numbers; do not raise them.
 const (
 	mostLines  = 12_000 // of a package, without its tests
 	mostKnot   = 25     // files that use identifiers of one another in a circle
@@ -29,7 +29,8 @@ const (
 const core = "engine/exec"
 
 // shaped are the packages that TestShape looks at.
-var shaped = []string{core, "engine/query", "engine/define", "engine/access", "engine/endpoint", "engine/build", "engine/plan", "engine/record", "engine"}
+var shaped = []string{core, "engine/query", "engine/define", "engine/access", "engine/endpoint", "engine/build",
+	"engine/plan", "engine/record", "engine"}
 
 // TestShape holds how large the packages are and how much their files hang together. Run it with -v to see the numbers.
 func TestShape(t *testing.T) {
