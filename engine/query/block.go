@@ -5,12 +5,31 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
+
+// state is where a query stands.
+type state uint8
+
+// The states. A block begins with BEGIN and ends with COMMIT or CANCEL, whatever becomes of it between them.
+const (
+	alone    state = iota // each statement has a transaction of its own
+	borrowed              // all statements run in a transaction of the caller's, which stays open
+	spoiled               // likewise, but a BEGIN has failed it: the statements that follow are not executed
+	inBlock               // statements run in the transaction of the block
+	failed                // one of them has failed: those that follow are cancelled
+	nested                // a BEGIN inside of the block has failed it: those that follow are not executed
+	returned              // a RETURN has ended the block: those that follow are left out
+	over                  // likewise, and then a BEGIN has failed it
+)
+
+// failed reports whether nothing is committed at the end of the block.
+func (s state) failed() bool { return s == failed || s == nested || s == over }
 
 // A block is a transaction that a text holds as a whole, from its BEGIN to its COMMIT. Its answers leave when it has ended,
 // so where its commit meets a conflict it runs again, as a single statement does, and the caller sees the last run alone.
@@ -19,7 +38,7 @@ import (
 // next runs the statement at the start of stmts, or the block, and gives what is left of them.
 func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
 	n := stmts[0].Block
-	if n == 0 || q.tx != nil {
+	if n == 0 || q.state != alone {
 		q.Statement(ctx, &stmts[0])
 		return stmts[1:]
 	}
@@ -63,20 +82,20 @@ var errFailed = errors.New("a statement of the transaction failed")
 func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
 	start := time.Now()
 	b := q.before()
-	q.outside = false
+	q.lasting = false
 	again := func() bool {
 		q.whole = true // no rows in pieces from now on
-		return !q.outside && (q.stream == nil || q.stream.sent == b.sent)
+		return !q.lasting && (q.stream == nil || q.stream.sent == b.sent)
 	}
 	var last time.Time
 	err := txn.RetryWhile(ctx, q.ex.Store, q.ex.Writing(), again, func(tx *txn.Tx) error {
 		q.restore(&b)
 		q.open(tx, start)
-		defer func() { q.tx = nil }()
+		defer q.leave()
 		for i := range stmts {
 			q.Statement(ctx, &stmts[i])
 		}
-		if q.failed {
+		if q.state.failed() {
 			return errFailed
 		}
 		last = time.Now()
@@ -97,12 +116,127 @@ func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
 	}
 }
 
+// leave ends the block and gives up its transaction.
+func (q *Query) leave() *txn.Tx {
+	tx := q.tx
+	q.state, q.tx = alone, nil
+	return tx
+}
+
 // open makes tx the transaction of the text.
 func (q *Query) open(tx *txn.Tx, start time.Time) {
-	q.tx, q.log, q.until = tx, record.NewLog(), time.Now().Add(q.ex.Limits.TxTimeout)
-	q.failed, q.nested, q.returned = false, false, false
+	q.state, q.tx, q.log, q.until = inBlock, tx, record.NewLog(), time.Now().Add(q.ex.Limits.TxTimeout)
 	q.answer(start, value.None, "", nil)
 	q.first = len(q.out)
+}
+
+// begin is BEGIN.
+func (q *Query) begin(ctx context.Context, start time.Time) {
+	if q.state != alone {
+		for i := q.first; i < len(q.out); i++ {
+			q.undo(i, errs.With(errs.KindQuery, "NotExecuted", nil, "The query was not executed due to a failed transaction: BEGIN"))
+		}
+		switch q.state {
+		case failed, nested, over, spoiled:
+			q.answer(start, value.None, "", errs.Cancelled())
+			return
+		case returned:
+			q.state = over
+		case inBlock:
+			q.state = nested
+		case borrowed:
+			q.state = spoiled
+		}
+		q.answer(start, value.None, "", errs.Internal("Tried to start a transaction while another transaction was open"))
+		return
+	}
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
+	if err != nil {
+		q.answer(start, value.None, "", exec.Explain(ctx, err))
+		return
+	}
+	q.open(tx, start)
+}
+
+// undo replaces an answer that was good by what undid it.
+func (q *Query) undo(i int, e *errs.Error) {
+	if q.out[i].Err == nil {
+		q.out[i] = Result{Err: e, Time: q.out[i].Time}
+	}
+}
+
+// commit is COMMIT.
+func (q *Query) commit(ctx context.Context, start time.Time) {
+	if !q.Open() {
+		q.answer(start, value.None, "", errs.Internal("Invalid statement: Cannot COMMIT without starting a transaction"))
+		return
+	}
+	dead := q.state.failed()
+	tx := q.leave()
+	if dead {
+		tx.Cancel()
+		return
+	}
+	if err := q.ex.Commit(ctx, tx, q.log); err != nil {
+		q.refuse(exec.Explain(ctx, err))
+		return
+	}
+	q.answer(start, value.None, "", nil)
+}
+
+func detailKind(e *errs.Error) string {
+	if e.Detail == nil {
+		return ""
+	}
+	return e.Detail.Kind
+}
+
+// cancel is CANCEL.
+func (q *Query) cancel(start time.Time) {
+	if !q.Open() {
+		q.answer(start, value.None, "", errs.Internal("Invalid statement: Cannot CANCEL without starting a transaction"))
+		return
+	}
+	dead := q.state.failed()
+	q.leave().Cancel()
+	if dead {
+		return
+	}
+	for i := q.first; i < len(q.out); i++ {
+		q.out[i] = Result{Err: errs.Cancelled(), Time: q.out[i].Time}
+	}
+	q.answer(start, value.None, "", nil)
+}
+
+// inside runs a statement of an open transaction.
+func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
+	switch q.state {
+	case returned, over:
+		return
+	case nested, spoiled:
+		q.answer(start, value.None, "", errs.With(errs.KindQuery, "NotExecuted", nil,
+			"The query was not executed due to a failed transaction: %s", ast.Text(p.Stmt)))
+		return
+	case failed:
+		q.answer(start, value.None, "", errs.Cancelled())
+		return
+	}
+	mark, changes := q.tx.Savepoint(), q.log.Mark()
+	v, ended, err := q.run(ctx, q.tx, q.log, running{stmt: p.Stmt, rows: q.rowsOf(p.Stmt)})
+	if err != nil {
+		q.tx.RollbackTo(mark)
+		q.log.RollbackTo(changes)
+		if !exec.IsStray(err) && q.state == inBlock {
+			q.state = failed
+			for i := q.first; i < len(q.out); i++ {
+				q.undo(i, errs.NotExecuted())
+			}
+		}
+	}
+	q.answer(start, v, kindOf(p.Stmt), err)
+	if ended && q.state == inBlock {
+		q.state = returned
+	}
 }
 
 // refuse replaces the answers of a transaction by why it could not be committed.

@@ -1,0 +1,92 @@
+package query
+
+import (
+	"errors"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Result is the answer to one statement.
+type Result struct {
+	Value value.Value
+	Rows  *value.Packed // not nil: the answer, in place of Value; see Query.Packing
+	Err   *errs.Error   // nil when the statement succeeded
+	Time  time.Duration
+	Type  string // "", "live" or "kill"
+}
+
+// weight is about how many bytes the answer keeps in memory.
+func (r *Result) weight() int {
+	n := value.Weight(r.Value) + r.Err.Weight()
+	if r.Rows != nil {
+		n += r.Rows.Size()
+	}
+	return n
+}
+
+func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
+	res := Result{Value: v, Rows: q.packed, Time: time.Since(start)}
+	q.packed = nil
+	if err != nil {
+		res.Value, res.Rows = value.None, nil
+		res.Err = errs.As(explainDamage(err)).Brief()
+		q.mem.Rewind(q.mark) // what the statement held
+		if q.mem.Take(res.Err.Weight()) != nil {
+			res.Err = errs.OutOfMemory()
+			q.mem.Hold(res.Err.Weight())
+		}
+		if cause := hiddenCause(res.Err); cause != nil {
+			q.ex.Log.Error("statement failed", "err", cause)
+		}
+	} else {
+		res.Type = kind
+	}
+	q.out = append(q.out, res)
+}
+
+// explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record may be
+// one that the caller must not know of.
+func explainDamage(err error) error {
+	if _, ok := errors.AsType[*errs.Error](err); ok || !errors.Is(err, kv.ErrCorrupt) {
+		return err
+	}
+	e := errs.Internal("Stored data is damaged: the server's log names the key, and 'nacre check' finds all that is damaged")
+	e.Err = err
+	return e
+}
+
+// hiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
+// errors inside another (of an event, of a unique index). That writes are refused the store has said once.
+func hiddenCause(e *errs.Error) error {
+	if errors.Is(e, kv.ErrNoSpace) || errors.Is(e, kv.ErrReadOnly) {
+		return nil
+	}
+	for e.Err != nil && e.Kind == errs.KindInternal {
+		var inner *errs.Error
+		var violation *index.Violation
+		switch {
+		case errors.As(e.Err, &inner):
+			e = inner
+		case errors.As(e.Err, &violation):
+			return nil
+		default:
+			return e.Err
+		}
+	}
+	return nil
+}
+
+func kindOf(s ast.Statement) string {
+	switch s.(type) {
+	case *ast.Live:
+		return "live"
+	case *ast.Kill:
+		return "kill"
+	}
+	return ""
+}

@@ -1,0 +1,224 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// byItself runs a statement in a transaction of its own, again on conflict.
+func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, error) {
+	var v value.Value
+	vars := q.base.Vars()
+	if !p.Writes {
+		v, sent, err := q.reading(ctx, p)
+		if !errors.Is(err, txn.ErrReadOnly) {
+			return v, err
+		}
+		if sent {
+			return value.None, errLateWrite()
+		}
+		// A closure or a definition wrote after all: once more, with the right to.
+		q.base.Reset(vars)
+	}
+	if rows := q.rowsOf(p.Stmt); rows != nil {
+		v, err := q.streamed(ctx, p, rows)
+		if rows.sent || !errors.Is(err, kv.ErrConflict) {
+			return v, err
+		}
+		rows.forget() // nobody has seen any: again, as if nothing was streamed
+	}
+	var left func(context.Context) error // waits for what the statement left to be done
+	how := running{stmt: p.Stmt}
+	if fillsIndex(p.Stmt) {
+		how.after = func(wait func(context.Context) error) { left = wait }
+	}
+	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
+		q.base.Reset(vars)
+		left = nil
+		log := record.NewLog()
+		var err error
+		if v, _, err = q.run(ctx, tx, log, how); err != nil {
+			return err
+		}
+		return q.ex.Seal(ctx, tx, log)
+	})
+	if err == nil && left != nil {
+		err = q.await(ctx, left)
+	}
+	return v, err
+}
+
+// fillsIndex reports whether a statement may leave an index to be built.
+func fillsIndex(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.DefineIndex, *ast.Rebuild:
+		return true
+	}
+	return false
+}
+
+// await waits for what a statement left, no longer than a statement may take.
+func (q *Query) await(ctx context.Context, left func(context.Context) error) error {
+	ctx, stop := q.ex.timed(ctx)
+	defer stop()
+	return exec.Explain(ctx, left(ctx))
+}
+
+// streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
+func (q *Query) streamed(ctx context.Context, p *exec.Prepared, rows *rowsTo) (value.Value, error) {
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
+	if err != nil {
+		return value.None, err
+	}
+	defer tx.Cancel()
+	log := record.NewLog()
+	v, _, err := q.run(ctx, tx, log, running{stmt: p.Stmt, rows: rows})
+	if err != nil {
+		return value.None, err
+	}
+	return v, q.ex.Commit(ctx, tx, log)
+}
+
+// reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
+func (q *Query) reading(ctx context.Context, p *exec.Prepared) (v value.Value, sent bool, err error) {
+	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Reading())
+	if err != nil {
+		return value.None, false, err
+	}
+	defer tx.Cancel()
+	rows := q.rowsOf(p.Stmt)
+	v, _, err = q.run(ctx, tx, nil, running{stmt: p.Stmt, rows: rows})
+	return v, rows != nil && rows.sent, err
+}
+
+// running is a statement and what is done with what it gives.
+type running struct {
+	stmt  ast.Statement
+	rows  *rowsTo                           // where its rows go; nil: into its answer
+	after func(func(context.Context) error) // takes what it leaves to be done; nil: it must leave nothing
+}
+
+// run runs one statement in a transaction.
+func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s running) (v value.Value, returned bool, err error) {
+	let, _ := s.stmt.(*ast.Let)
+	was := 0
+	if let != nil {
+		if old, ok := q.base.Lookup(let.Name); ok {
+			was = value.Weight(old)
+		}
+	}
+	v, err = q.guarded(ctx, tx, log, func(r *exec.Run) (v value.Value, err error) {
+		r.Out, r.After = q.outOf(s.stmt, s.rows), s.after
+		v, returned, err = r.Statement(s.stmt)
+		q.lasting, q.packed = q.lasting || r.Outside, nil
+		if r.Out != nil {
+			q.packed = r.Out.Packed
+		}
+		return v, err
+	})
+	if let != nil && err == nil {
+		err = q.keepVariable(let.Name, was)
+	}
+	return v, returned && err == nil, err
+}
+
+// keepVariable makes what a LET has set outlive its statement. was is the weight of what it took the place of.
+func (q *Query) keepVariable(name string, was int) error {
+	set, ok := q.base.Lookup(name)
+	if !ok {
+		return nil
+	}
+	err := q.mem.Charge(value.Weight(set) - was)
+	if err == nil {
+		err = value.Bearable(set, q.ex.Limits.Answer)
+	}
+	if err != nil {
+		q.base.Set(name, value.None)
+		return err
+	}
+	q.base.Set(name, value.Detach(set))
+	return nil
+}
+
+// guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
+// with its stack logged.
+func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*exec.Run) (value.Value, error)) (v value.Value, err error) {
+	ctx, stop := q.ex.timed(ctx)
+	defer stop()
+	ctx, end := q.inTime(ctx)
+	defer end()
+	q.mem.Rewind(q.mark) // of an attempt before
+	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
+	r.Log, r.Import, r.Mem = log, q.imports, q.mem
+	defer func() {
+		if p := recover(); p != nil {
+			q.ex.Log.Error("statement panicked", "panic", p, "stack", string(debug.Stack()))
+			v, err = value.None, errs.Internal("An internal error occurred")
+		}
+	}()
+	if err := q.mem.Reach(0); err != nil {
+		return value.None, err
+	}
+	if v, err = do(r); err != nil {
+		return value.None, err
+	}
+	if value.Exceeds(v, q.ex.Limits.Answer) {
+		return value.None, exec.TooHeavy(q.ex.Limits.Answer)
+	}
+	q.mem.Rewind(q.mark)
+	held := Result{Value: v}
+	if r.Out != nil {
+		held.Rows = r.Out.Packed
+	}
+	if err := q.mem.Charge(held.weight()); err != nil {
+		return value.None, err
+	}
+	return value.Detach(v), nil
+}
+
+// Do runs f, in a transaction of its own and in the time that a statement has, again on conflict.
+func (q *Query) Do(ctx context.Context, f func(*exec.Run) error) error {
+	return txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
+		log := record.NewLog()
+		_, err := q.guarded(ctx, tx, log, func(r *exec.Run) (value.Value, error) {
+			return value.None, r.Explain(f(r))
+		})
+		if err != nil {
+			return err
+		}
+		return q.ex.Seal(ctx, tx, log)
+	})
+}
+
+// timed bounds ctx by the time that a statement may take, where there is such a limit.
+func (x *Runner) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := x.Limits.QueryTimeout
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, value.DurationFrom(d).String()))
+}
+
+// inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now begins by
+// all of its time. One that the caller keeps open is bounded by the caller.
+func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := q.ex.Limits.TxTimeout
+	if d <= 0 || q.state == borrowed {
+		return ctx, func() {}
+	}
+	until := q.until
+	if q.state == alone {
+		until = time.Now().Add(d)
+	}
+	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, value.DurationFrom(d).String()))
+}
