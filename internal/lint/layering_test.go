@@ -48,7 +48,9 @@ var layers = [][]string{
 	{"cli/render"},
 	{"cli/repl"},
 	{"cli"},
-	{"cmd/nacretest/anomaly", "cmd/nacretest/diff"},
+	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
+	{"cmd/nacretest/bulk", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff", "cmd/nacretest/index",
+		"cmd/nacretest/isolation", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
 	{"cmd/nacre", "cmd/nacretest"},
 }
 
@@ -76,7 +78,7 @@ var never = map[string][]string{
 
 // keyBuilders are the only packages that may build the keys of records and indexes.
 var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/index/fulltext",
-	"engine/index/vector", "engine/history", "engine/dump", "engine/dump/physical", "cmd/nacretest"}
+	"engine/index/vector", "engine/history", "engine/dump", "engine/dump/physical", "cmd/nacretest/corrupt"}
 
 func packages(t *testing.T) map[string][]string {
 	t.Helper()

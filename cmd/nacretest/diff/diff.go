@@ -29,8 +29,8 @@ type Options struct {
 	File    string        // compare the cases of this file instead of generated ones
 }
 
-// Flags reads Options from the command line; the function that it returns runs them.
-func Flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
+// flags reads Options from the command line; the function that it returns runs them.
+func flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 	var o Options
 	url := fs.String("oracle", "http://127.0.0.1:7701/sql", "where the reference engine answers")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the first case")
@@ -150,7 +150,8 @@ func (p *pair) compare(ctx context.Context, c *Case) (*difference, error) {
 func (p *pair) shrink(ctx context.Context, d *difference) *difference {
 	for again := true; again; {
 		again = false
-		for _, part := range []func(*Case) *[]string{func(c *Case) *[]string { return &c.Body }, func(c *Case) *[]string { return &c.Setup }} {
+		for _, part := range []func(*Case) *[]string{func(c *Case) *[]string { return &c.Body },
+			func(c *Case) *[]string { return &c.Setup }} {
 			for i := len(*part(d.Case)) - 1; i >= 0; i-- {
 				if i >= len(*part(d.Case)) {
 					continue
@@ -173,11 +174,13 @@ func (p *pair) shrink(ctx context.Context, d *difference) *difference {
 // stays tells the statements without which the others would be another question: tables that are not there, and
 // transactions that do not end.
 func stays(s string) bool {
-	return s == "BEGIN" || s == "COMMIT" || s == "CANCEL" || strings.HasPrefix(s, "DEFINE TABLE ") || strings.HasPrefix(s, "CREATE user:")
+	return s == "BEGIN" || s == "COMMIT" || s == "CANCEL" || strings.HasPrefix(s, "DEFINE TABLE ") ||
+		strings.HasPrefix(s, "CREATE user:")
 }
 
 func (d *difference) String() string {
-	return fmt.Sprintf("%s-- differs:   %s\n-- nacre:     %s\n-- reference: %s\n", d.Case, clip(d.Statement), clip(d.Ours.String()), clip(d.Theirs.String()))
+	return fmt.Sprintf("%s-- differs:   %s\n-- nacre:     %s\n-- reference: %s\n", d.Case, clip(d.Statement),
+		clip(d.Ours.String()), clip(d.Theirs.String()))
 }
 
 // clip keeps a report readable.

@@ -20,7 +20,8 @@ func answers(t *testing.T, e *Embedded, c *Case) []Answer {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c)
 	}
-	if len(got) == 1 && strings.HasPrefix(got[0].Text, "Parse error: ") { // some say what may not be said: that is an answer too
+	// some say what may not be said: that is an answer too
+	if len(got) == 1 && strings.HasPrefix(got[0].Text, "Parse error: ") {
 		return got
 	}
 	if len(got) < len(c.Body) { // a failed transaction has fewer answers than statements
@@ -100,14 +101,16 @@ func unindexed(c *Case, drop bool) *Case {
 // TestRunPrintsTheSmallestCase with an engine that is wrong about one statement.
 func TestRunPrintsTheSmallestCase(t *testing.T) {
 	var out bytes.Buffer
-	err := Run(context.Background(), &out, Options{Seed: 7, Cases: 3, Timeout: 10 * time.Second, Shapes: 1, Shrink: true}, &Embedded{}, wrong{})
+	err := Run(context.Background(), &out,
+		Options{Seed: 7, Cases: 3, Timeout: 10 * time.Second, Shapes: 1, Shrink: true}, &Embedded{}, wrong{})
 	if err == nil || !strings.Contains(out.String(), "reference: wrong about INFO") {
 		t.Errorf("Run: %v\n%s", err, &out)
 	}
 	if n := strings.Count(out.String(), "SELECT"); n > 10 {
 		t.Errorf("%d SELECTs are left of a case that needs none:\n%s", n, &out)
 	}
-	if err := Run(context.Background(), io.Discard, Options{Seed: 1, Cases: 5, Timeout: 10 * time.Second}, &Embedded{}, &Embedded{}); err != nil {
+	if err := Run(context.Background(), io.Discard, Options{Seed: 1, Cases: 5, Timeout: 10 * time.Second}, &Embedded{},
+		&Embedded{}); err != nil {
 		t.Errorf("an engine differs from itself: %v", err)
 	}
 }

@@ -22,7 +22,9 @@ func (m *Embedded) Ask(ctx context.Context, c *Case) (answers []Answer, err erro
 	if m.DSN != nil {
 		dsn = m.DSN()
 	}
-	e, err := engine.Open(ctx, dsn, engine.Options{NoDefaults: true, Experimental: []string{"files"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := engine.Open(ctx, dsn,
+		engine.Options{NoDefaults: true, Experimental: []string{"files"},
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dsn, err)
 	}

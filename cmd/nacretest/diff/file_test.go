@@ -22,7 +22,8 @@ func TestRunFile(t *testing.T) {
 	if err := RunFile(context.Background(), &out, o, &Embedded{}, wrong{}); err == nil {
 		t.Error("no error where an answer differs")
 	}
-	if got := out.String(); !strings.HasPrefix(got, "INFO FOR DB\n  1 nacre:     {") || !strings.HasSuffix(got, "reference: wrong about INFO\n\n3 queries, 1 differ\n") {
+	if got := out.String(); !strings.HasPrefix(got, "INFO FOR DB\n  1 nacre:     {") ||
+		!strings.HasSuffix(got, "reference: wrong about INFO\n\n3 queries, 1 differ\n") {
 		t.Errorf("RunFile prints\n%s", got)
 	}
 	c := lineCase("as user: CREATE t:1 ## RETURN $auth")

@@ -82,7 +82,8 @@ func (g *generator) data() []string {
 		}
 	}
 	for i := range g.r.IntN(5) {
-		out = append(out, g.f("RELATE t:%d->%s:%d->%s SET n = %s", 1+g.r.IntN(3), g.pick("e", "e", "f"), i+1, g.row(), g.integer()))
+		out = append(out, g.f("RELATE t:%d->%s:%d->%s SET n = %s", 1+g.r.IntN(3), g.pick("e", "e", "f"), i+1, g.row(),
+			g.integer()))
 	}
 	return out
 }

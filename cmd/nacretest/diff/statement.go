@@ -10,9 +10,12 @@ func (g *generator) condition() string {
 	one := func() string {
 		switch n := g.r.IntN(10); {
 		case n < 5:
-			return g.f("%s %s %s", g.pick("n", "n", "s", "o.x", "k", "l", "b", "id", "l.n", "a"), g.pick("=", "=", "!=", "<", "<=", ">", ">=", "IN", "CONTAINS", "NOT IN"), g.comparand())
+			return g.f("%s %s %s", g.pick("n", "n", "s", "o.x", "k", "l", "b", "id", "l.n", "a"),
+				g.pick("=", "=", "!=", "<", "<=", ">", ">=", "IN", "CONTAINS", "NOT IN"), g.comparand())
 		case n < 7:
-			return g.pick("b", "!b", "n", "s", "l", "a CONTAINS 1", "n IN [1, 2]", "s IN ['a', 'b']", "n > 0 AND n < 3", "->e", "count(->e) > 0", "->e->u.n CONTAINS 1", "n IN 1..3", "n = NONE", "l.n > 1", "w = $auth", "id IN [t:1, t:2]", "id > t:2", "a ANYINSIDE [1, 2]", "o.x = n")
+			return g.pick("b", "!b", "n", "s", "l", "a CONTAINS 1", "n IN [1, 2]", "s IN ['a', 'b']", "n > 0 AND n < 3",
+				"->e", "count(->e) > 0", "->e->u.n CONTAINS 1", "n IN 1..3", "n = NONE", "l.n > 1", "w = $auth",
+				"id IN [t:1, t:2]", "id > t:2", "a ANYINSIDE [1, 2]", "o.x = n")
 		default:
 			return g.expr(1)
 		}
@@ -21,7 +24,8 @@ func (g *generator) condition() string {
 }
 
 func (g *generator) comparand() string {
-	return g.draw(g.integer, g.integer, g.str, g.literal, g.field, func() string { return g.f("[%s]", g.list(0, 3, ", ", g.literal)) })
+	return g.draw(g.integer, g.integer, g.str, g.literal, g.field,
+		func() string { return g.f("[%s]", g.list(0, 3, ", ", g.literal)) })
 }
 
 // source of a SELECT.
@@ -35,7 +39,8 @@ func (g *generator) source() string {
 		func() string { return g.f("(%s)", g.query()) },
 		func() string { return g.pick("v", "user", "f", "t, u", "nosuch") },
 		func() string {
-			return g.pick("[1, 2, 3]", "[{ n: 1, s: 'a' }, { n: 2 }, { n: 1, s: 'b' }]", "{ n: 3, a: [1, 2] }", "$rows", "1..4", "NONE")
+			return g.pick("[1, 2, 3]", "[{ n: 1, s: 'a' }, { n: 2 }, { n: 1, s: 'b' }]", "{ n: 3, a: [1, 2] }", "$rows",
+				"1..4", "NONE")
 		},
 	)
 }
@@ -56,17 +61,23 @@ func (g *generator) query() string {
 			}
 		}
 		order := fields[g.r.IntN(len(fields))]
-		return "SELECT " + strings.Join(fields, ", ") + " FROM " + g.source() + g.where() + g.order(order) + g.page() + g.maybe(10, func() string { return " FETCH l" })
+		return "SELECT " + strings.Join(fields,
+			", ") + " FROM " + g.source() + g.where() + g.order(order) + g.page() + g.maybe(10,
+			func() string { return " FETCH l" })
 	case n < 56:
-		return "SELECT *" + g.maybe(25, func() string { return g.f(", %s AS x", g.expr(1)) }) + g.maybe(10, func() string { return " OMIT " + g.plain() }) + " FROM " + g.source() +
-			g.maybe(6, func() string { return " WITH NOINDEX" }) + g.where() + g.maybe(10, func() string { return " SPLIT " + g.pick("a", "ls", "n") }) +
-			g.maybe(50, func() string { return g.order(g.plain()) }) + g.page() + g.maybe(20, func() string { return " FETCH " + g.pick("l", "ls", "l.l", "w", "l, ls") })
+		return "SELECT *" + g.maybe(25, func() string { return g.f(", %s AS x", g.expr(1)) }) + g.maybe(10,
+			func() string { return " OMIT " + g.plain() }) + " FROM " + g.source() +
+			g.maybe(6, func() string { return " WITH NOINDEX" }) + g.where() + g.maybe(10,
+			func() string { return " SPLIT " + g.pick("a", "ls", "n") }) +
+			g.maybe(50, func() string { return g.order(g.plain()) }) + g.page() + g.maybe(20,
+			func() string { return " FETCH " + g.pick("l", "ls", "l.l", "w", "l, ls") })
 	case n < 66:
 		return "SELECT VALUE " + g.expr(1) + " FROM " + g.source() + g.where() + g.page()
 	case n < 76:
 		return g.f("SELECT %s, %s AS x FROM %s%s%s", g.field(), g.expr(1), g.source(), g.where(), g.page())
 	default:
-		return g.f("SELECT %s AS x, id FROM %s%s%s%s", g.expr(2), g.source(), g.where(), g.maybe(30, func() string { return g.order("x") }), g.page())
+		return g.f("SELECT %s AS x, id FROM %s%s%s%s", g.expr(2), g.source(), g.where(),
+			g.maybe(30, func() string { return g.order("x") }), g.page())
 	}
 }
 
@@ -82,21 +93,25 @@ func (g *generator) order(f string) string {
 }
 
 func (g *generator) page() string {
-	return g.maybe(15, func() string { return " LIMIT " + g.pick("1", "2", "3", "0") }) + g.maybe(8, func() string { return " START " + g.pick("0", "1", "2") })
+	return g.maybe(15, func() string { return " LIMIT " + g.pick("1", "2", "3", "0") }) + g.maybe(8,
+		func() string { return " START " + g.pick("0", "1", "2") })
 }
 
 // grouped has aggregates.
 func (g *generator) grouped() string {
 	agg := func() string {
-		return g.f("%s AS x%d", g.pick("count()", "count(n > 1)", "math::sum(n)", "math::mean(n)", "math::max(n)", "math::min(n)", "array::group(a)", "array::distinct(s)", "math::stddev(n)",
-			"array::len(n)", "n", "count() + 1", "math::sum(n) / count()", "time::min(k)", "array::first(s)", "count(b)"), g.r.IntN(9))
+		return g.f("%s AS x%d", g.pick("count()", "count(n > 1)", "math::sum(n)", "math::mean(n)", "math::max(n)",
+			"math::min(n)", "array::group(a)", "array::distinct(s)", "math::stddev(n)",
+			"array::len(n)", "n", "count() + 1", "math::sum(n) / count()", "time::min(k)", "array::first(s)",
+			"count(b)"), g.r.IntN(9))
 	}
 	src, where := g.pick("t", "t", "u", "e", "v", "t:1..3"), g.where()
 	if !g.record && g.chance(40) {
 		return g.f("SELECT %s FROM %s%s GROUP ALL", g.list(1, 3, ", ", agg), src, where)
 	}
 	key := g.pick("n", "s", "b", "l", "k", "o.x")
-	return g.f("SELECT %s, %s FROM %s%s GROUP BY %s%s%s", key, g.list(1, 2, ", ", agg), src, where, key, g.maybe(40, func() string { return g.order(key) }), g.page())
+	return g.f("SELECT %s, %s FROM %s%s GROUP BY %s%s%s", key, g.list(1, 2, ", ", agg), src, where, key,
+		g.maybe(40, func() string { return g.order(key) }), g.page())
 }
 
 // data clause of a write.
@@ -113,7 +128,8 @@ func (g *generator) clause() string {
 		func() string { return g.f(" MERGE { %s: %s }", g.pick("n", "s", "k", "b", "extra"), g.literal()) },
 		func() string { return g.f(" REPLACE { n: %s, l: %s }", g.integer(), g.row()) },
 		func() string {
-			return g.f(" PATCH [{ op: '%s', path: '/%s', value: %s }]", g.pick("add", "replace", "remove", "test"), g.pick("n", "s", "o/x", "a/0", "a/-", "k"), g.literal())
+			return g.f(" PATCH [{ op: '%s', path: '/%s', value: %s }]", g.pick("add", "replace", "remove", "test"),
+				g.pick("n", "s", "o/x", "a/0", "a/-", "k"), g.literal())
 		},
 		func() string { return " UNSET " + g.pick("n", "s", "o.x", "a", "k", "a[0]", "l, k", "missing") },
 		func() string { return "" },
@@ -137,14 +153,16 @@ func (g *generator) assignment() string {
 func (g *generator) output() string {
 	return g.maybe(35, func() string {
 		return " RETURN " + g.draw(func() string {
-			return g.pick("NONE", "BEFORE", "AFTER", "DIFF", "VALUE n", "n, id", "$before.n AS p, $after.n AS q", "VALUE $before", "NULL")
+			return g.pick("NONE", "BEFORE", "AFTER", "DIFF", "VALUE n", "n, id", "$before.n AS p, $after.n AS q",
+				"VALUE $before", "NULL")
 		}, func() string { return "id, " + g.expr(1) + " AS r" })
 	})
 }
 
 // target of UPDATE, UPSERT and DELETE.
 func (g *generator) target() string {
-	return g.draw(g.row, g.row, g.row, g.table, g.table, func() string { return g.pick("ONLY ", "") + g.row() }, func() string { return "t:1..3" },
+	return g.draw(g.row, g.row, g.row, g.table, g.table, func() string { return g.pick("ONLY ", "") + g.row() },
+		func() string { return "t:1..3" },
 		func() string { return g.f("[%s]", g.list(1, 3, ", ", g.row)) }, func() string {
 			return g.pick("t:1->e", "u:8", "nosuch", "v", "user", "user:1", "user:2", "$rows")
 		})
@@ -162,7 +180,8 @@ func (g *generator) narrow() string {
 func (g *generator) write() string {
 	return g.draw(
 		func() string {
-			return "CREATE " + g.pick("", "ONLY ") + g.f("%s:%d", g.pick("t", "t", "u", "e", "nosuch"), 4+g.r.IntN(6)) + g.clause() + g.output()
+			return "CREATE " + g.pick("", "ONLY ") + g.f("%s:%d", g.pick("t", "t", "u", "e", "nosuch"),
+				4+g.r.IntN(6)) + g.clause() + g.output()
 		},
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
 		func() string { return "UPDATE " + g.target() + g.clause() + g.narrow() + g.output() },
@@ -171,7 +190,8 @@ func (g *generator) write() string {
 		}, // the reference evaluates others as if for a new record; generated ids come in any order
 		func() string { return "DELETE " + g.target() + g.narrow() + g.output() },
 		func() string {
-			return g.f("RELATE %s->%s:%d->%s%s%s", g.row(), g.pick("e", "e", "f"), 1+g.r.IntN(8), g.row(), g.clause(), g.output())
+			return g.f("RELATE %s->%s:%d->%s%s%s", g.row(), g.pick("e", "e", "f"), 1+g.r.IntN(8), g.row(), g.clause(),
+				g.output())
 		},
 		func() string {
 			return g.f("RELATE [%s]->%s:[%d]->%s%s", g.row(), g.pick("e", "f"), g.r.IntN(9), g.row(), g.output())
@@ -189,16 +209,20 @@ func (g *generator) insert() string {
 			return g.f("INSERT %sINTO %s %s%s", g.pick("", "", "IGNORE "), g.pick("t", "t", "u"), row(), g.output())
 		},
 		func() string {
-			return g.f("INSERT %sINTO %s [%s]%s", g.pick("", "IGNORE "), g.pick("t", "u"), g.list(1, 3, ", ", row), g.output())
+			return g.f("INSERT %sINTO %s [%s]%s", g.pick("", "IGNORE "), g.pick("t", "u"), g.list(1, 3, ", ", row),
+				g.output())
 		},
 		func() string {
-			return g.f("INSERT INTO %s %s ON DUPLICATE KEY UPDATE %s%s", g.pick("t", "t", "u"), row(), g.pick("n += 1", "n = $input.n", "s = $before.n, k = $input", "k = n", "a += n"), g.output())
+			return g.f("INSERT INTO %s %s ON DUPLICATE KEY UPDATE %s%s", g.pick("t", "t", "u"), row(),
+				g.pick("n += 1", "n = $input.n", "s = $before.n, k = $input", "k = n", "a += n"), g.output())
 		},
 		func() string {
-			return g.f("INSERT INTO %s (id, n, s) VALUES (%d, %s, %s), (%d, %s, %s)%s", g.pick("t", "u"), 5+g.r.IntN(5), g.integer(), g.str(), 5+g.r.IntN(5), g.literal(), g.str(), g.output())
+			return g.f("INSERT INTO %s (id, n, s) VALUES (%d, %s, %s), (%d, %s, %s)%s", g.pick("t", "u"), 5+g.r.IntN(5),
+				g.integer(), g.str(), 5+g.r.IntN(5), g.literal(), g.str(), g.output())
 		},
 		func() string {
-			return g.f("INSERT RELATION INTO %s { id: %d, in: %s, out: %s, n: %s }%s", g.pick("e", "f"), 1+g.r.IntN(9), g.row(), g.row(), g.integer(), g.output())
+			return g.f("INSERT RELATION INTO %s { id: %d, in: %s, out: %s, n: %s }%s", g.pick("e", "f"), 1+g.r.IntN(9),
+				g.row(), g.row(), g.integer(), g.output())
 		},
 	)
 }

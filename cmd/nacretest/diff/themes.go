@@ -1,7 +1,7 @@
 package diff
 
-// theme is a part of the language that needs a schema of its own: what sets it up, and statements that use it. The owner
-// runs its cases, whose other statements mix with them.
+// theme is a part of the language that needs a schema of its own: what sets it up, and statements that use it. The
+// owner runs its cases, whose other statements mix with them.
 type theme struct {
 	setup     func(g *generator) []string
 	statement func(g *generator) string
@@ -9,16 +9,20 @@ type theme struct {
 
 func themes() []theme {
 	return []theme{
-		{feedSetup, feedStatement}, {versionSetup, versionStatement}, {grantSetup, grantStatement}, {referenceSetup, referenceStatement},
-		{viewSetup, viewStatement}, {eventSetup, eventStatement}, {sequenceSetup, sequenceStatement}, {endpointSetup, endpointStatement},
+		{feedSetup, feedStatement}, {versionSetup, versionStatement}, {grantSetup, grantStatement},
+		{referenceSetup, referenceStatement},
+		{viewSetup, viewStatement}, {eventSetup, eventStatement}, {sequenceSetup, sequenceStatement},
+		{endpointSetup, endpointStatement},
 		{edgeSetup, edgeStatement},
 	}
 }
 
 // feedSetup makes tables with a CHANGEFEED: c keeps changes, co the originals too, cr edges.
 func feedSetup(g *generator) []string {
-	return []string{"DEFINE TABLE c CHANGEFEED 1h", "DEFINE TABLE co CHANGEFEED 2d INCLUDE ORIGINAL", "DEFINE TABLE cr TYPE RELATION CHANGEFEED 1h",
-		g.pick("RETURN 1", "DEFINE FIELD n ON c TYPE option<int> VALUE $value ?? 1", "DEFINE INDEX i ON co FIELDS n UNIQUE", "DEFINE FIELD z ON co COMPUTED n")}
+	return []string{"DEFINE TABLE c CHANGEFEED 1h", "DEFINE TABLE co CHANGEFEED 2d INCLUDE ORIGINAL",
+		"DEFINE TABLE cr TYPE RELATION CHANGEFEED 1h",
+		g.pick("RETURN 1", "DEFINE FIELD n ON c TYPE option<int> VALUE $value ?? 1",
+			"DEFINE INDEX i ON co FIELDS n UNIQUE", "DEFINE FIELD z ON co COMPUTED n")}
 }
 
 func feedStatement(g *generator) string {
@@ -35,7 +39,8 @@ func feedStatement(g *generator) string {
 		func() string { return g.f("RELATE c:1->cr:%d->co:1 SET n = %s", 1+g.r.IntN(2), g.integer()) },
 		func() string { return "DELETE c" },
 		func() string {
-			return "ALTER TABLE " + tb + g.pick(" CHANGEFEED 3h", " CHANGEFEED 1h INCLUDE ORIGINAL", " DROP CHANGEFEED", " COMMENT 'x'")
+			return "ALTER TABLE " + tb + g.pick(" CHANGEFEED 3h", " CHANGEFEED 1h INCLUDE ORIGINAL", " DROP CHANGEFEED",
+				" COMMENT 'x'")
 		},
 		func() string {
 			return "DEFINE DATABASE OVERWRITE test" + g.pick("", " CHANGEFEED 1d", " CHANGEFEED 1d INCLUDE ORIGINAL")
@@ -45,12 +50,14 @@ func feedStatement(g *generator) string {
 }
 
 func (g *generator) changes() string {
-	return g.f("SHOW CHANGES FOR %s SINCE %s%s", g.pick("TABLE c", "TABLE co", "TABLE cr", "DATABASE", "TABLE t"), g.pick("0", "1", "d'2020-01-01T00:00:00Z'"), g.pick("", "", " LIMIT 0", " LIMIT 100"))
+	return g.f("SHOW CHANGES FOR %s SINCE %s%s", g.pick("TABLE c", "TABLE co", "TABLE cr", "DATABASE", "TABLE t"),
+		g.pick("0", "1", "d'2020-01-01T00:00:00Z'"), g.pick("", "", " LIMIT 0", " LIMIT 100"))
 }
 
 // versionSetup remembers a time before there is anything.
 func versionSetup(g *generator) []string {
-	return []string{"LET $v0 = time::now()", "DEFINE TABLE h", "CREATE h:1 SET n = 1, l = h:2", "LET $v1 = time::now()", "LET $v2 = time::now()", "CREATE h:2 SET n = 2",
+	return []string{"LET $v0 = time::now()", "DEFINE TABLE h", "CREATE h:1 SET n = 1, l = h:2", "LET $v1 = time::now()",
+		"LET $v2 = time::now()", "CREATE h:2 SET n = 2",
 		g.pick("RETURN 1", "DEFINE INDEX hi ON h FIELDS n")}
 }
 
@@ -63,15 +70,18 @@ func versionStatement(g *generator) string {
 		func() string { return g.f("UPDATE h%s", g.clause()) },
 		func() string { return g.f("RELATE h:1->he:%d->h:2 SET n = %s", 1+g.r.IntN(3), g.integer()) },
 		func() string {
-			return "SELECT * FROM h" + g.pick("", ":1", ":1..3", ":1, h:2") + g.pick("", " WHERE n > 1", " WHERE n = 1") + at
+			return "SELECT * FROM h" + g.pick("", ":1", ":1..3", ":1, h:2") + g.pick("", " WHERE n > 1",
+				" WHERE n = 1") + at
 		},
 		func() string { return "SELECT n, count() AS c FROM h GROUP BY n" + at },
 		func() string { return "SELECT VALUE n FROM h" + g.pick(" ORDER BY n", " LIMIT 1", " START 1", "") + at },
 		func() string {
-			return "SELECT " + g.pick("l.n, id", "->he", "->he->h.n AS x", "(SELECT n FROM h) AS x", "*") + " FROM h:1" + at
+			return "SELECT " + g.pick("l.n, id", "->he", "->he->h.n AS x", "(SELECT n FROM h) AS x",
+				"*") + " FROM h:1" + at
 		},
 		func() string {
-			return g.pick("DEFINE FIELD OVERWRITE q ON h", "REMOVE FIELD IF EXISTS q ON h", "DEFINE TABLE OVERWRITE h2", "DEFINE INDEX hi ON h FIELDS s")
+			return g.pick("DEFINE FIELD OVERWRITE q ON h", "REMOVE FIELD IF EXISTS q ON h", "DEFINE TABLE OVERWRITE h2",
+				"DEFINE INDEX hi ON h FIELDS s")
 		},
 		func() string { return "INFO FOR TABLE h" + at + g.pick("", " STRUCTURE") },
 		func() string { return "CREATE h SET id = [" + g.integer() + "], n = 1" + at },
@@ -80,7 +90,8 @@ func versionStatement(g *generator) string {
 
 // grantSetup makes users and bearer access methods.
 func grantSetup(*generator) []string {
-	return []string{"DEFINE USER ub ON DATABASE PASSHASH 'h'", "DEFINE ACCESS b ON DATABASE TYPE BEARER FOR USER", "DEFINE ACCESS br ON DATABASE TYPE BEARER FOR RECORD DURATION FOR GRANT 1d",
+	return []string{"DEFINE USER ub ON DATABASE PASSHASH 'h'", "DEFINE ACCESS b ON DATABASE TYPE BEARER FOR USER",
+		"DEFINE ACCESS br ON DATABASE TYPE BEARER FOR RECORD DURATION FOR GRANT 1d",
 		"DEFINE ACCESS j ON DATABASE TYPE JWT ALGORITHM HS256 KEY 'k'", "LET $x = []"}
 }
 
@@ -90,21 +101,27 @@ func grantStatement(g *generator) string {
 	ac := g.pick("b", "b", "br", "j", "nosuch")
 	return g.draw(
 		func() string {
-			return g.f("LET $x = (ACCESS %s GRANT FOR %s)", ac, g.pick("USER ub", "USER nosuch", "RECORD user:1", "RECORD user:9"))
+			return g.f("LET $x = (ACCESS %s GRANT FOR %s)", ac,
+				g.pick("USER ub", "USER nosuch", "RECORD user:1", "RECORD user:9"))
 		},
 		func() string { return g.f("LET $x = (ACCESS b GRANT FOR USER ub)") },
 		func() string { return g.f("LET $x = (ACCESS br GRANT FOR RECORD user:%d)", 1+g.r.IntN(2)) },
 		func() string {
-			return g.f("LET $x = (ACCESS %s SHOW %s)", ac, g.pick("ALL", "WHERE true", "WHERE revocation = NONE", "WHERE revocation != NONE", "WHERE subject.user = 'ub'", "WHERE subject.record = user:1", "GRANT nosuch"))
+			return g.f("LET $x = (ACCESS %s SHOW %s)", ac,
+				g.pick("ALL", "WHERE true", "WHERE revocation = NONE", "WHERE revocation != NONE",
+					"WHERE subject.user = 'ub'", "WHERE subject.record = user:1", "GRANT nosuch"))
 		},
 		func() string {
-			return g.f("LET $x = (ACCESS %s REVOKE %s)", ac, g.pick("ALL", "WHERE true", "WHERE subject.record = user:1", "GRANT nosuch"))
+			return g.f("LET $x = (ACCESS %s REVOKE %s)", ac,
+				g.pick("ALL", "WHERE true", "WHERE subject.record = user:1", "GRANT nosuch"))
 		},
 		func() string {
-			return g.f("LET $x = (ACCESS %s PURGE %s)", ac, g.pick("EXPIRED", "REVOKED", "EXPIRED, REVOKED", "REVOKED FOR 1h"))
+			return g.f("LET $x = (ACCESS %s PURGE %s)", ac,
+				g.pick("EXPIRED", "REVOKED", "EXPIRED, REVOKED", "REVOKED FOR 1h"))
 		},
 		func() string {
-			return g.pick("REMOVE USER IF EXISTS ub ON DATABASE", "REMOVE ACCESS IF EXISTS b ON DATABASE", "DEFINE ACCESS OVERWRITE br ON DATABASE TYPE BEARER FOR RECORD", "DELETE user:2")
+			return g.pick("REMOVE USER IF EXISTS ub ON DATABASE", "REMOVE ACCESS IF EXISTS b ON DATABASE",
+				"DEFINE ACCESS OVERWRITE br ON DATABASE TYPE BEARER FOR RECORD", "DELETE user:2")
 		},
 		func() string { return "RETURN (INFO FOR DB).accesses" },
 		func() string { return "RETURN " + shown }, func() string { return "RETURN " + shown },
@@ -114,11 +131,14 @@ func grantStatement(g *generator) string {
 // referenceSetup makes r tables that refer to p in each of the ways of ON DELETE.
 func referenceSetup(g *generator) []string {
 	out := []string{"DEFINE TABLE p", "CREATE p:1, p:2, p:3 RETURN NONE"}
-	for i, on := range []string{"", " ON DELETE REJECT", " ON DELETE CASCADE", " ON DELETE UNSET", " ON DELETE IGNORE", " ON DELETE THEN (UPDATE $this SET gone += 1)", " ON DELETE THEN { CREATE log SET of = $reference, by = $this.id }"} {
-		kind := g.pick("option<record<p>>", "record<p> | none", "option<array<record<p>>>", "option<set<record<p>>>", "option<record<p | r1>>")
+	for i, on := range []string{"", " ON DELETE REJECT", " ON DELETE CASCADE", " ON DELETE UNSET", " ON DELETE IGNORE",
+		" ON DELETE THEN (UPDATE $this SET gone += 1)", " ON DELETE THEN { CREATE log SET of = $reference, by = $this.id }"} {
+		kind := g.pick("option<record<p>>", "record<p> | none", "option<array<record<p>>>", "option<set<record<p>>>",
+			"option<record<p | r1>>")
 		out = append(out, g.f("DEFINE FIELD at ON r%d TYPE %s REFERENCE%s", i, kind, on))
 	}
-	return append(out, "DEFINE FIELD back ON p COMPUTED "+g.pick("<~r0", "<~r2", "<~(r1, r2)", "<~r0.id", "count(<~r1)"))
+	return append(out, "DEFINE FIELD back ON p COMPUTED "+g.pick("<~r0", "<~r2", "<~(r1, r2)", "<~r0.id",
+		"count(<~r1)"))
 }
 
 func referenceStatement(g *generator) string {
@@ -131,13 +151,16 @@ func referenceStatement(g *generator) string {
 		func() string { return g.f("DELETE %s:1", r) },
 		func() string { return g.f("UPSERT p:%d SET n = %s", 1+g.r.IntN(3), g.integer()) },
 		func() string {
-			return g.f("RETURN p:%d<~%s", 1+g.r.IntN(3), g.pick(r, "("+r+" WHERE n > 1)", "(r0, r1)", "(r0 FIELD at)", "(SELECT n FROM r1)", "?", r+".n", r+"<~r1", "(r0, r2 FIELD at)", r+":1..2"))
+			return g.f("RETURN p:%d<~%s", 1+g.r.IntN(3),
+				g.pick(r, "("+r+" WHERE n > 1)", "(r0, r1)", "(r0 FIELD at)", "(SELECT n FROM r1)", "?", r+".n",
+					r+"<~r1", "(r0, r2 FIELD at)", r+":1..2"))
 		},
 		func() string { return g.f("SELECT id, <~%s AS x FROM p", r) },
 		func() string { return "SELECT * FROM p" + g.pick("", " FETCH back") },
 		func() string { return "SELECT * FROM " + g.pick(r, "log", "r5") },
 		func() string {
-			return g.f("ALTER FIELD at ON %s %s", r, g.pick("DROP REFERENCE", "REFERENCE ON DELETE UNSET", "REFERENCE ON DELETE CASCADE"))
+			return g.f("ALTER FIELD at ON %s %s", r,
+				g.pick("DROP REFERENCE", "REFERENCE ON DELETE UNSET", "REFERENCE ON DELETE CASCADE"))
 		},
 		func() string { return g.f("UPDATE %s SET at %s %s", r, g.pick("+=", "-=", "="), to) },
 	)
@@ -150,17 +173,21 @@ func viewSetup(g *generator) []string {
 		"DEFINE TABLE v2 AS SELECT count() AS c, count(n > 1) AS c1, math::stddev(n) AS sd, math::variance(n) AS va FROM s GROUP ALL",
 		"DEFINE TABLE v3 AS SELECT k, time::min(t) AS a, time::max(t) AS z FROM s WHERE n > 0 GROUP BY k",
 		"DEFINE TABLE v4 AS SELECT n * 2 AS d, k, id AS was FROM s WHERE k != 'x'",
-		"DEFINE TABLE v5 AS SELECT " + g.pick("k, o.x AS x, count() AS c FROM s GROUP BY k, x", "math::sum(n + 1) AS s, k FROM s GROUP BY k", "math::sum(n) + count() AS q FROM s GROUP ALL", "k, array::group(a) AS g FROM s GROUP BY k"),
+		"DEFINE TABLE v5 AS SELECT " + g.pick("k, o.x AS x, count() AS c FROM s GROUP BY k, x",
+			"math::sum(n + 1) AS s, k FROM s GROUP BY k", "math::sum(n) + count() AS q FROM s GROUP ALL",
+			"k, array::group(a) AS g FROM s GROUP BY k"),
 	}
 }
 
 func viewStatement(g *generator) string {
 	row := func() string {
-		return g.f("k = '%s', n = %s, t = d'202%d-01-01T00:00:00Z', o.x = %s", g.pick("x", "y", "z"), g.pick("0", "1", "2", "3", "-1", "10"), g.r.IntN(5), g.integer())
+		return g.f("k = '%s', n = %s, t = d'202%d-01-01T00:00:00Z', o.x = %s", g.pick("x", "y", "z"),
+			g.pick("0", "1", "2", "3", "-1", "10"), g.r.IntN(5), g.integer())
 	}
 	id := func() string { return g.f("s:%d", 1+g.r.IntN(6)) }
 	return g.draw(
-		func() string { return "UPSERT " + id() + " SET " + row() }, func() string { return "UPSERT " + id() + " SET " + row() },
+		func() string { return "UPSERT " + id() + " SET " + row() },
+		func() string { return "UPSERT " + id() + " SET " + row() },
 		func() string { return "UPDATE s SET n += 1" + g.pick("", " WHERE k = 'x'") },
 		func() string {
 			return "UPDATE " + id() + g.pick(" SET k = 'x'", " UNSET n", " SET n = 0", " UNSET k", " SET n = 2.5")
@@ -169,9 +196,11 @@ func viewStatement(g *generator) string {
 		func() string {
 			return g.f("INSERT INTO s [{ id: %d, n: %s, k: 'y' }, { id: 7 }] ON DUPLICATE KEY UPDATE n = 4", 1+g.r.IntN(6), g.integer())
 		},
-		func() string { return "SELECT * FROM " + g.pick("v1", "v2", "v3", "v4", "v5") }, func() string { return "SELECT * FROM " + g.pick("v1", "v2", "v3", "v4", "v5") },
+		func() string { return "SELECT * FROM " + g.pick("v1", "v2", "v3", "v4", "v5") },
+		func() string { return "SELECT * FROM " + g.pick("v1", "v2", "v3", "v4", "v5") },
 		func() string {
-			return g.pick("REMOVE TABLE v4", "REMOVE TABLE s", "INFO FOR TABLE s", "DELETE v4", "CREATE v1:9", "UPDATE v4 SET d = 1")
+			return g.pick("REMOVE TABLE v4", "REMOVE TABLE s", "INFO FOR TABLE s", "DELETE v4", "CREATE v1:9",
+				"UPDATE v4 SET d = 1")
 		},
 	)
 }
@@ -187,9 +216,13 @@ func eventSetup(g *generator) []string {
 
 func (g *generator) event1(i int) string {
 	return g.f("DEFINE EVENT OVERWRITE e%d ON w WHEN %s THEN %s", i,
-		g.pick("true", "$event = 'CREATE'", "$event IN ['UPDATE', 'DELETE']", "$before != $after", "$after.n > 1", "$value.n = 2", "n = 1", "$input.n = 2"),
-		g.pick("(UPSERT log:1 SET n += 1)", "(UPSERT log:[$event] SET b = $before, a = $after)", "{ LET $k = $value.n; UPSERT log:2 SET k = $k, i = $input; }",
-			"(UPSERT log:3 SET n += 1), (UPSERT log:4 SET of = $value.id)", "(DELETE log:1)", "(IF $event = 'DELETE' { UPSERT log:5 SET d = $before.id })", "{ RETURN 1 }", "(THROW 'no')", "(UPSERT log:6 SET t = $this, p = $parent)"))
+		g.pick("true", "$event = 'CREATE'", "$event IN ['UPDATE', 'DELETE']", "$before != $after", "$after.n > 1",
+			"$value.n = 2", "n = 1", "$input.n = 2"),
+		g.pick("(UPSERT log:1 SET n += 1)", "(UPSERT log:[$event] SET b = $before, a = $after)",
+			"{ LET $k = $value.n; UPSERT log:2 SET k = $k, i = $input; }",
+			"(UPSERT log:3 SET n += 1), (UPSERT log:4 SET of = $value.id)", "(DELETE log:1)",
+			"(IF $event = 'DELETE' { UPSERT log:5 SET d = $before.id })", "{ RETURN 1 }", "(THROW 'no')",
+			"(UPSERT log:6 SET t = $this, p = $parent)"))
 }
 
 func eventStatement(g *generator) string {
@@ -199,7 +232,8 @@ func eventStatement(g *generator) string {
 		func() string { return g.f("UPSERT w:%d SET n = %s, s = 'x'", 1+g.r.IntN(4), g.integer()) },
 		func() string { return g.f("DELETE w:%d%s", 1+g.r.IntN(4), g.output()) },
 		func() string {
-			return g.f("INSERT INTO w [{ id: 1, n: 2 }, { id: 5, n: %s }]%s", g.integer(), g.pick("", " ON DUPLICATE KEY UPDATE n = 2"))
+			return g.f("INSERT INTO w [{ id: 1, n: 2 }, { id: 5, n: %s }]%s", g.integer(),
+				g.pick("", " ON DUPLICATE KEY UPDATE n = 2"))
 		},
 		func() string { return "UPDATE w SET n = 2" },
 		func() string { return "SELECT * FROM log" }, func() string { return "SELECT * FROM log" },
@@ -210,7 +244,8 @@ func eventStatement(g *generator) string {
 }
 
 func sequenceSetup(g *generator) []string {
-	return []string{"DEFINE SEQUENCE q1", "DEFINE SEQUENCE q2 BATCH 2 START -1", "DEFINE TABLE n", "DEFINE FIELD no ON n DEFAULT sequence::nextval('q1')",
+	return []string{"DEFINE SEQUENCE q1", "DEFINE SEQUENCE q2 BATCH 2 START -1", "DEFINE TABLE n",
+		"DEFINE FIELD no ON n DEFAULT sequence::nextval('q1')",
 		g.pick("RETURN 1", "DEFINE FUNCTION fn::next() { sequence::nextval('q2') }")}
 }
 
@@ -239,44 +274,60 @@ func endpointSetup(g *generator) []string {
 }
 
 func (g *generator) endpoint() string {
-	return g.f("DEFINE API OVERWRITE %s FOR %s%s%s THEN %s", g.pick("'/a'", "'/a/:id'", "'/b/:n<int>'", "'/c'"), g.pick("get", "post", "get, post", "put", "any", "delete"),
-		g.pick("", "", " MIDDLEWARE api::timeout(1s)", " MIDDLEWARE fn::mw()", " MIDDLEWARE api::res::headers({ 'a': 'b' })", " MIDDLEWARE api::res::body('json')", " MIDDLEWARE api::res::status(202)", " MIDDLEWARE api::req::body('json')"),
+	return g.f("DEFINE API OVERWRITE %s FOR %s%s%s THEN %s", g.pick("'/a'", "'/a/:id'", "'/b/:n<int>'", "'/c'"),
+		g.pick("get", "post", "get, post", "put", "any", "delete"),
+		g.pick("", "", " MIDDLEWARE api::timeout(1s)", " MIDDLEWARE fn::mw()",
+			" MIDDLEWARE api::res::headers({ 'a': 'b' })", " MIDDLEWARE api::res::body('json')",
+			" MIDDLEWARE api::res::status(202)", " MIDDLEWARE api::req::body('json')"),
 		g.pick("", "", " PERMISSIONS FULL", " PERMISSIONS WHERE $request.method = 'get'"),
-		g.pick("{ { body: 1 } }", "{ { status: 404, body: { a: [1, NONE] } } }", "{ RETURN { body: $request.params, headers: { b: '1' } } }", "{ { body: $request.body } }", "{ { body: $request.query, status: 200 } }", "{ THROW 'x' }", "{ 5 }", "{ NONE }", "{ { status: 99 } }", "{ CREATE u:50; RETURN { body: 'made' } }", "{ { body: $request.method } }", "{ {} }"))
+		g.pick("{ { body: 1 } }", "{ { status: 404, body: { a: [1, NONE] } } }",
+			"{ RETURN { body: $request.params, headers: { b: '1' } } }", "{ { body: $request.body } }",
+			"{ { body: $request.query, status: 200 } }", "{ THROW 'x' }", "{ 5 }", "{ NONE }", "{ { status: 99 } }",
+			"{ CREATE u:50; RETURN { body: 'made' } }", "{ { body: $request.method } }", "{ {} }"))
 }
 
 func endpointStatement(g *generator) string {
 	path := g.pick("'/a'", "'/a/5'", "'/b/7'", "'/b/x'", "'/c'", "'/any/x/y'", "'/nosuch'", "'a'", "'/a/'")
 	return g.draw(
-		func() string { return g.f("RETURN api::invoke(%s)", path) }, func() string { return g.f("RETURN api::invoke(%s)", path) },
+		func() string { return g.f("RETURN api::invoke(%s)", path) },
+		func() string { return g.f("RETURN api::invoke(%s)", path) },
 		func() string {
-			return g.f("RETURN api::invoke(%s, { method: '%s'%s })", path, g.pick("get", "post", "put", "delete", "GET", "foo"), g.pick("", ", body: { a: 1 }", ", body: 'text'", ", query: { q: '1' }", ", headers: { 'content-type': 'application/json' }, body: '{\"a\": 1}'", ", body: <bytes> 'abc'"))
+			return g.f("RETURN api::invoke(%s, { method: '%s'%s })", path,
+				g.pick("get", "post", "put", "delete", "GET", "foo"),
+				g.pick("", ", body: { a: 1 }", ", body: 'text'", ", query: { q: '1' }",
+					", headers: { 'content-type': 'application/json' }, body: '{\"a\": 1}'", ", body: <bytes> 'abc'"))
 		},
 		g.endpoint,
 		func() string { return "REMOVE API " + g.pick("IF EXISTS ", "") + g.pick("'/a'", "'/c'", "'/nosuch'") },
 		func() string { return "RETURN (INFO FOR DB" + g.pick("", " STRUCTURE") + ").apis" },
 		func() string {
-			return "DEFINE CONFIG OVERWRITE API " + g.pick("", "MIDDLEWARE api::res::headers({ 'z': '1' })", "PERMISSIONS NONE", "PERMISSIONS FULL")
+			return "DEFINE CONFIG OVERWRITE API " + g.pick("", "MIDDLEWARE api::res::headers({ 'z': '1' })",
+				"PERMISSIONS NONE", "PERMISSIONS FULL")
 		},
 	)
 }
 
 // edgeSetup makes relation tables of each kind between m and m or o.
 func edgeSetup(g *generator) []string {
-	return []string{"DEFINE TABLE m", "DEFINE TABLE o1", "DEFINE TABLE ra TYPE RELATION", "DEFINE TABLE rb TYPE RELATION IN m OUT m | o1", "DEFINE TABLE rc TYPE RELATION IN m OUT o1 ENFORCED",
-		"CREATE m:1, m:2, m:3 RETURN NONE", "CREATE o1:1, o1:2 RETURN NONE", g.pick("RETURN 1", "DEFINE INDEX u ON ra FIELDS in, out UNIQUE", "DEFINE FIELD n ON rb TYPE option<int>", "DEFINE FIELD w ON rb COMPUTED in.n")}
+	return []string{"DEFINE TABLE m", "DEFINE TABLE o1", "DEFINE TABLE ra TYPE RELATION",
+		"DEFINE TABLE rb TYPE RELATION IN m OUT m | o1", "DEFINE TABLE rc TYPE RELATION IN m OUT o1 ENFORCED",
+		"CREATE m:1, m:2, m:3 RETURN NONE", "CREATE o1:1, o1:2 RETURN NONE",
+		g.pick("RETURN 1", "DEFINE INDEX u ON ra FIELDS in, out UNIQUE", "DEFINE FIELD n ON rb TYPE option<int>",
+			"DEFINE FIELD w ON rb COMPUTED in.n")}
 }
 
 func edgeStatement(g *generator) string {
 	node := func() string { return g.pick("m:1", "m:2", "m:3", "o1:1", "o1:2", "m:9", "ra:1") }
 	side := func() string {
 		return g.draw(node, node, node, func() string { return g.f("[%s, %s]", node(), node()) }, func() string {
-			return g.pick("(SELECT VALUE id FROM m)", "(SELECT * FROM o1)", "[]", "(CREATE m:7)", "m:1->ra->m", "(RELATE m:1->ra:8->m:2)")
+			return g.pick("(SELECT VALUE id FROM m)", "(SELECT * FROM o1)", "[]", "(CREATE m:7)", "m:1->ra->m",
+				"(RELATE m:1->ra:8->m:2)")
 		})
 	}
 	edge := func() string { return g.pick("ra", "rb", "rc", "m") + g.f(":%d", 1+g.r.IntN(5)) }
 	hop := func() string {
-		return g.pick("->ra", "->rb", "<-ra", "<->ra", "->?", "<-?", "->(ra, rb)", "->(ra WHERE n > 1)", "->rb:1..3", "->ra[WHERE n > 1]", "->(SELECT n FROM ra)", "->(ra ORDER BY n DESC LIMIT 1)")
+		return g.pick("->ra", "->rb", "<-ra", "<->ra", "->?", "<-?", "->(ra, rb)", "->(ra WHERE n > 1)", "->rb:1..3",
+			"->ra[WHERE n > 1]", "->(SELECT n FROM ra)", "->(ra ORDER BY n DESC LIMIT 1)")
 	}
 	return g.draw(
 		func() string { return g.f("RELATE %s->%s->%s%s%s", side(), edge(), side(), g.clause(), g.output()) },
@@ -284,25 +335,32 @@ func edgeStatement(g *generator) string {
 			return g.f("RELATE %s%s<-%s<-%s SET n = %s", g.pick("", "ONLY "), node(), edge(), node(), g.integer())
 		},
 		func() string {
-			return g.f("INSERT RELATION %sINTO %s [{ id: %d, in: %s, out: %s, n: %s }, { id: 4, in: m:1, out: o1:1 }]%s", g.pick("", "IGNORE "), g.pick("ra", "rb", "rc"), 1+g.r.IntN(3), node(), node(), g.integer(), g.pick("", "", " ON DUPLICATE KEY UPDATE n = 9"))
+			return g.f("INSERT RELATION %sINTO %s [{ id: %d, in: %s, out: %s, n: %s }, { id: 4, in: m:1, out: o1:1 }]%s",
+				g.pick("", "IGNORE "), g.pick("ra", "rb", "rc"), 1+g.r.IntN(3), node(), node(), g.integer(),
+				g.pick("", "", " ON DUPLICATE KEY UPDATE n = 9"))
 		},
 		func() string {
 			return g.f("INSERT RELATION { id: ra:%d, in: %s, out: %s }%s", 1+g.r.IntN(5), node(), node(), g.output())
 		},
 		func() string {
-			return g.f("RETURN %s%s%s", node(), hop(), g.pick("", "->m", "->o1", "->?", ".n", "->m->ra", ".{ id, n }", ".out", "[0]"))
+			return g.f("RETURN %s%s%s", node(), hop(),
+				g.pick("", "->m", "->o1", "->?", ".n", "->m->ra", ".{ id, n }", ".out", "[0]"))
 		},
 		func() string { return g.f("SELECT id, %s%s AS x FROM m", hop(), g.pick("", "->m", ".n", "->?")) },
 		func() string { return g.f("SELECT * FROM %s%s", node(), hop()) },
 		func() string {
-			return g.f("UPDATE %s SET %s", g.pick("ra", "rb", edge()), g.pick("in = m:3", "out = o1:2", "n = 4", "n += 1"))
+			return g.f("UPDATE %s SET %s", g.pick("ra", "rb", edge()),
+				g.pick("in = m:3", "out = o1:2", "n = 4", "n += 1"))
 		},
 		func() string { return "DELETE " + g.pick(node(), node(), edge(), "ra") },
 		func() string {
-			return "SELECT * FROM " + g.pick("ra", "rb", "rc") + g.pick("", " FETCH in", " FETCH in, out", " WHERE in = m:1", " SPLIT in", " OMIT in")
+			return "SELECT * FROM " + g.pick("ra", "rb", "rc") + g.pick("", " FETCH in", " FETCH in, out",
+				" WHERE in = m:1", " SPLIT in", " OMIT in")
 		},
 		func() string {
-			return g.f("RETURN %s.%s", node(), g.pick("{1..3}->ra->m", "{..}(->ra->m)", "{2}->rb->m", "{..+collect}->ra->m", "{..+path}->ra->m", "{1..2}.{ id, x: ->ra->m.@ }"))
+			return g.f("RETURN %s.%s", node(),
+				g.pick("{1..3}->ra->m", "{..}(->ra->m)", "{2}->rb->m", "{..+collect}->ra->m", "{..+path}->ra->m",
+					"{1..2}.{ id, x: ->ra->m.@ }"))
 		},
 	)
 }
