@@ -92,8 +92,8 @@ func (s *shaper) word() {
 	}
 }
 
-// isKey reports whether t is the key of a record: it follows a colon at once, which follows a name at once. A field of an
-// object without blanks looks the same.
+// isKey reports whether t is the key of a record: it follows a colon at once, which follows a name at once. A field of
+// an object without blanks looks the same.
 func (s *shaper) isKey(t token) bool {
 	before := strings.TrimSuffix(s.lex.src[:t.start], ":")
 	return s.prev.kind == tColon && s.prev.end == t.start && len(before) == t.start-1 && t.isIdent() && before != "" &&
