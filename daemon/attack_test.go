@@ -101,6 +101,8 @@ func (a *attack) server() *server {
 	if a.s == nil {
 		a.s = start(a.t, append([]func(*config.Config){unlimited}, a.options...)...)
 		a.s.do("GET", "/health", "")
+		a.vars["address"] = a.s.Addr().String()
+		_, a.vars["port"], _ = net.SplitHostPort(a.vars["address"])
 		a.before = measure()
 	}
 	return a.s
@@ -172,6 +174,15 @@ func (a *attack) option(text string) {
 		"guests":          func(c *config.Config) { c.AllowGuests = true },
 		"files":           func(c *config.Config) { c.AllowExperimental = config.ParseNames("files") },
 		"deep":            func(c *config.Config) { c.QueryTimeout = 5 * time.Second },
+		"scripts": func(c *config.Config) {
+			c.AllowScripting, c.QueryTimeout = true, 5*time.Second
+		},
+		"network": func(c *config.Config) { // the loopback but for one address, which stands for what is inside
+			c.AllowNet, c.DenyNet = config.ParseNames("*"), config.ParseNames("127.0.0.2,10.0.0.0/8,::1")
+		},
+		"outside": func(c *config.Config) { // nothing of this machine may be reached
+			c.AllowNet, c.DenyNet = config.ParseNames("*"), config.ParseNames("127.0.0.0/8,::1")
+		},
 	}
 	if options[text] == nil {
 		a.t.Fatalf("line %d: unknown option %s", a.line, text)
