@@ -113,3 +113,46 @@ func TestBucketFolderThatIsNoLongerAllowed(t *testing.T) {
 		t.Errorf("%v, %v", res, err)
 	}
 }
+
+// TestBucketFoldersOfTenants: the owner of a database opens folders of its own alone, and a folder that all share is for
+// those of the root.
+func TestBucketFoldersOfTenants(t *testing.T) {
+	dir := t.TempDir()
+	caps := auth.DefaultCapabilities()
+	caps.Experimental.Allow = auth.NewSet("files")
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Capabilities: caps, Log: slog.New(slog.DiscardHandler),
+		BucketFolders: []string{filepath.Join(dir, "own", "{ns}", "{db}"), filepath.Join(dir, "all")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"own", "all"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { _ = e.Close(t.Context()) }()
+	run(t, e.RootSession(), "DEFINE NAMESPACE n; USE NS n; DEFINE DATABASE a; DEFINE DATABASE b")
+	of := func(db string) *engine.Session {
+		return e.SessionAs(auth.Principal{Level: auth.DatabaseUser, Roles: auth.Owner, NS: "n", DB: db, Name: "ow"}, "n", db)
+	}
+	define := func(s *engine.Session, path ...string) bool {
+		res := run(t, s, "DEFINE BUCKET OVERWRITE x BACKEND 'file:"+filepath.ToSlash(filepath.Join(append([]string{dir}, path...)...))+"'", allowErrors)
+		return res[0].Err == nil
+	}
+	a, b, root := of("a"), of("b"), e.SessionAs(auth.RootOwner(), "n", "a")
+	if !define(a, "own", "n", "a", "x") {
+		t.Fatal("the owner may not use the folder of its database")
+	}
+	run(t, a, "f'x:/secret'.put('canary')")
+	for _, path := range [][]string{{"own", "n", "a", "x"}, {"own", "n", "a"}, {"own", "n"}, {"own"}, {"all"}, {"all", "b"}, {"own", "n", "b", "..", "a"}} {
+		if define(b, path...) {
+			t.Errorf("%v: taken from the owner of another database: %s", path, texts(run(t, b, "file::list('x')", allowErrors)))
+		}
+	}
+	if !define(b, "own", "n", "b") || define(b, "all", "x") || !define(root, "all", "x") {
+		t.Error("its own folder is refused, or a shared one is taken from others than the root")
+	}
+	if res := run(t, b, "ALTER BUCKET x BACKEND 'file:"+filepath.ToSlash(filepath.Join(dir, "own", "n", "a", "x"))+"'", allowErrors); res[0].Err == nil {
+		t.Error("ALTER BUCKET leads to the folder of another database")
+	}
+}

@@ -49,8 +49,8 @@ type Options struct {
 	// Experimental capabilities that are switched on ("files", …).
 	Experimental []string
 	// BucketFolders are the folders of the machine that buckets may be in, and below: DEFINE BUCKET … BACKEND
-	// 'file:/path'. None: buckets are in memory only. Whoever may define a bucket may read and write what is there,
-	// whatever database its files belong to.
+	// 'file:/path'. None: buckets are in memory only. A path may have {ns} and {db} as parts: the names of the database. One
+	// without {db} is shared among databases, and buckets in it are defined by users of the root, or with {ns} of the namespace.
 	BucketFolders []string
 	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these Options;
 	// otherwise those two fields are not looked at.

@@ -80,7 +80,7 @@ func databaseSettings(c *Config) []*Setting {
 		{Flag: "strict", Short: "s", Env: "STRICT", Group: GroupDatabase, Help: "New databases refuse tables that are not defined", Value: boolValue{&c.Strict}},
 		{Flag: "import-file", Env: "IMPORT_FILE", Group: GroupDatabase, Help: "File of statements to import before the server is ready", Value: stringValue{&c.ImportFile}},
 		{Env: "FILE_ALLOWLIST", Group: GroupDatabase, Help: "Directories that the mapper filters of analyzers may read", Value: listValue{&c.AnalyzerFiles}},
-		{Flag: "bucket-folder-allowlist", Env: "BUCKET_FOLDER_ALLOWLIST", Group: GroupDatabase, Help: "Folders that buckets may keep files in (BACKEND 'file:/path'); none: in memory only", Value: foldersValue{&c.BucketFolders}},
+		{Flag: "bucket-folder-allowlist", Env: "BUCKET_FOLDER_ALLOWLIST", Group: GroupDatabase, Help: "Folders that buckets may keep files in (BACKEND 'file:/path'): /data/{ns}/{db}, or /data for buckets that root users define; none: in memory only", Value: foldersValue{&c.BucketFolders}},
 		{Flag: "query-timeout", Env: "QUERY_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one request", Value: durationValue{&c.QueryTimeout}},
 		{Flag: "transaction-timeout", Env: "TRANSACTION_TIMEOUT", Group: GroupDatabase, Help: "Longest time of one transaction (none: no limit); one of a record user ends after a fifth of it without a request", Value: durationValue{&c.TransactionTimeout}},
 		{Flag: "query-memory", Env: "QUERY_MEMORY", Group: GroupDatabase, Help: "Memory that all clients may hold together, an eighth of it before they sign in; 0: a quarter of the machine's or the container's", Value: sizeValue{&c.QueryMemory}},

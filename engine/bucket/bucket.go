@@ -26,6 +26,7 @@ type ID struct {
 	NS, DB uint32
 	Name   string
 	Folder string // what Store.Folder answered; empty: in memory
+	Place  Place  // of the database; only for those in folders
 }
 
 // Info describes a file.

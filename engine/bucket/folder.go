@@ -35,9 +35,80 @@ const (
 // Files are written beside and moved into place when they are on disk, so that a reader, and a crash, finds the old or
 // the new one. Nothing here holds a lock: the file system orders what happens at once. Links count as no files.
 type folders struct {
-	allowed []string // absolute and clean
+	allowed []string // absolute and clean; they may have {ns} and {db} in them
 	limit   int64    // bytes of one file
 	swept   sync.Map // folders whose stale files were removed
+}
+
+// Place is a database by its names: what {ns} and {db} stand for in an allowed folder.
+type Place struct{ NS, DB string }
+
+// The marks in the path of an allowed folder. Each is a whole part of it.
+const (
+	markNS = "{ns}"
+	markDB = "{db}"
+)
+
+// Reach says whose buckets may be in a folder.
+type Reach uint8
+
+// The reaches: one database's, those of one namespace, and everybody's. A folder of the latter two is shared: who may define
+// buckets there reaches the files of other databases.
+const (
+	ReachDatabase Reach = iota
+	ReachNamespace
+	ReachAll
+)
+
+// reachOf is the reach of an allowed folder.
+func reachOf(pattern string) Reach {
+	switch {
+	case strings.Contains(pattern, markDB):
+		return ReachDatabase
+	case strings.Contains(pattern, markNS):
+		return ReachNamespace
+	}
+	return ReachAll
+}
+
+// base is the part of an allowed folder before its first mark: the folder that has to be there.
+func base(pattern string) string {
+	if i := strings.IndexByte(pattern, '{'); i >= 0 {
+		return filepath.Dir(pattern[:i] + "x")
+	}
+	return pattern
+}
+
+// of is an allowed folder for a place. It fails where a name cannot be one part of a path.
+func (p Place) of(pattern string) (string, bool) {
+	parts := strings.Split(pattern, string(filepath.Separator))
+	for i, part := range parts {
+		switch part {
+		case markNS:
+			parts[i] = p.NS
+		case markDB:
+			parts[i] = p.DB
+		default:
+			continue
+		}
+		if n := parts[i]; n == "." || n == ".." || n == "" || strings.ContainsAny(n, "/\\:\x00") || !filepath.IsLocal(n) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, string(filepath.Separator)), true
+}
+
+// checkMarks refuses a path whose marks do not keep databases apart, or are no marks.
+func checkMarks(pattern string) error {
+	for _, part := range strings.Split(pattern, string(filepath.Separator)) {
+		if part != markNS && part != markDB && strings.ContainsAny(part, "{}") {
+			return fmt.Errorf("allow the bucket folder %s: {ns} and {db} must be whole parts of the path", pattern)
+		}
+	}
+	if strings.Contains(pattern, markDB) && !strings.Contains(pattern, markNS) {
+		return fmt.Errorf("allow the bucket folder %s: {db} needs {ns}: databases of two namespaces may have one name", pattern)
+	}
+	return nil
 }
 
 // Folders makes paths of folders absolute and clean, as New wants them. Empty ones are left out.
@@ -51,47 +122,62 @@ func Folders(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("allow the bucket folder %s: %w", p, err)
 		}
+		if err := checkMarks(abs); err != nil {
+			return nil, err
+		}
 		out = append(out, abs)
 	}
 	return out, nil
 }
 
-// Folder is the folder that the text of BACKEND names, empty for memory. A folder outside the allowed ones is an error.
-func (s *Store) Folder(backend string) (string, error) {
+// Folder is the folder that the text of BACKEND names, empty for memory, and whose buckets may be there. A folder outside those
+// that are allowed for the place is an error.
+func (s *Store) Folder(backend string, of Place) (string, Reach, error) {
 	if backend == "memory" {
-		return "", nil
+		return "", ReachDatabase, nil
 	}
 	u, err := url.Parse(backend)
 	if err != nil || u.Scheme != "file" {
-		return "", errs.Internal("Bucket backend is not supported")
+		return "", 0, errs.Internal("Bucket backend is not supported")
 	}
 	shown := path.Clean("/" + u.Path + u.Opaque)
 	folder := filepath.FromSlash(shown)
 	if drive := folder[1:]; filepath.VolumeName(drive) != "" {
 		folder = filepath.Clean(drive)
 	}
-	if u.Host != "" && u.Host != "localhost" || s.folders.above(folder) == "" {
-		denied := errs.Internal("File access denied: %s", shown)
-		denied.Err = errors.New("the folder is not inside those of --bucket-folder-allowlist")
-		return "", denied
+	_, reach, ok := s.folders.above(folder, of)
+	if u.Host != "" && u.Host != "localhost" || !ok {
+		return "", 0, Denied(shown)
 	}
-	return folder, nil
+	return folder, reach, nil
 }
 
-// above is the allowed folder that folder is in, empty if none.
-func (d *folders) above(folder string) string {
-	for _, a := range d.allowed {
-		if rel, err := filepath.Rel(a, folder); err == nil && filepath.IsLocal(rel) && !strings.ContainsRune(folder, 0) {
-			return a
+// Denied is the error of a folder that a bucket may not be in.
+func Denied(folder string) error {
+	denied := errs.Internal("File access denied: %s", folder)
+	denied.Err = errors.New("the folder is not inside those of --bucket-folder-allowlist, or is shared among databases")
+	return denied
+}
+
+// above is the base of the allowed folder that folder is in, and that one's reach: the least of all that it is in.
+func (d *folders) above(folder string, of Place) (top string, reach Reach, ok bool) {
+	for _, pattern := range d.allowed {
+		a, named := of.of(pattern)
+		if !named || strings.ContainsRune(folder, 0) {
+			continue
+		}
+		rel, err := filepath.Rel(a, folder)
+		if r := reachOf(pattern); err == nil && filepath.IsLocal(rel) && (!ok || r < reach) {
+			top, reach, ok = base(pattern), r, true
 		}
 	}
-	return ""
+	return top, reach, ok
 }
 
 // open opens the folder of a bucket. It goes through the allowed folder, so that no link on the way leads out of it.
 func (d *folders) open(id ID, create bool) (*os.Root, error) {
-	allowed := d.above(id.Folder)
-	if allowed == "" {
+	allowed, _, ok := d.above(id.Folder, id.Place)
+	if !ok {
 		return nil, errors.New("the folder is not allowed")
 	}
 	top, err := os.OpenRoot(allowed)

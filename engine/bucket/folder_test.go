@@ -23,13 +23,61 @@ func TestOnlyAllowedFoldersAreBackends(t *testing.T) {
 		{"s3://data/x", "", "Bucket backend is not supported"}, {"Memory", "", "Bucket backend is not supported"},
 		{"", "", "Bucket backend is not supported"}, {"file:/%zz", "", "Bucket backend is not supported"},
 	} {
-		got, err := s.Folder(tc.backend)
+		got, err := folderOf(s, tc.backend)
 		if text := fmt.Sprint(err); got != filepath.FromSlash(tc.folder) || text != tc.err && (err != nil || tc.err != "") {
 			t.Errorf("%s: %q, %v; want %q, %s", tc.backend, got, err, tc.folder, tc.err)
 		}
-		if _, err := none.Folder(tc.backend); err == nil && tc.backend != "memory" {
+		if _, err := folderOf(none, tc.backend); err == nil && tc.backend != "memory" {
 			t.Errorf("%s is allowed where nothing is", tc.backend)
 		}
+	}
+}
+
+func folderOf(s *Store, backend string) (string, error) {
+	folder, _, err := s.Folder(backend, Place{NS: "n", DB: "d"})
+	return folder, err
+}
+
+// TestFoldersOfADatabase: {ns} and {db} are the names of the database, and nothing that leads elsewhere.
+func TestFoldersOfADatabase(t *testing.T) {
+	allowed, err := Folders([]string{"/data/{ns}/{db}", "/ns/{ns}/common", "/all", "/data/n/open"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Limits{}, allowed, nil)
+	for _, tc := range []struct {
+		of     Place
+		folder string
+		reach  Reach
+		ok     bool
+	}{
+		{Place{"n", "d"}, "/data/n/d", ReachDatabase, true}, {Place{"n", "d"}, "/data/n/d/b/c", ReachDatabase, true},
+		{Place{"n", "d"}, "/data/n", 0, false}, {Place{"n", "d"}, "/data", 0, false}, {Place{"n", "d"}, "/data/n/e", 0, false},
+		{Place{"n", "d"}, "/data/n/d/../e", 0, false}, {Place{"n", "d"}, "/data/m/d", 0, false}, {Place{"n", "d"}, "/data/n/dd", 0, false},
+		{Place{"n", "d"}, "/data/{ns}/{db}", 0, false}, {Place{"n", "d"}, "/ns/n/common/x", ReachNamespace, true},
+		{Place{"n", "d"}, "/ns/m/common", 0, false}, {Place{"n", "d"}, "/all/n", ReachAll, true}, {Place{"n", "open"}, "/data/n/open/x", ReachDatabase, true},
+		{Place{"n", "d"}, "/data/n/open/x", ReachAll, true}, {Place{"..", "d"}, "/data/../d", 0, false}, {Place{"n", ".."}, "/data", 0, false},
+		{Place{"n", "."}, "/data/n", 0, false}, {Place{"n", ""}, "/data/n", 0, false}, {Place{"n/d", "e"}, "/data/n/d/e", 0, false},
+		{Place{"n", "d/e"}, "/data/n/d/e", 0, false}, {Place{"n", "a\\b"}, "/data/n/a/b", 0, false}, {Place{"", "d"}, "/data/d", 0, false},
+	} {
+		_, reach, err := s.Folder("file:"+tc.folder, tc.of)
+		if (err == nil) != tc.ok || reach != tc.reach {
+			t.Errorf("%v in %v: %v, %v", tc.folder, tc.of, reach, err)
+		}
+	}
+	for _, bad := range []string{"/data/{db}", "/data/{ns}-{db}", "/data/{tenant}", "/data/x{ns}/{db}", "/data/{ns", "/data/{NS}/{DB}"} {
+		if _, err := Folders([]string{bad}); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	dir := t.TempDir()
+	s = New(Limits{}, []string{filepath.Join(dir, "{ns}", "{db}")}, nil)
+	own := ID{NS: 1, DB: 1, Name: "b", Folder: filepath.Join(dir, "n", "d", "b"), Place: Place{"n", "d"}}
+	if err := s.Put(own, "/x", []byte("secret"), true); err != nil || read(t, filepath.Join(dir, "n", "d", "b", "x")) != "secret" {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{own.Folder, filepath.Join(dir, "n", "d"), filepath.Join(dir, "n"), dir} {
+		refused(t, s, ID{NS: 1, DB: 2, Name: "b", Folder: folder, Place: Place{"n", "e"}}, "/x")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
@@ -248,6 +249,21 @@ func (r *run) bucketBackend(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
 	}
 	out := &ast.Literal{Value: v}
-	_, err = r.Ex.Files.Folder(ast.LiteralText(out))
+	folder, reach, err := r.Ex.Files.Folder(ast.LiteralText(out), bucket.Place{NS: r.Auth.NS, DB: r.Auth.DB})
+	if err == nil && r.Auth.Principal.Level < levelOf(reach) {
+		err = bucket.Denied(folder)
+	}
 	return out, err
+}
+
+// levelOf is the level of those who may define buckets in a folder of that reach. SECURITY: what is in a shared folder may belong
+// to other databases, whose files a bucket there would open.
+func levelOf(reach bucket.Reach) auth.Level {
+	switch reach {
+	case bucket.ReachAll:
+		return auth.RootUser
+	case bucket.ReachNamespace:
+		return auth.NamespaceUser
+	}
+	return auth.DatabaseUser
 }

@@ -36,12 +36,13 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
 	}
 	r.Outside = r.Outside || writes(action)
-	folder, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend)) // again: what is allowed may have changed since
+	place := bucket.Place{NS: r.Auth.NS, DB: r.Auth.DB}
+	folder, _, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend), place) // again: what is allowed may have changed since
 	if err != nil {
 		return bucket.ID{}, err
 	}
 	scope := db.Inner()
-	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name, Folder: folder}, nil
+	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name, Folder: folder, Place: place}, nil
 }
 
 func writes(action string) bool {
