@@ -252,3 +252,38 @@ func TestHashesAreForOwners(t *testing.T) {
 		}
 	}
 }
+
+// TestRightsComeBackAfterStoredCode: code that failed, or was called in the middle of a statement, leaves no trace on it.
+func TestRightsComeBackAfterStoredCode(t *testing.T) {
+	const mine = "DEFINE NAMESPACE mine; REMOVE NAMESPACE mine; 'mine'"
+	e, root := codeEngine(t)
+	run(t, as(e, auth.DatabaseUser, auth.Owner), `DEFINE API '/fails' FOR get THEN { THROW 'x' };
+		DEFINE API '/next' FOR get MIDDLEWARE fn::next() THEN { DEFINE NAMESPACE evil; {} };
+		DEFINE FUNCTION fn::next($r: any, $next: any) { { body: $next } }; DEFINE FUNCTION fn::same($f: any) { $f };
+		DEFINE FUNCTION fn::call($f: any) { $f() }; DEFINE EVENT e ON t THEN { CREATE log }`)
+	for _, tc := range []struct{ text, want string }{
+		{"{ api::invoke('/fails'); " + mine + " }", "'mine'"},
+		{"{ UPDATE t:1 SET a = 1; " + mine + " }", "'mine'"},
+		{"{ LET $f = fn::same(|| { " + mine + " }); $f() }", "'mine'"},
+		{"{ LET $n = api::invoke('/next').body; [$n({}).status, { " + mine + " }] }", "[500, 'mine']"},
+	} {
+		if got := one(t, root, tc.text); got != tc.want {
+			t.Errorf("%s\n\tgives %s, want %s", tc.text, got, tc.want)
+		}
+	}
+	if err := try(t, root, "fn::call(|| { "+mine+" })"); !strings.Contains(err, "Not enough permissions") {
+		t.Errorf("a closure of root in an OWNER's function: %q", err)
+	}
+}
+
+// TestPermissionsTakeNoNumbers: a sequence keeps a number that it has given.
+func TestPermissionsTakeNoNumbers(t *testing.T) {
+	e, root := codeEngine(t)
+	run(t, root, "DEFINE SEQUENCE s; DEFINE FUNCTION fn::c() { 1 } PERMISSIONS WHERE sequence::nextval('s') >= 0")
+	if err := try(t, as(e, auth.RecordUser, 0), "fn::c()"); err == "" {
+		t.Error("the permission held")
+	}
+	if got := one(t, root, "RETURN sequence::nextval('s')"); got != "0" {
+		t.Errorf("the next number is %s", got)
+	}
+}

@@ -49,6 +49,9 @@ func (s *sequences) put(k string, b batch) {
 // nextVal is the next number of a sequence. It is outside the transaction: a number once given
 // stays given.
 func (r *Run) nextVal(name string) (int64, error) {
+	if r.reading > 0 {
+		return 0, errReading
+	}
 	db, err := r.Database()
 	if err != nil {
 		return 0, err
