@@ -152,6 +152,11 @@ func Span(table, low, high string) value.Value {
 	return value.Record(table, value.RangeOf(r))
 }
 
+// From is the records of table whose keys are from low on.
+func From(table, low string) value.Value {
+	return value.Record(table, value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Str(low)}}))
+}
+
 // decode reads v into a Go value. What does not fit is an error: rows are written by this package only.
 func decode(v value.Value, into reflect.Value) error {
 	if into.Type() == valueType {

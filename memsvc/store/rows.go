@@ -81,8 +81,6 @@ type Turn struct {
 	Clauses    grant.Clauses `db:"clauses"`
 	Labels     []string      `db:"labels"`
 	ValidUntil *time.Time    `db:"valid_until"`
-	Near       bool          `db:"near"` // a near duplicate of an earlier turn
-	Hash       int64         `db:"hash"` // of the words: near duplicates differ in few bits
 }
 
 // Source says where a fact came from.
@@ -220,8 +218,6 @@ type Chunk struct {
 	Labels     []string      `db:"labels"`
 	ObservedAt time.Time     `db:"observed_at"`
 	CreatedAt  time.Time     `db:"created_at"`
-	Near       bool          `db:"near"`
-	Hash       int64         `db:"hash"`
 }
 
 // Keyword is a phrase of a document.

@@ -1,0 +1,373 @@
+package ingest
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"lukechampine.com/blake3"
+
+	"github.com/nacredb/nacre/memsvc/document"
+	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/settings"
+	"github.com/nacredb/nacre/memsvc/store"
+	"github.com/nacredb/nacre/memsvc/text"
+)
+
+// States of a document.
+const (
+	DocQueued     = "queued"
+	DocExtracting = "extracting"
+	DocChunking   = "chunking"
+	DocReady      = "ready"
+	DocFailed     = "failed"
+)
+
+// Upload is a document to be ingested.
+type Upload struct {
+	Title, Source, Filename, Mime, Profile string
+	Scopes                                 grant.Clauses
+	Labels                                 []string
+	Observed                               time.Time
+	Bytes                                  []byte
+}
+
+// maxChunks bounds the chunks of a document.
+const maxChunks = 20_000
+
+func hash(b []byte) string {
+	sum := blake3.Sum256(b)
+	return "blake3:" + hex.EncodeToString(sum[:])
+}
+
+func (s *Service) tenant(ctx context.Context, id string) (*settings.Tenant, error) {
+	db, row, err := s.Store.DBOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &settings.Tenant{DB: db, Settings: s.Schema.Effective(row)}, nil
+}
+
+// Upload takes a document and queues its ingest. The same bytes again are the same document: the second uploader's scopes are
+// added to it.
+func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Caller, u Upload) (*store.Document, bool, error) {
+	clauses, err := Target(ctx, t, who, u.Scopes)
+	if err != nil {
+		return nil, false, err
+	}
+	if u.Mime = document.Type(u.Mime, u.Filename, u.Bytes); u.Mime == "" {
+		return nil, false, problem.Of(415, "unsupported-media-type", "This type of document is not supported")
+	}
+	h := hash(u.Bytes)
+	if d, err := s.same(ctx, t, h, clauses); err != nil || d != nil {
+		return d, d != nil, err
+	}
+	now := time.Now().UTC()
+	id := store.NewID()
+	d := store.Document{ID: id, Title: u.Title, Source: u.Source, Filename: u.Filename, MimeType: u.Mime, StorageKey: "ctx/" + t.Context + "/" + id + "/1", Hash: h,
+		Size: int64(len(u.Bytes)), ObservedAt: u.Observed, Labels: u.Labels, Profile: u.Profile, Version: 1, Status: DocQueued, Principal: who.Principal,
+		Clauses: clauses, CreatedAt: now, UpdatedAt: now}
+	if d.Title == "" {
+		d.Title = u.Filename
+	}
+	if err := s.Blob.Put(ctx, d.StorageKey, u.Bytes); err != nil {
+		return nil, false, fmt.Errorf("store the upload: %w", err)
+	}
+	if err := s.queue(ctx, t, &d); err != nil {
+		return nil, false, err
+	}
+	return &d, false, nil
+}
+
+// same is the document with these bytes, with clauses added, or nil.
+func (s *Service) same(ctx context.Context, t *settings.Tenant, h string, clauses grant.Clauses) (*store.Document, error) {
+	var out *store.Document
+	err := t.DB.Update(ctx, func(tx *store.Tx) error {
+		d, err := store.One[store.Document](ctx, t.DB, "SELECT * FROM document WHERE content_hash = $h AND status != 'failed'", store.Var{Name: "h", Value: h})
+		if out = d; err != nil || d == nil {
+			return err
+		}
+		both := d.Clauses.Join(clauses)
+		if both.Key() == d.Clauses.Key() {
+			return nil
+		}
+		d.Clauses = both
+		tx.Put("document", *d)
+		return s.rescope(ctx, t, tx, d)
+	})
+	return out, err
+}
+
+// rescope gives the rows of a document its clauses.
+func (s *Service) rescope(ctx context.Context, t *settings.Tenant, tx *store.Tx, d *store.Document) error {
+	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT * FROM $span", store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
+	if err != nil {
+		return err
+	}
+	for _, c := range chunks {
+		c.Clauses = d.Clauses
+		tx.Put("chunk", c)
+	}
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT * FROM keyword WHERE document = $d", store.Var{Name: "d", Value: d.ID})
+	for _, k := range words {
+		k.Clauses = d.Clauses
+		tx.Put("keyword", k)
+	}
+	return err
+}
+
+// queue writes the job and then the document: a job without a document does nothing, a document without a job would wait for
+// ever.
+func (s *Service) queue(ctx context.Context, t *settings.Tenant, d *store.Document) error {
+	now := time.Now().UTC()
+	j := store.Job{ID: store.NewID(), Context: t.Context, Kind: JobDocument, Target: d.ID, State: store.JobQueued, CreatedAt: now, RunAfter: now}
+	if err := s.Store.AddJob(ctx, j); err != nil {
+		return err
+	}
+	if err := t.DB.Update(ctx, func(tx *store.Tx) error { tx.Put("document", *d); return nil }); err != nil {
+		return errors.Join(err, s.Store.DeleteJob(context.WithoutCancel(ctx), j.ID))
+	}
+	s.Wake()
+	return nil
+}
+
+// Replace gives a document new bytes (nil: the same ones again) and queues its ingest. The old version is found until the new
+// one is ready.
+func (s *Service) Replace(ctx context.Context, t *settings.Tenant, id string, u Upload) (*store.Document, error) {
+	d, err := store.Get[store.Document](ctx, t.DB, "document", id)
+	if err != nil || d == nil {
+		return nil, errors.Join(err, problem.NotFound("There is no such document"))
+	}
+	d.Version++
+	if u.Bytes != nil {
+		mime := document.Type(u.Mime, u.Filename, u.Bytes)
+		if mime == "" {
+			return nil, problem.Of(415, "unsupported-media-type", "This type of document is not supported")
+		}
+		d.MimeType, d.Hash, d.Size = mime, hash(u.Bytes), int64(len(u.Bytes))
+		d.StorageKey = fmt.Sprintf("ctx/%s/%s/%d", t.Context, d.ID, d.Version)
+		if err := s.Blob.Put(ctx, d.StorageKey, u.Bytes); err != nil {
+			return nil, fmt.Errorf("store the upload: %w", err)
+		}
+	}
+	for _, f := range []struct {
+		at   *string
+		from string
+	}{{&d.Title, u.Title}, {&d.Source, u.Source}, {&d.Filename, u.Filename}, {&d.Profile, u.Profile}} {
+		if f.from != "" {
+			*f.at = f.from
+		}
+	}
+	d.Status, d.Error, d.UpdatedAt = DocQueued, "", time.Now().UTC()
+	return d, s.queue(ctx, t, d)
+}
+
+// DeleteDocument removes a document with its passages, facts and bytes.
+func (s *Service) DeleteDocument(ctx context.Context, t *settings.Tenant, id string) error {
+	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span", store.Var{Name: "span", Value: store.Span("chunk", id+"-", id+".")})
+	if err != nil {
+		return err
+	}
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d", store.Var{Name: "d", Value: id})
+	if err != nil {
+		return err
+	}
+	m := Marked{Documents: []string{id}}
+	for _, c := range chunks {
+		m.Chunks = append(m.Chunks, c.ID)
+	}
+	if _, err := s.Forget(ctx, t, m, true); err != nil {
+		return err
+	}
+	err = t.DB.Update(ctx, func(tx *store.Tx) error {
+		for _, k := range words {
+			tx.Delete("keyword", k.ID)
+		}
+		tx.Delete("document", id)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Blob.DeleteAll(ctx, "ctx/"+t.Context+"/"+id)
+}
+
+// ingestDocument does the job of a document: from its bytes to passages that are found, all in one transaction at the end.
+// A repetition writes the same rows.
+func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j store.Job, stage func(string)) error {
+	d, err := store.Get[store.Document](ctx, t.DB, "document", j.Target)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		if time.Since(j.CreatedAt) < time.Minute {
+			return errors.New("the document is not there yet")
+		}
+		return nil
+	}
+	if d.Status == DocReady {
+		return nil
+	}
+	stage(DocExtracting)
+	if err := s.status(ctx, t, d, DocExtracting); err != nil {
+		return err
+	}
+	b, err := s.Blob.Get(ctx, d.StorageKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Permanent{errors.New("the bytes of the document are gone")}
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := s.read(ctx, t, d, b)
+	if err != nil {
+		return err
+	}
+	stage(DocChunking)
+	if err := s.status(ctx, t, d, DocChunking); err != nil {
+		return err
+	}
+	return s.publish(ctx, t, d, doc)
+}
+
+func (s *Service) status(ctx context.Context, t *settings.Tenant, d *store.Document, status string) error {
+	return t.DB.Update(ctx, func(tx *store.Tx) error {
+		now, err := store.Get[store.Document](ctx, t.DB, "document", d.ID)
+		if err != nil {
+			return err
+		}
+		if now == nil || now.Version != d.Version {
+			return Permanent{errors.New("the document was changed or deleted meanwhile")}
+		}
+		*d = *now
+		d.Status, d.UpdatedAt = status, time.Now().UTC()
+		if d.StartedAt.IsZero() {
+			d.StartedAt = d.UpdatedAt
+		}
+		tx.Put("document", *d)
+		return nil
+	})
+}
+
+// read makes text of the bytes.
+func (s *Service) read(_ context.Context, t *settings.Tenant, d *store.Document, b []byte) (*document.Doc, error) {
+	if m := document.Modality(d.MimeType); m != "" {
+		return nil, Permanent{fmt.Errorf("no provider reads documents of type %s here", m)}
+	}
+	doc, err := document.Read(b, d.MimeType)
+	if errors.Is(err, document.ErrNoText) {
+		return nil, Permanent{errors.New("the document holds no text, and no provider recognises text in images here")}
+	}
+	if err != nil {
+		return nil, Permanent{err}
+	}
+	if t.Redaction {
+		doc.Text, _ = text.Redact(doc.Text)
+		doc.Title, _ = text.Redact(doc.Title)
+	}
+	return doc, nil
+}
+
+// publish writes passages, keywords and the state ready in one transaction, in the place of the old version.
+func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc) error {
+	pieces := text.Chunks(doc.Text, t.Chunking)
+	if len(pieces) > maxChunks {
+		return Permanent{fmt.Errorf("the document has more than %d passages", maxChunks)}
+	}
+	version := d.Version
+	return t.DB.Update(ctx, func(tx *store.Tx) error {
+		now, err := store.Get[store.Document](ctx, t.DB, "document", d.ID)
+		if err != nil {
+			return err
+		}
+		if now == nil || now.Version != version {
+			return Permanent{errors.New("the document was changed or deleted meanwhile")}
+		}
+		if err := s.dropOld(ctx, t, tx, now); err != nil {
+			return err
+		}
+		finish(now, doc, len(pieces))
+		for i, p := range pieces {
+			tx.Put("chunk", chunkOf(now, doc.Text, i, p))
+		}
+		if profile(t, now) != "TextOnly" {
+			for i, k := range text.Keywords(doc.Text, 5, 0.3) {
+				tx.Put("keyword", store.Keyword{ID: fmt.Sprintf("%s-%02d", now.ID, i), Document: now.ID, Text: k.Text, Normalised: text.Normal(k.Text), Score: k.Score, Clauses: now.Clauses})
+			}
+		}
+		if bad := text.Injection(doc.Text); bad != "" {
+			tx.Put("uncertainty", suspicious("doc:"+now.ID, now.Clauses, now.UpdatedAt))
+		}
+		tx.Put("document", *now)
+		return nil
+	})
+}
+
+func profile(t *settings.Tenant, d *store.Document) string {
+	if d.Profile != "" {
+		return d.Profile
+	}
+	return t.Profile
+}
+
+func finish(d *store.Document, doc *document.Doc, chunks int) {
+	if (d.Title == "" || d.Title == d.Filename) && doc.Title != "" {
+		d.Title = text.Clip(doc.Title, 512)
+	}
+	if d.ObservedAt.IsZero() {
+		d.ObservedAt = doc.Date
+	}
+	d.Status, d.Error, d.Notes, d.Chunks = DocReady, "", doc.Notes, chunks
+	d.UpdatedAt = time.Now().UTC()
+	d.DoneAt = d.UpdatedAt
+}
+
+// dropOld removes the rows of earlier versions and of an earlier try.
+func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx, d *store.Document) error {
+	old, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span", store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
+	if err != nil {
+		return err
+	}
+	for _, c := range old {
+		if !strings.HasPrefix(c.ID, fmt.Sprintf("%s-%04d-", d.ID, d.Version)) {
+			tx.Delete("chunk", c.ID)
+		}
+	}
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d", store.Var{Name: "d", Value: d.ID})
+	for _, k := range words {
+		if k.ID >= fmt.Sprintf("%s-%02d", d.ID, 5) {
+			tx.Delete("keyword", k.ID)
+		}
+	}
+	return err
+}
+
+func chunkOf(d *store.Document, s string, i int, p text.Piece) store.Chunk {
+	return store.Chunk{ID: fmt.Sprintf("%s-%04d-%06d", d.ID, d.Version, i), Document: d.ID, Version: d.Version, Position: i, Text: s[p.Start:p.End], Title: d.Title,
+		Section: p.Section, SectionRef: p.Ref, Start: p.Start, End: p.End, Tokens: text.Tokens(s[p.Start:p.End]), Mime: d.MimeType, Clauses: d.Clauses,
+		Labels: d.Labels, ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt}
+}
+
+// documentFailed writes down that a document could not be ingested.
+func (s *Service) documentFailed(ctx context.Context, j store.Job, why string) {
+	t, err := s.tenant(ctx, j.Context)
+	if err == nil && j.Kind == JobDocument {
+		err = t.DB.Update(ctx, func(tx *store.Tx) error {
+			d, err := store.Get[store.Document](ctx, t.DB, "document", j.Target)
+			if err != nil || d == nil || d.Status == DocReady {
+				return err
+			}
+			d.Status, d.Error, d.UpdatedAt = DocFailed, why, time.Now().UTC()
+			tx.Put("document", *d)
+			return nil
+		})
+	}
+	if err != nil {
+		s.Log.Warn("mark a document as failed", "document", j.Target, "error", err)
+	}
+}

@@ -1,0 +1,130 @@
+package retrieve
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/memsvc/text"
+)
+
+// term is one word that is looked for, and how much it counts.
+type term struct {
+	stem   string
+	weight float32
+}
+
+// question is what a query asks for.
+type question struct {
+	terms    []term  // of the query itself
+	near     []term  // words of similar meaning
+	speakers []int32 // names in the query that are speakers
+	names    []int32 // other names that texts hold
+	moments  []interval
+	when     bool // it asks for a time
+	count    bool // it asks for a number
+	who      bool // it asks for a person, place or name
+	latest   bool // it asks for the present state
+	mean     []int8
+}
+
+// asking are words that say how a question asks, not what for.
+var asking = map[string]bool{"kind": true, "type": true, "sort": true, "mani": true, "often": true, "long": true, "happen": true, "tell": true,
+	"know": true, "mention": true, "would": true, "likely": true, "remember": true, "anyth": true, "someth": true, "current": true, "use": true, "name": true}
+
+// read takes a query apart. now is when it is asked.
+func (x *Index) read(query string, now time.Time, t *Tuning) question {
+	var q question
+	moments := text.Dates(query, now)
+	for _, m := range moments {
+		q.moments = append(q.moments, interval{m.From.Unix(), m.To.Unix()})
+	}
+	low := " " + strings.ToLower(query) + " "
+	q.when = strings.Contains(low, " when ") || strings.Contains(low, "what date") || strings.Contains(low, "what time") ||
+		strings.Contains(low, "which year") || strings.Contains(low, "what year") || strings.Contains(low, "which month") ||
+		strings.Contains(low, "how long ago")
+	q.count = strings.Contains(low, "how many") || strings.Contains(low, "how much") || strings.Contains(low, "how old") || strings.Contains(low, "how often")
+	q.who = strings.HasPrefix(low, " who") || strings.HasPrefix(low, " where") || strings.HasPrefix(low, " which") || strings.Contains(low, " name")
+	q.latest = strings.Contains(low, " now ") || strings.Contains(low, "current") || strings.Contains(low, "latest") || strings.Contains(low, "still ")
+	seen := map[string]bool{}
+	var stems []string
+	for _, w := range text.Words(query) {
+		if text.Stop(w.Lower) || inMoment(moments, w.Start) {
+			continue
+		}
+		stem := text.Stem(w.Lower)
+		if seen[stem] {
+			continue
+		}
+		seen[stem] = true
+		if id, ok := x.names.find(w.Lower); ok && x.isSpeaker(id) {
+			q.speakers = append(q.speakers, id)
+			continue
+		}
+		weight := float32(1)
+		if asking[stem] {
+			weight = t.Asking
+		}
+		q.terms = append(q.terms, term{stem, weight})
+		stems = append(stems, stem)
+	}
+	q.names = x.named(query, q.speakers)
+	q.mean = text.Mean(stems, text.Rarity)
+	q.near = x.similar(q.terms, seen, t)
+	return q
+}
+
+func inMoment(ms []text.Moment, at int) bool {
+	for _, m := range ms {
+		if at >= m.Start && at < m.End {
+			return true
+		}
+	}
+	return false
+}
+
+// isSpeaker reports whether somebody of that name speaks in the index.
+func (x *Index) isSpeaker(name int32) bool { return x.speakers[name] > 0 }
+
+// named are the names of the query that texts hold and that are no speakers.
+func (x *Index) named(query string, speakers []int32) []int32 {
+	var out []int32
+	for _, n := range text.Names(query) {
+		id, ok := x.names.find(text.Fold(n))
+		if ok && !has(speakers, id) && !x.isSpeaker(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func has(list []int32, v int32) bool {
+	for _, e := range list {
+		if e == v {
+			return true
+		}
+	}
+	return false
+}
+
+// similar are words of similar meaning that the index holds, each at most as heavy as its similarity.
+func (x *Index) similar(terms []term, seen map[string]bool, t *Tuning) []term {
+	var out []term
+	for _, q := range terms {
+		if q.weight < 1 {
+			continue
+		}
+		n := 0
+		for _, near := range text.Neighbours(q.stem, 24, t.NearLeast) {
+			if n == t.NearMost {
+				break
+			}
+			if seen[near.Stem] || x.terms[near.Stem] == nil {
+				continue
+			}
+			seen[near.Stem] = true
+			n++
+			out = append(out, term{near.Stem, t.Near * near.Sim * near.Sim})
+		}
+	}
+	return out
+}

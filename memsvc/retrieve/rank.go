@@ -1,0 +1,640 @@
+package retrieve
+
+import (
+	"math"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/text"
+)
+
+// Tuning is the weights of the ranking. They were chosen on one half of a generated set of conversations.
+type Tuning struct {
+	K1, B                       float32
+	Before2, Before1, Next1     float32 // how much of a neighbour's words count as own
+	Next2                       float32
+	Own                         float32 // BM25 of the unit alone, beside that of its window
+	Group                       float32 // BM25 of the whole session
+	Speaker, NotSpeaker         float32 // factor for units of a speaker that the query names, and of others
+	Asking                      float32
+	Near, NearLeast             float32
+	NearMost                    int
+	Name                        float32 // a name of the query in the text
+	Time, Dated, Numbered       float32
+	Vector                      float32
+	Feedback                    float32 // weight of words of the best units
+	FeedbackDocs, FeedbackTerms int
+	Hop                         float32 // names that the best units bring in
+	Question                    float32 // factor for a turn that asks
+	Answer                      float32 // how much of a question counts as said in the answer
+	Brief                       float32 // factor for a turn of few words
+	Named                       float32 // for a unit with names, when the question asks for one
+	Crowd                       float32 // factor for a unit next to one that ranks before it
+	Assistant                   float32
+	Recent                      float32
+}
+
+// Default is the tuning in use.
+var Default = Tuning{
+	K1: 0.9, B: 0.35, Before2: 0.25, Before1: 0.45, Next1: 0.3, Next2: 0.1, Own: 0.5, Group: 0.4,
+	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.3, Near: 0.8, NearLeast: 0.5, NearMost: 16, Name: 0.8,
+	Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15,
+	Question: 0.7, Answer: 0.7, Brief: 0.8, Named: 0.2, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
+}
+
+// Ways of retrieval.
+const (
+	Hybrid = "hybrid"
+	Vector = "vector"
+	BM25   = "bm25"
+	Graph  = "graph"
+)
+
+// Query is one search.
+type Query struct {
+	Text     string
+	Mode     string
+	Now      time.Time // relative dates of the query count from here
+	Pool     int
+	Region   grant.Region
+	Lens     grant.Clauses
+	Labels   []string
+	Kinds    map[string]bool // nil: all
+	Group    string          // session or document
+	Groups   map[string]bool
+	Mime     string
+	Twins    bool      // also near duplicates
+	Past     bool      // also what holds no longer
+	From, To time.Time // valid or said in this interval
+	Skip     map[string]bool
+	Vector   []int8 // of a provider's embedding
+}
+
+// Candidate is a unit with its score.
+type Candidate struct {
+	ID    string
+	Score float64
+	At    time.Time
+	doc   int32
+}
+
+// scratch is memory of a search that is used again.
+type scratch struct {
+	score, tf     []float32
+	touched, list []int32
+	mark          []bool
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+func (s *scratch) size(n int) {
+	if len(s.score) < n {
+		s.score, s.tf, s.mark = make([]float32, n+n/4), make([]float32, n+n/4), make([]bool, n+n/4)
+	}
+	s.touched, s.list = s.touched[:0], s.list[:0]
+}
+
+// clear leaves the arrays zero.
+func (s *scratch) clear() {
+	for _, d := range s.touched {
+		s.score[d], s.mark[d] = 0, false
+	}
+	s.touched = s.touched[:0]
+}
+
+// search is one search under way.
+type search struct {
+	x     *Index
+	t     *Tuning
+	q     Query
+	asked question
+	sees  []int8 // by clauses: 0 not known yet, 1 visible, -1 not
+	want  []int32
+	s     *scratch
+	legs  map[string]int
+}
+
+// Search ranks the units that a query may see. The answer has at most q.Pool candidates, best first; the same index and
+// query give the same answer.
+func (x *Index) Search(q Query, t *Tuning) ([]Candidate, map[string]int) {
+	sc := scratches.Get().(*scratch)
+	sc.size(len(x.units))
+	se := &search{x: x, t: t, q: q, s: sc, sees: make([]int8, len(x.clauses)), legs: map[string]int{}}
+	defer scratches.Put(sc)
+	for _, l := range q.Labels {
+		id, ok := x.labels.find(l)
+		if !ok {
+			return nil, se.legs
+		}
+		se.want = append(se.want, id)
+	}
+	se.asked = x.read(q.Text, q.Now, t)
+	return se.run(), se.legs
+}
+
+// allowed reports whether a unit may be found: alive, visible, and what the query's filters let through.
+func (se *search) allowed(d int32) bool {
+	u := &se.x.units[d]
+	if u.dead || (u.twin >= 0 && !se.q.Twins) {
+		return false
+	}
+	if v := se.sees[u.clauses]; v == 0 {
+		c := se.x.clauses[u.clauses]
+		se.sees[u.clauses] = -1
+		if se.q.Region.Visible(grant.Read, c) && se.q.Lens.Lens(c) {
+			se.sees[u.clauses] = 1
+		}
+	}
+	if se.sees[u.clauses] < 0 {
+		return false
+	}
+	for _, l := range se.want {
+		if !has(u.labels, l) {
+			return false
+		}
+	}
+	return se.fits(u)
+}
+
+func (se *search) fits(u *unit) bool {
+	q := &se.q
+	switch {
+	case q.Kinds != nil && !q.Kinds[kindNames[u.kind]]:
+		return false
+	case q.Group != "" && se.x.groups.text[u.group] != q.Group:
+		return false
+	case q.Groups != nil && !q.Groups[se.x.groups.text[u.group]]:
+		return false
+	case q.Mime != "" && u.mime != q.Mime:
+		return false
+	case u.until != 0 && !q.Past && u.until <= q.Now.Unix():
+		return false
+	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (u.until == 0 || u.until < q.From.Unix()) && u.kind != kindAttribute:
+		return false
+	case !q.To.IsZero() && u.at != 0 && u.at > q.To.Unix():
+		return false
+	}
+	return !q.Skip[u.id]
+}
+
+// run scores: words with their neighbourhood, meaning, people, times, then what the best of them bring in.
+func (se *search) run() []Candidate {
+	t := se.t
+	if se.q.Mode == Vector {
+		se.vector(1)
+		return se.top(se.q.Pool)
+	}
+	window := se.q.Mode != BM25
+	for _, w := range se.asked.terms {
+		se.term(w.stem, w.weight, window)
+	}
+	se.legs[BM25] = len(se.s.touched)
+	if window {
+		for _, w := range se.asked.near {
+			se.term(w.stem, w.weight, window)
+		}
+		se.legs["similar"] = len(se.s.touched) - se.legs[BM25]
+		se.people()
+		se.groups()
+		if se.q.Mode == Graph {
+			se.hop(2 * t.Hop)
+			return se.top(se.q.Pool)
+		}
+		se.factors()
+		se.vector(t.Vector)
+		se.feedback()
+		se.hop(t.Hop)
+	}
+	return se.top(se.q.Pool)
+}
+
+func (se *search) add(d int32, v float32) {
+	s := se.s
+	if !s.mark[d] {
+		s.mark[d] = true
+		s.touched = append(s.touched, d)
+	}
+	s.score[d] += v
+}
+
+func (se *search) idf(docs int) float32 {
+	n := float64(max(se.x.live, docs))
+	return float32(math.Log(1 + (n-float64(docs)+0.5)/(float64(docs)+0.5)))
+}
+
+// term adds BM25 of one term. With a window, a unit also has what its neighbours say, for a part.
+func (se *search) term(stem string, weight float32, window bool) {
+	p := se.x.terms[stem]
+	if p == nil {
+		return
+	}
+	x, t := se.x, se.t
+	idf := weight * se.idf(len(p.docs))
+	avg := float32(x.words/float64(max(x.live, 1))) + 0.1
+	own := float32(1)
+	if window {
+		own = t.Own
+	}
+	list := se.s.list[:0]
+	spread := func(d int32, v float32) {
+		if d < 0 || v == 0 {
+			return
+		}
+		if se.s.tf[d] == 0 {
+			list = append(list, d)
+		}
+		se.s.tf[d] += v
+	}
+	for i, d := range p.docs {
+		u := &x.units[d]
+		if u.dead {
+			continue
+		}
+		tf := float32(p.tf[i])
+		se.add(d, own*idf*t.saturate(tf, u.words/avg))
+		if !window {
+			continue
+		}
+		spread(d, tf)
+		if u.kind == kindTurn {
+			se.around(d, tf, spread)
+		}
+	}
+	for _, d := range list {
+		// A window is about twice as long as its unit: lengths are compared as if all were.
+		se.add(d, idf*t.saturate(se.s.tf[d], 0.5+0.5*x.units[d].words/avg))
+		se.s.tf[d] = 0
+	}
+	se.s.list = list[:0]
+}
+
+// around gives the neighbours of a turn their part of its words.
+func (se *search) around(d int32, tf float32, spread func(int32, float32)) {
+	x, t := se.x, se.t
+	if n := x.units[d].next; n >= 0 {
+		share := t.Before1
+		if x.units[d].asks && x.units[n].speaker != x.units[d].speaker {
+			share = t.Answer
+		}
+		spread(n, tf*share)
+		spread(x.units[n].next, tf*t.Before2)
+	}
+	if p := x.units[d].prev; p >= 0 {
+		spread(p, tf*t.Next1)
+		spread(x.units[p].prev, tf*t.Next2)
+	}
+}
+
+func (t *Tuning) saturate(tf, length float32) float32 {
+	return tf * (t.K1 + 1) / (tf + t.K1*(1-t.B+t.B*length))
+}
+
+// people raises units of speakers that the query names, and units that hold its other names.
+func (se *search) people() {
+	for _, n := range se.asked.names {
+		docs := se.x.byName[n]
+		v := se.t.Name * se.idf(len(docs))
+		for _, d := range docs {
+			if !se.x.units[d].dead {
+				se.add(d, v)
+			}
+		}
+	}
+	if len(se.asked.speakers) == 0 {
+		return
+	}
+	for _, d := range se.s.touched {
+		switch u := &se.x.units[d]; {
+		case u.speaker < 0:
+		case has(se.asked.speakers, u.speaker):
+			se.s.score[d] *= se.t.Speaker
+		case len(se.asked.speakers) == 1:
+			se.s.score[d] *= se.t.NotSpeaker
+		}
+	}
+}
+
+// groups adds the score of the session or document that a unit is in, without its own part.
+func (se *search) groups() {
+	if se.t.Group == 0 {
+		return
+	}
+	type sum struct{ best, second, third float32 }
+	all := map[int32]*sum{}
+	for _, d := range se.s.touched {
+		g := se.x.units[d].group
+		a := all[g]
+		if a == nil {
+			a = &sum{}
+			all[g] = a
+		}
+		switch v := se.s.score[d]; {
+		case v > a.best:
+			a.best, a.second, a.third = v, a.best, a.second
+		case v > a.second:
+			a.second, a.third = v, a.second
+		case v > a.third:
+			a.third = v
+		}
+	}
+	for _, d := range se.s.touched {
+		a := all[se.x.units[d].group]
+		se.s.score[d] += se.t.Group * (a.best + a.second + a.third) / 3
+	}
+}
+
+// factors raises or lowers units by what the question asks for.
+func (se *search) factors() {
+	t, q := se.t, &se.asked
+	var newest int64
+	for _, d := range se.s.touched {
+		newest = max(newest, se.x.units[d].at)
+	}
+	for _, d := range se.s.touched {
+		u, f := &se.x.units[d], float32(1)
+		if len(q.moments) > 0 && (touches(q.moments, u.at) || meets(q.moments, u.moments)) {
+			f += t.Time
+		}
+		if q.when && u.dated {
+			f += t.Dated
+		}
+		if q.count && u.numbered {
+			f += t.Numbered
+		}
+		if q.who && len(u.names) > 0 {
+			f += t.Named
+		}
+		if u.kind == kindTurn && u.asks {
+			f *= t.Question
+		}
+		if u.kind == kindTurn && u.words < 4 {
+			f *= t.Brief
+		}
+		if u.role == roleAssistant && u.kind == kindTurn && u.speaker < 0 {
+			f *= t.Assistant
+		}
+		if q.latest && newest > u.at && u.at != 0 {
+			f -= t.Recent * float32(math.Log1p(float64(newest-u.at)/86400))
+		}
+		se.s.score[d] *= f
+	}
+}
+
+func touches(ms []interval, at int64) bool {
+	for _, m := range ms {
+		if at >= m.from && at < m.to {
+			return true
+		}
+	}
+	return false
+}
+
+func meets(a, b []interval) bool {
+	for _, m := range a {
+		for _, n := range b {
+			if m.from < n.to && n.from < m.to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxScan is how many units the meaning of a query is compared with when no word of it picked them.
+const maxScan = 50_000
+
+// vector adds the similarity of meaning, as a share of the best score so far.
+func (se *search) vector(weight float32) {
+	x := se.x
+	provider := x.width > 0 && len(se.q.Vector) == x.width
+	if weight == 0 || (!provider && se.asked.mean == nil) {
+		return
+	}
+	best := float32(1)
+	for _, d := range se.s.touched {
+		best = max(best, se.s.score[d])
+	}
+	w := weight * best
+	sim := func(d int32) float32 {
+		if provider {
+			return text.Similarity(se.q.Vector, x.vectors[int(d)*x.width:(int(d)+1)*x.width])
+		}
+		return text.Similarity(se.asked.mean, x.means[int(d)*text.Dimensions:(int(d)+1)*text.Dimensions])
+	}
+	if provider || len(x.units) <= maxScan {
+		for d := range x.units {
+			if v := sim(int32(d)); v > 0.3 && !x.units[d].dead {
+				se.add(int32(d), w*v)
+				se.legs[Vector]++
+			}
+		}
+		return
+	}
+	for _, d := range se.s.touched {
+		if v := sim(d); v > 0.3 {
+			se.s.score[d] += w * v
+			se.legs[Vector]++
+		}
+	}
+}
+
+// feedback looks for words that the best units share.
+func (se *search) feedback() {
+	t := se.t
+	if t.Feedback == 0 {
+		return
+	}
+	own := map[string]bool{}
+	for _, w := range se.asked.terms {
+		own[w.stem] = true
+	}
+	picked := se.best(t.FeedbackDocs)
+	if len(picked) == 0 {
+		return
+	}
+	in := map[int32]float32{}
+	for _, c := range picked {
+		in[c] = se.s.score[c] / se.s.score[picked[0]]
+	}
+	type gain struct {
+		stem string
+		v    float32
+	}
+	var gains []gain
+	for _, stem := range se.x.termsOf(picked) {
+		if own[stem] {
+			continue
+		}
+		p := se.x.terms[stem]
+		var v float32
+		n := 0
+		for _, d := range picked {
+			if se.x.holds(p, d) {
+				v += in[d]
+				n++
+			}
+		}
+		if n > 1 {
+			gains = append(gains, gain{stem, v * se.idf(len(p.docs))})
+		}
+	}
+	sort.Slice(gains, func(i, j int) bool {
+		if gains[i].v != gains[j].v {
+			return gains[i].v > gains[j].v
+		}
+		return gains[i].stem < gains[j].stem
+	})
+	for i, g := range gains {
+		if i == t.FeedbackTerms {
+			break
+		}
+		se.term(g.stem, t.Feedback*g.v/gains[0].v, true)
+	}
+	se.legs["feedback"] = min(len(gains), t.FeedbackTerms)
+}
+
+func (x *Index) holds(p *post, d int32) bool {
+	i := sort.Search(len(p.docs), func(i int) bool { return p.docs[i] >= d })
+	return i < len(p.docs) && p.docs[i] == d
+}
+
+// termsOf are the terms of some units, sorted. Units keep no list of them, so their count bounds the work.
+func (x *Index) termsOf(docs []int32) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, d := range docs {
+		for _, t := range x.own[d] {
+			s := x.stems[t]
+			if !seen[s] {
+				seen[s] = true
+				out = append(out, s)
+			}
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// hop follows the names in the best units to other units that hold them.
+func (se *search) hop(weight float32) {
+	if weight == 0 {
+		return
+	}
+	best := se.best(3)
+	if len(best) == 0 {
+		return
+	}
+	scale := se.s.score[best[0]] * weight
+	seen := map[int32]bool{}
+	for i, d := range best {
+		for _, n := range se.x.units[d].names {
+			docs := se.x.byName[n]
+			if seen[n] || has(se.asked.speakers, n) || se.x.isSpeaker(n) || len(docs) > 50 || len(docs) < 2 {
+				continue
+			}
+			seen[n] = true
+			for _, o := range docs {
+				if !se.x.units[o].dead && o != d {
+					se.add(o, scale/float32(i+1)/float32(math.Sqrt(float64(len(docs)))))
+					se.legs[Graph]++
+				}
+			}
+		}
+	}
+}
+
+// best are the highest allowed units so far.
+func (se *search) best(n int) []int32 {
+	var out []int32
+	for _, d := range se.s.touched {
+		if len(out) == n && !se.before(d, out[n-1]) {
+			continue
+		}
+		if !se.allowed(d) {
+			continue
+		}
+		i := sort.Search(len(out), func(i int) bool { return se.before(d, out[i]) })
+		if len(out) < n {
+			out = append(out, 0)
+		}
+		copy(out[i+1:], out[i:])
+		out[i] = d
+	}
+	return out
+}
+
+// before is the order of the answer: by score, then the earlier unit.
+func (se *search) before(a, b int32) bool {
+	if se.s.score[a] != se.s.score[b] {
+		return se.s.score[a] > se.s.score[b]
+	}
+	return se.x.units[a].id < se.x.units[b].id
+}
+
+// top makes the answer: the best units, those beside a better one a little later. Scores are 0 to 1.
+func (se *search) top(n int) []Candidate {
+	defer se.s.clear()
+	picked := se.best(n)
+	if len(picked) == 0 {
+		return nil
+	}
+	ranked := se.spreadOut(picked)
+	most := se.ceiling()
+	out := make([]Candidate, len(ranked))
+	for i, r := range ranked {
+		u := &se.x.units[r.doc]
+		out[i] = Candidate{ID: u.id, Score: float64(min(1, r.score/most)), doc: r.doc}
+		if u.at != 0 {
+			out[i].At = time.Unix(u.at, 0).UTC()
+		}
+	}
+	return out
+}
+
+type ranked struct {
+	doc   int32
+	score float32
+}
+
+// spreadOut lowers units beside one that ranks before them, so that one spot does not fill the answer.
+func (se *search) spreadOut(picked []int32) []ranked {
+	out := make([]ranked, len(picked))
+	rank := make(map[int32]int, len(picked))
+	for i, d := range picked {
+		rank[d] = i
+		out[i] = ranked{d, se.s.score[d]}
+	}
+	if se.q.Mode == Hybrid || se.q.Mode == "" {
+		for i, d := range picked {
+			u := &se.x.units[d]
+			for _, o := range [2]int32{u.prev, u.next} {
+				if r, ok := rank[o]; ok && o >= 0 && r < i {
+					out[i].score *= se.t.Crowd
+				}
+			}
+		}
+		sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
+	}
+	return out
+}
+
+// ceiling is about the score of a unit that holds every word of the query.
+func (se *search) ceiling() float32 {
+	var sum float32
+	for _, w := range se.asked.terms {
+		n := 0
+		if p := se.x.terms[w.stem]; p != nil {
+			n = len(p.docs)
+		}
+		sum += w.weight * se.idf(n) * (1 + se.t.Own)
+	}
+	if se.q.Mode == Vector {
+		return 1
+	}
+	if sum == 0 {
+		sum = se.idf(0)
+	}
+	return sum * 1.3
+}
