@@ -67,7 +67,8 @@ func start(t *testing.T, vars ...string) *service {
 // startOver runs a service over a database that is open.
 func startOver(t *testing.T, connect store.Connect, vars ...string) *service {
 	t.Helper()
-	env := map[string]string{"MEMSVC_SURREALDB_URL": "memory", "MEMSVC_BIND": "127.0.0.1:0", "MEMSVC_LOG_LEVEL": "debug",
+	env := map[string]string{"MEMSVC_SURREALDB_URL": "memory", "MEMSVC_BIND": "127.0.0.1:0",
+		"MEMSVC_LOG_LEVEL":          "debug",
 		"MEMSVC_MANAGEMENT_API_KEY": managementKey, "MEMSVC_OBJECT_STORE": "local://" + t.TempDir()}
 	for i := 0; i < len(vars); i += 2 {
 		env[vars[i]] = vars[i+1]

@@ -51,7 +51,8 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 	fresh := s.post(200, "/keys/turned/rotate", nil).str("key")
 	s.must(200, fresh, "GET", "/api/v1/main/me", nil)
 	var first string
-	for name, key := range map[string]string{"none": "", "unknown": "msk-abc-def", "foreign": foreign, "revoked": gone, "rotated": rotated,
+	for name, key := range map[string]string{"none": "", "unknown": "msk-abc-def", "foreign": foreign,
+		"revoked": gone, "rotated": rotated,
 		"management": managementKey, "altered": s.key + "x"} {
 		a := s.must(401, key, "GET", "/api/v1/main/me", nil)
 		delete(a.m, "instance")
@@ -77,12 +78,15 @@ func TestTTLClampOnAllMintPaths(t *testing.T) {
 	s.patch(200, `{"max_token_ttl_seconds": 60}`)
 	pid, _ := s.member("main", "bob", map[string][]string{"memory:read": {"*"}})
 	for name, a := range map[string]answer{
-		"management":         s.must(201, managementKey, "POST", "/api/v1/contexts/main/principals/"+pid+"/keys/a?ttl_seconds=9999", nil),
-		"management, no ttl": s.must(201, managementKey, "POST", "/api/v1/contexts/main/principals/"+pid+"/keys/b", nil),
-		"broker":             s.must(201, managementKey, "POST", "/api/v1/contexts/main/access-tokens", `{"external_id": "x", "ttl_seconds": 9999, "grants": {"memory:read": ["*"]}}`),
-		"self-service":       s.post(201, "/keys", `{"name": "c", "ttlSeconds": 9999}`),
-		"rotate":             s.post(200, "/keys/c/rotate", `{"ttlSeconds": 99999}`),
-		"rotate of an old":   s.post(200, "/keys/bootstrap/rotate", nil),
+		"management": s.must(201, managementKey, "POST", "/api/v1/contexts/main/principals/"+pid+
+			"/keys/a?ttl_seconds=9999", nil),
+		"management, no ttl": s.must(201, managementKey, "POST", "/api/v1/contexts/main/principals/"+pid+"/keys/b",
+			nil),
+		"broker": s.must(201, managementKey, "POST", "/api/v1/contexts/main/access-tokens",
+			`{"external_id": "x", "ttl_seconds": 9999, "grants": {"memory:read": ["*"]}}`),
+		"self-service":     s.post(201, "/keys", `{"name": "c", "ttlSeconds": 9999}`),
+		"rotate":           s.post(200, "/keys/c/rotate", `{"ttlSeconds": 99999}`),
+		"rotate of an old": s.post(200, "/keys/bootstrap/rotate", nil),
 	} {
 		until, err := time.Parse(time.RFC3339, a.str("validUntil"))
 		if err != nil || time.Until(until) > time.Minute {
@@ -188,8 +192,10 @@ func TestProviderKeysAreNeverEchoed(t *testing.T) {
 	s := start(t, "MEMSVC_PROVIDER_GAMMA_API_KEY", secret+"-gamma", "MEMSVC_PROVIDER_GAMMA_MODELS", "g1,g2")
 	all := []answer{
 		s.patch(200, `{"providers": {"beta": "`+secret+`"}}`),
-		s.must(200, managementKey, "GET", "/api/v1/contexts/main", nil), s.must(200, managementKey, "GET", "/api/v1/contexts", nil),
-		s.get(200, "/providers"), s.must(200, "", "GET", "/metrics", nil), s.patch(400, `{"providers": {"beta": {"api_key": "`+secret+`", "x": "`+secret+`"}}}`),
+		s.must(200, managementKey, "GET", "/api/v1/contexts/main", nil), s.must(200, managementKey, "GET",
+			"/api/v1/contexts", nil),
+		s.get(200, "/providers"), s.must(200, "", "GET", "/metrics", nil), s.patch(400,
+			`{"providers": {"beta": {"api_key": "`+secret+`", "x": "`+secret+`"}}}`),
 	}
 	for i, a := range all {
 		if strings.Contains(string(a.raw), secret) {
@@ -202,7 +208,8 @@ func TestProviderKeysAreNeverEchoed(t *testing.T) {
 	if got := all[1].str("config", "providers_configured"); got != "[beta]" {
 		t.Errorf("providers_configured is %s", got)
 	}
-	if got := all[3].str("providers"); !strings.Contains(got, "name:beta reachable_via:context") || !strings.Contains(got, "models:[g1 g2] name:gamma reachable_via:deployment") {
+	if got := all[3].str("providers"); !strings.Contains(got, "name:beta reachable_via:context") ||
+		!strings.Contains(got, "models:[g1 g2] name:gamma reachable_via:deployment") {
 		t.Errorf("providers are %s", got)
 	}
 }
@@ -217,11 +224,13 @@ func TestCORS(t *testing.T) {
 		{"/api/v1/main/me", "https://evil.com", false}, {"/api/v1/contexts", "https://app.example.com", false},
 	} {
 		a := s.send(s.key, "GET", tc.path, nil, "Origin", tc.origin)
-		if got := a.header.Get("Access-Control-Allow-Origin") == tc.origin; got != tc.want || a.header.Get("Access-Control-Allow-Credentials") != "" {
+		if got := a.header.Get("Access-Control-Allow-Origin") == tc.origin; got != tc.want ||
+			a.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s from %s: allowed %v, want %v", tc.path, tc.origin, got, tc.want)
 		}
 	}
-	a := s.send("", http.MethodOptions, "/api/v1/main/query", nil, "Origin", "https://app.example.com", "Access-Control-Request-Method", "POST",
+	a := s.send("", http.MethodOptions, "/api/v1/main/query", nil, "Origin", "https://app.example.com",
+		"Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "api-version, idempotency-key")
 	if a.status != 204 || a.header.Get("Access-Control-Allow-Headers") != "api-version, idempotency-key" {
 		t.Errorf("preflight: %d, %v", a.status, a.header)
@@ -239,7 +248,8 @@ func TestContextDeleteRemovesEverything(t *testing.T) {
 	s.must(404, managementKey, "DELETE", "/api/v1/contexts/gone", nil)
 	s.must(201, managementKey, "POST", "/api/v1/contexts/gone", nil)
 	s.must(401, key, "GET", "/api/v1/gone/me", nil)
-	if got := s.must(200, managementKey, "GET", "/api/v1/contexts/gone", nil).str("config", "providers_configured"); got != "[]" {
+	if got := s.must(200, managementKey, "GET", "/api/v1/contexts/gone", nil).str("config",
+		"providers_configured"); got != "[]" {
 		t.Errorf("providers of the new Context are %s", got)
 	}
 }
@@ -251,11 +261,15 @@ func TestBadRequestsAreProblems(t *testing.T) {
 		want               int
 		method, path, body string
 	}{
-		{400, "POST", "/api/v1/contexts/x", "{"}, {400, "POST", "/api/v1/contexts/x", "[]"}, {400, "POST", "/api/v1/contexts/x", deep},
+		{400, "POST", "/api/v1/contexts/x", "{"}, {400, "POST", "/api/v1/contexts/x", "[]"}, {400, "POST",
+			"/api/v1/contexts/x", deep},
 		{400, "POST", "/api/v1/contexts/x", `{"description": 7}`}, {400, "POST", "/api/v1/contexts/..%2f", "{}"},
-		{400, "POST", "/api/v1/contexts/UPPER", "{}"}, {400, "POST", "/api/v1/contexts/x", `{"database": "a; REMOVE DATABASE main"}`},
-		{422, "POST", "/api/v1/contexts/x", `{"namespace": "memsvc"}`}, {413, "POST", "/api/v1/contexts/x", strings.Repeat(" ", 9<<20)},
-		{405, "PUT", "/api/v1/contexts", ""}, {404, "GET", "/nowhere", ""}, {409, "POST", "/api/v1/contexts/main", "{}"},
+		{400, "POST", "/api/v1/contexts/UPPER", "{}"}, {400, "POST", "/api/v1/contexts/x",
+			`{"database": "a; REMOVE DATABASE main"}`},
+		{422, "POST", "/api/v1/contexts/x", `{"namespace": "memsvc"}`}, {413, "POST", "/api/v1/contexts/x",
+			strings.Repeat(" ", 9<<20)},
+		{405, "PUT", "/api/v1/contexts", ""}, {404, "GET", "/nowhere", ""}, {409, "POST", "/api/v1/contexts/main",
+			"{}"},
 	} {
 		s.must(tc.want, managementKey, tc.method, tc.path, tc.body)
 	}

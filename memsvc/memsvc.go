@@ -10,10 +10,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/api"
+	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
+	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/store"
 )
@@ -74,13 +77,25 @@ func Serve(ctx context.Context, c Config) (err error) {
 	if err := st.Sweep(ctx); err != nil {
 		c.Log.Warn("sweep", "error", err)
 	}
-	s := api.New(api.Options{Config: c.Config, Store: st, Log: c.Log, Version: c.Version})
+	objects, err := blob.Open(c.ObjectStore)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%sOBJECT_STORE: %w", config.Prefix, err), l.Close())
+	}
+	s := api.New(api.Options{Config: c.Config, Store: st, Blob: objects, Log: c.Log, Version: c.Version})
 	defer s.Close()
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	if c.Has(config.RoleWorker) {
+		workers.Go(func() { ingest.NewWorker(s.Ingest()).Run(work) })
+	}
 	return serve(ctx, &c, l, s)
 }
 
 func serve(ctx context.Context, c *Config, l net.Listener, h http.Handler) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute,
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute,
+		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()

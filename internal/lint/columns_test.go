@@ -23,7 +23,6 @@ var wideStill = []string{
 	"engine", "engine/access", "engine/auth", "engine/bucket", "engine/build", "engine/catalog", "engine/define",
 	"engine/endpoint", "engine/exec", "engine/live", "engine/plan", "engine/query", "engine/record", "engine/script",
 	"engine/txn",
-	"memsvc", "memsvc/api", "memsvc/config", "memsvc/grant", "memsvc/problem", "memsvc/settings", "memsvc/store",
 	"testdata/sdk-go",
 }
 

@@ -101,7 +101,8 @@ type bucket struct {
 }
 
 func newKeyring() *keyring {
-	return &keyring{slots: make(chan struct{}, 2), ok: map[[32]byte]ringEntry{}, used: map[string]time.Time{}, rate: map[string]*bucket{}}
+	return &keyring{slots: make(chan struct{}, 2), ok: map[[32]byte]ringEntry{}, used: map[string]time.Time{},
+		rate: map[string]*bucket{}}
 }
 
 func (k *keyring) get(sum [32]byte, now time.Time) (store.Key, bool) {
@@ -223,7 +224,8 @@ func expired(k store.Key, now time.Time) error {
 }
 
 // enter authenticates a data-plane call: the key must be of this Context and bound to a principal that exists.
-func (s *Server) enter(ctx context.Context, r *http.Request, contextID string) (*settings.Tenant, *grant.Caller, error) {
+func (s *Server) enter(ctx context.Context, r *http.Request, contextID string) (*settings.Tenant, *grant.Caller,
+	error) {
 	k, err := s.verify(ctx, bearer(r))
 	if err != nil {
 		return nil, nil, err
@@ -332,7 +334,8 @@ func (s *Server) manager(ctx context.Context, r *http.Request) error {
 }
 
 // mint makes a key and gives it with its secret, the only time that it can be seen.
-func (s *Server) mint(ctx context.Context, t *settings.Settings, principal, name string, ttl int64, grants grant.Grants) (*minted, error) {
+func (s *Server) mint(ctx context.Context, t *settings.Settings, principal, name string, ttl int64,
+	grants grant.Grants) (*minted, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -341,7 +344,8 @@ func (s *Server) mint(ctx context.Context, t *settings.Settings, principal, name
 	}
 	id := store.NewID()
 	secret := keyPrefix + id + "-" + newSecret()
-	k := store.Key{ID: id, Context: t.Context, Principal: principal, Name: name, Hash: hashKey(secret), Grants: grants, CreatedAt: time.Now().UTC()}
+	k := store.Key{ID: id, Context: t.Context, Principal: principal, Name: name, Hash: hashKey(secret),
+		Grants: grants, CreatedAt: time.Now().UTC()}
 	k.Expires = expiry(t, ttl, k.CreatedAt)
 	if err := s.store.CreateKey(ctx, k); err != nil {
 		return nil, err
@@ -395,7 +399,8 @@ type minted struct {
 }
 
 func checkName(name string) error {
-	if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == '/' || r == 0x7f }) {
+	if name == "" || len(name) > 128 || strings.ContainsFunc(name,
+		func(r rune) bool { return r < 0x20 || r == '/' || r == 0x7f }) {
 		return problem.Invalid("name", "name: want 1 to 128 characters without slashes")
 	}
 	return nil

@@ -49,11 +49,13 @@ func (s *Server) createContext(c *call) (any, error) {
 	if len(in.Description) > 4096 || len(in.ExternalID) > 256 || len(in.DisplayName) > 256 {
 		return nil, problem.Invalid("description", "A text is too long")
 	}
-	row := store.Context{ID: in.ID, Namespace: in.Namespace, Database: in.Database, Description: in.Description, Blocked: in.Blocked}
+	row := store.Context{ID: in.ID, Namespace: in.Namespace, Database: in.Database, Description: in.Description,
+		Blocked: in.Blocked}
 	if err := s.schema.Patch(&row, in.Config); err != nil {
 		return nil, err
 	}
-	made, _, err := s.store.CreateContext(c.ctx(), row, store.Principal{ExternalID: in.ExternalID, DisplayName: in.DisplayName})
+	made, _, err := s.store.CreateContext(c.ctx(), row,
+		store.Principal{ExternalID: in.ExternalID, DisplayName: in.DisplayName})
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +142,9 @@ func (s *Server) deleteContext(c *call) (any, error) {
 		return nil, err
 	}
 	s.ring.drop(func(k store.Key) bool { return k.Context == id })
-	s.forgetContext(id)
-	return nil, nil
+	s.retrieve.Forget(id)
+	return nil, s.blob.DeleteAll(c.ctx(), "ctx/"+id)
 }
-
-// forgetContext drops what this process keeps of a Context that is gone.
-func (s *Server) forgetContext(string) {}
 
 func (s *Server) listVerbs(*call) (any, error) {
 	return map[string]any{"verbs": grant.Verbs}, nil

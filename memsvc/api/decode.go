@@ -61,7 +61,8 @@ func jsonProblem(err error) error {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &bad):
-		return problem.Invalid(bad.Field, "%s: want %s, not %s", bad.Field, kindName(bad.Type.Kind().String()), bad.Value)
+		return problem.Invalid(bad.Field, "%s: want %s, not %s", bad.Field, kindName(bad.Type.Kind().String()),
+			bad.Value)
 	}
 	return problem.Invalid("", "The body cannot be read")
 }
@@ -153,7 +154,8 @@ func (c *call) body(limit int64) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	var big *http.MaxBytesError
 	if errors.As(err, &big) {
-		return nil, problem.Of(http.StatusRequestEntityTooLarge, "payload-too-large", "The body is larger than %d bytes", limit)
+		return nil, problem.Of(http.StatusRequestEntityTooLarge, "payload-too-large",
+			"The body is larger than %d bytes", limit)
 	}
 	if err != nil {
 		return nil, problem.Invalid("", "The body broke off")
@@ -174,7 +176,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if s == "" {
 		return nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+		"2006-01-02T15:04", "2006-01-02"} {
 		if v, err := time.Parse(layout, s); err == nil && v.Year() > 0 && v.Year() < 10000 {
 			t.Time = v.UTC()
 			return nil
@@ -235,7 +238,8 @@ func text(field, s string, most int) error {
 	case strings.TrimSpace(s) == "":
 		return problem.Invalid(field, "%s: required", field)
 	case len(s) > most:
-		return problem.Of(http.StatusRequestEntityTooLarge, "payload-too-large", "%s is longer than %d bytes", field, most)
+		return problem.Of(http.StatusRequestEntityTooLarge, "payload-too-large", "%s is longer than %d bytes",
+			field, most)
 	}
 	return nil
 }

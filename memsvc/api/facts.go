@@ -151,8 +151,10 @@ func (in *factRequest) write() (*ingest.TurnWrite, error) {
 	if ts.IsZero() {
 		ts = in.Observed.Time
 	}
-	return &ingest.TurnWrite{Session: in.Session, Scopes: named(in.Scopes, in.Scope), Labels: in.Labels, Observed: in.Observed.Time,
-		Metadata: in.Metadata, Category: in.Category, Messages: []ingest.Message{{Role: in.Role, Content: in.Text, Speaker: in.Speaker, TS: ts}}}, nil
+	return &ingest.TurnWrite{Session: in.Session, Scopes: named(in.Scopes, in.Scope), Labels: in.Labels,
+		Observed: in.Observed.Time,
+		Metadata: in.Metadata, Category: in.Category, Messages: []ingest.Message{{Role: in.Role, Content: in.Text,
+			Speaker: in.Speaker, TS: ts}}}, nil
 }
 
 // noteDenied writes a refusal down.
@@ -216,7 +218,8 @@ func (s *Server) addBatch(c *call) (any, error) {
 	if len(in.Messages) == 0 || len(in.Messages) > maxBatch {
 		return nil, problem.Invalid("messages", "messages: want from 1 to %d", maxBatch)
 	}
-	w := ingest.TurnWrite{Session: in.Session, Scopes: named(in.Scopes, in.Scope), Labels: in.Labels, Observed: in.Observed.Time, Metadata: in.Metadata}
+	w := ingest.TurnWrite{Session: in.Session, Scopes: named(in.Scopes, in.Scope), Labels: in.Labels,
+		Observed: in.Observed.Time, Metadata: in.Metadata}
 	for i, m := range in.Messages {
 		if m.Role == "" {
 			m.Role = "user"
@@ -386,7 +389,8 @@ func (s *Server) addTurn(c *call) (any, error) {
 	if err := c.blocked(); err != nil {
 		return nil, err
 	}
-	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"), Metadata: in.Metadata}
+	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"),
+		Metadata: in.Metadata}
 	w, err := f.write()
 	if err != nil {
 		return nil, err
@@ -395,7 +399,8 @@ func (s *Server) addTurn(c *call) (any, error) {
 	if err != nil {
 		return nil, c.noteDenied(err, grant.Write)
 	}
-	out := &factResponse{Mode: inferFull, Session: a.Session, Turn: a.Turns[0].ID, Chunk: "memory_chunk:" + a.Turns[0].ID}
+	out := &factResponse{Mode: inferFull, Session: a.Session, Turn: a.Turns[0].ID, Chunk: "memory_chunk:" +
+		a.Turns[0].ID}
 	s.extract(c, a.Turns, out)
 	return out, nil
 }
@@ -418,7 +423,8 @@ func (s *Server) createScope(c *call) (any, error) {
 	if !c.who.Region.May(grant.ScopeCreate, path) {
 		return nil, s.denied(c, grant.ScopeCreate, path)
 	}
-	sc, err := s.ingest.RegisterScope(c.ctx(), c.tenant, store.Scope{Path: path, DisplayName: in.DisplayName, Description: in.Description})
+	sc, err := s.ingest.RegisterScope(c.ctx(), c.tenant,
+		store.Scope{Path: path, DisplayName: in.DisplayName, Description: in.Description})
 	if err == nil {
 		c.audit("scope.create", grant.ScopeCreate, path, "ok", 1)
 	}
@@ -462,25 +468,42 @@ func (s *Server) locked(*call) (any, error) {
 func (s *Server) memoryRoutes() []route {
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	return of([]route{
-		{method: post, path: "/facts", verb: grant.Write, summary: "Store a text or triples as memory", handle: s.addFact, in: factRequest{}, out: factResponse{}},
-		{method: post, path: "/facts/batch", verb: grant.Write, summary: "Store messages of a conversation", handle: s.addBatch, in: batchRequest{}, out: batchResponse{}},
-		{method: post, path: "/sessions", verb: grant.Write, summary: "Begin a session", handle: s.createSession, in: sessionRequest{}, out: store.Session{}, status: created},
-		{method: get, path: "/sessions", verb: grant.Read, summary: "List sessions, the newest first", handle: s.listSessions},
-		{method: get, path: "/sessions/{sid}", verb: grant.Read, summary: "A session", handle: s.getSession, out: store.Session{}},
-		{method: del, path: "/sessions/{sid}", verb: grant.Read, summary: "End a session; purge=true removes its turns", handle: s.deleteSession, status: http.StatusNoContent},
-		{method: get, path: "/sessions/{sid}/turns", verb: grant.Read, summary: "List the turns of a session, the oldest first", handle: s.listTurns},
-		{method: post, path: "/sessions/{sid}/turns", verb: grant.Write, summary: "Store a turn of a session", handle: s.addTurn, in: turnRequest{}, out: factResponse{}},
-		{method: post, path: "/sessions/{sid}/context", verb: grant.Read, summary: "Context for a question within a session", handle: s.sessionContext, in: contextRequest{}, out: contextResponse{}},
-		{method: get, path: "/sessions/{sid}/context", verb: grant.Read, summary: "Context for a question within a session", handle: s.sessionContext, out: contextResponse{}},
+		{method: post, path: "/facts", verb: grant.Write, summary: "Store a text or triples as memory",
+			handle: s.addFact, in: factRequest{}, out: factResponse{}},
+		{method: post, path: "/facts/batch", verb: grant.Write, summary: "Store messages of a conversation",
+			handle: s.addBatch, in: batchRequest{}, out: batchResponse{}},
+		{method: post, path: "/sessions", verb: grant.Write, summary: "Begin a session", handle: s.createSession,
+			in: sessionRequest{}, out: store.Session{}, status: created},
+		{method: get, path: "/sessions", verb: grant.Read, summary: "List sessions, the newest first",
+			handle: s.listSessions},
+		{method: get, path: "/sessions/{sid}", verb: grant.Read, summary: "A session", handle: s.getSession,
+			out: store.Session{}},
+		{method: del, path: "/sessions/{sid}", verb: grant.Read, summary: "End a session; purge=true removes its turns",
+			handle: s.deleteSession, status: http.StatusNoContent},
+		{method: get, path: "/sessions/{sid}/turns", verb: grant.Read,
+			summary: "List the turns of a session, the oldest first", handle: s.listTurns},
+		{method: post, path: "/sessions/{sid}/turns", verb: grant.Write, summary: "Store a turn of a session",
+			handle: s.addTurn, in: turnRequest{}, out: factResponse{}},
+		{method: post, path: "/sessions/{sid}/context", verb: grant.Read,
+			summary: "Context for a question within a session", handle: s.sessionContext, in: contextRequest{},
+			out: contextResponse{}},
+		{method: get, path: "/sessions/{sid}/context", verb: grant.Read,
+			summary: "Context for a question within a session", handle: s.sessionContext, out: contextResponse{}},
 		{method: get, path: "/scopes", verb: grant.ScopeRead, summary: "List scopes", handle: s.listScopes},
-		{method: post, path: "/scopes", verb: grant.ScopeCreate, summary: "Register a scope and those above it", handle: s.createScope, in: scopeRequest{}, out: store.Scope{}, status: created},
-		{method: del, path: "/scopes", verb: grant.ScopeDelete, summary: "Retire a scope", handle: s.deleteScope, status: http.StatusNoContent},
+		{method: post, path: "/scopes", verb: grant.ScopeCreate, summary: "Register a scope and those above it",
+			handle: s.createScope, in: scopeRequest{}, out: store.Scope{}, status: created},
+		{method: del, path: "/scopes", verb: grant.ScopeDelete, summary: "Retire a scope", handle: s.deleteScope,
+			status: http.StatusNoContent},
 		{method: post, path: "/scope-grants", summary: "Not supported", handle: s.locked},
-		{method: post, path: "/query", verb: grant.Read, summary: "Search memories", handle: s.query, in: queryRequest{}, out: queryResponse{}},
-		{method: post, path: "/context", verb: grant.Read, summary: "Memories for a prompt, within a budget of tokens", handle: s.context, in: contextRequest{}, out: contextResponse{}},
-		{method: get, path: "/traces", verb: grant.Read, summary: "List traces, the newest first", handle: s.listTraces},
+		{method: post, path: "/query", verb: grant.Read, summary: "Search memories", handle: s.query,
+			in: queryRequest{}, out: queryResponse{}},
+		{method: post, path: "/context", verb: grant.Read, summary: "Memories for a prompt, within a budget of tokens",
+			handle: s.context, in: contextRequest{}, out: contextResponse{}},
+		{method: get, path: "/traces", verb: grant.Read, summary: "List traces, the newest first",
+			handle: s.listTraces},
 		{method: get, path: "/traces/stats", verb: grant.Read, summary: "Counts over traces", handle: s.traceStats},
 		{method: get, path: "/traces/{tid}", verb: grant.Read, summary: "A trace", handle: s.getTrace},
-		{method: get, path: "/audit", verb: grant.Read, summary: "List audit events, the newest first", handle: s.listAudit},
+		{method: get, path: "/audit", verb: grant.Read, summary: "List audit events, the newest first",
+			handle: s.listAudit},
 	})
 }

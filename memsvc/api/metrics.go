@@ -94,7 +94,8 @@ func (m *Metrics) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "%s_bucket{%sle=\"%g\"} %d\n", name, labels, le, sum)
 		}
 		plain := strings.TrimSuffix(labels, ",")
-		fmt.Fprintf(&b, "%s_bucket{%sle=\"+Inf\"} %d\n%s_sum{%s} %g\n%s_count{%s} %d\n", name, labels, h.n, name, plain, h.sum, name, plain, h.n)
+		fmt.Fprintf(&b, "%s_bucket{%sle=\"+Inf\"} %d\n%s_sum{%s} %g\n%s_count{%s} %d\n", name, labels, h.n, name, plain, h.sum, name,
+			plain, h.n)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -65,7 +65,8 @@ func (c *call) claim(key string) (row *store.Idempotency, replay bool, err error
 	}
 	name := sha256.Sum256([]byte(c.who.Principal + "\x00" + c.who.OnBehalfOf + "\x00" + key))
 	body := sha256.Sum256(append([]byte(c.r.Method+" "+c.r.URL.RequestURI()+"\x00"), b...))
-	row = &store.Idempotency{ID: hex.EncodeToString(name[:]), RequestHash: hex.EncodeToString(body[:]), Expires: time.Now().Add(inFlight).UTC()}
+	row = &store.Idempotency{ID: hex.EncodeToString(name[:]), RequestHash: hex.EncodeToString(body[:]),
+		Expires: time.Now().Add(inFlight).UTC()}
 	for range 3 {
 		err = c.tenant.DB.Append(c.ctx(), "idempotency", row)
 		if err == nil || !problem.Is(err, "conflict") {
@@ -82,9 +83,11 @@ func (c *call) claim(key string) (row *store.Idempotency, replay bool, err error
 				return nil, false, err
 			}
 		case old.RequestHash != row.RequestHash:
-			return nil, false, problem.Of(http.StatusConflict, "idempotency-conflict", "This Idempotency-Key was used for another request")
+			return nil, false, problem.Of(http.StatusConflict, "idempotency-conflict",
+				"This Idempotency-Key was used for another request")
 		case !old.Done:
-			return nil, false, problem.Of(http.StatusConflict, "idempotency-conflict", "The request with this Idempotency-Key is still running")
+			return nil, false, problem.Of(http.StatusConflict, "idempotency-conflict",
+				"The request with this Idempotency-Key is still running")
 		default:
 			return old, true, nil
 		}
@@ -104,8 +107,10 @@ func (c *call) settle(ctx context.Context, row *store.Idempotency, rec *capture,
 		return c.free(ctx, row)
 	}
 	_, err := c.tenant.DB.Query(ctx, "UPDATE $id SET done = true, status = $status, body = $body, expires = $expires RETURN NONE",
-		store.Var{Name: "id", Value: store.ID("idempotency", row.ID)}, store.Var{Name: "status", Value: max(rec.status, 200)},
-		store.Var{Name: "body", Value: rec.body.Bytes()}, store.Var{Name: "expires", Value: time.Now().Add(replayFor).UTC()})
+		store.Var{Name: "id", Value: store.ID("idempotency", row.ID)}, store.Var{Name: "status",
+			Value: max(rec.status, 200)},
+		store.Var{Name: "body", Value: rec.body.Bytes()}, store.Var{Name: "expires",
+			Value: time.Now().Add(replayFor).UTC()})
 	return err
 }
 

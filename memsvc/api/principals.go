@@ -38,13 +38,15 @@ func (in *principalRequest) check() error {
 }
 
 // ensurePrincipal makes a principal, or gives the one with this external id.
-func (s *Server) ensurePrincipal(ctx context.Context, db *store.DB, in principalRequest) (*store.Principal, bool, error) {
+func (s *Server) ensurePrincipal(ctx context.Context, db *store.DB, in principalRequest) (*store.Principal, bool,
+	error) {
 	var out *store.Principal
 	made := false
 	err := db.Update(ctx, func(tx *store.Tx) error {
 		made = false
 		if in.ExternalID != "" {
-			p, err := store.One[store.Principal](ctx, db, "SELECT * FROM principal WHERE external_id = $e", store.Var{Name: "e", Value: in.ExternalID})
+			p, err := store.One[store.Principal](ctx, db, "SELECT * FROM principal WHERE external_id = $e",
+				store.Var{Name: "e", Value: in.ExternalID})
 			if err != nil || p != nil {
 				out = p
 				return err
@@ -56,7 +58,8 @@ func (s *Server) ensurePrincipal(ctx context.Context, db *store.DB, in principal
 		if in.DisplayName == "" {
 			return problem.Invalid("display_name", "display_name: required")
 		}
-		same, err := store.One[store.Principal](ctx, db, "SELECT * FROM principal WHERE display_name = $n", store.Var{Name: "n", Value: in.DisplayName})
+		same, err := store.One[store.Principal](ctx, db, "SELECT * FROM principal WHERE display_name = $n",
+			store.Var{Name: "n", Value: in.DisplayName})
 		if err != nil {
 			return err
 		}
@@ -67,7 +70,8 @@ func (s *Server) ensurePrincipal(ctx context.Context, db *store.DB, in principal
 			Grants: in.Grants, CreatedAt: time.Now().UTC()}
 		made = true
 		tx.Insert("principal", *out)
-		tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: out.ID, Grants: out.Grants, From: out.CreatedAt})
+		tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: out.ID, Grants: out.Grants,
+			From: out.CreatedAt})
 		return nil
 	})
 	return out, made, err
@@ -147,7 +151,8 @@ func (s *Server) changePrincipal(c *call, kind string, change func(*store.Princi
 			return err
 		}
 		tx.Put("principal", *p)
-		tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: p.ID, Grants: p.Grants, From: time.Now().UTC()})
+		tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: p.ID, Grants: p.Grants,
+			From: time.Now().UTC()})
 		return nil
 	})
 	if err == nil {
@@ -454,7 +459,8 @@ func (s *Server) broker(c *call) (any, error) {
 	if _, err := s.managed(c); err != nil {
 		return nil, err
 	}
-	p, made, err := s.ensurePrincipal(c.ctx(), c.tenant.DB, principalRequest{DisplayName: in.DisplayName, Kind: "human", ExternalID: in.ExternalID, Grants: in.Grants})
+	p, made, err := s.ensurePrincipal(c.ctx(), c.tenant.DB,
+		principalRequest{DisplayName: in.DisplayName, Kind: "human", ExternalID: in.ExternalID, Grants: in.Grants})
 	if err != nil {
 		return nil, err
 	}
@@ -465,7 +471,8 @@ func (s *Server) broker(c *call) (any, error) {
 		err = c.tenant.DB.Update(c.ctx(), func(tx *store.Tx) error {
 			p.Grants = in.Grants
 			tx.Put("principal", *p)
-			tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: p.ID, Grants: p.Grants, From: time.Now().UTC()})
+			tx.Insert("grant_history", store.GrantHistory{ID: store.NewID(), Principal: p.ID, Grants: p.Grants,
+				From: time.Now().UTC()})
 			return nil
 		})
 		if err != nil {
@@ -643,7 +650,8 @@ func (s *Server) Bootstrap(ctx context.Context, contextID, mgmt, key string) (*B
 			return nil, err
 		}
 		out.Key = m.Key
-	} else if err := s.store.CreateKey(ctx, store.Key{ID: keyID(key, keyPrefix), Context: row.ID, Principal: p.ID, Name: "bootstrap",
+	} else if err := s.store.CreateKey(ctx, store.Key{ID: keyID(key, keyPrefix), Context: row.ID, Principal: p.ID,
+		Name: "bootstrap",
 		Hash: hashKey(key), CreatedAt: time.Now().UTC()}); err != nil {
 		return nil, err
 	}

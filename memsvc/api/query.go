@@ -52,7 +52,8 @@ type queryResponse struct {
 	Trace          traceBody      `json:"trace"`
 }
 
-var modes = map[string]bool{"": true, retrieve.Hybrid: true, retrieve.Vector: true, retrieve.BM25: true, retrieve.Graph: true}
+var modes = map[string]bool{"": true, retrieve.Hybrid: true, retrieve.Vector: true, retrieve.BM25: true,
+	retrieve.Graph: true}
 
 // check reads what does not depend on the Context.
 func (in *queryRequest) check(c *call) (k int, err error) {
@@ -76,7 +77,8 @@ func (in *queryRequest) check(c *call) (k int, err error) {
 		return 0, problem.Of(http.StatusNotImplemented, "not-supported", "location: memories have no places yet")
 	}
 	if !in.AtInstant.IsZero() {
-		return 0, problem.Of(http.StatusNotImplemented, "system-time-unavailable", "atInstant: the database keeps no versions of these tables")
+		return 0, problem.Of(http.StatusNotImplemented, "system-time-unavailable",
+			"atInstant: the database keeps no versions of these tables")
 	}
 	if !in.ValidFrom.IsZero() && !in.ValidUntil.IsZero() && in.ValidUntil.Before(in.ValidFrom.Time) {
 		return 0, problem.Invalid("validUntil", "validUntil: it is before validFrom")
@@ -90,7 +92,8 @@ func (in *queryRequest) search(c *call) retrieve.Query {
 	if t := in.AsOf.Time; !t.IsZero() && t.Before(now) {
 		now = t
 	}
-	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: now, Pool: c.s.cfg.Pool, Region: c.who.Region, Lens: named(in.Lens, in.Scope),
+	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: now, Pool: c.s.cfg.Pool, Region: c.who.Region,
+		Lens:   named(in.Lens, in.Scope),
 		Labels: in.Labels, Twins: in.Duplicates, From: in.ValidFrom.Time, To: in.ValidUntil.Time}
 	if q.Mode == "" {
 		q.Mode = retrieve.Hybrid
@@ -126,7 +129,8 @@ func (s *Server) runQuery(c *call, in *queryRequest, k int) (*queryResponse, err
 	if err != nil {
 		return nil, err
 	}
-	out := &queryResponse{Tier: found.Tier, Classification: found.Tier, SeedEntities: []string{}, Hits: found.Hits, ContextHits: []retrieve.Hit{}}
+	out := &queryResponse{Tier: found.Tier, Classification: found.Tier, SeedEntities: []string{}, Hits: found.Hits,
+		ContextHits: []retrieve.Hit{}}
 	if out.Classification == retrieve.TierDirect {
 		out.Classification = "direct_lookup"
 	}
@@ -176,9 +180,12 @@ func ms(start time.Time) float64 { return float64(time.Since(start).Microseconds
 
 // trace notes a retrieval; it is written behind the answer.
 func (s *Server) trace(c *call, query, source, mode string, found *retrieve.Found, start time.Time) traceBody {
-	b := traceBody{ID: store.NewID(), Tier: found.Tier, Reason: found.Reason, Retrieved: found.Pool, TopScores: []float64{}, LatencyMS: ms(start)}
-	row := store.Trace{ID: b.ID, Kind: "retrieval", Query: query, Tier: found.Tier, Reason: found.Reason, Mode: mode, Legs: found.Legs, LatencyMS: b.LatencyMS,
-		Principal: c.who.Principal, Region: c.who.Region.Key(), Clauses: c.readHome(), Source: source, CreatedAt: time.Now().UTC()}
+	b := traceBody{ID: store.NewID(), Tier: found.Tier, Reason: found.Reason, Retrieved: found.Pool,
+		TopScores: []float64{}, LatencyMS: ms(start)}
+	row := store.Trace{ID: b.ID, Kind: "retrieval", Query: query, Tier: found.Tier, Reason: found.Reason,
+		Mode: mode, Legs: found.Legs, LatencyMS: b.LatencyMS,
+		Principal: c.who.Principal, Region: c.who.Region.Key(), Clauses: c.readHome(), Source: source,
+		CreatedAt: time.Now().UTC()}
 	for _, h := range found.Hits {
 		row.Returned = append(row.Returned, h.ID)
 		row.Scores = append(row.Scores, h.Score)
@@ -313,13 +320,15 @@ type traceRow struct {
 }
 
 func traceRowOf(t store.Trace) traceRow {
-	return traceRow{t.ID, t.Kind, t.Query, t.Tier, t.Reason, t.Mode, t.Legs, t.Returned, t.Scores, t.LatencyMS, t.Principal, t.Source, t.Model, t.Tokens, t.Parent, t.CreatedAt}
+	return traceRow{t.ID, t.Kind, t.Query, t.Tier, t.Reason, t.Mode, t.Legs, t.Returned, t.Scores, t.LatencyMS,
+		t.Principal, t.Source, t.Model, t.Tokens, t.Parent, t.CreatedAt}
 }
 
 // mayTrace reports whether the caller may see a trace: its own, or any for who manages grants everywhere. A trace holds
 // the question and what was found, so it is shown to those only who see as much as its principal did.
 func (c *call) mayTrace(t store.Trace) bool {
-	return (t.Principal == c.who.Principal && t.Region == c.who.Region.Key()) || (c.who.Region.Everywhere(grant.Manage) && c.who.Region.Everywhere(grant.Read))
+	return (t.Principal == c.who.Principal && t.Region == c.who.Region.Key()) ||
+		(c.who.Region.Everywhere(grant.Manage) && c.who.Region.Everywhere(grant.Read))
 }
 
 func (s *Server) listTraces(c *call) (any, error) {
@@ -391,9 +400,12 @@ func (s *Server) traceStats(c *call) (any, error) {
 			tiers[t.Tier]++
 		}
 	}
-	return map[string]any{"totalQueries": total, "avgLatencyMs": latency / float64(max(total, 1)), "windowHours": hours, "tierCounts": tiers,
-		"cacheHits": hits, "cacheHitRate": float64(hits) / float64(max(responses, 1)), "responseTracesTotal": responses, "responseTracesCached": hits,
-		"retrieval": map[string]any{"traces": total, "avgCandidateSet": float64(candidates) / float64(max(total, 1)), "maxCandidateSet": most}}, nil
+	return map[string]any{"totalQueries": total, "avgLatencyMs": latency / float64(max(total, 1)),
+		"windowHours": hours, "tierCounts": tiers,
+		"cacheHits": hits, "cacheHitRate": float64(hits) / float64(max(responses,
+			1)), "responseTracesTotal": responses, "responseTracesCached": hits,
+		"retrieval": map[string]any{"traces": total,
+			"avgCandidateSet": float64(candidates) / float64(max(total, 1)), "maxCandidateSet": most}}, nil
 }
 
 func (s *Server) listAudit(c *call) (any, error) {
@@ -409,7 +421,8 @@ func (s *Server) listAudit(c *call) (any, error) {
 	}
 	rows, err := store.Rows[store.Audit](c.ctx(), c.tenant.DB,
 		"SELECT * FROM audit WHERE ($kind = '' OR kind = $kind) AND ($p = '' OR principal = $p) AND ($key = '' OR key = $key) ORDER BY id DESC LIMIT $limit START $offset",
-		store.Var{Name: "kind", Value: q.Get("kind")}, store.Var{Name: "p", Value: principal}, store.Var{Name: "key", Value: q.Get("key")},
+		store.Var{Name: "kind", Value: q.Get("kind")}, store.Var{Name: "p",
+			Value: principal}, store.Var{Name: "key", Value: q.Get("key")},
 		store.Var{Name: "limit", Value: limit}, store.Var{Name: "offset", Value: offset})
 	if rows == nil {
 		rows = []store.Audit{}

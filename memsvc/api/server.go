@@ -1,5 +1,6 @@
-// Package api is the HTTP door of the memory service: the user API, the management API and the probes. It authenticates,
-// checks requests against limits, asks grant whether they may be, and answers problems as application/problem+json.
+// Package api is the HTTP door of the memory service: the user API, the management API and the probes. It
+// authenticates, checks requests against limits, asks grant whether they may be, and answers problems as
+// application/problem+json.
 package api
 
 import (
@@ -17,9 +18,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/settings"
 	"github.com/nacredb/nacre/memsvc/store"
 )
@@ -28,6 +32,7 @@ import (
 type Options struct {
 	Config  *config.Config
 	Store   *store.Store
+	Blob    blob.Store
 	Log     *slog.Logger
 	Version string
 }
@@ -44,6 +49,10 @@ type Server struct {
 	router  http.Handler
 	routes  []route
 	notes   *recorder
+
+	blob     blob.Store
+	ingest   *ingest.Service
+	retrieve *retrieve.Service
 }
 
 // New makes a server and starts its recorder.
@@ -51,10 +60,15 @@ func New(opt Options) *Server {
 	s := &Server{cfg: opt.Config, store: opt.Store, schema: &settings.Schema{Server: opt.Config}, log: opt.Log,
 		metrics: NewMetrics(), ring: newKeyring(), version: opt.Version}
 	s.notes = newRecorder(s.log)
+	s.blob, s.retrieve = opt.Blob, retrieve.New(s.log, s.cfg.IndexBytes)
+	s.ingest = ingest.New(s.store, s.schema, opt.Blob, s.log)
 	s.routes = s.table()
 	s.router = s.mount()
 	return s
 }
+
+// Ingest is the service that the worker does jobs for.
+func (s *Server) Ingest() *ingest.Service { return s.ingest }
 
 // Close writes what the recorder still holds.
 func (s *Server) Close() { s.notes.close() }
@@ -100,7 +114,8 @@ func (c *call) param(name string) string { return chi.URLParam(c.r, name) }
 func (s *Server) mount() http.Handler {
 	r := chi.NewRouter()
 	for _, rt := range s.routes {
-		if rt.plane == management && !s.cfg.Has(config.RoleManagement) || rt.plane == data && !s.cfg.Has(config.RoleAPI) {
+		if rt.plane == management && !s.cfg.Has(config.RoleManagement) || rt.plane == data &&
+			!s.cfg.Has(config.RoleAPI) {
 			continue
 		}
 		r.Method(rt.method, rt.path, s.serve(rt))
@@ -109,7 +124,8 @@ func (s *Server) mount() http.Handler {
 		s.problem(w, r, problem.NotFound("There is nothing at this address"))
 	})
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, problem.Of(http.StatusMethodNotAllowed, "method-not-allowed", "This address does not take %s", r.Method))
+		s.problem(w, r, problem.Of(http.StatusMethodNotAllowed, "method-not-allowed",
+			"This address does not take %s", r.Method))
 	})
 	return r
 }
@@ -149,13 +165,15 @@ func (s *Server) finished(rec *statusWriter, r *http.Request, rc *chi.Context, i
 	if strings.HasSuffix(pattern, "/health") || pattern == "/metrics" || pattern == "/ready" || pattern == "/status" {
 		level = slog.LevelDebug
 	}
-	s.log.Log(r.Context(), level, "request", "request", id, "method", methodLabel(r.Method), "route", pattern, "status", rec.code(),
+	s.log.Log(r.Context(), level, "request", "request", id, "method", methodLabel(r.Method), "route", pattern,
+		"status", rec.code(),
 		"ms", float64(took.Microseconds())/1000, "context", rec.context, "principal", rec.principal)
 }
 
 func methodLabel(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodHead:
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+		http.MethodHead:
 		return m
 	}
 	return "other"
@@ -269,7 +287,8 @@ func (s *Server) denied(c *call, verb grant.Verb, target string) error {
 
 // audit notes an event of this call.
 func (c *call) audit(kind string, verb grant.Verb, target, outcome string, rows int) {
-	e := store.Audit{ID: store.NewID(), TS: time.Now().UTC(), Kind: kind, Verb: string(verb), Target: target, Outcome: outcome, Rows: rows}
+	e := store.Audit{ID: store.NewID(), TS: time.Now().UTC(), Kind: kind, Verb: string(verb), Target: target,
+		Outcome: outcome, Rows: rows}
 	if c.who != nil {
 		e.Principal, e.Key, e.OnBehalfOf = c.who.Principal, c.who.Key, c.who.OnBehalfOf
 	} else {
@@ -297,12 +316,14 @@ func (s *Server) problemOf(ctx context.Context, err error) (*problem.Error, Prob
 	id, _ := ctx.Value(requestID{}).(string)
 	p := problem.As(err)
 	if p == nil {
-		p = &problem.Error{Status: http.StatusInternalServerError, Slug: "internal", Detail: "Something went wrong; the log tells more under request " + id, Err: err}
+		p = &problem.Error{Status: http.StatusInternalServerError, Slug: "internal",
+			Detail: "Something went wrong; the log tells more under request " + id, Err: err}
 	}
 	if p.Status >= 500 {
 		s.log.Error("request failed", "request", id, "error", err)
 	}
-	return p, Problem{Type: "urn:memsvc:error:" + p.Slug, Title: http.StatusText(p.Status), Status: p.Status, Detail: p.Detail,
+	return p, Problem{Type: "urn:memsvc:error:" + p.Slug, Title: http.StatusText(p.Status), Status: p.Status,
+		Detail:   p.Detail,
 		Instance: "urn:memsvc:request:" + id, Message: p.Detail, Field: p.Field, TraceID: id}
 }
 
@@ -352,7 +373,8 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if ok {
-		if h := r.Header.Get("Access-Control-Request-Headers"); h != "" && len(h) < 1024 && !strings.ContainsAny(h, "\r\n") {
+		if h := r.Header.Get("Access-Control-Request-Headers"); h != "" && len(h) < 1024 &&
+			!strings.ContainsAny(h, "\r\n") {
 			w.Header().Set("Access-Control-Allow-Headers", h)
 		}
 		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")

@@ -1,5 +1,6 @@
 // Package config holds the settings of the memory service for the whole server: one table of variables with defaults,
-// limits and the file that may set them. A bad value is an error that names its variable; nothing starts half configured.
+// limits and the file that may set them. A bad value is an error that names its variable; nothing starts half
+// configured.
 package config
 
 import (
@@ -104,35 +105,58 @@ func Table() []Setting {
 	t := []Setting{
 		str("BIND", "0.0.0.0:8080", "listen address and port", func(c *Config) *string { return &c.Bind }),
 		str("SURREALDB_URL", "", "database: embedded://DIR, ws://, wss://, http:// or https://HOST:PORT (required)", func(c *Config) *string { return &c.DBURL }),
-		str("SURREALDB_USER", "", "database user (required, but for an embedded database)", func(c *Config) *string { return &c.DBUser }),
-		secret("SURREALDB_PASS", "database password (required, but for an embedded database)", func(c *Config) *string { return &c.DBPass }),
-		str("OBJECT_STORE", "local://./data", "object store of uploads", func(c *Config) *string { return &c.ObjectStore }),
+		str("SURREALDB_USER", "", "database user (required, but for an embedded database)",
+			func(c *Config) *string { return &c.DBUser }),
+		secret("SURREALDB_PASS", "database password (required, but for an embedded database)",
+			func(c *Config) *string { return &c.DBPass }),
+		str("OBJECT_STORE", "local://./data", "object store of uploads",
+			func(c *Config) *string { return &c.ObjectStore }),
 		str("LLM_MODEL", "", "model of stages that no Context selects one for", func(c *Config) *string { return &c.LLMModel }),
-		choice("LLM_PROVIDER", "", "provider of stages that no Context selects one for: alpha, beta or gamma", ProviderNames, func(c *Config) *string { return &c.LLMProvider }),
-		str("MODEL_EMBEDDING", LocalEmbedding, "the one embedding model; a change asks for a reindex", func(c *Config) *string { return &c.Embedding }),
+		choice("LLM_PROVIDER", "", "provider of stages that no Context selects one for: alpha, beta or gamma", ProviderNames,
+			func(c *Config) *string { return &c.LLMProvider }),
+		str("MODEL_EMBEDDING", LocalEmbedding, "the one embedding model; a change asks for a reindex",
+			func(c *Config) *string { return &c.Embedding }),
 		secret("EMBEDDINGS_API_KEY", "key for embeddings", func(c *Config) *string { return &c.Embeddings.Key }),
-		web("EMBEDDINGS_BASE_URL", "address of the embeddings provider", func(c *Config) *string { return &c.Embeddings.BaseURL }),
-		choice("EMBEDDINGS_WIRE", "openai", "wire of the embeddings provider: openai or google", []string{"openai", "google"}, func(c *Config) *string { return &c.Embeddings.Wire }),
-		origins("CORS_ALLOWED_ORIGINS", "origins that browsers may call the user API from", func(c *Config) *[]string { return &c.CORS }),
-		origins("MANAGEMENT_CORS_ALLOWED_ORIGINS", "the same for the management API", func(c *Config) *[]string { return &c.ManagementCORS }),
-		count("DEFAULT_PAGE_SIZE", 100, 1, 500, "rows of a list where no limit is asked", func(c *Config) *int { return &c.PageSize }),
+		web("EMBEDDINGS_BASE_URL", "address of the embeddings provider",
+			func(c *Config) *string { return &c.Embeddings.BaseURL }),
+		choice("EMBEDDINGS_WIRE", "openai", "wire of the embeddings provider: openai or google", []string{"openai", "google"},
+			func(c *Config) *string { return &c.Embeddings.Wire }),
+		origins("CORS_ALLOWED_ORIGINS", "origins that browsers may call the user API from",
+			func(c *Config) *[]string { return &c.CORS }),
+		origins("MANAGEMENT_CORS_ALLOWED_ORIGINS", "the same for the management API",
+			func(c *Config) *[]string { return &c.ManagementCORS }),
+		count("DEFAULT_PAGE_SIZE", 100, 1, 500, "rows of a list where no limit is asked",
+			func(c *Config) *int { return &c.PageSize }),
 		count("MAX_LIST_LIMIT", 500, 1, 10000, "most rows of a list", func(c *Config) *int { return &c.MaxList }),
-		count("MAX_QUERY_K", MaxQueryK, 1, 1<<30, "most hits of a query; never above 50", func(c *Config) *int { return &c.MaxK }),
-		count("RETRIEVAL_POOL_SIZE", 256, 10, 4096, "candidates of each way of retrieval", func(c *Config) *int { return &c.Pool }),
-		flag("RETRIEVAL_SECTION_EXPANSION", true, "add passages of the same section to contextHits", func(c *Config) *bool { return &c.SectionExpansion }),
-		size("DB_WS_MAX_MESSAGE_BYTES", 128<<20, 1<<10, "most bytes of a message from the database", func(c *Config) *int64 { return &c.MaxMessage }),
-		{Name: "TRACE_FEATURE_TTL_SECS", Default: "60", Help: "seconds that features of traces are cached", set: setTraceTTL},
-		secret("MANAGEMENT_API_KEY", "management key that bootstrap uses instead of a new one", func(c *Config) *string { return &c.ManagementKey }),
+		count("MAX_QUERY_K", MaxQueryK, 1, 1<<30, "most hits of a query; never above 50",
+			func(c *Config) *int { return &c.MaxK }),
+		count("RETRIEVAL_POOL_SIZE", 256, 10, 4096, "candidates of each way of retrieval",
+			func(c *Config) *int { return &c.Pool }),
+		flag("RETRIEVAL_SECTION_EXPANSION", true, "add passages of the same section to contextHits",
+			func(c *Config) *bool { return &c.SectionExpansion }),
+		size("DB_WS_MAX_MESSAGE_BYTES", 128<<20, 1<<10, "most bytes of a message from the database",
+			func(c *Config) *int64 { return &c.MaxMessage }),
+		{Name: "TRACE_FEATURE_TTL_SECS", Default: "60", Help: "seconds that features of traces are cached",
+			set: setTraceTTL},
+		secret("MANAGEMENT_API_KEY", "management key that bootstrap uses instead of a new one",
+			func(c *Config) *string { return &c.ManagementKey }),
 		secret("API_KEY", "first key of the first Context that bootstrap uses instead of a new one", func(c *Config) *string { return &c.APIKey }),
 		flag("FS_VIEW", true, "show memory as a tree of MCP resources", func(c *Config) *bool { return &c.FSView }),
-		size("MAX_UPLOAD_BYTES", 50<<20, 1, "most bytes of an uploaded document", func(c *Config) *int64 { return &c.MaxUpload }),
-		count("RATE_LIMIT_PER_MINUTE", 0, 0, 1<<30, "requests a key may make in a minute; 0 is no limit", func(c *Config) *int { return &c.RatePerMinute }),
-		choice("LOG_LEVEL", "info", "debug, info, warn or error", []string{"debug", "info", "warn", "error"}, func(c *Config) *string { return &c.LogLevel }),
-		choice("LOG_FORMAT", "text", "text or json", []string{"text", "json"}, func(c *Config) *string { return &c.LogFormat }),
-		flag("ALLOW_CONTEXT_BASE_URL", false, "let a Context name the address of its provider", func(c *Config) *bool { return &c.ContextBaseURL }),
-		flag("METRICS_PER_CONTEXT", false, "label metrics with the Context", func(c *Config) *bool { return &c.MetricsPerContext }),
+		size("MAX_UPLOAD_BYTES", 50<<20, 1, "most bytes of an uploaded document",
+			func(c *Config) *int64 { return &c.MaxUpload }),
+		count("RATE_LIMIT_PER_MINUTE", 0, 0, 1<<30, "requests a key may make in a minute; 0 is no limit",
+			func(c *Config) *int { return &c.RatePerMinute }),
+		choice("LOG_LEVEL", "info", "debug, info, warn or error", []string{"debug", "info", "warn", "error"},
+			func(c *Config) *string { return &c.LogLevel }),
+		choice("LOG_FORMAT", "text", "text or json", []string{"text", "json"},
+			func(c *Config) *string { return &c.LogFormat }),
+		flag("ALLOW_CONTEXT_BASE_URL", false, "let a Context name the address of its provider",
+			func(c *Config) *bool { return &c.ContextBaseURL }),
+		flag("METRICS_PER_CONTEXT", false, "label metrics with the Context",
+			func(c *Config) *bool { return &c.MetricsPerContext }),
 		flag("OCR_LOCAL", false, "use tesseract where it is installed", func(c *Config) *bool { return &c.OCRLocal }),
-		size("INDEX_CACHE_BYTES", 256<<20, 1<<20, "memory of the search indexes of all Contexts together", func(c *Config) *int64 { return &c.IndexBytes }),
+		size("INDEX_CACHE_BYTES", 256<<20, 1<<20, "memory of the search indexes of all Contexts together",
+			func(c *Config) *int64 { return &c.IndexBytes }),
 	}
 	for _, m := range []struct {
 		name, what string
@@ -145,7 +169,8 @@ func Table() []Setting {
 	} {
 		t = append(t,
 			web(m.name+"_URL", "POST endpoint of "+m.what, func(c *Config) *string { return &m.at(c).URL }),
-			str(m.name+"_MODEL", "", "model of "+m.what+", required with the URL", func(c *Config) *string { return &m.at(c).Model }),
+			str(m.name+"_MODEL", "", "model of "+m.what+", required with the URL",
+				func(c *Config) *string { return &m.at(c).Model }),
 			secret(m.name+"_API_KEY", "bearer token of "+m.what, func(c *Config) *string { return &m.at(c).Key }))
 	}
 	for _, p := range ProviderNames {
@@ -166,23 +191,27 @@ func providerSettings(name string) []Setting {
 			at(c, func(p *Provider) { p.Key = s })
 			return nil
 		}},
-		{Name: up + "_BASE_URL", Default: def.BaseURL, Help: "address of provider " + name, set: func(c *Config, s string) error {
-			at(c, func(p *Provider) { p.BaseURL, p.Custom = strings.TrimSuffix(s, "/"), s != def.BaseURL })
-			return checkURL(s)
-		}},
-		{Name: up + "_WIRE", Default: def.Wire, Help: "wire of provider " + name + ": openai, anthropic or google", set: func(c *Config, s string) error {
-			at(c, func(p *Provider) { p.Wire = s })
-			return oneOf(s, []string{"openai", "anthropic", "google"})
-		}},
-		{Name: up + "_MODELS", Help: "models of provider " + name + " that may be selected, by commas", set: func(c *Config, s string) error {
-			at(c, func(p *Provider) { p.Models = list(s) })
-			return nil
-		}},
+		{Name: up + "_BASE_URL", Default: def.BaseURL, Help: "address of provider " + name,
+			set: func(c *Config, s string) error {
+				at(c, func(p *Provider) { p.BaseURL, p.Custom = strings.TrimSuffix(s, "/"), s != def.BaseURL })
+				return checkURL(s)
+			}},
+		{Name: up + "_WIRE", Default: def.Wire, Help: "wire of provider " + name + ": openai, anthropic or google",
+			set: func(c *Config, s string) error {
+				at(c, func(p *Provider) { p.Wire = s })
+				return oneOf(s, []string{"openai", "anthropic", "google"})
+			}},
+		{Name: up + "_MODELS", Help: "models of provider " + name + " that may be selected, by commas",
+			set: func(c *Config, s string) error {
+				at(c, func(p *Provider) { p.Models = list(s) })
+				return nil
+			}},
 	}
 }
 
 func str(name, def, help string, at func(*Config) *string) Setting {
-	return Setting{Name: name, Default: def, Help: help, set: func(c *Config, s string) error { *at(c) = s; return nil }}
+	return Setting{Name: name, Default: def, Help: help,
+		set: func(c *Config, s string) error { *at(c) = s; return nil }}
 }
 
 func secret(name, help string, at func(*Config) *string) Setting {
@@ -275,8 +304,8 @@ func ParseOrigins(s string) ([]string, error) {
 	return out, nil
 }
 
-// OriginAllowed reports whether a list from ParseOrigins allows the value of an Origin header. A * stands for one or more
-// characters other than a slash.
+// OriginAllowed reports whether a list from ParseOrigins allows the value of an Origin header. A * stands for one or
+// more characters other than a slash.
 func OriginAllowed(allowed []string, origin string) bool {
 	for _, a := range allowed {
 		if a == origin {

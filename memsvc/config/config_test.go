@@ -26,7 +26,8 @@ func TestDefaultsOfTheSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []any{c.Bind, c.ObjectStore, c.PageSize, c.MaxList, c.MaxK, c.Pool, c.SectionExpansion, c.MaxMessage, c.TraceFeatureTTL}
+	got := []any{c.Bind, c.ObjectStore, c.PageSize, c.MaxList, c.MaxK, c.Pool, c.SectionExpansion, c.MaxMessage,
+		c.TraceFeatureTTL}
 	want := []any{"0.0.0.0:8080", "local://./data", 100, 500, 50, 256, true, int64(134217728), 60}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -95,7 +96,8 @@ func TestFileIsReadAndTheEnvironmentWins(t *testing.T) {
 	if err := os.WriteFile(path, []byte("bindd = 'x'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path, func(string) (string, bool) { return "memory", true }); err == nil || !strings.Contains(err.Error(), "bindd") {
+	if _, err := Load(path, func(string) (string, bool) { return "memory", true }); err == nil ||
+		!strings.Contains(err.Error(), "bindd") {
 		t.Errorf("got %v, want an error that names bindd", err)
 	}
 }

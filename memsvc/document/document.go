@@ -1,5 +1,5 @@
-// Package document turns the bytes of an upload into text with Markdown headings. Bytes come from strangers: every reader
-// is bounded in size, depth and time, and what cannot be read is an error that says why.
+// Package document turns the bytes of an upload into text with Markdown headings. Bytes come from strangers: every
+// reader is bounded in size, depth and time, and what cannot be read is an error that says why.
 package document
 
 import (
@@ -52,14 +52,19 @@ type Doc struct {
 }
 
 // types are the media types that are read, by extension of a file name.
-var types = map[string]string{".txt": "text/plain", ".text": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
-	".html": "text/html", ".htm": "text/html", ".json": "application/json", ".csv": "text/csv", ".tsv": "text/tab-separated-values", ".eml": "message/rfc822",
-	".pdf": "application/pdf", ".docx": docx, ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif",
-	".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aac": "audio/aac", ".mp4": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime"}
+var types = map[string]string{".txt": "text/plain", ".text": "text/plain", ".log": "text/plain",
+	".md": "text/markdown", ".markdown": "text/markdown",
+	".html": "text/html", ".htm": "text/html", ".json": "application/json", ".csv": "text/csv",
+	".tsv": "text/tab-separated-values", ".eml": "message/rfc822",
+	".pdf": "application/pdf", ".docx": docx, ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg",
+	".webp": "image/webp", ".gif": "image/gif",
+	".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aac": "audio/aac",
+	".mp4": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime"}
 
 const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
-// Type is the media type of an upload: what was declared, else by the name, else by the bytes; "" if it is not supported.
+// Type is the media type of an upload: what was declared, else by the name, else by the bytes; "" if it is not
+// supported.
 func Type(declared, filename string, b []byte) string {
 	declared, _, _ = strings.Cut(strings.ToLower(declared), ";")
 	declared = strings.TrimSpace(declared)
@@ -232,10 +237,12 @@ func readHTML(b []byte) (*Doc, error) {
 	}
 }
 
-var opening = map[string]string{"h1": "\n\n# ", "h2": "\n\n## ", "h3": "\n\n### ", "h4": "\n\n#### ", "h5": "\n\n##### ", "h6": "\n\n###### ",
+var opening = map[string]string{"h1": "\n\n# ", "h2": "\n\n## ", "h3": "\n\n### ", "h4": "\n\n#### ",
+	"h5": "\n\n##### ", "h6": "\n\n###### ",
 	"li": "\n- ", "br": "\n", "p": "\n\n", "div": "\n", "tr": "\n", "td": " ", "th": " "}
 
-var blocks = map[string]bool{"h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true, "p": true, "ul": true, "ol": true, "table": true, "section": true, "article": true, "blockquote": true}
+var blocks = map[string]bool{"h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true, "p": true,
+	"ul": true, "ol": true, "table": true, "section": true, "article": true, "blockquote": true}
 
 // readJSON writes a value as lines of path: value.
 func readJSON(b []byte) (*Doc, error) {
@@ -364,11 +371,13 @@ func readMail(b []byte) (*Doc, error) {
 		doc.Date = at.UTC()
 	}
 	parts := 0
-	body, err := mailPart(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0, &parts, doc)
+	body, err := mailPart(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0,
+		&parts, doc)
 	if err != nil {
 		return nil, err
 	}
-	doc.Text = fmt.Sprintf("# %s\n\nFrom: %s\nTo: %s\nDate: %s\n\n%s", doc.Title, head("From"), head("To"), head("Date"), body)
+	doc.Text = fmt.Sprintf("# %s\n\nFrom: %s\nTo: %s\nDate: %s\n\n%s", doc.Title, head("From"), head("To"),
+		head("Date"), body)
 	return doc, nil
 }
 
@@ -422,7 +431,8 @@ func mailParts(kind, boundary string, r io.Reader, depth int, parts *int, doc *D
 			doc.Notes = append(doc.Notes, "an attachment was left out")
 			continue
 		}
-		t, err := mailPart(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1, parts, doc)
+		t, err := mailPart(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1,
+			parts, doc)
 		if err != nil {
 			return "", err
 		}

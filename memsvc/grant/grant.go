@@ -253,8 +253,8 @@ func (r Region) Key() string {
 	return b.String()
 }
 
-// sees reports whether a record at path is visible: inside of the region, or above a node of it, since what holds for an
-// organisation holds for its members.
+// sees reports whether a record at path is visible: inside of the region, or above a node of it, since what holds
+// for an organisation holds for its members.
 func (r Region) sees(v Verb, path string) bool {
 	for _, p := range r.verbs[v] {
 		if p.covers(path) || Under(p.Node, path) {

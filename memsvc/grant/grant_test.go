@@ -78,7 +78,8 @@ func TestIntersectionNeverWidens(t *testing.T) {
 		return Pattern{node.Draw(t, "node"), rapid.Bool().Draw(t, "deep")}.String()
 	})
 	grants := rapid.Custom(func(t *rapid.T) Grants {
-		return Grants{string(Read): append(rapid.SliceOfN(pattern, 0, 3).Draw(t, "p"), rapid.SampledFrom([]string{"*", "zz"}).Draw(t, "all"))}
+		return Grants{string(Read): append(rapid.SliceOfN(pattern, 0, 3).Draw(t, "p"),
+			rapid.SampledFrom([]string{"*", "zz"}).Draw(t, "all"))}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		g, h := grants.Draw(t, "g"), grants.Draw(t, "h")

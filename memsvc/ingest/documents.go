@@ -53,9 +53,10 @@ func (s *Service) tenant(ctx context.Context, id string) (*settings.Tenant, erro
 	return &settings.Tenant{DB: db, Settings: s.Schema.Effective(row)}, nil
 }
 
-// Upload takes a document and queues its ingest. The same bytes again are the same document: the second uploader's scopes are
-// added to it.
-func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Caller, u Upload) (*store.Document, bool, error) {
+// Upload takes a document and queues its ingest. The same bytes again are the same document: the second uploader's
+// scopes are added to it.
+func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Caller, u Upload) (*store.Document,
+	bool, error) {
 	clauses, err := Target(ctx, t, who, u.Scopes)
 	if err != nil {
 		return nil, false, err
@@ -69,8 +70,10 @@ func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Cal
 	}
 	now := time.Now().UTC()
 	id := store.NewID()
-	d := store.Document{ID: id, Title: u.Title, Source: u.Source, Filename: u.Filename, MimeType: u.Mime, StorageKey: "ctx/" + t.Context + "/" + id + "/1", Hash: h,
-		Size: int64(len(u.Bytes)), ObservedAt: u.Observed, Labels: u.Labels, Profile: u.Profile, Version: 1, Status: DocQueued, Principal: who.Principal,
+	d := store.Document{ID: id, Title: u.Title, Source: u.Source, Filename: u.Filename, MimeType: u.Mime,
+		StorageKey: "ctx/" + t.Context + "/" + id + "/1", Hash: h,
+		Size: int64(len(u.Bytes)), ObservedAt: u.Observed, Labels: u.Labels, Profile: u.Profile, Version: 1,
+		Status: DocQueued, Principal: who.Principal,
 		Clauses: clauses, CreatedAt: now, UpdatedAt: now}
 	if d.Title == "" {
 		d.Title = u.Filename
@@ -85,10 +88,12 @@ func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Cal
 }
 
 // same is the document with these bytes, with clauses added, or nil.
-func (s *Service) same(ctx context.Context, t *settings.Tenant, h string, clauses grant.Clauses) (*store.Document, error) {
+func (s *Service) same(ctx context.Context, t *settings.Tenant, h string, clauses grant.Clauses) (*store.Document,
+	error) {
 	var out *store.Document
 	err := t.DB.Update(ctx, func(tx *store.Tx) error {
-		d, err := store.One[store.Document](ctx, t.DB, "SELECT * FROM document WHERE content_hash = $h AND status != 'failed'", store.Var{Name: "h", Value: h})
+		d, err := store.One[store.Document](ctx, t.DB, "SELECT * FROM document WHERE content_hash = $h AND status != 'failed'",
+			store.Var{Name: "h", Value: h})
 		if out = d; err != nil || d == nil {
 			return err
 		}
@@ -105,7 +110,8 @@ func (s *Service) same(ctx context.Context, t *settings.Tenant, h string, clause
 
 // rescope gives the rows of a document its clauses.
 func (s *Service) rescope(ctx context.Context, t *settings.Tenant, tx *store.Tx, d *store.Document) error {
-	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT * FROM $span", store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
+	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT * FROM $span",
+		store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
 	if err != nil {
 		return err
 	}
@@ -113,7 +119,8 @@ func (s *Service) rescope(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 		c.Clauses = d.Clauses
 		tx.Put("chunk", c)
 	}
-	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT * FROM keyword WHERE document = $d", store.Var{Name: "d", Value: d.ID})
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT * FROM keyword WHERE document = $d",
+		store.Var{Name: "d", Value: d.ID})
 	for _, k := range words {
 		k.Clauses = d.Clauses
 		tx.Put("keyword", k)
@@ -121,11 +128,12 @@ func (s *Service) rescope(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 	return err
 }
 
-// queue writes the job and then the document: a job without a document does nothing, a document without a job would wait for
-// ever.
+// queue writes the job and then the document: a job without a document does nothing, a document without a job would
+// wait for ever.
 func (s *Service) queue(ctx context.Context, t *settings.Tenant, d *store.Document) error {
 	now := time.Now().UTC()
-	j := store.Job{ID: store.NewID(), Context: t.Context, Kind: JobDocument, Target: d.ID, State: store.JobQueued, CreatedAt: now, RunAfter: now}
+	j := store.Job{ID: store.NewID(), Context: t.Context, Kind: JobDocument, Target: d.ID, State: store.JobQueued,
+		CreatedAt: now, RunAfter: now}
 	if err := s.Store.AddJob(ctx, j); err != nil {
 		return err
 	}
@@ -136,8 +144,8 @@ func (s *Service) queue(ctx context.Context, t *settings.Tenant, d *store.Docume
 	return nil
 }
 
-// Replace gives a document new bytes (nil: the same ones again) and queues its ingest. The old version is found until the new
-// one is ready.
+// Replace gives a document new bytes (nil: the same ones again) and queues its ingest. The old version is found
+// until the new one is ready.
 func (s *Service) Replace(ctx context.Context, t *settings.Tenant, id string, u Upload) (*store.Document, error) {
 	d, err := store.Get[store.Document](ctx, t.DB, "document", id)
 	if err != nil || d == nil {
@@ -169,11 +177,13 @@ func (s *Service) Replace(ctx context.Context, t *settings.Tenant, id string, u 
 
 // DeleteDocument removes a document with its passages, facts and bytes.
 func (s *Service) DeleteDocument(ctx context.Context, t *settings.Tenant, id string) error {
-	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span", store.Var{Name: "span", Value: store.Span("chunk", id+"-", id+".")})
+	chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span",
+		store.Var{Name: "span", Value: store.Span("chunk", id+"-", id+".")})
 	if err != nil {
 		return err
 	}
-	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d", store.Var{Name: "d", Value: id})
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d",
+		store.Var{Name: "d", Value: id})
 	if err != nil {
 		return err
 	}
@@ -197,8 +207,8 @@ func (s *Service) DeleteDocument(ctx context.Context, t *settings.Tenant, id str
 	return s.Blob.DeleteAll(ctx, "ctx/"+t.Context+"/"+id)
 }
 
-// ingestDocument does the job of a document: from its bytes to passages that are found, all in one transaction at the end.
-// A repetition writes the same rows.
+// ingestDocument does the job of a document: from its bytes to passages that are found, all in one transaction at
+// the end. A repetition writes the same rows.
 func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j store.Job, stage func(string)) error {
 	d, err := store.Get[store.Document](ctx, t.DB, "document", j.Target)
 	if err != nil {
@@ -233,6 +243,31 @@ func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j stor
 		return err
 	}
 	return s.publish(ctx, t, d, doc)
+}
+
+// Requeue queues a dead job again, and its document with it.
+func (s *Service) Requeue(ctx context.Context, j store.Job) error {
+	ok, err := s.Store.RetryJob(ctx, j.ID, time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return problem.Conflict("The job is not dead")
+	}
+	t, err := s.tenant(ctx, j.Context)
+	if err != nil {
+		return err
+	}
+	defer s.Wake()
+	return t.DB.Update(ctx, func(tx *store.Tx) error {
+		d, err := store.Get[store.Document](ctx, t.DB, "document", j.Target)
+		if err != nil || d == nil || d.Status != DocFailed {
+			return err
+		}
+		d.Status, d.Error = DocQueued, ""
+		tx.Put("document", *d)
+		return nil
+	})
 }
 
 func (s *Service) status(ctx context.Context, t *settings.Tenant, d *store.Document, status string) error {
@@ -297,7 +332,8 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 		}
 		if profile(t, now) != "TextOnly" {
 			for i, k := range text.Keywords(doc.Text, 5, 0.3) {
-				tx.Put("keyword", store.Keyword{ID: fmt.Sprintf("%s-%02d", now.ID, i), Document: now.ID, Text: k.Text, Normalised: text.Normal(k.Text), Score: k.Score, Clauses: now.Clauses})
+				tx.Put("keyword", store.Keyword{ID: fmt.Sprintf("%s-%02d", now.ID, i), Document: now.ID,
+					Text: k.Text, Normalised: text.Normal(k.Text), Score: k.Score, Clauses: now.Clauses})
 			}
 		}
 		if bad := text.Injection(doc.Text); bad != "" {
@@ -329,7 +365,8 @@ func finish(d *store.Document, doc *document.Doc, chunks int) {
 
 // dropOld removes the rows of earlier versions and of an earlier try.
 func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx, d *store.Document) error {
-	old, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span", store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
+	old, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT id FROM $span",
+		store.Var{Name: "span", Value: store.Span("chunk", d.ID+"-", d.ID+".")})
 	if err != nil {
 		return err
 	}
@@ -338,7 +375,8 @@ func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 			tx.Delete("chunk", c.ID)
 		}
 	}
-	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d", store.Var{Name: "d", Value: d.ID})
+	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d",
+		store.Var{Name: "d", Value: d.ID})
 	for _, k := range words {
 		if k.ID >= fmt.Sprintf("%s-%02d", d.ID, 5) {
 			tx.Delete("keyword", k.ID)
@@ -348,8 +386,10 @@ func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 }
 
 func chunkOf(d *store.Document, s string, i int, p text.Piece) store.Chunk {
-	return store.Chunk{ID: fmt.Sprintf("%s-%04d-%06d", d.ID, d.Version, i), Document: d.ID, Version: d.Version, Position: i, Text: s[p.Start:p.End], Title: d.Title,
-		Section: p.Section, SectionRef: p.Ref, Start: p.Start, End: p.End, Tokens: text.Tokens(s[p.Start:p.End]), Mime: d.MimeType, Clauses: d.Clauses,
+	return store.Chunk{ID: fmt.Sprintf("%s-%04d-%06d", d.ID, d.Version, i), Document: d.ID, Version: d.Version,
+		Position: i, Text: s[p.Start:p.End], Title: d.Title,
+		Section: p.Section, SectionRef: p.Ref, Start: p.Start, End: p.End, Tokens: text.Tokens(s[p.Start:p.End]),
+		Mime: d.MimeType, Clauses: d.Clauses,
 		Labels: d.Labels, ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt}
 }
 

@@ -32,8 +32,8 @@ type Marked struct {
 	Turns, Chunks, Documents, Attributes, Entities, Relations []string
 }
 
-// Forget forgets rows. Soft: they hold no longer from now on, history and asOf still tell. Purge: they are gone, with facts that
-// came from them, their vectors, and the traces and cached answers that showed them.
+// Forget forgets rows. Soft: they hold no longer from now on, history and asOf still tell. Purge: they are gone,
+// with facts that came from them, their vectors, and the traces and cached answers that showed them.
 func (s *Service) Forget(ctx context.Context, t *settings.Tenant, m Marked, purge bool) (Erased, error) {
 	var out Erased
 	err := t.DB.Update(ctx, func(tx *store.Tx) error {
@@ -98,12 +98,14 @@ func (s *Service) retire(ctx context.Context, t *settings.Tenant, tx *store.Tx, 
 // withTheirs are the marked attributes, those of marked entities, and those that marked turns and documents state.
 func (s *Service) withTheirs(ctx context.Context, t *settings.Tenant, m Marked) ([]store.Attribute, error) {
 	return store.Rows[store.Attribute](ctx, t.DB, "SELECT * FROM attribute WHERE id IN $ids OR entity IN $entities OR source.ref IN $refs",
-		store.Var{Name: "ids", Value: records("attribute", m.Attributes)}, store.Var{Name: "entities", Value: strs(m.Entities)}, store.Var{Name: "refs", Value: m.refs()})
+		store.Var{Name: "ids", Value: records("attribute", m.Attributes)}, store.Var{Name: "entities",
+			Value: strs(m.Entities)}, store.Var{Name: "refs", Value: m.refs()})
 }
 
 func (s *Service) relationsOf(ctx context.Context, t *settings.Tenant, m Marked) ([]store.Relation, error) {
 	return store.Rows[store.Relation](ctx, t.DB, "SELECT * FROM relation WHERE id IN $ids OR subject IN $entities OR object IN $entities OR source.ref IN $refs",
-		store.Var{Name: "ids", Value: records("relation", m.Relations)}, store.Var{Name: "entities", Value: strs(m.Entities)}, store.Var{Name: "refs", Value: m.refs()})
+		store.Var{Name: "ids", Value: records("relation", m.Relations)}, store.Var{Name: "entities",
+			Value: strs(m.Entities)}, store.Var{Name: "refs", Value: m.refs()})
 }
 
 func strs(l []string) []string {
@@ -162,7 +164,8 @@ func (s *Service) erase(ctx context.Context, t *settings.Tenant, tx *store.Tx, m
 			tx.Delete("vector", table+"/"+k)
 		}
 	}
-	*out = Erased{Turns: len(m.Turns), Chunks: len(m.Chunks), Attributes: len(attributes), Relations: len(relations), Entities: len(m.Entities)}
+	*out = Erased{Turns: len(m.Turns), Chunks: len(m.Chunks), Attributes: len(attributes),
+		Relations: len(relations), Entities: len(m.Entities)}
 	return nil
 }
 
@@ -175,7 +178,8 @@ func (s *Service) orphans(ctx context.Context, t *settings.Tenant, m *Marked, to
 		type key struct {
 			ID string `db:"id"`
 		}
-		left, err := store.Rows[key](ctx, t.DB, "RETURN array::concat((SELECT id FROM attribute WHERE entity = $e), (SELECT id FROM relation WHERE subject = $e OR object = $e))", store.Var{Name: "e", Value: e})
+		left, err := store.Rows[key](ctx, t.DB, "RETURN array::concat((SELECT id FROM attribute WHERE entity = $e), (SELECT id FROM relation WHERE subject = $e OR object = $e))",
+			store.Var{Name: "e", Value: e})
 		if err != nil {
 			return err
 		}
@@ -190,8 +194,8 @@ func (s *Service) orphans(ctx context.Context, t *settings.Tenant, m *Marked, to
 	return nil
 }
 
-// scrub removes cached answers that cite what was forgotten, and after a purge the traces that show it, what was uncertain
-// about it, and stored answers to writes.
+// scrub removes cached answers that cite what was forgotten, and after a purge the traces that show it, what was
+// uncertain about it, and stored answers to writes.
 func scrub(ctx context.Context, db *store.DB, m Marked, purge bool) (traces, answers int, err error) {
 	v, err := db.Query(ctx, "RETURN count(DELETE response_cache RETURN BEFORE)")
 	if err != nil {
@@ -220,7 +224,8 @@ func prefixed(p string, list []string) []string {
 
 // PurgeSession deletes a session with its turns and what is known from them alone.
 func (s *Service) PurgeSession(ctx context.Context, t *settings.Tenant, id string) (int, error) {
-	turns, err := store.Rows[store.Turn](ctx, t.DB, "SELECT id FROM $span", store.Var{Name: "span", Value: store.Span("turn", id+"-", id+".")})
+	turns, err := store.Rows[store.Turn](ctx, t.DB, "SELECT id FROM $span",
+		store.Var{Name: "span", Value: store.Span("turn", id+"-", id+".")})
 	if err != nil {
 		return 0, err
 	}
@@ -240,27 +245,34 @@ func (s *Service) ForgetScope(ctx context.Context, t *settings.Tenant, path stri
 	var m Marked
 	err := t.DB.Update(ctx, func(tx *store.Tx) error {
 		m = Marked{}
-		if err := strip(ctx, t, tx, "turn", path, &m.Turns, func(r *store.Turn) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "turn", path, &m.Turns,
+			func(r *store.Turn) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
-		if err := strip(ctx, t, tx, "chunk", path, &m.Chunks, func(r *store.Chunk) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "chunk", path, &m.Chunks,
+			func(r *store.Chunk) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
-		if err := strip(ctx, t, tx, "document", path, &m.Documents, func(r *store.Document) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "document", path, &m.Documents,
+			func(r *store.Document) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
-		if err := strip(ctx, t, tx, "attribute", path, &m.Attributes, func(r *store.Attribute) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "attribute", path, &m.Attributes,
+			func(r *store.Attribute) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
-		if err := strip(ctx, t, tx, "relation", path, &m.Relations, func(r *store.Relation) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "relation", path, &m.Relations,
+			func(r *store.Relation) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
 		var sessions []string
-		if err := strip(ctx, t, tx, "session", path, &sessions, func(r *store.Session) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
+		if err := strip(ctx, t, tx, "session", path, &sessions,
+			func(r *store.Session) (string, *grant.Clauses) { return r.ID, &r.Clauses }); err != nil {
 			return err
 		}
 		tx.Delete("session", sessions...)
-		return strip(ctx, t, tx, "entity", path, &m.Entities, func(r *store.Entity) (string, *grant.Clauses) { return r.ID, &r.Clauses })
+		return strip(ctx, t, tx, "entity", path, &m.Entities,
+			func(r *store.Entity) (string, *grant.Clauses) { return r.ID, &r.Clauses })
 	})
 	if err != nil {
 		return Erased{}, err
@@ -280,7 +292,8 @@ func (s *Service) ForgetScope(ctx context.Context, t *settings.Tenant, path stri
 }
 
 // strip takes the clauses of a scope off the rows of a table and collects those that keep none.
-func strip[T any](ctx context.Context, t *settings.Tenant, tx *store.Tx, table, path string, gone *[]string, of func(*T) (string, *grant.Clauses)) error {
+func strip[T any](ctx context.Context, t *settings.Tenant, tx *store.Tx, table, path string, gone *[]string,
+	of func(*T) (string, *grant.Clauses)) error {
 	all, err := store.Rows[T](ctx, t.DB, "SELECT * FROM "+table)
 	if err != nil {
 		return err

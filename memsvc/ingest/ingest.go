@@ -30,7 +30,8 @@ type Service struct {
 
 // New makes a service.
 func New(st *store.Store, schema *settings.Schema, b blob.Store, log *slog.Logger) *Service {
-	return &Service{Store: st, Schema: schema, Blob: b, Log: log, Backoff: 5 * time.Second, wake: make(chan struct{}, 1)}
+	return &Service{Store: st, Schema: schema, Blob: b, Log: log, Backoff: 5 * time.Second,
+		wake: make(chan struct{}, 1)}
 }
 
 // Wake tells the worker of this process that there is a job.
@@ -73,8 +74,8 @@ const maxSessionTurns = 99_999_999
 // TurnKey is the key of a turn: turns of a session sort in their order.
 func TurnKey(session string, seq int) string { return fmt.Sprintf("%s-%08d", session, seq) }
 
-// Target is the clauses that a write gets: what it names, when the caller may write there and the scopes are registered,
-// else the roots of the caller's region.
+// Target is the clauses that a write gets: what it names, when the caller may write there and the scopes are
+// registered, else the roots of the caller's region.
 func Target(ctx context.Context, t *settings.Tenant, who *grant.Caller, named grant.Clauses) (grant.Clauses, error) {
 	if named == nil {
 		if home := who.Region.Home(); len(home) > 0 {
@@ -156,12 +157,14 @@ func (s *Service) Append(ctx context.Context, t *settings.Tenant, who *grant.Cal
 }
 
 func suspicious(ref string, clauses grant.Clauses, now time.Time) store.Uncertainty {
-	return store.Uncertainty{ID: store.NewID(), About: ref, Reason: "The text tries to give orders to a language model", Rows: []string{ref},
+	return store.Uncertainty{ID: store.NewID(), About: ref, Reason: "The text tries to give orders to a language model",
+		Rows:    []string{ref},
 		Clauses: clauses, CreatedAt: now, Source: store.Source{Kind: "turn", Ref: ref}}
 }
 
 func (s *Service) turn(t *settings.Tenant, ses *store.Session, m Message, observed, now time.Time) store.Turn {
-	turn := store.Turn{ID: TurnKey(ses.ID, ses.TurnCount), Session: ses.ID, Seq: ses.TurnCount, Role: m.Role, Speaker: m.Speaker,
+	turn := store.Turn{ID: TurnKey(ses.ID, ses.TurnCount), Session: ses.ID, Seq: ses.TurnCount, Role: m.Role,
+		Speaker: m.Speaker,
 		Content: m.Content, TS: m.TS.UTC(), CreatedAt: now}
 	if turn.TS.IsZero() || m.TS.IsZero() {
 		turn.TS = observed
@@ -178,28 +181,34 @@ func (s *Service) turn(t *settings.Tenant, ses *store.Session, m Message, observ
 	return turn
 }
 
-// session is the session that a write goes to. An absent one and one that the caller may not write to are refused alike.
-func (s *Service) session(ctx context.Context, t *settings.Tenant, who *grant.Caller, w *TurnWrite, clauses grant.Clauses, now time.Time) (*store.Session, error) {
+// session is the session that a write goes to. An absent one and one that the caller may not write to are refused
+// alike.
+func (s *Service) session(ctx context.Context, t *settings.Tenant, who *grant.Caller, w *TurnWrite,
+	clauses grant.Clauses, now time.Time) (*store.Session, error) {
 	if w.Session == "" {
-		return &store.Session{ID: store.NewID(), Clauses: clauses, Metadata: w.Metadata, Principal: who.Principal, CreatedAt: now}, nil
+		return &store.Session{ID: store.NewID(), Clauses: clauses, Metadata: w.Metadata, Principal: who.Principal,
+			CreatedAt: now}, nil
 	}
 	ses, err := store.Get[store.Session](ctx, t.DB, "session", w.Session)
 	if err != nil {
 		return nil, err
 	}
-	if ses == nil || ses.EndedAt != nil || !who.Region.Visible(grant.Read, ses.Clauses) || !who.Region.Writable(grant.Write, ses.Clauses) {
+	if ses == nil || ses.EndedAt != nil || !who.Region.Visible(grant.Read, ses.Clauses) ||
+		!who.Region.Writable(grant.Write, ses.Clauses) {
 		return nil, problem.Forbidden("The session cannot be written to")
 	}
 	return ses, nil
 }
 
 // Session makes an empty session.
-func (s *Service) Session(ctx context.Context, t *settings.Tenant, who *grant.Caller, scopes grant.Clauses, metadata map[string]any) (*store.Session, error) {
+func (s *Service) Session(ctx context.Context, t *settings.Tenant, who *grant.Caller, scopes grant.Clauses,
+	metadata map[string]any) (*store.Session, error) {
 	clauses, err := Target(ctx, t, who, scopes)
 	if err != nil {
 		return nil, err
 	}
-	ses := store.Session{ID: store.NewID(), Clauses: clauses, Metadata: metadata, Principal: who.Principal, CreatedAt: time.Now().UTC()}
+	ses := store.Session{ID: store.NewID(), Clauses: clauses, Metadata: metadata, Principal: who.Principal,
+		CreatedAt: time.Now().UTC()}
 	return &ses, t.DB.Update(ctx, func(tx *store.Tx) error { tx.Insert("session", ses); return nil })
 }
 

@@ -44,7 +44,8 @@ type Worker struct {
 
 // NewWorker makes a worker with the usual times.
 func NewWorker(s *Service) *Worker {
-	return &Worker{S: s, Name: store.NewID(), Count: 2, Lease: 15 * time.Second, Poll: 500 * time.Millisecond, running: map[string]int{}}
+	return &Worker{S: s, Name: store.NewID(), Count: 2, Lease: 15 * time.Second, Poll: 500 * time.Millisecond,
+		running: map[string]int{}}
 }
 
 // Run claims and does jobs. It returns when ctx has ended and every job has been finished or given back.
@@ -150,7 +151,8 @@ func (w *Worker) beat(ctx context.Context, cancel context.CancelCauseFunc, j sto
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			if ok, err := w.S.Store.ExtendJob(ctx, j.ID, w.Name, stage.get(), time.Now().Add(w.Lease).UTC()); err == nil && !ok {
+			if ok, err := w.S.Store.ExtendJob(ctx, j.ID, w.Name, stage.get(),
+				time.Now().Add(w.Lease).UTC()); err == nil && !ok {
 				cancel(errLost)
 			}
 		}
@@ -189,7 +191,8 @@ func (w *Worker) settle(ctx context.Context, stopping bool, j store.Job, stage s
 		j.RunAfter = now.Add(wait + rand.N(wait/2+1))
 	}
 	if err != nil {
-		w.S.Log.Warn("job", "job", j.ID, "kind", j.Kind, "context", j.Context, "state", j.State, "attempt", j.Attempt, "error", err)
+		w.S.Log.Warn("job", "job", j.ID, "kind", j.Kind, "context", j.Context, "state", j.State, "attempt",
+			j.Attempt, "error", err)
 	}
 	if err := w.S.Store.EndJob(ctx, j); err != nil {
 		w.S.Log.Warn("end a job", "job", j.ID, "error", err)

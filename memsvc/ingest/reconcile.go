@@ -62,7 +62,8 @@ type Correction struct {
 
 // NewExtraction is an extraction of nothing.
 func NewExtraction(turn string) *Extraction {
-	return &Extraction{Turn: turn, Entities: []EntityDiff{}, Attributes: []AttributeDiff{}, Relations: []RelationDiff{}, Instructions: []Rule{},
+	return &Extraction{Turn: turn, Entities: []EntityDiff{}, Attributes: []AttributeDiff{},
+		Relations: []RelationDiff{}, Instructions: []Rule{},
 		Uncertainties: []Doubt{}, Corrections: []Correction{}}
 }
 
@@ -76,10 +77,13 @@ type Triple struct {
 }
 
 // EntityTypes are the types of entities; everything else is folded into one of them.
-var EntityTypes = []string{"person", "organisation", "project", "location", "topic", "product", "policy", "concept", "event", "agent", "service", "other"}
+var EntityTypes = []string{"person", "organisation", "project", "location", "topic", "product", "policy", "concept",
+	"event", "agent", "service", "other"}
 
-var typeWords = map[string]string{"organization": "organisation", "company": "organisation", "org": "organisation", "business": "organisation", "team": "organisation",
-	"place": "location", "city": "location", "country": "location", "human": "person", "user": "person", "people": "person", "tool": "product", "unknown": "unknown"}
+var typeWords = map[string]string{"organization": "organisation", "company": "organisation", "org": "organisation",
+	"business": "organisation", "team": "organisation",
+	"place": "location", "city": "location", "country": "location", "human": "person", "user": "person",
+	"people": "person", "tool": "product", "unknown": "unknown"}
 
 // EntityType folds a type into the closed list.
 func EntityType(s string) string {
@@ -101,8 +105,10 @@ func EntityKey(kind, name string) string { return EntityType(kind) + "/" + text.
 var importance = map[string]float64{"identity": 1, "knowledge": 0.8, "context": 0.5}
 
 // multiValued are keys of which several values hold at once.
-var multiValued = map[string]bool{"likes": true, "dislikes": true, "has_pet": true, "speaks": true, "knows": true, "hobby": true, "hobbies": true,
-	"allergic_to": true, "visited": true, "friend": true, "sister": true, "brother": true, "son": true, "daughter": true, "child": true, "skill": true, "owns": true}
+var multiValued = map[string]bool{"likes": true, "dislikes": true, "has_pet": true, "speaks": true, "knows": true,
+	"hobby": true, "hobbies": true,
+	"allergic_to": true, "visited": true, "friend": true, "sister": true, "brother": true, "son": true,
+	"daughter": true, "child": true, "skill": true, "owns": true}
 
 // Origin is where facts come from and who may see them.
 type Origin struct {
@@ -127,7 +133,8 @@ type change struct {
 }
 
 // Reconcile works facts into what is known, in one transaction with whatever else the caller puts into it.
-func (s *Service) Reconcile(ctx context.Context, t *settings.Tenant, found Facts, o Origin, turn string) (*Extraction, error) {
+func (s *Service) Reconcile(ctx context.Context, t *settings.Tenant, found Facts, o Origin,
+	turn string) (*Extraction, error) {
 	var out *Extraction
 	err := t.DB.Update(ctx, func(tx *store.Tx) error {
 		var err error
@@ -137,9 +144,16 @@ func (s *Service) Reconcile(ctx context.Context, t *settings.Tenant, found Facts
 	return out, err
 }
 
-func work(ctx context.Context, t *settings.Tenant, tx *store.Tx, found Facts, o Origin, turn string) (*Extraction, error) {
-	c := &change{ctx: ctx, t: t, tx: tx, o: o, now: time.Now().UTC(), out: NewExtraction(turn), entities: map[string]*store.Entity{},
-		chains: map[string][]*store.Attribute{}, dirty: map[string]*store.Attribute{}}
+// Preview works facts out and writes nothing.
+func (s *Service) Preview(ctx context.Context, t *settings.Tenant, found Facts, o Origin) (*Extraction, error) {
+	return work(ctx, t, store.NewTx(), found, o, "")
+}
+
+func work(ctx context.Context, t *settings.Tenant, tx *store.Tx, found Facts, o Origin, turn string) (*Extraction,
+	error) {
+	c := &change{ctx: ctx, t: t, tx: tx, o: o, now: time.Now().UTC(), out: NewExtraction(turn),
+		entities: map[string]*store.Entity{},
+		chains:   map[string][]*store.Attribute{}, dirty: map[string]*store.Attribute{}}
 	if c.o.Observed.IsZero() {
 		c.o.Observed = c.now
 	}
@@ -150,7 +164,8 @@ func work(ctx context.Context, t *settings.Tenant, tx *store.Tx, found Facts, o 
 	}
 	for _, r := range found.Instructions {
 		r.ID = store.NewID()
-		tx.Put("instruction", store.Instruction{ID: r.ID, Label: r.Label, Description: r.Description, Source: o.Source, Clauses: o.Clauses, CreatedAt: c.o.Observed})
+		tx.Put("instruction", store.Instruction{ID: r.ID, Label: r.Label, Description: r.Description,
+			Source: o.Source, Clauses: o.Clauses, CreatedAt: c.o.Observed})
 		c.out.Instructions = append(c.out.Instructions, r)
 	}
 	for _, d := range found.Doubts {
@@ -185,7 +200,8 @@ func sortedAttributes(m map[string]*store.Attribute) []*store.Attribute {
 
 func (c *change) doubt(about, reason string, rows ...string) {
 	c.out.Uncertainties = append(c.out.Uncertainties, Doubt{about, reason})
-	c.tx.Put("uncertainty", store.Uncertainty{ID: store.NewID(), About: about, Reason: reason, Rows: rows, Source: c.o.Source, Clauses: c.o.Clauses, CreatedAt: c.now})
+	c.tx.Put("uncertainty", store.Uncertainty{ID: store.NewID(), About: about, Reason: reason, Rows: rows,
+		Source: c.o.Source, Clauses: c.o.Clauses, CreatedAt: c.now})
 }
 
 // entity finds or makes an entity. It carries the clauses of everything that is known of it.
@@ -200,7 +216,8 @@ func (c *change) entity(kind, name, category string) (*store.Entity, error) {
 	}
 	fresh := e == nil
 	if fresh {
-		e = &store.Entity{ID: id, Type: EntityType(kind), Name: text.Clip(name, 256), Category: category, Importance: importance[category], CreatedAt: c.o.Observed}
+		e = &store.Entity{ID: id, Type: EntityType(kind), Name: text.Clip(name, 256), Category: category,
+			Importance: importance[category], CreatedAt: c.o.Observed}
 	}
 	e.Clauses, e.UpdatedAt, e.ValidUntil = e.Clauses.Join(c.o.Clauses), c.now, nil
 	c.entities[id] = e
@@ -213,7 +230,8 @@ func (c *change) known(entity string) ([]*store.Attribute, error) {
 	if all, ok := c.chains[entity]; ok {
 		return all, nil
 	}
-	rows, err := store.Rows[store.Attribute](c.ctx, c.t.DB, "SELECT * FROM attribute WHERE entity = $e", store.Var{Name: "e", Value: entity})
+	rows, err := store.Rows[store.Attribute](c.ctx, c.t.DB, "SELECT * FROM attribute WHERE entity = $e",
+		store.Var{Name: "e", Value: entity})
 	if err != nil {
 		return nil, err
 	}
@@ -353,8 +371,10 @@ func (c *change) source(f Fact) store.Source {
 }
 
 func (c *change) attribute(e *store.Entity, f Fact) *store.Attribute {
-	a := &store.Attribute{ID: store.NewID(), Entity: e.ID, Key: text.Clip(f.Key, 128), Value: text.Clip(f.Value, 4096), Category: f.Category, Importance: importance[f.Category],
-		Confidence: f.Confidence, ValidFrom: f.From, Source: c.source(f), Clauses: c.o.Clauses, Labels: c.o.Labels, CreatedAt: c.o.Observed, RecordedAt: c.now, LastUsed: c.now}
+	a := &store.Attribute{ID: store.NewID(), Entity: e.ID, Key: text.Clip(f.Key, 128),
+		Value: text.Clip(f.Value, 4096), Category: f.Category, Importance: importance[f.Category],
+		Confidence: f.Confidence, ValidFrom: f.From, Source: c.source(f), Clauses: c.o.Clauses, Labels: c.o.Labels,
+		CreatedAt: c.o.Observed, RecordedAt: c.now, LastUsed: c.now}
 	c.dirty[a.ID] = a
 	c.chains[e.ID] = append(c.chains[e.ID], a)
 	c.out.Attributes = append(c.out.Attributes, AttributeDiff{a.ID, e.ID, a.Key, a.Value, a.Category})
@@ -412,7 +432,8 @@ func (c *change) relation(e *store.Entity, f Fact) error {
 		if f.Negated {
 			return nil
 		}
-		r = &store.Relation{ID: id, Subject: e.ID, Label: f.Key, Object: o.ID, Category: f.Category, Importance: importance[f.Category], Confidence: f.Confidence,
+		r = &store.Relation{ID: id, Subject: e.ID, Label: f.Key, Object: o.ID, Category: f.Category,
+			Importance: importance[f.Category], Confidence: f.Confidence,
 			ValidFrom: f.From, Source: c.source(f), Clauses: c.o.Clauses, CreatedAt: c.o.Observed, RecordedAt: c.now}
 		if f.From.IsZero() {
 			r.ValidFrom = c.o.Observed
@@ -430,7 +451,8 @@ func (c *change) relation(e *store.Entity, f Fact) error {
 }
 
 // Triples stores facts that a caller states. They settle what was uncertain about their entity and key.
-func (s *Service) Triples(ctx context.Context, t *settings.Tenant, who *grant.Caller, triples []Triple, w TurnWrite, turn string) (*Extraction, error) {
+func (s *Service) Triples(ctx context.Context, t *settings.Tenant, who *grant.Caller, triples []Triple, w TurnWrite,
+	turn string) (*Extraction, error) {
 	clauses, err := Target(ctx, t, who, w.Scopes)
 	if err != nil {
 		return nil, err
@@ -439,7 +461,8 @@ func (s *Service) Triples(ctx context.Context, t *settings.Tenant, who *grant.Ca
 	if err != nil {
 		return nil, err
 	}
-	o := Origin{Clauses: clauses, Labels: w.Labels, Observed: w.Observed, Category: w.Category, Source: store.Source{Kind: "upsert", Trust: 0.9, Session: w.Session, TurnAt: w.Observed}}
+	o := Origin{Clauses: clauses, Labels: w.Labels, Observed: w.Observed, Category: w.Category,
+		Source: store.Source{Kind: "upsert", Trust: 0.9, Session: w.Session, TurnAt: w.Observed}}
 	if turn != "" {
 		o.Source.Ref = "turn:" + turn
 	}
@@ -468,7 +491,8 @@ func factsOf(triples []Triple) (*Facts, error) {
 		if tr.Category == "" {
 			tr.Category = "knowledge"
 		}
-		found.Facts = append(found.Facts, Fact{Type: tr.Entity.Type, Name: tr.Entity.Name, Key: tr.Key, Value: tr.Value, Target: tr.Target, Category: tr.Category, Confidence: 1})
+		found.Facts = append(found.Facts, Fact{Type: tr.Entity.Type, Name: tr.Entity.Name, Key: tr.Key,
+			Value: tr.Value, Target: tr.Target, Category: tr.Category, Confidence: 1})
 	}
 	return &found, nil
 }
@@ -506,5 +530,6 @@ func (s *Service) Plain(turns []store.Turn) Facts {
 // OfTurn is the origin of facts that a turn states.
 func OfTurn(t store.Turn, category string) Origin {
 	return Origin{Clauses: t.Clauses, Labels: t.Labels, Observed: t.TS, Category: category,
-		Source: store.Source{Kind: "turn", Ref: "turn:" + t.ID, Session: t.Session, TurnAt: t.TS, Trust: trust[t.Role], End: len(t.Content)}}
+		Source: store.Source{Kind: "turn", Ref: "turn:" + t.ID, Session: t.Session, TurnAt: t.TS,
+			Trust: trust[t.Role], End: len(t.Content)}}
 }

@@ -89,10 +89,12 @@ func Blocked() *Error {
 
 // NoProvider is a call that needs a language model where none is reachable.
 func NoProvider(stage string) *Error {
-	return newf(http.StatusServiceUnavailable, "no-llm-provider", "No language model is configured for %s", []any{stage})
+	return newf(http.StatusServiceUnavailable, "no-llm-provider", "No language model is configured for %s",
+		[]any{stage})
 }
 
 // Unavailable is a database that does not answer.
 func Unavailable(err error) *Error {
-	return &Error{Status: http.StatusServiceUnavailable, Slug: "unavailable", Detail: "The database is not reachable", Err: err}
+	return &Error{Status: http.StatusServiceUnavailable, Slug: "unavailable",
+		Detail: "The database is not reachable", Err: err}
 }

@@ -23,7 +23,8 @@ func evaluations(from, to uint64) []evaluation {
 		c := converse(seed)
 		x := NewIndex()
 		for _, t := range c.turns {
-			x.Add(Unit{ID: t.id, Kind: KindTurn, Group: t.session, Seq: t.seq, Speaker: t.speaker, Text: t.text, At: t.at, Clauses: grant.Clauses{{grant.Root}}})
+			x.Add(Unit{ID: t.id, Kind: KindTurn, Group: t.session, Seq: t.seq, Speaker: t.speaker, Text: t.text,
+				At: t.at, Clauses: grant.Clauses{{grant.Root}}})
 		}
 		out = append(out, evaluation{x, c})
 	}
@@ -36,7 +37,8 @@ func recall(es []evaluation, mode string, k int, t *Tuning) map[string]float64 {
 	region := grant.Intersect(grant.All())
 	for _, e := range es {
 		for _, q := range e.c.questions {
-			hits, _ := e.x.Search(Query{Text: q.text, Mode: mode, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC), Pool: 256, Region: region}, t)
+			hits, _ := e.x.Search(Query{Text: q.text, Mode: mode, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC),
+				Pool: 256, Region: region}, t)
 			got := map[string]bool{}
 			for _, h := range hits[:min(k, len(hits))] {
 				got[h.ID] = true
@@ -109,18 +111,29 @@ func TestSweep(t *testing.T) {
 		at   func(*Tuning) *float32
 		try  []float32
 	}{
-		{"K1", func(t *Tuning) *float32 { return &t.K1 }, []float32{0.8, 1.6}}, {"B", func(t *Tuning) *float32 { return &t.B }, []float32{0.2, 0.6}},
-		{"Before2", func(t *Tuning) *float32 { return &t.Before2 }, []float32{0, 0.3}}, {"Before1", func(t *Tuning) *float32 { return &t.Before1 }, []float32{0.3, 0.7}},
-		{"Next1", func(t *Tuning) *float32 { return &t.Next1 }, []float32{0.1, 0.4}}, {"Next2", func(t *Tuning) *float32 { return &t.Next2 }, []float32{0, 0.2}},
-		{"Own", func(t *Tuning) *float32 { return &t.Own }, []float32{0, 0.25, 1}}, {"Group", func(t *Tuning) *float32 { return &t.Group }, []float32{0, 0.1, 0.5}},
-		{"Speaker", func(t *Tuning) *float32 { return &t.Speaker }, []float32{1, 1.5}}, {"NotSpeaker", func(t *Tuning) *float32 { return &t.NotSpeaker }, []float32{0.7, 1}},
-		{"Asking", func(t *Tuning) *float32 { return &t.Asking }, []float32{0, 1}}, {"Near", func(t *Tuning) *float32 { return &t.Near }, []float32{0, 0.2, 0.6, 1}},
-		{"NearLeast", func(t *Tuning) *float32 { return &t.NearLeast }, []float32{0.45, 0.6}}, {"Name", func(t *Tuning) *float32 { return &t.Name }, []float32{0.4, 1.2}},
-		{"Dated", func(t *Tuning) *float32 { return &t.Dated }, []float32{0, 0.3}}, {"Numbered", func(t *Tuning) *float32 { return &t.Numbered }, []float32{0, 0.3}},
-		{"Vector", func(t *Tuning) *float32 { return &t.Vector }, []float32{0, 0.15, 0.6}}, {"Feedback", func(t *Tuning) *float32 { return &t.Feedback }, []float32{0, 0.1, 0.4}},
-		{"Hop", func(t *Tuning) *float32 { return &t.Hop }, []float32{0, 0.15}}, {"Crowd", func(t *Tuning) *float32 { return &t.Crowd }, []float32{0.8, 1}},
+		{"K1", func(t *Tuning) *float32 { return &t.K1 }, []float32{0.8, 1.6}}, {"B",
+			func(t *Tuning) *float32 { return &t.B }, []float32{0.2, 0.6}},
+		{"Before2", func(t *Tuning) *float32 { return &t.Before2 }, []float32{0, 0.3}}, {"Before1",
+			func(t *Tuning) *float32 { return &t.Before1 }, []float32{0.3, 0.7}},
+		{"Next1", func(t *Tuning) *float32 { return &t.Next1 }, []float32{0.1, 0.4}}, {"Next2",
+			func(t *Tuning) *float32 { return &t.Next2 }, []float32{0, 0.2}},
+		{"Own", func(t *Tuning) *float32 { return &t.Own }, []float32{0, 0.25, 1}}, {"Group",
+			func(t *Tuning) *float32 { return &t.Group }, []float32{0, 0.1, 0.5}},
+		{"Speaker", func(t *Tuning) *float32 { return &t.Speaker }, []float32{1, 1.5}}, {"NotSpeaker",
+			func(t *Tuning) *float32 { return &t.NotSpeaker }, []float32{0.7, 1}},
+		{"Asking", func(t *Tuning) *float32 { return &t.Asking }, []float32{0, 1}}, {"Near",
+			func(t *Tuning) *float32 { return &t.Near }, []float32{0, 0.2, 0.6, 1}},
+		{"NearLeast", func(t *Tuning) *float32 { return &t.NearLeast }, []float32{0.45, 0.6}}, {"Name",
+			func(t *Tuning) *float32 { return &t.Name }, []float32{0.4, 1.2}},
+		{"Dated", func(t *Tuning) *float32 { return &t.Dated }, []float32{0, 0.3}}, {"Numbered",
+			func(t *Tuning) *float32 { return &t.Numbered }, []float32{0, 0.3}},
+		{"Vector", func(t *Tuning) *float32 { return &t.Vector }, []float32{0, 0.15, 0.6}}, {"Feedback",
+			func(t *Tuning) *float32 { return &t.Feedback }, []float32{0, 0.1, 0.4}},
+		{"Hop", func(t *Tuning) *float32 { return &t.Hop }, []float32{0, 0.15}}, {"Crowd",
+			func(t *Tuning) *float32 { return &t.Crowd }, []float32{0.8, 1}},
 		{"Question", func(t *Tuning) *float32 { return &t.Question }, []float32{0.6, 1}},
-		{"Answer", func(t *Tuning) *float32 { return &t.Answer }, []float32{0.5, 1}}, {"Brief", func(t *Tuning) *float32 { return &t.Brief }, []float32{0.7, 1}},
+		{"Answer", func(t *Tuning) *float32 { return &t.Answer }, []float32{0.5, 1}}, {"Brief",
+			func(t *Tuning) *float32 { return &t.Brief }, []float32{0.7, 1}},
 		{"Named", func(t *Tuning) *float32 { return &t.Named }, []float32{0, 0.3}},
 	} {
 		for _, v := range s.try {

@@ -139,8 +139,9 @@ func (in *interner) find(s string) (int32, bool) {
 
 // NewIndex makes an empty index.
 func NewIndex() *Index {
-	return &Index{byID: map[string]int32{}, terms: map[string]*post{}, byName: map[int32][]int32{}, cindex: map[string]int32{},
-		bands: map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{}}
+	return &Index{byID: map[string]int32{}, terms: map[string]*post{}, byName: map[int32][]int32{},
+		cindex: map[string]int32{},
+		bands:  map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{}}
 }
 
 // Len is the number of live units.
@@ -154,8 +155,10 @@ func (x *Index) Add(u Unit) {
 	x.Remove(u.ID)
 	d := int32(len(x.units))
 	terms := text.Terms(u.Text)
-	n := unit{id: u.ID, seq: int32(u.Seq), section: int32(u.Section), prev: -1, next: -1, speaker: -1, twin: -1, mime: u.Mime,
-		words: float32(len(terms)), group: x.groups.id(u.Group), clauses: x.clause(u.Clauses), hash: text.SimHash(terms)}
+	n := unit{id: u.ID, seq: int32(u.Seq), section: int32(u.Section), prev: -1, next: -1, speaker: -1, twin: -1,
+		mime:  u.Mime,
+		words: float32(len(terms)), group: x.groups.id(u.Group), clauses: x.clause(u.Clauses),
+		hash: text.SimHash(terms)}
 	if !u.At.IsZero() {
 		n.at = u.At.Unix()
 	}
@@ -249,7 +252,8 @@ func firstName(s string) string {
 func numberWord(s string) bool {
 	for _, w := range strings.Fields(strings.ToLower(s)) {
 		switch w {
-		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "dozen", "hundred", "thousand", "once", "twice":
+		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "dozen", "hundred",
+			"thousand", "once", "twice":
 			return true
 		}
 	}
@@ -323,7 +327,8 @@ func (x *Index) twin(d int32, terms []string) {
 		key := b<<16 | u.hash>>(16*b)&0xffff
 		for _, o := range x.bands[key] {
 			v := &x.units[o]
-			if !v.dead && u.twin < 0 && v.clauses == u.clauses && v.speaker == u.speaker && text.Distance(u.hash, v.hash) <= nearBits &&
+			if !v.dead && u.twin < 0 && v.clauses == u.clauses && v.speaker == u.speaker &&
+				text.Distance(u.hash, v.hash) <= nearBits &&
 				u.words == v.words && sameNames(u.names, v.names) && x.sameWords(d, o, terms) {
 				u.twin = o
 				x.twins[o] = append(x.twins[o], d)

@@ -139,18 +139,22 @@ const loadStep = 5000
 
 // load reads everything that can be found.
 func load(ctx context.Context, db *store.DB, x *Index) error {
-	if err := scan(ctx, db, "turn", func(t store.Turn) { addTurn(x.Add, t) }, func(t store.Turn) string { return t.ID }); err != nil {
+	if err := scan(ctx, db, "turn", func(t store.Turn) { addTurn(x.Add, t) },
+		func(t store.Turn) string { return t.ID }); err != nil {
 		return err
 	}
-	if err := scan(ctx, db, "chunk", func(c store.Chunk) { x.Add(chunkUnit(c)) }, func(c store.Chunk) string { return c.ID }); err != nil {
+	if err := scan(ctx, db, "chunk", func(c store.Chunk) { x.Add(chunkUnit(c)) },
+		func(c store.Chunk) string { return c.ID }); err != nil {
 		return err
 	}
-	return scan(ctx, db, "attribute", func(a store.Attribute) { x.Add(attributeUnit(a)) }, func(a store.Attribute) string { return a.ID })
+	return scan(ctx, db, "attribute", func(a store.Attribute) { x.Add(attributeUnit(a)) },
+		func(a store.Attribute) string { return a.ID })
 }
 
 func scan[T any](ctx context.Context, db *store.DB, table string, add func(T), key func(T) string) error {
 	for low := ""; ; {
-		rows, err := store.Rows[T](ctx, db, "SELECT * FROM $span LIMIT $n", store.Var{Name: "span", Value: store.From(table, low)}, store.Var{Name: "n", Value: loadStep})
+		rows, err := store.Rows[T](ctx, db, "SELECT * FROM $span LIMIT $n",
+			store.Var{Name: "span", Value: store.From(table, low)}, store.Var{Name: "n", Value: loadStep})
 		if err != nil {
 			return err
 		}
@@ -215,7 +219,8 @@ func until(t *time.Time) time.Time {
 
 // addTurn makes the units of a turn: one, or several of a long one.
 func addTurn(add func(Unit), t store.Turn) {
-	u := Unit{ID: "turn/" + t.ID, Kind: KindTurn, Group: "session/" + t.Session, Seq: t.Seq * 1000, Speaker: t.Speaker, Role: t.Role, At: t.TS,
+	u := Unit{ID: "turn/" + t.ID, Kind: KindTurn, Group: "session/" + t.Session, Seq: t.Seq * 1000,
+		Speaker: t.Speaker, Role: t.Role, At: t.TS,
 		Until: until(t.ValidUntil), Clauses: t.Clauses, Labels: t.Labels}
 	parts := []text.Piece{{Start: 0, End: len(t.Content)}}
 	if text.Tokens(t.Content) > text.TurnTokens {
@@ -232,12 +237,15 @@ func chunkUnit(c store.Chunk) Unit {
 	if c.Section != "" && !strings.Contains(c.Text, c.Section) {
 		head += " " + c.Section
 	}
-	return Unit{ID: "chunk/" + c.ID, Kind: KindChunk, Group: "document/" + c.Document, Seq: c.Position, Section: c.SectionRef, At: c.ObservedAt,
-		Clauses: c.Clauses, Labels: c.Labels, Mime: c.Mime, Document: c.Document, Text: strings.TrimSpace(head + "\n" + c.Text)}
+	return Unit{ID: "chunk/" + c.ID, Kind: KindChunk, Group: "document/" + c.Document, Seq: c.Position,
+		Section: c.SectionRef, At: c.ObservedAt,
+		Clauses: c.Clauses, Labels: c.Labels, Mime: c.Mime, Document: c.Document, Text: strings.TrimSpace(head +
+			"\n" + c.Text)}
 }
 
 func attributeUnit(a store.Attribute) Unit {
 	_, name, _ := strings.Cut(a.Entity, "/")
-	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Group: "entity/" + a.Entity, At: a.ValidFrom, Until: until(a.ValidUntil),
+	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Group: "entity/" + a.Entity, At: a.ValidFrom,
+		Until:   until(a.ValidUntil),
 		Clauses: a.Clauses, Labels: a.Labels, Text: strings.ReplaceAll(name+" "+a.Key+" "+a.Value, "_", " ")}
 }

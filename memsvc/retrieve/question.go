@@ -28,8 +28,10 @@ type question struct {
 }
 
 // asking are words that say how a question asks, not what for.
-var asking = map[string]bool{"kind": true, "type": true, "sort": true, "mani": true, "often": true, "long": true, "happen": true, "tell": true,
-	"know": true, "mention": true, "would": true, "likely": true, "remember": true, "anyth": true, "someth": true, "current": true, "use": true, "name": true}
+var asking = map[string]bool{"kind": true, "type": true, "sort": true, "mani": true, "often": true, "long": true,
+	"happen": true, "tell": true,
+	"know": true, "mention": true, "would": true, "likely": true, "remember": true, "anyth": true, "someth": true,
+	"current": true, "use": true, "name": true}
 
 // read takes a query apart. now is when it is asked.
 func (x *Index) read(query string, now time.Time, t *Tuning) question {
@@ -39,12 +41,17 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		q.moments = append(q.moments, interval{m.From.Unix(), m.To.Unix()})
 	}
 	low := " " + strings.ToLower(query) + " "
-	q.when = strings.Contains(low, " when ") || strings.Contains(low, "what date") || strings.Contains(low, "what time") ||
-		strings.Contains(low, "which year") || strings.Contains(low, "what year") || strings.Contains(low, "which month") ||
+	q.when = strings.Contains(low, " when ") || strings.Contains(low, "what date") ||
+		strings.Contains(low, "what time") ||
+		strings.Contains(low, "which year") || strings.Contains(low, "what year") ||
+		strings.Contains(low, "which month") ||
 		strings.Contains(low, "how long ago")
-	q.count = strings.Contains(low, "how many") || strings.Contains(low, "how much") || strings.Contains(low, "how old") || strings.Contains(low, "how often")
-	q.who = strings.HasPrefix(low, " who") || strings.HasPrefix(low, " where") || strings.HasPrefix(low, " which") || strings.Contains(low, " name")
-	q.latest = strings.Contains(low, " now ") || strings.Contains(low, "current") || strings.Contains(low, "latest") || strings.Contains(low, "still ")
+	q.count = strings.Contains(low, "how many") || strings.Contains(low, "how much") ||
+		strings.Contains(low, "how old") || strings.Contains(low, "how often")
+	q.who = strings.HasPrefix(low, " who") || strings.HasPrefix(low, " where") ||
+		strings.HasPrefix(low, " which") || strings.Contains(low, " name")
+	q.latest = strings.Contains(low, " now ") || strings.Contains(low, "current") ||
+		strings.Contains(low, "latest") || strings.Contains(low, "still ")
 	seen := map[string]bool{}
 	var stems []string
 	for _, w := range text.Words(query) {

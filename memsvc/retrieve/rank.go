@@ -171,7 +171,8 @@ func (se *search) fits(u *unit) bool {
 		return false
 	case u.until != 0 && !q.Past && u.until <= q.Now.Unix():
 		return false
-	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (u.until == 0 || u.until < q.From.Unix()) && u.kind != kindAttribute:
+	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (u.until == 0 || u.until < q.From.Unix()) &&
+		u.kind != kindAttribute:
 		return false
 	case !q.To.IsZero() && u.at != 0 && u.at > q.To.Unix():
 		return false

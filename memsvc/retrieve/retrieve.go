@@ -1,6 +1,6 @@
-// Package retrieve finds memories: an index in memory for each Context that follows the database by its log of revisions,
-// a ranking that needs no model, and the packing of what was found for an agent's prompt. The same Context, question and
-// time give the same answer.
+// Package retrieve finds memories: an index in memory for each Context that follows the database by its log of
+// revisions, a ranking that needs no model, and the packing of what was found for an agent's prompt. The same
+// Context, question and time give the same answer.
 package retrieve
 
 import (
@@ -45,8 +45,9 @@ type Hit struct {
 	Speaker  string             `json:"speaker,omitempty"`
 	Labels   []string           `json:"labels,omitempty"`
 	Signals  map[string]float64 `json:"signals,omitempty"`
+	Clauses  grant.Clauses      `json:"-"`
+	Position int                `json:"-"`
 	section  int
-	mime     string
 }
 
 // Found is what a search found.
@@ -105,7 +106,8 @@ func (s *Service) widen(x *Index, q Query, have []Candidate) []Candidate {
 
 // hydrate reads the rows of the best candidates. A row that is gone, or that its own clauses hide, is left out: the
 // index may be older than the row.
-func (s *Service) hydrate(ctx context.Context, t *settings.Tenant, region grant.Region, cs []Candidate, k int) ([]Hit, error) {
+func (s *Service) hydrate(ctx context.Context, t *settings.Tenant, region grant.Region, cs []Candidate,
+	k int) ([]Hit, error) {
 	cs = cs[:min(len(cs), k+8)]
 	keys := map[string][]string{}
 	for _, c := range cs {
@@ -123,6 +125,7 @@ func (s *Service) hydrate(ctx context.Context, t *settings.Tenant, region grant.
 		if !ok || !region.Visible(grant.Read, clauses) {
 			continue
 		}
+		hit.Clauses = clauses
 		hit.Score = float64(int(c.Score*1e4)) / 1e4
 		if out = append(out, hit); len(out) == k {
 			break
@@ -166,7 +169,8 @@ func split(id string) (table, key string, part int) {
 func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 	switch r := row.(type) {
 	case *store.Turn:
-		h := Hit{ID: "memory_chunk:" + r.ID, Source: KindTurn, Text: r.Content, Occurred: &r.TS, Ref: "turn:" + r.ID, Session: r.Session, Seq: &r.Seq,
+		h := Hit{ID: "memory_chunk:" + r.ID, Source: KindTurn, Text: r.Content, Occurred: &r.TS, Ref: "turn:" +
+			r.ID, Session: r.Session, Seq: &r.Seq,
 			Role: r.Role, Speaker: r.Speaker, Labels: r.Labels, Span: &[2]int{0, len(r.Content)}}
 		if text.Tokens(r.Content) > text.TurnTokens {
 			parts := text.Window(r.Content, 0, len(r.Content), text.TurnTokens, text.TurnOverlap)
@@ -177,15 +181,18 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 		}
 		return h, r.Clauses, true
 	case *store.Chunk:
-		h := Hit{ID: "chunk:" + r.ID, Source: KindChunk, Text: r.Text, Ref: "doc:" + r.Document, Document: r.Document, Title: r.Title,
-			Section: r.Section, Span: &[2]int{r.Start, r.End}, Labels: r.Labels, section: r.SectionRef, mime: r.Mime}
+		h := Hit{ID: "chunk:" + r.ID, Source: KindChunk, Text: r.Text, Ref: "doc:" + r.Document,
+			Document: r.Document, Title: r.Title,
+			Section: r.Section, Span: &[2]int{r.Start,
+				r.End}, Labels: r.Labels, Position: r.Position, section: r.SectionRef}
 		if !r.ObservedAt.IsZero() {
 			h.Occurred = &r.ObservedAt
 		}
 		return h, r.Clauses, true
 	case *store.Attribute:
 		_, name, _ := strings.Cut(r.Entity, "/")
-		h := Hit{ID: "attribute:" + r.ID, Source: KindAttribute, Text: strings.ReplaceAll(name, "_", " ") + " · " + strings.ReplaceAll(r.Key, "_", " ") + ": " + r.Value,
+		h := Hit{ID: "attribute:" + r.ID, Source: KindAttribute, Text: strings.ReplaceAll(name, "_", " ") + " · " +
+			strings.ReplaceAll(r.Key, "_", " ") + ": " + r.Value,
 			Ref: r.Source.Ref, Session: r.Source.Session, Labels: r.Labels}
 		if !r.ValidFrom.IsZero() {
 			h.Occurred = &r.ValidFrom
@@ -212,7 +219,8 @@ func (s *Service) Siblings(ctx context.Context, t *settings.Tenant, region grant
 	out := []Hit{}
 	for _, sec := range want {
 		chunks, err := store.Rows[store.Chunk](ctx, t.DB, "SELECT * FROM $span WHERE section_ref = $ref LIMIT 20",
-			store.Var{Name: "span", Value: store.Span("chunk", sec.doc+"-", sec.doc+".")}, store.Var{Name: "ref", Value: sec.ref})
+			store.Var{Name: "span", Value: store.Span("chunk", sec.doc+"-", sec.doc+".")}, store.Var{Name: "ref",
+				Value: sec.ref})
 		if err != nil {
 			return nil, err
 		}
@@ -257,8 +265,8 @@ func (s *Service) Around(ctx context.Context, t *settings.Tenant, region grant.R
 	return out, err
 }
 
-// Pack writes hits as Markdown within a budget of tokens: the best ones first come in, then their neighbours; what came in is
-// grouped by session and document and ordered by time.
+// Pack writes hits as Markdown within a budget of tokens: the best ones first come in, then their neighbours; what
+// came in is grouped by session and document and ordered by time.
 func Pack(hits, neighbours []Hit, budget int) (string, []Hit) {
 	used := 0
 	var in []Hit

@@ -1,5 +1,5 @@
-// Package settings is the configuration of one Context: what a patch may say, how it is merged, and the effective values
-// (the Context's own, else those of the server). Keys of providers go in and are never given out.
+// Package settings is the configuration of one Context: what a patch may say, how it is merged, and the effective
+// values (the Context's own, else those of the server). Keys of providers go in and are never given out.
 package settings
 
 import (
@@ -319,8 +319,10 @@ func (s *Schema) Effective(c *store.Context) *Settings {
 		Context: c.ID, Blocked: c.Blocked,
 		TokenLimit: at(m, "token_limit", int64(0)), Profile: at(m, "ingestion_profile", "MultimodalFull"),
 		Chunking: at(m, "chunking_strategy", "section"), Extraction: at(m, "llm_extraction_enabled", false),
-		Redaction: at(m, "pii_redaction_enabled", false), ConfidenceFloor: at(m, "reconciliation.confidence_floor", 0.7),
-		CacheEnabled: at(m, "response_cache.enabled", true), CacheSimilarity: at(m, "response_cache.similarity_threshold", 0.92),
+		Redaction: at(m, "pii_redaction_enabled", false), ConfidenceFloor: at(m, "reconciliation.confidence_floor",
+			0.7),
+		CacheEnabled: at(m, "response_cache.enabled", true), CacheSimilarity: at(m,
+			"response_cache.similarity_threshold", 0.92),
 		CacheFreshness: at(m, "response_cache.freshness_window_seconds", int64(3600)),
 		SelfService:    at(m, "allow_self_service_keys", true), MaxTokenTTL: at(m, "max_token_ttl_seconds", int64(0)),
 		Models: map[string]Model{}, Keys: map[string]Key{}, TraceDays: map[string]int64{},
@@ -331,7 +333,8 @@ func (s *Schema) Effective(c *store.Context) *Settings {
 		}
 	}
 	for name := range c.Keys {
-		out.Keys[name] = Key{at(c.Keys, name+".api_key", ""), at(c.Keys, name+".base_url", ""), at(c.Keys, name+".wire", "")}
+		out.Keys[name] = Key{at(c.Keys, name+".api_key", ""), at(c.Keys, name+".base_url", ""),
+			at(c.Keys, name+".wire", "")}
 	}
 	for _, kind := range []string{"decision", "retrieval", "response"} {
 		if d := at(m, "trace_retention."+kind+"_trace_days", int64(0)); d > 0 {
@@ -369,7 +372,8 @@ func (s *Schema) Read(c *store.Context) map[string]any {
 		"pii_redaction_enabled": e.Redaction, "reconciliation": map[string]any{"confidence_floor": e.ConfidenceFloor},
 		"response_cache": map[string]any{"enabled": e.CacheEnabled, "similarity_threshold": e.CacheSimilarity,
 			"freshness_window_seconds": e.CacheFreshness},
-		"allow_self_service_keys": e.SelfService, "max_token_ttl_seconds": orNull(e.MaxTokenTTL), "trace_retention": days,
+		"allow_self_service_keys": e.SelfService, "max_token_ttl_seconds": orNull(e.MaxTokenTTL),
+		"trace_retention": days,
 	}
 }
 
@@ -407,7 +411,8 @@ func (s *Schema) Stage(e *Settings, stage string) Model {
 }
 
 // defaultModels are what a wire is asked for where nobody named a model.
-var defaultModels = map[string]string{"openai": "gpt-4o-mini", "anthropic": "claude-3-5-haiku-latest", "google": "gemini-2.0-flash"}
+var defaultModels = map[string]string{"openai": "gpt-4o-mini", "anthropic": "claude-3-5-haiku-latest",
+	"google": "gemini-2.0-flash"}
 
 func (s *Schema) wire(e *Settings, provider string) string {
 	if w := e.Keys[provider].Wire; w != "" {

@@ -43,7 +43,8 @@ func TestPatchMergesDeepAndKeepsSiblings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"enabled":false`, `"similarity_threshold":0.6`, `"freshness_window_seconds":3600`, `"token_limit":null`,
+	for _, want := range []string{`"enabled":false`, `"similarity_threshold":0.6`,
+		`"freshness_window_seconds":3600`, `"token_limit":null`,
 		`"providers_configured":["beta"]`, `"synthesis":{"model":"m1","provider":"beta"}`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in %s", want, b)

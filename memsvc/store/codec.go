@@ -148,13 +148,15 @@ func ID(table, key string) value.Value { return value.Record(table, value.Str(ke
 
 // Span is the records of table whose keys are from low on and below high.
 func Span(table, low, high string) value.Value {
-	r := &value.Range{Start: value.Bound{Kind: value.Included, Value: value.Str(low)}, End: value.Bound{Kind: value.Excluded, Value: value.Str(high)}}
+	r := &value.Range{Start: value.Bound{Kind: value.Included, Value: value.Str(low)},
+		End: value.Bound{Kind: value.Excluded, Value: value.Str(high)}}
 	return value.Record(table, value.RangeOf(r))
 }
 
 // From is the records of table whose keys are from low on.
 func From(table, low string) value.Value {
-	return value.Record(table, value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Str(low)}}))
+	return value.Record(table, value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included,
+		Value: value.Str(low)}}))
 }
 
 // decode reads v into a Go value. What does not fit is an error: rows are written by this package only.

@@ -94,8 +94,10 @@ type Tx struct {
 	inserts map[string][]value.Value
 	deletes []value.Value
 	touched []value.Value
-	quiet   bool // nothing that can be searched changed
 }
+
+// NewTx makes an empty change.
+func NewTx() *Tx { return &Tx{puts: map[string][]value.Value{}, inserts: map[string][]value.Value{}} }
 
 // Put writes a row, new or not.
 func (tx *Tx) Put(table string, s any) {
@@ -146,7 +148,7 @@ func (d *DB) Update(ctx context.Context, f func(tx *Tx) error) error {
 		if err != nil {
 			return err
 		}
-		tx := &Tx{puts: map[string][]value.Value{}, inserts: map[string][]value.Value{}}
+		tx := NewTx()
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -168,7 +170,8 @@ func conflict(err error) error {
 	case exists(err):
 		return &problem.Error{Status: 409, Slug: "conflict", Detail: "A row with this name exists already", Err: err}
 	case retryable(err):
-		return &problem.Error{Status: 503, Slug: "unavailable", Detail: "The Context is changed by too many writers at once", Err: err}
+		return &problem.Error{Status: 503, Slug: "unavailable", Detail: "The Context is changed by too many writers at once",
+			Err: err}
 	}
 	return err
 }
@@ -240,7 +243,8 @@ func (d *DB) Changes(ctx context.Context, since int64) (changed []Change, rev in
 		IDs []value.Value `db:"ids"`
 	}
 	span := value.Record("log", value.RangeOf(&value.Range{
-		Start: value.Bound{Kind: value.Included, Value: value.Int(since + 1)}, End: value.Bound{Kind: value.Included, Value: value.Int(rev)}}))
+		Start: value.Bound{Kind: value.Included, Value: value.Int(since +
+			1)}, End: value.Bound{Kind: value.Included, Value: value.Int(rev)}}))
 	log, err := Rows[entry](ctx, d, "SELECT id, ids FROM $span", Var{"span", span})
 	if err != nil {
 		return nil, rev, false, err
@@ -268,7 +272,8 @@ func (d *DB) TrimLog(ctx context.Context) error {
 		return err
 	}
 	span := value.Record("log", value.RangeOf(&value.Range{
-		Start: value.Bound{Kind: value.Included, Value: value.Int(0)}, End: value.Bound{Kind: value.Excluded, Value: value.Int(rev - 2*LogKept)}}))
+		Start: value.Bound{Kind: value.Included, Value: value.Int(0)}, End: value.Bound{Kind: value.Excluded,
+			Value: value.Int(rev - 2*LogKept)}}))
 	_, err = d.Query(ctx, "DELETE $span RETURN NONE", Var{"span", span})
 	return err
 }

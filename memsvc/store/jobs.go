@@ -61,8 +61,10 @@ func (s *Store) ExtendJob(ctx context.Context, id, owner, stage string, until ti
 
 // EndJob writes how a job ended, if the lease is still held: done, dead, or queued again.
 func (s *Store) EndJob(ctx context.Context, j Job) error {
-	_, err := s.ctl.query(ctx, "UPDATE $id MERGE $set WHERE lease_owner = $owner RETURN NONE", Var{"id", ID("job", j.ID)}, Var{"owner", j.Owner},
-		Var{"set", map[string]any{"state": j.State, "last_error": j.LastError, "run_after": j.RunAfter, "finished_at": j.DoneAt, "stage": j.Stage}})
+	_, err := s.ctl.query(ctx, "UPDATE $id MERGE $set WHERE lease_owner = $owner RETURN NONE", Var{"id", ID("job", j.ID)},
+		Var{"owner", j.Owner},
+		Var{"set", map[string]any{"state": j.State, "last_error": j.LastError, "run_after": j.RunAfter,
+			"finished_at": j.DoneAt, "stage": j.Stage}})
 	return err
 }
 

@@ -199,7 +199,8 @@ type Document struct {
 	Chunks     int           `db:"chunks"`
 }
 
-// Chunk is a passage of a document. Its key is document, version and position, so a repeated stage writes the same rows.
+// Chunk is a passage of a document. Its key is document, version and position, so a repeated stage writes the same
+// rows.
 type Chunk struct {
 	ID         string        `db:"id"`
 	Document   string        `db:"document"`

@@ -282,7 +282,8 @@ func (s *Store) drop(ctx context.Context, c *Context) error {
 			return problem.Unavailable(err)
 		}
 		once := &conn{connect: s.connect, c: cl}
-		_, err = once.query(ctx, fmt.Sprintf("USE NS %s; REMOVE DATABASE IF EXISTS %s; RETURN true", value.QuoteIdent(c.Namespace), value.QuoteIdent(c.Database)))
+		_, err = once.query(ctx, fmt.Sprintf("USE NS %s; REMOVE DATABASE IF EXISTS %s; RETURN true",
+			value.QuoteIdent(c.Namespace), value.QuoteIdent(c.Database)))
 		if err = errors.Join(err, once.close()); err != nil {
 			return fmt.Errorf("remove the database: %w", err)
 		}

@@ -47,13 +47,16 @@ func make1(t *testing.T, s *store.Store, id string) (*store.Context, *store.DB) 
 func TestContextIsMadeOnceAndDeletedWhole(t *testing.T) {
 	s, connect := open(t)
 	c, db := make1(t, s, "one")
-	if _, _, err := s.CreateContext(t.Context(), store.Context{ID: "one"}, store.Principal{}); !problem.Is(err, "conflict") {
+	if _, _, err := s.CreateContext(t.Context(), store.Context{ID: "one"}, store.Principal{}); !problem.Is(err,
+		"conflict") {
 		t.Errorf("again: got %v, want a conflict", err)
 	}
-	if _, _, err := s.CreateContext(t.Context(), store.Context{ID: "x", Namespace: "memsvc"}, store.Principal{}); !problem.Is(err, "unprocessable") {
+	if _, _, err := s.CreateContext(t.Context(), store.Context{ID: "x", Namespace: "memsvc"},
+		store.Principal{}); !problem.Is(err, "unprocessable") {
 		t.Errorf("reserved namespace: got %v", err)
 	}
-	if p, err := store.Get[store.Principal](t.Context(), db, "principal", "admin"); err != nil || p == nil || len(p.Grants) == 0 {
+	if p, err := store.Get[store.Principal](t.Context(), db, "principal", "admin"); err != nil || p == nil ||
+		len(p.Grants) == 0 {
 		t.Errorf("admin is %v, %v", p, err)
 	}
 	if err := s.DeleteContext(t.Context(), "one"); err != nil {
@@ -62,7 +65,8 @@ func TestContextIsMadeOnceAndDeletedWhole(t *testing.T) {
 	if got, err := s.Context(t.Context(), "one"); err != nil || got != nil {
 		t.Errorf("after delete: %v, %v", got, err)
 	}
-	if _, err := connect(t.Context(), store.Login{Namespace: c.Namespace, Database: c.Database, User: c.DBUser, Pass: c.DBPass}); err == nil {
+	if _, err := connect(t.Context(), store.Login{Namespace: c.Namespace, Database: c.Database, User: c.DBUser,
+		Pass: c.DBPass}); err == nil {
 		t.Error("the user of the deleted database still signs in")
 	}
 	make1(t, s, "one")

@@ -185,7 +185,8 @@ func Names(s string) []string {
 				continue
 			}
 			j := i + 1
-			for j < len(words) && capital(words[j].Text) && words[j].Start == words[j-1].End+1 && !Stop(words[j].Lower) && j-i < 4 {
+			for j < len(words) && capital(words[j].Text) && words[j].Start == words[j-1].End+1 &&
+				!Stop(words[j].Lower) && j-i < 4 {
 				j++
 			}
 			if i == 0 && j == 1 && common(words[0].Lower) {

@@ -17,8 +17,10 @@ type Moment struct {
 
 var months, weekdays = calendar()
 
-var smallNumbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple": 2, "couple of": 2, "a couple of": 2, "a couple": 2, "few": 3, "a few": 3, "several": 4}
+var smallNumbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+	"seven": 7, "eight": 8,
+	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple": 2, "couple of": 2, "a couple of": 2, "a couple": 2,
+	"few": 3, "a few": 3, "several": 4}
 
 const (
 	monthWords   = `january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec`
@@ -117,7 +119,8 @@ func Dates(s string, ref time.Time) []Moment {
 	return out
 }
 
-var dateHint = regexp.MustCompile(`\d|day|week|month|year|night|morning|afternoon|evening|tomorrow|ago|` + monthWords + `|` + seasonWords + `|\b(?:mon|tue|wed|thu|fri|sat|sun)`)
+var dateHint = regexp.MustCompile(`\d|day|week|month|year|night|morning|afternoon|evening|tomorrow|ago|` + monthWords + `|` + seasonWords +
+	`|\b(?:mon|tue|wed|thu|fri|sat|sun)`)
 
 func hasDateHint(s string) bool { return dateHint.MatchString(s) }
 

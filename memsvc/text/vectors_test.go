@@ -6,7 +6,8 @@ import (
 )
 
 func TestNeighboursMeanSimilarThings(t *testing.T) {
-	for word, want := range map[string]string{"kid": "child", "doctor": "hospit", "car": "vehicl", "piano": "violin", "job": "employ"} {
+	for word, want := range map[string]string{"kid": "child", "doctor": "hospit", "car": "vehicl",
+		"piano": "violin", "job": "employ"} {
 		found := false
 		for _, n := range Neighbours(Stem(word), 20, 0.45) {
 			found = found || n.Stem == Stem(want)
@@ -21,7 +22,8 @@ func TestNeighboursMeanSimilarThings(t *testing.T) {
 }
 
 func TestEmbeddingsAreUnitAndOrderMeaning(t *testing.T) {
-	a, b, c := Embed("My daughter plays the piano"), Embed("Her child practises the violin"), Embed("The stock market fell on Tuesday")
+	a, b, c := Embed("My daughter plays the piano"), Embed("Her child practises the violin"),
+		Embed("The stock market fell on Tuesday")
 	var n float64
 	for _, x := range a {
 		n += float64(x) * float64(x)

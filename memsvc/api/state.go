@@ -1,0 +1,646 @@
+package api
+
+import (
+	"net/http"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/ingest"
+	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/retrieve"
+	"github.com/nacredb/nacre/memsvc/store"
+	words "github.com/nacredb/nacre/memsvc/text"
+)
+
+func tokens(s string) int { return words.Tokens(s) }
+
+// extract reads facts out of turns that are stored, when the Context wants that. A failure leaves the turns as they
+// are.
+func (s *Server) extract(c *call, turns []store.Turn, out *factResponse) {
+	out.Extraction = ingest.NewExtraction(out.Turn)
+	if !c.tenant.Extraction {
+		out.Warnings = append(out.Warnings, "extraction_disabled")
+		return
+	}
+	found, err := s.ingest.Reconcile(c.ctx(), c.tenant, s.ingest.Plain(turns), ingest.OfTurn(turns[0], ""), out.Turn)
+	if err != nil {
+		s.log.Warn("extraction", "context", c.tenant.Context, "error", err)
+		out.Warnings = append(out.Warnings, "extraction_failed")
+		return
+	}
+	out.Extraction = found
+}
+
+// extractBatch reads facts out of each turn, so that every fact has the time and the source of its own turn.
+func (s *Server) extractBatch(c *call, turns []store.Turn, _ bool, out *batchResponse) {
+	if !c.tenant.Extraction {
+		out.Warnings = append(out.Warnings, "extraction_disabled")
+		return
+	}
+	for _, t := range turns {
+		one := &factResponse{Turn: t.ID}
+		s.extract(c, []store.Turn{t}, one)
+		out.Extractions = append(out.Extractions, one.Extraction)
+		if len(one.Warnings) > 0 && len(out.Warnings) == 0 {
+			out.Warnings = one.Warnings
+		}
+	}
+}
+
+// preview says what a fact would add, and writes nothing.
+func (s *Server) preview(c *call, w *ingest.TurnWrite, out *factResponse) (any, error) {
+	clauses, err := ingest.Target(c.ctx(), c.tenant, c.who, w.Scopes)
+	if err != nil {
+		return nil, c.noteDenied(err, grant.Write)
+	}
+	m := w.Messages[0]
+	turn := store.Turn{Role: m.Role, Content: m.Content, Speaker: m.Speaker, TS: m.TS, Clauses: clauses}
+	if turn.TS.IsZero() {
+		turn.TS = time.Now().UTC()
+	}
+	out.Extraction, err = s.ingest.Preview(c.ctx(), c.tenant, s.ingest.Plain([]store.Turn{turn}),
+		ingest.OfTurn(turn, w.Category))
+	return out, err
+}
+
+// when is the instants that a read asks for: what was known then, and what held then.
+type when struct{ known, valid time.Time }
+
+func (c *call) when() (w when, err error) {
+	now := time.Now().UTC()
+	w = when{known: now, valid: now}
+	q := c.r.URL.Query()
+	for name, at := range map[string]*time.Time{"asOf": &w.known, "validFrom": &w.valid} {
+		text := q.Get(name)
+		if text == "" {
+			continue
+		}
+		var t Time
+		if err := t.UnmarshalJSON([]byte(`"` + strings.ReplaceAll(text, `"`, "") + `"`)); err != nil {
+			return w, problem.Invalid(name, "%s: want a time", name)
+		}
+		if *at = t.Time; name == "asOf" {
+			if t.After(now) {
+				*at = now
+			}
+			w.valid = *at
+		}
+	}
+	return w, nil
+}
+
+// holds reports whether a fact was known and held at w.
+func (w when) holds(created, from time.Time, until, closed *time.Time) bool {
+	known := !created.After(w.known) && (closed == nil || closed.After(w.known))
+	return known && !from.After(w.valid) && (until == nil || until.After(w.valid) ||
+		(closed != nil && closed.After(w.known)))
+}
+
+type attributeBody struct {
+	ID           string        `json:"id"`
+	Entity       string        `json:"entityId"`
+	Key          string        `json:"key"`
+	Value        string        `json:"value"`
+	Category     string        `json:"memoryCategory"`
+	Confidence   float64       `json:"confidence"`
+	Importance   float64       `json:"importance"`
+	ValidFrom    time.Time     `json:"validFrom"`
+	ValidUntil   *time.Time    `json:"validUntil,omitempty"`
+	CreatedAt    time.Time     `json:"createdAt"`
+	RecordedAt   time.Time     `json:"recordedAt"`
+	Supersedes   string        `json:"supersedes,omitempty"`
+	SupersededBy string        `json:"supersededBy,omitempty"`
+	Source       store.Source  `json:"source"`
+	Scopes       grant.Clauses `json:"scopes"`
+}
+
+func attributeBodyOf(a store.Attribute) attributeBody {
+	return attributeBody{a.ID, a.Entity, a.Key, a.Value, a.Category, a.Confidence, a.Importance, a.ValidFrom,
+		a.ValidUntil,
+		a.CreatedAt, a.RecordedAt, a.Supersedes, a.SupersededBy, a.Source, a.Clauses}
+}
+
+type relationBody struct {
+	Subject    string       `json:"subject"`
+	Label      string       `json:"label"`
+	Object     string       `json:"object"`
+	Category   string       `json:"memoryCategory"`
+	ValidFrom  time.Time    `json:"validFrom"`
+	ValidUntil *time.Time   `json:"validUntil,omitempty"`
+	Source     store.Source `json:"source"`
+}
+
+type entityBody struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Type      string    `json:"entityType"`
+	Category  string    `json:"memoryCategory"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// facts are the attributes and relations that the caller may see and that hold at w, of one entity or ("") of all.
+func (c *call) facts(w when, entity string) ([]store.Attribute, []store.Relation, error) {
+	v := store.Var{Name: "e", Value: entity}
+	all, err := store.Rows[store.Attribute](c.ctx(), c.tenant.DB,
+		"SELECT * FROM attribute WHERE $e = '' OR entity = $e", v)
+	if err != nil {
+		return nil, nil, err
+	}
+	var attributes []store.Attribute
+	for _, a := range all {
+		if c.sees(a.Clauses) && w.holds(a.CreatedAt, a.ValidFrom, a.ValidUntil, a.ClosedAt) {
+			attributes = append(attributes, a)
+		}
+	}
+	sort.Slice(attributes, func(i, j int) bool {
+		a, b := &attributes[i], &attributes[j]
+		if a.Entity+a.Key != b.Entity+b.Key {
+			return a.Entity+"\x00"+a.Key < b.Entity+"\x00"+b.Key
+		}
+		return a.ID < b.ID
+	})
+	rels, err := store.Rows[store.Relation](c.ctx(), c.tenant.DB,
+		"SELECT * FROM relation WHERE $e = '' OR subject = $e OR object = $e ORDER BY id", v)
+	var relations []store.Relation
+	for _, r := range rels {
+		if c.sees(r.Clauses) && w.holds(r.CreatedAt, r.ValidFrom, r.ValidUntil, r.ClosedAt) {
+			relations = append(relations, r)
+		}
+	}
+	return attributes, relations, err
+}
+
+func relationBodyOf(r store.Relation) relationBody {
+	return relationBody{r.Subject, r.Label, r.Object, r.Category, r.ValidFrom, r.ValidUntil, r.Source}
+}
+
+// visible are the entities that the caller has a fact about, or whose own clauses it sees.
+func (c *call) entities(kind string) ([]entityBody, error) {
+	all, err := store.Rows[store.Entity](c.ctx(), c.tenant.DB,
+		"SELECT * FROM entity WHERE valid_until = NONE AND ($t = '' OR type = $t) ORDER BY id",
+		store.Var{Name: "t", Value: kind})
+	out := []entityBody{}
+	for _, e := range all {
+		if c.sees(e.Clauses) {
+			out = append(out, entityBody{e.ID, e.Name, e.Type, e.Category, e.CreatedAt})
+		}
+	}
+	return out, err
+}
+
+func (s *Server) listEntities(c *call) (any, error) {
+	limit, offset, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	if c.r.URL.Query().Get("limit") == "" {
+		limit = s.cfg.MaxList
+	}
+	all, err := c.entities(c.r.URL.Query().Get("type"))
+	return map[string]any{"entities": window(all, limit, offset), "total": len(all)}, err
+}
+
+// entityKey is the key of the entity in the path.
+func (c *call) entityKey() string {
+	return ingest.EntityKey(c.param("type"), unescaped(c.param("name")))
+}
+
+func (c *call) entity() (*store.Entity, error) {
+	e, err := store.Get[store.Entity](c.ctx(), c.tenant.DB, "entity", c.entityKey())
+	if err != nil {
+		return nil, err
+	}
+	if e == nil || !c.sees(e.Clauses) {
+		return nil, problem.NotFound("There is no such entity")
+	}
+	return e, nil
+}
+
+func (s *Server) getEntity(c *call) (any, error) {
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.entity()
+	if err != nil {
+		return nil, err
+	}
+	as, rs, err := c.facts(w, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	attributes, relations := []attributeBody{}, []relationBody{}
+	for _, a := range as {
+		attributes = append(attributes, attributeBodyOf(a))
+	}
+	for _, r := range rs {
+		relations = append(relations, relationBodyOf(r))
+	}
+	return map[string]any{"entity": entityBody{e.ID, e.Name, e.Type, e.Category, e.CreatedAt}, "attributes": attributes,
+		"relations": relations}, nil
+}
+
+func (s *Server) entityHistory(c *call) (any, error) {
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.Rows[store.Attribute](c.ctx(), c.tenant.DB,
+		"SELECT * FROM attribute WHERE entity = $e AND key = $k ORDER BY valid_from, id",
+		store.Var{Name: "e", Value: c.entityKey()}, store.Var{Name: "k",
+			Value: words.Normal(unescaped(c.param("key")))})
+	out := []attributeBody{}
+	for _, a := range all {
+		if c.sees(a.Clauses) && !a.CreatedAt.After(w.known) {
+			out = append(out, attributeBodyOf(a))
+		}
+	}
+	return map[string]any{"history": out}, err
+}
+
+func (s *Server) deleteEntity(c *call) (any, error) {
+	e, err := c.entity()
+	if err != nil {
+		return nil, err
+	}
+	as, err := store.Rows[store.Attribute](c.ctx(), c.tenant.DB, "SELECT * FROM attribute WHERE entity = $e",
+		store.Var{Name: "e", Value: e.ID})
+	if err != nil {
+		return nil, err
+	}
+	m := ingest.Marked{}
+	all := c.who.Region.Writable(grant.Forget, e.Clauses)
+	for _, a := range as {
+		if c.who.Region.Writable(grant.Forget, a.Clauses) && c.sees(a.Clauses) {
+			m.Attributes = append(m.Attributes, a.ID)
+		}
+	}
+	if all {
+		m.Entities = []string{e.ID}
+	}
+	if !all && len(m.Attributes) == 0 {
+		return nil, s.denied(c, grant.Forget, "entity")
+	}
+	purge := c.r.URL.Query().Get("purge") == "true"
+	_, err = s.forget(c, m, purge)
+	return nil, err
+}
+
+type stateBody struct {
+	Attributes []attributeBody `json:"attributes"`
+	Entities   []entityBody    `json:"entities"`
+	Relations  []relationBody  `json:"relations"`
+}
+
+func (s *Server) state(c *call) (any, error) {
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	as, rs, err := c.facts(w, "")
+	if err != nil {
+		return nil, err
+	}
+	entities, err := c.entities("")
+	if err != nil {
+		return nil, err
+	}
+	parts := map[string]*stateBody{}
+	out := map[string]any{}
+	for _, name := range []string{"identity", "knowledge", "context"} {
+		parts[name] = &stateBody{[]attributeBody{}, []entityBody{}, []relationBody{}}
+		out[name] = parts[name]
+	}
+	for _, a := range as {
+		p := parts[a.Category]
+		p.Attributes = append(p.Attributes, attributeBodyOf(a))
+	}
+	for _, e := range entities {
+		p := parts[e.Category]
+		p.Entities = append(p.Entities, e)
+	}
+	for _, r := range rs {
+		p := parts[r.Category]
+		p.Relations = append(p.Relations, relationBodyOf(r))
+	}
+	if out["instructions"], err = c.instructions(); err != nil {
+		return nil, err
+	}
+	out["unknowns"], err = c.uncertainties()
+	return out, err
+}
+
+func (c *call) instructions() ([]store.Instruction, error) {
+	all, err := store.Rows[store.Instruction](c.ctx(), c.tenant.DB, "SELECT * FROM instruction WHERE revoked_at = NONE ORDER BY id")
+	out := []store.Instruction{}
+	for _, i := range all {
+		if c.sees(i.Clauses) {
+			out = append(out, i)
+		}
+	}
+	return out, err
+}
+
+func (c *call) uncertainties() ([]store.Uncertainty, error) {
+	all, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB, "SELECT * FROM uncertainty WHERE resolved = false ORDER BY id")
+	out := []store.Uncertainty{}
+	for _, u := range all {
+		if c.sees(u.Clauses) {
+			out = append(out, u)
+		}
+	}
+	return out, err
+}
+
+type keyValue struct {
+	Entity string `json:"entityId"`
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+}
+
+func (s *Server) profile(c *call) (any, error) {
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	as, _, err := c.facts(w, "")
+	if err != nil {
+		return nil, err
+	}
+	parts := map[string][]keyValue{"identity": {}, "context": {}, "knowledge": {}}
+	for _, a := range as {
+		parts[a.Category] = append(parts[a.Category], keyValue{a.Entity, a.Key, a.Value})
+	}
+	rules, err := c.instructions()
+	return map[string]any{"static": parts["identity"], "dynamic": parts["context"],
+		"preferences": parts["knowledge"], "instructions": rules}, err
+}
+
+// contextHead is the part of a context that does not depend on the question: rules and who people are.
+func (s *Server) contextHead(c *call, budget int) (string, error) {
+	rules, err := c.instructions()
+	if err != nil {
+		return "", err
+	}
+	as, _, err := c.facts(when{time.Now().UTC(), time.Now().UTC()}, "")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	section := func(title string, lines []string) {
+		open := false
+		for _, l := range lines {
+			if words.Tokens(b.String()+title+l)+3 > budget {
+				return
+			}
+			if !open {
+				b.WriteString("### " + title + "\n")
+				open = true
+			}
+			b.WriteString("- " + l + "\n")
+		}
+		if open {
+			b.WriteString("\n")
+		}
+	}
+	var lines []string
+	for _, r := range rules {
+		lines = append(lines, oneLine(r.Description))
+	}
+	section("Instructions", lines)
+	lines = nil
+	for _, a := range as {
+		if a.Category == "identity" {
+			_, name, _ := strings.Cut(a.Entity, "/")
+			lines = append(lines, oneLine(strings.ReplaceAll(name+" · "+a.Key, "_", " ")+": "+a.Value))
+		}
+	}
+	section("Profile", lines)
+	return b.String(), nil
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+type forgetRequest struct {
+	Query  string `json:"query"`
+	DryRun bool   `json:"dry_run"`
+	Purge  bool   `json:"purge"`
+	Path   string `json:"path"`
+}
+
+type forgetMatch struct {
+	Ref     string  `json:"ref"`
+	ID      string  `json:"id"`
+	Snippet string  `json:"snippet"`
+	Score   float64 `json:"score"`
+}
+
+type forgetResponse struct {
+	Deleted int            `json:"deleted"`
+	Matches []forgetMatch  `json:"matches,omitempty"`
+	Proof   *ingest.Erased `json:"proof,omitempty"`
+}
+
+// maxForget is how many rows one call forgets.
+const maxForget = 1000
+
+func (s *Server) forgetQuery(c *call) (any, error) {
+	var in forgetRequest
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if err := text("query", in.Query, maxQuery); err != nil {
+		return nil, err
+	}
+	return s.runForget(c, in)
+}
+
+func (s *Server) runForget(c *call, in forgetRequest) (*forgetResponse, error) {
+	q := retrieve.Query{Text: in.Query, Mode: retrieve.BM25, Now: time.Now().UTC(), Pool: maxForget,
+		Region: c.who.Region, Twins: true, Past: in.Purge}
+	found, err := s.retrieve.Search(c.ctx(), c.tenant, q, maxForget)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	out := &forgetResponse{}
+	for _, h := range found.Hits {
+		if !matches(in.Query, h.Text, h.Score, found.Hits[0].Score) || !c.who.Region.Writable(grant.Forget, h.Clauses) {
+			continue
+		}
+		ids = append(ids, h.ID)
+		out.Matches = append(out.Matches, forgetMatch{h.Ref, h.ID, words.Clip(h.Text, 160), h.Score})
+	}
+	out.Deleted = len(ids)
+	if in.DryRun {
+		return out, nil
+	}
+	out.Matches = nil
+	if len(ids) == 0 {
+		return out, nil
+	}
+	proof, err := s.forget(c, ingest.ByID(ids), in.Purge)
+	out.Proof = &proof
+	out.Deleted = proof.Total()
+	return out, err
+}
+
+// matches is the rule of what a forget reaches: near the best hit, with at least 60 % of the words of the query.
+func matches(query, s string, score, best float64) bool {
+	want := words.Terms(query)
+	have := map[string]bool{}
+	for _, t := range words.Terms(s) {
+		have[t] = true
+	}
+	n := 0
+	for _, t := range want {
+		if have[t] {
+			n++
+		}
+	}
+	return len(want) > 0 && score >= 0.5*best && float64(n) >= 0.6*float64(len(want))
+}
+
+// forget forgets rows and everything this process keeps of them.
+func (s *Server) forget(c *call, m ingest.Marked, purge bool) (ingest.Erased, error) {
+	s.notes.flush(c.ctx())
+	out, err := s.ingest.Forget(c.ctx(), c.tenant, m, purge)
+	if err != nil {
+		return out, err
+	}
+	if purge {
+		s.retrieve.Forget(c.tenant.Context)
+	}
+	kind := "memory.forget"
+	if purge {
+		kind = "memory.purge"
+	}
+	c.audit(kind, grant.Forget, "", "ok", out.Total())
+	return out, nil
+}
+
+func (s *Server) forgetScope(c *call) (any, error) {
+	var in forgetRequest
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	path, err := grant.Path(in.Path)
+	if err != nil {
+		return nil, problem.Invalid("path", "path: want a scope such as org/acme")
+	}
+	if !grantsBelow(c.who.Region, path) {
+		return nil, s.denied(c, grant.Forget, path)
+	}
+	s.notes.flush(c.ctx())
+	out, err := s.ingest.ForgetScope(c.ctx(), c.tenant, path)
+	s.retrieve.Forget(c.tenant.Context)
+	if err == nil {
+		c.audit("scope.forget", grant.Forget, path, "ok", out.Total())
+	}
+	return map[string]any{"forgotten": out.Total(), "proof": out}, err
+}
+
+// grantsBelow reports whether the region may forget a scope and everything below.
+func grantsBelow(r grant.Region, path string) bool {
+	deep := path + "/*"
+	if path == grant.Root {
+		deep = "*"
+	}
+	return grant.Grants{string(grant.Forget): {deep}}.Within(r.Grants())
+}
+
+func (s *Server) inspect(c *call) (any, error) { return s.runInspect(c, c.r.URL.Query().Get("ref")) }
+
+func (s *Server) runInspect(c *call, ref string) (any, error) {
+	kind, key, ok := strings.Cut(ref, ":")
+	if !ok || key == "" {
+		return nil, problem.Invalid("ref", "ref: want kind:key, such as entity:person/ada")
+	}
+	gone := problem.NotFound("There is nothing at this reference")
+	switch kind {
+	case "turn", "memory_chunk":
+		t, err := store.Get[store.Turn](c.ctx(), c.tenant.DB, "turn", key)
+		if err == nil && (t == nil || !c.sees(t.Clauses)) {
+			err = gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		return turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt}, nil
+	case "attribute":
+		a, err := store.Get[store.Attribute](c.ctx(), c.tenant.DB, "attribute", key)
+		if err == nil && (a == nil || !c.sees(a.Clauses)) {
+			err = gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		return attributeBodyOf(*a), nil
+	case "entity":
+		typ, name, ok := strings.Cut(key, "/")
+		if !ok {
+			return nil, problem.Invalid("ref", "ref: want entity:TYPE/NAME")
+		}
+		return s.inspectEntity(c, typ, name)
+	case "document", "doc":
+		d, err := c.document(key)
+		if err != nil {
+			return nil, err
+		}
+		return documentBodyOf(*d), nil
+	case "trace":
+		t, err := store.Get[store.Trace](c.ctx(), c.tenant.DB, "trace", key)
+		if err == nil && (t == nil || !c.mayTrace(*t)) {
+			err = gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		return traceRowOf(*t), nil
+	}
+	return nil, problem.Of(http.StatusNotImplemented, "not-supported", "ref: this kind of reference cannot be inspected")
+}
+
+func (s *Server) inspectEntity(c *call, typ, name string) (any, error) {
+	e, err := store.Get[store.Entity](c.ctx(), c.tenant.DB, "entity", ingest.EntityKey(typ, name))
+	if err != nil {
+		return nil, err
+	}
+	if e == nil || !c.sees(e.Clauses) {
+		return nil, problem.NotFound("There is nothing at this reference")
+	}
+	now := time.Now().UTC()
+	as, _, err := c.facts(when{now, now}, e.ID)
+	out := []attributeBody{}
+	for _, a := range as {
+		out = append(out, attributeBodyOf(a))
+	}
+	return map[string]any{"entity": entityBody{e.ID, e.Name, e.Type, e.Category, e.CreatedAt}, "attributes": out}, err
+}
+
+func (s *Server) stateRoutes() []route {
+	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+	return of([]route{
+		{method: get, path: "/state", verb: grant.Read, summary: "Everything that holds now", handle: s.state},
+		{method: post, path: "/state", verb: grant.Read, summary: "Everything that holds now", handle: s.state},
+		{method: get, path: "/profile", verb: grant.Read, summary: "Facts by how long they last, and instructions",
+			handle: s.profile},
+		{method: get, path: "/entities", verb: grant.Read, summary: "List entities", handle: s.listEntities},
+		{method: get, path: "/entities/{type}/{name}", verb: grant.Read, summary: "An entity with its facts",
+			handle: s.getEntity},
+		{method: get, path: "/entities/{type}/{name}/history/{key}", verb: grant.Read,
+			summary: "Every value of a key, the oldest first",
+			handle:  s.entityHistory},
+		{method: del, path: "/entities/{type}/{name}", verb: grant.Forget, summary: "Forget an entity",
+			handle: s.deleteEntity,
+			status: http.StatusNoContent},
+		{method: get, path: "/inspect", verb: grant.Read, summary: "What a reference stands for", handle: s.inspect},
+		{method: post, path: "/forget", verb: grant.Forget, summary: "Forget what a query finds",
+			handle: s.forgetQuery, in: forgetRequest{},
+			out: forgetResponse{}},
+		{method: post, path: "/scopes/forget", verb: grant.Forget, summary: "Delete everything of a scope",
+			handle: s.forgetScope, in: forgetRequest{}},
+	})
+}
