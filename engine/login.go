@@ -25,34 +25,39 @@ func (s *Session) guarding() Guard {
 // Signin checks credentials (NS, DB, AC, user, pass and variables, see the RPC method) and gives the session that
 // identity. The result is the token text, or an object {access, refresh}.
 func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.queries.Access.Signin(ctx, s.snapshot(), params, s.guarding()))
+	at := s.e.queries.Catalog.Identities()
+	return s.enter(ctx, at)(s.e.queries.Access.Signin(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
-	return s.enter(s.e.queries.Access.Signup(ctx, s.snapshot(), params, s.guarding()))
+	at := s.e.queries.Catalog.Identities()
+	return s.enter(ctx, at)(s.e.queries.Access.Signup(ctx, s.snapshot(), params, s.guarding()))
 }
 
 // SigninBasic checks a user name and password at the level named by ns and db ("" for none).
 func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) error {
+	at := s.e.queries.Catalog.Identities()
 	p, err := s.e.queries.Access.Password(ctx, user, pass, ns, db, s.guarding())
 	if err != nil {
 		return err
 	}
-	s.become(p)
+	s.become(p, at)
 	return nil
 }
 
 // Authenticate gives the session the identity in a token.
 func (s *Session) Authenticate(ctx context.Context, token string) error {
-	_, err := s.enter(s.e.queries.Access.Authenticate(ctx, s.snapshot(), token))
+	at := s.e.queries.Catalog.Identities()
+	_, err := s.enter(ctx, at)(s.e.queries.Access.Authenticate(ctx, s.snapshot(), token))
 	return err
 }
 
 // Refresh trades a refresh key for a new {access, refresh} and gives the session that identity; the old key is used up.
 // access is the token that the key came with, expired or not: it only says which access method to ask.
 func (s *Session) Refresh(ctx context.Context, access, refresh string) (value.Value, error) {
-	return s.enter(s.e.queries.Access.Refresh(ctx, s.snapshot(), access, refresh))
+	at := s.e.queries.Catalog.Identities()
+	return s.enter(ctx, at)(s.e.queries.Access.Refresh(ctx, s.snapshot(), access, refresh))
 }
 
 // Revoke ends a refresh key.
@@ -60,19 +65,48 @@ func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
 	return s.e.queries.Access.Revoke(ctx, s.snapshot(), access, refresh)
 }
 
-// enter gives the session the identity that a login leads to.
-func (s *Session) enter(login *access.Login, err error) (value.Value, error) {
-	if err != nil {
-		return value.None, err
+// enter gives the session the identity that a login leads to; at is what Identities was before.
+func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, error) (value.Value, error) {
+	return func(login *access.Login, err error) (value.Value, error) {
+		if err != nil {
+			return value.None, err
+		}
+		p, err := s.e.queries.Access.Known(ctx, login.Principal)
+		if err != nil {
+			return value.None, err
+		}
+		s.become(p, at)
+		return login.Answer, nil
 	}
-	s.become(login.Principal)
-	return login.Answer, nil
 }
 
-// become gives the session an identity, and the place that it is bound to.
-func (s *Session) become(p auth.Principal) {
+// still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as no identity
+// has changed.
+func (s *Session) still(st *exec.Session) error {
+	p := &st.Auth.Principal
+	at := s.e.queries.Catalog.Identities()
+	if at == st.Checked || s.own || p.Access == "" && p.Proof == "" {
+		return nil
+	}
+	now, err := s.e.queries.Access.Still(context.Background(), *p)
+	if err != nil {
+		return err
+	}
+	st.Auth.Principal.Roles, st.Checked = now.Roles, at
+	s.change(func(state *exec.Session) {
+		q := &state.Auth.Principal
+		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access && q.Proof == p.Proof && q.Grant == p.Grant &&
+			value.Equal(q.Record, p.Record) {
+			q.Roles, state.Checked = now.Roles, at
+		}
+	})
+	return nil
+}
+
+// become gives the session an identity, and the place that it is bound to. at is what Identities was before it was looked up.
+func (s *Session) become(p auth.Principal, at uint64) {
 	s.change(func(st *exec.Session) {
-		st.Auth.Principal = p
+		st.Auth.Principal, st.Checked, st.Still = p, at, s.still
 		if p.NS != "" {
 			if st.Auth.NS != p.NS {
 				st.Auth.DB = ""

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
@@ -195,6 +196,10 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 	if to.Auth.DB != "" && to.Auth.NS == "" {
 		return errs.Validation("Specify a namespace to use")
 	}
+	if err := s.still(&before); err != nil {
+		return err
+	}
+	to.Auth.Principal = before.Auth.Principal
 	if err := to.Auth.MayUse(); err != nil {
 		return err
 	}
@@ -398,10 +403,11 @@ func sessionExpired() error {
 
 // MayAct refuses a session whose identity has run out: it can only get a new one.
 func (s *Session) MayAct() error {
-	if st := s.snapshot(); st.Expired(s.e.queries.Clock()) {
+	st := s.snapshot()
+	if st.Expired(s.e.queries.Clock()) {
 		return sessionExpired()
 	}
-	return nil
+	return s.still(&st)
 }
 
 // MayEnter refuses a session without an identity where there are no guests.
@@ -423,6 +429,9 @@ func (s *Session) mayQuery(st *exec.Session) error {
 func (s *Session) mayCall(st *exec.Session) error {
 	if st.Expired(s.e.queries.Clock()) {
 		return sessionExpired()
+	}
+	if err := s.still(st); err != nil {
+		return err
 	}
 	return s.e.caps.MayEnter(&st.Auth.Principal)
 }
@@ -639,6 +648,10 @@ func (t *Tx) Commit(ctx context.Context) error {
 	defer t.mu.Unlock()
 	if err := t.open(); err != nil {
 		return err
+	}
+	if st := t.s.snapshot(); t.s.still(&st) != nil {
+		t.take().Cancel()
+		return access.Revoked()
 	}
 	return t.s.e.queries.Commit(ctx, t.take(), t.log)
 }

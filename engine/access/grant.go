@@ -221,7 +221,11 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 	}
 	subject := g.at("subject")
 	if id := fieldOf(subject, "record"); id.Kind() == value.KindRecord {
-		return r.recordLogin(c, d, def, id.Record())
+		login, err := r.recordLogin(c, d, def, id.Record())
+		if err == nil {
+			login.Principal.Grant = g.id()
+		}
+		return login, err
 	}
 	name := textField(subject.Object(), "user")
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
@@ -238,6 +242,7 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
+	p.Grant = g.id()
 	return &Login{Principal: p, Answer: value.Str(token)}, nil
 }
 
@@ -409,6 +414,7 @@ func (r *run) revoke(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def
 			continue
 		}
 		g.row = g.row.With("revocation", datetime(r.Now()))
+		r.Cat.IdentityChanged()
 		if err := r.putGrant(d, g); err != nil {
 			return value.None, err
 		}

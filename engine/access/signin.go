@@ -354,7 +354,7 @@ func (r *run) tokenPrincipal(c *credentials, def *ast.DefineAccess, claims *auth
 		if !ok {
 			return p, errs.InvalidAuth()
 		}
-		p.Name = d.Name
+		p.Name, p.Proof = d.Name, user.PassHash
 		p.Roles, _ = auth.ParseRoles(user.Roles)
 		return p, nil
 	case def.Kind == ast.AccessRecord || def.Kind == ast.AccessBearer:

@@ -82,7 +82,7 @@ func (u *systemUser) principal(claims value.Value, expires int64) auth.Principal
 	case u.ns != "":
 		level = auth.NamespaceUser
 	}
-	return auth.Principal{Level: level, Name: u.name, NS: u.ns, DB: u.db, Roles: u.roles, Claims: claims, Expiry: expires}
+	return auth.Principal{Level: level, Name: u.name, NS: u.ns, DB: u.db, Roles: u.roles, Claims: claims, Expiry: expires, Proof: u.define.PassHash}
 }
 
 // expiry is when a session of u that begins now ends, in Unix seconds; 0 for never.

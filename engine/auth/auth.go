@@ -90,6 +90,9 @@ type Principal struct {
 	Access string      // the access method that let it in, or ""
 	Claims value.Value // the token's claims as $token shows them, or NONE
 	Expiry int64       // Unix seconds at which the session ends; 0: never
+	Proof  string      // of a system user: the password hash that it signed in by
+	Grant  string      // the id of the bearer grant that let it in, or ""
+	Stored bool        // of a record user: its record was there
 }
 
 // RootOwner is the identity of the engine itself and of sessions without authentication.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
@@ -18,6 +19,9 @@ import (
 //
 // There is one schema version for the store's root and namespaces, and one per database: count4 random4, as a number.
 type Cache struct {
+	identities atomic.Uint64 // see Identities
+	subjects   atomic.Bool
+
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store
 	levels map[uint32]*level // by database id; 0: root and namespaces
 	defs   map[string]*Def   // by storage key, newest seen

@@ -166,6 +166,9 @@ func (v *View) Put(d *Def) (*Def, error) {
 	if d.Kind != ast.DefTable {
 		r.rev = 0
 	}
+	if d.Kind == ast.DefUser || d.Kind == ast.DefAccess {
+		v.IdentityChanged()
+	}
 	if err := v.write(d.Scope, d.Kind, &r); err != nil {
 		return nil, err
 	}
@@ -179,6 +182,7 @@ func (v *View) Put(d *Def) (*Def, error) {
 
 // Delete removes a definition. What hangs below it stays: the caller drops that.
 func (v *View) Delete(d *Def) error {
+	v.IdentityChanged()
 	if err := v.touch(d.Scope.DB); err != nil {
 		return err
 	}

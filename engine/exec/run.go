@@ -30,6 +30,10 @@ type Session struct {
 	Quiet   bool // live queries that the session kills end at once, without a word
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
 	Current func() *Session
+	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil: never.
+	Still func(*Session) error
+	// Checked is what Catalog.Identities was when the identity was last looked up.
+	Checked uint64
 }
 
 // Run is one statement, or one transaction, in progress. It belongs to one goroutine.

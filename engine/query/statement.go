@@ -158,6 +158,11 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	ctx, end := q.inTime(ctx)
 	defer end()
 	q.mem.Rewind(q.mark) // of an attempt before
+	if q.sess.Still != nil {
+		if err := q.sess.Still(q.sess); err != nil {
+			return value.None, err
+		}
+	}
 	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
 	r.Log, r.Import, r.Mem = log, q.imports, q.mem
 	defer func() {

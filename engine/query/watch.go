@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -94,6 +95,13 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 	sess := w.now()
 	if sess.Expired(w.ex.Clock()) {
 		return nil, errWatchOver
+	}
+	if sess.Still != nil && sess.Checked != w.ex.Catalog.Identities() {
+		now := *sess
+		if err := sess.Still(&now); err != nil {
+			return nil, errWatchOver
+		}
+		sess = &now
 	}
 	by := viewerOf(&sess.Auth.Principal)
 	all, _ := memo.Kept.([]seen)
@@ -241,6 +249,9 @@ func (w *watch) shown(r *exec.Run, env *exec.Env, before, after value.Value) (va
 func (x *Runner) publish(tx *txn.Tx, log *record.Log) {
 	if log.Len() == 0 {
 		return
+	}
+	if x.Catalog.HasSubjects() && slices.ContainsFunc(log.Changes, func(c record.Change) bool { return c.Deletes() }) {
+		x.Catalog.View(tx).IdentityChanged()
 	}
 	p := &publication{ex: x, log: log}
 	p.added, p.watched = x.watched(log)
