@@ -2,6 +2,7 @@ package exec
 
 import (
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -24,7 +25,11 @@ func TestGeneratedKeys(t *testing.T) {
 			t.Fatalf("%s is no version 7 UUID", u)
 		}
 	}
-	if first, then := ulid(1), ulid(2); first >= then {
+	at := time.UnixMilli(1)
+	ex.Clock = func() time.Time { return at }
+	first := ex.NewKey("ulid").Str()
+	at = time.UnixMilli(2)
+	if then := ex.NewKey("ulid").Str(); first >= then {
 		t.Errorf("%s is not before %s", first, then)
 	}
 }

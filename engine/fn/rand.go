@@ -2,14 +2,9 @@ package fn
 
 import (
 	"crypto/rand"
-	"encoding/binary"
-	"fmt"
 	"math"
 	random "math/rand/v2"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/oklog/ulid/v2"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -185,37 +180,23 @@ func randTime(c Call, args []value.Value) (value.Value, error) {
 	return value.DatetimeOf(value.Datetime{Secs: between(bounds[0], bounds[1])}), nil
 }
 
-// millis is the time argument, or the present, in milliseconds since 1970.
-func millis(args []value.Value) int64 {
-	if len(args) == 0 {
-		return time.Now().UnixMilli()
+// instant is the time argument, or the present.
+func instant(args []value.Value) value.Datetime {
+	if len(args) > 0 {
+		return args[0].Datetime()
 	}
-	d := args[0].Datetime()
-	return d.Secs*1000 + int64(d.Nanos/1e6)
+	now := time.Now()
+	return value.Datetime{Secs: now.Unix(), Nanos: uint32(now.Nanosecond())}
 }
 
-// randULID has 48 bits for the milliseconds: times before 1970 are 1970, those after 10889 begin again.
 func randULID(_ Call, args []value.Value) (value.Value, error) {
-	var u ulid.ULID
-	rand.Read(u[:])
-	if err := u.SetTime(uint64(max(0, millis(args))) & ulid.MaxTime()); err != nil {
-		return value.None, fmt.Errorf("time of a ULID: %w", err)
-	}
-	return value.Str(u.String()), nil
+	return value.Str(value.ULID(instant(args))), nil
 }
 
-// randUUID7 puts 48 bits of milliseconds before random bits. The library's own v7 takes no time.
 func randUUID7(_ Call, args []value.Value) (value.Value, error) {
-	var u value.UUID
-	rand.Read(u[:])
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(millis(args)))
-	copy(u[:6], ms[2:])
-	u[6] = u[6]&0x0f | 0x70
-	u[8] = u[8]&0x3f | 0x80
-	return value.UUIDOf(u), nil
+	return value.UUIDOf(value.UUIDv7(instant(args))), nil
 }
 
 func randUUID4(Call, []value.Value) (value.Value, error) {
-	return value.UUIDOf(value.UUID(uuid.New())), nil
+	return value.UUIDOf(value.UUIDv4()), nil
 }

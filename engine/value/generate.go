@@ -25,7 +25,7 @@ func RandomKey() string {
 }
 
 // ULID generates a ULID for an instant: 26 characters that sort by its milliseconds. Instants
-// before 1970 count as 1970.
+// before 1970 count as 1970; of those after 10889 it keeps 48 bits of the milliseconds.
 func ULID(at Datetime) string {
 	var u ulid.ULID
 	ms := at.millis()
