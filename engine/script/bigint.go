@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"math/big"
 	"reflect"
 	"strings"
@@ -42,19 +43,27 @@ func dropBigInts(vm *goja.Runtime) error {
 	return nil
 }
 
-// guarder puts guards into a program.
+// guarder puts guards into a program: templates always, operators where there are BigInts.
 type guarder struct {
 	seen    map[any]bool
 	literal bool   // a BigInt is written
 	replace bool   // operators are replaced, not only looked for
 	refused string // what can not be guarded
+	depth   int    // nodes inside one another
 }
+
+// maxNesting is how many nodes of a program may be inside one another: an operator of a chain is inside the next. Nothing
+// interrupts the compiler, which takes the square of that.
+const maxNesting = 4000
 
 // guardBigInts replaces the operators of a program if it can have BigInts: given says that its arguments do. It fails with a text
 // for what it can not replace.
 func guardBigInts(program *ast.Program, source string, given bool) (has bool, refused string) {
 	g := &guarder{seen: map[any]bool{}}
 	g.visit(reflect.ValueOf(program))
+	if g.refused != "" {
+		return false, g.refused
+	}
 	if !given && !g.literal && !strings.Contains(source, "BigInt") {
 		return false, ""
 	}
@@ -71,6 +80,14 @@ func (g *guarder) visit(v reflect.Value) {
 			return
 		}
 		g.seen[v.Interface()] = true
+		if g.depth++; g.depth > maxNesting {
+			g.refused = fmt.Sprintf("expressions are nested deeper than %d", maxNesting)
+		} else if g.refused == "" {
+			defer func() { g.depth-- }()
+		}
+		if g.refused != "" {
+			return
+		}
 		if n, ok := v.Interface().(*ast.NumberLiteral); ok {
 			_, big := n.Value.(*big.Int)
 			g.literal = g.literal || big
@@ -82,7 +99,13 @@ func (g *guarder) visit(v reflect.Value) {
 			return
 		}
 		g.visit(v.Elem())
-		if x, ok := v.Interface().(ast.Expression); ok && g.replace && v.CanSet() {
+		x, ok := v.Interface().(ast.Expression)
+		if !ok || !v.CanSet() {
+			return
+		}
+		if t, ok := x.(*ast.TemplateLiteral); ok && t.Tag == nil && len(t.Expressions) > 0 {
+			v.Set(reflect.ValueOf(guardTemplate(t)))
+		} else if g.replace {
 			if now := g.guarded(x); now != nil {
 				v.Set(reflect.ValueOf(now))
 			}
@@ -129,6 +152,16 @@ func (g *guarder) guarded(x ast.Expression) ast.Expression {
 		g.refused = "`" + x.Operator.String() + "` of a private field, or of super, with BigInts: write the assignment out"
 	}
 	return nil
+}
+
+// guardTemplate is the call in the place of a template: it makes a text of any length in one step. The texts come first.
+func guardTemplate(t *ast.TemplateLiteral) ast.Expression {
+	at := t.Idx0()
+	texts := &ast.ArrayLiteral{LeftBracket: at, RightBracket: at}
+	for _, e := range t.Elements {
+		texts.Value = append(texts.Value, &ast.StringLiteral{Idx: at, Literal: e.Literal, Value: e.Parsed})
+	}
+	return guardCall(" `", at, append([]ast.Expression{texts}, t.Expressions...)...)
 }
 
 func guardCall(name string, at file.Idx, args ...ast.Expression) ast.Expression {

@@ -91,8 +91,48 @@
     });
   }
   wrap(sp, 'split', (s) => items(`${s}`.length));
+  for (const name of ['match', 'replace', 'replaceAll']) {
+    wrap(sp, name, (s, args) => {
+      const p = args[0];
+      if (p !== null && typeof p === 'object' && p.global) items(`${s}`.length);
+    });
+  }
   const pattern = (p) => { if (typeof p === 'string') text(p.length * 64); return p; };
   for (const name of ['match', 'matchAll', 'search']) wrap(sp, name, (s, args) => { pattern(args[0]); });
+
+  // A template makes a text out of any number of others in one step.
+  defineProperty(globalThis, ' `', { value: (texts, ...values) => {
+    let n = 0;
+    for (let i = 0; i < texts.length; i++) {
+      n += texts[i].length;
+      if (i < values.length) n += (values[i] = `${values[i]}`).length;
+    }
+    text(n);
+    let out = texts[0];
+    for (let i = 0; i < values.length; i++) out = out + values[i] + texts[i + 1];
+    return out;
+  } });
+
+  wrap(sp, 'concat', (s, args) => {
+    let n = `${s}`.length;
+    for (let i = 0; i < args.length; i++) text(n += (args[i] = `${args[i]}`).length);
+  });
+
+  // What walks over a text without a step of the interpreter between: nothing could stop it.
+  wrap(sp, Symbol.iterator, (s) => items(`${s}`.length));
+  const matches = sp.matchAll;
+  const stepped = function* (found, next) {
+    for (let r = apply(next, found, []); !r.done; r = apply(next, found, [])) yield r.value;
+  };
+  put(sp, 'matchAll', { matchAll(p) {
+    const found = apply(matches, this, [p]);
+    return stepped(found, found.next);
+  } }.matchAll);
+  const each = RegExp.prototype[Symbol.matchAll];
+  put(RegExp.prototype, Symbol.matchAll, { [Symbol.matchAll](s) {
+    const found = apply(each, this, [s]);
+    return stepped(found, found.next);
+  } }[Symbol.matchAll]);
 
   // Lists. An array may be long and empty, which costs nothing until it is walked.
   const length = (a) => (a === null || a === undefined ? 0 : num(a.length) || 0);
