@@ -359,3 +359,34 @@ func TestFieldsAround(t *testing.T) {
 		t.Errorf("only %d fields were found", found)
 	}
 }
+
+// TestDefinersAreKept: a definition keeps its definer over what changes its table; what has none is of an OWNER of its level.
+func TestDefinersAreKept(t *testing.T) {
+	s := newStore(t)
+	editor := Definer{ast.BaseDatabase, 3}
+	s.write(func(v *View) {
+		ns, err := v.Namespace("n")
+		check(t, err)
+		db, err := v.Database(ns, "d")
+		check(t, err)
+		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t", By: editor, Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
+		check(t, v.AddView(db, "t", "view"))
+		tb, err := v.Table(db, "t")
+		check(t, err)
+		if tb.By != editor {
+			t.Errorf("the definer of a table that a view reads is %v", tb.By)
+		}
+		text := ast.Text(&ast.DefineParam{Name: "p", Value: &ast.Literal{}})
+		for by, want := range map[int64]Definer{0: {ast.BaseDatabase, 7}, 16 | 3: editor, 7: {ast.BaseRoot, 7}, 8 | 1: {ast.BaseNamespace, 1}} {
+			check(t, v.write(db.Inner(), ast.DefParam, &record{name: "p", text: text, by: by}))
+			d, err := v.Def(db.Inner(), ast.DefParam, "p")
+			check(t, err)
+			if d.By != want || by != 0 && d.By.stored() != by {
+				t.Errorf("stored %d: got %v, want %v", by, d.By, want)
+			}
+		}
+	})
+	if got := editor.Lower(Definer{ast.BaseRoot, 7}); got != editor {
+		t.Errorf("the lower one of an editor and a root owner is %v", got)
+	}
+}
