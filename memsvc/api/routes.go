@@ -23,6 +23,8 @@ func (s *Server) table() []route {
 func (s *Server) probeRoutes() []route {
 	get := http.MethodGet
 	return []route{
+		{method: get, path: "/openapi.json", summary: "This API", handle: s.openAPI},
+		{method: get, path: "/api/v1/openapi.json", summary: "This API", handle: s.openAPI},
 		{method: get, path: "/status", summary: "The process runs", handle: s.status},
 		{method: get, path: "/health", summary: "The database answers", handle: s.health},
 		{method: get, path: "/api/v1/health", summary: "The database answers", handle: s.health},

@@ -143,3 +143,21 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// TestPersonIsFoundWithoutASharedWord holds that a question which shares no word with its answer finds what the
+// person said.
+func TestPersonIsFoundWithoutASharedWord(t *testing.T) {
+	x := NewIndex()
+	add := func(id, who, text string) {
+		x.Add(Unit{ID: id, Kind: KindTurn, Group: "s", Speaker: who, Text: text, Clauses: grant.Clauses{{grant.Root}}})
+	}
+	add("turn/1", "Ada", "I moved to Lisbon.")
+	add("turn/2", "Ben", "Good for you!")
+	for _, q := range []string{"Where does Ada live?", "Ada"} {
+		query := Query{Text: q, Pool: 10, Region: grant.Intersect(grant.All()), Now: time.Unix(1.7e9, 0)}
+		hits, _ := x.Search(query, &Default)
+		if len(hits) == 0 || hits[0].ID != "turn/1" {
+			t.Errorf("%s: got %v", q, hits)
+		}
+	}
+}

@@ -93,10 +93,11 @@ type Index struct {
 	units    []unit
 	byID     map[string]int32
 	terms    map[string]*post
-	stems    []string      // by number
-	own      [][]int32     // the terms of each unit, by number
-	speakers map[int32]int // units by speaker
-	names    interner      // speakers and names in texts, folded
+	stems    []string          // by number
+	own      [][]int32         // the terms of each unit, by number
+	speakers map[int32]int     // units by speaker
+	saidBy   map[int32][]int32 // units of a speaker
+	names    interner          // speakers and names in texts, folded
 	byName   map[int32][]int32
 	groups   interner
 	members  [][]int32 // of a group, by seq
@@ -141,7 +142,7 @@ func (in *interner) find(s string) (int32, bool) {
 func NewIndex() *Index {
 	return &Index{byID: map[string]int32{}, terms: map[string]*post{}, byName: map[int32][]int32{},
 		cindex: map[string]int32{},
-		bands:  map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{}}
+		bands:  map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{}, saidBy: map[int32][]int32{}}
 }
 
 // Len is the number of live units.
@@ -226,6 +227,7 @@ func (x *Index) features(d int32, u Unit) {
 	if u.Speaker != "" {
 		n.speaker = x.names.id(firstName(u.Speaker))
 		x.speakers[n.speaker]++
+		x.saidBy[n.speaker] = append(x.saidBy[n.speaker], d)
 	}
 	for _, name := range text.Names(u.Text) {
 		add(text.Fold(name))

@@ -30,6 +30,7 @@ type Tuning struct {
 	Question                    float32 // factor for a turn that asks
 	Answer                      float32 // how much of a question counts as said in the answer
 	Brief                       float32 // factor for a turn of few words
+	Person                      float32 // for a unit of or about somebody that the query names
 	Named                       float32 // for a unit with names, when the question asks for one
 	Crowd                       float32 // factor for a unit next to one that ranks before it
 	Assistant                   float32
@@ -41,7 +42,7 @@ var Default = Tuning{
 	K1: 0.9, B: 0.35, Before2: 0.25, Before1: 0.45, Next1: 0.3, Next2: 0.1, Own: 0.5, Group: 0.4,
 	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.3, Near: 0.8, NearLeast: 0.5, NearMost: 16, Name: 0.8,
 	Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15,
-	Question: 0.7, Answer: 0.7, Brief: 0.8, Named: 0.2, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
+	Question: 0.7, Answer: 0.7, Brief: 0.8, Named: 0.2, Person: 0.1, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
 }
 
 // Ways of retrieval.
@@ -197,6 +198,7 @@ func (se *search) run() []Candidate {
 			se.term(w.stem, w.weight, window)
 		}
 		se.legs["similar"] = len(se.s.touched) - se.legs[BM25]
+		se.whatTheySaid()
 		se.people()
 		se.groups()
 		if se.q.Mode == Graph {
@@ -290,6 +292,24 @@ func (se *search) around(d int32, tf float32, spread func(int32, float32)) {
 
 func (t *Tuning) saturate(tf, length float32) float32 {
 	return tf * (t.K1 + 1) / (tf + t.K1*(1-t.B+t.B*length))
+}
+
+// whatTheySaid lets units of and about the people that the query names in where its words find less than a pool: a
+// question may share no word with its answer.
+func (se *search) whatTheySaid() {
+	if len(se.s.touched) >= se.q.Pool {
+		return
+	}
+	for _, n := range se.asked.speakers {
+		for _, docs := range [][]int32{se.x.byName[n], se.x.saidBy[n]} {
+			from := max(0, len(docs)-4*se.q.Pool) // the later ones
+			for _, d := range docs[from:] {
+				if !se.x.units[d].dead {
+					se.add(d, se.t.Person)
+				}
+			}
+		}
+	}
 }
 
 // people raises units of speakers that the query names, and units that hold its other names.
