@@ -67,11 +67,15 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 		a.makeRoom(ctx)
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, ok := a.all[id]; ok {
-		text := value.UUIDOf(id).UUID().String()
-		return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
+	other, taken := a.all[id]
+	if taken {
+		if a.shared {
+			delete(a.all, id)
+		}
+		a.mu.Unlock()
+		return a.clash(ctx, id, other.session)
 	}
+	defer a.mu.Unlock()
 	if len(a.all) >= a.limits.AttachedSessions {
 		return errs.Internal("Too many attached sessions")
 	}
@@ -80,6 +84,18 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 	}
 	a.all[id] = &attachedSession{session: &session{engine: s, limit: a.limits.SessionTransactions}, used: time.Now()}
 	return nil
+}
+
+// clash refuses an id that other has.
+//
+// SECURITY: where clients share the set an id is a secret of one of them. Two that attach the same one have chosen it badly, and
+// the second might go on into the session of the first: that one ends, whoever is signed in to it.
+func (a *Sessions) clash(ctx context.Context, id value.UUID, other *session) error {
+	if a.shared {
+		_ = other.end(ctx) // nobody is left to tell of a transaction that did not end well
+	}
+	text := id.String()
+	return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
 }
 
 // makeRoom ends one session, where clients share the set: of those without an identity, the one that waits longest. They
