@@ -36,7 +36,7 @@ func TestGuardedStepsAnswerTheSame(t *testing.T) {
 		"return `a${1}b${[1, 2]}c`":                                                 `'a1b1,2c'`,
 		"return `${{ toString() { return 'x' } }}`":                                 `'x'`,
 		"const f = (a) => `<${a.map((x) => `(${x})`).join('')}>`; return f([1, 2])": `'<(1)(2)>'`,
-		"return `\\n\\u0041${''}\\``":                                               "'\nA`'",
+		"return `\\n\\u0041${''}\\``":                                               "'\\nA`'",
 		"const tag = (s, ...v) => s.raw[0] + v[0] + s[1]; return tag`a\\n${7}b`":    `'a\\n7b'`,
 		"return `plain`": `'plain'`,
 		"try { `${Symbol('x')}`; return 1 } catch (e) { return e.constructor.name }":  `'TypeError'`,
