@@ -24,7 +24,8 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(designs, filepath.Join(root, "ARCHITECTURE.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+	for _, name := range append(designs, filepath.Join(root, "ARCHITECTURE.md"),
+		filepath.Join(root, "CONTRIBUTING.md")) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
