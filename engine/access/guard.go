@@ -60,7 +60,7 @@ const maxCounted = 32
 
 // fieldNames are what the attempts at an access method are counted by. Which field names the user only the method's own
 // expression knows, so each counts: guesses at one user have one in common. Credentials with more than maxCounted fields, or
-// none that tells users apart, count together.
+// with a single one, which then is the secret, count together.
 func fieldNames(params *value.Object, ns, db, access string) []string {
 	var names []string
 	for _, f := range params.Fields() {
@@ -72,7 +72,7 @@ func fieldNames(params *value.Object, ns, db, access string) []string {
 			names = append(names, name("access", ns, db, access, f.Name, f.Value.Text()))
 		}
 	}
-	if len(names) == 0 || len(names) > maxCounted {
+	if len(names) < 2 || len(names) > maxCounted {
 		return []string{name("access", ns, db, access)}
 	}
 	return names
