@@ -1,11 +1,15 @@
 package engine_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -285,5 +289,35 @@ func TestPermissionsTakeNoNumbers(t *testing.T) {
 	}
 	if got := one(t, root, "RETURN sequence::nextval('s')"); got != "0" {
 		t.Errorf("the next number is %s", got)
+	}
+}
+
+// TestDefinersOutliveTheEngine: by closing and opening a store, and by a backup of it.
+func TestDefinersOutliveTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	backup, err := os.Create(filepath.Join(dir, "backup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openBig(t, filepath.Join(dir, "a.db"))
+	run(t, e.RootSession(), "USE NS n DB d")
+	run(t, as(e, auth.DatabaseUser, auth.Editor), "DEFINE FUNCTION fn::c() { DEFINE USER evil ON DATABASE PASSHASH 'x' ROLES OWNER }")
+	if _, err := e.Backup(t.Context(), backup, physical.BackupOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(backup.Close(), e.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := physical.Restore(t.Context(), backup.Name(), filepath.Join(dir, "b.db"), physical.RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"a.db", "b.db"} {
+		e := openBig(t, filepath.Join(dir, file))
+		if err := try(t, as(e, auth.DatabaseUser, auth.Owner), "fn::c()"); !strings.Contains(err, "Not enough permissions") {
+			t.Errorf("%s: %q", file, err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
