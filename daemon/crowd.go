@@ -108,3 +108,12 @@ func (c *counted) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
+
+// CloseWrite ends what is sent and lets the client read it. net/http asks for it before it closes a connection whose request
+// it has not read to the end: the answer would be lost otherwise.
+func (c *counted) CloseWrite() error {
+	if tcp, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return tcp.CloseWrite()
+	}
+	return nil
+}

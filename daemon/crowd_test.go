@@ -44,6 +44,9 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 	if err != nil || !strings.HasPrefix(head, "HTTP/1.1 503 ") || !strings.Contains(head, "Retry-After: 1") || len(text) != 62 {
 		t.Errorf("the third: %q, %v", b, err)
 	}
+	if err := second.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		t.Error(err)
+	}
 	_ = first.Close()
 	_ = first.Close() // counts once
 	dial()
