@@ -25,6 +25,7 @@ func (s *Server) probeRoutes() []route {
 	return []route{
 		{method: get, path: "/openapi.json", summary: "This API", handle: s.openAPI},
 		{method: get, path: "/api/v1/openapi.json", summary: "This API", handle: s.openAPI},
+		{method: http.MethodPost, path: "/mcp", summary: "Tools for agents, by the Model Context Protocol", handle: s.serveMCP},
 		{method: get, path: "/status", summary: "The process runs", handle: s.status},
 		{method: get, path: "/health", summary: "The database answers", handle: s.health},
 		{method: get, path: "/api/v1/health", summary: "The database answers", handle: s.health},

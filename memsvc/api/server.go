@@ -53,6 +53,7 @@ type Server struct {
 	blob     blob.Store
 	ingest   *ingest.Service
 	retrieve *retrieve.Service
+	mcp      http.Handler
 }
 
 // New makes a server and starts its recorder.
@@ -62,6 +63,7 @@ func New(opt Options) *Server {
 	s.notes = newRecorder(s.log)
 	s.blob, s.retrieve = opt.Blob, retrieve.New(s.log, s.cfg.IndexBytes)
 	s.ingest = ingest.New(s.store, s.schema, opt.Blob, s.log)
+	s.mcp = newMCP(slog.New(slog.DiscardHandler))
 	s.routes = s.table()
 	s.router = s.mount()
 	return s
