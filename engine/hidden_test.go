@@ -100,6 +100,7 @@ func TestConditionsInPlacesSeeWhatTheCallerSees(t *testing.T) {
 			"[[{ hit: true, n: 1, open: true }, NONE, { n: 3, open: true }]] ;; [{ count: 2 }]"},
 		{"depth", hiddenPlaces, "UPDATE t:1 SET deep.list[0].l[WHERE {THROW <string>$this}].x = 1", "ERR An error occurred: { a: 1 }"},
 		{"what the statement set before", hiddenPlaces, "UPDATE t:1 SET items[0].a = 5, items[WHERE a = 5].hit = true RETURN VALUE items", "[[{ a: 5, hit: true }, { a: 2 }]]"},
+		{"-= of what is seen", hiddenPlaces, "UPDATE t:1 SET items -= [{ a: 1 }] RETURN VALUE items; UPDATE t:1 SET items += [{ a: 2 }, { a: 3 }], items +?= [{ a: 3 }, { a: 4 }] RETURN VALUE items", "[[{ a: 2 }]] ;; [[{ a: 2 }, { a: 3 }, { a: 4 }]]"},
 		{"indexes on the way are evaluated once", hiddenPlaces, "UPDATE t:1 SET list.*[{CREATE log; 0}] = 1 RETURN NONE; SELECT VALUE count() FROM log GROUP ALL", "[] ;; [{ count: 1 }]"},
 		{"+= of a hidden number", hiddenPlaces, "UPDATE t:1 SET n += 1 RETURN NONE; UPDATE t:1 SET n -= 1 RETURN NONE", "[] ;; []"},
 		{"a record that may be written only", hiddenPlaces, "UPDATE blind SET l[WHERE {THROW <string>$this}] = 1; UPDATE blind SET x = {THROW <string>s}", "[] ;; ERR An error occurred: NONE"},

@@ -103,6 +103,8 @@ type Table struct {
 	FieldReads bool
 	// GuardReadsComputed: the select permission of the table may look at COMPUTED fields.
 	GuardReadsComputed bool
+	// RulesReadComputed: that, or the select permission of some field, may look at COMPUTED fields.
+	RulesReadComputed bool
 	// References: some field is a REFERENCE.
 	References bool
 	// Open is the tree of names that a SCHEMAFULL table accepts; nil for schemaless ones.
@@ -306,15 +308,19 @@ func (tb *Table) compile() {
 			tb.References = true
 		}
 	}
-	tb.GuardReadsComputed = tb.guardReadsComputed()
+	tb.GuardReadsComputed = tb.readsComputed(&tb.Define.Permissions.Select)
+	tb.RulesReadComputed = tb.GuardReadsComputed
+	for _, f := range tb.Fields {
+		tb.RulesReadComputed = tb.RulesReadComputed || tb.readsComputed(&f.Define.Permissions.Select)
+	}
 	if tb.Define.Schemafull {
 		tb.Open = tb.shape()
 	}
 }
 
-// guardReadsComputed looks for the names of COMPUTED fields, and for the whole record, in the text of the permission.
-func (tb *Table) guardReadsComputed() bool {
-	where := tb.Define.Permissions.Select.Where
+// readsComputed looks for the names of COMPUTED fields, and for the whole record, in the text of a permission.
+func (tb *Table) readsComputed(p *ast.Permission) bool {
+	where := p.Where
 	if where == nil || len(tb.Computed) == 0 {
 		return false
 	}

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // image is a record, or a value inside of one, on its way through assignments: as it is stored, and as the caller sees it.
 // Conditions on the way (a[WHERE b]) are tried on what is seen, and what is stored is changed.
 //
-// SECURITY: the two are walked side by side, and a condition is not tried at all on an element that the caller does not
-// see: a condition may THROW what it reads, or show by what it changes.
+// SECURITY: the two are walked side by side. Where all is hidden that is stored at some place, what is seen there goes on
+// by itself: it alone tries conditions, which may THROW what they read or show by what they change, and meets errors.
 type image struct{ doc, seen value.Value }
 
 // assigner makes the assignments of one record.
@@ -19,20 +20,13 @@ type assigner struct {
 	r     *Run
 	env   *Env
 	apart bool // seen is not what is stored; else seen is left alone
+	mute  bool // nothing of what is stored is seen: no condition is tried, and what fails changes nothing
 }
 
 // assigner is for a record that is stored as im.doc. Those who may read everything see what is stored: the rest of im.seen,
 // which has the COMPUTED fields besides, has no place to assign to.
 func (r *Run) assigner(env *Env, im image) assigner {
 	return assigner{r: r, env: env, apart: im.doc != im.seen && !r.Auth.CanRead()}
-}
-
-// at is the value to try conditions on; false where the caller does not see that there is one.
-func (a assigner) at(im image) (value.Value, bool) {
-	if !a.apart {
-		return im.doc, true
-	}
-	return im.seen, !im.seen.IsNone() || im.doc.IsNone()
 }
 
 // assign puts v at a place. Objects that are missing on the way are made; a place inside something that has no inside, or
@@ -42,7 +36,7 @@ func (a assigner) assign(im image, parts []ast.Part, op ast.AssignOp, v value.Va
 	if err != nil {
 		return im, err
 	}
-	return a.rewrite(im, parts, func(old image) (image, error) { return a.combine(op, old, v) })
+	return a.rewrite(im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
 }
 
 // resolve evaluates the indexes of a place.
@@ -70,26 +64,53 @@ func (a assigner) resolve(parts []ast.Part) ([]ast.Part, error) {
 	return out, nil
 }
 
-// combine is the operator at its place. Where the old value is hidden from the caller, what fails on it changes nothing.
+// combine is the operator at its place.
 func (a assigner) combine(op ast.AssignOp, old image, v value.Value) (image, error) {
+	if a.apart && !a.mute && isArray(old.doc) && isArray(old.seen) && op != ast.AssignSet {
+		return combineLists(op, old, v)
+	}
 	now, err := combine(op, old.doc, v)
 	if !a.apart {
 		return image{doc: now}, err
 	}
-	seen, seenErr := combine(op, old.seen, v)
-	if seenErr != nil {
-		return old, seenErr
-	}
-	if err != nil { // SECURITY: it would tell of the hidden value
+	if err != nil { // SECURITY: it would tell of what is hidden in the old value
 		now = old.doc
 	}
-	return image{now, seen}, nil
+	if a.mute {
+		return image{doc: now}, nil
+	}
+	seen, err := combine(op, old.seen, v)
+	return image{now, seen}, err
+}
+
+// combineLists is the operator on a list whose elements may hide something: the list as it is seen says which of them
+// stay, and which are new.
+func combineLists(op ast.AssignOp, old image, v value.Value) (image, error) {
+	seen, err := combine(op, old.seen, v)
+	if err != nil || !isArray(seen) {
+		return old, err
+	}
+	more := []value.Value{v}
+	if isArray(v) {
+		more = v.Elems()
+	}
+	was, is := slices.Concat(old.seen.Elems(), more), slices.Concat(old.doc.Elems(), more)
+	out, result := make([]value.Value, 0, seen.Len()), seen.Elems()
+	for i := range was {
+		if len(out) < len(result) && was[i] == result[len(out)] {
+			out = append(out, is[i])
+		}
+	}
+	return image{value.ArrayOf(out), seen}, nil
 }
 
 // rewrite replaces what is at a place by what f makes of it.
-func (a assigner) rewrite(im image, parts []ast.Part, f func(image) (image, error)) (image, error) {
+func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+	if a.apart && !a.mute && im.seen.IsNone() && !im.doc.IsNone() {
+		return a.split(im, parts, f)
+	}
 	if len(parts) == 0 {
-		return f(im)
+		return f(a, im)
 	}
 	rest := parts[1:]
 	inside := func(im image) (image, error) { return a.rewrite(im, rest, f) }
@@ -131,11 +152,28 @@ func (a assigner) rewrite(im image, parts []ast.Part, f func(image) (image, erro
 	return im, nil
 }
 
+// split goes on with what is stored and what is seen of it, nothing, each by itself.
+func (a assigner) split(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+	seen, err := assigner{r: a.r, env: a.env}.rewrite(image{doc: im.seen}, parts, f)
+	if err != nil {
+		return im, err
+	}
+	if err := record.Storable(seen.doc); err != nil { // what is stored may take nothing of it
+		return im, err
+	}
+	a.mute = true
+	out, err := a.rewrite(im, parts, f)
+	return image{out.doc, seen.doc}, err
+}
+
 // meets tries a condition on an element as the caller sees it.
 func (a assigner) meets(e image, cond ast.Expr) (bool, error) {
-	v, ok := a.at(e)
-	if !ok {
+	v := e.doc
+	switch {
+	case a.mute, a.apart && e.seen.IsNone() && !e.doc.IsNone():
 		return false, nil
+	case a.apart:
+		v = e.seen
 	}
 	got, err := a.r.Eval(a.env.WithThis(v), cond)
 	return value.Truthy(got), err
@@ -300,7 +338,7 @@ func (a assigner) remove(im image, parts []ast.Part) (image, error) {
 	}
 	// The last step removes from its container; what is before it leads there.
 	if n > 0 {
-		return a.rewrite(im, parts[:n], func(im image) (image, error) { return a.remove(im, parts[n:]) })
+		return a.rewrite(im, parts[:n], func(a assigner, im image) (image, error) { return a.remove(im, parts[n:]) })
 	}
 	switch p := parts[0].(type) {
 	case *ast.PartField:

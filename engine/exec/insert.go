@@ -235,10 +235,10 @@ func (in *inserter) checkEnds(p *record.Write) error {
 		return err
 	}
 	for _, name := range [2]string{"in", "out"} {
-		if has := field(row.Stored, name); !value.Equal(has, field(p.After, name)) {
+		if has := field(row.Seen, name); !value.Equal(has, field(p.After, name)) {
 			found := "another record"
-			if seen := field(row.Seen, name); !seen.IsNone() {
-				found = seen.Text()
+			if !has.IsNone() {
+				found = has.Text()
 			}
 			return errs.Internal("Found %s for the `id` field, but a specific record has been specified", found)
 		}

@@ -78,7 +78,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 		return nil, nil, nil
 	}
 	if !g.Env.CanRead() {
-		seen, ok, err := g.admit(ctx, tb, id, doc)
+		seen, ok, err := g.shown(ctx, tb, id)
 		if !ok || err != nil {
 			return nil, nil, err
 		}
@@ -353,7 +353,7 @@ func (g *Gate) seesHop(ctx context.Context, h *Hop) (bool, error) {
 	if !tb.FieldReads || !tb.HidesPath(inPath) && !tb.HidesPath(outPath) {
 		return g.Sees(ctx, h.Edge)
 	}
-	doc, ok, err := g.Get(ctx, h.Edge)
+	doc, ok, err := g.shown(ctx, tb, h.Edge)
 	if !ok || err != nil {
 		return false, err
 	}

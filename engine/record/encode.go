@@ -11,6 +11,12 @@ import (
 // mostStored is the most that a record may weigh.
 const mostStored = 1 << 30
 
+// Storable refuses a value that no record can hold.
+func Storable(v value.Value) error {
+	_, err := (&Gate{}).encode(value.ObjectOf(value.NewObject(value.Field{Name: "v", Value: v})))
+	return err
+}
+
 // encode is the stored form of a record, in the gate's buffer.
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
 	if err := value.Bearable(doc, mostStored); err != nil {

@@ -74,6 +74,23 @@ func (g *Gate) Sees(ctx context.Context, id *value.RecordID) (bool, error) {
 	return g.permits(ctx, &tb.Define.Permissions.Select, doc, nil)
 }
 
+// shown is a record as the caller may see it, without its COMPUTED fields where its rules do not read them: what looks for
+// links must not compute, as computing looks for links. It is false where the record is missing or hidden.
+func (g *Gate) shown(ctx context.Context, tb *catalog.Table, id *value.RecordID) (value.Value, bool, error) {
+	doc, err := g.load(tb, id.Key)
+	if err != nil || doc.IsNone() {
+		return value.None, false, err
+	}
+	if tb.RulesReadComputed {
+		return g.admit(ctx, tb, id, doc)
+	}
+	if ok, err := g.permits(ctx, &tb.Define.Permissions.Select, doc, nil); !ok || err != nil {
+		return value.None, false, err
+	}
+	doc, err = g.hideFields(ctx, tb, doc)
+	return doc, err == nil, err
+}
+
 // compute adds the COMPUTED fields to a stored image.
 func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, error) {
 	if len(tb.Computed) == 0 {

@@ -310,7 +310,7 @@ func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, target 
 			ok := false
 			if hides { // SECURITY: that it points here is what the field hides
 				var doc value.Value
-				if doc, ok, err = g.Get(ctx, id); ok {
+				if doc, ok, err = g.shown(ctx, from, id); ok {
 					ok = hasTarget(targets(nil, doc, f.Path), target)
 				}
 			} else {

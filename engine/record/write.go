@@ -149,8 +149,10 @@ func (g *Gate) fixEnds(ctx context.Context, w *Write) error {
 		id   *value.RecordID
 	}{{"in", w.In}, {"out", w.Out}} {
 		v := value.RecordOf(end.id)
-		if old := field(w.Before, end.name); !w.creates() && !value.Equal(old, v) {
-			return g.otherEnd(ctx, w, end.name, old)
+		if !w.creates() {
+			if err := g.sameEnd(ctx, w, end.name, v); err != nil {
+				return err
+			}
 		}
 		if got := field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {
 			return specified(got)
@@ -160,17 +162,30 @@ func (g *Gate) fixEnds(ctx context.Context, w *Write) error {
 	return nil
 }
 
-// otherEnd refuses to change an end of an edge.
-func (g *Gate) otherEnd(ctx context.Context, w *Write, name string, old value.Value) error {
-	told, err := g.sees(ctx, w)
-	if err != nil {
+// sameEnd refuses to change an end of an edge.
+//
+// SECURITY: an end that is hidden from the caller is never the one that it names, or naming would find it out.
+func (g *Gate) sameEnd(ctx context.Context, w *Write, name string, v value.Value) error {
+	old, err := g.seenEnd(ctx, w, name)
+	if err != nil || value.Equal(old, v) {
 		return err
 	}
 	found := "another record"
-	if told && (g.Env.CanRead() || !w.Table.HidesPath([]catalog.Step{{Name: name}})) {
+	if !old.IsNone() {
 		found = old.Text()
 	}
 	return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", found, name)
+}
+
+// seenEnd is an end of the edge that is written, as it was; NONE where it is hidden from the caller.
+func (g *Gate) seenEnd(ctx context.Context, w *Write, name string) (value.Value, error) {
+	if !g.Env.CanRead() {
+		seen, err := g.sees(ctx, w)
+		if !seen || err != nil || w.Table.HidesPath([]catalog.Step{{Name: name}}) {
+			return value.None, err
+		}
+	}
+	return field(w.Before, name), nil
 }
 
 // mayWrite asks the permissions that look at the record as it was.
