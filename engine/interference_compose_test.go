@@ -52,7 +52,9 @@ func composeHidden(v string, other string) string {
 }
 
 // composeHalf is the end that each variant has of an edge whose out is hidden.
-func composeHalf(end string) string { return "RELATE p:2->half:1->" + end + "; RELATE p:4->half:2->" + end + ";" }
+func composeHalf(end string) string {
+	return "RELATE p:2->half:1->" + end + "; RELATE p:4->half:2->" + end + ";"
+}
 
 // composer makes statements of parts that grammar rules choose by chance.
 type composer struct{ rand *rand.Rand }
@@ -87,7 +89,7 @@ var composeLeaves = map[string][]string{
 var composeRules = map[string][]string{
 	"value": {"[{ a: 1 }]", "5", "1", "'canary'", "NONE", "true", "[1]", "p:1", "p:2", "p:9", "{ a: 1 }", "'x'", "0", "[p:1, p:2]"},
 	"name":  {"n", "secret", "kept", "obj", "items", "some", "deep", "link", "links", "boss", "refs", "twice", "odd", "set", "text", "id", "k", "in", "out", "tenant", "s", "l"},
-	"path": {"⟨name⟩", "⟨name⟩.⟨name⟩", "⟨name⟩⟨dot⟩", "⟨name⟩⟨dot⟩⟨dot⟩", "⟨link⟩⟨dot⟩", "⟨link⟩⟨dot⟩⟨dot⟩", "->e->p⟨dot⟩", "->half⟨dot⟩", "<~p⟨dot⟩", "$this⟨dot⟩", "id⟨dot⟩", "$auth⟨dot⟩", "@⟨dot⟩"},
+	"path":  {"⟨name⟩", "⟨name⟩.⟨name⟩", "⟨name⟩⟨dot⟩", "⟨name⟩⟨dot⟩⟨dot⟩", "⟨link⟩⟨dot⟩", "⟨link⟩⟨dot⟩⟨dot⟩", "->e->p⟨dot⟩", "->half⟨dot⟩", "<~p⟨dot⟩", "$this⟨dot⟩", "id⟨dot⟩", "$auth⟨dot⟩", "@⟨dot⟩"},
 	"dot": {".n", ".secret", ".id", ".*", ".k", "[0]", "[1]", "[$]", "[WHERE ⟨elem⟩]", "[WHERE ⟨elem⟩ = ⟨value⟩]", "->e", "->e->p", "<-e<-p", "<->e<->p", "->half", "->half->p", "<-half<-p",
 		"<~p", "<~(p FIELD boss)", "<~(p WHERE ⟨elem⟩)", "->(e WHERE ⟨elem⟩)", "->(SELECT * FROM e)", "->(SELECT ⟨elem⟩ AS y, count() FROM half GROUP BY y)", ".{ n, secret, id }", ".{ secret, x: ⟨elem⟩ }", ".items.secret",
 		".{..2}.link", ".{1..2}->e->p", ".{..+collect}->e->p", ".{..+path}(.link)", ".len()", ".keys()", ".exists()", ".map(|$i| $i.secret)", ".flatten()", "['secret']", ".tenant", ".id.tenant", ".refs", ".boss", ".obj.secret", ".out", ".in"},
@@ -97,22 +99,22 @@ var composeRules = map[string][]string{
 		"IF ⟨expr⟩ { 1 } ELSE { 2 }", "{ IF ⟨expr⟩ { THROW 'seen' } ELSE { 1 } }", "{THROW <string> ⟨path⟩}", "array::flatten([⟨path⟩])", "string::len(<string> ⟨path⟩)", "type::of(⟨path⟩)", "math::sum([⟨path⟩])", "object::keys(⟨path⟩)", "⟨path⟩ > ⟨value⟩",
 		"(SELECT VALUE ⟨path⟩ FROM ⟨from⟩)", "(SELECT ⟨expr⟩ AS y FROM ⟨from⟩ ⟨where⟩)", "(SELECT * FROM $parent.link)", "(SELECT VALUE secret FROM p WHERE id = $parent.link)", "type::field('secret')", "fn::secrets()", "record::exists(p:1)", "{CREATE log RETURN NONE; 1}",
 		"!⟨path⟩", "⟨path⟩ AND ⟨path⟩", "value::diff(⟨path⟩, ⟨path⟩)", "encoding::json::encode(⟨path⟩)", "⟨path⟩ = ⟨path⟩", "$before.⟨name⟩", "$after.⟨name⟩", "$parent.⟨name⟩", "$value", "|$x| ⟨path⟩", "array::group([⟨path⟩])", "<set> [⟨path⟩]"},
-	"from": {"p", "p", "p:1", "p:2", "p:1..9", "[p:1, p:2, p:4]", "p:2->e", "p:2->e->p", "p:4<-half", "p:2->half->p", "p:4<~p", "e", "half", "ten", "err", "blind", "hid", "ONLY p:2", "p, e", "(SELECT * FROM p)", "$auth", "p:2.links", "p:{ k: 6, n: 7 }", "ten:{ tenant: 'other', n: 2 }", "(SELECT ⟨expr⟩ AS n, secret, id FROM p)"},
+	"from":   {"p", "p", "p:1", "p:2", "p:1..9", "[p:1, p:2, p:4]", "p:2->e", "p:2->e->p", "p:4<-half", "p:2->half->p", "p:4<~p", "e", "half", "ten", "err", "blind", "hid", "ONLY p:2", "p, e", "(SELECT * FROM p)", "$auth", "p:2.links", "p:{ k: 6, n: 7 }", "ten:{ tenant: 'other', n: 2 }", "(SELECT ⟨expr⟩ AS n, secret, id FROM p)"},
 	"target": {"p", "p", "p:1", "p:2", "p:4", "p:1..9", "[p:1, p:2]", "p:2->e", "p:4->e->p", "p:2<~p", "e", "half", "half:1", "ten", "err", "blind", "blind:1", "hid", "p:{ k: 6, n: 7 }", "(SELECT VALUE id FROM p ⟨where⟩)", "e:1", "ten:{ tenant: 'other', n: 2 }"},
-	"where": {"", "", "WHERE ⟨expr⟩", "WHERE ⟨expr⟩", "WHERE ⟨name⟩ = ⟨value⟩", "WHERE ⟨path⟩ = ⟨value⟩ AND ⟨expr⟩", "WHERE items.secret CONTAINS 'canary'", "WHERE secret > 1", "WHERE boss = p:2", "WHERE id.tenant = 'other'", "WHERE n > 0"},
-	"tail":  {"", "", "", "ORDER BY x", "ORDER BY x DESC LIMIT 2", "LIMIT 1", "LIMIT 2 START 1", "FETCH link", "FETCH links, boss", "SPLIT x", "GROUP BY x", "GROUP ALL", "ORDER BY x FETCH x", "SPLIT x ORDER BY x LIMIT 3", "EXPLAIN", "EXPLAIN ANALYZE", "WITH NOINDEX"},
+	"where":  {"", "", "WHERE ⟨expr⟩", "WHERE ⟨expr⟩", "WHERE ⟨name⟩ = ⟨value⟩", "WHERE ⟨path⟩ = ⟨value⟩ AND ⟨expr⟩", "WHERE items.secret CONTAINS 'canary'", "WHERE secret > 1", "WHERE boss = p:2", "WHERE id.tenant = 'other'", "WHERE n > 0"},
+	"tail":   {"", "", "", "ORDER BY x", "ORDER BY x DESC LIMIT 2", "LIMIT 1", "LIMIT 2 START 1", "FETCH link", "FETCH links, boss", "SPLIT x", "GROUP BY x", "GROUP ALL", "ORDER BY x FETCH x", "SPLIT x ORDER BY x LIMIT 3", "EXPLAIN", "EXPLAIN ANALYZE", "WITH NOINDEX"},
 	"select": {"SELECT ⟨expr⟩ AS x FROM ⟨from⟩ ⟨where⟩ ⟨tail⟩", "SELECT *, ⟨expr⟩ AS x FROM ⟨from⟩ ⟨where⟩ ⟨tail⟩", "SELECT VALUE ⟨expr⟩ FROM ⟨from⟩ ⟨where⟩", "SELECT ⟨expr⟩ AS x, count(), math::sum(⟨path⟩) AS s FROM ⟨from⟩ ⟨where⟩ GROUP BY x",
 		"SELECT count() FROM ⟨from⟩ ⟨where⟩ GROUP ALL", "SELECT count(⟨expr⟩), array::group(⟨path⟩) AS g FROM ⟨from⟩ GROUP ALL", "SELECT * OMIT ⟨name⟩ FROM ⟨from⟩ ⟨where⟩", "SELECT * FROM ⟨from⟩ ⟨where⟩ SPLIT ⟨name⟩", "SELECT * FROM ⟨from⟩ ⟨where⟩ ORDER BY ⟨name⟩",
 		"SELECT ⟨path⟩ FROM ⟨from⟩ ⟨where⟩", "SELECT * FROM ⟨from⟩ WITH INDEX ps ⟨where⟩", "SELECT * FROM ⟨from⟩ ⟨where⟩ FETCH ⟨name⟩, ⟨name⟩", "SELECT * FROM ⟨from⟩ VERSION d'2020-01-01T00:00:00Z'", "RETURN ⟨expr⟩", "RETURN ⟨link⟩⟨dot⟩", "RETURN ⟨link⟩⟨dot⟩⟨dot⟩", "RETURN (SELECT * FROM ⟨from⟩ ⟨where⟩)⟨dot⟩",
 		"FOR $r IN (SELECT * FROM ⟨from⟩) { UPDATE $r.id SET ⟨set⟩ }", "LET $r = (SELECT * FROM ⟨from⟩ ⟨where⟩); RETURN $r⟨dot⟩", "IF (SELECT * FROM ⟨from⟩ ⟨where⟩) { RETURN 'seen' } ELSE { RETURN ⟨expr⟩ }"},
 	"place": {"m", "n", "secret", "kept", "obj.a", "obj.secret", "obj.secret.x", "items[0].a", "items[0].secret", "items.a", "items.*.a", "items[WHERE ⟨elem⟩].hit", "items[WHERE ⟨elem⟩]", "some[WHERE ⟨elem⟩].hit", "some[1].n", "some[$]", "some.*.x", "deep[0].l[WHERE ⟨elem⟩].x", "deep.*.l[WHERE ⟨elem⟩].secret",
 		"obj[WHERE ⟨elem⟩].a", "secret[WHERE ⟨elem⟩].x", "kept[0]", "secret.*", "items[{CREATE log RETURN NONE; 0}].a", "secret.*[{CREATE log RETURN NONE; 0}]", "link", "links", "l[WHERE ⟨elem⟩]", "s", "open", "deep.*.l.*.x", "odd"},
-	"op":  {"=", "=", "=", "+=", "-=", "+?="},
-	"set": {"⟨place⟩ ⟨op⟩ ⟨expr⟩", "⟨place⟩ ⟨op⟩ ⟨value⟩", "⟨place⟩ ⟨op⟩ ⟨value⟩, ⟨place⟩ ⟨op⟩ ⟨expr⟩", "m = ⟨expr⟩", "items[WHERE ⟨elem⟩].a ⟨op⟩ ⟨value⟩, m = ⟨expr⟩"},
-	"data": {"SET ⟨set⟩", "SET ⟨set⟩", "UNSET ⟨place⟩", "UNSET ⟨place⟩, ⟨place⟩", "CONTENT { open: true, n: 2, m: ⟨expr⟩ }", "MERGE { m: ⟨expr⟩, ⟨name2⟩: ⟨value⟩ }", "REPLACE { open: true, n: 3, m: ⟨expr⟩ }", "PATCH [⟨patch⟩]", "PATCH [⟨patch⟩, ⟨patch⟩]", "CONTENT $this", "MERGE { items: [{ a: 1 }, { a: ⟨expr⟩ }] }", "CONTENT { open: true, n: 1, items: items, obj: obj, some: some }"},
-	"name2": {"secret", "kept", "obj", "items", "some", "link", "x", "odd"},
-	"ptr":   {"/secret", "/m", "/items/0/secret", "/items/0/a", "/items/-", "/obj", "/obj/secret", "", "/some/1", "/some/1/n", "/kept", "/deep/0/l/0", "/link", "/n", "/s", "/l/0", "/items", "/deep"},
-	"patch": {"{ op: 'copy', from: '⟨ptr⟩', path: '⟨ptr⟩' }", "{ op: 'move', from: '⟨ptr⟩', path: '⟨ptr⟩' }", "{ op: 'test', path: '⟨ptr⟩', value: ⟨value⟩ }", "{ op: 'add', path: '⟨ptr⟩', value: ⟨value⟩ }", "{ op: 'replace', path: '⟨ptr⟩', value: ⟨expr⟩ }", "{ op: 'remove', path: '⟨ptr⟩' }", "{ op: 'change', path: '⟨ptr⟩', value: '@@ -1,3 +1,3 @@\\n can\\n-a\\n+b\\n' }"},
+	"op":     {"=", "=", "=", "+=", "-=", "+?="},
+	"set":    {"⟨place⟩ ⟨op⟩ ⟨expr⟩", "⟨place⟩ ⟨op⟩ ⟨value⟩", "⟨place⟩ ⟨op⟩ ⟨value⟩, ⟨place⟩ ⟨op⟩ ⟨expr⟩", "m = ⟨expr⟩", "items[WHERE ⟨elem⟩].a ⟨op⟩ ⟨value⟩, m = ⟨expr⟩"},
+	"data":   {"SET ⟨set⟩", "SET ⟨set⟩", "UNSET ⟨place⟩", "UNSET ⟨place⟩, ⟨place⟩", "CONTENT { open: true, n: 2, m: ⟨expr⟩ }", "MERGE { m: ⟨expr⟩, ⟨name2⟩: ⟨value⟩ }", "REPLACE { open: true, n: 3, m: ⟨expr⟩ }", "PATCH [⟨patch⟩]", "PATCH [⟨patch⟩, ⟨patch⟩]", "CONTENT $this", "MERGE { items: [{ a: 1 }, { a: ⟨expr⟩ }] }", "CONTENT { open: true, n: 1, items: items, obj: obj, some: some }"},
+	"name2":  {"secret", "kept", "obj", "items", "some", "link", "x", "odd"},
+	"ptr":    {"/secret", "/m", "/items/0/secret", "/items/0/a", "/items/-", "/obj", "/obj/secret", "", "/some/1", "/some/1/n", "/kept", "/deep/0/l/0", "/link", "/n", "/s", "/l/0", "/items", "/deep"},
+	"patch":  {"{ op: 'copy', from: '⟨ptr⟩', path: '⟨ptr⟩' }", "{ op: 'move', from: '⟨ptr⟩', path: '⟨ptr⟩' }", "{ op: 'test', path: '⟨ptr⟩', value: ⟨value⟩ }", "{ op: 'add', path: '⟨ptr⟩', value: ⟨value⟩ }", "{ op: 'replace', path: '⟨ptr⟩', value: ⟨expr⟩ }", "{ op: 'remove', path: '⟨ptr⟩' }", "{ op: 'change', path: '⟨ptr⟩', value: '@@ -1,3 +1,3 @@\\n can\\n-a\\n+b\\n' }"},
 	"return": {"", "", "RETURN BEFORE", "RETURN DIFF", "RETURN NONE", "RETURN NULL", "RETURN ⟨expr⟩ AS x", "RETURN VALUE ⟨expr⟩", "RETURN $before.⟨name⟩ AS b, $after.⟨name⟩ AS a", "RETURN ⟨path⟩"},
 	"write": {"UPDATE ⟨target⟩ ⟨data⟩ ⟨where⟩ ⟨return⟩", "UPDATE ⟨target⟩ ⟨data⟩ ⟨return⟩", "UPDATE ⟨target⟩ ⟨data⟩ ⟨where⟩ ⟨return⟩", "UPSERT p:2 ⟨data⟩ ⟨return⟩", "UPSERT p ⟨data⟩ WHERE id = p:2 AND ⟨expr⟩ ⟨return⟩", "DELETE ⟨target⟩ ⟨where⟩ ⟨return⟩", "DELETE ⟨target⟩ RETURN BEFORE",
 		"INSERT INTO p { id: 2, open: true } ON DUPLICATE KEY UPDATE ⟨set⟩ ⟨return⟩", "INSERT INTO p [{ id: 50, open: true, n: ⟨expr⟩ }, { id: 4, open: true }] ON DUPLICATE KEY UPDATE ⟨set⟩ ⟨return⟩", "INSERT IGNORE INTO p { id: 2, m: ⟨expr⟩ } ⟨return⟩", "CREATE p:50 SET open = true, n = 1, m = ⟨expr⟩ ⟨return⟩",

@@ -36,7 +36,22 @@ func (a assigner) assign(im image, parts []ast.Part, op ast.AssignOp, v value.Va
 	if err != nil {
 		return im, err
 	}
+	if err := a.storable(parts, op, v); err != nil {
+		return im, err
+	}
 	return a.rewrite(im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
+}
+
+// storable refuses what cannot be stored where it depends on what is there, which may be hidden, whether it would be.
+func (a assigner) storable(parts []ast.Part, op ast.AssignOp, v value.Value) error {
+	if a.r.Auth.CanRead() || op == ast.AssignSet && len(parts) == 1 {
+		return nil
+	}
+	switch v.Kind() {
+	case value.KindClosure, value.KindArray, value.KindObject, value.KindSet:
+		return record.Storable(v)
+	}
+	return nil
 }
 
 // resolve evaluates the indexes of a place.
@@ -156,9 +171,6 @@ func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (i
 func (a assigner) split(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
 	seen, err := assigner{r: a.r, env: a.env}.rewrite(image{doc: im.seen}, parts, f)
 	if err != nil {
-		return im, err
-	}
-	if err := record.Storable(seen.doc); err != nil { // what is stored may take nothing of it
 		return im, err
 	}
 	a.mute = true
