@@ -35,6 +35,7 @@ type lane struct {
 	spent   time.Duration // on the change on
 	left    time.Duration // of Limits.Budget as of asOf
 	asOf    time.Time
+	pardon  time.Time // when a change that took too long was last forgiven
 }
 
 // moment names a change.
@@ -79,6 +80,19 @@ func (l *lane) charge(on moment, d time.Duration, limits *Limits) (total time.Du
 		l.left, l.asOf = min(limits.Budget, l.left+time.Duration(refill))-d, now
 	}
 	return l.spent, l.spent > limits.Change || l.left < 0
+}
+
+// forgive lets a session take too long for a change once in a while, and begins to count anew: on a busy machine the time passes
+// without the session.
+func (l *lane) forgive(limits *Limits) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.left < 0 || now.Sub(l.pardon) < limits.Window {
+		return false
+	}
+	l.pardon, l.spent = now, 0
+	return true
 }
 
 // remaining is what the session may still take for a change.
@@ -193,7 +207,6 @@ func (h *Hub) turn(l *lane) (more bool) {
 // slowly matches a change with the time that each session has left for it.
 func (h *Hub) slowly(l *lane, t *task) {
 	var memo Memo
-	on := t.it.moment()
 	var total time.Duration
 	for _, s := range t.subs {
 		if h.ctx.Err() != nil {
@@ -202,14 +215,11 @@ func (h *Hub) slowly(l *lane, t *task) {
 		if s.over() || !s.heeds(t.it) {
 			continue
 		}
-		memo.Limit = max(s.lane.remaining(on, &h.limits), 1)
-		out, err := s.Match(h.ctx, &t.it.change, &memo)
-		over := err == ErrSlow
-		if d := memo.Spent; d > 0 {
-			memo.Spent = 0
-			total += d
-			_, much := s.lane.charge(on, d, &h.limits)
-			over = over || much
+		out, over, err := h.within(s, t.it, &memo, &total)
+		if over && s.lane.forgive(&h.limits) {
+			if over = false; err == ErrSlow {
+				out, over, err = h.within(s, t.it, &memo, &total)
+			}
 		}
 		h.outcome(s, &t.it.change, out, err)
 		if over && h.ctx.Err() == nil {
@@ -217,6 +227,21 @@ func (h *Hub) slowly(l *lane, t *task) {
 		}
 	}
 	l.done(total, &h.limits)
+}
+
+// within matches a change in the time that the session of s has left for it; over says that it took more, or too much of late.
+func (h *Hub) within(s *Subscription, it *item, memo *Memo, total *time.Duration) (out *Outcome, over bool, err error) {
+	on := it.moment()
+	memo.Limit = max(s.lane.remaining(on, &h.limits), 1)
+	out, err = s.Match(h.ctx, &it.change, memo)
+	over = err == ErrSlow
+	if d := memo.Spent; d > 0 {
+		memo.Spent = 0
+		*total += d
+		_, much := s.lane.charge(on, d, &h.limits)
+		over = over || much
+	}
+	return out, over, err
 }
 
 // exhaust ends the live queries of a session that takes too much time.
