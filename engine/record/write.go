@@ -171,7 +171,7 @@ func (g *Gate) sameEnd(ctx context.Context, w *Write, name string, v value.Value
 		return err
 	}
 	found := "another record"
-	if !old.IsNone() {
+	if g.Env.CanRead() || !old.IsNone() {
 		found = old.Text()
 	}
 	return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", found, name)
