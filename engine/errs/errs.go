@@ -103,7 +103,9 @@ func Brief(s string, n int) string {
 
 // Brief cuts e's text to what an error may keep. It changes e.
 func (e *Error) Brief() *Error {
-	e.Msg = Brief(e.Msg, longestMsg)
+	if len(e.Msg) > longestMsg {
+		e.Msg = Brief(e.Msg, longestMsg)
+	}
 	return e
 }
 

@@ -211,7 +211,28 @@ func (x *Runner) timed(ctx context.Context) (context.Context, context.CancelFunc
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, d, errs.TimedOut(d, value.DurationFrom(d).String()))
+	return context.WithTimeoutCause(ctx, d, overtime(d))
+}
+
+// overtime is the cause of a context that ends with a limit of time. Each statement has one, and hardly any ends by it, so
+// the error that clients see is made where it is asked for.
+type overtime time.Duration
+
+// Error implements error.
+func (d overtime) Error() string { return d.timedOut().Msg }
+
+// As gives the error for clients to errors.As.
+func (d overtime) As(target any) bool {
+	e, ok := target.(**errs.Error)
+	if ok {
+		*e = d.timedOut()
+	}
+	return ok
+}
+
+func (d overtime) timedOut() *errs.Error {
+	limit := time.Duration(d)
+	return errs.TimedOut(limit, value.DurationFrom(limit).String())
 }
 
 // inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now begins by
@@ -225,5 +246,5 @@ func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc
 	if q.state == alone {
 		until = time.Now().Add(d)
 	}
-	return context.WithDeadlineCause(ctx, until, errs.TimedOut(d, value.DurationFrom(d).String()))
+	return context.WithDeadlineCause(ctx, until, overtime(d))
 }
