@@ -415,18 +415,6 @@ func Within(path, outer []Step) bool {
 	return true
 }
 
-func samePath(a, b []Step) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // isAny reports whether a definition says TYPE any; one without TYPE does not.
 func isAny(t *value.Type) bool { return t != nil && t.Kind == value.TypeAny }
 
