@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Two clients of HTTP that attach the same id: the second does not get into the session of the first, whatever it ignores.
+// When two HTTP clients attach the same id, the second does not get into the session of the first, even if it ignores
+// the error.
 func TestAttachedIDsAreNotShared(t *testing.T) {
 	for name, first := range map[string]string{
 		"signed in": `"method":"signin","params":[{"user":"root","pass":"root"}]`,

@@ -40,7 +40,7 @@ func (s *server) token(body string) string {
 
 const inTest = `"ns":"test","db":"test"`
 
-// Tokens are never counted: those that are wrong keep out no right ones, in whatever number.
+// Tokens are never counted: any number of wrong tokens keeps out no right one.
 func TestBadTokensLockOutNobody(t *testing.T) {
 	s := guesses(t)
 	token := s.token(`{"user":"root","pass":"root"}`)
@@ -116,7 +116,7 @@ func TestWrongPasswordsLockOutTheirUserAlone(t *testing.T) {
 	}
 }
 
-// A SIGNIN that fails, or THROWs, counts, by each of its fields: what stays is the user, whatever else changes.
+// A SIGNIN that fails or THROWs counts under each of its fields, so that guesses at one user have a field in common.
 func TestGuessesAtAccessMethodsCount(t *testing.T) {
 	for name, fields := range map[string]string{
 		"the password changes":                `"ac":"acc","name":"ada","pass":"%d"`,

@@ -42,7 +42,7 @@ func TestLiveRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// What cannot be seen in the statement is refused when it is called: the live query ends, nobody waits.
+// A call that the statement does not show is refused when it runs: the live query ends, and no other query waits.
 func TestLiveDoesNotWaitInPermissions(t *testing.T) {
 	s := start(t, unlimited)
 	setup(t, s, liveSetup)

@@ -91,7 +91,7 @@ func (s *Server) identity(r *http.Request, session *engine.Session) (byName bool
 	return byName, s.counted(r, attempt)
 }
 
-// counted runs one attempt to get an identity. Whatever is wrong with the credentials, the answer is the same.
+// counted runs one attempt to get an identity. All wrong credentials get the same answer.
 func (s *Server) counted(r *http.Request, attempt func() error) error {
 	err := attempt()
 	s.RPC.Metrics.Auth(err == nil)

@@ -75,7 +75,7 @@ func jsonEncode(_ Call, args []value.Value) (value.Value, error) {
 }
 
 func jsonDecode(c Call, args []value.Value) (value.Value, error) {
-	if args[0].Str() == "NONE" { // as the CLI of the reference writes it
+	if args[0].Str() == "NONE" { // documented since 3.1
 		return value.None, nil
 	}
 	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{MaxValues: value.SaneMaxValues})

@@ -48,14 +48,8 @@ func TestCast(t *testing.T) {
 		{"uuid", "'018f0d3e6f3b7aaa8aaa1234567890ab'", "u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab'"},
 		{"uuid", "'urn:uuid:018f0d3e6f3b7aaa8aaa1234567890ab'", "Could not cast into `uuid` using input `'urn:uuid:018f0d3e6f3b7aaa8aaa1234567890ab'`"},
 	} {
-		typ, err := readType(c.typ)
+		text, err := castTo(t, c.typ, c.in)
 		if err != nil {
-			t.Fatal(c.typ, err)
-		}
-		got, err := Cast(lit(t, c.in), typ, &reader{})
-		text := got.Text()
-		if err != nil {
-			text = err.Error()
 			if e := errs.As(err); e.Kind != errs.KindInternal || e.Msg != text {
 				t.Errorf("<%s>%s: crosses the wire as %s %s", c.typ, c.in, e.Kind, e.Msg)
 			}
@@ -137,19 +131,24 @@ func TestCastInUnion(t *testing.T) {
 		{"set<int, 3> | string", "{'1', '2'}", "\"{'1', '2'}\""},
 		{"array<record> | int", "['u:1', 'x']", "Could not cast into `array<record> | int` using input `['u:1', 'x']`"},
 	} {
-		typ, err := readType(c.typ)
-		if err != nil {
-			t.Fatal(c.typ, err)
-		}
-		got, err := Cast(lit(t, c.in), typ, &reader{})
-		text := got.Text()
-		if err != nil {
-			text = err.Error()
-		}
-		if text != c.want {
+		if text, _ := castTo(t, c.typ, c.in); text != c.want {
 			t.Errorf("<%s> %s: got %s, want %s", c.typ, c.in, text, c.want)
 		}
 	}
+}
+
+// castTo is the text of a cast, or of its error.
+func castTo(t *testing.T, typ, in string) (text string, err error) {
+	t.Helper()
+	to, err := readType(typ)
+	if err != nil {
+		t.Fatal(typ, err)
+	}
+	got, err := Cast(lit(t, in), to, &reader{})
+	if err != nil {
+		return err.Error(), err
+	}
+	return got.Text(), nil
 }
 
 // The answers are the reference's.
