@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -122,17 +123,28 @@ func (f *connectFlags) embedded() bool {
 }
 
 // open connects to the server, or opens the store and talks to it in this process.
-func (f *connectFlags) open(ctx context.Context) (*client.Client, error) {
+func (f *connectFlags) open(ctx context.Context) (*client.Client, error) { return f.openWith(ctx, nil) }
+
+// connectTime is how long connecting and signing in may take.
+const connectTime = 15 * time.Second
+
+// openWith is open, with notify told what live queries have to tell.
+func (f *connectFlags) openWith(ctx context.Context, notify func(client.Notification)) (*client.Client, error) {
 	opt, err := f.options()
 	if err != nil {
 		return nil, err
 	}
+	opt.Notify = notify
 	if f.embedded() {
 		if opt.Transport, err = openEmbedded(ctx, f.endpoint); err != nil {
 			return nil, err
 		}
 		opt.User, opt.Token = "", "" // the owner of the file is the owner of the data
+		return client.Open(ctx, opt)
 	}
+	ctx, stop := context.WithTimeoutCause(ctx, connectTime,
+		fmt.Errorf("%w: %s did not answer within %v", client.ErrUnreachable, f.endpoint, connectTime))
+	defer stop()
 	return client.Open(ctx, opt)
 }
 

@@ -30,8 +30,8 @@ func openEmbedded(ctx context.Context, dsn string) (*embedded, error) {
 }
 
 // Call implements client.Transport.
-func (t *embedded) Call(ctx context.Context, method string, params []value.Value) (value.Value, error) {
-	resp := t.conn.Call(ctx, &wire.Request{Method: method, Params: params, Format: wire.CBOR})
+func (t *embedded) Call(ctx context.Context, req client.Request) (value.Value, error) {
+	resp := t.conn.Call(ctx, &wire.Request{Method: req.Method, Params: req.Params, Txn: req.Txn, Format: wire.CBOR})
 	return client.DecodeAnswer(resp.Append(nil, wire.CBOR))
 }
 

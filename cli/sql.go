@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/cli/repl"
+	"github.com/nacredb/nacre/cli/script"
 	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -22,7 +26,8 @@ import (
 type sqlFlags struct {
 	command, file, format     string
 	pretty, json, multi, hide bool
-	keepGoing                 bool
+	keepGoing, vi             bool
+	interactive               bool
 	vars                      []string
 }
 
@@ -32,11 +37,14 @@ func newSQLCmd(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql",
 		Short: "Run statements: a shell on a terminal, a script otherwise",
-		Long: `Without -c, -f or piped input, an interactive shell: a statement may span lines and runs when it is complete and
-ends with a semicolon (or is complete after an empty line). \? lists the commands of the shell.
+		Long: `Without -c, -f or piped input, an interactive shell: a statement may span lines and runs when a semicolon closes
+it. Ctrl-C cancels what runs. BEGIN opens a transaction that stays open until COMMIT or CANCEL, and LET keeps its
+variable. \? lists the commands of the shell.
 
-With -c, -f or piped input, the statements run one text at a time and the answers go to standard output, one line
-each. The first failed statement ends a script with exit status 7 or that of its error, unless --keep-going.`,
+With -c, -f or piped input, a script: its statements run one after another, and the answers go to standard output,
+one line each. The first one that fails ends the script with the exit status of its error, and what follows is not
+run, unless --keep-going. BEGIN … COMMIT is one step. A script below 1 MiB with a mistake in its syntax is not run at
+all. A file may be packed (.gz, .zst).`,
 		Example: `  nacre sql -u root -p root --ns test --db test
   nacre sql -c 'SELECT * FROM person' --format table
   echo 'RETURN $n * 2' | nacre sql --var n=21
@@ -55,6 +63,8 @@ each. The first failed statement ends a script with exit status 7 or that of its
 	fl.BoolVar(&q.multi, "multi", false, "accepted for compatibility: several lines are always possible")
 	fl.BoolVar(&q.hide, "hide-welcome", false, "no welcome line")
 	fl.BoolVar(&q.keepGoing, "keep-going", false, "go on after a failed statement of a script")
+	fl.BoolVarP(&q.interactive, "interactive", "i", false, "the shell, even where standard output is no terminal")
+	fl.BoolVar(&q.vi, "vi", false, "keys of vi in the shell")
 	fl.StringArrayVar(&q.vars, "var", nil, "variable name=value; the value is a literal, or else text (repeatable)")
 	return cmd
 }
@@ -71,25 +81,45 @@ func runSQL(ctx context.Context, s *streams, f *connectFlags, q *sqlFlags) error
 	if q.command != "" && q.file != "" {
 		return usagef("-c and -f exclude each other")
 	}
+	if q.command == "" && q.file == "" && (q.interactive || s.inTTY && s.outTTY) {
+		return runShell(ctx, s, f, q, format, vars)
+	}
+	in, err := q.input(s)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	c, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if q.command == "" && q.file == "" && s.inTTY && s.outTTY {
-		return repl.Run(ctx, c, repl.Options{
-			Out: s.out, Err: s.err, Format: format, Vars: vars, Namespace: f.ns, Database: f.db,
-			Welcome: !q.hide, Version: s.build.Version,
-		})
-	}
-	text, err := q.text(s)
-	if err != nil {
-		return err
-	}
 	if format == "" {
 		format = render.Surql
 	}
-	return runScript(ctx, s, c, text, vars, format, q.keepGoing)
+	return runScript(ctx, s, script.New(c, vars, false), in, format, q.keepGoing)
+}
+
+// runShell runs the shell until it is left. Ctrl-C is a key of it, and does not end the process.
+func runShell(
+	ctx context.Context, s *streams, f *connectFlags, q *sqlFlags, format render.Format, vars *value.Object,
+) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	err := repl.Run(ctx, repl.Options{
+		Open: func(ctx context.Context, ns, db string, notify func(client.Notification)) (*client.Client, error) {
+			at := *f
+			at.ns, at.db = ns, db
+			return at.openWith(ctx, notify)
+		},
+		Out: s.out, Err: s.err, Format: format, Vars: vars, Namespace: f.ns, Database: f.db,
+		Endpoint: f.endpoint, User: f.user,
+		Welcome: !q.hide, Colour: os.Getenv("NO_COLOR") == "", Vi: q.vi, Version: s.build.Version,
+	})
+	if errors.Is(err, repl.ErrInterrupted) {
+		return exitError{exitInterrupted, nil}
+	}
+	return err
 }
 
 // outputFormat is the format by --format, --pretty and --json; "" is the default of the place.
@@ -111,23 +141,19 @@ func (q *sqlFlags) outputFormat() (render.Format, error) {
 	return "", nil
 }
 
-// text is the script: -c, -f, or standard input.
-func (q *sqlFlags) text(s *streams) (string, error) {
+// input is the script: -c, -f, or standard input.
+func (q *sqlFlags) input(s *streams) (io.ReadCloser, error) {
 	switch {
 	case q.command != "":
-		return q.command, nil
+		return io.NopCloser(strings.NewReader(q.command)), nil
 	case q.file != "" && q.file != "-":
-		b, err := os.ReadFile(q.file)
+		in, _, err := openInput(s, q.file)
 		if err != nil {
-			return "", fmt.Errorf("read the script: %w", err)
+			return nil, err
 		}
-		return string(b), nil
+		return unpack(q.file, in)
 	}
-	b, err := io.ReadAll(s.in)
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	return string(b), nil
+	return io.NopCloser(s.in), nil
 }
 
 // parseVars reads name=value pairs; a value that is no literal is text.
@@ -146,33 +172,62 @@ func parseVars(pairs []string) (*value.Object, error) {
 	return value.NewObject(fields...), nil
 }
 
-// runScript runs a text as a whole and prints each answer.
-func runScript(ctx context.Context, s *streams, c *client.Client, text string, vars *value.Object, format render.Format,
-	keepGoing bool) error {
-	if len(bytes.TrimSpace([]byte(text))) == 0 {
-		return nil
-	}
-	began := time.Now()
-	results, err := c.Query(ctx, text, vars)
+// checked is how long a script may be, in bytes, to be parsed as a whole before any of it runs.
+const checked = 1 << 20
+
+// runScript runs a script statement by statement, in constant memory, and prints each answer. The first failure ends
+// it, and what follows is not run, unless keepGoing. A short script with a mistake in its syntax is not run at all.
+func runScript(
+	ctx context.Context, s *streams, run *script.Runner, in io.Reader, format render.Format, keepGoing bool,
+) error {
+	head, err := io.ReadAll(io.LimitReader(in, checked))
 	if err != nil {
-		return err
+		return fmt.Errorf("read the script: %w", err)
 	}
-	var failed error
-	for i, r := range results {
-		if r.Err != nil {
-			fmt.Fprintf(s.err, "statement %d: %v\n", i+1, r.Err)
-			failed = errors.Join(failed, exitError{exitCode(r.Err), nil})
-			if !keepGoing {
-				break
-			}
-			continue
-		}
-		if err := render.Value(s.out, format, r.Value); err != nil {
+	if len(head) < checked {
+		if err := script.Check(bytes.NewReader(head)); err != nil {
 			return err
 		}
 	}
+	began, statements := time.Now(), 0
+	var failed error
+	err = run.Run(ctx, io.MultiReader(bytes.NewReader(head), in), func(step *script.Step) error {
+		statements += len(step.Lines)
+		at, failure := step.Failure()
+		if failure != nil {
+			failed = statementError{step.Number + at, step.Line(at), failure}
+			if !keepGoing {
+				return script.ErrStop
+			}
+			fmt.Fprintf(s.err, "%v\n", failed)
+			return nil
+		}
+		for _, r := range step.Values() {
+			if err := render.Columns(s.out, format, r.Value, step.Columns); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if s.errTTY {
-		fmt.Fprintf(s.err, "%d statements in %v\n", len(results), time.Since(began).Round(10*time.Microsecond))
+		fmt.Fprintf(s.err, "%d statements in %v\n", statements, time.Since(began).Round(10*time.Microsecond))
+	}
+	if failed != nil && keepGoing {
+		return exitError{exitCode(failed), nil} // each has been told
 	}
 	return failed
 }
+
+// statementError is why a statement of a script failed.
+type statementError struct {
+	number, line int
+	err          *errs.Error
+}
+
+func (e statementError) Error() string {
+	return fmt.Sprintf("statement %d (line %d): %v", e.number, e.line, e.err)
+}
+func (e statementError) Unwrap() error { return e.err }

@@ -38,12 +38,30 @@ type Options struct {
 	HTTP *http.Client
 	// Transport replaces the connection: the engine in this process, for one.
 	Transport Transport
+	// Notify is told what live queries of a WebSocket have to tell, in order. It runs where answers are read: it must
+	// not call the client, and while it runs no answer arrives. Without it notifications are dropped.
+	Notify func(Notification)
+}
+
+// Notification is one message of a live query.
+type Notification struct {
+	Live   value.Value // the id of the live query, a uuid
+	Action string      // CREATE, UPDATE, DELETE or KILLED
+	Record value.Value // the id of the record
+	Result value.Value // the record, or what LIVE SELECT selects of it
+}
+
+// Request is one RPC call. Txn names the interactive transaction that it belongs to; nil is none.
+type Request struct {
+	Method string
+	Params []value.Value
+	Txn    *value.UUID
 }
 
 // Transport carries one RPC call.
 type Transport interface {
-	// Call sends a method with its parameters and gives the result. A server's refusal is an *errs.Error.
-	Call(ctx context.Context, method string, params []value.Value) (value.Value, error)
+	// Call sends a request and gives the result. A server's refusal is an *errs.Error.
+	Call(ctx context.Context, req Request) (value.Value, error)
 	Close() error
 }
 
@@ -164,7 +182,7 @@ func (c *Client) Call(ctx context.Context, method string, params ...value.Value)
 	if c.t == nil {
 		return value.None, fmt.Errorf("%w: this client only probes", ErrUnreachable)
 	}
-	return c.t.Call(ctx, method, params)
+	return c.t.Call(ctx, Request{Method: method, Params: params})
 }
 
 // Use selects a namespace and database; "" leaves a part as it is.
@@ -193,7 +211,15 @@ func (c *Client) Query(ctx context.Context, text string, vars *value.Object) ([]
 	if vars != nil {
 		params = append(params, value.ObjectOf(vars))
 	}
-	v, err := c.Call(ctx, "query", params...)
+	return c.results(ctx, Request{Method: "query", Params: params})
+}
+
+// results calls a method that answers a list of results.
+func (c *Client) results(ctx context.Context, req Request) ([]Result, error) {
+	if c.t == nil {
+		return nil, fmt.Errorf("%w: this client only probes", ErrUnreachable)
+	}
+	v, err := c.t.Call(ctx, req)
 	if err != nil {
 		return nil, err
 	}

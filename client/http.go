@@ -130,11 +130,11 @@ type httpTransport struct {
 func newHTTPTransport(c *Client) *httpTransport { return &httpTransport{c: c} }
 
 // Call implements Transport.
-func (t *httpTransport) Call(ctx context.Context, method string, params []value.Value) (value.Value, error) {
-	if method == "use" {
-		return value.None, t.use(params)
+func (t *httpTransport) Call(ctx context.Context, call Request) (value.Value, error) {
+	if call.Method == "use" {
+		return value.None, t.use(call.Params)
 	}
-	b, err := encodeRequest("", method, params)
+	b, err := encodeRequest("", call)
 	if err != nil {
 		return value.None, err
 	}

@@ -22,7 +22,9 @@ type socket struct {
 	mu      sync.Mutex // guards the rest; a leaf lock, never held across a send
 	next    uint64
 	waiting map[string]chan answer
-	failed  error // why no more calls can be made
+	streams map[string]*gathering // those of waiting whose answers come in frames
+	failed  error                 // why no more calls can be made
+	notify  func(Notification)
 }
 
 type answer struct {
@@ -40,7 +42,8 @@ func dialSocket(ctx context.Context, base *url.URL, opt Options) (*socket, error
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnreachable, base.Host, err)
 	}
 	conn.SetReadLimit(opt.MaxMessage)
-	s := &socket{conn: conn, done: make(chan struct{}), waiting: map[string]chan answer{}}
+	s := &socket{conn: conn, done: make(chan struct{}), waiting: map[string]chan answer{},
+		streams: map[string]*gathering{}, notify: opt.Notify}
 	go s.receive()
 	return s, nil
 }
@@ -63,17 +66,42 @@ func (s *socket) receive() {
 	}
 }
 
-// deliver hands an answer to its call. Live notifications have no id and no taker here.
+// deliver hands an answer to its call, and a notification, which has no id, to who is told of them.
 func (s *socket) deliver(o *value.Object) {
 	id := text(o, "id")
-	s.mu.Lock()
-	ch, ok := s.waiting[id]
-	delete(s.waiting, id)
-	s.mu.Unlock()
-	if ok {
-		v, err := unwrap(o)
-		ch <- answer{v, err}
+	if id == "" {
+		s.tell(o)
+		return
 	}
+	v, err := unwrap(o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch, ok := s.waiting[id]
+	if !ok {
+		return // its call has gone away
+	}
+	if g := s.streams[id]; g != nil && err == nil {
+		var whole bool
+		if v, whole, err = g.frame(v); err == nil && !whole {
+			return
+		}
+	}
+	delete(s.waiting, id)
+	delete(s.streams, id)
+	ch <- answer{v, err}
+}
+
+// tell hands on a notification.
+func (s *socket) tell(o *value.Object) {
+	r, ok := o.Get("result")
+	if s.notify == nil || !ok || r.Kind() != value.KindObject {
+		return
+	}
+	n := Notification{Action: text(r.Object(), "action")}
+	n.Live, _ = r.Object().Get("id")
+	n.Record, _ = r.Object().Get("record")
+	n.Result, _ = r.Object().Get("result")
+	s.notify(n)
 }
 
 // DecodeAnswer reads a response envelope in CBOR and gives the result in it, or its error.
@@ -103,23 +131,34 @@ func (s *socket) fail(err error) {
 	for id, ch := range s.waiting {
 		ch <- answer{err: s.failed}
 		delete(s.waiting, id)
+		delete(s.streams, id)
 	}
 }
 
-// Call implements Transport.
-func (s *socket) Call(ctx context.Context, method string, params []value.Value) (value.Value, error) {
+// lost is why no more calls can be made; nil while they can.
+func (s *socket) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// send sends a request and gives its id and where its answer will come.
+func (s *socket) send(ctx context.Context, req Request, g *gathering) (string, chan answer, error) {
 	s.mu.Lock()
 	if s.failed != nil {
 		defer s.mu.Unlock()
-		return value.None, s.failed
+		return "", nil, s.failed
 	}
 	s.next++
 	id := strconv.FormatUint(s.next, 36)
 	ch := make(chan answer, 1)
 	s.waiting[id] = ch
+	if g != nil {
+		s.streams[id] = g
+	}
 	s.mu.Unlock()
 
-	b, err := encodeRequest(id, method, params)
+	b, err := encodeRequest(id, req)
 	if err == nil {
 		if err = s.conn.Write(ctx, websocket.MessageBinary, b); err != nil {
 			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -127,6 +166,15 @@ func (s *socket) Call(ctx context.Context, method string, params []value.Value) 
 	}
 	if err != nil {
 		s.forget(id)
+		return "", nil, err
+	}
+	return id, ch, nil
+}
+
+// Call implements Transport.
+func (s *socket) Call(ctx context.Context, req Request) (value.Value, error) {
+	id, ch, err := s.send(ctx, req, nil)
+	if err != nil {
 		return value.None, err
 	}
 	select {
@@ -141,12 +189,17 @@ func (s *socket) Call(ctx context.Context, method string, params []value.Value) 
 func (s *socket) forget(id string) {
 	s.mu.Lock()
 	delete(s.waiting, id)
+	delete(s.streams, id)
 	s.mu.Unlock()
 }
 
-// encodeRequest is {id, method, params}; an empty id is left out.
-func encodeRequest(id, method string, params []value.Value) ([]byte, error) {
-	fields := []value.Field{{Name: "method", Value: value.Str(method)}, {Name: "params", Value: value.ArrayOf(params)}}
+// encodeRequest is {id, method, params, txn}; an empty id and no transaction are left out.
+func encodeRequest(id string, req Request) ([]byte, error) {
+	fields := []value.Field{{Name: "method", Value: value.Str(req.Method)},
+		{Name: "params", Value: value.ArrayOf(req.Params)}}
+	if req.Txn != nil {
+		fields = append(fields, value.Field{Name: "txn", Value: value.UUIDOf(*req.Txn)})
+	}
 	if id != "" {
 		fields = append(fields, value.Field{Name: "id", Value: value.Str(id)})
 	}

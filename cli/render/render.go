@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -44,7 +47,10 @@ func Parse(name string) (Format, error) {
 }
 
 // Value writes v in format f, ending with a line feed.
-func Value(w io.Writer, f Format, v value.Value) error {
+func Value(w io.Writer, f Format, v value.Value) error { return Columns(w, f, v, nil) }
+
+// Columns is Value with the fields named in first before the others, where the format has columns.
+func Columns(w io.Writer, f Format, v value.Value, first []string) error {
 	switch f {
 	case JSON:
 		var out bytes.Buffer
@@ -57,14 +63,14 @@ func Value(w io.Writer, f Format, v value.Value) error {
 	case Pretty:
 		return line(w, appendPretty(nil, v, 0))
 	case CSV:
-		return writeCSV(w, v)
+		return writeCSV(w, v, first)
 	case Table:
 		if rows, ok := rowsOf(v); ok {
-			return writeTable(w, rows)
+			return writeTable(w, rows, first)
 		}
 	case Vertical:
 		if rows, ok := rowsOf(v); ok {
-			return writeVertical(w, rows)
+			return writeVertical(w, rows, first)
 		}
 	}
 	return line(w, []byte(v.Text()))
@@ -110,8 +116,8 @@ func rowsOf(v value.Value) ([]*value.Object, bool) {
 	return nil, false
 }
 
-// columns are the field names of all rows: id first, the others in order of name.
-func columns(rows []*value.Object) []string {
+// columns are the field names of all rows: those of first in their order, then id, then the others in order of name.
+func columns(rows []*value.Object, first []string) []string {
 	seen := map[string]bool{}
 	for _, r := range rows {
 		for _, f := range r.Fields() {
@@ -119,19 +125,13 @@ func columns(rows []*value.Object) []string {
 		}
 	}
 	out := make([]string, 0, len(seen))
-	for name := range seen {
-		out = append(out, name)
-	}
-	slices.SortFunc(out, func(a, b string) int {
-		if (a == "id") != (b == "id") {
-			if a == "id" {
-				return -1
-			}
-			return 1
+	for _, name := range append(slices.Clone(first), "id") {
+		if seen[name] {
+			out = append(out, name)
+			delete(seen, name)
 		}
-		return strings.Compare(a, b)
-	})
-	return out
+	}
+	return append(out, slices.Sorted(maps.Keys(seen))...)
 }
 
 // cell is the text of one field: strings bare, a missing one empty.
@@ -146,7 +146,7 @@ func cell(o *value.Object, name string) string {
 	return v.Text()
 }
 
-func writeCSV(w io.Writer, v value.Value) error {
+func writeCSV(w io.Writer, v value.Value, first []string) error {
 	out := csv.NewWriter(w)
 	rows, ok := rowsOf(v)
 	if !ok {
@@ -166,7 +166,7 @@ func writeCSV(w io.Writer, v value.Value) error {
 		out.Flush()
 		return out.Error()
 	}
-	cols := columns(rows)
+	cols := columns(rows, first)
 	if err := out.Write(cols); err != nil {
 		return err
 	}
@@ -186,22 +186,53 @@ func writeCSV(w io.Writer, v value.Value) error {
 // maxCell is the width in characters that a table cell is cut to.
 const maxCell = 60
 
-func writeTable(w io.Writer, rows []*value.Object) error {
-	cols := columns(rows)
-	width := make([]int, len(cols))
-	cells := make([][]string, len(rows))
+// grid is the cells of a table, with the width of each column in places of the screen.
+func grid(rows []*value.Object, first []string) (cols []string, cells [][]string, width []int, right []bool) {
+	cols = columns(rows, first)
+	width, right = make([]int, len(cols)), make([]bool, len(cols))
+	cells = make([][]string, len(rows))
 	for i, c := range cols {
-		width[i] = utf8.RuneCountInString(c)
+		width[i], right[i] = uniseg.StringWidth(c), true
 	}
 	for i, r := range rows {
 		cells[i] = make([]string, len(cols))
 		for j, c := range cols {
 			cells[i][j] = clip(cell(r, c))
-			width[j] = max(width[j], utf8.RuneCountInString(cells[i][j]))
+			width[j] = max(width[j], uniseg.StringWidth(cells[i][j]))
+			if v, ok := r.Get(c); ok && !v.IsNone() {
+				right[j] = right[j] && number(v)
+			}
 		}
 	}
+	return cols, cells, width, right
+}
+
+func number(v value.Value) bool {
+	switch v.Kind() {
+	case value.KindInt, value.KindFloat, value.KindDecimal:
+		return true
+	}
+	return false
+}
+
+// TableWidth is how many places of the screen v takes as a table; 0 where it is none.
+func TableWidth(v value.Value) int {
+	rows, ok := rowsOf(v)
+	if !ok {
+		return 0
+	}
+	_, _, width, _ := grid(rows, nil)
+	sum := 3 * (len(width) - 1)
+	for _, w := range width {
+		sum += w
+	}
+	return sum
+}
+
+func writeTable(w io.Writer, rows []*value.Object, first []string) error {
+	cols, cells, width, right := grid(rows, first)
 	var out bytes.Buffer
-	writeRow(&out, cols, width)
+	writeRow(&out, cols, width, make([]bool, len(cols)))
 	for j := range cols {
 		if j > 0 {
 			out.WriteString("-+-")
@@ -210,45 +241,84 @@ func writeTable(w io.Writer, rows []*value.Object) error {
 	}
 	out.WriteByte('\n')
 	for _, r := range cells {
-		writeRow(&out, r, width)
+		writeRow(&out, r, width, right)
 	}
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
-func writeRow(out *bytes.Buffer, cells []string, width []int) {
+// writeRow writes cells in their columns, numbers to the right.
+func writeRow(out *bytes.Buffer, cells []string, width []int, right []bool) {
 	for j, c := range cells {
 		if j > 0 {
 			out.WriteString(" | ")
 		}
-		out.WriteString(c)
-		if j < len(cells)-1 {
-			out.WriteString(strings.Repeat(" ", width[j]-utf8.RuneCountInString(c)))
+		blank := strings.Repeat(" ", width[j]-uniseg.StringWidth(c))
+		switch {
+		case right[j]:
+			out.WriteString(blank + c)
+		case j < len(cells)-1:
+			out.WriteString(c + blank)
+		default:
+			out.WriteString(c)
 		}
 	}
 	out.WriteByte('\n')
 }
 
-// clip cuts a cell to maxCell characters and makes it one line.
+// clip cuts a cell to maxCell places and makes it one line. Control characters of the data must not reach the terminal:
+// they are shown as escapes.
 func clip(s string) string {
-	s = strings.NewReplacer("\n", "⏎", "\r", "", "\t", " ").Replace(s)
-	if utf8.RuneCountInString(s) <= maxCell {
+	s = visible(s, false)
+	if uniseg.StringWidth(s) <= maxCell {
 		return s
 	}
-	return string([]rune(s)[:maxCell-1]) + "…"
+	var out strings.Builder
+	room := maxCell - 1
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if room -= g.Width(); room < 0 {
+			break
+		}
+		out.WriteString(g.Str())
+	}
+	return out.String() + "…"
 }
 
-func writeVertical(w io.Writer, rows []*value.Object) error {
+// visible shows control characters as escapes; line feeds and tabs stay where keepLines is set.
+func visible(s string, keepLines bool) string {
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		switch {
+		case !unicode.IsControl(r), keepLines && (r == '\n' || r == '\t'):
+			out.WriteRune(r)
+		case r == '\n':
+			out.WriteRune('⏎')
+		case r == '\t':
+			out.WriteByte(' ')
+		case r == '\r':
+			out.WriteString(`\r`)
+		default:
+			fmt.Fprintf(&out, `\u{%x}`, r)
+		}
+	}
+	return out.String()
+}
+
+func writeVertical(w io.Writer, rows []*value.Object, first []string) error {
 	var out bytes.Buffer
 	for i, r := range rows {
 		fmt.Fprintf(&out, "*** %d ***\n", i+1)
-		names := columns([]*value.Object{r})
+		names := columns([]*value.Object{r}, first)
 		wide := 0
 		for _, n := range names {
-			wide = max(wide, utf8.RuneCountInString(n))
+			wide = max(wide, uniseg.StringWidth(n))
 		}
 		for _, n := range names {
-			fmt.Fprintf(&out, "%s%s: %s\n", strings.Repeat(" ", wide-utf8.RuneCountInString(n)), n, cell(r, n))
+			pad := strings.Repeat(" ", wide-uniseg.StringWidth(n))
+			fmt.Fprintf(&out, "%s%s: %s\n", pad, n, visible(cell(r, n), true))
 		}
 	}
 	_, err := w.Write(out.Bytes())

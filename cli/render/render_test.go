@@ -25,7 +25,7 @@ func TestValue(t *testing.T) {
 		{"literal", Surql, people, "[{ id: p:1, name: 'Ada, \"A\"' }, { age: 3, id: p:2 }]\n"},
 		{"csv quotes and leaves absent fields empty", CSV, people, "id,age,name\np:1,,\"Ada, \"\"A\"\"\"\np:2,3,\n"},
 		{"csv of scalars", CSV, value.Array(value.Int(1), value.Str("x")), "1\n'x'\n"},
-		{"table", Table, people, "id  | age | name\n----+-----+---------\np:1 |     | Ada, \"A\"\np:2 | 3   | \n"},
+		{"table", Table, people, "id  | age | name\n----+-----+---------\np:1 |     | Ada, \"A\"\np:2 |   3 | \n"},
 		{"table of what is no list of rows", Table, value.Int(5), "5\n"},
 		{"vertical", Vertical, people, "*** 1 ***\n  id: p:1\nname: Ada, \"A\"\n*** 2 ***\n id: p:2\nage: 3\n"},
 		{"ndjson", NDJSON, people, `[{"id":"p:1","name":"Ada, \"A\""},{"age":3,"id":"p:2"}]` + "\n"},

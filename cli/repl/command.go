@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/cli/render"
+	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -43,7 +44,17 @@ func commands() []command {
 		{`\i`, "FILE", "run a file", (*shell).include},
 		{`\o`, "[FILE]", "write answers to a file; without one, to the terminal again", (*shell).output},
 		{`\g`, "", "run the last text again",
-			func(sh *shell, ctx context.Context, _ string) error { sh.run(ctx, sh.last, false); return nil }},
+			func(sh *shell, ctx context.Context, _ string) error { sh.do(ctx, sh.last, false); return nil }},
+		{`\e`, "[FILE]", "edit the last text (or a file) in $EDITOR, then run it", (*shell).editAndRun},
+		{`\!`, "COMMAND", "run a command of the system", (*shell).system},
+		{`\begin`, "", "begin a transaction (also BEGIN)", statement("BEGIN")},
+		{`\commit`, "", "commit it (also COMMIT)", statement("COMMIT")},
+		{`\cancel`, "", "drop it (also CANCEL)", statement("CANCEL")},
+		{`\live`, "TABLE", "show the changes of a table as they happen", (*shell).live},
+		{`\kill`, "ID", "end a live query", (*shell).kill},
+		{`\conninfo`, "", "show where the shell is connected", (*shell).connection},
+		{`\pager`, "", "toggle the pager ($PAGER) for long answers",
+			func(sh *shell, _ context.Context, _ string) error { sh.pager = !sh.pager; return nil }},
 		{`\watch`, "[SECONDS]", "run the last text again and again until Ctrl-C", (*shell).watch},
 	}
 }
@@ -52,7 +63,7 @@ func commands() []command {
 func isCommand(line string) bool {
 	line = strings.TrimSpace(line)
 	switch strings.TrimSuffix(line, ";") {
-	case "exit", "quit", ".help", ".exit":
+	case "exit", "quit", ".help", ".exit", ".quit":
 		return true
 	}
 	return strings.HasPrefix(line, `\`)
@@ -60,16 +71,25 @@ func isCommand(line string) bool {
 
 func (sh *shell) command(ctx context.Context, line string) error {
 	switch strings.TrimSuffix(line, ";") {
-	case "exit", "quit", ".exit":
+	case "exit", "quit", ".exit", ".quit":
 		sh.quit = true
 		return nil
 	case ".help":
 		line = `\?`
 	}
 	name, arg, _ := strings.Cut(line, " ")
+	name = strings.TrimSuffix(name, ";")
+	if strings.HasPrefix(line, `\!`) {
+		name, arg = `\!`, line[len(`\!`):]
+	}
 	for _, c := range commands() {
 		if c.name == name {
 			return c.run(sh, ctx, strings.TrimSpace(arg))
+		}
+	}
+	for _, c := range commands() {
+		if len(name) > 1 && strings.HasPrefix(c.name, name) {
+			return fmt.Errorf(`unknown command %s: did you mean %s? \? lists all`, name, c.name)
 		}
 	}
 	return fmt.Errorf(`unknown command %s: \? lists them`, name)
@@ -87,6 +107,9 @@ func (sh *shell) use(ctx context.Context, arg string) error {
 	ns, db, _ := strings.Cut(arg, "/")
 	if ns == "" {
 		return errors.New(`want \c NS or \c NS/DB`)
+	}
+	if err := sh.connected(ctx); err != nil {
+		return err
 	}
 	if err := sh.c.Use(ctx, ns, db); err != nil {
 		return err
@@ -130,7 +153,12 @@ func (sh *shell) section(ctx context.Context, text, section string) error {
 
 // ask runs one statement and gives its answer.
 func (sh *shell) ask(ctx context.Context, text string) (value.Value, error) {
-	rs, err := sh.c.Query(ctx, text, nil)
+	if err := sh.connected(ctx); err != nil {
+		return value.None, err
+	}
+	ctx, stop := sh.interruptible(ctx)
+	defer stop()
+	rs, err := sh.c.Run(ctx, client.Text{Text: text})
 	if err != nil {
 		return value.None, err
 	}
@@ -142,17 +170,6 @@ func (sh *shell) ask(ctx context.Context, text string) (value.Value, error) {
 	} else {
 		return last.Value, nil
 	}
-}
-
-func (sh *shell) describe(ctx context.Context, arg string) error {
-	if arg == "" {
-		return sh.section(ctx, "INFO FOR DB", "tables")
-	}
-	v, err := sh.ask(ctx, "INFO FOR TABLE "+value.QuoteIdent(arg))
-	if err != nil {
-		return err
-	}
-	return render.Value(sh.out, render.Pretty, v)
 }
 
 func (sh *shell) indexes(ctx context.Context, arg string) error {
@@ -197,18 +214,12 @@ func (sh *shell) set(_ context.Context, arg string) error {
 	if !ok {
 		return errors.New(`want \set NAME VALUE`)
 	}
-	vars := sh.opt.Vars
-	if vars == nil {
-		vars = value.NewObject()
-	}
-	sh.opt.Vars = vars.With(strings.TrimPrefix(name, "$"), Literal(strings.TrimSpace(text)))
+	sh.run.Set(strings.TrimPrefix(name, "$"), Literal(strings.TrimSpace(text)))
 	return nil
 }
 
 func (sh *shell) unset(_ context.Context, arg string) error {
-	if sh.opt.Vars != nil {
-		sh.opt.Vars = sh.opt.Vars.Without(strings.TrimPrefix(arg, "$"))
-	}
+	sh.run.Unset(strings.TrimPrefix(arg, "$"))
 	return nil
 }
 
@@ -217,7 +228,7 @@ func (sh *shell) include(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	sh.run(ctx, string(b), false)
+	sh.do(ctx, string(b), false)
 	return nil
 }
 
@@ -257,16 +268,95 @@ func (sh *shell) watch(ctx context.Context, arg string) error {
 	if sh.last == "" {
 		return errors.New("nothing has run yet")
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := sh.interruptible(ctx)
 	defer stop()
+	quit := sh.quit
+	defer func() { sh.quit = quit }() // Ctrl-C ends the watch and no more
 	tick := time.NewTicker(time.Duration(every * float64(time.Second)))
 	defer tick.Stop()
 	for {
-		sh.run(ctx, sh.last, false)
+		sh.do(ctx, sh.last, false)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 	}
+}
+
+func (sh *shell) editAndRun(ctx context.Context, arg string) error {
+	text := sh.last
+	if arg != "" {
+		b, err := os.ReadFile(arg)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	text, err := sh.edit(text)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return err
+	}
+	sh.remember(text)
+	fmt.Fprintln(sh.opt.Err, strings.TrimSpace(text))
+	sh.do(ctx, text, false)
+	return nil
+}
+
+func (sh *shell) system(_ context.Context, arg string) error {
+	cmd := inShell(arg)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, sh.opt.Out, sh.opt.Err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimSpace(arg), err)
+	}
+	return nil
+}
+
+// statement makes a command that runs a statement.
+func statement(text string) func(*shell, context.Context, string) error {
+	return func(sh *shell, ctx context.Context, _ string) error {
+		sh.do(ctx, text+";", false)
+		return nil
+	}
+}
+
+func (sh *shell) live(ctx context.Context, arg string) error {
+	if arg == "" {
+		return errors.New(`want \live TABLE`)
+	}
+	if !strings.HasPrefix(sh.opt.Endpoint, "ws") {
+		return errors.New("live queries need a server and its WebSocket: -e ws://HOST:PORT")
+	}
+	sh.do(ctx, "LIVE SELECT * FROM "+value.QuoteIdent(arg)+";", false)
+	return nil
+}
+
+func (sh *shell) kill(ctx context.Context, arg string) error {
+	id, err := value.ParseUUID(strings.Trim(strings.TrimPrefix(arg, "u"), `'"`))
+	if err != nil {
+		return errors.New(`want \kill ID, the uuid that LIVE SELECT answered`)
+	}
+	sh.do(ctx, "KILL "+value.UUIDOf(id).Text()+";", false)
+	return nil
+}
+
+func (sh *shell) connection(ctx context.Context, _ string) error {
+	who := sh.opt.User
+	if who == "" {
+		who = "nobody by name"
+	}
+	fmt.Fprintf(sh.opt.Err, "%s as %s, namespace %s, database %s\n",
+		sh.opt.Endpoint, who, sh.opt.Namespace, sh.opt.Database)
+	v, err := sh.c.Call(ctx, "version")
+	if err != nil {
+		return err
+	}
+	server := v.Text()
+	if v.Kind() == value.KindObject {
+		if version, ok := v.Object().Get("version"); ok && version.Kind() == value.KindString {
+			server = version.Str()
+		}
+	}
+	fmt.Fprintf(sh.opt.Err, "server %s, this shell nacre %s\n", server, sh.opt.Version)
+	return nil
 }

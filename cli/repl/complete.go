@@ -2,8 +2,6 @@ package repl
 
 import (
 	"context"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -27,12 +25,12 @@ UPSERT USE USER VALUE VALUES VERSION WHEN WHERE WITH`)
 // names holds what can be completed: keywords, functions and methods of the function table, and the tables, functions
 // and params of the database, fetched in the background so that typing never waits.
 type names struct {
-	c       *client.Client
 	base    []string
 	methods []string       // what may follow a dot
 	wg      sync.WaitGroup // running fetches; close waits for them
 
-	mu sync.Mutex // guards db; a leaf lock
+	mu sync.Mutex // guards c and db; a leaf lock
+	c  *client.Client
 	db []string
 }
 
@@ -46,12 +44,13 @@ func newNames(c *client.Client) *names {
 // refresh asks the database for its names again. It returns at once; an answer that does not come within two
 // seconds, or a refusal, leaves the names as they are.
 func (n *names) refresh(ctx context.Context) {
-	n.wg.Add(1)
-	go func() {
-		defer n.wg.Done()
+	n.mu.Lock()
+	c := n.c
+	n.mu.Unlock()
+	n.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		rs, err := n.c.Query(ctx, "INFO FOR DB", nil)
+		rs, err := c.Query(ctx, "INFO FOR DB", nil)
 		if err != nil || len(rs) != 1 || rs[0].Value.Kind() != value.KindObject {
 			return
 		}
@@ -67,7 +66,14 @@ func (n *names) refresh(ctx context.Context) {
 		n.mu.Lock()
 		n.db = found
 		n.mu.Unlock()
-	}()
+	})
+}
+
+// connect goes on with another connection.
+func (n *names) connect(c *client.Client) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.c = c
 }
 
 func (n *names) close() { n.wg.Wait() }
@@ -119,9 +125,4 @@ func (c completer) Do(line []rune, pos int) (rest [][]rune, length int) {
 
 func wordRune(r rune) bool {
 	return r == '_' || r == ':' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// interruptible is ctx until Ctrl-C.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt)
 }

@@ -6,10 +6,25 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // secrets are the words whose lines never reach the history file.
 var secrets = regexp.MustCompile(`(?i)\b(password|passhash|pass|key|token|signin|signup|secret|bearer)\b`)
+
+// maxHistory is how many texts the history keeps.
+const maxHistory = 5000
+
+// remember puts a text into the history as it was typed, unless it may hold a secret.
+func (sh *shell) remember(text string) {
+	text = strings.TrimSpace(text)
+	if text == "" || secret(text) {
+		return
+	}
+	if err := sh.rl.SaveHistory(toLine.Replace(text)); err != nil {
+		fmt.Fprintf(sh.opt.Err, "history: %v\n", err)
+	}
+}
 
 // secret reports whether a text may hold a secret.
 func secret(text string) bool { return secrets.MatchString(text) }
@@ -32,6 +47,14 @@ func historyFile(w io.Writer) string {
 		return ""
 	}
 	return path
+}
+
+// private makes a file readable by its owner only.
+func private(path string) error {
+	if path == "" {
+		return nil
+	}
+	return os.Chmod(path, 0o600)
 }
 
 func touch(path string) error {

@@ -1,20 +1,21 @@
-// Package repl is the interactive shell: reading lines until the parser calls a text complete, running
-// it, printing the answers, and the backslash commands.
+// Package repl is the interactive shell: reading lines until a statement is closed by a semicolon, running it,
+// printing the answers, and the backslash commands.
 package repl
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
 	"github.com/chzyer/readline"
 
 	"github.com/nacredb/nacre/cli/render"
+	"github.com/nacredb/nacre/cli/script"
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
@@ -22,25 +23,38 @@ import (
 
 // Options are the shell's settings at its start.
 type Options struct {
+	// Open connects. The shell calls it once, and again when the connection is lost.
+	Open                func(ctx context.Context, ns, db string, notify func(client.Notification)) (*client.Client, error)
 	Out, Err            io.Writer
 	Format              render.Format // "" picks table for flat rows, else pretty
 	Vars                *value.Object
 	Namespace, Database string
+	Endpoint, User      string // for \conninfo
 	Welcome             bool
+	Colour              bool
+	Vi                  bool // keys of vi in place of those of Emacs
 	Version             string
 }
 
+// ErrInterrupted is two Ctrl-C within a second.
+var ErrInterrupted = errors.New("interrupted")
+
 // shell is one interactive session. It belongs to the goroutine of Run.
 type shell struct {
-	c      *client.Client
-	opt    Options
-	out    io.Writer // opt.Out, or the file of \o
-	outTo  io.Closer // the file of \o, else nil
-	timing bool
-	quit   bool
-	last   string // the last text that ran, for \g and \watch
-	names  *names
-	rl     *readline.Instance
+	c       *client.Client
+	run     *script.Runner
+	opt     Options
+	out     io.Writer // opt.Out, or the file of \o
+	outTo   io.Closer // the file of \o, else nil
+	timing  bool
+	pager   bool
+	quit    bool
+	last    string // the last text that ran, for \g, \e and \watch
+	names   *names
+	rl      *readline.Instance
+	input   *pastes
+	notices notices
+	pressed time.Time // the last Ctrl-C
 }
 
 // Literal reads text as a literal value; what is none is a string.
@@ -52,30 +66,46 @@ func Literal(text string) value.Value {
 }
 
 // Run reads and runs texts until the input or ctx ends. Failed statements are printed, not returned.
-func Run(ctx context.Context, c *client.Client, opt Options) error {
-	sh := &shell{c: c, opt: opt, out: opt.Out, timing: true, names: newNames(c)}
-	rl, err := readline.NewEx(&readline.Config{
+func Run(ctx context.Context, opt Options) (err error) {
+	sh := &shell{opt: opt, out: opt.Out, timing: true, pager: true}
+	if sh.c, err = opt.Open(ctx, opt.Namespace, opt.Database, sh.notices.take); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sh.c.Close()) }()
+	sh.run = script.New(sh.c, opt.Vars, true)
+	sh.names = newNames(sh.c)
+	defer sh.names.close()
+	sh.input = newPastes(readline.NewCancelableStdin(os.Stdin))
+	history := historyFile(opt.Err)
+	sh.rl, err = readline.NewEx(&readline.Config{
 		Prompt:                 sh.prompt(),
 		AutoComplete:           completer{sh.names},
-		HistoryFile:            historyFile(opt.Err),
+		HistoryFile:            history,
+		HistoryLimit:           maxHistory,
 		DisableAutoSaveHistory: true,
 		HistorySearchFold:      true,
 		InterruptPrompt:        "^C",
 		EOFPrompt:              "",
+		VimMode:                opt.Vi,
+		ForceUseInteractive:    true,
+		Painter:                painter{opt.Colour},
+		Stdin:                  sh.input,
 		Stdout:                 opt.Out,
 		Stderr:                 opt.Err,
 	})
 	if err != nil {
 		return fmt.Errorf("open the terminal: %w", err)
 	}
-	defer rl.Close()
-	sh.rl = rl
-	stop := context.AfterFunc(ctx, func() { rl.Close() })
+	defer sh.rl.Close()
+	if err := private(history); err != nil { // the library may have written it anew
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { sh.rl.Close() })
 	defer stop()
-	defer sh.names.close()
+	defer sh.notices.printTo(sh.rl.Stdout())()
 	sh.names.refresh(ctx)
 	if opt.Welcome {
-		fmt.Fprintf(opt.Err, "nacre %s. \\? for help, \\q to leave.\n", opt.Version)
+		fmt.Fprintf(opt.Err, "nacre %s. A statement ends with a semicolon. \\? for help, \\q to leave.\n", opt.Version)
 	}
 	return errors.Join(sh.loop(ctx), sh.closeOutput())
 }
@@ -89,10 +119,13 @@ func (sh *shell) loop(ctx context.Context) error {
 		} else {
 			sh.rl.SetPrompt(strings.Repeat(" ", max(0, len(sh.prompt())-5)) + "...> ")
 		}
-		line, err := sh.rl.Readline()
+		line, err := sh.readLine()
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
 			text.Reset()
+			if line == "" && sh.twice() {
+				return ErrInterrupted
+			}
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -102,113 +135,195 @@ func (sh *shell) loop(ctx context.Context) error {
 		if text.Len() == 0 && isCommand(line) {
 			sh.remember(line)
 			if err := sh.command(ctx, strings.TrimSpace(line)); err != nil {
-				fmt.Fprintf(sh.opt.Err, "%v\n", err)
+				sh.complain(err)
 			}
 			continue
 		}
 		text.WriteString(line)
 		text.WriteByte('\n')
-		vertical := strings.HasSuffix(strings.TrimSpace(line), `\G`)
-		whole := strings.TrimSuffix(strings.TrimSpace(text.String()), `\G`)
+		whole, vertical, ended := sentence(text.String())
 		if whole == "" {
 			text.Reset()
-			continue
 		}
-		if !parse.Complete(whole) && strings.TrimSpace(line) != "" {
+		if !ended {
 			continue
 		}
 		text.Reset()
 		sh.remember(whole)
-		sh.run(ctx, whole, vertical)
+		sh.do(ctx, whole, vertical)
 	}
 	return nil
 }
 
-// prompt is "ns/db> ".
+// sentence reads what has been typed: the text, whether it is printed one field a line, and whether it is to be run.
+// That is so only where a semicolon, \g or \G closes it: an Enter too early must not run half of a statement.
+func sentence(typed string) (text string, vertical, ended bool) {
+	text = strings.TrimSpace(typed)
+	if rest, ok := strings.CutSuffix(text, `\G`); ok {
+		return strings.TrimSpace(rest), true, parse.Complete(rest)
+	}
+	if rest, ok := strings.CutSuffix(text, `\g`); ok {
+		return strings.TrimSpace(rest), false, parse.Complete(rest)
+	}
+	return text, false, text != "" && parse.Ended(text)
+}
+
+// readLine reads one line; a pasted text is one line, whatever it holds.
+func (sh *shell) readLine() (string, error) {
+	fmt.Fprint(sh.opt.Out, pasteOn)
+	line, err := sh.rl.Readline()
+	fmt.Fprint(sh.opt.Out, pasteOff)
+	return sh.input.expand(line), err
+}
+
+// twice notes a Ctrl-C and reports whether it is the second within a second.
+func (sh *shell) twice() bool {
+	now := time.Now()
+	again := now.Sub(sh.pressed) < time.Second
+	sh.pressed = now
+	if !again {
+		fmt.Fprintln(sh.opt.Err, `\q or Ctrl-D leaves, and so does a second Ctrl-C`)
+	}
+	return again
+}
+
+// prompt is "ns/db> ", with a star in a transaction, and an exclamation mark once a statement of it has failed.
 func (sh *shell) prompt() string {
 	place := sh.opt.Namespace
 	if sh.opt.Database != "" {
 		place += "/" + sh.opt.Database
 	}
+	if sh.run != nil {
+		switch open, failed := sh.run.Open(); {
+		case failed:
+			place += "!"
+		case open:
+			place += "*"
+		}
+	}
 	return place + "> "
 }
 
-// remember puts a text into the history, on one line, unless it holds a secret.
-func (sh *shell) remember(text string) {
-	if secret(text) {
+// do runs a text and prints its answers. Ctrl-C cancels it.
+func (sh *shell) do(ctx context.Context, text string, vertical bool) {
+	sh.last = text
+	if err := sh.connected(ctx); err != nil {
+		sh.complain(err)
 		return
 	}
-	if err := sh.rl.SaveHistory(strings.Join(strings.Fields(text), " ")); err != nil {
-		fmt.Fprintf(sh.opt.Err, "history: %v\n", err)
-	}
-}
-
-// run runs a text and prints its answers. Ctrl-C cancels it.
-func (sh *shell) run(ctx context.Context, text string, vertical bool) {
-	sh.last = text
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := sh.interruptible(ctx)
 	defer stop()
 	began := time.Now()
-	results, err := sh.c.Query(ctx, text, sh.opt.Vars)
-	took := time.Since(began)
-	if err != nil {
-		fmt.Fprintf(sh.opt.Err, "%v\n", err)
-		return
-	}
-	records := 0
+	records, statements := 0, 0
 	var server time.Duration
-	for _, r := range results {
-		server += r.Time
-		if r.Err != nil {
-			fmt.Fprintf(sh.opt.Err, "%v\n", r.Err)
-			continue
+	schema := false
+	err := sh.run.Run(ctx, strings.NewReader(text), func(step *script.Step) error {
+		statements += len(step.Results)
+		schema = schema || step.Schema
+		if step.Place != nil {
+			sh.opt.Namespace, sh.opt.Database = step.Place.Namespace, step.Place.Database
 		}
-		records += count(r.Value)
-		sh.follow(r.Value)
-		if err := render.Value(sh.out, sh.format(r.Value, vertical), r.Value); err != nil {
-			fmt.Fprintf(sh.opt.Err, "print: %v\n", err)
+		for _, r := range step.Results {
+			server += r.Time
+			records += count(r.Value)
+		}
+		return sh.show(step, vertical)
+	})
+	took := time.Since(began)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		fmt.Fprintln(sh.opt.Err, "cancelled")
+	default:
+		sh.complain(err)
+		if errors.Is(err, client.ErrUnreachable) {
+			fmt.Fprintln(sh.opt.Err, "Whether the statement was carried out is not known.")
 		}
 	}
-	if sh.timing {
-		fmt.Fprintf(sh.opt.Err, "%d records in %v (network %v)\n", records,
+	if sh.timing && statements > 0 {
+		noun := "records"
+		if records == 1 {
+			noun = "record"
+		}
+		fmt.Fprintf(sh.opt.Err, "%d %s in %v (network %v)\n", records, noun,
 			took.Round(10*time.Microsecond), max(0, took-server).Round(10*time.Microsecond))
 	}
-	if changesSchema(text) {
+	if schema {
 		sh.names.refresh(ctx)
 	}
 }
 
-// format is the format for one answer.
+// show prints the answers of a step. A failure ends the text: what follows is not run.
+func (sh *shell) show(step *script.Step, vertical bool) error {
+	at, failed := step.Failure()
+	if failed != nil {
+		if step.Number+at > 1 {
+			fmt.Fprintf(sh.opt.Err, "statement %d (line %d): ", step.Number+at, step.Line(at))
+		}
+		sh.complain(failed)
+		return script.ErrStop
+	}
+	for _, r := range step.Values() {
+		if err := sh.print(r.Value, vertical, step.Columns); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// print prints one answer, through the pager if it is taller than the screen.
+func (sh *shell) print(v value.Value, vertical bool, columns []string) error {
+	if sh.outTo != nil || !sh.pager {
+		return render.Columns(sh.out, sh.format(v, vertical), v, columns)
+	}
+	var text bytes.Buffer
+	if err := render.Columns(&text, sh.format(v, vertical), v, columns); err != nil {
+		return err
+	}
+	return sh.page(text.Bytes())
+}
+
+// format is the format for one answer: a table that is wider than the screen turns vertical.
 func (sh *shell) format(v value.Value, vertical bool) render.Format {
 	switch {
 	case vertical:
 		return render.Vertical
 	case sh.opt.Format != "":
 		return sh.opt.Format
-	case render.Tabular(v):
-		return render.Table
+	case !render.Tabular(v):
+		return render.Pretty
 	}
-	return render.Pretty
+	if width := readline.GetScreenWidth(); sh.outTo == nil && width > 0 && render.TableWidth(v) > width {
+		return render.Vertical
+	}
+	return render.Table
 }
 
-// follow keeps the prompt at the place that a USE answered.
-func (sh *shell) follow(v value.Value) {
-	if v.Kind() != value.KindObject || v.Object().Len() != 2 {
-		return
+// connected sees to it that there is a connection: one that was lost while nothing ran is opened again.
+func (sh *shell) connected(ctx context.Context) error {
+	lost := sh.c.Lost()
+	if lost == nil {
+		return nil
 	}
-	ns, ok1 := v.Object().Get("namespace")
-	db, ok2 := v.Object().Get("database")
-	if !ok1 || !ok2 {
-		return
+	fmt.Fprintln(sh.opt.Err, "The connection was lost. Connecting again …")
+	c, err := sh.opt.Open(ctx, sh.opt.Namespace, sh.opt.Database, sh.notices.take)
+	if err != nil {
+		return err
 	}
-	sh.opt.Namespace, sh.opt.Database = "", ""
-	if ns.Kind() == value.KindString {
-		sh.opt.Namespace = ns.Str()
+	if err := sh.c.Close(); err != nil {
+		sh.complain(err)
 	}
-	if db.Kind() == value.KindString {
-		sh.opt.Database = db.Str()
+	sh.c = c
+	sh.names.connect(c)
+	if sh.run.Reconnected(c) {
+		return errors.New("connected again, but the open transaction was lost: nothing of it is stored. Begin again")
 	}
+	fmt.Fprintln(sh.opt.Err, "Connected again. Live queries of the old connection have ended.")
+	return nil
 }
+
+// complain prints an error in words, without the chain of what led to it.
+func (sh *shell) complain(err error) { fmt.Fprintln(sh.opt.Err, Plain(err)) }
 
 // count is the number of records in an answer.
 func count(v value.Value) int {
@@ -219,15 +334,4 @@ func count(v value.Value) int {
 		return 0
 	}
 	return 1
-}
-
-// changesSchema reports whether a text may have changed what names there are.
-func changesSchema(text string) bool {
-	up := strings.ToUpper(text)
-	for _, w := range []string{"DEFINE", "REMOVE", "USE", "CREATE", "INSERT", "RELATE", "UPSERT"} {
-		if strings.Contains(up, w) {
-			return true
-		}
-	}
-	return false
 }

@@ -33,6 +33,7 @@ type Stream struct {
 	want  int    // bytes to read next
 	line  int    // lines before text
 	col   int    // characters of the first line of text that were before it
+	at    int    // the line of the last statement that was handed out
 	err   error
 }
 
@@ -57,6 +58,9 @@ func (s *Stream) Next() (ast.Statement, string, error) {
 	}
 	return nil, "", s.err
 }
+
+// Line is the line, from 1, where the statement that Next gave last begins.
+func (s *Stream) Line() int { return s.at }
 
 // next parses one statement of what was read; false where there is none, or not enough was read.
 func (s *Stream) next() (ast.Statement, string, bool) {
@@ -93,6 +97,7 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 			s.err = s.tooLong(start)
 			return nil, "", false
 		}
+		s.at = s.line + strings.Count(s.text[:start], "\n") + 1
 		s.drop(p.tok.start)
 		return stmt, text, true
 	}
@@ -164,3 +169,19 @@ func Complete(text string) bool {
 	}
 	return p.err == nil || !p.open
 }
+
+// Ended reports whether text is complete and its last statement is closed by a semicolon. A text with an error before
+// its end is ended where its last character is a semicolon.
+func Ended(text string) bool {
+	p := newParser(text, Options{})
+	if p.err == nil {
+		p.statements()
+	}
+	if p.err != nil {
+		return !p.open && strings.HasSuffix(strings.TrimSpace(text), ";")
+	}
+	return p.prev.kind == tSemi
+}
+
+// Keyword reports whether word is a keyword of the language, in any case. It may be a name, too, by its place.
+func Keyword(word string) bool { return keywordOf([]byte(strings.ToUpper(word))) != 0 }

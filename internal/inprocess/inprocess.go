@@ -48,8 +48,8 @@ func (s *Store) Close() error { return s.engine.Close(context.Background()) }
 type transport struct{ conn *rpc.Conn }
 
 // Call implements client.Transport.
-func (t *transport) Call(ctx context.Context, method string, params []value.Value) (value.Value, error) {
-	resp := t.conn.Call(ctx, &wire.Request{Method: method, Params: params, Format: wire.CBOR})
+func (t *transport) Call(ctx context.Context, req client.Request) (value.Value, error) {
+	resp := t.conn.Call(ctx, &wire.Request{Method: req.Method, Params: req.Params, Txn: req.Txn, Format: wire.CBOR})
 	v, err := client.DecodeAnswer(resp.Append(nil, wire.CBOR))
 	if err != nil && ctx.Err() != nil {
 		return v, errors.Join(context.Cause(ctx), err)

@@ -47,6 +47,7 @@ var layers = [][]string{
 	{"memsvc/api"},
 	{"memsvc"},
 	{"cli/render"},
+	{"cli/script"},
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
