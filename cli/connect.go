@@ -15,6 +15,16 @@ import (
 // connectFlags are the flags of every command that talks to a server.
 type connectFlags struct {
 	endpoint, user, pass, passFile, token, level, ns, db string
+
+	create bool   // make the store of endpoint where it does not exist
+	placed bool   // begin at the namespace and database without selecting them, which would make them
+	maker  string // what makes a store, for the error where there is none
+}
+
+// addCreateFlag lets cmd make a store in its own process.
+func addCreateFlag(cmd *cobra.Command, f *connectFlags) {
+	f.maker = "--create makes one"
+	cmd.Flags().BoolVar(&f.create, "create", false, "make the store of a bolt://PATH endpoint where there is none")
 }
 
 // connectFlag is one of them: its name, aliases kept for ever, environment variable (without prefix) and help.
@@ -136,11 +146,17 @@ func (f *connectFlags) openWith(ctx context.Context, notify func(client.Notifica
 	}
 	opt.Notify = notify
 	if f.embedded() {
-		if opt.Transport, err = openEmbedded(ctx, f.endpoint); err != nil {
+		if opt.Transport, err = openEmbedded(ctx, f); err != nil {
 			return nil, err
 		}
 		opt.User, opt.Token = "", "" // the owner of the file is the owner of the data
+		if f.placed {
+			opt.Namespace, opt.Database = "", ""
+		}
 		return client.Open(ctx, opt)
+	}
+	if f.placed {
+		return client.Probe(opt)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, connectTime,
 		fmt.Errorf("%w: %s did not answer within %v", client.ErrUnreachable, f.endpoint, connectTime))

@@ -3,12 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -19,14 +23,38 @@ type embedded struct {
 	conn   *rpc.Conn
 }
 
-// openEmbedded opens the store named by dsn with the rights of its owner.
-func openEmbedded(ctx context.Context, dsn string) (*embedded, error) {
-	e, err := engine.Open(ctx, dsn, engine.Options{Log: slog.New(slog.DiscardHandler)})
+// openEmbedded opens the store named by f.endpoint with the rights of its owner. A store that does not exist is only made
+// with f.create: a wrong letter in a path shall not look like an empty database. With f.placed the session is at its place
+// at once, whether that exists or not, and nothing is made.
+func openEmbedded(ctx context.Context, f *connectFlags) (*embedded, error) {
+	if err := f.exists(); err != nil {
+		return nil, err
+	}
+	e, err := engine.Open(ctx, f.endpoint, engine.Options{Log: slog.New(slog.DiscardHandler), NoDefaults: f.placed})
 	if err != nil {
 		return nil, physicalError(err)
 	}
+	session := e.RootSession()
+	if f.placed {
+		session = e.SessionAs(session.Principal(), f.ns, f.db)
+	}
 	srv := &rpc.Server{Engine: e, Log: slog.New(slog.DiscardHandler)}
-	return &embedded{engine: e, conn: srv.NewConn(e.RootSession(), rpc.Options{Persistent: true})}, nil
+	return &embedded{engine: e, conn: srv.NewConn(session, rpc.Options{Persistent: true})}, nil
+}
+
+// exists is an error where the store of f is a folder that does not exist, and is not to be made.
+func (f *connectFlags) exists() error {
+	d, err := kv.ParseDSN(f.endpoint)
+	if err != nil {
+		return usageError{err}
+	}
+	if d.Kind != "bolt" || f.create {
+		return nil
+	}
+	if _, err := os.Stat(d.Path); errors.Is(err, fs.ErrNotExist) {
+		return exitError{exitNotFound, fmt.Errorf("there is no store at %s: check the path; %s", d.Path, f.maker)}
+	}
+	return nil
 }
 
 // Call implements client.Transport.

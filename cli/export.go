@@ -28,25 +28,35 @@ type exportFlags struct {
 }
 
 func newExportCmd(s *streams) *cobra.Command {
-	var f connectFlags
+	f := connectFlags{placed: true, maker: "'nacre start' makes one"}
 	var x exportFlags
 	cmd := &cobra.Command{
-		Use:   "export FILE",
+		Use:   "export [FILE]",
 		Short: "Write a database as statements",
-		Long: `Writes the namespace and database as ServiceQL that import takes back. FILE is a path, or - for standard output;
-.gz and .zst are packed. A file appears only when it is whole. Memory stays constant.
+		Long: `Writes the namespace and database as ServiceQL that import takes back. FILE is a path, or - for standard output
+(the default); .gz and .zst are packed. A file appears only when it is whole. Memory stays constant. A namespace,
+database or table that does not exist is an error (exit status 5).
 
 Without options everything is exported but old versions. With --only, just what is named.`,
 		Example: `  nacre export --ns app --db app dump.surql
   nacre export --ns app --db app - | gzip > dump.surql.gz
   nacre export --ns app --db app --only --tables=person,knows --records dump.surql`,
-		Args: exactArgs(1, "a file, or - for standard output"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("want one file, or - for standard output")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "-"
+			if len(args) > 0 {
+				path = args[0]
+			}
 			opt, err := x.options(cmd)
 			if err != nil {
 				return err
 			}
-			return runExport(cmd.Context(), s, &f, opt, args[0])
+			return runExport(cmd.Context(), s, &f, opt, path)
 		},
 	}
 	addConnectFlags(cmd, &f)

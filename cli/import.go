@@ -31,6 +31,7 @@ What was applied before an error stays. Exit status 7: at least one statement fa
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), s, &f, args[0]) },
 	}
 	addConnectFlags(cmd, &f)
+	addCreateFlag(cmd, &f)
 	return cmd
 }
 

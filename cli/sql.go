@@ -48,11 +48,12 @@ all. A file may be packed (.gz, .zst).`,
 		Example: `  nacre sql -u root -p root --ns test --db test
   nacre sql -c 'SELECT * FROM person' --format table
   echo 'RETURN $n * 2' | nacre sql --var n=21
-  nacre sql -e bolt://nacre.db -f schema.surql`,
+  nacre sql -e bolt://nacre.db --create -f schema.surql`,
 		Args: exactArgs(0, "no arguments: statements come by -c, -f or standard input"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSQL(cmd.Context(), s, &f, &q) },
 	}
 	addConnectFlags(cmd, &f)
+	addCreateFlag(cmd, &f)
 	fl := cmd.Flags()
 	fl.StringVarP(&q.command, "command", "c", "", "run this text and exit")
 	fl.StringVarP(&q.file, "file", "f", "", "run this file and exit (- is standard input)")

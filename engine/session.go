@@ -173,7 +173,12 @@ func (s *Session) Principal() auth.Principal { return s.snapshot().Auth.Principa
 
 // Use selects a namespace and database: nil leaves a part as it is, "" unsets it. It creates what is missing when the
 // session may, and refuses places outside the session's level.
-func (s *Session) Use(ctx context.Context, ns, db *string) error {
+func (s *Session) Use(ctx context.Context, ns, db *string) error { return s.use(ctx, ns, db, true) }
+
+// Visit is Use for what only reads: it makes nothing, so that the place may be one that does not exist.
+func (s *Session) Visit(ctx context.Context, ns, db *string) error { return s.use(ctx, ns, db, false) }
+
+func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 	before := s.snapshot()
 	to := before
 	if ns != nil {
@@ -195,13 +200,16 @@ func (s *Session) Use(ctx context.Context, ns, db *string) error {
 	if err := to.Auth.MayUse(); err != nil {
 		return err
 	}
-	makeDB := ""
-	if db != nil {
-		makeDB = *db
+	makeNS, makeDB := "", ""
+	if create {
+		makeNS = to.Auth.NS
+		if db != nil {
+			makeDB = *db
+		}
 	}
 	after := before
 	err := s.e.queries.Write(ctx, &after, func(r *exec.Run) error {
-		return s.e.queries.Define.Use(r, to.Auth.NS, to.Auth.DB, to.Auth.NS, makeDB)
+		return s.e.queries.Define.Use(r, to.Auth.NS, to.Auth.DB, makeNS, makeDB)
 	})
 	if err != nil {
 		return err

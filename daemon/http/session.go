@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -40,8 +41,20 @@ func (s *Server) enterBy(r *http.Request) (session *engine.Session, byName bool,
 	return session, byName, err
 }
 
-// session makes the session of a request: its identity by Authorization, its place by the headers.
+// session makes the session of a request: its identity by Authorization, its place by the headers, made where it does not
+// exist.
 func (s *Server) session(r *http.Request) (*engine.Session, error) {
+	return s.placed(r, (*engine.Session).Use)
+}
+
+// visitor is session for a request that only reads: nothing is made.
+func (s *Server) visitor(r *http.Request) (*engine.Session, error) {
+	return s.placed(r, (*engine.Session).Visit)
+}
+
+func (s *Server) placed(
+	r *http.Request, use func(s *engine.Session, ctx context.Context, ns, db *string) error,
+) (*engine.Session, error) {
 	session, byName, err := s.enterBy(r)
 	if err != nil {
 		return nil, err
@@ -50,11 +63,11 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	switch {
 	case byName && ns == "" && db == "":
 		// Where a user is defined is not where it works: only the headers say that.
-		return session, session.Use(r.Context(), &ns, &db)
+		return session, use(session, r.Context(), &ns, &db)
 	case ns == "" && db == "":
 		return session, nil
 	}
-	return session, session.Use(r.Context(), named(ns), named(db))
+	return session, use(session, r.Context(), named(ns), named(db))
 }
 
 func named(name string) *string {

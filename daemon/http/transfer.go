@@ -1,6 +1,7 @@
 package http
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -21,7 +22,7 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 	if r.ContentLength > s.Limits.Import {
 		return errTooLarge
 	}
-	session, err := s.known(r)
+	session, err := s.known(r, s.session)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 
 // export streams the namespace and database of the session as statements.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.known(r)
+	session, err := s.known(r, s.visitor)
 	if err != nil {
 		return err
 	}
@@ -61,13 +62,17 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := &exportWriter{w: w, media: exportType, sent: s.RPC.Metrics.Network}
-	return s.finish(r, out, session.Export(r.Context(), out, opt))
+	err = session.Export(r.Context(), out, opt)
+	if e, ok := errors.AsType[*errs.Error](err); ok && e.Kind == errs.KindNotFound {
+		err = &refusal{http.StatusNotFound, e.Msg} // a namespace, database or table that does not exist
+	}
+	return s.finish(r, out, err)
 }
 
 // backup streams the whole store, as it is at one moment, to an owner at root level. See package physical for the
 // bytes; with ?compress=true they are packed.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.known(r)
+	session, err := s.known(r, s.visitor)
 	if err != nil {
 		return err
 	}
@@ -89,9 +94,11 @@ func (s *Server) finish(r *http.Request, out *exportWriter, err error) error {
 	return err
 }
 
-// known is the session of a client that has an identity.
-func (s *Server) known(r *http.Request) (*engine.Session, error) {
-	session, err := s.session(r)
+// known is the session that enter gives a client, which must have an identity.
+func (s *Server) known(
+	r *http.Request, enter func(*http.Request) (*engine.Session, error),
+) (*engine.Session, error) {
+	session, err := enter(r)
 	if err == nil && session.Principal().Level == auth.Guest {
 		err = &refusal{http.StatusForbidden, notAllowed}
 	}

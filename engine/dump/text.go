@@ -15,6 +15,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -42,8 +43,12 @@ type writer struct {
 	buf []byte // of the INSERT under way
 }
 
-// Text writes the database of gate to w.
+// Text writes the database of gate to w. A table of opt.Tables that does not exist is an error, before anything is written.
 func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate, opt Options) error {
+	tables, err := selected(cat, gate.DB, opt)
+	if err != nil {
+		return err
+	}
 	out := &writer{w: bufio.NewWriterSize(w, 256<<10)}
 	out.section("OPTION")
 	out.line("OPTION IMPORT;")
@@ -76,10 +81,6 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 			out.section(s.title)
 			out.defs(defs)
 		}
-	}
-	tables, err := selected(cat, gate.DB, opt)
-	if err != nil {
-		return err
 	}
 	for _, tb := range tables {
 		out.table(tb)
@@ -130,6 +131,11 @@ func selected(cat *catalog.View, db *catalog.Database, opt Options) ([]*catalog.
 	}
 	all = slices.Clone(all)
 	if !opt.AllTables {
+		for _, name := range opt.Tables {
+			if !slices.ContainsFunc(all, func(tb *catalog.Table) bool { return tb.Name == name }) {
+				return nil, errs.TableNotFound(name)
+			}
+		}
 		all = slices.DeleteFunc(all, func(tb *catalog.Table) bool { return !slices.Contains(opt.Tables, tb.Name) })
 	}
 	slices.SortStableFunc(all, func(a, b *catalog.Table) int { return relationLast(a) - relationLast(b) })
