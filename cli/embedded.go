@@ -12,7 +12,6 @@ import (
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -23,9 +22,9 @@ type embedded struct {
 	conn   *rpc.Conn
 }
 
-// openEmbedded opens the store named by f.endpoint with the rights of its owner. A store that does not exist is only made
-// with f.create: a wrong letter in a path shall not look like an empty database. With f.placed the session is at its place
-// at once, whether that exists or not, and nothing is made.
+// openEmbedded opens the store named by f.endpoint with the rights of its owner. A store that does not exist is only
+// made with f.create: a wrong letter in a path shall not look like an empty database. With f.placed the session is at
+// its place at once, whether that exists or not, and nothing is made.
 func openEmbedded(ctx context.Context, f *connectFlags) (*embedded, error) {
 	if err := f.exists(); err != nil {
 		return nil, err
@@ -44,15 +43,12 @@ func openEmbedded(ctx context.Context, f *connectFlags) (*embedded, error) {
 
 // exists is an error where the store of f is a folder that does not exist, and is not to be made.
 func (f *connectFlags) exists() error {
-	d, err := kv.ParseDSN(f.endpoint)
-	if err != nil {
-		return usageError{err}
+	path, err := engine.StorePath(f.endpoint)
+	if err != nil || f.create {
+		return nil // a store without files, or an address that opening it refuses
 	}
-	if d.Kind != "bolt" || f.create {
-		return nil
-	}
-	if _, err := os.Stat(d.Path); errors.Is(err, fs.ErrNotExist) {
-		return exitError{exitNotFound, fmt.Errorf("there is no store at %s: check the path; %s", d.Path, f.maker)}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return exitError{exitNotFound, fmt.Errorf("there is no store at %s: check the path; %s", path, f.maker)}
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ type writer struct {
 	buf []byte // of the INSERT under way
 }
 
-// Text writes the database of gate to w. A table of opt.Tables that does not exist is an error, before anything is written.
+// Text writes the database of gate to w. A table of opt.Tables that does not exist is an error, before anything is
+// written.
 func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate, opt Options) error {
 	tables, err := selected(cat, gate.DB, opt)
 	if err != nil {
