@@ -115,7 +115,10 @@ func writeReport(w io.Writer, rep *physical.Report) error {
 	}
 	fmt.Fprintf(w, "%d keys on %d pages (%d free, %d leaked), version %d\n", rep.Keys, rep.Pages.Pages, rep.Pages.Free,
 		rep.Pages.Leaked, rep.Version)
-	_, err := fmt.Fprintf(w, "%d records of %d tables, %d entries of %d indexes, %d ends of edges\n", rep.Records, rep.Tables, rep.Entries,
-		rep.Indexes, rep.Edges)
+	_, err := fmt.Fprintf(w, "%d records of %d tables, %d entries of %d indexes, %d ends of edges\n", rep.Records, rep.Tables,
+		rep.Entries, rep.Indexes, rep.Edges)
+	if err == nil && rep.Clean() {
+		_, err = fmt.Fprintln(w, "The store is sound: nothing is wrong.")
+	}
 	return err
 }

@@ -85,7 +85,7 @@ func startCode(e *daemon.StartError) int {
 	switch e.Reason {
 	case daemon.StoreLocked, daemon.AddressInUse:
 		return exitConflict
-	case daemon.StoreForeign, daemon.StoreDamaged, daemon.BadTLS:
+	case daemon.StoreForeign, daemon.StoreDamaged, daemon.BadTLS, daemon.ImportFailed:
 		return exitInvalid
 	case daemon.BadSetting:
 		return exitUsage

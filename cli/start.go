@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -43,6 +44,9 @@ func newStartCmd(s *streams) *cobra.Command {
 		}
 		if printConfig {
 			return config.Print(s.out, table)
+		}
+		if err := checkStart(cfg); err != nil {
+			return err
 		}
 		level := func() (slog.Level, error) { return levelNow(s, cfg, changed(cmd.Flags(), table)) }
 		return runStart(cmd.Context(), s, cfg, warnings, level)
@@ -106,6 +110,65 @@ func changed(flags *pflag.FlagSet, table []*config.Setting) func(string) bool {
 	}
 }
 
+// checkStart refuses settings that contradict one another, and puts the temporary directory into effect.
+func checkStart(cfg *config.Config) error {
+	switch {
+	case cfg.User != "" && cfg.Pass == "":
+		return usagef("--user needs a password: add --pass, NACRE_PASS or NACRE_PASS_FILE")
+	case cfg.Pass != "" && cfg.User == "":
+		return usagef("--pass needs a name: add --user or NACRE_USER")
+	}
+	if cfg.TemporaryDirectory == "" {
+		return nil
+	}
+	if info, err := os.Stat(cfg.TemporaryDirectory); err != nil || !info.IsDir() {
+		return usagef("--temporary-directory %s: there is no such directory", cfg.TemporaryDirectory)
+	}
+	return os.Setenv("TMPDIR", cfg.TemporaryDirectory)
+}
+
+// startLog makes the logger of cfg: to standard error, and to a file where that is asked for.
+func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Logger, done func() error, err error) {
+	asJSON, err := logJSON(cfg.LogFormat, !s.errTTY)
+	if err != nil {
+		return nil, nil, err
+	}
+	log = telemetry.NewLogger(s.err, level, asJSON)
+	if !cfg.LogFile.Enabled {
+		return log, func() error { return nil }, nil
+	}
+	f := cfg.LogFile
+	if asJSON, err = logJSON(f.Format, false); err != nil {
+		return nil, nil, err
+	}
+	own, err := telemetry.ParseLevel(f.Level)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	rotation, err := telemetry.ParseRotation(f.Rotation)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	file, err := telemetry.OpenLogFile(f.Path, f.Name, rotation)
+	if err != nil {
+		return nil, nil, err
+	}
+	return telemetry.Tee(log, telemetry.NewLogger(file, own, asJSON)), file.Close, nil
+}
+
+// logJSON reads a format of log lines; auto is what automatic says.
+func logJSON(format string, automatic bool) (bool, error) {
+	switch format {
+	case "text":
+		return false, nil
+	case "json":
+		return true, nil
+	case "auto":
+		return automatic, nil
+	}
+	return false, usagef("unknown log format %q (text, json, auto)", format)
+}
+
 // levelNow is the log level that the sources of the running server's configuration give now: its flag as it was given,
 // its variables, its file.
 func levelNow(s *streams, cfg *config.Config, flagged func(string) bool) (slog.Level, error) {
@@ -124,14 +187,18 @@ func levelNow(s *streams, cfg *config.Config, flagged func(string) bool) (slog.L
 // runStart serves until a stop signal. A second signal ends the process at once; SIGHUP makes it read the certificate
 // and the log level again.
 func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []string,
-	again func() (slog.Level, error)) error {
+	again func() (slog.Level, error)) (err error) {
 	first, err := telemetry.ParseLevel(cfg.LogLevel)
 	if err != nil {
 		return usageError{err}
 	}
 	level := new(slog.LevelVar)
 	level.Set(first)
-	log := telemetry.NewLogger(s.err, level, cfg.LogFormat == "json")
+	log, closeLog, err := startLog(s, cfg, level)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
 	for _, w := range warnings {
 		log.Warn(w, "component", "config")
 	}

@@ -12,11 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -46,7 +44,7 @@ type Daemon struct {
 	state       state
 	stop        context.CancelFunc // of the background work
 	work        sync.WaitGroup     // background work
-	served      chan error         // what Serve said
+	served      chan error         // why it ends: what Serve said, and a failed startup
 	closing     sync.Once
 	closed      error // what closing found
 }
@@ -59,7 +57,8 @@ func Run(ctx context.Context, cfg *config.Config, log *slog.Logger, reload <-cha
 		return err
 	}
 	failed := d.wait(ctx, reload)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cfg.ShutdownTimeout, time.Millisecond))
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+		max(cfg.DrainDelay+cfg.ShutdownTimeout, time.Millisecond))
 	defer cancel()
 	return errors.Join(failed, d.Close(grace))
 }
@@ -75,21 +74,18 @@ func (d *Daemon) wait(ctx context.Context, reload <-chan os.Signal) error {
 				d.log.Error("the old certificate stays", "component", "server", "err", err)
 			}
 		case err := <-d.served:
-			if err != nil {
-				err = fmt.Errorf("serve: %w", err)
-			}
 			return err
 		}
 	}
 }
 
-// startupPatience is how long an ordinary start may hold back the listener, so that the first probe finds it ready.
-const startupPatience = 5 * time.Second
-
 // Start opens the store, binds and begins to serve. It returns when the server accepts connections; with an import
 // file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
 	if err := checkNames(cfg); err != nil {
+		return nil, err
+	}
+	if err := checkBind(cfg.Bind); err != nil {
 		return nil, err
 	}
 	if _, err := kv.ParseDSN(cfg.Path); err != nil {
@@ -111,7 +107,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err != nil {
 		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
 	}
-	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, metrics: metrics, served: make(chan error, 1)}
+	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, metrics: metrics, served: make(chan error, 2)}
 	d.build(caps)
 	d.state.staleAfter, d.state.engine = cfg.Heartbeat(), eng
 	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
@@ -127,7 +123,11 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		wait(ctx, started, startupPatience)
 	}
 	d.work.Go(func() {
-		d.served <- d.http.Serve(crowded(listener, cfg.ConnectionsPerAddress, pair == nil, metrics), pair.config())
+		err := d.http.Serve(crowded(listener, cfg.ConnectionsPerAddress, pair == nil, metrics), pair.config())
+		if err != nil {
+			err = fmt.Errorf("serve: %w", err)
+		}
+		d.served <- err
 	})
 	d.supervisor.tell("READY=1")
 	if patience := cfg.Supervisor.Watchdog; patience > 0 {
@@ -160,8 +160,8 @@ func (d *Daemon) Addr() net.Addr { return d.listener.Addr() }
 // Engine is the open store, for a caller that shares the process.
 func (d *Daemon) Engine() *engine.Engine { return d.engine }
 
-// Close stops the server: /ready says no, nothing new is let in, running requests go on until ctx ends, WebSockets are
-// closed with code 1001, the store is closed. Later calls answer what the first did.
+// Close stops the server: /ready says no, nothing new is let in but told so for the drain delay of the configuration,
+// running requests go on until ctx ends, WebSockets are closed with code 1001, the store is closed. Later calls answer what the first did.
 func (d *Daemon) Close(ctx context.Context) error {
 	d.closing.Do(func() { d.closed = d.close(ctx) })
 	return d.closed
@@ -172,6 +172,7 @@ func (d *Daemon) close(ctx context.Context) error {
 	d.sockets.Drain()
 	d.supervisor.tell("STOPPING=1", "STATUS=stopping")
 	d.log.Info("stopping", "component", "server")
+	d.drain(ctx)
 	var doors sync.WaitGroup
 	var httpErr error
 	doors.Go(func() { httpErr = d.http.Shutdown(ctx) })
@@ -194,66 +195,17 @@ func (d *Daemon) close(ctx context.Context) error {
 	return errors.Join(httpErr, sessionErr, closeErr)
 }
 
-// startup does what has to be done before the server is ready.
-func (d *Daemon) startup(ctx context.Context, started chan<- struct{}) {
-	d.supervisor.tell("STATUS=starting")
-	err := d.prepare(ctx)
-	if err == nil {
-		err = d.beat(ctx)
-	}
-	if err != nil {
-		// The server stays up, not ready: an operator can look at it.
-		d.log.Error("startup failed", "component", "server", "err", err)
-		d.supervisor.tell("STATUS=startup failed")
-		close(started)
+// drain keeps the listener open for some time, in which load balancers see that /ready says no.
+func (d *Daemon) drain(ctx context.Context) {
+	if d.cfg.DrainDelay <= 0 {
 		return
 	}
-	d.state.started.Store(true)
-	close(started)
-	if d.state.node.Load() == nil {
-		d.log.Error("the disk is full: requests are answered, but the server is not ready before there is space", "component", "server")
-		d.supervisor.tell("STATUS=no space left")
+	t := time.NewTimer(d.cfg.DrainDelay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
 	}
-	// The hash of the root user's password takes 19 MiB, an import more: an idle server gives them back.
-	debug.FreeOSMemory()
-	d.heartbeat(ctx)
-}
-
-func (d *Daemon) prepare(ctx context.Context) error {
-	if d.cfg.User != "" && d.cfg.Pass != "" {
-		if err := d.engine.CreateRootUser(ctx, d.cfg.User, d.cfg.Pass); err != nil {
-			return fmt.Errorf("create the root user: %w", err)
-		}
-	}
-	if d.cfg.ImportFile == "" {
-		return nil
-	}
-	return d.importFile(ctx, d.cfg.ImportFile)
-}
-
-// importFile runs the statements of a file as the root owner in the default place.
-func (d *Daemon) importFile(ctx context.Context, path string) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	session := d.engine.RootSession()
-	ns, db := d.cfg.DefaultNamespace, d.cfg.DefaultDatabase
-	if !d.cfg.NoDefaults && ns != "" {
-		if err := session.Use(ctx, &ns, &db); err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-	}
-	res, err := session.Import(ctx, io.Reader(f), nil)
-	if err != nil {
-		return fmt.Errorf("import %s: %w", path, err)
-	}
-	if res.Failures > 0 {
-		return fmt.Errorf("import %s: %d of %d statements failed, the first: %w", path, res.Failures, res.Statements, res.Failed[0].Err)
-	}
-	d.log.Info("imported", "component", "server", "file", path, "statements", res.Statements)
-	return nil
 }
 
 // sweepEach is the interval of looks for sessions that their clients left behind.

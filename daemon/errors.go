@@ -24,6 +24,7 @@ const (
 	AddressDenied               // no right to listen there, or no such address
 	BadTLS                      // certificate or key cannot be used
 	BadSetting                  // a setting names what does not exist
+	ImportFailed                // the import file is not there, or not all of it could be imported
 )
 
 // StartError is a daemon that did not start. Its text is one line that says what to do.
@@ -65,6 +66,19 @@ func openError(path string, err error) error {
 		e.Text = fmt.Sprintf("the store %s cannot be opened: %v", path, err)
 	}
 	return e
+}
+
+// checkBind refuses what cannot be an address to listen on.
+func checkBind(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return &StartError{Reason: BadSetting, Err: err,
+			Text: fmt.Sprintf("--bind %s: want an address and a port, such as 127.0.0.1:8000 or [::1]:8000 (%v)", address, err)}
+	}
+	return nil
 }
 
 // bindError explains why the server cannot listen.

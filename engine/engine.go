@@ -266,26 +266,33 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// CreateRootUser makes the root user of --user and --pass with role OWNER unless a root user exists already.
-func (e *Engine) CreateRootUser(ctx context.Context, name, pass string) error {
-	s := e.RootSession()
-	res, err := s.Execute(ctx, "INFO FOR ROOT", nil)
-	if err != nil {
-		return err
-	}
-	if res[0].Err != nil {
-		return res[0].Err
-	}
-	users, _ := res[0].Value.Object().Get("users")
-	if users.Kind() == value.KindObject && users.Object().Len() > 0 {
-		return nil
+// CreateRootUser makes the root user of --user and --pass with role OWNER unless a root user exists already; made reports
+// whether it did.
+func (e *Engine) CreateRootUser(ctx context.Context, name, pass string) (made bool, err error) {
+	there, err := e.HasRootUser(ctx)
+	if err != nil || there {
+		return false, err
 	}
 	text := "DEFINE USER " + value.QuoteIdent(name) + " ON ROOT PASSWORD " + value.Quote(pass) + " ROLES OWNER"
-	if res, err = s.Execute(ctx, text, nil); err != nil {
-		return err
+	res, err := e.RootSession().Execute(ctx, text, nil)
+	if err != nil {
+		return false, err
 	}
 	if res[0].Err != nil {
-		return res[0].Err
+		return false, res[0].Err
 	}
-	return nil
+	return true, nil
+}
+
+// HasRootUser reports whether anybody can sign in as a root user.
+func (e *Engine) HasRootUser(ctx context.Context) (bool, error) {
+	res, err := e.RootSession().Execute(ctx, "INFO FOR ROOT", nil)
+	if err != nil {
+		return false, err
+	}
+	if res[0].Err != nil {
+		return false, res[0].Err
+	}
+	users, _ := res[0].Value.Object().Get("users")
+	return users.Kind() == value.KindObject && users.Object().Len() > 0, nil
 }

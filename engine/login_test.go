@@ -22,7 +22,7 @@ func users(t *testing.T) *engine.Engine {
 			t.Error(err)
 		}
 	})
-	if err := e.CreateRootUser(t.Context(), "root", "pw"); err != nil {
+	if _, err := e.CreateRootUser(t.Context(), "root", "pw"); err != nil {
 		t.Fatal(err)
 	}
 	runAll(t, e.RootSession(), `USE NS n DB d; DEFINE USER nu ON NAMESPACE PASSWORD 'pw' ROLES EDITOR;

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,5 +210,65 @@ func TestCheckNamesWhatIsDamaged(t *testing.T) {
 	fixed := filepath.Join(t.TempDir(), "fixed.db")
 	if done, err := engine.Repair(context.Background(), path, fixed, nil); err != nil || done.LostKeys != 1 || done.LostPages != 0 || done.LostLog != "" || !done.After.Clean() {
 		t.Errorf("repair: %+v, %v", done, err)
+	}
+}
+
+// TestRepairKnowsTablesByTheirRecords: a lost definition of a table is made again from the ids of its records, which lie in
+// the mapped file of the old store.
+func TestRepairKnowsTablesByTheirRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	ctx := context.Background()
+	e, err := engine.Open(ctx, path, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := e.RootSession()
+	ns, db := "shop", "main"
+	if err := s.Use(ctx, &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, s, `DEFINE TABLE precious COMMENT 'the definition of a table that gets lost'; CREATE |precious:300|; CREATE |other:300|`)
+	if err := e.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(path, "data.db")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the file may hold older copies of the page
+	text := []byte("table that gets lost")
+	for at := 0; ; {
+		i := bytes.Index(data[at:], text)
+		if i < 0 {
+			if at == 0 {
+				t.Fatal("the definition is not in the file")
+			}
+			break
+		}
+		at += i + len(text)
+		data[at-1] ^= 0x20
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(t.TempDir(), "fixed.db")
+	done, err := engine.Repair(ctx, path, target, nil)
+	if err != nil || !slices.Equal(done.Recovered, []string{"precious"}) {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if e, err = engine.Open(ctx, target, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	if s = e.RootSession(); s.Use(ctx, &ns, &db) != nil {
+		t.Fatal("use")
+	}
+	if got := mustRun(t, s, "RETURN count(SELECT * FROM precious)")[0].Value.Text(); got != "300" {
+		t.Errorf("got %s records", got)
 	}
 }

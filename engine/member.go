@@ -35,6 +35,29 @@ func (e *Engine) Leave(ctx context.Context, id value.UUID) error {
 	return e.asSystem(ctx, func(r *exec.Run) error { return r.Cat.DropNode(id) })
 }
 
+// importSetting is where an import is noted, by the checksum of its text.
+func importSetting(sum string) string { return "import " + sum }
+
+// Imported reports whether NoteImport was called with sum, the checksum of a file of statements.
+func (e *Engine) Imported(ctx context.Context, sum string) (done bool, err error) {
+	st := e.system()
+	err = e.queries.Read(ctx, &st, func(r *exec.Run) error {
+		o, err := r.Cat.Setting(importSetting(sum))
+		done = err == nil && o.Len() > 0
+		return err
+	})
+	return done, err
+}
+
+// NoteImport notes that a file of statements with that checksum was imported whole.
+func (e *Engine) NoteImport(ctx context.Context, sum string) error {
+	return e.asSystem(ctx, func(r *exec.Run) error {
+		now := r.Now()
+		at := value.DatetimeOf(value.Datetime{Secs: now.Unix(), Nanos: uint32(now.Nanosecond())})
+		return r.Cat.PutSetting(importSetting(sum), value.NewObject(value.Field{Name: "at", Value: at}))
+	})
+}
+
 // system is the state of work that the engine does for itself.
 func (e *Engine) system() exec.Session {
 	return e.queries.System()

@@ -102,6 +102,14 @@ func (s *Session) SetClient(ip, origin string) {
 	s.change(func(st *exec.Session) { st.IP, st.Orig = text(ip), text(origin) })
 }
 
+// Client is the address that SetClient told, or "".
+func (s *Session) Client() string {
+	if ip := s.state.Load().IP; ip.Kind() == value.KindString {
+		return ip.Str()
+	}
+	return ""
+}
+
 // SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to the
 // session by ID.
 func (s *Session) SetName(id value.UUID) {

@@ -38,6 +38,8 @@ type Config struct {
 	NoDefaults                        bool
 	Strict                            bool
 	ImportFile                        string
+	ImportAgain                       bool     // also a file that was imported before
+	TemporaryDirectory                string   // "": the system's
 	BucketFolders                     []string // that buckets may keep files in
 	QueryTimeout, TransactionTimeout  time.Duration
 	QueryMemory                       int64    // bytes that all statements may hold; 0: a quarter of what there is
@@ -56,6 +58,7 @@ type Config struct {
 	AllowExperimental, DenyExperimental Names
 
 	// Lifecycle.
+	DrainDelay        time.Duration // between the stop signal and the end of the listener
 	ShutdownTimeout   time.Duration
 	HeartbeatInterval time.Duration
 	HeartbeatMaxAge   time.Duration // 0: three intervals
@@ -66,8 +69,17 @@ type Config struct {
 
 	// Log.
 	LogLevel, LogFormat string
+	LogFile             LogFile
 	SlowThreshold       time.Duration
 	SlowAllow, SlowDeny Names // parameters whose values may be logged
+}
+
+// LogFile is a copy of the log in files.
+type LogFile struct {
+	Enabled       bool
+	Path, Name    string // directory, name of the file in it
+	Format, Level string
+	Rotation      string // daily, hourly or never
 }
 
 // Limits bounds what comes from outside. Sizes are bytes.
@@ -99,7 +111,8 @@ func Default() *Config {
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,
-		LogLevel: "info", LogFormat: "text",
+		LogLevel: "info", LogFormat: "auto",
+		LogFile: LogFile{Path: "logs", Name: "nacre.log", Format: "text", Level: "info", Rotation: "daily"},
 		Limits: Limits{
 			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30, MCPBody: 4 << 20,

@@ -101,17 +101,16 @@ func (s *Server) identity(r *http.Request, session *engine.Session) (byName bool
 	default:
 		return false, errs.InvalidAuth()
 	}
-	return byName, s.counted(r, attempt)
+	return byName, s.counted(r, "http "+strings.ToLower(scheme), attempt)
 }
 
 // counted runs one attempt to get an identity. All wrong credentials get the same answer.
-func (s *Server) counted(r *http.Request, attempt func() error) error {
+func (s *Server) counted(r *http.Request, way string, attempt func() error) error {
 	err := attempt()
-	s.RPC.Metrics.Auth(err == nil)
+	s.RPC.NoteSignin(s.client(r), way, err)
 	if err == nil || !rpc.FailedAuth(err) || errors.As(err, new(rpc.Wait)) {
 		return err
 	}
-	s.Log.Debug("authentication failed", "client", s.client(r), "err", err)
 	return errs.InvalidAuth()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
@@ -36,9 +37,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, limit int64, thro
 	}
 	client := s.client(r)
 	v, err := through(s.RPC.Session(client, r.Header.Get("Origin")), r.Context(), withAccess(params))
-	s.RPC.Metrics.Auth(err == nil)
+	s.RPC.NoteSignin(client, "http "+strings.TrimPrefix(r.URL.Path, "/"), err)
 	if err != nil {
-		return s.refusedSignin(client, err)
+		return refusedSignin(err)
 	}
 	return s.token(w, f, accept, v)
 }
@@ -58,7 +59,7 @@ func withAccess(params *value.Object) *value.Object {
 
 // refusedSignin is what a client is told. A THROW of the access method's own and broken requests keep their text; whatever else is
 // wrong with the credentials gets the one answer.
-func (s *Server) refusedSignin(client string, err error) error {
+func refusedSignin(err error) error {
 	e := errs.As(err)
 	switch {
 	case e.Kind == errs.KindThrown, e.Kind == errs.KindValidation:
@@ -66,7 +67,6 @@ func (s *Server) refusedSignin(client string, err error) error {
 	case errors.As(err, new(rpc.Wait)):
 		return err
 	case rpc.FailedAuth(e):
-		s.Log.Debug("authentication failed", "client", client, "err", e)
 		return &refusal{http.StatusUnauthorized, authProblem}
 	}
 	return err

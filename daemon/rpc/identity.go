@@ -159,11 +159,20 @@ func (k *call) tokens(bare string) (access, refresh string, err error) {
 // counted runs one attempt to get an identity. How many there may be the guard of the session says, see Server.Session.
 func (k *call) counted(attempt func() (value.Value, error)) (wire.Response, error) {
 	v, err := attempt()
-	k.conn.srv.Metrics.Auth(err == nil)
+	k.conn.srv.NoteSignin(k.session.engine.Client(), "rpc "+k.req.Method, err)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	return answer(v), nil
+}
+
+// NoteSignin counts an attempt to get an identity. One that was refused is logged with the client's address and the
+// way it came, never with what it was tried with.
+func (srv *Server) NoteSignin(client, way string, err error) {
+	srv.Metrics.Auth(err == nil)
+	if err != nil && FailedAuth(err) {
+		srv.Log.Warn("sign-in failed", "client", client, "method", way)
+	}
 }
 
 // Session makes a session for a client at an address and an origin, "" where not known: its guesses at passwords are bounded.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -280,7 +281,7 @@ func (r *repairer) recoverTables() error {
 				return nil
 			}
 			if own, ok, err := value.RecordField(v, "id"); err == nil && ok && own.Kind() == value.KindRecord {
-				lost[at] = own.Record().Table
+				lost[at] = strings.Clone(own.Record().Table) // v is a part of the mapped file
 			}
 			return nil
 		})
