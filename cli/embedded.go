@@ -66,14 +66,14 @@ func (t *embedded) Close() error {
 }
 
 // Import implements client.Streamer.
-func (t *embedded) Import(ctx context.Context, r io.Reader) (*client.ImportResult, error) {
-	res, err := t.conn.Session().Import(ctx, r, nil)
+func (t *embedded) Import(ctx context.Context, r io.Reader, opt client.ImportOptions) (*client.ImportResult, error) {
+	res, err := t.conn.Session().Import(ctx, r, engine.ImportOptions{Stop: opt.Stop})
 	if err != nil {
 		return nil, err
 	}
-	out := &client.ImportResult{Statements: res.Statements, Failures: res.Failures}
-	for _, f := range res.Failed {
-		out.Failed = append(out.Failed, f.Err)
+	out := &client.ImportResult{Statements: res.Statements, Failures: res.Failures, Records: res.Records}
+	for i, f := range res.Failed {
+		out.Failed = append(out.Failed, client.ImportFailure{Line: res.Lines[i], Err: f.Err})
 	}
 	return out, nil
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -87,13 +86,13 @@ func restore(ctx context.Context, s *streams, file, path string,
 		return nil, err
 	}
 	defer in.Close()
-	if file != "-" && !strings.HasSuffix(file, ".gz") && !strings.HasSuffix(file, ".zst") {
-		return physical.Restore(ctx, file, path, opt)
-	}
 	plain, err := unpack(file, in)
 	if err != nil {
 		return nil, err
 	}
 	defer plain.Close()
+	if _, packed := plain.(unpacked); !packed && file != "-" {
+		return physical.Restore(ctx, file, path, opt)
+	}
 	return physical.RestoreStream(ctx, plain, path, opt)
 }

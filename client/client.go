@@ -67,7 +67,7 @@ type Transport interface {
 
 // Streamer is a Transport that also moves whole databases; the HTTP endpoints do it otherwise.
 type Streamer interface {
-	Import(ctx context.Context, r io.Reader) (*ImportResult, error)
+	Import(ctx context.Context, r io.Reader, opt ImportOptions) (*ImportResult, error)
 	Export(ctx context.Context, w io.Writer, opt ExportOptions) (int64, error)
 }
 

@@ -194,13 +194,20 @@ func TestContextEndsACall(t *testing.T) {
 func TestImportAndExport(t *testing.T) {
 	addr := server(t)
 	c := open(t, "ws://"+addr)
-	res, err := c.Import(t.Context(), strings.NewReader("CREATE a:1; CREATE a:1; CREATE a:2 SET t = 'é';"))
+	text := strings.NewReader("CREATE a:1; CREATE a:1; CREATE a:2 SET t = 'é';")
+	res, err := c.Import(t.Context(), text, client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if res.Statements != 3 || res.Failures != 1 || len(res.Failed) != 1 ||
-		res.Failed[0].Error() != "Database record `a:1` already exists" {
+		res.Records != 2 || res.Failed[0].Line != 1 ||
+		res.Failed[0].Err.Error() != "Database record `a:1` already exists" {
 		t.Errorf("%+v", res)
+	}
+	twice := strings.NewReader("CREATE c:1;\nCREATE c:1;\nCREATE c:2;")
+	res, err = c.Import(t.Context(), twice, client.ImportOptions{Stop: true})
+	if err != nil || res.Statements != 2 || res.Failures != 1 || res.Records != 1 || res.Failed[0].Line != 2 {
+		t.Errorf("stopping: %+v %v", res, err)
 	}
 	var out bytes.Buffer
 	n, err := c.Export(t.Context(), &out, client.FullExport())
@@ -209,7 +216,7 @@ func TestImportAndExport(t *testing.T) {
 	}
 	// A reader that fails midway ends the import with its error, not with a success.
 	broken := io.MultiReader(strings.NewReader("CREATE b:1; CREATE b:"), failing{})
-	if _, err := c.Import(t.Context(), broken); err == nil {
+	if _, err := c.Import(t.Context(), broken, client.ImportOptions{}); err == nil {
 		t.Error("a broken stream imports without an error")
 	}
 }

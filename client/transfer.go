@@ -9,17 +9,29 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// ImportResult counts what an import did.
+// ImportResult counts what an import did. Records are the changes of records that it made, -1 where the server does not
+// tell.
 type ImportResult struct {
 	Statements int64
 	Failures   int64
-	Failed     []error // the first ones, at most 100, in order
+	Records    int64
+	Failed     []ImportFailure // the first ones, at most 100, in order
 }
+
+// ImportFailure is why a statement failed. Line is where it begins in the text; 0 where the server does not tell.
+type ImportFailure struct {
+	Line int
+	Err  error
+}
+
+// ImportOptions say how an import goes. Stop ends it with the first statement that fails.
+type ImportOptions struct{ Stop bool }
 
 // maxFailed bounds ImportResult.Failed.
 const maxFailed = 100
@@ -27,13 +39,16 @@ const maxFailed = 100
 // Import streams statements to the server, which applies them as they arrive; memory stays constant.
 // Failed statements are counted in the result and are not an error of Import itself: whoever wants all
 // or nothing looks at Failures. An interrupted import leaves what was applied.
-func (c *Client) Import(ctx context.Context, r io.Reader) (*ImportResult, error) {
+func (c *Client) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*ImportResult, error) {
 	if t, ok := c.t.(Streamer); ok {
-		return t.Import(ctx, r)
+		return t.Import(ctx, r, opt)
 	}
 	req, err := c.request(ctx, http.MethodPost, "import", io.NopCloser(r))
 	if err != nil {
 		return nil, err
+	}
+	if opt.Stop {
+		req.URL.RawQuery = "on-failure=stop"
 	}
 	req.Header.Set("Content-Type", "text/plain")
 	req.Header.Set("Accept", "application/json")
@@ -47,12 +62,21 @@ func (c *Client) Import(ctx context.Context, r io.Reader) (*ImportResult, error)
 		return nil, err
 	}
 	// The body lists failures, at most some of them; the counts stand in the head.
+	out.Records = -1
 	for _, h := range []struct {
 		name string
 		n    *int64
-	}{{"Service-Import-Statements", &out.Statements}, {"Service-Import-Failures", &out.Failures}} {
+	}{
+		{"Service-Import-Statements", &out.Statements}, {"Service-Import-Failures", &out.Failures},
+		{"Service-Import-Records", &out.Records},
+	} {
 		if n, err := strconv.ParseInt(res.Header.Get(h.name), 10, 64); err == nil {
 			*h.n = n
+		}
+	}
+	for i, text := range strings.Split(res.Header.Get("Service-Import-Failed-Lines"), ",") {
+		if n, err := strconv.Atoi(text); err == nil && i < len(out.Failed) {
+			out.Failed[i].Line = n
 		}
 	}
 	return out, nil
@@ -80,7 +104,7 @@ func readImport(r io.Reader) (*ImportResult, error) {
 		}
 		out.Failures++
 		if len(out.Failed) < maxFailed {
-			out.Failed = append(out.Failed, importFailure(one.Kind, one.Result))
+			out.Failed = append(out.Failed, ImportFailure{Err: importFailure(one.Kind, one.Result)})
 		}
 	}
 	return out, nil

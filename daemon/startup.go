@@ -10,6 +10,8 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+
+	"github.com/nacredb/nacre/engine"
 )
 
 // startupPatience is how long an ordinary start may hold back the listener, so that the first probe finds it ready.
@@ -122,7 +124,7 @@ func (d *Daemon) importFile(ctx context.Context, f io.Reader, path string) error
 			return importError("import %s: %w", path, err)
 		}
 	}
-	res, err := session.Import(ctx, f, nil)
+	res, err := session.Import(ctx, f, engine.ImportOptions{})
 	if err != nil {
 		return importError("import %s: %w", path, err)
 	}

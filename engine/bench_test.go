@@ -86,7 +86,7 @@ func BenchmarkImport10k(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s := owner(b, openQuiet(b))
-		res, err := s.Import(context.Background(), strings.NewReader(text.String()), nil)
+		res, err := s.Import(context.Background(), strings.NewReader(text.String()), engine.ImportOptions{})
 		if err != nil || res.Failures != 0 {
 			b.Fatal(res, err)
 		}

@@ -20,68 +20,92 @@ const (
 // own, each behind a savepoint, so that one that fails leaves nothing behind and a commit is paid
 // for many.
 type importer struct {
-	e    *Engine
-	sess *exec.Session
-	q    *query.Query // for what runs by itself, and for BEGIN … COMMIT
-	res  *ImportResult
-	lost error // a USE led out of the session's level: the import ends
+	e      *Engine
+	stop   bool // with the first failure
+	sess   *exec.Session
+	q      *query.Query // for what runs by itself, and for BEGIN … COMMIT
+	lines  []int        // of its statements that are not counted yet
+	wrote  int64        // what q had committed when it was last counted
+	res    *ImportResult
+	lost   error // a USE led out of the session's level: the import ends
+	lostAt int   // its line
 
 	tx      *txn.Tx // nil: nothing is gathered
 	log     *record.Log
 	within  *query.Query
 	pending []exec.Prepared
+	where   []int // lines of pending
 }
 
-// statement runs one statement, or gathers it.
-func (im *importer) statement(ctx context.Context, stmt ast.Statement) {
-	p := &exec.Prepare(&ast.Query{Stmts: []ast.Statement{stmt}}).Stmts[0]
-	switch s := stmt.(type) {
+// statement runs one statement, or gathers it, and reports whether it failed.
+func (im *importer) statement(ctx context.Context, next lined) bool {
+	p := &exec.Prepare(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0]
+	switch s := next.stmt.(type) {
 	case *ast.Use:
-		im.use(ctx, p)
-		return
+		im.use(ctx, p, next.line)
+		return false
 	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Let, *ast.Option:
-		im.alone(ctx, p)
-		return
+		return im.alone(ctx, p, next.line)
 	case *ast.Insert:
 		if s.Output == nil {
 			s.Output = &ast.Output{Kind: ast.OutputNone} // nobody reads it, and it may be large
 		}
 	}
 	if im.q.Open() || im.tx == nil && !im.begin(ctx) {
-		im.alone(ctx, p)
-		return
+		return im.alone(ctx, p, next.line)
 	}
 	im.within.Statement(ctx, p)
-	im.pending = append(im.pending, *p)
+	failed := im.within.Failed()
+	im.pending, im.where = append(im.pending, *p), append(im.where, next.line)
 	if len(im.pending) >= importStatements || len(im.log.Changes) >= importRecords {
-		im.flush(ctx)
+		return im.flush(ctx) || failed
 	}
+	return failed
 }
 
 // alone runs a statement by itself, after what was gathered.
-func (im *importer) alone(ctx context.Context, p *exec.Prepared) {
-	im.flush(ctx)
+func (im *importer) alone(ctx context.Context, p *exec.Prepared, line int) (failed bool) {
+	failed = im.flush(ctx)
 	im.q.Statement(ctx, p)
-	if !im.q.Open() {
-		im.res.count(im.q.Take())
+	im.lines = append(im.lines, line)
+	return im.settle() || failed
+}
+
+// settle counts what q has answered, unless a transaction of the text is open, and reports whether any of it failed.
+func (im *importer) settle() bool {
+	if im.q.Open() {
+		return false
 	}
+	return im.counted(im.q.Take())
+}
+
+// counted counts answers of q, and what it has committed.
+func (im *importer) counted(answers []Result) bool {
+	before := im.res.Failures
+	im.res.count(answers, im.lines)
+	im.lines = im.lines[:0]
+	im.res.Records += im.q.Wrote() - im.wrote
+	im.wrote = im.q.Wrote()
+	return im.res.Failures > before
 }
 
 // use runs a USE. One that leads where the session may not write anything fails, and nothing after it is run: neither
 // there, where it would be dropped, nor in the place before, where it does not belong.
-func (im *importer) use(ctx context.Context, p *exec.Prepared) {
+func (im *importer) use(ctx context.Context, p *exec.Prepared, line int) {
 	im.flush(ctx)
 	was := im.sess.Auth
 	im.q.Statement(ctx, p)
-	var answers []Result
-	if !im.q.Open() {
-		answers = im.q.Take()
-	}
+	im.lines = append(im.lines, line)
 	if im.lost = im.sess.Auth.MayUse(); im.lost != nil {
+		im.lostAt = line
 		im.sess.Auth = was
+		if !im.q.Open() {
+			im.q.Take()
+			im.lines = im.lines[:0]
+		}
 		return
 	}
-	im.res.count(answers)
+	im.settle()
 }
 
 // begin starts to gather; false where the store does not let it.
@@ -95,24 +119,32 @@ func (im *importer) begin(ctx context.Context) bool {
 	return true
 }
 
-// flush commits what was gathered. Where the commit fails, the statements run again one by one.
-func (im *importer) flush(ctx context.Context) {
+// flush commits what was gathered, and reports whether any of it failed. Where the commit fails, the statements run again
+// one by one.
+func (im *importer) flush(ctx context.Context) bool {
 	if im.tx == nil {
-		return
+		return false
 	}
 	tx, pending, answers := im.tx, im.pending, im.within.Take()
 	im.tx, im.pending = nil, im.pending[:0]
+	before, where := im.res.Failures, im.where
+	im.where = im.where[:0]
 	if err := im.e.queries.Commit(ctx, tx, im.log); err != nil {
 		for i := range pending {
-			im.q.Statement(ctx, &pending[i])
+			if im.q.Statement(ctx, &pending[i]); im.stop && im.q.Failed() {
+				break
+			}
 		}
-		answers = im.q.Take()
+		im.lines = append(im.lines, where...)
+		return im.counted(im.q.Take())
 	}
-	im.res.count(answers)
+	im.res.Records += int64(im.log.Len())
+	im.res.count(answers, where)
+	return im.res.Failures > before
 }
 
 // finish commits what is left, and drops a transaction without its COMMIT.
 func (im *importer) finish(ctx context.Context) {
 	im.flush(ctx)
-	im.res.count(im.q.Finish())
+	im.counted(im.q.Finish())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -66,7 +67,7 @@ func TestWhoMayImport(t *testing.T) {
 	} {
 		run(t, root, "USE NS n DB d; DELETE t; DELETE open; USE DB other; DELETE t; DELETE open", allowErrors)
 		s := e.SessionAs(tc.who, tc.ns, tc.db)
-		res, err := s.Import(t.Context(), strings.NewReader(tc.file), nil)
+		res, err := s.Import(t.Context(), strings.NewReader(tc.file), engine.ImportOptions{})
 		var refused *errs.Error
 		switch {
 		case tc.err != "":

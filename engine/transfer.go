@@ -14,10 +14,19 @@ import (
 	"github.com/nacredb/nacre/engine/parse"
 )
 
-// ImportResult counts what an import did. Failed are the first failures, at most 100.
+// ImportResult counts what an import did. Records are the changes of records that were committed. Failed are the first
+// failures, at most 100, and Lines where their statements begin in the text, from 1.
 type ImportResult struct {
-	Statements, Failures int64
-	Failed               []Result
+	Statements, Failures, Records int64
+	Failed                        []Result
+	Lines                         []int
+}
+
+// ImportOptions say how an import goes. Stop ends it with the first statement that fails: those before it stay applied.
+// Progress (may be nil) is called after each statement with the bytes read and the statements run so far.
+type ImportOptions struct {
+	Stop     bool
+	Progress func(bytes, statements int64)
 }
 
 // maxImportFailed bounds ImportResult.Failed.
@@ -27,39 +36,40 @@ const maxImportFailed = 100
 const importAhead = 4
 
 // Import applies a stream of statements as it arrives. Statements may share a commit, but one that fails leaves nothing
-// behind and does not touch the others. progress (may be nil) is called after each statement with the bytes read and the
-// statements run so far. A statement that fails is counted and the import goes on; one that does not parse, or leads to a
-// place outside the level of the session, is counted and ends it. The error is for what was not a matter of the
-// statements: the session may not import, the stream broke off, or ctx ended. What was applied stays.
+// behind and does not touch the others. A statement that fails is counted and the import goes on, unless opt.Stop; one
+// that does not parse, or leads to a place outside the level of the session, is counted and ends it. The error is for
+// what was not a matter of the statements: the session may not import, the stream broke off, or ctx ended. What was
+// applied stays.
 //
 // Imports are for system users with the role EDITOR or OWNER: what others write may be dropped without a word.
-func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, statements int64)) (*ImportResult, error) {
+func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*ImportResult, error) {
 	st := s.snapshot()
 	if err := s.mayImport(&st); err != nil {
 		return nil, err
 	}
 	in := &countingReader{r: r}
 	ctx, stop := context.WithCancel(ctx)
-	parsed := make(chan ast.Statement, importAhead)
+	parsed := make(chan lined, importAhead)
 	var broken error
+	var at int
 	go func() {
 		defer close(parsed)
-		broken = s.e.parseAhead(ctx, in, parsed)
+		at, broken = s.e.parseAhead(ctx, in, parsed)
 	}()
 	after := st
 	res := &ImportResult{}
-	im := &importer{e: s.e, sess: &after, q: s.e.queries.NewQuery(&after, nil), res: res}
+	im := &importer{e: s.e, stop: opt.Stop, sess: &after, q: s.e.queries.NewQuery(&after, nil), res: res}
 	defer im.q.Close()
 	for run := int64(1); ; run++ {
-		stmt, ok := <-parsed
+		next, ok := <-parsed
 		if !ok {
 			break
 		}
-		im.statement(ctx, stmt)
-		if progress != nil {
-			progress(in.n.Load(), run)
+		failed := im.statement(ctx, next)
+		if opt.Progress != nil {
+			opt.Progress(in.n.Load(), run)
 		}
-		if ctx.Err() != nil || im.lost != nil {
+		if ctx.Err() != nil || im.lost != nil || failed && opt.Stop {
 			break
 		}
 	}
@@ -73,8 +83,11 @@ func (s *Session) Import(ctx context.Context, r io.Reader, progress func(bytes, 
 	switch {
 	case cause != nil:
 		return res, cause
-	case errors.As(im.lost, &wrong), errors.As(broken, &wrong):
-		res.count([]Result{{Err: wrong}})
+	case errors.As(im.lost, &wrong):
+		res.count([]Result{{Err: wrong}}, []int{im.lostAt})
+		return res, nil
+	case errors.As(broken, &wrong):
+		res.count([]Result{{Err: wrong}}, []int{at})
 		return res, nil
 	}
 	return res, broken
@@ -91,37 +104,44 @@ func (s *Session) mayImport(st *exec.Session) error {
 	return st.Auth.MayUse()
 }
 
-// parseAhead sends the statements of a stream to out. It is nil at the end of the stream.
-func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- ast.Statement) error {
+// lined is a statement of a text and the line that it begins at.
+type lined struct {
+	stmt ast.Statement
+	line int
+}
+
+// parseAhead sends the statements of a stream to out. The error is nil at the end of the stream, and line is that of the
+// statement that does not parse.
+func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- lined) (line int, err error) {
 	opt := parse.StreamOptions{Options: e.parsing}
 	opt.Poll = ctx.Err
 	stream := parse.Statements(r, opt)
 	for {
 		stmt, _, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return 0, nil
 		}
 		if err != nil {
-			return err
+			return stream.Line(), err
 		}
 		select {
-		case out <- stmt:
+		case out <- lined{stmt, stream.Line()}:
 		case <-ctx.Done():
-			return nil
+			return 0, nil
 		}
 	}
 }
 
-// count adds the answers of finished statements.
-func (res *ImportResult) count(answers []Result) {
-	for _, a := range answers {
+// count adds the answers of finished statements, which begin at lines. A block that failed has no answer to its COMMIT.
+func (res *ImportResult) count(answers []Result, lines []int) {
+	for i, a := range answers {
 		res.Statements++
 		if a.Err == nil {
 			continue
 		}
 		res.Failures++
 		if len(res.Failed) < maxImportFailed {
-			res.Failed = append(res.Failed, a)
+			res.Failed, res.Lines = append(res.Failed, a), append(res.Lines, lines[min(i, len(lines)-1)])
 		}
 	}
 }

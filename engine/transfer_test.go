@@ -45,7 +45,7 @@ func export(t *testing.T, s *engine.Session) string {
 func importInto(t *testing.T, text string) (*engine.Session, *engine.ImportResult) {
 	t.Helper()
 	s := owner(t, openQuiet(t))
-	res, err := s.Import(context.Background(), strings.NewReader(text), nil)
+	res, err := s.Import(context.Background(), strings.NewReader(text), engine.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestImportFailsAlone(t *testing.T) {
 
 func TestImportStopsAtAParseError(t *testing.T) {
 	s := owner(t, openQuiet(t))
-	res, err := s.Import(context.Background(), strings.NewReader("CREATE a:1; CREATE CREATE; CREATE a:2"), nil)
+	res, err := s.Import(context.Background(), strings.NewReader("CREATE a:1; CREATE CREATE; CREATE a:2"), engine.ImportOptions{})
 	if err != nil || res.Failures != 1 || !strings.HasPrefix(res.Failed[0].Err.Msg, "Parse error") {
 		t.Errorf("the result is %+v, %v", res, err)
 	}

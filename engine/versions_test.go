@@ -167,7 +167,7 @@ func TestVersionsAreExported(t *testing.T) {
 	e2 := openVersioned(t, "mem://?versioned=true")
 	defer closeEngine(t, e2)
 	s2 := owner(t, e2)
-	res, err := s2.Import(t.Context(), bytes.NewReader(out.Bytes()), nil)
+	res, err := s2.Import(t.Context(), bytes.NewReader(out.Bytes()), engine.ImportOptions{})
 	if err != nil || res.Failures > 0 {
 		t.Fatalf("%v: %+v", err, res)
 	}
@@ -187,7 +187,7 @@ func TestVersionsAreExported(t *testing.T) {
 	}
 	plain := openVersioned(t, "memory")
 	defer closeEngine(t, plain)
-	res, err = owner(t, plain).Import(t.Context(), bytes.NewReader(out.Bytes()), nil)
+	res, err = owner(t, plain).Import(t.Context(), bytes.NewReader(out.Bytes()), engine.ImportOptions{})
 	if err != nil || res.Failures == 0 || !strings.Contains(res.Failed[0].Err.Error(), "The store keeps no versions") {
 		t.Errorf("a store without history takes versions: %v, %+v", err, res)
 	}

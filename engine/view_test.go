@@ -17,7 +17,7 @@ func TestViewsGoOnAfterAnImport(t *testing.T) {
 	if err := one.Export(t.Context(), &text, engine.DefaultExport()); err != nil {
 		t.Fatal(err)
 	}
-	res, err := two.Import(t.Context(), &text, nil)
+	res, err := two.Import(t.Context(), &text, engine.ImportOptions{})
 	if err != nil || res.Failures != 0 {
 		t.Fatalf("import: %v, %+v", err, res)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
@@ -12,7 +13,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// importStatements applies statements as they arrive. The answer lists the failures; with any the status is 422.
+// importStatements applies statements as they arrive, with ?on-failure=stop up to the first that fails. The answer lists
+// the failures, its header their lines and the counts; with any failure the status is 422.
 func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error {
 	f, ok := accepted(r)
 	silent := mediaType(r.Header.Get("Accept")) == "application/octet-stream"
@@ -31,7 +33,15 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	defer in.close()
-	res, err := session.Import(r.Context(), in, nil)
+	opt := engine.ImportOptions{}
+	switch r.URL.Query().Get("on-failure") {
+	case "", "continue":
+	case "stop":
+		opt.Stop = true
+	default:
+		return &refusal{http.StatusBadRequest, "The parameter 'on-failure' is 'continue' or 'stop'"}
+	}
+	res, err := session.Import(r.Context(), in, opt)
 	if broken := in.broken(); broken != nil {
 		err = broken
 	}
@@ -44,6 +54,14 @@ func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error 
 	}
 	w.Header().Set("Service-Import-Statements", strconv.FormatInt(res.Statements, 10))
 	w.Header().Set("Service-Import-Failures", strconv.FormatInt(res.Failures, 10))
+	w.Header().Set("Service-Import-Records", strconv.FormatInt(res.Records, 10))
+	if len(res.Lines) > 0 {
+		lines := make([]string, len(res.Lines))
+		for i, line := range res.Lines {
+			lines[i] = strconv.Itoa(line)
+		}
+		w.Header().Set("Service-Import-Failed-Lines", strings.Join(lines, ","))
+	}
 	if silent {
 		w.WriteHeader(status)
 		return nil

@@ -93,7 +93,7 @@ func TestExportImportExportIsAFixedPoint(t *testing.T) {
 	if err := into.Use(t.Context(), &ns, &db); err != nil {
 		t.Fatal(err)
 	}
-	done, err := into.Import(t.Context(), strings.NewReader(first), nil)
+	done, err := into.Import(t.Context(), strings.NewReader(first), engine.ImportOptions{})
 	if err != nil || done.Failures > 0 {
 		t.Fatalf("import: %v, %+v", err, done)
 	}
@@ -132,7 +132,8 @@ func TestSequencesGoOnAfterAnImport(t *testing.T) {
 	if err := into.Use(t.Context(), &ns, &db); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := into.Import(t.Context(), strings.NewReader(text), nil); err != nil || done.Failures > 0 {
+	done, err := into.Import(t.Context(), strings.NewReader(text), engine.ImportOptions{})
+	if err != nil || done.Failures > 0 {
 		t.Fatalf("import: %v, %+v", err, done)
 	}
 	if got := run(other, "RETURN [sequence::nextval('a'), sequence::nextval('b'), sequence::nextval('unused')]"); got != "[15, -4, 4]" {
@@ -162,7 +163,7 @@ func TestExportKeepsSecretsFromNonOwners(t *testing.T) {
 func TestImportCountsFailuresAndGoesOn(t *testing.T) {
 	s := session(open(t))
 	text := "USE NS n DB d; CREATE a:1; CREATE a:1; CREATE a:2; BEGIN; CREATE a:3; CREATE a:3; COMMIT; CREATE a:4; SELEC nonsense; CREATE a:5"
-	res, err := s.Import(t.Context(), strings.NewReader(text), nil)
+	res, err := s.Import(t.Context(), strings.NewReader(text), engine.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,6 +181,7 @@ func (q *Query) commit(ctx context.Context, start time.Time) {
 		q.refuse(exec.Explain(ctx, err))
 		return
 	}
+	q.wrote += int64(q.log.Len())
 	q.answer(start, value.None, "", nil)
 }
 

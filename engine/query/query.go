@@ -29,6 +29,7 @@ type Query struct {
 	imports bool        // OPTION IMPORT
 	lasting bool        // a statement did what the end of its transaction does not undo, see exec.Run.Outside
 	whole   bool        // rows leave with their answer only, whoever takes them
+	wrote   int64       // see Wrote
 
 	stream *streaming    // not nil: the answers go to a sink
 	packs  bool          // SELECTs answer in Result.Rows
@@ -99,6 +100,13 @@ func (q *Query) Finish() []Result {
 	}
 	return q.out
 }
+
+// Wrote is how many changes of records the query has committed, those of events and views included; not those within a
+// transaction of others.
+func (q *Query) Wrote() int64 { return q.wrote }
+
+// Failed reports whether the statement that ran last failed.
+func (q *Query) Failed() bool { return len(q.out) > 0 && q.out[len(q.out)-1].Err != nil }
 
 // Take hands over the answers so far and forgets them; it must not be called inside a transaction.
 func (q *Query) Take() []Result {

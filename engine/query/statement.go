@@ -42,17 +42,21 @@ func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, er
 	if fillsIndex(p.Stmt) {
 		how.after = func(wait func(context.Context) error) { left = wait }
 	}
+	var log *record.Log
 	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		q.base.Reset(vars)
-		left = nil
-		log := record.NewLog()
+		left, log = nil, record.NewLog()
 		var err error
 		if v, _, err = q.run(ctx, tx, log, how); err != nil {
 			return err
 		}
 		return q.ex.Seal(ctx, tx, log)
 	})
-	if err == nil && left != nil {
+	if err != nil {
+		return v, err
+	}
+	q.wrote += int64(log.Len())
+	if left != nil {
 		err = q.await(ctx, left)
 	}
 	return v, err
@@ -86,7 +90,10 @@ func (q *Query) streamed(ctx context.Context, p *exec.Prepared, rows *rowsTo) (v
 	if err != nil {
 		return value.None, err
 	}
-	return v, q.ex.Commit(ctx, tx, log)
+	if err = q.ex.Commit(ctx, tx, log); err == nil {
+		q.wrote += int64(log.Len())
+	}
+	return v, err
 }
 
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.

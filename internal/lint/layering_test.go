@@ -48,6 +48,7 @@ var layers = [][]string{
 	{"memsvc"},
 	{"cli/render"},
 	{"cli/script"},
+	{"cli/load"},
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
