@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn"},
-	{"engine/history", "engine/script"},
+	{"engine/gql", "engine/history", "engine/script"},
 	{"engine/fn", "engine/catalog"},
 	{"engine/index/numbers", "engine/auth"},
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
