@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// expr reads an expression. The operators by rank, loosest first: OR and XOR, AND, IS TRUE, NOT, comparison, ||, + and -,
-// * and /, signs.
+// expr reads an expression. The operators by rank, loosest first: OR and XOR, AND, IS TRUE, NOT, comparison, ||, + and
+// -, * and /, signs.
 func (p *parser) expr() (Expr, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -48,7 +48,8 @@ func (p *parser) rightOf(op Op, l Expr, at Span, right func() (Expr, error)) (Ex
 		return nil, err
 	}
 	if _, ok := r.(*IsNull); ok && op >= Equal && p.src[start] != '(' {
-		return nil, p.fail(at.Start, p.last, "put the operand in parentheses", "`IS NULL` may only directly follow a simple expression")
+		return nil, p.fail(at.Start, p.last, "put the operand in parentheses",
+			"`IS NULL` may only directly follow a simple expression")
 	}
 	return &Binary{Op: op, L: l, R: r, Span: at}, nil
 }
@@ -106,7 +107,8 @@ func (p *parser) neg() (Expr, error) {
 }
 
 // noOperators are words that other languages have as operators, with what GQL says of them.
-var noOperators = map[string]string{"IN": "IN` membership", "LIKE": "LIKE`", "STARTS": "STARTS WITH`", "ENDS": "ENDS WITH`",
+var noOperators = map[string]string{"IN": "IN` membership", "LIKE": "LIKE`", "STARTS": "STARTS WITH`",
+	"ENDS":     "ENDS WITH`",
 	"CONTAINS": "CONTAINS`"}
 
 func (p *parser) comparison() (Expr, error) {
@@ -127,7 +129,8 @@ func (p *parser) comparison() (Expr, error) {
 	if _, again, err := p.comparator(); err != nil {
 		return nil, err
 	} else if again {
-		return nil, p.fail(at.Start, at.End, "combine the comparisons with AND", "Comparison operators cannot be chained")
+		return nil, p.fail(at.Start, at.End, "combine the comparisons with AND",
+			"Comparison operators cannot be chained")
 	}
 	return x, nil
 }
@@ -446,7 +449,8 @@ func (p *parser) wordAtom() (Expr, error) {
 }
 
 // temporal are the words that stand before the text of a temporal literal, and the functions that read it.
-var temporal = map[string]string{"DATE": "DATE", "DATETIME": "ZONED_DATETIME", "TIMESTAMP": "ZONED_DATETIME", "DURATION": "DURATION"}
+var temporal = map[string]string{"DATE": "DATE", "DATETIME": "ZONED_DATETIME", "TIMESTAMP": "ZONED_DATETIME",
+	"DURATION": "DURATION"}
 
 // instants are the functions that are called without parentheses.
 var instants = map[string]bool{"CURRENT_TIMESTAMP": true, "LOCAL_TIMESTAMP": true, "CURRENT_DATE": true}
@@ -665,7 +669,8 @@ func (p *parser) beginsPattern() bool {
 	}
 	if next, err := p.peek(); err == nil && p.isName() {
 		if p.tok.kind != tokWord || !reserved[p.tok.upper] {
-			return next.kind == tokPunct && (next.text == "=" || next.text == "(") || p.isAny("SHORTEST", "WALK", "TRAIL", "SIMPLE", "ACYCLIC")
+			return next.kind == tokPunct && (next.text == "=" || next.text == "(") || p.isAny("SHORTEST", "WALK",
+				"TRAIL", "SIMPLE", "ACYCLIC")
 		}
 	}
 	return false
@@ -801,7 +806,8 @@ func (p *parser) propertyExists() (Expr, error) {
 		return nil, err
 	}
 	err = p.expectPunct(")")
-	return &Func{Name: "PROPERTY_EXISTS", Args: []Expr{&Ref{v}, &Literal{value.Str(n.Text), n.Span}}, Span: p.span(start)}, err
+	return &Func{Name: "PROPERTY_EXISTS", Args: []Expr{&Ref{v}, &Literal{value.Str(n.Text), n.Span}},
+		Span: p.span(start)}, err
 }
 
 func (p *parser) caseOf() (Expr, error) {

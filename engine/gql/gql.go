@@ -1,4 +1,5 @@
-// Package gql is the syntax of ISO GQL (ISO/IEC 39075): the lexer and parser, a syntax tree of its own, and the printer.
+// Package gql is the syntax of ISO GQL (ISO/IEC 39075): the lexer and parser, a syntax tree of its own, and the
+// printer.
 //
 // It accepts the graph pattern language that nacre runs and evaluates nothing. Every failure is an *errs.Error of kind
 // Validation whose text names line and column and shows the place. Size and depth of a text are limited by Options.

@@ -51,7 +51,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"MATCH (a) DELETE a.x", "DELETE expects a bound variable, e.g. `DELETE a`"},
 		{"INSERT (a)-[]->(b)", "An INSERT edge requires a label, e.g. `-[:knows]->`"},
 		{"INSERT (a {x: 1})", "A new INSERT node requires a label, e.g. `(a:Label {…})`"},
-		{"INSERT ()", "An INSERT node must declare a label `(a:Label)` or reference a variable bound by a preceding MATCH"},
+		{"INSERT ()",
+			"An INSERT node must declare a label `(a:Label)` or reference a variable bound by a preceding MATCH"},
 		{"INSERT (:a)~[:b]~(:c)", "INSERT makes directed edges only"},
 		{"INSERT (:a)-[:b]-(:c)", "An INSERT edge requires a direction"},
 		{"MATCH (__a) RETURN 1", "Variable names starting with `__` are reserved for internal use"},
@@ -97,7 +98,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 			t.Errorf("%q: got %v, want a validation error", tc.text, err)
 			continue
 		}
-		if !strings.HasPrefix(e.Msg, "Parse error: ") || !strings.Contains(e.Msg, tc.want) || !strings.Contains(e.Msg, "^") {
+		if !strings.HasPrefix(e.Msg, "Parse error: ") || !strings.Contains(e.Msg, tc.want) || !strings.Contains(e.Msg,
+			"^") {
 			t.Errorf("%q: got %q, want %q with a caret", tc.text, e.Msg, tc.want)
 		}
 		var place *parse.Error
@@ -111,11 +113,16 @@ func TestErrorsNameThePlace(t *testing.T) {
 func TestDepthIsBounded(t *testing.T) {
 	const n = 100_000
 	for _, tc := range []struct{ start, open, middle, end string }{
-		{"RETURN ", "(", "1", ")"}, {"RETURN ", "[", "1", "]"}, {"RETURN ", "{a: ", "1", "}"}, {"RETURN ", "NOT ", "TRUE", ""},
-		{"RETURN ", "- ", "1", ""}, {"MATCH (a:", "(", "x", ")"}, {"MATCH (a:", "!", "x", ")"}, {"MATCH ", "(", "(a)", ")"},
-		{"RETURN ", "CASE WHEN ", "1", " THEN 1 END"}, {"RETURN ", "VALUE { RETURN ", "1", "}"}, {"", "{ ", "RETURN 1", "}"},
-		{"RETURN CAST(1 AS ", "LIST<", "INT", ">"}, {"MATCH (a) ", "OPTIONAL { MATCH (a) ", "", "}"}, {"MATCH (a)-/", "(", "x", ")"},
-		{"RETURN ", "EXISTS ((a WHERE ", "1", "))"}, {"RETURN ", "sum(", "1", ")"}, {"RETURN ", "LET a = ", "1", " IN a END"},
+		{"RETURN ", "(", "1", ")"}, {"RETURN ", "[", "1", "]"}, {"RETURN ", "{a: ", "1", "}"}, {"RETURN ", "NOT ",
+			"TRUE", ""},
+		{"RETURN ", "- ", "1", ""}, {"MATCH (a:", "(", "x", ")"}, {"MATCH (a:", "!", "x", ")"}, {"MATCH ", "(", "(a)",
+			")"},
+		{"RETURN ", "CASE WHEN ", "1", " THEN 1 END"}, {"RETURN ", "VALUE { RETURN ", "1", "}"}, {"", "{ ",
+			"RETURN 1", "}"},
+		{"RETURN CAST(1 AS ", "LIST<", "INT", ">"}, {"MATCH (a) ", "OPTIONAL { MATCH (a) ", "", "}"}, {"MATCH (a)-/",
+			"(", "x", ")"},
+		{"RETURN ", "EXISTS ((a WHERE ", "1", "))"}, {"RETURN ", "sum(", "1", ")"}, {"RETURN ", "LET a = ", "1",
+			" IN a END"},
 	} {
 		text := tc.start + strings.Repeat(tc.open, n) + tc.middle + strings.Repeat(tc.end, n)
 		_, err := Parse(text, Options{MaxText: 16 << 20})

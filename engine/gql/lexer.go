@@ -115,7 +115,8 @@ func (p *parser) word(off int) string {
 	end := off
 	for end < len(p.src) {
 		r, n := utf8.DecodeRuneInString(p.src[end:])
-		if !unicode.IsLetter(r) && !unicode.Is(unicode.Pc, r) && (end == off || !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r)) {
+		if !unicode.IsLetter(r) && !unicode.Is(unicode.Pc, r) && (end == off || !unicode.IsDigit(r) &&
+			!unicode.Is(unicode.Mn, r)) {
 			break
 		}
 		end += n
@@ -159,7 +160,8 @@ func (p *parser) quoted(start, at int, raw bool) (token, error) {
 			i += n
 		}
 	}
-	return token{}, p.fail(start, start+1, "starting here", "Unexpected end of file, expected the quoted sequence to end")
+	return token{}, p.fail(start, start+1, "starting here",
+		"Unexpected end of file, expected the quoted sequence to end")
 }
 
 // escape appends what the escape sequence at off means, and gives its length.

@@ -28,7 +28,8 @@ func (p *parser) chain(n int) error {
 }
 
 func (p *parser) tooDeep() error {
-	return parse.Fail(p.src, "Exceeded query expression nesting depth limit", parse.Block{Start: p.tok.start, End: p.tok.end})
+	return parse.Fail(p.src, "Exceeded query expression nesting depth limit", parse.Block{Start: p.tok.start,
+		End: p.tok.end})
 }
 
 // next steps to the token after tok.
@@ -213,7 +214,8 @@ func (p *parser) program(max int) (*Program, error) {
 	}
 	if p.tok.kind != tokEnd {
 		if p.isAny("ORDER", "OFFSET", "SKIP", "LIMIT", "GROUP") {
-			return nil, p.fail(p.tok.start, p.tok.end, "each clause may stand at most once, in the order GROUP BY, ORDER BY, OFFSET, LIMIT",
+			return nil, p.fail(p.tok.start, p.tok.end,
+				"each clause may stand at most once, in the order GROUP BY, ORDER BY, OFFSET, LIMIT",
 				"Unexpected `%s` clause", p.tok.upper)
 		}
 		return nil, p.fail(p.tok.start, p.tok.end, "", "Unexpected %s, expected the query to end", p.describe(p.tok))
@@ -312,7 +314,8 @@ func (p *parser) composite() (*Composite, error) {
 			return c, err
 		}
 		if c.Op != OpNone && (c.Op != op || c.All != all) {
-			return nil, p.fail(at.start, at.end, "put the queries in braces to mix them", "Set operators of one query must be the same")
+			return nil, p.fail(at.start, at.end, "put the queries in braces to mix them",
+				"Set operators of one query must be the same")
 		}
 		c.Op, c.All = op, all
 	}
@@ -639,7 +642,8 @@ func (p *parser) call(start int, optional bool) (Step, error) {
 	}
 	if !p.at("{") {
 		if p.isName() {
-			return nil, p.fail(p.tok.start, p.tok.end, "", "Named procedures are not supported: CALL runs a query in braces")
+			return nil, p.fail(p.tok.start, p.tok.end, "",
+				"Named procedures are not supported: CALL runs a query in braces")
 		}
 		return nil, p.unexpected("the delimiter `{`")
 	}

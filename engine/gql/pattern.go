@@ -98,7 +98,8 @@ func (p *parser) prefix() (*Prefix, error) {
 				return nil, err
 			}
 		} else if pre.Count == nil {
-			return nil, p.fail(start, p.last, "", "`SHORTEST` requires a path count, e.g. `SHORTEST 1`, or `ANY SHORTEST` or `ALL SHORTEST`")
+			return nil, p.fail(start, p.last, "",
+				"`SHORTEST` requires a path count, e.g. `SHORTEST 1`, or `ANY SHORTEST` or `ALL SHORTEST`")
 		}
 	}
 	pre.Span = p.span(start)

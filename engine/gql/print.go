@@ -45,8 +45,9 @@ func (w *printer) name(n string) {
 }
 
 // contextual are words that are no reserved words, and mean something where a name may stand.
-var contextual = map[string]bool{"SHORTEST": true, "WALK": true, "TRAIL": true, "SIMPLE": true, "ACYCLIC": true, "REPEATABLE": true,
-	"DIFFERENT": true, "KEEP": true, "EXPLAIN": true, "FIRST": true, "LAST": true}
+var contextual = map[string]bool{"SHORTEST": true, "WALK": true, "TRAIL": true, "SIMPLE": true, "ACYCLIC": true,
+	"REPEATABLE": true,
+	"DIFFERENT":  true, "KEEP": true, "EXPLAIN": true, "FIRST": true, "LAST": true}
 
 // quote escapes what may not stand between the quotes q.
 func quote(s string, q rune) string {
@@ -340,7 +341,12 @@ func (w *printer) term(t *Term) {
 		if i > 0 {
 			w.s([]string{" | ", " |+| "}[btoi(t.Multi)])
 		}
-		for _, f := range c.Factors {
+		for j, f := range c.Factors {
+			if j > 0 {
+				if _, edge := f.(*Edge); edge { // after another edge, -- would begin a comment
+					w.s(" ")
+				}
+			}
 			w.factor(f)
 		}
 	}
@@ -535,8 +541,10 @@ func rankOf(x Expr) int {
 	return rankAtom
 }
 
-var opTexts = [...]string{Or: " OR ", Xor: " XOR ", And: " AND ", Not: "NOT ", Equal: " = ", NotEqual: " <> ", Less: " < ",
-	LessEqual: " <= ", More: " > ", MoreEqual: " >= ", Concatenate: " || ", Add: " + ", Sub: " - ", Mul: " * ", Div: " / ",
+var opTexts = [...]string{Or: " OR ", Xor: " XOR ", And: " AND ", Not: "NOT ", Equal: " = ", NotEqual: " <> ",
+	Less:      " < ",
+	LessEqual: " <= ", More: " > ", MoreEqual: " >= ", Concatenate: " || ", Add: " + ", Sub: " - ", Mul: " * ",
+	Div:  " / ",
 	Plus: "+", Minus: "- "}
 
 // expr prints an expression that must bind at least as close as outer.

@@ -2,7 +2,8 @@ package gql
 
 import "strings"
 
-// reserved are the words that must be quoted to be names: those that the standard reserves, and those that it may reserve.
+// reserved are the words that must be quoted to be names: those that the standard reserves, and those that it may
+// reserve.
 var reserved = func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range strings.Fields(reservedWords) {

@@ -130,8 +130,8 @@ func window(line string, col int) (string, int) {
 	return string(r), col
 }
 
-// Fail is the error of a text of another language that does not parse: msg, and excerpts of source. There is at least one
-// block; its offsets are within source.
+// Fail is the error of a text of another language that does not parse: msg, and excerpts of source. There is at least
+// one block; its offsets are within source.
 func Fail(source, msg string, blocks ...Block) *errs.Error {
 	return (&Error{Msg: msg, Blocks: blocks, source: source}).public()
 }
