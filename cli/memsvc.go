@@ -2,17 +2,22 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/internal/inprocess"
 	"github.com/nacredb/nacre/memsvc"
 	"github.com/nacredb/nacre/memsvc/config"
+	"github.com/nacredb/nacre/memsvc/fake"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -34,10 +39,10 @@ It is set by a TOML file (--config) and by the environment, which wins:
 
 ` + memsvcSettings() + `
 A link to nacre that is named memsvc is this command.`,
-		Args: exactArgs(0, "one of serve and bootstrap"),
+		Args: exactArgs(0, "one of serve, bootstrap and fake-provider"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newMemsvcServeCmd(s), newMemsvcBootstrapCmd(s))
+	cmd.AddCommand(newMemsvcServeCmd(s), newMemsvcBootstrapCmd(s), newMemsvcFakeCmd(s))
 	return cmd
 }
 
@@ -160,4 +165,54 @@ func (f *memsvcFlags) printKeys(ctx context.Context, s *streams, c memsvc.Config
 	}
 	fmt.Fprintf(s.out, "MEMSVC_CONTEXT_ID=%s\nMEMSVC_API_KEY=%s\nMEMSVC_MANAGEMENT_API_KEY=%s\n", keys.Context, keys.Key, keys.ManagementKey)
 	return nil
+}
+
+func newMemsvcFakeCmd(s *streams) *cobra.Command {
+	var listen, script string
+	cmd := &cobra.Command{
+		Use:   "fake-provider",
+		Short: "Serve a provider of models that needs no model, for tests and demonstrations",
+		Long: `A provider that speaks the wires of language models, reranking, text in images and speech, and always gives the
+same answer to the same request: extraction by a small grammar, answers out of the sources that share words with the question.
+A model whose name ends in ~429, ~500, ~401, ~flaky, ~hang, ~garbage, ~cut, ~invalid, ~strict or ~slow misbehaves so.
+GET /__log shows the requests.`,
+		Example: `  nacre memsvc fake-provider --listen 127.0.0.1:9999
+  MEMSVC_PROVIDER_ALPHA_BASE_URL=http://127.0.0.1:9999/v1 nacre memsvc serve --db memory`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runMemsvcFake(cmd.Context(), s, listen, script) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "listen address")
+	cmd.Flags().StringVar(&script, "script", "", "JSON file with a list of {match, reply}: regular expressions and answers")
+	return cmd
+}
+
+func runMemsvcFake(ctx context.Context, s *streams, listen, script string) error {
+	var rules []fake.Rule
+	if script != "" {
+		b, err := os.ReadFile(script)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(b, &rules); err != nil {
+			return usageError{fmt.Errorf("%s: %w", script, err)}
+		}
+	}
+	f, err := fake.New(rules)
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "http://%s\n", l.Addr())
+	srv := &http.Server{Handler: f, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return srv.Close()
+	}
 }

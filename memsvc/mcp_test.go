@@ -44,7 +44,7 @@ func TestMCPTools(t *testing.T) {
 		return res
 	}
 	tools, err := admin.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 5 {
+	if err != nil || len(tools.Tools) != 7 {
 		t.Fatalf("tools: %v, %v", tools, err)
 	}
 	s.post(201, "/scopes", `{"path": "org/b"}`)
@@ -67,6 +67,21 @@ func TestMCPTools(t *testing.T) {
 	if res := call(admin, "recall", map[string]any{"query": "heron", "context_id": "other"}); !res.IsError ||
 		!strings.Contains(fmt.Sprint(res.StructuredContent), "401") {
 		t.Errorf("another Context: %v", res.StructuredContent)
+	}
+	if res := call(admin, "upload", map[string]any{"filename": "note.txt", "title": "Note",
+		"bytes_base64": "VGhlIG90dGVyIHN3aW1zLg=="}); res.IsError {
+		t.Errorf("upload: %v", res.StructuredContent)
+	}
+	eventually(t, "the otter is found", func() bool {
+		return strings.Contains(fmt.Sprint(call(admin, "recall",
+			map[string]any{"query": "otter"}).StructuredContent), "swims")
+	})
+	if res := call(admin, "upload", map[string]any{"bytes_base64": "%"}); !res.IsError {
+		t.Error("what is no base64 is taken")
+	}
+	if res := call(admin, "reflect", map[string]any{"query": "heron"}); !res.IsError ||
+		!strings.Contains(fmt.Sprint(res.StructuredContent), "503") {
+		t.Errorf("reflect without a provider: %v", res.StructuredContent)
 	}
 	stranger, err := s.mcp(reader)
 	if err != nil {

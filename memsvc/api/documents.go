@@ -8,12 +8,14 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"sort"
 	"strings"
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/ingest"
+	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/store"
@@ -591,6 +593,32 @@ func (s *Server) jobRoutes() []route {
 }
 
 // rerank orders hits by the reranker. Without one, and when it fails, they stay as they are.
-func (s *Server) rerank(*call, string, *retrieve.Found) []string {
-	return []string{"reranker_unavailable"}
+func (s *Server) rerank(c *call, query string, found *retrieve.Found) []string {
+	if s.cfg.Reranker.URL == "" || len(found.Hits) == 0 {
+		return []string{"reranker_unavailable"}
+	}
+	texts := make([]string, len(found.Hits))
+	for i, h := range found.Hits {
+		texts[i] = h.Text
+	}
+	ranks, err := s.models.Client.Rerank(c.ctx(), model.Endpoint(s.cfg.Reranker), query, texts)
+	if err != nil {
+		s.log.Warn("rerank", "context", c.tenant.Context, "error", err)
+		return []string{"reranker_failed"}
+	}
+	sort.SliceStable(ranks, func(i, j int) bool { return ranks[i].Score > ranks[j].Score })
+	first, named := make([]retrieve.Hit, 0, len(texts)), map[int]bool{}
+	for _, r := range ranks {
+		h := found.Hits[r.Index]
+		h.Score = min(max(r.Score, 0), 1)
+		first, named[r.Index] = append(first, h), true
+	}
+	for i, h := range found.Hits {
+		if !named[i] {
+			h.Score = 0
+			first = append(first, h)
+		}
+	}
+	found.Hits = first
+	return nil
 }

@@ -3,8 +3,11 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 
@@ -46,6 +49,23 @@ type inspectTool struct {
 	Context string `json:"context_id,omitempty" jsonschema:"Context of the key; another one is refused"`
 }
 
+type reflectTool struct {
+	Query   string `json:"query" jsonschema:"what to think about"`
+	Persist bool   `json:"persist,omitempty" jsonschema:"store what came of it"`
+	Context string `json:"context_id,omitempty" jsonschema:"Context of the key; another one is refused"`
+}
+
+type uploadTool struct {
+	Bytes    string   `json:"bytes_base64" jsonschema:"the document, in base64"`
+	Title    string   `json:"title,omitempty" jsonschema:"title"`
+	Source   string   `json:"source,omitempty" jsonschema:"where it comes from"`
+	Mime     string   `json:"mime_type,omitempty" jsonschema:"type, such as text/markdown"`
+	Filename string   `json:"filename,omitempty" jsonschema:"name of the file"`
+	Scopes   []string `json:"scopes,omitempty" jsonschema:"scopes, such as org/acme"`
+	Labels   []string `json:"labels,omitempty" jsonschema:"labels of the form key=value"`
+	Context  string   `json:"context_id,omitempty" jsonschema:"Context of the key; another one is refused"`
+}
+
 // mcpServer makes the tools for one caller.
 func (s *Server) mcpServer(key, contextID string) *mcp.Server {
 	m := mcp.NewServer(&mcp.Implementation{Name: "nacre-memsvc", Version: s.version}, nil)
@@ -62,6 +82,11 @@ func (s *Server) mcpServer(key, contextID string) *mcp.Server {
 	mcp.AddTool(m, &mcp.Tool{Name: "forget", Description: "Forget what a query finds",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &destroy}}, tool(inner, http.MethodPost, "/forget",
 		func(in forgetTool) string { return in.Context }))
+	mcp.AddTool(m, &mcp.Tool{Name: "reflect", Description: "What memories together say about a question, with its sources",
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &write}}, tool(inner, http.MethodPost, "/reflect",
+		func(in reflectTool) string { return in.Context }))
+	mcp.AddTool(m, &mcp.Tool{Name: "upload", Description: "Store a document as memory",
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &write}}, inner.upload)
 	mcp.AddTool(m, &mcp.Tool{Name: "inspect", Description: "Show what a reference stands for", Annotations: read},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in inspectTool) (*mcp.CallToolResult, any, error) {
 			return inner.result(ctx, http.MethodGet, "/inspect?ref="+url.QueryEscape(in.Ref), nil, in.Context)
@@ -88,6 +113,11 @@ type innerCalls struct {
 
 func (i innerCalls) result(ctx context.Context, method, path string, body []byte, contextID string) (
 	*mcp.CallToolResult, any, error) {
+	return i.send(ctx, method, path, "application/json", body, contextID)
+}
+
+func (i innerCalls) send(ctx context.Context, method, path, kind string, body []byte, contextID string) (
+	*mcp.CallToolResult, any, error) {
 	if contextID == "" {
 		contextID = i.context
 	}
@@ -97,6 +127,7 @@ func (i innerCalls) result(ctx context.Context, method, path string, body []byte
 		return nil, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+i.key)
+	req.Header.Set("Content-Type", kind)
 	out := &memoryWriter{header: http.Header{}, status: http.StatusOK}
 	i.s.ServeHTTP(out, req)
 	var v map[string]any
@@ -110,6 +141,42 @@ func (i innerCalls) result(ctx context.Context, method, path string, body []byte
 	failed := map[string]any{"error": map[string]any{"status": out.status, "message": detail}}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: detail}},
 		StructuredContent: failed}, nil, nil
+}
+
+// upload makes the form of an upload out of the arguments of a tool.
+func (i innerCalls) upload(ctx context.Context, _ *mcp.CallToolRequest, in uploadTool) (*mcp.CallToolResult,
+	any, error) {
+	b, err := base64.StdEncoding.DecodeString(in.Bytes)
+	if err != nil {
+		return &mcp.CallToolResult{IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: "bytes_base64: want base64"}},
+			StructuredContent: map[string]any{"error": map[string]any{"status": 400,
+				"message": "bytes_base64: want base64"}}}, nil, nil
+	}
+	meta := map[string]any{"title": in.Title, "source": in.Source, "mime_type": in.Mime, "filename": in.Filename}
+	if len(in.Scopes) > 0 {
+		meta["scopes"] = in.Scopes
+	}
+	if len(in.Labels) > 0 {
+		meta["labels"] = in.Labels
+	}
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	j, err := json.Marshal(meta)
+	if err == nil {
+		err = form.WriteField("metadata", string(j))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	part, err := form.CreateFormFile("file", in.Filename)
+	if err == nil {
+		_, err = part.Write(b)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return nil, nil, err
+	}
+	return i.send(ctx, http.MethodPost, "/documents", form.FormDataContentType(), body.Bytes(), in.Context)
 }
 
 // memoryWriter keeps an answer.

@@ -30,6 +30,9 @@ func (s *Server) once(c *call, rt route, key string) {
 	if replay {
 		c.w.Header().Set("Idempotent-Replayed", "true")
 		c.w.Header().Set("Content-Type", "application/json")
+		if bytes.HasPrefix(row.Body, []byte("data: ")) {
+			c.w.Header().Set("Content-Type", "text/event-stream")
+		}
 		c.w.WriteHeader(row.Status)
 		_, _ = c.w.Write(row.Body) // the client may be gone
 		return

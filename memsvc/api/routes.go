@@ -15,6 +15,7 @@ func (s *Server) table() []route {
 	t = append(t, s.identityRoutes()...)
 	t = append(t, s.memoryRoutes()...)
 	t = append(t, s.stateRoutes()...)
+	t = append(t, s.synthesisRoutes()...)
 	t = append(t, s.documentRoutes()...)
 	t = append(t, s.jobRoutes()...)
 	return t

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
+	"github.com/nacredb/nacre/memsvc/gateway"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/problem"
@@ -51,6 +52,7 @@ type Server struct {
 	notes   *recorder
 
 	blob     blob.Store
+	models   *gateway.Gateway
 	ingest   *ingest.Service
 	retrieve *retrieve.Service
 	mcp      http.Handler
@@ -62,7 +64,8 @@ func New(opt Options) *Server {
 		metrics: NewMetrics(), ring: newKeyring(), version: opt.Version}
 	s.notes = newRecorder(s.log)
 	s.blob, s.retrieve = opt.Blob, retrieve.New(s.log, s.cfg.IndexBytes)
-	s.ingest = ingest.New(s.store, s.schema, opt.Blob, s.log)
+	s.models = gateway.New(s.schema, s.log, s.metrics.Add)
+	s.ingest = ingest.New(s.store, s.models, opt.Blob, s.log)
 	s.mcp = newMCP(slog.New(slog.DiscardHandler))
 	s.routes = s.table()
 	s.router = s.mount()

@@ -24,7 +24,12 @@ func (s *Server) extract(c *call, turns []store.Turn, out *factResponse) {
 		out.Warnings = append(out.Warnings, "extraction_disabled")
 		return
 	}
-	found, err := s.ingest.Reconcile(c.ctx(), c.tenant, s.ingest.Plain(turns), ingest.OfTurn(turns[0], ""), out.Turn)
+	facts, err := s.ingest.Extract(c.ctx(), c.tenant, ingest.PassageOf(turns[0]))
+	if err != nil {
+		s.log.Warn("extraction", "context", c.tenant.Context, "error", err)
+		out.Warnings = append(out.Warnings, "extraction_failed")
+	}
+	found, err := s.ingest.Reconcile(c.ctx(), c.tenant, facts, ingest.OfTurn(turns[0], ""), out.Turn)
 	if err != nil {
 		s.log.Warn("extraction", "context", c.tenant.Context, "error", err)
 		out.Warnings = append(out.Warnings, "extraction_failed")
@@ -60,8 +65,12 @@ func (s *Server) preview(c *call, w *ingest.TurnWrite, out *factResponse) (any, 
 	if turn.TS.IsZero() {
 		turn.TS = time.Now().UTC()
 	}
-	out.Extraction, err = s.ingest.Preview(c.ctx(), c.tenant, s.ingest.Plain([]store.Turn{turn}),
-		ingest.OfTurn(turn, w.Category))
+	facts, err := s.ingest.Extract(c.ctx(), c.tenant, ingest.PassageOf(turn))
+	if err != nil {
+		s.log.Warn("extraction", "context", c.tenant.Context, "error", err)
+		out.Warnings = append(out.Warnings, "extraction_failed")
+	}
+	out.Extraction, err = s.ingest.Preview(c.ctx(), c.tenant, facts, ingest.OfTurn(turn, w.Category))
 	return out, err
 }
 

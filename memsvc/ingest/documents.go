@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nacredb/nacre/memsvc/document"
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
 	"github.com/nacredb/nacre/memsvc/store"
@@ -24,8 +26,13 @@ const (
 	DocQueued     = "queued"
 	DocExtracting = "extracting"
 	DocChunking   = "chunking"
-	DocReady      = "ready"
-	DocFailed     = "failed"
+
+	DocCaptioning      = "captioning"
+	DocTranscribing    = "transcribing"
+	DocExtractingNodes = "extracting_nodes"
+
+	DocReady  = "ready"
+	DocFailed = "failed"
 )
 
 // Upload is a document to be ingested.
@@ -234,7 +241,11 @@ func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j stor
 	if err != nil {
 		return err
 	}
-	doc, err := s.read(ctx, t, d, b)
+	doc, err := s.read(ctx, t, d, b, stage)
+	if err != nil {
+		return err
+	}
+	facts, err := s.documentFacts(ctx, t, d, doc, stage)
 	if err != nil {
 		return err
 	}
@@ -242,7 +253,7 @@ func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j stor
 	if err := s.status(ctx, t, d, DocChunking); err != nil {
 		return err
 	}
-	return s.publish(ctx, t, d, doc)
+	return s.publish(ctx, t, d, doc, facts)
 }
 
 // Requeue queues a dead job again, and its document with it.
@@ -289,17 +300,96 @@ func (s *Service) status(ctx context.Context, t *settings.Tenant, d *store.Docum
 	})
 }
 
-// read makes text of the bytes.
-func (s *Service) read(_ context.Context, t *settings.Tenant, d *store.Document, b []byte) (*document.Doc, error) {
-	if m := document.Modality(d.MimeType); m != "" {
-		return nil, Permanent{fmt.Errorf("no provider reads documents of type %s here", m)}
+// recognise makes text of an image or a recording by the provider of its kind. Other kinds, profiles that leave them
+// out and providers that are not there are an error that says so: a document is never ready and empty.
+func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Document, b []byte, kind string,
+	stage func(string)) (*document.Doc, error) {
+	if p := profile(t, d); p != "StandardMultimodal" && p != "MultimodalFull" {
+		return nil, Permanent{fmt.Errorf("the profile %s does not read documents of type %s", p, kind)}
 	}
-	doc, err := document.Read(b, d.MimeType)
-	if errors.Is(err, document.ErrNoText) {
-		return nil, Permanent{errors.New("the document holds no text, and no provider recognises text in images here")}
+	server := s.Schema.Server
+	var words string
+	var err error
+	switch {
+	case kind == "image" && server.OCR.URL != "":
+		stage(DocCaptioning)
+		words, err = s.Models.Client.ReadImage(ctx, model.Endpoint(server.OCR), d.MimeType, b)
+	case kind == "audio" && server.STT.URL != "":
+		stage(DocTranscribing)
+		words, err = s.Models.Client.Transcribe(ctx, model.Endpoint(server.STT), d.MimeType, b)
+	default:
+		return nil, Permanent{fmt.Errorf("no provider reads documents of type %s here", kind)}
+	}
+	var failed *model.Error
+	switch {
+	case errors.As(err, &failed) && !failed.Temporary:
+		return nil, Permanent{err}
+	case err != nil:
+		return nil, err
+	case strings.TrimSpace(words) == "":
+		return nil, Permanent{fmt.Errorf("the provider found no words in this %s", kind)}
+	}
+	return &document.Doc{Text: strings.ToValidUTF8(words, "\uFFFD")}, nil
+}
+
+// maxExtracted bounds the passages of one document that a model reads.
+const maxExtracted = 200
+
+// documentFacts reads facts out of the passages of a document. "I" in a document is nobody that the memory knows.
+func (s *Service) documentFacts(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc,
+	stage func(string)) (Facts, error) {
+	const author = "the author of the document"
+	var all Facts
+	if !t.Extraction {
+		return all, nil
+	}
+	if t.Blocked {
+		doc.Notes = append(doc.Notes, "llm_skipped")
+	}
+	stage(DocExtractingNodes)
+	said := d.ObservedAt
+	if said.IsZero() {
+		said = d.CreatedAt
+	}
+	for i, p := range text.Chunks(doc.Text, t.Chunking) {
+		if i == maxExtracted {
+			doc.Notes = append(doc.Notes, "extraction_cut")
+			break
+		}
+		found, err := s.Extract(ctx, t, Passage{doc.Text[p.Start:p.End], author, said, d.Clauses})
+		if ctx.Err() != nil {
+			return all, context.Cause(ctx)
+		}
+		if err != nil && !slices.Contains(doc.Notes, "extraction_failed") {
+			s.Log.Warn("extraction", "context", t.Context, "document", d.ID, "error", err)
+			doc.Notes = append(doc.Notes, "extraction_failed")
+		}
+		for _, f := range found.Facts {
+			if f.Name != author {
+				f.Start, f.End = f.Start+p.Start, min(f.End+p.Start, len(doc.Text))
+				all.Facts = append(all.Facts, f)
+			}
+		}
+	}
+	return all, nil
+}
+
+// read makes text of the bytes.
+func (s *Service) read(ctx context.Context, t *settings.Tenant, d *store.Document, b []byte,
+	stage func(string)) (doc *document.Doc, err error) {
+	if kind := document.Modality(d.MimeType); kind != "" {
+		doc, err = s.recognise(ctx, t, d, b, kind, stage)
+	} else {
+		doc, err = document.Read(b, d.MimeType)
+		if errors.Is(err, document.ErrNoText) {
+			return nil, Permanent{errors.New("the document holds no text, and no provider recognises text in images here")}
+		}
+		if err != nil {
+			err = Permanent{err}
+		}
 	}
 	if err != nil {
-		return nil, Permanent{err}
+		return nil, err
 	}
 	if t.Redaction {
 		doc.Text, _ = text.Redact(doc.Text)
@@ -309,7 +399,8 @@ func (s *Service) read(_ context.Context, t *settings.Tenant, d *store.Document,
 }
 
 // publish writes passages, keywords and the state ready in one transaction, in the place of the old version.
-func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc) error {
+func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc,
+	facts Facts) error {
 	pieces := text.Chunks(doc.Text, t.Chunking)
 	if len(pieces) > maxChunks {
 		return Permanent{fmt.Errorf("the document has more than %d passages", maxChunks)}
@@ -336,12 +427,27 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 					Text: k.Text, Normalised: text.Normal(k.Text), Score: k.Score, Clauses: now.Clauses})
 			}
 		}
+		if len(facts.Facts) > 0 {
+			if _, err := work(ctx, t, tx, facts, originOf(now), ""); err != nil {
+				return err
+			}
+		}
 		if bad := text.Injection(doc.Text); bad != "" {
 			tx.Put("uncertainty", suspicious("doc:"+now.ID, now.Clauses, now.UpdatedAt))
 		}
 		tx.Put("document", *now)
 		return nil
 	})
+}
+
+// originOf is the origin of facts that a document states.
+func originOf(d *store.Document) Origin {
+	said := d.ObservedAt
+	if said.IsZero() {
+		said = d.CreatedAt
+	}
+	return Origin{Clauses: d.Clauses, Labels: d.Labels, Observed: said,
+		Source: store.Source{Kind: "document", Ref: "doc:" + d.ID, Trust: 0.9, TurnAt: said}}
 }
 
 func profile(t *settings.Tenant, d *store.Document) string {

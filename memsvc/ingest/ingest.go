@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/blob"
+	"github.com/nacredb/nacre/memsvc/gateway"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
@@ -22,6 +23,7 @@ type Service struct {
 	Store   *store.Store
 	Schema  *settings.Schema
 	Blob    blob.Store
+	Models  *gateway.Gateway
 	Log     *slog.Logger
 	Backoff time.Duration // before the second try of a job, doubled for each further one
 
@@ -29,8 +31,8 @@ type Service struct {
 }
 
 // New makes a service.
-func New(st *store.Store, schema *settings.Schema, b blob.Store, log *slog.Logger) *Service {
-	return &Service{Store: st, Schema: schema, Blob: b, Log: log, Backoff: 5 * time.Second,
+func New(st *store.Store, models *gateway.Gateway, b blob.Store, log *slog.Logger) *Service {
+	return &Service{Store: st, Schema: models.Schema, Blob: b, Models: models, Log: log, Backoff: 5 * time.Second,
 		wake: make(chan struct{}, 1)}
 }
 
@@ -267,4 +269,10 @@ func (s *Service) TombstoneScope(ctx context.Context, t *settings.Tenant, path s
 		tx.Put("scope", *sc)
 		return nil
 	})
+}
+
+// Writable refuses a session that the caller may not write to; "" is a new one.
+func (s *Service) Writable(ctx context.Context, t *settings.Tenant, who *grant.Caller, session string) error {
+	_, err := s.session(ctx, t, who, &TurnWrite{Session: session}, nil, time.Time{})
+	return err
 }

@@ -516,16 +516,8 @@ func settle(ctx context.Context, t *settings.Tenant, tx *store.Tx, clauses grant
 
 var trust = map[string]float64{"user": 0.7, "tool": 0.6, "system": 0.8, "assistant": 0.4}
 
-// Plain reads the plain sentences of turns into facts.
-func (s *Service) Plain(turns []store.Turn) Facts {
-	var all Facts
-	for _, t := range turns {
-		f := ReadPlain(t.Content, t.Speaker, t.TS)
-		all.Facts = append(all.Facts, f.Facts...)
-		all.Instructions = append(all.Instructions, f.Instructions...)
-	}
-	return all
-}
+// PassageOf is a turn as a text to read facts out of.
+func PassageOf(t store.Turn) Passage { return Passage{t.Content, t.Speaker, t.TS, t.Clauses} }
 
 // OfTurn is the origin of facts that a turn states.
 func OfTurn(t store.Turn, category string) Origin {

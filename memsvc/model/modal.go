@@ -1,0 +1,114 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"time"
+)
+
+// Endpoint is a provider with one address: reranking, text in images, speech.
+type Endpoint struct{ URL, Model, Key string }
+
+// rerankTimeout is short: a search that waits for a better order is worse than one in its own.
+const rerankTimeout = 2 * time.Second
+
+// Rank is the place of a document in a reranker's order.
+type Rank struct {
+	Index int     `json:"index"`
+	Score float64 `json:"relevance_score"`
+}
+
+// Rerank asks for the order of documents for a query. The ranks name each document at most once.
+func (c *Client) Rerank(ctx context.Context, e Endpoint, query string, documents []string) ([]Rank, error) {
+	ctx, cancel := context.WithTimeout(ctx, rerankTimeout)
+	defer cancel()
+	var out struct {
+		Results []Rank `json:"results"`
+	}
+	err := c.post(ctx, e, map[string]any{"model": e.Model, "query": query, "documents": documents,
+		"top_n": len(documents)}, &out)
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]bool, len(documents))
+	for _, r := range out.Results {
+		if r.Index < 0 || r.Index >= len(documents) || seen[r.Index] {
+			return nil, &Error{why: "sent an order that cannot be used"}
+		}
+		seen[r.Index] = true
+	}
+	return out.Results, nil
+}
+
+// ReadImage is the text that an image shows.
+func (c *Client) ReadImage(ctx context.Context, e Endpoint, mime string, image []byte) (string, error) {
+	var out struct {
+		Text string `json:"text"`
+	}
+	err := c.post(ctx, e, map[string]any{"model": e.Model,
+		"image": "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(image)}, &out)
+	return out.Text, err
+}
+
+// Transcribe is what is spoken in a recording.
+func (c *Client) Transcribe(ctx context.Context, e Endpoint, mime string, audio []byte) (string, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Type": {mime},
+		"Content-Disposition": {`form-data; name="file"; filename="audio"`}})
+	if err != nil {
+		return "", err
+	}
+	if _, err := part.Write(audio); err != nil {
+		return "", err
+	}
+	if err := w.WriteField("model", e.Model); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	var out struct {
+		Text string `json:"text"`
+	}
+	err = c.call(ctx, e, w.FormDataContentType(), b.Bytes(), &out)
+	return out.Text, err
+}
+
+func (c *Client) post(ctx context.Context, e Endpoint, body, out any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, e, "application/json", b, out)
+}
+
+func (c *Client) call(ctx context.Context, e Endpoint, kind string, body []byte, out any) error {
+	return c.do(ctx, e.URL+"\x00"+e.Key+"\x00"+e.Model, func(ctx context.Context) (*http.Request, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", kind)
+		if e.Key != "" {
+			req.Header.Set("Authorization", "Bearer "+e.Key)
+		}
+		return req, nil
+	}, func(r io.Reader) error {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if json.Unmarshal(b, out) != nil || strings.TrimSpace(string(b)) == "" {
+			return errGarbled
+		}
+		return nil
+	}, func() bool { return false })
+}
