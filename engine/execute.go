@@ -28,8 +28,18 @@ func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Ob
 // run does f with the query of a text: inside of t or, where t is nil, in transactions of its own.
 func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Object,
 	f func(context.Context, *query.Query, *exec.Script) error) error {
+	parse := func(st *exec.Session) (*exec.Script, error) { return s.e.script(ctx, st, text) }
+	return s.runParsed(ctx, t, parse, vars, f)
+}
+
+// runParsed is run for what parse gives, once the session may run queries.
+func (s *Session) runParsed(ctx context.Context, t *Tx, parse func(*exec.Session) (*exec.Script, error), vars *value.Object,
+	f func(context.Context, *query.Query, *exec.Script) error) error {
 	st := s.snapshot()
-	script, err := s.prepare(ctx, &st, text, vars)
+	if err := s.mayRun(&st, vars); err != nil {
+		return err
+	}
+	script, err := parse(&st)
 	if err != nil {
 		return err
 	}
@@ -75,15 +85,12 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 	return s.stream(ctx, nil, text, vars, sink)
 }
 
-// prepare refuses what the session may not run, and parses the text.
-func (s *Session) prepare(ctx context.Context, st *exec.Session, text string, vars *value.Object) (*exec.Script, error) {
+// mayRun refuses statements to sessions that may not query, and parameters that no text may have.
+func (s *Session) mayRun(st *exec.Session, vars *value.Object) error {
 	if err := s.mayQuery(st); err != nil {
-		return nil, err
+		return err
 	}
-	if err := mayBind(vars); err != nil {
-		return nil, err
-	}
-	return s.e.script(ctx, st, text)
+	return mayBind(vars)
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.

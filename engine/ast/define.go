@@ -460,6 +460,7 @@ type Access struct {
 	For     Expr
 }
 
+func (*GQL) stmtNode()             {}
 func (*DefineNamespace) stmtNode() {}
 func (*DefineDatabase) stmtNode()  {}
 func (*DefineTable) stmtNode()     {}

@@ -24,6 +24,12 @@ type (
 	Cancel struct{}
 )
 
+// GQL is a program in ISO GQL as a statement. No text of the language holds one: engine/graph makes and runs them.
+type GQL struct {
+	Program any  // *graph.Program
+	Writes  bool // it may write
+}
+
 // Use is USE [NS n] [DB d]. A nil part is left as it is. Default is USE DEFAULT.
 type Use struct {
 	NS, DB  *Name

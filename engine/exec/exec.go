@@ -40,6 +40,9 @@ type Limits struct {
 	Answer      int   // bytes of the answer of a statement
 	ShareAfter  int   // records of a table after which a walk is shared among the processors
 	LiveQueries int   // that one session may have
+	GraphPaths  int   // paths that a quantified pattern of GQL may have from one row
+	GraphJoins  int   // rows that a GQL program may hold to compare them
+	GraphRows   int   // rows that the patterns of a GQL program may find
 	IndexInside int   // records of a table for which an index may be filled in the transaction that defines it
 	TxBytes     int64 // bytes of memory that the writes of a transaction may take
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
@@ -65,6 +68,9 @@ func (l Limits) withDefaults() Limits {
 	def(&l.ShareAfter, 4096)
 	def(&l.LiveQueries, 1000)
 	def(&l.IndexInside, 200_000)
+	def(&l.GraphPaths, 1_000_000)
+	def(&l.GraphJoins, 1_000_000)
+	def(&l.GraphRows, 1_000_000)
 	if l.TxBytes == 0 {
 		l.TxBytes = 1 << 30 // more than that no store takes at once
 	}

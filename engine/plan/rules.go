@@ -31,11 +31,15 @@ const (
 	RunOnce                  // sub-selects that say the same for every row are run once
 	Compile                  // conditions over fields and values are compiled
 	ParallelScan             // a walk over a large table tries its compiled WHERE on all processors
+	GraphStart               // a pattern of GQL begins at the node that is cheapest to find
+	GraphPush                // conditions of GQL are tried as soon as their variables are bound, and by indexes
+	GraphSearch              // shortest paths of GQL are searched for by layers
 	ruleCount
 )
 
 var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range", "in-list", "elements",
-	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count", "trust-keys", "run-once", "compile", "parallel-scan"}
+	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count", "trust-keys", "run-once", "compile", "parallel-scan",
+	"graph-start", "graph-push", "graph-search"}
 
 // String is the name of the rule in options and tests.
 func (r Rule) String() string { return ruleNames[r] }

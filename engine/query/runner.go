@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/define"
 	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/graph"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -57,6 +58,8 @@ func (x *Runner) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.V
 		return (&run{r}).live(env, s)
 	case *ast.Kill:
 		return (&run{r}).kill(env, s)
+	case *ast.GQL:
+		return s.Program.(*graph.Program).Run(r)
 	case *ast.Access:
 		return x.Access.Statement(r, env, s)
 	}

@@ -226,6 +226,15 @@ func (g *Gate) edgesOf(tb *catalog.Table, id *value.RecordID) ([]*value.RecordID
 	return out, cur.Err()
 }
 
+// Linked reports whether any edge ends at a record, whatever the caller may see.
+//
+// SECURITY: it tells of edges that may be hidden. It is for those who may delete the record, and are refused because of
+// them.
+func (g *Gate) Linked(tb *catalog.Table, id *value.RecordID) (bool, error) {
+	edges, err := g.edgesOf(tb, id)
+	return len(edges) > 0, err
+}
+
 // removeLinked deletes a record that goes with another one, whatever the caller may do to it.
 func (g *Gate) removeLinked(ctx context.Context, id *value.RecordID) error {
 	tb, err := g.Cat.Table(g.DB, id.Table)

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"engine/plan"},
 	{"engine/exec"},
 	{"engine/build"},
-	{"engine/define", "engine/access", "engine/endpoint"},
+	{"engine/define", "engine/access", "engine/endpoint", "engine/graph"},
 	{"engine/query", "engine/dump", "engine/dump/physical"},
 	{"engine"},
 	{"internal/wire"},

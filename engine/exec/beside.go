@@ -1,0 +1,48 @@
+package exec
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// What another language that runs on the same records needs of the evaluator.
+
+// EachRow runs a SELECT and hands its rows to f, one after the other, until f answers false.
+func (r *Run) EachRow(env *Env, s *ast.Select, f func(doc value.Value) (bool, error)) error {
+	if err := r.Enter(); err != nil {
+		return err
+	}
+	defer r.Leave()
+	p, err := r.plan(env, s)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for {
+		doc, ok, err := p.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := r.Tick(); err != nil {
+			return err
+		}
+		if more, err := f(doc); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// Operate is a binary operator over two values, bounded as in an expression. It is for the operators that evaluate both
+// sides.
+func (r *Run) Operate(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+	if !a.Light() || !b.Light() {
+		return r.borne(r.heavy(op, a, b))
+	}
+	return apply(op, a, b)
+}
+
+// FieldOf is v.name, see walk: of an object, of each element of an array, or of the record that a link leads to.
+func (r *Run) FieldOf(v value.Value, name string) (value.Value, error) { return r.field(v, name) }
+
+// Bear refuses a value that is too heavy to go on with.
+func (r *Run) Bear(v value.Value) (value.Value, error) { return r.borne(v, nil) }

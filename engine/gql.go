@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/graph"
+	"github.com/nacredb/nacre/engine/query"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// GQL runs a program in ISO GQL as one statement: its answer is a list of objects, one for each row. The error is for
+// the text as a whole: it does not parse, or the session may not run queries. vars become its parameters.
+func (s *Session) GQL(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return s.gql(ctx, nil, text, vars)
+}
+
+// GQL is Session.GQL inside t.
+func (t *Tx) GQL(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return t.s.gql(ctx, t, text, vars)
+}
+
+func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Object) ([]Result, error) {
+	var out []Result
+	parse := func(st *exec.Session) (*exec.Script, error) {
+		if st.Auth.NS == "" {
+			return nil, errs.Validation("Specify a namespace to use")
+		}
+		if st.Auth.DB == "" {
+			return nil, errs.Validation("Specify a database to use")
+		}
+		p, err := graph.Prepare(text, gql.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return &exec.Script{Stmts: []exec.Prepared{{Stmt: p.Statement(), Writes: p.Writes()}}, Weight: p.Weight()}, nil
+	}
+	err := s.runParsed(ctx, t, parse, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
+		out = q.Run(ctx, script)
+		return nil
+	})
+	return out, err
+}

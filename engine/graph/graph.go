@@ -1,0 +1,334 @@
+// Package graph gives ISO GQL its meaning: it binds the trees of engine/gql, plans them, and runs them over the records
+// of one database.
+//
+// A pattern runs as a chain of operators (scan, expand, repeat, check) that bind variables in one row of slots and go
+// on, and take the bindings back when they return: no path is held that LIMIT or a search does not want. Records come
+// from exec.Run and record.Gate alone, so permissions, computed fields, indexes and the transaction's own writes are
+// those of every statement. A Program belongs to no session and is safe for concurrent use.
+package graph
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Program is a text that was bound: its names are resolved, and it is ready to run.
+type Program struct {
+	src    *gql.Program
+	query  *query
+	slots  int
+	writes bool
+}
+
+// Prepare parses and binds a text. Errors are of kind Validation and name the place.
+func Prepare(text string, opt gql.Options) (*Program, error) {
+	src, err := gql.Parse(text, opt)
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{src: text}
+	q, err := b.query(src.Query, newScope(nil), need{result: true, first: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Program{src: src, query: q, slots: b.slots, writes: b.writes}, nil
+}
+
+// Writes reports whether the program may write.
+func (p *Program) Writes() bool { return p.writes && !p.src.Explain }
+
+// Weight is about how many bytes the program takes.
+func (p *Program) Weight() int { return len(p.src.Source)*32 + p.slots*64 }
+
+// Statement is the program as a statement of a query.
+func (p *Program) Statement() ast.Statement { return &ast.GQL{Program: p, Writes: p.Writes()} }
+
+// Run runs the program in the transaction of r: an array with an object for each row of the result.
+func (p *Program) Run(r *exec.Run) (value.Value, error) {
+	if err := r.Enter(); err != nil {
+		return value.None, err
+	}
+	defer r.Leave()
+	x, err := newRunner(r, p.slots)
+	if err != nil {
+		return value.None, err
+	}
+	if p.src.Explain {
+		return x.explain(p)
+	}
+	defer r.Mem.Rewind(r.Mem.Mark())
+	out := []value.Value{}
+	err = p.query.run(x, nil, func(cols []slot) error {
+		if !p.query.returns {
+			return nil
+		}
+		row, err := x.object(p.query.columns, cols)
+		if err != nil {
+			return err
+		}
+		if err := r.Mem.Charge(value.Weight(row)); err != nil {
+			return err
+		}
+		if len(out) >= r.Ex.Limits.Rows {
+			return errs.Internal("The statement would answer more than %d rows", r.Ex.Limits.Rows)
+		}
+		out = append(out, row)
+		return nil
+	})
+	if err != nil {
+		return value.None, err
+	}
+	return value.ArrayOf(out), nil
+}
+
+// object is a row of the result as an object; its keys come sorted.
+func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
+	fields := make([]value.Field, len(columns))
+	for i, name := range columns {
+		v, err := x.value(&cols[i])
+		if err != nil {
+			return value.None, err
+		}
+		fields[i] = value.Field{Name: name, Value: v}
+	}
+	return x.r.Bear(value.ObjectOf(value.NewObject(fields...)))
+}
+
+// slotKind is what a slot holds.
+type slotKind uint8
+
+const (
+	isNull slotKind = iota
+	isValue
+	isNode
+	isEdge
+	isList // of what a quantified pattern has bound
+	isPath
+)
+
+// slot is the binding of a variable in a row.
+type slot struct {
+	kind slotKind
+	id   *value.RecordID // of a node or edge
+	val  value.Value     // of a value
+	list []slot          // of a list: its elements; of a path: nodes and edges by turns
+}
+
+func nodeSlot(id *value.RecordID) slot { return slot{kind: isNode, id: id} }
+func edgeSlot(id *value.RecordID) slot { return slot{kind: isEdge, id: id} }
+
+func valueSlot(v value.Value) slot {
+	if v.IsNullish() {
+		return slot{kind: isNull, val: v}
+	}
+	return slot{kind: isValue, val: v}
+}
+
+// idKey is a record id that can be compared.
+type idKey struct {
+	table string
+	kind  value.Kind
+	i     int64
+	s     string
+}
+
+func keyOf(id *value.RecordID) idKey {
+	k := idKey{table: id.Table, kind: id.Key.Kind()}
+	switch k.kind {
+	case value.KindInt:
+		k.i = id.Key.Int()
+	case value.KindString:
+		k.s = id.Key.Str()
+	default:
+		k.s = id.Key.Text()
+	}
+	return k
+}
+
+func sameID(a, b *value.RecordID) bool {
+	return a == b || a.Table == b.Table && value.Equal(a.Key, b.Key)
+}
+
+// runner is a program at work. It belongs to one goroutine.
+type runner struct {
+	r    *exec.Run
+	g    *record.Gate
+	row  []slot
+	docs map[idKey]docEntry
+	hops map[hopKey][]record.Hop
+	held int // entries in hops
+	rel  map[string]bool
+	aggs []value.Value // of the group whose row is made
+
+	plans map[*matchStep]op
+	found int // rows that patterns have found
+	deep  int // edges of the paths at work
+}
+
+type docEntry struct {
+	doc value.Value
+	ok  bool
+}
+
+// What a program keeps at hand of what it has read, in records and edges. More is read again.
+const (
+	keptDocs = 1 << 16
+	keptHops = 1 << 18
+)
+
+func newRunner(r *exec.Run, slots int) (*runner, error) {
+	g, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	return &runner{r: r, g: g, row: make([]slot, slots), docs: map[idKey]docEntry{}, hops: map[hopKey][]record.Hop{}},
+		nil
+}
+
+// forget drops what was read: something was written.
+func (x *runner) forget() {
+	clear(x.docs)
+	clear(x.hops)
+	x.held = 0
+}
+
+// load reads a record as the caller may see it; false where it is missing or hidden.
+func (x *runner) load(id *value.RecordID) (value.Value, bool, error) {
+	k := keyOf(id)
+	if e, ok := x.docs[k]; ok {
+		return e.doc, e.ok, nil
+	}
+	if err := x.r.Tick(); err != nil {
+		return value.None, false, err
+	}
+	doc, ok, err := x.g.Get(x.r.Ctx, id)
+	if err != nil {
+		return value.None, false, err
+	}
+	return doc, ok, x.keep(k, doc, ok)
+}
+
+// keep remembers a record that was read.
+func (x *runner) keep(k idKey, doc value.Value, ok bool) error {
+	if len(x.docs) >= keptDocs {
+		clear(x.docs)
+	}
+	x.docs[k] = docEntry{doc, ok}
+	return x.r.Mem.Reach(len(x.docs) * 256)
+}
+
+// value is what a slot holds, records as SELECT * shows them; NULL for what is missing.
+func (x *runner) value(s *slot) (value.Value, error) {
+	switch s.kind {
+	case isValue:
+		return s.val, nil
+	case isNode, isEdge:
+		doc, ok, err := x.load(s.id)
+		if err != nil || !ok {
+			return value.Null, err
+		}
+		return doc, nil
+	case isList, isPath:
+		out, weight := make([]value.Value, len(s.list)), 0
+		for i := range s.list {
+			v, err := x.value(&s.list[i])
+			if err != nil {
+				return value.None, err
+			}
+			if weight += value.Weight(v); weight > x.r.Ex.Limits.Answer {
+				return value.None, exec.TooHeavy(x.r.Ex.Limits.Answer)
+			}
+			if err := x.r.Mem.Reach(weight); err != nil {
+				return value.None, err
+			}
+			out[i] = v
+		}
+		return value.ArrayOf(out), nil
+	}
+	if s.val.IsNone() && s.id == nil {
+		return s.val, nil
+	}
+	return value.Null, nil
+}
+
+// binder resolves the names of a text and makes what runs.
+type binder struct {
+	src    string
+	slots  int
+	writes bool
+	inAgg  bool // inside of the argument of an aggregate
+	aggs   *[]*aggregate
+}
+
+// fail is an error about a part of the text.
+func (b *binder) fail(at gql.Span, format string, args ...any) error {
+	return parse.Fail(b.src, errs.Internal(format, args...).Msg, parse.Block{Start: at.Start, End: at.End})
+}
+
+// varKind is what a variable stands for.
+type varKind uint8
+
+const (
+	varNode varKind = iota
+	varEdge
+	varGroup // what a quantified pattern binds
+	varPath
+	varValue
+)
+
+func (k varKind) String() string {
+	return [...]string{"a node", "an edge", "an edge group", "a path", "a value"}[k]
+}
+
+// variable is a name with its place in the row.
+type variable struct {
+	name     string
+	slot     int
+	kind     varKind
+	optional bool // it was first bound inside of an OPTIONAL
+	wanted   bool // something reads it: a group is only gathered then
+}
+
+// scope is the names that can be seen.
+type scope struct {
+	up   *scope
+	vars map[string]*variable
+	list []*variable
+}
+
+func newScope(up *scope) *scope { return &scope{up: up, vars: map[string]*variable{}} }
+
+func (s *scope) find(name string) *variable {
+	for ; s != nil; s = s.up {
+		if v := s.vars[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// declare adds a variable with a slot of its own.
+func (b *binder) declare(sc *scope, name string, kind varKind) *variable {
+	v := &variable{name: name, slot: b.slots, kind: kind}
+	b.slots++
+	if name != "" {
+		sc.vars[name] = v
+		sc.list = append(sc.list, v)
+	}
+	return v
+}
+
+// lookup finds a variable that a text reads.
+func (b *binder) lookup(sc *scope, n gql.Name) (*variable, error) {
+	v := sc.find(n.Text)
+	if v == nil {
+		return nil, b.fail(n.Span, "Unknown variable `%s`", n.Text)
+	}
+	v.wanted = true
+	return v, nil
+}

@@ -1,0 +1,513 @@
+package graph
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/plan"
+)
+
+// planner makes the operators of one MATCH.
+type planner struct {
+	x     *runner
+	s     *matchStep
+	bound map[int]bool // variables of the MATCH that are bound so far
+	rest  []*cond      // conditions of the MATCH that are not tried yet
+	tail  *op          // where the next operator goes
+	left  bool         // the part at work is found leftwards
+	inner []*cond      // conditions of the pattern at work
+	free  bool         // conditions of the MATCH may be tried where the plan has come to
+	ends  []int        // of a path search: the variables of its end nodes, which conditions may be about
+}
+
+// plan makes the operators of a MATCH, once for a program at work.
+func (x *runner) plan(s *matchStep) (op, error) {
+	if o, ok := x.plans[s]; ok {
+		return o, nil
+	}
+	o, err := x.newPlan(s)
+	if err != nil {
+		return nil, err
+	}
+	if x.plans == nil {
+		x.plans = map[*matchStep]op{}
+	}
+	x.plans[s] = o
+	return o, nil
+}
+
+func (x *runner) newPlan(s *matchStep) (op, error) {
+	pl := &planner{x: x, s: s, bound: map[int]bool{}, rest: slices.Clone(s.conds)}
+	var first op
+	pl.tail = &first
+	left := slices.Clone(s.patterns)
+	for len(left) > 0 {
+		best, at, cost := 0, 0, math.Inf(1)
+		for i, p := range left {
+			n, c, err := pl.start(p)
+			if err != nil {
+				return nil, err
+			}
+			if c < cost {
+				best, at, cost = i, n, c
+			}
+			if x.r.Ex.PlanOff.Has(plan.GraphStart) {
+				break
+			}
+		}
+		if err := pl.pattern(left[best], at); err != nil {
+			return nil, err
+		}
+		left = slices.Delete(left, best, best+1)
+	}
+	if len(pl.rest) > 0 {
+		pl.add(&testOp{conds: pl.rest})
+	}
+	pl.add(&doneOp{})
+	return first, nil
+}
+
+func (pl *planner) add(o op) {
+	*pl.tail = o
+	pl.tail = o.after()
+}
+
+// known reports whether all variables in needs are bound.
+func (pl *planner) known(needs []int) bool {
+	for _, at := range needs {
+		if !pl.bound[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// ripe takes the conditions that can be tried by now.
+func (pl *planner) ripe() []*cond {
+	var out []*cond
+	take := func(from *[]*cond, may func(*cond) bool) {
+		kept := (*from)[:0:0]
+		for _, c := range *from {
+			if pl.known(c.needs) && may(c) {
+				out = append(out, c)
+			} else {
+				kept = append(kept, c)
+			}
+		}
+		*from = kept
+	}
+	take(&pl.inner, func(*cond) bool { return true })
+	if pl.free && !pl.x.r.Ex.PlanOff.Has(plan.GraphPush) {
+		take(&pl.rest, func(c *cond) bool { return pl.mayPush(c) })
+	}
+	return out
+}
+
+// mayPush reports whether a condition of the MATCH may be tried inside of the pattern at work: before a path search
+// chooses only what is about the ends of its paths.
+func (pl *planner) mayPush(c *cond) bool {
+	if pl.ends == nil {
+		return true
+	}
+	for _, at := range c.needs {
+		if !slices.Contains(pl.ends, at) {
+			return false
+		}
+	}
+	return true
+}
+
+// start chooses the node where a pattern begins, and what that is likely to cost.
+func (pl *planner) start(p *pathPattern) (int, float64, error) {
+	best, cost := -1, math.Inf(1)
+	ends := searches(p) || p.prefix.Mode >= gql.PathSimple
+	off := pl.x.r.Ex.PlanOff.Has(plan.GraphStart)
+	for i, f := range p.factors {
+		n, ok := f.(*nodeFactor)
+		if !ok || ends && i != 0 && i != len(p.factors)-1 {
+			continue
+		}
+		c, err := pl.cost(p, n)
+		if err != nil {
+			return 0, 0, err
+		}
+		if c < cost && pl.reachable(p, i) {
+			best, cost = i, c
+		}
+		if off && best >= 0 {
+			break
+		}
+	}
+	if best < 0 {
+		return 0, 0,
+			errs.Internal("A condition inside of a quantified pattern of GQL may only be about what is bound before it")
+	}
+	return best, cost, nil
+}
+
+// reachable reports whether the conditions inside of quantified parts have what they need when the pattern begins at i.
+func (pl *planner) reachable(p *pathPattern, i int) bool {
+	for at, f := range p.factors {
+		e, ok := f.(*edgeFactor)
+		if !ok || e.quant == nil {
+			continue
+		}
+		for _, c := range e.conds {
+			for _, need := range c.needs {
+				if need != e.v.slot && !pl.bound[need] && !boundBetween(p, need, i, at) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// boundBetween reports whether a variable is bound by the factors from i on to at, which is where it is wanted.
+func boundBetween(p *pathPattern, slot, i, at int) bool {
+	low, high := i, at
+	if at < i { // all that is to the right comes before
+		low, high = at+1, len(p.factors)
+	}
+	for _, f := range p.factors[low:high] {
+		found := false
+		f.each(func(v *variable) { found = found || v.slot == slot })
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// cost is about how many records a start at a node reads.
+func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
+	if !n.fresh || pl.bound[n.v.slot] {
+		return 0, nil
+	}
+	names, err := pl.x.nodeTables(n.label)
+	if err != nil {
+		return 0, err
+	}
+	total := 1.0
+	for _, name := range names {
+		tb, err := pl.x.r.Table(name)
+		if err != nil {
+			return 0, err
+		}
+		if tb == nil {
+			continue
+		}
+		rows, err := pl.x.g.RowCount(tb)
+		if err != nil {
+			return 0, err
+		}
+		c := float64(rows)
+		for _, pr := range pl.probes(p, n) {
+			switch {
+			case pr.prop == "id" && pr.op == gql.Equal:
+				c = min(c, 1)
+			case !indexed(tb, pr.prop):
+				c *= 0.9
+			case pr.op == gql.Equal:
+				c = min(c, 2+float64(rows)/1000)
+			default:
+				c = min(c, 2+float64(rows)/3)
+			}
+		}
+		total += c
+	}
+	return total, nil
+}
+
+// probes are the conditions on a node that an index may answer.
+func (pl *planner) probes(p *pathPattern, n *nodeFactor) []*probe {
+	if pl.x.r.Ex.PlanOff.Has(plan.GraphPush) {
+		return nil
+	}
+	var out []*probe
+	take := func(cs []*cond) {
+		for _, c := range cs {
+			if c.probe != nil && c.probe.slot == n.v.slot && pl.known(c.probe.needs) {
+				out = append(out, c.probe)
+			}
+		}
+	}
+	take(p.conds)
+	for _, c := range pl.rest {
+		if pl.ends == nil || pl.mayPush(c) {
+			take([]*cond{c})
+		}
+	}
+	return out
+}
+
+// pattern adds the operators of one pattern that begins at a node.
+func (pl *planner) pattern(p *pathPattern, at int) error {
+	pl.inner, pl.free = slices.Clone(p.conds), true
+	pl.ends = nil
+	search := searches(p)
+	if search && !pl.s.keep {
+		pl.ends = endsOf(p)
+	}
+	body := &patternOp{p: p, repeat: pl.s.repeat, search: search}
+	pl.add(body)
+	after := body.after()
+	pl.tail = &body.body
+	var short *shortOp
+	if o := pl.short(p, at); o != nil {
+		short = o
+	}
+	if short == nil {
+		if err := pl.chain(p.factors, at); err != nil {
+			return err
+		}
+	}
+	if short != nil {
+		if err := pl.shortest(p, at, short); err != nil {
+			return err
+		}
+		body.search = false
+	}
+	if len(pl.inner) > 0 { // what waits for variables of patterns to come
+		pl.rest = append(pl.rest, pl.inner...)
+		pl.inner = nil
+	}
+	end := &patternEndOp{pattern: body}
+	pl.add(end)
+	pl.tail, pl.ends = after, nil
+	if search {
+		if ready := pl.ripe(); len(ready) > 0 {
+			pl.add(&testOp{conds: ready})
+		}
+	}
+	return nil
+}
+
+// endsOf are the variables of the first and the last node.
+func endsOf(p *pathPattern) []int {
+	out := []int{}
+	for _, i := range [...]int{0, len(p.factors) - 1} {
+		if n, ok := p.factors[i].(*nodeFactor); ok {
+			out = append(out, n.v.slot)
+		}
+	}
+	return out
+}
+
+// chain adds the operators of factors from a node on to the right, and then to the left.
+func (pl *planner) chain(fs []factor, at int) error {
+	n := fs[at].(*nodeFactor)
+	pl.node(n, true)
+	if err := pl.rightwards(fs[at+1:]); err != nil {
+		return err
+	}
+	if at == 0 {
+		return nil
+	}
+	if at < len(fs)-1 {
+		pl.add(&backOp{slot: n.v.slot})
+	}
+	return pl.leftwards(fs[:at])
+}
+
+func (pl *planner) rightwards(fs []factor) error {
+	for _, f := range fs {
+		if err := pl.factor(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (pl *planner) leftwards(fs []factor) error {
+	was := pl.left
+	pl.left = true
+	defer func() { pl.left = was }()
+	for i := len(fs) - 1; i >= 0; i-- {
+		if err := pl.factor(fs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// node adds a node; scan: the pattern begins there.
+func (pl *planner) node(n *nodeFactor, scan bool) *nodeOp {
+	o := &nodeOp{n: n, scan: scan, bind: n.fresh && !pl.bound[n.v.slot], left: pl.left}
+	if scan && o.bind {
+		o.probes = pl.probes(&pathPattern{conds: pl.inner}, n)
+	}
+	pl.bound[n.v.slot] = true
+	o.conds = pl.ripe()
+	pl.add(o)
+	return o
+}
+
+func (pl *planner) edge(e *edgeFactor, conds []*cond) *edgeOp {
+	o := &edgeOp{e: e, dir: e.dir, only: edgeTables(e.label), conds: conds, left: pl.left}
+	if pl.left {
+		o.dir = turned(e.dir)
+	}
+	return o
+}
+
+func (pl *planner) factor(f factor) error {
+	switch f := f.(type) {
+	case *nodeFactor:
+		pl.node(f, false)
+	case *edgeFactor:
+		if f.quant != nil {
+			return pl.repeatEdge(f)
+		}
+		pl.bound[f.v.slot] = true
+		pl.add(pl.edge(f, pl.ripe()))
+	case *paren:
+		return pl.paren(f)
+	}
+	return nil
+}
+
+// repeatEdge adds a quantified edge: each edge, and the node behind it.
+func (pl *planner) repeatEdge(e *edgeFactor) error {
+	o := &loopOp{min: e.quant.Min, max: e.quant.Max, left: pl.left, what: e.text}
+	if e.group != nil {
+		o.pairs = []pair{{e.v, e.group}}
+	}
+	pl.add(o)
+	after := pl.tail
+	pl.tail = &o.body
+	pl.add(pl.edge(e, e.conds))
+	pl.add(&nodeOp{n: &nodeFactor{v: e.mid, text: "()"}, bind: true, left: pl.left})
+	pl.add(&turnOp{})
+	pl.tail = after
+	if e.group != nil {
+		pl.bound[e.group.slot] = true
+	}
+	return nil
+}
+
+// paren adds a pattern in parentheses.
+func (pl *planner) paren(p *paren) error {
+	var loop *loopOp
+	after := pl.tail
+	outer, free := pl.inner, pl.free
+	if p.quant != nil {
+		loop = &loopOp{min: p.quant.Min, max: p.quant.Max, left: pl.left, what: p.text, pairs: p.pairs, low: p.low,
+			high: p.high}
+		if p.quant.Optional {
+			loop.low, loop.high = 0, 0
+			p.each(func(v *variable) { loop.optional = append(loop.optional, v.slot) })
+		}
+		pl.add(loop)
+		after = pl.tail
+		pl.tail = &loop.body
+		pl.inner, pl.free = nil, false
+	}
+	pl.inner = append(slices.Clone(p.conds), pl.inner...)
+	if p.sub != nil {
+		pl.add(&subOp{})
+	}
+	if err := pl.term(p.term, p.text); err != nil {
+		return err
+	}
+	if p.sub != nil {
+		pl.add(&subEndOp{v: p.sub, left: pl.left})
+		pl.bound[p.sub.slot] = true
+	}
+	if ready := pl.ripe(); len(ready) > 0 {
+		pl.add(&testOp{conds: ready})
+	}
+	if loop == nil {
+		return nil
+	}
+	if len(pl.inner) > 0 {
+		return errs.Internal("A condition inside of a quantified pattern of GQL may only be about what is bound " +
+			"before it")
+	}
+	pl.add(&turnOp{})
+	pl.tail, pl.inner, pl.free = after, outer, free
+	for _, pr := range p.pairs {
+		pl.bound[pr.outer.slot] = true
+	}
+	return nil
+}
+
+// term adds the branches of a pattern.
+func (pl *planner) term(t *term, text string) error {
+	walk := func(c *concat) error {
+		if pl.left {
+			return pl.leftwards(c.factors)
+		}
+		return pl.rightwards(c.factors)
+	}
+	if len(t.branches) == 1 {
+		return walk(t.branches[0])
+	}
+	o := &altOp{dedup: !t.multi, what: text, branches: make([]op, len(t.branches)), absent: make([][]int,
+		len(t.branches))}
+	inner, bound := pl.inner, pl.bound
+	all := map[int]bool{}
+	t.each(func(v *variable) {
+		if !bound[v.slot] {
+			all[v.slot] = true
+		}
+	})
+	pl.add(o)
+	after := pl.tail
+	var rest []*cond
+	free := pl.free
+	for i, c := range t.branches {
+		pl.inner, pl.free = nil, false
+		pl.bound = cloneSet(bound)
+		mine := map[int]bool{}
+		for _, f := range c.factors {
+			f.each(func(v *variable) { mine[v.slot] = true })
+		}
+		for at := range all {
+			if !mine[at] {
+				o.absent[i] = append(o.absent[i], at)
+			}
+		}
+		pl.tail = &o.branches[i]
+		if err := walk(c); err != nil {
+			return err
+		}
+		rest = append(rest, pl.inner...)
+		pl.add(&altEndOp{alt: o})
+	}
+	pl.inner, pl.bound, pl.tail, pl.free = append(inner, rest...), bound, after, free
+	for at := range all {
+		pl.bound[at] = true
+		if at >= 0 {
+			o.vars = append(o.vars, at)
+		}
+	}
+	slices.Sort(o.vars)
+	return nil
+}
+
+func cloneSet(s map[int]bool) map[int]bool {
+	out := make(map[int]bool, len(s))
+	for k, v := range s {
+		out[k] = v
+	}
+	return out
+}
+
+// backOp goes back to the node where the pattern began.
+type backOp struct {
+	link
+	slot int
+}
+
+func (*backOp) text() string { return "" }
+
+func (o *backOp) run(m *match) error {
+	was := m.cur
+	m.cur = m.x.row[o.slot].id
+	err := o.next.run(m)
+	m.cur = was
+	return err
+}
