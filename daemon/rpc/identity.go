@@ -172,6 +172,7 @@ func (srv *Server) NoteSignin(client, way string, err error) {
 	srv.Metrics.Auth(err == nil)
 	if err != nil && FailedAuth(err) {
 		srv.Log.Warn("sign-in failed", "client", client, "method", way)
+		srv.Log.Debug("why the sign-in failed", "client", client, "err", err)
 	}
 }
 

@@ -121,7 +121,7 @@ func combineLists(op ast.AssignOp, old image, v value.Value) (image, error) {
 
 // rewrite replaces what is at a place by what f makes of it.
 func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
-	if a.apart && !a.mute && im.seen.IsNone() && !im.doc.IsNone() {
+	if a.apart && !a.mute && im.parted() {
 		return a.split(im, parts, f)
 	}
 	if len(parts) == 0 {
@@ -165,6 +165,23 @@ func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (i
 		return inside(im)
 	}
 	return im, nil
+}
+
+// parted reports whether what is seen at a place is another kind of thing than what is stored there: all of it is hidden,
+// or the caller has written over it what a hidden value did not take.
+func (im image) parted() bool {
+	return im.seen.IsNone() && !im.doc.IsNone() || shape(im.seen) != shape(im.doc)
+}
+
+// shape is how assignments go into a value.
+func shape(v value.Value) value.Kind {
+	switch k := v.Kind(); k {
+	case value.KindArray, value.KindObject:
+		return k
+	case value.KindNone, value.KindNull, value.KindRecord: // they give way
+		return value.KindNone
+	}
+	return value.KindString // whatever has no inside
 }
 
 // split goes on with what is stored and what is seen of it, nothing, each by itself.

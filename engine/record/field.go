@@ -79,9 +79,24 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		return g.coerce(ctx, w, f, v, pick(w.Input, at))
 	}
 	scope := fieldScope{field: f, w: w, old: old, input: pick(w.Input, at)}
+	now, err := g.clauses(ctx, &scope, v)
+	if err == nil || Spoken(err) || !w.Table.HidesPath(f.Path) {
+		return now, err
+	}
+	// SECURITY: what a caller wrote over a hidden value and may not write is not refused for what came of it: it is
+	// left out, whether it would fit or not.
+	if may, no := g.mayWriteField(ctx, &scope, v); may || no != nil {
+		return v, err
+	}
+	return old, nil
+}
+
+// clauses takes one value of a field through the clauses of its definition.
+func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (value.Value, error) {
+	w, f, d := scope.w, scope.field, scope.field.Define
 	var err error
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
-		if v, err = g.evalField(ctx, &scope, d.Default, v); err != nil {
+		if v, err = g.evalField(ctx, scope, d.Default, v); err != nil {
 			return v, g.fieldError(ctx, w, "DEFAULT", f, err)
 		}
 	}
@@ -91,7 +106,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		}
 	}
 	if d.Value != nil {
-		if v, err = g.evalField(ctx, &scope, d.Value, v); err != nil {
+		if v, err = g.evalField(ctx, scope, d.Value, v); err != nil {
 			return v, g.fieldError(ctx, w, "VALUE", f, err)
 		}
 		if v, err = g.coerce(ctx, w, f, v, scope.input); err != nil {
@@ -99,7 +114,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		}
 	}
 	if d.Assert != nil && !(v.IsNone() && f.Optional) {
-		ok, err := g.evalField(ctx, &scope, d.Assert, v)
+		ok, err := g.evalField(ctx, scope, d.Assert, v)
 		if err != nil {
 			return v, g.fieldError(ctx, w, "ASSERT", f, err)
 		}
@@ -107,7 +122,7 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 			return v, g.assertFailed(ctx, w, f, v, scope.input)
 		}
 	}
-	return g.permittedField(ctx, &scope, f, v)
+	return g.permittedField(ctx, scope, v)
 }
 
 // fieldScope is what the clauses of one field see.
@@ -129,24 +144,29 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 }
 
 // permittedField gives back the old value where the caller may not write the field.
-func (g *Gate) permittedField(ctx context.Context, s *fieldScope, f *catalog.Field, v value.Value) (value.Value, error) {
-	p := &f.Define.Permissions
+func (g *Gate) permittedField(ctx context.Context, s *fieldScope, v value.Value) (value.Value, error) {
+	may, err := g.mayWriteField(ctx, s, v)
+	if may || err != nil {
+		return v, err
+	}
+	return s.old, nil
+}
+
+// mayWriteField reports whether the caller may write v into the field.
+func (g *Gate) mayWriteField(ctx context.Context, s *fieldScope, v value.Value) (bool, error) {
+	p := &s.field.Define.Permissions
 	if !p.Given || g.Env.CanWrite() {
-		return v, nil
+		return true, nil
 	}
 	perm := &p.Update
 	if s.w.creates() {
 		perm = &p.Create
 	}
 	if perm.Kind == ast.PermissionFull {
-		return v, nil
+		return true, nil
 	}
 	vars := []Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
-	ok, err := g.permitsWrite(ctx, perm, s.w.After, vars)
-	if ok || err != nil {
-		return v, err
-	}
-	return s.old, nil
+	return g.permitsWrite(ctx, perm, s.w.After, vars)
 }
 
 // permittedInLists is permittedField for the places of a field in lists that its name leads into, whose other clauses do
@@ -156,7 +176,8 @@ func (g *Gate) permittedInLists(ctx context.Context, w *Write, f *catalog.Field,
 		return doc, nil
 	}
 	return mapLists(doc, f.Path, func(at []catalog.Step, v value.Value) (value.Value, error) {
-		return g.permittedField(ctx, &fieldScope{w: w, old: pick(w.Before, at), input: pick(w.Input, at)}, f, v)
+		scope := fieldScope{field: f, w: w, old: pick(w.Before, at), input: pick(w.Input, at)}
+		return g.permittedField(ctx, &scope, v)
 	})
 }
 
