@@ -16,7 +16,7 @@ type countRows struct {
 	path []string
 	text string
 	done bool
-	n    counter
+	n    int64
 }
 
 func (s *countRows) next() (value.Value, bool, error) {

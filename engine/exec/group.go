@@ -29,7 +29,7 @@ type groupRows struct {
 	sum  held // of what the groups hold
 	at   int
 	done bool
-	n    counter
+	n    int64
 }
 
 // groupField is a projection in a group: aggregates within an expression, or a value per row.

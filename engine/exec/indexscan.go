@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -32,8 +33,8 @@ type indexRows struct {
 	more  bool            // ahead is one
 	done  bool
 	doc   value.Value // the current row
-	read  counter     // records that the caller may see
-	n     counter
+	read  int64       // records that the caller may see
+	n     int64
 }
 
 func (s *indexRows) next() (value.Value, bool, error) {
@@ -154,17 +155,17 @@ func (s *indexRows) close() {
 	}
 }
 
-func (s *indexRows) explain() *planNode {
+func (s *indexRows) explain() *plan.Node {
 	dir := "Forward"
 	if s.access.Reverse {
 		dir = "Backward"
 	}
-	n := node("IndexScan").with("index", s.ix.Name).with("access", accessText(s.ix, s.access)).with("direction", dir)
-	n.rows = s.read
+	n := node("IndexScan").With("index", s.ix.Name).With("access", accessText(s.ix, s.access)).With("direction", dir)
+	n.Rows = s.read
 	if len(s.rest) == 0 {
 		return n
 	}
-	return filtered(n, strings.Join(s.rest, " AND "), s.n)
+	return plan.Filtered(n, strings.Join(s.rest, " AND "), s.n)
 }
 
 // accessText is the part of an index that is walked, as EXPLAIN shows it.
@@ -232,10 +233,10 @@ func (s *unionIndexRows) next() (value.Value, bool, error) {
 	}
 }
 
-func (s *unionIndexRows) explain() *planNode {
-	u := node("UnionIndexScan", s.parts...).with("table", s.tb.Name).with("branches", fmt.Sprint(len(s.parts)))
-	for _, c := range u.children {
-		u.rows += c.rows
+func (s *unionIndexRows) explain() *plan.Node {
+	u := node("UnionIndexScan", s.parts...).With("table", s.tb.Name).With("branches", fmt.Sprint(len(s.parts)))
+	for _, c := range u.Children {
+		u.Rows += c.Rows
 	}
-	return filtered(u, ast.Text(s.where.x), s.n)
+	return plan.Filtered(u, ast.Text(s.where.x), s.n)
 }

@@ -169,7 +169,7 @@ type knnRows struct {
 
 	best   nearRows
 	filled bool
-	n      counter
+	n      int64
 }
 
 // nearRow is a row and how far it is; at is its place in the source.
@@ -322,7 +322,7 @@ func (r *Run) distanceOf(k *ast.KNN, a, b value.Value) (value.Value, error) {
 
 func (s *knnRows) close() { s.in.close() }
 
-func (s *knnRows) explain() *planNode {
+func (s *knnRows) explain() *plan.Node {
 	name := s.k.x.KNN.Distance
 	name = name[:1] + strings.ToLower(name[1:])
 	if name == "Minkowski" {
@@ -332,9 +332,9 @@ func (s *knnRows) explain() *planNode {
 		}
 		name += "(" + kind + "(" + strings.TrimSuffix(s.k.x.KNN.Order.Text(), "f") + "))"
 	}
-	n := node("KnnTopK", s.in).with("field", ast.Text(s.k.field)).with("k", fmt.Sprint(s.k.x.KNN.K)).
-		with("distance", name).with("dimension", fmt.Sprint(s.k.query.Len()))
-	n.rows = s.n
+	n := node("KnnTopK", s.in).With("field", ast.Text(s.k.field)).With("k", fmt.Sprint(s.k.x.KNN.K)).
+		With("distance", name).With("dimension", fmt.Sprint(s.k.query.Len()))
+	n.Rows = s.n
 	return n
 }
 

@@ -44,8 +44,8 @@ type knnScanRows struct {
 
 	found []nearRow
 	done  bool
-	seen  counter // records before the filter
-	n     counter
+	seen  int64 // records before the filter
+	n     int64
 }
 
 func (s *knnScanRows) next() (value.Value, bool, error) {
@@ -112,12 +112,12 @@ func (s *knnScanRows) take(hit vector.Hit) error {
 
 func (s *knnScanRows) close() {}
 
-func (s *knnScanRows) explain() *planNode {
-	n := node("KnnScan").with("index", s.ix.Name).with("k", fmt.Sprint(s.knn.KNN.K)).
-		with("ef", fmt.Sprint(s.knn.KNN.EF)).with("dimension", fmt.Sprint(s.k.query.Len()))
-	n.rows = s.seen
+func (s *knnScanRows) explain() *plan.Node {
+	n := node("KnnScan").With("index", s.ix.Name).With("k", fmt.Sprint(s.knn.KNN.K)).
+		With("ef", fmt.Sprint(s.knn.KNN.EF)).With("dimension", fmt.Sprint(s.k.query.Len()))
+	n.Rows = s.seen
 	if s.filter == nil {
 		return n
 	}
-	return filtered(n, ast.Text(s.filter.x), s.n)
+	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"time"
 
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -19,21 +20,10 @@ func (s *measured) next() (value.Value, bool, error) {
 	return doc, ok, err
 }
 
-func (s *measured) explain() *planNode {
+func (s *measured) explain() *plan.Node {
 	n := s.rows.explain()
-	n.clock(s.took)
+	n.Clock(s.took)
 	return n
-}
-
-// clock gives the time of an operator to the nodes that it shows as.
-func (n *planNode) clock(took time.Duration) {
-	if n.clocked {
-		return
-	}
-	n.clocked, n.took = true, took
-	for _, c := range n.children {
-		c.clock(took)
-	}
 }
 
 // measure puts a clock on every operator of a tree.

@@ -83,7 +83,7 @@ type sortRows struct {
 	out  []sorted
 	at   int
 	done bool
-	n    counter
+	n    int64
 }
 
 func (s *sortRows) next() (value.Value, bool, error) {

@@ -4,6 +4,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -13,7 +14,7 @@ import (
 type rows interface {
 	next() (value.Value, bool, error)
 	close()
-	explain() *planNode
+	explain() *plan.Node
 }
 
 // tableRows walks the records of a table, or a range of them, and keeps those that hold.
@@ -30,7 +31,7 @@ type tableRows struct {
 	cur    *record.Cursor
 	shared *sharedScan // of the rest of the walk, once it is a long one
 	read   int
-	n      counter
+	n      int64
 }
 
 func (s *tableRows) next() (value.Value, bool, error) {
@@ -119,7 +120,7 @@ type recordRows struct {
 	version uint64 // of the history; 0: now
 	filter  *predicate
 	done    bool
-	n       counter
+	n       int64
 }
 
 func (s *recordRows) next() (value.Value, bool, error) {
@@ -147,7 +148,7 @@ type valueRows struct {
 	filter *predicate
 	skip   bool   // leave out NONE and NULL
 	text   string // the expression they came from
-	n      counter
+	n      int64
 }
 
 func (s *valueRows) next() (value.Value, bool, error) {
@@ -188,7 +189,7 @@ type subRows struct {
 	r      *Run
 	in     rows
 	filter *predicate
-	n      counter
+	n      int64
 }
 
 func (s *subRows) next() (value.Value, bool, error) {
@@ -217,19 +218,19 @@ func (s *subRows) next() (value.Value, bool, error) {
 
 func (s *subRows) close() { s.in.close() }
 
-func (s *subRows) explain() *planNode {
+func (s *subRows) explain() *plan.Node {
 	n := s.in.explain()
 	if s.filter == nil {
 		return n
 	}
-	return filtered(n, ast.Text(s.filter.x), s.n)
+	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
 }
 
 // unionRows gives the rows of several sources, one after the other.
 type unionRows struct {
 	parts []rows
 	at    int
-	n     counter
+	n     int64
 }
 
 func (s *unionRows) next() (value.Value, bool, error) {
@@ -287,7 +288,7 @@ type splitRows struct {
 	in    rows
 	paths []*ast.Idiom
 	open  []split // one for each path whose elements are walked
-	n     counter
+	n     int64
 }
 
 // split is a walk over the elements at one path of a row.
@@ -490,7 +491,7 @@ type limitRows struct {
 	in           rows
 	start, limit int64 // limit -1: none
 	given        bool  // START was written
-	n            counter
+	n            int64
 }
 
 func (s *limitRows) next() (value.Value, bool, error) {
@@ -515,8 +516,8 @@ func (s *limitRows) close() { s.in.close() }
 type mapRows struct {
 	in   rows
 	f    func(value.Value) (value.Value, error)
-	node planNode
-	n    counter
+	node plan.Node
+	n    int64
 }
 
 func (s *mapRows) next() (value.Value, bool, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -26,8 +27,8 @@ type textRows struct {
 	hit   int            // the next of them
 	asked int64
 	key   value.Value // of the current record
-	seen  counter     // records before the filter
-	n     counter
+	seen  int64       // records before the filter
+	n     int64
 }
 
 func (s *textRows) next() (value.Value, bool, error) {
@@ -139,13 +140,13 @@ func (s *textRows) score() float64 {
 
 func (s *textRows) close() {}
 
-func (s *textRows) explain() *planNode {
-	n := node("FullTextScan").with("index", s.ix.Name).with("query", s.m.text)
-	n.rows = s.seen
+func (s *textRows) explain() *plan.Node {
+	n := node("FullTextScan").With("index", s.ix.Name).With("query", s.m.text)
+	n.Rows = s.seen
 	if s.filter == nil {
 		return n
 	}
-	return filtered(n, ast.Text(s.filter.x), s.n)
+	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
 }
 
 // maxBest is how many rows may be wanted by score: more are sorted.

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Node is an operator as EXPLAIN shows it.
+type Node struct {
+	Op       string
+	Runtime  bool // it needs no database
+	Attrs    []Attr
+	Exprs    []Attr // role and text
+	Children []*Node
+	Rows     int64         // that the operator gave
+	Computes string        // of a projection: the fields that are more than a name
+	Took     time.Duration // in the operator and what is below it
+	clocked  bool          // Took is known
+}
+
+// Attr is a name and a text.
+type Attr struct{ Name, Text string }
+
+// With adds an attribute.
+func (n *Node) With(name, text string) *Node {
+	n.Attrs = append(n.Attrs, Attr{name, text})
+	return n
+}
+
+// Expr adds an expression and its role.
+func (n *Node) Expr(role, text string) *Node {
+	n.Exprs = append(n.Exprs, Attr{role, text})
+	return n
+}
+
+// Over puts a projection over its input, with what it computes between them.
+func (n Node) Over(in *Node, rows int64) *Node {
+	if n.Computes != "" {
+		in = &Node{Op: "Compute", Attrs: []Attr{{"fields", n.Computes}}, Children: []*Node{in}, Rows: rows}
+	}
+	n.Children, n.Rows = []*Node{in}, rows
+	return &n
+}
+
+// Filtered puts a filter over an operator, which gave so many rows.
+func Filtered(in *Node, predicate string, rows int64) *Node {
+	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}}
+	return n.With("predicate", predicate).Expr("predicate", predicate)
+}
+
+// Clock gives the time of an operator to the nodes that it shows as.
+func (n *Node) Clock(took time.Duration) {
+	if n.clocked {
+		return
+	}
+	n.clocked, n.Took = true, took
+	for _, c := range n.Children {
+		c.Clock(took)
+	}
+}
+
+func (n *Node) context() string {
+	if n.Runtime {
+		return "Rt"
+	}
+	return "Db"
+}
+
+// batches is how many batches of rows an operator is said to have given.
+func (n *Node) batches() int64 { return (n.Rows + 1023) / 1024 }
+
+// Value is the form of EXPLAIN FORMAT JSON; with metrics where the plan has run.
+func (n *Node) Value(ran bool) value.Value {
+	text := func(name, text string) value.Field { return value.Field{Name: name, Value: value.Str(text)} }
+	number := func(name string, n int64) value.Field { return value.Field{Name: name, Value: value.Int(n)} }
+	object := func(name string, fields ...value.Field) value.Field {
+		return value.Field{Name: name, Value: value.ObjectOf(value.NewObject(fields...))}
+	}
+	fields := []value.Field{text("operator", n.Op), text("context", n.context())}
+	if len(n.Attrs) > 0 {
+		var attrs []value.Field
+		for _, a := range n.Attrs {
+			attrs = append(attrs, text(a.Name, a.Text))
+		}
+		fields = append(fields, object("attributes", attrs...))
+	}
+	if len(n.Exprs) > 0 {
+		var exprs []value.Value
+		for _, e := range n.Exprs {
+			exprs = append(exprs, object("", text("role", e.Name), text("sql", e.Text)).Value)
+		}
+		fields = append(fields, value.Field{Name: "expressions", Value: value.ArrayOf(exprs)})
+	}
+	if len(n.Children) > 0 {
+		var children []value.Value
+		for _, c := range n.Children {
+			children = append(children, c.Value(ran))
+		}
+		fields = append(fields, value.Field{Name: "children", Value: value.ArrayOf(children)})
+	}
+	if ran {
+		fields = append(fields, object("metrics", number("elapsed_ns", int64(n.Took)), number("output_batches", n.batches()),
+			number("output_rows", n.Rows)))
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}
+
+// Text is the form of EXPLAIN: a line an operator, indented; with metrics where the plan has run.
+func (n *Node) Text(ran bool) string {
+	var b strings.Builder
+	n.text(&b, 0, ran)
+	return b.String()
+}
+
+func (n *Node) text(b *strings.Builder, depth int, ran bool) {
+	b.WriteString(strings.Repeat("    ", depth))
+	fmt.Fprintf(b, "%s [ctx: %s]", n.Op, n.context())
+	if len(n.Attrs) > 0 {
+		b.WriteString(" [")
+		for i, a := range n.Attrs {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(a.Name + ": " + a.Text)
+		}
+		b.WriteByte(']')
+	}
+	if ran {
+		fmt.Fprintf(b, " {rows: %d, batches: %d, elapsed: %s}", n.Rows, n.batches(), n.Took.Round(10*time.Nanosecond))
+	}
+	b.WriteByte('\n')
+	for _, c := range n.Children {
+		c.text(b, depth+1, ran)
+	}
+}
