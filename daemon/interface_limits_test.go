@@ -21,6 +21,7 @@ func TestLimitsTable(t *testing.T) {
 		method        string
 	}{
 		{"POST /sql", "HTTP_MAX_SQL_BODY_SIZE", 1 << 20, func(l *config.Limits) *int64 { return &l.SQLBody }, "/sql", "", "POST"},
+		{"POST /gql", "HTTP_MAX_GQL_BODY_SIZE", 1 << 20, func(l *config.Limits) *int64 { return &l.GQLBody }, "/gql", "", "POST"},
 		{"POST /rpc", "HTTP_MAX_RPC_BODY_SIZE", 4 << 20, func(l *config.Limits) *int64 { return &l.RPCBody }, "/rpc", "Content-Type: application/json", "POST"},
 		{"/api/:namespace/:database/:endpoint", "HTTP_MAX_API_BODY_SIZE", 4 << 20, func(l *config.Limits) *int64 { return &l.APIBody }, "/api/test/test/x", "", "PUT"},
 		{"/key endpoints", "HTTP_MAX_KEY_BODY_SIZE", 16 << 10, func(l *config.Limits) *int64 { return &l.KeyBody }, "/key/a/b", "", "PATCH"},

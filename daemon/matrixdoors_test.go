@@ -35,6 +35,11 @@ var doors = []door{
 	{"methods over WebSocket in CBOR", "methods", socketMethod("cbor")},
 	{"methods that need a connection, in JSON", "connection", socketMethod("json")},
 	{"methods that need a connection, in CBOR", "connection", socketMethod("cbor")},
+	{"/gql", "gql", (*caller).gql},
+	{"gql over HTTP in JSON", "gql", httpGQL(wire.JSON)},
+	{"gql over HTTP in CBOR", "gql", httpGQL(wire.CBOR)},
+	{"gql over WebSocket in CBOR", "gql", socketGQL("cbor")},
+	{"gql in a transaction", "gql", (*caller).gqlTransaction},
 	{"routes", "routes", (*caller).route},
 }
 
@@ -148,7 +153,7 @@ func (c *caller) post(r *row, f wire.Format, method string, params value.Value) 
 	if got.StatusCode != 200 {
 		return ofHTTP(got)
 	}
-	o := ofRPC(c.s.t, []byte(got.body), f, method == "query")
+	o := ofRPC(c.s.t, []byte(got.body), f, method == "query" || method == "gql")
 	o.empty = o.empty || method == "use" // its answer differs by format
 	return o
 }
@@ -156,6 +161,25 @@ func (c *caller) post(r *row, f wire.Format, method string, params value.Value) 
 func httpQuery(f wire.Format) func(*caller, *row, string) outcome {
 	return func(c *caller, r *row, text string) outcome {
 		return c.post(r, f, "query", value.Array(value.Str(text)))
+	}
+}
+
+func (c *caller) gql(r *row, text string) outcome {
+	return ofHTTP(c.s.do("POST", "/gql", text, c.headers(r.place, "Accept: application/json")...))
+}
+
+func httpGQL(f wire.Format) func(*caller, *row, string) outcome {
+	return func(c *caller, r *row, text string) outcome {
+		return c.post(r, f, "gql", value.Array(value.Str(text)))
+	}
+}
+
+func socketGQL(protocol string) func(*caller, *row, string) outcome {
+	return func(c *caller, r *row, text string) outcome {
+		if o, ok := c.connect(r, protocol); !ok {
+			return o
+		}
+		return c.ask(protocol, "gql", value.Array(value.Str(text)))
 	}
 }
 
@@ -229,7 +253,7 @@ func (c *caller) ask(protocol, method string, params value.Value, more ...value.
 				continue // a notification
 			}
 		}
-		return ofRPC(c.s.t, b, f, method == "query")
+		return ofRPC(c.s.t, b, f, method == "query" || method == "gql")
 	}
 }
 
@@ -353,7 +377,11 @@ func (c *caller) stream(r *row, text string) outcome {
 }
 
 // transaction runs a text in an interactive transaction and commits it.
-func (c *caller) transaction(r *row, text string) outcome {
+func (c *caller) transaction(r *row, text string) outcome { return c.inTransaction(r, "query", text) }
+
+func (c *caller) gqlTransaction(r *row, text string) outcome { return c.inTransaction(r, "gql", text) }
+
+func (c *caller) inTransaction(r *row, method, text string) outcome {
 	if o, ok := c.connect(r, "json"); !ok {
 		return o
 	}
@@ -365,7 +393,7 @@ func (c *caller) transaction(r *row, text string) outcome {
 	if err != nil {
 		c.s.t.Fatalf("begin: %s", begun.answer)
 	}
-	o := c.ask("json", "query", value.Array(value.Str(text)), value.Field{Name: "txn", Value: value.Str(id.String())})
+	o := c.ask("json", method, value.Array(value.Str(text)), value.Field{Name: "txn", Value: value.Str(id.String())})
 	if end := c.ask("json", "commit", value.Array(value.Str(id.String()))); end.msg != "" && o.msg == "" {
 		return end
 	}

@@ -18,7 +18,9 @@ func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
-		Limits:        engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout},
+		Limits: engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout,
+			GraphPaths: cfg.Limits.GQLPaths, GraphJoins: cfg.Limits.GQLJoins, GraphRows: cfg.Limits.GQLRows,
+			GraphText: int(cfg.Limits.GQLBody)},
 		Memory:        cfg.QueryMemory,
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
@@ -61,7 +63,7 @@ func capabilities(cfg *config.Config) *auth.Capabilities {
 // laterMethods and laterRoutes are names that the reference knows and this server has nothing for: rules about them are
 // kept and have no effect.
 var (
-	laterMethods = [...]string{"gql", "graphql"}
+	laterMethods = [...]string{"graphql"}
 	laterRoutes  = [...]string{"postgres", "sync"}
 )
 

@@ -36,7 +36,11 @@ func TestStatementsOfTheDocs(t *testing.T) {
 				}
 				continue
 			}
-			results, err := s.Execute(context.Background(), block.text, nil)
+			run := s.Execute
+			if block.language == "gql" {
+				run = s.GQL
+			}
+			results, err := run(context.Background(), block.text, nil)
 			if err != nil {
 				t.Fatalf("%s:%d: %v", page, block.line, err)
 			}
@@ -72,7 +76,7 @@ func fenced(page string) []block {
 		case !fence && in != nil:
 			in.text += line + "\n"
 		case fence && in != nil:
-			if in.text = strings.TrimRight(in.text, "\n"); in.language == "surql" || in.language == "text" {
+			if in.text = strings.TrimRight(in.text, "\n"); in.language == "surql" || in.language == "gql" || in.language == "text" {
 				out = append(out, *in)
 			}
 			in = nil

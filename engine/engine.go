@@ -187,6 +187,7 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 			opt.Poll = poll
 			return parse.Query(text, opt)
 		},
+		ParseGQL:         parseGQL(opt.Limits.GraphText),
 		ReadRecord:       parse.RecordID,
 		ReadPath:         parse.Path,
 		DefaultNamespace: opt.DefaultNamespace,

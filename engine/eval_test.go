@@ -39,6 +39,13 @@ func TestEvaluatedTexts(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"RETURN eval::surql('RETURN 1 + 1')", "2"},
 		{"RETURN eval::surql('1 + $n', { n: 41 })", "42"},
+		{"RETURN eval::gql('RETURN 1 + $n AS two', { n: 1 })", "{ two: 2 }"},
+		{"RETURN eval::gql('FOR x IN [1, 2] RETURN x')", "[{ x: 1 }, { x: 2 }]"},
+		{"RETURN eval::gql('FOR x IN [] RETURN x')", "[]"},
+		{"LET $x = 5; RETURN eval::gql('RETURN $x AS x')", "NONE ;; { x: NULL }"},
+		{"BEGIN; eval::gql('INSERT (:made {n: 1})'); COMMIT; SELECT VALUE n FROM made; REMOVE TABLE made", "NONE ;; NONE ;; NONE ;; [1] ;; NONE"},
+		{"BEGIN; eval::gql('INSERT (:made {n: 1})'); CANCEL; SELECT VALUE n FROM made",
+			"NONE ;; ERR The query was not executed due to a cancelled transaction ;; NONE ;; ERR The table 'made' does not exist"},
 		{"eval::surql('CREATE t:1 SET n = $n', { n: 1 }); SELECT * FROM t", "[{ id: t:1, n: 1 }] ;; [{ id: t:1, n: 1 }]"},
 		// Its own parameters, whatever the caller has.
 		{"LET $x = 5; RETURN eval::surql('RETURN $x')", "NONE ;; NONE"},

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/gql"
@@ -31,7 +32,7 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		if st.Auth.DB == "" {
 			return nil, errs.Validation("Specify a database to use")
 		}
-		p, err := graph.Prepare(text, gql.Options{})
+		p, err := graph.Prepare(text, gql.Options{MaxText: s.e.queries.Limits.GraphText})
 		if err != nil {
 			return nil, err
 		}
@@ -42,4 +43,15 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		return nil
 	})
 	return out, err
+}
+
+// parseGQL reads programs of at most max bytes (0: the limit of the language).
+func parseGQL(max int) func(text string) (*ast.GQL, error) {
+	return func(text string) (*ast.GQL, error) {
+		p, err := graph.Prepare(text, gql.Options{MaxText: max})
+		if err != nil {
+			return nil, err
+		}
+		return p.Statement(), nil
+	}
 }

@@ -87,6 +87,7 @@ type Limits struct {
 	SQLBody, RPCBody, APIBody, GQLBody, KeyBody   int64
 	SigninBody, SignupBody, ImportBody, ExportReq int64
 	MLBody, MCPBody                               int64
+	GQLPaths, GQLJoins, GQLRows                   int
 	WebSocketMessage                              int64
 	WebSocketRequests                             int   // running at once on one connection
 	WebSocketQueue                                int64 // bytes waiting to be sent on one connection
@@ -116,6 +117,7 @@ func Default() *Config {
 		Limits: Limits{
 			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30, MCPBody: 4 << 20,
+			GQLPaths: 1_000_000, GQLJoins: 1_000_000, GQLRows: 1_000_000,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,

@@ -125,6 +125,10 @@ func limitSettings(c *Config) []*Setting {
 	}
 	return []*Setting{
 		size("HTTP_MAX_SQL_BODY_SIZE", "Largest body of POST /sql", &l.SQLBody),
+		size("HTTP_MAX_GQL_BODY_SIZE", "Largest body of POST /gql", &l.GQLBody),
+		count("GQL_MAX_PATH_ROWS", "Paths that a quantified pattern of GQL may have from one row", &l.GQLPaths),
+		count("GQL_MAX_JOIN_BUILD_ROWS", "Rows that a GQL program may hold to compare them", &l.GQLJoins),
+		count("GQL_MAX_OUTPUT_ROWS", "Rows that the patterns of a GQL program may find", &l.GQLRows),
 		size("HTTP_MAX_RPC_BODY_SIZE", "Largest body of POST /rpc", &l.RPCBody),
 		size("HTTP_MAX_API_BODY_SIZE", "Largest body of /api", &l.APIBody),
 		size("HTTP_MAX_KEY_BODY_SIZE", "Largest body of /key", &l.KeyBody),

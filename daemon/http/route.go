@@ -29,6 +29,7 @@ func table() []route {
 		{"metrics", http.MethodGet, "/metrics", (*Server).metrics},
 		{"sql", http.MethodPost, "/sql", (*Server).sql},
 		{"sql", http.MethodGet, "/sql", (*Server).sqlSocket},
+		{"gql", http.MethodPost, "/gql", (*Server).gql},
 		{"import", http.MethodPost, "/import", (*Server).importStatements},
 		{"export", http.MethodGet, "/export", (*Server).export},
 		{"export", http.MethodPost, "/export", (*Server).export},
@@ -55,7 +56,6 @@ func table() []route {
 // absent are routes of the interface whose surface this server does not have: capabilities know their names, and clients
 // are told that there is nothing.
 var absent = [...]struct{ name, method, path string }{
-	{"gql", http.MethodPost, "/gql"},
 	{"graphql", http.MethodPost, "/graphql"},
 	{"graphql", http.MethodGet, "/graphql"},
 	{"ml", http.MethodPost, "/ml/import"},

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -85,7 +86,20 @@ func query(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	results, err := k.conn.srv.execute(ctx, k.session.engine, k.tx, text, vars, k.req.Format == wire.CBOR)
+	return statementsOf(k.conn.srv.execute(ctx, k.session.engine, k.tx, text, vars, k.req.Format == wire.CBOR))
+}
+
+// gql runs a program in ISO GQL: [program, vars?]. It answers as query does, with one result.
+func gql(ctx context.Context, k *call) (wire.Response, error) {
+	text, vars, err := k.queryParams()
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return statementsOf(k.conn.srv.GQL(ctx, k.session.engine, k.tx, text, vars))
+}
+
+// statementsOf is the response of a text.
+func statementsOf(results []engine.Result, err error) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -47,6 +47,7 @@ var methods = map[string]method{
 
 	"query":           {run: query},
 	"query_stream":    {run: noStream, bare: true},
+	"gql":             {run: gql},
 	"query_cancel":    {run: queryCancel, bare: true},
 	"select":          {run: selectRecords},
 	"create":          {run: create},

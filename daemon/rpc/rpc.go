@@ -77,7 +77,6 @@ func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 
 // execute is Execute; packed: the rows of a SELECT come in the wire form.
 func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object, packed bool) ([]engine.Result, error) {
-	start := time.Now()
 	run := s.Execute
 	switch {
 	case tx != nil && packed:
@@ -87,6 +86,24 @@ func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 	case packed:
 		run = s.ExecutePacked
 	}
+	return srv.watched(ctx, s, run, text, vars)
+}
+
+// GQL runs a program in ISO GQL in s (or in tx where it is not nil), watched as Execute is.
+func (srv *Server) GQL(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
+	run := s.GQL
+	if tx != nil {
+		run = tx.GQL
+	}
+	return srv.watched(ctx, s, run, text, vars)
+}
+
+// runner runs a text.
+type runner func(ctx context.Context, text string, vars *value.Object) ([]engine.Result, error)
+
+// watched runs a text and tells metrics and the slow log.
+func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, text string, vars *value.Object) ([]engine.Result, error) {
+	start := time.Now()
 	results, err := run(ctx, text, vars)
 	if err == nil && ranOut(ctx, results) {
 		results, err = nil, ctx.Err()

@@ -28,6 +28,7 @@ type (
 type GQL struct {
 	Program any  // *graph.Program
 	Writes  bool // it may write
+	Answers bool // it ends with a result
 }
 
 // Use is USE [NS n] [DB d]. A nil part is left as it is. Default is USE DEFAULT.

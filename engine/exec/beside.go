@@ -9,10 +9,6 @@ import (
 
 // EachRow runs a SELECT and hands its rows to f, one after the other, until f answers false.
 func (r *Run) EachRow(env *Env, s *ast.Select, f func(doc value.Value) (bool, error)) error {
-	if err := r.Enter(); err != nil {
-		return err
-	}
-	defer r.Leave()
 	p, err := r.plan(env, s)
 	if err != nil {
 		return err
@@ -21,9 +17,6 @@ func (r *Run) EachRow(env *Env, s *ast.Select, f func(doc value.Value) (bool, er
 	for {
 		doc, ok, err := p.next()
 		if err != nil || !ok {
-			return err
-		}
-		if err := r.Tick(); err != nil {
 			return err
 		}
 		if more, err := f(doc); err != nil || !more {

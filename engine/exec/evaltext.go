@@ -14,39 +14,66 @@ var _ fn.EvalHost = (*host)(nil)
 //
 // SECURITY: it is the session that needs the capability, so that a definition cannot lend it to who calls it.
 func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error) {
+	return h.evaluate("eval::surql", bindings, func() (ast.Statement, error) {
+		s, err := h.r.Ex.Parse(h.r.Ctx, text)
+		if err == nil && (len(s.Stmts) != 1 || !evaluable(s.Stmts[0].Stmt)) {
+			err = errs.Internal("Incorrect arguments for function eval::surql(). Expected one statement that is not about sessions and transactions.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.Stmts[0].Stmt, nil
+	})
+}
+
+// EvalGQL runs a program in ISO GQL as EvalText runs a statement. One row is the answer itself, of none there is a list, and
+// a program without a result gives NONE.
+func (h *host) EvalGQL(text string, bindings *value.Object) (value.Value, error) {
+	var p *ast.GQL
+	v, err := h.evaluate("eval::gql", bindings, func() (_ ast.Statement, err error) {
+		p, err = h.r.Ex.ParseGQL(text)
+		return p, err
+	})
+	switch {
+	case err != nil || !p.Answers:
+		return value.None, err
+	case v.Len() == 1:
+		return v.Elems()[0], nil
+	}
+	return v, nil
+}
+
+func (h *host) evaluate(function string, bindings *value.Object, parse func() (ast.Statement, error)) (value.Value, error) {
 	r := h.r
 	if err := r.Auth.Caps.MayEval(&r.Sess.Auth.Principal); err != nil {
 		return value.None, err
 	}
-	base, err := bound(bindings)
+	base, err := bound(function, bindings)
 	if err != nil {
 		return value.None, err
 	}
-	s, err := r.Ex.Parse(r.Ctx, text)
+	s, err := parse()
 	if err != nil {
 		return value.None, err
-	}
-	if len(s.Stmts) != 1 || !evaluable(s.Stmts[0].Stmt) {
-		return value.None, errs.Internal("Incorrect arguments for function eval::surql(). Expected one statement that is not about sessions and transactions.")
 	}
 	if err := r.Enter(); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
 	defer r.apart(base)()
-	v, _, err := r.Statement(s.Stmts[0].Stmt)
+	v, _, err := r.Statement(s)
 	return v, err
 }
 
 // bound is the outermost frame of a text with bindings.
-func bound(bindings *value.Object) (*Env, error) {
+func bound(function string, bindings *value.Object) (*Env, error) {
 	base := NewEnv()
 	if bindings == nil {
 		return base, nil
 	}
 	for _, f := range bindings.Fields() {
 		if Protected(f.Name) {
-			return nil, errs.Internal("Incorrect arguments for function eval::surql(). '%s' is a protected variable and cannot be set", f.Name)
+			return nil, errs.Internal("Incorrect arguments for function %s(). '%s' is a protected variable and cannot be set", function, f.Name)
 		}
 		base.vars = append(base.vars, Var{f.Name, f.Value})
 	}

@@ -40,6 +40,7 @@ type Limits struct {
 	Answer      int   // bytes of the answer of a statement
 	ShareAfter  int   // records of a table after which a walk is shared among the processors
 	LiveQueries int   // that one session may have
+	GraphText   int   // bytes of a program in GQL
 	GraphPaths  int   // paths that a quantified pattern of GQL may have from one row
 	GraphJoins  int   // rows that a GQL program may hold to compare them
 	GraphRows   int   // rows that the patterns of a GQL program may find
@@ -68,6 +69,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.ShareAfter, 4096)
 	def(&l.LiveQueries, 1000)
 	def(&l.IndexInside, 200_000)
+	def(&l.GraphText, 1<<20)
 	def(&l.GraphPaths, 1_000_000)
 	def(&l.GraphJoins, 1_000_000)
 	def(&l.GraphRows, 1_000_000)
@@ -85,6 +87,8 @@ type Config struct {
 	Files     *bucket.Store
 	// ParseQuery reads statements; poll ends it by an error.
 	ParseQuery func(text string, poll func() error) (*ast.Query, error)
+	// ParseGQL reads a program of ISO GQL, for eval::gql.
+	ParseGQL func(text string) (*ast.GQL, error)
 	// ReadRecord and ReadPath read texts that are data: a record id with a literal key, a path with nothing to evaluate.
 	ReadRecord func(text string) (value.Value, error)
 	ReadPath   func(text string) (*ast.Idiom, error)

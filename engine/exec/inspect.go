@@ -29,7 +29,9 @@ func mayWrite(s ast.Statement) bool {
 
 // readsOnly reports whether a statement writes nothing itself. What stands inside it may.
 func readsOnly(s ast.Statement) bool {
-	switch s.(type) {
+	switch s := s.(type) {
+	case *ast.GQL:
+		return !s.Writes
 	case *ast.ExprStmt, *ast.Let, *ast.Return, *ast.Throw, *ast.If, *ast.For, *ast.Select, *ast.ExplainStmt, *ast.Break, *ast.Continue,
 		*ast.Sleep, *ast.Info, *ast.Show, *ast.Option:
 		return true
@@ -41,7 +43,7 @@ func readsOnly(s ast.Statement) bool {
 // arguments are looked into by themselves; those that come as parameters are not known.
 func readOnly(path string) bool {
 	switch path {
-	case "sequence::nextval", "sequence::next", "eval::surql", "api::invoke": // what an endpoint does is its own
+	case "sequence::nextval", "sequence::next", "eval::surql", "eval::gql", "api::invoke": // what an endpoint does is its own
 		return false
 	}
 	return true

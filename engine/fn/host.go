@@ -75,6 +75,8 @@ type EvalHost interface {
 	// EvalText runs one statement in the transaction of the caller, with bindings for its parameters. It checks whether
 	// the session may.
 	EvalText(text string, bindings *value.Object) (value.Value, error)
+	// EvalGQL is EvalText for a program in ISO GQL.
+	EvalGQL(text string, bindings *value.Object) (value.Value, error)
 }
 
 // FileHost reaches into buckets. Every method checks that the bucket exists and what the session may do there.

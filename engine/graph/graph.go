@@ -46,7 +46,9 @@ func (p *Program) Writes() bool { return p.writes && !p.src.Explain }
 func (p *Program) Weight() int { return len(p.src.Source)*32 + p.slots*64 }
 
 // Statement is the program as a statement of a query.
-func (p *Program) Statement() ast.Statement { return &ast.GQL{Program: p, Writes: p.Writes()} }
+func (p *Program) Statement() *ast.GQL {
+	return &ast.GQL{Program: p, Writes: p.Writes(), Answers: p.query.returns || p.src.Explain}
+}
 
 // Run runs the program in the transaction of r: an array with an object for each row of the result.
 func (p *Program) Run(r *exec.Run) (value.Value, error) {
