@@ -188,3 +188,35 @@ func TestBrokenImportFileLeavesTheServerNotReady(t *testing.T) {
 		t.Errorf("/health: %d", r.StatusCode)
 	}
 }
+
+// TestExportsTellSecretsToOwnersAlone: whoever may read everything may export it, but hashes and keys go to OWNERs, and a
+// backup to a root OWNER. What is not allowed makes nothing, not even the place.
+func TestExportsTellSecretsToOwnersAlone(t *testing.T) {
+	s := newScene(t, true)
+	for who, may := range map[string]struct{ data, secrets, backup bool }{
+		"gu": {}, "ru": {}, "rx": {}, "dx": {}, "nx": {}, "ex": {},
+		"dv": {data: true}, "de": {data: true}, "nv": {data: true}, "ne": {data: true}, "rv": {data: true}, "re": {data: true},
+		"do": {data: true, secrets: true}, "no": {data: true, secrets: true},
+		"ro": {data: true, secrets: true, backup: true},
+	} {
+		user := s.users[who]
+		for _, body := range []string{"", `{}`, `{"users":true,"accesses":true,"records":true,"tables":true}`, `{"versions":true}`} {
+			r := s.do("POST", "/export", body, user.header(), "Service-NS: n", "Service-DB: d", "Content-Type: application/json")
+			if got := r.StatusCode == 200 && strings.Contains(r.body, canary); got != may.data {
+				t.Errorf("%s exports %s: %d %.200s", who, body, r.StatusCode, r.body)
+			}
+			for _, secret := range []string{hashOfP, "DEFINE USER", "DEFINE ACCESS"} {
+				if got := strings.Contains(r.body, secret); got != may.secrets {
+					t.Errorf("%s exports %s: %s is there: %v", who, body, secret, got)
+				}
+			}
+		}
+		if r := s.do("GET", "/backup", "", user.header()); (r.StatusCode == 200) != may.backup {
+			t.Errorf("%s takes a backup: %d", who, r.StatusCode)
+		}
+		r := s.do("GET", "/export", "", user.header(), "Service-NS: n", "Service-DB: nowhere")
+		if r.StatusCode == 200 || strings.Contains(s.must("USE NS n; INFO FOR NS"), "nowhere") {
+			t.Errorf("%s exports what is not there: %d", who, r.StatusCode)
+		}
+	}
+}
