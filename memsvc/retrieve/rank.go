@@ -461,6 +461,12 @@ func (se *search) vector(weight float32) {
 	}
 }
 
+// Terms that stand in more than commonDocs units, and in more than one of commonShare, are not worth a second look.
+const (
+	commonDocs  = 1000
+	commonShare = 10
+)
+
 // feedback looks for words that the best units share.
 func (se *search) feedback() {
 	t := se.t
@@ -489,6 +495,9 @@ func (se *search) feedback() {
 			continue
 		}
 		p := se.x.terms[stem]
+		if len(p.docs) > commonDocs && len(p.docs) > se.x.live/commonShare {
+			continue // it tells nothing apart and costs the most
+		}
 		var v float32
 		n := 0
 		for _, d := range picked {

@@ -31,35 +31,94 @@ const (
 	relativeHead = `last|past|previous|this past|this|next|coming|the following|the previous|the next`
 )
 
+// Kinds of words that patterns need, as bits. A pattern whose words a text does not hold is not tried: expressions are
+// slow, and most texts name no time.
+const (
+	hasNumber  uint16 = 1 << iota // digits
+	hasYear                       // at least four digits
+	hasMonth                      // the name of a month
+	hasWeekday                    // the name of a weekday
+	hasSeason                     // the name of a season
+	hasUnit                       // day, week, month, year
+	hasDay                        // yesterday, tonight and the like
+	hasHead                       // last, next and the like
+	hasAgo                        // ago, back, earlier, before
+	hasIn                         // in
+	hasLater                      // later, from now
+)
+
+var dateWords = wordKinds()
+
+func wordKinds() map[string]uint16 {
+	kinds := map[string]uint16{"in": hasIn, "later": hasLater, "now": hasLater, "ago": hasAgo, "back": hasAgo,
+		"earlier": hasAgo, "before": hasAgo}
+	for bit, words := range map[uint16]string{hasMonth: monthWords, hasWeekday: dayWords, hasSeason: seasonWords,
+		hasUnit: "day|days|week|weeks|weekend|weekends|month|months|year|years",
+		hasDay:  "yesterday|tomorrow|today|tonight|night|morning|afternoon|evening",
+		hasHead: "last|past|previous|this|next|coming|following"} {
+		for _, w := range strings.Split(words, "|") {
+			kinds[w] |= bit
+		}
+	}
+	return kinds
+}
+
+// kindsOf are the kinds of words that a text in lower case holds.
+func kindsOf(s string) (have uint16) {
+	for i := 0; i < len(s); {
+		j := i
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z':
+			for j < len(s) && s[j] >= 'a' && s[j] <= 'z' {
+				j++
+			}
+			have |= dateWords[s[i:j]]
+		case c >= '0' && c <= '9':
+			for j < len(s) && s[j] >= '0' && s[j] <= '9' {
+				j++
+			}
+			if have |= hasNumber; j-i >= 4 {
+				have |= hasYear
+			}
+			// An ordinal tail or a unit may follow at once: it begins a word of its own here.
+		default:
+			j++
+		}
+		i = j
+	}
+	return have
+}
+
 // datePatterns are tried in order; what an earlier one found, a later one does not read again.
 var datePatterns = []struct {
-	re   *regexp.Regexp
-	read func(m []string, ref time.Time) (from, to time.Time, ok bool)
-	rel  bool
+	re    *regexp.Regexp
+	read  func(m []string, ref time.Time) (from, to time.Time, ok bool)
+	rel   bool
+	needs uint16
 }{
-	{dateRE(`(\d{4})-(\d{2})-(\d{2})`), readISO, false},
-	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false},
-	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail + `,? (\d{4})`), readMDY, false},
-	{dateRE(`(\d{1,2})/(\d{1,2})/(\d{4})`), readSlashes, false},
-	{dateRE(`(` + monthWords + `)\.?,? (\d{4})`), readMY, false},
-	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)`), readDM, true},
-	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail), readMD, true},
-	{dateRE(`(?:the )?day before yesterday`), shiftDays(-2), true},
-	{dateRE(`(?:the )?day after tomorrow`), shiftDays(2), true},
-	{dateRE(`yesterday|last night`), shiftDays(-1), true},
-	{dateRE(`today|tonight|this morning|this afternoon|this evening`), shiftDays(0), true},
-	{dateRE(`tomorrow`), shiftDays(1), true},
-	{dateRE(`the other day`), readOtherDay, true},
-	{dateRE(`(` + countWords + `) (day|week|weekend|month|year)s? (?:ago|back|earlier|before)`), readAgo, true},
-	{dateRE(`in (` + countWords + `) (day|week|month|year)s?(?: time)?`), readIn, true},
-	{dateRE(`(` + countWords + `) (day|week|month|year)s? (?:later|from now)`), readIn, true},
-	{dateRE(`(` + relativeHead + `) (day|week|weekend|month|year)`), readRelative, true},
-	{dateRE(`(` + relativeHead + `) (` + dayWords + `)`), readWeekday, true},
-	{dateRE(`(` + relativeHead + `) (` + monthWords + `)`), readRelMonth, true},
-	{dateRE(`(` + relativeHead + `) (` + seasonWords + `)`), readSeason, true},
-	{dateRE(`on ()(` + dayWords + `)`), readWeekday, true},
-	{dateRE(`(?:in|since|during|until|by|early|late|mid) (` + monthWords + `)`), readMonth, true},
-	{dateRE(`(?:in|since|during|until|by|of|year) (\d{4})`), readYear, false},
+	{dateRE(`(\d{4})-(\d{2})-(\d{2})`), readISO, false, hasYear},
+	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false, hasMonth | hasYear},
+	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail + `,? (\d{4})`), readMDY, false, hasMonth | hasYear},
+	{dateRE(`(\d{1,2})/(\d{1,2})/(\d{4})`), readSlashes, false, hasYear},
+	{dateRE(`(` + monthWords + `)\.?,? (\d{4})`), readMY, false, hasMonth | hasYear},
+	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)`), readDM, true, hasMonth | hasNumber},
+	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail), readMD, true, hasMonth | hasNumber},
+	{dateRE(`(?:the )?day before yesterday`), shiftDays(-2), true, hasDay},
+	{dateRE(`(?:the )?day after tomorrow`), shiftDays(2), true, hasDay},
+	{dateRE(`yesterday|last night`), shiftDays(-1), true, hasDay},
+	{dateRE(`today|tonight|this morning|this afternoon|this evening`), shiftDays(0), true, hasDay},
+	{dateRE(`tomorrow`), shiftDays(1), true, hasDay},
+	{dateRE(`the other day`), readOtherDay, true, hasUnit},
+	{dateRE(`(` + countWords + `) (day|week|weekend|month|year)s? (?:ago|back|earlier|before)`), readAgo, true, hasUnit | hasAgo},
+	{dateRE(`in (` + countWords + `) (day|week|month|year)s?(?: time)?`), readIn, true, hasUnit | hasIn},
+	{dateRE(`(` + countWords + `) (day|week|month|year)s? (?:later|from now)`), readIn, true, hasUnit | hasLater},
+	{dateRE(`(` + relativeHead + `) (day|week|weekend|month|year)`), readRelative, true, hasHead | hasUnit},
+	{dateRE(`(` + relativeHead + `) (` + dayWords + `)`), readWeekday, true, hasHead | hasWeekday},
+	{dateRE(`(` + relativeHead + `) (` + monthWords + `)`), readRelMonth, true, hasHead | hasMonth},
+	{dateRE(`(` + relativeHead + `) (` + seasonWords + `)`), readSeason, true, hasHead | hasSeason},
+	{dateRE(`on ()(` + dayWords + `)`), readWeekday, true, hasWeekday},
+	{dateRE(`(?:in|since|during|until|by|early|late|mid) (` + monthWords + `)`), readMonth, true, hasMonth},
+	{dateRE(`(?:in|since|during|until|by|of|year) (\d{4})`), readYear, false, hasYear},
 }
 
 func dateRE(s string) *regexp.Regexp { return regexp.MustCompile(`\b(?:` + s + `)\b`) }
@@ -86,16 +145,24 @@ const maxDated = 64 << 10
 // Dates finds the times that a text names. ref is when it was said; relative ones count from there.
 func Dates(s string, ref time.Time) []Moment {
 	low := strings.ToLower(Clip(s, maxDated))
-	if len(low) > len(s) || !hasDateHint(low) {
+	if len(low) > len(s) {
 		return nil
 	}
-	taken := make([]bool, len(low))
+	return dates(low, ref, kindsOf(low))
+}
+
+// dates tries the patterns whose words are among have.
+func dates(low string, ref time.Time, have uint16) []Moment {
+	var taken []bool
 	var out []Moment
 	for _, p := range datePatterns {
-		if p.rel && ref.IsZero() {
+		if p.needs&^have != 0 || p.rel && ref.IsZero() {
 			continue
 		}
 		for _, at := range p.re.FindAllStringSubmatchIndex(low, 64) {
+			if taken == nil {
+				taken = make([]bool, len(low))
+			}
 			if overlaps(taken, at[0], at[1]) {
 				continue
 			}
@@ -118,11 +185,6 @@ func Dates(s string, ref time.Time) []Moment {
 	sort.Slice(out, func(i, j int) bool { return out[i].Start < out[j].Start })
 	return out
 }
-
-var dateHint = regexp.MustCompile(`\d|day|week|month|year|night|morning|afternoon|evening|tomorrow|ago|` + monthWords + `|` + seasonWords +
-	`|\b(?:mon|tue|wed|thu|fri|sat|sun)`)
-
-func hasDateHint(s string) bool { return dateHint.MatchString(s) }
 
 func overlaps(taken []bool, from, to int) bool {
 	for i := from; i < to; i++ {

@@ -1,6 +1,9 @@
 package text
 
 import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,6 +46,25 @@ func TestDatesCountFromWhenTheTextWasSaid(t *testing.T) {
 	}
 	if got := Dates("yesterday, and on 7 May 2022", time.Time{}); len(got) != 1 {
 		t.Errorf("without a time of its own a text names %d times, want 1", len(got))
+	}
+}
+
+// TestDatesLeaveNoPatternOut holds that a pattern is left out only where it would find nothing.
+func TestDatesLeaveNoPatternOut(t *testing.T) {
+	words := strings.Fields("on in the of at last next this past coming following other yesterday tomorrow today tonight night " +
+		"morning day days week weekend month years ago back before later from now a few two couple 5 12th 2023 03/04/2024 " +
+		"2024-05-06 may, may2023 7may January mon Friday tues summer fall since by day_after 31.12. jan. sept_2020 émay 3days")
+	r := rand.New(rand.NewPCG(3, 4))
+	ref := time.Date(2024, 2, 29, 10, 0, 0, 0, time.UTC)
+	for range 20_000 {
+		var list []string
+		for range 1 + r.IntN(9) {
+			list = append(list, words[r.IntN(len(words))])
+		}
+		s := strings.ToLower(strings.Join(list, " "))
+		if got, want := dates(s, ref, kindsOf(s)), dates(s, ref, ^uint16(0)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: got %v, want %v", s, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,51 @@
+package memsvc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestLoad prints how fast a Context of many turns is: MEMSVC_LOAD_TURNS=10000 go test ./memsvc -run TestLoad -v.
+func TestLoad(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("MEMSVC_LOAD_TURNS"))
+	if err != nil {
+		t.Skip("it runs with MEMSVC_LOAD_TURNS only")
+	}
+	s := start(t, "MEMSVC_LOG_LEVEL", "error")
+	r := rand.New(rand.NewPCG(1, 2))
+	nouns := []string{"garden", "violin", "invoice", "harbour", "telescope", "recipe", "meeting", "holiday", "bicycle",
+		"library", "printer", "contract", "painting", "school", "hospital", "kitchen", "airport", "novel", "river", "server"}
+	verbs := []string{"bought", "lost", "mended", "visited", "painted", "sold", "found", "wrote about", "cleaned", "forgot"}
+	people := []string{"Ada", "Ben", "Carol", "Dan", "Eve", "Frank", "Grace", "Heidi"}
+	pick := func(l []string) string { return l[r.IntN(len(l))] }
+	began := time.Now()
+	for at := 0; at < n; at += 500 {
+		var messages []map[string]any
+		for i := range 500 {
+			messages = append(messages, map[string]any{"name": pick(people), "ts": time.Date(2023, 1, 1, 0, at+i, 0, 0,
+				time.UTC), "content": fmt.Sprintf("I %s the %s near the %s with %s on day %d, and then we talked about the %s for a while.",
+				pick(verbs), pick(nouns), pick(nouns), pick(people), r.IntN(900), pick(nouns))})
+		}
+		s.post(200, "/facts/batch", map[string]any{"messages": messages, "infer": "none"})
+	}
+	t.Logf("ingest: %.0f turns/s", float64(n)/time.Since(began).Seconds())
+	began = time.Now()
+	s.post(200, "/query", `{"query": "violin"}`)
+	t.Logf("first query: %v", time.Since(began).Round(time.Millisecond))
+	for _, path := range []string{"/query", "/context"} {
+		var took []time.Duration
+		for range 300 {
+			began := time.Now()
+			s.post(200, path, map[string]any{"query": fmt.Sprintf("When did %s say that the %s was %s near the %s?", pick(people),
+				pick(nouns), pick(verbs), pick(nouns))})
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		t.Logf("%s: p50 %v, p95 %v, p99 %v", path, took[150], took[285], took[297])
+	}
+}
