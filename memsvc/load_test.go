@@ -19,8 +19,10 @@ func TestLoad(t *testing.T) {
 	s := start(t, "MEMSVC_LOG_LEVEL", "error")
 	r := rand.New(rand.NewPCG(1, 2))
 	nouns := []string{"garden", "violin", "invoice", "harbour", "telescope", "recipe", "meeting", "holiday", "bicycle",
-		"library", "printer", "contract", "painting", "school", "hospital", "kitchen", "airport", "novel", "river", "server"}
-	verbs := []string{"bought", "lost", "mended", "visited", "painted", "sold", "found", "wrote about", "cleaned", "forgot"}
+		"library", "printer", "contract", "painting", "school", "hospital", "kitchen", "airport", "novel",
+		"river", "server"}
+	verbs := []string{"bought", "lost", "mended", "visited", "painted", "sold", "found", "wrote about",
+		"cleaned", "forgot"}
 	people := []string{"Ada", "Ben", "Carol", "Dan", "Eve", "Frank", "Grace", "Heidi"}
 	pick := func(l []string) string { return l[r.IntN(len(l))] }
 	began := time.Now()
@@ -41,8 +43,9 @@ func TestLoad(t *testing.T) {
 		var took []time.Duration
 		for range 300 {
 			began := time.Now()
-			s.post(200, path, map[string]any{"query": fmt.Sprintf("When did %s say that the %s was %s near the %s?", pick(people),
-				pick(nouns), pick(verbs), pick(nouns))})
+			s.post(200, path,
+				map[string]any{"query": fmt.Sprintf("When did %s say that the %s was %s near the %s?", pick(people),
+					pick(nouns), pick(verbs), pick(nouns))})
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)

@@ -198,6 +198,7 @@ func (se *search) run() []Candidate {
 			se.term(w.stem, w.weight, window)
 		}
 		se.legs["similar"] = len(se.s.touched) - se.legs[BM25]
+		se.prune()
 		se.whatTheySaid()
 		se.people()
 		se.groups()
@@ -237,7 +238,7 @@ func (se *search) term(stem string, weight float32, window bool) {
 	idf := weight * se.idf(len(p.docs))
 	avg := float32(x.words/float64(max(x.live, 1))) + 0.1
 	own := float32(1)
-	if window {
+	if window = window && !x.common(p); window {
 		own = t.Own
 	}
 	list := se.s.list[:0]
@@ -344,12 +345,13 @@ func (se *search) groups() {
 	}
 	type sum struct{ best, second, third float32 }
 	all := map[int32]*sum{}
+	last, a := int32(-1), (*sum)(nil) // units of a group stand together
 	for _, d := range se.s.touched {
-		g := se.x.units[d].group
-		a := all[g]
-		if a == nil {
-			a = &sum{}
-			all[g] = a
+		if g := se.x.units[d].group; g != last {
+			if last, a = g, all[g]; a == nil {
+				a = &sum{}
+				all[g] = a
+			}
 		}
 		switch v := se.s.score[d]; {
 		case v > a.best:
@@ -463,9 +465,58 @@ func (se *search) vector(weight float32) {
 
 // Terms that stand in more than commonDocs units, and in more than one of commonShare, are not worth a second look.
 const (
-	commonDocs  = 1000
-	commonShare = 10
+	commonDocs  = 5000
+	commonShare = 25
 )
+
+func (x *Index) common(p *post) bool {
+	return len(p.docs) > commonDocs && len(p.docs) > x.live/commonShare
+}
+
+// Where words pick more than pruneAbove units, about the pruneTo best of them that the query may see go on.
+const (
+	pruneAbove = 20_000
+	pruneTo    = 4_096
+)
+
+// prune leaves the best units of very many. It finds the score that about pruneTo of them reach by counting scores in
+// steps.
+func (se *search) prune() {
+	s := se.s
+	if len(s.touched) <= pruneAbove {
+		return
+	}
+	kept, most := s.touched[:0], float32(0)
+	drop := func(d int32) { s.score[d], s.mark[d] = 0, false }
+	for _, d := range s.touched {
+		if !se.allowed(d) {
+			drop(d)
+			continue
+		}
+		kept, most = append(kept, d), max(most, s.score[d])
+	}
+	s.touched = kept
+	if len(kept) <= pruneTo || most <= 0 {
+		return
+	}
+	var steps [2048]int
+	step := func(d int32) int { return int(max(0, s.score[d]) / most * float32(len(steps)-1)) }
+	for _, d := range kept {
+		steps[step(d)]++
+	}
+	least := len(steps) - 1
+	for n := steps[least]; least > 0 && n < pruneTo; n += steps[least] {
+		least--
+	}
+	s.touched = kept[:0]
+	for _, d := range kept {
+		if step(d) < least {
+			drop(d)
+			continue
+		}
+		s.touched = append(s.touched, d)
+	}
+}
 
 // feedback looks for words that the best units share.
 func (se *search) feedback() {
@@ -495,7 +546,7 @@ func (se *search) feedback() {
 			continue
 		}
 		p := se.x.terms[stem]
-		if len(p.docs) > commonDocs && len(p.docs) > se.x.live/commonShare {
+		if se.x.common(p) {
 			continue // it tells nothing apart and costs the most
 		}
 		var v float32

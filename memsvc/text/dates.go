@@ -97,7 +97,8 @@ var datePatterns = []struct {
 	needs uint16
 }{
 	{dateRE(`(\d{4})-(\d{2})-(\d{2})`), readISO, false, hasYear},
-	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false, hasMonth | hasYear},
+	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false,
+		hasMonth | hasYear},
 	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail + `,? (\d{4})`), readMDY, false, hasMonth | hasYear},
 	{dateRE(`(\d{1,2})/(\d{1,2})/(\d{4})`), readSlashes, false, hasYear},
 	{dateRE(`(` + monthWords + `)\.?,? (\d{4})`), readMY, false, hasMonth | hasYear},

@@ -106,13 +106,18 @@ func (l *lexicon) near(stem string) []Near {
 }
 
 func dot8(a, b []int8) int32 {
-	var s0, s1 int32
-	b = b[:len(a)]
-	for i := 0; i+1 < len(a); i += 2 {
-		s0 += int32(a[i]) * int32(b[i])
-		s1 += int32(a[i+1]) * int32(b[i+1])
+	var s0, s1, s2, s3 int32
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += int32(a[0]) * int32(b[0])
+		s1 += int32(a[1]) * int32(b[1])
+		s2 += int32(a[2]) * int32(b[2])
+		s3 += int32(a[3]) * int32(b[3])
+		a, b = a[4:], b[4:]
 	}
-	return s0 + s1
+	for i := range min(len(a), len(b)) {
+		s0 += int32(a[i]) * int32(b[i])
+	}
+	return s0 + s1 + s2 + s3
 }
 
 // Similarity of two vectors from Mean.
