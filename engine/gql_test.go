@@ -76,6 +76,12 @@ func gqlScene(t testing.TB, opt engine.Options) *engine.Session {
 
 func openedGQL(t testing.TB, opt engine.Options) *engine.Session {
 	t.Helper()
+	_, s := openGQL(t, opt)
+	return s
+}
+
+func openGQL(t testing.TB, opt engine.Options) (*engine.Engine, *engine.Session) {
+	t.Helper()
 	opt.NoDefaults = true
 	e, err := engine.Open(context.Background(), "memory", opt)
 	if err != nil {
@@ -85,7 +91,7 @@ func openedGQL(t testing.TB, opt engine.Options) *engine.Session {
 	s := e.RootSession()
 	t.Cleanup(s.Close)
 	runGQLSetup(t, s, "DEFINE NAMESPACE n; USE NS n; DEFINE DATABASE d; USE NS n DB d")
-	return s
+	return e, s
 }
 
 func runGQLSetup(t testing.TB, s *engine.Session, text string) []engine.Result {
@@ -177,6 +183,9 @@ func testGQL(t *testing.T, path string, opt engine.Options, setup string) {
 
 // TestGQLExamples runs programs whose answers were worked out by hand.
 func TestGQLExamples(t *testing.T) { testGQL(t, "testdata/gql/examples.txt", engine.Options{}, "") }
+
+// TestGQLMore runs programs for what the examples leave out.
+func TestGQLMore(t *testing.T) { testGQL(t, "testdata/gql/more.txt", engine.Options{}, "") }
 
 // TestGQLExamplesWithIndexes runs them with indexes on what they ask for.
 func TestGQLExamplesWithIndexes(t *testing.T) {
