@@ -6,6 +6,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,14 +21,19 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // Build says what was built; empty fields are filled from the module's build info.
 type Build struct{ Version, Commit, Date string }
 
-// fallbackVersion is what a build without a release version calls itself. It stays in 3.x: the official
-// SDKs accept nothing else.
-const fallbackVersion = "3.3.1"
+// fallbackVersion is what a build without a release version calls itself. It is the product's own; what the server
+// tells clients is the version of the protocol, see rpc.Version.
+const fallbackVersion = "0.9.0"
+
+// ProtocolVersion is the version of the protocol and the language.
+const ProtocolVersion = rpc.Version
 
 // fill completes b from the build info that the Go toolchain embeds.
 func (b Build) fill() Build {
@@ -112,16 +118,49 @@ func applet(root *cobra.Command, argv0 string) string {
 	return ""
 }
 
-// report prints why a command failed: one line, and for a wrong command line a hint.
+// report prints why a command failed: one line, and for a wrong command line a hint. Where the command has --json, it
+// is an object.
 func report(s *streams, cmd *cobra.Command, err error) {
 	var exit exitError
 	if errors.As(err, &exit) && exit.err == nil {
+		return
+	}
+	if flag := cmd.Flags().Lookup("json"); flag != nil && flag.Value.String() == "true" {
+		reportJSON(s.err, cmd, err)
 		return
 	}
 	fmt.Fprintf(s.err, "nacre: %v\n", err)
 	if exitCode(err) == exitUsage {
 		fmt.Fprintf(s.err, "See '%s --help'.\n", cmd.CommandPath())
 	}
+}
+
+// reportJSON writes a failure as programs read it: one object on one line.
+func reportJSON(w io.Writer, cmd *cobra.Command, err error) {
+	code := exitCode(err)
+	failure := struct {
+		Kind       string `json:"kind"`
+		Message    string `json:"message"`
+		Hint       string `json:"hint,omitempty"`
+		Command    string `json:"command"`
+		RetryAfter int    `json:"retry_after_secs,omitempty"`
+		ExitCode   int    `json:"exit_code"`
+	}{Kind: codeName(code), Message: err.Error(), Command: cmd.CommandPath(), ExitCode: code}
+	var e *errs.Error
+	if errors.As(err, &e) {
+		failure.Kind = e.Kind.String()
+	}
+	if code == exitUsage {
+		failure.Hint = "See '" + cmd.CommandPath() + " --help'."
+	}
+	if code == exitRateLimited || code == exitUnreachable {
+		failure.RetryAfter = 1
+	}
+	b, jsonErr := json.Marshal(failure)
+	if jsonErr != nil { // strings and numbers always have a form
+		b = []byte(`{"kind":"other"}`)
+	}
+	fmt.Fprintf(w, "%s\n", b)
 }
 
 func newRootCmd(s *streams) *cobra.Command {
@@ -153,7 +192,8 @@ Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not fou
 	root.SetIn(s.in)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newIsReadyCmd(s), newVersionCmd(s),
-		newBackupCmd(s), newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s), newMemsvcCmd(s), newMemCmd(s))
+		newValidateCmd(s), newContextCmd(s), newBackupCmd(s), newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
+		newMemsvcCmd(s), newMemCmd(s))
 	return root
 }
 

@@ -16,6 +16,9 @@ import (
 type connectFlags struct {
 	endpoint, user, pass, passFile, token, level, ns, db string
 
+	context   string // name of a context; "" is the one in use
+	passStdin bool
+
 	create bool   // make the store of endpoint where it does not exist
 	placed bool   // begin at the namespace and database without selecting them, which would make them
 	maker  string // what makes a store, for the error where there is none
@@ -57,10 +60,10 @@ var connectTable = []connectFlag{
 // envPrefixes in order of precedence; the first one is ours.
 var envPrefixes = []string{"NACRE_", "SERVICE_", "SURREAL_"}
 
-// fromEnv is the value of the first set variable of name.
+// fromEnv is the value of the first set variable of name; an empty one is not set.
 func fromEnv(name string) (string, bool) {
 	for _, p := range envPrefixes {
-		if v, ok := os.LookupEnv(p + name); ok {
+		if v := os.Getenv(p + name); v != "" {
 			return v, true
 		}
 	}
@@ -69,6 +72,12 @@ func fromEnv(name string) (string, bool) {
 
 // addConnectFlags gives cmd the named flags (all of them when none is named) with their aliases and environment.
 func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.resolve(cmd) }
+	cmd.Flags().StringVar(&f.context, "context", "", "context to take the rest from, none for none [env NACRE_CONTEXT]")
+	must1(cmd.RegisterFlagCompletionFunc("context", completeContexts))
+	if len(names) == 0 || contains(names, "password") {
+		cmd.Flags().BoolVar(&f.passStdin, "password-stdin", false, "read the password from standard input (one line)")
+	}
 	for _, d := range connectTable {
 		if len(names) > 0 && !contains(names, d.name) {
 			continue

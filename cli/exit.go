@@ -29,6 +29,33 @@ const (
 	exitInterrupted = 130
 )
 
+// codeName is an exit code in a word.
+func codeName(code int) string {
+	switch code {
+	case exitUsage:
+		return "usage"
+	case exitUnauth:
+		return "unauthenticated"
+	case exitForbidden:
+		return "forbidden"
+	case exitNotFound:
+		return "not_found"
+	case exitConflict:
+		return "conflict"
+	case exitInvalid:
+		return "invalid"
+	case exitRateLimited:
+		return "rate_limited"
+	case exitUnreachable:
+		return "unreachable"
+	case exitTimeout:
+		return "timeout"
+	case exitInterrupted:
+		return "interrupted"
+	}
+	return "other"
+}
+
 // usageError is a wrong command line: exit code 2, one line and a hint.
 type usageError struct{ err error }
 

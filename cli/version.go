@@ -7,6 +7,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nacredb/nacre/engine"
 )
 
 func newVersionCmd(s *streams) *cobra.Command {
@@ -26,7 +28,7 @@ func newVersionCmd(s *streams) *cobra.Command {
 		},
 	}
 	addConnectFlags(cmd, &f, "endpoint")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "version, commit, date and Go version as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "version, protocol, store format, commit, date and Go version as JSON")
 	cmd.Flags().BoolVar(&server, "server", false, "ask the server instead")
 	return cmd
 }
@@ -36,10 +38,13 @@ func runVersion(s *streams, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(s.out)
 		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]string{"version": b.Version, "commit": b.Commit, "date": b.Date,
-			"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+		return enc.Encode(map[string]any{
+			"version": b.Version, "protocol": ProtocolVersion, "format": engine.StoreFormat, "commit": b.Commit,
+			"date": b.Date, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+		})
 	}
-	_, err := fmt.Fprintf(s.out, "nacre %s for %s/%s\n", b.Version, runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(s.out, "nacre %s for %s/%s, protocol %s, store format %d\n", b.Version, runtime.GOOS,
+		runtime.GOARCH, ProtocolVersion, engine.StoreFormat)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
@@ -32,6 +33,9 @@ func (s *Session) Backup(ctx context.Context, w io.Writer, opt physical.BackupOp
 	}
 	return s.e.Backup(ctx, w, opt)
 }
+
+// StoreFormat is the version of the bytes of a store in files.
+const StoreFormat = bolt.FormatVersion
 
 // StorePath is the directory of the store named by dsn: bolt://PATH, or a bare path.
 func StorePath(dsn string) (string, error) {

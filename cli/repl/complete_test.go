@@ -29,7 +29,7 @@ func TestCompletion(t *testing.T) {
 		"sel": "select", "SEL": "SELECT", "RETURN 'a'.semver_ma": "semver_major", "RETURN 'a'.le": "len",
 		"RETURN [1].vector_do": "vector_dot", "RETURN x.pers": "",
 		"RETURN 1..le": "let", "RETURN math::neg_i": "math::neg_inf math::neg_infinity", "RETURN {}.exp": "expect",
-		"eval::": "eval::surql", "": "", "RETURN ": "",
+		"eval::": "eval::gql eval::surql", "": "", "RETURN ": "",
 	} {
 		got := complete(c, line)
 		slices.Sort(got)

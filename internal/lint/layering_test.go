@@ -51,6 +51,7 @@ var layers = [][]string{
 	{"cli/render", "cli/exports"},
 	{"cli/script"},
 	{"cli/load"},
+	{"cli/profile"},
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},

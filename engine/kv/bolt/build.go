@@ -118,7 +118,7 @@ func (b *Builder) seal(key, value []byte) []byte {
 // Finish makes the store durable, at version, and closes it.
 func (b *Builder) Finish(version kv.Version) error {
 	meta := b.tx.Bucket(metaBucket())
-	err := errors.Join(putApplied(meta, version), putFormat(meta, formatVersion))
+	err := errors.Join(putApplied(meta, version), putFormat(meta, FormatVersion))
 	if err == nil {
 		err = b.tx.Commit()
 	} else {

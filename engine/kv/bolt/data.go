@@ -20,10 +20,10 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-const (
-	dataFile      = "data.db"
-	formatVersion = 1
-)
+const dataFile = "data.db"
+
+// FormatVersion is the version of the bytes of a store.
+const FormatVersion = 1
 
 // names of the buckets and keys in data.db.
 type name = []byte
@@ -269,8 +269,8 @@ func (s *Store) readMeta() (applied kv.Version, err error) {
 		if len(format) != 4 || len(id) != 16 || len(version) != 8 || tx.Bucket(dataBucket()) == nil {
 			return fmt.Errorf("%s: incomplete description: %w", dataFile, kv.ErrCorrupt)
 		}
-		if f := binary.BigEndian.Uint32(format); f != formatVersion {
-			return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, f, formatVersion, kv.ErrNewer)
+		if f := binary.BigEndian.Uint32(format); f != FormatVersion {
+			return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, f, FormatVersion, kv.ErrNewer)
 		}
 		copy(s.id[:], id)
 		applied = kv.Version(binary.BigEndian.Uint64(version))
@@ -294,7 +294,7 @@ func (s *Store) initMeta() error {
 			return err
 		}
 		return errors.Join(
-			m.Put(name("format"), binary.BigEndian.AppendUint32(nil, formatVersion)),
+			m.Put(name("format"), binary.BigEndian.AppendUint32(nil, FormatVersion)),
 			m.Put(name("id"), s.id[:]),
 			putApplied(m, 0))
 	})
