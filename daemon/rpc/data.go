@@ -220,7 +220,7 @@ func (k *call) insert(ctx context.Context, usage, bare, full string) (wire.Respo
 		what = value.TableOf(what.Str())
 	}
 	if what.Kind() != value.KindTable {
-		return wire.Response{}, errs.Internal("Cannot execute INSERT statement using value: %s", what.Text())
+		return wire.Response{}, errs.Internal("Cannot execute INSERT statement using value: %s", what.Brief())
 	}
 	return k.statement(ctx, full, bind(vars, value.Field{Name: varWhat, Value: what}, data), false)
 }
@@ -260,7 +260,7 @@ func kill(ctx context.Context, k *call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	// The statement itself would name its parameter.
-	failed := errs.Internal("Cannot execute KILL statement using id: %s", p[0].Text())
+	failed := errs.Internal("Cannot execute KILL statement using id: %s", p[0].Brief())
 	id, ok := wire.UUID(p[0])
 	if !ok {
 		return wire.Response{}, failed

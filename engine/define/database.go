@@ -246,7 +246,7 @@ func (r *run) bucketBackend(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 		return nil, err
 	}
 	if v.Kind() != value.KindString {
-		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
+		return nil, errs.Internal("Expected `string` but found `%s`", v.Brief())
 	}
 	out := &ast.Literal{Value: v}
 	folder, reach, err := r.Ex.Files.Folder(ast.LiteralText(out), bucket.Place{NS: r.Auth.NS, DB: r.Auth.DB})

@@ -135,7 +135,7 @@ func (r *run) name(env *exec.Env, n ast.Name, what string) (string, error) {
 	if name, ok := exec.TableName(v); ok {
 		return name, nil
 	}
-	return "", errs.Internal("Expected `%s name` but found `%s`", what, v.Text())
+	return "", errs.Internal("Expected `%s name` but found `%s`", what, v.Brief())
 }
 
 // ident is the normalised form of a name.

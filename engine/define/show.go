@@ -29,7 +29,7 @@ func (r *run) show(env *exec.Env, s *ast.Show) (value.Value, error) {
 			return value.None, err
 		}
 		if v.Kind() != value.KindInt || v.Int() < 0 {
-			return value.None, errs.Internal("LIMIT/START must be a non-negative integer, got %s", v.Text())
+			return value.None, errs.Internal("LIMIT/START must be a non-negative integer, got %s", v.Brief())
 		}
 		if limit = int(v.Int()); limit == 0 {
 			return value.Array(), nil
@@ -58,5 +58,5 @@ func (r *run) stamp(env *exec.Env, x ast.Expr) (uint64, error) {
 		d := v.Datetime()
 		return record.StampAt(d.Secs*1000 + int64(d.Nanos)/1_000_000), nil
 	}
-	return 0, errs.Internal("Expected a version stamp or a datetime but found %s", v.Text())
+	return 0, errs.Internal("Expected a version stamp or a datetime but found %s", v.Brief())
 }

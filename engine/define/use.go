@@ -122,7 +122,7 @@ func (r *run) placeName(env *exec.Env, n *ast.Name, what string) (string, error)
 		return "", err
 	}
 	if v.Kind() != value.KindString {
-		return "", errs.Internal("Expected `%s` but found `%s`", what, v.Text())
+		return "", errs.Internal("Expected `%s` but found `%s`", what, v.Brief())
 	}
 	return v.Str(), nil
 }

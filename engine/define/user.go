@@ -80,7 +80,7 @@ func (r *run) userPassword(env *exec.Env, s, def *ast.DefineUser) (*value.Object
 		return nil, err
 	}
 	if v.Kind() != value.KindString {
-		return nil, errs.Internal("Expected `string` but found `%s`", v.Text())
+		return nil, errs.Internal("Expected `string` but found `%s`", v.Brief())
 	}
 	def.PassHash = auth.HashPassword(v.Str())
 	scram, err := auth.NewScram(v.Str())

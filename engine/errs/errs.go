@@ -86,7 +86,7 @@ func New(k Kind, format string, args ...any) *Error {
 
 // What an error keeps of long texts, in bytes: a client that provokes many errors holds no more memory by them.
 const (
-	longestMsg   = 64 << 10
+	LongestMsg   = 64 << 10
 	longestValue = 1 << 10 // of a value that the text quotes
 )
 
@@ -103,8 +103,8 @@ func Brief(s string, n int) string {
 
 // Brief cuts e's text to what an error may keep. It changes e.
 func (e *Error) Brief() *Error {
-	if len(e.Msg) > longestMsg {
-		e.Msg = Brief(e.Msg, longestMsg)
+	if len(e.Msg) > LongestMsg {
+		e.Msg = Brief(e.Msg, LongestMsg)
 	}
 	return e
 }
@@ -143,7 +143,7 @@ func With(k Kind, detail string, fields map[string]any, format string, args ...a
 // sprintf is fmt.Sprintf with long arguments cut short. It changes args.
 func sprintf(format string, args []any) string {
 	if len(args) == 0 {
-		return Brief(format, longestMsg)
+		return Brief(format, LongestMsg)
 	}
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -157,7 +157,7 @@ func sprintf(format string, args []any) string {
 			}
 		}
 	}
-	return Brief(fmt.Sprintf(format, args...), longestMsg)
+	return Brief(fmt.Sprintf(format, args...), LongestMsg)
 }
 
 // Internal is the kind of most statement errors (the reference's choice, kept).
@@ -185,7 +185,7 @@ func InvalidAuth() *Error {
 
 // Thrown is a THROW of the user's own.
 func Thrown(text string) *Error {
-	return &Error{Kind: KindThrown, Msg: "An error occurred: " + Brief(text, longestMsg)}
+	return &Error{Kind: KindThrown, Msg: "An error occurred: " + Brief(text, LongestMsg)}
 }
 
 // TableNotFound says that a table does not exist.

@@ -128,7 +128,7 @@ func intSpan(rg *value.Range) (from, to int64, err error) {
 func whole(v value.Value) (int64, error) {
 	i, err := value.Coerce(v, value.Simple(value.TypeInt))
 	if err != nil {
-		return 0, errs.Internal("Expected `int` but found `%s` when coercing an element of `range<int>`", v.Text())
+		return 0, errs.Internal("Expected `int` but found `%s` when coercing an element of `range<int>`", v.Brief())
 	}
 	return i.Int(), nil
 }
@@ -138,7 +138,7 @@ func (r *Run) throw(env *Env, s *ast.Throw) error {
 	if err != nil {
 		return err
 	}
-	return errs.Thrown(value.ToString(v))
+	return errs.Thrown(value.ToString(v.Beginning(errs.LongestMsg + 1)))
 }
 
 // sleep waits; the end of the statement's context cuts it short.

@@ -108,7 +108,7 @@ func recordKey(v value.Value) (value.Value, error) {
 	case value.KindFloat:
 		return value.Int(int64(key.Float())), nil
 	}
-	return value.None, errs.Internal("Found %s for the Record ID but this is not a valid id", v.Text())
+	return value.None, errs.Internal("Found %s for the Record ID but this is not a valid id", v.Brief())
 }
 
 // table is the name of a table that an INTO or an edge names.

@@ -82,7 +82,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 }
 
 func unusable(v value.Value, clause, detail string) error {
-	return errs.With(errs.KindValidation, detail, map[string]any{"value": v.Text()}, "Cannot use %s in a %s clause", v.Text(), clause)
+	return errs.With(errs.KindValidation, detail, map[string]any{"value": v.Brief()}, "Cannot use %s in a %s clause", v.Brief(), clause)
 }
 
 func field(v value.Value, name string) value.Value {

@@ -34,7 +34,7 @@ func (r *Run) FetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 			return nil, err
 		}
 		if v.Kind() != value.KindString {
-			return nil, errs.Internal("Found %s on FETCH CLAUSE, but FETCH expects an idiom, a string or fields", v.Text())
+			return nil, errs.Internal("Found %s on FETCH CLAUSE, but FETCH expects an idiom, a string or fields", v.Brief())
 		}
 		id, err := r.Ex.ReadPath(v.Str())
 		if err != nil {

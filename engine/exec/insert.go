@@ -213,7 +213,7 @@ func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err e
 }
 
 func badProperty(name string, v value.Value) error {
-	return errs.Internal("Cannot execute INSERT statement where property '%s' is: %s", name, v.Text())
+	return errs.Internal("Cannot execute INSERT statement where property '%s' is: %s", name, v.Brief())
 }
 
 func insertEnd(doc value.Value, name string) (*value.RecordID, error) {

@@ -124,11 +124,11 @@ func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
 // numbers holds a value to be an array of numbers.
 func numbers(v value.Value) error {
 	if v.Kind() != value.KindArray {
-		return errs.Internal("Expected `array<number>` but found `%s`", v.Text())
+		return errs.Internal("Expected `array<number>` but found `%s`", v.Brief())
 	}
 	for _, e := range v.Elems() {
 		if !e.Kind().IsNumber() {
-			return errs.Internal("Expected `number` but found `%s` when coercing an element of `array<number>`", e.Text())
+			return errs.Internal("Expected `number` but found `%s` when coercing an element of `array<number>`", e.Brief())
 		}
 	}
 	return nil

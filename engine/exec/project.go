@@ -302,13 +302,13 @@ func (r *Run) FieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, er
 	texts := args
 	if many = x.Path == "type::fields"; many {
 		if args[0].Kind() != value.KindArray {
-			return nil, false, errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. Expected `array<string>` but found `%s`", x.Path, args[0].Text())
+			return nil, false, errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. Expected `array<string>` but found `%s`", x.Path, args[0].Brief())
 		}
 		texts = args[0].Elems()
 	}
 	for _, t := range texts {
 		if t.Kind() != value.KindString {
-			text := "Expected `string` but found `" + t.Text() + "`"
+			text := "Expected `string` but found `" + t.Brief() + "`"
 			if many {
 				text += " when coercing an element of `array<string>`"
 			}

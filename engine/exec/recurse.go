@@ -59,7 +59,7 @@ func (r *Run) recursed(env *Env, v value.Value, x *ast.Recurse, rec *recursion) 
 			return value.None, err
 		}
 		if target.Kind() != value.KindRecord {
-			return value.None, errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", target.Text())
+			return value.None, errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", target.Brief())
 		}
 		return r.paths(env, v, rec, x.Inclusive, target)
 	}
@@ -125,7 +125,7 @@ func (r *Run) step(env *Env, v value.Value, rec *recursion) (next value.Value, e
 const maxLevel = 1 << 17
 
 func notARecord(v value.Value) error {
-	return errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", v.Text())
+	return errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", v.Brief())
 }
 
 // allRecords refuses anything but a record or an array of records.

@@ -80,7 +80,7 @@ func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, 
 }
 
 func badRelate(side string, v value.Value) error {
-	return errs.Internal("Cannot execute RELATE statement where property '%s' is: %s", side, v.Text())
+	return errs.Internal("Cannot execute RELATE statement where property '%s' is: %s", side, v.Brief())
 }
 
 // relateEdge is the edge table, and the edge's id where it is given.

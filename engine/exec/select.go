@@ -234,9 +234,9 @@ func (r *Run) limits(env *Env, s *ast.Select) (window, error) {
 // debugText names a value as the reference's texts about LIMIT do.
 func debugText(v value.Value) string {
 	if v.Kind() == value.KindString {
-		return fmt.Sprintf("String(%q)", v.Str())
+		return fmt.Sprintf("String(%q)", v.Beginning(errs.LongestMsg).Str())
 	}
-	return v.Text()
+	return v.Brief()
 }
 
 // pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.

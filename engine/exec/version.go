@@ -53,7 +53,7 @@ func (r *Run) ownVersion(env *Env, x ast.Expr) (uint64, error) {
 	}
 	t := time.Unix(v.Datetime().Secs, int64(v.Datetime().Nanos))
 	if t.After(time.Now()) {
-		return 0, errs.Internal("A version cannot be of a time to come: %s", v.Text())
+		return 0, errs.Internal("A version cannot be of a time to come: %s", v.Brief())
 	}
 	return max(history.Version(t), 1), nil
 }

@@ -42,7 +42,7 @@ func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
 
 // cannotExecute refuses a value that a statement can not work on.
 func cannotExecute(statement string, v value.Value) error {
-	return errs.Internal("Cannot execute %s statement using value: %s", statement, v.Text())
+	return errs.Internal("Cannot execute %s statement using value: %s", statement, v.Brief())
 }
 
 // listedTarget reports whether the one target under ONLY is a list written out: that is never a single result.

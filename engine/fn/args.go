@@ -62,9 +62,9 @@ type misfit struct {
 func (c Call) wrongType(n int, want string, bad *misfit) error {
 	if bad.elem != "" {
 		return c.incorrect("Argument %d was the wrong type. Expected `%s` but found `%s` when coercing an element of `%s`",
-			n, bad.elem, bad.found.Text(), want)
+			n, bad.elem, bad.found.Brief(), want)
 	}
-	return c.incorrect("Argument %d was the wrong type. Expected `%s` but found `%s`", n, want, bad.found.Text())
+	return c.incorrect("Argument %d was the wrong type. Expected `%s` but found `%s`", n, want, bad.found.Brief())
 }
 
 // fit coerces v, whose kind alone did not decide, to one of the types that the table uses. changed says that the result

@@ -153,9 +153,9 @@ func (c Call) badStart(path string, bad *misfit) error {
 	}
 	if bad.elem != "" {
 		return errs.Internal("Incorrect arguments for %s(). Argument 1 was the wrong type. Expected `int` but found `%s` when coercing an element of `range<int>`",
-			named, bad.found.Text())
+			named, bad.found.Brief())
 	}
-	return errs.Internal("Incorrect arguments for %s(). Argument 1 was the wrong type. Expected `int` but found `%s`", named, bad.found.Text())
+	return errs.Internal("Incorrect arguments for %s(). Argument 1 was the wrong type. Expected `int` but found `%s`", named, bad.found.Brief())
 }
 
 func arraySlice(c Call, args []value.Value) (value.Value, error) {

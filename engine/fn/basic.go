@@ -73,7 +73,7 @@ func expect(c Call, args []value.Value) (value.Value, error) {
 	case ok:
 		return args[0], nil
 	case len(args) == 3:
-		return value.None, errs.Thrown(value.ToString(args[2]))
+		return value.None, errs.Thrown(value.ToString(args[2].Beginning(errs.LongestMsg + 1)))
 	}
 	return value.None, errs.Thrown("The value is not as expected")
 }

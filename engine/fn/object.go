@@ -89,7 +89,7 @@ func objectRemove(c Call, args []value.Value) (value.Value, error) {
 	gone := make(map[string]bool, len(keys))
 	for _, k := range keys {
 		if k.Kind() != value.KindString {
-			return value.None, c.incorrect("'%s' cannot be used as a key. Please use a string instead.", k.Text())
+			return value.None, c.incorrect("'%s' cannot be used as a key. Please use a string instead.", k.Brief())
 		}
 		gone[k.Str()] = true
 	}

@@ -199,7 +199,7 @@ func stringReplace(c Call, args []value.Value) (value.Value, error) {
 	case value.KindRegex:
 		return c.replaceRegex(s, args[1].Regex().Source, with)
 	}
-	return value.None, c.incorrect("Argument 2 was the wrong type. Expected a string but found %s", args[1].Text())
+	return value.None, c.incorrect("Argument 2 was the wrong type. Expected a string but found %s", args[1].Brief())
 }
 
 func (c Call) replaceRegex(s, pattern, with string) (value.Value, error) {
@@ -246,7 +246,7 @@ func stringMatches(c Call, args []value.Value) (value.Value, error) {
 	case re != nil:
 		return value.None, c.tooCostly()
 	}
-	return value.None, c.incorrect("Argument 2 was the wrong type. Could not cast into `regex` using input `%s`", args[1].Text())
+	return value.None, c.incorrect("Argument 2 was the wrong type. Could not cast into `regex` using input `%s`", args[1].Brief())
 }
 
 func stringSlice(c Call, args []value.Value) (value.Value, error) {

@@ -93,7 +93,7 @@ func (c Call) cast(v value.Value, name string, t *value.Type) (value.Value, erro
 }
 
 func (c Call) noCast(name string, v value.Value) error {
-	return errs.Internal("Could not cast into `%s` using input `%s`", name, v.Text())
+	return errs.Internal("Could not cast into `%s` using input `%s`", name, v.Brief())
 }
 
 func castTo(name string, t *value.Type) Impl {
@@ -159,7 +159,7 @@ func (c Call) recordFrom(v value.Value) (value.Value, error) {
 			}
 		}
 	}
-	return value.None, errs.Validation("Could not cast into `record` using input `%s`", v.Text())
+	return value.None, errs.Validation("Could not cast into `record` using input `%s`", v.Brief())
 }
 
 func typeTable(_ Call, args []value.Value) (value.Value, error) {

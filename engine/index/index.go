@@ -85,7 +85,7 @@ func violation(ix *catalog.Index, values []value.Value, owner *value.RecordID) e
 	if len(values) == 1 {
 		shown = values[0]
 	}
-	e := errs.Internal("Database index `%s` already contains %s, with record `%s`", ix.Called(), shown.Text(),
+	e := errs.Internal("Database index `%s` already contains %s, with record `%s`", ix.Called(), shown.Brief(),
 		value.RecordOf(owner).Text())
 	e.Err = &Violation{Index: ix.Called(), Record: owner}
 	return e

@@ -26,7 +26,7 @@ func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
 		}
 	}
 	if from.Kind() != value.KindTable {
-		return value.None, errs.Internal("Cannot execute LIVE statement using value: %s", from.Text())
+		return value.None, errs.Internal("Cannot execute LIVE statement using value: %s", from.Brief())
 	}
 	tb, err := r.Table(from.Table())
 	if err != nil {

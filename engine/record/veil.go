@@ -81,7 +81,7 @@ func (g *Gate) assertFailed(ctx context.Context, w *Write, f *catalog.Field, v, 
 		must = ast.Text(f.Define.Assert)
 	}
 	return errs.Internal("Found %s for field `%s`, with record `%s`, but field must conform to: %s",
-		v.Text(), f.Name, value.RecordOf(w.ID).Text(), must)
+		v.Brief(), f.Name, value.RecordOf(w.ID).Text(), must)
 }
 
 // coerce is coerceField for a record that is written.

@@ -113,7 +113,7 @@ func (g *Gate) changeRow(ctx context.Context, tb *catalog.Table, id *value.Recor
 		return g.remove(ctx, tb, id, before)
 	}
 	if row.Kind() != value.KindObject {
-		return errs.New(errs.KindValidation, "Invalid query: the rows of a view must be objects, found %s", row.Text())
+		return errs.New(errs.KindValidation, "Invalid query: the rows of a view must be objects, found %s", row.Brief())
 	}
 	// The row may name the id of the source record.
 	row = value.ObjectOf(row.Object().With("id", value.RecordOf(id)))
@@ -267,7 +267,7 @@ func checkAggregate(fn aggregateFunc, v value.Value) error {
 	if want == "number" && v.Kind().IsNumber() || want == "datetime" && v.Kind() == value.KindDatetime {
 		return nil
 	}
-	return errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. Expected `%s` but found `%s`", name, want, v.Text())
+	return errs.Internal("Incorrect arguments for function %s(). Argument 1 was the wrong type. Expected `%s` but found `%s`", name, want, v.Brief())
 }
 
 // member notes a record's value for a min or max of a group, or forgets it.

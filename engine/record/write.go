@@ -108,7 +108,7 @@ func (g *Gate) prepare(ctx context.Context, w *Write) error {
 
 // specified is the refusal of an id, in or out that contradicts the statement.
 func specified(got value.Value) error {
-	return errs.Internal("Found %s for the `id` field, but a specific record has been specified", got.Text())
+	return errs.Internal("Found %s for the `id` field, but a specific record has been specified", got.Brief())
 }
 
 func (w *Write) acceptsID(got value.Value) bool {

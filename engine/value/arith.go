@@ -174,7 +174,7 @@ func Neg(v Value) (Value, error) {
 	case KindDecimal:
 		return DecimalOf(v.Decimal().Negate()), nil
 	}
-	return None, errs.Validation("Cannot negate the value '%s'", v.Text())
+	return None, errs.Validation("Cannot negate the value '%s'", v.Brief())
 }
 
 func addNumbers(a, b Value) (Value, error) {
@@ -336,7 +336,7 @@ func errNumbers(format string, a, b Value) error {
 	if a.kind == KindDecimal && b.kind == KindDecimal {
 		return errs.Validation(format, a.Decimal(), b.Decimal())
 	}
-	return errs.Validation(format, a.Text(), b.Text())
+	return errs.Validation(format, a.Brief(), b.Brief())
 }
 
 // bareNumber is a number without the suffix of its kind.

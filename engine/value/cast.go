@@ -236,7 +236,7 @@ func elemsOf(v Value, t *Type) ([]Value, error) {
 		case last < first:
 			return nil, nil
 		case uint64(last)-uint64(first) >= maxRangeElems:
-			return nil, errs.Internal("Casting range `%s` to an array would create an array larger then the max allocation limit.", v.Text())
+			return nil, errs.Internal("Casting range `%s` to an array would create an array larger then the max allocation limit.", v.Brief())
 		}
 		out := make([]Value, last-first+1)
 		for i := range out {

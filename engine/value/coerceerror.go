@@ -26,10 +26,10 @@ func (e *CoerceError) Error() string {
 		b = strconv.AppendInt(b, int64(e.Len), 10)
 	case e.Cast:
 		b = append(b, "Could not cast into `"+e.Want+"` using input `"...)
-		b = e.Got.AppendText(b)
+		b = e.Got.Beginning(briefLen).AppendText(b)
 	default:
 		b = append(b, "Expected `"+e.Want+"` but found `"...)
-		b = e.Got.AppendText(b)
+		b = e.Got.Beginning(briefLen).AppendText(b)
 	}
 	b = append(b, '`')
 	for _, w := range e.Within {

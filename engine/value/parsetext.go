@@ -29,8 +29,10 @@ var (
 
 // ParseInt reads what <int> accepts: decimal digits with an optional sign, within 64 bits.
 func ParseInt(s string) (int64, error) {
-	if strings.IndexByte(s, '_') >= 0 {
-		return 0, errNumber
+	for i := range len(s) { // strconv keeps a copy of what it refuses
+		if c := s[i]; (c < '0' || c > '9') && (i > 0 || c != '-' && c != '+') {
+			return 0, errNumber
+		}
 	}
 	return strconv.ParseInt(s, 10, 64)
 }
@@ -38,11 +40,11 @@ func ParseInt(s string) (int64, error) {
 // ParseFloat reads what <float> accepts: digits with optional sign, point and exponent, or nan, inf
 // and infinity in any case with an optional sign. What is too large becomes infinite.
 func ParseFloat(s string) (float64, error) {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '_', c == 'x', c == 'X', c == 'p', c == 'P':
-			return 0, errNumber
-		}
+	if len(s) > len("+infinity") && !plainNumber(s) {
+		return 0, errNumber // strconv would keep a copy of it
+	}
+	if strings.ContainsAny(s, "_xXpP") {
+		return 0, errNumber
 	}
 	if len(s) == 4 && (s[0] == '-' || s[0] == '+') && strings.EqualFold(s[1:], "nan") {
 		return math.NaN(), nil
@@ -52,6 +54,27 @@ func ParseFloat(s string) (float64, error) {
 		err = nil
 	}
 	return f, err
+}
+
+// plainNumber reports whether s has only characters of a decimal number, with one point and one exponent at most.
+func plainNumber(s string) bool {
+	points, exponents := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+		case c == '.':
+			points++
+		case c == 'e' || c == 'E':
+			exponents++
+		case (c == '-' || c == '+') && (i == 0 || s[i-1]|0x20 == 'e'):
+		default:
+			return false
+		}
+		if points > 1 || exponents > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseNumber reads what <number> accepts: an int, else a float.

@@ -36,7 +36,7 @@ func operandText(v Value) string {
 	if v.kind == KindDecimal {
 		return v.Text()
 	}
-	return ToString(v)
+	return ToString(v.Beginning(briefLen))
 }
 
 // AppendText appends v's Text to dst.
