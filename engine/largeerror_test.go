@@ -29,7 +29,7 @@ func TestErrorsAboutLargeValuesAreSmall(t *testing.T) {
 		"RETURN <int> $s", "RETURN <float> $s", "RETURN <number> $s", "RETURN <decimal> $s", "RETURN <bool> $s", "RETURN <uuid> $s",
 		"RETURN <datetime> $s", "RETURN <duration> $s", "RETURN <int> $a", "RETURN <int> $o", "RETURN <record> $a", "RETURN <int> <set> $a",
 		"RETURN 1 - $s", "RETURN $a - $o", "RETURN -$s", "RETURN -$o", "RETURN math::abs($s)", "RETURN array::len($o)", "RETURN type::int($o)",
-		"RETURN 1 + $s", "CREATE f SET n = $s", "CREATE f:1 SET n = $o", "CREATE $o", "UPDATE $s", "INSERT INTO f $s", 
+		"RETURN 1 + $s", "CREATE f SET n = $s", "CREATE f:1 SET n = $o", "CREATE $o", "UPDATE $s", "INSERT INTO f $s",
 		"THROW $s", "THROW $o", "SELECT * FROM f FETCH $o", "CREATE f MERGE $s", "CREATE f CONTENT $a", "FOR $x IN $s {}",
 		"SELECT * FROM f LIMIT $s", "SELECT * FROM f TIMEOUT $s", "LET $x: int = $s",
 	} {

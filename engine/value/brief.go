@@ -6,8 +6,8 @@ import "unicode/utf8"
 // shows there.
 const briefLen = 1<<10 + 64
 
-// Brief is v's Text for an error: of a large value only the beginning is written, so an error costs the same for a value
-// of a hundred megabytes as for a small one. The text of a value that was cut does not read back.
+// Brief is v's Text for an error: only the beginning of a large value is written, so that an error about a hundred
+// megabytes costs no more than any other. The text of a value that was cut does not read back.
 func (v Value) Brief() string { return v.Beginning(briefLen).Text() }
 
 // Beginning is v, or of a large v so much of its beginning that its Text has at least n bytes.
