@@ -121,3 +121,45 @@ func TestRolesReachOpenSessions(t *testing.T) {
 		}
 	}
 }
+
+// A token that was traded for a bearer key ends with the key: it is refused once the grant is revoked, purged or gone with its
+// access method, however long it would live.
+func TestTokensEndWithTheirGrant(t *testing.T) {
+	for _, subject := range []string{"USER ed", "RECORD user:1"} {
+		for _, revoke := range []string{"ACCESS key ON DATABASE REVOKE ALL", "ACCESS key ON DATABASE REVOKE GRANT ID",
+			"ACCESS key ON DATABASE REVOKE ALL; ACCESS key ON DATABASE PURGE REVOKED", "REMOVE ACCESS key ON DATABASE"} {
+			t.Run(subject+" "+revoke, func(t *testing.T) {
+				s := start(t, unlimited)
+				kind := "DEFINE ACCESS OVERWRITE key ON DATABASE TYPE BEARER FOR " + strings.Fields(subject)[0] + " DURATION FOR TOKEN 4w"
+				setup(t, s, revokeSetup+"; "+kind)
+				root := s.dial("json").root()
+				granted := root.say(query("ACCESS key ON DATABASE GRANT FOR " + subject))
+				key := regexp.MustCompile(`surreal-bearer-(\w+)-\w+`).FindStringSubmatch(granted)
+				if key == nil {
+					t.Fatal(granted)
+				}
+				var in struct{ Result string }
+				if err := json.Unmarshal([]byte(s.dial("json").say(`{"id":1,"method":"signin","params":[{`+inTest+`,"ac":"key","key":"`+key[0]+`"}]}`)), &in); err != nil || in.Result == "" {
+					t.Fatal(err, in)
+				}
+				held := s.dial("json")
+				enter := `{"id":1,"method":"authenticate","params":["` + in.Result + `"]}`
+				if got := held.say(enter); strings.Contains(got, "error") {
+					t.Fatal(got)
+				}
+				if got := root.say(query(strings.Replace(revoke, " ID", " "+key[1], 1))); strings.Contains(got, "ERR") {
+					t.Fatal(got)
+				}
+				for what, got := range map[string]string{
+					"a new connection":              s.dial("json").say(enter),
+					"the one that the token opened": held.say(query("SELECT * FROM t")),
+					"over HTTP":                     s.do("POST", "/sql", "SELECT * FROM t", "Authorization: Bearer "+in.Result, "Surreal-NS: test", "Surreal-DB: test").body,
+				} {
+					if !strings.Contains(got, "was revoked") && !strings.Contains(got, "problem with authentication") {
+						t.Errorf("%s: %s", what, got)
+					}
+				}
+			})
+		}
+	}
+}

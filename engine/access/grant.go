@@ -190,7 +190,7 @@ func (r *run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAcces
 	if err := r.Cat.DeleteGrant(d, g.id()); err != nil {
 		return nil, err
 	}
-	return r.recordLogin(c, d, def, id.Record())
+	return r.recordLogin(c, d, def, id.Record(), "")
 }
 
 // revokeRefresh ends the refresh key in params.
@@ -221,15 +221,12 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 	}
 	subject := g.at("subject")
 	if id := fieldOf(subject, "record"); id.Kind() == value.KindRecord {
-		login, err := r.recordLogin(c, d, def, id.Record())
-		if err == nil {
-			login.Principal.Grant = g.id()
-		}
-		return login, err
+		return r.recordLogin(c, d, def, id.Record(), g.id())
 	}
 	name := textField(subject.Object(), "user")
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, name
+	claims.Grant = g.id()
 	p, err := r.tokenPrincipal(c, def, &claims)
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func (r *run) signinAccess(c *credentials) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.recordLogin(c, d, def, id)
+	return r.recordLogin(c, d, def, id, "")
 }
 
 // signup makes a record user by the SIGNUP of an access method; guess is as that of signin.
@@ -161,7 +161,7 @@ func (r *run) signup(params *value.Object, guess guess) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.recordLogin(&c, d, def, id)
+	return r.recordLogin(&c, d, def, id, "")
 }
 
 // accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
@@ -195,12 +195,14 @@ func (r *run) asEngine(ns, db string, p auth.Principal, env *exec.Env, x ast.Exp
 	return r.Elevated(&sess, env).Value(env, x)
 }
 
-// recordLogin is the identity of a record user that an access method let in, with its token.
-func (r *run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID) (*Login, error) {
+// recordLogin is the identity of a record user that an access method let in, with its token. grant is the id of the bearer
+// grant that let it in, or "".
+func (r *run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID, grant string) (*Login, error) {
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
+	claims.Grant = grant
 	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)), Access: d.Name,
-		Expiry: expiry(r.Now(), def.SessionDuration)}
+		Grant: grant, Expiry: expiry(r.Now(), def.SessionDuration)}
 	algorithm, key := issuer(d, def)
 	if key == "" {
 		return nil, errs.NotAllowed("The access method cannot issue tokens")
@@ -314,6 +316,12 @@ func (r *run) authenticate(token string, seen *auth.Claims) (*Login, error) {
 		return nil, err
 	}
 	p.Access, p.Claims, p.Expiry = d.Name, claims.All, expiry(r.Now(), def.SessionDuration)
+	if def.Kind == ast.AccessBearer {
+		p.Grant = claims.Grant
+		if r.stillGranted(&p) != nil {
+			return nil, errs.InvalidAuth()
+		}
+	}
 	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Claims struct {
 	Expires             int64       // 0: never
 	ID                  string      // jti
 	NS, DB, AC, Subject string      // Subject is a user name or a record id
+	Grant               string      // the id of the bearer grant that the token was traded for, or ""
 	Roles               []string    // nil where the token says nothing of them
 	All                 value.Value // every claim, as $token shows them
 }
@@ -52,7 +53,7 @@ func (c *Claims) object() *value.Object {
 	if c.Expires != 0 {
 		f = append(f, value.Field{Name: "exp", Value: value.Int(c.Expires)})
 	}
-	for _, p := range [...]struct{ name, v string }{{"NS", c.NS}, {"DB", c.DB}, {"AC", c.AC}, {"ID", c.Subject}} {
+	for _, p := range [...]struct{ name, v string }{{"NS", c.NS}, {"DB", c.DB}, {"AC", c.AC}, {"ID", c.Subject}, {"GR", c.Grant}} {
 		if p.v != "" {
 			f = append(f, value.Field{Name: p.name, Value: value.Str(p.v)})
 		}
@@ -213,7 +214,7 @@ func claimsOf(m jwt.MapClaims) (*Claims, error) {
 	for _, p := range [...]struct {
 		name string
 		to   *string
-	}{{"NS", &c.NS}, {"DB", &c.DB}, {"AC", &c.AC}, {"ID", &c.Subject}} {
+	}{{"NS", &c.NS}, {"DB", &c.DB}, {"AC", &c.AC}, {"ID", &c.Subject}, {"GR", &c.Grant}} {
 		x, ok := claim(m, p.name)
 		if !ok {
 			continue

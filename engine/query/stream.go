@@ -28,7 +28,8 @@ type streaming struct {
 	finished int    // so many answers are
 	sent     int    // pieces of rows that were handed over
 	stop     func() // ends what runs
-	err      error  // of the sink
+	sess     *exec.Session
+	err      error // of the sink
 }
 
 // rowsTo is where the rows of one statement go.
@@ -44,7 +45,7 @@ type rowsTo struct {
 func (q *Query) Stream(ctx context.Context, s *exec.Script, sink Sink) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	q.stream = &streaming{sink: sink, stop: stop}
+	q.stream = &streaming{sink: sink, stop: stop, sess: q.sess}
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
@@ -101,6 +102,11 @@ func (t *rowsTo) give(rows []value.Value) error {
 	st.inRows[t.index] = true
 	if len(rows) == 0 {
 		return nil
+	}
+	if st.sess.Still != nil { // a client may take days to read what one statement gives
+		if err := st.sess.Still(st.sess); err != nil {
+			return err
+		}
 	}
 	t.sent = true
 	st.sent++
