@@ -199,7 +199,7 @@ func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
 		if tb == nil {
 			continue
 		}
-		rows, err := pl.x.g.RowCount(tb)
+		rows, err := pl.x.g.RowGuess(tb)
 		if err != nil {
 			return 0, err
 		}
