@@ -28,8 +28,8 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	q := s.e.queries.NewQuery(&st, nil)
 	defer q.Close()
 	var answer *APIAnswer
-	err := q.Do(ctx, func(r *exec.Run) (err error) {
-		answer, err = endpoint.Serve(r, req)
+	err := q.Do(ctx, func(ctx context.Context, r *exec.Run) (err error) {
+		answer, err = endpoint.Serve(ctx, r, req)
 		return err
 	})
 	if err != nil {

@@ -303,7 +303,7 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 	}
 	var out value.Value
 	err := s.e.queries.Read(ctx, &st, func(r *exec.Run) error {
-		doc, err := r.Fetch(id.Record())
+		doc, err := r.Fetch(ctx, id.Record())
 		out = value.Detach(doc)
 		return err
 	})

@@ -48,8 +48,8 @@ type run struct {
 }
 
 // Statement runs ACCESS … GRANT, SHOW, REVOKE and PURGE.
-func (a *Authenticator) Statement(r *exec.Run, env *exec.Env, s *ast.Access) (value.Value, error) {
-	return (&run{r, &a.keys}).access(env, s)
+func (a *Authenticator) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s *ast.Access) (value.Value, error) {
+	return (&run{r, &a.keys}).access(ctx, env, s)
 }
 
 // secretSetting is where the store keeps its secret.
@@ -89,7 +89,7 @@ func (a *Authenticator) Signin(ctx context.Context, s exec.Session, params *valu
 		return a.signinUser(ctx, params, guard)
 	}
 	return a.guarded(params, guard, func(guess guess) (*Login, error) {
-		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params, guess) })
+		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(ctx, params, guess) })
 	})
 }
 
@@ -99,7 +99,7 @@ func (a *Authenticator) Signup(ctx context.Context, s exec.Session, params *valu
 		return nil, authError("InvalidSignup", "There was a problem with signing up")
 	}
 	return a.guarded(params, guard, func(guess guess) (*Login, error) {
-		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signup(params, guess) })
+		return a.write(ctx, s, func(r *run) (*Login, error) { return r.signup(ctx, params, guess) })
 	})
 }
 
@@ -112,7 +112,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, s exec.Session, token 
 	if peek.AC == "" {
 		return a.authenticateUser(ctx, token, peek)
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.authenticate(token, peek) })
+	return a.write(ctx, s, func(r *run) (*Login, error) { return r.authenticate(ctx, token, peek) })
 }
 
 // Refresh trades a refresh key for a new {access, refresh}; the old key is used up. access is the token that the key came
@@ -122,7 +122,7 @@ func (a *Authenticator) Refresh(ctx context.Context, s exec.Session, access, ref
 	if err != nil {
 		return nil, err
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(params, nil) })
+	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(ctx, params, nil) })
 }
 
 // Revoke ends a refresh key.

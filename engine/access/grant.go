@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -178,7 +179,7 @@ func (r *run) newRefresh(d *catalog.Def, def *ast.DefineAccess, id value.Value) 
 }
 
 // signinRefresh trades a refresh key for a new token and key; the old key is used up.
-func (r *run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+func (r *run) signinRefresh(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
 	g, err := r.useGrant(d, refreshGrant, c.refresh)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (r *run) signinRefresh(c *credentials, d *catalog.Def, def *ast.DefineAcces
 	if err := r.Cat.DeleteGrant(d, g.id()); err != nil {
 		return nil, err
 	}
-	return r.recordLogin(c, d, def, id.Record(), "")
+	return r.recordLogin(ctx, c, d, def, id.Record(), "")
 }
 
 // revokeRefresh ends the refresh key in params.
@@ -211,7 +212,7 @@ func (r *run) revokeRefresh(params *value.Object) error {
 }
 
 // signinBearer trades a bearer key for a token.
-func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+func (r *run) signinBearer(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
 	if c.key == "" {
 		return nil, errs.NotAllowed("This bearer access method requires a key to be provided")
 	}
@@ -221,7 +222,7 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 	}
 	subject := g.at("subject")
 	if id := fieldOf(subject, "record"); id.Kind() == value.KindRecord {
-		return r.recordLogin(c, d, def, id.Record(), g.id())
+		return r.recordLogin(ctx, c, d, def, id.Record(), g.id())
 	}
 	name := textField(subject.Object(), "user")
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
@@ -236,7 +237,7 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 		return nil, err
 	}
 	p.Access, p.Claims, p.Expiry = d.Name, claims.All, expiry(r.Now(), def.SessionDuration)
-	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
+	if p, err = r.authenticated(ctx, c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
 	p.Grant = g.id()
@@ -244,7 +245,7 @@ func (r *run) signinBearer(c *credentials, d *catalog.Def, def *ast.DefineAccess
 }
 
 // access is ACCESS … GRANT, SHOW, REVOKE and PURGE.
-func (r *run) access(env *exec.Env, s *ast.Access) (value.Value, error) {
+func (r *run) access(ctx context.Context, env *exec.Env, s *ast.Access) (value.Value, error) {
 	base := s.Base.Or(ast.BaseDatabase)
 	action := auth.Edit
 	if s.Action == ast.AccessShow {
@@ -268,13 +269,13 @@ func (r *run) access(env *exec.Env, s *ast.Access) (value.Value, error) {
 	}
 	switch s.Action {
 	case ast.AccessGrant:
-		return r.grant(env, s, base, d, def)
+		return r.grant(ctx, env, s, base, d, def)
 	case ast.AccessRevoke:
-		return r.revoke(env, s, base, d)
+		return r.revoke(ctx, env, s, base, d)
 	case ast.AccessPurge:
-		return r.purge(env, s, d)
+		return r.purge(ctx, env, s, d)
 	}
-	found, err := r.selectGrants(env, s, base, d)
+	found, err := r.selectGrants(ctx, env, s, base, d)
 	if err != nil {
 		return value.None, err
 	}
@@ -310,7 +311,7 @@ func shownGrants(gs []*grant, single bool) value.Value {
 }
 
 // grant is ACCESS … GRANT: the answer is the only time that the key is shown.
-func (r *run) grant(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
+func (r *run) grant(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
 	if def.Kind != ast.AccessBearer {
 		kind := "JWT"
 		if def.Kind == ast.AccessRecord {
@@ -320,7 +321,7 @@ func (r *run) grant(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def,
 	}
 	var subject value.Value
 	if s.Record != nil {
-		id, err := r.Eval(env, s.Record)
+		id, err := r.Eval(ctx, env, s.Record)
 		if err != nil {
 			return value.None, err
 		}
@@ -361,7 +362,7 @@ func baseName(b ast.Base) string {
 }
 
 // selectGrants finds the grants that SHOW or REVOKE is about.
-func (r *run) selectGrants(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) ([]*grant, error) {
+func (r *run) selectGrants(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) ([]*grant, error) {
 	if s.GrantID != "" {
 		g, err := r.findGrant(d, s.GrantID)
 		if err != nil {
@@ -378,7 +379,7 @@ func (r *run) selectGrants(env *exec.Env, s *ast.Access, base ast.Base, d *catal
 	}
 	var out []*grant
 	for _, g := range all {
-		ok, err := r.Value(env.WithThis(g.shown(auth.Redacted)), s.Where)
+		ok, err := r.Value(ctx, env.WithThis(g.shown(auth.Redacted)), s.Where)
 		if err != nil {
 			return nil, err
 		}
@@ -400,8 +401,8 @@ func (r *run) noGrant(id, access string, base ast.Base) error {
 }
 
 // revoke is ACCESS … REVOKE: revoked grants stay until they are purged.
-func (r *run) revoke(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) (value.Value, error) {
-	found, err := r.selectGrants(env, s, base, d)
+func (r *run) revoke(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) (value.Value, error) {
+	found, err := r.selectGrants(ctx, env, s, base, d)
 	if err != nil {
 		return value.None, err
 	}
@@ -425,10 +426,10 @@ func (r *run) revoke(env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def
 }
 
 // purge is ACCESS … PURGE: it forgets grants that expired or were revoked at least so long ago.
-func (r *run) purge(env *exec.Env, s *ast.Access, d *catalog.Def) (value.Value, error) {
+func (r *run) purge(ctx context.Context, env *exec.Env, s *ast.Access, d *catalog.Def) (value.Value, error) {
 	var grace time.Duration
 	if s.For != nil {
-		v, err := r.Eval(env, s.For)
+		v, err := r.Eval(ctx, env, s.For)
 		if err != nil {
 			return value.None, err
 		}

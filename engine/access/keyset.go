@@ -112,19 +112,19 @@ func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func(
 
 // verifyByURL checks a token by the keys that its issuer publishes. Where the capabilities deny the address, nobody gets
 // in.
-func (r *run) verifyByURL(token, address string) (*auth.Claims, error) {
+func (r *run) verifyByURL(ctx context.Context, token, address string) (*auth.Claims, error) {
 	entry := r.keys.at(address)
-	set, err := entry.get(r.Ctx, r.Now(), false, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+	set, err := entry.get(ctx, r.Now(), false, func() (*auth.KeySet, error) { return r.fetchKeys(ctx, address) })
 	if err != nil {
-		return nil, r.noKeys(err)
+		return nil, r.noKeys(ctx, err)
 	}
 	claims, err := auth.VerifyBySet(token, set, r.Now())
 	if !errors.Is(err, auth.ErrNoKey) {
 		return claims, err
 	}
-	newer, again := entry.get(r.Ctx, r.Now(), true, func() (*auth.KeySet, error) { return r.fetchKeys(address) })
+	newer, again := entry.get(ctx, r.Now(), true, func() (*auth.KeySet, error) { return r.fetchKeys(ctx, address) })
 	if again != nil {
-		return nil, r.noKeys(again)
+		return nil, r.noKeys(ctx, again)
 	}
 	if newer == set {
 		return nil, err
@@ -132,8 +132,8 @@ func (r *run) verifyByURL(token, address string) (*auth.Claims, error) {
 	return auth.VerifyBySet(token, newer, r.Now())
 }
 
-func (r *run) fetchKeys(address string) (*auth.KeySet, error) {
-	ctx, cancel := context.WithTimeout(r.Ctx, keySetPatience)
+func (r *run) fetchKeys(ctx context.Context, address string) (*auth.KeySet, error) {
+	ctx, cancel := context.WithTimeout(ctx, keySetPatience)
 	defer cancel()
 	b, err := r.Ex.Functions.Fetch(ctx, r.NetFilter(), address, keySetBytes)
 	if err != nil {
@@ -143,9 +143,9 @@ func (r *run) fetchKeys(address string) (*auth.KeySet, error) {
 }
 
 // noKeys is the refusal where the keys of an issuer cannot be had. The operator hears why, the client does not.
-func (r *run) noKeys(err error) error {
-	if r.Ctx.Err() != nil {
-		return r.Ctx.Err()
+func (r *run) noKeys(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if !errors.Is(err, errNoKeySet) { // that one has been told
 		r.Ex.Log.Warn("the keys of a token issuer cannot be read", "err", err)

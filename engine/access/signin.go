@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -60,10 +61,10 @@ func (c *credentials) base() ast.Base {
 }
 
 // signin checks what an access method asks for. guess is nil where nothing can be guessed.
-func (r *run) signin(params *value.Object, guess guess) (*Login, error) {
+func (r *run) signin(ctx context.Context, params *value.Object, guess guess) (*Login, error) {
 	c := credentialsOf(params)
 	c.guess = guess
-	return r.signinAccess(&c)
+	return r.signinAccess(ctx, &c)
 }
 
 func systemLevel(b ast.Base) auth.Level {
@@ -111,7 +112,7 @@ func noAccess() error {
 }
 
 // signinAccess is signin by an access method.
-func (r *run) signinAccess(c *credentials) (*Login, error) {
+func (r *run) signinAccess(ctx context.Context, c *credentials) (*Login, error) {
 	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
 	if err != nil {
 		return nil, err
@@ -124,23 +125,23 @@ func (r *run) signinAccess(c *credentials) (*Login, error) {
 	case def == nil:
 		return nil, noAccess()
 	case def.Kind == ast.AccessBearer:
-		return r.signinBearer(c, d, def)
+		return r.signinBearer(ctx, c, d, def)
 	case def.Kind != ast.AccessRecord:
 		return nil, errs.NotAllowed(notThisWayText)
 	case c.refresh != "" && def.Refresh:
-		return r.signinRefresh(c, d, def)
+		return r.signinRefresh(ctx, c, d, def)
 	case def.Signin == nil:
 		return nil, errs.NotAllowed("This record access method does not allow signin")
 	}
-	id, err := r.accessRecord(c, def.Signin, "signin")
+	id, err := r.accessRecord(ctx, c, def.Signin, "signin")
 	if err != nil {
 		return nil, err
 	}
-	return r.recordLogin(c, d, def, id, "")
+	return r.recordLogin(ctx, c, d, def, id, "")
 }
 
 // signup makes a record user by the SIGNUP of an access method; guess is as that of signin.
-func (r *run) signup(params *value.Object, guess guess) (*Login, error) {
+func (r *run) signup(ctx context.Context, params *value.Object, guess guess) (*Login, error) {
 	c := credentialsOf(params)
 	c.guess = guess
 	d, err := r.Cat.Actor(ast.DefAccess, c.access, c.ns, c.db)
@@ -157,21 +158,21 @@ func (r *run) signup(params *value.Object, guess guess) (*Login, error) {
 	case def.Signup == nil:
 		return nil, errs.NotAllowed("This record access method does not allow signup")
 	}
-	id, err := r.accessRecord(&c, def.Signup, "signup")
+	id, err := r.accessRecord(ctx, &c, def.Signup, "signup")
 	if err != nil {
 		return nil, err
 	}
-	return r.recordLogin(&c, d, def, id, "")
+	return r.recordLogin(ctx, &c, d, def, id, "")
 }
 
 // accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
-func (r *run) accessRecord(c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
+func (r *run) accessRecord(ctx context.Context, c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
 	if c.guess != nil {
 		if err := c.guess(c.ns, c.db, c.access); err != nil {
 			return nil, err
 		}
 	}
-	v, err := r.asEngine(c.ns, c.db, auth.Principal{}, exec.NewEnv(c.vars...), x)
+	v, err := r.asEngine(ctx, c.ns, c.db, auth.Principal{}, exec.NewEnv(c.vars...), x)
 	if err != nil {
 		if e := errs.As(err); e.Kind == errs.KindThrown {
 			return nil, e
@@ -189,15 +190,15 @@ func (r *run) accessRecord(c *credentials, x ast.Expr, what string) (*value.Reco
 
 // asEngine evaluates an expression of an access method in its own place, where it may read and write all data; $auth,
 // $token and so on are those of p. Parameters of the database come before those of the client in env.
-func (r *run) asEngine(ns, db string, p auth.Principal, env *exec.Env, x ast.Expr) (value.Value, error) {
+func (r *run) asEngine(ctx context.Context, ns, db string, p auth.Principal, env *exec.Env, x ast.Expr) (value.Value, error) {
 	sess := *r.Sess
 	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
-	return r.Elevated(&sess, env).Value(env, x)
+	return r.Elevated(&sess, env).Value(ctx, env, x)
 }
 
 // recordLogin is the identity of a record user that an access method let in, with its token. grant is the id of the bearer
 // grant that let it in, or "".
-func (r *run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID, grant string) (*Login, error) {
+func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID, grant string) (*Login, error) {
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
 	claims.Grant = grant
@@ -212,7 +213,7 @@ func (r *run) recordLogin(c *credentials, d *catalog.Def, def *ast.DefineAccess,
 		return nil, err
 	}
 	p.Claims = claims.All
-	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
+	if p, err = r.authenticated(ctx, c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
 	if now := p.Record.Text(); now != claims.Subject {
@@ -251,7 +252,7 @@ func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 
 // authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or another;
 // for a system user nothing at all. Anything else is a refusal.
-func (r *run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
+func (r *run) authenticated(ctx context.Context, ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
 	record := p.Level == auth.RecordUser
 	if def.Authenticate == nil {
 		if record && p.Record.Kind() != value.KindRecord {
@@ -259,7 +260,7 @@ func (r *run) authenticated(ns, db string, p auth.Principal, def *ast.DefineAcce
 		}
 		return p, nil
 	}
-	v, err := r.asEngine(ns, db, p, exec.NewEnv(), def.Authenticate)
+	v, err := r.asEngine(ctx, ns, db, p, exec.NewEnv(), def.Authenticate)
 	if err != nil {
 		if e := errs.As(err); e.Kind == errs.KindThrown {
 			return p, e
@@ -291,7 +292,7 @@ func notThisWay() error {
 }
 
 // authenticate is the identity in a token of an access method; seen is what the token says of itself.
-func (r *run) authenticate(token string, seen *auth.Claims) (*Login, error) {
+func (r *run) authenticate(ctx context.Context, token string, seen *auth.Claims) (*Login, error) {
 	c := credentials{ns: seen.NS, db: seen.DB}
 	d, err := r.Cat.Actor(ast.DefAccess, seen.AC, c.ns, c.db)
 	if err != nil {
@@ -304,7 +305,7 @@ func (r *run) authenticate(token string, seen *auth.Claims) (*Login, error) {
 	if !ok {
 		return nil, errs.InvalidAuth()
 	}
-	claims, err := r.verified(token, d, def)
+	claims, err := r.verified(ctx, token, d, def)
 	if err != nil {
 		return nil, err
 	}
@@ -322,21 +323,21 @@ func (r *run) authenticate(token string, seen *auth.Claims) (*Login, error) {
 			return nil, errs.InvalidAuth()
 		}
 	}
-	if p, err = r.authenticated(c.ns, c.db, p, def); err != nil {
+	if p, err = r.authenticated(ctx, c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
 	return &Login{Principal: p}, nil
 }
 
 // verified checks a token by what its access method says: a key of its own, one in the definition, or those of a URL.
-func (r *run) verified(token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
+func (r *run) verified(ctx context.Context, token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
 	algorithm, key := "HS512", secretOf(d)
 	if def.Kind != ast.AccessBearer {
 		if def.JWT == nil {
 			return nil, errs.InvalidAuth()
 		}
 		if address := ast.LiteralText(def.JWT.URL); address != "" {
-			return r.verifyByURL(token, address)
+			return r.verifyByURL(ctx, token, address)
 		}
 		algorithm, key = def.JWT.Algorithm, ast.LiteralText(def.JWT.Key)
 	}

@@ -28,7 +28,7 @@ func (a *Authenticator) Still(ctx context.Context, p auth.Principal) (auth.Princ
 			}
 		}
 		if p.Stored && r.Sess.Auth.DB != "" {
-			if v, err := r.Fetch(p.Record.Record()); err != nil || v.IsNone() {
+			if v, err := r.Fetch(ctx, p.Record.Record()); err != nil || v.IsNone() {
 				return orRevoked(err)
 			}
 		}
@@ -83,7 +83,7 @@ func (a *Authenticator) Known(ctx context.Context, p auth.Principal) (auth.Princ
 	st := a.ex.System()
 	st.Auth.NS, st.Auth.DB = p.NS, p.DB
 	err := a.ex.Read(ctx, &st, func(r *exec.Run) error {
-		v, err := r.Fetch(p.Record.Record())
+		v, err := r.Fetch(ctx, p.Record.Record())
 		p.Stored = !v.IsNone()
 		return err
 	})

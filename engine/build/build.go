@@ -269,7 +269,7 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 		return err
 	}
 	defer tx.Cancel()
-	s, err := b.site(ctx, tx, &w.job)
+	s, err := b.site(tx, &w.job)
 	if err != nil {
 		return err
 	}
@@ -283,9 +283,9 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 }
 
 // site finds the index of a job; errEnded where it is gone, or another.
-func (b *Builder) site(ctx context.Context, tx *txn.Tx, j *catalog.Job) (*site, error) {
+func (b *Builder) site(tx *txn.Tx, j *catalog.Job) (*site, error) {
 	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.NS, j.DB), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
-	r := b.ex.NewRun(ctx, sess, exec.NewEnv(), tx)
+	r := b.ex.NewRun(sess, exec.NewEnv(), tx)
 	r.Elevate()
 	ns, err := r.Cat.Namespace(j.NS)
 	if err != nil {
@@ -434,7 +434,7 @@ func (b *Builder) forget(w *build) {
 		if err != nil || stored == nil || stored.Clean {
 			return err
 		}
-		s, err := b.site(b.ctx, tx, &w.job)
+		s, err := b.site(tx, &w.job)
 		if err == nil {
 			err = s.unfinished()
 		}
@@ -473,7 +473,7 @@ func (b *Builder) Await(ctx context.Context, left *Left) error {
 // undo takes the definition of an index back.
 func (b *Builder) undo(ctx context.Context, j *catalog.Job) error {
 	return txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
-		s, err := b.site(ctx, tx, j)
+		s, err := b.site(tx, j)
 		if errors.Is(err, errEnded) {
 			return nil
 		}

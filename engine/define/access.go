@@ -1,6 +1,7 @@
 package define
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 
@@ -13,20 +14,20 @@ import (
 )
 
 // defineAccess is DEFINE ACCESS.
-func (r *run) defineAccess(env *exec.Env, s *ast.DefineAccess) error {
-	a, err := r.newActor(env, ast.DefAccess, s.Name, s.Base, s.Mode)
+func (r *run) defineAccess(ctx context.Context, env *exec.Env, s *ast.DefineAccess) error {
+	a, err := r.newActor(ctx, env, ast.DefAccess, s.Name, s.Base, s.Mode)
 	if err != nil {
 		return done(err)
 	}
 	def := *s
 	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(a.name), a.base
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
-	if err := r.accessKeys(env, s, &def); err != nil {
+	if err := r.accessKeys(ctx, env, s, &def); err != nil {
 		return err
 	}
-	if err := r.accessDurations(env, s, &def); err != nil {
+	if err := r.accessDurations(ctx, env, s, &def); err != nil {
 		return err
 	}
 	d := &catalog.Def{Scope: a.scope, Kind: ast.DefAccess, Name: a.name, Stmt: &def, By: r.Auth.Definer()}
@@ -45,7 +46,7 @@ func randomSecret() string {
 }
 
 // accessKeys settles what tokens are verified and issued with.
-func (r *run) accessKeys(env *exec.Env, s, def *ast.DefineAccess) error {
+func (r *run) accessKeys(ctx context.Context, env *exec.Env, s, def *ast.DefineAccess) error {
 	if def.Kind == ast.AccessBearer {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (r *run) accessKeys(env *exec.Env, s, def *ast.DefineAccess) error {
 	}
 	var err error
 	for _, x := range [3]*ast.Expr{&jwt.Key, &jwt.URL, &jwt.Issuer} {
-		if *x, err = r.literal(env, *x, value.TypeString); err != nil {
+		if *x, err = r.literal(ctx, env, *x, value.TypeString); err != nil {
 			return err
 		}
 	}
@@ -78,13 +79,13 @@ func (r *run) accessKeys(env *exec.Env, s, def *ast.DefineAccess) error {
 }
 
 // accessDurations settles the lifetimes. Tokens have one only where the access method issues any.
-func (r *run) accessDurations(env *exec.Env, s, def *ast.DefineAccess) error {
+func (r *run) accessDurations(ctx context.Context, env *exec.Env, s, def *ast.DefineAccess) error {
 	var err error
 	for _, d := range [3]struct {
 		to   *ast.Expr
 		from ast.Expr
 	}{{&def.GrantDuration, s.GrantDuration}, {&def.TokenDuration, s.TokenDuration}, {&def.SessionDuration, s.SessionDuration}} {
-		if *d.to, err = r.duration(env, d.from); err != nil {
+		if *d.to, err = r.duration(ctx, env, d.from); err != nil {
 			return err
 		}
 	}

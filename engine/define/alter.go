@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -10,8 +12,8 @@ import (
 )
 
 // alter is ALTER: clause by clause on a copy of the definition, which is then stored like a DEFINE.
-func (r *run) alter(env *exec.Env, s *ast.Alter) error {
-	err := r.alterKind(env, s)
+func (r *run) alter(ctx context.Context, env *exec.Env, s *ast.Alter) error {
+	err := r.alterKind(ctx, env, s)
 	if s.IfExists && isMissing(err) {
 		return nil
 	}
@@ -36,10 +38,10 @@ func compacts(s *ast.Alter) bool {
 	return false
 }
 
-func (r *run) alterKind(env *exec.Env, s *ast.Alter) error {
+func (r *run) alterKind(ctx context.Context, env *exec.Env, s *ast.Alter) error {
 	switch {
 	case s.System:
-		return r.alterSystem(env, s)
+		return r.alterSystem(ctx, env, s)
 	case s.Kind == ast.DefNamespace:
 		if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
 			return err
@@ -51,13 +53,13 @@ func (r *run) alterKind(env *exec.Env, s *ast.Alter) error {
 		}
 		return errNoCompaction()
 	case s.Kind == ast.DefUser || s.Kind == ast.DefAccess:
-		return r.alterActor(env, s)
+		return r.alterActor(ctx, env, s)
 	case s.Kind == ast.DefConfig:
 		d, err := r.presentConfig(s.Name.Ident)
 		if err != nil {
 			return err
 		}
-		return r.putAltered(env, d, s)
+		return r.putAltered(ctx, env, d, s)
 	}
 	db, err := r.inDatabase(s.Kind)
 	if err != nil {
@@ -65,19 +67,19 @@ func (r *run) alterKind(env *exec.Env, s *ast.Alter) error {
 	}
 	switch s.Kind {
 	case ast.DefTable:
-		return r.alterTable(env, db, s)
+		return r.alterTable(ctx, env, db, s)
 	case ast.DefField:
-		return r.alterField(env, db, s)
+		return r.alterField(ctx, env, db, s)
 	case ast.DefIndex:
-		return r.alterIndex(env, db, s)
+		return r.alterIndex(ctx, env, db, s)
 	case ast.DefEvent:
-		return r.alterEvent(env, db, s)
+		return r.alterEvent(ctx, env, db, s)
 	}
-	d, err := r.presentIn(env, db, s.Kind, s.Name)
+	d, err := r.presentIn(ctx, env, db, s.Kind, s.Name)
 	if err != nil {
 		return err
 	}
-	return r.putAltered(env, d, s)
+	return r.putAltered(ctx, env, d, s)
 }
 
 // The system's settings are kept beside the definitions of the root.
@@ -86,7 +88,7 @@ const (
 	queryTimeout = "query_timeout"
 )
 
-func (r *run) alterSystem(env *exec.Env, s *ast.Alter) error {
+func (r *run) alterSystem(ctx context.Context, env *exec.Env, s *ast.Alter) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (r *run) alterSystem(env *exec.Env, s *ast.Alter) error {
 		}
 		extra := value.NewObject()
 		if !c.Drop {
-			x, err := r.literal(env, c.X, value.TypeDuration)
+			x, err := r.literal(ctx, env, c.X, value.TypeDuration)
 			if err != nil {
 				return err
 			}
@@ -122,8 +124,8 @@ func (r *run) systemConfig() (value.Value, error) {
 	return value.ObjectOf(value.NewObject(value.Field{Name: "QUERY_TIMEOUT", Value: timeout})), nil
 }
 
-func (r *run) alterTable(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
-	tb, err := r.presentTable(env, db, s.Name)
+func (r *run) alterTable(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Alter) error {
+	tb, err := r.presentTable(ctx, env, db, s.Name)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (r *run) alterTable(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 		from, _ := c.Def.(*ast.DefineTable)
 		switch {
 		case c.Name == "COMMENT":
-			if def.Comment, err = r.newComment(env, c); err != nil {
+			if def.Comment, err = r.newComment(ctx, env, c); err != nil {
 				return err
 			}
 		case c.Drop && c.Name == "CHANGEFEED":
@@ -155,19 +157,19 @@ func (r *run) alterTable(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 			def.Permissions = from.Permissions
 		}
 	}
-	return r.putTable(db, tb, &def, r.alters(tb.Def), told)
+	return r.putTable(ctx, db, tb, &def, r.alters(tb.Def), told)
 }
 
 // newComment is the comment that a clause sets; nil where it drops it.
-func (r *run) newComment(env *exec.Env, c ast.AlterClause) (ast.Expr, error) {
+func (r *run) newComment(ctx context.Context, env *exec.Env, c ast.AlterClause) (ast.Expr, error) {
 	if c.Drop {
 		return nil, nil
 	}
-	return r.comment(env, c.X)
+	return r.comment(ctx, env, c.X)
 }
 
-func (r *run) alterField(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
-	tb, name, err := r.onTable(env, db, "field", s.Table, s.Name, s.Field)
+func (r *run) alterField(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Alter) error {
+	tb, name, err := r.onTable(ctx, env, db, "field", s.Table, s.Name, s.Field)
 	if err != nil {
 		return err
 	}
@@ -177,17 +179,17 @@ func (r *run) alterField(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 	}
 	def := *f.Define
 	for _, c := range s.Clauses {
-		if err := r.alterFieldClause(env, &def, c); err != nil {
+		if err := r.alterFieldClause(ctx, env, &def, c); err != nil {
 			return err
 		}
 	}
 	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}
-	return r.putField(tb, f, &def, r.alters(f.Def), name)
+	return r.putField(ctx, tb, f, &def, r.alters(f.Def), name)
 }
 
-func (r *run) alterFieldClause(env *exec.Env, def *ast.DefineField, c ast.AlterClause) error {
+func (r *run) alterFieldClause(ctx context.Context, env *exec.Env, def *ast.DefineField, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineField)
 	if !ok {
 		from = &ast.DefineField{} // a DROP: everything absent
@@ -195,7 +197,7 @@ func (r *run) alterFieldClause(env *exec.Env, def *ast.DefineField, c ast.AlterC
 	var err error
 	switch c.Name {
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "TYPE":
 		def.Type = from.Type
 		def.Flexible = from.Flexible || def.Flexible && !c.Drop
@@ -219,8 +221,8 @@ func (r *run) alterFieldClause(env *exec.Env, def *ast.DefineField, c ast.AlterC
 	return err
 }
 
-func (r *run) alterIndex(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
-	tb, name, err := r.onTable(env, db, "index", s.Table, s.Name, nil)
+func (r *run) alterIndex(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Alter) error {
+	tb, name, err := r.onTable(ctx, env, db, "index", s.Table, s.Name, nil)
 	if err != nil {
 		return err
 	}
@@ -231,7 +233,7 @@ func (r *run) alterIndex(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 		if ix == nil {
 			continue
 		}
-		if err := r.alterOneIndex(env, ix, s); err != nil {
+		if err := r.alterOneIndex(ctx, env, ix, s); err != nil {
 			return err
 		}
 	}
@@ -239,13 +241,13 @@ func (r *run) alterIndex(env *exec.Env, db *catalog.Database, s *ast.Alter) erro
 }
 
 // alterOneIndex alters an index, or the one that is to take its place.
-func (r *run) alterOneIndex(env *exec.Env, ix *catalog.Index, s *ast.Alter) error {
+func (r *run) alterOneIndex(ctx context.Context, env *exec.Env, ix *catalog.Index, s *ast.Alter) error {
 	def, build := *ix.Define, ix.Build
 	for _, c := range s.Clauses {
 		switch c.Name {
 		case "COMMENT":
 			var err error
-			if def.Comment, err = r.newComment(env, c); err != nil {
+			if def.Comment, err = r.newComment(ctx, env, c); err != nil {
 				return err
 			}
 		case "PREPARE REMOVE":
@@ -257,22 +259,22 @@ func (r *run) alterOneIndex(env *exec.Env, ix *catalog.Index, s *ast.Alter) erro
 }
 
 // alterEvent alters an event of a table.
-func (r *run) alterEvent(env *exec.Env, db *catalog.Database, s *ast.Alter) error {
-	tb, name, err := r.onTable(env, db, "event", s.Table, s.Name, nil)
+func (r *run) alterEvent(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Alter) error {
+	tb, name, err := r.onTable(ctx, env, db, "event", s.Table, s.Name, nil)
 	if err != nil {
 		return err
 	}
 	for _, e := range tb.Events {
 		if e.Name == name {
-			return r.putAltered(env, e.Def, s)
+			return r.putAltered(ctx, env, e.Def, s)
 		}
 	}
 	return missing{exec.DoesNotExist("event", name)}
 }
 
 // putAltered stores a definition with the clauses of an ALTER.
-func (r *run) putAltered(env *exec.Env, d *catalog.Def, s *ast.Alter) error {
-	stmt, err := r.altered(env, d, s)
+func (r *run) putAltered(ctx context.Context, env *exec.Env, d *catalog.Def, s *ast.Alter) error {
+	stmt, err := r.altered(ctx, env, d, s)
 	if err != nil {
 		return err
 	}

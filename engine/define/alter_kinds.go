@@ -1,6 +1,7 @@
 package define
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -10,17 +11,17 @@ import (
 )
 
 // altered is a copy of a definition with the clauses of an ALTER.
-func (r *run) altered(env *exec.Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
+func (r *run) altered(ctx context.Context, env *exec.Env, d *catalog.Def, s *ast.Alter) (ast.Statement, error) {
 	switch x := d.Stmt.(type) {
 	case *ast.DefineSequence:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterSequence(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterSequence(ctx, env, &def, c) })
 	case *ast.DefineParam:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterParam(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterParam(ctx, env, &def, c) })
 	case *ast.DefineEvent:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterEventClause(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterEventClause(ctx, env, &def, c) })
 	case *ast.DefineFunction:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
@@ -29,15 +30,15 @@ func (r *run) altered(env *exec.Env, d *catalog.Def, s *ast.Alter) (ast.Statemen
 				return nil
 			}
 			var err error
-			def.Comment, err = r.newComment(env, c)
+			def.Comment, err = r.newComment(ctx, env, c)
 			return err
 		})
 	case *ast.DefineAnalyzer:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterAnalyzer(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterAnalyzer(ctx, env, &def, c) })
 	case *ast.DefineBucket:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterBucket(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterBucket(ctx, env, &def, c) })
 	case *ast.DefineAPI:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
@@ -46,12 +47,12 @@ func (r *run) altered(env *exec.Env, d *catalog.Def, s *ast.Alter) (ast.Statemen
 				return nil
 			}
 			var err error
-			def.Comment, err = r.newComment(env, c)
+			def.Comment, err = r.newComment(ctx, env, c)
 			return err
 		})
 	case *ast.DefineConfig:
 		def := *x
-		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterConfig(env, &def, c) })
+		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterConfig(ctx, env, &def, c) })
 	}
 	return nil, exec.NotRunnable(s)
 }
@@ -73,7 +74,7 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 }
 
 // alterConfig sets or drops one clause of a config.
-func (r *run) alterConfig(env *exec.Env, def *ast.DefineConfig, c ast.AlterClause) error {
+func (r *run) alterConfig(ctx context.Context, env *exec.Env, def *ast.DefineConfig, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineConfig)
 	if !ok || c.Drop {
 		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}},
@@ -107,7 +108,7 @@ func (r *run) alterConfig(env *exec.Env, def *ast.DefineConfig, c ast.AlterClaus
 	case def.Default != nil:
 		d := *def.Default
 		def.Default = &d
-		fresh, err := r.defaultConfig(env, from.Default)
+		fresh, err := r.defaultConfig(ctx, env, from.Default)
 		if err != nil {
 			return err
 		}
@@ -130,20 +131,20 @@ func eachClause(s *ast.Alter, f func(ast.AlterClause) error) error {
 	return nil
 }
 
-func (r *run) alterSequence(env *exec.Env, def *ast.DefineSequence, c ast.AlterClause) error {
+func (r *run) alterSequence(ctx context.Context, env *exec.Env, def *ast.DefineSequence, c ast.AlterClause) error {
 	def.Timeout = nil
 	if c.Drop {
 		return nil
 	}
 	var err error
-	def.Timeout, err = r.duration(env, c.X)
+	def.Timeout, err = r.duration(ctx, env, c.X)
 	if lit, ok := def.Timeout.(*ast.Literal); ok && lit.Value.IsNone() {
 		def.Timeout = nil
 	}
 	return err
 }
 
-func (r *run) alterAnalyzer(env *exec.Env, def *ast.DefineAnalyzer, c ast.AlterClause) error {
+func (r *run) alterAnalyzer(ctx context.Context, env *exec.Env, def *ast.DefineAnalyzer, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineAnalyzer)
 	if !ok || c.Drop {
 		from = &ast.DefineAnalyzer{} // a DROP: everything absent
@@ -151,7 +152,7 @@ func (r *run) alterAnalyzer(env *exec.Env, def *ast.DefineAnalyzer, c ast.AlterC
 	var err error
 	switch c.Name {
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "FUNCTION":
 		def.Function = from.Function
 	case "TOKENIZERS":
@@ -162,11 +163,11 @@ func (r *run) alterAnalyzer(env *exec.Env, def *ast.DefineAnalyzer, c ast.AlterC
 	return err
 }
 
-func (r *run) alterBucket(env *exec.Env, def *ast.DefineBucket, c ast.AlterClause) error {
+func (r *run) alterBucket(ctx context.Context, env *exec.Env, def *ast.DefineBucket, c ast.AlterClause) error {
 	var err error
 	switch c.Name {
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "READONLY":
 		def.Readonly = !c.Drop
 	case "PERMISSIONS":
@@ -178,12 +179,12 @@ func (r *run) alterBucket(env *exec.Env, def *ast.DefineBucket, c ast.AlterClaus
 		if c.Drop {
 			x = nil
 		}
-		def.Backend, err = r.bucketBackend(env, x)
+		def.Backend, err = r.bucketBackend(ctx, env, x)
 	}
 	return err
 }
 
-func (r *run) alterParam(env *exec.Env, def *ast.DefineParam, c ast.AlterClause) error {
+func (r *run) alterParam(ctx context.Context, env *exec.Env, def *ast.DefineParam, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineParam)
 	if !ok {
 		from = &ast.DefineParam{Value: c.X}
@@ -191,16 +192,16 @@ func (r *run) alterParam(env *exec.Env, def *ast.DefineParam, c ast.AlterClause)
 	var err error
 	switch c.Name {
 	case "VALUE":
-		def.Value, err = r.literal(env, from.Value, value.TypeAny)
+		def.Value, err = r.literal(ctx, env, from.Value, value.TypeAny)
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "PERMISSIONS":
 		def.Permission = from.Permission
 	}
 	return err
 }
 
-func (r *run) alterEventClause(env *exec.Env, def *ast.DefineEvent, c ast.AlterClause) error {
+func (r *run) alterEventClause(ctx context.Context, env *exec.Env, def *ast.DefineEvent, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineEvent)
 	if !ok {
 		from = &ast.DefineEvent{When: c.X}
@@ -215,7 +216,7 @@ func (r *run) alterEventClause(env *exec.Env, def *ast.DefineEvent, c ast.AlterC
 	case "THEN":
 		def.Then = from.Then
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "ASYNC":
 		def.Async, def.Retry, def.MaxDepth = !c.Drop, from.Retry, from.MaxDepth
 	}
@@ -223,8 +224,8 @@ func (r *run) alterEventClause(env *exec.Env, def *ast.DefineEvent, c ast.AlterC
 }
 
 // alterActor alters a user or an access method.
-func (r *run) alterActor(env *exec.Env, s *ast.Alter) error {
-	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
+func (r *run) alterActor(ctx context.Context, env *exec.Env, s *ast.Alter) error {
+	a, err := r.presentActor(ctx, env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
 	}
@@ -237,13 +238,13 @@ func (r *run) alterActor(env *exec.Env, s *ast.Alter) error {
 		stmt = &def
 		err = eachClause(s, func(c ast.AlterClause) error {
 			var err error
-			extra, err = r.alterUser(env, &def, extra, c)
+			extra, err = r.alterUser(ctx, env, &def, extra, c)
 			return err
 		})
 	case *ast.DefineAccess:
 		def := *old
 		stmt = &def
-		err = eachClause(s, func(c ast.AlterClause) error { return r.alterAccess(env, &def, c) })
+		err = eachClause(s, func(c ast.AlterClause) error { return r.alterAccess(ctx, env, &def, c) })
 	default:
 		err = exec.NotRunnable(s)
 	}
@@ -254,7 +255,7 @@ func (r *run) alterActor(env *exec.Env, s *ast.Alter) error {
 	return err
 }
 
-func (r *run) alterUser(env *exec.Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
+func (r *run) alterUser(ctx context.Context, env *exec.Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
 	from, ok := c.Def.(*ast.DefineUser)
 	if !ok || c.Drop {
 		from = &ast.DefineUser{}
@@ -262,10 +263,10 @@ func (r *run) alterUser(env *exec.Env, def *ast.DefineUser, extra *value.Object,
 	var err error
 	switch c.Name {
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "PASSWORD", "PASSHASH":
 		def.PassHash = from.PassHash
-		extra, err = r.userPassword(env, from, def)
+		extra, err = r.userPassword(ctx, env, from, def)
 	case "ROLES":
 		def.Roles = from.Roles
 		err = checkRoles(def)
@@ -276,12 +277,12 @@ func (r *run) alterUser(env *exec.Env, def *ast.DefineUser, extra *value.Object,
 			fresh.SessionDuration = exprOr(fresh.SessionDuration, def.SessionDuration)
 		}
 		fresh.Comment = def.Comment
-		err = r.userDurations(env, &fresh, def)
+		err = r.userDurations(ctx, env, &fresh, def)
 	}
 	return extra, err
 }
 
-func (r *run) alterAccess(env *exec.Env, def *ast.DefineAccess, c ast.AlterClause) error {
+func (r *run) alterAccess(ctx context.Context, env *exec.Env, def *ast.DefineAccess, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineAccess)
 	if !ok || c.Drop {
 		from = &ast.DefineAccess{}
@@ -289,7 +290,7 @@ func (r *run) alterAccess(env *exec.Env, def *ast.DefineAccess, c ast.AlterClaus
 	var err error
 	switch c.Name {
 	case "COMMENT":
-		def.Comment, err = r.newComment(env, c)
+		def.Comment, err = r.newComment(ctx, env, c)
 	case "AUTHENTICATE":
 		if def.Authenticate = c.X; c.Drop {
 			def.Authenticate = nil
@@ -301,7 +302,7 @@ func (r *run) alterAccess(env *exec.Env, def *ast.DefineAccess, c ast.AlterClaus
 			fresh.TokenDuration = exprOr(fresh.TokenDuration, def.TokenDuration)
 			fresh.SessionDuration = exprOr(fresh.SessionDuration, def.SessionDuration)
 		}
-		err = r.accessDurations(env, &fresh, def)
+		err = r.accessDurations(ctx, env, &fresh, def)
 	}
 	return err
 }

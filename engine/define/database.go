@@ -1,6 +1,7 @@
 package define
 
 import (
+	"context"
 	"math"
 	"strings"
 
@@ -13,28 +14,28 @@ import (
 )
 
 // defineFunction is DEFINE FUNCTION.
-func (r *run) defineFunction(env *exec.Env, s *ast.DefineFunction) error {
+func (r *run) defineFunction(ctx context.Context, env *exec.Env, s *ast.DefineFunction) error {
 	db, err := r.inDatabase(ast.DefFunction)
 	if err != nil {
 		return err
 	}
 	def := *s
 	def.Mode = ast.ModeCreate
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	return r.put(db.Inner(), ast.DefFunction, s.Name, s.Mode, &def, func() error { return alreadyExists("function", "fn::"+s.Name) })
 }
 
 // defineParam is DEFINE PARAM: the value is computed now.
-func (r *run) defineParam(env *exec.Env, s *ast.DefineParam) error {
+func (r *run) defineParam(ctx context.Context, env *exec.Env, s *ast.DefineParam) error {
 	db, err := r.inDatabase(ast.DefParam)
 	if err != nil {
 		return err
 	}
 	def := *s
 	def.Mode = ast.ModeCreate
-	if def.Value, err = r.literal(env, s.Value, value.TypeAny); err != nil {
+	if def.Value, err = r.literal(ctx, env, s.Value, value.TypeAny); err != nil {
 		return err
 	}
 	if def.Value == nil {
@@ -44,19 +45,19 @@ func (r *run) defineParam(env *exec.Env, s *ast.DefineParam) error {
 	if _, err := value.EncodeRecord(nil, kept); err != nil {
 		return errs.Internal("A user generated conversion error occured: Closures cannot be stored on disk")
 	}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	return r.put(db.Inner(), ast.DefParam, s.Name, s.Mode, &def, func() error { return alreadyExists("param", "$"+s.Name) })
 }
 
 // defineAnalyzer is DEFINE ANALYZER.
-func (r *run) defineAnalyzer(env *exec.Env, s *ast.DefineAnalyzer) error {
+func (r *run) defineAnalyzer(ctx context.Context, env *exec.Env, s *ast.DefineAnalyzer) error {
 	db, err := r.inDatabase(ast.DefAnalyzer)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "analyzer")
+	name, err := r.name(ctx, env, s.Name, "analyzer")
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (r *run) defineAnalyzer(env *exec.Env, s *ast.DefineAnalyzer) error {
 	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	if _, err := r.Ex.Texts.Compile(&def); err != nil {
@@ -82,12 +83,12 @@ const (
 )
 
 // defineSequence is DEFINE SEQUENCE.
-func (r *run) defineSequence(env *exec.Env, s *ast.DefineSequence) error {
+func (r *run) defineSequence(ctx context.Context, env *exec.Env, s *ast.DefineSequence) error {
 	db, err := r.inDatabase(ast.DefSequence)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "sequence")
+	name, err := r.name(ctx, env, s.Name, "sequence")
 	if err != nil {
 		return err
 	}
@@ -97,17 +98,17 @@ func (r *run) defineSequence(env *exec.Env, s *ast.DefineSequence) error {
 	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
-	if def.Batch, err = r.literal(env, s.Batch, value.TypeInt); err != nil {
+	if def.Batch, err = r.literal(ctx, env, s.Batch, value.TypeInt); err != nil {
 		return err
 	}
 	if l, ok := def.Batch.(*ast.Literal); ok && (l.Value.Int() < 0 || l.Value.Int() > math.MaxUint32) {
 		return errs.New(errs.KindValidation, "Invalid query: `%d` is not valid batch size for a sequence definition. A batch size must be within 0..=%d",
 			l.Value.Int(), uint32(math.MaxUint32))
 	}
-	if def.Start, err = r.literal(env, s.Start, value.TypeInt); err != nil {
+	if def.Start, err = r.literal(ctx, env, s.Start, value.TypeInt); err != nil {
 		return err
 	}
-	if def.Timeout, err = r.duration(env, s.Timeout); err != nil {
+	if def.Timeout, err = r.duration(ctx, env, s.Timeout); err != nil {
 		return err
 	}
 	if def.Batch == nil {
@@ -131,7 +132,7 @@ func configOf(s *ast.DefineConfig) config {
 }
 
 // defineConfig is DEFINE CONFIG.
-func (r *run) defineConfig(env *exec.Env, s *ast.DefineConfig) error {
+func (r *run) defineConfig(ctx context.Context, env *exec.Env, s *ast.DefineConfig) error {
 	c := configOf(s)
 	scope, err := r.configScope(c)
 	if err != nil {
@@ -140,7 +141,7 @@ func (r *run) defineConfig(env *exec.Env, s *ast.DefineConfig) error {
 	def := *s
 	def.Mode = ast.ModeCreate
 	if s.Default != nil {
-		if def.Default, err = r.defaultConfig(env, s.Default); err != nil {
+		if def.Default, err = r.defaultConfig(ctx, env, s.Default); err != nil {
 			return err
 		}
 	}
@@ -149,7 +150,7 @@ func (r *run) defineConfig(env *exec.Env, s *ast.DefineConfig) error {
 	})
 }
 
-func (r *run) defaultConfig(env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
+func (r *run) defaultConfig(ctx context.Context, env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
 	out := &ast.DefaultConfig{}
 	for _, part := range [2]struct {
 		from *ast.Name
@@ -159,7 +160,7 @@ func (r *run) defaultConfig(env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultCo
 		if part.from == nil {
 			continue
 		}
-		name, err := r.name(env, *part.from, part.what)
+		name, err := r.name(ctx, env, *part.from, part.what)
 		if err != nil {
 			return nil, err
 		}
@@ -170,21 +171,21 @@ func (r *run) defaultConfig(env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultCo
 }
 
 // defineAPI is DEFINE API; defining a path again replaces it.
-func (r *run) defineAPI(env *exec.Env, s *ast.DefineAPI) error {
+func (r *run) defineAPI(ctx context.Context, env *exec.Env, s *ast.DefineAPI) error {
 	db, err := r.inDatabase(ast.DefAPI)
 	if err != nil {
 		return err
 	}
 	def := *s
 	def.Mode = ast.ModeCreate
-	if def.Path, err = r.literal(env, s.Path, value.TypeString); err != nil {
+	if def.Path, err = r.literal(ctx, env, s.Path, value.TypeString); err != nil {
 		return err
 	}
 	path := def.Path.(*ast.Literal).Value.Str()
 	if !strings.HasPrefix(path, "/") {
 		return errs.Internal("The string could not be parsed into a path: Segment should start with /")
 	}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	def.Actions = anyFirst(s.Actions)
@@ -209,12 +210,12 @@ func anyFirst(actions []ast.APIAction) []ast.APIAction {
 }
 
 // defineBucket is DEFINE BUCKET.
-func (r *run) defineBucket(env *exec.Env, s *ast.DefineBucket) error {
+func (r *run) defineBucket(ctx context.Context, env *exec.Env, s *ast.DefineBucket) error {
 	db, err := r.inDatabase(ast.DefBucket)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "bucket")
+	name, err := r.name(ctx, env, s.Name, "bucket")
 	if err != nil {
 		return err
 	}
@@ -224,10 +225,10 @@ func (r *run) defineBucket(env *exec.Env, s *ast.DefineBucket) error {
 	}
 	def := *s
 	def.Mode, def.Name = ast.ModeCreate, ident(name)
-	if def.Backend, err = r.bucketBackend(env, s.Backend); err != nil {
+	if def.Backend, err = r.bucketBackend(ctx, env, s.Backend); err != nil {
 		return err
 	}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	if s.Mode == ast.ModeOverwrite {
@@ -237,11 +238,11 @@ func (r *run) defineBucket(env *exec.Env, s *ast.DefineBucket) error {
 }
 
 // bucketBackend is where a bucket keeps its files: in memory, or in a folder that the operator allows.
-func (r *run) bucketBackend(env *exec.Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) bucketBackend(ctx context.Context, env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, errs.Internal("No global bucket has been configured")
 	}
-	v, err := r.Land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(ctx, env, x))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@
 package define
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -29,8 +30,8 @@ type run struct {
 }
 
 // Statement runs a statement about definitions, see exec.Statements.
-func (d *Definer) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
-	return (&run{r, d.builds}).statement(env, s)
+func (d *Definer) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
+	return (&run{r, d.builds}).statement(ctx, env, s)
 }
 
 // Use puts the session of r into a namespace and database, and makes makeNS and makeDB where they are missing and the
@@ -39,51 +40,51 @@ func (d *Definer) Use(r *exec.Run, ns, db, makeNS, makeDB string) error {
 	return (&run{r, d.builds}).move(ns, db, makeNS, makeDB)
 }
 
-func (r *run) statement(env *exec.Env, s ast.Statement) (value.Value, error) {
+func (r *run) statement(ctx context.Context, env *exec.Env, s ast.Statement) (value.Value, error) {
 	var err error
 	switch s := s.(type) {
 	case *ast.DefineNamespace:
-		err = r.defineNamespace(env, s)
+		err = r.defineNamespace(ctx, env, s)
 	case *ast.DefineDatabase:
-		err = r.defineDatabase(env, s)
+		err = r.defineDatabase(ctx, env, s)
 	case *ast.DefineTable:
-		err = r.defineTable(env, s)
+		err = r.defineTable(ctx, env, s)
 	case *ast.DefineField:
-		err = r.defineField(env, s)
+		err = r.defineField(ctx, env, s)
 	case *ast.DefineIndex:
-		err = r.defineIndex(env, s)
+		err = r.defineIndex(ctx, env, s)
 	case *ast.DefineEvent:
-		err = r.defineEvent(env, s)
+		err = r.defineEvent(ctx, env, s)
 	case *ast.DefineFunction:
-		err = r.defineFunction(env, s)
+		err = r.defineFunction(ctx, env, s)
 	case *ast.DefineParam:
-		err = r.defineParam(env, s)
+		err = r.defineParam(ctx, env, s)
 	case *ast.DefineAnalyzer:
-		err = r.defineAnalyzer(env, s)
+		err = r.defineAnalyzer(ctx, env, s)
 	case *ast.DefineSequence:
-		err = r.defineSequence(env, s)
+		err = r.defineSequence(ctx, env, s)
 	case *ast.DefineConfig:
-		err = r.defineConfig(env, s)
+		err = r.defineConfig(ctx, env, s)
 	case *ast.DefineAPI:
-		err = r.defineAPI(env, s)
+		err = r.defineAPI(ctx, env, s)
 	case *ast.DefineBucket:
-		err = r.defineBucket(env, s)
+		err = r.defineBucket(ctx, env, s)
 	case *ast.DefineUser:
-		err = r.defineUser(env, s)
+		err = r.defineUser(ctx, env, s)
 	case *ast.DefineAccess:
-		err = r.defineAccess(env, s)
+		err = r.defineAccess(ctx, env, s)
 	case *ast.Remove:
-		err = r.remove(env, s)
+		err = r.remove(ctx, env, s)
 	case *ast.Alter:
-		err = r.alter(env, s)
+		err = r.alter(ctx, env, s)
 	case *ast.Rebuild:
-		err = r.rebuild(env, s)
+		err = r.rebuild(ctx, env, s)
 	case *ast.Info:
-		return r.info(env, s)
+		return r.info(ctx, env, s)
 	case *ast.Use:
-		return r.use(env, s)
+		return r.use(ctx, env, s)
 	case *ast.Show:
-		return r.show(env, s)
+		return r.show(ctx, env, s)
 	case *ast.DefineModel:
 		err = errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
 	case *ast.DefineModule:
@@ -124,11 +125,11 @@ func alreadyExists(kind, name string) error {
 }
 
 // name is the name of a definition: an identifier, or what an expression yields.
-func (r *run) name(env *exec.Env, n ast.Name, what string) (string, error) {
+func (r *run) name(ctx context.Context, env *exec.Env, n ast.Name, what string) (string, error) {
 	if n.Expr == nil {
 		return n.Ident, nil
 	}
-	v, err := r.Eval(env, n.Expr)
+	v, err := r.Eval(ctx, env, n.Expr)
 	if err != nil {
 		return "", err
 	}
@@ -142,11 +143,11 @@ func (r *run) name(env *exec.Env, n ast.Name, what string) (string, error) {
 func ident(name string) ast.Name { return ast.Name{Ident: name} }
 
 // comment evaluates a COMMENT; nil for none.
-func (r *run) comment(env *exec.Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) comment(ctx context.Context, env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.Eval(ctx, env, x)
 	if err != nil || v.IsNone() {
 		return nil, err
 	}
@@ -154,11 +155,11 @@ func (r *run) comment(env *exec.Env, x ast.Expr) (ast.Expr, error) {
 }
 
 // literal evaluates an option of a definition down to a constant of a type; nil stays nil.
-func (r *run) literal(env *exec.Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) {
+func (r *run) literal(ctx context.Context, env *exec.Env, x ast.Expr, t value.TypeKind) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.Land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(ctx, env, x))
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +172,11 @@ func (r *run) literal(env *exec.Env, x ast.Expr, t value.TypeKind) (ast.Expr, er
 }
 
 // duration evaluates an optional duration, where NONE is a value of its own; nil stays nil.
-func (r *run) duration(env *exec.Env, x ast.Expr) (ast.Expr, error) {
+func (r *run) duration(ctx context.Context, env *exec.Env, x ast.Expr) (ast.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	v, err := r.Land(r.Eval(env, x))
+	v, err := r.Land(r.Eval(ctx, env, x))
 	if err != nil {
 		return nil, err
 	}
@@ -224,16 +225,16 @@ func (r *run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
 	return r.Database()
 }
 
-func (r *run) defineNamespace(env *exec.Env, s *ast.DefineNamespace) error {
+func (r *run) defineNamespace(ctx context.Context, env *exec.Env, s *ast.DefineNamespace) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "namespace")
+	name, err := r.name(ctx, env, s.Name, "namespace")
 	if err != nil {
 		return err
 	}
 	def := &ast.DefineNamespace{Name: ident(name)}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	return r.put(catalog.Scope{}, ast.DefNamespace, name, s.Mode, def, func() error {
@@ -241,7 +242,7 @@ func (r *run) defineNamespace(env *exec.Env, s *ast.DefineNamespace) error {
 	})
 }
 
-func (r *run) defineDatabase(env *exec.Env, s *ast.DefineDatabase) error {
+func (r *run) defineDatabase(ctx context.Context, env *exec.Env, s *ast.DefineDatabase) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -249,12 +250,12 @@ func (r *run) defineDatabase(env *exec.Env, s *ast.DefineDatabase) error {
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "database")
+	name, err := r.name(ctx, env, s.Name, "database")
 	if err != nil {
 		return err
 	}
 	def := &ast.DefineDatabase{Name: ident(name), ChangeFeed: s.ChangeFeed}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	old, err := r.Cat.Database(ns, name)

@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -10,16 +12,16 @@ import (
 )
 
 // tableToDefineOn finds the table that an index or event is defined on, and defines it where it is missing.
-func (r *run) tableToDefineOn(env *exec.Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
-	return r.definedOn(env, n, (*record.Gate).TableForWrite)
+func (r *run) tableToDefineOn(ctx context.Context, env *exec.Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
+	return r.definedOn(ctx, env, n, (*record.Gate).TableForWrite)
 }
 
-func (r *run) definedOn(env *exec.Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
+func (r *run) definedOn(ctx context.Context, env *exec.Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
 	db, err := r.inDatabase(ast.DefField)
 	if err != nil {
 		return nil, nil, err
 	}
-	name, err := r.name(env, n, "table")
+	name, err := r.name(ctx, env, n, "table")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,14 +37,14 @@ func (r *run) definedOn(env *exec.Env, n ast.Name, find func(*record.Gate, strin
 }
 
 // defineField is DEFINE FIELD. It looks at the other fields of the table as far as it must: there may be thousands.
-func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
-	db, tb, err := r.definedOn(env, s.Table, (*record.Gate).OutlineForWrite)
+func (r *run) defineField(ctx context.Context, env *exec.Env, s *ast.DefineField) error {
+	db, tb, err := r.definedOn(ctx, env, s.Table, (*record.Gate).OutlineForWrite)
 	if err != nil {
 		return err
 	}
 	def := *s
 	def.Mode, def.Table, def.NameExpr = ast.ModeCreate, ident(tb.Name), nil
-	if def.Name, err = r.fieldIdiom(env, s); err != nil {
+	if def.Name, err = r.fieldIdiom(ctx, env, s); err != nil {
 		return err
 	}
 	name := ast.Text(def.Name)
@@ -56,10 +58,10 @@ func (r *run) defineField(env *exec.Env, s *ast.DefineField) error {
 	if err := r.mode(s.Mode, old != nil, func() error { return alreadyExists("field", name) }); err != nil {
 		return done(err)
 	}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
-	if err := r.putField(tb, old, &def, r.Auth.Definer(), name); err != nil {
+	if err := r.putField(ctx, tb, old, &def, r.Auth.Definer(), name); err != nil {
 		return err
 	}
 	return r.putEnd(db, tb, &def, name)
@@ -86,11 +88,11 @@ func isEnd(tb *catalog.Table, name string) bool {
 }
 
 // fieldIdiom is the name of a field, where an index over everything is written .*.
-func (r *run) fieldIdiom(env *exec.Env, s *ast.DefineField) (*ast.Idiom, error) {
+func (r *run) fieldIdiom(ctx context.Context, env *exec.Env, s *ast.DefineField) (*ast.Idiom, error) {
 	if s.NameExpr == nil {
 		return s.Name, nil
 	}
-	text, err := r.name(env, ast.Name{Expr: s.NameExpr}, "field")
+	text, err := r.name(ctx, env, ast.Name{Expr: s.NameExpr}, "field")
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +100,8 @@ func (r *run) fieldIdiom(env *exec.Env, s *ast.DefineField) (*ast.Idiom, error) 
 }
 
 // putField stores a field in the place of old, and the hidden one for the elements of a typed collection.
-func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineField, by catalog.Definer, name string) error {
-	if err := r.dropReferences(tb, old, def); err != nil {
+func (r *run) putField(ctx context.Context, tb *catalog.Table, old *catalog.Field, def *ast.DefineField, by catalog.Definer, name string) error {
+	if err := r.dropReferences(ctx, tb, old, def); err != nil {
 		return err
 	}
 	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def, By: by}); err != nil {
@@ -128,7 +130,7 @@ func (r *run) putField(tb *catalog.Table, old *catalog.Field, def *ast.DefineFie
 }
 
 // dropReferences forgets what a REFERENCE field has noted when its new definition (nil: none) is no longer one.
-func (r *run) dropReferences(tb *catalog.Table, old *catalog.Field, now *ast.DefineField) error {
+func (r *run) dropReferences(ctx context.Context, tb *catalog.Table, old *catalog.Field, now *ast.DefineField) error {
 	if old == nil || old.Define.Reference == nil || now != nil && now.Reference != nil {
 		return nil
 	}
@@ -136,7 +138,7 @@ func (r *run) dropReferences(tb *catalog.Table, old *catalog.Field, now *ast.Def
 	if err != nil {
 		return err
 	}
-	return g.DropReferences(r.Ctx, tb, old)
+	return g.DropReferences(ctx, tb, old)
 }
 
 // elemType is the type of the elements of a collection type; nil where nothing is said about them.

@@ -12,12 +12,12 @@ import (
 )
 
 // defineIndex is DEFINE INDEX.
-func (r *run) defineIndex(env *exec.Env, s *ast.DefineIndex) error {
-	db, tb, err := r.tableToDefineOn(env, s.Table)
+func (r *run) defineIndex(ctx context.Context, env *exec.Env, s *ast.DefineIndex) error {
+	db, tb, err := r.tableToDefineOn(ctx, env, s.Table)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "index")
+	name, err := r.name(ctx, env, s.Name, "index")
 	if err != nil {
 		return err
 	}
@@ -27,10 +27,10 @@ func (r *run) defineIndex(env *exec.Env, s *ast.DefineIndex) error {
 	}
 	def := *s
 	def.Mode, def.Name, def.Table, def.Concurrently = ast.ModeCreate, ident(name), ident(tb.Name), false
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
-	if def.Fields, err = r.columns(env, s.Fields); err != nil {
+	if def.Fields, err = r.columns(ctx, env, s.Fields); err != nil {
 		return err
 	}
 	if err := checkColumns(tb, &def, name); err != nil {
@@ -39,13 +39,13 @@ func (r *run) defineIndex(env *exec.Env, s *ast.DefineIndex) error {
 	if def.Vector != nil {
 		def.Vector = vectorDefaults(*def.Vector)
 	}
-	return r.replaceIndex(db, tb, &def, s.Concurrently || s.Defer)
+	return r.replaceIndex(ctx, db, tb, &def, s.Concurrently || s.Defer)
 }
 
 // replaceIndex puts an index in the place of the one of its name, if there is one. What can not be built before this
 // transaction ends is built beside the old index, which stays until then: for good where the new one can not be built. One that
 // nobody waits for need not spare an index that is not Ready.
-func (r *run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
+func (r *run) replaceIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
 	name := def.Name.Ident
 	if err := r.removeIndexes(tb, tb.Successor(name)); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (r *run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.Def
 		return err
 	}
 	how.background = background && how.rows > 0
-	how.wait = !how.background && r.After != nil && how.rows > buildInside
+	how.wait = !how.background && r.Log.Waits() && how.rows > buildInside
 	if old := tb.Index(name); old != nil {
 		if how.staged = how.wait || how.background && old.Build.State == catalog.Ready; !how.staged {
 			if err := r.removeIndexes(tb, old); err != nil {
@@ -67,7 +67,7 @@ func (r *run) replaceIndex(db *catalog.Database, tb *catalog.Table, def *ast.Def
 			}
 		}
 	}
-	return r.newIndex(db, tb, def, how)
+	return r.newIndex(ctx, db, tb, def, how)
 }
 
 // buildInside is how many records a table may have for an index to be filled in the transaction that defines it.
@@ -82,7 +82,7 @@ type filling struct {
 }
 
 // newIndex stores the definition of an index and has it filled.
-func (r *run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
+func (r *run) newIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
 	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def, By: r.Auth.Definer()}
 	if how.staged {
 		d.Name = catalog.StagedName(d.Name)
@@ -91,7 +91,7 @@ func (r *run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 	switch {
 	case later:
 		d.Extra = catalog.Build{State: catalog.Building}.Facts()
-	case r.After == nil && how.rows > int64(r.Ex.Limits.IndexInside):
+	case !r.Log.Waits() && how.rows > int64(r.Ex.Limits.IndexInside):
 		return errs.Internal("The table '%s' has %d records, too many to fill an index inside of a transaction: use CONCURRENTLY, or a statement outside of a transaction", tb.Name, how.rows)
 	case how.rows > 0:
 		d.Extra = catalog.Build{Initial: how.rows}.Facts()
@@ -109,11 +109,11 @@ func (r *run) newIndex(db *catalog.Database, tb *catalog.Table, def *ast.DefineI
 		if err != nil {
 			return err
 		}
-		return g.BuildIndex(r.Ctx, tb, ix)
+		return g.BuildIndex(ctx, tb, ix)
 	}
 	left, err := r.builds.Postpone(r.Run, catalog.JobOf(tb, ix))
 	if how.wait {
-		r.After(func(ctx context.Context) error { return r.builds.Await(ctx, left) })
+		r.Log.After(func(ctx context.Context) error { return r.builds.Await(ctx, left) })
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func checkColumns(tb *catalog.Table, def *ast.DefineIndex, name string) error {
 }
 
 // columns are the paths that an index is over; type::field(…) and type::fields(…) name them by text.
-func (r *run) columns(env *exec.Env, xs []ast.Expr) ([]ast.Expr, error) {
+func (r *run) columns(ctx context.Context, env *exec.Env, xs []ast.Expr) ([]ast.Expr, error) {
 	out := make([]ast.Expr, 0, len(xs))
 	for _, x := range xs {
 		for p, ok := x.(*ast.Paren); ok; p, ok = x.(*ast.Paren) {
@@ -149,7 +149,7 @@ func (r *run) columns(env *exec.Env, xs []ast.Expr) ([]ast.Expr, error) {
 			continue
 		case *ast.Call:
 			if exec.SelfNaming(x) {
-				ids, _, err := r.FieldPaths(env, x)
+				ids, _, err := r.FieldPaths(ctx, env, x)
 				if err != nil {
 					return nil, err
 				}
@@ -237,16 +237,16 @@ func (r *run) discard(tb *catalog.Table, ix *catalog.Index) error {
 }
 
 // rebuild is REBUILD INDEX.
-func (r *run) rebuild(env *exec.Env, s *ast.Rebuild) error {
+func (r *run) rebuild(ctx context.Context, env *exec.Env, s *ast.Rebuild) error {
 	db, err := r.inDatabase(ast.DefIndex)
 	if err != nil {
 		return err
 	}
-	table, err := r.name(env, *s.Table, "table")
+	table, err := r.name(ctx, env, *s.Table, "table")
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, *s.Name, "index")
+	name, err := r.name(ctx, env, *s.Name, "index")
 	if err != nil {
 		return err
 	}
@@ -267,16 +267,16 @@ func (r *run) rebuild(env *exec.Env, s *ast.Rebuild) error {
 	if ix.Build.Retired {
 		return errs.Internal("Index building has been cancelled: Prepare remove.")
 	}
-	return r.replaceIndex(db, tb, ix.Define, s.Concurrently)
+	return r.replaceIndex(ctx, db, tb, ix.Define, s.Concurrently)
 }
 
 // defineEvent is DEFINE EVENT.
-func (r *run) defineEvent(env *exec.Env, s *ast.DefineEvent) error {
-	_, tb, err := r.tableToDefineOn(env, s.Table)
+func (r *run) defineEvent(ctx context.Context, env *exec.Env, s *ast.DefineEvent) error {
+	_, tb, err := r.tableToDefineOn(ctx, env, s.Table)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "event")
+	name, err := r.name(ctx, env, s.Name, "event")
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (r *run) defineEvent(env *exec.Env, s *ast.DefineEvent) error {
 	if def.When == nil {
 		def.When = &ast.Literal{Value: value.Bool(true)}
 	}
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	return r.put(tb.Inner(), ast.DefEvent, name, s.Mode, &def, func() error { return alreadyExists("event", name) })

@@ -1,6 +1,7 @@
 package define
 
 import (
+	"context"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -14,20 +15,20 @@ import (
 )
 
 // info is INFO FOR …: the definitions of a level, as texts or (STRUCTURE) taken apart.
-func (r *run) info(env *exec.Env, s *ast.Info) (value.Value, error) {
+func (r *run) info(ctx context.Context, env *exec.Env, s *ast.Info) (value.Value, error) {
 	switch s.Level {
 	case ast.InfoRoot:
 		return r.infoRoot(s.Structure)
 	case ast.InfoNamespace:
 		return r.infoNamespace(s.Structure)
 	case ast.InfoTable:
-		return r.infoTable(env, s)
+		return r.infoTable(ctx, env, s)
 	case ast.InfoUser:
-		return r.infoUser(env, s)
+		return r.infoUser(ctx, env, s)
 	case ast.InfoIndex:
-		return r.infoIndex(env, s)
+		return r.infoIndex(ctx, env, s)
 	}
-	at, err := r.Version(env, s.Version)
+	at, err := r.Version(ctx, env, s.Version)
 	if err != nil {
 		return value.None, err
 	}
@@ -202,7 +203,7 @@ func (r *run) infoDatabase(structure bool, at uint64) (value.Value, error) {
 }
 
 // infoTable answers empty lists for a table that is not defined.
-func (r *run) infoTable(env *exec.Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoTable(ctx context.Context, env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -210,11 +211,11 @@ func (r *run) infoTable(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	name, err := r.name(env, *s.Name, "table")
+	name, err := r.name(ctx, env, *s.Name, "table")
 	if err != nil {
 		return value.None, err
 	}
-	version, err := r.Version(env, s.Version)
+	version, err := r.Version(ctx, env, s.Version)
 	if err != nil {
 		return value.None, err
 	}
@@ -297,7 +298,7 @@ func (r *run) lives(tb *catalog.Table, structure bool) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-func (r *run) infoUser(env *exec.Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoUser(ctx context.Context, env *exec.Env, s *ast.Info) (value.Value, error) {
 	base := s.Base
 	if base == ast.BaseNone {
 		switch {
@@ -316,7 +317,7 @@ func (r *run) infoUser(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	name, err := r.name(env, *s.Name, "user")
+	name, err := r.name(ctx, env, *s.Name, "user")
 	if err != nil {
 		return value.None, err
 	}
@@ -335,7 +336,7 @@ func (r *run) infoUser(env *exec.Env, s *ast.Info) (value.Value, error) {
 }
 
 // infoIndex tells how far the building of an index is.
-func (r *run) infoIndex(env *exec.Env, s *ast.Info) (value.Value, error) {
+func (r *run) infoIndex(ctx context.Context, env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -343,11 +344,11 @@ func (r *run) infoIndex(env *exec.Env, s *ast.Info) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	table, err := r.name(env, *s.Table, "table")
+	table, err := r.name(ctx, env, *s.Table, "table")
 	if err != nil {
 		return value.None, err
 	}
-	name, err := r.name(env, *s.Name, "index")
+	name, err := r.name(ctx, env, *s.Name, "index")
 	if err != nil {
 		return value.None, err
 	}

@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -28,7 +30,7 @@ type actor struct {
 }
 
 // namedActor finds a user or an access method, after it made sure that the caller may change those of that level.
-func (r *run) namedActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+func (r *run) namedActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
 	a := &actor{base: base.Or(ast.BaseDatabase), kind: "user"}
 	what := "user"
 	if kind == ast.DefAccess {
@@ -41,7 +43,7 @@ func (r *run) namedActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.B
 	if a.scope, err = r.Level(a.base); err != nil {
 		return nil, err
 	}
-	if a.name, err = r.name(env, n, what); err != nil {
+	if a.name, err = r.name(ctx, env, n, what); err != nil {
 		return nil, err
 	}
 	a.def, err = r.Cat.Def(a.scope, kind, a.name)
@@ -49,8 +51,8 @@ func (r *run) namedActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.B
 }
 
 // presentActor is an actor that must be there.
-func (r *run) presentActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
-	a, err := r.namedActor(env, kind, n, base)
+func (r *run) presentActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+	a, err := r.namedActor(ctx, env, kind, n, base)
 	if err == nil && a.def == nil {
 		return nil, missing{r.ActorError(a.kind, a.name, a.base, "does not exist")}
 	}
@@ -58,8 +60,8 @@ func (r *run) presentActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast
 }
 
 // newActor is an actor that is about to be defined; errDefined where a DEFINE of that mode leaves the old one.
-func (r *run) newActor(env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base, m ast.Mode) (*actor, error) {
-	a, err := r.namedActor(env, kind, n, base)
+func (r *run) newActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base, m ast.Mode) (*actor, error) {
+	a, err := r.namedActor(ctx, env, kind, n, base)
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +115,9 @@ var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
 }
 
 // presentIn is a definition of a database, of no table, that must be there.
-func (r *run) presentIn(env *exec.Env, db *catalog.Database, kind ast.DefKind, n ast.Name) (*catalog.Def, error) {
+func (r *run) presentIn(ctx context.Context, env *exec.Env, db *catalog.Database, kind ast.DefKind, n ast.Name) (*catalog.Def, error) {
 	shown := shownNames[kind]
-	name, err := r.name(env, n, shown.kind)
+	name, err := r.name(ctx, env, n, shown.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +129,8 @@ func (r *run) presentIn(env *exec.Env, db *catalog.Database, kind ast.DefKind, n
 }
 
 // presentTable is a table that must be there.
-func (r *run) presentTable(env *exec.Env, db *catalog.Database, n ast.Name) (*catalog.Table, error) {
-	name, err := r.name(env, n, "table")
+func (r *run) presentTable(ctx context.Context, env *exec.Env, db *catalog.Database, n ast.Name) (*catalog.Table, error) {
+	name, err := r.name(ctx, env, n, "table")
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +143,8 @@ func (r *run) presentTable(env *exec.Env, db *catalog.Database, n ast.Name) (*ca
 
 // onTable is the table and the name of a field, an index or an event that a statement names. A table that is not there
 // stands for one that has nothing.
-func (r *run) onTable(env *exec.Env, db *catalog.Database, kind string, table, n ast.Name, path *ast.Idiom) (*catalog.Table, string, error) {
-	tb, err := r.presentTable(env, db, table)
+func (r *run) onTable(ctx context.Context, env *exec.Env, db *catalog.Database, kind string, table, n ast.Name, path *ast.Idiom) (*catalog.Table, string, error) {
+	tb, err := r.presentTable(ctx, env, db, table)
 	switch {
 	case isMissing(err):
 		tb = &catalog.Table{Def: &catalog.Def{}}
@@ -152,6 +154,6 @@ func (r *run) onTable(env *exec.Env, db *catalog.Database, kind string, table, n
 	if path != nil {
 		return tb, ast.Text(path), nil
 	}
-	name, err := r.name(env, n, kind)
+	name, err := r.name(ctx, env, n, kind)
 	return tb, name, err
 }

@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
@@ -11,22 +13,22 @@ import (
 )
 
 // remove is REMOVE.
-func (r *run) remove(env *exec.Env, s *ast.Remove) error {
-	err := r.removeKind(env, s)
+func (r *run) remove(ctx context.Context, env *exec.Env, s *ast.Remove) error {
+	err := r.removeKind(ctx, env, s)
 	if s.IfExists && isMissing(err) {
 		return nil
 	}
 	return err
 }
 
-func (r *run) removeKind(env *exec.Env, s *ast.Remove) error {
+func (r *run) removeKind(ctx context.Context, env *exec.Env, s *ast.Remove) error {
 	switch s.Kind {
 	case ast.DefNamespace:
-		return r.removeNamespace(env, s)
+		return r.removeNamespace(ctx, env, s)
 	case ast.DefDatabase:
-		return r.removeDatabase(env, s)
+		return r.removeDatabase(ctx, env, s)
 	case ast.DefUser, ast.DefAccess:
-		return r.removeActor(env, s)
+		return r.removeActor(ctx, env, s)
 	case ast.DefConfig:
 		d, err := r.presentConfig(s.Name.Ident)
 		if err != nil {
@@ -40,23 +42,23 @@ func (r *run) removeKind(env *exec.Env, s *ast.Remove) error {
 	}
 	switch s.Kind {
 	case ast.DefTable:
-		tb, err := r.presentTable(env, db, s.Name)
+		tb, err := r.presentTable(ctx, env, db, s.Name)
 		if err != nil {
 			return err
 		}
 		r.endLive(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
-		return r.removeTable(db, tb)
+		return r.removeTable(ctx, db, tb)
 	case ast.DefField, ast.DefIndex, ast.DefEvent:
-		return r.removeFromTable(env, db, s)
+		return r.removeFromTable(ctx, env, db, s)
 	}
-	return r.removeFromDatabase(env, db, s)
+	return r.removeFromDatabase(ctx, env, db, s)
 }
 
-func (r *run) removeNamespace(env *exec.Env, s *ast.Remove) error {
+func (r *run) removeNamespace(ctx context.Context, env *exec.Env, s *ast.Remove) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceAny); err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "namespace")
+	name, err := r.name(ctx, env, s.Name, "namespace")
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (r *run) removeNamespace(env *exec.Env, s *ast.Remove) error {
 	return r.Cat.Delete(ns.Def)
 }
 
-func (r *run) removeDatabase(env *exec.Env, s *ast.Remove) error {
+func (r *run) removeDatabase(ctx context.Context, env *exec.Env, s *ast.Remove) error {
 	if err := r.Auth.Allow(auth.Edit, ast.BaseNamespace, auth.ResourceAny); err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (r *run) removeDatabase(env *exec.Env, s *ast.Remove) error {
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "database")
+	name, err := r.name(ctx, env, s.Name, "database")
 	if err != nil {
 		return err
 	}
@@ -146,8 +148,8 @@ func (r *run) drop(inside catalog.Scope, name string) error {
 	return r.Cat.DropData(later...)
 }
 
-func (r *run) removeActor(env *exec.Env, s *ast.Remove) error {
-	a, err := r.presentActor(env, s.Kind, s.Name, s.Base)
+func (r *run) removeActor(ctx context.Context, env *exec.Env, s *ast.Remove) error {
+	a, err := r.presentActor(ctx, env, s.Kind, s.Name, s.Base)
 	if err != nil {
 		return err
 	}
@@ -159,16 +161,16 @@ func (r *run) removeActor(env *exec.Env, s *ast.Remove) error {
 	return r.Cat.Delete(a.def)
 }
 
-func (r *run) removeFromTable(env *exec.Env, db *catalog.Database, s *ast.Remove) error {
+func (r *run) removeFromTable(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Remove) error {
 	kind := map[ast.DefKind]string{ast.DefField: "field", ast.DefIndex: "index", ast.DefEvent: "event"}[s.Kind]
-	tb, name, err := r.onTable(env, db, kind, s.Table, s.Name, s.Field)
+	tb, name, err := r.onTable(ctx, env, db, kind, s.Table, s.Name, s.Field)
 	if err != nil {
 		return err
 	}
 	switch s.Kind {
 	case ast.DefField:
 		if f := tb.Field(name); f != nil {
-			if err := r.dropReferences(tb, f, nil); err != nil {
+			if err := r.dropReferences(ctx, tb, f, nil); err != nil {
 				return err
 			}
 			return r.Cat.Delete(f.Def)
@@ -187,11 +189,11 @@ func (r *run) removeFromTable(env *exec.Env, db *catalog.Database, s *ast.Remove
 	return missing{exec.DoesNotExist(kind, name)}
 }
 
-func (r *run) removeFromDatabase(env *exec.Env, db *catalog.Database, s *ast.Remove) error {
+func (r *run) removeFromDatabase(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Remove) error {
 	if s.Version != "" {
 		s = &ast.Remove{Kind: s.Kind, Name: ident(s.Name.Ident + "<" + s.Version + ">")}
 	}
-	d, err := r.presentIn(env, db, s.Kind, s.Name)
+	d, err := r.presentIn(ctx, env, db, s.Kind, s.Name)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
@@ -10,7 +12,7 @@ import (
 )
 
 // show is SHOW CHANGES.
-func (r *run) show(env *exec.Env, s *ast.Show) (value.Value, error) {
+func (r *run) show(ctx context.Context, env *exec.Env, s *ast.Show) (value.Value, error) {
 	if err := r.Auth.Allow(auth.View, ast.BaseDatabase, auth.ResourceAny); err != nil {
 		return value.None, err
 	}
@@ -18,13 +20,13 @@ func (r *run) show(env *exec.Env, s *ast.Show) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	since, err := r.stamp(env, s.Since)
+	since, err := r.stamp(ctx, env, s.Since)
 	if err != nil {
 		return value.None, err
 	}
 	limit := 0
 	if s.Limit != nil {
-		v, err := r.Eval(env, s.Limit)
+		v, err := r.Eval(ctx, env, s.Limit)
 		if err != nil {
 			return value.None, err
 		}
@@ -41,13 +43,13 @@ func (r *run) show(env *exec.Env, s *ast.Show) (value.Value, error) {
 			return value.Array(), err
 		}
 	}
-	out, err := g.Feed(r.Ctx, table, since, limit)
+	out, err := g.Feed(ctx, table, since, limit)
 	return value.ArrayOf(out), err
 }
 
 // stamp is the versionstamp that SINCE means.
-func (r *run) stamp(env *exec.Env, x ast.Expr) (uint64, error) {
-	v, err := r.Eval(env, x)
+func (r *run) stamp(ctx context.Context, env *exec.Env, x ast.Expr) (uint64, error) {
+	v, err := r.Eval(ctx, env, x)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package define
 
 import (
+	"context"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -12,12 +13,12 @@ import (
 )
 
 // defineTable is DEFINE TABLE.
-func (r *run) defineTable(env *exec.Env, s *ast.DefineTable) error {
+func (r *run) defineTable(ctx context.Context, env *exec.Env, s *ast.DefineTable) error {
 	db, err := r.inDatabase(ast.DefTable)
 	if err != nil {
 		return err
 	}
-	name, err := r.name(env, s.Name, "table")
+	name, err := r.name(ctx, env, s.Name, "table")
 	if err != nil {
 		return err
 	}
@@ -37,14 +38,14 @@ func (r *run) defineTable(env *exec.Env, s *ast.DefineTable) error {
 		}
 	}
 	def.KindGiven, def.SchemaGiven = true, true
-	if def.Comment, err = r.comment(env, s.Comment); err != nil {
+	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
-	return r.putTable(db, old, &def, r.Auth.Definer(), def.ChangeFeed != nil)
+	return r.putTable(ctx, db, old, &def, r.Auth.Definer(), def.ChangeFeed != nil)
 }
 
 // putTable stores a table with what its kind and view bring along. told says that changefeeds tell of it.
-func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.DefineTable, by catalog.Definer, told bool) error {
+func (r *run) putTable(ctx context.Context, db *catalog.Database, old *catalog.Table, def *ast.DefineTable, by catalog.Definer, told bool) error {
 	name := def.Name.Ident
 	var sources []*catalog.Table
 	if def.View != nil {
@@ -91,7 +92,7 @@ func (r *run) putTable(db *catalog.Database, old *catalog.Table, def *ast.Define
 	if len(sources) == 0 {
 		return nil
 	}
-	return r.fillView(db, name)
+	return r.fillView(ctx, db, name)
 }
 
 // defineEnds defines the fields in and out of a relation table.
@@ -155,7 +156,7 @@ func (r *run) forgetView(db *catalog.Database, tb *catalog.Table) error {
 }
 
 // fillView makes the rows of a new view out of the records that are there.
-func (r *run) fillView(db *catalog.Database, name string) error {
+func (r *run) fillView(ctx context.Context, db *catalog.Database, name string) error {
 	g, err := r.Gate()
 	if err != nil {
 		return err
@@ -164,11 +165,11 @@ func (r *run) fillView(db *catalog.Database, name string) error {
 	if err != nil {
 		return err
 	}
-	return g.FillView(r.Ctx, tb)
+	return g.FillView(ctx, tb)
 }
 
 // removeTable is REMOVE TABLE: the definition and all that is stored under it.
-func (r *run) removeTable(db *catalog.Database, tb *catalog.Table) error {
+func (r *run) removeTable(ctx context.Context, db *catalog.Database, tb *catalog.Table) error {
 	if len(tb.Views) > 0 {
 		names := make([]string, len(tb.Views))
 		for i, v := range tb.Views {
@@ -186,7 +187,7 @@ func (r *run) removeTable(db *catalog.Database, tb *catalog.Table) error {
 	if err != nil {
 		return err
 	}
-	if err := g.ForgetTable(r.Ctx, tb); err != nil {
+	if err := g.ForgetTable(ctx, tb); err != nil {
 		return err
 	}
 	if err := r.drop(tb.Inner(), tb.Name); err != nil {

@@ -2,6 +2,7 @@ package define
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -12,7 +13,7 @@ import (
 )
 
 // use is USE: the session moves to another place. What is missing there is made if the session may.
-func (r *run) use(env *exec.Env, s *ast.Use) (value.Value, error) {
+func (r *run) use(ctx context.Context, env *exec.Env, s *ast.Use) (value.Value, error) {
 	if r.Auth.Code.Stored { // it stays in its database
 		return value.None, auth.Denied()
 	}
@@ -26,12 +27,12 @@ func (r *run) use(env *exec.Env, s *ast.Use) (value.Value, error) {
 		ns, db = cmp.Or(n, ns), cmp.Or(d, db)
 	}
 	if s.NS != nil {
-		if ns, err = r.placeName(env, s.NS, "namespace"); err != nil {
+		if ns, err = r.placeName(ctx, env, s.NS, "namespace"); err != nil {
 			return value.None, err
 		}
 	}
 	if s.DB != nil {
-		if db, err = r.placeName(env, s.DB, "database"); err != nil {
+		if db, err = r.placeName(ctx, env, s.DB, "database"); err != nil {
 			return value.None, err
 		}
 		if ns == "" {
@@ -113,11 +114,11 @@ func mayMake(env *auth.Env, database bool) bool {
 	return env.Allow(auth.Edit, base, auth.ResourceAny) == nil
 }
 
-func (r *run) placeName(env *exec.Env, n *ast.Name, what string) (string, error) {
+func (r *run) placeName(ctx context.Context, env *exec.Env, n *ast.Name, what string) (string, error) {
 	if n.Expr == nil {
 		return n.Ident, nil
 	}
-	v, err := r.Eval(env, n.Expr)
+	v, err := r.Eval(ctx, env, n.Expr)
 	if err != nil {
 		return "", err
 	}

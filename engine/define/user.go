@@ -1,6 +1,8 @@
 package define
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -18,8 +20,8 @@ var (
 func durationLiteral(d value.Duration) ast.Expr { return &ast.Literal{Value: value.DurationOf(d)} }
 
 // defineUser is DEFINE USER. A password is kept as an argon2id hash and a SCRAM verifier, never as it is.
-func (r *run) defineUser(env *exec.Env, s *ast.DefineUser) error {
-	a, err := r.newActor(env, ast.DefUser, s.Name, s.Base, s.Mode)
+func (r *run) defineUser(ctx context.Context, env *exec.Env, s *ast.DefineUser) error {
+	a, err := r.newActor(ctx, env, ast.DefUser, s.Name, s.Base, s.Mode)
 	if err != nil {
 		return done(err)
 	}
@@ -28,10 +30,10 @@ func (r *run) defineUser(env *exec.Env, s *ast.DefineUser) error {
 	if err := checkRoles(&def); err != nil {
 		return err
 	}
-	if err := r.userDurations(env, s, &def); err != nil {
+	if err := r.userDurations(ctx, env, s, &def); err != nil {
 		return err
 	}
-	extra, err := r.userPassword(env, s, &def)
+	extra, err := r.userPassword(ctx, env, s, &def)
 	if err != nil {
 		return err
 	}
@@ -50,12 +52,12 @@ func checkRoles(def *ast.DefineUser) error {
 	return nil
 }
 
-func (r *run) userDurations(env *exec.Env, s, def *ast.DefineUser) error {
+func (r *run) userDurations(ctx context.Context, env *exec.Env, s, def *ast.DefineUser) error {
 	var err error
-	if def.TokenDuration, err = r.duration(env, s.TokenDuration); err != nil {
+	if def.TokenDuration, err = r.duration(ctx, env, s.TokenDuration); err != nil {
 		return err
 	}
-	if def.SessionDuration, err = r.duration(env, s.SessionDuration); err != nil {
+	if def.SessionDuration, err = r.duration(ctx, env, s.SessionDuration); err != nil {
 		return err
 	}
 	if def.TokenDuration == nil {
@@ -64,18 +66,18 @@ func (r *run) userDurations(env *exec.Env, s, def *ast.DefineUser) error {
 	if def.SessionDuration == nil {
 		def.SessionDuration = &ast.Literal{}
 	}
-	def.Comment, err = r.comment(env, s.Comment)
+	def.Comment, err = r.comment(ctx, env, s.Comment)
 	return err
 }
 
 // userPassword hashes the password of a user; without one nobody can sign in as it. The answer is what is kept beside
 // the definition: the SCRAM verifier.
-func (r *run) userPassword(env *exec.Env, s, def *ast.DefineUser) (*value.Object, error) {
+func (r *run) userPassword(ctx context.Context, env *exec.Env, s, def *ast.DefineUser) (*value.Object, error) {
 	if s.PassHash != "" || s.Password == nil {
 		return nil, nil // without a hash nobody can sign in as the user
 	}
 	def.Password = nil
-	v, err := r.Eval(env, s.Password)
+	v, err := r.Eval(ctx, env, s.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"context"
 	"sort"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func strategyFor(mediaType string) (string, bool) {
 }
 
 // requestBody is api::req::body: it reads the body's bytes by a strategy, or by the content type.
-func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiAnswer, error) {
+func (c *apiCall) requestBody(ctx context.Context, i int, req value.Value, args []value.Value) (*apiAnswer, error) {
 	how, ok := strategy(args)
 	if !ok || req.Kind() != value.KindObject {
 		return nil, hidden()
@@ -87,7 +88,7 @@ func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiA
 		}
 	}
 	if how == "native" {
-		return c.next(i+1, req)
+		return c.next(ctx, i+1, req)
 	}
 	if body.Kind() != value.KindBytes {
 		return nil, &apiFailure{400, "Request body must be binary data"}
@@ -96,7 +97,7 @@ func (c *apiCall) requestBody(i int, req value.Value, args []value.Value) (*apiA
 	if err != nil {
 		return nil, &apiFailure{400, "Failed to decode the request body"}
 	}
-	return c.next(i+1, value.ObjectOf(req.Object().With("body", body)))
+	return c.next(ctx, i+1, value.ObjectOf(req.Object().With("body", body)))
 }
 
 func decodeBody(how string, b []byte) (value.Value, error) {

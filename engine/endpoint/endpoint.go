@@ -59,7 +59,7 @@ type Caller struct{}
 // Invoke calls the endpoint at a path with options {method, headers, query, body, context}. The answer is an
 // object {status, headers, body, request_id}. Errors are for calls that are not in order; what goes wrong inside the
 // endpoint is an answer with a status.
-func (Caller) Invoke(r *exec.Run, path string, options value.Value) (value.Value, error) {
+func (Caller) Invoke(ctx context.Context, r *exec.Run, path string, options value.Value) (value.Value, error) {
 	db, err := r.Database()
 	if err != nil {
 		return value.None, err
@@ -73,7 +73,7 @@ func (Caller) Invoke(r *exec.Run, path string, options value.Value) (value.Value
 	if err != nil {
 		return value.None, err
 	}
-	answer, err := serve(r, db, parts, method, req, id)
+	answer, err := serve(ctx, r, db, parts, method, req, id)
 	if err != nil {
 		return value.None, err
 	}
@@ -98,7 +98,7 @@ type Answer struct {
 
 // Serve answers a request from outside. Errors are for what prevents an answer: a database that is not there, the
 // end of the context.
-func Serve(r *exec.Run, in *Request) (*Answer, error) {
+func Serve(ctx context.Context, r *exec.Run, in *Request) (*Answer, error) {
 	db, err := r.Database()
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func Serve(r *exec.Run, in *Request) (*Answer, error) {
 		parts[i] = pathPart{p, p}
 	}
 	req := requestObject(in.ID, in.Method, in.Header, in.Query, value.ObjectOf(nil), in.Body)
-	answer, err := serve(r, db, parts, in.Method, req, in.ID)
+	answer, err := serve(ctx, r, db, parts, in.Method, req, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func Serve(r *exec.Run, in *Request) (*Answer, error) {
 }
 
 // serve finds the endpoint for a request and runs it with its middleware.
-func serve(r *exec.Run, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
+func serve(ctx context.Context, r *exec.Run, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
 	found, err := findRoute(r, db, parts, method)
 	if err != nil {
 		return nil, err
@@ -124,14 +124,14 @@ func serve(r *exec.Run, db *catalog.Database, parts []pathPart, method string, r
 	if found == nil {
 		return plainAnswer(404, "Not found"), nil
 	}
-	c := &apiCall{r: r, id: id, handler: found.action.Then, by: found.by, whole: r.Ctx}
+	c := &apiCall{r: r, id: id, handler: found.action.Then, by: found.by}
 	req = req.With("params", value.ObjectOf(found.params))
-	if allowed, err := c.collect(db.Inner(), found, req); err != nil {
+	if allowed, err := c.collect(ctx, db.Inner(), found, req); err != nil {
 		return nil, err
 	} else if !allowed {
 		return plainAnswer(403, "Forbidden"), nil
 	}
-	answer, err := c.next(0, value.ObjectOf(req))
+	answer, err := c.next(ctx, 0, value.ObjectOf(req))
 	if err != nil {
 		return nil, err
 	}
@@ -306,6 +306,5 @@ type apiCall struct {
 	chain   []middleware // the outermost first
 	handler ast.Expr
 	by      catalog.Definer // of handler
-	whole   context.Context // of the statement: api::timeout cuts the Run's shorter
 	late    bool            // a timeout was answered
 }

@@ -15,43 +15,43 @@ import (
 )
 
 // collect gathers the middleware of the database, of all methods and of the method, and checks their permissions.
-func (c *apiCall) collect(s catalog.Scope, found *route, req *value.Object) (allowed bool, err error) {
+func (c *apiCall) collect(ctx context.Context, s catalog.Scope, found *route, req *value.Object) (allowed bool, err error) {
 	d, err := c.r.Cat.Def(s, ast.DefConfig, "API")
 	if err != nil {
 		return false, err
 	}
 	if d != nil {
-		if ok, err := c.configured(d.Stmt.(*ast.DefineConfig).API, d.By, req); !ok || err != nil {
+		if ok, err := c.configured(ctx, d.Stmt.(*ast.DefineConfig).API, d.By, req); !ok || err != nil {
 			return false, err
 		}
 	}
 	if found.any != nil {
-		if ok, err := c.configured(&found.any.Config, found.by, req); !ok || err != nil {
+		if ok, err := c.configured(ctx, &found.any.Config, found.by, req); !ok || err != nil {
 			return false, err
 		}
 	}
 	if found.action == found.any {
 		return true, nil
 	}
-	return c.configured(&found.action.Config, found.by, req)
+	return c.configured(ctx, &found.action.Config, found.by, req)
 }
 
 // configured adds the middleware of one definition, and checks its permission.
-func (c *apiCall) configured(config *ast.APIConfig, by catalog.Definer, req *value.Object) (allowed bool, err error) {
+func (c *apiCall) configured(ctx context.Context, config *ast.APIConfig, by catalog.Definer, req *value.Object) (allowed bool, err error) {
 	for _, call := range config.Middleware {
 		c.chain = append(c.chain, middleware{call, by})
 	}
-	return c.permits(config.Permission, req)
+	return c.permits(ctx, config.Permission, req)
 }
 
-func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
+func (c *apiCall) permits(ctx context.Context, p *ast.Permission, req *value.Object) (bool, error) {
 	if p == nil || p.Kind == ast.PermissionFull || c.r.Auth.Principal.IsSystem() {
 		return true, nil
 	}
 	if p.Kind != ast.PermissionWhere {
 		return false, nil
 	}
-	v, err := c.r.EvalIn(c.r.Ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
+	v, err := c.r.EvalIn(ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
 	if err != nil {
 		return false, c.r.Denied(p, err)
 	}
@@ -61,60 +61,65 @@ func (c *apiCall) permits(p *ast.Permission, req *value.Object) (bool, error) {
 // next runs the middleware from the i-th on, and then the handler. What fails has written nothing, and is answered like
 // anything else: the middleware around it goes on with that answer, that of a timeout, too. Only the end of the statement is an
 // error.
-func (c *apiCall) next(i int, req value.Value) (*apiAnswer, error) {
+func (c *apiCall) next(ctx context.Context, i int, req value.Value) (*apiAnswer, error) {
 	mark, changes := c.r.Tx.Savepoint(), c.r.Log.Mark()
-	answer, err := c.step(i, req)
-	if err == nil || errors.Is(err, context.Canceled) || c.whole.Err() != nil {
+	answer, err := c.step(ctx, i, req)
+	if err == nil || errors.Is(err, context.Canceled) || ended(ctx) {
 		return answer, err
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // of api::timeout
-		err, c.late = elapsed(), true
+		err, c.late = errElapsed, true
 	}
 	c.r.Tx.RollbackTo(mark)
 	c.r.Log.RollbackTo(changes)
 	return failure(err), nil
 }
 
-func (c *apiCall) step(i int, req value.Value) (answer *apiAnswer, err error) {
-	if err := c.r.Enter(); err != nil {
+// ended reports whether the statement around the call has ended, which is more than the end of an api::timeout.
+func ended(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errElapsed)
+}
+
+func (c *apiCall) step(ctx context.Context, i int, req value.Value) (answer *apiAnswer, err error) {
+	if err := c.r.Enter(ctx); err != nil {
 		return nil, err
 	}
 	defer c.r.Leave()
 	if i == len(c.chain) {
 		err = c.r.InDefinition(auth.By(c.by), func() error {
-			answer, err = c.handle(req)
+			answer, err = c.handle(ctx, req)
 			return err
 		})
 		return answer, err
 	}
 	call := &c.chain[i]
 	err = c.r.InDefinition(auth.By(call.by), func() error {
-		answer, err = c.middle(i, call, req)
+		answer, err = c.middle(ctx, i, call, req)
 		return err
 	})
 	return answer, err
 }
 
 // middle runs the i-th middleware.
-func (c *apiCall) middle(i int, call *middleware, req value.Value) (*apiAnswer, error) {
+func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value.Value) (*apiAnswer, error) {
 	args := make([]value.Value, len(call.Args))
 	for k, x := range call.Args {
-		v, err := c.r.Eval(c.r.Base, x)
+		v, err := c.r.Eval(ctx, c.r.Base, x)
 		if err != nil {
 			return nil, err
 		}
 		args[k] = v
 	}
 	if call.Kind == ast.CallCustom {
-		return c.custom(i, call.Path, req, args)
+		return c.custom(ctx, i, call.Path, req, args)
 	}
 	switch call.Path {
 	case "api::timeout":
-		return c.timeout(i, req, args)
+		return c.timeout(ctx, i, req, args)
 	case "api::req::body":
-		return c.requestBody(i, req, args)
+		return c.requestBody(ctx, i, req, args)
 	}
-	answer, err := c.next(i+1, req)
+	answer, err := c.next(ctx, i+1, req)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +137,9 @@ func (c *apiCall) middle(i int, call *middleware, req value.Value) (*apiAnswer, 
 }
 
 // handle runs the THEN of the action.
-func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
+func (c *apiCall) handle(ctx context.Context, req value.Value) (*apiAnswer, error) {
 	frame := c.r.Base.Child(exec.Var{Name: "request", Value: req})
-	v, err := c.r.Land(c.r.Value(frame, c.handler))
+	v, err := c.r.Land(c.r.Value(ctx, frame, c.handler))
 	if err != nil {
 		return nil, err
 	}
@@ -142,19 +147,19 @@ func (c *apiCall) handle(req value.Value) (*apiAnswer, error) {
 }
 
 // custom runs a function of the user's as fn::name($request, $next, …args).
-func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value) (*apiAnswer, error) {
-	next := exec.NativeClosure(func(args []value.Value) (value.Value, error) {
+func (c *apiCall) custom(ctx context.Context, i int, name string, req value.Value, args []value.Value) (*apiAnswer, error) {
+	next := exec.NativeClosure(func(ctx context.Context, args []value.Value) (value.Value, error) {
 		req := req
 		if len(args) > 0 {
 			req = args[0]
 		}
-		answer, err := c.next(i+1, req)
+		answer, err := c.next(ctx, i+1, req)
 		if err != nil {
 			return value.None, err
 		}
 		return answer.object(c.id), nil
 	})
-	v, err := c.r.CallCustom(c.r.Base, name, append([]value.Value{req, next}, args...))
+	v, err := c.r.CallCustom(ctx, c.r.Base, name, append([]value.Value{req, next}, args...))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +167,7 @@ func (c *apiCall) custom(i int, name string, req value.Value, args []value.Value
 }
 
 // timeout is api::timeout(duration).
-func (c *apiCall) timeout(i int, req value.Value, args []value.Value) (*apiAnswer, error) {
+func (c *apiCall) timeout(ctx context.Context, i int, req value.Value, args []value.Value) (*apiAnswer, error) {
 	if len(args) != 1 || args[0].Kind() != value.KindDuration {
 		return nil, hidden()
 	}
@@ -170,19 +175,20 @@ func (c *apiCall) timeout(i int, req value.Value, args []value.Value) (*apiAnswe
 	if d := args[0].Duration(); d.Secs < uint64(limit/time.Second) {
 		limit = time.Duration(d.Secs)*time.Second + time.Duration(d.Nanos)
 	}
-	outer := c.r.Ctx
-	ctx, cancel := context.WithTimeout(outer, limit)
+	within, cancel := context.WithTimeoutCause(ctx, limit, errElapsed)
 	defer cancel()
-	c.r.Ctx = ctx
-	answer, err := c.next(i+1, req)
-	c.r.Ctx = outer
-	if outer.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && err == nil && !c.late {
-		return nil, elapsed()
+	answer, err := c.next(within, i+1, req)
+	if err == nil && c.late && ended(ctx) { // both ended: the end of the statement counts
+		return nil, ctx.Err()
+	}
+	if ctx.Err() == nil && errors.Is(within.Err(), context.DeadlineExceeded) && err == nil && !c.late {
+		return nil, errElapsed
 	}
 	return answer, err
 }
 
-func elapsed() error { return &apiFailure{500, "deadline has elapsed"} }
+// errElapsed is the answer to what takes longer than its api::timeout, and the cause of its context's end.
+var errElapsed error = &apiFailure{500, "deadline has elapsed"}
 
 func (a *apiAnswer) setStatus(args []value.Value) error {
 	if len(args) != 1 || args[0].Kind() != value.KindInt {

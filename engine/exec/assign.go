@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -31,15 +32,15 @@ func (r *Run) assigner(env *Env, im image) assigner {
 
 // assign puts v at a place. Objects that are missing on the way are made; a place inside something that has no inside, or
 // beyond the end of an array, is left alone without an error.
-func (a assigner) assign(im image, parts []ast.Part, op ast.AssignOp, v value.Value) (image, error) {
-	parts, err := a.resolve(parts)
+func (a assigner) assign(ctx context.Context, im image, parts []ast.Part, op ast.AssignOp, v value.Value) (image, error) {
+	parts, err := a.resolve(ctx, parts)
 	if err != nil {
 		return im, err
 	}
 	if err := a.storable(parts, op, v); err != nil {
 		return im, err
 	}
-	return a.rewrite(im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
+	return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
 }
 
 // storable refuses what cannot be stored where it depends on what is there, which may be hidden, whether it would be.
@@ -57,7 +58,7 @@ func (a assigner) storable(parts []ast.Part, op ast.AssignOp, v value.Value) err
 // resolve evaluates the indexes of a place.
 //
 // SECURITY: they are evaluated once, not for each element on the way: how many there are may be hidden.
-func (a assigner) resolve(parts []ast.Part) ([]ast.Part, error) {
+func (a assigner) resolve(ctx context.Context, parts []ast.Part) ([]ast.Part, error) {
 	out := parts
 	for i, p := range parts {
 		at, ok := p.(*ast.PartIndex)
@@ -67,7 +68,7 @@ func (a assigner) resolve(parts []ast.Part) ([]ast.Part, error) {
 		if _, ok := at.X.(*ast.Literal); ok {
 			continue
 		}
-		v, err := a.r.Eval(a.env, at.X)
+		v, err := a.r.Eval(ctx, a.env, at.X)
 		if err != nil {
 			return nil, err
 		}
@@ -120,19 +121,19 @@ func combineLists(op ast.AssignOp, old image, v value.Value) (image, error) {
 }
 
 // rewrite replaces what is at a place by what f makes of it.
-func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+func (a assigner) rewrite(ctx context.Context, im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
 	if a.apart && !a.mute && im.parted() {
-		return a.split(im, parts, f)
+		return a.split(ctx, im, parts, f)
 	}
 	if len(parts) == 0 {
 		return f(a, im)
 	}
 	rest := parts[1:]
-	inside := func(im image) (image, error) { return a.rewrite(im, rest, f) }
+	inside := func(im image) (image, error) { return a.rewrite(ctx, im, rest, f) }
 	switch p := parts[0].(type) {
 	case *ast.PartField:
 		if isArray(im.doc) {
-			return a.mapElems(im, func(e image) (image, error) { return a.rewrite(e, parts, f) })
+			return a.mapElems(im, func(e image) (image, error) { return a.rewrite(ctx, e, parts, f) })
 		}
 		return a.withField(im, p.Name, inside)
 	case *ast.PartIndex:
@@ -155,7 +156,7 @@ func (a assigner) rewrite(im image, parts []ast.Part, f func(assigner, image) (i
 		}
 	case *ast.PartWhere:
 		return a.mapElems(im, func(e image) (image, error) {
-			ok, err := a.meets(e, p.X)
+			ok, err := a.meets(ctx, e, p.X)
 			if err != nil || !ok {
 				return e, err
 			}
@@ -185,18 +186,18 @@ func shape(v value.Value) value.Kind {
 }
 
 // split goes on with what is stored and what is seen of it, nothing, each by itself.
-func (a assigner) split(im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
-	seen, err := assigner{r: a.r, env: a.env}.rewrite(image{doc: im.seen}, parts, f)
+func (a assigner) split(ctx context.Context, im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+	seen, err := assigner{r: a.r, env: a.env}.rewrite(ctx, image{doc: im.seen}, parts, f)
 	if err != nil {
 		return im, err
 	}
 	a.mute = true
-	out, err := a.rewrite(im, parts, f)
+	out, err := a.rewrite(ctx, im, parts, f)
 	return image{out.doc, seen.doc}, err
 }
 
 // meets tries a condition on an element as the caller sees it.
-func (a assigner) meets(e image, cond ast.Expr) (bool, error) {
+func (a assigner) meets(ctx context.Context, e image, cond ast.Expr) (bool, error) {
 	v := e.doc
 	switch {
 	case a.mute, a.apart && e.seen.IsNone() && !e.doc.IsNone():
@@ -204,7 +205,7 @@ func (a assigner) meets(e image, cond ast.Expr) (bool, error) {
 	case a.apart:
 		v = e.seen
 	}
-	got, err := a.r.Eval(a.env.WithThis(v), cond)
+	got, err := a.r.Eval(ctx, a.env.WithThis(v), cond)
 	return value.Truthy(got), err
 }
 
@@ -351,23 +352,23 @@ func (a assigner) mapObject(im image, f func(image) (image, error)) (image, erro
 }
 
 // unset removes what is at a place.
-func (a assigner) unset(im image, parts []ast.Part) (image, error) {
-	parts, err := a.resolve(parts)
+func (a assigner) unset(ctx context.Context, im image, parts []ast.Part) (image, error) {
+	parts, err := a.resolve(ctx, parts)
 	if err != nil {
 		return im, err
 	}
-	return a.remove(im, parts)
+	return a.remove(ctx, im, parts)
 }
 
 // remove is unset with indexes that are resolved.
-func (a assigner) remove(im image, parts []ast.Part) (image, error) {
+func (a assigner) remove(ctx context.Context, im image, parts []ast.Part) (image, error) {
 	n := len(parts) - 1
 	if n < 0 {
 		return im, nil
 	}
 	// The last step removes from its container; what is before it leads there.
 	if n > 0 {
-		return a.rewrite(im, parts[:n], func(a assigner, im image) (image, error) { return a.remove(im, parts[n:]) })
+		return a.rewrite(ctx, im, parts[:n], func(a assigner, im image) (image, error) { return a.remove(ctx, im, parts[n:]) })
 	}
 	switch p := parts[0].(type) {
 	case *ast.PartField:
@@ -375,7 +376,7 @@ func (a assigner) remove(im image, parts []ast.Part) (image, error) {
 		case value.KindObject:
 			return a.withoutField(im, p.Name), nil
 		case value.KindArray:
-			return a.mapElems(im, func(e image) (image, error) { return a.remove(e, parts) })
+			return a.mapElems(im, func(e image) (image, error) { return a.remove(ctx, e, parts) })
 		}
 	case *ast.PartIndex:
 		at := p.X.(*ast.Literal).Value // see resolve
@@ -398,7 +399,7 @@ func (a assigner) remove(im image, parts []ast.Part) (image, error) {
 		}
 	case *ast.PartWhere:
 		if isArray(im.doc) {
-			return a.unsetWhere(im, p.X)
+			return a.unsetWhere(ctx, im, p.X)
 		}
 	}
 	return im, nil
@@ -412,11 +413,11 @@ func (a assigner) withoutField(im image, name string) image {
 	return im
 }
 
-func (a assigner) unsetWhere(im image, cond ast.Expr) (image, error) {
+func (a assigner) unsetWhere(ctx context.Context, im image, cond ast.Expr) (image, error) {
 	gone := make([]bool, im.doc.Len())
 	for i, e := range im.doc.Elems() {
 		var err error
-		if gone[i], err = a.meets(image{e, a.elem(im, i)}, cond); err != nil {
+		if gone[i], err = a.meets(ctx, image{e, a.elem(im, i)}, cond); err != nil {
 			return im, err
 		}
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -59,14 +61,14 @@ func ownField(place *ast.Idiom) (string, bool) {
 }
 
 // assignMany is the assignments of a SET with many.
-func (a assigner) assignMany(set []ast.Assign, vals []value.Value, im image) (value.Value, error) {
+func (a assigner) assignMany(ctx context.Context, set []ast.Assign, vals []value.Value, im image) (value.Value, error) {
 	var e edits
 	for i := range set {
 		name, own := ownField(set[i].Place)
 		if !own || a.apart {
 			im.doc = e.into(im.doc)
 			var err error
-			if im, err = a.borne(a.assign(im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+			if im, err = a.borne(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 				return value.None, err
 			}
 			continue
@@ -87,7 +89,7 @@ func (a assigner) borne(im image, err error) (image, error) {
 }
 
 // unsetAll is UNSET.
-func (r *Run) unsetAll(env *Env, places []*ast.Idiom, im image) (value.Value, error) {
+func (r *Run) unsetAll(ctx context.Context, env *Env, places []*ast.Idiom, im image) (value.Value, error) {
 	a := r.assigner(env, im)
 	var e edits
 	for _, place := range places {
@@ -97,7 +99,7 @@ func (r *Run) unsetAll(env *Env, places []*ast.Idiom, im image) (value.Value, er
 		}
 		im.doc = e.into(im.doc)
 		var err error
-		if im, err = a.unset(im, place.Parts); err != nil {
+		if im, err = a.unset(ctx, im, place.Parts); err != nil {
 			return im.doc, err
 		}
 	}

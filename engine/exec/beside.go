@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -8,14 +10,14 @@ import (
 // What another language that runs on the same records needs of the evaluator.
 
 // EachRow runs a SELECT and hands its rows to f, one after the other, until f answers false.
-func (r *Run) EachRow(env *Env, s *ast.Select, f func(doc value.Value) (bool, error)) error {
-	p, err := r.plan(env, s)
+func (r *Run) EachRow(ctx context.Context, env *Env, s *ast.Select, f func(doc value.Value) (bool, error)) error {
+	p, err := r.plan(ctx, env, s)
 	if err != nil {
 		return err
 	}
 	defer p.close()
 	for {
-		doc, ok, err := p.next()
+		doc, ok, err := p.next(ctx)
 		if err != nil || !ok {
 			return err
 		}
@@ -27,15 +29,17 @@ func (r *Run) EachRow(env *Env, s *ast.Select, f func(doc value.Value) (bool, er
 
 // Operate is a binary operator over two values, bounded as in an expression. It is for the operators that evaluate both
 // sides.
-func (r *Run) Operate(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+func (r *Run) Operate(ctx context.Context, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	if !a.Light() || !b.Light() {
-		return r.borne(r.heavy(op, a, b))
+		return r.borne(r.heavy(ctx, op, a, b))
 	}
 	return apply(op, a, b)
 }
 
 // FieldOf is v.name, see walk: of an object, of each element of an array, or of the record that a link leads to.
-func (r *Run) FieldOf(v value.Value, name string) (value.Value, error) { return r.field(v, name) }
+func (r *Run) FieldOf(ctx context.Context, v value.Value, name string) (value.Value, error) {
+	return r.field(ctx, v, name)
+}
 
 // Bear refuses a value that is too heavy to go on with.
 func (r *Run) Bear(v value.Value) (value.Value, error) { return r.borne(v, nil) }

@@ -10,11 +10,17 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// host is the Run as functions see it, see fn.Host. A run has one; it stands for the call that is
-// innermost at the time.
+// host is the Run as functions see it, see fn.Host. A run has one; it stands for the innermost call at the time.
 type host struct {
-	r     *Run
-	env   *Env // of the call
+	r *Run
+	hostCall
+}
+
+// hostCall is a call in progress. Functions get its context from Context, so that the many which never wait need no
+// argument for it.
+type hostCall struct {
+	ctx   context.Context
+	env   *Env
 	inner *Env // env without its document, made when first needed: what called closures see
 	// method is the method that is called; "" for a function.
 	method string
@@ -29,37 +35,31 @@ func (h *host) name() string {
 }
 
 // enterHost makes the host stand for a call from env, of a method or of a function (""). Each call must be followed by leaveHost.
-func (r *Run) enterHost(env *Env, method string) *host {
-	r.hosts = append(r.hosts, hostFrame{r.host.env, r.host.inner, r.host.method})
-	r.host.env, r.host.inner, r.host.method = env, nil, method
+func (r *Run) enterHost(ctx context.Context, env *Env, method string) *host {
+	r.hosts = append(r.hosts, r.host.hostCall)
+	r.host.hostCall = hostCall{ctx: ctx, env: env, method: method}
 	return &r.host
 }
 
 func (r *Run) leaveHost() {
 	n := len(r.hosts) - 1
-	r.host.env, r.host.inner, r.host.method = r.hosts[n].env, r.hosts[n].inner, r.hosts[n].method
+	r.host.hostCall = r.hosts[n]
 	r.hosts = r.hosts[:n]
 }
 
-// hostFrame is what a nested call puts aside.
-type hostFrame struct {
-	env, inner *Env
-	method     string
-}
-
 func (h *host) Bear(n int) error         { return h.r.bear(n) }
-func (h *host) Context() context.Context { return h.r.Ctx }
+func (h *host) Context() context.Context { return h.ctx }
 func (h *host) Now() time.Time           { return h.r.now }
 
 func (h *host) Param(name string) value.Value {
-	v, _ := h.r.param(h.r.Base, name)
+	v, _ := h.r.param(h.ctx, h.r.Base, name)
 	return v
 }
 
-func (h *host) Fetch(id *value.RecordID) (value.Value, error) { return h.r.Fetch(id) }
+func (h *host) Fetch(id *value.RecordID) (value.Value, error) { return h.r.Fetch(h.ctx, id) }
 
 func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
-	if err := h.r.Tick(); err != nil {
+	if err := h.r.Tick(h.ctx); err != nil {
 		return value.None, err
 	}
 	if h.inner == nil {
@@ -68,11 +68,11 @@ func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 			h.inner = h.env.WithThis(value.None)
 		}
 	}
-	return h.r.call(h.inner, f, args, h)
+	return h.r.call(h.ctx, h.inner, f, args, h)
 }
 
 // invoke evaluates a call of a named function.
-func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
+func (r *Run) invoke(ctx context.Context, env *Env, x *ast.Call) (value.Value, error) {
 	switch x.Kind {
 	case ast.CallBuiltin:
 		f, ok := x.Impl.(*fn.Func)
@@ -90,18 +90,18 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 			return value.None, err
 		}
 		base := len(r.args)
-		if err := r.push(env, x.Args); err != nil {
+		if err := r.push(ctx, env, x.Args); err != nil {
 			return value.None, err
 		}
-		v, err := f.Call(r.enterHost(env, ""), r.args[base:len(r.args):len(r.args)])
+		v, err := f.Call(r.enterHost(ctx, env, ""), r.args[base:len(r.args):len(r.args)])
 		r.leaveHost()
 		if err == nil {
-			err = r.bounded(v, r.args[base:])
+			err = r.bounded(ctx, v, r.args[base:])
 		}
 		r.pop(base)
 		return v, err
 	case ast.CallCustom:
-		return r.custom(env, x)
+		return r.custom(ctx, env, x)
 	case ast.CallModel:
 		return value.None, errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
 	}
@@ -113,14 +113,14 @@ func (r *Run) invoke(env *Env, x *ast.Call) (value.Value, error) {
 
 // bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
 // It counts what the call worked on.
-func (r *Run) bounded(v value.Value, args []value.Value) error {
+func (r *Run) bounded(ctx context.Context, v value.Value, args []value.Value) error {
 	weight := 0
 	for _, a := range args {
 		if !a.Light() {
 			weight += value.Weight(a)
 		}
 	}
-	if err := r.did(weight); err != nil {
+	if err := r.did(ctx, weight); err != nil {
 		return err
 	}
 	if v.Light() {
@@ -154,10 +154,10 @@ func (r *Run) bounded(v value.Value, args []value.Value) error {
 }
 
 // push evaluates arguments onto the run's stack of arguments, which nested calls share.
-func (r *Run) push(env *Env, xs []ast.Expr) error {
+func (r *Run) push(ctx context.Context, env *Env, xs []ast.Expr) error {
 	base, sum := len(r.args), held(0)
 	for _, x := range xs {
-		v, err := r.Eval(env, x)
+		v, err := r.Eval(ctx, env, x)
 		if err == nil {
 			err = sum.add(r, v)
 		}

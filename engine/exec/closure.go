@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
@@ -78,7 +80,7 @@ func (c *closure) Size() int { return c.node.Size }
 
 // native is a function value that the engine itself stands behind, such as $next of a middleware.
 type native struct {
-	call func(args []value.Value) (value.Value, error)
+	call func(ctx context.Context, args []value.Value) (value.Value, error)
 }
 
 // Text is a placeholder: there is no source.
@@ -88,7 +90,7 @@ func (*native) Text() string { return "|$request: object| -> object { }" }
 func (n *native) Size() int { return len(n.Text()) }
 
 // NativeClosure is a function value that f stands behind.
-func NativeClosure(f func(args []value.Value) (value.Value, error)) value.Value {
+func NativeClosure(f func(ctx context.Context, args []value.Value) (value.Value, error)) value.Value {
 	return value.ClosureOf(&native{f})
 }
 
@@ -98,18 +100,18 @@ func notAFunction(v value.Value) error {
 
 // call runs a closure value from env: parameters of the caller stay in sight behind the closure's
 // own. Missing arguments are NONE, extra ones are left out; a function or method that calls it (by) gives all there are.
-func (r *Run) call(env *Env, f value.Value, args []value.Value, by *host) (value.Value, error) {
+func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Value, by *host) (value.Value, error) {
 	if f.Kind() != value.KindClosure {
 		return value.None, notAFunction(f)
 	}
 	c, ok := f.Closure().(*closure)
 	if n, ok := f.Closure().(*native); ok {
-		return n.call(args)
+		return n.call(ctx, args)
 	}
 	if !ok {
 		return value.None, notAFunction(f)
 	}
-	if err := r.Enter(); err != nil {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
@@ -138,7 +140,7 @@ func (r *Run) call(env *Env, f value.Value, args []value.Value, by *host) (value
 		frame.vars = append(frame.vars, Var{p.Name, v})
 	}
 	frame.vars = append(frame.vars, c.vars...)
-	v, err := r.Value(frame, c.node.Body)
+	v, err := r.Value(ctx, frame, c.node.Body)
 	r.release(frame)
 	if err != nil || c.node.Returns == nil {
 		return v, err

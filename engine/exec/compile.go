@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -16,19 +17,19 @@ var errUncompiled = errors.New("the row must be evaluated as the expression is w
 
 // compile compiles an expression: paths of names, values that are the same for all rows, and operators over them. nil: it is
 // more than that. env is that of the rows.
-func (r *Run) compile(env *Env, x ast.Expr) rowExpr {
+func (r *Run) compile(ctx context.Context, env *Env, x ast.Expr) rowExpr {
 	switch x := x.(type) {
 	case *ast.Paren:
-		return r.compile(env, x.X)
+		return r.compile(ctx, env, x.X)
 	case *ast.Idiom:
 		if path, ok := plan.Names(x); ok {
 			return compilePath(path)
 		}
 		return nil
 	case *ast.Binary:
-		return r.compileBinary(env, x)
+		return r.compileBinary(ctx, env, x)
 	case *ast.Unary:
-		if in := r.compile(env, x.X); in != nil && x.Op == ast.OpNot {
+		if in := r.compile(ctx, env, x.X); in != nil && x.Op == ast.OpNot {
 			return func(doc value.Value) (value.Value, error) {
 				v, err := in(doc)
 				return value.Bool(!value.Truthy(v)), err
@@ -38,7 +39,7 @@ func (r *Run) compile(env *Env, x ast.Expr) rowExpr {
 	if !plan.Constant(x) {
 		return nil
 	}
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	if err != nil || v.Kind() == value.KindClosure {
 		return nil
 	}
@@ -72,11 +73,11 @@ func compilePath(path []string) rowExpr {
 	}
 }
 
-func (r *Run) compileBinary(env *Env, x *ast.Binary) rowExpr {
+func (r *Run) compileBinary(ctx context.Context, env *Env, x *ast.Binary) rowExpr {
 	if x.Op == ast.OpMatches || x.Op == ast.OpKNN {
 		return nil
 	}
-	l, right := r.compile(env, x.L), r.compile(env, x.R)
+	l, right := r.compile(ctx, env, x.L), r.compile(ctx, env, x.R)
 	if l == nil || right == nil {
 		return nil
 	}
@@ -170,14 +171,14 @@ type compiled struct {
 }
 
 // ready is the compiled expression; nil as long, or for ever, as there is none.
-func (c *compiled) ready(r *Run, env *Env, x ast.Expr) rowExpr {
+func (c *compiled) ready(ctx context.Context, r *Run, env *Env, x ast.Expr) rowExpr {
 	if c.rows < 0 {
 		return c.fast
 	}
 	if c.rows++; c.rows > compileAfter {
 		c.rows = -1
 		if !r.Ex.PlanOff.Has(plan.Compile) {
-			c.fast = r.compile(env, x)
+			c.fast = r.compile(ctx, env, x)
 		}
 	}
 	return c.fast

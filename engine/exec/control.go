@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -17,12 +18,12 @@ func Protected(name string) bool {
 	return false
 }
 
-func (r *Run) let(env *Env, s *ast.Let) (value.Value, error) {
+func (r *Run) let(ctx context.Context, env *Env, s *ast.Let) (value.Value, error) {
 	if Protected(s.Name) {
 		return value.None, errs.With(errs.KindValidation, "InvalidParameter", map[string]any{"name": s.Name},
 			"'%s' is a protected variable and cannot be set", s.Name)
 	}
-	v, err := r.Eval(env, s.X)
+	v, err := r.Eval(ctx, env, s.X)
 	if err != nil {
 		return value.None, err
 	}
@@ -35,25 +36,25 @@ func (r *Run) let(env *Env, s *ast.Let) (value.Value, error) {
 	return value.None, r.keep(v)
 }
 
-func (r *Run) ifElse(env *Env, s *ast.If) (value.Value, error) {
+func (r *Run) ifElse(ctx context.Context, env *Env, s *ast.If) (value.Value, error) {
 	for i := range s.Branches {
-		c, err := r.Eval(env, s.Branches[i].Cond)
+		c, err := r.Eval(ctx, env, s.Branches[i].Cond)
 		if err != nil {
 			return value.None, err
 		}
 		if value.Truthy(c) {
-			return r.Eval(env, s.Branches[i].Then)
+			return r.Eval(ctx, env, s.Branches[i].Then)
 		}
 	}
 	if s.Else == nil {
 		return value.None, nil
 	}
-	return r.Eval(env, s.Else)
+	return r.Eval(ctx, env, s.Else)
 }
 
 // forIn runs the body once per element of an array or number of a range. Each turn has a fresh frame.
-func (r *Run) forIn(env *Env, s *ast.For) (value.Value, error) {
-	in, err := r.Eval(env, s.In)
+func (r *Run) forIn(ctx context.Context, env *Env, s *ast.For) (value.Value, error) {
+	in, err := r.Eval(ctx, env, s.In)
 	if err != nil {
 		return value.None, err
 	}
@@ -61,7 +62,7 @@ func (r *Run) forIn(env *Env, s *ast.For) (value.Value, error) {
 	switch in.Kind() {
 	case value.KindArray:
 		for _, v := range in.Elems() {
-			if more, err := r.turn(frame, s, v); !more {
+			if more, err := r.turn(ctx, frame, s, v); !more {
 				return value.None, err
 			}
 		}
@@ -72,7 +73,7 @@ func (r *Run) forIn(env *Env, s *ast.For) (value.Value, error) {
 			return value.None, err
 		}
 		for i := from; i < to; i++ {
-			if more, err := r.turn(frame, s, value.Int(i)); !more {
+			if more, err := r.turn(ctx, frame, s, value.Int(i)); !more {
 				return value.None, err
 			}
 		}
@@ -82,12 +83,12 @@ func (r *Run) forIn(env *Env, s *ast.For) (value.Value, error) {
 }
 
 // turn runs a loop's body once; more is false when the loop ends.
-func (r *Run) turn(frame *Env, s *ast.For, v value.Value) (more bool, err error) {
-	if err := r.Tick(); err != nil {
+func (r *Run) turn(ctx context.Context, frame *Env, s *ast.For, v value.Value) (more bool, err error) {
+	if err := r.Tick(ctx); err != nil {
 		return false, err
 	}
 	frame.vars = append(frame.vars[:0], Var{s.Name, v})
-	_, err = r.Block(frame, s.Body)
+	_, err = r.Block(ctx, frame, s.Body)
 	switch err {
 	case nil, errContinue:
 		return true, nil
@@ -133,8 +134,8 @@ func whole(v value.Value) (int64, error) {
 	return i.Int(), nil
 }
 
-func (r *Run) throw(env *Env, s *ast.Throw) error {
-	v, err := r.Eval(env, s.X)
+func (r *Run) throw(ctx context.Context, env *Env, s *ast.Throw) error {
+	v, err := r.Eval(ctx, env, s.X)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (r *Run) throw(env *Env, s *ast.Throw) error {
 }
 
 // sleep waits; the end of the statement's context cuts it short.
-func (r *Run) sleep(d value.Duration) error {
+func (r *Run) sleep(ctx context.Context, d value.Duration) error {
 	if r.Watching {
 		return notInLive("SLEEP")
 	}
@@ -152,7 +153,7 @@ func (r *Run) sleep(d value.Duration) error {
 	select {
 	case <-t.C:
 		return nil
-	case <-r.Ctx.Done():
-		return r.Ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -19,7 +21,7 @@ type countRows struct {
 	n    int64
 }
 
-func (s *countRows) next() (value.Value, bool, error) {
+func (s *countRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.done {
 		return value.None, false, nil
 	}
@@ -35,7 +37,7 @@ func (s *countRows) next() (value.Value, bool, error) {
 	if s.ix != nil {
 		n, err = g.IndexCount(s.tb, s.ix)
 	} else {
-		n, err = g.Count(s.r.Ctx, s.tb, nil)
+		n, err = g.Count(ctx, s.tb, nil)
 	}
 	if err != nil {
 		return value.None, false, err

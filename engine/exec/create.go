@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
@@ -8,22 +10,22 @@ import (
 )
 
 // create is CREATE.
-func (r *Run) create(env *Env, s *ast.Create) (value.Value, error) {
+func (r *Run) create(ctx context.Context, env *Env, s *ast.Create) (value.Value, error) {
 	w, err := r.newWriter(env, s.Output)
 	if err != nil {
 		return value.None, err
 	}
-	targets, err := w.targets(env, s.Only, s.Targets)
+	targets, err := w.targets(ctx, env, s.Only, s.Targets)
 	if err != nil {
 		return value.None, err
 	}
 	if s.Only && len(targets) > 1 {
 		return value.None, SingleOutput()
 	}
-	return w.write(targets, s.Only, func(t *Target) error { return w.create(t, s.Data) })
+	return w.write(targets, s.Only, func(t *Target) error { return w.create(ctx, t, s.Data) })
 }
 
-func (w *writer) create(t *Target, d *ast.Data) error {
+func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 	if t.Kind != TargetTable && t.Kind != TargetRecord {
 		return cannotExecute("CREATE", t.Value)
 	}
@@ -34,7 +36,7 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 	if !w.g.MayCreate(tb) {
 		return nil
 	}
-	c, err := w.r.newDoc(w.row, d)
+	c, err := w.r.newDoc(ctx, w.row, d)
 	if err != nil {
 		return err
 	}
@@ -51,16 +53,16 @@ func (w *writer) create(t *Target, d *ast.Data) error {
 			return err
 		}
 		if exists {
-			return w.conflict(p)
+			return w.conflict(ctx, p)
 		}
 	}
-	return w.put(p)
+	return w.put(ctx, p)
 }
 
 // conflict refuses to create a record that is there already: after all else that a new record can be refused for, so
 // that nobody learns of a record by creating what they may not.
-func (w *writer) conflict(p *record.Write) error {
-	ok, err := w.g.Rehearse(w.r.Ctx, p)
+func (w *writer) conflict(ctx context.Context, p *record.Write) error {
+	ok, err := w.g.Rehearse(ctx, p)
 	if !ok || err != nil {
 		return err
 	}
@@ -68,12 +70,12 @@ func (w *writer) conflict(p *record.Write) error {
 }
 
 // put stores one record and answers for it, unless the caller may not write it.
-func (w *writer) put(p *record.Write) error {
-	ok, err := w.g.Put(w.r.Ctx, p)
+func (w *writer) put(ctx context.Context, p *record.Write) error {
+	ok, err := w.g.Put(ctx, p)
 	if !ok || err != nil {
 		return err
 	}
-	return w.emit(p.Table, p.ID, p.Before, p.After)
+	return w.emit(ctx, p.Table, p.ID, p.Before, p.After)
 }
 
 // newID is the id of a record to be created on a table: the one in its data, or a generated one. The data then has the

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -13,22 +14,22 @@ import (
 
 // custom calls a function that DEFINE FUNCTION made. Its body sees what the caller sees, with the
 // arguments on top.
-func (r *Run) custom(env *Env, x *ast.Call) (value.Value, error) {
-	f, err := r.permitted(x.Path) // before its arguments: those may write
+func (r *Run) custom(ctx context.Context, env *Env, x *ast.Call) (value.Value, error) {
+	f, err := r.permitted(ctx, x.Path) // before its arguments: those may write
 	if err != nil {
 		return value.None, err
 	}
 	base := len(r.args)
-	if err := r.push(env, x.Args); err != nil {
+	if err := r.push(ctx, env, x.Args); err != nil {
 		return value.None, err
 	}
-	v, err := r.callCustom(env, f, r.args[base:len(r.args):len(r.args)])
+	v, err := r.callCustom(ctx, env, f, r.args[base:len(r.args):len(r.args)])
 	r.pop(base)
 	return v, err
 }
 
 // permitted finds the function fn::name if the caller may run it.
-func (r *Run) permitted(name string) (customFunction, error) {
+func (r *Run) permitted(ctx context.Context, name string) (customFunction, error) {
 	if err := r.Auth.Caps.MayCallCustom(name); err != nil {
 		return customFunction{}, err
 	}
@@ -36,20 +37,20 @@ func (r *Run) permitted(name string) (customFunction, error) {
 	if err != nil {
 		return f, err
 	}
-	return f, r.permit(f.Permission, "You don't have permission to run the fn::%s function", name)
+	return f, r.permit(ctx, f.Permission, "You don't have permission to run the fn::%s function", name)
 }
 
 // CallCustom runs the function fn::name with args.
-func (r *Run) CallCustom(env *Env, name string, args []value.Value) (value.Value, error) {
-	f, err := r.permitted(name)
+func (r *Run) CallCustom(ctx context.Context, env *Env, name string, args []value.Value) (value.Value, error) {
+	f, err := r.permitted(ctx, name)
 	if err != nil {
 		return value.None, err
 	}
-	return r.callCustom(env, f, args)
+	return r.callCustom(ctx, env, f, args)
 }
 
-func (r *Run) callCustom(env *Env, f customFunction, args []value.Value) (value.Value, error) {
-	if err := r.Enter(); err != nil {
+func (r *Run) callCustom(ctx context.Context, env *Env, f customFunction, args []value.Value) (value.Value, error) {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
@@ -59,7 +60,7 @@ func (r *Run) callCustom(env *Env, f customFunction, args []value.Value) (value.
 		return value.None, err
 	}
 	was := r.inCode(auth.By(f.by))
-	v, err := r.Land(r.Block(frame, f.Body))
+	v, err := r.Land(r.Block(ctx, frame, f.Body))
 	r.outOf(was)
 	if err != nil || f.Returns == nil {
 		return v, err
@@ -151,13 +152,13 @@ func counts(least, most int) string {
 
 // permit checks a PERMISSIONS clause of a definition for the caller; format gets name. It binds all
 // but owners of the root and elevated code. SECURITY: a missing clause means FULL, as the language has it.
-func (r *Run) permit(p *ast.Permission, format, name string) error {
+func (r *Run) permit(ctx context.Context, p *ast.Permission, format, name string) error {
 	who := &r.Auth.Principal
 	if p == nil || p.Kind == ast.PermissionFull || r.Auth.Code.Elevated || who.Level == auth.RootUser && who.Roles&auth.Owner != 0 {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {
-		v, err := r.EvalIn(r.Ctx, p.Where, value.None, nil, record.AsEngineReader)
+		v, err := r.EvalIn(ctx, p.Where, value.None, nil, record.AsEngineReader)
 		if err == nil && value.Truthy(v) {
 			return nil
 		}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
@@ -17,9 +19,9 @@ type change struct {
 }
 
 // newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
-func (r *Run) newDoc(env *Env, d *ast.Data) (change, error) {
+func (r *Run) newDoc(ctx context.Context, env *Env, d *ast.Data) (change, error) {
 	empty := value.ObjectOf(nil)
-	c, err := r.applyData(env, d, empty, value.None)
+	c, err := r.applyData(ctx, env, d, empty, value.None)
 	if err == nil && d != nil && d.Kind == ast.DataSet {
 		c.input = c.after
 	}
@@ -28,30 +30,30 @@ func (r *Run) newDoc(env *Env, d *ast.Data) (change, error) {
 }
 
 // applyData makes the new image of a record from its stored one. Expressions see seen.
-func (r *Run) applyData(env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
+func (r *Run) applyData(ctx context.Context, env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
 	if d == nil {
 		return change{after: stored}, nil
 	}
-	c, err := r.changed(env, d, stored, seen)
+	c, err := r.changed(ctx, env, d, stored, seen)
 	if err == nil {
 		_, err = r.borne(c.after, nil)
 	}
 	return c, err
 }
 
-func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
+func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
 	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
-		after, loose, err := r.assignAll(env, d.Set, image{stored, seen})
+		after, loose, err := r.assignAll(ctx, env, d.Set, image{stored, seen})
 		return change{after: after, input: after, loose: loose}, err
 	case ast.DataUnset:
-		after, err := r.unsetAll(env, d.Unset, image{stored, seen})
+		after, err := r.unsetAll(ctx, env, d.Unset, image{stored, seen})
 		return change{after: after}, err
 	case ast.DataNone:
 		return change{after: stored}, nil
 	}
-	v, err := r.Value(env, d.X)
+	v, err := r.Value(ctx, env, d.X)
 	if err != nil {
 		return change{}, err
 	}
@@ -65,7 +67,7 @@ func (r *Run) changed(env *Env, d *ast.Data, stored, seen value.Value) (change, 
 		if r.Auth.CanRead() { // all of the record, then; seen has its COMPUTED fields besides
 			seen = stored
 		}
-		after, err := value.Patch(stored, seen, v, r.Ctx.Err)
+		after, err := value.Patch(stored, seen, v, ctx.Err)
 		if err == nil && after.Kind() != value.KindObject {
 			err = unusable(after, "PATCH", "InvalidPatch")
 		}
@@ -122,11 +124,11 @@ func merge(into, from value.Value) value.Value {
 
 // assignAll is SET: all expressions are evaluated first, then assigned in order. loose says that what was assigned holds
 // fields that are NONE.
-func (r *Run) assignAll(env *Env, set []ast.Assign, im image) (after value.Value, loose bool, err error) {
+func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign, im image) (after value.Value, loose bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
-		v, err := r.Value(env, set[i].X)
+		v, err := r.Value(ctx, env, set[i].X)
 		if err == nil {
 			err = sum.add(r, v)
 		}
@@ -142,11 +144,11 @@ func (r *Run) assignAll(env *Env, set []ast.Assign, im image) (after value.Value
 	a := r.assigner(env, im)
 	a.apart = a.apart && !blind(set)
 	if len(set) > fewPlaces {
-		after, err = a.assignMany(set, vals, im)
+		after, err = a.assignMany(ctx, set, vals, im)
 		return after, loose, err
 	}
 	for i := range set {
-		if im, err = a.borne(a.assign(im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+		if im, err = a.borne(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 			return value.None, false, err
 		}
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // Explain turns the end of the context into what users see.
-func (r *Run) Explain(err error) error {
+func (r *Run) Explain(ctx context.Context, err error) error {
 	if r.timeout != (value.Duration{}) && errors.Is(err, context.DeadlineExceeded) {
 		return errs.TimedOut(r.timeout.Std(), r.timeout.String())
 	}
-	return Explain(r.Ctx, err)
+	return Explain(ctx, err)
 }
 
 // Explain is for what no TIMEOUT clause has ended. A deadline that does not say whose it is, is that of the caller.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // edges lists the edges of a node in one direction, of one table or ("") of all, by the names of the tables.
-func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *value.Range) ([]record.Hop, error) {
+func (r *Run) edges(ctx context.Context, node *value.RecordID, dir ast.GraphDir, table string, keys *value.Range) ([]record.Hop, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
@@ -25,9 +26,9 @@ func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *
 		way = record.In
 	}
 	var out []record.Hop
-	err = g.EachEdge(r.Ctx, node, way, tables, keys, func(h record.Hop) (bool, error) {
+	err = g.EachEdge(ctx, node, way, tables, keys, func(h record.Hop) (bool, error) {
 		out = append(out, h)
-		return true, r.Tick()
+		return true, r.Tick(ctx)
 	})
 	if table == "" {
 		slices.SortStableFunc(out, func(a, b record.Hop) int { return strings.Compare(a.Edge.Table, b.Edge.Table) })
@@ -36,7 +37,7 @@ func (r *Run) edges(node *value.RecordID, dir ast.GraphDir, table string, keys *
 }
 
 // references appends the records that point at id: one step of <~.
-func (r *Run) references(env *Env, out []stop, id *value.RecordID, step *ast.Graph) ([]stop, error) {
+func (r *Run) references(ctx context.Context, env *Env, out []stop, id *value.RecordID, step *ast.Graph) ([]stop, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
@@ -62,13 +63,13 @@ func (r *Run) references(env *Env, out []stop, id *value.RecordID, step *ast.Gra
 			if field == "" {
 				return nil, errs.Internal("Range-bounded reference scans require a referencing field")
 			}
-			k, err := r.key(env, t.Key)
+			k, err := r.key(ctx, env, t.Key)
 			if err != nil {
 				return nil, err
 			}
 			keys = k.Range()
 		}
-		ids, err := g.Referrers(r.Ctx, id, t.Table, field, keys)
+		ids, err := g.Referrers(ctx, id, t.Table, field, keys)
 		if err != nil {
 			return nil, err
 		}

@@ -1,60 +1,62 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // Eval gives the value of an expression, which is never heavier than the answer of a statement may be. A block or subquery
 // inside may raise control flow, see signal.go.
-func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
+func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
 		return x.Value, nil
 	case *ast.Param:
-		return r.param(env, x.Name)
+		return r.param(ctx, env, x.Name)
 	case *ast.Idiom:
-		return r.idiom(env, x)
+		return r.idiom(ctx, env, x)
 	case *ast.Binary:
-		return r.binary(env, x)
+		return r.binary(ctx, env, x)
 	case *ast.Call:
-		return r.invoke(env, x)
+		return r.invoke(ctx, env, x)
 	case *ast.Constant:
 		return x.Value, nil
 	case *ast.Paren:
-		return r.Eval(env, x.X)
+		return r.Eval(ctx, env, x.X)
 	case *ast.Unary:
-		return r.unary(env, x)
+		return r.unary(ctx, env, x)
 	case *ast.Cast:
-		v, err := r.Eval(env, x.X)
+		v, err := r.Eval(ctx, env, x.X)
 		if err == nil && !v.Light() {
-			err = r.did(value.Weight(v))
+			err = r.did(ctx, value.Weight(v))
 		}
 		if err != nil {
 			return value.None, err
 		}
 		return r.borne(value.Cast(v, x.Type, r.Ex))
 	case *ast.Block:
-		return r.Block(blockFrame(env, x), x)
+		return r.Block(ctx, blockFrame(env, x), x)
 	case *ast.Subquery:
-		return r.subquery(env, x)
+		return r.subquery(ctx, env, x)
 	case *ast.Array:
 		if x.Const != nil {
 			return *x.Const, nil
 		}
-		vs, err := r.evalAll(env, x.Elems)
+		vs, err := r.evalAll(ctx, env, x.Elems)
 		return value.ArrayOf(vs), err
 	case *ast.Object:
-		return r.object(env, x)
+		return r.object(ctx, env, x)
 	case *ast.RecordID:
-		return r.borne(r.record(env, x))
+		return r.borne(r.record(ctx, env, x))
 	case *ast.Set:
-		vs, err := r.evalAll(env, x.Elems)
+		vs, err := r.evalAll(ctx, env, x.Elems)
 		return value.SetOf(vs), err
 	case *ast.Range:
-		return r.borne(r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl))
+		return r.borne(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyRange:
-		return r.borne(r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl))
+		return r.borne(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyGen:
 		return r.Ex.NewKey(x.Name), nil
 	case *ast.Mock:
@@ -64,14 +66,14 @@ func (r *Run) Eval(env *Env, x ast.Expr) (value.Value, error) {
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
 	case *ast.Script:
-		return r.borne(r.script(env, x))
+		return r.borne(r.script(ctx, env, x))
 	}
 	return value.None, NotRunnable(x)
 }
 
 // Value is Eval as a unit of its own: a RETURN inside ends here and gives the value.
-func (r *Run) Value(env *Env, x ast.Expr) (value.Value, error) {
-	v, err := r.Eval(env, x)
+func (r *Run) Value(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
+	v, err := r.Eval(ctx, env, x)
 	if err != nil {
 		return r.Land(v, err)
 	}
@@ -89,23 +91,23 @@ func blockFrame(env *Env, b *ast.Block) *Env {
 }
 
 // subquery runs a statement in the place of an expression.
-func (r *Run) subquery(env *Env, x *ast.Subquery) (value.Value, error) {
+func (r *Run) subquery(ctx context.Context, env *Env, x *ast.Subquery) (value.Value, error) {
 	if kept := r.once[x]; kept != nil {
-		return r.subqueryOnce(env, x, kept)
+		return r.subqueryOnce(ctx, env, x, kept)
 	}
-	return r.runSubquery(env, x)
+	return r.runSubquery(ctx, env, x)
 }
 
-func (r *Run) runSubquery(env *Env, x *ast.Subquery) (value.Value, error) {
-	if err := r.Enter(); err != nil {
+func (r *Run) runSubquery(ctx context.Context, env *Env, x *ast.Subquery) (value.Value, error) {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
-	v, err := r.Exec(env, x.Stmt)
+	v, err := r.Exec(ctx, env, x.Stmt)
 	r.Leave()
 	return v, err
 }
 
 // Project makes one row of a projection list over the current document of env, as RETURN clauses do.
-func (r *Run) Project(env *Env, p *ast.Projections) (value.Value, error) {
-	return r.projector(env, p).row(env.This())
+func (r *Run) Project(ctx context.Context, env *Env, p *ast.Projections) (value.Value, error) {
+	return r.projector(env, p).row(ctx, env.This())
 }

@@ -15,7 +15,7 @@ var _ fn.EvalHost = (*host)(nil)
 // SECURITY: it is the session that needs the capability, so that a definition cannot lend it to who calls it.
 func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error) {
 	return h.evaluate("eval::surql", bindings, func() (ast.Statement, error) {
-		s, err := h.r.Ex.Parse(h.r.Ctx, text)
+		s, err := h.r.Ex.Parse(h.ctx, text)
 		if err == nil && (len(s.Stmts) != 1 || !evaluable(s.Stmts[0].Stmt)) {
 			err = errs.Internal("Incorrect arguments for function eval::surql(). Expected one statement that is not about sessions and transactions.")
 		}
@@ -56,12 +56,12 @@ func (h *host) evaluate(function string, bindings *value.Object, parse func() (a
 	if err != nil {
 		return value.None, err
 	}
-	if err := r.Enter(); err != nil {
+	if err := r.Enter(h.ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
 	defer r.apart(base)()
-	v, _, err := r.Statement(s)
+	v, _, err := r.Statement(h.ctx, s)
 	return v, err
 }
 

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -169,8 +170,8 @@ type passRows struct {
 	n    int64
 }
 
-func (s *passRows) next() (value.Value, bool, error) {
-	doc, ok, err := s.rows.next()
+func (s *passRows) next(ctx context.Context) (value.Value, bool, error) {
+	doc, ok, err := s.rows.next(ctx)
 	if ok {
 		s.n++
 	}
@@ -226,11 +227,11 @@ func fetchNode(s *ast.Select) plan.Node {
 }
 
 // explainJSON answers the trailing EXPLAIN clause; full runs the plan first.
-func (r *Run) explainJSON(p rows, full bool) (value.Value, error) {
+func (r *Run) explainJSON(ctx context.Context, p rows, full bool) (value.Value, error) {
 	total := 0
 	if full {
 		p = measure(p)
-		out, err := r.drain(p)
+		out, err := r.drain(ctx, p)
 		if err != nil {
 			return value.None, err
 		}
@@ -244,19 +245,19 @@ func (r *Run) explainJSON(p rows, full bool) (value.Value, error) {
 }
 
 // explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …].
-func (r *Run) explainStatement(env *Env, s *ast.ExplainStmt) (value.Value, error) {
+func (r *Run) explainStatement(ctx context.Context, env *Env, s *ast.ExplainStmt) (value.Value, error) {
 	var n *plan.Node
 	total := 0
 	switch x := s.Stmt.(type) {
 	case *ast.Select:
-		p, err := r.plan(env, x)
+		p, err := r.plan(ctx, env, x)
 		if err != nil {
 			return value.None, err
 		}
 		defer p.close()
 		if s.Analyze {
 			p = measure(p)
-			out, err := r.drain(p)
+			out, err := r.drain(ctx, p)
 			if err != nil {
 				return value.None, err
 			}

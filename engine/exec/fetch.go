@@ -1,13 +1,15 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // FetchPaths compiles FETCH or OMIT: idioms, type::field(s) calls, and parameters that hold names.
-func (r *Run) FetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
+func (r *Run) FetchPaths(ctx context.Context, env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 	var out [][]ast.Part
 	for _, x := range xs {
 		switch x := x.(type) {
@@ -19,7 +21,7 @@ func (r *Run) FetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 			continue
 		case *ast.Call:
 			if SelfNaming(x) {
-				ids, _, err := r.FieldPaths(env, x)
+				ids, _, err := r.FieldPaths(ctx, env, x)
 				if err != nil {
 					return nil, err
 				}
@@ -29,7 +31,7 @@ func (r *Run) FetchPaths(env *Env, xs []ast.Expr) ([][]ast.Part, error) {
 				continue
 			}
 		}
-		v, err := r.Eval(env, x)
+		v, err := r.Eval(ctx, env, x)
 		if err != nil {
 			return nil, err
 		}
@@ -57,19 +59,19 @@ type fetcher struct {
 const maxKnown = 16384
 
 // record reads the record behind a link; NONE where it is missing or hidden.
-func (f *fetcher) record(link value.Value) (value.Value, error) {
+func (f *fetcher) record(ctx context.Context, link value.Value) (value.Value, error) {
 	id := link.Record()
 	if f.r.Tx.Writable() { // whoever writes may change what was read
-		return f.r.Fetch(id)
+		return f.r.Fetch(ctx, id)
 	}
 	var err error
 	if f.buf, err = value.AppendCBOR(f.buf[:0], link); err != nil {
-		return f.r.Fetch(id)
+		return f.r.Fetch(ctx, id)
 	}
 	if doc, ok := f.known[string(f.buf)]; ok {
 		return doc, nil
 	}
-	doc, err := f.r.Fetch(id)
+	doc, err := f.r.Fetch(ctx, id)
 	if err != nil {
 		return value.None, err
 	}
@@ -98,12 +100,12 @@ func (f *fetcher) keep(table string, doc value.Value) error {
 
 // into puts records in the place of the links at a path: NONE for those that are missing or
 // hidden. A path that leads nowhere changes nothing.
-func (f *fetcher) into(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) into(ctx context.Context, v value.Value, path []ast.Part) (value.Value, error) {
 	if v.Kind() == value.KindRecord {
-		if err := f.r.Tick(); err != nil {
+		if err := f.r.Tick(ctx); err != nil {
 			return value.None, err
 		}
-		doc, err := f.record(v)
+		doc, err := f.record(ctx, v)
 		if err != nil || doc.IsNone() {
 			return value.None, err
 		}
@@ -113,19 +115,19 @@ func (f *fetcher) into(v value.Value, path []ast.Part) (value.Value, error) {
 		if v.Kind() != value.KindArray {
 			return v, nil
 		}
-		return f.eachElem(v, nil)
+		return f.eachElem(ctx, v, nil)
 	}
 	switch p := path[0].(type) {
 	case *ast.PartField:
-		return f.fetchField(v, p.Name, path)
+		return f.fetchField(ctx, v, p.Name, path)
 	case *ast.PartGraph:
-		return f.fetchField(v, graphText(p.Graph), path)
+		return f.fetchField(ctx, v, graphText(p.Graph), path)
 	case *ast.PartAll:
 		if v.Kind() == value.KindArray {
-			return f.eachElem(v, path[1:])
+			return f.eachElem(ctx, v, path[1:])
 		}
 		if v.Kind() == value.KindObject {
-			return f.eachField(v, path[1:])
+			return f.eachField(ctx, v, path[1:])
 		}
 	case *ast.PartIndex:
 		lit, ok := p.X.(*ast.Literal)
@@ -136,19 +138,19 @@ func (f *fetcher) into(v value.Value, path []ast.Part) (value.Value, error) {
 		if !ok || i < 0 || i >= int64(v.Len()) {
 			return v, nil
 		}
-		return f.oneElem(v, int(i), path[1:])
+		return f.oneElem(ctx, v, int(i), path[1:])
 	case *ast.PartLast:
 		if v.Kind() == value.KindArray && v.Len() > 0 {
-			return f.oneElem(v, v.Len()-1, path[1:])
+			return f.oneElem(ctx, v, v.Len()-1, path[1:])
 		}
 	}
 	return v, nil
 }
 
-func (f *fetcher) fetchField(v value.Value, name string, path []ast.Part) (value.Value, error) {
+func (f *fetcher) fetchField(ctx context.Context, v value.Value, name string, path []ast.Part) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
-		return f.eachElem(v, path)
+		return f.eachElem(ctx, v, path)
 	case value.KindObject:
 		if len(path) == 1 && len(f.known) > 0 {
 			if doc, ok := f.known[string(v.Object().Raw(name))]; ok && doc.Kind() == value.KindObject {
@@ -159,7 +161,7 @@ func (f *fetcher) fetchField(v value.Value, name string, path []ast.Part) (value
 		if !ok {
 			return v, nil
 		}
-		now, err := f.into(old, path[1:])
+		now, err := f.into(ctx, old, path[1:])
 		if err != nil {
 			return value.None, err
 		}
@@ -168,10 +170,10 @@ func (f *fetcher) fetchField(v value.Value, name string, path []ast.Part) (value
 	return v, nil
 }
 
-func (f *fetcher) eachElem(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) eachElem(ctx context.Context, v value.Value, path []ast.Part) (value.Value, error) {
 	out, sum := make([]value.Value, v.Len()), held(0)
 	for i, e := range v.Elems() {
-		w, err := f.into(e, path)
+		w, err := f.into(ctx, e, path)
 		if err == nil {
 			err = sum.add(f.r, w)
 		}
@@ -183,8 +185,8 @@ func (f *fetcher) eachElem(v value.Value, path []ast.Part) (value.Value, error) 
 	return value.ArrayOf(out), nil
 }
 
-func (f *fetcher) oneElem(v value.Value, i int, path []ast.Part) (value.Value, error) {
-	w, err := f.into(v.Elems()[i], path)
+func (f *fetcher) oneElem(ctx context.Context, v value.Value, i int, path []ast.Part) (value.Value, error) {
+	w, err := f.into(ctx, v.Elems()[i], path)
 	if err != nil {
 		return value.None, err
 	}
@@ -193,10 +195,10 @@ func (f *fetcher) oneElem(v value.Value, i int, path []ast.Part) (value.Value, e
 	return value.ArrayOf(out), nil
 }
 
-func (f *fetcher) eachField(v value.Value, path []ast.Part) (value.Value, error) {
+func (f *fetcher) eachField(ctx context.Context, v value.Value, path []ast.Part) (value.Value, error) {
 	fields, sum := append([]value.Field(nil), v.Object().Fields()...), held(0)
 	for i := range fields {
-		w, err := f.into(fields[i].Value, path)
+		w, err := f.into(ctx, fields[i].Value, path)
 		if err == nil {
 			err = sum.add(f.r, w)
 		}
@@ -300,10 +302,10 @@ func omitElem(v value.Value, i int, path []ast.Part) value.Value {
 }
 
 // Follow puts records in the places of the links in v that paths lead to.
-func (r *Run) Follow(v value.Value, paths [][]ast.Part) (value.Value, error) {
+func (r *Run) Follow(ctx context.Context, v value.Value, paths [][]ast.Part) (value.Value, error) {
 	links, err := &fetcher{r: r}, error(nil)
 	for _, p := range paths {
-		if v, err = links.into(v, p); err != nil {
+		if v, err = links.into(ctx, v, p); err != nil {
 			return value.None, err
 		}
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/errs"
@@ -29,7 +31,7 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 		return bucket.ID{}, DoesNotExist("bucket", name)
 	}
 	def := d.Stmt.(*ast.DefineBucket)
-	if err := r.mayTouch(def.Permission, action, f, target); err != nil {
+	if err := r.mayTouch(h.ctx, def.Permission, action, f, target); err != nil {
 		return bucket.ID{}, err
 	}
 	if def.Readonly && writes(action) {
@@ -54,7 +56,7 @@ func writes(action string) bool {
 }
 
 // mayTouch checks the PERMISSIONS of a bucket, whose expression sees $action, $file and $target.
-func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) error {
+func (r *Run) mayTouch(ctx context.Context, p *ast.Permission, action string, f, target *value.File) error {
 	if r.reading > 0 && writes(action) {
 		return errReading
 	}
@@ -63,7 +65,7 @@ func (r *Run) mayTouch(p *ast.Permission, action string, f, target *value.File) 
 	}
 	if p.Kind == ast.PermissionWhere {
 		vars := []record.Var{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
-		v, err := r.EvalIn(r.Ctx, p.Where, value.None, vars, record.AsEngineReader)
+		v, err := r.EvalIn(ctx, p.Where, value.None, vars, record.AsEngineReader)
 		if err == nil && value.Truthy(v) {
 			return nil
 		}
@@ -141,7 +143,7 @@ func (h *host) ListFiles(name string, opt fn.ListFiles) ([]fn.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.r.Ex.Files.List(h.r.Ctx, id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
+	list, err := h.r.Ex.Files.List(h.ctx, id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -16,7 +17,7 @@ type stop struct {
 
 // graph follows a run of graph parts from a record, an object with an id, or each element of an
 // array of those. Every step flattens; what has no record leads to NONE.
-func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
+func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
 	var level []stop
 	switch v.Kind() {
 	case value.KindArray:
@@ -24,7 +25,7 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 		for _, e := range v.Elems() {
 			id := RecordOf(e)
 			if id.IsNone() && e.Kind() != value.KindObject {
-				return r.graphEach(env, v.Elems(), parts)
+				return r.graphEach(ctx, env, v.Elems(), parts)
 			}
 			if !id.IsNone() {
 				level = append(level, stop{at: id})
@@ -41,7 +42,7 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 		level = []stop{{at: id}}
 	}
 	for _, p := range parts {
-		next, err := r.hop(env, level, p.(*ast.PartGraph).Graph)
+		next, err := r.hop(ctx, env, level, p.(*ast.PartGraph).Graph)
 		if err != nil {
 			return value.None, err
 		}
@@ -55,13 +56,13 @@ func (r *Run) graph(env *Env, v value.Value, parts []ast.Part) (value.Value, err
 }
 
 // graphEach is graph of each element, of which some are no records: nothing leads on from them, and lists are taken apart.
-func (r *Run) graphEach(env *Env, elems []value.Value, parts []ast.Part) (value.Value, error) {
+func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, parts []ast.Part) (value.Value, error) {
 	var out []value.Value
 	for _, e := range elems {
-		if err := r.Tick(); err != nil {
+		if err := r.Tick(ctx); err != nil {
 			return value.None, err
 		}
-		v, err := r.graph(env, e, parts)
+		v, err := r.graph(ctx, env, e, parts)
 		if err != nil {
 			return value.None, err
 		}
@@ -102,10 +103,10 @@ func keyFrom(from *ast.Idiom, rest []ast.Part) []string {
 }
 
 // hop takes one step from every stop.
-func (r *Run) hop(env *Env, from []stop, g *ast.Graph) ([]stop, error) {
+func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]stop, error) {
 	var out []stop
 	for i := range from {
-		if err := r.Tick(); err != nil {
+		if err := r.Tick(ctx); err != nil {
 			return nil, err
 		}
 		id := RecordOf(from[i].at)
@@ -115,9 +116,9 @@ func (r *Run) hop(env *Env, from []stop, g *ast.Graph) ([]stop, error) {
 		mark := len(out)
 		var err error
 		if g.Dir == ast.DirRef {
-			out, err = r.references(env, out, id.Record(), g)
+			out, err = r.references(ctx, env, out, id.Record(), g)
 		} else {
-			out, err = r.neighbours(env, out, &from[i], id.Record(), g)
+			out, err = r.neighbours(ctx, env, out, &from[i], id.Record(), g)
 		}
 		if err != nil {
 			return nil, err
@@ -125,7 +126,7 @@ func (r *Run) hop(env *Env, from []stop, g *ast.Graph) ([]stop, error) {
 		if plainStep(g) {
 			continue
 		}
-		found, err := r.lookup(env, from[i].at, out[mark:], g)
+		found, err := r.lookup(ctx, env, from[i].at, out[mark:], g)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func plainStep(g *ast.Graph) bool {
 }
 
 // neighbours appends what one step over edges finds from a record.
-func (r *Run) neighbours(env *Env, out []stop, s *stop, id *value.RecordID, g *ast.Graph) ([]stop, error) {
+func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id *value.RecordID, g *ast.Graph) ([]stop, error) {
 	dirs := []ast.GraphDir{g.Dir}
 	if g.Dir == ast.DirBoth {
 		dirs = []ast.GraphDir{ast.DirIn, ast.DirOut}
@@ -154,14 +155,14 @@ func (r *Run) neighbours(env *Env, out []stop, s *stop, id *value.RecordID, g *a
 		t := &tables[i]
 		var key *value.Range
 		if t.Key != nil {
-			k, err := r.key(env, t.Key)
+			k, err := r.key(ctx, env, t.Key)
 			if err != nil {
 				return nil, err
 			}
 			key = k.Range()
 		}
 		for _, dir := range dirs {
-			if out, err = r.oneWay(out, s, id, dir, t.Table, key); err != nil {
+			if out, err = r.oneWay(ctx, out, s, id, dir, t.Table, key); err != nil {
 				return nil, err
 			}
 		}
@@ -170,14 +171,14 @@ func (r *Run) neighbours(env *Env, out []stop, s *stop, id *value.RecordID, g *a
 }
 
 // oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there.
-func (r *Run) oneWay(out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string, key *value.Range) ([]stop, error) {
+func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string, key *value.Range) ([]stop, error) {
 	if end := endOf(s, dir); end != nil && (table == "" || end.Table == table) && key == nil {
 		out = append(out, stop{at: value.RecordOf(end)})
 		if table != "" {
 			return out, nil
 		}
 	}
-	edges, err := r.edges(id, dir, table, key)
+	edges, err := r.edges(ctx, id, dir, table, key)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (r *Run) oneWay(out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, 
 	if len(edges) > 0 || s.in != nil || key != nil {
 		return out, nil
 	}
-	end, err := r.endpoint(id, dir)
+	end, err := r.endpoint(ctx, id, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -210,12 +211,12 @@ func endOf(s *stop, dir ast.GraphDir) *value.RecordID {
 }
 
 // endpoint reads a record that may be an edge and gives its end in a direction, or nil.
-func (r *Run) endpoint(id *value.RecordID, dir ast.GraphDir) (*value.RecordID, error) {
+func (r *Run) endpoint(ctx context.Context, id *value.RecordID, dir ast.GraphDir) (*value.RecordID, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
-	in, out, err := g.Ends(r.Ctx, id)
+	in, out, err := g.Ends(ctx, id)
 	if dir == ast.DirIn {
 		return in, err
 	}
@@ -223,7 +224,7 @@ func (r *Run) endpoint(id *value.RecordID, dir ast.GraphDir) (*value.RecordID, e
 }
 
 // lookup runs the clauses of a parenthesised step over what it found.
-func (r *Run) lookup(env *Env, from value.Value, found []stop, g *ast.Graph) ([]stop, error) {
+func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []stop, g *ast.Graph) ([]stop, error) {
 	ids := make([]value.Value, len(found))
 	for i := range found {
 		ids[i] = found[i].at
@@ -234,7 +235,7 @@ func (r *Run) lookup(env *Env, from value.Value, found []stop, g *ast.Graph) ([]
 	if sel.Projections == nil {
 		sel.Projections = idOnly
 	}
-	vs, err := r.selectFrom(env.WithThis(from), sel, value.ArrayOf(ids))
+	vs, err := r.selectFrom(ctx, env.WithThis(from), sel, value.ArrayOf(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"hash/maphash"
 	"sort"
@@ -141,17 +142,17 @@ func groupKey(p *ast.Projections, id *ast.Idiom) ast.Expr {
 	return id
 }
 
-func (g *groupRows) next() (value.Value, bool, error) {
+func (g *groupRows) next(ctx context.Context) (value.Value, bool, error) {
 	if !g.done {
 		g.done = true
-		if err := g.fill(); err != nil {
+		if err := g.fill(ctx); err != nil {
 			return value.None, false, err
 		}
 	}
 	if g.at == len(g.out) {
 		return value.None, false, nil
 	}
-	doc, err := g.row(g.out[g.at])
+	doc, err := g.row(ctx, g.out[g.at])
 	g.at++
 	g.n++
 	return doc, err == nil, err
@@ -160,7 +161,7 @@ func (g *groupRows) next() (value.Value, bool, error) {
 func (g *groupRows) close() { g.in.close() }
 
 // fill reads the whole input.
-func (g *groupRows) fill() error {
+func (g *groupRows) fill(ctx context.Context) error {
 	seed := maphash.MakeSeed()
 	groups := map[uint64][]*group{}
 	if g.all {
@@ -168,7 +169,7 @@ func (g *groupRows) fill() error {
 	}
 	keys := make([]value.Value, len(g.by))
 	for {
-		doc, ok, err := g.in.next()
+		doc, ok, err := g.in.next(ctx)
 		if err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func (g *groupRows) fill() error {
 		} else {
 			sum := uint64(0)
 			for i, x := range g.by {
-				if keys[i], err = g.value(&g.fast[i], x, doc); err != nil {
+				if keys[i], err = g.value(ctx, &g.fast[i], x, doc); err != nil {
 					return err
 				}
 				sum = mixHash(sum, hashValue(seed, keys[i]))
@@ -199,7 +200,7 @@ func (g *groupRows) fill() error {
 				}
 			}
 		}
-		if err := g.take(gr, doc); err != nil {
+		if err := g.take(ctx, gr, doc); err != nil {
 			return err
 		}
 	}
@@ -282,24 +283,24 @@ func (g *groupRows) fresh(keys []value.Value) *group {
 }
 
 // value evaluates an expression for the current document.
-func (g *groupRows) value(c *compiled, x ast.Expr, doc value.Value) (value.Value, error) {
-	if fast := c.ready(g.r, g.env, x); fast != nil {
+func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc value.Value) (value.Value, error) {
+	if fast := c.ready(ctx, g.r, g.env, x); fast != nil {
 		if v, err := fast(doc); err == nil {
 			return v, nil
 		}
 	}
-	return g.r.Value(g.env, x)
+	return g.r.Value(ctx, g.env, x)
 }
 
 // take adds the document, which is that of g.env, to a group.
-func (g *groupRows) take(gr *group, doc value.Value) error {
+func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error {
 	for i := range g.fields {
 		f := &g.fields[i]
 		if g.keys[i] >= 0 {
 			continue
 		}
 		if len(f.calls) == 0 {
-			v, err := g.r.Value(g.env, f.x)
+			v, err := g.r.Value(ctx, g.env, f.x)
 			if err != nil {
 				if fatal(err) {
 					return err
@@ -316,7 +317,7 @@ func (g *groupRows) take(gr *group, doc value.Value) error {
 			v := value.Bool(true)
 			if len(c.Args) > 0 {
 				var err error
-				if v, err = g.value(&f.args[j], c.Args[0], doc); err != nil {
+				if v, err = g.value(ctx, &f.args[j], c.Args[0], doc); err != nil {
 					return err
 				}
 			}
@@ -330,7 +331,7 @@ func (g *groupRows) take(gr *group, doc value.Value) error {
 				}
 			}
 			if t.op == "array::join" && !t.ready && len(c.Args) > 1 {
-				sep, err := g.r.Value(g.env, c.Args[1])
+				sep, err := g.r.Value(ctx, g.env, c.Args[1])
 				if err != nil {
 					return err
 				}
@@ -342,7 +343,7 @@ func (g *groupRows) take(gr *group, doc value.Value) error {
 }
 
 // row makes the document of a group.
-func (g *groupRows) row(gr *group) (value.Value, error) {
+func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
 	outer := g.r.aggregates
 	defer func() { g.r.aggregates = outer }()
 	g.r.aggregates = map[*ast.Call]value.Value{}
@@ -367,7 +368,7 @@ func (g *groupRows) row(gr *group) (value.Value, error) {
 				g.r.aggregates[c] = gr.totals[f.first+j].result()
 			}
 			var err error
-			if v, err = g.r.Value(g.env, f.x); err != nil {
+			if v, err = g.r.Value(ctx, g.env, f.x); err != nil {
 				if fatal(err) {
 					return value.None, err
 				}

@@ -35,18 +35,18 @@ func (h *host) RecordExists(id *value.RecordID) (bool, error) {
 		return false, errs.TableNotFound(id.Table)
 	}
 	if id.Key.Kind() != value.KindRange {
-		doc, err := h.r.Fetch(id)
+		doc, err := h.r.Fetch(h.ctx, id)
 		return !doc.IsNone(), err
 	}
 	rows := &tableRows{r: h.r, name: id.Table, tb: tb, rng: id.Key.Range(), id: id}
 	defer rows.close()
-	_, ok, err := rows.next()
+	_, ok, err := rows.next(h.ctx)
 	return ok, err
 }
 
 // IsEdge reports whether a record was made as a relation: its ends know of it.
 func (h *host) IsEdge(id *value.RecordID) (bool, error) {
-	doc, err := h.r.Fetch(id)
+	doc, err := h.r.Fetch(h.ctx, id)
 	if err != nil || doc.Kind() != value.KindObject {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (h *host) IsEdge(id *value.RecordID) (bool, error) {
 	}
 	only := value.Bound{Kind: value.Included, Value: id.Key}
 	var found []record.Hop
-	found, err = h.r.edges(in.Record(), ast.DirOut, id.Table, &value.Range{Start: only, End: only})
+	found, err = h.r.edges(h.ctx, in.Record(), ast.DirOut, id.Table, &value.Range{Start: only, End: only})
 	return len(found) > 0, err
 }
 
@@ -69,7 +69,7 @@ func (h *host) Field(path string) (value.Value, error) {
 	if err != nil {
 		return value.None, errs.Internal("Invalid field path '%s': %s", path, err)
 	}
-	return h.r.idiom(h.env, id)
+	return h.r.idiom(h.ctx, h.env, id)
 }
 
 // NetFilter is which network targets the session may reach.
@@ -77,7 +77,7 @@ func (r *Run) NetFilter() fn.NetFilter { return r.host.NetFilter() }
 
 // InvokeAPI calls an API endpoint, see fn.APIHost.
 func (h *host) InvokeAPI(path string, options value.Value) (value.Value, error) {
-	return h.r.Ex.Endpoints.Invoke(h.r, path, options)
+	return h.r.Ex.Endpoints.Invoke(h.ctx, h.r, path, options)
 }
 
 // NetFilter is which network targets the session may reach.
@@ -96,4 +96,4 @@ func (h *host) Outside() { h.r.Outside = true }
 func (h *host) ParseRecord(text string) (value.Value, error) { return h.r.Ex.ParseRecord(text) }
 
 // NextVal is the next number of a sequence.
-func (h *host) NextVal(name string) (int64, error) { return h.r.nextVal(name) }
+func (h *host) NextVal(name string) (int64, error) { return h.r.nextVal(h.ctx, name) }

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
@@ -8,14 +10,14 @@ import (
 )
 
 // idiom evaluates a path. A path that does not start from a value starts from the current document.
-func (r *Run) idiom(env *Env, x *ast.Idiom) (value.Value, error) {
+func (r *Run) idiom(ctx context.Context, env *Env, x *ast.Idiom) (value.Value, error) {
 	switch first := x.Parts[0].(type) {
 	case *ast.PartStart:
-		v, err := r.Eval(env, first.X)
+		v, err := r.Eval(ctx, env, first.X)
 		if err != nil {
 			return value.None, err
 		}
-		return r.walk(env, v, x.Parts[1:], false)
+		return r.walk(ctx, env, v, x.Parts[1:], false)
 	case *ast.PartField:
 		if len(x.Parts) == 1 {
 			if doc := env.This(); doc.Kind() == value.KindObject {
@@ -24,9 +26,9 @@ func (r *Run) idiom(env *Env, x *ast.Idiom) (value.Value, error) {
 			}
 		}
 	case *ast.PartDoc:
-		return r.walk(env, RecordOf(env.This()), x.Parts[1:], false)
+		return r.walk(ctx, env, RecordOf(env.This()), x.Parts[1:], false)
 	}
-	return r.walk(env, env.This(), x.Parts, false)
+	return r.walk(ctx, env, env.This(), x.Parts, false)
 }
 
 // RecordOf is the record id of a document, or of a record id itself; else NONE.
@@ -45,33 +47,33 @@ func RecordOf(v value.Value) value.Value {
 // walk follows parts from v. Access that leads nowhere is NONE, never an error. Once a field, .* or
 // a graph part with more behind it has mapped over an array (mapped), the parts after it have been
 // applied to each element, and deeper arrays are mapped one part at a time.
-func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (value.Value, error) {
+func (r *Run) walk(ctx context.Context, env *Env, v value.Value, parts []ast.Part, mapped bool) (value.Value, error) {
 	found := false // v is what a graph part found, or some of it: one list of records
 	for i := 0; i < len(parts); i++ {
 		var err error
 		switch p := parts[i].(type) {
 		case *ast.PartField:
 			if v.Kind() == value.KindArray && !mapped {
-				return r.mapParts(env, v, parts[i:])
+				return r.mapParts(ctx, env, v, parts[i:])
 			}
-			v, err = r.field(v, p.Name)
+			v, err = r.field(ctx, v, p.Name)
 		case *ast.PartAll:
 			if v.Kind() == value.KindArray {
-				if v, err = r.fetchAll(v); err != nil {
+				if v, err = r.fetchAll(ctx, v); err != nil {
 					return value.None, err
 				}
 				if i+1 < len(parts) && !mapped {
-					return r.mapParts(env, v, parts[i+1:])
+					return r.mapParts(ctx, env, v, parts[i+1:])
 				}
 				break
 			}
-			v, err = r.all(v)
+			v, err = r.all(ctx, v)
 		case *ast.PartLast:
 			v = last(v)
 		case *ast.PartIndex:
-			v, err = r.index(env, v, p.X)
+			v, err = r.index(ctx, env, v, p.X)
 		case *ast.PartWhere:
-			v, err = r.filter(env, v, p.X)
+			v, err = r.filter(ctx, env, v, p.X)
 		case *ast.PartOptional:
 			if v.IsNullish() {
 				return v, nil
@@ -79,25 +81,25 @@ func (r *Run) walk(env *Env, v value.Value, parts []ast.Part, mapped bool) (valu
 		case *ast.PartFlatten:
 			v = flatten(v)
 		case *ast.PartDestructure:
-			v, err = r.destructure(env, v, p.Fields)
+			v, err = r.destructure(ctx, env, v, p.Fields)
 			found = false
 		case *ast.PartMethod:
-			v, err = r.method(env, v, p)
+			v, err = r.method(ctx, env, v, p)
 			found = false
 		case *ast.PartCall:
-			v, err = r.callPart(env, v, p.Args)
+			v, err = r.callPart(ctx, env, v, p.Args)
 		case *ast.PartGraph:
 			n := graphRun(parts[i:])
 			if v.Kind() == value.KindArray && !mapped && !found && len(parts)-i > 1 {
-				return r.mapParts(env, v, parts[i:])
+				return r.mapParts(ctx, env, v, parts[i:])
 			}
-			v, err = r.graph(env, v, parts[i:i+n])
+			v, err = r.graph(ctx, env, v, parts[i:i+n])
 			found = true
 			i += n - 1
 		case *ast.PartRecurse:
-			return r.recurse(env, v, p.Recurse, parts[i+1:])
+			return r.recurse(ctx, env, v, p.Recurse, parts[i+1:])
 		case *ast.PartRepeat:
-			v, err = r.repeat(env, v)
+			v, err = r.repeat(ctx, env, v)
 		default:
 			return value.None, NotRunnable(p)
 		}
@@ -123,13 +125,13 @@ func graphRun(parts []ast.Part) int {
 	return n
 }
 
-func (r *Run) mapParts(env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
+func (r *Run) mapParts(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
 	out, sum := make([]value.Value, v.Len()), held(0)
 	for i, e := range v.Elems() {
-		if err := r.Tick(); err != nil {
+		if err := r.Tick(ctx); err != nil {
 			return value.None, err
 		}
-		w, err := r.walk(env, e, parts, true)
+		w, err := r.walk(ctx, env, e, parts, true)
 		if err == nil {
 			err = sum.add(r, w)
 		}
@@ -146,7 +148,7 @@ func (r *Run) mapParts(env *Env, v value.Value, parts []ast.Part) (value.Value, 
 //
 // SECURITY: the key comes first. A record may be changed, its key may not, and rules such as id.tenant = $auth.id.tenant
 // rest on the key.
-func (r *Run) field(v value.Value, name string) (value.Value, error) {
+func (r *Run) field(ctx context.Context, v value.Value, name string) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindObject:
 		w, _ := v.Object().Get(name)
@@ -155,7 +157,7 @@ func (r *Run) field(v value.Value, name string) (value.Value, error) {
 		if w, ok := v.Record().Part(name); ok {
 			return w, nil
 		}
-		doc, err := r.Fetch(v.Record())
+		doc, err := r.Fetch(ctx, v.Record())
 		if err != nil || doc.Kind() != value.KindObject {
 			return value.None, err
 		}
@@ -164,7 +166,7 @@ func (r *Run) field(v value.Value, name string) (value.Value, error) {
 	case value.KindArray:
 		out, sum := make([]value.Value, v.Len()), held(0)
 		for i, e := range v.Elems() {
-			w, err := r.field(e, name)
+			w, err := r.field(ctx, e, name)
 			if err == nil {
 				err = sum.add(r, w)
 			}
@@ -181,31 +183,31 @@ func (r *Run) field(v value.Value, name string) (value.Value, error) {
 }
 
 // all is v.* of anything but an array.
-func (r *Run) all(v value.Value) (value.Value, error) {
+func (r *Run) all(ctx context.Context, v value.Value) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindObject:
 		return v, nil
 	case value.KindRecord:
-		return r.Fetch(v.Record())
+		return r.Fetch(ctx, v.Record())
 	}
 	return value.Array(v), nil
 }
 
 // fetchAll puts records in the place of the links in an array.
-func (r *Run) fetchAll(v value.Value) (value.Value, error) {
+func (r *Run) fetchAll(ctx context.Context, v value.Value) (value.Value, error) {
 	elems, sum := v.Elems(), held(0)
 	var out []value.Value
 	for i, e := range elems {
 		if e.Kind() != value.KindRecord {
 			continue
 		}
-		if err := r.Tick(); err != nil {
+		if err := r.Tick(ctx); err != nil {
 			return value.None, err
 		}
 		if out == nil {
 			out = append([]value.Value(nil), elems...)
 		}
-		doc, err := r.Fetch(e.Record())
+		doc, err := r.Fetch(ctx, e.Record())
 		if err == nil {
 			err = sum.add(r, doc)
 		}
@@ -248,8 +250,8 @@ func flatten(v value.Value) value.Value {
 }
 
 // index is v[x]: a number or range into an array, a name into an object, a number or name into the key of a record.
-func (r *Run) index(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
-	at, err := r.Eval(env, x)
+func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (value.Value, error) {
+	at, err := r.Eval(ctx, env, x)
 	if err != nil {
 		return value.None, err
 	}
@@ -337,7 +339,7 @@ func slice(elems []value.Value, rg *value.Range) value.Value {
 }
 
 // filter is v[WHERE x]: elements are tried as the document; links are looked through but kept.
-func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
+func (r *Run) filter(ctx context.Context, env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	one := [1]value.Value{v}
 	elems := one[:]
 	if v.Kind() == value.KindArray {
@@ -346,11 +348,11 @@ func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	inner := env.WithThis(value.None)
 	out := make([]value.Value, 0, len(elems))
 	for _, e := range elems {
-		if err := r.Tick(); err != nil {
+		if err := r.Tick(ctx); err != nil {
 			return value.None, err
 		}
 		inner.SetDoc(e)
-		ok, err := r.Eval(inner, x)
+		ok, err := r.Eval(ctx, inner, x)
 		if err != nil {
 			return value.None, err
 		}
@@ -362,12 +364,12 @@ func (r *Run) filter(env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 }
 
 // destructure is v.{a, b: x, c.*, d.{e}}: the fields of c stand beside a, where c is an object; the last of equal names counts.
-func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
+func (r *Run) destructure(ctx context.Context, env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
 		out, sum := make([]value.Value, v.Len()), held(0)
 		for i, e := range v.Elems() {
-			w, err := r.destructure(env, e, fields)
+			w, err := r.destructure(ctx, env, e, fields)
 			if err == nil {
 				err = sum.add(r, w)
 			}
@@ -378,24 +380,24 @@ func (r *Run) destructure(env *Env, v value.Value, fields []ast.DestructureField
 		}
 		return value.ArrayOf(out), nil
 	case value.KindRecord:
-		doc, err := r.Fetch(v.Record())
+		doc, err := r.Fetch(ctx, v.Record())
 		if err != nil || doc.Kind() != value.KindObject {
 			return value.None, err
 		}
-		return r.destructureDoc(env, doc, v.Record(), fields)
+		return r.destructureDoc(ctx, env, doc, v.Record(), fields)
 	case value.KindObject:
-		return r.destructureDoc(env, v, nil, fields)
+		return r.destructureDoc(ctx, env, v, nil, fields)
 	}
 	return value.None, nil
 }
 
 // destructureDoc destructures an object. link is the id that led to it, whose key is read as field does; nil: none.
-func (r *Run) destructureDoc(env *Env, v value.Value, link *value.RecordID, fields []ast.DestructureField) (value.Value, error) {
+func (r *Run) destructureDoc(ctx context.Context, env *Env, v value.Value, link *value.RecordID, fields []ast.DestructureField) (value.Value, error) {
 	inner, sum := env.WithThis(v), held(0)
 	out := make([]value.Field, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		w, err := r.destructured(inner, v.Object(), link, f)
+		w, err := r.destructured(ctx, inner, v.Object(), link, f)
 		if err == nil {
 			err = sum.add(r, w)
 		}
@@ -412,22 +414,22 @@ func (r *Run) destructureDoc(env *Env, v value.Value, link *value.RecordID, fiel
 }
 
 // destructured is the value of one field of a destructuring.
-func (r *Run) destructured(env *Env, o *value.Object, link *value.RecordID, f *ast.DestructureField) (value.Value, error) {
+func (r *Run) destructured(ctx context.Context, env *Env, o *value.Object, link *value.RecordID, f *ast.DestructureField) (value.Value, error) {
 	if f.Expr != nil {
-		return r.Eval(env, f.Expr)
+		return r.Eval(ctx, env, f.Expr)
 	}
 	v, ok := link.Part(f.Name)
 	if !ok {
 		v, _ = o.Get(f.Name)
 	}
 	if f.Nested != nil {
-		return r.destructure(env, v, f.Nested)
+		return r.destructure(ctx, env, v, f.Nested)
 	}
 	return v, nil
 }
 
 // method is v.name(args): a built-in of v's kind, else a closure in a field of an object.
-func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, error) {
+func (r *Run) method(ctx context.Context, env *Env, v value.Value, p *ast.PartMethod) (value.Value, error) {
 	m, ok := p.Impl.(*fn.Method)
 	if !ok {
 		m, ok = r.Ex.Functions.Method(p.Name)
@@ -435,7 +437,7 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 	if !ok {
 		if v.Kind() == value.KindObject {
 			if f, _ := v.Object().Get(p.Name); f.Kind() == value.KindClosure {
-				return r.callPart(env, f, p.Args)
+				return r.callPart(ctx, env, f, p.Args)
 			}
 		}
 		return value.None, fn.NoMethod(p.Name, v)
@@ -447,34 +449,34 @@ func (r *Run) method(env *Env, v value.Value, p *ast.PartMethod) (value.Value, e
 	}
 	base := len(r.args)
 	r.args = append(r.args, v)
-	if err := r.push(env, p.Args); err != nil {
+	if err := r.push(ctx, env, p.Args); err != nil {
 		r.pop(base)
 		return value.None, err
 	}
-	v, err := m.Call(r.enterHost(env, p.Name), r.args[base:len(r.args):len(r.args)])
+	v, err := m.Call(r.enterHost(ctx, env, p.Name), r.args[base:len(r.args):len(r.args)])
 	r.leaveHost()
 	if err == nil {
-		err = r.bounded(v, r.args[base:])
+		err = r.bounded(ctx, v, r.args[base:])
 	}
 	r.pop(base)
 	return v, err
 }
 
 // callPart is v(args).
-func (r *Run) callPart(env *Env, f value.Value, args []ast.Expr) (value.Value, error) {
+func (r *Run) callPart(ctx context.Context, env *Env, f value.Value, args []ast.Expr) (value.Value, error) {
 	base := len(r.args)
-	if err := r.push(env, args); err != nil {
+	if err := r.push(ctx, env, args); err != nil {
 		return value.None, err
 	}
-	v, err := r.call(env, f, r.args[base:len(r.args):len(r.args)], nil)
+	v, err := r.call(ctx, env, f, r.args[base:len(r.args):len(r.args)], nil)
 	r.pop(base)
 	return v, err
 }
 
 // repeat is .@ outside a recursion; inside one, recurse.go puts the depth on the run.
-func (r *Run) repeat(env *Env, v value.Value) (value.Value, error) {
+func (r *Run) repeat(ctx context.Context, env *Env, v value.Value) (value.Value, error) {
 	if r.tree == nil {
 		return value.None, errs.Internal("Tried to use a `@` repeat recurse symbol in a position where it is not supported")
 	}
-	return r.tree.descend(r, env, v)
+	return r.tree.descend(ctx, r, env, v)
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 
@@ -37,15 +38,15 @@ type indexRows struct {
 	n     int64
 }
 
-func (s *indexRows) next() (value.Value, bool, error) {
+func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.cur == nil {
 		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access)
 	}
 	for {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
-		k, ok, err := s.key()
+		k, ok, err := s.key(ctx)
 		if !ok || err != nil {
 			return value.None, false, err
 		}
@@ -54,7 +55,7 @@ func (s *indexRows) next() (value.Value, bool, error) {
 			s.n++
 			return value.None, true, nil
 		}
-		if ok, err = s.take(k); err != nil {
+		if ok, err = s.take(ctx, k); err != nil {
 			return value.None, false, err
 		}
 		if ok {
@@ -65,23 +66,23 @@ func (s *indexRows) next() (value.Value, bool, error) {
 }
 
 // take makes the record with a key the current row; false where it does not hold.
-func (s *indexRows) take(k value.Value) (bool, error) {
+func (s *indexRows) take(ctx context.Context, k value.Value) (bool, error) {
 	var err error
-	s.doc, err = s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: k})
+	s.doc, err = s.r.Fetch(ctx, &value.RecordID{Table: s.tb.Name, Key: k})
 	if err != nil || s.doc.IsNone() {
 		return false, err
 	}
 	s.read++ // SECURITY: only now, for EXPLAIN ANALYZE must not count what the caller may not see
-	return s.filter.holds(s.doc)
+	return s.filter.holds(ctx, s.doc)
 }
 
 // key is the next record key.
-func (s *indexRows) key() (value.Value, bool, error) {
+func (s *indexRows) key(ctx context.Context) (value.Value, bool, error) {
 	switch {
 	case s.access.Elements:
-		return s.element()
+		return s.element(ctx)
 	case s.access.Reverse && s.ties > 0:
-		return s.turned()
+		return s.turned(ctx)
 	case !s.cur.Next():
 		return value.None, false, s.cur.Err()
 	}
@@ -89,9 +90,9 @@ func (s *indexRows) key() (value.Value, bool, error) {
 }
 
 // element is the next key of a record that was not found before.
-func (s *indexRows) element() (value.Value, bool, error) {
+func (s *indexRows) element(ctx context.Context) (value.Value, bool, error) {
 	for s.cur.Next() {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
 		k := s.cur.Key()
@@ -109,9 +110,9 @@ func (s *indexRows) element() (value.Value, bool, error) {
 }
 
 // turned is the next key of the current group, or of the one before it.
-func (s *indexRows) turned() (value.Value, bool, error) {
+func (s *indexRows) turned(ctx context.Context) (value.Value, bool, error) {
 	if len(s.group) == 0 {
-		if err := s.fill(); err != nil || len(s.group) == 0 {
+		if err := s.fill(ctx); err != nil || len(s.group) == 0 {
 			return value.None, false, err
 		}
 	}
@@ -121,13 +122,13 @@ func (s *indexRows) turned() (value.Value, bool, error) {
 }
 
 // fill reads the next group of equal keys.
-func (s *indexRows) fill() error {
+func (s *indexRows) fill(ctx context.Context) error {
 	if s.more {
 		s.group = append(s.group, s.ahead)
 		s.more = false
 	}
 	for !s.done {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return err
 		}
 		if !s.cur.Next() {
@@ -213,9 +214,9 @@ type unionIndexRows struct {
 	doc      value.Value // the current row
 }
 
-func (s *unionIndexRows) next() (value.Value, bool, error) {
+func (s *unionIndexRows) next(ctx context.Context) (value.Value, bool, error) {
 	for {
-		doc, ok, err := s.unionRows.next()
+		doc, ok, err := s.unionRows.next(ctx)
 		s.doc = doc
 		if !ok || err != nil || !s.distinct {
 			return doc, ok, err

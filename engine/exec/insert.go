@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -9,12 +11,12 @@ import (
 )
 
 // insert is INSERT: one table look-up and one pass over the rows.
-func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
+func (r *Run) insert(ctx context.Context, env *Env, s *ast.Insert) (value.Value, error) {
 	w, err := r.newWriter(env, s.Output)
 	if err != nil {
 		return value.None, err
 	}
-	into, err := r.insertInto(env, s.Into)
+	into, err := r.insertInto(ctx, env, s.Into)
 	if err != nil {
 		return value.None, err
 	}
@@ -23,17 +25,17 @@ func (r *Run) insert(env *Env, s *ast.Insert) (value.Value, error) {
 			return value.Array(), err
 		}
 	}
-	rows, err := r.insertRows(env, s)
+	rows, err := r.insertRows(ctx, env, s)
 	if err != nil {
 		return value.None, err
 	}
 	in := inserter{writer: w, s: s, into: into}
-	if in.version, err = r.ownVersion(env, s.Version); err != nil {
+	if in.version, err = r.ownVersion(ctx, env, s.Version); err != nil {
 		return value.None, err
 	}
 	w.rows = make([]value.Value, 0, len(rows))
 	for _, row := range rows {
-		if err := in.insert(row); err != nil {
+		if err := in.insert(ctx, row); err != nil {
 			return value.None, err
 		}
 	}
@@ -50,14 +52,14 @@ func (w *writer) mayFill(table string) (bool, error) {
 }
 
 // insertInto is the table that INTO names; "" without INTO.
-func (r *Run) insertInto(env *Env, x ast.Expr) (string, error) {
+func (r *Run) insertInto(ctx context.Context, env *Env, x ast.Expr) (string, error) {
 	switch x := x.(type) {
 	case nil:
 		return "", nil
 	case *ast.Table:
 		return x.Name, nil
 	default:
-		v, err := r.Value(env, x)
+		v, err := r.Value(ctx, env, x)
 		if err != nil {
 			return "", err
 		}
@@ -70,11 +72,11 @@ func (r *Run) insertInto(env *Env, x ast.Expr) (string, error) {
 }
 
 // insertRows evaluates what is to be inserted: objects.
-func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
+func (r *Run) insertRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.Value, error) {
 	if s.Fields != nil {
-		return r.valueRows(env, s)
+		return r.valueRows(ctx, env, s)
 	}
-	v, err := r.Value(env, s.X)
+	v, err := r.Value(ctx, env, s.X)
 	if err != nil {
 		return nil, err
 	}
@@ -93,16 +95,16 @@ func (r *Run) insertRows(env *Env, s *ast.Insert) ([]value.Value, error) {
 }
 
 // valueRows evaluates the rows of the VALUES form.
-func (r *Run) valueRows(env *Env, s *ast.Insert) ([]value.Value, error) {
+func (r *Run) valueRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.Value, error) {
 	out, a := make([]value.Value, len(s.Rows)), assigner{r: r, env: env}
 	for i, row := range s.Rows {
 		doc := value.ObjectOf(nil)
 		for j, x := range row {
-			v, err := r.Value(env, x)
+			v, err := r.Value(ctx, env, x)
 			if err != nil {
 				return nil, err
 			}
-			im, err := a.assign(image{doc: doc}, s.Fields[j].Parts, ast.AssignSet, v)
+			im, err := a.assign(ctx, image{doc: doc}, s.Fields[j].Parts, ast.AssignSet, v)
 			if err != nil {
 				return nil, err
 			}
@@ -123,7 +125,7 @@ type inserter struct {
 	version uint64 // of the history, that an import gives the rows; 0: none
 }
 
-func (in *inserter) insert(doc value.Value) error {
+func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 	id, named, err := in.idOf(doc)
 	if err != nil {
 		return err
@@ -145,7 +147,7 @@ func (in *inserter) insert(doc value.Value) error {
 	}
 	p.After = value.ObjectOf(record.Clean(doc).Object().With("id", value.RecordOf(id)))
 	if in.version != 0 {
-		return in.insertVersion(&p)
+		return in.insertVersion(ctx, &p)
 	}
 	if named {
 		there, err := in.g.Exists(p.Table, id.Key)
@@ -153,30 +155,30 @@ func (in *inserter) insert(doc value.Value) error {
 			return err
 		}
 		if there && in.s.Relation && in.s.OnDuplicate == nil {
-			return in.sameEdge(&p)
+			return in.sameEdge(ctx, &p)
 		}
 		if there && in.r.Import && p.Table.Define.View != nil {
-			return in.replaceRow(&p) // the view has made it already
+			return in.replaceRow(ctx, &p) // the view has made it already
 		}
 		if there {
-			if err := in.checkEnds(&p); err != nil {
+			if err := in.checkEnds(ctx, &p); err != nil {
 				return err
 			}
-			if ok, err := in.g.Rehearse(in.r.Ctx, &p); !ok || err != nil {
+			if ok, err := in.g.Rehearse(ctx, &p); !ok || err != nil {
 				return err
 			}
-			return in.duplicate(p.Table, id, doc)
+			return in.duplicate(ctx, p.Table, id, doc)
 		}
 	}
 	catches := in.s.Ignore || in.s.OnDuplicate != nil && !named
 	if !catches || !hasUnique(p.Table) {
-		return in.put(&p)
+		return in.put(ctx, &p)
 	}
-	owner, err := in.r.claim(p.Table.Name, func() error { return in.put(&p) })
+	owner, err := in.r.claim(p.Table.Name, func() error { return in.put(ctx, &p) })
 	if owner == nil || err != nil || in.s.Ignore {
 		return err
 	}
-	return in.duplicate(p.Table, owner, doc)
+	return in.duplicate(ctx, p.Table, owner, doc)
 }
 
 // table finds the table of a row; nil where the caller may not create it.
@@ -226,11 +228,11 @@ func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
 
 // checkEnds refuses a row of INSERT RELATION … ON DUPLICATE KEY UPDATE whose edge has other ends. An edge that the caller may
 // not update tells nothing.
-func (in *inserter) checkEnds(p *record.Write) error {
+func (in *inserter) checkEnds(ctx context.Context, p *record.Write) error {
 	if !in.s.Relation {
 		return nil
 	}
-	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+	row, err := in.g.Pick(ctx, p.Table, p.ID, record.Updating)
 	if row == nil || err != nil {
 		return err
 	}
@@ -247,27 +249,27 @@ func (in *inserter) checkEnds(p *record.Write) error {
 }
 
 // sameEdge answers an edge that is there already as it is; its ends must be those of the row.
-func (in *inserter) sameEdge(p *record.Write) error {
-	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+func (in *inserter) sameEdge(ctx context.Context, p *record.Write) error {
+	row, err := in.g.Pick(ctx, p.Table, p.ID, record.Updating)
 	if row == nil || err != nil {
 		return err
 	}
 	p.Before, p.After = row.Stored, row.Stored
-	return in.put(p)
+	return in.put(ctx, p)
 }
 
 // replaceRow stores a row in the place of the one that is there.
-func (in *inserter) replaceRow(p *record.Write) error {
-	row, err := in.g.Pick(in.r.Ctx, p.Table, p.ID, record.Updating)
+func (in *inserter) replaceRow(ctx context.Context, p *record.Write) error {
+	row, err := in.g.Pick(ctx, p.Table, p.ID, record.Updating)
 	if row == nil || err != nil {
 		return err
 	}
 	p.Before = row.Stored
-	return in.put(p)
+	return in.put(ctx, p)
 }
 
 // duplicate is what happens to a row whose record is there already.
-func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.Value) error {
+func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) error {
 	switch {
 	case in.s.OnDuplicate != nil:
 	case in.s.Ignore:
@@ -275,15 +277,15 @@ func (in *inserter) duplicate(tb *catalog.Table, id *value.RecordID, doc value.V
 	default:
 		return errs.RecordExists(value.RecordOf(id).Text())
 	}
-	row, err := in.g.Pick(in.r.Ctx, tb, id, record.Updating)
+	row, err := in.g.Pick(ctx, tb, id, record.Updating)
 	if row == nil || err != nil {
 		return err
 	}
 	frame := in.row.WithThis(value.None) // only $input is in sight
 	frame.Set("input", doc)
-	after, loose, err := in.r.assignAll(frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
+	after, loose, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
 	if err != nil {
 		return err
 	}
-	return in.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, Loose: loose})
+	return in.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, Loose: loose})
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,9 +55,9 @@ func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
 }
 
 // sourceFor builds what a statement reads from, KNN operators included.
-func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
+func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
 	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
-		return r.source(env, s, where, w)
+		return r.source(ctx, env, s, where, w)
 	}
 	knns, err := where.env.search.conditions(where.x)
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate, w *wish) (row
 		others = where.of(rest)
 	}
 	if len(s.From) == 1 && isNamed(s.From[0]) {
-		in, err := r.source(env, s, where, nil)
+		in, err := r.source(ctx, env, s, where, nil)
 		if err != nil || where.env.search.nearest != nil {
 			return in, err
 		}
@@ -82,19 +83,19 @@ func (r *Run) sourceFor(env *Env, s *ast.Select, where *predicate, w *wish) (row
 		if b.KNN.Distance == "" {
 			continue
 		}
-		k, err := r.nearest(env, b)
+		k, err := r.nearest(ctx, env, b)
 		if err != nil {
 			return nil, err
 		}
 		where.env.search.nearest = k
-		in, err := r.source(env, s, others, nil)
+		in, err := r.source(ctx, env, s, others, nil)
 		if err != nil {
 			return nil, err
 		}
 		return r.knnTop(where.env, in, k)
 	}
 	// Without an index for it the operator holds for every row, as in the reference.
-	return r.source(env, s, others, w)
+	return r.source(ctx, env, s, others, w)
 }
 
 // isNamed reports whether a source is named, so that it may be looked at more than once.
@@ -108,14 +109,14 @@ func isNamed(x ast.Expr) bool {
 
 // nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated once,
 // before there is a row, where $parent is what it is for the rows.
-func (r *Run) nearest(env *Env, b *ast.Binary) (*nearest, error) {
+func (r *Run) nearest(ctx context.Context, env *Env, b *ast.Binary) (*nearest, error) {
 	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
 	query := b.R
 	if plan.IsRowField(query) && !plan.IsRowField(b.L) {
 		k.field, query = b.R, b.L
 	}
 	var err error
-	if k.query, err = r.Value(inFrom(env), query); err != nil {
+	if k.query, err = r.Value(ctx, inFrom(env), query); err != nil {
 		return nil, err
 	}
 	return k, numbers(k.query)
@@ -202,10 +203,10 @@ func nearer(a, b *nearRow) int {
 	return a.at - b.at
 }
 
-func (s *knnRows) next() (value.Value, bool, error) {
+func (s *knnRows) next(ctx context.Context) (value.Value, bool, error) {
 	if !s.filled {
 		s.filled = true
-		if err := s.fill(); err != nil {
+		if err := s.fill(ctx); err != nil {
 			return value.None, false, err
 		}
 	}
@@ -219,10 +220,10 @@ func (s *knnRows) next() (value.Value, bool, error) {
 }
 
 // fill reads the source to its end.
-func (s *knnRows) fill() error {
+func (s *knnRows) fill(ctx context.Context) error {
 	k := s.k.x.KNN.K
 	for at := 0; k > 0; at++ {
-		doc, ok, err := s.in.next()
+		doc, ok, err := s.in.next(ctx)
 		if err != nil {
 			return err
 		}
@@ -230,7 +231,7 @@ func (s *knnRows) fill() error {
 			break
 		}
 		row := nearRow{doc: doc, at: at}
-		if ok, err = s.measure(&row); err != nil {
+		if ok, err = s.measure(ctx, &row); err != nil {
 			return err
 		}
 		switch {
@@ -254,7 +255,7 @@ func (s *knnRows) fill() error {
 }
 
 // measure finds how far a row is; false for one that cannot be measured.
-func (s *knnRows) measure(row *nearRow) (bool, error) {
+func (s *knnRows) measure(ctx context.Context, row *nearRow) (bool, error) {
 	if s.exact {
 		if v, ok := s.floats(row.doc); ok {
 			if len(v) != len(s.query) {
@@ -265,7 +266,7 @@ func (s *knnRows) measure(row *nearRow) (bool, error) {
 		}
 	}
 	s.env.SetDoc(row.doc)
-	v, err := s.r.Value(s.env, s.k.field)
+	v, err := s.r.Value(ctx, s.env, s.k.field)
 	if err != nil {
 		return false, err
 	}
@@ -280,7 +281,7 @@ func (s *knnRows) measure(row *nearRow) (bool, error) {
 		row.far = s.distance(s.room, s.query)
 		return true, nil
 	}
-	row.d, err = s.r.distanceOf(s.k.x.KNN, v, s.k.query)
+	row.d, err = s.r.distanceOf(ctx, s.k.x.KNN, v, s.k.query)
 	row.far = row.d.AsFloat()
 	return err == nil, err
 }
@@ -301,7 +302,7 @@ func (s *knnRows) floats(doc value.Value) ([]float64, bool) {
 }
 
 // distanceOf is the distance of two arrays of numbers by the function of the language.
-func (r *Run) distanceOf(k *ast.KNN, a, b value.Value) (value.Value, error) {
+func (r *Run) distanceOf(ctx context.Context, k *ast.KNN, a, b value.Value) (value.Value, error) {
 	name, args := "vector::distance::"+strings.ToLower(k.Distance), []value.Value{a, b}
 	switch k.Distance {
 	case "COSINE", "JACCARD", "PEARSON":
@@ -313,7 +314,8 @@ func (r *Run) distanceOf(k *ast.KNN, a, b value.Value) (value.Value, error) {
 	if !ok {
 		return value.None, fmt.Errorf("distance %s is no function", k.Distance)
 	}
-	v, err := f.Call(&r.host, args)
+	v, err := f.Call(r.enterHost(ctx, r.host.env, r.host.method), args)
+	r.leaveHost()
 	if err == nil && k.Distance == "COSINE" {
 		v = value.Float(1 - v.Float())
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -12,18 +13,18 @@ import (
 )
 
 // nearest starts a walk over a vector index.
-func (b *pathBuilder) nearest(p *plan.Nearest) (rows, error) {
+func (b *pathBuilder) nearest(ctx context.Context, p *plan.Nearest) (rows, error) {
 	r, search := b.r, b.where.env.search
 	scan := &knnScanRows{r: r, env: b.where.env, tb: b.tb, ix: p.Index, knn: p.KNN, filter: b.where.of(p.Rest)}
 	var err error
-	if scan.k, err = r.nearest(b.env, p.KNN); err != nil {
+	if scan.k, err = r.nearest(ctx, b.env, p.KNN); err != nil {
 		return nil, err
 	}
 	x, err := vector.Open(r.Ex.vectors, r.Tx, b.tb, p.Index)
 	if err != nil {
 		return nil, err
 	}
-	if scan.walk, err = x.Search(r.Ctx, scan.k.query, int(max(p.KNN.KNN.EF, p.KNN.KNN.K))); err != nil {
+	if scan.walk, err = x.Search(ctx, scan.k.query, int(max(p.KNN.KNN.EF, p.KNN.KNN.K))); err != nil {
 		return nil, err
 	}
 	search.nearest = scan.k
@@ -48,10 +49,10 @@ type knnScanRows struct {
 	n     int64
 }
 
-func (s *knnScanRows) next() (value.Value, bool, error) {
+func (s *knnScanRows) next(ctx context.Context) (value.Value, bool, error) {
 	if !s.done {
 		s.done = true
-		if err := s.fill(); err != nil {
+		if err := s.fill(ctx); err != nil {
 			return value.None, false, err
 		}
 	}
@@ -65,9 +66,9 @@ func (s *knnScanRows) next() (value.Value, bool, error) {
 }
 
 // fill walks until k records have been found.
-func (s *knnScanRows) fill() error {
+func (s *knnScanRows) fill(ctx context.Context) error {
 	for int64(len(s.found)) < s.knn.KNN.K {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return err
 		}
 		hit, ok, err := s.walk.Next()
@@ -77,7 +78,7 @@ func (s *knnScanRows) fill() error {
 		if !ok {
 			break
 		}
-		if err := s.take(hit); err != nil {
+		if err := s.take(ctx, hit); err != nil {
 			return err
 		}
 	}
@@ -87,21 +88,21 @@ func (s *knnScanRows) fill() error {
 }
 
 // take keeps a hit whose record may be seen and holds.
-func (s *knnScanRows) take(hit vector.Hit) error {
+func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
 	id := &value.RecordID{Table: s.tb.Name, Key: hit.Record}
-	doc, err := s.r.Fetch(id)
+	doc, err := s.r.Fetch(ctx, id)
 	if doc.IsNone() || err != nil {
 		return err
 	}
 	if s.r.hidesFields(s.tb) { // SECURITY: the index knows fields that are hidden
-		if v, err := s.r.Value(s.env.WithDoc(doc), s.k.field); v.IsNullish() || err != nil {
+		if v, err := s.r.Value(ctx, s.env.WithDoc(doc), s.k.field); v.IsNullish() || err != nil {
 			return err
 		}
 	}
 	s.seen++
 	name := value.RecordOf(id).Text()
 	s.k.distances[name] = value.Float(hit.Distance)
-	ok, err := s.filter.holds(doc)
+	ok, err := s.filter.holds(ctx, doc)
 	if !ok {
 		delete(s.k.distances, name)
 		return err

@@ -1,21 +1,26 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // evalAll evaluates a list into a new slice.
-func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
-	if err := r.did(len(xs) * turnWeight); err != nil {
+func (r *Run) evalAll(ctx context.Context, env *Env, xs []ast.Expr) ([]value.Value, error) {
+	if err := r.did(ctx, len(xs)*turnWeight); err != nil {
 		return nil, err
 	}
 	out, sum := make([]value.Value, len(xs)), held(0)
 	for i, x := range xs {
-		v, err := r.Eval(env, x)
+		v, err := r.Eval(ctx, env, x)
 		if err == nil {
 			err = sum.add(r, v)
+		}
+		if err == nil {
+			err = r.poll(ctx)
 		}
 		if err != nil {
 			return nil, err
@@ -26,15 +31,18 @@ func (r *Run) evalAll(env *Env, xs []ast.Expr) ([]value.Value, error) {
 }
 
 // object evaluates { a: 1 }.
-func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
-	if err := r.did(len(x.Fields) * turnWeight); err != nil {
+func (r *Run) object(ctx context.Context, env *Env, x *ast.Object) (value.Value, error) {
+	if err := r.did(ctx, len(x.Fields)*turnWeight); err != nil {
 		return value.None, err
 	}
 	fields, sum := make([]value.Field, len(x.Fields)), held(0)
 	for i, f := range x.Fields {
-		v, err := r.Eval(env, f.Value)
+		v, err := r.Eval(ctx, env, f.Value)
 		if err == nil {
 			err = sum.add(r, v)
+		}
+		if err == nil {
+			err = r.poll(ctx)
 		}
 		if err != nil {
 			return value.None, err
@@ -45,8 +53,8 @@ func (r *Run) object(env *Env, x *ast.Object) (value.Value, error) {
 }
 
 // record evaluates table:key.
-func (r *Run) record(env *Env, x *ast.RecordID) (value.Value, error) {
-	key, err := r.key(env, x.Key)
+func (r *Run) record(ctx context.Context, env *Env, x *ast.RecordID) (value.Value, error) {
+	key, err := r.key(ctx, env, x.Key)
 	if err != nil {
 		return value.None, err
 	}
@@ -57,23 +65,23 @@ func (r *Run) record(env *Env, x *ast.RecordID) (value.Value, error) {
 func (ex *Executor) ParseRecord(text string) (value.Value, error) { return ex.ReadRecord(text) }
 
 // key evaluates the key of a record id, or a range of keys.
-func (r *Run) key(env *Env, x ast.Expr) (value.Value, error) {
+func (r *Run) key(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
 		return x.Value, nil
 	case *ast.KeyGen:
 		return r.Ex.NewKey(x.Name), nil
 	case *ast.KeyRange:
-		return r.span(env, x.Start, x.End, x.StartExcl, x.EndIncl)
+		return r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl)
 	}
-	return r.Eval(env, x)
+	return r.Eval(ctx, env, x)
 }
 
 // span evaluates the two ends of a range; a nil end is open.
-func (r *Run) span(env *Env, start, end ast.Expr, startExcl, endIncl bool) (value.Value, error) {
+func (r *Run) span(ctx context.Context, env *Env, start, end ast.Expr, startExcl, endIncl bool) (value.Value, error) {
 	out := &value.Range{}
 	if start != nil {
-		v, err := r.key(env, start)
+		v, err := r.key(ctx, env, start)
 		if err != nil {
 			return value.None, err
 		}
@@ -83,7 +91,7 @@ func (r *Run) span(env *Env, start, end ast.Expr, startExcl, endIncl bool) (valu
 		}
 	}
 	if end != nil {
-		v, err := r.key(env, end)
+		v, err := r.key(ctx, env, end)
 		if err != nil {
 			return value.None, err
 		}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacredb/nacre/engine/plan"
@@ -13,9 +14,9 @@ type measured struct {
 	took time.Duration
 }
 
-func (s *measured) next() (value.Value, bool, error) {
+func (s *measured) next(ctx context.Context) (value.Value, bool, error) {
 	start := time.Now()
-	doc, ok, err := s.rows.next()
+	doc, ok, err := s.rows.next(ctx)
 	s.took += time.Since(start)
 	return doc, ok, err
 }

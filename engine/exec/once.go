@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/plan"
@@ -85,25 +87,25 @@ func steady(impl any) bool {
 }
 
 // within evaluates an expression whose sub-selects are kept in o.
-func (o once) within(r *Run, env *Env, x ast.Expr) (value.Value, error) {
+func (o once) within(ctx context.Context, r *Run, env *Env, x ast.Expr) (value.Value, error) {
 	if o == nil {
-		return r.Value(env, x)
+		return r.Value(ctx, env, x)
 	}
 	outer := r.once
 	r.once = o
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	r.once = outer
 	return v, err
 }
 
 // subqueryOnce is the value of a sub-select that is run once.
-func (r *Run) subqueryOnce(env *Env, x *ast.Subquery, kept *onceValue) (value.Value, error) {
+func (r *Run) subqueryOnce(ctx context.Context, env *Env, x *ast.Subquery, kept *onceValue) (value.Value, error) {
 	if kept.known {
 		return kept.v, nil
 	}
 	outer := r.once
 	r.once = nil
-	v, err := r.runSubquery(env, x)
+	v, err := r.runSubquery(ctx, env, x)
 	r.once = outer
 	if err == nil {
 		kept.v, kept.known = v, true

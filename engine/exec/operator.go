@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -8,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func (r *Run) unary(env *Env, x *ast.Unary) (value.Value, error) {
-	v, err := r.Eval(env, x.X)
+func (r *Run) unary(ctx context.Context, env *Env, x *ast.Unary) (value.Value, error) {
+	v, err := r.Eval(ctx, env, x.X)
 	if err != nil {
 		return value.None, err
 	}
@@ -23,11 +24,11 @@ func (r *Run) unary(env *Env, x *ast.Unary) (value.Value, error) {
 }
 
 // binary evaluates l op r. The four that may leave their right side alone come first.
-func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
+func (r *Run) binary(ctx context.Context, env *Env, x *ast.Binary) (value.Value, error) {
 	if x.Op == ast.OpMatches || x.Op == ast.OpKNN {
-		return r.searched(env, x)
+		return r.searched(ctx, env, x)
 	}
-	a, err := r.Eval(env, x.L)
+	a, err := r.Eval(ctx, env, x.L)
 	if err != nil {
 		return value.None, err
 	}
@@ -36,19 +37,19 @@ func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
 		if value.Truthy(a) {
 			return a, nil
 		}
-		return r.Eval(env, x.R)
+		return r.Eval(ctx, env, x.R)
 	case ast.OpAnd:
 		if !value.Truthy(a) {
 			return a, nil
 		}
-		return r.Eval(env, x.R)
+		return r.Eval(ctx, env, x.R)
 	case ast.OpNullCoalesce:
 		if !a.IsNullish() {
 			return a, nil
 		}
-		return r.Eval(env, x.R)
+		return r.Eval(ctx, env, x.R)
 	}
-	b, err := r.Eval(env, x.R)
+	b, err := r.Eval(ctx, env, x.R)
 	if err != nil {
 		return value.None, err
 	}
@@ -58,26 +59,26 @@ func (r *Run) binary(env *Env, x *ast.Binary) (value.Value, error) {
 		}
 	}
 	if !a.Light() || !b.Light() {
-		return r.heavy(x.Op, a, b)
+		return r.heavy(ctx, x.Op, a, b)
 	}
 	return apply(x.Op, a, b)
 }
 
 // heavy is a binary operator over values that may be large.
-func (r *Run) heavy(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+func (r *Run) heavy(ctx context.Context, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	if op == ast.OpAdd {
 		if err := r.mayJoin(a, b); err != nil {
 			return value.None, err
 		}
 	}
-	if err := r.did(value.Weight(a) + value.Weight(b)); err != nil {
+	if err := r.did(ctx, value.Weight(a)+value.Weight(b)); err != nil {
 		return value.None, err
 	}
 	switch {
 	case a.Kind() == value.KindRegex || b.Kind() == value.KindRegex || value.HasRegex(a) || value.HasRegex(b):
-		return r.searching(op, a, b)
+		return r.searching(ctx, op, a, b)
 	case a.Kind() == value.KindGeometry || b.Kind() == value.KindGeometry:
-		rel := value.NewRelation(r.Ctx.Err)
+		rel := value.NewRelation(ctx.Err)
 		if v, err := applyWith(rel, op, a, b); rel.Err() == nil {
 			return v, err
 		}
@@ -87,8 +88,8 @@ func (r *Run) heavy(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 }
 
 // searching is an operator with regular expressions on one side.
-func (r *Run) searching(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
-	searches := value.NewSearches(r.Ctx.Err)
+func (r *Run) searching(ctx context.Context, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
+	searches := value.NewSearches(ctx.Err)
 	a, _ = searches.Bind(a)
 	b, _ = searches.Bind(b)
 	v, err := apply(op, a, b)
@@ -121,15 +122,15 @@ func (r *Run) mayJoin(a, b value.Value) error {
 
 // searched is a full-text or nearest-neighbour test on a row. The scan that found the row has answered the latter; outside
 // of one it holds for everything, as the language has it.
-func (r *Run) searched(env *Env, x *ast.Binary) (value.Value, error) {
+func (r *Run) searched(ctx context.Context, env *Env, x *ast.Binary) (value.Value, error) {
 	if x.Op == ast.OpMatches {
-		ok, err := r.matches(env, x)
+		ok, err := r.matches(ctx, env, x)
 		return value.Bool(ok), err
 	}
-	if _, err := r.Eval(env, x.L); err != nil {
+	if _, err := r.Eval(ctx, env, x.L); err != nil {
 		return value.None, err
 	}
-	if _, err := r.Eval(env, x.R); err != nil {
+	if _, err := r.Eval(ctx, env, x.R); err != nil {
 		return value.None, err
 	}
 	return value.Bool(true), nil

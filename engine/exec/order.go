@@ -2,6 +2,7 @@ package exec
 
 import (
 	"container/heap"
+	"context"
 	"math/rand/v2"
 	"sort"
 
@@ -86,10 +87,10 @@ type sortRows struct {
 	n    int64
 }
 
-func (s *sortRows) next() (value.Value, bool, error) {
+func (s *sortRows) next(ctx context.Context) (value.Value, bool, error) {
 	if !s.done {
 		s.done = true
-		if err := s.fill(); err != nil {
+		if err := s.fill(ctx); err != nil {
 			return value.None, false, err
 		}
 	}
@@ -105,10 +106,10 @@ func (s *sortRows) next() (value.Value, bool, error) {
 
 func (s *sortRows) close() { s.in.close() }
 
-func (s *sortRows) fill() error {
+func (s *sortRows) fill(ctx context.Context) error {
 	top, sum := &topHeap{s: s}, held(0)
 	for seq := 0; ; seq++ {
-		doc, ok, err := s.in.next()
+		doc, ok, err := s.in.next(ctx)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (s *sortRows) fill() error {
 		if s.ties != nil {
 			row.id = s.ties()
 		}
-		if row.keys, err = s.keysOf(doc); err != nil {
+		if row.keys, err = s.keysOf(ctx, doc); err != nil {
 			return err
 		}
 		if s.keep < 0 || int64(len(s.out)) < s.keep { // what takes the place of another row is taken to weigh as much
@@ -149,7 +150,7 @@ func (s *sortRows) fill() error {
 	return nil
 }
 
-func (s *sortRows) keysOf(doc value.Value) ([]value.Value, error) {
+func (s *sortRows) keysOf(ctx context.Context, doc value.Value) ([]value.Value, error) {
 	if s.rand {
 		return nil, nil
 	}
@@ -164,7 +165,7 @@ func (s *sortRows) keysOf(doc value.Value) ([]value.Value, error) {
 		}
 		var err error
 		s.env.SetDoc(doc)
-		if out[i], err = s.r.idiom(s.env, k.through()); err != nil {
+		if out[i], err = s.r.idiom(ctx, s.env, k.through()); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -21,24 +23,24 @@ const (
 )
 
 // leave hands over the rows of a statement.
-func (r *Run) leave(p rows) error {
+func (r *Run) leave(ctx context.Context, p rows) error {
 	if r.Out.Give == nil {
-		return r.packRows(p)
+		return r.packRows(ctx, p)
 	}
-	return r.streamRows(p)
+	return r.streamRows(ctx, p)
 }
 
 // streamRows is drain for Out.Give.
-func (r *Run) streamRows(p rows) error {
+func (r *Run) streamRows(ctx context.Context, p rows) error {
 	size := firstRows
 	batch := make([]value.Value, 0, size)
 	for {
-		doc, ok, err := p.next()
+		doc, ok, err := p.next(ctx)
 		if err == nil && ok {
 			batch = append(batch, doc)
 		}
 		if err == nil && (!ok || len(batch) == size) {
-			if err = r.Ctx.Err(); err == nil {
+			if err = ctx.Err(); err == nil {
 				err = r.Out.Give(batch)
 			}
 			size, batch = min(2*size, mostRows), batch[:0]

@@ -1,30 +1,32 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // packRows is drain for Out.Packed: rows are encoded as they come, while what they are read from lasts.
-func (r *Run) packRows(in rows) error {
+func (r *Run) packRows(ctx context.Context, in rows) error {
 	out := &value.Packed{}
-	if err := r.pack(out, in); err != nil {
+	if err := r.pack(ctx, out, in); err != nil {
 		return err
 	}
 	r.Out.Packed = out
 	return nil
 }
 
-func (r *Run) pack(out *value.Packed, in rows) error {
-	cur, err := storedAsIs(in)
+func (r *Run) pack(ctx context.Context, out *value.Packed, in rows) error {
+	cur, err := storedAsIs(ctx, in)
 	if err != nil {
 		return err
 	}
 	if cur != nil {
-		return r.packStored(out, cur)
+		return r.packStored(ctx, out, cur)
 	}
 	for {
-		doc, ok, err := in.next()
+		doc, ok, err := in.next(ctx)
 		if !ok || err != nil {
 			return err
 		}
@@ -32,26 +34,26 @@ func (r *Run) pack(out *value.Packed, in rows) error {
 			return TooHeavy(r.Ex.Limits.Answer)
 		}
 		out.Append(doc)
-		if err := r.packed(out); err != nil {
+		if err := r.packed(ctx, out); err != nil {
 			return err
 		}
 	}
 }
 
 // packed is called after each row.
-func (r *Run) packed(out *value.Packed) error {
+func (r *Run) packed(ctx context.Context, out *value.Packed) error {
 	if out.Len() > r.Ex.Limits.Rows {
 		return tooMany(r.Ex.Limits.Rows)
 	}
 	if err := r.Mem.Reach(out.Size()); err != nil {
 		return err
 	}
-	return r.Tick()
+	return r.Tick(ctx)
 }
 
 // storedAsIs is the cursor of a walk whose records are the answer as they are stored; nil where something is done to them,
 // or some are left out.
-func storedAsIs(in rows) (*record.Cursor, error) {
+func storedAsIs(ctx context.Context, in rows) (*record.Cursor, error) {
 	pass, ok := in.(*passRows)
 	if !ok {
 		return nil, nil
@@ -67,7 +69,7 @@ func storedAsIs(in rows) (*record.Cursor, error) {
 }
 
 // packStored packs the records of a walk without looking into them.
-func (r *Run) packStored(out *value.Packed, cur *record.Cursor) error {
+func (r *Run) packStored(ctx context.Context, out *value.Packed, cur *record.Cursor) error {
 	var few [packBatch]record.Stored
 	for {
 		batch := cur.Batch(few[:0], packBatch)
@@ -76,7 +78,7 @@ func (r *Run) packStored(out *value.Packed, cur *record.Cursor) error {
 				return TooHeavy(r.Ex.Limits.Answer)
 			}
 			out.AppendRecord(st)
-			if err := r.packed(out); err != nil {
+			if err := r.packed(ctx, out); err != nil {
 				return err
 			}
 		}

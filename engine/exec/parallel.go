@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"runtime"
 	"sync"
 
@@ -88,7 +89,7 @@ func (s *sharedScan) try(b *scanBatch) {
 }
 
 // next is the next row that holds or is open; false at the end.
-func (s *sharedScan) next() (foundRow, bool, error) {
+func (s *sharedScan) next(ctx context.Context) (foundRow, bool, error) {
 	for {
 		s.readAhead()
 		if len(s.ring) == 0 {
@@ -97,8 +98,8 @@ func (s *sharedScan) next() (foundRow, bool, error) {
 		b := s.ring[0]
 		select {
 		case <-b.done:
-		case <-s.r.Ctx.Done():
-			return foundRow{}, false, s.r.Ctx.Err()
+		case <-ctx.Done():
+			return foundRow{}, false, ctx.Err()
 		}
 		switch {
 		case b.at < len(b.found):
@@ -111,7 +112,7 @@ func (s *sharedScan) next() (foundRow, bool, error) {
 		}
 		s.ring = append(s.ring[:0], s.ring[1:]...)
 		s.spare = append(s.spare, b)
-		if err := s.r.Ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return foundRow{}, false, err
 		}
 	}

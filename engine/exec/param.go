@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -15,7 +16,7 @@ import (
 //
 // SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after DEFINE
 // PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the database.
-func (r *Run) param(env *Env, name string) (value.Value, error) {
+func (r *Run) param(ctx context.Context, env *Env, name string) (value.Value, error) {
 	if v, ok := env.atHand(name); ok {
 		return v, nil
 	}
@@ -53,7 +54,7 @@ func (r *Run) param(env *Env, name string) (value.Value, error) {
 			return value.None, err
 		}
 	}
-	if v, ok, err := r.definedParam(name); ok || err != nil || r.defining == 0 {
+	if v, ok, err := r.definedParam(ctx, name); ok || err != nil || r.defining == 0 {
 		return v, err
 	}
 	if ofTheRecord(name) && !(r.signing && r.defining == 1) { // a clause of an access method has no record at hand
@@ -111,7 +112,7 @@ func (r *Run) sessionVar(name string) (value.Value, bool) {
 }
 
 // definedParam is the value of a DEFINE PARAM that the run may see; false where there is none.
-func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
+func (r *Run) definedParam(ctx context.Context, name string) (v value.Value, ok bool, err error) {
 	if r.Auth.NS == "" || r.Auth.DB == "" {
 		return value.None, false, nil
 	}
@@ -128,7 +129,7 @@ func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
 		return value.None, false, nil
 	}
 	if r.Auth.Principal.Level != auth.RootUser { // those see every definition as it is
-		if err := r.permit(p.Permission, "You don't have permission to view the $%s parameter", name); err != nil {
+		if err := r.permit(ctx, p.Permission, "You don't have permission to view the $%s parameter", name); err != nil {
 			return value.None, false, err
 		}
 	}
@@ -136,7 +137,7 @@ func (r *Run) definedParam(name string) (v value.Value, ok bool, err error) {
 		return lit.Value, true, nil
 	}
 	err = r.InDefinition(auth.By(d.By), func() error {
-		v, err = r.Value(r.Base, p.Value)
+		v, err = r.Value(ctx, r.Base, p.Value)
 		return err
 	})
 	return v, true, err

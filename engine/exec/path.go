@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"math"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -39,7 +40,7 @@ func wishOf(s *ast.Select, lim window) *wish {
 }
 
 // tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
-func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate, version uint64, w *wish) (rows, error) {
+func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name string, where *predicate, version uint64, w *wish) (rows, error) {
 	tb, err := r.Table(name)
 	if err != nil {
 		return nil, err
@@ -59,20 +60,20 @@ func (r *Run) tableSource(env *Env, s *ast.Select, name string, where *predicate
 	if w != nil {
 		q.Order, q.Wanted = w.order, w.wanted
 	}
-	found, err := plan.Choose(q)
+	found, err := plan.Choose(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	b := &pathBuilder{r: r, env: env, tb: tb, where: where, left: where, version: version}
 	if w != nil {
 		w.sorted = found.Sorted
-		b.bare = w.count && where != nil && r.readsPlain(tb) && plan.Covers(q, found.Path)
+		b.bare = w.count && where != nil && r.readsPlain(tb) && plan.Covers(ctx, q, found.Path)
 	}
 	// What writes may change the records that it has yet to find: the keys are those of before.
 	if where != nil && r.readsPlain(tb) && !r.Tx.Writable() {
-		b.left = where.of(plan.Residual(q, found.Path))
+		b.left = where.of(plan.Residual(ctx, q, found.Path))
 	}
-	return b.rows(found.Path)
+	return b.rows(ctx, found.Path)
 }
 
 // readsPlain reports whether the caller sees every record of a table as it is stored.
@@ -89,12 +90,12 @@ type planHost struct {
 }
 
 // Value implements plan.Host.
-func (h *planHost) Value(x ast.Expr) (value.Value, error) {
+func (h *planHost) Value(ctx context.Context, x ast.Expr) (value.Value, error) {
 	env := h.env
 	if plan.OfOuter(x) { // seen from the rows
 		env = h.row
 	}
-	return h.once.within(h.r, env, x)
+	return h.once.within(ctx, h.r, env, x)
 }
 
 // Once implements plan.Host.
@@ -111,9 +112,9 @@ func (h *planHost) MayUse(ix *catalog.Index) bool {
 }
 
 // BindText implements plan.Host.
-func (h *planHost) BindText(x *ast.Binary, ix *catalog.Index) (bool, error) {
+func (h *planHost) BindText(ctx context.Context, x *ast.Binary, ix *catalog.Index) (bool, error) {
 	m := h.r.matcher(h.row, x)
-	err := m.bind(h.r, h.row, h.tb, ix)
+	err := m.bind(ctx, h.r, h.row, h.tb, ix)
 	return m.plain, err
 }
 
@@ -155,7 +156,7 @@ type pathBuilder struct {
 	bare    bool // the rows are counted: the records themselves are not read
 }
 
-func (b *pathBuilder) rows(p plan.Path) (rows, error) {
+func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 	switch p := p.(type) {
 	case *plan.Record:
 		return &recordRows{r: b.r, id: p.ID, filter: b.where}, nil
@@ -166,11 +167,11 @@ func (b *pathBuilder) rows(p plan.Path) (rows, error) {
 		}
 		return s, nil
 	case *plan.Union:
-		return b.union(p)
+		return b.union(ctx, p)
 	case *plan.Text:
 		return b.text(p), nil
 	case *plan.Nearest:
-		return b.nearest(p)
+		return b.nearest(ctx, p)
 	}
 	scan := p.(*plan.Scan)
 	return &tableRows{r: b.r, name: b.tb.Name, tb: b.tb, reverse: scan.Reverse, version: b.version, filter: b.where}, nil
@@ -180,10 +181,10 @@ func (b *pathBuilder) index(p *plan.Index) *indexRows {
 	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.left, bare: b.bare}
 }
 
-func (b *pathBuilder) union(p *plan.Union) (rows, error) {
+func (b *pathBuilder) union(ctx context.Context, p *plan.Union) (rows, error) {
 	u := &unionIndexRows{tb: b.tb, where: b.where, distinct: p.Distinct}
 	for _, part := range p.Parts {
-		in, err := b.rows(part)
+		in, err := b.rows(ctx, part)
 		if err != nil {
 			return nil, err
 		}

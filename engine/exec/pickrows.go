@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,9 +12,9 @@ import (
 )
 
 // eachRow picks the records of a target that meet a condition. f may write.
-func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
+func (w *writer) eachRow(ctx context.Context, t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
 	each := func(row *record.Row) error {
-		ok, err := w.meets(row, where)
+		ok, err := w.meets(ctx, row, where)
 		if !ok || err != nil {
 			return err
 		}
@@ -22,22 +23,22 @@ func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *
 	w.row.search = searchesOf(where)
 	switch t.Kind {
 	case TargetRecord:
-		return w.pick(tb, t.ID, act, each)
+		return w.pick(ctx, tb, t.ID, act, each)
 	case TargetRange:
-		return w.g.EachRow(w.r.Ctx, tb, t.ID.Key.Range(), act, each)
+		return w.g.EachRow(ctx, tb, t.ID.Key.Range(), act, each)
 	}
-	found, err := w.search(tb, with, where)
+	found, err := w.search(ctx, tb, with, where)
 	if err != nil {
 		return err
 	}
 	if found == nil {
-		return w.g.EachRow(w.r.Ctx, tb, nil, act, each)
+		return w.g.EachRow(ctx, tb, nil, act, each)
 	}
 	elsewhere := readsElsewhere(tb, where)
 	if elsewhere {
 		unfiltered(found)
 	}
-	ids, err := w.ids(found)
+	ids, err := w.ids(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -45,18 +46,18 @@ func (w *writer) eachRow(t *Target, tb *catalog.Table, act record.Action, with *
 		slices.SortFunc(ids, func(a, b *value.RecordID) int { return value.Compare(a.Key, b.Key) })
 	}
 	for _, id := range ids {
-		if err := w.r.Tick(); err != nil {
+		if err := w.r.Tick(ctx); err != nil {
 			return err
 		}
-		if err := w.pick(tb, id, act, each); err != nil {
+		if err := w.pick(ctx, tb, id, act, each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) pick(tb *catalog.Table, id *value.RecordID, act record.Action, f func(*record.Row) error) error {
-	row, err := w.g.Pick(w.r.Ctx, tb, id, act)
+func (w *writer) pick(ctx context.Context, tb *catalog.Table, id *value.RecordID, act record.Action, f func(*record.Row) error) error {
+	row, err := w.g.Pick(ctx, tb, id, act)
 	if row == nil || err != nil {
 		return err
 	}
@@ -66,13 +67,13 @@ func (w *writer) pick(tb *catalog.Table, id *value.RecordID, act record.Action, 
 // search finds a better way to the records of a table than walking all of it; nil where there is none. Who may not read
 // everything walks: what may be written is not what may be read. Only the nearest records can not be told by walking:
 // they are those of the records that may be read.
-func (w *writer) search(tb *catalog.Table, with *ast.With, where ast.Expr) (rows, error) {
+func (w *writer) search(ctx context.Context, tb *catalog.Table, with *ast.With, where ast.Expr) (rows, error) {
 	w.row.search = searchesOf(where)
 	if where == nil || !w.r.Auth.CanRead() && (w.row.search == nil || w.row.search.knns == 0) {
 		return nil, nil
 	}
 	from := []ast.Expr{&ast.Table{Name: tb.Name}}
-	found, err := w.r.sourceFor(w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where}, nil)
+	found, err := w.r.sourceFor(ctx, w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where}, nil)
 	if _, whole := found.(*tableRows); whole || err != nil {
 		return nil, err
 	}
@@ -120,9 +121,9 @@ func unfiltered(found rows) {
 }
 
 // ids reads all ids first: writing may move records in the index that finds them.
-func (w *writer) ids(found rows) ([]*value.RecordID, error) {
+func (w *writer) ids(ctx context.Context, found rows) ([]*value.RecordID, error) {
 	defer found.close()
-	docs, err := w.r.drain(found)
+	docs, err := w.r.drain(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (w *writer) ids(found rows) ([]*value.RecordID, error) {
 }
 
 // meets evaluates the WHERE of a statement for a picked record. A record that the caller may write but not see meets none.
-func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
+func (w *writer) meets(ctx context.Context, row *record.Row, where ast.Expr) (bool, error) {
 	if where == nil {
 		return true, nil
 	}
@@ -157,15 +158,15 @@ func (w *writer) meets(row *record.Row, where ast.Expr) (bool, error) {
 		return false, nil
 	}
 	w.row.SetDoc(row.Seen)
-	v, err := w.r.Value(w.row, where)
+	v, err := w.r.Value(ctx, w.row, where)
 	return value.Truthy(v), err
 }
 
 // explainWrite answers the EXPLAIN clause of a write: how it finds its records. FULL runs the statement too.
-func (w *writer) explainWrite(x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, each func(*Target) error) (value.Value, error) {
+func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, each func(*Target) error) (value.Value, error) {
 	var out []value.Value
 	for i := range targets {
-		found, err := w.explainTarget(&targets[i], with, where, yields)
+		found, err := w.explainTarget(ctx, &targets[i], with, where, yields)
 		if err != nil {
 			return value.None, err
 		}
@@ -191,7 +192,7 @@ func operation(name string, detail ...value.Field) value.Value {
 
 func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
 
-func (w *writer) explainTarget(t *Target, with *ast.With, where ast.Expr, yields bool) ([]value.Value, error) {
+func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, where ast.Expr, yields bool) ([]value.Value, error) {
 	table := value.Field{Name: "table", Value: value.Str(t.Table)}
 	forward := value.Field{Name: "direction", Value: value.Str("forward")}
 	switch t.Kind {
@@ -209,7 +210,7 @@ func (w *writer) explainTarget(t *Target, with *ast.With, where ast.Expr, yields
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.search(tb, with, where)
+	found, err := w.search(ctx, tb, with, where)
 	if err != nil {
 		return nil, err
 	}

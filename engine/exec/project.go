@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -118,22 +119,22 @@ func (p *projector) flatten() bool {
 }
 
 // row makes the output of one document.
-func (p *projector) row(doc value.Value) (value.Value, error) {
+func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, error) {
 	if doc.Kind() == value.KindGeometry {
-		return p.geometry(doc)
+		return p.geometry(ctx, doc)
 	}
 	if p.alone || p.passes && doc.Kind() != value.KindObject {
 		return doc, nil
 	}
 	p.env.SetDoc(doc)
 	if p.value != nil {
-		return p.eval(p.value, doc)
+		return p.eval(ctx, p.value, doc)
 	}
 	if p.flat {
 		out, sum := make([]value.Field, len(p.slots)), held(0)
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
-			v, err := p.eval(f, doc)
+			v, err := p.eval(ctx, f, doc)
 			if err == nil {
 				err = sum.add(p.r, v)
 			}
@@ -144,34 +145,34 @@ func (p *projector) row(doc value.Value) (value.Value, error) {
 		}
 		return value.ObjectOf(value.ObjectOfSorted(out)), nil
 	}
-	return p.r.borne(p.nested(doc))
+	return p.r.borne(p.nested(ctx, doc))
 }
 
 // eval is a field of the output of a document, which env has.
-func (p *projector) eval(f *projected, doc value.Value) (value.Value, error) {
-	if fast := f.compiled.ready(p.r, p.env, f.x); fast != nil {
+func (p *projector) eval(ctx context.Context, f *projected, doc value.Value) (value.Value, error) {
+	if fast := f.compiled.ready(ctx, p.r, p.env, f.x); fast != nil {
 		if v, err := fast(doc); err == nil {
 			return v, nil
 		}
 	}
-	return p.once.within(p.r, p.env, f.x)
+	return p.once.within(ctx, p.r, p.env, f.x)
 }
 
 // geometry is row for a geometry: its fields are those of its GeoJSON.
-func (p *projector) geometry(doc value.Value) (value.Value, error) {
+func (p *projector) geometry(ctx context.Context, doc value.Value) (value.Value, error) {
 	p.env.SetDoc(doc)
 	if p.value != nil {
-		return p.eval(p.value, doc)
+		return p.eval(ctx, p.value, doc)
 	}
 	o := value.ObjectOf(doc.Geometry().Object())
 	if p.alone {
 		return o, nil
 	}
-	return p.nested(o)
+	return p.nested(ctx, o)
 }
 
 // nested is row for lists with *, with paths or with names that occur twice; later fields win.
-func (p *projector) nested(doc value.Value) (value.Value, error) {
+func (p *projector) nested(ctx context.Context, doc value.Value) (value.Value, error) {
 	out := value.ObjectOf(nil)
 	if p.all && doc.Kind() == value.KindObject {
 		out = doc
@@ -183,12 +184,12 @@ func (p *projector) nested(doc value.Value) (value.Value, error) {
 		}
 		if f.fields != nil {
 			var err error
-			if out, err = p.r.spread(p.env, out, f.fields); err != nil {
+			if out, err = p.r.spread(ctx, p.env, out, f.fields); err != nil {
 				return value.None, err
 			}
 			continue
 		}
-		v, err := p.eval(f, doc)
+		v, err := p.eval(ctx, f, doc)
 		if err != nil {
 			return value.None, err
 		}
@@ -275,13 +276,13 @@ func startKey(x ast.Expr, rest []string) []string {
 }
 
 // spread puts the fields that type::field(s) names into a result under their own names.
-func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error) {
-	ids, _, err := r.FieldPaths(env, x)
+func (r *Run) spread(ctx context.Context, env *Env, out value.Value, x *ast.Call) (value.Value, error) {
+	ids, _, err := r.FieldPaths(ctx, env, x)
 	if err != nil {
 		return value.None, err
 	}
 	for _, id := range ids {
-		v, err := r.idiom(env, id)
+		v, err := r.idiom(ctx, env, id)
 		if err != nil {
 			return value.None, err
 		}
@@ -291,8 +292,8 @@ func (r *Run) spread(env *Env, out value.Value, x *ast.Call) (value.Value, error
 }
 
 // FieldPaths parses the arguments of type::field(s).
-func (r *Run) FieldPaths(env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, err error) {
-	args, err := r.evalAll(env, x.Args)
+func (r *Run) FieldPaths(ctx context.Context, env *Env, x *ast.Call) (ids []*ast.Idiom, many bool, err error) {
+	args, err := r.evalAll(ctx, env, x.Args)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -21,7 +22,7 @@ type recursion struct {
 
 // recurse evaluates .{…} on v: rest is the path of the recursion unless it brought its own in
 // parentheses, in which case rest goes on from its result.
-func (r *Run) recurse(env *Env, v value.Value, x *ast.Recurse, rest []ast.Part) (value.Value, error) {
+func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recurse, rest []ast.Part) (value.Value, error) {
 	rec := recursion{path: rest}
 	if x.Path != nil {
 		rec.path = x.Path.Parts
@@ -31,14 +32,14 @@ func (r *Run) recurse(env *Env, v value.Value, x *ast.Recurse, rest []ast.Part) 
 	if err := rec.bounds(x); err != nil {
 		return value.None, err
 	}
-	out, err := r.recursed(env, v, x, &rec)
+	out, err := r.recursed(ctx, env, v, x, &rec)
 	if err != nil || len(rest) == 0 {
 		return out, err
 	}
-	return r.walk(env, out, rest, false)
+	return r.walk(ctx, env, out, rest, false)
 }
 
-func (r *Run) recursed(env *Env, v value.Value, x *ast.Recurse, rec *recursion) (value.Value, error) {
+func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recurse, rec *recursion) (value.Value, error) {
 	if len(rec.path) == 0 {
 		return value.None, nil
 	}
@@ -46,24 +47,24 @@ func (r *Run) recursed(env *Env, v value.Value, x *ast.Recurse, rec *recursion) 
 		if x.Instruction != "" {
 			return value.None, errs.Internal("Cannot construct a recursion plan when an instruction is provided")
 		}
-		return r.growTree(env, v, rec)
+		return r.growTree(ctx, env, v, rec)
 	}
 	switch x.Instruction {
 	case "collect":
-		return r.collect(env, v, rec, x.Inclusive)
+		return r.collect(ctx, env, v, rec, x.Inclusive)
 	case "path":
-		return r.paths(env, v, rec, x.Inclusive, value.None)
+		return r.paths(ctx, env, v, rec, x.Inclusive, value.None)
 	case "shortest":
-		target, err := r.Eval(env, x.Target)
+		target, err := r.Eval(ctx, env, x.Target)
 		if err != nil {
 			return value.None, err
 		}
 		if target.Kind() != value.KindRecord {
 			return value.None, errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", target.Brief())
 		}
-		return r.paths(env, v, rec, x.Inclusive, target)
+		return r.paths(ctx, env, v, rec, x.Inclusive, target)
 	}
-	return r.deepest(env, v, rec)
+	return r.deepest(ctx, env, v, rec)
 }
 
 func (rec *recursion) bounds(x *ast.Recurse) error {
@@ -96,11 +97,11 @@ func (rec *recursion) bounds(x *ast.Recurse) error {
 
 // step walks the path once and brings the result into order: inner arrays are flattened, missing
 // values dropped. ended is true where there is nothing further.
-func (r *Run) step(env *Env, v value.Value, rec *recursion) (next value.Value, ended bool, err error) {
-	if err := r.Tick(); err != nil {
+func (r *Run) step(ctx context.Context, env *Env, v value.Value, rec *recursion) (next value.Value, ended bool, err error) {
+	if err := r.Tick(ctx); err != nil {
 		return value.None, false, err
 	}
-	if next, err = r.walk(env, v, rec.path, false); err != nil {
+	if next, err = r.walk(ctx, env, v, rec.path, false); err != nil {
 		return value.None, false, err
 	}
 	if next.IsNullish() {
@@ -145,9 +146,9 @@ func allRecords(v value.Value) error {
 }
 
 // deepest is the default: the value at the greatest depth that leads anywhere.
-func (r *Run) deepest(env *Env, v value.Value, rec *recursion) (value.Value, error) {
+func (r *Run) deepest(ctx context.Context, env *Env, v value.Value, rec *recursion) (value.Value, error) {
 	for depth := 1; ; depth++ {
-		next, ended, err := r.step(env, v, rec)
+		next, ended, err := r.step(ctx, env, v, rec)
 		if err != nil {
 			return value.None, err
 		}
@@ -185,7 +186,7 @@ func records(v value.Value) []value.Value {
 }
 
 // collect is +collect: every record found from min to max, once, breadth first.
-func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
+func (r *Run) collect(ctx context.Context, env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
 	defer r.Mem.Rewind(r.Mem.Mark())
 	var out []value.Value
 	var sum held
@@ -210,7 +211,7 @@ func (r *Run) collect(env *Env, v value.Value, rec *recursion, inclusive bool) (
 	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
 		var next []value.Value
 		for _, from := range level {
-			found, ended, err := r.step(env, from, rec)
+			found, ended, err := r.step(ctx, env, from, rec)
 			if err != nil {
 				return value.None, err
 			}
@@ -265,7 +266,7 @@ func (t *trail) list(inclusive bool) value.Value {
 }
 
 // paths is +path, every path that can not go on, and with a target +shortest, the first to reach it.
-func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
+func (r *Run) paths(ctx context.Context, env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
 	defer r.Mem.Rewind(r.Mem.Mark())
 	shortest := !target.IsNone()
 	var done []value.Value
@@ -278,7 +279,7 @@ func (r *Run) paths(env *Env, v value.Value, rec *recursion, inclusive bool, tar
 	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
 		var next []*trail
 		for _, t := range level {
-			found, ended, err := r.step(env, t.at, rec)
+			found, ended, err := r.step(ctx, env, t.at, rec)
 			if err != nil {
 				return value.None, err
 			}
@@ -368,7 +369,7 @@ func repeatsIn(fields []ast.DestructureField) bool {
 	return false
 }
 
-func (r *Run) growTree(env *Env, v value.Value, rec *recursion) (value.Value, error) {
+func (r *Run) growTree(ctx context.Context, env *Env, v value.Value, rec *recursion) (value.Value, error) {
 	if v.IsNullish() {
 		return v, nil
 	}
@@ -378,7 +379,7 @@ func (r *Run) growTree(env *Env, v value.Value, rec *recursion) (value.Value, er
 	outer := r.tree
 	defer func() { r.tree = outer }()
 	r.tree = &tree{rec: rec, depth: 1}
-	w, err := r.walk(env, v, rec.path, false)
+	w, err := r.walk(ctx, env, v, rec.path, false)
 	if errors.Is(err, errShort) {
 		return value.None, nil
 	}
@@ -386,7 +387,7 @@ func (r *Run) growTree(env *Env, v value.Value, rec *recursion) (value.Value, er
 }
 
 // descend evaluates the path on v, one level deeper; at the greatest depth v stays as it is.
-func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
+func (t *tree) descend(ctx context.Context, r *Run, env *Env, v value.Value) (value.Value, error) {
 	if v.IsNullish() {
 		return value.None, t.short(true)
 	}
@@ -394,7 +395,7 @@ func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 		if v.Kind() != value.KindRecord {
 			return value.None, notARecord(v)
 		}
-		return t.node(r, env, v)
+		return t.node(ctx, r, env, v)
 	}
 	from := make([]value.Value, 0, v.Len())
 	for _, e := range flatten(v).Elems() {
@@ -408,7 +409,7 @@ func (t *tree) descend(r *Run, env *Env, v value.Value) (value.Value, error) {
 	}
 	out, sum := make([]value.Value, 0, len(from)), held(0)
 	for _, e := range from {
-		w, err := t.node(r, env, e)
+		w, err := t.node(ctx, r, env, e)
 		if err == nil {
 			err = sum.add(r, w)
 		}
@@ -434,8 +435,8 @@ func (t *tree) short(nothing bool) error {
 }
 
 // node evaluates the path on one record.
-func (t *tree) node(r *Run, env *Env, v value.Value) (value.Value, error) {
-	if err := r.Tick(); err != nil {
+func (t *tree) node(ctx context.Context, r *Run, env *Env, v value.Value) (value.Value, error) {
+	if err := r.Tick(ctx); err != nil {
 		return value.None, err
 	}
 	if t.depth == t.rec.max {
@@ -445,7 +446,7 @@ func (t *tree) node(r *Run, env *Env, v value.Value) (value.Value, error) {
 		return v, nil
 	}
 	t.depth++
-	v, err := r.walk(env, v, t.rec.path, false)
+	v, err := r.walk(ctx, env, v, t.rec.path, false)
 	t.depth--
 	return v, err
 }

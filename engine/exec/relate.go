@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -9,7 +11,7 @@ import (
 )
 
 // relate is RELATE: an edge for each pair of the two sides.
-func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
+func (r *Run) relate(ctx context.Context, env *Env, s *ast.Relate) (value.Value, error) {
 	w, err := r.newWriter(env, s.Output)
 	if err != nil {
 		return value.None, err
@@ -19,15 +21,15 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 			return w.refused(s.Only), err
 		}
 	}
-	from, err := r.relateEnds(env, s.From, "in")
+	from, err := r.relateEnds(ctx, env, s.From, "in")
 	if err != nil {
 		return value.None, err
 	}
-	to, err := r.relateEnds(env, s.To, "id")
+	to, err := r.relateEnds(ctx, env, s.To, "id")
 	if err != nil {
 		return value.None, err
 	}
-	table, id, err := r.relateEdge(env, s.Edge)
+	table, id, err := r.relateEdge(ctx, env, s.Edge)
 	if err != nil {
 		return value.None, err
 	}
@@ -41,7 +43,7 @@ func (r *Run) relate(env *Env, s *ast.Relate) (value.Value, error) {
 	if tb != nil && w.g.MayCreate(tb) {
 		for _, in := range from {
 			for _, out := range to {
-				if err := w.relate(tb, id, in, out, s); err != nil {
+				if err := w.relate(ctx, tb, id, in, out, s); err != nil {
 					return value.None, err
 				}
 			}
@@ -59,8 +61,8 @@ func (w *writer) refused(only bool) value.Value {
 }
 
 // relateEnds are the records on one side, which errors name as the reference does.
-func (r *Run) relateEnds(env *Env, x ast.Expr, side string) ([]*value.RecordID, error) {
-	v, err := r.Value(env, x)
+func (r *Run) relateEnds(ctx context.Context, env *Env, x ast.Expr, side string) ([]*value.RecordID, error) {
+	v, err := r.Value(ctx, env, x)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +86,11 @@ func badRelate(side string, v value.Value) error {
 }
 
 // relateEdge is the edge table, and the edge's id where it is given.
-func (r *Run) relateEdge(env *Env, x ast.Expr) (string, *value.RecordID, error) {
+func (r *Run) relateEdge(ctx context.Context, env *Env, x ast.Expr) (string, *value.RecordID, error) {
 	if t, ok := x.(*ast.Table); ok {
 		return t.Name, nil, nil
 	}
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	if err != nil {
 		return "", nil, err
 	}
@@ -103,18 +105,18 @@ func (r *Run) relateEdge(env *Env, x ast.Expr) (string, *value.RecordID, error) 
 	return "", nil, badRelate("out", v)
 }
 
-func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.Relate) error {
+func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *value.RecordID, s *ast.Relate) error {
 	if id != nil {
-		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+		row, err := w.g.Pick(ctx, tb, id, record.Updating)
 		if err != nil {
 			return err
 		}
 		if row != nil {
-			c, err := w.r.applyData(w.row, s.Data, row.Stored, row.Seen)
+			c, err := w.r.applyData(ctx, w.row, s.Data, row.Stored, row.Seen)
 			if err != nil {
 				return err
 			}
-			return w.put(&record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
+			return w.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
 				In: in, Out: out, KeepReadonly: c.keep, Loose: c.loose, Given: c.given})
 		}
 		// SECURITY: an edge that the caller may not write is there: it must not be made anew over the old one.
@@ -122,7 +124,7 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 			return err
 		}
 	}
-	c, err := w.r.newDoc(w.row, s.Data)
+	c, err := w.r.newDoc(ctx, w.row, s.Data)
 	if err != nil {
 		return err
 	}
@@ -131,5 +133,5 @@ func (w *writer) relate(tb *catalog.Table, id, in, out *value.RecordID, s *ast.R
 			return err
 		}
 	}
-	return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose, Given: c.given})
+	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose, Given: c.given})
 }

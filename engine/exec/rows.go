@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -12,7 +14,7 @@ import (
 // rows is a pull operator: a stream of documents. next gives false at the end; close may be called
 // at any time and more than once.
 type rows interface {
-	next() (value.Value, bool, error)
+	next(ctx context.Context) (value.Value, bool, error)
 	close()
 	explain() *plan.Node
 }
@@ -34,18 +36,18 @@ type tableRows struct {
 	n      int64
 }
 
-func (s *tableRows) next() (value.Value, bool, error) {
+func (s *tableRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.cur == nil {
 		if err := s.open(); err != nil {
 			return value.None, false, err
 		}
 	}
-	for s.shared == nil && s.cur.Next() {
-		if err := s.r.Tick(); err != nil {
+	for s.shared == nil && s.cur.Next(ctx) {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
 		doc := s.cur.Record()
-		ok, err := s.filter.holds(doc)
+		ok, err := s.filter.holds(ctx, doc)
 		if err != nil {
 			return value.None, false, err
 		}
@@ -60,7 +62,7 @@ func (s *tableRows) next() (value.Value, bool, error) {
 	if s.shared == nil {
 		return value.None, false, s.cur.Err()
 	}
-	return s.nextShared()
+	return s.nextShared(ctx)
 }
 
 // open begins the walk.
@@ -72,7 +74,7 @@ func (s *tableRows) open() error {
 	if s.tb == nil {
 		return errs.TableNotFound(s.name)
 	}
-	s.cur = g.Scan(s.r.Ctx, s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
+	s.cur = g.Scan(s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
 	return nil
 }
 
@@ -83,17 +85,17 @@ func (s *tableRows) share() {
 	}
 }
 
-func (s *tableRows) nextShared() (value.Value, bool, error) {
+func (s *tableRows) nextShared(ctx context.Context) (value.Value, bool, error) {
 	for {
-		row, ok, err := s.shared.next()
+		row, ok, err := s.shared.next(ctx)
 		if !ok || err != nil {
 			return value.None, false, err
 		}
 		if row.open {
-			if err := s.r.Tick(); err != nil {
+			if err := s.r.Tick(ctx); err != nil {
 				return value.None, false, err
 			}
-			if ok, err = s.filter.asWritten(row.doc); err != nil {
+			if ok, err = s.filter.asWritten(ctx, row.doc); err != nil {
 				return value.None, false, err
 			}
 		}
@@ -123,16 +125,16 @@ type recordRows struct {
 	n       int64
 }
 
-func (s *recordRows) next() (value.Value, bool, error) {
+func (s *recordRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.done {
 		return value.None, false, nil
 	}
 	s.done = true
-	doc, err := s.r.fetchAt(s.id, s.version)
+	doc, err := s.r.fetchAt(ctx, s.id, s.version)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}
-	ok, err := s.filter.holds(doc)
+	ok, err := s.filter.holds(ctx, doc)
 	if ok {
 		s.n++
 	}
@@ -151,9 +153,9 @@ type valueRows struct {
 	n      int64
 }
 
-func (s *valueRows) next() (value.Value, bool, error) {
+func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {
 	for len(s.vs) > 0 {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
 		doc := s.vs[0]
@@ -163,14 +165,14 @@ func (s *valueRows) next() (value.Value, bool, error) {
 		}
 		if doc.Kind() == value.KindRecord {
 			var err error
-			if doc, err = s.r.Fetch(doc.Record()); err != nil {
+			if doc, err = s.r.Fetch(ctx, doc.Record()); err != nil {
 				return value.None, false, err
 			}
 			if doc.IsNone() {
 				continue
 			}
 		}
-		ok, err := s.filter.holds(doc)
+		ok, err := s.filter.holds(ctx, doc)
 		if err != nil {
 			return value.None, false, err
 		}
@@ -192,21 +194,21 @@ type subRows struct {
 	n      int64
 }
 
-func (s *subRows) next() (value.Value, bool, error) {
+func (s *subRows) next(ctx context.Context) (value.Value, bool, error) {
 	for {
-		doc, ok, err := s.in.next()
+		doc, ok, err := s.in.next(ctx)
 		if !ok || err != nil {
 			return value.None, false, err
 		}
 		if doc.Kind() == value.KindRecord {
-			if doc, err = s.r.Fetch(doc.Record()); err != nil {
+			if doc, err = s.r.Fetch(ctx, doc.Record()); err != nil {
 				return value.None, false, err
 			}
 			if doc.IsNone() {
 				continue
 			}
 		}
-		if ok, err = s.filter.holds(doc); err != nil {
+		if ok, err = s.filter.holds(ctx, doc); err != nil {
 			return value.None, false, err
 		}
 		if ok {
@@ -233,9 +235,9 @@ type unionRows struct {
 	n     int64
 }
 
-func (s *unionRows) next() (value.Value, bool, error) {
+func (s *unionRows) next(ctx context.Context) (value.Value, bool, error) {
 	for s.at < len(s.parts) {
-		doc, ok, err := s.parts[s.at].next()
+		doc, ok, err := s.parts[s.at].next(ctx)
 		if ok || err != nil {
 			s.n++
 			return doc, ok, err
@@ -262,22 +264,22 @@ type predicate struct {
 	compiled compiled
 }
 
-func (p *predicate) holds(doc value.Value) (bool, error) {
+func (p *predicate) holds(ctx context.Context, doc value.Value) (bool, error) {
 	if p == nil {
 		return true, nil
 	}
-	if fast := p.compiled.ready(p.r, p.env, p.x); fast != nil {
+	if fast := p.compiled.ready(ctx, p.r, p.env, p.x); fast != nil {
 		if v, err := fast(doc); err == nil {
 			return value.Truthy(v), nil
 		}
 	}
-	return p.asWritten(doc)
+	return p.asWritten(ctx, doc)
 }
 
 // asWritten evaluates the condition for a document.
-func (p *predicate) asWritten(doc value.Value) (bool, error) {
+func (p *predicate) asWritten(ctx context.Context, doc value.Value) (bool, error) {
 	p.env.SetDoc(doc)
-	v, err := p.once.within(p.r, p.env, p.x)
+	v, err := p.once.within(ctx, p.r, p.env, p.x)
 	return value.Truthy(v), err
 }
 
@@ -298,13 +300,13 @@ type split struct {
 	at    int
 }
 
-func (s *splitRows) next() (value.Value, bool, error) {
+func (s *splitRows) next(ctx context.Context) (value.Value, bool, error) {
 	for {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
 		level := len(s.open)
-		doc, ok, err := s.row(level)
+		doc, ok, err := s.row(ctx, level)
 		if err != nil {
 			return value.None, false, err
 		}
@@ -323,9 +325,9 @@ func (s *splitRows) next() (value.Value, bool, error) {
 }
 
 // row is the next row that is split at all the paths before a level.
-func (s *splitRows) row(level int) (value.Value, bool, error) {
+func (s *splitRows) row(ctx context.Context, level int) (value.Value, bool, error) {
 	if level == 0 {
-		return s.in.next()
+		return s.in.next(ctx)
 	}
 	l := &s.open[level-1]
 	i := l.at
@@ -494,16 +496,16 @@ type limitRows struct {
 	n            int64
 }
 
-func (s *limitRows) next() (value.Value, bool, error) {
+func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {
 	for ; s.start > 0; s.start-- {
-		if _, ok, err := s.in.next(); !ok || err != nil {
+		if _, ok, err := s.in.next(ctx); !ok || err != nil {
 			return value.None, false, err
 		}
 	}
 	if s.limit >= 0 && int64(s.n) >= s.limit {
 		return value.None, false, nil
 	}
-	doc, ok, err := s.in.next()
+	doc, ok, err := s.in.next(ctx)
 	if ok {
 		s.n++
 	}
@@ -515,18 +517,18 @@ func (s *limitRows) close() { s.in.close() }
 // mapRows turns each row into another.
 type mapRows struct {
 	in   rows
-	f    func(value.Value) (value.Value, error)
+	f    func(context.Context, value.Value) (value.Value, error)
 	node plan.Node
 	n    int64
 }
 
-func (s *mapRows) next() (value.Value, bool, error) {
-	doc, ok, err := s.in.next()
+func (s *mapRows) next(ctx context.Context) (value.Value, bool, error) {
+	doc, ok, err := s.in.next(ctx)
 	if !ok || err != nil {
 		return value.None, false, err
 	}
 	s.n++
-	doc, err = s.f(doc)
+	doc, err = s.f(ctx, doc)
 	return doc, err == nil, err
 }
 

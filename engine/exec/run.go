@@ -38,7 +38,6 @@ type Session struct {
 
 // Run is one statement, or one transaction, in progress. It belongs to one goroutine.
 type Run struct {
-	Ctx  context.Context
 	Ex   *Executor
 	Sess *Session
 	Auth *auth.Env // whose rights count; normally those of Sess
@@ -55,12 +54,8 @@ type Run struct {
 
 	AsyncDepth int // how many ASYNC events led here
 
-	// After takes what the statement leaves to be done once its transaction is committed: the answer then waits for it.
-	// It is nil where the statement is not alone in its transaction, and must leave nothing.
-	After func(wait func(context.Context) error)
-
 	now      time.Time
-	timeout  value.Duration // what Ctx was cut to, for the error text
+	timeout  value.Duration // of the TIMEOUT that the statement is under, for the error text
 	depth    int
 	defining int // more than 0 inside the expressions of definitions
 	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
@@ -73,7 +68,7 @@ type Run struct {
 	args    []value.Value // arguments of the calls in progress
 	stock   []*Env        // frames to use again
 	host    host
-	hosts   []hostFrame
+	hosts   []hostCall
 	tree    *tree                    // the innermost .@ recursion
 	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
 	queries map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
@@ -93,8 +88,8 @@ type beyond struct {
 }
 
 // NewRun starts a run inside tx at the present time.
-func (ex *Executor) NewRun(ctx context.Context, s *Session, base *Env, tx *txn.Tx) *Run {
-	r := &Run{Ctx: ctx, Ex: ex, Sess: s, Auth: &s.Auth, Base: base, Tx: tx, now: ex.Clock()}
+func (ex *Executor) NewRun(s *Session, base *Env, tx *txn.Tx) *Run {
+	r := &Run{Ex: ex, Sess: s, Auth: &s.Auth, Base: base, Tx: tx, now: ex.Clock()}
 	r.Cat = ex.Catalog.View(tx)
 	r.host.r = r
 	return r
@@ -103,35 +98,44 @@ func (ex *Executor) NewRun(ctx context.Context, s *Session, base *Env, tx *txn.T
 // Now is the clock of the statement: it stands still while a statement runs.
 func (r *Run) Now() time.Time { return r.now }
 
-// Tick is called once per row or turn of a loop; each 256 turns it polls the context.
-func (r *Run) Tick() error {
+// Tick counts one row or one turn of a loop. After every 256 turns it polls the context.
+func (r *Run) Tick(ctx context.Context) error {
 	r.ticks++
-	if r.ticks&255 != 0 {
-		return nil
-	}
-	return r.Ctx.Err()
+	return r.poll(ctx)
 }
 
-// did counts work on values of that weight in bytes, as turns of a loop: what statements do between two rows may be long, too.
-func (r *Run) did(weight int) error {
-	before := r.ticks
-	r.ticks += uint32(weight/turnWeight) + 1
-	if (before^r.ticks)&^255 == 0 {
+// worked counts work on values of that weight in bytes as turns of a loop, since a statement may work for long between two
+// rows. The next Tick or poll looks at the context.
+func (r *Run) worked(weight int) { r.ticks += uint32(weight/turnWeight) + 1 }
+
+// did is worked and poll.
+func (r *Run) did(ctx context.Context, weight int) error {
+	r.worked(weight)
+	return r.poll(ctx)
+}
+
+// poll returns the error of the context if enough work was counted since it last looked.
+func (r *Run) poll(ctx context.Context) error {
+	if r.ticks < turns {
 		return nil
 	}
-	return r.Ctx.Err()
+	r.ticks = 0
+	return ctx.Err()
 }
+
+// turns is how many turns of a loop pass between two looks at the context.
+const turns = 256
 
 // turnWeight is the weight of values that takes about as long as a turn of a loop.
 const turnWeight = 1 << 10
 
 // Enter counts one level of nesting, which is a turn as well: a recursion is a loop. Leave undoes it.
-func (r *Run) Enter() error {
+func (r *Run) Enter(ctx context.Context) error {
 	if r.depth >= r.Ex.Limits.Depth {
 		return errs.TooDeep()
 	}
 	r.depth++
-	if err := r.Tick(); err != nil {
+	if err := r.Tick(ctx); err != nil {
 		r.depth--
 		return err
 	}
@@ -158,7 +162,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 // Elevated is a run inside of the transaction of r for another session, whose expressions are those of an access method:
 // they may read and write all data, and see parameters of the database before those in base.
 func (r *Run) Elevated(s *Session, base *Env) *Run {
-	inner := r.Ex.NewRun(r.Ctx, s, base, r.Tx)
+	inner := r.Ex.NewRun(s, base, r.Tx)
 	inner.Mem = r.Mem
 	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
 	inner.signing, inner.defining = true, 1
@@ -187,7 +191,7 @@ func (r *Run) Denied(p *ast.Permission, err error) error {
 }
 
 // Fetch reads a record as the run may see it; NONE when it is missing or hidden.
-func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
+func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error) {
 	if id.Key.Kind() == value.KindRange {
 		return value.None, nil
 	}
@@ -195,7 +199,7 @@ func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	doc, ok, err := g.Get(r.Ctx, id)
+	doc, ok, err := g.Get(ctx, id)
 	if !ok || err != nil {
 		return value.None, err
 	}
@@ -204,7 +208,7 @@ func (r *Run) Fetch(id *value.RecordID) (value.Value, error) {
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
 func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, rights record.Rights) (value.Value, error) {
-	if err := r.Enter(); err != nil {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
@@ -219,10 +223,7 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 	if rights.Reading {
 		r.reading++
 	}
-	outer := r.Ctx
-	r.Ctx = ctx
-	v, err := r.Value(env, x)
-	r.Ctx = outer
+	v, err := r.Value(ctx, env, x)
 	if rights.Reading {
 		r.reading--
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -89,14 +90,14 @@ func newMatcher(x *ast.Binary) *matcher {
 }
 
 // bind makes the matcher ready for rows of a table. env is where the query is evaluated.
-func (m *matcher) bind(r *Run, env *Env, tb *catalog.Table, ix *catalog.Index) error {
+func (m *matcher) bind(ctx context.Context, r *Run, env *Env, tb *catalog.Table, ix *catalog.Index) error {
 	if tb != m.tb || ix != m.ix {
 		m.tb, m.ix, m.ready, m.scorer = tb, ix, false, nil
 	}
 	if m.ready && m.fixed {
 		return nil
 	}
-	v, err := r.Value(env, m.x.R)
+	v, err := r.Value(ctx, env, m.x.R)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (m *matcher) bind(r *Run, env *Env, tb *catalog.Table, ix *catalog.Index) e
 	m.text, m.scorer = v.Str(), nil
 	known := r.queries[m.x]
 	if known.q == nil || known.ix != ix || known.text != m.text {
-		if known, err = r.analyze(m, ix); err != nil {
+		if known, err = r.analyze(ctx, m, ix); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ type analyzed struct {
 	q    *fulltext.Query
 }
 
-func (r *Run) analyze(m *matcher, ix *catalog.Index) (analyzed, error) {
+func (r *Run) analyze(ctx context.Context, m *matcher, ix *catalog.Index) (analyzed, error) {
 	out := analyzed{ix: ix, text: m.text}
 	g, err := r.Gate()
 	if err != nil {
@@ -135,7 +136,7 @@ func (r *Run) analyze(m *matcher, ix *catalog.Index) (analyzed, error) {
 	if out.a, err = g.Analyzer(ix.Define.FullText.Analyzer); err != nil {
 		return out, err
 	}
-	text, err := g.Prepare(r.Ctx, out.a, m.text)
+	text, err := g.Prepare(ctx, out.a, m.text)
 	if err != nil {
 		return out, err
 	}
@@ -172,7 +173,7 @@ func (r *Run) matcher(env *Env, x *ast.Binary) *matcher {
 
 // matches tests the current document against a MATCHES operator by analyzing it: for rows that no scan of the index has
 // found. Outside of rows, and for what is neither field nor text, it holds, as in the reference.
-func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
+func (r *Run) matches(ctx context.Context, env *Env, x *ast.Binary) (bool, error) {
 	m := r.matcher(env, x)
 	if m.field == nil || !env.HasDoc() {
 		return true, nil
@@ -189,13 +190,13 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 	if tb != m.tb || ix == nil {
 		ix = plan.FieldIndex(tb, plan.IsText, m.field, nil)
 	}
-	if err := m.bind(r, env, tb, ix); err != nil {
+	if err := m.bind(ctx, r, env, tb, ix); err != nil {
 		return false, err
 	}
 	if !m.plain || ix == nil {
 		return ix != nil, nil
 	}
-	texts, err := r.texts(env, m)
+	texts, err := r.texts(ctx, env, m)
 	if err != nil {
 		return false, err
 	}
@@ -204,7 +205,7 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 		return false, err
 	}
 	for i, t := range texts {
-		if texts[i], err = g.Prepare(r.Ctx, m.a, t); err != nil {
+		if texts[i], err = g.Prepare(ctx, m.a, t); err != nil {
 			return false, err
 		}
 	}
@@ -212,8 +213,8 @@ func (r *Run) matches(env *Env, x *ast.Binary) (bool, error) {
 }
 
 // texts are those of the matcher's field in the current document.
-func (r *Run) texts(env *Env, m *matcher) ([]string, error) {
-	v, err := r.idiom(env, m.field)
+func (r *Run) texts(ctx context.Context, env *Env, m *matcher) ([]string, error) {
+	v, err := r.idiom(ctx, env, m.field)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +249,7 @@ func (h *host) referred(name string, ref value.Value) (*matcher, *value.RecordID
 	if ix == nil {
 		return nil, nil, errs.Internal("No full-text index found for field %s on table %s", debugField(m.x.L), id.Record().Table)
 	}
-	return m, id.Record(), m.bind(h.r, h.env, tb, ix)
+	return m, id.Record(), m.bind(h.ctx, h.r, h.env, tb, ix)
 }
 
 // referred finds the last matcher with a reference. Where all have the same one, any reference means it.
@@ -298,7 +299,7 @@ func (h *host) SearchScore(args []value.Value) (value.Value, error) {
 		return value.Float(0), nil
 	}
 	if h.r.hidesFields(m.tb) { // SECURITY: the index knows fields that are hidden
-		if texts, err := h.r.texts(h.env, m); len(texts) == 0 || err != nil {
+		if texts, err := h.r.texts(h.ctx, h.env, m); len(texts) == 0 || err != nil {
 			return value.Float(0), err
 		}
 	}
@@ -324,7 +325,7 @@ func (h *host) SearchHighlight(args []value.Value) (value.Value, error) {
 	if len(texts) == 0 || err != nil {
 		return value.None, err
 	}
-	v, err := h.r.idiom(h.env, m.field)
+	v, err := h.r.idiom(h.ctx, h.env, m.field)
 	if err != nil {
 		return value.None, err
 	}
@@ -371,7 +372,7 @@ func (h *host) SearchOffsets(args []value.Value) (value.Value, error) {
 
 // spans finds the matches in the texts of the current document; nil where the index is defined without HIGHLIGHTS.
 func (h *host) spans(m *matcher, part bool) ([]string, [][]fulltext.Span, error) {
-	texts, err := h.r.texts(h.env, m)
+	texts, err := h.r.texts(h.ctx, h.env, m)
 	if err != nil || !m.plain || !m.ix.Define.FullText.Highlights {
 		return texts, nil, err
 	}
@@ -381,7 +382,7 @@ func (h *host) spans(m *matcher, part bool) ([]string, [][]fulltext.Span, error)
 	}
 	spans := make([][]fulltext.Span, len(texts))
 	for i, t := range texts {
-		if t, err = g.Prepare(h.r.Ctx, m.a, t); err != nil {
+		if t, err = g.Prepare(h.ctx, m.a, t); err != nil {
 			return nil, nil, err
 		}
 		spans[i] = m.q.Spans(m.a, t, part)
@@ -399,7 +400,7 @@ func (h *host) Analyze(name, text string) ([]string, error) {
 	if err != nil {
 		return nil, analyzerError(name, err)
 	}
-	if text, err = g.Prepare(h.r.Ctx, a, text); err != nil {
+	if text, err = g.Prepare(h.ctx, a, text); err != nil {
 		return nil, err
 	}
 	tokens := a.Analyze(&fulltext.Scratch{}, text)

@@ -11,29 +11,29 @@ import (
 )
 
 // Select executes SELECT.
-func (r *Run) Select(env *Env, s *ast.Select) (value.Value, error) {
-	if err := r.Enter(); err != nil {
+func (r *Run) Select(ctx context.Context, env *Env, s *ast.Select) (value.Value, error) {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
 	defer r.Mem.Rewind(r.Mem.Mark())
-	stop, err := r.limitTime(env, s.Timeout)
+	ctx, stop, err := r.limitTime(ctx, env, s.Timeout)
 	if err != nil {
 		return value.None, err
 	}
 	defer stop()
-	p, err := r.plan(env, s)
+	p, err := r.plan(ctx, env, s)
 	if err != nil {
 		return value.None, err
 	}
 	defer p.close()
 	if s.Explain != nil {
-		return r.explainJSON(p, s.Explain.Full)
+		return r.explainJSON(ctx, p, s.Explain.Full)
 	}
 	if r.Out != nil && r.Out.Of == s {
-		return value.ArrayOf(nil), r.leave(p)
+		return value.ArrayOf(nil), r.leave(ctx, p)
 	}
-	out, err := r.drain(p)
+	out, err := r.drain(ctx, p)
 	if err != nil {
 		return value.None, err
 	}
@@ -68,10 +68,10 @@ func SingleOutput() error {
 }
 
 // drain reads all rows.
-func (r *Run) drain(p rows) ([]value.Value, error) {
+func (r *Run) drain(ctx context.Context, p rows) ([]value.Value, error) {
 	out, sum := []value.Value{}, held(0)
 	for {
-		doc, ok, err := p.next()
+		doc, ok, err := p.next(ctx)
 		if ok && err == nil {
 			err = sum.keep(r, doc)
 		}
@@ -86,7 +86,7 @@ func (r *Run) drain(p rows) ([]value.Value, error) {
 			return nil, tooMany(r.Ex.Limits.Rows)
 		}
 		if len(out)&255 == 0 {
-			if err := r.Ctx.Err(); err != nil {
+			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 		}
@@ -97,43 +97,42 @@ func tooMany(most int) *errs.Error {
 	return errs.Internal("The statement would answer more than %d rows", most)
 }
 
-// limitTime applies a TIMEOUT clause until the result is called.
-func (r *Run) limitTime(env *Env, x ast.Expr) (stop func(), err error) {
+// limitTime applies a TIMEOUT clause: the statement runs with the context that it returns, and then calls stop.
+func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr) (within context.Context, stop func(), err error) {
 	if x == nil {
-		return func() {}, nil
+		return ctx, func() {}, nil
 	}
-	v, err := r.Eval(env, x)
+	v, err := r.Eval(ctx, env, x)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if v.Kind() != value.KindDuration {
-		return nil, errs.Internal("Invalid timeout value")
+		return nil, nil, errs.Internal("Invalid timeout value")
 	}
 	d := v.Duration()
 	if d == (value.Duration{}) {
-		return nil, errs.TimedOut(0, "0ns")
+		return nil, nil, errs.TimedOut(0, "0ns")
 	}
-	ctx, outer := r.Ctx, r.timeout
-	inner, cancel := context.WithTimeout(ctx, d.Std())
-	r.Ctx, r.timeout = inner, d
-	return func() {
+	outer := r.timeout
+	within, cancel := context.WithTimeout(ctx, d.Std())
+	r.timeout = d
+	return within, func() {
 		cancel()
-		if inner.Err() == nil || ctx.Err() != nil {
+		if within.Err() == nil || ctx.Err() != nil {
 			r.timeout = outer
 		}
-		r.Ctx = ctx
 	}, nil
 }
 
 // plan builds the operators of a SELECT from the sources up.
-func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
+func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 	rowEnv := env.WithDoc(value.None)
 	var where *predicate
 	if s.Where != nil {
 		where = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
 		rowEnv.search = searchesOf(s.Where)
 	}
-	lim, err := r.limits(env, s)
+	lim, err := r.limits(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +143,7 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 		return nil, err
 	}
 	w := wishOf(s, lim)
-	in, err := r.sourceFor(env, s, where, w)
+	in, err := r.sourceFor(ctx, env, s, where, w)
 	if err != nil {
 		return nil, err
 	}
@@ -154,29 +153,29 @@ func (r *Run) plan(env *Env, s *ast.Select) (rows, error) {
 	if w.sorted {
 		ordered := *s
 		ordered.Order = nil
-		return r.pipeline(env, rowEnv, in, &ordered, lim)
+		return r.pipeline(ctx, env, rowEnv, in, &ordered, lim)
 	}
-	return r.pipeline(env, rowEnv, in, s, lim)
+	return r.pipeline(ctx, env, rowEnv, in, s, lim)
 }
 
 // selectFrom runs the clauses of a SELECT over values that are at hand already.
-func (r *Run) selectFrom(env *Env, s *ast.Select, from value.Value) ([]value.Value, error) {
+func (r *Run) selectFrom(ctx context.Context, env *Env, s *ast.Select, from value.Value) ([]value.Value, error) {
 	rowEnv := env.WithDoc(value.None)
 	in := &valueRows{r: r, vs: from.Elems()}
 	if s.Where != nil {
 		in.filter = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
 		rowEnv.search = searchesOf(s.Where)
 	}
-	lim, err := r.limits(env, s)
+	lim, err := r.limits(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.pipeline(env, rowEnv, in, s, lim)
+	p, err := r.pipeline(ctx, env, rowEnv, in, s, lim)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	return r.drain(p)
+	return r.drain(ctx, p)
 }
 
 // window is START and LIMIT.
@@ -188,14 +187,14 @@ type window struct {
 
 func (w window) given() bool { return w.limit >= 0 || w.start > 0 }
 
-func (r *Run) limits(env *Env, s *ast.Select) (window, error) {
+func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, error) {
 	w := window{limit: -1}
 	if s.Limit == nil && s.Start == nil {
 		return w, nil
 	}
 	env = inFrom(env)
 	if s.Limit != nil {
-		v, err := r.Value(env, s.Limit)
+		v, err := r.Value(ctx, env, s.Limit)
 		if err != nil {
 			return w, err
 		}
@@ -212,7 +211,7 @@ func (r *Run) limits(env *Env, s *ast.Select) (window, error) {
 		w.limit = n
 	}
 	if s.Start != nil {
-		v, err := r.Value(env, s.Start)
+		v, err := r.Value(ctx, env, s.Start)
 		if err != nil {
 			return w, err
 		}
@@ -240,15 +239,15 @@ func debugText(v value.Value) string {
 }
 
 // pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.
-func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (rows, error) {
+func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Select, lim window) (rows, error) {
 	if len(s.Split) > 0 {
 		in = &splitRows{r: r, in: in, paths: s.Split}
 	}
-	fetch, err := r.FetchPaths(env, s.Fetch)
+	fetch, err := r.FetchPaths(ctx, env, s.Fetch)
 	if err != nil {
 		return nil, err
 	}
-	omits, err := r.FetchPaths(env, s.Omit)
+	omits, err := r.FetchPaths(ctx, env, s.Omit)
 	if err != nil {
 		return nil, err
 	}
@@ -257,17 +256,17 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 			return nil, err
 		}
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, nil)
-		return r.finish(in, s, fetch, omits), nil
+		return r.finish(ctx, in, s, fetch, omits), nil
 	}
 	proj := r.projector(rowEnv, s.Projections)
 	if s.Projections.Value {
 		omits = nil // there are no fields left to take out
 		if !sortsRaw(s) && s.Order != nil {
-			return r.sortedValues(rowEnv, in, s, lim, proj, fetch), nil
+			return r.sortedValues(ctx, rowEnv, in, s, lim, proj, fetch), nil
 		}
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in))
 		in = r.projected(in, proj, s)
-		return r.finish(in, s, fetch, nil), nil
+		return r.finish(ctx, in, s, fetch, nil), nil
 	}
 	ties := tiesOf(in)
 	if sortsRaw(s) {
@@ -277,18 +276,18 @@ func (r *Run) pipeline(env, rowEnv *Env, in rows, s *ast.Select, lim window) (ro
 		in = r.projected(in, proj, s)
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}
-	return r.finish(in, s, fetch, omits), nil
+	return r.finish(ctx, in, s, fetch, omits), nil
 }
 
 // sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
-func (r *Run) sortedValues(rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
+func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
 	alias := namesOf(s.Projections.Fields[0].Alias)
 	ties := tiesOf(in)
 	in = r.projected(in, proj, s)
-	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
+	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
 	in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
-	in = &mapRows{in: in, f: func(v value.Value) (value.Value, error) { return at(v, alias), nil }}
-	return r.finish(in, s, fetch, nil)
+	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return at(v, alias), nil }}
+	return r.finish(ctx, in, s, fetch, nil)
 }
 
 // sortsRaw reports whether the keys of ORDER BY mean the same before and after the projection, so
@@ -352,13 +351,13 @@ func (r *Run) projected(in rows, p *projector, s *ast.Select) rows {
 }
 
 // finish applies FETCH and OMIT.
-func (r *Run) finish(in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
+func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
 		links := &fetcher{r: r}
-		in = &mapRows{in: in, node: fetchNode(s), f: func(doc value.Value) (value.Value, error) {
+		in = &mapRows{in: in, node: fetchNode(s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
-				if doc, err = r.borne(links.into(doc, p)); err != nil {
+				if doc, err = r.borne(links.into(ctx, doc, p)); err != nil {
 					return value.None, err
 				}
 			}
@@ -366,7 +365,7 @@ func (r *Run) finish(in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 		}}
 	}
 	if len(omits) > 0 {
-		in = &mapRows{in: in, f: func(doc value.Value) (value.Value, error) {
+		in = &mapRows{in: in, f: func(_ context.Context, doc value.Value) (value.Value, error) {
 			for _, p := range omits {
 				doc = omit(doc, p)
 			}

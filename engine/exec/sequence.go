@@ -48,7 +48,7 @@ func (s *sequences) put(k string, b batch) {
 
 // nextVal is the next number of a sequence. It is outside the transaction: a number once given
 // stays given.
-func (r *Run) nextVal(name string) (int64, error) {
+func (r *Run) nextVal(ctx context.Context, name string) (int64, error) {
 	if r.reading > 0 {
 		return 0, errReading
 	}
@@ -67,14 +67,14 @@ func (r *Run) nextVal(name string) (int64, error) {
 	if !ok {
 		return 0, fmt.Errorf("definition of sequence %s is of another kind", name)
 	}
-	end, err := r.Ex.sequenceEnd(r.Ctx, d)
+	end, err := r.Ex.sequenceEnd(ctx, d)
 	if err != nil {
 		return 0, err
 	}
 	if n, ok := r.Ex.sequences.take(string(catalog.SequenceKey(d)), end); ok {
 		return n, nil
 	}
-	return r.Ex.newBatch(r.Ctx, def, d, r.Tx.Turn())
+	return r.Ex.newBatch(ctx, def, d, r.Tx.Turn())
 }
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/plan"
@@ -8,14 +10,14 @@ import (
 )
 
 // source builds what a SELECT reads from: its FROM list with the WHERE pushed into it, as VERSION says.
-func (r *Run) source(env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
-	version, err := r.Version(env, s.Version)
+func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
+	version, err := r.Version(ctx, env, s.Version)
 	if err != nil {
 		return nil, err
 	}
 	u := &unionRows{}
 	for _, x := range s.From {
-		part, err := r.sourceOf(env, s, x, where, version, w)
+		part, err := r.sourceOf(ctx, env, s, x, where, version, w)
 		if err != nil {
 			return nil, err
 		}
@@ -29,21 +31,21 @@ func (r *Run) source(env *Env, s *ast.Select, where *predicate, w *wish) (rows, 
 	return u, nil
 }
 
-func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *wish) (rows, error) {
+func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *wish) (rows, error) {
 	if _, ok := x.(*ast.Subquery); ok && s.Version != nil {
 		return nil, errVersionedSubquery()
 	}
 	if t, ok := x.(*ast.Table); ok {
-		return r.tableSource(env, s, t.Name, where, version, w)
+		return r.tableSource(ctx, env, s, t.Name, where, version, w)
 	}
 	if inner := subselect(x); inner != nil {
-		in, err := r.plan(env, inner)
+		in, err := r.plan(ctx, env, inner)
 		if err != nil {
 			return nil, err
 		}
 		return &subRows{r: r, in: in, filter: where}, nil
 	}
-	v, err := r.Eval(inFrom(env), x)
+	v, err := r.Eval(ctx, inFrom(env), x)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (r *Run) sourceOf(env *Env, s *ast.Select, x ast.Expr, where *predicate, ve
 	case value.KindNone, value.KindNull:
 		return &valueRows{r: r, text: ast.Text(x)}, nil
 	case value.KindTable:
-		return r.tableSource(env, s, v.Table(), where, version, w)
+		return r.tableSource(ctx, env, s, v.Table(), where, version, w)
 	case value.KindRecord:
 		return r.recordSource(v.Record(), where, version, w)
 	case value.KindArray:

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"unicode"
@@ -12,55 +13,55 @@ import (
 
 // Exec executes one statement inside the run's transaction. Control flow may come back as one of
 // the signals of signal.go; Statement and closures land them.
-func (r *Run) Exec(env *Env, s ast.Statement) (value.Value, error) {
+func (r *Run) Exec(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
 	if r.reading > 0 && !readsOnly(s) {
 		return value.None, errReading
 	}
 	switch s := s.(type) {
 	case *ast.ExprStmt:
-		return r.Eval(env, s.X)
+		return r.Eval(ctx, env, s.X)
 	case *ast.Let:
-		return r.let(env, s)
+		return r.let(ctx, env, s)
 	case *ast.Return:
-		return r.returnStmt(env, s)
+		return r.returnStmt(ctx, env, s)
 	case *ast.If:
-		return r.ifElse(env, s)
+		return r.ifElse(ctx, env, s)
 	case *ast.For:
-		return r.forIn(env, s)
+		return r.forIn(ctx, env, s)
 	case *ast.Select:
-		return r.Select(env, s)
+		return r.Select(ctx, env, s)
 	case *ast.Break:
 		return value.None, errBreak
 	case *ast.Continue:
 		return value.None, errContinue
 	case *ast.Throw:
-		return value.None, r.throw(env, s)
+		return value.None, r.throw(ctx, env, s)
 	case *ast.Sleep:
-		return value.None, r.sleep(s.Duration)
+		return value.None, r.sleep(ctx, s.Duration)
 	case *ast.Option:
 		return value.None, nil
 	case *ast.ExplainStmt:
-		return r.explainStatement(env, s)
+		return r.explainStatement(ctx, env, s)
 	case *ast.Begin, *ast.Commit, *ast.Cancel:
 		return value.None, errs.Internal("Invalid statement: transactions can not be controlled from inside a statement")
 	}
-	return r.execData(env, s)
+	return r.execData(ctx, env, s)
 }
 
 // Block executes statements in env; its value is that of the last one. A block that stands as a
 // statement of its own shares the frame of the block around it.
-func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
+func (r *Run) Block(ctx context.Context, env *Env, b *ast.Block) (value.Value, error) {
 	defer r.Mem.Rewind(r.Mem.Mark()) // its variables are gone then
 	v := value.None
 	for _, s := range b.Stmts {
-		err := r.Tick()
+		err := r.Tick(ctx)
 		if err != nil {
 			return value.None, err
 		}
 		if x, ok := s.(*ast.ExprStmt); ok {
-			v, err = r.inBlock(env, x.X)
+			v, err = r.inBlock(ctx, env, x.X)
 		} else {
-			v, err = r.Exec(env, s)
+			v, err = r.Exec(ctx, env, s)
 		}
 		if err != nil {
 			return value.None, err
@@ -69,27 +70,27 @@ func (r *Run) Block(env *Env, b *ast.Block) (value.Value, error) {
 	return v, nil
 }
 
-func (r *Run) inBlock(env *Env, x ast.Expr) (value.Value, error) {
+func (r *Run) inBlock(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
 	if b, ok := x.(*ast.Block); ok {
-		return r.Block(env, b)
+		return r.Block(ctx, env, b)
 	}
-	return r.Eval(env, x)
+	return r.Eval(ctx, env, x)
 }
 
 // returnStmt is RETURN x [FETCH …].
-func (r *Run) returnStmt(env *Env, s *ast.Return) (value.Value, error) {
-	v, err := r.Eval(env, s.X)
+func (r *Run) returnStmt(ctx context.Context, env *Env, s *ast.Return) (value.Value, error) {
+	v, err := r.Eval(ctx, env, s.X)
 	if err != nil {
 		return value.None, err
 	}
 	if len(s.Fetch) > 0 {
-		paths, err := r.FetchPaths(env, s.Fetch)
+		paths, err := r.FetchPaths(ctx, env, s.Fetch)
 		if err != nil {
 			return value.None, err
 		}
 		links := &fetcher{r: r}
 		for _, p := range paths {
-			if v, err = r.borne(links.into(v, p)); err != nil {
+			if v, err = r.borne(links.into(ctx, v, p)); err != nil {
 				return value.None, err
 			}
 		}
@@ -115,14 +116,14 @@ func words(name string) string {
 }
 
 // Statement runs s as a whole: control flow ends here. returned tells that s is a RETURN of its own.
-func (r *Run) Statement(s ast.Statement) (v value.Value, returned bool, err error) {
+func (r *Run) Statement(ctx context.Context, s ast.Statement) (v value.Value, returned bool, err error) {
 	_, returned = s.(*ast.Return)
-	v, err = r.Exec(r.Base, s)
+	v, err = r.Exec(ctx, r.Base, s)
 	v, err = r.Land(v, err)
 	if err == nil && wrapped(s) {
 		v = value.Array(v)
 	}
-	return v, returned && err == nil, r.Explain(err)
+	return v, returned && err == nil, r.Explain(ctx, err)
 }
 
 // wrapped reports whether the answer of a statement is put into an array: the language does that to

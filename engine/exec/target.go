@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -26,7 +28,7 @@ type Target struct {
 
 // Targets evaluates what a write works on. Arrays (and mocks) are taken apart one level, arrays that are written out two;
 // names in those are tables.
-func (r *Run) Targets(env *Env, xs []ast.Expr) ([]Target, error) {
+func (r *Run) Targets(ctx context.Context, env *Env, xs []ast.Expr) ([]Target, error) {
 	out := make([]Target, 0, len(xs))
 	for _, x := range xs {
 		list, ok := x.(*ast.Array)
@@ -35,7 +37,7 @@ func (r *Run) Targets(env *Env, xs []ast.Expr) ([]Target, error) {
 		}
 		for _, e := range list.Elems {
 			var err error
-			if out, err = r.appendTargets(env, out, e); err != nil {
+			if out, err = r.appendTargets(ctx, env, out, e); err != nil {
 				return nil, err
 			}
 		}
@@ -44,10 +46,10 @@ func (r *Run) Targets(env *Env, xs []ast.Expr) ([]Target, error) {
 }
 
 // appendTargets appends what x stands for; a list only in part.
-func (r *Run) appendTargets(env *Env, out []Target, x ast.Expr) ([]Target, error) {
+func (r *Run) appendTargets(ctx context.Context, env *Env, out []Target, x ast.Expr) ([]Target, error) {
 	if list, ok := x.(*ast.Array); ok {
 		for _, e := range list.Elems {
-			t, err := r.targetOf(env, e)
+			t, err := r.targetOf(ctx, env, e)
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +57,7 @@ func (r *Run) appendTargets(env *Env, out []Target, x ast.Expr) ([]Target, error
 		}
 		return out, nil
 	}
-	t, err := r.targetOf(env, x)
+	t, err := r.targetOf(ctx, env, x)
 	if err != nil || t.Value.Kind() != value.KindArray {
 		return append(out, t), err
 	}
@@ -66,7 +68,7 @@ func (r *Run) appendTargets(env *Env, out []Target, x ast.Expr) ([]Target, error
 }
 
 // targetOf evaluates one target.
-func (r *Run) targetOf(env *Env, x ast.Expr) (Target, error) {
+func (r *Run) targetOf(ctx context.Context, env *Env, x ast.Expr) (Target, error) {
 	for {
 		p, ok := x.(*ast.Paren)
 		if !ok {
@@ -82,7 +84,7 @@ func (r *Run) targetOf(env *Env, x ast.Expr) (Target, error) {
 	if t, ok := x.(*ast.Table); ok {
 		return Target{Kind: TargetTable, Table: t.Name, Value: value.TableOf(t.Name)}, nil
 	}
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	return TargetOf(v), err
 }
 

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -31,7 +32,7 @@ type textRows struct {
 	n     int64
 }
 
-func (s *textRows) next() (value.Value, bool, error) {
+func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.x == nil {
 		s.x = s.r.fullText(s.tb, s.ix)
 		s.r.Ex.Texts.Seen(s.x)
@@ -40,7 +41,7 @@ func (s *textRows) next() (value.Value, bool, error) {
 		return value.None, false, nil
 	}
 	for {
-		if err := s.r.Tick(); err != nil {
+		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
 		doc, ok, err := s.step()
@@ -51,21 +52,21 @@ func (s *textRows) next() (value.Value, bool, error) {
 		if s.key, err = s.x.Record(doc); err != nil {
 			return value.None, false, err
 		}
-		row, err := s.r.Fetch(&value.RecordID{Table: s.tb.Name, Key: s.key})
+		row, err := s.r.Fetch(ctx, &value.RecordID{Table: s.tb.Name, Key: s.key})
 		if err != nil {
 			return value.None, false, err
 		}
 		if row.IsNone() {
 			continue
 		}
-		if ok, err = s.shows(row); err != nil {
+		if ok, err = s.shows(ctx, row); err != nil {
 			return value.None, false, err
 		}
 		if !ok {
 			continue
 		}
 		s.seen++
-		if ok, err = s.filter.holds(row); err != nil {
+		if ok, err = s.filter.holds(ctx, row); err != nil {
 			return value.None, false, err
 		}
 		if ok {
@@ -76,11 +77,11 @@ func (s *textRows) next() (value.Value, bool, error) {
 }
 
 // shows reports whether the caller sees that the record matches. SECURITY: the index knows fields that are hidden.
-func (s *textRows) shows(row value.Value) (bool, error) {
+func (s *textRows) shows(ctx context.Context, row value.Value) (bool, error) {
 	if !s.r.hidesFields(s.tb) {
 		return true, nil
 	}
-	return s.r.matches(s.env.WithDoc(row), s.m.x)
+	return s.r.matches(ctx, s.env.WithDoc(row), s.m.x)
 }
 
 // fullText opens an index. SECURITY: who may not see all that it is over learns nothing of the rest by the scores.

@@ -25,7 +25,7 @@ func (ex *Executor) Read(ctx context.Context, s *Session, f func(*Run) error) er
 		return err
 	}
 	defer tx.Cancel()
-	return f(ex.NewRun(ctx, s, NewEnv(), tx))
+	return f(ex.NewRun(s, NewEnv(), tx))
 }
 
 // Write runs f in a transaction of its own and commits it, again on conflict. f finds the session each time as it was at
@@ -34,7 +34,7 @@ func (ex *Executor) Write(ctx context.Context, s *Session, f func(*Run) error) e
 	first := *s
 	return txn.Retry(ctx, ex.Store, ex.Writing(), func(tx *txn.Tx) error {
 		*s = first
-		r := ex.NewRun(ctx, s, NewEnv(), tx)
+		r := ex.NewRun(s, NewEnv(), tx)
 		r.Log = record.NewLog()
 		if err := f(r); err != nil {
 			return err

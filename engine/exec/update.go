@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -11,26 +12,26 @@ import (
 )
 
 // update is UPDATE and UPSERT.
-func (r *Run) update(env *Env, s *ast.Update) (value.Value, error) {
+func (r *Run) update(ctx context.Context, env *Env, s *ast.Update) (value.Value, error) {
 	w, err := r.newWriter(env, s.Output)
 	if err != nil {
 		return value.None, err
 	}
-	targets, err := w.targets(env, s.Only, s.Targets)
+	targets, err := w.targets(ctx, env, s.Only, s.Targets)
 	if err != nil {
 		return value.None, err
 	}
-	each := func(t *Target) error { return w.update(t, s) }
+	each := func(t *Target) error { return w.update(ctx, t, s) }
 	if s.Upsert {
-		each = func(t *Target) error { return w.upsert(t, s) }
+		each = func(t *Target) error { return w.upsert(ctx, t, s) }
 	}
 	if s.Explain != nil {
-		return w.explainWrite(s.Explain, targets, s.With, s.Where, s.Upsert, each)
+		return w.explainWrite(ctx, s.Explain, targets, s.With, s.Where, s.Upsert, each)
 	}
 	return w.write(targets, s.Only, each)
 }
 
-func (w *writer) update(t *Target, s *ast.Update) error {
+func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 	if t.Kind == TargetValue {
 		return cannotExecute("UPDATE", t.Value)
 	}
@@ -38,22 +39,22 @@ func (w *writer) update(t *Target, s *ast.Update) error {
 	if err != nil {
 		return err
 	}
-	return w.eachRow(t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
-		return w.change(row, s.Data, false)
+	return w.eachRow(ctx, t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+		return w.change(ctx, row, s.Data, false)
 	})
 }
 
 // change applies a data clause to a record that is there.
-func (w *writer) change(row *record.Row, d *ast.Data, plain bool) error {
-	c, err := w.r.applyData(w.row, d, row.Stored, row.Seen)
+func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain bool) error {
+	c, err := w.r.applyData(ctx, w.row, d, row.Stored, row.Seen)
 	if err != nil {
 		return err
 	}
-	return w.put(&record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
+	return w.put(ctx, &record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
 		KeepReadonly: c.keep, Plain: plain, Loose: c.loose, Given: c.given})
 }
 
-func (w *writer) upsert(t *Target, s *ast.Update) error {
+func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
 	if t.Kind == TargetValue {
 		return cannotExecute("UPSERT", t.Value)
 	}
@@ -62,7 +63,7 @@ func (w *writer) upsert(t *Target, s *ast.Update) error {
 		return err
 	}
 	if t.Kind == TargetTable && s.Where == nil {
-		return w.upsertNew(tb, nil, s)
+		return w.upsertNew(ctx, tb, nil, s)
 	}
 	if t.Kind == TargetRecord {
 		there, err := w.g.Exists(tb, t.ID.Key)
@@ -70,27 +71,27 @@ func (w *writer) upsert(t *Target, s *ast.Update) error {
 			return err
 		}
 		if !there {
-			return w.upsertNew(tb, t.ID, s)
+			return w.upsertNew(ctx, tb, t.ID, s)
 		}
 	}
 	found := false
-	err = w.eachRow(t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+	err = w.eachRow(ctx, t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
 		found = true
-		return w.change(row, s.Data, true)
+		return w.change(ctx, row, s.Data, true)
 	})
 	if err != nil || found || t.Kind != TargetTable {
 		return err
 	}
-	return w.upsertNew(tb, nil, s)
+	return w.upsertNew(ctx, tb, nil, s)
 }
 
 // upsertNew creates the record of an UPSERT. Without an id of its own it may turn out to be there already: by the id in
 // its data, or by the values of a unique index.
-func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update) error {
+func (w *writer) upsertNew(ctx context.Context, tb *catalog.Table, id *value.RecordID, s *ast.Update) error {
 	if !w.g.MayCreate(tb) {
 		return nil
 	}
-	c, err := w.r.newDoc(w.row, s.Data)
+	c, err := w.r.newDoc(ctx, w.row, s.Data)
 	if err != nil {
 		return err
 	}
@@ -104,15 +105,15 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 			return err
 		}
 		if there { // and may be hidden: then nothing happens
-			row, err := w.g.Pick(w.r.Ctx, tb, id, record.Updating)
+			row, err := w.g.Pick(ctx, tb, id, record.Updating)
 			if row == nil || err != nil {
 				return err
 			}
-			return w.change(row, s.Data, true)
+			return w.change(ctx, row, s.Data, true)
 		}
 	}
 	put := func() error {
-		return w.put(&record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given})
+		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given})
 	}
 	if named || !hasUnique(tb) {
 		return put()
@@ -121,11 +122,11 @@ func (w *writer) upsertNew(tb *catalog.Table, id *value.RecordID, s *ast.Update)
 	if owner == nil || err != nil {
 		return err
 	}
-	row, err := w.g.Pick(w.r.Ctx, tb, owner, record.Updating)
+	row, err := w.g.Pick(ctx, tb, owner, record.Updating)
 	if row == nil || err != nil {
 		return err
 	}
-	return w.change(row, s.Data, true)
+	return w.change(ctx, row, s.Data, true)
 }
 
 func hasUnique(tb *catalog.Table) bool {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -13,11 +14,11 @@ import (
 // Version is what a VERSION clause asks for: a version of the history, or 0 for what stands now, with the transaction's own
 // writes. That is also what NONE and any time since the transaction began mean. A store without history knows nothing
 // of the past: nothing is found there.
-func (r *Run) Version(env *Env, x ast.Expr) (uint64, error) {
+func (r *Run) Version(ctx context.Context, env *Env, x ast.Expr) (uint64, error) {
 	if x == nil {
 		return 0, nil
 	}
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	if err != nil || v.IsNone() {
 		return 0, err
 	}
@@ -37,14 +38,14 @@ func (r *Run) Version(env *Env, x ast.Expr) (uint64, error) {
 
 // ownVersion is the version that a statement of an import gives what it writes; 0: that of its commit. Outside of imports
 // the clause means nothing, as in the reference.
-func (r *Run) ownVersion(env *Env, x ast.Expr) (uint64, error) {
+func (r *Run) ownVersion(ctx context.Context, env *Env, x ast.Expr) (uint64, error) {
 	if x == nil || !r.Import || !r.Auth.CanWrite() {
 		return 0, nil
 	}
 	if !r.Ex.Versioned {
 		return 0, errs.Internal("The store keeps no versions: open it with versioned=true to import them")
 	}
-	v, err := r.Value(env, x)
+	v, err := r.Value(ctx, env, x)
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +61,7 @@ func (r *Run) ownVersion(env *Env, x ast.Expr) (uint64, error) {
 
 // insertVersion is INSERT … VERSION of an import: what the record was from then on, and what it is now unless something
 // newer is known of it.
-func (in *inserter) insertVersion(p *record.Write) error {
+func (in *inserter) insertVersion(ctx context.Context, p *record.Write) error {
 	k := p.ID.Key
 	newest, known, err := in.g.Newest(p.Table, k)
 	if err != nil {
@@ -74,9 +75,9 @@ func (in *inserter) insertVersion(p *record.Write) error {
 		return err
 	}
 	if there {
-		err = in.replaceRow(p)
+		err = in.replaceRow(ctx, p)
 	} else {
-		err = in.put(p)
+		err = in.put(ctx, p)
 	}
 	if err != nil {
 		return err
@@ -85,8 +86,8 @@ func (in *inserter) insertVersion(p *record.Write) error {
 }
 
 // deleteVersion is DELETE … VERSION, of imports alone: the records were gone from then on. It takes record ids.
-func (w *writer) deleteVersion(env *Env, s *ast.Delete) (value.Value, error) {
-	version, err := w.r.ownVersion(env, s.Version)
+func (w *writer) deleteVersion(ctx context.Context, env *Env, s *ast.Delete) (value.Value, error) {
+	version, err := w.r.ownVersion(ctx, env, s.Version)
 	if err != nil {
 		return value.None, err
 	}
@@ -94,21 +95,21 @@ func (w *writer) deleteVersion(env *Env, s *ast.Delete) (value.Value, error) {
 		return value.None, errs.Internal("DELETE … VERSION is for imports, and takes record ids alone")
 	}
 	for _, x := range s.Targets {
-		v, err := w.r.Value(env, x)
+		v, err := w.r.Value(ctx, env, x)
 		if err != nil {
 			return value.None, err
 		}
 		if v.Kind() != value.KindRecord || v.Record().Key.Kind() == value.KindRange {
 			return value.None, cannotExecute("DELETE", v)
 		}
-		if err := w.goneSince(v.Record(), version); err != nil {
+		if err := w.goneSince(ctx, v.Record(), version); err != nil {
 			return value.None, err
 		}
 	}
 	return value.Array(), nil
 }
 
-func (w *writer) goneSince(id *value.RecordID, version uint64) error {
+func (w *writer) goneSince(ctx context.Context, id *value.RecordID, version uint64) error {
 	tb, err := w.g.TableForWrite(id.Table)
 	if tb == nil || err != nil {
 		return err
@@ -118,12 +119,12 @@ func (w *writer) goneSince(id *value.RecordID, version uint64) error {
 		return err
 	}
 	if !known || newest <= version {
-		row, err := w.g.Pick(w.r.Ctx, tb, id, record.Deleting)
+		row, err := w.g.Pick(ctx, tb, id, record.Deleting)
 		if err != nil {
 			return err
 		}
 		if row != nil {
-			if _, err := w.g.Delete(w.r.Ctx, tb, row.ID, row.Stored); err != nil {
+			if _, err := w.g.Delete(ctx, tb, row.ID, row.Stored); err != nil {
 				return err
 			}
 		}
@@ -136,14 +137,14 @@ func errVersionedSubquery() error {
 }
 
 // fetchAt reads a record as it was at a version (0: now); NONE when it was missing, or is hidden.
-func (r *Run) fetchAt(id *value.RecordID, version uint64) (value.Value, error) {
+func (r *Run) fetchAt(ctx context.Context, id *value.RecordID, version uint64) (value.Value, error) {
 	if version == 0 {
-		return r.Fetch(id)
+		return r.Fetch(ctx, id)
 	}
 	g, err := r.Gate()
 	if err != nil {
 		return value.None, err
 	}
-	doc, _, err := g.GetAt(r.Ctx, id, version)
+	doc, _, err := g.GetAt(ctx, id, version)
 	return doc, err
 }

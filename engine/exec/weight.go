@@ -20,9 +20,7 @@ func (r *Run) weighed(v value.Value) (value.Value, error) {
 	if value.Deep(v) {
 		return value.None, errs.TooDeep()
 	}
-	if err := r.did(value.Weight(v)); err != nil {
-		return value.None, err
-	}
+	r.worked(value.Weight(v))
 	if err := r.bear(value.Weight(v)); err != nil {
 		return value.None, err
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
@@ -11,33 +13,33 @@ import (
 // Statements executes the statements that this package does not know: those about definitions, sessions and live queries.
 // They may stand wherever a statement does, in a block or a function, and belong to packages above this one.
 type Statements interface {
-	Statement(r *Run, env *Env, s ast.Statement) (value.Value, error)
+	Statement(ctx context.Context, r *Run, env *Env, s ast.Statement) (value.Value, error)
 }
 
 // Endpoints calls the endpoints that DEFINE API made, for api::invoke.
 type Endpoints interface {
 	// Invoke calls the endpoint at a path; options and answer are those of api::invoke.
-	Invoke(r *Run, path string, options value.Value) (value.Value, error)
+	Invoke(ctx context.Context, r *Run, path string, options value.Value) (value.Value, error)
 }
 
 // execData executes the statements that write records, and hands over those that are not this package's.
-func (r *Run) execData(env *Env, s ast.Statement) (value.Value, error) {
+func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {
 	case *ast.Create:
-		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.create(env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.create(ctx, env, s) })
 	case *ast.Insert:
-		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.insert(env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.insert(ctx, env, s) })
 	case *ast.Update:
-		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.update(env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.update(ctx, env, s) })
 	case *ast.Delete:
-		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.delete(env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.delete(ctx, env, s) })
 	case *ast.Relate:
-		return r.limited(env, s.Timeout, func() (value.Value, error) { return r.relate(env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.relate(ctx, env, s) })
 	}
 	if r.Ex.Statements == nil {
 		return value.None, NotRunnable(s)
 	}
-	return r.Ex.Statements.Statement(r, env, s)
+	return r.Ex.Statements.Statement(ctx, r, env, s)
 }
 
 // cannotExecute refuses a value that a statement can not work on.
@@ -80,14 +82,14 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 
 // targets are what the statement works on: an object with a record id stands for that record, and what is left as a
 // value is for the statement to refuse. Under ONLY a list written out is no target.
-func (w *writer) targets(env *Env, only bool, xs []ast.Expr) ([]Target, error) {
+func (w *writer) targets(ctx context.Context, env *Env, only bool, xs []ast.Expr) ([]Target, error) {
 	if listedTarget(only, xs) {
 		return nil, SingleOutput()
 	}
 	if len(xs) == 1 {
 		_, w.sought = xs[0].(*ast.Subquery)
 	}
-	targets, err := w.r.Targets(env, xs)
+	targets, err := w.r.Targets(ctx, env, xs)
 	for i, t := range targets {
 		if t.Kind != TargetValue {
 			continue
@@ -118,19 +120,19 @@ func (w *writer) kind() ast.OutputKind {
 }
 
 // emit adds the answer for one record. before and after are stored images, NONE where there is none.
-func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
-	if err := w.r.Tick(); err != nil {
+func (w *writer) emit(ctx context.Context, tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
+	if err := w.r.Tick(ctx); err != nil {
 		return err
 	}
 	kind := w.kind()
 	if kind == ast.OutputNone {
 		return nil
 	}
-	before, after, ok, err := w.show(kind, tb, id, before, after)
+	before, after, ok, err := w.show(ctx, kind, tb, id, before, after)
 	if !ok || err != nil {
 		return err
 	}
-	v, err := w.answer(kind, before, after)
+	v, err := w.answer(ctx, kind, before, after)
 	if err != nil {
 		return err
 	}
@@ -140,8 +142,7 @@ func (w *writer) emit(tb *catalog.Table, id *value.RecordID, before, after value
 
 // show makes stored images what the caller may see of them. It is false where the answer would say no more than that
 // there is, or was, a record that the caller may not see.
-func (w *writer) show(kind ast.OutputKind, tb *catalog.Table, id *value.RecordID, before, after value.Value) (b, a value.Value, ok bool, err error) {
-	ctx := w.r.Ctx
+func (w *writer) show(ctx context.Context, kind ast.OutputKind, tb *catalog.Table, id *value.RecordID, before, after value.Value) (b, a value.Value, ok bool, err error) {
 	deleted := after.IsNone()
 	if kind != ast.OutputBefore || !w.r.Auth.CanRead() {
 		if after, ok, err = w.g.Show(ctx, tb, id, after); !ok || err != nil {
@@ -156,21 +157,21 @@ func (w *writer) show(kind ast.OutputKind, tb *catalog.Table, id *value.RecordID
 	return before, after, true, nil
 }
 
-func (w *writer) answer(kind ast.OutputKind, before, after value.Value) (value.Value, error) {
+func (w *writer) answer(ctx context.Context, kind ast.OutputKind, before, after value.Value) (value.Value, error) {
 	switch kind {
 	case ast.OutputNull:
 		return value.Null, nil
 	case ast.OutputBefore:
 		return before, nil
 	case ast.OutputDiff:
-		return value.Diff(before, after, w.r.Ctx.Err)
+		return value.Diff(before, after, ctx.Err)
 	case ast.OutputFields:
 		frame := w.row.WithThis(after)
 		frame.Set("before", before)
 		frame.Set("after", after)
 		p := w.r.projector(frame, w.out.Fields)
 		p.passes = false // fields of nothing are NONE
-		return p.row(after)
+		return p.row(ctx, after)
 	}
 	return after, nil
 }
@@ -190,12 +191,12 @@ func (w *writer) result(only bool, targets int) (value.Value, error) {
 }
 
 // limited runs f under the TIMEOUT of a statement.
-func (r *Run) limited(env *Env, timeout ast.Expr, f func() (value.Value, error)) (value.Value, error) {
-	stop, err := r.limitTime(env, timeout)
+func (r *Run) limited(ctx context.Context, env *Env, timeout ast.Expr, f func(context.Context) (value.Value, error)) (value.Value, error) {
+	ctx, stop, err := r.limitTime(ctx, env, timeout)
 	if err != nil {
 		return value.None, err
 	}
-	v, err := f()
+	v, err := f(ctx)
 	stop()
 	return v, err
 }

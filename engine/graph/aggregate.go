@@ -108,7 +108,7 @@ type acc struct {
 
 // add adds the value that the argument has in the current row. Nulls do not count.
 func (c *acc) add(x *runner, a *aggregate) error {
-	if err := x.r.Tick(); err != nil {
+	if err := x.r.Tick(x.ctx); err != nil {
 		return err
 	}
 	if a.arg == nil {

@@ -208,7 +208,7 @@ func (b *binder) comparison(e *gql.Binary, sc *scope) (condFn, error) {
 		if err != nil || w.IsNullish() {
 			return unknown, err
 		}
-		ok, err := x.r.Operate(op, v, w)
+		ok, err := x.r.Operate(x.ctx, op, v, w)
 		return truthOf(err == nil && ok.Bool()), err
 	}, nil
 }

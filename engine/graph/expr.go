@@ -123,7 +123,7 @@ func (b *binder) prop(e *gql.Prop, sc *scope) (evalFn, error) {
 			if err != nil {
 				return value.None, err
 			}
-			return x.r.FieldOf(v, name)
+			return x.r.FieldOf(x.ctx, v, name)
 		}, nil
 	}
 	v, err := b.lookup(sc, ref.Name)
@@ -170,7 +170,7 @@ func (x *runner) property(s *slot, name string) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return x.r.FieldOf(v, name)
+	return x.r.FieldOf(x.ctx, v, name)
 }
 
 func (b *binder) list(elems []gql.Expr, sc *scope) (evalFn, error) {
@@ -256,7 +256,7 @@ func (b *binder) binary(e *gql.Binary, sc *scope) (evalFn, error) {
 			return value.None, err
 		}
 		if op >= gql.Equal && op <= gql.MoreEqual {
-			return x.r.Operate(operators[op], v, w)
+			return x.r.Operate(x.ctx, operators[op], v, w)
 		}
 		if v.IsNullish() || w.IsNullish() {
 			return value.Null, nil
@@ -264,7 +264,7 @@ func (b *binder) binary(e *gql.Binary, sc *scope) (evalFn, error) {
 		if op == gql.Concatenate {
 			return x.concatenate(v, w)
 		}
-		return x.r.Operate(operators[op], v, w)
+		return x.r.Operate(x.ctx, operators[op], v, w)
 	}, nil
 }
 
@@ -276,7 +276,7 @@ func (x *runner) concatenate(v, w value.Value) (value.Value, error) {
 	default:
 		return value.None, errs.Internal("Cannot concatenate %s and %s", kindName(v), kindName(w))
 	}
-	return x.r.Operate(ast.OpAdd, v, w)
+	return x.r.Operate(x.ctx, ast.OpAdd, v, w)
 }
 
 func (b *binder) unary(e *gql.Unary, sc *scope) (evalFn, error) {
@@ -434,7 +434,7 @@ func (b *binder) scalar(e *gql.Scalar, sc *scope) (evalFn, error) {
 
 // nested runs a query inside of an expression; what it binds is taken back.
 func (x *runner) nested(q *query, f func([]slot) error) error {
-	if err := x.r.Enter(); err != nil {
+	if err := x.r.Enter(x.ctx); err != nil {
 		return err
 	}
 	defer x.r.Leave()

@@ -8,6 +8,8 @@
 package graph
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
@@ -51,12 +53,12 @@ func (p *Program) Statement() *ast.GQL {
 }
 
 // Run runs the program in the transaction of r: an array with an object for each row of the result.
-func (p *Program) Run(r *exec.Run) (value.Value, error) {
-	if err := r.Enter(); err != nil {
+func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
+	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
 	defer r.Leave()
-	x, err := newRunner(r, p.slots)
+	x, err := newRunner(ctx, r, p.slots)
 	if err != nil {
 		return value.None, err
 	}
@@ -158,6 +160,7 @@ func sameID(a, b *value.RecordID) bool {
 
 // runner is a program at work. It belongs to one goroutine.
 type runner struct {
+	ctx  context.Context // of the program
 	r    *exec.Run
 	g    *record.Gate
 	row  []slot
@@ -183,13 +186,13 @@ const (
 	keptHops = 1 << 18
 )
 
-func newRunner(r *exec.Run, slots int) (*runner, error) {
+func newRunner(ctx context.Context, r *exec.Run, slots int) (*runner, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
-	return &runner{r: r, g: g, row: make([]slot, slots), docs: map[idKey]docEntry{}, hops: map[hopKey][]record.Hop{}},
-		nil
+	return &runner{ctx: ctx, r: r, g: g, row: make([]slot, slots), docs: map[idKey]docEntry{},
+		hops: map[hopKey][]record.Hop{}}, nil
 }
 
 // forget drops what was read: something was written.
@@ -205,10 +208,10 @@ func (x *runner) load(id *value.RecordID) (value.Value, bool, error) {
 	if e, ok := x.docs[k]; ok {
 		return e.doc, e.ok, nil
 	}
-	if err := x.r.Tick(); err != nil {
+	if err := x.r.Tick(x.ctx); err != nil {
 		return value.None, false, err
 	}
-	doc, ok, err := x.g.Get(x.r.Ctx, id)
+	doc, ok, err := x.g.Get(x.ctx, id)
 	if err != nil {
 		return value.None, false, err
 	}

@@ -147,7 +147,7 @@ func (o *nodeOp) run(m *match) error {
 		if !any {
 			continue
 		}
-		err = x.r.EachRow(x.r.Base, sel, func(doc value.Value) (bool, error) {
+		err = x.r.EachRow(x.ctx, x.r.Base, sel, func(doc value.Value) (bool, error) {
 			id, _ := doc.Object().Get("id")
 			if id.Kind() != value.KindRecord {
 				return true, nil
@@ -331,8 +331,8 @@ func (x *runner) hopsOf(o *edgeOp, node *value.RecordID) ([]record.Hop, error) {
 	}
 	hops := []record.Hop{}
 	walk := func(dir record.Direction) error {
-		return x.g.EachEdge(x.r.Ctx, node, dir, o.only, nil, func(h record.Hop) (bool, error) {
-			if err := x.r.Tick(); err != nil {
+		return x.g.EachEdge(x.ctx, node, dir, o.only, nil, func(h record.Hop) (bool, error) {
+			if err := x.r.Tick(x.ctx); err != nil {
 				return false, err
 			}
 			if h.Other == nil || o.only == nil && !gql.Matches(o.e.label, h.Edge.Table) {
@@ -402,7 +402,7 @@ func (o *edgeOp) run(m *match) error {
 		x.deep--
 	}(m.cur)
 	for i := range hops {
-		if err := x.r.Tick(); err != nil {
+		if err := x.r.Tick(x.ctx); err != nil {
 			return err
 		}
 		if err := o.over(m, &hops[i]); err != nil {

@@ -75,7 +75,7 @@ func eachRow(x *runner, l *linear, rows [][]slot, f func() error) ([][]slot, err
 // written, or nothing can be seen of it.
 func (x *runner) writes(s ast.Statement) (*value.RecordID, bool, error) {
 	x.forget()
-	v, err := x.r.Exec(x.r.Base, s)
+	v, err := x.r.Exec(x.ctx, x.r.Base, s)
 	x.forget()
 	if err != nil || v.Kind() != value.KindArray || v.Len() != 1 || v.Elems()[0].Kind() != value.KindObject {
 		return nil, false, err
@@ -304,7 +304,7 @@ func (x *runner) change(run []*change) error {
 // content is what x = {…} makes of a record: an edge keeps its ends.
 func (x *runner) content(s *slot, v value.Value) (*ast.Data, error) {
 	if s.kind == isEdge {
-		in, out, err := x.g.Ends(x.r.Ctx, s.id)
+		in, out, err := x.g.Ends(x.ctx, s.id)
 		if err != nil {
 			return nil, err
 		}
@@ -360,7 +360,7 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 	if err != nil || tb == nil {
 		return err
 	}
-	row, err := x.g.Pick(x.r.Ctx, tb, b.id, record.Deleting)
+	row, err := x.g.Pick(x.ctx, tb, b.id, record.Deleting)
 	if err != nil {
 		return err
 	}
@@ -380,7 +380,7 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 				value.RecordOf(b.id).Text())
 		}
 		for _, dir := range [...]record.Direction{record.Out, record.In} {
-			err := x.g.EachEdge(x.r.Ctx, b.id, dir, nil, nil, func(h record.Hop) (bool, error) {
+			err := x.g.EachEdge(x.ctx, b.id, dir, nil, nil, func(h record.Hop) (bool, error) {
 				edges = append(edges, h.Edge)
 				return true, x.r.Mem.Reach(len(edges) * 96)
 			})
@@ -389,7 +389,7 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 			}
 		}
 	}
-	ok, err := x.g.Delete(x.r.Ctx, tb, b.id, row.Stored)
+	ok, err := x.g.Delete(x.ctx, tb, b.id, row.Stored)
 	if err != nil {
 		return err
 	}

@@ -604,7 +604,7 @@ func (l *linear) each(x *runner, rows [][]slot, f func() error) error {
 	was := slices.Clone(x.row[l.low:l.high])
 	defer copy(x.row[l.low:l.high], was)
 	for _, row := range rows {
-		if err := x.r.Tick(); err != nil {
+		if err := x.r.Tick(x.ctx); err != nil {
 			return err
 		}
 		copy(x.row[l.low:l.high], row)
@@ -675,7 +675,7 @@ func (s *forStep) run(x *runner, k func() error) error {
 		return errs.Internal("FOR expects a list, found %s", kindName(v))
 	}
 	for i, e := range v.Elems() {
-		if err := x.r.Tick(); err != nil {
+		if err := x.r.Tick(x.ctx); err != nil {
 			return err
 		}
 		x.row[s.slot] = valueSlot(e)
@@ -697,7 +697,7 @@ type callStep struct {
 }
 
 func (s *callStep) run(x *runner, k func() error) error {
-	if err := x.r.Enter(); err != nil {
+	if err := x.r.Enter(x.ctx); err != nil {
 		return err
 	}
 	defer x.r.Leave()

@@ -487,7 +487,7 @@ func (s *sink) groups() error {
 		x.aggs = aggs
 	}()
 	for _, g := range s.list {
-		if err := x.r.Tick(); err != nil {
+		if err := x.r.Tick(x.ctx); err != nil {
 			return err
 		}
 		copy(x.row[s.l.low:s.l.high], g.row)

@@ -301,7 +301,7 @@ func (o *shortOp) expand(m *match, layer []*reach, seen map[idKey]*reach, dist i
 			return nil, err
 		}
 		for i := range hops {
-			if err := x.r.Tick(); err != nil {
+			if err := x.r.Tick(x.ctx); err != nil {
 				return nil, err
 			}
 			h := &hops[i]
@@ -369,7 +369,7 @@ func (o *shortOp) offer(m *match, r *reach) (stop bool, err error) {
 				break
 			}
 		}
-		return x.r.Tick()
+		return x.r.Tick(x.ctx)
 	}
 	return stop, walk(r)
 }

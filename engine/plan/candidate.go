@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -24,11 +25,11 @@ type candidate struct {
 }
 
 // byIndex walks the index that narrows the WHERE most.
-func byIndex(q *Query) (Path, error) {
+func byIndex(ctx context.Context, q *Query) (Path, error) {
 	if len(q.Table.Indexes) == 0 {
 		return nil, nil
 	}
-	best, err := q.best(q.whole())
+	best, err := q.best(q.whole(ctx))
 	if best == nil || err != nil {
 		return nil, err
 	}
@@ -36,9 +37,9 @@ func byIndex(q *Query) (Path, error) {
 }
 
 // whole are the conditions of the whole WHERE.
-func (q *Query) whole() []condition {
+func (q *Query) whole(ctx context.Context) []condition {
 	if !q.known && q.Where != nil {
-		q.known, q.conds = true, q.conditions(q.Where)
+		q.known, q.conds = true, q.conditions(ctx, q.Where)
 	}
 	return q.conds
 }

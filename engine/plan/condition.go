@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -14,7 +16,7 @@ type condition struct {
 }
 
 // conditions finds the tests in a WHERE that an index could answer.
-func (q *Query) conditions(where ast.Expr) []condition {
+func (q *Query) conditions(ctx context.Context, where ast.Expr) []condition {
 	var out []condition
 	for _, c := range Conjuncts(where) {
 		b, ok := c.(*ast.Binary)
@@ -35,7 +37,7 @@ func (q *Query) conditions(where ast.Expr) []condition {
 		if op != ast.OpEqual && op != ast.OpExact && OfOuter(other) {
 			continue // the reference walks the table: without ORDER BY, rows would come in another order
 		}
-		v, err := q.Host.Value(other)
+		v, err := q.Host.Value(ctx, other)
 		if err != nil {
 			continue // whether anybody sees it depends on the rows
 		}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 )
@@ -22,19 +24,19 @@ func Counted(q *Query) *catalog.Index {
 
 // Covers reports whether the entries that a path walks are the rows of the WHERE, one for one: then they can be counted
 // without reading the records.
-func Covers(q *Query, path Path) bool {
+func Covers(ctx context.Context, q *Query, path Path) bool {
 	if q.Off.Has(CoverCount) {
 		return false
 	}
-	rest, ok := q.left(path)
+	rest, ok := q.left(ctx, path)
 	return ok && rest == nil
 }
 
 // Residual is what of the WHERE is to be tried on the rows of a path: nil where its entries say all of it. It holds for
 // rows that are seen as they are stored.
-func Residual(q *Query, path Path) ast.Expr {
+func Residual(ctx context.Context, q *Query, path Path) ast.Expr {
 	if !q.Off.Has(TrustKeys) {
-		if rest, ok := q.left(path); ok {
+		if rest, ok := q.left(ctx, path); ok {
 			return rest
 		}
 	}
@@ -42,18 +44,18 @@ func Residual(q *Query, path Path) ast.Expr {
 }
 
 // left is what the entries of a path do not say of the WHERE; false where they only narrow.
-func (q *Query) left(path Path) (ast.Expr, bool) {
+func (q *Query) left(ctx context.Context, path Path) (ast.Expr, bool) {
 	switch p := path.(type) {
 	case *Index:
 		return And(p.Rest...), !p.Access.Elements
 	case *Union: // of the values of IN
-		return nil, !p.Distinct && q.inAlone()
+		return nil, !p.Distinct && q.inAlone(ctx)
 	}
 	return nil, false
 }
 
 // inAlone reports whether the WHERE is a single IN.
-func (q *Query) inAlone() bool {
-	conds := q.whole()
+func (q *Query) inAlone(ctx context.Context) bool {
+	conds := q.whole(ctx)
 	return len(Conjuncts(q.Where)) == 1 && len(conds) == 1 && conds[0].op == ast.OpInside
 }

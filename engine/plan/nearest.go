@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 )
 
 // byNearest answers the first nearest-neighbour operator that a vector index of the table is for.
-func byNearest(q *Query) (Path, error) {
+func byNearest(_ context.Context, q *Query) (Path, error) {
 	var found *Nearest
 	var rest []ast.Expr
 	for _, c := range Conjuncts(q.Where) {

@@ -11,6 +11,8 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
@@ -35,13 +37,13 @@ type Query struct {
 type Host interface {
 	// Value evaluates an expression that is the same for all rows. Its errors are those of the rows: a condition that has
 	// one is left to them.
-	Value(x ast.Expr) (value.Value, error)
+	Value(ctx context.Context, x ast.Expr) (value.Value, error)
 	// Once reports whether a sub-select is run once for all rows: its value is at hand, or will be wanted anyhow.
 	Once(x *ast.Subquery) bool
 	// MayUse reports whether the caller's rows may be found by an index: its entries may show what is hidden.
 	MayUse(ix *catalog.Index) bool
 	// BindText gets a full-text operator ready for an index; false where its query is no text.
-	BindText(x *ast.Binary, ix *catalog.Index) (bool, error)
+	BindText(ctx context.Context, x *ast.Binary, ix *catalog.Index) (bool, error)
 	// Entries counts the entries that an access walks, up to most; or says most, where nobody must learn of them.
 	Entries(ix *catalog.Index, a index.Access, most int) (int, error)
 	// Records is the number of records in the table, or more.
@@ -57,7 +59,7 @@ type Plan struct {
 // source is a rule that may find a path to the rows that a WHERE leaves.
 type source struct {
 	rule Rule
-	find func(*Query) (Path, error)
+	find func(context.Context, *Query) (Path, error)
 }
 
 // sources are asked in this order; the first path is taken.
@@ -71,13 +73,13 @@ var sources = [...]source{
 }
 
 // Choose finds the way to the rows of a query.
-func Choose(q *Query) (Plan, error) {
+func Choose(ctx context.Context, q *Query) (Plan, error) {
 	if q.Where != nil && !(q.With != nil && q.With.NoIndex) {
 		for _, s := range sources {
 			if q.Off.Has(s.rule) {
 				continue
 			}
-			path, err := s.find(q)
+			path, err := s.find(ctx, q)
 			if err != nil {
 				return Plan{}, err
 			}

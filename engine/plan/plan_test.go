@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -19,18 +20,18 @@ type world struct {
 	records int64
 }
 
-func (w *world) Value(x ast.Expr) (value.Value, error) {
+func (w *world) Value(ctx context.Context, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
 		return x.Value, nil
 	case *ast.Constant:
 		return x.Value, nil
 	case *ast.Paren:
-		return w.Value(x.X)
+		return w.Value(ctx, x.X)
 	case *ast.Array:
 		var out []value.Value
 		for _, e := range x.Elems {
-			v, err := w.Value(e)
+			v, err := w.Value(ctx, e)
 			if err != nil {
 				return value.None, err
 			}
@@ -38,16 +39,18 @@ func (w *world) Value(x ast.Expr) (value.Value, error) {
 		}
 		return value.ArrayOf(out), nil
 	case *ast.RecordID:
-		k, err := w.Value(x.Key)
+		k, err := w.Value(ctx, x.Key)
 		return value.RecordOf(&value.RecordID{Table: x.Table, Key: k}), err
 	}
 	return value.None, errors.New("no value")
 }
 
-func (w *world) Once(*ast.Subquery) bool                            { return false }
-func (w *world) MayUse(ix *catalog.Index) bool                      { return ix.Name != w.hidden }
-func (w *world) BindText(*ast.Binary, *catalog.Index) (bool, error) { return true, nil }
-func (w *world) Records() (int64, error)                            { return w.records, nil }
+func (w *world) Once(*ast.Subquery) bool       { return false }
+func (w *world) MayUse(ix *catalog.Index) bool { return ix.Name != w.hidden }
+func (w *world) BindText(context.Context, *ast.Binary, *catalog.Index) (bool, error) {
+	return true, nil
+}
+func (w *world) Records() (int64, error) { return w.records, nil }
 func (w *world) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
 	if a.From.Kind != value.Unbounded && a.From.Value.Kind() >= value.KindArray { // what stands apart
 		return 0, nil
@@ -128,7 +131,7 @@ func choose(t *testing.T, tb *catalog.Table, w *world, query string, off ...Rule
 	if s.Limit != nil {
 		q.Wanted = 1
 	}
-	p, err := Choose(q)
+	p, err := Choose(t.Context(), q)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // byID finds id = <record of this table> among the conditions.
-func byID(q *Query) (Path, error) {
+func byID(ctx context.Context, q *Query) (Path, error) {
 	for _, c := range Conjuncts(q.Where) {
 		b, ok := c.(*ast.Binary)
 		if !ok || b.Op != ast.OpEqual && b.Op != ast.OpExact {
@@ -22,7 +24,7 @@ func byID(q *Query) (Path, error) {
 		if !Constant(x) && !OfOuter(x) {
 			continue
 		}
-		v, err := q.Host.Value(x)
+		v, err := q.Host.Value(ctx, x)
 		if err != nil {
 			continue
 		}

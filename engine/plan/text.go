@@ -1,18 +1,20 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 )
 
 // byText answers one full-text condition by its index. The others are tried on each row that it finds.
-func byText(q *Query) (Path, error) {
+func byText(ctx context.Context, q *Query) (Path, error) {
 	conds := Conjuncts(q.Where)
 	match, ix := q.bestMatch(conds)
 	if match == nil {
 		return nil, nil
 	}
-	if ok, err := q.Host.BindText(match, ix); !ok || err != nil {
+	if ok, err := q.Host.BindText(ctx, match, ix); !ok || err != nil {
 		return nil, err
 	}
 	return &Text{Index: ix, Match: match, Rest: And(without(conds, match)...)}, nil
@@ -37,14 +39,14 @@ func (q *Query) bestMatch(conds []ast.Expr) (*ast.Binary, *catalog.Index) {
 
 // byTexts answers an OR by one walk after the other, if every branch has one and one of them searches texts. What stands
 // beside the OR is tried on each row.
-func byTexts(q *Query) (Path, error) {
+func byTexts(ctx context.Context, q *Query) (Path, error) {
 	conds := Conjuncts(q.Where)
 	for _, c := range conds {
 		branches := Disjuncts(c)
 		if len(branches) < 2 || len(branches) > maxBranches || !anyMatches(branches) {
 			continue
 		}
-		u, err := q.texts(branches, without(conds, c))
+		u, err := q.texts(ctx, branches, without(conds, c))
 		if u != nil || err != nil {
 			return u, err
 		}
@@ -52,18 +54,18 @@ func byTexts(q *Query) (Path, error) {
 	return nil, nil
 }
 
-func (q *Query) texts(branches, others []ast.Expr) (Path, error) {
+func (q *Query) texts(ctx context.Context, branches, others []ast.Expr) (Path, error) {
 	u := &Union{Distinct: true}
 	for _, x := range branches {
 		conds := Conjuncts(x)
 		if match, ix := q.bestMatch(conds); match != nil {
-			if ok, err := q.Host.BindText(match, ix); !ok || err != nil {
+			if ok, err := q.Host.BindText(ctx, match, ix); !ok || err != nil {
 				return nil, err
 			}
 			u.Parts = append(u.Parts, &Text{Index: ix, Match: match, Rest: And(append(without(conds, match), others...)...)})
 			continue
 		}
-		part, err := q.branch(x)
+		part, err := q.branch(ctx, x)
 		if part == nil || err != nil {
 			return nil, err
 		}

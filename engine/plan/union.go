@@ -1,12 +1,16 @@
 package plan
 
-import "github.com/nacredb/nacre/engine/ast"
+import (
+	"context"
+
+	"github.com/nacredb/nacre/engine/ast"
+)
 
 // maxBranches is how many branches of an OR, or values of IN, are looked up one by one.
 const maxBranches = 256
 
 // byBranches serves an OR whose every branch has an index of its own.
-func byBranches(q *Query) (Path, error) {
+func byBranches(ctx context.Context, q *Query) (Path, error) {
 	for _, c := range Conjuncts(q.Where) {
 		branches := Disjuncts(c)
 		if len(branches) < 2 || len(branches) > maxBranches {
@@ -14,7 +18,7 @@ func byBranches(q *Query) (Path, error) {
 		}
 		u := &Union{Distinct: true}
 		for _, b := range branches {
-			part, err := q.branch(b)
+			part, err := q.branch(ctx, b)
 			if err != nil {
 				return nil, err
 			}
@@ -32,8 +36,8 @@ func byBranches(q *Query) (Path, error) {
 }
 
 // branch is the way to the rows of one branch of an OR; nil for none.
-func (q *Query) branch(x ast.Expr) (Path, error) {
-	best, err := q.best(q.conditions(x))
+func (q *Query) branch(ctx context.Context, x ast.Expr) (Path, error) {
+	best, err := q.best(q.conditions(ctx, x))
 	if best == nil || err != nil {
 		return nil, err
 	}

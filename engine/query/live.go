@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
@@ -12,7 +14,7 @@ import (
 
 // live is LIVE SELECT. The subscription begins where the transaction commits: it hears of what the transaction changes after
 // the statement and of all that commits later, so a SELECT in the same transaction and the notifications make a whole.
-func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
+func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value, error) {
 	if r.Auth.Code.Stored { // it would go on without what bounds the code: the parser takes none there
 		return value.None, auth.Denied()
 	}
@@ -21,7 +23,7 @@ func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
 		from = value.TableOf(t.Name)
 	} else {
 		var err error
-		if from, err = r.Eval(env, s.From); err != nil {
+		if from, err = r.Eval(ctx, env, s.From); err != nil {
 			return value.None, err
 		}
 	}
@@ -45,7 +47,7 @@ func (r *run) live(env *exec.Env, s *ast.Live) (value.Value, error) {
 	if r.Sess.ID.Kind() == value.KindUUID && r.Ex.Hub.Of(r.Sess.ID.UUID())+r.Log.Lives >= r.Ex.Limits.LiveQueries {
 		return value.None, errs.Internal("Too many live queries")
 	}
-	fetch, err := r.FetchPaths(env, s.Fetch)
+	fetch, err := r.FetchPaths(ctx, env, s.Fetch)
 	if err != nil {
 		return value.None, err
 	}
@@ -81,8 +83,8 @@ func detached(vars []exec.Var) []exec.Var {
 }
 
 // kill is KILL.
-func (r *run) kill(env *exec.Env, s *ast.Kill) (value.Value, error) {
-	v, err := r.Eval(env, s.ID)
+func (r *run) kill(ctx context.Context, env *exec.Env, s *ast.Kill) (value.Value, error) {
+	v, err := r.Eval(ctx, env, s.ID)
 	if err != nil {
 		return value.None, err
 	}

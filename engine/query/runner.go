@@ -52,18 +52,18 @@ func (x *Runner) Close(ctx context.Context) {
 type run struct{ *exec.Run }
 
 // Statement implements exec.Statements.
-func (x *Runner) Statement(r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
+func (x *Runner) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {
 	case *ast.Live:
-		return (&run{r}).live(env, s)
+		return (&run{r}).live(ctx, env, s)
 	case *ast.Kill:
-		return (&run{r}).kill(env, s)
+		return (&run{r}).kill(ctx, env, s)
 	case *ast.GQL:
-		return s.Program.(*graph.Program).Run(r)
+		return s.Program.(*graph.Program).Run(ctx, r)
 	case *ast.Access:
-		return x.Access.Statement(r, env, s)
+		return x.Access.Statement(ctx, r, env, s)
 	}
-	return x.Define.Statement(r, env, s)
+	return x.Define.Statement(ctx, r, env, s)
 }
 
 // announce tells live queries and ASYNC events of what a transaction changed.

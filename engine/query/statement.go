@@ -38,16 +38,17 @@ func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, er
 		rows.forget() // nobody has seen any: again, as if nothing was streamed
 	}
 	var left func(context.Context) error // waits for what the statement left to be done
-	how := running{stmt: p.Stmt}
+	var after func(func(context.Context) error)
 	if fillsIndex(p.Stmt) {
-		how.after = func(wait func(context.Context) error) { left = wait }
+		after = func(wait func(context.Context) error) { left = wait }
 	}
 	var log *record.Log
 	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		q.base.Reset(vars)
 		left, log = nil, record.NewLog()
 		var err error
-		if v, _, err = q.run(ctx, tx, log, how); err != nil {
+		log.After = after
+		if v, _, err = q.run(ctx, tx, log, running{stmt: p.Stmt}); err != nil {
 			return err
 		}
 		return q.ex.Seal(ctx, tx, log)
@@ -110,9 +111,8 @@ func (q *Query) reading(ctx context.Context, p *exec.Prepared) (v value.Value, s
 
 // running is a statement and what is done with what it gives.
 type running struct {
-	stmt  ast.Statement
-	rows  *rowsTo                           // where its rows go; nil: into its answer
-	after func(func(context.Context) error) // takes what it leaves to be done; nil: it must leave nothing
+	stmt ast.Statement
+	rows *rowsTo // where its rows go; nil: into its answer
 }
 
 // run runs one statement in a transaction.
@@ -124,9 +124,9 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s running)
 			was = value.Weight(old)
 		}
 	}
-	v, err = q.guarded(ctx, tx, log, func(r *exec.Run) (v value.Value, err error) {
-		r.Out, r.After = q.outOf(s.stmt, s.rows), s.after
-		v, returned, err = r.Statement(s.stmt)
+	v, err = q.guarded(ctx, tx, log, func(ctx context.Context, r *exec.Run) (v value.Value, err error) {
+		r.Out = q.outOf(s.stmt, s.rows)
+		v, returned, err = r.Statement(ctx, s.stmt)
 		q.lasting, q.packed = q.lasting || r.Outside, nil
 		if r.Out != nil {
 			q.packed = r.Out.Packed
@@ -159,7 +159,7 @@ func (q *Query) keepVariable(name string, was int) error {
 
 // guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
 // with its stack logged.
-func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(*exec.Run) (value.Value, error)) (v value.Value, err error) {
+func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(context.Context, *exec.Run) (value.Value, error)) (v value.Value, err error) {
 	ctx, stop := q.ex.timed(ctx)
 	defer stop()
 	ctx, end := q.inTime(ctx)
@@ -170,7 +170,7 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 			return value.None, err
 		}
 	}
-	r := q.ex.NewRun(ctx, q.sess, q.base, tx)
+	r := q.ex.NewRun(q.sess, q.base, tx)
 	r.Log, r.Import, r.Mem = log, q.imports, q.mem
 	defer func() {
 		if p := recover(); p != nil {
@@ -181,7 +181,7 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	if err := q.mem.Reach(0); err != nil {
 		return value.None, err
 	}
-	if v, err = do(r); err != nil {
+	if v, err = do(ctx, r); err != nil {
 		return value.None, err
 	}
 	if value.Exceeds(v, q.ex.Limits.Answer) {
@@ -199,11 +199,11 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 }
 
 // Do runs f, in a transaction of its own and in the time that a statement has, again on conflict.
-func (q *Query) Do(ctx context.Context, f func(*exec.Run) error) error {
+func (q *Query) Do(ctx context.Context, f func(context.Context, *exec.Run) error) error {
 	return txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
 		log := record.NewLog()
-		_, err := q.guarded(ctx, tx, log, func(r *exec.Run) (value.Value, error) {
-			return value.None, r.Explain(f(r))
+		_, err := q.guarded(ctx, tx, log, func(ctx context.Context, r *exec.Run) (value.Value, error) {
+			return value.None, r.Explain(ctx, f(ctx, r))
 		})
 		if err != nil {
 			return err

@@ -146,7 +146,7 @@ func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (ou
 	defer tx.Cancel()
 	sess := *now
 	sess.Auth.NS, sess.Auth.DB, sess.Vars = w.state.Auth.NS, w.state.Auth.DB, w.state.Vars
-	r := w.ex.NewRun(ctx, &sess, exec.NewEnv(append([]exec.Var(nil), w.vars...)...), tx)
+	r := w.ex.NewRun(&sess, exec.NewEnv(append([]exec.Var(nil), w.vars...)...), tx)
 	r.Watching = true
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,7 +157,7 @@ func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (ou
 	if err := (&run{r}).stillAllowed(); err != nil {
 		return nil, false, err
 	}
-	v, ok, err := w.result(r, c)
+	v, ok, err := w.result(ctx, r, c)
 	if !ok || err != nil {
 		return nil, r.Personal, err
 	}
@@ -192,7 +192,7 @@ func (r *run) stillAllowed() error {
 	return nil
 }
 
-func (w *watch) result(r *exec.Run, c *live.Change) (value.Value, bool, error) {
+func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.Value, bool, error) {
 	tb, err := r.Table(c.Name)
 	if tb == nil || err != nil {
 		return value.None, false, err
@@ -206,14 +206,14 @@ func (w *watch) result(r *exec.Run, c *live.Change) (value.Value, bool, error) {
 		stored = c.Before
 	}
 	id := c.ID.Record()
-	doc, ok, err := g.Show(r.Ctx, tb, id, stored)
+	doc, ok, err := g.Show(ctx, tb, id, stored)
 	if !ok || err != nil {
 		return value.None, false, err
 	}
 	before, after := doc, value.None
 	if !c.After.IsNone() {
 		after = doc
-		if before, _, err = g.Show(r.Ctx, tb, id, c.Before); err != nil {
+		if before, _, err = g.Show(ctx, tb, id, c.Before); err != nil {
 			return value.None, false, err
 		}
 		// SECURITY: a change of hidden fields alone is none that may be told of.
@@ -224,23 +224,23 @@ func (w *watch) result(r *exec.Run, c *live.Change) (value.Value, bool, error) {
 	env := r.Base.WithDoc(doc)
 	env.Append(exec.Var{Name: "event", Value: value.Str(c.Action())}, exec.Var{Name: "value", Value: doc}, exec.Var{Name: "before", Value: before}, exec.Var{Name: "after", Value: after})
 	if w.stmt.Where != nil {
-		v, err := r.Value(env, w.stmt.Where)
+		v, err := r.Value(ctx, env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {
 			return value.None, false, err
 		}
 	}
-	return w.shown(r, env, before, after)
+	return w.shown(ctx, r, env, before, after)
 }
 
 // shown is the patch of a DIFF, or the fields that were asked for.
-func (w *watch) shown(r *exec.Run, env *exec.Env, before, after value.Value) (value.Value, bool, error) {
+func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env, before, after value.Value) (value.Value, bool, error) {
 	if w.stmt.Diff {
-		out, err := value.Diff(before, after, r.Ctx.Err)
+		out, err := value.Diff(before, after, ctx.Err)
 		return out, err == nil, err
 	}
-	out, err := r.Project(env, w.stmt.Projections)
+	out, err := r.Project(ctx, env, w.stmt.Projections)
 	if err == nil {
-		out, err = r.Follow(out, w.fetch)
+		out, err = r.Follow(ctx, out, w.fetch)
 	}
 	return out, err == nil, err
 }

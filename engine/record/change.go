@@ -58,8 +58,14 @@ type Log struct {
 	Changes []Change
 	Lives   int           // live queries that it begins
 	Queued  []QueuedEvent // ASYNC events, to run after the commit
+	// After takes a wait for work that the transaction leaves to be done after its commit; the answer is given when it
+	// returns. It is nil where a statement shares its transaction with others, and must leave no such work.
+	After   func(wait func(context.Context) error)
 	defined []definedTable
 }
+
+// Waits reports whether the transaction may leave work that its answer waits for.
+func (l *Log) Waits() bool { return l != nil && l.After != nil }
 
 // QueuedEvent is an ASYNC event of a change. Its values are good until the transaction ends.
 type QueuedEvent struct {

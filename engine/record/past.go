@@ -40,13 +40,13 @@ func (g *Gate) GetAt(ctx context.Context, id *value.RecordID, version uint64) (v
 
 // scanPast is Scan for the records as they were at a version of the history. A table that was removed and defined again
 // since has the records of the one that it was then.
-func (g *Gate) scanPast(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cursor {
+func (g *Gate) scanPast(tb *catalog.Table, opt ScanOptions) *Cursor {
 	at, err := g.Cat.TableIDAt(g.DB, tb.Name, opt.Version)
 	if at == 0 {
 		at = tb.ID
 	}
 	start, end := key.HistoryRange(tb.Scope.NS, tb.Scope.DB, at, opt.Range)
-	return &Cursor{ctx: ctx, g: g, tb: tb, past: history.Scan(g.Tx, start, end, opt.Version, opt.Reverse), err: err}
+	return &Cursor{g: g, tb: tb, past: history.Scan(g.Tx, start, end, opt.Version, opt.Reverse), err: err}
 }
 
 // Newest is the newest version that is known of a record, and whether there is one.

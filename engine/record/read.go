@@ -190,7 +190,6 @@ type ScanOptions struct {
 
 // Cursor walks records as the caller may see them. Hidden ones are skipped.
 type Cursor struct {
-	ctx  context.Context
 	g    *Gate
 	tb   *catalog.Table
 	cur  *txn.Cursor
@@ -201,20 +200,20 @@ type Cursor struct {
 }
 
 // Scan walks the records of a table in key order, or backwards. The caller closes the cursor.
-func (g *Gate) Scan(ctx context.Context, tb *catalog.Table, opt ScanOptions) *Cursor {
+func (g *Gate) Scan(tb *catalog.Table, opt ScanOptions) *Cursor {
 	if opt.Version != 0 {
-		return g.scanPast(ctx, tb, opt)
+		return g.scanPast(tb, opt)
 	}
 	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, opt.Range)
 	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Reverse: opt.Reverse})
-	return &Cursor{ctx: ctx, g: g, tb: tb, cur: cur}
+	return &Cursor{g: g, tb: tb, cur: cur}
 }
 
 // Next steps to the next record that the caller may see.
-func (c *Cursor) Next() bool {
+func (c *Cursor) Next(ctx context.Context) bool {
 	for c.err == nil && c.step() {
 		if c.seen++; c.seen&255 == 0 {
-			if c.err = c.ctx.Err(); c.err != nil {
+			if c.err = ctx.Err(); c.err != nil {
 				return false
 			}
 		}
@@ -232,7 +231,7 @@ func (c *Cursor) Next() bool {
 			return false
 		}
 		var ok bool
-		if c.doc, ok, c.err = c.g.admit(c.ctx, c.tb, id, doc); ok {
+		if c.doc, ok, c.err = c.g.admit(ctx, c.tb, id, doc); ok {
 			return true
 		}
 	}
@@ -292,10 +291,10 @@ func (g *Gate) Count(ctx context.Context, tb *catalog.Table, r *value.Range) (in
 	default:
 		return g.countKeys(ctx, tb, r)
 	}
-	c := g.Scan(ctx, tb, ScanOptions{Range: r})
+	c := g.Scan(tb, ScanOptions{Range: r})
 	defer c.Close()
 	var n int64
-	for c.Next() {
+	for c.Next(ctx) {
 		n++
 	}
 	return n, c.Err()
