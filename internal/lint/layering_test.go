@@ -17,8 +17,8 @@ const module = "github.com/nacredb/nacre/"
 var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback",
 		"internal/vectors"},
-	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket"},
-	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal"},
+	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
+	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn"},

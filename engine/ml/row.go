@@ -1,0 +1,36 @@
+package ml
+
+import "github.com/nacredb/nacre/engine/errs"
+
+// Row appends the columns of an object argument to x, each through its normaliser. get gives the number under a key.
+func (h *Header) Row(get func(key string) (float64, bool, error), x []float32) ([]float32, error) {
+	for _, key := range h.Keys {
+		v, ok, err := get(key)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, errs.Internal("Key %s not found in input values", errs.Brief(key, 64))
+		}
+		x = append(x, float32(v))
+	}
+	row := x[len(x)-len(h.Keys):]
+	for _, c := range h.Normalisers {
+		for i, key := range h.Keys {
+			if key == c.Name {
+				row[i] = c.forward(row[i])
+			}
+		}
+	}
+	return x, nil
+}
+
+// Restore maps the results of a call with an object back by the normaliser of the output.
+func (h *Header) Restore(out []float64) {
+	if h.Output == nil || h.Output.Norm == nil {
+		return
+	}
+	for i, v := range out {
+		out[i] = float64(h.Output.Norm.inverse(float32(v)))
+	}
+}
