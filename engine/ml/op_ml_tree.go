@@ -88,7 +88,8 @@ func listOrTensor(n *node, name string) ([]float64, bool) {
 // readTrees reads the lists; leaf is "target" or "class".
 func readTrees(n *node, leaf string) (*treeAttrs, error) {
 	a := &treeAttrs{trees: n.ints64("nodes_treeids"), nodes: n.ints64("nodes_nodeids"),
-		features: n.ints64("nodes_featureids"), yes: n.ints64("nodes_truenodeids"), no: n.ints64("nodes_falsenodeids"), modes: n.strings("nodes_modes"),
+		features: n.ints64("nodes_featureids"), yes: n.ints64("nodes_truenodeids"),
+		no: n.ints64("nodes_falsenodeids"), modes: n.strings("nodes_modes"),
 		missing: n.ints64("nodes_missing_value_tracks_true"), leafTrees: n.ints64(leaf + "_treeids"),
 		leafNodes: n.ints64(leaf + "_nodeids"), leafIDs: n.ints64(leaf + "_ids")}
 	var d1, d2 bool
