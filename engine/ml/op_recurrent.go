@@ -30,7 +30,7 @@ type recurrent struct {
 func buildRecurrent(gates int) builder {
 	return func(n *node) (kernel, error) {
 		c := &recurrent{gates: gates, directions: 1, hidden: int(n.int("hidden_size", 0)),
-			clip: float64(n.float("clip", 0)),
+			clip:       float64(n.float("clip", 0)),
 			resetAfter: n.int("linear_before_reset", 0) != 0, coupled: n.int("input_forget", 0) != 0,
 			layout: n.int("layout", 0) != 0}
 		switch d := n.text("direction", "forward"); d {
