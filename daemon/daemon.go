@@ -20,6 +20,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/daemon/ws"
@@ -38,6 +39,8 @@ type Daemon struct {
 	rpc         *rpc.Server
 	sockets     *ws.Server
 	http        *http.Server
+	postgres    *pgwire.Server // nil: not asked for
+	wire        net.Listener   // of postgres
 	sessions    *rpc.Sessions
 	metrics     *telemetry.Metrics
 	supervisor  *supervisor // nil: nobody wants to know
@@ -85,8 +88,13 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err := checkNames(cfg); err != nil {
 		return nil, err
 	}
-	if err := checkBind(cfg.Bind); err != nil {
+	if err := checkBind("bind", cfg.Bind); err != nil {
 		return nil, err
+	}
+	if cfg.PostgresBind != "" {
+		if err := checkBind("postgres-bind", cfg.PostgresBind); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := kv.ParseDSN(cfg.Path); err != nil {
 		return nil, &StartError{Reason: BadSetting, Text: err.Error(), Err: err}
@@ -105,9 +113,17 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	}
 	listener, err := listen(ctx, cfg.Bind, max(deadAfter*cfg.Limits.WebSocketPing, leastDead))
 	if err != nil {
-		return nil, errors.Join(bindError(cfg.Bind, err), closeQuietly(ctx, eng))
+		return nil, errors.Join(bindError("bind", cfg.Bind, err), closeQuietly(ctx, eng))
 	}
-	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, certificate: pair, metrics: metrics, served: make(chan error, 2)}
+	var wire net.Listener
+	if cfg.PostgresBind != "" {
+		if wire, err = listen(ctx, cfg.PostgresBind, max(deadAfter*cfg.Limits.WebSocketPing, leastDead)); err != nil {
+			return nil, errors.Join(bindError("postgres-bind", cfg.PostgresBind, err), listener.Close(),
+				closeQuietly(ctx, eng))
+		}
+	}
+	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, wire: wire, certificate: pair, metrics: metrics,
+		served: make(chan error, 3)}
 	d.build(caps)
 	d.state.staleAfter, d.state.engine = cfg.Heartbeat(), eng
 	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
@@ -129,6 +145,14 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		}
 		d.served <- err
 	})
+	if d.postgres != nil {
+		d.work.Go(func() {
+			if err := d.postgres.Serve(crowded(wire, cfg.ConnectionsPerAddress, false, metrics)); err != nil {
+				d.served <- fmt.Errorf("serve the PostgreSQL wire: %w", err)
+			}
+		})
+		log.Info("listening", "component", "pgwire", "address", wire.Addr().String(), "tls", pair != nil)
+	}
 	d.supervisor.tell("READY=1")
 	if patience := cfg.Supervisor.Watchdog; patience > 0 {
 		d.work.Go(func() { d.watchdog(background, patience) })
@@ -157,11 +181,20 @@ func closeQuietly(ctx context.Context, eng *engine.Engine) error {
 // Addr is where the server listens.
 func (d *Daemon) Addr() net.Addr { return d.listener.Addr() }
 
+// PostgresAddr is where the server listens for the PostgreSQL wire; nil where it does not.
+func (d *Daemon) PostgresAddr() net.Addr {
+	if d.wire == nil {
+		return nil
+	}
+	return d.wire.Addr()
+}
+
 // Engine is the open store, for a caller that shares the process.
 func (d *Daemon) Engine() *engine.Engine { return d.engine }
 
 // Close stops the server: /ready says no, nothing new is let in but told so for the drain delay of the configuration,
-// running requests go on until ctx ends, WebSockets are closed with code 1001, the store is closed. Later calls answer what the first did.
+// running requests go on until ctx ends, WebSockets are closed with code 1001, the store is closed. Later calls
+// answer what the first did.
 func (d *Daemon) Close(ctx context.Context) error {
 	d.closing.Do(func() { d.closed = d.close(ctx) })
 	return d.closed
@@ -177,6 +210,9 @@ func (d *Daemon) close(ctx context.Context) error {
 	var httpErr error
 	doors.Go(func() { httpErr = d.http.Shutdown(ctx) })
 	doors.Go(func() { d.sockets.Shutdown(ctx) })
+	if d.postgres != nil {
+		doors.Go(func() { d.postgres.Shutdown(ctx) })
+	}
 	doors.Wait()
 	if errors.Is(httpErr, context.DeadlineExceeded) || errors.Is(httpErr, context.Canceled) {
 		d.log.Warn("requests cut off at the end of the shutdown timeout", "component", "server")
@@ -249,10 +285,23 @@ func (d *Daemon) build(caps *auth.Capabilities) {
 		Message: l.WebSocketMessage, Requests: l.WebSocketRequests, Queue: l.WebSocketQueue, Connections: l.WebSockets,
 		Ping: l.WebSocketPing, SendTimeout: l.SendTimeout, Depth: l.Depth,
 	}, d.log.With("component", "ws"))
-	d.sessions = rpc.NewSharedSessions(rpc.Limits{SessionTransactions: l.SessionTransactions, AttachedSessions: httpSessions})
+	if d.wire != nil {
+		d.postgres = pgwire.New(pgwire.Options{
+			RPC: d.rpc, Readiness: &d.state, TLS: d.certificate.config(), Open: cfg.Unauthenticated,
+			Version: rpc.Version,
+			Limits: pgwire.Limits{Connections: l.PostgresConnections, Startup: l.PostgresStartup,
+				Message:    l.PostgresMessage,
+				Statements: l.PostgresStatements, Portals: l.PostgresPortals, SendTimeout: l.SendTimeout,
+				Queue: l.WebSocketQueue},
+			Log: d.log.With("component", "pgwire"),
+		})
+	}
+	d.sessions = rpc.NewSharedSessions(rpc.Limits{SessionTransactions: l.SessionTransactions,
+		AttachedSessions: httpSessions})
 	d.http = http.New(http.Options{
 		RPC: d.rpc, Sockets: d.sockets, Readiness: &d.state, Sessions: d.sessions,
-		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
+		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody,
+			Signin: l.SigninBody, Signup: l.SignupBody,
 			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,

@@ -49,7 +49,8 @@ func openError(path string, err error) error {
 		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
 	case errors.Is(err, kv.ErrNewer):
 		e.Reason = StoreForeign
-		e.Text = fmt.Sprintf("%s was made by a newer version of nacre: run that one, or choose another path (%v)", path, err)
+		e.Text = fmt.Sprintf("%s was made by a newer version of nacre: run that one, or choose another path (%v)",
+			path, err)
 	case errors.Is(err, kv.ErrCorrupt):
 		e.Reason = StoreDamaged
 		e.Text = fmt.Sprintf("the store %s is damaged: restore a backup, or see what is left of it with 'nacre check' and its --repair (%v)", path, err)
@@ -69,30 +70,32 @@ func openError(path string, err error) error {
 }
 
 // checkBind refuses what cannot be an address to listen on.
-func checkBind(address string) error {
+func checkBind(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
 		return &StartError{Reason: BadSetting, Err: err,
-			Text: fmt.Sprintf("--bind %s: want an address and a port, such as 127.0.0.1:8000 or [::1]:8000 (%v)", address, err)}
+			Text: fmt.Sprintf("--%s %s: want an address and a port, such as 127.0.0.1:8000 or [::1]:8000 (%v)", flag,
+				address, err)}
 	}
 	return nil
 }
 
 // bindError explains why the server cannot listen.
-func bindError(address string, err error) error {
+func bindError(flag, address string, err error) error {
 	e := &StartError{Reason: AddressDenied, Err: err, Text: fmt.Sprintf("cannot listen on %s: %v", address, err)}
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		e.Reason = AddressInUse
-		e.Text = fmt.Sprintf("address %s is in use: stop the other server, or choose another one with --bind", address)
+		e.Text = fmt.Sprintf("address %s is in use: stop the other server, or choose another one with --%s", address,
+			flag)
 	case errors.Is(err, syscall.EACCES):
-		e.Text = fmt.Sprintf("no permission to listen on %s: choose a port above 1023 with --bind", address)
+		e.Text = fmt.Sprintf("no permission to listen on %s: choose a port above 1023 with --%s", address, flag)
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):
-		e.Text = fmt.Sprintf("this machine has no address %s: choose another one with --bind", address)
+		e.Text = fmt.Sprintf("this machine has no address %s: choose another one with --%s", address, flag)
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
@@ -28,7 +29,8 @@ func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger
 	}
 }
 
-// origins are the web pages that may call: all of them, but where everybody has the rights of root. There a page must be named.
+// origins are the web pages that may call: all of them, but where everybody has the rights of root. There a page must
+// be named.
 func origins(cfg *config.Config) http.Origins {
 	o := http.Origins{Allow: cfg.AllowOrigin, Closed: cfg.Unauthenticated}
 	if len(o.Allow) == 0 && !cfg.Unauthenticated {
@@ -37,8 +39,8 @@ func origins(cfg *config.Config) http.Origins {
 	return o
 }
 
-// capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and --deny-all, and
-// those beat the defaults; at the same depth a denial beats a permission.
+// capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and
+// --deny-all, and those beat the defaults; at the same depth a denial beats a permission.
 func capabilities(cfg *config.Config) *auth.Capabilities {
 	open := func(allow, deny config.Names) auth.Filter { return filter(cfg, allow, deny) }
 	// --allow-all is not meant to try things out, nor to run texts that nobody has read.
@@ -64,13 +66,13 @@ func capabilities(cfg *config.Config) *auth.Capabilities {
 // kept and have no effect.
 var (
 	laterMethods = [...]string{"graphql"}
-	laterRoutes  = [...]string{"postgres", "sync"}
+	laterRoutes  = [...]string{"sync"}
 )
 
-// checkNames refuses rules about routes, methods and classes that do not exist: a denial with a slip of the pen must not
-// leave open what it was meant to close.
+// checkNames refuses rules about routes, methods and classes that do not exist: a denial with a slip of the pen must
+// not leave open what it was meant to close.
 func checkNames(cfg *config.Config) error {
-	routes := append(http.Routes(), laterRoutes[:]...)
+	routes := append(append(http.Routes(), pgwire.Route), laterRoutes[:]...)
 	methods := append(rpc.Methods(), laterMethods[:]...)
 	for _, rule := range []struct {
 		flag  string
@@ -79,13 +81,15 @@ func checkNames(cfg *config.Config) error {
 	}{
 		{"allow-http", cfg.AllowHTTP, routes}, {"deny-http", cfg.DenyHTTP, routes},
 		{"allow-rpc", cfg.AllowRPC, methods}, {"deny-rpc", cfg.DenyRPC, methods},
-		{"allow-arbitrary-query", cfg.AllowQuery, auth.Classes()}, {"deny-arbitrary-query", cfg.DenyQuery, auth.Classes()},
+		{"allow-arbitrary-query", cfg.AllowQuery, auth.Classes()}, {"deny-arbitrary-query", cfg.DenyQuery,
+			auth.Classes()},
 		{"allow-eval-query", cfg.AllowEval, auth.Classes()}, {"deny-eval-query", cfg.DenyEval, auth.Classes()},
 	} {
 		for _, name := range rule.names.List {
 			if !slices.Contains(rule.known, name) {
 				slices.Sort(rule.known)
-				return &StartError{Reason: BadSetting, Text: fmt.Sprintf("--%s: there is no %q (known: %s)", rule.flag, name, strings.Join(rule.known, ", "))}
+				return &StartError{Reason: BadSetting, Text: fmt.Sprintf("--%s: there is no %q (known: %s)",
+					rule.flag, name, strings.Join(rule.known, ", "))}
 			}
 		}
 	}

@@ -46,6 +46,27 @@ func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) er
 	return nil
 }
 
+// Challenge is what a client must prove its password against.
+type Challenge = access.Challenge
+
+// Challenge looks for the user that name means to a client who wants to work in ns and db ("" for none): of the
+// database, of the namespace, then of the root. It does not tell whether there is one.
+func (s *Session) Challenge(ctx context.Context, name, ns, db string) (*Challenge, error) {
+	return s.e.queries.Access.Challenge(ctx, name, ns, db)
+}
+
+// SigninProved gives the session the identity that c is about, if prove reports that the client has its password. The
+// guard of the session is asked before prove is.
+func (s *Session) SigninProved(ctx context.Context, c *Challenge, prove func() (bool, error)) error {
+	at := s.e.queries.Catalog.Identities()
+	p, err := s.e.queries.Access.Prove(ctx, c, s.guarding(), prove)
+	if err != nil {
+		return err
+	}
+	s.become(p, at)
+	return nil
+}
+
 // Authenticate gives the session the identity in a token.
 func (s *Session) Authenticate(ctx context.Context, token string) error {
 	at := s.e.queries.Catalog.Identities()
@@ -80,8 +101,8 @@ func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, erro
 	}
 }
 
-// still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as no identity
-// has changed.
+// still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as
+// no identity has changed.
 func (s *Session) still(st *exec.Session) error {
 	p := &st.Auth.Principal
 	at := s.e.queries.Catalog.Identities()
@@ -95,7 +116,8 @@ func (s *Session) still(st *exec.Session) error {
 	st.Auth.Principal.Roles, st.Checked = now.Roles, at
 	s.change(func(state *exec.Session) {
 		q := &state.Auth.Principal
-		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access && q.Proof == p.Proof && q.Grant == p.Grant &&
+		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access &&
+			q.Proof == p.Proof && q.Grant == p.Grant &&
 			value.Equal(q.Record, p.Record) {
 			q.Roles, state.Checked = now.Roles, at
 		}
@@ -103,7 +125,8 @@ func (s *Session) still(st *exec.Session) error {
 	return nil
 }
 
-// become gives the session an identity, and the place that it is bound to. at is what Identities was before it was looked up.
+// become gives the session an identity, and the place that it is bound to. at is what Identities was before it was
+// looked up.
 func (s *Session) become(p auth.Principal, at uint64) {
 	s.change(func(st *exec.Session) {
 		st.Auth.Principal, st.Checked, st.Still = p, at, s.still

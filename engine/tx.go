@@ -25,21 +25,28 @@ type Tx struct {
 	last  time.Time     // when its last request ended
 	timer *time.Timer   // cancels it at the end of either time, whether or not a request comes; nil: none
 	late  bool          // its time has run out
+	reads bool          // it may not write
 }
 
 // Begin opens an interactive transaction; ID names it.
-func (s *Session) Begin(ctx context.Context) (*Tx, error) {
+func (s *Session) Begin(ctx context.Context) (*Tx, error) { return s.begin(ctx, s.e.queries.Writing()) }
+
+// BeginReading is Begin for a transaction that only reads: a statement that writes fails in it.
+func (s *Session) BeginReading(ctx context.Context) (*Tx, error) {
+	return s.begin(ctx, s.e.queries.Reading())
+}
+
+func (s *Session) begin(ctx context.Context, opt txn.Options) (*Tx, error) {
 	st := s.snapshot()
 	if err := s.mayCall(&st); err != nil {
 		return nil, err
 	}
-	opt := s.e.queries.Writing()
 	opt.Lasting = true
 	tx, err := txn.Begin(context.WithoutCancel(ctx), s.e.store, opt)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog()}
+	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog(), reads: !opt.Write}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.last = time.Now()
 		t.end = t.last.Add(d)
@@ -176,6 +183,36 @@ func (t *Tx) within(ctx context.Context, q *query.Query, f func(context.Context)
 	return f(ctx)
 }
 
+// Savepoint is a position in an interactive transaction.
+type Savepoint struct {
+	at  txn.Savepoint
+	log record.Mark
+}
+
+// Savepoint marks the present position of t. It is void after a RollbackTo an earlier one.
+func (t *Tx) Savepoint() (*Savepoint, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	defer t.used()
+	return &Savepoint{at: t.tx.Savepoint(), log: t.log.Mark()}, nil
+}
+
+// RollbackTo undoes what t has changed since sp was made. What t has read still counts for its commit.
+func (t *Tx) RollbackTo(sp *Savepoint) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return err
+	}
+	defer t.used()
+	t.tx.RollbackTo(sp.at)
+	t.log.RollbackTo(sp.log)
+	return nil
+}
+
 // Commit makes t's changes visible.
 func (t *Tx) Commit(ctx context.Context) error {
 	t.mu.Lock()
@@ -186,6 +223,10 @@ func (t *Tx) Commit(ctx context.Context) error {
 	if st := t.s.snapshot(); t.s.still(&st) != nil {
 		t.take().Cancel()
 		return access.Revoked()
+	}
+	if t.reads {
+		t.take().Cancel()
+		return nil
 	}
 	return t.s.e.queries.Commit(ctx, t.take(), t.log)
 }

@@ -18,6 +18,7 @@ type Config struct {
 
 	// Listening.
 	Bind                    string
+	PostgresBind            string // of the PostgreSQL wire; "" for none
 	WebCert, WebKey         string
 	AllowOrigin             []string // empty: all, or with Unauthenticated none
 	ClientIP                string   // none, socket or the name of a header
@@ -102,13 +103,18 @@ type Limits struct {
 	BodyRate                                      int64 // least bytes of a body in any BodyWindow
 	BodyWindow                                    time.Duration
 	Depth                                         int // nesting of values in messages
+	PostgresConnections                           int // open at once on the PostgreSQL wire
+	PostgresStartup                               time.Duration
+	PostgresMessage                               int64
+	PostgresStatements, PostgresPortals           int // of one connection
 }
 
 // Default is the configuration of a server that was told nothing.
 func Default() *Config {
 	return &Config{
-		Path: "memory", Bind: "127.0.0.1:8000", ClientIP: "socket", TrustedProxies: 1, UIAddress: "https://surrealist.app",
-		AuthRate: 10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
+		Path: "memory", Bind: "127.0.0.1:8000", ClientIP: "socket", TrustedProxies: 1,
+		UIAddress: "https://surrealist.app",
+		AuthRate:  10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,
@@ -116,12 +122,16 @@ func Default() *Config {
 		LogFile: LogFile{Path: "logs", Name: "nacre.log", Format: "text", Level: "info", Rotation: "daily"},
 		Limits: Limits{
 			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
-			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30, MCPBody: 4 << 20,
+			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30,
+			MCPBody:  4 << 20,
 			GQLPaths: 1_000_000, GQLJoins: 1_000_000, GQLRows: 1_000_000,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,
-			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second, Depth: 128,
+			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second,
+			Depth:               128,
+			PostgresConnections: 1024, PostgresStartup: 30 * time.Second, PostgresMessage: 16 << 20,
+			PostgresStatements: 1024, PostgresPortals: 1024,
 		},
 	}
 }

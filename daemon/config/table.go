@@ -45,6 +45,7 @@ func Table(c *Config) []*Setting {
 func serverSettings(c *Config) []*Setting {
 	return []*Setting{
 		{Flag: "bind", Short: "b", Env: "BIND", Group: GroupServer, Help: "Address and port to listen on", Value: stringValue{&c.Bind}},
+		{Flag: "postgres-bind", Env: "POSTGRES_BIND", Group: GroupServer, Help: "Address and port to listen on for clients of the PostgreSQL wire, such as 127.0.0.1:5432 (default: none)", Value: stringValue{&c.PostgresBind}},
 		{Flag: "config", Env: "CONFIG", Group: GroupServer, Help: "Configuration file (TOML) with settings under the names of their flags", Value: stringValue{&c.File}},
 		{Flag: "web-crt", Env: "WEB_CRT", Group: GroupServer, Help: "Certificate file (PEM) for TLS", Value: stringValue{&c.WebCert}},
 		{Flag: "web-key", Env: "WEB_KEY", Group: GroupServer, Help: "Private key file (PEM) for TLS", Value: stringValue{&c.WebKey}},
@@ -149,6 +150,11 @@ func limitSettings(c *Config) []*Setting {
 		{Env: "HTTP_HEADER_TIMEOUT", Group: GroupLimits, Help: "How long a request's headers may take", Value: durationValue{&l.HeaderTimeout}},
 		{Env: "HTTP_BODY_WINDOW", Group: GroupLimits, Help: "Time in which a body must make progress", Value: durationValue{&l.BodyWindow}},
 		size("HTTP_BODY_MIN_PROGRESS", "Bytes of a body that count as progress", &l.BodyRate),
+		count("POSTGRES_MAX_CONNECTIONS", "Connections open at once on the PostgreSQL wire", &l.PostgresConnections),
+		{Env: "POSTGRES_STARTUP_TIMEOUT", Group: GroupLimits, Help: "How long a client of the PostgreSQL wire may take to sign in", Value: durationValue{&l.PostgresStartup}},
+		size("POSTGRES_MAX_MESSAGE_SIZE", "Largest message on the PostgreSQL wire", &l.PostgresMessage),
+		count("POSTGRES_MAX_PREPARED_STATEMENTS", "Prepared statements of one connection of the PostgreSQL wire", &l.PostgresStatements),
+		count("POSTGRES_MAX_PORTALS", "Portals and cursors of one connection of the PostgreSQL wire", &l.PostgresPortals),
 		count("MAX_MESSAGE_DEPTH", "Nesting of values in messages", &l.Depth),
 	}
 }

@@ -51,8 +51,8 @@ func (l Limits) withDefaults() Limits {
 
 // Limiter bounds guesses at passwords. It is safe for concurrent use.
 type Limiter interface {
-	// Try counts an attempt of a client at the credentials that names name, before it is made; known reports whether they were
-	// right not long ago. done takes how the attempt ended; nil refuses it for the time wait.
+	// Try counts an attempt of a client at the credentials that names name, before it is made; known reports whether
+	// they were right not long ago. done takes how the attempt ended; nil refuses it for the time wait.
 	Try(client string, names []string, known func() bool) (done func(ok bool), wait time.Duration)
 }
 
@@ -71,12 +71,14 @@ type Server struct {
 
 // Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log. Where the
 // time of ctx ends before they are through, the whole text fails.
-func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
+func (srv *Server) Execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string,
+	vars *value.Object) ([]engine.Result, error) {
 	return srv.execute(ctx, s, tx, text, vars, false)
 }
 
 // execute is Execute; packed: the rows of a SELECT come in the wire form.
-func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object, packed bool) ([]engine.Result, error) {
+func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object,
+	packed bool) ([]engine.Result, error) {
 	run := s.Execute
 	switch {
 	case tx != nil && packed:
@@ -90,7 +92,8 @@ func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 }
 
 // GQL runs a program in ISO GQL in s (or in tx where it is not nil), watched as Execute is.
-func (srv *Server) GQL(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object) ([]engine.Result, error) {
+func (srv *Server) GQL(ctx context.Context, s *engine.Session, tx *engine.Tx, text string,
+	vars *value.Object) ([]engine.Result, error) {
 	run := s.GQL
 	if tx != nil {
 		run = tx.GQL
@@ -98,11 +101,61 @@ func (srv *Server) GQL(ctx context.Context, s *engine.Session, tx *engine.Tx, te
 	return srv.watched(ctx, s, run, text, vars)
 }
 
+// StreamTo runs a text in s (or in tx where it is not nil) and hands its answers to sink while they come, watched as
+// Execute is.
+func (srv *Server) StreamTo(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object,
+	sink engine.Sink) error {
+	start := time.Now()
+	run := s.Stream
+	if tx != nil {
+		run = tx.Stream
+	}
+	err := srv.Cause(ctx, run(ctx, text, vars, &countedSink{Sink: sink, metrics: srv.Metrics}))
+	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
+	return err
+}
+
+// countedSink tells the metrics of the statements of a text.
+type countedSink struct {
+	engine.Sink
+	metrics *telemetry.Metrics
+	rows    int
+}
+
+// Rows implements engine.Sink.
+func (c *countedSink) Rows(i int, rows []value.Value) error {
+	c.rows += len(rows)
+	return c.Sink.Rows(i, rows)
+}
+
+// Finished implements engine.Sink.
+func (c *countedSink) Finished(i int, r *engine.Result, inRows bool) error {
+	n := c.rows
+	if !inRows {
+		n = rowsOf(r)
+	}
+	c.rows = 0
+	c.metrics.Statement(r.Time, r.Err == nil, n)
+	return c.Sink.Finished(i, r, inRows)
+}
+
 // runner runs a text.
 type runner func(ctx context.Context, text string, vars *value.Object) ([]engine.Result, error)
 
+// Watched runs a text of another language by run in s, and tells metrics and the slow log as Execute does.
+func (srv *Server) Watched(ctx context.Context, s *engine.Session, text string, run func() (rows int,
+	err error)) error {
+	start := time.Now()
+	n, err := run()
+	err = srv.Cause(ctx, err)
+	srv.Metrics.Statement(time.Since(start), err == nil, n)
+	srv.watch(ctx, s, text, nil, time.Since(start), err == nil)
+	return err
+}
+
 // watched runs a text and tells metrics and the slow log.
-func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, text string, vars *value.Object) ([]engine.Result, error) {
+func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, text string,
+	vars *value.Object) ([]engine.Result, error) {
 	start := time.Now()
 	results, err := run(ctx, text, vars)
 	if err == nil && ranOut(ctx, results) {
@@ -117,7 +170,8 @@ func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, t
 }
 
 // watch tells metrics and the slow log of a text that ran.
-func (srv *Server) watch(ctx context.Context, s *engine.Session, text string, vars *value.Object, spent time.Duration, ok bool) {
+func (srv *Server) watch(ctx context.Context, s *engine.Session, text string, vars *value.Object, spent time.Duration,
+	ok bool) {
 	srv.Metrics.Query(spent, ok)
 	if srv.SlowLog.Exceeds(spent) {
 		ns, db := s.Place()

@@ -135,3 +135,8 @@ func window(line string, col int) (string, int) {
 func Fail(source, msg string, blocks ...Block) *errs.Error {
 	return (&Error{Msg: msg, Blocks: blocks, source: source}).public()
 }
+
+// Offset is how many characters of the source are before the first excerpt.
+func (e *Error) Offset() int {
+	return utf8.RuneCountInString(e.source[:min(e.Blocks[0].Start, len(e.source))])
+}

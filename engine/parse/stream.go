@@ -104,6 +104,28 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	return nil, "", false
 }
 
+// First parses the statement at the start of text, and gives where it begins and ends, without the semicolon after it.
+// A text without a statement gives nil.
+func First(text string, opt Options) (stmt ast.Statement, start, end int, err error) {
+	p := newParser(text, opt)
+	for p.err == nil && p.eat(tSemi) {
+	}
+	start = p.tok.start
+	if p.err == nil && p.tok.kind != tEOF {
+		stmt = p.topStatement()
+		if p.err == nil && p.tok.kind != tSemi && p.tok.kind != tEOF {
+			p.notEnded()
+		}
+	}
+	if p.err != nil {
+		return nil, 0, 0, p.failure()
+	}
+	if stmt == nil {
+		return nil, len(text), len(text), nil
+	}
+	return stmt, start, p.prev.end, nil
+}
+
 // atEnd reports whether a failure may be due to the end of what was read so far.
 func (p *parser) atEnd() bool {
 	if p.err == nil {

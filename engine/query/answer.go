@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -34,7 +35,7 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	q.packed = nil
 	if err != nil {
 		res.Value, res.Rows = value.None, nil
-		res.Err = errs.As(explainDamage(err)).Brief()
+		res.Err = errs.As(explainReading(explainDamage(err))).Brief()
 		q.mem.Rewind(q.mark) // what the statement held
 		if q.mem.Take(res.Err.Weight()) != nil {
 			res.Err = errs.OutOfMemory()
@@ -49,8 +50,8 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	q.out = append(q.out, res)
 }
 
-// explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record may be
-// one that the caller must not know of.
+// explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record
+// may be one that the caller must not know of.
 func explainDamage(err error) error {
 	if _, ok := errors.AsType[*errs.Error](err); ok || !errors.Is(err, kv.ErrCorrupt) {
 		return err
@@ -58,6 +59,14 @@ func explainDamage(err error) error {
 	e := errs.Internal("Stored data is damaged: the server's log names the key, and 'nacre check' finds all that is damaged")
 	e.Err = err
 	return e
+}
+
+// explainReading tells a client that the transaction it has opened may not write.
+func explainReading(err error) error {
+	if !errors.Is(err, txn.ErrReadOnly) {
+		return err
+	}
+	return errs.With(errs.KindQuery, "ReadOnly", nil, "The transaction is read-only: it cannot write")
 }
 
 // hiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
