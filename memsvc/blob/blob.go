@@ -32,9 +32,9 @@ func Open(address string) (Store, error) {
 		}
 		return &Local{dir: path}, nil
 	case "s3", "gcs", "azure":
-		return nil, fmt.Errorf("%s:// is not supported by this build; use local://PATH", scheme)
+		return openCloud(scheme, path, nil)
 	}
-	return nil, errors.New("want local://PATH")
+	return nil, errors.New("want local://PATH, s3://BUCKET/PREFIX, gcs://BUCKET/PREFIX or azure://CONTAINER/PREFIX")
 }
 
 // Local is a directory of files.

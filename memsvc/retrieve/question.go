@@ -1,6 +1,8 @@
 package retrieve
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,12 +13,18 @@ import (
 type term struct {
 	stem   string
 	weight float32
+	kin    []kin
+}
+
+// kin is a word of similar meaning that the index holds.
+type kin struct {
+	post *post
+	near float32
 }
 
 // question is what a query asks for.
 type question struct {
 	terms    []term  // of the query itself
-	near     []term  // words of similar meaning
 	speakers []int32 // names in the query that are speakers
 	names    []int32 // other names that texts hold
 	moments  []interval
@@ -71,12 +79,12 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		if asking[stem] {
 			weight = t.Asking
 		}
-		q.terms = append(q.terms, term{stem, weight})
+		q.terms = append(q.terms, term{stem: stem, weight: weight})
 		stems = append(stems, stem)
 	}
 	q.names = x.named(query, q.speakers)
 	q.mean = text.Mean(stems, text.Rarity)
-	q.near = x.similar(q.terms, seen, t)
+	x.similar(q.terms, seen, t)
 	return q
 }
 
@@ -113,25 +121,36 @@ func has(list []int32, v int32) bool {
 	return false
 }
 
-// similar are words of similar meaning that the index holds, each at most as heavy as its similarity.
-func (x *Index) similar(terms []term, seen map[string]bool, t *Tuning) []term {
-	var out []term
-	for _, q := range terms {
+// similar finds words of similar meaning that the index holds for each term of the query that says something: by the
+// company that words keep, and by what they mean.
+func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
+	for i := range terms {
+		q := &terms[i]
 		if q.weight < 1 {
 			continue
 		}
-		n := 0
-		for _, near := range text.Neighbours(q.stem, 24, t.NearLeast) {
-			if n == t.NearMost {
+		near := map[*post]float32{}
+		add := func(p *post, v float32) {
+			if p != nil && !own[x.stems[p.num]] && v > near[p] {
+				near[p] = v
+			}
+		}
+		for k, n := range text.Neighbours(q.stem, 24, t.NearLeast) {
+			if k == t.NearMost {
 				break
 			}
-			if seen[near.Stem] || x.terms[near.Stem] == nil {
-				continue
-			}
-			seen[near.Stem] = true
-			n++
-			out = append(out, term{near.Stem, t.Near * near.Sim * near.Sim})
+			add(x.terms[n.Stem], n.Sim*n.Sim)
 		}
+		if t.Meaning > 0 {
+			text.Related(q.stem, func(stem []byte, v float32) { add(x.terms[string(stem)], t.Meaning*v) })
+		}
+		q.kin = make([]kin, 0, len(near))
+		for p, v := range near {
+			q.kin = append(q.kin, kin{p, v})
+		}
+		slices.SortFunc(q.kin, func(a, b kin) int {
+			return cmp.Or(cmp.Compare(b.near, a.near), cmp.Compare(a.post.num, b.post.num))
+		})
+		q.kin = q.kin[:min(len(q.kin), t.KinMost)]
 	}
-	return out
 }

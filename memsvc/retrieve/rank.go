@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"math"
+	"math/bits"
 	"sort"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ type Tuning struct {
 	Speaker, NotSpeaker         float32 // factor for units of a speaker that the query names, and of others
 	Asking                      float32
 	Near, NearLeast             float32
-	NearMost                    int
+	NearMost, KinMost           int
+	Meaning                     float32 // how near a word is that a thesaurus names
 	Name                        float32 // a name of the query in the text
 	Time, Dated, Numbered       float32
 	Vector                      float32
@@ -29,20 +31,23 @@ type Tuning struct {
 	Hop                         float32 // names that the best units bring in
 	Question                    float32 // factor for a turn that asks
 	Answer                      float32 // how much of a question counts as said in the answer
-	Brief                       float32 // factor for a turn of few words
+	Brief                       float32 // factor for a turn without a word that says something
 	Person                      float32 // for a unit of or about somebody that the query names
 	Named                       float32 // for a unit with names, when the question asks for one
 	Crowd                       float32 // factor for a unit next to one that ranks before it
 	Assistant                   float32
+	Cover                       float32 // how much a unit loses that holds few of the words of a query
+	VectorBefore, VectorNext    float32 // the part that neighbours have in the meaning of a unit
 	Recent                      float32
 }
 
 // Default is the tuning in use.
 var Default = Tuning{
-	K1: 0.9, B: 0.35, Before2: 0.25, Before1: 0.45, Next1: 0.3, Next2: 0.1, Own: 0.5, Group: 0.4,
-	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.3, Near: 0.8, NearLeast: 0.5, NearMost: 16, Name: 0.8,
+	K1: 0.5, B: 0.12, Before2: 0.45, Before1: 0.2, Next1: 0.25, Next2: 0.1, Own: 0.1, Group: 0.22,
+	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64, Meaning: 1.2, Name: 0.8,
 	Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15,
-	Question: 0.7, Answer: 0.7, Brief: 0.8, Named: 0.2, Person: 0.1, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
+	Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2, Person: 0.1, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
+	Cover: 0.2, VectorBefore: 0.2, VectorNext: 0.1,
 }
 
 // Ways of retrieval.
@@ -86,6 +91,7 @@ type scratch struct {
 	score, tf     []float32
 	touched, list []int32
 	mark          []bool
+	holds         []uint32 // which words of the query a unit or its neighbours hold, as bits
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -93,6 +99,7 @@ var scratches = sync.Pool{New: func() any { return &scratch{} }}
 func (s *scratch) size(n int) {
 	if len(s.score) < n {
 		s.score, s.tf, s.mark = make([]float32, n+n/4), make([]float32, n+n/4), make([]bool, n+n/4)
+		s.holds = make([]uint32, n+n/4)
 	}
 	s.touched, s.list = s.touched[:0], s.list[:0]
 }
@@ -100,7 +107,7 @@ func (s *scratch) size(n int) {
 // clear leaves the arrays zero.
 func (s *scratch) clear() {
 	for _, d := range s.touched {
-		s.score[d], s.mark[d] = 0, false
+		s.score[d], s.mark[d], s.holds[d] = 0, false, 0
 	}
 	s.touched = s.touched[:0]
 }
@@ -189,13 +196,13 @@ func (se *search) run() []Candidate {
 		return se.top(se.q.Pool)
 	}
 	window := se.q.Mode != BM25
-	for _, w := range se.asked.terms {
-		se.term(w.stem, w.weight, window)
+	for i, w := range se.asked.terms {
+		se.term(w.stem, w.weight, window, 1<<min(i, 31))
 	}
 	se.legs[BM25] = len(se.s.touched)
 	if window {
-		for _, w := range se.asked.near {
-			se.term(w.stem, w.weight, window)
+		for i, w := range se.asked.terms {
+			se.kin(w, 1<<min(i, 31))
 		}
 		se.legs["similar"] = len(se.s.touched) - se.legs[BM25]
 		se.prune()
@@ -206,6 +213,7 @@ func (se *search) run() []Candidate {
 			se.hop(2 * t.Hop)
 			return se.top(se.q.Pool)
 		}
+		se.cover()
 		se.factors()
 		se.vector(t.Vector)
 		se.feedback()
@@ -229,7 +237,7 @@ func (se *search) idf(docs int) float32 {
 }
 
 // term adds BM25 of one term. With a window, a unit also has what its neighbours say, for a part.
-func (se *search) term(stem string, weight float32, window bool) {
+func (se *search) term(stem string, weight float32, window bool, bit uint32) {
 	p := se.x.terms[stem]
 	if p == nil {
 		return
@@ -258,6 +266,7 @@ func (se *search) term(stem string, weight float32, window bool) {
 		}
 		tf := float32(p.tf[i])
 		se.add(d, own*idf*t.saturate(tf, u.words/avg))
+		se.s.holds[d] |= bit
 		if !window {
 			continue
 		}
@@ -269,7 +278,48 @@ func (se *search) term(stem string, weight float32, window bool) {
 	for _, d := range list {
 		// A window is about twice as long as its unit: lengths are compared as if all were.
 		se.add(d, idf*t.saturate(se.s.tf[d], 0.5+0.5*x.units[d].words/avg))
-		se.s.tf[d] = 0
+		se.s.tf[d], se.s.holds[d] = 0, se.s.holds[d]|bit
+	}
+	se.s.list = list[:0]
+}
+
+// kin adds BM25 of the words that mean something similar to a term of the query, as if they were one word.
+func (se *search) kin(w term, bit uint32) {
+	if len(w.kin) == 0 {
+		return
+	}
+	x, t := se.x, se.t
+	avg := float32(x.words/float64(max(x.live, 1))) + 0.1
+	list := se.s.list[:0]
+	spread := func(d int32, v float32) {
+		if d < 0 || v == 0 {
+			return
+		}
+		if se.s.tf[d] == 0 {
+			list = append(list, d)
+		}
+		se.s.tf[d] += v
+	}
+	docs := float32(0)
+	for _, k := range w.kin {
+		if x.common(k.post) {
+			continue
+		}
+		docs += k.near * float32(len(k.post.docs))
+		for i, d := range k.post.docs {
+			if !x.units[d].dead {
+				tf := k.near * float32(k.post.tf[i])
+				spread(d, tf)
+				if x.units[d].kind == kindTurn {
+					se.around(d, tf, spread)
+				}
+			}
+		}
+	}
+	idf := t.Near * w.weight * se.idf(int(docs))
+	for _, d := range list {
+		se.add(d, idf*t.saturate(se.s.tf[d], 0.5+0.5*x.units[d].words/avg))
+		se.s.tf[d], se.s.holds[d] = 0, se.s.holds[d]|bit
 	}
 	se.s.list = list[:0]
 }
@@ -368,6 +418,9 @@ func (se *search) groups() {
 	}
 }
 
+// briefWords is how many words that say something a turn has that is not brief.
+const briefWords = 5
+
 // factors raises or lowers units by what the question asks for.
 func (se *search) factors() {
 	t, q := se.t, &se.asked
@@ -392,8 +445,8 @@ func (se *search) factors() {
 		if u.kind == kindTurn && u.asks {
 			f *= t.Question
 		}
-		if u.kind == kindTurn && u.words < 4 {
-			f *= t.Brief
+		if u.kind == kindTurn && u.words < briefWords {
+			f *= 1 - (1-t.Brief)*(1-u.words/briefWords)
 		}
 		if u.role == roleAssistant && u.kind == kindTurn && u.speaker < 0 {
 			f *= t.Assistant
@@ -402,6 +455,33 @@ func (se *search) factors() {
 			f -= t.Recent * float32(math.Log1p(float64(newest-u.at)/86400))
 		}
 		se.s.score[d] *= f
+	}
+}
+
+// cover lowers units that hold few of the words of the query.
+func (se *search) cover() {
+	var all float32
+	var weights [32]float32
+	for i, w := range se.asked.terms {
+		n := 0
+		if p := se.x.terms[w.stem]; p != nil {
+			n = len(p.docs)
+		} else if len(w.kin) == 0 {
+			continue // nothing can hold it
+		}
+		v := w.weight * se.idf(n)
+		weights[min(i, 31)] += v
+		all += v
+	}
+	if all == 0 || se.t.Cover == 0 {
+		return
+	}
+	for _, d := range se.s.touched {
+		var have float32
+		for m := se.s.holds[d]; m != 0; m &= m - 1 {
+			have += weights[bits.TrailingZeros32(m)]
+		}
+		se.s.score[d] *= 1 - se.t.Cover*(1-have/all)
 	}
 }
 
@@ -446,9 +526,19 @@ func (se *search) vector(weight float32) {
 		}
 		return text.Similarity(se.asked.mean, x.means[int(d)*text.Dimensions:(int(d)+1)*text.Dimensions])
 	}
+	whole := func(d int32) float32 {
+		v, u := sim(d), &x.units[d]
+		if u.kind == kindTurn && u.prev >= 0 {
+			v += se.t.VectorBefore * sim(u.prev)
+		}
+		if u.kind == kindTurn && u.next >= 0 {
+			v += se.t.VectorNext * sim(u.next)
+		}
+		return v
+	}
 	if provider || len(x.units) <= maxScan {
 		for d := range x.units {
-			if v := sim(int32(d)); v > 0.3 && !x.units[d].dead {
+			if v := whole(int32(d)); v > 0.3 && !x.units[d].dead {
 				se.add(int32(d), w*v)
 				se.legs[Vector]++
 			}
@@ -456,7 +546,7 @@ func (se *search) vector(weight float32) {
 		return
 	}
 	for _, d := range se.s.touched {
-		if v := sim(d); v > 0.3 {
+		if v := whole(d); v > 0.3 {
 			se.s.score[d] += w * v
 			se.legs[Vector]++
 		}
@@ -487,7 +577,7 @@ func (se *search) prune() {
 		return
 	}
 	kept, most := s.touched[:0], float32(0)
-	drop := func(d int32) { s.score[d], s.mark[d] = 0, false }
+	drop := func(d int32) { s.score[d], s.mark[d], s.holds[d] = 0, false, 0 }
 	for _, d := range s.touched {
 		if !se.allowed(d) {
 			drop(d)
@@ -571,7 +661,7 @@ func (se *search) feedback() {
 		if i == t.FeedbackTerms {
 			break
 		}
-		se.term(g.stem, t.Feedback*g.v/gains[0].v, true)
+		se.term(g.stem, t.Feedback*g.v/gains[0].v, true, 0)
 	}
 	se.legs["feedback"] = min(len(gains), t.FeedbackTerms)
 }
