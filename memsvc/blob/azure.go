@@ -59,7 +59,9 @@ func newAzure(container, prefix string, env Environment) (*azure, error) {
 		}
 	case a.sas == "":
 		host := first(env("AZURE_POD_IDENTITY_AUTHORITY_HOST"), "http://169.254.169.254")
-		a.token = &token{fetch: func(ctx context.Context) (string, time.Duration, error) { return a.identity(ctx, host) }}
+		a.token = &token{fetch: func(ctx context.Context) (string, time.Duration, error) {
+			return a.identity(ctx, host)
+		}}
 	}
 	return a, nil
 }
@@ -132,7 +134,8 @@ func (a *azure) object(ctx context.Context, method, key string, body []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	return a.do(ctx, method, a.base+"/"+a.container+"/"+escaped(name), body, func(req *http.Request, body []byte) error {
+	address := a.base + "/" + a.container + "/" + escaped(name)
+	return a.do(ctx, method, address, body, func(req *http.Request, body []byte) error {
 		if method == http.MethodPut {
 			req.Header.Set("X-Ms-Blob-Type", "BlockBlob")
 			req.Header.Set("Content-Type", "application/octet-stream")

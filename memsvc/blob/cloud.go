@@ -102,7 +102,8 @@ func (c *cloud) once(ctx context.Context, method, address string, body []byte,
 		return b, false, nil
 	}
 	s := res.StatusCode
-	return nil, s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s >= 500, &statusError{s, string(b)}
+	again = s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s >= 500
+	return nil, again, &statusError{s, string(b)}
 }
 
 // each lists every page of a listing: page gives the objects of one, and the mark of the next or "".
@@ -203,8 +204,8 @@ func (t *token) get(ctx context.Context) (string, error) {
 }
 
 // fetchJSON asks a service of the machine, or of a cloud, for credentials.
-func fetchJSON(ctx context.Context, client *http.Client, method, address string, header map[string]string, form url.Values,
-	out any) error {
+func fetchJSON(ctx context.Context, client *http.Client, method, address string, header map[string]string,
+	form url.Values, out any) error {
 	var body io.Reader
 	if form != nil {
 		body = strings.NewReader(form.Encode())

@@ -150,8 +150,8 @@ func (g *gcs) DeleteAll(ctx context.Context, prefix string) error { return delet
 func (g *gcs) Each(ctx context.Context, prefix string, f func(string, time.Time) error) error {
 	return g.each(prefix, f, func(prefix, mark string) ([]object, string, error) {
 		b, err := g.do(ctx, http.MethodGet, g.base+"/storage/v1/b/"+g.bucket+"/o?"+
-			query(map[string]string{"prefix": prefix, "pageToken": mark, "fields": "items(name,updated),nextPageToken"}),
-			nil, g.sign)
+			query(map[string]string{"prefix": prefix, "pageToken": mark,
+				"fields": "items(name,updated),nextPageToken"}), nil, g.sign)
 		if err != nil {
 			return nil, "", err
 		}

@@ -32,10 +32,11 @@ type awsKeys struct {
 	Until  time.Time `json:"Expiration"`
 }
 
-// newS3 reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL. Without keys
-// the role of the instance is used.
+// newS3 reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL. Without
+// keys the role of the instance is used.
 func newS3(bucket, prefix string, env Environment) (*s3, error) {
-	s := &s3{cloud: newCloud(prefix), region: first(env("AWS_REGION"), env("AWS_DEFAULT_REGION"), "us-east-1"), now: time.Now}
+	s := &s3{cloud: newCloud(prefix), now: time.Now}
+	s.region = first(env("AWS_REGION"), env("AWS_DEFAULT_REGION"), "us-east-1")
 	s.base = "https://" + bucket + ".s3." + s.region + ".amazonaws.com"
 	if e := first(env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL")); e != "" {
 		u, err := url.Parse(e)
@@ -55,7 +56,8 @@ func newS3(bucket, prefix string, env Environment) (*s3, error) {
 		s.keys = func(context.Context) (awsKeys, error) { return k, nil }
 		return s, nil
 	}
-	role := &instanceRole{base: first(env("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "http://169.254.169.254"), client: s.client}
+	role := &instanceRole{client: s.client}
+	role.base = first(env("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "http://169.254.169.254")
 	s.keys = role.get
 	return s, nil
 }

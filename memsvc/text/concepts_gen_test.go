@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var wordnet = flag.String("wordnet", "", "write concepts.bin from the directory of WordNet (/usr/share/wordnet of Debian)")
+var wordnet = flag.String("wordnet", "", "write concepts.bin from this directory (Debian: /usr/share/wordnet)")
 
 // synset is one meaning as WordNet keeps it.
 type synset struct {
