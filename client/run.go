@@ -13,6 +13,7 @@ type Text struct {
 	Text string
 	Vars *value.Object
 	Txn  *value.UUID
+	GQL  bool // the text is a program in ISO GQL
 }
 
 // Run runs a text as Query does. When ctx ends, the server is told to stop: the error is then that of ctx, and the
@@ -21,6 +22,9 @@ func (c *Client) Run(ctx context.Context, q Text) ([]Result, error) {
 	params := []value.Value{value.Str(q.Text)}
 	if q.Vars != nil {
 		params = append(params, value.ObjectOf(q.Vars))
+	}
+	if q.GQL {
+		return c.results(ctx, Request{Method: "gql", Params: params, Txn: q.Txn})
 	}
 	if s, ok := c.t.(*socket); ok {
 		results, err := s.stream(ctx, Request{Method: "query_stream", Params: params, Txn: q.Txn})

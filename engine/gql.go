@@ -32,17 +32,21 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		if st.Auth.DB == "" {
 			return nil, errs.Validation("Specify a database to use")
 		}
-		p, err := graph.Prepare(text, gql.Options{MaxText: s.e.queries.Limits.GraphText})
-		if err != nil {
-			return nil, err
-		}
-		return &exec.Script{Stmts: []exec.Prepared{{Stmt: p.Statement(), Writes: p.Writes()}}, Weight: p.Weight()}, nil
+		return s.e.queries.ParseAs("gql", text, s.e.prepareGQL)
 	}
 	err := s.runParsed(ctx, t, parse, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
 		out = q.Run(ctx, script)
 		return nil
 	})
 	return out, err
+}
+
+func (e *Engine) prepareGQL(text string) (*exec.Script, error) {
+	p, err := graph.Prepare(text, gql.Options{MaxText: e.queries.Limits.GraphText})
+	if err != nil {
+		return nil, err
+	}
+	return &exec.Script{Stmts: []exec.Prepared{{Stmt: p.Statement(), Writes: p.Writes()}}, Weight: p.Weight()}, nil
 }
 
 // parseGQL reads programs of at most max bytes (0: the limit of the language).

@@ -35,6 +35,7 @@ func commands() []command {
 		{`\du`, "", "list users of the database", query("INFO FOR DB", "users")},
 		{`\d`, "TABLE", "describe a table", (*shell).describe},
 		{`\di`, "TABLE", "list indexes of a table", (*shell).indexes},
+		{`\gql`, "", "toggle between ServiceQL and ISO GQL", (*shell).toggleGQL},
 		{`\x`, "", "toggle one field a line", (*shell).toggleVertical},
 		{`\format`, "[FORMAT]", "show or set the output format (auto: by answer)", (*shell).setFormat},
 		{`\timing`, "", "toggle counts and times",
@@ -177,6 +178,17 @@ func (sh *shell) indexes(ctx context.Context, arg string) error {
 		return errors.New(`want \di TABLE`)
 	}
 	return sh.section(ctx, "INFO FOR TABLE "+value.QuoteIdent(arg), "indexes")
+}
+
+func (sh *shell) toggleGQL(context.Context, string) error {
+	sh.gql = !sh.gql
+	sh.names.speak(sh.gql)
+	if sh.gql {
+		fmt.Fprintln(sh.opt.Err, `Texts are ISO GQL now: MATCH (a)-[e]->(b) RETURN a, b; \gql goes back to ServiceQL.`)
+	} else {
+		fmt.Fprintln(sh.opt.Err, "Texts are ServiceQL again.")
+	}
+	return nil
 }
 
 func (sh *shell) toggleVertical(context.Context, string) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -29,10 +30,16 @@ type names struct {
 	methods []string       // what may follow a dot
 	wg      sync.WaitGroup // running fetches; close waits for them
 
-	mu sync.Mutex // guards c and db; a leaf lock
-	c  *client.Client
-	db []string
+	mu     sync.Mutex // guards what follows; a leaf lock
+	c      *client.Client
+	db     []string // tables, functions and params
+	tables []string
+	fields []string // of all tables, each once
+	gql    bool     // ISO GQL is typed
 }
+
+// maxFieldTables is how many tables are asked for their fields.
+const maxFieldTables = 200
 
 func newNames(c *client.Client) *names {
 	table := fn.Library()
@@ -54,19 +61,64 @@ func (n *names) refresh(ctx context.Context) {
 		if err != nil || len(rs) != 1 || rs[0].Value.Kind() != value.KindObject {
 			return
 		}
-		var found []string
+		var found, tables []string
 		for section, prefix := range map[string]string{"tables": "", "functions": "fn::", "params": "$"} {
-			if v, ok := rs[0].Value.Object().Get(section); ok && v.Kind() == value.KindObject {
-				for _, f := range v.Object().Fields() {
-					found = append(found, prefix+f.Name)
+			for _, name := range namesIn(rs[0].Value, section) {
+				found = append(found, prefix+name)
+				if section == "tables" {
+					tables = append(tables, name)
 				}
 			}
 		}
 		slices.Sort(found)
+		slices.Sort(tables)
+		fields := fieldsOf(ctx, c, tables)
 		n.mu.Lock()
-		n.db = found
+		n.db, n.tables, n.fields = found, tables, fields
 		n.mu.Unlock()
 	})
+}
+
+// namesIn are the names in a section of INFO.
+func namesIn(info value.Value, section string) []string {
+	if info.Kind() != value.KindObject {
+		return nil
+	}
+	v, ok := info.Object().Get(section)
+	if !ok || v.Kind() != value.KindObject {
+		return nil
+	}
+	var out []string
+	for _, f := range v.Object().Fields() {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// fieldsOf are the first parts of the names of the fields that tables define, sorted, each once.
+func fieldsOf(ctx context.Context, c *client.Client, tables []string) []string {
+	var text strings.Builder
+	for _, t := range tables[:min(len(tables), maxFieldTables)] {
+		text.WriteString("INFO FOR TABLE " + value.QuoteIdent(t) + ";")
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	rs, err := c.Query(ctx, text.String(), nil)
+	if err != nil {
+		return nil // completion does without them
+	}
+	var out []string
+	for _, r := range rs {
+		for _, name := range namesIn(r.Value, "fields") {
+			if i := strings.IndexAny(name, ".["); i > 0 {
+				name = name[:i]
+			}
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // connect goes on with another connection.
@@ -78,14 +130,36 @@ func (n *names) connect(c *client.Client) {
 
 func (n *names) close() { n.wg.Wait() }
 
-// matches are the names that start with prefix, without regard to case: those of methods after a dot, else all others.
-func (n *names) matches(prefix string, afterDot bool) []string {
+// speak notes which language is typed.
+func (n *names) speak(gql bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gql = gql
+}
+
+// speaks reports whether GQL is typed.
+func (n *names) speaks() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.gql
+}
+
+// matches are the names that start with prefix, without regard to case, by the character before it: in ServiceQL
+// methods after a dot and else all others, in GQL properties after a dot, labels after a colon, and else keywords.
+func (n *names) matches(prefix string, before rune) []string {
 	n.mu.Lock()
 	lists := [][]string{n.db, n.base}
-	n.mu.Unlock()
-	if afterDot {
+	switch {
+	case n.gql && before == '.':
+		lists = [][]string{n.fields}
+	case n.gql && before == ':':
+		lists = [][]string{n.tables}
+	case n.gql:
+		lists = [][]string{gqlKeywords}
+	case before == '.':
 		lists = [][]string{n.methods}
 	}
+	n.mu.Unlock()
 	var out []string
 	for _, list := range lists {
 		for _, name := range list {
@@ -97,25 +171,34 @@ func (n *names) matches(prefix string, afterDot bool) []string {
 	return out
 }
 
+// gqlKeywords are offered where GQL is typed.
+var gqlKeywords = gql.Keywords()
+
 // completer adapts names to readline: it answers the rest of each name after what is typed.
 type completer struct{ names *names }
 
 // Do implements readline.AutoCompleter.
 func (c completer) Do(line []rune, pos int) (rest [][]rune, length int) {
+	inGQL := c.names.speaks()
 	start := pos
-	for start > 0 && wordRune(line[start-1]) {
+	for start > 0 && wordRune(line[start-1]) && !(inGQL && line[start-1] == ':') {
 		start--
 	}
 	word := string(line[start:pos])
-	if word == "" {
+	var before rune
+	if start > 0 {
+		before = line[start-1]
+	}
+	if word == "" && !(inGQL && (before == '.' || before == ':')) {
 		return nil, 0
 	}
+	if !inGQL && before == '.' && start > 1 && line[start-2] == '.' {
+		before = 0 // behind two dots stands the end of a range
+	}
 	lower := word == strings.ToLower(word)
-	// Behind one dot stands a method (or a field, of which nothing is known); behind two, the end of a range.
-	afterDot := start > 0 && line[start-1] == '.' && !(start > 1 && line[start-2] == '.')
-	for _, name := range c.names.matches(word, afterDot) {
+	for _, name := range c.names.matches(word, before) {
 		tail := name[len(word):]
-		if lower && slices.Contains(keywords, name) {
+		if lower && (slices.Contains(keywords, name) || inGQL && before != '.' && before != ':') {
 			tail = strings.ToLower(tail)
 		}
 		rest = append(rest, []rune(tail))

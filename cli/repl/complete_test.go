@@ -39,6 +39,38 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+func TestCompletionOfGQL(t *testing.T) {
+	n := newNames(nil)
+	n.db, n.tables, n.fields = []string{"person"}, []string{"person", "city"}, []string{"name", "age"}
+	n.speak(true)
+	c := completer{n}
+	for line, want := range map[string]string{
+		"MATCH (a:pers": "person", "MATCH (a:": "city person", "MATCH (a:person) RETURN a.n": "name",
+		"MATCH (a) RETURN a.": "age name", "mat": "match", "MAT": "MATCH", "MATCH (a) RETURN pers": "",
+		"RETURN string::le": "", "": "",
+	} {
+		got := complete(c, line)
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: offered %v, want %s", line, got, want)
+		}
+	}
+}
+
+// A semicolon inside of a string, a name or a comment does not end a program.
+func TestSentenceOfGQL(t *testing.T) {
+	sh := &shell{gql: true}
+	for typed, want := range map[string]bool{
+		"MATCH (a) RETURN a;": true, "MATCH (a)": false, "MATCH (a {n: ';": false, "RETURN 'a;'": false,
+		"RETURN 1 -- a;": false, "RETURN 1; -- done": true, "RETURN 1\\G": true,
+		"RETURN '\\G": false, "RETURN `a;": false, "": false,
+	} {
+		if _, _, ended := sh.sentence(typed); ended != want {
+			t.Errorf("%q: ended %t, want %t", typed, ended, want)
+		}
+	}
+}
+
 // Every name of the function table is offered: whole paths of functions and constants, methods behind a dot.
 func TestCompletionKnowsTheWholeTable(t *testing.T) {
 	c := completer{newNames(nil)}

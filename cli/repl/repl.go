@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/cli/script"
 	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -49,6 +50,7 @@ type shell struct {
 	timing  bool
 	pager   bool
 	quit    bool
+	gql     bool   // texts are programs in ISO GQL
 	last    string // the last text that ran, for \g, \e and \watch
 	names   *names
 	rl      *readline.Instance
@@ -141,7 +143,7 @@ func (sh *shell) loop(ctx context.Context) error {
 		}
 		text.WriteString(line)
 		text.WriteByte('\n')
-		whole, vertical, ended := sentence(text.String())
+		whole, vertical, ended := sh.sentence(text.String())
 		if whole == "" {
 			text.Reset()
 		}
@@ -157,15 +159,19 @@ func (sh *shell) loop(ctx context.Context) error {
 
 // sentence reads what has been typed: the text, whether it is printed one field a line, and whether it is to be run.
 // That is so only where a semicolon, \g or \G closes it: an Enter too early must not run half of a statement.
-func sentence(typed string) (text string, vertical, ended bool) {
+func (sh *shell) sentence(typed string) (text string, vertical, ended bool) {
+	complete, closed := parse.Complete, parse.Ended
+	if sh.gql {
+		complete, closed = func(text string) bool { return gql.Ended(text + "\n;") }, gql.Ended
+	}
 	text = strings.TrimSpace(typed)
 	if rest, ok := strings.CutSuffix(text, `\G`); ok {
-		return strings.TrimSpace(rest), true, parse.Complete(rest)
+		return strings.TrimSpace(rest), true, complete(rest)
 	}
 	if rest, ok := strings.CutSuffix(text, `\g`); ok {
-		return strings.TrimSpace(rest), false, parse.Complete(rest)
+		return strings.TrimSpace(rest), false, complete(rest)
 	}
-	return text, false, text != "" && parse.Ended(text)
+	return text, false, text != "" && closed(text)
 }
 
 // readLine reads one line; a pasted text is one line, whatever it holds.
@@ -201,7 +207,25 @@ func (sh *shell) prompt() string {
 			place += "*"
 		}
 	}
+	if sh.gql {
+		place += " gql"
+	}
 	return place + "> "
+}
+
+// runText runs the statements of a text, or a program in ISO GQL, and calls each after every step.
+func (sh *shell) runText(ctx context.Context, text string, each func(*script.Step) error) error {
+	if !sh.gql {
+		return sh.run.Run(ctx, strings.NewReader(text), each)
+	}
+	step, err := sh.run.GQL(ctx, text)
+	if err != nil {
+		return err
+	}
+	if err := each(step); !errors.Is(err, script.ErrStop) {
+		return err
+	}
+	return nil
 }
 
 // do runs a text and prints its answers. Ctrl-C cancels it.
@@ -217,7 +241,7 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 	records, statements := 0, 0
 	var server time.Duration
 	schema := false
-	err := sh.run.Run(ctx, strings.NewReader(text), func(step *script.Step) error {
+	err := sh.runText(ctx, text, func(step *script.Step) error {
 		statements += len(step.Results)
 		schema = schema || step.Schema
 		if step.Place != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -249,6 +250,26 @@ func (r *Runner) send(ctx context.Context, text string, step *Step) error {
 		r.tx.failed = true
 	}
 	return nil
+}
+
+// GQL runs a program in ISO GQL, in the open transaction if there is one, with the variables of LET as its parameters.
+func (r *Runner) GQL(ctx context.Context, text string) (*Step, error) {
+	p, err := gql.Parse(text, gql.Options{})
+	if err != nil {
+		return nil, err
+	}
+	step := &Step{Number: 1, Lines: []int{1}, Columns: p.Columns()}
+	q := client.Text{Text: text, Vars: r.vars, GQL: true}
+	if r.tx != nil {
+		q.Txn = &r.tx.id
+	}
+	if step.Results, err = r.c.Run(ctx, q); err != nil {
+		return nil, err
+	}
+	if _, failed := step.Failure(); failed != nil && r.tx != nil {
+		r.tx.failed = true
+	}
+	return step, nil
 }
 
 // sendBlock runs the block at hand as one text.

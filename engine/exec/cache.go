@@ -102,6 +102,22 @@ func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
 	return s, nil
 }
 
+// ParseAs is Parse for a text in another language, which parse reads. The script has its weight already.
+func (ex *Executor) ParseAs(language, text string, parse func(text string) (*Script, error)) (*Script, error) {
+	key := "\x00" + language + "\x00" + text
+	if s := ex.cache.get(key); s != nil {
+		return s, nil
+	}
+	s, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) <= ex.Limits.CacheText && s.Weight <= ex.cache.room {
+		ex.cache.put(key, s)
+	}
+	return s, nil
+}
+
 // Prepare looks over the statements of a parsed text.
 func Prepare(q *ast.Query) *Script {
 	s := &Script{Stmts: make([]Prepared, len(q.Stmts))}

@@ -298,10 +298,11 @@ type Edge struct {
 	Quant *Quant // nil: exactly one, and no group
 }
 
-// Group is ( [sub =] pattern [WHERE …] ){n,m}.
+// Group is ( [sub =] [mode] pattern [WHERE …] ){n,m}. Each repetition by itself keeps to the mode.
 type Group struct {
 	Span  Span
 	Var   Name
+	Mode  PathMode
 	Term  *Term
 	Where Expr
 	Quant *Quant // nil: once

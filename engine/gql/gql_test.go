@@ -86,7 +86,6 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"MATCH (a) OPTIONAL { RETURN a }", "expected `MATCH` or `OPTIONAL`"},
 		{"MATCH (a) OPTIONAL { MATCH (a)->(b) RETURN a }", "expected the delimiter `}`"},
 		{"RETURN 1 AS a UNION RETURN 2 AS a EXCEPT RETURN 3 AS a", "Set operators of one query must be the same"},
-		{"MATCH (a) (TRAIL (b)->(c))+ RETURN a", "A path mode inside of a parenthesised pattern is not supported yet"},
 		{"RETURN a::b(1)", "Unexpected token `b`, expected a type"},
 		{"RETURN ?", "expected an expression"},
 		{"RETURN \x00", "Unexpected character"},

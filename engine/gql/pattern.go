@@ -76,14 +76,8 @@ func (p *parser) prefix() (*Prefix, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, mode := range [...]string{"WALK", "TRAIL", "SIMPLE", "ACYCLIC"} {
-		if p.is(mode) {
-			pre.Mode = PathMode(i) + PathWalk
-			if err := p.next(); err != nil {
-				return nil, err
-			}
-			break
-		}
+	if pre.Mode, err = p.pathMode(); err != nil {
+		return nil, err
 	}
 	if p.isAny("PATH", "PATHS") {
 		if err := p.next(); err != nil {
@@ -443,21 +437,28 @@ func (p *parser) bound() (n int, given bool, err error) {
 	return int(t.val.Int()), true, p.next()
 }
 
-// group reads ( [sub =] pattern [WHERE condition] ) with its quantifier.
+// pathMode reads a path mode, if there is one.
+func (p *parser) pathMode() (PathMode, error) {
+	for i, mode := range [...]string{"WALK", "TRAIL", "SIMPLE", "ACYCLIC"} {
+		if p.is(mode) {
+			return PathMode(i) + PathWalk, p.next()
+		}
+	}
+	return PathDefault, nil
+}
+
+// group reads ( [sub =] [mode] pattern [WHERE condition] ) with its quantifier.
 func (p *parser) group() (*Group, error) {
 	start := p.tok.start
 	if err := p.expectPunct("("); err != nil {
 		return nil, err
 	}
-	if p.isAny("WALK", "TRAIL", "SIMPLE", "ACYCLIC") {
-		if next, err := p.peek(); err == nil && next.text == "(" {
-			return nil, p.fail(p.tok.start, p.tok.end, "put it before the whole pattern",
-				"A path mode inside of a parenthesised pattern is not supported yet")
-		}
-	}
 	g := &Group{}
 	var err error
 	if g.Var, err = p.pathVar(); err != nil {
+		return nil, err
+	}
+	if g.Mode, err = p.pathMode(); err != nil {
 		return nil, err
 	}
 	if g.Term, err = p.term(); err != nil {

@@ -19,6 +19,15 @@ func (p *Program) Text() string {
 	return w.b.String()
 }
 
+// LabelText is a label expression as text; nil is the empty text.
+func LabelText(l Label) string {
+	w := &printer{}
+	if l != nil {
+		w.label(l, 0)
+	}
+	return w.b.String()
+}
+
 // ExprText is an expression in its canonical form: equal texts say that two expressions are the same.
 func ExprText(x Expr) string {
 	w := &printer{}
@@ -32,6 +41,15 @@ func (w *printer) s(parts ...string) {
 	for _, p := range parts {
 		w.b.WriteString(p)
 	}
+}
+
+// param prints a parameter, in backticks where it needs them.
+func (w *printer) param(n string) {
+	if p := (&parser{src: n}); n != "" && p.word(0) == n {
+		w.s("$", n)
+		return
+	}
+	w.s("$`", quote(n, '`'), "`")
 }
 
 // name prints an identifier, in backticks where it needs them.
@@ -305,8 +323,11 @@ func (w *printer) path(p *Path) {
 	w.term(p.Term)
 }
 
+var modeNames = [...]string{PathDefault: "", PathWalk: "WALK", PathTrail: "TRAIL", PathSimple: "SIMPLE",
+	PathAcyclic: "ACYCLIC"}
+
 func (w *printer) prefix(p *Prefix) {
-	mode := [...]string{"", "WALK", "TRAIL", "SIMPLE", "ACYCLIC"}[p.Mode]
+	mode := modeNames[p.Mode]
 	parts := []string{}
 	switch p.Search {
 	case SearchAll:
@@ -375,6 +396,9 @@ func (w *printer) factor(f Factor) {
 		if f.Var.Text != "" {
 			w.name(f.Var.Text)
 			w.s(" = ")
+		}
+		if f.Mode != PathDefault {
+			w.s(modeNames[f.Mode], " ")
 		}
 		w.term(f.Term)
 		if f.Where != nil {
@@ -622,7 +646,7 @@ func (w *printer) atom(x Expr) {
 	case *Literal:
 		w.literal(x.Value)
 	case *Param:
-		w.s("$`", quote(x.Name.Text, '`'), "`")
+		w.param(x.Name.Text)
 	case *Ref:
 		w.name(x.Name.Text)
 	case *List:

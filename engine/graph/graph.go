@@ -93,12 +93,17 @@ func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 // object is a row of the result as an object; its keys come sorted.
 func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
 	fields := make([]value.Field, len(columns))
+	sorted := true
 	for i, name := range columns {
 		v, err := x.value(&cols[i])
 		if err != nil {
 			return value.None, err
 		}
 		fields[i] = value.Field{Name: name, Value: v}
+		sorted = sorted && (i == 0 || columns[i-1] < name)
+	}
+	if sorted {
+		return x.r.Bear(value.ObjectOf(value.ObjectOfSorted(fields)))
 	}
 	return x.r.Bear(value.ObjectOf(value.NewObject(fields...)))
 }
@@ -119,11 +124,12 @@ const (
 type slot struct {
 	kind slotKind
 	id   *value.RecordID // of a node or edge
+	el   *element        // of a node, and of an edge that was read
 	val  value.Value     // of a value
 	list []slot          // of a list: its elements; of a path: nodes and edges by turns
 }
 
-func nodeSlot(id *value.RecordID) slot { return slot{kind: isNode, id: id} }
+func nodeSlot(e *element) slot         { return slot{kind: isNode, id: e.id, el: e} }
 func edgeSlot(id *value.RecordID) slot { return slot{kind: isEdge, id: id} }
 
 func valueSlot(v value.Value) slot {
@@ -160,72 +166,32 @@ func sameID(a, b *value.RecordID) bool {
 
 // runner is a program at work. It belongs to one goroutine.
 type runner struct {
-	ctx  context.Context // of the program
-	r    *exec.Run
-	g    *record.Gate
-	row  []slot
-	docs map[idKey]docEntry
-	hops map[hopKey][]record.Hop
-	held int // entries in hops
-	rel  map[string]bool
-	aggs []value.Value // of the group whose row is made
+	ctx     context.Context // of the program
+	r       *exec.Run
+	g       *record.Gate
+	row     []slot
+	seen    elements
+	rel     map[string]bool // whether tables hold edges
+	last    string          // the table that was asked about last, and its answer
+	lastRel bool
+	aggs    []value.Value // of the group whose row is made
 
 	plans map[*matchStep]op
-	found int // rows that patterns have found
-	deep  int // edges of the paths at work
+	walks map[string]int // the ways of going over edges that plans have, by what they are
+	found int            // rows that patterns have found
+	deep  int            // edges of the paths at work
 }
-
-type docEntry struct {
-	doc value.Value
-	ok  bool
-}
-
-// What a program keeps at hand of what it has read, in records and edges. More is read again.
-const (
-	keptDocs = 1 << 16
-	keptHops = 1 << 18
-)
 
 func newRunner(ctx context.Context, r *exec.Run, slots int) (*runner, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
-	return &runner{ctx: ctx, r: r, g: g, row: make([]slot, slots), docs: map[idKey]docEntry{},
-		hops: map[hopKey][]record.Hop{}}, nil
+	return &runner{ctx: ctx, r: r, g: g, row: make([]slot, slots), seen: newElements()}, nil
 }
 
 // forget drops what was read: something was written.
-func (x *runner) forget() {
-	clear(x.docs)
-	clear(x.hops)
-	x.held = 0
-}
-
-// load reads a record as the caller may see it; false where it is missing or hidden.
-func (x *runner) load(id *value.RecordID) (value.Value, bool, error) {
-	k := keyOf(id)
-	if e, ok := x.docs[k]; ok {
-		return e.doc, e.ok, nil
-	}
-	if err := x.r.Tick(x.ctx); err != nil {
-		return value.None, false, err
-	}
-	doc, ok, err := x.g.Get(x.ctx, id)
-	if err != nil {
-		return value.None, false, err
-	}
-	return doc, ok, x.keep(k, doc, ok)
-}
-
-// keep remembers a record that was read.
-func (x *runner) keep(k idKey, doc value.Value, ok bool) error {
-	if len(x.docs) >= keptDocs {
-		clear(x.docs)
-	}
-	x.docs[k] = docEntry{doc, ok}
-	return x.r.Mem.Reach(len(x.docs) * 256)
-}
+func (x *runner) forget() { x.seen.forget() }
 
 // value is what a slot holds, records as SELECT * shows them; NULL for what is missing.
 func (x *runner) value(s *slot) (value.Value, error) {
@@ -233,7 +199,7 @@ func (x *runner) value(s *slot) (value.Value, error) {
 	case isValue:
 		return s.val, nil
 	case isNode, isEdge:
-		doc, ok, err := x.load(s.id)
+		doc, ok, err := x.load(s)
 		if err != nil || !ok {
 			return value.Null, err
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
-	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -14,21 +13,13 @@ import (
 type match struct {
 	x      *runner
 	k      func() error
-	cur    *value.RecordID    // the node that the pattern has come to; nil: it has not begun
-	used   map[idKey]struct{} // edges that are bound; nil: they may be bound again
+	cur    *element // the node that the pattern has come to; nil: it has not begun
+	used   *edgeSet // edges that are bound; nil: they may be bound again
 	trail  *trail
 	frames []*frame
 	marks  []int // lengths of the trail where parenthesised patterns began
 	alts   []map[string]struct{}
 	took   func(m *match) error // takes what a path search has found
-}
-
-// trail is the elements of the path at work: what was found rightwards of its start, and what leftwards, last first.
-type trail struct {
-	right, left []slot
-	mode        gql.PathMode
-	nodes       map[idKey]int
-	length      int // edges
 }
 
 // op is an operator of a pattern. run binds, goes on with the next one for each binding, and takes it back.
@@ -56,7 +47,7 @@ func (s *matchStep) run(x *runner, k func() error) error {
 	}
 	m := &match{x: x}
 	if !s.repeat {
-		m.used = map[idKey]struct{}{}
+		m.used = &edgeSet{}
 	}
 	any := false
 	m.k = func() error {
@@ -133,8 +124,13 @@ func (o *nodeOp) run(m *match) error {
 		if s.kind != isNode {
 			return nil
 		}
-		return o.begin(m, s.id)
+		return o.begin(m, x.elementOf(s))
 	}
+	return o.each(x, func(e *element) error { return o.begin(m, e) })
+}
+
+// each calls f with the records that the probes leave of the tables of the label.
+func (o *nodeOp) each(x *runner, f func(*element) error) error {
 	names, err := x.nodeTables(o.n.label)
 	if err != nil {
 		return err
@@ -152,10 +148,11 @@ func (o *nodeOp) run(m *match) error {
 			if id.Kind() != value.KindRecord {
 				return true, nil
 			}
-			if err := x.keep(keyOf(id.Record()), doc, true); err != nil {
+			e := x.element(id.Record())
+			if err := x.keep(e, doc, true); err != nil {
 				return false, err
 			}
-			return true, o.begin(m, id.Record())
+			return true, f(e)
 		})
 		if err != nil {
 			return err
@@ -188,60 +185,66 @@ func (o *nodeOp) query(x *runner, table string) (*ast.Select, bool, error) {
 }
 
 // begin starts the path at a node.
-func (o *nodeOp) begin(m *match, id *value.RecordID) error {
-	m.cur = id
-	if t := m.trail; t != nil {
-		t.right = append(t.right, nodeSlot(id))
-		defer func() { t.right = t.right[:len(t.right)-1] }()
-		if t.nodes != nil {
-			k := keyOf(id)
-			t.nodes[k]++
-			defer func() { t.nodes[k]-- }()
-		}
+func (o *nodeOp) begin(m *match, e *element) error {
+	m.cur = e
+	t := m.trail
+	if t == nil {
+		return o.visit(m, e)
 	}
-	return o.visit(m, id)
+	was := t.start
+	t.begin(e)
+	err := o.visit(m, e)
+	t.unbegin(was)
+	return err
 }
 
 // visit looks at the node that the pattern has come to.
-func (o *nodeOp) visit(m *match, id *value.RecordID) error {
-	if ok, err := o.accepts(m, id); err != nil || !ok {
+func (o *nodeOp) visit(m *match, e *element) error {
+	if ok, err := o.accepts(m, e); err != nil || !ok {
 		return err
 	}
 	return o.next.run(m)
 }
 
 // accepts is visit without going on: the variable is bound where it is true.
-func (o *nodeOp) accepts(m *match, id *value.RecordID) (bool, error) {
+func (o *nodeOp) accepts(m *match, e *element) (bool, error) {
 	x := m.x
-	ok, err := x.isNode(o.n.label, id)
+	ok, err := x.isNode(o.n.label, e)
 	if err != nil || !ok {
 		return false, err
 	}
 	s := &x.row[o.n.v.slot]
 	if o.bind {
-		*s = nodeSlot(id)
-	} else if s.kind != isNode || !sameID(s.id, id) {
+		*s = nodeSlot(e)
+	} else if s.kind != isNode || !x.elementOf(s).is(e) {
 		return false, nil
+	}
+	if len(o.conds) == 0 {
+		return true, nil
 	}
 	return x.meets(o.conds)
 }
 
 // isNode reports whether a record is a node with the label that the caller may see.
-func (x *runner) isNode(l gql.Label, id *value.RecordID) (bool, error) {
-	if !gql.Matches(l, id.Table) {
+func (x *runner) isNode(l gql.Label, e *element) (bool, error) {
+	if !gql.Matches(l, e.id.Table) {
 		return false, nil
 	}
-	rel, err := x.isRelation(id.Table)
-	if err != nil || rel && !names(l, id.Table) {
+	rel, err := x.isRelation(e.id.Table)
+	if err != nil || rel && !names(l, e.id.Table) {
 		return false, err
 	}
-	_, ok, err := x.load(id)
+	_, ok, err := x.see(e)
 	return ok, err
 }
 
 // isRelation reports whether a table holds edges.
 func (x *runner) isRelation(table string) (bool, error) {
+	if table == x.last && x.rel != nil {
+		return x.lastRel, nil
+	}
 	if rel, ok := x.rel[table]; ok {
+		x.last, x.lastRel = table, rel
 		return rel, nil
 	}
 	tb, err := x.r.Table(table)
@@ -290,9 +293,11 @@ func (x *runner) nodeTables(l gql.Label) ([]string, error) {
 type edgeOp struct {
 	link
 	e     *edgeFactor
-	dir   gql.Dir // as it is walked
-	only  []string
+	dir   gql.Dir  // as it is walked
+	walk  int      // the number of the way of going over edges
+	only  []string // the tables of the edges; nil: any
 	conds []*cond
+	to    int // the variable of the node behind it, where that is bound already; -1: it is not
 	left  bool
 }
 
@@ -315,55 +320,6 @@ func edgeTables(l gql.Label) []string {
 		}
 	}
 	return nil
-}
-
-// hopKey is a question for the edges of a node.
-type hopKey struct {
-	node idKey
-	op   *edgeOp
-}
-
-// hopsOf are the edges of a node that an operator may go over.
-func (x *runner) hopsOf(o *edgeOp, node *value.RecordID) ([]record.Hop, error) {
-	k := hopKey{keyOf(node), o}
-	if hops, ok := x.hops[k]; ok {
-		return hops, nil
-	}
-	hops := []record.Hop{}
-	walk := func(dir record.Direction) error {
-		return x.g.EachEdge(x.ctx, node, dir, o.only, nil, func(h record.Hop) (bool, error) {
-			if err := x.r.Tick(x.ctx); err != nil {
-				return false, err
-			}
-			if h.Other == nil || o.only == nil && !gql.Matches(o.e.label, h.Edge.Table) {
-				return true, nil
-			}
-			if dir == record.In && o.dir == gql.Either && sameID(h.Other, node) {
-				return true, nil // a loop was met as an edge out
-			}
-			hops = append(hops, h)
-			return true, x.r.Mem.Reach(len(hops) * 160)
-		})
-	}
-	if o.dir == gql.Right || o.dir == gql.Either {
-		if err := walk(record.Out); err != nil {
-			return nil, err
-		}
-	}
-	if o.dir == gql.Left || o.dir == gql.Either {
-		if err := walk(record.In); err != nil {
-			return nil, err
-		}
-	}
-	if x.held+len(hops) > keptHops {
-		clear(x.hops)
-		x.held = 0
-	}
-	if len(hops) <= keptHops {
-		x.hops[k] = hops
-		x.held += len(hops) + 1
-	}
-	return hops, x.r.Mem.Reach(x.held * 160)
 }
 
 // turned is a direction read from the other end.
@@ -390,116 +346,72 @@ func (x *runner) deeper() error {
 
 func (o *edgeOp) run(m *match) error {
 	x := m.x
-	hops, err := x.hopsOf(o, m.cur)
+	var hops []hop
+	var err error
+	if to := o.target(x); to != nil {
+		hops, err = x.hopsTo(o, m.cur, to)
+	} else {
+		hops, err = x.hopsOf(o, m.cur)
+	}
 	if err != nil || len(hops) == 0 {
 		return err
 	}
 	if err := x.deeper(); err != nil {
 		return err
 	}
-	defer func(was *value.RecordID) {
-		m.cur = was
-		x.deep--
-	}(m.cur)
+	was := m.cur
 	for i := range hops {
-		if err := x.r.Tick(x.ctx); err != nil {
-			return err
+		if err = x.r.Tick(x.ctx); err != nil {
+			break
 		}
-		if err := o.over(m, &hops[i]); err != nil {
-			return err
+		if err = o.over(m, &hops[i]); err != nil {
+			break
 		}
+	}
+	m.cur = was
+	x.deep--
+	return err
+}
+
+// target is the node that the edge must lead to, where it is known.
+func (o *edgeOp) target(x *runner) *element {
+	if o.to < 0 {
+		return nil
+	}
+	if s := &x.row[o.to]; s.kind == isNode {
+		return x.elementOf(s)
 	}
 	return nil
 }
 
 // over goes over one edge.
-func (o *edgeOp) over(m *match, h *record.Hop) error {
+func (o *edgeOp) over(m *match, h *hop) error {
 	x := m.x
-	var k idKey
-	if m.used != nil {
-		k = keyOf(h.Edge)
-		if _, again := m.used[k]; again {
-			return nil
-		}
-	}
-	x.row[o.e.v.slot] = edgeSlot(h.Edge)
-	if ok, err := x.meets(o.conds); err != nil || !ok {
-		return err
-	}
-	if m.used != nil {
-		m.used[k] = struct{}{}
-		defer delete(m.used, k)
-	}
-	m.cur = h.Other
-	t := m.trail
-	if t == nil {
-		return o.next.run(m)
-	}
-	if !t.push(o.left, h) {
+	if m.used != nil && m.used.has(h) {
 		return nil
 	}
+	x.row[o.e.v.slot] = edgeSlot(h.edge)
+	if len(o.conds) > 0 {
+		if ok, err := x.meets(o.conds); err != nil || !ok {
+			return err
+		}
+	}
+	t := m.trail
+	if t != nil && (!t.partsAllow(h) || !t.push(o.left, h)) {
+		return nil
+	}
+	if m.used != nil {
+		m.used.push(h)
+	}
+	m.cur = h.node
 	err := o.next.run(m)
-	t.pop(o.left)
+	if m.used != nil {
+		m.used.pop(1)
+	}
+	if t != nil {
+		t.pop(o.left)
+	}
 	return err
-}
-
-// push adds an edge and the node behind it; false where the path mode forbids that.
-func (t *trail) push(left bool, h *record.Hop) bool {
-	if t.nodes != nil {
-		k := keyOf(h.Other)
-		side := t.right
-		if left {
-			side = t.left
-		}
-		if t.mode == gql.PathSimple && t.length > 0 && t.closed() {
-			return false // a simple path ends where it comes back to its start
-		}
-		if t.nodes[k] > 0 {
-			start := t.right[0].id
-			if t.mode != gql.PathSimple || !sameID(start, h.Other) || len(side) == 0 && left && len(t.right) > 1 {
-				return false
-			}
-		}
-		t.nodes[k]++
-	}
-	t.length++
-	if left {
-		t.left = append(t.left, edgeSlot(h.Edge), nodeSlot(h.Other))
-	} else {
-		t.right = append(t.right, edgeSlot(h.Edge), nodeSlot(h.Other))
-	}
-	return true
-}
-
-// closed reports whether the path is back at its start.
-func (t *trail) closed() bool {
-	side := t.right
-	if len(t.left) > 0 {
-		side = t.left
-	}
-	return sameID(side[len(side)-1].id, t.right[0].id)
-}
-
-func (t *trail) pop(left bool) {
-	side := &t.right
-	if left {
-		side = &t.left
-	}
-	n := len(*side)
-	if t.nodes != nil {
-		t.nodes[keyOf((*side)[n-1].id)]--
-	}
-	*side = (*side)[:n-2]
-	t.length--
-}
-
-// whole is the path from its left end to its right end.
-func (t *trail) whole() []slot {
-	out := make([]slot, 0, len(t.left)+len(t.right))
-	for i := len(t.left) - 1; i >= 0; i-- {
-		out = append(out, t.left[i])
-	}
-	return append(out, t.right...)
 }
 
 // frame is a repetition at work.
@@ -625,7 +537,7 @@ func (o *altOp) text() string { return "Either " + o.what }
 
 func (o *altOp) run(m *match) error {
 	m.alts = append(m.alts, map[string]struct{}{})
-	m.marks = append(m.marks, m.trail.size())
+	m.marks = append(m.marks, m.trail.length())
 	defer func() {
 		m.alts, m.marks = m.alts[:len(m.alts)-1], m.marks[:len(m.marks)-1]
 	}()
@@ -639,14 +551,6 @@ func (o *altOp) run(m *match) error {
 	}
 	m.cur = was
 	return nil
-}
-
-// size is how many elements the path has.
-func (t *trail) size() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.left) + len(t.right)
 }
 
 // altEndOp goes on behind an alternation, once for what several branches find alike.
@@ -683,22 +587,26 @@ func (o *altEndOp) run(m *match) error {
 // key tells what a branch has found: the elements of the path since the alternation began, and its variables.
 func (o *altEndOp) key(m *match, _ int) string {
 	var key []byte
-	add := func(ss []slot) {
-		for i := range ss {
-			if ss[i].id != nil {
-				key = value.RecordOf(ss[i].id).AppendText(key)
-			}
-			key = append(key, 0)
+	add := func(id *value.RecordID) {
+		if id != nil {
+			key = value.RecordOf(id).AppendText(key)
 		}
+		key = append(key, 0)
 	}
-	add(m.trail.left)
-	key = append(key, 1)
-	add(m.trail.right)
+	for _, side := range [...][]hop{m.trail.left, m.trail.right} {
+		for i := range side {
+			add(side[i].edge)
+		}
+		key = append(key, 1)
+	}
+	add(m.cur.id)
 	for _, at := range o.alt.vars {
-		s := m.x.row[at]
+		s := &m.x.row[at]
 		key = append(key, byte(s.kind), 2)
-		add([]slot{s})
-		add(s.list)
+		add(s.id)
+		for i := range s.list {
+			add(s.list[i].id)
+		}
 	}
 	return string(key)
 }
@@ -709,7 +617,7 @@ type subOp struct{ link }
 func (*subOp) text() string { return "" }
 
 func (o *subOp) run(m *match) error {
-	m.marks = append(m.marks, m.trail.size())
+	m.marks = append(m.marks, m.trail.length())
 	err := o.next.run(m)
 	m.marks = m.marks[:len(m.marks)-1]
 	return err
@@ -726,26 +634,48 @@ func (*subEndOp) text() string { return "" }
 func (o *subEndOp) run(m *match) error {
 	n := len(m.marks) - 1
 	mark := m.marks[n]
-	since := m.trail.size() - mark
-	var list []slot
+	other := len(m.trail.left) // edges on the other side, which were there before
 	if o.left {
-		all := m.trail.left
-		for i := len(all) - 1; i >= len(all)-since; i-- {
-			list = append(list, all[i])
-		}
-		if rest := len(all) - since; rest > 0 {
-			list = append(list, all[rest-1])
-		} else {
-			list = append(list, m.trail.right[0])
-		}
-	} else {
-		all := m.trail.right
-		list = slices.Clone(all[max(len(all)-since-1, 0):])
+		other = len(m.trail.right)
 	}
-	m.x.row[o.v.slot] = slot{kind: isPath, list: list}
+	m.x.row[o.v.slot] = slot{kind: isPath, list: m.trail.since(mark-other, o.left)}
 	m.marks = m.marks[:n]
 	err := o.next.run(m)
 	m.marks = append(m.marks, mark)
+	return err
+}
+
+// partOp begins a parenthesised pattern with a path mode, partEndOp ends it.
+type partOp struct {
+	link
+	mode gql.PathMode
+	left bool
+}
+
+func (*partOp) text() string { return "" }
+
+func (o *partOp) run(m *match) error {
+	t := m.trail
+	from := len(t.right)
+	if o.left {
+		from = len(t.left)
+	}
+	t.parts = append(t.parts, modePart{o.mode, o.left, from})
+	err := o.next.run(m)
+	t.parts = t.parts[:len(t.parts)-1]
+	return err
+}
+
+type partEndOp struct{ link }
+
+func (*partEndOp) text() string { return "" }
+
+func (o *partEndOp) run(m *match) error {
+	t := m.trail
+	last := t.parts[len(t.parts)-1]
+	t.parts = t.parts[:len(t.parts)-1]
+	err := o.next.run(m)
+	t.parts = append(t.parts, last)
 	return err
 }
 

@@ -210,7 +210,7 @@ func (p *insertPart) make(x *runner) error {
 	case p.edge:
 		x.row[p.slot] = edgeSlot(id)
 	default:
-		x.row[p.slot] = nodeSlot(id)
+		x.row[p.slot] = nodeSlot(x.element(id))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // cond is a condition of a pattern with the variables of its MATCH that it needs. It is tried as soon as they are
@@ -50,6 +52,7 @@ type edgeFactor struct {
 // paren is a pattern in parentheses.
 type paren struct {
 	sub       *variable // nil: none
+	mode      gql.PathMode
 	term      *term
 	conds     []*cond
 	quant     *gql.Quant
@@ -250,7 +253,7 @@ func open(fs []factor) bool {
 				return true
 			}
 			for _, c := range f.term.branches {
-				if open(c.factors) {
+				if f.mode < gql.PathTrail && open(c.factors) {
 					return true
 				}
 			}
@@ -424,12 +427,8 @@ func (m *matcher) probe(x gql.Expr, sc *scope) (*probe, error) {
 		op   gql.Op
 		l, r gql.Expr
 	}{{c.Op, c.L, c.R}, {flipped[c.Op], c.R, c.L}} {
-		p, ok := side.l.(*gql.Prop)
-		if !ok {
-			continue
-		}
-		ref, ok := p.X.(*gql.Ref)
-		if !ok {
+		ref, prop := probed(side.l, side.op)
+		if ref == nil {
 			continue
 		}
 		v := sc.find(ref.Name.Text)
@@ -437,9 +436,42 @@ func (m *matcher) probe(x gql.Expr, sc *scope) (*probe, error) {
 			continue
 		}
 		of, err := m.b.expr(side.r, sc)
-		return &probe{slot: v.slot, prop: p.Name.Text, op: side.op, of: of, needs: m.needs(side.r, sc)}, err
+		if _, ok := side.l.(*gql.Func); ok {
+			of = recordNamed(of)
+		}
+		return &probe{slot: v.slot, prop: prop, op: side.op, of: of, needs: m.needs(side.r, sc)}, err
 	}
 	return nil, nil
+}
+
+// probed are the variable and the property of x.name; ELEMENT_ID(x) = … asks for the id.
+func probed(x gql.Expr, op gql.Op) (*gql.Ref, string) {
+	switch x := x.(type) {
+	case *gql.Prop:
+		ref, _ := x.X.(*gql.Ref)
+		return ref, x.Name.Text
+	case *gql.Func:
+		if x.Name == "ELEMENT_ID" && op == gql.Equal && len(x.Args) == 1 {
+			ref, _ := x.Args[0].(*gql.Ref)
+			return ref, "id"
+		}
+	}
+	return nil, ""
+}
+
+// recordNamed gives the record that a text names, NULL where it names none.
+func recordNamed(of evalFn) evalFn {
+	return func(x *runner) (value.Value, error) {
+		v, err := of(x)
+		if err != nil || v.Kind() != value.KindString {
+			return value.Null, err
+		}
+		id, err := parse.RecordID(v.Str())
+		if err != nil {
+			return value.Null, nil // no record has such an id
+		}
+		return id, nil
+	}
 }
 
 func (m *matcher) edge(e *gql.Edge, sc *scope) (*edgeFactor, error) {
@@ -473,7 +505,7 @@ func (m *matcher) edge(e *gql.Edge, sc *scope) (*edgeFactor, error) {
 
 func (m *matcher) paren(g *gql.Group, sc *scope) (*paren, error) {
 	b := m.b
-	out := &paren{quant: g.Quant, low: b.slots, text: b.src[g.Span.Start:g.Span.End]}
+	out := &paren{mode: g.Mode, quant: g.Quant, low: b.slots, text: b.src[g.Span.Start:g.Span.End]}
 	repeated := g.Quant != nil && !g.Quant.Optional
 	inner := sc
 	if repeated {

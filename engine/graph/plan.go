@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -19,6 +20,7 @@ type planner struct {
 	left  bool         // the part at work is found leftwards
 	inner []*cond      // conditions of the pattern at work
 	free  bool         // conditions of the MATCH may be tried where the plan has come to
+	last  *edgeOp      // the operator added last, if it goes over an edge
 	ends  []int        // of a path search: the variables of its end nodes, which conditions may be about
 }
 
@@ -70,6 +72,7 @@ func (x *runner) newPlan(s *matchStep) (op, error) {
 }
 
 func (pl *planner) add(o op) {
+	pl.last = nil
 	*pl.tail = o
 	pl.tail = o.after()
 }
@@ -255,20 +258,13 @@ func (pl *planner) pattern(p *pathPattern, at int) error {
 	pl.add(body)
 	after := body.after()
 	pl.tail = &body.body
-	var short *shortOp
-	if o := pl.short(p, at); o != nil {
-		short = o
-	}
-	if short == nil {
-		if err := pl.chain(p.factors, at); err != nil {
-			return err
-		}
-	}
-	if short != nil {
-		if err := pl.shortest(p, at, short); err != nil {
+	if o := pl.search(p, at); o != nil {
+		if err := pl.searching(p, o); err != nil {
 			return err
 		}
 		body.search = false
+	} else if err := pl.chain(p.factors, at); err != nil {
+		return err
 	}
 	if len(pl.inner) > 0 { // what waits for variables of patterns to come
 		pl.rest = append(pl.rest, pl.inner...)
@@ -339,6 +335,9 @@ func (pl *planner) node(n *nodeFactor, scan bool) *nodeOp {
 	if scan && o.bind {
 		o.probes = pl.probes(&pathPattern{conds: pl.inner}, n)
 	}
+	if pl.last != nil && !o.bind {
+		pl.last.to = n.v.slot
+	}
 	pl.bound[n.v.slot] = true
 	o.conds = pl.ripe()
 	pl.add(o)
@@ -346,11 +345,26 @@ func (pl *planner) node(n *nodeFactor, scan bool) *nodeOp {
 }
 
 func (pl *planner) edge(e *edgeFactor, conds []*cond) *edgeOp {
-	o := &edgeOp{e: e, dir: e.dir, only: edgeTables(e.label), conds: conds, left: pl.left}
+	o := &edgeOp{e: e, dir: e.dir, only: edgeTables(e.label), conds: conds, to: -1, left: pl.left}
 	if pl.left {
 		o.dir = turned(e.dir)
 	}
+	o.walk = pl.x.walk(o)
 	return o
+}
+
+// walk numbers the ways of going over edges: operators with the same number find the same edges.
+func (x *runner) walk(o *edgeOp) int {
+	what := fmt.Sprint(o.dir, gql.LabelText(o.e.label))
+	n, ok := x.walks[what]
+	if !ok {
+		if x.walks == nil {
+			x.walks = map[string]int{}
+		}
+		n = len(x.walks)
+		x.walks[what] = n
+	}
+	return n
 }
 
 func (pl *planner) factor(f factor) error {
@@ -362,7 +376,9 @@ func (pl *planner) factor(f factor) error {
 			return pl.repeatEdge(f)
 		}
 		pl.bound[f.v.slot] = true
-		pl.add(pl.edge(f, pl.ripe()))
+		o := pl.edge(f, pl.ripe())
+		pl.add(o)
+		pl.last = o
 	case *paren:
 		return pl.paren(f)
 	}
@@ -406,6 +422,11 @@ func (pl *planner) paren(p *paren) error {
 		pl.inner, pl.free = nil, false
 	}
 	pl.inner = append(slices.Clone(p.conds), pl.inner...)
+	var part *partOp
+	if p.mode >= gql.PathTrail {
+		part = &partOp{mode: p.mode, left: pl.left}
+		pl.add(part)
+	}
 	if p.sub != nil {
 		pl.add(&subOp{})
 	}
@@ -415,6 +436,9 @@ func (pl *planner) paren(p *paren) error {
 	if p.sub != nil {
 		pl.add(&subEndOp{v: p.sub, left: pl.left})
 		pl.bound[p.sub.slot] = true
+	}
+	if part != nil {
+		pl.add(&partEndOp{})
 	}
 	if ready := pl.ripe(); len(ready) > 0 {
 		pl.add(&testOp{conds: ready})
@@ -506,7 +530,7 @@ func (*backOp) text() string { return "" }
 
 func (o *backOp) run(m *match) error {
 	was := m.cur
-	m.cur = m.x.row[o.slot].id
+	m.cur = m.x.elementOf(&m.x.row[o.slot])
 	err := o.next.run(m)
 	m.cur = was
 	return err

@@ -310,6 +310,7 @@ type sink struct {
 	limit int // -1: none
 	seen  *tally
 	out   []sortedRow
+	cols  []slot // of the row at work; who takes them copies them
 	sum   int
 	index map[string]*group
 	list  []*group
@@ -357,7 +358,11 @@ func (s *sink) row() error {
 
 // project makes the columns of the current row and passes them on.
 func (s *sink) project() error {
-	cols := make([]slot, len(s.res.items))
+	cols := s.cols
+	if len(s.res.order) > 0 || cols == nil { // sorted rows are kept
+		cols = make([]slot, len(s.res.items))
+		s.cols = cols
+	}
 	for i, f := range s.res.items {
 		var err error
 		if cols[i], err = f(s.x); err != nil {

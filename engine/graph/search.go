@@ -2,229 +2,51 @@ package graph
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/plan"
-	"github.com/nacredb/nacre/engine/record"
-	"github.com/nacredb/nacre/engine/value"
 )
 
-// searches reports whether a pattern chooses among its paths.
-func searches(p *pathPattern) bool { return p.prefix.Search > gql.SearchAll }
-
-// patternOp begins a path pattern: it has a path and, where edges may be repeated or paths are searched for, a set of
-// used edges of its own.
-type patternOp struct {
-	link
-	p      *pathPattern
-	body   op
-	repeat bool
-	search bool // body finds all paths, and some of them are chosen
-}
-
-func (o *patternOp) text() string {
-	if o.search {
-		return "Choose " + o.p.text
-	}
-	return "Pattern " + o.p.text
-}
-
-func (o *patternOp) run(m *match) error {
-	trail, used, cur := m.trail, m.used, m.cur
-	defer func() { m.trail, m.used, m.cur = trail, used, cur }()
-	m.trail = newTrail(o.p.prefix.Mode)
-	m.cur = nil
-	if o.repeat && o.p.prefix.Mode >= gql.PathTrail {
-		m.used = map[idKey]struct{}{}
-	}
-	if !o.search {
-		return o.body.run(m)
-	}
-	return o.choose(m, used)
-}
-
-func newTrail(mode gql.PathMode) *trail {
-	t := &trail{mode: mode}
-	if mode >= gql.PathSimple {
-		t.nodes = map[idKey]int{}
-	}
-	return t
-}
-
-// patternEndOp ends a path pattern: it binds the variable of the path and goes on.
-type patternEndOp struct {
-	link
-	pattern *patternOp
-}
-
-func (*patternEndOp) text() string { return "" }
-
-func (o *patternEndOp) run(m *match) error {
-	p := o.pattern
-	if v := p.p.v; v != nil {
-		m.x.row[v.slot] = slot{kind: isPath, list: m.trail.whole()}
-	}
-	if m.took != nil {
-		return m.took(m)
-	}
-	trail := m.trail
-	err := p.next.run(m)
-	m.trail = trail
-	return err
-}
-
-// found is a path that a search may choose.
-type found struct {
-	row   []slot
-	edges []idKey
-	len   int
-}
-
-// choose finds all paths of the pattern, and goes on with those that the prefix keeps for each pair of end nodes.
-func (o *patternOp) choose(m *match, used map[idKey]struct{}) error {
-	x := m.x
-	defer x.r.Mem.Rewind(x.r.Mem.Mark())
-	var order [][2]idKey
-	pairs := map[[2]idKey][]found{}
-	n := 0
-	m.used = map[idKey]struct{}{} // the pattern is matched for itself: its paths are trails
-	took := m.took
-	m.took = func(m *match) error {
-		if n++; n > x.r.Ex.Limits.GraphPaths {
-			return x.tooManyPaths()
-		}
-		whole := m.trail.whole()
-		pair := [2]idKey{keyOf(whole[0].id), keyOf(whole[len(whole)-1].id)}
-		f := found{row: slices.Clone(x.row[o.p.low:o.p.high]), len: len(whole) / 2}
-		for i := 1; i < len(whole); i += 2 {
-			f.edges = append(f.edges, keyOf(whole[i].id))
-		}
-		if pairs[pair] == nil {
-			order = append(order, pair)
-		}
-		pairs[pair] = append(pairs[pair], f)
-		return x.r.Mem.Charge(128 + len(f.row)*slotSize + len(f.edges)*48)
-	}
-	err := o.body.run(m)
-	m.took, m.used = took, used
-	if err != nil {
-		return err
-	}
-	k, err := x.pathCount(o.p)
-	if err != nil {
-		return err
-	}
-	for _, pair := range order {
-		for _, f := range chosen(pairs[pair], o.p.prefix.Search, k) {
-			if err := o.goOn(m, &f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// pathCount is the number of a search prefix.
-func (x *runner) pathCount(p *pathPattern) (int, error) {
-	if p.count == nil {
-		return 1, nil
-	}
-	n, err := x.count(p.count, "A search prefix")
-	if err == nil && n == 0 {
-		err = errs.Internal("The path count of a search prefix must be a positive integer")
-	}
-	return n, err
-}
-
-// chosen are the paths of one pair of end nodes that a prefix keeps.
-func chosen(all []found, s gql.Search, k int) []found {
-	if s != gql.SearchAny {
-		sort.SliceStable(all, func(i, j int) bool { return all[i].len < all[j].len })
-	}
-	switch s {
-	case gql.SearchAllShortest:
-		k = 1
-	case gql.SearchGroups:
-	default:
-		return all[:min(k, len(all))]
-	}
-	groups := 0
-	for i := range all {
-		if i == 0 || all[i].len != all[i-1].len {
-			if groups++; groups > k {
-				return all[:i]
-			}
-		}
-	}
-	return all
-}
-
-// goOn continues with a path that was chosen, if none of its edges is used elsewhere.
-func (o *patternOp) goOn(m *match, f *found) error {
-	if m.used != nil {
-		for _, e := range f.edges {
-			if _, again := m.used[e]; again {
-				return nil
-			}
-		}
-		for _, e := range f.edges {
-			m.used[e] = struct{}{}
-		}
-		defer func() {
-			for _, e := range f.edges {
-				delete(m.used, e)
-			}
-		}()
-	}
-	copy(m.x.row[o.p.low:o.p.high], f.row)
-	return o.next.run(m)
-}
-
-// shortOp finds shortest paths over one quantified edge by layers, from the node that the pattern has come to.
-type shortOp struct {
+// searchOp finds the paths that a search prefix keeps, over one quantified edge between two nodes, from the node that
+// the pattern has come to. Only paths that are kept are made:
+//
+//   - One shortest path, and all of them, come from a breadth-first search: from both ends where the other end is known,
+//     else from the start to all ends.
+//   - Other prefixes ask for each pair of ends by length: a depth-first search from the end that enters no node that is
+//     too far from the start.
+type searchOp struct {
 	link
 	p    *pathPattern
 	hop  *edgeOp
+	back *edgeOp // the same edges, walked the other way
 	end  *nodeOp
+	ends *nodeOp // finds the few records that can be the end; nil: there are many
 	min  int
-	max  int
-	all  bool // all of the least length, else one
+	max  int // -1: none
 	left bool
 }
 
-func (o *shortOp) text() string { return "Search " + o.hop.e.text }
+func (o *searchOp) text() string { return "Search " + o.hop.e.text }
 
-// short decides whether a search prefix can be answered by layers: one quantified edge between two nodes, and no more
-// than the least length is wanted.
-func (pl *planner) short(p *pathPattern, at int) *shortOp {
-	if !searches(p) || len(p.factors) != 3 || p.prefix.Mode == gql.PathSimple ||
-		pl.x.r.Ex.PlanOff.Has(plan.GraphSearch) {
+// fewEnds is how many end nodes are each searched for from both sides.
+const fewEnds = 16
+
+// search decides whether a search prefix can be answered without finding all paths first: one quantified edge between
+// two nodes.
+func (pl *planner) search(p *pathPattern, at int) *searchOp {
+	if !searches(p) || len(p.factors) != 3 || pl.x.r.Ex.PlanOff.Has(plan.GraphSearch) {
 		return nil
 	}
 	e, ok := p.factors[1].(*edgeFactor)
-	if !ok || e.quant == nil || e.quant.Min > 1 || e.dir == gql.Either {
+	if !ok || e.quant == nil || pl.s.keep && len(pl.s.conds) > 0 {
 		return nil
 	}
-	if pl.s.keep && len(pl.s.conds) > 0 {
-		return nil
-	}
-	o := &shortOp{p: p, min: e.quant.Min, max: e.quant.Max, left: at != 0}
-	switch p.prefix.Search {
-	case gql.SearchAllShortest:
-		o.all = true
-	case gql.SearchShortest, gql.SearchAny, gql.SearchGroups:
-		if lit, ok := p.prefix.Count.(*gql.Literal); p.prefix.Count != nil && (!ok || lit.Value.Int() != 1) {
-			return nil
-		}
-		o.all = p.prefix.Search == gql.SearchGroups
-	}
-	return o
+	return &searchOp{p: p, min: e.quant.Min, max: e.quant.Max, left: at != 0}
 }
 
-// shortest adds the operators of a search by layers.
-func (pl *planner) shortest(p *pathPattern, at int, o *shortOp) error {
+// searching adds the operators of a search.
+func (pl *planner) searching(p *pathPattern, o *searchOp) error {
 	start, end := p.factors[0].(*nodeFactor), p.factors[2].(*nodeFactor)
 	if o.left {
 		start, end = end, start
@@ -233,7 +55,20 @@ func (pl *planner) shortest(p *pathPattern, at int, o *shortOp) error {
 	pl.left = o.left
 	e := p.factors[1].(*edgeFactor)
 	o.hop = pl.edge(e, e.conds)
+	back := *o.hop
+	back.dir = turned(back.dir)
+	back.walk = pl.x.walk(&back)
+	o.back = &back
 	pl.add(o)
+	if end.fresh && !pl.bound[end.v.slot] {
+		c, err := pl.cost(p, end)
+		if err != nil {
+			return err
+		}
+		if probes := pl.probes(&pathPattern{conds: pl.inner}, end); len(probes) > 0 && c <= fewEnds {
+			o.ends = &nodeOp{n: end, scan: true, bind: true, probes: probes}
+		}
+	}
 	if e.group != nil {
 		pl.bound[e.group.slot] = true
 	}
@@ -243,178 +78,261 @@ func (pl *planner) shortest(p *pathPattern, at int, o *shortOp) error {
 	return nil
 }
 
-// reach is a node that a search has come to.
-type reach struct {
-	id   *value.RecordID
-	dist int
-	from []arrival
+// hunt is a search at work from one node.
+type hunt struct {
+	o     *searchOp
+	m     *match
+	x     *runner
+	start *element
+	kind  gql.Search
+	k     int // paths, or lengths of paths, for each pair of ends
+	paths int // that were found
+	edge  int // the variable of the edge
 }
 
-// arrival is one way to come to a node: the last edge, and the node before it.
-type arrival struct {
-	hop  record.Hop
-	from *reach
-}
-
-func (o *shortOp) run(m *match) error {
+func (o *searchOp) run(m *match) error {
 	x := m.x
 	defer x.r.Mem.Rewind(x.r.Mem.Mark())
-	start := m.cur
-	defer func() { m.cur = start }()
-	origin := &reach{id: start}
-	if o.min == 0 {
-		if stop, err := o.offer(m, origin); err != nil || stop {
+	k, err := x.pathCount(o.p)
+	if err != nil {
+		return err
+	}
+	h := &hunt{o: o, m: m, x: x, start: m.cur, kind: o.p.prefix.Search, k: k, edge: o.hop.e.v.slot}
+	defer func() { m.cur = h.start }()
+	ends, known, err := h.knownEnds()
+	if err != nil {
+		return err
+	}
+	if !known {
+		return h.everywhere()
+	}
+	for _, e := range ends {
+		if err := h.pair(e); err != nil {
 			return err
 		}
-	}
-	seen := map[idKey]*reach{}
-	if o.min == 0 || o.p.prefix.Mode == gql.PathAcyclic {
-		seen[keyOf(start)] = origin
-	}
-	layer := []*reach{origin}
-	for dist := 1; len(layer) > 0 && (o.max < 0 || dist <= o.max); dist++ {
-		next, err := o.expand(m, layer, seen, dist)
-		if err != nil {
-			return err
-		}
-		for _, r := range next {
-			if stop, err := o.offer(m, r); err != nil || stop {
-				return err
-			}
-			m.cur = start
-		}
-		layer = next
 	}
 	return nil
 }
 
-// expand finds the nodes one edge further on.
-func (o *shortOp) expand(m *match, layer []*reach, seen map[idKey]*reach, dist int) ([]*reach, error) {
-	x := m.x
-	var next []*reach
-	for _, r := range layer {
-		if dist > 1 && sameID(r.id, m.cur) {
-			continue // back at the start: what lies behind is nearer without the detour
-		}
-		hops, err := x.hopsOf(o.hop, r.id)
-		if err != nil {
-			return nil, err
-		}
-		for i := range hops {
-			if err := x.r.Tick(x.ctx); err != nil {
-				return nil, err
-			}
-			h := &hops[i]
-			k := keyOf(h.Other)
-			known := seen[k]
-			if known != nil && (!o.all || known.dist != dist || len(known.from) == 0) {
-				continue
-			}
-			x.row[o.hop.e.v.slot] = edgeSlot(h.Edge)
-			if ok, err := x.meets(o.hop.conds); err != nil {
-				return nil, err
-			} else if !ok {
-				continue
-			}
-			if known != nil {
-				known.from = append(known.from, arrival{*h, r})
-				continue
-			}
-			if ok, err := x.isNode(nil, h.Other); err != nil {
-				return nil, err
-			} else if !ok {
-				continue
-			}
-			known = &reach{id: h.Other, dist: dist, from: []arrival{{*h, r}}}
-			seen[k] = known
-			next = append(next, known)
-			if len(seen) > x.r.Ex.Limits.GraphPaths {
-				return nil, x.tooManyPaths()
-			}
-			if err := x.r.Mem.Charge(256); err != nil {
-				return nil, err
-			}
-		}
+// single reports whether the paths of least length are all that is wanted, and those can not be shorter than two
+// neighbours are apart.
+func (h *hunt) single() bool {
+	if h.o.min > 1 {
+		return false
 	}
-	return next, nil
+	return h.kind == gql.SearchAllShortest || h.k == 1
 }
 
-// offer goes on with the paths to a node if it is an end of the pattern; stop: no other node can be one.
-func (o *shortOp) offer(m *match, r *reach) (stop bool, err error) {
-	x := m.x
-	ok, err := o.end.accepts(m, r.id)
-	if err != nil || !ok {
-		return false, err
-	}
-	stop = !o.end.bind
-	if r.dist >= mostDepth {
-		return stop, errs.Internal("GQL MATCH found a path of more than %d edges", mostDepth)
-	}
-	paths := 0
-	hops := make([]record.Hop, r.dist)
-	var walk func(at *reach) error
-	walk = func(at *reach) error {
-		if at.dist == 0 {
-			if paths++; paths > x.r.Ex.Limits.GraphPaths {
-				return x.tooManyPaths()
-			}
-			return o.emit(m, r, hops)
+// all reports whether all paths of a length are wanted.
+func (h *hunt) all() bool { return h.kind == gql.SearchAllShortest || h.kind == gql.SearchGroups }
+
+// knownEnds are the end nodes, where they are known before the search.
+func (h *hunt) knownEnds() (ends []*element, known bool, err error) {
+	x, o := h.x, h.o
+	if !o.end.bind {
+		s := &x.row[o.end.n.v.slot]
+		if s.kind != isNode {
+			return nil, true, nil
 		}
-		for i := range at.from {
-			hops[at.dist-1] = at.from[i].hop
-			if err := walk(at.from[i].from); err != nil {
+		return []*element{x.elementOf(s)}, true, nil
+	}
+	if o.ends == nil {
+		return nil, false, nil
+	}
+	err = o.ends.each(x, func(e *element) error {
+		if ends = append(ends, e); len(ends) > fewEnds {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		return nil, false, nil
+	}
+	return ends, true, err
+}
+
+// pair goes on with the paths to one end node.
+func (h *hunt) pair(end *element) error {
+	ok, err := h.o.end.accepts(h.m, end)
+	if err != nil || !ok {
+		return err
+	}
+	if end.is(h.start) || !h.single() {
+		return h.byLength(&flood{h: h, hop: h.o.hop}, end)
+	}
+	return h.fromBothEnds(end)
+}
+
+// everywhere goes on with the paths to all end nodes that can be reached.
+func (h *hunt) everywhere() error {
+	f := &flood{h: h, hop: h.o.hop, all: h.all()}
+	f.begin(h.start)
+	for i := 0; ; i++ {
+		for i == len(f.met) { // a search by length may have moved the flood on
+			if len(f.edge) == 0 || h.o.max >= 0 && f.dist >= h.o.max {
+				return nil
+			}
+			if err := f.expand(); err != nil {
 				return err
 			}
-			if !o.all {
-				break
-			}
 		}
-		return x.r.Tick(x.ctx)
+		if err := h.found(f, f.met[i]); err != nil {
+			return err
+		}
 	}
-	return stop, walk(r)
 }
 
-// emit goes on with one path.
-func (o *shortOp) emit(m *match, r *reach, hops []record.Hop) error {
-	x := m.x
-	if m.used != nil {
-		for i := range hops {
-			if _, again := m.used[keyOf(hops[i].Edge)]; again {
+// found goes on with the paths to a node that the flood has come to, if it can be the end.
+func (h *hunt) found(f *flood, r *reach) error {
+	ok, err := h.o.end.accepts(h.m, r.el)
+	if err != nil || !ok {
+		return err
+	}
+	if h.single() && r.dist > 0 {
+		return h.spread(r, nil)
+	}
+	return h.byLength(f, r.el)
+}
+
+// fromBothEnds finds shortest paths to one end node: the smaller edge of two floods moves until they meet. Both move by
+// whole layers, so each shortest path leads through exactly one of the nodes where they meet first.
+func (h *hunt) fromBothEnds(end *element) error {
+	if inside, err := h.x.isNode(nil, end); err != nil || !inside {
+		return err
+	}
+	there, back := &flood{h: h, hop: h.o.hop, all: h.all()}, &flood{h: h, hop: h.o.back, all: h.all()}
+	there.begin(h.start)
+	back.begin(end)
+	for {
+		if h.o.max >= 0 && there.dist+back.dist >= h.o.max || len(there.edge) == 0 || len(back.edge) == 0 {
+			return nil
+		}
+		f, other := there, back
+		if len(back.edge) < len(there.edge) {
+			f, other = back, there
+		}
+		if err := f.expand(); err != nil {
+			return err
+		}
+		met := false
+		for _, r := range f.edge {
+			o := other.find(r.el)
+			if o == nil {
+				continue
+			}
+			met = true
+			if f == back {
+				r, o = o, r
+			}
+			if err := h.spread(r, o); err != nil {
+				return err
+			}
+			if !h.all() {
 				return nil
 			}
 		}
-		for i := range hops {
-			m.used[keyOf(hops[i].Edge)] = struct{}{}
+		if met {
+			return nil
 		}
-		defer func() {
-			for i := range hops {
-				delete(m.used, keyOf(hops[i].Edge))
-			}
-		}()
 	}
-	t := m.trail
-	side := &t.right
+}
+
+// spread goes on with the paths from the start to r, and from there over the flood that came from the end; nil: r is
+// the end.
+func (h *hunt) spread(r, back *reach) error {
+	n := r.dist
+	if back != nil {
+		n += back.dist
+	}
+	if n >= mostDepth {
+		return errs.Internal("GQL MATCH found a path of more than %d edges", mostDepth)
+	}
+	hops := make([]hop, n)
+	var behind, before func(at *reach) error
+	behind = func(at *reach) error {
+		if at == nil || at.dist == 0 {
+			return h.emit(hops)
+		}
+		return h.each(at, func(a arrival) error {
+			hops[n-at.dist] = hop{edge: a.edge, hash: a.hash, node: a.from.el}
+			return behind(a.from)
+		})
+	}
+	before = func(at *reach) error {
+		if at.dist == 0 {
+			return behind(back)
+		}
+		return h.each(at, func(a arrival) error {
+			hops[at.dist-1] = hop{edge: a.edge, hash: a.hash, node: at.el}
+			return before(a.from)
+		})
+	}
+	return before(r)
+}
+
+// each calls f with the ways to a node: with one of them, or with all.
+func (h *hunt) each(r *reach, f func(arrival) error) error {
+	for _, a := range r.from {
+		if err := h.x.r.Tick(h.x.ctx); err != nil {
+			return err
+		}
+		if err := f(a); err != nil || !h.all() {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit goes on with one path, given from the start on.
+func (h *hunt) emit(hops []hop) error {
+	m, x, o := h.m, h.x, h.o
+	if h.paths++; h.paths > x.r.Ex.Limits.GraphPaths {
+		return x.tooManyPaths()
+	}
+	if m.used != nil {
+		if !m.used.takes(hops) {
+			return nil
+		}
+		defer m.used.pop(len(hops))
+	}
+	side := &m.trail.right
 	if o.left {
-		side = &t.left
+		side = &m.trail.left
 	}
 	was := len(*side)
-	for i := range hops {
-		*side = append(*side, edgeSlot(hops[i].Edge), nodeSlot(hops[i].Other))
-	}
-	defer func() { *side = (*side)[:was] }()
+	*side = append(*side, hops...)
 	if g := o.hop.e.group; g != nil {
 		list := make([]slot, len(hops))
 		for i := range hops {
-			list[i] = edgeSlot(hops[i].Edge)
+			list[i] = edgeSlot(hops[i].edge)
 		}
 		if o.left {
 			slices.Reverse(list)
 		}
 		x.row[g.slot] = slot{kind: isList, list: list}
 	}
-	m.cur = r.id
-	if o.end.bind {
-		x.row[o.end.n.v.slot] = nodeSlot(r.id)
+	end := h.start
+	if len(hops) > 0 {
+		end = hops[len(hops)-1].node
 	}
-	return o.next.run(m)
+	m.cur = end
+	if o.end.bind {
+		x.row[o.end.n.v.slot] = nodeSlot(end)
+	}
+	err := o.next.run(m)
+	*side = (*side)[:was]
+	m.cur = h.start
+	return err
+}
+
+// may reports whether the search may go over an edge.
+func (h *hunt) may(op *edgeOp, e *hop) (bool, error) {
+	if err := h.x.r.Tick(h.x.ctx); err != nil {
+		return false, err
+	}
+	if len(op.conds) == 0 {
+		return true, nil
+	}
+	h.x.row[h.edge] = edgeSlot(e.edge)
+	return h.x.meets(op.conds)
 }

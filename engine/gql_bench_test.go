@@ -1,0 +1,82 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// society is 10 000 people who know ten others each: 100 000 edges.
+const society = "DEFINE TABLE person; DEFINE TABLE knows TYPE RELATION FROM person TO person;" +
+	"INSERT INTO person (SELECT VALUE { id: $this, name: 'name ' + <string> $this, age: $this % 90 } FROM <array> 0..10000) RETURN NONE;" +
+	"INSERT RELATION INTO knows (SELECT VALUE { id: $this, in: type::record('person', $this % 10000)," +
+	" out: type::record('person', (($this * 7919) + ($this / 10000) * 104729) % 10000), w: $this % 10 } FROM <array> 0..100000) RETURN NONE"
+
+var fortyTwo = value.NewObject(value.Field{Name: "a", Value: value.Record("person", value.Int(42))},
+	value.Field{Name: "b", Value: value.Record("person", value.Int(4711))})
+
+// benchGQL runs a program on the records of setup.
+func benchGQL(b *testing.B, setup, text string) {
+	s := openedGQL(b, engine.Options{})
+	runGQLSetup(b, s, setup)
+	v, err := runGQL(s, text, fortyTwo)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Log(v.Text()[:min(len(v.Text()), 200)])
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := runGQL(s, text, fortyTwo); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGQLPoint(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person {id: $a}) RETURN a.name AS n")
+}
+
+func BenchmarkGQLHops1(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person {id: $a})-[:knows]->(b) RETURN b.name AS n")
+}
+
+func BenchmarkGQLHops2(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person {id: $a})-[:knows]->()-[:knows]->(b) RETURN b.name AS n")
+}
+
+func BenchmarkGQLHops3(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person {id: $a})-[:knows]->()-[:knows]->()-[:knows]->(b) RETURN b.name AS n")
+}
+
+func BenchmarkGQLShortest(b *testing.B) {
+	benchGQL(b, society, "MATCH p = ANY SHORTEST (a:person {id: $a})-[:knows]->+(b:person {id: $b}) RETURN PATH_LENGTH(p) AS n")
+}
+
+func BenchmarkGQLShortestEither(b *testing.B) {
+	benchGQL(b, society, "MATCH p = ANY SHORTEST (a:person {id: $a})-[:knows]-+(b:person {id: $b}) RETURN PATH_LENGTH(p) AS n")
+}
+
+func BenchmarkGQLShortest3(b *testing.B) {
+	benchGQL(b, society, "MATCH p = SHORTEST 3 (a:person {id: $a})-[:knows]->{1,4}(b:person {id: $b}) RETURN PATH_LENGTH(p) AS n")
+}
+
+func BenchmarkGQLTriangles(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person)-[:knows]->(b)-[:knows]->(c)-[:knows]->(a) RETURN count(*) AS n")
+}
+
+func BenchmarkGQLCountEdges(b *testing.B) {
+	benchGQL(b, society, "MATCH (a:person)-[k:knows]->(b) WHERE k.w > 5 RETURN count(*) AS n")
+}
+
+func BenchmarkArrows1(b *testing.B) {
+	bench(b, society, "SELECT VALUE ->knows->person.name FROM person:42")
+}
+
+func BenchmarkArrows2(b *testing.B) {
+	bench(b, society, "SELECT VALUE ->knows->person->knows->person.name FROM person:42")
+}
+
+func BenchmarkArrows3(b *testing.B) {
+	bench(b, society, "SELECT VALUE ->knows->person->knows->person->knows->person.name FROM person:42")
+}
