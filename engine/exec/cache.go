@@ -2,20 +2,9 @@ package exec
 
 import (
 	"context"
-	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
 )
-
-// cache keeps parsed texts. It has two generations: when the young one is full it becomes the old
-// one, and what is asked for again moves back, so the texts in use stay without any bookkeeping.
-type cache struct {
-	mu         sync.Mutex // guards the rest; a leaf lock
-	young, old map[string]*Script
-	bytes      int // of young
-	size       int // texts per generation
-	room       int // bytes per generation
-}
 
 // Script is a parsed text, ready to run by any number of sessions at once.
 type Script struct {
@@ -30,37 +19,6 @@ type Prepared struct {
 	Writes bool // it may write
 
 	Block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
-}
-
-func newCache(size, bytes int) *cache {
-	return &cache{young: map[string]*Script{}, size: max(1, size/2), room: max(1, bytes/2)}
-}
-
-func (c *cache) get(text string) *Script {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.young[text]; s != nil {
-		return s
-	}
-	s := c.old[text]
-	if s != nil {
-		c.add(text, s)
-	}
-	return s
-}
-
-func (c *cache) put(text string, s *Script) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.add(text, s)
-}
-
-func (c *cache) add(text string, s *Script) {
-	if len(c.young) >= c.size || c.bytes+s.Weight > c.room {
-		c.old, c.young, c.bytes = c.young, make(map[string]*Script, c.size), 0
-	}
-	c.young[text] = s
-	c.bytes += s.Weight
 }
 
 // What a parsed text is taken to weigh for each byte of it, where it is short, and else for each of its nodes.
@@ -88,7 +46,7 @@ func weigh(text string, s *Script) int {
 
 // Parse gives the script of a text, from the cache where it is there. It ends when ctx does.
 func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
-	if s := ex.cache.get(text); s != nil {
+	if s, ok := ex.cache.Get(text); ok {
 		return s, nil
 	}
 	q, err := ex.ParseQuery(text, ctx.Err)
@@ -96,8 +54,8 @@ func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
 		return nil, err
 	}
 	s := Prepare(q)
-	if s.Weight = weigh(text, s); len(text) <= ex.Limits.CacheText && s.Weight <= ex.cache.room {
-		ex.cache.put(text, s)
+	if s.Weight = weigh(text, s); len(text) <= ex.Limits.CacheText {
+		ex.cache.Put(text, s, s.Weight)
 	}
 	return s, nil
 }
@@ -105,15 +63,15 @@ func (ex *Executor) Parse(ctx context.Context, text string) (*Script, error) {
 // ParseAs is Parse for a text in another language, which parse reads. The script has its weight already.
 func (ex *Executor) ParseAs(language, text string, parse func(text string) (*Script, error)) (*Script, error) {
 	key := "\x00" + language + "\x00" + text
-	if s := ex.cache.get(key); s != nil {
+	if s, ok := ex.cache.Get(key); ok {
 		return s, nil
 	}
 	s, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) <= ex.Limits.CacheText && s.Weight <= ex.cache.room {
-		ex.cache.put(key, s)
+	if len(text) <= ex.Limits.CacheText {
+		ex.cache.Put(key, s, s.Weight)
 	}
 	return s, nil
 }

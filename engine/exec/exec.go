@@ -26,6 +26,7 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
+	"github.com/nacredb/nacre/internal/textcache"
 )
 
 // Limits bound what one statement may use. The zero value of a field means its default.
@@ -110,7 +111,7 @@ type Config struct {
 // Executor is what all runs of one engine share.
 type Executor struct {
 	Config
-	cache     *cache
+	cache     *textcache.Cache[*Script]
 	sequences sequences
 	scripts   *script.Engine
 	Texts     *fulltext.Library
@@ -135,7 +136,7 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub(live.Limits{})
 	}
-	ex := &Executor{Config: c, cache: newCache(c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
+	ex := &Executor{Config: c, cache: textcache.New[*Script](c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log)}
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex

@@ -34,41 +34,6 @@ func TestGeneratedKeys(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsWhatIsInUse(t *testing.T) {
-	c := newCache(8, 1<<20)
-	hot := &Script{}
-	c.put("hot", hot)
-	for i := range 100 {
-		if c.get("hot") != hot {
-			t.Fatalf("the hot text is gone after %d others", i)
-		}
-		c.put(string(rune('a'+i)), &Script{})
-	}
-	if n := len(c.young) + len(c.old); n > 8 {
-		t.Errorf("%d texts are kept", n)
-	}
-	if c.get("a") != nil {
-		t.Error("a cold text is still there")
-	}
-}
-
-// TestCacheKeepsNoMoreThanItsBytes: few large texts take the place of many small ones.
-func TestCacheKeepsNoMoreThanItsBytes(t *testing.T) {
-	c := newCache(1024, 1000)
-	for i := range 100 {
-		c.put(string(rune('a'+i)), &Script{Weight: 100})
-	}
-	kept := 0
-	for _, generation := range []map[string]*Script{c.young, c.old} {
-		for _, s := range generation {
-			kept += s.Weight
-		}
-	}
-	if kept > 1000 || kept < 500 {
-		t.Errorf("%d bytes are kept", kept)
-	}
-}
-
 func TestEnvLooksOutwards(t *testing.T) {
 	base := NewEnv(Var{"a", value.Int(1)}, Var{"b", value.Int(2)})
 	row := base.WithDoc(value.Str("outer"))

@@ -16,7 +16,7 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback",
-		"internal/vectors"},
+		"internal/textcache", "internal/vectors"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
