@@ -25,8 +25,6 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
-	"github.com/nacredb/nacre/engine/kv"
 )
 
 // Daemon is a running server.
@@ -96,7 +94,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 			return nil, err
 		}
 	}
-	if _, err := kv.ParseDSN(cfg.Path); err != nil {
+	if err := engine.CheckPath(cfg.Path); err != nil {
 		return nil, &StartError{Reason: BadSetting, Text: err.Error(), Err: err}
 	}
 	pair, err := loadTLS(cfg)
@@ -264,7 +262,7 @@ func (d *Daemon) sweep(ctx context.Context) {
 }
 
 // build puts the doors together.
-func (d *Daemon) build(caps *auth.Capabilities) {
+func (d *Daemon) build(caps *engine.Capabilities) {
 	cfg, l := d.cfg, d.cfg.Limits
 	d.rpc = &rpc.Server{
 		Engine: d.engine, Log: d.log.With("component", "rpc"), Metrics: d.metrics,

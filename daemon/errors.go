@@ -8,7 +8,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine"
 )
 
 // Reason is why a daemon did not start. The set is closed.
@@ -44,19 +44,19 @@ func (e *StartError) Unwrap() error { return e.Err }
 func openError(path string, err error) error {
 	e := &StartError{Reason: StoreFailed, Err: err}
 	switch {
-	case errors.Is(err, kv.ErrLocked):
+	case errors.Is(err, engine.ErrLocked):
 		e.Reason = StoreLocked
 		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
-	case errors.Is(err, kv.ErrNewer):
+	case errors.Is(err, engine.ErrNewer):
 		e.Reason = StoreForeign
 		e.Text = fmt.Sprintf("%s was made by a newer version of nacre: run that one, or choose another path (%v)",
 			path, err)
-	case errors.Is(err, kv.ErrCorrupt):
+	case errors.Is(err, engine.ErrCorrupt):
 		e.Reason = StoreDamaged
 		e.Text = fmt.Sprintf("the store %s is damaged: restore a backup, or see what is left of it with 'nacre check' and its --repair (%v)", path, err)
-	case errors.Is(err, kv.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, engine.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
 		e.Text = fmt.Sprintf("the store %s cannot be opened, its disk is full: free some space (%v)", path, err)
-	case errors.Is(err, kv.ErrFormat):
+	case errors.Is(err, engine.ErrFormat):
 		e.Reason = StoreForeign
 		e.Text = fmt.Sprintf("%s is not a store of this program: choose another path, or import its data instead (%v)", path, err)
 	case errors.Is(err, fs.ErrPermission):

@@ -11,11 +11,10 @@ import (
 	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 )
 
 // engineOptions is what the engine needs of cfg.
-func engineOptions(cfg *config.Config, caps *auth.Capabilities, log *slog.Logger) engine.Options {
+func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logger) engine.Options {
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
@@ -41,15 +40,15 @@ func origins(cfg *config.Config) http.Origins {
 
 // capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and
 // --deny-all, and those beat the defaults; at the same depth a denial beats a permission.
-func capabilities(cfg *config.Config) *auth.Capabilities {
-	open := func(allow, deny config.Names) auth.Filter { return filter(cfg, allow, deny) }
+func capabilities(cfg *config.Config) *engine.Capabilities {
+	open := func(allow, deny config.Names) engine.Filter { return filter(cfg, allow, deny) }
 	// --allow-all is not meant to try things out, nor to run texts that nobody has read.
-	asked := func(allow, deny config.Names) auth.Filter {
+	asked := func(allow, deny config.Names) engine.Filter {
 		f := filter(cfg, allow, deny)
 		f.Allow.All = f.Allow.All && allow.All
 		return f
 	}
-	return &auth.Capabilities{
+	return &engine.Capabilities{
 		Functions:    open(cfg.AllowFunctions, cfg.DenyFunctions),
 		Net:          open(cfg.AllowNet, cfg.DenyNet),
 		RPC:          open(cfg.AllowRPC, cfg.DenyRPC),
@@ -81,9 +80,9 @@ func checkNames(cfg *config.Config) error {
 	}{
 		{"allow-http", cfg.AllowHTTP, routes}, {"deny-http", cfg.DenyHTTP, routes},
 		{"allow-rpc", cfg.AllowRPC, methods}, {"deny-rpc", cfg.DenyRPC, methods},
-		{"allow-arbitrary-query", cfg.AllowQuery, auth.Classes()}, {"deny-arbitrary-query", cfg.DenyQuery,
-			auth.Classes()},
-		{"allow-eval-query", cfg.AllowEval, auth.Classes()}, {"deny-eval-query", cfg.DenyEval, auth.Classes()},
+		{"allow-arbitrary-query", cfg.AllowQuery, engine.Classes()}, {"deny-arbitrary-query", cfg.DenyQuery,
+			engine.Classes()},
+		{"allow-eval-query", cfg.AllowEval, engine.Classes()}, {"deny-eval-query", cfg.DenyEval, engine.Classes()},
 	} {
 		for _, name := range rule.names.List {
 			if !slices.Contains(rule.known, name) {
@@ -109,8 +108,8 @@ func flag(cfg *config.Config, allow, deny bool) bool {
 
 // filter writes allow and deny with their precedence in the engine's form, where a deny always wins: names that are
 // allowed under a general denial are all that is allowed.
-func filter(cfg *config.Config, allow, deny config.Names) auth.Filter {
-	f := auth.Filter{Allow: auth.NewSet(allow.List...), Deny: auth.NewSet(deny.List...)}
+func filter(cfg *config.Config, allow, deny config.Names) engine.Filter {
+	f := engine.FilterOf(allow.List, deny.List)
 	switch {
 	case deny.All:
 	case allow.All && !allow.Default:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nacredb/nacre/daemon/http"
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -71,7 +70,7 @@ func (d *Daemon) beat(ctx context.Context) error {
 	if err := d.engine.Ping(ctx); err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
-	if err := d.join(ctx); err != nil && !errors.Is(err, kv.ErrNoSpace) {
+	if err := d.join(ctx); err != nil && !errors.Is(err, engine.ErrNoSpace) {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
 	d.state.beat.Store(time.Now().UnixNano())

@@ -155,6 +155,15 @@ func (s *Session) Close() {
 // Stranger reports whether the client of the session has no identity.
 func (s *Session) Stranger() bool { return s.state.Load().Auth.Principal.Level == auth.Guest }
 
+// IsRoot reports whether the client is a user at root level.
+func (s *Session) IsRoot() bool { return s.state.Load().Auth.Principal.Level == auth.RootUser }
+
+// IsRootOwner reports whether the client is a user at root level with the role OWNER.
+func (s *Session) IsRootOwner() bool {
+	p := &s.state.Load().Auth.Principal
+	return p.Level == auth.RootUser && p.Roles&auth.Owner != 0
+}
+
 // snapshot is the state for one query.
 func (s *Session) snapshot() exec.Session { return *s.state.Load() }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/nacredb/nacre/daemon/telemetry"
-	"github.com/nacredb/nacre/engine/auth"
 )
 
 // ErrNotReady is why /ready answers 503.
@@ -61,7 +60,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.RPC.Metrics.Write(w, session.Principal().Level == auth.RootUser, &telemetry.Gauges{
+	s.RPC.Metrics.Write(w, session.IsRoot(), &telemetry.Gauges{
 		Engine: s.RPC.Engine.Stats(), Sessions: s.Sessions.Len(), SocketQueue: s.Sockets.Queued(),
 	})
 	return nil

@@ -95,12 +95,10 @@ func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
 }
 
 func (s *Server) results(w http.ResponseWriter, status int, f wire.Format, results []engine.Result) error {
-	statements := make([]wire.Statement, len(results))
-	for i, res := range results {
-		statements[i] = wire.Statement(res)
-	}
-	defer s.RPC.Engine.Hold(2 * wire.Weight(statements)).Release() // and what they are encoded as
-	return s.reply(w, status, f.ContentType(), func(b []byte) ([]byte, error) {
-		return wire.AppendStatements(b, f, statements)
+	var held engine.Held
+	defer func() { held.Release() }()
+	return s.reply(w, status, f.ContentType(), func(b []byte) (_ []byte, err error) {
+		b, held, err = s.RPC.AppendResults(b, f, results)
+		return b, err
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
-	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -95,7 +93,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := &exportWriter{w: w, media: backupType, sent: s.RPC.Metrics.Network}
-	_, err = session.Backup(r.Context(), out, physical.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
+	_, err = session.Backup(r.Context(), out, engine.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
 	return s.finish(r, out, err)
 }
 
@@ -117,7 +115,7 @@ func (s *Server) known(
 	r *http.Request, enter func(*http.Request) (*engine.Session, error),
 ) (*engine.Session, error) {
 	session, err := enter(r)
-	if err == nil && session.Principal().Level == auth.Guest {
+	if err == nil && session.Stranger() {
 		err = &refusal{http.StatusForbidden, notAllowed}
 	}
 	return session, err

@@ -18,7 +18,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/daemon/rpc"
-	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 )
 
@@ -115,7 +115,7 @@ const (
 
 // scram lets the client prove that it has the password of v (RFC 5802, RFC 7677), and proves to it that the server
 // knows v.
-func (c *conn) scram(v *auth.Scram) (bool, error) {
+func (c *conn) scram(v *engine.Scram) (bool, error) {
 	binding := c.channelBinding()
 	mechanisms := []string{mechanism}
 	if binding != nil {
@@ -180,7 +180,7 @@ func (c *conn) channelBinding() []byte {
 
 // exchange is one SCRAM authentication.
 type exchange struct {
-	v           *auth.Scram
+	v           *engine.Scram
 	binding     []byte
 	gs2         string // the header of the client
 	plus        bool
@@ -190,7 +190,7 @@ type exchange struct {
 }
 
 // newExchange reads the first message of the client.
-func newExchange(v *auth.Scram, chosen, message string, binding []byte) (*exchange, error) {
+func newExchange(v *engine.Scram, chosen, message string, binding []byte) (*exchange, error) {
 	e := &exchange{v: v, binding: binding}
 	switch {
 	case chosen == mechanism:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
-	"github.com/nacredb/nacre/engine/auth"
 )
 
 //go:embed settings.tsv
@@ -134,7 +133,7 @@ func (s *settings) get(name string) (string, error) {
 		return serverVersion + " (nacre " + s.c.srv.Version + ")", nil
 	case "is_superuser":
 		if s.c.session != nil {
-			if p := s.c.session.Principal(); p.Level == auth.RootUser && p.Roles&auth.Owner != 0 {
+			if s.c.session.IsRootOwner() {
 				return "on", nil
 			}
 		}

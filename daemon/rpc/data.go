@@ -103,11 +103,25 @@ func statementsOf(results []engine.Result, err error) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	return wire.Response{Statements: Statements(results), IsQuery: true}, nil
+}
+
+// Statements are the results of a text as they cross the wire, for every door that answers statement by statement.
+func Statements(results []engine.Result) []wire.Statement {
 	statements := make([]wire.Statement, len(results))
 	for i, r := range results {
 		statements[i] = wire.Statement(r)
 	}
-	return wire.Response{Statements: statements, IsQuery: true}, nil
+	return statements
+}
+
+// AppendResults appends the results of a text, encoded. What that takes of memory is accounted for until the caller
+// releases it, when the bytes have left.
+func (srv *Server) AppendResults(dst []byte, f wire.Format, results []engine.Result) ([]byte, engine.Held, error) {
+	statements := Statements(results)
+	held := srv.Engine.Hold(2 * wire.Weight(statements)) // the values, and what they are encoded as
+	dst, err := wire.AppendStatements(dst, f, statements)
+	return dst, held, err
 }
 
 // queryParams reads [text, vars?].

@@ -15,7 +15,6 @@ import (
 
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -60,7 +59,7 @@ type Limiter interface {
 type Server struct {
 	Engine *engine.Engine
 	Limits Limits
-	Caps   *auth.Capabilities // decide about methods and, for HTTP, routes; nil: all are open
+	Caps   *engine.Capabilities // decide about methods and, for HTTP, routes; nil: all are open
 	// DefaultNamespace and DefaultDatabase are selected by use [NONE, NONE] on a session without a place; "" for none.
 	DefaultNamespace, DefaultDatabase string
 	Auth                              Limiter // may be nil

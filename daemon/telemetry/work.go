@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine"
 )
 
 // work sums up what transactions did.
@@ -16,8 +16,8 @@ type work struct {
 	keysWritten, keyBytesWritten, bytesWritten atomic.Uint64
 }
 
-// Count implements txn.Meter.
-func (m *Metrics) Count(w *txn.Work) {
+// Count implements the Meter of engine.Options.
+func (m *Metrics) Count(w *engine.Work) {
 	if m == nil {
 		return
 	}

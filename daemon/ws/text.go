@@ -11,7 +11,6 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
-	"github.com/nacredb/nacre/internal/wire"
 )
 
 // RunText runs a text of statements. The error is for the text as a whole.
@@ -74,13 +73,8 @@ func (c *conn) answerText(text string) {
 
 // sendStatements sends the results of a text; the error says that they have no encoded form.
 func (c *conn) sendStatements(results []engine.Result) error {
-	statements := make([]wire.Statement, len(results))
-	for i, r := range results {
-		statements[i] = wire.Statement(r)
-	}
-	held := c.srv.rpc.Engine.Hold(2 * wire.Weight(statements)) // and what they are encoded as
 	m := messages.Get().(*[]byte)
-	b, err := wire.AppendStatements((*m)[:0], c.format, statements)
+	b, held, err := c.srv.rpc.AppendResults((*m)[:0], c.format, results)
 	*m = b
 	held.Release()
 	if err != nil {

@@ -4,5 +4,5 @@ package daemon
 
 import "time"
 
-// boundUnacknowledged leaves it to the system how long data may be unacknowledged.
+// boundUnacknowledged does nothing: only Linux has the option. The system's own limit counts.
 func boundUnacknowledged(uintptr, time.Duration) error { return nil }

@@ -4,5 +4,5 @@ package profile
 
 import "io/fs"
 
-// unsafe reports nothing where modes do not tell.
+// unsafe reports false: without Unix modes, a mode does not tell who may write a file.
 func unsafe(fs.FileInfo) bool { return false }

@@ -4,5 +4,5 @@ package telemetry
 
 import "time"
 
-// processTime is not known here.
+// processTime reports that the system does not tell.
 func processTime() (time.Duration, bool) { return 0, false }

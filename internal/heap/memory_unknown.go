@@ -2,5 +2,5 @@
 
 package heap
 
-// Memory is not known here.
+// Memory returns 0, for unknown.
 func Memory() uint64 { return 0 }

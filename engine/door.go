@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/dump/physical"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+// Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn). The names
+// below are what they need of the packages behind it.
+type (
+	// Capabilities say what a server allows at all, whatever the rights of its clients.
+	Capabilities = auth.Capabilities
+	// Filter is one capability over names: what it allows and what it denies.
+	Filter = auth.Filter
+	// BackupOptions are those of Engine.Backup.
+	BackupOptions = physical.BackupOptions
+	// Scram is what the server keeps of a password for SCRAM-SHA-256.
+	Scram = auth.Scram
+	// Work is what a transaction did, as a Meter is told.
+	Work = txn.Work
+)
+
+// The reasons why a store cannot be opened or written, see package kv.
+var (
+	ErrLocked  = kv.ErrLocked
+	ErrNewer   = kv.ErrNewer
+	ErrCorrupt = kv.ErrCorrupt
+	ErrNoSpace = kv.ErrNoSpace
+	ErrFormat  = kv.ErrFormat
+)
+
+// FilterOf is a Filter of the names in allow and deny.
+func FilterOf(allow, deny []string) Filter {
+	return Filter{Allow: auth.NewSet(allow...), Deny: auth.NewSet(deny...)}
+}
+
+// Classes are the kinds of clients that capabilities for texts tell apart.
+func Classes() []string { return auth.Classes() }
+
+// CheckPath refuses what Open could not read as the path of a store. It opens nothing.
+func CheckPath(path string) error {
+	_, err := kv.ParseDSN(path)
+	return err
+}
