@@ -37,7 +37,8 @@ func main() {
 
 // asChild runs what a parent asked for, if this is a child.
 func asChild() (code int, ok bool) {
-	return harness.Child(map[string]func(string) int{torn.AsChild: torn.RunChild, bulk.AsChild: bulk.RunChild})
+	return harness.Child(map[string]func(string) int{torn.AsChild: torn.RunChild, bulk.AsChild: bulk.RunChild,
+		sockets.AsBystander: sockets.RunBystander})
 }
 
 func suites() []harness.Suite {

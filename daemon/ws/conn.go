@@ -113,11 +113,11 @@ func (c *conn) read() error {
 		switch err {
 		case nil:
 		case errTooLong:
-			c.bye(websocket.StatusMessageTooBig, tooLong)
+			c.refuse(websocket.StatusMessageTooBig, tooLong)
 			return err
 		case errNoMemory:
 			c.srv.metrics.Limited("memory")
-			c.bye(websocket.StatusTryAgainLater, noMemory)
+			c.refuse(websocket.StatusTryAgainLater, noMemory)
 			return err
 		default:
 			return err
@@ -377,6 +377,12 @@ func (c *conn) bye(code websocket.StatusCode, reason string) {
 	late := time.AfterFunc(time.Second, c.cut)
 	defer late.Stop()
 	_ = c.socket.Close(code, reason)
+}
+
+// refuse is bye in the middle of a message. The library would look at each byte of the rest.
+func (c *conn) refuse(code websocket.StatusCode, reason string) {
+	c.pipe.drain(max(c.longest, frameBuffer))
+	c.bye(code, reason)
 }
 
 // silent reports whether nothing came since it was last asked and nothing is on its way out.

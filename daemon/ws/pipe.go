@@ -2,9 +2,11 @@ package ws
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,10 +20,32 @@ const pipeBuffer = 64 << 10
 type pipe struct {
 	net.Conn
 	timeout time.Duration
+	drains  atomic.Int64 // what comes in is dropped, so many bytes of it at most; 0: it is read
 
 	mu     sync.Mutex // guards the rest; held across writes to the network, which have a deadline
 	corked bool
 	buf    *[]byte
+}
+
+// drain makes the next read drop up to n bytes and end. A client that is told in the middle of a message that it is refused
+// sends the rest all the same, and would not see the reason if the connection were closed before that.
+func (p *pipe) drain(n int64) { p.drains.Store(n) }
+
+// Read implements net.Conn.
+func (p *pipe) Read(b []byte) (int, error) {
+	left := p.drains.Load()
+	if left == 0 {
+		return p.Conn.Read(b)
+	}
+	buf := pipeBuffers.Get().(*[]byte)
+	defer pipeBuffers.Put(buf)
+	for whole := (*buf)[:cap(*buf)]; left > 0; {
+		n, err := p.Conn.Read(whole[:min(int64(len(whole)), left)])
+		if left -= int64(n); err != nil {
+			return 0, err
+		}
+	}
+	return 0, io.EOF
 }
 
 var pipeBuffers = sync.Pool{New: func() any { b := make([]byte, 0, pipeBuffer); return &b }}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -179,8 +180,9 @@ func (s *RawSocket) Close() error { return s.Conn.Close() }
 
 // Usage is what a process has used.
 type Usage struct {
-	cpu time.Duration // user and system
-	RSS int64         // bytes
+	CPU    time.Duration // user and system
+	Queued time.Duration // its threads were ready to run and had no core
+	RSS    int64         // bytes
 }
 
 // clockTick is the unit of times in /proc: 100 a second on every Linux there is.
@@ -202,14 +204,31 @@ func UsageOf(pid int) (Usage, error) {
 		err = errors.Join(err, e)
 		return n
 	}
-	u := Usage{cpu: time.Duration(number(11)+number(12)) * clockTick, RSS: number(21) * int64(os.Getpagesize())}
+	u := Usage{CPU: time.Duration(number(11)+number(12)) * clockTick, RSS: number(21) * int64(os.Getpagesize())}
+	u.Queued = queued(pid)
 	return u, err
+}
+
+// queued adds up what the threads of a process waited for a core; 0 where the kernel does not say.
+func queued(pid int) (sum time.Duration) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		var ran, waited int64
+		if _, err := fmt.Sscan(string(raw), &ran, &waited); err == nil {
+			sum += time.Duration(waited)
+		}
+	}
+	return sum
 }
 
 // Since is the CPU time that the server has used since before.
 func (s *Server) Since(before Usage) (time.Duration, error) {
 	now, err := UsageOf(s.Cmd.Process.Pid)
-	return now.cpu - before.cpu, err
+	return now.CPU - before.CPU, err
 }
 
 // LivePlain is a live query of everything in ev.

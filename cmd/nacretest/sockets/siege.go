@@ -41,8 +41,8 @@ func siegeFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 
 // siege makes each attack on a server of its own.
 func siege(ctx context.Context, out io.Writer, o siegeOptions) error {
-	fmt.Fprintf(out, "siege: GOMEMLIMIT=%s\n%-14s %9s %9s %9s %9s %9s  %s\n", o.memory, "attack", "MiB", "after",
-		"back in", "ping p50", "p99", "the server said")
+	fmt.Fprintf(out, "siege: GOMEMLIMIT=%s\n%-14s %7s %7s %8s %8s %8s %7s %8s  %s\n", o.memory, "attack", "MiB", "after",
+		"back in", "ping p50", "p99", "CPU", "queued", "the server said")
 	var failed []error
 	for _, row := range siegeRows() {
 		if o.rows != "" && !slices.Contains(strings.Split(o.rows, ","), row.name) {
@@ -129,34 +129,58 @@ func (o siegeOptions) attack(ctx context.Context, out io.Writer, row siegeRow) e
 	return errors.Join(o.measure(ctx, out, b, row), s.Stop())
 }
 
-// measure makes one attack and prints its line.
-func (o siegeOptions) measure(ctx context.Context, out io.Writer, b *besieged, row siegeRow) error {
-	bystander, err := b.signedIn(ctx, "")
+// prepare makes the schema and signs the attacker in.
+func (b *besieged) prepare(ctx context.Context) error {
+	k, err := b.signedIn(ctx, "")
 	if err != nil {
 		return err
 	}
-	defer bystander.Close()
-	if err := bystander.Call("query", value.Str(siegeSchema)); err != nil {
+	defer k.Close()
+	if err := k.Call("query", value.Str(siegeSchema)); err != nil {
 		return err
 	}
-	if b.token, err = b.recordToken(ctx); err != nil {
+	b.token, err = b.recordToken(ctx)
+	return err
+}
+
+// measure makes one attack and prints its line. Where other processes have the cores a ping takes longer than the server
+// is to blame for: queued is how long the threads of the server were ready to run and did not.
+func (o siegeOptions) measure(ctx context.Context, out io.Writer, b *besieged, row siegeRow) error {
+	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	watched := watchSiege(bystander, b.Cmd.Process.Pid)
+	bystander, err := standBy(ctx, b.Addr)
+	if err != nil {
+		return err
+	}
+	watched, before := watchSiege(b.Cmd.Process.Pid), b.usage()
 	attack, cancel := context.WithTimeout(ctx, row.length())
 	failed := row.attack(attack, b)
 	cancel()
 	wait(ctx, o.hold)
 	b.leave()
 	back := o.fallBack(ctx, b)
+	after := b.usage()
 	seen, err := watched.end()
-	if err = errors.Join(failed, err); err != nil {
+	var late error
+	seen.pings, late = bystander.end()
+	if err = errors.Join(failed, err, late); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%-14s %9d %9d %9v %9v %9v  %.90s\n", row.name, seen.most>>20, seen.last>>20,
-		back.Round(100*time.Millisecond),
-		percentile(seen.pings, 50).Round(time.Millisecond), percentile(seen.pings, 99).Round(time.Millisecond), b.said)
+	ping := func(p int) time.Duration { return percentile(seen.pings, p).Round(time.Millisecond) }
+	fmt.Fprintf(out, "%-14s %7d %7d %8v %8v %8v %7v %8v  %.80s\n", row.name, seen.most>>20, seen.last>>20,
+		back.Round(100*time.Millisecond), ping(50), ping(99), (after.CPU - before.CPU).Round(10*time.Millisecond),
+		(after.Queued - before.Queued).Round(10*time.Millisecond), b.said)
 	return o.judge(seen, back)
+}
+
+// usage is what the server has used so far; zeros where the kernel does not say.
+func (b *besieged) usage() harness.Usage {
+	u, err := harness.UsageOf(b.Cmd.Process.Pid)
+	if err != nil {
+		return harness.Usage{}
+	}
+	return u
 }
 
 // fallBack waits until the server has given back what it took, and gives how long that was.
@@ -199,59 +223,38 @@ type siegeSeen struct {
 	pings      []time.Duration
 }
 
-// siegeWatch looks at a server until end. It owns two goroutines.
+// siegeWatch looks at the memory of a server until end. It owns a goroutine.
 type siegeWatch struct {
 	stop   chan struct{}
-	memory chan siegeSeen
-	pings  chan siegeSeen
+	seen   siegeSeen
 	failed chan error
 }
 
-func watchSiege(k *harness.RawSocket, pid int) *siegeWatch {
-	w := &siegeWatch{stop: make(chan struct{}), memory: make(chan siegeSeen, 1), pings: make(chan siegeSeen, 1),
-		failed: make(chan error, 2)}
+func watchSiege(pid int) *siegeWatch {
+	w := &siegeWatch{stop: make(chan struct{}), failed: make(chan error, 1)}
 	go func() {
-		var seen siegeSeen
-		w.failed <- w.each(20*time.Millisecond, func() error {
+		for {
 			u, err := harness.UsageOf(pid)
-			seen.most, seen.last = max(seen.most, u.RSS), u.RSS
-			return err
-		})
-		w.memory <- seen
-	}()
-	go func() {
-		var seen siegeSeen
-		w.failed <- w.each(10*time.Millisecond, func() error {
-			sent := time.Now()
-			err := k.Call("ping")
-			seen.pings = append(seen.pings, time.Since(sent))
-			return err
-		})
-		slices.Sort(seen.pings)
-		w.pings <- seen
+			w.seen.most, w.seen.last = max(w.seen.most, u.RSS), u.RSS
+			if err != nil {
+				w.failed <- err
+				return
+			}
+			select {
+			case <-w.stop:
+				w.failed <- nil
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
 	}()
 	return w
 }
 
-// each calls f until stop is closed.
-func (w *siegeWatch) each(pause time.Duration, f func() error) error {
-	for {
-		if err := f(); err != nil {
-			return err
-		}
-		select {
-		case <-w.stop:
-			return nil
-		case <-time.After(pause):
-		}
-	}
-}
-
 func (w *siegeWatch) end() (siegeSeen, error) {
 	close(w.stop)
-	seen, pings := <-w.memory, <-w.pings
-	seen.pings = pings.pings
-	return seen, errors.Join(<-w.failed, <-w.failed)
+	err := <-w.failed
+	return w.seen, err
 }
 
 // fileBelow fails where the data file of the store has grown beyond so many bytes.

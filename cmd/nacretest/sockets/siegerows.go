@@ -46,6 +46,7 @@ const mib = 1 << 20
 
 func siegeRows() []siegeRow {
 	return []siegeRow{
+		{name: "calm", attack: func(ctx context.Context, _ *besieged) error { return nil }},
 		{name: "packed", attack: bodies(300, packed(gzipped), "Content-Encoding: gzip\r\n")},
 		{name: "zstd", attack: bodies(300, packed(zstandard), "Content-Encoding: zstd\r\n")},
 		{name: "bodies", attack: bodies(300, func() []byte { return bytes.Repeat([]byte(" "), 4*mib-100) }, "")},
@@ -135,7 +136,8 @@ func bodies(n int, body func() []byte, headers string) func(context.Context, *be
 		head := fmt.Sprintf("POST /rpc HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n",
 			b.Addr, headers, len(part)+50)
 		return b.many(ctx, n, func(c net.Conn) error {
-			_, err := c.Write(append([]byte(head), part...))
+			parts := net.Buffers{[]byte(head), part}
+			_, err := parts.WriteTo(c)
 			return err
 		})
 	}
@@ -187,7 +189,8 @@ func messages(ctx context.Context, b *besieged) error {
 			}
 			last = last<<8 | uint32(one[0])
 		}
-		_, err := c.Write(append(append([]byte(nil), head...), part...))
+		parts := net.Buffers{head, part}
+		_, err := parts.WriteTo(c)
 		return err
 	})
 }
