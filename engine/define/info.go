@@ -47,15 +47,12 @@ func (r *run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint
 	if err != nil {
 		return value.None, err
 	}
-	return listed(r.redacted(s, defs), structure), nil
+	return listed(redacted(defs), structure), nil
 }
 
-// redacted are definitions of a scope as the caller may read them: password hashes are for OWNERs of the level. Who has a
-// hash can try passwords on it without being limited.
-func (r *run) redacted(s catalog.Scope, defs []*catalog.Def) []*catalog.Def {
-	if r.Auth.Allow(auth.Edit, s.Base(), auth.ResourceActor) == nil {
-		return defs
-	}
+// redacted are definitions as INFO shows them: without password hashes, for OWNERs too. Who has a hash can try passwords
+// on it without being limited. Exports, which an OWNER restores users from, do not come through here.
+func redacted(defs []*catalog.Def) []*catalog.Def {
 	out := make([]*catalog.Def, len(defs))
 	for i, d := range defs {
 		out[i] = d
@@ -328,7 +325,7 @@ func (r *run) infoUser(ctx context.Context, env *exec.Env, s *ast.Info) (value.V
 	if d == nil {
 		return value.None, r.ActorError("user", name, base, "does not exist")
 	}
-	d = r.redacted(scope, []*catalog.Def{d})[0]
+	d = redacted([]*catalog.Def{d})[0]
 	if s.Structure {
 		return structureOf(d), nil
 	}
