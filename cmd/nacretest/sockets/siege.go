@@ -143,8 +143,8 @@ func (b *besieged) prepare(ctx context.Context) error {
 	return err
 }
 
-// measure makes one attack and prints its line. Where other processes have the cores a ping takes longer than the server
-// is to blame for: queued is how long the threads of the server were ready to run and did not.
+// measure makes one attack and prints its line. Where other processes have the cores a ping takes longer than the
+// server is to blame for: queued is how long the threads of the server were ready to run and did not.
 func (o siegeOptions) measure(ctx context.Context, out io.Writer, b *besieged, row siegeRow) error {
 	if err := b.prepare(ctx); err != nil {
 		return err
