@@ -27,7 +27,13 @@ type searchOp struct {
 	left bool
 }
 
-func (o *searchOp) text() string { return "Search " + o.hop.e.text }
+func (o *searchOp) text() string {
+	t := "Search " + o.hop.e.text + " to " + o.end.n.text + condTexts(o.end.conds)
+	if o.ends != nil || !o.end.bind {
+		t += ", from both ends"
+	}
+	return t
+}
 
 // fewEnds is how many end nodes are each searched for from both sides.
 const fewEnds = 16
