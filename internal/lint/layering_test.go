@@ -88,7 +88,7 @@ var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "eng
 // reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.
 var (
 	doorless = []string{"daemon", "cli", "client", "memsvc", "internal/inprocess", "internal/wire"}
-	speech   = []string{"engine", "engine/errs", "engine/value", "engine/ast", "engine/parse", "engine/fn"}
+	speech   = []string{"engine", "engine/errs", "engine/value", "engine/ast", "engine/parse", "engine/gql", "engine/fn"}
 	beside   = map[string][]string{
 		"cli": {"engine/dump/physical"}, // works on files of stores that are closed
 	}
