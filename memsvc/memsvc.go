@@ -30,6 +30,8 @@ type Config struct {
 	Log *slog.Logger
 	// Version is told to clients.
 	Version string
+	// AtStage is called when a job reaches a stage; may be nil. Tests end the process there.
+	AtStage func(stage string)
 	// Listening is called with the address when requests are served; may be nil.
 	Listening func(addr net.Addr)
 }
@@ -83,6 +85,7 @@ func Serve(ctx context.Context, c Config) (err error) {
 	}
 	s := api.New(api.Options{Config: c.Config, Store: st, Blob: objects, Log: c.Log, Version: c.Version})
 	defer s.Close()
+	s.Ingest().AtStage = c.AtStage
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	work, stop := context.WithCancel(ctx)

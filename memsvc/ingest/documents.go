@@ -253,7 +253,12 @@ func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j stor
 	if err := s.status(ctx, t, d, DocChunking); err != nil {
 		return err
 	}
-	return s.publish(ctx, t, d, doc, facts)
+	stage(stagePublish)
+	if err := s.publish(ctx, t, d, doc, facts); err != nil {
+		return err
+	}
+	stage(stagePublished)
+	return nil
 }
 
 // Requeue queues a dead job again, and its document with it.

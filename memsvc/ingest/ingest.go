@@ -25,6 +25,7 @@ type Service struct {
 	Blob    blob.Store
 	Models  *gateway.Gateway
 	Log     *slog.Logger
+	AtStage func(string)  // called when a job reaches a stage; may be nil
 	Backoff time.Duration // before the second try of a job, doubled for each further one
 
 	wake chan struct{} // holds at most one token: there is a new job

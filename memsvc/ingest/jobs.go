@@ -127,6 +127,7 @@ func (w *Worker) do(ctx context.Context, j store.Job) {
 		defer close(done)
 		w.beat(work, cancel, j, stage)
 	}()
+	w.S.reached(stageClaimed)
 	err := w.run(work, j, stage)
 	lost := errors.Is(context.Cause(work), errLost)
 	cancel(nil)
@@ -168,9 +169,25 @@ func (w *Worker) run(ctx context.Context, j store.Job, stage *stageNote) error {
 		return err
 	}
 	if j.Kind == JobDocument {
-		return w.S.ingestDocument(ctx, t, j, stage.set)
+		return w.S.ingestDocument(ctx, t, j, func(name string) {
+			stage.set(name)
+			w.S.reached(name)
+		})
 	}
 	return Permanent{errors.New("there is no such kind of job")}
+}
+
+// Stages of a job beside the states of its document.
+const (
+	stageClaimed   = "claimed"
+	stagePublished = "published"
+	stagePublish   = "publishing"
+)
+
+func (s *Service) reached(stage string) {
+	if s.AtStage != nil {
+		s.AtStage(stage)
+	}
 }
 
 // settle ends a job, or queues it again: at once when the process stops, later after a failure.

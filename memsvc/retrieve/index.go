@@ -30,6 +30,8 @@ type Unit struct {
 	Text     string
 	At       time.Time // when it was said or observed
 	Until    time.Time // it holds no longer from then on; zero: it holds
+	Known    time.Time // a fact: when it became known; zero: always
+	Source   string    // a fact: the id of the turn that stated it
 	Clauses  grant.Clauses
 	Labels   []string
 	Mime     string
@@ -47,6 +49,8 @@ type unit struct {
 	section  int32
 	at       int64 // unix seconds
 	until    int64
+	known    int64
+	stale    int64 // from then on what it states is another way; 0: it still is so
 	clauses  int32
 	speaker  int32 // index of names; -1 for none
 	words    float32
@@ -111,6 +115,7 @@ type Index struct {
 	live     int
 	bands    map[uint64][]int32 // units by a part of their fingerprint
 	twins    map[int32][]int32  // units that say the same as an earlier one
+	ended    map[string]int64   // turns that stated a fact, and when it ended
 	bytes    int64
 }
 
@@ -142,7 +147,9 @@ func (in *interner) find(s string) (int32, bool) {
 func NewIndex() *Index {
 	return &Index{byID: map[string]int32{}, terms: map[string]*post{}, byName: map[int32][]int32{},
 		cindex: map[string]int32{},
-		bands:  map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{}, saidBy: map[int32][]int32{}}
+		bands:  map[uint64][]int32{}, twins: map[int32][]int32{}, speakers: map[int32]int{},
+		saidBy: map[int32][]int32{},
+		ended:  map[string]int64{}}
 }
 
 // Len is the number of live units.
@@ -166,6 +173,9 @@ func (x *Index) Add(u Unit) {
 	if !u.Until.IsZero() {
 		n.until = u.Until.Unix()
 	}
+	if !u.Known.IsZero() {
+		n.known = u.Known.Unix()
+	}
 	for i, k := range kindNames {
 		if k == u.Kind {
 			n.kind = uint8(i)
@@ -183,6 +193,7 @@ func (x *Index) Add(u Unit) {
 	}
 	x.units = append(x.units, n)
 	x.byID[u.ID] = d
+	x.ends(d, u)
 	x.features(d, u)
 	x.post(d, terms)
 	x.link(d)
@@ -198,6 +209,22 @@ func (x *Index) Add(u Unit) {
 	x.live++
 	x.words += float64(n.words)
 	x.bytes += int64(200+len(u.ID)+16*len(n.labels)) + 24
+}
+
+// ends notes that what a turn states is so no longer, whichever of the turn and its fact comes first.
+func (x *Index) ends(d int32, u Unit) {
+	x.units[d].stale = x.ended[u.ID]
+	if u.Kind != KindAttribute || u.Source == "" {
+		return
+	}
+	if u.Until.IsZero() {
+		delete(x.ended, u.Source)
+	} else {
+		x.ended[u.Source] = u.Until.Unix()
+	}
+	if o, ok := x.byID[u.Source]; ok {
+		x.units[o].stale = x.ended[u.Source]
+	}
 }
 
 func (x *Index) clause(c grant.Clauses) int32 {

@@ -244,8 +244,17 @@ func chunkUnit(c store.Chunk) Unit {
 }
 
 func attributeUnit(a store.Attribute) Unit {
-	_, name, _ := strings.Cut(a.Entity, "/")
-	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Group: "entity/" + a.Entity, At: a.ValidFrom,
+	kind, name, _ := strings.Cut(a.Entity, "/")
+	speaker, source := "", ""
+	if kind == "person" { // what is known about people is found like what they say
+		speaker = strings.ReplaceAll(name, "_", " ")
+	}
+	if turn, ok := strings.CutPrefix(a.Source.Ref, "turn:"); ok {
+		source = "turn/" + turn
+	}
+	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Speaker: speaker, Source: source,
+		Group: "entity/" + a.Entity, At: a.ValidFrom,
 		Until:   until(a.ValidUntil),
+		Known:   a.CreatedAt,
 		Clauses: a.Clauses, Labels: a.Labels, Text: strings.ReplaceAll(name+" "+a.Key+" "+a.Value, "_", " ")}
 }

@@ -38,7 +38,11 @@ type Tuning struct {
 	Assistant                   float32
 	Cover                       float32 // how much a unit loses that holds few of the words of a query
 	VectorBefore, VectorNext    float32 // the part that neighbours have in the meaning of a unit
-	Recent                      float32
+	Recent                      float32 // for the newest of the units, the oldest gets nothing
+	Latest                      float32 // loss by days of age, when the question asks for the present
+	Fact                        float32 // factor for a fact about somebody that the query names
+	Stale                       float32 // factor for a turn that states what is so no longer
+	Later                       float32 // factor for what was said after the time that a query looks from
 }
 
 // Default is the tuning in use.
@@ -47,7 +51,7 @@ var Default = Tuning{
 	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64, Meaning: 1.2,
 	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8,
 	Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2, Person: 0.1, Crowd: 0.9, Assistant: 0.9,
-	Recent: 0.02, Cover: 0.2, VectorBefore: 0.2, VectorNext: 0.1,
+	Recent: 0.02, Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5, Cover: 0.2, VectorBefore: 0.2, VectorNext: 0.1,
 }
 
 // Ways of retrieval.
@@ -62,7 +66,7 @@ const (
 type Query struct {
 	Text     string
 	Mode     string
-	Now      time.Time // relative dates of the query count from here
+	Now      time.Time // relative dates of the query count from here, and facts are those known then
 	Pool     int
 	Region   grant.Region
 	Lens     grant.Clauses
@@ -178,6 +182,8 @@ func (se *search) fits(u *unit) bool {
 	case q.Mime != "" && u.mime != q.Mime:
 		return false
 	case u.until != 0 && !q.Past && u.until <= q.Now.Unix():
+		return false
+	case u.known > q.Now.Unix() || u.kind == kindAttribute && u.at > q.Now.Unix():
 		return false
 	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (u.until == 0 || u.until < q.From.Unix()) &&
 		u.kind != kindAttribute:
@@ -424,10 +430,8 @@ const briefWords = 5
 // factors raises or lowers units by what the question asks for.
 func (se *search) factors() {
 	t, q := se.t, &se.asked
-	var newest int64
-	for _, d := range se.s.touched {
-		newest = max(newest, se.x.units[d].at)
-	}
+	newest, oldest := se.ages()
+	now := se.q.Now.Unix()
 	for _, d := range se.s.touched {
 		u, f := &se.x.units[d], float32(1)
 		if len(q.moments) > 0 && (touches(q.moments, u.at) || meets(q.moments, u.moments)) {
@@ -452,7 +456,19 @@ func (se *search) factors() {
 			f *= t.Assistant
 		}
 		if q.latest && newest > u.at && u.at != 0 {
-			f -= t.Recent * float32(math.Log1p(float64(newest-u.at)/86400))
+			f -= t.Latest * float32(math.Log1p(float64(newest-u.at)/86400))
+		}
+		if newest > oldest && u.at != 0 {
+			f += t.Recent * float32(u.at-oldest) / float32(newest-oldest)
+		}
+		if u.at > now {
+			f *= t.Later
+		}
+		if u.stale != 0 && u.stale <= now {
+			f *= t.Stale
+		}
+		if u.kind == kindAttribute && has(q.speakers, u.speaker) {
+			f *= t.Fact
 		}
 		se.s.score[d] *= f
 	}
@@ -483,6 +499,22 @@ func (se *search) cover() {
 		}
 		se.s.score[d] *= 1 - se.t.Cover*(1-have/all)
 	}
+}
+
+// ages are the times of the newest and the oldest unit that were found and that were said by the time of the query.
+func (se *search) ages() (newest, oldest int64) {
+	now := se.q.Now.Unix()
+	for _, d := range se.s.touched {
+		at := se.x.units[d].at
+		if at == 0 || at > now {
+			continue
+		}
+		newest = max(newest, at)
+		if oldest == 0 || at < oldest {
+			oldest = at
+		}
+	}
+	return newest, oldest
 }
 
 func touches(ms []interval, at int64) bool {
