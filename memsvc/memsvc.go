@@ -39,6 +39,9 @@ type Config struct {
 // drain is how long a stop waits for requests that are under way.
 const drain = 20 * time.Second
 
+// scheduleEvery is how often the scheduler looks for work that is due.
+const scheduleEvery = time.Minute
+
 // NewLog makes the log of a server.
 func NewLog(w io.Writer, c *config.Config) *slog.Logger {
 	var level slog.Level
@@ -92,6 +95,9 @@ func Serve(ctx context.Context, c Config) (err error) {
 	defer stop()
 	if c.Has(config.RoleWorker) {
 		workers.Go(func() { ingest.NewWorker(s.Ingest()).Run(work) })
+	}
+	if c.Has(config.RoleScheduler) {
+		workers.Go(func() { s.Ingest().Schedule(work, scheduleEvery) })
 	}
 	return serve(ctx, &c, l, s)
 }

@@ -18,6 +18,7 @@ func (s *Server) table() []route {
 	t = append(t, s.synthesisRoutes()...)
 	t = append(t, s.documentRoutes()...)
 	t = append(t, s.jobRoutes()...)
+	t = append(t, s.upkeepRoutes()...)
 	return t
 }
 

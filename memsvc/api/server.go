@@ -65,11 +65,22 @@ func New(opt Options) *Server {
 	s.notes = newRecorder(s.log)
 	s.blob, s.retrieve = opt.Blob, retrieve.New(s.log, s.cfg.IndexBytes)
 	s.models = gateway.New(s.schema, s.log, s.metrics.Add)
+	if s.models.Embeds() {
+		s.retrieve.Embedder = &retrieve.Embedder{Model: s.cfg.Embedding, Embed: s.embedQuestion}
+	}
 	s.ingest = ingest.New(s.store, s.models, opt.Blob, s.log)
 	s.mcp = newMCP(slog.New(slog.DiscardHandler))
 	s.routes = s.table()
 	s.router = s.mount()
 	return s
+}
+
+func (s *Server) embedQuestion(ctx context.Context, t *settings.Tenant, question string) ([]float32, error) {
+	v, err := s.models.Embed(ctx, t, []string{question}, true)
+	if err != nil {
+		return nil, err
+	}
+	return v[0], nil
 }
 
 // Ingest is the service that the worker does jobs for.

@@ -19,9 +19,10 @@ import (
 
 // Stages that a call may belong to.
 const (
-	Extraction = "extraction"
-	Synthesis  = "synthesis"
-	Reflection = "reflection"
+	Extraction  = "extraction"
+	Synthesis   = "synthesis"
+	Reflection  = "reflection"
+	Elaboration = "elaboration_consolidation"
 )
 
 // Count adds to a metric. labels are name, value, name, value.
@@ -109,6 +110,39 @@ func (g *Gateway) Generate(ctx context.Context, t *settings.Tenant, stage string
 	g.Count("memsvc_tokens_total", float64(out.Usage.Output), "provider", m.Provider, "stage", stage,
 		"direction", "out")
 	if err := Meter(context.WithoutCancel(ctx), t.DB, stage, m, out.Usage); err != nil {
+		g.Log.Warn("meter a call", "context", t.Context, "error", err)
+	}
+	return out, nil
+}
+
+// Embeds reports whether the deployment has an embedding model of a provider.
+func (g *Gateway) Embeds() bool { return g.Schema.Server.Embedding != config.LocalEmbedding }
+
+// embeddingsBase is the address of a wire where none is set.
+var embeddingsBase = map[string]string{"openai": "https://api.openai.com/v1",
+	"google": "https://generativelanguage.googleapis.com"}
+
+// Embed embeds texts by the one model of the deployment, with its key.
+func (g *Gateway) Embed(ctx context.Context, t *settings.Tenant, texts []string, query bool) ([][]float32, error) {
+	p := g.Schema.Server.Embeddings
+	to := model.Target{Provider: "embeddings", Wire: p.Wire, BaseURL: p.BaseURL, Key: p.Key,
+		Model: g.Schema.Server.Embedding}
+	if to.BaseURL == "" {
+		to.BaseURL = embeddingsBase[p.Wire]
+	}
+	start := time.Now()
+	out, used, err := g.Client.Embed(ctx, to, texts, query)
+	outcome := "ok"
+	if err != nil {
+		outcome = "failed"
+	}
+	g.Count("memsvc_provider_calls_total", 1, "provider", to.Provider, "stage", "embedding", "outcome", outcome)
+	g.Count("memsvc_provider_seconds", time.Since(start).Seconds(), "provider", to.Provider, "stage", "embedding")
+	if err != nil {
+		return nil, err
+	}
+	m := settings.Model{Provider: to.Provider, Model: to.Model}
+	if err := Meter(context.WithoutCancel(ctx), t.DB, "embedding", m, used); err != nil {
 		g.Log.Warn("meter a call", "context", t.Context, "error", err)
 	}
 	return out, nil

@@ -410,6 +410,10 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 	if len(pieces) > maxChunks {
 		return Permanent{fmt.Errorf("the document has more than %d passages", maxChunks)}
 	}
+	vectors, err := s.embedChunks(ctx, t, d, doc, pieces)
+	if err != nil {
+		return err
+	}
 	version := d.Version
 	return t.DB.Update(ctx, func(tx *store.Tx) error {
 		now, err := store.Get[store.Document](ctx, t.DB, "document", d.ID)
@@ -425,6 +429,9 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 		finish(now, doc, len(pieces))
 		for i, p := range pieces {
 			tx.Put("chunk", chunkOf(now, doc.Text, i, p))
+		}
+		for _, v := range vectors {
+			tx.Put("vector", v)
 		}
 		if profile(t, now) != "TextOnly" {
 			for i, k := range text.Keywords(doc.Text, 5, 0.3) {
@@ -443,6 +450,28 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 		tx.Put("document", *now)
 		return nil
 	})
+}
+
+// embedChunks embeds the passages of a document. A failure that may pass is tried again with the job; after another one
+// they are found by their words alone.
+func (s *Service) embedChunks(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc,
+	pieces []text.Piece) ([]store.Vector, error) {
+	if !s.Models.Embeds() {
+		return nil, nil
+	}
+	list := make([]embedded, len(pieces))
+	for i, p := range pieces {
+		c := chunkOf(d, doc.Text, i, p)
+		list[i] = embedded{"chunk/" + c.ID, c.Title + "\n" + c.Text}
+	}
+	vs, err := s.vectors(ctx, t, list)
+	var failed *model.Error
+	if errors.As(err, &failed) && !failed.Temporary {
+		doc.Notes = append(doc.Notes, "embedding_failed")
+		s.Log.Warn("embed a document", "context", t.Context, "document", d.ID, "error", err)
+		return nil, nil
+	}
+	return vs, err
 }
 
 // originOf is the origin of facts that a document states.
@@ -484,6 +513,7 @@ func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 	for _, c := range old {
 		if !strings.HasPrefix(c.ID, fmt.Sprintf("%s-%04d-", d.ID, d.Version)) {
 			tx.Delete("chunk", c.ID)
+			tx.Delete("vector", "chunk/"+c.ID)
 		}
 	}
 	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d",

@@ -26,11 +26,15 @@ type Passage struct {
 // Extract reads facts out of a passage: by the model of the stage when there is one, else plain sentences. When the
 // model fails, the facts of plain sentences come with the error.
 func (s *Service) Extract(ctx context.Context, t *settings.Tenant, p Passage) (Facts, error) {
+	return s.extract(ctx, t, gateway.Extraction, p)
+}
+
+func (s *Service) extract(ctx context.Context, t *settings.Tenant, stage string, p Passage) (Facts, error) {
 	plain := ReadPlain(p.Text, p.Speaker, p.Said)
-	if !s.Models.Ready(t.Settings, gateway.Extraction) {
+	if !s.Models.Ready(t.Settings, stage) {
 		return plain, nil
 	}
-	m, err := s.Models.Choose(t.Settings, gateway.Extraction, "")
+	m, err := s.Models.Choose(t.Settings, stage, "")
 	if err != nil {
 		return plain, err
 	}
@@ -42,7 +46,7 @@ func (s *Service) Extract(ctx context.Context, t *settings.Tenant, p Passage) (F
 		Messages: []model.Message{{Role: "user", Content: fence(p)}}}
 	var bad error
 	for range 2 {
-		out, err := s.Models.Generate(ctx, t, gateway.Extraction, m, ask, nil)
+		out, err := s.Models.Generate(ctx, t, stage, m, ask, nil)
 		if err != nil {
 			return plain, err
 		}

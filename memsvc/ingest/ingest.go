@@ -156,6 +156,9 @@ func (s *Service) Append(ctx context.Context, t *settings.Tenant, who *grant.Cal
 		tx.Put("session", *ses)
 		return nil
 	})
+	if err == nil {
+		s.embedTurns(ctx, t, out.Turns)
+	}
 	return out, err
 }
 

@@ -174,6 +174,9 @@ func (w *Worker) run(ctx context.Context, j store.Job, stage *stageNote) error {
 			w.S.reached(name)
 		})
 	}
+	if j.Kind == JobReindex {
+		return w.S.reindex(ctx, t, stage.set)
+	}
 	return Permanent{errors.New("there is no such kind of job")}
 }
 
@@ -201,7 +204,9 @@ func (w *Worker) settle(ctx context.Context, stopping bool, j store.Job, stage s
 		j.State, j.DoneAt = store.JobQueued, time.Time{}
 	case errors.As(err, &permanent) || j.Attempt >= maxAttempts:
 		j.State, j.LastError = store.JobDead, publicError(err)
-		w.S.documentFailed(ctx, j, publicError(err))
+		if j.Kind == JobDocument {
+			w.S.documentFailed(ctx, j, publicError(err))
+		}
 	default:
 		j.State, j.LastError, j.DoneAt = store.JobQueued, publicError(err), time.Time{}
 		wait := time.Duration(1<<min(j.Attempt, 8)) * w.S.Backoff

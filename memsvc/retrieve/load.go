@@ -27,6 +27,8 @@ type Service struct {
 	Log    *slog.Logger
 	Bytes  int64 // most bytes of all indexes together
 	Tuning *Tuning
+	// Embedder embeds questions; nil: by word vectors alone.
+	Embedder *Embedder
 
 	mu   sync.Mutex // guards held; a leaf lock
 	held map[string]*held
@@ -85,6 +87,9 @@ func (s *Service) fresh(ctx context.Context, t *settings.Tenant) (*held, error) 
 	if err := load(ctx, t.DB, x); err != nil {
 		return nil, err
 	}
+	if err := s.addVectors(ctx, t.DB, x); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	h.x, h.rev, h.used = x, rev, time.Now()
 	h.mu.Unlock()
@@ -98,6 +103,10 @@ func (s *Service) catchUp(ctx context.Context, t *settings.Tenant, h *held, chan
 	if err != nil {
 		return err
 	}
+	vectors, err := s.changedVectors(ctx, t.DB, changed)
+	if err != nil {
+		return err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range gone {
@@ -105,6 +114,9 @@ func (s *Service) catchUp(ctx context.Context, t *settings.Tenant, h *held, chan
 	}
 	for _, u := range units {
 		h.x.Add(u)
+	}
+	for _, v := range vectors {
+		s.setVector(h.x, v)
 	}
 	h.rev, h.used = rev, time.Now()
 	return nil

@@ -26,6 +26,7 @@ type Tuning struct {
 	Name                        float32 // a name of the query in the text
 	Time, Dated, Numbered       float32
 	Vector                      float32
+	Provided                    float32 // the same for the vectors of a provider
 	Feedback                    float32 // weight of words of the best units
 	FeedbackDocs, FeedbackTerms int
 	Hop                         float32 // names that the best units bring in
@@ -49,9 +50,10 @@ type Tuning struct {
 var Default = Tuning{
 	K1: 0.5, B: 0.12, Before2: 0.45, Before1: 0.2, Next1: 0.25, Next2: 0.1, Own: 0.1, Group: 0.22,
 	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64, Meaning: 1.2,
-	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8,
-	Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2, Person: 0.1, Crowd: 0.9, Assistant: 0.9,
-	Recent: 0.02, Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5, Cover: 0.2, VectorBefore: 0.2, VectorNext: 0.1,
+	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Provided: 1, VectorBefore: 0.2, VectorNext: 0.1,
+	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2,
+	Person: 0.1, Crowd: 0.9, Assistant: 0.9, Recent: 0.02, Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5,
+	Cover: 0.2,
 }
 
 // Ways of retrieval.
@@ -537,6 +539,12 @@ func meets(a, b []interval) bool {
 	return false
 }
 
+// How similar the meaning of a unit has to be: by word vectors, and by the vectors of a provider.
+const (
+	leastSimilar  = 0.3
+	leastProvided = 0.1
+)
+
 // maxScan is how many units the meaning of a query is compared with when no word of it picked them.
 const maxScan = 50_000
 
@@ -551,10 +559,17 @@ func (se *search) vector(weight float32) {
 	for _, d := range se.s.touched {
 		best = max(best, se.s.score[d])
 	}
-	w := weight * best
+	if provider && weight < 1 {
+		weight = se.t.Provided
+	}
+	w, least := weight*best, float32(leastSimilar)
+	if provider {
+		least = leastProvided
+	}
 	sim := func(d int32) float32 {
 		if provider {
-			return text.Similarity(se.q.Vector, x.vectors[int(d)*x.width:(int(d)+1)*x.width])
+			v := text.Similarity(se.q.Vector, x.vectors[int(d)*x.width:(int(d)+1)*x.width])
+			return v * 127 * 127 / (fine * fine)
 		}
 		return text.Similarity(se.asked.mean, x.means[int(d)*text.Dimensions:(int(d)+1)*text.Dimensions])
 	}
@@ -570,7 +585,7 @@ func (se *search) vector(weight float32) {
 	}
 	if provider || len(x.units) <= maxScan {
 		for d := range x.units {
-			if v := whole(int32(d)); v > 0.3 && !x.units[d].dead {
+			if v := whole(int32(d)); v > least && !x.units[d].dead {
 				se.add(int32(d), w*v)
 				se.legs[Vector]++
 			}
@@ -578,7 +593,7 @@ func (se *search) vector(weight float32) {
 		return
 	}
 	for _, d := range se.s.touched {
-		if v := whole(d); v > 0.3 {
+		if v := whole(d); v > least {
 			se.s.score[d] += w * v
 			se.legs[Vector]++
 		}

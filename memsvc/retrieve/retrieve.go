@@ -65,6 +65,7 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 	if err != nil {
 		return nil, err
 	}
+	s.vector(ctx, t, &q)
 	out := &Found{Tier: TierHybrid, Reason: "ranked over the pool"}
 	h.mu.RLock()
 	candidates, legs := h.x.Search(q, s.Tuning)

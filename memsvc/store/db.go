@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -112,6 +114,54 @@ func (tx *Tx) Insert(table string, s any) {
 	tx.inserts[table] = append(tx.inserts[table], r)
 	tx.touch(table, r)
 }
+
+// PutRow writes a row that is given as plain data, as an export has it: texts in fields of time are times.
+func (tx *Tx) PutRow(table, key string, fields map[string]any) {
+	o := encode(reflect.ValueOf(typed(fields))).Object().With("id", ID(table, key))
+	r := value.ObjectOf(o)
+	tx.puts[table] = append(tx.puts[table], r)
+	tx.touch(table, r)
+}
+
+// times are the fields of rows that hold a time.
+var times = map[string]bool{"ts": true, "from": true, "valid_from": true, "valid_until": true, "last_used": true}
+
+func typed(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := make(map[string]any, len(m))
+	for k, e := range m {
+		if s, ok := e.(string); ok && (times[k] || strings.HasSuffix(k, "_at")) {
+			if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+				out[k] = t
+				continue
+			}
+		}
+		switch e := e.(type) {
+		case nil:
+		case float64:
+			if out[k] = any(e); e == math.Trunc(e) && whole[k] {
+				out[k] = int64(e)
+			}
+		case []any:
+			list := make([]any, len(e))
+			for i := range e {
+				list[i] = typed(e[i])
+			}
+			out[k] = list
+		default:
+			out[k] = typed(e)
+		}
+	}
+	return out
+}
+
+// whole are the fields of rows that hold whole numbers.
+var whole = map[string]bool{"seq": true, "turn_count": true, "start": true, "end": true, "position": true,
+	"section_ref": true, "char_start": true, "char_end": true, "token_count": true, "version": true, "chunks": true,
+	"size_bytes": true, "proof_count": true}
 
 // Delete removes rows.
 func (tx *Tx) Delete(table string, keys ...string) {

@@ -84,6 +84,29 @@ func (s *Store) RetryJob(ctx context.Context, id string, now time.Time) (bool, e
 	return err == nil && v.Len() == 1, err
 }
 
+// Claim reports whether this is the first who claims a scheduled task of a Context ("" for all) for its period.
+func (s *Store) Claim(ctx context.Context, contextID, task string, now time.Time) (bool, error) {
+	type claim struct {
+		ID      string    `db:"id"`
+		Context string    `db:"context"`
+		At      time.Time `db:"at"`
+	}
+	_, err := s.ctl.query(ctx, "INSERT INTO day $row RETURN NONE", Var{"row",
+		row("day", claim{contextID + "/" + task, contextID, now})})
+	if exists(err) || retryable(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Tidy deletes claims and finished jobs that are old.
+func (s *Store) Tidy(ctx context.Context, now time.Time) error {
+	_, err := s.ctl.query(ctx, "DELETE day WHERE at < $claims RETURN NONE; "+
+		"DELETE job WHERE state = 'done' AND finished_at < $jobs RETURN NONE; RETURN true",
+		Var{"claims", now.Add(-72 * time.Hour)}, Var{"jobs", now.Add(-7 * 24 * time.Hour)})
+	return err
+}
+
 // DeleteJob removes a job.
 func (s *Store) DeleteJob(ctx context.Context, id string) error {
 	_, err := s.ctl.query(ctx, "DELETE $id RETURN NONE", Var{"id", ID("job", id)})

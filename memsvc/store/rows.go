@@ -10,6 +10,9 @@ import (
 var searched = map[string]bool{"turn": true, "chunk": true, "entity": true, "attribute": true, "relation": true,
 	"principal": true, "session": true, "scope": true, "vector": true}
 
+// SchemaVersion is the version of the tables of a Context.
+const SchemaVersion = "1"
+
 // tables of a Context and the indexes over them.
 const schema = `
 DEFINE TABLE IF NOT EXISTS meta; DEFINE TABLE IF NOT EXISTS log; DEFINE TABLE IF NOT EXISTS scope;
@@ -19,6 +22,7 @@ DEFINE TABLE IF NOT EXISTS keyword; DEFINE TABLE IF NOT EXISTS entity; DEFINE TA
 DEFINE TABLE IF NOT EXISTS relation; DEFINE TABLE IF NOT EXISTS instruction; DEFINE TABLE IF NOT EXISTS uncertainty;
 DEFINE TABLE IF NOT EXISTS vector; DEFINE TABLE IF NOT EXISTS trace; DEFINE TABLE IF NOT EXISTS response_cache;
 DEFINE TABLE IF NOT EXISTS audit; DEFINE TABLE IF NOT EXISTS idempotency; DEFINE TABLE IF NOT EXISTS meter;
+DEFINE TABLE IF NOT EXISTS observation; DEFINE TABLE IF NOT EXISTS link;
 DEFINE INDEX IF NOT EXISTS by_hash ON document FIELDS content_hash;
 DEFINE INDEX IF NOT EXISTS by_entity ON attribute FIELDS entity;
 DEFINE INDEX IF NOT EXISTS by_subject ON relation FIELDS subject;
@@ -129,6 +133,20 @@ type Attribute struct {
 	RecordedAt   time.Time     `db:"recorded_at"`
 	ClosedAt     *time.Time    `db:"closed_at"` // known time of the end
 	LastUsed     time.Time     `db:"last_used"`
+	DecayedAt    time.Time     `db:"decayed_at"` // importance is as of then
+}
+
+// Observation is what several facts together say of one key of an entity.
+type Observation struct {
+	ID        string        `db:"id" json:"id"`
+	Entity    string        `db:"entity" json:"entityName"`
+	Key       string        `db:"key" json:"key"`
+	Value     string        `db:"value" json:"value"`
+	History   []string      `db:"history" json:"history"`
+	Derived   []string      `db:"derived_from" json:"derivedFrom"`
+	Proofs    int           `db:"proof_count" json:"proofCount"`
+	Clauses   grant.Clauses `db:"clauses" json:"scopes"`
+	UpdatedAt time.Time     `db:"updated_at" json:"updatedAt"`
 }
 
 // Relation is a labelled arrow between entities.
@@ -219,6 +237,15 @@ type Chunk struct {
 	Labels     []string      `db:"labels"`
 	ObservedAt time.Time     `db:"observed_at"`
 	CreatedAt  time.Time     `db:"created_at"`
+}
+
+// Link leads from one document to another.
+type Link struct {
+	ID      string        `db:"id"`
+	From    string        `db:"from_document"`
+	To      string        `db:"to_document"`
+	Kind    string        `db:"kind"`
+	Clauses grant.Clauses `db:"clauses"`
 }
 
 // Keyword is a phrase of a document.
