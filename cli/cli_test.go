@@ -26,7 +26,12 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			second, err := loopback.Free()
+			if err != nil {
+				return err
+			}
 			env.Setenv("ADDR", addr)
+			env.Setenv("ADDR2", second)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NACRE_ENDPOINT", "ws://"+addr)
 			env.Setenv("NACRE_USER", "root")

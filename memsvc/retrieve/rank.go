@@ -33,7 +33,8 @@ type Tuning struct {
 	Question                    float32 // factor for a turn that asks
 	Answer                      float32 // how much of a question counts as said in the answer
 	Brief                       float32 // factor for a turn without a word that says something
-	Person                      float32 // for a unit of or about somebody that the query names
+	Person, PersonShare         float32 // for a unit of or about somebody that the query names; of the best score
+	Absent                      float32 // factor for a passage that does not name whom the query names
 	Named                       float32 // for a unit with names, when the question asks for one
 	Crowd                       float32 // factor for a unit next to one that ranks before it
 	Assistant                   float32
@@ -52,7 +53,8 @@ var Default = Tuning{
 	Speaker: 1.4, NotSpeaker: 0.8, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64, Meaning: 1.2,
 	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Provided: 1, VectorBefore: 0.2, VectorNext: 0.1,
 	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2,
-	Person: 0.1, Crowd: 0.9, Assistant: 0.9, Recent: 0.02, Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5,
+	Person: 0.1, PersonShare: 0.12, Absent: 0.6, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
+	Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5,
 	Cover: 0.2,
 }
 
@@ -359,12 +361,16 @@ func (se *search) whatTheySaid() {
 	if len(se.s.touched) >= se.q.Pool {
 		return
 	}
+	best := float32(0)
+	for _, d := range se.s.touched {
+		best = max(best, se.s.score[d])
+	}
 	for _, n := range se.asked.speakers {
 		for _, docs := range [][]int32{se.x.byName[n], se.x.saidBy[n]} {
 			from := max(0, len(docs)-4*se.q.Pool) // the later ones
 			for _, d := range docs[from:] {
 				if !se.x.units[d].dead {
-					se.add(d, se.t.Person)
+					se.add(d, max(se.t.Person, se.t.PersonShare*best))
 				}
 			}
 		}
@@ -387,6 +393,8 @@ func (se *search) people() {
 	}
 	for _, d := range se.s.touched {
 		switch u := &se.x.units[d]; {
+		case u.speaker < 0 && u.kind == kindChunk && !shares(u.names, se.asked.speakers):
+			se.s.score[d] *= se.t.Absent
 		case u.speaker < 0:
 		case has(se.asked.speakers, u.speaker):
 			se.s.score[d] *= se.t.Speaker
@@ -394,6 +402,15 @@ func (se *search) people() {
 			se.s.score[d] *= se.t.NotSpeaker
 		}
 	}
+}
+
+func shares(a, b []int32) bool {
+	for _, v := range a {
+		if has(b, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // groups adds the score of the session or document that a unit is in, without its own part.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -126,6 +127,15 @@ func (c *conn) query(ctx context.Context, text string, vars ...Var) (value.Value
 		return value.None, err
 	}
 	results, err := cl.Query(ctx, text, varsOf(vars))
+	if errors.Is(err, client.ErrUnreachable) && strings.HasPrefix(text, "SELECT") {
+		// The server may have restarted since the last call. A read is asked again over a new session; a write is not,
+		// for it may have happened.
+		c.drop(cl)
+		if cl, err = c.client(ctx); err != nil {
+			return value.None, err
+		}
+		results, err = cl.Query(ctx, text, varsOf(vars))
+	}
 	if errors.Is(err, client.ErrUnreachable) {
 		c.drop(cl)
 		return value.None, problem.Unavailable(err)
