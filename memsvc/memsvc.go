@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -108,6 +109,7 @@ func serve(ctx context.Context, c *Config, l net.Listener, h http.Handler) error
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
+	debug.FreeOSMemory() // what the start needed, such as that for the hashes of passwords
 	c.Log.Info("serving", "address", l.Addr().String(), "roles", c.Roles)
 	if c.Listening != nil {
 		c.Listening(l.Addr())

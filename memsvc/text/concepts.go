@@ -52,6 +52,7 @@ var loadThesaurus = sync.OnceValue(func() *thesaurus {
 	}
 	th := &thesaurus{}
 	n := num()
+	th.size(n)
 	for i := range n {
 		for _, l := range []*lists{&th.up, &th.related} {
 			l.at = append(l.at, int32(len(l.all)))
@@ -76,6 +77,15 @@ var loadThesaurus = sync.OnceValue(func() *thesaurus {
 	th.invert(n)
 	return th
 })
+
+// size makes room for about as much as n meanings need, so that reading them leaves no waste behind.
+func (th *thesaurus) size(n int) {
+	for _, l := range []*lists{&th.up, &th.related} {
+		l.at, l.all = make([]int32, 0, n+1), make([]int32, 0, n)
+	}
+	th.stems, th.stemAt, th.senseAt = make([]byte, 0, 4*n), make([]int32, 0, n/2), make([]int32, 0, n/2)
+	th.senses, th.shares = make([]int32, 0, n), make([]uint8, 0, n)
+}
 
 // invert makes the lists that lead down: kinds of a meaning, and its stems.
 func (th *thesaurus) invert(n int) {

@@ -26,11 +26,14 @@ type lexicon struct {
 }
 
 var loadLexicon = sync.OnceValue(func() *lexicon {
-	l := &lexicon{index: map[string]int32{}}
+	l := &lexicon{}
 	b, err := io.ReadAll(flate.NewReader(bytes.NewReader(vectorFile)))
 	if err != nil {
 		panic("text: vectors.bin is damaged: " + err.Error()) // it is a part of the program
 	}
+	count := len(b) / (Dimensions + 6) // a stem has about five letters
+	l.index, l.data = make(map[string]int32, count), make([]int8, 0, count*Dimensions*11/10)
+	l.stems, l.norms = make([]string, 0, count*11/10), make([]float32, 0, count*11/10)
 	for len(b) > 0 {
 		n := int(b[0])
 		stem := string(b[1 : 1+n])
