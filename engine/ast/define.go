@@ -1,6 +1,10 @@
 package ast
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"strings"
+
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // Base is the level that a user or access method is defined on.
 type Base uint8
@@ -101,6 +105,21 @@ type DefineTable struct {
 	ChangeFeed  *ChangeFeed
 	Permissions Permissions
 	Comment     Expr
+	GraphQL     GraphQLClauses
+}
+
+// GraphQLClauses are GRAPHQL_ALIAS and GRAPHQL_DEPRECATED of a table, field or function; "" where not written.
+type GraphQLClauses struct{ Alias, Deprecated string }
+
+// GraphQLName reports whether s can be a name in a GraphQL schema; names that begin with __ are GraphQL's own.
+func GraphQLName(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && !strings.HasPrefix(s, "__")
 }
 
 // ReferenceAction is ON DELETE of a reference.
@@ -138,6 +157,7 @@ type DefineField struct {
 	Reference     *Reference
 	Permissions   Permissions
 	Comment       Expr
+	GraphQL       GraphQLClauses
 }
 
 // IndexKind is the kind of an index.
@@ -214,6 +234,7 @@ type DefineFunction struct {
 	Body       *Block
 	Permission *Permission // nil: FULL
 	Comment    Expr
+	GraphQL    GraphQLClauses
 }
 
 // DefineParam is DEFINE PARAM $name.

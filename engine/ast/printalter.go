@@ -143,7 +143,7 @@ func (p *printer) alterConfig(name string, def *DefineConfig) {
 		p.nameFilter(def.GraphQL.Tables)
 	case name == "FUNCTIONS":
 		p.str(" FUNCTIONS ")
-		p.nameFilter(def.GraphQL.Functions)
+		p.functionFilter(def.GraphQL.Functions)
 	case name == "INTROSPECTION":
 		p.str(" INTROSPECTION ")
 		p.str(def.GraphQL.Introspection)

@@ -96,6 +96,7 @@ func (p *printer) defineTable(s *DefineTable) {
 	p.flag(s.Drop, " DROP")
 	p.schema(s.Schemafull)
 	p.comment(s.Comment)
+	p.graphQL(s.GraphQL)
 	if s.View != nil {
 		p.str(" AS ")
 		p.statement(s.View)
@@ -235,6 +236,7 @@ func (p *printer) defineField(s *DefineField) {
 	p.kept("COMPUTED", s.Computed)
 	p.reference(s.Reference)
 	p.comment(s.Comment)
+	p.graphQL(s.GraphQL)
 	p.str(" PERMISSIONS ")
 	p.permissions(&s.Permissions, false)
 }
@@ -403,7 +405,17 @@ func (p *printer) defineFunction(s *DefineFunction) {
 	p.byte(' ')
 	p.block(s.Body)
 	p.comment(s.Comment)
+	p.graphQL(s.GraphQL)
 	p.onePermission(s.Permission)
+}
+
+func (p *printer) graphQL(c GraphQLClauses) {
+	if c.Alias != "" {
+		p.clause("GRAPHQL_ALIAS", &Literal{Value: value.Str(c.Alias)})
+	}
+	if c.Deprecated != "" {
+		p.clause("GRAPHQL_DEPRECATED", &Literal{Value: value.Str(c.Deprecated)})
+	}
 }
 
 func (p *printer) defineAnalyzer(s *DefineAnalyzer) {
@@ -600,7 +612,7 @@ func (p *printer) config(s *DefineConfig) {
 		p.str("GRAPHQL TABLES ")
 		p.nameFilter(g.Tables)
 		p.str(" FUNCTIONS ")
-		p.nameFilter(g.Functions)
+		p.functionFilter(g.Functions)
 		p.kept("DEPTH", g.Depth)
 		p.kept("COMPLEXITY", g.Complexity)
 		if g.Introspection == "NONE" {
@@ -631,6 +643,19 @@ func (p *printer) nameFilter(f NameFilter) {
 	if len(f.Names) > 0 {
 		p.byte(' ')
 		list(p, f.Names, p.ident)
+	}
+}
+
+// functionFilter writes the names of functions in brackets, as the reference documents them.
+func (p *printer) functionFilter(f NameFilter) {
+	p.str(f.Mode)
+	if len(f.Names) > 0 {
+		p.str(" [")
+		list(p, f.Names, func(name string) {
+			p.str("fn::")
+			p.path(name)
+		})
+		p.byte(']')
 	}
 }
 

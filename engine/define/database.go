@@ -24,6 +24,9 @@ func (r *run) defineFunction(ctx context.Context, env *exec.Env, s *ast.DefineFu
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
+	if err := checkGraphQL(s.GraphQL); err != nil {
+		return err
+	}
 	return r.put(db.Inner(), ast.DefFunction, s.Name, s.Mode, &def, func() error { return alreadyExists("function", "fn::"+s.Name) })
 }
 

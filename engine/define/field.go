@@ -61,6 +61,9 @@ func (r *run) defineField(ctx context.Context, env *exec.Env, s *ast.DefineField
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
+	if err := checkGraphQL(s.GraphQL); err != nil {
+		return err
+	}
 	if err := r.putField(ctx, tb, old, &def, r.Auth.Definer(), name); err != nil {
 		return err
 	}

@@ -100,6 +100,7 @@ func structureOf(d *catalog.Def) value.Value {
 			s.str("returns", x.Returns.String())
 		}
 		s.constant("comment", x.Comment)
+		graphQLShape(&s, x.GraphQL)
 	case *ast.DefineParam:
 		s.str("name", d.Name)
 		s.text("value", x.Value)
@@ -140,6 +141,15 @@ func structureOf(d *catalog.Def) value.Value {
 	return s.value()
 }
 
+func graphQLShape(s *shape, c ast.GraphQLClauses) {
+	if c.Alias != "" {
+		s.str("graphql_alias", c.Alias)
+	}
+	if c.Deprecated != "" {
+		s.str("graphql_deprecated", c.Deprecated)
+	}
+}
+
 func changeFeedShape(s *shape, c *ast.ChangeFeed) {
 	if c == nil {
 		return
@@ -153,6 +163,7 @@ func changeFeedShape(s *shape, c *ast.ChangeFeed) {
 func tableShape(s *shape, d *catalog.Def, x *ast.DefineTable) {
 	changeFeedShape(s, x.ChangeFeed)
 	s.constant("comment", x.Comment)
+	graphQLShape(s, x.GraphQL)
 	s.flag("drop", x.Drop)
 	s.put("id", value.Int(int64(d.ID)-1))
 	var kind shape
@@ -186,6 +197,7 @@ func tableShape(s *shape, d *catalog.Def, x *ast.DefineTable) {
 func fieldShape(s *shape, d *catalog.Def, x *ast.DefineField) {
 	s.text("assert", x.Assert)
 	s.constant("comment", x.Comment)
+	graphQLShape(s, x.GraphQL)
 	s.text("computed", x.Computed)
 	s.text("value", x.Value)
 	if x.Default != nil {

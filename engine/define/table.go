@@ -41,6 +41,9 @@ func (r *run) defineTable(ctx context.Context, env *exec.Env, s *ast.DefineTable
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
+	if err := checkGraphQL(s.GraphQL); err != nil {
+		return err
+	}
 	return r.putTable(ctx, db, old, &def, r.Auth.Definer(), def.ChangeFeed != nil)
 }
 

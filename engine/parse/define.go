@@ -175,10 +175,27 @@ func (p *parser) defineTable() ast.Statement {
 			p.advance()
 			s.View = p.view()
 		default:
-			return s
+			if !p.graphQLOf(&s.GraphQL) {
+				return s
+			}
 		}
 	}
 	return s
+}
+
+// graphQLOf parses GRAPHQL_ALIAS or GRAPHQL_DEPRECATED with its text; false where there is neither.
+func (p *parser) graphQLOf(c *ast.GraphQLClauses) bool {
+	switch {
+	case p.isWord("GRAPHQL_ALIAS"):
+		p.advance()
+		c.Alias = p.strand()
+	case p.isWord("GRAPHQL_DEPRECATED"):
+		p.advance()
+		c.Deprecated = p.strand()
+	default:
+		return false
+	}
+	return true
 }
 
 // tableKind is TYPE ANY | NORMAL | RELATION [IN a | b] [OUT c] [ENFORCED].
@@ -410,7 +427,9 @@ func (p *parser) fieldClauses(s *ast.DefineField) {
 			p.advance()
 			s.Reference = p.reference()
 		default:
-			return
+			if !p.graphQLOf(&s.GraphQL) {
+				return
+			}
 		}
 	}
 }
@@ -522,7 +541,9 @@ func (p *parser) defineFunction() ast.Statement {
 		case kwPermissions:
 			s.Permission = p.onePermission()
 		default:
-			return s
+			if !p.graphQLOf(&s.GraphQL) {
+				return s
+			}
 		}
 	}
 	return s
@@ -532,8 +553,11 @@ func (p *parser) defineFunction() ast.Statement {
 func (p *parser) functionName() string {
 	p.expect(kwFn)
 	p.expect(tPath)
-	return joinPath(p.ident(), p.segments())
+	return p.functionPath()
 }
+
+// functionPath is the name of a function behind fn::.
+func (p *parser) functionPath() string { return joinPath(p.ident(), p.segments()) }
 
 func (p *parser) functionParams() []ast.FuncParam {
 	open := p.expect(tLParen)

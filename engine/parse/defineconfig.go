@@ -50,14 +50,16 @@ func (p *parser) defaultClause(c *ast.DefaultConfig) bool {
 
 func (p *parser) graphQLConfig() *ast.GraphQLConfig {
 	c := &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}}
-	switch p.tok.kind {
-	case kwNone:
-		p.advance()
-	case kwAuto:
-		p.advance()
-		c.Tables.Mode, c.Functions.Mode = "AUTO", "AUTO"
-	}
-	for p.err == nil && p.graphQLClause(c) {
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwNone, kwAuto:
+			mode := p.advance().kind.String()
+			c.Tables, c.Functions = ast.NameFilter{Mode: mode}, ast.NameFilter{Mode: mode}
+		default:
+			if !p.graphQLClause(c) {
+				return c
+			}
+		}
 	}
 	return c
 }
@@ -67,10 +69,10 @@ func (p *parser) graphQLClause(c *ast.GraphQLConfig) bool {
 	switch {
 	case p.tok.kind == kwTables:
 		p.advance()
-		c.Tables = p.nameFilter(true)
+		c.Tables = p.tableFilter()
 	case p.tok.kind == kwFunctions:
 		p.advance()
-		c.Functions = p.nameFilter(false)
+		c.Functions = p.functionFilter()
 	case p.isWord("DEPTH"):
 		p.advance()
 		c.Depth = p.literal(value.Int(p.unsigned(1<<32 - 1)))
@@ -91,31 +93,58 @@ func (p *parser) graphQLClause(c *ast.GraphQLConfig) bool {
 	return true
 }
 
-// nameFilter is AUTO, NONE, or INCLUDE with names; tables may be listed bare, functions in brackets.
-func (p *parser) nameFilter(tables bool) ast.NameFilter {
-	switch p.tok.kind {
-	case kwAuto, kwNone:
-		return ast.NameFilter{Mode: p.advance().kind.String()}
-	case kwInclude, kwExclude:
-		if tables {
-			f := ast.NameFilter{Mode: p.advance().kind.String()}
-			if !p.tok.isIdent() {
-				p.unexpected("a table config")
-			}
-			for p.err == nil {
-				f.Names = append(f.Names, p.ident())
-				if !p.eat(tComma) {
-					break
-				}
-			}
-			return f
+// tableFilter is AUTO, NONE, or INCLUDE or EXCLUDE with the names of tables.
+func (p *parser) tableFilter() ast.NameFilter {
+	f, named := p.filterMode()
+	if !named {
+		return f
+	}
+	if !p.tok.isIdent() {
+		p.unexpected("a table config")
+	}
+	for p.err == nil {
+		f.Names = append(f.Names, p.ident())
+		if !p.eat(tComma) {
+			break
 		}
 	}
-	if tables {
-		p.unexpected("`NONE`, `AUTO`, `INCLUDE` or `EXCLUDE`")
+	return f
+}
+
+// functionFilter is tableFilter for functions, whose list may stand in brackets and whose names may lack fn::.
+func (p *parser) functionFilter() ast.NameFilter {
+	f, named := p.filterMode()
+	if !named {
+		return f
 	}
-	p.unexpected("`NONE`, `AUTO`")
-	return ast.NameFilter{}
+	open := p.tok
+	bracketed := p.eat(tLBracket)
+	for p.err == nil {
+		if p.tok.kind == kwFn {
+			f.Names = append(f.Names, p.functionName())
+		} else {
+			f.Names = append(f.Names, p.functionPath())
+		}
+		if !p.eat(tComma) {
+			break
+		}
+	}
+	if bracketed {
+		p.closes(tRBracket, open)
+	}
+	return f
+}
+
+// filterMode is the word that a filter begins with; named says that names follow.
+func (p *parser) filterMode() (f ast.NameFilter, named bool) {
+	switch p.tok.kind {
+	case kwAuto, kwNone:
+		return ast.NameFilter{Mode: p.advance().kind.String()}, false
+	case kwInclude, kwExclude:
+		return ast.NameFilter{Mode: p.advance().kind.String()}, true
+	}
+	p.unexpected("`NONE`, `AUTO`, `INCLUDE` or `EXCLUDE`")
+	return f, false
 }
 
 func (p *parser) apiConfig() ast.APIConfig {
