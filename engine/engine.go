@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/graphql"
 	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/kv"
@@ -66,6 +67,8 @@ type Options struct {
 	Memory int64
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string
+	// GraphQL bounds GraphQL operations; a zero field means its default.
+	GraphQL GraphQLLimits
 	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
 	// engine/plan. No rule changes an answer.
 	PlannerRulesOff []string
@@ -78,7 +81,8 @@ type Engine struct {
 	queries *query.Runner
 	caps    *auth.Capabilities
 
-	memory *budget.Pool // what all statements share
+	memory  *budget.Pool // what all statements share
+	graphql *graphql.Cache
 
 	parsing parse.Options // of every text
 	sweeper *history.Sweeper
@@ -113,7 +117,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 
 // start makes an engine of an open store, which it closes with an error.
 func start(ctx context.Context, store kv.Store, retention time.Duration, opt Options, rulesOff plan.Rules) (*Engine, error) {
-	e := &Engine{opt: opt, store: store, caps: opt.Capabilities}
+	e := &Engine{opt: opt, store: store, caps: opt.Capabilities, graphql: graphql.NewCache()}
 	if e.caps == nil {
 		e.caps = auth.DefaultCapabilities()
 		e.caps.Guests = opt.Guests

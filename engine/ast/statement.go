@@ -24,9 +24,10 @@ type (
 	Cancel struct{}
 )
 
-// GQL is a program in ISO GQL as a statement. No text of the language holds one: engine/graph makes and runs them.
+// GQL is a program in ISO GQL, or fields of a GraphQL operation, as a statement. No text of the language holds one:
+// engine/graph and engine/graphql make and run them.
 type GQL struct {
-	Program any  // *graph.Program
+	Program any  // *graph.Program or *graphql.Part
 	Writes  bool // it may write
 	Answers bool // it ends with a result
 }

@@ -166,6 +166,15 @@ func (v *View) version(db uint32) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// SchemaVersion is the version of the definitions in a database: another one after each change of them.
+func (v *View) SchemaVersion(db *Database) (uint64, error) {
+	l, err := v.level(db.ID)
+	if err != nil {
+		return 0, err
+	}
+	return l.version, nil
+}
+
 // touch changes the schema version of a database (0: root) and stops trusting the shared level. A version is a count
 // and a random part: what two transactions make of one version never looks alike, so that nothing that was cached
 // inside a transaction can be taken for what another one committed.

@@ -41,7 +41,7 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 			res.Err = errs.OutOfMemory()
 			q.mem.Hold(res.Err.Weight())
 		}
-		if cause := hiddenCause(res.Err); cause != nil {
+		if cause := HiddenCause(res.Err); cause != nil {
 			q.ex.Log.Error("statement failed", "err", cause)
 		}
 	} else {
@@ -69,9 +69,9 @@ func explainReading(err error) error {
 	return errs.With(errs.KindQuery, "ReadOnly", nil, "The transaction is read-only: it cannot write")
 }
 
-// hiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
+// HiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
 // errors inside another (of an event, of a unique index). That writes are refused the store has said once.
-func hiddenCause(e *errs.Error) error {
+func HiddenCause(e *errs.Error) error {
 	if errors.Is(e, kv.ErrNoSpace) || errors.Is(e, kv.ErrReadOnly) {
 		return nil
 	}

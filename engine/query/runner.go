@@ -14,7 +14,6 @@ import (
 	"github.com/nacredb/nacre/engine/define"
 	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
-	"github.com/nacredb/nacre/engine/graph"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -59,11 +58,16 @@ func (x *Runner) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s as
 	case *ast.Kill:
 		return (&run{r}).kill(ctx, env, s)
 	case *ast.GQL:
-		return s.Program.(*graph.Program).Run(ctx, r)
+		return s.Program.(program).Run(ctx, r)
 	case *ast.Access:
 		return x.Access.Statement(ctx, r, env, s)
 	}
 	return x.Define.Statement(ctx, r, env, s)
+}
+
+// program is what runs as a statement of its own without being one of the language: ISO GQL, and the fields of GraphQL.
+type program interface {
+	Run(ctx context.Context, r *exec.Run) (value.Value, error)
 }
 
 // announce tells live queries and ASYNC events of what a transaction changed.

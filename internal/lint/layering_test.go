@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"engine/plan"},
 	{"engine/exec"},
 	{"engine/build"},
-	{"engine/define", "engine/access", "engine/endpoint", "engine/graph"},
+	{"engine/define", "engine/access", "engine/endpoint", "engine/graph", "engine/graphql"},
 	{"engine/query", "engine/dump", "engine/dump/physical"},
 	{"engine"},
 	{"internal/wire"},
