@@ -21,6 +21,7 @@ func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logg
 		Limits: engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout,
 			GraphPaths: cfg.Limits.GQLPaths, GraphJoins: cfg.Limits.GQLJoins, GraphRows: cfg.Limits.GQLRows,
 			GraphText: int(cfg.Limits.GQLBody)},
+		GraphQL:       engine.GraphQLLimits{Depth: cfg.Limits.GraphQLDepth, Fields: cfg.Limits.GraphQLFields, Aliases: cfg.Limits.GraphQLAliases},
 		Memory:        cfg.QueryMemory,
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
@@ -61,18 +62,15 @@ func capabilities(cfg *config.Config) *engine.Capabilities {
 	}
 }
 
-// laterMethods and laterRoutes are names that the reference knows and this server has nothing for: rules about them are
-// kept and have no effect.
-var (
-	laterMethods = [...]string{"graphql"}
-	laterRoutes  = [...]string{"sync"}
-)
+// laterRoutes are names that the reference knows and this server has nothing for: rules about them are kept and have no
+// effect.
+var laterRoutes = [...]string{"sync"}
 
 // checkNames refuses rules about routes, methods and classes that do not exist: a denial with a slip of the pen must
 // not leave open what it was meant to close.
 func checkNames(cfg *config.Config) error {
 	routes := append(append(http.Routes(), pgwire.Route), laterRoutes[:]...)
-	methods := append(rpc.Methods(), laterMethods[:]...)
+	methods := rpc.Methods()
 	for _, rule := range []struct {
 		flag  string
 		names config.Names

@@ -89,6 +89,10 @@ type Limits struct {
 	SigninBody, SignupBody, ImportBody, ExportReq int64
 	MLBody, MCPBody                               int64
 	GQLPaths, GQLJoins, GQLRows                   int
+	GraphQLBody                                   int64
+	GraphQLBatch                                  int // requests of one body
+	GraphQLDepth, GraphQLFields, GraphQLAliases   int // of one operation
+	GraphQLEvents                                 int // waiting for one subscription
 	WebSocketMessage                              int64
 	WebSocketRequests                             int   // running at once on one connection
 	WebSocketQueue                                int64 // bytes waiting to be sent on one connection
@@ -125,6 +129,7 @@ func Default() *Config {
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30,
 			MCPBody:  4 << 20,
 			GQLPaths: 1_000_000, GQLJoins: 1_000_000, GQLRows: 1_000_000,
+			GraphQLBody: 1 << 20, GraphQLBatch: 32, GraphQLDepth: 32, GraphQLFields: 1000, GraphQLAliases: 256, GraphQLEvents: 1024,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,

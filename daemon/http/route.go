@@ -30,6 +30,8 @@ func table() []route {
 		{"sql", http.MethodPost, "/sql", (*Server).sql},
 		{"sql", http.MethodGet, "/sql", (*Server).sqlSocket},
 		{"gql", http.MethodPost, "/gql", (*Server).gql},
+		{"graphql", http.MethodPost, "/graphql", (*Server).graphQL},
+		{"graphql", http.MethodGet, "/graphql", (*Server).graphQLSocket},
 		{"import", http.MethodPost, "/import", (*Server).importStatements},
 		{"export", http.MethodGet, "/export", (*Server).export},
 		{"export", http.MethodPost, "/export", (*Server).export},
@@ -56,8 +58,6 @@ func table() []route {
 // absent are routes of the interface whose surface this server does not have: capabilities know their names, and clients
 // are told that there is nothing.
 var absent = [...]struct{ name, method, path string }{
-	{"graphql", http.MethodPost, "/graphql"},
-	{"graphql", http.MethodGet, "/graphql"},
 	{"ml", http.MethodPost, "/ml/import"},
 	{"ml", http.MethodGet, "/ml/export/{name}/{version}"},
 	{"mcp", http.MethodPost, "/mcp"},

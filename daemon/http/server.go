@@ -29,18 +29,22 @@ const Product = "nacre"
 
 // Limits bounds what comes from outside. Zero fields mean the defaults.
 type Limits struct {
-	SQL, GQL, RPC, API, Key, Signin, Signup, Import, Export int64 // bytes of a body
-	Requests                                                int   // at once
-	HeaderTimeout                                           time.Duration
-	SendTimeout                                             time.Duration // how long a write may stand still
-	BodyWindow                                              time.Duration // in which a body must bring BodyProgress bytes or end
-	BodyProgress                                            int64
-	Depth                                                   int // nesting of values in bodies
+	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export int64 // bytes of a body
+
+	GraphQLBatch  int // requests of one batch
+	Requests      int // at once
+	HeaderTimeout time.Duration
+	SendTimeout   time.Duration // how long a write may stand still
+	BodyWindow    time.Duration // in which a body must bring BodyProgress bytes or end
+	BodyProgress  int64
+	Depth         int // nesting of values in bodies
 }
 
 func (l Limits) withDefaults() Limits {
 	set(&l.SQL, 1<<20)
 	set(&l.GQL, 1<<20)
+	set(&l.GraphQL, 1<<20)
+	set(&l.GraphQLBatch, 32)
 	set(&l.RPC, 4<<20)
 	set(&l.API, 4<<20)
 	set(&l.Key, 16<<10)

@@ -48,6 +48,7 @@ var methods = map[string]method{
 	"query":           {run: query},
 	"query_stream":    {run: noStream, bare: true},
 	"gql":             {run: gql},
+	"graphql":         {run: graphql},
 	"query_cancel":    {run: queryCancel, bare: true},
 	"select":          {run: selectRecords},
 	"create":          {run: create},

@@ -63,6 +63,7 @@ func (m *Metrics) Write(w io.Writer, all bool, g *Gauges) {
 		single(w, "surrealdb_process_cpu_percent", "gauge", "Share of one processor since the last scrape.", p)
 	}
 	m.writeWork(w)
+	m.writeGraphQL(w)
 	m.work.write(w)
 	m.writeNetwork(w)
 	writeEngine(w, g)

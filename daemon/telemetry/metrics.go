@@ -39,6 +39,8 @@ type Metrics struct {
 	status  map[statusKey]*atomic.Uint64
 	limited map[string]*atomic.Uint64 // requests refused, by the limit
 
+	operations map[operationKey]*outcome // of GraphQL
+
 	usage usage // of the processor, by scrapes
 }
 
@@ -50,7 +52,7 @@ type statusKey struct {
 // NewMetrics makes the counters of a daemon of the given version.
 func NewMetrics(version string) *Metrics {
 	return &Metrics{start: time.Now(), version: version, methods: map[string]*outcome{}, status: map[statusKey]*atomic.Uint64{},
-		limited: map[string]*atomic.Uint64{}}
+		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}}
 }
 
 // Query counts a text of statements.
