@@ -44,7 +44,8 @@ func (x *runner) aggregate(ctx context.Context, o *object, p *pick) error {
 			s.Order = &ast.Order{}
 		}
 		s.Order.Keys = append(s.Order.Keys, ast.OrderKey{Key: alias})
-		s.Projections.Fields = append(s.Projections.Fields, ast.Projection{X: place(nil).field(f.real).expr(), Alias: alias})
+		s.Projections.Fields = append(s.Projections.Fields, ast.Projection{X: place(nil).field(f.real).expr(),
+			Alias: alias})
 		fields = append(fields, f)
 	}
 	columns := columnsOf(o, picks, s, fields)
@@ -90,7 +91,8 @@ func columnsOf(o *object, picks []*pick, s *ast.Select, keys []*field) []column 
 	for i, p := range picks {
 		out[i] = column{p: p, alias: "c" + strconv.Itoa(i)}
 		add := func(x ast.Expr) {
-			s.Projections.Fields = append(s.Projections.Fields, ast.Projection{X: x, Alias: &ast.Idiom{Parts: place(nil).field(out[i].alias)}})
+			s.Projections.Fields = append(s.Projections.Fields, ast.Projection{X: x,
+				Alias: &ast.Idiom{Parts: place(nil).field(out[i].alias)}})
 		}
 		if p.name == "count" {
 			add(builtin("count"))
@@ -99,7 +101,8 @@ func columnsOf(o *object, picks []*pick, s *ast.Select, keys []*field) []column 
 		}
 		at := strings.LastIndexByte(p.name, '_')
 		if at > 0 {
-			if f, fn := o.fields[p.name[:at]], sums[p.name[at+1:]]; f != nil && f.shape != nil && f.number() && fn != "" {
+			if f, fn := o.fields[p.name[:at]], sums[p.name[at+1:]]; f != nil && f.shape != nil && f.number() &&
+				fn != "" {
 				add(builtin(fn, place(nil).field(f.real).expr()))
 				out[i].sum = fn == "math::sum"
 				continue
@@ -136,7 +139,8 @@ func (x *runner) gatherKeys(ctx context.Context, columns []column, rows []value.
 	return nil
 }
 
-func (x *runner) aggregateRows(ctx context.Context, o *object, picks []*pick, columns []column, rows []value.Value) error {
+func (x *runner) aggregateRows(ctx context.Context, o *object, picks []*pick, columns []column,
+	rows []value.Value) error {
 	x.buf = append(x.buf, '[')
 	for i, row := range rows {
 		if i > 0 {

@@ -30,7 +30,8 @@ type builder struct {
 func Build(src *Source) (*Schema, error) {
 	b := &builder{
 		s: &Schema{
-			graph: &gast.Schema{Types: map[string]*gast.Definition{}, Directives: map[string]*gast.DirectiveDefinition{},
+			graph: &gast.Schema{Types: map[string]*gast.Definition{},
+				Directives:    map[string]*gast.DirectiveDefinition{},
 				PossibleTypes: map[string][]*gast.Definition{}, Implements: map[string][]*gast.Definition{}},
 			depth: limitOf(src.Config.Depth), complexity: limitOf(src.Config.Complexity),
 			introspection: src.Config.Introspection != "NONE",
@@ -111,7 +112,8 @@ func (b *builder) finish() (*Schema, error) {
 		return nil, schemaError("no items found in database: GraphQL requires at least one table or function")
 	}
 	if len(b.query.Fields) == 0 { // GraphQL has no schema without queries
-		b.query.Fields = gast.FieldList{{Name: "_", Type: may("Boolean"), Description: "Nothing: the schema has no queries"}}
+		b.query.Fields = gast.FieldList{{Name: "_", Type: may("Boolean"),
+			Description: "Nothing: the schema has no queries"}}
 		b.s.queries["_"] = &root{act: actFunction}
 	}
 	g := b.s.graph
@@ -164,7 +166,8 @@ func (b *builder) builtIn() {
 	}
 	for _, x := range [...][2]string{
 		{"number", "An integer, float or decimal; decimals are texts"}, {"decimal", "An exact decimal number, as text"},
-		{"datetime", "A moment in time, as text by RFC 3339"}, {"duration", "A duration such as 1h30m"}, {"uuid", "A UUID, as text"},
+		{"datetime", "A moment in time, as text by RFC 3339"}, {"duration", "A duration such as 1h30m"}, {"uuid",
+			"A UUID, as text"},
 		{"bytes", "Bytes, as text in base64"}, {"object", "An object of any fields"}, {"any", "A value of any kind"},
 		{"null", "Nothing"}, {"JSON", "Any JSON value"}} {
 		b.define(&gast.Definition{Kind: gast.Scalar, Name: x[0], Description: x[1]}, "")
@@ -172,9 +175,12 @@ func (b *builder) builtIn() {
 	b.define(&gast.Definition{Kind: gast.Interface, Name: "record", Description: "A record of any table",
 		Fields: gast.FieldList{{Name: "id", Type: must("ID")}}}, "")
 	b.define(&gast.Definition{Kind: gast.Interface, Name: "relation", Description: "A record that relates two others",
-		Fields: gast.FieldList{{Name: "id", Type: must("ID")}, {Name: "in", Type: must("record")}, {Name: "out", Type: must("record")}}}, "")
-	b.define(&gast.Definition{Kind: gast.Object, Name: "PageInfo", Fields: gast.FieldList{{Name: "hasNextPage", Type: must("Boolean")},
-		{Name: "hasPreviousPage", Type: must("Boolean")}, {Name: "startCursor", Type: may("String")}, {Name: "endCursor", Type: may("String")}}}, "")
+		Fields: gast.FieldList{{Name: "id", Type: must("ID")}, {Name: "in", Type: must("record")}, {Name: "out",
+			Type: must("record")}}}, "")
+	b.define(&gast.Definition{Kind: gast.Object, Name: "PageInfo", Fields: gast.FieldList{{Name: "hasNextPage",
+		Type: must("Boolean")},
+		{Name: "hasPreviousPage", Type: must("Boolean")}, {Name: "startCursor",
+			Type: may("String")}, {Name: "endCursor", Type: may("String")}}}, "")
 	b.sharedInputs()
 }
 

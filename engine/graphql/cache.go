@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 )
 
-// Cache keeps the schemas of databases, by the version of their definitions. A newer schema takes the place of an older one
-// of its database. The schema is the same for all who may use the database. It is safe for concurrent use.
+// Cache keeps the schemas of databases, by the version of their definitions. A newer schema takes the place of an
+// older one of its database. The schema is the same for all who may use the database. It is safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex // guards the rest; a leaf lock, not held while a schema is built
 	known map[uint32]*kept
@@ -32,7 +32,8 @@ func NewCache() *Cache { return &Cache{known: map[uint32]*kept{}} }
 
 // NotConfigured is the error of a database without CONFIG GRAPHQL.
 func NotConfigured() error {
-	return errs.With(errs.KindConfiguration, "BadGraphqlConfig", nil, "GraphQL has not been configured for this database")
+	return errs.With(errs.KindConfiguration, "BadGraphqlConfig", nil,
+		"GraphQL has not been configured for this database")
 }
 
 // Schema gives the schema of the database in use as the transaction of r sees it. Errors are of kind Configuration.

@@ -323,7 +323,8 @@ func (q *conditions) links(name string, v value.Value, x ast.Expr) (ast.Expr, er
 }
 
 func (q *conditions) within(s *shape, v value.Value, x ast.Expr) (ast.Expr, error) {
-	list, err := q.c.list(v, &shape{kind: shapeList, elem: &shape{kind: s.kind, name: s.name, typ: s.typ, enum: s.enum}})
+	list, err := q.c.list(v, &shape{kind: shapeList, elem: &shape{kind: s.kind, name: s.name, typ: s.typ,
+		enum: s.enum}})
 	return binary(ast.OpInside, x, literalOf(list)), err
 }
 

@@ -134,8 +134,10 @@ func (c *connection) read(ctx context.Context, nodes []*pick) error {
 	if !c.page.cursor.IsNone() && !c.after {
 		op = ast.OpLess
 	}
-	s := &ast.Select{From: []ast.Expr{&ast.Table{Name: c.o.table}}, Where: c.beyond(op), Limit: literalOf(value.Int(c.page.size + 1)),
-		Order: &ast.Order{Keys: []ast.OrderKey{{Key: &ast.Idiom{Parts: place(nil).field("id")}, Desc: c.page.backward}}}}
+	s := &ast.Select{From: []ast.Expr{&ast.Table{Name: c.o.table}}, Where: c.beyond(op),
+		Limit: literalOf(value.Int(c.page.size + 1)),
+		Order: &ast.Order{Keys: []ast.OrderKey{{Key: &ast.Idiom{Parts: place(nil).field("id")},
+			Desc: c.page.backward}}}}
 	s.Projections = projection(c.o, nodes, s.Order)
 	docs, err := c.x.rows(ctx, s, nil)
 	if err != nil {
@@ -169,7 +171,8 @@ func (c *connection) other(ctx context.Context) (bool, error) {
 
 func (c *connection) total(ctx context.Context) (int64, error) {
 	s := &ast.Select{From: []ast.Expr{&ast.Table{Name: c.o.table}}, Where: c.where, Group: &ast.Group{All: true},
-		Projections: &ast.Projections{Fields: []ast.Projection{{X: builtin("count"), Alias: &ast.Idiom{Parts: place(nil).field("n")}}}}}
+		Projections: &ast.Projections{Fields: []ast.Projection{{X: builtin("count"),
+			Alias: &ast.Idiom{Parts: place(nil).field("n")}}}}}
 	rows, err := c.x.rows(ctx, s, nil)
 	if err != nil || len(rows) == 0 {
 		return 0, err

@@ -288,9 +288,12 @@ func (c *converter) union(v value.Value, t *value.Type) (value.Value, error) {
 	return value.None, c.failed(v, t)
 }
 
-var unionOrder = [...]value.TypeKind{value.TypeLiteral, value.TypeBool, value.TypeInt, value.TypeFloat, value.TypeDecimal,
-	value.TypeNumber, value.TypeDatetime, value.TypeDuration, value.TypeUUID, value.TypeRecord, value.TypeArray, value.TypeSet,
-	value.TypeGeometry, value.TypePoint, value.TypeFields, value.TypeObject, value.TypeBytes, value.TypeAny, value.TypeString, value.TypeUnion}
+var unionOrder = [...]value.TypeKind{value.TypeLiteral, value.TypeBool, value.TypeInt, value.TypeFloat,
+	value.TypeDecimal,
+	value.TypeNumber, value.TypeDatetime, value.TypeDuration, value.TypeUUID, value.TypeRecord, value.TypeArray,
+	value.TypeSet,
+	value.TypeGeometry, value.TypePoint, value.TypeFields, value.TypeObject, value.TypeBytes, value.TypeAny,
+	value.TypeString, value.TypeUnion}
 
 // record reads a full id whose table is one of the type's.
 func (c *converter) record(v value.Value, t *value.Type) (value.Value, error) {
@@ -317,7 +320,8 @@ func (c *converter) id(v value.Value) (value.Value, error) {
 	id, err := c.readRecord(v.Str())
 	switch {
 	case err != nil && generated(v.Str()):
-		return value.None, resolving("Generated RecordId keys (rand(), ulid(), uuid()) are not supported in GraphQL inputs")
+		return value.None,
+			resolving("Generated RecordId keys (rand(), ulid(), uuid()) are not supported in GraphQL inputs")
 	case err != nil:
 		return value.None, resolving("Invalid record ID: %s: expected the form table:key", errs.Brief(v.Str(), 128))
 	case id.Record().Key.Kind() == value.KindRange:

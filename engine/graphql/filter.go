@@ -32,10 +32,12 @@ func (b *builder) sharedInputs() {
 	}
 	vector := gast.NonNullListType(must("Float"), nil)
 	input("_KnnInput", member("to", vector), member("k", must("Int")), member("distance", must("_VectorDistance")))
-	input("_SimilarityInput", member("to", vector), member("distance", must("_VectorDistance")), member("op", must("_NumOp")),
+	input("_SimilarityInput", member("to", vector), member("distance", must("_VectorDistance")), member("op",
+		must("_NumOp")),
 		member("value", must("Float")))
 	input("_MatchesInput", member("query", must("String")))
-	input("_CallInput", member("fn", must("String")), member("args", gast.ListType(may("JSON"), nil)), member("op", must("_NumOp")),
+	input("_CallInput", member("fn", must("String")), member("args", gast.ListType(may("JSON"), nil)), member("op",
+		must("_NumOp")),
 		member("value", must("JSON")))
 	input("_IdRangeInput", member("from", may("ID")), member("to", may("ID")), member("inclusive", may("Boolean")))
 	counts := gast.FieldList{}
@@ -47,18 +49,20 @@ func (b *builder) sharedInputs() {
 	for _, op := range numOps {
 		ids = append(ids, member(op, may("ID")))
 	}
-	input("_filter_id", append(ids, member("in", gast.ListType(must("ID"), nil)), member("range", may("_IdRangeInput")))...)
+	input("_filter_id", append(ids, member("in", gast.ListType(must("ID"), nil)), member("range",
+		may("_IdRangeInput")))...)
 }
 
 func member(name string, t *gast.Type) *gast.FieldDefinition {
 	return &gast.FieldDefinition{Name: name, Type: t}
 }
 
-// tableFilter makes the filter type of a table. Where the table is the only target of a link, that takes the operators of
-// links too, so that its filter is one type.
+// tableFilter makes the filter type of a table. Where the table is the only target of a link, that takes the
+// operators of links too, so that its filter is one type.
 func (b *builder) tableFilter(o *object) {
 	list := gast.ListType(must(o.filter), nil)
-	d := &gast.Definition{Kind: gast.InputObject, Name: o.filter, Fields: gast.FieldList{member("id", may("_filter_id")),
+	d := &gast.Definition{Kind: gast.InputObject, Name: o.filter, Fields: gast.FieldList{member("id",
+		may("_filter_id")),
 		member("and", list), member("or", list), member("not", may(o.filter))}}
 	for _, f := range o.list {
 		if name := b.filterOf(f.shape); name != "" && d.Fields.ForName(f.name) == nil {
@@ -75,7 +79,8 @@ func (b *builder) tableFilter(o *object) {
 			way, field = "_in", strings.TrimSuffix(name, "_in")
 		}
 		kind := "_relation_filter_" + o.name + "_" + field + way
-		b.define(&gast.Definition{Kind: gast.InputObject, Name: kind, Fields: gast.FieldList{member("count", may("_CountFilterInput"))}}, o.table)
+		b.define(&gast.Definition{Kind: gast.InputObject, Name: kind, Fields: gast.FieldList{member("count",
+			may("_CountFilterInput"))}}, o.table)
 		d.Fields = append(d.Fields, member(name, may(kind)))
 	}
 	for _, m := range linkOperators() {
@@ -87,7 +92,8 @@ func (b *builder) tableFilter(o *object) {
 }
 
 func linkOperators() gast.FieldList {
-	return gast.FieldList{member("eq", may("ID")), member("ne", may("ID")), member("in", gast.ListType(must("ID"), nil)),
+	return gast.FieldList{member("eq", may("ID")), member("ne", may("ID")), member("in", gast.ListType(must("ID"),
+		nil)),
 		member("call", may("_CallInput"))}
 }
 

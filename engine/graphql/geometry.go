@@ -54,7 +54,8 @@ func (b *builder) geometries() {
 		return
 	}
 	b.hasGeometry = true
-	kind := &gast.Definition{Kind: gast.Enum, Name: "GeometryType", Description: "The kind of a geometry, as in GeoJSON"}
+	kind := &gast.Definition{Kind: gast.Enum, Name: "GeometryType",
+		Description: "The kind of a geometry, as in GeoJSON"}
 	var all []string
 	for k, name := range geometryNames {
 		kind.EnumValues = append(kind.EnumValues, &gast.EnumValueDefinition{Name: name})
@@ -94,7 +95,8 @@ func (c *converter) geometry(v value.Value, kinds []value.GeometryKind) (value.V
 	case given && name.Kind() != value.KindString:
 		return value.None, resolving("Geometry 'type' must be a GeometryType enum value")
 	case !given && len(kinds) != 1:
-		return value.None, resolving("Geometry input must include a 'type' field when multiple geometry types are allowed")
+		return value.None,
+			resolving("Geometry input must include a 'type' field when multiple geometry types are allowed")
 	case !given:
 		kind = kinds[0]
 	default:
@@ -126,7 +128,8 @@ func allowed(kind value.GeometryKind, kinds []value.GeometryKind) error {
 	if len(kinds) == 0 {
 		return nil
 	}
-	return resolving("Geometry type '%s' is not allowed here; expected one of: %s", geometryNames[kind], strings.Join(names, ", "))
+	return resolving("Geometry type '%s' is not allowed here; expected one of: %s", geometryNames[kind],
+		strings.Join(names, ", "))
 }
 
 // coordinateForms are what coordinates look like, by kind.

@@ -1,9 +1,9 @@
 // Package graphql makes a GraphQL schema of the definitions of a database and runs operations over its records.
 //
-// A root field becomes one statement of engine/exec: its arguments are the clauses, its selection set the projection. The
-// links and edges that a list of records leads to are read together, level by level, each by one statement more. Records
-// come through the executor and the gate alone, so permissions, computed fields, indexes and limits are those of every
-// statement. A Schema holds no session and is safe for concurrent use; an Operation belongs to one request.
+// A root field becomes one statement of engine/exec: its arguments are the clauses, its selection set the projection.
+// The links and edges that a list of records leads to are read together, level by level, each by one statement more.
+// Records come through the executor and the gate alone, so permissions, computed fields, indexes and limits are those
+// of every statement. A Schema holds no session and is safe for concurrent use; an Operation belongs to one request.
 package graphql
 
 import (

@@ -78,7 +78,10 @@ func (x *runner) schemaMember(ctx context.Context, p *pick) error {
 	switch p.name {
 	case "types":
 		names := sortedKeys(g.Types)
-		return x.metaList(ctx, p, len(names), func(i int) error { return x.metaType(ctx, p, &gast.Type{NamedType: names[i]}) })
+		return x.metaList(ctx, p, len(names), func(i int) error {
+			return x.metaType(ctx, p,
+				&gast.Type{NamedType: names[i]})
+		})
 	case "queryType":
 		return x.metaType(ctx, p, &gast.Type{NamedType: g.Query.Name})
 	case "mutationType":
@@ -88,7 +91,10 @@ func (x *runner) schemaMember(ctx context.Context, p *pick) error {
 	case "directives":
 		names := sortedKeys(g.Directives)
 		return x.metaList(ctx, p, len(names), func(i int) error {
-			return x.meta(ctx, p, "__Directive", func(q *pick) error { return x.directiveMember(ctx, g.Directives[names[i]], q) })
+			return x.meta(ctx, p, "__Directive", func(q *pick) error {
+				return x.directiveMember(ctx,
+					g.Directives[names[i]], q)
+			})
 		})
 	}
 	return x.textOrNull(g.Description)
@@ -137,13 +143,19 @@ func (x *runner) typeMember(ctx context.Context, t *gast.Type, p *pick) error {
 		if d.Kind != gast.Object && d.Kind != gast.Interface {
 			return x.null()
 		}
-		return x.metaList(ctx, p, len(d.Interfaces), func(i int) error { return x.metaType(ctx, p, &gast.Type{NamedType: d.Interfaces[i]}) })
+		return x.metaList(ctx, p, len(d.Interfaces), func(i int) error {
+			return x.metaType(ctx, p,
+				&gast.Type{NamedType: d.Interfaces[i]})
+		})
 	case "possibleTypes":
 		if !d.IsAbstractType() {
 			return x.null()
 		}
 		all := x.o.s.graph.PossibleTypes[d.Name]
-		return x.metaList(ctx, p, len(all), func(i int) error { return x.metaType(ctx, p, &gast.Type{NamedType: all[i].Name}) })
+		return x.metaList(ctx, p, len(all), func(i int) error {
+			return x.metaType(ctx, p,
+				&gast.Type{NamedType: all[i].Name})
+		})
 	case "enumValues":
 		return x.enumValues(ctx, d, p)
 	case "inputFields":

@@ -53,8 +53,9 @@ func (b *builder) shapeOf(t *value.Type, scope string, lists int) *shape {
 
 var scalarNames = map[value.TypeKind]string{
 	value.TypeBool: "Boolean", value.TypeInt: "Int", value.TypeFloat: "Float", value.TypeString: "String",
-	value.TypeNumber: "number", value.TypeDecimal: "decimal", value.TypeDatetime: "datetime", value.TypeDuration: "duration",
-	value.TypeUUID: "uuid", value.TypeBytes: "bytes", value.TypeObject: "object", value.TypeFile: "String",
+	value.TypeNumber: "number", value.TypeDecimal: "decimal", value.TypeDatetime: "datetime",
+	value.TypeDuration: "duration",
+	value.TypeUUID:     "uuid", value.TypeBytes: "bytes", value.TypeObject: "object", value.TypeFile: "String",
 }
 
 // sameKind is the one type of the elements of an array literal, or any.

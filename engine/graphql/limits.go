@@ -25,7 +25,8 @@ type extent struct {
 	data                          extentOfData
 }
 
-// extentOfData is the extent without introspection, which reads no records: the limits of a configuration are about that.
+// extentOfData is the extent without introspection, which reads no records: the limits of a configuration are about
+// that.
 type extentOfData struct{ depth, fields int }
 
 // measurer finds extents. Each fragment is measured once, so that fragments that double each other cost nothing.

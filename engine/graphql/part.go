@@ -29,8 +29,8 @@ type Part struct {
 	Answer
 }
 
-// Parts are the statements that an operation is: all fields of a query together, and each of a mutation by itself. single
-// takes the fields of a query one by one, too: some function of it writes.
+// Parts are the statements that an operation is: all fields of a query together, and each of a mutation by itself.
+// single takes the fields of a query one by one, too: some function of it writes.
 func (o *Operation) Parts(single bool) []*Part {
 	if o.op.Operation == gast.Query && !single {
 		return []*Part{{o: o, picks: o.flat}}
@@ -38,7 +38,8 @@ func (o *Operation) Parts(single bool) []*Part {
 	out := make([]*Part, len(o.flat))
 	for i, p := range o.flat {
 		part := &Part{o: o, picks: o.flat[i : i+1]}
-		if root := o.s.mutations[p.name]; o.op.Operation == gast.Mutation && root != nil && root.bulk && root.act == actCreate {
+		if root := o.s.mutations[p.name]; o.op.Operation == gast.Mutation && root != nil && root.bulk &&
+			root.act == actCreate {
 			part.Elems = []*Part{}
 			for j, data := range p.arg("data").Elems() {
 				part.Elems = append(part.Elems, &Part{o: o, picks: part.picks, elem: true, index: j, data: data})
@@ -55,8 +56,8 @@ func (p *Part) Writes() bool { return p.o.op.Operation == gast.Mutation }
 // Statement is the part as a statement of a query.
 func (p *Part) Statement() *ast.GQL { return &ast.GQL{Program: p, Writes: p.Writes()} }
 
-// Run runs the part in the transaction of r. Errors of fields are in its Answer, and those of a mutation are those of the
-// statement too, so that nothing of it stays; the error is for the statement.
+// Run runs the part in the transaction of r. Errors of fields are in its Answer, and those of a mutation are those of
+// the statement too, so that nothing of it stays; the error is for the statement.
 func (p *Part) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 	if err := r.Enter(ctx); err != nil {
 		return value.None, err

@@ -121,7 +121,8 @@ func projection(o *object, picks []*pick, order *ast.Order, more ...string) *ast
 }
 
 // read runs a SELECT over records of a table and reads what their links and edges lead to.
-func (x *runner) read(ctx context.Context, o *object, picks []*pick, s *ast.Select, env *exec.Env, more ...string) ([]value.Value, error) {
+func (x *runner) read(ctx context.Context, o *object, picks []*pick, s *ast.Select, env *exec.Env,
+	more ...string) ([]value.Value, error) {
 	s.Projections = projection(o, picks, s.Order, more...)
 	docs, err := x.rows(ctx, s, env)
 	if err != nil {

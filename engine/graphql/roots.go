@@ -31,8 +31,8 @@ func (b *builder) roots(tb *catalog.Table) {
 	b.inputTypes(o)
 }
 
-// rootsNamed adds the root fields of a table. many is the plural where rules do not give it: those fields are only added
-// where their names are free, and no others.
+// rootsNamed adds the root fields of a table. many is the plural where rules do not give it: those fields are only
+// added where their names are free, and no others.
 func (b *builder) rootsNamed(o *object, base, many string) {
 	list, irregular := plural(camel(base)), many != ""
 	fetch, single := camel(base), pascal(base)
@@ -64,7 +64,8 @@ func (b *builder) rootsNamed(o *object, base, many string) {
 			arg("groupBy", gast.ListType(may("_groupable_"+o.name), nil))})
 	query(list+"Connection", actConnection, must(pascal(base)+"Connection"), from+"page through its records",
 		gast.ArgumentDefinitionList{arg("first", may("Int")), arg("after", may("String")), arg("last", may("Int")),
-			arg("before", may("String")), arg("filter", may(o.filter)), arg("where", may(o.filter)), arg("version", may("String"))})
+			arg("before", may("String")), arg("filter", may(o.filter)), arg("where", may(o.filter)), arg("version",
+				may("String"))})
 	if !irregular {
 		b.watchRoot(o)
 	}
@@ -74,9 +75,11 @@ func (b *builder) rootsNamed(o *object, base, many string) {
 }
 
 func (b *builder) watchRoot(o *object) {
-	b.root(b.watch, b.s.subscriptions, o.table, &root{act: actWatch, obj: o}, &gast.FieldDefinition{Name: o.name, Type: may(o.name),
+	b.root(b.watch, b.s.subscriptions, o.table, &root{act: actWatch, obj: o}, &gast.FieldDefinition{Name: o.name,
+		Type:        may(o.name),
 		Description: described("Tells of changes of table `"+o.table+"`", o.reason), Directives: deprecated(o.reason),
-		Arguments: gast.ArgumentDefinitionList{arg("id", may("ID")), arg("filter", may(o.filter)), arg("where", may(o.filter)),
+		Arguments: gast.ArgumentDefinitionList{arg("id", may("ID")), arg("filter", may(o.filter)), arg("where",
+			may(o.filter)),
 			arg("fetch", gast.ListType(must("String"), nil))}})
 }
 
@@ -96,8 +99,9 @@ func (b *builder) mutations(o *object, single, many string) {
 		if irregular && (!bulk || b.s.mutations[name] != nil) {
 			return
 		}
-		b.root(b.mutation, b.s.mutations, o.table, &root{act: act, bulk: bulk, obj: o}, &gast.FieldDefinition{Name: name, Type: t,
-			Description: described("", o.reason), Directives: deprecated(o.reason), Arguments: args})
+		b.root(b.mutation, b.s.mutations, o.table, &root{act: act, bulk: bulk, obj: o},
+			&gast.FieldDefinition{Name: name, Type: t,
+				Description: described("", o.reason), Directives: deprecated(o.reason), Arguments: args})
 	}
 	id, where := arg("id", must("ID")), arg("where", may(o.filter))
 	data := func(verb string) *gast.Type { return must(verb + capital(o.name) + "Input") }
@@ -129,7 +133,8 @@ func (b *builder) inputTypes(o *object) {
 		d := &gast.Definition{Kind: gast.InputObject, Name: verb + capital(o.name) + "Input"}
 		update := verb == "Update"
 		if !update {
-			d.Fields = append(d.Fields, &gast.FieldDefinition{Name: "id", Type: may("ID"), Description: "The key of the record"})
+			d.Fields = append(d.Fields, &gast.FieldDefinition{Name: "id", Type: may("ID"),
+				Description: "The key of the record"})
 			for _, end := range [...]string{"in", "out"} {
 				if o.relation {
 					d.Fields = append(d.Fields, &gast.FieldDefinition{Name: end, Type: must("ID")})
@@ -150,15 +155,18 @@ func (b *builder) inputTypes(o *object) {
 }
 
 func (b *builder) orderTypes(o *object) {
-	able := &gast.Definition{Kind: gast.Enum, Name: "_orderable_" + o.name, EnumValues: gast.EnumValueList{{Name: "id"}}}
+	able := &gast.Definition{Kind: gast.Enum, Name: "_orderable_" + o.name,
+		EnumValues: gast.EnumValueList{{Name: "id"}}}
 	for _, f := range o.list {
 		if enumItem(f.name) {
-			able.EnumValues = append(able.EnumValues, &gast.EnumValueDefinition{Name: f.name, Directives: deprecated(f.reason)})
+			able.EnumValues = append(able.EnumValues, &gast.EnumValueDefinition{Name: f.name,
+				Directives: deprecated(f.reason)})
 		}
 	}
 	b.define(able, o.table)
 	name := "_order_" + o.name
-	b.define(&gast.Definition{Kind: gast.InputObject, Name: name, Fields: gast.FieldList{{Name: "asc", Type: may(able.Name)},
+	b.define(&gast.Definition{Kind: gast.InputObject, Name: name, Fields: gast.FieldList{{Name: "asc",
+		Type: may(able.Name)},
 		{Name: "desc", Type: may(able.Name)}, {Name: "then", Type: may(name)}}}, o.table)
 }
 
@@ -178,7 +186,8 @@ func (f *field) number() bool {
 }
 
 func (b *builder) aggregateTypes(o *object) {
-	row := &gast.Definition{Kind: gast.Object, Name: o.name + "_aggregate_row", Fields: gast.FieldList{{Name: "count", Type: must("Int")}}}
+	row := &gast.Definition{Kind: gast.Object, Name: o.name + "_aggregate_row", Fields: gast.FieldList{{Name: "count",
+		Type: must("Int")}}}
 	keys := &gast.Definition{Kind: gast.Enum, Name: "_groupable_" + o.name}
 	taken := map[string]bool{"count": true}
 	add := func(name string, t *gast.Type) {
@@ -218,7 +227,8 @@ var aggregates = [...]string{"min", "max", "sum", "avg"}
 
 func (b *builder) connectionTypes(o *object, name string) {
 	b.define(&gast.Definition{Kind: gast.Object, Name: name + "Connection", Fields: gast.FieldList{
-		{Name: "edges", Type: manyOf(name + "Edge")}, {Name: "pageInfo", Type: must("PageInfo")}, {Name: "totalCount", Type: may("Int")}}}, o.table)
+		{Name: "edges", Type: manyOf(name + "Edge")}, {Name: "pageInfo", Type: must("PageInfo")}, {Name: "totalCount",
+			Type: may("Int")}}}, o.table)
 	b.define(&gast.Definition{Kind: gast.Object, Name: name + "Edge", Fields: gast.FieldList{
 		{Name: "cursor", Type: must("String")}, {Name: "node", Type: must(o.name)}}}, o.table)
 }
@@ -252,9 +262,11 @@ func (b *builder) function(f *ast.DefineFunction) {
 func (b *builder) sessions(src *Source) {
 	add := func(on bool, name string, act action) {
 		if on {
-			b.root(b.mutation, b.s.mutations, "", &root{act: act}, &gast.FieldDefinition{Name: name, Type: must("String"),
+			b.root(b.mutation, b.s.mutations, "", &root{act: act}, &gast.FieldDefinition{Name: name,
+				Type:        must("String"),
 				Description: "Gives a token for a record access method of the database",
-				Arguments:   gast.ArgumentDefinitionList{arg("access", must("String")), arg("variables", must("JSON"))}})
+				Arguments: gast.ArgumentDefinitionList{arg("access", must("String")), arg("variables",
+					must("JSON"))}})
 		}
 	}
 	add(src.Signin, "signIn", actSignin)

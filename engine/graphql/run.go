@@ -50,8 +50,8 @@ func (x *runner) roots(ctx context.Context, picks []*pick) (nulled bool, err err
 	return false, nil
 }
 
-// settle ends a field that was written from mark on: one that failed is null, or makes what is around it null (errNulled).
-// Other errors end the statement.
+// settle ends a field that was written from mark on: one that failed is null, or makes what is around it null
+// (errNulled). Other errors end the statement.
 func (x *runner) settle(ctx context.Context, p *pick, mark int, err error) error {
 	if err == nil {
 		return x.roomy(ctx)
@@ -94,7 +94,8 @@ func (x *runner) ends(ctx context.Context, err error) bool {
 
 func (x *runner) failed(ctx context.Context, p *pick, err error) {
 	if len(x.failures) < mostFailures {
-		x.failures = append(x.failures, &Failure{Err: x.r.Explain(ctx, err), Path: slices.Clone(x.path), Locations: locationOf(p.field.Position)})
+		x.failures = append(x.failures, &Failure{Err: x.r.Explain(ctx, err), Path: slices.Clone(x.path),
+			Locations: locationOf(p.field.Position)})
 	}
 }
 

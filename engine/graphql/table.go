@@ -14,14 +14,16 @@ import (
 // table makes the object type of a table, without its fields.
 func (b *builder) table(tb *catalog.Table) {
 	clauses := tb.Define.GraphQL
-	o := &object{table: tb.Name, doc: ast.LiteralText(tb.Define.Comment), reason: clauses.Deprecated, view: tb.Define.View != nil,
+	o := &object{table: tb.Name, doc: ast.LiteralText(tb.Define.Comment), reason: clauses.Deprecated,
+		view:     tb.Define.View != nil,
 		relation: tb.Define.Kind == ast.TableRelation, fields: map[string]*field{}, name: graphName(tb.Name)}
 	if ast.GraphQLName(clauses.Alias) {
 		o.alias, o.name = clauses.Alias, clauses.Alias
 		b.s.renamed[tb.Name] = o.name
 	}
 	o.filter = "_filter_" + o.name
-	o.def = &gast.Definition{Kind: gast.Object, Name: o.name, Interfaces: []string{"record"}, Description: described(o.doc, o.reason)}
+	o.def = &gast.Definition{Kind: gast.Object, Name: o.name, Interfaces: []string{"record"},
+		Description: described(o.doc, o.reason)}
 	o.def.Fields = gast.FieldList{{Name: "id", Type: must("ID")}}
 	if b.define(o.def, tb.Name) {
 		b.s.tables[tb.Name], b.s.objects[o.name] = o, o
@@ -46,7 +48,8 @@ func (b *builder) nested(o *object) bool {
 }
 
 func (f *field) definition() *gast.FieldDefinition {
-	return &gast.FieldDefinition{Name: f.name, Type: f.shape.out(), Description: described(f.doc, f.reason), Directives: deprecated(f.reason)}
+	return &gast.FieldDefinition{Name: f.name, Type: f.shape.out(), Description: described(f.doc, f.reason),
+		Directives: deprecated(f.reason)}
 }
 
 // addField adds a field of data, in order of the names; false where the name is taken.
@@ -55,7 +58,10 @@ func (b *builder) addField(o *object, f *field) bool {
 		return false
 	}
 	o.fields[f.name] = f
-	at, _ := slices.BinarySearchFunc(o.list, f.name, func(f *field, name string) int { return strings.Compare(f.name, name) })
+	at, _ := slices.BinarySearchFunc(o.list, f.name, func(f *field, name string) int {
+		return strings.Compare(f.name,
+			name)
+	})
 	o.list = slices.Insert(o.list, at, f)
 	return true
 }
@@ -91,7 +97,8 @@ func (b *builder) columns(tb *catalog.Table) {
 
 // ends reports whether both fields are links, which the interface relation promises.
 func ends(in, out *field) bool {
-	return in != nil && out != nil && in.shape.kind == shapeLink && out.shape.kind == shapeLink && !in.shape.null && !out.shape.null
+	return in != nil && out != nil && in.shape.kind == shapeLink && out.shape.kind == shapeLink && !in.shape.null &&
+		!out.shape.null
 }
 
 // child reports whether a field lies directly inside of another one, or of the elements of one.
@@ -160,7 +167,8 @@ func (b *builder) parent(o *object, name string, t *value.Type, inner []*catalog
 	if len(in.list) == 0 || !b.nested(in) {
 		return b.shapeOf(orObject(t), in.name, 0)
 	}
-	s := &shape{kind: shapeNested, name: in.name, input: "object", typ: value.Simple(value.TypeObject), obj: b.s.objects[in.name]}
+	s := &shape{kind: shapeNested, name: in.name, input: "object", typ: value.Simple(value.TypeObject),
+		obj: b.s.objects[in.name]}
 	optional := t == nil
 	if t != nil && t.Kind == value.TypeUnion {
 		optional = true
@@ -230,7 +238,8 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 func listArguments(o *object, version bool) gast.ArgumentDefinitionList {
-	args := gast.ArgumentDefinitionList{arg("limit", may("Int")), arg("start", may("Int")), arg("order", may("_order_"+o.name)),
+	args := gast.ArgumentDefinitionList{arg("limit", may("Int")), arg("start", may("Int")), arg("order",
+		may("_order_"+o.name)),
 		arg("filter", may(o.filter)), arg("where", may(o.filter))}
 	if version {
 		args = append(args, arg("version", may("String")))

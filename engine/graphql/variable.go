@@ -126,7 +126,8 @@ func (o *Operation) coerceObject(v value.Value, d *gast.Definition) (value.Value
 	for _, f := range d.Fields {
 		if f.Type.NonNull {
 			if _, ok := v.Object().Get(f.Name); !ok {
-				return value.None, fmt.Errorf("field \"%s.%s\" of required type \"%s\" was not provided", d.Name, f.Name, f.Type)
+				return value.None, fmt.Errorf("field \"%s.%s\" of required type \"%s\" was not provided", d.Name,
+					f.Name, f.Type)
 			}
 		}
 	}
