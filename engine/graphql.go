@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/graphql"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/query"
-	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -114,20 +112,12 @@ func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, resp *GraphQLR
 	st := g.s.snapshot()
 	q := g.s.e.queries.NewQuery(&st, nil)
 	defer q.Close()
-	single := false
-	for {
-		parts := op.Parts(single)
-		data, err := g.runParts(ctx, q, parts, resp)
-		if errors.Is(err, txn.ErrReadOnly) && !single { // a function writes: then each field has a transaction
-			single = true
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		resp.Data = data
-		return resp, nil
+	data, err := g.runParts(ctx, q, op.Parts(), resp)
+	if err != nil {
+		return nil, err
 	}
+	resp.Data = data
+	return resp, nil
 }
 
 // runParts runs the parts of an operation and puts their answers together.
@@ -197,8 +187,6 @@ func (g *GraphQL) statement(ctx context.Context, q *query.Query, p *graphql.Part
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, txn.ErrReadOnly):
-		return err
 	}
 	p.Fail(&errs.Error{Kind: err.Kind, Detail: err.Detail, Msg: "Internal Error: Query execution failed: " + err.Msg, Err: err})
 	return nil
@@ -285,9 +273,4 @@ func graphQLMessage(err error) string {
 		return e.Msg
 	}
 	return err.Error()
-}
-
-// timedOutGraphQL is the error of a request whose time ended.
-func timedOutGraphQL(limit time.Duration) string {
-	return "The GraphQL request was not executed because it exceeded the timeout: " + value.DurationFrom(limit).String()
 }

@@ -30,9 +30,8 @@ type Part struct {
 }
 
 // Parts are the statements that an operation is: all fields of a query together, and each of a mutation by itself.
-// single takes the fields of a query one by one, too: some function of it writes.
-func (o *Operation) Parts(single bool) []*Part {
-	if o.op.Operation == gast.Query && !single {
+func (o *Operation) Parts() []*Part {
+	if o.op.Operation == gast.Query {
 		return []*Part{{o: o, picks: o.flat}}
 	}
 	out := make([]*Part, len(o.flat))
@@ -56,8 +55,8 @@ func (p *Part) Writes() bool { return p.o.op.Operation == gast.Mutation }
 // Statement is the part as a statement of a query.
 func (p *Part) Statement() *ast.GQL { return &ast.GQL{Program: p, Writes: p.Writes()} }
 
-// Run runs the part in the transaction of r. Errors of fields are in its Answer, and those of a mutation are those of
-// the statement too, so that nothing of it stays; the error is for the statement.
+// Run runs the part in the transaction of r. Errors of fields are in its Answer. Where the transaction may write, they
+// are errors of the statement too, so that nothing of it stays.
 func (p *Part) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 	if err := r.Enter(ctx); err != nil {
 		return value.None, err
@@ -77,7 +76,7 @@ func (p *Part) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 		return value.None, err
 	}
 	p.Answer = Answer{Data: x.buf, Null: nulled, Failures: x.failures, Plans: x.plans}
-	if p.Writes() && x.broken != nil {
+	if r.Tx.Writable() && x.broken != nil {
 		return value.None, x.broken
 	}
 	return value.None, nil
@@ -167,12 +166,13 @@ func (p *Part) Login() (params *value.Object, signup, ok bool) {
 
 // Public reports whether an operation is for clients without an identity: it only signs in or up.
 func (o *Operation) Public() bool {
-	for _, p := range o.Parts(true) {
-		if _, _, ok := p.Login(); !ok && p.picks[0].name != "__typename" {
+	for i, p := range o.flat {
+		part := &Part{o: o, picks: o.flat[i : i+1]}
+		if _, _, ok := part.Login(); !ok && p.name != "__typename" {
 			return false
 		}
 	}
-	return true
+	return len(o.flat) > 0
 }
 
 // Token is the answer of a field that signed in or up.
