@@ -299,7 +299,8 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 	d.http = http.New(http.Options{
 		RPC: d.rpc, Sockets: d.sockets, Readiness: &d.state, Sessions: d.sessions,
 		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, GraphQL: l.GraphQLBody, GraphQLBatch: l.GraphQLBatch,
-			RPC: l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
+			GraphQLEvents: l.GraphQLEvents,
+			RPC:           l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
 			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
 			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,

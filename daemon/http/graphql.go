@@ -3,9 +3,10 @@ package http
 import (
 	"context"
 	"net/http"
-	"strings"
 
+	"github.com/nacredb/nacre/daemon/graphql"
 	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -102,11 +103,41 @@ func (s *Server) noGraphQL(w http.ResponseWriter, err error) error {
 	return s.reply(w, http.StatusBadRequest, "application/json", func(b []byte) ([]byte, error) { return resp.AppendJSON(b), nil })
 }
 
-// graphQLSocket upgrades to a WebSocket of GraphQL.
+// graphQLSocket upgrades to a WebSocket of GraphQL. The place is that of the headers; an identity may also come with
+// connection_init.
 func (s *Server) graphQLSocket(w http.ResponseWriter, r *http.Request) error {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+	if !isUpgrade(r) {
 		w.Header().Set("Allow", http.MethodPost)
 		return &refusal{status: http.StatusMethodNotAllowed}
 	}
-	return notFound("graphql")
+	session, err := s.visitor(r)
+	if err != nil {
+		return err
+	}
+	if _, err := session.GraphQL(r.Context()); err != nil {
+		return s.noGraphQL(w, err)
+	}
+	mem := intake(w)
+	if !session.Stranger() {
+		mem.Known()
+	}
+	if err := charge(mem, headSize(r)); err != nil { // it stays as long as the connection
+		return err
+	}
+	if !s.Sockets.Reserve() {
+		return unavailable(w)
+	}
+	ns, db := session.Place()
+	limit := s.Limits.GraphQL
+	s.Sockets.ServeProtocol(w, r, s.client(r), limit, min(limit, strangersGraphQL), graphql.Subprotocols,
+		func(out *ws.Frames) ws.Protocol {
+			return graphql.New(out, graphql.Options{RPC: s.RPC, Session: session, Events: s.Limits.GraphQLEvents,
+				Depth: s.decode.MaxDepth, Login: func(ctx context.Context, authorization string) error {
+					if _, err := s.identityBy(r, session, authorization); err != nil {
+						return err
+					}
+					return session.Visit(ctx, &ns, &db) // the place is not that of the token
+				}})
+		})
+	return nil
 }

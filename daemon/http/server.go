@@ -32,6 +32,7 @@ type Limits struct {
 	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export int64 // bytes of a body
 
 	GraphQLBatch  int // requests of one batch
+	GraphQLEvents int // that may wait for one subscription
 	Requests      int // at once
 	HeaderTimeout time.Duration
 	SendTimeout   time.Duration // how long a write may stand still
@@ -45,6 +46,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.GQL, 1<<20)
 	set(&l.GraphQL, 1<<20)
 	set(&l.GraphQLBatch, 32)
+	set(&l.GraphQLEvents, 1024)
 	set(&l.RPC, 4<<20)
 	set(&l.API, 4<<20)
 	set(&l.Key, 16<<10)

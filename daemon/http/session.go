@@ -80,7 +80,11 @@ func named(name string) *string {
 // identity gives session the identity in the Authorization header, if there is one; byName says that it is a name and
 // a password.
 func (s *Server) identity(r *http.Request, session *engine.Session) (byName bool, err error) {
-	authorization := r.Header.Get("Authorization")
+	return s.identityBy(r, session, r.Header.Get("Authorization"))
+}
+
+// identityBy gives session the identity in the value of an Authorization header; "" for none.
+func (s *Server) identityBy(r *http.Request, session *engine.Session, authorization string) (byName bool, err error) {
 	if authorization == "" {
 		return false, nil
 	}

@@ -25,6 +25,7 @@ type conn struct {
 	pipe    *pipe
 	rpc     *rpc.Conn // nil where text is set
 	text    RunText   // nil but on connections that carry bare statements
+	proto   Protocol  // nil but on connections that carry another protocol
 	client  string    // address, for the log
 	format  wire.Format
 	longest int64        // message, in bytes
@@ -39,6 +40,7 @@ type conn struct {
 	arrived  atomic.Int64   // the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
 	probing  atomic.Bool
 	tooSlow  atomic.Bool
+	whole    int64          // what longest is for a client that is known, where proto is set
 	trusted  bool           // the limits of bound are the wide ones; the reader's
 	stranger bool           // what comes in is of the strangers' share; the reader's
 	in       engine.Account // of the message that comes in; the reader's
@@ -67,6 +69,9 @@ func (c *conn) run() {
 	c.ending(err)
 	_ = c.socket.CloseNow()
 	c.running.Wait()
+	if c.proto != nil {
+		c.proto.Done()
+	}
 	if c.rpc == nil {
 		return
 	}
@@ -170,6 +175,10 @@ var (
 
 // bound sets the limits of the next message: tight ones until the client has an identity.
 func (c *conn) bound() {
+	if c.proto != nil {
+		c.boundFrames()
+		return
+	}
 	if c.stranger && c.rpc != nil && !c.rpc.Stranger() {
 		c.stranger = false
 		c.in.Known()
@@ -233,6 +242,9 @@ func (c *conn) take(b []byte) (j job, ok bool) {
 	if c.text != nil {
 		return c.takeText(b)
 	}
+	if c.proto != nil {
+		return c.takeFrame(b)
+	}
 	j.conn = c
 	var bad *errs.Error
 	j.req, bad = wire.DecodeRequest(b, c.format, c.decode)
@@ -265,7 +277,7 @@ func (c *conn) dispatch(j *job) {
 		j.held.Release()
 		return
 	}
-	if c.text == nil && ordered[j.req.Method] {
+	if c.rpc != nil && ordered[j.req.Method] {
 		j.held.Release() // what the call keeps it counts itself
 		c.answer(&j.req)
 		<-c.slots
@@ -289,16 +301,19 @@ const (
 func (c *conn) crowd(j *job) bool {
 	j.held.Release()
 	n := requestCost + len(j.text)
-	if c.text == nil {
+	if c.rpc != nil {
 		n += j.req.Weight()
 	}
 	var full *errs.Error
 	if j.held, full = c.hold(n); full == nil {
 		return true
 	}
-	if c.text != nil {
+	switch {
+	case c.text != nil:
 		c.sayText(full.Msg)
-	} else {
+	case c.proto != nil:
+		(&Frames{c}).Close(int(websocket.StatusTryAgainLater), noMemory)
+	default:
 		c.send(&wire.Response{ID: j.req.ID, Session: j.req.Session, Err: full})
 	}
 	return false
@@ -329,11 +344,14 @@ func (c *conn) serve(j *job) {
 	c.out.roomy() // a client that takes no answers gets no more of them made
 	j.held.Release()
 	j.held = engine.Held{}
-	if c.text != nil {
+	switch {
+	case c.text != nil:
 		c.answerText(j.text)
-		return
+	case c.proto != nil:
+		c.work(j.work)
+	default:
+		c.answer(&j.req)
 	}
-	c.answer(&j.req)
 }
 
 func (c *conn) answer(req *wire.Request) {

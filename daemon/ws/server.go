@@ -138,11 +138,17 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.S
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, limit int64, open func(*websocket.Conn, *pipe) *conn) {
+	s.serveAs(w, r, client, limit, []string{"cbor", "json"}, open)
+}
+
+// serveAs is serve for some subprotocols.
+func (s *Server) serveAs(w http.ResponseWriter, r *http.Request, client string, limit int64, subprotocols []string,
+	open func(*websocket.Conn, *pipe) *conn) {
 	defer s.Release()
 	hijack := &hijacker{ResponseWriter: w, timeout: s.limits.SendTimeout}
 	// The caller has looked at the origin, for all requests alike.
 	socket, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
-		Subprotocols: []string{"cbor", "json"}, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+		Subprotocols: subprotocols, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		s.log.Debug("websocket refused", "err", err)

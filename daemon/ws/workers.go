@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +22,8 @@ type job struct {
 	conn  *conn
 	req   wire.Request
 	text  string
-	held  engine.Held // of req and text, until they run
+	work  func(ctx context.Context) // of a Protocol
+	held  engine.Held               // of req and text, until they run
 	flush bool
 }
 

@@ -23,7 +23,8 @@ type Part struct {
 	picks []*pick
 	elem  bool        // one element of a bulk create, which is written without its key
 	index int         // of the element
-	data  value.Value // of the element
+	event bool        // it tells of a record that is watched
+	data  value.Value // the element, or the record
 	// Elems are the parts of a bulk create: they run one after the other, and then Join; the part itself does not run.
 	Elems []*Part
 	Answer
@@ -63,7 +64,7 @@ func (p *Part) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 	}
 	defer r.Leave()
 	defer r.Mem.Rewind(r.Mem.Mark())
-	x := &runner{o: p.o, r: r}
+	x := &runner{o: p.o, r: r, event: p.event, doc: p.data}
 	var err error
 	nulled := false
 	if p.elem {

@@ -25,6 +25,8 @@ type runner struct {
 	plans    int
 	version  value.Value // what the root field reads; NONE: the present
 	broken   error       // a root field failed
+	event    bool        // it is about doc, a record that is watched
+	doc      value.Value
 }
 
 // errNulled says that a value that cannot be null is missing, and that its failure is recorded.
@@ -117,6 +119,9 @@ func (x *runner) root(ctx context.Context, p *pick) error {
 		return nil
 	case "__schema", "__type":
 		return x.introspect(ctx, p)
+	}
+	if x.event {
+		return x.told(ctx, p, x.doc)
 	}
 	if x.o.op.Operation == gast.Mutation {
 		return x.mutation(ctx, x.o.s.mutations[p.name], p)

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/graphql"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// ErrNoSubscription says that a request is no subscription: GraphQL.Execute runs it.
+var ErrNoSubscription = errors.New("the request is no subscription")
+
+// GraphQLSubscription is a live query of GraphQL. One goroutine calls Next, and Close at the end.
+type GraphQLSubscription struct {
+	g    *GraphQL
+	op   *graphql.Operation
+	id   value.UUID
+	wake chan struct{} // has room for one
+
+	mu    sync.Mutex // guards the rest; a leaf lock
+	queue []value.Value
+	most  int // in queue: what comes when it is full is dropped
+	over  bool
+}
+
+// Subscribe starts a live query, whose events wait for Next, most of them at a time. The response says why it did not
+// start. Errors: ErrNoSubscription; those of Execute.
+func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest, most int) (*GraphQLSubscription, *GraphQLResponse,
+	error) {
+	op, resp, err := g.prepare(req)
+	if op == nil || err != nil {
+		return nil, resp, err
+	}
+	if op.Kind() != graphql.Subscription {
+		return nil, nil, ErrNoSubscription
+	}
+	stmt, err := op.Watch(g.s.e.queries.ReadPath)
+	if err != nil {
+		resp.Errors = []*GraphQLFailure{{Err: err}}
+		return nil, resp, nil
+	}
+	sub := &GraphQLSubscription{g: g, op: op, wake: make(chan struct{}, 1), most: most}
+	st := g.s.snapshot()
+	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
+	q := g.s.e.queries.NewQuery(&st, nil)
+	defer q.Close()
+	q.Statement(ctx, &exec.Prepared{Stmt: stmt, Writes: true})
+	res := q.Take()[0]
+	if res.Err != nil {
+		g.s.e.logCause(res.Err)
+		resp.Errors = []*GraphQLFailure{{Err: &errs.Error{Kind: res.Err.Kind, Detail: res.Err.Detail, Err: res.Err,
+			Msg: "Internal Error: Query execution failed: " + res.Err.Msg}}}
+		return nil, resp, nil
+	}
+	sub.id = res.Value.UUID()
+	return sub, resp, nil
+}
+
+// deliver takes a notification. It does not wait.
+func (s *GraphQLSubscription) deliver(n *Notification) error {
+	s.mu.Lock()
+	switch {
+	case n.Action == "KILLED":
+		s.over = true
+	case len(s.queue) < s.most:
+		s.queue = append(s.queue, n.Result)
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// take gives the event that waits longest.
+func (s *GraphQLSubscription) take() (doc value.Value, ok, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return value.None, false, s.over
+	}
+	doc = s.queue[0]
+	if s.queue = s.queue[1:]; len(s.queue) == 0 {
+		s.queue = nil
+	}
+	return doc, true, false
+}
+
+// Next waits for the next event, with the rights that the session has by then; false at the end of the subscription, of
+// the session's rights, or of ctx.
+func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool) {
+	for {
+		doc, ok, over := s.take()
+		if over {
+			return nil, false
+		}
+		if ok {
+			return s.event(ctx, doc)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false
+		case <-s.wake:
+		}
+	}
+}
+
+// event is the response that tells of a record.
+func (s *GraphQLSubscription) event(ctx context.Context, doc value.Value) (*GraphQLResponse, bool) {
+	st := s.g.s.snapshot()
+	if s.g.s.mayQuery(&st) != nil { // SECURITY: the rights may have gone since the change was matched
+		return nil, false
+	}
+	q := s.g.s.e.queries.NewQuery(&st, nil)
+	defer q.Close()
+	resp := &GraphQLResponse{Kind: graphql.Subscription}
+	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(doc)}, resp)
+	if err != nil {
+		return nil, false
+	}
+	resp.Data = data
+	return resp, true
+}
+
+// Close ends the live query.
+func (s *GraphQLSubscription) Close() { s.g.s.e.queries.Hub.Kill(s.id, s.g.s.ID()) }
