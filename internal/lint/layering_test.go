@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"client", "client/memory", "daemon/config", "daemon/telemetry"},
 	{"daemon/rpc"},
 	{"daemon/ws", "daemon/pgwire/sqlstate"},
+	{"daemon/graphql"},
 	{"daemon/pgwire/pgtype"},
 	{"daemon/pgwire/sql"},
 	{"daemon/pgwire/catalog"},
