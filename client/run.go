@@ -93,19 +93,28 @@ func (s *socket) stream(ctx context.Context, req Request) ([]Result, error) {
 		return g.results, a.err
 	case <-ctx.Done():
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
-	// That the stream ended by itself meanwhile is no failure, and its end frame tells.
-	stop := Request{Method: "query_cancel", Params: []value.Value{value.Str(id)}}
-	if _, _, err := s.send(late, stop, nil); err == nil {
-		select {
-		case <-ch:
-			return g.results, context.Cause(ctx)
-		case <-late.Done():
-		}
+	if s.stop(ctx, id, ch) {
+		return g.results, context.Cause(ctx)
 	}
 	s.forget(id)
 	return nil, context.Cause(ctx)
+}
+
+// stop tells the server to end a request and reports whether it answered within stopGrace. That the request ended by
+// itself meanwhile is no failure.
+func (s *socket) stop(ctx context.Context, id string, ch chan answer) bool {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	req := Request{Method: "query_cancel", Params: []value.Value{value.Str(id)}}
+	if _, _, err := s.send(late, req, nil); err != nil {
+		return false
+	}
+	select {
+	case <-ch:
+		return true
+	case <-late.Done():
+		return false
+	}
 }
 
 // gathering puts the frames of a stream together. It belongs to the goroutine that reads, under socket.mu, until the

@@ -181,9 +181,12 @@ func (s *socket) Call(ctx context.Context, req Request) (value.Value, error) {
 	case a := <-ch:
 		return a.v, a.err
 	case <-ctx.Done():
-		s.forget(id)
-		return value.None, context.Cause(ctx)
 	}
+	if req.Method == "gql" {
+		s.stop(ctx, id, ch)
+	}
+	s.forget(id)
+	return value.None, context.Cause(ctx)
 }
 
 func (s *socket) forget(id string) {

@@ -126,3 +126,45 @@ func TestNotificationsBehindALargeAnswer(t *testing.T) {
 		t.Error("a reader counts as slow")
 	}
 }
+
+// query_cancel ends a GQL program, too, and the connection goes on.
+func TestCancelGQL(t *testing.T) {
+	k := start(t).dial("json").root()
+	list := strings.Repeat("1, ", 999) + "1"
+	program := "FOR a IN [" + list + "] FOR b IN [" + list + "] FOR c IN [" + list + "] RETURN count(*) AS n"
+	k.write(frame(opText, true, []byte(`{"id":"g","method":"gql","params":["`+program+`"]}`)))
+	next := func() (id string, failed bool, body string) {
+		_, b := k.message()
+		var m struct {
+			ID    string
+			Error json.RawMessage
+		}
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatalf("%s: %v", b, err)
+		}
+		return m.ID, m.Error != nil, string(b)
+	}
+	stopped, answer := false, ""
+	for !stopped { // until the program has begun
+		k.write(frame(opText, true, []byte(`{"id":"c","method":"query_cancel","params":["g"]}`)))
+		id, failed, body := next()
+		if id == "g" {
+			answer = body
+			id, failed, _ = next()
+		}
+		stopped = id == "c" && !failed
+		if id == "c" && failed && answer != "" {
+			t.Fatalf("the program ended by itself: %s", answer)
+		}
+	}
+	if answer == "" {
+		_, _, answer = next()
+	}
+	if !strings.Contains(answer, `"kind":"Cancelled"`) {
+		t.Errorf("the program answered %s", answer)
+	}
+	k.write(frame(opText, true, []byte(`{"id":"after","method":"gql","params":["RETURN 1 AS one"]}`)))
+	if id, failed, body := next(); id != "after" || failed {
+		t.Errorf("got %s", body)
+	}
+}

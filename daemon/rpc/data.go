@@ -95,6 +95,13 @@ func gql(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	if k.conn.opt.Persistent && !k.req.ID.IsNullish() {
+		// query_cancel may stop a program, too. One that finds no place among the streams runs all the same.
+		if stoppable, done, err := k.conn.openStream(ctx, k.req.ID); err == nil {
+			defer done()
+			ctx = stoppable
+		}
+	}
 	return statementsOf(k.conn.srv.GQL(ctx, k.session.engine, k.tx, text, vars))
 }
 
