@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nacredb/nacre/memsvc/problem"
@@ -91,6 +92,9 @@ func (s *Server) mcpServer(key, contextID string) *mcp.Server {
 		func(ctx context.Context, _ *mcp.CallToolRequest, in inspectTool) (*mcp.CallToolResult, any, error) {
 			return inner.result(ctx, http.MethodGet, "/inspect?ref="+url.QueryEscape(in.Ref), nil, in.Context)
 		})
+	if s.cfg.FSView {
+		inner.addTree(m)
+	}
 	return m
 }
 
@@ -138,6 +142,9 @@ func (i innerCalls) send(ctx context.Context, method, path, kind string, body []
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.body.String()}}}, v, nil
 	}
 	detail, _ := v["detail"].(string)
+	if v["type"] == "urn:memsvc:error:query-ceiling" { // a fault of the request, not of the operation
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: detail}
+	}
 	failed := map[string]any{"error": map[string]any{"status": out.status, "message": detail}}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: detail}},
 		StructuredContent: failed}, nil, nil

@@ -78,6 +78,57 @@ func TestRecallOnHeldOutConversations(t *testing.T) {
 	}
 }
 
+// TestContextHoldsTheEvidence holds how much of the evidence stands in a context of 2,000 tokens.
+func TestContextHoldsTheEvidence(t *testing.T) {
+	region := grant.Intersect(grant.All())
+	for name, es := range map[string][]evaluation{"generated": evaluations(100, 105), "talk": heldOut(t)} {
+		sum, n := 0.0, 0.0
+		for _, e := range es {
+			turns, at := map[string]evalTurn{}, map[string]string{}
+			for _, u := range e.c.turns {
+				turns[u.id], at[fmt.Sprint(u.session, u.seq)] = u, u.id
+			}
+			hit := func(id string) Hit {
+				u := turns[id]
+				return Hit{ID: id, Source: KindTurn, Text: u.text, Session: u.session, Seq: &u.seq, Speaker: u.speaker,
+					Occurred: &u.at}
+			}
+			for _, q := range e.c.questions {
+				found, _ := e.x.Search(Query{Text: q.text, Mode: Hybrid, Pool: 256, Region: region,
+					Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)}, &Default)
+				var hits, near []Hit
+				seen := map[string]bool{}
+				for _, c := range found[:min(50, len(found))] {
+					hits, seen[c.ID] = append(hits, hit(c.ID)), true
+				}
+				for _, h := range hits {
+					for _, seq := range []int{*h.Seq - 1, *h.Seq + 1} {
+						if id := at[fmt.Sprint(h.Session, seq)]; id != "" && !seen[id] {
+							near, seen[id] = append(near, hit(id)), true
+						}
+					}
+				}
+				_, in := Pack(hits, near, 2000)
+				held := map[string]bool{}
+				for _, h := range in {
+					held[h.ID] = true
+				}
+				have := 0.0
+				for _, id := range q.evidence {
+					if held[id] {
+						have++
+					}
+				}
+				sum, n = sum+have/float64(len(q.evidence)), n+1
+			}
+		}
+		t.Logf("%s: %.0f questions, %.3f of the evidence", name, n, sum/n)
+		if sum/n < 0.8 {
+			t.Errorf("%s: a context of 2,000 tokens holds %.3f of the evidence", name, sum/n)
+		}
+	}
+}
+
 func kinds(m map[string]float64) string {
 	s := ""
 	for _, k := range []string{"all", "single", "multi", "temporal", "open", "adversarial"} {
