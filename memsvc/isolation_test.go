@@ -173,7 +173,8 @@ func (s *service) readsAll(p *reader, rows []secretRow) {
 		return a
 	}
 	for _, path := range []string{"/me", "/sessions", "/scopes", "/entities", "/entities/person/shared", "/profile",
-		"/state", "/entities/person/shared/history/secret", "/documents", "/documents/keywords", "/observations", "/traces",
+		"/state", "/entities/person/shared/history/secret", "/documents",
+		"/documents/keywords", "/observations", "/traces",
 		"/traces/stats", "/audit", "/keys", "/principals", "/entities/person/shared?asOf=2030-01-01"} {
 		read("GET", path, nil)
 	}
