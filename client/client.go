@@ -19,6 +19,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wire"
 )
 
 // ErrUnreachable is wrapped by every error of the connection itself.
@@ -276,19 +277,8 @@ func errorOf(o *value.Object, message string) *errs.Error {
 
 func detailOf(o *value.Object) *errs.Detail {
 	d := &errs.Detail{Kind: text(o, "kind")}
-	inner, ok := o.Get("details")
-	if !ok || inner.Kind() != value.KindObject {
-		return d
-	}
-	if text(inner.Object(), "kind") != "" {
-		d.Inner = detailOf(inner.Object())
-		return d
-	}
-	d.Fields = map[string]any{}
-	for _, f := range inner.Object().Fields() {
-		if f.Value.Kind() == value.KindString {
-			d.Fields[f.Name] = f.Value.Str()
-		}
+	if inner, ok := o.Get("details"); ok && inner.Kind() == value.KindObject {
+		d.Inner, d.Fields = wire.ReadDetail(inner.Object())
 	}
 	return d
 }

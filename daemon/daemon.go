@@ -13,12 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/daemon/grpc"
 	"github.com/nacredb/nacre/daemon/http"
 	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
@@ -36,6 +38,7 @@ type Daemon struct {
 	certificate *certificate // nil without TLS
 	rpc         *rpc.Server
 	sockets     *ws.Server
+	grpc        *grpc.Server
 	http        *http.Server
 	postgres    *pgwire.Server // nil: not asked for
 	wire        net.Listener   // of postgres
@@ -201,6 +204,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 func (d *Daemon) close(ctx context.Context) error {
 	d.state.stopping.Store(true)
 	d.sockets.Drain()
+	d.grpc.Drain()
 	d.supervisor.tell("STOPPING=1", "STATUS=stopping")
 	d.log.Info("stopping", "component", "server")
 	d.drain(ctx)
@@ -222,7 +226,7 @@ func (d *Daemon) close(ctx context.Context) error {
 	// The store must be closed in any case: its own work is short.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	sessionErr := d.sessions.Close(last)
+	sessionErr := errors.Join(d.sessions.Close(last), d.grpc.Close(last))
 	d.leave(last)
 	closeErr := d.engine.Close(last)
 	d.log.Info("stopped", "component", "server")
@@ -254,7 +258,7 @@ func (d *Daemon) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if err := d.sessions.Sweep(ctx, now); err != nil {
+			if err := errors.Join(d.sessions.Sweep(ctx, now), d.grpc.Sweep(ctx, now)); err != nil {
 				d.log.Warn("end of idle sessions", "component", "server", "err", err)
 			}
 		}
@@ -296,17 +300,33 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 	}
 	d.sessions = rpc.NewSharedSessions(rpc.Limits{SessionTransactions: l.SessionTransactions,
 		AttachedSessions: httpSessions})
+	message := l.GRPCMessage
+	if message <= 0 {
+		message = l.RPCBody
+	}
+	d.grpc = grpc.New(grpc.Options{
+		RPC: d.rpc, Readiness: &d.state, Log: d.log.With("component", "grpc"),
+		Sessions: rpc.NewLastingSessions(rpc.Limits{SessionTransactions: l.SessionTransactions,
+			AttachedSessions: l.GRPCSessions}, grpcIdle),
+		Limits: grpc.Limits{Message: int(min(message, math.MaxInt32)), Import: l.ImportBody,
+			Notifications: l.GRPCNotifications, SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow,
+			BodyProgress: l.BodyRate, Depth: l.Depth},
+	})
 	d.http = http.New(http.Options{
-		RPC: d.rpc, Sockets: d.sockets, Readiness: &d.state, Sessions: d.sessions,
+		RPC: d.rpc, Sockets: d.sockets, GRPC: d.grpc, Readiness: &d.state, Sessions: d.sessions,
 		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, GraphQL: l.GraphQLBody, GraphQLBatch: l.GraphQLBatch,
 			GraphQLEvents: l.GraphQLEvents,
 			RPC:           l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
-			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, HeaderTimeout: l.HeaderTimeout,
-			SendTimeout: l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
+			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, Streams: l.HTTP2Streams,
+			HeaderTimeout: l.HeaderTimeout,
+			SendTimeout:   l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
 		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
 	})
 }
+
+// grpcIdle is how long an attached session of a gRPC client lives without a call.
+const grpcIdle = time.Hour
 
 // httpSessions is how many sessions the clients of RPC over HTTP may attach together.
 const httpSessions = 10_000

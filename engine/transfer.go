@@ -152,6 +152,8 @@ type ExportOptions struct {
 	APIs, Buckets, Configs, Versions, Records                bool
 	AllTables                                                bool
 	Tables                                                   []string
+	// Part is called before the text of each table, which is a text of its own then. May be nil.
+	Part func(table string) error
 }
 
 // DefaultExport is everything but old versions.
@@ -180,6 +182,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		return dump.Text(ctx, w, run.Cat, gate, dump.Options{
 			Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
 			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+			Part: opt.Part,
 		})
 	})
 }

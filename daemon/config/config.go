@@ -101,8 +101,12 @@ type Limits struct {
 	SendTimeout                                   time.Duration
 	Transactions, SessionTransactions             int
 	AttachedSessions                              int
-	Streams                                       int // streaming queries at once on one connection
-	Requests                                      int // HTTP requests at once
+	GRPCMessage                                   int64 // 0: RPCBody
+	GRPCSessions                                  int   // attached, of all gRPC clients together
+	GRPCNotifications                             int   // waiting for one subscriber
+	HTTP2Streams                                  int   // at once on one connection
+	Streams                                       int   // streaming queries at once on one connection
+	Requests                                      int   // HTTP requests at once
 	HeaderTimeout                                 time.Duration
 	BodyRate                                      int64 // least bytes of a body in any BodyWindow
 	BodyWindow                                    time.Duration
@@ -133,6 +137,7 @@ func Default() *Config {
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,
+			GRPCSessions: 10_000, GRPCNotifications: 1024, HTTP2Streams: 256,
 			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second,
 			Depth:               128,
 			PostgresConnections: 1024, PostgresStartup: 30 * time.Second, PostgresMessage: 16 << 20,

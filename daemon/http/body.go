@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nacredb/nacre/daemon/unpack"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
@@ -43,7 +44,7 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Sess
 		return nil, err
 	}
 	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}
-	return &body{mem: mem, r: unpacked(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
+	return &body{mem: mem, r: unpack.Reader(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
 }
 
 // Read implements io.Reader.

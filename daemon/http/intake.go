@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 
+	"github.com/nacredb/nacre/daemon/unpack"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -36,10 +37,7 @@ func headSize(r *http.Request) int {
 }
 
 // errNoMemory says that the bytes of a request do not fit.
-type errNoMemory struct{}
-
-// Error implements error.
-func (errNoMemory) Error() string { return "no memory for the request" }
+type errNoMemory = unpack.NoMemory
 
 // noMemory answers 503. What is left of the body is not read: the connection ends.
 func (s *Server) noMemory(w http.ResponseWriter) {

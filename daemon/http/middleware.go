@@ -11,6 +11,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
+
+	"github.com/nacredb/nacre/daemon/grpc"
+	"github.com/nacredb/nacre/daemon/unpack"
 )
 
 // ServeHTTP implements http.Handler: identification, CORS, the start gate, limits, then the route.
@@ -36,6 +39,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.finished(r, rec, rc, start, done)
 	}()
 	s.identify(rec, r)
+	if s.GRPC != nil && grpc.Is(r) {
+		rc.RoutePatterns = []string{"grpc"}
+		s.grpc(rec, r)
+		return
+	}
 	if !s.cors(rec, r) {
 		return
 	}
@@ -54,7 +62,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.active.Add(-1)
-	if !knownEncoding(r.Header.Get("Content-Encoding")) {
+	if !unpack.Knows(r.Header.Get("Content-Encoding")) {
 		s.refuse(rec, http.StatusUnsupportedMediaType, "")
 		return
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/nacredb/nacre/daemon/grpc"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine/value"
@@ -34,6 +35,7 @@ type Limits struct {
 	GraphQLBatch  int // requests of one batch
 	GraphQLEvents int // that may wait for one subscription
 	Requests      int // at once
+	Streams       int // at once on one HTTP/2 connection
 	HeaderTimeout time.Duration
 	SendTimeout   time.Duration // how long a write may stand still
 	BodyWindow    time.Duration // in which a body must bring BodyProgress bytes or end
@@ -55,6 +57,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Import, 4<<30)
 	set(&l.Export, 64<<10)
 	set(&l.Requests, 1<<20)
+	set(&l.Streams, 256)
 	set(&l.HeaderTimeout, 10*time.Second)
 	set(&l.SendTimeout, 30*time.Second)
 	set(&l.BodyWindow, 30*time.Second)
@@ -80,6 +83,7 @@ type Readiness interface {
 type Options struct {
 	RPC       *rpc.Server
 	Sockets   *ws.Server
+	GRPC      *grpc.Server // nil: no calls are taken
 	Readiness Readiness
 	// Sessions are the attached sessions of clients that use RPC over HTTP.
 	Sessions *rpc.Sessions
@@ -111,9 +115,14 @@ func New(opt Options) *Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: opt.Limits.HeaderTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: opt.Limits.Streams, WriteByteTimeout: opt.Limits.SendTimeout},
+	}
+	if opt.GRPC != nil {
+		s.http.ConnContext, s.http.ConnState = opt.GRPC.ConnContext, opt.GRPC.ConnState
 	}
 	return s
 }

@@ -20,6 +20,11 @@ type Options struct {
 	Client, Origin string
 	// Sessions holds attached sessions that outlive the Conn (HTTP); nil: they belong to the Conn.
 	Sessions *Sessions
+	// Adopts: attach of an id that is there already changes nothing and is no error, so that a client may go on with its
+	// session over another connection. It answers whether the session is new.
+	Adopts bool
+	// Opened is called with each session that attach makes; it may be nil.
+	Opened func(*engine.Session)
 	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or
 	// nil. It must not wait. nil: the transport cannot carry any.
 	Notify func(session *value.UUID, n *engine.Notification) error
@@ -119,6 +124,21 @@ func (c *Conn) session(id *value.UUID) (*session, error) {
 	return c.attached.find(*id)
 }
 
+// Engine is the engine session that calls with that id use; nil is the connection's own. The caller ends the use of it by
+// release: until then it does not end by itself.
+func (c *Conn) Engine(id *value.UUID) (s *engine.Session, release func(), err error) {
+	if id == nil {
+		return c.own.engine, func() {}, nil
+	}
+	release = c.attached.pin(*id)
+	found, err := c.attached.find(*id)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return found.engine, release, nil
+}
+
 // reset drops everything that hangs on s.
 func (s *session) reset(ctx context.Context) error {
 	err := s.cancelAll(ctx)
@@ -141,6 +161,15 @@ func (s *session) cancelAll(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// What a client is told that has all it may have.
+var (
+	errTransactions = errs.Internal("Too many open transactions")
+	errSessions     = errs.Internal("Too many attached sessions")
+)
+
+// Full reports whether e refuses what would be one too many.
+func Full(e *errs.Error) bool { return e == errTransactions || e == errSessions }
+
 func (s *session) begin(ctx context.Context) (value.UUID, error) {
 	s.mu.Lock()
 	if s.open >= s.limit {
@@ -148,7 +177,7 @@ func (s *session) begin(ctx context.Context) (value.UUID, error) {
 	}
 	if s.open >= s.limit {
 		s.mu.Unlock()
-		return value.UUID{}, errs.Internal("Too many open transactions")
+		return value.UUID{}, errTransactions
 	}
 	s.open++
 	s.mu.Unlock()

@@ -262,9 +262,20 @@ func attach(ctx context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	s := k.conn.srv.Session(k.conn.opt.Client, k.conn.opt.Origin)
-	k.conn.listen(s, id)
-	return answer(value.None), k.conn.attached.attach(ctx, *id, s)
+	open := func() *engine.Session {
+		s := k.conn.srv.Session(k.conn.opt.Client, k.conn.opt.Origin)
+		k.conn.listen(s, id)
+		if k.conn.opt.Opened != nil {
+			k.conn.opt.Opened(s)
+		}
+		return s
+	}
+	if k.conn.opt.Adopts {
+		by := k.conn.own.engine.Principal()
+		created, err := k.conn.attached.adopt(ctx, *id, &by, open)
+		return answer(value.Bool(created)), err
+	}
+	return answer(value.None), k.conn.attached.attach(ctx, *id, open())
 }
 
 func detach(ctx context.Context, k *call) (wire.Response, error) {

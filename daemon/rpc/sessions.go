@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -22,6 +23,7 @@ const (
 type Sessions struct {
 	limits Limits
 	shared bool
+	idle   time.Duration // how long one lives without a call; 0: sessionIdle
 
 	mu  sync.Mutex // guards all; before the lock of a session, never held across engine calls that wait
 	all map[value.UUID]*attachedSession
@@ -29,7 +31,8 @@ type Sessions struct {
 
 type attachedSession struct {
 	*session
-	used time.Time
+	used   time.Time
+	pinned int // by streams that are under way; it is not idle then
 }
 
 // NewSessions makes an empty set.
@@ -38,6 +41,12 @@ func NewSessions(limits Limits) *Sessions { return &Sessions{limits: limits.with
 // NewSharedSessions makes an empty set for all clients of a transport without connections.
 func NewSharedSessions(limits Limits) *Sessions {
 	return &Sessions{limits: limits.withDefaults(), shared: true}
+}
+
+// NewLastingSessions makes an empty set for all clients of a transport whose connections may break, which find their
+// sessions again within idle.
+func NewLastingSessions(limits Limits, idle time.Duration) *Sessions {
+	return &Sessions{limits: limits.withDefaults(), shared: true, idle: idle}
 }
 
 // Len is how many there are.
@@ -69,7 +78,7 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 	a.mu.Lock()
 	other, taken := a.all[id]
 	if taken {
-		if a.shared {
+		if a.single() {
 			delete(a.all, id)
 		}
 		a.mu.Unlock()
@@ -77,7 +86,7 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 	}
 	defer a.mu.Unlock()
 	if len(a.all) >= a.limits.AttachedSessions {
-		return errs.Internal("Too many attached sessions")
+		return errSessions
 	}
 	if a.all == nil {
 		a.all = make(map[value.UUID]*attachedSession)
@@ -86,12 +95,15 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 	return nil
 }
 
+// single reports whether an id that comes twice is a mistake, or worse.
+func (a *Sessions) single() bool { return a.shared && a.idle == 0 }
+
 // clash refuses an id that other has.
 //
 // SECURITY: where clients share the set an id is a secret of one of them. Two that attach the same one have chosen it badly, and
 // the second might go on into the session of the first: that one ends, whoever is signed in to it.
 func (a *Sessions) clash(ctx context.Context, id value.UUID, other *session) error {
-	if a.shared {
+	if a.single() {
 		_ = other.end(ctx) // nobody is left to tell of a transaction that did not end well
 	}
 	text := id.String()
@@ -119,7 +131,7 @@ func (a *Sessions) evict() *session {
 	var oldest value.UUID
 	var used time.Time
 	for id, s := range a.all {
-		if s.engine.Stranger() && s.idle() && (used.IsZero() || s.used.Before(used)) {
+		if s.pinned == 0 && s.engine.Stranger() && s.idle() && (used.IsZero() || s.used.Before(used)) {
 			oldest, used = id, s.used
 		}
 	}
@@ -157,6 +169,45 @@ func (a *Sessions) find(id value.UUID) (*session, error) {
 	return s.session, nil
 }
 
+// pin keeps a session from ending by itself until release; it does nothing where there is no such session.
+func (a *Sessions) pin(id value.UUID) (release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s, ok := a.all[id]
+	if !ok {
+		return func() {}
+	}
+	s.pinned++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		s.pinned--
+		s.used = time.Now()
+	}
+}
+
+// adopt gives the session of an id to a client with the identity by, or makes one.
+func (a *Sessions) adopt(ctx context.Context, id value.UUID, by *auth.Principal, open func() *engine.Session) (created bool, err error) {
+	if s, err := a.find(id); err == nil {
+		return false, mayAdopt(s, by)
+	}
+	err = a.attach(ctx, id, open())
+	if s, found := a.find(id); err != nil && found == nil { // somebody was faster
+		return false, mayAdopt(s, by)
+	}
+	return err == nil, err
+}
+
+// mayAdopt refuses a session of one user to another. The id of a session is a secret of its client: who has no identity of
+// its own is taken at its word.
+func mayAdopt(s *session, by *auth.Principal) error {
+	p := s.engine.Principal()
+	if p.Level == auth.Guest || by.Level == auth.Guest || p.Same(by) {
+		return nil
+	}
+	return errs.NotAllowed("The session belongs to another user")
+}
+
 func (a *Sessions) detach(ctx context.Context, id value.UUID) error {
 	a.mu.Lock()
 	s, ok := a.all[id]
@@ -188,11 +239,19 @@ func (a *Sessions) ids() []value.Value {
 	return ids
 }
 
-// Sweep ends the sessions that were not used since a day before now, and since a minute those that nobody has signed in to.
+// Sweep ends the sessions that were not used for a day (or what the set allows), and for a minute those that nobody has
+// signed in to.
 func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
+	longest := a.idle
+	if longest == 0 {
+		longest = sessionIdle
+	}
 	return a.drop(ctx, func(s *attachedSession) bool {
 		idle := now.Sub(s.used)
-		return idle > sessionIdle || idle > strangersIdle && s.engine.Stranger() && s.idle()
+		if s.pinned > 0 {
+			return false
+		}
+		return idle > longest || idle > strangersIdle && s.engine.Stranger() && s.idle()
 	})
 }
 

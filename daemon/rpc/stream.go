@@ -52,6 +52,74 @@ func (c *Conn) Stream(ctx context.Context, req *wire.Request, send func(context.
 	}
 }
 
+// Feed runs a query request and hands the answers to sink while the text runs: for transports with frames of their own.
+// The error is an *errs.Error to send. Where sink has begun, it is why the text broke off; statements that sink was not
+// told of came to nothing.
+func (c *Conn) Feed(ctx context.Context, req *wire.Request, sink engine.Sink) (failed *errs.Error) {
+	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.Log.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
+			failed = errs.As(errors.New("panic in a stream"))
+		}
+		c.srv.Metrics.RPC(req.Method, time.Since(start), failed == nil)
+	}()
+	if err := c.srv.Caps.MayUse(req.Method); err != nil {
+		return errs.As(err)
+	}
+	k, text, vars, err := c.textCall(req)
+	if err != nil {
+		return c.public(ctx, req.Method, err)
+	}
+	ctx, cancel := c.srv.Deadline(ctx)
+	defer cancel()
+	if err := c.srv.stream(ctx, k, text, vars, &counting{Sink: sink, srv: c.srv}); err != nil {
+		return c.public(ctx, req.Method, err)
+	}
+	return nil
+}
+
+// counting is a Sink whose statements are counted.
+type counting struct {
+	engine.Sink
+	srv   *Server
+	given int // rows of the statement at work
+}
+
+// Rows implements engine.Sink.
+func (c *counting) Rows(i int, rows []value.Value) error {
+	c.given += len(rows)
+	return c.Sink.Rows(i, rows)
+}
+
+// Finished implements engine.Sink.
+func (c *counting) Finished(i int, r *engine.Result, inRows bool) error {
+	if !inRows {
+		c.given = rows(r.Value)
+	}
+	c.srv.Metrics.Statement(r.Time, r.Err == nil, c.given)
+	c.given = 0
+	return c.Sink.Finished(i, r, inRows)
+}
+
+// textCall is the call of a request whose parameters are a text and variables.
+func (c *Conn) textCall(req *wire.Request) (k *call, text string, vars *value.Object, err error) {
+	k = &call{conn: c, req: req}
+	if k.session, err = c.session(req.Session); err != nil {
+		return nil, "", nil, err
+	}
+	if err := k.session.engine.MayAct(); err != nil {
+		return nil, "", nil, err
+	}
+	if req.Txn != nil {
+		if k.tx, err = k.session.transaction(*req.Txn); err != nil {
+			return nil, "", nil, err
+		}
+	}
+	text, vars, err = k.queryParams()
+	return k, text, vars, err
+}
+
 // stream gives the error of a stream that did not begin.
 func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) (err error) {
 	if !c.opt.Persistent {
@@ -65,19 +133,7 @@ func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context
 	if req.ID.IsNullish() {
 		return wire.InvalidRequest()
 	}
-	k := &call{conn: c, req: req}
-	if k.session, err = c.session(req.Session); err != nil {
-		return err
-	}
-	if err := k.session.engine.MayAct(); err != nil {
-		return err
-	}
-	if req.Txn != nil {
-		if k.tx, err = k.session.transaction(*req.Txn); err != nil {
-			return err
-		}
-	}
-	text, vars, err := k.queryParams()
+	k, text, vars, err := c.textCall(req)
 	if err != nil {
 		return err
 	}
@@ -96,21 +152,22 @@ func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context
 			err = out.end(conn, errors.New("panic in a stream"))
 		}
 	}()
+	out.began = time.Now()
 	err = c.srv.stream(ctx, k, text, vars, out)
 	done() // first: who has the end frame may use the id again
 	return out.end(conn, err)
 }
 
-// stream runs a text for a framer, watched by metrics and the slow log.
-func (srv *Server) stream(ctx context.Context, k *call, text string, vars *value.Object, out *framer) error {
-	out.began = time.Now()
+// stream runs a text for a sink, watched by metrics and the slow log.
+func (srv *Server) stream(ctx context.Context, k *call, text string, vars *value.Object, out engine.Sink) error {
+	began := time.Now()
 	var err error
 	if k.tx != nil {
 		err = k.tx.Stream(ctx, text, vars, out)
 	} else {
 		err = k.session.engine.Stream(ctx, text, vars, out)
 	}
-	srv.watch(ctx, k.session.engine, text, vars, time.Since(out.began), err == nil)
+	srv.watch(ctx, k.session.engine, text, vars, time.Since(began), err == nil)
 	return err
 }
 

@@ -95,6 +95,12 @@ type Principal struct {
 	Stored bool        // of a record user: its record was there
 }
 
+// Same reports whether p and other are one user, whatever either may do by now.
+func (p *Principal) Same(other *Principal) bool {
+	return p.Level == other.Level && p.NS == other.NS && p.DB == other.DB && p.Name == other.Name && p.Access == other.Access &&
+		value.Equal(p.Record, other.Record)
+}
+
 // RootOwner is the identity of the engine itself and of sessions without authentication.
 func RootOwner() Principal { return Principal{Level: RootUser, Roles: Owner} }
 

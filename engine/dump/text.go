@@ -28,6 +28,8 @@ type Options struct {
 	Versions                                                 bool // of records: only on a store that keeps its past
 	AllTables                                                bool
 	Tables                                                   []string
+	// Part is called before the text of each table: what is written from then on is a text of its own. May be nil.
+	Part func(table string) error
 }
 
 // The size of one INSERT: whichever comes first.
@@ -84,6 +86,7 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		}
 	}
 	for _, tb := range tables {
+		out.part(tb.Name, opt.Part)
 		out.table(tb)
 		if opt.Records && out.err == nil {
 			out.section("TABLE DATA: " + tb.Name)
@@ -191,6 +194,18 @@ func (w *writer) line(parts ...string) {
 			_, w.err = w.w.WriteString(p)
 		}
 	}
+}
+
+// part begins a text of its own for a table, where the export is to have one for each.
+func (w *writer) part(table string, begin func(string) error) {
+	if begin == nil || w.err != nil {
+		return
+	}
+	if w.err = w.w.Flush(); w.err == nil {
+		w.err = begin(table)
+	}
+	w.section("OPTION")
+	w.line("OPTION IMPORT;")
 }
 
 func (w *writer) section(title string) {

@@ -37,8 +37,9 @@ type Change struct {
 	Name          string // of the table
 	ID            value.Value
 	Before, After value.Value
-	Seq           int // its place among the changes of its commit
-	Bytes         int // about what it keeps in memory
+	Seq           int    // its place among the changes of its commit
+	Commit        uint64 // the version of the store that it is of; set by Publish
+	Bytes         int    // about what it keeps in memory
 }
 
 // Action is CREATE, UPDATE or DELETE.
@@ -60,11 +61,16 @@ type Notification struct {
 	Record  value.Value // the record's id; NONE with KILLED
 	Result  value.Value // with KILLED: why the engine ended it, or NONE
 	By      value.UUID  // with KILLED: the session that ended it; zero where the engine did
+	Commit  uint64      // of a change: the version of the store that it is of
+	Seq     int         // and its place among the changes of its commit
 
 	shared *Outcome
 }
 
-// Shared gives form i (0 or 1) of the part of n that is the same for all subscribers who are told the same, made by encode
+// Forms is how many forms of a notification are shared.
+const Forms = 3
+
+// Shared gives form i (below Forms) of the part of n that is the same for all subscribers who are told the same, made by encode
 // where nobody has asked for it yet. It is for Deliver alone, while it runs, and what it gives is read-only.
 func (n *Notification) Shared(i int, encode func() ([]byte, error)) ([]byte, error) {
 	if n.shared == nil {
@@ -83,7 +89,7 @@ func (n *Notification) Shared(i int, encode func() ([]byte, error)) ([]byte, err
 // Outcome is what a change means to all who see it alike.
 type Outcome struct {
 	Result value.Value
-	forms  [2][]byte // see Notification.Shared
+	forms  [Forms][]byte // see Notification.Shared
 }
 
 // Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the next.

@@ -36,6 +36,7 @@ func (h *Hub) Publish(added, commit uint64, changes []Change) bool {
 		h.overflow(changes)
 	} else {
 		for i := range changes {
+			changes[i].Commit = commit
 			h.queue = append(h.queue, item{change: changes[i], batch: h.batch, commit: commit})
 		}
 		h.bytes += bytes
@@ -180,7 +181,7 @@ func (h *Hub) outcome(s *Subscription, c *Change, out *Outcome, err error) {
 		h.drop(s)
 		s.tell(s.killed(value.UUID{}, ""), true)
 	case out != nil:
-		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, shared: out}
+		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, Commit: c.Commit, Seq: c.Seq, shared: out}
 		h.told.Add(1)
 		if !s.tell(n, false) {
 			h.drop(s)

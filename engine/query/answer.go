@@ -19,6 +19,7 @@ type Result struct {
 	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
+	List  bool   // the statement answers a list of records, not one value that happens to be an array
 }
 
 // weight is about how many bytes the answer keeps in memory.
@@ -48,6 +49,32 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 		res.Type = kind
 	}
 	q.out = append(q.out, res)
+}
+
+// answerTo is answer for a statement.
+func (q *Query) answerTo(s ast.Statement, start time.Time, v value.Value, err error) {
+	q.answer(start, v, kindOf(s), err)
+	r := &q.out[len(q.out)-1]
+	r.List = r.Err == nil && (r.Rows != nil || r.Value.Kind() == value.KindArray) && listing(s)
+}
+
+// listing reports whether s answers a list of records.
+func listing(s ast.Statement) bool {
+	switch s := s.(type) {
+	case *ast.Select:
+		return !s.Only
+	case *ast.Create:
+		return !s.Only
+	case *ast.Update:
+		return !s.Only
+	case *ast.Delete:
+		return !s.Only
+	case *ast.Relate:
+		return !s.Only
+	case *ast.Insert:
+		return true
+	}
+	return false
 }
 
 // explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record

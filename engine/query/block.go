@@ -234,7 +234,7 @@ func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
 			}
 		}
 	}
-	q.answer(start, v, kindOf(p.Stmt), err)
+	q.answerTo(p.Stmt, start, v, err)
 	if ended && q.state == inBlock {
 		q.state = returned
 	}

@@ -143,7 +143,7 @@ func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
 			return
 		}
 		v, err := q.byItself(ctx, p)
-		q.answer(start, v, kindOf(p.Stmt), exec.Explain(ctx, err))
+		q.answerTo(p.Stmt, start, v, exec.Explain(ctx, err))
 	}
 }
 

@@ -304,7 +304,7 @@ func (d *decoder) fromText(tag uint64) (Value, error) {
 	switch tag {
 	case tagDecimal:
 		var x Decimal
-		x, err = decodeDecimal(s)
+		x, err = DecodeDecimal(s)
 		v = DecimalOf(x)
 	case tagDatetimeText:
 		var x Datetime
@@ -326,9 +326,9 @@ func (d *decoder) fromText(tag uint64) (Value, error) {
 	return v, nil
 }
 
-// decodeDecimal reads a decimal with its sign and all digits of its scale, so that what was stored comes back
-// as it was (5.0dec, -0dec); clients may use an exponent.
-func decodeDecimal(s string) (Decimal, error) {
+// DecodeDecimal reads the text that String gives of a decimal, with its sign and all digits of its scale, so that
+// what was stored comes back as it was (5.0dec, -0dec); clients may use an exponent.
+func DecodeDecimal(s string) (Decimal, error) {
 	if strings.ContainsAny(s, "eE") {
 		return ParseDecimalLiteral(s)
 	}

@@ -118,3 +118,77 @@ func statusNotAllowed(d *errs.Detail) int {
 	}
 	return http.StatusForbidden
 }
+
+// The codes of a gRPC status.
+const (
+	GRPCCancelled          = 1
+	GRPCInvalidArgument    = 3
+	GRPCDeadlineExceeded   = 4
+	GRPCNotFound           = 5
+	GRPCAlreadyExists      = 6
+	GRPCPermissionDenied   = 7
+	GRPCResourceExhausted  = 8
+	GRPCFailedPrecondition = 9
+	GRPCAborted            = 10
+	GRPCUnimplemented      = 12
+	GRPCInternal           = 13
+	GRPCUnavailable        = 14
+	GRPCUnauthenticated    = 16
+)
+
+// GRPC is the code of a gRPC status where a whole call fails with e.
+func GRPC(e *errs.Error) int {
+	detail := ""
+	if e.Detail != nil {
+		detail = e.Detail.Kind
+	}
+	switch e.Kind {
+	case errs.KindValidation:
+		return GRPCInvalidArgument
+	case errs.KindConfiguration:
+		return GRPCUnimplemented
+	case errs.KindQuery:
+		return grpcQuery(detail)
+	case errs.KindSerialization:
+		if detail == "Deserialization" {
+			return GRPCInvalidArgument
+		}
+		return GRPCInternal
+	case errs.KindNotAllowed:
+		return grpcNotAllowed(e.Detail)
+	case errs.KindNotFound:
+		if detail == "Method" {
+			return GRPCUnimplemented
+		}
+		return GRPCNotFound
+	case errs.KindAlreadyExists:
+		return GRPCAlreadyExists
+	case errs.KindThrown:
+		return GRPCFailedPrecondition
+	}
+	return GRPCInternal
+}
+
+func grpcQuery(detail string) int {
+	switch detail {
+	case "TimedOut":
+		return GRPCDeadlineExceeded
+	case "Cancelled":
+		return GRPCCancelled
+	case "TransactionConflict":
+		return GRPCAborted
+	case "OutOfMemory":
+		return GRPCResourceExhausted
+	}
+	return GRPCFailedPrecondition
+}
+
+func grpcNotAllowed(d *errs.Detail) int {
+	switch {
+	case d == nil || d.Kind != "Auth" || d.Inner != nil && d.Inner.Kind == "NotAllowed":
+		return GRPCPermissionDenied
+	case d.Inner != nil && d.Inner.Kind == "TooManyAttempts":
+		return GRPCResourceExhausted
+	}
+	return GRPCUnauthenticated
+}

@@ -66,17 +66,25 @@ func ErrorValue(e *errs.Error) value.Value {
 
 func detailValue(d *errs.Detail) value.Value {
 	fields := []value.Field{{Name: "kind", Value: value.Str(d.Kind)}}
+	if content := DetailContent(d); !content.IsNone() {
+		fields = append(fields, value.Field{Name: "details", Value: content})
+	}
+	return value.ObjectOf(value.NewObject(fields...))
+}
+
+// DetailContent is what d says beside its name, as an object; NONE where that is nothing.
+func DetailContent(d *errs.Detail) value.Value {
 	switch {
 	case d.Inner != nil:
-		fields = append(fields, value.Field{Name: "details", Value: detailValue(d.Inner)})
+		return detailValue(d.Inner)
 	case len(d.Fields) > 0:
 		inner := make([]value.Field, 0, len(d.Fields))
 		for name, field := range d.Fields {
 			inner = append(inner, value.Field{Name: name, Value: detailFieldValue(field)})
 		}
-		fields = append(fields, value.Field{Name: "details", Value: value.ObjectOf(value.NewObject(inner...))})
+		return value.ObjectOf(value.NewObject(inner...))
 	}
-	return value.ObjectOf(value.NewObject(fields...))
+	return value.None
 }
 
 func detailFieldValue(field any) value.Value {
@@ -171,4 +179,26 @@ func appendDetailFieldCBOR(dst []byte, field any) []byte {
 
 func durationOf(d time.Duration) value.Duration {
 	return value.Duration{Secs: uint64(d / time.Second), Nanos: uint32(d % time.Second)}
+}
+
+// ReadDetail reads what DetailContent gives: a nested detail, or the fields of one. Fields that are neither texts nor
+// durations are left out.
+func ReadDetail(o *value.Object) (inner *errs.Detail, fields map[string]any) {
+	if kind, ok := o.Get("kind"); ok && kind.Kind() == value.KindString {
+		inner = &errs.Detail{Kind: kind.Str()}
+		if details, ok := o.Get("details"); ok && details.Kind() == value.KindObject {
+			inner.Inner, inner.Fields = ReadDetail(details.Object())
+		}
+		return inner, nil
+	}
+	fields = map[string]any{}
+	for _, f := range o.Fields() {
+		switch f.Value.Kind() {
+		case value.KindString:
+			fields[f.Name] = f.Value.Str()
+		case value.KindDuration:
+			fields[f.Name] = f.Value.Duration().Std()
+		}
+	}
+	return nil, fields
 }

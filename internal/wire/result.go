@@ -15,6 +15,7 @@ type Statement struct {
 	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
+	List  bool   // a list of records, not one value that happens to be an array; clients see no difference here
 }
 
 // Weight is about how many bytes the statements keep in memory.

@@ -1,4 +1,5 @@
-package http
+// Package unpack opens what clients send compressed. What a decoder takes counts for the request, before it is taken.
+package unpack
 
 import (
 	"bufio"
@@ -15,7 +16,7 @@ import (
 // unpackMemory bounds the memory of a zstd decoder: frames with a larger window are refused.
 const unpackMemory = 8 << 20
 
-// unpackers open compressed bodies, by the name of their Content-Encoding. What a decoder takes counts for the request.
+// unpackers open compressed bytes, by the name of their encoding.
 var unpackers = map[string]func(io.Reader, *engine.Account) (io.Reader, error){
 	"gzip":    func(r io.Reader, mem *engine.Account) (io.Reader, error) { return inflating(r, mem, gzip.NewReader) },
 	"deflate": func(r io.Reader, mem *engine.Account) (io.Reader, error) { return inflating(r, mem, zlib.NewReader) },
@@ -60,7 +61,8 @@ func openZstd(r io.Reader, mem *engine.Account) (io.Reader, error) {
 	if err := charge(mem, 2*int(window)+zstdMemory); err != nil {
 		return nil, err
 	}
-	d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+	d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +72,27 @@ func openZstd(r io.Reader, mem *engine.Account) (io.Reader, error) {
 // zstdMemory is what a decoder of zstd takes besides its window, twice because it moves what it has: blocks and tables.
 const zstdMemory = 512 << 10
 
-// knownEncoding reports whether bodies with that Content-Encoding can be read.
-func knownEncoding(name string) bool {
+// NoMemory says that the bytes of a request do not fit.
+type NoMemory struct{}
+
+// Error implements error.
+func (NoMemory) Error() string { return "no memory for the request" }
+
+func charge(mem *engine.Account, n int) error {
+	if mem.Charge(n) != nil {
+		return NoMemory{}
+	}
+	return nil
+}
+
+// Knows reports whether what is sent in that encoding can be read.
+func Knows(name string) bool {
 	name = strings.ToLower(name)
 	return name == "" || name == "identity" || unpackers[name] != nil
 }
 
-// unpacked is r, or what its bytes in a known encoding unpack to.
-func unpacked(encoding string, r io.Reader, mem *engine.Account) io.Reader {
+// Reader is r, or what its bytes in a known encoding unpack to. Where it is an io.Closer, the caller closes it.
+func Reader(encoding string, r io.Reader, mem *engine.Account) io.Reader {
 	open := unpackers[strings.ToLower(encoding)]
 	if open == nil {
 		return r

@@ -1,0 +1,198 @@
+package grpc
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+)
+
+// Peer is one HTTP/2 connection: its sessions by the identities in the headers of its calls.
+type Peer struct {
+	srv  *Server
+	conn net.Conn
+
+	mu      sync.Mutex // guards the rest; before entry.mu, never held across engine calls
+	entries map[string]*entry
+	known   bool // the Server knows it
+	closed  bool
+}
+
+// entry is the session of one identity.
+type entry struct {
+	users int       // calls under way; guarded by Peer.mu
+	used  time.Time // when the last one began; likewise
+
+	mu      sync.Mutex // held while the identity is found out; guards what follows
+	session *engine.Session
+	conn    *rpc.Conn // nil: not found out yet
+	stale   bool      // a call has changed the identity
+}
+
+type peerKey struct{}
+
+// ConnContext is that of http.Server: it remembers the connection.
+func (s *Server) ConnContext(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, &Peer{srv: s, conn: conn})
+}
+
+// PeerOf is the connection of a request.
+func PeerOf(r *http.Request) *Peer {
+	p, _ := r.Context().Value(peerKey{}).(*Peer)
+	return p
+}
+
+// ConnState is that of http.Server: it ends what hangs on a connection that is closed.
+func (s *Server) ConnState(conn net.Conn, state http.ConnState) {
+	if state != http.StateClosed {
+		return
+	}
+	s.mu.Lock()
+	p := s.peers[conn]
+	delete(s.peers, conn)
+	s.mu.Unlock()
+	if p != nil {
+		p.close()
+	}
+}
+
+// closeGrace is how long ending a connection may take: its transactions are undone in that time.
+const closeGrace = 5 * time.Second
+
+func (p *Peer) close() {
+	p.mu.Lock()
+	entries := p.entries
+	p.entries, p.closed = nil, true
+	p.mu.Unlock()
+	for _, e := range entries {
+		p.end(e)
+	}
+}
+
+// end drops all that hangs on a session of p.
+func (p *Peer) end(e *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	p.srv.feeds.endSession(e.session.ID(), endSessionClosed)
+	if err := e.conn.Close(ctx); err != nil {
+		p.srv.Log.Warn("end of a connection", "err", err)
+	}
+	e.conn = nil
+}
+
+// enter gives the session for a call. The caller calls leave.
+func (p *Peer) enter(ctx context.Context, by *Caller) (*entry, error) {
+	e, err := p.entry(ctx, by.Key)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conn != nil && !e.stale {
+		return e, nil
+	}
+	if err := p.open(ctx, e, by); err != nil {
+		p.leave(e)
+		return nil, err
+	}
+	return e, nil
+}
+
+// open finds out the identity of e, whose lock is held.
+func (p *Peer) open(ctx context.Context, e *entry, by *Caller) error {
+	if e.conn == nil {
+		s := p.srv.RPC.Session(by.Client, "")
+		if err := s.Lasts(); err != nil {
+			s.Close()
+			return err
+		}
+		s.Notify(p.srv.feeds.deliver)
+		conn := p.srv.RPC.NewConn(s, rpc.Options{Persistent: true, Client: by.Client, Sessions: p.srv.Sessions,
+			Adopts: true,
+			Opened: func(s *engine.Session) { s.Notify(p.srv.feeds.deliver) }})
+		e.session, e.conn = s, conn
+		e.stale = true
+	}
+	if err := by.Enter(ctx, e.session); err != nil {
+		return err
+	}
+	e.stale = false
+	return nil
+}
+
+// entry finds the session of an identity, or makes room for one. The caller has use of it until leave.
+func (p *Peer) entry(ctx context.Context, key string) (*entry, error) {
+	p.mu.Lock()
+	e, ok := p.entries[key]
+	var gone *entry
+	if !ok {
+		if gone, ok = p.room(); !ok {
+			p.mu.Unlock()
+			return nil, exhausted("Too many identities on one connection")
+		}
+		if p.entries == nil {
+			p.entries = map[string]*entry{}
+		}
+		e = &entry{}
+		p.entries[key] = e
+	}
+	e.users++
+	e.used = time.Now()
+	known := p.known
+	p.known = true
+	closed := p.closed
+	p.mu.Unlock()
+	if gone != nil {
+		p.end(gone)
+	}
+	if !known {
+		p.srv.mu.Lock()
+		p.srv.peers[p.conn] = p
+		p.srv.mu.Unlock()
+	}
+	// The streams of a connection end before ConnState is told of its end: what comes later closes it here.
+	if ctx.Err() != nil || closed {
+		p.srv.ConnState(p.conn, http.StateClosed)
+		p.close()
+		return nil, errs.Cancelled()
+	}
+	return e, nil
+}
+
+// room makes room for one more session: the one that waits longest is given up. False: all are in use; p.mu is held.
+func (p *Peer) room() (gone *entry, ok bool) {
+	if len(p.entries) < p.srv.Limits.Identities {
+		return nil, true
+	}
+	var oldest string
+	for key, e := range p.entries {
+		if e.users == 0 && key != "" && (gone == nil || e.used.Before(gone.used)) {
+			oldest, gone = key, e
+		}
+	}
+	delete(p.entries, oldest)
+	return gone, gone != nil
+}
+
+func (p *Peer) leave(e *entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.users--
+}
+
+// changed makes the next call with e find out the identity in its headers again.
+func (e *entry) changed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stale = true
+}
