@@ -41,6 +41,10 @@ var doors = []door{
 	{"gql over WebSocket in CBOR", "gql", socketGQL("cbor")},
 	{"gql in a transaction", "gql", (*caller).gqlTransaction},
 	{"routes", "routes", (*caller).route},
+	{"Query of gRPC, by headers", "statements", (*caller).grpcHeaders},
+	{"Query of gRPC, in a session", "statements", (*caller).grpcSession},
+	{"Query of gRPC, in a transaction", "statements", (*caller).grpcTransaction},
+	{"methods of gRPC", "grpc", (*caller).grpcMethod},
 }
 
 // caller is one principal at one door.
@@ -52,6 +56,7 @@ type caller struct {
 	place  string  // that the connection was opened for
 	broken bool    // a new one is needed
 	leave  func()
+	rpc    *rpcClient // of doors of gRPC
 }
 
 // headers say who is there and where.

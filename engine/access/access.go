@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/sha512"
 	"fmt"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -115,23 +116,28 @@ func (a *Authenticator) Authenticate(ctx context.Context, s exec.Session, token 
 	return a.write(ctx, s, func(r *run) (*Login, error) { return r.authenticate(ctx, token, peek) })
 }
 
-// Refresh trades a refresh key for a new {access, refresh}; the old key is used up. access is the token that the key came
-// with, expired or not: it only says which access method to ask.
+// Refresh trades a refresh key for a new {access, refresh}; the old key is used up. access is the token that the key
+// came with, expired or not: it only says which access method to ask. Where it is "", those of the database that the
+// session is in are asked.
 func (a *Authenticator) Refresh(ctx context.Context, s exec.Session, access, refresh string) (*Login, error) {
-	params, err := refreshParams(access, refresh)
-	if err != nil {
-		return nil, err
-	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.signin(ctx, params, nil) })
+	return a.write(ctx, s, func(r *run) (*Login, error) {
+		params, err := r.refreshParams(access, refresh)
+		if err != nil {
+			return nil, err
+		}
+		return r.signin(ctx, params, nil)
+	})
 }
 
-// Revoke ends a refresh key.
+// Revoke ends a refresh key; access as for Refresh.
 func (a *Authenticator) Revoke(ctx context.Context, s exec.Session, access, refresh string) error {
-	params, err := refreshParams(access, refresh)
-	if err != nil {
-		return err
-	}
-	_, err = a.write(ctx, s, func(r *run) (*Login, error) { return nil, r.revokeRefresh(params) })
+	_, err := a.write(ctx, s, func(r *run) (*Login, error) {
+		params, err := r.refreshParams(access, refresh)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.revokeRefresh(params)
+	})
 	return err
 }
 
@@ -148,20 +154,61 @@ func (a *Authenticator) write(ctx context.Context, s exec.Session, f func(*run) 
 	return login, nil
 }
 
-func refreshParams(access, refresh string) (*value.Object, error) {
-	peek, err := auth.Peek(access)
-	if err != nil {
-		return nil, err
+// refreshParams are the parameters of a sign-in by a refresh key.
+func (r *run) refreshParams(access, refresh string) (*value.Object, error) {
+	ns, db, ac := "", "", ""
+	if access == "" {
+		var err error
+		if ns, db, ac, err = r.giverOf(refresh); err != nil {
+			return nil, err
+		}
+	} else {
+		peek, err := auth.Peek(access)
+		if err != nil {
+			return nil, err
+		}
+		ns, db, ac = peek.NS, peek.DB, peek.AC
 	}
-	if peek.AC == "" || refresh == "" {
+	if ac == "" || refresh == "" {
 		return nil, errs.InvalidAuth()
 	}
 	return value.NewObject(
-		value.Field{Name: "ns", Value: value.Str(peek.NS)},
-		value.Field{Name: "db", Value: value.Str(peek.DB)},
-		value.Field{Name: "ac", Value: value.Str(peek.AC)},
+		value.Field{Name: "ns", Value: value.Str(ns)},
+		value.Field{Name: "db", Value: value.Str(db)},
+		value.Field{Name: "ac", Value: value.Str(ac)},
 		value.Field{Name: "refresh", Value: value.Str(refresh)},
 	), nil
+}
+
+// giverOf is the access method that gave a refresh key, among those of the database that the session is in; ac is ""
+// where none did.
+func (r *run) giverOf(refresh string) (ns, db, ac string, err error) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(refresh, "surreal-"+refreshGrant+"-"), "-")
+	p := &r.Auth.Principal
+	if ns, db = p.NS, p.DB; db == "" {
+		ns, db = r.Auth.NS, r.Auth.DB
+	}
+	if ns == "" || db == "" || len(id) != grantID {
+		return ns, db, "", nil
+	}
+	namespace, err := r.Cat.Namespace(ns)
+	if namespace == nil || err != nil {
+		return ns, db, "", err
+	}
+	database, err := r.Cat.Database(namespace, db)
+	if database == nil || err != nil {
+		return ns, db, "", err
+	}
+	methods, err := r.Cat.Defs(database.Inner(), ast.DefAccess)
+	if err != nil {
+		return ns, db, "", err
+	}
+	for _, d := range methods {
+		if g, err := r.findGrant(d, id); err != nil || g != nil {
+			return ns, db, d.Name, err
+		}
+	}
+	return ns, db, "", nil
 }
 
 // authError is a login that cannot even be tried.
