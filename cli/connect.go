@@ -39,7 +39,7 @@ type connectFlag struct {
 
 var connectTable = []connectFlag{
 	{"endpoint", "e", "ENDPOINT", "ws://127.0.0.1:8000",
-		"server address (ws, wss, http, https), or memory / bolt://PATH without a server", []string{"conn"},
+		"server address (ws, wss, http, https, grpc, grpcs), or memory / bolt://PATH without a server", []string{"conn"},
 		func(f *connectFlags) *string { return &f.endpoint }},
 	{"username", "u", "USER", "", "user to sign in as", []string{"user"},
 		func(f *connectFlags) *string { return &f.user }},
@@ -138,7 +138,7 @@ func (f *connectFlags) embedded() bool {
 		return f.endpoint == "memory" || strings.HasPrefix(f.endpoint, "bolt:") ||
 			strings.HasPrefix(f.endpoint, "file:")
 	}
-	return scheme != "ws" && scheme != "wss" && scheme != "http" && scheme != "https"
+	return !contains([]string{"ws", "wss", "http", "https", "grpc", "grpcs"}, scheme)
 }
 
 // open connects to the server, or opens the store and talks to it in this process.

@@ -1,5 +1,5 @@
-// Package client talks to a nacre (or any SurrealDB 3.x) server: RPC in CBOR over WebSocket or HTTP,
-// and the streaming HTTP endpoints for import, export and probes.
+// Package client talks to a nacre (or any SurrealDB 3.x) server: RPC in CBOR over WebSocket or HTTP, the service of
+// gRPC, and the streaming HTTP endpoints for import, export and probes.
 //
 // A Client is one session: an identity, a namespace and database, and variables. It is safe for
 // concurrent use; calls on a WebSocket run side by side. Errors that the server answered are
@@ -27,7 +27,7 @@ var ErrUnreachable = errors.New("server is not reachable")
 
 // Options say where the server is and who asks.
 type Options struct {
-	// Endpoint is ws://, wss://, http:// or https:// host:port, or a bare host:port (WebSocket).
+	// Endpoint is ws://, wss://, http://, https://, grpc:// or grpcs:// host:port, or a bare host:port (WebSocket).
 	Endpoint string
 	// User and Pass sign in at Level ("", "root", "namespace", "database"); Token authenticates instead.
 	User, Pass, Token, Level string
@@ -39,8 +39,8 @@ type Options struct {
 	HTTP *http.Client
 	// Transport replaces the connection: the engine in this process, for one.
 	Transport Transport
-	// Notify is told what live queries of a WebSocket have to tell, in order. It runs where answers are read: it must
-	// not call the client, and while it runs no answer arrives. Without it notifications are dropped.
+	// Notify is told what live queries of a WebSocket, or of gRPC, have to tell, in order. It runs where answers are
+	// read: it must not call the client, and while it runs no answer arrives. Without it notifications are dropped.
 	Notify func(Notification)
 }
 
@@ -107,21 +107,24 @@ func connect(ctx context.Context, opt Options) (*Client, error) {
 	if opt.Transport != nil {
 		return &Client{opt: opt, t: opt.Transport}, nil
 	}
-	base, socket, err := resolve(opt.Endpoint)
+	base, by, err := resolve(opt.Endpoint)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{opt: opt, base: base}
-	if !socket {
+	switch by {
+	case "ws":
+		c.t, err = dialSocket(ctx, base, opt)
+	case "grpc":
+		c.t, err = dialGRPC(ctx, base, opt)
+	default:
 		c.t = newHTTPTransport(c)
-		return c, nil
 	}
-	c.t, err = dialSocket(ctx, base, opt)
 	return c, err
 }
 
-// resolve gives the HTTP base address of an endpoint and whether RPC goes over a WebSocket.
-func resolve(endpoint string) (base *url.URL, socket bool, err error) {
+// resolve gives the HTTP base address of an endpoint and what RPC goes over: ws, http or grpc.
+func resolve(endpoint string) (base *url.URL, by string, err error) {
 	if endpoint == "" {
 		endpoint = "127.0.0.1:8000"
 	}
@@ -130,19 +133,19 @@ func resolve(endpoint string) (base *url.URL, socket bool, err error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
-		return nil, false, errs.Validation("The endpoint '%s' is not an address: use ws://host:port or http://host:port", endpoint)
+		return nil, "", errs.Validation("The endpoint '%s' is not an address: use ws://host:port or http://host:port", endpoint)
 	}
 	switch u.Scheme {
-	case "ws", "wss":
-		socket = true
-		u.Scheme = "http" + strings.TrimPrefix(u.Scheme, "ws")
-	case "http", "https":
+	case "ws", "http", "grpc":
+		by, u.Scheme = u.Scheme, "http"
+	case "wss", "https", "grpcs":
+		by, u.Scheme = strings.TrimSuffix(u.Scheme, "s"), "https"
 	default:
-		return nil, false, errs.Validation("The scheme '%s' is not one of ws, wss, http and https", u.Scheme)
+		return nil, "", errs.Validation("The scheme '%s' is not one of ws, wss, http, https, grpc and grpcs", u.Scheme)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/rpc")
 	u.RawQuery, u.Fragment = "", ""
-	return u, socket, nil
+	return u, by, nil
 }
 
 // login signs in (when there is someone to sign in) and selects the place.
@@ -219,6 +222,16 @@ func (c *Client) Query(ctx context.Context, text string, vars *value.Object) ([]
 func (c *Client) results(ctx context.Context, req Request) ([]Result, error) {
 	if c.t == nil {
 		return nil, fmt.Errorf("%w: this client only probes", ErrUnreachable)
+	}
+	if t, ok := c.t.(*calls); ok {
+		if req.Method != "query" {
+			return nil, errs.Validation("The method '%s' has no form over gRPC: use ws:// or http://", req.Method)
+		}
+		q := Text{Text: textOf(req.Params[0]), Txn: req.Txn}
+		if len(req.Params) > 1 {
+			q.Vars = req.Params[1].Object()
+		}
+		return t.run(ctx, q)
 	}
 	v, err := c.t.Call(ctx, req)
 	if err != nil {

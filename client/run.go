@@ -72,8 +72,11 @@ func (c *Client) Cancel(ctx context.Context, txn value.UUID) error {
 // Lost is why the connection can make no more calls: the error wraps ErrUnreachable. It is nil while it can, and
 // always over HTTP and inside of the process.
 func (c *Client) Lost() error {
-	if s, ok := c.t.(*socket); ok {
-		return s.lost()
+	switch t := c.t.(type) {
+	case *socket:
+		return t.lost()
+	case *calls:
+		return t.lost()
 	}
 	return nil
 }

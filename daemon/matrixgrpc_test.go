@@ -29,17 +29,21 @@ func kindName(e *valuepb.SurrealError) string {
 	return b.String()
 }
 
-// dialGRPC opens a connection for the caller.
-func (c *caller) dialGRPC() {
+// dialGRPC opens a connection for the caller: another one for another place, which stays selected on a connection.
+func (c *caller) dialGRPC(r *row) {
+	if c.rpc != nil && c.place != r.place {
+		c.leave()
+		c.rpc = nil
+	}
 	if c.rpc == nil {
-		c.rpc = c.s.grpc()
+		c.rpc, c.place = c.s.grpc(), r.place
 		c.leave = func() { _ = c.rpc.conn.Close() }
 	}
 }
 
 // ctxGRPC has the headers of the caller.
 func (c *caller) ctxGRPC(r *row) context.Context {
-	c.dialGRPC()
+	c.dialGRPC(r)
 	var pairs []string
 	for _, h := range c.headers(r.place) {
 		name, v, _ := strings.Cut(h, ": ")
@@ -81,7 +85,7 @@ func (c *caller) grpcHeaders(r *row, text string) outcome {
 
 // enterGRPC attaches a session that has the caller's identity and place.
 func (c *caller) enterGRPC(r *row) (at *rpcpb.RequestContext, bad outcome, ok bool) {
-	c.dialGRPC()
+	c.dialGRPC(r)
 	ctx := c.s.t.Context()
 	a, err := c.rpc.AttachSession(ctx, &rpcpb.AttachSessionRequest{})
 	if err != nil {

@@ -185,6 +185,18 @@ func (s *Session) Place() (ns, db string) {
 	return st.Auth.NS, st.Auth.DB
 }
 
+// Identity tells users apart.
+type Identity struct{ principal auth.Principal }
+
+// Identity is who the session acts for by now.
+func (s *Session) Identity() Identity { return Identity{s.Principal()} }
+
+// Guest reports whether i is nobody: guests are not one user.
+func (i Identity) Guest() bool { return i.principal.Level == auth.Guest }
+
+// Same reports whether i and other are one user, whatever either may do by now.
+func (i Identity) Same(other Identity) bool { return i.principal.Same(&other.principal) }
+
 // Principal is who the session acts for.
 func (s *Session) Principal() auth.Principal { return s.snapshot().Auth.Principal }
 

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/protobuf"
@@ -37,7 +36,7 @@ type feeds struct {
 // feed is a live query that a session of this door has made.
 type feed struct {
 	session     value.UUID // of the engine
-	user        auth.Principal
+	user        engine.Identity
 	ns, db      string
 	subscribers []*subscriber
 }
@@ -238,7 +237,7 @@ func (f *feeds) made(id value.UUID, s *engine.Session) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.live[id] == nil {
-		f.live[id] = &feed{session: s.ID(), user: s.Principal(), ns: ns, db: db}
+		f.live[id] = &feed{session: s.ID(), user: s.Identity(), ns: ns, db: db}
 	}
 }
 
@@ -250,13 +249,13 @@ func errNoLive(id value.UUID) error {
 
 // attach adds a subscriber to a live query of the user of by, in the same place.
 func (f *feeds) attach(id value.UUID, by *engine.Session) (*subscriber, error) {
-	user := by.Principal()
+	user := by.Identity()
 	ns, db := by.Place()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	feed := f.live[id]
-	if feed == nil || !feed.user.Same(&user) || feed.ns != ns || feed.db != db ||
-		user.Level == auth.Guest && feed.session != by.ID() { // guests are not one user
+	if feed == nil || !feed.user.Same(user) || feed.ns != ns || feed.db != db ||
+		user.Guest() && feed.session != by.ID() { // guests are not one user
 		return nil, errNoLive(id)
 	}
 	s := f.subscriber()

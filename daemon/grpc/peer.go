@@ -17,7 +17,7 @@ type Peer struct {
 	srv  *Server
 	conn net.Conn
 
-	mu      sync.Mutex // guards the rest; before entry.mu, never held across engine calls
+	mu      sync.Mutex // guards the rest; a leaf lock, taken inside of entry.mu
 	entries map[string]*entry
 	known   bool // the Server knows it
 	closed  bool
@@ -27,11 +27,13 @@ type Peer struct {
 type entry struct {
 	users int       // calls under way; guarded by Peer.mu
 	used  time.Time // when the last one began; likewise
+	gone  bool      // no more calls get it; likewise
 
 	mu      sync.Mutex // held while the identity is found out; guards what follows
 	session *engine.Session
-	conn    *rpc.Conn // nil: not found out yet
-	stale   bool      // a call has changed the identity
+	conn    *rpc.Conn // nil: not open yet
+	entered bool      // the identity was found out
+	stale   bool      // a call has changed it since
 }
 
 type peerKey struct{}
@@ -64,17 +66,24 @@ func (s *Server) ConnState(conn net.Conn, state http.ConnState) {
 // closeGrace is how long ending a connection may take: its transactions are undone in that time.
 const closeGrace = 5 * time.Second
 
+// close ends the sessions of p: those in use when their last call has left.
 func (p *Peer) close() {
 	p.mu.Lock()
-	entries := p.entries
-	p.entries, p.closed = nil, true
+	p.closed = true
+	var idle []*entry
+	for _, e := range p.entries {
+		if e.users == 0 {
+			idle = append(idle, e)
+		}
+	}
+	p.entries = nil
 	p.mu.Unlock()
-	for _, e := range entries {
+	for _, e := range idle {
 		p.end(e)
 	}
 }
 
-// end drops all that hangs on a session of p.
+// end drops all that hangs on a session of p, which nobody uses any more.
 func (p *Peer) end(e *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,7 +96,6 @@ func (p *Peer) end(e *entry) {
 	if err := e.conn.Close(ctx); err != nil {
 		p.srv.Log.Warn("end of a connection", "err", err)
 	}
-	e.conn = nil
 }
 
 // enter gives the session for a call. The caller calls leave.
@@ -96,16 +104,33 @@ func (p *Peer) enter(ctx context.Context, by *Caller) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.conn != nil && !e.stale {
-		return e, nil
-	}
-	if err := p.open(ctx, e, by); err != nil {
+	if err = p.identify(ctx, e, by); err != nil {
 		p.leave(e)
 		return nil, err
 	}
 	return e, nil
+}
+
+// identify finds out the identity of e, unless it is known. An entry without one is forgotten.
+func (p *Peer) identify(ctx context.Context, e *entry, by *Caller) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.entered && !e.stale {
+		return nil
+	}
+	err := p.open(ctx, e, by)
+	if err == nil {
+		e.entered, e.stale = true, false
+		return nil
+	}
+	if !e.entered {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if e.gone = true; p.entries[by.Key] == e {
+			delete(p.entries, by.Key)
+		}
+	}
+	return err
 }
 
 // open finds out the identity of e, whose lock is held.
@@ -121,18 +146,17 @@ func (p *Peer) open(ctx context.Context, e *entry, by *Caller) error {
 			Adopts: true,
 			Opened: func(s *engine.Session) { s.Notify(p.srv.feeds.deliver) }})
 		e.session, e.conn = s, conn
-		e.stale = true
 	}
-	if err := by.Enter(ctx, e.session); err != nil {
-		return err
-	}
-	e.stale = false
-	return nil
+	return by.Enter(ctx, e.session)
 }
 
 // entry finds the session of an identity, or makes room for one. The caller has use of it until leave.
 func (p *Peer) entry(ctx context.Context, key string) (*entry, error) {
 	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errs.Cancelled()
+	}
 	e, ok := p.entries[key]
 	var gone *entry
 	if !ok {
@@ -150,7 +174,6 @@ func (p *Peer) entry(ctx context.Context, key string) (*entry, error) {
 	e.used = time.Now()
 	known := p.known
 	p.known = true
-	closed := p.closed
 	p.mu.Unlock()
 	if gone != nil {
 		p.end(gone)
@@ -160,11 +183,11 @@ func (p *Peer) entry(ctx context.Context, key string) (*entry, error) {
 		p.srv.peers[p.conn] = p
 		p.srv.mu.Unlock()
 	}
-	// The streams of a connection end before ConnState is told of its end: what comes later closes it here.
-	if ctx.Err() != nil || closed {
+	// The calls of a connection are cut off before ConnState is told of its end. What comes later finds that out here.
+	if !known && ctx.Err() != nil {
+		p.leave(e)
 		p.srv.ConnState(p.conn, http.StateClosed)
-		p.close()
-		return nil, errs.Cancelled()
+		return nil, context.Cause(ctx)
 	}
 	return e, nil
 }
@@ -180,14 +203,22 @@ func (p *Peer) room() (gone *entry, ok bool) {
 			oldest, gone = key, e
 		}
 	}
+	if gone == nil {
+		return nil, false
+	}
 	delete(p.entries, oldest)
-	return gone, gone != nil
+	return gone, true
 }
 
+// leave gives back what enter or entry gave.
 func (p *Peer) leave(e *entry) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	e.users--
+	last := (p.closed || e.gone) && e.users == 0
+	p.mu.Unlock()
+	if last {
+		p.end(e)
+	}
 }
 
 // changed makes the next call with e find out the identity in its headers again.

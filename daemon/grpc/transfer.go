@@ -12,7 +12,6 @@ import (
 	"lukechampine.com/blake3"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/internal/pb/rpcpb"
 	"github.com/nacredb/nacre/internal/protobuf"
@@ -32,8 +31,8 @@ func (c *call) known() (*engine.Session, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = s.MayAct(); err == nil && s.Principal().Level == auth.Guest {
-		err = auth.Denied()
+	if err = s.MayAct(); err == nil && s.Stranger() {
+		err = errs.NotAllowed("IAM error: Not enough permissions to perform this action")
 	}
 	if err != nil {
 		release()
@@ -51,7 +50,7 @@ const (
 
 func importSQL(c *call) error {
 	member, begin, err := c.importFrame()
-	if err != nil {
+	if err != nil && err != io.EOF {
 		return err
 	}
 	if member != importBegin {

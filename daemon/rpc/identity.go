@@ -271,8 +271,7 @@ func attach(ctx context.Context, k *call) (wire.Response, error) {
 		return s
 	}
 	if k.conn.opt.Adopts {
-		by := k.conn.own.engine.Principal()
-		created, err := k.conn.attached.adopt(ctx, *id, &by, open)
+		created, err := k.conn.attached.adopt(ctx, *id, k.conn.own.engine.Identity(), open)
 		return answer(value.Bool(created)), err
 	}
 	return answer(value.None), k.conn.attached.attach(ctx, *id, open())

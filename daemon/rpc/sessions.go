@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -187,7 +186,8 @@ func (a *Sessions) pin(id value.UUID) (release func()) {
 }
 
 // adopt gives the session of an id to a client with the identity by, or makes one.
-func (a *Sessions) adopt(ctx context.Context, id value.UUID, by *auth.Principal, open func() *engine.Session) (created bool, err error) {
+func (a *Sessions) adopt(ctx context.Context, id value.UUID, by engine.Identity,
+	open func() *engine.Session) (created bool, err error) {
 	if s, err := a.find(id); err == nil {
 		return false, mayAdopt(s, by)
 	}
@@ -200,9 +200,8 @@ func (a *Sessions) adopt(ctx context.Context, id value.UUID, by *auth.Principal,
 
 // mayAdopt refuses a session of one user to another. The id of a session is a secret of its client: who has no identity of
 // its own is taken at its word.
-func mayAdopt(s *session, by *auth.Principal) error {
-	p := s.engine.Principal()
-	if p.Level == auth.Guest || by.Level == auth.Guest || p.Same(by) {
+func mayAdopt(s *session, by engine.Identity) error {
+	if of := s.engine.Identity(); of.Guest() || by.Guest() || of.Same(by) {
 		return nil
 	}
 	return errs.NotAllowed("The session belongs to another user")

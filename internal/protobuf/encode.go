@@ -46,7 +46,7 @@ func appendValue(dst []byte, v value.Value, levels int) ([]byte, error) {
 	case value.KindDecimal:
 		return appendDecimal(dst, valueDecimal, v.Decimal()), nil
 	case value.KindString:
-		return appendText(dst, valueString, v.Str()), nil
+		return AppendText(dst, valueString, v.Str()), nil
 	case value.KindBytes:
 		return protowire.AppendBytes(append(dst, valueBytes<<3|2), v.Bytes()), nil
 	case value.KindDuration:
@@ -60,9 +60,9 @@ func appendValue(dst []byte, v value.Value, levels int) ([]byte, error) {
 		dst, at := Open(dst, valueGeometry)
 		return Seal(appendGeometry(dst, v.Geometry()), at), nil
 	case value.KindTable:
-		return appendText(dst, valueTable, v.Table()), nil
+		return AppendText(dst, valueTable, v.Table()), nil
 	case value.KindRegex:
-		return appendText(dst, valueRegex, v.Regex().Source), nil
+		return AppendText(dst, valueRegex, v.Regex().Source), nil
 	case value.KindFile:
 		dst, at := Open(dst, valueFile)
 		dst = AppendString(dst, 1, v.File().Bucket)
@@ -97,7 +97,8 @@ func appendNested(dst []byte, v value.Value, levels int) ([]byte, error) {
 	return Seal(dst, at), err
 }
 
-func appendText(dst []byte, field protowire.Number, s string) []byte {
+// AppendText appends a text field that is there even if it is empty: a member of a oneof.
+func AppendText(dst []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), s)
 }
 
@@ -106,7 +107,7 @@ func AppendString(dst []byte, field protowire.Number, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	return appendText(dst, field, s)
+	return AppendText(dst, field, s)
 }
 
 // AppendUint appends a number field; 0 is left out.
@@ -139,7 +140,7 @@ func AppendUUID(dst []byte, field protowire.Number, u value.UUID) []byte {
 
 func appendDecimal(dst []byte, field protowire.Number, d value.Decimal) []byte {
 	dst, at := Open(dst, field)
-	return Seal(appendText(dst, 1, d.String()), at)
+	return Seal(AppendText(dst, 1, d.String()), at)
 }
 
 // AppendObject appends the content of an Object or Variables message: its fields in the order of their names.
@@ -192,7 +193,7 @@ func appendKey(dst []byte, k value.Value, levels int) ([]byte, error) {
 	case value.KindInt:
 		return protowire.AppendVarint(append(dst, keyInt<<3), uint64(k.Int())), nil
 	case value.KindString:
-		return appendText(dst, keyString, k.Str()), nil
+		return AppendText(dst, keyString, k.Str()), nil
 	case value.KindUUID:
 		return AppendUUID(dst, keyUUID, k.UUID()), nil
 	case value.KindArray:
