@@ -31,7 +31,7 @@ func kindName(e *valuepb.SurrealError) string {
 
 // dialGRPC opens a connection for the caller: another one for another place, which stays selected on a connection.
 func (c *caller) dialGRPC(r *row) {
-	if c.rpc != nil && c.place != r.place {
+	if c.rpc != nil && (r.place == "" || c.place != r.place) {
 		c.leave()
 		c.rpc = nil
 	}
