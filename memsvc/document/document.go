@@ -455,17 +455,13 @@ func readPDF(b []byte) (*Doc, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the PDF cannot be read: %w", err)
 	}
-	n := r.NumPage()
-	if n > maxPages {
-		return nil, fmt.Errorf("the PDF has more than %d pages", maxPages)
+	pages, err := pdfPages(r)
+	if err != nil {
+		return nil, err
 	}
 	var out strings.Builder
 	fonts := map[string]*pdf.Font{}
-	for i := 1; i <= n; i++ {
-		p := r.Page(i)
-		if p.V.IsNull() {
-			continue
-		}
+	for i, p := range pages {
 		for _, name := range p.Fonts() {
 			if _, ok := fonts[name]; !ok {
 				f := p.Font(name)
@@ -474,7 +470,7 @@ func readPDF(b []byte) (*Doc, error) {
 		}
 		s, err := p.GetPlainText(fonts)
 		if err != nil {
-			return nil, fmt.Errorf("page %d of the PDF cannot be read: %w", i, err)
+			return nil, fmt.Errorf("page %d of the PDF cannot be read: %w", i+1, err)
 		}
 		out.WriteString(strings.ToValidUTF8(s, "\uFFFD") + "\n\n")
 		if out.Len() > MaxText {
@@ -482,6 +478,70 @@ func readPDF(b []byte) (*Doc, error) {
 		}
 	}
 	return &Doc{Text: strings.TrimSpace(out.String())}, nil
+}
+
+// Limits of a PDF: its tree of pages, and the bytes that draw them.
+const (
+	maxPageDepth   = 64
+	maxPageContent = 64 << 20
+)
+
+// pdfPages are the pages of a PDF. The tree is walked here because it may lie: it may lead in circles, or to content
+// that is endless once it is unpacked.
+func pdfPages(r *pdf.Reader) (pages []pdf.Page, err error) {
+	nodes, content := 0, int64(0)
+	var walk func(v pdf.Value, depth int) error
+	walk = func(v pdf.Value, depth int) error {
+		if nodes++; nodes > 2*maxPages || depth > maxPageDepth {
+			return fmt.Errorf("the PDF has more than %d pages, or they lead in circles", maxPages)
+		}
+		if kids := v.Key("Kids"); kids.Kind() == pdf.Array {
+			for i := range kids.Len() {
+				if err := walk(kids.Index(i), depth+1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if v.Key("Type").Name() != "Page" {
+			return nil
+		}
+		n, err := contentSize(v.Key("Contents"), maxPageContent-content)
+		if content += n; err != nil {
+			return err
+		}
+		pages = append(pages, pdf.Page{V: v})
+		return nil
+	}
+	err = walk(r.Trailer().Key("Root").Key("Pages"), 0)
+	return pages, err
+}
+
+// contentSize is how many bytes the streams of a page are, unpacked, at most most.
+func contentSize(v pdf.Value, most int64) (n int64, err error) {
+	streams := []pdf.Value{v}
+	if v.Kind() == pdf.Array {
+		if v.Len() > maxPages {
+			return 0, tooLarge()
+		}
+		streams = streams[:0]
+		for i := range v.Len() {
+			streams = append(streams, v.Index(i))
+		}
+	}
+	for _, s := range streams {
+		if s.Kind() != pdf.Stream {
+			continue
+		}
+		k, err := io.Copy(io.Discard, io.LimitReader(s.Reader(), most-n+1))
+		if n += k; n > most {
+			return n, tooLarge()
+		}
+		if err != nil {
+			return n, fmt.Errorf("a page of the PDF cannot be read: %w", err)
+		}
+	}
+	return n, nil
 }
 
 // readDOCX reads the paragraphs of a Word document.
