@@ -84,10 +84,14 @@ func TestUpdatedQuestionsAnswerTheNewValue(t *testing.T) {
 					s.post(200, "/facts", map[string]any{"observed_at": at, "triples": []any{triple}})
 				}
 			}
-			fresh, past := 0, 0
+			fresh, past, direct := 0, 0, 0
 			for _, u := range all {
 				ask := map[string]any{"query": u.question}
-				if got := firstOf(s.post(200, "/query", ask), u.was, u.is); got == "new" {
+				a := s.post(200, "/query", ask)
+				if a.str("tier") == "direct" && a.str("classificationKind") == "direct_lookup" {
+					direct++
+				}
+				if got := firstOf(a, u.was, u.is); got == "new" {
 					fresh++
 				} else {
 					t.Logf("%s: %s first", u.question, got)
@@ -99,7 +103,11 @@ func TestUpdatedQuestionsAnswerTheNewValue(t *testing.T) {
 					t.Logf("%s as of March: %s first", u.question, got)
 				}
 			}
-			t.Logf("%d changes: the new value first %d, asOf the old one first %d", len(all), fresh, past)
+			t.Logf("%d changes: the new value first %d, asOf the old one first %d; %d by a direct look-up", len(all),
+				fresh, past, direct)
+			if 2*direct < len(all) {
+				t.Errorf("%d of %d questions are answered by a direct look-up", direct, len(all))
+			}
 			if 100*fresh < 95*len(all) || 100*past < 95*len(all) {
 				t.Errorf("the new value comes first %d times of %d, asOf the old one %d times", fresh, len(all), past)
 			}

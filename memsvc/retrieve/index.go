@@ -32,6 +32,7 @@ type Unit struct {
 	Until    time.Time // it holds no longer from then on; zero: it holds
 	Known    time.Time // a fact: when it became known; zero: always
 	Source   string    // a fact: the id of the turn that stated it
+	Key      string    // a fact: what it tells of its entity
 	Clauses  grant.Clauses
 	Labels   []string
 	Mime     string
@@ -63,7 +64,8 @@ type unit struct {
 	numbered bool  // its text holds a number
 	asks     bool  // its text is a question
 	labels   []int32
-	names    []int32 // entities that its text names
+	names    []int32  // entities that its text names
+	key      []string // stems of the key of a fact
 	moments  []interval
 	mime     string
 }
@@ -175,6 +177,9 @@ func (x *Index) Add(u Unit) {
 	}
 	if !u.Known.IsZero() {
 		n.known = u.Known.Unix()
+	}
+	if u.Key != "" {
+		n.key = text.Terms(strings.ReplaceAll(u.Key, "_", " "))
 	}
 	for i, k := range kindNames {
 		if k == u.Kind {

@@ -264,7 +264,7 @@ func attributeUnit(a store.Attribute) Unit {
 	if turn, ok := strings.CutPrefix(a.Source.Ref, "turn:"); ok {
 		source = "turn/" + turn
 	}
-	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Speaker: speaker, Source: source,
+	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Speaker: speaker, Source: source, Key: a.Key,
 		Group: "entity/" + a.Entity, At: a.ValidFrom,
 		Until:   until(a.ValidUntil),
 		Known:   a.CreatedAt,

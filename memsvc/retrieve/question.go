@@ -33,6 +33,7 @@ type question struct {
 	who      bool // it asks for a person, place or name
 	latest   bool // it asks for the present state
 	mean     []int8
+	means    map[string]bool // stems of its words and of those of similar meaning
 }
 
 // asking are words that say how a question asks, not what for.
@@ -85,6 +86,13 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 	q.names = x.named(query, q.speakers)
 	q.mean = text.Mean(stems, text.Rarity)
 	x.similar(q.terms, seen, t)
+	q.means = map[string]bool{}
+	for _, w := range q.terms {
+		q.means[w.stem] = true
+		for _, k := range w.kin {
+			q.means[x.stems[k.post.num]] = true
+		}
+	}
 	return q
 }
 

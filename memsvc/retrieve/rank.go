@@ -43,6 +43,7 @@ type Tuning struct {
 	Recent                      float32 // for the newest of the units, the oldest gets nothing
 	Latest                      float32 // loss by days of age, when the question asks for the present
 	Fact                        float32 // factor for a fact about somebody that the query names
+	Direct                      float32 // factor for the fact that the query asks for by its key
 	Stale                       float32 // factor for a turn that states what is so no longer
 	Later                       float32 // factor for what was said after the time that a query looks from
 }
@@ -54,7 +55,7 @@ var Default = Tuning{
 	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.25, Provided: 1, VectorBefore: 0.2, VectorNext: 0.1,
 	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2,
 	Person: 0.1, PersonShare: 0.12, Absent: 0.6, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
-	Latest: 0.02, Later: 0.3, Fact: 1.5, Stale: 0.5,
+	Latest: 0.02, Later: 0.3, Fact: 1.5, Direct: 2, Stale: 0.5,
 	Cover: 0.2,
 }
 
@@ -488,6 +489,10 @@ func (se *search) factors() {
 		}
 		if u.kind == kindAttribute && has(q.speakers, u.speaker) {
 			f *= t.Fact
+			if q.asksFor(u.key) {
+				f *= t.Direct
+				se.legs[TierDirect]++
+			}
 		}
 		se.s.score[d] *= f
 	}
@@ -518,6 +523,16 @@ func (se *search) cover() {
 		}
 		se.s.score[d] *= 1 - se.t.Cover*(1-have/all)
 	}
+}
+
+// asksFor reports whether a question names every word of a key, or one of similar meaning.
+func (q *question) asksFor(key []string) bool {
+	for _, stem := range key {
+		if !q.means[stem] {
+			return false
+		}
+	}
+	return len(key) > 0
 }
 
 // ages are the times of the newest and the oldest unit that were found and that were said by the time of the query.

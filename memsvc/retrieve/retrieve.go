@@ -74,6 +74,9 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 		candidates = s.widen(h.x, q, candidates)
 	}
 	h.mu.RUnlock()
+	if len(candidates) > 0 && legs[TierDirect] > 0 && strings.HasPrefix(candidates[0].ID, "attribute/") {
+		out.Tier, out.Reason = TierDirect, "the question asks for a key of an entity"
+	}
 	out.Legs, out.Pool = legs, len(candidates)
 	out.Hits, err = s.hydrate(ctx, t, q.Region, candidates, k)
 	return out, err
