@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,11 @@ func TestStatementsOfTheDocs(t *testing.T) {
 				}
 				continue
 			}
+			if block.language == "graphql" {
+				ran++
+				answer = string(askGraphQL(t, s, block.text, "").AppendJSON(nil))
+				continue
+			}
 			run := s.Execute
 			if block.language == "gql" {
 				run = s.GQL
@@ -66,6 +72,9 @@ type block struct {
 	line           int
 }
 
+// executed are the languages of blocks, and what stands for their answers.
+var executed = []string{"surql", "gql", "graphql", "text"}
+
 // fenced are the blocks of statements and answers of a page.
 func fenced(page string) []block {
 	var out []block
@@ -76,7 +85,7 @@ func fenced(page string) []block {
 		case !fence && in != nil:
 			in.text += line + "\n"
 		case fence && in != nil:
-			if in.text = strings.TrimRight(in.text, "\n"); in.language == "surql" || in.language == "gql" || in.language == "text" {
+			if in.text = strings.TrimRight(in.text, "\n"); slices.Contains(executed, in.language) {
 				out = append(out, *in)
 			}
 			in = nil

@@ -104,3 +104,19 @@ func runGraphQLFile(t *testing.T, file string) {
 		}
 	}
 }
+
+// worked are the requests of the worked example.
+func worked(t testing.TB) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/graphql/worked.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "> "); ok {
+			out = append(out, strings.TrimSpace(rest))
+		}
+	}
+	return out
+}
