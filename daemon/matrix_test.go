@@ -39,7 +39,7 @@ const (
 	forbidden = 'p' // You don't have permission to …: a place, a function, a parameter, an endpoint
 	invalid   = 'v' // nobody may say that
 	unknown   = 'n' // as if it were not there
-	stranger  = 'a' // Anonymous access not allowed
+	anonymous = 'a' // Anonymous access not allowed
 	refused   = 'x' // no such identity any more
 	absent    = '.' // not tried
 )
@@ -287,7 +287,7 @@ func (o *outcome) verdict(r *row, changed bool) byte {
 	case msg == "":
 		return nothing
 	case strings.Contains(msg, "Anonymous access not allowed"):
-		return stranger
+		return anonymous
 	case strings.Contains(msg, "Not enough permissions to perform this action"):
 		return denied
 	case strings.Contains(msg, "You don't have permission to"), o.status == 403:

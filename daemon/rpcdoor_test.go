@@ -202,7 +202,7 @@ func (d *rpcDoor) step(t *testing.T, s *step, saved map[string]value.Value) {
 	}
 	fields := []value.Field{{Name: "method", Value: value.Str(s.method)}}
 	if s.params != "" {
-		v, err := rpc.Inert("["+fill(s.params)+"]", nil)
+		v, err := rpc.Constant("["+fill(s.params)+"]", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", s.params, err)
 		}
@@ -252,7 +252,7 @@ func (d *rpcDoor) matches(t *testing.T, got, want string) bool {
 		if strings.HasPrefix(p, "ERR") {
 			continue
 		}
-		v, err := rpc.Inert(p, nil)
+		v, err := rpc.Constant(p, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", p, err)
 		}

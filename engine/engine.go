@@ -225,18 +225,18 @@ type (
 // only until it returns.
 func (e *Engine) Hold(n int) Held { return e.memory.Hold(n) }
 
-// Take is Hold for bytes that may be refused; those of a stranger, a client without an identity, are of the strangers'
+// Take is Hold for bytes that may be refused; those of an anonymous client are of the anonymous clients'
 // share. Errors: errs.OutOfMemory.
-func (e *Engine) Take(n int, stranger bool) (Held, error) { return e.memory.Take(n, stranger) }
+func (e *Engine) Take(n int, anonymous bool) (Held, error) { return e.memory.Take(n, anonymous) }
 
 // MemoryTight reports whether more than half of the memory for clients is taken.
 func (e *Engine) MemoryTight() bool { return e.memory.Tight() }
 
-// Account opens an account for what a client has sent or is to be sent. That of a stranger, a client without an
-// identity, is of the strangers' share. The caller closes it.
-func (e *Engine) Account(stranger bool) Account {
-	if stranger {
-		return e.memory.Account().OfStranger()
+// Account opens an account for what a client has sent or is to be sent. That of an anonymous client is of the
+// anonymous clients' share. The caller closes it.
+func (e *Engine) Account(anonymous bool) Account {
+	if anonymous {
+		return e.memory.Account().OfAnonymous()
 	}
 	return e.memory.Account()
 }

@@ -91,10 +91,10 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 	resp := &GraphQLResponse{Kind: graphql.Unknown, Data: []byte("null")}
 	op, failures := g.schema.Prepare(req, s.e.opt.GraphQL.WithDefaults(),
 		graphql.Converters{Record: parse.RecordID, Value: parse.Value})
-	stranger := s.e.caps.MayEnter(&st.Auth.Principal)
-	if stranger != nil && (op == nil || !op.Public()) {
+	anonymous := s.e.caps.MayEnter(&st.Auth.Principal)
+	if anonymous != nil && (op == nil || !op.Public()) {
 		// SECURITY: nobody learns from errors what the schema looks like.
-		resp.Errors = []*GraphQLFailure{{Err: errAnonymous(stranger)}}
+		resp.Errors = []*GraphQLFailure{{Err: errAnonymous(anonymous)}}
 		return nil, resp, nil
 	}
 	if op == nil {
@@ -102,7 +102,7 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 		return nil, resp, nil
 	}
 	resp.Kind = op.Kind()
-	if stranger != nil {
+	if anonymous != nil {
 		return op, resp, nil
 	}
 	return op, resp, s.mayQuery(&st)

@@ -18,7 +18,7 @@ import (
 // These are the attacks of cmd/nacretest siege on the accounts alone: whatever a client holds, in whichever small pieces, is
 // counted, refused in the end, and given back.
 
-// openPool opens an engine with 16 MiB for clients; strangers have 2 MiB of it.
+// openPool opens an engine with 16 MiB for clients; anonymous clients have 2 MiB of it.
 func openPool(t *testing.T) *engine.Engine {
 	e, err := engine.Open(t.Context(), "memory", engine.Options{Memory: 16 << 20, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -51,8 +51,8 @@ func until(t *testing.T, most int, grow func(int) error) int {
 // free checks that nothing is held.
 func free(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	if s := e.Stats().Memory; s.Taken != 0 || s.Strangers != 0 {
-		t.Errorf("%d bytes are taken in the end, %d by strangers", s.Taken, s.Strangers)
+	if s := e.Stats().Memory; s.Taken != 0 || s.Anonymous != 0 {
+		t.Errorf("%d bytes are taken in the end, %d by anonymous clients", s.Taken, s.Anonymous)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestSessionsAndTheirVariablesCount(t *testing.T) {
 		return errors.Join(s.Lasts(), s.Set("x", value.Str(strings.Repeat("x", bytes))))
 	}
 	if n := until(t, 1000, func(int) error { return attach(e.Session(), 60_000) }); n < 10 || n > 40 {
-		t.Errorf("%d sessions of strangers with 60 KB each fit into 2 MiB", n)
+		t.Errorf("%d sessions of anonymous clients with 60 KB each fit into 2 MiB", n)
 	}
 	if n := until(t, 1000, func(int) error { return attach(recordUser(e), 60_000) }); n < 150 || n > 280 {
 		t.Errorf("%d sessions of users with 60 KB each fit beside them", n)
@@ -78,7 +78,7 @@ func TestSessionsAndTheirVariablesCount(t *testing.T) {
 	}
 	free(t, e)
 	if n := until(t, 10_000, func(int) error { return attach(e.Session(), 1) }); n > 1024 {
-		t.Errorf("%d empty sessions of strangers fit into 2 MiB", n)
+		t.Errorf("%d empty sessions of anonymous clients fit into 2 MiB", n)
 	}
 	for _, s := range open {
 		s.Close()

@@ -32,7 +32,7 @@ type Session struct {
 // nothing.
 const (
 	variablesLimit          = 64 << 20
-	strangersVariablesLimit = 64 << 10
+	anonymousVariablesLimit = 64 << 10
 )
 
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
@@ -71,7 +71,7 @@ func (e *Engine) session(p auth.Principal) *Session {
 		ID:   e.queries.NewKey("uuid"),
 	})
 	if s.mem = e.memory.Lasting(); p.Level == auth.Guest {
-		s.mem = s.mem.OfStranger()
+		s.mem = s.mem.OfAnonymous()
 	}
 	return s
 }
@@ -152,8 +152,8 @@ func (s *Session) Close() {
 	s.e.queries.Hub.DropSession(s.ID())
 }
 
-// Stranger reports whether the client of the session has no identity.
-func (s *Session) Stranger() bool { return s.state.Load().Auth.Principal.Level == auth.Guest }
+// Anonymous reports whether the client of the session has no identity.
+func (s *Session) Anonymous() bool { return s.state.Load().Auth.Principal.Level == auth.Guest }
 
 // IsRoot reports whether the client is a user at root level.
 func (s *Session) IsRoot() bool { return s.state.Load().Auth.Principal.Level == auth.RootUser }
@@ -273,7 +273,7 @@ func (s *Session) Set(name string, v value.Value) error {
 	}
 	limit := variablesLimit
 	if s.MayEnter() != nil {
-		limit = strangersVariablesLimit
+		limit = anonymousVariablesLimit
 	}
 	v = value.Detach(v)
 	var err error

@@ -196,7 +196,7 @@ func (c *call) within(context []byte, m method) error {
 		return err
 	}
 	c.entry = entry
-	if !entry.session.Stranger() {
+	if !entry.session.Anonymous() {
 		c.by.Mem.Known()
 	}
 	return nil

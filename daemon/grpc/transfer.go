@@ -31,7 +31,7 @@ func (c *call) known() (*engine.Session, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = s.MayAct(); err == nil && s.Stranger() {
+	if err = s.MayAct(); err == nil && s.Anonymous() {
 		err = errs.NotAllowed("IAM error: Not enough permissions to perform this action")
 	}
 	if err != nil {

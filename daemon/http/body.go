@@ -37,7 +37,7 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Sess
 		return nil, errTooLarge
 	}
 	mem := intake(w)
-	if by != nil && !by.Stranger() {
+	if by != nil && !by.Anonymous() {
 		mem.Known()
 	}
 	if err := charge(mem, headSize(r)); err != nil {
@@ -179,7 +179,8 @@ func (s *Server) readText(w http.ResponseWriter, r *http.Request, by *engine.Ses
 	return string(b), nil
 }
 
-// readObject takes in a body of a stranger that is an object in the format its content type names; JSON where it names none.
+// readObject reads the body of an anonymous client: an object, in the format of its content type (JSON where there is
+// none).
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, limit int64) (*value.Object, error) {
 	b, err := s.read(w, r, nil, limit)
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *Server) graphQLSocket(w http.ResponseWriter, r *http.Request) error {
 		return s.noGraphQL(w, err)
 	}
 	mem := intake(w)
-	if !session.Stranger() {
+	if !session.Anonymous() {
 		mem.Known()
 	}
 	if err := charge(mem, headSize(r)); err != nil { // it stays as long as the connection

@@ -87,7 +87,7 @@ func keyTarget(r *http.Request) (what value.Value, one bool, err error) {
 		return value.TableOf(table), false, nil
 	}
 	key := value.Str(id)
-	if v, err := rpc.Inert(id, nil); err == nil {
+	if v, err := rpc.Constant(id, nil); err == nil {
 		switch v.Kind() {
 		case value.KindInt, value.KindString, value.KindUUID, value.KindArray, value.KindObject:
 			key = v
@@ -154,5 +154,5 @@ func (s *Server) keyBody(w http.ResponseWriter, r *http.Request, by *engine.Sess
 	if v, err := wire.JSON.Decode([]byte(text), s.decode); err == nil {
 		return v, nil
 	}
-	return rpc.Inert(text, variables(r))
+	return rpc.Constant(text, variables(r))
 }

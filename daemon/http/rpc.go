@@ -73,7 +73,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, serve func(*eng
 		return err
 	}
 	mem := intake(w)
-	if !session.Stranger() {
+	if !session.Anonymous() {
 		mem.Known()
 	}
 	if err := charge(mem, headSize(r)); err != nil { // it stays as long as the connection

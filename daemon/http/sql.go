@@ -45,7 +45,7 @@ func variables(r *http.Request) *value.Object {
 func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) error {
 	return s.upgrade(w, r, func(session *engine.Session) {
 		vars := variables(r)
-		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, session.Stranger(), func(ctx context.Context, text string) ([]engine.Result, error) {
+		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, session.Anonymous(), func(ctx context.Context, text string) ([]engine.Result, error) {
 			return s.run(ctx, session, text, vars)
 		})
 	})
@@ -73,18 +73,18 @@ const notAllowed = "Not enough permissions to perform this action"
 
 // What a text of nobody may have to be answered statement by statement: the answer may be a hundred times as long.
 const (
-	strangersText       = 64 << 10 // bytes
-	strangersStatements = 1000
+	anonymousText       = 64 << 10 // bytes
+	anonymousStatements = 1000
 )
 
 // anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own,
 // or where they are many all of them together. SECURITY: the text is not parsed.
 func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
-	if len(text) > strangersText {
+	if len(text) > anonymousText {
 		return nil, refusal
 	}
 	n, ok := parse.Count(text)
-	if !ok || n > strangersStatements {
+	if !ok || n > anonymousStatements {
 		return nil, refusal
 	}
 	results := make([]engine.Result, n)

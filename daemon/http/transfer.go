@@ -115,7 +115,7 @@ func (s *Server) known(
 	r *http.Request, enter func(*http.Request) (*engine.Session, error),
 ) (*engine.Session, error) {
 	session, err := enter(r)
-	if err == nil && session.Stranger() {
+	if err == nil && session.Anonymous() {
 		err = &refusal{http.StatusForbidden, notAllowed}
 	}
 	return session, err

@@ -61,8 +61,8 @@ func (srv *Server) NewConn(s *engine.Session, opt Options) *Conn {
 	return c
 }
 
-// listen sends what the live queries of s have to tell to the client. Of an end that the session itself brought about the
-// client knows already: it is told nothing more, some cannot bear it.
+// listen sends the notifications of the live queries of s to the client. When the session itself ends a live query, no
+// KILLED is sent: the client knows, and some SDKs fail on it.
 func (c *Conn) listen(s *engine.Session, id *value.UUID) {
 	if c.opt.Notify == nil {
 		return
@@ -70,14 +70,14 @@ func (c *Conn) listen(s *engine.Session, id *value.UUID) {
 	s.NotifyQuietly(func(n *engine.Notification) error { return c.opt.Notify(id, n) })
 }
 
-// strangersValues is how many values a message may have of a client without an identity, where those may do nothing.
-const strangersValues = 256 << 10
+// anonymousValues is how many values a message may have of a client without an identity, where those may do nothing.
+const anonymousValues = 256 << 10
 
 // DecodingOf is Decoding for the messages that s may send.
 func DecodingOf(s *engine.Session, depth int) value.Limits {
 	l := Decoding(depth)
 	if s.MayEnter() != nil {
-		l.MaxValues = strangersValues
+		l.MaxValues = anonymousValues
 	}
 	return l
 }
@@ -96,10 +96,10 @@ func (c *Conn) Known() bool {
 	return true
 }
 
-// Stranger reports whether neither the connection nor a session attached to it alone has an identity.
-func (c *Conn) Stranger() bool {
-	return c.own.engine.Stranger() &&
-		(c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return !s.engine.Stranger() }))
+// Anonymous reports whether neither the connection nor a session attached to it alone has an identity.
+func (c *Conn) Anonymous() bool {
+	return c.own.engine.Anonymous() &&
+		(c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return !s.engine.Anonymous() }))
 }
 
 // Session is the connection's own session.

@@ -48,7 +48,7 @@ func connect(t testing.TB, srv *Server, opt Options) *Conn {
 // params reads parameters in the language's own text.
 func params(t testing.TB, text string) []value.Value {
 	t.Helper()
-	v, err := Inert("["+text+"]", nil)
+	v, err := Constant("["+text+"]", nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

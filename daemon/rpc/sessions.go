@@ -14,7 +14,7 @@ import (
 // How long a lent session lives without a call, and one of a client that has not signed in.
 const (
 	sessionIdle   = 24 * time.Hour
-	strangersIdle = time.Minute
+	anonymousIdle = time.Minute
 )
 
 // Sessions are attached sessions by the id their client chose. Over HTTP they outlive connections, so there
@@ -130,7 +130,7 @@ func (a *Sessions) evict() *session {
 	var oldest value.UUID
 	var used time.Time
 	for id, s := range a.all {
-		if s.pinned == 0 && s.engine.Stranger() && s.idle() && (used.IsZero() || s.used.Before(used)) {
+		if s.pinned == 0 && s.engine.Anonymous() && s.idle() && (used.IsZero() || s.used.Before(used)) {
 			oldest, used = id, s.used
 		}
 	}
@@ -250,7 +250,7 @@ func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
 		if s.pinned > 0 {
 			return false
 		}
-		return idle > longest || idle > strangersIdle && s.engine.Stranger() && s.idle()
+		return idle > longest || idle > anonymousIdle && s.engine.Anonymous() && s.idle()
 	})
 }
 

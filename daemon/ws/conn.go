@@ -31,27 +31,27 @@ type conn struct {
 	longest int64        // message, in bytes
 	decode  value.Limits // of the next message
 
-	ctx      context.Context // of every request; ends with the connection
-	cancel   context.CancelFunc
-	slots    chan struct{}  // a token for each running request
-	running  sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
-	done     chan struct{}  // closed when run ends
-	heard    atomic.Bool    // something was read since the last look
-	arrived  atomic.Int64   // the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
-	probing  atomic.Bool
-	tooSlow  atomic.Bool
-	whole    int64          // what longest is for a client that is known, where proto is set
-	trusted  bool           // the limits of bound are the wide ones; the reader's
-	stranger bool           // what comes in is of the strangers' share; the reader's
-	in       engine.Account // of the message that comes in; the reader's
-	out      outbox
+	ctx       context.Context // of every request; ends with the connection
+	cancel    context.CancelFunc
+	slots     chan struct{}  // a token for each running request
+	running   sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
+	done      chan struct{}  // closed when run ends
+	heard     atomic.Bool    // something was read since the last look
+	arrived   atomic.Int64   // the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
+	probing   atomic.Bool
+	tooSlow   atomic.Bool
+	whole     int64          // what longest is for a client that is known, where proto is set
+	trusted   bool           // the limits of bound are the wide ones; the reader's
+	anonymous bool           // what comes in is of the anonymous clients' share; the reader's
+	in        engine.Account // of the message that comes in; the reader's
+	out       outbox
 }
 
 // newConn makes a connection that runs at most requests at a time.
 func newConn(s *Server, socket *websocket.Conn, p *pipe, requests int) *conn {
 	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, requests), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.stranger, c.in = true, s.rpc.Engine.Account(true)
+	c.anonymous, c.in = true, s.rpc.Engine.Account(true)
 	c.out.init(s.limits.Queue, s.rpc.Engine)
 	return c
 }
@@ -179,8 +179,8 @@ func (c *conn) bound() {
 		c.boundFrames()
 		return
 	}
-	if c.stranger && c.rpc != nil && !c.rpc.Stranger() {
-		c.stranger = false
+	if c.anonymous && c.rpc != nil && !c.rpc.Anonymous() {
+		c.anonymous = false
 		c.in.Known()
 	}
 	if c.rpc == nil || c.trusted {
@@ -188,7 +188,7 @@ func (c *conn) bound() {
 	}
 	l := &c.srv.limits
 	if c.decode = rpc.DecodingOf(c.rpc.Session(), l.Depth); !c.rpc.Known() {
-		c.longest = l.Stranger
+		c.longest = l.Anonymous
 		return
 	}
 	c.trusted, c.longest, c.decode = true, l.Message, rpc.Decoding(l.Depth)
@@ -263,7 +263,7 @@ func (c *conn) take(b []byte) (j job, ok bool) {
 
 // hold counts n bytes of a request that waits for its turn.
 func (c *conn) hold(n int) (engine.Held, *errs.Error) {
-	held, err := c.srv.rpc.Engine.Take(n, c.stranger)
+	held, err := c.srv.rpc.Engine.Take(n, c.anonymous)
 	if err != nil {
 		c.srv.metrics.Limited("memory")
 		return held, errs.NoMemory()

@@ -40,12 +40,12 @@ func (f *Frames) Close(code int, reason string) {
 func (f *Frames) Subprotocol() string { return f.c.socket.Subprotocol() }
 
 // ServeProtocol upgrades the request and runs a connection of the protocol that open gives. A message has at most limit
-// bytes; of a client that is not known, at most stranger. Of the subprotocols the first one that the client names is
+// bytes; of a client that is not known, at most anonymous. Of the subprotocols the first one that the client names is
 // chosen. The caller has reserved a place.
-func (s *Server) ServeProtocol(w http.ResponseWriter, r *http.Request, client string, limit, stranger int64,
+func (s *Server) ServeProtocol(w http.ResponseWriter, r *http.Request, client string, limit, anonymous int64,
 	subprotocols []string, open func(*Frames) Protocol) {
 	named := chosen(r, subprotocols)
-	s.serveAs(w, r, client, min(limit, stranger), named, func(socket *websocket.Conn, p *pipe) *conn {
+	s.serveAs(w, r, client, min(limit, anonymous), named, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, s.limits.Requests)
 		c.whole = limit
 		c.proto = open(&Frames{c})
@@ -102,8 +102,8 @@ func (c *conn) work(f func(ctx context.Context)) {
 
 // boundFrames is bound for a connection of a Protocol.
 func (c *conn) boundFrames() {
-	if c.stranger && c.proto.Known() {
-		c.stranger, c.longest = false, c.whole
+	if c.anonymous && c.proto.Known() {
+		c.anonymous, c.longest = false, c.whole
 		c.in.Known()
 	}
 }

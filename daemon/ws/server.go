@@ -31,7 +31,7 @@ import (
 // Limits bounds what connections may take. Zero fields mean the defaults.
 type Limits struct {
 	Message     int64         // bytes of one message; 128 MiB
-	Stranger    int64         // the same for a connection that has had no identity yet, where those may do nothing; 4 MiB
+	Anonymous   int64         // the same for a connection that has had no identity yet, where those may do nothing; 4 MiB
 	Requests    int           // running at once on one connection; 256
 	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
 	Connections int           // open at once; 65536
@@ -42,8 +42,8 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	set(&l.Message, 128<<20)
-	set(&l.Stranger, 4<<20)
-	l.Stranger = min(l.Stranger, l.Message)
+	set(&l.Anonymous, 4<<20)
+	l.Anonymous = min(l.Anonymous, l.Message)
 	set(&l.Requests, 256)
 	set(&l.Queue, 8<<20)
 	set(&l.Connections, 65536)

@@ -68,7 +68,7 @@ func (a assigner) assignMany(ctx context.Context, set []ast.Assign, vals []value
 		if !own || a.apart {
 			im.doc = e.into(im.doc)
 			var err error
-			if im, err = a.borne(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+			if im, err = a.checked(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 				return value.None, err
 			}
 			continue
@@ -79,12 +79,12 @@ func (a assigner) assignMany(ctx context.Context, set []ast.Assign, vals []value
 		}
 		e.set(name, now)
 	}
-	return a.r.borne(e.into(im.doc), nil)
+	return a.r.checked(e.into(im.doc), nil)
 }
 
-// borne is Run.borne of the stored image.
-func (a assigner) borne(im image, err error) (image, error) {
-	im.doc, err = a.r.borne(im.doc, err)
+// checked is Run.checked of the stored image.
+func (a assigner) checked(im image, err error) (image, error) {
+	im.doc, err = a.r.checked(im.doc, err)
 	return im, err
 }
 

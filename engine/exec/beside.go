@@ -31,7 +31,7 @@ func (r *Run) EachRow(ctx context.Context, env *Env, s *ast.Select, f func(doc v
 // sides.
 func (r *Run) Operate(ctx context.Context, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	if !a.Light() || !b.Light() {
-		return r.borne(r.heavy(ctx, op, a, b))
+		return r.checked(r.heavy(ctx, op, a, b))
 	}
 	return apply(op, a, b)
 }
@@ -41,5 +41,5 @@ func (r *Run) FieldOf(ctx context.Context, v value.Value, name string) (value.Va
 	return r.field(ctx, v, name)
 }
 
-// Bear refuses a value that is too heavy to go on with.
-func (r *Run) Bear(v value.Value) (value.Value, error) { return r.borne(v, nil) }
+// Checked refuses a value that is too heavy to go on with.
+func (r *Run) Checked(v value.Value) (value.Value, error) { return r.checked(v, nil) }

@@ -47,7 +47,7 @@ func (r *Run) leaveHost() {
 	r.hosts = r.hosts[:n]
 }
 
-func (h *host) Bear(n int) error         { return h.r.bear(n) }
+func (h *host) Reserve(n int) error      { return h.r.reserve(n) }
 func (h *host) Context() context.Context { return h.ctx }
 func (h *host) Now() time.Time           { return h.r.now }
 
@@ -126,7 +126,7 @@ func (r *Run) bounded(ctx context.Context, v value.Value, args []value.Value) er
 	if v.Light() {
 		return nil
 	}
-	if err := r.bear(value.Weight(v)); err != nil {
+	if err := r.reserve(value.Weight(v)); err != nil {
 		return err
 	}
 	most := 0

@@ -46,7 +46,7 @@ func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 			return err
 		}
 	}
-	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given}
+	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone, Given: c.given}
 	if !fresh {
 		exists, err := w.g.Exists(tb, id.Key)
 		if err != nil {

@@ -11,11 +11,11 @@ import (
 
 // change is what a data clause makes of a record.
 type change struct {
-	after value.Value // the new image: an object
-	input value.Value // $input
-	keep  bool        // CONTENT: missing READONLY fields stay
-	loose bool        // after holds fields that are NONE
-	given bool        // input holds nothing of what was stored
+	after   value.Value // the new image: an object
+	input   value.Value // $input
+	keep    bool        // CONTENT: missing READONLY fields stay
+	hasNone bool        // after holds fields that are NONE
+	given   bool        // input holds nothing of what was stored
 }
 
 // newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
@@ -36,7 +36,7 @@ func (r *Run) applyData(ctx context.Context, env *Env, d *ast.Data, stored, seen
 	}
 	c, err := r.changed(ctx, env, d, stored, seen)
 	if err == nil {
-		_, err = r.borne(c.after, nil)
+		_, err = r.checked(c.after, nil)
 	}
 	return c, err
 }
@@ -45,8 +45,8 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
-		after, loose, err := r.assignAll(ctx, env, d.Set, image{stored, seen})
-		return change{after: after, input: after, loose: loose}, err
+		after, hasNone, err := r.assignAll(ctx, env, d.Set, image{stored, seen})
+		return change{after: after, input: after, hasNone: hasNone}, err
 	case ast.DataUnset:
 		after, err := r.unsetAll(ctx, env, d.Unset, image{stored, seen})
 		return change{after: after}, err
@@ -71,7 +71,7 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 		if err == nil && after.Kind() != value.KindObject {
 			err = unusable(after, "PATCH", "InvalidPatch")
 		}
-		return change{after: record.Clean(after), input: v}, err
+		return change{after: record.StripNone(after), input: v}, err
 	}
 	if v.Kind() != value.KindObject {
 		return change{}, unusable(v, "CONTENT", "InvalidContent")
@@ -80,7 +80,7 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 	if id, ok := stored.Object().Get("id"); ok && field(v, "id").IsNone() {
 		after = value.ObjectOf(v.Object().With("id", id))
 	}
-	return change{after: after, input: v, keep: d.Kind == ast.DataContent, loose: record.Loose(v), given: true}, nil
+	return change{after: after, input: v, keep: d.Kind == ast.DataContent, hasNone: record.HasNone(v), given: true}, nil
 }
 
 func unusable(v value.Value, clause, detail string) error {
@@ -98,7 +98,7 @@ func field(v value.Value, name string) value.Value {
 // merge is MERGE: objects go into each other, NONE removes, everything else replaces.
 func merge(into, from value.Value) value.Value {
 	if into.Kind() != value.KindObject || from.Kind() != value.KindObject {
-		return record.Clean(from)
+		return record.StripNone(from)
 	}
 	o, fields := into.Object(), from.Object().Fields()
 	if len(fields) > fewPlaces {
@@ -122,9 +122,9 @@ func merge(into, from value.Value) value.Value {
 	return value.ObjectOf(o)
 }
 
-// assignAll is SET: all expressions are evaluated first, then assigned in order. loose says that what was assigned holds
+// assignAll is SET: all expressions are evaluated first, then assigned in order. hasNone says that what was assigned holds
 // fields that are NONE.
-func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign, im image) (after value.Value, loose bool, err error) {
+func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign, im image) (after value.Value, hasNone bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
@@ -135,24 +135,24 @@ func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign, im imag
 		if err != nil {
 			return value.None, false, err
 		}
-		loose = loose || record.Loose(v)
+		hasNone = hasNone || record.HasNone(v)
 		vals = append(vals, v)
 	}
 	if im.doc.Object().Len() == 0 && len(set) <= fewPlaces && plainSet(set) {
-		return newFields(set, vals), loose, nil
+		return newFields(set, vals), hasNone, nil
 	}
 	a := r.assigner(env, im)
 	a.apart = a.apart && !blind(set)
 	if len(set) > fewPlaces {
 		after, err = a.assignMany(ctx, set, vals, im)
-		return after, loose, err
+		return after, hasNone, err
 	}
 	for i := range set {
-		if im, err = a.borne(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+		if im, err = a.checked(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
 			return value.None, false, err
 		}
 	}
-	return im.doc, loose, nil
+	return im.doc, hasNone, nil
 }
 
 // blind reports whether no assignment looks at what is there: they are plain, and no place has a condition.

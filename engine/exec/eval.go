@@ -35,7 +35,7 @@ func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, erro
 		if err != nil {
 			return value.None, err
 		}
-		return r.borne(value.Cast(v, x.Type, r.Ex))
+		return r.checked(value.Cast(v, x.Type, r.Ex))
 	case *ast.Block:
 		return r.Block(ctx, blockFrame(env, x), x)
 	case *ast.Subquery:
@@ -49,24 +49,24 @@ func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, erro
 	case *ast.Object:
 		return r.object(ctx, env, x)
 	case *ast.RecordID:
-		return r.borne(r.record(ctx, env, x))
+		return r.checked(r.record(ctx, env, x))
 	case *ast.Set:
 		vs, err := r.evalAll(ctx, env, x.Elems)
 		return value.SetOf(vs), err
 	case *ast.Range:
-		return r.borne(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
+		return r.checked(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyRange:
-		return r.borne(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
+		return r.checked(r.span(ctx, env, x.Start, x.End, x.StartExcl, x.EndIncl))
 	case *ast.KeyGen:
 		return r.Ex.NewKey(x.Name), nil
 	case *ast.Mock:
-		return r.borne(r.mock(x))
+		return r.checked(r.mock(x))
 	case *ast.Closure:
 		return r.closure(env, x), nil
 	case *ast.Table:
 		return value.TableOf(x.Name), nil
 	case *ast.Script:
-		return r.borne(r.script(ctx, env, x))
+		return r.checked(r.script(ctx, env, x))
 	}
 	return value.None, NotRunnable(x)
 }

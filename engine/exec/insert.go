@@ -145,7 +145,7 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return err
 		}
 	}
-	p.After = value.ObjectOf(record.Clean(doc).Object().With("id", value.RecordOf(id)))
+	p.After = value.ObjectOf(record.StripNone(doc).Object().With("id", value.RecordOf(id)))
 	if in.version != 0 {
 		return in.insertVersion(ctx, &p)
 	}
@@ -283,9 +283,9 @@ func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.
 	}
 	frame := in.row.WithThis(value.None) // only $input is in sight
 	frame.Set("input", doc)
-	after, loose, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
+	after, hasNone, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
 	if err != nil {
 		return err
 	}
-	return in.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, Loose: loose})
+	return in.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, HasNone: hasNone})
 }

@@ -55,7 +55,7 @@ func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
 }
 
 // sourceFor builds what a statement reads from, KNN operators included.
-func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
+func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *properties) (rows, error) {
 	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
 		return r.source(ctx, env, s, where, w)
 	}

@@ -107,7 +107,7 @@ func (r *Run) mayJoin(a, b value.Value) error {
 	if a.Light() || b.Light() {
 		return nil
 	}
-	if err := r.bear(value.Weight(a) + value.Weight(b)); err != nil {
+	if err := r.reserve(value.Weight(a) + value.Weight(b)); err != nil {
 		return err
 	}
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// wish is what a statement would like of its source beside the rows; the source says what it grants. nil: nothing.
-type wish struct {
+// properties are what a statement asks of its source beside the rows. The source sets what it grants. nil: nothing is asked.
+type properties struct {
 	order  *ast.Order // of the rows as they are stored
 	wanted int64      // how many rows are read at most; -1: all
 	count  bool       // the rows are only counted
@@ -20,9 +20,9 @@ type wish struct {
 	sorted bool // the rows come in that order
 }
 
-// wishOf is what a SELECT would like of its source.
-func wishOf(s *ast.Select, lim window) *wish {
-	w := &wish{wanted: -1}
+// propertiesOf returns what a SELECT asks of its source.
+func propertiesOf(s *ast.Select, lim window) *properties {
+	w := &properties{wanted: -1}
 	if len(s.From) != 1 || len(s.Split) > 0 {
 		return w
 	}
@@ -40,7 +40,7 @@ func wishOf(s *ast.Select, lim window) *wish {
 }
 
 // tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
-func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name string, where *predicate, version uint64, w *wish) (rows, error) {
+func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name string, where *predicate, version uint64, w *properties) (rows, error) {
 	tb, err := r.Table(name)
 	if err != nil {
 		return nil, err

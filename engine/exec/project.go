@@ -145,7 +145,7 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 		}
 		return value.ObjectOf(value.ObjectOfSorted(out)), nil
 	}
-	return p.r.borne(p.nested(ctx, doc))
+	return p.r.checked(p.nested(ctx, doc))
 }
 
 // eval is a field of the output of a document, which env has.

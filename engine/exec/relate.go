@@ -117,7 +117,7 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 				return err
 			}
 			return w.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: c.after, Input: c.input,
-				In: in, Out: out, KeepReadonly: c.keep, Loose: c.loose, Given: c.given})
+				In: in, Out: out, KeepReadonly: c.keep, HasNone: c.hasNone, Given: c.given})
 		}
 		// SECURITY: an edge that the caller may not write is there: it must not be made anew over the old one.
 		if there, err := w.g.Exists(tb, id.Key); there || err != nil {
@@ -133,5 +133,5 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 			return err
 		}
 	}
-	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, Loose: c.loose, Given: c.given})
+	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, HasNone: c.hasNone, Given: c.given})
 }

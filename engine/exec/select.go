@@ -142,7 +142,7 @@ func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 	if err := checkGroup(s); err != nil {
 		return nil, err
 	}
-	w := wishOf(s, lim)
+	w := propertiesOf(s, lim)
 	in, err := r.sourceFor(ctx, env, s, where, w)
 	if err != nil {
 		return nil, err
@@ -357,7 +357,7 @@ func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [
 		in = &mapRows{in: in, node: fetchNode(s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
-				if doc, err = r.borne(links.into(ctx, doc, p)); err != nil {
+				if doc, err = r.checked(links.into(ctx, doc, p)); err != nil {
 					return value.None, err
 				}
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // source builds what a SELECT reads from: its FROM list with the WHERE pushed into it, as VERSION says.
-func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *wish) (rows, error) {
+func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *properties) (rows, error) {
 	version, err := r.Version(ctx, env, s.Version)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predic
 	return u, nil
 }
 
-func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *wish) (rows, error) {
+func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *properties) (rows, error) {
 	if _, ok := x.(*ast.Subquery); ok && s.Version != nil {
 		return nil, errVersionedSubquery()
 	}
@@ -96,7 +96,7 @@ func unwrapped(x ast.Expr) bool {
 }
 
 // recordSource reads one record, or a range of records.
-func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64, w *wish) (rows, error) {
+func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64, w *properties) (rows, error) {
 	tb, err := r.Table(id.Table)
 	if err != nil {
 		return nil, err

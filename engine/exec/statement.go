@@ -90,7 +90,7 @@ func (r *Run) returnStmt(ctx context.Context, env *Env, s *ast.Return) (value.Va
 		}
 		links := &fetcher{r: r}
 		for _, p := range paths {
-			if v, err = r.borne(links.into(ctx, v, p)); err != nil {
+			if v, err = r.checked(links.into(ctx, v, p)); err != nil {
 				return value.None, err
 			}
 		}

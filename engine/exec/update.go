@@ -51,7 +51,7 @@ func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain
 		return err
 	}
 	return w.put(ctx, &record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
-		KeepReadonly: c.keep, Plain: plain, Loose: c.loose, Given: c.given})
+		KeepReadonly: c.keep, Plain: plain, HasNone: c.hasNone, Given: c.given})
 }
 
 func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
@@ -113,7 +113,7 @@ func (w *writer) upsertNew(ctx context.Context, tb *catalog.Table, id *value.Rec
 		}
 	}
 	put := func() error {
-		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, Loose: c.loose, Given: c.given})
+		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone, Given: c.given})
 	}
 	if named || !hasUnique(tb) {
 		return put()

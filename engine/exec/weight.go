@@ -5,11 +5,10 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// borne passes on what an expression made, unless it is too heavy to go on with. Lists that hold one another many times
-// over take no memory to speak of, but all that is done with them takes as long as if nothing were shared: writing,
-// comparing, copying. As whatever makes a value of others ends here, and so each sees none that is heavier, nothing below
-// needs a bound of its own.
-func (r *Run) borne(v value.Value, err error) (value.Value, error) {
+// checked returns the value that an expression made, or an error if it is too heavy. Lists that hold one another many
+// times over take little memory, but writing, comparing and copying them takes as long as if nothing were shared. All that
+// makes values of others ends here, so the code below needs no bounds of its own.
+func (r *Run) checked(v value.Value, err error) (value.Value, error) {
 	if v.Light() || err != nil {
 		return v, err
 	}
@@ -21,14 +20,14 @@ func (r *Run) weighed(v value.Value) (value.Value, error) {
 		return value.None, errs.TooDeep()
 	}
 	r.worked(value.Weight(v))
-	if err := r.bear(value.Weight(v)); err != nil {
+	if err := r.reserve(value.Weight(v)); err != nil {
 		return value.None, err
 	}
 	return v, nil
 }
 
-// bear refuses to hold n bytes of values at once, for a while: more than a value may weigh, or than there is for queries.
-func (r *Run) bear(n int) error {
+// reserve refuses to hold n bytes of values at once if a value may not weigh so much, or if queries have no such memory left.
+func (r *Run) reserve(n int) error {
 	if n > r.Ex.Limits.Answer || n == value.Heaviest {
 		return value.TooHeavy(r.Ex.Limits.Answer)
 	}
@@ -54,7 +53,7 @@ func (h *held) more(r *Run, v value.Value) error {
 		return errs.TooDeep()
 	}
 	*h += held(value.Weight(v))
-	return r.bear(int(*h))
+	return r.reserve(int(*h))
 }
 
 // keep is add for what is kept until the statement rewinds.

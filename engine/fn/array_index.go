@@ -303,7 +303,7 @@ func arrayWindows(c Call, args []value.Value) (value.Value, error) {
 	if n > 0 && size > math.MaxInt/2/leastWeight/n {
 		return value.None, c.tooLarge()
 	}
-	if err := c.Host.Bear(n * size * leastWeight); err != nil {
+	if err := c.Host.Reserve(n * size * leastWeight); err != nil {
 		return value.None, err
 	}
 	out := make([]value.Value, 0, n)

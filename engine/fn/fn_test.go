@@ -33,7 +33,7 @@ func (host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 }
 func (host) Fetch(*value.RecordID) (value.Value, error) { return value.None, nil }
 func (h host) Param(string) value.Value                 { return h.param }
-func (host) Bear(int) error                             { return nil }
+func (host) Reserve(int) error                          { return nil }
 func (host) Now() time.Time                             { return time.Unix(1700000000, 123456789) }
 func (h host) NetFilter() fn.NetFilter                  { return h.net }
 

@@ -18,8 +18,8 @@ type Host interface {
 	Fetch(id *value.RecordID) (value.Value, error)
 	// Param is a session-level parameter such as "session", "auth", "token", "access".
 	Param(name string) value.Value
-	// Bear refuses what is about to be too much: n bytes of values that a call holds at once.
-	Bear(n int) error
+	// Reserve refuses n bytes of values that a call is about to hold at once, if that is too much.
+	Reserve(n int) error
 	// Now is the clock of the statement.
 	Now() time.Time
 }

@@ -126,7 +126,7 @@ func setMap(c Call, args []value.Value) (value.Value, error) {
 			return value.None, err
 		}
 		held += value.Weight(r)
-		if err := c.Host.Bear(held); err != nil {
+		if err := c.Host.Reserve(held); err != nil {
 			return value.None, err
 		}
 		out[i] = r

@@ -179,7 +179,7 @@ func (c *acc) total(x *runner, a *aggregate) (value.Value, error) {
 	case "count":
 		return value.Int(c.rows), nil
 	case "collect_list":
-		return x.r.Bear(value.ArrayOf(c.list))
+		return x.r.Checked(value.ArrayOf(c.list))
 	case "sum":
 		if c.n == 0 {
 			return value.Int(0), nil

@@ -33,7 +33,7 @@ func (b *binder) cast(e *gql.Cast, sc *scope) (evalFn, error) {
 		if err != nil {
 			return value.None, err
 		}
-		return x.r.Bear(v)
+		return x.r.Checked(v)
 	}, err
 }
 

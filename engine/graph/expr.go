@@ -185,7 +185,7 @@ func (b *binder) list(elems []gql.Expr, sc *scope) (evalFn, error) {
 				return value.None, err
 			}
 		}
-		return x.r.Bear(value.ArrayOf(out))
+		return x.r.Checked(value.ArrayOf(out))
 	}, nil
 }
 
@@ -206,7 +206,7 @@ func (b *binder) object(fields []gql.Field, sc *scope) (evalFn, error) {
 			}
 			out[i] = value.Field{Name: fields[i].Name.Text, Value: v}
 		}
-		return x.r.Bear(value.ObjectOf(value.NewObject(out...)))
+		return x.r.Checked(value.ObjectOf(value.NewObject(out...)))
 	}, nil
 }
 
@@ -483,7 +483,7 @@ func (b *binder) pathOf(e *gql.PathOf, sc *scope) (evalFn, error) {
 				return value.None, errs.Internal("An edge of a path must join the nodes beside it")
 			}
 		}
-		return x.r.Bear(value.ArrayOf(out))
+		return x.r.Checked(value.ArrayOf(out))
 	}, nil
 }
 

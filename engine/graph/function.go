@@ -55,7 +55,7 @@ func (b *binder) function(e *gql.Func, sc *scope) (evalFn, error) {
 		if err != nil {
 			return value.None, err
 		}
-		return x.r.Bear(v)
+		return x.r.Checked(v)
 	}, nil
 }
 

@@ -103,9 +103,9 @@ func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
 		sorted = sorted && (i == 0 || columns[i-1] < name)
 	}
 	if sorted {
-		return x.r.Bear(value.ObjectOf(value.ObjectOfSorted(fields)))
+		return x.r.Checked(value.ObjectOf(value.ObjectOfSorted(fields)))
 	}
-	return x.r.Bear(value.ObjectOf(value.NewObject(fields...)))
+	return x.r.Checked(value.ObjectOf(value.NewObject(fields...)))
 }
 
 // slotKind is what a slot holds.

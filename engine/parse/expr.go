@@ -103,8 +103,8 @@ func infix(k kind) (power, ast.BinaryOp) {
 
 // expr parses an expression: one level deeper than the one around it.
 func (p *parser) expr() ast.Expr {
-	if p.opt.inert {
-		return p.inertExpr()
+	if p.opt.constants {
+		return p.constantExpr()
 	}
 	if !p.enter() {
 		return nil

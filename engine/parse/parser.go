@@ -33,7 +33,7 @@ type Options struct {
 	// Poll is asked from time to time; when it gives an error the parse ends with that error. nil: never.
 	Poll func() error
 
-	inert bool // the text is data: only literals are read, see inertExpr
+	constants bool // the text is data: only literals are read, see constantExpr
 }
 
 // The defaults of Options.

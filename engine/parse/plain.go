@@ -9,7 +9,7 @@ import (
 // without clauses. SECURITY: such text is data. A path with something to evaluate in it (a method, a condition, an
 // index that is computed, a recursion) is refused: only eval::surql makes text into code.
 func Path(text string) (*ast.Idiom, error) {
-	id, err := whole(text, Options{MaxBytes: MaxDataText, inert: true}, (*parser).plainIdiom)
+	id, err := whole(text, Options{MaxBytes: MaxDataText, constants: true}, (*parser).plainIdiom)
 	if err != nil {
 		return nil, err
 	}

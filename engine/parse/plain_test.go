@@ -69,7 +69,7 @@ func FuzzPath(f *testing.F) {
 		if err != nil {
 			return
 		}
-		checkInert(t, text, id)
+		checkConstant(t, text, id)
 		again, err := Path(ast.Text(id))
 		if err != nil || ast.Text(again) != ast.Text(id) {
 			t.Fatalf("%q gives %s, then %v (%v)", text, ast.Text(id), again, err)
@@ -84,13 +84,13 @@ func FuzzRecordText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p := newParser(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, inert: true})
+		p := newParser(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, constants: true})
 		if p.err != nil {
 			return
 		}
 		x := p.recordText()
 		if p.err == nil {
-			checkInert(t, text, x)
+			checkConstant(t, text, x)
 		}
 		if v, err := RecordID(text); err == nil {
 			if again, err := RecordID(v.Text()); err != nil || again.Text() != v.Text() {
@@ -100,8 +100,8 @@ func FuzzRecordText(f *testing.F) {
 	})
 }
 
-// checkInert fails where a tree holds more than literals and what is made of them.
-func checkInert(t *testing.T, text string, node any) {
+// checkConstant fails where a tree holds more than literals and what is made of them.
+func checkConstant(t *testing.T, text string, node any) {
 	t.Helper()
 	ast.Inspect(node, func(n any) bool {
 		switch n.(type) {

@@ -113,7 +113,7 @@ func (p *parser) key() ast.Expr {
 	case tUUID:
 		return p.literal(p.uuid(p.advance()))
 	case kwRand, kwUlid, kwUuid:
-		if !p.opt.inert && p.peek().kind == tLParen {
+		if !p.opt.constants && p.peek().kind == tLParen {
 			return p.generatedKey()
 		}
 	}

@@ -18,22 +18,22 @@ func Value(text string) (value.Value, error) { return ValueWith(text, nil) }
 
 // ValueWith is Value with parameters allowed: $name is what params says, and refused where it says no.
 func ValueWith(text string, params func(name string) (value.Value, bool)) (value.Value, error) {
-	x, err := whole(text, Options{Depth: ValueDepth, inert: true}, (*parser).inertExpr)
+	x, err := whole(text, Options{Depth: ValueDepth, constants: true}, (*parser).constantExpr)
 	if err != nil {
 		return value.None, err
 	}
-	return inert{params}.value(x)
+	return constants{params}.value(x)
 }
 
 // RecordID parses the text of a record id such as person:1, person:['a', 2] or person:1..5: a table and a literal key,
 // or a range of such keys. Blanks around it are allowed. The reference ignores what follows the key; here it is an
 // error.
 func RecordID(text string) (value.Value, error) {
-	x, err := whole(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, inert: true}, (*parser).recordText)
+	x, err := whole(text, Options{Depth: ValueDepth, MaxBytes: MaxDataText, constants: true}, (*parser).recordText)
 	if err != nil {
 		return value.None, err
 	}
-	return inert{}.value(x)
+	return constants{}.value(x)
 }
 
 // recordText is a record id that is the whole text.
@@ -51,14 +51,14 @@ type Record struct{}
 // ParseRecord is RecordID.
 func (Record) ParseRecord(text string) (value.Value, error) { return RecordID(text) }
 
-// inert turns literal expressions into values.
-type inert struct {
+// constants turns literal expressions into values.
+type constants struct {
 	params func(name string) (value.Value, bool)
 }
 
 var errNotInert = errs.Validation(onlyLiterals)
 
-func (in inert) value(x ast.Expr) (value.Value, error) {
+func (in constants) value(x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
 		return x.Value, nil
@@ -84,7 +84,7 @@ func (in inert) value(x ast.Expr) (value.Value, error) {
 	return value.None, errNotInert
 }
 
-func (in inert) values(xs []ast.Expr) ([]value.Value, error) {
+func (in constants) values(xs []ast.Expr) ([]value.Value, error) {
 	out := make([]value.Value, len(xs))
 	for i, x := range xs {
 		v, err := in.value(x)
@@ -97,7 +97,7 @@ func (in inert) values(xs []ast.Expr) ([]value.Value, error) {
 }
 
 // object is an object.
-func (in inert) object(x *ast.Object) (value.Value, error) {
+func (in constants) object(x *ast.Object) (value.Value, error) {
 	fields := make([]value.Field, len(x.Fields))
 	for i, f := range x.Fields {
 		v, err := in.value(f.Value)
@@ -109,7 +109,7 @@ func (in inert) object(x *ast.Object) (value.Value, error) {
 	return value.ObjectOf(value.NewObject(fields...)), nil
 }
 
-func (in inert) record(x *ast.RecordID) (value.Value, error) {
+func (in constants) record(x *ast.RecordID) (value.Value, error) {
 	key, err := in.key(x.Key)
 	if err != nil {
 		return value.None, err
@@ -117,7 +117,7 @@ func (in inert) record(x *ast.RecordID) (value.Value, error) {
 	return value.Record(x.Table, key), nil
 }
 
-func (in inert) key(x ast.Expr) (value.Value, error) {
+func (in constants) key(x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.KeyRange:
 		return in.span(bounds{x.Start, x.End, x.StartExcl, x.EndIncl})
@@ -139,7 +139,7 @@ type bounds struct {
 	startExcl, endIncl bool
 }
 
-func (in inert) span(b bounds) (value.Value, error) {
+func (in constants) span(b bounds) (value.Value, error) {
 	r := &value.Range{}
 	var err error
 	if b.start != nil {

@@ -147,7 +147,7 @@ func (q *Query) keepVariable(name string, was int) error {
 	}
 	err := q.mem.Charge(value.Weight(set) - was)
 	if err == nil {
-		err = value.Bearable(set, q.ex.Limits.Answer)
+		err = value.CheckWeight(set, q.ex.Limits.Answer)
 	}
 	if err != nil {
 		q.base.Set(name, value.None)

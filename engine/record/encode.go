@@ -19,7 +19,7 @@ func Storable(v value.Value) error {
 
 // encode is the stored form of a record, in the gate's buffer.
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
-	if err := value.Bearable(doc, mostStored); err != nil {
+	if err := value.CheckWeight(doc, mostStored); err != nil {
 		return nil, err
 	}
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())

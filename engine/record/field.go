@@ -139,7 +139,7 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 	}
 	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
 	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller(s.field.Def))
-	s.w.Loose = s.w.Loose || Loose(out)
+	s.w.HasNone = s.w.HasNone || HasNone(out)
 	return out, err
 }
 

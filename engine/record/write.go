@@ -25,8 +25,8 @@ type Write struct {
 	In, Out *value.RecordID
 	// KeepReadonly: a READONLY field that is missing in After keeps its value (CONTENT); else that is an error.
 	KeepReadonly bool
-	// Loose: objects in After may hold fields that are NONE. The clauses of fields see them; they are not stored.
-	Loose bool
+	// HasNone: objects in After may hold fields that are NONE. The clauses of fields see them; they are not stored.
+	HasNone bool
 	// Given: Input holds nothing but what the caller gave. That of SET holds what was stored, too.
 	Given bool
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
@@ -82,8 +82,8 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 	if err := g.runFields(ctx, w); err != nil {
 		return false, err
 	}
-	if w.Loose {
-		w.After = Clean(w.After)
+	if w.HasNone {
+		w.After = StripNone(w.After)
 	}
 	return g.mayKeep(ctx, w)
 }
@@ -288,29 +288,29 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	return g.after(ctx, &Write{Table: tb, ID: id, Before: before})
 }
 
-// Loose reports whether Clean would change v.
-func Loose(v value.Value) bool {
+// HasNone reports whether StripNone would change v.
+func HasNone(v value.Value) bool {
 	switch v.Kind() {
 	case value.KindObject:
 		for _, f := range v.Object().Fields() {
-			if f.Value.IsNone() || Loose(f.Value) {
+			if f.Value.IsNone() || HasNone(f.Value) {
 				return true
 			}
 		}
 	case value.KindArray:
-		return slices.ContainsFunc(v.Elems(), Loose)
+		return slices.ContainsFunc(v.Elems(), HasNone)
 	}
 	return false
 }
 
-// Clean removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a Write
-// that is not Loose must be clean.
-func Clean(v value.Value) value.Value {
+// StripNone removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a Write
+// must not hold such fields, unless Write.HasNone is set.
+func StripNone(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.KindObject:
 		out := v
 		for _, f := range v.Object().Fields() {
-			if now := Clean(f.Value); f.Value.IsNone() || !same(now, f.Value) {
+			if now := StripNone(f.Value); f.Value.IsNone() || !same(now, f.Value) {
 				out = setField(out, f.Name, now)
 			}
 		}
@@ -319,7 +319,7 @@ func Clean(v value.Value) value.Value {
 		elems := v.Elems()
 		var out []value.Value
 		for i, e := range elems {
-			now := Clean(e)
+			now := StripNone(e)
 			if out == nil && !same(now, e) {
 				out = append(make([]value.Value, 0, len(elems)), elems[:i]...)
 			}

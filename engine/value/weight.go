@@ -160,8 +160,8 @@ func pointsOf(rings [][]Point) uint64 {
 	return n
 }
 
-// Bearable refuses a value that weighs more than limit, or nests too deep.
-func Bearable(v Value, limit int) error {
+// CheckWeight refuses a value that weighs more than limit, or nests too deep.
+func CheckWeight(v Value, limit int) error {
 	switch {
 	case Deep(v):
 		return errs.TooDeep()

@@ -6,7 +6,7 @@
 // it is closed, so the pool holds the sum of the most that each needed so far. What does not fit is refused with an
 // error that tells the client to try again; nothing waits.
 //
-// Accounts of strangers, clients without an identity, share an eighth of the pool: they can take no memory away from
+// Accounts of anonymous clients share an eighth of the pool: they can take no memory away from
 // clients that have signed in.
 //
 // The figures are those of value.Weight and lengths of keys: about what memory is taken, not what the collector says.
@@ -32,8 +32,8 @@ const (
 	chunk      = 1 << 20
 )
 
-// strangersPart of a pool is for strangers.
-const strangersPart = 8
+// anonymousPart of a pool is for anonymous clients.
+const anonymousPart = 8
 
 // unknownMemory is what a machine is taken for that does not tell how much memory it has.
 const unknownMemory = 4 << 30
@@ -56,7 +56,7 @@ func Default() int64 {
 type Pool struct {
 	limit     int64
 	taken     atomic.Int64
-	strangers atomic.Int64 // of taken, what strangers have
+	anonymous atomic.Int64 // of taken, what anonymous clients have
 	refused   atomic.Uint64
 }
 
@@ -67,7 +67,7 @@ func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
 type Stats struct {
 	Limit     int64  // bytes that there are
 	Taken     int64  // bytes that accounts have
-	Strangers int64  // of them, what clients without an identity have
+	Anonymous int64  // of them, what clients without an identity have
 	Refused   uint64 // how often one was refused more
 }
 
@@ -76,20 +76,20 @@ func (p *Pool) Stats() Stats {
 	if p == nil {
 		return Stats{}
 	}
-	return Stats{Limit: p.limit, Taken: p.taken.Load(), Strangers: p.strangers.Load(), Refused: p.refused.Load()}
+	return Stats{Limit: p.limit, Taken: p.taken.Load(), Anonymous: p.anonymous.Load(), Refused: p.refused.Load()}
 }
 
 // take takes n bytes, or none.
-func (p *Pool) take(n int64, stranger bool) bool {
-	if stranger && !takeOf(&p.strangers, n, p.limit/strangersPart) {
+func (p *Pool) take(n int64, anonymous bool) bool {
+	if anonymous && !takeOf(&p.anonymous, n, p.limit/anonymousPart) {
 		p.refused.Add(1)
 		return false
 	}
 	if takeOf(&p.taken, n, p.limit) {
 		return true
 	}
-	if stranger {
-		p.strangers.Add(-n)
+	if anonymous {
+		p.anonymous.Add(-n)
 	}
 	p.refused.Add(1)
 	return false
@@ -109,32 +109,32 @@ func takeOf(taken *atomic.Int64, n, limit int64) bool {
 }
 
 // give gives back n bytes.
-func (p *Pool) give(n int64, stranger bool) {
+func (p *Pool) give(n int64, anonymous bool) {
 	if n == 0 {
 		return
 	}
-	if stranger {
-		p.strangers.Add(-n)
+	if anonymous {
+		p.anonymous.Add(-n)
 	}
 	p.taken.Add(-n)
 }
 
 // Held is a number of bytes that a pool counts. The zero Held is of none.
 type Held struct {
-	pool     *Pool
-	n        int64
-	stranger bool
+	pool      *Pool
+	n         int64
+	anonymous bool
 }
 
 // Take is Hold for bytes that may be refused. Errors: errs.OutOfMemory.
-func (p *Pool) Take(n int, stranger bool) (Held, error) {
+func (p *Pool) Take(n int, anonymous bool) (Held, error) {
 	switch {
 	case p == nil || n <= free:
 		return Held{}, nil
-	case !p.take(int64(n), stranger):
+	case !p.take(int64(n), anonymous):
 		return Held{}, errs.OutOfMemory()
 	}
-	return Held{p, int64(n), stranger}, nil
+	return Held{p, int64(n), anonymous}, nil
 }
 
 // Tight reports whether more than half of the pool is taken.
@@ -153,18 +153,18 @@ func (p *Pool) Hold(n int) Held {
 // Release ends the counting. It is called once.
 func (h Held) Release() {
 	if h.pool != nil {
-		h.pool.give(h.n, h.stranger)
+		h.pool.give(h.n, h.anonymous)
 	}
 }
 
 // Account is what one query, transaction or connection holds. It belongs to one goroutine at a time. The zero Account,
 // and a nil one, counts against nothing; others come from Pool.Account and Pool.Lasting and must be closed.
 type Account struct {
-	pool     *Pool
-	used     int64
-	room     int64 // used may be that much without asking the pool
-	taken    int64 // of the pool
-	stranger bool
+	pool      *Pool
+	used      int64
+	room      int64 // used may be that much without asking the pool
+	taken     int64 // of the pool
+	anonymous bool
 }
 
 // Account opens an account, for what is over soon.
@@ -173,9 +173,9 @@ func (p *Pool) Account() Account { return Account{pool: p, room: free} }
 // Lasting opens an account without free bytes, for what may lie idle for long: there may be many of them.
 func (p *Pool) Lasting() Account { return Account{pool: p} }
 
-// OfStranger makes an account that was just opened that of a client without an identity.
-func (a Account) OfStranger() Account {
-	a.stranger = true
+// OfAnonymous makes an account that was just opened that of a client without an identity.
+func (a Account) OfAnonymous() Account {
+	a.anonymous = true
 	return a
 }
 
@@ -208,8 +208,8 @@ func (a *Account) Hold(n int) {
 	}
 	n64 := a.used - a.room
 	a.pool.taken.Add(n64)
-	if a.stranger {
-		a.pool.strangers.Add(n64)
+	if a.anonymous {
+		a.pool.anonymous.Add(n64)
 	}
 	a.taken += n64
 	a.room += n64
@@ -229,19 +229,19 @@ func (a *Account) Shrink() {
 	}
 	base := a.room - a.taken
 	n := min(a.room-max(a.used, base), a.taken)
-	a.pool.give(n, a.stranger)
+	a.pool.give(n, a.anonymous)
 	a.taken -= n
 	a.room -= n
 }
 
 // Known makes the account that of a client with an identity.
 func (a *Account) Known() {
-	if a == nil || !a.stranger {
+	if a == nil || !a.anonymous {
 		return
 	}
-	a.stranger = false
+	a.anonymous = false
 	if a.pool != nil {
-		a.pool.strangers.Add(-a.taken)
+		a.pool.anonymous.Add(-a.taken)
 	}
 }
 
@@ -278,7 +278,7 @@ func (a *Account) grow(need int64) error {
 	if rest := limit - a.taken; n > rest {
 		n = rest // the last step may be a smaller one
 	}
-	if !a.pool.take(n, a.stranger) {
+	if !a.pool.take(n, a.anonymous) {
 		return errs.OutOfMemory()
 	}
 	a.taken += n
@@ -306,6 +306,6 @@ func (a *Account) Close() {
 	if a == nil || a.pool == nil {
 		return
 	}
-	a.pool.give(a.taken, a.stranger)
+	a.pool.give(a.taken, a.anonymous)
 	a.used, a.room, a.taken = 0, a.room-a.taken, 0
 }

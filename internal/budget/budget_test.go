@@ -55,10 +55,10 @@ func TestAThousandSmallAccountsAreCounted(t *testing.T) {
 	}
 }
 
-// TestStrangersHaveAShare: beyond it they are refused while others are not; one that becomes known leaves it.
-func TestStrangersHaveAShare(t *testing.T) {
+// TestAnonymousClientsHaveAShare: beyond it they are refused while others are not; one that becomes known leaves it.
+func TestAnonymousClientsHaveAShare(t *testing.T) {
 	p := NewPool(16 * chunk)
-	a, b, known := p.Account().OfStranger(), p.Account().OfStranger(), p.Account()
+	a, b, known := p.Account().OfAnonymous(), p.Account().OfAnonymous(), p.Account()
 	if err := a.Charge(2 * chunk); err != nil {
 		t.Fatal(err)
 	}
@@ -66,20 +66,20 @@ func TestStrangersHaveAShare(t *testing.T) {
 		t.Errorf("beyond the share: %v, %d bytes used", err, b.used)
 	}
 	if err := known.Charge(12 * chunk); err != nil {
-		t.Errorf("beside the strangers: %v", err)
+		t.Errorf("beside the anonymous: %v", err)
 	}
 	a.Known()
 	if err := b.Take(chunk); err != nil {
 		t.Errorf("after one has become known: %v", err)
 	}
 	b.Hold(4 * chunk)
-	if got := p.Stats(); got.Strangers < 5*chunk-free || got.Taken < 19*chunk-3*free {
+	if got := p.Stats(); got.Anonymous < 5*chunk-free || got.Taken < 19*chunk-3*free {
 		t.Errorf("with what is held: %+v", got)
 	}
 	for _, account := range []*Account{&a, &b, &known} {
 		account.Close()
 	}
-	if got := p.Stats(); got.Strangers != 0 || got.Taken != 0 {
+	if got := p.Stats(); got.Anonymous != 0 || got.Taken != 0 {
 		t.Errorf("in the end: %+v", got)
 	}
 }

@@ -64,23 +64,23 @@ type graph struct {
 	spec *Spec
 	rand *rand.Rand // for the levels of nodes
 
-	arena arena
-	nodes []node
-	entry uint32 // where searches begin; with top -1 there is none
-	top   int    // the highest layer
-	live  int    // nodes that are linked and not gone
-	dead  int    // nodes that have gone
-	queue []uint32
-	loose []uint32
-	free  []uint32
-	names names
-	lists []uint32  // a block that lists of links are cut from
-	rooms sync.Pool // of *room
-	desk  desk
+	arena      arena
+	nodes      []node
+	entry      uint32 // where searches begin; with top -1 there is none
+	top        int    // the highest layer
+	live       int    // nodes that are linked and not gone
+	dead       int    // nodes that have gone
+	queue      []uint32
+	loose      []uint32
+	free       []uint32
+	names      names
+	lists      []uint32  // a block that lists of links are cut from
+	workspaces sync.Pool // of *workspace
+	linking    linking
 }
 
-// desk is what choosing links is done on. It belongs to the worker of the index, as the linking does.
-type desk struct {
+// linking is the memory for choosing links. It belongs to the worker of the index, as the linking does.
+type linking struct {
 	candidates []near
 	left       []near   // that were passed over
 	links      []near   // that were chosen for a node
@@ -121,20 +121,20 @@ func (n *names) keep(name string) string {
 
 func newGraph(s *Spec, seed uint64) *graph {
 	g := &graph{spec: s, rand: rand.New(rand.NewPCG(seed, 7)), arena: newArena(s), top: -1}
-	g.rooms.New = func() any { return &room{near: nearHeap{}, best: nearHeap{max: true}} }
+	g.workspaces.New = func() any { return &workspace{near: nearHeap{}, best: nearHeap{max: true}} }
 	return g
 }
 
-// room is what a search works in.
-type room struct {
+// workspace is the memory that a search works in.
+type workspace struct {
 	near, best nearHeap
 	seen       []uint32 // by place: the mark of the search that saw it
 	mark       uint32
 	from       []near
 }
 
-func (g *graph) room() *room {
-	r := g.rooms.Get().(*room)
+func (g *graph) workspace() *workspace {
+	r := g.workspaces.Get().(*workspace)
 	if len(r.seen) < len(g.nodes) {
 		r.seen = append(r.seen, make([]uint32, len(g.nodes)-len(r.seen)+1024)...)
 	}
@@ -143,7 +143,7 @@ func (g *graph) room() *room {
 }
 
 // next forgets what was seen.
-func (r *room) next() {
+func (r *workspace) next() {
 	if r.mark++; r.mark == 0 {
 		clear(r.seen)
 		r.mark = 1
@@ -152,7 +152,7 @@ func (r *room) next() {
 	r.best.reset()
 }
 
-func (r *room) see(place uint32) bool {
+func (r *workspace) see(place uint32) bool {
 	if r.seen[place] == r.mark {
 		return false
 	}
@@ -198,7 +198,7 @@ func (g *graph) descend(to func(uint32) float64, layer int) near {
 
 // expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not
 // wanted are walked through.
-func (g *graph) expand(r *room, to func(uint32) float64, from []near, layer, ef int, keep func(uint32) bool) {
+func (g *graph) expand(r *workspace, to func(uint32) float64, from []near, layer, ef int, keep func(uint32) bool) {
 	for _, n := range from {
 		if !r.see(n.place) {
 			continue
@@ -238,8 +238,8 @@ func (g *graph) search(dst []found, to func(uint32) float64, ef int, keep func(u
 	if g.top < 0 {
 		return dst
 	}
-	r := g.room()
-	defer g.rooms.Put(r)
+	r := g.workspace()
+	defer g.workspaces.Put(r)
 	r.from = append(r.from[:0], g.descend(to, 0))
 	g.expand(r, to, r.from, 0, ef, keep)
 	for _, n := range r.best.items {
@@ -344,10 +344,10 @@ func (g *graph) layers(n *node, top int) {
 
 // neighbours chooses whom a vector is to be linked with, by layer up to level.
 func (g *graph) neighbours(place uint32, level int) [][]near {
-	for len(g.desk.plan) <= level {
-		g.desk.plan = append(g.desk.plan, nil)
+	for len(g.linking.plan) <= level {
+		g.linking.plan = append(g.linking.plan, nil)
 	}
-	chosen := g.desk.plan[:level+1]
+	chosen := g.linking.plan[:level+1]
 	for l := range chosen {
 		chosen[l] = chosen[l][:0]
 	}
@@ -355,26 +355,26 @@ func (g *graph) neighbours(place uint32, level int) [][]near {
 		return chosen
 	}
 	to := g.arena.from(place)
-	r := g.room()
-	defer g.rooms.Put(r)
+	r := g.workspace()
+	defer g.workspaces.Put(r)
 	r.from = append(r.from[:0], g.descend(to, level))
 	all := func(uint32) bool { return true }
 	for l := min(level, g.top); l >= 0; l-- {
 		g.expand(r, to, r.from, l, g.spec.Construction, all)
 		r.from = append(r.from[:0], r.best.items...)
-		candidates := append(g.desk.candidates[:0], r.from...)
+		candidates := append(g.linking.candidates[:0], r.from...)
 		if g.spec.Extend {
 			candidates = g.extend(r, to, candidates, l)
 		}
 		chosen[l] = g.choose(chosen[l], candidates, g.spec.Links)
-		g.desk.candidates = candidates
+		g.linking.candidates = candidates
 		r.next()
 	}
 	return chosen
 }
 
 // extend adds the neighbours of candidates to them.
-func (g *graph) extend(r *room, to func(uint32) float64, candidates []near, layer int) []near {
+func (g *graph) extend(r *workspace, to func(uint32) float64, candidates []near, layer int) []near {
 	for _, c := range candidates[:len(candidates):len(candidates)] {
 		for _, p := range g.nodes[c.place].at(layer) {
 			if r.see(p) {
@@ -400,7 +400,7 @@ func (g *graph) choose(chosen, candidates []near, n int) []near {
 	if len(candidates) <= n && g.spec.KeepPruned {
 		return append(chosen, candidates...)
 	}
-	left := g.desk.left[:0]
+	left := g.linking.left[:0]
 next:
 	for _, c := range candidates {
 		if len(chosen) == n {
@@ -417,7 +417,7 @@ next:
 	if g.spec.KeepPruned {
 		chosen = append(chosen, left[:min(len(left), n-len(chosen))]...)
 	}
-	g.desk.left = left
+	g.linking.left = left
 	return chosen
 }
 
@@ -436,14 +436,14 @@ func (g *graph) link(from, to uint32, layer int) {
 
 // relink chooses the links of a node among places.
 func (g *graph) relink(place uint32, layer int, among []uint32) {
-	candidates := g.desk.candidates[:0]
+	candidates := g.linking.candidates[:0]
 	for _, p := range among {
 		candidates = append(candidates, near{g.arena.apart(place, p), p})
 	}
-	g.desk.candidates = candidates
-	g.desk.links = g.choose(g.desk.links[:0], candidates, g.capacity(layer))
+	g.linking.candidates = candidates
+	g.linking.links = g.choose(g.linking.links[:0], candidates, g.capacity(layer))
 	links := g.nodes[place].at(layer)[:0]
-	for _, c := range g.desk.links {
+	for _, c := range g.linking.links {
 		links = append(links, c.place)
 	}
 	g.nodes[place].set(layer, links)

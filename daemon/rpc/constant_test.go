@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func TestInert(t *testing.T) {
+func TestConstant(t *testing.T) {
 	vars := value.NewObject(value.Field{Name: "n", Value: value.Str("Ada")})
 	for _, tc := range []struct{ in, want string }{
 		{`7`, `7`},
@@ -28,7 +28,7 @@ func TestInert(t *testing.T) {
 		{`{1, 2}`, `{1, 2}`},
 		{`(1)`, `1`},
 	} {
-		got, err := Inert(tc.in, vars)
+		got, err := Constant(tc.in, vars)
 		if err != nil || got.Text() != tc.want {
 			t.Errorf("%s: got %s, %v, want %s", tc.in, got, err, tc.want)
 		}
@@ -41,18 +41,18 @@ func TestInertRefusesWhatWouldRun(t *testing.T) {
 		`{ RETURN 1 }`, `1 + 1`, `<int>'1'`, `person:rand()`, `person:ulid()`, `person:1..5`, `$n.name`, `person.name`, `|$x| $x`,
 		`->knows->person`, `IF true { 1 }`, `|person:10|`, `'a'.len()`, `!true`, `-'x'`, `1; 2`, `person`, `function() { return 1 }`,
 	} {
-		if got, err := Inert(in, nil); err == nil {
+		if got, err := Constant(in, nil); err == nil {
 			t.Errorf("%s: got %s", in, got)
 		}
 	}
 }
 
-func FuzzInert(f *testing.F) {
+func FuzzConstant(f *testing.F) {
 	for _, s := range []string{`{ a: [1, person:1, $x], b: 1..2 }`, `person:⟨x⟩`, `((((1))))`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := Inert(text, nil)
+		v, err := Constant(text, nil)
 		if err == nil {
 			_ = v.Text()
 		}

@@ -5,29 +5,29 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// onlyLiterals is the failure of an inert text that holds something to evaluate.
+// onlyLiterals is the failure of a constant text that holds something to evaluate.
 const onlyLiterals = "Only literal values are allowed here"
 
-// inertExpr parses one literal, in texts that are data: a value, a record id, a plain path. Such texts come from
+// constantExpr parses one literal, in texts that are data: a value, a record id, a plain path. Such texts come from
 // clients that have no identity yet, and from strings inside of queries. SECURITY: nothing here leads to operators,
 // calls, statements, closures or regular expressions.
-func (p *parser) inertExpr() ast.Expr {
+func (p *parser) constantExpr() ast.Expr {
 	if !p.enter() {
 		return nil
 	}
 	defer p.leave()
 	var start ast.Expr
 	if p.tok.kind != tDotDot {
-		start = p.inertOperand()
+		start = p.constantOperand()
 	}
 	if p.err != nil || p.tok.kind != tDotDot && !(p.tok.kind == tMore && p.glued(tDotDot)) {
 		return start
 	}
-	return p.inertRange(start)
+	return p.constantRange(start)
 }
 
-// inertRange is the rest of a range after its start, which is nil where it is open.
-func (p *parser) inertRange(start ast.Expr) ast.Expr {
+// constantRange is the rest of a range after its start, which is nil where it is open.
+func (p *parser) constantRange(start ast.Expr) ast.Expr {
 	r := &ast.Range{Start: start}
 	if p.tok.kind == tMore {
 		p.advance()
@@ -38,15 +38,15 @@ func (p *parser) inertRange(start ast.Expr) ast.Expr {
 	case p.tok.kind == tEqual && p.tok.start == dots.end:
 		p.advance()
 		r.EndIncl = true
-		r.End = p.inertOperand()
+		r.End = p.constantOperand()
 	case p.tok.start == dots.end && p.startsOperand():
-		r.End = p.inertOperand()
+		r.End = p.constantOperand()
 	}
 	return r
 }
 
-// inertOperand is a literal that is no range.
-func (p *parser) inertOperand() ast.Expr {
+// constantOperand is a literal that is no range.
+func (p *parser) constantOperand() ast.Expr {
 	switch t := p.tok; t.kind {
 	case tString, tDigits, tNaN, tInfinity, tDatetime, tUUID, tBytes, tFile, tLBracket, kwNone, kwNull, kwTrue, kwFalse:
 		return p.atom()
@@ -55,11 +55,11 @@ func (p *parser) inertOperand() ast.Expr {
 	case tParam:
 		return p.param()
 	case tLBrace:
-		return p.inertBraces()
+		return p.constantBraces()
 	case tLParen:
-		return p.inertParens()
+		return p.constantParens()
 	case tMinus, tPlus:
-		return p.inertSigned()
+		return p.constantSigned()
 	}
 	if p.tok.isIdent() {
 		if next := p.peek(); next.kind == tColon && next.start == p.tok.end {
@@ -72,8 +72,8 @@ func (p *parser) inertOperand() ast.Expr {
 	return nil
 }
 
-// inertSigned is a number or Infinity after a sign.
-func (p *parser) inertSigned() ast.Expr {
+// constantSigned is a number or Infinity after a sign.
+func (p *parser) constantSigned() ast.Expr {
 	neg := p.advance().kind == tMinus
 	switch p.tok.kind {
 	case tDigits:
@@ -93,8 +93,8 @@ func (p *parser) inertSigned() ast.Expr {
 	return nil
 }
 
-// inertParens is a point, or a literal in parentheses.
-func (p *parser) inertParens() ast.Expr {
+// constantParens is a point, or a literal in parentheses.
+func (p *parser) constantParens() ast.Expr {
 	open := p.advance()
 	switch p.tok.kind {
 	case tDigits, tMinus, tPlus:
@@ -102,13 +102,13 @@ func (p *parser) inertParens() ast.Expr {
 			return x
 		}
 	}
-	x := p.inertExpr()
+	x := p.constantExpr()
 	p.closes(tRParen, open)
 	return x
 }
 
-// inertBraces is an object or a set.
-func (p *parser) inertBraces() ast.Expr {
+// constantBraces is an object or a set.
+func (p *parser) constantBraces() ast.Expr {
 	open := p.advance()
 	switch p.tok.kind {
 	case tRBrace:
@@ -127,7 +127,7 @@ func (p *parser) inertBraces() ast.Expr {
 			return p.objectRest(open)
 		}
 	}
-	first := p.inertExpr()
+	first := p.constantExpr()
 	p.expect(tComma) // {1} would be a block
 	if p.err != nil {
 		return nil

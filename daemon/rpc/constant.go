@@ -6,9 +6,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Inert reads a text that is one value: a literal, an array, set, object, range or record id of such, or a parameter, taken
+// Constant reads a text that is one value: a literal, an array, set, object, range or record id of such, or a parameter, taken
 // from vars. Nothing is executed: the parser of such texts knows nothing else.
-func Inert(text string, vars *value.Object) (value.Value, error) {
+func Constant(text string, vars *value.Object) (value.Value, error) {
 	v, err := parse.ValueWith(text, func(name string) (value.Value, bool) {
 		if vars == nil {
 			return value.None, true
