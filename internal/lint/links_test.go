@@ -10,7 +10,8 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksOfTheDocs holds that links between the pages lead to pages, and that the index of the book names all of them.
+// TestLinksOfTheDocs holds that links between the pages lead to pages, and that the index of the book names all of
+// them.
 func TestLinksOfTheDocs(t *testing.T) {
 	pages := []string{"../../README.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md"}
 	for _, pattern := range []string{"../../docs/*.md", "../../docs/language/*.md"} {
