@@ -128,7 +128,7 @@ func TestAPIRights(t *testing.T) {
 		{"root", "test/test/who", rootAuth, 200, `[null,null,true]`},
 		{"a record user", "test/test/who", record, 200, `["user:1","acc",true]`},
 		{"PERMISSIONS NONE for the root user", "test/test/closed", rootAuth, 200, `1`},
-		{"PERMISSIONS NONE for a record user", "test/test/closed", record, 403, `"Forbidden"`},
+		{"PERMISSIONS NONE for a record user", "test/test/closed", record, 403, `"Permission denied: You are not allowed to access this resource"`},
 		{"PERMISSIONS WHERE", "test/test/mine", record, 200, `"user:1"`},
 		{"another database", "test/other/other", record, 403, ""},
 		{"a database that is not there", "test/nowhere/x", rootAuth, 404, ""},

@@ -13,7 +13,7 @@ import (
 // outcomes are short names for the errors of statements in and around blocks.
 var outcomes = map[string]string{
 	"The query was not executed": "!undone", "Tried to start a transaction": "!nested", "An error occurred": "!thrown",
-	"Invalid statement: Cannot": "!no block", "Missing COMMIT": "!open", "Invalid control flow": "!stray",
+	"Invalid statement: Cannot": "!no block", "Missing COMMIT": "!open", "Cannot COMMIT": "!aborted", "Invalid control flow": "!stray",
 }
 
 // summary is an answer each: its text, or the short name of its error.
@@ -42,7 +42,7 @@ func TestBlockStates(t *testing.T) {
 			"NONE; 1; NONE; 2",
 			"!nested; !undone; !no block; !undone"},
 		{"failed", "BEGIN; 1; THROW 'x'; 2; COMMIT; 3",
-			"NONE; !undone; !thrown; !undone; 3",
+			"NONE; !undone; !thrown; !undone; !aborted; 3",
 			"!nested; !undone; !undone; !undone; !no block; !undone"},
 		{"failed, cancelled", "BEGIN; 1; THROW 'x'; 2; CANCEL; 3",
 			"NONE; !undone; !thrown; !undone; 3",
@@ -51,16 +51,16 @@ func TestBlockStates(t *testing.T) {
 			"NONE; !undone; NONE; 3",
 			"!nested; !undone; !no block; !undone"},
 		{"a BEGIN inside", "BEGIN; 1; BEGIN; 2; BEGIN; 3; COMMIT; 4",
-			"NONE; !undone; !nested; !undone; !undone; !undone; 4",
+			"NONE; !undone; !nested; !undone; !undone; !undone; !aborted; 4",
 			"!nested; !undone; !undone; !undone; !undone; !undone; !no block; !undone"},
 		{"a BEGIN after a failure", "BEGIN; THROW 'x'; BEGIN; 2; COMMIT; 4",
-			"NONE; !thrown; !undone; !undone; 4",
+			"NONE; !thrown; !undone; !undone; !aborted; 4",
 			"!nested; !undone; !undone; !undone; !no block; !undone"},
 		{"returned", "BEGIN; RETURN 1; 2; COMMIT; 3",
 			"NONE; 1; NONE; 3",
 			"!nested; !undone; !undone; !no block; !undone"},
 		{"returned, then a BEGIN", "BEGIN; RETURN 1; BEGIN; 2; COMMIT; 3",
-			"NONE; !undone; !nested; 3",
+			"NONE; !undone; !nested; !aborted; 3",
 			"!nested; !undone; !undone; !undone; !no block; !undone"},
 		{"returned, cancelled", "BEGIN; RETURN 1; 2; CANCEL; 3",
 			"NONE; !undone; NONE; 3",

@@ -246,7 +246,7 @@ func (r *run) signinBearer(ctx context.Context, c *credentials, d *catalog.Def, 
 
 // access is ACCESS … GRANT, SHOW, REVOKE and PURGE.
 func (r *run) access(ctx context.Context, env *exec.Env, s *ast.Access) (value.Value, error) {
-	base := s.Base.Or(ast.BaseDatabase)
+	base := s.Base.Or(r.level())
 	action := auth.Edit
 	if s.Action == ast.AccessShow {
 		action = auth.View
@@ -264,6 +264,8 @@ func (r *run) access(ctx context.Context, env *exec.Env, s *ast.Access) (value.V
 			return value.Array(), nil
 		case s.GrantID != "" && s.Action == ast.AccessRevoke:
 			return value.None, r.noGrant(s.GrantID, s.Name, base)
+		case s.Action == ast.AccessRevoke:
+			return value.Array(value.Array()), nil
 		}
 		return value.None, r.ActorError("access method", s.Name, base, "does not exist")
 	}
@@ -280,6 +282,17 @@ func (r *run) access(ctx context.Context, env *exec.Env, s *ast.Access) (value.V
 		return value.None, err
 	}
 	return shownGrants(found, s.GrantID != ""), nil
+}
+
+// level is the level of the place that the session is in.
+func (r *run) level() ast.Base {
+	switch {
+	case r.Auth.DB != "":
+		return ast.BaseDatabase
+	case r.Auth.NS != "":
+		return ast.BaseNamespace
+	}
+	return ast.BaseRoot
 }
 
 // accessMethod finds the access method that a statement names; nil where there is none.
@@ -310,14 +323,21 @@ func shownGrants(gs []*grant, single bool) value.Value {
 	return value.ArrayOf(out)
 }
 
+// noGrants refuses a grant of an access method of another type than BEARER.
+func noGrants(kind ast.AccessKind, s *ast.Access, base ast.Base) error {
+	switch {
+	case kind != ast.AccessRecord:
+		return errs.Internal("Unimplemented functionality: Grants for JWT on %s", baseName(base))
+	case s.Record == nil:
+		return invalidSubject()
+	}
+	return errs.Internal("The access method cannot be used in the requested operation")
+}
+
 // grant is ACCESS … GRANT: the answer is the only time that the key is shown.
 func (r *run) grant(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
 	if def.Kind != ast.AccessBearer {
-		kind := "JWT"
-		if def.Kind == ast.AccessRecord {
-			kind = "RECORD"
-		}
-		return value.None, errs.Internal("Unimplemented functionality: Grants for %s on %s", kind, baseName(base))
+		return value.None, noGrants(def.Kind, s, base)
 	}
 	var subject value.Value
 	if s.Record != nil {

@@ -20,6 +20,7 @@ import (
 // There is one schema version for the store's root and namespaces, and one per database: count4 random4, as a number.
 type Cache struct {
 	identities atomic.Uint64 // see Identities
+	settings   atomic.Uint64 // see Settings
 	subjects   atomic.Bool
 
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store

@@ -12,6 +12,9 @@ func (v *View) IdentityChanged() {
 	v.tx.OnCommit(func(kv.Version) { c.identities.Add(1) })
 }
 
+// Settings counts the commits that changed a setting of the whole store. As long as it stays the same none has to be read again.
+func (c *Cache) Settings() uint64 { return c.settings.Load() }
+
 // Subjects notes that there are sessions of record users: from then on deletes of records count as well.
 func (c *Cache) Subjects() { c.subjects.Store(true) }
 

@@ -336,6 +336,8 @@ func (v *View) PutSetting(name string, o *value.Object) error {
 	if err != nil {
 		return fmt.Errorf("store setting %s: %w", name, err)
 	}
+	c := v.cache
+	v.tx.OnCommit(func(kv.Version) { c.settings.Add(1) })
 	return v.tx.Set(key.Meta(nil, metaSetting+name), raw)
 }
 

@@ -21,6 +21,9 @@ func (r *run) defineAccess(ctx context.Context, env *exec.Env, s *ast.DefineAcce
 	}
 	def := *s
 	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(a.name), a.base
+	if a.base != ast.BaseDatabase && def.Kind == ast.AccessRecord { // no TYPE was given; there are no records to sign in
+		def.Kind = ast.AccessJWT
+	}
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
@@ -59,6 +62,9 @@ func (r *run) accessKeys(ctx context.Context, env *exec.Env, s, def *ast.DefineA
 		if *x, err = r.literal(ctx, env, *x, value.TypeString); err != nil {
 			return err
 		}
+	}
+	if jwt.Algorithm == "ES512" || jwt.IssuerAlg == "ES512" {
+		return errs.New(errs.KindValidation, "The ES512 algorithm is not currently supported. Please use ES384 or another supported algorithm")
 	}
 	if jwt.Key == nil && jwt.URL == nil {
 		jwt.Key = &ast.Literal{Value: value.Str(randomSecret())}

@@ -2,6 +2,7 @@ package define
 
 import (
 	"context"
+	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -105,7 +106,9 @@ func (r *run) alterSystem(ctx context.Context, env *exec.Env, s *ast.Alter) erro
 			if err != nil {
 				return err
 			}
-			extra = value.NewObject(value.Field{Name: queryTimeout, Value: x.(*ast.Literal).Value})
+			if v := x.(*ast.Literal).Value; v.Duration().Std() >= time.Millisecond { // less means none
+				extra = value.NewObject(value.Field{Name: queryTimeout, Value: v})
+			}
 		}
 		if err := r.Cat.PutSetting(systemConfig, extra); err != nil {
 			return err
@@ -122,6 +125,18 @@ func (r *run) systemConfig() (value.Value, error) {
 	}
 	timeout, _ := extra.Get(queryTimeout)
 	return value.ObjectOf(value.NewObject(value.Field{Name: "QUERY_TIMEOUT", Value: timeout})), nil
+}
+
+// SystemTimeout is the QUERY_TIMEOUT of ALTER SYSTEM; 0: there is none.
+func SystemTimeout(v *catalog.View) (time.Duration, error) {
+	extra, err := v.Setting(systemConfig)
+	if err != nil {
+		return 0, err
+	}
+	if t, _ := extra.Get(queryTimeout); t.Kind() == value.KindDuration {
+		return t.Duration().Std(), nil
+	}
+	return 0, nil
 }
 
 func (r *run) alterTable(ctx context.Context, env *exec.Env, db *catalog.Database, s *ast.Alter) error {

@@ -3,7 +3,6 @@ package define
 import (
 	"context"
 	"math"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -185,18 +184,14 @@ func (r *run) defineAPI(ctx context.Context, env *exec.Env, s *ast.DefineAPI) er
 		return err
 	}
 	path := def.Path.(*ast.Literal).Value.Str()
-	if !strings.HasPrefix(path, "/") {
-		return errs.Internal("The string could not be parsed into a path: Segment should start with /")
+	if err := r.Ex.Endpoints.CheckPath(path); err != nil {
+		return err
 	}
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
 	def.Actions = anyFirst(s.Actions)
-	m := s.Mode
-	if m == ast.ModeCreate {
-		m = ast.ModeOverwrite
-	}
-	return r.put(db.Inner(), ast.DefAPI, path, m, &def, func() error { return alreadyExists("api", path) })
+	return r.put(db.Inner(), ast.DefAPI, path, s.Mode, &def, func() error { return alreadyExists("api", path) })
 }
 
 // anyFirst puts the settings for any method before the others, and makes them where there are none.

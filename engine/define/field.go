@@ -38,7 +38,11 @@ func (r *run) definedOn(ctx context.Context, env *exec.Env, n ast.Name, find fun
 
 // defineField is DEFINE FIELD. It looks at the other fields of the table as far as it must: there may be thousands.
 func (r *run) defineField(ctx context.Context, env *exec.Env, s *ast.DefineField) error {
-	db, tb, err := r.definedOn(ctx, env, s.Table, (*record.Gate).OutlineForWrite)
+	find := (*record.Gate).OutlineForWrite
+	if s.Flexible { // a table that comes into being is not SCHEMAFULL
+		find = (*record.Gate).Table
+	}
+	db, tb, err := r.definedOn(ctx, env, s.Table, find)
 	if err != nil {
 		return err
 	}

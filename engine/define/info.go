@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -68,6 +69,8 @@ func redacted(defs []*catalog.Def) []*catalog.Def {
 
 func listed(defs []*catalog.Def, structure bool) value.Value {
 	if structure {
+		defs = slices.Clone(defs)
+		slices.SortStableFunc(defs, func(a, b *catalog.Def) int { return strings.Compare(listedName(a), listedName(b)) })
 		out := make([]value.Value, len(defs))
 		for i, d := range defs {
 			out[i] = structureOf(d)
@@ -76,9 +79,22 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	}
 	fields := make([]value.Field, len(defs))
 	for i, d := range defs {
-		fields[i] = value.Field{Name: d.Name, Value: value.Str(shownText(d))}
+		fields[i] = value.Field{Name: listedName(d), Value: value.Str(shownText(d))}
 	}
 	return value.ObjectOf(value.NewObject(fields...))
+}
+
+// listedName is the key of a definition in a list. That of a field quotes what is no identifier, and no reserved word.
+func listedName(d *catalog.Def) string {
+	f, ok := d.Stmt.(*ast.DefineField)
+	if !ok || f.Name == nil {
+		return d.Name
+	}
+	first, ok := f.Name.Parts[0].(*ast.PartField)
+	if quoted := value.QuoteIdent; ok && value.IsReserved(first.Name) && strings.HasPrefix(d.Name, quoted(first.Name)) {
+		return first.Name + d.Name[len(quoted(first.Name)):]
+	}
+	return d.Name
 }
 
 // shownText is the text of a definition as users may see it.

@@ -110,7 +110,7 @@ func (r *run) presentConfig(word string) (*catalog.Def, error) {
 // shownNames say how errors call the kinds of a database, and put before their names.
 var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
 	ast.DefFunction: {"function", "fn::"}, ast.DefParam: {"param", "$"}, ast.DefAnalyzer: {"analyzer", ""},
-	ast.DefSequence: {"sequence", ""}, ast.DefAPI: {"api", "/"}, ast.DefBucket: {"bucket", ""},
+	ast.DefSequence: {"sequence", ""}, ast.DefAPI: {"api", ""}, ast.DefBucket: {"bucket", ""},
 	ast.DefModel: {"model", "ml::"}, ast.DefModule: {"module", "mod::"},
 }
 

@@ -178,7 +178,7 @@ func (r *run) removeTable(ctx context.Context, db *catalog.Database, tb *catalog
 		for i, v := range tb.Views {
 			names[i] = "`" + v + "`"
 		}
-		return errs.New(errs.KindValidation, "Invalid query: Cannot delete table `%s` on which a view is defined, table(s) %s are defined as a view on this table.",
+		return errs.Internal("Invalid query: Cannot delete table `%s` on which a view is defined, table(s) %s are defined as a view on this table.",
 			tb.Name, strings.Join(names, ", "))
 	}
 	if tb.Define.View != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -35,11 +37,14 @@ func strategy(args []value.Value) (string, bool) {
 		return "", false
 	}
 	switch s := args[0].Str(); s {
-	case "auto", "json", "cbor", "plain", "bytes", "native":
+	case "auto", "json", "cbor", "plain", "bytes", "native", flat:
 		return s, true
 	}
 	return "", false
 }
+
+// flat is the strategy of a format that only the reference writes and reads: clients are told so.
+const flat = "flatbuffers"
 
 // media is the media type of a strategy.
 func media(strategy string) string {
@@ -52,13 +57,15 @@ func media(strategy string) string {
 		return mediaPlain
 	case "bytes":
 		return mediaBytes
+	case flat:
+		return mediaFlat
 	}
 	return mediaNative
 }
 
 // strategyFor is the strategy of a media type.
 func strategyFor(mediaType string) (string, bool) {
-	for _, s := range []string{"json", "cbor", "plain", "bytes", "native"} {
+	for _, s := range []string{"json", "cbor", "plain", "bytes", "native", flat} {
 		if media(s) == mediaType {
 			return s, true
 		}
@@ -82,6 +89,8 @@ func (c *apiCall) requestBody(ctx context.Context, i int, req value.Value, args 
 		}
 	case sent == "" && body.IsNone():
 		how = "native" // nothing was sent, and nothing said of it
+	case !isMediaType(sent):
+		return nil, &apiFailure{400, "Missing required Content-Type header"}
 	default:
 		if how, ok = strategyFor(sent); !ok {
 			return nil, &apiFailure{415, "Unsupported Content-Type: " + sent}
@@ -94,7 +103,7 @@ func (c *apiCall) requestBody(ctx context.Context, i int, req value.Value, args 
 		return nil, &apiFailure{400, "Request body must be binary data"}
 	}
 	body, err := decodeBody(how, body.Bytes())
-	if err != nil {
+	if err != nil || how == flat {
 		return nil, &apiFailure{400, "Failed to decode the request body"}
 	}
 	return c.next(ctx, i+1, value.ObjectOf(req.Object().With("body", body)))
@@ -121,10 +130,15 @@ func (a *apiAnswer) encode(req value.Value, args []value.Value) error {
 	if !ok {
 		return hidden()
 	}
-	if how == "auto" {
-		if how, ok = acceptable(requestHeader(req, "accept")); !ok {
-			return &apiFailure{406, "No output strategy was possible for this API request"}
-		}
+	accept := requestHeader(req, "accept")
+	switch {
+	case how == "auto":
+		how, ok = acceptable(accept)
+	default:
+		ok = accepts(accept, media(how))
+	}
+	if !ok || how == flat {
+		return &apiFailure{406, "No output strategy was possible for this API request"}
 	}
 	switch how {
 	case "json":
@@ -150,12 +164,31 @@ func (a *apiAnswer) encode(req value.Value, args []value.Value) error {
 	return nil
 }
 
-// acceptable is the strategy that an Accept header likes best.
-func acceptable(accept string) (string, bool) {
-	type choice struct {
-		media string
-		q     float64
+// isMediaType reports whether a text has the form type/subtype.
+func isMediaType(text string) bool {
+	first, second, ok := strings.Cut(text, "/")
+	return ok && httpguts.ValidHeaderFieldName(first) && httpguts.ValidHeaderFieldName(second)
+}
+
+// choice is one media range of an Accept header, and how much it is wanted.
+type choice struct {
+	media string
+	q     float64
+}
+
+// accepts reports whether an Accept header takes a media type.
+func accepts(accept, mediaType string) bool {
+	kind, _, _ := strings.Cut(mediaType, "/")
+	for _, c := range choicesOf(accept) {
+		if c.q > 0 && (c.media == mediaType || c.media == "*/*" || c.media == kind+"/*") {
+			return true
+		}
 	}
+	return false
+}
+
+// choicesOf are the media ranges of an Accept header, the most wanted first.
+func choicesOf(accept string) []choice {
 	var choices []choice
 	for part := range strings.SplitSeq(accept, ",") {
 		mediaType, params, _ := strings.Cut(part, ";")
@@ -170,7 +203,12 @@ func acceptable(accept string) (string, bool) {
 		choices = append(choices, choice{strings.TrimSpace(mediaType), q})
 	}
 	sort.SliceStable(choices, func(i, j int) bool { return choices[i].q > choices[j].q })
-	for _, c := range choices {
+	return choices
+}
+
+// acceptable is the strategy that an Accept header likes best.
+func acceptable(accept string) (string, bool) {
+	for _, c := range choicesOf(accept) {
 		if c.q <= 0 {
 			continue
 		}
@@ -180,7 +218,7 @@ func acceptable(accept string) (string, bool) {
 		if c.media == "text/*" {
 			return "plain", true
 		}
-		if how, ok := strategyFor(c.media); ok {
+		if how, ok := strategyFor(c.media); ok && how != flat {
 			return how, true
 		}
 	}

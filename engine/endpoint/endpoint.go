@@ -30,6 +30,7 @@ const (
 	mediaCBOR   = "application/cbor"
 	mediaPlain  = "text/plain"
 	mediaBytes  = "application/octet-stream"
+	mediaFlat   = "application/vnd.surrealdb.flatbuffers"
 )
 
 // apiAnswer is what an API gives back. Errors of handlers and middleware are answers too.
@@ -37,20 +38,31 @@ type apiAnswer struct {
 	status  int
 	headers *value.Object
 	body    value.Value
+	context value.Value // an object, for the middleware around; NONE is an empty one
+	late    *errs.Error // api::timeout ended it
 }
 
 func plainAnswer(status int, text string) *apiAnswer {
 	return &apiAnswer{status: status, headers: value.NewObject(), body: value.Str(text)}
 }
 
-// object is the answer as closures and callers see it.
-func (a *apiAnswer) object(id string) value.Value {
-	return value.ObjectOf(value.ObjectOfSorted([]value.Field{
+// object is the answer as callers see it.
+func (a *apiAnswer) object(id string) *value.Object {
+	return value.ObjectOfSorted([]value.Field{
 		{Name: "body", Value: a.body},
 		{Name: "headers", Value: value.ObjectOf(a.headers)},
 		{Name: "request_id", Value: value.Str(id)},
 		{Name: "status", Value: value.Int(int64(a.status))},
-	}))
+	})
+}
+
+// inside is the answer as middleware sees it: with its context.
+func (a *apiAnswer) inside(id string) value.Value {
+	local := a.context
+	if local.IsNone() {
+		local = value.ObjectOf(nil)
+	}
+	return value.ObjectOf(a.object(id).With("context", local))
 }
 
 // Caller implements exec.Endpoints.
@@ -77,7 +89,10 @@ func (Caller) Invoke(ctx context.Context, r *exec.Run, path string, options valu
 	if err != nil {
 		return value.None, err
 	}
-	return answer.object(id), nil
+	if answer.late != nil {
+		return value.None, answer.late
+	}
+	return value.ObjectOf(answer.object(id)), nil
 }
 
 // Request is a request to an endpoint from outside.
@@ -129,7 +144,7 @@ func serve(ctx context.Context, r *exec.Run, db *catalog.Database, parts []pathP
 	if allowed, err := c.collect(ctx, db.Inner(), found, req); err != nil {
 		return nil, err
 	} else if !allowed {
-		return plainAnswer(403, "Forbidden"), nil
+		return plainAnswer(403, "Permission denied: You are not allowed to access this resource"), nil
 	}
 	answer, err := c.next(ctx, 0, value.ObjectOf(req))
 	if err != nil {
@@ -176,6 +191,11 @@ func readRequest(options value.Value, id string) (req *value.Object, method stri
 	headers, err := textFields(o, "headers")
 	if err != nil {
 		return nil, "", err
+	}
+	for _, f := range headers.Fields() {
+		if !validHeader(f.Name, "") {
+			return nil, "", badRequest("headers", "invalid HTTP header name")
+		}
 	}
 	headers = lowerNames(headers)
 	for name, text := range map[string]string{"accept": mediaNative + ";q=0.9, */*;q=0.8", "content-type": mediaNative} {
@@ -282,8 +302,11 @@ func readAnswer(v value.Value) (*apiAnswer, error) {
 		}
 		a.headers = lowerNames(h.Object())
 	}
-	if local, ok := o.Get("context"); ok && local.Kind() != value.KindObject {
-		return nil, bad
+	if local, ok := o.Get("context"); ok {
+		if local.Kind() != value.KindObject {
+			return nil, bad
+		}
+		a.context = local
 	}
 	a.body, _ = o.Get("body")
 	return a, nil
@@ -306,5 +329,4 @@ type apiCall struct {
 	chain   []middleware // the outermost first
 	handler ast.Expr
 	by      catalog.Definer // of handler
-	late    bool            // a timeout was answered
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -67,17 +68,35 @@ func (c *apiCall) next(ctx context.Context, i int, req value.Value) (*apiAnswer,
 	if err == nil || errors.Is(err, context.Canceled) || ended(ctx) {
 		return answer, err
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // of api::timeout
-		err, c.late = errElapsed, true
-	}
 	c.r.Tx.RollbackTo(mark)
 	c.r.Log.RollbackTo(changes)
+	if limit, ok := errors.AsType[elapsed](context.Cause(ctx)); ok && errors.Is(err, context.DeadlineExceeded) {
+		if errs.HasWaited(err) {
+			return plainAnswer(500, "deadline has elapsed"), nil
+		}
+		return limit.answer(), nil
+	}
 	return failure(err), nil
+}
+
+// elapsed is the cause of the end of a context that ends by api::timeout.
+type elapsed struct{ limit value.Duration }
+
+func (e elapsed) Error() string { return e.late().Msg }
+
+func (e elapsed) late() *errs.Error { return errs.TimedOut(e.limit.Std(), e.limit.String()) }
+
+// answer is that of an endpoint that ran into the limit.
+func (e elapsed) answer() *apiAnswer {
+	answer := failure(e.late())
+	answer.late = e.late()
+	return answer
 }
 
 // ended reports whether the statement around the call has ended, which is more than the end of an api::timeout.
 func ended(ctx context.Context) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errElapsed)
+	_, limited := errors.AsType[elapsed](context.Cause(ctx))
+	return ctx.Err() != nil && !limited
 }
 
 func (c *apiCall) step(ctx context.Context, i int, req value.Value) (answer *apiAnswer, err error) {
@@ -97,7 +116,16 @@ func (c *apiCall) step(ctx context.Context, i int, req value.Value) (answer *api
 		answer, err = c.middle(ctx, i, call, req)
 		return err
 	})
-	return answer, err
+	return answer, misuse(err)
+}
+
+// misuse hides what went wrong in a middleware, unless it answers so itself: that is the concern of who defined it.
+func misuse(err error) error {
+	if _, ok := errors.AsType[*apiFailure](err); err == nil || ok || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return hidden()
 }
 
 // middle runs the i-th middleware.
@@ -138,6 +166,9 @@ func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value
 
 // handle runs the THEN of the action.
 func (c *apiCall) handle(ctx context.Context, req value.Value) (*apiAnswer, error) {
+	if req.Kind() != value.KindObject {
+		return nil, &apiFailure{400, "Failed to parse request in final action handler"}
+	}
 	frame := c.r.Base.Child(exec.Var{Name: "request", Value: req})
 	v, err := c.r.Land(c.r.Value(ctx, frame, c.handler))
 	if err != nil {
@@ -157,13 +188,16 @@ func (c *apiCall) custom(ctx context.Context, i int, name string, req value.Valu
 		if err != nil {
 			return value.None, err
 		}
-		return answer.object(c.id), nil
+		return answer.inside(c.id), nil
 	})
 	v, err := c.r.CallCustom(ctx, c.r.Base, name, append([]value.Value{req, next}, args...))
 	if err != nil {
 		return nil, err
 	}
-	return readAnswer(v)
+	if answer, err := readAnswer(v); err == nil {
+		return answer, nil
+	}
+	return nil, hidden()
 }
 
 // timeout is api::timeout(duration).
@@ -171,31 +205,26 @@ func (c *apiCall) timeout(ctx context.Context, i int, req value.Value, args []va
 	if len(args) != 1 || args[0].Kind() != value.KindDuration {
 		return nil, hidden()
 	}
-	limit := time.Duration(1<<63 - 1)
-	if d := args[0].Duration(); d.Secs < uint64(limit/time.Second) {
-		limit = time.Duration(d.Secs)*time.Second + time.Duration(d.Nanos)
-	}
-	within, cancel := context.WithTimeoutCause(ctx, limit, errElapsed)
+	limit := elapsed{args[0].Duration()}
+	until := time.Now().Add(limit.limit.Std())
+	within, cancel := context.WithDeadlineCause(ctx, until, limit)
 	defer cancel()
 	answer, err := c.next(within, i+1, req)
-	if err == nil && c.late && ended(ctx) { // both ended: the end of the statement counts
+	if err == nil && within.Err() != nil && ended(ctx) { // both ended: the end of the statement counts
 		return nil, ctx.Err()
 	}
-	if ctx.Err() == nil && errors.Is(within.Err(), context.DeadlineExceeded) && err == nil && !c.late {
-		return nil, errElapsed
+	if ctx.Err() == nil && err == nil && answer.status != 500 && !time.Now().Before(until) { // the timer may be late itself
+		answer = limit.answer()
 	}
 	return answer, err
 }
-
-// errElapsed is the answer to what takes longer than its api::timeout, and the cause of its context's end.
-var errElapsed error = &apiFailure{500, "deadline has elapsed"}
 
 func (a *apiAnswer) setStatus(args []value.Value) error {
 	if len(args) != 1 || args[0].Kind() != value.KindInt {
 		return hidden()
 	}
 	status := args[0].Int()
-	if status < 100 || status > 599 {
+	if status < 100 || status > 999 {
 		return &apiFailure{400, "Invalid HTTP status code: " + args[0].Text() + ". Must be between 100 and 599"}
 	}
 	a.status = int(status)
@@ -206,7 +235,7 @@ func (a *apiAnswer) setHeader(args []value.Value) error {
 	if len(args) != 2 || args[0].Kind() != value.KindString {
 		return hidden()
 	}
-	return a.header(args[0].Str(), args[1])
+	return a.header(args[0].Str(), strings.ToLower(args[0].Str()), args[1])
 }
 
 func (a *apiAnswer) setHeaders(args []value.Value) error {
@@ -214,15 +243,15 @@ func (a *apiAnswer) setHeaders(args []value.Value) error {
 		return hidden()
 	}
 	for _, f := range args[0].Object().Fields() {
-		if err := a.header(f.Name, f.Value); err != nil {
+		if err := a.header(f.Name, f.Name, f.Value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// header sets a header, or removes it with NONE.
-func (a *apiAnswer) header(name string, v value.Value) error {
+// header sets a header, or removes it with NONE. The error of a value calls it shown.
+func (a *apiAnswer) header(name, shown string, v value.Value) error {
 	switch {
 	case !validHeader(name, ""):
 		return &apiFailure{400, "Invalid header name: " + name + ": invalid HTTP header name"}
@@ -231,7 +260,7 @@ func (a *apiAnswer) header(name string, v value.Value) error {
 	case v.Kind() != value.KindString:
 		return hidden()
 	case !validHeader(name, v.Str()):
-		return &apiFailure{400, "Invalid header value: " + v.Str() + ": failed to parse header value"}
+		return &apiFailure{400, "Invalid header value for " + shown + ": " + v.Str() + ": failed to parse header value"}
 	default:
 		a.headers = a.headers.With(strings.ToLower(name), v)
 	}

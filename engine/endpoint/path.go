@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -46,7 +47,7 @@ func escapedParts(path string) ([]pathPart, error) {
 // splitPath is the segments of a path; a slash at the end does not count.
 func splitPath(path string) ([]string, error) {
 	if !strings.HasPrefix(path, "/") {
-		return nil, errs.Internal("The string could not be parsed into a path: Segment should start with /")
+		return nil, badPath("Segment should start with /")
 	}
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -57,30 +58,101 @@ func splitPath(path string) ([]string, error) {
 
 // parsePattern reads the path of a definition.
 func parsePattern(path string) ([]segment, error) {
-	parts, err := splitPath(path)
-	if err != nil {
-		return nil, err
+	if path == "" {
+		return nil, badPath("Path cannot be empty")
 	}
-	out := make([]segment, len(parts))
-	for i, part := range parts {
-		switch {
-		case strings.HasPrefix(part, "*"):
-			out[i] = segment{kind: segmentRest, name: part[1:]}
-		case strings.HasPrefix(part, ":"):
-			name, typ, typed := strings.Cut(part[1:], "<")
-			out[i] = segment{kind: segmentParam, name: name}
-			if typed {
-				k, ok := value.TypeNamed(strings.TrimSuffix(typ, ">"))
-				if !ok {
-					return nil, errs.Internal("The string could not be parsed into a path: Unknown type %s", typ)
-				}
-				out[i].typ = value.Simple(k)
-			}
-		default:
-			out[i] = segment{kind: segmentStatic, name: strings.TrimPrefix(part, `\`)}
+	var out []segment
+	for rest := path; rest != ""; {
+		if rest[0] != '/' {
+			return nil, badPath("Segment should start with /")
 		}
+		if rest = strings.TrimLeft(rest, "/"); rest == "" {
+			break
+		}
+		s, after, err := parseSegment(rest)
+		if err != nil {
+			return nil, err
+		}
+		if s.kind == segmentRest && after != "" {
+			return nil, badPath("Path not finished")
+		}
+		out, rest = append(out, s), after
 	}
 	return out, nil
+}
+
+// parseSegment reads what follows a slash: the segment, and what is left of the path.
+func parseSegment(text string) (s segment, rest string, err error) {
+	symbol := text[0]
+	switch symbol {
+	case ':', '*':
+		text = text[1:]
+	case '\\':
+		if text = text[1:]; text == "" || text[0] != ':' && text[0] != '*' {
+			return s, "", badPath("Expected an instruction symbol `:` or `*` to follow after an escape character")
+		}
+	}
+	n := 0
+	for n < len(text) && isPathByte(text[n]) {
+		n++
+	}
+	s.name, rest = text[:n], text[n:]
+	switch {
+	case symbol == '*' && n == 0, symbol == ':' && n == 0:
+		return s, "", badPath("Expected a name or content for this segment")
+	case symbol == '*':
+		s.kind = segmentRest
+	case symbol == ':':
+		s.kind = segmentParam
+		if strings.HasPrefix(rest, "<") {
+			s.typ, rest, err = parseSegmentType(rest)
+		}
+	case n == 0:
+		return s, "", badPath("Path not finished")
+	default:
+		s.kind = segmentStatic
+	}
+	return s, rest, err
+}
+
+// parseSegmentType reads the <type> of a parameter.
+func parseSegmentType(text string) (t *value.Type, rest string, err error) {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		}
+		if depth > 0 {
+			continue
+		}
+		if t, err = parse.Type(text[1:i]); err != nil {
+			return nil, "", badPath(errs.As(err).Msg)
+		}
+		return t, text[i+1:], nil
+	}
+	return nil, "", badPath("Kind segment did not close")
+}
+
+// isPathByte reports whether a byte may stand in a segment: those of RFC 3986 that need no escape.
+func isPathByte(c byte) bool {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		return true
+	}
+	return strings.IndexByte("-._~!$&'()*+,;=:@", c) >= 0
+}
+
+func badPath(what string) error {
+	return errs.Internal("The string could not be parsed into a path: %s", what)
+}
+
+// CheckPath implements exec.Endpoints.
+func (Caller) CheckPath(path string) error {
+	_, err := parsePattern(path)
+	return err
 }
 
 // matchPattern gives the parameters of a path that fits a pattern.

@@ -198,6 +198,11 @@ func TableExists(name string) *Error {
 	return With(KindAlreadyExists, "Table", map[string]any{"name": name}, "The table '%s' already exists", name)
 }
 
+// RecordNotFound says that a record that must be there is not.
+func RecordNotFound(id string) *Error {
+	return With(KindNotFound, "Record", map[string]any{"id": id}, "The record '%s' does not exist", id)
+}
+
 // RecordExists says that a record is there already; id is its canonical text.
 func RecordExists(id string) *Error {
 	return With(KindAlreadyExists, "Record", map[string]any{"id": id}, "Database record `%s` already exists", id)

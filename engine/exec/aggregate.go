@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -20,14 +19,21 @@ func isAggregate(path string) bool {
 	return false
 }
 
-// aggregateCalls finds the outermost aggregates of an expression, in order.
+// aggregateCalls finds the aggregates of an expression, in order: of those inside one another the innermost. What is around
+// one is an ordinary function of its result.
 func aggregateCalls(x ast.Expr) []*ast.Call {
 	var out []*ast.Call
 	ast.Inspect(x, func(n any) bool {
 		switch n := n.(type) {
 		case *ast.Call:
 			if n.Kind == ast.CallBuiltin && isAggregate(n.Path) {
-				out = append(out, n)
+				had := len(out)
+				for _, arg := range n.Args {
+					out = append(out, aggregateCalls(arg)...)
+				}
+				if len(out) == had {
+					out = append(out, n)
+				}
 				return false
 			}
 		case *ast.Subquery:
@@ -53,6 +59,7 @@ type total struct {
 	seen  map[string]bool
 	sep   string
 	ready bool // sep is known
+	odd   bool // vectors of several dimensions have no sum
 }
 
 func newTotal(c *ast.Call) total {
@@ -128,8 +135,8 @@ func (t *total) number(v value.Value) error {
 	return nil
 }
 
-// vector adds the items of a vector to those of the ones before. What is no vector is passed over, one of another dimension
-// is an error.
+// vector adds the items of a vector to those of the ones before. What is no vector is passed over; with one of another
+// dimension the group has no sum.
 func (t *total) vector(v value.Value) error {
 	if v.Kind() != value.KindArray {
 		return nil
@@ -143,8 +150,8 @@ func (t *total) vector(v value.Value) error {
 		t.list = append(t.list, v.Elems()...)
 		return nil
 	}
-	if len(t.list) != v.Len() {
-		return errs.Internal("Incorrect arguments for function vector::sum(). The two vectors must be of the same dimension.")
+	if t.odd = t.odd || len(t.list) != v.Len(); t.odd {
+		return nil
 	}
 	for i, x := range v.Elems() {
 		sum, err := value.Add(t.list[i], x)
@@ -207,6 +214,13 @@ func (t *total) result() value.Value {
 		return t.v
 	case "array::join":
 		return value.Str(join(t.list, t.sep))
+	case "vector::sum":
+		switch {
+		case t.odd:
+			return value.Null
+		case t.n == 0:
+			return value.None
+		}
 	}
 	return value.ArrayOf(t.list)
 }

@@ -25,7 +25,7 @@ func (r *Run) let(ctx context.Context, env *Env, s *ast.Let) (value.Value, error
 	}
 	v, err := r.Eval(ctx, env, s.X)
 	if err != nil {
-		return value.None, err
+		return value.None, asWritten(err)
 	}
 	if s.Type != nil {
 		if v, err = value.Coerce(v, s.Type); err != nil {
@@ -154,6 +154,6 @@ func (r *Run) sleep(ctx context.Context, d value.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return errs.Waited(ctx.Err())
 	}
 }

@@ -63,11 +63,14 @@ func (h *host) IsEdge(id *value.RecordID) (bool, error) {
 // InRow reports whether there is a current document.
 func (h *host) InRow() bool { return h.env.HasDoc() }
 
-// Field is the value of a path in the current document.
+// Field is the value of a path in the current document, NONE where there is none.
 func (h *host) Field(path string) (value.Value, error) {
 	id, err := h.r.Ex.ReadPath(path)
 	if err != nil {
 		return value.None, errs.Internal("Invalid field path '%s': %s", path, err)
+	}
+	if !h.InRow() {
+		return value.None, nil
 	}
 	return h.r.idiom(h.ctx, h.env, id)
 }

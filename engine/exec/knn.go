@@ -59,6 +59,9 @@ func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *pre
 	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
 		return r.source(ctx, env, s, where, w)
 	}
+	if err := r.namesTable(s); err != nil {
+		return nil, err
+	}
 	knns, err := where.env.search.conditions(where.x)
 	if err != nil {
 		return nil, err
@@ -96,6 +99,20 @@ func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *pre
 	}
 	// Without an index for it the operator holds for every row, as in the reference.
 	return r.source(ctx, env, s, others, w)
+}
+
+// namesTable refuses a SELECT from one table that does not exist.
+func (r *Run) namesTable(s *ast.Select) error {
+	t, ok := s.From[0].(*ast.Table)
+	if !ok || len(s.From) > 1 {
+		return nil
+	}
+	g, err := r.Gate()
+	if err != nil {
+		return err
+	}
+	_, err = g.Table(t.Name)
+	return err
 }
 
 // isNamed reports whether a source is named, so that it may be looked at more than once.

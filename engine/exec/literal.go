@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"math"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
@@ -107,13 +108,9 @@ func (r *Run) span(ctx context.Context, env *Env, start, end ast.Expr, startExcl
 func (r *Run) mock(x *ast.Mock) (value.Value, error) {
 	n, from := x.From, int64(0)
 	if x.IsRange {
-		from = x.From
-		n = x.To - x.From
-		if x.ToIncl {
-			n++
-		}
-		if x.OpenFrom || x.OpenTo || n > int64(r.Ex.Limits.Array) {
-			return value.None, tooLarge(r.Ex.Limits.Array)
+		var err error
+		if from, n, err = r.mockRange(x); err != nil {
+			return value.None, err
 		}
 	}
 	if n <= 0 {
@@ -131,6 +128,33 @@ func (r *Run) mock(x *ast.Mock) (value.Value, error) {
 		}
 	}
 	return value.ArrayOf(out), nil
+}
+
+// mockRange is where the range of |table:from..to| begins, and how many records are in it. An open end is that of the integers.
+func (r *Run) mockRange(x *ast.Mock) (from, n int64, err error) {
+	from, last := x.From, x.To
+	if x.OpenFrom {
+		from = math.MinInt64
+	}
+	if x.OpenTo {
+		last = math.MaxInt64
+	}
+	if from > last {
+		return 0, 0, nil
+	}
+	count := uint64(last) - uint64(from) // exact: from <= last
+	if x.FromExcl && count > 0 {
+		from, count = from+1, count-1
+	} else if x.FromExcl {
+		return 0, 0, nil
+	}
+	if count > uint64(r.Ex.Limits.Array) {
+		return 0, 0, errs.Internal("Mock range exceeds allocation limit")
+	}
+	if x.ToIncl || x.OpenTo {
+		count++
+	}
+	return from, int64(count), nil
 }
 
 // tooLarge refuses to make an array of more than n elements.

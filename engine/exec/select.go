@@ -56,10 +56,15 @@ func only(s *ast.Select, out []value.Value) (value.Value, error) {
 	return value.None, SingleOutput()
 }
 
-// fromValue reports whether a source is a list of values written out: ONLY wants one of those.
+// fromValue reports whether a source is written out, as a list of values or as nothing: ONLY wants one value of it.
 func fromValue(x ast.Expr) bool {
-	_, ok := x.(*ast.Array)
-	return ok
+	switch x := x.(type) {
+	case *ast.Array:
+		return true
+	case *ast.Literal:
+		return x.Value.IsNullish()
+	}
+	return false
 }
 
 // SingleOutput is the error of ONLY with any number of results but one.
@@ -193,6 +198,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		return w, nil
 	}
 	env = inFrom(env)
+	scanned := scansLimit(s)
 	if s.Limit != nil {
 		v, err := r.Value(ctx, env, s.Limit)
 		if err != nil {
@@ -204,9 +210,9 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		case v.IsNullish():
 			n = 0
 		case !ok:
-			return w, errs.Internal("LIMIT/START must be an integer, got %s", debugText(v))
+			return w, notInteger("LIMIT", scanned, v)
 		case n < 0:
-			return w, errs.Internal("LIMIT/START must be a non-negative integer, got %d", n)
+			return w, negative("LIMIT", scanned, n)
 		}
 		w.limit = n
 	}
@@ -221,13 +227,36 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		case v.IsNullish():
 			n = 0
 		case !ok:
-			return w, errs.Internal("START must be a non-negative integer: expected integer, got %s", debugText(v))
+			return w, notInteger("START", scanned, v)
 		case n < 0:
-			return w, errs.Internal("START must be a non-negative integer: expected non-negative integer, got %d", n)
+			return w, negative("START", scanned, n)
 		}
 		w.start = n
 	}
 	return w, nil
+}
+
+// scansLimit reports whether LIMIT is that of the scan of a table, whose errors have other words.
+func scansLimit(s *ast.Select) bool {
+	if s.Limit == nil || len(s.From) != 1 || s.Group != nil || s.Order != nil || len(s.Split) > 0 {
+		return false
+	}
+	_, ok := s.From[0].(*ast.Table)
+	return ok
+}
+
+func notInteger(clause string, scanned bool, v value.Value) error {
+	if scanned {
+		return errs.Internal("LIMIT/START must be an integer, got %s", debugText(v))
+	}
+	return errs.Internal("%s must be a non-negative integer: expected integer, got %s", clause, debugText(v))
+}
+
+func negative(clause string, scanned bool, n int64) error {
+	if scanned {
+		return errs.Internal("LIMIT/START must be a non-negative integer, got %d", n)
+	}
+	return errs.Internal("%s must be a non-negative integer: expected non-negative integer, got %d", clause, n)
 }
 
 // debugText names a value as the reference's texts about LIMIT do.

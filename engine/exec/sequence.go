@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -74,7 +75,26 @@ func (r *Run) nextVal(ctx context.Context, name string) (int64, error) {
 	if n, ok := r.Ex.sequences.take(string(catalog.SequenceKey(d)), end); ok {
 		return n, nil
 	}
-	return r.Ex.newBatch(ctx, def, d, r.Tx.Turn())
+	return r.nextBatch(ctx, def, d)
+}
+
+// nextBatch is newBatch under the TIMEOUT of the sequence.
+func (r *Run) nextBatch(ctx context.Context, def *ast.DefineSequence, d *catalog.Def) (int64, error) {
+	limit, ok := def.Timeout.(*ast.Literal)
+	if !ok || limit.Value.Kind() != value.KindDuration {
+		return r.Ex.newBatch(ctx, def, d, r.Tx.Turn())
+	}
+	t := limit.Value.Duration()
+	if t == (value.Duration{}) {
+		return 0, errs.TimedOut(0, t.String())
+	}
+	within, cancel := context.WithTimeout(ctx, t.Std())
+	defer cancel()
+	n, err := r.Ex.newBatch(within, def, d, r.Tx.Turn())
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = errs.TimedOut(t.Std(), t.String())
+	}
+	return n, err
 }
 
 // sequenceEnd reads where the next batch begins, in a snapshot of its own.

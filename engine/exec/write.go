@@ -2,6 +2,8 @@ package exec
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -20,10 +22,44 @@ type Statements interface {
 type Endpoints interface {
 	// Invoke calls the endpoint at a path; options and answer are those of api::invoke.
 	Invoke(ctx context.Context, r *Run, path string, options value.Value) (value.Value, error)
+	// CheckPath refuses the path of a definition that no request can have.
+	CheckPath(path string) error
 }
 
 // execData executes the statements that write records, and hands over those that are not this package's.
 func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
+	switch s.(type) {
+	case *ast.Create, *ast.Insert, *ast.Update, *ast.Delete, *ast.Relate:
+		v, err := r.writeData(ctx, env, s)
+		return v, asWritten(err)
+	}
+	if r.Ex.Statements == nil {
+		return value.None, NotRunnable(s)
+	}
+	return r.Ex.Statements.Statement(ctx, r, env, s)
+}
+
+// asWritten is an error as statements tell it that keep what they evaluate: a failed cast is the fault of the data there, and
+// the name of a function that is missing stands once.
+func asWritten(err error) error {
+	e, ok := errors.AsType[*errs.Error](err)
+	if !ok || e.Kind != errs.KindInternal {
+		return err
+	}
+	out := *e
+	switch {
+	case strings.HasPrefix(e.Msg, "Could not cast into `"):
+		out.Kind = errs.KindValidation
+	case strings.HasPrefix(e.Msg, "Function 'fn::"):
+		if _, rest, cut := strings.Cut(e.Msg, " not found: "); cut {
+			out.Msg = rest
+		}
+	}
+	return &out
+}
+
+// writeData executes a statement that writes records.
+func (r *Run) writeData(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {
 	case *ast.Create:
 		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.create(ctx, env, s) })
@@ -36,10 +72,7 @@ func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Va
 	case *ast.Relate:
 		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.relate(ctx, env, s) })
 	}
-	if r.Ex.Statements == nil {
-		return value.None, NotRunnable(s)
-	}
-	return r.Ex.Statements.Statement(ctx, r, env, s)
+	return value.None, NotRunnable(s)
 }
 
 // cannotExecute refuses a value that a statement can not work on.

@@ -96,7 +96,7 @@ func sleep(c Call, args []value.Value) (value.Value, error) {
 		case <-timer.C:
 		case <-c.Host.Context().Done():
 			timer.Stop()
-			return value.None, c.Host.Context().Err()
+			return value.None, errs.Waited(c.Host.Context().Err())
 		}
 		d.Secs, d.Nanos = d.Secs-secs, 0
 	}

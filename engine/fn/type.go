@@ -180,7 +180,7 @@ func typeFile(_ Call, args []value.Value) (value.Value, error) {
 
 func typeField(c Call, args []value.Value) (value.Value, error) {
 	h, ok := c.Host.(ProjectionHost)
-	if !ok || !h.InRow() {
+	if !ok {
 		return value.None, nil
 	}
 	return h.Field(args[0].Str())
@@ -190,19 +190,18 @@ func typeFields(c Call, args []value.Value) (value.Value, error) {
 	paths := args[0].Elems()
 	out := make([]value.Value, len(paths)) // NONE where there is no record
 	h, ok := c.Host.(ProjectionHost)
-	switch {
-	case ok && h.InRow():
-	case len(out) == 1: // as upstream
-		return value.None, nil
-	default:
-		return value.ArrayOf(out), nil
-	}
 	for i, p := range paths {
+		if !ok {
+			break
+		}
 		v, err := h.Field(p.Str())
 		if err != nil {
 			return value.None, err
 		}
 		out[i] = v
+	}
+	if len(out) == 1 && (!ok || !h.InRow()) { // as upstream
+		return value.None, nil
 	}
 	return value.ArrayOf(out), nil
 }

@@ -180,7 +180,7 @@ func (p *parser) middleware() []ast.Call {
 		if p.tok.kind == kwFn {
 			x = p.namespaced()
 		} else {
-			x = p.path()
+			x = p.uncheckedPath()
 		}
 		c, ok := x.(*ast.Call)
 		if !ok {

@@ -9,7 +9,10 @@ import (
 )
 
 // path is a call of a built-in function, or a named constant: a::b(x), a(x), a::B.
-func (p *parser) path() ast.Expr {
+func (p *parser) path() ast.Expr { return p.pathTo(false) }
+
+// pathTo is path, and uncheckedPath.
+func (p *parser) pathTo(unchecked bool) ast.Expr {
 	start := p.tok.start
 	names := append(make([]token, 0, 4), p.advance())
 	for p.err == nil && p.tok.kind == tPath {
@@ -27,7 +30,7 @@ func (p *parser) path() ast.Expr {
 		return nil
 	}
 	res := p.opt.Resolver
-	if res == nil {
+	if res == nil || unchecked && p.tok.kind == tLParen {
 		return p.unresolved(path, span)
 	}
 	if impl, ok := res.Function(path); ok {
@@ -49,6 +52,11 @@ func (p *parser) path() ast.Expr {
 	}
 	p.fail(msg, token{tIdent, span.Start, span.End}, "")
 	return nil
+}
+
+// uncheckedPath is a path, and whether a function has that name is found out when it is called.
+func (p *parser) uncheckedPath() ast.Expr {
+	return p.pathTo(true)
 }
 
 // maxPath is how many names a path of a function or a constant has at most.

@@ -78,6 +78,11 @@ func (q *Query) restore(b *before) {
 // errFailed tells that a statement of a block has failed: its answers say so already.
 var errFailed = errors.New("a statement of the transaction failed")
 
+// errAborted answers the COMMIT of a transaction in which a statement failed.
+func errAborted() error {
+	return errs.With(errs.KindQuery, "NotExecuted", nil, "Cannot COMMIT: the transaction was aborted due to a prior error")
+}
+
 // block runs the statements between a BEGIN and its COMMIT.
 func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
 	start := time.Now()
@@ -106,6 +111,7 @@ func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
 	case err == nil:
 		q.answer(last, value.None, "", nil)
 	case errors.Is(err, errFailed):
+		q.answer(time.Now(), value.None, "", errAborted())
 	case len(q.out) == b.answers: // it has not even begun
 		q.answer(start, value.None, "", exec.Explain(ctx, err))
 		for range stmts {
@@ -175,6 +181,7 @@ func (q *Query) commit(ctx context.Context, start time.Time) {
 	tx := q.leave()
 	if dead {
 		tx.Cancel()
+		q.answer(start, value.None, "", errAborted())
 		return
 	}
 	if err := q.ex.Commit(ctx, tx, q.log); err != nil {

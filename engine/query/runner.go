@@ -7,6 +7,7 @@ package query
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/ast"
@@ -26,6 +27,7 @@ type Runner struct {
 	Define *define.Definer
 	Access *access.Authenticator
 	events eventQueue
+	limit  atomic.Pointer[systemLimit] // what systemTimeout found last
 }
 
 // New makes a runner. Open must be called before a client uses it.

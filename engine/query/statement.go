@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/define"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
@@ -215,10 +216,39 @@ func (q *Query) Do(ctx context.Context, f func(context.Context, *exec.Run) error
 // timed bounds ctx by the time that a statement may take, where there is such a limit.
 func (x *Runner) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := x.Limits.QueryTimeout
+	if system := x.systemTimeout(ctx); system > 0 && (d <= 0 || system < d) {
+		d = system
+	}
 	if d <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, d, overtime(d))
+}
+
+// systemLimit is the QUERY_TIMEOUT of ALTER SYSTEM at a count of catalog.Cache.Settings.
+type systemLimit struct {
+	seen    uint64
+	timeout time.Duration
+}
+
+// systemTimeout is the time that ALTER SYSTEM gives every statement; 0: no bound. Where it can not be read the statement, which
+// reads the same store, says why.
+func (x *Runner) systemTimeout(ctx context.Context) time.Duration {
+	now := x.Catalog.Settings()
+	if l := x.limit.Load(); l != nil && l.seen == now {
+		return l.timeout
+	}
+	tx, err := txn.Begin(ctx, x.Store, x.Reading())
+	if err != nil {
+		return 0
+	}
+	defer tx.Cancel()
+	d, err := define.SystemTimeout(x.Catalog.View(tx))
+	if err != nil {
+		return 0
+	}
+	x.limit.Store(&systemLimit{seen: now, timeout: d})
+	return d
 }
 
 // overtime is the cause of a context that ends with a limit of time. Each statement has one, and hardly any ends by it, so

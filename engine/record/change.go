@@ -153,9 +153,12 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 	case w.After.IsNone():
 		kind, doc = "DELETE", w.Before
 	}
-	input := w.Input
+	input, before, after := w.Input, w.Before, w.After
+	if v := w.Table.Define.View; v != nil && v.Group != nil { // its ids are made of the columns
+		doc, before, after = withoutID(doc), withoutID(before), withoutID(after)
+	}
 	vars := func() []Var {
-		return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", w.Before}, {"after", w.After}, {"input", input}}
+		return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after}, {"input", input}}
 	}
 	for _, e := range w.Table.Events {
 		if e.Define.Async {
@@ -169,6 +172,13 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 		}
 	}
 	return nil
+}
+
+func withoutID(doc value.Value) value.Value {
+	if doc.Kind() != value.KindObject {
+		return doc
+	}
+	return value.ObjectOf(doc.Object().Without("id"))
 }
 
 // runEvent runs one event when its condition holds.

@@ -113,7 +113,7 @@ func (g *Gate) checkEnds(w *Write) error {
 			}
 		}
 		if !ok {
-			return errs.Internal("The record '%s' does not exist", value.RecordOf(end).Text())
+			return errs.RecordNotFound(value.RecordOf(end).Text())
 		}
 	}
 	return nil

@@ -300,7 +300,7 @@ func appendName(at []byte, name string) []byte {
 	if len(at) > 0 {
 		out = append(out, '.')
 	}
-	return append(out, name...)
+	return value.AppendIdent(out, name)
 }
 
 func appendIndex(at []byte, i int) []byte {

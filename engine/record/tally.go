@@ -60,7 +60,8 @@ func aggregated(fn aggregateFunc, rows int64, t *tally) value.Value {
 	}
 	variance := 0.0
 	if t.count > 1 {
-		variance = max(0, (t.squares.AsFloat()-sum*sum/n)/(n-1))
+		mean := sum / n
+		variance = max(0, (t.squares.AsFloat()-n*(mean*mean))/(n-1))
 	}
 	if fn == aggStddev {
 		variance = math.Sqrt(variance)

@@ -78,10 +78,21 @@ func (g *Gate) assertFailed(ctx context.Context, w *Write, f *catalog.Field, v, 
 	}
 	must := "the ASSERT of the field"
 	if g.Env.CanRead() {
-		must = ast.Text(f.Define.Assert)
+		must = bareText(f.Define.Assert)
 	}
 	return errs.Internal("Found %s for field `%s`, with record `%s`, but field must conform to: %s",
 		v.Brief(), f.Name, value.RecordOf(w.ID).Text(), must)
+}
+
+// bareText is the text of an expression without the parentheses around all of it.
+func bareText(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Paren:
+		return bareText(x.X)
+	case *ast.Subquery:
+		return ast.Text(x.Stmt)
+	}
+	return ast.Text(x)
 }
 
 // coerce is coerceField for a record that is written.
