@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -43,7 +44,7 @@ func (s *countRows) next(ctx context.Context) (value.Value, bool, error) {
 		return value.None, false, err
 	}
 	s.n++
-	return setPath(value.None, s.path, value.Int(n)), true, nil
+	return inside.Set(value.None, s.path, value.Int(n)), true, nil
 }
 
 func (s *countRows) close() {}

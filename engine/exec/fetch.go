@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -134,7 +135,7 @@ func (f *fetcher) into(ctx context.Context, v value.Value, path []ast.Part) (val
 		if !ok || v.Kind() != value.KindArray {
 			return v, nil
 		}
-		i, ok := wholeIndex(lit.Value)
+		i, ok := inside.Whole(lit.Value)
 		if !ok || i < 0 || i >= int64(v.Len()) {
 			return v, nil
 		}
@@ -246,7 +247,7 @@ func omit(v value.Value, path []ast.Part) value.Value {
 		if !ok || v.Kind() != value.KindArray {
 			return v
 		}
-		if i, ok := wholeIndex(lit.Value); ok && i >= 0 && i < int64(v.Len()) {
+		if i, ok := inside.Whole(lit.Value); ok && i >= 0 && i < int64(v.Len()) {
 			return omitElem(v, int(i), path[1:])
 		}
 	case *ast.PartLast:

@@ -7,8 +7,10 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -45,7 +47,7 @@ type groupField struct {
 // group is the state of one group.
 type group struct {
 	keys   []value.Value
-	totals []total
+	totals []aggregate.Total
 	lists  [][]value.Value // by field, of those that collect
 }
 
@@ -73,7 +75,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 			}
 		}
 		if key < 0 {
-			gf.calls = aggregateCalls(f.X)
+			gf.calls = aggregate.Calls(f.X)
 			for _, c := range gf.calls {
 				if err := r.Auth.Caps.MayCall(c.Path); err != nil {
 					return nil, err
@@ -276,7 +278,7 @@ func (g *groupRows) fresh(keys []value.Value) *group {
 	out := &group{keys: keys, lists: make([][]value.Value, len(g.fields))}
 	for i := range g.fields {
 		for _, c := range g.fields[i].calls {
-			out.totals = append(out.totals, newTotal(c))
+			out.totals = append(out.totals, aggregate.New(c))
 		}
 	}
 	return out
@@ -322,20 +324,20 @@ func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error 
 				}
 			}
 			t := &gr.totals[f.first+j]
-			if err := t.add(v); err != nil {
+			if err := t.Add(v); err != nil {
 				return err
 			}
-			if t.collects() {
+			if t.Collects() {
 				if err := g.sum.keep(g.r, v); err != nil {
 					return err
 				}
 			}
-			if t.op == "array::join" && !t.ready && len(c.Args) > 1 {
+			if t.Asks() && len(c.Args) > 1 {
 				sep, err := g.r.Value(ctx, g.env, c.Args[1])
 				if err != nil {
 					return err
 				}
-				t.sep, t.ready = value.ToString(sep), true
+				t.Separate(value.ToString(sep))
 			}
 		}
 	}
@@ -350,7 +352,7 @@ func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
 	keyDoc := value.ObjectOf(nil)
 	for i := range g.fields {
 		if k := g.keys[i]; k >= 0 {
-			keyDoc = setPath(keyDoc, g.fields[i].path, gr.keys[k])
+			keyDoc = inside.Set(keyDoc, g.fields[i].path, gr.keys[k])
 		}
 	}
 	out := keyDoc
@@ -365,7 +367,7 @@ func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
 			v = value.ArrayOf(gr.lists[i])
 		default:
 			for j, c := range f.calls {
-				g.r.aggregates[c] = gr.totals[f.first+j].result()
+				g.r.aggregates[c] = gr.totals[f.first+j].Result()
 			}
 			var err error
 			if v, err = g.r.Value(ctx, g.env, f.x); err != nil {
@@ -378,7 +380,7 @@ func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
 		if g.proj.Value {
 			return v, nil
 		}
-		out = setPath(out, f.path, v)
+		out = inside.Set(out, f.path, v)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -69,7 +70,7 @@ func (r *Run) walk(ctx context.Context, env *Env, v value.Value, parts []ast.Par
 			}
 			v, err = r.all(ctx, v)
 		case *ast.PartLast:
-			v = last(v)
+			v = inside.Last(v)
 		case *ast.PartIndex:
 			v, err = r.index(ctx, env, v, p.X)
 		case *ast.PartWhere:
@@ -222,17 +223,6 @@ func (r *Run) fetchAll(ctx context.Context, v value.Value) (value.Value, error) 
 	return value.ArrayOf(out), nil
 }
 
-// last is v[$]; anything but an array is its own last element.
-func last(v value.Value) value.Value {
-	if v.Kind() != value.KindArray {
-		return v
-	}
-	if e := v.Elems(); len(e) > 0 {
-		return e[len(e)-1]
-	}
-	return value.None
-}
-
 // flatten puts the elements of inner arrays in their place, one level deep.
 func flatten(v value.Value) value.Value {
 	if v.Kind() != value.KindArray {
@@ -260,13 +250,13 @@ func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (v
 		if at.Kind() == value.KindRange && v.Kind() == value.KindArray {
 			return slice(v.Elems(), at.Range()), nil
 		}
-		return element(v, at), nil
+		return inside.Element(v, at), nil
 	case value.KindRecord:
 		if at.Kind() == value.KindString {
 			w, _ := v.Record().Part(at.Str())
 			return w, nil
 		}
-		return element(v.Record().Key, at), nil
+		return inside.Element(v.Record().Key, at), nil
 	case value.KindObject:
 		switch at.Kind() {
 		case value.KindString:
@@ -280,37 +270,11 @@ func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (v
 	return value.None, nil
 }
 
-// element is v[at] of a number into an array, a set, or the array that a record's key is.
-func element(v, at value.Value) value.Value {
-	if v.Kind() != value.KindArray && v.Kind() != value.KindSet {
-		return value.None
-	}
-	i, ok := wholeIndex(at)
-	if e := v.Elems(); ok && i >= 0 && i < int64(len(e)) {
-		return e[i]
-	}
-	return value.None
-}
-
-// wholeIndex is a number as an index, less its fraction.
-func wholeIndex(v value.Value) (int64, bool) {
-	switch v.Kind() {
-	case value.KindInt:
-		return v.Int(), true
-	case value.KindFloat:
-		f := v.Float()
-		return int64(f), f > -1 && f < 1<<53
-	case value.KindDecimal:
-		return v.Decimal().Trunc().Int()
-	}
-	return 0, false
-}
-
 // slice is the elements in a range of indexes; NONE when it does not lie within the array.
 func slice(elems []value.Value, rg *value.Range) value.Value {
 	from, to := int64(0), int64(len(elems))
 	if rg.Start.Kind != value.Unbounded {
-		i, ok := wholeIndex(rg.Start.Value)
+		i, ok := inside.Whole(rg.Start.Value)
 		if !ok || i < 0 {
 			return value.None
 		}
@@ -320,7 +284,7 @@ func slice(elems []value.Value, rg *value.Range) value.Value {
 		from = i
 	}
 	if rg.End.Kind != value.Unbounded {
-		i, ok := wholeIndex(rg.End.Value)
+		i, ok := inside.Whole(rg.End.Value)
 		if !ok || i < 0 || i > to {
 			return value.None
 		}

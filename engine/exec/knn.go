@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index/vector"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -309,7 +310,7 @@ func (s *knnRows) floats(doc value.Value) ([]float64, bool) {
 		return nil, false
 	}
 	last := len(s.path) - 1
-	doc = at(doc, s.path[:last])
+	doc = inside.At(doc, s.path[:last])
 	if doc.Kind() != value.KindObject {
 		return nil, false
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/collate"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -158,7 +159,7 @@ func (s *sortRows) keysOf(ctx context.Context, doc value.Value) ([]value.Value, 
 	for i := range s.keys {
 		k := &s.keys[i]
 		if k.idiom == nil {
-			out[i] = at(doc, k.path)
+			out[i] = inside.At(doc, k.path)
 			if len(k.path) == 1 || !out[i].IsNone() {
 				continue
 			}

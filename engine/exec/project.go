@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -193,7 +194,7 @@ func (p *projector) nested(ctx context.Context, doc value.Value) (value.Value, e
 		if err != nil {
 			return value.None, err
 		}
-		out = setPath(out, f.path, v)
+		out = inside.Set(out, f.path, v)
 	}
 	return out, nil
 }
@@ -286,7 +287,7 @@ func (r *Run) spread(ctx context.Context, env *Env, out value.Value, x *ast.Call
 		if err != nil {
 			return value.None, err
 		}
-		out = setPath(out, pathOf(id.Parts), v)
+		out = inside.Set(out, pathOf(id.Parts), v)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -338,11 +339,11 @@ func (s *splitRows) row(ctx context.Context, level int) (value.Value, bool, erro
 	case i == len(l.elems):
 		return value.None, false, nil
 	}
-	return putInside(l.doc, s.paths[level-1].Parts, l.elems[i]), true, nil
+	return inside.Put(l.doc, s.paths[level-1].Parts, l.elems[i]), true, nil
 }
 
 func splitOf(doc value.Value, path []ast.Part) split {
-	v := valueInside(doc, path)
+	v := inside.Value(doc, path)
 	if v.Kind() != value.KindArray && v.Kind() != value.KindSet || v.Len() == 0 {
 		return split{doc: doc}
 	}
@@ -350,143 +351,6 @@ func splitOf(doc value.Value, path []ast.Part) split {
 }
 
 func (s *splitRows) close() { s.in.close() }
-
-// valueInside is what stands in v at a path of names, indexes and stars; links are not followed.
-func valueInside(v value.Value, path []ast.Part) value.Value {
-	for i, part := range path {
-		switch p := part.(type) {
-		case *ast.PartField:
-			if v.Kind() == value.KindArray {
-				return insideEach(v, path[i:])
-			}
-			if v.Kind() != value.KindObject {
-				return value.None
-			}
-			v, _ = v.Object().Get(p.Name)
-		case *ast.PartAll:
-			switch v.Kind() {
-			case value.KindArray:
-				return insideEach(v, path[i+1:])
-			case value.KindObject:
-				return insideEach(valuesOf(v.Object()), path[i+1:])
-			}
-		case *ast.PartLast:
-			v = last(v)
-		case *ast.PartIndex:
-			n, ok := p.X.(*ast.Literal)
-			if !ok {
-				return value.None
-			}
-			v = element(v, n.Value)
-		default:
-			return value.None
-		}
-	}
-	return v
-}
-
-func insideEach(v value.Value, path []ast.Part) value.Value {
-	out := make([]value.Value, v.Len())
-	for i, e := range v.Elems() {
-		out[i] = valueInside(e, path)
-	}
-	return value.ArrayOf(out)
-}
-
-func valuesOf(o *value.Object) value.Value {
-	fields := o.Fields()
-	out := make([]value.Value, len(fields))
-	for i, f := range fields {
-		out[i] = f.Value
-	}
-	return value.ArrayOf(out)
-}
-
-// putInside is v with x at a path of names, indexes and stars: in every place that valueInside looks at. What is NONE or NULL
-// becomes an object where a name leads into it; links and what has no inside stay.
-func putInside(v value.Value, path []ast.Part, x value.Value) value.Value {
-	if len(path) == 0 {
-		return x
-	}
-	switch p := path[0].(type) {
-	case *ast.PartField:
-		switch v.Kind() {
-		case value.KindArray:
-			return putInElems(v, func(int) bool { return true }, path, x)
-		case value.KindObject, value.KindNone, value.KindNull:
-			o := value.ObjectOf(nil).Object()
-			if v.Kind() == value.KindObject {
-				o = v.Object()
-			}
-			old, _ := o.Get(p.Name)
-			return value.ObjectOf(o.With(p.Name, putInside(old, path[1:], x)))
-		}
-	case *ast.PartAll:
-		switch v.Kind() {
-		case value.KindArray:
-			return putInElems(v, func(int) bool { return true }, path[1:], x)
-		case value.KindObject:
-			fields := append([]value.Field(nil), v.Object().Fields()...)
-			for i := range fields {
-				fields[i].Value = putInside(fields[i].Value, path[1:], x)
-			}
-			return value.ObjectOf(value.ObjectOfSorted(fields))
-		}
-	case *ast.PartLast:
-		if v.Kind() == value.KindArray {
-			return putInElems(v, func(i int) bool { return i == v.Len()-1 }, path[1:], x)
-		}
-	case *ast.PartIndex:
-		if n, ok := p.X.(*ast.Literal); ok && v.Kind() == value.KindArray {
-			at, whole := wholeIndex(n.Value)
-			return putInElems(v, func(i int) bool { return whole && int64(i) == at }, path[1:], x)
-		}
-	}
-	return v
-}
-
-func putInElems(v value.Value, meant func(i int) bool, path []ast.Part, x value.Value) value.Value {
-	out := append([]value.Value(nil), v.Elems()...)
-	for i, e := range out {
-		if meant(i) {
-			out[i] = putInside(e, path, x)
-		}
-	}
-	return value.ArrayOf(out)
-}
-
-// at is the value at a path of names.
-func at(v value.Value, path []string) value.Value {
-	for _, name := range path {
-		if v.Kind() != value.KindObject {
-			return value.None
-		}
-		v, _ = v.Object().Get(name)
-	}
-	return v
-}
-
-// setPath is v with the value at a path of names replaced; objects are made on the way, and each element of an array is one.
-func setPath(v value.Value, path []string, x value.Value) value.Value {
-	if len(path) == 0 {
-		return x
-	}
-	var o *value.Object
-	switch v.Kind() {
-	case value.KindObject:
-		o = v.Object()
-	case value.KindArray:
-		out := make([]value.Value, v.Len())
-		for i, e := range v.Elems() {
-			out[i] = setPath(e, path, x)
-		}
-		return value.ArrayOf(out)
-	default:
-		o = value.ObjectOf(nil).Object()
-	}
-	old, _ := o.Get(path[0])
-	return value.ObjectOf(o.With(path[0], setPath(old, path[1:], x)))
-}
 
 // limitRows leaves out the first start rows and ends after limit.
 type limitRows struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -205,7 +206,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 			return w, err
 		}
 		w.limitText = ast.Text(s.Limit)
-		n, ok := wholeIndex(v)
+		n, ok := inside.Whole(v)
 		switch {
 		case v.IsNullish():
 			n = 0
@@ -222,7 +223,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 			return w, err
 		}
 		w.startText = ast.Text(s.Start)
-		n, ok := wholeIndex(v)
+		n, ok := inside.Whole(v)
 		switch {
 		case v.IsNullish():
 			n = 0
@@ -313,9 +314,11 @@ func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Sel
 	alias := namesOf(s.Projections.Fields[0].Alias)
 	ties := tiesOf(in)
 	in = r.projected(in, proj, s)
-	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return setPath(value.None, alias, v), nil }}
+	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
+		return inside.Set(value.None, alias, v), nil
+	}}
 	in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
-	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return at(v, alias), nil }}
+	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return inside.At(v, alias), nil }}
 	return r.finish(ctx, in, s, fetch, nil)
 }
 

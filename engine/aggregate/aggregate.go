@@ -1,4 +1,5 @@
-package exec
+// Package aggregate finds the aggregates of a grouped projection and sums up what they are given row by row.
+package aggregate
 
 import (
 	"math"
@@ -19,9 +20,9 @@ func isAggregate(path string) bool {
 	return false
 }
 
-// aggregateCalls finds the aggregates of an expression, in order: of those inside one another the innermost. What is around
+// Calls finds the aggregates of an expression, in order: of those inside one another the innermost. What is around
 // one is an ordinary function of its result.
-func aggregateCalls(x ast.Expr) []*ast.Call {
+func Calls(x ast.Expr) []*ast.Call {
 	var out []*ast.Call
 	ast.Inspect(x, func(n any) bool {
 		switch n := n.(type) {
@@ -29,7 +30,7 @@ func aggregateCalls(x ast.Expr) []*ast.Call {
 			if n.Kind == ast.CallBuiltin && isAggregate(n.Path) {
 				had := len(out)
 				for _, arg := range n.Args {
-					out = append(out, aggregateCalls(arg)...)
+					out = append(out, Calls(arg)...)
 				}
 				if len(out) == had {
 					out = append(out, n)
@@ -47,8 +48,8 @@ func aggregateCalls(x ast.Expr) []*ast.Call {
 	return out
 }
 
-// total is one aggregate of one group under way.
-type total struct {
+// Total is one aggregate of one group under way.
+type Total struct {
 	op    string
 	n     int64
 	whole bool        // count(): counts rows, whatever they hold
@@ -62,8 +63,8 @@ type total struct {
 	odd   bool // vectors of several dimensions have no sum
 }
 
-func newTotal(c *ast.Call) total {
-	t := total{op: c.Path, whole: len(c.Args) == 0}
+func New(c *ast.Call) Total {
+	t := Total{op: c.Path, whole: len(c.Args) == 0}
 	if t.op == "math::sum" {
 		t.v = value.Int(0)
 	}
@@ -73,8 +74,8 @@ func newTotal(c *ast.Call) total {
 	return t
 }
 
-// add takes in the value of one row. Numbers are all that math:: looks at, datetimes all that time:: does.
-func (t *total) add(v value.Value) error {
+// Add takes in the value of one row. Numbers are all that math:: looks at, datetimes all that time:: does.
+func (t *Total) Add(v value.Value) error {
 	switch t.op {
 	case "count":
 		if t.whole || value.Truthy(v) {
@@ -101,8 +102,8 @@ func (t *total) add(v value.Value) error {
 	return nil
 }
 
-// collects reports whether the total keeps the values that it is given.
-func (t *total) collects() bool {
+// Collects reports whether the Total keeps the values that it is given.
+func (t *Total) Collects() bool {
 	switch t.op {
 	case "array::distinct", "array::group", "array::join", "math::median":
 		return true
@@ -110,7 +111,13 @@ func (t *total) collects() bool {
 	return false
 }
 
-func (t *total) number(v value.Value) error {
+// Asks reports whether the total still waits for its separator, see Separate.
+func (t *Total) Asks() bool { return t.op == "array::join" && !t.ready }
+
+// Separate sets what stands between the parts of array::join.
+func (t *Total) Separate(sep string) { t.sep, t.ready = sep, true }
+
+func (t *Total) number(v value.Value) error {
 	switch t.op {
 	case "math::sum":
 		sum, err := value.Add(t.v, v)
@@ -137,7 +144,7 @@ func (t *total) number(v value.Value) error {
 
 // vector adds the items of a vector to those of the ones before. What is no vector is passed over; with one of another
 // dimension the group has no sum.
-func (t *total) vector(v value.Value) error {
+func (t *Total) vector(v value.Value) error {
 	if v.Kind() != value.KindArray {
 		return nil
 	}
@@ -164,7 +171,7 @@ func (t *total) vector(v value.Value) error {
 }
 
 // sum keeps the exact sum for the mean, which the running mean would only come near.
-func (t *total) sum(v value.Value) error {
+func (t *Total) sum(v value.Value) error {
 	if t.n == 1 {
 		t.v = v
 		return nil
@@ -177,15 +184,15 @@ func (t *total) sum(v value.Value) error {
 	return nil
 }
 
-func (t *total) extreme(v value.Value, most bool) {
+func (t *Total) extreme(v value.Value, most bool) {
 	t.n++
 	if t.n == 1 || value.Compare(v, t.v) > 0 == most {
 		t.v = v
 	}
 }
 
-// result is the aggregate of what was added.
-func (t *total) result() value.Value {
+// Result is the aggregate of what was added.
+func (t *Total) Result() value.Value {
 	switch t.op {
 	case "count":
 		return value.Int(t.n)
