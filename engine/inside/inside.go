@@ -122,7 +122,8 @@ func At(v value.Value, path []string) value.Value {
 	return v
 }
 
-// Set is v with the value at a path of names replaced; objects are made on the way, and each element of an array is one.
+// Set is v with the value at a path of names replaced; objects are made on the way, and each element of an array
+// is one.
 func Set(v value.Value, path []string, x value.Value) value.Value {
 	if len(path) == 0 {
 		return x
