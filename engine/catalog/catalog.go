@@ -96,7 +96,7 @@ type Table struct {
 	Views   []string // tables defined AS SELECT … FROM this one, by name
 
 	IDField  *Field   // DEFINE FIELD id, or nil
-	Computed []*Field // the COMPUTED ones
+	Computed []*Field // the COMPUTED ones, each after those that it reads
 	// HasRules: writes must go through the field pipeline (fields are defined, or SCHEMAFULL).
 	HasRules bool
 	// FieldReads: some field hides itself from some readers (its select permission is not FULL).
@@ -109,6 +109,10 @@ type Table struct {
 	References bool
 	// Open is the tree of names that a SCHEMAFULL table accepts; nil for schemaless ones.
 	Open *Shape
+	// Order is Fields in the order in which writes run their clauses: each after those that its VALUE and DEFAULT read.
+	Order []*Field
+
+	whole *Table // see Needing
 }
 
 // Inner is the scope of the definitions on the table.
@@ -316,6 +320,7 @@ func (tb *Table) compile() {
 	if tb.Define.Schemafull {
 		tb.Open = tb.shape()
 	}
+	tb.Order, tb.Computed = inOrder(tb.Fields, clauseReads), inOrder(tb.Computed, computedReads)
 }
 
 // readsComputed looks for the names of COMPUTED fields, and for the whole record, in the text of a permission.

@@ -208,6 +208,9 @@ func (r *run) checkField(db *catalog.Database, tb *catalog.Table, d *ast.DefineF
 	if d.Computed != nil {
 		return r.checkComputedIn(db, tb, d, name)
 	}
+	if err := r.checkOrder(db, tb, d, name); err != nil {
+		return err
+	}
 	return r.checkFieldType(tb, d, name)
 }
 
@@ -222,7 +225,7 @@ func checkFieldClauses(d *ast.DefineField, name string) error {
 		for _, c := range []struct {
 			given bool
 			word  string
-		}{{d.Value != nil, "VALUE"}, {d.Reference != nil, "REFERENCE"}, {d.Default != nil, "DEFAULT"}} {
+		}{{d.Value != nil, "VALUE"}, {d.Reference != nil, "REFERENCE"}, {d.DefaultAlways, "DEFAULT ALWAYS"}, {d.Readonly, "READONLY"}} {
 			if c.given {
 				return badOption("Cannot use the `%s` keyword on the `id` field.", c.word)
 			}

@@ -40,7 +40,30 @@ func (a assigner) assign(ctx context.Context, im image, parts []ast.Part, op ast
 	if err := a.storable(parts, op, v); err != nil {
 		return im, err
 	}
+	if op == ast.AssignAdd && a.intoSet(parts) {
+		return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old.orSet(), v) })
+	}
 	return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
+}
+
+// intoSet reports whether a place is a field that holds a set by its definition.
+func (a assigner) intoSet(parts []ast.Part) bool {
+	if a.env == nil || a.env.table == nil {
+		return false
+	}
+	f := a.env.table.Field(ast.Text(&ast.Idiom{Parts: parts}))
+	return f != nil && f.Define.Type.HoldsSet()
+}
+
+// orSet is the image with an empty set where there is nothing.
+func (im image) orSet() image {
+	if im.doc.IsNone() {
+		im.doc = value.SetOf(nil)
+		if im.seen.IsNone() {
+			im.seen = im.doc
+		}
+	}
+	return im
 }
 
 // storable refuses what cannot be stored where it depends on what is there, which may be hidden, whether it would be.

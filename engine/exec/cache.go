@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/plan"
 )
 
 // Script is a parsed text, ready to run by any number of sessions at once.
@@ -80,7 +81,7 @@ func (ex *Executor) ParseAs(language, text string, parse func(text string) (*Scr
 func Prepare(q *ast.Query) *Script {
 	s := &Script{Stmts: make([]Prepared, len(q.Stmts))}
 	for i, st := range q.Stmts {
-		s.Stmts[i] = Prepared{Stmt: st, Writes: mayWrite(st)}
+		s.Stmts[i] = Prepared{Stmt: st, Writes: plan.MayWrite(st)}
 		if _, ok := st.(*ast.Option); ok {
 			s.Option = true
 		}

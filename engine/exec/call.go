@@ -49,7 +49,7 @@ func (r *Run) leaveHost() {
 
 func (h *host) Reserve(n int) error      { return h.r.reserve(n) }
 func (h *host) Context() context.Context { return h.ctx }
-func (h *host) Now() time.Time           { return h.r.now }
+func (h *host) Now() time.Time           { return h.r.Ex.Clock() }
 
 func (h *host) Param(name string) value.Value {
 	v, _ := h.r.param(h.ctx, h.r.Base, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -36,15 +37,9 @@ func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 	if !w.g.MayCreate(tb) {
 		return nil
 	}
-	c, err := w.r.newDoc(ctx, w.row, d)
+	c, id, fresh, err := w.newRecord(ctx, tb, t.ID, d)
 	if err != nil {
 		return err
-	}
-	id, fresh := t.ID, false
-	if id == nil {
-		if id, fresh, err = w.r.newID(tb.Name, &c); err != nil {
-			return err
-		}
 	}
 	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone, Given: c.given}
 	if !fresh {
@@ -78,20 +73,48 @@ func (w *writer) put(ctx context.Context, p *record.Write) error {
 	return w.emit(ctx, p.Table, p.ID, p.Before, p.After)
 }
 
-// newID is the id of a record to be created on a table: the one in its data, or a generated one. The data then has the
-// id as a record id. fresh: it was generated, of so many random bits that nobody has it already; to look would cost a
-// search of the whole table's keys, and a part of what the commit is validated against.
-func (r *Run) newID(table string, c *change) (id *value.RecordID, fresh bool, err error) {
+// newRecord makes the image of a new record, and its id where id is nil: the one in its data, that of DEFINE FIELD id DEFAULT, or a
+// generated one. The data sees the id. fresh: it was generated, of so many random bits that nobody has it already; to look
+// would cost a search of the whole table's keys, and a part of what the commit is validated against.
+func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.RecordID, d *ast.Data) (c change, _ *value.RecordID, fresh bool, err error) {
+	if err = w.g.MayFill(tb); err != nil {
+		return c, nil, false, err
+	}
+	named := id != nil
+	if !named {
+		if id, fresh, err = w.newID(ctx, tb, value.ObjectOf(nil)); err != nil {
+			return c, nil, false, err
+		}
+	}
+	w.row.table = tb
+	c, err = w.r.newDoc(ctx, w.row, d, object(value.Field{Name: "id", Value: value.RecordOf(id)}))
+	if named || err != nil {
+		return c, id, false, err
+	}
 	key, err := recordKey(field(c.after, "id"))
+	if err != nil {
+		return c, nil, false, err
+	}
+	if !key.IsNone() {
+		id, fresh = &value.RecordID{Table: tb.Name, Key: key}, false
+	}
+	c.after = value.ObjectOf(c.after.Object().With("id", value.RecordOf(id)))
+	return c, id, fresh, nil
+}
+
+// newID is the id of a new record that names none.
+func (w *writer) newID(ctx context.Context, tb *catalog.Table, doc value.Value) (id *value.RecordID, fresh bool, err error) {
+	key, err := w.g.DefaultKey(ctx, tb, doc)
+	if err == nil {
+		key, err = recordKey(key)
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	if fresh = key.IsNone(); fresh {
-		key = r.Ex.NewKey("rand")
+		key = w.r.Ex.NewKey("rand")
 	}
-	id = &value.RecordID{Table: table, Key: key}
-	c.after = value.ObjectOf(c.after.Object().With("id", value.RecordOf(id)))
-	return id, fresh, nil
+	return &value.RecordID{Table: tb.Name, Key: key}, fresh, nil
 }
 
 // recordKey is the key that an id field means: a key, or the key of a record id of any table. NONE stays NONE.

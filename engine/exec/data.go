@@ -18,10 +18,16 @@ type change struct {
 	given   bool        // input holds nothing of what was stored
 }
 
-// newDoc makes the image of a new record from a data clause. env has no current document: a SET on creation sees none.
-func (r *Run) newDoc(ctx context.Context, env *Env, d *ast.Data) (change, error) {
-	empty := value.ObjectOf(nil)
-	c, err := r.applyData(ctx, env, d, empty, value.None)
+// newDoc makes the image of a new record from a data clause, whose expressions see doc.
+func (r *Run) newDoc(ctx context.Context, env *Env, d *ast.Data, doc value.Value) (change, error) {
+	c := change{after: value.ObjectOf(nil)}
+	var err error
+	if d != nil {
+		env.SetDoc(doc)
+		if c, err = r.changed(ctx, env, d, c.after, value.None); err == nil {
+			_, err = r.checked(c.after, nil)
+		}
+	}
 	if err == nil && d != nil && d.Kind == ast.DataSet {
 		c.input = c.after
 	}
@@ -34,6 +40,7 @@ func (r *Run) applyData(ctx context.Context, env *Env, d *ast.Data, stored, seen
 	if d == nil {
 		return change{after: stored}, nil
 	}
+	env.SetDoc(seen)
 	c, err := r.changed(ctx, env, d, stored, seen)
 	if err == nil {
 		_, err = r.checked(c.after, nil)
@@ -41,8 +48,8 @@ func (r *Run) applyData(ctx context.Context, env *Env, d *ast.Data, stored, seen
 	return c, err
 }
 
+// changed is applyData for a frame that sees what expressions may see.
 func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
-	env.SetDoc(seen)
 	switch d.Kind {
 	case ast.DataSet:
 		after, hasNone, err := r.assignAll(ctx, env, d.Set, image{stored, seen})

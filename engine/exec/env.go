@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/nacredb/nacre/engine/catalog"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -17,7 +18,8 @@ type Env struct {
 	parent value.Value // $parent
 	hasDoc bool
 
-	search *searches // what the WHERE around searches for
+	search *searches      // what the WHERE around searches for
+	table  *catalog.Table // of the record that is written; nil elsewhere
 }
 
 // Var is one parameter.

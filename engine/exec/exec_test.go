@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -76,7 +77,7 @@ func TestMayWrite(t *testing.T) {
 		{"define", &ast.DefineTable{}, true},
 		{"use", &ast.Use{}, true},
 	} {
-		if got := mayWrite(tc.stmt); got != tc.want {
+		if got := plan.MayWrite(tc.stmt); got != tc.want {
 			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -57,7 +57,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 	var texts []string
 	for _, id := range s.Group.By {
 		texts = append(texts, ast.Text(id))
-		g.by = append(g.by, groupKey(s.Projections, id))
+		g.by = append(g.by, aggregate.Key(s.Projections, id))
 	}
 	g.text = strings.Join(texts, ", ")
 	g.fast = make([]compiled, len(g.by))
@@ -70,7 +70,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		}
 		key := -1
 		for j, x := range g.by {
-			if x == f.X || sameField(f, s.Group.By[j]) || ast.Text(f.X) == ast.Text(s.Group.By[j]) {
+			if x == f.X || aggregate.SameField(f, s.Group.By[j]) || ast.Text(f.X) == ast.Text(s.Group.By[j]) {
 				key = j
 			}
 		}
@@ -88,60 +88,6 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		g.keys = append(g.keys, key)
 	}
 	return g, nil
-}
-
-// checkGroup refuses what can not be grouped.
-func checkGroup(s *ast.Select) error {
-	if s.Group == nil {
-		return nil
-	}
-	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		if f.All {
-			return errs.Internal("Invalid query: Incorrect selector for aggregate selection, expression `*` within in selector cannot be aggregated in a group.")
-		}
-		if asksParent(f.X) {
-			return errs.Internal("Invalid query: Found a `$parent` parameter refering to the document of a GROUP select statement\n" +
-				"Select statements with a GROUP BY or GROUP ALL currently have no defined document to refer to")
-		}
-	}
-	return nil
-}
-
-// asksParent reports whether a subquery inside x uses $parent.
-func asksParent(x ast.Expr) bool {
-	found := false
-	ast.Inspect(x, func(n any) bool {
-		if q, ok := n.(*ast.Subquery); ok {
-			ast.Inspect(q.Stmt, func(n any) bool {
-				p, ok := n.(*ast.Param)
-				found = found || ok && p.Name == "parent"
-				return !found
-			})
-			return false
-		}
-		return !found
-	})
-	return found
-}
-
-// sameField reports whether a projection is what an idiom of GROUP BY names.
-func sameField(f *ast.Projection, id *ast.Idiom) bool {
-	if f.Alias != nil {
-		return ast.Text(f.Alias) == ast.Text(id)
-	}
-	return ast.Text(f.X) == ast.Text(id)
-}
-
-// groupKey is the expression behind an idiom of GROUP BY: that of the projection with this alias, or itself.
-func groupKey(p *ast.Projections, id *ast.Idiom) ast.Expr {
-	text := ast.Text(id)
-	for i := range p.Fields {
-		if f := &p.Fields[i]; f.Alias != nil && ast.Text(f.Alias) == text {
-			return f.X
-		}
-	}
-	return id
 }
 
 func (g *groupRows) next(ctx context.Context) (value.Value, bool, error) {

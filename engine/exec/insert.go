@@ -134,6 +134,16 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 	if p.Table, err = in.table(id.Table); p.Table == nil || err != nil {
 		return err
 	}
+	if err := in.g.MayFill(p.Table); err != nil {
+		return err
+	}
+	if !named {
+		fresh := false
+		if id, fresh, err = in.newID(ctx, p.Table, doc); err != nil {
+			return err
+		}
+		p.ID, named = id, !fresh
+	}
 	if !in.g.MayCreate(p.Table) {
 		return nil
 	}
@@ -153,9 +163,6 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 		there, err := in.g.Exists(p.Table, id.Key)
 		if err != nil {
 			return err
-		}
-		if there && in.s.Relation && in.s.OnDuplicate == nil {
-			return in.sameEdge(ctx, &p)
 		}
 		if there && in.r.Import && p.Table.Define.View != nil {
 			return in.replaceRow(ctx, &p) // the view has made it already
@@ -191,7 +198,7 @@ func (in *inserter) table(name string) (*catalog.Table, error) {
 	return tb, err
 }
 
-// idOf is the id of a row, and whether the row names it itself.
+// idOf is the id of a row, without a key where the row does not name it itself.
 func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err error) {
 	v := field(doc, "id")
 	table := in.into
@@ -208,10 +215,7 @@ func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err e
 		}
 		return nil, false, err
 	}
-	if named = !key.IsNone(); !named {
-		key = in.r.Ex.NewKey("rand")
-	}
-	return &value.RecordID{Table: table, Key: key}, named, nil
+	return &value.RecordID{Table: table, Key: key}, !key.IsNone(), nil
 }
 
 func badProperty(name string, v value.Value) error {
@@ -248,16 +252,6 @@ func (in *inserter) checkEnds(ctx context.Context, p *record.Write) error {
 	return nil
 }
 
-// sameEdge answers an edge that is there already as it is; its ends must be those of the row.
-func (in *inserter) sameEdge(ctx context.Context, p *record.Write) error {
-	row, err := in.g.Pick(ctx, p.Table, p.ID, record.Updating)
-	if row == nil || err != nil {
-		return err
-	}
-	p.Before, p.After = row.Stored, row.Stored
-	return in.put(ctx, p)
-}
-
 // replaceRow stores a row in the place of the one that is there.
 func (in *inserter) replaceRow(ctx context.Context, p *record.Write) error {
 	row, err := in.g.Pick(ctx, p.Table, p.ID, record.Updating)
@@ -281,7 +275,8 @@ func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.
 	if row == nil || err != nil {
 		return err
 	}
-	frame := in.row.WithThis(value.None) // only $input is in sight
+	frame := in.row.WithThis(row.Seen)
+	frame.table = tb
 	frame.Set("input", doc)
 	after, hasNone, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -21,7 +20,15 @@ type onceValue struct {
 // onceIn finds the sub-selects in an expression that need not be run for each row. What may write might change what they
 // read, so there are none in transactions that may.
 func (r *Run) onceIn(xs ...ast.Expr) once {
-	if r.Tx.Writable() || r.Ex.PlanOff.Has(plan.RunOnce) {
+	if r.Tx.Writable() {
+		return nil
+	}
+	return r.onceOf(xs, plan.Uncorrelated)
+}
+
+// onceOf finds the sub-selects in expressions that same holds for.
+func (r *Run) onceOf(xs []ast.Expr, same func(*ast.Subquery) bool) once {
+	if r.Ex.PlanOff.Has(plan.RunOnce) {
 		return nil
 	}
 	var out once
@@ -33,7 +40,7 @@ func (r *Run) onceIn(xs ...ast.Expr) once {
 			case *ast.PartWhere, *ast.PartGraph: // their $parent and parameters are of other rows
 				return false
 			case *ast.Subquery:
-				if uncorrelated(n) {
+				if same(n) {
 					if out == nil {
 						out = once{}
 					}
@@ -47,43 +54,56 @@ func (r *Run) onceIn(xs ...ast.Expr) once {
 	return out
 }
 
-// uncorrelated reports whether a sub-select reads tables and records by name and asks nothing of the row around it.
-func uncorrelated(x *ast.Subquery) bool {
-	s, ok := x.Stmt.(*ast.Select)
-	if !ok || s.Explain != nil || s.Order != nil && s.Order.Random {
-		return false
+// onceInSet finds the sub-selects of UPDATE … SET that need not be run for each record: those that read what the statement does
+// not change. That are fields of other tables where the table that is written has no events and views, and ids of its own.
+func (w *writer) onceInSet(s *ast.Update, targets []Target) (once, error) {
+	if s.Upsert || s.Data == nil || s.Data.Kind != ast.DataSet || !w.r.Auth.CanRead() {
+		return nil, nil
 	}
-	for _, from := range s.From {
-		if _, table := from.(*ast.Table); !table && !plan.Constant(from) {
+	written := map[string]bool{}
+	for i := range targets {
+		if targets[i].Kind == TargetValue {
+			return nil, nil
+		}
+		tb, err := w.r.Table(targets[i].Table)
+		if tb == nil || err != nil || len(tb.Events) > 0 || len(tb.Views) > 0 || tb.References {
+			return nil, err
+		}
+		written[tb.Name] = true
+	}
+	xs := make([]ast.Expr, len(s.Data.Set))
+	for i := range s.Data.Set {
+		xs[i] = s.Data.Set[i].X
+	}
+	return w.r.onceOf(xs, func(x *ast.Subquery) bool { return plan.Uncorrelated(x) && w.unchanging(x, written) }), nil
+}
+
+// unchanging reports whether what a sub-select reads stays the same while fields of records of some tables are written.
+func (w *writer) unchanging(x *ast.Subquery, written map[string]bool) bool {
+	idsOnly := false
+	for _, from := range x.Stmt.(*ast.Select).From {
+		t, ok := from.(*ast.Table)
+		if !ok {
 			return false
 		}
-	}
-	for _, clause := range []ast.Expr{s.Limit, s.Start, s.Version, s.Timeout} {
-		if clause != nil && !plan.Constant(clause) {
+		tb, err := w.r.Table(t.Name)
+		if tb == nil || err != nil || len(tb.Computed) > 0 {
 			return false
 		}
+		idsOnly = idsOnly || written[t.Name]
 	}
 	same := true
-	ast.Inspect(s, func(n any) bool {
-		switch n := n.(type) {
-		case *ast.Subquery, *ast.Block, *ast.Closure, *ast.Script, *ast.PartCall, *ast.KeyGen, *ast.Mock:
-			same = false
-		case *ast.Call:
-			same = same && n.Kind == ast.CallBuiltin && steady(n.Impl)
-		case *ast.PartMethod:
-			same = same && steady(n.Impl)
-		case *ast.Param:
-			same = same && plan.Constant(n)
+	for i := range x.Stmt.(*ast.Select).Projections.Fields {
+		same = same && !(idsOnly && x.Stmt.(*ast.Select).Projections.Fields[i].All)
+	}
+	ast.Inspect(x, func(n any) bool {
+		if id, ok := n.(*ast.Idiom); ok {
+			f, name := id.Parts[0].(*ast.PartField) // links lead to any table
+			same = same && len(id.Parts) == 1 && name && (!idsOnly || f.Name == "id")
 		}
 		return same
 	})
 	return same
-}
-
-// steady reports whether a function gives the same result while a statement runs.
-func steady(impl any) bool {
-	f, ok := impl.(*fn.Func)
-	return ok && (f.Pure || f.Steady)
 }
 
 // within evaluates an expression whose sub-selects are kept in o.

@@ -48,6 +48,7 @@ func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name str
 	if tb == nil {
 		return &tableRows{r: r, name: name, version: version, filter: where}, nil
 	}
+	tb = r.needed(tb, s)
 	q := &plan.Query{Table: tb, With: s.With, Wanted: -1, Off: r.Ex.PlanOff}
 	if version != 0 {
 		q.With = &ast.With{NoIndex: true}
@@ -74,6 +75,19 @@ func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name str
 		b.left = where.of(plan.Residual(ctx, q, found.Path))
 	}
 	return b.rows(ctx, found.Path)
+}
+
+// needed is the table without the COMPUTED fields that a SELECT does not read.
+func (r *Run) needed(tb *catalog.Table, s *ast.Select) *catalog.Table {
+	if len(tb.Computed) == 0 || s.Projections == nil {
+		return tb
+	}
+	for i := range s.Projections.Fields {
+		if s.Projections.Fields[i].All {
+			return tb
+		}
+	}
+	return tb.Needing(catalog.ReadingOfSelect(s))
 }
 
 // readsPlain reports whether the caller sees every record of a table as it is stored.
@@ -159,7 +173,7 @@ type pathBuilder struct {
 func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 	switch p := p.(type) {
 	case *plan.Record:
-		return &recordRows{r: b.r, id: p.ID, filter: b.where}, nil
+		return &recordRows{r: b.r, tb: b.tb, id: p.ID, filter: b.where}, nil
 	case *plan.Index:
 		s := b.index(p)
 		for _, x := range p.Rest {

@@ -124,12 +124,21 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 			return err
 		}
 	}
-	c, err := w.r.newDoc(ctx, w.row, s.Data)
+	named := id != nil
+	c, id, fresh, err := w.newRecord(ctx, tb, id, s.Data)
 	if err != nil {
 		return err
 	}
-	if id == nil {
-		if id, _, err = w.r.newID(tb.Name, &c); err != nil {
+	if !named && !fresh {
+		there, err := w.g.Exists(tb, id.Key)
+		if there && s.OrUpdate {
+			return w.relate(ctx, tb, id, in, out, s)
+		}
+		if there {
+			p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, HasNone: c.hasNone, Given: c.given}
+			return w.conflict(ctx, p)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -119,6 +119,7 @@ func (s *tableRows) close() {
 // recordRows gives one record, if it is there and holds.
 type recordRows struct {
 	r       *Run
+	tb      *catalog.Table
 	id      *value.RecordID
 	version uint64 // of the history; 0: now
 	filter  *predicate
@@ -131,7 +132,7 @@ func (s *recordRows) next(ctx context.Context) (value.Value, bool, error) {
 		return value.None, false, nil
 	}
 	s.done = true
-	doc, err := s.r.fetchAt(ctx, s.id, s.version)
+	doc, err := s.r.fetchAt(ctx, s.tb, s.id, s.version)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}

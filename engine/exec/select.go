@@ -3,7 +3,9 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
@@ -132,6 +134,7 @@ func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr) (within conte
 
 // plan builds the operators of a SELECT from the sources up.
 func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
+	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
 	var where *predicate
 	if s.Where != nil {
@@ -145,7 +148,7 @@ func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 	if c, err := r.countPlan(env, s); c != nil || err != nil {
 		return c, err
 	}
-	if err := checkGroup(s); err != nil {
+	if err := aggregate.Check(s); err != nil {
 		return nil, err
 	}
 	w := propertiesOf(s, lim)
@@ -166,6 +169,7 @@ func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 
 // selectFrom runs the clauses of a SELECT over values that are at hand already.
 func (r *Run) selectFrom(ctx context.Context, env *Env, s *ast.Select, from value.Value) ([]value.Value, error) {
+	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
 	in := &valueRows{r: r, vs: from.Elems()}
 	if s.Where != nil {
@@ -290,19 +294,21 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 	}
 	proj := r.projector(rowEnv, s.Projections)
 	if s.Projections.Value {
-		omits = nil // there are no fields left to take out
 		if !sortsRaw(s) && s.Order != nil {
-			return r.sortedValues(ctx, rowEnv, in, s, lim, proj, fetch), nil
+			return r.sortedValues(ctx, rowEnv, omitted(in, omits), s, lim, proj, fetch), nil
 		}
-		in = r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in))
+		in = omitted(r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in)), omits)
 		in = r.projected(in, proj, s)
 		return r.finish(ctx, in, s, fetch, nil), nil
 	}
 	ties := tiesOf(in)
-	if sortsRaw(s) {
+	switch {
+	case sortsRaw(s):
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 		in = r.projected(in, proj, s)
-	} else {
+	case sortsBoth(s):
+		in = r.sortedPairs(rowEnv, in, s, lim, proj, ties)
+	default:
 		in = r.projected(in, proj, s)
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}
@@ -343,6 +349,56 @@ func sortsRaw(s *ast.Select) bool {
 		}
 	}
 	return true
+}
+
+// The two halves of what sortedPairs sorts.
+const (
+	selectedHalf = "selected"
+	storedHalf   = "stored"
+)
+
+// sortsBoth reports whether a key of ORDER BY is no column, and so one of the rows before the projection.
+func sortsBoth(s *ast.Select) bool {
+	for _, k := range s.Order.Keys {
+		if !isColumn(s, k.Key) {
+			return true
+		}
+	}
+	return false
+}
+
+// isColumn reports whether an idiom names a column.
+func isColumn(s *ast.Select, key *ast.Idiom) bool {
+	text := ast.Text(key)
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		switch {
+		case f.All, f.Alias != nil && ast.Text(f.Alias) == text:
+			return true
+		case f.Alias == nil && (ast.Text(f.X) == text || len(keyOf(f.X)) == 1 && keyOf(f.X)[0] == text):
+			return true
+		}
+	}
+	return false
+}
+
+// sortedPairs sorts rows by columns and by what is no column: each row goes on beside its projection until it has its place.
+func (r *Run) sortedPairs(env *Env, in rows, s *ast.Select, lim window, proj *projector, ties func() value.Value) rows {
+	order := *s.Order
+	order.Keys = slices.Clone(order.Keys)
+	for i := range order.Keys {
+		half := storedHalf
+		if isColumn(s, order.Keys[i].Key) {
+			half = selectedHalf
+		}
+		order.Keys[i].Key = &ast.Idiom{Parts: slices.Concat([]ast.Part{&ast.PartField{Name: half}}, order.Keys[i].Key.Parts)}
+	}
+	in = &mapRows{in: in, node: projectNode(s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+		v, err := proj.row(ctx, doc)
+		return object(value.Field{Name: selectedHalf, Value: v}, value.Field{Name: storedHalf, Value: doc}), err
+	}}
+	in = r.orderAndLimit(env, in, &order, lim, ties)
+	return &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return field(v, selectedHalf), nil }}
 }
 
 // tiesOf says by which record ids the rows of an index are sorted where ORDER BY leaves them equal: they come in another
@@ -396,13 +452,18 @@ func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [
 			return doc, nil
 		}}
 	}
-	if len(omits) > 0 {
-		in = &mapRows{in: in, f: func(_ context.Context, doc value.Value) (value.Value, error) {
-			for _, p := range omits {
-				doc = omit(doc, p)
-			}
-			return doc, nil
-		}}
+	return omitted(in, omits)
+}
+
+// omitted takes out what OMIT names.
+func omitted(in rows, omits [][]ast.Part) rows {
+	if len(omits) == 0 {
+		return in
 	}
-	return in
+	return &mapRows{in: in, f: func(_ context.Context, doc value.Value) (value.Value, error) {
+		for _, p := range omits {
+			doc = omit(doc, p)
+		}
+		return doc, nil
+	}}
 }

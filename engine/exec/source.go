@@ -55,7 +55,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	case value.KindTable:
 		return r.tableSource(ctx, env, s, v.Table(), where, version, w)
 	case value.KindRecord:
-		return r.recordSource(v.Record(), where, version, w)
+		return r.recordSource(v.Record(), s, where, version, w)
 	case value.KindArray:
 		if !unwrapped(x) {
 			_, sub := x.(*ast.Subquery)
@@ -96,13 +96,18 @@ func unwrapped(x ast.Expr) bool {
 }
 
 // recordSource reads one record, or a range of records.
-func (r *Run) recordSource(id *value.RecordID, where *predicate, version uint64, w *properties) (rows, error) {
+func (r *Run) recordSource(
+	id *value.RecordID, s *ast.Select, where *predicate, version uint64, w *properties,
+) (rows, error) {
 	tb, err := r.Table(id.Table)
 	if err != nil {
 		return nil, err
 	}
+	if tb != nil {
+		tb = r.needed(tb, s)
+	}
 	if tb != nil && id.Key.Kind() != value.KindRange {
-		return &recordRows{r: r, id: id, version: version, filter: where}, nil
+		return &recordRows{r: r, tb: tb, id: id, version: version, filter: where}, nil
 	}
 	scan := &tableRows{r: r, name: id.Table, tb: tb, rng: keyRange(id), version: version, filter: where, id: id}
 	if tb != nil && w != nil {

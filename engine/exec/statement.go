@@ -8,13 +8,14 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // Exec executes one statement inside the run's transaction. Control flow may come back as one of
 // the signals of signal.go; Statement and closures land them.
 func (r *Run) Exec(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
-	if r.reading > 0 && !readsOnly(s) {
+	if r.reading > 0 && !plan.ReadsOnly(s) {
 		return value.None, errReading
 	}
 	switch s := s.(type) {

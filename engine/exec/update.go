@@ -21,6 +21,9 @@ func (r *Run) update(ctx context.Context, env *Env, s *ast.Update) (value.Value,
 	if err != nil {
 		return value.None, err
 	}
+	if w.kept, err = w.onceInSet(s, targets); err != nil {
+		return value.None, err
+	}
 	each := func(t *Target) error { return w.update(ctx, t, s) }
 	if s.Upsert {
 		each = func(t *Target) error { return w.upsert(ctx, t, s) }
@@ -39,14 +42,21 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 	if err != nil {
 		return err
 	}
-	return w.eachRow(ctx, t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+	if err := w.g.MayFill(tb); err != nil {
+		return err
+	}
+	w.row.table = tb
+	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where, func(row *record.Row) error {
 		return w.change(ctx, row, s.Data, false)
 	})
 }
 
 // change applies a data clause to a record that is there.
 func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain bool) error {
+	outer := w.r.once
+	w.r.once = w.kept
 	c, err := w.r.applyData(ctx, w.row, d, row.Stored, row.Seen)
+	w.r.once = outer
 	if err != nil {
 		return err
 	}
@@ -75,7 +85,11 @@ func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
 		}
 	}
 	found := false
-	err = w.eachRow(ctx, t, tb, record.Updating, s.With, s.Where, func(row *record.Row) error {
+	if err := w.g.MayFill(tb); err != nil {
+		return err
+	}
+	w.row.table = tb
+	err = w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where, func(row *record.Row) error {
 		found = true
 		return w.change(ctx, row, s.Data, true)
 	})
@@ -91,15 +105,12 @@ func (w *writer) upsertNew(ctx context.Context, tb *catalog.Table, id *value.Rec
 	if !w.g.MayCreate(tb) {
 		return nil
 	}
-	c, err := w.r.newDoc(ctx, w.row, s.Data)
+	named := id != nil
+	c, id, fresh, err := w.newRecord(ctx, tb, id, s.Data)
 	if err != nil {
 		return err
 	}
-	named := id != nil
-	if !named {
-		if id, _, err = w.r.newID(tb.Name, &c); err != nil {
-			return err
-		}
+	if !named && !fresh {
 		there, err := w.g.Exists(tb, id.Key)
 		if err != nil {
 			return err

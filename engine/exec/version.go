@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/record"
@@ -137,13 +138,14 @@ func errVersionedSubquery() error {
 }
 
 // fetchAt reads a record as it was at a version (0: now); NONE when it was missing, or is hidden.
-func (r *Run) fetchAt(ctx context.Context, id *value.RecordID, version uint64) (value.Value, error) {
-	if version == 0 {
-		return r.Fetch(ctx, id)
-	}
+func (r *Run) fetchAt(ctx context.Context, tb *catalog.Table, id *value.RecordID, version uint64) (value.Value, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return value.None, err
+	}
+	if version == 0 {
+		doc, _, err := g.GetFrom(ctx, tb, id)
+		return doc, err
 	}
 	doc, _, err := g.GetAt(ctx, id, version)
 	return doc, err

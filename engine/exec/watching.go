@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/plan"
 )
 
 // A live query is matched while the changes of others wait, or in turns with them. What it evaluates must neither wait, nor reach
@@ -60,7 +61,7 @@ func (r *Run) Watchable(s *ast.Live) error {
 		case *ast.Sleep:
 			refusal = notInLive("SLEEP")
 		case ast.Statement:
-			if !readsOnly(n) {
+			if !plan.ReadsOnly(n) {
 				refusal = notInLive("a statement that writes")
 			}
 		}

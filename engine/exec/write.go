@@ -102,6 +102,7 @@ type writer struct {
 	rows []value.Value
 	sum  held // of rows
 
+	kept   once // the sub-selects of SET that say the same for every row
 	sought bool // the targets are what a sub-select found, which may be nothing under ONLY
 }
 

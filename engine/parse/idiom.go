@@ -292,7 +292,7 @@ func (p *parser) lookup(g *ast.Graph) {
 	if g.Select != nil {
 		g.Split = p.split(g.Select)
 		g.Group = p.group(g.Select)
-		g.Order = p.order(g.Select)
+		g.Order = p.order(g.Select, g.Group != nil)
 	}
 	g.Limit, g.Start = p.limitStart()
 	if p.eat(kwAs) {

@@ -27,7 +27,7 @@ func (p *parser) selectStatement() ast.Statement {
 			Block{split.start, splitEnd, "SPLIT cannot be used with GROUP"},
 			Block{group.start, p.prev.end, "GROUP cannot be used with SPLIT"})
 	}
-	s.Order = p.order(s.Projections)
+	s.Order = p.order(s.Projections, s.Group != nil)
 	s.Limit, s.Start = p.limitStart()
 	s.Fetch = p.fetch()
 	s.Version = p.versionClause()
@@ -206,7 +206,8 @@ func projectionName(x ast.Expr) string {
 	return ast.Text(x)
 }
 
-func (p *parser) order(from *ast.Projections) *ast.Order {
+// order is ORDER BY. Its keys are fields of the rows, of groups their columns.
+func (p *parser) order(from *ast.Projections, grouped bool) *ast.Order {
 	if !p.eat(kwOrder) {
 		return nil
 	}
@@ -230,7 +231,7 @@ func (p *parser) order(from *ast.Projections) *ast.Order {
 			p.advance()
 			k.Desc = true
 		}
-		if p.err == nil && !selects(from, k.Key, "order") {
+		if p.err == nil && grouped && !selects(from, k.Key, "order") {
 			p.missing(k.Key, from, "order", token{tIdent, start, p.prev.end})
 		}
 		o.Keys = append(o.Keys, k)

@@ -18,6 +18,18 @@ type Change struct {
 	Table         *catalog.Table
 	ID            *value.RecordID
 	before, after value.Value // a stored record is here as its bytes, which no record is: the log keeps all of them
+	full          *fullImages // with COMPUTED fields, for a change feed; nil: there are none
+}
+
+// fullImages are a record before and after a change with its COMPUTED fields.
+type fullImages struct{ before, after value.Value }
+
+// shown are the images of the record as a change feed shows them.
+func (c *Change) shown() (before, after value.Value) {
+	if c.full != nil {
+		return c.full.before, c.full.after
+	}
+	return c.Before(), c.After()
 }
 
 // Before is the record before the change; NONE where it was created.
@@ -131,14 +143,22 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 		if w.raw != nil {
 			after = value.BytesOf(w.raw)
 		}
-		g.Log.Changes = append(g.Log.Changes, Change{w.Table, w.ID, fold(w.Before), after})
+		c := Change{Table: w.Table, ID: w.ID, before: fold(w.Before), after: after}
+		if len(w.Table.Computed) > 0 && feedOf(w.Table) != nil {
+			b, a, err := g.computeImages(ctx, w)
+			if err != nil {
+				return g.veiled(err, "The COMPUTED fields of table `%s` failed", w.Table.Name)
+			}
+			c.full = &fullImages{b, a}
+		}
+		g.Log.Changes = append(g.Log.Changes, c)
 	}
 	if len(w.Table.Views) > 0 {
 		if err := g.changeViews(ctx, w); err != nil {
 			return g.veiled(err, "A view of table `%s` cannot follow the change", w.Table.Name)
 		}
 	}
-	if len(w.Table.Events) > 0 && !g.quiet && !g.Import {
+	if len(w.Table.Events) > 0 && !g.Import {
 		return g.runEvents(ctx, w)
 	}
 	return nil
@@ -157,6 +177,15 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 	if v := w.Table.Define.View; v != nil && v.Group != nil { // its ids are made of the columns
 		doc, before, after = withoutID(doc), withoutID(before), withoutID(after)
 	}
+	if len(w.Table.Computed) > 0 {
+		var err error
+		if before, after, err = g.computeImages(ctx, w); err != nil {
+			return g.veiled(err, "The COMPUTED fields of table `%s` failed", w.Table.Name)
+		}
+		if doc = after; after.IsNone() {
+			doc = before
+		}
+	}
 	vars := func() []Var {
 		return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after}, {"input", input}}
 	}
@@ -172,6 +201,20 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 		}
 	}
 	return nil
+}
+
+// computeImages are a record before and after a change with its COMPUTED fields; NONE stays.
+func (g *Gate) computeImages(ctx context.Context, w *Write) (before, after value.Value, err error) {
+	before, after = w.Before, w.After
+	if !before.IsNone() {
+		if before, err = g.compute(ctx, w.Table, w.ID, before); err != nil {
+			return before, after, err
+		}
+	}
+	if !after.IsNone() {
+		after, err = g.compute(ctx, w.Table, w.ID, after)
+	}
+	return before, after, err
 }
 
 func withoutID(doc value.Value) value.Value {

@@ -156,9 +156,6 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 	if err != nil {
 		return err
 	}
-	quiet := g.quiet
-	g.quiet = true // edges go with their nodes: no event of theirs runs
-	defer func() { g.quiet = quiet }()
 	for _, e := range edges {
 		if err := g.removeEdge(ctx, e); err != nil {
 			return g.veiled(err, "An edge of a record of table `%s` cannot be deleted", tb.Name)

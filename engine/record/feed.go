@@ -89,15 +89,20 @@ func feedChange(ctx context.Context, c *Change, original bool) (value.Value, err
 		return value.ObjectOf(value.NewObject(value.Field{Name: name, Value: v}))
 	}
 	switch {
+	case c.Deletes() && original:
+		before, _ := c.shown()
+		return one("delete", value.ObjectOf(value.NewObject(value.Field{Name: "id", Value: value.RecordOf(c.ID)},
+			value.Field{Name: "original", Value: before}))), nil
 	case c.Deletes():
 		return one("delete", one("id", value.RecordOf(c.ID))), nil
 	case original && !c.Creates():
-		now := c.After()
-		diff, err := value.Diff(now, c.Before(), ctx.Err)
+		before, now := c.shown()
+		diff, err := value.Diff(now, before, ctx.Err)
 		return value.ObjectOf(value.NewObject(value.Field{Name: "current", Value: now},
 			value.Field{Name: "update", Value: diff})), err
 	}
-	return one("update", c.After()), nil
+	_, now := c.shown()
+	return one("update", now), nil
 }
 
 // writeFeed appends an entry to a table's feed, and removes some of those that have expired.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -9,14 +10,16 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// runFields takes the new image of a record through its table's fields, in the order of their names: READONLY,
-// DEFAULT, TYPE, VALUE, TYPE again, ASSERT, PERMISSIONS. Then a SCHEMAFULL table refuses what it does not know.
+// runFields takes the new image of a record through its table's fields, each after those that it reads: READONLY, DEFAULT, TYPE,
+// VALUE, TYPE again, PERMISSIONS. Then it runs their ASSERTs on what came of that, and a SCHEMAFULL table refuses what it
+// does not know.
 func (g *Gate) runFields(ctx context.Context, w *Write) error {
 	tb := w.Table
 	if !tb.HasRules || g.Import {
 		return nil
 	}
-	for _, f := range tb.Fields {
+	w.asserts = w.asserts[:0]
+	for _, f := range tb.Order {
 		switch {
 		case f == tb.IDField:
 			if err := g.checkID(ctx, w, f); err != nil {
@@ -45,8 +48,37 @@ func (g *Gate) runFields(ctx context.Context, w *Write) error {
 			return err
 		}
 	}
+	if err := g.runAsserts(ctx, w); err != nil {
+		return err
+	}
 	if tb.Open != nil {
 		return checkShape(w, tb.Open, w.After, nil)
+	}
+	return nil
+}
+
+// pendingAssert is an ASSERT of one place in a record. All of them run when the record is what it is to be.
+type pendingAssert struct {
+	field      *catalog.Field
+	at         []catalog.Step
+	old, input value.Value
+}
+
+func (g *Gate) runAsserts(ctx context.Context, w *Write) error {
+	for i := range w.asserts {
+		p := &w.asserts[i]
+		v := pick(w.After, p.at)
+		if v.IsNone() && p.field.Optional {
+			continue
+		}
+		scope := fieldScope{field: p.field, w: w, old: p.old, input: p.input}
+		ok, err := g.evalField(ctx, &scope, p.field.Define.Assert, v)
+		if err != nil {
+			return g.fieldError(ctx, w, "ASSERT", p.field, err)
+		}
+		if !value.Truthy(ok) {
+			return g.assertFailed(ctx, w, p.field, v, p.input)
+		}
 	}
 	return nil
 }
@@ -79,7 +111,10 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 		return g.coerce(ctx, w, f, v, pick(w.Input, at))
 	}
 	scope := fieldScope{field: f, w: w, old: old, input: pick(w.Input, at)}
-	now, err := g.clauses(ctx, &scope, v)
+	now, kept, err := g.clauses(ctx, &scope, v)
+	if err == nil && kept && d.Assert != nil {
+		w.asserts = append(w.asserts, pendingAssert{f, slices.Clone(at), old, scope.input})
+	}
 	if err == nil || Spoken(err) || !w.Table.HidesPath(f.Path) {
 		return now, err
 	}
@@ -91,38 +126,33 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	return old, nil
 }
 
-// clauses takes one value of a field through the clauses of its definition.
-func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (value.Value, error) {
+// clauses takes one value of a field through the clauses of its definition but ASSERT. It is false where the caller may not
+// write the field, and the old value stays.
+func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (now value.Value, kept bool, err error) {
 	w, f, d := scope.w, scope.field, scope.field.Define
-	var err error
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
 		if v, err = g.evalField(ctx, scope, d.Default, v); err != nil {
-			return v, g.fieldError(ctx, w, "DEFAULT", f, err)
+			return v, false, g.fieldError(ctx, w, "DEFAULT", f, err)
 		}
 	}
 	if !v.IsNone() || d.Value == nil {
 		if v, err = g.coerce(ctx, w, f, v, scope.input); err != nil {
-			return v, err
+			return v, false, err
 		}
 	}
 	if d.Value != nil {
 		if v, err = g.evalField(ctx, scope, d.Value, v); err != nil {
-			return v, g.fieldError(ctx, w, "VALUE", f, err)
+			return v, false, g.fieldError(ctx, w, "VALUE", f, err)
 		}
 		if v, err = g.coerce(ctx, w, f, v, scope.input); err != nil {
-			return v, err
+			return v, false, err
 		}
 	}
-	if d.Assert != nil && !(v.IsNone() && f.Optional) {
-		ok, err := g.evalField(ctx, scope, d.Assert, v)
-		if err != nil {
-			return v, g.fieldError(ctx, w, "ASSERT", f, err)
-		}
-		if !value.Truthy(ok) {
-			return v, g.assertFailed(ctx, w, f, v, scope.input)
-		}
+	kept, err = g.mayWriteField(ctx, scope, v)
+	if !kept {
+		v = scope.old
 	}
-	return g.permittedField(ctx, scope, v)
+	return v, kept, err
 }
 
 // fieldScope is what the clauses of one field see.
@@ -196,6 +226,20 @@ func coerceField(f *catalog.Field, id *value.RecordID, v value.Value) (value.Val
 		return v, &e
 	}
 	return out, nil
+}
+
+// DefaultKey is the key that DEFINE FIELD id … DEFAULT gives a record that names none; NONE where the table has none.
+func (g *Gate) DefaultKey(ctx context.Context, tb *catalog.Table, doc value.Value) (value.Value, error) {
+	f := tb.IDField
+	if f == nil || f.Define.Default == nil || g.Import {
+		return value.None, nil
+	}
+	vars := []Var{{"value", value.None}, {"input", field(doc, "id")}, {"before", value.None}, {"after", value.None}}
+	v, err := g.Eval.EvalIn(ctx, f.Define.Default, doc, vars, AsCaller(f.Def))
+	if err != nil {
+		return value.None, g.veiled(err, "The DEFAULT of field `id` of table `%s` failed", tb.Name)
+	}
+	return v, nil
 }
 
 // checkID holds the record key to DEFINE FIELD id. Its ASSERT sees the whole record id.

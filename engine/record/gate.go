@@ -80,7 +80,6 @@ type Gate struct {
 	ix      index.Writer
 	scratch fulltext.Scratch
 	failed  map[*ast.Permission]bool // what the evaluator was told
-	quiet   bool                     // no events
 	depth   int                      // events and cascades under way
 	engine  *auth.Env                // Env, elevated; nil before it is asked for
 	writes  uint64                   // records written and deleted so far
@@ -125,6 +124,14 @@ func (g *Gate) forWrite(name string, find func(*catalog.Database, string) (*cata
 		return nil, err
 	}
 	return find(g.DB, name)
+}
+
+// MayFill refuses to write the rows of a view, which follow from those of other tables. An import brings them.
+func (g *Gate) MayFill(tb *catalog.Table) error {
+	if tb.Define.View == nil || g.Import {
+		return nil
+	}
+	return errs.Internal("The table '%s' is a view: its rows follow from those of other tables and can not be written", tb.Name)
 }
 
 // recordKey is the key of a record, in a buffer that the next call overwrites.

@@ -42,7 +42,7 @@ func (g *Gate) Pick(ctx context.Context, tb *catalog.Table, id *value.RecordID, 
 }
 
 func (g *Gate) pickRow(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value, act Action) (*Row, error) {
-	row := &Row{Table: tb, ID: id, Stored: doc, Seen: doc}
+	row := &Row{Table: tb.Whole(), ID: id, Stored: doc, Seen: doc}
 	if g.Env.CanWrite() && len(tb.Computed) == 0 {
 		return row, nil
 	}

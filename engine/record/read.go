@@ -19,6 +19,11 @@ func (g *Gate) Get(ctx context.Context, id *value.RecordID) (value.Value, bool, 
 	if tb == nil || err != nil {
 		return value.None, false, err
 	}
+	return g.GetFrom(ctx, tb, id)
+}
+
+// GetFrom is Get for a record of a table that is at hand.
+func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordID) (value.Value, bool, error) {
 	doc, err := g.load(tb, id.Key)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err

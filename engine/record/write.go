@@ -32,8 +32,9 @@ type Write struct {
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
 
-	edge bool   // the record is one
-	raw  []byte // After as it was handed to the transaction; nil until then
+	edge    bool // the record is one
+	asserts []pendingAssert
+	raw     []byte // After as it was handed to the transaction; nil until then
 }
 
 func (w *Write) creates() bool { return w.Before.IsNone() }

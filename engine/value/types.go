@@ -55,3 +55,21 @@ type TypeField struct {
 
 // Any is the type of everything.
 var Any = &Type{Kind: TypeAny, Max: -1}
+
+// HoldsSet reports whether a type takes sets, and no arrays.
+func (t *Type) HoldsSet() bool {
+	if t == nil {
+		return false
+	}
+	if t.Kind != TypeUnion {
+		return t.Kind == TypeSet
+	}
+	set := false
+	for _, a := range t.Alts {
+		if a.Kind == TypeArray {
+			return false
+		}
+		set = set || a.HoldsSet()
+	}
+	return set
+}

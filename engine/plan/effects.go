@@ -1,9 +1,9 @@
-package exec
+package plan
 
 import "github.com/nacredb/nacre/engine/ast"
 
-// mayWrite reports whether a statement might write. Calls of functions whose bodies are not at hand might.
-func mayWrite(s ast.Statement) bool {
+// MayWrite reports whether a statement might write. Calls of functions whose bodies are not at hand might.
+func MayWrite(s ast.Statement) bool {
 	writes := false
 	ast.Inspect(s, func(n any) bool {
 		switch n := n.(type) {
@@ -20,15 +20,15 @@ func mayWrite(s ast.Statement) bool {
 				writes = true
 			}
 		case ast.Statement:
-			writes = !readsOnly(n)
+			writes = !ReadsOnly(n)
 		}
 		return !writes
 	})
 	return writes
 }
 
-// readsOnly reports whether a statement writes nothing itself. What stands inside it may.
-func readsOnly(s ast.Statement) bool {
+// ReadsOnly reports whether a statement writes nothing itself. What stands inside it may.
+func ReadsOnly(s ast.Statement) bool {
 	switch s := s.(type) {
 	case *ast.GQL:
 		return !s.Writes
