@@ -23,8 +23,18 @@ func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, erro
 		return r.invoke(ctx, env, x)
 	case *ast.Constant:
 		return x.Value, nil
+	case *ast.Block:
+		return r.Block(ctx, blockFrame(env, x), x)
 	case *ast.Paren:
 		return r.Eval(ctx, env, x.X)
+	}
+	return r.evalRest(ctx, env, x)
+}
+
+// evalRest is Eval for the expressions that are met less often. Eval itself recurses with almost every value, so its frame
+// must stay small: what is inlined here would be paid for there.
+func (r *Run) evalRest(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
+	switch x := x.(type) {
 	case *ast.Unary:
 		return r.unary(ctx, env, x)
 	case *ast.Cast:
@@ -36,8 +46,6 @@ func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, erro
 			return value.None, err
 		}
 		return r.checked(value.Cast(v, x.Type, r.Ex))
-	case *ast.Block:
-		return r.Block(ctx, blockFrame(env, x), x)
 	case *ast.Subquery:
 		return r.subquery(ctx, env, x)
 	case *ast.Array:

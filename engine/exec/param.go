@@ -27,6 +27,11 @@ func (r *Run) param(ctx context.Context, env *Env, name string) (value.Value, er
 	} else if v, ok := env.Lookup(name); ok {
 		return v, nil
 	}
+	return r.paramBeyond(ctx, name)
+}
+
+// paramBeyond is param for a name that is not in sight. It is apart because param is called for almost every value.
+func (r *Run) paramBeyond(ctx context.Context, name string) (value.Value, error) {
 	switch name {
 	case "this":
 		return value.None, nil
