@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/nacredb/nacre/daemon/pgwire/catalog"
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine"
@@ -50,6 +51,10 @@ type conn struct {
 	skipping   bool // messages up to the next Sync, after an error
 	slow       bool // ended because it did not read
 	listening  listening
+
+	schema      *catalog.Schema // as of catalogRead; nil: not read yet
+	catalog     *catalog.Catalog
+	catalogRead time.Time
 
 	wmu     sync.Mutex // guards the rest of this block; held while the socket is written
 	out     []byte

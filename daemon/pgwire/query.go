@@ -1,10 +1,375 @@
 package pgwire
 
-import "context"
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
 
-// sqlStatement reads a query of SQL; nil where the text at pos is none.
+	"github.com/nacredb/nacre/daemon/pgwire/catalog"
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sql"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// sqlStatement reads a statement of SQL; nil where the text at pos is none. In the dialects of the product only
+// queries of the catalogs are.
 func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int, error) {
-	return nil, 0, nil
+	plain := c.settings.dialect == plainSQL
+	if !plain && !queryWords[word] {
+		return nil, 0, nil
+	}
+	if plain && !queryWords[word] && word != "insert" && word != "update" && word != "delete" {
+		return nil, 0, nil
+	}
+	parsed, end, err := sql.Parse(text, pos)
+	if err != nil {
+		if plain {
+			return nil, 0, err
+		}
+		return nil, 0, nil // the language may have it
+	}
+	sel, ok := parsed.(*sql.Select)
+	if !plain && (!ok || !ofCatalogs(sel)) {
+		return nil, 0, nil
+	}
+	q := &sqlQuery{parsed: parsed, given: c.settings.paramOIDs}
+	var bound *sqlPlan
+	err = c.work(text[pos:end], func(ctx context.Context) error {
+		var err error
+		bound, err = q.bind(ctx, c)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	bound.env.end()
+	q.cols = bound.columns()
+	return &statement{text: strings.TrimSpace(text[pos:end]), work: q, params: bound.params()}, end, nil
+}
+
+// ofCatalogs reports whether a query reads nothing but catalogs.
+func ofCatalogs(s *sql.Select) bool {
+	return !slices.ContainsFunc(s.Relations(), func(r [2]string) bool { return !catalog.Known(r[0], r[1]) })
+}
+
+// sqlQuery is a statement of SQL.
+type sqlQuery struct {
+	parsed sql.Statement
+	given  []pgtype.OID
+	cols   []column // nil: it answers no rows
+}
+
+// sqlPlan is a bound statement.
+type sqlPlan struct {
+	env   *sqlEnv
+	plan  *sql.Plan  // of a query
+	write *sql.Write // of another statement
+}
+
+func (q *sqlQuery) bind(ctx context.Context, c *conn) (*sqlPlan, error) {
+	p := &sqlPlan{env: &sqlEnv{c: c, ctx: ctx}}
+	var err error
+	if sel, ok := q.parsed.(*sql.Select); ok {
+		p.plan, err = sql.Bind(p.env, sel, q.given)
+	} else {
+		p.write, err = sql.BindWrite(p.env, q.parsed, q.given)
+	}
+	if err != nil {
+		p.env.end()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *sqlPlan) columns() []column {
+	list := []sql.Column(nil)
+	if p.plan != nil {
+		list = p.plan.Columns
+	} else if list = p.write.Columns; list == nil {
+		return nil
+	}
+	out := make([]column, len(list))
+	for i, col := range list {
+		out[i] = column{name: col.Name, oid: col.OID, table: col.Table, attr: col.Attr}
+	}
+	return out
+}
+
+func (p *sqlPlan) params() []pgtype.OID {
+	if p.plan != nil {
+		return p.plan.Params
+	}
+	return p.write.Params
+}
+
+func (q *sqlQuery) columns(*conn) ([]column, bool, bool, error) {
+	return q.cols, q.cols != nil, true, nil
+}
+
+func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
+	if _, reads := q.parsed.(*sql.Select); reads || c.tx.block {
+		return q.perform(ctx, c, k)
+	}
+	// All that the statement does is one transaction.
+	tx, err := c.session.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	c.tx.tx = tx
+	tag, err := q.perform(ctx, c, k)
+	c.tx.tx = nil
+	if err != nil {
+		return "", errors.Join(err, tx.Cancel(context.WithoutCancel(ctx)))
+	}
+	return tag, tx.Commit(ctx)
+}
+
+// perform binds the statement to what there is now, and runs it.
+func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error) {
+	p, err := q.bind(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer p.env.end()
+	cols := p.columns()
+	if !slices.EqualFunc(cols, q.cols, func(a, b column) bool { return a.name == b.name && a.oid == b.oid }) {
+		return "", sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
+	}
+	c.style.Reg = p.env.ObjectName
+	defer func() { c.style.Reg = nil }()
+	if cols != nil {
+		if err := k.out.begin(cols); err != nil {
+			return "", err
+		}
+	}
+	n := 0
+	give := func(row []value.Value) error {
+		n++
+		return k.out.row(row)
+	}
+	tag := "SELECT "
+	err = c.srv.RPC.Watched(ctx, c.session, c.runningText(), func() (int, error) {
+		if p.plan != nil {
+			return n, p.plan.Run(ctx, p.env, k.args, give)
+		}
+		var err error
+		tag, n, err = p.write.Run(ctx, p.env, &tableWriter{c: c, ctx: ctx}, k.args, give)
+		return n, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return tag + itoa(n), nil
+}
+
+func (c *conn) runningText() string {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	return c.text
+}
+
+// sqlEnv is what a statement of SQL is bound and run in.
+type sqlEnv struct {
+	c    *conn
+	ctx  context.Context
+	held int
+}
+
+// catalogAge is how long a connection believes what it has read of the definitions, as long as it changes none itself.
+const catalogAge = time.Second
+
+// end gives back what the statement held.
+func (e *sqlEnv) end() {
+	e.c.mem.Release(e.held)
+	e.c.mem.Shrink()
+	e.held = 0
+}
+
+// light answers questions about the session alone.
+func (e *sqlEnv) light() *catalog.Catalog {
+	if c := e.c.catalog; c != nil && time.Since(e.c.catalogRead) < catalogAge {
+		return c
+	}
+	ns, db := e.c.session.Place()
+	return catalog.New(&catalog.Schema{Database: ns + "/" + db}, e.c.looker())
+}
+
+// full is the catalogs of the database.
+func (e *sqlEnv) full() (*catalog.Catalog, error) {
+	if c := e.c.catalog; c != nil && time.Since(e.c.catalogRead) < catalogAge {
+		return c, nil
+	}
+	schema, err := e.c.readSchema(e.ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.c.schema, e.c.catalog, e.c.catalogRead = schema, catalog.New(schema, e.c.looker()), time.Now()
+	return e.c.catalog, nil
+}
+
+// Relation implements sql.Env: a catalog, or in plain SQL a table.
+func (e *sqlEnv) Relation(schema, name string) (sql.Relation, error) {
+	cat, err := e.full()
+	if err != nil {
+		return nil, err
+	}
+	if r := cat.Relation(schema, name); r != nil {
+		return r, nil
+	}
+	if schema != "" && schema != publicSchema || e.c.settings.dialect != plainSQL {
+		return nil, nil
+	}
+	for _, t := range e.c.schema.Tables {
+		if t.Name == name {
+			return newTableRelation(e.c, t), nil
+		}
+	}
+	return nil, nil
+}
+
+// sessionFunctions need nothing of the definitions.
+func sessionFunction(name string) bool {
+	return !strings.HasPrefix(name, "pg_get_") && !strings.HasPrefix(name, "to_reg") && !strings.HasSuffix(name,
+		"_description") ||
+		name == "pg_get_keywords"
+}
+
+// Function implements sql.Env.
+func (e *sqlEnv) Function(name string) *sql.Function {
+	if sessionFunction(name) {
+		return e.light().Function(name)
+	}
+	cat, err := e.full()
+	if err != nil {
+		return nil
+	}
+	return cat.Function(name)
+}
+
+// Object implements sql.Env.
+func (e *sqlEnv) Object(oid pgtype.OID, name string) (int64, error) {
+	cat, err := e.full()
+	if err != nil {
+		return 0, err
+	}
+	return cat.Object(oid, name)
+}
+
+// ObjectName implements sql.Env.
+func (e *sqlEnv) ObjectName(oid pgtype.OID, id int64) string {
+	cat, err := e.full()
+	if err != nil {
+		return value.Int(id).Text()
+	}
+	return cat.ObjectName(oid, id)
+}
+
+// Style implements sql.Env.
+func (e *sqlEnv) Style() *pgtype.Style { return &e.c.style }
+
+// Charge implements sql.Env.
+func (e *sqlEnv) Charge(n int) error {
+	if err := e.c.mem.Take(n); err != nil {
+		return err
+	}
+	e.held += n
+	return nil
+}
+
+// Poll implements sql.Env.
+func (e *sqlEnv) Poll(ctx context.Context) error { return ctx.Err() }
+
+// looker is the connection as the catalogs see it.
+func (c *conn) looker() *catalog.Session {
+	p := c.session.Principal()
+	s := &catalog.Session{User: c.user, PID: c.pid, Client: c.client, TLS: c.secured, Start: c.srv.start,
+		Superuser: p.Roles&auth.Owner != 0, ReadOnly: p.Roles&(auth.Owner|auth.Editor) == 0,
+		Version: "PostgreSQL " + serverVersion + " (nacre " + c.srv.Version + ") on " + runtime.GOARCH + "-" +
+			runtime.GOOS + ", compiled by " +
+			runtime.Version() + ", 64-bit"}
+	s.Setting = func(name string) (string, bool) {
+		v, err := c.settings.get(name)
+		return v, err == nil
+	}
+	s.SetSetting = c.settings.set
+	s.Settings = func() (out []catalog.Setting) {
+		for _, row := range knownSettings.list {
+			v, err := c.settings.get(row.name)
+			if err != nil {
+				continue
+			}
+			out = append(out, catalog.Setting{Name: row.name, Value: v, Unit: row.unit, Category: row.category,
+				Context: row.context,
+				Kind:    row.kind, Min: row.low, Max: row.high, Boot: row.boot, Choices: row.choices})
+		}
+		return out
+	}
+	s.Activity = c.activity
+	s.Channels = func() []string { return c.srv.notices.of(c) }
+	s.Notify = c.notify
+	s.Cancel = c.cancelOther
+	s.Prepared = func() (out [][2]string) {
+		for name, p := range c.statements {
+			if name != "" {
+				out = append(out, [2]string{name, p.text})
+			}
+		}
+		slices.SortFunc(out, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+		return out
+	}
+	return s
+}
+
+// activity lists the connections. SECURITY: those of other users are shown to owners of the root alone, and others see
+// only their own.
+func (c *conn) activity() (out []catalog.Activity) {
+	ns, db := c.session.Place()
+	for _, o := range c.srv.list() {
+		if o != c && !c.oversees() {
+			continue
+		}
+		a := catalog.Activity{PID: o.pid, User: o.user, Client: o.client, Start: o.began, State: "idle"}
+		var active bool
+		if a.Query, a.Since, active = o.idleSince(); active {
+			a.State = "active"
+		}
+		if a.Database = ns + "/" + db; o != c {
+			ons, odb := o.session.Place()
+			a.Database = ons + "/" + odb
+		}
+		if o == c {
+			a.Application, _ = c.settings.get("application_name")
+		}
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b catalog.Activity) int { return int(a.PID) - int(b.PID) })
+	return out
+}
+
+// oversees reports whether the user owns the server.
+func (c *conn) oversees() bool {
+	p := c.session.Principal()
+	return p.Level == auth.RootUser && p.Roles&auth.Owner != 0
+}
+
+// cancelOther stops the statement of a connection, or ends it. An owner of the root may do that to all, others to
+// theirs.
+func (c *conn) cancelOther(pid uint32, end bool) bool {
+	o := c.srv.find(pid)
+	if o == nil || o != c && !c.oversees() {
+		return false
+	}
+	if end {
+		o.interrupt(errShutdown)
+		return true
+	}
+	o.interrupt(errUserCancel)
+	return true
 }
 
 // databases are the names of the databases of the namespace in use.
@@ -27,4 +392,4 @@ func (c *conn) databases(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func readCopy(_ *conn, w *words) (work, error) { return nil, nil }
+func readCopy(_ *conn, _ *words) (work, error) { return nil, nil }

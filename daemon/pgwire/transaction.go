@@ -112,6 +112,7 @@ func (c *conn) rollback(ctx context.Context) (tag string, err error) {
 		c.notice("WARNING", sqlstate.NoTransaction, "there is no transaction in progress")
 		return "ROLLBACK", nil
 	}
+	c.catalog = nil
 	ended := c.tx.tx
 	late := ended.Late()
 	c.tx = transaction{}

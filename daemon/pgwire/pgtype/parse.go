@@ -147,11 +147,44 @@ func parseNumeric(s string) (value.Value, error) {
 	if !decimalText(t) {
 		return value.None, badText(sqlstate.InvalidText, Numeric, s)
 	}
-	d, err := value.ParseDecimal(strings.TrimPrefix(t, "+"))
+	d, err := value.ParseDecimal(withoutExponent(strings.TrimPrefix(t, "+")))
 	if err != nil {
 		return value.None, sqlstate.New(sqlstate.OutOfRange, "numeric field overflow: %q does not fit a decimal", t)
 	}
 	return value.DecimalOf(d), nil
+}
+
+// withoutExponent writes out a number with an exponent.
+func withoutExponent(s string) string {
+	mantissa, expText, ok := strings.Cut(strings.ToLower(s), "e")
+	exp, err := strconv.Atoi(expText)
+	if !ok || err != nil || exp > 100 || exp < -100 {
+		return s
+	}
+	sign := ""
+	if strings.HasPrefix(mantissa, "-") {
+		sign, mantissa = "-", mantissa[1:]
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	for ; exp > 0; exp-- {
+		if frac == "" {
+			frac = "0"
+		}
+		whole, frac = whole+frac[:1], frac[1:]
+	}
+	for ; exp < 0; exp++ {
+		if whole == "" {
+			whole = "0"
+		}
+		whole, frac = whole[:len(whole)-1], whole[len(whole)-1:]+frac
+	}
+	if whole == "" {
+		whole = "0"
+	}
+	if frac == "" {
+		return sign + whole
+	}
+	return sign + whole + "." + frac
 }
 
 // decimalText reports whether s is a sign, digits with a point, and an exponent.

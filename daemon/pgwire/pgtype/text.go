@@ -114,10 +114,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 		exp = int(math.Floor(math.Log10(math.Abs(f))))
 	}
 	if exp < -4 || exp >= 15 {
-		start := len(dst)
-		dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
-		_ = start
-		return dst
+		return strconv.AppendFloat(dst, f, 'e', -1, bits)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, bits)
 }

@@ -1,0 +1,551 @@
+package sql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// aggregateFunc makes one value of many. NULLs are left out of vals unless nulls is set.
+type aggregateFunc struct {
+	min, max int
+	nulls    bool
+	typ      func(arg pgtype.OID) pgtype.OID
+	eval     func(oid pgtype.OID, rows [][]value.Value) (value.Value, error)
+}
+
+func always(oid pgtype.OID) func(pgtype.OID) pgtype.OID {
+	return func(pgtype.OID) pgtype.OID { return oid }
+}
+
+func same(oid pgtype.OID) pgtype.OID { return oid }
+
+// sumType is the type of a sum.
+func sumType(oid pgtype.OID) pgtype.OID {
+	switch oid {
+	case pgtype.Int2, pgtype.Int4:
+		return pgtype.Int8
+	case pgtype.Int8:
+		return pgtype.Numeric
+	}
+	return oid
+}
+
+func avgType(oid pgtype.OID) pgtype.OID {
+	switch oid {
+	case pgtype.Float4, pgtype.Float8:
+		return pgtype.Float8
+	case pgtype.Interval:
+		return oid
+	}
+	return pgtype.Numeric
+}
+
+var aggregates map[string]*aggregateFunc
+
+func init() {
+	aggregates = map[string]*aggregateFunc{
+		"count": {0, 1, false, always(pgtype.Int8), func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+			return value.Int(int64(len(rows))), nil
+		}},
+		"sum": {1, 1, false, sumType, sum},
+		"avg": {1, 1, false, avgType, average},
+		"min": {1, 1, false, same, best(-1)},
+		"max": {1, 1, false, same, best(1)},
+		"array_agg": {1, 1, true, arrayType, func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+			if len(rows) == 0 {
+				return value.None, nil
+			}
+			return value.ArrayOf(firsts(rows)), nil
+		}},
+		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts},
+		"bool_or":          {1, 1, false, always(pgtype.Bool), anyBool(true)},
+		"bool_and":         {1, 1, false, always(pgtype.Bool), anyBool(false)},
+		"every":            {1, 1, false, always(pgtype.Bool), anyBool(false)},
+		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList},
+		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList},
+		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject},
+		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject},
+	}
+}
+
+func firsts(rows [][]value.Value) []value.Value {
+	out := make([]value.Value, len(rows))
+	for i, r := range rows {
+		out[i] = r[0]
+	}
+	return out
+}
+
+func sum(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
+	if len(rows) == 0 {
+		return value.None, nil
+	}
+	to := sumType(oid)
+	if to == pgtype.Interval {
+		total := value.Duration{}
+		for _, r := range rows {
+			var ok bool
+			if total, ok = total.Add(r[0].Duration()); !ok {
+				return value.None, outOfRange(to)
+			}
+		}
+		return value.DurationOf(total), nil
+	}
+	total := value.Int(0)
+	for _, r := range rows {
+		var err error
+		if total, err = calculate("+", to, total, r[0]); err != nil {
+			return value.None, err
+		}
+	}
+	return total, nil
+}
+
+func average(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
+	if len(rows) == 0 {
+		return value.None, nil
+	}
+	total, err := sum(oid, rows)
+	if err != nil {
+		return value.None, err
+	}
+	n := value.Int(int64(len(rows)))
+	switch avgType(oid) {
+	case pgtype.Interval:
+		d, _ := value.DurationFromSeconds(total.Duration().Seconds() / float64(len(rows)))
+		return value.DurationOf(d), nil
+	case pgtype.Float8:
+		return calculate("/", pgtype.Float8, total, n)
+	}
+	return calculate("/", pgtype.Numeric, total, n)
+}
+
+func best(sign int) func(pgtype.OID, [][]value.Value) (value.Value, error) {
+	return func(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
+		out := value.None
+		for _, r := range rows {
+			if out.IsNone() || order(oid, r[0], out)*sign > 0 {
+				out = r[0]
+			}
+		}
+		return out, nil
+	}
+}
+
+func joinTexts(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+	if len(rows) == 0 {
+		return value.None, nil
+	}
+	var b strings.Builder
+	for i, r := range rows {
+		if i > 0 && !r[1].IsNone() {
+			b.WriteString(r[1].Str())
+		}
+		b.WriteString(plain(r[0]))
+	}
+	return value.Str(b.String()), nil
+}
+
+func anyBool(want bool) func(pgtype.OID, [][]value.Value) (value.Value, error) {
+	return func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+		if len(rows) == 0 {
+			return value.None, nil
+		}
+		for _, r := range rows {
+			if truth(r[0]) == want {
+				return value.Bool(want), nil
+			}
+		}
+		return value.Bool(!want), nil
+	}
+}
+
+func jsonList(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+	if len(rows) == 0 {
+		return value.None, nil
+	}
+	return value.ArrayOf(firsts(rows)), nil
+}
+
+func jsonObject(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+	if len(rows) == 0 {
+		return value.None, nil
+	}
+	o := value.NewObject()
+	for _, r := range rows {
+		v := r[1]
+		if v.IsNone() {
+			v = value.Null
+		}
+		o = o.With(plain(r[0]), v)
+	}
+	return value.ObjectOf(o), nil
+}
+
+// aggCall is an aggregate of a query.
+type aggCall struct {
+	fn       *aggregateFunc
+	oid      pgtype.OID // of the argument
+	args     []*bound
+	distinct bool
+	filter   *bound
+	order    []boundKey
+	star     bool
+}
+
+func (b *binder) aggregate(c *call, ns *names) (*bound, error) {
+	if ns.aggs == nil {
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
+			ns.where).At(c.pos)
+	}
+	a, err := b.aggCall(c, &names{cols: ns.cols, outer: ns.outer, where: "an aggregate"})
+	if err != nil {
+		return nil, err
+	}
+	i := len(ns.aggs.groups) + len(ns.aggs.calls)
+	ns.aggs.calls = append(ns.aggs.calls, a)
+	out := &bound{oid: a.fn.typ(a.oid), name: c.name, key: "agg " + itoa(i)}
+	out.eval = func(s *scope) (value.Value, error) { return s.aggs[i], nil }
+	return out, nil
+}
+
+func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
+	a := &aggCall{fn: aggregates[c.name], distinct: c.distinct, star: c.star}
+	if n := len(c.args); n < a.fn.min || n > a.fn.max || c.star != (n == 0) {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not take these arguments",
+			c.name).At(c.pos)
+	}
+	for i, x := range c.args {
+		e, err := b.expr(x, ns)
+		if err != nil {
+			return nil, err
+		}
+		if e.oid == pgtype.Unknown || c.name == "string_agg" && i == 0 && !pgtype.IsText(e.oid) {
+			if e, err = b.coerce(e, pgtype.Text); err != nil {
+				return nil, err
+			}
+		}
+		a.args = append(a.args, e)
+	}
+	if len(a.args) > 0 {
+		a.oid = a.args[0].oid
+	}
+	if (c.name == "sum" || c.name == "avg") && !pgtype.IsNumber(a.oid) && a.oid != pgtype.Interval {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", c.name,
+			pgtype.Format(a.oid)).At(c.pos)
+	}
+	if c.filter != nil {
+		var err error
+		if a.filter, err = b.condition(c.filter, ns); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range c.order {
+		x, err := b.expr(k.x, ns)
+		if err != nil {
+			return nil, err
+		}
+		a.order = append(a.order, boundKey{x: x, out: -1, desc: k.desc, nullsFirst: k.nullsFirst, oid: x.oid})
+	}
+	return a, nil
+}
+
+// value is the value of the aggregate over rows.
+func (a *aggCall) value(list []*scope) (value.Value, error) {
+	if len(a.order) > 0 {
+		list = slices.Clone(list)
+		if err := sortScopes(list, a.order); err != nil {
+			return value.None, err
+		}
+	}
+	var rows [][]value.Value
+	seen := map[string]bool{}
+	for _, s := range list {
+		if a.filter != nil {
+			v, err := a.filter.eval(s)
+			if err != nil {
+				return value.None, err
+			}
+			if !truth(v) {
+				continue
+			}
+		}
+		row, err := evalAll(a.args, s)
+		if err != nil {
+			return value.None, err
+		}
+		if !a.star && !a.fn.nulls && row[0].IsNone() {
+			continue
+		}
+		if a.distinct {
+			k := rowKey(row)
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+		}
+		rows = append(rows, row)
+	}
+	return a.fn.eval(a.oid, rows)
+}
+
+// group is the rows of one group.
+type group struct {
+	keys []value.Value
+	rows []*scope
+}
+
+// grouped hands one row for each group to yield: the keys, then the aggregates.
+func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) error {
+	index := map[string]*group{}
+	var list []*group
+	if len(r.agg.groups) == 0 {
+		list = []*group{{}}
+		index[""] = list[0]
+	}
+	err := r.input(rt, outer, func(s *scope) error {
+		keys, err := evalAll(r.agg.groups, s)
+		if err != nil {
+			return err
+		}
+		k := rowKey(keys)
+		g := index[k]
+		if g == nil {
+			g = &group{keys: keys}
+			index[k] = g
+			list = append(list, g)
+		}
+		g.rows = append(g.rows, s)
+		return rt.hold(s.row)
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range list {
+		if err := rt.poll(); err != nil {
+			return err
+		}
+		s := &scope{rt: rt, row: make([]value.Value, r.width), outer: outer, aggs: g.keys}
+		for _, a := range r.agg.calls {
+			v, err := a.value(g.rows)
+			if err != nil {
+				return err
+			}
+			s.aggs = append(s.aggs, v)
+		}
+		if err := yield(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowCall is a function over a window.
+type windowCall struct {
+	name      string
+	agg       *aggCall // nil: one of the ranking functions
+	args      []*bound
+	partition []*bound
+	order     []boundKey
+}
+
+// rankings are the functions that only a window has.
+var rankings = map[string]func(arg pgtype.OID) pgtype.OID{
+	"row_number": always(pgtype.Int8), "rank": always(pgtype.Int8), "dense_rank": always(pgtype.Int8),
+	"ntile": always(pgtype.Int4),
+	"lag":   same, "lead": same, "first_value": same, "last_value": same,
+}
+
+func (b *binder) windowCall(c *call, ns *names) (*bound, error) {
+	if ns.wins == nil {
+		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed in %s", ns.where).At(c.pos)
+	}
+	inner := *ns
+	inner.wins, inner.sets = nil, nil
+	w := &windowCall{name: c.name}
+	var oid pgtype.OID
+	var err error
+	if aggregates[c.name] != nil {
+		if w.agg, err = b.aggCall(c, &inner); err != nil {
+			return nil, err
+		}
+		oid = w.agg.fn.typ(w.agg.oid)
+	} else {
+		typ := rankings[c.name]
+		if typ == nil {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "window function %s does not exist", c.name).At(c.pos)
+		}
+		for _, x := range c.args {
+			e, err := b.expr(x, &inner)
+			if err != nil {
+				return nil, err
+			}
+			w.args = append(w.args, e)
+		}
+		arg := pgtype.OID(pgtype.Text)
+		if len(w.args) > 0 {
+			arg = w.args[0].oid
+		} else if c.name != "row_number" && c.name != "rank" && c.name != "dense_rank" {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", c.name).At(c.pos)
+		}
+		oid = typ(arg)
+	}
+	for _, x := range c.over.partition {
+		e, err := b.expr(x, &inner)
+		if err != nil {
+			return nil, err
+		}
+		w.partition = append(w.partition, e)
+	}
+	for _, k := range c.over.order {
+		e, err := b.expr(k.x, &inner)
+		if err != nil {
+			return nil, err
+		}
+		w.order = append(w.order, boundKey{x: e, out: -1, desc: k.desc, nullsFirst: k.nullsFirst, oid: e.oid})
+	}
+	i := len(*ns.wins)
+	*ns.wins = append(*ns.wins, w)
+	out := &bound{oid: oid, name: c.name, key: "window " + itoa(i)}
+	out.eval = func(s *scope) (value.Value, error) { return s.wins[i], nil }
+	return out, nil
+}
+
+// run computes window function i for all rows.
+func (w *windowCall) run(i int, rows []*scope) error {
+	parts := map[string][]*scope{}
+	var orderOf []string
+	for _, s := range rows {
+		keys, err := evalAll(w.partition, s)
+		if err != nil {
+			return err
+		}
+		k := rowKey(keys)
+		if parts[k] == nil {
+			orderOf = append(orderOf, k)
+		}
+		parts[k] = append(parts[k], s)
+	}
+	for _, k := range orderOf {
+		part := parts[k]
+		if err := sortScopes(part, w.order); err != nil {
+			return err
+		}
+		if err := w.part(i, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part computes the function for one partition, whose rows are in order.
+func (w *windowCall) part(i int, part []*scope) error {
+	peers, err := w.peers(part)
+	if err != nil {
+		return err
+	}
+	dense := 0
+	for start := 0; start < len(part); {
+		end := peers[start]
+		dense++
+		for j := start; j < end; j++ {
+			v, err := w.at(part, j, start, end, dense)
+			if err != nil {
+				return err
+			}
+			part[j].wins[i] = v
+		}
+		start = end
+	}
+	return nil
+}
+
+// peers is for each row where the rows that are equal in order to it end.
+func (w *windowCall) peers(part []*scope) ([]int, error) {
+	out := make([]int, len(part))
+	if len(w.order) == 0 {
+		for i := range out {
+			out[i] = len(part)
+		}
+		return out, nil
+	}
+	keys := make([][]value.Value, len(part))
+	for i, s := range part {
+		for _, k := range w.order {
+			v, err := k.x.eval(s)
+			if err != nil {
+				return nil, err
+			}
+			keys[i] = append(keys[i], v)
+		}
+	}
+	for i := 0; i < len(part); {
+		j := i + 1
+		for j < len(part) && compareKeys(w.order, keys[i], keys[j]) == 0 {
+			j++
+		}
+		for ; i < j; i++ {
+			out[i] = j
+		}
+	}
+	return out, nil
+}
+
+// at is the value for row j, whose peers are the rows from start to end.
+func (w *windowCall) at(part []*scope, j, start, end, dense int) (value.Value, error) {
+	if w.agg != nil {
+		return w.agg.value(part[:end])
+	}
+	other := func(k int) (value.Value, error) {
+		if k < 0 || k >= len(part) {
+			if len(w.args) > 2 {
+				return w.args[2].eval(part[j])
+			}
+			return value.None, nil
+		}
+		return w.args[0].eval(part[k])
+	}
+	offset := 1
+	if len(w.args) > 1 {
+		v, err := w.args[1].eval(part[j])
+		if err != nil {
+			return value.None, err
+		}
+		offset = int(asInt(v))
+	}
+	switch w.name {
+	case "row_number":
+		return value.Int(int64(j + 1)), nil
+	case "rank":
+		return value.Int(int64(start + 1)), nil
+	case "dense_rank":
+		return value.Int(int64(dense)), nil
+	case "lag":
+		return other(j - offset)
+	case "lead":
+		return other(j + offset)
+	case "first_value":
+		return other(0)
+	case "last_value":
+		return other(end - 1)
+	}
+	v, err := w.args[0].eval(part[j])
+	if err != nil {
+		return value.None, err
+	}
+	n := asInt(v)
+	if n < 1 {
+		return value.None, sqlstate.New(sqlstate.InvalidParameter, "argument of ntile must be greater than zero")
+	}
+	total := int64(len(part))
+	big, size := total%n, total/n
+	k := int64(j)
+	if k < big*(size+1) {
+		return value.Int(k/(size+1) + 1), nil
+	}
+	return value.Int((k-big*(size+1))/max(size, 1) + big + 1), nil
+}

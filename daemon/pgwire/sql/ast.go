@@ -1,0 +1,208 @@
+package sql
+
+import (
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Statement is a statement of SQL: *Select, *Insert, *Update or *Delete.
+type Statement interface{}
+
+// Expr is an expression.
+type Expr interface{}
+
+type (
+	literal struct {
+		v   value.Value
+		oid pgtype.OID
+	}
+	colRef struct {
+		parts []string
+		pos   int
+	}
+	star     struct{ table string }
+	paramRef struct{ n int }
+	unary    struct {
+		op string
+		x  Expr
+	}
+	binary struct {
+		op   string
+		l, r Expr
+		pos  int
+	}
+	cast struct {
+		x  Expr
+		to typeName
+	}
+	caseExpr struct {
+		x     Expr // nil: each WHEN is a condition
+		whens [][2]Expr
+		els   Expr // may be nil
+	}
+	call struct {
+		schema, name string
+		args         []Expr
+		star         bool // count(*)
+		distinct     bool
+		order        []orderKey
+		filter       Expr
+		over         *window
+		pos          int
+	}
+	window struct {
+		partition []Expr
+		order     []orderKey
+	}
+	isTest struct {
+		x    Expr
+		kind string // null, true, false, unknown
+		not  bool
+	}
+	inTest struct {
+		x    Expr
+		list []Expr
+		sub  *Select
+		not  bool
+	}
+	between struct {
+		x, low, high Expr
+		not          bool
+	}
+	anyTest struct {
+		x   Expr
+		op  string
+		arr Expr // an array, or nil
+		sub *Select
+		all bool
+	}
+	exists    struct{ sub *Select }
+	scalarSub struct{ sub *Select }
+	arrayLit  struct{ elems []Expr }
+	arraySub  struct{ sub *Select }
+	rowExpr   struct{ elems []Expr }
+	index     struct {
+		x      Expr
+		lo, hi Expr
+		slice  bool
+	}
+	fieldOf struct {
+		x    Expr
+		name string
+	}
+)
+
+// typeName is a type as it is written.
+type typeName struct {
+	name string
+	pos  int
+}
+
+type orderKey struct {
+	x          Expr
+	desc       bool
+	nullsFirst bool
+}
+
+// Select is a query.
+type Select struct {
+	with      []cte
+	recursive bool
+	core      *core    // or
+	values    [][]Expr // or
+	set       *setOp
+	order     []orderKey
+	limit     Expr
+	offset    Expr
+}
+
+type cte struct {
+	name string
+	cols []string
+	sub  *Select
+}
+
+type setOp struct {
+	op   string // union, intersect, except
+	all  bool
+	l, r *Select
+}
+
+type core struct {
+	distinct   bool
+	distinctOn []Expr
+	items      []item
+	from       []fromItem
+	where      Expr
+	group      []Expr
+	having     Expr
+}
+
+type item struct {
+	x     Expr
+	alias string
+}
+
+type fromItem interface{}
+
+type (
+	tableRef struct {
+		schema, name, alias string
+		cols                []string
+		pos                 int
+	}
+	subRef struct {
+		sub     *Select
+		alias   string
+		cols    []string
+		lateral bool
+	}
+	funcRef struct {
+		fn         *call
+		alias      string
+		cols       []string
+		ordinality bool
+	}
+	join struct {
+		kind    string // inner, left, right, full, cross
+		l, r    fromItem
+		on      Expr
+		using   []string
+		natural bool
+	}
+)
+
+// Insert is INSERT INTO one table.
+type Insert struct {
+	Table     *tableRef
+	Columns   []string
+	Source    *Select // nil: DEFAULT VALUES
+	Conflict  *conflict
+	Returning []item
+}
+
+type conflict struct {
+	cols  []string
+	set   []assign // none: DO NOTHING
+	where Expr
+}
+
+type assign struct {
+	col string
+	x   Expr // nil: DEFAULT
+}
+
+// Update is UPDATE of one table.
+type Update struct {
+	Table     *tableRef
+	Set       []assign
+	Where     Expr
+	Returning []item
+}
+
+// Delete is DELETE FROM one table.
+type Delete struct {
+	Table     *tableRef
+	Where     Expr
+	Returning []item
+}

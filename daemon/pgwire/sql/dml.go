@@ -1,0 +1,104 @@
+package sql
+
+func (p *parser) insert(with []cte) *Insert {
+	p.want("insert", "into")
+	in := &Insert{Table: p.tableName()}
+	if p.eat("as") {
+		in.Table.alias = p.label()
+	}
+	if p.at("(") && !p.subquery(0) {
+		in.Columns = p.names()
+	}
+	switch {
+	case p.eat("default", "values"):
+	default:
+		in.Source = p.query()
+		in.Source.with = append(with, in.Source.with...)
+	}
+	if p.eat("on", "conflict") {
+		in.Conflict = &conflict{}
+		switch {
+		case p.at("("):
+			in.Conflict.cols = p.names()
+		case p.at("on"):
+			p.unsupported("ON CONFLICT ON CONSTRAINT")
+		}
+		p.want("do")
+		if !p.eat("nothing") {
+			p.want("update", "set")
+			in.Conflict.set = p.assigns()
+			if p.eat("where") {
+				in.Conflict.where = p.expr()
+			}
+		}
+	}
+	in.Returning = p.returning()
+	return in
+}
+
+func (p *parser) returning() []item {
+	if !p.eat("returning") {
+		return nil
+	}
+	return p.items()
+}
+
+func (p *parser) assigns() []assign {
+	var out []assign
+	for {
+		if p.at("(") {
+			p.unsupported("the assignment of a row")
+		}
+		a := assign{col: p.label()}
+		p.want("=")
+		a.x = p.exprOrDefault()
+		out = append(out, a)
+		if !p.eat(",") {
+			return out
+		}
+	}
+}
+
+func (p *parser) update() *Update {
+	p.want("update")
+	p.eat("only")
+	u := &Update{Table: p.tableName()}
+	u.Table.alias, _ = p.updateAlias()
+	p.want("set")
+	u.Set = p.assigns()
+	if p.at("from") {
+		p.unsupported("UPDATE … FROM")
+	}
+	if p.eat("where") {
+		u.Where = p.expr()
+	}
+	u.Returning = p.returning()
+	return u
+}
+
+func (p *parser) updateAlias() (string, bool) {
+	if p.eat("as") {
+		return p.label(), true
+	}
+	if p.isName() && !p.at("set") {
+		return p.take().Text, true
+	}
+	return "", false
+}
+
+func (p *parser) delete() *Delete {
+	p.want("delete", "from")
+	p.eat("only")
+	d := &Delete{Table: p.tableName()}
+	if !p.at("using") {
+		d.Table.alias, _ = p.alias()
+	}
+	if p.at("using") {
+		p.unsupported("DELETE … USING")
+	}
+	if p.eat("where") {
+		d.Where = p.expr()
+	}
+	d.Returning = p.returning()
+	return d
+}

@@ -1,0 +1,422 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Writer changes the rows of tables.
+type Writer interface {
+	// Insert makes a row of the named columns. On a row that is there already it answers conflict, if it is asked to.
+	Insert(table string, cols []string, row []value.Value, quiet bool) (made []value.Value, conflict bool, err error)
+	// Update sets columns of the row of an id; Delete drops it.
+	Update(table string, id value.Value, cols []string, row []value.Value) (changed []value.Value, err error)
+	Delete(table string, id value.Value) error
+}
+
+// Write is a bound INSERT, UPDATE or DELETE.
+type Write struct {
+	Columns []Column // of RETURNING; nil: none
+	Params  []pgtype.OID
+	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
+	tag     string
+}
+
+// BindWrite binds a statement that changes a table.
+func BindWrite(env Env, stmt Statement, given []pgtype.OID) (*Write, error) {
+	b := &binder{env: env, given: given}
+	var w *Write
+	var err error
+	switch s := stmt.(type) {
+	case *Insert:
+		w, err = b.insert(s)
+	case *Update:
+		w, err = b.update(s)
+	case *Delete:
+		w, err = b.delete(s)
+	default:
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "this statement is not supported")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, oid := range b.params {
+		if oid == 0 {
+			b.params[i] = pgtype.Text
+		}
+	}
+	w.Params = b.params
+	return w, nil
+}
+
+// Run does it. n is how many rows were changed.
+func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Value,
+	yield func([]value.Value) error) (tag string, n int, err error) {
+	rt := &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{}}
+	n, err = w.run(rt, to, yield)
+	return w.tag, n, err
+}
+
+// target binds the table of a write. Only tables with an id can be written.
+func (b *binder) target(t *tableRef) (*source, *names, Relation, error) {
+	ns := &names{where: "WHERE"}
+	src, err := b.table(t, ns)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if src.rel == nil || len(ns.cols) == 0 || ns.cols[0].name != "id" {
+		return nil, nil, nil, sqlstate.New(sqlstate.WrongObject, "%q is not a table that can be written", t.name)
+	}
+	return src, ns, src.rel, nil
+}
+
+// returning binds RETURNING.
+func (b *binder) returning(items []item, ns *names) ([]Column, []*bound, error) {
+	if items == nil {
+		return nil, nil, nil
+	}
+	list, err := b.expand(items, ns)
+	if err != nil {
+		return nil, nil, err
+	}
+	cols, outs := []Column{}, []*bound{}
+	for _, it := range list {
+		x, err := b.expr(it.x, &names{cols: ns.cols, where: "RETURNING"})
+		if err != nil {
+			return nil, nil, err
+		}
+		if x.oid == pgtype.Unknown {
+			if x, err = b.coerce(x, pgtype.Text); err != nil {
+				return nil, nil, err
+			}
+		}
+		cols, outs = append(cols, b.outputColumn(it, x, ns)), append(outs, x)
+	}
+	return cols, outs, nil
+}
+
+// columnOf finds a column to write.
+func columnOf(rel Relation, name string) (*Column, error) {
+	cols := rel.Columns()
+	for i := range cols {
+		if cols[i].Name == name {
+			return &cols[i], nil
+		}
+	}
+	return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name)
+}
+
+// sets binds assignments.
+func (b *binder) sets(list []assign, rel Relation, ns *names) (cols []string, outs []*bound, err error) {
+	for _, a := range list {
+		col, err := columnOf(rel, a.col)
+		if err != nil {
+			return nil, nil, err
+		}
+		x := constant(value.None, pgtype.Unknown)
+		if a.x != nil {
+			if x, err = b.expr(a.x, ns); err != nil {
+				return nil, nil, err
+			}
+		}
+		if x, err = b.coerce(x, col.OID); err != nil {
+			return nil, nil, err
+		}
+		cols, outs = append(cols, a.col), append(outs, x)
+	}
+	return cols, outs, nil
+}
+
+// found are the rows of src that meet where; they are kept, so that a write does not meet what it has written.
+func found(rt *runtime, src *source, width int, conds []*bound) (list []*scope, err error) {
+	at := &scope{rt: rt, row: make([]value.Value, width)}
+	err = src.run(rt, at, func(s *scope) error {
+		ok, err := all(conds, s)
+		if err != nil || !ok {
+			return err
+		}
+		list = append(list, s)
+		return rt.hold(s.row)
+	})
+	return list, err
+}
+
+// where binds the condition of a write.
+func (b *binder) where(x Expr, src *source, ns *names) (rest []*bound, err error) {
+	if x == nil {
+		return nil, nil
+	}
+	for _, c := range conjuncts(x) {
+		e, err := b.condition(c, ns)
+		if err != nil {
+			return nil, err
+		}
+		if !src.push(e) {
+			rest = append(rest, e)
+		}
+	}
+	return rest, nil
+}
+
+// give hands a changed row to yield by RETURNING.
+func give(rt *runtime, outs []*bound, row []value.Value, yield func([]value.Value) error) error {
+	if outs == nil {
+		return nil
+	}
+	out, err := evalAll(outs, &scope{rt: rt, row: row})
+	if err != nil {
+		return err
+	}
+	return yield(out)
+}
+
+func (b *binder) update(u *Update) (*Write, error) {
+	src, ns, rel, err := b.target(u.Table)
+	if err != nil {
+		return nil, err
+	}
+	conds, err := b.where(u.Where, src, ns)
+	if err != nil {
+		return nil, err
+	}
+	cols, values, err := b.sets(u.Set, rel, ns)
+	if err != nil {
+		return nil, err
+	}
+	w := &Write{tag: "UPDATE "}
+	var outs []*bound
+	if w.Columns, outs, err = b.returning(u.Returning, ns); err != nil {
+		return nil, err
+	}
+	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
+		list, err := found(rt, src, len(ns.cols), conds)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range list {
+			vs, err := evalAll(values, s)
+			if err != nil {
+				return 0, err
+			}
+			row, err := to.Update(u.Table.name, s.row[0], cols, vs)
+			if err != nil {
+				return 0, err
+			}
+			if err := give(rt, outs, row, yield); err != nil {
+				return 0, err
+			}
+		}
+		return len(list), nil
+	}
+	return w, nil
+}
+
+func (b *binder) delete(d *Delete) (*Write, error) {
+	src, ns, _, err := b.target(d.Table)
+	if err != nil {
+		return nil, err
+	}
+	conds, err := b.where(d.Where, src, ns)
+	if err != nil {
+		return nil, err
+	}
+	w := &Write{tag: "DELETE "}
+	var outs []*bound
+	if w.Columns, outs, err = b.returning(d.Returning, ns); err != nil {
+		return nil, err
+	}
+	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
+		list, err := found(rt, src, len(ns.cols), conds)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range list {
+			if err := to.Delete(d.Table.name, s.row[0]); err != nil {
+				return 0, err
+			}
+			if err := give(rt, outs, s.row, yield); err != nil {
+				return 0, err
+			}
+		}
+		return len(list), nil
+	}
+	return w, nil
+}
+
+func (b *binder) insert(in *Insert) (*Write, error) {
+	_, ns, rel, err := b.target(in.Table)
+	if err != nil {
+		return nil, err
+	}
+	cols := in.Columns
+	if cols == nil {
+		for _, c := range rel.Columns() {
+			cols = append(cols, c.Name)
+		}
+	}
+	q, n, err := b.inserted(in, rel, cols)
+	if err != nil {
+		return nil, err
+	}
+	cols = cols[:n]
+	w := &Write{tag: "INSERT 0 "}
+	var outs, sets []*bound
+	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
+		return nil, err
+	}
+	var setCols []string
+	c := in.Conflict
+	if c != nil {
+		if len(c.cols) > 0 && (len(c.cols) != 1 || c.cols[0] != "id") || c.where != nil {
+			return nil, sqlstate.New(sqlstate.FeatureNotSupported, "ON CONFLICT is supported for the column id alone")
+		}
+		both := &names{where: "ON CONFLICT"}
+		both.cols = append(both.cols, ns.cols...)
+		for _, col := range ns.cols {
+			col.table = "excluded"
+			both.cols = append(both.cols, col)
+		}
+		for i := range both.cols[len(ns.cols):] {
+			both.cols[len(ns.cols)+i].hidden = true
+		}
+		if setCols, sets, err = b.sets(c.set, rel, both); err != nil {
+			return nil, err
+		}
+	}
+	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
+		rows, err := q.rows(rt, nil)
+		if err != nil {
+			return 0, err
+		}
+		count := 0
+		for _, row := range rows {
+			made, conflict, err := to.Insert(in.Table.name, cols, row, c != nil)
+			if err != nil {
+				return 0, err
+			}
+			if conflict {
+				if len(sets) == 0 {
+					continue
+				}
+				if made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets); err != nil {
+					return 0, err
+				}
+			}
+			count++
+			if err := give(rt, outs, made, yield); err != nil {
+				return 0, err
+			}
+		}
+		return count, nil
+	}
+	return w, nil
+}
+
+// upsert changes the row that is in the way of an insert.
+func (b *binder) upsert(rt *runtime, to Writer, table string, rel Relation, cols []string, row []value.Value,
+	setCols []string,
+	sets []*bound) ([]value.Value, error) {
+	all := rel.Columns()
+	wide := make([]value.Value, 2*len(all))
+	for i, name := range cols {
+		for j := range all {
+			if all[j].Name == name {
+				wide[len(all)+j] = row[i]
+			}
+		}
+	}
+	id := wide[len(all)]
+	err := rel.Scan(rt.ctx, &Scan{Filters: []Filter{{Column: 0, Op: "=", Value: id}}}, func(r []value.Value) error {
+		if order(pgtype.Text, r[0], id) == 0 {
+			copy(wide, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	vs, err := evalAll(sets, &scope{rt: rt, row: wide})
+	if err != nil {
+		return nil, err
+	}
+	return to.Update(table, id, setCols, vs)
+}
+
+// inserted binds the rows of an INSERT: literals and parameters take the types of their columns.
+func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int, error) {
+	oids := make([]pgtype.OID, len(cols))
+	for i, name := range cols {
+		col, err := columnOf(rel, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		oids[i] = col.OID
+	}
+	if in.Source == nil {
+		return &query{run: func(_ *runtime, _ *scope, yield func([]value.Value) error) error { return yield(nil) }},
+			0, nil
+	}
+	if in.Source.values == nil || len(in.Source.with) > 0 || len(in.Source.order) > 0 || in.Source.limit != nil {
+		q, err := b.query(in.Source, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(q.cols) > len(cols) {
+			return nil, 0, sqlstate.New(sqlstate.SyntaxError, "INSERT has more expressions than target columns")
+		}
+		want := make([]Column, len(q.cols))
+		for i := range q.cols {
+			want[i] = Column{Name: cols[i], OID: oids[i]}
+			if !castable(q.cols[i].OID, oids[i]) {
+				return nil, 0, sqlstate.New(sqlstate.TypeMismatch,
+					"column %q is of type %s but expression is of type %s", cols[i],
+					pgtype.Format(oids[i]), pgtype.Format(q.cols[i].OID))
+			}
+		}
+		out := converted(q, want)
+		out.cols = want
+		return out, len(want), nil
+	}
+	n := len(in.Source.values[0])
+	if n > len(cols) {
+		return nil, 0, sqlstate.New(sqlstate.SyntaxError, "INSERT has more expressions than target columns")
+	}
+	var list [][]*bound
+	for _, row := range in.Source.values {
+		if len(row) != n {
+			return nil, 0, sqlstate.New(sqlstate.SyntaxError, "VALUES lists must all be the same length")
+		}
+		var out []*bound
+		for i, x := range row {
+			e := constant(value.None, oids[i])
+			if x != nil {
+				var err error
+				if e, err = b.expr(x, &names{where: "VALUES"}); err == nil {
+					e, err = b.coerce(e, oids[i])
+				}
+				if err != nil {
+					return nil, 0, err
+				}
+			}
+			out = append(out, e)
+		}
+		list = append(list, out)
+	}
+	q := &query{cols: make([]Column, n)}
+	q.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
+		for _, row := range list {
+			out, err := evalAll(row, &scope{rt: rt, outer: outer})
+			if err != nil {
+				return err
+			}
+			if err := yield(out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return q, n, nil
+}

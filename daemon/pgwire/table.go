@@ -1,0 +1,380 @@
+package pgwire
+
+import (
+	"context"
+	"strings"
+
+	"github.com/nacredb/nacre/daemon/pgwire/catalog"
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sql"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// tableRelation is a table of the product as a relation of SQL. It is read by a SELECT of the language: the planner
+// of the engine chooses an index for the filters, and the records come through its gate.
+type tableRelation struct {
+	c    *conn
+	t    *catalog.Table
+	cols []sql.Column
+}
+
+func newTableRelation(c *conn, t *catalog.Table) *tableRelation {
+	r := &tableRelation{c: c, t: t}
+	for i, col := range t.Columns {
+		r.cols = append(r.cols, sql.Column{Name: col.Name, OID: col.OID, Table: t.OID, Attr: int16(i + 1)})
+	}
+	return r
+}
+
+// Columns implements sql.Relation.
+func (r *tableRelation) Columns() []sql.Column { return r.cols }
+
+// Scan implements sql.Relation.
+func (r *tableRelation) Scan(ctx context.Context, s *sql.Scan, yield func([]value.Value) error) error {
+	var text strings.Builder
+	text.WriteString("SELECT ")
+	for i, col := range r.cols {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(value.QuoteIdent(col.Name))
+	}
+	text.WriteString(" FROM ")
+	fields, key := r.conditions(s.Filters)
+	if key != "" {
+		text.WriteString(key)
+	} else {
+		text.WriteString(value.QuoteIdent(r.t.Name))
+	}
+	var vars []value.Field
+	for i, f := range fields {
+		text.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
+		name := "_f" + itoa(i)
+		text.WriteString(value.QuoteIdent(r.cols[f.Column].Name) + " " + f.Op + " $" + name)
+		vars = append(vars, value.Field{Name: name, Value: f.Value})
+	}
+	if key != "" {
+		for _, f := range s.Filters {
+			if f.Column == 0 {
+				vars = append(vars, value.Field{Name: "_key", Value: f.Value})
+				break
+			}
+		}
+	}
+	out := &scanSink{r: r, yield: yield}
+	run := r.c.session.Stream
+	if r.c.tx.tx != nil {
+		run = r.c.tx.tx.Stream
+	}
+	if err := run(ctx, text.String(), value.NewObject(vars...), out); err != nil {
+		return err
+	}
+	if out.failed != nil {
+		return out.failed
+	}
+	return nil
+}
+
+// conditions are the filters that the language means in the same way. key is the record that an equality of the id
+// names.
+func (r *tableRelation) conditions(filters []sql.Filter) (out []sql.Filter, key string) {
+	for _, f := range filters {
+		col := r.t.Columns[f.Column]
+		switch {
+		case f.Value.IsNone() || f.Value.IsNull():
+		case f.Column == 0 && f.Op == "=" && f.Value.Kind() == value.KindString:
+			if prefix, _, ok := strings.Cut(f.Value.Str(), ":"); ok && prefix == r.t.Name && key == "" {
+				key = "type::record($_key)"
+			}
+		// records print as texts; other tables may hold values of any type
+		case col.Ref != "" || f.Column == 0 || r.t.Open:
+		case f.Value.Kind() == value.KindFloat || f.Value.Kind() == value.KindBool && f.Op != "=":
+		case col.OID == pgtype.Text || col.OID == pgtype.Int8 || col.OID == pgtype.Timestamptz ||
+			col.OID == pgtype.UUID || col.OID == pgtype.Bool:
+			out = append(out, f)
+		}
+	}
+	return out, key
+}
+
+// scanSink makes rows of records.
+type scanSink struct {
+	r      *tableRelation
+	yield  func([]value.Value) error
+	failed error
+}
+
+// Begin implements engine.Sink.
+func (s *scanSink) Begin(int) error { return nil }
+
+// Rows implements engine.Sink.
+func (s *scanSink) Rows(_ int, rows []value.Value) error {
+	for _, rec := range rows {
+		row, err := s.r.row(rec)
+		if err != nil {
+			return err
+		}
+		if err := s.yield(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finished implements engine.Sink.
+func (s *scanSink) Finished(_ int, r *engine.Result, inRows bool) error {
+	switch {
+	case r.Err != nil:
+		s.failed = r.Err
+	case !inRows && r.Value.Kind() == value.KindArray:
+		return s.Rows(0, r.Value.Elems())
+	}
+	return nil
+}
+
+// row gives the columns of a record.
+func (r *tableRelation) row(rec value.Value) ([]value.Value, error) {
+	row := make([]value.Value, len(r.cols))
+	if rec.Kind() != value.KindObject {
+		return row, nil
+	}
+	for i := range r.cols {
+		v, ok := rec.Object().Get(r.cols[i].Name)
+		if !ok {
+			continue
+		}
+		v, err := fitColumn(&r.cols[i], value.Detach(v))
+		if err != nil {
+			return nil, err
+		}
+		row[i] = v
+	}
+	return row, nil
+}
+
+// fitColumn makes a value of the language one of the type of a column.
+func fitColumn(col *sql.Column, v value.Value) (value.Value, error) {
+	if v.IsNullish() {
+		return value.None, nil
+	}
+	got := pgtype.TypeOf(v)
+	switch {
+	case col.OID == pgtype.JSONB:
+		return v, nil
+	case col.OID == pgtype.Text:
+		if v.Kind() == value.KindString {
+			return v, nil
+		}
+		return value.Str(v.Text()), nil
+	case col.OID == got:
+		return v, nil
+	case col.OID == pgtype.Float8 && got == pgtype.Int8:
+		return value.Float(float64(v.Int())), nil
+	case col.OID == pgtype.Numeric && (got == pgtype.Int8 || got == pgtype.Float8):
+		return v, nil
+	case pgtype.IsArray(col.OID) && (v.Kind() == value.KindArray || v.Kind() == value.KindSet):
+		out := make([]value.Value, v.Len())
+		for i, e := range v.Elems() {
+			elem := sql.Column{Name: col.Name, OID: pgtype.ElemOf(col.OID)}
+			var err error
+			if out[i], err = fitColumn(&elem, e); err != nil {
+				return value.None, err
+			}
+		}
+		return value.ArrayOf(out), nil
+	}
+	return value.None, sqlstate.New(sqlstate.InvalidText, "a value of column %q is a %s, not %s", col.Name, v.Kind(),
+		pgtype.Format(col.OID)).
+		Hinted("Define the field with a type that all its values have.")
+}
+
+// tableWriter runs the writes of SQL.
+type tableWriter struct {
+	c   *conn
+	ctx context.Context
+}
+
+// execute runs one statement of the language and gives its answer.
+func (w *tableWriter) execute(text string, vars ...value.Field) (value.Value, error) {
+	run := w.c.session.Execute
+	if w.c.tx.tx != nil {
+		run = w.c.tx.tx.Execute
+	}
+	res, err := run(w.ctx, text, value.NewObject(vars...))
+	if err != nil {
+		return value.None, err
+	}
+	if res[0].Err != nil {
+		return value.None, res[0].Err
+	}
+	return res[0].Value, nil
+}
+
+// table finds the table of a write.
+func (w *tableWriter) table(name string) (*tableRelation, error) {
+	for _, t := range w.c.schema.Tables {
+		if t.Name == name {
+			return newTableRelation(w.c, t), nil
+		}
+	}
+	return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name)
+}
+
+// content makes the fields of a record of the columns of a row. The names of records become records.
+func (r *tableRelation) content(cols []string, row []value.Value) (id value.Value, content value.Value, err error) {
+	var fields []value.Field
+	for i, name := range cols {
+		v := row[i]
+		if v.IsNone() {
+			continue
+		}
+		if name == "id" {
+			id = v
+			continue
+		}
+		for _, col := range r.t.Columns {
+			if col.Name == name && (col.Ref != "" || r.linked(name)) && v.Kind() == value.KindString {
+				if v, err = parse.RecordID(v.Str()); err != nil {
+					return id, content, sqlstate.New(sqlstate.InvalidText,
+						"column %q needs the id of a record, such as %s:1", name, r.t.Name)
+				}
+			}
+		}
+		fields = append(fields, value.Field{Name: name, Value: v})
+	}
+	return id, value.ObjectOf(value.NewObject(fields...)), nil
+}
+
+// linked reports whether a column holds an end of a relation.
+func (r *tableRelation) linked(name string) bool { return name == "in" || name == "out" }
+
+// recordOf is the record that an id names: a whole one of this table, or its key.
+func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
+	text := id.Text()
+	if id.Kind() == value.KindString {
+		text = id.Str()
+	}
+	if v, err := parse.RecordID(text); err == nil && v.Kind() == value.KindRecord {
+		if v.Record().Table != r.t.Name {
+			return value.None, sqlstate.New(sqlstate.InvalidText, "%q is no record of table %q", text, r.t.Name)
+		}
+		return v, nil
+	}
+	if v, err := parse.RecordID(value.QuoteIdent(r.t.Name) + ":" + text); err == nil && v.Kind() == value.KindRecord {
+		return v, nil
+	}
+	return value.Record(r.t.Name, value.Str(text)), nil
+}
+
+// Insert implements sql.Writer.
+func (w *tableWriter) Insert(table string, cols []string, row []value.Value, quiet bool) ([]value.Value, bool, error) {
+	r, err := w.table(table)
+	if err != nil {
+		return nil, false, err
+	}
+	id, content, err := r.content(cols, row)
+	if err != nil {
+		return nil, false, err
+	}
+	text, target := "CREATE $_id CONTENT $_row", value.TableOf(table)
+	if !id.IsNone() {
+		if target, err = r.recordOf(id); err != nil {
+			return nil, false, err
+		}
+	}
+	if _, edge := content.Object().Get("in"); edge && r.relation() {
+		if id.IsNone() {
+			text = "INSERT RELATION INTO " + value.QuoteIdent(table) + " $_row"
+		} else {
+			content = value.ObjectOf(content.Object().With("id", target))
+			text = "INSERT RELATION INTO " + value.QuoteIdent(table) + " $_row"
+		}
+	}
+	v, err := w.execute(text, value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
+	if e := w.c.translateQuietly(err); quiet && e != nil && e.Code == sqlstate.UniqueViolation &&
+		strings.HasSuffix(e.Constraint, "_pkey") {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	made, err := r.first(v)
+	return made, false, err
+}
+
+// relation reports whether the table has the ends of a relation.
+func (r *tableRelation) relation() bool {
+	return len(r.t.Columns) > 2 && r.t.Columns[1].Name == "in" && r.t.Columns[2].Name == "out"
+}
+
+// first is the row of the record that a write answers; none where the user may not see it.
+func (r *tableRelation) first(v value.Value) ([]value.Value, error) {
+	if v.Kind() == value.KindArray {
+		if v.Len() == 0 {
+			return make([]value.Value, len(r.cols)), nil
+		}
+		v = v.Elems()[0]
+	}
+	return r.row(v)
+}
+
+// Update implements sql.Writer.
+func (w *tableWriter) Update(table string, id value.Value, cols []string, row []value.Value) ([]value.Value, error) {
+	r, err := w.table(table)
+	if err != nil {
+		return nil, err
+	}
+	target, err := r.recordOf(id)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	text.WriteString("UPDATE $_id SET ")
+	vars := []value.Field{{Name: "_id", Value: target}}
+	for i, name := range cols {
+		if name == "id" {
+			return nil, sqlstate.New(sqlstate.FeatureNotSupported, "the id of a record cannot be changed")
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		_, content, err := r.content([]string{name}, row[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		v, _ := content.Object().Get(name)
+		text.WriteString(value.QuoteIdent(name) + " = $_v" + itoa(i))
+		vars = append(vars, value.Field{Name: "_v" + itoa(i), Value: v})
+	}
+	v, err := w.execute(text.String(), vars...)
+	if err != nil {
+		return nil, err
+	}
+	return r.first(v)
+}
+
+// Delete implements sql.Writer.
+func (w *tableWriter) Delete(table string, id value.Value) error {
+	r, err := w.table(table)
+	if err != nil {
+		return err
+	}
+	target, err := r.recordOf(id)
+	if err != nil {
+		return err
+	}
+	_, err = w.execute("DELETE $_id", value.Field{Name: "_id", Value: target})
+	return err
+}
+
+// translateQuietly is translate for an error that may turn out to be none.
+func (c *conn) translateQuietly(err error) *sqlstate.Error {
+	if err == nil {
+		return nil
+	}
+	return stateOf(errs.As(err))
+}
