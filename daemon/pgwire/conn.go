@@ -174,6 +174,9 @@ const smallMessage = 4 << 10
 // readMessage reads a message of at most most bytes. Its bytes are counted before they are read.
 func (c *conn) readMessage(most int64) (kind byte, body []byte, err error) {
 	var head [5]byte
+	if err := c.flushBefore(len(head)); err != nil {
+		return 0, nil, err
+	}
 	if _, err := io.ReadFull(c.in, head[:]); err != nil {
 		return 0, nil, err
 	}
@@ -188,12 +191,28 @@ func (c *conn) readMessage(most int64) (kind byte, body []byte, err error) {
 				"The server has no memory for this message now. Try again.")
 		}
 	}
+	if err := c.flushBefore(int(n)); err != nil {
+		return 0, nil, err
+	}
 	body = make([]byte, n)
 	if _, err := io.ReadFull(c.in, body); err != nil {
 		return 0, nil, err
 	}
 	c.srv.RPC.Metrics.Network(len(body)+len(head), 0)
 	return head[0], body, nil
+}
+
+// flushBefore sends the answers that wait for company, where n bytes more have to come from the client first.
+func (c *conn) flushBefore(n int) error {
+	if c.in.Buffered() >= n {
+		return nil
+	}
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	if !c.idle {
+		return nil
+	}
+	return c.writeOut()
 }
 
 func (c *conn) releaseMessage(n int) {
@@ -211,6 +230,9 @@ func (c *conn) handle(kind byte, body []byte) (err error) {
 			err = sqlstate.Fatal(sqlstate.Internal, "An internal error occurred")
 		}
 	}()
+	if kind == 'd' || kind == 'c' || kind == 'f' { // of a COPY that has failed
+		return nil
+	}
 	c.busy()
 	if c.skipping && kind != 'S' && kind != 'X' {
 		if !known(kind) {
@@ -240,15 +262,13 @@ func (c *conn) handle(kind byte, body []byte) (err error) {
 		return c.ready()
 	case 'X':
 		return errBye
-	case 'd', 'c', 'f': // of a COPY that has failed
-		return nil
 	}
 	return unknownMessage(kind)
 }
 
 func known(kind byte) bool {
 	switch kind {
-	case 'Q', 'P', 'B', 'D', 'E', 'C', 'H', 'F', 'd', 'c', 'f':
+	case 'Q', 'P', 'B', 'D', 'E', 'C', 'H', 'F':
 		return true
 	}
 	return false

@@ -12,7 +12,6 @@ import (
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
-	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -288,7 +287,7 @@ func (e *sqlEnv) Poll(ctx context.Context) error { return ctx.Err() }
 func (c *conn) looker() *catalog.Session {
 	p := c.session.Principal()
 	s := &catalog.Session{User: c.user, PID: c.pid, Client: c.client, TLS: c.secured, Start: c.srv.start,
-		Superuser: p.Roles&auth.Owner != 0, ReadOnly: p.Roles&(auth.Owner|auth.Editor) == 0,
+		Superuser: p.IsOwner(), ReadOnly: !p.MayImport(),
 		Version: "PostgreSQL " + serverVersion + " (nacre " + c.srv.Version + ") on " + runtime.GOARCH + "-" +
 			runtime.GOOS + ", compiled by " +
 			runtime.Version() + ", 64-bit"}
@@ -354,7 +353,7 @@ func (c *conn) activity() (out []catalog.Activity) {
 // oversees reports whether the user owns the server.
 func (c *conn) oversees() bool {
 	p := c.session.Principal()
-	return p.Level == auth.RootUser && p.Roles&auth.Owner != 0
+	return p.IsRootOwner()
 }
 
 // cancelOther stops the statement of a connection, or ends it. An owner of the root may do that to all, others to
@@ -391,5 +390,3 @@ func (c *conn) databases(ctx context.Context) ([]string, error) {
 	}
 	return names, nil
 }
-
-func readCopy(_ *conn, _ *words) (work, error) { return nil, nil }

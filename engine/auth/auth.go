@@ -104,6 +104,12 @@ func (p *Principal) Same(other *Principal) bool {
 // RootOwner is the identity of the engine itself and of sessions without authentication.
 func RootOwner() Principal { return Principal{Level: RootUser, Roles: Owner} }
 
+// IsOwner reports whether p is an OWNER of the level that it is defined at.
+func (p *Principal) IsOwner() bool { return p.IsSystem() && p.Roles&Owner != 0 }
+
+// IsRootOwner reports whether p is an OWNER of the root.
+func (p *Principal) IsRootOwner() bool { return p.Level == RootUser && p.Roles&Owner != 0 }
+
 // IsSystem reports whether p is a root, namespace or database user: those are ruled by roles, all others by
 // the PERMISSIONS of definitions.
 func (p *Principal) IsSystem() bool { return p.Level >= DatabaseUser }

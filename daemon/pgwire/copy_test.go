@@ -1,0 +1,87 @@
+package pgwire_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+func TestCopyFrames(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, productSchema)
+	f := login(t, addr)
+	type msgs = []pgproto3.FrontendMessage
+	data := func(s string) *pgproto3.CopyData { return &pgproto3.CopyData{Data: []byte(s)} }
+	query := func(s string) *pgproto3.Query { return &pgproto3.Query{String: s} }
+	done := &pgproto3.CopyDone{}
+	for _, tc := range []struct {
+		name string
+		say  msgs
+		want string
+	}{
+		{"text", msgs{query("COPY person (id, name, age, tags) FROM STDIN"), data("1\tA\\tda\t36\t{a,b}\n2\tBo"),
+			data("b\t\\N\t\\N\n"), done}, "G C(COPY 2) ZI"},
+		{"csv", msgs{query("COPY person (id, name, age) FROM STDIN CSV HEADER"),
+			data("id,name,age\n3,\"C \"\"x\"\"\ny\",\n"), done}, "G C(COPY 1) ZI"},
+		{"out", msgs{query("COPY person (id, name, age, tags) TO STDOUT")},
+			"H d[person:1\tA\\tda\t36\t{a,b}\n] d[person:2\tBob\t\\N\t\\N\n] d[person:3\tC \"x\"\\ny\t\\N\t\\N\n] c C(COPY 3) ZI"},
+		{"csv out", msgs{query("COPY (SELECT name FROM person WHERE age = NONE) TO STDOUT (FORMAT csv, HEADER)")},
+			"H d[name\n] d[Bob\n] d[\"C \"\"x\"\"\ny\"\n] c C(COPY 2) ZI"},
+		{"the client gives up", msgs{query("COPY person (id, name) FROM STDIN"), data("9\tX\n"),
+			&pgproto3.CopyFail{Message: "no"}}, "G E!57014 ZI"},
+		{"missing data", msgs{query("COPY person (id, name) FROM STDIN"), data("9\n"), done}, "G E!22P04 ZI"},
+		{"extra data", msgs{query("COPY person (id) FROM STDIN"), data("9\tx\n"), done}, "G E!22P04 ZI"},
+		{"a bad value", msgs{query("COPY person (name, age) FROM STDIN"), data("x\ty\n"), done}, "G E!22P02 ZI"},
+		{"no such column", msgs{query("COPY person (nope) FROM STDIN")}, "E!42703 ZI"},
+		{"no such table", msgs{query("COPY nope FROM STDIN")}, "E!42P01 ZI"},
+		{"a file of the server", msgs{query("COPY person FROM '/etc/passwd'")}, "E!42501 ZI"},
+		{"a program", msgs{query("COPY person TO PROGRAM 'id'")}, "E!42501 ZI"},
+		{"an open quote", msgs{query("COPY person (id, name) FROM STDIN CSV"), data("9,\"x\n"), done}, "G E!22P04 ZI"},
+		{"nothing came of those", msgs{query("SELECT VALUE id FROM person")},
+			"T[value:25] D[person:1] D[person:2] D[person:3] C(SELECT 3) ZI"},
+	} {
+		f.send(tc.say...)
+		if got := f.read(1); got != tc.want {
+			t.Errorf("%s\n got: %s\nwant: %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// pgx copies in the binary format, and reads it back.
+func TestCopyBinary(t *testing.T) {
+	addr, d := start(t)
+	run(t, d, "DEFINE TABLE n SCHEMAFULL; DEFINE FIELD v ON n TYPE int; DEFINE FIELD s ON n TYPE option<string>")
+	c, err := connect(t, "postgres://root:secret@"+addr+"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]any
+	for i := range 1234 {
+		rows = append(rows, []any{int64(i), strings.Repeat("x", i%7)})
+	}
+	ctx := context.Background()
+	if n, err := c.CopyFrom(ctx, pgx.Identifier{"n"}, []string{"v", "s"}, pgx.CopyFromRows(rows)); err != nil ||
+		n != 1234 {
+		t.Fatalf("copied %d: %v", n, err)
+	}
+	var n, sum int64
+	if err := c.QueryRow(ctx, "SELECT count(*), sum(v)::bigint FROM n").Scan(&n, &sum); err != nil || n != 1234 ||
+		sum != 1233*1234/2 {
+		t.Errorf("%d rows, sum %d, %v", n, sum, err)
+	}
+	var out bytes.Buffer
+	if _, err := c.PgConn().CopyTo(ctx, &out,
+		"COPY (SELECT v FROM n WHERE v < 2 ORDER BY v) TO STDOUT (FORMAT binary)"); err != nil {
+		t.Fatal(err)
+	}
+	want := "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x01\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x01\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01" + "\xff\xff"
+	if out.String() != want {
+		t.Errorf("binary: %q", out.String())
+	}
+}

@@ -1,0 +1,266 @@
+package pgwire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// appendRow writes a row of COPY.
+func (f *copyForm) appendRow(dst []byte, cols []column, row []value.Value, st *pgtype.Style) []byte {
+	if f.format == "binary" {
+		dst = binary.BigEndian.AppendUint16(dst, uint16(len(cols)))
+		for i := range cols {
+			dst = pgtype.AppendSized(dst, cols[i].oid, row[i], true, st)
+		}
+		return dst
+	}
+	for i := range cols {
+		if i > 0 {
+			dst = append(dst, f.delimiter)
+		}
+		if pgtype.IsNull(cols[i].oid, row[i]) {
+			dst = append(dst, f.null...)
+			continue
+		}
+		force := f.forceQuote["*"] || f.forceQuote[cols[i].name]
+		dst = f.appendField(dst, pgtype.AppendText(nil, cols[i].oid, row[i], st), force)
+	}
+	return append(dst, '\n')
+}
+
+var textEscapes = map[byte]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't', '\v': 'v'}
+
+func (f *copyForm) appendField(dst, text []byte, force bool) []byte {
+	if f.format == "text" {
+		for _, ch := range text {
+			switch e, ok := textEscapes[ch]; {
+			case ok:
+				dst = append(dst, '\\', e)
+			case ch == '\\' || ch == f.delimiter:
+				dst = append(dst, '\\', ch)
+			default:
+				dst = append(dst, ch)
+			}
+		}
+		return dst
+	}
+	special := string([]byte{f.delimiter, f.quote, '\n', '\r'})
+	if !force && string(text) != f.null && !bytes.ContainsAny(text, special) && string(text) != `\.` {
+		return append(dst, text...)
+	}
+	dst = append(dst, f.quote)
+	for _, ch := range text {
+		if ch == f.quote || ch == f.escape {
+			dst = append(dst, f.escape)
+		}
+		dst = append(dst, ch)
+	}
+	return append(dst, f.quote)
+}
+
+// copyField is a field of a row of COPY: its text, or its bytes in the binary format.
+type copyField struct {
+	b      []byte
+	null   bool
+	quoted bool
+}
+
+// nextRow takes a row from the start of b. n is how many bytes it is; 0: there is not a whole one yet, unless last
+// says that no more comes. A row without fields ends the data.
+func (f *copyForm) nextRow(b []byte, last bool) (fields []copyField, n int, end bool, err error) {
+	switch f.format {
+	case "binary":
+		return f.nextBinary(b)
+	case "csv":
+		return f.nextCSV(b, last)
+	}
+	line, n := lineOf(b, last)
+	if n == 0 {
+		return nil, 0, false, nil
+	}
+	if string(line) == `\.` {
+		return nil, n, true, nil
+	}
+	for rest := line; ; {
+		var field copyField
+		field, rest, end = f.textField(rest)
+		fields = append(fields, field)
+		if end {
+			return fields, n, false, nil
+		}
+	}
+}
+
+// lineOf is the line at the start of b, without its end.
+func lineOf(b []byte, last bool) (line []byte, n int) {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		if !last {
+			return nil, 0
+		}
+		return bytes.TrimSuffix(b, []byte{'\r'}), len(b)
+	}
+	return bytes.TrimSuffix(b[:i], []byte{'\r'}), i + 1
+}
+
+// textField takes a field up to the next delimiter; end: it is the last of its line.
+func (f *copyForm) textField(b []byte) (field copyField, rest []byte, end bool) {
+	raw := b
+	for i := 0; i < len(b); i++ {
+		if b[i] == '\\' {
+			i++
+		} else if b[i] == f.delimiter {
+			raw, rest = b[:i], b[i+1:]
+			field.b = unescape(raw)
+			field.null = string(raw) == f.null
+			return field, rest, false
+		}
+	}
+	field.b = unescape(raw)
+	field.null = string(raw) == f.null
+	return field, nil, true
+}
+
+// unescape resolves the backslashes of the text format.
+func unescape(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' || i+1 == len(b) {
+			out = append(out, b[i])
+			continue
+		}
+		i++
+		switch c := b[i]; {
+		case strings.IndexByte("bfnrtv", c) >= 0:
+			out = append(out, "\b\f\n\r\t\v"[strings.IndexByte("bfnrtv", c)])
+		case c >= '0' && c <= '7':
+			n := 0
+			for j := 0; j < 3 && i < len(b) && b[i] >= '0' && b[i] <= '7'; j++ {
+				n = n*8 + int(b[i]-'0')
+				i++
+			}
+			i--
+			out = append(out, byte(n))
+		case c == 'x' && i+1 < len(b) && hexDigit(b[i+1]) >= 0:
+			n := hexDigit(b[i+1])
+			if i++; i+1 < len(b) && hexDigit(b[i+1]) >= 0 {
+				n = n*16 + hexDigit(b[i+1])
+				i++
+			}
+			out = append(out, byte(n))
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20&^(c&0x10<<1)) }
+
+// nextCSV takes a record, which may have lines in quotes.
+func (f *copyForm) nextCSV(b []byte, last bool) (fields []copyField, n int, end bool, err error) {
+	if line, n := lineOf(b, last); n > 0 && string(line) == `\.` {
+		return nil, n, true, nil
+	}
+	var field copyField
+	inQuotes := false
+	finish := func() {
+		field.null = !field.quoted && string(field.b) == f.null
+		fields = append(fields, field)
+		field = copyField{}
+	}
+	for i := 0; i < len(b); i++ {
+		ch := b[i]
+		switch {
+		case inQuotes && ch == f.escape && i+1 < len(b) && (b[i+1] == f.quote || b[i+1] == f.escape) &&
+			(f.escape != f.quote || b[i+1] == f.quote):
+			i++
+			field.b = append(field.b, b[i])
+		case inQuotes && ch == f.quote:
+			if f.escape == f.quote && i+1 == len(b) && !last {
+				return nil, 0, false, nil // the next byte may be a quote, too
+			}
+			inQuotes = false
+		case inQuotes:
+			field.b = append(field.b, ch)
+		case ch == f.quote:
+			inQuotes, field.quoted = true, true
+		case ch == f.delimiter:
+			finish()
+		case ch == '\n', ch == '\r' && i+1 < len(b) && b[i+1] == '\n':
+			if ch == '\r' {
+				i++
+			}
+			finish()
+			return fields, i + 1, false, nil
+		case ch == '\r' && i+1 == len(b) && !last:
+			return nil, 0, false, nil
+		default:
+			field.b = append(field.b, ch)
+		}
+	}
+	switch {
+	case !last || len(b) == 0:
+		return nil, 0, false, nil
+	case inQuotes:
+		return nil, 0, false, sqlstate.New(sqlstate.BadCopy, "unterminated CSV quoted field")
+	}
+	finish()
+	return fields, len(b), false, nil
+}
+
+// nextBinary takes a row of the binary format.
+func (f *copyForm) nextBinary(b []byte) (fields []copyField, n int, end bool, err error) {
+	if len(b) < 2 {
+		return nil, 0, false, nil
+	}
+	count := int(int16(binary.BigEndian.Uint16(b)))
+	if count < 0 {
+		return nil, 2, true, nil
+	}
+	n = 2
+	for range count {
+		if len(b) < n+4 {
+			return nil, 0, false, nil
+		}
+		size := int(int32(binary.BigEndian.Uint32(b[n:])))
+		n += 4
+		switch {
+		case size == -1:
+			fields = append(fields, copyField{null: true})
+			continue
+		case size < 0:
+			return nil, 0, false, sqlstate.New(sqlstate.BadCopy, "unexpected field size in binary COPY data")
+		case len(b) < n+size:
+			return nil, 0, false, nil
+		}
+		fields = append(fields, copyField{b: b[n : n+size]})
+		n += size
+	}
+	return fields, n, false, nil
+}
+
+// binaryHeader passes the header of the binary format; 0: there is not all of it yet.
+func binaryHeader(b []byte) (int, error) {
+	const size = len(binarySignature) + 8
+	if len(b) < size {
+		return 0, nil
+	}
+	flags, more := binary.BigEndian.Uint32(b[len(binarySignature):]),
+		binary.BigEndian.Uint32(b[len(binarySignature)+4:])
+	if string(b[:len(binarySignature)]) != binarySignature || flags>>16 != 0 || more > 1<<16 {
+		return 0, sqlstate.New(sqlstate.BadCopy, "COPY file signature not recognized")
+	}
+	if len(b) < size+int(more) {
+		return 0, nil
+	}
+	return size + int(more), nil
+}

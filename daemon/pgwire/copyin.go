@@ -1,0 +1,251 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// copyBatch is how many rows of COPY are given to the engine at once.
+const copyBatch = 500
+
+// copyIn takes the rows of COPY … FROM STDIN.
+type copyIn struct {
+	c    *conn
+	k    *copyStatement
+	r    *tableRelation
+	cols []int
+	tx   *engine.Tx
+	buf  []byte
+	held int
+	head bool // the header has passed
+	line int
+	rows []value.Value
+	n    int
+	over bool // the client has marked the end of the data
+}
+
+// receive runs COPY … FROM STDIN in one transaction.
+func (k *copyStatement) receive(c *conn) (tag string, err error) {
+	in := &copyIn{c: c, k: k}
+	err = c.work("COPY "+k.table, func(ctx context.Context) error {
+		if in.r, in.cols, err = k.relation(ctx, c); err != nil {
+			return err
+		}
+		if in.tx = c.tx.tx; in.tx == nil {
+			in.tx, err = c.session.Begin(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	defer func() { c.mem.Release(in.held) }()
+	format, codes := k.form.response(len(in.cols))
+	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
+	if err = c.flush(); err == nil {
+		err = in.messages()
+	}
+	if c.tx.tx != nil {
+		return "COPY " + itoa(in.n), err
+	}
+	if err != nil {
+		return "", errors.Join(err, in.tx.Cancel(context.WithoutCancel(c.ctx)))
+	}
+	return "COPY " + itoa(in.n), c.work("COMMIT", in.tx.Commit)
+}
+
+// messages reads the messages of the client up to the end of the data.
+func (in *copyIn) messages() error {
+	for {
+		kind, body, err := in.c.readMessage(in.c.srv.Limits.Message)
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case 'd':
+			err = in.data(body)
+		case 'c':
+			in.c.releaseMessage(len(body))
+			return in.finish()
+		case 'f':
+			reason, _, _ := cString(body)
+			err = sqlstate.New(sqlstate.Cancelled, "COPY from stdin failed: %s", reason)
+		case 'H', 'S': // they wait for the end
+		case 'X':
+			err = errBye
+		default:
+			err = sqlstate.Fatal(sqlstate.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin",
+				kind)
+		}
+		in.c.releaseMessage(len(body))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// data takes a piece of the data.
+func (in *copyIn) data(b []byte) error {
+	if in.over {
+		return nil
+	}
+	in.buf = append(in.buf, b...)
+	if int64(len(in.buf)) > 2*in.c.srv.Limits.Message {
+		return sqlstate.New(sqlstate.TooMuch, "a row of COPY is too long")
+	}
+	if more := cap(in.buf) - in.held; more > 0 {
+		if err := in.c.mem.Take(more); err != nil {
+			return err
+		}
+		in.held += more
+	}
+	return in.parse(false)
+}
+
+func (in *copyIn) parse(last bool) error {
+	used := 0
+	defer func() { in.buf = append(in.buf[:0], in.buf[used:]...) }()
+	for !in.over && used < len(in.buf) {
+		if in.k.form.format == "binary" && !in.head {
+			n, err := binaryHeader(in.buf[used:])
+			if err != nil || n == 0 {
+				return err
+			}
+			used, in.head = used+n, true
+			continue
+		}
+		fields, n, end, err := in.k.form.nextRow(in.buf[used:], last)
+		if err != nil {
+			return in.at(err)
+		}
+		if n == 0 {
+			return nil
+		}
+		used += n
+		if in.line++; end {
+			in.over = true
+			return nil
+		}
+		if in.k.form.header && !in.head {
+			in.head = true
+			if err := in.header(fields); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := in.row(fields); err != nil {
+			return in.at(err)
+		}
+	}
+	return nil
+}
+
+// at says where an error is.
+func (in *copyIn) at(err error) error {
+	e, ok := errors.AsType[*sqlstate.Error](err)
+	if !ok {
+		return err
+	}
+	where := *e
+	where.Where = "COPY " + in.k.table + ", line " + itoa(in.line)
+	return &where
+}
+
+func (in *copyIn) header(fields []copyField) error {
+	if !in.k.form.match {
+		return nil
+	}
+	for i, f := range fields {
+		if i >= len(in.cols) || in.r.cols[in.cols[i]].Name != string(f.b) {
+			return sqlstate.New(sqlstate.BadCopy, "column name mismatch in header line field %d: got %q", i+1, f.b)
+		}
+	}
+	return nil
+}
+
+// row reads the fields of a row, and keeps the record for the next batch.
+func (in *copyIn) row(fields []copyField) error {
+	if len(fields) > len(in.cols) {
+		return sqlstate.New(sqlstate.BadCopy, "extra data after last expected column")
+	}
+	if len(fields) < len(in.cols) {
+		return sqlstate.New(sqlstate.BadCopy, "missing data for column %q", in.r.cols[in.cols[len(fields)]].Name)
+	}
+	names, row := make([]string, len(fields)), make([]value.Value, len(fields))
+	for i, f := range fields {
+		col := &in.r.cols[in.cols[i]]
+		names[i] = col.Name
+		form := &in.k.form
+		null := f.null && !form.notNull[col.Name] || form.forceNull[col.Name] && string(f.b) == form.null
+		if null {
+			continue
+		}
+		var err error
+		if form.format == "binary" {
+			row[i], err = pgtype.Decode(col.OID, f.b)
+		} else {
+			row[i], err = pgtype.Parse(col.OID, string(f.b), &in.c.style)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	id, content, err := in.r.content(names, row)
+	if err != nil {
+		return err
+	}
+	if !id.IsNone() {
+		if id, err = in.r.recordOf(id); err != nil {
+			return err
+		}
+		content = value.ObjectOf(content.Object().With("id", id))
+	}
+	if in.rows = append(in.rows, content); len(in.rows) < copyBatch {
+		return nil
+	}
+	return in.insert()
+}
+
+// insert gives the records that wait to the engine.
+func (in *copyIn) insert() error {
+	if len(in.rows) == 0 {
+		return nil
+	}
+	text := "INSERT INTO "
+	if in.r.relation() {
+		text = "INSERT RELATION INTO "
+	}
+	text += value.QuoteIdent(in.k.table) + " $_rows RETURN NONE"
+	rows := value.NewObject(value.Field{Name: "_rows", Value: value.ArrayOf(in.rows)})
+	n := len(in.rows)
+	in.rows = nil
+	return in.c.work("COPY "+in.k.table, func(ctx context.Context) error {
+		res, err := in.c.srv.RPC.Execute(ctx, in.c.session, in.tx, text, rows)
+		if err != nil {
+			return err
+		}
+		if res[0].Err != nil {
+			return res[0].Err
+		}
+		in.n += n
+		return nil
+	})
+}
+
+// finish takes what is left at the end of the data.
+func (in *copyIn) finish() error {
+	if err := in.parse(true); err != nil {
+		return err
+	}
+	if !in.over && len(in.buf) > 0 {
+		return in.at(sqlstate.New(sqlstate.BadCopy, "unexpected EOF in COPY data"))
+	}
+	return in.insert()
+}
