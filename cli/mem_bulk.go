@@ -345,9 +345,28 @@ func (f *memFlags) runMCP(ctx context.Context) error {
 			return remote.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
 		})
 	}
+	if remote.InitializeResult().Capabilities.Resources != nil {
+		passResources(local, remote)
+	}
 	err = local.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(f.s.in), Writer: nopCloser{f.s.out}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// passResources passes the tree of memory on.
+func passResources(local *mcp.Server, remote *mcp.ClientSession) {
+	local.AddResourceTemplate(&mcp.ResourceTemplate{Name: "memory", URITemplate: "memsvc://fs/{+path}",
+		MIMEType: "text/plain"}, func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return remote.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
+	})
+	local.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method != "resources/list" {
+				return next(ctx, method, req)
+			}
+			return remote.ListResources(ctx, nil)
+		}
+	})
 }

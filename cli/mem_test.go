@@ -207,6 +207,16 @@ func TestMemMCPOnStandardStreams(t *testing.T) {
 			t.Errorf("%s: %s", call.name, b)
 		}
 	}
+	tree, err := c.ListResources(t.Context(), nil)
+	must(t, err)
+	if len(tree.Resources) != 1 {
+		t.Fatalf("the tree is %v", tree.Resources)
+	}
+	read, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: tree.Resources[0].URI})
+	must(t, err)
+	if got := read.Contents[0].Text; got != "The violin is in the attic." {
+		t.Errorf("the resource is %q", got)
+	}
 	must(t, c.Close())
 	must(t, inW.Close())
 	if code := <-done; code != 0 {
