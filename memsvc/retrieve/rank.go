@@ -3,6 +3,7 @@ package retrieve
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -294,6 +295,9 @@ func (se *search) term(stem string, weight float32, window bool, bit uint32) {
 	se.s.list = list[:0]
 }
 
+// kinDocs is about how many units the words of similar meaning of one term may bring in; the nearest come first.
+const kinDocs = 6000
+
 // kin adds BM25 of the words that mean something similar to a term of the query, as if they were one word.
 func (se *search) kin(w term, bit uint32) {
 	if len(w.kin) == 0 {
@@ -313,7 +317,7 @@ func (se *search) kin(w term, bit uint32) {
 	}
 	docs := float32(0)
 	for _, k := range w.kin {
-		if x.common(k.post) {
+		if x.common(k.post) || int(docs) > kinDocs {
 			continue
 		}
 		docs += k.near * float32(len(k.post.docs))
@@ -655,37 +659,50 @@ func (se *search) prune() {
 	if len(s.touched) <= pruneAbove {
 		return
 	}
-	kept, most := s.touched[:0], float32(0)
-	drop := func(d int32) { s.score[d], s.mark[d], s.holds[d] = 0, false, 0 }
+	most := float32(0)
 	for _, d := range s.touched {
-		if !se.allowed(d) {
-			drop(d)
-			continue
-		}
-		kept, most = append(kept, d), max(most, s.score[d])
+		most = max(most, s.score[d])
 	}
-	s.touched = kept
-	if len(kept) <= pruneTo || most <= 0 {
+	if most <= 0 {
 		return
 	}
 	var steps [2048]int
 	step := func(d int32) int { return int(max(0, s.score[d]) / most * float32(len(steps)-1)) }
-	for _, d := range kept {
+	for _, d := range s.touched {
 		steps[step(d)]++
 	}
-	least := len(steps) - 1
-	for n := steps[least]; least > 0 && n < pruneTo; n += steps[least] {
-		least--
-	}
-	s.touched = kept[:0]
-	for _, d := range kept {
-		if step(d) < least {
-			drop(d)
-			continue
+	// The steps from the highest one down until enough are allowed. Whether a unit is costs more than its step.
+	kept, least := 0, len(steps)
+	for kept < pruneTo && least > 0 {
+		from := least
+		for n := 0; least > 0 && n < pruneTo-kept; n += steps[least] {
+			least--
 		}
-		s.touched = append(s.touched, d)
+		for _, d := range s.touched {
+			if at := step(d); at >= least && at < from && se.allowed(d) {
+				s.list = append(s.list, d)
+				kept++
+			}
+		}
 	}
+	for _, d := range s.list {
+		s.mark[d] = false
+	}
+	for _, d := range s.touched {
+		if s.mark[d] {
+			s.score[d], s.mark[d], s.holds[d] = 0, false, 0
+		}
+	}
+	for _, d := range s.list {
+		s.mark[d] = true
+	}
+	s.touched = append(s.touched[:0], s.list...)
+	slices.Sort(s.touched)
+	s.list = s.list[:0]
 }
+
+// feedbackDocs is in how many units a word that the best ones share may stand.
+const feedbackDocs = 2000
 
 // feedback looks for words that the best units share.
 func (se *search) feedback() {
@@ -715,7 +732,7 @@ func (se *search) feedback() {
 			continue
 		}
 		p := se.x.terms[stem]
-		if se.x.common(p) {
+		if se.x.common(p) || len(p.docs) > feedbackDocs {
 			continue // it tells nothing apart and costs the most
 		}
 		var v float32
