@@ -357,10 +357,11 @@ func (f *memFlags) runMCP(ctx context.Context) error {
 
 // passResources passes the tree of memory on.
 func passResources(local *mcp.Server, remote *mcp.ClientSession) {
-	local.AddResourceTemplate(&mcp.ResourceTemplate{Name: "memory", URITemplate: "memsvc://fs/{+path}",
-		MIMEType: "text/plain"}, func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return remote.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
-	})
+	}
+	local.AddResourceTemplate(&mcp.ResourceTemplate{Name: "memory", URITemplate: "memsvc://fs/{+path}",
+		MIMEType: "text/plain"}, read)
 	local.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method != "resources/list" {

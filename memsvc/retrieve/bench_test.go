@@ -30,8 +30,8 @@ func BenchmarkSearch(b *testing.B) {
 			for seed := uint64(0); x.Len() < n; seed++ {
 				c := converse(seed)
 				for _, t := range c.turns {
-					x.Add(Unit{ID: fmt.Sprint(seed, t.id), Kind: KindTurn, Group: fmt.Sprint(seed, t.session), Seq: t.seq,
-						Speaker: t.speaker, Text: t.text, At: t.at, Clauses: grant.Clauses{{grant.Root}}})
+					x.Add(Unit{ID: fmt.Sprint(seed, t.id), Kind: KindTurn, Group: fmt.Sprint(seed, t.session),
+						Seq: t.seq, Speaker: t.speaker, Text: t.text, At: t.at, Clauses: grant.Clauses{{grant.Root}}})
 				}
 				for _, q := range c.questions[:min(len(c.questions), 200)] {
 					if len(questions) < 2000 {
