@@ -61,3 +61,25 @@ func TestOfficialClient(t *testing.T) {
 		})
 	}
 }
+
+// The clients of GraphQL that people use, unchanged: graphql-js, graphql-request, Apollo Client, graphql-ws and its older
+// relative. scripts/test installs them.
+func TestGraphQLClients(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal("node is not installed: scripts/test installs it")
+	}
+	dir := filepath.Join("..", "testdata", "sdk-graphql")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "graphql-ws")); err != nil {
+		t.Fatal("the clients are not installed: run scripts/test, or npm ci in testdata/sdk-graphql")
+	}
+	s := start(t)
+	out, err := exec.CommandContext(t.Context(), node, "--no-warnings", filepath.Join(dir, "clients.mjs"),
+		"http://"+s.Addr().String(), "root", "root").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "ok   "); n < 6 {
+		t.Errorf("only %d steps ran:\n%s", n, out)
+	}
+}

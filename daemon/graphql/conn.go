@@ -61,7 +61,8 @@ type Conn struct {
 	timer  *time.Timer
 	known  atomic.Bool // the client has an identity, or needs none
 	acked  atomic.Bool
-	begun  bool // connection_init came; the reader's
+	ready  chan struct{} // closed when connection_init is answered
+	begun  bool          // connection_init came; the reader's
 
 	mu  sync.Mutex // guards ops; a leaf lock
 	ops map[string]context.CancelFunc
@@ -70,7 +71,8 @@ type Conn struct {
 
 // New makes the protocol of a connection.
 func New(out *ws.Frames, opt Options) *Conn {
-	c := &Conn{Options: opt, out: out, legacy: out.Subprotocol() == Legacy, ops: map[string]context.CancelFunc{}}
+	c := &Conn{Options: opt, out: out, legacy: out.Subprotocol() == Legacy, ready: make(chan struct{}),
+		ops: map[string]context.CancelFunc{}}
 	c.know()
 	if c.InitTimeout <= 0 {
 		c.InitTimeout = 10 * time.Second
@@ -171,6 +173,7 @@ func (c *Conn) init(ctx context.Context, payload value.Value) {
 	c.know()
 	c.acked.Store(true)
 	c.out.Send([]byte(`{"type":"connection_ack"}`))
+	close(c.ready)
 }
 
 // authorizationOf is the Authorization in the payload of connection_init, at the top or among headers; a bare token
@@ -198,7 +201,7 @@ func authorizationOf(payload value.Value) string {
 // start makes the work of an operation.
 func (c *Conn) start(m message) func(ctx context.Context) {
 	switch {
-	case !c.acked.Load():
+	case !c.acked.Load() && !(c.legacy && c.begun):
 		c.out.Close(codeUnauthorized, "Unauthorized")
 		return nil
 	case !m.hasID:
@@ -224,6 +227,10 @@ func (c *Conn) start(m message) func(ctx context.Context) {
 	}
 	return func(ctx context.Context) {
 		stop := context.AfterFunc(ctx, cancel) // the connection has ended
+		select {
+		case <-c.ready: // clients of the older sub-protocol do not wait for the answer to connection_init
+		case <-op.Done():
+		}
 		if !c.run(op, m.id, req, stop) {
 			stop()
 			c.stop(m.id)

@@ -167,13 +167,16 @@ func (p *Part) Login() (params *value.Object, signup, ok bool) {
 
 // Public reports whether an operation is for clients without an identity: it only signs in or up.
 func (o *Operation) Public() bool {
+	logins := 0
 	for i, p := range o.flat {
 		part := &Part{o: o, picks: o.flat[i : i+1]}
-		if _, _, ok := part.Login(); !ok && p.name != "__typename" {
+		if _, _, ok := part.Login(); ok {
+			logins++
+		} else if p.name != "__typename" {
 			return false
 		}
 	}
-	return len(o.flat) > 0
+	return logins > 0
 }
 
 // Token is the answer of a field that signed in or up.
