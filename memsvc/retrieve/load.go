@@ -30,6 +30,8 @@ type Service struct {
 	// Embedder embeds questions; nil: by word vectors alone.
 	Embedder *Embedder
 
+	first sync.Once // of the searches
+
 	mu   sync.Mutex // guards held; a leaf lock
 	held map[string]*held
 }

@@ -6,6 +6,7 @@ package retrieve
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sort"
 	"strings"
 	"time"
@@ -74,6 +75,7 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 		candidates = s.widen(h.x, q, candidates)
 	}
 	h.mu.RUnlock()
+	s.first.Do(debug.FreeOSMemory) // the first search has read the tables of words
 	if len(candidates) > 0 && legs[TierDirect] > 0 && strings.HasPrefix(candidates[0].ID, "attribute/") {
 		out.Tier, out.Reason = TierDirect, "the question asks for a key of an entity"
 	}
