@@ -112,6 +112,9 @@ type Table struct {
 	// Order is Fields in the order in which writes run their clauses: each after those that its VALUE and DEFAULT read.
 	Order []*Field
 
+	// EventViews are the table as each of Events sees it: with the COMPUTED fields that its text names.
+	EventViews []*Table
+
 	whole *Table // see Needing
 }
 
@@ -321,6 +324,9 @@ func (tb *Table) compile() {
 		tb.Open = tb.shape()
 	}
 	tb.Order, tb.Computed = inOrder(tb.Fields, clauseReads), inOrder(tb.Computed, computedReads)
+	for _, e := range tb.Events {
+		tb.EventViews = append(tb.EventViews, tb.eventView(e))
+	}
 }
 
 // readsComputed looks for the names of COMPUTED fields, and for the whole record, in the text of a permission.

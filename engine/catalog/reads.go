@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -184,6 +186,11 @@ func (tb *Table) Needing(r *Reading) *Table {
 	if r.All || len(tb.Computed) == 0 || tb.RulesReadComputed {
 		return tb
 	}
+	return tb.narrowed(r)
+}
+
+// narrowed is Needing, whatever the permissions read.
+func (tb *Table) narrowed(r *Reading) *Table {
 	needed := make([]bool, len(tb.Computed))
 	for again := true; again; {
 		again = false
@@ -210,6 +217,27 @@ func (tb *Table) Needing(r *Reading) *Table {
 	out := *tb
 	out.Computed, out.whole = kept, tb.Whole()
 	return &out
+}
+
+// wholeRecord finds a record of an event that is used as a whole in its text.
+var wholeRecord = regexp.MustCompile(`\$(before|after|value|this|self|parent)\b($|[^.\[\w])`)
+
+// eventView is the table with the COMPUTED fields that the text of an event names, or all where it uses the record as a whole.
+func (tb *Table) eventView(e *Event) *Table {
+	if len(tb.Computed) == 0 {
+		return tb
+	}
+	text := ast.Text(e.Define)
+	if wholeRecord.MatchString(text) {
+		return tb
+	}
+	r := &Reading{}
+	for _, f := range tb.Computed {
+		if strings.Contains(text, f.Path[0].Name) {
+			r.add(f.Path[0].Name)
+		}
+	}
+	return tb.narrowed(r)
 }
 
 // Whole is the table with all of its COMPUTED fields.

@@ -145,9 +145,12 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 		}
 		c := Change{Table: w.Table, ID: w.ID, before: fold(w.Before), after: after}
 		if len(w.Table.Computed) > 0 && feedOf(w.Table) != nil {
-			b, a, err := g.computeImages(ctx, w)
+			b, a, err := g.computeImages(ctx, w.Table, w)
+			if Denies(err) { // a field that fails on this record must not keep it from being written
+				b, a, err = w.Before, w.After, nil
+			}
 			if err != nil {
-				return g.veiled(err, "The COMPUTED fields of table `%s` failed", w.Table.Name)
+				return err
 			}
 			c.full = &fullImages{b, a}
 		}
@@ -166,30 +169,32 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 
 // runEvents runs the events of a table for one change, in the same transaction.
 func (g *Gate) runEvents(ctx context.Context, w *Write) error {
-	kind, doc := "UPDATE", w.After
+	kind := "UPDATE"
 	switch {
 	case w.creates():
 		kind = "CREATE"
 	case w.After.IsNone():
-		kind, doc = "DELETE", w.Before
+		kind = "DELETE"
 	}
-	input, before, after := w.Input, w.Before, w.After
-	if v := w.Table.Define.View; v != nil && v.Group != nil { // its ids are made of the columns
-		doc, before, after = withoutID(doc), withoutID(before), withoutID(after)
-	}
-	if len(w.Table.Computed) > 0 {
-		var err error
-		if before, after, err = g.computeImages(ctx, w); err != nil {
-			return g.veiled(err, "The COMPUTED fields of table `%s` failed", w.Table.Name)
+	for i, e := range w.Table.Events {
+		before, after := w.Before, w.After
+		if seen := w.Table.EventViews[i]; len(seen.Computed) > 0 {
+			var err error
+			if before, after, err = g.computeImages(ctx, seen, w); err != nil {
+				return g.veiled(eventError(e.Name, err), "Error while processing event %s", e.Name)
+			}
 		}
-		if doc = after; after.IsNone() {
+		if v := w.Table.Define.View; v != nil && v.Group != nil { // its ids are made of the columns
+			before, after = withoutID(before), withoutID(after)
+		}
+		doc := after
+		if after.IsNone() {
 			doc = before
 		}
-	}
-	vars := func() []Var {
-		return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after}, {"input", input}}
-	}
-	for _, e := range w.Table.Events {
+		vars := func() []Var {
+			return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after},
+				{"input", w.Input}}
+		}
 		if e.Define.Async {
 			if g.Log != nil {
 				g.Log.Queued = append(g.Log.Queued, QueuedEvent{w.Table, e, doc, vars(), g.AsyncDepth + 1})
@@ -204,15 +209,17 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 }
 
 // computeImages are a record before and after a change with its COMPUTED fields; NONE stays.
-func (g *Gate) computeImages(ctx context.Context, w *Write) (before, after value.Value, err error) {
+func (g *Gate) computeImages(
+	ctx context.Context, tb *catalog.Table, w *Write,
+) (before, after value.Value, err error) {
 	before, after = w.Before, w.After
 	if !before.IsNone() {
-		if before, err = g.compute(ctx, w.Table, w.ID, before); err != nil {
+		if before, err = g.compute(ctx, tb, w.ID, before); err != nil {
 			return before, after, err
 		}
 	}
 	if !after.IsNone() {
-		after, err = g.compute(ctx, w.Table, w.ID, after)
+		after, err = g.compute(ctx, tb, w.ID, after)
 	}
 	return before, after, err
 }
