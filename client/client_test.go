@@ -60,7 +60,7 @@ func open(t *testing.T, endpoint string) *client.Client {
 // TestTransportsAnswerTheSame runs the same calls over a WebSocket and over HTTP.
 func TestTransportsAnswerTheSame(t *testing.T) {
 	addr := server(t)
-	for _, scheme := range []string{"ws://", "http://", ""} {
+	for _, scheme := range []string{"ws://", "http://", "grpc://", ""} {
 		t.Run(scheme, func(t *testing.T) {
 			c := open(t, scheme+addr)
 			rs, err := c.Query(t.Context(), "RETURN [1, 1.5f, 2dec, NONE, $x]; THROW 'no'; RETURN 2",

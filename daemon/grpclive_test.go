@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -230,12 +231,14 @@ func TestGRPCSubscribeEnds(t *testing.T) {
 // A subscriber that does not read is ended with a reason; the writer does not wait for it.
 func TestGRPCSlowSubscriber(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.Limits.GRPCNotifications = 8 })
-	c := s.grpcRoot(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10))
+	c := s.grpcRoot(grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
 	writer := s.grpcRoot()
 	writer.texts("DEFINE TABLE t")
-	stream, _ := c.watch(t.Context(), nil, "LIVE SELECT * FROM t")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	stream, _ := c.watch(ctx, nil, "LIVE SELECT * FROM t")
 	for range 64 {
-		writer.texts("CREATE t SET x = string::repeat('x', 65536)")
+		writer.texts("CREATE t SET x = rand::string(65536)")
 	}
 	told := 0
 	for {

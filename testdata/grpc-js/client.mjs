@@ -178,7 +178,7 @@ await step('results of 16 MiB come in split messages', async () => {
 await step('a message over the limit', () => assert.rejects(
   query('RETURN $v', { v: { string: 'x'.repeat(5 << 20) } }), code('RESOURCE_EXHAUSTED')));
 await step('a value over the limit', async () => assert.match(
-  (await query("RETURN (0..6).map(|$i| string::repeat('x', 1000000))"))[0].message, /more than a message may have/));
+  (await query("LET $s = string::repeat('x', 1000000); RETURN [$s, $s, $s, $s, $s]"))[1].message, /more than a message may have/));
 await step('100 streams at once', async () => {
   const all = await Promise.all(Array.from({ length: 100 }, (_, i) => query(`RETURN ${i}; SELECT * FROM t`)));
   all.forEach(([[v]], i) => assert.equal(v.int64 ?? v, String(i)));
