@@ -56,7 +56,7 @@ func BenchmarkDoors(b *testing.B) {
 	}
 }
 
-// A table of 100,000 records as a stream over gRPC, which is read and thrown away.
+// A table of 20,000 records as a stream over gRPC, which is read and thrown away.
 func BenchmarkGRPCRows(b *testing.B) {
 	s := start(b)
 	c := s.grpcRoot()
@@ -100,6 +100,6 @@ func BenchmarkWebSocketRows(b *testing.B) {
 	b.ReportMetric(float64(cpu(b)-before)/float64(rows), "cpu-ns/row")
 }
 
-const manyRows = `FOR $i IN 0..100000 {
+const manyRows = `FOR $i IN 0..20000 {
 	CREATE type::record('t', $i) SET name = 'a name of some length', n = $i, tags = ['a', 'b']
 }`
