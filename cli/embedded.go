@@ -82,6 +82,7 @@ func (t *embedded) Import(ctx context.Context, r io.Reader, opt client.ImportOpt
 func (t *embedded) Export(ctx context.Context, w io.Writer, opt client.ExportOptions) (int64, error) {
 	x := engine.ExportOptions{Users: opt.Users, Accesses: opt.Accesses, Params: opt.Params, Functions: opt.Functions,
 		Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs,
+		Models:   opt.Models,
 		Versions: opt.Versions, Records: opt.Records}
 	switch tables := opt.Tables.(type) {
 	case bool:

@@ -23,7 +23,7 @@ import (
 type exportFlags struct {
 	only                                                               bool
 	users, accesses, params, functions, analyzers, sequences, versions bool
-	apis, buckets, configs, records                                    bool
+	apis, buckets, configs, records, models                            bool
 	tables                                                             []string
 }
 
@@ -37,7 +37,7 @@ func newExportCmd(s *streams) *cobra.Command {
 (the default); .gz and .zst are packed. A file appears only when it is whole. Memory stays constant. A namespace,
 database or table that does not exist is an error (exit status 5).
 
-Without options everything is exported but old versions. With --only, just what is named.`,
+Without options everything is exported but old versions and models. With --only, just what is named.`,
 		Example: `  nacre export --ns app --db app dump.surql
   nacre export --ns app --db app - | gzip > dump.surql.gz
   nacre export --ns app --db app --only --tables=person,knows --records dump.surql`,
@@ -71,6 +71,7 @@ Without options everything is exported but old versions. With --only, just what 
 	fl.BoolVar(&x.apis, "apis", true, "API endpoints")
 	fl.BoolVar(&x.buckets, "buckets", true, "buckets, without their files")
 	fl.BoolVar(&x.configs, "configs", true, "configurations")
+	fl.BoolVar(&x.models, "models", false, "models, without their files")
 	fl.BoolVar(&x.versions, "versions", false, "old versions of records (versioned stores)")
 	fl.BoolVar(&x.records, "records", true, "records")
 	fl.StringSliceVar(&x.tables, "tables", nil, "tables: all, none, or a list of names")
@@ -85,8 +86,9 @@ func (x *exportFlags) options(cmd *cobra.Command) (client.ExportOptions, error) 
 		Users: named("users", x.users), Accesses: named("accesses", x.accesses), Params: named("params", x.params),
 		Functions: named("functions", x.functions), Analyzers: named("analyzers", x.analyzers),
 		Sequences: named("sequences", x.sequences), APIs: named("apis", x.apis), Buckets: named("buckets", x.buckets),
-		Configs: named("configs", x.configs), Versions: named("versions", x.versions),
-		Records: named("records", x.records),
+		Configs: named("configs", x.configs), Models: named("models", x.models),
+		Versions: named("versions", x.versions),
+		Records:  named("records", x.records),
 	}
 	switch {
 	case len(x.tables) == 1 && (x.tables[0] == "all" || x.tables[0] == "true"), len(x.tables) == 0 && !x.only:

@@ -130,12 +130,13 @@ type ExportOptions struct {
 	APIs      bool `json:"apis"`
 	Buckets   bool `json:"buckets"`
 	Configs   bool `json:"configs"`
+	Models    bool `json:"models,omitempty"` // without their files
 	Versions  bool `json:"versions"`
 	Records   bool `json:"records"`
 	Tables    any  `json:"tables"`
 }
 
-// FullExport is everything but old versions.
+// FullExport is everything but old versions and models.
 func FullExport() ExportOptions {
 	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true,
 		APIs: true, Buckets: true, Configs: true, Records: true, Tables: true}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -233,7 +234,14 @@ func (a *attack) request(line string) {
 	a.t.Helper()
 	line, body, _ := strings.Cut(line, " < ")
 	words := a.words(line)
-	r := a.server().do(words[1], words[2], a.text(body), words[3:]...)
+	if body = a.text(body); strings.HasPrefix(body, "@") {
+		b, err := os.ReadFile(filepath.Join(modelDir, filepath.Clean("/"+body[1:])))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		body = string(b)
+	}
+	r := a.server().do(words[1], words[2], body, words[3:]...)
 	if !slices.Contains(strings.Split(words[0], ","), strconv.Itoa(r.StatusCode)) {
 		a.failf("%s: %d %.300s", line, r.StatusCode, r.body)
 	}

@@ -317,7 +317,7 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, GraphQL: l.GraphQLBody, GraphQLBatch: l.GraphQLBatch,
 			GraphQLEvents: l.GraphQLEvents,
 			RPC:           l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
-			Import: l.ImportBody, Export: l.ExportReq, Requests: l.Requests, Streams: l.HTTP2Streams,
+			Import: l.ImportBody, Model: l.MLBody, Export: l.ExportReq, Requests: l.Requests, Streams: l.HTTP2Streams,
 			HeaderTimeout: l.HeaderTimeout,
 			SendTimeout:   l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,

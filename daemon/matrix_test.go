@@ -183,6 +183,13 @@ func newScene(t testing.TB, guests bool) *scene {
 	t.Cleanup(s.live.Close)
 	for _, place := range [][2]string{{"n", "d"}, {"n", "other"}, {"m", "d"}} {
 		s.must("USE NS " + place[0] + " DB " + place[1] + "; " + matrixSetup)
+		for _, name := range []string{"free", "shut", "whose"} {
+			if _, err := s.root.ImportModel(t.Context(), strings.NewReader(modelFile(t, name))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.must(`DEFINE MODEL OVERWRITE ml::shut<1.0.0> PERMISSIONS NONE;
+			DEFINE MODEL OVERWRITE ml::whose<1.0.0> PERMISSIONS WHERE $auth.id = user:1`)
 	}
 	s.must("USE NS n DB d; " + matrixSetupNamespace + "USE NS m; " + matrixSetupNamespace + matrixSetupRoot)
 	s.users = map[string]credentials{

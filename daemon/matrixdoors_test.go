@@ -457,6 +457,9 @@ func (c *caller) embedded(r *row, text string) outcome {
 func (c *caller) route(r *row, action string) outcome {
 	method, rest, _ := strings.Cut(action, " ")
 	path, body, _ := strings.Cut(rest, " ")
+	if name, ok := strings.CutPrefix(body, "@"); ok {
+		body = modelFile(c.s.t, name)
+	}
 	headers := c.headers(r.place, "Accept: application/json")
 	if body != "" {
 		headers = append(headers, "Content-Type: application/json")

@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/ml"
 )
 
 // engineOptions is what the engine needs of cfg.
@@ -19,6 +20,7 @@ func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logg
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,
 		DefaultNamespace: cfg.DefaultNamespace, DefaultDatabase: cfg.DefaultDatabase,
 		Limits: engine.Limits{QueryTimeout: cfg.QueryTimeout, TxTimeout: cfg.TransactionTimeout,
+			Models: ml.Limits{Tensors: cfg.Limits.ModelTensors}, ModelCache: cfg.Limits.ModelCache,
 			GraphPaths: cfg.Limits.GQLPaths, GraphJoins: cfg.Limits.GQLJoins, GraphRows: cfg.Limits.GQLRows,
 			GraphText: int(cfg.Limits.GQLBody)},
 		GraphQL:       engine.GraphQLLimits{Depth: cfg.Limits.GraphQLDepth, Fields: cfg.Limits.GraphQLFields, Aliases: cfg.Limits.GraphQLAliases},

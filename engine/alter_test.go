@@ -68,7 +68,7 @@ func TestLaterStatements(t *testing.T) {
 		{"REMOVE CONFIG GRAPHQL", "ERR The config for graphql does not exist"},
 		{"REMOVE CONFIG IF EXISTS GRAPHQL", "NONE"},
 		{"DEFINE CONFIG DEFAULT NAMESPACE a; REMOVE CONFIG DEFAULT; RETURN (INFO FOR ROOT).defaults", "{ database: NONE, namespace: NONE }"},
-		{"DEFINE MODEL ml::x<1.0.0>", "ERR Problem with machine learning computation. Machine learning computation is not enabled."},
+		{"DEFINE MODEL ml::x<1.0.0>", "NONE"},
 		{"REMOVE MODEL ml::a::x<1.0.0>", "ERR The model 'ml::a::x<1.0.0>' does not exist"},
 		{"REMOVE MODULE IF EXISTS mod::x", "NONE"},
 		{"DEFINE INDEX i ON t FIELDS a DEFER; CREATE t:1 SET a = 1; SELECT VALUE id FROM t WHERE a = 1", "[t:1]"},

@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn). The names
+// Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn, ml). The names
 // below are what they need of the packages behind it.
 type (
 	// Capabilities say what a server allows at all, whatever the rights of its clients.

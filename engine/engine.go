@@ -86,6 +86,7 @@ type Engine struct {
 
 	parsing parse.Options // of every text
 	sweeper *history.Sweeper
+	uploads uploads // of models
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path. The caller closes it.

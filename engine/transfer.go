@@ -150,13 +150,14 @@ func (res *ImportResult) count(answers []Result, lines []int) {
 type ExportOptions struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences bool
 	APIs, Buckets, Configs, Versions, Records                bool
+	Models                                                   bool // their definitions, without their files
 	AllTables                                                bool
 	Tables                                                   []string
 	// Part is called before the text of each table, which is a text of its own then. May be nil.
 	Part func(table string) error
 }
 
-// DefaultExport is everything but old versions.
+// DefaultExport is everything but old versions and models.
 func DefaultExport() ExportOptions {
 	return ExportOptions{Users: true, Accesses: true, Params: true, Functions: true, Analyzers: true, Sequences: true,
 		APIs: true, Buckets: true, Configs: true, Records: true, AllTables: true}
@@ -181,7 +182,8 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		}
 		return dump.Text(ctx, w, run.Cat, gate, dump.Options{
 			Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
-			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs,
+			Models: opt.Models, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
 			Part: opt.Part,
 		})
 	})

@@ -88,6 +88,7 @@ type Limits struct {
 	SQLBody, RPCBody, APIBody, GQLBody, KeyBody   int64
 	SigninBody, SignupBody, ImportBody, ExportReq int64
 	MLBody, MCPBody                               int64
+	ModelTensors, ModelCache                      int64 // of one call, and of all loaded models
 	GQLPaths, GQLJoins, GQLRows                   int
 	GraphQLBody                                   int64
 	GraphQLBatch                                  int // requests of one body
@@ -131,7 +132,8 @@ func Default() *Config {
 		Limits: Limits{
 			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30,
-			MCPBody:  4 << 20,
+			MCPBody:      4 << 20,
+			ModelTensors: 256 << 20, ModelCache: 1 << 30,
 			GQLPaths: 1_000_000, GQLJoins: 1_000_000, GQLRows: 1_000_000,
 			GraphQLBody: 1 << 20, GraphQLBatch: 32, GraphQLDepth: 32, GraphQLFields: 1000, GraphQLAliases: 256, GraphQLEvents: 1024,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,

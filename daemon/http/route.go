@@ -36,6 +36,8 @@ func table() []route {
 		{"export", http.MethodGet, "/export", (*Server).export},
 		{"export", http.MethodPost, "/export", (*Server).export},
 		{"backup", http.MethodGet, "/backup", (*Server).backup},
+		{"ml", http.MethodPost, "/ml/import", (*Server).importModel},
+		{"ml", http.MethodGet, "/ml/export/{name}/{version}", (*Server).exportModel},
 		{"signin", http.MethodPost, "/signin", (*Server).signin},
 		{"signup", http.MethodPost, "/signup", (*Server).signup},
 		{"rpc", http.MethodPost, "/rpc", (*Server).call},
@@ -58,8 +60,6 @@ func table() []route {
 // absent are routes of the interface whose surface this server does not have: capabilities know their names, and clients
 // are told that there is nothing.
 var absent = [...]struct{ name, method, path string }{
-	{"ml", http.MethodPost, "/ml/import"},
-	{"ml", http.MethodGet, "/ml/export/{name}/{version}"},
 	{"mcp", http.MethodPost, "/mcp"},
 }
 

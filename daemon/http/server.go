@@ -30,7 +30,7 @@ const Product = "nacre"
 
 // Limits bounds what comes from outside. Zero fields mean the defaults.
 type Limits struct {
-	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export int64 // bytes of a body
+	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export, Model int64 // bytes of a body
 
 	GraphQLBatch  int // requests of one batch
 	GraphQLEvents int // that may wait for one subscription
@@ -56,6 +56,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Signup, 1<<10)
 	set(&l.Import, 4<<30)
 	set(&l.Export, 64<<10)
+	set(&l.Model, 4<<30)
 	set(&l.Requests, 1<<20)
 	set(&l.Streams, 256)
 	set(&l.HeaderTimeout, 10*time.Second)

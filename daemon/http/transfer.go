@@ -182,7 +182,7 @@ func readExportOptions(opt *engine.ExportOptions, o *value.Object) error {
 	flags := map[string]*bool{
 		"users": &opt.Users, "accesses": &opt.Accesses, "params": &opt.Params, "functions": &opt.Functions,
 		"analyzers": &opt.Analyzers, "sequences": &opt.Sequences, "versions": &opt.Versions, "records": &opt.Records,
-		"apis": &opt.APIs, "buckets": &opt.Buckets, "configs": &opt.Configs, "tables": &opt.AllTables,
+		"apis": &opt.APIs, "buckets": &opt.Buckets, "configs": &opt.Configs, "models": &opt.Models, "tables": &opt.AllTables,
 	}
 	for _, f := range o.Fields() {
 		p, known := flags[f.Name]

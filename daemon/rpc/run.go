@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -46,7 +47,7 @@ func runFunction(ctx context.Context, k *call) (wire.Response, error) {
 // runInside calls a function inside the request's transaction, as a statement. Only a plain path of names may
 // stand in its text; the arguments are bound.
 func (k *call) runInside(ctx context.Context, name string, args []value.Value) (wire.Response, error) {
-	if !plainPath(name) {
+	if !plainPath(name) && !modelPath(name) {
 		return wire.Response{}, errs.Internal("Unknown function '%s' - not found in function registry", name)
 	}
 	text := append([]byte("RETURN "), name...)
@@ -60,6 +61,16 @@ func (k *call) runInside(ctx context.Context, name string, args []value.Value) (
 		text = append(text, '(')
 	}
 	return k.statement(ctx, string(append(text, ')')), value.NewObject(fields...), false)
+}
+
+// modelPath reports whether name is that of a model, with its version.
+func modelPath(name string) bool {
+	path, version, ok := strings.Cut(strings.TrimPrefix(name, "ml::"), "<")
+	if !ok || !strings.HasPrefix(name, "ml::") || !ml.ValidName(path) || !strings.HasSuffix(version, ">") {
+		return false
+	}
+	_, err := ml.ParseVersion(strings.TrimSuffix(version, ">"))
+	return err == nil
 }
 
 // plainPath reports whether name is names of letters, digits and underscores joined by "::".

@@ -75,6 +75,14 @@ func (c *Capabilities) MayCallCustom(name string) error {
 	return c.MayCall("fn::" + name)
 }
 
+// MayCallModel is MayCall for the model ml::name.
+func (c *Capabilities) MayCallModel(name string) error {
+	if c == nil || c.Functions.open() {
+		return nil
+	}
+	return c.MayCall("ml::" + name)
+}
+
 // MayTry refuses an experimental feature. A nil c refuses nothing.
 func (c *Capabilities) MayTry(feature string) error {
 	if c == nil || c.Experimental.Allows(feature) {

@@ -86,7 +86,7 @@ func (r *run) statement(ctx context.Context, env *exec.Env, s ast.Statement) (va
 	case *ast.Show:
 		return r.show(ctx, env, s)
 	case *ast.DefineModel:
-		err = errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
+		err = r.defineModel(ctx, env, s)
 	case *ast.DefineModule:
 		err = errs.Internal("Modules are not supported: this server runs no WebAssembly. DEFINE FUNCTION can hold the same code in the language or, with --allow-scripting, as a script")
 	default:

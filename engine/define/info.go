@@ -79,13 +79,18 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	}
 	fields := make([]value.Field, len(defs))
 	for i, d := range defs {
-		fields[i] = value.Field{Name: listedName(d), Value: value.Str(shownText(d))}
+		fields[i] = value.Field{Name: listedName(defs, i), Value: value.Str(shownText(d))}
 	}
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-// listedName is the key of a definition in a list. That of a field quotes what is no identifier, and no reserved word.
-func listedName(d *catalog.Def) string {
+// listedName is the key of a definition in a list. That of a field quotes what is no identifier, and no reserved word;
+// that of a model has no version where there is only one.
+func listedName(defs []*catalog.Def, i int) string {
+	d := defs[i]
+	if name := modelName(defs, i); name != "" && name != modelName(defs, i-1) && name != modelName(defs, i+1) {
+		return name
+	}
 	f, ok := d.Stmt.(*ast.DefineField)
 	if !ok || f.Name == nil {
 		return d.Name
@@ -95,6 +100,16 @@ func listedName(d *catalog.Def) string {
 		return first.Name + d.Name[len(quoted(first.Name)):]
 	}
 	return d.Name
+}
+
+// modelName is the name of model i without its version; "" for what is no model.
+func modelName(defs []*catalog.Def, i int) string {
+	if i >= 0 && i < len(defs) {
+		if m, ok := defs[i].Stmt.(*ast.DefineModel); ok {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // shownText is the text of a definition as users may see it.

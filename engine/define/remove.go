@@ -203,6 +203,10 @@ func (r *run) removeFromDatabase(ctx context.Context, env *exec.Env, db *catalog
 		if err := r.Cat.DropSequence(d); err != nil {
 			return err
 		}
+	case ast.DefModel:
+		if err := r.dropModel(db, d); err != nil {
+			return err
+		}
 	case ast.DefBucket:
 		r.dropFiles(bucket.ID{NS: scope.NS, DB: scope.DB, Name: d.Name})
 	}

@@ -101,6 +101,8 @@ func structureOf(d *catalog.Def) value.Value {
 		}
 		s.constant("comment", x.Comment)
 		graphQLShape(&s, x.GraphQL)
+	case *ast.DefineModel:
+		modelShape(&s, d, x)
 	case *ast.DefineParam:
 		s.str("name", d.Name)
 		s.text("value", x.Value)

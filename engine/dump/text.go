@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences bool
 	APIs, Buckets, Configs, Records                          bool
+	Models                                                   bool // their definitions, without their files
 	Versions                                                 bool // of records: only on a store that keeps its past
 	AllTables                                                bool
 	Tables                                                   []string
@@ -65,7 +66,7 @@ func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate
 		{"PARAMS", ast.DefParam, opt.Params},
 		{"FUNCTIONS", ast.DefFunction, opt.Functions}, {"ANALYZERS", ast.DefAnalyzer, opt.Analyzers},
 		{"SEQUENCES", ast.DefSequence, opt.Sequences}, {"BUCKETS", ast.DefBucket, opt.Buckets},
-		{"APIS", ast.DefAPI, opt.APIs},
+		{"APIS", ast.DefAPI, opt.APIs}, {"MODELS", ast.DefModel, opt.Models},
 		{"CONFIGS", ast.DefConfig, opt.Configs},
 	} {
 		if !s.on {

@@ -7,6 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/ml"
+	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -103,7 +105,7 @@ func (r *Run) invoke(ctx context.Context, env *Env, x *ast.Call) (value.Value, e
 	case ast.CallCustom:
 		return r.custom(ctx, env, x)
 	case ast.CallModel:
-		return value.None, errs.Internal("Problem with machine learning computation. Machine learning computation is not enabled.")
+		return r.model(ctx, env, x)
 	}
 	if x.Kind == ast.CallSilo {
 		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", callPath(x))
@@ -173,4 +175,50 @@ func (r *Run) push(ctx context.Context, env *Env, xs []ast.Expr) error {
 func (r *Run) pop(base int) {
 	clear(r.args[base:])
 	r.args = r.args[:base]
+}
+
+// model evaluates ml::name<version>(argument).
+func (r *Run) model(ctx context.Context, env *Env, x *ast.Call) (value.Value, error) {
+	if v, ok := r.models.Take(x); ok {
+		return v, nil
+	}
+	m, err := r.findModel(ctx, x)
+	if err != nil {
+		return value.None, err
+	}
+	base := len(r.args)
+	if err := r.push(ctx, env, x.Args); err != nil {
+		return value.None, err
+	}
+	defer r.pop(base)
+	return r.borne(m.Call(r.modelEnv(ctx), r.Tx, r.args[base:]))
+}
+
+// findModel gives the model of a call, if it may be called.
+func (r *Run) findModel(ctx context.Context, x *ast.Call) (*model.Bound, error) {
+	if err := r.Auth.Caps.MayCallModel(x.Path); err != nil {
+		return nil, err
+	}
+	db, err := r.Database()
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.Cat.Def(db.Inner(), ast.DefModel, x.Path+"<"+x.Version+">")
+	if err == nil && d == nil {
+		err = DoesNotExist("model", callPath(x))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := d.Stmt.(*ast.DefineModel); ok {
+		err = r.permit(ctx, s.Permission, "You don't have permission to run the %s function", x.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Ex.Models.Bind(&r.models, x, d)
+}
+
+func (r *Run) modelEnv(ctx context.Context) ml.Env {
+	return ml.Env{Ctx: ctx, Limits: r.Ex.Limits.Models, Bear: r.bear}
 }

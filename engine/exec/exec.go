@@ -20,6 +20,8 @@ import (
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/ml"
+	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/script"
@@ -45,12 +47,15 @@ type Limits struct {
 	GraphPaths  int   // paths that a quantified pattern of GQL may have from one row
 	GraphJoins  int   // rows that a GQL program may hold to compare them
 	GraphRows   int   // rows that the patterns of a GQL program may find
+	ModelCache  int64 // bytes that loaded models may take together; a larger model is refused
 	IndexInside int   // records of a table for which an index may be filled in the transaction that defines it
 	TxBytes     int64 // bytes of memory that the writes of a transaction may take
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
 	// Script bounds each call of an embedded script.
 	Script script.Limits
+	// Models bound each call of a model.
+	Models ml.Limits
 }
 
 func (l Limits) withDefaults() Limits {
@@ -74,6 +79,10 @@ func (l Limits) withDefaults() Limits {
 	def(&l.GraphPaths, 1_000_000)
 	def(&l.GraphJoins, 1_000_000)
 	def(&l.GraphRows, 1_000_000)
+	if l.ModelCache == 0 {
+		l.ModelCache = 1 << 30
+	}
+	l.Models = l.Models.WithDefaults()
 	if l.TxBytes == 0 {
 		l.TxBytes = 1 << 30 // more than that no store takes at once
 	}
@@ -116,6 +125,7 @@ type Executor struct {
 	scripts   *script.Engine
 	Texts     *fulltext.Library
 	vectors   *vector.Cache
+	Models    *model.Cache
 
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements
@@ -137,7 +147,7 @@ func New(c Config) *Executor {
 		c.Hub = live.NewHub(live.Limits{})
 	}
 	ex := &Executor{Config: c, cache: textcache.New[*Script](c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
-		vectors: vector.NewCache(c.Store, c.Log)}
+		vectors: vector.NewCache(c.Store, c.Log), Models: model.NewCache(c.Memory, c.Limits.ModelCache, c.Limits.Models)}
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }

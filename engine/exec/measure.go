@@ -32,6 +32,8 @@ func measure(in rows) rows {
 	switch s := in.(type) {
 	case *mapRows:
 		s.in = measure(s.in)
+	case *modelRows:
+		s.rows = measure(s.rows)
 	case *passRows:
 		s.rows = measure(s.rows)
 	case *limitRows:

@@ -7,6 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/ml"
+	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -343,4 +345,49 @@ func callPath(c *ast.Call) string {
 		return "silo::" + c.Path + "<" + c.Version + ">"
 	}
 	return c.Path
+}
+
+type modelRows struct { // of a projection that calls models, see model.Ahead
+	rows
+	p     *projector
+	ahead *model.Ahead
+}
+
+// withModels puts a modelRows under a projection that calls models.
+func (r *Run) withModels(in rows, p *projector) rows {
+	if r.Tx.Writable() || r.Ex.PlanOff.Has(plan.ModelBatch) {
+		return in
+	}
+	var xs []ast.Expr
+	if p.value != nil {
+		xs = append(xs, p.value.x)
+	}
+	for i := range p.fields {
+		xs = append(xs, p.fields[i].x)
+	}
+	s := &modelRows{rows: in, p: p}
+	if s.ahead = model.NewAhead(s, &r.models, r.Ex.Models, r.Tx, xs); s.ahead == nil {
+		return in
+	}
+	return s
+}
+
+func (s *modelRows) next(ctx context.Context) (value.Value, bool, error) {
+	return s.ahead.Next(ctx, s.rows.next)
+}
+
+func (s *modelRows) close() {
+	s.ahead.Close()
+	s.rows.close()
+}
+
+func (s *modelRows) Find(ctx context.Context, x *ast.Call) (*model.Bound, error) {
+	return s.p.r.findModel(ctx, x)
+}
+
+func (s *modelRows) Env(ctx context.Context) ml.Env { return s.p.r.modelEnv(ctx) }
+
+func (s *modelRows) Argument(ctx context.Context, doc value.Value, x ast.Expr) (value.Value, error) {
+	s.p.env.SetDoc(doc)
+	return s.p.r.Eval(ctx, s.p.env, x)
 }

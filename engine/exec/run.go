@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -73,8 +74,13 @@ type Run struct {
 	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
 	queries map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
 	once    once                     // of the WHERE or projection that is evaluated
-	// aggregates are the results of the aggregate calls while the fields of a group are made.
-	aggregates map[*ast.Call]value.Value
+	known
+}
+
+// known are results that calls need not compute.
+type known struct {
+	aggregates map[*ast.Call]value.Value // while the fields of a group are made
+	models     *model.Calls              // nil before the first call of a model
 }
 
 // beyond is what a statement does beyond its transaction and its rights.

@@ -435,7 +435,7 @@ func (r *Run) projected(in rows, p *projector, s *ast.Select) rows {
 	if p.alone {
 		return &passRows{rows: in, node: projectNode(s)}
 	}
-	return &mapRows{in: in, f: p.row, node: projectNode(s)}
+	return &mapRows{in: r.withModels(in, p), f: p.row, node: projectNode(s)}
 }
 
 // finish applies FETCH and OMIT.

@@ -20,6 +20,7 @@
 //	0x2a counter     class ns4 db4 tb4 ix4     shard4      (ix 0: rows of the table)
 //	0x30 change      class ns4 db4             versionstamp8 tb4
 //	0x31 live query  class ns4 db4 tb4         live16
+//	0x32 blob        class ns4 db4             id16 part4   (files of models, in parts)
 //
 // Names map to numeric ids in the catalog, also for tables that are named by an edge or a link but
 // never defined, so a rename touches no data and DROP is one space. name and field are escaped
@@ -88,6 +89,7 @@ const (
 	ClassCounter   Class = 0x2a
 	ClassChange    Class = 0x30
 	ClassLive      Class = 0x31
+	ClassBlob      Class = 0x32
 )
 
 // ids is how many ids are in the space prefix; -1 for what is not a class.
@@ -97,7 +99,7 @@ func (c Class) ids() int {
 		return 0
 	case ClassNSDef:
 		return 1
-	case ClassDBDef, ClassSequence, ClassChange:
+	case ClassDBDef, ClassSequence, ClassChange, ClassBlob:
 		return 2
 	case ClassTableDef, ClassRecord, ClassEdge, ClassReference, ClassHistory, ClassLive:
 		return 3
@@ -136,7 +138,7 @@ func IndexPrefixes(ns, db, tb, ix uint32) [][]byte { return prefixes(ns, db, tb,
 // prefixes makes one prefix for each class whose space has at least these ids.
 func prefixes(ids ...uint32) [][]byte {
 	classes := [...]Class{ClassNSDef, ClassDBDef, ClassTableDef, ClassSequence, ClassRecord, ClassEdge, ClassReference,
-		ClassHistory, ClassIndex, ClassIndexData, ClassCounter, ClassChange, ClassLive}
+		ClassHistory, ClassIndex, ClassIndexData, ClassCounter, ClassChange, ClassLive, ClassBlob}
 	var out [][]byte
 	for _, c := range classes {
 		if c.ids() < len(ids) {

@@ -34,3 +34,13 @@ func (h *Header) Restore(out []float64) {
 		out[i] = float64(h.Output.Norm.inverse(float32(v)))
 	}
 }
+
+// HasKey reports whether key is one of the columns.
+func (h *Header) HasKey(key string) bool {
+	for _, k := range h.Keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}

@@ -16,7 +16,21 @@ type Limits struct {
 }
 
 // DefaultLimits are what a server has unless it is told otherwise.
-var DefaultLimits = Limits{Tensors: 256 << 20, Turns: 10_000_000, Fold: 16 << 20}
+var DefaultLimits = Limits{Tensors: 256 << 20, Turns: 1_000_000, Fold: 16 << 20}
+
+// WithDefaults is l with DefaultLimits for what is zero.
+func (l Limits) WithDefaults() Limits {
+	if l.Tensors == 0 {
+		l.Tensors = DefaultLimits.Tensors
+	}
+	if l.Turns == 0 {
+		l.Turns = DefaultLimits.Turns
+	}
+	if l.Fold == 0 {
+		l.Fold = DefaultLimits.Fold
+	}
+	return l
+}
 
 // run is one computation.
 type run struct {

@@ -9,7 +9,7 @@ func MayWrite(s ast.Statement) bool {
 		switch n := n.(type) {
 		case *ast.Call:
 			// A definition behind fn:: may do anything; sequences count on.
-			if n.Kind != ast.CallBuiltin || !readOnly(n.Path) {
+			if n.Kind != ast.CallModel && (n.Kind != ast.CallBuiltin || !readOnly(n.Path)) {
 				writes = true
 			}
 		case *ast.PartCall:

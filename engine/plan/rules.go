@@ -34,12 +34,13 @@ const (
 	GraphStart               // a pattern of GQL begins at the node that is cheapest to find
 	GraphPush                // conditions of GQL are tried as soon as their variables are bound, and by indexes
 	GraphSearch              // shortest paths of GQL are searched for by layers
+	ModelBatch               // calls of a model in a projection are computed for many rows at once
 	ruleCount
 )
 
 var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range", "in-list", "elements",
 	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count", "trust-keys", "run-once", "compile", "parallel-scan",
-	"graph-start", "graph-push", "graph-search"}
+	"graph-start", "graph-push", "graph-search", "model-batch"}
 
 // String is the name of the rule in options and tests.
 func (r Rule) String() string { return ruleNames[r] }

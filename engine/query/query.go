@@ -148,7 +148,13 @@ func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
 	}
 }
 
-// Call runs one function by name: "string::len", "fn::greet".
+// modelCall is a call of the model that "name<version>" names.
+func modelCall(path string) *ast.Call {
+	name, version, _ := strings.Cut(path, "<")
+	return &ast.Call{Kind: ast.CallModel, Path: name, Version: strings.TrimSuffix(version, ">")}
+}
+
+// Call runs one function by name: "string::len", "fn::greet", "ml::price<1.0.0>".
 func (q *Query) Call(ctx context.Context, name string, args []value.Value) Result {
 	for _, a := range args {
 		q.Needs(value.Weight(a))
@@ -156,6 +162,8 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 	call := &ast.Call{Path: strings.ToLower(name)}
 	if path, ok := strings.CutPrefix(name, "fn::"); ok {
 		call = &ast.Call{Kind: ast.CallCustom, Path: path}
+	} else if path, ok := strings.CutPrefix(name, "ml::"); ok {
+		call = modelCall(path)
 	}
 	for _, a := range args {
 		call.Args = append(call.Args, &ast.Literal{Value: a})

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside"},
 	{"engine/gql", "engine/history", "engine/script"},
 	{"engine/fn", "engine/catalog"},
-	{"engine/index/numbers", "engine/auth"},
+	{"engine/index/numbers", "engine/auth", "engine/model"},
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
 	{"engine/record"},
 	{"engine/plan"},
@@ -91,8 +91,9 @@ var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "eng
 // reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.
 var (
 	doorless = []string{"daemon", "cli", "client", "memsvc", "internal/inprocess", "internal/wire"}
-	speech   = []string{"engine", "engine/errs", "engine/value", "engine/ast", "engine/parse", "engine/gql", "engine/fn"}
-	beside   = map[string][]string{
+	speech   = []string{"engine", "engine/errs", "engine/value", "engine/ast", "engine/parse", "engine/gql", "engine/fn",
+		"engine/ml"}
+	beside = map[string][]string{
 		"cli": {"engine/dump/physical"}, // works on files of stores that are closed
 	}
 )

@@ -150,6 +150,9 @@ func (c *checker) one(k, v []byte) error {
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)
 		return err
+	case key.ClassBlob:
+		_, _, err := key.DecodeBlob(k)
+		return err
 	}
 	return nil
 }

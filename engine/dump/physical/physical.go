@@ -125,6 +125,8 @@ func className(c key.Class) string {
 		return "change"
 	case key.ClassLive:
 		return "live query"
+	case key.ClassBlob:
+		return "model"
 	}
 	return "unknown"
 }

@@ -232,6 +232,9 @@ func (r *repairer) sound(c key.Class, k, v []byte) bool {
 	case key.ClassChange:
 		_, _, err := key.DecodeChange(k)
 		return err == nil
+	case key.ClassBlob:
+		_, _, err := key.DecodeBlob(k)
+		return err == nil
 	}
 	return true
 }
