@@ -70,7 +70,7 @@ func redacted(defs []*catalog.Def) []*catalog.Def {
 func listed(defs []*catalog.Def, structure bool) value.Value {
 	if structure {
 		defs = slices.Clone(defs)
-		slices.SortStableFunc(defs, func(a, b *catalog.Def) int { return strings.Compare(listedName(a), listedName(b)) })
+		slices.SortStableFunc(defs, func(a, b *catalog.Def) int { return strings.Compare(listedField(a), listedField(b)) })
 		out := make([]value.Value, len(defs))
 		for i, d := range defs {
 			out[i] = structureOf(d)
@@ -84,13 +84,16 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-// listedName is the key of a definition in a list. That of a field quotes what is no identifier, and no reserved word;
-// that of a model has no version where there is only one.
+// listedName is the key of a definition in a list. That of a model has no version where there is only one.
 func listedName(defs []*catalog.Def, i int) string {
-	d := defs[i]
 	if name := modelName(defs, i); name != "" && name != modelName(defs, i-1) && name != modelName(defs, i+1) {
 		return name
 	}
+	return listedField(defs[i])
+}
+
+// listedField is the name of a definition. That of a field quotes what is no identifier, and no reserved word.
+func listedField(d *catalog.Def) string {
 	f, ok := d.Stmt.(*ast.DefineField)
 	if !ok || f.Name == nil {
 		return d.Name

@@ -191,7 +191,7 @@ func (r *Run) model(ctx context.Context, env *Env, x *ast.Call) (value.Value, er
 		return value.None, err
 	}
 	defer r.pop(base)
-	return r.borne(m.Call(r.modelEnv(ctx), r.Tx, r.args[base:]))
+	return r.checked(m.Call(r.modelEnv(ctx), r.Tx, r.args[base:]))
 }
 
 // findModel gives the model of a call, if it may be called.
@@ -220,5 +220,5 @@ func (r *Run) findModel(ctx context.Context, x *ast.Call) (*model.Bound, error) 
 }
 
 func (r *Run) modelEnv(ctx context.Context) ml.Env {
-	return ml.Env{Ctx: ctx, Limits: r.Ex.Limits.Models, Bear: r.bear}
+	return ml.Env{Ctx: ctx, Limits: r.Ex.Limits.Models, Bear: r.reserve}
 }

@@ -43,8 +43,8 @@ const (
 	mostBytes = 16 << 20 // of rows that are read ahead
 )
 
-// NewAhead makes an Ahead for the calls in some expressions; nil if there are none that it can compute. known is that of
-// the statement, and made here if there is none yet.
+// NewAhead makes an Ahead for the calls in some expressions; nil if there are none that it can compute. known is that
+// of the statement, and made here if there is none yet.
 func NewAhead(caller Caller, known **Calls, cache *Cache, tx *txn.Tx, xs []ast.Expr) *Ahead {
 	var calls []*ast.Call
 	for _, x := range xs {

@@ -50,8 +50,8 @@ func (c *Calls) put(x *ast.Call, v value.Value) {
 	c.ahead[x] = v
 }
 
-// Bind binds a call of a statement to the model that d defines. The caller has made sure that it may be called. known are
-// the calls of the statement; they are made here if there are none yet.
+// Bind binds a call of a statement to the model that d defines. The caller has made sure that it may be called. known
+// are the calls of the statement; they are made here if there are none yet.
 func (c *Cache) Bind(known **Calls, x *ast.Call, d *catalog.Def) (*Bound, error) {
 	if *known == nil {
 		*known = c.NewCalls()
