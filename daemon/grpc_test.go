@@ -259,7 +259,7 @@ func TestGRPCQuery(t *testing.T) {
 		{"LET $x = 1", "NONE"},
 		{"RETURN NONE; RETURN NULL", "NONE|NULL"},
 		{"THROW 'x'; RETURN 2", "error: An error occurred: x|2"},
-		{"BEGIN; CREATE t:3; THROW 'x'; COMMIT", "NONE|error: The query was not executed due to a failed transaction|error: An error occurred: x|error: The query was not executed due to a failed transaction"},
+		{"BEGIN; CREATE t:3; THROW 'x'; COMMIT", "NONE|error: The query was not executed due to a failed transaction|error: An error occurred: x|error: Cannot COMMIT: the transaction was aborted due to a prior error"},
 		{"BEGIN; CREATE t:4; COMMIT", "NONE|[{ id: t:4 }]|NONE"},
 		{"", ""},
 		{"DELETE t:1 RETURN BEFORE", "[{ a: 1, id: t:1 }]"},
