@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator/core"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -147,7 +148,7 @@ func failuresOf(err error) []*Failure {
 		out = append(out, &Failure{Err: errors.New(e.Message), Locations: e.Locations})
 	}
 	if len(out) == 0 {
-		out = append(out, &Failure{Err: errors.New("The query cannot be parsed")})
+		out = append(out, &Failure{Err: errs.Validation("The query cannot be parsed")})
 	}
 	return out
 }
@@ -155,17 +156,17 @@ func failuresOf(err error) []*Failure {
 // chosen finds the operation that is to run.
 func chosen(doc *gast.QueryDocument, name string) (*gast.OperationDefinition, *Failure) {
 	if len(doc.Operations) == 0 {
-		return nil, &Failure{Err: errors.New("The query has no operation")}
+		return nil, &Failure{Err: errs.Validation("The query has no operation")}
 	}
 	if name == "" {
 		if len(doc.Operations) > 1 {
-			return nil, &Failure{Err: errors.New("Must provide operation name if query contains multiple operations.")}
+			return nil, &Failure{Err: errs.Validation("Must provide operation name if query contains multiple operations.")}
 		}
 		return doc.Operations[0], nil
 	}
 	op := doc.Operations.ForName(name)
 	if op == nil || op.Name != name {
-		return nil, &Failure{Err: errors.New("Unknown operation named \"" + name + "\".")}
+		return nil, &Failure{Err: errs.Validation("Unknown operation named \"%s\".", errs.Brief(name, 128))}
 	}
 	return op, nil
 }

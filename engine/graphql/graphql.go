@@ -112,14 +112,6 @@ func (s *shape) in(optional bool) *gast.Type {
 	return t
 }
 
-// links reports whether values are records that are read to be shown.
-func (s *shape) links() bool {
-	for s.kind == shapeList {
-		s = s.elem
-	}
-	return s.kind == shapeLink
-}
-
 // action is what a root field does.
 type action uint8
 

@@ -1,7 +1,6 @@
 package graphql
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,13 +9,15 @@ import (
 	gast "github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 var (
-	errDeep    = errors.New("Query is nested too deep.")
-	errComplex = errors.New("Query is too complex.")
-	errAliases = errors.New("Query has too many aliases.")
-	errCycle   = errors.New("Cannot spread a fragment within itself.")
+	errDeep    = errs.Validation("Query is nested too deep.")
+	errComplex = errs.Validation("Query is too complex.")
+	errAliases = errs.Validation("Query has too many aliases.")
+	errCycle   = errs.Validation("Cannot spread a fragment within itself.")
 )
 
 // extent is how large a selection set is, with its fragments in place.

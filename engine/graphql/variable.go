@@ -7,6 +7,7 @@ import (
 
 	gast "github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -20,7 +21,7 @@ func (o *Operation) variables(given *value.Object) *Failure {
 			v, found = given.Get(d.Variable)
 		}
 		fail := func(err error) *Failure {
-			return &Failure{Err: fmt.Errorf("Variable \"$%s\" %w", d.Variable, err), Locations: locationOf(d.Position)}
+			return &Failure{Err: errs.Validation("Variable \"$%s\" %s", d.Variable, err), Locations: locationOf(d.Position)}
 		}
 		switch {
 		case !found && d.DefaultValue != nil:
@@ -30,7 +31,7 @@ func (o *Operation) variables(given *value.Object) *Failure {
 			}
 			o.vars[d.Variable] = out
 		case !found && d.Type.NonNull:
-			return fail(fmt.Errorf("of required type \"%s\" was not provided.", d.Type))
+			return fail(errs.Validation("of required type \"%s\" was not provided.", d.Type))
 		case found:
 			out, err := o.coerce(v, d.Type)
 			if err != nil {

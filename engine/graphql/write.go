@@ -3,17 +3,17 @@ package graphql
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"math"
 	"strconv"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 var (
-	errMissing  = errors.New("Cannot return null for a field that cannot be null")
-	errMismatch = errors.New("Internal Error: The stored value does not fit the type of the field")
+	errMissing  = errs.Validation("Cannot return null for a field that cannot be null")
+	errMismatch = errs.Validation("Internal Error: The stored value does not fit the type of the field")
 )
 
 func appendText(b []byte, s string) []byte { return value.AppendJSON(b, value.Str(s)) }
