@@ -21,7 +21,8 @@ func (o *Operation) variables(given *value.Object) *Failure {
 			v, found = given.Get(d.Variable)
 		}
 		fail := func(err error) *Failure {
-			return &Failure{Err: errs.Validation("Variable \"$%s\" %s", d.Variable, err), Locations: locationOf(d.Position)}
+			return &Failure{Err: errs.Validation("Variable \"$%s\" %s", d.Variable, err),
+				Locations: locationOf(d.Position)}
 		}
 		switch {
 		case !found && d.DefaultValue != nil:
