@@ -177,6 +177,7 @@ func newScene(t testing.TB, guests bool) *scene {
 		c.AllowGuests = guests
 		c.AllowExperimental = config.ParseNames("files")
 		c.Limits.AttachedSessions = 1000
+		c.PostgresBind = "127.0.0.1:0"
 	})}
 	s.root, s.live = s.Engine().RootSession(), s.Engine().RootSession()
 	s.live.Notify(func(*engine.Notification) error { return nil })
@@ -359,6 +360,9 @@ func TestMatrix(t *testing.T) {
 
 // walk tries every action that a door has, as one principal.
 func (d *door) walk(t *testing.T, s *scene, m *matrix, p int, name string, got [][]byte) (cells int) {
+	if d.name == postgresDoor && !slices.Contains(strings.Fields(byPassword), name) {
+		return 0
+	}
 	who := s.users[name]
 	var c *caller
 	for i := range m.rows {

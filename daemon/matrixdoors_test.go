@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -29,6 +31,7 @@ var doors = []door{
 	{"query_stream", "statements", (*caller).stream},
 	{"query in a transaction", "statements", (*caller).transaction},
 	{"embedded", "statements", (*caller).embedded},
+	{postgresDoor, "statements", (*caller).postgres},
 	{"methods over HTTP in JSON", "methods", httpMethod(wire.JSON)},
 	{"methods over HTTP in CBOR", "methods", httpMethod(wire.CBOR)},
 	{"methods over WebSocket in JSON", "methods", socketMethod("json")},
@@ -55,9 +58,10 @@ type caller struct {
 	s      *scene
 	d      *door
 	who    credentials
-	k      *socket // of doors with a connection
-	place  string  // that the connection was opened for
-	broken bool    // a new one is needed
+	k      *socket        // of doors with a connection
+	place  string         // that the connection was opened for
+	pg     *pgconn.PgConn // of the PostgreSQL wire
+	broken bool           // a new one is needed
 	leave  func()
 	rpc    *rpcClient // of doors of gRPC
 }
