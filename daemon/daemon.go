@@ -323,6 +323,7 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
 		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
 	})
+	d.rpc.Gauges = d.http.Gauges
 }
 
 // grpcIdle is how long an attached session of a gRPC client lives without a call.

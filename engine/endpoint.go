@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/endpoint"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/query"
 )
 
 // APIRequest is a request to an endpoint that DEFINE API made.
@@ -25,7 +26,7 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	if err := st.Auth.MayUse(); err != nil {
 		return nil, err
 	}
-	q := s.e.queries.NewQuery(&st, nil)
+	ctx, q := s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "api", Text: req.Method + " /" + first(req.Path)})
 	defer q.Close()
 	var answer *APIAnswer
 	err := q.Do(ctx, func(ctx context.Context, r *exec.Run) (err error) {
@@ -36,4 +37,12 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 		return nil, err
 	}
 	return answer, nil
+}
+
+// first is the part of a path that operators see: the others may be data.
+func first(path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	return path[0]
 }

@@ -79,6 +79,7 @@ type Engine struct {
 	opt     Options
 	store   kv.Store
 	queries *query.Runner
+	seats   seats // what operators see of clients
 	caps    *auth.Capabilities
 
 	memory  *budget.Pool // what all statements share

@@ -29,12 +29,12 @@ func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Ob
 func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Object,
 	f func(context.Context, *query.Query, *exec.Script) error) error {
 	parse := func(st *exec.Session) (*exec.Script, error) { return s.e.script(ctx, st, text) }
-	return s.runParsed(ctx, t, parse, vars, f)
+	return s.runParsed(ctx, t, query.Source{Kind: "query", Text: text}, parse, vars, f)
 }
 
 // runParsed is run for what parse gives, once the session may run queries.
-func (s *Session) runParsed(ctx context.Context, t *Tx, parse func(*exec.Session) (*exec.Script, error), vars *value.Object,
-	f func(context.Context, *query.Query, *exec.Script) error) error {
+func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source, parse func(*exec.Session) (*exec.Script, error),
+	vars *value.Object, f func(context.Context, *query.Query, *exec.Script) error) error {
 	st := s.snapshot()
 	if err := s.mayRun(&st, vars); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Session) runParsed(ctx context.Context, t *Tx, parse func(*exec.Session
 		return err
 	}
 	after := st
-	q := s.e.queries.NewQuery(&after, vars)
+	ctx, q := s.e.queries.NewQuery(ctx, &after, vars, src)
 	defer q.Close()
 	q.Needs(script.Weight)
 	if t == nil {
@@ -169,7 +169,7 @@ func (s *Session) Call(ctx context.Context, name string, args []value.Value) (va
 	if err := s.mayQuery(&st); err != nil {
 		return value.None, err
 	}
-	q := s.e.queries.NewQuery(&st, nil)
+	ctx, q := s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "function", Text: name})
 	defer q.Close()
 	res := q.Call(ctx, name, args)
 	if res.Err != nil {

@@ -81,7 +81,7 @@ func (g *GraphQL) Execute(ctx context.Context, req *GraphQLRequest) (*GraphQLRes
 		resp.Errors = []*GraphQLFailure{{Err: errors.New("Subscriptions require WebSocket transport on GET /graphql")}}
 		return resp, nil
 	}
-	return g.run(ctx, op, resp)
+	return g.run(ctx, op, req.Query, resp)
 }
 
 // prepare makes the operation of a request; nil where the response says why there is none.
@@ -108,9 +108,9 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 	return op, resp, s.mayQuery(&st)
 }
 
-func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, resp *GraphQLResponse) (*GraphQLResponse, error) {
+func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, text string, resp *GraphQLResponse) (*GraphQLResponse, error) {
 	st := g.s.snapshot()
-	q := g.s.e.queries.NewQuery(&st, nil)
+	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: text})
 	defer q.Close()
 	data, err := g.runParts(ctx, q, op.Parts(), resp)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/graphql"
+	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -46,7 +47,7 @@ func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest, most int) 
 	sub := &GraphQLSubscription{g: g, op: op, wake: make(chan struct{}, 1), most: most}
 	st := g.s.snapshot()
 	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
-	q := g.s.e.queries.NewQuery(&st, nil)
+	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: req.Query})
 	defer q.Close()
 	q.Statement(ctx, &exec.Prepared{Stmt: stmt, Writes: true})
 	res := q.Take()[0]
@@ -116,7 +117,7 @@ func (s *GraphQLSubscription) event(ctx context.Context, doc value.Value) (*Grap
 	if s.g.s.mayQuery(&st) != nil { // SECURITY: the rights may have gone since the change was matched
 		return nil, false
 	}
-	q := s.g.s.e.queries.NewQuery(&st, nil)
+	ctx, q := s.g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: "subscription"})
 	defer q.Close()
 	resp := &GraphQLResponse{Kind: graphql.Subscription}
 	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(doc)}, resp)

@@ -27,7 +27,7 @@ func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() er
 		return err
 	}
 	after := st
-	q := s.e.queries.NewQuery(&after, nil)
+	ctx, q := s.e.queries.NewQuery(ctx, &after, nil, query.Source{Kind: "import"})
 	defer q.Close()
 	log := record.NewLog()
 	if err := s.importInto(ctx, r, q.Within(tx, log), &after, abort); err != nil {

@@ -104,6 +104,9 @@ func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, erro
 // still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as
 // no identity has changed.
 func (s *Session) still(st *exec.Session) error {
+	if s.ended.Load() {
+		return errEnded()
+	}
 	p := &st.Auth.Principal
 	at := s.e.queries.Catalog.Identities()
 	if at == st.Checked || s.own || p.Access == "" && p.Proof == "" {

@@ -21,6 +21,7 @@ type Session struct {
 	own   bool                         // the process's own: the capability to query does not bind it
 	state atomic.Pointer[exec.Session] // what it points to is never changed
 	guard atomic.Pointer[Guard]        // nil: none
+	ended atomic.Bool                  // by an operator: nothing is done in it any more
 
 	mu     sync.Mutex // held to replace state, guards the rest; a leaf lock
 	mem    budget.Account
@@ -128,6 +129,7 @@ func (s *Session) Notify(f func(*Notification) error) { s.notify(f, false) }
 func (s *Session) NotifyQuietly(f func(*Notification) error) { s.notify(f, true) }
 
 func (s *Session) notify(f func(*Notification) error, quiet bool) {
+	s.Show(nil)
 	s.change(func(st *exec.Session) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })
 }
 
@@ -137,6 +139,7 @@ const sessionCost = 2 << 10
 // Lasts counts the session itself as held until Close: for those that a client keeps in any number. Errors:
 // errs.OutOfMemory.
 func (s *Session) Lasts() error {
+	s.Show(nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mem.Take(sessionCost)
@@ -149,6 +152,7 @@ func (s *Session) Close() {
 	s.vars = 0
 	s.mem.Close()
 	s.mu.Unlock()
+	s.e.seats.leave(s)
 	s.e.queries.Hub.DropSession(s.ID())
 }
 

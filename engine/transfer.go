@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/query"
 )
 
 // ImportResult counts what an import did. Records are the changes of records that were committed. Failed are the first
@@ -47,6 +48,9 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 	if err := s.mayImport(&st); err != nil {
 		return nil, err
 	}
+	after := st
+	ctx, q := s.e.queries.NewQuery(ctx, &after, nil, query.Source{Kind: "import"})
+	defer q.Close()
 	in := &countingReader{r: r}
 	ctx, stop := context.WithCancel(ctx)
 	parsed := make(chan lined, importAhead)
@@ -56,10 +60,8 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 		defer close(parsed)
 		at, broken = s.e.parseAhead(ctx, in, parsed)
 	}()
-	after := st
 	res := &ImportResult{}
-	im := &importer{e: s.e, stop: opt.Stop, sess: &after, q: s.e.queries.NewQuery(&after, nil), res: res}
-	defer im.q.Close()
+	im := &importer{e: s.e, stop: opt.Stop, sess: &after, q: q, res: res}
 	for run := int64(1); ; run++ {
 		next, ok := <-parsed
 		if !ok {
@@ -81,6 +83,8 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 	s.moved(&st, &after)
 	var wrong *errs.Error
 	switch {
+	case cause == exec.ErrStopped:
+		return res, errs.Stopped()
 	case cause != nil:
 		return res, cause
 	case errors.As(im.lost, &wrong):

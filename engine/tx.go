@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/engine/access"
@@ -25,7 +26,11 @@ type Tx struct {
 	last  time.Time     // when its last request ended
 	timer *time.Timer   // cancels it at the end of either time, whether or not a request comes; nil: none
 	late  bool          // its time has run out
+	gone  bool          // an operator has ended it
 	reads bool          // it may not write
+	began time.Time
+
+	running atomic.Pointer[query.Query] // the one that holds mu, for an operator to stop
 }
 
 // Begin opens an interactive transaction; ID names it.
@@ -46,7 +51,7 @@ func (s *Session) begin(ctx context.Context, opt txn.Options) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog(), reads: !opt.Write}
+	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog(), reads: !opt.Write, began: time.Now()}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.last = time.Now()
 		t.end = t.last.Add(d)
@@ -55,6 +60,7 @@ func (s *Session) begin(ctx context.Context, opt txn.Options) (*Tx, error) {
 		}
 		t.timer = time.AfterFunc(t.left(t.last), t.expire)
 	}
+	s.e.seats.open(t)
 	return t, nil
 }
 
@@ -115,6 +121,7 @@ func (t *Tx) take() *txn.Tx {
 	}
 	tx := t.tx
 	t.tx = nil
+	t.s.e.seats.close(t)
 	return tx
 }
 
@@ -131,13 +138,13 @@ func errLateTx() *errs.Error { return errs.Internal("The transaction has run out
 // ID is a version 7 UUID.
 func (t *Tx) ID() value.UUID { return t.id }
 
-// Late reports whether t was cancelled because its time had run out. It does not wait for a statement of t that runs.
+// Late reports whether t was cancelled because its time had run out, or by an operator. It does not wait for a statement of t that runs.
 func (t *Tx) Late() bool {
 	if !t.mu.TryLock() {
 		return false
 	}
 	defer t.mu.Unlock()
-	return t.late
+	return t.late || t.gone
 }
 
 // open reports why t can not be used; t.mu is held.
@@ -148,6 +155,8 @@ func (t *Tx) open() error {
 	switch {
 	case t.late:
 		return errLateTx()
+	case t.gone:
+		return errs.New(errs.KindQuery, "The transaction was ended by an operator of the server")
 	case t.tx == nil:
 		return errs.Internal("The transaction has already been finished")
 	}
@@ -179,7 +188,8 @@ func (t *Tx) within(ctx context.Context, q *query.Query, f func(context.Context)
 	defer t.used()
 	ctx, stop := t.inTime(ctx)
 	defer stop()
-	q.Within(t.tx, t.log)
+	t.running.Store(q.Within(t.tx, t.log))
+	defer t.running.Store(nil)
 	return f(ctx)
 }
 

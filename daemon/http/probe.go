@@ -60,8 +60,13 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.RPC.Metrics.Write(w, session.IsRoot(), &telemetry.Gauges{
-		Engine: s.RPC.Engine.Stats(), Sessions: s.Sessions.Len(), SocketQueue: s.Sockets.Queued(),
-	})
+	s.RPC.Metrics.Write(w, session.IsRoot(), s.Gauges())
 	return nil
+}
+
+// Gauges are the figures of the moment.
+func (s *Server) Gauges() *telemetry.Gauges {
+	return &telemetry.Gauges{
+		Engine: s.RPC.Engine.Stats(), Sessions: s.Sessions.Len(), SocketQueue: s.Sockets.Queued(),
+	}
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or
 	// nil. It must not wait. nil: the transport cannot carry any.
 	Notify func(session *value.UUID, n *engine.Notification) error
+	// End closes the connection where an operator ends its session. It must not wait; nil: the connection is left to itself.
+	End func()
 }
 
 // Conn is one connection's state. Close ends it.
@@ -58,6 +60,9 @@ func (srv *Server) NewConn(s *engine.Session, opt Options) *Conn {
 		c.attached = NewSessions(srv.Limits)
 	}
 	c.listen(s, nil)
+	if opt.Persistent {
+		s.Show(opt.End)
+	}
 	return c
 }
 

@@ -68,6 +68,10 @@ var methods = map[string]method{
 	"commit": {run: commit, held: true, untimed: true},
 	"cancel": {run: cancel, held: true, untimed: true},
 
+	"processes": {run: processes},
+	"terminate": {run: terminate},
+	"metrics":   {run: metrics},
+
 	"attach":   {run: attach, bare: true},
 	"detach":   {run: detach, bare: true},
 	"sessions": {run: sessions, bare: true},

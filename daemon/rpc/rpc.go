@@ -64,8 +64,10 @@ type Server struct {
 	DefaultNamespace, DefaultDatabase string
 	Auth                              Limiter // may be nil
 	Metrics                           *telemetry.Metrics
-	SlowLog                           *telemetry.SlowLog
-	Log                               *slog.Logger
+	// Gauges are the figures of the moment for Metrics; nil: the method metrics is refused.
+	Gauges  func() *telemetry.Gauges
+	SlowLog *telemetry.SlowLog
+	Log     *slog.Logger
 }
 
 // Execute runs a text of statements in s (or in tx where it is not nil), watched by metrics and the slow log. Where the

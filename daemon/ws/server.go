@@ -132,7 +132,8 @@ func (s *Server) Disclaim(id value.UUID) {
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.Session, client string) {
 	s.serve(w, r, client, s.limits.Message, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, s.limits.Requests)
-		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Origin: r.Header.Get("Origin"), Notify: c.notify})
+		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Origin: r.Header.Get("Origin"), Notify: c.notify,
+			End: c.cut})
 		return c
 	})
 }

@@ -244,6 +244,11 @@ func Cancelled() *Error {
 	return With(KindQuery, "Cancelled", nil, "The query was not executed due to a cancelled transaction")
 }
 
+// Stopped is a statement that an operator has stopped.
+func Stopped() *Error {
+	return New(KindQuery, "The query was stopped by an operator of the server")
+}
+
 // TooDeep is a recursion stopped by its depth limit.
 func TooDeep() *Error {
 	return Internal("Reached excessive computation depth due to functions, subqueries, or computed values")

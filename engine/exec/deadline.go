@@ -26,8 +26,13 @@ func Explain(ctx context.Context, err error) error {
 			return e
 		}
 		return errs.DeadlinePassed()
+	case errors.Is(err, context.Canceled) && context.Cause(ctx) == ErrStopped:
+		return errs.Stopped()
 	case errors.Is(err, context.Canceled):
 		return errs.Cancelled()
 	}
 	return err
 }
+
+// ErrStopped is the cause of the context of a query that an operator has stopped.
+var ErrStopped = errors.New("stopped by an operator")

@@ -230,6 +230,19 @@ func (h *Hub) DropSession(session value.UUID) {
 	}
 }
 
+// Open gives up to limit subscriptions that nobody has ended, in no order, and how many there are.
+func (h *Hub) Open(limit int) (some []*Subscription, all int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.byID {
+		if len(some) == limit {
+			break
+		}
+		some = append(some, s)
+	}
+	return some, len(h.byID)
+}
+
 // Of is how many subscriptions a session has.
 func (h *Hub) Of(session value.UUID) int {
 	h.mu.Lock()

@@ -105,6 +105,9 @@ type Subscription struct {
 	Session value.UUID
 	Table   Table
 	Text    string // the statement, as INFO shows it
+	// NS and DB name the place of Table, and Began is when the subscription was made: operators see them.
+	NS, DB string
+	Began  time.Time
 	// Class is equal for subscriptions that share a Memo; "" is a class of its own.
 	Class string
 	// From is the place among the changes of its own commit at which the subscription begins, where it was added by

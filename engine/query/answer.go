@@ -31,6 +31,19 @@ func (r *Result) weight() int {
 	return n
 }
 
+// rows is how many rows the answer has.
+func (r *Result) rows() int {
+	switch {
+	case r.Rows != nil:
+		return r.Rows.Len()
+	case r.Value.Kind() == value.KindArray:
+		return r.Value.Len()
+	case r.Value.IsNullish():
+		return 0
+	}
+	return 1
+}
+
 func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 	res := Result{Value: v, Rows: q.packed, Time: time.Since(start)}
 	q.packed = nil
@@ -47,6 +60,7 @@ func (q *Query) answer(start time.Time, v value.Value, kind string, err error) {
 		}
 	} else {
 		res.Type = kind
+		q.work.rows.Add(int64(res.rows()))
 	}
 	q.out = append(q.out, res)
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -58,6 +59,7 @@ func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value
 	sub := &live.Subscription{
 		ID: id.UUID(), Table: live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}, Text: ast.Text(s),
 		From: r.Log.Len(), Quiet: r.Sess.Quiet, Match: w.match, Deliver: r.Sess.Deliver,
+		NS: r.Auth.NS, DB: r.Auth.DB, Began: time.Now(),
 	}
 	sub.Class = w.class(sub.Text)
 	weight := w.weight(sub.Text)

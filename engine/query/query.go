@@ -35,6 +35,8 @@ type Query struct {
 	packs  bool          // SELECTs answer in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
 
+	work entry // in the register of queries that run
+
 	mem  *budget.Account // what the query holds: its answers so far, its variables and what its statement needs
 	own  budget.Account  // mem, but for one that shares another's
 	mark int64           // what mem held before the statement
@@ -43,8 +45,9 @@ type Query struct {
 // queryCost is about what a query at work takes: its goroutine, its transaction and what it is evaluated with.
 const queryCost = 16 << 10
 
-// NewQuery starts a query text for a session with the given parameters.
-func (x *Runner) NewQuery(s *exec.Session, vars *value.Object) *Query {
+// NewQuery starts a query text for a session with the given parameters. It is listed as running until it is closed. The
+// query must run with the context that NewQuery gives: an operator stops it by that.
+func (x *Runner) NewQuery(ctx context.Context, s *exec.Session, vars *value.Object, src Source) (context.Context, *Query) {
 	base := exec.NewEnv()
 	if vars != nil {
 		for _, f := range vars.Fields() {
@@ -58,7 +61,10 @@ func (x *Runner) NewQuery(s *exec.Session, vars *value.Object) *Query {
 		n += value.Weight(v.Value)
 	}
 	q.Needs(n)
-	return q
+	ctx, q.work.stop = context.WithCancelCause(ctx)
+	q.work.memory = q.mem
+	x.working.enter(&q.work, s, src)
+	return ctx, q
 }
 
 // Needs counts n bytes more that the query keeps while it runs. If they are too many, its first statement says so.
@@ -68,7 +74,10 @@ func (q *Query) Needs(n int) {
 }
 
 // Close ends the query: what its answers hold counts no more.
-func (q *Query) Close() { q.mem.Close() }
+func (q *Query) Close() {
+	q.work.leave()
+	q.mem.Close()
+}
 
 // Beside is a query of the same text: it shares parameters, session and options, and has answers of its own.
 func (q *Query) Beside() *Query {

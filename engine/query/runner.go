@@ -28,6 +28,8 @@ type Runner struct {
 	Access *access.Authenticator
 	events eventQueue
 	limit  atomic.Pointer[systemLimit] // what systemTimeout found last
+
+	working register // of the queries that run
 }
 
 // New makes a runner. Open must be called before a client uses it.

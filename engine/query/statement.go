@@ -166,6 +166,9 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	ctx, end := q.inTime(ctx)
 	defer end()
 	q.mem.Rewind(q.mark) // of an attempt before
+	if context.Cause(ctx) == exec.ErrStopped {
+		return value.None, errs.Stopped()
+	}
 	if q.sess.Still != nil {
 		if err := q.sess.Still(q.sess); err != nil {
 			return value.None, err

@@ -29,7 +29,8 @@ type streaming struct {
 	sent     int    // pieces of rows that were handed over
 	stop     func() // ends what runs
 	sess     *exec.Session
-	err      error // of the sink
+	work     *entry // of the query
+	err      error  // of the sink
 }
 
 // rowsTo is where the rows of one statement go.
@@ -45,7 +46,7 @@ type rowsTo struct {
 func (q *Query) Stream(ctx context.Context, s *exec.Script, sink Sink) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	q.stream = &streaming{sink: sink, stop: stop, sess: q.sess}
+	q.stream = &streaming{sink: sink, stop: stop, sess: q.sess, work: &q.work}
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (q *Query) report(ctx context.Context) error {
 	}
 	for ; st.finished < len(q.out); st.finished++ {
 		r := &q.out[st.finished]
-		if r.Err != nil && ctx.Err() != nil {
+		if r.Err != nil && ctx.Err() != nil && context.Cause(ctx) != exec.ErrStopped {
 			return ctx.Err() // cut off
 		}
 		rows := st.finished < len(st.inRows) && st.inRows[st.finished]
@@ -110,6 +111,7 @@ func (t *rowsTo) give(rows []value.Value) error {
 	}
 	t.sent = true
 	st.sent++
+	st.work.rows.Add(int64(len(rows)))
 	if err := st.sink.Rows(t.index, rows); err != nil {
 		st.err = err
 		st.stop()

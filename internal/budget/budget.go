@@ -163,7 +163,7 @@ type Account struct {
 	pool      *Pool
 	used      int64
 	room      int64 // used may be that much without asking the pool
-	taken     int64 // of the pool
+	taken     int64 // of the pool; set by took, as others may read it
 	anonymous bool
 }
 
@@ -211,7 +211,7 @@ func (a *Account) Hold(n int) {
 	if a.anonymous {
 		a.pool.anonymous.Add(n64)
 	}
-	a.taken += n64
+	a.took(n64)
 	a.room += n64
 }
 
@@ -230,7 +230,7 @@ func (a *Account) Shrink() {
 	base := a.room - a.taken
 	n := min(a.room-max(a.used, base), a.taken)
 	a.pool.give(n, a.anonymous)
-	a.taken -= n
+	a.took(-n)
 	a.room -= n
 }
 
@@ -281,10 +281,21 @@ func (a *Account) grow(need int64) error {
 	if !a.pool.take(n, a.anonymous) {
 		return errs.OutOfMemory()
 	}
-	a.taken += n
+	a.took(n)
 	a.room += n
 	return nil
 }
+
+// Taken is what the account has of the pool, in bytes. Unlike the other methods it may be called by any goroutine.
+func (a *Account) Taken() int64 {
+	if a == nil {
+		return 0
+	}
+	return atomic.LoadInt64(&a.taken)
+}
+
+// took adds n to what the account has of the pool.
+func (a *Account) took(n int64) { atomic.StoreInt64(&a.taken, a.taken+n) }
 
 // Mark is what is charged at present, for Rewind.
 func (a *Account) Mark() int64 {
@@ -307,5 +318,6 @@ func (a *Account) Close() {
 		return
 	}
 	a.pool.give(a.taken, a.anonymous)
-	a.used, a.room, a.taken = 0, a.room-a.taken, 0
+	a.used, a.room = 0, a.room-a.taken
+	a.took(-a.taken)
 }

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// psRow is a row of any of the lists of processes.
+type psRow struct {
+	ID           string  `json:"id"`
+	Kind         string  `json:"kind,omitempty"`
+	Session      string  `json:"session,omitempty"`
+	User         string  `json:"user,omitempty"`
+	Level        string  `json:"level,omitempty"`
+	Namespace    string  `json:"namespace,omitempty"`
+	Database     string  `json:"database,omitempty"`
+	Client       string  `json:"client,omitempty"`
+	Seconds      float64 `json:"seconds"`
+	Rows         int64   `json:"rows,omitempty"`
+	Memory       int64   `json:"memory,omitempty"`
+	Statements   int     `json:"statements,omitempty"`
+	Live         int     `json:"live,omitempty"`
+	Transactions int     `json:"transactions,omitempty"`
+	Reads        bool    `json:"reads,omitempty"`
+	Text         string  `json:"text,omitempty"`
+}
+
+// processList is the answer of the method processes.
+type processList struct {
+	Statements   []psRow        `json:"statements"`
+	Sessions     []psRow        `json:"sessions"`
+	Live         []psRow        `json:"live"`
+	Transactions []psRow        `json:"transactions"`
+	Totals       map[string]int `json:"totals"`
+}
+
+// psOptions are the flags of ps.
+type psOptions struct {
+	connect connectFlags
+	json    bool
+	all     bool
+	watch   time.Duration
+}
+
+func newPsCmd(s *streams) *cobra.Command {
+	var o psOptions
+	cmd := &cobra.Command{
+		Use:   "ps",
+		Short: "List what a server runs",
+		Long: `Lists the statements that run, the oldest first, and the open transactions. With --all also the sessions and the live
+queries. Texts are shown without their data. Only users at root level may see it.
+
+nacre kill ID ends what a row is about.`,
+		Example: `  nacre ps -u root -p root
+  nacre ps --all --watch=1s
+  nacre ps --json | jq '.statements[] | select(.seconds > 60) | .id'`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPs(cmd.Context(), s, &o) },
+	}
+	addConnectFlags(cmd, &o.connect)
+	cmd.Flags().BoolVarP(&o.all, "all", "a", false, "sessions and live queries, too")
+	cmd.Flags().BoolVar(&o.json, "json", false, "everything as one JSON object; with --watch one a line")
+	cmd.Flags().DurationVarP(&o.watch, "watch", "w", 0, "list again and again, so often, until Ctrl-C")
+	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
+	return cmd
+}
+
+func newKillCmd(s *streams) *cobra.Command {
+	var f connectFlags
+	cmd := &cobra.Command{
+		Use:   "kill ID",
+		Short: "End a statement, session, live query or transaction of a server",
+		Long: `Ends what ID names: a statement by its number, a session, live query or transaction by its uuid, as nacre ps lists them.
+A statement fails, and what it changed is undone. A session ends with its statements, transactions and live queries, and
+its connection is closed. Only owners at root level may do it.
+
+Exit status: 0 ended, 5 nothing that runs has this id.`,
+		Example: `  nacre kill 42
+  nacre kill 01a1ff8e-6163-7761-a50f-13f3db900459 --context prod`,
+		Args: exactArgs(1, "the ID of a row of nacre ps"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runKill(cmd.Context(), s, &f, args[0]) },
+	}
+	addConnectFlags(cmd, &f)
+	return cmd
+}
+
+// server refuses an endpoint that is a store in this process: nothing runs in it but the command itself.
+func (f *connectFlags) server(ctx context.Context) (*client.Client, error) {
+	if f.embedded() {
+		return nil, usagef("-e %s is a store without a server: nothing runs in it", f.endpoint)
+	}
+	if f.level == "" || f.level == "root" {
+		f.ns, f.db = "", "" // operators look at the server, and make no place
+	}
+	return f.open(ctx)
+}
+
+func runKill(ctx context.Context, s *streams, f *connectFlags, id string) (err error) {
+	c, err := f.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	what, err := c.Call(ctx, "terminate", value.Str(id))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "ended the %s %s\n", value.ToString(what), id)
+	return err
+}
+
+func runPs(ctx context.Context, s *streams, o *psOptions) (err error) {
+	if o.watch < 0 {
+		return usagef("--watch wants a time of at least 100ms")
+	}
+	c, err := o.connect.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for {
+		list, err := readProcesses(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := o.print(s, list); err != nil || o.watch == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(o.watch, 100*time.Millisecond)):
+		}
+	}
+}
+
+// readProcesses asks the server for what it runs.
+func readProcesses(ctx context.Context, c *client.Client) (*processList, error) {
+	v, err := c.Call(ctx, "processes")
+	if err != nil {
+		return nil, err
+	}
+	list := &processList{}
+	if err := json.Unmarshal(value.AppendJSON(nil, v), list); err != nil {
+		return nil, fmt.Errorf("the server's list cannot be read: %w", err)
+	}
+	return list, nil
+}
+
+func (o *psOptions) print(s *streams, list *processList) error {
+	if o.json {
+		b, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s\n", b)
+		return err
+	}
+	if o.watch > 0 && s.outTTY {
+		if _, err := io.WriteString(s.out, "\x1b[H\x1b[2J"); err != nil {
+			return err
+		}
+	}
+	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tKIND\tUSER\tPLACE\tCLIENT\tAGE\tROWS\tMEMORY\tTEXT")
+	for _, r := range list.Statements {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.who(), r.place(), plain(r.Client), r.age(), r.Rows,
+			bytesText(r.Memory), oneLine(r.Text, 60))
+	}
+	if len(list.Transactions) > 0 {
+		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE")
+		for _, r := range list.Transactions {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.who(), r.place(), plain(r.Client), r.age())
+		}
+	}
+	if o.all {
+		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS")
+		for _, r := range list.Sessions {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.who(), r.place(), plain(r.Client), r.age(), r.Statements,
+				r.Live, r.Transactions)
+		}
+		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE\tTEXT")
+		for _, r := range list.Live {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.place(), r.age(), oneLine(r.Text, 60))
+		}
+	}
+	return w.Flush()
+}
+
+// who is the user of a row: its name, or where it has none its level.
+func (r *psRow) who() string {
+	if r.User == "" {
+		return "(" + r.Level + ")"
+	}
+	return plain(r.User)
+}
+
+func (r *psRow) place() string {
+	if r.Namespace == "" {
+		return "-"
+	}
+	return plain(r.Namespace + "/" + r.Database)
+}
+
+// age is how long the row is there, in a few characters.
+func (r *psRow) age() string {
+	d := time.Duration(r.Seconds * float64(time.Second))
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// oneLine is a text on one line, cut to most characters.
+func oneLine(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return plain(s)
+}
+
+// plain shows control characters, which come from clients, as escapes.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+		s = strings.Trim(strconv.Quote(s), `"`)
+	}
+	if s == "" {
+		return "-"
+	}
+	return s
+}
