@@ -176,8 +176,8 @@ func (o *psOptions) print(s *streams, list *processList) error {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tUSER\tPLACE\tCLIENT\tAGE\tROWS\tMEMORY\tTEXT")
 	for _, r := range list.Statements {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.who(), r.place(), plain(r.Client), r.age(), r.Rows,
-			bytesText(r.Memory), oneLine(r.Text, 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.who(), r.place(), plain(r.Client),
+			r.age(), r.Rows, bytesText(r.Memory), oneLine(r.Text, 60))
 	}
 	if len(list.Transactions) > 0 {
 		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE")
@@ -188,8 +188,8 @@ func (o *psOptions) print(s *streams, list *processList) error {
 	if o.all {
 		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS")
 		for _, r := range list.Sessions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.who(), r.place(), plain(r.Client), r.age(), r.Statements,
-				r.Live, r.Transactions)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.who(), r.place(), plain(r.Client), r.age(),
+				r.Statements, r.Live, r.Transactions)
 		}
 		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE\tTEXT")
 		for _, r := range list.Live {
