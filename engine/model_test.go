@@ -86,7 +86,8 @@ func checkModel(t *rapid.T, dsn string) {
 
 // expected says which errors random writes may meet.
 func expected(msg string) bool {
-	for _, part := range []string{"already exists", "already contains", "does not match the existing", "due to a failed transaction", "due to a cancelled transaction", "a specific record has been specified"} {
+	for _, part := range []string{"already exists", "already contains", "does not match the existing", "due to a failed transaction", "due to a cancelled transaction", "aborted due to a prior error",
+		"a specific record has been specified"} {
 		if strings.Contains(msg, part) {
 			return true
 		}
