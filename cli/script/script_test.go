@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 		"values":       {"RETURN 1; RETURN [2]; RETURN []", "1 | [2] | []"},
 		"stops":        {"RETURN 1;\nTHROW 'no';\nCREATE stopped:1", "1 | 2:2: An error occurred: no"},
 		"let":          {"LET $a = 1; LET $a = $a + 1; RETURN $a", "NONE | NONE | 2"},
-		"let fails":    {"LET $a = 1;\nLET $a = fn::nope();\nRETURN $a", "NONE | 2:2: Function 'fn::nope' not found: The function 'fn::nope' does not exist"},
+		"let fails":    {"LET $a = 1;\nLET $a = fn::nope();\nRETURN $a", "NONE | 2:2: The function 'fn::nope' does not exist"},
 		"closure":      {"LET $f = |$x: int| $x + 1; LET $y = $f(1); RETURN $f($y)", "NONE | NONE | 3"},
 		"closure goes": {"LET $f = |$x: int| $x + 1; LET $f = 5; RETURN $f", "NONE | NONE | 5"},
 		"quoted name":  {"LET $`a b` = 1; RETURN $`a b`", "NONE | 1"},
