@@ -78,7 +78,7 @@ func (g *GraphQL) Execute(ctx context.Context, req *GraphQLRequest) (*GraphQLRes
 		return resp, err
 	}
 	if op.Kind() == graphql.Subscription {
-		resp.Errors = []*GraphQLFailure{{Err: errors.New("Subscriptions require WebSocket transport on GET /graphql")}}
+		resp.Errors = []*GraphQLFailure{{Err: errs.Validation("Subscriptions require WebSocket transport on GET /graphql")}}
 		return resp, nil
 	}
 	return g.run(ctx, op, req.Query, resp)

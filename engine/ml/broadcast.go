@@ -167,10 +167,3 @@ func (t *Tensor) wide() []int64 {
 	}
 	return out
 }
-
-// setWide stores integers that wide gave, wrapped to t's type.
-func (t *Tensor) setWide(v []int64) {
-	for i, x := range v {
-		t.setInt(i, x)
-	}
-}

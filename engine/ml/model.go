@@ -187,6 +187,8 @@ func (m *Model) done(r *run) {
 }
 
 // ErrShape is the error of a call with another number of numbers than the model takes.
+//
+//lint:ignore ST1005 clients know the text as it is
 var ErrShape = errors.New("Failed to reshape tensor to input dimensions")
 
 // shape is the shape of the input for n numbers.
