@@ -192,7 +192,11 @@ func (d *decoder) rings(b []byte, depth int) ([][]value.Point, error) {
 			rings = append(rings, ring)
 		}
 	}
-	if exterior == nil {
+	switch {
+	case exterior != nil:
+	case len(rings) == 1:
+		return nil, nil // a polygon without any ring
+	default:
 		return nil, refused("a polygon has no exterior")
 	}
 	rings[0] = exterior
