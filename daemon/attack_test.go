@@ -233,7 +233,7 @@ func (a *attack) expand(text string) string {
 func (a *attack) request(line string) {
 	a.t.Helper()
 	line, body, _ := strings.Cut(line, " < ")
-	words := a.words(line)
+	s, words := a.server(), a.words(line) // the server first: it gives variables
 	if body = a.text(body); strings.HasPrefix(body, "@") {
 		b, err := os.ReadFile(filepath.Join(modelDir, filepath.Clean("/"+body[1:])))
 		if err != nil {
@@ -241,7 +241,7 @@ func (a *attack) request(line string) {
 		}
 		body = string(b)
 	}
-	r := a.server().do(words[1], words[2], body, words[3:]...)
+	r := s.do(words[1], words[2], body, words[3:]...)
 	if !slices.Contains(strings.Split(words[0], ","), strconv.Itoa(r.StatusCode)) {
 		a.failf("%s: %d %.300s", line, r.StatusCode, r.body)
 	}

@@ -276,10 +276,17 @@ func TestPGX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { _, _ = other.Exec(context.Background(), "NOTIFY news, 'hello'") })
+	told := make(chan error, 1)
+	go func() {
+		_, err := other.Exec(context.Background(), "NOTIFY news, 'hello'")
+		told <- err
+	}()
 	n, err := c.WaitForNotification(ctx)
 	if err != nil || n.Channel != "news" || n.Payload != "hello" {
 		t.Errorf("notification: %v %v", n, err)
+	}
+	if err := <-told; err != nil {
+		t.Fatal(err)
 	}
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
