@@ -1,0 +1,114 @@
+package sql
+
+import (
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// coerce makes x of type oid, as an assignment or an argument does: literals and parameters take it, others are
+// converted.
+func (b *binder) coerce(x *bound, oid pgtype.OID) (*bound, error) {
+	switch {
+	case oid == 0 || oid == pgtype.Unknown || x.oid == oid:
+		return x, nil
+	case x.param > 0:
+		if b.params[x.param-1] == 0 {
+			b.params[x.param-1] = oid
+		}
+		from := b.params[x.param-1]
+		out := *x
+		out.oid, out.param = from, 0
+		return b.converted(&out, oid)
+	case x.lit != nil && x.oid == pgtype.Unknown:
+		if x.lit.IsNone() {
+			out := constant(value.None, oid)
+			out.name = x.name
+			return out, nil
+		}
+		v, err := b.parse(oid, x.lit.Str())
+		if err != nil {
+			return nil, err
+		}
+		out := constant(v, oid)
+		out.name = x.name
+		return out, nil
+	}
+	return b.converted(x, oid)
+}
+
+// parse reads a literal of a type.
+func (b *binder) parse(oid pgtype.OID, s string) (value.Value, error) {
+	if pgtype.IsReg(oid) {
+		if n, err := pgtype.Parse(pgtype.Oid, s, nil); err == nil {
+			return n, nil
+		}
+		id, err := b.env.Object(oid, s)
+		return value.Int(id), err
+	}
+	return pgtype.Parse(oid, s, b.env.Style())
+}
+
+// converted is x cast to a type at work.
+func (b *binder) converted(x *bound, oid pgtype.OID) (*bound, error) {
+	if x.oid == oid || sameForm(x.oid, oid) {
+		out := *x
+		out.oid = oid
+		return &out, nil
+	}
+	if !castable(x.oid, oid) {
+		return nil, sqlstate.New(sqlstate.CannotCoerce, "cannot cast type %s to %s", pgtype.Format(x.oid),
+			pgtype.Format(oid))
+	}
+	from, eval := x.oid, x.eval
+	out := &bound{oid: oid, name: x.name, key: x.key + "::" + itoa(int(oid))}
+	out.uses(x)
+	out.eval = func(s *scope) (value.Value, error) {
+		v, err := eval(s)
+		if err != nil || v.IsNone() {
+			return value.None, err
+		}
+		return castValue(s.rt.ctx, s.rt.env, v, from, oid)
+	}
+	return out, nil
+}
+
+// sameForm reports whether values of two types are the same.
+func sameForm(a, b pgtype.OID) bool {
+	text := func(oid pgtype.OID) bool {
+		return oid == pgtype.Text || oid == pgtype.Varchar || oid == pgtype.Unknown || oid == pgtype.BPChar ||
+			oid == pgtype.NodeTree
+	}
+	return text(a) && text(b)
+}
+
+func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
+	oid, ok := pgtype.Named(x.to.name)
+	if !ok {
+		return nil, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", x.to.name).At(x.to.pos)
+	}
+	if a, ok := x.x.(*arrayLit); ok && len(a.elems) == 0 && pgtype.IsArray(oid) {
+		return constant(value.ArrayOf(nil), oid), nil
+	}
+	e, err := b.expr(x.x, ns)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.coerce(e, oid)
+	if err != nil {
+		return nil, err
+	}
+	if out == e {
+		copied := *e
+		out = &copied
+	}
+	if e.name == "?column?" || e.name == "case" || e.weak {
+		if elem := pgtype.ElemOf(oid); elem != 0 && !pgtype.IsVector(oid) {
+			oid = elem
+		}
+		if t := pgtype.Lookup(oid); t != nil {
+			out.name, out.weak = t.Name, true
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,225 @@
+package sql
+
+import (
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// condition binds an expression that is true or false.
+func (b *binder) condition(x Expr, ns *names) (*bound, error) {
+	e, err := b.expr(x, ns)
+	if err != nil {
+		return nil, err
+	}
+	if e.oid == pgtype.Unknown {
+		return b.coerce(e, pgtype.Bool)
+	}
+	if e.oid != pgtype.Bool {
+		return nil, sqlstate.New(sqlstate.TypeMismatch, "argument of %s must be type boolean, not type %s", ns.where,
+			pgtype.Format(e.oid))
+	}
+	return e, nil
+}
+
+func truth(v value.Value) bool { return v.Kind() == value.KindBool && v.Bool() }
+
+func (b *binder) logic(x *binary, ns *names) (*bound, error) {
+	l, err := b.condition(x.l, ns)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.condition(x.r, ns)
+	if err != nil {
+		return nil, err
+	}
+	stop := x.op == "or" // the value that decides
+	out := &bound{oid: pgtype.Bool, key: "(" + l.key + x.op + r.key + ")", name: "?column?"}
+	out.eval = func(s *scope) (value.Value, error) {
+		a, err := l.eval(s)
+		if err != nil {
+			return value.None, err
+		}
+		if !a.IsNone() && truth(a) == stop {
+			return a, nil
+		}
+		c, err := r.eval(s)
+		if err != nil {
+			return value.None, err
+		}
+		if !c.IsNone() && truth(c) == stop {
+			return c, nil
+		}
+		if a.IsNone() || c.IsNone() {
+			return value.None, nil
+		}
+		return value.Bool(!stop), nil
+	}
+	return out.uses(l, r), nil
+}
+
+// unify makes two expressions of one type.
+func (b *binder) unify(l, r *bound) (_, _ *bound, oid pgtype.OID, err error) {
+	oid = common(l.oid, r.oid)
+	if oid == 0 {
+		return nil, nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s = %s",
+			pgtype.Format(l.oid), pgtype.Format(r.oid)).
+			Hinted("No operator matches the given types. Add explicit casts.")
+	}
+	target := oid
+	if target == pgtype.Unknown {
+		target = pgtype.Text
+	}
+	if l, err = b.coerce(l, target); err != nil {
+		return nil, nil, 0, err
+	}
+	if r, err = b.coerce(r, target); err != nil {
+		return nil, nil, 0, err
+	}
+	return l, r, target, nil
+}
+
+// compare binds a comparison.
+func (b *binder) compare(op string, l, r *bound) (*bound, error) {
+	first, second := l, r
+	l, r, oid, err := b.unify(l, r)
+	if err != nil {
+		return nil, err
+	}
+	out := &bound{oid: pgtype.Bool, key: "(" + l.key + op + r.key + ")", name: "?column?"}
+	out.uses(l, r)
+	out.eval = func(s *scope) (value.Value, error) {
+		x, err := l.eval(s)
+		if err != nil {
+			return value.None, err
+		}
+		y, err := r.eval(s)
+		if err != nil {
+			return value.None, err
+		}
+		if op == "is distinct from" {
+			return value.Bool(x.IsNone() != y.IsNone() || !x.IsNone() && order(oid, x, y) != 0), nil
+		}
+		if x.IsNone() || y.IsNone() {
+			return value.None, nil
+		}
+		return value.Bool(holds(op, order(oid, x, y))), nil
+	}
+	if op == "=" {
+		out.equalL, out.equalR = l, r
+	}
+	out.compares = comparisonWith(op, first, l, r)
+	if out.compares == nil {
+		out.compares = comparisonWith(flipped[op], second, r, l)
+	}
+	return out, nil
+}
+
+var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+// comparisonWith is a comparison of the column first, which was not converted, with something of the same type.
+func comparisonWith(op string, first, l, r *bound) *comparisonOf {
+	if flipped[op] == "" || len(l.cols) != 1 || len(r.cols) != 0 || len(first.key) < 2 || first.key[0] != '#' ||
+		l.key != first.key {
+		return nil
+	}
+	for c := range l.cols {
+		return &comparisonOf{col: c, op: op, with: r}
+	}
+	return nil
+}
+
+func holds(op string, c int) bool {
+	switch op {
+	case "=":
+		return c == 0
+	case "<>":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+func (b *binder) rowCompare(op string, l, r *rowExpr, ns *names) (*bound, error) {
+	if len(l.elems) != len(r.elems) || op != "=" && op != "<>" {
+		return nil, sqlstate.New(sqlstate.SyntaxError,
+			"rows of different length, or an order of rows, cannot be compared")
+	}
+	var x Expr
+	for i := range l.elems {
+		eq := Expr(&binary{op: "=", l: l.elems[i], r: r.elems[i]})
+		if x == nil {
+			x = eq
+		} else {
+			x = &binary{op: "and", l: x, r: eq}
+		}
+	}
+	if op == "<>" {
+		x = &unary{"not", x}
+	}
+	return b.expr(x, ns)
+}
+
+func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
+	e, err := b.expr(x.x, ns)
+	if err != nil {
+		return nil, err
+	}
+	if x.kind != "null" {
+		if e, err = b.coerce(e, pgtype.Bool); err != nil {
+			return nil, err
+		}
+	}
+	out := &bound{oid: pgtype.Bool, key: e.key + " is " + x.kind, name: "?column?"}
+	out.eval = func(s *scope) (value.Value, error) {
+		v, err := e.eval(s)
+		if err != nil {
+			return value.None, err
+		}
+		is := v.IsNone()
+		switch x.kind {
+		case "true":
+			is = truth(v)
+		case "false":
+			is = !v.IsNone() && !truth(v)
+		}
+		return value.Bool(is != x.not), nil
+	}
+	if x.not {
+		out.key = "not " + out.key
+	}
+	return out.uses(e), nil
+}
+
+func (b *binder) inTest(x *inTest, ns *names) (*bound, error) {
+	if x.sub != nil {
+		return b.anyTest(&anyTest{x: x.x, op: map[bool]string{false: "=", true: "<>"}[x.not], sub: x.sub, all: x.not},
+			ns)
+	}
+	var or Expr
+	for _, e := range x.list {
+		eq := Expr(&binary{op: "=", l: x.x, r: e})
+		if or == nil {
+			or = eq
+		} else {
+			or = &binary{op: "or", l: or, r: eq}
+		}
+	}
+	if x.not {
+		or = &unary{"not", or}
+	}
+	return b.expr(or, ns)
+}
+
+func (b *binder) between(x *between, ns *names) (*bound, error) {
+	var e Expr = &binary{op: "and", l: &binary{op: ">=", l: x.x, r: x.low}, r: &binary{op: "<=", l: x.x, r: x.high}}
+	if x.not {
+		e = &unary{"not", e}
+	}
+	return b.expr(e, ns)
+}

@@ -1,0 +1,175 @@
+package sql
+
+import (
+	"math"
+	"strings"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func numberFunctions() map[string]*Function {
+	float := func(f func(float64) float64) *Function {
+		return Returns(pgtype.Float8, 1, 1, func(c *Call) (value.Value, error) {
+			return value.Float(f(c.Args[0].AsFloat())), nil
+		}, pgtype.Float8)
+	}
+	rounding := func(f func(float64) float64, d func(value.Decimal) value.Decimal) *Function {
+		return &Function{Min: 1, Max: 1, Type: func(oids []pgtype.OID) pgtype.OID {
+			if pgtype.IsInt(oids[0]) {
+				return pgtype.Float8
+			}
+			return oids[0]
+		}, Args: []pgtype.OID{pgtype.Float8}, Eval: func(c *Call) (value.Value, error) {
+			if c.OIDs[0] == pgtype.Numeric {
+				return value.DecimalOf(d(decimalOf(c.Args[0]))), nil
+			}
+			return value.Float(f(c.Args[0].AsFloat())), nil
+		}}
+	}
+	one := value.DecimalFromInt(1)
+	floor := func(d value.Decimal) value.Decimal {
+		t := d.Trunc()
+		if d.Cmp(t) < 0 {
+			t, _ = t.Sub(one)
+		}
+		return t
+	}
+	fns := map[string]*Function{
+		"floor":   rounding(math.Floor, floor),
+		"ceil":    rounding(math.Ceil, func(d value.Decimal) value.Decimal { return floor(d.Negate()).Negate() }),
+		"ceiling": rounding(math.Ceil, func(d value.Decimal) value.Decimal { return floor(d.Negate()).Negate() }),
+		"trunc":   rounding(math.Trunc, value.Decimal.Trunc),
+		"round": {Min: 1, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
+			if len(oids) > 1 || oids[0] == pgtype.Numeric {
+				return pgtype.Numeric
+			}
+			return pgtype.Float8
+		}, Eval: round},
+		"abs": {Min: 1, Max: 1, Type: firstType, Args: []pgtype.OID{pgtype.Float8}, Eval: func(c *Call) (value.Value,
+			error) {
+			switch v := c.Args[0]; v.Kind() {
+			case value.KindInt:
+				if v.Int() < 0 {
+					return calculate("-", c.OIDs[0], value.Int(0), v)
+				}
+				return v, nil
+			case value.KindDecimal:
+				return value.DecimalOf(v.Decimal().Abs()), nil
+			default:
+				return value.Float(math.Abs(v.AsFloat())), nil
+			}
+		}},
+		"mod": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID { return common(oids[0], oids[1]) },
+			Eval: func(c *Call) (value.Value, error) {
+				return calculate("%", common(c.OIDs[0], c.OIDs[1]), c.Args[0], c.Args[1])
+			}},
+		"sqrt": Returns(pgtype.Float8, 1, 1, func(c *Call) (value.Value, error) {
+			if c.Args[0].AsFloat() < 0 {
+				return value.None, sqlstate.New("2201F", "cannot take square root of a negative number")
+			}
+			return value.Float(math.Sqrt(c.Args[0].AsFloat())), nil
+		}, pgtype.Float8),
+		"exp": float(math.Exp), "ln": float(math.Log), "log": float(math.Log10), "sin": float(math.Sin),
+		"cos": float(math.Cos), "tan": float(math.Tan),
+		"power": Returns(pgtype.Float8, 2, 2, func(c *Call) (value.Value, error) {
+			return calculateFloat("^", c.Args[0].AsFloat(), c.Args[1].AsFloat())
+		}, pgtype.Float8),
+		"sign": Returns(pgtype.Float8, 1, 1, func(c *Call) (value.Value, error) {
+			f := c.Args[0].AsFloat()
+			switch {
+			case f > 0:
+				return value.Float(1), nil
+			case f < 0:
+				return value.Float(-1), nil
+			}
+			return value.Float(0), nil
+		}, pgtype.Float8),
+		"generate_series": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
+			return common(oids[0],
+				oids[1])
+		}, Set: true, Eval: generateSeries},
+		"generate_subscripts": {Min: 2, Max: 3, Type: always2(pgtype.Int4), Set: true, Eval: generateSubscripts},
+	}
+	fns["pow"] = fns["power"]
+	return fns
+}
+
+func round(c *Call) (value.Value, error) {
+	if len(c.Args) == 1 && c.OIDs[0] != pgtype.Numeric {
+		return value.Float(math.RoundToEven(c.Args[0].AsFloat())), nil
+	}
+	places := int64(0)
+	if len(c.Args) > 1 {
+		places = c.Int(1)
+	}
+	if places < -30 || places > 30 {
+		return value.None, sqlstate.New(sqlstate.OutOfRange, "cannot round to %d places", places)
+	}
+	d := decimalOf(c.Args[0])
+	scale := value.DecimalFromInt(1)
+	ten := value.DecimalFromInt(10)
+	for range max(places, -places) {
+		scale, _ = scale.Mul(ten)
+	}
+	if places < 0 {
+		scale, _ = value.DecimalFromInt(1).Div(scale)
+	}
+	half, _ := value.ParseDecimal("0.5")
+	if d.Sign() < 0 {
+		half = half.Negate()
+	}
+	scaled, ok := d.Mul(scale)
+	if ok {
+		scaled, ok = scaled.Add(half)
+	}
+	if !ok {
+		return value.None, outOfRange(pgtype.Numeric)
+	}
+	out, ok := scaled.Trunc().Div(scale)
+	if !ok {
+		return value.None, outOfRange(pgtype.Numeric)
+	}
+	s := out.String()
+	if places > 0 {
+		_, frac, _ := strings.Cut(s, ".")
+		if frac == "" {
+			s += "."
+		}
+		s += strings.Repeat("0", max(0, int(places)-len(frac)))
+	}
+	return pgtype.Parse(pgtype.Numeric, s, nil)
+}
+
+// longestSeries is how many rows generate_series may give.
+const longestSeries = 10_000_000
+
+func generateSeries(c *Call) (value.Value, error) {
+	if c.Args[0].Kind() == value.KindDatetime {
+		return timeSeries(c)
+	}
+	from, to, step := c.Int(0), c.Int(1), int64(1)
+	if len(c.Args) > 2 {
+		step = c.Int(2)
+	}
+	if step == 0 {
+		return value.None, sqlstate.New(sqlstate.InvalidParameter, "step size cannot equal zero")
+	}
+	var out []value.Value
+	for n := from; step > 0 && n <= to || step < 0 && n >= to; n += step {
+		if len(out) >= longestSeries {
+			return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows", longestSeries)
+		}
+		if len(out)&4095 == 4095 {
+			if err := c.Env.Charge(4096 * 24); err != nil {
+				return value.None, err
+			}
+		}
+		out = append(out, value.Int(n))
+		if step > 0 && n > math.MaxInt64-step || step < 0 && n < math.MinInt64-step {
+			break
+		}
+	}
+	return value.ArrayOf(out), nil
+}

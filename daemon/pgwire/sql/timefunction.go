@@ -1,0 +1,240 @@
+package sql
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+func timeSeries(c *Call) (value.Value, error) {
+	if len(c.Args) < 3 || c.Args[2].Kind() != value.KindDuration || c.Args[2].Duration().Std() == 0 {
+		return value.None, sqlstate.New(sqlstate.InvalidParameter, "a series of times needs a step that is not zero")
+	}
+	var out []value.Value
+	for at := c.Args[0].Datetime(); at.Cmp(c.Args[1].Datetime()) <= 0; {
+		if len(out) >= longestSeries/10 {
+			return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows",
+				longestSeries/10)
+		}
+		out = append(out, value.DatetimeOf(at))
+		next, ok := at.Add(c.Args[2].Duration())
+		if !ok {
+			break
+		}
+		at = next
+	}
+	return value.ArrayOf(out), nil
+}
+
+func timeFunctions() map[string]*Function {
+	now := func(oid pgtype.OID) *Function {
+		return &Function{Type: always2(oid), Eval: func(c *Call) (value.Value, error) {
+			t := time.Now()
+			d := value.Datetime{Secs: t.Unix(), Nanos: uint32(t.Nanosecond()) / 1000 * 1000}
+			return castTime(d, pgtype.Timestamptz, oid, c.Env.Style()), nil
+		}}
+	}
+	fns := map[string]*Function{
+		"now": now(pgtype.Timestamptz), "clock_timestamp": now(pgtype.Timestamptz),
+		"statement_timestamp":   now(pgtype.Timestamptz),
+		"transaction_timestamp": now(pgtype.Timestamptz), "current_date": now(pgtype.Date),
+		"localtimestamp": now(pgtype.Timestamp),
+		"date_trunc": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
+			if oids[1] == pgtype.Timestamp {
+				return oids[1]
+			}
+			return pgtype.Timestamptz
+		}, Args: []pgtype.OID{pgtype.Text, pgtype.Timestamptz, pgtype.Text}, Eval: dateTrunc},
+		"extract":   {Min: 2, Max: 2, Type: always2(pgtype.Numeric), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
+		"date_part": {Min: 2, Max: 2, Type: always2(pgtype.Float8), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
+		"timezone": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
+			if oids[1] == pgtype.Timestamptz {
+				return pgtype.Timestamp
+			}
+			return pgtype.Timestamptz
+		}, Args: []pgtype.OID{pgtype.Text, 0}, Eval: func(c *Call) (value.Value, error) {
+			zone, err := pgtype.LoadZone(c.Str(0))
+			if err != nil {
+				return value.None, err
+			}
+			to := pgtype.Timestamp
+			if c.OIDs[1] != pgtype.Timestamptz {
+				to = pgtype.Timestamptz
+			}
+			if c.Args[1].Kind() != value.KindDatetime {
+				return value.None, sqlstate.New(sqlstate.UndefinedFunction, "AT TIME ZONE needs a timestamp")
+			}
+			return castTime(c.Args[1].Datetime(), c.OIDs[1], to, &pgtype.Style{Zone: zone}), nil
+		}},
+		"to_char": Returns(pgtype.Text, 2, 2, toChar, 0, pgtype.Text),
+	}
+	return fns
+}
+
+// civil takes a time apart in the zone of the session.
+func civil(c *Call, v value.Value, oid pgtype.OID) (value.Civil, value.Datetime) {
+	d := v.Datetime()
+	if oid == pgtype.Timestamptz {
+		d = castTime(d, pgtype.Timestamptz, pgtype.Timestamp, c.Env.Style()).Datetime()
+	}
+	return d.Civil(), d
+}
+
+func dateTrunc(c *Call) (value.Value, error) {
+	if c.Args[1].Kind() != value.KindDatetime {
+		return value.None, sqlstate.New(sqlstate.UndefinedFunction, "date_trunc needs a timestamp")
+	}
+	t, local := civil(c, c.Args[1], c.OIDs[1])
+	day := func() { t.Hour, t.Minute, t.Second, t.Nanos = 0, 0, 0, 0 }
+	switch strings.ToLower(c.Str(0)) {
+	case "microseconds":
+		t.Nanos = t.Nanos / 1000 * 1000
+	case "milliseconds":
+		t.Nanos = t.Nanos / 1_000_000 * 1_000_000
+	case "second":
+		t.Nanos = 0
+	case "minute":
+		t.Nanos, t.Second = 0, 0
+	case "hour":
+		t.Nanos, t.Second, t.Minute = 0, 0, 0
+	case "day":
+		day()
+	case "week":
+		day()
+		back := int64(weekday(local)+6) % 7
+		d, _ := t.Datetime()
+		d.Secs -= back * 86400
+		t = d.Civil()
+	case "month":
+		day()
+		t.Day = 1
+	case "quarter":
+		day()
+		t.Day, t.Month = 1, (t.Month-1)/3*3+1
+	case "year":
+		day()
+		t.Day, t.Month = 1, 1
+	case "decade":
+		day()
+		t.Day, t.Month, t.Year = 1, 1, t.Year/10*10
+	case "century":
+		day()
+		t.Day, t.Month, t.Year = 1, 1, (t.Year-1)/100*100+1
+	default:
+		return value.None, sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized", c.Str(0))
+	}
+	d, ok := t.Datetime()
+	if !ok {
+		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
+	}
+	if c.OIDs[1] == pgtype.Timestamptz {
+		return castTime(d, pgtype.Timestamp, pgtype.Timestamptz, c.Env.Style()), nil
+	}
+	return value.DatetimeOf(d), nil
+}
+
+// weekday counts from Sunday, 0.
+func weekday(d value.Datetime) int {
+	days := d.Secs / 86400
+	if d.Secs%86400 < 0 {
+		days--
+	}
+	return int(((days+4)%7 + 7) % 7)
+}
+
+func extract(c *Call) (value.Value, error) {
+	unit := strings.ToLower(c.Str(0))
+	var n float64
+	switch c.Args[1].Kind() {
+	case value.KindDuration:
+		d := c.Args[1].Duration()
+		switch unit {
+		case "epoch":
+			n = d.Seconds()
+		case "day":
+			n = float64(d.Secs / 86400)
+		case "hour":
+			n = float64(d.Secs % 86400 / 3600)
+		case "minute":
+			n = float64(d.Secs % 3600 / 60)
+		case "second":
+			n = float64(d.Secs%60) + float64(d.Nanos)/1e9
+		case "year", "month":
+		default:
+			return value.None, sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type interval", unit)
+		}
+	case value.KindDatetime:
+		var err error
+		if n, err = extractTime(c, unit); err != nil {
+			return value.None, err
+		}
+	default:
+		return value.None, sqlstate.New(sqlstate.UndefinedFunction, "EXTRACT needs a time")
+	}
+	return pgtype.Parse(pgtype.Numeric, strconv.FormatFloat(math.Round(n*1e6)/1e6, 'f', -1, 64), nil)
+}
+
+func extractTime(c *Call, unit string) (float64, error) {
+	t, local := civil(c, c.Args[1], c.OIDs[1])
+	d := c.Args[1].Datetime()
+	switch unit {
+	case "epoch":
+		return float64(d.Secs) + float64(d.Nanos)/1e9, nil
+	case "year":
+		return float64(t.Year), nil
+	case "month":
+		return float64(t.Month), nil
+	case "day":
+		return float64(t.Day), nil
+	case "hour":
+		return float64(t.Hour), nil
+	case "minute":
+		return float64(t.Minute), nil
+	case "second":
+		return float64(t.Second) + float64(t.Nanos)/1e9, nil
+	case "milliseconds":
+		return float64(t.Second)*1e3 + float64(t.Nanos)/1e6, nil
+	case "microseconds":
+		return float64(t.Second)*1e6 + float64(t.Nanos)/1e3, nil
+	case "quarter":
+		return float64((t.Month-1)/3 + 1), nil
+	case "dow":
+		return float64(weekday(local)), nil
+	case "isodow":
+		return float64((weekday(local)+6)%7 + 1), nil
+	case "doy":
+		return float64(time.Date(t.Year, time.Month(t.Month), t.Day, 0, 0, 0, 0, time.UTC).YearDay()), nil
+	case "week":
+		_, w := time.Date(t.Year, time.Month(t.Month), t.Day, 0, 0, 0, 0, time.UTC).ISOWeek()
+		return float64(w), nil
+	case "timezone":
+		return float64(local.Secs - d.Secs), nil
+	}
+	return 0, sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type %s", unit,
+		pgtype.Format(c.OIDs[1]))
+}
+
+// toChar writes a time by the commonest patterns, or a number without padding.
+func toChar(c *Call) (value.Value, error) {
+	if c.Args[0].Kind() != value.KindDatetime {
+		return value.Str(c.Str(0)), nil
+	}
+	t, local := civil(c, c.Args[0], c.OIDs[0])
+	at := time.Unix(local.Secs, int64(local.Nanos)).UTC()
+	return value.Str(strings.NewReplacer(
+		"YYYY", fmt.Sprintf("%04d", t.Year), "YY", fmt.Sprintf("%02d", t.Year%100), "MM", fmt.Sprintf("%02d", t.Month),
+		"DD", fmt.Sprintf("%02d", t.Day), "HH24", fmt.Sprintf("%02d", t.Hour), "HH12", fmt.Sprintf("%02d",
+			(t.Hour+11)%12+1),
+		"HH", fmt.Sprintf("%02d", (t.Hour+11)%12+1), "MI", fmt.Sprintf("%02d", t.Minute), "SS", fmt.Sprintf("%02d",
+			t.Second),
+		"MS", fmt.Sprintf("%03d", t.Nanos/1_000_000), "US", fmt.Sprintf("%06d", t.Nanos/1000),
+		"Month", fmt.Sprintf("%-9s", at.Month()), "Mon", at.Format("Jan"), "Day", fmt.Sprintf("%-9s", at.Weekday()),
+		"Dy", at.Format("Mon"),
+	).Replace(c.Str(1))), nil
+}
