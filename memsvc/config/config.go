@@ -76,6 +76,7 @@ type Config struct {
 	LogLevel, LogFormat           string
 	OTLP                          string
 	ContextBaseURL                bool
+	ContextPrivate                bool // such an address may be of a private network
 	MetricsPerContext             bool
 	IndexBytes                    int64
 	Roles                         []string
@@ -152,6 +153,8 @@ func Table() []Setting {
 			func(c *Config) *string { return &c.LogFormat }),
 		flag("ALLOW_CONTEXT_BASE_URL", false, "let a Context name the address of its provider",
 			func(c *Config) *bool { return &c.ContextBaseURL }),
+		flag("CONTEXT_PRIVATE_ADDRESS", true, "let that address be one of this machine or of a private network",
+			func(c *Config) *bool { return &c.ContextPrivate }),
 		flag("METRICS_PER_CONTEXT", false, "label metrics with the Context",
 			func(c *Config) *bool { return &c.MetricsPerContext }),
 		flag("OCR_LOCAL", false, "use tesseract where it is installed", func(c *Config) *bool { return &c.OCRLocal }),

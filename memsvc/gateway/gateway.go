@@ -38,7 +38,7 @@ type Gateway struct {
 
 // New makes a gateway.
 func New(schema *settings.Schema, log *slog.Logger, count Count) *Gateway {
-	return &Gateway{Schema: schema, Client: model.New(), Log: log, Count: count}
+	return &Gateway{Schema: schema, Client: model.New(schema.Server.ContextPrivate), Log: log, Count: count}
 }
 
 // Choose is the model of a stage, or of a request that names one (provider/model). It is a problem when no key reaches
@@ -80,7 +80,7 @@ func (g *Gateway) target(t *settings.Settings, m settings.Model) model.Target {
 	if own, ok := t.Keys[m.Provider]; ok {
 		out.Key = own.Key
 		if own.BaseURL != "" && g.Schema.Server.ContextBaseURL {
-			out.BaseURL = strings.TrimSuffix(own.BaseURL, "/")
+			out.BaseURL, out.Foreign = strings.TrimSuffix(own.BaseURL, "/"), true
 		}
 		if own.Wire != "" {
 			out.Wire = own.Wire

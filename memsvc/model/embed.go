@@ -22,7 +22,7 @@ func (c *Client) Embed(ctx context.Context, t Target, texts []string, query bool
 	if err != nil {
 		return nil, u, err
 	}
-	err = c.do(ctx, t.BaseURL+"\x00"+t.Key+"\x00"+t.Model, func(ctx context.Context) (*http.Request, error) {
+	err = c.do(ctx, c.http, t.BaseURL+"\x00"+t.Key+"\x00"+t.Model, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(b))
 		if err != nil {
 			return nil, err

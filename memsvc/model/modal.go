@@ -91,7 +91,7 @@ func (c *Client) post(ctx context.Context, e Endpoint, body, out any) error {
 }
 
 func (c *Client) call(ctx context.Context, e Endpoint, kind string, body []byte, out any) error {
-	return c.do(ctx, e.URL+"\x00"+e.Key+"\x00"+e.Model, func(ctx context.Context) (*http.Request, error) {
+	return c.do(ctx, c.http, e.URL+"\x00"+e.Key+"\x00"+e.Model, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
 		if err != nil {
 			return nil, err

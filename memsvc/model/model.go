@@ -36,7 +36,10 @@ const (
 )
 
 // Target is a model at an address.
-type Target struct{ Provider, Wire, BaseURL, Key, Model string }
+type Target struct {
+	Provider, Wire, BaseURL, Key, Model string
+	Foreign                             bool // a tenant named the address: see foreignAddress
+}
 
 // Message is one message of a prompt: user or assistant.
 type Message struct {
@@ -80,6 +83,7 @@ func (e *Error) Error() string {
 // Client makes calls. Make it with New.
 type Client struct {
 	http    *http.Client
+	foreign *http.Client  // for addresses that tenants name
 	Timeout time.Duration // of one try
 	Tries   int
 	Pause   time.Duration // before the second try, doubled for the third
@@ -97,11 +101,13 @@ type peer struct {
 	until  time.Time
 }
 
-// New makes a client. Redirects are not followed: they would carry the key elsewhere.
-func New() *Client {
-	return &Client{http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}, Timeout: 60 * time.Second, Tries: 3, Pause: 500 * time.Millisecond, peers: map[string]*peer{}}
+// New makes a client. Redirects are not followed: they would carry the key elsewhere. With privateOK the addresses that
+// tenants name may be of loopback and private networks.
+func New(privateOK bool) *Client {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{http: &http.Client{CheckRedirect: stay},
+		foreign: &http.Client{CheckRedirect: stay, Transport: foreignTransport(privateOK)},
+		Timeout: 60 * time.Second, Tries: 3, Pause: 500 * time.Millisecond, peers: map[string]*peer{}}
 }
 
 func (c *Client) peer(name string) *peer {
@@ -153,7 +159,8 @@ func (p *peer) leave(err error) {
 
 // do makes a call with retries. read takes the answer; it must not have passed anything on when it fails, or started
 // says so and there is no further try.
-func (c *Client) do(ctx context.Context, name string, build func(context.Context) (*http.Request, error),
+func (c *Client) do(ctx context.Context, via *http.Client, name string,
+	build func(context.Context) (*http.Request, error),
 	read func(io.Reader) error, started func() bool) error {
 	p := c.peer(name)
 	pause := c.Pause
@@ -161,7 +168,7 @@ func (c *Client) do(ctx context.Context, name string, build func(context.Context
 		if err := p.enter(ctx); err != nil {
 			return err
 		}
-		err := c.once(ctx, build, read)
+		err := once(ctx, via, c.Timeout, build, read)
 		p.leave(err)
 		var e *Error
 		if err == nil || !errors.As(err, &e) || !e.Temporary || try >= c.Tries || started() {
@@ -177,18 +184,21 @@ func (c *Client) do(ctx context.Context, name string, build func(context.Context
 	}
 }
 
-func (c *Client) once(parent context.Context, build func(context.Context) (*http.Request, error),
-	read func(io.Reader) error) error {
-	ctx, cancel := context.WithTimeout(parent, c.Timeout)
+func once(parent context.Context, via *http.Client, limit time.Duration,
+	build func(context.Context) (*http.Request, error), read func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
 	req, err := build(ctx)
 	if err != nil {
 		return &Error{why: "cannot be called: the request is not valid"}
 	}
-	res, err := c.http.Do(req)
+	res, err := via.Do(req)
 	if err != nil {
 		if parent.Err() != nil {
 			return context.Cause(parent)
+		}
+		if errors.Is(err, errForeign) {
+			return &Error{why: "is at an address that a Context may not name"}
 		}
 		return &Error{Temporary: true, why: "did not answer"}
 	}
@@ -249,7 +259,11 @@ func (c *Client) generate(ctx context.Context, t Target, w wire, r Request, form
 	var out Answer
 	var text strings.Builder
 	began := false
-	err = c.do(ctx, t.BaseURL+"\x00"+t.Key+"\x00"+t.Model, func(ctx context.Context) (*http.Request, error) {
+	via := c.http
+	if t.Foreign {
+		via = c.foreign
+	}
+	err = c.do(ctx, via, t.BaseURL+"\x00"+t.Key+"\x00"+t.Model, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
 		if err == nil {
 			req.Header = header.Clone()
