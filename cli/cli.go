@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/errs"
@@ -129,7 +130,7 @@ func report(s *streams, cmd *cobra.Command, err error) {
 		reportJSON(s.err, cmd, err)
 		return
 	}
-	fmt.Fprintf(s.err, "nacre: %v\n", err)
+	fmt.Fprintf(s.err, "nacre: %s\n", render.Visible(err.Error(), true)) // it may hold a text of the server's
 	if exitCode(err) == exitUsage {
 		fmt.Fprintf(s.err, "See '%s --help'.\n", cmd.CommandPath())
 	}
@@ -160,7 +161,7 @@ func reportJSON(w io.Writer, cmd *cobra.Command, err error) {
 	if jsonErr != nil { // strings and numbers always have a form
 		b = []byte(`{"kind":"other"}`)
 	}
-	fmt.Fprintf(w, "%s\n", b)
+	fmt.Fprintln(w, render.VisibleJSON(string(b)))
 }
 
 func newRootCmd(s *streams) *cobra.Command {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/client/memory"
 )
 
@@ -172,19 +173,12 @@ func (f *memFlags) print(out json.RawMessage) error {
 	if err := json.Indent(&b, out, "", "  "); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(f.s.out, b.String())
+	_, err := fmt.Fprintln(f.s.out, render.VisibleJSON(b.String()))
 	return err
 }
 
-// show prints a text without the bytes that drive a terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
-}
+// shown is a text of the service as a terminal may have it.
+func shown(s string) string { return render.Visible(s, true) }
 
 func words(args []string) string { return strings.Join(args, " ") }
 
@@ -218,7 +212,7 @@ func (f *memFlags) login() *cobra.Command {
 			if err := saveProfiles(path, all); err != nil {
 				return err
 			}
-			fmt.Fprintf(f.s.err, "signed in to %s as %s; the profile %s is in %s\n", p.Context, clean(me.DisplayName),
+			fmt.Fprintf(f.s.err, "signed in to %s as %s; the profile %s is in %s\n", p.Context, shown(me.DisplayName),
 				f.profile, path)
 			return nil
 		}}
@@ -438,7 +432,7 @@ func (f *memFlags) hit(h memory.Hit) {
 	} else {
 		who = ""
 	}
-	fmt.Fprintf(f.s.out, "%.2f  %s%s%s\n", h.Score, when, clean(who), clean(strings.Join(strings.Fields(h.Text), " ")))
+	fmt.Fprintf(f.s.out, "%.2f  %s%s%s\n", h.Score, when, shown(who), shown(strings.Join(strings.Fields(h.Text), " ")))
 }
 
 func (f *memFlags) contextCmd() *cobra.Command {
@@ -456,7 +450,7 @@ func (f *memFlags) contextCmd() *cobra.Command {
 			}
 			text, err := c.Context(cmd.Context(), q)
 			if err == nil {
-				_, err = fmt.Fprintln(f.s.out, clean(text))
+				_, err = fmt.Fprintln(f.s.out, shown(text))
 			}
 			return err
 		}}
@@ -480,19 +474,19 @@ func (f *memFlags) chat() *cobra.Command {
 			}
 			var piece func(string)
 			if stream {
-				piece = func(s string) { fmt.Fprint(f.s.out, clean(s)) }
+				piece = func(s string) { fmt.Fprint(f.s.out, shown(s)) }
 			}
 			r, err := c.Chat(cmd.Context(), f.session, words(args), piece)
 			if err != nil {
 				return err
 			}
 			if !stream {
-				fmt.Fprint(f.s.out, clean(r.Text))
+				fmt.Fprint(f.s.out, shown(r.Text))
 			}
 			fmt.Fprintln(f.s.out)
 			for _, ci := range r.Citations {
-				fmt.Fprintf(f.s.out, "%s %s  %s\n", ci.Marker, clean(ci.Ref),
-					clean(strings.Join(strings.Fields(ci.Snippet), " ")))
+				fmt.Fprintf(f.s.out, "%s %s  %s\n", ci.Marker, shown(ci.Ref),
+					shown(strings.Join(strings.Fields(ci.Snippet), " ")))
 			}
 			fmt.Fprintf(f.s.err, "session %s\n", r.Session)
 			return nil

@@ -217,7 +217,7 @@ func (in *folder) report() error {
 		fmt.Fprint(in.f.s.err, "\r\x1b[K")
 	}
 	for _, r := range in.refused {
-		fmt.Fprintln(in.f.s.err, clean(r))
+		fmt.Fprintln(in.f.s.err, shown(r))
 	}
 	fmt.Fprintf(in.f.s.err, "%d documents stored, %d known already, %d refused\n", in.sent, in.same, len(in.refused))
 	if len(in.refused) > 0 {

@@ -269,7 +269,7 @@ func writeRow(out *bytes.Buffer, cells []string, width []int, right []bool) {
 // clip cuts a cell to maxCell places and makes it one line. Control characters of the data must not reach the terminal:
 // they are shown as escapes.
 func clip(s string) string {
-	s = visible(s, false)
+	s = Visible(s, false)
 	if uniseg.StringWidth(s) <= maxCell {
 		return s
 	}
@@ -284,15 +284,16 @@ func clip(s string) string {
 	return out.String() + "…"
 }
 
-// visible shows control characters as escapes; line feeds and tabs stay where keepLines is set.
-func visible(s string, keepLines bool) string {
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+// Visible shows the characters of a text that drive a terminal as escapes: control characters, and those that turn the
+// direction of writing. Line feeds and tabs stay where keepLines is set.
+func Visible(s string, keepLines bool) string {
+	if strings.IndexFunc(s, drives) < 0 {
 		return s
 	}
 	var out strings.Builder
 	for _, r := range s {
 		switch {
-		case !unicode.IsControl(r), keepLines && (r == '\n' || r == '\t'):
+		case !drives(r), keepLines && (r == '\n' || r == '\t'):
 			out.WriteRune(r)
 		case r == '\n':
 			out.WriteRune('⏎')
@@ -307,6 +308,29 @@ func visible(s string, keepLines bool) string {
 	return out.String()
 }
 
+// VisibleJSON shows such characters of a JSON text as escapes of JSON: it is the same value. JSON itself has none below
+// U+0020 in its strings.
+func VisibleJSON(text string) string {
+	beyond := func(r rune) bool { return r >= 0x7f && drives(r) }
+	if strings.IndexFunc(text, beyond) < 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if beyond(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// drives says whether a character changes the terminal or the order of what follows it.
+func drives(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
 func writeVertical(w io.Writer, rows []*value.Object, first []string) error {
 	var out bytes.Buffer
 	for i, r := range rows {
@@ -318,7 +342,7 @@ func writeVertical(w io.Writer, rows []*value.Object, first []string) error {
 		}
 		for _, n := range names {
 			pad := strings.Repeat(" ", wide-uniseg.StringWidth(n))
-			fmt.Fprintf(&out, "%s%s: %s\n", pad, n, visible(cell(r, n), true))
+			fmt.Fprintf(&out, "%s%s: %s\n", pad, n, Visible(cell(r, n), true))
 		}
 	}
 	_, err := w.Write(out.Bytes())

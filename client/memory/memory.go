@@ -23,7 +23,7 @@ import (
 )
 
 // maxAnswer bounds an answer that is read into memory, in bytes.
-const maxAnswer = 256 << 20
+const maxAnswer = 128 << 20
 
 // Client calls the service.
 type Client struct {
@@ -305,10 +305,12 @@ func (c *Client) Call(ctx context.Context, method, path, once string, in, out an
 
 func read(res *http.Response, out any) error {
 	defer func() { _ = res.Body.Close() }() // it was read
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the answer: %w", err)
+	case len(b) > maxAnswer:
+		return fmt.Errorf("the answer is larger than %d MiB; ask for less, by --limit", maxAnswer>>20)
 	case out == nil || len(b) == 0:
 		return nil
 	}
