@@ -122,11 +122,14 @@ func (f *connectFlags) options() (client.Options, error) {
 		return opt, usagef("unknown --auth-level %q: use root, namespace or database", f.level)
 	}
 	if f.passFile != "" {
-		b, err := os.ReadFile(f.passFile)
+		file, err := os.Open(f.passFile)
 		if err != nil {
 			return opt, fmt.Errorf("read --password-file: %w", err)
 		}
-		opt.Pass = strings.TrimRight(string(b), "\r\n")
+		defer func() { _ = file.Close() }() // it was only read
+		if opt.Pass, err = firstLine(file); err != nil {
+			return opt, err
+		}
 	}
 	return opt, nil
 }

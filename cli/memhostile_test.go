@@ -33,10 +33,11 @@ func TestMemOfAHostileService(t *testing.T) {
 		want   string
 	}{
 		{"redirect", func(w http.ResponseWriter) {
-			http.Redirect(w, httptest.NewRequest("GET", "/", nil), stolen.URL, http.StatusTemporaryRedirect)
+			w.Header().Set("Location", stolen.URL)
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "307"},
 		{"text of a hit", send(200, `{"hits": [{"text": "`+drives+`hit", "score": 1}]}`), "hit"},
-		{"text of a refusal", send(400, `{"title": "`+drives+`", "detail": "`+drives+`refusal", "status": 400}`), "refusal"},
+		{"text of a refusal", send(400, `{"detail": "`+drives+`refusal", "status": 400}`), "refusal"},
 		{"page", send(502, "<html>\x1b[31m"), "502"},
 		{"deep", send(200, strings.Repeat("[", 1<<20)), "read the answer"},
 		{"endless", func(w http.ResponseWriter) {

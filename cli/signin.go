@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -133,14 +134,27 @@ func (f *connectFlags) contextPassword(cmd *cobra.Command, c *profile.Context) e
 		defer stop()
 		run := exec.CommandContext(ctx, "sh", "-c", c.PasswordCommand) //nolint:gosec // the user's own file says so
 		run.Stderr = cmd.ErrOrStderr()
-		out, err := run.Output()
-		if err != nil {
+		var out shortOutput
+		run.Stdout = &out
+		if err := run.Run(); err != nil {
 			return exitError{exitUnauth, fmt.Errorf("the password command of the context failed: %w", err)}
 		}
-		f.pass, err = firstLine(strings.NewReader(string(out)))
+		var err error
+		f.pass, err = firstLine(&out.text)
 		return err
 	}
 	return nil
+}
+
+// shortOutput takes what a command prints, and fails the command that prints more than a password can be.
+type shortOutput struct{ text bytes.Buffer }
+
+// Write implements io.Writer.
+func (o *shortOutput) Write(p []byte) (int, error) {
+	if o.text.Len()+len(p) > maxPassword {
+		return 0, fmt.Errorf("it prints more than %d KiB", maxPassword>>10)
+	}
+	return o.text.Write(p)
 }
 
 // maxPassword is the longest password that is read, in bytes.
