@@ -196,7 +196,7 @@ Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not fou
 		newIsReadyCmd(s), newVersionCmd(s),
 		newValidateCmd(s), newContextCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
-		newMemsvcCmd(s), newMemCmd(s))
+		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
 	return root
 }
 

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/internal/loopback"
 )
 
@@ -36,12 +38,33 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NACRE_ENDPOINT", "ws://"+addr)
 			env.Setenv("NACRE_USER", "root")
 			env.Setenv("NACRE_PASS", "root")
-			return nil
+			return copyModels(env.WorkDir)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": wantCode,
 		},
 	})
+}
+
+// copyModels puts model files of the data set into the folder of a script: as they are, and house without its header.
+func copyModels(dir string) error {
+	for _, name := range []string{"svml/house", "svml/celsius", "svml/logistic", "bad/op_unknown"} {
+		b, err := os.ReadFile("../testdata/models/" + name + ".svml")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)+".svml"), b, 0o600); err != nil {
+			return err
+		}
+		_, payload, err := ml.Split(b)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)+".onnx"), payload, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wantCode is "code N cmd args…": the command must exit with status N. testscript itself only knows zero and not zero.

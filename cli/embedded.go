@@ -95,6 +95,17 @@ func (t *embedded) Export(ctx context.Context, w io.Writer, opt client.ExportOpt
 	return n.n, err
 }
 
+// ImportModel implements client.ModelStreamer.
+func (t *embedded) ImportModel(ctx context.Context, r io.Reader) error {
+	_, err := t.conn.Session().ImportModel(ctx, r)
+	return err
+}
+
+// ExportModel implements client.ModelStreamer.
+func (t *embedded) ExportModel(ctx context.Context, name, version string, w io.Writer) error {
+	return t.conn.Session().ExportModel(ctx, name, version, w)
+}
+
 // counter counts what it passes on.
 type counter struct {
 	w io.Writer

@@ -126,6 +126,16 @@ func TestModelStatements(t *testing.T) {
 	wantAnswer(t, s, "RETURN ml::house<0.0.1>([1, 1])", "[0.9375f]") // the file is still there
 	wantAnswer(t, s, "RETURN ml::house<0.0.1>({ area: 500, floors: 1 })", "[152187.5f]")
 	wantAnswer(t, s, "RETURN ml::house<0.0.1>([[1], [1]])", "[0.9375f]")
+	wantAnswer(t, s, "ALTER MODEL ml::house<0.0.1> PERMISSIONS WHERE $auth.id = 1; (INFO FOR DB).models",
+		`{ house: "DEFINE MODEL ml::house<0.0.1> COMMENT 'mine' PERMISSIONS WHERE $auth.id = 1" }`)
+	wantAnswer(t, s, "ALTER MODEL ml::house<0.0.1> COMMENT 'ours' PERMISSIONS NONE; (INFO FOR DB).models",
+		`{ house: "DEFINE MODEL ml::house<0.0.1> COMMENT 'ours' PERMISSIONS NONE" }`)
+	wantAnswer(t, s, "RETURN ml::house<0.0.1>([1, 1])", "[0.9375f]") // its file is still there
+	wantAnswer(t, s, "ALTER MODEL ml::house<0.0.1> DROP COMMENT PERMISSIONS NONE; (INFO FOR DB STRUCTURE).models.map(|$m| $m.chain(|$m| [$m.name, $m.version, $m.permissions, $m.comment, $m.size > 0]))",
+		"[['house', '0.0.1', false, NONE, true]]")
+	wantAnswer(t, s, "ALTER MODEL IF EXISTS ml::house<7.0.0> COMMENT 'x'", "NONE")
+	wantRefusal(t, s, "ALTER MODEL ml::house<7.0.0> COMMENT 'x'", "The model 'ml::house<7.0.0>' does not exist")
+	wantRefusal(t, s, "ALTER MODEL ml::house PERMISSIONS NONE", "Unexpected token")
 	wantAnswer(t, s, "DEFINE MODEL ml::house<0.0.2>; RETURN object::keys((INFO FOR DB).models)",
 		"['house<0.0.1>', 'house<0.0.2>']")
 	wantRefusal(t, s, "RETURN ml::house<0.0.2>([1, 1])", "Failed to load model: no file for 'ml::house<0.0.2>'")

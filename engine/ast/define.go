@@ -439,6 +439,7 @@ type Alter struct {
 	System   bool // ALTER SYSTEM
 	IfExists bool
 	Name     Name
+	Version  string // of a model
 	Field    *Idiom
 	Table    Name
 	Base     Base

@@ -72,6 +72,7 @@ func (p *printer) alter(s *Alter) {
 			p.byte(' ')
 			p.defined(s.Kind, s.Name, s.Field)
 		}
+		p.version(s.Version)
 		p.definedOn(s.Kind, s.Table, s.Base)
 	}
 	for _, c := range s.Clauses {
@@ -117,6 +118,8 @@ func (p *printer) alterClause(c AlterClause) {
 	case *DefineParam:
 		p.onePermission(def.Permission)
 	case *DefineBucket:
+		p.onePermission(def.Permission)
+	case *DefineModel:
 		p.onePermission(def.Permission)
 	case *DefineAPI:
 		p.apiAction(def.Actions[0])

@@ -76,7 +76,11 @@ func (r *run) alterKind(ctx context.Context, env *exec.Env, s *ast.Alter) error 
 	case ast.DefEvent:
 		return r.alterEvent(ctx, env, db, s)
 	}
-	d, err := r.presentIn(ctx, env, db, s.Kind, s.Name)
+	name := s.Name
+	if s.Version != "" {
+		name = ident(name.Ident + "<" + s.Version + ">")
+	}
+	d, err := r.presentIn(ctx, env, db, s.Kind, name)
 	if err != nil {
 		return err
 	}

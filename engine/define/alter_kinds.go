@@ -33,6 +33,17 @@ func (r *run) altered(ctx context.Context, env *exec.Env, d *catalog.Def, s *ast
 			def.Comment, err = r.newComment(ctx, env, c)
 			return err
 		})
+	case *ast.DefineModel:
+		def := *x
+		return &def, eachClause(s, func(c ast.AlterClause) error {
+			if from, ok := c.Def.(*ast.DefineModel); ok {
+				def.Permission = from.Permission
+				return nil
+			}
+			var err error
+			def.Comment, err = r.newComment(ctx, env, c)
+			return err
+		})
 	case *ast.DefineAnalyzer:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error { return r.alterAnalyzer(ctx, env, &def, c) })

@@ -161,6 +161,14 @@ func (m *Model) Bytes() int64 {
 	return n + int64(len(m.program.steps))*1024
 }
 
+// Takes is how many numbers a call takes; -1 if any number of them.
+func (m *Model) Takes() int {
+	if m.loose {
+		return -1
+	}
+	return product(m.Input)
+}
+
 // Info tells what the model is.
 func (m *Model) Info() Info { return m.info }
 

@@ -58,7 +58,7 @@ func (p *parser) alter() ast.Statement {
 	case kwBucket:
 		p.alterNamed(s, ast.DefBucket)
 		p.alterClauses(s, p.alterBucketClause)
-	case kwFunction, kwParam, kwApi, kwConfig:
+	case kwFunction, kwParam, kwApi, kwConfig, kwModel:
 		p.alterPrefixed(s)
 	default:
 		p.unexpected("a alter statement keyword") // the grammar is upstream's
@@ -77,6 +77,13 @@ func (p *parser) alterPrefixed(s *ast.Alter) {
 	case kwParam:
 		s.Kind, s.Name.Ident = ast.DefParam, p.paramName(p.expectParam())
 		p.alterClauses(s, p.alterParamClause)
+	case kwModel:
+		s.Kind = ast.DefModel
+		p.expect(kwMl)
+		p.expect(tPath)
+		s.Name.Ident = joinPath(p.ident(), p.segments())
+		s.Version = p.version()
+		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterShared(&ast.DefineModel{}) })
 	case kwApi:
 		s.Kind, s.Name.Expr = ast.DefAPI, p.expr()
 		p.alterClauses(s, p.alterAPIClause)

@@ -22,6 +22,8 @@ func (p *parser) alterShared(def ast.Statement) (ast.AlterClause, bool) {
 			d.Permission = p.onePermission()
 		case *ast.DefineBucket:
 			d.Permission = p.onePermission()
+		case *ast.DefineModel:
+			d.Permission = p.onePermission()
 		default:
 			return ast.AlterClause{}, false
 		}
