@@ -19,6 +19,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/nacredb/nacre/daemon/grpc"
+	"github.com/nacredb/nacre/daemon/h2"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine/value"
@@ -105,8 +106,14 @@ type Server struct {
 	decode  value.Limits
 	active  atomic.Int64
 	http    *http.Server
+	http2   *h2.Server
 	version string
 }
+
+const (
+	maxHead     = 64 << 10 // bytes of the head of a request
+	idleTimeout = 2 * time.Minute
+)
 
 // New makes a Server. Serve runs it.
 func New(opt Options) *Server {
@@ -118,10 +125,12 @@ func New(opt Options) *Server {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.http = &http.Server{
-		Handler: s, ReadHeaderTimeout: opt.Limits.HeaderTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: s, ReadHeaderTimeout: opt.Limits.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHead,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: opt.Limits.Streams, WriteByteTimeout: opt.Limits.SendTimeout},
 	}
+	s.http2 = h2.New(h2.Limits{Streams: opt.Limits.Streams, Head: maxHead, SendTimeout: opt.Limits.SendTimeout,
+		Idle: idleTimeout, Greeting: opt.Limits.HeaderTimeout}, opt.Log)
+	s.http2.Install(s.http)
 	if opt.GRPC != nil {
 		s.http.ConnContext, s.http.ConnState = opt.GRPC.ConnContext, opt.GRPC.ConnState
 	}
@@ -150,6 +159,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		_ = s.http.Close()
 	}
+	s.http2.Close()
 	return err
 }
 

@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"errors"
+	"unicode/utf8"
 
 	gast "github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -79,6 +80,9 @@ func (o *Operation) Kind() OperationKind { return OperationKind(o.op.Operation) 
 
 // Prepare parses, bounds and validates a request. What is wrong with it comes as failures.
 func (s *Schema) Prepare(req *Request, limits Limits, conv Converters) (*Operation, []*Failure) {
+	if !utf8.ValidString(req.Query) { // parts of it stand in errors, and those in JSON
+		return nil, []*Failure{{Err: errs.Validation("The query is not valid UTF-8")}}
+	}
 	doc, err := parser.ParseQueryWithTokenLimit(&gast.Source{Input: req.Query}, limits.Tokens)
 	if err != nil {
 		return nil, failuresOf(err)

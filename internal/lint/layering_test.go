@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/pb/rpcpb", "internal/protobuf"},
 	{"client", "client/memory", "daemon/config", "daemon/telemetry", "daemon/unpack"},
 	{"daemon/rpc"},
-	{"daemon/grpc", "daemon/ws", "daemon/pgwire/sqlstate"},
+	{"daemon/grpc", "daemon/h2", "daemon/ws", "daemon/pgwire/sqlstate"},
 	{"daemon/graphql"},
 	{"daemon/pgwire/pgtype"},
 	{"daemon/pgwire/sql"},
