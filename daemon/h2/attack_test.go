@@ -54,7 +54,8 @@ func (k *raw) block(fields ...string) []byte {
 // ask begins a request; an error of writing shows when the answer is read.
 func (k *raw) ask(id uint32, path string, end bool, more ...string) {
 	fields := append([]string{":method", "POST", ":scheme", "http", ":authority", "x", ":path", path}, more...)
-	_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: k.block(fields...), EndStream: end, EndHeaders: true})
+	_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: id,
+		BlockFragment: k.block(fields...), EndStream: end, EndHeaders: true})
 }
 
 // outcome reads until a stream or the connection ends, and says how: "200", "RST CODE", "GOAWAY CODE" or "closed".
@@ -112,31 +113,44 @@ func TestViolations(t *testing.T) {
 		play       func(k *raw)
 	}{
 		{"an even stream", "GOAWAY PROTOCOL_ERROR", func(k *raw) { k.ask(2, "/", true) }},
-		{"a stream that goes back", "GOAWAY PROTOCOL_ERROR", func(k *raw) { k.ask(3, "/wait", true); k.ask(1, "/", false) }},
+		{"a stream that goes back", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
+			k.ask(3, "/wait", true)
+			k.ask(1, "/", false)
+		}},
 		{"data of no stream", "GOAWAY PROTOCOL_ERROR", func(k *raw) { _ = k.WriteData(1, true, []byte("x")) }},
-		{"a reset of no stream", "GOAWAY PROTOCOL_ERROR", func(k *raw) { _ = k.WriteRSTStream(1, http2.ErrCodeCancel) }},
+		{"a reset of no stream", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
+			_ = k.WriteRSTStream(1, http2.ErrCodeCancel)
+		}},
 		{"a window of no stream", "GOAWAY PROTOCOL_ERROR", func(k *raw) { _ = k.WriteWindowUpdate(1, 1) }},
-		{"a window that runs over", "GOAWAY FLOW_CONTROL_ERROR", func(k *raw) { _ = k.WriteWindowUpdate(0, 1<<31-1) }},
+		{"a window that runs over", "GOAWAY FLOW_CONTROL_ERROR", func(k *raw) {
+			_ = k.WriteWindowUpdate(0, 1<<31-1)
+		}},
 		{"a window of a stream that runs over", "RST FLOW_CONTROL_ERROR", func(k *raw) {
 			k.ask(1, "/read", false)
 			_ = k.WriteWindowUpdate(1, 1<<31-1)
 		}},
-		{"a window of nothing", "GOAWAY PROTOCOL_ERROR", func(k *raw) { _ = k.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4)) }},
+		{"a window of nothing", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
+			_ = k.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4))
+		}},
 		{"initial windows that run over", "GOAWAY FLOW_CONTROL_ERROR", func(k *raw) {
 			k.ask(1, "/wait", false)
 			_ = k.WriteWindowUpdate(1, 1<<30)
 			_ = k.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
 		}},
-		{"settings of nonsense", "GOAWAY PROTOCOL_ERROR", func(k *raw) { _ = k.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 7}) }},
+		{"settings of nonsense", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
+			_ = k.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 7})
+		}},
 		{"a push", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
 			k.ask(1, "/wait", false)
-			_ = k.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, BlockFragment: k.block("a", "b"), EndHeaders: true})
+			_ = k.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2,
+				BlockFragment: k.block("a", "b"), EndHeaders: true})
 		}},
 		{"a frame that is too large", "GOAWAY FRAME_SIZE_ERROR", func(k *raw) {
 			_, _ = k.conn.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1})
 		}},
 		{"a broken head", "GOAWAY COMPRESSION_ERROR", func(k *raw) {
-			_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff}, EndHeaders: true})
+			_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+				BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff}, EndHeaders: true})
 		}},
 		{"a head that does not go on", "GOAWAY PROTOCOL_ERROR", func(k *raw) {
 			_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: k.block("a", "b")})
@@ -150,7 +164,9 @@ func TestViolations(t *testing.T) {
 		}},
 		{"a head that is too large", "431", func(k *raw) { k.ask(1, "/", true, "x", strings.Repeat("y", 2000)) }},
 		{"upper case", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "/", true, "X-Upper", "1") }},
-		{"a field of the connection", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "/", true, "connection", "close") }},
+		{"a field of the connection", "RST PROTOCOL_ERROR", func(k *raw) {
+			k.ask(1, "/", true, "connection", "close")
+		}},
 		{"te", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "/", true, "te", "gzip") }},
 		{"a line break in a field", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "/", true, "a", "b\r\nc: d") }},
 		{"no path", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "", true) }},
@@ -168,7 +184,10 @@ func TestViolations(t *testing.T) {
 			k.ask(1, "/read", false, "content-length", "2")
 			_ = k.WriteData(1, true, []byte("x"))
 		}},
-		{"a head in the middle", "RST PROTOCOL_ERROR", func(k *raw) { k.ask(1, "/read", false); k.ask(1, "/read", false) }},
+		{"a head in the middle", "RST PROTOCOL_ERROR", func(k *raw) {
+			k.ask(1, "/read", false)
+			k.ask(1, "/read", false)
+		}},
 		{"data behind the end", "RST STREAM_CLOSED", func(k *raw) {
 			k.ask(1, "/wait", true)
 			_ = k.WriteData(1, true, []byte("x"))
@@ -188,7 +207,8 @@ func TestViolations(t *testing.T) {
 		{"trailers", "200", func(k *raw) {
 			k.ask(1, "/read", false)
 			_ = k.WriteData(1, false, []byte("x"))
-			_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: k.block("a", "b"), EndHeaders: true, EndStream: true})
+			_ = k.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+				BlockFragment: k.block("a", "b"), EndHeaders: true, EndStream: true})
 		}},
 		{"what is unknown", "200", func(k *raw) {
 			_ = k.WriteRawFrame(0xbe, 0xff, 77, []byte("x"))

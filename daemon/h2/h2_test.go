@@ -124,13 +124,16 @@ func TestRequests(t *testing.T) {
 			want               string
 			wantHead           []string
 		}{
-			{"GET", "/short", "", nil, 200, "short", []string{"Content-Length", "5", "Content-Type", "text/plain; charset=utf-8"}},
+			{"GET", "/short", "", nil, 200, "short",
+				[]string{"Content-Length", "5", "Content-Type", "text/plain; charset=utf-8"}},
 			{"HEAD", "/short", "", nil, 200, "", []string{"X-Long", strings.Repeat("x", 40_000)}},
 			{"GET", "/none", "", nil, 204, "", []string{"Content-Length", ""}},
 			{"GET", "/empty", "", nil, 200, "", []string{"Content-Length", "0"}},
-			{"POST", "/echo", "a body", nil, 201, "a body", []string{"Content-Type", "x/y", "X-Bad", "", "Keep-Alive", ""}},
+			{"POST", "/echo", "a body", nil, 201, "a body",
+				[]string{"Content-Type", "x/y", "X-Bad", "", "Keep-Alive", ""}},
 			{"POST", "/echo", strings.Repeat("long ", 1000), nil, 201, strings.Repeat("long ", 1000), nil},
-			{"GET", "/seen?q=%20", "", []string{"Cookie", "a=1", "Cookie", "b=2", "X-Twice", "1", "X-Twice", "2", "Te", "trailers"},
+			{"GET", "/seen?q=%20", "",
+				[]string{"Cookie", "a=1", "Cookie", "b=2", "X-Twice", "1", "X-Twice", "2", "Te", "trailers"},
 				200, fmt.Sprintf("GET /seen?q=%%20 q= %s HTTP/2.0 tls=%v cookie=a=1; b=2 twice=[1 2] length=0", s.addr, secure), nil},
 			{"GET", "/wrote", "", nil, 200, "four", nil},
 			{"OPTIONS", "/method", "", nil, 200, "OPTIONS", nil},
@@ -171,8 +174,9 @@ func answers(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.Copy(w, r.Body)
 	case "/seen":
-		fmt.Fprintf(w, "%s %s q=%s %s %s tls=%v cookie=%s twice=%v length=%d", r.Method, r.RequestURI, strings.TrimSpace(r.URL.Query().Get("q")), r.Host,
-			r.Proto, r.TLS != nil, r.Header.Get("Cookie"), r.Header["X-Twice"], r.ContentLength)
+		fmt.Fprintf(w, "%s %s q=%s %s %s tls=%v cookie=%s twice=%v length=%d",
+			r.Method, r.RequestURI, strings.TrimSpace(r.URL.Query().Get("q")), r.Host, r.Proto, r.TLS != nil,
+			r.Header.Get("Cookie"), r.Header["X-Twice"], r.ContentLength)
 	case "/wrote":
 		w.Header().Set("Content-Length", "4")
 		_, _ = io.WriteString(w, "four")
@@ -251,10 +255,11 @@ func TestStreams(t *testing.T) {
 		w.Header().Set(http.TrailerPrefix+"X-End", "done")
 	})
 	early := ""
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-		early = fmt.Sprint(early, code, h.Get("Link"))
-		return nil
-	}})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			early = fmt.Sprint(early, code, h.Get("Link"))
+			return nil
+		}})
 	in, out := io.Pipe()
 	req, err := http.NewRequestWithContext(ctx, "POST", s.url, in)
 	if err != nil {
