@@ -136,10 +136,13 @@ func (f *connectFlags) contextPassword(cmd *cobra.Command, c *profile.Context) e
 		run.Stderr = cmd.ErrOrStderr()
 		var out shortOutput
 		run.Stdout = &out
-		if err := run.Run(); err != nil {
+		err := run.Run()
+		if out.tooLong {
+			err = fmt.Errorf("it prints more than %d KiB", maxPassword>>10)
+		}
+		if err != nil {
 			return exitError{exitUnauth, fmt.Errorf("the password command of the context failed: %w", err)}
 		}
-		var err error
 		f.pass, err = firstLine(&out.text)
 		return err
 	}
@@ -147,12 +150,16 @@ func (f *connectFlags) contextPassword(cmd *cobra.Command, c *profile.Context) e
 }
 
 // shortOutput takes what a command prints, and fails the command that prints more than a password can be.
-type shortOutput struct{ text bytes.Buffer }
+type shortOutput struct {
+	text    bytes.Buffer
+	tooLong bool
+}
 
 // Write implements io.Writer.
 func (o *shortOutput) Write(p []byte) (int, error) {
 	if o.text.Len()+len(p) > maxPassword {
-		return 0, fmt.Errorf("it prints more than %d KiB", maxPassword>>10)
+		o.tooLong = true
+		return 0, io.ErrShortWrite
 	}
 	return o.text.Write(p)
 }
