@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/ml"
@@ -108,9 +109,9 @@ func (r *Run) invoke(ctx context.Context, env *Env, x *ast.Call) (value.Value, e
 		return r.model(ctx, env, x)
 	}
 	if x.Kind == ast.CallSilo {
-		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", callPath(x))
+		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", column.Call(x))
 	}
-	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", callPath(x))
+	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", column.Call(x))
 }
 
 // bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
@@ -205,7 +206,7 @@ func (r *Run) findModel(ctx context.Context, x *ast.Call) (*model.Bound, error) 
 	}
 	d, err := r.Cat.Def(db.Inner(), ast.DefModel, x.Path+"<"+x.Version+">")
 	if err == nil && d == nil {
-		err = DoesNotExist("model", callPath(x))
+		err = DoesNotExist("model", column.Call(x))
 	}
 	if err != nil {
 		return nil, err

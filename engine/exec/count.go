@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
@@ -63,7 +64,7 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &countRows{r: r, tb: tb, path: namesOf(f.Alias), text: t.Name}
+	out := &countRows{r: r, tb: tb, path: column.Alias(f.Alias), text: t.Name}
 	if s.Where != nil {
 		if tb == nil || !r.Auth.CanRead() {
 			return nil, nil
@@ -73,7 +74,7 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 		}
 	}
 	if out.path == nil {
-		out.path = keyOf(f.X)
+		out.path = column.Of(f.X)
 	}
 	return out, nil
 }

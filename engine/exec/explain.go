@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
@@ -24,19 +25,60 @@ func (p *predicate) attr(n *plan.Node) *plan.Node {
 	if p == nil {
 		return n
 	}
-	return n.With("predicate", ast.Text(p.x))
+	return n.With("predicate", p.text())
+}
+
+// text is the condition with the values of parameters that are known before the rows are.
+func (p *predicate) text() string { return p.r.shown(p.env, p.x) }
+
+// filtered shows a filter of its own over an operator, if there is one.
+func (p *predicate) filtered(n *plan.Node, rows int64) *plan.Node {
+	if p == nil {
+		return n
+	}
+	return plan.Filtered(n, p.text(), rows)
+}
+
+// shown is an expression as plans show it.
+func (r *Run) shown(env *Env, x ast.Expr) string {
+	return plan.Shower{Var: func(name string) (value.Value, bool) {
+		switch name {
+		case "this", "self", "parent":
+			return value.None, false
+		case "auth":
+			return r.Sess.Auth.Principal.Record, true
+		}
+		if v, ok := env.Lookup(name); ok {
+			return v, true
+		}
+		return r.sessionVar(name)
+	}}.Text(x)
+}
+
+// dynamic shows a source that is only known when the statement runs: x gave what is read.
+func (p *predicate) dynamic(x ast.Expr) *plan.Node {
+	text := plan.Show(x)
+	n := node("DynamicScan").With("source", text).Expr("source", text)
+	if p == nil {
+		return n
+	}
+	return n.With("predicate", p.text()).Expr("predicate", p.text())
 }
 
 func (s *tableRows) explain() *plan.Node {
+	if s.from != nil {
+		n := s.filter.dynamic(s.from)
+		n.Rows = s.n
+		return n
+	}
 	if s.id != nil {
 		text := value.RecordOf(s.id).Text()
 		n := node("RecordIdScan").With("record_id", text).Expr("record_id", text)
 		if s.reverse {
 			n.With("direction", "Backward")
 		}
-		n = s.filter.attr(n)
 		n.Rows = s.n
-		return n
+		return s.filter.filtered(n, s.n)
 	}
 	dir := "Forward"
 	if s.reverse {
@@ -52,30 +94,48 @@ func (s *tableRows) explain() *plan.Node {
 
 func (s *recordRows) explain() *plan.Node {
 	text := value.RecordOf(s.id).Text()
+	switch x := s.from.(type) {
+	case *ast.Call:
+		n := s.filter.dynamic(x)
+		n.Rows = s.n
+		return n
+	case *ast.Param:
+		text = plan.Show(x)
+	}
 	scan := node("RecordIdScan").With("record_id", text).Expr("record_id", text)
 	if s.version != 0 {
 		at := history.Time(s.version)
 		text = value.DatetimeOf(value.Datetime{Secs: at.Unix(), Nanos: uint32(at.Nanosecond())}).Text()
 		scan = scan.With("version", text).Expr("version", text)
 	}
-	n := s.filter.attr(scan)
-	n.Rows = s.n
-	return n
+	scan.Rows = s.n
+	if s.from == nil { // the condition says which record it is
+		return s.filter.attr(scan)
+	}
+	return s.filter.filtered(scan, s.n)
 }
 
 func (s *valueRows) explain() *plan.Node {
-	n := node("SourceExpr").With("expr", s.text).Expr("expr", s.text)
-	n.Runtime, n.Rows = true, s.n
-	if s.filter == nil {
+	if c, ok := s.from.(*ast.Call); ok {
+		n := s.filter.dynamic(c)
+		n.Rows = s.n
 		return n
 	}
-	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
+	n := node("SourceExpr").With("expr", plan.Show(s.from)).Holds("expr", s.from, nil)
+	n.Runtime, n.Rows = !plan.AsksStore(s.from), s.n
+	return s.filter.filtered(n, s.n)
 }
 
 func (s *unionRows) explain() *plan.Node {
 	n := node("Union", s.parts...)
 	n.Rows = s.n
-	return n
+	if s.where == nil {
+		return n
+	}
+	for i, c := range n.Children { // they have the condition of all
+		n.Children[i] = plan.Unfiltered(c)
+	}
+	return s.where.filtered(n, s.n)
 }
 
 func (s *splitRows) explain() *plan.Node {
@@ -84,30 +144,23 @@ func (s *splitRows) explain() *plan.Node {
 		on[i] = ast.Text(id)
 	}
 	n := node("Split", s.in).With("on", strings.Join(on, ", "))
-	n.Rows = s.n
+	n.Rows, n.Runtime = s.n, n.Children[0].Runtime
 	return n
 }
 
 func (s *limitRows) explain() *plan.Node {
-	if scan, ok := unmeasured(s.in).(*tableRows); ok && scan.filter == nil && scan.id == nil {
-		n := scan.explain() // it reads no more than is asked of it
-		if s.limit >= 0 {
-			n.With("limit", fmt.Sprint(s.limit))
-		}
-		if s.given {
-			n.With("offset", fmt.Sprint(s.start))
-		}
-		return n
-	}
-	n := node("Limit", s.in)
+	in := s.in.explain()
+	limit, offset := "", ""
 	if s.limit >= 0 {
-		n.With("limit", fmt.Sprint(s.limit)).Expr("limit", fmt.Sprint(s.limit))
+		limit = s.limitText
 	}
 	if s.given {
-		n.With("offset", fmt.Sprint(s.start)).Expr("offset", fmt.Sprint(s.start))
+		offset = s.startText
 	}
-	n.Rows = s.n
-	return n
+	if projects(s.in) {
+		return plan.Beneath(in, s.n, func(in *plan.Node) *plan.Node { return plan.Limited(in, limit, offset, s.n) })
+	}
+	return plan.Limited(in, limit, offset, s.n)
 }
 
 func (s *sortRows) explain() *plan.Node {
@@ -115,22 +168,46 @@ func (s *sortRows) explain() *plan.Node {
 	for i := range s.keys {
 		keys = append(keys, s.keys[i].text)
 	}
-	text := strings.Join(keys, ", ")
-	var n *plan.Node
+	sort := func(in *plan.Node) *plan.Node { return s.over(in, strings.Join(keys, ", ")) }
+	if projects(s.in) {
+		return plan.Beneath(s.in.explain(), s.n, sort)
+	}
+	return sort(s.in.explain())
+}
+
+// over is the sort over its input.
+func (s *sortRows) over(in *plan.Node, keys string) *plan.Node {
+	n := &plan.Node{Runtime: in.Runtime, Rows: s.n, Children: []*plan.Node{in}}
+	top, attr := "", "sort_keys"
 	switch {
 	case s.rand:
-		n = node("RandomShuffle", s.in)
-	case s.keep >= 0 && s.computed():
-		n = node("SortTopK", s.in).With("order_by", text).With("limit", fmt.Sprint(s.keep))
+		n.Op, attr, keys = "RandomShuffle", "order", "RAND()"
 	case s.computed():
-		n = node("Sort", s.in).With("order_by", text)
-	case s.keep >= 0:
-		n = node("SortTopKByKey", s.in).With("sort_keys", text).With("limit", fmt.Sprint(s.keep))
+		n.Op, top, attr = "Sort", "SortTopK", "order_by"
 	default:
-		n = node("SortByKey", s.in).With("sort_keys", text)
+		n.Op, top = "SortByKey", "SortTopKByKey"
 	}
-	n.Rows = s.n
+	n.With(attr, keys)
+	if s.wanted >= 0 {
+		n.With("limit", fmt.Sprint(s.wanted))
+		if top != "" {
+			n.Op = top
+		}
+	}
 	return n
+}
+
+// projects reports whether rows come out of a projection that belongs to the clauses above it: plans show it on top.
+func projects(in rows) bool {
+	switch in := unmeasured(in).(type) {
+	case *mapRows:
+		return in.shows != nil
+	case *passRows:
+		return true
+	case *sortRows:
+		return projects(in.in)
+	}
+	return false
 }
 
 // computed reports whether what is sorted was made by the query.
@@ -141,13 +218,46 @@ func (s *sortRows) computed() bool {
 
 func (g *groupRows) explain() *plan.Node {
 	n := node("Aggregate", g.in)
+	if scan, ok := unmeasured(g.in).(*tableRows); ok && g.counts && scan.id != nil && scan.filter == nil {
+		text := value.RecordOf(scan.id).Text()
+		n = node("CountScan").With("source", text).Expr("source", text)
+		n.Rows = g.n
+		return n
+	}
 	if g.all {
 		n.With("mode", "GROUP ALL")
+		n.Runtime = n.Children[0].Runtime
 	} else {
 		n.With("by", g.text)
 	}
+	for _, x := range g.by {
+		n.Expr("group_by", plan.Show(x))
+	}
+	g.arguments(n)
 	n.Rows = g.n
 	return n
+}
+
+// arguments shows what aggregates are of, and what is made of them afterwards.
+func (g *groupRows) arguments(n *plan.Node) {
+	names := map[*ast.Call]string{}
+	for i := range g.fields {
+		for j, c := range g.fields[i].calls {
+			names[c] = fmt.Sprintf("_a%d", j)
+			arg := "NONE"
+			if len(c.Args) > 0 {
+				arg = plan.Show(c.Args[0])
+			}
+			n.Expr("agg_arg", arg)
+		}
+	}
+	after := plan.Shower{Call: func(c *ast.Call) string { return names[c] }}
+	for i := range g.fields {
+		f := &g.fields[i]
+		if c, ok := f.x.(*ast.Call); len(f.calls) > 0 && !(ok && names[c] != "") {
+			n.Expr("agg_post_expr", after.Text(f.x))
+		}
+	}
 }
 
 func (s *countRows) explain() *plan.Node {
@@ -157,17 +267,17 @@ func (s *countRows) explain() *plan.Node {
 }
 
 func (s *mapRows) explain() *plan.Node {
-	if s.node.Op == "" {
+	if s.shows == nil {
 		return s.in.explain()
 	}
-	return s.node.Over(s.in.explain(), s.n)
+	return s.shows().Over(s.in.explain(), s.n)
 }
 
 // passRows is an operator that shows in a plan but leaves rows as they are.
 type passRows struct {
 	rows
-	node plan.Node
-	n    int64
+	shows func() plan.Node
+	n     int64
 }
 
 func (s *passRows) next(ctx context.Context) (value.Value, bool, error) {
@@ -179,51 +289,7 @@ func (s *passRows) next(ctx context.Context) (value.Value, bool, error) {
 }
 
 func (s *passRows) explain() *plan.Node {
-	return s.node.Over(s.rows.explain(), s.n)
-}
-
-// projectNode is how the projection of s shows.
-func projectNode(s *ast.Select) plan.Node {
-	if s.Projections.Value {
-		text := ast.Text(s.Projections.Fields[0].X)
-		return *node("ProjectValue").With("expr", text).Expr("expr", text)
-	}
-	if len(s.From) == 1 {
-		if _, ok := s.From[0].(*ast.RecordID); ok {
-			return plan.Node{Op: "Project"}
-		}
-	}
-	var fields, computed []string
-	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		if f.All {
-			fields = append(fields, "*")
-			continue
-		}
-		name := strings.Join(keyOf(f.X), ".")
-		if f.Alias != nil {
-			name = ast.Text(f.Alias)
-		}
-		id, ok := f.X.(*ast.Idiom)
-		if !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
-			computed = append(computed, name+" = "+ast.Text(f.X))
-		}
-		fields = append(fields, name)
-	}
-	for _, x := range s.Omit {
-		fields = append(fields, "OMIT "+ast.Text(x))
-	}
-	n := node("SelectProject").With("projections", strings.Join(fields, ", "))
-	n.Computes = strings.Join(computed, ", ")
-	return *n
-}
-
-func fetchNode(s *ast.Select) plan.Node {
-	var texts []string
-	for _, x := range s.Fetch {
-		texts = append(texts, ast.Text(x))
-	}
-	return *node("Fetch").With("fields", strings.Join(texts, ", "))
+	return s.shows().Over(s.rows.explain(), s.n)
 }
 
 // explainJSON answers the trailing EXPLAIN clause; full runs the plan first.
@@ -244,38 +310,37 @@ func (r *Run) explainJSON(ctx context.Context, p rows, full bool) (value.Value, 
 	return v, nil
 }
 
-// explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …].
+// explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …]. Of what is no SELECT it shows the statement itself.
 func (r *Run) explainStatement(ctx context.Context, env *Env, s *ast.ExplainStmt) (value.Value, error) {
-	var n *plan.Node
 	total := 0
-	switch x := s.Stmt.(type) {
-	case *ast.Select:
+	n, err := plan.Describe(s.Stmt, func(x *ast.Select) (*plan.Node, error) {
 		p, err := r.plan(ctx, env, x)
 		if err != nil {
-			return value.None, err
+			return nil, err
 		}
 		defer p.close()
-		if s.Analyze {
+		if s.Analyze && x == s.Stmt {
 			p = measure(p)
 			out, err := r.drain(ctx, p)
 			if err != nil {
-				return value.None, err
+				return nil, err
 			}
 			total = len(out)
 		}
-		n = p.explain()
-		if x.Only {
-			n = &plan.Node{Op: "UnwrapExactlyOne", Children: []*plan.Node{n}, Rows: int64(total), Took: n.Took}
-		}
-	case *ast.If:
-		n = &plan.Node{Op: "IfElse", Runtime: true}
-		n.With("branches", fmt.Sprint(len(x.Branches)))
-	case *ast.Return:
-		text := ast.Text(x.X)
-		of := &plan.Node{Op: "Expr", Runtime: true}
-		n = &plan.Node{Op: "Return", Runtime: true, Children: []*plan.Node{of.With("expr", text).Expr("expr", text)}}
-	default:
+		return plan.Around(p.explain(), x, int64(total)), nil
+	})
+	if err != nil {
+		return value.None, err
+	}
+	if n == nil {
 		return value.None, errs.Internal("Invalid statement: EXPLAIN is only supported with the new execution model")
+	}
+	if _, rows := s.Stmt.(*ast.Select); s.Analyze && !rows {
+		start := time.Now()
+		if total, err = r.run(ctx, env, s.Stmt); err != nil {
+			return value.None, err
+		}
+		n.Clock(time.Since(start))
 	}
 	if s.JSON {
 		v := n.Value(s.Analyze)
@@ -290,4 +355,36 @@ func (r *Run) explainStatement(ctx context.Context, env *Env, s *ast.ExplainStmt
 		fmt.Fprintf(&b, "\nTotal rows: %d", total)
 	}
 	return value.Str(b.String()), nil
+}
+
+// run executes a statement that is no SELECT and counts its answers: RETURN has none of its own.
+func (r *Run) run(ctx context.Context, env *Env, s ast.Statement) (int, error) {
+	_, err := r.Exec(ctx, env, s)
+	if err == errReturn {
+		r.ret = value.None
+		return 0, nil
+	}
+	return 1, err
+}
+
+// projection is how the projection of s shows, with the plans of sub-selects that read tables by name.
+func (r *Run) projection(ctx context.Context, env *Env, s *ast.Select) func() plan.Node {
+	return func() plan.Node {
+		return plan.Projection(s, func(x *ast.Select) *plan.Node {
+			if len(x.From) != 1 || x.Explain != nil {
+				return nil
+			}
+			switch x.From[0].(type) {
+			case *ast.Table, *ast.RecordID:
+			default:
+				return nil
+			}
+			p, err := r.plan(ctx, env, x)
+			if err != nil { // what fails when it runs is not shown
+				return nil
+			}
+			defer p.close()
+			return plan.Around(p.explain(), x, 0)
+		})
+	}
 }

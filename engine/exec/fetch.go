@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
@@ -122,7 +123,7 @@ func (f *fetcher) into(ctx context.Context, v value.Value, path []ast.Part) (val
 	case *ast.PartField:
 		return f.fetchField(ctx, v, p.Name, path)
 	case *ast.PartGraph:
-		return f.fetchField(ctx, v, graphText(p.Graph), path)
+		return f.fetchField(ctx, v, column.Step(p.Graph), path)
 	case *ast.PartAll:
 		if v.Kind() == value.KindArray {
 			return f.eachElem(ctx, v, path[1:])

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -73,33 +72,6 @@ func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, part
 		}
 	}
 	return value.ArrayOf(out), nil
-}
-
-// keyFrom is the key of a path that goes on from one in parentheses: edges name the whole way that they lead from the
-// last field, further ones behind the parentheses themselves only.
-func keyFrom(from *ast.Idiom, rest []ast.Part) []string {
-	path := pathOf(rest)
-	if !from.Traverses() {
-		return append(keyOf(from), path...)
-	}
-	if _, edges := rest[0].(*ast.PartGraph); edges {
-		return path
-	}
-	var out []string
-	way := 0 // where the parts begin that have one name
-	for i, p := range from.Parts {
-		switch p.(type) {
-		case *ast.PartGraph:
-			if n := len(out); n > 0 && i > way {
-				out = out[:n-1]
-			}
-			out = append(out, strings.TrimPrefix(ast.Text(&ast.Idiom{Parts: from.Parts[way : i+1]}), "."))
-		case *ast.PartField, *ast.PartStart, *ast.PartDoc:
-			way = i
-			out = append(out, strings.TrimPrefix(ast.Text(&ast.Idiom{Parts: from.Parts[i : i+1]}), "."))
-		}
-	}
-	return append(out, path...)
 }
 
 // hop takes one step from every stop.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
@@ -26,6 +27,7 @@ type groupRows struct {
 	keys   []int      // for each field of proj: its place in by, or -1
 	fields []groupField
 	all    bool
+	counts bool // nothing but count()
 	text   string
 
 	out  []*group
@@ -53,7 +55,7 @@ type group struct {
 
 // groupBy compiles GROUP over a projection list.
 func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
-	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All}
+	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All, counts: onlyCounts(s)}
 	var texts []string
 	for _, id := range s.Group.By {
 		texts = append(texts, ast.Text(id))
@@ -64,9 +66,9 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 	totals := 0
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
-		gf := groupField{x: f.X, path: namesOf(f.Alias), first: totals}
+		gf := groupField{x: f.X, path: column.Alias(f.Alias), first: totals}
 		if gf.path == nil {
-			gf.path = keyOf(f.X)
+			gf.path = column.Of(f.X)
 		}
 		key := -1
 		for j, x := range g.by {

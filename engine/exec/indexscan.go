@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/plan"
@@ -239,5 +238,8 @@ func (s *unionIndexRows) explain() *plan.Node {
 	for _, c := range u.Children {
 		u.Rows += c.Rows
 	}
-	return plan.Filtered(u, ast.Text(s.where.x), s.n)
+	if len(u.Children) == 1 {
+		u = u.Children[0]
+	}
+	return s.where.filtered(u, s.n)
 }

@@ -117,8 +117,5 @@ func (s *knnScanRows) explain() *plan.Node {
 	n := node("KnnScan").With("index", s.ix.Name).With("k", fmt.Sprint(s.knn.KNN.K)).
 		With("ef", fmt.Sprint(s.knn.KNN.EF)).With("dimension", fmt.Sprint(s.k.query.Len()))
 	n.Rows = s.seen
-	if s.filter == nil {
-		return n
-	}
-	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
+	return s.filter.filtered(n, s.n)
 }

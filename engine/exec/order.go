@@ -27,7 +27,7 @@ type sortKey struct {
 func sortKeys(o *ast.Order) []sortKey {
 	out := make([]sortKey, len(o.Keys))
 	for i, k := range o.Keys {
-		out[i] = sortKey{desc: k.Desc, compare: comparer(k.Collate, k.Numeric), text: orderText(k)}
+		out[i] = sortKey{desc: k.Desc, compare: comparer(k.Collate, k.Numeric), text: plan.OrderText(k)}
 		if path, ok := plan.Names(k.Key); ok {
 			out[i].path = path
 		} else {
@@ -35,20 +35,6 @@ func sortKeys(o *ast.Order) []sortKey {
 		}
 	}
 	return out
-}
-
-func orderText(k ast.OrderKey) string {
-	text := ast.Text(k.Key)
-	if k.Collate {
-		text += " COLLATE"
-	}
-	if k.Numeric {
-		text += " NUMERIC"
-	}
-	if k.Desc {
-		return text + " DESC"
-	}
-	return text + " ASC"
 }
 
 func comparer(lexical, natural bool) func(a, b value.Value) int {
@@ -74,13 +60,14 @@ type sorted struct {
 
 // sortRows orders its input; with keep ≥ 0 it holds only the first keep rows.
 type sortRows struct {
-	r    *Run
-	env  *Env
-	in   rows
-	keys []sortKey
-	keep int64 // -1: all
-	rand bool
-	ties func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
+	r      *Run
+	env    *Env
+	in     rows
+	keys   []sortKey
+	keep   int64 // -1: all
+	wanted int64 // how many START and LIMIT ask for; -1: all
+	rand   bool
+	ties   func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
 
 	out  []sorted
 	at   int

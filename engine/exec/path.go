@@ -177,7 +177,7 @@ func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 	case *plan.Index:
 		s := b.index(p)
 		for _, x := range p.Rest {
-			s.rest = append(s.rest, ast.Text(x))
+			s.rest = append(s.rest, b.r.shown(b.where.env, x))
 		}
 		return s, nil
 	case *plan.Union:

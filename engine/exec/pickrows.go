@@ -197,7 +197,11 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 	forward := value.Field{Name: "direction", Value: value.Str("forward")}
 	switch t.Kind {
 	case TargetRecord:
-		return []value.Value{operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
+		name := "Iterate Record"
+		if yields {
+			name = "Iterate Defer"
+		}
+		return []value.Value{operation(name, value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
 	case TargetRange:
 		return []value.Value{operation("Iterate Range", forward, table, value.Field{Name: "range", Value: t.ID.Key})}, nil
 	case TargetValue:

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/ml"
@@ -62,12 +63,12 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 			out.fields = append(out.fields, projected{all: true})
 			continue
 		}
-		pf := projected{x: f.X, path: namesOf(f.Alias)}
+		pf := projected{x: f.X, path: column.Alias(f.Alias)}
 		if pf.path == nil {
 			if c, ok := f.X.(*ast.Call); ok && SelfNaming(c) {
 				pf.fields = c
 			}
-			pf.path = keyOf(f.X)
+			pf.path = column.Of(f.X)
 		}
 		if id, ok := f.X.(*ast.Idiom); !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
 			out.passes = false
@@ -201,83 +202,6 @@ func (p *projector) nested(ctx context.Context, doc value.Value) (value.Value, e
 	return out, nil
 }
 
-// namesOf is an alias as a path of names; nil for none.
-func namesOf(id *ast.Idiom) []string {
-	if id == nil {
-		return nil
-	}
-	return pathOf(id.Parts)
-}
-
-// pathOf is the path under which an idiom shows in a result: names and graph steps; all else is left out.
-func pathOf(parts []ast.Part) []string {
-	var out []string
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *ast.PartField:
-			out = append(out, p.Name)
-		case *ast.PartGraph:
-			if p.Graph.Alias != nil {
-				return pathOf(p.Graph.Alias.Parts)
-			}
-			out = append(out, graphText(p.Graph))
-		case *ast.PartRecurse:
-			if p.Recurse.Path != nil {
-				out = append(out, pathOf(p.Recurse.Path.Parts)...)
-			}
-		}
-	}
-	return out
-}
-
-// keyOf is where an expression without an alias goes.
-func keyOf(x ast.Expr) []string {
-	switch x := x.(type) {
-	case *ast.Paren:
-		return keyOf(x.X)
-	case *ast.Param:
-		return []string{x.Name}
-	case *ast.Call:
-		return []string{callPath(x)}
-	case *ast.Subquery:
-		return []string{ast.Text(x.Stmt)}
-	case *ast.Idiom:
-		if start, ok := x.Parts[0].(*ast.PartStart); ok {
-			if from, ok := start.X.(*ast.Idiom); ok {
-				return keyFrom(from, x.Parts[1:])
-			}
-			return startKey(start.X, pathOf(x.Parts[1:]))
-		}
-		if path := pathOf(x.Parts); len(path) > 0 {
-			return path
-		}
-	}
-	return []string{ast.Text(x)}
-}
-
-// startKey is the key of an idiom that starts from a value.
-func startKey(x ast.Expr, rest []string) []string {
-	switch x := x.(type) {
-	case *ast.Param:
-		return append([]string{"$" + x.Name}, rest...)
-	case *ast.Call:
-		return append([]string{callPath(x)}, rest...)
-	}
-	text := ast.Text(x)
-	switch x.(type) {
-	case *ast.Binary, *ast.Unary, *ast.Cast, *ast.Range:
-		text = "(" + text + ")"
-	case *ast.RecordID:
-		if len(rest) > 0 {
-			text = "(" + text + ")"
-		}
-	}
-	for _, name := range rest {
-		text += "." + value.QuoteIdent(name)
-	}
-	return []string{text}
-}
-
 // spread puts the fields that type::field(s) names into a result under their own names.
 func (r *Run) spread(ctx context.Context, env *Env, out value.Value, x *ast.Call) (value.Value, error) {
 	ids, _, err := r.FieldPaths(ctx, env, x)
@@ -289,7 +213,7 @@ func (r *Run) spread(ctx context.Context, env *Env, out value.Value, x *ast.Call
 		if err != nil {
 			return value.None, err
 		}
-		out = inside.Set(out, pathOf(id.Parts), v)
+		out = inside.Set(out, column.Path(id.Parts), v)
 	}
 	return out, nil
 }
@@ -325,26 +249,6 @@ func (r *Run) FieldPaths(ctx context.Context, env *Env, x *ast.Call) (ids []*ast
 		ids = append(ids, id)
 	}
 	return ids, many, nil
-}
-
-// graphText is a graph step as it shows in a key: "->knows".
-func graphText(g *ast.Graph) string {
-	return ast.Text(&ast.Idiom{Parts: []ast.Part{&ast.PartGraph{Graph: g}}})
-}
-
-// callPath is the name of a called function with its prefix.
-func callPath(c *ast.Call) string {
-	switch c.Kind {
-	case ast.CallCustom:
-		return "fn::" + c.Path
-	case ast.CallModel:
-		return "ml::" + c.Path + "<" + c.Version + ">"
-	case ast.CallModule:
-		return "mod::" + c.Path
-	case ast.CallSilo:
-		return "silo::" + c.Path + "<" + c.Version + ">"
-	}
-	return c.Path
 }
 
 type modelRows struct { // of a projection that calls models, see model.Ahead

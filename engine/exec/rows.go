@@ -30,6 +30,7 @@ type tableRows struct {
 	version uint64     // of the history; 0: now
 	filter  *predicate // nil: all
 	id      *value.RecordID
+	from    *ast.Call // of FROM, where that gave the table
 
 	cur    *record.Cursor
 	shared *sharedScan // of the rest of the walk, once it is a long one
@@ -123,6 +124,7 @@ type recordRows struct {
 	id      *value.RecordID
 	version uint64 // of the history; 0: now
 	filter  *predicate
+	from    ast.Expr // of FROM; nil where the condition says which record it is
 	done    bool
 	n       int64
 }
@@ -150,8 +152,8 @@ type valueRows struct {
 	r      *Run
 	vs     []value.Value
 	filter *predicate
-	skip   bool   // leave out NONE and NULL
-	text   string // the expression they came from
+	skip   bool     // leave out NONE and NULL
+	from   ast.Expr // the expression they came from
 	n      int64
 }
 
@@ -223,16 +225,13 @@ func (s *subRows) next(ctx context.Context) (value.Value, bool, error) {
 func (s *subRows) close() { s.in.close() }
 
 func (s *subRows) explain() *plan.Node {
-	n := s.in.explain()
-	if s.filter == nil {
-		return n
-	}
-	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
+	return s.filter.filtered(s.in.explain(), s.n)
 }
 
 // unionRows gives the rows of several sources, one after the other.
 type unionRows struct {
 	parts []rows
+	where *predicate // that each of them has, in a plan
 	at    int
 	n     int64
 }
@@ -358,7 +357,9 @@ type limitRows struct {
 	in           rows
 	start, limit int64 // limit -1: none
 	given        bool  // START was written
-	n            int64
+
+	limitText, startText string // as written
+	n                    int64
 }
 
 func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {
@@ -381,10 +382,10 @@ func (s *limitRows) close() { s.in.close() }
 
 // mapRows turns each row into another.
 type mapRows struct {
-	in   rows
-	f    func(context.Context, value.Value) (value.Value, error)
-	node plan.Node
-	n    int64
+	in    rows
+	f     func(context.Context, value.Value) (value.Value, error)
+	shows func() plan.Node // in a plan; nil: not at all
+	n     int64
 }
 
 func (s *mapRows) next(ctx context.Context) (value.Value, bool, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/index/fulltext"
@@ -283,7 +284,7 @@ func debugField(x ast.Expr) string {
 		return ast.Text(x)
 	}
 	var parts []string
-	for _, name := range pathOf(id.Parts) {
+	for _, name := range column.Path(id.Parts) {
 		parts = append(parts, `Field("`+name+`")`)
 	}
 	return "Idiom([" + strings.Join(parts, ", ") + "])"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
@@ -209,7 +210,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		if err != nil {
 			return w, err
 		}
-		w.limitText = ast.Text(s.Limit)
+		w.limitText = plan.Show(s.Limit)
 		n, ok := inside.Whole(v)
 		switch {
 		case v.IsNullish():
@@ -226,7 +227,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		if err != nil {
 			return w, err
 		}
-		w.startText = ast.Text(s.Start)
+		w.startText = plan.Show(s.Start)
 		n, ok := inside.Whole(v)
 		switch {
 		case v.IsNullish():
@@ -298,18 +299,18 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 			return r.sortedValues(ctx, rowEnv, omitted(in, omits), s, lim, proj, fetch), nil
 		}
 		in = omitted(r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in)), omits)
-		in = r.projected(in, proj, s)
+		in = r.projected(ctx, rowEnv, in, proj, s)
 		return r.finish(ctx, in, s, fetch, nil), nil
 	}
 	ties := tiesOf(in)
 	switch {
 	case sortsRaw(s):
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
-		in = r.projected(in, proj, s)
+		in = r.projected(ctx, rowEnv, in, proj, s)
 	case sortsBoth(s):
-		in = r.sortedPairs(rowEnv, in, s, lim, proj, ties)
+		in = r.sortedPairs(ctx, rowEnv, in, s, lim, proj, ties)
 	default:
-		in = r.projected(in, proj, s)
+		in = r.projected(ctx, rowEnv, in, proj, s)
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}
 	return r.finish(ctx, in, s, fetch, omits), nil
@@ -317,9 +318,9 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 
 // sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
 func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
-	alias := namesOf(s.Projections.Fields[0].Alias)
+	alias := column.Alias(s.Projections.Fields[0].Alias)
 	ties := tiesOf(in)
-	in = r.projected(in, proj, s)
+	in = r.projected(ctx, rowEnv, in, proj, s)
 	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
 		return inside.Set(value.None, alias, v), nil
 	}}
@@ -343,7 +344,7 @@ func sortsRaw(s *ast.Select) bool {
 					return false
 				}
 			}
-			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(keyOf(f.X)) == 1 && keyOf(f.X)[0] == text {
+			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(column.Of(f.X)) == 1 && column.Of(f.X)[0] == text {
 				return false
 			}
 		}
@@ -375,7 +376,7 @@ func isColumn(s *ast.Select, key *ast.Idiom) bool {
 		switch {
 		case f.All, f.Alias != nil && ast.Text(f.Alias) == text:
 			return true
-		case f.Alias == nil && (ast.Text(f.X) == text || len(keyOf(f.X)) == 1 && keyOf(f.X)[0] == text):
+		case f.Alias == nil && (ast.Text(f.X) == text || len(column.Of(f.X)) == 1 && column.Of(f.X)[0] == text):
 			return true
 		}
 	}
@@ -383,7 +384,7 @@ func isColumn(s *ast.Select, key *ast.Idiom) bool {
 }
 
 // sortedPairs sorts rows by columns and by what is no column: each row goes on beside its projection until it has its place.
-func (r *Run) sortedPairs(env *Env, in rows, s *ast.Select, lim window, proj *projector, ties func() value.Value) rows {
+func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select, lim window, proj *projector, ties func() value.Value) rows {
 	order := *s.Order
 	order.Keys = slices.Clone(order.Keys)
 	for i := range order.Keys {
@@ -393,7 +394,7 @@ func (r *Run) sortedPairs(env *Env, in rows, s *ast.Select, lim window, proj *pr
 		}
 		order.Keys[i].Key = &ast.Idiom{Parts: slices.Concat([]ast.Part{&ast.PartField{Name: half}}, order.Keys[i].Key.Parts)}
 	}
-	in = &mapRows{in: in, node: projectNode(s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+	in = &mapRows{in: in, shows: r.projection(ctx, env, s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 		v, err := proj.row(ctx, doc)
 		return object(value.Field{Name: selectedHalf, Value: v}, value.Field{Name: storedHalf, Value: doc}), err
 	}}
@@ -415,34 +416,36 @@ func tiesOf(in rows) func() value.Value {
 
 func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties func() value.Value) rows {
 	if o != nil {
-		so := &sortRows{r: r, env: env, in: in, keep: -1, rand: o.Random, ties: ties}
+		so := &sortRows{r: r, env: env, in: in, keep: -1, wanted: -1, rand: o.Random, ties: ties}
+		if lim.limit >= 0 && lim.start+lim.limit >= 0 && !r.Ex.PlanOff.Has(plan.TopK) {
+			so.wanted = lim.start + lim.limit
+		}
 		if !o.Random {
 			so.keys = sortKeys(o)
-			if lim.limit >= 0 && lim.start+lim.limit >= 0 && !r.Ex.PlanOff.Has(plan.TopK) {
-				so.keep = lim.start + lim.limit
-			}
+			so.keep = so.wanted
 		}
 		in = so
 	}
 	if lim.given() || lim.limit == 0 {
-		in = &limitRows{in: in, start: lim.start, limit: lim.limit, given: lim.startText != ""}
+		in = &limitRows{in: in, start: lim.start, limit: lim.limit, given: lim.startText != "",
+			limitText: lim.limitText, startText: lim.startText}
 	}
 	return in
 }
 
 // projected applies the projection; SELECT * leaves rows as they are.
-func (r *Run) projected(in rows, p *projector, s *ast.Select) rows {
+func (r *Run) projected(ctx context.Context, env *Env, in rows, p *projector, s *ast.Select) rows {
 	if p.alone {
-		return &passRows{rows: in, node: projectNode(s)}
+		return &passRows{rows: in, shows: r.projection(ctx, env, s)}
 	}
-	return &mapRows{in: r.withModels(in, p), f: p.row, node: projectNode(s)}
+	return &mapRows{in: r.withModels(in, p), f: p.row, shows: r.projection(ctx, env, s)}
 }
 
 // finish applies FETCH and OMIT.
 func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
 		links := &fetcher{r: r}
-		in = &mapRows{in: in, node: fetchNode(s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+		in = &mapRows{in: in, shows: func() plan.Node { return plan.Fetching(s.Fetch) }, f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
 				if doc, err = r.checked(links.into(ctx, doc, p)); err != nil {

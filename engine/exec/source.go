@@ -15,7 +15,7 @@ func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predic
 	if err != nil {
 		return nil, err
 	}
-	u := &unionRows{}
+	u := &unionRows{where: where}
 	for _, x := range s.From {
 		part, err := r.sourceOf(ctx, env, s, x, where, version, w)
 		if err != nil {
@@ -51,18 +51,22 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	}
 	switch v.Kind() {
 	case value.KindNone, value.KindNull:
-		return &valueRows{r: r, text: ast.Text(x)}, nil
+		return &valueRows{r: r, from: x, filter: where}, nil
 	case value.KindTable:
-		return r.tableSource(ctx, env, s, v.Table(), where, version, w)
+		in, err := r.tableSource(ctx, env, s, v.Table(), where, version, w)
+		if scan, ok := in.(*tableRows); ok {
+			scan.from, _ = x.(*ast.Call)
+		}
+		return in, err
 	case value.KindRecord:
-		return r.recordSource(v.Record(), s, where, version, w)
+		return r.recordSource(x, v.Record(), s, where, version, w)
 	case value.KindArray:
 		if !unwrapped(x) {
 			_, sub := x.(*ast.Subquery)
-			return &valueRows{r: r, vs: v.Elems(), filter: where, skip: !sub, text: ast.Text(x)}, nil
+			return &valueRows{r: r, vs: v.Elems(), filter: where, skip: !sub, from: x}, nil
 		}
 	}
-	return &valueRows{r: r, vs: []value.Value{v}, filter: where, text: ast.Text(x)}, nil
+	return &valueRows{r: r, vs: []value.Value{v}, filter: where, from: x}, nil
 }
 
 // inFrom is where the FROM and LIMIT of a subquery are evaluated: both $this and $parent are the row around it.
@@ -97,7 +101,7 @@ func unwrapped(x ast.Expr) bool {
 
 // recordSource reads one record, or a range of records.
 func (r *Run) recordSource(
-	id *value.RecordID, s *ast.Select, where *predicate, version uint64, w *properties,
+	x ast.Expr, id *value.RecordID, s *ast.Select, where *predicate, version uint64, w *properties,
 ) (rows, error) {
 	tb, err := r.Table(id.Table)
 	if err != nil {
@@ -107,7 +111,7 @@ func (r *Run) recordSource(
 		tb = r.needed(tb, s)
 	}
 	if tb != nil && id.Key.Kind() != value.KindRange {
-		return &recordRows{r: r, tb: tb, id: id, version: version, filter: where}, nil
+		return &recordRows{r: r, tb: tb, id: id, version: version, filter: where, from: x}, nil
 	}
 	scan := &tableRows{r: r, name: id.Table, tb: tb, rng: keyRange(id), version: version, filter: where, id: id}
 	if tb != nil && w != nil {

@@ -144,10 +144,7 @@ func (s *textRows) close() {}
 func (s *textRows) explain() *plan.Node {
 	n := node("FullTextScan").With("index", s.ix.Name).With("query", s.m.text)
 	n.Rows = s.seen
-	if s.filter == nil {
-		return n
-	}
-	return plan.Filtered(n, ast.Text(s.filter.x), s.n)
+	return s.filter.filtered(n, s.n)
 }
 
 // maxBest is how many rows may be wanted by score: more are sorted.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -13,16 +14,29 @@ type Node struct {
 	Op       string
 	Runtime  bool // it needs no database
 	Attrs    []Attr
-	Exprs    []Attr // role and text
+	Exprs    []Shown
 	Children []*Node
 	Rows     int64         // that the operator gave
-	Computes string        // of a projection: the fields that are more than a name
+	Computes []Shown       // of a projection: the columns that are more than a name
 	Took     time.Duration // in the operator and what is below it
 	clocked  bool          // Took is known
+
+	namespace bool // it needs a namespace, and no database
+
+	// Of a projection:
+	single  bool    // of one record that FROM names
+	whole   bool    // with *
+	columns []Shown // as they show where the projection takes them as they are
 }
 
 // Attr is a name and a text.
 type Attr struct{ Name, Text string }
+
+// Shown is an expression in a plan: its role, its text and the operators inside of it.
+type Shown struct {
+	Role, Text string
+	Subs       []Sub
+}
 
 // With adds an attribute.
 func (n *Node) With(name, text string) *Node {
@@ -32,14 +46,41 @@ func (n *Node) With(name, text string) *Node {
 
 // Expr adds an expression and its role.
 func (n *Node) Expr(role, text string) *Node {
-	n.Exprs = append(n.Exprs, Attr{role, text})
+	n.Exprs = append(n.Exprs, Shown{Role: role, Text: text})
 	return n
+}
+
+// Holds adds an expression with the operators inside of it.
+func (n *Node) Holds(role string, x ast.Expr, selects func(*ast.Select) *Node) *Node {
+	n.Exprs = append(n.Exprs, Shown{Role: role, Text: Show(x), Subs: Subs(x, selects)})
+	return n
+}
+
+// Attr is the text of an attribute; "" where there is none.
+func (n *Node) Attr(name string) string {
+	for _, a := range n.Attrs {
+		if a.Name == name {
+			return a.Text
+		}
+	}
+	return ""
 }
 
 // Over puts a projection over its input, with what it computes between them.
 func (n Node) Over(in *Node, rows int64) *Node {
-	if n.Computes != "" {
-		in = &Node{Op: "Compute", Attrs: []Attr{{"fields", n.Computes}}, Children: []*Node{in}, Rows: rows}
+	if n.Op == "SelectProject" && n.single && in.Op == "RecordIdScan" {
+		n.Op, n.Attrs, n.Computes, n.Exprs = "Project", nil, nil, n.columns
+	}
+	if n.Op == "SelectProject" && in.Runtime && len(n.Computes) == 0 && !n.whole {
+		n.Runtime = true
+	}
+	if len(n.Computes) > 0 {
+		c := &Node{Op: "Compute", Exprs: n.Computes, Children: []*Node{in}, Rows: rows}
+		fields := make([]string, len(c.Exprs))
+		for i, x := range c.Exprs {
+			fields[i] = x.Role + " = " + x.Text
+		}
+		in = c.With("fields", strings.Join(fields, ", "))
 	}
 	n.Children, n.Rows = []*Node{in}, rows
 	return &n
@@ -47,7 +88,7 @@ func (n Node) Over(in *Node, rows int64) *Node {
 
 // Filtered puts a filter over an operator, which gave so many rows.
 func Filtered(in *Node, predicate string, rows int64) *Node {
-	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}}
+	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}, Runtime: in.Runtime}
 	return n.With("predicate", predicate).Expr("predicate", predicate)
 }
 
@@ -63,8 +104,11 @@ func (n *Node) Clock(took time.Duration) {
 }
 
 func (n *Node) context() string {
-	if n.Runtime {
+	switch {
+	case n.Runtime:
 		return "Rt"
+	case n.namespace:
+		return "Ns"
 	}
 	return "Db"
 }
@@ -90,7 +134,15 @@ func (n *Node) Value(ran bool) value.Value {
 	if len(n.Exprs) > 0 {
 		var exprs []value.Value
 		for _, e := range n.Exprs {
-			exprs = append(exprs, object("", text("role", e.Name), text("sql", e.Text)).Value)
+			fields := []value.Field{text("role", e.Role), text("sql", e.Text)}
+			if len(e.Subs) > 0 {
+				subs := make([]value.Value, len(e.Subs))
+				for i, s := range e.Subs {
+					subs[i] = object("", text("role", s.Role), value.Field{Name: "plan", Value: s.Plan.Value(false)}).Value
+				}
+				fields = append(fields, value.Field{Name: "embedded_operators", Value: value.ArrayOf(subs)})
+			}
+			exprs = append(exprs, object("", fields...).Value)
 		}
 		fields = append(fields, value.Field{Name: "expressions", Value: value.ArrayOf(exprs)})
 	}
@@ -111,13 +163,14 @@ func (n *Node) Value(ran bool) value.Value {
 // Text is the form of EXPLAIN: a line an operator, indented; with metrics where the plan has run.
 func (n *Node) Text(ran bool) string {
 	var b strings.Builder
-	n.text(&b, 0, ran)
+	n.text(&b, 0, "", ran)
 	return b.String()
 }
 
-func (n *Node) text(b *strings.Builder, depth int, ran bool) {
-	b.WriteString(strings.Repeat("    ", depth))
-	fmt.Fprintf(b, "%s [ctx: %s]", n.Op, n.context())
+// text writes a node and what is below it. margin is the blanks before it; lead stands in front of its name.
+func (n *Node) text(b *strings.Builder, margin int, lead string, ran bool) {
+	b.WriteString(strings.Repeat(" ", margin))
+	fmt.Fprintf(b, "%s%s [ctx: %s]", lead, n.Op, n.context())
 	if len(n.Attrs) > 0 {
 		b.WriteString(" [")
 		for i, a := range n.Attrs {
@@ -132,7 +185,12 @@ func (n *Node) text(b *strings.Builder, depth int, ran bool) {
 		fmt.Fprintf(b, " {rows: %d, batches: %d, elapsed: %s}", n.Rows, n.batches(), n.Took.Round(10*time.Nanosecond))
 	}
 	b.WriteByte('\n')
+	for _, e := range n.Exprs {
+		for _, s := range e.Subs {
+			s.Plan.text(b, margin+2, e.Role+"."+s.Role+": ", false)
+		}
+	}
 	for _, c := range n.Children {
-		c.text(b, depth+1, ran)
+		c.text(b, margin+4, "", ran)
 	}
 }

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/column"
+)
+
+// Projection is how the projection of s shows. selects gives the plans of sub-selects in it; nil: they are not shown.
+func Projection(s *ast.Select, selects func(*ast.Select) *Node) Node {
+	if s.Projections.Value {
+		x := s.Projections.Fields[0].X
+		n := &Node{Op: "ProjectValue"}
+		return *n.With("expr", Show(x)).Holds("expr", x, selects)
+	}
+	n := Node{Op: "SelectProject", single: ofOneRecord(s)}
+	var names []string
+	nested := false
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		if f.All {
+			names, n.whole = append(names, "*"), true
+			continue
+		}
+		shown := Shown{Role: "field", Text: Show(f.X), Subs: Subs(f.X, selects)}
+		n.columns = append(n.columns, shown)
+		name := strings.Join(column.Of(f.X), ".")
+		if f.Alias != nil {
+			name = ast.Text(f.Alias)
+		}
+		nested = nested || f.Alias == nil && movesIntoObjects(f.X)
+		if plain := plainField(f.X); plain == "" {
+			shown.Role = name
+			n.Computes = append(n.Computes, shown)
+		} else if plain != name {
+			name = plain + " AS " + name
+		}
+		names = append(names, name)
+	}
+	for _, x := range s.Omit {
+		names = append(names, "OMIT "+ast.Text(x))
+	}
+	if nested {
+		return Node{Op: "Project", Exprs: n.columns}
+	}
+	sort.SliceStable(n.Computes, func(i, j int) bool { return n.Computes[i].Role < n.Computes[j].Role })
+	n.With("projections", strings.Join(names, ", "))
+	return n
+}
+
+// ofOneRecord reports whether FROM names one record, or a range of records.
+func ofOneRecord(s *ast.Select) bool {
+	if len(s.From) != 1 {
+		return false
+	}
+	_, ok := s.From[0].(*ast.RecordID)
+	return ok
+}
+
+// movesIntoObjects reports whether a column without an alias goes to a place inside of others.
+func movesIntoObjects(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.Call:
+		return x.Kind == ast.CallBuiltin && (x.Path == "type::field" || x.Path == "type::fields")
+	case *ast.Idiom:
+		return x.Traverses() || len(column.Of(x)) > 1
+	}
+	return false
+}
+
+// plainField is the name of a column that is a field and no more; else "".
+func plainField(x ast.Expr) string {
+	if id, ok := x.(*ast.Idiom); ok && len(id.Parts) == 1 {
+		if f, ok := id.Parts[0].(*ast.PartField); ok {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// Fetching is how FETCH shows.
+func Fetching(paths []ast.Expr) Node {
+	texts := make([]string, len(paths))
+	for i, x := range paths {
+		texts[i] = ast.Text(x)
+	}
+	n := &Node{Op: "Fetch"}
+	return *n.With("fields", strings.Join(texts, ", "))
+}
+
+// Limited shows START and LIMIT: inside of a scan that reads no more than they ask for, else above it. rows is how many
+// come out; a clause that is not there is "".
+func Limited(in *Node, limit, offset string, rows int64) *Node {
+	n := &Node{Op: "Limit", Children: []*Node{in}, Rows: rows, Runtime: in.Runtime}
+	scan := limit != "" && (in.Op == "TableScan" || in.Op == "IndexScan" || in.Op == "DynamicScan")
+	if scan {
+		n, in.Rows = in, rows
+	}
+	for _, a := range []Attr{{"limit", limit}, {"offset", offset}} {
+		if a.Text == "" {
+			continue
+		}
+		n.With(a.Name, a.Text)
+		if n.Op == "Limit" || n.Op == "DynamicScan" {
+			n.Expr(a.Name, a.Text)
+		}
+	}
+	return n
+}
+
+// Beneath puts an operator under a projection, above what the projection computes.
+func Beneath(projection *Node, rows int64, operator func(*Node) *Node) *Node {
+	projection.Children[0] = operator(projection.Children[0])
+	projection.Rows = rows
+	return projection
+}
+
+// Around puts TIMEOUT and ONLY around the plan of a SELECT that gave so many rows.
+func Around(n *Node, s *ast.Select, rows int64) *Node {
+	if s.Only {
+		n = &Node{Op: "UnwrapExactlyOne", Children: []*Node{n}, Rows: rows, Took: n.Took}
+	}
+	if s.Timeout != nil {
+		n = &Node{Op: "Timeout", Children: []*Node{n}, Rows: rows, Took: n.Took}
+		n.With("duration", Show(s.Timeout)).Expr("timeout", Show(s.Timeout))
+	}
+	return n
+}
+
+// Unfiltered is a plan without the condition on top of it.
+func Unfiltered(n *Node) *Node {
+	if n.Op == "Filter" {
+		return n.Children[0]
+	}
+	n.Attrs = slices.DeleteFunc(n.Attrs, func(a Attr) bool { return a.Name == "predicate" })
+	return n
+}
