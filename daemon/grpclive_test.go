@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -254,3 +255,77 @@ func TestGRPCSlowSubscriber(t *testing.T) {
 	}
 	eventually(t, "the live query is gone", func() bool { return s.Engine().Stats().LiveQueries == 0 })
 }
+
+// An operator who ends a session ends its subscriptions and its statements, and the connection that it has for itself.
+func TestGRPCEndedSession(t *testing.T) {
+	s := start(t)
+	operator := s.grpcRoot()
+	ids := func(mine map[string]bool) (fresh []string) {
+		t.Helper()
+		r := s.do("POST", "/rpc", `{"id":1,"method":"processes","params":[]}`, append(at(), "Content-Type: application/json", "Accept: application/json")...)
+		for _, id := range sessionIDs.FindAllStringSubmatch(r.body, -1) {
+			if !mine[id[1]] {
+				fresh = append(fresh, id[1])
+			}
+		}
+		return fresh
+	}
+	_ = operator.texts("DEFINE TABLE t")
+	known := map[string]bool{}
+	for _, id := range ids(nil) {
+		known[id] = true
+	}
+	for _, attached := range []bool{false, true} {
+		c := s.grpcRoot()
+		var ctx *rpcpb.RequestContext
+		if attached {
+			a, err := c.AttachSession(t.Context(), &rpcpb.AttachSessionRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx = &rpcpb.RequestContext{Session: a.GetSession()}
+			c.signin(ctx, "root", "root")
+			c.use(ctx, "test", "test")
+		}
+		stream, _ := c.watch(t.Context(), ctx, "LIVE SELECT * FROM t")
+		slept := make(chan error, 1)
+		go func() {
+			results, err := c.run(t.Context(), &rpcpb.QueryRequest{Context: ctx, Query: "SLEEP 1h"})
+			if err == nil && results[0].err == nil {
+				err = io.EOF
+			}
+			slept <- err
+		}()
+		var fresh []string
+		eventually(t, "the statement runs", func() bool {
+			fresh = ids(known)
+			return len(fresh) > 0
+		})
+		for _, id := range fresh {
+			r := s.do("POST", "/rpc", `{"id":1,"method":"terminate","params":["`+id+`"]}`, append(at(), "Content-Type: application/json", "Accept: application/json")...)
+			if r.StatusCode != 200 {
+				t.Fatalf("%d %s", r.StatusCode, r.body)
+			}
+		}
+		for got := ""; ; {
+			got = heard(t, stream)
+			if got == "end SESSION_CLOSED" || got == "end KILLED" || strings.Contains(got, "rror") || got == "EOF" {
+				break
+			}
+		}
+		if err := <-slept; err == io.EOF {
+			t.Errorf("attached %v: the statement of an ended session goes on", attached)
+		}
+		if attached {
+			_, err := c.run(t.Context(), &rpcpb.QueryRequest{Context: ctx, Query: "RETURN 1"})
+			wantCode(t, "an ended session", err, codes.NotFound, "Session not found")
+			again, err := c.AttachSession(t.Context(), &rpcpb.AttachSessionRequest{Context: ctx})
+			if err != nil || !again.GetCreated() {
+				t.Errorf("attached again: %v, %v", again, err)
+			}
+		}
+		_ = c.conn.Close()
+	}
+}
+
+var sessionIDs = regexp.MustCompile(`"id":"([0-9a-f-]{36})"`)

@@ -264,3 +264,49 @@ func unzstd(t testing.TB, packed []byte) []byte {
 	}
 	return out
 }
+
+// A model is sent in chunks with a trailer, as the file that GET /ml/export answers.
+func TestGRPCModel(t *testing.T) {
+	s := start(t)
+	file := modelFile(t, "units::celsius")
+	if r := s.do("POST", "/ml/import", file, at()...); r.StatusCode != 200 {
+		t.Fatalf("import: %d %s", r.StatusCode, r.body)
+	}
+	c := s.grpcRoot()
+	stream, err := c.ExportMlModel(t.Context(), &rpcpb.ExportMlModelRequest{Name: "units::celsius", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	var trailer *rpcpb.DataTrailer
+	for {
+		resp, err := stream.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil || trailer != nil {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		got = append(got, resp.GetChunk().GetData()...)
+		trailer = resp.GetTrailer()
+	}
+	sum := blake3.Sum256(got)
+	if string(got) != file || trailer.GetBytes() != uint64(len(file)) || trailer.GetBlake3() != hex.EncodeToString(sum[:]) {
+		t.Errorf("%d bytes, want %d; %v", len(got), len(file), trailer)
+	}
+	for _, tc := range []struct {
+		name, version string
+		code          codes.Code
+		text          string
+	}{
+		{"units::celsius", "1.0.1", codes.NotFound, "The model 'ml::units::celsius<1.0.1>' does not exist"},
+		{"../../etc", "1.0.0", codes.NotFound, "does not exist"},
+		{"units::celsius", "x", codes.NotFound, "does not exist"},
+		{"", "1.0.0", codes.InvalidArgument, "Expected the name and the version of a model"},
+	} {
+		_, err := firstOf(c.ExportMlModel(t.Context(), &rpcpb.ExportMlModelRequest{Name: tc.name, Version: tc.version}))
+		wantCode(t, tc.name+tc.version, err, tc.code, tc.text)
+	}
+	_, err = firstOf(s.grpc().ExportMlModel(t.Context(), &rpcpb.ExportMlModelRequest{Name: "units::celsius", Version: "1.0.0"}))
+	wantCode(t, "a guest", err, codes.PermissionDenied, "Not enough permissions")
+}

@@ -107,6 +107,9 @@ func (g *seats) list() []shown {
 	return out
 }
 
+// Ended reports whether an operator has ended the session.
+func (s *Session) Ended() bool { return s.ended.Load() }
+
 // errEnded is what the requests of a session meet that an operator has ended.
 func errEnded() error {
 	return errs.With(errs.KindConnection, "SessionEnded", nil, "The session was ended by an operator of the server: connect again")

@@ -143,11 +143,37 @@ func (p *Peer) open(ctx context.Context, e *entry, by *Caller) error {
 		}
 		s.Notify(p.srv.feeds.deliver)
 		conn := p.srv.RPC.NewConn(s, rpc.Options{Persistent: true, Client: by.Client, Sessions: p.srv.Sessions,
-			Adopts: true,
-			Opened: func(s *engine.Session) { s.Notify(p.srv.feeds.deliver) }})
+			Adopts: true, Opened: p.srv.opened, End: func() { p.ended(e, s) }})
 		e.session, e.conn = s, conn
 	}
 	return by.Enter(ctx, e.session)
+}
+
+// opened makes a session that a client attaches end its subscriptions with it.
+func (s *Server) opened(of *engine.Session) {
+	of.Notify(s.feeds.deliver)
+	of.Show(func() { s.feeds.endSession(of.ID(), endSessionClosed) })
+}
+
+// ended gives up a session that an operator has ended: the next call with its headers gets another one. A connection
+// without any other session is closed.
+func (p *Peer) ended(e *entry, s *engine.Session) {
+	p.srv.feeds.endSession(s.ID(), endSessionClosed)
+	p.mu.Lock()
+	for key, other := range p.entries {
+		if other == e {
+			delete(p.entries, key)
+		}
+	}
+	alone, unused := len(p.entries) == 0, e.users == 0 && !e.gone && !p.closed
+	e.gone = true
+	p.mu.Unlock()
+	if unused {
+		go p.end(e) // it waits for transactions to end
+	}
+	if alone {
+		go func() { _ = p.conn.Close() }() // TLS waits to say so
+	}
 }
 
 // entry finds the session of an identity, or makes room for one. The caller has use of it until leave.

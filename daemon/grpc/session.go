@@ -22,7 +22,8 @@ func health(c *call, _ []byte) error {
 }
 
 // capabilityNames are what the server can do, as clients know it.
-var capabilityNames = []string{"SESSIONS", "TRANSACTIONS", "LIVE_QUERIES", "REFRESH_TOKENS", "EXPORT_DIRECTORY"}
+var capabilityNames = []string{"SESSIONS", "TRANSACTIONS", "LIVE_QUERIES", "REFRESH_TOKENS", "EXPORT_DIRECTORY",
+	"ML_MODELS"}
 
 // chunkRoom is what a chunk of bytes leaves of a message for what is around it.
 const chunkRoom = 64

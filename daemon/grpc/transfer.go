@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"time"
@@ -13,9 +14,9 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/internal/pb/rpcpb"
 	"github.com/nacredb/nacre/internal/protobuf"
-	"github.com/nacredb/nacre/internal/wire"
 )
 
 // A byte stream is chunks, and a trailer with their number of bytes and their hash.
@@ -307,21 +308,34 @@ func (c *call) timed(f func(context.Context) error) error {
 	return c.srv.RPC.Cause(ctx, f(ctx))
 }
 
-// exportModel answers as GET /ml/export does: this server has no models.
+// exportModel sends the file of a model, as GET /ml/export does.
 func exportModel(c *call, message []byte) error {
 	req := &rpcpb.ExportMlModelRequest{}
 	if err := c.read(message, req); err != nil {
 		return err
 	}
-	_, release, err := c.known()
+	s, release, err := c.known()
 	if err != nil {
 		return err
 	}
-	release()
-	if req.GetName() == "" || req.GetVersion() == "" {
+	defer release()
+	name, version := req.GetName(), req.GetVersion()
+	if name == "" || version == "" {
 		return errs.InvalidParams("Expected the name and the version of a model")
 	}
-	name := "ml::" + req.GetName() + "<" + req.GetVersion() + ">"
-	return &failure{code: wire.GRPCNotFound,
-		err: errs.With(errs.KindNotFound, "Model", map[string]any{"name": name}, "The model '%s' does not exist", name)}
+	full := "ml::" + name + "<" + version + ">"
+	unknown := errs.With(errs.KindNotFound, "Model", map[string]any{"name": errs.Brief(full, longestStatus)},
+		"The model '%s' does not exist", errs.Brief(full, longestStatus))
+	if _, err := ml.ParseVersion(version); err != nil || !ml.ValidName(name) {
+		return unknown
+	}
+	return c.timed(func(ctx context.Context) error {
+		return c.streamed(func(w io.Writer) error {
+			err := s.ExportModel(ctx, name, version, w)
+			if e, ok := errors.AsType[*errs.Error](err); ok && e.Kind == errs.KindNotFound && e.Detail == nil {
+				return unknown
+			}
+			return err
+		})
+	})
 }

@@ -160,7 +160,7 @@ func (a *Sessions) find(id value.UUID) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, ok := a.all[id]
-	if !ok {
+	if !ok || a.idle > 0 && s.engine.Ended() { // its client makes another one
 		text := id.String()
 		return nil, errs.With(errs.KindNotFound, "Session", map[string]any{"id": text}, "Session not found: %s", text)
 	}
@@ -190,6 +190,9 @@ func (a *Sessions) adopt(ctx context.Context, id value.UUID, by engine.Identity,
 	open func() *engine.Session) (created bool, err error) {
 	if s, err := a.find(id); err == nil {
 		return false, mayAdopt(s, by)
+	}
+	if err := a.drop(ctx, func(s *attachedSession) bool { return a.all[id] == s && s.engine.Ended() }); err != nil {
+		return false, err
 	}
 	err = a.attach(ctx, id, open())
 	if s, found := a.find(id); err != nil && found == nil { // somebody was faster
@@ -250,7 +253,7 @@ func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
 		if s.pinned > 0 {
 			return false
 		}
-		return idle > longest || idle > anonymousIdle && s.engine.Anonymous() && s.idle()
+		return a.idle > 0 && s.engine.Ended() || idle > longest || idle > anonymousIdle && s.engine.Anonymous() && s.idle()
 	})
 }
 
