@@ -38,6 +38,7 @@ type level struct {
 	defs    map[string]*Def   // nil values: known to be absent
 	tables  map[string]*Table // likewise, by name
 	names   map[uint32]string // of table ids; nil: not listed yet
+	ids     map[string]uint32 // of tables by name; 0: known to be absent
 
 	spaces    map[string]*Namespace // of the root level
 	databases map[dbName]*Database  // of the root level
@@ -50,7 +51,7 @@ type dbName struct {
 }
 
 func newLevel(version uint64) *level {
-	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{},
+	return &level{version: version, defs: map[string]*Def{}, tables: map[string]*Table{}, ids: map[string]uint32{},
 		spaces: map[string]*Namespace{}, databases: map[dbName]*Database{}}
 }
 

@@ -357,11 +357,32 @@ func (v *View) Tables(db *Database) ([]*Table, error) {
 
 // TableID is the id of a table name, defined or not; 0 where nothing ever named it.
 func (v *View) TableID(db *Database, name string) (uint32, error) {
-	d, err := v.def(db.Inner(), ast.DefTable, name)
-	if d == nil || err != nil {
+	l, err := v.level(db.ID)
+	if err != nil {
 		return 0, err
 	}
-	return d.ID, nil
+	if !l.dirty {
+		l.mu.RLock()
+		id, ok := l.ids[name]
+		l.mu.RUnlock()
+		if ok {
+			return id, nil
+		}
+	}
+	d, err := v.def(db.Inner(), ast.DefTable, name)
+	if err != nil {
+		return 0, err
+	}
+	var id uint32
+	if d != nil {
+		id = d.ID
+	}
+	if !l.dirty {
+		l.mu.Lock()
+		l.ids[name] = id
+		l.mu.Unlock()
+	}
+	return id, nil
 }
 
 // NameTable gives a table name an id, without defining the table where it is not.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -40,12 +41,18 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		}
 		level = []stop{{at: id}}
 	}
-	for _, p := range parts {
-		next, err := r.hop(ctx, env, level, p.(*ast.PartGraph).Graph)
+	for len(parts) > 0 {
+		var err error
+		g := parts[0].(*ast.PartGraph).Graph
+		if parts = parts[1:]; len(parts) > 0 && leadsAcross(g, parts[0].(*ast.PartGraph).Graph) {
+			level, err = r.across(ctx, level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
+			parts = parts[1:]
+		} else {
+			level, err = r.hop(ctx, env, level, g)
+		}
 		if err != nil {
 			return value.None, err
 		}
-		level = next
 	}
 	out := make([]value.Value, len(level))
 	for i := range level {
@@ -107,6 +114,77 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 	return out, nil
 }
 
+// leadsAcross reports whether two steps go over the edges of one table to records of another one, all of them.
+func leadsAcross(edge, node *ast.Graph) bool {
+	one := func(g *ast.Graph) bool {
+		return !g.Any && len(g.Tables) == 1 && g.Tables[0].Table != "" && g.Tables[0].Key == nil && plainStep(g)
+	}
+	return edge.Dir == node.Dir && (edge.Dir == ast.DirIn || edge.Dir == ast.DirOut) && one(edge) && one(node)
+}
+
+// across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an edge
+// that leads there.
+func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) ([]stop, error) {
+	out := make([]stop, 0, len(from))
+	for i := range from {
+		if err := r.Tick(ctx); err != nil {
+			return nil, err
+		}
+		id := RecordOf(from[i].at)
+		if id.IsNone() {
+			continue
+		}
+		var err error
+		if out, err = r.acrossFrom(ctx, out, &from[i], id.Record(), g, to); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph, to string) ([]stop, error) {
+	way := record.Out
+	if g.Dir == ast.DirIn {
+		way = record.In
+	}
+	gate, err := r.Gate()
+	if err != nil {
+		return nil, err
+	}
+	found := false
+	if s.in == nil && s.out == nil {
+		err = gate.EachEdge(ctx, id, way, []string{g.Tables[0].Table}, nil, func(h record.Hop) (bool, error) {
+			found = true
+			if h.Other != nil && h.Other.Table == to {
+				out = append(out, stop{at: value.RecordOf(h.Other)})
+				return true, r.Tick(ctx)
+			}
+			e := edgeStop(h, id, g.Dir)
+			out, err = r.oneWay(ctx, out, &e, h.Edge, g.Dir, to, nil)
+			return err == nil, err
+		})
+	}
+	if found || err != nil {
+		return out, err
+	}
+	edges, err := r.oneWay(ctx, nil, s, id, g.Dir, g.Tables[0].Table, nil)
+	for i := range edges {
+		if err != nil {
+			break
+		}
+		out, err = r.oneWay(ctx, out, &edges[i], edges[i].at.Record(), g.Dir, to, nil)
+	}
+	return out, err
+}
+
+// edgeStop is the stop at an edge of a record that was found in a direction.
+func edgeStop(h record.Hop, id *value.RecordID, dir ast.GraphDir) stop {
+	if dir == ast.DirIn {
+		return stop{at: value.RecordOf(h.Edge), in: h.Other, out: id}
+	}
+	return stop{at: value.RecordOf(h.Edge), in: id, out: h.Other}
+}
+
 // plainStep reports whether a step has no clauses, so that records need not be read.
 func plainStep(g *ast.Graph) bool {
 	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil && g.Start == nil
@@ -155,11 +233,7 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 		return nil, err
 	}
 	for i := range edges {
-		e := stop{at: value.RecordOf(edges[i].Edge), in: id, out: edges[i].Other}
-		if dir == ast.DirIn {
-			e.in, e.out = edges[i].Other, id
-		}
-		out = append(out, e)
+		out = append(out, edgeStop(edges[i], id, dir))
 	}
 	if len(edges) > 0 || s.in != nil || key != nil {
 		return out, nil

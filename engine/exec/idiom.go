@@ -158,12 +158,15 @@ func (r *Run) field(ctx context.Context, v value.Value, name string) (value.Valu
 		if w, ok := v.Record().Part(name); ok {
 			return w, nil
 		}
-		doc, err := r.Fetch(ctx, v.Record())
-		if err != nil || doc.Kind() != value.KindObject {
+		id := v.Record()
+		if id.Key.Kind() == value.KindRange {
+			return value.None, nil
+		}
+		g, err := r.Gate()
+		if err != nil {
 			return value.None, err
 		}
-		w, _ := doc.Object().Get(name)
-		return w, nil
+		return g.Field(ctx, id, name)
 	case value.KindArray:
 		out, sum := make([]value.Value, v.Len()), held(0)
 		for i, e := range v.Elems() {

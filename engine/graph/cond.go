@@ -88,7 +88,7 @@ func (b *binder) cond(e gql.Expr, sc *scope) (condFn, error) {
 			}
 			null := s.kind == isNull
 			if s.kind == isNode || s.kind == isEdge {
-				_, ok, err := x.load(&s)
+				ok, err := x.load(&s)
 				if err != nil {
 					return no, err
 				}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/record"
@@ -13,11 +14,12 @@ import (
 type element struct {
 	id    *value.RecordID
 	hash  uint64
-	epoch uint32 // of the table when doc and shown were read; 0: never
-	shown bool   // the record exists and the caller may see it
-	doc   value.Value
+	epoch uint32        // of the table when doc and shown were read; 0: never
+	shown bool          // the record exists and the caller may see it
+	raw   record.Stored // its image, where the caller sees it as it is stored; else nil
+	doc   value.Value   // NONE while raw was not decoded
 	hops  []hopList
-	next  *element // another one in the table with the same hash
+	next  *element // another one at the same place of the table
 }
 
 func (e *element) is(other *element) bool {
@@ -38,14 +40,88 @@ type hop struct {
 	node *element
 }
 
-// elements are those that a program has met. The table forgets them all when it is full: they are read again.
+// elements are those that a program has met, chained in a hash table. It forgets them all when it is full: they are
+// read again.
 type elements struct {
-	byHash map[uint64]*element
-	epoch  uint32
-	hops   int // in the lists of all elements
-	seed   maphash.Seed
-	table  string // whose hash was asked for last
-	hash   uint64
+	table []*element // by the low bits of their hashes; a power of two of them
+	n     int
+	epoch uint32
+	hops  int // in the lists of all elements
+	seed  maphash.Seed
+	name  string // of the table whose hash was asked for last
+	hash  uint64
+	room  []element // for those to come
+	space []hop     // for lists to come
+	found []hop     // of the list that is being read
+}
+
+// How many elements, and hops of lists, room is made for at once.
+const (
+	elementRoom = 32
+	hopSpace    = 256
+)
+
+// add makes an element.
+func (t *elements) add(id *value.RecordID, hash uint64) *element {
+	if len(t.room) == 0 {
+		t.room = make([]element, min(max(t.n, 4), elementRoom))
+	}
+	e := &t.room[0]
+	t.room = t.room[1:]
+	e.id, e.hash = id, hash
+	if t.n++; t.n > len(t.table) {
+		t.grow()
+	}
+	t.put(e)
+	return e
+}
+
+func (t *elements) put(e *element) {
+	at := &t.table[e.hash&uint64(len(t.table)-1)]
+	e.next, *at = *at, e
+}
+
+// grow makes a table of twice the size.
+func (t *elements) grow() {
+	was := t.table
+	t.table = make([]*element, max(2*len(was), 16))
+	for _, e := range was {
+		for e != nil {
+			next := e.next
+			t.put(e)
+			e = next
+		}
+	}
+}
+
+// find is the element of a record; nil: it was not met.
+func (t *elements) find(id *value.RecordID, hash uint64) *element {
+	if len(t.table) == 0 {
+		return nil
+	}
+	e := t.table[hash&uint64(len(t.table)-1)]
+	for e != nil && (e.hash != hash || !sameID(e.id, id)) {
+		e = e.next
+	}
+	return e
+}
+
+// weight is about how many bytes the elements take.
+func (t *elements) weight() int { return t.n*elementWeight + t.hops*hopWeight }
+
+// list is a copy of hops that stays.
+func (t *elements) list(hops []hop) []hop {
+	n := len(hops)
+	if n > hopSpace/4 {
+		return slices.Clone(hops)
+	}
+	if n > len(t.space) {
+		t.space = make([]hop, min(max(t.hops, 16+n), hopSpace))
+	}
+	out := t.space[:n:n]
+	t.space = t.space[n:]
+	copy(out, hops)
+	return out
 }
 
 // What a program keeps at hand of what it has read, and about how many bytes each of them takes.
@@ -56,14 +132,12 @@ const (
 	hopWeight     = 96
 )
 
-func newElements() elements {
-	return elements{byHash: map[uint64]*element{}, epoch: 1, seed: maphash.MakeSeed()}
-}
+func newElements() elements { return elements{epoch: 1, seed: maphash.MakeSeed()} }
 
 // hashOf is the same for equal ids, within one program.
 func (t *elements) hashOf(id *value.RecordID) uint64 {
-	if id.Table != t.table || t.hash == 0 {
-		t.table, t.hash = id.Table, maphash.String(t.seed, id.Table)|1
+	if id.Table != t.name || t.hash == 0 {
+		t.name, t.hash = id.Table, maphash.String(t.seed, id.Table)|1
 	}
 	switch id.Key.Kind() {
 	case value.KindInt:
@@ -77,12 +151,14 @@ func (t *elements) hashOf(id *value.RecordID) uint64 {
 
 // forget drops what was read: something was written, or the table is full.
 func (t *elements) forget() {
-	for _, e := range t.byHash {
-		for ; e != nil; e = e.next {
-			e.hops, e.doc = nil, value.None // elements that are in use must not keep all others alive
+	for _, e := range t.table {
+		for e != nil { // elements that are in use must not keep all others alive
+			next := e.next
+			e.hops, e.raw, e.doc, e.next = nil, nil, value.None, nil
+			e = next
 		}
 	}
-	clear(t.byHash)
+	t.table, t.n = nil, 0
 	t.epoch++
 	t.hops = 0
 }
@@ -91,44 +167,74 @@ func (t *elements) forget() {
 func (x *runner) element(id *value.RecordID) *element {
 	t := &x.seen
 	h := t.hashOf(id)
-	first := t.byHash[h]
-	for e := first; e != nil; e = e.next {
-		if sameID(e.id, id) {
-			return e
-		}
+	if e := t.find(id, h); e != nil {
+		return e
 	}
-	if len(t.byHash) >= keptElements {
+	if t.n >= keptElements {
 		t.forget()
-		first = nil
 	}
-	e := &element{id: id, hash: h, next: first}
-	t.byHash[h] = e
-	return e
+	return t.add(id, h)
 }
 
 // see reads a record as the caller may see it; false where it is missing or hidden.
-func (x *runner) see(e *element) (value.Value, bool, error) {
+func (x *runner) see(e *element) (bool, error) {
 	if e.epoch == x.seen.epoch {
-		return e.doc, e.shown, nil
+		return e.shown, nil
 	}
 	if err := x.r.Tick(x.ctx); err != nil {
-		return value.None, false, err
+		return false, err
 	}
-	doc, ok, err := x.g.Get(x.ctx, e.id)
+	tb, err := x.table(e.id.Table)
 	if err != nil {
-		return value.None, false, err
+		return false, err
 	}
-	return doc, ok, x.keep(e, doc, ok)
+	var raw record.Stored
+	var doc value.Value
+	ok := false
+	if tb != nil {
+		if raw, doc, ok, err = x.g.Peek(x.ctx, tb, e.id); err != nil {
+			return false, err
+		}
+	}
+	return ok, x.keep(e, raw, doc, ok)
 }
 
 // keep remembers a record that was read.
-func (x *runner) keep(e *element, doc value.Value, ok bool) error {
-	e.doc, e.shown, e.epoch, e.hops = doc, ok, x.seen.epoch, nil
-	return x.r.Mem.Reach(len(x.seen.byHash)*elementWeight + x.seen.hops*hopWeight)
+func (x *runner) keep(e *element, raw record.Stored, doc value.Value, ok bool) error {
+	e.raw, e.doc, e.shown, e.epoch, e.hops = raw, doc, ok, x.seen.epoch, nil
+	return x.r.Mem.Reach(x.seen.weight())
 }
 
 // load is see for what a slot is bound to.
-func (x *runner) load(s *slot) (value.Value, bool, error) { return x.see(x.elementOf(s)) }
+func (x *runner) load(s *slot) (bool, error) { return x.see(x.elementOf(s)) }
+
+// document is what a slot is bound to, read; false where it is missing or hidden.
+func (x *runner) document(s *slot) (value.Value, bool, error) {
+	e := x.elementOf(s)
+	if ok, err := x.see(e); err != nil || !ok {
+		return value.None, false, err
+	}
+	if e.raw != nil && e.doc.IsNone() {
+		var err error
+		if e.doc, err = e.raw.Record(); err != nil {
+			return value.None, false, err
+		}
+	}
+	return e.doc, true, nil
+}
+
+// field is a field of what a slot is bound to; NONE where either is missing or hidden.
+func (x *runner) field(s *slot, name string) (value.Value, error) {
+	e := x.elementOf(s)
+	if ok, err := x.see(e); err != nil || !ok {
+		return value.None, err
+	}
+	if e.doc.IsNone() {
+		return e.raw.Field(name)
+	}
+	v, _ := e.doc.Object().Get(name)
+	return v, nil
+}
 
 // elementOf is the element of a node or edge that a slot is bound to.
 func (x *runner) elementOf(s *slot) *element {
@@ -170,12 +276,15 @@ func (x *runner) hopList(o *edgeOp, node *element) (*hopList, error) {
 		x.seen.forget()
 		return &kept, nil
 	}
-	return l, x.r.Mem.Reach(len(x.seen.byHash)*elementWeight + x.seen.hops*hopWeight)
+	return l, x.r.Mem.Reach(x.seen.weight())
 }
 
 // readHops reads the edges of a node from the store.
 func (x *runner) readHops(o *edgeOp, node *element) ([]hop, error) {
-	var hops []hop
+	t := &x.seen
+	hops := t.found[:0]
+	t.found = nil
+	defer func() { t.found = hops[:0] }()
 	walk := func(dir record.Direction) error {
 		return x.g.EachEdge(x.ctx, node.id, dir, o.only, nil, func(h record.Hop) (bool, error) {
 			if err := x.r.Tick(x.ctx); err != nil {
@@ -202,7 +311,7 @@ func (x *runner) readHops(o *edgeOp, node *element) ([]hop, error) {
 			return nil, err
 		}
 	}
-	return hops, nil
+	return t.list(hops), nil
 }
 
 // manyHops is how many edges a node has before those that lead to one node are found by a table.

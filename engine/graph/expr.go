@@ -143,7 +143,7 @@ func (b *binder) prop(e *gql.Prop, sc *scope) (evalFn, error) {
 				if s.kind != isNode && s.kind != isEdge {
 					return x.value(s)
 				}
-				if _, ok, err := x.load(s); err != nil || !ok {
+				if ok, err := x.load(s); err != nil || !ok {
 					return value.Null, err
 				}
 				return x.property(s, name)
@@ -157,12 +157,7 @@ func (b *binder) prop(e *gql.Prop, sc *scope) (evalFn, error) {
 func (x *runner) property(s *slot, name string) (value.Value, error) {
 	switch s.kind {
 	case isNode, isEdge:
-		doc, ok, err := x.load(s)
-		if err != nil || !ok {
-			return value.None, err
-		}
-		v, _ := doc.Object().Get(name)
-		return v, nil
+		return x.field(s, name)
 	case isNull:
 		return value.None, nil
 	}

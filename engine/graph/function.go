@@ -109,7 +109,7 @@ func (b *binder) elementID(e *gql.Func, sc *scope) (evalFn, error) {
 		case s.kind != isNode && s.kind != isEdge:
 			return value.None, errs.Internal("`ELEMENT_ID` needs a node or an edge")
 		}
-		if _, ok, err := x.load(&s); err != nil || !ok {
+		if ok, err := x.load(&s); err != nil || !ok {
 			return value.Null, err
 		}
 		return value.Str(value.RecordOf(s.id).Text()), nil

@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/gql"
@@ -92,7 +93,7 @@ func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 
 // object is a row of the result as an object; its keys come sorted.
 func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
-	fields := make([]value.Field, len(columns))
+	o, fields := value.MakeObject(len(columns))
 	sorted := true
 	for i, name := range columns {
 		v, err := x.value(&cols[i])
@@ -103,7 +104,7 @@ func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
 		sorted = sorted && (i == 0 || columns[i-1] < name)
 	}
 	if sorted {
-		return x.r.Checked(value.ObjectOf(value.ObjectOfSorted(fields)))
+		return x.r.Checked(value.ObjectOf(o))
 	}
 	return x.r.Checked(value.ObjectOf(value.NewObject(fields...)))
 }
@@ -166,15 +167,16 @@ func sameID(a, b *value.RecordID) bool {
 
 // runner is a program at work. It belongs to one goroutine.
 type runner struct {
-	ctx     context.Context // of the program
-	r       *exec.Run
-	g       *record.Gate
-	row     []slot
-	seen    elements
-	rel     map[string]bool // whether tables hold edges
-	last    string          // the table that was asked about last, and its answer
-	lastRel bool
-	aggs    []value.Value // of the group whose row is made
+	ctx  context.Context // of the program
+	r    *exec.Run
+	g    *record.Gate
+	row  []slot
+	seen elements
+	aggs []value.Value // of the group whose row is made
+	last struct {      // the table that was asked for last
+		name  string
+		table *catalog.Table
+	}
 
 	plans map[*matchStep]op
 	walks map[string]int // the ways of going over edges that plans have, by what they are
@@ -191,7 +193,10 @@ func newRunner(ctx context.Context, r *exec.Run, slots int) (*runner, error) {
 }
 
 // forget drops what was read: something was written.
-func (x *runner) forget() { x.seen.forget() }
+func (x *runner) forget() {
+	x.seen.forget()
+	x.last.name = ""
+}
 
 // value is what a slot holds, records as SELECT * shows them; NULL for what is missing.
 func (x *runner) value(s *slot) (value.Value, error) {
@@ -199,7 +204,7 @@ func (x *runner) value(s *slot) (value.Value, error) {
 	case isValue:
 		return s.val, nil
 	case isNode, isEdge:
-		doc, ok, err := x.load(s)
+		doc, ok, err := x.document(s)
 		if err != nil || !ok {
 			return value.Null, err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/value"
@@ -135,6 +136,14 @@ func (o *nodeOp) each(x *runner, f func(*element) error) error {
 	if err != nil {
 		return err
 	}
+	if e, err := o.record(x, names); err != nil {
+		return err
+	} else if e != nil {
+		if ok, err := x.see(e); err != nil || !ok {
+			return err
+		}
+		return f(e)
+	}
 	for _, name := range names {
 		sel, any, err := o.query(x, name)
 		if err != nil {
@@ -149,7 +158,7 @@ func (o *nodeOp) each(x *runner, f func(*element) error) error {
 				return true, nil
 			}
 			e := x.element(id.Record())
-			if err := x.keep(e, doc, true); err != nil {
+			if err := x.keep(e, nil, doc, true); err != nil {
 				return false, err
 			}
 			return true, f(e)
@@ -159,6 +168,31 @@ func (o *nodeOp) each(x *runner, f func(*element) error) error {
 		}
 	}
 	return nil
+}
+
+// record is the only record that the probes leave, where they name one of a table in names; nil: they do not.
+func (o *nodeOp) record(x *runner, names []string) (*element, error) {
+	for _, p := range o.probes {
+		if p.prop != "id" || p.op != gql.Equal {
+			continue
+		}
+		v, err := p.of(x)
+		if err != nil {
+			return nil, err
+		}
+		if v.Kind() != value.KindRecord || v.Record().Key.Kind() == value.KindRange {
+			continue
+		}
+		id := v.Record()
+		if !slices.Contains(names, id.Table) {
+			continue
+		}
+		if tb, err := x.table(id.Table); tb == nil || err != nil {
+			return nil, err // SELECT says that there is no such table
+		}
+		return x.element(id), nil
+	}
+	return nil, nil
 }
 
 // query is the SELECT that finds candidates in a table; false where the probes leave none.
@@ -234,28 +268,25 @@ func (x *runner) isNode(l gql.Label, e *element) (bool, error) {
 	if err != nil || rel && !names(l, e.id.Table) {
 		return false, err
 	}
-	_, ok, err := x.see(e)
-	return ok, err
+	return x.see(e)
 }
 
 // isRelation reports whether a table holds edges.
 func (x *runner) isRelation(table string) (bool, error) {
-	if table == x.last && x.rel != nil {
-		return x.lastRel, nil
+	tb, err := x.table(table)
+	return tb != nil && tb.Define.Kind == ast.TableRelation, err
+}
+
+// table is a table by its name; nil where there is none.
+func (x *runner) table(name string) (*catalog.Table, error) {
+	if name == x.last.name && name != "" {
+		return x.last.table, nil
 	}
-	if rel, ok := x.rel[table]; ok {
-		x.last, x.lastRel = table, rel
-		return rel, nil
+	tb, err := x.g.Cat.Table(x.g.DB, name)
+	if err == nil {
+		x.last.name, x.last.table = name, tb
 	}
-	tb, err := x.r.Table(table)
-	if err != nil {
-		return false, err
-	}
-	if x.rel == nil {
-		x.rel = map[string]bool{}
-	}
-	x.rel[table] = tb != nil && tb.Define.Kind == ast.TableRelation
-	return x.rel[table], nil
+	return tb, err
 }
 
 // names reports whether a label expression names a table.

@@ -77,8 +77,8 @@ func (pl *planner) add(o op) {
 	pl.tail = o.after()
 }
 
-// known reports whether all variables in needs are bound.
-func (pl *planner) known(needs []int) bool {
+// binds reports whether all variables in needs are bound.
+func (pl *planner) binds(needs []int) bool {
 	for _, at := range needs {
 		if !pl.bound[at] {
 			return false
@@ -93,7 +93,7 @@ func (pl *planner) ripe() []*cond {
 	take := func(from *[]*cond, may func(*cond) bool) {
 		kept := (*from)[:0:0]
 		for _, c := range *from {
-			if pl.known(c.needs) && may(c) {
+			if pl.binds(c.needs) && may(c) {
 				out = append(out, c)
 			} else {
 				kept = append(kept, c)
@@ -127,9 +127,21 @@ func (pl *planner) start(p *pathPattern) (int, float64, error) {
 	best, cost := -1, math.Inf(1)
 	ends := searches(p) || p.prefix.Mode >= gql.PathSimple
 	off := pl.x.r.Ex.PlanOff.Has(plan.GraphStart)
-	for i, f := range p.factors {
-		n, ok := f.(*nodeFactor)
+	may := func(i int) *nodeFactor {
+		n, ok := p.factors[i].(*nodeFactor)
 		if !ok || ends && i != 0 && i != len(p.factors)-1 {
+			return nil
+		}
+		return n
+	}
+	for i := range p.factors {
+		if n := may(i); n != nil && !off && pl.known(n) && pl.reachable(p, i) {
+			return i, 0, nil
+		}
+	}
+	for i := range p.factors {
+		n := may(i)
+		if n == nil {
 			continue
 		}
 		c, err := pl.cost(p, n)
@@ -139,7 +151,7 @@ func (pl *planner) start(p *pathPattern) (int, float64, error) {
 		if c < cost && pl.reachable(p, i) {
 			best, cost = i, c
 		}
-		if off && best >= 0 {
+		if best >= 0 && (off || cost <= oneRecord) {
 			break
 		}
 	}
@@ -184,10 +196,21 @@ func boundBetween(p *pathPattern, slot, i, at int) bool {
 	return false
 }
 
+// oneRecord is the cost of a start at a record that is known by its id.
+const oneRecord = 2
+
+// known reports whether the record of a node is known before the pattern.
+func (pl *planner) known(n *nodeFactor) bool { return !n.fresh || pl.bound[n.v.slot] }
+
 // cost is about how many records a start at a node reads.
 func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
-	if !n.fresh || pl.bound[n.v.slot] {
+	if pl.known(n) {
 		return 0, nil
+	}
+	probes := pl.probes(p, n)
+	byID := slices.ContainsFunc(probes, func(pr *probe) bool { return pr.prop == "id" && pr.op == gql.Equal })
+	if _, one := n.label.(*gql.LabelName); one && byID {
+		return oneRecord, nil
 	}
 	names, err := pl.x.nodeTables(n.label)
 	if err != nil {
@@ -207,7 +230,7 @@ func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
 			return 0, err
 		}
 		c := float64(rows)
-		for _, pr := range pl.probes(p, n) {
+		for _, pr := range probes {
 			switch {
 			case pr.prop == "id" && pr.op == gql.Equal:
 				c = min(c, 1)
@@ -232,7 +255,7 @@ func (pl *planner) probes(p *pathPattern, n *nodeFactor) []*probe {
 	var out []*probe
 	take := func(cs []*cond) {
 		for _, c := range cs {
-			if c.probe != nil && c.probe.slot == n.v.slot && pl.known(c.probe.needs) {
+			if c.probe != nil && c.probe.slot == n.v.slot && pl.binds(c.probe.needs) {
 				out = append(out, c.probe)
 			}
 		}

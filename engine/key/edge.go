@@ -58,6 +58,16 @@ func DecodeEdge(k []byte) (dir Direction, edgeTable uint32, edge value.Value, er
 	return Direction(rest[0]), binary.BigEndian.Uint32(rest[1:]), edge, err
 }
 
+// DecodeEdgeAfter is DecodeEdge for a key whose node ends behind n bytes.
+func DecodeEdgeAfter(k []byte, n int) (dir Direction, edgeTable uint32, edge value.Value, err error) {
+	if len(k) < n+5 {
+		return 0, 0, value.None, ErrMalformed
+	}
+	rest := k[n:]
+	edge, err = wholeRecordKey(rest[5:])
+	return Direction(rest[0]), binary.BigEndian.Uint32(rest[1:]), edge, err
+}
+
 // DecodeEdgeNode is the node in a key made by Edge.
 func DecodeEdgeNode(k []byte) (value.Value, error) {
 	n := SpaceLen(k)

@@ -157,6 +157,9 @@ func prefixes(ids ...uint32) [][]byte {
 // PrefixEnd is the first key after all keys that start with prefix; nil where there is no such key.
 func PrefixEnd(prefix []byte) []byte { return after(append([]byte(nil), prefix...)) }
 
+// AppendPrefixEnd appends PrefixEnd to dst, which is empty; nil where there is no such key.
+func AppendPrefixEnd(dst, prefix []byte) []byte { return after(append(dst, prefix...)) }
+
 // after turns k itself into the first key after all that start with it.
 func after(k []byte) []byte {
 	for i := len(k) - 1; i >= 0; i-- {

@@ -56,6 +56,9 @@ type Snapshot interface {
 // Cursor walks a scan: for c.Next() { c.Key(); c.Value() }; err := c.Err(); c.Close().
 // Key and Value are read-only and stay valid until the snapshot is released.
 type Cursor interface {
+	// Move ends the scan, if Close has not, and begins one over r with the same options. It is cheaper than another
+	// cursor.
+	Move(r Range)
 	Next() bool
 	Key() []byte
 	Value() []byte

@@ -73,8 +73,9 @@ type Gate struct {
 
 	vars    [4]Var // of a field's clause
 	keybuf  []byte
-	raw     []byte // the record being written
-	old     []byte // what it replaces
+	walk    *edgeWalk // nil: it is in use, or was never
+	raw     []byte    // the record being written
+	old     []byte    // what it replaces
 	views   map[*catalog.Table]*viewPlan
 	vals    [2][]value.Value // index values before and after
 	ix      index.Writer

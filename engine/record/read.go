@@ -31,6 +31,37 @@ func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	return g.admit(ctx, tb, id, doc)
 }
 
+// Peek is GetFrom that leaves a record encoded where the caller sees all of it as it is stored: raw is its image then, and
+// doc NONE.
+func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) (raw Stored, doc value.Value, ok bool, err error) {
+	if !g.plainRead(tb) {
+		doc, ok, err = g.GetFrom(ctx, tb, id)
+		return nil, doc, ok, err
+	}
+	b, err := g.Tx.Get(g.recordKey(tb, id.Key))
+	if err != nil {
+		return nil, value.None, false, fmt.Errorf("read a record of %s: %w", tb.Name, err)
+	}
+	return Stored(b), value.None, b != nil, nil
+}
+
+// Field is a field of a record as the caller may see it; NONE where either is missing or hidden, or where the table does
+// not exist.
+func (g *Gate) Field(ctx context.Context, id *value.RecordID, name string) (value.Value, error) {
+	tb, err := g.Cat.Table(g.DB, id.Table)
+	if tb == nil || err != nil {
+		return value.None, err
+	}
+	raw, doc, ok, err := g.Peek(ctx, tb, id)
+	if !ok || err != nil {
+		return value.None, err
+	}
+	if raw != nil {
+		return raw.Field(name)
+	}
+	return field(doc, name), nil
+}
+
 // admit makes of a stored image what the caller sees of it; false where the record is hidden.
 func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, bool, error) {
 	if len(tb.Computed) == 0 && g.Env.CanRead() {

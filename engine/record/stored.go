@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -61,6 +62,15 @@ type Stored []byte
 
 // Record makes a record of the image. Any goroutine may do so.
 func (s Stored) Record() (value.Value, error) { return decode(s) }
+
+// Field is a field of the record; NONE where it is missing.
+func (s Stored) Field(name string) (value.Value, error) {
+	v, _, err := value.RecordField(s, name)
+	if err != nil {
+		return value.None, fmt.Errorf("read a record: %w", err)
+	}
+	return v, nil
+}
 
 // Plain reports whether the caller sees the records under the cursor as they are stored: then Batch may be used.
 func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }

@@ -26,6 +26,8 @@ type Cursor struct {
 	hasBase bool
 	plain   bool // no own writes in the range: base says it all
 	reverse bool
+	limited bool // base was opened with the limit, which is right for plain scans only
+	opt     ScanOptions
 	left    int // keys still to give; negative = no limit
 	span    *span
 	key     []byte
@@ -39,38 +41,66 @@ var _ kv.Cursor = (*Cursor)(nil)
 // Scan iterates over r, whose slices must not change before Close. What the cursor has passed by
 // then counts as read.
 func (tx *Tx) Scan(r kv.Range, opt ScanOptions) *Cursor {
-	c := &Cursor{tx: tx, reverse: opt.Reverse, left: opt.Limit}
-	if opt.Limit <= 0 {
+	c := &Cursor{tx: tx, reverse: opt.Reverse, opt: opt}
+	c.begin(r)
+	return c
+}
+
+// Move implements kv.Cursor: it is Close, and Scan into the same cursor.
+func (c *Cursor) Move(r kv.Range) {
+	c.leave()
+	c.ended, c.err, c.key, c.val = false, nil, nil, nil
+	c.begin(r)
+}
+
+// begin opens the scan of r.
+func (c *Cursor) begin(r kv.Range) {
+	tx := c.tx
+	if c.left = c.opt.Limit; c.left <= 0 {
 		c.left = -1
 	}
 	if tx.done {
 		c.err = ErrDone
-		return c
+		return
 	}
+	c.hasMine, c.hasBase = false, false
 	if tx.opt.Write {
-		if !opt.Untracked {
+		if !c.opt.Untracked {
 			c.span = tx.reads.addScan(r)
 			if c.err = tx.held.Charge(tx.reads.count(len(r.Start) + len(r.End))); c.err != nil {
-				return c
+				return
 			}
 		}
 		c.buf = tx.buf.Snapshot()
 		if tx.adds.Len() > 0 && !c.addCounters(r) {
-			return c
+			return
 		}
-		c.mine.Begin(&c.buf, r, opt.Reverse)
+		c.mine.Begin(&c.buf, r, c.reverse)
 		c.hasMine = c.mine.Next()
 	}
-	kvOpt := kv.ScanOptions{Reverse: opt.Reverse, KeysOnly: opt.KeysOnly}
-	if c.plain = !c.hasMine; c.plain {
-		kvOpt.Limit = max(opt.Limit, 0)
-	}
+	c.plain = !c.hasMine
 	tx.work.Scans++
-	c.base = tx.snap.Scan(r, kvOpt)
+	c.open(r)
 	if !c.plain {
 		c.hasBase = c.base.Next()
 	}
-	return c
+}
+
+// open opens the scan of the snapshot. Only one without own writes in its range may end at the limit.
+func (c *Cursor) open(r kv.Range) {
+	limited := c.plain && c.opt.Limit > 0
+	if c.base != nil && limited == c.limited {
+		c.base.Move(r)
+		return
+	}
+	if c.base != nil {
+		c.base.Close()
+	}
+	opt := kv.ScanOptions{Reverse: c.reverse, KeysOnly: c.opt.KeysOnly}
+	if c.limited = limited; limited {
+		opt.Limit = c.opt.Limit
+	}
+	c.base = c.tx.snap.Scan(r, opt)
 }
 
 // addCounters puts the counters of r that the transaction adds to into the cursor's own buffer.
@@ -183,13 +213,17 @@ func (c *Cursor) Err() error { return c.err }
 func (c *Cursor) Close() {
 	if c.base != nil {
 		c.base.Close()
-		c.base = nil
 	}
+	c.leave()
+	c.ended = true
+}
+
+// leave notes what was passed of the range.
+func (c *Cursor) leave() {
 	if c.span != nil {
 		c.narrow()
 		c.span = nil
 	}
-	c.ended = true
 }
 
 // narrow cuts the span to what was passed.

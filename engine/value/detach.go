@@ -3,12 +3,38 @@ package value
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Detach gives v without any tie to memory that it was read from. Values of a stored record alias
 // its bytes, which a store lends only until its snapshot is released: whatever outlives that, such
 // as the result of a statement, is detached first. A row that is still encoded costs one copy.
 func Detach(v Value) Value {
+	var d detacher
+	return d.value(v)
+}
+
+// detacher detaches values. It copies a name that objects share once: the rows of a projection take their names from
+// one place.
+type detacher struct {
+	from, to [8]string
+	next     int
+}
+
+// name is a copy of a name.
+func (d *detacher) name(s string) string {
+	for i := range d.from {
+		if len(d.from[i]) == len(s) && unsafe.StringData(d.from[i]) == unsafe.StringData(s) {
+			return d.to[i]
+		}
+	}
+	c := strings.Clone(s)
+	d.from[d.next], d.to[d.next] = s, c
+	d.next = (d.next + 1) % len(d.from)
+	return c
+}
+
+func (d *detacher) value(v Value) Value {
 	switch v.kind {
 	case KindString, KindTable:
 		s := Str(strings.Clone(v.Str()))
@@ -17,20 +43,20 @@ func Detach(v Value) Value {
 	case KindBytes:
 		return BytesOf(slices.Clone(v.Bytes()))
 	case KindArray, KindSet:
-		a := ArrayOf(detachAll(v.Elems()))
+		a := ArrayOf(d.all(v.Elems()))
 		a.kind = v.kind
 		return a
 	case KindObject:
-		return ObjectOf(v.Object().detach())
+		return ObjectOf(d.object(v.Object()))
 	case KindRecord:
 		r := v.Record()
-		return Record(strings.Clone(r.Table), Detach(r.Key))
+		return Record(d.name(r.Table), d.value(r.Key))
 	case KindFile:
 		f := v.File()
 		return FileOf(&File{Bucket: strings.Clone(f.Bucket), Key: strings.Clone(f.Key)})
 	case KindRange:
 		r := *v.Range()
-		r.Start.Value, r.End.Value = Detach(r.Start.Value), Detach(r.End.Value)
+		r.Start.Value, r.End.Value = d.value(r.Start.Value), d.value(r.End.Value)
 		return RangeOf(&r)
 	case KindGeometry:
 		if v.flag == 0 {
@@ -43,13 +69,13 @@ func Detach(v Value) Value {
 	}
 }
 
-func detachAll(elems []Value) []Value {
+func (d *detacher) all(elems []Value) []Value {
 	if !slices.ContainsFunc(elems, Value.borrows) {
 		return elems
 	}
 	out := make([]Value, len(elems))
 	for i := range elems {
-		out[i] = Detach(elems[i])
+		out[i] = d.value(elems[i])
 	}
 	return out
 }
@@ -65,19 +91,19 @@ func (v Value) borrows() bool {
 	return false
 }
 
-func (o *Object) detach() *Object {
+func (d *detacher) object(o *Object) *Object {
 	if o.enc == nil {
-		out := make([]Field, len(o.fields))
+		out, fields := MakeObject(len(o.fields))
 		for i, f := range o.fields {
-			out[i] = Field{strings.Clone(f.Name), Detach(f.Value)}
+			fields[i] = Field{d.name(f.Name), d.value(f.Value)}
 		}
-		return ObjectOfSorted(out)
+		return out
 	}
 	e := o.enc
 	l := &lazyObject{encoded: encoded{rec: slices.Clone(e.rec), head: e.head, base: e.base, n: e.n, width: e.width,
 		special: e.special}}
-	for _, d := range e.edits {
-		l.edits = append(l.edits, edit{strings.Clone(d.name), Detach(d.value), d.gone})
+	for _, x := range e.edits {
+		l.edits = append(l.edits, edit{strings.Clone(x.name), d.value(x.value), x.gone})
 	}
 	return l.object()
 }

@@ -38,6 +38,35 @@ func NewObject(fields ...Field) *Object {
 // ObjectOfSorted makes an object that takes over fields, which are sorted and distinct already.
 func ObjectOfSorted(fields []Field) *Object { return &Object{fields: fields} }
 
+// MakeObject makes an object of n fields for the caller to fill in, in the order of their names, before it uses the
+// object. A small object and its fields are one allocation.
+func MakeObject(n int) (o *Object, fields []Field) {
+	switch n {
+	case 1:
+		m := &struct {
+			Object
+			room [1]Field
+		}{}
+		o, fields = &m.Object, m.room[:]
+	case 2:
+		m := &struct {
+			Object
+			room [2]Field
+		}{}
+		o, fields = &m.Object, m.room[:]
+	case 3:
+		m := &struct {
+			Object
+			room [3]Field
+		}{}
+		o, fields = &m.Object, m.room[:]
+	default:
+		o, fields = &Object{}, make([]Field, n)
+	}
+	o.fields = fields
+	return o, fields
+}
+
 // Len is the number of fields.
 func (o *Object) Len() int {
 	if o.enc != nil {

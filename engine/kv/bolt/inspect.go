@@ -192,27 +192,15 @@ var errForwards = errors.New("a store that is inspected is read forwards only")
 
 // Scan implements kv.Snapshot.
 func (s inspected) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &inspectCursor{end: r.End, left: opt.Limit, base: s.in.cursor(), tolerant: s.in.Tolerant}
-	c.base.lost = &s.in.lost
-	if opt.Limit <= 0 {
-		c.left = -1
-	}
-	if opt.Reverse {
-		c.err, c.left = errForwards, 0
-		return c
-	}
-	start := r.Start
-	if len(start) == 0 {
-		start = nil
-	}
-	c.hasBase = c.base.seek(start)
-	c.mine.Begin(&s.in.over, r, false)
-	c.hasMine = c.mine.Next()
+	c := &inspectCursor{in: s.in, opt: opt}
+	c.Move(r)
 	return c
 }
 
 // inspectCursor merges the tree of data.db and the overlay.
 type inspectCursor struct {
+	in               *Inspection
+	opt              kv.ScanOptions
 	tolerant         bool
 	end              []byte
 	left             int
@@ -221,6 +209,27 @@ type inspectCursor struct {
 	hasBase, hasMine bool
 	key, val         []byte
 	err              error
+}
+
+// Move implements kv.Cursor.
+func (c *inspectCursor) Move(r kv.Range) {
+	in, opt := c.in, c.opt
+	*c = inspectCursor{in: in, opt: opt, tolerant: in.Tolerant, end: r.End, left: opt.Limit, base: in.cursor()}
+	c.base.lost = &c.in.lost
+	if c.opt.Limit <= 0 {
+		c.left = -1
+	}
+	if c.opt.Reverse {
+		c.err, c.left = errForwards, 0
+		return
+	}
+	start := r.Start
+	if len(start) == 0 {
+		start = nil
+	}
+	c.hasBase = c.base.seek(start)
+	c.mine.Begin(&c.in.over, r, false)
+	c.hasMine = c.mine.Next()
 }
 
 // Next implements kv.Cursor.

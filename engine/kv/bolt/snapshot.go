@@ -33,23 +33,12 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 
 // Scan implements kv.Snapshot.
 func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &cursor{rng: r, reverse: opt.Reverse, keysOnly: opt.KeysOnly, left: opt.Limit}
+	c := &cursor{state: &s.epoch.State, reverse: opt.Reverse, keysOnly: opt.KeysOnly, limit: opt.Limit}
 	if opt.Limit <= 0 {
-		c.left = -1
+		c.limit = -1
 	}
-	if r.Empty() {
-		c.left = 0
-		return c
-	}
-	st := &s.epoch.State
-	c.add(&st.active)
-	c.add(&st.frozen)
-	c.base = st.base.cursor()
-	if opt.Reverse {
-		c.setBase(c.base.before(r.End))
-	} else {
-		c.setBase(c.base.seek(r.Start))
-	}
+	c.base = c.state.base.cursor()
+	c.Move(r)
 	return c
 }
 
@@ -68,23 +57,46 @@ func (s *snapshot) Release() {
 // cursor implements kv.Cursor: it merges the overlays and bbolt. All three are ahead of what was
 // given out.
 type cursor struct {
+	state    *state
 	rng      kv.Range
 	reverse  bool
 	keysOnly bool
-	left     int             // keys still to give; negative = no limit
-	over     []*overlay.Scan // those that are not at their end, the newest first
+	limit    int              // negative = none
+	left     int              // keys still to give; negative = no limit
+	over     []*overlay.Scan  // those that are not at their end, the newest first
+	mine     [2]*overlay.Scan // of the active and of the frozen part; nil until it is used
 	base     boltCursor
 	bk, bv   []byte // where base is; nil = at its end
 	key, val []byte
 	err      error
 }
 
-// add takes part of an overlay in the scan, if it has any.
-func (c *cursor) add(t *overlay.Tree) {
+// Move implements kv.Cursor.
+func (c *cursor) Move(r kv.Range) {
+	c.rng, c.left, c.err = r, c.limit, nil
+	c.over, c.bk, c.bv = c.over[:0], nil, nil
+	if r.Empty() {
+		c.left = 0
+		return
+	}
+	c.add(0, &c.state.active)
+	c.add(1, &c.state.frozen)
+	if c.reverse {
+		c.setBase(c.base.before(r.End))
+	} else {
+		c.setBase(c.base.seek(r.Start))
+	}
+}
+
+// add takes part i of the overlay in the scan, if it has any key of the range.
+func (c *cursor) add(i int, t *overlay.Tree) {
 	if t.Len() == 0 {
 		return
 	}
-	s := new(overlay.Scan)
+	if c.mine[i] == nil {
+		c.mine[i] = new(overlay.Scan)
+	}
+	s := c.mine[i]
 	if s.Begin(t, c.rng, c.reverse); s.Next() {
 		c.over = append(c.over, s)
 	}

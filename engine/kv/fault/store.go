@@ -184,6 +184,12 @@ type cursor struct {
 	err      error
 }
 
+// Move implements kv.Cursor.
+func (c *cursor) Move(r kv.Range) {
+	c.err = c.snap.store.next(Scan).Err
+	c.Cursor.Move(r)
+}
+
 // Next implements kv.Cursor.
 func (c *cursor) Next() bool {
 	if c.err == nil {

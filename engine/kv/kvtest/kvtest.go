@@ -97,9 +97,23 @@ func Writes(pairs ...string) []kv.Write {
 // Dump reads a range as "k=v k=v".
 func Dump(t testing.TB, sn kv.Snapshot, r kv.Range, opt kv.ScanOptions) string {
 	t.Helper()
-	var out bytes.Buffer
 	c := sn.Scan(r, opt)
-	defer c.Close()
+	out := drain(t, c, opt)
+	c.Close()
+	c.Move(kv.Range{})
+	if c.Next(); c.Err() != nil {
+		t.Fatalf("scan after a move: %v", c.Err())
+	}
+	c.Move(r)
+	want(t, "the same range after a move", drain(t, c, opt), out)
+	c.Close()
+	return out
+}
+
+// drain is what a cursor has yet to give.
+func drain(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
+	t.Helper()
+	var out bytes.Buffer
 	for c.Next() {
 		if out.Len() > 0 {
 			out.WriteByte(' ')

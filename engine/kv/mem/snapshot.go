@@ -23,11 +23,8 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 
 // Scan implements kv.Snapshot.
 func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &cursor{left: opt.Limit}
-	if opt.Limit <= 0 {
-		c.left = -1
-	}
-	c.scan.Begin(&s.epoch.State, r, opt.Reverse)
+	c := &cursor{tree: &s.epoch.State, opt: opt}
+	c.Move(r)
 	return c
 }
 
@@ -41,8 +38,18 @@ func (s *snapshot) Release() {
 
 // cursor implements kv.Cursor.
 type cursor struct {
+	tree *overlay.Tree
+	opt  kv.ScanOptions
 	scan overlay.Scan
 	left int // keys still to give; negative = no limit
+}
+
+func (c *cursor) Move(r kv.Range) {
+	c.left = c.opt.Limit
+	if c.left <= 0 {
+		c.left = -1
+	}
+	c.scan.Begin(c.tree, r, c.opt.Reverse)
 }
 
 func (c *cursor) Next() bool {

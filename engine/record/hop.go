@@ -1,0 +1,219 @@
+package record
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Direction is which way an edge is looked at, from the node.
+type Direction = key.Direction
+
+// The directions of EachEdge.
+const (
+	Out = key.Out
+	In  = key.In
+)
+
+// Hop is one edge as a node's adjacency gives it.
+type Hop struct {
+	Edge  *value.RecordID
+	Other *value.RecordID // the node at the other end; nil where the edge hides it from the caller
+	Dir   key.Direction
+}
+
+// edgeWalk is the memory of EachEdge, which a gate keeps from one node to the next.
+type edgeWalk struct {
+	cur      *txn.Cursor // over the last range; nil before the first
+	from, to []byte      // of the range
+	table    uint32      // the edge table met last, and its name
+	name     string
+	end      uint32 // the table of the other end met last, and its name
+	endName  string
+	ids      []value.RecordID // room for those to come
+	room     int              // how many were made at once, last
+}
+
+// mostIDs is how many ids are made at once. One that is kept keeps all of them.
+const mostIDs = 32
+
+// id makes a record id.
+func (w *edgeWalk) id(table string, k value.Value) *value.RecordID {
+	if len(w.ids) == 0 {
+		w.room = min(max(2*w.room, 4), mostIDs)
+		w.ids = make([]value.RecordID, w.room)
+	}
+	id := &w.ids[0]
+	w.ids = w.ids[1:]
+	id.Table, id.Key = table, k
+	return id
+}
+
+// EachEdge walks the edges of a node in one direction without touching edge records, in the order of edge tables as
+// given (none: all tables by id) and edge keys. keys narrows the edges (nil: all). Edge tables that hide records from
+// the caller are looked up, and hidden edges skipped. f answers false to stop.
+func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
+	f func(Hop) (bool, error)) error {
+	tb, err := g.Cat.TableID(g.DB, node.Table)
+	if tb == 0 || err != nil {
+		return err
+	}
+	w := g.walk
+	g.walk = nil // f, and the permissions of edges, may walk edges themselves
+	if w == nil {
+		w = &edgeWalk{}
+	}
+	defer func() { g.walk = w }()
+	w.table, w.end = 0, 0 // what f does may change the names of tables
+	s := g.DB.Inner()
+	w.from = key.EdgeDirection(w.from[:0], s.NS, s.DB, tb, node.Key, dir)
+	n := len(w.from) - 1
+	if len(tables) == 0 {
+		w.to = key.AppendPrefixEnd(w.to[:0], w.from)
+		_, err := g.walkEdges(ctx, w, n, kv.Range{Start: w.from, End: w.to}, f)
+		return err
+	}
+	for _, name := range tables {
+		edge, err := g.Cat.TableID(g.DB, name)
+		if err != nil {
+			return err
+		}
+		if edge == 0 {
+			continue
+		}
+		var r kv.Range
+		if keys != nil {
+			r.Start, r.End = key.EdgeRange(s.NS, s.DB, tb, node.Key, dir, edge, keys)
+		} else {
+			w.from = binary.BigEndian.AppendUint32(w.from[:n+1], edge)
+			w.to = key.AppendPrefixEnd(w.to[:0], w.from)
+			r = kv.Range{Start: w.from, End: w.to}
+		}
+		more, err := g.walkEdges(ctx, w, n, r, f)
+		if !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkEdges walks the edges of a range, all of them of one node, which ends behind n bytes of their keys.
+func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range, f func(Hop) (bool, error)) (bool, error) {
+	if w.cur == nil {
+		w.cur = g.Tx.Scan(r, txn.ScanOptions{})
+	} else {
+		w.cur.Move(r)
+	}
+	defer w.cur.Close()
+	sees := g.Env.CanRead()
+	for i := 1; w.cur.Next(); i++ {
+		if i&255 == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		h, err := g.hop(w, n)
+		if err != nil {
+			return false, err
+		}
+		if h.Edge == nil {
+			continue // the edge table was removed
+		}
+		if !sees {
+			if ok, err := g.seesHop(ctx, &h); err != nil {
+				return false, err
+			} else if !ok {
+				continue
+			}
+		}
+		if more, err := f(h); !more || err != nil {
+			return false, err
+		}
+	}
+	return true, w.cur.Err()
+}
+
+// hop reads the adjacency entry that the cursor is at. It has no edge where the table of the edge was removed.
+func (g *Gate) hop(w *edgeWalk, n int) (h Hop, err error) {
+	dir, table, k, err := key.DecodeEdgeAfter(w.cur.Key(), n)
+	if err != nil {
+		return h, fmt.Errorf("read an edge: %w", err)
+	}
+	if table != w.table {
+		if w.name, err = g.Cat.TableName(g.DB, table); err != nil {
+			return h, err
+		}
+		w.table = table
+	}
+	if w.name == "" {
+		return h, nil
+	}
+	end, node, err := key.DecodeEdgeEnd(w.cur.Value())
+	if err != nil {
+		return h, fmt.Errorf("read an edge: %w", err)
+	}
+	if end != w.end {
+		if w.endName, err = g.Cat.TableName(g.DB, end); err != nil {
+			return h, err
+		}
+		w.end = end
+	}
+	h = Hop{Edge: w.id(w.name, k), Other: w.id(w.endName, node), Dir: dir}
+	if w.endName == "" {
+		err = g.nameEnd(&h, dir)
+	}
+	return h, err
+}
+
+var (
+	inPath  = []catalog.Step{{Name: "in"}}
+	outPath = []catalog.Step{{Name: "out"}}
+)
+
+// seesHop reports whether the caller may see an edge and that it begins at the node; it takes out the other end where
+// the caller may not see that.
+func (g *Gate) seesHop(ctx context.Context, h *Hop) (bool, error) {
+	tb, err := g.Cat.Table(g.DB, h.Edge.Table)
+	if tb == nil || err != nil {
+		return false, err
+	}
+	if !tb.FieldReads || !tb.HidesPath(inPath) && !tb.HidesPath(outPath) {
+		return g.Sees(ctx, h.Edge)
+	}
+	doc, ok, err := g.shown(ctx, tb, h.Edge)
+	if !ok || err != nil {
+		return false, err
+	}
+	here, there := "in", "out"
+	if h.Dir == key.In {
+		here, there = there, here
+	}
+	if end(doc, there) == nil {
+		h.Other = nil
+	}
+	return end(doc, here) != nil, nil
+}
+
+// nameEnd names the other end of an edge whose table was removed: the record of the edge still does.
+func (g *Gate) nameEnd(h *Hop, dir key.Direction) error {
+	tb, err := g.Cat.Table(g.DB, h.Edge.Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	doc, err := g.load(tb, h.Edge.Key)
+	if err != nil {
+		return err
+	}
+	name := "out"
+	if dir == key.In {
+		name = "in"
+	}
+	if node := end(doc, name); node != nil {
+		h.Other = node
+	}
+	return nil
+}
