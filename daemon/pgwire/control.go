@@ -55,7 +55,13 @@ func readBegin(_ *conn, w *words) (work, error) {
 	if !ok {
 		return nil, nil
 	}
-	return &control{do: func(ctx context.Context, c *conn) (string, error) { return tag, c.begin(ctx, readOnly) }}, nil
+	level := levelOf(w.texts())
+	return &control{do: func(ctx context.Context, c *conn) (string, error) {
+		if err := c.begin(ctx, readOnly); err != nil || level == "" {
+			return tag, err
+		}
+		return tag, c.settings.set("transaction_isolation", level, true)
+	}}, nil
 }
 
 // texts are the words that were not taken yet.
@@ -159,7 +165,15 @@ func readSet(_ *conn, w *words) (work, error) {
 		if !ok {
 			return nil, w.bad()
 		}
+		level := levelOf(w.texts())
 		return &control{do: func(_ context.Context, c *conn) (string, error) {
+			if level != "" {
+				for _, name := range []string{"default_transaction_isolation", "transaction_isolation"} {
+					if err := c.settings.set(name, level, false); err != nil {
+						return "", err
+					}
+				}
+			}
 			if readOnly == nil {
 				return "SET", nil
 			}
@@ -277,13 +291,17 @@ func readSetTransaction(w *words) (work, error) {
 	if !ok {
 		return nil, w.bad()
 	}
+	level := levelOf(w.texts())
 	return &control{do: func(_ context.Context, c *conn) (string, error) {
 		switch {
 		case !c.tx.block:
 			c.notice("WARNING", sqlstate.NoTransaction, "SET TRANSACTION can only be used in transaction blocks")
+			return "SET", nil
 		case readOnly != nil && *readOnly != c.tx.readOnly:
 			return "", sqlstate.New(sqlstate.ActiveTransaction,
 				"whether a transaction may write must be said as it begins")
+		case level != "":
+			return "SET", c.settings.set("transaction_isolation", level, true)
 		}
 		return "SET", nil
 	}}, nil

@@ -345,6 +345,7 @@ type copyOut struct {
 	form  *copyForm
 	cols  []column
 	began bool
+	head  []byte // of the binary format: it goes with the first row, as some clients expect
 	n     int
 }
 
@@ -356,7 +357,7 @@ func (o *copyOut) begin(cols []column) error {
 	o.c.send(&pgproto3.CopyOutResponse{OverallFormat: format, ColumnFormatCodes: codes})
 	switch {
 	case o.form.format == "binary":
-		return o.data([]byte(binarySignature + "\x00\x00\x00\x00\x00\x00\x00\x00"))
+		o.head = []byte(binarySignature + "\x00\x00\x00\x00\x00\x00\x00\x00")
 	case o.form.header:
 		var line []byte
 		for i, col := range cols {
@@ -382,12 +383,14 @@ func (o *copyOut) data(b []byte) error {
 
 func (o *copyOut) row(row []value.Value) error {
 	o.n++
-	return o.data(o.form.appendRow(nil, o.cols, row, &o.c.style))
+	b := o.form.appendRow(o.head, o.cols, row, &o.c.style)
+	o.head = nil
+	return o.data(b)
 }
 
 func (o *copyOut) end() (string, error) {
 	if o.form.format == "binary" {
-		if err := o.data([]byte{0xff, 0xff}); err != nil {
+		if err := o.data(append(o.head, 0xff, 0xff)); err != nil {
 			return "", err
 		}
 	}

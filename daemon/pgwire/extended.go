@@ -1,6 +1,8 @@
 package pgwire
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -275,6 +277,14 @@ func (c *conn) argument(oid pgtype.OID, b []byte, isBinary bool) (value.Value, e
 		return pgtype.Decode(oid, b)
 	}
 	v, err := pgtype.Parse(oid, string(b), &c.style)
+	if err != nil && pgtype.IsReg(oid) { // the name of an object
+		var id int64
+		err = c.work("", func(ctx context.Context) (err error) {
+			id, err = (&sqlEnv{c: c, ctx: ctx}).Object(oid, string(b))
+			return err
+		})
+		return value.Int(id), err
+	}
 	if err != nil && oid == lenient {
 		return pgtype.Parse(pgtype.Text, string(b), &c.style)
 	}

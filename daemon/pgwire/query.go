@@ -48,6 +48,7 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	}
 	bound.env.end()
 	q.cols = bound.columns()
+	q.joins = bound.plan != nil && bound.plan.Stored > 1
 	return &statement{text: strings.TrimSpace(text[pos:end]), work: q, params: bound.params()}, end, nil
 }
 
@@ -61,6 +62,7 @@ type sqlQuery struct {
 	parsed sql.Statement
 	given  []pgtype.OID
 	cols   []column // nil: it answers no rows
+	joins  bool     // it reads more than one table
 }
 
 // sqlPlan is a bound statement.
@@ -111,19 +113,24 @@ func (q *sqlQuery) columns(*conn) ([]column, bool, bool, error) {
 }
 
 func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
-	if _, reads := q.parsed.(*sql.Select); reads || c.tx.block {
+	_, reads := q.parsed.(*sql.Select)
+	if reads && !q.joins || c.tx.block {
 		return q.perform(ctx, c, k)
 	}
-	// All that the statement does is one transaction.
-	tx, err := c.session.Begin(ctx)
+	// All that the statement reads and writes is of one transaction.
+	begin := c.session.Begin
+	if reads {
+		begin = c.session.BeginReading
+	}
+	tx, err := begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	c.tx.tx = tx
 	tag, err := q.perform(ctx, c, k)
 	c.tx.tx = nil
-	if err != nil {
-		return "", errors.Join(err, tx.Cancel(context.WithoutCancel(ctx)))
+	if err != nil || reads {
+		return tag, errors.Join(err, tx.Cancel(context.WithoutCancel(ctx)))
 	}
 	return tag, tx.Commit(ctx)
 }

@@ -33,6 +33,9 @@ func newTableRelation(c *conn, t *catalog.Table) *tableRelation {
 // Columns implements sql.Relation.
 func (r *tableRelation) Columns() []sql.Column { return r.cols }
 
+// Exclusive implements sql.Relation: a transaction runs one statement at a time.
+func (*tableRelation) Exclusive() bool { return true }
+
 // Scan implements sql.Relation.
 func (r *tableRelation) Scan(ctx context.Context, s *sql.Scan, yield func([]value.Value) error) error {
 	var text strings.Builder

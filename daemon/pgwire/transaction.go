@@ -223,6 +223,22 @@ func readModes(words []string) (readOnly *bool, chain, ok bool) {
 	return readOnly, chain, true
 }
 
+// levelOf is the isolation level that the modes of a transaction name, "" where they name none. Every transaction has
+// the isolation of the engine, which is stronger: the level is only told again to a client that asks.
+func levelOf(words []string) string {
+	for i, w := range words {
+		if !strings.EqualFold(w, "level") || i+1 == len(words) {
+			continue
+		}
+		level := strings.ToLower(words[i+1])
+		if i+2 < len(words) && (level == "read" || level == "repeatable") {
+			level += " " + strings.ToLower(words[i+2])
+		}
+		return level
+	}
+	return ""
+}
+
 // isLate reports whether err is a transaction that has run out of time.
 func (c *conn) isLate(err error) bool {
 	return err != nil && c.tx.tx != nil && c.tx.tx.Late() && !errors.Is(err, errFailedBlock)

@@ -285,6 +285,9 @@ func (c *Catalog) Relation(schema, name string) sql.Relation {
 // Columns implements sql.Relation.
 func (r *relation) Columns() []sql.Column { return r.d.cols }
 
+// Exclusive implements sql.Relation.
+func (*relation) Exclusive() bool { return false }
+
 // Scan implements sql.Relation.
 func (r *relation) Scan(_ context.Context, s *sql.Scan, yield func([]value.Value) error) error {
 	rows := r.c.read(r.d)

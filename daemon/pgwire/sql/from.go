@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
@@ -143,9 +145,15 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name).At(f.pos)
 	}
 	b.leaves = append(b.leaves, f.schema+"."+f.name)
+	if rel.Exclusive() {
+		b.stored++
+	}
 	s := b.leaf(ns, alias, renamed(rel.Columns(), f.cols), nil)
 	s.rel = rel
 	s.leaf = func(rt *runtime, at *scope, conds []*bound, yield func(*scope) error) error {
+		if rel.Exclusive() && b.stored > 1 {
+			return s.kept(rt, at, conds, yield)
+		}
 		scan, err := pushed(s, at, conds)
 		if err != nil {
 			return err
@@ -158,6 +166,38 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		})
 	}
 	return s, nil
+}
+
+// kept reads a relation whole before it hands on the first row, so that others can be read meanwhile. The rows are kept
+// for the next time unless the conditions depend on rows around.
+func (s *source) kept(rt *runtime, at *scope, conds []*bound, yield func(*scope) error) error {
+	rows, ok := rt.scans[s]
+	if !ok {
+		scan, err := pushed(s, at, conds)
+		if err != nil {
+			return err
+		}
+		err = s.rel.Scan(rt.ctx, scan, func(row []value.Value) error {
+			rows = append(rows, row)
+			return rt.hold(row)
+		})
+		if err != nil {
+			return err
+		}
+		varies := func(c *bound) bool { return c.compares != nil && c.compares.with.outer }
+		if !slices.ContainsFunc(conds, varies) {
+			rt.scans[s] = rows
+		}
+	}
+	for _, row := range rows {
+		if err := rt.poll(); err != nil {
+			return err
+		}
+		if err := yield(at.with(s.at, row)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // comparisonOf is what a condition says of one column, where it is that simple.

@@ -28,6 +28,14 @@ func (b *binder) colRef(x *colRef, ns *names) (*bound, error) {
 			}
 			return e, nil
 		}
+		for in := ns; ; in = in.outer {
+			if in != ns && in.used != nil {
+				*in.used = true
+			}
+			if in == at {
+				break
+			}
+		}
 		inner, up := e.eval, depth
 		e.eval = func(s *scope) (value.Value, error) {
 			for range up {

@@ -36,6 +36,8 @@ type Relation interface {
 	Columns() []Column
 	// Scan hands the rows to yield, which keeps them. An error of yield ends it.
 	Scan(ctx context.Context, s *Scan, yield func(row []value.Value) error) error
+	// Exclusive reports whether nothing else can be read while yield runs.
+	Exclusive() bool
 }
 
 // Env is what a query is bound and run in.
@@ -106,6 +108,7 @@ type Plan struct {
 	root    *query
 	binder  *binder
 	Leaves  []string // the relations that are read, by schema.name as they were found
+	Stored  int      // how many of them are exclusive
 }
 
 // runtime is one run of a plan.
@@ -114,8 +117,15 @@ type runtime struct {
 	env    Env
 	params []value.Value
 	ctes   map[*cteState][][]value.Value
+	scans  map[*source][][]value.Value // of relations that are read whole and kept
+	subs   map[*subquery]any           // what queries inside of expressions answer, where that is always the same
 	steps  int
 	charge int
+}
+
+func newRuntime(ctx context.Context, env Env, params []value.Value) *runtime {
+	return &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{},
+		scans: map[*source][][]value.Value{}, subs: map[*subquery]any{}}
 }
 
 // scope is the row that expressions see, and those around it.
@@ -156,7 +166,7 @@ var errEnough = errors.New("enough rows")
 
 // Run hands the rows of the plan to yield.
 func (p *Plan) Run(ctx context.Context, env Env, params []value.Value, yield func(row []value.Value) error) error {
-	rt := &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{}}
+	rt := newRuntime(ctx, env, params)
 	return p.root.run(rt, nil, func(row []value.Value) error { return yield(row[:len(p.Columns)]) })
 }
 
@@ -221,6 +231,7 @@ type names struct {
 	wins   *[]*windowCall
 	sets   *[]*setCall
 	where  string // the clause, for errors
+	used   *bool  // not nil: set when a query inside looks at a name here or further out
 }
 
 // binder binds one statement.
@@ -230,7 +241,10 @@ type binder struct {
 	given  []pgtype.OID
 	ctes   []*cteState
 	leaves []string
+	stored int
 	depth  int
+	// recursing counts the recursive queries whose recursive part is being bound: what reads it changes as it runs.
+	recursing int
 }
 
 // cteState is a query of WITH.
@@ -259,7 +273,7 @@ func Bind(env Env, s *Select, given []pgtype.OID) (*Plan, error) {
 			b.params[i] = pgtype.Text
 		}
 	}
-	return &Plan{Columns: q.cols, Params: b.params, root: q, binder: b, Leaves: b.leaves}, nil
+	return &Plan{Columns: q.cols, Params: b.params, root: q, binder: b, Leaves: b.leaves, Stored: b.stored}, nil
 }
 
 // query is a bound query.
@@ -418,7 +432,9 @@ func (b *binder) withRecursive(c *cte, st *cteState, outer *names) error {
 		}
 	}
 	b.ctes = append(b.ctes, st)
+	b.recursing++
 	rec, err := b.query(c.sub.set.r, outer)
+	b.recursing--
 	if err != nil {
 		return err
 	}

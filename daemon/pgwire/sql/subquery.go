@@ -6,8 +6,34 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// subquery is a query inside of an expression.
+type subquery struct {
+	*query
+	same bool // it does not depend on the row around it: what it answers is kept
+}
+
 // sub binds a query inside of an expression.
-func (b *binder) sub(s *Select, ns *names) (*query, error) { return b.query(s, ns) }
+func (b *binder) sub(s *Select, ns *names) (*subquery, error) {
+	around, used := *ns, false
+	around.used = &used
+	q, err := b.query(s, &around)
+	if err != nil {
+		return nil, err
+	}
+	return &subquery{query: q, same: !used && b.recursing == 0}, nil
+}
+
+// remember is what make answers, which is kept for the run where it is always the same.
+func remember[T any](rt *runtime, q *subquery, make func() (T, error)) (T, error) {
+	if v, ok := rt.subs[q].(T); ok {
+		return v, nil
+	}
+	v, err := make()
+	if err == nil && q.same {
+		rt.subs[q] = v
+	}
+	return v, err
+}
 
 // subUses says that a query may look at every column around it: where it must be evaluated is not known better.
 func (b *binder) subUses(out *bound, ns *names) *bound {
@@ -40,7 +66,7 @@ func (b *binder) anyTest(x *anyTest, ns *names) (*bound, error) {
 	var cur value.Value
 	elem := &bound{oid: q.cols[0].OID, key: "elem", eval: func(*scope) (value.Value, error) { return cur, nil }}
 	if row {
-		elem.oid = pgtype.Record
+		elem.oid, elem.fields = pgtype.Record, q.cols
 	}
 	test, err := b.operator(x.op, l, elem)
 	if err != nil {
@@ -49,7 +75,7 @@ func (b *binder) anyTest(x *anyTest, ns *names) (*bound, error) {
 	out := &bound{oid: pgtype.Bool, key: "?", name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		result := value.Bool(x.all)
-		err := q.run(s.rt, s, func(r []value.Value) error {
+		one := func(r []value.Value) error {
 			if cur = r[0]; row {
 				cur = value.ArrayOf(append([]value.Value(nil), r[:len(q.cols)]...))
 			}
@@ -64,10 +90,78 @@ func (b *binder) anyTest(x *anyTest, ns *names) (*bound, error) {
 				return errEnough
 			}
 			return nil
-		})
+		}
+		if !q.same {
+			return result, enough(q.run(s.rt, s, one))
+		}
+		rows, err := remember(s.rt, q, func() ([][]value.Value, error) { return q.rows(s.rt, s) })
+		for i := 0; err == nil && i < len(rows); i++ {
+			if err = s.rt.poll(); err == nil {
+				err = one(rows[i])
+			}
+		}
 		return result, enough(err)
 	}
+	if !row && q.same && (x.op == "=" && !x.all || x.op == "<>" && x.all) {
+		if err := b.member(out, x, l, elem, q); err != nil {
+			return nil, err
+		}
+	}
 	return b.subUses(out, ns), nil
+}
+
+// members are the values of a query, to look one up.
+type members struct {
+	keys map[string]bool
+	null bool
+	any  bool
+}
+
+// member evaluates IN and NOT IN of a query that is always the same: by a look-up.
+func (b *binder) member(out *bound, x *anyTest, l, elem *bound, q *subquery) error {
+	l, to, _, err := b.unify(l, elem)
+	if err != nil {
+		return err
+	}
+	from, oid := elem.oid, to.oid
+	gather := func(s *scope) (*members, error) {
+		m := &members{keys: map[string]bool{}}
+		err := q.run(s.rt, s, func(r []value.Value) error {
+			m.any = true
+			v, err := castValue(s.rt.ctx, s.rt.env, r[0], from, oid)
+			if err != nil {
+				return err
+			}
+			if v.IsNone() {
+				m.null = true
+				return nil
+			}
+			m.keys[string(appendKey(nil, v))] = true
+			return s.rt.hold(r[:1])
+		})
+		return m, err
+	}
+	out.eval = func(s *scope) (value.Value, error) {
+		m, err := remember(s.rt, q, func() (*members, error) { return gather(s) })
+		if err != nil {
+			return value.None, err
+		}
+		v, err := l.eval(s)
+		switch {
+		case err != nil:
+			return value.None, err
+		case !m.any:
+			return value.Bool(x.all), nil
+		case v.IsNone():
+			return value.None, nil
+		case m.keys[string(appendKey(nil, v))]:
+			return value.Bool(!x.all), nil
+		case m.null:
+			return value.None, nil
+		}
+		return value.Bool(x.all), nil
+	}
+	return nil
 }
 
 func (b *binder) anyArray(x *anyTest, l *bound, ns *names) (*bound, error) {
@@ -124,9 +218,11 @@ func (b *binder) exists(x *exists, ns *names) (*bound, error) {
 	}
 	out := &bound{oid: pgtype.Bool, key: "?", name: "exists"}
 	out.eval = func(s *scope) (value.Value, error) {
-		found := false
-		err := q.run(s.rt, s, func([]value.Value) error { found = true; return errEnough })
-		return value.Bool(found), enough(err)
+		return remember(s.rt, q, func() (value.Value, error) {
+			found := false
+			err := q.run(s.rt, s, func([]value.Value) error { found = true; return errEnough })
+			return value.Bool(found), enough(err)
+		})
 	}
 	return b.subUses(out, ns), nil
 }
@@ -144,16 +240,18 @@ func (b *binder) scalarSub(x *scalarSub, ns *names) (*bound, error) {
 		out.oid = pgtype.Text
 	}
 	out.eval = func(s *scope) (value.Value, error) {
-		v, n := value.None, 0
-		err := q.run(s.rt, s, func(row []value.Value) error {
-			if n++; n > 1 {
-				return sqlstate.New(sqlstate.CardinalityViolation,
-					"more than one row returned by a subquery used as an expression")
-			}
-			v = row[0]
-			return nil
+		return remember(s.rt, q, func() (value.Value, error) {
+			v, n := value.None, 0
+			err := q.run(s.rt, s, func(row []value.Value) error {
+				if n++; n > 1 {
+					return sqlstate.New(sqlstate.CardinalityViolation,
+						"more than one row returned by a subquery used as an expression")
+				}
+				v = row[0]
+				return nil
+			})
+			return v, err
 		})
-		return v, err
 	}
 	return b.subUses(out, ns), nil
 }
@@ -168,12 +266,14 @@ func (b *binder) arraySub(x *arraySub, ns *names) (*bound, error) {
 	}
 	out := &bound{oid: arrayType(q.cols[0].OID), key: "?", name: "array"}
 	out.eval = func(s *scope) (value.Value, error) {
-		var list []value.Value
-		err := q.run(s.rt, s, func(row []value.Value) error {
-			list = append(list, row[0])
-			return s.rt.hold(row[:1])
+		return remember(s.rt, q, func() (value.Value, error) {
+			var list []value.Value
+			err := q.run(s.rt, s, func(row []value.Value) error {
+				list = append(list, row[0])
+				return s.rt.hold(row[:1])
+			})
+			return value.ArrayOf(list), err
 		})
-		return value.ArrayOf(list), err
 	}
 	return b.subUses(out, ns), nil
 }

@@ -55,7 +55,7 @@ func BindWrite(env Env, stmt Statement, given []pgtype.OID) (*Write, error) {
 // Run does it. n is how many rows were changed.
 func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Value,
 	yield func([]value.Value) error) (tag string, n int, err error) {
-	rt := &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{}}
+	rt := newRuntime(ctx, env, params)
 	n, err = w.run(rt, to, yield)
 	return w.tag, n, err
 }
