@@ -131,9 +131,10 @@ func (c *conn) takeWindow(f *http2.WindowUpdateFrame) error {
 	return nil
 }
 
-// known makes sure that a stream which is not open has been: clients may speak of one until they know of its end.
+// known makes sure that a stream which is not open has been: clients may speak of one until they know of its end, and
+// of those that they began before they knew that we take no more; c.mu is held.
 func (c *conn) known(id uint32) error {
-	if id > c.last || id%2 == 0 {
+	if id > c.last && !c.draining || id%2 == 0 {
 		return protocolError
 	}
 	return nil

@@ -22,6 +22,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"golang.org/x/net/http2"
+
 	"github.com/nacredb/nacre/daemon/h2"
 )
 
@@ -392,6 +394,41 @@ func TestDrain(t *testing.T) {
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// A request whose client has not read yet that no more are taken does not harm those under way.
+func TestDrainBesideANewRequest(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	s := serve(t, false, h2.Limits{}, func(http.ResponseWriter, *http.Request) {
+		close(begun)
+		<-end
+	})
+	k := s.raw(t, true)
+	k.ask(1, "/", true)
+	<-begun
+	s.h2.Drain()
+	k.ask(3, "/", false)
+	_ = k.WriteData(3, false, []byte("body"))
+	_ = k.WriteWindowUpdate(3, 100)
+	_ = k.WriteData(3, true, nil)
+	_ = k.WriteRSTStream(3, http2.ErrCodeCancel)
+	_ = k.WritePing(false, [8]byte{1}) // its answer shows that all of that was taken
+	for {
+		f, err := k.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, ok := f.(*http2.GoAwayFrame); ok && g.ErrCode != http2.ErrCodeNo {
+			t.Fatal(g)
+		}
+		if p, ok := f.(*http2.PingFrame); ok && p.IsAck() {
+			break
+		}
+	}
+	close(end)
+	if got := k.outcome(1); got != "200" {
+		t.Error(got)
 	}
 }
 
