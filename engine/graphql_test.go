@@ -120,3 +120,32 @@ func worked(t testing.TB) []string {
 	}
 	return out
 }
+
+// TestGraphQLSDL compares the schema of the worked example with the recorded one, also where a table has another name.
+func TestGraphQLSDL(t *testing.T) {
+	_, s := graphQLDatabase(t, engine.Options{}, "testdata/graphql/worked.surql")
+	for _, tc := range []struct{ ddl, file string }{
+		{"", "worked.graphql"},
+		{`DEFINE TABLE OVERWRITE customer_order SCHEMAFULL GRAPHQL_ALIAS "Purchase" GRAPHQL_DEPRECATED "use invoices";
+			DEFINE FIELD OVERWRITE old_code ON book TYPE option<string> GRAPHQL_ALIAS "oldCode"`, "renamed.graphql"},
+	} {
+		mustRun(t, s, tc.ddl)
+		g, err := s.GraphQL(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata/graphql", tc.file)
+		if *updateGraphQL {
+			if err := os.WriteFile(file, []byte(g.SDL()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.SDL(); got != string(want) {
+			t.Errorf("%s differs; go test ./engine -run %s -update-graphql writes it anew: %s", tc.file, t.Name(), differing(string(want), got))
+		}
+	}
+}
