@@ -167,7 +167,7 @@ func (b *binder) args(c *call, fn *Function, ns *names) (args []*bound, oids []p
 			want = fn.Args[min(i, len(fn.Args)-1)]
 		}
 		switch {
-		case want != 0 && (a.oid == pgtype.Unknown || want != a.oid && convertible(a.oid, want)):
+		case want != 0 && (a.oid == pgtype.Unknown || !fn.Keep && want != a.oid && convertible(a.oid, want)):
 			a, err = b.coerce(a, want)
 		case a.oid == pgtype.Unknown:
 			a, err = b.coerce(a, pgtype.Text)

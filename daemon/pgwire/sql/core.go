@@ -181,12 +181,12 @@ func (b *binder) groups(c *core, items []item, agg *aggregation, ns, outer *name
 	plain := &names{cols: ns.cols, outer: outer, where: "GROUP BY"}
 	for _, g := range c.group {
 		x := g
-		if l, ok := g.(*literal); ok && l.v.Kind() == value.KindInt {
-			n := l.v.Int()
-			if n < 1 || n > int64(len(items)) {
-				return sqlstate.New(sqlstate.InvalidColumnRef, "GROUP BY position %d is not in select list", n)
-			}
-			x = items[n-1].x
+		n, ok, err := placeOf(g, "GROUP BY", len(items))
+		if err != nil {
+			return err
+		}
+		if ok {
+			x = items[n].x
 		}
 		e, err := b.expr(x, plain)
 		if ref, ok := g.(*colRef); err != nil && ok && len(ref.parts) == 1 {
@@ -202,6 +202,30 @@ func (b *binder) groups(c *core, items []item, agg *aggregation, ns, outer *name
 		agg.groups = append(agg.groups, e)
 	}
 	return nil
+}
+
+// placeOf is the place, from 0, in a list that a constant of a clause names; ok is false for what is no constant.
+func placeOf(x Expr, clause string, most int) (place int, ok bool, err error) {
+	sign := int64(1)
+	for {
+		minus, is := x.(*unary)
+		if !is || minus.op != "-" {
+			break
+		}
+		sign, x = -sign, minus.x
+	}
+	l, is := x.(*literal)
+	switch {
+	case !is:
+		return 0, false, nil
+	case l.v.Kind() != value.KindInt:
+		return 0, false, sqlstate.New(sqlstate.SyntaxError, "non-integer constant in %s", clause)
+	}
+	n := sign * l.v.Int()
+	if n < 1 || n > int64(most) {
+		return 0, false, sqlstate.New(sqlstate.InvalidColumnRef, "%s position %d is not in select list", clause, n)
+	}
+	return int(n - 1), true, nil
 }
 
 // orderKeys binds ORDER BY: the place of a column, its name, or an expression.
@@ -233,12 +257,12 @@ func (b *binder) outputKeysOf(order []orderKey, cols []Column, ns *names, bind f
 	var out []boundKey
 	for _, k := range order {
 		key := boundKey{out: -1, desc: k.desc, nullsFirst: k.nullsFirst}
-		if l, ok := k.x.(*literal); ok && l.v.Kind() == value.KindInt {
-			n := l.v.Int()
-			if n < 1 || n > int64(len(cols)) {
-				return nil, sqlstate.New(sqlstate.InvalidColumnRef, "ORDER BY position %d is not in select list", n)
-			}
-			key.out, key.oid = int(n-1), cols[n-1].OID
+		n, ok, err := placeOf(k.x, "ORDER BY", len(cols))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			key.out, key.oid = n, cols[n].OID
 			out = append(out, key)
 			continue
 		}

@@ -21,9 +21,9 @@ func numberFunctions() map[string]*Function {
 				return pgtype.Float8
 			}
 			return oids[0]
-		}, Args: []pgtype.OID{pgtype.Float8}, Eval: func(c *Call) (value.Value, error) {
+		}, Args: []pgtype.OID{pgtype.Float8}, Keep: true, Eval: func(c *Call) (value.Value, error) {
 			if c.OIDs[0] == pgtype.Numeric {
-				return value.DecimalOf(d(decimalOf(c.Args[0]))), nil
+				return value.DecimalOf(positiveZero(d(decimalOf(c.Args[0])))), nil
 			}
 			return value.Float(f(c.Args[0].AsFloat())), nil
 		}}
@@ -47,7 +47,7 @@ func numberFunctions() map[string]*Function {
 			}
 			return pgtype.Float8
 		}, Eval: round},
-		"abs": {Min: 1, Max: 1, Type: firstType, Args: []pgtype.OID{pgtype.Float8}, Eval: func(c *Call) (value.Value,
+		"abs": {Min: 1, Max: 1, Type: firstType, Args: []pgtype.OID{pgtype.Float8}, Keep: true, Eval: func(c *Call) (value.Value,
 			error) {
 			switch v := c.Args[0]; v.Kind() {
 			case value.KindInt:
@@ -96,6 +96,14 @@ func numberFunctions() map[string]*Function {
 	return fns
 }
 
+// positiveZero is d, without the sign of a zero.
+func positiveZero(d value.Decimal) value.Decimal {
+	if d.IsZero() {
+		return d.Abs()
+	}
+	return d
+}
+
 func round(c *Call) (value.Value, error) {
 	if len(c.Args) == 1 && c.OIDs[0] != pgtype.Numeric {
 		return value.Float(math.RoundToEven(c.Args[0].AsFloat())), nil
@@ -127,7 +135,7 @@ func round(c *Call) (value.Value, error) {
 	if !ok {
 		return value.None, outOfRange(pgtype.Numeric)
 	}
-	out, ok := scaled.Trunc().Div(scale)
+	out, ok := positiveZero(scaled.Trunc()).Div(scale)
 	if !ok {
 		return value.None, outOfRange(pgtype.Numeric)
 	}

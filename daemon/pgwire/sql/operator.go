@@ -158,7 +158,7 @@ func calculateDecimal(op string, x, y value.Value) (value.Value, error) {
 	if !ok {
 		return value.None, sqlstate.New(sqlstate.OutOfRange, "value overflows numeric format")
 	}
-	return value.DecimalOf(d), nil
+	return value.DecimalOf(positiveZero(d)), nil
 }
 
 // timeArithmetic is that of times and intervals. Intervals are durations: they are not negative.

@@ -65,6 +65,7 @@ type Function struct {
 	// Args are the types that literals and parameters among the arguments are taken for; the last one goes on. Nil:
 	// text.
 	Args []pgtype.OID
+	Keep bool // an argument that has a type keeps it
 	// Eval is not called with a NULL unless Nulls is set: the result is NULL then.
 	Eval  func(c *Call) (value.Value, error)
 	Nulls bool

@@ -1,0 +1,243 @@
+package pgwire_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// postgres runs PostgreSQL in a directory of the test, and connects to it.
+func postgres(t testing.TB) *pgconn.PgConn {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil || len(found) == 0 {
+		t.Fatal("PostgreSQL is not installed: scripts/test installs it")
+	}
+	bin := found[len(found)-1]
+	dir, err := os.MkdirTemp("", "pg") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Getuid() == 0 { // it refuses to run as root
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := filepath.Join(dir, "data")
+	initdb := exec.CommandContext(t.Context(), filepath.Join(bin, "initdb"), "-D", data, "-U", "root", "-A", "trust",
+		"--locale=C", "-E", "UTF8", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = dir, as
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	var log bytes.Buffer
+	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c",
+		"fsync=off", "-c", "timezone=UTC", "-c", "max_parallel_workers_per_gather=0")
+	server.Dir, server.SysProcAttr, server.Stdout, server.Stderr = dir, as, &log, &log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGQUIT)
+		_ = server.Wait()
+	})
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		c, err := pgconn.Connect(t.Context(), "host="+dir+" user=root dbname=postgres")
+		if err == nil {
+			t.Cleanup(func() { _ = c.Close(context.Background()) })
+			return c
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("PostgreSQL does not start: %v\n%s", err, log.String())
+		}
+	}
+}
+
+// answerText is what a server answers to a query: the columns, then the rows as texts, or the code of its error.
+type answerText struct {
+	code, msg string
+	cols      []string
+	rows      [][]string
+}
+
+func answerOf(t *testing.T, c *pgconn.PgConn, query string) *answerText {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	res, err := c.Exec(ctx, query).ReadAll()
+	if err != nil {
+		a := &answerText{code: stateOf(err), msg: err.Error()}
+		if c.IsClosed() {
+			t.Fatalf("the connection is gone after %s: %v", query, err)
+		}
+		return a
+	}
+	a := &answerText{}
+	for _, f := range res[0].FieldDescriptions {
+		a.cols = append(a.cols, fmt.Sprintf("%s:%d", f.Name, f.DataTypeOID))
+	}
+	for _, row := range res[0].Rows {
+		var texts []string
+		for _, v := range row {
+			if v == nil {
+				texts = append(texts, "NULL")
+			} else {
+				texts = append(texts, plainNumber(string(v)))
+			}
+		}
+		a.rows = append(a.rows, texts)
+	}
+	return a
+}
+
+// plainNumber writes a number with 12 digits: PostgreSQL adds zeros to a quotient. Which of 0 and -0 comes first is open.
+func plainNumber(s string) string {
+	if s == "-0" {
+		return "0"
+	}
+	if !strings.Contains(s, ".") && !strings.Contains(s, "e") {
+		return s
+	}
+	f, ok := new(big.Float).SetString(s)
+	if !ok {
+		return s
+	}
+	return f.Text('g', 12)
+}
+
+// The reader of SQL answers random queries as PostgreSQL does over the same rows.
+func TestAgainstPostgreSQL(t *testing.T) {
+	pg := postgres(t)
+	addr, d := start(t, unauthenticated)
+	fillBoth(t, pg, func(text string) { run(t, d, text) })
+	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close(context.Background())
+	n := 5000
+	if testing.Short() {
+		n = 500
+	}
+	refused, failed, errors := 0, 0, 0
+	for i := range n {
+		g := &queries{r: rand.New(rand.NewPCG(uint64(i), 17))}
+		text := g.query(2)
+		want, got := answerOf(t, pg, text), answerOf(t, ours, text)
+		if got.code == "0A000" && want.code == "" {
+			refused++
+			t.Logf("refused: %s\n%s", got.msg, text)
+			continue
+		}
+		if want.code != "" {
+			errors++
+		}
+		if diff := difference(got, want); diff != "" {
+			if failed++; failed <= 25 {
+				t.Errorf("query %d: %s\n%s", i, text, diff)
+			}
+		}
+	}
+	t.Logf("%d queries, %d with another answer, %d refused, %d fail at both", n, failed, refused, errors)
+	if refused > n/100 || errors > n/10 {
+		t.Errorf("of %d queries %d were refused, and %d fail at both", n, refused, errors)
+	}
+}
+
+// difference says how two answers differ. Rows are compared in order: the queries order them by all columns, or not at
+// all.
+func difference(got, want *answerText) string {
+	switch {
+	case got.code != want.code:
+		return fmt.Sprintf("got %q (%s), want %q (%s)", got.code, got.msg, want.code, want.msg)
+	case !slices.Equal(got.cols, want.cols):
+		return fmt.Sprintf("columns: got %v, want %v", got.cols, want.cols)
+	case len(got.rows) != len(want.rows):
+		return fmt.Sprintf("got %d rows, want %d\ngot  %v\nwant %v", len(got.rows), len(want.rows), got.rows, want.rows)
+	}
+	for i := range got.rows {
+		if !slices.Equal(got.rows[i], want.rows[i]) {
+			return fmt.Sprintf("row %d: got %v, want %v", i, got.rows[i], want.rows[i])
+		}
+	}
+	return ""
+}
+
+// fillBoth makes the same tables of the same rows at both servers.
+func fillBoth(t *testing.T, pg *pgconn.PgConn, ours func(string)) {
+	t.Helper()
+	var a, b strings.Builder
+	types := [][3]string{{"b", "bool", "bool"}, {"d", "decimal", "numeric"}, {"f", "float", "float8"}, {"k", "int", "int8"},
+		{"n", "int", "int8"}, {"s", "string", "text"}, {"t", "datetime", "timestamptz"}}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, table := range []string{"x", "y", "z"} {
+		fmt.Fprintf(&a, "DEFINE TABLE %s SCHEMAFULL;", table)
+		fmt.Fprintf(&b, "CREATE TABLE %s (id text PRIMARY KEY", table)
+		for _, col := range types {
+			fmt.Fprintf(&a, "DEFINE FIELD %s ON %s TYPE option<%s>;", col[0], table, col[1])
+			fmt.Fprintf(&b, ", %s %s", col[0], col[2])
+		}
+		b.WriteString(");")
+		fmt.Fprintf(&a, "DEFINE INDEX %s_n ON %s FIELDS n;", table, table)
+		for i := range 5 + r.IntN(20) {
+			fmt.Fprintf(&a, "CREATE %s:%d SET id = id", table, i)
+			fmt.Fprintf(&b, "INSERT INTO %s VALUES ('%s:%d'", table, table, i)
+			for _, v := range []string{pickOf(r, "true", "false"), pickOf(r, "0", "1.5", "-2.25", "10", "0.001"),
+				pickOf(r, "0", "1.5", "-3.75", "1e20", "0.1"), pickOf(r, "1", "2", "3"),
+				pickOf(r, "0", "1", "2", "3", "-1", "7", "100"), pickOf(r, "''", "'a'", "'ab'", "'B'", "'ä'", "'a%b'", "'10'"),
+				pickOf(r, "'2024-01-01T00:00:00Z'", "'2024-02-29T12:30:45.5Z'", "'1999-12-31T23:59:59Z'")} {
+				if r.IntN(5) == 0 {
+					v = "NULL"
+				}
+				fmt.Fprintf(&b, ", %s", v)
+				a.WriteString(", ")
+				col := types[strings.Count(lastLine(b.String()), ", ")-1]
+				switch {
+				case v == "NULL":
+					v = "NONE"
+				case col[0] == "t":
+					v = "d" + v
+				case col[0] == "d":
+					v += "dec"
+				case col[0] == "f":
+					v = "<float> " + v
+				}
+				fmt.Fprintf(&a, "%s = %s", col[0], v)
+			}
+			a.WriteString(";")
+			b.WriteString(");")
+		}
+	}
+	ours(strings.ReplaceAll(a.String(), " SET id = id,", " SET"))
+	if _, err := pg.Exec(t.Context(), b.String()).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lastLine is the statement that is being written.
+func lastLine(s string) string { return s[strings.LastIndexByte(s, ';')+1:] }
+
+func pickOf(r *rand.Rand, list ...string) string { return list[r.IntN(len(list))] }
