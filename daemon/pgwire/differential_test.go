@@ -113,7 +113,7 @@ func answerOf(t *testing.T, c *pgconn.PgConn, query string) *answerText {
 	return a
 }
 
-// plainNumber writes a number with 12 digits: PostgreSQL adds zeros to a quotient. Which of 0 and -0 comes first is open.
+// plainNumber writes a number with 12 digits: PostgreSQL adds zeros to a quotient. The order of 0 and -0 is open.
 func plainNumber(s string) string {
 	if s == "-0" {
 		return "0"
@@ -133,7 +133,8 @@ func TestAgainstPostgreSQL(t *testing.T) {
 	pg := postgres(t)
 	addr, d := start(t, unauthenticated)
 	fillBoth(t, pg, func(text string) { run(t, d, text) })
-	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
+	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+
+		"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,8 @@ func difference(got, want *answerText) string {
 	case !slices.Equal(got.cols, want.cols):
 		return fmt.Sprintf("columns: got %v, want %v", got.cols, want.cols)
 	case len(got.rows) != len(want.rows):
-		return fmt.Sprintf("got %d rows, want %d\ngot  %v\nwant %v", len(got.rows), len(want.rows), got.rows, want.rows)
+		return fmt.Sprintf("got %d rows, want %d\ngot  %v\nwant %v", len(got.rows), len(want.rows), got.rows,
+			want.rows)
 	}
 	for i := range got.rows {
 		if !slices.Equal(got.rows[i], want.rows[i]) {
@@ -190,7 +192,8 @@ func difference(got, want *answerText) string {
 func fillBoth(t *testing.T, pg *pgconn.PgConn, ours func(string)) {
 	t.Helper()
 	var a, b strings.Builder
-	types := [][3]string{{"b", "bool", "bool"}, {"d", "decimal", "numeric"}, {"f", "float", "float8"}, {"k", "int", "int8"},
+	types := [][3]string{{"b", "bool", "bool"}, {"d", "decimal", "numeric"}, {"f", "float", "float8"}, {"k", "int",
+		"int8"},
 		{"n", "int", "int8"}, {"s", "string", "text"}, {"t", "datetime", "timestamptz"}}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, table := range []string{"x", "y", "z"} {
@@ -207,7 +210,8 @@ func fillBoth(t *testing.T, pg *pgconn.PgConn, ours func(string)) {
 			fmt.Fprintf(&b, "INSERT INTO %s VALUES ('%s:%d'", table, table, i)
 			for _, v := range []string{pickOf(r, "true", "false"), pickOf(r, "0", "1.5", "-2.25", "10", "0.001"),
 				pickOf(r, "0", "1.5", "-3.75", "1e20", "0.1"), pickOf(r, "1", "2", "3"),
-				pickOf(r, "0", "1", "2", "3", "-1", "7", "100"), pickOf(r, "''", "'a'", "'ab'", "'B'", "'ä'", "'a%b'", "'10'"),
+				pickOf(r, "0", "1", "2", "3", "-1", "7", "100"), pickOf(r, "''", "'a'", "'ab'", "'B'", "'ä'",
+					"'a%b'", "'10'"),
 				pickOf(r, "'2024-01-01T00:00:00Z'", "'2024-02-29T12:30:45.5Z'", "'1999-12-31T23:59:59Z'")} {
 				if r.IntN(5) == 0 {
 					v = "NULL"

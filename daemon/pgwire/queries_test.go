@@ -36,8 +36,9 @@ func (g *queries) query(depth int) string {
 		table = g.alias()
 		with = "WITH " + table + " AS (" + g.body(depth-1, "", 0, nil) + ") "
 		if g.chance(4) {
-			with = "WITH RECURSIVE " + table + "(i, j) AS (SELECT k, 1 FROM x WHERE k IS NOT NULL UNION " + g.one("ALL ",
-				"") + "SELECT i + 1, j + 1 FROM " + table + " WHERE j < 3) "
+			with = "WITH RECURSIVE " + table + "(i, j) AS (SELECT k, 1 FROM x WHERE k IS NOT NULL UNION " +
+				g.one("ALL ",
+					"") + "SELECT i + 1, j + 1 FROM " + table + " WHERE j < 3) "
 			return with + "SELECT i, count(*), sum(j) FROM " + table + " GROUP BY i ORDER BY 1"
 		}
 	}
@@ -48,8 +49,9 @@ func (g *queries) query(depth int) string {
 	}
 	body := g.body(depth, table, n, kinds)
 	for g.chance(6) {
-		body += " " + g.one("UNION", "UNION ALL", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL") + " " + g.body(depth-1,
-			"", n, kinds)
+		body += " " + g.one("UNION", "UNION ALL", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL") + " " +
+			g.body(depth-1,
+				"", n, kinds)
 	}
 	order := make([]string, n)
 	for i := range order {
@@ -189,7 +191,8 @@ func (g *queries) constant(kind string) string {
 	case "text":
 		return g.one("'a'", "'ab'", "''", "'Q'", "NULL::text", "'10'")
 	case "time":
-		return g.one("'2024-01-01 00:00:00+00'::timestamptz", "TIMESTAMPTZ '1999-12-31 23:59:59+00'", "NULL::timestamptz")
+		return g.one("'2024-01-01 00:00:00+00'::timestamptz", "TIMESTAMPTZ '1999-12-31 23:59:59+00'",
+			"NULL::timestamptz")
 	}
 	return g.one("true", "false", "NULL::bool")
 }
@@ -213,24 +216,35 @@ func (g *queries) expr(depth int, kind string, fields []field) string {
 	}
 	switch kind {
 	case "int":
-		return g.one("("+e("int")+g.one(" + ", " - ", " * ")+e("int")+")", "("+e("int")+g.one(" / ", " % ")+g.one("2", "3",
-			"-7", "nullif("+e("int")+", 0)")+")", "length("+e("text")+")::int8", "abs("+e("int")+")", "(- "+e("int")+")",
-			"strpos("+e("text")+", "+e("text")+")::int8", "("+e("bool")+")::int4::int8", "extract("+g.one("year", "month", "dow",
-				"hour", "quarter", "week", "doy")+" FROM "+e("time")+")::int8", "("+e("int")+g.one(" & ", " | ", " # ")+e("int")+")")
+		return g.one("("+e("int")+g.one(" + ", " - ", " * ")+e("int")+")", "("+e("int")+g.one(" / ", " % ")+
+			g.one("2", "3",
+				"-7", "nullif("+e("int")+", 0)")+")", "length("+e("text")+")::int8", "abs("+e("int")+")", "(- "+
+			e("int")+")",
+			"strpos("+e("text")+", "+e("text")+")::int8", "("+e("bool")+")::int4::int8", "extract("+g.one("year",
+				"month", "dow",
+				"hour", "quarter", "week", "doy")+" FROM "+e("time")+")::int8", "("+e("int")+g.one(" & ", " | ",
+				" # ")+e("int")+")")
 	case "float":
-		return g.one("("+e("float")+g.one(" + ", " - ", " * ")+e("float")+")", e("int")+"::float8", "abs("+e("float")+")",
+		return g.one("("+e("float")+g.one(" + ", " - ", " * ")+e("float")+")", e("int")+"::float8", "abs("+
+			e("float")+")",
 			"floor("+e("float")+")", "("+e("numeric")+")::float8")
 	case "numeric":
-		return g.one("("+e("numeric")+g.one(" + ", " - ", " * ")+e("numeric")+")", e("int")+"::numeric", "abs("+e("numeric")+")",
+		return g.one("("+e("numeric")+g.one(" + ", " - ", " * ")+e("numeric")+")", e("int")+"::numeric", "abs("+
+			e("numeric")+")",
 			"round("+e("numeric")+", 1)", "("+e("numeric")+" / 4)", "ceil("+e("numeric")+")", "("+e("int")+" * 0.5)")
 	case "text":
-		return g.one("("+e("text")+" || "+e("text")+")", g.one("lower", "upper", "reverse", "btrim", "md5")+"("+e("text")+")",
-			"substring("+e("text")+" FROM "+g.one("1", "2")+" FOR "+g.one("1", "3")+")", "("+e("int")+")::text", "("+e("bool")+
-				")::text", "left("+e("text")+", "+g.one("1", "-1", "2")+")", "replace("+e("text")+", 'a', 'x')", "lpad("+e("text")+
-				", 4, '*')", "concat("+e("text")+", "+e("int")+")", "split_part("+e("text")+", 'b', 1)", "repeat("+e("text")+", 2)")
+		return g.one("("+e("text")+" || "+e("text")+")", g.one("lower", "upper", "reverse", "btrim", "md5")+"("+
+			e("text")+")",
+			"substring("+e("text")+" FROM "+g.one("1", "2")+" FOR "+g.one("1", "3")+")", "("+e("int")+")::text",
+			"("+e("bool")+
+				")::text", "left("+e("text")+", "+g.one("1", "-1", "2")+")", "replace("+e("text")+", 'a', 'x')",
+			"lpad("+e("text")+
+				", 4, '*')", "concat("+e("text")+", "+e("int")+")", "split_part("+e("text")+", 'b', 1)", "repeat("+
+				e("text")+", 2)")
 	case "time":
-		return g.one("date_trunc('"+g.one("day", "month", "hour", "year", "week", "minute")+"', "+e("time")+")", e("time")+
-			" + interval '1 day'", e("time")+" - interval '90 minutes'", "("+e("time")+")::date::timestamptz")
+		return g.one("date_trunc('"+g.one("day", "month", "hour", "year", "week", "minute")+"', "+e("time")+")",
+			e("time")+
+				" + interval '1 day'", e("time")+" - interval '90 minutes'", "("+e("time")+")::date::timestamptz")
 	}
 	return g.condition(depth, fields)
 }
@@ -254,7 +268,8 @@ func (g *queries) condition(depth int, fields []field) string {
 	case 4:
 		return "(" + e(kind) + g.one(" BETWEEN ", " NOT BETWEEN ") + e(kind) + " AND " + e(kind) + ")"
 	case 5:
-		return "(" + e("text") + g.one(" LIKE ", " NOT LIKE ", " ILIKE ") + g.one("'a%'", "'%b'", "'_'", "'%'", `'a\%b'`,
+		return "(" + e("text") + g.one(" LIKE ", " NOT LIKE ", " ILIKE ") + g.one("'a%'", "'%b'", "'_'", "'%'",
+			`'a\%b'`,
 			"'A_'") + ")"
 	case 6:
 		return "(" + e(kind) + " IS " + g.one("", "NOT ") + "DISTINCT FROM " + e(kind) + ")"
@@ -281,14 +296,18 @@ func (g *queries) subquery(depth int, fields []field) string {
 	case 0:
 		return "(" + g.one("", "NOT ") + "EXISTS (SELECT 1 FROM " + from + where + "))"
 	case 1:
-		return "(" + g.expr(depth-1, kind, fields) + g.one(" IN ", " NOT IN ") + "(SELECT " + col + " FROM " + from + where + "))"
+		return "(" + g.expr(depth-1, kind, fields) + g.one(" IN ", " NOT IN ") + "(SELECT " + col + " FROM " +
+			from + where + "))"
 	case 2:
-		return "(" + g.expr(depth-1, kind, fields) + g.one(" = ", " > ", " <> ") + g.one("ANY", "ALL") + " (SELECT " + col +
+		return "(" + g.expr(depth-1, kind, fields) + g.one(" = ", " > ", " <> ") + g.one("ANY", "ALL") +
+			" (SELECT " + col +
 			" FROM " + from + where + "))"
 	case 3:
-		return "(" + g.expr(depth-1, "int", fields) + g.one(" = ", " > ") + "ANY (ARRAY[1, 2, " + g.column("int", fields) + "]))"
+		return "(" + g.expr(depth-1, "int", fields) + g.one(" = ", " > ") + "ANY (ARRAY[1, 2, " + g.column("int",
+			fields) + "]))"
 	}
-	return "(" + g.expr(depth-1, kind, fields) + g.one(" < ", " = ", " >= ") + "(SELECT " + g.one("min(", "max(") + col +
+	return "(" + g.expr(depth-1, kind, fields) + g.one(" < ", " = ", " >= ") + "(SELECT " + g.one("min(", "max(") +
+		col +
 		") FROM " + from + where + "))"
 }
 
@@ -299,7 +318,8 @@ func (g *queries) aggregate(kind string, fields []field) string {
 	filter := g.one("", "", "", " FILTER (WHERE "+e("bool")+")")
 	switch kind {
 	case "int":
-		return g.one("count(*)", "count("+distinct+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+e("int")+")") + filter
+		return g.one("count(*)", "count("+distinct+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+
+			e("int")+")") + filter
 	case "numeric":
 		return g.one("sum(", "avg(", "min(", "max(") + distinct + e("numeric") + ")" + filter
 	case "float":
@@ -331,9 +351,11 @@ func (g *queries) window(fields []field) string {
 	case 1:
 		return g.one("rank()", "dense_rank()") + over + "ORDER BY " + key + ")"
 	case 2:
-		return g.one("lag(", "lead(") + col + g.one("", ", 2", ", 1, 99") + ")" + over + "ORDER BY " + key + ", " + all + ")"
+		return g.one("lag(", "lead(") + col + g.one("", ", 2", ", 1, 99") + ")" + over + "ORDER BY " + key + ", " +
+			all + ")"
 	case 3:
-		return g.one("count(*)", "count("+col+")", "max("+col+")", "min("+col+")") + over + g.one("", "ORDER BY "+key) + ")"
+		return g.one("count(*)", "count("+col+")", "max("+col+")", "min("+col+")") + over + g.one("", "ORDER BY "+
+			key) + ")"
 	}
 	return g.one("first_value(", "last_value(") + col + ")" + over + "ORDER BY " + key + ", " + all + ")"
 }

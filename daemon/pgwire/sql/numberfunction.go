@@ -47,20 +47,21 @@ func numberFunctions() map[string]*Function {
 			}
 			return pgtype.Float8
 		}, Eval: round},
-		"abs": {Min: 1, Max: 1, Type: firstType, Args: []pgtype.OID{pgtype.Float8}, Keep: true, Eval: func(c *Call) (value.Value,
-			error) {
-			switch v := c.Args[0]; v.Kind() {
-			case value.KindInt:
-				if v.Int() < 0 {
-					return calculate("-", c.OIDs[0], value.Int(0), v)
+		"abs": {Min: 1, Max: 1, Type: firstType, Args: []pgtype.OID{pgtype.Float8}, Keep: true,
+			Eval: func(c *Call) (value.Value,
+				error) {
+				switch v := c.Args[0]; v.Kind() {
+				case value.KindInt:
+					if v.Int() < 0 {
+						return calculate("-", c.OIDs[0], value.Int(0), v)
+					}
+					return v, nil
+				case value.KindDecimal:
+					return value.DecimalOf(v.Decimal().Abs()), nil
+				default:
+					return value.Float(math.Abs(v.AsFloat())), nil
 				}
-				return v, nil
-			case value.KindDecimal:
-				return value.DecimalOf(v.Decimal().Abs()), nil
-			default:
-				return value.Float(math.Abs(v.AsFloat())), nil
-			}
-		}},
+			}},
 		"mod": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID { return common(oids[0], oids[1]) },
 			Eval: func(c *Call) (value.Value, error) {
 				return calculate("%", common(c.OIDs[0], c.OIDs[1]), c.Args[0], c.Args[1])
