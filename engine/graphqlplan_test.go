@@ -292,3 +292,102 @@ func BenchmarkGraphQLList(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkGraphQLEvents tells 500 subscribers, of a user each or of one user, of a change: an operation is a change that all
+// of them have read.
+func BenchmarkGraphQLEvents(b *testing.B) {
+	for _, query := range []string{"subscription { item { id n a b c } }", "subscription { item { id n by { name } } }"} {
+		b.Run(map[bool]string{false: "fields", true: "link"}[strings.Contains(query, "by")], func(b *testing.B) {
+			e, s := graphQLDatabase(b, engine.Options{}, "")
+			mustRun(b, s, graphQLLists)
+			told := make(chan struct{}, 500)
+			ctx, cancel := context.WithCancel(context.Background())
+			var all sync.WaitGroup
+			defer all.Wait()
+			defer cancel()
+			for range cap(told) {
+				reader := e.SessionAs(auth.RootOwner(), "main", "main")
+				g, err := reader.GraphQL(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sub, resp, err := g.Subscribe(ctx, &engine.GraphQLRequest{Query: query}, 16)
+				if err != nil || sub == nil {
+					b.Fatal(err, resp)
+				}
+				all.Go(func() {
+					defer sub.Close()
+					for {
+						if _, ok := sub.Next(ctx); !ok {
+							return
+						}
+						told <- struct{}{}
+					}
+				})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				mustRun(b, s, "UPDATE item:1 SET n += 1")
+				for range cap(told) {
+					<-told
+				}
+			}
+		})
+	}
+}
+
+// Subscribers who are told the same share its answer; each gets that of its own operation, variables and rights.
+func TestGraphQLEventsAreShared(t *testing.T) {
+	e, s := graphQLDatabase(t, engine.Options{}, "")
+	mustRun(t, s, `DEFINE CONFIG GRAPHQL AUTO; DEFINE TABLE t PERMISSIONS FULL; DEFINE FIELD n ON t TYPE int;
+		DEFINE FIELD s ON t TYPE option<int> PERMISSIONS FOR select WHERE $auth = NONE; CREATE t:1 SET n = 0, s = 5;
+		DEFINE TABLE user; CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)`)
+	const varied = "subscription($x: Boolean!) { t { n s @include(if: $x) } }"
+	user := e.Session()
+	if err := user.Use(t.Context(), new("main"), new("main")); err != nil {
+		t.Fatal(err)
+	}
+	params := value.NewObject(value.Field{Name: "NS", Value: value.Str("main")}, value.Field{Name: "DB", Value: value.Str("main")},
+		value.Field{Name: "AC", Value: value.Str("acc")})
+	if _, err := user.Signin(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	subs := map[*engine.GraphQLSubscription]string{}
+	for _, tc := range []struct {
+		as          *engine.Session
+		query, with string
+		want        string
+	}{
+		{nil, "subscription { t { n } }", "", `{"t":{"n":1}}`},
+		{nil, "subscription { t { n } }", "", `{"t":{"n":1}}`},
+		{nil, "subscription { t { x: n } }", "", `{"t":{"x":1}}`},
+		{nil, "subscription { t { n s } }", "", `{"t":{"n":1,"s":5}}`},
+		{user, "subscription { t { n s } }", "", `{"t":{"n":1,"s":null}}`},
+		{nil, varied, "true", `{"t":{"n":1,"s":5}}`},
+		{nil, varied, "false", `{"t":{"n":1}}`},
+	} {
+		if tc.as == nil {
+			tc.as = e.SessionAs(auth.RootOwner(), "main", "main")
+		}
+		req := &engine.GraphQLRequest{Query: tc.query}
+		if tc.with != "" {
+			req.Variables = value.NewObject(value.Field{Name: "x", Value: value.Bool(tc.with == "true")})
+		}
+		g, err := tc.as.GraphQL(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub, resp, err := g.Subscribe(t.Context(), req, 4)
+		if err != nil || sub == nil {
+			t.Fatalf("%s: %v, %v", tc.query, resp, err)
+		}
+		defer sub.Close()
+		subs[sub] = tc.want
+	}
+	mustRun(t, s, "UPDATE t:1 SET n = 1")
+	for sub, want := range subs {
+		if resp, ok := sub.Next(t.Context()); !ok || string(resp.Data) != want {
+			t.Errorf("got %s, want %s", resp.Data, want)
+		}
+	}
+}

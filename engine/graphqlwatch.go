@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/graphql"
+	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -20,12 +21,33 @@ type GraphQLSubscription struct {
 	g    *GraphQL
 	op   *graphql.Operation
 	id   value.UUID
+	key  graphQLKey    // equal for operations that make the same of an event, under one schema
 	wake chan struct{} // has room for one
 
 	mu    sync.Mutex // guards the rest; a leaf lock
-	queue []value.Value
+	queue []graphQLEvent
 	most  int // in queue: what comes when it is full is dropped
 	over  bool
+}
+
+// graphQLEvent is a record that a subscription is told of, and what others who are told the same have made of it.
+type graphQLEvent struct {
+	doc  value.Value
+	kept *live.Kept
+}
+
+// graphQLKey is an operation: its text, its name and its variables under a schema.
+type graphQLKey struct {
+	schema                 *graphql.Schema
+	query, operation, vars string
+}
+
+func keyOf(req *GraphQLRequest, schema *graphql.Schema) graphQLKey {
+	k := graphQLKey{schema: schema, query: req.Query, operation: req.Operation}
+	if req.Variables != nil {
+		k.vars = value.ObjectOf(req.Variables).Text()
+	}
+	return k
 }
 
 // Subscribe starts a live query, whose events wait for Next, most of them at a time. The response says why it did not
@@ -44,7 +66,7 @@ func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest, most int) 
 		resp.Errors = []*GraphQLFailure{{Err: err}}
 		return nil, resp, nil
 	}
-	sub := &GraphQLSubscription{g: g, op: op, wake: make(chan struct{}, 1), most: most}
+	sub := &GraphQLSubscription{g: g, op: op, key: keyOf(req, g.schema), wake: make(chan struct{}, 1), most: most}
 	st := g.s.snapshot()
 	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
 	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: req.Query})
@@ -68,7 +90,7 @@ func (s *GraphQLSubscription) deliver(n *Notification) error {
 	case n.Action == "KILLED":
 		s.over = true
 	case len(s.queue) < s.most:
-		s.queue = append(s.queue, n.Result)
+		s.queue = append(s.queue, graphQLEvent{n.Result, n.Kept()})
 	}
 	s.mu.Unlock()
 	select {
@@ -79,29 +101,29 @@ func (s *GraphQLSubscription) deliver(n *Notification) error {
 }
 
 // take gives the event that waits longest.
-func (s *GraphQLSubscription) take() (doc value.Value, ok, over bool) {
+func (s *GraphQLSubscription) take() (e graphQLEvent, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return value.None, false, s.over
+		return e, false, s.over
 	}
-	doc = s.queue[0]
+	e = s.queue[0]
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
 		s.queue = nil
 	}
-	return doc, true, false
+	return e, true, false
 }
 
 // Next waits for the next event, with the rights that the session has by then; false at the end of the subscription, of
 // the session's rights, or of ctx.
 func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool) {
 	for {
-		doc, ok, over := s.take()
+		e, ok, over := s.take()
 		if over {
 			return nil, false
 		}
 		if ok {
-			return s.event(ctx, doc)
+			return s.event(ctx, e)
 		}
 		select {
 		case <-ctx.Done():
@@ -111,20 +133,27 @@ func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool)
 	}
 }
 
-// event is the response that tells of a record.
-func (s *GraphQLSubscription) event(ctx context.Context, doc value.Value) (*GraphQLResponse, bool) {
+// event is the response that tells of a record. Where no statement had to run for it, it depends on nothing but the
+// record and the operation: others who are told the same get it as it is.
+func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*GraphQLResponse, bool) {
 	st := s.g.s.snapshot()
 	if s.g.s.mayQuery(&st) != nil { // SECURITY: the rights may have gone since the change was matched
 		return nil, false
 	}
+	resp := &GraphQLResponse{Kind: graphql.Subscription}
+	if data, ok := e.kept.Get(s.key); ok {
+		resp.Data = data
+		return resp, true
+	}
 	ctx, q := s.g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: "subscription"})
 	defer q.Close()
-	resp := &GraphQLResponse{Kind: graphql.Subscription}
-	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(doc)}, resp)
+	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(e.doc)}, resp)
 	if err != nil {
 		return nil, false
 	}
-	resp.Data = data
+	if resp.Data = data; resp.Plans == 0 && len(resp.Errors) == 0 {
+		e.kept.Put(s.key, data)
+	}
 	return resp, true
 }
 

@@ -86,10 +86,54 @@ func (n *Notification) Shared(i int, encode func() ([]byte, error)) ([]byte, err
 	return n.shared.forms[i], nil
 }
 
+// Kept is where those who are told the same keep what they make of it later; nil where n is told to one alone.
+func (n *Notification) Kept() *Kept {
+	if n.shared == nil {
+		return nil
+	}
+	return &n.shared.kept
+}
+
+// Kept are bytes by what they are. Any goroutine may use it; the bytes are read-only.
+type Kept struct {
+	mu sync.Mutex // guards all; a leaf lock
+	of map[any][]byte
+}
+
+// Get gives what was put under a key; false: nothing was, or k is nil.
+func (k *Kept) Get(key any) ([]byte, bool) {
+	if k == nil {
+		return nil, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b, ok := k.of[key]
+	return b, ok
+}
+
+// mostKept bounds the keys: clients choose them.
+const mostKept = 16
+
+// Put keeps bytes under a key, unless there are too many.
+func (k *Kept) Put(key any, b []byte) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil {
+		k.of = map[any][]byte{}
+	}
+	if len(k.of) < mostKept {
+		k.of[key] = b
+	}
+}
+
 // Outcome is what a change means to all who see it alike.
 type Outcome struct {
 	Result value.Value
 	forms  [Forms][]byte // see Notification.Shared
+	kept   Kept
 }
 
 // Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the next.
