@@ -274,9 +274,9 @@ func walked(g *walkGraph, ps []*walkPattern, repeat bool, where func(map[string]
 }
 
 // pathsOf are the rows that the engine has for a program that returns paths.
-func pathsOf(t *testing.T, s *engine.Session, text string) []string {
+func pathsOf(t *testing.T, s *engine.Session, text string, vars *value.Object) []string {
 	t.Helper()
-	v, err := runGQL(s, text, nil)
+	v, err := runGQL(s, text, vars)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -392,10 +392,10 @@ func comparePattern(t *testing.T, r *rand.Rand, s *engine.Session, g *walkGraph)
 	text += where + " RETURN " + strings.Join(returns, ", ")
 	want := walked(g, ps, repeat, holds)
 	if search {
-		compareSearch(t, r, s, text, want)
+		compareSearch(t, r, s, ps[0], text, want)
 		return len(want)
 	}
-	if got := pathsOf(t, s, text); !slices.Equal(got, want) {
+	if got := pathsOf(t, s, text, nil); !slices.Equal(got, want) {
 		t.Fatalf("%s\non %+v\ngot  %d: %s\nwant %d: %s", text, *g, len(got), strings.Join(got, "\n  "), len(want),
 			strings.Join(want, "\n  "))
 	}
@@ -404,8 +404,12 @@ func comparePattern(t *testing.T, r *rand.Rand, s *engine.Session, g *walkGraph)
 
 // compareSearch tries the search prefixes of a pattern all of whose paths are known: of each pair of ends as many paths
 // of each length, and no path that is none.
-func compareSearch(t *testing.T, r *rand.Rand, s *engine.Session, text string, all []string) {
+func compareSearch(t *testing.T, r *rand.Rand, s *engine.Session, p *walkPattern, text string, all []string) {
 	t.Helper()
+	var vars *value.Object
+	if len(all) > 0 && r.IntN(2) == 0 {
+		text, vars, all = between(p, text, all, all[r.IntN(len(all))])
+	}
 	k := 1 + r.IntN(3)
 	prefix := []string{"ANY", fmt.Sprintf("ANY %d", k), "ANY SHORTEST", "ALL SHORTEST", fmt.Sprintf("SHORTEST %d", k),
 		fmt.Sprintf("SHORTEST %d GROUPS", k), "ALL"}[r.IntN(7)]
@@ -439,7 +443,7 @@ func compareSearch(t *testing.T, r *rand.Rand, s *engine.Session, text string, a
 		}
 	}
 	var got []string
-	for _, p := range pathsOf(t, s, text) {
+	for _, p := range pathsOf(t, s, text, vars) {
 		if !slices.Contains(all, p) {
 			t.Fatalf("%s\nfound %s, which is no path of the pattern: %s", text, p, strings.Join(all, "\n  "))
 		}
@@ -455,6 +459,33 @@ func compareSearch(t *testing.T, r *rand.Rand, s *engine.Session, text string, a
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s\ngot  %s\nwant %s", text, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
+}
+
+// between asks for the paths alone that have the ends of one of them.
+func between(p *walkPattern, text string, all []string, path string) (string, *value.Object, []string) {
+	ends := func(path string) (from, to string) {
+		ids := strings.Fields(path)
+		return ids[0], ids[len(ids)-1]
+	}
+	id := func(text string) value.Value {
+		table, key, _ := strings.Cut(text, ":")
+		return value.Record(table, value.Int(int64(key[0]-'0')))
+	}
+	from, to := ends(path)
+	var kept []string
+	for _, other := range all {
+		if a, b := ends(other); a == from && b == to {
+			kept = append(kept, other)
+		}
+	}
+	cond := fmt.Sprintf("%s.id = $from AND %s.id = $to RETURN ", p.nodes[0].name, p.nodes[len(p.nodes)-1].name)
+	if strings.Contains(text, " WHERE ") {
+		cond = " AND " + cond
+	} else {
+		cond = " WHERE " + cond
+	}
+	return strings.Replace(text, " RETURN ", cond, 1), value.NewObject(value.Field{Name: "from", Value: id(from)},
+		value.Field{Name: "to", Value: id(to)}), kept
 }
 
 // pick are the lengths that a prefix keeps of sorted ones.

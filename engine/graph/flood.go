@@ -28,6 +28,9 @@ type arrival struct {
 	from *reach
 }
 
+// arrivalWeight is about how many bytes a node and a way to it take.
+const arrivalWeight = 160
+
 func (f *flood) begin(e *element) {
 	f.seen = map[uint64]*reach{}
 	f.edge = []*reach{f.add(e)}
@@ -81,7 +84,8 @@ func (f *flood) expand() error {
 				next = append(next, known)
 			}
 			known.from = append(known.from, arrival{e.edge, e.hash, r})
-			if err := x.r.Mem.Charge(160); err != nil {
+			f.h.held += arrivalWeight
+			if err := x.r.Mem.Charge(arrivalWeight); err != nil {
 				return err
 			}
 			if len(f.met) > x.r.Ex.Limits.GraphPaths {

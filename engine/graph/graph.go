@@ -67,7 +67,7 @@ func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 		return x.explain(p)
 	}
 	defer r.Mem.Rewind(r.Mem.Mark())
-	out := []value.Value{}
+	out, sum := []value.Value{}, 0
 	err = p.query.run(x, nil, func(cols []slot) error {
 		if !p.query.returns {
 			return nil
@@ -76,7 +76,10 @@ func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 		if err != nil {
 			return err
 		}
-		if err := r.Mem.Charge(value.Weight(row)); err != nil {
+		if sum += value.Weight(row); sum < 0 {
+			return exec.TooHeavy(r.Ex.Limits.Answer)
+		}
+		if err := r.Mem.Reach(sum); err != nil { // not charged: what a search has charged is taken back at its end
 			return err
 		}
 		if len(out) >= r.Ex.Limits.Rows {

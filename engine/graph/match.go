@@ -21,6 +21,9 @@ type match struct {
 	marks  []int // lengths of the trail where parenthesised patterns began
 	alts   []map[string]struct{}
 	took   func(m *match) error // takes what a path search has found
+	most   int                  // edges of the longest path that is wanted; -1: any
+	cut    bool                 // a path was left out for that
+	steps  int                  // edges that were gone over
 }
 
 // op is an operator of a pattern. run binds, goes on with the next one for each binding, and takes it back.
@@ -46,7 +49,7 @@ func (s *matchStep) run(x *runner, k func() error) error {
 	if err != nil {
 		return err
 	}
-	m := &match{x: x}
+	m := &match{x: x, most: -1}
 	if !s.repeat {
 		m.used = &edgeSet{}
 	}
@@ -428,6 +431,12 @@ func (o *edgeOp) over(m *match, h *hop) error {
 		}
 	}
 	t := m.trail
+	if m.most >= 0 {
+		if m.steps++; t.length() >= m.most {
+			m.cut = true
+			return nil
+		}
+	}
 	if t != nil && (!t.partsAllow(h) || !t.push(o.left, h)) {
 		return nil
 	}

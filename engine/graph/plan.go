@@ -208,7 +208,7 @@ func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
 		return 0, nil
 	}
 	probes := pl.probes(p, n)
-	byID := slices.ContainsFunc(probes, func(pr *probe) bool { return pr.prop == "id" && pr.op == gql.Equal })
+	byID := slices.ContainsFunc(probes, (*probe).byID)
 	if _, one := n.label.(*gql.LabelName); one && byID {
 		return oneRecord, nil
 	}
@@ -277,7 +277,7 @@ func (pl *planner) pattern(p *pathPattern, at int) error {
 	if search && !pl.s.keep {
 		pl.ends = endsOf(p)
 	}
-	body := &patternOp{p: p, repeat: pl.s.repeat, search: search}
+	body := &patternOp{p: p, repeat: pl.s.repeat, search: search, pair: search && pl.onePair(p)}
 	pl.add(body)
 	after := body.after()
 	pl.tail = &body.body
@@ -303,6 +303,20 @@ func (pl *planner) pattern(p *pathPattern, at int) error {
 	}
 	return nil
 }
+
+// onePair reports whether both end nodes of a pattern are known before it, by their variables or by their ids.
+func (pl *planner) onePair(p *pathPattern) bool {
+	for _, i := range [...]int{0, len(p.factors) - 1} {
+		n, ok := p.factors[i].(*nodeFactor)
+		if !ok || !pl.known(n) && !slices.ContainsFunc(pl.probes(p, n), (*probe).byID) {
+			return false
+		}
+	}
+	return true
+}
+
+// byID reports whether a probe leaves one record.
+func (pr *probe) byID() bool { return pr.prop == "id" && pr.op == gql.Equal }
 
 // endsOf are the variables of the first and the last node.
 func endsOf(p *pathPattern) []int {

@@ -94,17 +94,20 @@ type hunt struct {
 	k     int // paths, or lengths of paths, for each pair of ends
 	paths int // that were found
 	edge  int // the variable of the edge
+	held  int // bytes of the floods
 }
 
 func (o *searchOp) run(m *match) error {
 	x := m.x
-	defer x.r.Mem.Rewind(x.r.Mem.Mark())
 	k, err := x.pathCount(o.p)
 	if err != nil {
 		return err
 	}
 	h := &hunt{o: o, m: m, x: x, start: m.cur, kind: o.p.prefix.Search, k: k, edge: o.hop.e.v.slot}
-	defer func() { m.cur = h.start }()
+	defer func() {
+		m.cur = h.start
+		x.r.Mem.Release(h.held)
+	}()
 	ends, known, err := h.knownEnds()
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ type world struct {
 	cca2      map[string]string   // cca3 → cca2
 }
 
-func readWorld(t *testing.T) *world {
+func readWorld(t testing.TB) *world {
 	t.Helper()
 	cmd := exec.Command("node", "raw.mjs")
 	cmd.Stderr = os.Stderr
