@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/wal"
 	"go.etcd.io/bbolt"
 )
 
@@ -24,6 +25,7 @@ type pages struct {
 	size  uint64 // of a page
 	count uint64
 	seen  []atomic.Uint64 // a bit for each page whose layout was found sound; the transaction's pages do not change
+	sound []atomic.Uint64 // a bit for each leaf all of whose values were found to have their checksums
 	free  []uint64        // a bit for each page that the tree cannot hold
 	root  sheet           // of the data bucket
 	depth int             // of all leaves below it, 1 where it is one
@@ -36,6 +38,7 @@ type sheet struct {
 	n      int
 	keys   int // where the first element says where its key is and how long
 	branch bool
+	sound  bool // the checksums of all values were looked at
 }
 
 // mapPages finds the data bucket in what tx sees.
@@ -45,7 +48,8 @@ func mapPages(db *bbolt.DB, tx *bbolt.Tx) (p *pages, err error) {
 	at := *(*unsafe.Pointer)(unsafe.Pointer(&info.Data))
 	p = &pages{data: unsafe.Slice((*byte)(at), tx.Size()), size: uint64(info.PageSize)}
 	p.count = uint64(len(p.data)) / p.size
-	p.seen, p.free = make([]atomic.Uint64, p.count/64+1), make([]uint64, p.count/64+1)
+	words := p.count/64 + 1
+	p.seen, p.sound, p.free = make([]atomic.Uint64, words), make([]atomic.Uint64, words), make([]uint64, words)
 	for slot := range uint64(2) {
 		m, ok := parseMeta(p.data[slot*p.size:])
 		if !ok || m.txid != uint64(tx.ID()) {
@@ -165,6 +169,7 @@ func (p *pages) sheet(id uint64) (sheet, error) {
 	}
 	word, bit := &p.seen[id/64], uint64(1)<<(id%64)
 	if word.Load()&bit != 0 {
+		s.sound = p.sound[id/64].Load()&bit != 0
 		return s, nil
 	}
 	if p.free[id/64]&bit != 0 {
@@ -175,6 +180,22 @@ func (p *pages) sheet(id uint64) (sheet, error) {
 	}
 	word.Or(bit)
 	return s, nil
+}
+
+// prove looks at the checksums of all values of a leaf that a scan comes to, once for as long as this transaction is
+// used. Where one does not hold, each value goes on to be looked at for itself. Pages with others that overflow from
+// them are left out: their values are large, and a scan may want few bytes of them.
+func (p *pages) prove(s *sheet) {
+	if s.sound || s.branch || s.id == 0 || uint64(len(s.buf)) != p.size {
+		return
+	}
+	for i := range s.n {
+		if !wal.Verify(s.key(i), s.value(i)) {
+			return
+		}
+	}
+	s.sound = true
+	p.sound[s.id/64].Or(1 << (s.id % 64))
 }
 
 // readSheet reads the head of a page.
@@ -270,8 +291,9 @@ func (s *sheet) search(key []byte) int {
 // boltCursor is a place in the data bucket. It gives sealed values: who takes one looks at its checksum. Faults of the
 // mapping on a device that does not read are errors.
 type boltCursor struct {
-	pages *pages
-	stack []spot // from the root to a leaf
+	pages  *pages
+	stack  []spot // from the root to a leaf
+	values bool   // a scan wants them
 }
 
 // spot is an element of a page.
@@ -307,6 +329,14 @@ func (c *boltCursor) find(key []byte) (k, v []byte, err error) {
 		}
 	}
 	return k, v, err
+}
+
+// open gives the value in the sealed one that the cursor is at.
+func (c *boltCursor) open(key, sealed []byte) ([]byte, error) {
+	if c.stack[len(c.stack)-1].sound {
+		return wal.Unseal(sealed), nil
+	}
+	return open(key, sealed)
 }
 
 // before moves to the last key < end; a nil end means the last of all.
@@ -426,6 +456,9 @@ func (c *boltCursor) step(forward bool) (k, v []byte, err error) {
 		}
 		if err := c.fit(len(c.stack) - 1); err != nil {
 			return nil, nil, err
+		}
+		if c.values {
+			c.pages.prove(&c.stack[len(c.stack)-1].sheet)
 		}
 		if top = &c.stack[len(c.stack)-1]; forward {
 			top.at = -1

@@ -38,6 +38,7 @@ func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
 		c.limit = -1
 	}
 	c.base = c.state.base.cursor()
+	c.base.values = !opt.KeysOnly
 	c.Move(r)
 	return c
 }
@@ -149,7 +150,7 @@ func (c *cursor) takeBase() bool {
 	}
 	c.key, c.val = c.bk, nil
 	if !c.keysOnly {
-		if c.val, c.err = open(c.bk, c.bv); c.err != nil {
+		if c.val, c.err = c.base.open(c.bk, c.bv); c.err != nil {
 			return false
 		}
 	}
