@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/dump/physical"
 )
@@ -37,6 +38,6 @@ func runCompact(ctx context.Context, s *streams, path string) error {
 	if err != nil {
 		return physicalError(err)
 	}
-	fmt.Fprintf(s.err, "%s before, %s after, in %v\n", bytesText(sizes.Before), bytesText(sizes.After), p.took())
+	fmt.Fprintf(s.err, "%s before, %s after, in %v\n", process.Size(sizes.Before), process.Size(sizes.After), p.took())
 	return nil
 }

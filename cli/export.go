@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
 )
 
@@ -119,7 +120,7 @@ func runExport(ctx context.Context, s *streams, f *connectFlags, opt client.Expo
 		return err
 	}
 	if path != "-" {
-		fmt.Fprintf(s.err, "%s in %v\n", bytesText(p.count()), time.Since(began).Round(time.Millisecond))
+		fmt.Fprintf(s.err, "%s in %v\n", process.Size(p.count()), time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/cli/load"
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -152,7 +153,7 @@ func (im *importFlags) statements(
 	if res.Records >= 0 {
 		fmt.Fprintf(s.err, ", %s written", counted(res.Records, "record"))
 	}
-	fmt.Fprintf(s.err, " in %v (%s)\n", time.Since(began).Round(time.Millisecond), bytesText(p.count()))
+	fmt.Fprintf(s.err, " in %v (%s)\n", time.Since(began).Round(time.Millisecond), process.Size(p.count()))
 	switch {
 	case res.Failures == 0:
 		return nil
@@ -177,7 +178,7 @@ func (im *importFlags) rows(
 	p.stop()
 	took := time.Since(began)
 	fmt.Fprintf(s.err, "%s written in %v (%s, %.0f records/s)\n", counted(res.Rows, "record"),
-		took.Round(time.Millisecond), bytesText(p.count()), float64(res.Rows)/max(took.Seconds(), 1e-3))
+		took.Round(time.Millisecond), process.Size(p.count()), float64(res.Rows)/max(took.Seconds(), 1e-3))
 	switch {
 	case err != nil:
 		return err

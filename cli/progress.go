@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nacredb/nacre/cli/process"
 )
 
 // progress counts bytes and records and shows them on standard error until stop.
@@ -98,7 +100,7 @@ func (p *progress) line() string {
 	n := p.n.Load()
 	took := time.Since(p.began).Seconds()
 	rate := float64(n) / max(took, 1e-3)
-	s := fmt.Sprintf("%s %s, %s/s", p.what, bytesText(n), bytesText(int64(rate)))
+	s := fmt.Sprintf("%s %s, %s/s", p.what, process.Size(n), process.Size(int64(rate)))
 	if records := p.records.Load(); records > 0 {
 		s += fmt.Sprintf(", %.0f records/s", float64(records)/max(took, 1e-3))
 	}
@@ -151,19 +153,6 @@ func (c countWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	c.p.n.Add(int64(n))
 	return n, err
-}
-
-// bytesText is a size with a binary unit.
-func bytesText(n int64) string {
-	const units = "KMGT"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	f, i := float64(n)/1024, 0
-	for f >= 1024 && i < len(units)-1 {
-		f, i = f/1024, i+1
-	}
-	return fmt.Sprintf("%.1f %ciB", f, units[i])
 }
 
 // counted is "1 record" or "2 records".

@@ -6,45 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
-	"github.com/nacredb/nacre/engine/value"
 )
-
-// psRow is a row of any of the lists of processes.
-type psRow struct {
-	ID           string  `json:"id"`
-	Kind         string  `json:"kind,omitempty"`
-	Session      string  `json:"session,omitempty"`
-	User         string  `json:"user,omitempty"`
-	Level        string  `json:"level,omitempty"`
-	Namespace    string  `json:"namespace,omitempty"`
-	Database     string  `json:"database,omitempty"`
-	Client       string  `json:"client,omitempty"`
-	Seconds      float64 `json:"seconds"`
-	Rows         int64   `json:"rows,omitempty"`
-	Memory       int64   `json:"memory,omitempty"`
-	Statements   int     `json:"statements,omitempty"`
-	Live         int     `json:"live,omitempty"`
-	Transactions int     `json:"transactions,omitempty"`
-	Reads        bool    `json:"reads,omitempty"`
-	Text         string  `json:"text,omitempty"`
-}
-
-// processList is the answer of the method processes.
-type processList struct {
-	Statements   []psRow        `json:"statements"`
-	Sessions     []psRow        `json:"sessions"`
-	Live         []psRow        `json:"live"`
-	Transactions []psRow        `json:"transactions"`
-	Totals       map[string]int `json:"totals"`
-}
 
 // psOptions are the flags of ps.
 type psOptions struct {
@@ -113,11 +82,11 @@ func runKill(ctx context.Context, s *streams, f *connectFlags, id string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	what, err := c.Call(ctx, "terminate", value.Str(id))
+	what, err := process.Kill(ctx, c, id)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "ended the %s %s\n", value.ToString(what), id)
+	_, err = fmt.Fprintf(s.err, "ended the %s %s\n", what, id)
 	return err
 }
 
@@ -131,7 +100,7 @@ func runPs(ctx context.Context, s *streams, o *psOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for {
-		list, err := readProcesses(ctx, c)
+		list, err := process.Read(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -146,20 +115,7 @@ func runPs(ctx context.Context, s *streams, o *psOptions) (err error) {
 	}
 }
 
-// readProcesses asks the server for what it runs.
-func readProcesses(ctx context.Context, c *client.Client) (*processList, error) {
-	v, err := c.Call(ctx, "processes")
-	if err != nil {
-		return nil, err
-	}
-	list := &processList{}
-	if err := json.Unmarshal(value.AppendJSON(nil, v), list); err != nil {
-		return nil, fmt.Errorf("the server's list cannot be read: %w", err)
-	}
-	return list, nil
-}
-
-func (o *psOptions) print(s *streams, list *processList) error {
+func (o *psOptions) print(s *streams, list *process.List) error {
 	if o.json {
 		b, err := json.Marshal(list)
 		if err != nil {
@@ -176,72 +132,25 @@ func (o *psOptions) print(s *streams, list *processList) error {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tUSER\tPLACE\tCLIENT\tAGE\tROWS\tMEMORY\tTEXT")
 	for _, r := range list.Statements {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.who(), r.place(), plain(r.Client),
-			r.age(), r.Rows, bytesText(r.Memory), oneLine(r.Text, 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.Who(), r.Place(), process.Plain(r.Client),
+			r.Age(), r.Rows, process.Size(r.Memory), process.OneLine(r.Text, 60))
 	}
 	if len(list.Transactions) > 0 {
 		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE")
 		for _, r := range list.Transactions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.who(), r.place(), plain(r.Client), r.age())
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Who(), r.Place(), process.Plain(r.Client), r.Age())
 		}
 	}
 	if o.all {
 		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS")
 		for _, r := range list.Sessions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.who(), r.place(), plain(r.Client), r.age(),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.Who(), r.Place(), process.Plain(r.Client), r.Age(),
 				r.Statements, r.Live, r.Transactions)
 		}
 		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE\tTEXT")
 		for _, r := range list.Live {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.place(), r.age(), oneLine(r.Text, 60))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Place(), r.Age(), process.OneLine(r.Text, 60))
 		}
 	}
 	return w.Flush()
-}
-
-// who is the user of a row: its name, or where it has none its level.
-func (r *psRow) who() string {
-	if r.User == "" {
-		return "(" + r.Level + ")"
-	}
-	return plain(r.User)
-}
-
-func (r *psRow) place() string {
-	if r.Namespace == "" {
-		return "-"
-	}
-	return plain(r.Namespace + "/" + r.Database)
-}
-
-// age is how long the row is there, in a few characters.
-func (r *psRow) age() string {
-	d := time.Duration(r.Seconds * float64(time.Second))
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-// oneLine is a text on one line, cut to most characters.
-func oneLine(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most-1]) + "…"
-	}
-	return plain(s)
-}
-
-// plain shows control characters, which come from clients, as escapes.
-func plain(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
-		s = strings.Trim(strconv.Quote(s), `"`)
-	}
-	if s == "" {
-		return "-"
-	}
-	return s
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
@@ -12,6 +13,9 @@ import (
 
 // Result is the answer to one statement.
 type Result = query.Result
+
+// Verbs are the values that Verb of a Result may have, in the order of a list for people.
+func Verbs() []string { return slices.Clone(query.Verbs) }
 
 // Execute runs a text of statements, one Result each. The error is for the text as a whole: it does not parse, or the
 // session may not run queries. vars become parameters of the text.

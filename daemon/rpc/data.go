@@ -116,8 +116,9 @@ func statementsOf(results []engine.Result, err error) (wire.Response, error) {
 // Statements are the results of a text as they cross the wire, for every door that answers statement by statement.
 func Statements(results []engine.Result) []wire.Statement {
 	statements := make([]wire.Statement, len(results))
-	for i, r := range results {
-		statements[i] = wire.Statement(r)
+	for i := range results {
+		r := &results[i]
+		statements[i] = wire.Statement{Value: r.Value, Rows: r.Rows, Err: r.Err, Time: r.Time, Type: r.Type, List: r.List}
 	}
 	return statements
 }

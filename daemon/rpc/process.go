@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
@@ -15,7 +16,25 @@ func processes(ctx context.Context, k *call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	v, err := k.session.engine.Processes(ctx)
-	return answer(v), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return answer(value.ObjectOf(v.Object().With("slowest", k.conn.srv.slowest()))), nil
+}
+
+// slowest are the texts of the last minutes that took longest, without their data.
+func (srv *Server) slowest() value.Value {
+	now, rows := time.Now(), []value.Value{}
+	for _, q := range srv.Metrics.SlowestTexts() {
+		rows = append(rows, value.ObjectOf(value.NewObject(
+			value.Field{Name: "text", Value: value.Str(q.Text)},
+			value.Field{Name: "namespace", Value: value.Str(q.Namespace)},
+			value.Field{Name: "database", Value: value.Str(q.Database)},
+			value.Field{Name: "spent", Value: value.Float(q.Spent.Seconds())},
+			value.Field{Name: "seconds", Value: value.Float(max(now.Sub(q.Ended), 0).Seconds())},
+			value.Field{Name: "failed", Value: value.Bool(!q.OK)})))
+	}
+	return value.ArrayOf(rows)
 }
 
 // terminate ends what an id names, for owners at root level: [id]. It answers what that was.

@@ -136,7 +136,7 @@ func (c *countedSink) Finished(i int, r *engine.Result, inRows bool) error {
 		n = rowsOf(r)
 	}
 	c.rows = 0
-	c.metrics.Statement(r.Time, r.Err == nil, n)
+	c.metrics.Statement(r.Verb, r.Time, r.Err == nil, n)
 	return c.Sink.Finished(i, r, inRows)
 }
 
@@ -149,7 +149,7 @@ func (srv *Server) Watched(ctx context.Context, s *engine.Session, text string, 
 	start := time.Now()
 	n, err := run()
 	err = srv.Cause(ctx, err)
-	srv.Metrics.Statement(time.Since(start), err == nil, n)
+	srv.Metrics.Statement("other", time.Since(start), err == nil, n)
 	srv.watch(ctx, s, text, nil, time.Since(start), err == nil)
 	return err
 }
@@ -164,7 +164,7 @@ func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, t
 	}
 	err = srv.Cause(ctx, err)
 	for i := range results {
-		srv.Metrics.Statement(results[i].Time, results[i].Err == nil, rowsOf(&results[i]))
+		srv.Metrics.Statement(results[i].Verb, results[i].Time, results[i].Err == nil, rowsOf(&results[i]))
 	}
 	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
 	return results, err
@@ -174,9 +174,17 @@ func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, t
 func (srv *Server) watch(ctx context.Context, s *engine.Session, text string, vars *value.Object, spent time.Duration,
 	ok bool) {
 	srv.Metrics.Query(spent, ok)
-	if srv.SlowLog.Exceeds(spent) {
-		ns, db := s.Place()
-		srv.SlowLog.Record(ctx, telemetry.SlowQuery{Text: text, Spent: spent, Namespace: ns, Database: db, Vars: vars})
+	slow, slowest := srv.SlowLog.Exceeds(spent), srv.Metrics.AmongSlowest(spent)
+	if !slow && !slowest {
+		return
+	}
+	ns, db := s.Place()
+	ran := telemetry.SlowQuery{Text: text, Spent: spent, Namespace: ns, Database: db, Vars: vars}
+	if slowest {
+		srv.Metrics.KeepSlow(ran, ok)
+	}
+	if slow {
+		srv.SlowLog.Record(ctx, ran)
 		srv.Metrics.SlowQuery()
 	}
 }

@@ -77,6 +77,7 @@ func (m *Metrics) writeWork(w io.Writer) {
 	pair(w, "surrealdb_query", "Query texts.", &m.query)
 	pair(w, "surrealdb_statement", "Statements.", &m.statement)
 	single(w, "surrealdb_statement_rows_total", "counter", "Rows that statements answered.", float64(m.rows.Load()))
+	m.verbs.write(w)
 	single(w, "surrealdb_slow_query_total", "counter", "Queries over the slow-log threshold.", float64(m.slow.Load()))
 
 	m.mu.Lock()

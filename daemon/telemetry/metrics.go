@@ -33,6 +33,8 @@ type Metrics struct {
 	sessionTotal, dropped       atomic.Uint64
 	rows, bodies                atomic.Uint64
 	work                        work
+	verbs                       verbs
+	slowest                     slowest
 
 	mu      sync.Mutex // guards the maps, not the counters in them; a leaf lock
 	methods map[string]*outcome
@@ -52,7 +54,7 @@ type statusKey struct {
 // NewMetrics makes the counters of a daemon of the given version.
 func NewMetrics(version string) *Metrics {
 	return &Metrics{start: time.Now(), version: version, methods: map[string]*outcome{}, status: map[statusKey]*atomic.Uint64{},
-		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}}
+		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}, verbs: newVerbs()}
 }
 
 // Query counts a text of statements.
@@ -62,10 +64,11 @@ func (m *Metrics) Query(d time.Duration, ok bool) {
 	}
 }
 
-// Statement counts a statement that answered so many rows.
-func (m *Metrics) Statement(d time.Duration, ok bool, rows int) {
+// Statement counts a statement that answered so many rows; verb says what it does.
+func (m *Metrics) Statement(verb string, d time.Duration, ok bool, rows int) {
 	if m != nil {
 		m.statement.observe(d, ok)
+		m.verbs.count(verb)
 		m.rows.Add(uint64(rows))
 	}
 }

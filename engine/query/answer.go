@@ -19,6 +19,7 @@ type Result struct {
 	Err   *errs.Error   // nil when the statement succeeded
 	Time  time.Duration
 	Type  string // "", "live" or "kill"
+	Verb  string // what the statement does, one of Verbs; "" for what is no statement of a text
 	List  bool   // the statement answers a list of records, not one value that happens to be an array
 }
 

@@ -167,7 +167,7 @@ func (q *Query) begin(ctx context.Context, start time.Time) {
 // undo replaces an answer that was good by what undid it.
 func (q *Query) undo(i int, e *errs.Error) {
 	if q.out[i].Err == nil {
-		q.out[i] = Result{Err: e, Time: q.out[i].Time}
+		q.out[i] = Result{Err: e, Time: q.out[i].Time, Verb: q.out[i].Verb}
 	}
 }
 
@@ -211,7 +211,7 @@ func (q *Query) cancel(start time.Time) {
 		return
 	}
 	for i := q.first; i < len(q.out); i++ {
-		q.out[i] = Result{Err: errs.Cancelled(), Time: q.out[i].Time}
+		q.out[i] = Result{Err: errs.Cancelled(), Time: q.out[i].Time, Verb: q.out[i].Verb}
 	}
 	q.answer(start, value.None, "", nil)
 }
@@ -251,6 +251,6 @@ func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
 func (q *Query) refuse(err error) {
 	e := errs.As(err)
 	for i := q.first; i < len(q.out); i++ {
-		q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time}
+		q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time, Verb: q.out[i].Verb}
 	}
 }

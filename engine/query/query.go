@@ -105,7 +105,7 @@ func (q *Query) Finish() []Result {
 		said := q.state == nested // the BEGIN inside has told already
 		q.leave().Cancel()
 		for i := q.first; !said && i < len(q.out); i++ {
-			q.out[i] = Result{Err: errs.Internal("Missing COMMIT statement"), Time: q.out[i].Time}
+			q.out[i] = Result{Err: errs.Internal("Missing COMMIT statement"), Time: q.out[i].Time, Verb: q.out[i].Verb}
 		}
 	}
 	return q.out
@@ -133,8 +133,15 @@ func (q *Query) Open() bool { return q.state >= inBlock }
 
 // Statement runs one statement of the text and adds its answer.
 func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
-	start := time.Now()
+	start, had := time.Now(), len(q.out)
 	q.mark = q.mem.Mark()
+	q.statement(ctx, p, start)
+	for i := min(had, len(q.out)); i < len(q.out); i++ {
+		q.out[i].Verb = verb(p.Stmt)
+	}
+}
+
+func (q *Query) statement(ctx context.Context, p *exec.Prepared, start time.Time) {
 	switch s := p.Stmt.(type) {
 	case *ast.Begin:
 		q.begin(ctx, start)

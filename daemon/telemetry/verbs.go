@@ -1,0 +1,36 @@
+package telemetry
+
+import (
+	"io"
+	"sync/atomic"
+
+	"github.com/nacredb/nacre/engine"
+)
+
+// verbs counts statements by what they do. Nothing is added to the map after newVerbs, so readers need no lock.
+type verbs map[string]*atomic.Uint64
+
+func newVerbs() verbs {
+	v := verbs{}
+	for _, name := range engine.Verbs() {
+		v[name] = &atomic.Uint64{}
+	}
+	return v
+}
+
+// count counts a statement; what is no verb is another one.
+func (v verbs) count(verb string) {
+	n := v[verb]
+	if n == nil {
+		n = v["other"]
+	}
+	n.Add(1)
+}
+
+func (v verbs) write(w io.Writer) {
+	const name = "nacre_statement_verb_total"
+	family(w, name, "counter", "Statements by what they do.")
+	for _, verb := range engine.Verbs() {
+		line(w, name, `verb="`+verb+`"`, float64(v[verb].Load()))
+	}
+}
