@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/engine/value"
@@ -120,7 +121,7 @@ func runMLImport(ctx context.Context, s *streams, f *mlFlags, path string) (err 
 			Bytes   int64  `json:"bytes"`
 		}{h.Name, h.Version.String(), p.count()})
 	}
-	fmt.Fprintf(s.err, "ml::%s<%s> was imported with no errors (%s in %v)\n", h.Name, h.Version, bytesText(p.count()),
+	fmt.Fprintf(s.err, "ml::%s<%s> was imported with no errors (%s in %v)\n", h.Name, h.Version, process.Size(p.count()),
 		time.Since(began).Round(time.Millisecond))
 	return nil
 }
@@ -190,7 +191,7 @@ func runMLExport(ctx context.Context, s *streams, f *mlFlags, name, version, pat
 	if err = commit(err); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, "ml::%s<%s> was exported with no errors (%s)\n", name, version, bytesText(p.count()))
+	fmt.Fprintf(s.err, "ml::%s<%s> was exported with no errors (%s)\n", name, version, process.Size(p.count()))
 	return nil
 }
 
@@ -240,9 +241,9 @@ func runMLList(ctx context.Context, s *streams, f *mlFlags) (err error) {
 	for _, m := range list {
 		size := "no file"
 		if m.Size > 0 {
-			size = bytesText(m.Size)
+			size = process.Size(m.Size)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", plain(m.Name), plain(m.Version), size, m.who(), oneLine(m.Comment, 80))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", process.Plain(m.Name), process.Plain(m.Version), size, m.who(), process.OneLine(m.Comment, 80))
 	}
 	return w.Flush()
 }
@@ -253,9 +254,9 @@ func (m *listedModel) who() string {
 	case bool:
 		return map[bool]string{true: "FULL", false: "NONE"}[p]
 	case string:
-		return "WHERE " + oneLine(p, 60)
+		return "WHERE " + process.OneLine(p, 60)
 	}
-	return cmp.Or(plain(fmt.Sprint(m.Permissions)), "-")
+	return cmp.Or(process.Plain(fmt.Sprint(m.Permissions)), "-")
 }
 
 // oneAnswer is the answer of a text of one statement.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/engine/ml"
 )
 
@@ -112,7 +113,7 @@ func (r *modelReport) text(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, plain(text))
+			fmt.Fprintf(w, "%s\t%s\n", name, process.Plain(text))
 		}
 	}
 	if r.Name != "" {
@@ -145,7 +146,7 @@ func (r *modelReport) text(to io.Writer) error {
 	line("missing", strings.Join(r.Missing, ", "))
 	if r.Runs {
 		line("nodes", fmt.Sprint(r.Nodes))
-		line("memory", bytesText(r.Memory))
+		line("memory", process.Size(r.Memory))
 	}
 	return w.Flush()
 }

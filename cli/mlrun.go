@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/cli/load"
+	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -189,7 +190,7 @@ func (r *mlRun) argument(row load.Row) (value.Value, error) {
 	for i, name := range r.columns {
 		v, ok := row.Record.Get(name)
 		if !ok {
-			return value.None, fmt.Errorf("line %d: the row has no column %s", row.Line, plain(name))
+			return value.None, fmt.Errorf("line %d: the row has no column %s", row.Line, process.Plain(name))
 		}
 		fields[i], list[i] = value.Field{Name: name, Value: v}, v
 	}
