@@ -48,14 +48,15 @@ func (s *played) Read(ctx context.Context) (string, *process.List, error) {
 	}
 	var m strings.Builder
 	for name, v := range map[string]float64{
-		"surrealdb_process_uptime_seconds":                       3723 + float64(n),
-		"surrealdb_process_memory_bytes":                         64<<20 + float64(n<<20),
-		`surrealdb_rpc_total{method="query",status="ok"}`:        counter(n, 40),
-		`surrealdb_rpc_total{method="ping",status="ok"}`:         counter(n, 1),
-		`surrealdb_http_request_total{route="sql",status="200"}`: counter(n, 3),
-		`surrealdb_statement_total{status="ok"}`:                 counter(n, 50),
-		`surrealdb_statement_total{status="error"}`:              counter(n, 1),
-		`nacre_statement_verb_total{verb="select"}`:              counter(n, 45), `nacre_statement_verb_total{verb="create"}`: counter(n, 6),
+		"surrealdb_process_uptime_seconds":                        3723 + float64(n),
+		"surrealdb_process_memory_bytes":                          64<<20 + float64(n<<20),
+		`surrealdb_rpc_total{method="query",status="ok"}`:         counter(n, 40),
+		`surrealdb_rpc_total{method="ping",status="ok"}`:          counter(n, 1),
+		`surrealdb_http_request_total{route="sql",status="200"}`:  counter(n, 3),
+		`surrealdb_statement_total{status="ok"}`:                  counter(n, 50),
+		`surrealdb_statement_total{status="error"}`:               counter(n, 1),
+		`nacre_statement_verb_total{verb="select"}`:               counter(n, 45),
+		`nacre_statement_verb_total{verb="create"}`:               counter(n, 6),
 		`surrealdb_statement_duration_seconds_bucket{le="0.001"}`: counter(n, 40),
 		`surrealdb_statement_duration_seconds_bucket{le="0.01"}`:  counter(n, 50),
 		`surrealdb_statement_duration_seconds_bucket{le="+Inf"}`:  counter(n, 51),

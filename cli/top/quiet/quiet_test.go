@@ -15,7 +15,8 @@ func TestStartDoesNotAskTheTerminal(t *testing.T) {
 		t.Fatal("script(1) is missing: it is part of Debian's bsdutils, which every Debian has")
 	}
 	bin := filepath.Join(t.TempDir(), "nacre")
-	if out, err := exec.Command("go", "build", "-o", bin, "github.com/nacredb/nacre/cmd/nacre").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", bin, "github.com/nacredb/nacre/cmd/nacre")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
 	cmd := exec.Command(script, "-qec", bin+" version", "/dev/null")
