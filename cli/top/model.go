@@ -1,7 +1,7 @@
 // Package top is the dashboard of an operator: what a server does, second by second, and what runs in it.
 //
-// The model owns all state and runs on the goroutine of bubbletea. Reading and killing are commands: they run beside it,
-// one reading at a time, and come back as messages.
+// The model owns all state and runs on the goroutine of bubbletea. Reading and killing are commands: they run beside
+// it, one reading at a time, and come back as messages.
 package top
 
 import (

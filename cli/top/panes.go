@@ -43,8 +43,8 @@ func (m *model) overview() []string {
 			number(f.Retries))),
 		m.fact("Live queries", fmt.Sprintf("%.0f, %s notifications/s   CPU %.0f %%   held %s%s", f.LiveQueries,
 			number(f.Notifications), f.CPU, size(f.QueryMemory), limit)),
-		m.fact("Store", fmt.Sprintf("%s in files, %s in the log, %s, sync %s", size(f.FileBytes), size(f.LogBytes), state,
-			seconds(f.SyncTime))),
+		m.fact("Store", fmt.Sprintf("%s in files, %s in the log, %s, sync %s", size(f.FileBytes), size(f.LogBytes),
+			state, seconds(f.SyncTime))),
 		"",
 	}
 	return lines
