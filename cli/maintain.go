@@ -69,6 +69,7 @@ func (p *stages) took() time.Duration { return time.Since(p.began).Round(time.Mi
 
 // manifestText says in words what a backup holds.
 func manifestText(m *physical.Manifest) string {
-	return fmt.Sprintf("%d keys, %s, of a %s store at version %d, %s", m.Keys, process.Size(int64(m.Bytes)), m.Store, m.Version,
+	return fmt.Sprintf("%d keys, %s, of a %s store at version %d, %s", m.Keys, process.Size(int64(m.Bytes)),
+		m.Store, m.Version,
 		m.Created.Format("2006-01-02 15:04:05 UTC"))
 }

@@ -243,7 +243,8 @@ func runMLList(ctx context.Context, s *streams, f *mlFlags) (err error) {
 		if m.Size > 0 {
 			size = process.Size(m.Size)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", process.Plain(m.Name), process.Plain(m.Version), size, m.who(), process.OneLine(m.Comment, 80))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", process.Plain(m.Name), process.Plain(m.Version), size, m.who(),
+			process.OneLine(m.Comment, 80))
 	}
 	return w.Flush()
 }

@@ -132,19 +132,22 @@ func (o *psOptions) print(s *streams, list *process.List) error {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tUSER\tPLACE\tCLIENT\tAGE\tROWS\tMEMORY\tTEXT")
 	for _, r := range list.Statements {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.Who(), r.Place(), process.Plain(r.Client),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.Who(), r.Place(),
+			process.Plain(r.Client),
 			r.Age(), r.Rows, process.Size(r.Memory), process.OneLine(r.Text, 60))
 	}
 	if len(list.Transactions) > 0 {
 		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE")
 		for _, r := range list.Transactions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Who(), r.Place(), process.Plain(r.Client), r.Age())
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Who(), r.Place(),
+				process.Plain(r.Client), r.Age())
 		}
 	}
 	if o.all {
 		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS")
 		for _, r := range list.Sessions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.Who(), r.Place(), process.Plain(r.Client), r.Age(),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.Who(), r.Place(),
+				process.Plain(r.Client), r.Age(),
 				r.Statements, r.Live, r.Transactions)
 		}
 		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE\tTEXT")
