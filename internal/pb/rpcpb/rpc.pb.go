@@ -3264,6 +3264,7 @@ func (*QueryEnd) Descriptor() ([]byte, []int) {
 	return file_protocol_rpc_v1_rpc_proto_rawDescGZIP(), []int{50}
 }
 
+// Values of a result, in its order.
 type ValueBatch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Values        []*valuepb.Value       `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
@@ -3759,6 +3760,7 @@ func (*SubscribeResponse_End) isSubscribeResponse_Frame() {}
 
 func (*SubscribeResponse_Error) isSubscribeResponse_Frame() {}
 
+// The first frame of a subscription.
 type SubscribeBegin struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	SubscriptionId *valuepb.Uuid          `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
@@ -3897,6 +3899,7 @@ func (x *Notification) GetCursor() *LiveQueryCursor {
 	return nil
 }
 
+// The last frame of a subscription.
 type SubscribeEnd struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Reason SubscribeEndReason     `protobuf:"varint,1,opt,name=reason,proto3,enum=protocol.rpc.v1.SubscribeEndReason" json:"reason,omitempty"`
@@ -4049,6 +4052,7 @@ func (x *DataTrailer) GetBlake3() string {
 	return ""
 }
 
+// The first frame of an import.
 type ImportSqlBegin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Context       *RequestContext        `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
@@ -4680,6 +4684,7 @@ func (*ExportMlModelResponse_Trailer) isExportMlModelResponse_Frame() {}
 
 func (*ExportMlModelResponse_Error) isExportMlModelResponse_Frame() {}
 
+// The stream of the call.
 type ClientStreamDestination struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -4769,6 +4774,7 @@ func (x *BucketDestination) GetPrefix() string {
 	return ""
 }
 
+// Where the files go. Absent: the stream of the call.
 type ExportDestination struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Destination:
@@ -5086,6 +5092,7 @@ func (*ExportDirectoryResponse_End) isExportDirectoryResponse_Frame() {}
 
 func (*ExportDirectoryResponse_Error) isExportDirectoryResponse_Frame() {}
 
+// The first frame: what the files are of.
 type ExportDirectoryBegin struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	FormatVersion    string                 `protobuf:"bytes,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
@@ -5162,6 +5169,7 @@ func (x *ExportDirectoryBegin) GetCompression() ExportCompression {
 	return ExportCompression_EXPORT_COMPRESSION_UNSPECIFIED
 }
 
+// A file begins.
 type FileBegin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of no other file of the stream.
@@ -5233,6 +5241,7 @@ func (x *FileBegin) GetCompression() ExportCompression {
 	return ExportCompression_EXPORT_COMPRESSION_UNSPECIFIED
 }
 
+// Bytes of a file, as it is stored.
 type FileChunk struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	FileId uint64                 `protobuf:"varint,1,opt,name=file_id,json=fileId,proto3" json:"file_id,omitempty"`
@@ -5286,6 +5295,7 @@ func (x *FileChunk) GetData() []byte {
 	return nil
 }
 
+// A file ends: its bytes, and their hash.
 type FileEnd struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	FileId uint64                 `protobuf:"varint,1,opt,name=file_id,json=fileId,proto3" json:"file_id,omitempty"`
@@ -5347,6 +5357,7 @@ func (x *FileEnd) GetBlake3() string {
 	return ""
 }
 
+// The last frame. A stream without it is not whole.
 type ExportDirectoryEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The manifest included.
@@ -5499,6 +5510,7 @@ func (*ExportConfig_Tables_None) isExportConfig_Tables_Selection() {}
 
 func (*ExportConfig_Tables_Selected) isExportConfig_Tables_Selection() {}
 
+// Names of tables.
 type ExportConfig_SelectedTables struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tables        []string               `protobuf:"bytes,1,rep,name=tables,proto3" json:"tables,omitempty"`
