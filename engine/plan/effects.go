@@ -12,7 +12,7 @@ func MayWrite(s ast.Statement) bool {
 			if n.Kind != ast.CallModel && (n.Kind != ast.CallBuiltin || !readOnly(n.Path)) {
 				writes = true
 			}
-		case *ast.PartCall:
+		case *ast.PartCall, *ast.Script: // a script may run statements
 			writes = true
 		case *ast.PartMethod:
 			// A closure that came with a parameter or a field may do anything.

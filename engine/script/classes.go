@@ -91,8 +91,8 @@ func (c *call) makeRecord(table, key value.Value) (value.Value, error) {
 	return value.None, failed("The id of a record cannot be a %s", key.Kind())
 }
 
-// host makes an object that stands for a value.
-func (c *call) host(v value.Value) (goja.Value, error) {
+// standIn makes an object that stands for a value.
+func (c *call) standIn(v value.Value) (goja.Value, error) {
 	proto := c.protos[v.Kind()]
 	if proto == nil {
 		proto = c.vm.NewObject()

@@ -51,6 +51,9 @@ func (c *call) in(v value.Value, depth int) (goja.Value, error) {
 		return c.vm.ToValue(v.Bool()), nil
 	case value.KindInt:
 		if n := v.Int(); n > maxSafe || n < -maxSafe {
+			if c.plain { // what calculates with BigInts is guarded by then, or not
+				return c.standIn(value.DecimalOf(value.DecimalFromInt(n)))
+			}
 			c.big = true
 			return c.vm.ToValue(big.NewInt(n)), nil
 		}
@@ -79,7 +82,7 @@ func (c *call) in(v value.Value, depth int) (goja.Value, error) {
 	case value.KindObject:
 		return c.objectIn(v.Object(), depth)
 	}
-	return c.host(v)
+	return c.standIn(v)
 }
 
 func (c *call) allIn(vs []value.Value, depth int) ([]any, error) {
@@ -242,7 +245,11 @@ func (c *call) plainOut(o *goja.Object, depth int) (value.Value, error) {
 		}
 		fields = append(fields, value.Field{Name: k, Value: v})
 	}
-	return value.ObjectOf(value.NewObject(fields...)), nil
+	v := value.ObjectOf(value.NewObject(fields...))
+	if g, ok := value.GeometryFromObject(v.Object()); ok {
+		return value.GeometryOf(g), nil
+	}
+	return v, nil
 }
 
 // setOut makes a set of a Set. ForOf walks it as JavaScript would.

@@ -1,9 +1,9 @@
 // Package script runs the JavaScript of function(…) { … } expressions.
 //
 // Every call has a runtime of its own: nothing of one call is seen by another. A script sees its arguments and `this`, the
-// language's own objects, and the classes Record, Uuid, Duration and Decimal; there is no console, no timer, no file,
-// no network, no process, no module, and no code made from text. It is an async function in strict mode: await works, and a promise that
-// it returns is settled.
+// language's own objects, the classes Record, Uuid, Duration and Decimal, and what the Host lets it do: surrealdb.query and
+// the like, console, and fetch with its classes. There is no timer, no file, no process, no module, and no code made from
+// text. It is an async function in strict mode: await works, and a promise that it returns is settled.
 //
 // Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process' heap
 // while the script runs. The bounds hold between the steps of the interpreter. Built-in functions that could do much in one
@@ -19,6 +19,7 @@ import (
 	_ "embed" // guard.js
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,16 +101,16 @@ func failed(format string, args ...any) error {
 // Disabled is the error of a script where scripts may not run.
 func Disabled() error { return failed("Embedded functions are not enabled.") }
 
-// Run calls a script: source is the body of the function, without its braces. Errors: ctx.Err(), or what went wrong in the
-// script, as an *errs.Error.
-func (e *Engine) Run(ctx context.Context, source string, this value.Value, args []value.Value) (value.Value, error) {
+// Run calls a script: source is the body of the function, without its braces. A nil host gives it nothing. Errors: ctx.Err(),
+// or what went wrong in the script, as an *errs.Error.
+func (e *Engine) Run(ctx context.Context, source string, this value.Value, args []value.Value, host Host) (value.Value, error) {
 	if err := ctx.Err(); err != nil {
 		return value.None, err
 	}
 	if len(source) > e.limits.Source {
 		return value.None, failed("The script is longer than %d bytes", e.limits.Source)
 	}
-	c, err := e.newCall()
+	c, err := e.newCall(host)
 	if err != nil {
 		return value.None, err
 	}
@@ -147,7 +148,7 @@ func (c *call) explain(err error) error {
 	}
 	var deep *goja.StackOverflowError
 	if errors.As(err, &deep) {
-		return failed("An exception occurred: RangeError: calls are nested deeper than %d", limits.Calls)
+		return failed("An exception occurred: calls are nested deeper than %d\n", limits.Calls)
 	}
 	var thrown *goja.Exception
 	if errors.As(err, &thrown) {
@@ -183,14 +184,14 @@ func (e *Engine) compile(source string, given bool) (script, error) {
 	}
 	program, err := goja.Parse("script", "(async function() {"+source+"\n})", parser.WithDisableSourceMaps)
 	if err != nil {
-		return s, failed("An exception occurred: %s", err)
+		return s, failed("An exception occurred: %s\n", err)
 	}
 	var refused string
 	if s.bigInts, refused = guardBigInts(program, source, given); refused != "" {
-		return s, failed("An exception occurred: SyntaxError: %s", refused)
+		return s, failed("An exception occurred: SyntaxError: %s\n", refused)
 	}
 	if s.Program, err = goja.CompileAST(program, true); err != nil {
-		return s, failed("An exception occurred: %s", err)
+		return s, failed("An exception occurred: %s\n", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -211,16 +212,21 @@ type call struct {
 	left   int                         // bytes that may still be converted
 	big    bool                        // a BigInt went in
 
-	sets, maps *goja.Object // Set and Map
+	sets, maps, errors *goja.Object // Set, Map and Error
+
+	host    Host         // nil: the script reaches nothing
+	hosting *goja.Object // surrealdb and console, once they are made
+	lines   int          // that were written to the console
+	plain   bool         // the script has no BigInts
 }
 
 // newCall makes a runtime with its bounds in place.
-func (e *Engine) newCall() (*call, error) {
+func (e *Engine) newCall(host Host) (*call, error) {
 	guard, err := e.guard()
 	if err != nil {
 		return nil, fmt.Errorf("compile the guard of scripts: %w", err)
 	}
-	c := &call{vm: goja.New(), e: e, hosted: map[*goja.Object]value.Value{}, dates: map[*goja.Object]date{}, protos: map[value.Kind]*goja.Object{}}
+	c := &call{vm: goja.New(), e: e, host: host, hosted: map[*goja.Object]value.Value{}, dates: map[*goja.Object]date{}, protos: map[value.Kind]*goja.Object{}}
 	c.vm.SetMaxCallStackSize(e.limits.Calls)
 	install, err := c.vm.RunProgram(guard)
 	if err != nil {
@@ -234,7 +240,10 @@ func (e *Engine) newCall() (*call, error) {
 	if _, err := f(goja.Undefined(), vm.ToValue(e.limits.Data), vm.ToValue(e.limits.Items), vm.ToValue(e.limits.Depth), vm.ToValue(nesting)); err != nil {
 		return nil, fmt.Errorf("guard a script: %w", err)
 	}
-	c.sets, c.maps = vm.Get("Set").ToObject(vm), vm.Get("Map").ToObject(vm)
+	c.sets, c.maps, c.errors = vm.Get("Set").ToObject(vm), vm.Get("Map").ToObject(vm), vm.Get("Error").ToObject(vm)
+	if err := c.defineHost(); err != nil {
+		return nil, err
+	}
 	return c, c.defineClasses()
 }
 
@@ -251,11 +260,11 @@ func (c *call) run(source string, this value.Value, args []value.Value) (result 
 			return value.None, err
 		}
 	}
-	s, err := c.e.compile(source, c.big)
+	s, err := c.e.compile(source, c.big || c.host != nil && strings.Contains(source, "surrealdb"))
 	if err != nil {
 		return value.None, err
 	}
-	if !s.bigInts {
+	if c.plain = !s.bigInts; c.plain {
 		if err := dropBigInts(c.vm); err != nil {
 			return value.None, fmt.Errorf("guard a script: %w", err)
 		}
@@ -295,13 +304,20 @@ func (c *call) within(f func()) error {
 	return err
 }
 
-// exception is the error of what a script threw, which may have code of its own to say what it is.
+// exception is the error of what a script threw, which may have code of its own to say what it is: the message of an Error.
+// A line feed ends it, where a stack would follow.
 func (c *call) exception(thrown goja.Value) error {
 	text := "an exception that cannot be shown"
-	if err := c.within(func() { text = thrown.String() }); err != nil {
+	err := c.within(func() {
+		if o, ok := thrown.(*goja.Object); ok && c.vm.InstanceOf(o, c.errors) {
+			thrown = o.Get("message")
+		}
+		text = thrown.String()
+	})
+	if err != nil {
 		text = "an exception that cannot be shown"
 	}
-	return failed("An exception occurred: %s", text)
+	return failed("An exception occurred: %s\n", text)
 }
 
 // settled is what a promise came to; all that could run has run by now.

@@ -76,30 +76,30 @@ func TestScripts(t *testing.T) {
 			"['undefined', 'undefined', 'undefined', 'undefined', 'undefined', 'undefined', 'undefined', 'undefined', 'undefined']"},
 		{"return [(() => {}).constructor, (async () => {}).constructor, (function* () {}).constructor]", "[NONE, NONE, NONE]"},
 		// Errors.
-		{"throw new Error('boom')", prefix + "An exception occurred: Error: boom"},
+		{"throw new Error('boom')", prefix + "An exception occurred: boom"},
 		{"throw 'plain'", prefix + "An exception occurred: plain"},
 		{"throw { toString() { throw 1 } }", prefix + "An exception occurred: an exception that cannot be shown"},
-		{"return nope", prefix + "An exception occurred: ReferenceError: nope is not defined"},
-		{"return new Uuid('x')", prefix + "An exception occurred: TypeError: Could not cast into `uuid` using input `'x'`"},
-		{"return new Record(1, 2)", prefix + "An exception occurred: TypeError: The table of a record is a int"},
+		{"return nope", prefix + "An exception occurred: nope is not defined"},
+		{"return new Uuid('x')", prefix + "An exception occurred: Could not cast into `uuid` using input `'x'`"},
+		{"return new Record(1, 2)", prefix + "An exception occurred: The table of a record is a int"},
 		{"return () => 1", prefix + "A script cannot return a Function"},
 		{"return Symbol('x')", prefix + "A script cannot return a Symbol"},
 		{"return new Date(NaN)", prefix + "A script cannot return a Date that is not valid"},
 		{"return new Promise(() => {})", prefix + "The script waits for a promise that nothing settles"},
 		{"const a = []; a[0] = a; return a", prefix + "The values of the script are nested deeper than 100"},
-		{"return { get x() { throw new Error('got') } }", prefix + "An exception occurred: Error: got"},
-		{"const f = () => f(); return f()", prefix + "An exception occurred: RangeError: calls are nested deeper than 512"},
+		{"return { get x() { throw new Error('got') } }", prefix + "An exception occurred: got"},
+		{"const f = () => f(); return f()", prefix + "An exception occurred: calls are nested deeper than 512"},
 		{"(", prefix + "An exception occurred: SyntaxError"},
-		{"x = 1", prefix + "An exception occurred: ReferenceError: x is not defined"},
+		{"x = 1", prefix + "An exception occurred: x is not defined"},
 		{"globalThis.x = 1; return typeof x", "'number'"},
 		{"return typeof x", "'undefined'"}, // nothing is left of the call before
 		{"Array.prototype.push = null; Object.prototype.y = 1; return 1", "1"},
 		{"return [[].push(1), ({}).y]", "[1, NONE]"},
 	} {
-		got, err := e.Run(t.Context(), tc.js, this, []value.Value{value.Int(7), value.Int(9)})
+		got, err := e.Run(t.Context(), tc.js, this, []value.Value{value.Int(7), value.Int(9)}, nil)
 		text := got.Text()
 		if err != nil {
-			text = err.Error()
+			text = strings.TrimSuffix(err.Error(), "\n")
 		}
 		if text != tc.want && !(strings.HasSuffix(tc.want, "SyntaxError") && strings.HasPrefix(text, tc.want)) {
 			t.Errorf("%s:\ngot  %s\nwant %s", tc.js, text, tc.want)
@@ -120,18 +120,18 @@ func TestEveryKindComesBack(t *testing.T) {
 		value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Int(1)}}),
 	} {
 		for _, js := range []string{"return arguments[0]", "return this", "return [arguments[0]][0]"} {
-			got, err := e.Run(t.Context(), js, v, []value.Value{v})
+			got, err := e.Run(t.Context(), js, v, []value.Value{v}, nil)
 			if err != nil || got.Kind() != v.Kind() || !value.Equal(got, v) {
 				t.Errorf("%s of %s: got %s, %v", js, v.Text(), got.Text(), err)
 			}
 		}
 	}
-	changed, err := e.Run(t.Context(), "const d = arguments[0]; d.setUTCFullYear(2030); return d", value.None, []value.Value{cast(t, "2024-01-02T03:04:05.123456789Z", value.TypeDatetime)})
+	changed, err := e.Run(t.Context(), "const d = arguments[0]; d.setUTCFullYear(2030); return d", value.None, []value.Value{cast(t, "2024-01-02T03:04:05.123456789Z", value.TypeDatetime)}, nil)
 	if err != nil || changed.Text() != "d'2030-01-02T03:04:05.123Z'" {
 		t.Errorf("a date that was changed: %s, %v", changed.Text(), err)
 	}
 	parts, err := e.Run(t.Context(), "const [r, g, t] = arguments; return [r.tb, r.id, `${r}`, g.type, g.coordinates, `${t}`]", value.None,
-		[]value.Value{value.Record("t", value.Int(1)), value.PointOf(1, 2), value.TableOf("x")})
+		[]value.Value{value.Record("t", value.Int(1)), value.PointOf(1, 2), value.TableOf("x")}, nil)
 	if err != nil || parts.Text() != "['t', 1, 't:1', 'Point', [1, 2], 'x']" {
 		t.Errorf("the parts: %s, %v", parts.Text(), err)
 	}
@@ -151,50 +151,50 @@ func TestBounds(t *testing.T) {
 		"return { get x() { for (;;); } }":                           "The script took longer than 300ms",
 		"let s = 'x'; for (;;) s += s":                               "The script ",
 		"const a = []; for (;;) a.push({ a: {} })":                   "The script ",
-		"return 'x'.repeat(1e9)":                                     "RangeError: a text would be longer than",
-		"return 'x'.padEnd(1e9)":                                     "RangeError: a text would be longer than",
-		"return 'x'.repeat(1e5).replaceAll('x', 'y'.repeat(1e5))":    "RangeError: a text would be longer than",
-		"return 'x'.repeat(1e3).replaceAll('x', '$`$`$`')":           "RangeError: a text would be longer than",
-		"return Array(1e9).fill(1)":                                  "RangeError: a list would be longer than",
-		"return [...Array(1e9)]":                                     "RangeError: a list would be longer than",
-		"return Array(1e9).join('')":                                 "RangeError: a list would be longer than",
-		"return `${Array(1e9)}`":                                     "RangeError: a list would be longer than",
-		"return Array.from({ length: 1e9 })":                         "RangeError: a list would be longer than",
-		"return Math.max.apply(null, { length: 1e9 })":               "RangeError: a list would be longer than",
-		"return new Uint8Array(1e10)":                                "RangeError: a text would be longer than",
-		"return new ArrayBuffer(1e10)":                               "RangeError: a text would be longer than",
+		"return 'x'.repeat(1e9)":                                     "a text would be longer than",
+		"return 'x'.padEnd(1e9)":                                     "a text would be longer than",
+		"return 'x'.repeat(1e5).replaceAll('x', 'y'.repeat(1e5))":    "a text would be longer than",
+		"return 'x'.repeat(1e3).replaceAll('x', '$`$`$`')":           "a text would be longer than",
+		"return Array(1e9).fill(1)":                                  "a list would be longer than",
+		"return [...Array(1e9)]":                                     "a list would be longer than",
+		"return Array(1e9).join('')":                                 "a list would be longer than",
+		"return `${Array(1e9)}`":                                     "a list would be longer than",
+		"return Array.from({ length: 1e9 })":                         "a list would be longer than",
+		"return Math.max.apply(null, { length: 1e9 })":               "a list would be longer than",
+		"return new Uint8Array(1e10)":                                "a text would be longer than",
+		"return new ArrayBuffer(1e10)":                               "a text would be longer than",
 		"return Array(1e6)":                                          "The values of the script are larger than 1048576 bytes",
-		"return new Uint8Array(1).constructor.from({ length: 1e9 })": "Range",
-		"let o = {}; for (let i = 0; i < 1e4; i++) o = { o }; return JSON.stringify(o)":  "RangeError",
-		"let o = { toJSON() { return { o } } }; return JSON.stringify(o)":                "RangeError",
-		"return JSON.stringify({}, (k, v) => ({ v }))":                                   "RangeError",
+		"return new Uint8Array(1).constructor.from({ length: 1e9 })": "would be longer than",
+		"let o = {}; for (let i = 0; i < 1e4; i++) o = { o }; return JSON.stringify(o)":  "would be longer than",
+		"let o = { toJSON() { return { o } } }; return JSON.stringify(o)":                "would be longer than",
+		"return JSON.stringify({}, (k, v) => ({ v }))":                                   "would be longer than",
 		"let o = [1]; for (let i = 0; i < 50; i++) o = [o, o]; return JSON.stringify(o)": "The script took longer",
-		"return JSON.parse('['.repeat(1e6))":                                             "RangeError: a path into JSON would be longer than 100",
-		"let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return `${a}`":               "RangeError: calls are nested deeper",
-		"let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return a.flat(Infinity)":     "RangeError: calls are nested deeper",
-		"return new RegExp('('.repeat(1e5))":                                             "RangeError",
+		"return JSON.parse('['.repeat(1e6))":                                             "a path into JSON would be longer than 100",
+		"let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return `${a}`":               "calls are nested deeper",
+		"let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return a.flat(Infinity)":     "calls are nested deeper",
+		"return new RegExp('('.repeat(1e5))":                                             "would be longer than",
 	} {
 		run := e.Run
 		if strings.HasPrefix(want, "The script ") || strings.HasPrefix(want, "an exception") {
 			run = brief.Run
 		}
-		_, err := run(t.Context(), js, value.None, nil)
+		_, err := run(t.Context(), js, value.None, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", js, err, want)
 		}
 	}
-	if _, err := e.Run(t.Context(), "return /^(a|a)*(?=c)$/.test('a'.repeat(100))", value.None, nil); err != nil {
+	if _, err := e.Run(t.Context(), "return /^(a|a)*(?=c)$/.test('a'.repeat(100))", value.None, nil, nil); err != nil {
 		t.Errorf("a pattern that backtracks: %v", err) // it finds nothing once its time is up
 	}
-	if _, err := e.Run(t.Context(), "return 1", value.Str(strings.Repeat("x", 2<<20)), nil); err == nil {
+	if _, err := e.Run(t.Context(), "return 1", value.Str(strings.Repeat("x", 2<<20)), nil, nil); err == nil {
 		t.Error("an argument that is too large is taken")
 	}
-	if _, err := e.Run(t.Context(), strings.Repeat(" ", 65<<10), value.None, nil); err == nil {
+	if _, err := e.Run(t.Context(), strings.Repeat(" ", 65<<10), value.None, nil, nil); err == nil {
 		t.Error("a script that is too long is run")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := e.Run(ctx, "for (;;);", value.None, nil); !errors.Is(err, context.Canceled) {
+	if _, err := e.Run(ctx, "for (;;);", value.None, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
 	}
 }
@@ -209,12 +209,12 @@ func TestGrowth(t *testing.T) {
 		"let a = [1]; for (;;) { a.push({ a }); if (a.length % 2) a = [a, a.slice()] }",
 		"const a = []; for (;;) a.push('abcdefgh'.repeat(1000) + a.length)",
 	} {
-		_, err := e.Run(t.Context(), js, value.None, nil)
+		_, err := e.Run(t.Context(), js, value.None, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), "The script needs more than 67108864 bytes of memory") {
 			t.Errorf("%s: got %v", js, err)
 		}
 	}
-	got, err := e.Run(t.Context(), "let n = 0; for (let i = 0; i < 300; i++) n += ('x'.repeat(1e6) + i).length; return n", value.None, nil)
+	got, err := e.Run(t.Context(), "let n = 0; for (let i = 0; i < 300; i++) n += ('x'.repeat(1e6) + i).length; return n", value.None, nil, nil)
 	if err != nil || got.Int() != 300_000_790 {
 		t.Errorf("garbage: got %s, %v", got.Text(), err)
 	}
@@ -238,21 +238,21 @@ func TestBigInts(t *testing.T) {
 		{"return [{ valueOf() { return 3n } } * 2n, { [Symbol.toPrimitive](h) { return h.length } } * 2, [5] * 2, new Date(7) * 1, null * 1, 0n ** 0n, (-1n) ** 99999999n, 0n << 99999999999n]", value.None, "[6, 12, 10, 7, 0, 1, -1, 0]"},
 		{"class A { #x = 2n; f() { this.#x = this.#x * 3n; return this.#x } } return new A().f()", value.None, "6"},
 		{"class A { #x = 2n; f() { return this.#x *= 3n } } return new A().f()", value.None, "ERR SyntaxError"},
-		{"return 2n * 2", value.None, "ERR TypeError"},
-		{"return 1n << 10000000000000n", value.None, "ERR RangeError: a BigInt would have more than 1048576 bits"},
-		{"return 1n >> -10000000000000n", value.None, "ERR RangeError: a BigInt would have more"},
-		{"return 2n ** 10000000000000n", value.None, "ERR RangeError: a BigInt would have more"},
-		{"const a = arguments[0]; return a ** a", most, "ERR RangeError: a BigInt would have more"},
-		{"let o = { x: 3n }; o.x **= 99999999999n", value.None, "ERR RangeError: a BigInt would have more"},
-		{"let b = 3n; for (;;) b *= b", value.None, "ERR RangeError: a BigInt would have more"},
-		{"return BigInt.asUintN(1e15, -1n)", value.None, "ERR RangeError: a BigInt would have more"},
-		{"return BigInt('9'.repeat(1e6))", value.None, "ERR RangeError: a BigInt would have more"},
-		{"return '9'.repeat(1e6) == 1n", value.None, "ERR RangeError: a BigInt would have more"},
-		{"return 1n < { toString() { return '9'.repeat(1e6) } }", value.None, "ERR RangeError: a BigInt would have more"},
-		{"globalThis[' <<'] = (a, b) => 5; return 1n << 2n", value.None, "ERR TypeError"},
+		{"return 2n * 2", value.None, "ERR "},
+		{"return 1n << 10000000000000n", value.None, "ERR a BigInt would have more than 1048576 bits"},
+		{"return 1n >> -10000000000000n", value.None, "ERR a BigInt would have more"},
+		{"return 2n ** 10000000000000n", value.None, "ERR a BigInt would have more"},
+		{"const a = arguments[0]; return a ** a", most, "ERR a BigInt would have more"},
+		{"let o = { x: 3n }; o.x **= 99999999999n", value.None, "ERR a BigInt would have more"},
+		{"let b = 3n; for (;;) b *= b", value.None, "ERR a BigInt would have more"},
+		{"return BigInt.asUintN(1e15, -1n)", value.None, "ERR a BigInt would have more"},
+		{"return BigInt('9'.repeat(1e6))", value.None, "ERR a BigInt would have more"},
+		{"return '9'.repeat(1e6) == 1n", value.None, "ERR a BigInt would have more"},
+		{"return 1n < { toString() { return '9'.repeat(1e6) } }", value.None, "ERR a BigInt would have more"},
+		{"globalThis[' <<'] = (a, b) => 5; return 1n << 2n", value.None, "ERR "},
 		{"return [' ', '*'].map((x) => x + '10n').length * 2", value.None, "4"},
 	} {
-		got, err := e.Run(t.Context(), tc.js, value.None, []value.Value{tc.arg})
+		got, err := e.Run(t.Context(), tc.js, value.None, []value.Value{tc.arg}, nil)
 		text := got.Text()
 		if err != nil {
 			text = "ERR " + strings.TrimPrefix(err.Error(), "Problem with embedded script function. An exception occurred: ")
@@ -268,7 +268,7 @@ func BenchmarkRun(b *testing.B) {
 	args := []value.Value{value.Int(1), obj(value.Field{Name: "a", Value: value.Str("x")})}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := e.Run(b.Context(), "return arguments[0] + 1", value.None, args); err != nil {
+		if _, err := e.Run(b.Context(), "return arguments[0] + 1", value.None, args, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
