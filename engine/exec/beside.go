@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -33,7 +34,7 @@ func (r *Run) Operate(ctx context.Context, op ast.BinaryOp, a, b value.Value) (v
 	if !a.Light() || !b.Light() {
 		return r.checked(r.heavy(ctx, op, a, b))
 	}
-	return apply(op, a, b)
+	return operate.Apply(op, a, b)
 }
 
 // FieldOf is v.name, see walk: of an object, of each element of an array, or of the record that a link leads to.

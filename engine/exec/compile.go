@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -96,7 +97,7 @@ func (r *Run) compileBinary(ctx context.Context, env *Env, x *ast.Binary) rowExp
 			return value.None, err
 		}
 		if a.Kind() == value.KindInt && b.Kind() == value.KindInt {
-			if v, ok := intOp(op, a.Int(), b.Int()); ok {
+			if v, ok := operate.Ints(op, a.Int(), b.Int()); ok {
 				return v, nil
 			}
 		}
@@ -106,7 +107,7 @@ func (r *Run) compileBinary(ctx context.Context, env *Env, x *ast.Binary) rowExp
 		if !a.Light() && !b.Light() && laborious(a, b) {
 			return value.None, errUncompiled // the statement can be stopped on the way
 		}
-		v, err := apply(op, a, b)
+		v, err := operate.Apply(op, a, b)
 		if err != nil {
 			return value.None, errUncompiled
 		}

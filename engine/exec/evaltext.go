@@ -64,34 +64,3 @@ func (h *host) evaluate(function string, bindings *value.Object, parse func() (a
 	v, _, err := r.Statement(h.ctx, s)
 	return v, err
 }
-
-// bound is the outermost frame of a text with bindings.
-func bound(function string, bindings *value.Object) (*Env, error) {
-	base := NewEnv()
-	if bindings == nil {
-		return base, nil
-	}
-	for _, f := range bindings.Fields() {
-		if Protected(f.Name) {
-			return nil, errs.Internal("Incorrect arguments for function %s(). '%s' is a protected variable and cannot be set", function, f.Name)
-		}
-		base.vars = append(base.vars, Var{f.Name, f.Value})
-	}
-	return base, nil
-}
-
-// evaluable reports whether a statement may be run out of another one: it is over with the statement around it.
-func evaluable(s ast.Statement) bool {
-	switch s.(type) {
-	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Use, *ast.Option, *ast.Live, *ast.Kill:
-		return false
-	}
-	return true
-}
-
-// apart puts aside what the statement around knows; the result takes it back.
-func (r *Run) apart(base *Env) func() {
-	wasBase, aggregates, tree := r.Base, r.aggregates, r.tree
-	r.Base, r.aggregates, r.tree = base, nil, nil
-	return func() { r.Base, r.aggregates, r.tree = wasBase, aggregates, tree }
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -54,14 +55,14 @@ func (r *Run) binary(ctx context.Context, env *Env, x *ast.Binary) (value.Value,
 		return value.None, err
 	}
 	if a.Kind() == value.KindInt && b.Kind() == value.KindInt {
-		if v, ok := intOp(x.Op, a.Int(), b.Int()); ok {
+		if v, ok := operate.Ints(x.Op, a.Int(), b.Int()); ok {
 			return v, nil
 		}
 	}
 	if !a.Light() || !b.Light() {
 		return r.heavy(ctx, x.Op, a, b)
 	}
-	return apply(x.Op, a, b)
+	return operate.Apply(x.Op, a, b)
 }
 
 // heavy is a binary operator over values that may be large.
@@ -79,12 +80,12 @@ func (r *Run) heavy(ctx context.Context, op ast.BinaryOp, a, b value.Value) (val
 		return r.searching(ctx, op, a, b)
 	case a.Kind() == value.KindGeometry || b.Kind() == value.KindGeometry:
 		rel := value.NewRelation(ctx.Err)
-		if v, err := applyWith(rel, op, a, b); rel.Err() == nil {
+		if v, err := operate.With(rel, op, a, b); rel.Err() == nil {
 			return v, err
 		}
 		return value.None, rel.Err()
 	}
-	return apply(op, a, b)
+	return operate.Apply(op, a, b)
 }
 
 // searching is an operator with regular expressions on one side.
@@ -92,7 +93,7 @@ func (r *Run) searching(ctx context.Context, op ast.BinaryOp, a, b value.Value) 
 	searches := value.NewSearches(ctx.Err)
 	a, _ = searches.Bind(a)
 	b, _ = searches.Bind(b)
-	v, err := apply(op, a, b)
+	v, err := operate.Apply(op, a, b)
 	switch {
 	case errors.Is(searches.Err(), value.ErrSearchTooLarge):
 		return value.None, errs.Internal("The pattern is too large for a text of this length.")
@@ -134,103 +135,4 @@ func (r *Run) searched(ctx context.Context, env *Env, x *ast.Binary) (value.Valu
 		return value.None, err
 	}
 	return value.Bool(true), nil
-}
-
-// intOp is the common case of two ints; it declines what overflows or is not simple.
-func intOp(op ast.BinaryOp, a, b int64) (value.Value, bool) {
-	switch op {
-	case ast.OpAdd:
-		c := a + b
-		return value.Int(c), (c > a) == (b > 0)
-	case ast.OpSub:
-		c := a - b
-		return value.Int(c), (c < a) == (b > 0)
-	case ast.OpMul:
-		const half = 1 << 31
-		return value.Int(a * b), a < half && a > -half && b < half && b > -half
-	case ast.OpEqual, ast.OpExact:
-		return value.Bool(a == b), true
-	case ast.OpNotEqual:
-		return value.Bool(a != b), true
-	case ast.OpLess:
-		return value.Bool(a < b), true
-	case ast.OpLessEqual:
-		return value.Bool(a <= b), true
-	case ast.OpMore:
-		return value.Bool(a > b), true
-	case ast.OpMoreEqual:
-		return value.Bool(a >= b), true
-	}
-	return value.None, false
-}
-
-// apply is a binary operator over two values.
-func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) { return applyWith(nil, op, a, b) }
-
-// applyWith is apply; rel answers the operators of containment.
-func applyWith(rel *value.Relation, op ast.BinaryOp, a, b value.Value) (value.Value, error) {
-	switch op {
-	case ast.OpEqual:
-		return value.Bool(value.LooseEqual(a, b)), nil
-	case ast.OpExact:
-		return value.Bool(value.Equal(a, b)), nil
-	case ast.OpNotEqual:
-		return value.Bool(!value.LooseEqual(a, b)), nil
-	case ast.OpAnyEqual:
-		return value.Bool(value.AnyEqual(a, b)), nil
-	case ast.OpAllEqual:
-		return value.Bool(value.AllEqual(a, b)), nil
-	case ast.OpLess:
-		return value.Bool(value.Compare(a, b) < 0), nil
-	case ast.OpLessEqual:
-		return value.Bool(value.Compare(a, b) <= 0), nil
-	case ast.OpMore:
-		return value.Bool(value.Compare(a, b) > 0), nil
-	case ast.OpMoreEqual:
-		return value.Bool(value.Compare(a, b) >= 0), nil
-	case ast.OpAdd:
-		return value.Add(a, b)
-	case ast.OpSub:
-		return value.Sub(a, b)
-	case ast.OpMul:
-		return value.Mul(a, b)
-	case ast.OpDiv:
-		return value.Div(a, b), nil
-	case ast.OpRem:
-		return value.Rem(a, b)
-	case ast.OpPow:
-		return value.Pow(a, b)
-	}
-	return value.Bool(holds(rel, op, a, b)), nil
-}
-
-// holds is an operator of the containment family, answered by rel.
-func holds(rel *value.Relation, op ast.BinaryOp, a, b value.Value) bool {
-	switch op {
-	case ast.OpContains:
-		return rel.Contains(a, b)
-	case ast.OpContainsNot:
-		return !rel.Contains(a, b)
-	case ast.OpContainsAll:
-		return rel.ContainsAll(a, b)
-	case ast.OpContainsAny:
-		return rel.ContainsAny(a, b)
-	case ast.OpContainsNone:
-		return !rel.ContainsAny(a, b)
-	case ast.OpInside:
-		return rel.Contains(b, a)
-	case ast.OpNotInside:
-		return !rel.Contains(b, a)
-	case ast.OpAllInside:
-		return rel.ContainsAll(b, a)
-	case ast.OpAnyInside:
-		return rel.ContainsAny(b, a)
-	case ast.OpNoneInside:
-		return !rel.ContainsAny(b, a)
-	case ast.OpOutside:
-		return !rel.Intersects(a, b)
-	case ast.OpIntersects:
-		return rel.Intersects(a, b)
-	}
-	return false
 }

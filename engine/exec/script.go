@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -129,7 +130,8 @@ func (h *scriptHost) Send(q script.Request) (script.Response, error) {
 	}
 	filter := r.enterHost(h.ctx, h.env, "").NetFilter()
 	r.leaveHost()
-	sent, err := r.Ex.Functions.Send(h.ctx, filter, q.Method, q.URL, q.Headers, q.Body, q.Manual, maxFetched)
+	sent, err := r.Ex.Functions.Send(h.ctx, filter, &fn.ToSend{Method: q.Method, URL: q.URL, Headers: q.Headers, Body: q.Body,
+		Manual: q.Manual, Limit: maxFetched})
 	if err != nil {
 		return script.Response{}, r.Explain(h.ctx, err)
 	}
@@ -140,4 +142,35 @@ func (h *scriptHost) Send(q script.Request) (script.Response, error) {
 // Log writes a line of the script's console to the log of the engine.
 func (h *scriptHost) Log(level, line string) {
 	h.r.Ex.Log.Info("script", "level", level, "line", line)
+}
+
+// bound is the outermost frame of a text with bindings.
+func bound(function string, bindings *value.Object) (*Env, error) {
+	base := NewEnv()
+	if bindings == nil {
+		return base, nil
+	}
+	for _, f := range bindings.Fields() {
+		if Protected(f.Name) {
+			return nil, errs.Internal("Incorrect arguments for function %s(). '%s' is a protected variable and cannot be set", function, f.Name)
+		}
+		base.vars = append(base.vars, Var{f.Name, f.Value})
+	}
+	return base, nil
+}
+
+// evaluable reports whether a statement may be run out of another one: it is over with the statement around it.
+func evaluable(s ast.Statement) bool {
+	switch s.(type) {
+	case *ast.Begin, *ast.Commit, *ast.Cancel, *ast.Use, *ast.Option, *ast.Live, *ast.Kill:
+		return false
+	}
+	return true
+}
+
+// apart puts aside what the statement around knows; the result takes it back.
+func (r *Run) apart(base *Env) func() {
+	wasBase, aggregates, tree := r.Base, r.aggregates, r.tree
+	r.Base, r.aggregates, r.tree = base, nil, nil
+	return func() { r.Base, r.aggregates, r.tree = wasBase, aggregates, tree }
 }

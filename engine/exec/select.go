@@ -465,7 +465,7 @@ func omitted(in rows, omits [][]ast.Part) rows {
 	}
 	return &mapRows{in: in, f: func(_ context.Context, doc value.Value) (value.Value, error) {
 		for _, p := range omits {
-			doc = omit(doc, p)
+			doc = inside.Omit(doc, p)
 		}
 		return doc, nil
 	}}

@@ -19,25 +19,32 @@ type Sent struct {
 	Body    []byte
 }
 
+// ToSend is a request for Send.
+type ToSend struct {
+	Method, URL string
+	Headers     [][2]string
+	Body        []byte
+	Manual      bool  // a redirect is an answer
+	Limit       int64 // bytes of the answer
+}
+
 // Send makes a request of the web by the way that the http functions take, and gives the answer whatever its status is.
-// manual: a redirect is an answer. At most limit bytes are read.
-func (t *Table) Send(
-	ctx context.Context, filter NetFilter, method, address string, headers [][2]string, body []byte, manual bool, limit int64,
-) (*Sent, error) {
-	u, err := url.Parse(address)
+func (t *Table) Send(ctx context.Context, filter NetFilter, q *ToSend) (*Sent, error) {
+	u, err := url.Parse(q.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errs.Internal("The URL `%s` is invalid", address)
+		return nil, errs.Internal("The URL `%s` is invalid", q.URL)
 	}
 	target := &targetFilter{filter: filter}
 	if err := target.checkName(u); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, netFilterKey{}, target), method, u.String(), bytes.NewReader(body))
+	ctx = context.WithValue(ctx, netFilterKey{}, target)
+	req, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(q.Body))
 	if err != nil {
 		return nil, errs.Internal("There was an error processing a remote HTTP request: invalid request")
 	}
 	req.Header.Set("User-Agent", "nacre")
-	for _, h := range headers {
+	for _, h := range q.Headers {
 		if strings.ContainsAny(h[0]+h[1], "\r\n\x00") {
 			return nil, errs.Internal("There was an error processing a remote HTTP request: invalid header")
 		}
@@ -47,7 +54,7 @@ func (t *Table) Send(
 		}
 	}
 	client := *t.web.http
-	if manual {
+	if q.Manual {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	resp, err := client.Do(req)
@@ -56,10 +63,10 @@ func (t *Table) Send(
 	}
 	defer resp.Body.Close()
 	out := &Sent{Status: resp.StatusCode, URL: resp.Request.URL.String()}
-	if out.Body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1)); err != nil {
+	if out.Body, err = io.ReadAll(io.LimitReader(resp.Body, q.Limit+1)); err != nil {
 		return nil, remoteError(err)
 	}
-	if int64(len(out.Body)) > limit {
+	if int64(len(out.Body)) > q.Limit {
 		return nil, errs.Internal("There was an error processing a remote HTTP request: the answer is too large")
 	}
 	for name, values := range resp.Header {

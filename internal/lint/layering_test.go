@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
-	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside", "engine/column"},
+	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside", "engine/column", "engine/operate"},
 	{"engine/gql", "engine/history", "engine/script"},
 	{"engine/fn", "engine/catalog"},
 	{"engine/index/numbers", "engine/auth", "engine/model"},
