@@ -194,7 +194,7 @@ Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not fou
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s),
 		newIsReadyCmd(s), newVersionCmd(s),
-		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
+		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
 		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
 	return root

@@ -163,6 +163,10 @@ func TestSecretsComeFromFilesAndAreNotShown(t *testing.T) {
 
 func TestUnknownVariableIsAWarning(t *testing.T) {
 	_, _, warnings := resolve(t, []string{"SURREAL_BNID=x", "OTHER=1"}, nil)
+	_, _, own := resolve(t, []string{"NACRE_BNID=x", "NACRE_CONTEXT=c", "NACRE_PORT_8000_TCP=x", "NACRE_PASS_FILE=/run/secret"}, nil)
+	if len(own) != 1 || !strings.Contains(own[0], "NACRE_BNID") {
+		t.Errorf("got %q, want a warning about NACRE_BNID alone", own)
+	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "SURREAL_BNID") {
 		t.Errorf("got %q", warnings)
 	}

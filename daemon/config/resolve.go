@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -51,12 +52,30 @@ func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (war
 		}
 	}
 	for name := range env {
-		if rest, ours := strings.CutPrefix(name, "SURREAL_"); ours && !known[rest] {
+		if means(name, known) {
+			continue
+		}
+		if strings.HasPrefix(name, prefixes[0]) || strings.HasPrefix(name, "SURREAL_") {
 			warnings = append(warnings, "unknown environment variable "+name)
 		}
 	}
 	sort.Strings(warnings)
 	return warnings, nil
+}
+
+// clients are the variables of the commands that talk to a server.
+var clients = []string{"ENDPOINT", "USER", "PASS", "PASS_FILE", "TOKEN", "AUTH_LEVEL", "NAMESPACE", "DATABASE", "CONTEXT"}
+
+// means reports whether a variable means something: to a server, to the other commands, or as one of those that
+// Kubernetes gives to all containers beside a service called nacre.
+func means(name string, known map[string]bool) bool {
+	for _, p := range prefixes {
+		if rest, ours := strings.CutPrefix(name, p); ours {
+			return known[rest] || slices.Contains(clients, rest) || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
+				strings.HasPrefix(rest, "SERVICE_")
+		}
+	}
+	return false
 }
 
 // resolve takes s from the environment, else from the file.

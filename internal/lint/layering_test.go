@@ -58,7 +58,7 @@ var layers = [][]string{
 	{"cli/render", "cli/exports", "cli/process", "cli/top/quiet"},
 	{"cli/script"},
 	{"cli/load"},
-	{"cli/profile", "cli/top"},
+	{"cli/profile", "cli/top", "cli/doctor"},
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
