@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"google.golang.org/grpc"
 
 	"github.com/nacredb/nacre/daemon/config"
 )
@@ -39,7 +40,7 @@ func TestAttacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &attack{t: t, vars: map[string]string{"root": rootAuth}, files: map[string]string{}, sockets: map[string]*socket{}}
+			a := &attack{t: t, vars: map[string]string{"root": rootAuth}, files: map[string]string{}, sockets: map[string]*socket{}, conns: map[string]*grpc.ClientConn{}}
 			for _, f := range script.Files {
 				a.files[f.Name] = string(f.Data)
 			}
@@ -66,6 +67,7 @@ type attack struct {
 	vars    map[string]string
 	files   map[string]string
 	sockets map[string]*socket
+	conns   map[string]*grpc.ClientConn
 	last    string // answer
 	before  load
 }
@@ -76,7 +78,7 @@ type load struct {
 	heap       uint64
 }
 
-// measure counts the goroutines but for the idle workers of the sockets, of which a server keeps a bounded number.
+// measure counts the goroutines but for the idle workers of sockets and of HTTP/2, of which a server keeps a bounded number.
 func measure() load {
 	runtime.GC()
 	var m runtime.MemStats
@@ -85,7 +87,8 @@ func measure() load {
 	text := string(stacks[:runtime.Stack(stacks, true)])
 	idle := 0
 	for g := range strings.SplitSeq(text, "\n\n") {
-		if strings.Contains(g, "ws.(*workers).work(") && strings.Contains(g, "[chan receive") && !strings.Contains(g, ".serve(") {
+		if strings.Contains(g, "ws.(*workers).work(") && strings.Contains(g, "[chan receive") && !strings.Contains(g, ".serve(") ||
+			strings.Contains(g, "h2.(*workers).work(") && strings.Contains(g, "[select") && !strings.Contains(g, "stream).run(") {
 			idle++
 		}
 	}
@@ -137,10 +140,16 @@ func (a *attack) run(line string) {
 		words := a.words(rest)
 		a.sockets[words[0]] = a.server().upgradeAt(words[1], words[2], words[3:]...)
 		a.last = a.sockets[words[0]].resp.Status
+	case "grpc":
+		a.grpc(rest)
 	case "say":
 		name, text, _ := strings.Cut(rest, " ")
 		a.last = a.sockets[name].say(a.expand(text))
 	case "close":
+		if conn := a.conns[rest]; conn != nil {
+			_ = conn.Close()
+			break
+		}
 		_ = a.sockets[rest].conn.Close()
 	case "take":
 		name, pattern, _ := strings.Cut(rest, " ")

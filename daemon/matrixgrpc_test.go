@@ -155,6 +155,9 @@ func (c *caller) grpcMethod(r *row, action string) outcome {
 	case "ExportDirectory":
 		stream, err := c.rpc.ExportDirectory(ctx, &rpcpb.ExportDirectoryRequest{})
 		return c.exported(err, func() (proto.Message, error) { return stream.Recv() })
+	case "ExportMlModel":
+		stream, err := c.rpc.ExportMlModel(ctx, &rpcpb.ExportMlModelRequest{Name: rest, Version: "1.0.0"})
+		return c.exported(err, func() (proto.Message, error) { return stream.Recv() })
 	case "Subscribe":
 		return c.subscribed(ctx, rest)
 	case "BeginTransaction":
