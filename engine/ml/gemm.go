@@ -42,7 +42,8 @@ func (p *packs) of64(a, b int) ([]float64, []float64) {
 // gemm adds the product of a (m×k) and b (k×n) to c (m×n, rows next to each other).
 //
 // Each element of c is summed in the order of k with one sum, whatever m and n are: a row has the same bits alone and
-// among others. The layout changes for speed only.
+// among others. The layout changes for speed only. The conversions of the products round them before they are added, which
+// keeps compilers from making one step of both.
 func gemm[T real](r *run, c []T, m, n, k int, a, b matrix[T]) error {
 	if m == 0 || n == 0 || k == 0 {
 		return nil
@@ -113,6 +114,14 @@ func packColumns[T real](to []T, b matrix[T], p0, j0, kk, nn int) {
 // packRows lays out two rows of a: for each k the two values next to each other.
 func packRows[T real](to []T, a matrix[T], i, second, p0, kk int) {
 	x, y := i*a.rows+p0*a.cols, second*a.rows+p0*a.cols
+	if a.cols == 1 {
+		u, v := a.data[x:x+kk], a.data[y:y+kk]
+		for len(u) > 0 && len(v) > 0 && len(to) >= 2 {
+			to[0], to[1] = u[0], v[0]
+			u, v, to = u[1:], v[1:], to[2:]
+		}
+		return
+	}
 	for p := range kk {
 		to[2*p], to[2*p+1] = a.data[x], a.data[y]
 		x += a.cols
@@ -124,7 +133,11 @@ func packRows[T real](to []T, a matrix[T], i, second, p0, kk int) {
 func rowPair[T real](c []T, first, second, nn int, a, b []T) {
 	depth := len(a) / 2
 	var left [8]T
-	for j := 0; j < nn; j += 4 {
+	j := 0
+	if x, ok := any(c).([]float32); ok && hasTile8 {
+		j = rowPair32(x, first, second, nn, any(a).([]float32), any(b).([]float32))
+	}
+	for ; j < nn; j += 4 {
 		panel := b[j*depth : (j+4)*depth]
 		if nn-j >= 4 {
 			tile(c[first+j:first+j+4], c[second+j:second+j+4], a, panel, first == second)
@@ -141,6 +154,20 @@ func rowPair[T real](c []T, first, second, nn int, a, b []T) {
 	}
 }
 
+// rowPair32 is rowPair for groups of eight columns, as far as there are such groups. It gives the next column.
+func rowPair32(c []float32, first, second, nn int, a, b []float32) int {
+	depth, j := len(a)/2, 0
+	var unused [8]float32
+	for ; j+8 <= nn; j += 8 {
+		panels, c0, c1 := b[j*depth:(j+8)*depth], c[first+j:first+j+8], unused[:]
+		if second != first {
+			c1 = c[second+j : second+j+8]
+		}
+		tile8(&c0[0], &c1[0], &a[0], &panels[0], &panels[4*depth], depth)
+	}
+	return j
+}
+
 // tile adds a product of two rows and four columns to c0 and c1. With one it stores only c0.
 func tile[T real](c0, c1, a, b []T, one bool) {
 	x, y := (*[4]T)(c0), (*[4]T)(c1)
@@ -149,37 +176,37 @@ func tile[T real](c0, c1, a, b []T, one bool) {
 	for len(a) >= 4 && len(b) >= 8 {
 		u, v := a[0], a[1]
 		b0, b1, b2, b3 := b[0], b[1], b[2], b[3]
-		x0 += u * b0
-		x1 += u * b1
-		x2 += u * b2
-		x3 += u * b3
-		y0 += v * b0
-		y1 += v * b1
-		y2 += v * b2
-		y3 += v * b3
+		x0 += T(u * b0)
+		x1 += T(u * b1)
+		x2 += T(u * b2)
+		x3 += T(u * b3)
+		y0 += T(v * b0)
+		y1 += T(v * b1)
+		y2 += T(v * b2)
+		y3 += T(v * b3)
 		u, v = a[2], a[3]
 		b0, b1, b2, b3 = b[4], b[5], b[6], b[7]
-		x0 += u * b0
-		x1 += u * b1
-		x2 += u * b2
-		x3 += u * b3
-		y0 += v * b0
-		y1 += v * b1
-		y2 += v * b2
-		y3 += v * b3
+		x0 += T(u * b0)
+		x1 += T(u * b1)
+		x2 += T(u * b2)
+		x3 += T(u * b3)
+		y0 += T(v * b0)
+		y1 += T(v * b1)
+		y2 += T(v * b2)
+		y3 += T(v * b3)
 		a, b = a[4:], b[8:]
 	}
 	if len(a) >= 2 && len(b) >= 4 {
 		u, v := a[0], a[1]
 		b0, b1, b2, b3 := b[0], b[1], b[2], b[3]
-		x0 += u * b0
-		x1 += u * b1
-		x2 += u * b2
-		x3 += u * b3
-		y0 += v * b0
-		y1 += v * b1
-		y2 += v * b2
-		y3 += v * b3
+		x0 += T(u * b0)
+		x1 += T(u * b1)
+		x2 += T(u * b2)
+		x3 += T(u * b3)
+		y0 += T(v * b0)
+		y1 += T(v * b1)
+		y2 += T(v * b2)
+		y3 += T(v * b3)
 	}
 	x[0], x[1], x[2], x[3] = x0, x1, x2, x3
 	if !one {
@@ -195,7 +222,7 @@ func rowTimes[T real](r *run, c []T, k int, a []T, step int, b matrix[T]) error 
 			u := a[p*step]
 			row := b.data[p*b.rows : p*b.rows+n]
 			for j := range c {
-				c[j] += u * row[j]
+				c[j] += T(u * row[j])
 			}
 			if err := r.tick(n / 4); err != nil {
 				return err
@@ -209,10 +236,10 @@ func rowTimes[T real](r *run, c []T, k int, a []T, step int, b matrix[T]) error 
 		at := j * b.cols
 		for p := range k {
 			u := a[p*step]
-			x0 += u * b.data[at]
-			x1 += u * b.data[at+b.cols]
-			x2 += u * b.data[at+2*b.cols]
-			x3 += u * b.data[at+3*b.cols]
+			x0 += T(u * b.data[at])
+			x1 += T(u * b.data[at+b.cols])
+			x2 += T(u * b.data[at+2*b.cols])
+			x3 += T(u * b.data[at+3*b.cols])
 			at += b.rows
 		}
 		c[j], c[j+1], c[j+2], c[j+3] = x0, x1, x2, x3
@@ -223,7 +250,7 @@ func rowTimes[T real](r *run, c []T, k int, a []T, step int, b matrix[T]) error 
 	for ; j < n; j++ {
 		x, at := c[j], j*b.cols
 		for p := range k {
-			x += a[p*step] * b.data[at]
+			x += T(a[p*step] * b.data[at])
 			at += b.rows
 		}
 		c[j] = x

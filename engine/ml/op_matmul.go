@@ -216,6 +216,15 @@ func gemmOf[T real](r *run, g *gemmNode, out, a, b, bias []T, c *Tensor, m, n, k
 		return errors.New("the third input does not fit the result")
 	}
 	beta := T(g.beta)
+	if len(bias) == n && c.Dims[len(c.Dims)-1] == n {
+		for i := range m {
+			row := out[i*n : i*n+n]
+			for j, y := range bias {
+				row[j] += beta * y
+			}
+		}
+		return r.tick(m * n / 8)
+	}
 	return zipAll(r, bc, out, out, bias, func(o, x, y []T) {
 		zip(o, x, y, func(x, y T) T { return x + beta*y })
 	})

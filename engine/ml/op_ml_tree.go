@@ -53,6 +53,7 @@ type forest[T real] struct {
 	plain    bool // all conditions are LEQ, and missing values go to no
 	how      string
 	base     []float32
+	many     *passage[T] // how many rows pass it; nil if each goes for itself
 }
 
 // treeAttrs are the parallel lists of a tree ensemble.
@@ -246,6 +247,9 @@ func (f *forest[T]) scores(r *run, x []T, rows, cols int, o []float32) error {
 	if cols < f.features {
 		return fmt.Errorf("it needs %d columns and has %d", f.features, cols)
 	}
+	if f.many != nil && rows >= 8 {
+		return f.scoresOfMany(r, x, rows, cols, o)
+	}
 	sums, hit := make([]float64, f.targets), make([]bool, f.targets)
 	for i := range rows {
 		row := x[i*cols : (i+1)*cols]
@@ -310,6 +314,7 @@ func ensembleOf(a *treeAttrs, targets int, how string, base []float32) (*ensembl
 			return nil, err
 		}
 		f.how, f.base = how, base
+		f.many = passageOf(f)
 		return &ensemble{f64: f}, nil
 	}
 	f, err := plant[float32](a, targets)
@@ -317,6 +322,7 @@ func ensembleOf(a *treeAttrs, targets int, how string, base []float32) (*ensembl
 		return nil, err
 	}
 	f.how, f.base = how, base
+	f.many = passageOf(f)
 	return &ensemble{f32: f}, nil
 }
 

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback",
 		"internal/textcache", "internal/vectors"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
-	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
+	{"internal/onnxtest", "engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside", "engine/column", "engine/operate"},
