@@ -10,8 +10,8 @@ import (
 	"github.com/nacredb/nacre/internal/onnxtest"
 )
 
-// BenchmarkModelSelect scores 100,000 rows of 20 columns with a linear model in one SELECT: by the names of the columns,
-// and by an array of their values.
+// BenchmarkModelSelect scores 100,000 rows of 20 columns with a linear model in one SELECT: by the names of the
+// columns, and by an array of their values.
 func BenchmarkModelSelect(b *testing.B) {
 	const columns, rows = 20, 100_000
 	s := owner(b, openQuiet(b))
@@ -20,12 +20,15 @@ func BenchmarkModelSelect(b *testing.B) {
 	for i := range columns {
 		c := fmt.Sprint("c", i)
 		h.Keys = append(h.Keys, c)
-		set, named, plain = append(set, fmt.Sprintf("%s = ($i %% %d) / 7", c, i+3)), append(named, c+": "+c), append(plain, c)
+		set = append(set, fmt.Sprintf("%s = ($i %% %d) / 7", c, i+3))
+		named, plain = append(named, c+": "+c), append(plain, c)
 	}
-	if _, err := s.ImportModel(b.Context(), bytes.NewReader(append(h.Bytes(), onnxtest.Linear(columns)...))); err != nil {
+	file := append(h.Bytes(), onnxtest.Linear(columns)...)
+	if _, err := s.ImportModel(b.Context(), bytes.NewReader(file)); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := lastAnswer(b, s, fmt.Sprintf("FOR $i IN 0..%d { CREATE t SET %s }", rows, strings.Join(set, ", "))); err != nil {
+	fill := fmt.Sprintf("FOR $i IN 0..%d { CREATE t SET %s }", rows, strings.Join(set, ", "))
+	if _, err := lastAnswer(b, s, fill); err != nil {
 		b.Fatal(err)
 	}
 	for name, argument := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/internal/onnxtest"
 )
 
-// benchModels are models with their number of columns. testdata/onnxruntime/bench.mjs runs the same ones: set BENCH_MODELS
-// to a folder to have them written.
+// benchModels are models with their number of columns. testdata/onnxruntime/bench.mjs runs the same ones: set
+// BENCH_MODELS to a folder to have them written.
 func benchModels(b testing.TB) []struct {
 	name    string
 	columns int

@@ -1,10 +1,10 @@
 package ml
 
-// Rows go through a tree together: the tree stays in the fastest cache meanwhile, and the paths of four rows do not wait
-// for each other. Each step costs the same whichever way it goes, so that no branch of the processor is guessed wrong.
+// Rows go through a tree together: the tree stays in the fastest cache meanwhile, and the paths of four rows do not
+// wait for each other. Each step costs the same whichever way it goes, so that the processor guesses no branch wrong.
 
-// hop is a node of a plain tree as rows pass it: to next for x ≤ value, to the node behind it otherwise. A leaf leads to
-// itself.
+// hop is a node of a plain tree as rows pass it: to next for x ≤ value, to the node behind it otherwise. A leaf leads
+// to itself.
 type hop[T real] struct {
 	value   T
 	feature int32
@@ -23,7 +23,8 @@ type passage[T real] struct {
 	value []float64 // by hop: the weight of a leaf, where each leaf has one weight and there is one target
 }
 
-// passageOf lays a forest out; nil if its conditions are not all LEQ, or if nodes are shared, which would take more room.
+// passageOf lays a forest out; nil if its conditions are not all LEQ, or if nodes are shared, which would take more
+// room.
 func passageOf[T real](f *forest[T]) *passage[T] {
 	if !f.plain {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/internal/onnxtest"
 )
 
-// TestGemmBits compares products of all layouts with three plain loops: to the bit, for shapes around the sizes of tiles
-// and blocks, in float32 and float64.
+// TestGemmBits compares products of all layouts with three plain loops: to the bit, for shapes around the sizes of
+// tiles and blocks, in float32 and float64.
 func TestGemmBits(t *testing.T) {
 	for _, k := range []int{1, 2, 7, 256, 300} {
 		for _, n := range []int{1, 3, 4, 7, 8, 12, 17, 256, 261} {

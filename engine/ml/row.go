@@ -14,15 +14,27 @@ func (h *Header) Row(get func(key string) (float64, bool, error), x []float32) (
 		}
 		x = append(x, float32(v))
 	}
-	row := x[len(x)-len(h.Keys):]
+	h.Normalise(x[len(x)-len(h.Keys):])
+	return x, nil
+}
+
+// Normalise maps a row, a number for each key, by the normalisers of its columns.
+func (h *Header) Normalise(row []float32) {
+	at := 0 // most headers have the normalisers in the order of their keys
 	for _, c := range h.Normalisers {
-		for i, key := range h.Keys {
-			if key == c.Name {
-				row[i] = c.forward(row[i])
+		for range h.Keys {
+			found := h.Keys[at] == c.Name
+			if found {
+				row[at] = c.forward(row[at])
+			}
+			if at++; at == len(h.Keys) {
+				at = 0
+			}
+			if found {
+				break
 			}
 		}
 	}
-	return x, nil
 }
 
 // Restore maps the results of a call with an object back by the normaliser of the output.

@@ -31,7 +31,8 @@ func Perceptron(widths ...int) []byte {
 	for i := range len(widths) - 1 {
 		in, out := int64(widths[i]), int64(widths[i+1])
 		w, b, y := fmt.Sprint("w", i), fmt.Sprint("b", i), fmt.Sprint("y", i)
-		weights = append(weights, Floats(w, Random(uint64(i), int(in*out)), out, in), Floats(b, Random(uint64(i), int(out)), out))
+		weights = append(weights, Floats(w, Random(uint64(i), int(in*out)), out, in),
+			Floats(b, Random(uint64(i), int(out)), out))
 		nodes = append(nodes, Node("Gemm", y, []string{at, w, b}, Int("transB", 1)))
 		if at = y; i < len(widths)-2 {
 			at = "r" + y
@@ -58,7 +59,8 @@ func Forest(columns, trees, depth int) []byte {
 				weights = append(weights, float32(r.NormFloat64()))
 				continue
 			}
-			feature, values = append(feature, r.Int64N(int64(columns))), append(values, float32(r.NormFloat64())/4)
+			feature = append(feature, r.Int64N(int64(columns)))
+			values = append(values, float32(r.NormFloat64())/4)
 			yes, no, modes = append(yes, 2*i+1), append(no, 2*i+2), append(modes, "BRANCH_LEQ")
 		}
 	}
