@@ -65,9 +65,10 @@ func Forest(columns, trees, depth int) []byte {
 		}
 	}
 	return Bytes(Model(columns, []*onnx.Node{Node("TreeEnsembleRegressor", "y", []string{"x"}, Int("n_targets", 1),
-		IntList("nodes_treeids", tree...), IntList("nodes_nodeids", id...), IntList("nodes_featureids", feature...),
-		FloatList("nodes_values", values...), TextList("nodes_modes", modes...), IntList("nodes_truenodeids", yes...),
+		IntList("nodes_treeids", tree...), IntList("nodes_nodeids", id...),
+		IntList("nodes_featureids", feature...), FloatList("nodes_values", values...),
+		TextList("nodes_modes", modes...), IntList("nodes_truenodeids", yes...),
 		IntList("nodes_falsenodeids", no...), IntList("target_treeids", leafTree...),
-		IntList("target_nodeids", leafID...),
-		IntList("target_ids", target...), FloatList("target_weights", weights...))}, nil, "y"))
+		IntList("target_nodeids", leafID...), IntList("target_ids", target...),
+		FloatList("target_weights", weights...))}, nil, "y"))
 }
