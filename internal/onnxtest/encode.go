@@ -55,8 +55,8 @@ func Ints(name string, list []int64, dims ...int64) *onnx.Tensor {
 func Node(op, output string, inputs []string, attrs ...*onnx.Attribute) *onnx.Node {
 	n := &onnx.Node{Op: op, Inputs: inputs, Outputs: []string{output}, Attrs: attrs}
 	switch op {
-	case "LinearRegressor", "LinearClassifier", "TreeEnsembleRegressor", "TreeEnsembleClassifier", "Scaler", "Normalizer",
-		"Imputer", "Binarizer", "SVMRegressor", "ArrayFeatureExtractor":
+	case "LinearRegressor", "LinearClassifier", "TreeEnsembleRegressor", "TreeEnsembleClassifier", "Scaler",
+		"Normalizer", "Imputer", "Binarizer", "SVMRegressor", "ArrayFeatureExtractor":
 		n.Domain = "ai.onnx.ml"
 	}
 	return n
