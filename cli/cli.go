@@ -192,7 +192,7 @@ Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not fou
 	root.SetErr(s.err)
 	root.SetIn(s.in)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s),
+	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s), newMCPCmd(s),
 		newIsReadyCmd(s), newVersionCmd(s),
 		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),

@@ -94,6 +94,9 @@ func (s *server) send(method, path string, body io.Reader, headers ...string) re
 	for _, h := range headers {
 		name, v, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, v)
+		if name == "Host" {
+			req.Host = v
+		}
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {

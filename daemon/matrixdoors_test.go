@@ -51,6 +51,10 @@ var doors = []door{
 	{"Query of gRPC, in a session", "statements", (*caller).grpcSession},
 	{"Query of gRPC, in a transaction", "statements", (*caller).grpcTransaction},
 	{"methods of gRPC", "grpc", (*caller).grpcMethod},
+	{"query of MCP, in a session", "statements", (*caller).mcpQuery},
+	{"query of MCP, without a session", "statements", (*caller).mcpAlone},
+	{"gql of MCP", "gql", (*caller).mcpGQL},
+	{"graphql of MCP", "graphql", (*caller).mcpGraphQL},
 }
 
 // caller is one principal at one door.

@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/http"
+	"github.com/nacredb/nacre/daemon/mcp"
 	"github.com/nacredb/nacre/daemon/pgwire"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
@@ -29,6 +31,20 @@ func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logg
 		BucketFolders: cfg.BucketFolders,
 		Capabilities:  caps, Log: log.With("component", "engine"),
 	}
+}
+
+// mcpLimits are those of cfg, in the words of the door: 0 is no limit where that is allowed.
+func mcpLimits(cfg *config.Config) mcp.Limits {
+	l := &cfg.Limits
+	none := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	return mcp.Limits{QueryTimeout: time.Duration(none(l.MCPTimeout)) * time.Second, ResultBytes: none(int(l.MCPResultBytes)),
+		RunArgs: none(l.MCPRunArgs), ParamKeys: none(l.MCPParamKeys), TextBytes: none(l.MCPTextBytes), SchemaTables: l.MCPSchemaTables,
+		Sessions: l.MCPSessions, Depth: l.Depth}
 }
 
 // origins are the web pages that may call: all of them, but where everybody has the rights of root. There a page must

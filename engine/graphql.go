@@ -160,6 +160,10 @@ func (e *Engine) logCause(err error) {
 // runPart runs one part. Its failures are in its answer; the error ends the request.
 func (g *GraphQL) runPart(ctx context.Context, q *query.Query, p *graphql.Part) error {
 	if params, signup, ok := p.Login(); ok {
+		if g.s.snapshot().ReadOnly {
+			p.Fail(errs.NotAllowed("The session is read-only: nobody signs in or up by it"))
+			return nil
+		}
 		g.login(ctx, p, params, signup)
 		return nil
 	}

@@ -20,6 +20,9 @@ type Config struct {
 	Bind                    string
 	PostgresBind            string // of the PostgreSQL wire; "" for none
 	WebCert, WebKey         string
+	MCPReadOnly             bool     // tools of MCP only read
+	MCPHosts                []string // that the Host header of /mcp may name; empty: those of the machine itself
+	MCPAllHosts             bool     // it may name any
 	AllowOrigin             []string // empty: all, or with Unauthenticated none
 	ClientIP                string   // none, socket or the name of a header
 	TrustedProxies          int      // that append to that header
@@ -88,6 +91,10 @@ type Limits struct {
 	SQLBody, RPCBody, APIBody, GQLBody, KeyBody   int64
 	SigninBody, SignupBody, ImportBody, ExportReq int64
 	MLBody, MCPBody                               int64
+	MCPTimeout                                    int // seconds; 0: none
+	MCPResultBytes                                int64
+	MCPRunArgs, MCPParamKeys, MCPTextBytes        int
+	MCPSchemaTables, MCPSessions                  int
 	ModelTensors, ModelCache                      int64 // of one call, and of all loaded models
 	GQLPaths, GQLJoins, GQLRows                   int
 	GraphQLBody                                   int64
@@ -141,7 +148,9 @@ func Default() *Config {
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,
 			GRPCSessions: 10_000, GRPCNotifications: 1024, HTTP2Streams: 256,
 			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second,
-			Depth:               128,
+			Depth:      128,
+			MCPTimeout: 60, MCPResultBytes: 256 << 10, MCPRunArgs: 64, MCPParamKeys: 256, MCPTextBytes: 4096, MCPSchemaTables: 200,
+			MCPSessions:         10_000,
 			PostgresConnections: 1024, PostgresStartup: 30 * time.Second, PostgresMessage: 16 << 20,
 			PostgresStatements: 1024, PostgresPortals: 1024,
 		},

@@ -137,7 +137,8 @@ func plainHeader(v string) bool {
 const (
 	corsMethods = "GET,PUT,POST,PATCH,DELETE,OPTIONS"
 	corsHeaders = "accept,accept-encoding,authorization,content-type,origin,x-request-id," +
-		"service-ns,service-db,service-auth-ns,service-auth-db,service-id,surreal-ns,surreal-db,surreal-auth-ns,surreal-auth-db,surreal-id"
+		"service-ns,service-db,service-auth-ns,service-auth-db,service-id,surreal-ns,surreal-db,surreal-auth-ns,surreal-auth-db,surreal-id," +
+		"mcp-session-id,mcp-protocol-version,mcp-method,mcp-name,last-event-id"
 )
 
 // cors sets the headers for browsers, and answers preflights (then it reports false).
@@ -146,7 +147,7 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) bool {
 	h.Add("Vary", "origin, access-control-request-method, access-control-request-headers")
 	if origin := s.allowedOrigin(r.Header.Get("Origin")); origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "x-request-id,service-version,surreal-version")
+		h.Set("Access-Control-Expose-Headers", "x-request-id,service-version,surreal-version,mcp-session-id")
 	}
 	if r.Method != http.MethodOptions {
 		return true

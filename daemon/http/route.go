@@ -42,6 +42,9 @@ func table() []route {
 		{"signup", http.MethodPost, "/signup", (*Server).signup},
 		{"rpc", http.MethodPost, "/rpc", (*Server).call},
 		{"rpc", http.MethodGet, "/rpc", (*Server).socket},
+		{"mcp", http.MethodPost, "/mcp", (*Server).mcpPost},
+		{"mcp", http.MethodGet, "/mcp", (*Server).mcpStream},
+		{"mcp", http.MethodDelete, "/mcp", (*Server).mcpEnd},
 	}
 	for _, path := range [...]string{"/key/{table}", "/key/{table}/{id}"} {
 		for _, method := range [...]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -51,16 +54,7 @@ func table() []route {
 	for method := range apiMethods {
 		t = append(t, route{"api", method, "/api/*", (*Server).api})
 	}
-	for _, r := range absent {
-		t = append(t, route{r.name, r.method, r.path, func(*Server, http.ResponseWriter, *http.Request) error { return notFound(r.name) }})
-	}
 	return t
-}
-
-// absent are routes of the interface whose surface this server does not have: capabilities know their names, and clients
-// are told that there is nothing.
-var absent = [...]struct{ name, method, path string }{
-	{"mcp", http.MethodPost, "/mcp"},
 }
 
 // Routes are the names of all routes, sorted: what --allow-http and --deny-http may list.
@@ -106,7 +100,9 @@ func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 // open is the handler of a route, closed where the capabilities deny it. Routes without a name are always open.
 func (s *Server) open(r route) http.HandlerFunc {
 	if r.name != "" {
-		if err := s.RPC.Caps.MayVisit(r.name); err != nil {
+		if err := s.RPC.Caps.MayVisit(r.name); err != nil && r.name == "mcp" {
+			return func(w http.ResponseWriter, _ *http.Request) { plainProblem(w, http.StatusForbidden, "Forbidden") }
+		} else if err != nil {
 			return func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, err) }
 		}
 	}

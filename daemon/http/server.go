@@ -20,6 +20,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/grpc"
 	"github.com/nacredb/nacre/daemon/h2"
+	"github.com/nacredb/nacre/daemon/mcp"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine/value"
@@ -31,7 +32,7 @@ const Product = "nacre"
 
 // Limits bounds what comes from outside. Zero fields mean the defaults.
 type Limits struct {
-	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export, Model int64 // bytes of a body
+	SQL, GQL, GraphQL, RPC, API, Key, Signin, Signup, Import, Export, Model, MCP int64 // bytes of a body
 
 	GraphQLBatch  int // requests of one batch
 	GraphQLEvents int // that may wait for one subscription
@@ -58,6 +59,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Import, 4<<30)
 	set(&l.Export, 64<<10)
 	set(&l.Model, 4<<30)
+	set(&l.MCP, 4<<20)
 	set(&l.Requests, 1<<20)
 	set(&l.Streams, 256)
 	set(&l.HeaderTimeout, 10*time.Second)
@@ -84,6 +86,8 @@ type Readiness interface {
 // Options is what a Server serves.
 type Options struct {
 	RPC       *rpc.Server
+	MCP       *mcp.Server
+	MCPHosts  MCPHosts
 	Sockets   *ws.Server
 	GRPC      *grpc.Server // nil: no calls are taken
 	Readiness Readiness
@@ -155,6 +159,7 @@ func (s *Server) Serve(l net.Listener, tlsConfig *tls.Config) error {
 // Shutdown stops accepting and waits for the running requests; at the end of ctx it cuts them off. WebSockets are
 // not its business.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.MCP.Sessions.Shut() // their streams end
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close()

@@ -64,6 +64,7 @@ func (m *Metrics) Write(w io.Writer, all bool, g *Gauges) {
 	}
 	m.writeWork(w)
 	m.writeGraphQL(w)
+	m.writeMCP(w)
 	m.work.write(w)
 	m.writeNetwork(w)
 	writeEngine(w, g)

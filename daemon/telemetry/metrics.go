@@ -42,6 +42,7 @@ type Metrics struct {
 	limited map[string]*atomic.Uint64 // requests refused, by the limit
 
 	operations map[operationKey]*outcome // of GraphQL
+	mcp        mcp
 
 	usage usage // of the processor, by scrapes
 }

@@ -29,6 +29,8 @@ type Session struct {
 	// Deliver takes notifications of live queries without waiting; nil where there is nobody to take them.
 	Deliver func(*live.Notification) error
 	Quiet   bool // live queries that the session kills end at once, without a word
+	// ReadOnly: statements that would change anything are refused, and the others run where nothing can be changed.
+	ReadOnly bool
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
 	Current func() *Session
 	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil: never.

@@ -38,7 +38,7 @@ func (s state) failed() bool { return s == failed || s == nested || s == over }
 // next runs the statement at the start of stmts, or the block, and gives what is left of them.
 func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
 	n := stmts[0].Block
-	if n == 0 || q.state != alone {
+	if n == 0 || q.state != alone || q.sess.ReadOnly {
 		q.Statement(ctx, &stmts[0])
 		return stmts[1:]
 	}

@@ -142,6 +142,10 @@ func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
 }
 
 func (q *Query) statement(ctx context.Context, p *exec.Prepared, start time.Time) {
+	if err := q.mayChange(p.Stmt); err != nil {
+		q.answer(start, value.None, "", err)
+		return
+	}
 	switch s := p.Stmt.(type) {
 	case *ast.Begin:
 		q.begin(ctx, start)

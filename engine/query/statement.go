@@ -20,10 +20,13 @@ import (
 func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, error) {
 	var v value.Value
 	vars := q.base.Vars()
-	if !p.Writes {
+	if !p.Writes || q.sess.ReadOnly {
 		v, sent, err := q.reading(ctx, p)
 		if !errors.Is(err, txn.ErrReadOnly) {
 			return v, err
+		}
+		if q.sess.ReadOnly {
+			return value.None, errReadOnly()
 		}
 		if sent {
 			return value.None, errLateWrite()

@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"client", "client/memory", "daemon/config", "daemon/telemetry", "daemon/unpack"},
 	{"daemon/rpc"},
 	{"daemon/grpc", "daemon/h2", "daemon/ws", "daemon/pgwire/sqlstate"},
-	{"daemon/graphql"},
+	{"daemon/graphql", "daemon/mcp"},
 	{"daemon/pgwire/pgtype"},
 	{"daemon/pgwire/sql"},
 	{"daemon/pgwire/catalog"},
