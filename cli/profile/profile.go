@@ -12,8 +12,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
@@ -116,11 +118,27 @@ func (f *File) Save() error {
 	return nil
 }
 
-var nameLike = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,63}$`)
+// maxName is how many characters the name of a context has at most.
+const maxName = 64
+
+// nameLike reports whether a text can be the name of a context: letters and digits of any script, and after the first
+// one also dots, dashes and underscores. It is no regular expression: to compile one with these classes takes longer
+// than all else that a command does at its start.
+func nameLike(name string) bool {
+	if name == "" || utf8.RuneCountInString(name) > maxName {
+		return false
+	}
+	for i, r := range name {
+		if !unicode.IsLetter(r) && !unicode.Is(unicode.N, r) && (i == 0 || !strings.ContainsRune("._-", r)) {
+			return false
+		}
+	}
+	return true
+}
 
 // Add keeps a context under a name, and makes the first one the one in use. With replace it may exist already.
 func (f *File) Add(name string, c Context, replace bool) error {
-	if !nameLike.MatchString(name) {
+	if !nameLike(name) {
 		return fmt.Errorf("%q is no name for a context: want letters, digits, dots and dashes, at most 64", name)
 	}
 	if _, there := f.Contexts[name]; there && !replace {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -74,5 +75,14 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := Load(open); err == nil {
 		t.Error("a file that others may write is read")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]bool{"prod": true, "日本-1.a_b": true, "": false, "-a": false, ".a": false, "a b": false,
+		"a/b": false, "a\n": false, "\xff": false, strings.Repeat("é", 64): true, strings.Repeat("é", 65): false} {
+		if got := nameLike(name); got != want {
+			t.Errorf("%q: got %t, want %t", name, got, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/text"
@@ -65,58 +66,61 @@ const (
 
 func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
-var patterns = []pattern{
-	{re: re(`(?i:\bmy (?:full )?name is|\bmy name's) ` + proper), key: "name", value: "$1", category: "identity",
-		single: true},
-	{re: re(`(?i:\b(?:please )?call me) ` + proper), key: "preferred_name", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii](?: (?:no longer|don't|do not)) live in ` + proper), key: "lives_in", value: "$1", category: "identity",
-		negated: true},
-	{re: re(`\b[Ii](?:'m| am)? (?:now |currently |still )?(?:live|living|reside|based|settled) in ` + proper), key: "lives_in", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii](?:'ve| have| just| recently| finally)* (?:moved|relocated|am moving|'m moving)(?: from [A-Z]\w+)? to ` + proper), key: "lives_in", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii](?:'m| am) (?:originally )?from ` + proper), key: "from", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii] (?:no longer|don't) work (?:at|for) ` + proper), key: "works_at", value: "$1", category: "identity",
-		negated: true},
-	{re: re(`\b[Ii] (?:now |currently |still )?work (?:at|for) ` + proper), key: "works_at", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii](?: just| have|'ve)? (?:started|joined|began)(?: working)?(?: at)? ` + proper + `(?: as|$|[.,!])`), key: "works_at", value: "$1",
-		category: "identity", single: true},
-	{re: re(`\b[Ii](?: now| currently)? (?:work|am working|'m working|got a job|was hired) as an? ` + thing + end), key: "occupation", value: "$1",
-		category: "identity", single: true},
-	{re: re(`\b[Ii](?:'m| am) an? ((?:\w+ )?(?:teacher|nurse|doctor|engineer|developer|designer|lawyer|chef|writer|artist|student|manager|programmer|scientist|farmer|pilot|driver|baker|musician|journalist|carpenter|plumber|electrician|accountant|architect|dentist|therapist|photographer))\b`), key: "occupation", value: "$1", category: "identity",
-		single: true},
-	{re: re(`\b[Ii](?:'m| am) (\d{1,3})(?: years old)?[.,!\n]`), key: "age", value: "$1", category: "identity", single: true},
-	{re: re(`\b[Ii](?:'m| am) allergic to ` + thing + end), key: "allergic_to", value: "$1", category: "identity"},
-	{re: re(`(?i)\bmy birthday is (?:on )?` + thing + end), key: "birthday", value: "$1", category: "identity",
-		single: true},
-	{re: re(`(?i)\bmy favou?rite (\w+(?: \w+)?) (?:is|are) (?:now )?` + `([^.,;!?\n]{1,80}?)` + end), key: "favourite_$1",
-		value: "$2", category: "knowledge", single: true},
-	{re: re(`\b[Ii] (?:no longer|don't|do not|stopped) (?:like|love|enjoy|liking) ` + thing + end), key: "likes", value: "$1",
-		category: "knowledge", negated: true},
-	{re: re(`\b[Ii] (?:really |absolutely |just )?(?:like|love|enjoy|adore) ` + thing + end), key: "likes", value: "$1", category: "knowledge"},
-	{re: re(`\b[Ii] (?:really |absolutely )?(?:hate|dislike|can't stand|cannot stand) ` + thing + end), key: "dislikes", value: "$1",
-		category: "knowledge"},
-	{re: re(`\b[Ii] (?:prefer) ` + thing + end), key: "prefers", value: "$1", category: "knowledge", single: true},
-	{re: re(`(?i:\b[I] have an? (?:new )?(?:dog|cat|puppy|kitten|rabbit|parrot|hamster|horse|pet) (?:named|called)) ` + proper), key: "has_pet", value: "$1", target: "other",
-		category: "identity"},
-	{re: re(`(?i:\bmy (wife|husband|partner|girlfriend|boyfriend|sister|brother|mother|father|mom|dad|son|daughter|boss|manager|friend|best friend|cousin|aunt|uncle|fiancée?|roommate|colleague)(?:'s name)? is(?: named| called)?) ` + proper + end), key: "$1", value: "$2", target: "person",
-		category: "identity"},
-	{re: re(`(?i:\bmy ((?:phone|email|home|work|mobile|car|new|current|shoe|t-shirt)(?: \w+)?) is) ` + thing + end), key: "$1", value: "$2", category: "knowledge",
-		single: true},
-	{re: re(`\b` + proper + ` (?:now )?(?:lives|is living|resides) in ` + proper), who: "$1", key: "lives_in",
-		value: "$2", category: "identity", single: true},
-	{re: re(`\b` + proper + ` (?:has |just |recently )?(?:moved|relocated) to ` + proper), who: "$1", key: "lives_in",
-		value: "$2", category: "identity", single: true},
-	{re: re(`\b` + proper + ` (?:now )?works (?:at|for) ` + proper), who: "$1", key: "works_at", value: "$2",
-		category: "identity", single: true},
-	{re: re(`\b` + proper + ` is the (\w+(?: \w+)?) of ` + proper), who: "$1", key: "$2_of", value: "$3",
-		target: "organisation", category: "knowledge"},
-	{re: re(`\b` + proper + `'s (\w+(?: \w+)?) is ` + `([^.,;!?\n]{1,80}?)` + end), who: "$1", key: "$2",
-		value: "$3", category: "knowledge", single: true},
-}
+// patterns are compiled when the first text is read: no other command has to wait for them.
+var patterns = sync.OnceValue(func() []pattern {
+	return []pattern{
+		{re: re(`(?i:\bmy (?:full )?name is|\bmy name's) ` + proper), key: "name", value: "$1", category: "identity",
+			single: true},
+		{re: re(`(?i:\b(?:please )?call me) ` + proper), key: "preferred_name", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii](?: (?:no longer|don't|do not)) live in ` + proper), key: "lives_in", value: "$1", category: "identity",
+			negated: true},
+		{re: re(`\b[Ii](?:'m| am)? (?:now |currently |still )?(?:live|living|reside|based|settled) in ` + proper), key: "lives_in", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii](?:'ve| have| just| recently| finally)* (?:moved|relocated|am moving|'m moving)(?: from [A-Z]\w+)? to ` + proper), key: "lives_in", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii](?:'m| am) (?:originally )?from ` + proper), key: "from", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii] (?:no longer|don't) work (?:at|for) ` + proper), key: "works_at", value: "$1", category: "identity",
+			negated: true},
+		{re: re(`\b[Ii] (?:now |currently |still )?work (?:at|for) ` + proper), key: "works_at", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii](?: just| have|'ve)? (?:started|joined|began)(?: working)?(?: at)? ` + proper + `(?: as|$|[.,!])`), key: "works_at", value: "$1",
+			category: "identity", single: true},
+		{re: re(`\b[Ii](?: now| currently)? (?:work|am working|'m working|got a job|was hired) as an? ` + thing + end), key: "occupation", value: "$1",
+			category: "identity", single: true},
+		{re: re(`\b[Ii](?:'m| am) an? ((?:\w+ )?(?:teacher|nurse|doctor|engineer|developer|designer|lawyer|chef|writer|artist|student|manager|programmer|scientist|farmer|pilot|driver|baker|musician|journalist|carpenter|plumber|electrician|accountant|architect|dentist|therapist|photographer))\b`), key: "occupation", value: "$1", category: "identity",
+			single: true},
+		{re: re(`\b[Ii](?:'m| am) (\d{1,3})(?: years old)?[.,!\n]`), key: "age", value: "$1", category: "identity", single: true},
+		{re: re(`\b[Ii](?:'m| am) allergic to ` + thing + end), key: "allergic_to", value: "$1", category: "identity"},
+		{re: re(`(?i)\bmy birthday is (?:on )?` + thing + end), key: "birthday", value: "$1", category: "identity",
+			single: true},
+		{re: re(`(?i)\bmy favou?rite (\w+(?: \w+)?) (?:is|are) (?:now )?` + `([^.,;!?\n]{1,80}?)` + end), key: "favourite_$1",
+			value: "$2", category: "knowledge", single: true},
+		{re: re(`\b[Ii] (?:no longer|don't|do not|stopped) (?:like|love|enjoy|liking) ` + thing + end), key: "likes", value: "$1",
+			category: "knowledge", negated: true},
+		{re: re(`\b[Ii] (?:really |absolutely |just )?(?:like|love|enjoy|adore) ` + thing + end), key: "likes", value: "$1", category: "knowledge"},
+		{re: re(`\b[Ii] (?:really |absolutely )?(?:hate|dislike|can't stand|cannot stand) ` + thing + end), key: "dislikes", value: "$1",
+			category: "knowledge"},
+		{re: re(`\b[Ii] (?:prefer) ` + thing + end), key: "prefers", value: "$1", category: "knowledge", single: true},
+		{re: re(`(?i:\b[I] have an? (?:new )?(?:dog|cat|puppy|kitten|rabbit|parrot|hamster|horse|pet) (?:named|called)) ` + proper), key: "has_pet", value: "$1", target: "other",
+			category: "identity"},
+		{re: re(`(?i:\bmy (wife|husband|partner|girlfriend|boyfriend|sister|brother|mother|father|mom|dad|son|daughter|boss|manager|friend|best friend|cousin|aunt|uncle|fiancée?|roommate|colleague)(?:'s name)? is(?: named| called)?) ` + proper + end), key: "$1", value: "$2", target: "person",
+			category: "identity"},
+		{re: re(`(?i:\bmy ((?:phone|email|home|work|mobile|car|new|current|shoe|t-shirt)(?: \w+)?) is) ` + thing + end), key: "$1", value: "$2", category: "knowledge",
+			single: true},
+		{re: re(`\b` + proper + ` (?:now )?(?:lives|is living|resides) in ` + proper), who: "$1", key: "lives_in",
+			value: "$2", category: "identity", single: true},
+		{re: re(`\b` + proper + ` (?:has |just |recently )?(?:moved|relocated) to ` + proper), who: "$1", key: "lives_in",
+			value: "$2", category: "identity", single: true},
+		{re: re(`\b` + proper + ` (?:now )?works (?:at|for) ` + proper), who: "$1", key: "works_at", value: "$2",
+			category: "identity", single: true},
+		{re: re(`\b` + proper + ` is the (\w+(?: \w+)?) of ` + proper), who: "$1", key: "$2_of", value: "$3",
+			target: "organisation", category: "knowledge"},
+		{re: re(`\b` + proper + `'s (\w+(?: \w+)?) is ` + `([^.,;!?\n]{1,80}?)` + end), who: "$1", key: "$2",
+			value: "$3", category: "knowledge", single: true},
+	}
+})
 
 var ruleHead = regexp.MustCompile(`(?i)^(?:please )?(always|never|from now on,?|remember to|don't ever|do not ever)\b\s+\S`)
 
@@ -154,7 +158,7 @@ func readSentence(out *Facts, sentence, speaker string, said time.Time, at text.
 		from = ms[0].From
 	}
 	taken := map[string]bool{}
-	for _, p := range patterns {
+	for _, p := range patterns() {
 		m := p.re.FindStringSubmatchIndex(sentence)
 		if m == nil || len(out.Facts) >= maxFacts {
 			continue
