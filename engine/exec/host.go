@@ -32,7 +32,7 @@ func (h *host) RecordExists(id *value.RecordID) (bool, error) {
 		return false, err
 	}
 	if tb == nil {
-		return false, errs.TableNotFound(id.Table)
+		return false, nil
 	}
 	if id.Key.Kind() != value.KindRange {
 		doc, err := h.r.Fetch(h.ctx, id)

@@ -371,13 +371,19 @@ func (r *Run) destructureDoc(ctx context.Context, env *Env, v value.Value, link 
 		switch {
 		case err != nil:
 			return value.None, err
-		case !f.All:
+		case !f.All, isLink(v.Object(), f.Name):
 			out = append(out, value.Field{Name: f.Name, Value: w})
 		case w.Kind() == value.KindObject:
 			out = append(out, w.Object().Fields()...)
 		}
 	}
 	return value.ObjectOf(value.NewObject(out...)), nil
+}
+
+// isLink reports whether a field leads to another record: its .* is that record, and not fields of this one.
+func isLink(o *value.Object, name string) bool {
+	v, _ := o.Get(name)
+	return v.Kind() == value.KindRecord
 }
 
 // destructured is the value of one field of a destructuring.
@@ -389,8 +395,11 @@ func (r *Run) destructured(ctx context.Context, env *Env, o *value.Object, link 
 	if !ok {
 		v, _ = o.Get(f.Name)
 	}
-	if f.Nested != nil {
+	switch {
+	case f.Nested != nil:
 		return r.destructure(ctx, env, v, f.Nested)
+	case f.All && v.Kind() == value.KindRecord:
+		return r.Fetch(ctx, v.Record())
 	}
 	return v, nil
 }

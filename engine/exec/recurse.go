@@ -59,6 +59,9 @@ func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recu
 		if err != nil {
 			return value.None, err
 		}
+		if target.IsNone() { // there is no way to nothing
+			return value.None, nil
+		}
 		if target.Kind() != value.KindRecord {
 			return value.None, errs.Internal("Expected a record ID during recursive graph traversal, but found `%s`", target.Brief())
 		}
