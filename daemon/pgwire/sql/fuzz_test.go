@@ -1,0 +1,33 @@
+package sql
+
+import "testing"
+
+// Parse takes any text: it answers a statement or an error, and ends within the text.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"SELECT 1",
+		"SELECT a.*, b.c AS \"d\" FROM t a LEFT JOIN u b USING (x) WHERE a.b = $1 AND c IN (1, 2) ORDER BY 1 DESC NULLS LAST LIMIT 3",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n; SELECT 2",
+		"SELECT row_number() OVER (PARTITION BY a ORDER BY b), count(*) FILTER (WHERE c) FROM t GROUP BY 1 HAVING x IS NOT NULL",
+		"INSERT INTO t (a, b) VALUES (1, DEFAULT) ON CONFLICT (id) DO UPDATE SET a = excluded.a RETURNING *",
+		"UPDATE t SET a = ARRAY[1, 2][1], b = '{}'::text[] WHERE id = ANY ($1)",
+		"DELETE FROM t WHERE EXISTS (SELECT 1)",
+		"SELECT E'\\n\\x41', $tag$ x $tag$, U&'d', 1.5e-3, CASE WHEN a THEN 1 END, extract(year FROM t), a NOT LIKE 'x' ESCAPE '!'",
+		"SELECT ((((((1))))))",
+		"SELECT (a, b) = (c, d), (f(x)).n, a[1:2], x::numeric(10, 2), INTERVAL '1 day' /* /* */ */ -- x",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		stmt, end, err := Parse(text, 0)
+		if err == nil && (stmt == nil || end < 0 || end > len(text)) {
+			t.Errorf("%q: %v, end %d", text, stmt, end)
+		}
+		if sel, ok := stmt.(*Select); ok && err == nil {
+			sel.Relations()
+		}
+		if _, err := SplitName(text); err == nil && text == "" {
+			t.Error("an empty name is read")
+		}
+	})
+}
