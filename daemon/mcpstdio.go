@@ -46,6 +46,15 @@ func ServeMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, at Plac
 	}
 	session := eng.Session()
 	defer session.Close()
+	if at.NS != "" { // an owner that names a place makes it, as nacre sql does
+		enter := session.Use
+		if cfg.MCPReadOnly {
+			enter = session.Visit
+		}
+		if err := enter(ctx, &at.NS, &at.DB); err != nil {
+			return err
+		}
+	}
 	srv := &rpc.Server{Engine: eng, Caps: caps, Log: log.With("component", "rpc"), Limits: rpc.Limits{QueryTimeout: cfg.QueryTimeout},
 		DefaultNamespace: at.NS, DefaultDatabase: at.DB}
 	if at.NS == "" && !cfg.NoDefaults {

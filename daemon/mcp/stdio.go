@@ -136,10 +136,11 @@ func (c *stdio) take(ctx context.Context, b []byte) {
 	if m.Alone {
 		c.stops.Store(m.id(), stop)
 	}
+	sess := c.sess // of now: a request before initialize has none
 	c.work.Go(func() {
 		defer func() { <-c.room }()
 		defer stop(nil)
-		reply := c.srv.Handle(ctx, c.peer, c.sess, m)
+		reply := c.srv.Handle(ctx, c.peer, sess, m)
 		c.stops.Delete(m.id())
 		if !reply.cancelled && !errors.Is(context.Cause(ctx), errStopped) {
 			c.send(reply)
