@@ -63,10 +63,10 @@ func Parse(oid OID, s string, st *Style) (value.Value, error) {
 	case Name:
 		return value.Str(cutName(s)), nil
 	case Char:
-		if len(s) > 1 {
-			s = s[:1]
+		if s != "" && s[0] >= 0x80 {
+			return value.None, badText(sqlstate.InvalidText, oid, s) // one byte of it would be no text
 		}
-		return value.Str(s), nil
+		return value.Str(s[:min(len(s), 1)]), nil
 	}
 	if elem := ElemOf(oid); elem != 0 {
 		return parseArray(s, elem, st)
