@@ -38,10 +38,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NACRE_ENDPOINT", "ws://"+addr)
 			env.Setenv("NACRE_USER", "root")
 			env.Setenv("NACRE_PASS", "root")
-			return copyModels(env.WorkDir)
+			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": wantCode,
+			// "models" puts the model files of the data set into the folder of the script.
+			"models": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(copyModels(ts.MkAbs("."))) },
 		},
 	})
 }
