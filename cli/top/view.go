@@ -1,6 +1,7 @@
 package top
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -153,7 +154,7 @@ var helpLines = []string{
 
 // PrintOnce writes figures as a page of text.
 func PrintOnce(w io.Writer, opt Options, f *Figures) error {
-	m := newModel(nil, opt) //nolint:staticcheck // nothing is read
+	m := newModel(context.Background(), opt) // nothing is read
 	m.now, m.w, m.h, m.printed = f, 100, 1000, true
 	lines := append([]string{m.header()}, m.overview()...)
 	m.at = -1
