@@ -212,6 +212,16 @@ func (e *encoded) all() []Field {
 	return fields
 }
 
+// walk decodes the fields one by one, until f answers false.
+func (e *encoded) walk(f func(string, Value) bool) {
+	old := func(m entry) bool { return f(m.name, decodeStored(m.value, e.special)) }
+	if len(e.edits) == 0 {
+		e.each(old)
+		return
+	}
+	e.merged(old, func(d edit) bool { return f(d.name, d.value) })
+}
+
 // merged walks the fields after edits in name order: those of the bytes that stand, by base, and
 // those set since, by set. Either stops it by answering false.
 func (e *encoded) merged(base func(entry) bool, set func(edit) bool) {

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -81,6 +82,22 @@ func (o *Object) Fields() []Field {
 		return o.enc.all()
 	}
 	return o.fields
+}
+
+// All walks the fields in name order. Unlike Fields it keeps nothing of a stored record: it is for those who read each
+// field once.
+func (o *Object) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if o.enc != nil && o.enc.cached() == nil {
+			o.enc.walk(yield)
+			return
+		}
+		for _, f := range o.Fields() {
+			if !yield(f.Name, f.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Get is the value of a field, and whether it is there.

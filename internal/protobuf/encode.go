@@ -149,12 +149,12 @@ func AppendObject(dst []byte, o *value.Object) ([]byte, error) {
 }
 
 func appendObject(dst []byte, o *value.Object, levels int) ([]byte, error) {
-	for _, f := range o.Fields() {
+	for name, v := range o.All() {
 		var at int
 		dst, at = Open(dst, 1)
-		dst = AppendString(dst, 1, f.Name)
+		dst = AppendString(dst, 1, name)
 		var err error
-		if dst, err = appendField(dst, 2, f.Value, levels); err != nil {
+		if dst, err = appendField(dst, 2, v, levels); err != nil {
 			return dst, err
 		}
 		dst = Seal(dst, at)

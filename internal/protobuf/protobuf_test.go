@@ -278,3 +278,27 @@ func BenchmarkAppendValue(b *testing.B) {
 		}
 	}
 }
+
+// Rows as they come from a scan: each is encoded once.
+func BenchmarkAppendStored(b *testing.B) {
+	v, err := parse.Value("{ id: person:1, name: 'a name of some length', age: 42, tags: ['a', 'b', 'c'], " +
+		"at: { x: 1.5, y: 2.5 }, mail: 'a@b.c', score: 1.5 }")
+	if err != nil {
+		b.Fatal(err)
+	}
+	rec, err := value.EncodeRecord(nil, v.Object())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		o, err := value.RecordObject(rec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if buf, err = protobuf.AppendValue(buf[:0], value.ObjectOf(o)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
