@@ -309,7 +309,7 @@ func (s *Server) mcpKnown(r *http.Request) (*mcp.Session, error) {
 	version := r.Header.Get(mcpVersion)
 	switch {
 	case version == mcpAlone, r.Method != http.MethodDelete && r.Header.Get(mcpSession) == "", r.Method == http.MethodHead:
-		return nil, &mcpRefusal{status: http.StatusMethodNotAllowed, text: "Method Not Allowed"}
+		return nil, &refusal{status: http.StatusMethodNotAllowed}
 	case version != "" && !mcp.Supported(version):
 		return nil, badMCP(http.StatusBadRequest, "Unsupported MCP-Protocol-Version")
 	case r.Header.Get(mcpSession) == "":
@@ -332,7 +332,7 @@ func (s *Server) mcpKnown(r *http.Request) (*mcp.Session, error) {
 func (s *Server) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.mcpKnown(r)
 	if err != nil {
-		if no, ok := errors.AsType[*mcpRefusal](err); ok && no.status == http.StatusMethodNotAllowed {
+		if no, ok := errors.AsType[*refusal](err); ok && no.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)
 		}
 		return s.mcpDone(w, err)
@@ -367,7 +367,7 @@ func (s *Server) mcpStream(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) mcpEnd(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.mcpKnown(r)
 	if err != nil {
-		if no, ok := errors.AsType[*mcpRefusal](err); ok && no.status == http.StatusMethodNotAllowed {
+		if no, ok := errors.AsType[*refusal](err); ok && no.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)
 		}
 		return s.mcpDone(w, err)
