@@ -78,7 +78,8 @@ type load struct {
 	heap       uint64
 }
 
-// measure counts the goroutines but for the idle workers of sockets and of HTTP/2, of which a server keeps a bounded number.
+// measure counts the goroutines, without the idle workers of sockets and of HTTP/2: a server keeps a bounded number of
+// them.
 func measure() load {
 	runtime.GC()
 	var m runtime.MemStats

@@ -281,7 +281,7 @@ func TestGRPCFloods(t *testing.T) {
 	s.alive()
 }
 
-// A client that takes no answers holds nobody up, and is cut off.
+// A client that takes no answers does not delay the others, and is cut off.
 func TestGRPCSlowReader(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.Limits.SendTimeout = 300 * time.Millisecond })
 	c := s.grpcRoot()

@@ -151,6 +151,6 @@ func TestClientOverGRPCS(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	if _, err := client.Open(t.Context(), client.Options{Endpoint: "grpcs://" + s.Addr().String()}); !errors.Is(err, client.ErrUnreachable) {
-		t.Errorf("a certificate that nobody knows: %v", err)
+		t.Errorf("a certificate of an unknown authority: %v", err)
 	}
 }

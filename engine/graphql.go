@@ -161,7 +161,7 @@ func (e *Engine) logCause(err error) {
 func (g *GraphQL) runPart(ctx context.Context, q *query.Query, p *graphql.Part) error {
 	if params, signup, ok := p.Login(); ok {
 		if g.s.snapshot().ReadOnly {
-			p.Fail(errs.NotAllowed("The session is read-only: nobody signs in or up by it"))
+			p.Fail(errs.NotAllowed("The session is read-only: it cannot sign in or up"))
 			return nil
 		}
 		g.login(ctx, p, params, signup)

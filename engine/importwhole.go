@@ -87,7 +87,7 @@ func importOne(ctx context.Context, q *query.Query, sess *exec.Session, next lin
 		return errs.Validation("The import is one transaction: BEGIN, COMMIT and CANCEL have no place in its text (line %d)", next.line)
 	case *ast.Insert:
 		if stmt.Output == nil {
-			stmt.Output = &ast.Output{Kind: ast.OutputNone} // nobody reads it, and it may be large
+			stmt.Output = &ast.Output{Kind: ast.OutputNone} // it is not read, and may be large
 		}
 	}
 	q.Statement(ctx, &exec.Prepare(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0])

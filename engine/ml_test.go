@@ -154,6 +154,41 @@ func TestModelStatements(t *testing.T) {
 	wantRefusal(t, s, "RETURN ml::house<0.0.1>([1, 1])", "does not exist")
 }
 
+// In a transaction calls see its models, and outside of it the ones that are committed.
+func TestModelsOfATransaction(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	importModel(t, s, "house")
+	const call, gone = "RETURN ml::house<0.0.1>([1, 1])", "does not exist"
+	tx, err := s.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func(text string) (value.Value, error) {
+		res, err := tx.Execute(t.Context(), text, nil)
+		if err != nil {
+			return value.None, err
+		}
+		if last := res[len(res)-1]; last.Err != nil {
+			return value.None, last.Err
+		}
+		return res[len(res)-1].Value, nil
+	}
+	if v, err := inside(call); err != nil || v.Text() != "[0.9375f]" {
+		t.Errorf("%s, %v", v.Text(), err)
+	}
+	if _, err := inside("REMOVE MODEL ml::house<0.0.1>"); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := inside(call); err == nil || !strings.Contains(err.Error(), gone) {
+		t.Errorf("removed: %s, %v", v.Text(), err)
+	}
+	wantAnswer(t, s, call, "[0.9375f]") // beside the transaction
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, s, call, gone)
+}
+
 func TestModelImports(t *testing.T) {
 	s := owner(t, openQuiet(t))
 	importModel(t, s, "house")

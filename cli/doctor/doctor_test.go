@@ -68,7 +68,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	s := httptest.NewTLSServer(http.NotFoundHandler()) // of an authority that nobody knows
+	s := httptest.NewTLSServer(http.NotFoundHandler()) // its authority is unknown
 	defer s.Close()
 	if got := server(t.Context(), s.URL); level(got, "tls") != Failure {
 		t.Errorf("got %v", got)

@@ -215,7 +215,7 @@ func TestViolations(t *testing.T) {
 			_ = k.WritePriority(7, http2.PriorityParam{Weight: 3})
 			k.ask(1, "/", true)
 		}},
-		{"a body that nobody reads", "200", func(k *raw) { k.ask(1, "/", false) }},
+		{"an unread body", "200", func(k *raw) { k.ask(1, "/", false) }},
 	} {
 		k := s.raw(t, true)
 		tc.play(k)
@@ -263,12 +263,12 @@ func TestFloods(t *testing.T) {
 			}
 			return k.WriteData(1, false, nil)
 		},
-		"pings that nobody reads": func(k *raw, _ uint32) error { return k.WritePing(false, [8]byte{}) },
-		"bad requests":            func(k *raw, i uint32) error { k.ask(2*i+1, "", true); return nil },
+		"unread pings": func(k *raw, _ uint32) error { return k.WritePing(false, [8]byte{}) },
+		"bad requests": func(k *raw, i uint32) error { k.ask(2*i+1, "", true); return nil },
 	} {
 		k := s.raw(t, true)
 		ended := make(chan string, 1)
-		if !strings.Contains(name, "nobody reads") {
+		if !strings.Contains(name, "unread") {
 			go func() { ended <- k.outcome(1 << 30) }()
 		}
 		sent := uint32(0)

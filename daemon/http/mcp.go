@@ -100,6 +100,9 @@ func (s *Server) mcpDone(w http.ResponseWriter, err error) error {
 	no, ok := errors.AsType[*mcpRefusal](err)
 	switch {
 	case !ok:
+		if method, is := errors.AsType[*refusal](err); is && method.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", http.MethodPost)
+		}
 		if err != nil && rpc.FailedAuth(err) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="nacre"`)
 		}
@@ -162,8 +165,8 @@ func (s *Server) mcpMessages(w http.ResponseWriter, r *http.Request) error {
 	return s.mcpInSession(w, r, sess, peer, list, batch, stream)
 }
 
-// mcpPeer finds out who asks, and in which session. Who comes back to a session of a guest is that guest, whatever it
-// brings.
+// mcpPeer finds out who asks, and in which session. In a session of a guest the caller is that guest, whatever
+// credentials come with the request.
 func (s *Server) mcpPeer(r *http.Request, version string) (*mcp.Session, *mcp.Peer, error) {
 	var sess *mcp.Session
 	if id := r.Header.Get(mcpSession); id != "" && version != mcpAlone {
@@ -332,9 +335,6 @@ func (s *Server) mcpKnown(r *http.Request) (*mcp.Session, error) {
 func (s *Server) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.mcpKnown(r)
 	if err != nil {
-		if no, ok := errors.AsType[*refusal](err); ok && no.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", http.MethodPost)
-		}
 		return s.mcpDone(w, err)
 	}
 	if accept := strings.Join(r.Header.Values("Accept"), ","); accept != "" && !strings.Contains(accept, "*/*") &&
@@ -367,9 +367,6 @@ func (s *Server) mcpStream(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) mcpEnd(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.mcpKnown(r)
 	if err != nil {
-		if no, ok := errors.AsType[*refusal](err); ok && no.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", http.MethodPost)
-		}
 		return s.mcpDone(w, err)
 	}
 	sess.End()

@@ -252,7 +252,7 @@ func (s *Session) cancel(id string) {
 	}
 }
 
-// Guest reports whether nobody in particular began the session.
+// Guest reports whether an anonymous client began the session.
 func (s *Session) Guest() bool { return s.bound.Guest() }
 
 // Admit refuses a later request of another user than the one who began the session. The error is a Fault.

@@ -10,7 +10,7 @@ import (
 	"github.com/nacredb/nacre/daemon/config"
 )
 
-// Two thousand connections that do nothing cost little, and those that do not finish their start-up keep nobody out.
+// Two thousand connections that do nothing cost little, and those that do not finish their start-up keep no client out.
 func TestManyIdleConnections(t *testing.T) {
 	const many = 2000
 	addr, _ := start(t, unauthenticated, func(c *config.Config) { c.Limits.PostgresConnections = many + 10 })

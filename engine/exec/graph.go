@@ -83,7 +83,25 @@ func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, part
 
 // hop takes one step from every stop.
 func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]stop, error) {
-	var out []stop
+	return r.eachStop(ctx, nil, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+		mark := len(out)
+		var err error
+		if g.Dir == ast.DirRef {
+			out, err = r.references(ctx, env, out, id, g)
+		} else {
+			out, err = r.neighbours(ctx, env, out, s, id, g)
+		}
+		if err != nil || plainStep(g) {
+			return out, err
+		}
+		found, err := r.lookup(ctx, env, s.at, out[mark:], g)
+		return append(out[:mark], found...), err
+	})
+}
+
+// eachStop extends out by step from every stop that is a record.
+func (r *Run) eachStop(ctx context.Context, out, from []stop,
+	step func(out []stop, s *stop, id *value.RecordID) ([]stop, error)) ([]stop, error) {
 	for i := range from {
 		if err := r.Tick(ctx); err != nil {
 			return nil, err
@@ -92,24 +110,10 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 		if id.IsNone() {
 			continue
 		}
-		mark := len(out)
 		var err error
-		if g.Dir == ast.DirRef {
-			out, err = r.references(ctx, env, out, id.Record(), g)
-		} else {
-			out, err = r.neighbours(ctx, env, out, &from[i], id.Record(), g)
-		}
-		if err != nil {
+		if out, err = step(out, &from[i], id.Record()); err != nil {
 			return nil, err
 		}
-		if plainStep(g) {
-			continue
-		}
-		found, err := r.lookup(ctx, env, from[i].at, out[mark:], g)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out[:mark], found...)
 	}
 	return out, nil
 }
@@ -125,21 +129,9 @@ func leadsAcross(edge, node *ast.Graph) bool {
 // across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an edge
 // that leads there.
 func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) ([]stop, error) {
-	out := make([]stop, 0, len(from))
-	for i := range from {
-		if err := r.Tick(ctx); err != nil {
-			return nil, err
-		}
-		id := RecordOf(from[i].at)
-		if id.IsNone() {
-			continue
-		}
-		var err error
-		if out, err = r.acrossFrom(ctx, out, &from[i], id.Record(), g, to); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return r.eachStop(ctx, make([]stop, 0, len(from)), from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+		return r.acrossFrom(ctx, out, s, id, g, to)
+	})
 }
 
 func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph, to string) ([]stop, error) {

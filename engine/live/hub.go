@@ -169,7 +169,7 @@ func (h *Hub) remove(s *Subscription) {
 	h.byTable[s.Table] = classes
 }
 
-// Find gives a subscription that nobody has ended.
+// Find gives a subscription that is still open.
 func (h *Hub) Find(id value.UUID) (*Subscription, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,7 +230,7 @@ func (h *Hub) DropSession(session value.UUID) {
 	}
 }
 
-// Open gives up to limit subscriptions that nobody has ended, in no order, and how many there are.
+// Open gives up to limit open subscriptions, in no order, and how many there are.
 func (h *Hub) Open(limit int) (some []*Subscription, all int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -267,7 +267,7 @@ func (h *Hub) Watched(t Table) bool {
 	return len(h.byTable[t]) > 0
 }
 
-// List gives the subscriptions of a table that nobody has ended, in the order of their ids.
+// List gives the open subscriptions of a table, in the order of their ids.
 func (h *Hub) List(t Table) []*Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -131,7 +131,7 @@ func (s *Ahead) Next(ctx context.Context, in Source) (value.Value, bool, error) 
 	return doc, true, nil
 }
 
-// Close forgets results that nobody took.
+// Close drops the results that were not taken.
 func (s *Ahead) Close() {
 	for _, c := range s.calls {
 		delete(s.known.ahead, c)

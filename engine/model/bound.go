@@ -106,7 +106,7 @@ func (m *Bound) row(args []value.Value, x []float32) (row []float32, buffered bo
 	}
 	switch a := args[0]; a.Kind() {
 	case value.KindInt, value.KindFloat, value.KindDecimal:
-		return append(x, float32(number64(a))), false, nil
+		return append(x, float32(a.AsFloat())), false, nil
 	case value.KindArray:
 		return m.rawRow(a.Elems(), x)
 	case value.KindObject:
@@ -122,7 +122,7 @@ func (m *Bound) rawRow(list []value.Value, x []float32) ([]float32, bool, error)
 	for _, v := range list {
 		switch v.Kind() {
 		case value.KindInt, value.KindFloat, value.KindDecimal:
-			x = append(x, float32(number64(v)))
+			x = append(x, float32(v.AsFloat()))
 			numbers++
 		case value.KindArray:
 			before := len(x)
@@ -154,7 +154,7 @@ func (m *Bound) objectRow(o *value.Object, x []float32) ([]float32, error) {
 		used++
 		switch v.Kind() {
 		case value.KindInt, value.KindFloat, value.KindDecimal:
-			return number64(v), true, nil
+			return v.AsFloat(), true, nil
 		}
 		return 0, true, m.badArgument()
 	}, x)
@@ -166,17 +166,6 @@ func (m *Bound) objectRow(o *value.Object, x []float32) ([]float32, error) {
 		}
 	}
 	return x, err
-}
-
-// number64 is a number as float64.
-func number64(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	}
-	return v.Decimal().Float()
 }
 
 func (m *Bound) badArgument() error {

@@ -71,7 +71,7 @@ func (c *columns) read(m *Bound, doc value.Value, x []float32) ([]float32, bool)
 		v, _ := o.Get(name)
 		switch v.Kind() {
 		case value.KindInt, value.KindFloat, value.KindDecimal:
-			x = append(x, float32(number64(v)))
+			x = append(x, float32(v.AsFloat()))
 		default:
 			return x[:before], false
 		}

@@ -302,3 +302,16 @@ func BenchmarkAppendStored(b *testing.B) {
 		}
 	}
 }
+
+// A polygon without any ring can be stored, so it has to come back.
+func TestAPolygonWithoutRings(t *testing.T) {
+	want := value.GeometryOf(&value.Geometry{Kind: value.GeometryPolygon})
+	b, err := protobuf.AppendValue(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := protobuf.DecodeValue(b, value.Limits{})
+	if err != nil || got.Text() != want.Text() {
+		t.Errorf("%s, %v", got.Text(), err)
+	}
+}

@@ -62,11 +62,11 @@ func (s *Spec) appendElement(dst []byte, v value.Value) ([]byte, error) {
 	le := binary.LittleEndian
 	switch s.Type {
 	case "F64":
-		return le.AppendUint64(dst, math.Float64bits(float(v))), nil
+		return le.AppendUint64(dst, math.Float64bits(v.AsFloat())), nil
 	case "F32":
-		return le.AppendUint32(dst, math.Float32bits(float32(float(v)))), nil
+		return le.AppendUint32(dst, math.Float32bits(float32(v.AsFloat()))), nil
 	case "F16":
-		return le.AppendUint16(dst, halfBits(float32(float(v)))), nil
+		return le.AppendUint16(dst, halfBits(float32(v.AsFloat()))), nil
 	}
 	low, high := s.bounds()
 	n, ok := integer(v)
@@ -102,22 +102,12 @@ func (s *Spec) bounds() (low, high int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-func float(v value.Value) float64 {
-	switch v.Kind() {
-	case value.KindInt:
-		return float64(v.Int())
-	case value.KindFloat:
-		return v.Float()
-	}
-	return v.Decimal().Float()
-}
-
 // integer is a number without its fraction; false for one that fits no int.
 func integer(v value.Value) (int64, bool) {
 	if v.Kind() == value.KindInt {
 		return v.Int(), true
 	}
-	f := math.Trunc(float(v))
+	f := math.Trunc(v.AsFloat())
 	if !(f >= -1<<63 && f < 1<<63) {
 		return 0, false
 	}

@@ -117,7 +117,7 @@ func (c *cursor) setBase(k, v []byte, err error) {
 		c.bk = nil
 		// The keys of a page have no checksum of their own: a damaged one must not end the scan as if nothing came
 		// after it.
-		if _, err := open(k, v); err != nil && c.err == nil {
+		if _, err := c.base.open(k, v); err != nil && c.err == nil {
 			c.err = err
 		}
 	}
