@@ -19,7 +19,7 @@ const step = async (name, f) => {
 	await f();
 	console.log("ok   " + name);
 };
-const within = (promise, what) => Promise.race([promise, new Promise((_, no) => setTimeout(() => no(new Error(what)), 15000).unref())]);
+const within = (promise, what) => Promise.race([promise, new Promise((_, no) => setTimeout(() => no(new Error(what)), 60000).unref())]);
 const sql = async (text) => {
 	const r = await fetch(base + "/sql", { method: "POST", body: text, headers: { ...headers, accept: "application/json" } });
 	for (const s of await r.json()) assert.equal(s.status, "OK", JSON.stringify(s));
@@ -83,16 +83,17 @@ await step("graphql-ws: queries, mutations, events and their end", async () => {
 	const end = ws.subscribe({ query: 'subscription { city(where: { name: { ne: "Nowhere" } }) { id name } }' },
 		{ next: (m) => { seen.push(m.data.city); wake?.(); }, error: (e) => { throw new Error(JSON.stringify(e)); }, complete() { ended?.(); } });
 	const events = async (n) => { while (seen.length < n) await within(new Promise((yes) => (wake = yes)), `event ${n}`); };
-	for (let i = 0; i < 40 && seen.length === 0; i++) { // until the live query has begun
-		await once(`mutation { upsertCity(id: "bonn", data: { name: "Bonn" }) { id } }`);
+	for (let i = 0; i < 1200 && seen.length === 0; i++) { // until the live query has begun; what changes nothing is no event
+		await once(`mutation { upsertCity(id: "bonn", data: { name: "Bonn ${i}" }) { id } }`);
 		await new Promise((yes) => setTimeout(yes, 50));
 	}
 	await events(1);
-	assert.deepEqual(seen[0], { id: "city:bonn", name: "Bonn" });
+	assert.equal(seen[0].id, "city:bonn");
+	assert.match(seen[0].name, /^Bonn \d+$/);
 	const before = seen.length;
 	await once(`mutation { upsertCity(id: "x", data: { name: "Nowhere" }) { id } deleteCity(id: "bonn") }`);
 	await events(before + 1);
-	assert.deepEqual(seen[before], { id: "city:bonn", name: "Bonn" });
+	assert.equal(seen[before].id, "city:bonn");
 	const over = within(new Promise((yes) => (ended = yes)), "the end");
 	end();
 	await over;
