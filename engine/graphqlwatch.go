@@ -21,12 +21,15 @@ type GraphQLSubscription struct {
 	g    *GraphQL
 	op   *graphql.Operation
 	id   value.UUID
-	key  graphQLKey    // equal for operations that make the same of an event, under one schema
-	wake chan struct{} // has room for one
+	key  any             // a graphQLKey: equal for operations that make the same of an event, under one schema
+	resp GraphQLResponse // what Next has given
+	st   exec.Session    // and with which rights
+	wake chan struct{}   // has room for one
 
 	mu    sync.Mutex // guards the rest; a leaf lock
 	queue []graphQLEvent
-	most  int // in queue: what comes when it is full is dropped
+	one   [1]graphQLEvent // where queue begins: most of the time one event waits
+	most  int             // in queue: what comes when it is full is dropped
 	over  bool
 }
 
@@ -67,6 +70,7 @@ func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest, most int) 
 		return nil, resp, nil
 	}
 	sub := &GraphQLSubscription{g: g, op: op, key: keyOf(req, g.schema), wake: make(chan struct{}, 1), most: most}
+	sub.queue = sub.one[:0]
 	st := g.s.snapshot()
 	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
 	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: req.Query})
@@ -108,14 +112,15 @@ func (s *GraphQLSubscription) take() (e graphQLEvent, ok, over bool) {
 		return e, false, s.over
 	}
 	e = s.queue[0]
+	s.queue[0] = graphQLEvent{}
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
-		s.queue = nil
+		s.queue = s.one[:0]
 	}
 	return e, true, false
 }
 
 // Next waits for the next event, with the rights that the session has by then; false at the end of the subscription, of
-// the session's rights, or of ctx.
+// the session's rights, or of ctx. The response is good until the next call.
 func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool) {
 	for {
 		e, ok, over := s.take()
@@ -136,15 +141,17 @@ func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool)
 // event is the response that tells of a record. Where no statement had to run for it, it depends on nothing but the
 // record and the operation: others who are told the same get it as it is.
 func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*GraphQLResponse, bool) {
-	st := s.g.s.snapshot()
-	if s.g.s.mayQuery(&st) != nil { // SECURITY: the rights may have gone since the change was matched
+	s.st = s.g.s.snapshot()
+	if s.g.s.mayQuery(&s.st) != nil { // SECURITY: the rights may have gone since the change was matched
 		return nil, false
 	}
-	resp := &GraphQLResponse{Kind: graphql.Subscription}
+	s.resp = GraphQLResponse{Kind: graphql.Subscription}
+	resp := &s.resp
 	if data, ok := e.kept.Get(s.key); ok {
 		resp.Data = data
 		return resp, true
 	}
+	st := s.st
 	ctx, q := s.g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: "subscription"})
 	defer q.Close()
 	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(e.doc)}, resp)

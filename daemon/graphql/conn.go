@@ -285,7 +285,7 @@ func (c *Conn) run(ctx context.Context, id string, req *engine.GraphQLRequest, s
 		c.failed(id, resp.Errors)
 		return false
 	}
-	c.next(id, resp)
+	c.next(nil, id, resp)
 	c.complete(id)
 	return false
 }
@@ -294,6 +294,7 @@ func (c *Conn) run(ctx context.Context, id string, req *engine.GraphQLRequest, s
 func (c *Conn) follow(ctx context.Context, id string, sub *engine.GraphQLSubscription) {
 	defer sub.Close()
 	defer c.stop(id)
+	var buf []byte // of the message before; large ones are let go
 	for {
 		resp, ok := sub.Next(ctx)
 		if !ok {
@@ -302,29 +303,37 @@ func (c *Conn) follow(ctx context.Context, id string, sub *engine.GraphQLSubscri
 			}
 			return
 		}
-		c.next(id, resp)
+		if buf = c.next(buf[:0], id, resp); cap(buf) > keptBuffer {
+			buf = nil
+		}
 	}
 }
 
-// next sends an answer.
-func (c *Conn) next(id string, resp *engine.GraphQLResponse) {
+// keptBuffer is the largest buffer, in bytes, that a subscription keeps for its next event.
+const keptBuffer = 1 << 10
+
+// next sends an answer, which it makes behind b; it gives the message.
+func (c *Conn) next(b []byte, id string, resp *engine.GraphQLResponse) []byte {
 	kind := "next"
 	if c.legacy {
 		kind = "data"
 	}
 	held := c.RPC.Engine.Hold(2 * len(resp.Data))
 	defer held.Release()
-	c.out.Send(append(resp.AppendJSON(append(head(kind, id), `,"payload":`...)), '}'))
+	b = append(resp.AppendJSON(append(head(b, kind, id), `,"payload":`...)), '}')
+	c.out.Send(b)
+	return b
 }
 
-func (c *Conn) complete(id string) { c.out.Send(append(head("complete", id), '}')) }
+func (c *Conn) complete(id string) { c.out.Send(append(head(nil, "complete", id), '}')) }
 
 // failed says why an operation did not start.
 func (c *Conn) failed(id string, list []*engine.GraphQLFailure) {
-	c.out.Send(append(engine.AppendGraphQLErrors(append(head("error", id), `,"payload":`...), list), '}'))
+	c.out.Send(append(engine.AppendGraphQLErrors(append(head(nil, "error", id), `,"payload":`...), list), '}'))
 }
 
-// head is the beginning of a message about an operation.
-func head(kind, id string) []byte {
-	return value.AppendJSON([]byte(`{"type":"`+kind+`","id":`), value.Str(id))
+// head appends the beginning of a message about an operation.
+func head(b []byte, kind, id string) []byte {
+	b = append(append(append(b, `{"type":"`...), kind...), `","id":`...)
+	return value.AppendJSON(b, value.Str(id))
 }
