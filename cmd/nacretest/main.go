@@ -22,6 +22,7 @@ import (
 	"github.com/nacredb/nacre/cmd/nacretest/harness"
 	"github.com/nacredb/nacre/cmd/nacretest/index"
 	"github.com/nacredb/nacre/cmd/nacretest/isolation"
+	"github.com/nacredb/nacre/cmd/nacretest/pgspeed"
 	"github.com/nacredb/nacre/cmd/nacretest/sockets"
 	"github.com/nacredb/nacre/cmd/nacretest/torn"
 )
@@ -43,7 +44,7 @@ func asChild() (code int, ok bool) {
 
 func suites() []harness.Suite {
 	return slices.Concat(crash.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
-		bulk.Suites(), diff.Suites(), sockets.Suites())
+		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites())
 }
 
 // run is main with everything from outside handed in.

@@ -98,3 +98,11 @@ func TestSockets(t *testing.T) {
 func TestSiege(t *testing.T) {
 	mustPass(t, "siege -rows packed,attach,live -hold 100ms -ping 1h -within 1m")
 }
+
+// TestPostgres runs each row once on a PostgreSQL and on the listener.
+func TestPostgres(t *testing.T) {
+	out := mustPass(t, "postgres -rows 200 -clients 1,3 -for 20ms -rounds 1")
+	if n := strings.Count(out, " rate "); n != 14 {
+		t.Errorf("%d comparisons:\n%s", n, out)
+	}
+}

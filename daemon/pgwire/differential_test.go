@@ -1,79 +1,34 @@
 package pgwire_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nacredb/nacre/internal/pgserver"
 )
 
 // postgres runs PostgreSQL in a directory of the test, and connects to it.
 func postgres(t testing.TB) *pgconn.PgConn {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if err != nil || len(found) == 0 {
-		t.Fatal("PostgreSQL is not installed: scripts/test installs it")
-	}
-	bin := found[len(found)-1]
-	dir, err := os.MkdirTemp("", "pg") // the path of a socket is short
+	s, err := pgserver.Start(t.Context(), "", "fsync=off", "timezone=UTC", "max_parallel_workers_per_gather=0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
-	if os.Getuid() == 0 { // it refuses to run as root
-		u, err := user.Lookup("postgres")
-		if err != nil {
-			t.Fatal(err)
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data := filepath.Join(dir, "data")
-	initdb := exec.CommandContext(t.Context(), filepath.Join(bin, "initdb"), "-D", data, "-U", "root", "-A", "trust",
-		"--locale=C", "-E", "UTF8", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = dir, as
-	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
-	var log bytes.Buffer
-	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c",
-		"fsync=off", "-c", "timezone=UTC", "-c", "max_parallel_workers_per_gather=0")
-	server.Dir, server.SysProcAttr, server.Stdout, server.Stderr = dir, as, &log, &log
-	if err := server.Start(); err != nil {
+	t.Cleanup(s.Stop)
+	c, err := pgconn.Connect(t.Context(), s.DSN())
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGQUIT)
-		_ = server.Wait()
-	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		c, err := pgconn.Connect(t.Context(), "host="+dir+" user=root dbname=postgres")
-		if err == nil {
-			t.Cleanup(func() { _ = c.Close(context.Background()) })
-			return c
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("PostgreSQL does not start: %v\n%s", err, log.String())
-		}
-	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
 }
 
 // answerText is what a server answers to a query: the columns, then the rows as texts, or the code of its error.

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/textpatch", "internal/footprint", "internal/heap", "internal/loopback",
 		"internal/textcache", "internal/vectors"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
-	{"internal/onnxtest"},
+	{"internal/onnxtest", "internal/pgserver"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
 	{"engine/ast", "engine/key"},
@@ -64,7 +64,7 @@ var layers = [][]string{
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
 	{"cmd/nacretest/bulk", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff", "cmd/nacretest/index",
-		"cmd/nacretest/isolation", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
+		"cmd/nacretest/isolation", "cmd/nacretest/pgspeed", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
 	{"cmd/nacre", "cmd/nacretest"},
 }
 

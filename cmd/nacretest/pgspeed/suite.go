@@ -1,0 +1,65 @@
+// Package pgspeed measures the PostgreSQL listener beside a PostgreSQL of the same machine.
+package pgspeed
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/cmd/nacretest/harness"
+)
+
+// Suites are the suites of this package.
+func Suites() []harness.Suite {
+	return []harness.Suite{{Name: "postgres",
+		About:    "statements by pgx on the PostgreSQL listener and on a PostgreSQL, in turns: rate, CPU, latency",
+		Examples: []string{"postgres", "postgres -only read,insert -clients 1,16 -for 5s -rounds 5"}, Flags: flags}}
+}
+
+// options say what is measured, and how long.
+type options struct {
+	harness.RunOptions
+	only    string
+	list    string
+	clients []int
+	rows    int
+	length  time.Duration
+	rounds  int
+}
+
+func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
+	var o options
+	o.Flags(fs, "")
+	fs.StringVar(&o.only, "only", "", "names of the rows to measure, with commas (default: all)")
+	fs.StringVar(&o.list, "clients", "1,16,64", "numbers of connections, one statement at a time each")
+	fs.IntVar(&o.rows, "rows", 100_000, "records in the table that is read")
+	fs.DurationVar(&o.length, "for", 3*time.Second, "how long each turn of a row lasts")
+	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each of the two has")
+	return func(ctx context.Context, out io.Writer) error {
+		for c := range strings.SplitSeq(o.list, ",") {
+			n, err := strconv.Atoi(c)
+			if err != nil || n < 1 {
+				return fmt.Errorf("-clients: %q is no number of clients", c)
+			}
+			o.clients = append(o.clients, n)
+		}
+		return o.run(ctx, out)
+	}
+}
+
+// wants reports whether a row is to be measured.
+func (o *options) wants(name string) bool {
+	if o.only == "" {
+		return true
+	}
+	for w := range strings.SplitSeq(o.only, ",") {
+		if w == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,146 @@
+package pgwire_test
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/nacredb/nacre/daemon/config"
+)
+
+// benchRows is how many records the table of the benchmarks has.
+const benchRows = 10_000
+
+// benchServer has a table of benchRows records, and a client that speaks SQL.
+func benchServer(b *testing.B, change ...func(*config.Config)) *frames {
+	b.Helper()
+	addr, d := start(b, append(change, unauthenticated)...)
+	run(b, d, fmt.Sprintf(`DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE int;
+		DEFINE FIELD name ON item TYPE string; DEFINE FIELD score ON item TYPE option<float>;
+		DEFINE INDEX item_n ON item FIELDS n; DEFINE TABLE made SCHEMAFULL; DEFINE FIELD n ON made TYPE int;
+		DEFINE FIELD name ON made TYPE string;
+		INSERT INTO item (SELECT VALUE { id: 'k' + <string> $this, n: $this, name: 'the name of ' + <string> $this,
+			score: $this / 2f } FROM <array> (0..%d)) RETURN NONE`, benchRows))
+	f := login(b, addr)
+	_ = f.conn.SetDeadline(time.Time{})
+	f.ask("SET dialect = 'sql'")
+	return f
+}
+
+// exchange sends bytes and reads answers up to n ReadyForQuery. It returns how many rows came.
+func (f *frames) exchange(b *testing.B, out []byte, n int) (rows int) {
+	b.Helper()
+	if _, err := f.conn.Write(out); err != nil {
+		b.Fatal(err)
+	}
+	for n > 0 {
+		m, err := f.f.Receive()
+		if err != nil {
+			b.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *pgproto3.DataRow:
+			rows++
+		case *pgproto3.ErrorResponse:
+			b.Fatal(m.Code, m.Message)
+		case *pgproto3.ReadyForQuery:
+			n--
+		}
+	}
+	return rows
+}
+
+func encodeAll(b *testing.B, list ...pgproto3.FrontendMessage) (out []byte) {
+	b.Helper()
+	var err error
+	for _, m := range list {
+		if out, err = m.Encode(out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return out
+}
+
+// benchPrepared runs a prepared statement again and again; args gives the arguments of run i.
+func benchPrepared(b *testing.B, f *frames, text string, rows int, args func(i int) []string) {
+	b.Helper()
+	f.exchange(b, encodeAll(b, parse("s", text), describe('S', "s"), sync), 1)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		got := f.exchange(b, encodeAll(b, bind("", "s", args(i)...), execute("", 0), sync), 1)
+		if got != rows {
+			b.Fatalf("%d rows, want %d", got, rows)
+		}
+		i++
+	}
+	if rows > 1 {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+	}
+}
+
+func none(int) []string { return nil }
+
+func BenchmarkStatements(b *testing.B) {
+	id := func(i int) []string { return []string{"item:k" + strconv.Itoa(i*7919%benchRows)} }
+	for _, bm := range []struct {
+		name, text string
+		rows       int
+		args       func(int) []string
+	}{
+		{"point read", "SELECT name, n FROM item WHERE id = $1", 1, id},
+		{"point read of the language", "SELECT name, n FROM ONLY type::record($1)", 1, id},
+		{"range by index", "SELECT id, name FROM item WHERE n >= $1 AND n < $2", 10, func(i int) []string {
+			from := i * 7919 % (benchRows - 10)
+			return []string{strconv.Itoa(from), strconv.Itoa(from + 10)}
+		}},
+		{"insert", "INSERT INTO made (id, n, name) VALUES ($1, $2, $3)", 0, func(i int) []string {
+			return []string{"made:k" + strconv.Itoa(i), strconv.Itoa(i), "a name"}
+		}},
+		{"update", "UPDATE item SET score = $2 WHERE id = $1", 0, func(i int) []string {
+			return append(id(i), "1.5")
+		}},
+		{"scan", "SELECT id, n, name, score FROM item", benchRows, none},
+		{"count", "SELECT count(*) FROM item", 1, none},
+		{"group", "SELECT n % 10, count(*), sum(n), max(name) FROM item GROUP BY 1", 10, none},
+		{"top", "SELECT id, n FROM item ORDER BY n DESC LIMIT 10", 10, none},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			f := benchServer(b)
+			if strings.Contains(bm.text, "ONLY") {
+				f.ask("SET dialect = 'surrealql'")
+				f.ask("SET result_types = 'jsonb'")
+			}
+			benchPrepared(b, f, bm.text, bm.rows, bm.args)
+		})
+	}
+}
+
+// The data of a COPY comes in messages of 64 KiB, as pgx sends them.
+func BenchmarkCopyIn(b *testing.B) {
+	f := benchServer(b)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		out := encodeAll(b, &pgproto3.Query{String: "COPY made (id, n, name) FROM STDIN"})
+		var data strings.Builder
+		for range benchRows {
+			fmt.Fprintf(&data, "made:c%d\t%d\tthe name of %d\n", n, n, n)
+			n++
+		}
+		for text := data.String(); text != ""; {
+			piece := text[:min(len(text), 64<<10)]
+			text = text[len(piece):]
+			out = append(out, encodeAll(b, &pgproto3.CopyData{Data: []byte(piece)})...)
+		}
+		out = append(out, encodeAll(b, &pgproto3.CopyDone{})...)
+		go func() { _, _ = io.Copy(f.conn, strings.NewReader(string(out))) }()
+		f.exchange(b, nil, 1)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchRows, "ns/row")
+}
