@@ -117,10 +117,10 @@ func at(more ...string) []string {
 	return append([]string{rootAuth, "Service-NS: test", "Service-DB: test", "Accept: application/json"}, more...)
 }
 
-// eventually polls until ok, or fails after ten seconds.
+// eventually polls until ok, or fails after a minute.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("did not happen: %s", what)

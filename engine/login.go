@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -86,6 +87,28 @@ func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
 	return s.e.queries.Access.Revoke(ctx, s.snapshot(), access, refresh)
 }
 
+// RevokeTokens makes an access token, a refresh key or both useless; "" for none. What is of no use already is no error.
+// The refresh key is looked for in the access method of the access token, and in those of the database that the session
+// is in.
+func (s *Session) RevokeTokens(ctx context.Context, token, refresh string) error {
+	if refresh != "" {
+		err := s.e.queries.Access.Revoke(ctx, s.snapshot(), token, refresh)
+		if refused(err) && token != "" {
+			err = s.e.queries.Access.Revoke(ctx, s.snapshot(), "", refresh)
+		}
+		if err != nil && !refused(err) {
+			return err
+		}
+	}
+	if token == "" {
+		return nil
+	}
+	return s.e.queries.Access.RevokeToken(ctx, s.snapshot(), token)
+}
+
+// refused reports whether err is a refusal of credentials.
+func refused(err error) bool { return err != nil && errs.As(err).Kind == errs.KindNotAllowed }
+
 // enter gives the session the identity that a login leads to; at is what Identities was before.
 func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, error) (value.Value, error) {
 	return func(login *access.Login, err error) (value.Value, error) {
@@ -120,12 +143,20 @@ func (s *Session) still(st *exec.Session) error {
 	s.change(func(state *exec.Session) {
 		q := &state.Auth.Principal
 		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access &&
-			q.Proof == p.Proof && q.Grant == p.Grant &&
+			q.Proof == p.Proof && q.Grant == p.Grant && q.Token == p.Token &&
 			value.Equal(q.Record, p.Record) {
 			q.Roles, state.Checked = now.Roles, at
 		}
 	})
 	return nil
+}
+
+// Stands reports whether the session would get its identity again by what it showed for it: neither that nor its token
+// has expired, and nothing that it rests on was revoked.
+func (s *Session) Stands() bool {
+	st := s.snapshot()
+	now, ends := s.e.queries.Clock(), st.Auth.Principal.Token.Expires
+	return (ends == 0 || now.Unix() < ends) && !st.Expired(now) && s.still(&st) == nil
 }
 
 // become gives the session an identity, and the place that it is bound to. at is what Identities was before it was

@@ -223,11 +223,7 @@ func revokeTokens(c *call, message []byte) error {
 	if req.GetAccess() == "" && req.GetRefresh() == "" {
 		return errs.InvalidParams("Expected an access token, a refresh token, or both")
 	}
-	if req.GetAccess() != "" {
-		return errs.With(errs.KindConfiguration, "AccessToken", nil,
-			"Access tokens cannot be revoked here, they end when they expire: revoke the refresh token alone")
-	}
-	if _, err := c.rpc("revoke", pair("", req.GetRefresh())); err != nil {
+	if _, err := c.rpc("revoke", pair(req.GetAccess(), req.GetRefresh())); err != nil {
 		return err
 	}
 	return c.answer(&rpcpb.RevokeTokensResponse{})

@@ -111,11 +111,11 @@ func (p *Peer) enter(ctx context.Context, by *Caller) (*entry, error) {
 	return e, nil
 }
 
-// identify finds out the identity of e, unless it is known. An entry without one is forgotten.
+// identify finds out the identity of e, unless it is known and still stands. An entry without one is forgotten.
 func (p *Peer) identify(ctx context.Context, e *entry, by *Caller) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.entered && !e.stale {
+	if e.entered && !e.stale && (by.Key == "" || e.session.Stands()) {
 		return nil
 	}
 	err := p.open(ctx, e, by)
@@ -143,7 +143,7 @@ func (p *Peer) open(ctx context.Context, e *entry, by *Caller) error {
 		}
 		s.Notify(p.srv.feeds.deliver)
 		conn := p.srv.RPC.NewConn(s, rpc.Options{Persistent: true, Client: by.Client, Sessions: p.srv.Sessions,
-			Adopts: true, Opened: p.srv.opened, End: func() { p.ended(e, s) }})
+			Adopts: true, RevokesAccess: true, Opened: p.srv.opened, End: func() { p.ended(e, s) }})
 		e.session, e.conn = s, conn
 	}
 	return by.Enter(ctx, e.session)

@@ -23,6 +23,8 @@ type Options struct {
 	// Adopts: attach of an id that is there already changes nothing and is no error, so that a client may go on with its
 	// session over another connection. It answers whether the session is new.
 	Adopts bool
+	// RevokesAccess: revoke ends the access token of a pair, too, and takes a pair of which one is "".
+	RevokesAccess bool
 	// Opened is called with each session that attach makes; it may be nil.
 	Opened func(*engine.Session)
 	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or

@@ -127,13 +127,17 @@ func refresh(ctx context.Context, k *call) (wire.Response, error) {
 	return k.counted(func() (value.Value, error) { return k.session.engine.Refresh(ctx, access, key) })
 }
 
-// revoke ends the refresh token of a pair.
+// revoke ends the refresh token of a pair, and where the transport says so the access token.
 func revoke(ctx context.Context, k *call) (wire.Response, error) {
 	access, key, err := k.tokens("Token is an access token, cannot revoke refresh token")
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return k.counted(func() (value.Value, error) { return value.None, k.session.engine.Revoke(ctx, access, key) })
+	end := k.session.engine.Revoke
+	if k.conn.opt.RevokesAccess {
+		end = k.session.engine.RevokeTokens
+	}
+	return k.counted(func() (value.Value, error) { return value.None, end(ctx, access, key) })
 }
 
 // tokens reads {access, refresh}; bare says what is wrong with a token alone.

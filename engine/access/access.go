@@ -110,10 +110,20 @@ func (a *Authenticator) Authenticate(ctx context.Context, s exec.Session, token 
 	if err != nil {
 		return nil, err
 	}
-	if peek.AC == "" {
-		return a.authenticateUser(ctx, token, peek)
+	seen := auth.TokenOf(token, peek)
+	if err := a.refuseRevoked(ctx, seen); err != nil {
+		return nil, err
 	}
-	return a.write(ctx, s, func(r *run) (*Login, error) { return r.authenticate(ctx, token, peek) })
+	var login *Login
+	if peek.AC == "" {
+		login, err = a.authenticateUser(ctx, token, peek)
+	} else {
+		login, err = a.write(ctx, s, func(r *run) (*Login, error) { return r.authenticate(ctx, token, peek) })
+	}
+	if err == nil {
+		login.Principal.Token = seen
+	}
+	return login, err
 }
 
 // Refresh trades a refresh key for a new {access, refresh}; the old key is used up. access is the token that the key

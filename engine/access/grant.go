@@ -240,7 +240,7 @@ func (r *run) signinBearer(ctx context.Context, c *credentials, d *catalog.Def, 
 	if p, err = r.authenticated(ctx, c.ns, c.db, p, def); err != nil {
 		return nil, err
 	}
-	p.Grant = g.id()
+	p.Grant, p.Token = g.id(), auth.TokenOf(token, &claims)
 	return &Login{Principal: p, Answer: value.Str(token)}, nil
 }
 

@@ -151,6 +151,6 @@ func (r *run) noKeys(ctx context.Context, err error) error {
 		r.Ex.Log.Warn("the keys of a token issuer cannot be read", "err", err)
 	}
 	e := errs.InvalidAuth()
-	e.Err = err
+	e.Err = errors.Join(errNoKeySet, err)
 	return e
 }

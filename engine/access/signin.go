@@ -223,6 +223,7 @@ func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, d
 		}
 		p.Claims = claims.All
 	}
+	p.Token = auth.TokenOf(token, &claims)
 	login := &Login{Principal: p, Answer: value.Str(token)}
 	if def.Refresh {
 		refresh, err := r.newRefresh(d, def, p.Record)
@@ -294,23 +295,9 @@ func notThisWay() error {
 // authenticate is the identity in a token of an access method; seen is what the token says of itself.
 func (r *run) authenticate(ctx context.Context, token string, seen *auth.Claims) (*Login, error) {
 	c := credentials{ns: seen.NS, db: seen.DB}
-	d, err := r.Cat.Actor(ast.DefAccess, seen.AC, c.ns, c.db)
+	d, def, claims, err := r.verifyAccess(ctx, token, seen)
 	if err != nil {
 		return nil, err
-	}
-	if d == nil {
-		return nil, errs.InvalidAuth()
-	}
-	def, ok := d.Stmt.(*ast.DefineAccess)
-	if !ok {
-		return nil, errs.InvalidAuth()
-	}
-	claims, err := r.verified(ctx, token, d, def)
-	if err != nil {
-		return nil, err
-	}
-	if claims.Expires == 0 && !lastsForEver(def.TokenDuration) {
-		return nil, errs.InvalidAuth()
 	}
 	p, err := r.tokenPrincipal(&c, def, claims)
 	if err != nil {
@@ -327,6 +314,29 @@ func (r *run) authenticate(ctx context.Context, token string, seen *auth.Claims)
 		return nil, err
 	}
 	return &Login{Principal: p}, nil
+}
+
+// verifyAccess checks a token of an access method, which it gives.
+func (r *run) verifyAccess(ctx context.Context, token string, seen *auth.Claims) (*catalog.Def, *ast.DefineAccess, *auth.Claims, error) {
+	d, err := r.Cat.Actor(ast.DefAccess, seen.AC, seen.NS, seen.DB)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d == nil {
+		return nil, nil, nil, errs.InvalidAuth()
+	}
+	def, ok := d.Stmt.(*ast.DefineAccess)
+	if !ok {
+		return nil, nil, nil, errs.InvalidAuth()
+	}
+	claims, err := r.verified(ctx, token, d, def)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if claims.Expires == 0 && !lastsForEver(def.TokenDuration) {
+		return nil, nil, nil, errs.InvalidAuth()
+	}
+	return d, def, claims, nil
 }
 
 // verified checks a token by what its access method says: a key of its own, one in the definition, or those of a URL.

@@ -17,11 +17,14 @@ func Revoked() *errs.Error {
 }
 
 // Still gives p as it is by now: with the roles that its user has. The error is Revoked where the user or access method is gone,
-// the password is another, the grant was revoked or the record of the user was deleted.
+// the password is another, the token or the grant was revoked, or the record of the user was deleted.
 func (a *Authenticator) Still(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	st := a.ex.System()
 	st.Auth.NS, st.Auth.DB = p.NS, p.DB
 	err := a.ex.Read(ctx, &st, func(r *exec.Run) error {
+		if gone, err := revoked(r, p.Token); gone || err != nil {
+			return orRevoked(err)
+		}
 		if p.Access != "" {
 			if err := (&run{r, &a.keys}).stillGranted(&p); err != nil {
 				return err

@@ -33,7 +33,9 @@ func (a *Authenticator) signinUser(ctx context.Context, params *value.Object, gu
 	if err != nil {
 		return nil, err
 	}
-	return &Login{Principal: u.principal(claims.All, u.expiry(now)), Answer: value.Str(token)}, nil
+	p := u.principal(claims.All, u.expiry(now))
+	p.Token = auth.TokenOf(token, &claims)
+	return &Login{Principal: p, Answer: value.Str(token)}, nil
 }
 
 // Password is the identity of the system user of a name and password at the level named by ns and db ("" for none).
@@ -48,22 +50,30 @@ func (a *Authenticator) Password(ctx context.Context, user, pass, ns, db string,
 
 // authenticateUser finds the system user in a token; peek is what the token says of itself.
 func (a *Authenticator) authenticateUser(ctx context.Context, token string, peek *auth.Claims) (*Login, error) {
+	u, claims, err := a.verifyUser(ctx, token, peek)
+	if err != nil {
+		return nil, err
+	}
+	return &Login{Principal: u.principal(claims.All, u.expiry(a.ex.Clock()))}, nil
+}
+
+// verifyUser checks the token of a system user.
+func (a *Authenticator) verifyUser(ctx context.Context, token string, peek *auth.Claims) (*systemUser, *auth.Claims, error) {
 	u, err := a.user(ctx, peek.Subject, peek.NS, peek.DB)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if u == nil {
-		return nil, errs.InvalidAuth()
+		return nil, nil, errs.InvalidAuth()
 	}
-	now := a.ex.Clock()
-	claims, err := auth.Verify(token, systemAlgorithm, a.tokenKey(u.define.PassHash), now)
+	claims, err := auth.Verify(token, systemAlgorithm, a.tokenKey(u.define.PassHash), a.ex.Clock())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if claims.Expires == 0 && !lastsForEver(u.define.TokenDuration) {
-		return nil, errs.InvalidAuth()
+		return nil, nil, errs.InvalidAuth()
 	}
-	return &Login{Principal: u.principal(claims.All, u.expiry(now))}, nil
+	return u, claims, nil
 }
 
 // systemUser is a defined user of some level.

@@ -93,6 +93,7 @@ type Principal struct {
 	Proof  string      // of a system user: the password hash that it signed in by
 	Grant  string      // the id of the bearer grant that let it in, or ""
 	Stored bool        // of a record user: its record was there
+	Token  Token       // the access token that stands for it: the one that it came by, or was given; zero: none
 }
 
 // Same reports whether p and other are one user, whatever either may do by now.

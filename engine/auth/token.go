@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -44,6 +45,17 @@ func NewClaims(now time.Time, life time.Duration) Claims {
 		c.Expires = now.Add(life).Unix()
 	}
 	return c
+}
+
+// Token tells an access token from all others.
+type Token struct {
+	Hash    [sha256.Size]byte // of what is signed: one text of it alone fits a signature, but several signatures fit a text
+	Expires int64             // Unix seconds; 0: never
+}
+
+// TokenOf is the token of a text with the claims c.
+func TokenOf(text string, c *Claims) Token {
+	return Token{sha256.Sum256([]byte(text[:max(strings.LastIndexByte(text, '.'), 0)])), c.Expires}
 }
 
 // object is c as a claims object with the names of the wire.

@@ -24,6 +24,7 @@ const (
 	KindConfig
 	KindModel
 	KindTableName // name → id of a table, defined or only named by an edge or link
+	KindRevoked   // when a token that was revoked expires, its hash; at root level
 )
 
 // Meta is the key of a setting of the whole store: format version, schema version, id counters.

@@ -148,6 +148,10 @@ await step('Signup, RefreshTokens, RevokeTokens, Invalidate', async () => {
   await assert.rejects(unary('RefreshTokens', { context, refresh: fresh.refresh }), code('UNAUTHENTICATED'));
   await unary('Invalidate', { context });
   await assert.rejects(query('RETURN 1', null, context), code('PERMISSION_DENIED'));
+  await unary('Authenticate', { context, token: fresh.access });
+  await unary('RevokeTokens', { access: fresh.access });
+  await assert.rejects(unary('Authenticate', { context, token: fresh.access }), code('UNAUTHENTICATED'));
+  await assert.rejects(query('RETURN 1', null, context), code('UNAUTHENTICATED'));
   await unary('DetachSession', { context });
 });
 await step('the Authorization header', async () => {

@@ -79,7 +79,7 @@ type ServiceClient interface {
 	Authenticate(ctx context.Context, in *AuthenticateRequest, opts ...grpc.CallOption) (*AuthenticateResponse, error)
 	// RefreshTokens trades a refresh token for new tokens.
 	RefreshTokens(ctx context.Context, in *RefreshTokensRequest, opts ...grpc.CallOption) (*RefreshTokensResponse, error)
-	// RevokeTokens makes tokens useless.
+	// RevokeTokens makes tokens useless, on every session and connection.
 	RevokeTokens(ctx context.Context, in *RevokeTokensRequest, opts ...grpc.CallOption) (*RevokeTokensResponse, error)
 	// Invalidate drops the identity of the session.
 	Invalidate(ctx context.Context, in *InvalidateRequest, opts ...grpc.CallOption) (*InvalidateResponse, error)
@@ -419,7 +419,7 @@ type ServiceServer interface {
 	Authenticate(context.Context, *AuthenticateRequest) (*AuthenticateResponse, error)
 	// RefreshTokens trades a refresh token for new tokens.
 	RefreshTokens(context.Context, *RefreshTokensRequest) (*RefreshTokensResponse, error)
-	// RevokeTokens makes tokens useless.
+	// RevokeTokens makes tokens useless, on every session and connection.
 	RevokeTokens(context.Context, *RevokeTokensRequest) (*RevokeTokensResponse, error)
 	// Invalidate drops the identity of the session.
 	Invalidate(context.Context, *InvalidateRequest) (*InvalidateResponse, error)
