@@ -340,18 +340,28 @@ func BenchmarkGraphQLEvents(b *testing.B) {
 func TestGraphQLEventsAreShared(t *testing.T) {
 	e, s := graphQLDatabase(t, engine.Options{}, "")
 	mustRun(t, s, `DEFINE CONFIG GRAPHQL AUTO; DEFINE TABLE t PERMISSIONS FULL; DEFINE FIELD n ON t TYPE int;
-		DEFINE FIELD s ON t TYPE option<int> PERMISSIONS FOR select WHERE $auth = NONE; CREATE t:1 SET n = 0, s = 5;
-		DEFINE TABLE user; CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)`)
+		DEFINE FIELD s ON t TYPE option<int> PERMISSIONS FOR select WHERE $auth = NONE; CREATE t:1 SET n = 0, s = 5, by = seen:1;
+		DEFINE TABLE seen PERMISSIONS FULL; DEFINE FIELD s ON seen TYPE option<int> PERMISSIONS FOR select WHERE $auth = NONE;
+		DEFINE FIELD token ON seen TYPE option<int> PERMISSIONS FOR select WHERE $token.ID = NONE;
+		DEFINE FIELD session ON seen TYPE option<int> PERMISSIONS FOR select WHERE $session.ac != "acc" OR $session.tk.ID = "user:1";
+		CREATE seen:1 SET s = 5, token = 6, session = 7; DEFINE FIELD by ON t TYPE record<seen>;
+		DEFINE TABLE user; CREATE user:1, user:2; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user WHERE id = $who)`)
 	const varied = "subscription($x: Boolean!) { t { n s @include(if: $x) } }"
-	user := e.Session()
-	if err := user.Use(t.Context(), new("main"), new("main")); err != nil {
-		t.Fatal(err)
+	var users [3]*engine.Session
+	for i, who := range []int64{1, 1, 2} {
+		users[i] = e.Session()
+		if err := users[i].Use(t.Context(), new("main"), new("main")); err != nil {
+			t.Fatal(err)
+		}
+		params := value.NewObject(value.Field{Name: "NS", Value: value.Str("main")}, value.Field{Name: "DB", Value: value.Str("main")},
+			value.Field{Name: "AC", Value: value.Str("acc")}, value.Field{Name: "who", Value: value.Record("user", value.Int(who))})
+		if _, err := users[i].Signin(t.Context(), params); err != nil {
+			t.Fatal(err)
+		}
 	}
-	params := value.NewObject(value.Field{Name: "NS", Value: value.Str("main")}, value.Field{Name: "DB", Value: value.Str("main")},
-		value.Field{Name: "AC", Value: value.Str("acc")})
-	if _, err := user.Signin(t.Context(), params); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, s, "DEFINE FIELD one ON seen TYPE option<int> PERMISSIONS FOR select WHERE $session.id = "+
+		value.UUIDOf(users[0].ID()).Text()+"; UPDATE seen:1 SET one = 8")
+	const linked = "subscription { t { by { s token session one } } }"
 	subs := map[*engine.GraphQLSubscription]string{}
 	for _, tc := range []struct {
 		as          *engine.Session
@@ -362,7 +372,12 @@ func TestGraphQLEventsAreShared(t *testing.T) {
 		{nil, "subscription { t { n } }", "", `{"t":{"n":1}}`},
 		{nil, "subscription { t { x: n } }", "", `{"t":{"x":1}}`},
 		{nil, "subscription { t { n s } }", "", `{"t":{"n":1,"s":5}}`},
-		{user, "subscription { t { n s } }", "", `{"t":{"n":1,"s":null}}`},
+		{users[0], "subscription { t { n s } }", "", `{"t":{"n":1,"s":null}}`},
+		{nil, linked, "", `{"t":{"by":{"s":5,"token":6,"session":7,"one":8}}}`},
+		{nil, linked, "", `{"t":{"by":{"s":5,"token":6,"session":7,"one":8}}}`},
+		{users[0], linked, "", `{"t":{"by":{"s":null,"token":null,"session":7,"one":8}}}`},
+		{users[1], linked, "", `{"t":{"by":{"s":null,"token":null,"session":7,"one":null}}}`},
+		{users[2], linked, "", `{"t":{"by":{"s":null,"token":null,"session":null,"one":null}}}`},
 		{nil, varied, "true", `{"t":{"n":1,"s":5}}`},
 		{nil, varied, "false", `{"t":{"n":1}}`},
 	} {

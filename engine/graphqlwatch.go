@@ -21,7 +21,9 @@ type GraphQLSubscription struct {
 	g    *GraphQL
 	op   *graphql.Operation
 	id   value.UUID
-	key  any             // a graphQLKey: equal for operations that make the same of an event, under one schema
+	key  graphQLKey
+	last any             // key as it was for the event before, or nil
+	from *exec.Session   // the state of the session that last comes from
 	resp GraphQLResponse // what Next has given
 	st   exec.Session    // and with which rights
 	wake chan struct{}   // has room for one
@@ -39,10 +41,12 @@ type graphQLEvent struct {
 	kept *live.Kept
 }
 
-// graphQLKey is an operation: its text, its name and its variables under a schema.
+// graphQLKey is equal for those who make the same of an event: an operation, that is its text, its name and its variables under
+// a schema, and who looks.
 type graphQLKey struct {
 	schema                 *graphql.Schema
 	query, operation, vars string
+	by                     query.Viewer
 }
 
 func keyOf(req *GraphQLRequest, schema *graphql.Schema) graphQLKey {
@@ -138,28 +142,34 @@ func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool)
 	}
 }
 
-// event is the response that tells of a record. Where no statement had to run for it, it depends on nothing but the
-// record and the operation: others who are told the same get it as it is.
+// event is the response that tells of a record. Others who are told the same and have the same rights get it as it is, unless it
+// says anything of the session itself.
 func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*GraphQLResponse, bool) {
-	s.st = s.g.s.snapshot()
+	now := s.g.s.state.Load()
+	s.st = *now
 	if s.g.s.mayQuery(&s.st) != nil { // SECURITY: the rights may have gone since the change was matched
 		return nil, false
 	}
+	if s.last == nil || s.from != now || s.st.Checked != now.Checked {
+		s.key.by = query.ViewerOf(&s.st.Auth.Principal)
+		s.last, s.from = s.key, now
+	}
 	s.resp = GraphQLResponse{Kind: graphql.Subscription}
 	resp := &s.resp
-	if data, ok := e.kept.Get(s.key); ok {
+	if data, ok := e.kept.Get(s.last); ok {
 		resp.Data = data
 		return resp, true
 	}
 	st := s.st
 	ctx, q := s.g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: "subscription"})
 	defer q.Close()
-	data, err := s.g.runParts(ctx, q, []*graphql.Part{s.op.Event(e.doc)}, resp)
+	part := s.op.Event(e.doc)
+	data, err := s.g.runParts(ctx, q, []*graphql.Part{part}, resp)
 	if err != nil {
 		return nil, false
 	}
-	if resp.Data = data; resp.Plans == 0 && len(resp.Errors) == 0 {
-		e.kept.Put(s.key, data)
+	if resp.Data = data; !part.Own && len(resp.Errors) == 0 && len(st.Vars) == 0 {
+		e.kept.Put(s.last, data)
 	}
 	return resp, true
 }

@@ -14,7 +14,8 @@ type Answer struct {
 	Data     []byte // the members of data, in JSON, without braces
 	Null     bool   // a field failed that cannot be null: data is null as a whole
 	Failures []*Failure
-	Plans    int // statements that ran for it
+	Plans    int  // statements that ran for it
+	Own      bool // it holds for the session that asked alone, or came from outside of the database
 }
 
 // Part is root fields of an operation that run together in one transaction, as one statement.
@@ -76,7 +77,7 @@ func (p *Part) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 		p.Answer = Answer{}
 		return value.None, err
 	}
-	p.Answer = Answer{Data: x.buf, Null: nulled, Failures: x.failures, Plans: x.plans}
+	p.Answer = Answer{Data: x.buf, Null: nulled, Failures: x.failures, Plans: x.plans, Own: r.Personal || r.Outside}
 	if r.Tx.Writable() && x.broken != nil {
 		return value.None, x.broken
 	}
@@ -108,6 +109,7 @@ func (p *Part) Join() {
 	for i, e := range p.Elems {
 		p.Failures = append(p.Failures, e.Failures...)
 		p.Plans += e.Plans
+		p.Own = p.Own || e.Own
 		if i > 0 {
 			p.Data = append(p.Data, ',')
 		}

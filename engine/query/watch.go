@@ -68,15 +68,16 @@ func (w *watch) weight(text string) int {
 // watchCost is about what a live query takes beside its text and variables.
 const watchCost = 2 << 10
 
-// viewer is who looks, as far as rights and $auth go.
-type viewer struct {
+// Viewer is who looks, as far as rights and $auth go: it is equal for those who see the same.
+type Viewer struct {
 	level                    auth.Level
 	ns, db, name, access, id string
 	roles                    auth.Roles
 }
 
-func viewerOf(p *auth.Principal) viewer {
-	v := viewer{level: p.Level, ns: p.NS, db: p.DB, name: p.Name, access: p.Access, roles: p.Roles}
+// ViewerOf is the viewer that an identity is.
+func ViewerOf(p *auth.Principal) Viewer {
+	v := Viewer{level: p.Level, ns: p.NS, db: p.DB, name: p.Name, access: p.Access, roles: p.Roles}
 	if p.Record.Kind() == value.KindRecord {
 		v.id = p.Record.Text()
 	}
@@ -85,7 +86,7 @@ func viewerOf(p *auth.Principal) viewer {
 
 // seen is what some viewer is told of a change; nil for nothing.
 type seen struct {
-	by  viewer
+	by  Viewer
 	out *live.Outcome
 }
 
@@ -103,7 +104,7 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 		}
 		sess = &now
 	}
-	by := viewerOf(&sess.Auth.Principal)
+	by := ViewerOf(&sess.Auth.Principal)
 	all, _ := memo.Kept.([]seen)
 	for i := range all {
 		if all[i].by == by {
