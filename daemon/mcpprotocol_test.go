@@ -37,7 +37,7 @@ func TestMCPRevisions(t *testing.T) {
 		status               int
 		has                  string
 	}{
-		{"server/discover", "", `{` + meta + `}`, 200, `"supportedVersions":["2026-07-28"]`},
+		{"server/discover", "", `{` + meta + `}`, 200, `"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]`},
 		{"server/discover", "", `{` + meta + `}`, 200, `"resultType":"complete"`},
 		{"tools/list", "", `{` + meta + `}`, 200, `"cacheScope":"private"`},
 		{"tools/call", "query", `{"name":"query","arguments":{"query":"RETURN 1"},` + meta + `}`, 200, `"value":1`},
@@ -47,7 +47,7 @@ func TestMCPRevisions(t *testing.T) {
 		{"tools/call", "", `{"name":"query","arguments":{"query":"RETURN 1"},` + meta + `}`, 400, `-32020`},
 		{"tools/list", "", `{}`, 400, `-32602`},
 		{"tools/list", "", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, 400, `-32602`},
-		{"tools/list", "", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2030-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`, 400, `-32022`},
+		{"tools/list", "", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2030-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`, 400, `-32020`},
 		{"ping", "", `{` + meta + `}`, 404, `-32601`},
 		{"initialize", "", `{"protocolVersion":"2025-11-25",` + meta + `}`, 404, `-32601`},
 		{"logging/setLevel", "", `{"level":"info",` + meta + `}`, 404, `-32601`},

@@ -216,10 +216,7 @@ func (s *Server) mcpAlone(w http.ResponseWriter, r *http.Request, peer *mcp.Peer
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	err := m.CheckMeta()
-	if err == nil {
-		err = m.CheckHeaders(r.Header.Get)
-	}
+	err := m.CheckAlone(r.Header.Get)
 	if err == nil {
 		err = peer.Engine.MayEnter()
 	}
@@ -229,7 +226,7 @@ func (s *Server) mcpAlone(w http.ResponseWriter, r *http.Request, peer *mcp.Peer
 		return err
 	}
 	reply := s.MCP.Handle(r.Context(), peer, nil, m)
-	return s.mcpReply(w, reply.Status(), []*mcp.Reply{reply}, false, stream)
+	return s.mcpReply(w, reply.Status(), []*mcp.Reply{reply}, false, stream || reply.Several())
 }
 
 // mcpBegin begins a session.
@@ -278,7 +275,7 @@ func (s *Server) mcpInSession(w http.ResponseWriter, r *http.Request, sess *mcp.
 	return s.mcpReply(w, http.StatusOK, replies, batch, stream)
 }
 
-// mcpReply sends answers: as JSON, or to a client that takes nothing else as a stream that ends with them.
+// mcpReply sends answers: as JSON, or as a stream that ends with them.
 func (s *Server) mcpReply(w http.ResponseWriter, status int, replies []*mcp.Reply, batch, stream bool) error {
 	var all []byte
 	kind := "application/json"
@@ -288,7 +285,9 @@ func (s *Server) mcpReply(w http.ResponseWriter, status int, replies []*mcp.Repl
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("X-Accel-Buffering", "no")
 		for _, r := range replies {
-			all = append(r.Append(append(all, "data: "...)), "\n\n"...)
+			for _, m := range r.Messages() {
+				all = append(append(append(all, "data: "...), m...), "\n\n"...)
+			}
 		}
 	case batch:
 		for i, r := range replies {

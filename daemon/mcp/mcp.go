@@ -121,6 +121,7 @@ func (s *Server) Handle(ctx context.Context, peer *Peer, sess *Session, m *Messa
 		reply = m.fail(s.public(err))
 	} else {
 		reply = m.answer(result)
+		reply.ahead = q.ahead
 	}
 	var cause *errs.Error
 	reply.cancelled = errors.As(context.Cause(ctx), &cause) && cause.Detail != nil && cause.Detail.Kind == "Cancelled"
@@ -155,6 +156,7 @@ type request struct {
 	peer *Peer
 	sess *Session // nil for what stands alone
 	*Message
+	ahead object // a notification to send before the answer
 }
 
 // methods is the table of methods. It is never written to.
@@ -168,7 +170,7 @@ var methods = map[string]struct {
 	"ping":                     {run: ping, handshake: true},
 	"logging/setLevel":         {run: ping, handshake: true},
 	"server/discover":          {run: discover, alone: true, listed: true},
-	"subscriptions/listen":     {run: ping, alone: true},
+	"subscriptions/listen":     {run: listen, alone: true},
 	"tools/list":               {run: listTools, listed: true},
 	"tools/call":               {run: callTool},
 	"resources/list":           {run: listResources, listed: true},
@@ -200,6 +202,12 @@ func (q *request) run(ctx context.Context) (object, error) {
 		return out, err
 	}
 	out["resultType"] = "complete"
+	meta, _ := out["_meta"].(object)
+	if meta == nil {
+		meta = object{}
+		out["_meta"] = meta
+	}
+	meta[serverMeta] = serverInfo()
 	if m.listed {
 		out["ttlMs"], out["cacheScope"] = 0, "private"
 	}

@@ -24,19 +24,22 @@ type Message struct {
 
 // The codes of errors.
 const (
-	CodeParse       = -32700
-	CodeRequest     = -32600
-	CodeMethod      = -32601
-	CodeParams      = -32602
-	CodeInternal    = -32603
-	CodeNoResource  = -32002 // of the revisions with a handshake
-	CodeHeader      = -32020
-	CodeVersion     = -32022
-	maxMessages     = 64 // of a batch
-	maxIDBytes      = 256
-	versionMeta     = "io.modelcontextprotocol/protocolVersion"
-	capabilityMeta  = "io.modelcontextprotocol/clientCapabilities"
-	internalMessage = "An internal error occurred"
+	CodeParse      = -32700
+	CodeRequest    = -32600
+	CodeMethod     = -32601
+	CodeParams     = -32602
+	CodeInternal   = -32603
+	CodeNoResource = -32002 // of the revisions with a handshake
+	CodeHeader     = -32020
+	CodeVersion    = -32022
+	maxMessages    = 64 // of a batch
+	maxIDBytes     = 256
+	versionMeta    = "io.modelcontextprotocol/protocolVersion"
+	capabilityMeta = "io.modelcontextprotocol/clientCapabilities"
+	serverMeta     = "io.modelcontextprotocol/serverInfo"
+	// subscriptionMeta names the request that a message of a subscription belongs to.
+	subscriptionMeta = "io.modelcontextprotocol/subscriptionId"
+	internalMessage  = "An internal error occurred"
 )
 
 // Fault is an error of JSON-RPC: what is wrong with a request. Its text is for the client.
@@ -71,7 +74,8 @@ type Reply struct {
 	Result object
 	Fault  *Fault
 
-	cancelled bool // by the client, who wants no answer where the transport can do without
+	ahead     object // a notification that goes before the answer; nil for none
+	cancelled bool   // by the client, who wants no answer where the transport can do without
 }
 
 func (m *Message) answer(result object) *Reply { return &Reply{ID: m.ID, Result: result} }
@@ -87,7 +91,18 @@ func (m *Message) fail(err error) *Reply {
 // Fail is the answer to a message that cannot be read.
 func Fail(f *Fault) *Reply { return &Reply{ID: json.RawMessage("null"), Fault: f} }
 
-// Append appends r as JSON.
+// Several reports whether r is more than the answer: it can only be sent as a stream.
+func (r *Reply) Several() bool { return r.ahead != nil }
+
+// Messages are what is sent for r, in order.
+func (r *Reply) Messages() [][]byte {
+	if r.ahead == nil {
+		return [][]byte{r.Append(nil)}
+	}
+	return [][]byte{encode(r.ahead), r.Append(nil)}
+}
+
+// Append appends the answer as JSON.
 func (r *Reply) Append(dst []byte) []byte {
 	body := object{"jsonrpc": "2.0", "id": r.ID}
 	if r.Fault != nil {

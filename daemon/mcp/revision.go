@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/rpc"
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // The revisions of the protocol.
@@ -18,7 +19,8 @@ const (
 	firstBatch = "2025-03-26" // the one that has batches, and the one that is meant where none is named
 )
 
-var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", newest, stateless}
+// revisions are all of them, the newest first.
+var revisions = []string{stateless, newest, "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // Product is the name of the server.
 const Product = "nacre"
@@ -36,6 +38,18 @@ func (s *Server) capabilities() object {
 }
 
 func serverInfo() object { return object{"name": Product, "title": "nacre", "version": rpc.Version} }
+
+// listen ends a subscription as soon as it has begun: the lists of this server do not change, so there is nothing to
+// tell. Each message of a subscription names the request that asked for it.
+func listen(_ context.Context, q *request) (object, error) {
+	var wanted map[string]json.RawMessage
+	if json.Unmarshal(q.Params["notifications"], &wanted) != nil || wanted == nil {
+		return nil, badParams("subscriptions/listen needs the object `notifications`")
+	}
+	q.ahead = object{"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+		"params": object{"notifications": object{}, "_meta": object{subscriptionMeta: q.ID}}}
+	return object{"_meta": object{subscriptionMeta: q.ID}}, nil
+}
 
 // initialize begins a session. The transport gives it its Session by Begin; what is known of the client is not kept.
 func initialize(_ context.Context, q *request) (object, error) {
@@ -59,8 +73,7 @@ func Agreed(m *Message) (string, error) {
 }
 
 func discover(_ context.Context, q *request) (object, error) {
-	return object{"supportedVersions": []string{stateless}, "capabilities": q.srv.capabilities(),
-		"serverInfo":   serverInfo(),
+	return object{"supportedVersions": revisions, "capabilities": q.srv.capabilities(), "serverInfo": serverInfo(),
 		"instructions": q.srv.instructions()}, nil
 }
 
@@ -77,31 +90,32 @@ func (r *Reply) Status() int {
 	return http.StatusOK
 }
 
-// CheckMeta refuses a request that stands alone and does not say what it must. The error is a Fault.
-func (m *Message) CheckMeta() error {
+// CheckAlone refuses a request that stands alone and does not say what it must, or whose headers say something else
+// than its body. header is nil where there are none. The error is a Fault.
+func (m *Message) CheckAlone(header func(string) string) error {
 	var version string
 	if json.Unmarshal(m.Meta[versionMeta], &version) != nil || version == "" {
 		return badParams("`_meta` must have the text `%s`", versionMeta)
 	}
+	if header != nil && header("MCP-Protocol-Version") != version {
+		return mismatch("MCP-Protocol-Version", versionMeta)
+	}
 	if version != stateless {
 		return &Fault{Code: CodeVersion, Message: "Unsupported protocol version",
-			Data: object{"supported": revisions, "requested": version}}
+			Data: object{"supported": revisions, "requested": errs.Brief(version, 64)}}
 	}
 	var caps map[string]json.RawMessage
 	if raw, ok := m.Meta[capabilityMeta]; !ok || json.Unmarshal(raw, &caps) != nil || caps == nil {
 		return badParams("`_meta` must have the object `%s`", capabilityMeta)
 	}
-	return nil
+	if header == nil {
+		return nil
+	}
+	return m.checkHeaders(header)
 }
 
-// CheckHeaders refuses a request that stands alone whose headers say something else than its body. The error is a
-// Fault.
-func (m *Message) CheckHeaders(header func(string) string) error {
-	var version string
-	_ = json.Unmarshal(m.Meta[versionMeta], &version) // what is no text differs from every header
-	if got := header("MCP-Protocol-Version"); got != version {
-		return mismatch("MCP-Protocol-Version", versionMeta)
-	}
+// checkHeaders compares the headers that name the method and its subject with the body.
+func (m *Message) checkHeaders(header func(string) string) error {
 	if got := header("Mcp-Method"); got != m.Method {
 		return mismatch("Mcp-Method", "method")
 	}

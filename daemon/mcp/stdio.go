@@ -168,7 +168,7 @@ func (c *stdio) mode(m *Message) error {
 		return invalid("this process has shaken hands: `_meta` may not name a protocol version")
 	case m.Alone:
 		c.alone = true
-		return m.CheckMeta()
+		return m.CheckAlone(nil)
 	case m.Method == "initialize" && c.alone:
 		return &Fault{Code: CodeMethod, Message: "Method not found"}
 	case m.Method == "initialize" && c.sess != nil:
@@ -187,7 +187,10 @@ func (c *stdio) send(r *Reply) {
 	if r == nil {
 		return
 	}
-	b := append(r.Append(nil), '\n')
+	var b []byte
+	for _, one := range r.Messages() {
+		b = append(append(b, one...), '\n')
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {

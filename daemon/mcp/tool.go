@@ -19,7 +19,7 @@ type tool struct {
 // field is an argument of a tool.
 type field struct {
 	name     string
-	kind     string // JSON Schema type, any, or rows for an object or a list
+	kind     string // JSON Schema type; count, names or patches; rows for an object or a list
 	about    string
 	required bool
 	choices  []string
@@ -75,13 +75,16 @@ func (t *tool) schema() object {
 	for _, f := range t.all() {
 		p := object{"description": f.about}
 		switch f.kind {
-		case "any":
 		case "rows":
-			p["type"] = []string{"object", "array"}
+			p["anyOf"] = []object{{"type": "object"}, {"type": "array", "items": object{"type": "object"}}}
 		case "count":
 			p["type"], p["minimum"] = "integer", 0
 		case "array":
 			p["type"], p["items"] = "array", object{}
+		case "names":
+			p["type"], p["items"] = "array", object{"type": "string"}
+		case "patches":
+			p["type"], p["items"] = "array", object{"type": "object"}
 		default:
 			p["type"] = f.kind
 		}
@@ -136,8 +139,8 @@ var (
 		`["ok","error"]},"value":{},"truncated":{"type":"boolean"},"error":{"type":"string"},"kind":{"type":"string"},` +
 		`"time_ms":{"type":"number"}},"required":["index","status","time_ms"]}},"has_errors":{"type":"boolean"}},` +
 		`"required":["results","has_errors"]}]}`)
-	useOutput = orFailed(`{"type":"object","properties":{"namespace":{"type":["string","null"]},"database":` +
-		`{"type":["string","null"]}},"required":["namespace","database"]}`)
+	useOutput = orFailed(`{"type":"object","properties":{"namespace":{"type":"string"},"database":` +
+		`{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["namespace","database"]}`)
 	listOutput = orFailed(`{"type":"object","properties":{"items":{"type":"array"},"truncated":{"type":"boolean"}},` +
 		`"required":["items","truncated"]}`)
 	describeOutput = orFailed(`{"type":"object","properties":{"namespace":{"type":"string"},"database":{"type":"string"},` +

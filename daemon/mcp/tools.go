@@ -98,7 +98,7 @@ var tools = []tool{
 		sameTwice: true, run: runDescribe,
 		about: "Get to know a database at once: its tables with fields, types, edges, indexes, counts and example records, in no more than a number of tokens. Begin with it.",
 		fields: []field{
-			{name: "tables", kind: "array", about: "Names of the tables to describe; default: all"},
+			{name: "tables", kind: "names", about: "Names of the tables to describe; default: all"},
 			{name: "max_tokens", kind: "count", about: "About how many tokens the answer may have; default 2000, at most 50000"},
 			{name: "examples", kind: "count", about: "Example records of each table; default 1, at most 5"},
 		}},
@@ -120,6 +120,6 @@ var changeFields = []field{
 	{name: "target", kind: "string", about: "A table, a record id such as person:ada, or what the statement takes", required: true},
 	{name: "content_data", kind: "object", about: "The whole new content"},
 	{name: "merge_data", kind: "object", about: "Fields to change"},
-	{name: "patch_data", kind: "array", about: "Changes as JSON Patch"},
+	{name: "patch_data", kind: "patches", about: "Changes as JSON Patch"},
 	{name: "where_clause", kind: "string", about: "The condition, without WHERE"},
 }
