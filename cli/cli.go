@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nacredb/nacre/cli/render"
+	"github.com/nacredb/nacre/cli/repl"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/errs"
@@ -130,8 +131,13 @@ func report(s *streams, cmd *cobra.Command, err error) {
 		reportJSON(s.err, cmd, err)
 		return
 	}
-	fmt.Fprintf(s.err, "nacre: %s\n", render.Visible(err.Error(), true)) // it may hold a text of the server's
-	if exitCode(err) == exitUsage {
+	fmt.Fprintf(s.err, "nacre: %s\n", render.Visible(repl.Plain(err), true)) // it may hold a text of the server's
+	var usage usageError
+	asksWrong := exitUsage
+	if isReady(cmd) {
+		asksWrong = readyUsage
+	}
+	if errors.As(err, &usage) || exitCode(err) == asksWrong {
 		fmt.Fprintf(s.err, "See '%s --help'.\n", cmd.CommandPath())
 	}
 }

@@ -41,6 +41,9 @@ Exit status: 0 ready, 1 it answers but is not ready, 2 no answer, 3 wrong argume
 	return cmd
 }
 
+// isReady reports whether cmd is isready, whose exit codes are its own.
+func isReady(cmd *cobra.Command) bool { return cmd.Name() == "isready" }
+
 func runIsReady(ctx context.Context, s *streams, f *connectFlags, wait time.Duration) error {
 	c, err := f.probe()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/advice"
 	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/cli/repl"
 	"github.com/nacredb/nacre/cli/script"
@@ -25,6 +25,7 @@ import (
 // sqlFlags are the flags of sql beside those of the connection.
 type sqlFlags struct {
 	command, file, format     string
+	color                     string
 	pretty, json, multi, hide bool
 	keepGoing, vi             bool
 	interactive               bool
@@ -66,6 +67,8 @@ all. A file may be packed (.gz, .zst).`,
 	fl.BoolVar(&q.keepGoing, "keep-going", false, "go on after a failed statement of a script")
 	fl.BoolVarP(&q.interactive, "interactive", "i", false, "the shell, even where standard output is no terminal")
 	fl.BoolVar(&q.vi, "vi", false, "keys of vi in the shell")
+	addColorFlag(cmd, &q.color)
+	completeFlag(cmd, "format", render.Formats()...)
 	fl.StringArrayVar(&q.vars, "var", nil, "variable name=value; the value is a literal, or else text (repeatable)")
 	return cmd
 }
@@ -105,9 +108,13 @@ func runSQL(ctx context.Context, s *streams, f *connectFlags, q *sqlFlags) error
 func runShell(
 	ctx context.Context, s *streams, f *connectFlags, q *sqlFlags, format render.Format, vars *value.Object,
 ) error {
+	colour, err := coloured(q.color, s.outTTY)
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := repl.Run(ctx, repl.Options{
+	err = repl.Run(ctx, repl.Options{
 		Open: func(ctx context.Context, ns, db string, notify func(client.Notification)) (*client.Client, error) {
 			at := *f
 			at.ns, at.db = ns, db
@@ -115,7 +122,7 @@ func runShell(
 		},
 		Out: s.out, Err: s.err, Format: format, Vars: vars, Namespace: f.ns, Database: f.db,
 		Endpoint: f.endpoint, User: f.user,
-		Welcome: !q.hide, Colour: os.Getenv("NO_COLOR") == "", Vi: q.vi, Version: s.build.Version,
+		Welcome: !q.hide, Colour: colour, Vi: q.vi, Version: s.build.Version,
 	})
 	if errors.Is(err, repl.ErrInterrupted) {
 		return exitError{exitInterrupted, nil}
@@ -187,7 +194,7 @@ func runScript(
 	}
 	if len(head) < checked {
 		if err := script.Check(bytes.NewReader(head)); err != nil {
-			return err
+			return advised{err, advice.On(err, string(head), 1, advice.Names{})}
 		}
 	}
 	began, statements := time.Now(), 0
@@ -196,11 +203,12 @@ func runScript(
 		statements += len(step.Lines)
 		at, failure := step.Failure()
 		if failure != nil {
-			failed = statementError{step.Number + at, step.Line(at), failure}
+			failed = advised{statementError{step.Number + at, step.Line(at), failure},
+				advice.On(failure, step.Text(at), step.Line(at), advice.Names{})}
 			if !keepGoing {
 				return script.ErrStop
 			}
-			fmt.Fprintf(s.err, "%v\n", failed)
+			fmt.Fprintln(s.err, render.Visible(failed.Error(), true))
 			return nil
 		}
 		for _, r := range step.Values() {
@@ -221,6 +229,20 @@ func runScript(
 	}
 	return failed
 }
+
+// advised is an error with lines for people behind it.
+type advised struct {
+	err    error
+	advice string
+}
+
+func (e advised) Error() string {
+	if e.advice == "" {
+		return e.err.Error()
+	}
+	return strings.TrimRight(e.err.Error(), "\n") + "\n" + e.advice
+}
+func (e advised) Unwrap() error { return e.err }
 
 // statementError is why a statement of a script failed.
 type statementError struct {

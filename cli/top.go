@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"sync"
 	"time"
 
@@ -21,6 +20,7 @@ type topOptions struct {
 	connect    connectFlags
 	every      time.Duration
 	once, json bool
+	color      string
 }
 
 func newTopCmd(s *streams) *cobra.Command {
@@ -42,6 +42,7 @@ With --once it prints one page, of the time --interval, and ends; with --once --
 	cmd.Flags().DurationVarP(&o.every, "interval", "i", 2*time.Second, "time between readings")
 	cmd.Flags().BoolVar(&o.once, "once", false, "print one page and end")
 	cmd.Flags().BoolVar(&o.json, "json", false, "with --once: an object")
+	addColorFlag(cmd, &o.color)
 	return cmd
 }
 
@@ -54,13 +55,16 @@ func runTop(ctx context.Context, s *streams, o *topOptions) (err error) {
 	case !o.once && !(s.inTTY && s.outTTY):
 		return usagef("top needs a terminal: nacre top --once prints one page")
 	}
+	colour, err := coloured(o.color, s.outTTY)
+	if err != nil {
+		return err
+	}
 	src := &server{flags: &o.connect}
 	if err := src.connect(ctx); err != nil {
 		return err // a wrong address or password is told before the screen is taken
 	}
 	defer func() { err = errors.Join(err, src.close()) }()
-	opt := top.Options{Source: src, Name: process.Plain(o.connect.name()), Every: o.every,
-		Colour: os.Getenv("NO_COLOR") == ""}
+	opt := top.Options{Source: src, Name: process.Plain(o.connect.name()), Every: o.every, Colour: colour}
 	if !o.once {
 		return top.Run(ctx, opt)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/client"
+	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -24,20 +25,28 @@ type command struct {
 func commands() []command {
 	return []command{
 		{`\?`, "", "this list", (*shell).help},
+		{`\h`, "[TOPIC]", "the form of a statement, or the signature of a function", (*shell).helpOn},
 		{`\q`, "", "leave (also exit, quit, Ctrl-D)",
 			func(sh *shell, _ context.Context, _ string) error { sh.quit = true; return nil }},
 		{`\c`, "NS[/DB]", "work in another namespace and database", (*shell).use},
 		{`\l`, "", "list namespaces", query("INFO FOR ROOT", "namespaces")},
 		{`\ln`, "", "list databases of the namespace", query("INFO FOR NS", "databases")},
-		{`\dt`, "", "list tables", query("INFO FOR DB", "tables")},
-		{`\df`, "", "list functions", query("INFO FOR DB", "functions")},
+		{`\dt`, "", "list tables",
+			func(sh *shell, ctx context.Context, _ string) error { return sh.tables(ctx, false) }},
+		{`\dt+`, "", "list tables with rows, bytes and indexes (reads them)",
+			func(sh *shell, ctx context.Context, _ string) error { return sh.tables(ctx, true) }},
+		{`\df`, "", "list functions",
+			func(sh *shell, ctx context.Context, _ string) error { return sh.functions(ctx, false) }},
+		{`\df+`, "", "list functions with permissions, comments and bodies",
+			func(sh *shell, ctx context.Context, _ string) error { return sh.functions(ctx, true) }},
 		{`\dp`, "", "list parameters", query("INFO FOR DB", "params")},
-		{`\du`, "", "list users of the database", query("INFO FOR DB", "users")},
+		{`\du`, "", "list users", (*shell).users},
 		{`\d`, "TABLE", "describe a table", (*shell).describe},
 		{`\di`, "TABLE", "list indexes of a table", (*shell).indexes},
 		{`\gql`, "", "toggle between ServiceQL and ISO GQL", (*shell).toggleGQL},
 		{`\x`, "", "toggle one field a line", (*shell).toggleVertical},
 		{`\format`, "[FORMAT]", "show or set the output format (auto: by answer)", (*shell).setFormat},
+		{`\pset`, "[NAME [VALUE]]", "show or set: format, pager, timing, color, language", (*shell).pset},
 		{`\timing`, "", "toggle counts and times",
 			func(sh *shell, _ context.Context, _ string) error { sh.timing = !sh.timing; return nil }},
 		{`\set`, "NAME VALUE", "set a variable for later texts", (*shell).set},
@@ -88,10 +97,15 @@ func (sh *shell) command(ctx context.Context, line string) error {
 			return c.run(sh, ctx, strings.TrimSpace(arg))
 		}
 	}
+	var known []string
 	for _, c := range commands() {
 		if len(name) > 1 && strings.HasPrefix(c.name, name) {
 			return fmt.Errorf(`unknown command %s: did you mean %s? \? lists all`, name, c.name)
 		}
+		known = append(known, c.name)
+	}
+	if near := parse.Nearest(name, known); near != "" {
+		return fmt.Errorf(`unknown command %s: did you mean %s? \? lists all`, name, near)
 	}
 	return fmt.Errorf(`unknown command %s: \? lists them`, name)
 }
@@ -119,7 +133,7 @@ func (sh *shell) use(ctx context.Context, arg string) error {
 	if db != "" {
 		sh.opt.Database = db
 	}
-	sh.names.refresh(ctx)
+	sh.names.refresh()
 	return nil
 }
 

@@ -16,6 +16,7 @@ const (
 	param   = "\x1b[35m"
 	comment = "\x1b[2m"
 	bracket = "\x1b[7m"
+	alarm   = "\x1b[31m"
 )
 
 // painter shows what stands for line feeds and tabs, and in colour the words, strings, numbers, parameters and
@@ -23,7 +24,7 @@ const (
 type painter struct{ colour bool }
 
 // Paint implements readline.Painter.
-func (p painter) Paint(line []rune, pos int) []rune {
+func (p *painter) Paint(line []rune, pos int) []rune {
 	out := make([]rune, 0, len(line)+32)
 	if !p.colour {
 		for _, r := range line {

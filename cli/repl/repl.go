@@ -14,6 +14,7 @@ import (
 
 	"github.com/chzyer/readline"
 
+	"github.com/nacredb/nacre/cli/advice"
 	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/cli/script"
 	"github.com/nacredb/nacre/client"
@@ -54,6 +55,7 @@ type shell struct {
 	last    string // the last text that ran, for \g, \e and \watch
 	names   *names
 	rl      *readline.Instance
+	paint   *painter
 	input   *pastes
 	notices notices
 	pressed time.Time // the last Ctrl-C
@@ -78,10 +80,11 @@ func Run(ctx context.Context, opt Options) (err error) {
 	sh.names = newNames(sh.c)
 	defer sh.names.close()
 	sh.input = newPastes(readline.NewCancelableStdin(os.Stdin))
+	sh.paint = &painter{opt.Colour}
 	history := historyFile(opt.Err)
 	sh.rl, err = readline.NewEx(&readline.Config{
 		Prompt:                 sh.prompt(),
-		AutoComplete:           completer{sh.names},
+		AutoComplete:           completer{sh.names, sh.variables, sh.above},
 		HistoryFile:            history,
 		HistoryLimit:           maxHistory,
 		DisableAutoSaveHistory: true,
@@ -90,7 +93,7 @@ func Run(ctx context.Context, opt Options) (err error) {
 		EOFPrompt:              "",
 		VimMode:                opt.Vi,
 		ForceUseInteractive:    true,
-		Painter:                painter{opt.Colour},
+		Painter:                sh.paint,
 		Stdin:                  sh.input,
 		Stdout:                 opt.Out,
 		Stderr:                 opt.Err,
@@ -105,7 +108,7 @@ func Run(ctx context.Context, opt Options) (err error) {
 	stop := context.AfterFunc(ctx, func() { sh.rl.Close() })
 	defer stop()
 	defer sh.notices.printTo(sh.rl.Stdout())()
-	sh.names.refresh(ctx)
+	sh.names.refresh()
 	if opt.Welcome {
 		fmt.Fprintf(opt.Err, "nacre %s. A statement ends with a semicolon. \\? for help, \\q to leave.\n", opt.Version)
 	}
@@ -121,6 +124,7 @@ func (sh *shell) loop(ctx context.Context) error {
 		} else {
 			sh.rl.SetPrompt(strings.Repeat(" ", max(0, len(sh.prompt())-5)) + "...> ")
 		}
+		sh.names.begin(text.String())
 		line, err := sh.readLine()
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
@@ -251,7 +255,7 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 			server += r.Time
 			records += count(r.Value)
 		}
-		return sh.show(step, vertical)
+		return sh.show(ctx, step, vertical)
 	})
 	took := time.Since(began)
 	switch {
@@ -260,6 +264,7 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 		fmt.Fprintln(sh.opt.Err, "cancelled")
 	default:
 		sh.complain(err)
+		sh.advise(ctx, err, text, 1)
 		if errors.Is(err, client.ErrUnreachable) {
 			fmt.Fprintln(sh.opt.Err, "Whether the statement was carried out is not known.")
 		}
@@ -273,18 +278,19 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 			took.Round(10*time.Microsecond), max(0, took-server).Round(10*time.Microsecond))
 	}
 	if schema {
-		sh.names.refresh(ctx)
+		sh.names.refresh()
 	}
 }
 
 // show prints the answers of a step. A failure ends the text: what follows is not run.
-func (sh *shell) show(step *script.Step, vertical bool) error {
+func (sh *shell) show(ctx context.Context, step *script.Step, vertical bool) error {
 	at, failed := step.Failure()
 	if failed != nil {
 		if step.Number+at > 1 {
 			fmt.Fprintf(sh.opt.Err, "statement %d (line %d): ", step.Number+at, step.Line(at))
 		}
 		sh.complain(failed)
+		sh.advise(ctx, failed, step.Text(at), step.Line(at))
 		return script.ErrStop
 	}
 	for _, r := range step.Values() {
@@ -297,14 +303,15 @@ func (sh *shell) show(step *script.Step, vertical bool) error {
 
 // print prints one answer, through the pager if it is taller than the screen.
 func (sh *shell) print(v value.Value, vertical bool, columns []string) error {
-	if sh.outTo != nil || !sh.pager {
-		return render.Columns(sh.out, sh.format(v, vertical), v, columns)
+	format := sh.format(v, vertical)
+	if sh.outTo != nil {
+		return render.Columns(sh.out, format, v, columns)
 	}
 	var text bytes.Buffer
-	if err := render.Columns(&text, sh.format(v, vertical), v, columns); err != nil {
+	if err := render.Columns(&text, format, v, columns); err != nil {
 		return err
 	}
-	return sh.page(text.Bytes())
+	return sh.page(sh.inColour(format, text.Bytes()))
 }
 
 // format is the format for one answer: a table that is wider than the screen turns vertical.
@@ -347,7 +354,49 @@ func (sh *shell) connected(ctx context.Context) error {
 }
 
 // complain prints an error in words, without the chain of what led to it.
-func (sh *shell) complain(err error) { fmt.Fprintln(sh.opt.Err, Plain(err)) }
+func (sh *shell) complain(err error) {
+	text := strings.TrimRight(render.Visible(Plain(err), true), "\n")
+	if sh.paint.colour {
+		text = alarm + text + plain
+	}
+	fmt.Fprintln(sh.opt.Err, text)
+}
+
+// maxColoured is how long an answer may be, in bytes, to be shown in colour.
+const maxColoured = 1 << 20
+
+// inColour gives an answer the colours of the line that is typed, where it is in the language.
+func (sh *shell) inColour(format render.Format, text []byte) []byte {
+	switch format {
+	case render.Surql, render.Pretty, render.JSON, render.NDJSON:
+		if sh.paint.colour && len(text) <= maxColoured {
+			return []byte(string(sh.paint.Paint([]rune(string(text)), -1)))
+		}
+	}
+	return text
+}
+
+// advise prints what helps with an error: the place in the text, the name that was meant.
+func (sh *shell) advise(ctx context.Context, err error, text string, line int) {
+	if sh.gql {
+		return
+	}
+	if s := advice.On(err, text, line, sh.names.known(ctx)); s != "" {
+		fmt.Fprintln(sh.opt.Err, render.Visible(s, true))
+	}
+}
+
+// variables are the names of the variables of the session.
+func (sh *shell) variables() []string {
+	var list []string
+	for _, f := range sh.run.Vars().Fields() {
+		list = append(list, "$"+f.Name)
+	}
+	return list
+}
+
+// above prints a line above the one that is typed.
+func (sh *shell) above(line string) { fmt.Fprintln(sh.rl.Stdout(), line) }
 
 // count is the number of records in an answer.
 func count(v value.Value) int {

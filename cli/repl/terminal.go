@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -56,10 +57,16 @@ func (sh *shell) interruptible(ctx context.Context) (context.Context, func()) {
 // Plain is an error for people: what went wrong and what to do, without the chain of calls that led there.
 func Plain(err error) string {
 	var dns *net.DNSError
+	var dial *net.OpError
+	refused := errors.Is(err, syscall.ECONNREFUSED) ||
+		errors.Is(err, client.ErrUnreachable) && strings.Contains(err.Error(), "connection refused") // gRPC
 	switch {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("The host %s is not known. Check the address (-e).", dns.Name)
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case refused && errors.As(err, &dial) && dial.Addr != nil:
+		return "No server answers at " + dial.Addr.String() +
+			". Is it running? nacre start runs one; -e names another address."
+	case refused:
 		return "No server answers at this address. Is it running? nacre start runs one; -e names another address."
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The server did not answer in time."
@@ -72,7 +79,7 @@ func Plain(err error) string {
 // page prints a text, through $PAGER (or less) where it has more lines than the screen.
 func (sh *shell) page(text []byte) error {
 	_, height, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || bytes.Count(text, []byte{'\n'}) < height {
+	if err != nil || !sh.pager || bytes.Count(text, []byte{'\n'}) < height {
 		_, err := sh.out.Write(text)
 		return err
 	}

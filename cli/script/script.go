@@ -29,7 +29,6 @@ type Runner struct {
 	kept        []kept        // what each later text begins with
 
 	block *Step // a BEGIN whose COMMIT has not been read yet
-	texts []string
 	tx    *transaction
 }
 
@@ -55,6 +54,7 @@ func New(c *client.Client, vars *value.Object, interactive bool) *Runner {
 type Step struct {
 	Number  int             // of the statement in its text, from 1
 	Lines   []int           // where its statements begin: one, but for a block
+	Texts   []string        // its statements, as many as Lines
 	Results []client.Result // one a statement, but for what a block leaves out
 	Place   *Place          // of a USE that succeeded
 	Schema  bool            // definitions or tables may have changed
@@ -103,6 +103,9 @@ func (s *Step) Values() []client.Result {
 // Line is where the statement of result i begins.
 func (s *Step) Line(i int) int { return s.Lines[min(i, len(s.Lines)-1)] }
 
+// Text is the statement of result i.
+func (s *Step) Text(i int) string { return s.Texts[min(i, len(s.Texts)-1)] }
+
 // ErrStop, returned by the function of Run, ends the run without an error.
 var ErrStop = errors.New("stop")
 
@@ -121,12 +124,13 @@ func (r *Runner) Run(ctx context.Context, in io.Reader, each func(*Step) error) 
 			return err
 		}
 		number++
-		step, err := r.statement(ctx, stmt, text, &Step{Number: number, Lines: []int{stream.Line()}})
+		step := &Step{Number: number, Lines: []int{stream.Line()}, Texts: []string{text}}
+		step, err = r.statement(ctx, stmt, text, step)
 		if err == nil && step != nil {
 			err = each(step)
 		}
 		if err != nil {
-			r.block, r.texts = nil, nil
+			r.block = nil
 			return stopped(err)
 		}
 	}
@@ -162,7 +166,7 @@ func stopped(err error) error {
 // statement runs a statement; nil where it waits for the end of its block.
 func (r *Runner) statement(ctx context.Context, stmt ast.Statement, text string, step *Step) (*Step, error) {
 	if r.block != nil {
-		r.texts = append(r.texts, text)
+		r.block.Texts = append(r.block.Texts, text)
 		r.block.Lines = append(r.block.Lines, step.Lines...)
 		if !ends(stmt) {
 			return nil, nil
@@ -172,7 +176,7 @@ func (r *Runner) statement(ctx context.Context, stmt ast.Statement, text string,
 	switch s := stmt.(type) {
 	case *ast.Begin:
 		if r.tx == nil && !(r.interactive && r.c.Interactive()) {
-			r.block, r.texts = step, []string{text}
+			r.block = step
 			return nil, nil
 		}
 		return step, r.begin(ctx, step)
@@ -258,7 +262,7 @@ func (r *Runner) GQL(ctx context.Context, text string) (*Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	step := &Step{Number: 1, Lines: []int{1}, Columns: p.Columns()}
+	step := &Step{Number: 1, Lines: []int{1}, Texts: []string{text}, Columns: p.Columns()}
 	q := client.Text{Text: text, Vars: r.vars, GQL: true}
 	if r.tx != nil {
 		q.Txn = &r.tx.id
@@ -274,8 +278,8 @@ func (r *Runner) GQL(ctx context.Context, text string) (*Step, error) {
 
 // sendBlock runs the block at hand as one text.
 func (r *Runner) sendBlock(ctx context.Context) (*Step, error) {
-	step, text := r.block, strings.Join(r.texts, ";\n")
-	r.block, r.texts = nil, nil
+	step, text := r.block, strings.Join(r.block.Texts, ";\n")
+	r.block = nil
 	step.Schema = true
 	return step, r.send(ctx, text, step)
 }

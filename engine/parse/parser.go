@@ -113,6 +113,9 @@ type parser struct {
 
 	open bool // the text ended where more had to come
 
+	probe  int  // the offset of the word that Next asks about, else 0
+	asName bool // that word was taken for a name
+
 	work    int   // bytes read, those that were read twice counted twice
 	polled  int   // work when Poll was asked
 	stopped error // what Poll said

@@ -16,6 +16,7 @@ func (p *parser) ident() string {
 
 // identName is the name that an identifier token stands for.
 func (p *parser) identName(t token) string {
+	p.asName = p.asName || p.probe > 0 && t.start == p.probe
 	s := p.text(t)
 	switch {
 	case s == "":

@@ -56,7 +56,7 @@ var layers = [][]string{
 	{"memsvc/ingest", "memsvc/retrieve"},
 	{"memsvc/api"},
 	{"memsvc"},
-	{"cli/render", "cli/exports", "cli/process", "cli/top/quiet"},
+	{"cli/advice", "cli/complete", "cli/render", "cli/exports", "cli/process", "cli/top/quiet"},
 	{"cli/script"},
 	{"cli/load"},
 	{"cli/profile", "cli/top", "cli/doctor"},
