@@ -47,8 +47,8 @@ func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source, parse 
 	if err != nil {
 		return err
 	}
-	after := st
-	ctx, q := s.e.queries.NewQuery(ctx, &after, vars, src)
+	from := placeOf(&st)
+	ctx, q := s.e.queries.NewQuery(ctx, &st, vars, src)
 	defer q.Close()
 	q.Needs(script.Weight)
 	if t == nil {
@@ -56,7 +56,7 @@ func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source, parse 
 	} else {
 		err = t.within(ctx, q, func(ctx context.Context) error { return f(ctx, q, script) })
 	}
-	s.moved(&st, &after)
+	s.moved(from, &st)
 	return err
 }
 

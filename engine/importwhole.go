@@ -41,7 +41,7 @@ func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() er
 	if err := s.e.queries.Commit(ctx, tx, log); err != nil {
 		return exec.Explain(ctx, err)
 	}
-	s.moved(&st, &after)
+	s.moved(placeOf(&st), &after)
 	return nil
 }
 

@@ -169,16 +169,27 @@ func (s *Session) IsRootOwner() bool {
 }
 
 // snapshot is the state for one query.
-func (s *Session) snapshot() exec.Session { return *s.state.Load() }
+func (s *Session) snapshot() exec.Session {
+	state := s.state.Load()
+	st := *state
+	st.Of = state
+	return st
+}
+
+// place is a namespace and a database; "" for none.
+type place struct{ ns, db string }
+
+func placeOf(st *exec.Session) place { return place{st.Auth.NS, st.Auth.DB} }
 
 // moved takes over the place that a query has left the session in, unless another one moved it meanwhile.
-func (s *Session) moved(before, after *exec.Session) {
-	if before.Auth.NS == after.Auth.NS && before.Auth.DB == after.Auth.DB {
+func (s *Session) moved(from place, after *exec.Session) {
+	to := placeOf(after)
+	if from == to {
 		return
 	}
 	s.change(func(st *exec.Session) {
-		if st.Auth.NS == before.Auth.NS && st.Auth.DB == before.Auth.DB {
-			st.Auth.NS, st.Auth.DB = after.Auth.NS, after.Auth.DB
+		if placeOf(st) == from {
+			st.Auth.NS, st.Auth.DB = to.ns, to.db
 		}
 	})
 }
@@ -247,7 +258,7 @@ func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 	if err != nil {
 		return err
 	}
-	s.moved(&before, &after)
+	s.moved(placeOf(&before), &after)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 	stop()
 	for range parsed { // lets the parsing goroutine end
 	}
-	s.moved(&st, &after)
+	s.moved(placeOf(&st), &after)
 	var wrong *errs.Error
 	switch {
 	case cause == exec.ErrStopped:

@@ -19,6 +19,7 @@ import (
 // Session is the part of a client's session that statements see and change. It is used by one
 // query at a time; the engine sees to that.
 type Session struct {
+	Of   *Session    // what this is a copy of, and stays as it is; nil: none
 	Auth auth.Env    // identity, place and capabilities
 	Vars []Var       // variables set on the connection
 	ID   value.Value // uuid, or NONE; unique among the sessions of the engine

@@ -51,28 +51,20 @@ type entry struct {
 	id         uint64
 	prev, next *entry
 
-	src     Source
-	began   time.Time
-	session value.UUID
-	client  value.Value
-	ns, db  string
-	level   auth.Level
-	who     struct{ ns, db, name string }
-	record  value.Value
-	memory  *budget.Account
-	stop    context.CancelCauseFunc
-	rows    atomic.Int64
+	src    Source
+	began  time.Time
+	from   *exec.Session // as it was then
+	memory *budget.Account
+	stop   context.CancelCauseFunc
+	rows   atomic.Int64
 }
 
 // enter lists a query of the session s.
 func (g *register) enter(e *entry, s *exec.Session, src Source) {
-	p := &s.Auth.Principal
 	e.of, e.id, e.src, e.began = g, g.last.Add(1), src, time.Now()
-	e.client, e.ns, e.db = s.IP, s.Auth.NS, s.Auth.DB
-	e.level, e.record = p.Level, p.Record
-	e.who.ns, e.who.db, e.who.name = p.NS, p.DB, p.Name
-	if s.ID.Kind() == value.KindUUID {
-		e.session = s.ID.UUID()
+	if e.from = s.Of; e.from == nil { // the query may move s
+		from := *s
+		e.from = &from
 	}
 	sh := &g.shards[e.id%shards]
 	sh.mu.Lock()
@@ -104,13 +96,22 @@ func (e *entry) leave() {
 	e.stop(nil)
 }
 
+// session is the id of the session that the query runs for; zero where it has none.
+func (e *entry) session() value.UUID {
+	if e.from.ID.Kind() != value.KindUUID {
+		return value.UUID{}
+	}
+	return e.from.ID.UUID()
+}
+
 // describe is the entry for an operator; the lock of its shard is held.
 func (e *entry) describe() Working {
-	w := Working{ID: e.id, Session: e.session, NS: e.ns, DB: e.db, Source: e.src, Began: e.began, Rows: e.rows.Load(),
-		Memory: e.memory.Taken(),
-		Who:    auth.Principal{Level: e.level, NS: e.who.ns, DB: e.who.db, Name: e.who.name, Record: e.record}}
-	if e.client.Kind() == value.KindString {
-		w.Client = e.client.Str()
+	p := &e.from.Auth.Principal
+	w := Working{ID: e.id, Session: e.session(), NS: e.from.Auth.NS, DB: e.from.Auth.DB, Source: e.src, Began: e.began,
+		Rows: e.rows.Load(), Memory: e.memory.Taken(),
+		Who: auth.Principal{Level: p.Level, NS: p.NS, DB: p.DB, Name: p.Name, Record: p.Record}}
+	if e.from.IP.Kind() == value.KindString {
+		w.Client = e.from.IP.Str()
 	}
 	return w
 }
@@ -147,7 +148,7 @@ func (q *Query) Stop() { q.work.stop(exec.ErrStopped) }
 func (x *Runner) StopSession(session value.UUID) int {
 	n := 0
 	for i := range uint64(shards) {
-		n += x.working.stop(i, func(e *entry) bool { return e.session == session })
+		n += x.working.stop(i, func(e *entry) bool { return e.session() == session })
 	}
 	return n
 }

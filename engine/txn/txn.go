@@ -46,17 +46,22 @@ type Tx struct {
 	began time.Time
 	opt   Options
 	done  bool
+	held  budget.Account
+	gaps  gaps
+	work  Work
+	*changes
+}
+
+// changes is what a transaction would change. One that only reads has none, unless it registers hooks.
+type changes struct {
 	buf   overlay.Tree // writes: key → value; nil = deleted
 	adds  overlay.Tree // key → what to add to its counter; never a key of buf
 	bulk  []kv.Write   // of Append, sorted
 	size  int64        // bytes buffered, overwritten ones included
-	held  budget.Account
 	reads readSet
-	gaps  gaps
 	keys  arena
 	hooks []hook
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
-	work  Work
 }
 
 // hook is what runs after the commit, and what it is about.
@@ -73,7 +78,17 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
-	tx := &Tx{store: store, snap: snap, began: began, opt: opt, held: opt.Memory.Account()}
+	var tx *Tx
+	if opt.Write {
+		w := new(struct { // in one piece
+			Tx
+			of changes
+		})
+		tx, w.changes = &w.Tx, &w.of
+	} else {
+		tx = new(Tx)
+	}
+	tx.store, tx.snap, tx.began, tx.opt, tx.held = store, snap, began, opt, opt.Memory.Account()
 	if opt.Lasting {
 		tx.held = opt.Memory.Lasting()
 		if err := tx.held.Charge(lastingCost); err != nil {
@@ -100,7 +115,9 @@ func (tx *Tx) Version() kv.Version { return tx.snap.Version() }
 func (tx *Tx) Writable() bool { return tx.opt.Write }
 
 // Dirty reports whether there is anything to commit.
-func (tx *Tx) Dirty() bool { return tx.buf.Len() > 0 || tx.adds.Len() > 0 || len(tx.bulk) > 0 }
+func (tx *Tx) Dirty() bool {
+	return tx.changes != nil && (tx.buf.Len() > 0 || tx.adds.Len() > 0 || len(tx.bulk) > 0)
+}
 
 // Get gives the value of key, or nil when it is absent; a value that is there is never nil. The
 // value is read-only and valid until Commit or Cancel. key is not kept.
@@ -108,10 +125,10 @@ func (tx *Tx) Get(key []byte) ([]byte, error) {
 	if tx.done {
 		return nil, ErrDone
 	}
-	if v, ok := tx.buf.Get(key); ok {
-		return v, nil
-	}
 	if tx.opt.Write {
+		if v, ok := tx.buf.Get(key); ok {
+			return v, nil
+		}
 		if err := tx.held.Charge(tx.reads.addKey(key)); err != nil {
 			return nil, err
 		}
@@ -125,8 +142,10 @@ func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
 	if tx.done {
 		return nil, ErrDone
 	}
-	if v, ok := tx.buf.Get(key); ok {
-		return v, nil
+	if tx.opt.Write {
+		if v, ok := tx.buf.Get(key); ok {
+			return v, nil
+		}
 	}
 	return tx.base(key)
 }
@@ -141,7 +160,7 @@ func (tx *Tx) base(key []byte) ([]byte, error) {
 	if ok {
 		tx.work.found(key, v)
 	}
-	if tx.adds.Len() > 0 {
+	if tx.opt.Write && tx.adds.Len() > 0 {
 		if d, found := tx.adds.Get(key); found {
 			return sum(key, v, d)
 		}
@@ -285,11 +304,18 @@ type Savepoint struct {
 
 // Savepoint marks the present position; it is cheap.
 func (tx *Tx) Savepoint() Savepoint {
+	if tx.changes == nil {
+		return Savepoint{held: tx.held.Mark()}
+	}
 	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, held: tx.held.Mark() - int64(tx.reads.bytes), hooks: len(tx.hooks)}
 }
 
 // RollbackTo undoes all writes and hooks since sp was taken. What was read stays tracked.
 func (tx *Tx) RollbackTo(sp Savepoint) {
+	if tx.changes == nil {
+		tx.held.Rewind(sp.held)
+		return
+	}
 	tx.buf, tx.adds, tx.bulk, tx.size = sp.buf, sp.adds, sp.bulk, sp.size
 	tx.held.Rewind(sp.held + int64(tx.reads.bytes))
 	clear(tx.hooks[sp.hooks:])
@@ -303,17 +329,27 @@ func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.Note(nil, fn) }
 // Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes gives
 // it back until it is rolled back.
 func (tx *Tx) Note(note any, fn func(kv.Version)) {
-	tx.hooks = append(tx.hooks, hook{fn: fn, note: note})
+	tx.hook(hook{fn: fn, note: note})
 }
 
 // OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions that
 // committed before and before those of all that commit later. It holds up all commits, so it must be quick and use neither
 // the transaction nor the store; what the transaction has lent out is still good. A transaction with such a function goes
 // through the store even when it wrote nothing: what it has read is then still true at its place in the order.
-func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hooks = append(tx.hooks, hook{fn: fn, early: true}) }
+func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hook(hook{fn: fn, early: true}) }
+
+func (tx *Tx) hook(h hook) {
+	if tx.changes == nil {
+		tx.changes = &changes{}
+	}
+	tx.hooks = append(tx.hooks, h)
+}
 
 // Notes calls f with what was noted, in order.
 func (tx *Tx) Notes(f func(note any)) {
+	if tx.changes == nil {
+		return
+	}
 	for i := range tx.hooks {
 		if tx.hooks[i].note != nil {
 			f(tx.hooks[i].note)
@@ -331,7 +367,10 @@ func (tx *Tx) TakeTurn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("take the commit turn: %w", err)
 	}
-	tx.opt.Turn, tx.turn = turn, turn
+	if tx.opt.Turn = turn; tx.changes == nil {
+		tx.changes = &changes{}
+	}
+	tx.turn = turn
 	return nil
 }
 
@@ -375,6 +414,9 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	}
 	tx.finish()
 	tx.report(true, nil)
+	if tx.changes == nil {
+		return nil
+	}
 	for i := range tx.hooks {
 		if !tx.hooks[i].early {
 			tx.hooks[i].fn(v)
@@ -385,7 +427,7 @@ func (tx *Tx) Commit(ctx context.Context) error {
 
 // applied runs the functions of OnApply; nil where there are none.
 func (tx *Tx) applied() func(kv.Version) {
-	if !slices.ContainsFunc(tx.hooks, func(h hook) bool { return h.early }) {
+	if tx.changes == nil || !slices.ContainsFunc(tx.hooks, func(h hook) bool { return h.early }) {
 		return nil
 	}
 	return func(v kv.Version) {
@@ -467,20 +509,24 @@ func (tx *Tx) Cancel() {
 // drop ends the transaction without a commit; err is why, where the store refused one.
 func (tx *Tx) drop(err error) {
 	tx.finish()
-	tx.hooks = nil
+	if tx.changes != nil {
+		tx.hooks = nil
+	}
 	tx.report(false, err)
 }
 
 // finish lets go of all but the hooks.
 func (tx *Tx) finish() {
 	tx.done = true
-	if tx.turn != nil {
-		tx.turn.Release()
-		tx.turn = nil
+	if c := tx.changes; c != nil {
+		if c.turn != nil {
+			c.turn.Release()
+		}
+		*c = changes{hooks: c.hooks}
 	}
 	tx.snap.Release()
 	tx.held.Close()
-	tx.buf, tx.adds, tx.bulk, tx.reads, tx.keys, tx.gaps = overlay.Tree{}, overlay.Tree{}, nil, readSet{}, arena{}, gaps{}
+	tx.gaps = gaps{}
 }
 
 // arena copies keys into larger blocks.

@@ -27,7 +27,7 @@ func (tx *Tx) Void(r, within kv.Range) (bool, error) {
 	if tx.done {
 		return false, ErrDone
 	}
-	if touched(&tx.buf, r) || touched(&tx.adds, r) {
+	if tx.opt.Write && (touched(&tx.buf, r) || touched(&tx.adds, r)) {
 		return false, nil
 	}
 	if !tx.gaps.contain(r) {
