@@ -81,6 +81,12 @@ func (p *printer) alter(s *Alter) {
 }
 
 func (p *printer) alterClause(c AlterClause) {
+	if api, ok := c.Def.(*DefineAPI); ok && c.Drop && c.Name == "THEN" {
+		p.str(" FOR ")
+		p.str(strings.Join(api.Actions[0].Methods, ", "))
+		p.str(" DROP THEN")
+		return
+	}
 	if c.Drop {
 		p.str(" DROP ")
 		p.str(c.Name)
@@ -114,7 +120,15 @@ func (p *printer) alterClause(c AlterClause) {
 	case *DefineAnalyzer:
 		p.alterAnalyzer(c.Name, def)
 	case *DefineFunction:
-		p.onePermission(def.Permission)
+		switch c.Name {
+		case "SIGNATURE":
+			p.functionHead(def)
+		case "BODY":
+			p.byte(' ')
+			p.block(def.Body)
+		default:
+			p.onePermission(def.Permission)
+		}
 	case *DefineParam:
 		p.onePermission(def.Permission)
 	case *DefineBucket:

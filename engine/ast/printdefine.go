@@ -391,6 +391,14 @@ func (p *printer) defineFunction(s *DefineFunction) {
 	p.head("FUNCTION", s.Mode)
 	p.str("fn::")
 	p.path(s.Name)
+	p.functionHead(s)
+	p.comment(s.Comment)
+	p.graphQL(s.GraphQL)
+	p.onePermission(s.Permission)
+}
+
+// functionHead is what follows the name of a function: parameters, result and body.
+func (p *printer) functionHead(s *DefineFunction) {
 	p.byte('(')
 	list(p, s.Params, func(f FuncParam) {
 		p.param(f.Name)
@@ -404,9 +412,6 @@ func (p *printer) defineFunction(s *DefineFunction) {
 	}
 	p.byte(' ')
 	p.block(s.Body)
-	p.comment(s.Comment)
-	p.graphQL(s.GraphQL)
-	p.onePermission(s.Permission)
 }
 
 func (p *printer) graphQL(c GraphQLClauses) {

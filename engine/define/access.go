@@ -109,6 +109,9 @@ func (r *run) accessDurations(ctx context.Context, env *exec.Env, s, def *ast.De
 	if !issues {
 		def.TokenDuration = nil
 	}
+	if x, ok := def.TokenDuration.(*ast.Literal); ok && x.Value.IsNone() && def.Kind == ast.AccessRecord && !r.Import {
+		return errs.New(errs.KindValidation, "Tokens of record users must expire: DURATION FOR TOKEN can not be NONE")
+	}
 	if def.SessionDuration == nil {
 		def.SessionDuration = &ast.Literal{}
 	}

@@ -2,6 +2,7 @@ package define
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -297,6 +298,15 @@ func (r *run) putAltered(ctx context.Context, env *exec.Env, d *catalog.Def, s *
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: d.Extra, By: r.alters(d)})
+	by := r.alters(d)
+	if f, ok := stmt.(*ast.DefineFunction); ok && newBody(s) && (f.Permission == nil || f.Permission.Where == nil) {
+		by = r.Auth.Definer() // none of the old code is left
+	}
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: d.Extra, By: by})
 	return err
+}
+
+// newBody reports whether s gives a function another body.
+func newBody(s *ast.Alter) bool {
+	return slices.ContainsFunc(s.Clauses, func(c ast.AlterClause) bool { return c.Name == "BODY" || c.Name == "SIGNATURE" })
 }

@@ -26,7 +26,14 @@ func (r *run) altered(ctx context.Context, env *exec.Env, d *catalog.Def, s *ast
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
 			if from, ok := c.Def.(*ast.DefineFunction); ok {
-				def.Permission = from.Permission
+				switch c.Name {
+				case "SIGNATURE":
+					def.Params, def.Returns, def.Body = from.Params, from.Returns, from.Body
+				case "BODY":
+					def.Body = from.Body
+				default:
+					def.Permission = from.Permission
+				}
 				return nil
 			}
 			var err error
@@ -53,8 +60,12 @@ func (r *run) altered(ctx context.Context, env *exec.Env, d *catalog.Def, s *ast
 	case *ast.DefineAPI:
 		def := *x
 		return &def, eachClause(s, func(c ast.AlterClause) error {
-			if c.Name == "FOR" {
+			switch c.Name {
+			case "FOR":
 				def.Actions = alterActions(def.Actions, c)
+				return nil
+			case "THEN":
+				def.Actions = dropThen(def.Actions, c)
 				return nil
 			}
 			var err error
@@ -82,6 +93,24 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 		out = append(out, fresh)
 	}
 	return anyFirst(out)
+}
+
+// dropThen are the actions of an API without the THEN of the methods of c. Any method keeps its other clauses; what is for one
+// method alone has no meaning without THEN, and goes.
+func dropThen(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
+	for _, m := range c.Def.(*ast.DefineAPI).Actions[0].Methods {
+		if m != "any" {
+			continue
+		}
+		out := slices.Clone(actions)
+		for i := range out {
+			if slices.Contains(out[i].Methods, m) {
+				out[i].Then = nil
+			}
+		}
+		return anyFirst(out)
+	}
+	return alterActions(actions, c)
 }
 
 // alterConfig sets or drops one clause of a config.
@@ -225,7 +254,9 @@ func (r *run) alterEventClause(ctx context.Context, env *exec.Env, def *ast.Defi
 			def.When = &ast.Literal{Value: value.Bool(true)}
 		}
 	case "THEN":
-		def.Then = from.Then
+		if def.Then = from.Then; c.Drop {
+			def.Then = []ast.Expr{&ast.Block{}} // an event has a THEN
+		}
 	case "COMMENT":
 		def.Comment, err = r.newComment(ctx, env, c)
 	case "ASYNC":

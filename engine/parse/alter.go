@@ -73,6 +73,9 @@ func (p *parser) alterPrefixed(s *ast.Alter) {
 	switch k {
 	case kwFunction:
 		s.Kind, s.Name.Ident = ast.DefFunction, p.functionName()
+		if p.tok.kind == tLParen || p.tok.kind == tLBrace {
+			s.Clauses = append(s.Clauses, p.alterBody())
+		}
 		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterShared(&ast.DefineFunction{}) })
 	case kwParam:
 		s.Kind, s.Name.Ident = ast.DefParam, p.paramName(p.expectParam())
@@ -91,6 +94,20 @@ func (p *parser) alterPrefixed(s *ast.Alter) {
 		s.Kind, s.Name.Ident = ast.DefConfig, p.configKind()
 		p.alterClauses(s, func() (ast.AlterClause, bool) { return p.alterConfigClause(s.Name.Ident) })
 	}
+}
+
+// alterBody is the new body of a function, or its new parameters, result and body.
+func (p *parser) alterBody() ast.AlterClause {
+	def, name := &ast.DefineFunction{}, "BODY"
+	if p.tok.kind == tLParen {
+		name = "SIGNATURE"
+		def.Params = p.functionParams()
+		if p.eat(tArrowR) {
+			def.Returns = p.typ()
+		}
+	}
+	def.Body = p.block()
+	return ast.AlterClause{Name: name, Def: def}
 }
 
 func (p *parser) alterNamed(s *ast.Alter, k ast.DefKind) {

@@ -92,7 +92,7 @@ func (p *parser) alterEventClause() (ast.AlterClause, bool) {
 	def := &ast.DefineEvent{Retry: 1, MaxDepth: 3}
 	switch p.tok.kind {
 	case kwDrop:
-		return p.drop("`WHEN`, `ASYNC` or `COMMENT`", kwWhen, kwAsync, kwComment)
+		return p.drop("`WHEN`, `THEN`, `ASYNC` or `COMMENT`", kwWhen, kwThen, kwAsync, kwComment)
 	case kwComment:
 		return p.alterComment()
 	case kwWhen:
@@ -134,12 +134,19 @@ func (p *parser) alterAnalyzerClause() (ast.AlterClause, bool) {
 	return c, false
 }
 
-// alterAPIClause is FOR methods …, which replaces what was said about them, DROP FOR methods, or the comment.
+// alterAPIClause is FOR methods …, which replaces what was said about them, FOR methods DROP THEN, DROP FOR methods, or the
+// comment.
 func (p *parser) alterAPIClause() (ast.AlterClause, bool) {
 	switch p.tok.kind {
 	case kwFor:
 		p.advance()
-		return ast.AlterClause{Name: "FOR", Def: &ast.DefineAPI{Actions: []ast.APIAction{p.apiAction()}}}, true
+		methods := p.methods()
+		if p.tok.kind == kwDrop {
+			p.advance()
+			p.expect(kwThen)
+			return ast.AlterClause{Name: "THEN", Drop: true, Def: &ast.DefineAPI{Actions: []ast.APIAction{{Methods: methods}}}}, true
+		}
+		return ast.AlterClause{Name: "FOR", Def: &ast.DefineAPI{Actions: []ast.APIAction{p.apiActionFor(methods)}}}, true
 	case kwDrop:
 		if p.peek().kind != kwFor {
 			return p.drop("`FOR` or `COMMENT`", kwComment)

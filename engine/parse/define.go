@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"strings"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -652,6 +654,16 @@ func (p *parser) defineModel() ast.Statement {
 }
 
 // defineModule is DEFINE MODULE mod::x AS | FROM file [UNSIGNED], or silo::org::pkg<version>.
+// siloPath is ::org::pkg, or ::org::pkg:: in front of a version.
+func (p *parser) siloPath() string {
+	var parts []string
+	for p.err == nil && p.eat(tPath) && p.tok.kind != tLess {
+		parts = append(parts, p.ident())
+		p.boundPath(len(parts))
+	}
+	return strings.Join(parts, "::")
+}
+
 func (p *parser) defineModule() ast.Statement {
 	s := &ast.DefineModule{Mode: p.mode()}
 	switch p.tok.kind {
@@ -662,7 +674,7 @@ func (p *parser) defineModule() ast.Statement {
 	case kwSilo:
 		p.advance()
 		s.Silo = true
-		s.Name = p.segments()
+		s.Name = p.siloPath()
 		s.Version = p.version()
 	default:
 		p.unexpected("mod")

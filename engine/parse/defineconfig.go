@@ -206,8 +206,11 @@ func (p *parser) defineAPI() ast.Statement {
 	return s
 }
 
-func (p *parser) apiAction() ast.APIAction {
-	a := ast.APIAction{Methods: p.methods()}
+func (p *parser) apiAction() ast.APIAction { return p.apiActionFor(p.methods()) }
+
+// apiActionFor is what follows the methods of an action.
+func (p *parser) apiActionFor(methods []string) ast.APIAction {
+	a := ast.APIAction{Methods: methods}
 	a.Config = p.apiConfig()
 	if a.Methods[0] != "any" {
 		p.expect(kwThen)

@@ -48,3 +48,56 @@ func readOnly(path string) bool {
 	}
 	return true
 }
+
+// Writes reports whether an expression or a statement holds a statement that writes, in itself or in a function that it calls.
+// body gives the bodies of functions, nil for one that is not there.
+func Writes(n any, body func(name string) (*ast.Block, error)) (bool, error) {
+	writes := false
+	err := reached(n, body, func(n any) bool {
+		if s, ok := n.(ast.Statement); ok && !ReadsOnly(s) {
+			writes = true
+		}
+		return !writes
+	})
+	return writes, err
+}
+
+// Calls reports whether an expression calls the function fn::name, by others too.
+func Calls(n any, name string, body func(name string) (*ast.Block, error)) (bool, error) {
+	calls := false
+	err := reached(n, body, func(n any) bool {
+		if c, ok := n.(*ast.Call); ok && c.Kind == ast.CallCustom && c.Path == name {
+			calls = true
+		}
+		return !calls
+	})
+	return calls, err
+}
+
+// reached visits n and the bodies of the functions that it calls, each once, until visit answers false.
+func reached(n any, body func(name string) (*ast.Block, error), visit func(n any) bool) error {
+	seen := map[string]bool{}
+	var names []string
+	more := true
+	see := func(n any) bool {
+		if more = more && visit(n); !more {
+			return false
+		}
+		if c, ok := n.(*ast.Call); ok && c.Kind == ast.CallCustom && !seen[c.Path] {
+			seen[c.Path] = true
+			names = append(names, c.Path)
+		}
+		return true
+	}
+	ast.Inspect(n, see)
+	for more && len(names) > 0 {
+		name := names[len(names)-1]
+		names = names[:len(names)-1]
+		b, err := body(name)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(b, see)
+	}
+	return nil
+}
