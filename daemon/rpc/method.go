@@ -110,19 +110,10 @@ func methodNotAllowed(name string) *errs.Error {
 
 func ping(context.Context, *call) (wire.Response, error) { return answer(value.None), nil }
 
-// version answers an object to JSON requests, as the protocol document shows, and the bare number to
-// CBOR requests: the official clients refuse anything but text there.
+// version answers the bare number: clients read nothing but text.
 func version(_ context.Context, k *call) (wire.Response, error) {
 	if len(k.req.Params) > 0 {
 		return wire.Response{}, errs.InvalidParams("Expected 0 arguments")
 	}
-	if k.req.Format == wire.CBOR {
-		return answer(value.Str(Version)), nil
-	}
-	build, timestamp := buildInfo()
-	return answer(value.ObjectOf(value.NewObject(
-		value.Field{Name: "version", Value: value.Str(Version)},
-		value.Field{Name: "build", Value: value.Str(build)},
-		value.Field{Name: "timestamp", Value: value.Str(timestamp)},
-	))), nil
+	return answer(value.Str(Version)), nil
 }

@@ -28,7 +28,7 @@ func (a *Authenticator) signinUser(ctx context.Context, params *value.Object, gu
 	}
 	now := a.ex.Clock()
 	claims := auth.NewClaims(now, literalDuration(u.define.TokenDuration))
-	claims.NS, claims.DB, claims.Subject, claims.Roles = ns, db, user, u.roles.RoleNames()
+	claims.NS, claims.DB, claims.Subject = ns, db, user // its roles are those of its definition
 	token, err := claims.Sign(systemAlgorithm, a.tokenKey(u.define.PassHash))
 	if err != nil {
 		return nil, err

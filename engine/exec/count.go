@@ -35,6 +35,9 @@ func (s *countRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.tb == nil {
 		return value.None, false, errs.TableNotFound(s.text)
 	}
+	if !s.r.Auth.CanRead() && s.tb.Define.Permissions.Select.Kind == ast.PermissionNone {
+		return value.None, false, nil
+	}
 	var n int64
 	if s.ix != nil {
 		n, err = g.IndexCount(s.tb, s.ix)

@@ -23,6 +23,9 @@ func (r *Run) delete(ctx context.Context, env *Env, s *ast.Delete) (value.Value,
 	if err != nil {
 		return value.None, err
 	}
+	if err := w.knownStarts(s.Targets); err != nil {
+		return value.None, err
+	}
 	each := func(t *Target) error { return w.delete(ctx, t, s) }
 	if s.Explain != nil {
 		return w.explainWrite(ctx, s.Explain, targets, s.With, s.Where, false, each)

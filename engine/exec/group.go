@@ -118,12 +118,15 @@ func (g *groupRows) fill(ctx context.Context) error {
 		g.out = append(g.out, g.fresh(nil))
 	}
 	keys := make([]value.Value, len(g.by))
-	for {
+	for taken := false; ; taken = true {
 		doc, ok, err := g.in.next(ctx)
 		if err != nil {
 			return err
 		}
 		if !ok {
+			if !taken && !g.r.Auth.CanRead() { // as the reference: who may see no row gets none
+				g.out = nil
+			}
 			break
 		}
 		g.env.SetDoc(doc)

@@ -21,6 +21,11 @@ func (r *Run) update(ctx context.Context, env *Env, s *ast.Update) (value.Value,
 	if err != nil {
 		return value.None, err
 	}
+	if !s.Upsert {
+		if err := w.knownStarts(s.Targets); err != nil {
+			return value.None, err
+		}
+	}
 	if w.kept, err = w.onceInSet(s, targets); err != nil {
 		return value.None, err
 	}

@@ -111,6 +111,9 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Import && r.Auth.CanWrite() { // an import is told nothing of what it writes
+		out = &ast.Output{Kind: ast.OutputNone}
+	}
 	return &writer{r: r, g: g, row: env.WithDoc(value.None), out: out, none: ast.OutputAfter}, nil
 }
 
@@ -133,6 +136,24 @@ func (w *writer) targets(ctx context.Context, env *Env, only bool, xs []ast.Expr
 		}
 	}
 	return targets, err
+}
+
+// knownStarts refuses paths from a record of a table that is not there.
+func (w *writer) knownStarts(xs []ast.Expr) error {
+	for _, x := range xs {
+		id, ok := x.(*ast.Idiom)
+		if !ok {
+			continue
+		}
+		if start, ok := id.Parts[0].(*ast.PartStart); ok {
+			if rec, ok := start.X.(*ast.RecordID); ok {
+				if _, err := w.g.Table(rec.Table); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // write does each to each target and answers.

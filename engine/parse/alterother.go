@@ -144,9 +144,11 @@ func (p *parser) alterAPIClause() (ast.AlterClause, bool) {
 		if p.tok.kind == kwDrop {
 			p.advance()
 			p.expect(kwThen)
-			return ast.AlterClause{Name: "THEN", Drop: true, Def: &ast.DefineAPI{Actions: []ast.APIAction{{Methods: methods}}}}, true
+			api := &ast.DefineAPI{Actions: []ast.APIAction{{Methods: methods}}}
+			return ast.AlterClause{Name: "THEN", Drop: true, Def: api}, true
 		}
-		return ast.AlterClause{Name: "FOR", Def: &ast.DefineAPI{Actions: []ast.APIAction{p.apiActionFor(methods)}}}, true
+		api := &ast.DefineAPI{Actions: []ast.APIAction{p.apiActionFor(methods)}}
+		return ast.AlterClause{Name: "FOR", Def: api}, true
 	case kwDrop:
 		if p.peek().kind != kwFor {
 			return p.drop("`FOR` or `COMMENT`", kwComment)
