@@ -134,8 +134,8 @@ func (p *parser) alterAnalyzerClause() (ast.AlterClause, bool) {
 	return c, false
 }
 
-// alterAPIClause is FOR methods …, which replaces what was said about them, FOR methods DROP THEN, DROP FOR methods, or the
-// comment.
+// alterAPIClause is FOR methods …, which replaces what was said about them, FOR methods DROP THEN, DROP FOR methods,
+// or the comment.
 func (p *parser) alterAPIClause() (ast.AlterClause, bool) {
 	switch p.tok.kind {
 	case kwFor:
