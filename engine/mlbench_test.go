@@ -37,6 +37,7 @@ func BenchmarkModelSelect(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := "SELECT VALUE ml::linear<1.0.0>(" + argument + ")[0] FROM t"
 			b.ReportAllocs()
+			cpu := cpuTime(b)
 			for b.Loop() {
 				v, err := lastAnswer(b, s, text)
 				if err != nil || v.Len() != rows {
@@ -44,6 +45,7 @@ func BenchmarkModelSelect(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64((cpuTime(b)-cpu).Nanoseconds())/float64(rows*b.N), "cpu-ns/row")
 		})
 	}
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"runtime"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -287,6 +288,10 @@ func (s *modelRows) close() {
 
 func (s *modelRows) Find(ctx context.Context, x *ast.Call) (*model.Bound, error) {
 	return s.p.r.findModel(ctx, x)
+}
+
+func (s *modelRows) Beside() bool {
+	return !s.p.r.Ex.PlanOff.Has(plan.ParallelScan) && runtime.GOMAXPROCS(0) > 1
 }
 
 func (s *modelRows) Env(ctx context.Context) ml.Env { return s.p.r.modelEnv(ctx) }

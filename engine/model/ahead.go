@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/fn"
@@ -18,38 +19,55 @@ type Caller interface {
 	Argument(ctx context.Context, row value.Value, x ast.Expr) (value.Value, error)
 	// Env is what models may use.
 	Env(ctx context.Context) ml.Env
+	// Beside reports whether another goroutine may compute while the statement goes on.
+	Beside() bool
 }
 
-// Ahead reads rows ahead for a projection that calls models, and computes the calls of many rows as one matrix. What it
-// cannot compute it leaves to the projection: errors come from there, at their row.
+// Ahead reads rows ahead for expressions that call models, and computes the calls of many rows as one matrix. What it
+// cannot compute it leaves to the expressions: errors come from there, at their row.
+//
+// While the rows of a batch go on, another goroutine computes the next batch, where only fields of rows are needed for
+// that. Close waits for it.
 type Ahead struct {
 	caller Caller
 	known  *Calls
 	tx     *txn.Tx
-	calls  []*ast.Call
+	calls  []*aheadCall
 
-	size  int // of the next batch
-	docs  []value.Value
-	ahead [][]value.Value // by call and row: the result; NONE where there is none
-	at    int
-	ended bool
-	err   error // of the rows behind docs
+	size      int    // of the next batch
+	now, next *batch // next: under way; nil if it is not
+	at        int    // of the next row in now
 }
+
+// aheadCall is a call that is computed for many rows at once.
+type aheadCall struct {
+	x       *ast.Call
+	bound   *Bound
+	columns *columns // of bound; nil where its argument is evaluated for each row
+	heavy   bool     // needs more memory than besideBytes for a batch
+}
+
+// quick reports whether another goroutine can compute the call.
+func (c *aheadCall) quick() bool { return c.columns != nil && !c.heavy }
 
 // The batches of Ahead grow, so that a LIMIT above does not wait for many rows.
 const (
-	firstRows = 16
-	mostRows  = 1024
-	mostBytes = 16 << 20 // of rows that are read ahead
+	firstRows  = 16
+	besideRows = 512 // the least for which another goroutine is asked
+	mostRows   = 1024
+	mostBytes  = 16 << 20 // of rows that are read ahead
 )
 
 // NewAhead makes an Ahead for the calls in some expressions; nil if there are none that it can compute. known is that
 // of the statement, and made here if there is none yet.
 func NewAhead(caller Caller, known **Calls, cache *Cache, tx *txn.Tx, xs []ast.Expr) *Ahead {
-	var calls []*ast.Call
+	var calls []*aheadCall
 	for _, x := range xs {
-		if x != nil {
-			calls = append(calls, modelCalls(x)...)
+		if x == nil {
+			continue
+		}
+		for _, c := range modelCalls(x) {
+			calls = append(calls, &aheadCall{x: c})
 		}
 	}
 	if len(calls) == 0 {
@@ -58,7 +76,7 @@ func NewAhead(caller Caller, known **Calls, cache *Cache, tx *txn.Tx, xs []ast.E
 	if *known == nil {
 		*known = cache.NewCalls()
 	}
-	return &Ahead{caller: caller, known: *known, tx: tx, calls: calls, size: firstRows}
+	return &Ahead{caller: caller, known: *known, tx: tx, calls: calls, size: firstRows, now: &batch{}}
 }
 
 // modelCalls are the calls of models in an expression whose argument can be computed ahead of its turn: it reads fields
@@ -108,118 +126,153 @@ type Source func(context.Context) (value.Value, bool, error)
 
 // Next gives the next row, of those that in gives, with the results of its calls ready to be taken.
 func (s *Ahead) Next(ctx context.Context, in Source) (value.Value, bool, error) {
-	s.Close()
-	if s.at == len(s.docs) {
-		if s.ended {
-			return value.None, false, s.err
+	s.drop()
+	if s.at == len(s.now.docs) {
+		if s.now.ended {
+			return value.None, false, s.now.err
 		}
-		if err := s.fill(ctx, in); err != nil {
+		if err := s.advance(ctx, in); err != nil {
 			return value.None, false, err
 		}
-		if len(s.docs) == 0 {
-			return value.None, false, s.err
+		if len(s.now.docs) == 0 {
+			return value.None, false, s.now.err
 		}
 	}
 	for i, c := range s.calls {
-		if v := s.ahead[i][s.at]; !v.IsNone() {
-			s.known.put(c, v)
+		if v := s.now.parts[i].results[s.at]; !v.IsNone() {
+			s.known.put(c.x, v)
 		}
 	}
-	doc := s.docs[s.at]
-	s.docs[s.at] = value.None
+	doc := s.now.docs[s.at]
+	s.now.docs[s.at] = value.None
 	s.at++
 	return doc, true, nil
 }
 
-// Close drops the results that were not taken.
+// drop forgets the results that were not taken.
+func (s *Ahead) drop() { s.known.ahead = s.known.ahead[:0] }
+
+// Close ends the walk, and waits for the goroutine that computes.
 func (s *Ahead) Close() {
-	for _, c := range s.calls {
-		delete(s.known.ahead, c)
+	s.drop()
+	if s.next != nil {
+		<-s.next.done
 	}
+	s.now, s.next, s.at = &batch{ended: true}, nil, 0
 }
 
-// fill reads the next batch and computes the calls of its rows.
-func (s *Ahead) fill(ctx context.Context, in Source) error {
-	s.docs, s.at = s.docs[:0], 0
-	env, weight := s.caller.Env(ctx), 0
-	for len(s.docs) < s.size && weight < mostBytes {
+// advance makes the next batch the current one, and lets the one after it be computed meanwhile.
+func (s *Ahead) advance(ctx context.Context, in Source) error {
+	env, spare := s.caller.Env(ctx), s.now
+	if s.next != nil {
+		if err := s.next.wait(ctx); err != nil {
+			return err
+		}
+		s.now, s.next = s.next, nil
+	} else {
+		s.now, spare = s.read(ctx, env, in, spare), &batch{}
+	}
+	s.at = 0
+	for i := range s.now.parts {
+		if err := s.compute(ctx, env, s.now, i); err != nil {
+			return err
+		}
+	}
+	if s.now.ended || s.size < besideRows || !s.quick() || !s.caller.Beside() {
+		return nil
+	}
+	s.next = s.read(ctx, env, in, spare)
+	s.computeBeside(ctx, env, s.next)
+	return nil
+}
+
+// quick reports whether some call needs nothing but fields of the rows.
+func (s *Ahead) quick() bool {
+	return slices.ContainsFunc(s.calls, (*aheadCall).quick)
+}
+
+// read reads the next batch, and takes over old.
+func (s *Ahead) read(ctx context.Context, env ml.Env, in Source, old *batch) *batch {
+	b, weight := old, 0
+	b.reset(s.calls)
+	for len(b.docs) < s.size && weight < mostBytes {
 		doc, ok, err := in(ctx)
 		if err == nil && ok {
 			weight += value.Weight(doc)
 			err = env.Bear(weight)
 		}
 		if err != nil || !ok {
-			s.err, s.ended = err, true
+			b.err, b.ended = err, true
 			break
 		}
-		s.docs = append(s.docs, doc)
+		b.docs = append(b.docs, doc)
 	}
 	s.size = min(4*s.size, mostRows)
-	s.ahead = s.ahead[:0]
-	for _, c := range s.calls {
-		list, err := s.compute(ctx, env, c)
-		if err != nil {
-			return err
-		}
-		s.ahead = append(s.ahead, list)
+	for i := range b.parts {
+		p := &b.parts[i]
+		p.results = slices.Grow(p.results, len(b.docs))[:len(b.docs)]
+		clear(p.results)
 	}
-	return nil
+	return b
 }
 
-// compute gives the results of a call for all rows of the batch, NONE for those that it leaves to the projection. The
+// compute gets the results of a call for the rows of a batch, NONE for those that it leaves to the expressions. The
 // error is the end of the statement's time.
-func (s *Ahead) compute(ctx context.Context, env ml.Env, c *ast.Call) ([]value.Value, error) {
-	out := make([]value.Value, len(s.docs))
-	m, err := s.caller.Find(ctx, c)
-	if err == nil {
-		err = m.load(ctx, s.tx)
+func (s *Ahead) compute(ctx context.Context, env ml.Env, b *batch, i int) error {
+	p := &b.parts[i]
+	if !p.ready && s.find(ctx, p.call) == nil {
+		p.begin()
+		if err := s.gather(ctx, env, b, p); err == nil {
+			_ = p.compute(env) // its rows come again one by one, and fail by themselves
+		}
 	}
+	return ctx.Err()
+}
+
+// computeBeside begins to compute the calls of a batch that need nothing but fields of the rows.
+func (s *Ahead) computeBeside(ctx context.Context, env ml.Env, b *batch) {
+	var parts []*part
+	for i := range b.parts {
+		if p := &b.parts[i]; p.call.quick() && s.find(ctx, p.call) == nil && p.call.quick() {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) > 0 && env.Bear(besideBytes) == nil {
+		b.done = make(chan struct{})
+		go b.computeAll(env, parts)
+	}
+}
+
+// find binds a call to its model, and loads that.
+func (s *Ahead) find(ctx context.Context, c *aheadCall) error {
+	m, err := s.caller.Find(ctx, c.x)
 	if err != nil {
-		return out, ctx.Err()
+		return err
 	}
-	var x []float32
-	var rows []int // of the batch, in the order of x
-	var buffered []bool
-	width := 0
-	plain := m.columnsOf(c.Args[0])
-	for i, doc := range s.docs {
-		if plain != nil {
-			more, ok := plain.read(m, doc, x)
-			if ok && (width == 0 || len(more)-len(x) == width) {
-				width = len(more) - len(x)
-				x, rows, buffered = more, append(rows, i), append(buffered, plain.buffered)
-			}
-			continue
-		}
-		v, err := s.caller.Argument(ctx, doc, c.Args[0])
+	if m != c.bound {
+		c.bound, c.columns = m, m.columnsOf(c.x.Args[0])
+	}
+	return m.load(ctx, s.tx)
+}
+
+// gather reads the arguments of a call. The error is that of the account.
+func (s *Ahead) gather(ctx context.Context, env ml.Env, b *batch, p *part) error {
+	if p.call.columns != nil {
+		return p.gather(env, b.docs)
+	}
+	for i, doc := range b.docs {
+		v, err := s.caller.Argument(ctx, doc, p.call.x.Args[0])
 		if err != nil {
 			continue
 		}
-		before := len(x)
-		more, b, err := m.row([]value.Value{v}, x)
+		more, buffered, err := p.call.bound.row([]value.Value{v}, p.numbers)
 		if err != nil {
 			continue
 		}
-		if width == 0 {
-			width = len(more)
-		}
-		if len(more)-before != width {
-			continue // another shape than the first row has: it is computed by itself
-		}
-		x, rows, buffered = more, append(rows, i), append(buffered, b)
-		if env.Bear(4*len(x)) != nil {
-			return out, ctx.Err()
+		p.add(i, more, buffered)
+		if err := env.Bear(4 * len(p.numbers)); err != nil {
+			return err
 		}
 	}
-	if len(rows) < 2 || env.Bear(4*len(x)) != nil {
-		return out, ctx.Err()
-	}
-	flat, each, ok, err := m.model.Batch(env, x, len(rows))
-	if err != nil || !ok {
-		return out, ctx.Err()
-	}
-	for k, i := range rows {
-		out[i] = m.result(flat[k*each:(k+1)*each], buffered[k])
-	}
-	return out, ctx.Err()
+	return nil
 }

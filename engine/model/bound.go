@@ -26,7 +26,13 @@ type Bound struct {
 type Calls struct {
 	cache *Cache
 	bound map[*ast.Call]*Bound
-	ahead map[*ast.Call]value.Value // results for the row of the projection, see Ahead
+	ahead []callResult // for the row of the projection, see Ahead
+}
+
+// callResult is the result of a call; NONE once it was taken.
+type callResult struct {
+	call *ast.Call
+	v    value.Value
 }
 
 // NewCalls makes an empty Calls.
@@ -34,21 +40,21 @@ func (c *Cache) NewCalls() *Calls { return &Calls{cache: c, bound: map[*ast.Call
 
 // Take gives the result of a call that was computed together with those of other rows, once.
 func (c *Calls) Take(x *ast.Call) (value.Value, bool) {
-	if c == nil || len(c.ahead) == 0 {
+	if c == nil {
 		return value.None, false
 	}
-	v, ok := c.ahead[x]
-	delete(c.ahead, x)
-	return v, ok
+	for i := range c.ahead {
+		if r := &c.ahead[i]; r.call == x && !r.v.IsNone() {
+			v := r.v
+			r.v = value.None
+			return v, true
+		}
+	}
+	return value.None, false
 }
 
 // put sets what Take gives.
-func (c *Calls) put(x *ast.Call, v value.Value) {
-	if c.ahead == nil {
-		c.ahead = map[*ast.Call]value.Value{}
-	}
-	c.ahead[x] = v
-}
+func (c *Calls) put(x *ast.Call, v value.Value) { c.ahead = append(c.ahead, callResult{x, v}) }
 
 // Bind binds a call of a statement to the model that d defines. The caller has made sure that it may be called. known
 // are the calls of the statement; they are made here if there are none yet.
@@ -96,7 +102,7 @@ func (m *Bound) Call(env ml.Env, tx *txn.Tx, args []value.Value) (value.Value, e
 	if err != nil {
 		return value.None, computation(err)
 	}
-	return m.result(out, buffered), nil
+	return m.result(out, buffered, make([]value.Value, len(out))), nil
 }
 
 // row appends the numbers of a call's argument to x. buffered: they came from an object, through normalisers.
@@ -173,12 +179,11 @@ func (m *Bound) badArgument() error {
 		"number, an object, or an array of numbers.", m.title)
 }
 
-// result is what a call gives: an array of floats.
-func (m *Bound) result(out []float64, buffered bool) value.Value {
+// result is what a call gives, an array of floats, made in list.
+func (m *Bound) result(out []float64, buffered bool, list []value.Value) value.Value {
 	if buffered {
 		m.header.Restore(out)
 	}
-	list := make([]value.Value, len(out))
 	for i, v := range out {
 		list[i] = value.Float(v)
 	}

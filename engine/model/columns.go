@@ -8,8 +8,9 @@ import (
 // columns are the fields of a row that the argument of a call takes, where it takes nothing else: { a: a, b: x } or
 // [a, x]. Their numbers are then read without an object, or an array, for each row.
 type columns struct {
-	fields   []string // in the order of the model's columns
-	buffered bool     // the argument is an object
+	numbers  *value.Numbers // in the order of the model's columns
+	width    int            // how many they are
+	buffered bool           // the argument is an object
 }
 
 // columnsOf is nil where the argument has another form, or does not fit the model: then it is evaluated for each row.
@@ -27,25 +28,25 @@ func (m *Bound) columnsOf(x ast.Expr) *columns {
 			}
 			from[f.Key] = name
 		}
-		c := &columns{buffered: true}
+		var fields []string
 		for _, key := range m.header.Keys {
 			name, ok := from[key]
 			if !ok {
 				return nil
 			}
-			c.fields = append(c.fields, name)
+			fields = append(fields, name)
 		}
-		return c
+		return &columns{numbers: value.NumbersOf(fields), width: len(fields), buffered: true}
 	case *ast.Array:
-		c := &columns{}
+		var fields []string
 		for _, e := range x.Elems {
 			name, ok := fieldName(e)
 			if !ok {
 				return nil
 			}
-			c.fields = append(c.fields, name)
+			fields = append(fields, name)
 		}
-		return c
+		return &columns{numbers: value.NumbersOf(fields), width: len(fields)}
 	}
 	return nil
 }
@@ -66,18 +67,10 @@ func (c *columns) read(m *Bound, doc value.Value, x []float32) ([]float32, bool)
 	if doc.Kind() != value.KindObject {
 		return x, false
 	}
-	o, before := doc.Object(), len(x)
-	for _, name := range c.fields {
-		v, _ := o.Get(name)
-		switch v.Kind() {
-		case value.KindInt, value.KindFloat, value.KindDecimal:
-			x = append(x, float32(v.AsFloat()))
-		default:
-			return x[:before], false
-		}
-	}
-	if c.buffered {
+	before := len(x)
+	x, ok := c.numbers.Append(x, doc.Object())
+	if ok && c.buffered {
 		m.header.Normalise(x[before:])
 	}
-	return x, true
+	return x, ok
 }
