@@ -120,6 +120,12 @@ func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Va
 			return value.None, err
 		}
 	}
+	return r.callIn(ctx, env, c, args, by)
+}
+
+// callIn is call inside of the rights of the closure. It is apart so that neither has too many defers and returns for the compiler
+// to place them in line.
+func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Value, by *host) (value.Value, error) {
 	env, was, err := r.enterClosure(env, c)
 	if err != nil {
 		return value.None, err

@@ -17,8 +17,10 @@ import (
 // SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after DEFINE
 // PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the database.
 func (r *Run) param(ctx context.Context, env *Env, name string) (value.Value, error) {
-	if v, ok := env.atHand(name); ok {
-		return v, nil
+	if len(name) == len("this") || len(name) == len("parent") {
+		if v, ok := env.atHand(name); ok {
+			return v, nil
+		}
 	}
 	if r.defining > 0 {
 		if v, ok := env.lookupBelow(r.Base, name); ok {
