@@ -93,6 +93,7 @@ func run(ctx context.Context, s *streams, argv []string) int {
 		args = append([]string{name}, args...)
 	}
 	root.SetArgs(prepare(args))
+	warnUnknown(s, root, args)
 	cmd, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
 	if code != exitOK {
@@ -176,10 +177,8 @@ func newRootCmd(s *streams) *cobra.Command {
 		Short: "A multi-model database in one binary",
 		Long: `nacre is documents, graph, vectors, full text, time and relations behind one language, in one static binary.
 
-Every flag has an environment variable (NACRE_…; the SERVICE_… and SURREAL_… names are aliases).
-
-Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not found, 6 conflict, 7 invalid,
-8 rate limited, 9 unreachable, 10 timed out, 130 interrupted.`,
+Every flag has an environment variable ('nacre help environment'), every failure an exit status ('nacre help
+exit-codes').`,
 		Example: `  nacre start --user root --pass root bolt://nacre.db
   nacre sql -u root -p root --ns test --db test
   nacre export --ns test --db test - | gzip > dump.surql.gz`,
@@ -203,6 +202,9 @@ Exit status: 0 ok, 1 other, 2 usage, 3 not authenticated, 4 forbidden, 5 not fou
 		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
 		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
+	root.AddCommand(newTopics()...)
+	nameVariables(root, config.Table(config.Default()))
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
 	return root
 }
 

@@ -32,8 +32,3 @@ func coloured(mode string, tty bool) (bool, error) {
 	force := os.Getenv("CLICOLOR_FORCE")
 	return os.Getenv("NO_COLOR") == "" && (tty || force != "" && force != "0"), nil
 }
-
-// completeFlag offers words for a flag.
-func completeFlag(cmd *cobra.Command, flag string, words ...string) {
-	must1(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
-}

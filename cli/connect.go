@@ -19,6 +19,7 @@ type connectFlags struct {
 	context   string // name of a context; "" is the one in use
 	passStdin bool
 
+	quiet  bool   // ask nobody for a password
 	create bool   // make the store of endpoint where it does not exist
 	placed bool   // begin at the namespace and database without selecting them, which would make them
 	maker  string // what makes a store, for the error where there is none
@@ -75,8 +76,10 @@ func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.resolve(cmd) }
 	cmd.Flags().StringVar(&f.context, "context", "", "context to take the rest from, none for none [env NACRE_CONTEXT]")
 	must1(cmd.RegisterFlagCompletionFunc("context", completeContexts))
+	note(cmd.Flags().Lookup("context"), noteGroup, groupConnection)
 	if len(names) == 0 || contains(names, "password") {
 		cmd.Flags().BoolVar(&f.passStdin, "password-stdin", false, "read the password from standard input (one line)")
+		note(cmd.Flags().Lookup("password-stdin"), noteGroup, groupConnection)
 	}
 	for _, d := range connectTable {
 		if len(names) > 0 && !contains(names, d.name) {
@@ -88,14 +91,14 @@ func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
 		}
 		help := fmt.Sprintf("%s [env NACRE_%s]", d.help, d.env)
 		cmd.Flags().StringVarP(d.place(f), d.name, d.short, def, help)
-		if d.name == "password" || d.name == "token" {
-			cmd.Flags().Lookup(d.name).DefValue = "" // never print a secret from the environment
-		}
+		cmd.Flags().Lookup(d.name).DefValue = d.def // not what the environment says, which may be a secret
+		note(cmd.Flags().Lookup(d.name), noteGroup, groupConnection)
 		for _, a := range d.aliases {
 			cmd.Flags().StringVar(d.place(f), a, def, "alias of --"+d.name)
 			cmd.Flags().Lookup(a).Hidden = true
 		}
 	}
+	completePlaces(cmd, f)
 }
 
 func contains(list []string, s string) bool {

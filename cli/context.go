@@ -21,8 +21,9 @@ it.
 
 Contexts are in ~/.config/nacre/config.toml, readable by its owner alone. Passwords are not in it: they come from a
 file, from what a command prints, or are asked for.`,
-		Example: `  nacre context add prod -e wss://db.example:443 -u app --auth-level database --password-file ~/.pw
-  nacre context add stage -e ws://10.0.0.7:8000 -u root --password-command 'pass show stage'
+		Example: `  nacre context add prod -e wss://db.example -u app --password-file ~/.pw
+  nacre context add stage -e ws://10.0.0.7:8000 -u root \
+    --password-command 'pass show stage'
   nacre context use prod
   nacre sql --context stage`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -78,10 +79,11 @@ func newContextAddCmd() *cobra.Command {
 	var c profile.Context
 	var replace bool
 	cmd := &cobra.Command{
-		Use:     "add NAME",
-		Short:   "Keep a context; the first one is in use at once",
-		Example: `  nacre context add prod -e wss://db.example:443 -u app --ns app --db app --password-prompt`,
-		Args:    exactArgs(1, "a name"),
+		Use:   "add NAME",
+		Short: "Keep a context; the first one is in use at once",
+		Example: `  nacre context add prod -e wss://db.example -u app --ns app --db app \
+    --password-prompt`,
+		Args: exactArgs(1, "a name"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ways := 0
 			for _, set := range []bool{c.PasswordFile != "", c.PasswordCommand != "", c.PasswordPrompt} {

@@ -41,7 +41,7 @@ database or table that does not exist is an error (exit status 5).
 Without options everything is exported but old versions and models. With --only, just what is named.`,
 		Example: `  nacre export --ns app --db app dump.surql
   nacre export --ns app --db app - | gzip > dump.surql.gz
-  nacre export --ns app --db app --only --tables=person,knows --records dump.surql`,
+  nacre export --db app --only --tables=person,knows --records dump.surql`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("want one file, or - for standard output")
@@ -77,6 +77,7 @@ Without options everything is exported but old versions and models. With --only,
 	fl.BoolVar(&x.records, "records", true, "records")
 	fl.StringSliceVar(&x.tables, "tables", nil, "tables: all, none, or a list of names")
 	fl.Lookup("tables").NoOptDefVal = "all"
+	completeTables(cmd, "tables", &f)
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 //go:generate go test . -run TestGeneratedFilesAreCurrent -update
@@ -46,6 +47,9 @@ func writeMan(t *testing.T, root *cobra.Command, dir string) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
 	epoch := time.Unix(0, 0).UTC()
+	eachCommand(root, func(cmd *cobra.Command) {
+		eachOwnFlag(cmd, func(f *pflag.Flag) { f.Usage += " [env " + noted(f, noteEnv) + "]" })
+	})
 	must(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "nacre", Manual: "nacre", Date: &epoch}, dir))
 }
 

@@ -44,7 +44,8 @@ applied is, and every failure is told with its line. Exit status 7: something wa
 		Example: `  nacre import --ns app --db app dump.surql.gz
   nacre export --ns a --db a - | nacre import --ns b --db b -
   nacre import --table person --id email people.csv
-  nacre import --table event --types at:datetime --continue --error-file bad.ndjson events.ndjson`,
+  nacre import --table event --types at:datetime --continue \
+    --error-file bad.ndjson events.ndjson`,
 		Args: exactArgs(1, "a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), s, &f, &im, args[0]) },
 	}
@@ -62,6 +63,9 @@ applied is, and every failure is told with its line. Exit status 7: something wa
 	fl.IntVar(&im.batch, "batch", 1000, "rows in one transaction")
 	fl.IntVar(&im.parallel, "parallel", 1, "batches of rows at once; their order is not kept then")
 	fl.StringVar(&im.progress, "progress", "auto", "auto (on a terminal), plain, json (an object a second on standard error) or none")
+	completeTables(cmd, "table", &f)
+	completeFlag(cmd, "format", load.Formats()...)
+	completeFlag(cmd, "progress", progressModes...)
 	return cmd
 }
 

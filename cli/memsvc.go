@@ -75,7 +75,8 @@ func newMemsvcServeCmd(s *streams) *cobra.Command {
 		Aliases: []string{"start"},
 		Short:   "Serve the memory of agents",
 		Example: `  nacre memsvc serve --db embedded://./memory --bootstrap
-  MEMSVC_SURREALDB_URL=ws://db:8000 MEMSVC_SURREALDB_USER=root MEMSVC_SURREALDB_PASS=… nacre memsvc serve`,
+  MEMSVC_SURREALDB_URL=ws://db:8000 MEMSVC_SURREALDB_USER=root \
+    MEMSVC_SURREALDB_PASS=… nacre memsvc serve`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMemsvcServe(cmd.Context(), s, &f) },
 	}
@@ -177,7 +178,8 @@ same answer to the same request: extraction by a small grammar, answers out of t
 A model whose name ends in ~429, ~500, ~401, ~flaky, ~hang, ~garbage, ~cut, ~invalid, ~strict or ~slow misbehaves so.
 GET /__log shows the requests.`,
 		Example: `  nacre memsvc fake-provider --listen 127.0.0.1:9999
-  MEMSVC_PROVIDER_ALPHA_BASE_URL=http://127.0.0.1:9999/v1 nacre memsvc serve --db memory`,
+  MEMSVC_PROVIDER_ALPHA_BASE_URL=http://127.0.0.1:9999/v1 \
+    nacre memsvc serve --db memory`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMemsvcFake(cmd.Context(), s, listen, script) },
 	}

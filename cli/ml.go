@@ -26,7 +26,8 @@ func newMLCmd(s *streams) *cobra.Command {
 		Short: "Make model files, bring them into a database, and call models",
 		Long: `Makes model files of ONNX models, says what is in them, brings them into a database and out of it, and calls models
 for the rows of a file.`,
-		Example: `  nacre ml from-onnx model.onnx --name price --version 1.0.0 --columns area,floors
+		Example: `  nacre ml from-onnx model.onnx --name price --version 1.0.0 \
+    --columns area,floors
   nacre ml import price-1.0.0.svml
   nacre ml run price 1.0.0 --input houses.csv`,
 		Args: cobra.NoArgs,

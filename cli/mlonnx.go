@@ -26,8 +26,10 @@ be there yet. It needs no server.
 
 A normaliser maps a column to what the model expects: linear_scaling(min,max), clipping(min,max), log_scaling(base,min)
 or z_score(mean,deviation). The normaliser of --output maps the result back.`,
-		Example: `  nacre ml from-onnx model.onnx --name price --version 1.0.0 --columns area,floors \
-    --normaliser 'area=z_score(2000,750)' --normaliser 'floors=z_score(2,0.75)' --output 'price=z_score(360000,105000)'`,
+		Example: `  nacre ml from-onnx model.onnx --name price --version 1.0.0 \
+    --columns area,floors --normaliser 'area=z_score(2000,750)' \
+    --normaliser 'floors=z_score(2,0.75)' \
+    --output 'price=z_score(360000,105000)'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return usagef("want an ONNX model, and the model file to make")

@@ -60,6 +60,8 @@ Exit status: 0 ended, 5 nothing that runs has this id.`,
   nacre kill 01a1ff8e-6163-7761-a50f-13f3db900459 --context prod`,
 		Args: exactArgs(1, "the ID of a row of nacre ps"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runKill(cmd.Context(), s, &f, args[0]) },
+
+		ValidArgsFunction: completeRunning(&f),
 	}
 	addConnectFlags(cmd, &f)
 	return cmd

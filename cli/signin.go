@@ -36,6 +36,9 @@ func (f *connectFlags) resolve(cmd *cobra.Command) error {
 		return err
 	}
 	signs := cmd.Flags().Lookup("password") != nil
+	if c != nil && f.quiet && c.PasswordCommand != "" {
+		c.PasswordCommand = "" // it may ask for something itself
+	}
 	if c != nil {
 		own := !f.given(cmd, "username") || f.user == c.User
 		for name, text := range map[string]string{"endpoint": c.Endpoint, "username": c.User, "auth-level": c.Level,
@@ -54,7 +57,7 @@ func (f *connectFlags) resolve(cmd *cobra.Command) error {
 	case f.passStdin:
 		f.pass, err = firstLine(cmd.InOrStdin())
 		return err
-	case signs && f.user != "" && f.pass == "" && f.passFile == "" && f.token == "" && !f.embedded():
+	case signs && f.user != "" && f.pass == "" && f.passFile == "" && f.token == "" && !f.embedded() && !f.quiet:
 		return f.ask()
 	}
 	return nil

@@ -69,6 +69,7 @@ all. A file may be packed (.gz, .zst).`,
 	fl.BoolVar(&q.vi, "vi", false, "keys of vi in the shell")
 	addColorFlag(cmd, &q.color)
 	completeFlag(cmd, "format", render.Formats()...)
+	must1(cmd.MarkFlagFilename("file", "surql", "sql", "gz", "zst"))
 	fl.StringArrayVar(&q.vars, "var", nil, "variable name=value; the value is a literal, or else text (repeatable)")
 	return cmd
 }

@@ -34,7 +34,8 @@ func newStartCmd(s *streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		warnings, err := config.Load(table, changed(cmd.Flags(), table), config.Sources{Environ: s.environ})
+		src := config.Sources{Environ: s.environ, Known: variables(cmd.Root())}
+		warnings, err := config.Load(table, changed(cmd.Flags(), table), src)
 		if err != nil {
 			return usageError{err}
 		}
@@ -56,14 +57,17 @@ func newStartCmd(s *streams) *cobra.Command {
 
 const startLong = `Run a database server over the store at PATH, "memory" when there is none.
 
-  memory                     Nothing is kept when the server stops.
-  bolt://PATH                A directory, made when it is absent; also a bare path, or file:PATH. An acknowledged commit
-                             survives a killed process, a crash of the machine and a power cut.
-  bolt://PATH?sync=100ms     The disk is told at that interval. A killed process loses nothing, a power cut what was
-                             committed in about that time.
-  bolt://PATH?sync=never     The disk is told at checkpoints. A killed process loses nothing, a power cut what was
-                             committed since the last one.
-  ...?versioned=true         Keep the past; retention=90d for so long.
+  memory                  Nothing is kept when the server stops.
+  bolt://PATH             A directory, made when it is absent; also a bare path,
+                          or file:PATH. An acknowledged commit survives a killed
+                          process, a crash of the machine and a power cut.
+  bolt://PATH?sync=100ms  The disk is told at that interval. A killed process
+                          loses nothing, a power cut what was committed in about
+                          that time.
+  bolt://PATH?sync=never  The disk is told at checkpoints. A killed process
+                          loses nothing, a power cut what was committed since
+                          the last one.
+  ...?versioned=true      Keep the past; retention=90d for so long.
 
 In every mode a commit is kept whole or not at all, and no later one without those before it.`
 
@@ -81,6 +85,7 @@ func addFlag(flags *pflag.FlagSet, s *config.Setting) {
 	}
 	f := flags.VarPF(s.Value, s.Flag, s.Short, s.Help)
 	f.NoOptDefVal = s.NoArg
+	note(f, noteGroup, s.Group)
 	if s.Secret {
 		f.DefValue = ""
 	}

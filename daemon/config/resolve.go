@@ -16,6 +16,7 @@ var prefixes = [...]string{"NACRE_", "SERVICE_", "SURREAL_"}
 // Sources is where values come from, beside flags.
 type Sources struct {
 	Environ  []string                          // NAME=value, as os.Environ gives it
+	Known    map[string]bool                   // whole names of variables that mean something to others
 	File     map[string]string                 // setting name → value, nil without a file
 	ReadFile func(name string) ([]byte, error) // reads secrets; nil: os.ReadFile
 }
@@ -37,12 +38,7 @@ func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (war
 			return nil, fmt.Errorf("unknown setting %q in the configuration file", name)
 		}
 	}
-	known := make(map[string]bool)
 	for _, s := range table {
-		if s.Env != "" {
-			known[s.Env] = true
-			known[s.Env+"_FILE"] = s.Secret
-		}
 		if s.Flag != "" && flagged(s.Flag) {
 			s.Origin = "flag"
 			continue
@@ -51,8 +47,23 @@ func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (war
 			return nil, err
 		}
 	}
-	for name := range env {
-		if means(name, known) {
+	return Unknown(table, src.Environ, src.Known), nil
+}
+
+// Unknown are warnings about variables with a known prefix that mean nothing, in order. Of environ, NAME=value, the
+// names are looked at; known are whole names that mean something to others.
+func Unknown(table []*Setting, environ []string, known map[string]bool) []string {
+	ours := make(map[string]bool)
+	for _, s := range table {
+		if s.Env != "" {
+			ours[s.Env] = true
+			ours[s.Env+"_FILE"] = s.Secret
+		}
+	}
+	var warnings []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if known[name] || means(name, ours) {
 			continue
 		}
 		if strings.HasPrefix(name, prefixes[0]) || strings.HasPrefix(name, "SURREAL_") {
@@ -60,7 +71,7 @@ func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (war
 		}
 	}
 	sort.Strings(warnings)
-	return warnings, nil
+	return slices.Compact(warnings)
 }
 
 // clients are the variables of the commands that talk to a server.
