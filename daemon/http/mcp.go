@@ -146,8 +146,8 @@ func (s *Server) mcpMessages(w http.ResponseWriter, r *http.Request) error {
 	if err := charge(intake(w), len(body)); err != nil { // its parts are kept beside it
 		return err
 	}
-	if batch && !mcp.Batches(version) {
-		return badMCP(http.StatusBadRequest, "A body is one message from 2025-06-18 on")
+	if batch && sess != nil && !sess.Batches() {
+		return badMCP(http.StatusBadRequest, "A body is one message, except in sessions of 2025-03-26")
 	}
 	m := list[0]
 	switch {

@@ -90,8 +90,20 @@ func first(names ...string) string {
 
 // run runs statements, watched as those of every door.
 func (c *call) run(ctx context.Context, text string, vars *value.Object) ([]engine.Result, error) {
+	if err := c.mayQuery(); err != nil {
+		return nil, err
+	}
 	results, err := c.srv.RPC.Execute(ctx, c.engine, nil, text, vars)
 	return results, c.cause(ctx, err)
+}
+
+// mayQuery refuses statements where the server denies them to clients of this kind, in the words of this protocol.
+func (c *call) mayQuery() error {
+	p := c.engine.Principal()
+	if c.srv.RPC.Caps.MayQuery(&p) != nil {
+		return errs.NotAllowed("Capabilities denied this query for the current subject")
+	}
+	return nil
 }
 
 // one runs one statement and gives its value.

@@ -49,6 +49,9 @@ func runGQL(ctx context.Context, c *call) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.mayQuery(); err != nil {
+		return nil, err
+	}
 	results, err := c.srv.RPC.GQL(ctx, c.engine, nil, text, vars)
 	if err != nil {
 		return nil, c.cause(ctx, err)

@@ -12,15 +12,15 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// The revisions of the protocol.
+// Revisions of the protocol.
 const (
-	newest     = "2025-11-25" // that begins with a handshake
-	stateless  = "2026-07-28"
-	firstBatch = "2025-03-26" // the one that has batches, and the one that is meant where none is named
+	newest    = "2025-11-25" // that begins with a handshake
+	stateless = "2026-07-28"
+	onlyBatch = "2025-03-26" // the one that has batches
 )
 
 // revisions are all of them, the newest first.
-var revisions = []string{stateless, newest, "2025-06-18", "2025-03-26", "2024-11-05"}
+var revisions = []string{stateless, newest, "2025-06-18", onlyBatch, "2024-11-05"}
 
 // Product is the name of the server.
 const Product = "nacre"
@@ -30,8 +30,8 @@ func Supported(version string) bool {
 	return version != stateless && slices.Contains(revisions, version)
 }
 
-// Batches reports whether clients of version may send several messages at once.
-func Batches(version string) bool { return version == "" || version == firstBatch }
+// Batches reports whether the client of s may send several messages at once.
+func (s *Session) Batches() bool { return s.Version == onlyBatch }
 
 func (s *Server) capabilities() object {
 	return object{"tools": object{}, "resources": object{}, "prompts": object{}, "completions": object{}}

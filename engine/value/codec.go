@@ -72,6 +72,11 @@ type Limits struct {
 	// ParseText may turn the text of a JSON string (not of a name) into another value: JSON-RPC takes
 	// what spells a record id, uuid or datetime as such. Where it is nil texts are strings.
 	ParseText func(text string) (Value, bool)
+	// ParseObject gives the value that an object of JSON stands for; its error ends the reading. Where it is nil
+	// objects are objects.
+	ParseObject func(o *Object) (Value, error)
+	// Decimals says that whole numbers of JSON beyond 64 bits are decimals, not floats.
+	Decimals bool
 }
 
 func (l Limits) depth() int {

@@ -8,11 +8,11 @@ import (
 )
 
 // DecodeJSON reads one JSON value from the front of b, after white space, and gives what follows
-// it. Numbers without fraction and exponent are ints as long as they fit, all others floats; of
-// equal names the last one wins. Errors are *DecodeError: bad syntax, nesting beyond lim, text that
-// is not UTF-8, numbers beyond a float.
+// it. Numbers without fraction and exponent are ints as long as they fit, all others floats unless
+// lim wants decimals; of equal names the last one wins. Errors are *DecodeError (bad syntax, nesting
+// beyond lim, text that is not UTF-8, numbers beyond a float) and those of lim.ParseObject.
 func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), most: lim.MaxValues, parseText: lim.ParseText}
+	d := jsonDecoder{b: b, depth: lim.depth(), Limits: lim}
 	d.space()
 	v, err = d.value()
 	if err != nil {
@@ -23,7 +23,7 @@ func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
 
 // DecodeJSONValue reads b as exactly one JSON value, with white space around it at most.
 func DecodeJSONValue(b []byte, lim Limits) (Value, error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), most: lim.MaxValues, parseText: lim.ParseText}
+	d := jsonDecoder{b: b, depth: lim.depth(), Limits: lim}
 	d.space()
 	v, err := d.value()
 	if err != nil {
@@ -36,12 +36,11 @@ func DecodeJSONValue(b []byte, lim Limits) (Value, error) {
 }
 
 type jsonDecoder struct {
-	b         []byte
-	pos       int
-	depth     int // levels left
-	count     int // elements and fields so far
-	most      int // of them; 0: no bound
-	parseText func(string) (Value, bool)
+	Limits
+	b     []byte
+	pos   int
+	depth int // levels left
+	count int // elements and fields so far
 }
 
 func (d *jsonDecoder) fail(reason string) error {
@@ -74,8 +73,8 @@ func (d *jsonDecoder) value() (Value, error) {
 		if err != nil {
 			return None, err
 		}
-		if d.parseText != nil {
-			if v, ok := d.parseText(s); ok {
+		if d.ParseText != nil {
+			if v, ok := d.ParseText(s); ok {
 				return v, nil
 			}
 		}
@@ -109,7 +108,7 @@ func (d *jsonDecoder) word(w string) error {
 
 // one counts an element or a field.
 func (d *jsonDecoder) one() error {
-	if d.count++; d.count > d.most && d.most > 0 {
+	if d.count++; d.count > d.MaxValues && d.MaxValues > 0 {
 		return d.fail("too many values")
 	}
 	return nil
@@ -172,7 +171,11 @@ func (d *jsonDecoder) object() (Value, error) {
 	}
 	d.pos++
 	d.depth++
-	return ObjectOf(NewObject(out...)), nil
+	o := NewObject(out...)
+	if d.ParseObject != nil {
+		return d.ParseObject(o)
+	}
+	return ObjectOf(o), nil
 }
 
 func (d *jsonDecoder) field() (Field, error) {
@@ -225,6 +228,11 @@ func (d *jsonDecoder) number() (Value, error) {
 	if whole {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return Int(i), nil
+		}
+		if d.Decimals {
+			if dec, err := ParseDecimal(text); err == nil {
+				return DecimalOf(dec), nil
+			}
 		}
 	}
 	f, err := strconv.ParseFloat(text, 64)

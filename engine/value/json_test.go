@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -116,6 +117,23 @@ func TestJSONIn(t *testing.T) {
 	v, err := value.DecodeJSONValue([]byte(`{"t:1":["t:1","x"]}`), value.Limits{ParseText: parse})
 	if want := "{ \"t:1\": [t:1, 'x'] }"; err != nil || v.Text() != want {
 		t.Errorf("got %s, %v, want %s", v, err, want)
+	}
+	tagged := value.Limits{Decimals: true, ParseObject: func(o *value.Object) (value.Value, error) {
+		switch x, ok := o.Get("$"); {
+		case !ok:
+			return value.ObjectOf(o), nil
+		case x.Kind() != value.KindString:
+			return value.None, io.ErrUnexpectedEOF
+		default:
+			return value.Str("<" + x.Str() + ">"), nil
+		}
+	}}
+	v, err = value.DecodeJSONValue([]byte(`[{"a":{"$":"x"}},{"$":"y"},1,9223372036854775808,-9223372036854775809,1e2]`), tagged)
+	if want := `[{ a: '<x>' }, '<y>', 1, 9223372036854775808dec, -9223372036854775809dec, 100f]`; err != nil || v.Text() != want {
+		t.Errorf("got %s, %v, want %s", v, err, want)
+	}
+	if _, err := value.DecodeJSONValue([]byte(`[{"$":1}]`), tagged); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the error of an object: %v", err)
 	}
 	v, rest, err := value.DecodeJSON([]byte(" 1 2"), value.Limits{})
 	if err != nil || v.Int() != 1 || string(rest) != " 2" {
