@@ -200,6 +200,22 @@ func (s *Session) Place() (ns, db string) {
 	return st.Auth.NS, st.Auth.DB
 }
 
+// Knowledge tells apart what a session may know of definitions: as long as it is the same, so are the definitions that the
+// session sees, and its rights. Those who keep what they made of them compare it before each use.
+type Knowledge struct {
+	ns, db              string
+	changes, identities uint64
+	roles               auth.Roles
+	level               auth.Level
+}
+
+// Knowledge is that of now, outside of transactions. It costs no look into the store.
+func (s *Session) Knowledge() Knowledge {
+	st := s.state.Load()
+	return Knowledge{ns: st.Auth.NS, db: st.Auth.DB, changes: s.e.queries.Catalog.Changes(),
+		identities: s.e.queries.Catalog.Identities(), roles: st.Auth.Principal.Roles, level: st.Auth.Principal.Level}
+}
+
 // Identity tells users apart.
 type Identity struct{ principal auth.Principal }
 

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -26,6 +27,7 @@ const rowCost = 48
 
 func (b *buffer) row(values []value.Value) error {
 	n := rowCost
+	values = slices.Clone(values)
 	for i := range values {
 		values[i] = value.Detach(values[i])
 		n += value.Weight(values[i])

@@ -52,9 +52,14 @@ type conn struct {
 	slow       bool // ended because it did not read
 	listening  listening
 
-	schema      *catalog.Schema // as of catalogRead; nil: not read yet
+	schema      *catalog.Schema // as of catalogOf; nil: not read yet
 	catalog     *catalog.Catalog
+	catalogOf   knowledge
 	catalogRead time.Time
+	catalogOpen bool   // there are tables whose columns are found in their records
+	epoch       uint64 // see changed
+	styled      uint64 // see basis
+	lateBind    bool   // statements of SQL are bound as they run: those before them in their text may change what they see
 
 	wmu     sync.Mutex // guards the rest of this block; held while the socket is written
 	out     []byte

@@ -13,7 +13,9 @@ import (
 // control is a statement of the server's own that answers no rows.
 type control struct {
 	mends bool // a failed transaction does it, too
-	do    func(ctx context.Context, c *conn) (tag string, err error)
+	// speaks is the dialect that the statement sets, "" for none: the rest of its text is read in that.
+	speaks string
+	do     func(ctx context.Context, c *conn) (tag string, err error)
 }
 
 func (k *control) columns(*conn) ([]column, bool, bool, error) { return nil, false, true, nil }
@@ -234,10 +236,13 @@ func setOne(w *words, name string, local bool) (work, error) {
 		}
 	}
 	v := strings.Join(values, ", ")
-	return &control{do: func(_ context.Context, c *conn) (string, error) {
-		return "SET", c.settings.set(name, v,
-			local)
-	}}, w.nothing()
+	k := &control{do: func(_ context.Context, c *conn) (string, error) {
+		return "SET", c.settings.set(name, v, local)
+	}}
+	if name == "dialect" {
+		k.speaks = v
+	}
+	return k, w.nothing()
 }
 
 // settingValue takes one value: a word, a string or a number with its sign.
@@ -386,7 +391,7 @@ func (s *showAll) run(_ context.Context, c *conn, k *call) (string, error) {
 	return "SHOW", nil
 }
 
-func readReset(_ *conn, w *words) (work, error) {
+func readReset(c *conn, w *words) (work, error) {
 	w.take()
 	name := ""
 	switch {
@@ -408,7 +413,13 @@ func readReset(_ *conn, w *words) (work, error) {
 			name += "." + part
 		}
 	}
-	return &control{do: func(_ context.Context, c *conn) (string, error) {
+	speaks := ""
+	if name == "" || name == "dialect" {
+		if speaks = c.settings.initial["dialect"]; speaks == "" {
+			speaks = "surrealql"
+		}
+	}
+	return &control{speaks: speaks, do: func(_ context.Context, c *conn) (string, error) {
 		if name == "" {
 			c.settings.resetAll()
 			return "RESET", nil

@@ -228,7 +228,7 @@ func vars(args []value.Value) *value.Object {
 
 func (p *product) run(ctx context.Context, c *conn, k *call) (string, error) {
 	if p.tag.word != "SELECT" {
-		defer func() { c.catalog = nil }() // it may have changed definitions, or the place
+		defer c.changed() // it may have changed definitions, or the place
 	}
 	if p.gql {
 		return p.program(ctx, c, k)

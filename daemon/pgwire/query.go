@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -36,20 +37,22 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	if !plain && (!ok || !ofCatalogs(sel)) {
 		return nil, 0, nil
 	}
-	q := &sqlQuery{parsed: parsed, given: c.settings.paramOIDs}
-	var bound *sqlPlan
-	err = c.work(text[pos:end], func(ctx context.Context) error {
-		var err error
-		bound, err = q.bind(ctx, c)
+	q := &sqlQuery{parsed: parsed, given: c.settings.paramOIDs, plain: plain}
+	st := &statement{text: strings.TrimSpace(text[pos:end]), work: q}
+	if c.lateBind {
+		return st, end, nil
+	}
+	err = c.work(st.text, func(ctx context.Context) error {
+		p, err := q.bound(ctx, c)
+		if err == nil {
+			st.params = p.params()
+		}
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	bound.env.end()
-	q.cols = bound.columns()
-	q.joins = bound.plan != nil && bound.plan.Stored > 1
-	return &statement{text: strings.TrimSpace(text[pos:end]), work: q, params: bound.params()}, end, nil
+	return st, end, nil
 }
 
 // ofCatalogs reports whether a query reads nothing but catalogs.
@@ -61,28 +64,90 @@ func ofCatalogs(s *sql.Select) bool {
 type sqlQuery struct {
 	parsed sql.Statement
 	given  []pgtype.OID
+	plain  bool     // it was read as plain SQL
 	cols   []column // nil: it answers no rows
 	joins  bool     // it reads more than one table
+
+	begun bool     // cols and joins are known
+	kept  *sqlPlan // bound on the basis known; nil: bind it
+	known basis
 }
+
+// knowledge is what the catalog of a connection rests on.
+type knowledge struct {
+	engine engine.Knowledge
+	epoch  uint64 // of the connection
+}
+
+// knowledge is that of now, in a transaction that of its beginning: it sees the definitions of then.
+func (c *conn) knowledge() knowledge {
+	if c.tx.tx != nil {
+		return knowledge{c.tx.known, c.epoch}
+	}
+	return knowledge{c.session.Knowledge(), c.epoch}
+}
+
+// changed makes the connection forget what it knows of definitions: it may have changed them itself, in a transaction
+// that is not committed.
+func (c *conn) changed() {
+	c.catalog = nil
+	c.epoch++
+}
+
+// basis is what a bound statement rests on.
+type basis struct {
+	knowledge
+	styled uint64 // counts the settings by which the texts of constants are read
+}
+
+func (c *conn) basis() basis { return basis{c.knowledge(), c.styled} }
 
 // sqlPlan is a bound statement.
 type sqlPlan struct {
-	env   *sqlEnv
-	plan  *sql.Plan  // of a query
-	write *sql.Write // of another statement
+	plan   *sql.Plan  // of a query
+	write  *sql.Write // of another statement
+	closed bool       // it reads nothing but tables whose columns are all defined
 }
 
+// bind binds the statement to the definitions.
 func (q *sqlQuery) bind(ctx context.Context, c *conn) (*sqlPlan, error) {
-	p := &sqlPlan{env: &sqlEnv{c: c, ctx: ctx}}
+	env := &sqlEnv{c: c, ctx: ctx, plain: q.plain}
+	defer env.end()
+	p := &sqlPlan{}
 	var err error
+	leaves := 1
 	if sel, ok := q.parsed.(*sql.Select); ok {
-		p.plan, err = sql.Bind(p.env, sel, q.given)
+		if p.plan, err = sql.Bind(env, sel, q.given); err == nil {
+			leaves = p.plan.Leaves
+		}
 	} else {
-		p.write, err = sql.BindWrite(p.env, q.parsed, q.given)
+		p.write, err = sql.BindWrite(env, q.parsed, q.given)
+		leaves = env.tables
 	}
+	p.closed = leaves == env.tables && !env.open
+	return p, err
+}
+
+// bound is the statement bound to the definitions of now: the plan that is kept as long as nothing has changed.
+func (q *sqlQuery) bound(ctx context.Context, c *conn) (*sqlPlan, error) {
+	if q.kept != nil && q.known == c.basis() {
+		return q.kept, nil
+	}
+	q.kept = nil
+	known := c.basis()
+	p, err := q.bind(ctx, c)
 	if err != nil {
-		p.env.end()
 		return nil, err
+	}
+	cols := p.columns()
+	if !q.begun {
+		q.begun, q.cols = true, cols
+		q.joins = p.plan != nil && p.plan.Stored > 1
+	} else if !slices.EqualFunc(cols, q.cols, func(a, b column) bool { return a.name == b.name && a.oid == b.oid }) {
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
+	}
+	if p.closed {
+		q.kept, q.known = p, known
 	}
 	return p, nil
 }
@@ -113,6 +178,15 @@ func (q *sqlQuery) columns(*conn) ([]column, bool, bool, error) {
 }
 
 func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
+	if !q.begun {
+		p, err := q.bound(ctx, c)
+		if err != nil {
+			return "", err
+		}
+		if n := len(p.params()); n > len(k.args) {
+			return "", noParameter(len(k.args) + 1)
+		}
+	}
 	_, reads := q.parsed.(*sql.Select)
 	if reads && !q.joins || c.tx.block {
 		return q.perform(ctx, c, k)
@@ -122,11 +196,12 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 	if reads {
 		begin = c.session.BeginReading
 	}
+	known := c.session.Knowledge()
 	tx, err := begin(ctx)
 	if err != nil {
 		return "", err
 	}
-	c.tx.tx = tx
+	c.tx.tx, c.tx.known = tx, known
 	tag, err := q.perform(ctx, c, k)
 	c.tx.tx = nil
 	if err != nil || reads {
@@ -137,19 +212,16 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 
 // perform binds the statement to what there is now, and runs it.
 func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error) {
-	p, err := q.bind(ctx, c)
+	p, err := q.bound(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	defer p.env.end()
-	cols := p.columns()
-	if !slices.EqualFunc(cols, q.cols, func(a, b column) bool { return a.name == b.name && a.oid == b.oid }) {
-		return "", sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
-	}
-	c.style.Reg = p.env.ObjectName
+	env := &sqlEnv{c: c, ctx: ctx, plain: q.plain}
+	defer env.end()
+	c.style.Reg = env.ObjectName
 	defer func() { c.style.Reg = nil }()
-	if cols != nil {
-		if err := k.out.begin(cols); err != nil {
+	if q.cols != nil {
+		if err := k.out.begin(q.cols); err != nil {
 			return "", err
 		}
 	}
@@ -161,10 +233,10 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 	tag := "SELECT "
 	err = c.srv.RPC.Watched(ctx, c.session, c.runningText(), func() (int, error) {
 		if p.plan != nil {
-			return n, p.plan.Run(ctx, p.env, k.args, give)
+			return n, p.plan.Run(ctx, env, k.args, give)
 		}
 		var err error
-		tag, n, err = p.write.Run(ctx, p.env, &tableWriter{c: c, ctx: ctx}, k.args, give)
+		tag, n, err = p.write.Run(ctx, env, &tableWriter{c: c, ctx: ctx}, k.args, give)
 		return n, err
 	})
 	if err != nil {
@@ -181,13 +253,24 @@ func (c *conn) runningText() string {
 
 // sqlEnv is what a statement of SQL is bound and run in.
 type sqlEnv struct {
-	c    *conn
-	ctx  context.Context
-	held int
+	c      *conn
+	ctx    context.Context
+	plain  bool // the tables of the product are relations
+	held   int
+	tables int  // how many tables were found
+	open   bool // one of them has columns that no definition names
 }
 
-// catalogAge is how long a connection believes what it has read of the definitions, as long as it changes none itself.
-const catalogAge = time.Second
+// sampleAge is how long a connection believes what it has seen of the fields of records that no definition names.
+const sampleAge = time.Second
+
+// current is the catalog as far as it is true by now; nil where it must be made anew.
+func (c *conn) current() *catalog.Catalog {
+	if c.catalog == nil || c.catalogOf != c.knowledge() || c.catalogOpen && time.Since(c.catalogRead) >= sampleAge {
+		return nil
+	}
+	return c.catalog
+}
 
 // end gives back what the statement held.
 func (e *sqlEnv) end() {
@@ -198,8 +281,8 @@ func (e *sqlEnv) end() {
 
 // light answers questions about the session alone.
 func (e *sqlEnv) light() *catalog.Catalog {
-	if c := e.c.catalog; c != nil && time.Since(e.c.catalogRead) < catalogAge {
-		return c
+	if cat := e.c.current(); cat != nil {
+		return cat
 	}
 	ns, db := e.c.session.Place()
 	return catalog.New(&catalog.Schema{Database: ns + "/" + db}, e.c.looker())
@@ -207,14 +290,16 @@ func (e *sqlEnv) light() *catalog.Catalog {
 
 // full is the catalogs of the database.
 func (e *sqlEnv) full() (*catalog.Catalog, error) {
-	if c := e.c.catalog; c != nil && time.Since(e.c.catalogRead) < catalogAge {
-		return c, nil
+	if cat := e.c.current(); cat != nil {
+		return cat, nil
 	}
+	e.c.catalogOf, e.c.catalogRead = e.c.knowledge(), time.Now()
 	schema, err := e.c.readSchema(e.ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.c.schema, e.c.catalog, e.c.catalogRead = schema, catalog.New(schema, e.c.looker()), time.Now()
+	e.c.schema, e.c.catalog = schema, catalog.New(schema, e.c.looker())
+	e.c.catalogOpen = slices.ContainsFunc(schema.Tables, func(t *catalog.Table) bool { return t.Open })
 	return e.c.catalog, nil
 }
 
@@ -227,11 +312,13 @@ func (e *sqlEnv) Relation(schema, name string) (sql.Relation, error) {
 	if r := cat.Relation(schema, name); r != nil {
 		return r, nil
 	}
-	if schema != "" && schema != publicSchema || e.c.settings.dialect != plainSQL {
+	if schema != "" && schema != publicSchema || !e.plain {
 		return nil, nil
 	}
 	for _, t := range e.c.schema.Tables {
 		if t.Name == name {
+			e.tables++
+			e.open = e.open || t.Open
 			return newTableRelation(e.c, t), nil
 		}
 	}

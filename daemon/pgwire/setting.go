@@ -93,6 +93,8 @@ type settings struct {
 	paramText         bool
 	resultJSON        bool
 	minMessages       int
+	touched           bool         // a setting may be another than the client was told
+	toldOwner         bool         // the client was told that its user is an owner of the root
 	paramOIDs         []pgtype.OID // what the client says of the parameters of the text that is parsed
 }
 
@@ -312,6 +314,7 @@ func inUnit(v, unit string) (int64, bool) {
 
 // apply makes a setting work.
 func (s *settings) apply(lower, v string) {
+	s.touched = true
 	duration := func() time.Duration {
 		d, err := time.ParseDuration(v)
 		if err != nil {
@@ -321,13 +324,16 @@ func (s *settings) apply(lower, v string) {
 	}
 	switch lower {
 	case "dialect":
+		s.c.styled++
 		s.dialect = dialects[v]
 	case "timezone":
+		s.c.styled++
 		s.c.style.Zone = nil
 		if zone, err := pgtype.LoadZone(v); err == nil && zone != time.UTC {
 			s.c.style.Zone = zone
 		}
 	case "bytea_output":
+		s.c.styled++
 		s.c.style.Escape = v == "escape"
 	case "statement_timeout":
 		s.statementTimeout = duration()
@@ -426,6 +432,11 @@ func (c *conn) report(name string) {
 
 // reportChanges tells the client of the settings that it must know of and does not.
 func (s *settings) reportChanges() {
+	owner := s.c.session != nil && s.c.session.IsRootOwner()
+	if !s.touched && owner == s.toldOwner {
+		return
+	}
+	s.touched, s.toldOwner = false, owner
 	for _, name := range reported {
 		if v, err := s.get(name); err == nil && s.told[name] != v {
 			s.c.report(name)

@@ -12,7 +12,9 @@ import (
 // simple runs the statements of a text one after another, up to the first that fails. Each commits alone, outside of a
 // transaction block.
 func (c *conn) simple(text string) {
+	c.lateBind = true
 	list, done, err := c.split(text)
+	c.lateBind = false
 	if err != nil {
 		c.broken()
 		c.fail(c.translate(err))
@@ -42,7 +44,7 @@ func (c *conn) do(s *statement, k *call) (tag string, err error) {
 		}
 	}
 	if len(s.params) > len(k.args) {
-		return "", sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%d", len(k.args)+1)
+		return "", noParameter(len(k.args) + 1)
 	}
 	if in, ok := s.work.(interface{ reads() bool }); ok && in.reads() { // it reads the connection itself
 		return s.work.run(c.ctx, c, k)
@@ -78,4 +80,8 @@ func (w *wireSink) begin(cols []column) error {
 func (w *wireSink) row(values []value.Value) error {
 	w.rows++
 	return w.c.sendRow(w.cols, values, w.formats)
+}
+
+func noParameter(n int) error {
+	return sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%d", n)
 }

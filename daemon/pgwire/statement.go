@@ -37,7 +37,7 @@ type call struct {
 type sink interface {
 	// begin says which columns there are, once and before the rows.
 	begin(cols []column) error
-	// row takes a row. It keeps the values.
+	// row takes a row, which is good until row returns.
 	row(values []value.Value) error
 }
 
@@ -52,7 +52,8 @@ const (
 
 // split reads the statements of a text. It must be closed by what it returns besides.
 func (c *conn) split(text string) (list []*statement, done func(), err error) {
-	held := 0
+	held, was := 0, c.settings.dialect
+	defer func() { c.settings.dialect = was }()
 	done = func() {
 		c.mem.Release(held)
 		c.mem.Shrink()
@@ -70,6 +71,11 @@ func (c *conn) split(text string) (list []*statement, done func(), err error) {
 					return nil, nil, err
 				}
 				held += statementCost
+			}
+			if k, ok := s.work.(*control); ok && k.speaks != "" {
+				if d, known := dialects[strings.ToLower(k.speaks)]; known {
+					c.settings.dialect = d
+				}
 			}
 			if list = append(list, s); len(list) > mostStatements {
 				done()

@@ -38,76 +38,142 @@ func (*tableRelation) Exclusive() bool { return true }
 
 // Scan implements sql.Relation.
 func (r *tableRelation) Scan(ctx context.Context, s *sql.Scan, yield func([]value.Value) error) error {
-	var text strings.Builder
-	text.WriteString("SELECT ")
-	for i, col := range r.cols {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(value.QuoteIdent(col.Name))
-	}
-	text.WriteString(" FROM ")
-	fields, key := r.conditions(s.Filters)
-	if key != "" {
-		text.WriteString(key)
-	} else {
-		text.WriteString(value.QuoteIdent(r.t.Name))
-	}
-	var vars []value.Field
-	for i, f := range fields {
-		text.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
-		name := "_f" + itoa(i)
-		text.WriteString(value.QuoteIdent(r.cols[f.Column].Name) + " " + f.Op + " $" + name)
-		vars = append(vars, value.Field{Name: name, Value: f.Value})
-	}
-	if key != "" {
-		for _, f := range s.Filters {
-			if f.Column == 0 {
-				vars = append(vars, value.Field{Name: "_key", Value: f.Value})
-				break
-			}
-		}
-	}
-	out := &scanSink{r: r, yield: yield}
+	text, vars := r.query(s)
+	out := &scanSink{r: r, s: s, yield: yield}
 	run := r.c.session.Stream
 	if r.c.tx.tx != nil {
 		run = r.c.tx.tx.Stream
 	}
-	if err := run(ctx, text.String(), value.NewObject(vars...), out); err != nil {
+	if err := run(ctx, text, vars, out); err != nil {
 		return err
 	}
-	if out.failed != nil {
-		return out.failed
-	}
-	return nil
+	return out.failed
 }
 
-// conditions are the filters that the language means in the same way. key is the record that an equality of the id
-// names.
-func (r *tableRelation) conditions(filters []sql.Filter) (out []sql.Filter, key string) {
-	for _, f := range filters {
-		col := r.t.Columns[f.Column]
-		switch {
-		case f.Value.IsNone() || f.Value.IsNull():
-		case f.Column == 0 && f.Op == "=" && f.Value.Kind() == value.KindString:
-			if prefix, _, ok := strings.Cut(f.Value.Str(), ":"); ok && prefix == r.t.Name && key == "" {
-				key = "type::record($_key)"
-			}
-		// records print as texts; other tables may hold values of any type
-		case col.Ref != "" || f.Column == 0 || r.t.Open:
-		case f.Value.Kind() == value.KindFloat || f.Value.Kind() == value.KindBool && f.Op != "=":
-		case col.OID == pgtype.Text || col.OID == pgtype.Int8 || col.OID == pgtype.Timestamptz ||
-			col.OID == pgtype.UUID || col.OID == pgtype.Bool:
-			out = append(out, f)
+// query is the SELECT of the language that gives the rows of a scan. The engine keeps the plan of its text.
+func (r *tableRelation) query(s *sql.Scan) (string, *value.Object) {
+	text := append(make([]byte, 0, 128), "SELECT "...)
+	text = append(r.appendFields(text, s.Columns), " FROM "...)
+	vars := make([]value.Field, 0, len(s.Filters))
+	key := r.key(s.Filters)
+	if key.IsNone() {
+		text = append(text, value.QuoteIdent(r.t.Name)...)
+	} else {
+		text = append(text, "$_key"...)
+		vars = append(vars, value.Field{Name: "_key", Value: key})
+	}
+	n := 0
+	for i := range s.Filters {
+		f := &s.Filters[i]
+		if !r.sameInLanguage(f) {
+			continue
+		}
+		text = append(text, [...]string{" WHERE ", " AND "}[min(n, 1)]...)
+		name := filterNames[min(n, len(filterNames)-1)]
+		if n >= len(filterNames) {
+			name = "_f" + itoa(n)
+		}
+		text = append(text, value.QuoteIdent(r.cols[f.Column].Name)...)
+		text = append(append(append(text, ' '), f.Op...), " $"...)
+		text = append(text, name...)
+		vars = append(vars, value.Field{Name: name, Value: f.Value})
+		n++
+	}
+	return string(text), value.NewObject(vars...)
+}
+
+var filterNames = [...]string{"_f0", "_f1", "_f2", "_f3"}
+
+// appendFields appends the projection that has the columns of a scan. Whole records cost least, for they are not made
+// anew; but fields that are computed are left out where nobody looks at them.
+func (r *tableRelation) appendFields(text []byte, wanted []bool) []byte {
+	whole := true
+	for i, col := range r.t.Columns {
+		whole = whole && (!col.Computed || wanted == nil || wanted[i])
+	}
+	if whole {
+		return append(text, '*')
+	}
+	text = append(text, "id"...)
+	for i, col := range r.cols {
+		if i > 0 && wanted[i] {
+			text = append(append(text, ", "...), value.QuoteIdent(col.Name)...)
 		}
 	}
-	return out, key
+	return text
+}
+
+// key is the record that an equality of the id names, NONE where there is none.
+func (r *tableRelation) key(filters []sql.Filter) value.Value {
+	for i := range filters {
+		f := &filters[i]
+		if f.Column != 0 || f.Op != "=" || f.Value.Kind() != value.KindString {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(f.Value.Str(), r.t.Name); ok && strings.HasPrefix(rest, ":") {
+			if id, ok := simpleID(r.t.Name, rest[1:]); ok {
+				return id
+			}
+			if id, err := parse.RecordID(f.Value.Str()); err == nil {
+				return id
+			}
+		}
+	}
+	return value.None
+}
+
+// simpleID is the record of a key that is a name without quotes: a letter, then letters, digits and underscores, or a
+// number that is written as numbers are.
+func simpleID(table, key string) (value.Value, bool) {
+	if key == "" || len(key) > 64 {
+		return value.None, false
+	}
+	word := key[0] == '_' || key[0]|0x20 >= 'a' && key[0]|0x20 <= 'z'
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		switch {
+		case c >= '0' && c <= '9':
+		case word && (c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'):
+		default:
+			return value.None, false
+		}
+	}
+	if word {
+		return value.Record(table, value.Str(key)), true
+	}
+	if len(key) > 18 || key[0] == '0' && len(key) > 1 {
+		return value.None, false
+	}
+	n := int64(0)
+	for i := 0; i < len(key); i++ {
+		n = 10*n + int64(key[i]-'0')
+	}
+	return value.Record(table, value.Int(n)), true
+}
+
+// sameInLanguage reports whether the language means a filter in the same way. Records print as texts, and the fields of
+// other tables may hold values of any type.
+func (r *tableRelation) sameInLanguage(f *sql.Filter) bool {
+	col := r.t.Columns[f.Column]
+	switch {
+	case f.Value.IsNullish(), col.Ref != "", f.Column == 0, r.t.Open:
+		return false
+	case f.Value.Kind() == value.KindFloat, f.Value.Kind() == value.KindBool && f.Op != "=":
+		return false
+	}
+	switch col.OID {
+	case pgtype.Text, pgtype.Int8, pgtype.Timestamptz, pgtype.UUID, pgtype.Bool:
+		return true
+	}
+	return false
 }
 
 // scanSink makes rows of records.
 type scanSink struct {
 	r      *tableRelation
+	s      *sql.Scan
 	yield  func([]value.Value) error
+	room   []value.Value // of the row, where rows only pass
 	failed error
 }
 
@@ -117,7 +183,7 @@ func (s *scanSink) Begin(int) error { return nil }
 // Rows implements engine.Sink.
 func (s *scanSink) Rows(_ int, rows []value.Value) error {
 	for _, rec := range rows {
-		row, err := s.r.row(rec)
+		row, err := s.row(rec)
 		if err != nil {
 			return err
 		}
@@ -126,6 +192,27 @@ func (s *scanSink) Rows(_ int, rows []value.Value) error {
 		}
 	}
 	return nil
+}
+
+// row is the row of a record.
+func (s *scanSink) row(rec value.Value) ([]value.Value, error) {
+	if !s.s.Passing {
+		return s.r.row(rec, s.s.Columns)
+	}
+	if s.room == nil {
+		s.room = make([]value.Value, len(s.r.cols))
+	}
+	for i := range s.r.cols {
+		if !s.s.Columns[i] {
+			continue
+		}
+		v, err := s.r.column(rec, i)
+		if err != nil {
+			return nil, err
+		}
+		s.room[i] = v
+	}
+	return s.room, nil
 }
 
 // Finished implements engine.Sink.
@@ -139,24 +226,32 @@ func (s *scanSink) Finished(_ int, r *engine.Result, inRows bool) error {
 	return nil
 }
 
-// row gives the columns of a record.
-func (r *tableRelation) row(rec value.Value) ([]value.Value, error) {
+// row gives the columns of a record that are wanted (nil: all), to keep.
+func (r *tableRelation) row(rec value.Value, wanted []bool) ([]value.Value, error) {
 	row := make([]value.Value, len(r.cols))
-	if rec.Kind() != value.KindObject {
-		return row, nil
-	}
 	for i := range r.cols {
-		v, ok := rec.Object().Get(r.cols[i].Name)
-		if !ok {
+		if wanted != nil && !wanted[i] {
 			continue
 		}
-		v, err := fitColumn(&r.cols[i], value.Detach(v))
+		v, err := r.column(rec, i)
 		if err != nil {
 			return nil, err
 		}
-		row[i] = v
+		row[i] = value.Detach(v)
 	}
 	return row, nil
+}
+
+// column is column i of a record, as long as that is good.
+func (r *tableRelation) column(rec value.Value, i int) (value.Value, error) {
+	if rec.Kind() != value.KindObject {
+		return value.None, nil
+	}
+	v, ok := rec.Object().Get(r.cols[i].Name)
+	if !ok {
+		return value.None, nil
+	}
+	return fitColumn(&r.cols[i], v)
 }
 
 // fitColumn makes a value of the language one of the type of a column.
@@ -322,7 +417,7 @@ func (r *tableRelation) first(v value.Value) ([]value.Value, error) {
 		}
 		v = v.Elems()[0]
 	}
-	return r.row(v)
+	return r.row(v, nil)
 }
 
 // Update implements sql.Writer.

@@ -12,6 +12,7 @@ import (
 // transaction is the transaction block of a connection.
 type transaction struct {
 	tx       *engine.Tx // nil: none, or one that has ended already while its block goes on
+	known    engine.Knowledge
 	block    bool
 	failed   bool
 	readOnly bool
@@ -73,12 +74,13 @@ func (c *conn) begin(ctx context.Context, readOnly *bool) error {
 	if reads {
 		start = c.session.BeginReading
 	}
+	known := c.session.Knowledge()
 	tx, err := start(ctx)
 	if err != nil {
 		return err
 	}
 	c.settings.begin()
-	c.tx = transaction{tx: tx, block: true, readOnly: reads}
+	c.tx = transaction{tx: tx, known: known, block: true, readOnly: reads}
 	return nil
 }
 
@@ -112,7 +114,7 @@ func (c *conn) rollback(ctx context.Context) (tag string, err error) {
 		c.notice("WARNING", sqlstate.NoTransaction, "there is no transaction in progress")
 		return "ROLLBACK", nil
 	}
-	c.catalog = nil
+	c.changed()
 	ended := c.tx.tx
 	late := ended.Late()
 	c.tx = transaction{}
@@ -191,6 +193,7 @@ func (c *conn) rollbackTo(name string) error {
 	if err := c.tx.tx.RollbackTo(m.at); err != nil {
 		return err
 	}
+	c.changed()
 	c.tx.marks, c.tx.notes, c.tx.listens, c.tx.failed = c.tx.marks[:i+1], c.tx.notes[:m.notes],
 		c.tx.listens[:m.lists], false
 	return nil

@@ -20,6 +20,7 @@ import (
 // There is one schema version for the store's root and namespaces, and one per database: count4 random4, as a number.
 type Cache struct {
 	identities atomic.Uint64 // see Identities
+	changes    atomic.Uint64 // see Changes
 	settings   atomic.Uint64 // see Settings
 	subjects   atomic.Bool
 
@@ -186,6 +187,8 @@ func (v *View) touch(db uint32) error {
 		return err
 	}
 	if !l.dirty {
+		c := v.cache
+		v.tx.OnCommit(func(kv.Version) { c.changes.Add(1) })
 		next := (l.version>>32+1)<<32 | uint64(rand.Uint32())
 		l.level, l.dirty = newLevel(next), true
 	}

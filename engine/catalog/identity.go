@@ -20,3 +20,7 @@ func (c *Cache) Subjects() { c.subjects.Store(true) }
 
 // HasSubjects reports whether Subjects was called.
 func (c *Cache) HasSubjects() bool { return c.subjects.Load() }
+
+// Changes counts the commits that changed definitions anywhere. As long as it stays the same, what was made of definitions is
+// true. It never counts a change before it is visible.
+func (c *Cache) Changes() uint64 { return c.changes.Load() }

@@ -126,6 +126,9 @@ func decodeTime(oid OID, b []byte) (value.Value, error) {
 	}
 	secs := floorDiv(micros, 1_000_000)
 	d := value.Datetime{Secs: epoch + secs, Nanos: uint32(micros-secs*1_000_000) * 1000}
+	if again := microsOf(d); again == math.MaxInt64 || again == math.MinInt64 {
+		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
+	}
 	return value.DatetimeOf(d), nil
 }
 

@@ -110,8 +110,25 @@ func (b *binder) core(c *core, orderBy []orderKey, outer *names) (*query, error)
 	r := &coreRun{src: src, width: len(ns.cols), filters: filters, agg: agg, having: having, wins: wins, sets: sets,
 		outs: outs,
 		keys: keys, distinct: c.distinct, on: on}
-	q.run = r.run
+	q.run, q.core = r.run, r
 	return q, nil
+}
+
+// pass makes the rows of r pass one by one, where nothing has to keep them. Only the outermost query may: what is
+// around others keeps their rows.
+func (r *coreRun) pass() {
+	if r.src == nil || r.src.l != nil || r.src.rel == nil || r.agg != nil || r.distinct ||
+		len(r.wins)+len(r.sets)+len(r.keys) > 0 {
+		return
+	}
+	for _, list := range [][]*bound{r.outs, r.filters, r.src.conds} {
+		for _, x := range list {
+			if x.outer { // a query inside may keep the row
+				return
+			}
+		}
+	}
+	r.passing, r.src.passing = true, true
 }
 
 // outputColumn names a column of the answer.
@@ -300,6 +317,7 @@ type coreRun struct {
 	keys     []boundKey
 	distinct bool
 	on       []*bound
+	passing  bool // see pass
 }
 
 // input hands the rows that WHERE lets pass to yield.
@@ -362,11 +380,17 @@ func (r *coreRun) rows(rt *runtime, outer *scope, yield func(*scope) error) erro
 }
 
 func (r *coreRun) run(rt *runtime, outer *scope, yield func([]value.Value) error) error {
+	var room []value.Value
 	project := func(s *scope) ([]value.Value, error) {
 		if err := rt.poll(); err != nil {
 			return nil, err
 		}
-		return evalAll(r.outs, s)
+		if !r.passing {
+			return evalAll(r.outs, s)
+		}
+		var err error
+		room, err = evalInto(room[:0], r.outs, s)
+		return room, err
 	}
 	var seen map[string]bool
 	if r.distinct {

@@ -11,8 +11,16 @@ func constant(v value.Value, oid pgtype.OID) *bound {
 		eval: func(*scope) (value.Value, error) { return v, nil }}
 }
 
+// use notes that an expression looks at the column.
+func (c *colBind) use() {
+	if c.used != nil {
+		*c.used = true
+	}
+}
+
 // column is column i of the row.
 func column(i int, c *colBind) *bound {
+	c.use()
 	return &bound{oid: c.oid, key: "#" + itoa(i), cols: map[int]bool{i: true}, fields: c.fields, name: c.name,
 		eval: func(s *scope) (value.Value, error) { return s.row[i], nil }}
 }

@@ -19,6 +19,9 @@ type source struct {
 	// Of a leaf: it fills its columns of copies of the row.
 	leaf func(rt *runtime, s *scope, conds []*bound, yield func(*scope) error) error
 	rel  Relation // of a leaf that is one; nil: else
+	used []bool   // of a leaf: which of its columns are looked at
+	// passing: what is done with a row of the leaf ends before the next one is read, so that one scope does for all.
+	passing bool
 	// Of a join:
 	kind string
 	l, r *source
@@ -94,9 +97,9 @@ func (s *scope) with(at int, cols []value.Value) *scope {
 
 // leaf adds the columns of a relation to ns.
 func (b *binder) leaf(ns *names, alias string, cols []Column, fields [][]Column) *source {
-	s := &source{at: len(ns.cols), n: len(cols)}
+	s := &source{at: len(ns.cols), n: len(cols), used: make([]bool, len(cols))}
 	for i, c := range cols {
-		cb := colBind{table: alias, name: c.Name, oid: c.OID, origin: c}
+		cb := colBind{table: alias, name: c.Name, oid: c.OID, origin: c, used: &s.used[i]}
 		if i < len(fields) {
 			cb.fields = fields[i]
 		}
@@ -144,7 +147,7 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		}
 		return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name).At(f.pos)
 	}
-	b.leaves = append(b.leaves, f.schema+"."+f.name)
+	b.leaves++
 	if rel.Exclusive() {
 		b.stored++
 	}
@@ -158,9 +161,14 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		if err != nil {
 			return err
 		}
+		one := *at
 		return rel.Scan(rt.ctx, scan, func(row []value.Value) error {
 			if err := rt.poll(); err != nil {
 				return err
+			}
+			if s.passing {
+				one.row = row
+				return yield(&one)
 			}
 			return yield(at.with(s.at, row))
 		})
@@ -177,6 +185,7 @@ func (s *source) kept(rt *runtime, at *scope, conds []*bound, yield func(*scope)
 		if err != nil {
 			return err
 		}
+		scan.Passing = false
 		err = s.rel.Scan(rt.ctx, scan, func(row []value.Value) error {
 			rows = append(rows, row)
 			return rt.hold(row)
@@ -209,7 +218,7 @@ type comparisonOf struct {
 
 // pushed are the conditions that the relation itself may use.
 func pushed(s *source, at *scope, conds []*bound) (*Scan, error) {
-	scan := &Scan{}
+	scan := &Scan{Columns: s.used, Passing: s.passing}
 	for _, c := range conds {
 		cmp := c.compares
 		if cmp == nil || len(cmp.with.cols) > 0 {

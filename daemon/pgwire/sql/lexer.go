@@ -337,6 +337,9 @@ func (l *Lexer) dollar(start int) (Token, error) {
 
 const operators = "+-*/<>=~!@#%^&|`?"
 
+// longestOperator is the length of the longest operator, in bytes.
+const longestOperator = 63
+
 func (l *Lexer) symbol(start int) (Token, error) {
 	c := l.src[start]
 	switch {
@@ -351,16 +354,23 @@ func (l *Lexer) symbol(start int) (Token, error) {
 		_, n := utf8.DecodeRuneInString(l.src[start:])
 		return Token{}, l.fail(start, "syntax error at or near %q", l.src[start:start+n])
 	}
-	for l.pos < len(l.src) && strings.IndexByte(operators, l.src[l.pos]) >= 0 {
+	// An operator may end with a sign only where it has a character that no sign is mistaken with.
+	special, last := false, start // last is behind the last character that is no sign
+	for l.pos < len(l.src) && l.pos-start <= longestOperator && strings.IndexByte(operators, l.src[l.pos]) >= 0 {
 		if l.pos > start && (strings.HasPrefix(l.src[l.pos:], "--") || strings.HasPrefix(l.src[l.pos:], "/*")) {
 			break
 		}
+		special = special || strings.IndexByte("~!@#%^&|`?", l.src[l.pos]) >= 0
+		if l.src[l.pos] != '+' && l.src[l.pos] != '-' {
+			last = l.pos + 1
+		}
 		l.pos++
 	}
-	// An operator may end with a sign only where it has a character that no sign is mistaken with.
-	signed := func() bool { return l.src[l.pos-1] == '+' || l.src[l.pos-1] == '-' }
-	for l.pos > start+1 && signed() && !strings.ContainsAny(l.src[start:l.pos], "~!@#%^&|`?") {
-		l.pos--
+	if !special {
+		l.pos = max(last, start+1)
+	}
+	if l.pos-start > longestOperator {
+		return Token{}, l.fail(start, "operator too long")
 	}
 	text := l.src[start:l.pos]
 	if text == "!=" {

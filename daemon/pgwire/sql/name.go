@@ -87,6 +87,7 @@ func (b *binder) lookup(x *colRef, ns *names) (*bound, error) {
 	for i := range ns.cols {
 		if ns.cols[i].table == name {
 			at = append(at, i)
+			ns.cols[i].use()
 			e.uses(&bound{cols: map[int]bool{i: true}})
 			e.fields = append(e.fields, Column{Name: ns.cols[i].name, OID: ns.cols[i].oid})
 		}

@@ -28,13 +28,14 @@ type Filter struct {
 // Scan is what is wanted of a relation.
 type Scan struct {
 	Filters []Filter
-	Columns []bool // which are looked at; the others may be left NULL
+	Columns []bool // which are looked at; the others may be left NULL; nil: all
+	Passing bool   // a row and its values need only be good until yield returns
 }
 
 // Relation is something that rows can be read from.
 type Relation interface {
 	Columns() []Column
-	// Scan hands the rows to yield, which keeps them. An error of yield ends it.
+	// Scan hands the rows to yield, which keeps them unless s.Passing is set. An error of yield ends it.
 	Scan(ctx context.Context, s *Scan, yield func(row []value.Value) error) error
 	// Exclusive reports whether nothing else can be read while yield runs.
 	Exclusive() bool
@@ -102,14 +103,13 @@ func (c *Call) Int(i int) int64 {
 	return asInt(c.Args[i])
 }
 
-// Plan is a query that was bound to relations.
+// Plan is a query that was bound to relations. It may be run again and again, by one goroutine at a time.
 type Plan struct {
 	Columns []Column
 	Params  []pgtype.OID
 	root    *query
-	binder  *binder
-	Leaves  []string // the relations that are read, by schema.name as they were found
-	Stored  int      // how many of them are exclusive
+	Leaves  int // how many relations are read
+	Stored  int // how many of them are exclusive
 }
 
 // runtime is one run of a plan.
@@ -165,7 +165,7 @@ func (rt *runtime) hold(row []value.Value) error {
 // errEnough ends a run that needs no more rows.
 var errEnough = errors.New("enough rows")
 
-// Run hands the rows of the plan to yield.
+// Run hands the rows of the plan to yield. A row and its values are good until yield returns.
 func (p *Plan) Run(ctx context.Context, env Env, params []value.Value, yield func(row []value.Value) error) error {
 	rt := newRuntime(ctx, env, params)
 	return p.root.run(rt, nil, func(row []value.Value) error { return yield(row[:len(p.Columns)]) })
@@ -220,7 +220,8 @@ type colBind struct {
 	oid    pgtype.OID
 	origin Column
 	fields []Column
-	hidden bool // of the right side of USING
+	hidden bool  // of the right side of USING
+	used   *bool // set where an expression looks at it; nil: nobody asks
 }
 
 // names is what names mean in a query.
@@ -241,7 +242,7 @@ type binder struct {
 	params []pgtype.OID
 	given  []pgtype.OID
 	ctes   []*cteState
-	leaves []string
+	leaves int
 	stored int
 	depth  int
 	// recursing counts the recursive queries whose recursive part is being bound: what reads it changes as it runs.
@@ -274,7 +275,10 @@ func Bind(env Env, s *Select, given []pgtype.OID) (*Plan, error) {
 			b.params[i] = pgtype.Text
 		}
 	}
-	return &Plan{Columns: q.cols, Params: b.params, root: q, binder: b, Leaves: b.leaves, Stored: b.stored}, nil
+	if q.core != nil {
+		q.core.pass()
+	}
+	return &Plan{Columns: q.cols, Params: b.params, root: q, Leaves: b.leaves, Stored: b.stored}, nil
 }
 
 // query is a bound query.
@@ -282,7 +286,8 @@ type query struct {
 	cols   []Column
 	fields [][]Column
 	run    func(rt *runtime, outer *scope, yield func(row []value.Value) error) error
-	outer  bool // it looks at rows around it
+	outer  bool     // it looks at rows around it
+	core   *coreRun // not nil: it is a SELECT whose rows are given as they are, but for a LIMIT
 }
 
 // rows runs q and keeps its rows.
@@ -579,13 +584,17 @@ func (b *binder) values(rows [][]Expr, outer *names) (*query, error) {
 }
 
 func evalAll(list []*bound, s *scope) ([]value.Value, error) {
-	out := make([]value.Value, len(list))
-	for i, x := range list {
+	return evalInto(make([]value.Value, 0, len(list)), list, s)
+}
+
+// evalInto appends the values of list to out.
+func evalInto(out []value.Value, list []*bound, s *scope) ([]value.Value, error) {
+	for _, x := range list {
 		v, err := x.eval(s)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		out[i] = v
+		out = append(out, v)
 	}
 	return out, nil
 }

@@ -70,6 +70,7 @@ func (b *binder) target(t *tableRef) (*source, *names, Relation, error) {
 	if src.rel == nil || len(ns.cols) == 0 || ns.cols[0].name != "id" {
 		return nil, nil, nil, sqlstate.New(sqlstate.WrongObject, "%q is not a table that can be written", t.name)
 	}
+	ns.cols[0].use() // the row is found by it
 	return src, ns, src.rel, nil
 }
 
