@@ -307,6 +307,7 @@ type Graph struct {
 	Tables []GraphTable
 	// The rest only in the parenthesised form.
 	Select *Projections // (SELECT … FROM …)
+	Only   bool         // FROM ONLY: the one row, no list
 	Where  Expr
 	Split  []*Idiom
 	Group  *Group

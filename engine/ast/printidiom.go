@@ -145,6 +145,7 @@ func (p *printer) graph(g *Graph) {
 		p.str("SELECT ")
 		p.projections(g.Select)
 		p.str(" FROM ")
+		p.flag(g.Only, "ONLY ")
 	}
 	p.graphTables(g)
 	p.clause("WHERE", g.Where)

@@ -69,6 +69,7 @@ func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 		h.inner = h.env
 		if h.env.HasDoc() {
 			h.inner = h.env.WithThis(value.None)
+			h.inner.stands = asHidden
 		}
 	}
 	return h.r.call(h.ctx, h.inner, f, args, h)

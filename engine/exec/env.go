@@ -17,10 +17,20 @@ type Env struct {
 	doc    value.Value // $this, and where bare field names are looked up
 	parent value.Value // $parent
 	hasDoc bool
+	stands standing
 
 	search *searches      // what the WHERE around searches for
 	table  *catalog.Table // of the record that is written; nil elsewhere
 }
+
+// standing is what the document of a frame is.
+type standing uint8
+
+const (
+	asRow     standing = iota // of a SELECT, or what is written
+	asHidden                  // nothing: the row around a closure is hidden while a function calls it
+	asElement                 // an element that a filter looks at
+)
 
 // Var is one parameter.
 type Var struct {
@@ -127,6 +137,30 @@ func (e *Env) This() value.Value {
 		}
 	}
 	return value.None
+}
+
+// row is e with the row that closures do not see as its document.
+func (e *Env) row() *Env {
+	for f := e; f != nil; f = f.up {
+		switch {
+		case !f.hasDoc || f.stands == asHidden:
+		case f == e:
+			return e
+		default:
+			return e.WithThis(f.doc)
+		}
+	}
+	return e
+}
+
+// withRow is e with the row of the innermost SELECT as its document; with other where there is none.
+func (e *Env) withRow(other value.Value) *Env {
+	for f := e; f != nil; f = f.up {
+		if f.hasDoc && f.stands == asRow {
+			return e.WithThis(f.doc)
+		}
+	}
+	return e.WithThis(other)
 }
 
 // HasDoc reports whether there is a current document.

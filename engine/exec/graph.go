@@ -41,6 +41,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		}
 		level = []stop{{at: id}}
 	}
+	only := parts[len(parts)-1].(*ast.PartGraph).Graph.Only
 	for len(parts) > 0 {
 		var err error
 		g := parts[0].(*ast.PartGraph).Graph
@@ -53,6 +54,12 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		if err != nil {
 			return value.None, err
 		}
+	}
+	if only && len(level) < 2 {
+		if len(level) == 0 {
+			return value.None, nil
+		}
+		return level[0].at, nil
 	}
 	out := make([]value.Value, len(level))
 	for i := range level {
@@ -273,9 +280,12 @@ func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []st
 	if sel.Projections == nil {
 		sel.Projections = idOnly
 	}
-	vs, err := r.selectFrom(ctx, env.WithThis(from), sel, value.ArrayOf(ids))
+	vs, err := r.selectFrom(ctx, env.withRow(from), sel, value.ArrayOf(ids))
 	if err != nil {
 		return nil, err
+	}
+	if g.Only && len(vs) > 1 {
+		return nil, SingleOutput()
 	}
 	out := make([]stop, 0, len(vs))
 	for _, v := range vs {

@@ -74,7 +74,12 @@ func (r *Run) walk(ctx context.Context, env *Env, v value.Value, parts []ast.Par
 		case *ast.PartIndex:
 			v, err = r.index(ctx, env, v, p.X)
 		case *ast.PartWhere:
-			v, err = r.filter(ctx, env, v, p.X)
+			around := env
+			if found { // of a path over edges
+				around = env.withRow(value.None).WithDoc(value.None)
+				around.stands = asElement
+			}
+			v, err = r.filter(ctx, around, v, p.X)
 		case *ast.PartOptional:
 			if v.IsNullish() {
 				return v, nil
@@ -313,6 +318,7 @@ func (r *Run) filter(ctx context.Context, env *Env, v value.Value, x ast.Expr) (
 		elems = v.Elems()
 	}
 	inner := env.WithThis(value.None)
+	inner.stands = asElement
 	out := make([]value.Value, 0, len(elems))
 	for _, e := range elems {
 		if err := r.Tick(ctx); err != nil {

@@ -35,6 +35,7 @@ type projected struct {
 	path   []string // where it goes
 	x      ast.Expr
 	fields *ast.Call // type::field(…) or type::fields(…), which name themselves
+	spread bool      // @.{ … } without a name: its fields stand beside the others
 
 	compiled compiled
 }
@@ -69,6 +70,7 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 			if c, ok := f.X.(*ast.Call); ok && SelfNaming(c) {
 				pf.fields = c
 			}
+			pf.spread = ofRecord(f.X)
 			pf.path = column.Of(f.X)
 		}
 		if id, ok := f.X.(*ast.Idiom); !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
@@ -91,6 +93,17 @@ func isPlain(x ast.Expr) bool {
 	return ok
 }
 
+// ofRecord reports whether x is @.{ … }.
+func ofRecord(x ast.Expr) bool {
+	id, ok := x.(*ast.Idiom)
+	if !ok || len(id.Parts) != 2 {
+		return false
+	}
+	_, doc := id.Parts[0].(*ast.PartDoc)
+	_, ok = id.Parts[1].(*ast.PartDestructure)
+	return doc && ok
+}
+
 func isField(p ast.Part) bool {
 	_, ok := p.(*ast.PartField)
 	return ok
@@ -107,7 +120,7 @@ func (p *projector) flatten() bool {
 	}
 	p.slots = make([]int, len(p.fields))
 	for i := range p.fields {
-		if len(p.fields[i].path) != 1 || p.fields[i].fields != nil {
+		if len(p.fields[i].path) != 1 || p.fields[i].fields != nil || p.fields[i].spread {
 			return false
 		}
 		p.slots[i] = i
@@ -197,6 +210,12 @@ func (p *projector) nested(ctx context.Context, doc value.Value) (value.Value, e
 		v, err := p.eval(ctx, f, doc)
 		if err != nil {
 			return value.None, err
+		}
+		if f.spread && v.Kind() == value.KindObject {
+			for _, own := range v.Object().Fields() {
+				out = inside.Set(out, []string{own.Name}, own.Value)
+			}
+			continue
 		}
 		out = inside.Set(out, f.path, v)
 	}

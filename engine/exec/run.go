@@ -84,6 +84,7 @@ type Run struct {
 type known struct {
 	aggregates map[*ast.Call]value.Value // while the fields of a group are made
 	models     *model.Calls              // nil before the first call of a model
+	computing  record.Computing
 }
 
 // beyond is what a statement does beyond its transaction and its rights.
@@ -164,7 +165,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 		return nil, err
 	}
 	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
-		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth}
+		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth, Computing: &r.computing}
 	return r.gate, nil
 }
 

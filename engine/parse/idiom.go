@@ -284,6 +284,10 @@ func (p *parser) lookup(g *ast.Graph) {
 		p.advance()
 		g.Select = p.projections()
 		p.expect(kwFrom)
+		if p.tok.kind == kwOnly && p.beginsTable() {
+			p.advance()
+			g.Only = true
+		}
 	}
 	p.lookupTables(g)
 	if p.eat(kwWhere) {
@@ -299,6 +303,16 @@ func (p *parser) lookup(g *ast.Graph) {
 		g.Alias = p.plainIdiom()
 	}
 	p.closes(tRParen, open)
+}
+
+// beginsTable reports whether a table follows the current token, which is a name itself otherwise.
+func (p *parser) beginsTable() bool {
+	switch next := p.peek(); next.kind {
+	case kwWhere, kwSplit, kwGroup, kwOrder, kwLimit, kwStart, kwAs, kwField:
+		return false
+	default:
+		return next.isIdent() || next.kind == tQuestion
+	}
 }
 
 func (p *parser) lookupTables(g *ast.Graph) {

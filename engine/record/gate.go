@@ -64,6 +64,8 @@ type Gate struct {
 	// Import is OPTION IMPORT: records are stored as they come, without their fields' clauses, and no events run. Only
 	// for callers who may write everything.
 	Import bool
+	// Computing are the records whose COMPUTED fields are evaluated now; all gates of a run share it.
+	Computing *Computing
 	// Texts is what full-text indexes share, Vectors what vector indexes do.
 	Texts   *fulltext.Library
 	Vectors *vector.Cache

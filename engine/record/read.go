@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -127,15 +128,26 @@ func (g *Gate) shown(ctx context.Context, tb *catalog.Table, id *value.RecordID)
 	return doc, err == nil, err
 }
 
-// compute adds the COMPUTED fields to a stored image.
+// Computing is a stack of records.
+type Computing []*value.RecordID
+
+func (c Computing) has(id *value.RecordID) bool {
+	return slices.ContainsFunc(c, func(of *value.RecordID) bool {
+		return of.Table == id.Table && value.Compare(of.Key, id.Key) == 0
+	})
+}
+
+// compute adds the COMPUTED fields to a stored image. A record that one of its own COMPUTED fields reads is as it is stored.
 func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, error) {
-	if len(tb.Computed) == 0 {
+	if len(tb.Computed) == 0 || g.Computing.has(id) {
 		return doc, nil
 	}
 	if err := g.enter(); err != nil {
 		return value.None, err
 	}
 	defer g.leave()
+	*g.Computing = append(*g.Computing, id)
+	defer func() { *g.Computing = (*g.Computing)[:len(*g.Computing)-1] }()
 	for _, f := range tb.Computed {
 		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller(f.Def))
 		if err == nil {
