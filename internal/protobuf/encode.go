@@ -30,7 +30,7 @@ func appendField(dst []byte, field protowire.Number, v value.Value, levels int) 
 
 func appendValue(dst []byte, v value.Value, levels int) ([]byte, error) {
 	if levels == 0 {
-		return dst, errs.New(errs.KindSerialization, "The value nests too deep to be sent")
+		return dst, tooDeep()
 	}
 	switch v.Kind() {
 	case value.KindNone:
@@ -149,6 +149,11 @@ func AppendObject(dst []byte, o *value.Object) ([]byte, error) {
 }
 
 func appendObject(dst []byte, o *value.Object, levels int) ([]byte, error) {
+	if b := o.StoredMap(); b != nil {
+		_, n, p := storedHead(b, 0)
+		dst, _, err := appendStoredFields(dst, b, p, n, levels)
+		return dst, err
+	}
 	for name, v := range o.All() {
 		var at int
 		dst, at = Open(dst, 1)
@@ -185,7 +190,7 @@ func appendRecord(dst []byte, r *value.RecordID, levels int) ([]byte, error) {
 
 func appendKey(dst []byte, k value.Value, levels int) ([]byte, error) {
 	if levels == 0 {
-		return dst, errs.New(errs.KindSerialization, "The value nests too deep to be sent")
+		return dst, tooDeep()
 	}
 	var at int
 	var err error

@@ -65,11 +65,15 @@ func Open(dst []byte, field protowire.Number) (out []byte, at int) {
 
 // Seal writes the length of the content from at on in front of it.
 func Seal(dst []byte, at int) []byte {
-	n := len(dst) - at
-	if n < 0x80 {
+	if n := len(dst) - at; n < 0x80 {
 		dst[at-1] = byte(n)
 		return dst
 	}
+	return sealLong(dst, at)
+}
+
+func sealLong(dst []byte, at int) []byte {
+	n := len(dst) - at
 	more := protowire.SizeVarint(uint64(n)) - 1
 	dst = append(dst, "\x00\x00\x00\x00\x00\x00\x00\x00\x00"[:more]...)
 	copy(dst[at+more:], dst[at:at+n])

@@ -1,0 +1,22 @@
+package value
+
+// StoredMap is the object in its stored form, from its own head on: canonical CBOR with the tags of the protocol, and
+// tag 60 for a regex. It is for encoders of other forms, which read the bytes themselves. nil where the object is not
+// in stored bytes, or was changed since. The bytes are read-only.
+func (o *Object) StoredMap() []byte {
+	if o.enc == nil || len(o.enc.edits) > 0 {
+		return nil
+	}
+	return o.enc.rec[o.enc.head:]
+}
+
+// StoredValue makes a value of the item that b begins with, a part of a StoredMap, and gives its size. The value may
+// share the bytes. Bytes that are no such part make it panic with *DecodeError.
+func StoredValue(b []byte) (v Value, size int) {
+	d := decoder{b: b, depth: storedDepth, alias: true, stored: true, special: true}
+	v, err := d.value()
+	if err != nil {
+		panic(err)
+	}
+	return v, d.pos
+}
