@@ -1,6 +1,10 @@
 package pgwire_test
 
 import (
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -114,6 +118,59 @@ func TestKeptPlans(t *testing.T) {
 		}
 		if _, ok := m.(*pgproto3.DataRow); ok || err == nil && short(m)[1] != '!' {
 			t.Errorf("a user that is gone reads %s", short(m))
+		}
+	}
+}
+
+// The planner of the engine does what it can of WHERE, ORDER BY, LIMIT and count: fewer records are read.
+func TestPushedDown(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, `DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE int; DEFINE FIELD m ON item TYPE option<int>;
+		DEFINE INDEX item_n ON item FIELDS n; CREATE |item:0..1000| SET n = 5; UPDATE item SET n = record::id(id);
+		UPDATE item SET m = n WHERE n % 2 = 0`)
+	f := login(t, addr)
+	f.want("SET dialect = 'sql'", "C(SET) ZI")
+	read := func() int {
+		t.Helper()
+		res, err := http.Get("http://" + d.Addr().String() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(`(?m)^\w*keys_read\w* (\d+)$`).FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("no metric of the keys that were read:\n%s", text)
+		}
+		n, _ := strconv.Atoi(string(m[1]))
+		return n
+	}
+	for _, tc := range []struct {
+		text, want string
+		most       int // records that may be read; 0: any number
+	}{
+		{"SELECT n FROM item WHERE id = 'item:7'", "T[n:20] D[7] C(SELECT 1) ZI", 30},
+		{"SELECT n FROM item WHERE n BETWEEN 7 AND 8 ORDER BY n", "T[n:20] D[7] D[8] C(SELECT 2) ZI", 40},
+		{"SELECT n FROM item ORDER BY n DESC LIMIT 2", "T[n:20] D[999] D[998] C(SELECT 2) ZI", 40},
+		{"SELECT n FROM item ORDER BY n LIMIT 1 OFFSET 3", "T[n:20] D[3] C(SELECT 1) ZI", 40},
+		{"SELECT n FROM item WHERE n > 500 ORDER BY n LIMIT 1", "T[n:20] D[501] C(SELECT 1) ZI", 40},
+		{"SELECT m FROM item ORDER BY m DESC NULLS LAST LIMIT 1", "T[m:20] D[998] C(SELECT 1) ZI", 0},
+		{"SELECT m FROM item ORDER BY m LIMIT 1", "T[m:20] D[0] C(SELECT 1) ZI", 0},
+		{"SELECT m FROM item ORDER BY m DESC LIMIT 1", "T[m:20] D[-] C(SELECT 1) ZI", 0},
+		{"SELECT count(*) FROM item", "T[count:20] D[1000] C(SELECT 1) ZI", 40},
+		{"SELECT count(*) FROM item WHERE n < 10", "T[count:20] D[10] C(SELECT 1) ZI", 40},
+		{"SELECT count(*) FROM item WHERE m < 10", "T[count:20] D[5] C(SELECT 1) ZI", 0},
+		{"SELECT count(*) FROM item WHERE n = NULL", "T[count:20] D[0] C(SELECT 1) ZI", 0},
+		{"SELECT count(m), count(DISTINCT n % 3), sum(n) FROM item",
+			"T[count:20 count:20 sum:1700] D[500|3|499500] C(SELECT 1) ZI", 0},
+	} {
+		before := read()
+		f.want(tc.text, tc.want)
+		if got := read() - before; tc.most > 0 && got > tc.most {
+			t.Errorf("%s reads %d keys, at most %d are needed", tc.text, got, tc.most)
 		}
 	}
 }

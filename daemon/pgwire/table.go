@@ -79,6 +79,17 @@ func (r *tableRelation) query(s *sql.Scan) (string, *value.Object) {
 		vars = append(vars, value.Field{Name: name, Value: f.Value})
 		n++
 	}
+	if s.Most > 0 && r.exact(s.Filters) && r.ordered(s.Order) {
+		for i, o := range s.Order {
+			text = append(text, [...]string{" ORDER BY ", ", "}[min(i, 1)]...)
+			text = append(text, value.QuoteIdent(r.cols[o.Column].Name)...)
+			if o.Desc {
+				text = append(text, " DESC"...)
+			}
+		}
+		text = append(text, " LIMIT $_most"...)
+		vars = append(vars, value.Field{Name: "_most", Value: value.Int(s.Most)})
+	}
 	return string(text), value.NewObject(vars...)
 }
 
@@ -166,6 +177,60 @@ func (r *tableRelation) sameInLanguage(f *sql.Filter) bool {
 		return true
 	}
 	return false
+}
+
+// exact reports whether the language drops all rows that do not meet the filters. A field that is not there is less
+// than every value of the language, and NULL in SQL.
+func (r *tableRelation) exact(filters []sql.Filter) bool {
+	for i := range filters {
+		f := &filters[i]
+		col := r.t.Columns[f.Column]
+		switch {
+		case !r.sameInLanguage(f), f.Op[0] == '<' && !col.NotNull, f.Op != "=" && col.OID == pgtype.UUID:
+			return false
+		}
+	}
+	return true
+}
+
+// ordered reports whether the language has the same order.
+func (r *tableRelation) ordered(keys []sql.ScanOrder) bool {
+	for _, k := range keys {
+		col := r.t.Columns[k.Column]
+		switch {
+		case r.t.Open, k.Column == 0, col.Ref != "", !col.NotNull && k.Desc == k.NullsFirst:
+			return false
+		}
+		if col.OID != pgtype.Int8 && col.OID != pgtype.Text && col.OID != pgtype.Timestamptz {
+			return false
+		}
+	}
+	return true
+}
+
+// Count implements sql.Counter.
+func (r *tableRelation) Count(ctx context.Context, s *sql.Scan) (n int64, ok bool, err error) {
+	if !r.exact(s.Filters) {
+		return 0, false, nil
+	}
+	text, vars := r.query(s)
+	_, rest, _ := strings.Cut(text, " FROM ")
+	run := r.c.session.Execute
+	if r.c.tx.tx != nil {
+		run = r.c.tx.tx.Execute
+	}
+	res, err := run(ctx, "SELECT count() FROM "+rest+" GROUP ALL", vars)
+	if err != nil {
+		return 0, false, err
+	}
+	if res[0].Err != nil {
+		return 0, false, res[0].Err
+	}
+	if v := res[0].Value; v.Kind() == value.KindArray && v.Len() == 1 && v.Elems()[0].Kind() == value.KindObject {
+		count, _ := v.Elems()[0].Object().Get("count")
+		return count.Int(), count.Kind() == value.KindInt, nil
+	}
+	return 0, res[0].Value.Kind() == value.KindArray && res[0].Value.Len() == 0, nil
 }
 
 // scanSink makes rows of records.

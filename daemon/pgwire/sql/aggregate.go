@@ -15,6 +15,10 @@ type aggregateFunc struct {
 	nulls    bool
 	typ      func(arg pgtype.OID) pgtype.OID
 	eval     func(oid pgtype.OID, rows [][]value.Value) (value.Value, error)
+	// step adds the next argument to what there is (NONE at first), so that none has to be kept; last makes the result
+	// of that and the number of arguments. Nil: eval looks at all of them.
+	step func(oid pgtype.OID, sofar, arg value.Value) (value.Value, error)
+	last func(oid pgtype.OID, sofar value.Value, n int64) (value.Value, error)
 }
 
 func always(oid pgtype.OID) func(pgtype.OID) pgtype.OID {
@@ -48,27 +52,25 @@ var aggregates map[string]*aggregateFunc
 
 func init() {
 	aggregates = map[string]*aggregateFunc{
-		"count": {0, 1, false, always(pgtype.Int8), func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
-			return value.Int(int64(len(rows))), nil
-		}},
-		"sum": {1, 1, false, sumType, sum},
-		"avg": {1, 1, false, avgType, average},
-		"min": {1, 1, false, same, best(-1)},
-		"max": {1, 1, false, same, best(1)},
+		"count": {max: 1, typ: always(pgtype.Int8), step: counts, last: countOf},
+		"sum":   {min: 1, max: 1, typ: sumType, step: addTo, last: asIs},
+		"avg":   {min: 1, max: 1, typ: avgType, step: addTo, last: average},
+		"min":   {min: 1, max: 1, typ: same, step: best(-1), last: asIs},
+		"max":   {min: 1, max: 1, typ: same, step: best(1), last: asIs},
 		"array_agg": {1, 1, true, arrayType, func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 			if len(rows) == 0 {
 				return value.None, nil
 			}
 			return value.ArrayOf(firsts(rows)), nil
-		}},
-		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts},
-		"bool_or":          {1, 1, false, always(pgtype.Bool), anyBool(true)},
-		"bool_and":         {1, 1, false, always(pgtype.Bool), anyBool(false)},
-		"every":            {1, 1, false, always(pgtype.Bool), anyBool(false)},
-		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList},
-		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList},
-		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject},
-		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject},
+		}, nil, nil},
+		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts, nil, nil},
+		"bool_or":          {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(true), last: asIs},
+		"bool_and":         {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
+		"every":            {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
+		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList, nil, nil},
+		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList, nil, nil},
+		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject, nil, nil},
+		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject, nil, nil},
 	}
 }
 
@@ -80,59 +82,70 @@ func firsts(rows [][]value.Value) []value.Value {
 	return out
 }
 
-func sum(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
-	if len(rows) == 0 {
-		return value.None, nil
+// asIs is the result where it is what there is after the last step.
+func asIs(_ pgtype.OID, sofar value.Value, _ int64) (value.Value, error) { return sofar, nil }
+
+// counts has nothing to add: the arguments are counted by themselves.
+func counts(_ pgtype.OID, sofar, _ value.Value) (value.Value, error) { return sofar, nil }
+
+func countOf(_ pgtype.OID, _ value.Value, n int64) (value.Value, error) { return value.Int(n), nil }
+
+// addTo adds to a sum.
+func addTo(oid pgtype.OID, total, v value.Value) (value.Value, error) {
+	if total.IsNone() {
+		total = value.Int(0)
+		if oid == pgtype.Interval {
+			total = value.DurationOf(value.Duration{})
+		}
 	}
 	to := sumType(oid)
 	if to == pgtype.Interval {
-		total := value.Duration{}
-		for _, r := range rows {
-			var ok bool
-			if total, ok = total.Add(r[0].Duration()); !ok {
-				return value.None, outOfRange(to)
-			}
+		d, ok := total.Duration().Add(v.Duration())
+		if !ok {
+			return value.None, outOfRange(to)
 		}
-		return value.DurationOf(total), nil
+		return value.DurationOf(d), nil
 	}
-	total := value.Int(0)
-	for _, r := range rows {
-		var err error
-		if total, err = calculate("+", to, total, r[0]); err != nil {
-			return value.None, err
+	if total.Kind() == value.KindInt && v.Kind() == value.KindInt && to != pgtype.Float8 && to != pgtype.Float4 {
+		a, b := total.Int(), v.Int()
+		if c := a + b; (c > a) == (b > 0) {
+			return value.Int(c), nil
 		}
 	}
-	return total, nil
+	return calculate("+", to, total, v)
 }
 
-func average(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
-	if len(rows) == 0 {
+func average(oid pgtype.OID, total value.Value, n int64) (value.Value, error) {
+	if n == 0 {
 		return value.None, nil
 	}
-	total, err := sum(oid, rows)
-	if err != nil {
-		return value.None, err
-	}
-	n := value.Int(int64(len(rows)))
 	switch avgType(oid) {
 	case pgtype.Interval:
-		d, _ := value.DurationFromSeconds(total.Duration().Seconds() / float64(len(rows)))
+		d, _ := value.DurationFromSeconds(total.Duration().Seconds() / float64(n))
 		return value.DurationOf(d), nil
 	case pgtype.Float8:
-		return calculate("/", pgtype.Float8, total, n)
+		return calculate("/", pgtype.Float8, total, value.Int(n))
 	}
-	return calculate("/", pgtype.Numeric, total, n)
+	return calculate("/", pgtype.Numeric, total, value.Int(n))
 }
 
-func best(sign int) func(pgtype.OID, [][]value.Value) (value.Value, error) {
-	return func(oid pgtype.OID, rows [][]value.Value) (value.Value, error) {
-		out := value.None
-		for _, r := range rows {
-			if out.IsNone() || order(oid, r[0], out)*sign > 0 {
-				out = r[0]
-			}
+// best keeps the least or the greatest value.
+func best(sign int) func(pgtype.OID, value.Value, value.Value) (value.Value, error) {
+	return func(oid pgtype.OID, sofar, v value.Value) (value.Value, error) {
+		if sofar.IsNone() || order(oid, v, sofar)*sign > 0 {
+			return value.Detach(v), nil
 		}
-		return out, nil
+		return sofar, nil
+	}
+}
+
+// decides keeps whether one of the values was want.
+func decides(want bool) func(pgtype.OID, value.Value, value.Value) (value.Value, error) {
+	return func(_ pgtype.OID, sofar, v value.Value) (value.Value, error) {
+		if truth(v) == want || !sofar.IsNone() && truth(sofar) == want {
+			return value.Bool(want), nil
+		}
+		return value.Bool(!want), nil
 	}
 }
 
@@ -148,20 +161,6 @@ func joinTexts(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 		b.WriteString(plain(r[0]))
 	}
 	return value.Str(b.String()), nil
-}
-
-func anyBool(want bool) func(pgtype.OID, [][]value.Value) (value.Value, error) {
-	return func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
-		if len(rows) == 0 {
-			return value.None, nil
-		}
-		for _, r := range rows {
-			if truth(r[0]) == want {
-				return value.Bool(want), nil
-			}
-		}
-		return value.Bool(!want), nil
-	}
 }
 
 func jsonList(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
@@ -262,86 +261,13 @@ func (a *aggCall) value(list []*scope) (value.Value, error) {
 			return value.None, err
 		}
 	}
-	var rows [][]value.Value
-	seen := map[string]bool{}
+	t := tally{a: a}
 	for _, s := range list {
-		if a.filter != nil {
-			v, err := a.filter.eval(s)
-			if err != nil {
-				return value.None, err
-			}
-			if !truth(v) {
-				continue
-			}
-		}
-		row, err := evalAll(a.args, s)
-		if err != nil {
+		if err := t.add(s); err != nil {
 			return value.None, err
 		}
-		if !a.star && !a.fn.nulls && row[0].IsNone() {
-			continue
-		}
-		if a.distinct {
-			k := rowKey(row)
-			if seen[k] {
-				continue
-			}
-			seen[k] = true
-		}
-		rows = append(rows, row)
 	}
-	return a.fn.eval(a.oid, rows)
-}
-
-// group is the rows of one group.
-type group struct {
-	keys []value.Value
-	rows []*scope
-}
-
-// grouped hands one row for each group to yield: the keys, then the aggregates.
-func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) error {
-	index := map[string]*group{}
-	var list []*group
-	if len(r.agg.groups) == 0 {
-		list = []*group{{}}
-		index[""] = list[0]
-	}
-	err := r.input(rt, outer, func(s *scope) error {
-		keys, err := evalAll(r.agg.groups, s)
-		if err != nil {
-			return err
-		}
-		k := rowKey(keys)
-		g := index[k]
-		if g == nil {
-			g = &group{keys: keys}
-			index[k] = g
-			list = append(list, g)
-		}
-		g.rows = append(g.rows, s)
-		return rt.hold(s.row)
-	})
-	if err != nil {
-		return err
-	}
-	for _, g := range list {
-		if err := rt.poll(); err != nil {
-			return err
-		}
-		s := &scope{rt: rt, row: make([]value.Value, r.width), outer: outer, aggs: g.keys}
-		for _, a := range r.agg.calls {
-			v, err := a.value(g.rows)
-			if err != nil {
-				return err
-			}
-			s.aggs = append(s.aggs, v)
-		}
-		if err := yield(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.result()
 }
 
 // windowCall is a function over a window.

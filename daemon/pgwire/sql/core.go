@@ -110,25 +110,83 @@ func (b *binder) core(c *core, orderBy []orderKey, outer *names) (*query, error)
 	r := &coreRun{src: src, width: len(ns.cols), filters: filters, agg: agg, having: having, wins: wins, sets: sets,
 		outs: outs,
 		keys: keys, distinct: c.distinct, on: on}
+	r.limitable()
 	q.run, q.core = r.run, r
 	return q, nil
+}
+
+// leaf is the relation that r reads, where it is only one; nil else.
+func (r *coreRun) leaf() *source {
+	if r.src == nil || r.src.l != nil || r.src.rel == nil {
+		return nil
+	}
+	return r.src
+}
+
+// limitable tells the relation that a LIMIT of the query is one of its rows, where that is so.
+func (r *coreRun) limitable() {
+	s := r.leaf()
+	if s == nil || r.agg != nil || r.distinct || len(r.wins)+len(r.sets)+len(r.filters) > 0 {
+		return
+	}
+	var order []ScanOrder
+	for _, k := range r.keys {
+		x := k.x
+		if k.out >= 0 {
+			x = r.outs[k.out]
+		}
+		i, ok := x.isColumn()
+		if !ok {
+			return
+		}
+		order = append(order, ScanOrder{Column: i - s.at, Desc: k.desc, NullsFirst: k.nullsFirst})
+	}
+	s.of, s.order = r, order
+}
+
+// isColumn reports whether x is a column of the row as it is, and which.
+func (b *bound) isColumn() (int, bool) {
+	if b.outer || len(b.cols) != 1 {
+		return 0, false
+	}
+	for i := range b.cols {
+		if b.key == "#"+itoa(i) {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // pass makes the rows of r pass one by one, where nothing has to keep them. Only the outermost query may: what is
 // around others keeps their rows.
 func (r *coreRun) pass() {
-	if r.src == nil || r.src.l != nil || r.src.rel == nil || r.agg != nil || r.distinct ||
-		len(r.wins)+len(r.sets)+len(r.keys) > 0 {
+	s := r.leaf()
+	if s == nil || len(r.wins)+len(r.sets) > 0 {
 		return
 	}
-	for _, list := range [][]*bound{r.outs, r.filters, r.src.conds} {
+	lists := [][]*bound{r.filters, s.conds}
+	if r.agg == nil {
+		if r.distinct || len(r.keys) > 0 {
+			return
+		}
+		lists = append(lists, r.outs)
+	} else {
+		if !r.agg.streams() {
+			return
+		}
+		lists = append(lists, r.agg.groups)
+		for _, a := range r.agg.calls {
+			lists = append(lists, a.args, []*bound{a.filter})
+		}
+	}
+	for _, list := range lists {
 		for _, x := range list {
-			if x.outer { // a query inside may keep the row
+			if x != nil && x.outer { // a query inside may keep the row
 				return
 			}
 		}
 	}
-	r.passing, r.src.passing = true, true
+	r.passing, s.passing = r.agg == nil, true
 }
 
 // outputColumn names a column of the answer.

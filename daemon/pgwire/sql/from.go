@@ -22,6 +22,9 @@ type source struct {
 	used []bool   // of a leaf: which of its columns are looked at
 	// passing: what is done with a row of the leaf ends before the next one is read, so that one scope does for all.
 	passing bool
+	// of is the query whose rows are those of the leaf, in order, but for a LIMIT; nil: there is none.
+	of    *coreRun
+	order []ScanOrder
 	// Of a join:
 	kind string
 	l, r *source
@@ -160,6 +163,9 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		scan, err := pushed(s, at, conds)
 		if err != nil {
 			return err
+		}
+		if s.of != nil && len(scan.Filters) == len(conds) {
+			scan.Most, scan.Order = rt.most[s.of], s.order
 		}
 		one := *at
 		return rel.Scan(rt.ctx, scan, func(row []value.Value) error {
@@ -378,8 +384,11 @@ func (b *binder) usingKey(name string, s *source, ns *names) (*bound, error) {
 	return x, nil
 }
 
-// conjuncts are the conditions that AND joins.
+// conjuncts are the conditions that AND joins, and those of a BETWEEN.
 func conjuncts(x Expr) []Expr {
+	if b, ok := x.(*between); ok && !b.not {
+		return []Expr{&binary{op: ">=", l: b.x, r: b.low}, &binary{op: "<=", l: b.x, r: b.high}}
+	}
 	if a, ok := x.(*binary); ok && a.op == "and" {
 		return append(conjuncts(a.l), conjuncts(a.r)...)
 	}

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -30,6 +31,22 @@ type Scan struct {
 	Filters []Filter
 	Columns []bool // which are looked at; the others may be left NULL; nil: all
 	Passing bool   // a row and its values need only be good until yield returns
+	// Most is how many rows in Order are enough, 0: all are wanted. A relation may make use of it where it gives no row
+	// that a filter drops.
+	Most  int64
+	Order []ScanOrder
+}
+
+// ScanOrder is a column that rows are ordered by.
+type ScanOrder struct {
+	Column           int
+	Desc, NullsFirst bool
+}
+
+// Counter is a relation that may know how many rows a scan would give without giving them.
+type Counter interface {
+	// Count counts the rows that meet the filters; ok is false where it cannot.
+	Count(ctx context.Context, s *Scan) (n int64, ok bool, err error)
 }
 
 // Relation is something that rows can be read from.
@@ -119,6 +136,7 @@ type runtime struct {
 	params []value.Value
 	ctes   map[*cteState][][]value.Value
 	scans  map[*source][][]value.Value // of relations that are read whole and kept
+	most   map[*coreRun]int64          // how many rows a LIMIT takes of a query
 	subs   map[*subquery]any           // what queries inside of expressions answer, where that is always the same
 	steps  int
 	charge int
@@ -126,7 +144,7 @@ type runtime struct {
 
 func newRuntime(ctx context.Context, env Env, params []value.Value) *runtime {
 	return &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{},
-		scans: map[*source][][]value.Value{}, subs: map[*subquery]any{}}
+		scans: map[*source][][]value.Value{}, subs: map[*subquery]any{}, most: map[*coreRun]int64{}}
 }
 
 // scope is the row that expressions see, and those around it.
@@ -386,6 +404,11 @@ func limited(q *query, limit, offset *bound) *query {
 		}
 		if most == 0 {
 			return nil
+		}
+		if q.core != nil {
+			if delete(rt.most, q.core); most > 0 && most <= math.MaxInt64-skip {
+				rt.most[q.core] = most + skip
+			}
 		}
 		n := int64(0)
 		mine := false
