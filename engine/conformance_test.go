@@ -20,10 +20,9 @@ var (
 )
 
 // TestConformance runs the recorded vectors on both stores, by the engine's own sessions and by a client over a WebSocket.
-// The vectors that fail are those that docs/differences.md lists. With -short every tenth vector runs in the ways after the
+// All must pass. With -short every tenth vector runs in the ways after the
 // first; that holds always for the hashes of passwords, which are slow and know neither store nor wire.
 func TestConformance(t *testing.T) {
-	known := listed(t)
 	var totals tally
 	t.Run("files", func(t *testing.T) {
 		for _, name := range vectors.Files(t) {
@@ -43,12 +42,12 @@ func TestConformance(t *testing.T) {
 							return
 						}
 						d := w.open(t)
-						failed := runVectors(t, runs, d, known[name])
+						failed := runVectors(t, runs, d)
 						if *vectorRenew != "" {
 							renew(t, name, runs, failed, d)
 							return
 						}
-						settle(t, known[name], failed, len(runs) == len(all))
+						settle(t, failed)
 						dir, _, _ := strings.Cut(name, "/")
 						totals.add(dir+", "+w.name, len(runs)-len(failed), len(runs))
 					})
@@ -110,8 +109,8 @@ func (c *tally) log(t *testing.T) {
 	}
 }
 
-// runVectors runs vectors and gives the names of those that failed. -show prints some that are not among the known ones.
-func runVectors(t *testing.T, run []*vectors.Vector, door door, known map[string]bool) (failed []string) {
+// runVectors runs vectors and gives the names of those that failed. -show prints some.
+func runVectors(t *testing.T, run []*vectors.Vector, door door) (failed []string) {
 	shown := 0
 	for _, v := range run {
 		problem := problemOf(v, door)
@@ -119,7 +118,7 @@ func runVectors(t *testing.T, run []*vectors.Vector, door door, known map[string
 			continue
 		}
 		failed = append(failed, v.Name)
-		if !known[v.Name] && shown < *vectorShow {
+		if shown < *vectorShow {
 			shown++
 			t.Logf("%s: %s\n    %s\n    %s", v.Name, clip(v.Setup, 160), v.SQL, clip(problem, 700))
 		}
@@ -127,54 +126,11 @@ func runVectors(t *testing.T, run []*vectors.Vector, door door, known map[string
 	return failed
 }
 
-// settle holds the vectors that failed to the listed ones: in both directions if all of the file ran.
-func settle(t *testing.T, known map[string]bool, failed []string, complete bool) {
-	var unlisted []string
-	for _, name := range failed {
-		if !known[name] {
-			unlisted = append(unlisted, name)
-		}
+// settle demands that no vector failed.
+func settle(t *testing.T, failed []string) {
+	if len(failed) > 0 {
+		t.Errorf("%d vectors are answered differently: %s (-show 9 prints them)", len(failed), strings.Join(failed, " "))
 	}
-	if len(unlisted) > 0 {
-		t.Errorf("%d vectors are answered differently and are not listed in docs/differences.md: %s (-show 9 prints them)",
-			len(unlisted), strings.Join(unlisted, " "))
-	}
-	if !complete {
-		return
-	}
-	for name := range known {
-		if !slices.Contains(failed, name) {
-			t.Errorf("%s is listed in docs/differences.md and passes: take it out", name)
-		}
-	}
-}
-
-// listed reads the section of docs/differences.md that names every recorded vector which is answered differently on
-// purpose: file → vector names. A row is | file | names, separated by blanks | reason |.
-func listed(t testing.TB) map[string]map[string]bool {
-	_, section, ok := strings.Cut(vectors.ReadFile(t, "docs", "differences.md"), "\n## Recorded vectors\n")
-	if !ok {
-		t.Fatal("docs/differences.md has no section of recorded vectors")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	out := map[string]map[string]bool{}
-	for line := range strings.Lines(section) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 5 || !strings.Contains(cells[1], "/") {
-			continue
-		}
-		file := strings.TrimSpace(cells[1])
-		if strings.TrimSpace(cells[3]) == "" {
-			t.Errorf("docs/differences.md gives no reason for %s: %s", file, cells[2])
-		}
-		if out[file] == nil {
-			out[file] = map[string]bool{}
-		}
-		for _, name := range strings.Fields(cells[2]) {
-			out[file][name] = true
-		}
-	}
-	return out
 }
 
 // clip keeps a report readable.
