@@ -40,6 +40,22 @@ func (b *buffer) row(values []value.Value) error {
 	return nil
 }
 
+// replay hands the answer on.
+func (b *buffer) replay(to sink) error {
+	if !b.began {
+		return nil
+	}
+	if err := to.begin(b.cols); err != nil {
+		return err
+	}
+	for _, row := range b.rows {
+		if err := to.row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // drop gives back the memory of the answer.
 func (b *buffer) drop() {
 	b.c.mem.Release(b.held)

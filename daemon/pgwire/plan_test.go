@@ -174,3 +174,28 @@ func TestPushedDown(t *testing.T) {
 		}
 	}
 }
+
+// A write by itself that meets another one is done again; its client does not hear of that.
+func TestWritesMeet(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, "DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE int; CREATE item:1 SET n = 0")
+	const clients, times = 4, 10
+	done := make(chan bool)
+	for range clients {
+		f := login(t, addr)
+		f.want("SET dialect = 'sql'", "C(SET) ZI")
+		go func() {
+			defer func() { done <- true }()
+			for range times {
+				if got := f.ask("UPDATE item SET n = n + 1 WHERE id = 'item:1'"); got != "C(UPDATE 1) ZI" {
+					t.Errorf("an update: %s", got)
+				}
+			}
+		}()
+	}
+	for range clients {
+		<-done
+	}
+	f := login(t, addr)
+	f.want("SET dialect = 'sql'; SELECT n FROM item", "C(SET) T[n:20] D["+strconv.Itoa(clients*times)+"] C(SELECT 1) ZI")
+}

@@ -67,6 +67,7 @@ type sqlQuery struct {
 	plain  bool     // it was read as plain SQL
 	cols   []column // nil: it answers no rows
 	joins  bool     // it reads more than one table
+	single bool     // it is one change of one record
 
 	begun bool     // cols and joins are known
 	kept  *sqlPlan // bound on the basis known; nil: bind it
@@ -143,6 +144,7 @@ func (q *sqlQuery) bound(ctx context.Context, c *conn) (*sqlPlan, error) {
 	if !q.begun {
 		q.begun, q.cols = true, cols
 		q.joins = p.plan != nil && p.plan.Stored > 1
+		q.single = p.write != nil && p.write.Single
 	} else if !slices.EqualFunc(cols, q.cols, func(a, b column) bool { return a.name == b.name && a.oid == b.oid }) {
 		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
 	}
@@ -188,10 +190,32 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 		}
 	}
 	_, reads := q.parsed.(*sql.Select)
-	if reads && !q.joins || c.tx.block {
+	if reads && !q.joins || q.single || c.tx.block {
 		return q.perform(ctx, c, k)
 	}
-	// All that the statement reads and writes is of one transaction.
+	if reads {
+		return q.together(ctx, c, k)
+	}
+	// Nobody else is to see a write that lost against another, if it can be done again: the rows of RETURNING wait.
+	for try := 1; ; try++ {
+		b := &buffer{c: c}
+		tag, err := q.together(ctx, c, &call{args: k.args, json: k.json, out: b})
+		if err == nil {
+			err = b.replay(k.out)
+		}
+		b.drop()
+		if err == nil || try == mostTries || ctx.Err() != nil || c.translateQuietly(err).Code != sqlstate.Conflict {
+			return tag, err
+		}
+	}
+}
+
+// mostTries is how often a write by itself is tried that meets those of others.
+const mostTries = 20
+
+// together runs the statement in one transaction.
+func (q *sqlQuery) together(ctx context.Context, c *conn, k *call) (string, error) {
+	_, reads := q.parsed.(*sql.Select)
 	begin := c.session.Begin
 	if reads {
 		begin = c.session.BeginReading

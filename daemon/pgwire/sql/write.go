@@ -21,6 +21,7 @@ type Writer interface {
 type Write struct {
 	Columns []Column // of RETURNING; nil: none
 	Params  []pgtype.OID
+	Single  bool // it makes one row and reads none: one change of its Writer is all that it does
 	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
 	tag     string
 }
@@ -264,6 +265,7 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 	}
 	cols = cols[:n]
 	w := &Write{tag: "INSERT 0 "}
+	w.Single = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
 	var outs, sets []*bound
 	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
 		return nil, err
