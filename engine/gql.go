@@ -15,15 +15,25 @@ import (
 // GQL runs a program in ISO GQL as one statement: its answer is a list of objects, one for each row. The error is for
 // the text as a whole: it does not parse, or the session may not run queries. vars become its parameters.
 func (s *Session) GQL(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
-	return s.gql(ctx, nil, text, vars)
+	return s.gql(ctx, nil, text, vars, false)
+}
+
+// GQLPacked is GQL for those who send the answer on in the wire form: its rows come as Result.Rows.
+func (s *Session) GQLPacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return s.gql(ctx, nil, text, vars, true)
 }
 
 // GQL is Session.GQL inside t.
 func (t *Tx) GQL(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
-	return t.s.gql(ctx, t, text, vars)
+	return t.s.gql(ctx, t, text, vars, false)
 }
 
-func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Object) ([]Result, error) {
+// GQLPacked is Session.GQLPacked inside t.
+func (t *Tx) GQLPacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
+	return t.s.gql(ctx, t, text, vars, true)
+}
+
+func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Object, packed bool) ([]Result, error) {
 	var out []Result
 	parse := func(st *exec.Session) (*exec.Script, error) {
 		if st.Auth.NS == "" {
@@ -35,6 +45,9 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		return s.e.queries.ParseAs("gql", text, s.e.prepareGQL)
 	}
 	err := s.runParsed(ctx, t, query.Source{Kind: "gql", Text: text}, parse, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
+		if packed {
+			q.Packing()
+		}
 		out = q.Run(ctx, script)
 		return nil
 	})

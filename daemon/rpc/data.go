@@ -102,7 +102,7 @@ func gql(ctx context.Context, k *call) (wire.Response, error) {
 			ctx = stoppable
 		}
 	}
-	return statementsOf(k.conn.srv.GQL(ctx, k.session.engine, k.tx, text, vars))
+	return statementsOf(k.conn.srv.gql(ctx, k.session.engine, k.tx, text, vars, k.req.Format == wire.CBOR))
 }
 
 // statementsOf is the response of a text.

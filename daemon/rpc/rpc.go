@@ -95,9 +95,20 @@ func (srv *Server) execute(ctx context.Context, s *engine.Session, tx *engine.Tx
 // GQL runs a program in ISO GQL in s (or in tx where it is not nil), watched as Execute is.
 func (srv *Server) GQL(ctx context.Context, s *engine.Session, tx *engine.Tx, text string,
 	vars *value.Object) ([]engine.Result, error) {
+	return srv.gql(ctx, s, tx, text, vars, false)
+}
+
+// gql is GQL; packed: the rows come in the wire form.
+func (srv *Server) gql(ctx context.Context, s *engine.Session, tx *engine.Tx, text string, vars *value.Object,
+	packed bool) ([]engine.Result, error) {
 	run := s.GQL
-	if tx != nil {
+	switch {
+	case tx != nil && packed:
+		run = tx.GQLPacked
+	case tx != nil:
 		run = tx.GQL
+	case packed:
+		run = s.GQLPacked
 	}
 	return srv.watched(ctx, s, run, text, vars)
 }

@@ -34,7 +34,7 @@ func (r *Run) Select(ctx context.Context, env *Env, s *ast.Select) (value.Value,
 	if s.Explain != nil {
 		return r.explainJSON(ctx, p, s.Explain.Full)
 	}
-	if r.Out != nil && r.Out.Of == s {
+	if r.Out != nil && r.Out.Of == ast.Statement(s) {
 		return value.ArrayOf(nil), r.leave(ctx, p)
 	}
 	out, err := r.drain(ctx, p)

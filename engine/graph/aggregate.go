@@ -72,7 +72,7 @@ func groupsIn(x gql.Expr, sc *scope) []*variable {
 
 // horizontal binds an aggregate over the elements of a group variable: it gives one value for each row.
 func (b *binder) horizontal(e *gql.Aggregate, over *variable, sc *scope) (evalFn, error) {
-	over.wanted = true
+	over.want()
 	inner := newScope(sc)
 	elem := b.declare(inner, over.name, varEdge)
 	a, err := b.aggregateOf(e, inner)

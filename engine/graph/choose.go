@@ -19,6 +19,7 @@ type patternOp struct {
 	p      *pathPattern
 	body   op
 	repeat bool
+	trail  bool // operators look at the path so far
 	search bool // body finds all paths, and some of them are chosen
 	pair   bool // of a search: both ends are known by then, so all paths are of one pair of end nodes
 }
@@ -33,7 +34,10 @@ func (o *patternOp) text() string {
 func (o *patternOp) run(m *match) error {
 	trail, used, cur, most := m.trail, m.used, m.cur, m.most
 	defer func() { m.trail, m.used, m.cur, m.most = trail, used, cur, most }()
-	m.trail = newTrail(o.p.prefix.Mode)
+	m.trail = nil
+	if o.trail {
+		m.trail = newTrail(o.p.prefix.Mode)
+	}
 	m.cur, m.most = nil, -1
 	if o.repeat && o.p.prefix.Mode >= gql.PathTrail {
 		m.used = &edgeSet{}
@@ -55,7 +59,11 @@ func (*patternEndOp) text() string { return "" }
 func (o *patternEndOp) run(m *match) error {
 	p := o.pattern
 	if v := p.p.v; v != nil {
-		m.x.row[v.slot] = slot{kind: isPath, list: m.trail.whole()}
+		path, err := m.trail.whole(m.x)
+		if err != nil {
+			return err
+		}
+		m.x.row[v.slot] = slot{kind: isPath, list: path}
 	}
 	if m.took != nil {
 		return m.took(m)

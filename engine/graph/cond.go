@@ -279,7 +279,7 @@ func (b *binder) isEnd(e *gql.IsEnd, sc *scope) (condFn, error) {
 		if err != nil || end.Kind() != value.KindRecord {
 			return unknown, err
 		}
-		return notIf(truthOf(sameID(end.Record(), s.id)), not), nil
+		return notIf(truthOf(keyOf(end.Record()) == keyOf(s.id)), not), nil
 	}, nil
 }
 

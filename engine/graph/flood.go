@@ -1,6 +1,6 @@
 package graph
 
-import "github.com/nacredb/nacre/engine/value"
+import "github.com/nacredb/nacre/engine/record"
 
 // flood is a breadth-first search from one node, a layer at a time.
 type flood struct {
@@ -23,7 +23,7 @@ type reach struct {
 
 // arrival is one way to come to a node: the last edge, and the node before it.
 type arrival struct {
-	edge *value.RecordID
+	edge record.ID
 	hash uint64
 	from *reach
 }

@@ -9,9 +9,10 @@ package graph
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/gql"
@@ -26,6 +27,9 @@ type Program struct {
 	query  *query
 	slots  int
 	writes bool
+	names  []string  // of the columns, in order
+	from   []int     // the places of those in a row
+	idle   sync.Pool // of *runner: the memory of runs before
 }
 
 // Prepare parses and binds a text. Errors are of kind Validation and name the place.
@@ -39,7 +43,9 @@ func Prepare(text string, opt gql.Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{src: src, query: q, slots: b.slots, writes: b.writes}, nil
+	p := &Program{src: src, query: q, slots: b.slots, writes: b.writes}
+	p.sortColumns()
+	return p, nil
 }
 
 // Writes reports whether the program may write.
@@ -59,57 +65,41 @@ func (p *Program) Run(ctx context.Context, r *exec.Run) (value.Value, error) {
 		return value.None, err
 	}
 	defer r.Leave()
-	x, err := newRunner(ctx, r, p.slots)
+	x, err := p.runner(ctx, r)
 	if err != nil {
 		return value.None, err
 	}
+	out := p.outFor(r)
+	if was := r.Out; was != nil {
+		r.Out = nil // what runs inside has its own
+		defer func() { r.Out = was }()
+	}
+	v, err := p.run(x, out)
+	p.giveBack(x)
+	return v, err
+}
+
+// run makes the answer; out is where its rows go, nil: into the answer.
+func (p *Program) run(x *runner, out *exec.Out) (value.Value, error) {
 	if p.src.Explain {
 		return x.explain(p)
 	}
+	r := x.r
 	defer r.Mem.Rewind(r.Mem.Mark())
-	out, sum := []value.Value{}, 0
-	err = p.query.run(x, nil, func(cols []slot) error {
+	a := p.answerTo(x, out)
+	err := p.query.run(x, nil, func(cols []slot) error {
 		if !p.query.returns {
 			return nil
 		}
-		row, err := x.object(p.query.columns, cols)
-		if err != nil {
-			return err
-		}
-		if sum += value.Weight(row); sum < 0 {
-			return exec.TooHeavy(r.Ex.Limits.Answer)
-		}
-		if err := r.Mem.Reach(sum); err != nil { // not charged: what a search has charged is taken back at its end
-			return err
-		}
-		if len(out) >= r.Ex.Limits.Rows {
-			return errs.Internal("The statement would answer more than %d rows", r.Ex.Limits.Rows)
-		}
-		out = append(out, row)
-		return nil
+		return a.row(cols)
 	})
 	if err != nil {
 		return value.None, err
 	}
-	return value.ArrayOf(out), nil
-}
-
-// object is a row of the result as an object; its keys come sorted.
-func (x *runner) object(columns []string, cols []slot) (value.Value, error) {
-	o, fields := value.MakeObject(len(columns))
-	sorted := true
-	for i, name := range columns {
-		v, err := x.value(&cols[i])
-		if err != nil {
-			return value.None, err
-		}
-		fields[i] = value.Field{Name: name, Value: v}
-		sorted = sorted && (i == 0 || columns[i-1] < name)
+	if !p.query.returns {
+		return value.ArrayOf([]value.Value{}), nil
 	}
-	if sorted {
-		return x.r.Checked(value.ObjectOf(o))
-	}
-	return x.r.Checked(value.ObjectOf(value.NewObject(fields...)))
+	return a.value(), nil
 }
 
 // slotKind is what a slot holds.
@@ -133,8 +123,7 @@ type slot struct {
 	list []slot          // of a list: its elements; of a path: nodes and edges by turns
 }
 
-func nodeSlot(e *element) slot         { return slot{kind: isNode, id: e.id, el: e} }
-func edgeSlot(id *value.RecordID) slot { return slot{kind: isEdge, id: id} }
+func nodeSlot(e *element) slot { return slot{kind: isNode, id: e.id, el: e} }
 
 func valueSlot(v value.Value) slot {
 	if v.IsNullish() {
@@ -164,10 +153,6 @@ func keyOf(id *value.RecordID) idKey {
 	return k
 }
 
-func sameID(a, b *value.RecordID) bool {
-	return a == b || a.Table == b.Table && value.Equal(a.Key, b.Key)
-}
-
 // runner is a program at work. It belongs to one goroutine.
 type runner struct {
 	ctx  context.Context // of the program
@@ -176,29 +161,43 @@ type runner struct {
 	row  []slot
 	seen elements
 	aggs []value.Value // of the group whose row is made
-	last struct {      // the table that was asked for last
-		name  string
-		table *catalog.Table
-	}
+
+	tables []*table // that were met
 
 	plans map[*matchStep]op
-	walks map[string]int // the ways of going over edges that plans have, by what they are
-	found int            // rows that patterns have found
-	deep  int            // edges of the paths at work
+	found int // rows that patterns have found
+	deep  int // edges of the paths at work
 }
 
-func newRunner(ctx context.Context, r *exec.Run, slots int) (*runner, error) {
+// runner is what a run of the program needs, in the memory of one before where that is idle.
+func (p *Program) runner(ctx context.Context, r *exec.Run) (*runner, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
-	return &runner{ctx: ctx, r: r, g: g, row: make([]slot, slots), seen: newElements()}, nil
+	x, _ := p.idle.Get().(*runner)
+	if x == nil {
+		x = &runner{row: make([]slot, p.slots), seen: newElements()}
+	}
+	x.ctx, x.r, x.g = ctx, r, g
+	return x, nil
+}
+
+// giveBack lets another run of the program have the memory of x, and nothing else of it.
+func (p *Program) giveBack(x *runner) {
+	x.seen.reset()
+	clear(x.row)
+	*x = runner{row: x.row, seen: x.seen}
+	p.idle.Put(x)
 }
 
 // forget drops what was read: something was written.
 func (x *runner) forget() {
 	x.seen.forget()
-	x.last.name = ""
+	x.tables = slices.DeleteFunc(x.tables, func(t *table) bool { return t.id == 0 })
+	for _, t := range x.tables {
+		t.loaded = false
+	}
 }
 
 // value is what a slot holds, records as SELECT * shows them; NULL for what is missing.
@@ -242,6 +241,7 @@ type binder struct {
 	writes bool
 	inAgg  bool // inside of the argument of an aggregate
 	aggs   *[]*aggregate
+	labels []string // the texts of the labels of edges
 }
 
 // fail is an error about a part of the text.
@@ -269,8 +269,16 @@ type variable struct {
 	name     string
 	slot     int
 	kind     varKind
-	optional bool // it was first bound inside of an OPTIONAL
-	wanted   bool // something reads it: a group is only gathered then
+	optional bool      // it was first bound inside of an OPTIONAL
+	wanted   bool      // something reads it: it is only bound, or gathered, then
+	of       *variable // of a group: what it gathers
+}
+
+// want notes that something reads a variable.
+func (v *variable) want() {
+	for ; v != nil; v = v.of {
+		v.wanted = true
+	}
 }
 
 // scope is the names that can be seen.
@@ -308,6 +316,6 @@ func (b *binder) lookup(sc *scope, n gql.Name) (*variable, error) {
 	if v == nil {
 		return nil, b.fail(n.Span, "Unknown variable `%s`", n.Text)
 	}
-	v.wanted = true
+	v.want()
 	return v, nil
 }

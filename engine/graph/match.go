@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/value"
@@ -128,7 +127,11 @@ func (o *nodeOp) run(m *match) error {
 		if s.kind != isNode {
 			return nil
 		}
-		return o.begin(m, x.elementOf(s))
+		e, err := x.elementOf(s)
+		if err != nil {
+			return err
+		}
+		return o.begin(m, e)
 	}
 	return o.each(x, func(e *element) error { return o.begin(m, e) })
 }
@@ -160,7 +163,10 @@ func (o *nodeOp) each(x *runner, f func(*element) error) error {
 			if id.Kind() != value.KindRecord {
 				return true, nil
 			}
-			e := x.element(id.Record())
+			e, err := x.element(id.Record())
+			if err != nil {
+				return false, err
+			}
 			if err := x.keep(e, nil, doc, true); err != nil {
 				return false, err
 			}
@@ -190,10 +196,14 @@ func (o *nodeOp) record(x *runner, names []string) (*element, error) {
 		if !slices.Contains(names, id.Table) {
 			continue
 		}
-		if tb, err := x.table(id.Table); tb == nil || err != nil {
+		e, err := x.element(id)
+		if err != nil {
+			return nil, err
+		}
+		if tb, err := x.defined(e.table); tb == nil || err != nil {
 			return nil, err // SELECT says that there is no such table
 		}
-		return x.element(id), nil
+		return e, nil
 	}
 	return nil, nil
 }
@@ -253,8 +263,8 @@ func (o *nodeOp) accepts(m *match, e *element) (bool, error) {
 	s := &x.row[o.n.v.slot]
 	if o.bind {
 		*s = nodeSlot(e)
-	} else if s.kind != isNode || !x.elementOf(s).is(e) {
-		return false, nil
+	} else if same, err := x.isBound(s, e); err != nil || !same {
+		return false, err
 	}
 	if len(o.conds) == 0 {
 		return true, nil
@@ -262,34 +272,24 @@ func (o *nodeOp) accepts(m *match, e *element) (bool, error) {
 	return x.meets(o.conds)
 }
 
-// isNode reports whether a record is a node with the label that the caller may see.
-func (x *runner) isNode(l gql.Label, e *element) (bool, error) {
-	if !gql.Matches(l, e.id.Table) {
+// isBound reports whether a slot is bound to a node.
+func (x *runner) isBound(s *slot, e *element) (bool, error) {
+	if s.kind != isNode {
 		return false, nil
 	}
-	rel, err := x.isRelation(e.id.Table)
-	if err != nil || rel && !names(l, e.id.Table) {
+	have, err := x.elementOf(s)
+	return err == nil && have.is(e), err
+}
+
+// isNode reports whether a record is a node with the label that the caller may see.
+func (x *runner) isNode(l gql.Label, e *element) (bool, error) {
+	if l != nil && !gql.Matches(l, e.table.name) {
+		return false, nil
+	}
+	if _, err := x.defined(e.table); err != nil || e.table.relation() && !names(l, e.table.name) {
 		return false, err
 	}
 	return x.see(e)
-}
-
-// isRelation reports whether a table holds edges.
-func (x *runner) isRelation(table string) (bool, error) {
-	tb, err := x.table(table)
-	return tb != nil && tb.Define.Kind == ast.TableRelation, err
-}
-
-// table is a table by its name; nil where there is none.
-func (x *runner) table(name string) (*catalog.Table, error) {
-	if name == x.last.name && name != "" {
-		return x.last.table, nil
-	}
-	tb, err := x.g.Cat.Table(x.g.DB, name)
-	if err == nil {
-		x.last.name, x.last.table = name, tb
-	}
-	return tb, err
 }
 
 // names reports whether a label expression names a table.
@@ -330,6 +330,7 @@ type edgeOp struct {
 	dir   gql.Dir  // as it is walked
 	walk  int      // the number of the way of going over edges
 	only  []string // the tables of the edges; nil: any
+	bind  bool     // something reads the variable
 	conds []*cond
 	to    int // the variable of the node behind it, where that is bound already; -1: it is not
 	left  bool
@@ -381,8 +382,11 @@ func (x *runner) deeper() error {
 func (o *edgeOp) run(m *match) error {
 	x := m.x
 	var hops []hop
-	var err error
-	if to := o.target(x); to != nil {
+	to, err := o.target(x)
+	if err != nil {
+		return err
+	}
+	if to != nil {
 		hops, err = x.hopsTo(o, m.cur, to)
 	} else {
 		hops, err = x.hopsOf(o, m.cur)
@@ -408,14 +412,14 @@ func (o *edgeOp) run(m *match) error {
 }
 
 // target is the node that the edge must lead to, where it is known.
-func (o *edgeOp) target(x *runner) *element {
+func (o *edgeOp) target(x *runner) (*element, error) {
 	if o.to < 0 {
-		return nil
+		return nil, nil
 	}
 	if s := &x.row[o.to]; s.kind == isNode {
 		return x.elementOf(s)
 	}
-	return nil
+	return nil, nil
 }
 
 // over goes over one edge.
@@ -424,7 +428,12 @@ func (o *edgeOp) over(m *match, h *hop) error {
 	if m.used != nil && m.used.has(h) {
 		return nil
 	}
-	x.row[o.e.v.slot] = edgeSlot(h.edge)
+	if o.bind {
+		var err error
+		if x.row[o.e.v.slot], err = x.edgeSlot(h); err != nil {
+			return err
+		}
+	}
 	if len(o.conds) > 0 {
 		if ok, err := x.meets(o.conds); err != nil || !ok {
 			return err
@@ -635,7 +644,7 @@ func (o *altEndOp) key(m *match, _ int) string {
 	}
 	for _, side := range [...][]hop{m.trail.left, m.trail.right} {
 		for i := range side {
-			add(side[i].edge)
+			key = append(append(key, byte(len(side[i].edge)), byte(len(side[i].edge)>>8)), side[i].edge...)
 		}
 		key = append(key, 1)
 	}
@@ -678,9 +687,13 @@ func (o *subEndOp) run(m *match) error {
 	if o.left {
 		other = len(m.trail.right)
 	}
-	m.x.row[o.v.slot] = slot{kind: isPath, list: m.trail.since(mark-other, o.left)}
+	path, err := m.trail.since(m.x, mark-other, o.left)
+	if err != nil {
+		return err
+	}
+	m.x.row[o.v.slot] = slot{kind: isPath, list: path}
 	m.marks = m.marks[:n]
-	err := o.next.run(m)
+	err = o.next.run(m)
 	m.marks = append(m.marks, mark)
 	return err
 }

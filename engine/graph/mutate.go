@@ -142,7 +142,7 @@ func (b *binder) insertNode(n *gql.InsertNode, sc *scope) (*insertPart, int, err
 			return nil, 0, b.fail(n.Var.Span, "Variable `%s` is already bound as %s but reused as a node", n.Var.Text,
 				v.kind)
 		}
-		v.wanted = true
+		v.want()
 		return nil, v.slot, nil
 	}
 	part := &insertPart{table: n.Label.Text}
@@ -208,9 +208,13 @@ func (p *insertPart) make(x *runner) error {
 	case !ok:
 		x.unbind([]int{p.slot})
 	case p.edge:
-		x.row[p.slot] = edgeSlot(id)
+		x.row[p.slot] = slot{kind: isEdge, id: id}
 	default:
-		x.row[p.slot] = nodeSlot(x.element(id))
+		e, err := x.element(id)
+		if err != nil {
+			return err
+		}
+		x.row[p.slot] = nodeSlot(e)
 	}
 	return nil
 }

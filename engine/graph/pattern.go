@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/parse"
@@ -47,6 +48,8 @@ type edgeFactor struct {
 	dir   gql.Dir
 	quant *gql.Quant
 	text  string
+
+	number int // of the label
 }
 
 // paren is a pattern in parentheses.
@@ -122,6 +125,7 @@ type matchStep struct {
 	conds    []*cond
 	fresh    []int // slots that it binds
 	text     string
+	kept     atomic.Pointer[keptPlan]
 }
 
 // matcher binds one MATCH.
@@ -334,7 +338,7 @@ func (m *matcher) node(n *gql.Node, sc *scope) (*nodeFactor, error) {
 			return nil, m.b.fail(n.Var.Span,
 				"Variable `%s` is already bound as a node but reused inside of a quantified pattern", n.Var.Text)
 		}
-		v.wanted = true
+		v.want()
 		out.v, out.fresh = v, m.fresh[v.slot]
 	} else {
 		out.v, out.fresh = m.declare(sc, n.Var.Text, varNode), true
@@ -475,7 +479,8 @@ func recordNamed(of evalFn) evalFn {
 }
 
 func (m *matcher) edge(e *gql.Edge, sc *scope) (*edgeFactor, error) {
-	out := &edgeFactor{label: e.Label, dir: e.Dir, quant: e.Quant, text: m.b.src[e.Span.Start:e.Span.End]}
+	out := &edgeFactor{label: e.Label, dir: e.Dir, quant: e.Quant, text: m.b.src[e.Span.Start:e.Span.End],
+		number: m.b.number(e.Label)}
 	if e.Var.Text != "" {
 		if v := sc.find(e.Var.Text); v != nil {
 			if v.kind == varEdge || v.kind == varGroup {
@@ -499,6 +504,9 @@ func (m *matcher) edge(e *gql.Edge, sc *scope) (*edgeFactor, error) {
 	}
 	inner := newScope(sc) // the conditions are about each edge
 	out.v, out.mid = m.declare(inner, e.Var.Text, varEdge), m.declare(inner, "", varNode)
+	if out.group != nil {
+		out.group.of = out.v
+	}
 	m.inline(&out.conds, out.v, e.Where, e.Props, inner)
 	return out, nil
 }
@@ -540,7 +548,9 @@ func (m *matcher) paren(g *gql.Group, sc *scope) (*paren, error) {
 				return nil, b.fail(g.Span, "Variable `%s` is already bound as %s but reused as a group", v.name,
 					sc.find(v.name).kind)
 			}
-			out.pairs = append(out.pairs, pair{v, m.declare(sc, v.name, varGroup)})
+			group := m.declare(sc, v.name, varGroup)
+			group.of = v
+			out.pairs = append(out.pairs, pair{v, group})
 		}
 	}
 	return out, nil

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -21,17 +20,32 @@ type planner struct {
 	inner []*cond      // conditions of the pattern at work
 	free  bool         // conditions of the MATCH may be tried where the plan has come to
 	last  *edgeOp      // the operator added last, if it goes over an edge
+	asked bool         // the plan depends on what is stored
 	ends  []int        // of a path search: the variables of its end nodes, which conditions may be about
 }
 
-// plan makes the operators of a MATCH, once for a program at work.
+// keptPlan is a plan for all runs of a program: it depends on the text and on the rules that are off, on nothing else.
+type keptPlan struct {
+	first op
+	off   plan.Rules
+}
+
+// plan makes the operators of a MATCH, once for a program at work, or once for all where it may.
 func (x *runner) plan(s *matchStep) (op, error) {
+	off := x.r.Ex.PlanOff
+	if k := s.kept.Load(); k != nil && k.off == off {
+		return k.first, nil
+	}
 	if o, ok := x.plans[s]; ok {
 		return o, nil
 	}
-	o, err := x.newPlan(s)
+	o, asked, err := x.newPlan(s)
 	if err != nil {
 		return nil, err
+	}
+	if !asked {
+		s.kept.Store(&keptPlan{o, off})
+		return o, nil
 	}
 	if x.plans == nil {
 		x.plans = map[*matchStep]op{}
@@ -40,27 +54,18 @@ func (x *runner) plan(s *matchStep) (op, error) {
 	return o, nil
 }
 
-func (x *runner) newPlan(s *matchStep) (op, error) {
+// newPlan makes the operators of a MATCH. asked: they depend on what is stored by now.
+func (x *runner) newPlan(s *matchStep) (first op, asked bool, err error) {
 	pl := &planner{x: x, s: s, bound: map[int]bool{}, rest: slices.Clone(s.conds)}
-	var first op
 	pl.tail = &first
 	left := slices.Clone(s.patterns)
 	for len(left) > 0 {
-		best, at, cost := 0, 0, math.Inf(1)
-		for i, p := range left {
-			n, c, err := pl.start(p)
-			if err != nil {
-				return nil, err
-			}
-			if c < cost {
-				best, at, cost = i, n, c
-			}
-			if x.r.Ex.PlanOff.Has(plan.GraphStart) {
-				break
-			}
+		best, at, err := pl.next(left)
+		if err != nil {
+			return nil, false, err
 		}
 		if err := pl.pattern(left[best], at); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		left = slices.Delete(left, best, best+1)
 	}
@@ -68,7 +73,34 @@ func (x *runner) newPlan(s *matchStep) (op, error) {
 		pl.add(&testOp{conds: pl.rest})
 	}
 	pl.add(&doneOp{})
-	return first, nil
+	return first, pl.asked, nil
+}
+
+// next chooses the pattern to go on with, and the node where it begins.
+func (pl *planner) next(left []*pathPattern) (best, at int, err error) {
+	if pl.x.r.Ex.PlanOff.Has(plan.GraphStart) {
+		at, _, err = pl.start(left[0])
+		return 0, at, err
+	}
+	cost := math.Inf(1)
+	for i, p := range left {
+		if n, c := pl.sureStart(p); n >= 0 && c < cost {
+			best, at, cost = i, n, c
+		}
+	}
+	if cost <= oneRecord {
+		return best, at, nil
+	}
+	for i, p := range left {
+		n, c, err := pl.start(p)
+		if err != nil {
+			return 0, 0, err
+		}
+		if c < cost {
+			best, at, cost = i, n, c
+		}
+	}
+	return best, at, nil
 }
 
 func (pl *planner) add(o op) {
@@ -122,25 +154,39 @@ func (pl *planner) mayPush(c *cond) bool {
 	return true
 }
 
+// mayStart is the node at a place of a pattern, where it may begin there; else nil. Searches begin at an end.
+func mayStart(p *pathPattern, i int) *nodeFactor {
+	n, ok := p.factors[i].(*nodeFactor)
+	ends := searches(p) || p.prefix.Mode >= gql.PathSimple
+	if !ok || ends && i != 0 && i != len(p.factors)-1 {
+		return nil
+	}
+	return n
+}
+
+// sureStart is where a pattern begins if that is clear without a look at what is stored: at a record that is known, or
+// named by its id. -1: it is not.
+func (pl *planner) sureStart(p *pathPattern) (int, float64) {
+	named := -1
+	for i := range p.factors {
+		n := mayStart(p, i)
+		switch {
+		case n == nil || !pl.reachable(p, i):
+		case pl.known(n):
+			return i, 0
+		case named < 0 && pl.named(p, n):
+			named = i
+		}
+	}
+	return named, oneRecord
+}
+
 // start chooses the node where a pattern begins, and what that is likely to cost.
 func (pl *planner) start(p *pathPattern) (int, float64, error) {
 	best, cost := -1, math.Inf(1)
-	ends := searches(p) || p.prefix.Mode >= gql.PathSimple
 	off := pl.x.r.Ex.PlanOff.Has(plan.GraphStart)
-	may := func(i int) *nodeFactor {
-		n, ok := p.factors[i].(*nodeFactor)
-		if !ok || ends && i != 0 && i != len(p.factors)-1 {
-			return nil
-		}
-		return n
-	}
 	for i := range p.factors {
-		if n := may(i); n != nil && !off && pl.known(n) && pl.reachable(p, i) {
-			return i, 0, nil
-		}
-	}
-	for i := range p.factors {
-		n := may(i)
+		n := mayStart(p, i)
 		if n == nil {
 			continue
 		}
@@ -202,16 +248,22 @@ const oneRecord = 2
 // known reports whether the record of a node is known before the pattern.
 func (pl *planner) known(n *nodeFactor) bool { return !n.fresh || pl.bound[n.v.slot] }
 
+// named reports whether a node is at most one record: of one table, with an id that is known.
+func (pl *planner) named(p *pathPattern, n *nodeFactor) bool {
+	_, one := n.label.(*gql.LabelName)
+	return one && slices.ContainsFunc(pl.probes(p, n), (*probe).byID)
+}
+
 // cost is about how many records a start at a node reads.
 func (pl *planner) cost(p *pathPattern, n *nodeFactor) (float64, error) {
 	if pl.known(n) {
 		return 0, nil
 	}
-	probes := pl.probes(p, n)
-	byID := slices.ContainsFunc(probes, (*probe).byID)
-	if _, one := n.label.(*gql.LabelName); one && byID {
+	if pl.named(p, n) {
 		return oneRecord, nil
 	}
+	pl.asked = true
+	probes := pl.probes(p, n)
 	names, err := pl.x.nodeTables(n.label)
 	if err != nil {
 		return 0, err
@@ -277,7 +329,8 @@ func (pl *planner) pattern(p *pathPattern, at int) error {
 	if search && !pl.s.keep {
 		pl.ends = endsOf(p)
 	}
-	body := &patternOp{p: p, repeat: pl.s.repeat, search: search, pair: search && pl.onePair(p)}
+	body := &patternOp{p: p, repeat: pl.s.repeat, search: search, pair: search && pl.onePair(p),
+		trail: search || p.v != nil || p.prefix.Mode >= gql.PathSimple || keepsTrail(p.factors)}
 	pl.add(body)
 	after := body.after()
 	pl.tail = &body.body
@@ -302,6 +355,20 @@ func (pl *planner) pattern(p *pathPattern, at int) error {
 		}
 	}
 	return nil
+}
+
+// keepsTrail reports whether operators of factors look at the path so far.
+func keepsTrail(fs []factor) bool {
+	for _, f := range fs {
+		p, ok := f.(*paren)
+		if !ok {
+			continue
+		}
+		if p.sub != nil || p.mode >= gql.PathTrail || len(p.term.branches) > 1 || keepsTrail(p.term.branches[0].factors) {
+			return true
+		}
+	}
+	return false
 }
 
 // onePair reports whether both end nodes of a pattern are known before it, by their variables or by their ids.
@@ -382,26 +449,27 @@ func (pl *planner) node(n *nodeFactor, scan bool) *nodeOp {
 }
 
 func (pl *planner) edge(e *edgeFactor, conds []*cond) *edgeOp {
-	o := &edgeOp{e: e, dir: e.dir, only: edgeTables(e.label), conds: conds, to: -1, left: pl.left}
+	o := &edgeOp{e: e, dir: e.dir, only: edgeTables(e.label), conds: conds, to: -1, left: pl.left,
+		bind: len(conds) > 0 || e.v.wanted}
 	if pl.left {
 		o.dir = turned(e.dir)
 	}
-	o.walk = pl.x.walk(o)
+	o.walk = walkOf(o)
 	return o
 }
 
-// walk numbers the ways of going over edges: operators with the same number find the same edges.
-func (x *runner) walk(o *edgeOp) int {
-	what := fmt.Sprint(o.dir, gql.LabelText(o.e.label))
-	n, ok := x.walks[what]
-	if !ok {
-		if x.walks == nil {
-			x.walks = map[string]int{}
-		}
-		n = len(x.walks)
-		x.walks[what] = n
+// walkOf numbers the ways of going over edges: operators with the same number find the same edges.
+func walkOf(o *edgeOp) int { return o.e.number*4 + int(o.dir) }
+
+// number is the same for edges with the same label.
+func (b *binder) number(l gql.Label) int {
+	text := gql.LabelText(l)
+	at := slices.Index(b.labels, text)
+	if at < 0 {
+		at = len(b.labels)
+		b.labels = append(b.labels, text)
 	}
-	return n
+	return at
 }
 
 func (pl *planner) factor(f factor) error {
@@ -567,8 +635,12 @@ func (*backOp) text() string { return "" }
 
 func (o *backOp) run(m *match) error {
 	was := m.cur
-	m.cur = m.x.elementOf(&m.x.row[o.slot])
-	err := o.next.run(m)
+	e, err := m.x.elementOf(&m.x.row[o.slot])
+	if err != nil {
+		return err
+	}
+	m.cur = e
+	err = o.next.run(m)
 	m.cur = was
 	return err
 }

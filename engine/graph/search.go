@@ -63,7 +63,7 @@ func (pl *planner) searching(p *pathPattern, o *searchOp) error {
 	o.hop = pl.edge(e, e.conds)
 	back := *o.hop
 	back.dir = turned(back.dir)
-	back.walk = pl.x.walk(&back)
+	back.walk = walkOf(&back)
 	o.back = &back
 	pl.add(o)
 	if end.fresh && !pl.bound[end.v.slot] {
@@ -143,7 +143,8 @@ func (h *hunt) knownEnds() (ends []*element, known bool, err error) {
 		if s.kind != isNode {
 			return nil, true, nil
 		}
-		return []*element{x.elementOf(s)}, true, nil
+		e, err := x.elementOf(s)
+		return []*element{e}, true, err
 	}
 	if o.ends == nil {
 		return nil, false, nil
@@ -313,7 +314,10 @@ func (h *hunt) emit(hops []hop) error {
 	if g := o.hop.e.group; g != nil {
 		list := make([]slot, len(hops))
 		for i := range hops {
-			list[i] = edgeSlot(hops[i].edge)
+			var err error
+			if list[i], err = x.edgeSlot(&hops[i]); err != nil {
+				return err
+			}
 		}
 		if o.left {
 			slices.Reverse(list)
@@ -342,6 +346,9 @@ func (h *hunt) may(op *edgeOp, e *hop) (bool, error) {
 	if len(op.conds) == 0 {
 		return true, nil
 	}
-	h.x.row[h.edge] = edgeSlot(e.edge)
+	var err error
+	if h.x.row[h.edge], err = h.x.edgeSlot(e); err != nil {
+		return false, err
+	}
 	return h.x.meets(op.conds)
 }

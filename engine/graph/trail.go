@@ -39,7 +39,7 @@ func (t *trail) partAllows(p modePart, h *hop) bool {
 	}
 	first, since := before(side, p.from, t.start), side[p.from:]
 	if p.mode == gql.PathTrail {
-		return !slices.ContainsFunc(since, func(e hop) bool { return e.hash == h.hash && sameID(e.edge, h.edge) })
+		return !slices.ContainsFunc(since, func(e hop) bool { return e.same(h) })
 	}
 	if slices.ContainsFunc(since, func(e hop) bool { return e.node.is(h.node) || e.node.is(first) }) {
 		return false // also behind a simple part that has come back to where it began
@@ -139,26 +139,34 @@ func (t *trail) ends() (left, right *element) {
 }
 
 // whole is the path from its left end to its right end: nodes and edges by turns.
-func (t *trail) whole() []slot { return pathOf(t.left, t.start, t.right) }
+func (t *trail) whole(x *runner) ([]slot, error) { return x.pathOf(t.left, t.start, t.right) }
 
 // since is the part of the path that was found on one side after its first n edges.
-func (t *trail) since(n int, left bool) []slot {
+func (t *trail) since(x *runner, n int, left bool) ([]slot, error) {
 	if left {
-		return pathOf(t.left[n:], before(t.left, n, t.start), nil)
+		return x.pathOf(t.left[n:], before(t.left, n, t.start), nil)
 	}
-	return pathOf(nil, before(t.right, n, t.start), t.right[n:])
+	return x.pathOf(nil, before(t.right, n, t.start), t.right[n:])
 }
 
-func pathOf(left []hop, start *element, right []hop) []slot {
+func (x *runner) pathOf(left []hop, start *element, right []hop) ([]slot, error) {
 	out := make([]slot, 0, 2*(len(left)+len(right))+1)
 	for i := len(left) - 1; i >= 0; i-- {
-		out = append(out, nodeSlot(left[i].node), edgeSlot(left[i].edge))
+		e, err := x.edgeSlot(&left[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, nodeSlot(left[i].node), e)
 	}
 	out = append(out, nodeSlot(start))
 	for i := range right {
-		out = append(out, edgeSlot(right[i].edge), nodeSlot(right[i].node))
+		e, err := x.edgeSlot(&right[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e, nodeSlot(right[i].node))
 	}
-	return out
+	return out, nil
 }
 
 // before is the node that the i-th edge of a side begins at.

@@ -2,6 +2,7 @@ package key
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -58,16 +59,6 @@ func DecodeEdge(k []byte) (dir Direction, edgeTable uint32, edge value.Value, er
 	return Direction(rest[0]), binary.BigEndian.Uint32(rest[1:]), edge, err
 }
 
-// DecodeEdgeAfter is DecodeEdge for a key whose node ends behind n bytes.
-func DecodeEdgeAfter(k []byte, n int) (dir Direction, edgeTable uint32, edge value.Value, err error) {
-	if len(k) < n+5 {
-		return 0, 0, value.None, ErrMalformed
-	}
-	rest := k[n:]
-	edge, err = wholeRecordKey(rest[5:])
-	return Direction(rest[0]), binary.BigEndian.Uint32(rest[1:]), edge, err
-}
-
 // DecodeEdgeNode is the node in a key made by Edge.
 func DecodeEdgeNode(k []byte) (value.Value, error) {
 	n := SpaceLen(k)
@@ -76,6 +67,38 @@ func DecodeEdgeNode(k []byte) (value.Value, error) {
 	}
 	node, _, err := ReadRecordKey(k[n:])
 	return node, err
+}
+
+// ID is a record id as adjacency entries hold it: the same bytes for the same record, whatever the names of tables are.
+//
+//	table4 RK
+type ID string
+
+// IDOf is the ID in bytes that do not change while it is used.
+func IDOf(b []byte) ID { return ID(unsafe.String(unsafe.SliceData(b), len(b))) }
+
+// Table is the id of the table of the record, which has at least four bytes.
+func (id ID) Table() uint32 {
+	return uint32(id[0])<<24 | uint32(id[1])<<16 | uint32(id[2])<<8 | uint32(id[3])
+}
+
+// Decode is the table and the key of the record.
+func (id ID) Decode() (tb uint32, record value.Value, err error) {
+	return DecodeEdgeEnd(unsafe.Slice(unsafe.StringData(string(id)), len(id)))
+}
+
+// EdgeIDAfter is the direction and the edge in a key made by Edge, whose node ends behind n bytes. The edge is a part of k.
+func EdgeIDAfter(k []byte, n int) (dir Direction, edge ID, err error) {
+	if len(k) < n+6 {
+		return 0, "", ErrMalformed
+	}
+	return Direction(k[n]), IDOf(k[n+1:]), nil
+}
+
+// EdgeDirectionOf is EdgeDirection for a node given by its ID.
+func EdgeDirectionOf(dst []byte, ns, db uint32, node ID, dir Direction) []byte {
+	dst = append(appendDB(dst, ClassEdge, ns, db), node...)
+	return append(dst, byte(dir))
 }
 
 // EdgeEnd is the value of an adjacency entry: the node at the other end.

@@ -202,6 +202,9 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do fun
 	if err := q.mem.Charge(held.weight()); err != nil {
 		return value.None, err
 	}
+	if r.Out != nil && r.Out.Detached {
+		return v, nil
+	}
 	return value.Detach(v), nil
 }
 

@@ -133,7 +133,8 @@ func errLateWrite() error {
 	return errs.Internal("The statement writes, but has begun to answer: run it without streaming")
 }
 
-// Packing makes the query give the rows of each SELECT that is a statement of its own as Result.Rows.
+// Packing makes the query give the rows of each SELECT that is a statement of its own, and those of programs in ISO GQL, as
+// Result.Rows.
 func (q *Query) Packing() *Query {
 	q.packs = true
 	return q
@@ -141,6 +142,9 @@ func (q *Query) Packing() *Query {
 
 // outOf is where the rows of a statement go: to the sink by rows, or packed, or (nil) into the answer.
 func (q *Query) outOf(s ast.Statement, rows *rowsTo) *exec.Out {
+	if p, ok := s.(*ast.GQL); ok {
+		return &exec.Out{Of: p, AsValues: !q.packs}
+	}
 	sel, ok := s.(*ast.Select)
 	switch {
 	case !ok || sel.Only || sel.Explain != nil:

@@ -64,15 +64,99 @@ func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direc
 	if tb == 0 || err != nil {
 		return err
 	}
+	if keys != nil {
+		return g.eachInRange(ctx, tb, node, dir, tables, keys, f)
+	}
+	w := g.startWalk()
+	defer func() { g.walk = w }()
+	s := g.DB.Inner()
+	w.from = key.EdgeDirection(w.from[:0], s.NS, s.DB, tb, node.Key, dir)
+	return g.walkTables(ctx, w, tables, g.asHops(w, dir, f))
+}
+
+// eachInRange is EachEdge for edges of some keys.
+func (g *Gate) eachInRange(ctx context.Context, tb uint32, node *value.RecordID, dir key.Direction, tables []string,
+	keys *value.Range, f func(Hop) (bool, error)) error {
+	w := g.startWalk()
+	defer func() { g.walk = w }()
+	s := g.DB.Inner()
+	w.from = key.EdgeDirection(w.from[:0], s.NS, s.DB, tb, node.Key, dir)
+	n := len(w.from) - 1
+	for _, name := range tables {
+		edge, err := g.Cat.TableID(g.DB, name)
+		if err != nil {
+			return err
+		}
+		if edge == 0 {
+			continue
+		}
+		var r kv.Range
+		r.Start, r.End = key.EdgeRange(s.NS, s.DB, tb, node.Key, dir, edge, keys)
+		if more, err := g.walkEdges(ctx, w, n, r, g.asHops(w, dir, f)); !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asHops gives f the ids of what a walk finds.
+func (g *Gate) asHops(w *edgeWalk, dir key.Direction, f func(Hop) (bool, error)) func(Link) (bool, error) {
+	return func(l Link) (bool, error) {
+		h := Hop{Other: l.Named, Dir: dir}
+		_, k, err := l.Edge.Decode()
+		if err != nil {
+			return false, fmt.Errorf("read an edge: %w", err)
+		}
+		h.Edge = w.id(w.name, k)
+		if l.Other != "" {
+			if _, k, err = l.Other.Decode(); err != nil {
+				return false, fmt.Errorf("read an edge: %w", err)
+			}
+			h.Other = w.id(w.endName, k)
+		}
+		return f(h)
+	}
+}
+
+// Link is an edge as a node's adjacency has it, its ids not decoded. They are valid until the transaction ends.
+type Link struct {
+	Edge  key.ID
+	Other key.ID          // the node at the other end; "": see Named
+	Named *value.RecordID // that node, where its table was removed; nil where the edge hides it from the caller
+}
+
+// ID is the id of a record as links have it.
+type ID = key.ID
+
+// IDOf is the ID in bytes that do not change while it is used.
+func IDOf(b []byte) ID { return key.IDOf(b) }
+
+// PackID appends the ID of a record whose table has the id tb.
+func PackID(dst []byte, tb uint32, record value.Value) []byte { return key.EdgeEnd(dst, tb, record) }
+
+// EachLink is EachEdge without ids in full, for a node whose table has an id.
+func (g *Gate) EachLink(ctx context.Context, node key.ID, dir key.Direction, tables []string,
+	f func(Link) (bool, error)) error {
+	w := g.startWalk()
+	defer func() { g.walk = w }()
+	s := g.DB.Inner()
+	w.from = key.EdgeDirectionOf(w.from[:0], s.NS, s.DB, node, dir)
+	return g.walkTables(ctx, w, tables, f)
+}
+
+// startWalk takes the memory of the walk before.
+func (g *Gate) startWalk() *edgeWalk {
 	w := g.walk
 	g.walk = nil // f, and the permissions of edges, may walk edges themselves
 	if w == nil {
 		w = &edgeWalk{}
 	}
-	defer func() { g.walk = w }()
 	w.table, w.end = 0, 0 // what f does may change the names of tables
-	s := g.DB.Inner()
-	w.from = key.EdgeDirection(w.from[:0], s.NS, s.DB, tb, node.Key, dir)
+	return w
+}
+
+// walkTables walks the edges of some tables (none: all) of the node and in the direction that w.from begins with.
+func (g *Gate) walkTables(ctx context.Context, w *edgeWalk, tables []string, f func(Link) (bool, error)) error {
 	n := len(w.from) - 1
 	if len(tables) == 0 {
 		w.to = key.AppendPrefixEnd(w.to[:0], w.from)
@@ -87,16 +171,9 @@ func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direc
 		if edge == 0 {
 			continue
 		}
-		var r kv.Range
-		if keys != nil {
-			r.Start, r.End = key.EdgeRange(s.NS, s.DB, tb, node.Key, dir, edge, keys)
-		} else {
-			w.from = binary.BigEndian.AppendUint32(w.from[:n+1], edge)
-			w.to = key.AppendPrefixEnd(w.to[:0], w.from)
-			r = kv.Range{Start: w.from, End: w.to}
-		}
-		more, err := g.walkEdges(ctx, w, n, r, f)
-		if !more || err != nil {
+		w.from = binary.BigEndian.AppendUint32(w.from[:n+1], edge)
+		w.to = key.AppendPrefixEnd(w.to[:0], w.from)
+		if more, err := g.walkEdges(ctx, w, n, kv.Range{Start: w.from, End: w.to}, f); !more || err != nil {
 			return err
 		}
 	}
@@ -104,7 +181,7 @@ func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direc
 }
 
 // walkEdges walks the edges of a range, all of them of one node, which ends behind n bytes of their keys.
-func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range, f func(Hop) (bool, error)) (bool, error) {
+func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range, f func(Link) (bool, error)) (bool, error) {
 	if w.cur == nil {
 		w.cur = g.Tx.Scan(r, txn.ScanOptions{})
 	} else {
@@ -116,57 +193,85 @@ func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range, f 
 		if i&255 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		h, err := g.hop(w, n)
+		l, dir, err := g.link(w, n)
 		if err != nil {
 			return false, err
 		}
-		if h.Edge == nil {
+		if l.Edge == "" {
 			continue // the edge table was removed
 		}
-		if !sees {
-			if ok, err := g.seesHop(ctx, &h); err != nil {
+		if w.endName == "" || !sees {
+			ok, err := g.lookAt(ctx, w, &l, dir, sees)
+			if err != nil {
 				return false, err
-			} else if !ok {
+			}
+			if !ok {
 				continue
 			}
 		}
-		if more, err := f(h); !more || err != nil {
+		if more, err := f(l); !more || err != nil {
 			return false, err
 		}
 	}
 	return true, w.cur.Err()
 }
 
-// hop reads the adjacency entry that the cursor is at. It has no edge where the table of the edge was removed.
-func (g *Gate) hop(w *edgeWalk, n int) (h Hop, err error) {
-	dir, table, k, err := key.DecodeEdgeAfter(w.cur.Key(), n)
+// link reads the adjacency entry that the cursor is at. It has no edge where the table of the edge was removed.
+func (g *Gate) link(w *edgeWalk, n int) (l Link, dir key.Direction, err error) {
+	dir, edge, err := key.EdgeIDAfter(w.cur.Key(), n)
 	if err != nil {
-		return h, fmt.Errorf("read an edge: %w", err)
+		return l, dir, fmt.Errorf("read an edge: %w", err)
 	}
-	if table != w.table {
+	if table := edge.Table(); table != w.table {
 		if w.name, err = g.Cat.TableName(g.DB, table); err != nil {
-			return h, err
+			return l, dir, err
 		}
 		w.table = table
 	}
 	if w.name == "" {
-		return h, nil
+		return l, dir, nil
 	}
-	end, node, err := key.DecodeEdgeEnd(w.cur.Value())
-	if err != nil {
-		return h, fmt.Errorf("read an edge: %w", err)
+	other := w.cur.Value()
+	if len(other) < 5 {
+		return l, dir, fmt.Errorf("read an edge: %w", key.ErrMalformed)
 	}
-	if end != w.end {
+	l.Edge, l.Other = edge, key.IDOf(other)
+	if end := l.Other.Table(); end != w.end {
 		if w.endName, err = g.Cat.TableName(g.DB, end); err != nil {
-			return h, err
+			return l, dir, err
 		}
 		w.end = end
 	}
-	h = Hop{Edge: w.id(w.name, k), Other: w.id(w.endName, node), Dir: dir}
-	if w.endName == "" {
-		err = g.nameEnd(&h, dir)
+	return l, dir, nil
+}
+
+// lookAt reads the record of an edge, where the caller may not read everything or the table of the other end was removed.
+// It reports whether the caller may see the edge, and takes out the other end where that is hidden.
+func (g *Gate) lookAt(ctx context.Context, w *edgeWalk, l *Link, dir key.Direction, sees bool) (bool, error) {
+	h := Hop{Dir: dir}
+	_, k, err := l.Edge.Decode()
+	if err != nil {
+		return false, fmt.Errorf("read an edge: %w", err)
 	}
-	return h, err
+	h.Edge = w.id(w.name, k)
+	if _, k, err = l.Other.Decode(); err != nil {
+		return false, fmt.Errorf("read an edge: %w", err)
+	}
+	h.Other = w.id(w.endName, k)
+	if w.endName == "" {
+		if err := g.nameEnd(&h, dir); err != nil {
+			return false, err
+		}
+		l.Other, l.Named = "", h.Other
+	}
+	if sees {
+		return true, nil
+	}
+	ok, err := g.seesHop(ctx, &h)
+	if h.Other == nil {
+		l.Other, l.Named = "", nil
+	}
+	return ok, err
 }
 
 var (

@@ -68,6 +68,28 @@ func MakeObject(n int) (o *Object, fields []Field) {
 	return o, fields
 }
 
+// Objects makes objects for a list that holds all of them: many of them are one allocation. The zero Objects is ready.
+type Objects struct {
+	objects []Object
+	fields  []Field
+	made    int // how many were made at once, last
+}
+
+// mostObjects is how many objects are made at once. One that is kept keeps all of them.
+const mostObjects = 32
+
+// Make is MakeObject.
+func (m *Objects) Make(n int) (*Object, []Field) {
+	if len(m.objects) == 0 || len(m.fields) < n {
+		m.made = min(max(2*m.made, 1), mostObjects)
+		m.objects, m.fields = make([]Object, m.made), make([]Field, m.made*n)
+	}
+	o, fields := &m.objects[0], m.fields[:n:n]
+	m.objects, m.fields = m.objects[1:], m.fields[n:]
+	o.fields = fields
+	return o, fields
+}
+
 // Len is the number of fields.
 func (o *Object) Len() int {
 	if o.enc != nil {
