@@ -211,7 +211,7 @@ func (c *choice) take(m *match, took func(*match) error) error {
 		return x.tooManyPaths()
 	}
 	left, right := m.trail.ends()
-	pair := [2]idKey{keyOf(left.id), keyOf(right.id)}
+	pair := [2]idKey{keyOf(left.recordID()), keyOf(right.recordID())}
 	p := c.pairs[pair]
 	if p == nil {
 		p = &chosen{}

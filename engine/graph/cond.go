@@ -244,7 +244,7 @@ func (b *binder) labeled(e *gql.IsLabeled, sc *scope) (condFn, error) {
 		case s.kind != isNode && s.kind != isEdge:
 			return no, errs.Internal("IS LABELED needs a node or an edge")
 		}
-		return notIf(truthOf(gql.Matches(l, s.id.Table)), not), nil
+		return notIf(truthOf(gql.Matches(l, s.el.table.name)), not), nil
 	}, err
 }
 
@@ -279,7 +279,7 @@ func (b *binder) isEnd(e *gql.IsEnd, sc *scope) (condFn, error) {
 		if err != nil || end.Kind() != value.KindRecord {
 			return unknown, err
 		}
-		return notIf(truthOf(keyOf(end.Record()) == keyOf(s.id)), not), nil
+		return notIf(truthOf(keyOf(end.Record()) == keyOf(s.el.recordID())), not), nil
 	}, nil
 }
 
@@ -325,7 +325,7 @@ func (b *binder) elementsTest(e *gql.Func, sc *scope) (condFn, error) {
 			case s.kind != isNode && s.kind != isEdge:
 				return no, errs.Internal("`%s` needs nodes or edges", e.Name)
 			}
-			keys[keyOf(s.id)] = true
+			keys[keyOf(s.el.recordID())] = true
 		}
 		if same {
 			return truthOf(len(keys) == 1), nil

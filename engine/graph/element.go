@@ -11,8 +11,8 @@ import (
 // record, so identity is hash and packed id, never the pointer.
 type element struct {
 	packed record.ID
-	hash   uint64 // of packed
-	id     *value.RecordID
+	hash   uint64          // of packed
+	id     *value.RecordID // nil until recordID
 	table  *table
 	epoch  uint32        // of the elements when doc and shown were read; 0: never
 	shown  bool          // the record exists and the caller may see it
@@ -20,6 +20,16 @@ type element struct {
 	doc    value.Value   // NONE while raw was not decoded
 	hops   []hopList
 	next   *element // another one at the same place of the hash table
+}
+
+// recordID is the id of the record in full.
+func (e *element) recordID() *value.RecordID {
+	if e.id == nil {
+		// The bytes come from the store. Where they are damaged the id is one that no record has.
+		_, k, _ := e.packed.Decode()
+		e.id = &value.RecordID{Table: e.table.name, Key: k}
+	}
+	return e.id
 }
 
 func (e *element) is(other *element) bool {
@@ -114,11 +124,7 @@ func (x *runner) met(packed record.ID) (*element, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, k, err := packed.Decode()
-	if err != nil {
-		return nil, err
-	}
-	return x.addElement(packed, h, tb, t.recordID(tb.name, k)), nil
+	return x.addElement(packed, h, tb, nil), nil
 }
 
 func (x *runner) addElement(packed record.ID, hash uint64, tb *table, id *value.RecordID) *element {
@@ -141,13 +147,19 @@ func (x *runner) see(e *element) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var raw record.Stored
-	var doc value.Value
-	ok := false
-	if tb != nil {
-		if raw, doc, ok, err = x.g.Peek(x.ctx, tb, e.id); err != nil {
-			return false, err
-		}
+	if tb == nil {
+		return false, x.keep(e, nil, value.None, false)
+	}
+	raw, plain, err := x.g.PeekID(tb, e.packed)
+	if err != nil {
+		return false, err
+	}
+	if plain {
+		return raw != nil, x.keep(e, raw, value.None, raw != nil)
+	}
+	raw, doc, ok, err := x.g.Peek(x.ctx, tb, e.recordID())
+	if err != nil {
+		return false, err
 	}
 	return ok, x.keep(e, raw, doc, ok)
 }
@@ -159,20 +171,11 @@ func (x *runner) keep(e *element, raw record.Stored, doc value.Value, ok bool) e
 }
 
 // load is see for what a slot is bound to.
-func (x *runner) load(s *slot) (bool, error) {
-	e, err := x.elementOf(s)
-	if err != nil {
-		return false, err
-	}
-	return x.see(e)
-}
+func (x *runner) load(s *slot) (bool, error) { return x.see(s.el) }
 
 // document is what a slot is bound to, read; false where it is missing or hidden.
 func (x *runner) document(s *slot) (value.Value, bool, error) {
-	e, err := x.elementOf(s)
-	if err != nil {
-		return value.None, false, err
-	}
+	e := s.el
 	if ok, err := x.see(e); err != nil || !ok {
 		return value.None, false, err
 	}
@@ -187,10 +190,7 @@ func (x *runner) document(s *slot) (value.Value, bool, error) {
 
 // field is a field of what a slot is bound to; NONE where either is missing or hidden.
 func (x *runner) field(s *slot, name string) (value.Value, error) {
-	e, err := x.elementOf(s)
-	if err != nil {
-		return value.None, err
-	}
+	e := s.el
 	if ok, err := x.see(e); err != nil || !ok {
 		return value.None, err
 	}
@@ -199,15 +199,4 @@ func (x *runner) field(s *slot, name string) (value.Value, error) {
 	}
 	v, _ := e.doc.Object().Get(name)
 	return v, nil
-}
-
-// elementOf is the element of a node or edge that a slot is bound to.
-func (x *runner) elementOf(s *slot) (*element, error) {
-	if s.el == nil {
-		var err error
-		if s.el, err = x.element(s.id); err != nil {
-			return nil, err
-		}
-	}
-	return s.el, nil
 }

@@ -17,7 +17,6 @@ type elements struct {
 	hops    int // in the lists of all elements
 	seed    maphash.Seed
 	scratch []byte // the packed id that is looked for
-	ids     []value.RecordID
 	packed  []byte // room for packed ids that were made here
 
 	room  rooms[element]
@@ -82,17 +81,6 @@ func (t *elements) find(packed record.ID, hash uint64) *element {
 // weight is about how many bytes the elements take.
 func (t *elements) weight() int { return t.n*elementWeight + t.hops*hopWeight }
 
-// recordID makes an id. One that is kept keeps those beside it.
-func (t *elements) recordID(table string, k value.Value) *value.RecordID {
-	if len(t.ids) == 0 {
-		t.ids = make([]value.RecordID, min(max(t.n, 4), 32))
-	}
-	id := &t.ids[0]
-	t.ids = t.ids[1:]
-	id.Table, id.Key = table, k
-	return id
-}
-
 // keep copies a packed id that was made here.
 func (t *elements) keep(b []byte) record.ID {
 	if len(b) > cap(t.packed)-len(t.packed) {
@@ -141,7 +129,7 @@ func (t *elements) reset() {
 	}
 	t.room.reset(pooledElements)
 	t.space.reset(pooledElements)
-	t.n, t.hops, t.epoch, t.ids, t.packed = 0, 0, 1, nil, nil
+	t.n, t.hops, t.epoch, t.packed = 0, 0, 1, nil
 }
 
 // pooledElements bounds what a program keeps from one run to the next: elements, and hops.

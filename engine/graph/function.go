@@ -112,7 +112,7 @@ func (b *binder) elementID(e *gql.Func, sc *scope) (evalFn, error) {
 		if ok, err := x.load(&s); err != nil || !ok {
 			return value.Null, err
 		}
-		return value.Str(value.RecordOf(s.id).Text()), nil
+		return value.Str(value.RecordOf(s.el.recordID()).Text()), nil
 	}, err
 }
 

@@ -117,13 +117,12 @@ const (
 // slot is the binding of a variable in a row.
 type slot struct {
 	kind slotKind
-	id   *value.RecordID // of a node or edge
-	el   *element        // of a node, and of an edge that was read
-	val  value.Value     // of a value
-	list []slot          // of a list: its elements; of a path: nodes and edges by turns
+	el   *element    // of a node or edge
+	val  value.Value // of a value
+	list []slot      // of a list: its elements; of a path: nodes and edges by turns
 }
 
-func nodeSlot(e *element) slot { return slot{kind: isNode, id: e.id, el: e} }
+func nodeSlot(e *element) slot { return slot{kind: isNode, el: e} }
 
 func valueSlot(v value.Value) slot {
 	if v.IsNullish() {
@@ -228,7 +227,7 @@ func (x *runner) value(s *slot) (value.Value, error) {
 		}
 		return value.ArrayOf(out), nil
 	}
-	if s.val.IsNone() && s.id == nil {
+	if s.val.IsNone() {
 		return s.val, nil
 	}
 	return value.Null, nil

@@ -28,7 +28,7 @@ func (x *runner) edgeSlot(h *hop) (slot, error) {
 	if err != nil {
 		return slot{}, err
 	}
-	return slot{kind: isEdge, id: e.id, el: e}, nil
+	return slot{kind: isEdge, el: e}, nil
 }
 
 // hopsOf are the edges of a node that an operator may go over.

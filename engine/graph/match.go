@@ -1,11 +1,13 @@
 package graph
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -127,11 +129,7 @@ func (o *nodeOp) run(m *match) error {
 		if s.kind != isNode {
 			return nil
 		}
-		e, err := x.elementOf(s)
-		if err != nil {
-			return err
-		}
-		return o.begin(m, e)
+		return o.begin(m, s.el)
 	}
 	return o.each(x, func(e *element) error { return o.begin(m, e) })
 }
@@ -263,22 +261,13 @@ func (o *nodeOp) accepts(m *match, e *element) (bool, error) {
 	s := &x.row[o.n.v.slot]
 	if o.bind {
 		*s = nodeSlot(e)
-	} else if same, err := x.isBound(s, e); err != nil || !same {
-		return false, err
+	} else if s.kind != isNode || !s.el.is(e) {
+		return false, nil
 	}
 	if len(o.conds) == 0 {
 		return true, nil
 	}
 	return x.meets(o.conds)
-}
-
-// isBound reports whether a slot is bound to a node.
-func (x *runner) isBound(s *slot, e *element) (bool, error) {
-	if s.kind != isNode {
-		return false, nil
-	}
-	have, err := x.elementOf(s)
-	return err == nil && have.is(e), err
 }
 
 // isNode reports whether a record is a node with the label that the caller may see.
@@ -382,11 +371,8 @@ func (x *runner) deeper() error {
 func (o *edgeOp) run(m *match) error {
 	x := m.x
 	var hops []hop
-	to, err := o.target(x)
-	if err != nil {
-		return err
-	}
-	if to != nil {
+	var err error
+	if to := o.target(x); to != nil {
 		hops, err = x.hopsTo(o, m.cur, to)
 	} else {
 		hops, err = x.hopsOf(o, m.cur)
@@ -412,14 +398,14 @@ func (o *edgeOp) run(m *match) error {
 }
 
 // target is the node that the edge must lead to, where it is known.
-func (o *edgeOp) target(x *runner) (*element, error) {
+func (o *edgeOp) target(x *runner) *element {
 	if o.to < 0 {
-		return nil, nil
+		return nil
 	}
 	if s := &x.row[o.to]; s.kind == isNode {
-		return x.elementOf(s)
+		return s.el
 	}
-	return nil, nil
+	return nil
 }
 
 // over goes over one edge.
@@ -636,25 +622,27 @@ func (o *altEndOp) run(m *match) error {
 // key tells what a branch has found: the elements of the path since the alternation began, and its variables.
 func (o *altEndOp) key(m *match, _ int) string {
 	var key []byte
-	add := func(id *value.RecordID) {
-		if id != nil {
-			key = value.RecordOf(id).AppendText(key)
+	add := func(id record.ID) { key = append(binary.AppendUvarint(key, uint64(len(id))), id...) }
+	of := func(s *slot) {
+		if s.el == nil {
+			add("")
+		} else {
+			add(s.el.packed)
 		}
-		key = append(key, 0)
 	}
 	for _, side := range [...][]hop{m.trail.left, m.trail.right} {
+		key = binary.AppendUvarint(key, uint64(len(side)))
 		for i := range side {
-			key = append(append(key, byte(len(side[i].edge)), byte(len(side[i].edge)>>8)), side[i].edge...)
+			add(side[i].edge)
 		}
-		key = append(key, 1)
 	}
-	add(m.cur.id)
+	add(m.cur.packed)
 	for _, at := range o.alt.vars {
 		s := &m.x.row[at]
-		key = append(key, byte(s.kind), 2)
-		add(s.id)
+		key = binary.AppendUvarint(append(key, byte(s.kind)), uint64(len(s.list)))
+		of(s)
 		for i := range s.list {
-			add(s.list[i].id)
+			of(&s.list[i])
 		}
 	}
 	return string(key)

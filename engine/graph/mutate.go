@@ -196,7 +196,7 @@ func (p *insertPart) make(x *runner) error {
 				}
 				return errs.Internal("INSERT edge endpoint `%s` did not resolve to a record", name)
 			}
-			ends[i] = literal(x.row[at].id)
+			ends[i] = literal(x.row[at].el.recordID())
 		}
 		s = &ast.Relate{From: ends[0], Edge: &ast.Table{Name: p.table}, To: ends[1], Data: data}
 	}
@@ -208,7 +208,11 @@ func (p *insertPart) make(x *runner) error {
 	case !ok:
 		x.unbind([]int{p.slot})
 	case p.edge:
-		x.row[p.slot] = slot{kind: isEdge, id: id}
+		e, err := x.element(id)
+		if err != nil {
+			return err
+		}
+		x.row[p.slot] = slot{kind: isEdge, el: e}
 	default:
 		e, err := x.element(id)
 		if err != nil {
@@ -298,7 +302,7 @@ func (x *runner) change(run []*change) error {
 		}
 		data.Set = append(data.Set, ast.Assign{Place: place, X: &ast.Literal{Value: v}})
 	}
-	_, ok, err := x.writes(&ast.Update{Targets: []ast.Expr{literal(s.id)}, Data: data})
+	_, ok, err := x.writes(&ast.Update{Targets: []ast.Expr{literal(s.el.recordID())}, Data: data})
 	if err == nil && !ok {
 		x.unbind([]int{at})
 	}
@@ -308,7 +312,7 @@ func (x *runner) change(run []*change) error {
 // content is what x = {…} makes of a record: an edge keeps its ends.
 func (x *runner) content(s *slot, v value.Value) (*ast.Data, error) {
 	if s.kind == isEdge {
-		in, out, err := x.g.Ends(x.ctx, s.id)
+		in, out, err := x.g.Ends(x.ctx, s.el.recordID())
 		if err != nil {
 			return nil, err
 		}
@@ -345,7 +349,7 @@ func (s *deleteStep) whole(x *runner, l *linear, rows [][]slot) ([][]slot, error
 	}
 	for _, row := range out { // what was deleted for one row is gone in all
 		for i := range row {
-			if (row[i].kind == isNode || row[i].kind == isEdge) && gone[keyOf(row[i].id)] {
+			if (row[i].kind == isNode || row[i].kind == isEdge) && gone[keyOf(row[i].el.recordID())] {
 				row[i] = slot{kind: isNull, val: value.Null}
 			}
 		}
@@ -356,15 +360,19 @@ func (s *deleteStep) whole(x *runner, l *linear, rows [][]slot) ([][]slot, error
 // delete deletes the record of a variable.
 func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 	b := x.row[at]
-	if b.kind != isNode && b.kind != isEdge || gone[keyOf(b.id)] {
+	if b.kind != isNode && b.kind != isEdge {
+		return nil
+	}
+	id := b.el.recordID()
+	if gone[keyOf(id)] {
 		return nil
 	}
 	x.forget()
-	tb, err := x.r.Table(b.id.Table)
+	tb, err := x.r.Table(id.Table)
 	if err != nil || tb == nil {
 		return err
 	}
-	row, err := x.g.Pick(x.ctx, tb, b.id, record.Deleting)
+	row, err := x.g.Pick(x.ctx, tb, id, record.Deleting)
 	if err != nil {
 		return err
 	}
@@ -374,17 +382,17 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 	}
 	var edges []*value.RecordID
 	if b.kind == isNode {
-		linked, err := x.g.Linked(tb, b.id)
+		linked, err := x.g.Linked(tb, id)
 		if err != nil {
 			return err
 		}
 		if linked && !s.detach {
 			return errs.Internal("Cannot DELETE `%s` because it still has connected edges; use `DETACH DELETE` "+
 				"to remove the edges as well",
-				value.RecordOf(b.id).Text())
+				value.RecordOf(id).Text())
 		}
 		for _, dir := range [...]record.Direction{record.Out, record.In} {
-			err := x.g.EachEdge(x.ctx, b.id, dir, nil, nil, func(h record.Hop) (bool, error) {
+			err := x.g.EachEdge(x.ctx, id, dir, nil, nil, func(h record.Hop) (bool, error) {
 				edges = append(edges, h.Edge)
 				return true, x.r.Mem.Reach(len(edges) * 96)
 			})
@@ -393,13 +401,13 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 			}
 		}
 	}
-	ok, err := x.g.Delete(x.ctx, tb, b.id, row.Stored)
+	ok, err := x.g.Delete(x.ctx, tb, id, row.Stored)
 	if err != nil {
 		return err
 	}
 	x.unbind([]int{at})
 	if ok {
-		gone[keyOf(b.id)] = true
+		gone[keyOf(id)] = true
 	}
 	for _, id := range edges {
 		tb, err := x.r.Table(id.Table)

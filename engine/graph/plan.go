@@ -635,12 +635,8 @@ func (*backOp) text() string { return "" }
 
 func (o *backOp) run(m *match) error {
 	was := m.cur
-	e, err := m.x.elementOf(&m.x.row[o.slot])
-	if err != nil {
-		return err
-	}
-	m.cur = e
-	err = o.next.run(m)
+	m.cur = m.x.row[o.slot].el
+	err := o.next.run(m)
 	m.cur = was
 	return err
 }

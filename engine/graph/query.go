@@ -510,7 +510,7 @@ func (x *runner) rowKey(cols []slot) (string, error) {
 	for i := range cols {
 		s := &cols[i]
 		if s.kind == isNode || s.kind == isEdge {
-			key = append(value.RecordOf(s.id).AppendText(key), 0)
+			key = append(value.RecordOf(s.el.recordID()).AppendText(key), 0)
 			continue
 		}
 		v, err := x.value(s)

@@ -194,7 +194,7 @@ func (b *binder) groupKey(x gql.Expr, sc *scope) (evalFn, error) {
 			return value.None, err
 		}
 		if s.kind == isNode || s.kind == isEdge {
-			return value.RecordOf(s.id), nil
+			return value.RecordOf(s.el.recordID()), nil
 		}
 		return x.value(&s)
 	}, err

@@ -143,8 +143,7 @@ func (h *hunt) knownEnds() (ends []*element, known bool, err error) {
 		if s.kind != isNode {
 			return nil, true, nil
 		}
-		e, err := x.elementOf(s)
-		return []*element{e}, true, err
+		return []*element{s.el}, true, nil
 	}
 	if o.ends == nil {
 		return nil, false, nil

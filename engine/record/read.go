@@ -46,6 +46,20 @@ func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) 
 	return Stored(b), value.None, b != nil, nil
 }
 
+// PeekID is Peek for a record by its packed id; plain: the caller sees the records of the table as they are stored, else
+// there is nothing but to ask Peek.
+func (g *Gate) PeekID(tb *catalog.Table, id ID) (raw Stored, plain bool, err error) {
+	if !g.plainRead(tb) {
+		return nil, false, nil
+	}
+	g.keybuf = key.RecordOf(g.keybuf[:0], tb.Scope.NS, tb.Scope.DB, id)
+	b, err := g.Tx.Get(g.keybuf)
+	if err != nil {
+		err = fmt.Errorf("read a record of %s: %w", tb.Name, err)
+	}
+	return Stored(b), true, err
+}
+
 // Field is a field of a record as the caller may see it; NONE where either is missing or hidden, or where the table does
 // not exist.
 func (g *Gate) Field(ctx context.Context, id *value.RecordID, name string) (value.Value, error) {
