@@ -93,6 +93,7 @@ func (p *Program) run(x *runner, out *exec.Out) (value.Value, error) {
 		}
 		return a.row(cols)
 	})
+	defer a.giveBack()
 	if err != nil {
 		return value.None, err
 	}
@@ -163,6 +164,12 @@ type runner struct {
 
 	tables []*table // that were met
 
+	closed    [closings]closing
+	closeNext int
+
+	answers []value.Value // room for the rows of the answer
+	match   *match        // the memory of one that is idle; nil: none is
+
 	plans map[*matchStep]op
 	found int // rows that patterns have found
 	deep  int // edges of the paths at work
@@ -186,13 +193,14 @@ func (p *Program) runner(ctx context.Context, r *exec.Run) (*runner, error) {
 func (p *Program) giveBack(x *runner) {
 	x.seen.reset()
 	clear(x.row)
-	*x = runner{row: x.row, seen: x.seen}
+	*x = runner{row: x.row, seen: x.seen, answers: x.answers, match: x.match}
 	p.idle.Put(x)
 }
 
 // forget drops what was read: something was written.
 func (x *runner) forget() {
 	x.seen.forget()
+	x.closed = [closings]closing{}
 	x.tables = slices.DeleteFunc(x.tables, func(t *table) bool { return t.id == 0 })
 	for _, t := range x.tables {
 		t.loaded = false

@@ -17,6 +17,7 @@ type match struct {
 	k      func() error
 	cur    *element // the node that the pattern has come to; nil: it has not begun
 	used   *edgeSet // edges that are bound; nil: they may be bound again
+	own    edgeSet  // what used is, outside of searches
 	trail  *trail
 	frames []*frame
 	marks  []int // lengths of the trail where parenthesised patterns began
@@ -50,10 +51,8 @@ func (s *matchStep) run(x *runner, k func() error) error {
 	if err != nil {
 		return err
 	}
-	m := &match{x: x, most: -1}
-	if !s.repeat {
-		m.used = &edgeSet{}
-	}
+	m := x.newMatch(!s.repeat)
+	defer x.endMatch(m)
 	any := false
 	m.k = func() error {
 		any = true
@@ -69,6 +68,30 @@ func (s *matchStep) run(x *runner, k func() error) error {
 	}
 	x.unbind(s.fresh)
 	return k()
+}
+
+// newMatch is a match, in memory that is idle where there is some; once: edges are bound once.
+func (x *runner) newMatch(once bool) *match {
+	m := x.match
+	if x.match = nil; m == nil {
+		m = &match{}
+	}
+	*m = match{x: x, most: -1, own: m.own}
+	if once {
+		m.used = &m.own
+	}
+	return m
+}
+
+// endMatch makes a match idle.
+func (x *runner) endMatch(m *match) {
+	edges := m.own.edges[:0]
+	if cap(edges) > pooledElements {
+		edges = nil
+	}
+	clear(edges[:cap(edges)])
+	*m = match{own: edgeSet{edges: edges}}
+	x.match = m
 }
 
 // doneOp ends a MATCH.
@@ -373,6 +396,10 @@ func (o *edgeOp) run(m *match) error {
 	var hops []hop
 	var err error
 	if to := o.target(x); to != nil {
+		var may bool
+		if may, err = x.closes(o, m.cur, to); err != nil || !may {
+			return err
+		}
 		hops, err = x.hopsTo(o, m.cur, to)
 	} else {
 		hops, err = x.hopsOf(o, m.cur)

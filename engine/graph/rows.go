@@ -26,7 +26,7 @@ type answer struct {
 
 // answerTo is the answer of a program; out is where the caller wants it: nil: as values.
 func (p *Program) answerTo(x *runner, out *exec.Out) *answer {
-	a := &answer{x: x, names: p.names, from: p.from, out: out}
+	a := &answer{x: x, names: p.names, from: p.from, out: out, list: x.answers[:0]}
 	if out != nil && !out.AsValues {
 		a.packed = &value.Packed{}
 		a.object, a.fields = value.MakeObject(len(a.names))
@@ -111,6 +111,14 @@ func (a *answer) pack(row value.Value) error {
 	return r.Mem.Reach(a.packed.Size())
 }
 
+// giveBack leaves the memory of the list to the next run.
+func (a *answer) giveBack() {
+	if cap(a.list) <= pooledElements {
+		clear(a.list)
+		a.x.answers = a.list[:0]
+	}
+}
+
 // value is the answer as the statement gives it.
 func (a *answer) value() value.Value {
 	if a.packed != nil {
@@ -120,8 +128,7 @@ func (a *answer) value() value.Value {
 	if a.out != nil {
 		a.out.Detached = true
 	}
-	if a.list == nil {
-		a.list = []value.Value{}
-	}
-	return value.ArrayOf(a.list)
+	list := make([]value.Value, len(a.list))
+	copy(list, a.list)
+	return value.ArrayOf(list)
 }

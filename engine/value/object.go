@@ -81,7 +81,7 @@ const mostObjects = 32
 // Make is MakeObject.
 func (m *Objects) Make(n int) (*Object, []Field) {
 	if len(m.objects) == 0 || len(m.fields) < n {
-		m.made = min(max(2*m.made, 1), mostObjects)
+		m.made = min(2*m.made+min(m.made, 2)+1, mostObjects) // 1, 4, 11, 25: most answers are short
 		m.objects, m.fields = make([]Object, m.made), make([]Field, m.made*n)
 	}
 	o, fields := &m.objects[0], m.fields[:n:n]
