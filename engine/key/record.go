@@ -10,7 +10,9 @@ func Record(dst []byte, ns, db, tb uint32, key value.Value) []byte {
 }
 
 // RecordOf is the key of a record given by its ID.
-func RecordOf(dst []byte, ns, db uint32, id ID) []byte { return append(appendDB(dst, ClassRecord, ns, db), id...) }
+func RecordOf(dst []byte, ns, db uint32, id ID) []byte {
+	return append(appendDB(dst, ClassRecord, ns, db), id...)
+}
 
 // RecordPrefix is what all records of a table start with.
 func RecordPrefix(dst []byte, ns, db, tb uint32) []byte {
