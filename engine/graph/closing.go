@@ -5,8 +5,8 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 )
 
-// closing tells quickly of most nodes that no edge leads from them to the node where a pattern closes a circle: it keeps
-// a bit for each node that has such an edge. It is made once the same node was asked for several times.
+// closing tells quickly of most nodes that no edge leads from them to the node where a pattern closes a circle: it
+// keeps a bit for each node that has such an edge. It is made once the same node was asked for several times.
 type closing struct {
 	op    *edgeOp
 	to    *element
@@ -63,7 +63,8 @@ func (x *runner) closingOf(o *edgeOp, target *element) *closing {
 
 // makeClosing reads the edges of the target.
 //
-// SECURITY: only for those who see all edges. Others have permissions evaluated here that their pattern does not ask for.
+// SECURITY: only for those who see all edges. For others, permissions would be evaluated that the pattern does not ask
+// for.
 func (x *runner) makeClosing(c *closing) error {
 	c.state = closingUseless
 	if !x.g.Env.CanRead() || c.to.table.id == 0 {

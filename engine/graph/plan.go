@@ -364,7 +364,10 @@ func keepsTrail(fs []factor) bool {
 		if !ok {
 			continue
 		}
-		if p.sub != nil || p.mode >= gql.PathTrail || len(p.term.branches) > 1 || keepsTrail(p.term.branches[0].factors) {
+		if p.sub != nil || p.mode >= gql.PathTrail || len(p.term.branches) > 1 {
+			return true
+		}
+		if keepsTrail(p.term.branches[0].factors) {
 			return true
 		}
 	}

@@ -87,7 +87,8 @@ func (id ID) Decode() (tb uint32, record value.Value, err error) {
 	return DecodeEdgeEnd(unsafe.Slice(unsafe.StringData(string(id)), len(id)))
 }
 
-// EdgeIDAfter is the direction and the edge in a key made by Edge, whose node ends behind n bytes. The edge is a part of k.
+// EdgeIDAfter is the direction and the edge in a key made by Edge, whose node ends behind n bytes. The edge is a part
+// of k.
 func EdgeIDAfter(k []byte, n int) (dir Direction, edge ID, err error) {
 	if len(k) < n+6 {
 		return 0, "", ErrMalformed
