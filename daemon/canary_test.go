@@ -9,7 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/internal/pb/rpcpb"
 )
 
 // wireCanary stands in every hidden place and in no statement: no byte that a low principal receives may have it.
@@ -88,8 +93,38 @@ func wireText(r *rand.Rand, kind string) string {
 	return text
 }
 
-// TestCanaryNeverCrossesTheWire draws schemas with permissions, and lets a guest and a record user ask of them on /sql, /gql, /key
-// and /rpc: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
+// received runs a text over gRPC: all bytes of the frames, and of the status with its details.
+func (c *rpcClient) received(headers []string, text string) string {
+	ctx := c.s.t.Context()
+	for _, h := range headers {
+		name, v, _ := strings.Cut(h, ": ")
+		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), v)
+	}
+	stream, err := c.Query(ctx, &rpcpb.QueryRequest{Query: text})
+	var got []byte
+	for err == nil {
+		var f *rpcpb.QueryResponse
+		if f, err = stream.Recv(); err != nil {
+			break
+		}
+		if b := f.GetBatch(); b.GetStats() != nil && b.GetError() == nil {
+			got = append(got, `"status":"OK"`...) // as the other doors say it
+		}
+		b, err := proto.Marshal(f)
+		if err != nil {
+			c.s.t.Fatal(err)
+		}
+		got = append(got, b...)
+	}
+	b, err := proto.Marshal(status.Convert(err).Proto())
+	if err != nil {
+		c.s.t.Fatal(err)
+	}
+	return string(append(got, b...))
+}
+
+// TestCanaryNeverCrossesTheWire draws schemas with permissions, and lets a guest and a record user ask of them on /sql, /gql, /key,
+// /rpc and over gRPC: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
 func TestCanaryNeverCrossesTheWire(t *testing.T) {
 	n := 400
 	if text := os.Getenv("NACRE_INTERFERENCE"); text != "" {
@@ -118,11 +153,13 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 		}
 		for _, who := range [][]string{nil, {"Authorization: Bearer " + in.Token}} {
 			headers := append(append([]string{}, place...), who...)
-			k := s.dial("json", headers...)
+			k, calls := s.dial("json", headers...), s.grpc()
 			for range each / 2 {
 				text := wireText(r, "text")
 				var got string
-				switch r.IntN(5) {
+				switch r.IntN(6) {
+				case 5:
+					got = calls.received(headers, text)
 				case 0:
 					text = wireText(r, "gql")
 					got = s.do("POST", "/gql", text, headers...).body
@@ -146,7 +183,7 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 					t.Errorf("world %d, record user %v: %s\n%.600s\n%s", seed+w, who != nil, text, got, world)
 				}
 			}
-			_ = k.conn.Close()
+			_, _ = k.conn.Close(), calls.conn.Close()
 		}
 		if got := s.do("POST", "/sql", "REMOVE NAMESPACE "+ns, rootAuth).body; strings.Contains(got, `"ERR"`) {
 			t.Fatal(got)
