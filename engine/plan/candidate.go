@@ -54,7 +54,13 @@ func (q *Query) best(conds []condition) (*candidate, error) {
 		if !index.Kept(ix) || !q.mayUse(ix) {
 			continue
 		}
-		if c := q.fit(ix, conds); c != nil {
+		c := q.fit(ix, conds)
+		if c == nil {
+			continue
+		}
+		if wide, err := q.wide(c); err != nil {
+			return nil, err
+		} else if !wide {
 			found = append(found, c)
 		}
 	}

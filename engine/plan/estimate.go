@@ -1,5 +1,7 @@
 package plan
 
+import "math"
+
 // probed is how many entries of each index are counted to tell which has fewer.
 const probed = 64
 
@@ -27,4 +29,39 @@ func (q *Query) fewest(found []*candidate) (*candidate, error) {
 		}
 	}
 	return best, nil
+}
+
+// The parts of an index for what is no list may hold a sixteenth of the table's records, but these many at least and at most:
+// counting them is work for each plan.
+const (
+	fewApart  = 64
+	mostApart = 1024
+)
+
+// wide reports whether the index of a candidate for CONTAINS would be read for about as much as the table: each text and object
+// in it may contain the value. Who may not know how many there are keeps the index.
+func (q *Query) wide(c *candidate) (bool, error) {
+	if !c.elements || c.lists || q.Off.Has(Estimate) {
+		return false, nil
+	}
+	records, err := q.Host.Records()
+	if err != nil || records == math.MaxInt64 {
+		return false, err
+	}
+	most := int(min(max(records/16, fewApart), mostApart))
+	n := 0
+	for _, a := range c.accesses() {
+		if a.Lead != nil {
+			continue
+		}
+		a.Untracked = true
+		more, err := q.Host.Entries(c.ix, a, most-n)
+		if err != nil {
+			return false, err
+		}
+		if n += more; n >= most {
+			return true, nil
+		}
+	}
+	return false, nil
 }
