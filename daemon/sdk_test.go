@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/internal/pb/rpcpb"
 )
 
 // The official Go client, unchanged, over both transports. It is a module of its own; scripts/test downloads it.
@@ -36,7 +37,43 @@ func TestOfficialGoClient(t *testing.T) {
 	}
 }
 
-// The official JavaScript client, unchanged, over both transports. scripts/test installs it.
+// busyWithCalls keeps four streams of gRPC going on the server until stop is called.
+func (s *server) busyWithCalls() (stop func()) {
+	c := s.grpc()
+	c.signin(nil, "root", "root")
+	c.use(nil, "load", "load")
+	c.texts("CREATE |t:500| SET x = 'some text' RETURN NONE")
+	done, ended := make(chan struct{}), make(chan int, 4)
+	for range cap(ended) {
+		go func() {
+			n := 0
+			for {
+				select {
+				case <-done:
+					ended <- n
+					return
+				default:
+				}
+				if r, err := c.run(s.t.Context(), &rpcpb.QueryRequest{Query: "SELECT * FROM t"}); err != nil ||
+					len(r[0].values) != 500 {
+					s.t.Errorf("a call beside: %v", err)
+				}
+				n++
+			}
+		}()
+	}
+	return func() {
+		close(done)
+		for range cap(ended) {
+			if <-ended == 0 {
+				s.t.Error("no call ran beside")
+			}
+		}
+	}
+}
+
+// The official JavaScript client, unchanged, over both transports, on a port that serves gRPC at the same time.
+// scripts/test installs it.
 func TestOfficialClient(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -47,6 +84,7 @@ func TestOfficialClient(t *testing.T) {
 		t.Fatal("the official client is not installed: run scripts/test, or npm ci in testdata/sdk")
 	}
 	s := start(t, func(c *config.Config) { c.AllowExperimental = names("files") })
+	defer s.busyWithCalls()()
 	for _, scheme := range []string{"ws", "http"} {
 		t.Run(scheme, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, "sdk.mjs", scheme+"://"+s.Addr().String()+"/rpc", "root", "root")
