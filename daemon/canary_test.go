@@ -123,8 +123,65 @@ func (c *rpcClient) received(headers []string, text string) string {
 	return string(append(got, b...))
 }
 
+// wireMCP asks by a tool of MCP, a resource or a completion, and says what it asked.
+func wireMCP(r *rand.Rand, c *mcpClient, ns string) (asked, got string) {
+	one := func(of string) string { return wireParts[of][r.IntN(len(wireParts[of]))] }
+	meta := []any{"_meta", json.RawMessage(mcpMeta)}
+	object := func(pairs ...any) map[string]any {
+		out := map[string]any{}
+		for i := 0; i < len(pairs); i += 2 {
+			out[pairs[i].(string)] = pairs[i+1]
+		}
+		return out
+	}
+	ask := func(method, name string, params map[string]any) (string, string) {
+		b, err := json.Marshal(params)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.headers = append(c.headers, "Mcp-Method: "+method, "Mcp-Name: "+name)
+		return "MCP " + method + " " + string(b), c.call(method, string(b)).raw
+	}
+	tool := func(name string, pairs ...any) (string, string) {
+		return ask("tools/call", name, object(append(meta, "name", name, "arguments", object(pairs...))...))
+	}
+	table := []string{"p", "q", "e", "hid", "user", "log"}[r.IntN(6)]
+	field := strings.TrimSpace(one("field"))
+	switch r.IntN(14) {
+	case 0:
+		return tool("query", "query", wireText(r, "text"))
+	case 1:
+		return tool("gql", "query", wireText(r, "gql"))
+	case 2:
+		return tool("select", "target", one("table"), "fields", field+" AS x", "where_clause", strings.ReplaceAll(one("cond"), "{F}", field))
+	case 3:
+		return tool("select", "target", table, "fields", "count() AS n, "+field+" AS x", "group_clause", "x")
+	case 4:
+		return tool("select", "target", table, "order_clause", "secret", "fetch_clause", "out, in, owner, link")
+	case 5:
+		return tool("describe", "examples", 5, "max_tokens", 50_000)
+	case 6:
+		return tool("sample", "table", table, "count", 100)
+	case 7:
+		return tool("explain", "query", "SELECT * FROM "+table+" WHERE secret = 'a' AND "+strings.ReplaceAll(one("cond"), "{F}", field))
+	case 8:
+		return tool("run", "function", []string{"fn::secret", "fn::may", "type::record"}[r.IntN(3)], "args", []any{"hid:1"})
+	case 9:
+		return tool("update", "target", one("table"), "merge_data", object("m", object("$ql", "p:2")), "where_clause", strings.ReplaceAll(one("cond"), "{F}", field))
+	case 10:
+		return tool("list", "kind", []string{"fields", "functions", "params", "users", "tables"}[r.IntN(5)])
+	case 11:
+		return tool("info", "target", []string{"db", "ns", "root", table}[r.IntN(4)])
+	case 12:
+		uri := "surrealdb://schema/ns/" + ns + "/db/d" + []string{"", "/table/" + table}[r.IntN(2)]
+		return ask("resources/read", uri, object(append(meta, "uri", uri)...))
+	}
+	return ask("completion/complete", "", object(append(meta, "ref", object("type", "ref/prompt", "name", "schema_explorer"),
+		"argument", object("name", []string{"table", "function", "namespace", "database"}[r.IntN(4)], "value", ""))...))
+}
+
 // TestCanaryNeverCrossesTheWire draws schemas with permissions, and lets a guest and a record user ask of them on /sql, /gql, /key,
-// /rpc and over gRPC: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
+// /mcp, /rpc and over gRPC: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
 func TestCanaryNeverCrossesTheWire(t *testing.T) {
 	n := 400
 	if text := os.Getenv("NACRE_INTERFERENCE"); text != "" {
@@ -157,7 +214,9 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 			for range each / 2 {
 				text := wireText(r, "text")
 				var got string
-				switch r.IntN(6) {
+				switch r.IntN(8) {
+				case 6, 7:
+					text, got = wireMCP(r, s.mcp(append(headers, takesMCP, "MCP-Protocol-Version: 2026-07-28")...), ns)
 				case 5:
 					got = calls.received(headers, text)
 				case 0:
@@ -176,7 +235,7 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 					got = s.do("POST", "/sql", text, headers...).body
 				}
 				asked++
-				if strings.Contains(got, `"status":"OK"`) {
+				if strings.Contains(got, `"status":"OK"`) || strings.Contains(got, `"resultType":"complete"`) && !strings.Contains(got, `"isError":true`) {
 					answered++
 				}
 				if strings.Contains(got, wireCanary) {
