@@ -159,7 +159,6 @@ func TestMCPSessionLimits(t *testing.T) {
 		calls = append(calls, first.later(id, "query", mcpArgs("SLEEP 1h")))
 	}
 	for i := range calls {
-		first.t = t
 		eventually(t, "64 calls at work", func() bool {
 			return strings.Contains(first.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, 100+i)).raw, "at work")
 		})

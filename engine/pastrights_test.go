@@ -34,7 +34,7 @@ func TestRightsOfTodayGovernThePast(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"SELECT * FROM closed VERSION AT", "[]"},
 		{"SELECT * FROM closed:1 VERSION AT", "[]"},
-		{"SELECT count() FROM closed GROUP ALL VERSION AT", "[{ count: 0 }]"},
+		{"SELECT count() FROM closed GROUP ALL VERSION AT", "[]"},
 		{"SELECT * FROM f VERSION AT", "[{ id: f:1, n: 1 }]"},
 		{"SELECT c FROM f WHERE c = 'canary' VERSION AT", "[]"},
 		{"SELECT * FROM r VERSION AT", "[{ c: 'seen', id: r:1, open: true }]"},
@@ -55,7 +55,7 @@ func TestRightsOfTodayGovernThePast(t *testing.T) {
 		if !strings.HasPrefix(got, c.want) || strings.Contains(got, "canary") {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.query, got, c.want)
 		}
-		if all := texts(mustExecute(t, root, query)); strings.HasPrefix(c.want, "[]") && !strings.Contains(all, "canary") {
+		if all := texts(mustExecute(t, root, query)); strings.HasPrefix(c.want, "[]") && !strings.Contains(query, "count()") && !strings.Contains(all, "canary") {
 			t.Errorf("%s tells the owner nothing: %s", c.query, all)
 		}
 	}

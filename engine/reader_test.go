@@ -3,11 +3,11 @@ package engine_test
 import "testing"
 
 // What rules access reads with the rights of the engine and writes nothing, however the write is dressed up
-// (upstream's CVE-2026-63733): a permission that tries to is no.
+// (upstream's CVE-2026-63733): a permission that tries to is no. Such definitions are refused, but for those of an import.
 func TestPermissionsOnlyRead(t *testing.T) {
 	e := openQuiet(t)
 	root := owner(t, e)
-	run(t, root, `
+	run(t, root, `OPTION IMPORT;
 		DEFINE TABLE log PERMISSIONS FULL; DEFINE TABLE secret PERMISSIONS NONE; CREATE secret:1 SET ok = true;
 		DEFINE FUNCTION fn::w() { CREATE log; RETURN true } PERMISSIONS FULL;
 		DEFINE TABLE a PERMISSIONS FOR select, update, delete, create WHERE (CREATE log);
