@@ -15,7 +15,15 @@ import (
 func (c *mcpClient) later(id, tool, args string) <-chan mcpReply {
 	out := make(chan mcpReply, 1)
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args)
-	go func() { out <- c.post(body) }()
+	go func() {
+		for {
+			got := c.post(body)
+			if !strings.Contains(got.raw, "is at work in the session") { // else a ping of busy had the id just then
+				out <- got
+				return
+			}
+		}
+	}()
 	return out
 }
 

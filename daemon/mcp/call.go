@@ -52,7 +52,7 @@ func (q *request) with(ctx context.Context, a args, reads bool, f func(context.C
 	}
 	ctx, cancel := q.srv.timed(ctx)
 	defer cancel()
-	return f(ctx, c)
+	return c.cause(ctx, f(ctx, c))
 }
 
 // settle brings the call to its place. Each part is that of the first that names it: the arguments, the headers of
