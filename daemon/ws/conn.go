@@ -392,8 +392,15 @@ func (c *conn) leave(ctx context.Context) {
 // bye closes the connection with a code and a reason. The library waits five seconds for the client's own close frame;
 // one has to do.
 func (c *conn) bye(code websocket.StatusCode, reason string) {
-	late := time.AfterFunc(time.Second, c.cut)
+	said := c.pipe.writes.Load()
+	late := time.AfterFunc(5*time.Second, c.cut)
 	defer late.Stop()
+	silent := time.AfterFunc(time.Second, func() {
+		if c.pipe.writes.Load() != said { // on a busy machine it takes longer until the words are on their way
+			c.cut()
+		}
+	})
+	defer silent.Stop()
 	_ = c.socket.Close(code, reason)
 }
 

@@ -20,6 +20,7 @@ const pipeBuffer = 64 << 10
 type pipe struct {
 	net.Conn
 	timeout time.Duration
+	writes  atomic.Int64 // that began
 	drains  atomic.Int64 // what comes in is dropped, so many bytes of it at most; 0: it is read
 
 	mu     sync.Mutex // guards the rest; held across writes to the network, which have a deadline
@@ -52,6 +53,7 @@ var pipeBuffers = sync.Pool{New: func() any { b := make([]byte, 0, pipeBuffer); 
 
 // Write implements net.Conn.
 func (p *pipe) Write(b []byte) (int, error) {
+	p.writes.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.corked {
