@@ -32,15 +32,33 @@ type tagging struct {
 
 // product reads a statement of the language, or all that is left of the text as a program of GQL.
 func (c *conn) product(text string, pos int) (*statement, int, error) {
-	r, err := rewrite(text[pos:])
-	if err != nil {
-		return nil, 0, shifted(err, text, pos)
-	}
-	s := &statement{params: make([]pgtype.OID, r.most)}
 	if c.settings.dialect == isoGQL {
-		s.text = strings.TrimSpace(text[pos:])
-		s.work = &product{text: r.text, gql: true, tag: tagging{"SELECT", true, true}}
-		return s, len(text), nil
+		r, err := rewrite(text[pos:])
+		if err != nil {
+			return nil, 0, shifted(err, text, pos)
+		}
+		return &statement{params: make([]pgtype.OID, r.most), text: strings.TrimSpace(text[pos:]),
+			work: &product{text: r.text, gql: true, tag: tagging{"SELECT", true, true}}}, len(text), nil
+	}
+	for n := firstPart; pos+n < len(text); n *= 4 {
+		if s, next, ended, err := c.productIn(text, pos, pos+n); err == nil && s != nil && ended {
+			return s, next, nil
+		}
+	}
+	s, next, _, err := c.productIn(text, pos, len(text))
+	return s, next, err
+}
+
+// firstPart is how many bytes of a text are read for a statement at first. SECURITY: a text of many statements would
+// be read as many times if each reading went to its end.
+const firstPart = 512
+
+// productIn reads a statement of the language in text[pos:to]; ended says that its semicolon is in there as well, so
+// that what follows makes no difference.
+func (c *conn) productIn(text string, pos, to int) (s *statement, next int, ended bool, err error) {
+	r, err := rewrite(text[pos:to])
+	if err != nil {
+		return nil, 0, false, shifted(err, text, pos)
 	}
 	stmt, start, end, err := parse.First(r.text, parse.Options{})
 	if err != nil {
@@ -48,12 +66,12 @@ func (c *conn) product(text string, pos int) (*statement, int, error) {
 		if e.Position > 0 {
 			moved := *e
 			moved.Position = r.position(e.Position)
-			return nil, 0, shifted(&moved, text, pos)
+			return nil, 0, false, shifted(&moved, text, pos)
 		}
-		return nil, 0, e
+		return nil, 0, false, e
 	}
 	if stmt == nil {
-		return nil, len(text), nil
+		return nil, to, false, nil
 	}
 	p := &product{text: r.text[start:end], tag: tagOf(stmt)}
 	p.look(stmt)
@@ -70,14 +88,14 @@ func (c *conn) product(text string, pos int) (*statement, int, error) {
 	if r.most > 0 {
 		own, err := rewrite(text[pos : pos+end-added])
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, false, err
 		}
 		most = own.most
 	}
-	s.params = make([]pgtype.OID, most)
-	s.text, s.work = strings.TrimSpace(text[pos:pos+end-added]), p
+	s = &statement{params: make([]pgtype.OID, most), text: strings.TrimSpace(text[pos : pos+end-added]), work: p}
 	limits(stmt, s.params)
-	return s, pos + end - added, nil
+	ended = strings.HasPrefix(strings.TrimLeft(r.text[end:], " \t\r\n"), ";")
+	return s, pos + end - added, ended, nil
 }
 
 // counts makes a statement that is to answer nothing answer something small for each record, so that they can be

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
@@ -45,7 +46,10 @@ type sink interface {
 type heals interface{ heals() bool }
 
 // mostStatements is how many statements a text may have, statementCost about what one takes in memory.
+//
+// SECURITY: longestReading bounds texts whose statements make each other long to read, such as brackets that stay open.
 const (
+	longestReading = 10 * time.Second
 	mostStatements = 100_000
 	statementCost  = 256
 )
@@ -58,8 +62,12 @@ func (c *conn) split(text string) (list []*statement, done func(), err error) {
 		c.mem.Release(held)
 		c.mem.Shrink()
 	}
-	for pos := 0; ; {
+	for pos, begun := 0, time.Now(); ; {
 		s, next, err := c.next(text, pos)
+		if err == nil && time.Since(begun) > longestReading {
+			err = sqlstate.New(sqlstate.TooMuch,
+				"the statements of one message take too long to read: send fewer of them at a time")
+		}
 		if err != nil {
 			done()
 			return nil, nil, err
