@@ -18,6 +18,7 @@ const (
 	mostExamples = 5
 	countedTo    = 10_000 // records that are counted; more are said to be more
 	exampleBytes = 2 << 10
+	frameBytes   = 112 // of what stands around the tables, the hint included
 )
 
 // described is one table, part by part in the order in which they are left out where they do not fit.
@@ -43,7 +44,7 @@ func runDescribe(ctx context.Context, c *call) (*outcome, error) {
 	}
 	ns, db := c.engine.Place()
 	out := object{"namespace": ns, "database": db}
-	left := budget*tokenBytes - len(encode(out)) - 64
+	left := budget*tokenBytes - len(encode(out)) - frameBytes
 	shown, cut := make([]object, 0, len(tables)), false
 	sizes := make([]int, 0, len(tables))
 	for i := range tables {

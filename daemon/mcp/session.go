@@ -108,9 +108,15 @@ func (t *Sessions) Shut() {
 }
 
 // End ends the session: its calls are cancelled, its stream closes.
-func (s *Session) End() {
+func (s *Session) End() { s.end(false) }
+
+// expire ends a session that nothing was asked of for a while.
+func (s *Session) expire() { s.end(true) }
+
+// end ends the session, but not where it is to be idle and is at work.
+func (s *Session) end(idle bool) {
 	s.mu.Lock()
-	if s.over {
+	if s.over || idle && s.users > 0 {
 		s.mu.Unlock()
 		return
 	}
@@ -134,17 +140,7 @@ func (s *Session) End() {
 	}
 }
 
-// expire ends a session that nothing was asked of for a while.
-func (s *Session) expire() {
-	s.mu.Lock()
-	busy := s.users > 0
-	s.mu.Unlock()
-	if !busy {
-		s.End()
-	}
-}
-
-// use counts a request or a stream as at work: the session does not expire meanwhile.
+// begin counts a request or a stream as at work: the session does not expire meanwhile.
 func (s *Session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
