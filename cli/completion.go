@@ -58,8 +58,8 @@ func completeTables(cmd *cobra.Command, flag string, f *connectFlags) {
 // completion is what cobra asks for words.
 type completion = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
-// offer offers the names in a section of INFO. A server that does not answer, or refuses, offers nothing, and nobody is
-// asked for a password.
+// offer offers the names in a section of INFO. Where the server does not answer or refuses, it offers nothing. It
+// never asks for a password.
 func offer(f *connectFlags, what func(*connectFlags) (text, section string)) completion {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var list []string

@@ -19,7 +19,7 @@ type connectFlags struct {
 	context   string // name of a context; "" is the one in use
 	passStdin bool
 
-	quiet  bool   // ask nobody for a password
+	quiet  bool   // never ask for a password
 	create bool   // make the store of endpoint where it does not exist
 	placed bool   // begin at the namespace and database without selecting them, which would make them
 	maker  string // what makes a store, for the error where there is none

@@ -65,7 +65,7 @@ func printHelp(w io.Writer, cmd *cobra.Command) {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "\n%s\n", wrap("'"+cmd.CommandPath()+" COMMAND --help' has more on a command.", 0))
 	}
-	_, _ = io.WriteString(w, out.String()) // nobody reads the help when it fails
+	_, _ = io.WriteString(w, out.String()) // there is no way to report a failed write of the help
 }
 
 // usageLines are the ways to call cmd.

@@ -109,7 +109,7 @@ func back(tokens []token, n int) string {
 
 func upper(tokens []token, n int) string { return strings.ToUpper(back(tokens, n)) }
 
-// naming reports whether a new name stands behind a word, which nobody can guess.
+// naming reports whether a word is followed by a new name, so that there is nothing to offer.
 func naming(prev string) bool {
 	switch strings.ToUpper(prev) {
 	case "AS", "LET", "NAME":

@@ -76,7 +76,7 @@ func TestSignaturesAreHints(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the words replace what is before the cursor.
+// For any text, the offered words replace the text before the cursor.
 func FuzzAt(f *testing.F) {
 	for _, s := range []string{"SELECT na", "RETURN fn::gr", "a.b.c", "``", "⟨", "'", "/*", "::", ":", "->", "$",
 		"é::ü"} {

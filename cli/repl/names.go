@@ -27,8 +27,8 @@ type names struct {
 	begun string // the lines before the one that is typed
 }
 
-// The bounds of a fetch: its time, the tables that are asked for their fields, and those without definitions of fields
-// of which a record is looked at.
+// The bounds of a fetch: its time, and how many tables are asked for their fields. For a table without definitions of
+// fields one record is read instead, for a smaller number of tables.
 const (
 	fetchTime        = time.Minute
 	maxFieldTables   = 200

@@ -165,8 +165,8 @@ func (s *Server) mcpMessages(w http.ResponseWriter, r *http.Request) error {
 	return s.mcpInSession(w, r, sess, peer, list, batch, stream)
 }
 
-// mcpPeer finds out who asks, and in which session. In a session of a guest the caller is that guest, whatever
-// credentials come with the request.
+// mcpPeer finds the caller and the session of a request. In a session that a guest began, the caller stays that guest:
+// credentials of the request are ignored.
 func (s *Server) mcpPeer(r *http.Request, version string) (*mcp.Session, *mcp.Peer, error) {
 	var sess *mcp.Session
 	if id := r.Header.Get(mcpSession); id != "" && version != mcpAlone {

@@ -144,12 +144,18 @@ func (p *parser) aggregate() (Expr, error) {
 	return a, err
 }
 
-func (p *parser) cast() (Expr, error) {
-	start := p.tok.start
-	if err := p.next(); err != nil {
-		return nil, err
+// open passes a word and the bracket after it, and gives where the word starts.
+func (p *parser) open() (start int, err error) {
+	start = p.tok.start
+	if err = p.next(); err == nil {
+		err = p.expectPunct("(")
 	}
-	if err := p.expectPunct("("); err != nil {
+	return start, err
+}
+
+func (p *parser) cast() (Expr, error) {
+	start, err := p.open()
+	if err != nil {
 		return nil, err
 	}
 	x, err := p.expr()
@@ -176,11 +182,8 @@ func (p *parser) cast() (Expr, error) {
 // trim reads TRIM([LEADING|TRAILING|BOTH] [c FROM] s), or TRIM(list, n).
 func (p *parser) trim() (Expr, error) {
 	f := &Func{Name: "TRIM", Spec: "BOTH"}
-	start := p.tok.start
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	if err := p.expectPunct("("); err != nil {
+	start, err := p.open()
+	if err != nil {
 		return nil, err
 	}
 	spec := p.isAny("LEADING", "TRAILING", "BOTH")
@@ -191,7 +194,6 @@ func (p *parser) trim() (Expr, error) {
 		}
 	}
 	var x Expr
-	var err error
 	if !spec || !p.is("FROM") {
 		if x, err = p.expr(); err != nil {
 			return nil, err
@@ -231,11 +233,8 @@ func (p *parser) trim() (Expr, error) {
 // normalize reads NORMALIZE(s[, form]).
 func (p *parser) normalize() (Expr, error) {
 	f := &Func{Name: "NORMALIZE", Spec: "NFC"}
-	start := p.tok.start
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	if err := p.expectPunct("("); err != nil {
+	start, err := p.open()
+	if err != nil {
 		return nil, err
 	}
 	x, err := p.expr()
@@ -261,11 +260,8 @@ func (p *parser) normalize() (Expr, error) {
 
 // propertyExists reads PROPERTY_EXISTS(x, p): p is a name, not a value.
 func (p *parser) propertyExists() (Expr, error) {
-	start := p.tok.start
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	if err := p.expectPunct("("); err != nil {
+	start, err := p.open()
+	if err != nil {
 		return nil, err
 	}
 	v, err := p.variable()

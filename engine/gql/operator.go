@@ -88,16 +88,7 @@ func (p *parser) neg() (Expr, error) {
 	if !p.is("NOT") {
 		return p.comparison()
 	}
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
-	start := p.tok.start
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	x, err := p.neg()
-	return &Unary{Op: Not, X: x, Span: p.span(start)}, err
+	return p.prefixed(Not, p.neg)
 }
 
 // noOperators are words that other languages have as operators, with what GQL says of them.
@@ -198,6 +189,11 @@ func (p *parser) sign() (Expr, error) {
 	case !p.at("+"):
 		return p.primary()
 	}
+	return p.prefixed(op, p.sign)
+}
+
+// prefixed reads an operator that stands before its operand.
+func (p *parser) prefixed(op Op, operand func() (Expr, error)) (Expr, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -206,6 +202,6 @@ func (p *parser) sign() (Expr, error) {
 	if err := p.next(); err != nil {
 		return nil, err
 	}
-	x, err := p.sign()
+	x, err := operand()
 	return &Unary{Op: op, X: x, Span: p.span(start)}, err
 }

@@ -81,6 +81,15 @@ func (p *parser) optional(start int) (Step, error) {
 	return b, err
 }
 
+// patterns reads the paths of a MATCH, with commas between them.
+func (p *parser) patterns(m *Match) error {
+	return p.list(func() error {
+		pt, err := p.path()
+		m.Patterns = append(m.Patterns, pt)
+		return err
+	})
+}
+
 // match reads MATCH from its keyword on.
 func (p *parser) match(start int, optional bool) (*Match, error) {
 	if err := p.next(); err != nil {
@@ -90,12 +99,7 @@ func (p *parser) match(start int, optional bool) (*Match, error) {
 	if err := p.matchMode(m); err != nil {
 		return nil, err
 	}
-	err := p.list(func() error {
-		pt, err := p.path()
-		m.Patterns = append(m.Patterns, pt)
-		return err
-	})
-	if err != nil {
+	if err := p.patterns(m); err != nil {
 		return nil, err
 	}
 	if keep, err := p.eat("KEEP"); err != nil {

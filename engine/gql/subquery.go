@@ -58,12 +58,7 @@ func (p *parser) beginsPattern() bool {
 func (p *parser) existsPattern() (*Query, error) {
 	m := &Match{}
 	start := p.tok.start
-	err := p.list(func() error {
-		pt, err := p.path()
-		m.Patterns = append(m.Patterns, pt)
-		return err
-	})
-	if err != nil {
+	if err := p.patterns(m); err != nil {
 		return nil, err
 	}
 	if where, err := p.eat("WHERE"); err != nil {
