@@ -32,6 +32,7 @@ var doors = []door{
 	{"query in a transaction", "statements", (*caller).transaction},
 	{"embedded", "statements", (*caller).embedded},
 	{postgresDoor, "statements", (*caller).postgres},
+	{postgresDoor + " in SQL", "sql", (*caller).postgresSQL},
 	{"methods over HTTP in JSON", "methods", httpMethod(wire.JSON)},
 	{"methods over HTTP in CBOR", "methods", httpMethod(wire.CBOR)},
 	{"methods over WebSocket in JSON", "methods", socketMethod("json")},
@@ -59,15 +60,16 @@ var doors = []door{
 
 // caller is one principal at one door.
 type caller struct {
-	s      *scene
-	d      *door
-	who    credentials
-	k      *socket        // of doors with a connection
-	place  string         // that the connection was opened for
-	pg     *pgconn.PgConn // of the PostgreSQL wire
-	broken bool           // a new one is needed
-	leave  func()
-	rpc    *rpcClient // of doors of gRPC
+	s       *scene
+	d       *door
+	who     credentials
+	k       *socket        // of doors with a connection
+	place   string         // that the connection was opened for
+	pg      *pgconn.PgConn // of the PostgreSQL wire
+	broken  bool           // a new one is needed
+	leave   func()
+	rpc     *rpcClient // of doors of gRPC
+	dialect string     // of the PostgreSQL wire; "": that of the server
 }
 
 // headers say who is there and where.

@@ -9,6 +9,12 @@ import (
 
 const postgresDoor = "the PostgreSQL wire"
 
+// postgresSQL runs a text in the dialect SQL.
+func (c *caller) postgresSQL(r *row, text string) outcome {
+	c.dialect = "sql"
+	return c.postgres(r, text)
+}
+
 // byPassword are the principals that the PostgreSQL wire lets in: users with a password. dx and nx are not among them: the
 // place that a client connects to says which user of that name it means.
 const byPassword = "dv de do nv ne no rv re ro ex"
@@ -39,6 +45,9 @@ func (c *caller) postgres(r *row, text string) outcome {
 			c.s.t.Fatal(err)
 		}
 		cfg.User, cfg.Password, cfg.Database = user, "p", c.who.ns+"/"+c.who.db
+		if c.dialect != "" {
+			cfg.RuntimeParams["options"] = "-c dialect=" + c.dialect
+		}
 		if c.pg, err = pgconn.ConnectConfig(ctx, cfg); err != nil {
 			c.pg = nil
 			return fail(err)
@@ -58,6 +67,20 @@ func (c *caller) postgres(r *row, text string) outcome {
 		if _, err := c.pg.Exec(ctx, use).ReadAll(); err != nil {
 			return fail(err)
 		}
+	}
+	if text, data, ok := strings.Cut(text, " <<< "); ok { // COPY … FROM STDIN
+		tag, err := c.pg.CopyFrom(ctx, strings.NewReader(data+"\n"), text)
+		if err != nil {
+			return fail(err)
+		}
+		return outcome{empty: tag.RowsAffected() == 0, raw: tag.String()}
+	}
+	if strings.HasSuffix(text, "TO STDOUT") {
+		var all strings.Builder
+		if _, err := c.pg.CopyTo(ctx, &all, text); err != nil {
+			return fail(err)
+		}
+		return outcome{empty: all.Len() == 0, answer: all.String(), raw: all.String()}
 	}
 	results, err := c.pg.Exec(ctx, text).ReadAll()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
-	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
@@ -293,13 +292,8 @@ func (p *product) setVariable(ctx context.Context, c *conn, k *call) error {
 
 // program runs GQL.
 func (p *product) program(ctx context.Context, c *conn, k *call) (string, error) {
-	if c.tx.block {
-		return "", sqlstate.New(sqlstate.FeatureNotSupported,
-			"GQL queries cannot run inside an interactive transaction")
-	}
-	var err error
-	var res []engine.Result
-	if res, err = c.srv.RPC.GQL(ctx, c.session, nil, p.text, vars(k.args)); err != nil {
+	res, err := c.srv.RPC.GQL(ctx, c.session, c.tx.tx, p.text, vars(k.args))
+	if err != nil {
 		return "", err
 	}
 	a := &answer{p: p, c: c, out: k.out, json: k.json || c.settings.resultJSON}

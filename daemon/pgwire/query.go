@@ -23,15 +23,19 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	if !plain && !queryWords[word] {
 		return nil, 0, nil
 	}
-	if plain && !queryWords[word] && word != "insert" && word != "update" && word != "delete" {
+	if plain && !queryWords[word] && word != "insert" && word != "update" && word != "delete" && word != "explain" {
 		return nil, 0, nil
 	}
 	parsed, end, err := sql.Parse(text, pos)
 	if err != nil {
-		if plain {
+		if plain && (word != "explain" || c.translate(err).Code == sqlstate.FeatureNotSupported) {
 			return nil, 0, err
 		}
 		return nil, 0, nil // the language may have it
+	}
+	explain, explains := parsed.(*sql.Explain)
+	if explains {
+		parsed = explain.Stmt
 	}
 	sel, ok := parsed.(*sql.Select)
 	if !plain && (!ok || !ofCatalogs(sel)) {
@@ -39,6 +43,9 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	}
 	q := &sqlQuery{parsed: parsed, given: c.settings.paramOIDs, plain: plain}
 	st := &statement{text: strings.TrimSpace(text[pos:end]), work: q}
+	if explains {
+		st.work = &explainQuery{q, explain}
+	}
 	if c.lateBind {
 		return st, end, nil
 	}

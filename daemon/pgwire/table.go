@@ -474,11 +474,12 @@ func (r *tableRelation) relation() bool {
 	return len(r.t.Columns) > 2 && r.t.Columns[1].Name == "in" && r.t.Columns[2].Name == "out"
 }
 
-// first is the row of the record that a write answers; none where the user may not see it.
+// first is the row of the record that a write answers; nil where it answers none: nothing was written, or the user may
+// not see it.
 func (r *tableRelation) first(v value.Value) ([]value.Value, error) {
 	if v.Kind() == value.KindArray {
 		if v.Len() == 0 {
-			return make([]value.Value, len(r.cols)), nil
+			return nil, nil
 		}
 		v = v.Elems()[0]
 	}
@@ -521,17 +522,17 @@ func (w *tableWriter) Update(table string, id value.Value, cols []string, row []
 }
 
 // Delete implements sql.Writer.
-func (w *tableWriter) Delete(table string, id value.Value) error {
+func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	r, err := w.table(table)
 	if err != nil {
-		return err
+		return false, err
 	}
 	target, err := r.recordOf(id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = w.execute("DELETE $_id", value.Field{Name: "_id", Value: target})
-	return err
+	v, err := w.execute("DELETE $_id RETURN VALUE true", value.Field{Name: "_id", Value: target})
+	return v.Kind() != value.KindArray || v.Len() > 0, err
 }
 
 // translateQuietly is translate for an error that may turn out to be none.

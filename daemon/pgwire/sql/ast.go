@@ -5,7 +5,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Statement is a statement of SQL: *Select, *Insert, *Update or *Delete.
+// Statement is a statement of SQL: *Select, *Insert, *Update, *Delete or *Explain.
 type Statement interface{}
 
 // Expr is an expression.

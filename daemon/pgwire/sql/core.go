@@ -111,7 +111,7 @@ func (b *binder) core(c *core, orderBy []orderKey, outer *names) (*query, error)
 		outs: outs,
 		keys: keys, distinct: c.distinct, on: on}
 	r.limitable()
-	q.run, q.core = r.run, r
+	q.run, q.core, q.explain = r.run, r, r.explain
 	return q, nil
 }
 

@@ -20,6 +20,9 @@ type source struct {
 	leaf func(rt *runtime, s *scope, conds []*bound, yield func(*scope) error) error
 	rel  Relation // of a leaf that is one; nil: else
 	used []bool   // of a leaf: which of its columns are looked at
+	// Of a leaf, for EXPLAIN: what it is called, and what it takes its rows from; nil: nothing else.
+	title string
+	below func(rt *runtime) (*Step, error)
 	// passing: what is done with a row of the leaf ends before the next one is read, so that one scope does for all.
 	passing bool
 	// of is the query whose rows are those of the leaf, in order, but for a LIMIT; nil: there is none.
@@ -73,7 +76,7 @@ func (b *binder) fromItem(f fromItem, ns *names) (*source, error) {
 			return nil, err
 		}
 		s := b.leaf(ns, f.alias, renamed(q.cols, f.cols), q.fields)
-		s.lateral = f.lateral
+		s.lateral, s.title, s.below = f.lateral, "Subquery Scan on "+f.alias, q.explain
 		s.leaf = func(rt *runtime, at *scope, _ []*bound, yield func(*scope) error) error {
 			outer := at.outer
 			if f.lateral {
@@ -120,6 +123,10 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		for i := len(b.ctes) - 1; i >= 0; i-- {
 			if st := b.ctes[i]; st.name == f.name {
 				s := b.leaf(ns, alias, renamed(st.cols, f.cols), nil)
+				s.title = "CTE Scan on " + f.name
+				if st.q != nil && st.rec == nil {
+					s.below = st.q.explain
+				}
 				s.leaf = func(rt *runtime, at *scope, _ []*bound, yield func(*scope) error) error {
 					rows, err := st.rows(rt, at.outer)
 					if err != nil {
@@ -155,7 +162,7 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		b.stored++
 	}
 	s := b.leaf(ns, alias, renamed(rel.Columns(), f.cols), nil)
-	s.rel = rel
+	s.rel, s.title = rel, "Scan on "+f.name
 	s.leaf = func(rt *runtime, at *scope, conds []*bound, yield func(*scope) error) error {
 		if rel.Exclusive() && b.stored > 1 {
 			return s.kept(rt, at, conds, yield)
@@ -267,7 +274,7 @@ func (b *binder) tableFunc(f *funcRef, ns *names) (*source, error) {
 	cols = renamed(cols, f.cols)
 	// The arguments of a function may be columns of what stands before it.
 	s := b.leaf(ns, alias, cols, nil)
-	s.lateral = len(x.cols) > 0
+	s.lateral, s.title = len(x.cols) > 0, "Function Scan on "+alias
 	set := fn != nil && fn.Set
 	call := x.setArgs
 	s.leaf = func(rt *runtime, at *scope, _ []*bound, yield func(*scope) error) error {

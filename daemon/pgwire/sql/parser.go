@@ -50,6 +50,8 @@ func (p *parser) statement() Statement {
 		return p.update()
 	case p.at("delete"):
 		return p.delete()
+	case p.at("explain"):
+		return p.explain()
 	}
 	return p.query()
 }

@@ -306,6 +306,8 @@ type query struct {
 	run    func(rt *runtime, outer *scope, yield func(row []value.Value) error) error
 	outer  bool     // it looks at rows around it
 	core   *coreRun // not nil: it is a SELECT whose rows are given as they are, but for a LIMIT
+	// explain says how it runs.
+	explain func(rt *runtime) (*Step, error)
 }
 
 // rows runs q and keeps its rows.
@@ -378,41 +380,58 @@ func limited(q *query, limit, offset *bound) *query {
 	if limit == nil && offset == nil {
 		return q
 	}
-	out := *q
-	out.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
+	// bounds are the numbers of the clauses (most -1: no LIMIT), which q is told of.
+	bounds := func(rt *runtime, outer *scope) (most, skip int64, err error) {
 		at := &scope{rt: rt, outer: outer}
-		most, skip := int64(-1), int64(0)
+		most = -1
 		if limit != nil {
 			v, err := limit.eval(at)
 			if err != nil {
-				return err
+				return 0, 0, err
 			}
 			if !v.IsNone() {
 				if most = asInt(v); most < 0 {
-					return sqlstate.New(sqlstate.InvalidLimit, "LIMIT must not be negative")
+					return 0, 0, sqlstate.New(sqlstate.InvalidLimit, "LIMIT must not be negative")
 				}
 			}
 		}
 		if offset != nil {
 			v, err := offset.eval(at)
 			if err != nil {
-				return err
+				return 0, 0, err
 			}
 			if skip = asInt(v); skip < 0 {
-				return sqlstate.New("2201X", "OFFSET must not be negative")
+				return 0, 0, sqlstate.New("2201X", "OFFSET must not be negative")
 			}
-		}
-		if most == 0 {
-			return nil
 		}
 		if q.core != nil {
 			if delete(rt.most, q.core); most > 0 && most <= math.MaxInt64-skip {
 				rt.most[q.core] = most + skip
 			}
 		}
+		return most, skip, nil
+	}
+	out := *q
+	below := q.explain
+	out.explain = func(rt *runtime) (*Step, error) {
+		if (limit == nil || !limit.outer) && (offset == nil || !offset.outer) {
+			if _, _, err := bounds(rt, nil); err != nil {
+				return nil, err
+			}
+		}
+		return over("Limit", below)(rt)
+	}
+	out.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
+		most, skip, err := bounds(rt, outer)
+		if err != nil {
+			return err
+		}
+		if most == 0 {
+			return nil
+		}
 		n := int64(0)
 		mine := false
-		err := q.run(rt, outer, func(row []value.Value) error {
+		err = q.run(rt, outer, func(row []value.Value) error {
 			if skip > 0 {
 				skip--
 				return nil
@@ -576,7 +595,7 @@ func (b *binder) values(rows [][]Expr, outer *names) (*query, error) {
 			oids[j] = common(oids[j], e.oid)
 		}
 	}
-	q := &query{outer: true}
+	q := &query{outer: true, explain: simply("Values Scan")}
 	for j := range oids {
 		q.cols = append(q.cols, Column{Name: "column" + itoa(j+1), OID: oids[j]})
 		for i := range list {
@@ -636,7 +655,8 @@ func (b *binder) setOp(s *setOp, outer *names) (*query, error) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "each %s query must have the same number of columns",
 			strings.ToUpper(s.op))
 	}
-	q := &query{cols: append([]Column(nil), l.cols...), outer: l.outer || r.outer}
+	q := &query{cols: append([]Column(nil), l.cols...), outer: l.outer || r.outer,
+		explain: both(setTitle(s), l.explain, r.explain)}
 	for i := range q.cols {
 		oid := common(l.cols[i].OID, r.cols[i].OID)
 		if l.cols[i].OID == pgtype.Name && pgtype.IsText(r.cols[i].OID) {
@@ -657,6 +677,18 @@ func (b *binder) setOp(s *setOp, outer *names) (*query, error) {
 		return runSet(rt, outer, s, lq, rq, yield)
 	}
 	return q, nil
+}
+
+// setTitle names the step of a set operation.
+func setTitle(s *setOp) string {
+	if s.op == "union" && s.all {
+		return "Append"
+	}
+	title := "HashSetOp " + strings.ToUpper(s.op[:1]) + s.op[1:]
+	if s.all {
+		title += " All"
+	}
+	return title
 }
 
 // converted is q with its rows of the types of cols.
@@ -733,6 +765,7 @@ func (b *binder) sorted(q *query, order []orderKey, outer *names) (*query, error
 		return nil, err
 	}
 	out := *q
+	out.explain = over("Sort", q.explain)
 	out.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
 		rows, err := q.rows(rt, outer)
 		if err != nil {

@@ -11,10 +11,13 @@ import (
 // Writer changes the rows of tables.
 type Writer interface {
 	// Insert makes a row of the named columns. On a row that is there already it answers conflict, if it is asked to.
+	// made is nil where permissions let nothing be made, or be seen of it.
 	Insert(table string, cols []string, row []value.Value, quiet bool) (made []value.Value, conflict bool, err error)
-	// Update sets columns of the row of an id; Delete drops it.
+	// Update sets columns of the row of an id. changed is nil where permissions let nothing be changed, or be seen
+	// of it.
 	Update(table string, id value.Value, cols []string, row []value.Value) (changed []value.Value, err error)
-	Delete(table string, id value.Value) error
+	// Delete drops the row of an id, and reports whether permissions let it.
+	Delete(table string, id value.Value) (bool, error)
 }
 
 // Write is a bound INSERT, UPDATE or DELETE.
@@ -24,6 +27,7 @@ type Write struct {
 	Single  bool // it makes one row and reads none: one change of its Writer is all that it does
 	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
 	tag     string
+	explain func(rt *runtime) (*Step, error)
 }
 
 // BindWrite binds a statement that changes a table.
@@ -188,7 +192,7 @@ func (b *binder) update(u *Update) (*Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Write{tag: "UPDATE "}
+	w := &Write{tag: "UPDATE ", explain: over("Update on "+u.Table.name, src.explained(len(ns.cols)))}
 	var outs []*bound
 	if w.Columns, outs, err = b.returning(u.Returning, ns); err != nil {
 		return nil, err
@@ -198,6 +202,7 @@ func (b *binder) update(u *Update) (*Write, error) {
 		if err != nil {
 			return 0, err
 		}
+		count := 0
 		for _, s := range list {
 			vs, err := evalAll(values, s)
 			if err != nil {
@@ -207,11 +212,15 @@ func (b *binder) update(u *Update) (*Write, error) {
 			if err != nil {
 				return 0, err
 			}
+			if row == nil {
+				continue
+			}
+			count++
 			if err := give(rt, outs, row, yield); err != nil {
 				return 0, err
 			}
 		}
-		return len(list), nil
+		return count, nil
 	}
 	return w, nil
 }
@@ -225,7 +234,7 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Write{tag: "DELETE "}
+	w := &Write{tag: "DELETE ", explain: over("Delete on "+d.Table.name, src.explained(len(ns.cols)))}
 	var outs []*bound
 	if w.Columns, outs, err = b.returning(d.Returning, ns); err != nil {
 		return nil, err
@@ -235,15 +244,21 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 		if err != nil {
 			return 0, err
 		}
+		count := 0
 		for _, s := range list {
-			if err := to.Delete(d.Table.name, s.row[0]); err != nil {
+			ok, err := to.Delete(d.Table.name, s.row[0])
+			if err != nil {
 				return 0, err
 			}
+			if !ok {
+				continue
+			}
+			count++
 			if err := give(rt, outs, s.row, yield); err != nil {
 				return 0, err
 			}
 		}
-		return len(list), nil
+		return count, nil
 	}
 	return w, nil
 }
@@ -264,7 +279,7 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 		return nil, err
 	}
 	cols = cols[:n]
-	w := &Write{tag: "INSERT 0 "}
+	w := &Write{tag: "INSERT 0 ", explain: over("Insert on "+in.Table.name, q.explain)}
 	w.Single = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
 	var outs, sets []*bound
 	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
@@ -307,6 +322,9 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 				if made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets); err != nil {
 					return 0, err
 				}
+			}
+			if made == nil {
+				continue
 			}
 			count++
 			if err := give(rt, outs, made, yield); err != nil {
@@ -359,8 +377,8 @@ func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int,
 		oids[i] = col.OID
 	}
 	if in.Source == nil {
-		return &query{run: func(_ *runtime, _ *scope, yield func([]value.Value) error) error { return yield(nil) }},
-			0, nil
+		return &query{explain: simply("Result"),
+			run: func(_ *runtime, _ *scope, yield func([]value.Value) error) error { return yield(nil) }}, 0, nil
 	}
 	if in.Source.values == nil || len(in.Source.with) > 0 || len(in.Source.order) > 0 || in.Source.limit != nil {
 		q, err := b.query(in.Source, nil)
@@ -408,7 +426,7 @@ func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int,
 		}
 		list = append(list, out)
 	}
-	q := &query{cols: make([]Column, n)}
+	q := &query{cols: make([]Column, n), explain: simply("Values Scan")}
 	q.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
 		for _, row := range list {
 			out, err := evalAll(row, &scope{rt: rt, outer: outer})
