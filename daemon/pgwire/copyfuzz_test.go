@@ -55,8 +55,8 @@ func copyRows(f *copyForm, data []byte, cuts ...int) (rows []string, err error) 
 	return rows, nil
 }
 
-// The rows of a COPY are the same however the client cuts its data, errors are those of the wire, and what is written by
-// COPY … TO is read again as it was.
+// The rows of a COPY are the same however the client cuts its data, errors are those of the wire, and what is written
+// by COPY … TO is read again as it was.
 func FuzzCopy(f *testing.F) {
 	for _, s := range []string{"a\t1\n\\N\t\\N\n\\.\n", "a\\tb\\\\\\x41\\101\tc\r\nd",
 		"name,n\n\"a\"\"b\",1\r\n\"x\ny\",\n", "\"open", "\\.", "\"\"\"", ",\r",

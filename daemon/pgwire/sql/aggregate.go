@@ -159,6 +159,9 @@ func joinTexts(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 			b.WriteString(r[1].Str())
 		}
 		b.WriteString(plain(r[0]))
+		if err := fits(b.Len(), longestText); err != nil {
+			return value.None, err
+		}
 	}
 	return value.Str(b.String()), nil
 }

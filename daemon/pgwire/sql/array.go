@@ -43,7 +43,7 @@ func (b *binder) arrayLit(x *arrayLit, ns *names) (*bound, error) {
 			return nil, err
 		}
 		list[i] = e
-		out.key += e.key + ","
+		out.key = keyed(out.key, e.key, ",")
 	}
 	out.eval = func(s *scope) (value.Value, error) {
 		vs, err := evalAll(list, s)
@@ -60,7 +60,7 @@ func (b *binder) rowExpr(x *rowExpr, ns *names) (*bound, error) {
 		if list[i], err = b.expr(e, ns); err != nil {
 			return nil, err
 		}
-		out.key += list[i].key + ","
+		out.key = keyed(out.key, list[i].key, ",")
 		out.fields = append(out.fields, Column{Name: "f" + itoa(i+1), OID: list[i].oid})
 	}
 	out.eval = func(s *scope) (value.Value, error) {
@@ -103,13 +103,13 @@ func (b *binder) index(x *index, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: elem, name: arr.name, key: arr.key + "["}
+	out := &bound{oid: elem, name: arr.name, key: keyed(arr.key, "[")}
 	if x.slice {
 		out.oid = arrayType(elem)
 	}
 	for _, i := range []*bound{lo, hi} {
 		if i != nil {
-			out.key += i.key + ":"
+			out.key = keyed(out.key, i.key, ":")
 			out.uses(i)
 		}
 	}
@@ -158,7 +158,7 @@ func (b *binder) fieldOf(x *fieldOf, ns *names) (*bound, error) {
 		if f.Name != x.name {
 			continue
 		}
-		out := &bound{oid: f.OID, key: e.key + "." + x.name, name: x.name}
+		out := &bound{oid: f.OID, key: keyed(e.key, ".", x.name), name: x.name}
 		out.eval = func(s *scope) (value.Value, error) {
 			v, err := e.eval(s)
 			if err != nil || v.Kind() != value.KindArray || i >= v.Len() {

@@ -57,13 +57,16 @@ func arrayFunctions() map[string]*Function {
 					parts = append(parts, c.Str(2))
 				}
 			}
-			return value.Str(strings.Join(parts, c.Str(1))), nil
+			return joined(parts, c.Str(1))
 		}, 0, pgtype.Text, pgtype.Text),
 		"string_to_array": Returns(pgtype.TextArray, 2, 3, func(c *Call) (value.Value, error) {
 			if c.Str(0) == "" {
 				return value.ArrayOf(nil), nil
 			}
 			parts := []string{c.Str(0)}
+			if err := fits(strings.Count(c.Str(0), c.Str(1)), mostElements); c.Str(1) != "" && err != nil {
+				return value.None, err
+			}
 			if c.Str(1) != "" {
 				parts = strings.Split(c.Str(0), c.Str(1))
 			}
@@ -86,6 +89,9 @@ func arrayFunctions() map[string]*Function {
 			return value.ArrayOf(append(slices.Clone(elems(c.Args[0])), c.Args[1])), nil
 		}},
 		"array_cat": {Min: 2, Max: 2, Type: firstType, Nulls: true, Eval: func(c *Call) (value.Value, error) {
+			if err := fits(len(elems(c.Args[0]))+len(elems(c.Args[1])), mostElements); err != nil {
+				return value.None, err
+			}
 			return value.ArrayOf(append(slices.Clone(elems(c.Args[0])), elems(c.Args[1])...)), nil
 		}},
 		"array_position": Returns(pgtype.Int4, 2, 3, func(c *Call) (value.Value, error) {

@@ -96,7 +96,7 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	}
 	out := &bound{oid: fn.Type(oids), name: c.name, fields: fn.Fields, key: c.name + "("}
 	for _, a := range args {
-		out.key += a.key + ","
+		out.key = keyed(out.key, a.key, ",")
 	}
 	out.uses(args...)
 	eval := func(s *scope) (value.Value, error) {
@@ -107,7 +107,11 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 		if !fn.Nulls && slices.ContainsFunc(vs, value.Value.IsNone) {
 			return value.None, nil
 		}
-		return fn.Eval(&Call{Ctx: s.rt.ctx, Env: s.rt.env, Args: vs, OIDs: oids})
+		v, err := fn.Eval(&Call{Ctx: s.rt.ctx, Env: s.rt.env, Args: vs, OIDs: oids})
+		if err != nil {
+			return value.None, err
+		}
+		return v, small(v)
 	}
 	if out.eval = eval; !fn.Set {
 		return out, nil
@@ -230,7 +234,7 @@ func (b *binder) alike(c *call, ns *names) ([]*bound, pgtype.OID, error) {
 func keyOf(c *call, args []*bound) string {
 	k := c.name + "("
 	for _, a := range args {
-		k += a.key + ","
+		k = keyed(k, a.key, ",")
 	}
 	return k
 }

@@ -61,7 +61,7 @@ func (b *binder) converted(x *bound, oid pgtype.OID) (*bound, error) {
 			pgtype.Format(oid))
 	}
 	from, eval := x.oid, x.eval
-	out := &bound{oid: oid, name: x.name, key: x.key + "::" + itoa(int(oid))}
+	out := &bound{oid: oid, name: x.name, key: keyed(x.key, "::", itoa(int(oid)))}
 	out.uses(x)
 	out.eval = func(s *scope) (value.Value, error) {
 		v, err := eval(s)

@@ -34,7 +34,7 @@ func (b *binder) logic(x *binary, ns *names) (*bound, error) {
 		return nil, err
 	}
 	stop := x.op == "or" // the value that decides
-	out := &bound{oid: pgtype.Bool, key: "(" + l.key + x.op + r.key + ")", name: "?column?"}
+	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, x.op, r.key, ")"), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		a, err := l.eval(s)
 		if err != nil {
@@ -86,7 +86,7 @@ func (b *binder) compare(op string, l, r *bound) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: "(" + l.key + op + r.key + ")", name: "?column?"}
+	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, op, r.key, ")"), name: "?column?"}
 	out.uses(l, r)
 	out.eval = func(s *scope) (value.Value, error) {
 		x, err := l.eval(s)
@@ -175,7 +175,7 @@ func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
 			return nil, err
 		}
 	}
-	out := &bound{oid: pgtype.Bool, key: e.key + " is " + x.kind, name: "?column?"}
+	out := &bound{oid: pgtype.Bool, key: keyed(e.key, " is ", x.kind), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		v, err := e.eval(s)
 		if err != nil {
@@ -191,7 +191,7 @@ func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
 		return value.Bool(is != x.not), nil
 	}
 	if x.not {
-		out.key = "not " + out.key
+		out.key = keyed("not ", out.key)
 	}
 	return out.uses(e), nil
 }

@@ -104,7 +104,7 @@ func (b *binder) unary(x *unary, ns *names) (*bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := &bound{oid: pgtype.Bool, key: "not " + e.key, name: "?column?"}
+		out := &bound{oid: pgtype.Bool, key: keyed("not ", e.key), name: "?column?"}
 		out.eval = func(s *scope) (value.Value, error) {
 			v, err := e.eval(s)
 			if err != nil || v.IsNone() {
@@ -224,10 +224,10 @@ func (b *binder) caseExpr(x *caseExpr, ns *names) (*bound, error) {
 			return nil, err
 		}
 		thens[i] = t
-		out.key += t.key + ","
+		out.key = keyed(out.key, t.key, ",")
 	}
 	for _, c := range conds {
-		out.key += c.key + ","
+		out.key = keyed(out.key, c.key, ",")
 	}
 	out.eval = func(s *scope) (value.Value, error) {
 		for i, c := range conds {

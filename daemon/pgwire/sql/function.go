@@ -1,12 +1,65 @@
 package sql
 
 import (
+	"crypto/sha256"
+	"strings"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// longestText is how long a text that a function makes may be.
-const longestText = 64 << 20
+// longestText is how long a text may be that an operator, a function or an aggregate makes, mostElements how many
+// elements an array.
+const (
+	longestText  = 64 << 20
+	mostElements = 4 << 20
+)
+
+// fits refuses n bytes or elements where most are allowed.
+//
+// SECURITY: doubled some times over, a text of one byte is larger than the machine. So this is asked before it is made.
+func fits(n, most int) error {
+	if n > most {
+		return sqlstate.New(sqlstate.TooMuch, "requested length too large")
+	}
+	return nil
+}
+
+// small refuses a text that a function has made too long.
+func small(v value.Value) error {
+	if v.Kind() == value.KindString {
+		return fits(len(v.Str()), longestText)
+	}
+	return nil
+}
+
+// joined joins texts with a separator between them.
+func joined(parts []string, between string) (value.Value, error) {
+	n := 0
+	for _, p := range parts {
+		n += len(p) + len(between)
+	}
+	if err := fits(n, longestText); err != nil {
+		return value.None, err
+	}
+	return value.Str(strings.Join(parts, between)), nil
+}
+
+// longestKey is how long the key of an expression may be before a hash stands for it.
+const longestKey = 256
+
+// keyed makes the key of an expression of those of its parts.
+//
+// SECURITY: keys that grow with every level take the square of a long expression in time.
+func keyed(parts ...string) string {
+	k := strings.Join(parts, "")
+	if len(k) <= longestKey {
+		return k
+	}
+	sum := sha256.Sum256([]byte(k))
+	return "%" + string(sum[:])
+}
 
 // Returns is a Function that gives values of one type.
 func Returns(oid pgtype.OID, min, max int, eval func(c *Call) (value.Value, error), args ...pgtype.OID) *Function {

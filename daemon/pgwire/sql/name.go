@@ -43,7 +43,7 @@ func (b *binder) colRef(x *colRef, ns *names) (*bound, error) {
 			}
 			return inner(s)
 		}
-		e.cols, e.outer, e.key = nil, true, "^"+itoa(depth)+e.key
+		e.cols, e.outer, e.key = nil, true, keyed("^", itoa(depth), e.key)
 		return e, nil
 	}
 	name := strings.Join(x.parts, ".")

@@ -165,20 +165,30 @@ func generateSeries(c *Call) (value.Value, error) {
 	if step == 0 {
 		return value.None, sqlstate.New(sqlstate.InvalidParameter, "step size cannot equal zero")
 	}
-	var out []value.Value
-	for n := from; step > 0 && n <= to || step < 0 && n >= to; n += step {
-		if len(out) >= longestSeries {
-			return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows", longestSeries)
-		}
-		if len(out)&4095 == 4095 {
-			if err := c.Env.Charge(4096 * 24); err != nil {
-				return value.None, err
-			}
-		}
-		out = append(out, value.Int(n))
-		if step > 0 && n > math.MaxInt64-step || step < 0 && n < math.MinInt64-step {
-			break
-		}
+	n, ok := seriesLength(from, to, step)
+	if !ok {
+		return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows", longestSeries)
+	}
+	if err := c.Env.Charge(24 * n); err != nil {
+		return value.None, err
+	}
+	out := make([]value.Value, n)
+	for i := range out {
+		out[i] = value.Int(from + int64(i)*step)
 	}
 	return value.ArrayOf(out), nil
+}
+
+// seriesLength is how many numbers a series has; ok is false where they are too many.
+func seriesLength(from, to, step int64) (n int, ok bool) {
+	var gaps uint64 // without overflow: a difference of two numbers of 64 bits is one of 64 bits without a sign
+	switch {
+	case step > 0 && from <= to:
+		gaps = (uint64(to) - uint64(from)) / uint64(step)
+	case step < 0 && from >= to:
+		gaps = (uint64(from) - uint64(to)) / -uint64(step)
+	default:
+		return 0, true
+	}
+	return int(gaps) + 1, gaps < longestSeries
 }

@@ -24,7 +24,7 @@ func zoneSecondsAt(zone *time.Location, secs int64) int64 {
 
 // strict makes an operator of two values of which neither is NULL.
 func strict(oid pgtype.OID, key string, l, r *bound, f func(s *scope, x, y value.Value) (value.Value, error)) *bound {
-	out := &bound{oid: oid, key: "(" + l.key + key + r.key + ")", name: "?column?"}
+	out := &bound{oid: oid, key: keyed("(", l.key, key, r.key, ")"), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		x, err := l.eval(s)
 		if err != nil || x.IsNone() {
@@ -275,6 +275,9 @@ func (b *binder) concat(l, r *bound) (*bound, error) {
 				}
 				return []value.Value{v}
 			}
+			if err := fits(len(list(x))+len(list(y)), mostElements); err != nil {
+				return value.None, err
+			}
 			return value.ArrayOf(append(append([]value.Value(nil), list(x)...), list(y)...)), nil
 		}), nil
 	}
@@ -286,6 +289,9 @@ func (b *binder) concat(l, r *bound) (*bound, error) {
 		return nil, err
 	}
 	return strict(pgtype.Text, "||", l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
+		if err := fits(len(x.Str())+len(y.Str()), longestText); err != nil {
+			return value.None, err
+		}
 		return value.Str(x.Str() + y.Str()), nil
 	}), nil
 }
@@ -321,7 +327,7 @@ func (b *binder) concatArrays(l, r *bound) (*bound, error) {
 				out = append(out, p.v)
 			}
 		}
-		return value.ArrayOf(out), nil
+		return value.ArrayOf(out), fits(len(out), mostElements)
 	}), nil
 }
 

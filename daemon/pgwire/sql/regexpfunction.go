@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,13 +21,28 @@ func regexpReplace(c *Call) (value.Value, error) {
 	with = strings.ReplaceAll(with, `\&`, "${0}")
 	s := c.Str(0)
 	if strings.Contains(flags, "g") {
-		return value.Str(re.ReplaceAllString(s, with)), nil
+		return replaceAll(re, s, with)
 	}
 	m := re.FindStringSubmatchIndex(s)
 	if m == nil {
 		return c.Args[0], nil
 	}
 	return value.Str(s[:m[0]] + string(re.ExpandString(nil, with, s, m)) + s[m[1]:]), nil
+}
+
+// replaceAll replaces every match, as long as what it makes is not too long.
+func replaceAll(re *regexp.Regexp, s, with string) (value.Value, error) {
+	var out []byte
+	at := 0
+	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+		out = append(out, s[at:m[0]]...)
+		out = re.ExpandString(out, with, s, m)
+		at = m[1]
+		if err := fits(len(out), longestText); err != nil {
+			return value.None, err
+		}
+	}
+	return value.Str(string(append(out, s[at:]...))), nil
 }
 
 func regexpMatches(c *Call) (value.Value, error) {

@@ -188,7 +188,7 @@ func (b *binder) anyArray(x *anyTest, l *bound, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: "(" + l.key + x.op + "any" + arr.key + ")", name: "?column?"}
+	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, x.op, "any", arr.key, ")"), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		a, err := arr.eval(s)
 		if err != nil || a.IsNone() {

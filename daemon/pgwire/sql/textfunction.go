@@ -50,8 +50,12 @@ func textFunctions() map[string]*Function {
 		"ltrim":        trimmed(strings.TrimLeft),
 		"rtrim":        trimmed(strings.TrimRight),
 		"replace": Returns(pgtype.Text, 3, 3, func(c *Call) (value.Value, error) {
-			if n := strings.Count(c.Str(0), c.Str(1)); c.Str(1) == "" || n*(len(c.Str(2))-len(c.Str(1))) > longestText {
+			if c.Str(1) == "" {
 				return c.Args[0], nil
+			}
+			more := strings.Count(c.Str(0), c.Str(1)) * (len(c.Str(2)) - len(c.Str(1)))
+			if err := fits(len(c.Str(0))+more, longestText); err != nil {
+				return value.None, err
 			}
 			return value.Str(strings.ReplaceAll(c.Str(0), c.Str(1), c.Str(2))), nil
 		}, pgtype.Text),
@@ -80,11 +84,11 @@ func textFunctions() map[string]*Function {
 		"substr": {Min: 2, Max: 3, Type: always2(pgtype.Text), Eval: substring, Args: []pgtype.OID{pgtype.Text,
 			pgtype.Int4, pgtype.Int4}},
 		"concat": {Min: 0, Max: -1, Type: always2(pgtype.Text), Nulls: true, Eval: func(c *Call) (value.Value, error) {
-			var b strings.Builder
+			parts := make([]string, len(c.Args))
 			for i := range c.Args {
-				b.WriteString(c.Str(i))
+				parts[i] = c.Str(i)
 			}
-			return value.Str(b.String()), nil
+			return joined(parts, "")
 		}},
 		"concat_ws": {Min: 1, Max: -1, Type: always2(pgtype.Text), Nulls: true, Eval: func(c *Call) (value.Value,
 			error) {
@@ -97,7 +101,7 @@ func textFunctions() map[string]*Function {
 					parts = append(parts, c.Str(i))
 				}
 			}
-			return value.Str(strings.Join(parts, c.Str(0))), nil
+			return joined(parts, c.Str(0))
 		}},
 		"regexp_replace": Returns(pgtype.Text, 3, 4, regexpReplace, pgtype.Text),
 		"regexp_matches": {Min: 2, Max: 3, Type: always2(pgtype.TextArray), Set: true, Eval: regexpMatches,
@@ -283,6 +287,9 @@ func format(c *Call) (value.Value, error) {
 		}
 		if n++; n < 1 || n >= len(c.Args) {
 			return value.None, sqlstate.New(sqlstate.InvalidParameter, "too few arguments for format()")
+		}
+		if err := fits(b.Len(), longestText); err != nil {
+			return value.None, err
 		}
 		switch f[i] {
 		case 's':
