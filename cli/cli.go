@@ -164,11 +164,13 @@ func reportJSON(w io.Writer, cmd *cobra.Command, err error) {
 	if code == exitRateLimited || code == exitUnreachable {
 		failure.RetryAfter = 1
 	}
-	b, jsonErr := json.Marshal(failure)
-	if jsonErr != nil { // strings and numbers always have a form
-		b = []byte(`{"kind":"other"}`)
+	var b strings.Builder
+	out := json.NewEncoder(&b) // ends the object with a line feed
+	out.SetEscapeHTML(false)
+	if err := out.Encode(failure); err != nil { // strings and numbers always have a form
+		b.WriteString("{\"kind\":\"other\"}\n")
 	}
-	fmt.Fprintln(w, render.VisibleJSON(string(b)))
+	_, _ = io.WriteString(w, render.VisibleJSON(b.String())) // there is no other way to tell of it
 }
 
 func newRootCmd(s *streams) *cobra.Command {

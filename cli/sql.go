@@ -61,7 +61,7 @@ all. A file may be packed (.gz, .zst).`,
 	fl.StringVar(&q.format, "format", "",
 		"one of "+strings.Join(render.Formats(), ", ")+" (default surql; on a terminal table where rows are flat, else pretty)")
 	fl.BoolVar(&q.pretty, "pretty", false, "the same as --format pretty")
-	fl.BoolVar(&q.json, "json", false, "the same as --format ndjson (with --pretty: json)")
+	fl.BoolVar(&q.json, "json", false, "the same as --format compact, one answer a line (with --pretty: json)")
 	fl.BoolVar(&q.multi, "multi", false, "accepted for compatibility: several lines are always possible")
 	fl.BoolVar(&q.hide, "hide-welcome", false, "no welcome line")
 	fl.BoolVar(&q.keepGoing, "keep-going", false, "go on after a failed statement of a script")
@@ -143,7 +143,7 @@ func (q *sqlFlags) outputFormat() (render.Format, error) {
 	case q.json && q.pretty:
 		return render.JSON, nil
 	case q.json:
-		return render.NDJSON, nil
+		return render.Compact, nil
 	case q.pretty:
 		return render.Pretty, nil
 	}
@@ -213,7 +213,7 @@ func runScript(
 			return nil
 		}
 		for _, r := range step.Values() {
-			if err := render.Columns(s.out, format, r.Value, step.Columns); err != nil {
+			if err := printAnswer(s, format, r.Value, step.Columns); err != nil {
 				return err
 			}
 		}
@@ -229,6 +229,20 @@ func runScript(
 		return exitError{exitCode(failed), nil} // each has been told
 	}
 	return failed
+}
+
+// printAnswer prints one answer. CSV has its data as they are, so on a terminal their control characters are shown as
+// escapes; the other formats do so everywhere.
+func printAnswer(s *streams, format render.Format, v value.Value, columns []string) error {
+	if format != render.CSV || !s.outTTY {
+		return render.Columns(s.out, format, v, columns)
+	}
+	var text bytes.Buffer
+	if err := render.Columns(&text, format, v, columns); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.out, render.Visible(text.String(), true))
+	return err
 }
 
 // advised is an error with lines for people behind it.

@@ -26,16 +26,17 @@ const (
 	Surql    Format = "surql"    // one literal a line
 	Pretty   Format = "pretty"   // literals over several lines
 	JSON     Format = "json"     // one JSON document an answer, indented
-	NDJSON   Format = "ndjson"   // one JSON document an answer, on one line
-	CSV      Format = "csv"      // rows of objects, with a header
+	Compact  Format = "compact"  // one JSON document an answer, on one line
+	NDJSON   Format = "ndjson"   // one JSON document an element of an answer that is a list, on one line
+	CSV      Format = "csv"      // rows of objects with a header, values without quotes of the language
 	Table    Format = "table"    // rows of objects in columns
 	Vertical Format = "vertical" // a block of field: value lines a row
 )
 
 // Formats lists all formats, for help and completion.
 func Formats() []string {
-	return []string{string(Surql), string(Pretty), string(JSON), string(NDJSON), string(CSV), string(Table),
-		string(Vertical)}
+	return []string{string(Surql), string(Pretty), string(JSON), string(Compact), string(NDJSON), string(CSV),
+		string(Table), string(Vertical)}
 }
 
 // Parse finds a format by name.
@@ -57,11 +58,13 @@ func Columns(w io.Writer, f Format, v value.Value, first []string) error {
 		if err := json.Indent(&out, value.AppendJSON(nil, v), "", "  "); err != nil {
 			return fmt.Errorf("indent an answer: %w", err)
 		}
-		return line(w, out.Bytes())
+		return textLine(w, VisibleJSON(out.String()))
+	case Compact:
+		return textLine(w, VisibleJSON(string(value.AppendJSON(nil, v))))
 	case NDJSON:
-		return line(w, value.AppendJSON(nil, v))
+		return writeNDJSON(w, v)
 	case Pretty:
-		return line(w, appendPretty(nil, v, 0))
+		return textLine(w, Visible(string(appendPretty(nil, v, 0)), true))
 	case CSV:
 		return writeCSV(w, v, first)
 	case Table:
@@ -73,7 +76,22 @@ func Columns(w io.Writer, f Format, v value.Value, first []string) error {
 			return writeVertical(w, rows, first)
 		}
 	}
-	return line(w, []byte(v.Text()))
+	return textLine(w, Visible(v.Text(), true)) // an escape of the language: it is the same value
+}
+
+// writeNDJSON writes the elements of a list a line each, and other values on one line.
+func writeNDJSON(w io.Writer, v value.Value) error {
+	list := []value.Value{v}
+	if v.Kind() == value.KindArray {
+		list = v.Elems()
+	}
+	var out bytes.Buffer
+	for _, e := range list {
+		out.WriteString(VisibleJSON(string(value.AppendJSON(nil, e))))
+		out.WriteByte('\n')
+	}
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
 // Tabular reports whether v is a non-empty list of objects whose fields are all scalars.
@@ -93,8 +111,8 @@ func Tabular(v value.Value) bool {
 	return true
 }
 
-func line(w io.Writer, b []byte) error {
-	_, err := w.Write(append(b, '\n'))
+func textLine(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text+"\n")
 	return err
 }
 
@@ -134,16 +152,33 @@ func columns(rows []*value.Object, first []string) []string {
 	return append(out, slices.Sorted(maps.Keys(seen))...)
 }
 
-// cell is the text of one field: strings bare, a missing one empty.
+// cell is the text of one field; a missing one is empty.
 func cell(o *value.Object, name string) string {
 	v, ok := o.Get(name)
 	if !ok || v.IsNone() {
 		return ""
 	}
-	if v.Kind() == value.KindString {
-		return v.Str()
+	return bare(v)
+}
+
+// bare is a value as other programs and people write it: texts, times and ids without quotes, numbers without a suffix.
+// What has parts is a literal of the language.
+func bare(v value.Value) string {
+	if v.Kind() == value.KindFloat {
+		return strings.TrimSuffix(v.Text(), "f")
 	}
-	return v.Text()
+	return value.ToString(v)
+}
+
+// field is a value in CSV: what has parts is JSON.
+func field(v value.Value) string {
+	switch v.Kind() {
+	case value.KindArray, value.KindSet, value.KindObject, value.KindGeometry:
+		return string(value.AppendJSON(nil, v))
+	case value.KindNone, value.KindNull:
+		return ""
+	}
+	return bare(v)
 }
 
 func writeCSV(w io.Writer, v value.Value, first []string) error {
@@ -153,10 +188,10 @@ func writeCSV(w io.Writer, v value.Value, first []string) error {
 		var fields []string
 		if v.Kind() == value.KindArray {
 			for _, e := range v.Elems() {
-				fields = append(fields, e.Text())
+				fields = append(fields, field(e))
 			}
 		} else {
-			fields = []string{v.Text()}
+			fields = []string{field(v)}
 		}
 		for _, f := range fields {
 			if err := out.Write([]string{f}); err != nil {
@@ -173,7 +208,8 @@ func writeCSV(w io.Writer, v value.Value, first []string) error {
 	record := make([]string, len(cols))
 	for _, r := range rows {
 		for i, c := range cols {
-			record[i] = cell(r, c)
+			v, _ := r.Get(c)
+			record[i] = field(v)
 		}
 		if err := out.Write(record); err != nil {
 			return err
@@ -186,13 +222,15 @@ func writeCSV(w io.Writer, v value.Value, first []string) error {
 // maxCell is the width in characters that a table cell is cut to.
 const maxCell = 60
 
-// grid is the cells of a table, with the width of each column in places of the screen.
-func grid(rows []*value.Object, first []string) (cols []string, cells [][]string, width []int, right []bool) {
-	cols = columns(rows, first)
+// grid is the heads and cells of a table, with the width of each column in places of the screen.
+func grid(rows []*value.Object, first []string) (heads []string, cells [][]string, width []int, right []bool) {
+	cols := columns(rows, first)
 	width, right = make([]int, len(cols)), make([]bool, len(cols))
 	cells = make([][]string, len(rows))
+	heads = make([]string, len(cols))
 	for i, c := range cols {
-		width[i], right[i] = uniseg.StringWidth(c), true
+		heads[i], right[i] = clip(c), true
+		width[i] = uniseg.StringWidth(heads[i])
 	}
 	for i, r := range rows {
 		cells[i] = make([]string, len(cols))
@@ -204,7 +242,7 @@ func grid(rows []*value.Object, first []string) (cols []string, cells [][]string
 			}
 		}
 	}
-	return cols, cells, width, right
+	return heads, cells, width, right
 }
 
 func number(v value.Value) bool {
@@ -230,10 +268,10 @@ func TableWidth(v value.Value) int {
 }
 
 func writeTable(w io.Writer, rows []*value.Object, first []string) error {
-	cols, cells, width, right := grid(rows, first)
+	heads, cells, width, right := grid(rows, first)
 	var out bytes.Buffer
-	writeRow(&out, cols, width, make([]bool, len(cols)))
-	for j := range cols {
+	writeRow(&out, heads, width, make([]bool, len(heads)))
+	for j := range heads {
 		if j > 0 {
 			out.WriteString("-+-")
 		}
@@ -338,11 +376,12 @@ func writeVertical(w io.Writer, rows []*value.Object, first []string) error {
 		names := columns([]*value.Object{r}, first)
 		wide := 0
 		for _, n := range names {
-			wide = max(wide, uniseg.StringWidth(n))
+			wide = max(wide, uniseg.StringWidth(Visible(n, false)))
 		}
 		for _, n := range names {
-			pad := strings.Repeat(" ", wide-uniseg.StringWidth(n))
-			fmt.Fprintf(&out, "%s%s: %s\n", pad, n, Visible(cell(r, n), true))
+			shown := Visible(n, false)
+			pad := strings.Repeat(" ", wide-uniseg.StringWidth(shown))
+			fmt.Fprintf(&out, "%s%s: %s\n", pad, shown, Visible(cell(r, n), true))
 		}
 	}
 	_, err := w.Write(out.Bytes())

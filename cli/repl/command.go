@@ -29,8 +29,8 @@ func commands() []command {
 		{`\q`, "", "leave (also exit, quit, Ctrl-D)",
 			func(sh *shell, _ context.Context, _ string) error { sh.quit = true; return nil }},
 		{`\c`, "NS[/DB]", "work in another namespace and database", (*shell).use},
-		{`\l`, "", "list namespaces", query("INFO FOR ROOT", "namespaces")},
-		{`\ln`, "", "list databases of the namespace", query("INFO FOR NS", "databases")},
+		{`\l`, "", "list namespaces", places("INFO FOR ROOT", "namespaces")},
+		{`\ln`, "", "list databases of the namespace", places("INFO FOR NS", "databases")},
 		{`\dt`, "", "list tables",
 			func(sh *shell, ctx context.Context, _ string) error { return sh.tables(ctx, false) }},
 		{`\dt+`, "", "list tables with rows, bytes and indexes (reads them)",
@@ -163,7 +163,7 @@ func (sh *shell) section(ctx context.Context, text, section string) error {
 		fmt.Fprintf(sh.opt.Err, "no %s\n", section)
 		return nil
 	}
-	return render.Value(sh.out, render.Vertical, value.ArrayOf(rows))
+	return render.Columns(sh.out, render.Vertical, value.ArrayOf(rows), []string{"name", "definition"})
 }
 
 // ask runs one statement and gives its answer.
@@ -377,7 +377,7 @@ func (sh *shell) connection(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	server := v.Text()
+	server := value.ToString(v)
 	if v.Kind() == value.KindObject {
 		if version, ok := v.Object().Get("version"); ok && version.Kind() == value.KindString {
 			server = version.Str()

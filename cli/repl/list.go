@@ -49,6 +49,25 @@ func (sh *shell) listed(rows []value.Value, what string, columns ...string) erro
 	return render.Columns(sh.out, render.Table, value.ArrayOf(rows), columns)
 }
 
+// places makes a command that lists the names and comments of namespaces or databases.
+func places(info, what string) func(*shell, context.Context, string) error {
+	return func(sh *shell, ctx context.Context, _ string) error {
+		v, err := sh.ask(ctx, "RETURN ("+info+" STRUCTURE)."+what)
+		if err != nil {
+			return err
+		}
+		var rows []value.Value
+		if v.Kind() == value.KindArray {
+			for _, e := range v.Elems() {
+				if e.Kind() == value.KindObject {
+					rows = append(rows, value.ObjectOf(e.Object().Without("id")))
+				}
+			}
+		}
+		return sh.listed(rows, what, "name", "comment")
+	}
+}
+
 // tables lists the tables; with more, how many records they have, how large those are, and their indexes.
 func (sh *shell) tables(ctx context.Context, more bool) error {
 	list, err := sh.structures(ctx, "tables")

@@ -242,7 +242,7 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 	ctx, stop := sh.interruptible(ctx)
 	defer stop()
 	began := time.Now()
-	records, statements := 0, 0
+	records, statements, failed := 0, 0, 0
 	var server time.Duration
 	schema := false
 	err := sh.runText(ctx, text, func(step *script.Step) error {
@@ -254,6 +254,9 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 		for _, r := range step.Results {
 			server += r.Time
 			records += count(r.Value)
+			if r.Err != nil {
+				failed++
+			}
 		}
 		return sh.show(ctx, step, vertical)
 	})
@@ -269,7 +272,7 @@ func (sh *shell) do(ctx context.Context, text string, vertical bool) {
 			fmt.Fprintln(sh.opt.Err, "Whether the statement was carried out is not known.")
 		}
 	}
-	if sh.timing && statements > 0 {
+	if sh.timing && statements > failed {
 		noun := "records"
 		if records == 1 {
 			noun = "record"
@@ -310,6 +313,9 @@ func (sh *shell) print(v value.Value, vertical bool, columns []string) error {
 	var text bytes.Buffer
 	if err := render.Columns(&text, format, v, columns); err != nil {
 		return err
+	}
+	if format == render.CSV { // the other formats show no control characters of the data
+		return sh.page([]byte(render.Visible(text.String(), true)))
 	}
 	return sh.page(sh.inColour(format, text.Bytes()))
 }
@@ -368,7 +374,7 @@ const maxColoured = 1 << 20
 // inColour gives an answer the colours of the line that is typed, where it is in the language.
 func (sh *shell) inColour(format render.Format, text []byte) []byte {
 	switch format {
-	case render.Surql, render.Pretty, render.JSON, render.NDJSON:
+	case render.Surql, render.Pretty, render.JSON, render.Compact, render.NDJSON:
 		if sh.paint.colour && len(text) <= maxColoured {
 			return []byte(string(sh.paint.Paint([]rune(string(text)), -1)))
 		}

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/client"
 )
 
@@ -168,7 +169,7 @@ func (n *notices) printTo(w io.Writer) (stop func()) {
 			case <-end:
 				return
 			case m := <-n.queue():
-				line := fmt.Sprintf("live %s %s %s\n", m.Live.Text(), m.Action, m.Result.Text())
+				line := render.Visible(fmt.Sprintf("live %s %s %s\n", m.Live.Text(), m.Action, m.Result.Text()), true)
 				if lost := n.lost.Swap(0); lost > 0 {
 					line = fmt.Sprintf("live: %d notifications came too fast and were left out\n", lost) + line
 				}

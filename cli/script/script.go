@@ -364,14 +364,22 @@ func (r *Runner) begin(ctx context.Context, step *Step) error {
 	return nil
 }
 
+// errNotCommitted is the answer to the COMMIT of a transaction in which a statement failed: as in a text with BEGIN and
+// COMMIT, nothing of it is stored.
+var errNotCommitted = errs.Validation("The transaction was cancelled because a statement of it failed: nothing of it is stored")
+
 // end commits or cancels the interactive transaction, which is over then in any case.
 func (r *Runner) end(ctx context.Context, step *Step, stmt ast.Statement) error {
-	id := r.tx.id
+	id, failed := r.tx.id, r.tx.failed
 	r.tx = nil
 	step.Results = []client.Result{{}}
 	step.Schema = true
 	if _, ok := stmt.(*ast.Cancel); ok {
 		return answered(step, r.c.Cancel(ctx, id))
+	}
+	if failed {
+		step.Results = []client.Result{{Err: errNotCommitted}}
+		return r.c.Cancel(ctx, id)
 	}
 	return answered(step, r.c.Commit(ctx, id))
 }

@@ -120,6 +120,11 @@ func TestTransactionOverSeveralTexts(t *testing.T) {
 		{"SELECT * FROM t", "[{ id: t:1 }]", true, true},
 		{"CANCEL", "NONE", false, false},
 		{"SELECT * FROM t", "[]", false, false},
+		{"BEGIN", "NONE", true, false},
+		{"CREATE t:3", "[{ id: t:3 }]", true, false},
+		{"CREATE t:3", "1:1: Database record `t:3` already exists", true, true},
+		{"COMMIT", "1:1: The transaction was cancelled because a statement of it failed: nothing of it is stored", false, false},
+		{"SELECT * FROM t", "[]", false, false},
 		{"BEGIN; CREATE t:2; COMMIT", "NONE | [{ id: t:2 }] | NONE", false, false},
 		{"COMMIT", "1:1: Invalid statement: Cannot COMMIT without starting a transaction", false, false},
 	} {
