@@ -263,6 +263,11 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 	}
 	tag := "SELECT "
 	err = c.srv.RPC.Watched(ctx, c.session, c.runningText(), func() (int, error) {
+		if out, ok := p.direct(c, k); ok {
+			err := out.run(ctx)
+			n = out.n
+			return n, err
+		}
 		if p.plan != nil {
 			return n, p.plan.Run(ctx, env, k.args, give)
 		}

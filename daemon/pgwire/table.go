@@ -40,14 +40,18 @@ func (*tableRelation) Exclusive() bool { return true }
 func (r *tableRelation) Scan(ctx context.Context, s *sql.Scan, yield func([]value.Value) error) error {
 	text, vars := r.query(s)
 	out := &scanSink{r: r, s: s, yield: yield}
-	run := r.c.session.Stream
-	if r.c.tx.tx != nil {
-		run = r.c.tx.tx.Stream
-	}
-	if err := run(ctx, text, vars, out); err != nil {
+	if err := r.stream()(ctx, text, vars, out); err != nil {
 		return err
 	}
 	return out.failed
+}
+
+// stream runs a text in the transaction of the connection, where there is one.
+func (r *tableRelation) stream() func(context.Context, string, *value.Object, engine.Sink) error {
+	if r.c.tx.tx != nil {
+		return r.c.tx.tx.Stream
+	}
+	return r.c.session.Stream
 }
 
 // query is the SELECT of the language that gives the rows of a scan. The engine keeps the plan of its text.

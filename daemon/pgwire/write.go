@@ -14,10 +14,12 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// flushAt is how many bytes of answers wait before they leave by themselves, keepOut the largest buffer that stays.
+// flushAt is how many bytes of answers wait before they leave by themselves, keepBusy the largest buffer that stays
+// while the client waits for an answer, and keepOut while it does not.
 const (
-	flushAt = 64 << 10
-	keepOut = 4 << 10
+	flushAt  = 64 << 10
+	keepBusy = 4 * flushAt
+	keepOut  = 4 << 10
 )
 
 // send appends a message to what leaves with the next flush.
@@ -63,7 +65,7 @@ func (c *conn) writeOut() error {
 		}
 		rest = rest[n:]
 	}
-	if cap(c.out) > keepOut {
+	if n := cap(c.out); n > keepBusy || c.idle && n > keepOut {
 		c.out = nil
 	}
 	c.out = c.out[:0]
@@ -110,22 +112,32 @@ func format(formats []int16, i int) int16 {
 func (c *conn) sendRow(cols []column, row []value.Value, formats []int16) error {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
-	start := len(c.out)
-	c.out = append(c.out, 'D', 0, 0, 0, 0)
-	c.out = binary.BigEndian.AppendUint16(c.out, uint16(len(cols)))
+	start := c.beginRow(len(cols))
 	for i := range cols {
 		c.out = pgtype.AppendSized(c.out, cols[i].oid, row[i], format(formats, i) == 1, &c.style)
 	}
+	if err := c.endRow(start); err != nil || len(c.out) < flushAt {
+		return err
+	}
+	return c.writeOut()
+}
+
+// beginRow begins a DataRow, endRow puts its length in; c.wmu is held. A row that is too long is taken back.
+func (c *conn) beginRow(cols int) (start int) {
+	start = len(c.out)
+	c.out = append(c.out, 'D', 0, 0, 0, 0)
+	c.out = binary.BigEndian.AppendUint16(c.out, uint16(cols))
+	return start
+}
+
+func (c *conn) endRow(start int) error {
 	n := len(c.out) - start - 1
 	if n > 1<<31-1 {
 		c.out = c.out[:start]
 		return sqlstate.New(sqlstate.FeatureNotSupported, "result row exceeds the maximum Postgres wire size")
 	}
 	binary.BigEndian.PutUint32(c.out[start+1:], uint32(n))
-	if len(c.out) < flushAt {
-		return nil
-	}
-	return c.writeOut()
+	return nil
 }
 
 // fail sends an ErrorResponse.

@@ -135,10 +135,7 @@ func (e *encoded) find(name string) (start, end int, ok bool) {
 	if start == 0 {
 		return 0, 0, false
 	}
-	if end = e.place(i + 1); start >= end || end > len(e.rec) {
-		panic(recordError(start, "field is not where the head says"))
-	}
-	return start, end, true
+	return start, start + len(e.item(i, start)), true
 }
 
 // slot is the entry of a map with a head that has a name, and where its value starts; or the entry that one of this

@@ -189,6 +189,24 @@ func (r *coreRun) pass() {
 	r.passing, s.passing = r.agg == nil, true
 }
 
+// straight is the relation whose rows are those of r, and its columns that they have; nil where r does more than to
+// pick columns.
+func (r *coreRun) straight() (rel Relation, picked []int) {
+	s := r.leaf()
+	if s == nil || !r.passing || len(s.conds)+len(r.filters) > 0 || r.having != nil {
+		return nil, nil
+	}
+	cols := s.rel.Columns()
+	for _, x := range r.outs {
+		i, ok := x.isColumn()
+		if !ok || i < s.at || i-s.at >= len(cols) || x.oid != cols[i-s.at].OID {
+			return nil, nil
+		}
+		picked = append(picked, i-s.at)
+	}
+	return s.rel, picked
+}
+
 // outputColumn names a column of the answer.
 func (b *binder) outputColumn(it item, x *bound, ns *names) Column {
 	col := Column{Name: it.alias, OID: x.oid}

@@ -127,6 +127,10 @@ type Plan struct {
 	root    *query
 	Leaves  int // how many relations are read
 	Stored  int // how many of them are exclusive
+	// Straight is the relation whose rows are those of the plan, all of them in their order and as they are; nil: there
+	// is none. Picked are its columns that the columns of the plan are.
+	Straight Relation
+	Picked   []int
 }
 
 // runtime is one run of a plan.
@@ -296,7 +300,11 @@ func Bind(env Env, s *Select, given []pgtype.OID) (*Plan, error) {
 	if q.core != nil {
 		q.core.pass()
 	}
-	return &Plan{Columns: q.cols, Params: b.params, root: q, Leaves: b.leaves, Stored: b.stored}, nil
+	p := &Plan{Columns: q.cols, Params: b.params, root: q, Leaves: b.leaves, Stored: b.stored}
+	if q.core != nil && s.limit == nil && s.offset == nil {
+		p.Straight, p.Picked = q.core.straight()
+	}
+	return p, nil
 }
 
 // query is a bound query.
