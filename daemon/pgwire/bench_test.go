@@ -1,10 +1,14 @@
 package pgwire_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	synclib "sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,6 +122,79 @@ func BenchmarkStatements(b *testing.B) {
 			}
 			benchPrepared(b, f, bm.text, bm.rows, bm.args)
 		})
+	}
+}
+
+// BenchmarkSyncedInserts runs inserts of many clients on a store on disk, where a commit is synced.
+func BenchmarkSyncedInserts(b *testing.B) {
+	for _, clients := range []int{1, 16, 64} {
+		b.Run(strconv.Itoa(clients)+" clients", func(b *testing.B) {
+			f := benchServer(b, func(c *config.Config) { c.Path = "bolt://" + b.TempDir() + "/store" })
+			addr := f.conn.RemoteAddr().String()
+			var next atomic.Int64
+			var wg synclib.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range clients {
+				f := login(b, addr)
+				_ = f.conn.SetDeadline(time.Time{})
+				f.ask("SET dialect = 'sql'")
+				f.exchange(b, encodeAll(b, parse("s", "INSERT INTO made (id, n, name) VALUES ($1, $2, $3)"), sync), 1)
+				wg.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						n := strconv.FormatInt(i, 10)
+						f.exchange(b, encodeAll(b, bind("", "s", "made:k"+n, n, "a name"), execute("", 0), sync), 1)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// BenchmarkCancel measures the time from a cancel request, its connection included, to the end of the statement, of
+// which there are two kinds: one that waits and one that computes.
+func BenchmarkCancel(b *testing.B) {
+	for name, text := range map[string]string{"wait": "SELECT * FROM sleep(1m)",
+		"compute": "FOR $i IN 0..1000000000 { LET $x = $i * 2 }"} {
+		b.Run(name, func(b *testing.B) {
+			addr, _ := start(b, unauthenticated)
+			f := dial(b, addr)
+			_ = f.conn.SetDeadline(time.Time{})
+			f.write(startupPacket("user", "root", "database", "test/test"))
+			key := f.key()
+			var each []time.Duration
+			for b.Loop() {
+				f.send(&pgproto3.Query{String: text})
+				time.Sleep(20 * time.Millisecond) // it runs by now
+				began := time.Now()
+				dial(b, addr).write(packet(80877102, key))
+				if got := f.read(1); got != "E!57014 ZI" {
+					b.Fatal(got)
+				}
+				each = append(each, time.Since(began))
+			}
+			slices.Sort(each)
+			b.ReportMetric(float64(each[len(each)/2].Microseconds())/1000, "ms/median")
+			b.ReportMetric(float64(each[len(each)-1].Microseconds())/1000, "ms/most")
+		})
+	}
+}
+
+// key reads the end of a start-up, and gives the number and secret of the session as a cancel request has them.
+func (f *frames) key() (key string) {
+	f.t.Helper()
+	for {
+		m, err := f.f.Receive()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *pgproto3.BackendKeyData:
+			key = string(binary.BigEndian.AppendUint32(nil, m.ProcessID)) + string(m.SecretKey)
+		case *pgproto3.ReadyForQuery:
+			return key
+		}
 	}
 }
 

@@ -71,6 +71,8 @@ type conn struct {
 	running context.CancelCauseFunc
 	text    string // of the statement that runs, or ran last
 	since   time.Time
+	peeking chan struct{}   // closed when nobody but the connection reads any more; nil: nobody does
+	ending  *sqlstate.Error // why the connection is to end; nil: it is not
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -139,16 +141,16 @@ func (c *conn) await() (kind byte, body []byte, err error) {
 			_ = c.raw.SetReadDeadline(time.Now().Add(limit))
 			defer func() { _ = c.raw.SetReadDeadline(time.Time{}) }()
 		}
-		if c.srv.isDraining() {
-			return 0, nil, errShutdown
+		if err := c.isEnding(); err != nil {
+			return 0, nil, err
 		}
 	}
 	kind, body, err = c.readMessage(c.srv.Limits.Message)
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		switch {
-		case c.srv.isDraining():
-			return 0, nil, errShutdown
-		case c.tx.open():
+		if err := c.isEnding(); err != nil {
+			return 0, nil, err
+		}
+		if c.tx.open() {
 			return 0, nil, sqlstate.Fatal("25P03", "terminating connection due to idle-in-transaction timeout")
 		}
 		return 0, nil, sqlstate.Fatal(sqlstate.IdleTimeout, "terminating connection due to idle-session timeout")
@@ -287,76 +289,32 @@ func badMessage() error {
 	return sqlstate.Fatal(sqlstate.ProtocolViolation, "invalid message format")
 }
 
-// work runs f with a context that ends with a cancellation, with the time that a statement has, and when the client
-// goes.
-func (c *conn) work(text string, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	defer cancel(nil)
-	ctx, stop := c.deadline(ctx)
-	defer stop()
-	c.rmu.Lock()
-	c.running, c.text, c.since = cancel, text, time.Now()
-	c.rmu.Unlock()
-	watch := c.watchClient(cancel)
-	err := f(ctx)
-	watch()
-	c.rmu.Lock()
-	c.running = nil
-	c.rmu.Unlock()
-	if err == nil {
-		return nil
-	}
-	if cause, ok := errors.AsType[*sqlstate.Error](context.Cause(ctx)); ok && ctx.Err() != nil {
-		return cause
-	}
-	return err
-}
-
-// watchAfter is how long a statement runs before somebody looks whether its client is still there.
-const watchAfter = 50 * time.Millisecond
-
-// watchClient cancels where the client hangs up while a statement runs. What it returns ends the watch; the reader is
-// the caller's again then.
-func (c *conn) watchClient(cancel context.CancelCauseFunc) func() {
-	done := make(chan struct{})
-	var mu sync.Mutex
-	over := false
-	timer := time.AfterFunc(watchAfter, func() {
-		defer close(done)
-		mu.Lock()
-		if over {
-			mu.Unlock()
-			return
-		}
-		_ = c.raw.SetReadDeadline(time.Time{})
-		mu.Unlock()
-		_, err := c.in.Peek(c.in.Buffered() + 1)
-		if ne, ok := errors.AsType[net.Error](err); err != nil && err != bufio.ErrBufferFull && (!ok || !ne.Timeout()) {
-			cancel(errBye)
-		}
-	})
-	return func() {
-		if timer.Stop() {
-			return
-		}
-		mu.Lock()
-		over = true
-		_ = c.raw.SetReadDeadline(time.Unix(1, 0))
-		mu.Unlock()
-		<-done
-		_ = c.raw.SetReadDeadline(time.Time{})
-	}
-}
-
-// interrupt stops the statement that runs, if there is one.
+// interrupt stops the statement that runs, if there is one. A fatal cause ends the connection, too.
 func (c *conn) interrupt(cause *sqlstate.Error) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
+	if cause.Fatal {
+		c.ending = cause
+		_ = c.raw.SetWriteDeadline(time.Now().Add(lastWait)) // of a client that does not read
+	}
 	if c.running != nil {
 		c.running(cause)
 	} else if cause.Fatal {
 		_ = c.raw.SetReadDeadline(time.Unix(1, 0))
 	}
+}
+
+// isEnding is why the connection is to end, or nil.
+func (c *conn) isEnding() error {
+	if c.srv.isDraining() {
+		return errShutdown
+	}
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	if c.ending != nil {
+		return c.ending
+	}
+	return nil
 }
 
 // ready tells the client that it may go on, after everything that waits for that.

@@ -10,7 +10,8 @@ import (
 )
 
 // directScan sends the records of a table to the client, where the rows of a query are no more than some of their
-// columns. A record that the engine gives as it is stored goes out from its bytes, without values in between.
+// columns, and its conditions no more than those of the SELECT that reads them. A record that the engine gives as it is
+// stored goes out from its bytes, without values in between.
 //
 // SECURITY: the records come from the same SELECT as in any other scan. Where permissions or computed fields have a
 // part in what the user sees, the engine gives records that are not as they are stored, and the rows of those are made
@@ -18,6 +19,7 @@ import (
 type directScan struct {
 	c       *conn
 	r       *tableRelation
+	scan    *sql.Scan
 	picked  []int // the columns of the table that are sent
 	formats []int16
 	slots   *value.Slots // of picked
@@ -25,31 +27,49 @@ type directScan struct {
 	n       int // rows sent
 }
 
-// direct is the scan that does the work of a plan; ok is false where the plan is more than a scan, or where the rows do
-// not go to the client at once.
-func (p *sqlPlan) direct(c *conn, k *call) (d *directScan, ok bool) {
+// direct is the scan that does the work of a plan; nil where the plan is more than a scan, or where the rows do not go
+// to the client at once.
+func (p *sqlPlan) direct(ctx context.Context, env *sqlEnv, k *call) (*directScan, error) {
 	w, ok := k.out.(*wireSink)
 	if !ok || p.plan == nil {
-		return nil, false
+		return nil, nil
 	}
-	r, ok := p.plan.Straight.(*tableRelation)
+	rel, picked := p.plan.Straight()
+	r, ok := rel.(*tableRelation)
 	if !ok {
-		return nil, false
+		return nil, nil
 	}
-	names := make([]string, len(p.plan.Picked))
-	for i, j := range p.plan.Picked {
-		names[i] = r.cols[j].Name
+	scan, err := p.plan.StraightScan(ctx, env, k.args)
+	if err != nil || !r.exactly(scan.Filters) {
+		return nil, err
 	}
-	return &directScan{c: c, r: r, picked: p.plan.Picked, formats: w.formats, slots: value.NewSlots(names)}, true
+	if p.slots == nil {
+		names := make([]string, len(picked))
+		for i, j := range picked {
+			names[i] = r.cols[j].Name
+		}
+		p.slots = value.NewSlots(names)
+	}
+	return &directScan{c: env.c, r: r, scan: scan, picked: picked, formats: w.formats, slots: p.slots}, nil
+}
+
+// exactly reports whether query drops all rows that do not meet the filters: exact, or the name of a record that the
+// record found has.
+func (r *tableRelation) exactly(filters []sql.Filter) bool {
+	if len(filters) == 0 {
+		return true
+	}
+	f := &filters[0]
+	if f.Column != 0 {
+		return r.exact(filters)
+	}
+	key := r.key(filters[:1])
+	return !key.IsNone() && key.Text() == f.Value.Str() && r.exact(filters[1:])
 }
 
 // run sends the rows.
 func (d *directScan) run(ctx context.Context) error {
-	wanted := make([]bool, len(d.r.cols))
-	for _, j := range d.picked {
-		wanted[j] = true
-	}
-	text, vars := d.r.query(&sql.Scan{Columns: wanted})
+	text, vars := d.r.query(d.scan)
 	if err := d.r.stream()(ctx, text, vars, d); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -80,6 +81,9 @@ type Server struct {
 	Options
 	start   time.Time
 	notices *channels
+
+	statements atomic.Uint64 // that have begun
+	watching   atomic.Bool   // somebody looks after the clients of statements that run
 
 	mu       sync.Mutex // guards the rest; a leaf lock
 	conns    map[uint32]*conn

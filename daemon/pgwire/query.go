@@ -115,6 +115,8 @@ type sqlPlan struct {
 	plan   *sql.Plan  // of a query
 	write  *sql.Write // of another statement
 	closed bool       // it reads nothing but tables whose columns are all defined
+
+	slots *value.Slots // of the columns that a directScan sends; nil: not needed yet
 }
 
 // bind binds the statement to the definitions.
@@ -263,9 +265,11 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 	}
 	tag := "SELECT "
 	err = c.srv.RPC.Watched(ctx, c.session, c.runningText(), func() (int, error) {
-		if out, ok := p.direct(c, k); ok {
-			err := out.run(ctx)
-			n = out.n
+		if d, err := p.direct(ctx, env, k); d != nil || err != nil {
+			if err == nil {
+				err = d.run(ctx)
+				n = d.n
+			}
 			return n, err
 		}
 		if p.plan != nil {

@@ -314,6 +314,7 @@ func (c *conn) admit(p *startupParams) error {
 		}
 	}
 	c.srv.register(c)
+	c.session.Show(func() { c.interrupt(errShutdown) })
 	c.listen()
 	c.greet()
 	return c.ready()

@@ -425,6 +425,11 @@ func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
 	if id.Kind() == value.KindString {
 		text = id.Str()
 	}
+	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") {
+		if v, ok := simpleID(r.t.Name, rest[1:]); ok {
+			return v, nil
+		}
+	}
 	if v, err := parse.RecordID(text); err == nil && v.Kind() == value.KindRecord {
 		if v.Record().Table != r.t.Name {
 			return value.None, sqlstate.New(sqlstate.InvalidText, "%q is no record of table %q", text, r.t.Name)

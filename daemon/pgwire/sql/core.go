@@ -189,12 +189,16 @@ func (r *coreRun) pass() {
 	r.passing, s.passing = r.agg == nil, true
 }
 
-// straight is the relation whose rows are those of r, and its columns that they have; nil where r does more than to
-// pick columns.
-func (r *coreRun) straight() (rel Relation, picked []int) {
-	s := r.leaf()
-	if s == nil || !r.passing || len(s.conds)+len(r.filters) > 0 || r.having != nil {
+// straight is the only part of FROM, and its columns that r gives; nil where r does more than to compare columns with
+// what is known before, and to pick some.
+func (r *coreRun) straight() (s *source, picked []int) {
+	if s = r.leaf(); s == nil || !r.passing || len(r.filters) > 0 || r.having != nil {
 		return nil, nil
+	}
+	for _, x := range s.conds {
+		if x.compares == nil || len(x.compares.with.cols) > 0 || x.compares.with.outer {
+			return nil, nil
+		}
 	}
 	cols := s.rel.Columns()
 	for _, x := range r.outs {
@@ -204,7 +208,7 @@ func (r *coreRun) straight() (rel Relation, picked []int) {
 		}
 		picked = append(picked, i-s.at)
 	}
-	return s.rel, picked
+	return s, picked
 }
 
 // outputColumn names a column of the answer.

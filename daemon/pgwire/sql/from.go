@@ -208,7 +208,7 @@ func (s *source) kept(rt *runtime, at *scope, conds []*bound, yield func(*scope)
 		}
 		varies := func(c *bound) bool { return c.compares != nil && c.compares.with.outer }
 		if !slices.ContainsFunc(conds, varies) {
-			rt.scans[s] = rows
+			keep(&rt.scans, s, rows)
 		}
 	}
 	for _, row := range rows {

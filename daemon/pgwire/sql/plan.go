@@ -127,10 +127,10 @@ type Plan struct {
 	root    *query
 	Leaves  int // how many relations are read
 	Stored  int // how many of them are exclusive
-	// Straight is the relation whose rows are those of the plan, all of them in their order and as they are; nil: there
-	// is none. Picked are its columns that the columns of the plan are.
-	Straight Relation
-	Picked   []int
+	// straight is the only part of FROM, where the query does no more than to compare columns of it with what is known,
+	// and to pick some of them; nil else. picked are those.
+	straight *source
+	picked   []int
 }
 
 // runtime is one run of a plan.
@@ -147,8 +147,15 @@ type runtime struct {
 }
 
 func newRuntime(ctx context.Context, env Env, params []value.Value) *runtime {
-	return &runtime{ctx: ctx, env: env, params: params, ctes: map[*cteState][][]value.Value{},
-		scans: map[*source][][]value.Value{}, subs: map[*subquery]any{}, most: map[*coreRun]int64{}}
+	return &runtime{ctx: ctx, env: env, params: params}
+}
+
+// keep puts a value into a map of a runtime. Most runs need none of them.
+func keep[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
 }
 
 // scope is the row that expressions see, and those around it.
@@ -191,6 +198,21 @@ var errEnough = errors.New("enough rows")
 func (p *Plan) Run(ctx context.Context, env Env, params []value.Value, yield func(row []value.Value) error) error {
 	rt := newRuntime(ctx, env, params)
 	return p.root.run(rt, nil, func(row []value.Value) error { return yield(row[:len(p.Columns)]) })
+}
+
+// Straight is the relation whose rows that meet the filters of a scan are those of the plan, in their order and as they
+// are; nil: there is none. picked are its columns that the columns of the plan are.
+func (p *Plan) Straight() (rel Relation, picked []int) {
+	if p.straight == nil {
+		return nil, nil
+	}
+	return p.straight.rel, p.picked
+}
+
+// StraightScan is the scan of a run of a plan that is Straight. All that it filters by is exactly what the plan does.
+func (p *Plan) StraightScan(ctx context.Context, env Env, params []value.Value) (*Scan, error) {
+	s := p.straight
+	return pushed(s, &scope{rt: newRuntime(ctx, env, params)}, s.conds)
 }
 
 // Unwrap reports whether err only says that enough rows were read.
@@ -302,7 +324,7 @@ func Bind(env Env, s *Select, given []pgtype.OID) (*Plan, error) {
 	}
 	p := &Plan{Columns: q.cols, Params: b.params, root: q, Leaves: b.leaves, Stored: b.stored}
 	if q.core != nil && s.limit == nil && s.offset == nil {
-		p.Straight, p.Picked = q.core.straight()
+		p.straight, p.picked = q.core.straight()
 	}
 	return p, nil
 }
@@ -414,7 +436,7 @@ func limited(q *query, limit, offset *bound) *query {
 		}
 		if q.core != nil {
 			if delete(rt.most, q.core); most > 0 && most <= math.MaxInt64-skip {
-				rt.most[q.core] = most + skip
+				keep(&rt.most, q.core, most+skip)
 			}
 		}
 		return most, skip, nil
@@ -514,7 +536,7 @@ func (st *cteState) rows(rt *runtime, outer *scope) ([][]value.Value, error) {
 		return nil, err
 	}
 	if st.rec == nil {
-		rt.ctes[st] = all
+		keep(&rt.ctes, st, all)
 		return all, nil
 	}
 	seen := map[string]bool{}
@@ -529,7 +551,7 @@ func (st *cteState) rows(rt *runtime, outer *scope) ([][]value.Value, error) {
 	}
 	all = fresh(all)
 	for work := all; len(work) > 0; {
-		rt.ctes[st] = work
+		keep(&rt.ctes, st, work)
 		more, err := st.rec.rows(rt, outer)
 		if err != nil {
 			return nil, err
@@ -539,7 +561,7 @@ func (st *cteState) rows(rt *runtime, outer *scope) ([][]value.Value, error) {
 			return nil, sqlstate.New(sqlstate.TooMuch, "a recursive query finds more than %d rows", mostRecursion)
 		}
 	}
-	rt.ctes[st] = all
+	keep(&rt.ctes, st, all)
 	return all, nil
 }
 

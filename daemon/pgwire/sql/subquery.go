@@ -30,7 +30,7 @@ func remember[T any](rt *runtime, q *subquery, make func() (T, error)) (T, error
 	}
 	v, err := make()
 	if err == nil && q.same {
-		rt.subs[q] = v
+		keep(&rt.subs, q, any(v))
 	}
 	return v, err
 }

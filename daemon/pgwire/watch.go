@@ -1,0 +1,117 @@
+package pgwire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+)
+
+// work runs f with a context that ends with a cancellation, with the time that a statement has, and when the client
+// goes. A statement may do others: then each is cancelled alone.
+func (c *conn) work(text string, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	ctx, stop := c.deadline(ctx)
+	defer stop()
+	c.rmu.Lock()
+	outer := c.running
+	c.running, c.text, c.since = cancel, text, time.Now()
+	if c.ending != nil {
+		cancel(c.ending)
+	}
+	c.rmu.Unlock()
+	c.srv.begun()
+	err := f(ctx)
+	c.rmu.Lock()
+	c.running = outer
+	peeking := c.peeking
+	if outer == nil {
+		c.peeking = nil
+	}
+	c.rmu.Unlock()
+	if peeking != nil && outer == nil {
+		_ = c.raw.SetReadDeadline(time.Unix(1, 0))
+		<-peeking
+		_ = c.raw.SetReadDeadline(time.Time{})
+	}
+	if err == nil {
+		return nil
+	}
+	if cause, ok := errors.AsType[*sqlstate.Error](context.Cause(ctx)); ok && ctx.Err() != nil {
+		return cause
+	}
+	return err
+}
+
+// One goroutine looks after the clients of all statements that run: every watchEvery it finds those whose statement has
+// run that long. It ends where no statement has begun for watchIdle rounds. A timer for each statement would cost more
+// than many statements do.
+const (
+	watchEvery = 50 * time.Millisecond
+	watchIdle  = 20
+)
+
+// begun is called when a statement begins.
+func (s *Server) begun() {
+	s.statements.Add(1)
+	if !s.watching.Load() && s.watching.CompareAndSwap(false, true) {
+		go s.watch()
+	}
+}
+
+// watch is the goroutine that looks after clients.
+func (s *Server) watch() {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	last := s.statements.Load()
+	for idle := 0; ; idle++ {
+		<-t.C
+		now := s.statements.Load()
+		if s.watchAll() || now != last {
+			idle, last = 0, now
+		}
+		if idle < watchIdle {
+			continue
+		}
+		s.watching.Store(false)
+		if s.statements.Load() == last || !s.watching.CompareAndSwap(false, true) {
+			return // a statement that begins now has another goroutine begin
+		}
+	}
+}
+
+// watchAll looks after the clients of statements that run, and reports whether there are any.
+func (s *Server) watchAll() (any bool) {
+	for _, c := range s.list() {
+		any = c.watchClient() || any
+	}
+	return any
+}
+
+// watchClient begins to cancel the statement that runs where the client hangs up, and reports whether one runs. The
+// reader is not the connection's own then until work has ended that.
+func (c *conn) watchClient() bool {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	if c.running == nil {
+		return false
+	}
+	if c.peeking != nil || time.Since(c.since) < watchEvery {
+		return true
+	}
+	_ = c.raw.SetReadDeadline(time.Time{})
+	cancel, done := c.running, make(chan struct{})
+	c.peeking = done
+	go func() {
+		defer close(done)
+		_, err := c.in.Peek(c.in.Buffered() + 1)
+		if ne, ok := errors.AsType[net.Error](err); err != nil && err != bufio.ErrBufferFull && (!ok || !ne.Timeout()) {
+			cancel(errBye)
+		}
+	}()
+	return true
+}
