@@ -136,7 +136,7 @@ func printFlags(out *strings.Builder, cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { add(groupOf(f), f) })
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { add(groupGlobal, f) })
 	ranks := []string{config.GroupServer, config.GroupAuth, config.GroupDatabase, config.GroupCaps, config.GroupLimits,
-		config.GroupLog, groupOptions, groupOutput, groupConnection, groupGlobal}
+		config.GroupLog, config.GroupUnused, groupOptions, groupOutput, groupConnection, groupGlobal}
 	rank := func(g string) int { return slices.Index(ranks, g) }
 	slices.SortStableFunc(order, func(a, b string) int { return rank(a) - rank(b) })
 	for _, g := range order {

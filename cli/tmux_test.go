@@ -42,7 +42,8 @@ func newTerminal(t *testing.T) *terminal {
 		}
 	}
 	term.env = append(term.env, "HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "TERM=xterm-256color",
-		"LC_ALL=C.UTF-8", "NO_COLOR=1", "NACRE_USER=root", "NACRE_PASS=root", "NACRE_ENDPOINT=ws://"+addr)
+		"LC_ALL=C.UTF-8", "NO_COLOR=1", "PAGER=sed s/^/paged:/", "VISUAL=",
+		`EDITOR=sh -c 'echo "RETURN 6 * 7;" > "$0"'`, "NACRE_USER=root", "NACRE_PASS=root", "NACRE_ENDPOINT=ws://"+addr)
 	t.Cleanup(term.stopServer)
 	term.startServer()
 	t.Cleanup(func() { _ = term.command("tmux", "-S", term.socket, "kill-server").Run() }) // it may have ended
@@ -151,6 +152,9 @@ func TestShellInATerminal(t *testing.T) {
 		{"the history brings a text of several lines back", (*terminal).history},
 		{"Tab completes a table", (*terminal).completes},
 		{"Ctrl-C cancels what runs and keeps the shell", (*terminal).interrupt},
+		{"the editor, the system and the pager", (*terminal).tools},
+		{"keys of vi, and a warning of a variable that means nothing", (*terminal).vi},
+		{"a password is asked for, and not shown", (*terminal).asks},
 		{"notifications stand above the prompt", (*terminal).live},
 		{"the shell connects again, and tells of a lost transaction", (*terminal).reconnect},
 		{"two Ctrl-C leave", (*terminal).leave},
@@ -233,6 +237,60 @@ func (term *terminal) runs(text string) {
 			term.t.Fatalf("%s does not run:\n%s\n%s", text, term.nacre("ps", "--json"), term.screen())
 		}
 	}
+}
+
+func (term *terminal) tools() {
+	term.write(`\e`)
+	term.wait(`^42$`)
+	term.clear()
+	term.write(`\! echo "by the system"`)
+	term.wait(`^by the system$`)
+	term.clear()
+	term.write("RETURN array::range(0, 60).map(|$i| { n: $i });")
+	term.wait(`^paged:59$`)
+	term.wait(`main/main>$`)
+	term.clear()
+	term.write("RETURN 'short';")
+	term.wait(`^'short'$`) // it fits
+	term.clear()
+}
+
+// beside runs a command line in a terminal of its own, until play is over and \q has left it.
+func (term *terminal) beside(line string, play func()) {
+	term.t.Helper()
+	term.tmux("new-window", "-n", "beside", line)
+	play()
+	term.write(`\q`)
+	for end := time.Now().Add(screenTime); strings.Contains(term.tmux("list-windows"), "beside"); {
+		if time.Now().After(end) {
+			term.t.Fatalf("%s does not end:\n%s", line, term.screen())
+		}
+	}
+	term.wait(`main/main>$`)
+}
+
+func (term *terminal) vi() {
+	term.beside("NACRE_NONSENSE=1 nacre sql --vi", func() {
+		term.wait(`warning: .*NACRE_NONSENSE`)
+		term.wait(`main/main>$`)
+		term.tmux("send-keys", "-l", "XRETURN 1;")
+		term.keys("Escape")
+		term.keys("0", "x", "A", "BSpace")
+		term.write("2;") // at the end of the line
+		term.wait(`^12$`)
+		term.wait(`main/main>$`)
+	})
+}
+
+func (term *terminal) asks() {
+	term.beside("env -u NACRE_PASS nacre sql -u root", func() {
+		term.wait(`[Pp]assword`)
+		term.write("root")
+		term.wait(`main/main>$`)
+		if screen := term.screen(); strings.Contains(screen, "rootroot") || strings.Contains(screen, ": root") {
+			term.t.Errorf("the password is on the screen:\n%s", screen)
+		}
+	})
 }
 
 func (term *terminal) live() {

@@ -22,7 +22,7 @@ type Sources struct {
 }
 
 // Resolve fills the settings that no flag has set: flagged says which were (by flag name; they keep their values).
-// The warnings name variables with a known prefix that mean nothing. An unknown name in the file is an error.
+// The warnings name settings without effect, and variables with a known prefix that mean nothing. An unknown name in the file is an error.
 func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (warnings []string, err error) {
 	env := make(map[string]string, len(src.Environ))
 	for _, pair := range src.Environ {
@@ -47,7 +47,12 @@ func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (war
 			return nil, err
 		}
 	}
-	return Unknown(table, src.Environ, src.Known), nil
+	for _, s := range table {
+		if s.Unused != "" && s.Origin != "default" {
+			warnings = append(warnings, "--"+s.Flag+" has no effect: "+s.Unused)
+		}
+	}
+	return append(warnings, Unknown(table, src.Environ, src.Known)...), nil
 }
 
 // Unknown are warnings about variables with a known prefix that mean nothing, in order. Of environ, NAME=value, the

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // Setting is a row of the table.
 type Setting struct {
 	Flag   string // name of the flag; "" for settings that have only a variable
@@ -9,6 +11,7 @@ type Setting struct {
 	Group  string // heading in the help
 	Help   string
 	Secret bool   // masked when shown; also read from FLAG_FILE
+	Unused string // of a setting that is taken and has no effect: why it has none
 	NoArg  string // what the flag means without a value; "" where it needs one
 	Value  Value
 	Origin string // where the value came from: default, file, a variable, flag
@@ -22,6 +25,7 @@ const (
 	GroupCaps     = "Capabilities"
 	GroupLimits   = "Limits"
 	GroupLog      = "Logging"
+	GroupUnused   = "Taken for compatibility, without effect"
 )
 
 // Table is every setting, bound to c. The order is the order of the help.
@@ -33,6 +37,7 @@ func Table(c *Config) []*Setting {
 	t = append(t, capabilitySettings(c)...)
 	t = append(t, limitSettings(c)...)
 	t = append(t, logSettings(c)...)
+	t = append(t, unusedSettings()...)
 	for _, s := range t {
 		s.Origin = "default"
 		if v, ok := s.Value.(boolValue); ok && v.p != nil {
@@ -196,5 +201,21 @@ func logSettings(c *Config) []*Setting {
 		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", Group: GroupLog, Help: "Log queries that take longer", Value: durationValue{&c.SlowThreshold}},
 		{Flag: "slow-log-param-allow", Env: "SLOW_LOG_PARAM_ALLOW", Group: GroupLog, Help: "Parameters whose values may be logged with them", NoArg: "all", Value: namesValue{&c.SlowAllow}},
 		{Flag: "slow-log-param-deny", Env: "SLOW_LOG_PARAM_DENY", Group: GroupLog, Help: "Parameters whose values may not", NoArg: "all", Value: namesValue{&c.SlowDeny}},
+	}
+}
+
+// unusedSettings are those of other servers of the protocol about background jobs that this one does not have. They are
+// taken, so that a service moves over with its command line, and each one that is set is told of at the start.
+func unusedSettings() []*Setting {
+	unused := func(flag, env, reason string) *Setting {
+		return &Setting{Flag: flag, Env: env, Group: GroupUnused, Help: reason, Unused: reason,
+			Value: durationValue{new(time.Duration)}}
+	}
+	return []*Setting{
+		unused("node-membership-check-interval", "NODE_MEMBERSHIP_CHECK_INTERVAL", "A store has one server, and it checks no others"),
+		unused("node-membership-cleanup-interval", "NODE_MEMBERSHIP_CLEANUP_INTERVAL", "A store has one server, which leaves no others to clean up"),
+		unused("changefeed-gc-interval", "CHANGEFEED_GC_INTERVAL", "Writes to a table drop what has expired of its changefeed"),
+		unused("index-compaction-interval", "INDEX_COMPACTION_INTERVAL", "Indexes are compacted when many changes have gathered, at no interval"),
+		unused("async-event-processing-interval", "ASYNC_EVENT_PROCESSING_INTERVAL", "ASYNC events run right after their commit"),
 	}
 }
