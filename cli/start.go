@@ -207,6 +207,7 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 	for _, w := range warnings {
 		log.Warn(w, "component", "config")
 	}
+	cfg.Release = s.build.Version
 	cfg.Supervisor = config.SupervisorOf(s.environ, os.Getpid())
 	if !cfg.NoBanner {
 		banner(s.err, cfg)

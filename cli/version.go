@@ -2,12 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/render"
 	"github.com/nacredb/nacre/engine"
 )
 
@@ -22,7 +23,7 @@ func newVersionCmd(s *streams) *cobra.Command {
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if server {
-				return runServerVersion(cmd.Context(), s, &f)
+				return runServerVersion(cmd.Context(), s, &f, asJSON)
 			}
 			return runVersion(s, asJSON)
 		},
@@ -33,30 +34,44 @@ func newVersionCmd(s *streams) *cobra.Command {
 	return cmd
 }
 
+// runVersion prints the version of this binary.
 func runVersion(s *streams, asJSON bool) error {
-	b := s.build
 	if asJSON {
-		enc := json.NewEncoder(s.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{
-			"version": b.Version, "protocol": ProtocolVersion, "format": engine.StoreFormat, "commit": b.Commit,
-			"date": b.Date, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-		})
+		return writeJSON(s.out, s.versions())
 	}
-	_, err := fmt.Fprintf(s.out, "nacre %s for %s/%s, protocol %s, store format %d\n", b.Version, runtime.GOOS,
+	_, err := fmt.Fprintf(s.out, "nacre %s for %s/%s, protocol %s, store format %d\n", s.build.Version, runtime.GOOS,
 		runtime.GOARCH, ProtocolVersion, engine.StoreFormat)
 	return err
 }
 
-func runServerVersion(ctx context.Context, s *streams, f *connectFlags) error {
+// versions are what there is to say about this binary.
+func (s *streams) versions() map[string]any {
+	b := s.build
+	return map[string]any{
+		"version": b.Version, "protocol": ProtocolVersion, "format": engine.StoreFormat, "commit": b.Commit,
+		"date": b.Date, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// runServerVersion prints the versions that a server tells of itself; as JSON, beside those of this binary.
+func runServerVersion(ctx context.Context, s *streams, f *connectFlags, asJSON bool) error {
 	c, err := f.probe()
 	if err != nil {
 		return err
 	}
-	v, err := c.Version(ctx)
+	protocol, program, err := c.Versions(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.out, v)
+	protocol, program = render.Visible(protocol, false), render.Visible(program, false)
+	if asJSON {
+		all := s.versions()
+		all["server"] = map[string]string{"version": program, "protocol": strings.TrimPrefix(protocol, "nacre-")}
+		return writeJSON(s.out, all)
+	}
+	if program != "" {
+		protocol = "nacre " + program + ", protocol " + strings.TrimPrefix(protocol, "nacre-")
+	}
+	_, err = fmt.Fprintln(s.out, protocol)
 	return err
 }

@@ -207,17 +207,25 @@ func (c *Client) probe(ctx context.Context, path string) error {
 	return res.Body.Close()
 }
 
-// Version is the server's name and version, as GET /version gives it.
+// Version is the server's name and the version of its protocol, as GET /version gives it.
 func (c *Client) Version(ctx context.Context) (string, error) {
+	protocol, _, err := c.Versions(ctx)
+	return protocol, err
+}
+
+// Versions are the server's name and the version of its protocol, as GET /version gives them, and the version of its
+// program, as its header Server has it: "" where that hides it.
+func (c *Client) Versions(ctx context.Context) (protocol, program string, err error) {
 	req, err := c.request(ctx, http.MethodGet, "version", nil)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	res, err := c.send(req)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	return strings.TrimSpace(string(b)), err
+	_, program, _ = strings.Cut(res.Header.Get("Server"), "/")
+	return strings.TrimSpace(string(b)), program, err
 }

@@ -107,6 +107,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	}
 	caps := capabilities(cfg)
 	metrics := telemetry.NewMetrics(rpc.Version)
+	metrics.Release = cfg.Release
 	opt := engineOptions(cfg, caps, log)
 	opt.Meter = metrics
 	eng, err := engine.Open(ctx, cfg.Path, opt)
@@ -324,7 +325,7 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 			HeaderTimeout: l.HeaderTimeout,
 			SendTimeout:   l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
-		HideServer: cfg.NoIdentificationHeaders, Log: d.log.With("component", "http"),
+		HideServer: cfg.NoIdentificationHeaders, Release: cfg.Release, Log: d.log.With("component", "http"),
 	})
 	d.rpc.Gauges = d.http.Gauges
 }

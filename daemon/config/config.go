@@ -16,6 +16,9 @@ type Config struct {
 	Path string // data source: memory, bolt://path, a bare path
 	File string // configuration file; "" for none
 
+	// Release is the version of the program, which its answers and metrics show beside that of the protocol; "" leaves it out.
+	Release string
+
 	// Listening.
 	Bind                    string
 	PostgresBind            string // of the PostgreSQL wire; "" for none

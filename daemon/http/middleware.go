@@ -118,7 +118,11 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("X-Request-Id", id)
 	if !s.HideServer {
-		h.Set("Server", Product)
+		server := Product
+		if s.Release != "" {
+			server += "/" + s.Release
+		}
+		h.Set("Server", server)
 		h.Set("Service-Version", Product+"/"+s.version)
 		h.Set("Surreal-Version", Product+"-"+s.version)
 	}

@@ -100,6 +100,7 @@ type Options struct {
 	Proxies    int    // that append to that header; at least 1
 	UIAddress  string // where / leads; "": nowhere
 	HideServer bool   // no identification headers
+	Release    string // version of the program, for the header Server; "" leaves it out
 	Log        *slog.Logger
 }
 

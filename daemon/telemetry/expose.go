@@ -47,8 +47,12 @@ func (m *Metrics) Write(w io.Writer, all bool, g *Gauges) {
 	if m == nil {
 		return
 	}
-	family(w, "surrealdb_build_info", "gauge", "Version of the server.")
-	line(w, "surrealdb_build_info", `version="`+m.version+`",go="`+runtime.Version()+`"`, 1)
+	family(w, "surrealdb_build_info", "gauge", "Version of the protocol, and of the program.")
+	labels := `version="` + m.version + `",go="` + runtime.Version() + `"`
+	if m.Release != "" {
+		labels += `,release="` + m.Release + `"`
+	}
+	line(w, "surrealdb_build_info", labels, 1)
 	single(w, "surrealdb_process_uptime_seconds", "gauge", "Seconds since the start.", time.Since(m.start).Seconds())
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)

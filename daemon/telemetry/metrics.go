@@ -23,6 +23,9 @@ func (o *outcome) observe(d time.Duration, ok bool) {
 
 // Metrics are the daemon's counters. A nil *Metrics counts nothing.
 type Metrics struct {
+	// Release is the version of the program, beside that of the protocol; "" is left out. It is set before the first use.
+	Release string
+
 	start   time.Time
 	version string
 
