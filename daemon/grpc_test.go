@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -131,73 +132,91 @@ func toPB(t testing.TB, text string) *valuepb.Value {
 	return out
 }
 
-// run runs a text and holds the stream to its grammar.
+// run runs a text and holds the stream to its grammar. It may be called by any goroutine.
 func (c *rpcClient) run(ctx context.Context, req *rpcpb.QueryRequest) ([]*result, error) {
-	c.s.t.Helper()
 	stream, err := c.Query(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return gather(c.s.t, stream)
+	return gather(stream)
 }
 
-func gather(t testing.TB, stream grpc.ServerStreamingClient[rpcpb.QueryResponse]) (results []*result, err error) {
-	t.Helper()
-	begun, ended := false, false
-	var batches []uint64
-	done := map[uint32]bool{}
+// gather reads a stream to its end. The error says where it is not as its grammar wants it.
+func gather(stream grpc.ServerStreamingClient[rpcpb.QueryResponse]) ([]*result, error) {
+	g := &gathered{done: map[uint32]bool{}}
 	for {
 		resp, err := stream.Recv()
 		if err == io.EOF {
 			break
 		}
+		if err == nil {
+			err = g.frame(resp)
+		}
 		if err != nil {
-			return results, err
-		}
-		if ended {
-			t.Fatalf("a frame behind the end: %v", resp)
-		}
-		switch f := resp.GetFrame().(type) {
-		case *rpcpb.QueryResponse_Begin:
-			if begun || len(f.Begin.GetQueryId().GetValue()) != 16 {
-				t.Fatalf("begin: %v", resp)
-			}
-			begun = true
-			for range f.Begin.GetResultCount() {
-				results, batches = append(results, &result{}), append(batches, 0)
-			}
-		case *rpcpb.QueryResponse_Batch:
-			b := f.Batch
-			i := b.GetQueryIndex()
-			if !begun || int(i) >= len(results) || done[i] || b.GetBatchIndex() != batches[i] {
-				t.Fatalf("batch out of order: %v", b)
-			}
-			batches[i]++
-			r := results[i]
-			r.values = append(r.values, b.GetValues().GetValues()...)
-			r.kind = b.GetStatementKind()
-			last := b.GetKind() != rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_BATCHED
-			if (b.GetStats() != nil) != last || b.GetError() != nil && (!last || len(b.GetValues().GetValues()) > 0) {
-				t.Fatalf("a batch does not fit its kind: %v", b)
-			}
-			if b.GetKind() == rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_SINGLE && len(r.values) != 1 {
-				t.Fatalf("a single result has %d values", len(r.values))
-			}
-			if last {
-				done[i] = true
-				r.list = b.GetKind() != rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_SINGLE
-				r.stats, r.err = b.GetStats(), b.GetError()
-			}
-		case *rpcpb.QueryResponse_End:
-			ended = true
-		case *rpcpb.QueryResponse_Error:
-			return results, errors.New("error frame: " + f.Error.GetMessage())
+			return g.results, err
 		}
 	}
-	if !ended || len(done) != len(results) {
-		t.Fatalf("the stream is not whole: end %v, %d of %d results", ended, len(done), len(results))
+	if !g.ended || len(g.done) != len(g.results) {
+		return g.results, fmt.Errorf("the stream is not whole: end %v, %d of %d results", g.ended, len(g.done), len(g.results))
 	}
-	return results, nil
+	return g.results, nil
+}
+
+// gathered are the results of a stream so far.
+type gathered struct {
+	results      []*result
+	batches      []uint64
+	done         map[uint32]bool
+	begun, ended bool
+}
+
+func (g *gathered) frame(resp *rpcpb.QueryResponse) error {
+	if g.ended {
+		return fmt.Errorf("a frame behind the end: %v", resp)
+	}
+	switch f := resp.GetFrame().(type) {
+	case *rpcpb.QueryResponse_Begin:
+		if g.begun || len(f.Begin.GetQueryId().GetValue()) != 16 {
+			return fmt.Errorf("begin: %v", resp)
+		}
+		g.begun = true
+		for range f.Begin.GetResultCount() {
+			g.results, g.batches = append(g.results, &result{}), append(g.batches, 0)
+		}
+	case *rpcpb.QueryResponse_Batch:
+		return g.batch(f.Batch)
+	case *rpcpb.QueryResponse_End:
+		g.ended = true
+	case *rpcpb.QueryResponse_Error:
+		return errors.New("error frame: " + f.Error.GetMessage())
+	default:
+		return fmt.Errorf("an unknown frame: %v", resp)
+	}
+	return nil
+}
+
+func (g *gathered) batch(b *rpcpb.QueryBatchFrame) error {
+	i := b.GetQueryIndex()
+	if !g.begun || int(i) >= len(g.results) || g.done[i] || b.GetBatchIndex() != g.batches[i] {
+		return fmt.Errorf("batch out of order: %v", b)
+	}
+	g.batches[i]++
+	r := g.results[i]
+	r.values = append(r.values, b.GetValues().GetValues()...)
+	r.kind = b.GetStatementKind()
+	last := b.GetKind() != rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_BATCHED
+	if (b.GetStats() != nil) != last || b.GetError() != nil && (!last || len(b.GetValues().GetValues()) > 0) {
+		return fmt.Errorf("a batch does not fit its kind: %v", b)
+	}
+	if b.GetKind() == rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_SINGLE && len(r.values) != 1 {
+		return fmt.Errorf("a single result has %d values", len(r.values))
+	}
+	if last {
+		g.done[i] = true
+		r.list = b.GetKind() != rpcpb.QueryResponseKind_QUERY_RESPONSE_KIND_SINGLE
+		r.stats, r.err = b.GetStats(), b.GetError()
+	}
+	return nil
 }
 
 // texts runs a text and gives its results as texts.

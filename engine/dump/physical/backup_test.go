@@ -3,8 +3,10 @@ package physical_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -282,6 +284,23 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		"future": "nacrebak\x09\x00\x00\x00"} {
 		if _, err := physical.Verify(ctx, strings.NewReader(p), nil); !errors.Is(err, physical.ErrBackup) {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Backups of an older format are read; those of a newer one are refused.
+func TestBackupFormats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	st := openBolt(t, path)
+	fillStore(t, st, 100)
+	b := backup(t, st, physical.BackupOptions{})
+	closeStore(t, st)
+	for format, want := range map[uint32]error{0: kv.ErrNewer, 1: nil, 2: nil, 3: kv.ErrNewer} {
+		binary.LittleEndian.PutUint32(b[8:], format)
+		table := crc32.MakeTable(crc32.Castagnoli)
+		binary.LittleEndian.PutUint32(b[12:], crc32.Update(crc32.Checksum(b[:12], table), table, b[16:32]))
+		if _, err := physical.Verify(ctx, bytes.NewReader(b), nil); !errors.Is(err, want) {
+			t.Errorf("format %d: got %v, want %v", format, err, want)
 		}
 	}
 }

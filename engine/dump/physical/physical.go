@@ -12,7 +12,7 @@
 //
 //	header, 32 bytes
 //	 0  8  "nacrebak"
-//	 8  4  format (1)
+//	 8  4  format (2; 1 is read too, and has no revoked tokens)
 //	12  4  checksum of bytes 0..12 and 16..32
 //	16 16  id of the backup
 //
@@ -45,7 +45,8 @@ import (
 
 const (
 	magic        = "nacrebak"
-	format       = 1
+	format       = 2 // programs that know 1 alone would let in the revoked tokens that a backup holds
+	oldestFormat = 1
 	headerSize   = 32
 	blockHeader  = 32
 	blockSize    = 1 << 20 // a block is closed when its payload reaches this

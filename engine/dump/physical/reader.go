@@ -87,8 +87,8 @@ func (r *reader) begin() error {
 	if binary.LittleEndian.Uint32(h[12:]) != checksum(h[:12], h[16:]) {
 		return damaged("the checksum of its header")
 	}
-	if f := binary.LittleEndian.Uint32(h[8:]); f != format {
-		return fmt.Errorf("the backup has format %d, this program reads %d: %w", f, format, kv.ErrNewer)
+	if f := binary.LittleEndian.Uint32(h[8:]); f < oldestFormat || f > format {
+		return fmt.Errorf("the backup has format %d, this program reads up to %d: %w", f, format, kv.ErrNewer)
 	}
 	copy(r.id[:], h[16:])
 	return nil

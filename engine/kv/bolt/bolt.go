@@ -36,7 +36,7 @@
 //
 //	path/            a directory, mode 0700
 //	  data.db        bbolt; its lock keeps a second process out
-//	    bucket "nacre":  "format" u32 BE = 1 · "id" 16 bytes · "applied" u64 BE
+//	    bucket "nacre":  "format" u32 BE = 2 · "id" 16 bytes · "applied" u64 BE
 //	    bucket "data":   key → value, then CRC-32C (LE) of key and value
 //	  wal-NNNN.log   see package wal
 //

@@ -22,8 +22,23 @@ import (
 
 const dataFile = "data.db"
 
-// FormatVersion is the version of the bytes of a store.
-const FormatVersion = 1
+// FormatVersion is the version of the bytes of a store. Opening a store of an older format raises it: a program that
+// does not know what the newer one has would pass over it in silence.
+//
+//	1  the first
+//	2  the store may hold revoked tokens; a program of format 1 would let them in
+const FormatVersion = 2
+
+// oldestFormat is the oldest format that can be read.
+const oldestFormat = 1
+
+// checkFormat refuses formats that this program does not know.
+func checkFormat(f uint32) error {
+	if f >= oldestFormat && f <= FormatVersion {
+		return nil
+	}
+	return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, f, FormatVersion, kv.ErrNewer)
+}
 
 // names of the buckets and keys in data.db.
 type name = []byte
@@ -255,7 +270,7 @@ func (pf *pageFile) checkHead() error {
 // readMeta reads who the store is; a new one is given an identity.
 func (s *Store) readMeta() (applied kv.Version, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	fresh := false
+	fresh, older := false, false
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		m := tx.Bucket(metaBucket())
 		if m == nil {
@@ -269,17 +284,23 @@ func (s *Store) readMeta() (applied kv.Version, err error) {
 		if len(format) != 4 || len(id) != 16 || len(version) != 8 || tx.Bucket(dataBucket()) == nil {
 			return fmt.Errorf("%s: incomplete description: %w", dataFile, kv.ErrCorrupt)
 		}
-		if f := binary.BigEndian.Uint32(format); f != FormatVersion {
-			return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, f, FormatVersion, kv.ErrNewer)
+		f := binary.BigEndian.Uint32(format)
+		if err := checkFormat(f); err != nil {
+			return err
 		}
+		older = f < FormatVersion
 		copy(s.id[:], id)
 		applied = kv.Version(binary.BigEndian.Uint64(version))
 		return nil
 	})
-	if err != nil || !fresh {
-		return applied, err
+	switch {
+	case err != nil:
+	case fresh:
+		err = s.initMeta()
+	case older:
+		err = s.db.Update(func(tx *bbolt.Tx) error { return putFormat(tx.Bucket(metaBucket()), FormatVersion) })
 	}
-	return 0, s.initMeta()
+	return applied, err
 }
 
 // initMeta describes a new store.
@@ -294,7 +315,7 @@ func (s *Store) initMeta() error {
 			return err
 		}
 		return errors.Join(
-			m.Put(name("format"), binary.BigEndian.AppendUint32(nil, FormatVersion)),
+			putFormat(m, FormatVersion),
 			m.Put(name("id"), s.id[:]),
 			putApplied(m, 0))
 	})

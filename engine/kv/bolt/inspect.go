@@ -104,8 +104,8 @@ func (in *Inspection) describe() error {
 		return fmt.Errorf("%s: incomplete description: %w", dataFile, kv.ErrCorrupt)
 	}
 	in.Format = binary.BigEndian.Uint32(format)
-	if in.Format != FormatVersion {
-		return fmt.Errorf("%s has format %d, this program knows up to %d: %w", dataFile, in.Format, FormatVersion, kv.ErrNewer)
+	if err := checkFormat(in.Format); err != nil {
+		return err
 	}
 	copy(in.ID[:], id)
 	in.Applied = kv.Version(binary.BigEndian.Uint64(applied))

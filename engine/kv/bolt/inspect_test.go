@@ -15,6 +15,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/kvtest"
+	"go.etcd.io/bbolt"
 )
 
 // inspect opens what is at path for looking at and closes it with the test.
@@ -114,6 +115,72 @@ func TestInspectionSeesWhatTheStoreSees(t *testing.T) {
 }
 
 // TestInspectionReadsTheLog and leaves it as it was.
+// setFormat writes the number of the format into a store that is closed.
+func setFormat(t *testing.T, path string, format uint32) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(path, "data.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("nacre")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, format))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inspected gives the format and the content of a store that is closed.
+func inspected(t *testing.T, path string) (format uint32, content string) {
+	t.Helper()
+	in, err := bolt.Inspect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	format, content = in.Format, kvtest.All(t, in)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return format, content
+}
+
+// A store of an older format is read, and is of this one from then on: programs that know only the older one refuse it.
+// Formats that this program does not know are refused and stay as they are.
+func TestFormats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	format, want := inspected(t, path)
+	if format != bolt.FormatVersion {
+		t.Errorf("a new store has format %d", format)
+	}
+	setFormat(t, path, 1)
+	before := hashFiles(t, path)
+	if format, content := inspected(t, path); format != 1 || content != want || hashFiles(t, path) != before {
+		t.Errorf("a store of format 1 is looked at as one of format %d, or was changed", format)
+	}
+	st := open(t, bolt.Options{Path: path})
+	if got := kvtest.All(t, st); got != want {
+		t.Error("a store of format 1 is not read as it was")
+	}
+	closeStore(t, st)
+	if format, content := inspected(t, path); format != bolt.FormatVersion || content != want {
+		t.Errorf("after it was opened it has format %d", format)
+	}
+	for _, format := range []uint32{0, bolt.FormatVersion + 1, 1 << 31} {
+		setFormat(t, path, format)
+		before := hashFiles(t, path)
+		if st, err := bolt.Open(bolt.Options{Path: path}); !errors.Is(err, kv.ErrNewer) {
+			t.Errorf("open format %d: %v, %v", format, st, err)
+		}
+		if _, err := bolt.Inspect(path); !errors.Is(err, kv.ErrNewer) {
+			t.Errorf("inspect format %d: %v", format, err)
+		}
+		if hashFiles(t, path) != before {
+			t.Errorf("refusing format %d has changed the files", format)
+		}
+	}
+}
+
 func TestInspectionReadsTheLog(t *testing.T) {
 	from, path := filepath.Join(t.TempDir(), "x.db"), filepath.Join(t.TempDir(), "copy")
 	st := open(t, bolt.Options{Path: from})
