@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -47,16 +48,19 @@ const service = "/protocol.rpc.v1.Service/"
 // raw is the codec of messages that are bytes already.
 type raw struct{}
 
-// Marshal implements encoding.Codec.
-func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+// Marshal implements encoding.CodecV2.
+func (raw) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
+}
 
-// Unmarshal implements encoding.Codec.
-func (raw) Unmarshal(b []byte, v any) error {
-	*v.(*[]byte) = append([]byte(nil), b...) // b goes back to a pool
+// Unmarshal implements encoding.CodecV2. The bytes are a copy: values that are read from them share them, and data goes
+// back to a pool.
+func (raw) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 
-// Name implements encoding.Codec: it is the form of the messages on the wire.
+// Name implements encoding.CodecV2: it is the form of the messages on the wire.
 func (raw) Name() string { return "proto" }
 
 func dialGRPC(ctx context.Context, base *url.URL, opt Options) (*calls, error) {
@@ -71,7 +75,7 @@ func dialGRPC(ctx context.Context, base *url.URL, opt Options) (*calls, error) {
 	}
 	most := int(min(opt.MaxMessage, math.MaxInt32))
 	conn, err := grpc.NewClient("dns:///"+host, grpc.WithTransportCredentials(secure), grpc.WithDefaultCallOptions(
-		grpc.ForceCodec(raw{}), grpc.MaxCallRecvMsgSize(most), grpc.MaxCallSendMsgSize(most)))
+		grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(most), grpc.MaxCallSendMsgSize(most)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnreachable, host, err)
 	}
@@ -568,7 +572,7 @@ func (g *batches) take(b []byte) error {
 		if s.Num != 1 || s.B == nil {
 			continue
 		}
-		v, err := protobuf.DecodeValue(s.B, value.Limits{})
+		v, err := protobuf.DecodeValue(s.B, value.Limits{Own: true})
 		if err != nil {
 			return err
 		}

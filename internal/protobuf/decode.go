@@ -2,7 +2,9 @@ package protobuf
 
 import (
 	"math"
+	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -13,10 +15,21 @@ import (
 type decoder struct {
 	lim  value.Limits
 	left int // values that may still come; negative: any number
+
+	// What has been read of the lists and objects at hand, each behind those around it: their sizes are known only at
+	// their ends.
+	elems  []value.Value
+	fields []value.Field
 }
 
+var decoders = sync.Pool{New: func() any { return &decoder{} }}
+
+// keptItems is the largest number of items that a decoder has room for when it is used again.
+const keptItems = 1 << 10
+
 func newDecoder(lim value.Limits) *decoder {
-	d := &decoder{lim: lim, left: -1}
+	d := decoders.Get().(*decoder)
+	d.lim, d.left = lim, -1
 	if lim.MaxDepth <= 0 {
 		d.lim.MaxDepth = value.DefaultMaxDepth
 	}
@@ -26,17 +39,42 @@ func newDecoder(lim value.Limits) *decoder {
 	return d
 }
 
-// DecodeValue reads the content of a Value message. Errors are *errs.Error of the kind Serialization.
-func DecodeValue(b []byte, lim value.Limits) (value.Value, error) { return newDecoder(lim).value(b, 0) }
+// release ends the use of d.
+func (d *decoder) release() {
+	d.lim = value.Limits{}
+	// An error leaves what was read.
+	d.elems, d.fields = emptied(d.elems, 0), emptied(d.fields, 0)
+	if cap(d.elems) <= keptItems && cap(d.fields) <= keptItems {
+		decoders.Put(d)
+	}
+}
+
+// emptied cuts items off from n on, and forgets them.
+func emptied[T any](items []T, n int) []T {
+	clear(items[n:])
+	return items[:n]
+}
+
+// DecodeValue reads the content of a Value message. Errors are *errs.Error of the kind Serialization. The value shares
+// memory with b where lim.Own says that it may.
+func DecodeValue(b []byte, lim value.Limits) (value.Value, error) {
+	d := newDecoder(lim)
+	defer d.release()
+	return d.value(b, 0)
+}
 
 // DecodeVariables reads the content of an Object or Variables message.
 func DecodeVariables(b []byte, lim value.Limits) (*value.Object, error) {
-	return newDecoder(lim).object(b, 0)
+	d := newDecoder(lim)
+	defer d.release()
+	return d.object(b, 0)
 }
 
 // DecodeRecord reads the content of a RecordId message.
 func DecodeRecord(b []byte, lim value.Limits) (value.Value, error) {
-	return newDecoder(lim).record(b, 0)
+	d := newDecoder(lim)
+	defer d.release()
+	return d.record(b, 0)
 }
 
 // enter refuses what nests too deep.
@@ -71,12 +109,26 @@ func count(b []byte) (n int, err error) {
 	}
 }
 
-func text(b []byte) (string, error) {
+// text is b as a text.
+func (d *decoder) text(b []byte) (string, error) {
+	if !d.lim.Own {
+		return plain(b)
+	}
 	if !utf8.Valid(b) {
-		return "", refused("a text is not valid UTF-8")
+		return "", notUTF8()
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b)), nil // nobody changes the bytes
+}
+
+// plain is a copy of b as a text.
+func plain(b []byte) (string, error) {
+	if !utf8.Valid(b) {
+		return "", notUTF8()
 	}
 	return string(b), nil
 }
+
+func notUTF8() error { return refused("a text is not valid UTF-8") }
 
 func (d *decoder) value(b []byte, depth int) (value.Value, error) {
 	v, set := value.None, false
@@ -126,11 +178,13 @@ func (d *decoder) member(s *Scan, was value.Value, depth int) (v value.Value, kn
 	case valueNull:
 		return value.Null, true, nil
 	case valueDecimal:
-		v, err = decimal(s.B)
+		v, err = d.decimal(s.B)
 	case valueString, valueTable, valueStringRecordID, valueRegex:
 		v, err = d.texts(s)
 	case valueBytes:
-		v = value.BytesOf(append([]byte{}, s.B...))
+		if v = value.BytesOf(s.B); !d.lim.Own {
+			v = value.BytesOf(append([]byte{}, s.B...))
+		}
 	case valueDuration:
 		var x value.Duration
 		x, err = DecodeDuration(s.B)
@@ -151,7 +205,7 @@ func (d *decoder) member(s *Scan, was value.Value, depth int) (v value.Value, kn
 	case valueRecordID:
 		v, err = d.record(s.B, depth+1)
 	case valueFile:
-		v, err = file(s.B)
+		v, err = d.file(s.B)
 	case valueRange:
 		v, err = d.rangeOf(s.B, depth+1, d.value)
 	case valueObject:
@@ -172,7 +226,7 @@ func (d *decoder) member(s *Scan, was value.Value, depth int) (v value.Value, kn
 
 // texts reads a member that is a text.
 func (d *decoder) texts(s *Scan) (value.Value, error) {
-	t, err := text(s.B)
+	t, err := d.text(s.B)
 	if err != nil {
 		return value.None, err
 	}
@@ -196,8 +250,8 @@ func (d *decoder) texts(s *Scan) (value.Value, error) {
 	return value.Str(t), nil
 }
 
-func decimal(b []byte) (value.Value, error) {
-	t, err := onlyText(b)
+func (d *decoder) decimal(b []byte) (value.Value, error) {
+	t, err := d.onlyText(b)
 	if err != nil {
 		return value.None, err
 	}
@@ -209,7 +263,7 @@ func decimal(b []byte) (value.Value, error) {
 }
 
 // onlyText reads a message whose field 1 is a text.
-func onlyText(b []byte) (string, error) {
+func (d *decoder) onlyText(b []byte) (string, error) {
 	var last []byte
 	for s := Fields(b); ; {
 		more, err := s.Next()
@@ -217,7 +271,7 @@ func onlyText(b []byte) (string, error) {
 			return "", err
 		}
 		if !more {
-			return text(last)
+			return d.text(last)
 		}
 		if s.Num == 1 && s.B != nil {
 			last = s.B
@@ -287,7 +341,7 @@ func DecodeUUID(b []byte) (u value.UUID, err error) {
 	return value.UUID(last), nil
 }
 
-func file(b []byte) (value.Value, error) {
+func (d *decoder) file(b []byte) (value.Value, error) {
 	f := &value.File{}
 	for s := Fields(b); ; {
 		more, err := s.Next()
@@ -300,9 +354,9 @@ func file(b []byte) (value.Value, error) {
 		switch {
 		case s.B == nil:
 		case s.Num == 1:
-			f.Bucket, err = text(s.B)
+			f.Bucket, err = d.text(s.B)
 		case s.Num == 2:
-			f.Key, err = text(s.B)
+			f.Key, err = d.text(s.B)
 		}
 		if err != nil {
 			return value.None, err
@@ -314,8 +368,30 @@ func (d *decoder) list(b []byte, depth int) (value.Value, error) {
 	if err := d.enter(depth); err != nil {
 		return value.None, err
 	}
-	elems, err := items(d, b, depth-1, d.value)
-	return value.ArrayOf(elems), err
+	start := len(d.elems)
+	for s := Fields(b); ; {
+		more, err := s.Next()
+		if err != nil {
+			return value.None, err
+		}
+		if !more {
+			break
+		}
+		if s.Num != 1 || s.B == nil {
+			continue
+		}
+		if err := d.take(1); err != nil {
+			return value.None, err
+		}
+		v, err := d.value(s.B, depth)
+		if err != nil {
+			return value.None, err
+		}
+		d.elems = append(d.elems, v)
+	}
+	out := append(make([]value.Value, 0, len(d.elems)-start), d.elems[start:]...)
+	d.elems = emptied(d.elems, start)
+	return value.ArrayOf(out), nil
 }
 
 // object reads the repeated KeyValue of an Object or of Variables. Its keys may come in any order, but only once.
@@ -323,13 +399,39 @@ func (d *decoder) object(b []byte, depth int) (*value.Object, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
-	fields, err := items(d, b, depth-1, d.field)
-	if err != nil {
-		return nil, err
+	start, sorted := len(d.fields), true
+	for s := Fields(b); ; {
+		more, err := s.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		if s.Num != 1 || s.B == nil {
+			continue
+		}
+		if err := d.take(1); err != nil {
+			return nil, err
+		}
+		f, err := d.field(s.B, depth)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(d.fields); n > start && d.fields[n-1].Name >= f.Name {
+			sorted = false
+		}
+		d.fields = append(d.fields, f)
+	}
+	read := d.fields[start:]
+	o, fields := value.MakeObject(len(read))
+	copy(fields, read)
+	d.fields = emptied(d.fields, start)
+	if sorted {
+		return o, nil
 	}
 	n := len(fields)
-	o := value.NewObject(fields...)
-	if o.Len() != n {
+	if o = value.NewObject(fields...); o.Len() != n {
 		return nil, refused("a key of an object comes twice")
 	}
 	return o, nil
@@ -348,7 +450,7 @@ func (d *decoder) field(b []byte, depth int) (f value.Field, err error) {
 		switch {
 		case s.B == nil:
 		case s.Num == 1:
-			f.Name, err = text(s.B)
+			f.Name, err = d.text(s.B)
 		case s.Num == 2:
 			found = true
 			f.Value, err = d.value(s.B, depth)
@@ -450,7 +552,7 @@ func (d *decoder) record(b []byte, depth int) (value.Value, error) {
 		switch {
 		case s.B == nil:
 		case s.Num == 1:
-			r.Table, err = text(s.B)
+			r.Table, err = d.text(s.B)
 		case s.Num == 2:
 			found = true
 			r.Key, err = d.key(s.B, depth)
@@ -505,7 +607,7 @@ func (d *decoder) keyMember(s *Scan, was value.Value, depth int) (v value.Value,
 	switch s.Num {
 	case keyString:
 		var t string
-		t, err = text(s.B)
+		t, err = d.text(s.B)
 		v = value.Str(t)
 	case keyUUID:
 		var u value.UUID

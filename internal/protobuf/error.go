@@ -75,7 +75,7 @@ func DecodeError(b []byte) (*errs.Error, *Hint, error) {
 				}
 			}
 		case s.Num == 2 && s.B != nil:
-			e.Msg, err = text(s.B)
+			e.Msg, err = plain(s.B)
 		case s.Num == 4 && s.B != nil:
 			e.Detail, err = detail(s.B)
 		case s.Num == 6 && s.B != nil:
@@ -118,7 +118,7 @@ func detail(b []byte) (*errs.Detail, error) {
 		switch {
 		case s.B == nil:
 		case s.Num == 1:
-			d.Kind, err = text(s.B)
+			d.Kind, err = plain(s.B)
 		case s.Num == 2:
 			content, err = DecodeValue(s.B, value.Limits{MaxValues: 1 << 10})
 		}

@@ -98,6 +98,13 @@ func (s *Scan) Next() (bool, error) {
 	if len(s.rest) == 0 {
 		return false, nil
 	}
+	// Nearly all fields are short texts and messages: their tag and their length have a byte each.
+	if b := s.rest; len(b) >= 2 && b[0] >= 8 && b[0] < 0x80 && b[0]&7 == byte(protowire.BytesType) &&
+		b[1] < 0x80 && int(b[1]) <= len(b)-2 {
+		end := 2 + int(b[1])
+		s.Num, s.N, s.B, s.rest = protowire.Number(b[0]>>3), 0, b[2:end:end], b[end:]
+		return true, nil
+	}
 	num, typ, n := protowire.ConsumeTag(s.rest)
 	if n < 0 {
 		return false, malformed()

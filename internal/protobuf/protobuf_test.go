@@ -35,6 +35,10 @@ func TestRoundTrip(t *testing.T) {
 		if got.Text() != want.Text() {
 			t.Fatalf("got %s, want %s", got.Text(), want.Text())
 		}
+		own, err := protobuf.DecodeValue(bytes.Clone(b), value.Limits{Own: true})
+		if err != nil || own.Text() != want.Text() {
+			t.Fatalf("out of its own bytes: got %s, want %s, %v", own.Text(), want.Text(), err)
+		}
 		message := &valuepb.Value{}
 		if err := proto.Unmarshal(b, message); err != nil {
 			t.Fatalf("the generated code: %v", err)
