@@ -19,6 +19,7 @@ import (
 	"github.com/nacredb/nacre/cmd/nacretest/corrupt"
 	"github.com/nacredb/nacre/cmd/nacretest/crash"
 	"github.com/nacredb/nacre/cmd/nacretest/diff"
+	"github.com/nacredb/nacre/cmd/nacretest/doors"
 	"github.com/nacredb/nacre/cmd/nacretest/harness"
 	"github.com/nacredb/nacre/cmd/nacretest/index"
 	"github.com/nacredb/nacre/cmd/nacretest/isolation"
@@ -44,7 +45,7 @@ func asChild() (code int, ok bool) {
 
 func suites() []harness.Suite {
 	return slices.Concat(crash.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
-		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites())
+		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites(), doors.Suites())
 }
 
 // run is main with everything from outside handed in.

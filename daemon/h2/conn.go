@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,16 @@ func (p *pending) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// data appends a DATA frame. http2.Framer would copy its bytes twice.
+func (p *pending) data(id uint32, end bool, b []byte) {
+	flags := http2.Flags(0)
+	if end {
+		flags = http2.FlagDataEndStream
+	}
+	p.b = append(p.b, byte(len(b)>>16), byte(len(b)>>8), byte(len(b)), byte(http2.FrameData), byte(flags))
+	p.b = append(binary.BigEndian.AppendUint32(p.b, id), b...)
+}
+
 const (
 	readBuffer = 4 << 10
 	// tableSize is the size of the tables of header fields, either way.
@@ -77,6 +88,8 @@ const (
 	frameSize = 16 << 10
 	// mostPending is how much of answers waits to be written.
 	mostPending = 256 << 10
+	// mostSpare is the largest buffer for them that is used again.
+	mostSpare = 2 * mostPending
 	// mostControl is how much more of answers to frames of the client may wait.
 	mostControl = 64 << 10
 )
@@ -302,7 +315,7 @@ func (c *conn) flush() {
 		c.mu.Unlock()
 		err := c.write(b)
 		c.mu.Lock()
-		if cap(b) <= mostPending {
+		if cap(b) <= mostSpare {
 			c.spare = b[:0]
 		}
 		if err != nil {

@@ -185,7 +185,7 @@ func (st *stream) frame(b []byte, end bool) error {
 			return st.err
 		}
 		last := end && n == int64(len(b))
-		_ = c.out.WriteData(st.id, last, b[:n])
+		c.pending.data(st.id, last, b[:n])
 		st.send -= n
 		c.send -= n
 		b = b[n:]

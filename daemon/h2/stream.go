@@ -84,6 +84,8 @@ func (st *stream) finish(whole bool) {
 	c := st.conn
 	c.mu.Lock()
 	if st.err == nil && whole {
+		// A client that takes no bytes must not hold the worker: no handler sets a deadline any more.
+		st.writeBy = time.Now().Add(c.srv.limits.SendTimeout)
 		whole = st.last() == nil
 	}
 	if st.err == nil {

@@ -23,6 +23,13 @@ func AppendField(dst []byte, field protowire.Number, v value.Value) ([]byte, err
 }
 
 func appendField(dst []byte, field protowire.Number, v value.Value, levels int) ([]byte, error) {
+	if v.Kind() == value.KindObject {
+		if b := v.Object().StoredMap(); len(b) >= wideFrom { // a row, as most of what is sent
+			dst, at := openWide(dst, field)
+			dst, err := appendStoredObject(dst, b, levels)
+			return sealWide(dst, at), err
+		}
+	}
 	dst, at := Open(dst, field)
 	dst, err := appendValue(dst, v, levels)
 	return Seal(dst, at), err
@@ -77,6 +84,9 @@ func appendNested(dst []byte, v value.Value, levels int) ([]byte, error) {
 	var err error
 	switch v.Kind() {
 	case value.KindObject:
+		if b := v.Object().StoredMap(); len(b) >= wideFrom {
+			return appendStoredObject(dst, b, levels)
+		}
 		dst, at = Open(dst, valueObject)
 		dst, err = appendObject(dst, v.Object(), levels-1)
 	case value.KindArray:
@@ -146,6 +156,20 @@ func appendDecimal(dst []byte, field protowire.Number, d value.Decimal) []byte {
 // AppendObject appends the content of an Object or Variables message: its fields in the order of their names.
 func AppendObject(dst []byte, o *value.Object) ([]byte, error) {
 	return appendObject(dst, o, maxLevels)
+}
+
+// wideFrom is the size in the store from which an object takes 128 bytes and more here.
+const wideFrom = 128
+
+// appendStoredObject appends the content of a Value message for an object of at least wideFrom bytes.
+func appendStoredObject(dst, b []byte, levels int) ([]byte, error) {
+	if levels == 0 {
+		return dst, tooDeep()
+	}
+	dst, at := openWide(dst, valueObject)
+	_, n, p := storedHead(b, 0)
+	dst, _, err := appendStoredFields(dst, b, p, n, levels-1)
+	return sealWide(dst, at), err
 }
 
 func appendObject(dst []byte, o *value.Object, levels int) ([]byte, error) {

@@ -81,6 +81,31 @@ func sealLong(dst []byte, at int) []byte {
 	return dst
 }
 
+// openWide is Open with room for a length of two bytes. sealWide is called with at.
+func openWide(dst []byte, field protowire.Number) (out []byte, at int) {
+	dst = append(protowire.AppendTag(dst, field, protowire.BytesType), 0, 0)
+	return dst, len(dst)
+}
+
+// sealWide is Seal for openWide. It moves the content where its length does not have two bytes.
+func sealWide(dst []byte, at int) []byte {
+	n := len(dst) - at
+	if n >= 0x80 && n < 1<<14 {
+		dst[at-2], dst[at-1] = byte(n)|0x80, byte(n>>7)
+		return dst
+	}
+	if n < 0x80 {
+		dst[at-2] = byte(n)
+		copy(dst[at-1:], dst[at:])
+		return dst[:len(dst)-1]
+	}
+	more := protowire.SizeVarint(uint64(n)) - 2
+	dst = append(dst, "\x00\x00\x00\x00\x00\x00\x00\x00"[:more]...)
+	copy(dst[at+more:], dst[at:at+n])
+	protowire.AppendVarint(dst[:at-2], uint64(n))
+	return dst
+}
+
 // Scan reads the fields of a message one by one. Fields that a reader does not know it leaves out.
 type Scan struct {
 	Num protowire.Number

@@ -111,8 +111,14 @@ func appendStoredTag(dst, b []byte, start, p int, tag uint64, levels int) (_ []b
 	case cborNone:
 		return append(dst, valueNone<<3|2, 0), p + 1, nil
 	case cborRecord:
-		dst, at = Open(dst, valueRecordID)
 		table, next := storedText(b, p+1) // behind the head of a pair
+		if n := int(b[next]) - cborText; n >= 0 && n < cborShort && len(table) > 0 && len(table) < cborShort {
+			end := next + 1 + n
+			dst = append(dst, valueRecordID<<3|2, byte(len(table)+n+6), tagOne, byte(len(table)))
+			dst = append(append(dst, table...), tagTwo, byte(n+2), keyString<<3|2, byte(n))
+			return append(dst, b[next+1:end]...), end, nil
+		}
+		dst, at = Open(dst, valueRecordID)
 		if len(table) > 0 {
 			dst = appendBytes(append(dst, tagOne), table)
 		}
@@ -158,16 +164,13 @@ func appendStoredFields(dst, b []byte, p int, n uint64, levels int) (_ []byte, _
 		return dst, p, tooDeep()
 	}
 	for range n {
-		// Nearly all names are short, and so are most texts: their lengths are known before they are written.
+		if out, next := appendShort(dst, b, p); next > 0 {
+			dst, p = out, next
+			continue
+		}
+		// Nearly all names are short.
 		if size := int(b[p]) - cborText; size > 0 && size < cborShort {
 			name, v := b[p+1:p+1+size], p+1+size
-			if text := int(b[v]) - cborText; text >= 0 && text < cborShort {
-				p = v + 1 + text
-				dst = append(dst, tagOne, byte(size+text+6), tagOne, byte(size))
-				dst = append(append(dst, name...), tagTwo, byte(text+2), valueString<<3|2, byte(text))
-				dst = append(dst, b[v+1:p]...)
-				continue
-			}
 			dst = append(append(append(dst, tagOne, 0, tagOne, byte(size)), name...), tagTwo, 0)
 			in := len(dst)
 			if dst, p, err = appendStored(dst, b, v, levels); err != nil {
@@ -190,6 +193,60 @@ func appendStoredFields(dst, b []byte, p int, n uint64, levels int) (_ []byte, _
 		dst = Seal(Seal(dst, in), at)
 	}
 	return dst, p, nil
+}
+
+const (
+	// chunk is how many bytes are copied of a short text, whatever its length: that is cheaper than a copy of as many
+	// bytes as there are.
+	chunk = 24
+	// window is more than a short field takes: tags and lengths, a name, and a text or a number.
+	window = 64
+)
+
+// appendShort appends a field whose name is short and whose value is a short text, a number, a bool or NULL. next is 0
+// where it is none of those, or there is no room: then nothing was done.
+func appendShort(dst, b []byte, p int) (out []byte, next int) {
+	size := int(b[p]) - cborText
+	if size <= 0 || size >= cborShort || cap(dst)-len(dst) < window || len(b)-p <= chunk {
+		return dst, 0
+	}
+	at := len(dst)
+	w := dst[at : at+window]
+	w[0], w[2], w[3] = tagOne, tagOne, byte(size)
+	*(*[chunk]byte)(w[4:]) = *(*[chunk]byte)(b[p+1:])
+	k, v := 4+size, p+1+size
+	w[k] = tagTwo
+	switch ib := b[v]; {
+	case ib >= cborText && ib < cborText+cborShort:
+		n := int(ib - cborText)
+		w[k+1], w[k+2], w[k+3] = byte(n+2), valueString<<3|2, byte(n)
+		if text := b[v+1:]; len(text) >= chunk {
+			*(*[chunk]byte)(w[k+4:]) = *(*[chunk]byte)(text)
+		} else {
+			copy(w[k+4:], text[:n])
+		}
+		k, next = k+4+n, v+1+n
+	case ib < cborNeg:
+		var n uint64
+		_, n, next = storedHead(b, v)
+		size := binary.PutUvarint(w[k+3:], n)
+		w[k+1], w[k+2] = byte(1+size), valueInt<<3
+		k += 3 + size
+	case ib == cborFloat:
+		w[k+1], w[k+2] = 9, valueFloat<<3|1
+		binary.LittleEndian.PutUint64(w[k+3:], binary.BigEndian.Uint64(b[v+1:]))
+		k, next = k+11, v+9
+	case ib == cborFalse || ib == cborFalse+1:
+		w[k+1], w[k+2], w[k+3] = 2, valueBool<<3, ib-cborFalse
+		k, next = k+4, v+1
+	case ib == cborNull:
+		w[k+1], w[k+2], w[k+3] = 2, valueNull<<3|2, 0
+		k, next = k+4, v+1
+	default:
+		return dst, 0
+	}
+	w[1] = byte(k - 2)
+	return dst[:at+k], next
 }
 
 // appendStoredList appends the content of an Array or Set message for n elements at p.

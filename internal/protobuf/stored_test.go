@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -34,7 +35,15 @@ func sameBytes(t rapid.TB, o *value.Object) {
 	if err != nil || !bytes.Equal(got, append([]byte("before"), want...)) {
 		t.Fatalf("%s: %v\n got %x\nwant %x", value.ObjectOf(o).Text(), err, got, want)
 	}
+	// Into room that is there, and as the field of a message.
+	got, err = protobuf.AppendField(make([]byte, 0, 2*len(want)+200), 1, value.ObjectOf(stored(t, o)))
+	if err != nil || !bytes.Equal(got, field(want)) {
+		t.Fatalf("%s as a field: %v\n got %x\nwant %x", value.ObjectOf(o).Text(), err, got, field(want))
+	}
 }
+
+// field is a field by the plain way: its tag, its length, its content.
+func field(b []byte) []byte { return protowire.AppendBytes([]byte{1<<3 | 2}, b) }
 
 // What is written from stored bytes is what is written of the values in them.
 func TestStoredBytes(t *testing.T) {
@@ -62,6 +71,20 @@ func TestStoredBytes(t *testing.T) {
 			t.Fatalf("edited: %v\n got %x\nwant %x", err, got, want)
 		}
 	})
+}
+
+// Numbers at the edges of their sizes, beside short and long names.
+func TestStoredNumbers(t *testing.T) {
+	for bits := range 64 {
+		for _, n := range []int64{1<<bits - 1, 1 << bits, -1 << bits, -1<<bits - 1} {
+			for _, name := range []string{"a", "a name of 23 bytes here", "a name of twenty-four by"} {
+				sameBytes(t, value.NewObject(value.Field{Name: name, Value: value.Int(n)},
+					value.Field{Name: name + "b", Value: value.Float(float64(n))},
+					value.Field{Name: name + "c", Value: value.Bool(n > 0)}, value.Field{Name: name + "d", Value: value.Null},
+					value.Field{Name: name + "e", Value: value.Record("t", value.Int(n))}))
+			}
+		}
+	}
 }
 
 // Lengths at the edges of their varints, and nesting as deep as it may be and one deeper.
