@@ -181,7 +181,7 @@ func wireMCP(r *rand.Rand, c *mcpClient, ns string) (asked, got string) {
 }
 
 // TestCanaryNeverCrossesTheWire draws schemas with permissions, and lets a guest and a record user ask of them on /sql, /gql, /key,
-// /mcp, /rpc and over gRPC: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
+// /mcp, /rpc and over gRPC, and follow live queries over gRPC: no byte that they receive is of a hidden place. NACRE_INTERFERENCE asks so many statements.
 func TestCanaryNeverCrossesTheWire(t *testing.T) {
 	n := 400
 	if text := os.Getenv("NACRE_INTERFERENCE"); text != "" {
@@ -193,7 +193,7 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 	seed, _ := strconv.Atoi(os.Getenv("NACRE_INTERFERENCE_SEED"))
 	s := start(t, unlimited, func(c *config.Config) { c.AllowGuests = true })
 	const each = 40
-	asked, answered := 0, 0
+	asked, answered, heard := 0, 0, 0
 	for w := range max(1, n/each) {
 		r := rand.New(rand.NewPCG(uint64(seed+w), 79))
 		ns := fmt.Sprintf("n%d", w)
@@ -208,7 +208,12 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 		if err := json.Unmarshal([]byte(signin), &in); err != nil || in.Token == "" {
 			t.Fatal(signin)
 		}
-		for _, who := range [][]string{nil, {"Authorization: Bearer " + in.Token}} {
+		principals := [][]string{nil, {"Authorization: Bearer " + in.Token}}
+		var listeners []*wireEar
+		for _, who := range principals {
+			listeners = append(listeners, s.grpc().listen(r, append(append([]string{}, place...), who...), 6))
+		}
+		for _, who := range principals {
 			headers := append(append([]string{}, place...), who...)
 			k, calls := s.dial("json", headers...), s.grpc()
 			for range each / 2 {
@@ -244,11 +249,27 @@ func TestCanaryNeverCrossesTheWire(t *testing.T) {
 			}
 			_, _ = k.conn.Close(), calls.conn.Close()
 		}
+		changed := s.do("POST", "/sql", "USE NS "+ns+" DB d; "+fmt.Sprintf(wireChanges, wireCanary), rootAuth, "Accept: application/json")
+		if changed.StatusCode != 200 {
+			t.Fatal(changed.body)
+		}
 		if got := s.do("POST", "/sql", "REMOVE NAMESPACE "+ns, rootAuth).body; strings.Contains(got, `"ERR"`) {
 			t.Fatal(got)
 		}
+		for i, l := range listeners {
+			got, texts, n, err := l.done()
+			if err != nil {
+				t.Error(err)
+			}
+			if heard += n; strings.Contains(got, wireCanary) {
+				t.Errorf("world %d, principal %d: %q\n%.600q\n%s", seed+w, i, texts, got, world)
+			}
+		}
 	}
-	t.Logf("%d asked, %d answered", asked, answered)
+	t.Logf("%d asked, %d answered, %d notifications", asked, answered, heard)
+	if heard < n/each {
+		t.Errorf("only %d notifications came", heard)
+	}
 	if answered < asked/3 {
 		t.Errorf("only %d of %d were answered", answered, asked)
 	}

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -408,6 +409,64 @@ func TestGRPCAdoption(t *testing.T) {
 	eve.signin(nil, "eve", "eve")
 	_, err = eve.AttachSession(t.Context(), &rpcpb.AttachSessionRequest{Context: at})
 	wantCode(t, "adoption by another user", err, codes.PermissionDenied, "belongs to another user")
+	// Nor may another user do anything in it.
+	if _, err := c.SetVariable(t.Context(), &rpcpb.SetVariableRequest{Context: at, Name: "x", Value: toPB(t, "1")}); err != nil {
+		t.Fatal(err)
+	}
+	for what, act := range map[string]func() error{
+		"Query": func() error {
+			_, err := eve.run(t.Context(), &rpcpb.QueryRequest{Context: at, Query: "RETURN 1"})
+			return err
+		},
+		"Subscribe": func() error {
+			_, err := first(eve.Subscribe(t.Context(), &rpcpb.SubscribeRequest{Context: at, SubscribeTo: &rpcpb.SubscribeRequest_Query{
+				Query: &rpcpb.LiveQueryRegistration{Query: "LIVE SELECT * FROM t"}}}))
+			return err
+		},
+		"ExportSql": func() error {
+			stream, err := eve.ExportSql(t.Context(), &rpcpb.ExportSqlRequest{Context: at})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+		"Use": func() error {
+			_, err := eve.Use(t.Context(), &rpcpb.UseRequest{Context: at, Namespace: some("evil")})
+			return err
+		},
+		"SetVariable": func() error {
+			_, err := eve.SetVariable(t.Context(), &rpcpb.SetVariableRequest{Context: at, Name: "x", Value: toPB(t, "2")})
+			return err
+		},
+		"Invalidate": func() error {
+			_, err := eve.Invalidate(t.Context(), &rpcpb.InvalidateRequest{Context: at})
+			return err
+		},
+		"BeginTransaction": func() error {
+			_, err := eve.BeginTransaction(t.Context(), &rpcpb.BeginTransactionRequest{Context: at})
+			return err
+		},
+		"DetachSession": func() error {
+			_, err := eve.DetachSession(t.Context(), &rpcpb.DetachSessionRequest{Context: at})
+			return err
+		},
+		"ResetSession": func() error {
+			_, err := eve.ResetSession(t.Context(), &rpcpb.ResetSessionRequest{Context: at})
+			return err
+		},
+	} {
+		wantCode(t, what, act(), codes.PermissionDenied, "belongs to another user")
+	}
+	own := &valuepb.Uuid{Value: bytes.Repeat([]byte{7}, 16)}
+	// A client whose connection has one identity goes on in a session that it signs in to as another.
+	if _, err := eve.AttachSession(t.Context(), &rpcpb.AttachSessionRequest{Context: &rpcpb.RequestContext{Session: own}}); err != nil {
+		t.Fatal(err)
+	}
+	eve.signin(&rpcpb.RequestContext{Session: own}, "root", "root")
+	eve.use(&rpcpb.RequestContext{Session: own}, "test", "test")
+	if r, err := c.run(t.Context(), &rpcpb.QueryRequest{Context: at, Query: "RETURN [$x, session::ns()]"}); err != nil || r[0].text(t) != "[1, NONE]" {
+		t.Errorf("after all that: %v, %v", r, err)
+	}
 }
 
 func TestGRPCTransactions(t *testing.T) {

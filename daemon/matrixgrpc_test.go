@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"io"
 	"strings"
+	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -160,6 +162,8 @@ func (c *caller) grpcMethod(r *row, action string) outcome {
 		return c.exported(err, func() (proto.Message, error) { return stream.Recv() })
 	case "Subscribe":
 		return c.subscribed(ctx, rest)
+	case "CommitTransaction", "CancelTransaction":
+		return c.endsAnother(ctx, method)
 	case "BeginTransaction":
 		begun, err := c.rpc.BeginTransaction(ctx, &rpcpb.BeginTransactionRequest{})
 		if err != nil {
@@ -171,8 +175,116 @@ func (c *caller) grpcMethod(r *row, action string) outcome {
 		}
 		return outcome{answer: "a transaction"}
 	}
-	c.s.t.Fatalf("no such method: %s", action)
-	return outcome{}
+	if err := c.grpcUnary(ctx, method, strings.Fields(rest)); err != nil {
+		return c.ofGRPC(err)
+	}
+	return outcome{answer: "done"}
+}
+
+// grpcUnary calls a method whose answer says nothing of the scene.
+func (c *caller) grpcUnary(ctx context.Context, method string, args []string) (err error) {
+	switch method {
+	case "GetCapabilities":
+		_, err = c.rpc.GetCapabilities(ctx, &rpcpb.GetCapabilitiesRequest{})
+	case "Health":
+		_, err = c.rpc.Health(ctx, &rpcpb.HealthRequest{})
+	case "AttachSession", "DetachSession", "ResetSession":
+		err = c.inSession(ctx, method)
+	case "Use":
+		_, err = c.rpc.Use(ctx, &rpcpb.UseRequest{Namespace: some(args[0]), Database: some(args[1])})
+	case "SetVariable":
+		_, err = c.rpc.SetVariable(ctx, &rpcpb.SetVariableRequest{Name: args[0], Value: toPB(c.s.t, args[1])})
+	case "UnsetVariable":
+		_, err = c.rpc.UnsetVariable(ctx, &rpcpb.UnsetVariableRequest{Name: args[0]})
+	case "Signin":
+		_, err = c.rpc.Signin(ctx, signinAs(args[0], args[1]))
+	case "Signup":
+		_, err = c.rpc.Signup(ctx, &rpcpb.SignupRequest{Credentials: &rpcpb.RecordCredentials{Namespace: "n", Database: "d",
+			Access: "acc", Variables: &valuepb.Variables{Variables: []*valuepb.KeyValue{{Key: "pass", Value: toPB(c.s.t, "'z'")}}}}})
+	case "Authenticate":
+		_, err = c.rpc.Authenticate(ctx, &rpcpb.AuthenticateRequest{Token: c.s.users[args[0]].token})
+	case "RefreshTokens":
+		_, err = c.rpc.RefreshTokens(ctx, &rpcpb.RefreshTokensRequest{Refresh: args[0]})
+	case "RevokeTokens":
+		resp, bad := c.s.grpc().Signin(ctx, signinAs("dv", "p"))
+		if bad != nil {
+			return bad
+		}
+		_, err = c.rpc.RevokeTokens(ctx, &rpcpb.RevokeTokensRequest{Access: resp.GetTokens().GetAccess()})
+	case "Invalidate":
+		_, err = c.rpc.Invalidate(ctx, &rpcpb.InvalidateRequest{})
+	default:
+		c.s.t.Fatalf("no such method: %s", method)
+	}
+	return err
+}
+
+// signinAs are the credentials of a user of n/d.
+func signinAs(user, pass string) *rpcpb.SigninRequest {
+	return &rpcpb.SigninRequest{AccessMethod: &rpcpb.AccessMethod{Method: &rpcpb.AccessMethod_User{
+		User: &rpcpb.UserCredentials{Namespace: "n", Database: "d", Username: user, Password: pass}}}}
+}
+
+// inSession attaches a session, calls a method on it, and detaches it.
+func (c *caller) inSession(ctx context.Context, method string) error {
+	a, err := c.rpc.AttachSession(ctx, &rpcpb.AttachSessionRequest{})
+	if err != nil {
+		return err
+	}
+	at := &rpcpb.RequestContext{Session: a.GetSession()}
+	if method == "ResetSession" {
+		if _, err := c.rpc.ResetSession(ctx, &rpcpb.ResetSessionRequest{Context: at}); err != nil {
+			return err
+		}
+	}
+	_, err = c.rpc.DetachSession(ctx, &rpcpb.DetachSessionRequest{Context: at})
+	return err
+}
+
+// endsAnother tries to end a transaction of somebody else.
+func (c *caller) endsAnother(ctx context.Context, method string) outcome {
+	other := c.s.grpc()
+	defer func() { _ = other.conn.Close() }()
+	signin := &rpcpb.SigninRequest{AccessMethod: &rpcpb.AccessMethod{Method: &rpcpb.AccessMethod_User{
+		User: &rpcpb.UserCredentials{Username: "ro", Password: "p"}}}}
+	if _, err := other.Signin(c.s.t.Context(), signin); err != nil {
+		c.s.t.Fatal(err)
+	}
+	begun, err := other.BeginTransaction(c.s.t.Context(), &rpcpb.BeginTransactionRequest{})
+	if err != nil {
+		c.s.t.Fatal(err)
+	}
+	at := &rpcpb.RequestContext{Transaction: begun.GetTransaction()}
+	if method == "CommitTransaction" {
+		_, err = c.rpc.CommitTransaction(ctx, &rpcpb.CommitTransactionRequest{Context: at})
+	} else {
+		_, err = c.rpc.CancelTransaction(ctx, &rpcpb.CancelTransactionRequest{Context: at})
+	}
+	if err == nil {
+		return outcome{answer: "the transaction of another"}
+	}
+	o := c.ofGRPC(err)
+	if status.Code(err) == codes.NotFound {
+		o.status = 404
+	}
+	return o
+}
+
+// The matrix has every method of the service; what Query does is in the section of statements.
+func TestMatrixHasEveryMethodOfGRPC(t *testing.T) {
+	there := map[string]bool{"Query": true}
+	for _, r := range readMatrix(t).rows {
+		if r.section == "grpc" {
+			method, _, _ := strings.Cut(r.action, " ")
+			there[method] = true
+		}
+	}
+	methods := rpcpb.File_protocol_rpc_v1_rpc_proto.Services().ByName("Service").Methods()
+	for i := range methods.Len() {
+		if name := string(methods.Get(i).Name()); !there[name] {
+			t.Errorf("the matrix does not have %s", name)
+		}
+	}
 }
 
 func (c *caller) exported(err error, next func() (proto.Message, error)) outcome {

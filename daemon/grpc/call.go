@@ -196,6 +196,11 @@ func (c *call) within(context []byte, m method) error {
 		return err
 	}
 	c.entry = entry
+	if session != nil {
+		if err := entry.mayUse(*session, c.srv.Sessions); err != nil {
+			return err
+		}
+	}
 	if !entry.session.Anonymous() {
 		c.by.Mem.Known()
 	}

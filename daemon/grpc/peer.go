@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // Peer is one HTTP/2 connection: its sessions by the identities in the headers of its calls.
@@ -34,6 +36,34 @@ type entry struct {
 	conn    *rpc.Conn // nil: not open yet
 	entered bool      // the identity was found out
 	stale   bool      // a call has changed it since
+	// The attached sessions that calls have used: a client may have signed in to them as another user since.
+	attached map[value.UUID]struct{}
+	crowded  int // so many of them make it forget those that are gone
+}
+
+// fewAttached is how many attached sessions an entry remembers before it looks for those that are gone.
+const fewAttached = 64
+
+// mayUse refuses an attached session of another user: that its id is a secret does not make it a password.
+func (e *entry) mayUse(id value.UUID, all *rpc.Sessions) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, used := e.attached[id]; used {
+		return nil
+	}
+	known, err := all.MayUse(id, e.session.Identity())
+	if err != nil || !known {
+		return err
+	}
+	if len(e.attached) >= max(e.crowded, fewAttached) {
+		maps.DeleteFunc(e.attached, func(id value.UUID, _ struct{}) bool { return !all.Has(id) })
+		e.crowded = 2 * len(e.attached)
+	}
+	if e.attached == nil {
+		e.attached = map[value.UUID]struct{}{}
+	}
+	e.attached[id] = struct{}{}
+	return nil
 }
 
 type peerKey struct{}

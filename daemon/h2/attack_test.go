@@ -362,3 +362,19 @@ func (p *played) Close() error                     { return nil }
 func (p *played) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (p *played) SetReadDeadline(time.Time) error  { return nil }
 func (p *played) SetWriteDeadline(time.Time) error { return nil }
+
+// An answer of a few bytes that its client never takes ends in time: the worker that has it is free again.
+func TestAnswerWithoutAWindow(t *testing.T) {
+	ended := make(chan struct{})
+	s := serve(t, false, h2.Limits{SendTimeout: 50 * time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "a few bytes")
+		close(ended)
+	})
+	k := s.raw(t, false)
+	_ = k.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	k.ask(1, "/", true)
+	<-ended
+	if got := k.outcome(1); !strings.HasPrefix(got, "RST ") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -201,6 +201,23 @@ func (a *Sessions) adopt(ctx context.Context, id value.UUID, by engine.Identity,
 	return err == nil, err
 }
 
+// MayUse refuses the session of an id to a client with the identity by, as attaching it would. An id that there is no
+// session of is not refused; known is false then.
+func (a *Sessions) MayUse(id value.UUID, by engine.Identity) (known bool, err error) {
+	s, err := a.find(id)
+	if err != nil {
+		return false, nil // whatever is done in it says so
+	}
+	return true, mayAdopt(s, by)
+}
+
+// Has reports whether there is a session of an id.
+func (a *Sessions) Has(id value.UUID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.all[id] != nil
+}
+
 // mayAdopt refuses a session of one user to another. The id of a session is a secret of its client: who has no identity of
 // its own is taken at its word.
 func mayAdopt(s *session, by engine.Identity) error {
