@@ -80,7 +80,8 @@ func TestStoredNumbers(t *testing.T) {
 			for _, name := range []string{"a", "a name of 23 bytes here", "a name of twenty-four by"} {
 				sameBytes(t, value.NewObject(value.Field{Name: name, Value: value.Int(n)},
 					value.Field{Name: name + "b", Value: value.Float(float64(n))},
-					value.Field{Name: name + "c", Value: value.Bool(n > 0)}, value.Field{Name: name + "d", Value: value.Null},
+					value.Field{Name: name + "c", Value: value.Bool(n > 0)},
+					value.Field{Name: name + "d", Value: value.Null},
 					value.Field{Name: name + "e", Value: value.Record("t", value.Int(n))}))
 			}
 		}

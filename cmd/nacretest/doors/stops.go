@@ -59,8 +59,9 @@ func stops(ctx context.Context, out io.Writer, s *harness.Server, times int) err
 			}
 			slices.Sort(each)
 			way := map[bool]string{true: "deadline", false: "cancel"}[deadline]
-			fmt.Fprintf(out, "%-75s %-8s p50 %-9v p99 %-9v most %v\n", text, way, each[len(each)/2].Round(10*time.Microsecond),
-				each[len(each)*99/100].Round(10*time.Microsecond), each[len(each)-1].Round(10*time.Microsecond))
+			at := func(i int) time.Duration { return each[i].Round(10 * time.Microsecond) }
+			fmt.Fprintf(out, "%-75s %-8s p50 %-9v p99 %-9v most %v\n", text, way, at(len(each)/2), at(len(each)*99/100),
+				at(len(each)-1))
 		}
 	}
 	return nil

@@ -18,7 +18,8 @@ import (
 // Suites are the suites of this package.
 func Suites() []harness.Suite {
 	return []harness.Suite{
-		{Name: "doors", About: "the same requests over gRPC and over a WebSocket, in turns: rate, and the CPU of server and clients apart",
+		{Name: "doors",
+			About:    "the same requests over gRPC and over a WebSocket, in turns: rate, and the CPU of server and clients apart",
 			Examples: []string{"doors", "doors -clients 1,64 -for 5s -rounds 5"}, Flags: measureFlags},
 		{Name: "stops", About: "how long a statement goes on after its call over gRPC is cancelled or its deadline has passed",
 			Examples: []string{"stops", "stops -times 500"}, Flags: stopFlags},
@@ -61,15 +62,17 @@ func withServer(ctx context.Context, do func(s *harness.Server) error) error {
 }
 
 // connect opens n connections by a scheme.
-func connect(ctx context.Context, s *harness.Server, scheme string, n int) (list []*client.Client, done func(), err error) {
+func connect(
+	ctx context.Context, s *harness.Server, scheme string, n int,
+) (list []*client.Client, done func(), err error) {
 	done = func() {
 		for _, c := range list {
 			_ = c.Close()
 		}
 	}
 	for range n {
-		c, err := client.Open(ctx, client.Options{Endpoint: scheme + "://" + s.Addr, Namespace: "test", Database: "test",
-			MaxMessage: 1 << 30})
+		c, err := client.Open(ctx, client.Options{Endpoint: scheme + "://" + s.Addr,
+			Namespace: "test", Database: "test", MaxMessage: 1 << 30})
 		if err != nil {
 			done()
 			return nil, nil, err
