@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nacredb/nacre/daemon/config"
 )
 
 // @grpc/grpc-js, unchanged, calls every method. scripts/test installs it.
@@ -20,14 +22,14 @@ func TestGRPCJavaScript(t *testing.T) {
 	}
 	for _, compression := range []string{"", "gzip"} {
 		t.Run(compression, func(t *testing.T) {
-			s := start(t)
+			s := start(t, func(c *config.Config) { c.AllowExperimental = names("files") })
 			cmd := exec.CommandContext(t.Context(), node, "client.mjs", s.Addr().String(), compression)
 			cmd.Dir = dir
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			if n := strings.Count(string(out), "ok   "); n < 26 {
+			if n := strings.Count(string(out), "ok   "); n < 70 {
 				t.Errorf("only %d steps ran:\n%s", n, out)
 			}
 		})

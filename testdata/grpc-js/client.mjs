@@ -1,7 +1,8 @@
-// Calls every method of the service by @grpc/grpc-js: node client.mjs HOST:PORT [SERVICE]
+// Calls every method of the service by @grpc/grpc-js: node client.mjs HOST:PORT [COMPRESSION]
 import grpc from '@grpc/grpc-js';
 import loader from '@grpc/proto-loader';
 import { blake3 } from '@noble/hashes/blake3.js';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import assert from 'node:assert/strict';
 
@@ -11,7 +12,7 @@ const definition = loader.loadSync('protocol/rpc/v1/rpc.proto', {
   includeDirs: [root], longs: String, enums: String, oneofs: true, defaults: false,
 });
 const { Service } = grpc.loadPackageDefinition(definition).protocol.rpc.v1;
-const options = { 'grpc.max_receive_message_length': -1 };
+const options = { 'grpc.max_receive_message_length': 4 << 20 }; // what the server says of itself
 if (compression === 'gzip') options['grpc.default_compression_algorithm'] = grpc.compressionAlgorithms.gzip;
 const client = new Service(address, grpc.credentials.createInsecure(), options);
 
@@ -85,26 +86,58 @@ await step('the details of an error', async () => {
   const bin = err.metadata.get('grpc-status-details-bin')[0];
   assert.ok(bin.includes('type.googleapis.com/surrealdb.protocol.v1.SurrealError') && bin.includes('Parse error'));
 });
-await step('every kind of value comes back', async () => {
-  const values = [
-    { none: {} }, { null: {} }, { bool: true }, { int64: '-9223372036854775808' }, { float64: 1.5 }, { decimal: { value: '1.50' } },
-    { string: 'ü' }, { bytes: Buffer.from([0, 255]) }, { duration: { seconds: '3', nanos: 5 } }, { datetime: { seconds: '-5', nanos: 7 } },
-    { uuid: uuid('018d5e1b-7d3c-7c9a-8f6e-000000000001') }, { table: 't' },
-    { recordId: { table: 't', id: { array: { values: [{ int64: '1' }] } } } }, { recordId: { table: 't', id: { string: 'x' } } },
-    { geometry: { point: { x: 1, y: 2 } } }, { geometry: { line: { points: [{ x: 1, y: 2 }, { x: 3, y: 4 }] } } },
-    { range: { start: { inclusive: { int64: '1' } }, end: { unbounded: {} } } }, { regex: 'a+' },
-    { object: { items: [{ key: 'a', value: { none: {} } }, { key: 'b', value: { null: {} } }] } },
-    { array: { values: [{ int64: '1' }, { string: 'a' }] } }, { set: { values: [{ int64: '1' }, { int64: '2' }] } },
-  ];
-  const plain = (v) => JSON.stringify(v, (k, x) => ['value', 'id', 'bound', 'geometry'].includes(k) && typeof x === 'string' && k !== 'geometry'
-    && ['none', 'null', 'bool'].includes(x) ? undefined : x);
-  for (const v of values) {
+// plain is a value without the names that proto-loader adds for the members of oneofs, and with bytes as text.
+function plain(v) {
+  if (Buffer.isBuffer(v)) return 'bytes ' + v.toString('hex');
+  if (Array.isArray(v)) return v.map(plain);
+  if (typeof v !== 'object' || v === null) return v;
+  return Object.fromEntries(Object.entries(v).filter(([, x]) => !(typeof x === 'string' && x in v)).sort()
+    .map(([k, x]) => [k, plain(x)]));
+}
+const point = (x, y) => ({ x, y });
+const line = (...at) => ({ points: at.map(([x, y]) => point(x, y)) });
+const ring = line([1, 1], [9, 1], [9, 9], [1, 1]);
+const polygon = { exterior: ring, interiors: [line([5, 2], [6, 2], [6, 3], [5, 2])] };
+const int = (n) => ({ int64: String(n) });
+const aUUID = uuid('018d5e1b-7d3c-7c9a-8f6e-000000000001');
+const values = [
+  { none: {} }, { null: {} }, { bool: true }, { bool: false }, int('-9223372036854775808'), int('9223372036854775807'), int(0),
+  { float64: 1.5 }, { float64: -0 }, { float64: NaN }, { float64: -Infinity }, { decimal: { value: '1.50' } },
+  { string: 'ü' }, { string: '' }, { bytes: Buffer.from([0, 255]) }, { duration: { seconds: '3', nanos: 5 } },
+  { datetime: { seconds: '-5', nanos: 7 } }, { uuid: aUUID }, { table: 't' }, { file: { bucket: 'b', key: '/k' } }, { regex: 'a+' },
+  { recordId: { table: 't', id: { int64: '-1' } } }, { recordId: { table: 't', id: { string: 'x' } } },
+  { recordId: { table: 't', id: { uuid: aUUID } } }, { recordId: { table: 't', id: { array: { values: [int(1), { string: 'a' }] } } } },
+  { recordId: { table: 't', id: { object: { items: [{ key: 'a', value: int(1) }] } } } },
+  { recordId: { table: 't', id: { range: { start: { inclusive: { int64: '1' } }, end: { exclusive: { int64: '5' } } } } } },
+  { recordId: { table: 't', id: { range: { start: { unbounded: {} }, end: { unbounded: {} } } } } },
+  { geometry: { point: point(1, 2) } }, { geometry: { line: line([1, 2], [3, 4]) } }, { geometry: { polygon } },
+  { geometry: { multiPoint: line([1, 2], [3, 4]) } }, { geometry: { multiLine: { lines: [line([1, 2], [3, 4])] } } },
+  { geometry: { multiPolygon: { polygons: [polygon] } } }, { geometry: { collection: { geometries: [{ point: point(1, 2) }] } } },
+  { range: { start: { inclusive: int(1) }, end: { unbounded: {} } } }, { range: { start: { exclusive: int(1) }, end: { inclusive: int(2) } } },
+  { object: { items: [{ key: 'a', value: { none: {} } }, { key: 'b', value: { null: {} } }] } }, { object: {} },
+  { array: { values: [int(1), { string: 'a' }, { array: {} }] } }, { set: { values: [int(1), int(2)] } },
+];
+for (const v of values) {
+  const kind = Object.keys(v)[0];
+  await step('a value comes back: ' + JSON.stringify(plain(v)), async () => {
     const [[got]] = await query('RETURN $v', { v });
-    const kind = Object.keys(v)[0];
     assert.equal(got.value, kind);
+    assert.deepEqual(JSON.parse(JSON.stringify(plain(got))), JSON.parse(JSON.stringify(plain(v))));
+    if (kind === 'float64') assert.ok(Object.is(got.float64, v.float64));
     const [[again]] = await query('RETURN $v', { v: got });
-    assert.equal(plain(again), plain(got));
-  }
+    assert.deepEqual(plain(again), plain(got));
+  });
+}
+await step('every member of Value is among them', () => {
+  const type = definition['protocol.v1.Value'] ?? definition['surrealdb.protocol.v1.Value'];
+  const members = type.type.field.map((f) => f.name.replace(/_(.)/g, (_, c) => c.toUpperCase()));
+  assert.equal(members.length, 21);
+  const tried = new Set([...values.map((v) => Object.keys(v)[0]), 'stringRecordId']);
+  assert.deepEqual(members.filter((m) => !tried.has(m)), []);
+});
+await step('the text of a record id', async () => {
+  const [[got]] = await query('RETURN $v', { v: { stringRecordId: 't:x' } });
+  assert.deepEqual(plain(got), { recordId: { id: { string: 'x' }, table: 't' } });
 });
 await step('a broken value is refused', () => assert.rejects(query('RETURN $v', { v: { uuid: { value: Buffer.from('short') } } }), code('INVALID_ARGUMENT')));
 await step('AttachSession, variables, ResetSession, DetachSession', async () => {
@@ -175,9 +208,12 @@ await step('Subscribe', async () => {
 });
 await step('results of 16 MiB come in split messages', async () => {
   await query("FOR $i IN 0..16 { CREATE large SET x = string::repeat('x', 1048576) }");
-  const [rows] = await query('SELECT * FROM large');
+  const batches = (await frames('Query', { query: 'SELECT * FROM large' })).filter((f) => f.batch).map((f) => f.batch);
+  const rows = batches.flatMap((b) => b.values?.values ?? []);
   assert.equal(rows.length, 16);
-  assert.equal(rows[15].object.items[1].value.string.length, 1 << 20);
+  assert.ok(batches.length >= 5, `${batches.length} messages`);
+  rows.forEach((r) => assert.equal(r.object.items[1].value.string.length, 1 << 20));
+  batches.forEach((b, i) => assert.equal(b.batchIndex ?? '0', String(i)));
 });
 await step('a message over the limit', () => assert.rejects(
   query('RETURN $v', { v: { string: 'x'.repeat(5 << 20) } }), code('RESOURCE_EXHAUSTED')));
@@ -186,6 +222,26 @@ await step('a value over the limit', async () => assert.match(
 await step('100 streams at once', async () => {
   const all = await Promise.all(Array.from({ length: 100 }, (_, i) => query(`RETURN ${i}; SELECT * FROM t`)));
   all.forEach(([[v]], i) => assert.equal(v.int64 ?? v, String(i)));
+});
+await step('100 streams that wait at once', async () => {
+  const streams = Array.from({ length: 100 }, () => client.Query({ query: 'SLEEP 1h' }));
+  await Promise.all(streams.map((s) => new Promise((resolve, reject) => s.once('data', resolve).once('error', reject))));
+  await Promise.all(streams.map((s) => new Promise((resolve) => { s.once('error', resolve); s.cancel(); })));
+});
+await step('Subscribe by id, and the end of its session', async () => {
+  const { session } = await unary('AttachSession');
+  const context = { session };
+  await unary('Authenticate', { context, token });
+  await unary('Use', { context, namespace: { some: 'test' }, database: { some: 'test' } });
+  const [[id]] = await query('LIVE SELECT * FROM live', null, context);
+  const seen = [];
+  for await (const frame of client.Subscribe({ context, liveQueryId: id.uuid })) {
+    seen.push(frame);
+    if (frame.begin) await query('CREATE live:2');
+    if (frame.notification) await unary('DetachSession', { context });
+  }
+  assert.deepEqual(seen.map((f) => f.frame), ['begin', 'notification', 'end']);
+  assert.equal(seen[2].end.reason, 'SUBSCRIBE_END_REASON_SESSION_CLOSED');
 });
 await step('a deadline', async () => {
   const [result] = await new Promise((resolve, reject) => {
@@ -235,6 +291,20 @@ await step('ExportDirectory', async () => {
   assert.equal(names.at(-1), 'manifest.json');
   assert.equal(got.at(-1).end.fileCount, String(names.length));
 });
-await step('ExportMlModel', () => assert.rejects(frames('ExportMlModel', { name: 'm', version: '1.0.0' }), code('NOT_FOUND')));
+await step('ExportMlModel', async () => {
+  const file = readFileSync(new URL('../models/svml/celsius.svml', import.meta.url));
+  const headers = { authorization: 'Basic ' + btoa('root:root'), 'service-ns': 'test', 'service-db': 'test' };
+  const put = await fetch(`http://${address}/ml/import`, { method: 'POST', headers, body: file });
+  assert.equal(put.status, 200, await put.text());
+  const got = await frames('ExportMlModel', { name: 'units::celsius', version: '1.0.0' });
+  const bytes = Buffer.concat(got.filter((f) => f.chunk).map((f) => f.chunk.data));
+  assert.ok(bytes.equals(file));
+  assert.equal(got.at(-1).trailer.blake3, hex(blake3(bytes)));
+});
+await step('ExportMlModel of none', () => assert.rejects(frames('ExportMlModel', { name: 'm', version: '1.0.0' }), code('NOT_FOUND')));
+await step('every method was called', () => {
+  const own = readFileSync(fileURLToPath(import.meta.url), 'utf8');
+  for (const name of Object.keys(Service.service)) assert.match(own, new RegExp(`'${name}'|client\\.${name}\\(`));
+});
 console.log(steps + ' steps');
 client.close();
