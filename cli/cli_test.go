@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,24 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
 		"nacre":   func() { os.Exit(Main(os.Args, Build{})) },
 		"isready": func() { os.Exit(Main(os.Args, Build{})) },
 	})
+}
+
+// tidy runs the tests, and removes what product has built.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	dir, err := os.MkdirTemp("", "nacre-bin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	productDir = dir
+	return m.M.Run()
 }
 
 // TestScripts runs testdata/cli/*.txtar: the real command line against a real server on $ADDR.

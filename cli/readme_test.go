@@ -13,19 +13,18 @@ import (
 	"github.com/nacredb/nacre/internal/loopback"
 )
 
+// productDir is an empty directory for product.
+var productDir string
+
 // product builds the program as the README installs it, once for all tests, and gives the directory that it is in.
 var product = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "nacre-bin")
-	if err != nil {
-		return "", err
-	}
 	cmd := exec.Command("go", "install", "./cmd/nacre")
 	cmd.Dir = ".."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOBIN="+dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOBIN="+productDir)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, &exec.Error{Name: string(out), Err: err}
+		return "", &exec.Error{Name: string(out), Err: err}
 	}
-	return dir, nil
+	return productDir, nil
 })
 
 // guide is a fresh machine on which the lines of the README are run: a directory, and a server at a free address.
