@@ -285,6 +285,9 @@ func (k *copyStatement) relation(ctx context.Context, c *conn) (*tableRelation, 
 			return nil, nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name,
 				k.table)
 		}
+		if slices.Contains(cols, j) {
+			return nil, nil, sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once", name)
+		}
 		cols = append(cols, j)
 	}
 	return r, cols, nil

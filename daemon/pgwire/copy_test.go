@@ -3,6 +3,7 @@ package pgwire_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +19,10 @@ func TestCopyFrames(t *testing.T) {
 	data := func(s string) *pgproto3.CopyData { return &pgproto3.CopyData{Data: []byte(s)} }
 	query := func(s string) *pgproto3.Query { return &pgproto3.Query{String: s} }
 	done := &pgproto3.CopyDone{}
+	large := ""
+	for i := range 7 { // more than are given to the engine at once
+		large += fmt.Sprintf("%[1]d\tx%[1]d\t{%[2]s}\n", 100+i, strings.Repeat("x", 400_000))
+	}
 	for _, tc := range []struct {
 		name string
 		say  msgs
@@ -37,15 +42,19 @@ func TestCopyFrames(t *testing.T) {
 		{"extra data", msgs{query("COPY person (id) FROM STDIN"), data("9\tx\n"), done}, "G E!22P04 ZI"},
 		{"a bad value", msgs{query("COPY person (name, age) FROM STDIN"), data("x\ty\n"), done}, "G E!22P02 ZI"},
 		{"no such column", msgs{query("COPY person (nope) FROM STDIN")}, "E!42703 ZI"},
+		{"a column twice", msgs{query("COPY person (id, name, name) FROM STDIN")}, "E!42701 ZI"},
 		{"no such table", msgs{query("COPY nope FROM STDIN")}, "E!42P01 ZI"},
 		{"a file of the server", msgs{query("COPY person FROM '/etc/passwd'")}, "E!42501 ZI"},
 		{"a program", msgs{query("COPY person TO PROGRAM 'id'")}, "E!42501 ZI"},
 		{"an open quote", msgs{query("COPY person (id, name) FROM STDIN CSV"), data("9,\"x\n"), done}, "G E!22P04 ZI"},
+		{"rows that are large", msgs{query("BEGIN"), query("COPY person (id, name, tags) FROM STDIN"), data(large), done,
+			query("SELECT VALUE count() FROM person WHERE string::len(tags[0] ?? '') = 400000 GROUP ALL"), query("ROLLBACK")},
+			"C(BEGIN) ZT G C(COPY 7) ZT T[value:20] D[7] C(SELECT 1) ZT C(ROLLBACK) ZI"},
 		{"nothing came of those", msgs{query("SELECT VALUE id FROM person")},
 			"T[value:25] D[person:1] D[person:2] D[person:3] C(SELECT 3) ZI"},
 	} {
 		f.send(tc.say...)
-		if got := f.read(1); got != tc.want {
+		if got := f.read(strings.Count(tc.want, " Z")); got != tc.want {
 			t.Errorf("%s\n got: %s\nwant: %s", tc.name, got, tc.want)
 		}
 	}

@@ -70,21 +70,21 @@ type copyField struct {
 	quoted bool
 }
 
-// nextRow takes a row from the start of b. n is how many bytes it is; 0: there is not a whole one yet, unless last
-// says that no more comes. A row without fields ends the data.
-func (f *copyForm) nextRow(b []byte, last bool) (fields []copyField, n int, end bool, err error) {
+// nextRow takes a row from the start of b, and appends its fields to those given. n is how many bytes it is; 0: there
+// is not a whole one yet, unless last says that no more comes. end: it is no row but the end of the data.
+func (f *copyForm) nextRow(fields []copyField, b []byte, last bool) (_ []copyField, n int, end bool, err error) {
 	switch f.format {
 	case "binary":
-		return f.nextBinary(b)
+		return f.nextBinary(fields, b)
 	case "csv":
-		return f.nextCSV(b, last)
+		return f.nextCSV(fields, b, last)
 	}
 	line, n := lineOf(b, last)
 	if n == 0 {
-		return nil, 0, false, nil
+		return fields, 0, false, nil
 	}
 	if string(line) == `\.` {
-		return nil, n, true, nil
+		return fields, n, true, nil
 	}
 	for rest := line; ; {
 		var field copyField
@@ -166,9 +166,9 @@ func unescape(b []byte) []byte {
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20&^(c&0x10<<1)) }
 
 // nextCSV takes a record, which may have lines in quotes.
-func (f *copyForm) nextCSV(b []byte, last bool) (fields []copyField, n int, end bool, err error) {
+func (f *copyForm) nextCSV(fields []copyField, b []byte, last bool) (_ []copyField, n int, end bool, err error) {
 	if line, n := lineOf(b, last); n > 0 && string(line) == `\.` {
-		return nil, n, true, nil
+		return fields, n, true, nil
 	}
 	var field copyField
 	inQuotes := false
@@ -186,7 +186,7 @@ func (f *copyForm) nextCSV(b []byte, last bool) (fields []copyField, n int, end 
 			field.b = append(field.b, b[i])
 		case inQuotes && ch == f.quote:
 			if f.escape == f.quote && i+1 == len(b) && !last {
-				return nil, 0, false, nil // the next byte may be a quote, too
+				return fields, 0, false, nil // the next byte may be a quote, too
 			}
 			inQuotes = false
 		case inQuotes:
@@ -202,34 +202,34 @@ func (f *copyForm) nextCSV(b []byte, last bool) (fields []copyField, n int, end 
 			finish()
 			return fields, i + 1, false, nil
 		case ch == '\r' && i+1 == len(b) && !last:
-			return nil, 0, false, nil
+			return fields, 0, false, nil
 		default:
 			field.b = append(field.b, ch)
 		}
 	}
 	switch {
 	case !last || len(b) == 0:
-		return nil, 0, false, nil
+		return fields, 0, false, nil
 	case inQuotes:
-		return nil, 0, false, sqlstate.New(sqlstate.BadCopy, "unterminated CSV quoted field")
+		return fields, 0, false, sqlstate.New(sqlstate.BadCopy, "unterminated CSV quoted field")
 	}
 	finish()
 	return fields, len(b), false, nil
 }
 
 // nextBinary takes a row of the binary format.
-func (f *copyForm) nextBinary(b []byte) (fields []copyField, n int, end bool, err error) {
+func (f *copyForm) nextBinary(fields []copyField, b []byte) (_ []copyField, n int, end bool, err error) {
 	if len(b) < 2 {
-		return nil, 0, false, nil
+		return fields, 0, false, nil
 	}
 	count := int(int16(binary.BigEndian.Uint16(b)))
 	if count < 0 {
-		return nil, 2, true, nil
+		return fields, 2, true, nil
 	}
 	n = 2
 	for range count {
 		if len(b) < n+4 {
-			return nil, 0, false, nil
+			return fields, 0, false, nil
 		}
 		size := int(int32(binary.BigEndian.Uint32(b[n:])))
 		n += 4
@@ -238,9 +238,9 @@ func (f *copyForm) nextBinary(b []byte) (fields []copyField, n int, end bool, er
 			fields = append(fields, copyField{null: true})
 			continue
 		case size < 0:
-			return nil, 0, false, sqlstate.New(sqlstate.BadCopy, "unexpected field size in binary COPY data")
+			return fields, 0, false, sqlstate.New(sqlstate.BadCopy, "unexpected field size in binary COPY data")
 		case len(b) < n+size:
-			return nil, 0, false, nil
+			return fields, 0, false, nil
 		}
 		fields = append(fields, copyField{b: b[n : n+size]})
 		n += size

@@ -32,7 +32,7 @@ func copyRows(f *copyForm, data []byte, cuts ...int) (rows []string, err error) 
 				buf, head, used = buf[n:], n > 0, n > 0
 				continue
 			}
-			fields, n, end, err := f.nextRow(buf, last)
+			fields, n, end, err := f.nextRow(nil, buf, last)
 			if err != nil {
 				return rows, err
 			}

@@ -3,17 +3,26 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/daemon/pgwire/sql"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// copyBatch is how many rows of COPY are given to the engine at once.
-const copyBatch = 500
+// Rows of COPY are given to the engine together: so many, or as many as come in so many bytes.
+const (
+	copyBatch = 500
+	copyBytes = 1 << 20
+)
+
+// copyRoom is for how many fields of records there is made room at once, where one record has fewer.
+const copyRoom = 4096
 
 // copyIn takes the rows of COPY … FROM STDIN.
 type copyIn struct {
@@ -27,8 +36,39 @@ type copyIn struct {
 	head bool // the header has passed
 	line int
 	rows []value.Value
+	size int // bytes that rows came in
 	n    int
 	over bool // the client has marked the end of the data
+
+	fields []copyField   // of the row that is read
+	places []copyPlace   // what becomes of the columns, by the names of fields
+	room   []value.Field // for the records of the next rows
+	text   string        // the statement that stores them
+}
+
+// copyPlace is the place of a column of COPY in the records that it makes.
+type copyPlace struct {
+	col    *sql.Column
+	at     int  // which field of a row it is
+	linked bool // it holds the ids of records
+	keeps  bool // FORCE_NOT_NULL
+	forces bool // FORCE_NULL
+}
+
+// prepare finds out once what is the same for all rows.
+func (in *copyIn) prepare() {
+	form := &in.k.form
+	for i, j := range in.cols {
+		col := &in.r.cols[j]
+		in.places = append(in.places, copyPlace{col: col, at: i, keeps: form.notNull[col.Name],
+			forces: form.forceNull[col.Name], linked: in.r.t.Columns[j].Ref != "" || in.r.linked(col.Name)})
+	}
+	slices.SortStableFunc(in.places, func(a, b copyPlace) int { return strings.Compare(a.col.Name, b.col.Name) })
+	in.text = "INSERT INTO "
+	if in.r.relation() {
+		in.text = "INSERT RELATION INTO "
+	}
+	in.text += value.QuoteIdent(in.k.table) + " $_rows RETURN NONE"
 }
 
 // receive runs COPY … FROM STDIN in one transaction.
@@ -38,6 +78,7 @@ func (k *copyStatement) receive(c *conn) (tag string, err error) {
 		if in.r, in.cols, err = k.relation(ctx, c); err != nil {
 			return err
 		}
+		in.prepare()
 		if in.tx = c.tx.tx; in.tx == nil {
 			in.tx, err = c.session.Begin(ctx)
 		}
@@ -121,7 +162,8 @@ func (in *copyIn) parse(last bool) error {
 			used, in.head = used+n, true
 			continue
 		}
-		fields, n, end, err := in.k.form.nextRow(in.buf[used:], last)
+		fields, n, end, err := in.k.form.nextRow(in.fields[:0], in.buf[used:], last)
+		in.fields = fields
 		if err != nil {
 			return in.at(err)
 		}
@@ -129,6 +171,7 @@ func (in *copyIn) parse(last bool) error {
 			return nil
 		}
 		used += n
+		in.size += n
 		if in.line++; end {
 			in.over = true
 			return nil
@@ -178,39 +221,46 @@ func (in *copyIn) row(fields []copyField) error {
 	if len(fields) < len(in.cols) {
 		return sqlstate.New(sqlstate.BadCopy, "missing data for column %q", in.r.cols[in.cols[len(fields)]].Name)
 	}
-	names, row := make([]string, len(fields)), make([]value.Value, len(fields))
-	for i, f := range fields {
-		col := &in.r.cols[in.cols[i]]
-		names[i] = col.Name
-		form := &in.k.form
-		null := f.null && !form.notNull[col.Name] || form.forceNull[col.Name] && string(f.b) == form.null
-		if null {
-			continue
-		}
-		var err error
-		if form.format == "binary" {
-			row[i], err = pgtype.Decode(col.OID, f.b)
-		} else {
-			row[i], err = pgtype.Parse(col.OID, string(f.b), &in.c.style)
-		}
+	if cap(in.room)-len(in.room) <= len(fields) {
+		in.room = make([]value.Field, 0, max(len(fields)+1, min(copyBatch*(len(fields)+1), copyRoom)))
+	}
+	start := len(in.room)
+	for i := range in.places {
+		p := &in.places[i]
+		v, err := in.value(p, &fields[p.at])
 		if err != nil {
 			return err
 		}
-	}
-	id, content, err := in.r.content(names, row)
-	if err != nil {
-		return err
-	}
-	if !id.IsNone() {
-		if id, err = in.r.recordOf(id); err != nil {
-			return err
+		if !v.IsNone() {
+			in.room = append(in.room, value.Field{Name: p.col.Name, Value: v})
 		}
-		content = value.ObjectOf(content.Object().With("id", id))
 	}
-	if in.rows = append(in.rows, content); len(in.rows) < copyBatch {
+	content := value.ObjectOf(value.ObjectOfSorted(in.room[start:len(in.room):len(in.room)]))
+	if in.rows = append(in.rows, content); len(in.rows) < copyBatch && in.size < copyBytes {
 		return nil
 	}
 	return in.insert()
+}
+
+// value reads a field of a row; NONE where it is NULL.
+func (in *copyIn) value(p *copyPlace, f *copyField) (v value.Value, err error) {
+	if f.null && !p.keeps || p.forces && string(f.b) == in.k.form.null {
+		return value.None, nil
+	}
+	if in.k.form.format == "binary" {
+		v, err = pgtype.Decode(p.col.OID, f.b)
+	} else {
+		v, err = pgtype.Parse(p.col.OID, string(f.b), &in.c.style)
+	}
+	switch {
+	case err != nil || v.IsNone():
+		return value.None, err
+	case p.col.Name == "id":
+		return in.r.recordOf(v)
+	case p.linked && v.Kind() == value.KindString:
+		return in.r.link(p.col.Name, v)
+	}
+	return v, nil
 }
 
 // insert gives the records that wait to the engine.
@@ -218,16 +268,11 @@ func (in *copyIn) insert() error {
 	if len(in.rows) == 0 {
 		return nil
 	}
-	text := "INSERT INTO "
-	if in.r.relation() {
-		text = "INSERT RELATION INTO "
-	}
-	text += value.QuoteIdent(in.k.table) + " $_rows RETURN NONE"
 	rows := value.NewObject(value.Field{Name: "_rows", Value: value.ArrayOf(in.rows)})
 	n := len(in.rows)
-	in.rows = nil
+	in.rows, in.room, in.size = make([]value.Value, 0, copyBatch), nil, 0
 	return in.c.work("COPY "+in.k.table, func(ctx context.Context) error {
-		res, err := in.c.srv.RPC.Execute(ctx, in.c.session, in.tx, text, rows)
+		res, err := in.c.srv.RPC.Execute(ctx, in.c.session, in.tx, in.text, rows)
 		if err != nil {
 			return err
 		}

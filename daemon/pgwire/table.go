@@ -405,15 +405,24 @@ func (r *tableRelation) content(cols []string, row []value.Value) (id value.Valu
 		}
 		for _, col := range r.t.Columns {
 			if col.Name == name && (col.Ref != "" || r.linked(name)) && v.Kind() == value.KindString {
-				if v, err = parse.RecordID(v.Str()); err != nil {
-					return id, content, sqlstate.New(sqlstate.InvalidText,
-						"column %q needs the id of a record, such as %s:1", name, r.t.Name)
+				if v, err = r.link(name, v); err != nil {
+					return id, content, err
 				}
 			}
 		}
 		fields = append(fields, value.Field{Name: name, Value: v})
 	}
 	return id, value.ObjectOf(value.NewObject(fields...)), nil
+}
+
+// link is the record that a column with links names by v, a string.
+func (r *tableRelation) link(name string, v value.Value) (value.Value, error) {
+	v, err := parse.RecordID(v.Str())
+	if err != nil {
+		return value.None, sqlstate.New(sqlstate.InvalidText, "column %q needs the id of a record, such as %s:1", name,
+			r.t.Name)
+	}
+	return v, nil
 }
 
 // linked reports whether a column holds an end of a relation.
@@ -425,10 +434,13 @@ func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
 	if id.Kind() == value.KindString {
 		text = id.Str()
 	}
-	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") {
-		if v, ok := simpleID(r.t.Name, rest[1:]); ok {
-			return v, nil
-		}
+	key := text
+	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") &&
+		value.QuoteIdent(r.t.Name) == r.t.Name {
+		key = rest[1:]
+	}
+	if v, ok := simpleID(r.t.Name, key); ok {
+		return v, nil
 	}
 	if v, err := parse.RecordID(text); err == nil && v.Kind() == value.KindRecord {
 		if v.Record().Table != r.t.Name {
