@@ -136,8 +136,8 @@ func (p *langParser) line(n int, line string) {
 	}
 	switch kind, rest := cutMark(line); kind {
 	case "---":
+		p.who = "" // before flush, which begins the first text of the case
 		p.flush()
-		p.who = ""
 		p.f.cases = append(p.f.cases, &langCase{name: rest, options: p.f.options})
 	case "-->", "--!", "--+", "--|":
 		p.answer(n, kind, rest)
