@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/real"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -32,7 +33,7 @@ const (
 	hashPrecision = 12
 )
 
-func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
+func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }
 
 // onPoints makes an Impl of a function of two points; other shapes give NONE.
 func onPoints(f func(a, b value.Point) float64) Impl {
@@ -46,18 +47,24 @@ func onPoints(f func(a, b value.Point) float64) Impl {
 }
 
 func haversine(a, b value.Point) float64 {
-	dLat, dLon := radians(b.Y-a.Y), radians(b.X-a.X)
-	sinLat, sinLon := math.Sin(dLat/2), math.Sin(dLon/2)
-	h := sinLat*sinLat + math.Cos(radians(a.Y))*math.Cos(radians(b.Y))*sinLon*sinLon
-	return 2 * earthRadius * math.Asin(math.Min(1, math.Sqrt(h)))
+	latA, latB := radians(a.Y), radians(b.Y)
+	sinLat, sinLon := real.Sin(radians(b.Y-a.Y)/2), real.Sin(radians(b.X-a.X)/2)
+	h := float64(sinLat*sinLat) + float64(real.Cos(latA)*real.Cos(latB)*float64(sinLon*sinLon))
+	return earthRadius * (2 * real.Asin(math.Min(1, math.Sqrt(h))))
 }
 
 func bearing(a, b value.Point) float64 {
-	latA, latB, dLon := radians(a.Y), radians(b.Y), radians(b.X-a.X)
-	sinLon, cosLon := math.Sincos(dLon)
-	sinA, cosA := math.Sincos(latA)
-	sinB, cosB := math.Sincos(latB)
-	return math.Atan2(sinLon*cosB, cosA*sinB-sinA*cosB*cosLon) * 180 / math.Pi
+	latA, latB, dLon := radians(a.Y), radians(b.Y), radians(b.X)-radians(a.X)
+	sinA, cosA := real.Sin(latA), real.Cos(latA)
+	sinB, cosB := real.Sin(latB), real.Cos(latB)
+	y := float64(real.Sin(dLon) * cosB)
+	x := float64(cosA*sinB) - float64(float64(sinA*cosB)*real.Cos(dLon))
+	// The detour through 0 to 360 costs digits, and shows.
+	d := math.Mod(rad2deg(real.Atan2(y, x))+360, 360)
+	if d > 180 {
+		d -= 360
+	}
+	return d
 }
 
 func geoArea(_ Call, args []value.Value) (value.Value, error) {
@@ -99,12 +106,13 @@ func ringArea(ring []value.Point) float64 {
 	if n < 3 {
 		return 0
 	}
+	// The closing point counts as a point of its own. Its step goes nowhere in the sum, but the order of additions shows.
 	total := 0.0
-	for i := range n {
-		before, after := ring[(i+n-1)%n], ring[(i+1)%n]
-		total += (radians(after.X) - radians(before.X)) * math.Sin(radians(ring[i].Y))
+	for i := range ring {
+		at, after := ring[(i+1)%len(ring)], ring[(i+2)%len(ring)]
+		total += float64((radians(after.X) - radians(ring[i].X)) * real.Sin(radians(at.Y)))
 	}
-	return total * earthEquator * earthEquator / 2
+	return total * earthEquator * earthEquator / -2
 }
 
 func geoIsValid(_ Call, args []value.Value) (value.Value, error) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/real"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -15,16 +16,16 @@ func mathFuncs() []entry {
 	numbers := kindSet(value.KindInt, value.KindFloat, value.KindDecimal)
 	return methodsOn(numbers, []entry{
 		{sig: "math::abs(n: number) -> number", impl: mathAbs, doc: "The absolute value, in the same kind."},
-		{sig: "math::acos(n: number) -> float", impl: onFloat(math.Acos), doc: "The arc cosine in radians."},
+		{sig: "math::acos(n: number) -> float", impl: onFloat(real.Acos), doc: "The arc cosine in radians."},
 		{sig: "math::acot(n: number) -> float", impl: onFloat(acot), doc: "The arc cotangent in radians."},
-		{sig: "math::asin(n: number) -> float", impl: onFloat(math.Asin), doc: "The arc sine in radians."},
-		{sig: "math::atan(n: number) -> float", impl: onFloat(arctan), doc: "The arc tangent in radians."},
+		{sig: "math::asin(n: number) -> float", impl: onFloat(real.Asin), doc: "The arc sine in radians."},
+		{sig: "math::atan(n: number) -> float", impl: onFloat(real.Atan), doc: "The arc tangent in radians."},
 		{sig: "math::ceil(n: number) -> number", impl: rounding(math.Ceil, upward),
 			doc: "The next whole number above, in the same kind."},
 		{sig: "math::clamp(n: number, min: number, max: number) -> number", impl: mathClamp, on: noMethod,
 			doc: "n moved into min..max."},
-		{sig: "math::cos(n: number) -> float", impl: onFloat(cosineOf), doc: "The cosine of an angle in radians."},
-		{sig: "math::cot(n: number) -> float", impl: onFloat(func(x float64) float64 { return 1 / tangent(x) }),
+		{sig: "math::cos(n: number) -> float", impl: onFloat(real.Cos), doc: "The cosine of an angle in radians."},
+		{sig: "math::cot(n: number) -> float", impl: onFloat(func(x float64) float64 { return 1 / real.Tan(x) }),
 			doc: "The cotangent of an angle in radians."},
 		{sig: "math::deg2rad(degrees: number) -> float",
 			impl: onFloat(func(x float64) float64 { return x * (math.Pi / 180) }),
@@ -37,10 +38,10 @@ func mathFuncs() []entry {
 			doc: "The point t of the way from a to b."},
 		{sig: "math::lerpangle(a: number, b: number, t: number) -> number", impl: mathLerpAngle, on: noMethod,
 			doc: "a plus t of the shortest arc between two angles in degrees."},
-		{sig: "math::ln(n: number) -> float", impl: onFloat(math.Log), doc: "The natural logarithm."},
+		{sig: "math::ln(n: number) -> float", impl: onFloat(real.Log), doc: "The natural logarithm."},
 		{sig: "math::log(n: number, base: number) -> float", impl: mathLog, doc: "The logarithm to a base."},
-		{sig: "math::log10(n: number) -> float", impl: onFloat(log10), doc: "The logarithm to base 10."},
-		{sig: "math::log2(n: number) -> float", impl: onFloat(math.Log2), doc: "The logarithm to base 2."},
+		{sig: "math::log10(n: number) -> float", impl: onFloat(real.Log10), doc: "The logarithm to base 10."},
+		{sig: "math::log2(n: number) -> float", impl: onFloat(real.Log2), doc: "The logarithm to base 2."},
 		{sig: "math::pow(n: number, exponent: number) -> number", impl: mathPow, on: noMethod,
 			doc: "n to a power; whole when both are."},
 		{sig: "math::rad2deg(radians: number) -> float", impl: onFloat(rad2deg),
@@ -48,10 +49,10 @@ func mathFuncs() []entry {
 		{sig: "math::round(n: number) -> number", impl: rounding(math.Round, halfEven),
 			doc: "The nearest whole number, in the same kind; halves away from zero, for decimals to even."},
 		{sig: "math::sign(n: number) -> number", impl: mathSign, doc: "-1, 0 or 1, in the same kind."},
-		{sig: "math::sin(n: number) -> float", impl: onFloat(sine), doc: "The sine of an angle in radians."},
+		{sig: "math::sin(n: number) -> float", impl: onFloat(real.Sin), doc: "The sine of an angle in radians."},
 		{sig: "math::sqrt(n: number) -> number", impl: mathSqrt, on: noMethod,
 			doc: "The square root; NaN for negative numbers."},
-		{sig: "math::tan(n: number) -> float", impl: onFloat(tangent), doc: "The tangent of an angle in radians."},
+		{sig: "math::tan(n: number) -> float", impl: onFloat(real.Tan), doc: "The tangent of an angle in radians."},
 	})
 }
 
@@ -62,19 +63,9 @@ func onFloat(f func(float64) float64) Impl {
 	}
 }
 
-func acot(x float64) float64 { return math.Pi/2 - arctan(x) }
+func acot(x float64) float64 { return math.Pi/2 - real.Atan(x) }
 
 func rad2deg(x float64) float64 { return x * (180 / math.Pi) }
-
-// log10 is exact for powers of ten.
-func log10(x float64) float64 {
-	if x > 0 && !math.IsInf(x, 1) {
-		if k, ok := exactPower(x); ok {
-			return float64(k)
-		}
-	}
-	return math.Log10(x)
-}
 
 func mathAbs(c Call, args []value.Value) (value.Value, error) {
 	switch v := args[0]; v.Kind() {
@@ -217,13 +208,7 @@ func mathLerpAngle(c Call, args []value.Value) (value.Value, error) {
 
 func mathLog(_ Call, args []value.Value) (value.Value, error) {
 	x, base := args[0].AsFloat(), args[1].AsFloat()
-	switch base {
-	case 2:
-		return value.Float(math.Log2(x)), nil
-	case 10:
-		return value.Float(log10(x)), nil
-	}
-	return value.Float(math.Log(x) / math.Log(base)), nil
+	return value.Float(real.Log(x) / real.Log(base)), nil
 }
 
 func mathPow(_ Call, args []value.Value) (value.Value, error) { return value.Pow(args[0], args[1]) }

@@ -39,7 +39,7 @@ func mathStatsFuncs() []entry {
 		{sig: "math::top(items: array<number>, count: int) -> array<number>", impl: mathTop,
 			doc: "The count greatest numbers, in no particular order."},
 		{sig: "math::trimean(items: array<number>) -> float",
-			impl: quartiles(func(q1, q2, q3 float64) float64 { return (q1 + 2*q2 + q3) / 4 }),
+			impl: quartiles(func(q1, q2, q3 float64) float64 { return ((q1+q3)/2 + q2) / 2 }),
 			doc:  "The mean of the quartiles, the second counted twice."},
 		{sig: "math::variance(items: array<number>) -> number", impl: mathVariance,
 			doc: "The variance of a sample; NaN for none."},
@@ -247,10 +247,10 @@ func percentile(fs []float64, p float64) float64 {
 	if len(fs) == 0 || !(p >= 0 && p <= 100) {
 		return math.NaN()
 	}
-	rank := p / 100 * float64(len(fs)-1)
+	rank := float64(float64(len(fs)-1)*p) * 0.01 // as the reference: a division by 100 rounds otherwise
 	low := math.Floor(rank)
 	a, b := fs[int(low)], fs[int(math.Ceil(rank))]
-	return a + (b-a)*(rank-low)
+	return a + float64((b-a)*(rank-low))
 }
 
 func mathPercentile(c Call, args []value.Value) (value.Value, error) {
@@ -265,7 +265,16 @@ func mathMedian(c Call, args []value.Value) (value.Value, error) {
 	}
 	s := c.scratch()
 	defer c.done(s)
-	return value.Float(percentile(sortedFloats(s, args[0].Elems()), 50)), nil
+	return value.Float(median(sortedFloats(s, args[0].Elems()))), nil
+}
+
+// median of sorted floats, of which there is one at least.
+func median(fs []float64) float64 {
+	n := len(fs)
+	if n%2 == 1 {
+		return fs[n/2]
+	}
+	return (fs[n/2-1] + fs[n/2]) / 2
 }
 
 // quartiles makes an Impl of a function of the three quartiles.
@@ -274,7 +283,10 @@ func quartiles(f func(q1, q2, q3 float64) float64) Impl {
 		s := c.scratch()
 		defer c.done(s)
 		fs := sortedFloats(s, args[0].Elems())
-		return value.Float(f(percentile(fs, 25), percentile(fs, 50), percentile(fs, 75))), nil
+		if len(fs) == 0 {
+			return nan(), nil
+		}
+		return value.Float(f(percentile(fs, 25), median(fs), percentile(fs, 75))), nil
 	}
 }
 

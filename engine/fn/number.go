@@ -1,8 +1,6 @@
 package fn
 
 import (
-	"math"
-
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -126,13 +124,4 @@ func divTen(hi, lo uint64) (qhi, qlo, r uint64) {
 	qhi, r = hi/10, hi%10
 	qlo, r = div64(r, lo)
 	return qhi, qlo, r
-}
-
-// exactPower is k when x is 10^k, else false.
-func exactPower(x float64) (int, bool) {
-	k := math.Round(math.Log10(x))
-	if math.Abs(k) <= 22 && math.Pow10(int(k)) == x {
-		return int(k), true
-	}
-	return 0, false
 }

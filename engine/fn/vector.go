@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/real"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -102,18 +103,11 @@ func onVectors(f func(a, b []float64) float64) Impl {
 
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
+	sum := 0.0
+	for i, x := range a {
+		sum += float64(x * b[i])
 	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + s2 + s3
+	return sum
 }
 
 // length of the empty vector is -0, as in the reference.
@@ -128,7 +122,7 @@ func cosine(a, b []float64) float64 { return dot(a, b) / (length(a) * length(b))
 
 func angle(a, b []float64) float64 {
 	// Rounding may carry the cosine of parallel vectors past 1.
-	return math.Acos(max(-1, min(1, cosine(a, b))))
+	return real.Acos(max(-1, min(1, cosine(a, b))))
 }
 
 func euclidean(a, b []float64) float64 {
@@ -371,9 +365,9 @@ func vectorMinkowski(c Call, args []value.Value) (value.Value, error) {
 	order, sum := args[2].AsFloat(), 0.0
 	b := args[1].Elems()
 	for i, v := range args[0].Elems() {
-		sum += math.Pow(math.Abs(v.AsFloat()-b[i].AsFloat()), order)
+		sum += real.Pow(math.Abs(v.AsFloat()-b[i].AsFloat()), order)
 	}
-	return value.Float(math.Pow(sum, 1/order)), nil
+	return value.Float(real.Pow(sum, 1/order)), nil
 }
 
 func vectorJaccard(_ Call, args []value.Value) (value.Value, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
+	reals "github.com/nacredb/nacre/engine/real"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -149,10 +150,10 @@ var impls = map[string]impl{
 	"TRIM_LIST": trimList,
 	"SIZE":      size, "CARDINALITY": size,
 	"ABS": abs, "MOD": mod, "FLOOR": rounded(math.Floor), "CEIL": rounded(math.Ceil), "CEILING": rounded(math.Ceil),
-	"SQRT": real(math.Sqrt), "EXP": real(math.Exp), "LN": real(math.Log), "LOG10": real(math.Log10), "LOG": logBase,
-	"POWER": power, "SIN": real(math.Sin), "COS": real(math.Cos), "TAN": real(math.Tan),
-	"COT":  real(func(f float64) float64 { return 1 / math.Tan(f) }),
-	"ASIN": real(math.Asin), "ACOS": real(math.Acos), "ATAN": real(math.Atan), "SINH": real(math.Sinh),
+	"SQRT": real(math.Sqrt), "EXP": real(reals.Exp), "LN": real(reals.Log), "LOG10": real(reals.Log10), "LOG": logBase,
+	"POWER": power, "SIN": real(reals.Sin), "COS": real(reals.Cos), "TAN": real(reals.Tan),
+	"COT":  real(func(f float64) float64 { return 1 / reals.Tan(f) }),
+	"ASIN": real(reals.Asin), "ACOS": real(reals.Acos), "ATAN": real(reals.Atan), "SINH": real(math.Sinh),
 	"COSH": real(math.Cosh),
 	"TANH": real(math.Tanh), "DEGREES": real(func(f float64) float64 { return f * 180 / math.Pi }),
 	"RADIANS":           real(func(f float64) float64 { return f * math.Pi / 180 }),
@@ -353,7 +354,7 @@ func logBase(_ *runner, f *gql.Func, a []value.Value) (value.Value, error) {
 			return value.None, wrong(f, "numbers", v)
 		}
 	}
-	return finite(f, math.Log(a[1].AsFloat())/math.Log(a[0].AsFloat()))
+	return finite(f, reals.Log(a[1].AsFloat())/reals.Log(a[0].AsFloat()))
 }
 
 func power(_ *runner, f *gql.Func, a []value.Value) (value.Value, error) {
@@ -362,7 +363,7 @@ func power(_ *runner, f *gql.Func, a []value.Value) (value.Value, error) {
 			return value.None, wrong(f, "numbers", v)
 		}
 	}
-	return finite(f, math.Pow(a[0].AsFloat(), a[1].AsFloat()))
+	return finite(f, reals.Pow(a[0].AsFloat(), a[1].AsFloat()))
 }
 
 func now(x *runner, _ *gql.Func, _ []value.Value) (value.Value, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/real"
 )
 
 // Add is a + b: numbers, strings, durations, a datetime and a duration, arrays (joined), an array and a set (an array),
@@ -157,7 +158,7 @@ func Pow(a, b Value) (Value, error) {
 			}
 		}
 	default:
-		return Float(math.Pow(a.AsFloat(), b.AsFloat())), nil
+		return Float(real.Pow(a.AsFloat(), b.AsFloat())), nil
 	}
 	return None, errs.Validation("Cannot raise the value '%s' with '%s'", bareNumber(a), bareNumber(b))
 }
