@@ -217,7 +217,10 @@ type Index struct {
 	*Def
 	Define *ast.DefineIndex
 	Paths  [][]Step // of the indexed fields; a nil one is an expression that must be evaluated
-	Build  Build
+	// Whole has, for each field that ends with …, the path before it: a list there is one key and has no keys for its
+	// elements. It is nil for other fields, and where no field ends so.
+	Whole []ast.Expr
+	Build Build
 }
 
 // Unique reports whether the index refuses a second record with the same values.
@@ -528,6 +531,31 @@ next:
 	}
 	return out
 }
+
+// wholeFields are the paths before … of an ordered or unique index's fields that end with it.
+func wholeFields(def *ast.DefineIndex) []ast.Expr {
+	if def.Kind != ast.IndexOrdered && def.Kind != ast.IndexUnique {
+		return nil
+	}
+	var out []ast.Expr
+	for i, x := range def.Fields {
+		id, ok := x.(*ast.Idiom)
+		if !ok || len(id.Parts) < 2 {
+			continue
+		}
+		if _, flat := id.Parts[len(id.Parts)-1].(*ast.PartFlatten); !flat {
+			continue
+		}
+		if out == nil {
+			out = make([]ast.Expr, len(def.Fields))
+		}
+		out[i] = &ast.Idiom{Parts: id.Parts[:len(id.Parts)-1]}
+	}
+	return out
+}
+
+// IsWhole reports whether a list in field i is one key.
+func (ix *Index) IsWhole(i int) bool { return i < len(ix.Whole) && ix.Whole[i] != nil }
 
 // Plain reports whether a path is names only.
 func Plain(path []Step) bool {

@@ -318,7 +318,7 @@ func (v *View) compile(db *Database, d *Def) (*Table, error) {
 		if !ok {
 			return nil, misfiled(d)
 		}
-		ix := &Index{Def: d, Define: def, Paths: indexPaths(def.Fields), Build: buildOf(d.Extra)}
+		ix := &Index{Def: d, Define: def, Paths: indexPaths(def.Fields), Whole: wholeFields(def), Build: buildOf(d.Extra)}
 		if ix.Build.State == Ready {
 			tb.Indexes = append(tb.Indexes, ix)
 		} else {

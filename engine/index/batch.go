@@ -36,7 +36,7 @@ func NewBatch(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, records int) *Ba
 // Add takes the entries of a record in. It may have them already.
 func (b *Batch) Add(id *value.RecordID, values []value.Value) error {
 	s := b.tb.Scope
-	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix.ID, id: id.Key, unique: b.ix.Unique(), room: b.take,
+	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix, id: id.Key, unique: b.ix.Unique(), room: b.take,
 		f: b.gather}
 	return e.all(values)
 }

@@ -11,26 +11,27 @@ import (
 // may come twice. The slices are f's only until it returns.
 func Entries(tb *catalog.Table, ix *catalog.Index, id value.Value, values []value.Value,
 	f func(k, stored []byte) error) error {
-	e := entries{ns: tb.Scope.NS, db: tb.Scope.DB, tb: tb.ID, ix: ix.ID, id: id, unique: ix.Unique(), f: f}
+	e := entries{ns: tb.Scope.NS, db: tb.Scope.DB, tb: tb.ID, ix: ix, id: id, unique: ix.Unique(), f: f}
 	return e.all(values)
 }
 
 // all gives the entries of one record.
 func (e *entries) all(values []value.Value) error {
-	list := hasList(values)
+	list := hasList(e.ix, values)
 	if err := e.emit(values, e.unique && !list, nil); err != nil || !list {
 		return err
 	}
-	return combinations(values, func(vs []value.Value) error { return e.emit(vs, e.unique, []byte{elementMark}) })
+	return combinations(e.ix, values, func(vs []value.Value) error { return e.emit(vs, e.unique, []byte{elementMark}) })
 }
 
 // entries emits the entries of one record.
 type entries struct {
-	ns, db, tb, ix uint32
-	id             value.Value
-	unique         bool
-	room           func() []byte // what keys are appended to; optional
-	f              func(k, stored []byte) error
+	ns, db, tb uint32
+	ix         *catalog.Index
+	id         value.Value
+	unique     bool
+	room       func() []byte // what keys are appended to; optional
+	f          func(k, stored []byte) error
 }
 
 // emit gives one entry: owned says that its value, not its key, names the record, unless the
@@ -40,8 +41,8 @@ func (e *entries) emit(values []value.Value, owned bool, mark []byte) error {
 	if e.room != nil {
 		dst = e.room()
 	}
-	if owned && !exempt(values) {
-		return e.f(key.IndexUnique(dst, e.ns, e.db, e.tb, e.ix, values), key.AppendRecordKey(mark, e.id))
+	if owned && !exempt(e.ix, values) {
+		return e.f(key.IndexUnique(dst, e.ns, e.db, e.tb, e.ix.ID, values), key.AppendRecordKey(mark, e.id))
 	}
-	return e.f(key.Index(dst, e.ns, e.db, e.tb, e.ix, values, e.id), mark)
+	return e.f(key.Index(dst, e.ns, e.db, e.tb, e.ix.ID, values, e.id), mark)
 }

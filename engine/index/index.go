@@ -4,7 +4,8 @@
 // A record has one entry per index with the values of the indexed fields as they are, and, where one
 // of those values is an array or set, element entries besides: one per element (per combination, with
 // several fields). Element entries serve CONTAINS and uniqueness; equality, ranges and order use the
-// whole entries, each record exactly once. Numbers are folded: 1, 1f and 1dec are one key. Entries
+// whole entries, each record exactly once. A list in a field that ends with … is one key: it has no element entries, and
+// uniqueness is about the list. Numbers are folded: 1, 1f and 1dec are one key. Entries
 // whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path leads through a link into
 // another record: the index does not follow links, it keeps them in the place of the value.
 //
@@ -58,7 +59,6 @@ package index
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -162,20 +162,20 @@ func (w *Writer) remove(tb *catalog.Table, ix *catalog.Index, id *value.RecordID
 	if unique && ix.Build.State == catalog.Building {
 		return w.release(tb, ix, id, values)
 	}
-	if err := w.Tx.Delete(w.key(tb, ix, id, values, !unique || exempt(values) || hasList(values))); err != nil {
+	if err := w.Tx.Delete(w.key(tb, ix, id, values, !unique || exempt(ix, values) || hasList(ix, values))); err != nil {
 		return fmt.Errorf("remove an entry of index %s: %w", ix.Name, err)
 	}
-	if !hasList(values) {
+	if !hasList(ix, values) {
 		return nil
 	}
-	return combinations(values, func(vs []value.Value) error {
-		return w.Tx.Delete(w.key(tb, ix, id, vs, !unique || exempt(vs)))
+	return combinations(ix, values, func(vs []value.Value) error {
+		return w.Tx.Delete(w.key(tb, ix, id, vs, !unique || exempt(ix, vs)))
 	})
 }
 
 func (w *Writer) add(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
-	list := hasList(values)
-	if ix.Unique() && !list && !exempt(values) {
+	list := hasList(ix, values)
+	if ix.Unique() && !list && !exempt(ix, values) {
 		return w.claim(tb, ix, id, values, nil)
 	}
 	if err := w.Tx.Set(w.key(tb, ix, id, values, true), nil); err != nil {
@@ -185,12 +185,12 @@ func (w *Writer) add(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, v
 		return nil
 	}
 	if !ix.Unique() {
-		return combinations(values, func(vs []value.Value) error {
+		return combinations(ix, values, func(vs []value.Value) error {
 			return w.Tx.Set(w.key(tb, ix, id, vs, true), []byte{elementMark})
 		})
 	}
-	return combinations(values, func(vs []value.Value) error {
-		if exempt(vs) {
+	return combinations(ix, values, func(vs []value.Value) error {
+		if exempt(ix, vs) {
 			return w.Tx.Set(w.key(tb, ix, id, vs, true), []byte{elementMark})
 		}
 		return w.claim(tb, ix, id, vs, []byte{elementMark})
@@ -231,9 +231,9 @@ func (w *Writer) key(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, v
 }
 
 // exempt reports whether values are outside uniqueness.
-func exempt(values []value.Value) bool {
-	for _, v := range values {
-		if v.IsNullish() || isList(v) && v.Len() == 0 || isBehind(v) {
+func exempt(ix *catalog.Index, values []value.Value) bool {
+	for i, v := range values {
+		if v.IsNullish() || isList(v) && v.Len() == 0 && !ix.IsWhole(i) || isBehind(v) {
 			return true
 		}
 	}
@@ -242,9 +242,9 @@ func exempt(values []value.Value) bool {
 
 func isList(v value.Value) bool { return v.Kind() == value.KindArray || v.Kind() == value.KindSet }
 
-func hasList(values []value.Value) bool {
-	for _, v := range values {
-		if isList(v) {
+func hasList(ix *catalog.Index, values []value.Value) bool {
+	for i, v := range values {
+		if isList(v) && !ix.IsWhole(i) {
 			return true
 		}
 	}
@@ -252,23 +252,25 @@ func hasList(values []value.Value) bool {
 }
 
 // combinations calls f with each way to take one element of each list in values. An empty list stands for itself, but
-// in the first place: a search for elements begins there.
-func combinations(values []value.Value, f func([]value.Value) error) error {
-	if !slices.ContainsFunc(values, func(v value.Value) bool { return isList(v) && v.Len() > 0 }) {
-		return nil
+// in the first place: a search for elements begins there. A list that is one key stands for itself, too.
+func combinations(ix *catalog.Index, values []value.Value, f func([]value.Value) error) error {
+	for i, v := range values {
+		if isList(v) && v.Len() > 0 && !ix.IsWhole(i) {
+			return combine(ix, make([]value.Value, 0, len(values)), values, f)
+		}
 	}
-	return combine(make([]value.Value, 0, len(values)), values, f)
+	return nil
 }
 
-func combine(head, rest []value.Value, f func([]value.Value) error) error {
+func combine(ix *catalog.Index, head, rest []value.Value, f func([]value.Value) error) error {
 	if len(rest) == 0 {
 		return f(head)
 	}
-	if !isList(rest[0]) || len(head) > 0 && rest[0].Len() == 0 {
-		return combine(append(head, rest[0]), rest[1:], f)
+	if !isList(rest[0]) || ix.IsWhole(len(head)) || len(head) > 0 && rest[0].Len() == 0 {
+		return combine(ix, append(head, rest[0]), rest[1:], f)
 	}
 	for _, e := range rest[0].Elems() {
-		if err := combine(append(head, e), rest[1:], f); err != nil {
+		if err := combine(ix, append(head, e), rest[1:], f); err != nil {
 			return err
 		}
 	}
@@ -280,7 +282,11 @@ func Values(dst []value.Value, ix *catalog.Index, doc value.Value,
 	eval func(ast.Expr) (value.Value, error)) ([]value.Value, error) {
 	for i, path := range ix.Paths {
 		if path == nil {
-			v, err := eval(ix.Define.Fields[i])
+			x := ix.Define.Fields[i]
+			if ix.IsWhole(i) {
+				x = ix.Whole[i]
+			}
+			v, err := eval(x)
 			if err != nil {
 				return nil, err
 			}

@@ -84,6 +84,9 @@ func (q *Query) fit(ix *catalog.Index, conds []condition) *candidate {
 		if i > 0 && (q.Off.Has(Compound) || c.elements) {
 			break
 		}
+		if ix.IsWhole(i) { // its keys are not what the path gives
+			break
+		}
 		text := ast.Text(f)
 		if d := equality(conds, text); d != nil {
 			c.equal(d)

@@ -83,7 +83,7 @@ func (q *Query) turn(p *Index, fixed, varies int, by []string, desc bool) (bool,
 		switch {
 		case i < fixed && i != varies:
 			continue
-		case at == len(by) || by[at] != ast.Text(f):
+		case at == len(by) || by[at] != ast.Text(f) || p.Index.IsWhole(i):
 			return false, nil
 		}
 		at++
