@@ -29,6 +29,22 @@ func (v *View) DefsAt(s Scope, k ast.DefKind, version uint64) ([]*Def, error) {
 	return lastDefined(out, k), nil
 }
 
+// DefAt is Def at a version of the history; 0: now.
+func (v *View) DefAt(s Scope, k ast.DefKind, name string, version uint64) (*Def, error) {
+	if version == 0 {
+		return v.Def(s, k, name)
+	}
+	raw, err := history.Get(v.tx, key.PastPrefix(nil, defKey(s, k, name)), version)
+	if raw == nil || err != nil {
+		return nil, err
+	}
+	d, err := decodeDef(v.cache.parse, s, k, raw)
+	if err != nil || d.Stmt == nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 // TableAt is the definition of a table as it was at a version of the history, and the names of the views on it; nil where
 // it was not defined.
 func (v *View) TableAt(db *Database, name string, version uint64) (*Def, []string, error) {

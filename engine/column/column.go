@@ -131,3 +131,16 @@ func Call(c *ast.Call) string {
 	}
 	return c.Path
 }
+
+// Debug names a field as the reference's text does.
+func Debug(x ast.Expr) string {
+	id, ok := x.(*ast.Idiom)
+	if !ok {
+		return ast.Text(x)
+	}
+	var parts []string
+	for _, name := range Path(id.Parts) {
+		parts = append(parts, `Field("`+name+`")`)
+	}
+	return "Idiom([" + strings.Join(parts, ", ") + "])"
+}

@@ -170,7 +170,7 @@ func failure(err error) *apiAnswer {
 		}
 		return plainAnswer(f.status, f.text)
 	}
-	return plainAnswer(500, errs.As(err).Msg)
+	return plainAnswer(500, errs.As(exec.AsWritten(err)).Msg)
 }
 
 // hidden is a mistake in the use of a middleware.

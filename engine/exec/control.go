@@ -25,7 +25,7 @@ func (r *Run) let(ctx context.Context, env *Env, s *ast.Let) (value.Value, error
 	}
 	v, err := r.Eval(ctx, env, s.X)
 	if err != nil {
-		return value.None, asWritten(err)
+		return value.None, AsWritten(err)
 	}
 	if s.Type != nil {
 		if v, err = value.Coerce(v, s.Type); err != nil {

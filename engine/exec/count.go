@@ -55,7 +55,7 @@ func (s *countRows) close() {}
 
 // countPlan serves count() … GROUP ALL over a whole table, or a WHERE that a COUNT index is for, by counters.
 func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
-	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || s.Version != nil || !onlyCounts(s) {
+	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || r.at != 0 || !onlyCounts(s) {
 		return nil, nil
 	}
 	f := &s.Projections.Fields[0]

@@ -27,6 +27,13 @@ func (r *Run) idiom(ctx context.Context, env *Env, x *ast.Idiom) (value.Value, e
 			}
 		}
 	case *ast.PartDoc:
+		if v := env.This(); v.Kind() == value.KindArray { // a row that is a list: of each element
+			records := make([]value.Value, v.Len())
+			for i, e := range v.Elems() {
+				records[i] = RecordOf(e)
+			}
+			return r.mapParts(ctx, env, value.ArrayOf(records), x.Parts[1:])
+		}
 		return r.walk(ctx, env, RecordOf(env.This()), x.Parts[1:], false)
 	}
 	return r.walk(ctx, env, env.This(), x.Parts, false)
@@ -85,7 +92,7 @@ func (r *Run) walk(ctx context.Context, env *Env, v value.Value, parts []ast.Par
 				return v, nil
 			}
 		case *ast.PartFlatten:
-			v = flatten(v)
+			v = inside.Flatten(v)
 		case *ast.PartDestructure:
 			v, err = r.destructure(ctx, env, v, p.Fields)
 			found = false
@@ -231,22 +238,6 @@ func (r *Run) fetchAll(ctx context.Context, v value.Value) (value.Value, error) 
 	return value.ArrayOf(out), nil
 }
 
-// flatten puts the elements of inner arrays in their place, one level deep.
-func flatten(v value.Value) value.Value {
-	if v.Kind() != value.KindArray {
-		return v
-	}
-	out := make([]value.Value, 0, v.Len())
-	for _, e := range v.Elems() {
-		if e.Kind() == value.KindArray {
-			out = append(out, e.Elems()...)
-		} else {
-			out = append(out, e)
-		}
-	}
-	return value.ArrayOf(out)
-}
-
 // index is v[x]: a number or range into an array, a name into an object, a number or name into the key of a record.
 func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (value.Value, error) {
 	at, err := r.Eval(ctx, env, x)
@@ -256,7 +247,7 @@ func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (v
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:
 		if at.Kind() == value.KindRange && v.Kind() == value.KindArray {
-			return slice(v.Elems(), at.Range()), nil
+			return inside.Slice(v.Elems(), at.Range()), nil
 		}
 		return inside.Element(v, at), nil
 	case value.KindRecord:
@@ -276,38 +267,6 @@ func (r *Run) index(ctx context.Context, env *Env, v value.Value, x ast.Expr) (v
 		}
 	}
 	return value.None, nil
-}
-
-// slice is the elements in a range of indexes; NONE when it does not lie within the array.
-func slice(elems []value.Value, rg *value.Range) value.Value {
-	from, to := int64(0), int64(len(elems))
-	if rg.Start.Kind != value.Unbounded {
-		i, ok := inside.Whole(rg.Start.Value)
-		if !ok || i < 0 {
-			return value.None
-		}
-		if rg.Start.Kind == value.Excluded {
-			i++
-		}
-		from = i
-	}
-	if rg.End.Kind != value.Unbounded {
-		i, ok := inside.Whole(rg.End.Value)
-		if !ok || i < 0 || i > to {
-			return value.None
-		}
-		if rg.End.Kind == value.Included {
-			i++
-		}
-		if i > to {
-			return value.None
-		}
-		to = i
-	}
-	if from > to {
-		return value.None
-	}
-	return value.ArrayOf(elems[from:to:to])
 }
 
 // filter is v[WHERE x]: elements are tried as the document; links are looked through but kept.

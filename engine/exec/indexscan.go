@@ -160,47 +160,12 @@ func (s *indexRows) explain() *plan.Node {
 	if s.access.Reverse {
 		dir = "Backward"
 	}
-	n := node("IndexScan").With("index", s.ix.Name).With("access", accessText(s.ix, s.access)).With("direction", dir)
+	n := node("IndexScan").With("index", s.ix.Name).With("access", plan.AccessText(s.ix, s.access)).With("direction", dir)
 	n.Rows = s.read
 	if len(s.rest) == 0 {
 		return n
 	}
 	return plan.Filtered(n, strings.Join(s.rest, " AND "), s.n)
-}
-
-// accessText is the part of an index that is walked, as EXPLAIN shows it.
-func accessText(ix *catalog.Index, a index.Access) string {
-	if len(ix.Define.Fields) == 1 {
-		if len(a.Lead) == 1 {
-			return "= " + a.Lead[0].Text()
-		}
-		return strings.TrimSpace(boundText(">", a.From) + " " + boundText("<", a.To))
-	}
-	if len(a.Lead) == 0 && a.From.Kind == value.Unbounded && a.To.Kind == value.Unbounded {
-		return ""
-	}
-	return value.ArrayOf(a.Lead).Text() + boundName("More", a.From) + boundName("Less", a.To)
-}
-
-// boundName is a bound after the first fields of an index, as the reference spells it.
-func boundName(name string, b value.Bound) string {
-	switch b.Kind {
-	case value.Unbounded:
-		return ""
-	case value.Included:
-		return " " + name + "ThanEqual " + b.Value.Text()
-	}
-	return " " + name + "Than " + b.Value.Text()
-}
-
-func boundText(op string, b value.Bound) string {
-	switch b.Kind {
-	case value.Unbounded:
-		return ""
-	case value.Included:
-		op += "="
-	}
-	return op + b.Value.Text()
 }
 
 // unionIndexRows is one index scan after the other.

@@ -140,6 +140,11 @@ func (r *Run) definedParam(ctx context.Context, name string) (v value.Value, ok 
 			return value.None, false, err
 		}
 	}
+	// SECURITY: the value is that of the version that is read, who may see it is a matter of now.
+	if d, err = r.Cat.DefAt(db.Inner(), ast.DefParam, name, r.at); err != nil || d == nil {
+		return value.None, false, err
+	}
+	p, _ = d.Stmt.(*ast.DefineParam)
 	if lit, ok := p.Value.(*ast.Literal); ok {
 		return lit.Value, true, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -114,7 +115,7 @@ func (r *Run) step(ctx context.Context, env *Env, v value.Value, rec *recursion)
 		return next, false, nil
 	}
 	flat := make([]value.Value, 0, next.Len())
-	for _, e := range flatten(next).Elems() {
+	for _, e := range inside.Flatten(next).Elems() {
 		if !e.IsNullish() {
 			flat = append(flat, e)
 		}
@@ -401,7 +402,7 @@ func (t *tree) descend(ctx context.Context, r *Run, env *Env, v value.Value) (va
 		return t.node(ctx, r, env, v)
 	}
 	from := make([]value.Value, 0, v.Len())
-	for _, e := range flatten(v).Elems() {
+	for _, e := range inside.Flatten(v).Elems() {
 		if e.IsNullish() {
 			continue
 		}

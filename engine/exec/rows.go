@@ -134,8 +134,12 @@ func (s *recordRows) next(ctx context.Context) (value.Value, bool, error) {
 		return value.None, false, nil
 	}
 	s.done = true
-	doc, err := s.r.fetchAt(ctx, s.tb, s.id, s.version)
-	if err != nil || doc.IsNone() {
+	g, err := s.r.Gate()
+	if err != nil {
+		return value.None, false, err
+	}
+	doc, found, err := g.GetFrom(ctx, s.tb, s.id)
+	if !found || err != nil {
 		return value.None, false, err
 	}
 	ok, err := s.filter.holds(ctx, doc)

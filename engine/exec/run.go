@@ -61,8 +61,9 @@ type Run struct {
 	now      time.Time
 	timeout  value.Duration // of the TIMEOUT that the statement is under, for the error text
 	depth    int
-	defining int // more than 0 inside the expressions of definitions
-	reading  int // more than 0 inside what may not write: permissions, views, the expressions of indexes
+	defining int    // more than 0 inside the expressions of definitions
+	at       uint64 // the version of the history that is read; 0: now
+	reading  int    // more than 0 inside what may not write: permissions, views, the expressions of indexes
 	ticks    uint32
 	beyond
 	gate    *record.Gate  // the last one that was made; see Gate
@@ -165,7 +166,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 		return nil, err
 	}
 	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
-		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth, Computing: &r.computing}
+		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth, Computing: &r.computing, At: r.at}
 	return r.gate, nil
 }
 
@@ -222,6 +223,9 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 		return value.None, err
 	}
 	defer r.Leave()
+	if r.at != 0 { // what may be seen is a matter of now
+		defer r.travel(0)()
+	}
 	env := r.frame(r.Base, len(vars))
 	env.doc, env.hasDoc = doc, true
 	for _, v := range vars {

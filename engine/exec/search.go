@@ -2,13 +2,13 @@ package exec
 
 import (
 	"context"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
@@ -79,6 +79,7 @@ type matcher struct {
 	q      *fulltext.Query
 	scorer *fulltext.Scorer
 	scan   *textRows // that answers the operator, or nil
+	behind *matcher  // for the records that the field leads to
 }
 
 func newMatcher(x *ast.Binary) *matcher {
@@ -191,6 +192,12 @@ func (r *Run) matches(ctx context.Context, env *Env, x *ast.Binary) (bool, error
 	if tb != m.tb || ix == nil {
 		ix = plan.FieldIndex(tb, plan.IsText, m.field, nil)
 	}
+	if ix == nil && len(m.field.Parts) > 1 {
+		if m, ix, _, err = r.matcherBehind(ctx, env, m, tb); m == nil || err != nil {
+			return false, err
+		}
+		tb = m.tb
+	}
 	if err := m.bind(ctx, r, env, tb, ix); err != nil {
 		return false, err
 	}
@@ -211,6 +218,29 @@ func (r *Run) matches(ctx context.Context, env *Env, x *ast.Binary) (bool, error
 		}
 	}
 	return m.q.Matches(m.a, texts), nil
+}
+
+// matcherBehind is m for the table of the record that its field leads through, with the index of that table and the record;
+// nil where the field leads through no record.
+func (r *Run) matcherBehind(ctx context.Context, env *Env, m *matcher, tb *catalog.Table) (*matcher, *catalog.Index, *value.RecordID, error) {
+	last := len(m.field.Parts) - 1
+	link, err := r.idiom(ctx, env, &ast.Idiom{Parts: m.field.Parts[:last]})
+	if err != nil || link.Kind() != value.KindRecord {
+		return nil, nil, nil, err
+	}
+	other, err := r.Table(link.Record().Table)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ix := plan.FieldIndex(other, plan.IsText, &ast.Idiom{Parts: m.field.Parts[last:]}, nil)
+	if ix == nil || plan.FieldIndex(tb, index.Kept, &ast.Idiom{Parts: m.field.Parts[:last]}, nil) == nil {
+		return nil, nil, nil, errs.Internal("There was no suitable index supporting the expression: %s", ast.Text(m.x))
+	}
+	if m.behind == nil {
+		m.behind = newMatcher(m.x)
+	}
+	m.behind.tb = other
+	return m.behind, ix, link.Record(), nil
 }
 
 // texts are those of the matcher's field in the current document.
@@ -247,10 +277,18 @@ func (h *host) referred(name string, ref value.Value) (*matcher, *value.RecordID
 	if ix == nil || tb != m.tb {
 		ix = plan.FieldIndex(tb, plan.IsText, m.field, nil)
 	}
-	if ix == nil {
-		return nil, nil, errs.Internal("No full-text index found for field %s on table %s", debugField(m.x.L), id.Record().Table)
+	at := id.Record()
+	if ix == nil && m.field != nil && len(m.field.Parts) > 1 {
+		behind, other, link, err := h.r.matcherBehind(h.ctx, h.env, m, tb)
+		if behind == nil || err != nil {
+			return nil, nil, err
+		}
+		m, ix, at, tb = behind, other, link, behind.tb
 	}
-	return m, id.Record(), m.bind(h.ctx, h.r, h.env, tb, ix)
+	if ix == nil {
+		return nil, nil, errs.Internal("No full-text index found for field %s on table %s", column.Debug(m.x.L), id.Record().Table)
+	}
+	return m, at, m.bind(h.ctx, h.r, h.env, tb, ix)
 }
 
 // referred finds the last matcher with a reference. Where all have the same one, any reference means it.
@@ -275,19 +313,6 @@ func (s *searches) refs() string {
 		seen = append(seen, value.Int(m.ref))
 	}
 	return value.ArrayOf(value.SetOf(seen).Elems()).Text()
-}
-
-// debugField names a field as the reference's text does.
-func debugField(x ast.Expr) string {
-	id, ok := x.(*ast.Idiom)
-	if !ok {
-		return ast.Text(x)
-	}
-	var parts []string
-	for _, name := range column.Path(id.Parts) {
-		parts = append(parts, `Field("`+name+`")`)
-	}
-	return "Idiom([" + strings.Join(parts, ", ") + "])"
 }
 
 // SearchScore is search::score(ref).

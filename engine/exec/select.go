@@ -133,8 +133,24 @@ func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr) (within conte
 	}, nil
 }
 
-// plan builds the operators of a SELECT from the sources up.
+// plan builds the operators of a SELECT from the sources up, as VERSION says.
 func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
+	if s.Version == nil {
+		return r.operators(ctx, env, s)
+	}
+	at, err := r.Version(ctx, env, s.Version)
+	if err != nil {
+		return nil, err
+	}
+	defer r.travel(at)()
+	in, err := r.operators(ctx, env, s)
+	if err != nil {
+		return nil, err
+	}
+	return &pastRows{in, r, at}, nil
+}
+
+func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
 	var where *predicate

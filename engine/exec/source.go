@@ -5,19 +5,16 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// source builds what a SELECT reads from: its FROM list with the WHERE pushed into it, as VERSION says.
+// source builds what a SELECT reads from: its FROM list with the WHERE pushed into it.
 func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *properties) (rows, error) {
-	version, err := r.Version(ctx, env, s.Version)
-	if err != nil {
-		return nil, err
-	}
 	u := &unionRows{where: where}
 	for _, x := range s.From {
-		part, err := r.sourceOf(ctx, env, s, x, where, version, w)
+		part, err := r.sourceOf(ctx, env, s, x, where, r.at, w)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +30,7 @@ func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predic
 
 func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *properties) (rows, error) {
 	if _, ok := x.(*ast.Subquery); ok && s.Version != nil {
-		return nil, errVersionedSubquery()
+		return nil, errs.Internal("Invalid query: VERSION clause cannot be used with a subquery source. Place the VERSION clause inside the subquery instead.")
 	}
 	if t, ok := x.(*ast.Table); ok {
 		return r.tableSource(ctx, env, s, t.Name, where, version, w)

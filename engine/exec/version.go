@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/record"
@@ -133,20 +132,26 @@ func (w *writer) goneSince(ctx context.Context, id *value.RecordID, version uint
 	return w.g.PutVersion(tb, id.Key, version, value.None)
 }
 
-func errVersionedSubquery() error {
-	return errs.Internal("Invalid query: VERSION clause cannot be used with a subquery source. Place the VERSION clause inside the subquery instead.")
+// travel makes the run read the past, 0 the present, until the function that it returns is called.
+func (r *Run) travel(at uint64) (back func()) {
+	was := r.at
+	set := func(at uint64) {
+		if r.at = at; r.gate != nil {
+			r.gate.At = at
+		}
+	}
+	set(at)
+	return func() { set(was) }
 }
 
-// fetchAt reads a record as it was at a version (0: now); NONE when it was missing, or is hidden.
-func (r *Run) fetchAt(ctx context.Context, tb *catalog.Table, id *value.RecordID, version uint64) (value.Value, error) {
-	g, err := r.Gate()
-	if err != nil {
-		return value.None, err
-	}
-	if version == 0 {
-		doc, _, err := g.GetFrom(ctx, tb, id)
-		return doc, err
-	}
-	doc, _, err := g.GetAt(ctx, id, version)
-	return doc, err
+// pastRows are the rows of a SELECT with VERSION, which holds for all that it reads.
+type pastRows struct {
+	rows
+	r  *Run
+	at uint64
+}
+
+func (p *pastRows) next(ctx context.Context) (value.Value, bool, error) {
+	defer p.r.travel(p.at)()
+	return p.rows.next(ctx)
 }

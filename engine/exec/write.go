@@ -31,7 +31,7 @@ func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Va
 	switch s.(type) {
 	case *ast.Create, *ast.Insert, *ast.Update, *ast.Delete, *ast.Relate:
 		v, err := r.writeData(ctx, env, s)
-		return v, asWritten(err)
+		return v, AsWritten(err)
 	}
 	if r.Ex.Statements == nil {
 		return value.None, NotRunnable(s)
@@ -39,9 +39,9 @@ func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Va
 	return r.Ex.Statements.Statement(ctx, r, env, s)
 }
 
-// asWritten is an error as statements tell it that keep what they evaluate: a failed cast is the fault of the data there, and
+// AsWritten is an error as statements tell it that keep what they evaluate: a failed cast is the fault of the data there, and
 // the name of a function that is missing stands once.
-func asWritten(err error) error {
+func AsWritten(err error) error {
 	e, ok := errors.AsType[*errs.Error](err)
 	if !ok || e.Kind != errs.KindInternal {
 		return err
@@ -110,6 +110,9 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
+	}
+	if r.at != 0 {
+		return nil, errs.Validation("A SELECT with VERSION reads the past: what it asks for may not write")
 	}
 	if r.Import && r.Auth.CanWrite() { // an import is told nothing of what it writes
 		out = &ast.Output{Kind: ast.OutputNone}

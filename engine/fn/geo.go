@@ -106,7 +106,7 @@ func ringArea(ring []value.Point) float64 {
 	if n < 3 {
 		return 0
 	}
-	// The closing point counts as a point of its own. Its step goes nowhere in the sum, but the order of additions shows.
+	// The closing point counts as a point of its own: it adds little to the sum, but the order of additions shows.
 	total := 0.0
 	for i := range ring {
 		at, after := ring[(i+1)%len(ring)], ring[(i+2)%len(ring)]

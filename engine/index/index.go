@@ -4,10 +4,11 @@
 // A record has one entry per index with the values of the indexed fields as they are, and, where one
 // of those values is an array or set, element entries besides: one per element (per combination, with
 // several fields). Element entries serve CONTAINS and uniqueness; equality, ranges and order use the
-// whole entries, each record exactly once. A list in a field that ends with … is one key: it has no element entries, and
-// uniqueness is about the list. Numbers are folded: 1, 1f and 1dec are one key. Entries
-// whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path leads through a link into
-// another record: the index does not follow links, it keeps them in the place of the value.
+// whole entries, each record exactly once. A list in a field that ends with … is one key: it has no
+// element entries, and uniqueness is about the list. Numbers are folded: 1, 1f and 1dec are one key.
+// Entries whose values hold a NONE or NULL are exempt from uniqueness, and so are those whose path
+// leads through a link into another record: the index does not follow links, it keeps them in the
+// place of the value.
 //
 // The value of an entry, beside what engine/key says:
 //

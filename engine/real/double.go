@@ -1,6 +1,6 @@
-// Package real has the elementary functions of floats, correctly rounded but for a few of a hundred thousand results. The
-// standard library's may be off by a unit or two in the last place, which shows in answers that are compared with those
-// of other programs.
+// Package real has the elementary functions of floats, correctly rounded but for a few of a hundred thousand
+// results. The standard library's may be off by a unit or two in the last place, which shows in answers that are
+// compared with those of other programs.
 //
 // The functions compute with pairs of floats, whose unevaluated sum has about 106 bits: Dekker, "A floating-point
 // technique for extending the available precision", Numerische Mathematik 18 (1971); Hida, Li and Bailey, "Algorithms

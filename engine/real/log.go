@@ -15,8 +15,8 @@ var (
 // atanh has the coefficients of the series of atanh: 1/(2k+1).
 var atanh = coefficients(18, func(k int) pair { return pair{1, 0}.div(pair{float64(2*k + 1), 0}) })
 
-// logarithm is ln x of a finite x above 0: x = m·2^k with m close to 1, ln m = 2·atanh((m-1)/(m+1)). The first terms of the
-// series are pairs.
+// logarithm is ln x of a finite x above 0: x = m·2^k with m close to 1, ln m = 2·atanh((m-1)/(m+1)). The first
+// terms of the series are pairs.
 func logarithm(x float64, pairs int) pair {
 	m, k := math.Frexp(x)
 	if m < math.Sqrt2/2 {

@@ -87,8 +87,8 @@ func TestLog10OfPowers(t *testing.T) {
 
 // What has no finite answer, and results at the ends of the floats, are those of the standard library.
 func TestSpecialCases(t *testing.T) {
-	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 2, 3, -3, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64,
-		math.SmallestNonzeroFloat64, -math.MaxFloat64, 1e-310}
+	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 2, 3, -3, math.Inf(1), math.Inf(-1), math.NaN(),
+		math.MaxFloat64, math.SmallestNonzeroFloat64, -math.MaxFloat64, 1e-310}
 	same := func(a, b float64) bool {
 		return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b) ||
 			math.Abs(a-b) <= 1e-13*math.Max(math.Abs(a), 1e-300)

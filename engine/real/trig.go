@@ -130,8 +130,8 @@ func Tan(x float64) float64 {
 	return sin.div(cos).hi
 }
 
-// improved is an angle that is close to that of the point (x, y), by one step of Newton's method. The length of the point
-// is 1.
+// improved is an angle that is close to that of the point (x, y), by one step of Newton's method. The point is at
+// the distance 1.
 func improved(near float64, x, y pair) float64 {
 	sin, cos := ofAngle(near)
 	return near + y.mul(cos).sub(x.mul(sin)).hi

@@ -69,7 +69,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 	if tb == nil || err != nil {
 		return nil, nil, err
 	}
-	doc, err := g.load(tb, id.Key)
+	doc, err := g.read(tb, id.Key)
 	if err != nil || doc.IsNone() {
 		return nil, nil, err
 	}

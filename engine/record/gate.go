@@ -64,6 +64,9 @@ type Gate struct {
 	// Import is OPTION IMPORT: records are stored as they come, without their fields' clauses, and no events run. Only
 	// for callers who may write everything.
 	Import bool
+	// At is the version of the history that records, edges and references are read at; 0: what stands now. Whether the
+	// caller may see them, and what is computed of them, are matters of now. Nothing is written through such a gate.
+	At uint64
 	// Computing are the records whose COMPUTED fields are evaluated now; all gates of a run share it.
 	Computing *Computing
 	// Texts is what full-text indexes share, Vectors what vector indexes do.

@@ -60,6 +60,9 @@ func (w *edgeWalk) id(table string, k value.Value) *value.RecordID {
 // the caller are looked up, and hidden edges skipped. f answers false to stop.
 func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
 	f func(Hop) (bool, error)) error {
+	if g.At != 0 {
+		return g.eachPastEdge(ctx, node, dir, tables, keys, f)
+	}
 	tb, err := g.Cat.TableID(g.DB, node.Table)
 	if tb == 0 || err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
@@ -13,29 +14,77 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// GetAt is Get for the record as it was at a version of the history. Whether the caller may see it, and what is computed of
-// it, are matters of now.
-func (g *Gate) GetAt(ctx context.Context, id *value.RecordID, version uint64) (value.Value, bool, error) {
-	tb, err := g.Cat.Table(g.DB, id.Table)
-	if tb == nil || err != nil {
-		return value.None, false, err
+// read is the stored image of a record at the version that the gate reads; NONE where it was missing.
+func (g *Gate) read(tb *catalog.Table, k value.Value) (value.Value, error) {
+	if g.At == 0 {
+		return g.load(tb, k)
 	}
-	at, err := g.Cat.TableIDAt(g.DB, tb.Name, version)
+	at, err := g.Cat.TableIDAt(g.DB, tb.Name, g.At)
 	if err != nil {
-		return value.None, false, err
+		return value.None, err
 	}
 	if at == 0 {
 		at = tb.ID // an import may have brought a past from before the definition
 	}
-	raw, err := history.Get(g.Tx, key.HistoryPrefix(nil, tb.Scope.NS, tb.Scope.DB, at, id.Key), version)
+	raw, err := history.Get(g.Tx, key.HistoryPrefix(nil, tb.Scope.NS, tb.Scope.DB, at, k), g.At)
 	if raw == nil || err != nil {
-		return value.None, false, err
+		return value.None, err
 	}
-	doc, err := decode(raw)
-	if err != nil {
-		return value.None, false, err
+	return decode(raw)
+}
+
+// eachPastEdge is EachEdge at the version that the gate reads. No adjacency is kept of the past: it walks the edge tables.
+func (g *Gate) eachPastEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
+	f func(Hop) (bool, error)) error {
+	if len(tables) == 0 {
+		defs, err := g.Cat.Defs(g.DB.Inner(), ast.DefTable)
+		if err != nil {
+			return err
+		}
+		for _, d := range defs {
+			tables = append(tables, d.Name)
+		}
 	}
-	return g.admit(ctx, tb, id, doc)
+	near, far := "in", "out"
+	if dir == In {
+		near, far = far, near
+	}
+	for _, name := range tables {
+		tb, err := g.Cat.Table(g.DB, name)
+		if err != nil {
+			return err
+		}
+		if tb == nil || tb.Define.Kind == ast.TableNormal {
+			continue
+		}
+		more, err := g.eachPast(ctx, tb, keys, func(id *value.RecordID, doc value.Value) (bool, error) {
+			if at := end(doc, near); at == nil || !value.Equal(value.RecordOf(at), value.RecordOf(node)) {
+				return true, nil
+			}
+			return f(Hop{Edge: id, Other: end(doc, far), Dir: dir})
+		})
+		if !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachPast walks the records of a table that the caller may see, until f answers false.
+func (g *Gate) eachPast(ctx context.Context, tb *catalog.Table, keys *value.Range,
+	f func(id *value.RecordID, doc value.Value) (bool, error)) (bool, error) {
+	cur := g.Scan(tb, ScanOptions{Range: keys})
+	defer cur.Close()
+	for cur.Next(ctx) {
+		id, err := cur.ID()
+		if err != nil {
+			return false, err
+		}
+		if more, err := f(id, cur.Record()); !more || err != nil {
+			return false, err
+		}
+	}
+	return true, cur.Err()
 }
 
 // scanPast is Scan for the records as they were at a version of the history. A table that was removed and defined again

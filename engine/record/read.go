@@ -25,7 +25,7 @@ func (g *Gate) Get(ctx context.Context, id *value.RecordID) (value.Value, bool, 
 
 // GetFrom is Get for a record of a table that is at hand.
 func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordID) (value.Value, bool, error) {
-	doc, err := g.load(tb, id.Key)
+	doc, err := g.read(tb, id.Key)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}
@@ -35,7 +35,7 @@ func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordI
 // Peek is GetFrom that leaves a record encoded where the caller sees all of it as it is stored: raw is its image then, and
 // doc NONE.
 func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) (raw Stored, doc value.Value, ok bool, err error) {
-	if !g.plainRead(tb) {
+	if g.At != 0 || !g.plainRead(tb) {
 		doc, ok, err = g.GetFrom(ctx, tb, id)
 		return nil, doc, ok, err
 	}
@@ -49,7 +49,7 @@ func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) 
 // PeekID is Peek for a record by its packed id; plain: the caller sees the records of the table as they are stored, else
 // there is nothing but to ask Peek.
 func (g *Gate) PeekID(tb *catalog.Table, id ID) (raw Stored, plain bool, err error) {
-	if !g.plainRead(tb) {
+	if g.At != 0 || !g.plainRead(tb) {
 		return nil, false, nil
 	}
 	g.keybuf = key.RecordOf(g.keybuf[:0], tb.Scope.NS, tb.Scope.DB, id)
@@ -114,7 +114,7 @@ func (g *Gate) Sees(ctx context.Context, id *value.RecordID) (bool, error) {
 	if tb == nil || err != nil {
 		return false, err
 	}
-	doc, err := g.load(tb, id.Key)
+	doc, err := g.read(tb, id.Key)
 	if err != nil || doc.IsNone() {
 		return false, err
 	}
@@ -128,7 +128,7 @@ func (g *Gate) Sees(ctx context.Context, id *value.RecordID) (bool, error) {
 // shown is a record as the caller may see it, without its COMPUTED fields where its rules do not read them: what looks for
 // links must not compute, as computing looks for links. It is false where the record is missing or hidden.
 func (g *Gate) shown(ctx context.Context, tb *catalog.Table, id *value.RecordID) (value.Value, bool, error) {
-	doc, err := g.load(tb, id.Key)
+	doc, err := g.read(tb, id.Key)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}
@@ -263,6 +263,9 @@ type Cursor struct {
 
 // Scan walks the records of a table in key order, or backwards. The caller closes the cursor.
 func (g *Gate) Scan(tb *catalog.Table, opt ScanOptions) *Cursor {
+	if opt.Version == 0 {
+		opt.Version = g.At
+	}
 	if opt.Version != 0 {
 		return g.scanPast(tb, opt)
 	}

@@ -288,6 +288,18 @@ func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldNa
 		if f.Define.Reference == nil || fieldName != "" && f.Name != fieldName {
 			continue
 		}
+		if g.At != 0 { // no references are kept of the past
+			_, err := g.eachPast(ctx, from, keys, func(by *value.RecordID, doc value.Value) (bool, error) {
+				if hasTarget(targets(nil, doc, f.Path), id) {
+					out = append(out, by)
+				}
+				return true, nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		start, end := key.ReferenceRange(s.NS, s.DB, target, id.Key, from.ID, f.Name, keys)
 		if out, err = g.readReferrers(ctx, out, id, from, f, kv.Range{Start: start, End: end}); err != nil {
 			return nil, err
