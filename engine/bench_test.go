@@ -68,6 +68,15 @@ func BenchmarkProject10k(b *testing.B) {
 	bench(b, people, "SELECT name, age FROM person WHERE age < 50")
 }
 
+// A COMPUTED field costs what it costs only where it is asked for: the first is to be as fast as without the field.
+const computedPeople = people + "; DEFINE FIELD c ON person COMPUTED array::range(0, 100).map(|$i| $i * 2).len()"
+
+func BenchmarkComputedNotAsked10k(b *testing.B) { bench(b, computedPeople, "SELECT name FROM person") }
+
+func BenchmarkComputedAsked10k(b *testing.B) { bench(b, computedPeople, "SELECT name, c FROM person") }
+
+func BenchmarkComputedNotThere10k(b *testing.B) { bench(b, people, "SELECT name FROM person") }
+
 func BenchmarkGroup10k(b *testing.B) {
 	bench(b, people, "SELECT age, count(), math::sum(score) FROM person GROUP BY age")
 }

@@ -61,6 +61,26 @@ func TestLiveDiff(t *testing.T) {
 	}
 }
 
+// TestLiveBeforeAndAfter: $before and $after are the record as the session sees it, with its COMPUTED fields.
+func TestLiveBeforeAndAfter(t *testing.T) {
+	e := openQuiet(t)
+	s := owner(t, e)
+	got := make(chan *engine.Notification, 16)
+	s.Notify(func(n *engine.Notification) error { got <- n; return nil })
+	run(t, s, "DEFINE TABLE lv; DEFINE FIELD c ON lv COMPUTED x * 10; LIVE SELECT VALUE [$event, $before.c, $after.c, $value.x] FROM lv")
+	run(t, s, "CREATE lv:1 SET x = 2; UPDATE lv:1 SET x = 3; DELETE lv:1")
+	for i, want := range []string{"['CREATE', NONE, 20, 2]", "['UPDATE', 20, 30, 3]", "['DELETE', 30, NONE, 3]"} {
+		select {
+		case n := <-got:
+			if n.Result.Text() != want {
+				t.Errorf("notification %d is %s, want %s", i, n.Result.Text(), want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("notification %d did not come", i)
+		}
+	}
+}
+
 // TestLiveEndsWithItsSession: a closed session hears nothing more.
 func TestLiveEndsWithItsSession(t *testing.T) {
 	e := openQuiet(t)

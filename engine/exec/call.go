@@ -112,6 +112,9 @@ func (r *Run) invoke(ctx context.Context, env *Env, x *ast.Call) (value.Value, e
 	if x.Kind == ast.CallSilo {
 		return value.None, errs.Internal("Silo function '%s' is not yet supported in the streaming executor", column.Call(x))
 	}
+	if r.Auth.Caps.MayTry("surrealism") == nil {
+		return value.None, errs.Internal("Module function '%s' can not run: this server runs no WebAssembly", column.Call(x))
+	}
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", column.Call(x))
 }
 
