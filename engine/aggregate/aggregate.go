@@ -102,6 +102,9 @@ func (t *Total) Add(v value.Value) error {
 	return nil
 }
 
+// Rows adds n rows to count().
+func (t *Total) Rows(n int64) { t.n += n }
+
 // Collects reports whether the Total keeps the values that it is given.
 func (t *Total) Collects() bool {
 	switch t.op {

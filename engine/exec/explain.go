@@ -85,8 +85,8 @@ func (s *tableRows) explain() *plan.Node {
 		dir = "Backward"
 	}
 	n := s.filter.attr(node("TableScan").With("table", s.name).With("direction", dir))
-	if s.shared != nil {
-		n.With("processors", fmt.Sprint(s.shared.most/batchesAhead))
+	if s.shared != nil && s.shared.Shared() > 0 {
+		n.With("processors", fmt.Sprint(s.shared.Shared()))
 	}
 	n.Rows = s.n
 	return n

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/column"
+	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
@@ -30,11 +32,13 @@ type groupRows struct {
 	counts bool // nothing but count()
 	text   string
 
-	out  []*group
-	sum  held // of what the groups hold
-	at   int
-	done bool
-	n    int64
+	out    []*group
+	groups map[uint64][]*group // by the hash of their keys, while they are filled
+	seed   maphash.Seed
+	sum    held // of what the groups hold
+	at     int
+	done   bool
+	n      int64
 }
 
 // groupField is a projection in a group: aggregates within an expression, or a value per row.
@@ -112,51 +116,18 @@ func (g *groupRows) close() { g.in.close() }
 
 // fill reads the whole input.
 func (g *groupRows) fill(ctx context.Context) error {
-	seed := maphash.MakeSeed()
-	groups := map[uint64][]*group{}
+	g.seed, g.groups = maphash.MakeSeed(), map[uint64][]*group{}
 	if g.all {
 		g.out = append(g.out, g.fresh(nil))
 	}
-	keys := make([]value.Value, len(g.by))
-	for taken := false; ; taken = true {
-		doc, ok, err := g.in.next(ctx)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			if !taken && !g.r.Auth.CanRead() { // as the reference: who may see no row gets none
-				g.out = nil
-			}
-			break
-		}
-		g.env.SetDoc(doc)
-		var gr *group
-		if g.all {
-			gr = g.out[0]
-		} else {
-			sum := uint64(0)
-			for i, x := range g.by {
-				if keys[i], err = g.value(ctx, &g.fast[i], x, doc); err != nil {
-					return err
-				}
-				sum = mixHash(sum, hashValue(seed, keys[i]))
-			}
-			if gr = findGroup(groups[sum], keys); gr == nil {
-				if err := g.keep(keys); err != nil {
-					return err
-				}
-				gr = g.fresh(append([]value.Value(nil), keys...))
-				groups[sum] = append(groups[sum], gr)
-				g.out = append(g.out, gr)
-				if len(g.out) > g.r.Ex.Limits.Rows {
-					return errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
-				}
-			}
-		}
-		if err := g.take(ctx, gr, doc); err != nil {
-			return err
-		}
+	taken, err := g.takeAll(ctx)
+	if err != nil {
+		return err
 	}
+	if !taken && !g.r.Auth.CanRead() { // as the reference: who may see no row gets none
+		g.out = nil
+	}
+	g.groups = nil
 	sort.SliceStable(g.out, func(i, j int) bool {
 		for k := range g.by {
 			if c := value.Compare(g.out[i].keys[k], g.out[j].keys[k]); c != 0 {
@@ -166,6 +137,142 @@ func (g *groupRows) fill(ctx context.Context) error {
 		return false
 	})
 	return nil
+}
+
+// takeAll adds every row to its group, and reports whether there was one.
+func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
+	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, g.counts)
+	if err != nil {
+		return false, err
+	}
+	if walk != nil {
+		return g.takeSifted(ctx, walk)
+	}
+	for {
+		doc, ok, err := g.in.next(ctx)
+		if !ok || err != nil {
+			return taken, err
+		}
+		taken = true
+		if err := g.takeDoc(ctx, doc); err != nil {
+			return true, err
+		}
+	}
+}
+
+// columns compiles the keys and the arguments of the aggregates.
+func (g *groupRows) columns(set *compile.Set) ([]compile.Expr, bool) {
+	xs := slices.Clone(g.by)
+	for i := range g.fields {
+		if g.keys[i] < 0 && len(g.fields[i].calls) == 0 {
+			return nil, false
+		}
+		for _, c := range g.fields[i].calls {
+			if len(c.Args) > 1 {
+				return nil, false
+			}
+			xs = append(xs, c.Args...)
+		}
+	}
+	return set.Exprs(xs)
+}
+
+// takeSifted is takeAll for rows as they are stored.
+func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, err error) {
+	for {
+		open, ok, err := walk.next(ctx)
+		if err != nil {
+			return taken, err
+		}
+		if !ok {
+			n := walk.counted()
+			if n > 0 {
+				g.out[0].totals[0].Rows(n)
+			}
+			return taken || n > 0, nil
+		}
+		taken = true
+		if walk.now.Open {
+			err = g.takeDoc(ctx, open)
+		} else {
+			err = g.takeColumns(walk.now.Columns)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+}
+
+// takeColumns adds a row, of which the values of columns are known, to its group.
+func (g *groupRows) takeColumns(values []value.Value) error {
+	gr, err := g.groupOf(values[:len(g.by)])
+	if err != nil {
+		return err
+	}
+	values = values[len(g.by):]
+	for i := range g.fields {
+		f := &g.fields[i]
+		for j, c := range f.calls {
+			v := value.Bool(true)
+			if len(c.Args) > 0 {
+				v, values = values[0], values[1:]
+			}
+			if err := g.add(&gr.totals[f.first+j], v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeDoc adds a row to its group.
+func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
+	g.env.SetDoc(doc)
+	keys := make([]value.Value, len(g.by))
+	for i, x := range g.by {
+		var err error
+		if keys[i], err = g.value(ctx, &g.fast[i], x, doc); err != nil {
+			return err
+		}
+	}
+	gr, err := g.groupOf(keys)
+	if err != nil {
+		return err
+	}
+	return g.take(ctx, gr, doc)
+}
+
+// groupOf is the group with the keys, which it copies for a new one.
+func (g *groupRows) groupOf(keys []value.Value) (*group, error) {
+	if g.all {
+		return g.out[0], nil
+	}
+	sum := uint64(0)
+	for _, k := range keys {
+		sum = mixHash(sum, hashValue(g.seed, k))
+	}
+	gr := findGroup(g.groups[sum], keys)
+	if gr != nil {
+		return gr, nil
+	}
+	if err := g.keep(keys); err != nil {
+		return nil, err
+	}
+	gr = g.fresh(slices.Clone(keys))
+	g.groups[sum] = append(g.groups[sum], gr)
+	g.out = append(g.out, gr)
+	if len(g.out) > g.r.Ex.Limits.Rows {
+		return nil, errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
+	}
+	return gr, nil
+}
+
+// add gives a value to an aggregate.
+func (g *groupRows) add(t *aggregate.Total, v value.Value) error {
+	if err := t.Add(v); err != nil || !t.Collects() {
+		return err
+	}
+	return g.sum.keep(g.r, v)
 }
 
 // keep counts what a new group takes.
@@ -237,10 +344,8 @@ func (g *groupRows) fresh(keys []value.Value) *group {
 
 // value evaluates an expression for the current document.
 func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc value.Value) (value.Value, error) {
-	if fast := c.ready(ctx, g.r, g.env, x); fast != nil {
-		if v, err := fast(doc); err == nil {
-			return v, nil
-		}
+	if v, ok := c.value(ctx, g.r, g.env, x, doc); ok {
+		return v, nil
 	}
 	return g.r.Value(ctx, g.env, x)
 }
@@ -275,13 +380,8 @@ func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error 
 				}
 			}
 			t := &gr.totals[f.first+j]
-			if err := t.Add(v); err != nil {
+			if err := g.add(t, v); err != nil {
 				return err
-			}
-			if t.Collects() {
-				if err := g.sum.keep(g.r, v); err != nil {
-					return err
-				}
 			}
 			if t.Asks() && len(c.Args) > 1 {
 				sep, err := g.r.Value(ctx, g.env, c.Args[1])

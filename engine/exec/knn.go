@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/inside"
@@ -239,26 +240,9 @@ func (s *knnRows) next(ctx context.Context) (value.Value, bool, error) {
 
 // fill reads the source to its end.
 func (s *knnRows) fill(ctx context.Context) error {
-	k := s.k.x.KNN.K
-	for at := 0; k > 0; at++ {
-		doc, ok, err := s.in.next(ctx)
-		if err != nil {
+	if s.k.x.KNN.K > 0 {
+		if err := s.takeAll(ctx); err != nil {
 			return err
-		}
-		if !ok {
-			break
-		}
-		row := nearRow{doc: doc, at: at}
-		if ok, err = s.measure(ctx, &row); err != nil {
-			return err
-		}
-		switch {
-		case !ok:
-		case int64(len(s.best)) < k:
-			heap.Push(&s.best, row)
-		case nearer(&row, &s.best[0]) < 0:
-			s.best[0] = row
-			heap.Fix(&s.best, 0)
 		}
 	}
 	slices.SortFunc(s.best, func(a, b nearRow) int { return nearer(&a, &b) })
@@ -270,6 +254,76 @@ func (s *knnRows) fill(ctx context.Context) error {
 		s.k.note(RecordOf(b.doc), b.d)
 	}
 	return nil
+}
+
+// takeAll measures all rows of the source.
+func (s *knnRows) takeAll(ctx context.Context) error {
+	walk, err := s.r.sift(ctx, s.in, s.env, s.columns, false)
+	if err != nil {
+		return err
+	}
+	for at := 0; ; at++ {
+		row := nearRow{at: at}
+		ok, known := false, false
+		if walk == nil {
+			row.doc, ok, err = s.in.next(ctx)
+		} else {
+			row.doc, ok, err = walk.next(ctx)
+			known = !walk.now.Open
+		}
+		if !ok || err != nil {
+			return err
+		}
+		if known {
+			d := walk.now.Columns[0]
+			if row.far = d.Float(); d.IsNone() || !s.among(&row) {
+				continue
+			}
+			row.doc, err = walk.now.Stored.Record()
+		} else {
+			ok, err = s.measure(ctx, &row)
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.take(row)
+		}
+	}
+}
+
+// columns is the distance of a row: NONE of one whose vector has another dimension.
+func (s *knnRows) columns(set *compile.Set) ([]compile.Expr, bool) {
+	if !s.exact || len(s.path) == 0 {
+		return nil, false
+	}
+	i := set.Path(s.path)
+	return []compile.Expr{func(row *value.Fields) (value.Value, error) {
+		v, ok := row.Floats(i)
+		switch {
+		case !ok:
+			return value.None, compile.ErrOpen
+		case len(v) != len(s.query):
+			return value.None, nil
+		}
+		return value.Float(s.distance(v, s.query)), nil
+	}}, true
+}
+
+// among reports whether a row is among the nearest so far.
+func (s *knnRows) among(row *nearRow) bool {
+	return int64(len(s.best)) < s.k.x.KNN.K || nearer(row, &s.best[0]) < 0
+}
+
+// take keeps a row if it is among the nearest.
+func (s *knnRows) take(row nearRow) {
+	switch {
+	case int64(len(s.best)) < s.k.x.KNN.K:
+		heap.Push(&s.best, row)
+	case nearer(&row, &s.best[0]) < 0:
+		s.best[0] = row
+		heap.Fix(&s.best, 0)
+	}
 }
 
 // measure finds how far a row is; false for one that cannot be measured.

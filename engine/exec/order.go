@@ -4,10 +4,12 @@ import (
 	"container/heap"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/collate"
+	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
@@ -70,6 +72,8 @@ type sortRows struct {
 	ties   func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
 
 	out  []sorted
+	sum  held // of what out holds
+	seq  int  // rows taken
 	at   int
 	done bool
 	n    int64
@@ -95,46 +99,109 @@ func (s *sortRows) next(ctx context.Context) (value.Value, bool, error) {
 func (s *sortRows) close() { s.in.close() }
 
 func (s *sortRows) fill(ctx context.Context) error {
-	top, sum := &topHeap{s: s}, held(0)
-	for seq := 0; ; seq++ {
-		doc, ok, err := s.in.next(ctx)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		row := sorted{doc: doc, seq: seq}
-		if s.ties != nil {
-			row.id = s.ties()
-		}
-		if row.keys, err = s.keysOf(ctx, doc); err != nil {
-			return err
-		}
-		if s.keep < 0 || int64(len(s.out)) < s.keep { // what takes the place of another row is taken to weigh as much
-			if err := sum.keep(s.r, doc); err != nil {
-				return err
-			}
-		}
-		switch {
-		case s.keep < 0 || int64(len(s.out)) < s.keep:
-			s.out = append(s.out, row)
-			if s.keep >= 0 && int64(len(s.out)) == s.keep {
-				heap.Init(top)
-			}
-		case s.keep > 0 && s.less(&row, &s.out[0]):
-			s.out[0] = row
-			heap.Fix(top, 0)
-		}
-		if len(s.out) > s.r.Ex.Limits.Rows {
-			return errs.Internal("The statement would sort more than %d rows", s.r.Ex.Limits.Rows)
-		}
+	if err := s.takeAll(ctx); err != nil {
+		return err
 	}
 	if s.rand {
 		rand.Shuffle(len(s.out), func(i, j int) { s.out[i], s.out[j] = s.out[j], s.out[i] })
 		return nil
 	}
 	sort.Slice(s.out, func(i, j int) bool { return s.less(&s.out[i], &s.out[j]) })
+	return nil
+}
+
+// takeAll reads the whole input.
+func (s *sortRows) takeAll(ctx context.Context) error {
+	if s.keep >= 0 && s.ties == nil && !s.rand {
+		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns, false); walk != nil || err != nil {
+			return s.takeSifted(ctx, walk, err)
+		}
+	}
+	for ; ; s.seq++ {
+		doc, ok, err := s.in.next(ctx)
+		if !ok || err != nil {
+			return err
+		}
+		if err := s.takeDoc(ctx, doc); err != nil {
+			return err
+		}
+	}
+}
+
+// columns compiles the keys. A path that leads to NONE may go through a link, which only the evaluator follows.
+func (s *sortRows) columns(set *compile.Set) ([]compile.Expr, bool) {
+	out := make([]compile.Expr, len(s.keys))
+	for i := range s.keys {
+		path := s.keys[i].path
+		if path == nil {
+			return nil, false
+		}
+		at := set.Path(path)
+		out[i] = func(row *value.Fields) (value.Value, error) {
+			v, ok := row.At(at)
+			if !ok || v.IsNone() && len(path) > 1 {
+				return value.None, compile.ErrOpen
+			}
+			return v, nil
+		}
+	}
+	return out, true
+}
+
+// takeSifted is takeAll for rows as they are stored: only of those that are kept a record is made.
+func (s *sortRows) takeSifted(ctx context.Context, walk *sifted, err error) error {
+	for ; err == nil; s.seq++ {
+		open, ok, failed := walk.next(ctx)
+		if !ok || failed != nil {
+			return failed
+		}
+		if walk.now.Open {
+			err = s.takeDoc(ctx, open)
+			continue
+		}
+		row := sorted{keys: walk.now.Columns, seq: s.seq}
+		if int64(len(s.out)) >= s.keep && (s.keep == 0 || !s.less(&row, &s.out[0])) {
+			continue
+		}
+		row.keys = slices.Clone(row.keys)
+		if row.doc, err = walk.now.Stored.Record(); err == nil {
+			err = s.take(row)
+		}
+	}
+	return err
+}
+
+// takeDoc takes the next row of the input.
+func (s *sortRows) takeDoc(ctx context.Context, doc value.Value) error {
+	row := sorted{doc: doc, seq: s.seq}
+	if s.ties != nil {
+		row.id = s.ties()
+	}
+	var err error
+	if row.keys, err = s.keysOf(ctx, doc); err != nil {
+		return err
+	}
+	return s.take(row)
+}
+
+// take keeps a row if it is among the first.
+func (s *sortRows) take(row sorted) error {
+	switch {
+	case s.keep < 0 || int64(len(s.out)) < s.keep:
+		// What takes the place of another row later is taken to weigh as much.
+		if err := s.sum.keep(s.r, row.doc); err != nil {
+			return err
+		}
+		if s.out = append(s.out, row); s.keep >= 0 && int64(len(s.out)) == s.keep {
+			heap.Init(&topHeap{s: s})
+		}
+	case s.keep > 0 && s.less(&row, &s.out[0]):
+		s.out[0] = row
+		heap.Fix(&topHeap{s: s}, 0)
+	}
+	if len(s.out) > s.r.Ex.Limits.Rows {
+		return errs.Internal("The statement would sort more than %d rows", s.r.Ex.Limits.Rows)
+	}
 	return nil
 }
 

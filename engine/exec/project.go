@@ -168,10 +168,8 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 
 // eval is a field of the output of a document, which env has.
 func (p *projector) eval(ctx context.Context, f *projected, doc value.Value) (value.Value, error) {
-	if fast := f.compiled.ready(ctx, p.r, p.env, f.x); fast != nil {
-		if v, err := fast(doc); err == nil {
-			return v, nil
-		}
+	if v, ok := f.compiled.value(ctx, p.r, p.env, f.x, doc); ok {
+		return v, nil
 	}
 	return p.once.within(ctx, p.r, p.env, f.x)
 }

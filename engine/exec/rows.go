@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -9,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -33,7 +35,7 @@ type tableRows struct {
 	from    *ast.Call // of FROM, where that gave the table
 
 	cur    *record.Cursor
-	shared *sharedScan // of the rest of the walk, once it is a long one
+	shared *sift.Walk // of the rest of the walk, once it is a long one
 	read   int
 	n      int64
 }
@@ -54,7 +56,7 @@ func (s *tableRows) next(ctx context.Context) (value.Value, bool, error) {
 			return value.None, false, err
 		}
 		if s.read++; s.read == s.r.Ex.Limits.ShareAfter {
-			s.share()
+			s.share(ctx)
 		}
 		if ok {
 			s.n++
@@ -80,37 +82,48 @@ func (s *tableRows) open() error {
 	return nil
 }
 
-// share shares the rest of the walk among the processors, if it may be.
-func (s *tableRows) share() {
-	if s.filter != nil && s.filter.compiled.fast != nil && s.r.mayShare(s.cur) {
-		s.shared = share(s.r, s.cur, s.filter.compiled.fast)
+// share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where to
+// read ahead costs nobody a conflict.
+func (s *tableRows) share(ctx context.Context) {
+	workers := runtime.GOMAXPROCS(0)
+	if s.filter == nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() || !s.cur.Plain() ||
+		s.r.Ex.PlanOff.Has(plan.ParallelScan) {
+		return
+	}
+	prog := &sift.Program{Set: s.r.compiler(ctx, s.filter.env)}
+	if prog.Where = prog.Set.Test(s.filter.x); prog.Where != nil {
+		s.shared = sift.New(s.cur, prog, sift.Options{Workers: workers})
 	}
 }
 
 func (s *tableRows) nextShared(ctx context.Context) (value.Value, bool, error) {
 	for {
-		row, ok, err := s.shared.next(ctx)
+		row, ok, err := s.shared.Next(ctx)
 		if !ok || err != nil {
 			return value.None, false, err
 		}
-		if row.open {
+		doc, err := row.Stored.Record()
+		if err != nil {
+			return value.None, false, err
+		}
+		if row.Open {
 			if err := s.r.Tick(ctx); err != nil {
 				return value.None, false, err
 			}
-			if ok, err = s.filter.asWritten(ctx, row.doc); err != nil {
+			if ok, err = s.filter.asWritten(ctx, doc); err != nil {
 				return value.None, false, err
 			}
 		}
 		if ok {
 			s.n++
-			return row.doc, true, nil
+			return doc, true, nil
 		}
 	}
 }
 
 func (s *tableRows) close() {
 	if s.shared != nil {
-		s.shared.close()
+		s.shared.Close()
 	}
 	if s.cur != nil {
 		s.cur.Close()
@@ -273,10 +286,8 @@ func (p *predicate) holds(ctx context.Context, doc value.Value) (bool, error) {
 	if p == nil {
 		return true, nil
 	}
-	if fast := p.compiled.ready(ctx, p.r, p.env, p.x); fast != nil {
-		if v, err := fast(doc); err == nil {
-			return value.Truthy(v), nil
-		}
+	if v, ok := p.compiled.value(ctx, p.r, p.env, p.x, doc); ok {
+		return value.Truthy(v), nil
 	}
 	return p.asWritten(ctx, doc)
 }

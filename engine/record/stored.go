@@ -63,6 +63,14 @@ type Stored []byte
 // Record makes a record of the image. Any goroutine may do so.
 func (s Stored) Record() (value.Value, error) { return decode(s) }
 
+// Into makes the record the row of a reader of fields. Any goroutine may do so.
+func (s Stored) Into(f *value.Fields) error {
+	if err := f.Stored(s); err != nil {
+		return fmt.Errorf("read a record: %w", err)
+	}
+	return nil
+}
+
 // Field is a field of the record; NONE where it is missing.
 func (s Stored) Field(name string) (value.Value, error) {
 	v, _, err := value.RecordField(s, name)

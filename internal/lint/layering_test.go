@@ -29,6 +29,8 @@ var layers = [][]string{
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
 	{"engine/record"},
 	{"engine/plan"},
+	{"engine/compile"},
+	{"engine/sift"},
 	{"engine/exec"},
 	{"engine/build"},
 	{"engine/define", "engine/access", "engine/endpoint", "engine/graph", "engine/graphql"},

@@ -1,0 +1,131 @@
+package compile_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/compile"
+	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// condition parses an expression.
+func condition(t *testing.T, text string) ast.Expr {
+	t.Helper()
+	x, err := parse.Expr(text, parse.Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return x
+}
+
+// literal is the value of a literal; all else fails.
+func literal(x ast.Expr) (value.Value, error) {
+	if l, ok := x.(*ast.Literal); ok {
+		return l.Value, nil
+	}
+	return value.None, errors.New("not a literal")
+}
+
+func TestConditions(t *testing.T) {
+	row := value.ObjectOf(value.NewObject(
+		value.Field{Name: "n", Value: value.Int(5)}, value.Field{Name: "f", Value: value.Float(2.5)},
+		value.Field{Name: "s", Value: value.Str("some text")}, value.Field{Name: "gone", Value: value.Null},
+		value.Field{Name: "link", Value: value.Record("t", value.Int(1))},
+		value.Field{Name: "o", Value: value.ObjectOf(value.NewObject(value.Field{Name: "x", Value: value.Int(7)}))}))
+	b, err := value.EncodeRecord(nil, row.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const yes, no, open, never = "yes", "no", "open", "not compiled"
+	for text, want := range map[string]string{
+		"n > 4":                      yes,
+		"n > 4 AND n < 5":            no,
+		"n = 5 OR link.x = 1":        yes,
+		"n = 6 OR link.x = 1":        open,
+		"n = 6 AND link.x = 1":       no,
+		"link.x = 1 AND n = 6":       open,
+		"o.x = 7":                    yes,
+		"o.y.z = NONE":               yes,
+		"gone.x = NONE":              yes,
+		"n.x = 1":                    open,
+		"missing < 0":                yes,
+		"f >= 2.5 AND f <= 2.5":      yes,
+		"f > 2":                      yes,
+		"s > 1":                      yes,
+		"s CONTAINS 'me te'":         yes,
+		"s CONTAINS 'nothing'":       no,
+		"!(n = 5)":                   no,
+		"(n)":                        yes,
+		"gone ?: n = 5":              yes,
+		"gone ?? n":                  yes,
+		"5 = n":                      yes,
+		"n + 1 = 6":                  yes,
+		"s + 'x' = 'some textx'":     open,
+		"n + s = 1":                  open,
+		"n IN [1, 5]":                never, // the evaluator of this test knows literals only
+		"rand() > 1":                 never,
+		"(SELECT * FROM t)[0] = 1":   never,
+		"count(->knows) > 1":         never,
+		"n <|2,EUCLIDEAN|> [1, 2]":   never,
+		"n + 9223372036854775807":    open,
+		"n * 2 = 10 AND o.x - 7 = 0": yes,
+	} {
+		set := compile.New(literal)
+		test := set.Test(condition(t, text))
+		if test == nil {
+			if want != never {
+				t.Errorf("%s: is not compiled, want %s", text, want)
+			}
+			continue
+		}
+		fields := set.Fields()
+		for _, way := range []string{"a value", "as it is stored"} {
+			if way == "a value" {
+				fields.Row(row)
+			} else if err := fields.Stored(b); err != nil {
+				t.Fatal(err)
+			}
+			ok, err := test(fields)
+			got := no
+			switch {
+			case errors.Is(err, compile.ErrOpen):
+				got = open
+			case err != nil:
+				t.Errorf("%s: %v", text, err)
+			case ok:
+				got = yes
+			}
+			if got != want {
+				t.Errorf("%s over a row %s: got %s, want %s", text, way, got, want)
+			}
+		}
+	}
+}
+
+// TestPathsAreShared: a field of several conditions is looked for once.
+func TestPathsAreShared(t *testing.T) {
+	set := compile.New(literal)
+	if a, b, c := set.Path([]string{"a", "b"}), set.Path([]string{"a"}), set.Path([]string{"a", "b"}); a != c || a == b {
+		t.Errorf("got %d, %d, %d", a, b, c)
+	}
+}
+
+func TestExprs(t *testing.T) {
+	set := compile.New(literal)
+	if _, ok := set.Exprs([]ast.Expr{condition(t, "n"), condition(t, "rand()")}); ok {
+		t.Error("a call is compiled")
+	}
+	xs, ok := set.Exprs([]ast.Expr{condition(t, "n * 2"), condition(t, "m")})
+	if !ok {
+		t.Fatal("plain expressions are not compiled")
+	}
+	fields := set.Fields()
+	fields.Row(value.ObjectOf(value.NewObject(value.Field{Name: "n", Value: value.Int(4)})))
+	for i, want := range []value.Value{value.Int(8), value.None} {
+		if got, err := xs[i](fields); err != nil || value.Compare(got, want) != 0 {
+			t.Errorf("expression %d: got %s, %v, want %s", i, got.Text(), err, want.Text())
+		}
+	}
+}

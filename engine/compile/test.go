@@ -1,0 +1,102 @@
+package compile
+
+import (
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/operate"
+	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Test compiles a condition; nil where the expression is of another kind. Of AND and OR only the sides that decide are
+// tried, and a field that is compared with an int makes no value of the result.
+func (s *Set) Test(x ast.Expr) Test {
+	switch x := x.(type) {
+	case *ast.Paren:
+		return s.Test(x.X)
+	case *ast.Binary:
+		switch x.Op {
+		case ast.OpAnd, ast.OpOr, ast.OpTruthyElse:
+			return s.both(x)
+		}
+		if t := s.comparison(x); t != nil {
+			return t
+		}
+	}
+	in := s.Expr(x)
+	if in == nil {
+		return nil
+	}
+	return func(row *value.Fields) (bool, error) {
+		v, err := in(row)
+		return err == nil && value.Truthy(v), err
+	}
+}
+
+// both is AND, or OR.
+func (s *Set) both(x *ast.Binary) Test {
+	l, r := s.Test(x.L), s.Test(x.R)
+	if l == nil || r == nil {
+		return nil
+	}
+	ends := x.Op != ast.OpAnd // what the left side must be for the right one not to be tried
+	return func(row *value.Fields) (bool, error) {
+		if ok, err := l(row); err != nil || ok == ends {
+			return ok, err
+		}
+		return r(row)
+	}
+}
+
+// comparison is an operator between a field and a value that is the same for all rows; nil for anything else.
+func (s *Set) comparison(x *ast.Binary) Test {
+	id, ok := x.L.(*ast.Idiom)
+	if !ok || x.Op == ast.OpMatches || x.Op == ast.OpKNN || x.Op == ast.OpNullCoalesce {
+		return nil
+	}
+	path, ok := plan.Names(id)
+	if !ok {
+		return nil
+	}
+	with, ok := s.value(x.R)
+	if !ok {
+		return nil
+	}
+	i, op := s.Path(path), x.Op
+	if with.Kind() == value.KindInt && ordered(op) {
+		return comparesInt(i, op, with)
+	}
+	return func(row *value.Fields) (bool, error) {
+		v, ok := row.At(i)
+		if !ok {
+			return false, ErrOpen
+		}
+		v, err := apply(op, v, with)
+		return err == nil && value.Truthy(v), err
+	}
+}
+
+// ordered reports whether an operator compares two values by their order.
+func ordered(op ast.BinaryOp) bool {
+	switch op {
+	case ast.OpEqual, ast.OpExact, ast.OpNotEqual, ast.OpLess, ast.OpLessEqual, ast.OpMore, ast.OpMoreEqual:
+		return true
+	}
+	return false
+}
+
+// comparesInt is a comparison of field i with an int.
+func comparesInt(i int, op ast.BinaryOp, with value.Value) Test {
+	n := with.Int()
+	return func(row *value.Fields) (bool, error) {
+		v, ok := row.At(i)
+		switch {
+		case !ok:
+			return false, ErrOpen
+		case v.Kind() == value.KindInt:
+			v, _ = operate.Ints(op, v.Int(), n)
+			return v.Bool(), nil
+		}
+		v, err := apply(op, v, with)
+		return err == nil && value.Truthy(v), err
+	}
+}

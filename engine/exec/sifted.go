@@ -1,0 +1,82 @@
+package exec
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/nacredb/nacre/engine/compile"
+	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/sift"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// columns compiles what an operator reads of each row; false where it cannot.
+type columns func(set *compile.Set) ([]compile.Expr, bool)
+
+// sifted is the rows of a table for an operator that reads all of them: columns, and records only where they are asked for.
+type sifted struct {
+	scan *tableRows
+	walk *sift.Walk
+	now  sift.Row
+}
+
+// sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is for
+// callers who see records as they are stored, in transactions that write nothing, where to read ahead costs nobody a conflict.
+func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, count bool) (*sifted, error) {
+	s, ok := unmeasured(in).(*tableRows)
+	if !ok || s.cur != nil || s.tb == nil || r.Ex.PlanOff.Has(plan.ParallelScan) || r.Ex.PlanOff.Has(plan.Compile) {
+		return nil, nil
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if r.Tx.Writable() || !s.cur.Plain() {
+		return nil, nil
+	}
+	prog := &sift.Program{Set: r.compiler(ctx, env), Count: count}
+	if s.filter != nil {
+		if prog.Where = prog.Set.Test(s.filter.x); prog.Where == nil {
+			return nil, nil
+		}
+	}
+	if prog.Columns, ok = cols(prog.Set); !ok {
+		return nil, nil
+	}
+	s.shared = sift.New(s.cur, prog, sift.Options{Workers: runtime.GOMAXPROCS(0), After: r.Ex.Limits.ShareAfter})
+	return &sifted{scan: s, walk: s.shared}, nil
+}
+
+// next moves to the next row. Where it gives a document, the columns are not known: the operator evaluates its expressions
+// for the document.
+func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error) {
+	for {
+		if s.now, ok, err = s.walk.Next(ctx); !ok || err != nil {
+			return value.None, false, err
+		}
+		if !s.now.Open {
+			s.scan.n++
+			return value.None, true, nil
+		}
+		if err := s.scan.r.Tick(ctx); err != nil {
+			return value.None, false, err
+		}
+		if open, err = s.now.Stored.Record(); err != nil {
+			return value.None, false, err
+		}
+		if s.scan.filter != nil {
+			if ok, err = s.scan.filter.asWritten(ctx, open); err != nil {
+				return value.None, false, err
+			}
+		}
+		if ok {
+			s.scan.n++
+			return open, true, nil
+		}
+	}
+}
+
+// counted is how many rows a walk has counted that counts, beside those that next gave.
+func (s *sifted) counted() int64 {
+	s.scan.n += s.walk.Counted()
+	return s.walk.Counted()
+}
