@@ -297,8 +297,15 @@ func (s *knnRows) columns(set *compile.Set) ([]compile.Expr, bool) {
 	if !s.exact || len(s.path) == 0 {
 		return nil, false
 	}
-	i := set.Path(s.path)
+	i, n, packed := set.Path(s.path), len(s.query), s.metric.Packed(s.query)
 	return []compile.Expr{func(row *value.Fields) (value.Value, error) {
+		if packed != nil {
+			if b, ok := row.Packed(i, n); ok {
+				if far, ok := packed(b); ok {
+					return value.Float(far), nil
+				}
+			}
+		}
 		v, ok := row.Floats(i)
 		switch {
 		case !ok:

@@ -95,6 +95,34 @@ func (f *Fields) Floats(i int) ([]float64, bool) {
 	return f.room, ok
 }
 
+// Packed is field i as it is stored, if it is an array of n floats of a stored record at a path of one name: what follows the
+// head of the array, 9 bytes for each element. Whether all of them are floats is left to FloatAt.
+func (f *Fields) Packed(i, n int) ([]byte, bool) {
+	p := &f.paths[i]
+	if f.rec.width == 0 || len(p.names) > 1 {
+		return nil, false
+	}
+	start, end := f.rec.field(p)
+	if start == 0 {
+		return nil, false
+	}
+	b := f.rec.rec[start:end:end]
+	var head [5]byte
+	if want := putHead(head[:0], majorArray, uint64(n)); len(b) == len(want)+packedFloat*n && string(b[:len(want)]) == string(want) {
+		return b[len(want):], true
+	}
+	return nil, false
+}
+
+// packedFloat is the size of a float in an array.
+const packedFloat = 9
+
+// FloatAt reads element i of what Packed gives. other is 0 if it is a float.
+func FloatAt(packed []byte, i int) (x float64, other byte) {
+	e := packed[packedFloat*i:][:packedFloat]
+	return math.Float64frombits(binary.BigEndian.Uint64(e[1:])), e[0] ^ cborFloat64
+}
+
 // inObject reads a path of v.
 func inObject(v Value, names []string) (Value, bool) {
 	for i, name := range names {
