@@ -126,7 +126,11 @@ func siftQuery(r *rand.Rand) string {
 		return fmt.Sprintf("%s(%s)", []string{"count", "math::sum", "math::mean", "math::min", "math::max", "math::stddev", "array::group",
 			"array::distinct", "time::min"}[r.IntN(9)], siftPath(r))
 	}
-	switch r.IntN(7) {
+	switch r.IntN(9) {
+	case 7:
+		return fmt.Sprintf("SELECT * FROM t LIMIT %d START %d", r.IntN(400), r.IntN(400))
+	case 8:
+		return fmt.Sprintf("SELECT VALUE id FROM t ORDER BY id%s START %d", []string{"", " DESC"}[r.IntN(2)], r.IntN(400))
 	case 0:
 		return "SELECT count() FROM t" + where + " GROUP ALL"
 	case 1:

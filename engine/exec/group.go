@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"slices"
 	"sort"
 	"strings"
@@ -32,13 +31,12 @@ type groupRows struct {
 	counts bool // nothing but count()
 	text   string
 
-	out    []*group
-	groups map[uint64][]*group // by the hash of their keys, while they are filled
-	seed   maphash.Seed
-	sum    held // of what the groups hold
-	at     int
-	done   bool
-	n      int64
+	out   []*group
+	known *aggregate.Keys // the keys of out, while it is filled
+	sum   held            // of what the groups hold
+	at    int
+	done  bool
+	n     int64
 }
 
 // groupField is a projection in a group: aggregates within an expression, or a value per row.
@@ -116,7 +114,7 @@ func (g *groupRows) close() { g.in.close() }
 
 // fill reads the whole input.
 func (g *groupRows) fill(ctx context.Context) error {
-	g.seed, g.groups = maphash.MakeSeed(), map[uint64][]*group{}
+	g.known = aggregate.NewKeys()
 	if g.all {
 		g.out = append(g.out, g.fresh(nil))
 	}
@@ -127,7 +125,7 @@ func (g *groupRows) fill(ctx context.Context) error {
 	if !taken && !g.r.Auth.CanRead() { // as the reference: who may see no row gets none
 		g.out = nil
 	}
-	g.groups = nil
+	g.known = nil
 	sort.SliceStable(g.out, func(i, j int) bool {
 		for k := range g.by {
 			if c := value.Compare(g.out[i].keys[k], g.out[j].keys[k]); c != 0 {
@@ -141,6 +139,11 @@ func (g *groupRows) fill(ctx context.Context) error {
 
 // takeAll adds every row to its group, and reports whether there was one.
 func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
+	if text, ok := unmeasured(g.in).(*textRows); ok && text.bare && g.counts {
+		n, err := text.count(ctx)
+		g.out[0].totals[0].Rows(n)
+		return n > 0, err
+	}
 	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, g.counts)
 	if err != nil {
 		return false, err
@@ -247,24 +250,18 @@ func (g *groupRows) groupOf(keys []value.Value) (*group, error) {
 	if g.all {
 		return g.out[0], nil
 	}
-	sum := uint64(0)
-	for _, k := range keys {
-		sum = mixHash(sum, hashValue(g.seed, k))
-	}
-	gr := findGroup(g.groups[sum], keys)
-	if gr != nil {
-		return gr, nil
+	i, had := g.known.Of(keys)
+	if had {
+		return g.out[i], nil
 	}
 	if err := g.keep(keys); err != nil {
 		return nil, err
 	}
-	gr = g.fresh(slices.Clone(keys))
-	g.groups[sum] = append(g.groups[sum], gr)
-	g.out = append(g.out, gr)
+	g.out = append(g.out, g.fresh(g.known.At(i)))
 	if len(g.out) > g.r.Ex.Limits.Rows {
 		return nil, errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
 	}
-	return gr, nil
+	return g.out[i], nil
 }
 
 // add gives a value to an aggregate.
@@ -287,49 +284,6 @@ func (g *groupRows) keep(keys []value.Value) error {
 
 // groupSize is about what a group takes beside its keys.
 const groupSize = 160
-
-func findGroup(gs []*group, keys []value.Value) *group {
-next:
-	for _, g := range gs {
-		for i := range keys {
-			if value.Compare(g.keys[i], keys[i]) != 0 {
-				continue next
-			}
-		}
-		return g
-	}
-	return nil
-}
-
-// hashValue hashes equal values alike, also 1, 1f and 1dec.
-func hashValue(seed maphash.Seed, v value.Value) uint64 {
-	switch v.Kind() {
-	case value.KindInt, value.KindFloat, value.KindDecimal:
-		f := v.AsFloat() + 0 // -0 + 0 is 0
-		if f != f {
-			return 1 // NaN equals NaN, but hashes at random
-		}
-		return maphash.Comparable(seed, f)
-	case value.KindString:
-		return maphash.String(seed, v.Str())
-	case value.KindArray, value.KindSet:
-		h := uint64(v.Kind())
-		for _, e := range v.Elems() {
-			h = mixHash(h, hashValue(seed, e))
-		}
-		return h
-	case value.KindObject:
-		h := uint64(v.Kind())
-		for _, f := range v.Object().Fields() {
-			h = mixHash(mixHash(h, maphash.String(seed, f.Name)), hashValue(seed, f.Value))
-		}
-		return h
-	}
-	return mixHash(uint64(v.Kind()), maphash.Bytes(seed, v.AppendText(nil)))
-}
-
-// mixHash joins two hashes, in this order.
-func mixHash(a, b uint64) uint64 { return (a ^ b) * 0x9e3779b97f4a7c15 }
 
 // fresh is an empty group.
 func (g *groupRows) fresh(keys []value.Value) *group {

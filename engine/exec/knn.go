@@ -2,10 +2,8 @@ package exec
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -14,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -187,7 +186,8 @@ type knnRows struct {
 	exact    bool // query says it all, and distances are floats
 	room     []float64
 
-	best   nearRows
+	top    sift.Top[nearRow]
+	best   []nearRow
 	filled bool
 	n      int64
 }
@@ -198,20 +198,6 @@ type nearRow struct {
 	far float64
 	d   value.Value
 	at  int
-}
-
-// nearRows is a heap with the farthest row on top.
-type nearRows []nearRow
-
-func (h nearRows) Len() int           { return len(h) }
-func (h nearRows) Less(i, j int) bool { return nearer(&h[j], &h[i]) < 0 }
-func (h nearRows) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *nearRows) Push(x any)        { *h = append(*h, x.(nearRow)) }
-func (h *nearRows) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }
 
 // nearer orders rows by distance; NaN comes first, as in the order of values.
@@ -240,12 +226,13 @@ func (s *knnRows) next(ctx context.Context) (value.Value, bool, error) {
 
 // fill reads the source to its end.
 func (s *knnRows) fill(ctx context.Context) error {
-	if s.k.x.KNN.K > 0 {
+	s.top = sift.Top[nearRow]{Most: s.k.x.KNN.K, Less: func(a, b *nearRow) bool { return nearer(a, b) < 0 }}
+	if s.top.Most > 0 {
 		if err := s.takeAll(ctx); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(s.best, func(a, b nearRow) int { return nearer(&a, &b) })
+	s.best = s.top.Sorted()
 	for i := range s.best {
 		b := &s.best[i]
 		if s.exact {
@@ -276,7 +263,7 @@ func (s *knnRows) takeAll(ctx context.Context) error {
 		}
 		if known {
 			d := walk.now.Columns[0]
-			if row.far = d.Float(); d.IsNone() || !s.among(&row) {
+			if row.far = d.Float(); d.IsNone() || !s.top.Among(&row) {
 				continue
 			}
 			row.doc, err = walk.now.Stored.Record()
@@ -287,7 +274,7 @@ func (s *knnRows) takeAll(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			s.take(row)
+			s.top.Take(row)
 		}
 	}
 }
@@ -315,22 +302,6 @@ func (s *knnRows) columns(set *compile.Set) ([]compile.Expr, bool) {
 		}
 		return value.Float(s.distance(v, s.query)), nil
 	}}, true
-}
-
-// among reports whether a row is among the nearest so far.
-func (s *knnRows) among(row *nearRow) bool {
-	return int64(len(s.best)) < s.k.x.KNN.K || nearer(row, &s.best[0]) < 0
-}
-
-// take keeps a row if it is among the nearest.
-func (s *knnRows) take(row nearRow) {
-	switch {
-	case int64(len(s.best)) < s.k.x.KNN.K:
-		heap.Push(&s.best, row)
-	case nearer(&row, &s.best[0]) < 0:
-		s.best[0] = row
-		heap.Fix(&s.best, 0)
-	}
 }
 
 // measure finds how far a row is; false for one that cannot be measured.

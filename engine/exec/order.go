@@ -1,11 +1,9 @@
 package exec
 
 import (
-	"container/heap"
 	"context"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/collate"
@@ -13,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -71,8 +70,9 @@ type sortRows struct {
 	rand   bool
 	ties   func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
 
+	top  sift.Top[sorted]
 	out  []sorted
-	sum  held // of what out holds
+	sum  held // of what is kept
 	seq  int  // rows taken
 	at   int
 	done bool
@@ -99,14 +99,16 @@ func (s *sortRows) next(ctx context.Context) (value.Value, bool, error) {
 func (s *sortRows) close() { s.in.close() }
 
 func (s *sortRows) fill(ctx context.Context) error {
+	s.top = sift.Top[sorted]{Most: s.keep, Less: s.less}
 	if err := s.takeAll(ctx); err != nil {
 		return err
 	}
-	if s.rand {
-		rand.Shuffle(len(s.out), func(i, j int) { s.out[i], s.out[j] = s.out[j], s.out[i] })
+	if !s.rand {
+		s.out = s.top.Sorted()
 		return nil
 	}
-	sort.Slice(s.out, func(i, j int) bool { return s.less(&s.out[i], &s.out[j]) })
+	s.out = s.top.Unsorted()
+	rand.Shuffle(len(s.out), func(i, j int) { s.out[i], s.out[j] = s.out[j], s.out[i] })
 	return nil
 }
 
@@ -160,7 +162,7 @@ func (s *sortRows) takeSifted(ctx context.Context, walk *sifted, err error) erro
 			continue
 		}
 		row := sorted{keys: walk.now.Columns, seq: s.seq}
-		if int64(len(s.out)) >= s.keep && (s.keep == 0 || !s.less(&row, &s.out[0])) {
+		if !s.top.Among(&row) {
 			continue
 		}
 		row.keys = slices.Clone(row.keys)
@@ -186,23 +188,13 @@ func (s *sortRows) takeDoc(ctx context.Context, doc value.Value) error {
 
 // take keeps a row if it is among the first.
 func (s *sortRows) take(row sorted) error {
-	switch {
-	case s.keep < 0 || int64(len(s.out)) < s.keep:
-		// What takes the place of another row later is taken to weigh as much.
-		if err := s.sum.keep(s.r, row.doc); err != nil {
-			return err
-		}
-		if s.out = append(s.out, row); s.keep >= 0 && int64(len(s.out)) == s.keep {
-			heap.Init(&topHeap{s: s})
-		}
-	case s.keep > 0 && s.less(&row, &s.out[0]):
-		s.out[0] = row
-		heap.Fix(&topHeap{s: s}, 0)
+	if !s.top.Take(row) {
+		return nil
 	}
-	if len(s.out) > s.r.Ex.Limits.Rows {
+	if s.top.Len() > s.r.Ex.Limits.Rows {
 		return errs.Internal("The statement would sort more than %d rows", s.r.Ex.Limits.Rows)
 	}
-	return nil
+	return s.sum.keep(s.r, row.doc) // what takes the place of another row is taken to weigh as much
 }
 
 func (s *sortRows) keysOf(ctx context.Context, doc value.Value) ([]value.Value, error) {
@@ -253,12 +245,3 @@ func (s *sortRows) less(a, b *sorted) bool {
 	}
 	return a.seq < b.seq
 }
-
-// topHeap has the last of the rows to keep at its top.
-type topHeap struct{ s *sortRows }
-
-func (h *topHeap) Len() int           { return len(h.s.out) }
-func (h *topHeap) Less(i, j int) bool { return h.s.less(&h.s.out[j], &h.s.out[i]) }
-func (h *topHeap) Swap(i, j int)      { h.s.out[i], h.s.out[j] = h.s.out[j], h.s.out[i] }
-func (h *topHeap) Push(any)           {}
-func (h *topHeap) Pop() any           { return nil }

@@ -68,7 +68,8 @@ func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name str
 	b := &pathBuilder{r: r, env: env, tb: tb, where: where, left: where, version: version}
 	if w != nil {
 		w.sorted = found.Sorted
-		b.bare = w.count && where != nil && r.readsPlain(tb) && plan.Covers(ctx, q, found.Path)
+		b.counted = w.count && where != nil && r.readsPlain(tb)
+		b.bare = b.counted && plan.Covers(ctx, q, found.Path)
 	}
 	// What writes may change the records that it has yet to find: the keys are those of before.
 	if where != nil && r.readsPlain(tb) && !r.Tx.Writable() {
@@ -167,7 +168,8 @@ type pathBuilder struct {
 	where   *predicate
 	left    *predicate // what of it the keys of an index do not say
 	version uint64
-	bare    bool // the rows are counted: the records themselves are not read
+	counted bool // the rows are only counted, by who sees them as they are stored
+	bare    bool // they are, and the keys of the index tell them: the records are not read
 }
 
 func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
@@ -210,6 +212,7 @@ func (b *pathBuilder) union(ctx context.Context, p *plan.Union) (rows, error) {
 func (b *pathBuilder) text(p *plan.Text) *textRows {
 	m := b.r.matcher(b.where.env, p.Match)
 	t := &textRows{r: b.r, env: b.where.env, tb: b.tb, ix: p.Index, m: m, filter: b.where.of(p.Rest)}
+	t.bare = b.counted && t.filter == nil && !b.r.Ex.PlanOff.Has(plan.CoverCount)
 	m.scan = t
 	return t
 }

@@ -82,6 +82,19 @@ func (s *tableRows) open() error {
 	return nil
 }
 
+// skip leaves out the first n rows and reports how many, 0 where each has to be looked at.
+func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
+	if s.filter != nil || s.cur != nil {
+		return 0, nil
+	}
+	if err := s.open(); err != nil || !s.cur.Plain() {
+		return 0, err
+	}
+	skipped := s.cur.Skip(ctx, n)
+	s.n += skipped
+	return skipped, s.cur.Err()
+}
+
 // share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where to
 // read ahead costs nobody a conflict.
 func (s *tableRows) share(ctx context.Context) {
@@ -378,6 +391,13 @@ type limitRows struct {
 }
 
 func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {
+	if scan, ok := unmeasured(s.in).(*tableRows); ok && s.start > 0 {
+		skipped, err := scan.skip(ctx, s.start)
+		if err != nil {
+			return value.None, false, err
+		}
+		s.start -= skipped
+	}
 	for ; s.start > 0; s.start-- {
 		if _, ok, err := s.in.next(ctx); !ok || err != nil {
 			return value.None, false, err

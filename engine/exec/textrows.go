@@ -21,6 +21,7 @@ type textRows struct {
 	m      *matcher
 	filter *predicate // the rest of the WHERE
 	best   int64
+	bare   bool // the rows are counted: count says how many there are
 
 	x     *fulltext.Index
 	found *fulltext.Search
@@ -74,6 +75,19 @@ func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 			return row, true, nil
 		}
 	}
+}
+
+// count is how many records match, without reading them. It is for callers who see all of them as they are stored.
+func (s *textRows) count(ctx context.Context) (int64, error) {
+	x := s.r.fullText(s.tb, s.ix)
+	s.r.Ex.Texts.Seen(x)
+	found, err := x.Search(s.m.q)
+	if err != nil {
+		return 0, err
+	}
+	s.n, err = found.Count(ctx)
+	s.seen = s.n
+	return s.n, err
 }
 
 // shows reports whether the caller sees that the record matches. SECURITY: the index knows fields that are hidden.

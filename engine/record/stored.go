@@ -83,6 +83,17 @@ func (s Stored) Field(name string) (value.Value, error) {
 // Plain reports whether the caller sees the records under the cursor as they are stored: then Batch may be used.
 func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }
 
+// Skip moves over the next n records, fewer at the end or where Err says why, and reports how many. It does not look into
+// them. It is for Plain cursors only.
+func (c *Cursor) Skip(ctx context.Context, n int64) (skipped int64) {
+	for ; skipped < n && c.err == nil && c.cur.Next(); skipped++ {
+		if skipped&255 == 255 {
+			c.err = ctx.Err()
+		}
+	}
+	return skipped
+}
+
 // Batch appends the next n records to dst as they are stored, fewer at the end or where Err says why. It is for Plain
 // cursors only.
 func (c *Cursor) Batch(dst []Stored, n int) []Stored {

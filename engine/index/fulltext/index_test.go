@@ -66,6 +66,11 @@ func (b *bench) found(query string, any bool) []naiveHit {
 		out = append(out, naiveHit{int(k.Int()), s.Score()})
 	}
 	b.check(s.Err())
+	again, err := b.x.Search(NewQuery(b.a, query, any))
+	b.check(err)
+	if n, err := again.Count(context.Background()); err != nil || n != int64(len(out)) {
+		b.t.Errorf("%q: counted %d, %v, want %d", query, n, err, len(out))
+	}
 	return out
 }
 

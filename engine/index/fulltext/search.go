@@ -1,6 +1,7 @@
 package fulltext
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -104,6 +105,21 @@ func (s *Search) Next() bool {
 		s.begun, target = true, 0
 	}
 	return s.seek(target)
+}
+
+// Count is how many documents are left. It takes the place of walking the search.
+func (s *Search) Count(ctx context.Context) (int64, error) {
+	if !s.none && !s.begun && len(s.terms) == 1 {
+		s.none = true
+		return int64(s.terms[0].count), nil
+	}
+	n := int64(0)
+	for ; s.Next(); n++ {
+		if n&255 == 255 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+	}
+	return n, s.Err()
 }
 
 // seek moves to the first match that is not before target.

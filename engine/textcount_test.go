@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// TestTextCounts: count() of a full-text search is that of the records that match and may be seen, whether the postings of
+// the index answer it or the records, also after changes that the transaction itself has made.
+func TestTextCounts(t *testing.T) {
+	e := openQuiet(t)
+	s := owner(t, e)
+	run(t, s, `DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase; DEFINE TABLE d PERMISSIONS FOR select WHERE open;
+		DEFINE FIELD body ON d; DEFINE INDEX dt ON d FIELDS body FULLTEXT ANALYZER words BM25;
+		DEFINE TABLE c; DEFINE FIELD up ON c COMPUTED n + 1; DEFINE INDEX ct ON c FIELDS body FULLTEXT ANALYZER words BM25;
+		DEFINE TABLE user; DEFINE ACCESS acc ON DATABASE TYPE RECORD;
+		FOR $i IN 0..300 { CREATE type::record('d', $i) SET n = $i, open = $i % 3 = 0, body = 'red ' + (IF $i % 2 = 0 { 'fish' } ELSE { 'bird' }) };
+		FOR $i IN 0..40 { CREATE type::record('c', $i) SET n = $i, body = IF $i % 2 = 0 { 'red fish' } ELSE { 'bird' } };
+		UPDATE d:1..20 SET body = 'blue fish'; DELETE d:250..`)
+	slow, stop := e.WithRulesOff(plan.CoverCount)
+	t.Cleanup(stop)
+	user := auth.Principal{Level: auth.RecordUser, NS: "test", DB: "test", Access: "acc", Record: value.Record("user", value.Int(1))}
+	for _, q := range []string{
+		"SELECT count() FROM d WHERE body @@ 'fish' GROUP ALL",
+		"SELECT count() AS n FROM d WHERE body @@ 'red fish' GROUP ALL",
+		"SELECT count() FROM d WHERE body @OR@ 'blue bird' GROUP ALL",
+		"SELECT count() FROM d WHERE body @@ 'nothing' GROUP ALL",
+		"SELECT count() FROM d WHERE body @@ 'fish' AND n > 100 GROUP ALL",
+		"SELECT count() FROM d WHERE body @@ 'fish' OR body @@ 'bird' GROUP ALL",
+		"SELECT count(n) FROM d WHERE body @@ 'fish' GROUP ALL",
+		"SELECT count() FROM c WHERE body @@ 'fish' GROUP ALL",
+		"SELECT VALUE count() FROM d WHERE body @@ 'fish' GROUP ALL",
+		"BEGIN; DELETE d:100..120; CREATE d:900 SET body = 'red fish', open = true; SELECT count() FROM d WHERE body @@ 'fish' GROUP ALL; CANCEL",
+	} {
+		for _, who := range []string{"owner", "user"} {
+			fast, plain := owner(t, e), owner(t, slow)
+			if who == "user" {
+				fast, plain = e.SessionAs(user, "test", "test"), slow.SessionAs(user, "test", "test")
+			}
+			want, err := plain.Execute(context.Background(), q, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := fast.Execute(context.Background(), q, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if texts(got) != texts(want) {
+				t.Errorf("%s, %s: got %s, want %s", who, q, texts(got), texts(want))
+			}
+		}
+	}
+	for q, want := range map[string]string{
+		"SELECT VALUE count() FROM d WHERE body @@ 'bird' GROUP ALL": "[115]",
+		"SELECT VALUE count() FROM d WHERE body @@ 'blue' GROUP ALL": "[19]",
+	} {
+		if got := texts(run(t, s, q)); got != want {
+			t.Errorf("%s: got %s, want %s", q, got, want)
+		}
+	}
+}
