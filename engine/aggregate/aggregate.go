@@ -1,5 +1,5 @@
-// Package aggregate finds the aggregates of a grouped projection, numbers its groups, and sums up what they are given row by
-// row.
+// Package aggregate finds the aggregates of a grouped projection, numbers its groups, and sums up what they are given
+// row by row.
 package aggregate
 
 import (

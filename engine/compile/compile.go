@@ -1,6 +1,6 @@
-// Package compile compiles expressions over the rows of a table: paths of names, values that are the same for all rows, and
-// operators over them. What it compiles reads rows through value.Fields, also as they are stored, and asks nothing of a
-// statement, so any goroutine may run it. It answers as the evaluator does, or says that it cannot tell.
+// Package compile compiles expressions over the rows of a table: paths of names, values that are the same for all rows,
+// and operators over them. What it compiles reads rows through value.Fields, also as they are stored, and asks nothing
+// of a statement, so any goroutine may run it. It answers as the evaluator does, or says that it cannot tell.
 package compile
 
 import (
@@ -149,7 +149,8 @@ func apply(op ast.BinaryOp, a, b value.Value) (value.Value, error) {
 	return v, nil
 }
 
-// Operands of more weight together are left to the statement. Relations of geometries take the product of their vertices.
+// Operands of more weight together are left to the statement. Relations of geometries take the product of their
+// vertices.
 const (
 	maxCompiled         = 64 << 10
 	maxCompiledGeometry = 4 << 10

@@ -107,7 +107,8 @@ func TestConditions(t *testing.T) {
 // TestPathsAreShared: a field of several conditions is looked for once.
 func TestPathsAreShared(t *testing.T) {
 	set := compile.New(literal)
-	if a, b, c := set.Path([]string{"a", "b"}), set.Path([]string{"a"}), set.Path([]string{"a", "b"}); a != c || a == b {
+	a, b, c := set.Path([]string{"a", "b"}), set.Path([]string{"a"}), set.Path([]string{"a", "b"})
+	if a != c || a == b {
 		t.Errorf("got %d, %d, %d", a, b, c)
 	}
 }

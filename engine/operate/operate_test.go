@@ -11,8 +11,8 @@ import (
 )
 
 // ints are the operators that Ints may answer.
-var ints = []ast.BinaryOp{ast.OpAdd, ast.OpSub, ast.OpMul, ast.OpEqual, ast.OpExact, ast.OpNotEqual, ast.OpLess, ast.OpLessEqual,
-	ast.OpMore, ast.OpMoreEqual}
+var ints = []ast.BinaryOp{ast.OpAdd, ast.OpSub, ast.OpMul, ast.OpEqual, ast.OpExact, ast.OpNotEqual,
+	ast.OpLess, ast.OpLessEqual, ast.OpMore, ast.OpMoreEqual}
 
 // TestInts: what Ints answers is what Apply answers, and it declines sums that leave the range.
 func TestInts(t *testing.T) {

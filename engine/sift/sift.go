@@ -1,9 +1,10 @@
-// Package sift walks the records of large tables for statements that read all of them: it tries a compiled condition on the
-// records as they are stored, reads columns of those for which it holds, and does so on all processors once the walk is a
-// long one. Rows come back in the order of the walk. A row for which a compiled expression cannot tell is handed on as it
-// is, so that the statement evaluates it and errors come where they would.
+// Package sift walks the records of large tables for statements that read all of them: it tries a compiled condition on
+// the records as they are stored, reads columns of those for which it holds, and does so on all processors once the
+// walk is a long one. Rows come back in the order of the walk. A row for which a compiled expression cannot tell is
+// handed on as it is, so that the statement evaluates it and errors come where they would.
 //
-// A walk belongs to one goroutine. Its workers touch nothing of the transaction, and end with Close, which waits for them.
+// A walk belongs to one goroutine. Its workers touch nothing of the transaction, and end with Close, which waits for
+// them.
 package sift
 
 import (

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Fields reads the same fields of many rows, one row after the other. It remembers where each field was in the last stored
-// record, because the records of a table mostly have the same fields, and makes no object of a record. Each field is read
-// once a row. It belongs to one goroutine.
+// Fields reads the same fields of many rows, one row after the other. It remembers where each field was in the last
+// stored record, because the records of a table mostly have the same fields, and makes no object of a record. Each
+// field is read once a row. It belongs to one goroutine.
 type Fields struct {
 	paths []fieldPath
 	turn  uint32  // of the row; what a path has of another turn is old
@@ -95,8 +95,8 @@ func (f *Fields) Floats(i int) ([]float64, bool) {
 	return f.room, ok
 }
 
-// Packed is field i as it is stored, if it is an array of n floats of a stored record at a path of one name: what follows the
-// head of the array, 9 bytes for each element. Whether all of them are floats is left to FloatAt.
+// Packed is field i as it is stored, if it is an array of n floats of a stored record at a path of one name: what
+// follows the head of the array, 9 bytes for each element. Whether all of them are floats is left to FloatAt.
 func (f *Fields) Packed(i, n int) ([]byte, bool) {
 	p := &f.paths[i]
 	if f.rec.width == 0 || len(p.names) > 1 {
@@ -108,7 +108,8 @@ func (f *Fields) Packed(i, n int) ([]byte, bool) {
 	}
 	b := f.rec.rec[start:end:end]
 	var head [5]byte
-	if want := putHead(head[:0], majorArray, uint64(n)); len(b) == len(want)+packedFloat*n && string(b[:len(want)]) == string(want) {
+	want := putHead(head[:0], majorArray, uint64(n))
+	if len(b) == len(want)+packedFloat*n && string(b[:len(want)]) == string(want) {
 		return b[len(want):], true
 	}
 	return nil, false

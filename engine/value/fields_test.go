@@ -12,7 +12,8 @@ import (
 // TestFieldsReadWhatObjectsHave reads fields of random records in both ways, and by their object.
 func TestFieldsReadWhatObjectsHave(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	paths := [][]string{{"a"}, {"b"}, {"a name that is longer than 24 bytes"}, {"o", "x"}, {"o", "p", "y"}, {"m"}, {"o"}}
+	paths := [][]string{{"a"}, {"b"}, {"a name that is longer than 24 bytes"}, {"o", "x"}, {"o", "p", "y"}, {"m"},
+		{"o"}}
 	f := value.NewFields(paths)
 	for range 20_000 {
 		o := randomFields(r, 2)
@@ -44,8 +45,8 @@ func TestFieldsReadWhatObjectsHave(t *testing.T) {
 				want, wantOK := at(value.ObjectOf(way.of), path)
 				for range 2 {
 					if got, ok := f.At(i); ok != wantOK || value.Compare(got, want) != 0 || got.Kind() != want.Kind() {
-						t.Fatalf("%s %s at %v: got %s, %v, want %s, %v", way.name, value.ObjectOf(way.of).Text(), path, got.Text(), ok,
-							want.Text(), wantOK)
+						t.Fatalf("%s %s at %v: got %s, %v, want %s, %v", way.name, value.ObjectOf(way.of).Text(), path,
+							got.Text(), ok, want.Text(), wantOK)
 					}
 				}
 				var whole []float64
@@ -89,7 +90,8 @@ func randomFields(r *rand.Rand, depth int) *value.Object {
 		}
 	}
 	if r.IntN(2) == 0 {
-		fields = append(fields, value.Field{Name: "m", Value: value.Array(value.Float(r.Float64()), value.Int(r.Int64N(1000)))})
+		list := value.Array(value.Float(r.Float64()), value.Int(r.Int64N(1000)))
+		fields = append(fields, value.Field{Name: "m", Value: list})
 	}
 	return value.NewObject(fields...)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Packed measures vectors from one that stays the same, without making floats of them first. The vectors are arrays of
-// floats as value.Fields.Packed gives them, with as many elements. It is exactly what Floats gives for them; ok is false
-// for an array with other elements. nil: there is no such function for the metric.
+// floats as value.Fields.Packed gives them, with as many elements. It is exactly what Floats gives for them; ok is
+// false for an array with other elements. nil: there is no such function for the metric.
 func (m Metric) Packed(query []float64) func(packed []byte) (far float64, ok bool) {
 	switch m.name {
 	case "EUCLIDEAN":
