@@ -47,6 +47,8 @@ func openError(path string, err error) error {
 	case errors.Is(err, engine.ErrLocked):
 		e.Reason = StoreLocked
 		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
+	case errors.Is(err, engine.ErrUnavailable):
+		e.Text = fmt.Sprintf("the cluster of %s does not answer: check the addresses of its placement drivers and --kvs-ca, --kvs-crt, --kvs-key (%v)", path, err)
 	case errors.Is(err, engine.ErrNewer):
 		e.Reason = StoreForeign
 		e.Text = fmt.Sprintf("%s was made by a newer version of nacre: run that one, or choose another path (%v)",

@@ -27,6 +27,7 @@ func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logg
 			GraphText: int(cfg.Limits.GQLBody)},
 		GraphQL:       engine.GraphQLLimits{Depth: cfg.Limits.GraphQLDepth, Fields: cfg.Limits.GraphQLFields, Aliases: cfg.Limits.GraphQLAliases},
 		Memory:        cfg.QueryMemory,
+		Cluster:       engine.ClusterTLS{CA: cfg.KVSCA, Cert: cfg.KVSCert, Key: cfg.KVSKey},
 		AnalyzerFiles: cfg.AnalyzerFiles,
 		BucketFolders: cfg.BucketFolders,
 		Capabilities:  caps, Log: log.With("component", "engine"),

@@ -29,6 +29,8 @@ var (
 	ErrCorrupt = kv.ErrCorrupt
 	ErrNoSpace = kv.ErrNoSpace
 	ErrFormat  = kv.ErrFormat
+
+	ErrUnavailable = kv.ErrUnavailable
 )
 
 // FilterOf is a Filter of the names in allow and deny.

@@ -69,6 +69,8 @@ type Options struct {
 	AnalyzerFiles []string
 	// GraphQL bounds GraphQL operations; a zero field means its default.
 	GraphQL GraphQLLimits
+	// Cluster names the files for TLS to a store on a cluster (tikv://…).
+	Cluster ClusterTLS
 	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
 	// engine/plan. No rule changes an answer.
 	PlannerRulesOff []string
@@ -90,7 +92,7 @@ type Engine struct {
 	uploads uploads // of models
 }
 
-// Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path. The caller closes it.
+// Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path, "tikv://host:port". The caller closes it.
 func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -110,7 +112,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, retention, err := openStore(ctx, dsn, opt.Log)
+	store, retention, err := openStore(ctx, dsn, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,8 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 }
 
 // openStore opens the store named by dsn. retention is for how long it keeps its past, 0 where that is for ever or not at all.
-func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, retention time.Duration, err error) {
+func openStore(ctx context.Context, dsn string, opt Options) (_ kv.Store, retention time.Duration, err error) {
+	log := opt.Log
 	d, err := kv.ParseDSN(dsn)
 	if err != nil {
 		return nil, 0, err
@@ -164,6 +167,8 @@ func openStore(ctx context.Context, dsn string, log *slog.Logger) (_ kv.Store, r
 	switch d.Kind {
 	case "memory":
 		store = mem.New()
+	case "tikv":
+		store, err = openCluster(ctx, d, opt)
 	case "bolt":
 		store, err = bolt.Open(bolt.Options{Path: d.Path, Sync: d.Sync, Log: log})
 	default:

@@ -44,6 +44,7 @@ type Config struct {
 	DefaultNamespace, DefaultDatabase string
 	NoDefaults                        bool
 	Strict                            bool
+	KVSCA, KVSCert, KVSKey            string // files for TLS to the cluster of tikv://
 	ImportFile                        string
 	ImportAgain                       bool     // also a file that was imported before
 	TemporaryDirectory                string   // "": the system's

@@ -83,7 +83,10 @@ func authSettings(c *Config) []*Setting {
 
 func databaseSettings(c *Config) []*Setting {
 	return []*Setting{
-		{Env: "PATH", Group: GroupDatabase, Help: "Where the data is: memory, bolt://path or a path", Value: stringValue{&c.Path}},
+		{Env: "PATH", Group: GroupDatabase, Help: "Where the data is: memory, bolt://path, a path, or tikv://host:port", Value: stringValue{&c.Path}},
+		{Flag: "kvs-ca", Env: "KVS_CA", Group: GroupDatabase, Help: "Certificate file (PEM) of the authority that knows the cluster of tikv://", Value: stringValue{&c.KVSCA}},
+		{Flag: "kvs-crt", Env: "KVS_CRT", Group: GroupDatabase, Help: "Certificate file (PEM) to show to the cluster of tikv://", Value: stringValue{&c.KVSCert}},
+		{Flag: "kvs-key", Env: "KVS_KEY", Group: GroupDatabase, Help: "Private key file (PEM) of --kvs-crt", Value: stringValue{&c.KVSKey}},
 		{Flag: "default-namespace", Env: "DEFAULT_NAMESPACE", Group: GroupDatabase, Help: "Namespace created at the start", Value: stringValue{&c.DefaultNamespace}},
 		{Flag: "default-database", Env: "DEFAULT_DATABASE", Group: GroupDatabase, Help: "Database created at the start", Value: stringValue{&c.DefaultDatabase}},
 		{Flag: "no-defaults", Env: "NO_DEFAULTS", Group: GroupDatabase, Help: "Create neither", Value: boolValue{&c.NoDefaults}},

@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -31,17 +32,29 @@ func (s Sync) String() string {
 	}
 }
 
+// Isolation says what the commits of a store on a cluster validate.
+type Isolation int
+
+// The isolation levels. Serializable is what the stores in files and memory always have.
+const (
+	Serializable      Isolation = iota // all that was read: single keys and ranges
+	SnapshotIsolation                  // single keys only: a key that appears in a range meanwhile is not seen
+)
+
 // DSN is a parsed address of a store.
 type DSN struct {
-	Kind      string // "memory", "bolt" or "tikv"
-	Path      string // bolt: the directory; tikv: host and port
-	Sync      Sync   // bolt
-	Versioned bool   // keep the history of records
+	Kind      string        // "memory", "bolt" or "tikv"
+	Path      string        // bolt: the directory; tikv: the placement drivers, host:port, with commas in between
+	Prefix    string        // tikv: tells databases in one cluster apart
+	Isolation Isolation     // tikv
+	Timeout   time.Duration // tikv: for one request to the cluster; 0: the default
+	Sync      Sync          // bolt
+	Versioned bool          // keep the history of records
 	Retention time.Duration
 	Notice    string // to be shown once, or empty: the address was taken in another sense
 }
 
-const accepted = "memory, bolt://PATH, file:PATH, a bare path, rocksdb:PATH, surrealkv:PATH, tikv://HOST:PORT"
+const accepted = "memory, bolt://PATH, file:PATH, a bare path, rocksdb:PATH, surrealkv:PATH, tikv://HOST:PORT[,HOST:PORT…][/PREFIX]"
 
 // ParseDSN reads an address. Errors name what is accepted.
 func ParseDSN(dsn string) (DSN, error) {
@@ -58,12 +71,18 @@ func ParseDSN(dsn string) (DSN, error) {
 		d.Versioned = scheme == "surrealkv+versioned"
 	case scheme == "tikv":
 		d.Kind = "tikv"
+		d.Path, d.Prefix, _ = strings.Cut(rest, "/")
 	case !hasScheme, scheme == "bolt", scheme == "file":
 	default:
 		return DSN{}, fmt.Errorf("store address %q: unknown scheme %q: accepted are %s", dsn, scheme, accepted)
 	}
 	if d.Kind != "memory" && d.Path == "" {
 		return DSN{}, fmt.Errorf("store address %q has no path", dsn)
+	}
+	if d.Kind == "tikv" {
+		if err := d.checkCluster(); err != nil {
+			return DSN{}, fmt.Errorf("store address %q: %w", dsn, err)
+		}
 	}
 	if err := d.options(dsn, query); err != nil {
 		return DSN{}, err
@@ -94,8 +113,16 @@ func (d *DSN) options(dsn, query string) error {
 			d.Versioned, err = strconv.ParseBool(v)
 		case "retention":
 			d.Retention, err = parseRetention(v)
+		case "isolation":
+			d.Isolation, err = parseIsolation(v)
+		case "timeout":
+			d.Timeout, err = parseTimeout(v)
 		default:
-			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention")
+			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention, and for tikv isolation, timeout")
+		}
+		if cluster := k == "isolation" || k == "timeout"; err == nil && k != "versioned" && k != "retention" &&
+			cluster != (d.Kind == "tikv") {
+			err = fmt.Errorf("a %s store has no such option", d.Kind)
 		}
 		if err != nil {
 			return fmt.Errorf("store address %q: option %s: %w", dsn, k, err)
@@ -117,6 +144,41 @@ func parseRetention(v string) (time.Duration, error) {
 	}
 	if err != nil || d < 0 {
 		return 0, fmt.Errorf("want a duration like 72h, 90d, 2w or 1y, not %q", v)
+	}
+	return d, nil
+}
+
+// maxPrefix is the greatest length of a prefix: it is in every key.
+const maxPrefix = 64
+
+// checkCluster refuses addresses and prefixes that cannot be any.
+func (d *DSN) checkCluster() error {
+	for addr := range strings.SplitSeq(d.Path, ",") {
+		host, port, err := net.SplitHostPort(addr)
+		if n, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil || n == 0 {
+			return fmt.Errorf("%q is no HOST:PORT of a placement driver", addr)
+		}
+	}
+	if len(d.Prefix) > maxPrefix || strings.Trim(d.Prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+		return fmt.Errorf("prefix %q: want at most %d letters, digits, '-', '_' and '.'", d.Prefix, maxPrefix)
+	}
+	return nil
+}
+
+func parseIsolation(v string) (Isolation, error) {
+	switch v {
+	case "serializable":
+		return Serializable, nil
+	case "snapshot":
+		return SnapshotIsolation, nil
+	}
+	return 0, fmt.Errorf("want serializable or snapshot, not %q", v)
+}
+
+func parseTimeout(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 100*time.Millisecond {
+		return 0, fmt.Errorf("want a duration of at least 100ms, not %q", v)
 	}
 	return d, nil
 }

@@ -32,6 +32,10 @@ func TestParseDSN(t *testing.T) {
 		{in: "surrealkv://s", want: kv.DSN{Kind: "bolt", Path: "s"}, notice: true},
 		{in: "surrealkv+versioned://s", want: kv.DSN{Kind: "bolt", Path: "s", Versioned: true}, notice: true},
 		{in: "tikv://pd:2379", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
+		{in: "tikv:pd:2379", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
+		{in: "tikv://pd1:2379,[::1]:2380/a-b_c.9?isolation=snapshot&timeout=5s", want: kv.DSN{Kind: "tikv",
+			Path: "pd1:2379,[::1]:2380", Prefix: "a-b_c.9", Isolation: kv.SnapshotIsolation, Timeout: 5 * time.Second}},
+		{in: "tikv://pd:2379/?isolation=serializable", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
 	} {
 		got, err := kv.ParseDSN(tc.in)
 		if err != nil || (got.Notice != "") != tc.notice {
@@ -51,6 +55,21 @@ func TestParseDSN(t *testing.T) {
 		"bolt://x?sync=sometime": "want every, never",
 		"bolt://x?sync=-1s":      "want every, never",
 		"bolt://x?colour=red":    "unknown option",
+		"bolt://x?timeout=1s":    "a bolt store has no such option",
+
+		"tikv://":                 "no path",
+		"tikv://pd":               "no HOST:PORT",
+		"tikv://pd:0":             "no HOST:PORT",
+		"tikv://pd:2379,":         "no HOST:PORT",
+		"tikv://pd:2379,pd:99999": "no HOST:PORT",
+		"tikv://pd:2379/" + strings.Repeat("a", 65): "at most 64",
+		"tikv://pd:2379/a/b":                        "letters, digits",
+		"tikv://pd:2379/\x00":                       "letters, digits",
+		"tikv://pd:2379/é":                          "letters, digits",
+		"tikv://pd:2379?isolation=none":             "want serializable or snapshot",
+		"tikv://pd:2379?timeout=1ms":                "at least 100ms",
+		"tikv://pd:2379?timeout=for ever":           "at least 100ms",
+		"tikv://pd:2379?sync=every":                 "a tikv store has no such option",
 	} {
 		if _, err := kv.ParseDSN(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", in, err, want)

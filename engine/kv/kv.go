@@ -27,7 +27,7 @@ type Store interface {
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
 	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey,
-	// ErrTooLarge, ErrCounter, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
+	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined nothing was applied.
 	// When it returns nil the writes are visible to every later Begin. A batch without writes and deltas is only
 	// validated, in its turn among the others: it gets no version of its own, and a store
 	// that is read-only takes it too.
@@ -209,6 +209,10 @@ var (
 	ErrKey = errors.New("key is empty or too long")
 	// ErrTooLarge is a batch that no store takes.
 	ErrTooLarge = errors.New("batch is too large")
+	// ErrUnavailable is a store elsewhere that does not answer in time. Nothing was written.
+	ErrUnavailable = errors.New("the store does not answer")
+	// ErrTooOld is a read of a snapshot whose data the store has cleared away.
+	ErrTooOld = errors.New("the snapshot is older than what the store keeps")
 	// ErrCounter is a Delta on a key whose value is not a counter.
 	ErrCounter = errors.New("value is not a counter")
 )

@@ -446,6 +446,8 @@ var refusals = []struct {
 }{
 	{kv.ErrUndetermined, "The outcome of the commit is not known: look at the data before trying again"},
 	{kv.ErrNoSpace, "The store has no space left and nothing was written: free some and try again"},
+	{kv.ErrUnavailable, "The store does not answer and nothing was written: try again"},
+	{kv.ErrTooOld, "The transaction has read for longer than the store keeps what was: try again, in smaller parts"},
 	{kv.ErrReadOnly, "The store is read-only since a write failed: reads go on, writes need a restart of the server"},
 	{kv.ErrTooLarge, "The transaction is too large: write in smaller parts"},
 	{ErrTooLarge, "The transaction is too large: write in smaller parts"},

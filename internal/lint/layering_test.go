@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
 	{"internal/onnxtest", "internal/pgserver"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
-	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault"},
+	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault", "engine/kv/tikv"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside", "engine/column", "engine/operate"},
 	{"engine/gql", "engine/history", "engine/script"},

@@ -12,10 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-const (
-	writers = 8
-	rounds  = 200
-)
+const writers = 8
 
 // retry runs fn on new snapshots until it commits, and gives the number of conflicts.
 func retry(t *testing.T, st kv.Store, fn func(kv.Snapshot, *kv.Batch)) (conflicts int) {
@@ -49,11 +46,11 @@ func count(t *testing.T, sn kv.Snapshot, key []byte) int64 {
 	return n
 }
 
-func testLostUpdate(t *testing.T, st kv.Store) {
+func (s suite) testLostUpdate(t *testing.T, st kv.Store) {
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
-			for range rounds {
+			for range s.rounds {
 				retry(t, st, func(sn kv.Snapshot, b *kv.Batch) {
 					key := []byte("n")
 					b.Reads.Keys = [][]byte{key}
@@ -66,11 +63,11 @@ func testLostUpdate(t *testing.T, st kv.Store) {
 	wg.Wait()
 	sn := Begin(t, st)
 	defer sn.Release()
-	if got := count(t, sn, []byte("n")); got != writers*rounds {
-		t.Errorf("read-modify-write: got %d, want %d", got, writers*rounds)
+	if got := count(t, sn, []byte("n")); got != int64(writers*s.rounds) {
+		t.Errorf("read-modify-write: got %d, want %d", got, writers*s.rounds)
 	}
-	if got := count(t, sn, []byte("sum")); got != 2*writers*rounds {
-		t.Errorf("deltas: got %d, want %d", got, 2*writers*rounds)
+	if got := count(t, sn, []byte("sum")); got != int64(2*writers*s.rounds) {
+		t.Errorf("deltas: got %d, want %d", got, 2*writers*s.rounds)
 	}
 }
 
@@ -93,7 +90,7 @@ func testWriteSkew(t *testing.T, st kv.Store) {
 }
 
 // testBank moves money at random while readers add it up.
-func testBank(t *testing.T, st kv.Store) {
+func (s suite) testBank(t *testing.T, st kv.Store) {
 	const accounts, total = 10, 1000
 	account := func(i int) []byte { return fmt.Appendf(nil, "acc%02d", i) }
 	for i := range accounts {
@@ -108,7 +105,7 @@ func testBank(t *testing.T, st kv.Store) {
 	for seed := range writers {
 		movers.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 1))
-			for range rounds {
+			for range s.rounds {
 				from, to := rnd.IntN(accounts), rnd.IntN(accounts-1)
 				if to >= from {
 					to++
@@ -249,7 +246,7 @@ func pickKeys(rnd *rand.Rand, key func() string) map[string]bool {
 
 // testApplied: Applied runs once for each batch that goes through, never for another, in the order of versions, and
 // with the batch visible.
-func testApplied(t *testing.T, st kv.Store) {
+func (s suite) testApplied(t *testing.T, st kv.Store) {
 	var versions []kv.Version // written one after the other, as the store promises: the race detector looks on
 	Put(t, st, "taken", "1")
 	old := Begin(t, st)
@@ -264,7 +261,7 @@ func testApplied(t *testing.T, st kv.Store) {
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
-			for i := range rounds {
+			for i := range s.rounds {
 				told := kv.Version(0)
 				b := &kv.Batch{Writes: Writes(fmt.Sprint("k", w), fmt.Sprint(i)), Applied: func(v kv.Version) {
 					told = v
@@ -282,23 +279,23 @@ func testApplied(t *testing.T, st kv.Store) {
 		})
 	}
 	wg.Wait()
-	if len(versions) != writers*rounds || !slices.IsSorted(versions) {
+	if len(versions) != writers*s.rounds || !slices.IsSorted(versions) {
 		t.Errorf("%d batches were told of, in order: %v", len(versions), slices.IsSorted(versions))
 	}
 }
 
 // testEmptyBatch: a batch that writes nothing is refused when what it read has changed, and goes through otherwise.
-func testEmptyBatch(t *testing.T, st kv.Store) {
+func (s suite) testEmptyBatch(t *testing.T, st kv.Store) {
 	v := Put(t, st, "a", "1")
 	b := &kv.Batch{Snapshot: v, Reads: kv.ReadSet{Keys: [][]byte{[]byte("a")}}}
 	told := kv.Version(0)
 	b.Applied = func(v kv.Version) { told = v }
-	if got, err := st.Commit(ctx, b); err != nil || got != v || told != v {
+	if got, err := st.Commit(ctx, b); err != nil || got < v || told != got || s.counts && got != v {
 		t.Errorf("version %d, told of %d, %v: want %d", got, told, err, v)
 	}
 	sn := Begin(t, st)
 	defer sn.Release()
-	if sn.Version() != v {
+	if sn.Version() < v || s.counts && sn.Version() != v {
 		t.Errorf("the store is at version %d, want %d", sn.Version(), v)
 	}
 	Put(t, st, "a", "2")

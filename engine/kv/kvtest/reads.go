@@ -99,7 +99,7 @@ func testSnapshotIsStable(t *testing.T, st kv.Store) {
 	want(t, "now", All(t, st), "a=9 c=3 d=4")
 }
 
-func testVersions(t *testing.T, st kv.Store) {
+func (s suite) testVersions(t *testing.T, st kv.Store) {
 	sn := Begin(t, st)
 	first := sn.Version()
 	sn.Release()
@@ -110,10 +110,10 @@ func testVersions(t *testing.T, st kv.Store) {
 	}
 	sn = Begin(t, st)
 	defer sn.Release()
-	if sn.Version() != v2 {
+	if sn.Version() < v2 || s.counts && sn.Version() != v2 {
 		t.Errorf("snapshot: got version %d, want %d", sn.Version(), v2)
 	}
-	if s := st.Stats(); s.Version != v2 || s.Commits != 2 || s.Snapshots != 1 {
-		t.Errorf("stats: %+v", s)
+	if now := st.Stats(); now.Version != v2 || now.Commits != 2 || now.Snapshots != 1 {
+		t.Errorf("stats: %+v", now)
 	}
 }

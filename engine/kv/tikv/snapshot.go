@@ -1,0 +1,213 @@
+package tikv
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+
+	"github.com/nacredb/nacre/engine/kv"
+)
+
+// snapshot implements kv.Snapshot.
+type snapshot struct {
+	reader *reader
+	once   sync.Once
+	seen   map[string]uint64 // the digests of what Get gave, by key; see digest
+	used   bool              // a commit has taken its timestamp as its own; guarded by Store.mu
+}
+
+// maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
+const maxSeen = 4096
+
+func newSnapshot(s *Store, ts uint64) *snapshot { return &snapshot{reader: s.reader(ts)} }
+
+// seed makes digests, and what collides, secret of this process.
+var seed = maphash.MakeSeed()
+
+// digest tells values apart, and from none at all: two of them are the same for different values once in 2⁶⁴.
+func digest(v []byte, there bool) uint64 {
+	if !there {
+		return 0
+	}
+	return maphash.Bytes(seed, v) | 1
+}
+
+// Version implements kv.Snapshot: it is a timestamp of the cluster.
+func (sn *snapshot) Version() kv.Version { return kv.Version(sn.reader.at) }
+
+// Get implements kv.Snapshot.
+func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
+	if len(key) == 0 {
+		return nil, false, nil
+	}
+	v, ok, err := sn.reader.value(sn.reader.store.ctx, key)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(sn.seen) < maxSeen {
+		if sn.seen == nil {
+			sn.seen = map[string]uint64{}
+		}
+		sn.seen[string(key)] = digest(v, ok)
+	}
+	return v, ok, nil
+}
+
+// Scan implements kv.Snapshot.
+func (sn *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
+	c := &cursor{ctx: sn.reader.store.ctx, reader: sn.reader, opt: opt}
+	c.Move(r)
+	return c
+}
+
+// Release implements kv.Snapshot.
+func (sn *snapshot) Release() {
+	sn.once.Do(func() {
+		s := sn.reader.store
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, sn.Version())
+	})
+}
+
+// How many pairs a scan asks for at once: few first, for most scans end early, then more as long as they are small.
+const (
+	firstPairs = 32
+	mostPairs  = 1024
+	batchBytes = 4 << 20
+)
+
+// cursor implements kv.Cursor.
+type cursor struct {
+	ctx    context.Context
+	reader *reader
+	opt    kv.ScanOptions
+	rest   stretch
+	left   int // keys still to give; negative: no limit
+	batch  int // pairs to ask for next
+	pairs  []*kvrpcpb.KvPair
+	key    []byte
+	val    []byte
+	err    error
+}
+
+// Move implements kv.Cursor.
+func (c *cursor) Move(r kv.Range) {
+	start, end := c.reader.store.space.bounds(r)
+	c.rest = stretch{start: start, end: end, reverse: c.opt.Reverse, keysOnly: c.opt.KeysOnly}
+	if c.left = c.opt.Limit; c.left <= 0 {
+		c.left = -1
+	}
+	c.pairs, c.batch, c.key, c.val, c.err = nil, 0, nil, nil, nil
+}
+
+// peek makes the next pair the first of c.pairs; false: there is none.
+func (c *cursor) peek() bool {
+	if len(c.pairs) > 0 {
+		return true
+	}
+	if c.batch == 0 {
+		c.batch = firstPairs
+		if c.left > 0 {
+			c.batch = min(max(c.left+1, 2), mostPairs)
+		}
+	}
+	if c.pairs, c.err = c.reader.next(c.ctx, &c.rest, c.batch); c.err != nil || len(c.pairs) == 0 {
+		return false
+	}
+	bytes := 1
+	for _, p := range c.pairs {
+		bytes += len(p.Key) + len(p.Value)
+	}
+	c.batch = max(1, min(2*c.batch, mostPairs, len(c.pairs)*batchBytes/bytes))
+	return true
+}
+
+// Next implements kv.Cursor.
+func (c *cursor) Next() bool {
+	if c.left == 0 || c.err != nil || !c.peek() {
+		return false
+	}
+	if c.err = c.take(); c.err != nil {
+		return false
+	}
+	if c.left > 0 {
+		c.left--
+	}
+	return true
+}
+
+// take makes the next key, with all that was added to it, the present one.
+func (c *cursor) take() error {
+	s := c.reader.store
+	p := c.pairs[0]
+	key, isDelta, err := s.space.decode(p.Key)
+	if err != nil {
+		return err
+	}
+	c.key, c.val = key, nil
+	if !isDelta && (c.opt.Reverse || !s.opt.Counter(key)) { // nothing follows that belongs to it
+		c.pairs = c.pairs[1:]
+		if !c.opt.KeysOnly {
+			c.val, err = unseal(p.Key, p.Value)
+		}
+		return err
+	}
+	return c.takeCounter(key)
+}
+
+// takeCounter takes the pairs of one key: its base and its deltas.
+func (c *cursor) takeCounter(key []byte) error {
+	s := c.reader.store
+	var base []byte
+	var deltas [][]byte
+	for c.peek() {
+		p := c.pairs[0]
+		of, isDelta, err := s.space.decode(p.Key)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(of, key) {
+			break
+		}
+		c.pairs = c.pairs[1:]
+		if c.opt.KeysOnly {
+			continue
+		}
+		v, err := unseal(p.Key, p.Value)
+		if err != nil {
+			return err
+		}
+		if isDelta {
+			deltas = append(deltas, v)
+		} else {
+			base = v
+		}
+	}
+	if c.err != nil || c.opt.KeysOnly {
+		return c.err
+	}
+	if len(deltas) == 0 {
+		c.val = base
+		return nil
+	}
+	s.folder.seen(key, len(deltas))
+	var err error
+	c.val, err = sum(key, base, deltas)
+	return err
+}
+
+// Key implements kv.Cursor.
+func (c *cursor) Key() []byte { return c.key }
+
+// Value implements kv.Cursor.
+func (c *cursor) Value() []byte { return c.val }
+
+// Err implements kv.Cursor.
+func (c *cursor) Err() error { return c.err }
+
+// Close implements kv.Cursor.
+func (c *cursor) Close() { c.pairs, c.rest = nil, stretch{} }

@@ -1,0 +1,32 @@
+package tikv
+
+import (
+	"sync/atomic"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+)
+
+// Trips counts requests to stores, repetitions included, by what they are. Timestamps are not counted.
+type Trips struct {
+	Reads, Prewrites, Validations, Commits, Others atomic.Uint64
+}
+
+func (t *Trips) count(c tikvrpc.CmdType, validating bool) {
+	if validating {
+		t.Validations.Add(1)
+		return
+	}
+	switch c {
+	case tikvrpc.CmdGet, tikvrpc.CmdBatchGet, tikvrpc.CmdScan:
+		t.Reads.Add(1)
+	case tikvrpc.CmdPrewrite:
+		t.Prewrites.Add(1)
+	case tikvrpc.CmdCommit:
+		t.Commits.Add(1)
+	default:
+		t.Others.Add(1)
+	}
+}
+
+// Trips gives the counters of the store.
+func (s *Store) Trips() *Trips { return &s.trips }
