@@ -45,28 +45,33 @@ type holder struct {
 }
 
 // take takes the lease, and keeps it until drop. Where a process is left over that does not renew it any more, it waits for
-// the end of its lease. Errors: kv.ErrLocked.
+// the end of its lease; a renewal that was on its way when that process was killed may still arrive. Errors: kv.ErrLocked for
+// one that is alive.
 func (l *lease) take(ctx context.Context, s *Store) error {
 	l.store, l.id, l.began, l.quit = s, uuid.NewString(), time.Now(), make(chan struct{})
 	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)
-	var first holder
-	for {
+	var last holder
+	for renewals := -1; ; {
 		other, err := l.renew(ctx, leaseTime)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, kv.ErrLocked) || first.ID != "" && first != other {
+		switch {
+		case err == nil:
+			l.done.Go(l.keep)
+			return nil
+		case errors.Is(err, kv.ErrConflict): // somebody was quicker: the next look says who
+		case !errors.Is(err, kv.ErrLocked):
 			return err
+		case other != last:
+			if renewals++; renewals > 1 {
+				return err
+			}
+			last = other
 		}
-		first = other
 		select {
-		case <-time.After(leaseTime / 10):
+		case <-time.After(leaseTime / 20):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	l.done.Go(l.keep)
-	return nil
 }
 
 // renew holds the lease for so long from now on; 0 gives it back. kv.ErrLocked: somebody else has it, the answer is who.

@@ -467,6 +467,41 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestLeaseLeftOver: who was killed is waited for until its lease ends, also when its last renewal arrives late.
+func TestLeaseLeftOver(t *testing.T) {
+	c := stub.Start(t)
+	raw, err := txnkv.NewClient([]string{c.PD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	renew := func(d time.Duration) {
+		tx, err := raw.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := oracle.ExtractPhysical(tx.StartTS()) + d.Milliseconds()
+		v := fmt.Appendf(nil, `{"id":"somebody","until":%d}`, until)
+		if err := errors.Join(tx.Set([]byte("nacre-lease/p\x00"), v), tx.Commit(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renew(time.Second)
+	done := make(chan error, 1)
+	go func() {
+		st, err := tikv.Open(ctx, tikv.Options{PD: []string{c.PD}, Prefix: "p"})
+		if err == nil {
+			err = st.Close()
+		}
+		done <- err
+	}()
+	time.Sleep(500 * time.Millisecond)
+	renew(2 * time.Second)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNobodyThere: an address where nothing answers is an error within the time-out.
 func TestNobodyThere(t *testing.T) {
 	_, err := tikv.Open(ctx, tikv.Options{PD: []string{"127.0.0.1:1"}, Timeout: 500 * time.Millisecond})
