@@ -45,7 +45,10 @@ func admin(cl *testutils.MockCluster, stores []uint64, flaw *flaws, driver *pdSe
 		fmt.Fprint(w, len(cl.ScanRegions(nil, nil, 0)))
 	})
 	mux.HandleFunc("/stop", func(_ http.ResponseWriter, r *http.Request) { cl.StopStore(stores[number(r, "store")]) })
-	mux.HandleFunc("/start", func(_ http.ResponseWriter, r *http.Request) { cl.StartStore(stores[number(r, "store")]) })
+	mux.HandleFunc("/start", func(_ http.ResponseWriter, r *http.Request) {
+		cl.StartStore(stores[number(r,
+			"store")])
+	})
 	mux.HandleFunc("/commits", func(_ http.ResponseWriter, r *http.Request) {
 		flaw.set(number(r, "lose"), number(r, "refuse"))
 	})

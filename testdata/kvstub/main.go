@@ -77,7 +77,8 @@ func security(ca, cert, key string) ([]grpc.ServerOption, string, error) {
 	if !known.AppendCertsFromPEM(pem) {
 		return nil, "", errors.New("no certificate in " + ca)
 	}
-	c := &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: known, ClientAuth: tls.RequireAndVerifyClientCert}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: known,
+		ClientAuth: tls.RequireAndVerifyClientCert}
 	return []grpc.ServerOption{grpc.Creds(credentials.NewTLS(c))}, "https", nil
 }
 

@@ -109,13 +109,15 @@ func (s *pdServer) AllocID(context.Context, *pdpb.AllocIDRequest) (*pdpb.AllocID
 	return &pdpb.AllocIDResponse{Header: hdr(), Id: s.cluster.AllocID()}, nil
 }
 
-func (s *pdServer) GetGCSafePoint(context.Context, *pdpb.GetGCSafePointRequest) (*pdpb.GetGCSafePointResponse, error) {
+func (s *pdServer) GetGCSafePoint(context.Context,
+	*pdpb.GetGCSafePointRequest) (*pdpb.GetGCSafePointResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &pdpb.GetGCSafePointResponse{Header: hdr(), SafePoint: s.safe}, nil
 }
 
-func (s *pdServer) UpdateGCSafePoint(_ context.Context, q *pdpb.UpdateGCSafePointRequest) (*pdpb.UpdateGCSafePointResponse, error) {
+func (s *pdServer) UpdateGCSafePoint(_ context.Context,
+	q *pdpb.UpdateGCSafePointRequest) (*pdpb.UpdateGCSafePointResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q.SafePoint > s.safe {
@@ -124,8 +126,10 @@ func (s *pdServer) UpdateGCSafePoint(_ context.Context, q *pdpb.UpdateGCSafePoin
 	return &pdpb.UpdateGCSafePointResponse{Header: hdr(), NewSafePoint: s.safe}, nil
 }
 
-func (s *pdServer) UpdateServiceGCSafePoint(_ context.Context, q *pdpb.UpdateServiceGCSafePointRequest) (*pdpb.UpdateServiceGCSafePointResponse, error) {
-	return &pdpb.UpdateServiceGCSafePointResponse{Header: hdr(), ServiceId: q.ServiceId, TTL: q.TTL, MinSafePoint: q.SafePoint}, nil
+func (s *pdServer) UpdateServiceGCSafePoint(_ context.Context,
+	q *pdpb.UpdateServiceGCSafePointRequest) (*pdpb.UpdateServiceGCSafePointResponse, error) {
+	return &pdpb.UpdateServiceGCSafePointResponse{Header: hdr(), ServiceId: q.ServiceId, TTL: q.TTL,
+		MinSafePoint: q.SafePoint}, nil
 }
 
 // etcdKV is what the client uses of etcd at the address of the placement driver: the safe point is kept there.
@@ -155,7 +159,8 @@ type etcdCluster struct {
 }
 
 func (c *etcdCluster) MemberList(context.Context, *etcdpb.MemberListRequest) (*etcdpb.MemberListResponse, error) {
-	return &etcdpb.MemberListResponse{Header: &etcdpb.ResponseHeader{}, Members: []*etcdpb.Member{{ID: 1, Name: "pd-0", ClientURLs: []string{c.url}}}}, nil
+	return &etcdpb.MemberListResponse{Header: &etcdpb.ResponseHeader{}, Members: []*etcdpb.Member{{ID: 1,
+		Name: "pd-0", ClientURLs: []string{c.url}}}}, nil
 }
 
 func (e *etcdKV) Put(_ context.Context, r *etcdpb.PutRequest) (*etcdpb.PutResponse, error) {

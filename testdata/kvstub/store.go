@@ -51,19 +51,23 @@ func (s *store) KvPrewrite(c context.Context, q *kvrpcpb.PrewriteRequest) (*kvrp
 	return do[*kvrpcpb.PrewriteResponse](s, c, tikvrpc.CmdPrewrite, q)
 }
 
-func (s *store) KvPessimisticLock(c context.Context, q *kvrpcpb.PessimisticLockRequest) (*kvrpcpb.PessimisticLockResponse, error) {
+func (s *store) KvPessimisticLock(c context.Context,
+	q *kvrpcpb.PessimisticLockRequest) (*kvrpcpb.PessimisticLockResponse, error) {
 	return do[*kvrpcpb.PessimisticLockResponse](s, c, tikvrpc.CmdPessimisticLock, q)
 }
 
-func (s *store) KVPessimisticRollback(c context.Context, q *kvrpcpb.PessimisticRollbackRequest) (*kvrpcpb.PessimisticRollbackResponse, error) {
+func (s *store) KVPessimisticRollback(c context.Context,
+	q *kvrpcpb.PessimisticRollbackRequest) (*kvrpcpb.PessimisticRollbackResponse, error) {
 	return do[*kvrpcpb.PessimisticRollbackResponse](s, c, tikvrpc.CmdPessimisticRollback, q)
 }
 
-func (s *store) KvTxnHeartBeat(c context.Context, q *kvrpcpb.TxnHeartBeatRequest) (*kvrpcpb.TxnHeartBeatResponse, error) {
+func (s *store) KvTxnHeartBeat(c context.Context,
+	q *kvrpcpb.TxnHeartBeatRequest) (*kvrpcpb.TxnHeartBeatResponse, error) {
 	return do[*kvrpcpb.TxnHeartBeatResponse](s, c, tikvrpc.CmdTxnHeartBeat, q)
 }
 
-func (s *store) KvCheckTxnStatus(c context.Context, q *kvrpcpb.CheckTxnStatusRequest) (*kvrpcpb.CheckTxnStatusResponse, error) {
+func (s *store) KvCheckTxnStatus(c context.Context,
+	q *kvrpcpb.CheckTxnStatusRequest) (*kvrpcpb.CheckTxnStatusResponse, error) {
 	return do[*kvrpcpb.CheckTxnStatusResponse](s, c, tikvrpc.CmdCheckTxnStatus, q)
 }
 
@@ -79,7 +83,8 @@ func (s *store) KvBatchGet(c context.Context, q *kvrpcpb.BatchGetRequest) (*kvrp
 	return do[*kvrpcpb.BatchGetResponse](s, c, tikvrpc.CmdBatchGet, q)
 }
 
-func (s *store) KvBatchRollback(c context.Context, q *kvrpcpb.BatchRollbackRequest) (*kvrpcpb.BatchRollbackResponse, error) {
+func (s *store) KvBatchRollback(c context.Context,
+	q *kvrpcpb.BatchRollbackRequest) (*kvrpcpb.BatchRollbackResponse, error) {
 	return do[*kvrpcpb.BatchRollbackResponse](s, c, tikvrpc.CmdBatchRollback, q)
 }
 
@@ -87,7 +92,8 @@ func (s *store) KvScanLock(c context.Context, q *kvrpcpb.ScanLockRequest) (*kvrp
 	return do[*kvrpcpb.ScanLockResponse](s, c, tikvrpc.CmdScanLock, q)
 }
 
-func (s *store) KvResolveLock(c context.Context, q *kvrpcpb.ResolveLockRequest) (*kvrpcpb.ResolveLockResponse, error) {
+func (s *store) KvResolveLock(c context.Context,
+	q *kvrpcpb.ResolveLockRequest) (*kvrpcpb.ResolveLockResponse, error) {
 	return do[*kvrpcpb.ResolveLockResponse](s, c, tikvrpc.CmdResolveLock, q)
 }
 
@@ -95,7 +101,8 @@ func (s *store) KvGC(c context.Context, q *kvrpcpb.GCRequest) (*kvrpcpb.GCRespon
 	return do[*kvrpcpb.GCResponse](s, c, tikvrpc.CmdGC, q)
 }
 
-func (s *store) KvDeleteRange(c context.Context, q *kvrpcpb.DeleteRangeRequest) (*kvrpcpb.DeleteRangeResponse, error) {
+func (s *store) KvDeleteRange(c context.Context,
+	q *kvrpcpb.DeleteRangeRequest) (*kvrpcpb.DeleteRangeResponse, error) {
 	return do[*kvrpcpb.DeleteRangeResponse](s, c, tikvrpc.CmdDeleteRange, q)
 }
 
@@ -103,7 +110,8 @@ func (s *store) SplitRegion(c context.Context, q *kvrpcpb.SplitRegionRequest) (*
 	return do[*kvrpcpb.SplitRegionResponse](s, c, tikvrpc.CmdSplitRegion, q)
 }
 
-func (s *store) one(ctx context.Context, q *tikvpb.BatchCommandsRequest_Request) (*tikvpb.BatchCommandsResponse_Response, error) {
+func (s *store) one(ctx context.Context,
+	q *tikvpb.BatchCommandsRequest_Request) (*tikvpb.BatchCommandsResponse_Response, error) {
 	type R = tikvpb.BatchCommandsResponse_Response
 	switch c := q.Cmd.(type) {
 	case *tikvpb.BatchCommandsRequest_Request_Get:
@@ -152,7 +160,8 @@ func (s *store) one(ctx context.Context, q *tikvpb.BatchCommandsRequest_Request)
 		r, e := s.KvTxnHeartBeat(ctx, c.TxnHeartBeat)
 		return &R{Cmd: &tikvpb.BatchCommandsResponse_Response_TxnHeartBeat{TxnHeartBeat: r}}, e
 	case *tikvpb.BatchCommandsRequest_Request_Empty:
-		return &R{Cmd: &tikvpb.BatchCommandsResponse_Response_Empty{Empty: &tikvpb.BatchCommandsEmptyResponse{TestId: c.Empty.TestId}}}, nil
+		return &R{Cmd: &tikvpb.BatchCommandsResponse_Response_Empty{
+			Empty: &tikvpb.BatchCommandsEmptyResponse{TestId: c.Empty.TestId}}}, nil
 	}
 	return nil, fmt.Errorf("kvstub: unsupported batch command %T", q.Cmd)
 }
@@ -205,7 +214,8 @@ func (s *store) BatchCommands(st tikvpb.Tikv_BatchCommandsServer) error {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				_ = st.Send(&tikvpb.BatchCommandsResponse{RequestIds: []uint64{id}, Responses: []*tikvpb.BatchCommandsResponse_Response{r}})
+				_ = st.Send(&tikvpb.BatchCommandsResponse{RequestIds: []uint64{id},
+					Responses: []*tikvpb.BatchCommandsResponse_Response{r}})
 			}(b.RequestIds[i], b.Requests[i])
 		}
 	}
