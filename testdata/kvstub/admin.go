@@ -67,7 +67,8 @@ func admin(cl *testutils.MockCluster, stores []uint64, flaw *flaws, driver *pdSe
 	return mux
 }
 
-// memcomparable is the form that keys have in regions: groups of eight bytes, each with the number of bytes that fill it up.
+// memcomparable is the form that keys have in regions: groups of eight bytes, each with the number of bytes that fill
+// it up.
 func memcomparable(key []byte) []byte {
 	var out []byte
 	for ; ; key = key[8:] {

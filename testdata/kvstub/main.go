@@ -1,6 +1,6 @@
-// Command kvstub is a placement driver and TiKV servers on loopback, for tests: the protocol and the transactions of TiKV
-// over the mock store of its client. It has no raft and no storage engine of its own. It prints its addresses as one line
-// of JSON, and ends when its standard input does.
+// Command kvstub is a placement driver and TiKV servers on loopback, for tests: the protocol and the transactions of
+// TiKV over the mock store of its client. It has no raft and no storage engine of its own. It prints its addresses as
+// one line of JSON, and ends when its standard input does.
 package main
 
 import (
