@@ -118,8 +118,8 @@ func CounterPrefix(dst []byte, ns, db, tb, ix uint32) []byte {
 	return appendIX(dst, ClassCounter, ns, db, tb, ix)
 }
 
-// MayCount reports whether k may be a counter, to which transactions add without reading it: one made by Counter, or one
-// of the short keys that indexes with structures of their own count with.
+// MayCount reports whether k may be a counter, to which transactions add without reading it: one made by Counter, or
+// one of the short keys that indexes with structures of their own count with.
 func MayCount(k []byte) bool {
 	if len(k) == 0 {
 		return false

@@ -54,7 +54,8 @@ type DSN struct {
 	Notice    string // to be shown once, or empty: the address was taken in another sense
 }
 
-const accepted = "memory, bolt://PATH, file:PATH, a bare path, rocksdb:PATH, surrealkv:PATH, tikv://HOST:PORT[,HOST:PORT…][/PREFIX]"
+const accepted = "memory, bolt://PATH, file:PATH, a bare path, rocksdb:PATH, surrealkv:PATH, " +
+	"tikv://HOST:PORT[,HOST:PORT…][/PREFIX]"
 
 // ParseDSN reads an address. Errors name what is accepted.
 func ParseDSN(dsn string) (DSN, error) {
@@ -151,6 +152,9 @@ func parseRetention(v string) (time.Duration, error) {
 // maxPrefix is the greatest length of a prefix: it is in every key.
 const maxPrefix = 64
 
+// prefixLetters are what it may be made of.
+const prefixLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
 // checkCluster refuses addresses and prefixes that cannot be any.
 func (d *DSN) checkCluster() error {
 	for addr := range strings.SplitSeq(d.Path, ",") {
@@ -159,7 +163,7 @@ func (d *DSN) checkCluster() error {
 			return fmt.Errorf("%q is no HOST:PORT of a placement driver", addr)
 		}
 	}
-	if len(d.Prefix) > maxPrefix || strings.Trim(d.Prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+	if len(d.Prefix) > maxPrefix || strings.Trim(d.Prefix, prefixLetters) != "" {
 		return fmt.Errorf("prefix %q: want at most %d letters, digits, '-', '_' and '.'", d.Prefix, maxPrefix)
 	}
 	return nil

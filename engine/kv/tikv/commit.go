@@ -52,8 +52,8 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	return kv.Version(ts), err
 }
 
-// What a cluster takes as it is set up by default: the size of one value, which goes into one entry of its log, and of one
-// batch, for which locks are held.
+// What a cluster takes as it is set up by default: the size of one value, which goes into one entry of its log, and
+// of one batch, for which locks are held.
 const (
 	maxValue = 6 << 20
 	maxBatch = 100 << 20
@@ -113,9 +113,9 @@ func told(b *kv.Batch, ts uint64) func() {
 	return func() { b.Applied(kv.Version(ts)) }
 }
 
-// commitWrites writes a batch. The first attempt runs at the timestamp of the batch's snapshot: the cluster itself then
-// refuses it where a key that it writes has changed since. Keys that it has not read may have changed: for them it is
-// tried again at a new timestamp, with all that it has read validated.
+// commitWrites writes a batch. The first attempt runs at the timestamp of the batch's snapshot: the cluster itself
+// then refuses it where a key that it writes has changed since. Keys that it has not read may have changed: for them
+// it is tried again at a new timestamp, with all that it has read validated.
 func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 	start, taken := s.take(b.Snapshot)
 	for try := 1; ; try++ {
@@ -295,8 +295,8 @@ func (a *attempt) clearCounter(ctx context.Context, tx *transaction.KVTxn, key, 
 	return nil
 }
 
-// intercept stands between the client and the cluster while the attempt commits. It lets the request that commits go only
-// when everything that was read is unchanged at the very timestamp in that request, which may move.
+// intercept stands between the client and the cluster while the attempt commits. It lets the request that commits go
+// only when everything that was read is unchanged at the very timestamp in that request, which may move.
 func (a *attempt) intercept(next interceptor.RPCInterceptorFunc) interceptor.RPCInterceptorFunc {
 	return func(target string, req *tikvrpc.Request) (*tikvrpc.Response, error) {
 		a.store.trips.count(req.Type, false)

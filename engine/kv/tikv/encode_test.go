@@ -22,7 +22,8 @@ func TestKeys(t *testing.T) {
 				t.Fatalf("%x: got %x, %v, %v", a, got, isDelta, err)
 			}
 		}
-		if c := bytes.Compare(a, b); c != 0 && (bytes.Compare(base, s.base(b)) != c || bytes.Compare(delta, s.base(b)) != c) {
+		other := s.base(b)
+		if c := bytes.Compare(a, b); c != 0 && (bytes.Compare(base, other) != c || bytes.Compare(delta, other) != c) {
 			t.Fatalf("%x and %x change places", a, b)
 		}
 		start, end := s.bounds(kv.Range{Start: a})

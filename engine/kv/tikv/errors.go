@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	tikverr "github.com/tikv/client-go/v2/error"
 
@@ -25,7 +26,7 @@ func (s *Store) failure(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &old):
 		return fmt.Errorf("%w: it is of %s, the cluster keeps what is since %s", kv.ErrTooOld,
-			old.TxnStartTS.UTC().Format("2006-01-02 15:04:05.000"), old.GCSafePoint.UTC().Format("2006-01-02 15:04:05.000"))
+			old.TxnStartTS.UTC().Format(time.RFC3339Nano), old.GCSafePoint.UTC().Format(time.RFC3339Nano))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
 	default:

@@ -12,8 +12,8 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// What is added to a counter lies beside it, so that those who add do not meet. folder puts it together from time to time:
-// a counter is a sum of few parts however often it is added to.
+// What is added to a counter lies beside it, so that those who add do not meet. folder puts it together from time to
+// time: a counter is a sum of few parts however often it is added to.
 type folder struct {
 	store *Store
 	wake  chan struct{}

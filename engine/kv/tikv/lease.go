@@ -16,12 +16,12 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// lease keeps other processes away from a prefix. What they commit would be safe with two at work, but a process does not
-// hear yet of what another one has changed: live queries, sign-outs and settings would be behind.
+// lease keeps other processes away from a prefix. What they commit would be safe with two at work, but a process
+// does not hear yet of what another one has changed: live queries, sign-outs and settings would be behind.
 //
-// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds. The
-// holder renews it. It stops committing by its own clock before the lease is over: leaseTime is counted from before the
-// request that got it, and clocks may run apart by leaseSlack.
+// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds.
+// The holder renews it. It stops committing by its own clock before the lease is over: leaseTime is counted from
+// before the request that got it, and clocks may run apart by leaseSlack.
 type lease struct {
 	store *Store
 	key   []byte
@@ -44,9 +44,9 @@ type holder struct {
 	Until int64  `json:"until"` // milliseconds since 1970, by the clock of the cluster
 }
 
-// take takes the lease, and keeps it until drop. Where a process is left over that does not renew it any more, it waits for
-// the end of its lease; a renewal that was on its way when that process was killed may still arrive. Errors: kv.ErrLocked for
-// one that is alive.
+// take takes the lease, and keeps it until drop. Where a process is left over that does not renew it any more, it
+// waits for the end of its lease; a renewal that was on its way when that process was killed may still arrive.
+// Errors: kv.ErrLocked for one that is alive.
 func (l *lease) take(ctx context.Context, s *Store) error {
 	l.store, l.id, l.began, l.quit = s, uuid.NewString(), time.Now(), make(chan struct{})
 	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)
@@ -74,7 +74,8 @@ func (l *lease) take(ctx context.Context, s *Store) error {
 	}
 }
 
-// renew holds the lease for so long from now on; 0 gives it back. kv.ErrLocked: somebody else has it, the answer is who.
+// renew holds the lease for so long from now on; 0 gives it back. kv.ErrLocked: somebody else has it, the answer is
+// who.
 func (l *lease) renew(ctx context.Context, d time.Duration) (other holder, err error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 )
 
 // order runs what batches ask for (kv.Batch.Applied) in the order of their commit timestamps. Timestamps only grow: a
-// commit that has not asked for its own when another one knows its own comes after it. So a finished commit waits only for
-// those that may have asked (stamping) or have an earlier one, and have no outcome yet.
+// commit that has not asked for its own when another one knows its own comes after it. So a finished commit waits
+// only for those that may have asked (stamping) or have an earlier one, and have no outcome yet.
 type order struct {
 	mu      sync.Mutex // held while Applied runs
 	changed *sync.Cond

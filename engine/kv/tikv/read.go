@@ -41,7 +41,8 @@ func (s *Store) reader(at uint64, own ...uint64) *reader {
 const lockWait = 200 * time.Millisecond
 
 // ask sends a request to a region. again: there was no answer, and the region must be looked up anew.
-func (r *reader) ask(bo *client.Backoffer, req *tikvrpc.Request, region client.RegionVerID) (answer any, again bool, err error) {
+func (r *reader) ask(bo *client.Backoffer, req *tikvrpc.Request, region client.RegionVerID) (answer any, again bool,
+	err error) {
 	r.store.trips.count(req.Type, r.validating)
 	resp, _, _, err := r.helper.SendReqCtx(bo, req, region, r.store.opt.Timeout, tikvrpc.TiKV, "")
 	if err != nil {
@@ -223,7 +224,8 @@ type stretch struct {
 	keysOnly   bool
 }
 
-// next reads up to n pairs of st, in order, and takes the part that they come from off st. Without pairs st is at its end.
+// next reads up to n pairs of st, in order, and takes the part that they come from off st. Without pairs st is at
+// its end.
 func (r *reader) next(ctx context.Context, st *stretch, n int) ([]*kvrpcpb.KvPair, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.opt.Timeout)
 	defer cancel()

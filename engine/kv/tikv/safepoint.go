@@ -11,8 +11,9 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// safePoint tells the client which snapshots are too old. It asks the placement driver for what the stores go by, and not a
-// key in etcd where a program for SQL notes it: no such program need be there. It implements client.SafePointKV.
+// safePoint tells the client which snapshots are too old. It asks the placement driver for what the stores go by,
+// and not a key in etcd where a program for SQL notes it: no such program need be there. It implements
+// client.SafePointKV.
 type safePoint struct {
 	driver pd.Client
 	ctx    context.Context

@@ -34,8 +34,8 @@ type Options struct {
 	Shared    bool                  // other processes may have the prefix open too; without it Open takes a lease of it
 }
 
-// TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and Key are
-// shown to it. All empty: no TLS.
+// TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and
+// Key are shown to it. All empty: no TLS.
 type TLS struct{ CA, Cert, Key string }
 
 // defaultTimeout is that of Options.
@@ -75,8 +75,8 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// Open connects to a cluster. Errors: kv.ErrUnavailable where no placement driver answers in time, kv.ErrLocked where another
-// process has the prefix; what is wrong with opt.
+// Open connects to a cluster. Errors: kv.ErrUnavailable where no placement driver answers in time, kv.ErrLocked
+// where another process has the prefix; what is wrong with opt.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -211,7 +211,8 @@ func (s *Store) Begin(ctx context.Context) (kv.Snapshot, error) {
 	return sn, nil
 }
 
-// Exclusive implements kv.Store. Commits of other processes do not wait for the turn: they may still be met as conflicts.
+// Exclusive implements kv.Store. Commits of other processes do not wait for the turn: they may still be met as
+// conflicts.
 func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) { return s.gate.exclusive(ctx) }
 
 // Stats implements kv.Store. Version is the newest commit of this process.

@@ -27,8 +27,8 @@ var ctx = context.Background()
 // counters are the keys that the suite adds to.
 func counters(key []byte) bool { return key[0] == 'n' || key[0] == 's' }
 
-// open opens a store, which the test closes. Without an address it is on a prefix of its own in a cluster that all tests
-// share.
+// open opens a store, which the test closes. Without an address it is on a prefix of its own in a cluster that all
+// tests share.
 func open(t testing.TB, opt tikv.Options) *tikv.Store {
 	t.Helper()
 	if opt.PD == nil {
@@ -159,9 +159,9 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestReadOnlyAnomaly: a commit that readers push to a later timestamp is validated at that one. Otherwise somebody could
-// see the change of c without that of a, although a comes before c (Fekete, O'Neil, O'Neil: A read-only transaction anomaly
-// under snapshot isolation, SIGMOD Record 2004).
+// TestReadOnlyAnomaly: a commit that readers push to a later timestamp is validated at that one. Otherwise somebody
+// could see the change of c without that of a, although a comes before c (Fekete, O'Neil, O'Neil: A read-only
+// transaction anomaly under snapshot isolation, SIGMOD Record 2004).
 func TestReadOnlyAnomaly(t *testing.T) {
 	c, open := cluster(t)
 	a, b := open(tikv.Options{}), open(tikv.Options{})
@@ -229,7 +229,8 @@ func TestPushed(t *testing.T) {
 	}
 }
 
-// TestUndetermined: an outcome that nobody knows is an error of its own. An answer that was lost once is asked for again.
+// TestUndetermined: an outcome that nobody knows is an error of its own. An answer that was lost once is asked for
+// again.
 func TestUndetermined(t *testing.T) {
 	c, open := cluster(t)
 	st, other := open(tikv.Options{Timeout: time.Second}), open(tikv.Options{})
@@ -433,7 +434,8 @@ func TestChecksum(t *testing.T) {
 	}
 	sn := kvtest.Begin(t, st)
 	defer sn.Release()
-	if _, _, err := sn.Get([]byte("a")); !errors.Is(err, kv.ErrCorrupt) || !strings.Contains(err.Error(), hex.EncodeToString(key)) {
+	_, _, err = sn.Get([]byte("a"))
+	if !errors.Is(err, kv.ErrCorrupt) || !strings.Contains(err.Error(), hex.EncodeToString(key)) {
 		t.Errorf("get: %v", err)
 	}
 	cur := sn.Scan(kv.Range{}, kv.ScanOptions{})

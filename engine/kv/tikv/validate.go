@@ -74,7 +74,9 @@ func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, 
 
 // writes reports whether the batch writes key.
 func (a *attempt) writes(key []byte) bool {
-	_, ok := slices.BinarySearchFunc(a.batch.Writes, key, func(w kv.Write, k []byte) int { return bytes.Compare(w.Key, k) })
+	_, ok := slices.BinarySearchFunc(a.batch.Writes, key, func(w kv.Write, k []byte) int {
+		return bytes.Compare(w.Key, k)
+	})
 	return ok
 }
 

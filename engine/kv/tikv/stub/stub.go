@@ -33,8 +33,8 @@ var (
 	prefixes atomic.Int64
 )
 
-// Shared gives a cluster that all tests of the process have in common, and a prefix for the caller alone. It ends with the
-// process.
+// Shared gives a cluster that all tests of the process have in common, and a prefix for the caller alone. It ends
+// with the process.
 func Shared(t testing.TB) (c *Cluster, prefix string) {
 	t.Helper()
 	once.Do(func() { shared, failed = start() })
