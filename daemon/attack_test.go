@@ -143,6 +143,8 @@ func (a *attack) run(line string) {
 		a.last = a.sockets[words[0]].resp.Status
 	case "grpc":
 		a.grpc(rest)
+	case "postgres":
+		a.postgres(rest)
 	case "say":
 		name, text, _ := strings.Cut(rest, " ")
 		a.last = a.sockets[name].say(a.expand(text))
@@ -188,6 +190,7 @@ func (a *attack) option(text string) {
 			c.AuthRate, c.AuthBurst, c.ClientIP = 1, 3, "X-Forwarded-For"
 		},
 		"unauthenticated": func(c *config.Config) { c.Unauthenticated = true },
+		"postgres":        postgresListener,
 		"guests":          func(c *config.Config) { c.AllowGuests = true },
 		"files":           func(c *config.Config) { c.AllowExperimental = config.ParseNames("files") },
 		"deep":            func(c *config.Config) { c.QueryTimeout = 5 * time.Second },

@@ -237,3 +237,74 @@ func TestGraphicalTools(t *testing.T) {
 		f.ask("SET dialect = 'surrealql'")
 	}
 }
+
+// refusedCommands are recorded statements that are errors here, with their codes. The misspelt "selec" by itself is
+// none: in the language it is the name of a field.
+var refusedCommands = map[string]string{
+	"selec $1": "42601", `select 1 \gdesc`: "42601",
+	`select 1 \parse s1`:                              "42601",
+	"select * from person where age > ? and name = ?": "42601", // its parameters were never put in
+	"SET client_encoding TO 'LATIN1'":                 "0A000", // texts are UTF-8
+}
+
+// Every other statement that the recorded tools send does what its tag says, where it makes sense: in a transaction,
+// with the savepoint or cursor that it names.
+func TestRecordedCommands(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, productSchema)
+	file, err := os.ReadFile("testdata/queries.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.SplitSeq(strings.TrimSpace(string(file)), "\n") {
+		var r recorded
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == "SelectStmt" {
+			continue
+		}
+		n++
+		f := login(t, addr)
+		f.want("SET dialect = 'sql'", "C(SET) ZI")
+		words := strings.Fields(strings.TrimSuffix(strings.ToLower(r.SQL), ";"))
+		name := ""
+		if len(words) > 0 {
+			name = words[len(words)-1]
+		}
+		switch {
+		case strings.HasPrefix(r.Kind, "Fetch"), r.Kind == "ClosePortalStmt":
+			f.ask("BEGIN; DECLARE " + name + " CURSOR FOR SELECT generate_series(1, 3)")
+		case r.Kind == "DeclareCursorStmt":
+			f.ask("BEGIN")
+		case r.Kind == "TransactionStmt" && (words[0] == "savepoint" || words[0] == "release" || strings.Contains(r.SQL,
+			" TO ") || strings.Contains(r.SQL, " to ")):
+			f.ask("BEGIN; SAVEPOINT " + name)
+		}
+		want := refusedCommands[r.SQL]
+		switch {
+		case r.Kind == "AlterRoleStmt":
+			want = "0A000"
+		case r.Kind == "InsertStmt": // with parameters, of a table whose tags are no texts
+			if _, code := f.describeText(strings.ReplaceAll(r.SQL, "::jsonb", ""), nil); code != "" {
+				t.Errorf("%s\n%s", code, r.SQL)
+			}
+			continue
+		}
+		f.send(&pgproto3.Query{String: r.SQL})
+		if r.Kind == "CopyStmt" && strings.Contains(strings.ToLower(r.SQL), "from stdin") {
+			f.send(&pgproto3.CopyFail{Message: "enough"})
+			want = "57014"
+		}
+		got := f.read(1)
+		if want == "" && (strings.Contains(got, "!") || !strings.Contains(got, "C(") && r.Kind != "Empty") ||
+			want != "" && !strings.Contains(got, "E!"+want) {
+			t.Errorf("%s\n%s, want %s", r.SQL, got, want)
+		}
+		_ = f.conn.Close()
+	}
+	if n < 80 {
+		t.Errorf("only %d statements were tried", n)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
@@ -345,5 +347,98 @@ Asynchronous notification "a" with payload "b" received from server process with
 	host, port, _ := net.SplitHostPort(addr)
 	if out, err := exec.CommandContext(t.Context(), "pg_isready", "-h", host, "-p", port).CombinedOutput(); err != nil {
 		t.Errorf("pg_isready: %v %s", err, out)
+	}
+}
+
+// A user that is not there is asked in the same way as one that is: by SCRAM with a salt that stays, and refused in the
+// same words.
+func TestSigninTellsNoUsers(t *testing.T) {
+	addr, _ := start(t)
+	seen := map[string]string{}
+	for _, user := range []string{"root", "nobody", "root", "nobody", "someone"} {
+		f := dial(t, addr)
+		f.write(startupPacket("user", user, "database", "test/test"))
+		m, err := f.f.Receive()
+		if err != nil || short(m) != "sasl" {
+			t.Fatalf("%s: %v %v", user, m, err)
+		}
+		if got := fmt.Sprint(m.(*pgproto3.AuthenticationSASL).AuthMechanisms); got != "[SCRAM-SHA-256]" {
+			t.Errorf("%s: %s", user, got)
+		}
+		f.send(&pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: []byte("n,,n=,r=abcdefgh")})
+		if m, err = f.f.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		next, ok := m.(*pgproto3.AuthenticationSASLContinue)
+		if !ok {
+			t.Fatalf("%s: %v", user, m)
+		}
+		nonce, rest, _ := strings.Cut(string(next.Data), ",")
+		salt, rounds, _ := strings.Cut(rest, ",")
+		if len(nonce) != len("r=abcdefgh")+24 || len(salt) != len("s=")+24 || rounds != "i=4096" {
+			t.Errorf("%s: %s", user, next.Data)
+		}
+		if was, ok := seen[user]; ok && was != salt {
+			t.Errorf("the salt of %s was %s, and is %s", user, was, salt)
+		}
+		for other, of := range seen {
+			if other != user && of == salt {
+				t.Errorf("%s and %s have one salt", user, other)
+			}
+		}
+		seen[user] = salt
+		proof := base64.StdEncoding.EncodeToString(make([]byte, 32))
+		f.send(&pgproto3.SASLResponse{Data: []byte("c=biws," + nonce + ",p=" + proof)})
+		if m, err = f.f.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		e, ok := m.(*pgproto3.ErrorResponse)
+		if !ok || e.Code != "28P01" || e.Message != fmt.Sprintf("password authentication failed for user %q", user) {
+			t.Errorf("%s: %+v", user, m)
+		}
+	}
+}
+
+// What a client says of channel binding (RFC 5802, section 6) is held to what it was offered.
+func TestChannelBinding(t *testing.T) {
+	cert, key, pool := certificate(t, "ecdsa")
+	addr, _ := start(t, func(c *config.Config) { c.WebCert, c.WebKey = cert, key })
+	for _, tc := range []struct{ mechanism, first, want string }{
+		{"SCRAM-SHA-256", "n,,n=,r=abc", "continue"},
+		{"SCRAM-SHA-256", "y,,n=,r=abc", "28P01"}, // somebody has taken PLUS off the list
+		{"SCRAM-SHA-256", "p=tls-server-end-point,,n=,r=abc", "08P01"},
+		{"SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,n=,r=abc", "continue"},
+		{"SCRAM-SHA-256-PLUS", "p=tls-unique,,n=,r=abc", "08P01"},
+		{"SCRAM-SHA-256-PLUS", "n,,n=,r=abc", "08P01"},
+		{"SCRAM-SHA-1", "n,,n=,r=abc", "08P01"},
+	} {
+		raw, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		_ = raw.SetDeadline(time.Now().Add(20 * time.Second))
+		conn := tls.Client(raw, &tls.Config{RootCAs: pool, ServerName: "localhost", NextProtos: []string{"postgresql"}})
+		f := &frames{t: t, conn: conn, f: pgproto3.NewFrontend(conn, conn)}
+		f.write(startupPacket("user", "root", "database", "test/test"))
+		m, err := f.f.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(m.(*pgproto3.AuthenticationSASL).AuthMechanisms)
+		if got != "[SCRAM-SHA-256-PLUS SCRAM-SHA-256]" {
+			t.Errorf("offered: %s", got)
+		}
+		f.send(&pgproto3.SASLInitialResponse{AuthMechanism: tc.mechanism, Data: []byte(tc.first)})
+		if m, err = f.f.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		got = "continue"
+		if e, ok := m.(*pgproto3.ErrorResponse); ok {
+			got = e.Code
+		}
+		if got != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.mechanism, tc.first, got, tc.want)
+		}
 	}
 }

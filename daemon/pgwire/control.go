@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -41,8 +42,21 @@ func init() {
 		"discard": readDiscard, "deallocate": readDeallocate, "declare": readDeclare, "fetch": readFetch,
 		"move": readFetch, "close": readClose,
 		"copy": readCopy, "listen": readListen, "unlisten": readUnlisten, "notify": readNotify, "prepare": readPrepare,
-		"execute": readExecute, "lock": readLock, "vacuum": readVacuum, "analyze": readVacuum, "checkpoint": readVacuum,
+		"execute": readExecute, "alter": readAlter, "lock": readLock,
+		"vacuum": readVacuum, "analyze": readVacuum, "checkpoint": readVacuum,
 	}
+}
+
+// readAlter refuses what \password of psql sends: a verifier that the server would have to take on trust. ALTER of
+// the language is another statement.
+func readAlter(_ *conn, w *words) (work, error) {
+	w.take()
+	ofLanguage := slices.ContainsFunc(w.tokens, func(t sql.Token) bool { return t.Is("on") }) // ALTER USER u ON ROOT …
+	if ofLanguage || !w.eat("user") && !w.eat("role") {
+		return nil, nil
+	}
+	return nil, sqlstate.New(sqlstate.FeatureNotSupported, "ALTER USER and ALTER ROLE are not supported").
+		Hinted("Use DEFINE USER OVERWRITE … PASSWORD '…'.")
 }
 
 func readBegin(_ *conn, w *words) (work, error) {

@@ -69,8 +69,8 @@ func (r *tableRelation) exactly(filters []sql.Filter) bool {
 
 // run sends the rows.
 func (d *directScan) run(ctx context.Context) error {
-	text, vars := d.r.query(d.scan)
-	if err := d.r.stream()(ctx, text, vars, d); err != nil {
+	text, vars := d.r.query(d.scan, everyRow, 0, true)
+	if err := d.r.run()(ctx, text, vars, d); err != nil {
 		return err
 	}
 	return d.failed
@@ -128,7 +128,7 @@ func (d *directScan) column(rec value.Value, item []byte, j int) (value.Value, e
 		return d.r.column(rec, j)
 	}
 	v, _ := value.StoredValue(item)
-	return fitColumn(&d.r.cols[j], v)
+	return d.r.fit(j, v)
 }
 
 // Finished implements engine.Sink.

@@ -130,7 +130,13 @@ func (s *countSink) row([]value.Value) error {
 
 // Explain implements sql.Explainer: the plan of the engine for the scan.
 func (r *tableRelation) Explain(ctx context.Context, s *sql.Scan) ([]string, error) {
-	text, vars := r.query(s)
+	of, most := everyRow, int64(0)
+	if r.limits(s) {
+		if most = s.Most; len(s.Order) > 0 {
+			of = valueRows
+		}
+	}
+	text, vars := r.query(s, of, most, false)
 	run := r.c.session.Execute
 	if r.c.tx.tx != nil {
 		run = r.c.tx.tx.Execute

@@ -143,6 +143,7 @@ func columnOf(name string, f value.Value) *catalog.Column {
 	if kind := field(f, "kind"); kind != "" {
 		if t, err := parse.Type(kind); err == nil {
 			col.OID, col.NotNull, col.Ref = columnType(t)
+			col.Link, col.Texts = holds(t)
 		}
 	}
 	return col
@@ -195,6 +196,21 @@ func columnType(t *value.Type) (oid pgtype.OID, notNull bool, ref string) {
 		ref = of[0].Tables[0]
 	}
 	return oid, notNull, ref
+}
+
+// holds reports whether a type has records among its values, and whether it has texts alone, but for what is no value.
+func holds(t *value.Type) (links, texts bool) {
+	texts = true
+	for _, alt := range alternatives(t) {
+		switch {
+		case alt.Kind == value.TypeNone, alt.Kind == value.TypeNull:
+		case alt.Kind == value.TypeString, alt.Kind == value.TypeLiteral && alt.Literal.Kind() == value.KindString:
+		default:
+			texts = false
+			links = links || alt.Kind == value.TypeRecord
+		}
+	}
+	return links, texts
 }
 
 func indexOf(t *catalog.Table, ix value.Value) *catalog.Index {

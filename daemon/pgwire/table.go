@@ -2,6 +2,8 @@ package pgwire
 
 import (
 	"context"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/catalog"
@@ -38,24 +40,63 @@ func (*tableRelation) Exclusive() bool { return true }
 
 // Scan implements sql.Relation.
 func (r *tableRelation) Scan(ctx context.Context, s *sql.Scan, yield func([]value.Value) error) error {
-	text, vars := r.query(s)
-	out := &scanSink{r: r, s: s, yield: yield}
-	if err := r.stream()(ctx, text, vars, out); err != nil {
+	switch {
+	case !r.limits(s):
+		_, err := r.stream(ctx, s, everyRow, 0, yield)
+		return err
+	case len(s.Order) == 0:
+		_, err := r.stream(ctx, s, everyRow, s.Most, yield)
 		return err
 	}
-	return out.failed
+	first, then := valueRows, noValueRows
+	if s.Order[0].NullsFirst {
+		first, then = then, first
+	}
+	n, err := r.stream(ctx, s, first, s.Most, yield)
+	if err == nil && n < s.Most {
+		_, err = r.stream(ctx, s, then, s.Most-n, yield)
+	}
+	return err
 }
 
-// stream runs a text in the transaction of the connection, where there is one.
-func (r *tableRelation) stream() func(context.Context, string, *value.Object, engine.Sink) error {
+// part is a part of the rows of a scan: all, or those that have a value in the column that orders them, or not. The
+// language has its own place for what is no value, and SQL another one.
+type part uint8
+
+const (
+	everyRow part = iota
+	valueRows
+	noValueRows
+)
+
+// stream hands the rows of one part to yield, at most most of them where that is not 0.
+func (r *tableRelation) stream(ctx context.Context, s *sql.Scan, of part, most int64,
+	yield func([]value.Value) error) (int64, error) {
+	text, vars := r.query(s, of, most, false)
+	out := &scanSink{r: r, s: s, yield: yield}
+	if err := r.run()(ctx, text, vars, out); err != nil {
+		return out.n, err
+	}
+	return out.n, out.failed
+}
+
+// run runs a text in the transaction of the connection, where there is one.
+func (r *tableRelation) run() func(context.Context, string, *value.Object, engine.Sink) error {
 	if r.c.tx.tx != nil {
 		return r.c.tx.tx.Stream
 	}
 	return r.c.session.Stream
 }
 
-// query is the SELECT of the language that gives the rows of a scan. The engine keeps the plan of its text.
-func (r *tableRelation) query(s *sql.Scan) (string, *value.Object) {
+// limits reports whether the engine can order and cut the rows of a scan.
+func (r *tableRelation) limits(s *sql.Scan) bool {
+	ordered := len(s.Order) == 0 || len(s.Order) == 1 && r.ordered(s.Order[0])
+	return s.Most > 0 && ordered && r.exact(s.Filters)
+}
+
+// query is the SELECT of the language that gives the rows of a part of a scan, cut and ordered where most is not 0.
+// exact: it gives no row that a filter drops. The engine keeps the plan of its text.
+func (r *tableRelation) query(s *sql.Scan, of part, most int64, exact bool) (string, *value.Object) {
 	text := append(make([]byte, 0, 128), "SELECT "...)
 	text = append(r.appendFields(text, s.Columns), " FROM "...)
 	vars := make([]value.Field, 0, len(s.Filters))
@@ -67,34 +108,61 @@ func (r *tableRelation) query(s *sql.Scan) (string, *value.Object) {
 		vars = append(vars, value.Field{Name: "_key", Value: key})
 	}
 	n := 0
-	for i := range s.Filters {
-		f := &s.Filters[i]
-		if !r.sameInLanguage(f) {
-			continue
-		}
+	filter := func(column int, op string, v value.Value) {
 		text = append(text, [...]string{" WHERE ", " AND "}[min(n, 1)]...)
 		name := filterNames[min(n, len(filterNames)-1)]
 		if n >= len(filterNames) {
 			name = "_f" + itoa(n)
 		}
-		text = append(text, value.QuoteIdent(r.cols[f.Column].Name)...)
-		text = append(append(append(text, ' '), f.Op...), " $"...)
+		text = append(text, value.QuoteIdent(r.cols[column].Name)...)
+		text = append(append(append(text, ' '), op...), " $"...)
 		text = append(text, name...)
-		vars = append(vars, value.Field{Name: name, Value: f.Value})
+		vars = append(vars, value.Field{Name: name, Value: v})
 		n++
 	}
-	if s.Most > 0 && r.exact(s.Filters) && r.ordered(s.Order) {
-		for i, o := range s.Order {
-			text = append(text, [...]string{" ORDER BY ", ", "}[min(i, 1)]...)
-			text = append(text, value.QuoteIdent(r.cols[o.Column].Name)...)
-			if o.Desc {
+	for i := range s.Filters {
+		if f := &s.Filters[i]; r.sameInLanguage(f) {
+			filter(f.Column, f.Op, f.Value)
+			if (exact || most > 0) && f.Op[0] == '<' && !bounded(s.Filters, f.Column) {
+				filter(f.Column, ">=", leastOf[r.cols[f.Column].OID])
+			}
+		}
+	}
+	switch column := r.orderColumn(s); {
+	case of == noValueRows:
+		filter(column, "<", leastOf[r.cols[column].OID])
+	case of == valueRows && !bounded(s.Filters, column):
+		filter(column, ">=", leastOf[r.cols[column].OID])
+	}
+	if most > 0 {
+		if of == valueRows {
+			text = append(append(text, " ORDER BY "...), value.QuoteIdent(r.cols[s.Order[0].Column].Name)...)
+			if s.Order[0].Desc {
 				text = append(text, " DESC"...)
 			}
 		}
 		text = append(text, " LIMIT $_most"...)
-		vars = append(vars, value.Field{Name: "_most", Value: value.Int(s.Most)})
+		vars = append(vars, value.Field{Name: "_most", Value: value.Int(most)})
 	}
 	return string(text), value.NewObject(vars...)
+}
+
+// orderColumn is the column that orders a scan, 0 where none does.
+func (r *tableRelation) orderColumn(s *sql.Scan) int {
+	if len(s.Order) == 0 {
+		return 0
+	}
+	return s.Order[0].Column
+}
+
+// leastOf are the least values of the types of columns. What is less in the order of the language is NONE, NULL, or a
+// value of another type: old records may have those, whatever the field is now.
+var leastOf = map[pgtype.OID]value.Value{pgtype.Int8: value.Int(math.MinInt64), pgtype.Text: value.Str(""),
+	pgtype.Timestamptz: value.DatetimeOf(value.MinDatetime)}
+
+// bounded reports whether filters let no row pass without a value in a column.
+func bounded(filters []sql.Filter, column int) bool {
+	return slices.ContainsFunc(filters, func(f sql.Filter) bool { return f.Column == column && f.Op[0] != '<' })
 }
 
 var filterNames = [...]string{"_f0", "_f1", "_f2", "_f3"}
@@ -171,7 +239,7 @@ func simpleID(table, key string) (value.Value, bool) {
 func (r *tableRelation) sameInLanguage(f *sql.Filter) bool {
 	col := r.t.Columns[f.Column]
 	switch {
-	case f.Value.IsNullish(), col.Ref != "", f.Column == 0, r.t.Open:
+	case f.Value.IsNullish(), col.Link, f.Column == 0, r.t.Open:
 		return false
 	case f.Value.Kind() == value.KindFloat, f.Value.Kind() == value.KindBool && f.Op != "=":
 		return false
@@ -183,33 +251,20 @@ func (r *tableRelation) sameInLanguage(f *sql.Filter) bool {
 	return false
 }
 
-// exact reports whether the language drops all rows that do not meet the filters. A field that is not there is less
-// than every value of the language, and NULL in SQL.
+// exact reports whether the language can drop all rows that do not meet the filters.
 func (r *tableRelation) exact(filters []sql.Filter) bool {
 	for i := range filters {
 		f := &filters[i]
-		col := r.t.Columns[f.Column]
-		switch {
-		case !r.sameInLanguage(f), f.Op[0] == '<' && !col.NotNull, f.Op != "=" && col.OID == pgtype.UUID:
+		if !r.sameInLanguage(f) || f.Op != "=" && leastOf[r.cols[f.Column].OID].IsNone() {
 			return false
 		}
 	}
 	return true
 }
 
-// ordered reports whether the language has the same order.
-func (r *tableRelation) ordered(keys []sql.ScanOrder) bool {
-	for _, k := range keys {
-		col := r.t.Columns[k.Column]
-		switch {
-		case r.t.Open, k.Column == 0, col.Ref != "", !col.NotNull && k.Desc == k.NullsFirst:
-			return false
-		}
-		if col.OID != pgtype.Int8 && col.OID != pgtype.Text && col.OID != pgtype.Timestamptz {
-			return false
-		}
-	}
-	return true
+// ordered reports whether the language has the same order, but for what is no value.
+func (r *tableRelation) ordered(k sql.ScanOrder) bool {
+	return !r.t.Open && k.Column != 0 && !r.t.Columns[k.Column].Link && !leastOf[r.cols[k.Column].OID].IsNone()
 }
 
 // Count implements sql.Counter.
@@ -217,7 +272,7 @@ func (r *tableRelation) Count(ctx context.Context, s *sql.Scan) (n int64, ok boo
 	if !r.exact(s.Filters) {
 		return 0, false, nil
 	}
-	text, vars := r.query(s)
+	text, vars := r.query(s, everyRow, 0, true)
 	_, rest, _ := strings.Cut(text, " FROM ")
 	run := r.c.session.Execute
 	if r.c.tx.tx != nil {
@@ -243,6 +298,7 @@ type scanSink struct {
 	s      *sql.Scan
 	yield  func([]value.Value) error
 	room   []value.Value // of the row, where rows only pass
+	n      int64         // rows that came
 	failed error
 }
 
@@ -256,6 +312,7 @@ func (s *scanSink) Rows(_ int, rows []value.Value) error {
 		if err != nil {
 			return err
 		}
+		s.n++
 		if err := s.yield(row); err != nil {
 			return err
 		}
@@ -320,6 +377,14 @@ func (r *tableRelation) column(rec value.Value, i int) (value.Value, error) {
 	if !ok {
 		return value.None, nil
 	}
+	return r.fit(i, v)
+}
+
+// fit makes a value of the language one of the type of column i.
+func (r *tableRelation) fit(i int, v value.Value) (value.Value, error) {
+	if r.t.Columns[i].Texts && !r.t.Open && v.Kind() != value.KindString && !v.IsNullish() {
+		return value.None, wrongKind(&r.cols[i], v) // the filters that the engine got do not find it as a text
+	}
 	return fitColumn(&r.cols[i], v)
 }
 
@@ -354,7 +419,11 @@ func fitColumn(col *sql.Column, v value.Value) (value.Value, error) {
 		}
 		return value.ArrayOf(out), nil
 	}
-	return value.None, sqlstate.New(sqlstate.InvalidText, "a value of column %q is a %s, not %s", col.Name, v.Kind(),
+	return value.None, wrongKind(col, v)
+}
+
+func wrongKind(col *sql.Column, v value.Value) error {
+	return sqlstate.New(sqlstate.InvalidText, "a value of column %q is a %s, not %s", col.Name, v.Kind(),
 		pgtype.Format(col.OID)).
 		Hinted("Define the field with a type that all its values have.")
 }

@@ -84,7 +84,7 @@ func (s *Server) launch(ctx context.Context, bin string, settings []string) erro
 	}
 	data := filepath.Join(s.dir, "data")
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "root", "-A", "trust",
-		"--locale=C", "-E", "UTF8", "--no-sync")
+		"--locale=C.UTF-8", "-E", "UTF8", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = s.dir, as
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)

@@ -50,6 +50,8 @@ type Column struct {
 	Check    string
 	Computed bool
 	Ref      string // the table whose records it links to, or ""
+	Link     bool   // it may hold records, of whatever tables
+	Texts    bool   // it is declared to hold nothing but texts
 }
 
 // Index is an index of a table. Columns are numbers from 1; 0 is an expression.
