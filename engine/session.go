@@ -128,6 +128,9 @@ func (s *Session) Notify(f func(*Notification) error) { s.notify(f, false) }
 // even of the end.
 func (s *Session) NotifyQuietly(f func(*Notification) error) { s.notify(f, true) }
 
+// ListAsDefined makes INFO … STRUCTURE list fields in the order in which they were first defined.
+func (s *Session) ListAsDefined() { s.change(func(st *exec.Session) { st.Defined = true }) }
+
 func (s *Session) notify(f func(*Notification) error, quiet bool) {
 	s.Show(nil)
 	s.change(func(st *exec.Session) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })

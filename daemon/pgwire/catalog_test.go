@@ -308,3 +308,26 @@ func TestRecordedCommands(t *testing.T) {
 		t.Errorf("only %d statements were tried", n)
 	}
 }
+
+// Columns stand in the order in which their fields were first defined, after the id and the ends of an edge.
+func TestOrderOfColumns(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, `DEFINE TABLE item SCHEMAFULL; DEFINE FIELD z ON item TYPE int; DEFINE FIELD b ON item TYPE option<object>;
+		DEFINE FIELD b.x ON item TYPE option<int>; DEFINE FIELD m ON item TYPE option<int>; DEFINE FIELD a ON item TYPE int;
+		DEFINE FIELD OVERWRITE z ON item TYPE string; DEFINE TABLE edge TYPE RELATION SCHEMAFULL;
+		DEFINE FIELD y ON edge TYPE option<int>; DEFINE FIELD c ON edge TYPE option<int>; DEFINE FIELD k ON item TYPE option<int>;
+		REMOVE FIELD m ON item; DEFINE FIELD m ON item TYPE option<int>`)
+	f := login(t, addr)
+	f.want("SET dialect = 'sql'", "C(SET) ZI")
+	f.want("SELECT * FROM item", "T[id:25 z:25 b:3802 a:20 k:20 m:20] C(SELECT 0) ZI")
+	f.want("SELECT * FROM edge", "T[id:25 in:25 out:25 y:20 c:20] C(SELECT 0) ZI")
+	f.want("SELECT attname FROM pg_attribute WHERE attrelid = 'item'::regclass AND attnum > 0 ORDER BY attnum",
+		"T[attname:19] D[id] D[z] D[b] D[a] D[k] D[m] C(SELECT 6) ZI")
+	f.want("SELECT column_name FROM information_schema.columns WHERE table_name = 'edge' ORDER BY ordinal_position",
+		"T[column_name:19] D[id] D[in] D[out] D[y] D[c] C(SELECT 5) ZI")
+	f.want("INSERT INTO item VALUES ('item:1', 'zz', NULL, 7)", "C(INSERT 0 1) ZI")
+	f.want("SELECT * FROM item", "T[id:25 z:25 b:3802 a:20 k:20 m:20] D[item:1|zz|-|7|-|-] C(SELECT 1) ZI")
+	run(t, d, "ALTER FIELD z ON item COMMENT 'first'")
+	f.want("SELECT z FROM item", "T[z:25] D[zz] C(SELECT 1) ZI")
+	f.want("SELECT * FROM item", "T[id:25 z:25 b:3802 a:20 k:20 m:20] D[item:1|zz|-|7|-|-] C(SELECT 1) ZI")
+}

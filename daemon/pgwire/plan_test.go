@@ -75,7 +75,7 @@ func TestKeptPlans(t *testing.T) {
 	f.want("SET timezone = 'Europe/Paris'", "C(SET) ZI")
 	want("zone", "2 D[1] C(SELECT 1) ZI")
 	want("open", "2 D[1] C(SELECT 1) ZI")
-	want("all", "2 D[item:1|2024-01-01 01:00:00+01|1] C(SELECT 1) ZI")
+	want("all", "2 D[item:1|1|2024-01-01 01:00:00+01] C(SELECT 1) ZI")
 
 	run(t, d, "DEFINE FIELD m ON item TYPE option<int>") // a column more
 	want("n", "2 D[1] C(SELECT 1) ZI", "item:1")

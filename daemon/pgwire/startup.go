@@ -313,6 +313,7 @@ func (c *conn) admit(p *startupParams) error {
 			return fatal(c.translate(err))
 		}
 	}
+	c.session.ListAsDefined()
 	c.srv.register(c)
 	c.session.Show(func() { c.interrupt(errShutdown) })
 	c.listen()

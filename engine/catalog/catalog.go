@@ -33,6 +33,7 @@ type Def struct {
 	By    Definer       // who defined it
 	raw   []byte        // the stored bytes, to see whether a cached Def is still the one
 	rev   int64         // of a table
+	place int64         // of a field, see Defined
 	views []string      // of a table
 }
 

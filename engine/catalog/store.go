@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -20,6 +21,8 @@ import (
 //	rev    of tables: another one whenever something on the table changes (count4 random4, as a number)
 //	text   the canonical DEFINE statement; absent for a table that is only named by edges or links
 //	views  of tables: names of the tables defined as views on it
+//	place  of fields: the count in the revision of the table as they were first defined, so in the order of that; absent in
+//	       what earlier versions stored
 //	by     who defined it: 8 × level (0 root, 1 namespace, 2 database) + roles (bits, see Definer); absent in what earlier
 //	       versions stored: an OWNER of the level
 //	extra  facts beside the text
@@ -30,6 +33,7 @@ const (
 	partText  = "text"
 	partViews = "views"
 	partBy    = "by"
+	partPlace = "place"
 	partExtra = "extra"
 )
 
@@ -44,10 +48,11 @@ type record struct {
 	views []string
 	extra *value.Object
 	by    int64 // as stored; 0: by an earlier version, or without a text
+	place int64
 }
 
 func (r *record) encode() ([]byte, error) {
-	f := make([]value.Field, 0, 7)
+	f := make([]value.Field, 0, 8)
 	if r.by != 0 {
 		f = append(f, value.Field{Name: partBy, Value: value.Int(r.by)})
 	}
@@ -58,6 +63,9 @@ func (r *record) encode() ([]byte, error) {
 		f = append(f, value.Field{Name: partID, Value: value.Int(int64(r.id))})
 	}
 	f = append(f, value.Field{Name: partName, Value: value.Str(r.name)})
+	if r.place != 0 {
+		f = append(f, value.Field{Name: partPlace, Value: value.Int(r.place)})
+	}
 	if r.rev != 0 {
 		f = append(f, value.Field{Name: partRev, Value: value.Int(r.rev)})
 	}
@@ -92,6 +100,9 @@ func decodeRecord(raw []byte) (*record, error) {
 	}
 	if x, ok := o.Get(partRev); ok && x.Kind() == value.KindInt {
 		r.rev = x.Int()
+	}
+	if x, ok := o.Get(partPlace); ok && x.Kind() == value.KindInt {
+		r.place = x.Int()
 	}
 	if x, ok := o.Get(partText); ok && x.Kind() == value.KindString {
 		r.text = x.Str()
@@ -132,7 +143,7 @@ func decodeDef(parse Parser, s Scope, k ast.DefKind, raw []byte) (*Def, error) {
 		return nil, err
 	}
 	d := &Def{Scope: s, Kind: k, Name: r.name, ID: r.id, Extra: r.extra, raw: raw, views: r.views, rev: r.rev,
-		By: definerOf(s, r.by)}
+		By: definerOf(s, r.by), place: r.place}
 	if r.text == "" {
 		return d, nil
 	}
@@ -157,7 +168,11 @@ func (v *View) Put(d *Def) (*Def, error) {
 	r := record{name: d.Name, text: ast.Text(d.Stmt), extra: d.Extra, by: d.By.stored()}
 	switch {
 	case old != nil:
-		r.id, r.rev, r.views = old.ID, nextRev(old.rev), old.views
+		r.id, r.rev, r.views, r.place = old.ID, nextRev(old.rev), old.views, old.place
+	case d.Kind == ast.DefField:
+		if r.place, err = v.nextPlace(d); err != nil {
+			return nil, err
+		}
 	case hasID(d.Kind):
 		if r.id, err = v.nextID(d.Scope, d.Kind); err != nil {
 			return nil, err
@@ -211,18 +226,38 @@ func (v *View) write(s Scope, k ast.DefKind, r *record) error {
 
 // revise bumps the revision of the table that a definition stands on, so that its compiled view is made anew.
 func (v *View) revise(d *Def) error {
-	s := d.Scope
-	name, err := v.named(s, tableOf(d.Stmt))
+	name, err := v.standsOn(d)
 	if err != nil {
 		return err
 	}
-	if name == "" {
-		if name, err = v.tableName(s); err != nil {
-			return err
-		}
-	}
-	return v.changeTable(Scope{NS: s.NS, DB: s.DB}, name, func(*record) {})
+	return v.changeTable(Scope{NS: d.Scope.NS, DB: d.Scope.DB}, name, func(*record) {})
 }
+
+// standsOn is the name of the table that a definition stands on.
+func (v *View) standsOn(d *Def) (string, error) {
+	name, err := v.named(d.Scope, tableOf(d.Stmt))
+	if err != nil || name != "" {
+		return name, err
+	}
+	return v.tableName(d.Scope)
+}
+
+// nextPlace is the place of a field that is defined now: every definition on a table counts its revision up.
+func (v *View) nextPlace(d *Def) (int64, error) {
+	name, err := v.standsOn(d)
+	if err != nil {
+		return 0, err
+	}
+	tb, err := v.def(Scope{NS: d.Scope.NS, DB: d.Scope.DB}, ast.DefTable, name)
+	if err != nil || tb == nil {
+		return 0, err
+	}
+	return tb.rev>>32 + 1, nil
+}
+
+// Defined compares two fields of a table by the order in which they were first defined; those of earlier versions come
+// first.
+func (d *Def) Defined(other *Def) int { return cmp.Compare(d.place, other.place) }
 
 // tableOf is the table that a definition says it stands on.
 func tableOf(stmt ast.Statement) string {

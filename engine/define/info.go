@@ -48,7 +48,21 @@ func (r *run) listing(s catalog.Scope, kind ast.DefKind, structure bool, at uint
 	if err != nil {
 		return value.None, err
 	}
-	return listed(redacted(defs), structure), nil
+	defs = redacted(defs)
+	if structure && kind == ast.DefField && r.Sess != nil && r.Sess.Defined {
+		slices.SortStableFunc(defs, (*catalog.Def).Defined)
+		return shapes(defs), nil
+	}
+	return listed(defs, structure), nil
+}
+
+// shapes are definitions taken apart, in their order.
+func shapes(defs []*catalog.Def) value.Value {
+	out := make([]value.Value, len(defs))
+	for i, d := range defs {
+		out[i] = structureOf(d)
+	}
+	return value.ArrayOf(out)
 }
 
 // redacted are definitions as INFO shows them: without password hashes, for OWNERs too. Who has a hash can try passwords
@@ -71,11 +85,7 @@ func listed(defs []*catalog.Def, structure bool) value.Value {
 	if structure {
 		defs = slices.Clone(defs)
 		slices.SortStableFunc(defs, func(a, b *catalog.Def) int { return strings.Compare(listedField(a), listedField(b)) })
-		out := make([]value.Value, len(defs))
-		for i, d := range defs {
-			out[i] = structureOf(d)
-		}
-		return value.ArrayOf(out)
+		return shapes(defs)
 	}
 	fields := make([]value.Field, len(defs))
 	for i, d := range defs {

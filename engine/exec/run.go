@@ -30,6 +30,7 @@ type Session struct {
 	// Deliver takes notifications of live queries without waiting; nil where there is nobody to take them.
 	Deliver func(*live.Notification) error
 	Quiet   bool // live queries that the session kills end at once, without a word
+	Defined bool // INFO … STRUCTURE lists fields in the order of their definition, not by name
 	// ReadOnly: statements that would change anything are refused, and the others run where nothing can be changed.
 	ReadOnly bool
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
