@@ -111,6 +111,17 @@ func TestPushdownOverOldRecords(t *testing.T) {
 	}
 }
 
+// A column that is converted is another value: the engine is not asked for it.
+func TestFiltersOfConvertedColumns(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, "DEFINE TABLE a SCHEMAFULL; DEFINE FIELD b ON a TYPE option<bool>; CREATE a:1 SET b = true; CREATE a:2")
+	f := login(t, addr)
+	f.want("SET dialect = 'sql'", "C(SET) ZI")
+	f.want("SELECT id FROM a WHERE b::int4::int8 = 1", "T[id:25] D[a:1] C(SELECT 1) ZI")
+	f.want("SELECT id FROM a WHERE -1 < b::int4::int8", "T[id:25] D[a:1] C(SELECT 1) ZI")
+	f.want("SELECT count(*) FROM a WHERE b::int4::int8 < 2", "T[count:20] D[1] C(SELECT 1) ZI")
+}
+
 // Links to records are texts in SQL: the engine is not asked for them by these.
 func TestFiltersOfLinks(t *testing.T) {
 	addr, d := start(t, unauthenticated)
