@@ -5,11 +5,16 @@ package diff
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,12 +26,14 @@ type Answerer interface {
 
 // Options of a run.
 type Options struct {
-	Seed    uint64        // of the first case; the next ones follow
-	Cases   int           // how many
-	Timeout time.Duration // of one case on one engine
-	Shapes  int           // of differing statements to print; the others are counted
-	Shrink  bool          // drop statements while the difference stays
-	File    string        // compare the cases of this file instead of generated ones
+	Seed         uint64        // of the first case; the next ones follow
+	Cases        int           // how many
+	Timeout      time.Duration // of one case on one engine
+	Shapes       int           // of differing statements to print; the others are counted
+	Shrink       bool          // drop statements while the difference stays
+	Log          string        // file that each differing case is appended to, as a line of JSON
+	Applications bool          // generate applications that change, in place of statements
+	File         string        // compare the cases of this file instead of generated ones
 }
 
 // flags reads Options from the command line; the function that it returns runs them.
@@ -38,6 +45,8 @@ func flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 	fs.DurationVar(&o.Timeout, "timeout", 15*time.Second, "of one case on one engine")
 	fs.IntVar(&o.Shapes, "shapes", 30, "kinds of differing statements to print")
 	fs.BoolVar(&o.Shrink, "shrink", true, "drop statements while the difference stays")
+	fs.BoolVar(&o.Applications, "apps", false, "change small applications, in place of generating statements")
+	fs.StringVar(&o.Log, "log", "", "file that each differing case is appended to, as a line of JSON")
 	fs.StringVar(&o.File, "file", "", "compare the queries of this file, one on each line, instead of generated cases; lines with # in front are left out")
 	return func(ctx context.Context, out io.Writer) error {
 		if o.File != "" {
@@ -47,41 +56,90 @@ func flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// Run compares ours with theirs case by case and prints what differs. Its error says that something did.
-func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) error {
-	p := &pair{ours: ours, theirs: theirs, timeout: o.Timeout}
-	shapes := map[string]int{}
-	statements, differing, silent := 0, 0, 0 // silent: no comparison
+// Run compares ours with theirs case by case and prints what differs. Its error says that something did which is not
+// judged yet.
+func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (err error) {
+	r := &run{pair: pair{ours: ours, theirs: theirs, timeout: o.Timeout}, out: out, o: o, shapes: map[string]int{},
+		judged: map[string]int{}}
+	if o.Log != "" {
+		f, ferr := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if ferr != nil {
+			return fmt.Errorf("open the log: %w", ferr)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		r.log = json.NewEncoder(f)
+	}
+	generate := Generate
+	if o.Applications {
+		generate = Mutate
+	}
 	for i := range o.Cases {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c := Generate(o.Seed + uint64(i))
-		d, err := p.compare(ctx, c)
-		if err != nil {
-			silent++
-			fmt.Fprintf(out, "-- seed %d: no answer: %v\n", c.Seed, err)
-			continue
+		if err := r.one(ctx, generate(o.Seed+uint64(i))); err != nil {
+			return err
 		}
-		statements += len(c.asked())
-		if d == nil {
-			continue
-		}
-		differing++
-		shape := d.shape()
-		shapes[shape]++
-		if shapes[shape] > 1 || len(shapes) > o.Shapes {
-			continue
-		}
-		if o.Shrink {
-			d = p.shrink(ctx, d)
-		}
-		fmt.Fprintln(out, d)
 	}
-	fmt.Fprintf(out, "%d cases from seed %d, %d statements; %d cases differ in %d shapes, %d had no answer\n",
-		o.Cases, o.Seed, statements, differing, len(shapes), silent)
-	if differing > 0 {
-		return fmt.Errorf("%d cases differ", differing)
+	return r.end()
+}
+
+// run counts what the cases of a run answered.
+type run struct {
+	pair
+	out                           io.Writer
+	log                           *json.Encoder
+	o                             Options
+	shapes, judged                map[string]int
+	statements, differing, silent int // silent: no comparison
+}
+
+// one compares the answers to one case.
+func (r *run) one(ctx context.Context, c *Case) error {
+	d, judged, err := r.compare(ctx, c)
+	if err != nil {
+		r.silent++
+		fmt.Fprintf(r.out, "-- seed %d: no answer: %v\n", c.Seed, err)
+		return nil
+	}
+	r.statements += len(c.asked())
+	for _, about := range judged {
+		r.judged[about]++
+	}
+	if d == nil {
+		return nil
+	}
+	r.differing++
+	shape := d.shape()
+	r.shapes[shape]++
+	first := r.shapes[shape] == 1 && len(r.shapes) <= r.o.Shapes
+	if first && r.o.Shrink {
+		d = r.shrink(ctx, d)
+	}
+	if first {
+		fmt.Fprintln(r.out, d)
+	}
+	if r.log == nil {
+		return nil
+	}
+	if err := r.log.Encode(struct {
+		Shape string
+		*difference
+	}{shape, d}); err != nil {
+		return fmt.Errorf("write the log: %w", err)
+	}
+	return nil
+}
+
+// end prints the counts.
+func (r *run) end() error {
+	for _, about := range slices.Sorted(maps.Keys(r.judged)) {
+		fmt.Fprintf(r.out, "%7d times: %s\n", r.judged[about], about)
+	}
+	fmt.Fprintf(r.out, "%d cases from seed %d, %d statements; %d cases differ in %d shapes, %d had no answer\n",
+		r.o.Cases, r.o.Seed, r.statements, r.differing, len(r.shapes), r.silent)
+	if r.differing > 0 {
+		return fmt.Errorf("%d cases differ", r.differing)
 	}
 	return nil
 }
@@ -112,29 +170,52 @@ func (p *pair) ask(ctx context.Context, c *Case) (ours, theirs []Answer, err err
 	return normalise(ours), normalise(theirs), nil
 }
 
-// compare asks both; nil says that the answers are the same.
-func (p *pair) compare(ctx context.Context, c *Case) (*difference, error) {
+// compare asks both for their answers and has the first difference that nobody has judged yet, or nil, and what the
+// judged ones before it are about. Behind a judged difference of a statement that writes nothing is compared: the data
+// is not the same any more.
+func (p *pair) compare(ctx context.Context, c *Case) (d *difference, about []string, err error) {
 	ours, theirs, err := p.ask(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for j, a := range theirs { // a mistake of the reference, see docs/differences.md
-		if a.Failed && a.Text == "Specify a database to use" && j < len(ours) {
-			ours[j] = a
+	asked := c.asked()
+	if len(ours) == len(asked) { // COMMIT of a failed transaction has an answer here, and none there
+		asked, ours = withoutCommits(asked, ours)
+	}
+	for from := 0; ; {
+		i := firstDifference(ours[min(from, len(ours)):], theirs[min(from, len(theirs)):])
+		if i < 0 {
+			return nil, about, nil
 		}
-	}
-	for j, a := range theirs { // and one after which its data is not what it should be
-		if strings.Contains(a.Text, "unreachable logic") {
-			theirs, ours = theirs[:j], ours[:min(j, len(ours))]
-			break
+		d := newDifference(c, asked, ours, theirs, from+i)
+		j := judge(d)
+		if j == nil {
+			return d, about, nil
 		}
+		about = append(about, j.about)
+		if j.ends || !reads.MatchString(d.Statement) {
+			return nil, about, nil
+		}
+		from += i + 1
 	}
-	i := firstDifference(ours, theirs)
-	if i < 0 {
-		return nil, nil
+}
+
+// withoutCommits leaves out the COMMITs of failed transactions.
+func withoutCommits(asked []string, answers []Answer) ([]string, []Answer) {
+	var kept []string
+	var left []Answer
+	for i, a := range answers {
+		if a.Failed && strings.HasPrefix(a.Text, "Cannot COMMIT: the transaction was aborted") {
+			continue
+		}
+		kept, left = append(kept, asked[i]), append(left, a)
 	}
+	return kept, left
+}
+
+func newDifference(c *Case, asked []string, ours, theirs []Answer, i int) *difference {
 	d := &difference{Case: c, Statement: "(number of answers)"}
-	if asked := c.asked(); i < len(asked) {
+	if i < len(asked) {
 		d.Statement = asked[i]
 	}
 	if i < len(ours) {
@@ -143,7 +224,7 @@ func (p *pair) compare(ctx context.Context, c *Case) (*difference, error) {
 	if i < len(theirs) {
 		d.Theirs = theirs[i]
 	}
-	return d, nil
+	return d
 }
 
 // shrink drops statements, last first, as long as the same statement differs.
@@ -162,7 +243,7 @@ func (p *pair) shrink(ctx context.Context, d *difference) *difference {
 				if len(smaller.asked()) == 0 || stays(s[i]) {
 					continue
 				}
-				if got, err := p.compare(ctx, &smaller); err == nil && got != nil && got.Statement == d.Statement {
+				if got, _, err := p.compare(ctx, &smaller); err == nil && got != nil && got.Statement == d.Statement {
 					d, again = got, true
 				}
 			}

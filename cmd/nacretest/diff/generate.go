@@ -19,9 +19,12 @@ type generator struct {
 // Generate makes the case of a seed.
 func Generate(seed uint64) *Case {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x6e61637265))}
-	g.record = g.chance(30)
+	if g.chance(6) {
+		return g.lexical(seed)
+	}
+	g.record = g.chance(25)
 	c := &Case{Seed: seed, Record: g.record, Setup: append(g.schema(), g.data()...)}
-	if all := themes(); !g.record && g.chance(50) {
+	if all := themes(); !g.record && g.chance(65) {
 		g.theme = &all[g.r.IntN(len(all))]
 		c.Setup = append(c.Setup, g.theme.setup(g)...)
 	}
@@ -30,6 +33,9 @@ func Generate(seed uint64) *Case {
 	}
 	if g.open {
 		c.Body = append(c.Body, g.pick("COMMIT", "COMMIT", "CANCEL"))
+	}
+	if g.theme != nil {
+		c.Body = append(c.Body, g.theme.looks...)
 	}
 	for _, tb := range []string{"t", "u", "e", "f", "v"} {
 		c.Body = append(c.Body, "SELECT * FROM "+tb)

@@ -5,15 +5,28 @@ package diff
 type theme struct {
 	setup     func(g *generator) []string
 	statement func(g *generator) string
+	looks     []string // what ends the case, to see what became of its data
 }
 
 func themes() []theme {
 	return []theme{
-		{feedSetup, feedStatement}, {versionSetup, versionStatement}, {grantSetup, grantStatement},
-		{referenceSetup, referenceStatement},
-		{viewSetup, viewStatement}, {eventSetup, eventStatement}, {sequenceSetup, sequenceStatement},
-		{endpointSetup, endpointStatement},
-		{edgeSetup, edgeStatement},
+		{feedSetup, feedStatement, []string{"SELECT * FROM c, co, cr"}},
+		{versionSetup, versionStatement, []string{"SELECT * FROM h"}},
+		{grantSetup, grantStatement, nil},
+		{referenceSetup, referenceStatement, []string{"SELECT * FROM p, r0, r1, r2, r3, r4, r5, r6"}},
+		{viewSetup, viewStatement, []string{"SELECT * FROM v1, v2, v3, v4, v5"}},
+		{eventSetup, eventStatement, []string{"SELECT * FROM w, log"}},
+		{sequenceSetup, sequenceStatement, nil},
+		{endpointSetup, endpointStatement, nil},
+		{edgeSetup, edgeStatement, []string{"SELECT * FROM m, o1, ra, rb, rc"}},
+		{elementSetup, elementStatement, []string{"SELECT * FROM x", "INFO FOR TABLE x"}},
+		{elementSetup, elementStatement, []string{"SELECT * FROM x", "INFO FOR TABLE x"}},
+		{shapeSetup, shapeStatement, []string{"SELECT * FROM k1", "SELECT * FROM r1"}},
+		{shapeSetup, shapeStatement, []string{"SELECT * FROM k1", "SELECT * FROM r1"}},
+		{orderSetup, orderStatement, nil},
+		{chainSetup, chainStatement, nil},
+		{chainSetup, chainStatement, nil},
+		{computedSetup, computedStatement, []string{"SELECT * FROM y", "INFO FOR TABLE y"}},
 	}
 }
 
@@ -222,7 +235,7 @@ func (g *generator) event1(i int) string {
 			"{ LET $k = $value.n; UPSERT log:2 SET k = $k, i = $input; }",
 			"(UPSERT log:3 SET n += 1), (UPSERT log:4 SET of = $value.id)", "(DELETE log:1)",
 			"(IF $event = 'DELETE' { UPSERT log:5 SET d = $before.id })", "{ RETURN 1 }", "(THROW 'no')",
-			"(UPSERT log:6 SET t = $this, p = $parent)"))
+			"(UPSERT log:6 SET p = $parent)"))
 }
 
 func eventStatement(g *generator) string {
