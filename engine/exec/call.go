@@ -22,9 +22,8 @@ type host struct {
 // hostCall is a call in progress. Functions get its context from Context, so that the many which never wait need no
 // argument for it.
 type hostCall struct {
-	ctx   context.Context
-	env   *Env
-	inner *Env // env without its document, made when first needed: what called closures see
+	ctx context.Context
+	env *Env
 	// method is the method that is called; "" for a function.
 	method string
 }
@@ -65,14 +64,7 @@ func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 	if err := h.r.Tick(h.ctx); err != nil {
 		return value.None, err
 	}
-	if h.inner == nil {
-		h.inner = h.env
-		if h.env.HasDoc() {
-			h.inner = h.env.WithThis(value.None)
-			h.inner.stands = asHidden
-		}
-	}
-	return h.r.call(h.ctx, h.inner, f, args, h)
+	return h.r.call(h.ctx, h.env, f, args, h)
 }
 
 // invoke evaluates a call of a named function.

@@ -28,7 +28,6 @@ type standing uint8
 
 const (
 	asRow     standing = iota // of a SELECT, or what is written
-	asHidden                  // nothing: the row around a closure is hidden while a function calls it
 	asElement                 // an element that a filter looks at
 )
 
@@ -137,20 +136,6 @@ func (e *Env) This() value.Value {
 		}
 	}
 	return value.None
-}
-
-// row is e with the row that closures do not see as its document.
-func (e *Env) row() *Env {
-	for f := e; f != nil; f = f.up {
-		switch {
-		case !f.hasDoc || f.stands == asHidden:
-		case f == e:
-			return e
-		default:
-			return e.WithThis(f.doc)
-		}
-	}
-	return e
 }
 
 // withRow is e with the row of the innermost SELECT as its document; with other where there is none.

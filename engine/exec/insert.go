@@ -230,7 +230,7 @@ func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
 	return v.Record(), nil
 }
 
-// checkEnds refuses a row of INSERT RELATION … ON DUPLICATE KEY UPDATE whose edge has other ends. An edge that the caller may
+// checkEnds refuses a row of INSERT RELATION whose edge is there with other ends. An edge that the caller may
 // not update tells nothing.
 func (in *inserter) checkEnds(ctx context.Context, p *record.Write) error {
 	if !in.s.Relation {
@@ -246,7 +246,10 @@ func (in *inserter) checkEnds(ctx context.Context, p *record.Write) error {
 			if !has.IsNone() {
 				found = has.Text()
 			}
-			return errs.Internal("Found %s for the `id` field, but a specific record has been specified", found)
+			if in.s.OnDuplicate != nil {
+				return errs.Internal("Found %s for the `id` field, but a specific record has been specified", found)
+			}
+			return errs.Internal("Found %s for the `%s` field, which does not match the existing field value", found, name)
 		}
 	}
 	return nil

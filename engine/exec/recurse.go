@@ -399,7 +399,11 @@ func (t *tree) descend(ctx context.Context, r *Run, env *Env, v value.Value) (va
 		if v.Kind() != value.KindRecord {
 			return value.None, notARecord(v)
 		}
-		return t.node(ctx, r, env, v)
+		w, err := t.node(ctx, r, env, v)
+		if err == nil {
+			err = t.short(w.IsNone())
+		}
+		return w, err
 	}
 	from := make([]value.Value, 0, v.Len())
 	for _, e := range inside.Flatten(v).Elems() {

@@ -63,6 +63,9 @@ func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain
 	c, err := w.r.applyData(ctx, w.row, d, row.Stored, row.Seen)
 	w.r.once = outer
 	if err != nil {
+		if row.Seen.IsNone() && !record.Spoken(err) { // the data fails on NONE, not on the hidden record: it stays
+			return nil
+		}
 		return err
 	}
 	return w.put(ctx, &record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,

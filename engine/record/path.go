@@ -10,7 +10,8 @@ import (
 
 // mapPath rewrites what is at path inside v by f, which gets the concrete path and NONE for what is missing. A step
 // over all elements visits what is there; a name below something that is no object is asked about, but not written. What f turns into
-// NONE is removed; what it makes out of nothing, be it NONE, gets the objects around it.
+// NONE is removed; what it makes out of nothing, be it NONE, gets the objects around it. Where a step over all elements is
+// still to come nothing is made: there are none.
 func mapPath(v value.Value, path []catalog.Step, f func(at []catalog.Step, v value.Value) (value.Value, error)) (value.Value, error) {
 	return mapAt(v, nil, path, f)
 }
@@ -41,6 +42,9 @@ func mapAt(v value.Value, at, path []catalog.Step, f func([]catalog.Step, value.
 		}
 		return setField(v, step.Name, now), nil
 	case value.KindNone, value.KindNull: // the reference makes objects of both
+		if slices.ContainsFunc(path, func(s catalog.Step) bool { return s.All }) { // of nothing
+			return v, nil
+		}
 		now, err := mapAt(value.None, append(at, step), path[1:], f)
 		switch {
 		case err != nil:

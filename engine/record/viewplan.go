@@ -111,7 +111,7 @@ type viewBuilder struct {
 
 func (b *viewBuilder) column(p *ast.Projection) error {
 	if p.All {
-		return errs.New(errs.KindValidation, "Invalid query: Cannot select `*` in a materialized aggregate view")
+		return errs.Internal("Incorrect selector for aggregate selection, expression `*` within in selector cannot be aggregated in a group.")
 	}
 	col := viewColumn{path: columnPath(p), key: -1, agg: -1}
 	name := ast.Text(p.X)

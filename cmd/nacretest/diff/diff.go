@@ -69,7 +69,7 @@ func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (
 		defer func() { err = errors.Join(err, f.Close()) }()
 		r.log = json.NewEncoder(f)
 	}
-	generate := Generate
+	generate := func(seed uint64) (*Case, error) { return Generate(seed), nil }
 	if o.Applications {
 		generate = Mutate
 	}
@@ -77,7 +77,11 @@ func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := r.one(ctx, generate(o.Seed+uint64(i))); err != nil {
+		c, err := generate(o.Seed + uint64(i))
+		if err != nil {
+			return err
+		}
+		if err := r.one(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -179,15 +183,17 @@ func (p *pair) compare(ctx context.Context, c *Case) (d *difference, about []str
 		return nil, nil, err
 	}
 	asked := c.asked()
-	if len(ours) == len(asked) { // COMMIT of a failed transaction has an answer here, and none there
-		asked, ours = withoutCommits(asked, ours)
-	}
+	asked, ours = withoutCommits(asked, ours) // they have an answer here, and none there
 	for from := 0; ; {
 		i := firstDifference(ours[min(from, len(ours)):], theirs[min(from, len(theirs)):])
 		if i < 0 {
 			return nil, about, nil
 		}
 		d := newDifference(c, asked, ours, theirs, from+i)
+		if notRun(d) && from+i+1 < min(len(ours), len(theirs)) { // the statement that failed tells
+			from += i + 1
+			continue
+		}
 		j := judge(d)
 		if j == nil {
 			return d, about, nil
@@ -200,6 +206,12 @@ func (p *pair) compare(ctx context.Context, c *Case) (d *difference, about []str
 	}
 }
 
+// notRun tells statements that one engine did not run, or took back, because another failed.
+func notRun(d *difference) bool {
+	const text = "The query was not executed due to a "
+	return strings.HasPrefix(d.Ours.Text, text) || strings.HasPrefix(d.Theirs.Text, text)
+}
+
 // withoutCommits leaves out the COMMITs of failed transactions.
 func withoutCommits(asked []string, answers []Answer) ([]string, []Answer) {
 	var kept []string
@@ -208,7 +220,10 @@ func withoutCommits(asked []string, answers []Answer) ([]string, []Answer) {
 		if a.Failed && strings.HasPrefix(a.Text, "Cannot COMMIT: the transaction was aborted") {
 			continue
 		}
-		kept, left = append(kept, asked[i]), append(left, a)
+		left = append(left, a)
+		if i < len(asked) {
+			kept = append(kept, asked[i])
+		}
 	}
 	return kept, left
 }

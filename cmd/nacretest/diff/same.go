@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	generatedKey  = regexp.MustCompile("(?:\\b[a-z_]+:`?|')[a-z0-9]{20}\\b[`']?")
+	generatedKey  = regexp.MustCompile("(?:\\b[a-z_]\\w*:`?|')[a-z0-9]{20}\\b[`']?")
 	generatedUUID = regexp.MustCompile(`u?'[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'`)
 	presentTime   = regexp.MustCompile(`d'20(2[5-9]|[3-9]\d)-[^']*'`)
 	stamp         = regexp.MustCompile(`versionstamp: \d+`)
