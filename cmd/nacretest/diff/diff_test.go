@@ -68,6 +68,9 @@ func TestPlainIndexesChangeNoAnswer(t *testing.T) {
 	var e Embedded
 	for seed := range uint64(3 * cases) {
 		c := Generate(2000 + seed)
+		if strings.Contains(text(c.Setup), "DEFINE TABLE y ") { // COMPUTED fields are refused over an index
+			continue
+		}
 		with, without := unindexed(c, false), unindexed(c, true)
 		same(t, with, [2]string{"with", "without"}, answers(t, &e, with), answers(t, &e, without))
 	}
@@ -81,13 +84,14 @@ func unindexed(c *Case, drop bool) *Case {
 		var kept []string
 		for _, s := range in {
 			switch {
-			case strings.Contains(s, "INFO FOR"), strings.Contains(s, "REBUILD"), strings.Contains(s, "UNIQUE"):
+			case strings.Contains(s, "INFO FOR"), strings.Contains(s, "REBUILD"), strings.Contains(s, "UNIQUE"),
+				strings.HasPrefix(s, "ALTER INDEX"):
 				continue
 			case strings.HasPrefix(s, "DEFINE INDEX") && full: // may refuse fields that are not there
 				s = "LET $unused = NONE" // a RETURN would end a transaction
 			case strings.HasPrefix(s, "DEFINE INDEX") && drop:
 				s = "LET $unused = NONE" // a RETURN would end a transaction
-			case strings.HasPrefix(s, "DEFINE INDEX"):
+			case strings.HasPrefix(s, "DEFINE INDEX") && !strings.Contains(s, "OVERWRITE"):
 				s = strings.Replace(s, "DEFINE INDEX", "DEFINE INDEX OVERWRITE", 1)
 			}
 			kept = append(kept, s)

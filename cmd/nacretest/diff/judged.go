@@ -64,7 +64,9 @@ var judgements = []judgement{
 	{about: "the reference meets unreachable logic", when: theirs("unreachable logic"), ends: true},
 	{about: "rows of views are not written", when: ours("is a view: its rows follow"), ends: true},
 	{about: "the reference prints the path of an API with two slashes", when: both(ours("The api '/"), theirs("The api '//"))},
-	{about: "hashes of passwords are not shown", when: func(d *difference) bool { return strings.Contains(d.Ours.Text, "[REDACTED]") }},
+	{about: "hashes of passwords are not shown", when: func(d *difference) bool {
+		return strings.Contains(d.Ours.Text, "[REDACTED]") && strings.Contains(d.Theirs.Text, "PASSHASH")
+	}},
 	{about: "record users are not told conditions and values", when: both(ofRecordUser, func(d *difference) bool {
 		for _, text := range []string{"the ASSERT of the field", "cannot follow the change", "to the type of the field",
 			"already contains these values", "Found another record for the"} {

@@ -105,7 +105,9 @@ func (m *mutator) change(in []string) []string {
 	case n < 12:
 		return slices.Insert(out, m.r.IntN(len(out)+1), out[i])
 	case n < 30:
-		return slices.Insert(out, m.r.IntN(len(out)+1), m.fresh())
+		if s := m.fresh(); parses(s) {
+			return slices.Insert(out, m.r.IntN(len(out)+1), s)
+		}
 	}
 	for range 20 { // until it parses
 		s := m.changed(in[i])
@@ -113,12 +115,17 @@ func (m *mutator) change(in []string) []string {
 			i = m.r.IntN(len(in))
 			continue
 		}
-		if _, err := parse.Query(s, parse.Options{}); err == nil {
+		if parses(s) {
 			out[i] = s
 			return out
 		}
 	}
 	return out
+}
+
+func parses(s string) bool {
+	_, err := parse.Query(s, parse.Options{})
+	return err == nil
 }
 
 // changed is s with one thing in it changed.

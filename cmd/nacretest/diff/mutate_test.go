@@ -16,7 +16,7 @@ func TestApplicationsRun(t *testing.T) {
 		t.Fatalf("applications: %d, %v", len(apps), err)
 	}
 	for _, a := range apps {
-		if len(a.owner) < 10 || len(a.user) < 5 || len(a.tables) < 3 {
+		if len(a.owner) < 10 || len(a.user) < 5 || len(a.tables) < 2 {
 			t.Errorf("an application of %d and %d statements, and the tables %v", len(a.owner), len(a.user), a.tables)
 		}
 		c := &Case{Setup: a.schema, Body: append(append([]string{}, a.data...), a.owner...)}
