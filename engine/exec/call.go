@@ -22,8 +22,9 @@ type host struct {
 // hostCall is a call in progress. Functions get its context from Context, so that the many which never wait need no
 // argument for it.
 type hostCall struct {
-	ctx context.Context
-	env *Env
+	ctx   context.Context
+	env   *Env
+	inner *Env // what called closures see of env, made when first needed
 	// method is the method that is called; "" for a function.
 	method string
 }
@@ -64,7 +65,10 @@ func (h *host) Invoke(f value.Value, args ...value.Value) (value.Value, error) {
 	if err := h.r.Tick(h.ctx); err != nil {
 		return value.None, err
 	}
-	return h.r.call(h.ctx, h.env, f, args, h)
+	if h.inner == nil {
+		h.inner = h.env.calling()
+	}
+	return h.r.call(h.ctx, h.inner, f, args, h)
 }
 
 // invoke evaluates a call of a named function.

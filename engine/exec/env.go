@@ -27,7 +27,9 @@ type Env struct {
 type standing uint8
 
 const (
-	asRow     standing = iota // of a SELECT, or what is written
+	asRow     standing = iota // what is written, or what a clause of a definition looks at
+	asColumns                 // the row of a SELECT
+	asHidden                  // nothing: the row of a SELECT is hidden from closures that a function calls
 	asElement                 // an element that a filter looks at
 )
 
@@ -138,10 +140,24 @@ func (e *Env) This() value.Value {
 	return value.None
 }
 
+// calling is e as closures see it that a function calls: without the row of a SELECT.
+func (e *Env) calling() *Env {
+	f := e
+	for f != nil && (!f.hasDoc || f.stands == asElement) {
+		f = f.up
+	}
+	if f == nil || f.stands != asColumns {
+		return e
+	}
+	inner := e.WithThis(value.None)
+	inner.stands = asHidden
+	return inner
+}
+
 // withRow is e with the row of the innermost SELECT as its document; with other where there is none.
 func (e *Env) withRow(other value.Value) *Env {
 	for f := e; f != nil; f = f.up {
-		if f.hasDoc && f.stands == asRow {
+		if f.hasDoc && f.stands <= asColumns {
 			return e.WithThis(f.doc)
 		}
 	}

@@ -72,7 +72,7 @@ func (h *host) Field(path string) (value.Value, error) {
 	if !h.InRow() {
 		return value.None, nil
 	}
-	return h.r.idiom(h.ctx, h.env, id)
+	return h.r.idiom(h.ctx, h.env.withRow(h.env.This()), id)
 }
 
 // NetFilter is which network targets the session may reach.

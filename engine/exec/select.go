@@ -153,6 +153,7 @@ func (r *Run) plan(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, error) {
 	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
+	rowEnv.stands = asColumns
 	var where *predicate
 	if s.Where != nil {
 		where = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
@@ -188,6 +189,7 @@ func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, err
 func (r *Run) selectFrom(ctx context.Context, env *Env, s *ast.Select, from value.Value) ([]value.Value, error) {
 	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
+	rowEnv.stands = asColumns
 	in := &valueRows{r: r, vs: from.Elems()}
 	if s.Where != nil {
 		in.filter = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
