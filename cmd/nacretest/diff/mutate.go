@@ -9,7 +9,8 @@ import (
 	"github.com/nacredb/nacre/engine/parse"
 )
 
-// Mutate makes the case of a seed from one of the applications: some of its statements are changed, so that they still
+// Mutate makes the case of a seed from one of the applications: some of its statements are changed, so that they
+// still
 // parse, taken out, doubled, or stand elsewhere. Then everything is looked at.
 func Mutate(seed uint64) (*Case, error) {
 	apps, err := applications()
@@ -59,12 +60,15 @@ var (
 
 // families are words that stand for one another.
 var families = [][]string{
-	{"CREATE", "UPSERT", "UPDATE"}, {"UPDATE", "UPSERT", "DELETE"}, {"CONTENT", "MERGE", "REPLACE"}, {"ASC", "DESC"},
+	{"CREATE", "UPSERT", "UPDATE"}, {"UPDATE", "UPSERT", "DELETE"}, {"CONTENT", "MERGE", "REPLACE"}, {"ASC",
+		"DESC"},
 	{"AND", "OR"}, {"FULL", "NONE"}, {"SCHEMAFULL", "SCHEMALESS"}, {"BEFORE", "AFTER", "DIFF", "NONE"},
 	{"CASCADE", "REJECT", "UNSET", "IGNORE"}, {"select", "create", "update", "delete"},
 	{"VALUE", "DEFAULT", "ASSERT", "COMPUTED"}, {"=", "!=", "<", ">", "CONTAINS", "IN", ">="}, {"+", "-", "*", "/"},
-	{"+=", "-=", "="}, {"int", "string", "bool", "float", "decimal", "number", "datetime", "any", "object", "array", "set"},
-	{"option", "array", "set"}, {"math::sum", "math::max", "math::mean", "count", "array::group", "array::distinct"},
+	{"+=", "-=", "="}, {"int", "string", "bool", "float", "decimal", "number", "datetime", "any", "object", "array",
+		"set"},
+	{"option", "array", "set"}, {"math::sum", "math::max", "math::mean", "count", "array::group",
+		"array::distinct"},
 	{"->", "<-"}, {"true", "false", "NONE", "NULL"}, {"before", "after", "event", "value", "input", "auth", "this"},
 	{"OVERWRITE", "IF NOT EXISTS"}, {"READONLY", "FLEXIBLE"}, {"map", "filter"}, {"EVENT", "FIELD"},
 }
@@ -99,7 +103,8 @@ func (m *mutator) change(in []string) []string {
 	i := m.r.IntN(len(in))
 	out := slices.Clone(in)
 	switch n := m.r.IntN(100); {
-	case n < 6 && len(in) > 1 && !strings.HasPrefix(in[i], "DEFINE TABLE") && !strings.HasPrefix(in[i], "DEFINE ACCESS") &&
+	case n < 6 && len(in) > 1 && !strings.HasPrefix(in[i], "DEFINE TABLE") && !strings.HasPrefix(in[i],
+		"DEFINE ACCESS") &&
 		!strings.HasPrefix(in[i], "CREATE user:1"):
 		return slices.Delete(out, i, i+1)
 	case n < 12:
@@ -202,10 +207,12 @@ func (m *mutator) fresh() string {
 		func() string { return m.f("DEFINE FIELD OVERWRITE %s ON %s DEFAULT %s", f, tb, lit()) },
 		func() string { return m.f("REMOVE FIELD IF EXISTS %s ON %s", f, tb) },
 		func() string {
-			return m.f("ALTER TABLE %s %s", tb, m.pick("SCHEMAFULL", "SCHEMALESS", "PERMISSIONS FULL", "PERMISSIONS NONE"))
+			return m.f("ALTER TABLE %s %s", tb, m.pick("SCHEMAFULL", "SCHEMALESS", "PERMISSIONS FULL",
+				"PERMISSIONS NONE"))
 		},
 		func() string {
-			return m.f("DEFINE INDEX OVERWRITE %s ON %s FIELDS %s%s", f, tb, m.pick(m.names...), m.pick("", " UNIQUE"))
+			return m.f("DEFINE INDEX OVERWRITE %s ON %s FIELDS %s%s", f, tb, m.pick(m.names...), m.pick("",
+				" UNIQUE"))
 		},
 		func() string { return m.f("REMOVE INDEX IF EXISTS %s ON %s", f, tb) },
 		func() string { return m.f("REMOVE TABLE %s", tb) },

@@ -8,7 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/parse"
 )
 
-// TestApplicationsRun: no statement of an application fails to parse, its schema and data are taken without an error, and
+// TestApplicationsRun: no statement of an application fails to parse, its schema and data are taken without an
+// error, and
 // its user has something to see.
 func TestApplicationsRun(t *testing.T) {
 	apps, err := applications()
@@ -17,7 +18,8 @@ func TestApplicationsRun(t *testing.T) {
 	}
 	for _, a := range apps {
 		if len(a.owner) < 10 || len(a.user) < 5 || len(a.tables) < 2 {
-			t.Errorf("an application of %d and %d statements, and the tables %v", len(a.owner), len(a.user), a.tables)
+			t.Errorf("an application of %d and %d statements, and the tables %v", len(a.owner), len(a.user),
+				a.tables)
 		}
 		c := &Case{Setup: a.schema, Body: append(append([]string{}, a.data...), a.owner...)}
 		got := answers(t, &Embedded{}, c)
@@ -37,7 +39,8 @@ func TestApplicationsRun(t *testing.T) {
 	}
 }
 
-// TestAMutationIsACase: a seed makes the same statements every time, all of which parse; memory and the same store again
+// TestAMutationIsACase: a seed makes the same statements every time, all of which parse; memory and the same
+// store again
 // give them the same answers; most seeds change something.
 func TestAMutationIsACase(t *testing.T) {
 	var e Embedded
@@ -64,7 +67,8 @@ func TestAMutationIsACase(t *testing.T) {
 	}
 }
 
-// TestJudge: a difference that is judged is counted and the next one is found; what follows a write is not compared.
+// TestJudge: a difference that is judged is counted and the next one is found; what follows a write is not
+// compared.
 func TestJudge(t *testing.T) {
 	theirs := answering{{Text: "1"}, {Failed: true, Text: "Specify a database to use"}, {Text: "3"}}
 	p := &pair{ours: answering{{Text: "1"}, {Text: "2"}, {Text: "4"}}, theirs: theirs}
