@@ -48,8 +48,8 @@ func (c *conn) work(text string, f func(context.Context) error) error {
 }
 
 // One goroutine looks after the clients of all statements that run: every watchEvery it finds those whose statement has
-// run that long. It ends where no statement has begun for watchIdle rounds. A timer for each statement would cost more
-// than many statements do.
+// run that long. It ends where no statement has begun for watchIdle rounds, and with the server. A timer for each
+// statement would cost more than many statements do.
 const (
 	watchEvery = 50 * time.Millisecond
 	watchIdle  = 20
@@ -69,7 +69,11 @@ func (s *Server) watch() {
 	defer t.Stop()
 	last := s.statements.Load()
 	for idle := 0; ; idle++ {
-		<-t.C
+		select {
+		case <-t.C:
+		case <-s.idle: // the server has stopped
+			return
+		}
 		now := s.statements.Load()
 		if s.watchAll() || now != last {
 			idle, last = 0, now
