@@ -81,7 +81,7 @@ var unseenRows = []struct{ name, before, after string }{
 }
 
 // world opens an engine, and gives a client that is user:1. In a world for writes no hidden field has a value that its
-// type forbids: a write of its record is refused for that, whoever does it, and is not told the value.
+// type forbids: such a record cannot be written at all, and the error does not tell the value.
 func world(t *testing.T, i int, writes bool, change func(schema string) string) *frames {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)

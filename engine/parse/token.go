@@ -1,6 +1,6 @@
 package parse
 
-//go:generate go test -run TestKeywordsAreCurrent -update .
+//go:generate go run ../../internal/keywordgen keywords.txt keyword.go
 
 // kind is the kind of a token: a class (identifier, string, …), a punctuation mark or a keyword.
 type kind uint16

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/real", "engine/textpatch", "internal/footprint", "internal/heap",
 		"internal/loopback", "internal/textcache", "internal/vectors"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
-	{"internal/onnxtest", "internal/pgserver", "engine/kv/tikv/stub"},
+	{"internal/onnxtest", "internal/pgserver", "internal/keywordgen", "engine/kv/tikv/stub"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault", "engine/kv/tikv"},
 	{"engine/ast", "engine/key"},
