@@ -37,8 +37,8 @@ type ImportOptions struct{ Stop bool }
 const maxFailed = 100
 
 // Import streams statements to the server, which applies them as they arrive; memory stays constant.
-// Failed statements are counted in the result and are not an error of Import itself: whoever wants all
-// or nothing looks at Failures. An interrupted import leaves what was applied.
+// Failed statements are counted in the result and are not an error of Import itself: for all or
+// nothing, check Failures. An interrupted import leaves what was applied.
 func (c *Client) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*ImportResult, error) {
 	if t, ok := c.t.(Streamer); ok {
 		return t.Import(ctx, r, opt)

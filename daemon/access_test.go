@@ -69,7 +69,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A refresh key works once, whoever is quicker, and only where it was made.
+// A refresh key works once, also under concurrent use, and only at the level where it was made.
 func TestRefreshIsSingleUse(t *testing.T) {
 	s := start(t, unlimited)
 	setup(t, s, accountSetup)

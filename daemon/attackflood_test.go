@@ -52,7 +52,7 @@ func (k *socket) patient() *socket {
 	return k
 }
 
-// A message of nobody takes little memory, whatever it holds: neither a long one nor one of many small values.
+// A message of an anonymous client takes little memory, be it long or made of many small values.
 func TestMessagesOfNobodyAreSmall(t *testing.T) {
 	s := start(t)
 	before := measure()
@@ -105,7 +105,7 @@ func TestMessagesOfNobodyAreSmall(t *testing.T) {
 	s.unharmed(before)
 }
 
-// A text of nobody has a short answer, however many statements it has.
+// A text of an anonymous client gets a short answer, even with many statements.
 func TestAnswersToNobodyAreShort(t *testing.T) {
 	s := start(t)
 	before := measure()
@@ -157,7 +157,7 @@ func TestMessagesOfSomebodyMayBeLarge(t *testing.T) {
 	}
 }
 
-// Variables of a session have a limit together, a small one where nobody has signed in.
+// The variables of a session share one limit, a small one before a sign-in.
 func TestVariablesDoNotPileUp(t *testing.T) {
 	s := start(t)
 	before := measure()
@@ -229,7 +229,7 @@ func TestWhatHangsOnAConnectionIsCounted(t *testing.T) {
 	s.unharmed(before)
 }
 
-// Sessions that nobody has signed in to do not keep others from attaching theirs over HTTP.
+// Anonymous sessions do not keep other clients from attaching theirs over HTTP.
 func TestFloodOfAttachedSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("attaches ten thousand sessions")
@@ -329,7 +329,7 @@ func TestDefaultBodyCaps(t *testing.T) {
 	}
 }
 
-// Clients that begin and do not go on, or send and do not read, are let go of; nobody else notices.
+// Clients that stop halfway, or send and do not read, are disconnected; other clients do not notice.
 func TestSlowClients(t *testing.T) {
 	s := start(t, func(c *config.Config) {
 		c.Limits.HeaderTimeout, c.Limits.BodyWindow = 200*time.Millisecond, 200*time.Millisecond

@@ -233,7 +233,7 @@ func TestDeniedStatementsByClass(t *testing.T) {
 	}
 }
 
-// Guests are nobody until they are let in.
+// Guests may do nothing until the server allows them.
 func TestGuests(t *testing.T) {
 	const define = "DEFINE TABLE open PERMISSIONS FULL; DEFINE TABLE closed PERMISSIONS NONE; CREATE open:1; CREATE closed:1"
 	for _, allow := range []bool{false, true} {

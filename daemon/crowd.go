@@ -9,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 )
 
-// crowd is a listener that lets each address have so many connections open at once. One over the limit is told so, where
-// connections are plain, and closed.
+// crowd is a listener that lets each address have so many connections open at once. One over the limit is told so,
+// where connections are plain, and closed.
 type crowd struct {
 	net.Listener
 	most    int
@@ -109,8 +109,8 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent and lets the client read it. net/http asks for it before it closes a connection whose request
-// it has not read to the end: the answer would be lost otherwise.
+// CloseWrite ends what is sent and lets the client read it. net/http asks for it before it closes a connection whose
+// request it has not read to the end: the answer would be lost otherwise.
 func (c *counted) CloseWrite() error {
 	if tcp, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return tcp.CloseWrite()

@@ -45,7 +45,7 @@ type Daemon struct {
 	wire        net.Listener   // of postgres
 	sessions    *rpc.Sessions
 	metrics     *telemetry.Metrics
-	supervisor  *supervisor // nil: nobody wants to know
+	supervisor  *supervisor // nil: no notifications
 	state       state
 	stop        context.CancelFunc // of the background work
 	work        sync.WaitGroup     // background work
@@ -315,13 +315,15 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 			BodyProgress: l.BodyRate, Depth: l.Depth},
 	})
 	d.http = http.New(http.Options{
-		MCP:      mcp.New(mcp.Options{RPC: d.rpc, ReadOnly: cfg.MCPReadOnly, Transport: "http", Log: d.log.With("component", "mcp"), Limits: mcpLimits(cfg)}),
+		MCP: mcp.New(mcp.Options{RPC: d.rpc, ReadOnly: cfg.MCPReadOnly, Transport: "http",
+			Log: d.log.With("component", "mcp"), Limits: mcpLimits(cfg)}),
 		MCPHosts: http.MCPHosts{Allow: cfg.MCPHosts, All: cfg.MCPAllHosts},
 		RPC:      d.rpc, Sockets: d.sockets, GRPC: d.grpc, Readiness: &d.state, Sessions: d.sessions,
 		Limits: http.Limits{SQL: l.SQLBody, GQL: l.GQLBody, GraphQL: l.GraphQLBody, GraphQLBatch: l.GraphQLBatch,
 			GraphQLEvents: l.GraphQLEvents,
 			RPC:           l.RPCBody, API: l.APIBody, Key: l.KeyBody, Signin: l.SigninBody, Signup: l.SignupBody,
-			Import: l.ImportBody, Model: l.MLBody, Export: l.ExportReq, MCP: l.MCPBody, Requests: l.Requests, Streams: l.HTTP2Streams,
+			Import: l.ImportBody, Model: l.MLBody, Export: l.ExportReq, MCP: l.MCPBody, Requests: l.Requests,
+			Streams:       l.HTTP2Streams,
 			HeaderTimeout: l.HeaderTimeout,
 			SendTimeout:   l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,

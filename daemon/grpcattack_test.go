@@ -460,7 +460,7 @@ func TestGRPCBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.signin(&rpcpb.RequestContext{Session: a.GetSession()}, "root", "root") // those of strangers make room
+		c.signin(&rpcpb.RequestContext{Session: a.GetSession()}, "root", "root") // anonymous sessions make room
 	}
 	var err error
 	for range 5 {

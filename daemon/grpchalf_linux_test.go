@@ -59,7 +59,7 @@ func TestVanishedClientOfGRPCIsFound(t *testing.T) {
 	}
 }
 
-// A client that grants no byte of a window is let go of, whatever waits for it: the answer to a short call, the rows of a
+// A client that grants no byte of a window is let go of with any answer: the answer to a short call, the rows of a
 // statement, notifications. Its connection is there all the time.
 func TestClientsOfGRPCWithoutWindows(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.Limits.SendTimeout, c.Limits.GRPCNotifications = 300*time.Millisecond, 4 })

@@ -83,7 +83,7 @@ func firstOf[T any](stream interface{ Recv() (*T, error) }, err error) (*T, erro
 	return stream.Recv()
 }
 
-// An import that is not whole, or of which anything fails, leaves nothing behind.
+// An import that is incomplete, or fails in part, leaves nothing behind.
 func TestGRPCImportRefusals(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.Limits.ImportBody = 10_000 })
 	c := s.grpcRoot()

@@ -285,7 +285,7 @@ func TestCommonRequestHeaders(t *testing.T) {
 	})
 }
 
-// Every answer carries the same identification, whatever its status.
+// Every answer carries the same identification headers, for every status.
 func TestEveryAnswerIsIdentified(t *testing.T) {
 	s := start(t, func(c *config.Config) { c.DenyHTTP = names("version") })
 	for row, status := range map[string]int{"GET /status": 200, "GET /version": 403, "GET /nowhere": 404, "PUT /sql": 405, "OPTIONS /sql": 200, "POST /rpc": 415, "GET /": 307} {

@@ -78,7 +78,7 @@ func TestKeyLimitsTo100(t *testing.T) {
 	}
 }
 
-// Names of tables are names, whatever is in them.
+// Names of tables may hold any characters.
 func TestKeyOfHostileNames(t *testing.T) {
 	s := start(t)
 	for _, name := range []string{"a%20b", "x;REMOVE%20TABLE%20person", "%60", "%27", "%E2%9F%A9", "a%2Fb"} {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// limiter bounds how often clients may guess at passwords. It counts by address and user together, so that the failures of one
-// neither lock out the others of an address nor the user at another address. Tokens are taken when an attempt begins, and given
-// back when it succeeds: attempts at the same time count.
+// limiter bounds how often clients may guess at passwords. It counts by address and user together, so that the failures
+// of one neither lock out the others of an address nor the user at another address. Tokens are taken when an attempt
+// begins, and given back when it succeeds: attempts at the same time count.
 //
-// There are three kinds of buckets. burst and every are those of checks of a password against its hash, for one user at one
-// address. An address has wide times as many for all its users. And a user at an address has wide times as many for the look
-// whether the password was right not long ago: such a password passes where the others are used up. That look must have a bound
-// too: it tells a right guess from a wrong one, and costs nothing.
+// There are three kinds of buckets. burst and every are those of checks of a password against its hash, for one user at
+// one address. An address has wide times as many for all its users. And a user at an address has wide times as many for
+// the look whether the password was right not long ago: such a password passes where the others are used up. That look
+// must have a bound too: it tells a right guess from a wrong one, and costs nothing.
 //
-// At most maxBuckets are kept. Where there are more, those go first that are full again, then the fullest: what a client has used
-// up is forgotten last.
+// At most maxBuckets are kept. Where there are more, those go first that are full again, then the fullest: what a
+// client has used up is forgotten last.
 type limiter struct {
 	every time.Duration // between two refills of one
 	burst float64
@@ -60,7 +60,8 @@ const (
 )
 
 func newLimiter(perMinute, burst int) *limiter {
-	return &limiter{every: time.Minute / time.Duration(perMinute), burst: float64(max(burst, 1)), now: time.Now, buckets: map[bucketID]bucket{}}
+	return &limiter{every: time.Minute / time.Duration(perMinute), burst: float64(max(burst, 1)), now: time.Now,
+		buckets: map[bucketID]bucket{}}
 }
 
 // Try implements rpc.Limiter.

@@ -11,7 +11,8 @@ const tcpUserTimeout = 18
 
 // boundUnacknowledged makes connections fail whose peer leaves data unacknowledged for a time.
 func boundUnacknowledged(fd uintptr, dead time.Duration) error {
-	if err := syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(dead/time.Millisecond)); err != nil {
+	if err := syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout,
+		int(dead/time.Millisecond)); err != nil {
 		return fmt.Errorf("set TCP_USER_TIMEOUT: %w", err)
 	}
 	return nil

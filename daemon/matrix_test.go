@@ -31,13 +31,13 @@ type row struct {
 	verdicts string   // one character a principal
 }
 
-// The verdicts. Whatever is not allowed must neither show the canary nor change anything.
+// The verdicts. A request that is not allowed must neither show the canary nor change anything.
 const (
 	allowed   = '+'
 	nothing   = '0' // answered, with nothing in it or nothing done: permissions of tables and fields
 	denied    = '-' // Not enough permissions to perform this action
 	forbidden = 'p' // You don't have permission to …: a place, a function, a parameter, an endpoint
-	invalid   = 'v' // nobody may say that
+	invalid   = 'v' // refused for every principal
 	unknown   = 'n' // as if it were not there
 	anonymous = 'a' // Anonymous access not allowed
 	refused   = 'x' // no such identity any more
@@ -127,7 +127,7 @@ type scene struct {
 
 // credentials are how a principal comes in.
 type credentials struct {
-	signin string // the fields of /signin; "" for nobody
+	signin string // the fields of /signin; "" for an anonymous client
 	token  string
 	ns, db string // where it is defined
 }
@@ -310,7 +310,7 @@ func (o *outcome) verdict(r *row, changed bool) byte {
 	return '?'
 }
 
-// consistent says what is wrong with an outcome whatever the verdict, or "".
+// consistent describes what is wrong with an outcome under any verdict, or gives "".
 func (o *outcome) consistent(v byte, changed bool) string {
 	switch {
 	case v == '?':

@@ -20,7 +20,8 @@ type Place struct{ NS, DB string }
 // ServeMCP opens the store of cfg and answers the messages of one client of MCP, one a line, until in ends. Every
 // call runs with the rights of the owner, within the capabilities of cfg, and begins at the place at. Only the
 // protocol is written to out.
-func ServeMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, at Place, in io.Reader, out io.Writer) (err error) {
+func ServeMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, at Place, in io.Reader,
+	out io.Writer) (err error) {
 	if err := checkNames(cfg); err != nil {
 		return err
 	}
@@ -55,12 +56,14 @@ func ServeMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, at Plac
 			return err
 		}
 	}
-	srv := &rpc.Server{Engine: eng, Caps: caps, Log: log.With("component", "rpc"), Limits: rpc.Limits{QueryTimeout: cfg.QueryTimeout},
+	srv := &rpc.Server{Engine: eng, Caps: caps, Log: log.With("component", "rpc"),
+		Limits:           rpc.Limits{QueryTimeout: cfg.QueryTimeout},
 		DefaultNamespace: at.NS, DefaultDatabase: at.DB}
 	if at.NS == "" && !cfg.NoDefaults {
 		srv.DefaultNamespace, srv.DefaultDatabase = cfg.DefaultNamespace, cfg.DefaultDatabase
 	}
-	door := mcp.New(mcp.Options{RPC: srv, ReadOnly: cfg.MCPReadOnly, Transport: "stdio", Log: log.With("component", "mcp"),
+	door := mcp.New(mcp.Options{RPC: srv, ReadOnly: cfg.MCPReadOnly, Transport: "stdio",
+		Log:    log.With("component", "mcp"),
 		Limits: mcpLimits(cfg)})
 	return door.Stdio(ctx, &mcp.Peer{Engine: session}, in, out, int(cfg.Limits.MCPBody))
 }

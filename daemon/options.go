@@ -25,7 +25,8 @@ func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logg
 			Models: ml.Limits{Tensors: cfg.Limits.ModelTensors}, ModelCache: cfg.Limits.ModelCache,
 			GraphPaths: cfg.Limits.GQLPaths, GraphJoins: cfg.Limits.GQLJoins, GraphRows: cfg.Limits.GQLRows,
 			GraphText: int(cfg.Limits.GQLBody)},
-		GraphQL:       engine.GraphQLLimits{Depth: cfg.Limits.GraphQLDepth, Fields: cfg.Limits.GraphQLFields, Aliases: cfg.Limits.GraphQLAliases},
+		GraphQL: engine.GraphQLLimits{Depth: cfg.Limits.GraphQLDepth, Fields: cfg.Limits.GraphQLFields,
+			Aliases: cfg.Limits.GraphQLAliases},
 		Memory:        cfg.QueryMemory,
 		Cluster:       engine.ClusterTLS{CA: cfg.KVSCA, Cert: cfg.KVSCert, Key: cfg.KVSKey},
 		AnalyzerFiles: cfg.AnalyzerFiles,
@@ -43,9 +44,11 @@ func mcpLimits(cfg *config.Config) mcp.Limits {
 		}
 		return n
 	}
-	return mcp.Limits{QueryTimeout: time.Duration(none(l.MCPTimeout)) * time.Second, ResultBytes: none(int(l.MCPResultBytes)),
-		RunArgs: none(l.MCPRunArgs), ParamKeys: none(l.MCPParamKeys), TextBytes: none(l.MCPTextBytes), SchemaTables: l.MCPSchemaTables,
-		Sessions: l.MCPSessions, Depth: l.Depth}
+	return mcp.Limits{QueryTimeout: time.Duration(none(l.MCPTimeout)) * time.Second,
+		ResultBytes: none(int(l.MCPResultBytes)),
+		RunArgs:     none(l.MCPRunArgs), ParamKeys: none(l.MCPParamKeys), TextBytes: none(l.MCPTextBytes),
+		SchemaTables: l.MCPSchemaTables,
+		Sessions:     l.MCPSessions, Depth: l.Depth}
 }
 
 // origins are the web pages that may call: all of them, but where everybody has the rights of root. There a page must
@@ -58,11 +61,11 @@ func origins(cfg *config.Config) http.Origins {
 	return o
 }
 
-// capabilities are what cfg lets anybody do. A name beats a rule for all names, that beats --allow-all and
+// capabilities are the limits of cfg for every client. A name beats a rule for all names, that beats --allow-all and
 // --deny-all, and those beat the defaults; at the same depth a denial beats a permission.
 func capabilities(cfg *config.Config) *engine.Capabilities {
 	open := func(allow, deny config.Names) engine.Filter { return filter(cfg, allow, deny) }
-	// --allow-all is not meant to try things out, nor to run texts that nobody has read.
+	// --allow-all alone does not open these: experiments, and texts that reach further than a query.
 	asked := func(allow, deny config.Names) engine.Filter {
 		f := filter(cfg, allow, deny)
 		f.Allow.All = f.Allow.All && allow.All

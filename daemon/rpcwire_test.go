@@ -174,7 +174,7 @@ func TestRPCLiveRows(t *testing.T) {
 			}
 			return cbor
 		}
-		quiet := func(t *testing.T) { // whatever is on its way comes before these answers
+		quiet := func(t *testing.T) { // notifications under way arrive before these answers
 			t.Helper()
 			for range 5 {
 				if v := d.call(call("query", value.Str("RETURN 1"))...); fieldNames(v) != "id result" {

@@ -177,7 +177,7 @@ func TestSlowLogThreshold(t *testing.T) {
 	}
 }
 
-// Fifty clients at once, each with its own session: nobody sees another's place, variables or answers.
+// Fifty clients at once, each with its own session: none sees another's place, variables or answers.
 func TestSessionsDoNotMix(t *testing.T) {
 	s := start(t)
 	const clients = 50

@@ -106,7 +106,7 @@ func TestAnsweringClientStays(t *testing.T) {
 	}
 }
 
-// A client that sends and never reads is closed, and holds back nobody else.
+// A client that sends and never reads is disconnected, and does not hold back others.
 func TestClientThatNeverReads(t *testing.T) {
 	s := start(t, func(c *config.Config) {
 		c.Limits.SendTimeout = 200 * time.Millisecond

@@ -54,7 +54,8 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	return d.importOnce(ctx, d.cfg.ImportFile)
 }
 
-// firstUser makes the root user of the configuration, and warns where nobody can sign in or the setting has no effect.
+// firstUser makes the root user of the configuration. It warns when there is no root user, and when the setting has no
+// effect.
 func (d *Daemon) firstUser(ctx context.Context) error {
 	if d.cfg.User != "" && d.cfg.Pass != "" {
 		made, err := d.engine.CreateRootUser(ctx, d.cfg.User, d.cfg.Pass)

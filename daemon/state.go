@@ -25,8 +25,8 @@ type state struct {
 // Started implements http.Readiness.
 func (s *state) Started() bool { return s.started.Load() && !s.stopping.Load() }
 
-// Ready implements http.Readiness. A store that takes no writes until a restart makes the server one that traffic is to be
-// kept from at once, not only when the heartbeat is stale.
+// Ready implements http.Readiness. A store that takes no writes until a restart makes the server one that traffic is to
+// be kept from at once, not only when the heartbeat is stale.
 func (s *state) Ready(ctx context.Context) error {
 	last, node := s.beat.Load(), s.node.Load()
 	switch {
@@ -64,8 +64,8 @@ func (d *Daemon) leave(ctx context.Context) {
 	}
 }
 
-// beat proves that the store answers, joins those that serve it, and notes the time. A node that cannot join for want of
-// space tries again with the next beat.
+// beat proves that the store answers, joins those that serve it, and notes the time. A node that cannot join for want
+// of space tries again with the next beat.
 func (d *Daemon) beat(ctx context.Context) error {
 	if err := d.engine.Ping(ctx); err != nil {
 		return fmt.Errorf("heartbeat: %w", err)

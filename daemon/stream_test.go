@@ -81,7 +81,7 @@ func TestStreamWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// A stream whose client takes nothing for too long is stopped; whoever closes the connection ends it too.
+// A stream is stopped when its client reads nothing for too long, and when either side closes the connection.
 func TestStreamOfAClientThatIsGone(t *testing.T) {
 	s := start(t, func(c *config.Config) {
 		c.Limits.WebSocketQueue = 64 << 10

@@ -8,7 +8,7 @@ import (
 )
 
 // supervisor tells the process that started the server, as systemd wants it (sd_notify): datagrams of NAME=value lines.
-// A nil *supervisor tells nobody.
+// A nil *supervisor sends nothing.
 type supervisor struct{ conn net.Conn }
 
 // newSupervisor connects to the socket of NOTIFY_SOCKET; nil for "". A name that begins with @ is an abstract one.

@@ -69,7 +69,7 @@ func TestSupervisor(t *testing.T) {
 	eventually(t, "STOPPING=1", func() bool { return heard.has("STOPPING=1") })
 }
 
-// A startup that fails says so, and one that nobody listens to goes on.
+// A startup that fails is reported, and a startup without a listener continues.
 func TestSupervisorOfAFailedStartup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	heard := listen(t, path)

@@ -189,7 +189,7 @@ func TestBrokenImportFileLeavesTheServerNotReady(t *testing.T) {
 	}
 }
 
-// TestExportsTellSecretsToOwnersAlone: whoever may read everything may export it, but hashes and keys go to OWNERs, and a
+// TestExportsTellSecretsToOwnersAlone: users who may read all may export it, but hashes and keys go to OWNERs, and a
 // backup to a root OWNER. What is not allowed makes nothing, not even the place.
 func TestExportsTellSecretsToOwnersAlone(t *testing.T) {
 	s := newScene(t, true)

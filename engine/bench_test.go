@@ -111,7 +111,7 @@ func BenchmarkMapObjects20k(b *testing.B) {
 	bench(b, "", "RETURN (<array> 0..20000).map(|$x| { a: $x, b: 'b', c: [$x] }).map(|$o| $o.c).flatten().len()")
 }
 
-// The figure is for 10 000 rows of which every field is decoded.
+// The figure is for 10 000 rows with every field decoded.
 func BenchmarkDecodeRows10k(b *testing.B) {
 	bench(b, people, "RETURN (SELECT VALUE [tags, address.*, name] FROM person).len()")
 }

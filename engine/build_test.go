@@ -487,8 +487,8 @@ func TestAnIndexServesUntilTheNewOneIsBuilt(t *testing.T) {
 	sound(t, path)
 }
 
-// TestAnIndexServesWhereTheNewOneCanNotBeBuilt: nobody waits for the build, so it is INFO FOR INDEX that tells why; the old
-// index goes on, and the new definition can be built once the records fit it.
+// TestAnIndexServesWhereTheNewOneCanNotBeBuilt: no statement waits for the build, so INFO FOR INDEX tells why it failed;
+// the old index goes on, and the new definition can be built once the records fit it.
 func TestAnIndexServesWhereTheNewOneCanNotBeBuilt(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "store")

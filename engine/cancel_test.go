@@ -12,7 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// TestStatementsStopWithTheirContext: whatever a statement is busy with, the end of its context ends it.
+// TestStatementsStopWithTheirContext: the end of its context ends a statement in every kind of work.
 func TestStatementsStopWithTheirContext(t *testing.T) {
 	e := openQuiet(t)
 	s := owner(t, e)
@@ -69,7 +69,7 @@ func TestTimeoutsNameTheirLimit(t *testing.T) {
 }
 
 // TestTheDeadlineOfTheCallerIsNamed: a statement that the caller's context ended says so, not that it took longer than a
-// TIMEOUT that nobody gave; a context with a cause of its own, as the daemon's have, is answered by that.
+// TIMEOUT that the statement does not have; a context with a cause, as the daemon's have, is answered by that cause.
 func TestTheDeadlineOfTheCallerIsNamed(t *testing.T) {
 	e, err := engine.Open(t.Context(), "memory", engine.Options{Limits: engine.Limits{QueryTimeout: time.Hour}})
 	if err != nil {

@@ -63,7 +63,7 @@ func TestWorkStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// squares is a MultiPolygon of n squares, all of which lie over one another.
+// squares is a MultiPolygon of n squares that lie over one another.
 func squares(n int) value.Value {
 	g := &value.Geometry{Kind: value.GeometryMultiPolygon}
 	for i := range n {

@@ -9,7 +9,8 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 )
 
-// ClusterTLS names the files, in PEM, for connections to a cluster: CA checks the cluster, Cert and Key are shown to it.
+// ClusterTLS names the files, in PEM, for connections to a cluster: CA checks the cluster, Cert and Key are shown to
+// it.
 type ClusterTLS = tikv.TLS
 
 // openCluster opens a store on a TiKV cluster.

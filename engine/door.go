@@ -7,10 +7,10 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn, ml). The names
-// below are what they need of the packages behind it.
+// Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn, ml).
+// The names below are what they need of the packages behind it.
 type (
-	// Capabilities say what a server allows at all, whatever the rights of its clients.
+	// Capabilities limit what a server allows, on top of the rights of its clients.
 	Capabilities = auth.Capabilities
 	// Filter is one capability over names: what it allows and what it denies.
 	Filter = auth.Filter

@@ -14,9 +14,9 @@ type APIRequest = endpoint.Request
 // APIAnswer is what an endpoint answers.
 type APIAnswer = endpoint.Answer
 
-// API answers a request to an endpoint of the database db of ns, with the rights of the session; vars of the session are
-// seen, its place is neither used nor changed. An endpoint that does not exist, may not be called or fails answers with
-// a status; errors are for a database that is not there or out of reach.
+// API answers a request to an endpoint of the database db of ns, with the rights of the session; vars of the session
+// are seen, its place is neither used nor changed. An endpoint that does not exist, may not be called or fails answers
+// with a status; errors are for a database that is not there or out of reach.
 func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*APIAnswer, error) {
 	st := s.snapshot()
 	if err := s.mayCall(&st); err != nil {

@@ -50,20 +50,21 @@ type Options struct {
 	// Experimental capabilities that are switched on ("files", …).
 	Experimental []string
 	// BucketFolders are the folders of the machine that buckets may be in, and below: DEFINE BUCKET … BACKEND
-	// 'file:/path'. None: buckets are in memory only. A path may have {ns} and {db} as parts: the names of the database. One
-	// without {db} is shared among databases, and buckets in it are defined by users of the root, or with {ns} of the namespace.
+	// 'file:/path'. None: buckets are in memory only. A path may have {ns} and {db} as parts: the names of the
+	// database. One without {db} is shared among databases, and buckets in it are defined by users of the root, or with
+	// {ns} of the namespace.
 	BucketFolders []string
-	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these Options;
-	// otherwise those two fields are not looked at.
+	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these
+	// Options; otherwise those two fields are not looked at.
 	Capabilities *auth.Capabilities
-	// Meter counts what transactions do; nil: nobody does.
+	// Meter counts what transactions do; nil: nothing is counted.
 	Meter txn.Meter
 	// Log gets what goes wrong inside; nil: slog.Default.
 	Log *slog.Logger
 	// Memory is how many bytes all clients together may hold at once: in requests on their way in, answers, sorted and
 	// grouped rows, variables, sessions, live queries and transactions that are not committed yet; what does not fit is
-	// refused, and may be tried again. Clients without an identity have an eighth of it. 0: a quarter of the memory of the
-	// machine or container, or of GOMEMLIMIT.
+	// refused, and may be tried again. Clients without an identity have an eighth of it. 0: a quarter of the memory of
+	// the machine or container, or of GOMEMLIMIT.
 	Memory int64
 	// AnalyzerFiles are directories whose files the mapper filters of analyzers may read.
 	AnalyzerFiles []string
@@ -71,8 +72,8 @@ type Options struct {
 	GraphQL GraphQLLimits
 	// Cluster names the files for TLS to a store on a cluster (tikv://…).
 	Cluster ClusterTLS
-	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault; see
-	// engine/plan. No rule changes an answer.
+	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault;
+	// see engine/plan. No rule changes an answer.
 	PlannerRulesOff []string
 }
 
@@ -92,7 +93,8 @@ type Engine struct {
 	uploads uploads // of models
 }
 
-// Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path, "tikv://host:port". The caller closes it.
+// Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path, "tikv://host:port". The caller
+// closes it.
 func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -120,7 +122,8 @@ func Open(ctx context.Context, dsn string, opt Options) (*Engine, error) {
 }
 
 // start makes an engine of an open store, which it closes with an error.
-func start(ctx context.Context, store kv.Store, retention time.Duration, opt Options, rulesOff plan.Rules) (*Engine, error) {
+func start(ctx context.Context, store kv.Store, retention time.Duration, opt Options,
+	rulesOff plan.Rules) (*Engine, error) {
 	e := &Engine{opt: opt, store: store, caps: opt.Capabilities, graphql: graphql.NewCache()}
 	if e.caps == nil {
 		e.caps = auth.DefaultCapabilities()
@@ -153,7 +156,8 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	return e, nil
 }
 
-// openStore opens the store named by dsn. retention is for how long it keeps its past, 0 where that is for ever or not at all.
+// openStore opens the store named by dsn. retention is for how long it keeps its past, 0 where that is for ever or not
+// at all.
 func openStore(ctx context.Context, dsn string, opt Options) (_ kv.Store, retention time.Duration, err error) {
 	log := opt.Log
 	d, err := kv.ParseDSN(dsn)
@@ -185,12 +189,16 @@ func openStore(ctx context.Context, dsn string, opt Options) (_ kv.Store, retent
 }
 
 // newRunner wires the language together: parser, functions, catalog and evaluator.
-func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules, memory *budget.Pool) *query.Runner {
+func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules,
+	memory *budget.Pool) *query.Runner {
 	_, versioned := store.(*history.Store)
 	return query.New(exec.Config{
-		Store:         store,
-		Functions:     functions,
-		Catalog:       catalog.NewCache(func(text string) (ast.Statement, error) { return parseDefinition(text, parsing) }),
+		Store:     store,
+		Functions: functions,
+		Catalog: catalog.NewCache(func(text string) (ast.Statement,
+			error) {
+			return parseDefinition(text, parsing)
+		}),
 		AnalyzerFiles: fulltext.Directories(opt.AnalyzerFiles),
 		Files:         bucket.New(bucket.Limits{}, opt.BucketFolders, nil),
 		ParseQuery: func(text string, poll func() error) (*ast.Query, error) {
@@ -228,8 +236,8 @@ type (
 	Account = budget.Account
 )
 
-// Hold counts n bytes as held until they are released: answers, by those who deliver them. Execute counts what it answers
-// only until it returns.
+// Hold counts n bytes as held until they are released: answers, by those who deliver them. Execute counts what it
+// answers only until it returns.
 func (e *Engine) Hold(n int) Held { return e.memory.Hold(n) }
 
 // Take is Hold for bytes that may be refused; those of an anonymous client are of the anonymous clients'
@@ -278,8 +286,8 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// CreateRootUser makes the root user of --user and --pass with role OWNER unless a root user exists already; made reports
-// whether it did.
+// CreateRootUser makes the root user of --user and --pass with role OWNER unless a root user exists already; made
+// reports whether it did.
 func (e *Engine) CreateRootUser(ctx context.Context, name, pass string) (made bool, err error) {
 	there, err := e.HasRootUser(ctx)
 	if err != nil || there {

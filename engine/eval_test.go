@@ -47,7 +47,7 @@ func TestEvaluatedTexts(t *testing.T) {
 		{"BEGIN; eval::gql('INSERT (:made {n: 1})'); CANCEL; SELECT VALUE n FROM made",
 			"NONE ;; ERR The query was not executed due to a cancelled transaction ;; NONE ;; ERR The table 'made' does not exist"},
 		{"eval::surql('CREATE t:1 SET n = $n', { n: 1 }); SELECT * FROM t", "[{ id: t:1, n: 1 }] ;; [{ id: t:1, n: 1 }]"},
-		// Its own parameters, whatever the caller has.
+		// Its own parameters, not those of the caller.
 		{"LET $x = 5; RETURN eval::surql('RETURN $x')", "NONE ;; NONE"},
 		{"LET $x = 5; RETURN eval::surql('RETURN $x', { x: 6 })", "NONE ;; 6"},
 		{"eval::surql('LET $y = 1'); RETURN $y", "NONE ;; NONE"},

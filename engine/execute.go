@@ -23,8 +23,8 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	return s.execute(ctx, nil, text, vars, false)
 }
 
-// ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT come as Result.Rows, in
-// that form, without having been values that outlive their transaction.
+// ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT come as
+// Result.Rows, in that form, without having been values that outlive their transaction.
 func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	return s.execute(ctx, nil, text, vars, true)
 }
@@ -37,7 +37,8 @@ func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Objec
 }
 
 // runParsed is run for what parse gives, once the session may run queries.
-func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source, parse func(*exec.Session) (*exec.Script, error),
+func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source,
+	parse func(*exec.Session) (*exec.Script, error),
 	vars *value.Object, f func(context.Context, *query.Query, *exec.Script) error) error {
 	st := s.snapshot()
 	if err := s.mayRun(&st, vars); err != nil {
@@ -84,7 +85,8 @@ func (s *Session) stream(ctx context.Context, t *Tx, text string, vars *value.Ob
 type Sink = query.Sink
 
 // Stream is Execute with the answers handed to sink while the text runs. Errors: those of Execute, before anything was
-// handed over; later ones are those of the sink or of ctx, and statements that were not reported as finished came to nothing.
+// handed over; later ones are those of the sink or of ctx, and statements that were not reported as finished came to
+// nothing.
 func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, sink Sink) error {
 	return s.stream(ctx, nil, text, vars, sink)
 }

@@ -372,7 +372,7 @@ func bearable(name string) uint64 {
 	return 64 << 20
 }
 
-// FuzzFunctionCalls holds that no function, with whatever arguments, panics, hangs or holds more than 64 MiB.
+// FuzzFunctionCalls checks that no function panics, hangs or holds more than 64 MiB, with any arguments.
 func FuzzFunctionCalls(f *testing.F) {
 	funcs := callable()
 	r := rand.New(rand.NewPCG(7, 7))

@@ -44,13 +44,14 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		}
 		return s.e.queries.ParseAs("gql", text, s.e.prepareGQL)
 	}
-	err := s.runParsed(ctx, t, query.Source{Kind: "gql", Text: text}, parse, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
-		if packed {
-			q.Packing()
-		}
-		out = q.Run(ctx, script)
-		return nil
-	})
+	err := s.runParsed(ctx, t, query.Source{Kind: "gql", Text: text}, parse, vars,
+		func(ctx context.Context, q *query.Query, script *exec.Script) error {
+			if packed {
+				q.Packing()
+			}
+			out = q.Run(ctx, script)
+			return nil
+		})
 	return out, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 )
 
-// FuzzGQL runs programs. Whatever they say, they end within their limits, and no error is one of the engine's own.
+// FuzzGQL runs arbitrary programs: they end within their limits, and none causes an internal error.
 func FuzzGQL(f *testing.F) {
 	for _, path := range []string{"testdata/gql/examples.txt", "testdata/gql/more.txt"} {
 		for _, c := range readGQL(f, path) {

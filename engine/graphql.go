@@ -35,8 +35,8 @@ type GraphQL struct {
 	schema *graphql.Schema
 }
 
-// GraphQL finds the schema of the database in use. Errors: no namespace or database is selected, GraphQL is not configured,
-// or no schema can be made, all of kind Configuration or Validation; those of sessions that have ended.
+// GraphQL finds the schema of the database in use. Errors: no namespace or database is selected, GraphQL is not
+// configured, or no schema can be made, all of kind Configuration or Validation; those of sessions that have ended.
 func (s *Session) GraphQL(ctx context.Context) (*GraphQL, error) {
 	st := s.snapshot()
 	if st.Expired(s.e.queries.Clock()) {
@@ -71,7 +71,8 @@ func errAnonymous(err error) error {
 	return &errs.Error{Kind: e.Kind, Detail: e.Detail, Msg: "Internal Error: Failed to execute query plan: " + e.Msg, Err: e}
 }
 
-// Execute runs a query or mutation. The error is for the request as a whole: the session may not run queries, or its time ends.
+// Execute runs a query or mutation. The error is for the request as a whole: the session may not run queries, or its
+// time ends.
 func (g *GraphQL) Execute(ctx context.Context, req *GraphQLRequest) (*GraphQLResponse, error) {
 	op, resp, err := g.prepare(req)
 	if op == nil || err != nil {
@@ -93,7 +94,7 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 		graphql.Converters{Record: parse.RecordID, Value: parse.Value})
 	anonymous := s.e.caps.MayEnter(&st.Auth.Principal)
 	if anonymous != nil && (op == nil || !op.Public()) {
-		// SECURITY: nobody learns from errors what the schema looks like.
+		// SECURITY: errors do not describe the schema.
 		resp.Errors = []*GraphQLFailure{{Err: errAnonymous(anonymous)}}
 		return nil, resp, nil
 	}
@@ -108,7 +109,8 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 	return op, resp, s.mayQuery(&st)
 }
 
-func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, text string, resp *GraphQLResponse) (*GraphQLResponse, error) {
+func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, text string,
+	resp *GraphQLResponse) (*GraphQLResponse, error) {
 	st := g.s.snapshot()
 	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: text})
 	defer q.Close()
@@ -121,7 +123,8 @@ func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, text string, r
 }
 
 // runParts runs the parts of an operation and puts their answers together.
-func (g *GraphQL) runParts(ctx context.Context, q *query.Query, parts []*graphql.Part, resp *GraphQLResponse) ([]byte, error) {
+func (g *GraphQL) runParts(ctx context.Context, q *query.Query, parts []*graphql.Part,
+	resp *GraphQLResponse) ([]byte, error) {
 	resp.Errors, resp.Plans = nil, 0
 	data, null := []byte{'{'}, false
 	for i, p := range parts {
@@ -192,7 +195,8 @@ func (g *GraphQL) statement(ctx context.Context, q *query.Query, p *graphql.Part
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	p.Fail(&errs.Error{Kind: err.Kind, Detail: err.Detail, Msg: "Internal Error: Query execution failed: " + err.Msg, Err: err})
+	p.Fail(&errs.Error{Kind: err.Kind, Detail: err.Detail, Msg: "Internal Error: Query execution failed: " + err.Msg,
+		Err: err})
 	return nil
 }
 
@@ -270,8 +274,8 @@ func AppendGraphQLErrors(b []byte, list []*GraphQLFailure) []byte {
 	return append(b, ']')
 }
 
-// graphQLMessage is the text of an error for clients. Errors of engine/graphql that are not of package errs are texts of its
-// own, and of the GraphQL library.
+// graphQLMessage is the text of an error for clients. Errors of engine/graphql that are not of package errs are texts
+// of its own, and of the GraphQL library.
 func graphQLMessage(err error) string {
 	if e, ok := errors.AsType[*errs.Error](err); ok {
 		return e.Msg

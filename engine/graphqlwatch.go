@@ -41,8 +41,8 @@ type graphQLEvent struct {
 	kept *live.Kept
 }
 
-// graphQLKey is equal for those who make the same of an event: an operation, that is its text, its name and its variables under
-// a schema, and who looks.
+// graphQLKey is equal for those who make the same of an event: an operation, that is its text, its name and its
+// variables under a schema, and who looks.
 type graphQLKey struct {
 	schema                 *graphql.Schema
 	query, operation, vars string
@@ -142,8 +142,8 @@ func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool)
 	}
 }
 
-// event is the response that tells of a record. Others who are told the same and have the same rights get it as it is, unless it
-// says anything of the session itself.
+// event is the response that tells of a record. Others who are told the same and have the same rights get it as it is,
+// unless it says anything of the session itself.
 func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*GraphQLResponse, bool) {
 	now := s.g.s.state.Load()
 	s.st = *now

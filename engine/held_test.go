@@ -15,7 +15,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// These are the attacks of cmd/nacretest siege on the accounts alone: whatever a client holds, in whichever small pieces, is
+// These are the attacks of cmd/nacretest siege on the accounts alone: all that a client holds, also in small pieces, is
 // counted, refused in the end, and given back.
 
 // openPool opens an engine with 16 MiB for clients; anonymous clients have 2 MiB of it.

@@ -48,7 +48,7 @@ func (im *importer) statement(ctx context.Context, next lined) bool {
 		return im.alone(ctx, p, next.line)
 	case *ast.Insert:
 		if s.Output == nil {
-			s.Output = &ast.Output{Kind: ast.OutputNone} // nobody reads it, and it may be large
+			s.Output = &ast.Output{Kind: ast.OutputNone} // it is not used, and may be large
 		}
 	}
 	if im.q.Open() || im.tx == nil && !im.begin(ctx) {
@@ -119,8 +119,8 @@ func (im *importer) begin(ctx context.Context) bool {
 	return true
 }
 
-// flush commits what was gathered, and reports whether any of it failed. Where the commit fails, the statements run again
-// one by one.
+// flush commits what was gathered, and reports whether any of it failed. Where the commit fails, the statements run
+// again one by one.
 func (im *importer) flush(ctx context.Context) bool {
 	if im.tx == nil {
 		return false

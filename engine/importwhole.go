@@ -14,9 +14,9 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// ImportWhole applies a stream of statements in one transaction: after an error nothing of it stays. verify is called at the
-// end of the stream, before the commit; an error of it undoes the import. abort makes a Read of r that waits give up, and
-// may be called at any time. Who may import is said by Import.
+// ImportWhole applies a stream of statements in one transaction: after an error nothing of it stays. verify is called
+// at the end of the stream, before the commit; an error of it undoes the import. abort makes a Read of r that waits
+// give up, and may be called at any time. Who may import is said by Import.
 func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() error, abort func()) error {
 	st := s.snapshot()
 	if err := s.mayImport(&st); err != nil {

@@ -19,7 +19,7 @@ import (
 // fields are defined and what is indexed is drawn. A world has three variants that differ in what the client may not see,
 // and in nothing else: the drawing knows what that is, because each condition comes with what makes it true and false.
 
-// hush stands in hidden places and in no statement: whoever reads it has been told.
+// hush stands in hidden places and in no statement: an answer that holds it is a leak.
 const hush = "hush"
 
 // rowRule is a condition of PERMISSIONS with the fields that make a row of a table visible, or hidden.

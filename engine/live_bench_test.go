@@ -10,7 +10,7 @@ import (
 )
 
 // One CREATE and its way to all who watch, in CBOR: live queries of one class are matched and encoded once, those that
-// differ (here by a variable) each for itself. What is over and above "nobody watches" is the cost of the deliveries.
+// differ (here by a variable) each for itself. The time above "no subscriber" is the cost of the deliveries.
 func BenchmarkLiveFanOut(b *testing.B) {
 	for _, bc := range []struct {
 		name        string

@@ -390,7 +390,7 @@ func TestLiveInsideATransaction(t *testing.T) {
 	}
 }
 
-// Whatever takes the right to watch away ends the live query before the next change, and its subscriber is told.
+// A change that takes the right to watch away ends the live query before the next event, and its subscriber is told.
 func TestLiveEndsWithItsRights(t *testing.T) {
 	const soon = 1 // stands for two seconds after the subtest begins
 	for _, tc := range []struct {
@@ -467,7 +467,7 @@ func TestLiveLooksAtPresentRights(t *testing.T) {
 	run(t, boss, "DEFINE TABLE OVERWRITE lv PERMISSIONS NONE")
 	run(t, last, "LIVE SELECT * FROM lv")
 	run(t, boss, "CREATE lv:3 SET open = true")
-	next(t, through) // whoever watched before has been told
+	next(t, through) // earlier subscribers have been told
 	run(t, boss, "DEFINE TABLE OVERWRITE lv PERMISSIONS FULL; CREATE lv:4; DELETE lv:1")
 	for _, want := range []string{"{ id: lv:4 }", "{ id: lv:1, open: false }"} {
 		if n := next(t, heard); n.Result.Text() != want {

@@ -87,9 +87,9 @@ func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
 	return s.e.queries.Access.Revoke(ctx, s.snapshot(), access, refresh)
 }
 
-// RevokeTokens makes an access token, a refresh key or both useless; "" for none. What is of no use already is no error.
-// The refresh key is looked for in the access method of the access token, and in those of the database that the session
-// is in.
+// RevokeTokens makes an access token, a refresh key or both useless; "" for none. What is of no use already is no
+// error. The refresh key is looked for in the access method of the access token, and in those of the database that the
+// session is in.
 func (s *Session) RevokeTokens(ctx context.Context, token, refresh string) error {
 	if refresh != "" {
 		err := s.e.queries.Access.Revoke(ctx, s.snapshot(), token, refresh)

@@ -95,9 +95,11 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 
 // Gate implements physical.Language.
 func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
-	ex := newRunner(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions, l.parsing, 0, nil)
+	ex := newRunner(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions,
+		l.parsing, 0, nil)
 	l.executors = append(l.executors, ex)
-	s := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns, DB: db}}
+	s := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns,
+		DB: db}}
 	r := ex.NewRun(s, exec.NewEnv(), tx)
 	r.Elevate()
 	return r.Gate()
@@ -105,7 +107,7 @@ func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db 
 
 // parseDefinition reads the text of a stored definition.
 func parseDefinition(text string, parsing parse.Options) (ast.Statement, error) {
-	parsing.NoFiles = false // whoever made the store may have been allowed more
+	parsing.NoFiles = false // the process that made the store may have allowed more
 	q, err := parse.Query(text, parsing)
 	if err != nil {
 		return nil, err

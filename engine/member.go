@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Join makes this process a member of those that serve the store, and gives the id of its membership record. Members that
-// were left over from processes which did not Leave are dropped: such a store has one process at a time.
+// Join makes this process a member of those that serve the store, and gives the id of its membership record. Members
+// that were left over from processes which did not Leave are dropped: such a store has one process at a time.
 func (e *Engine) Join(ctx context.Context) (value.UUID, error) {
 	id := e.queries.NewKey("uuid").UUID()
 	err := e.asSystem(ctx, func(r *exec.Run) error {

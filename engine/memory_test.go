@@ -32,7 +32,7 @@ func openSmall(t testing.TB) *engine.Engine {
 	return e
 }
 
-// TestStatementsShareABudget: whatever holds much counts, is refused where it is more than there is, and has given all
+// TestStatementsShareABudget: everything large is charged, is refused above the limit, and has given all
 // of it back when the statement has ended.
 func TestStatementsShareABudget(t *testing.T) {
 	e := openSmall(t)
@@ -148,8 +148,8 @@ func TestOpenTransactionsHoldTheirShare(t *testing.T) {
 	}
 }
 
-// TestManyClientsAtOnceStayWithinTheBudget: each alone has room, all together do not. Whoever is refused hears that it may
-// try again, and whoever tries again gets its answer in the end.
+// TestManyClientsAtOnceStayWithinTheBudget: each alone fits, all together do not. A refused client is told that it may
+// try again, and gets its answer after some tries.
 func TestManyClientsAtOnceStayWithinTheBudget(t *testing.T) {
 	e := openSmall(t)
 	var wg sync.WaitGroup

@@ -18,10 +18,10 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// ImportModel stores a model file as it arrives and defines the model that its header names, with its description as the
-// comment. The file is checked as a whole before the model is defined: what cannot be run is refused, with the operators
-// that are missing. An import that fails leaves nothing behind. The same file again changes nothing; another file of the
-// same name and version is refused. A model that a statement defined without a file gets its file.
+// ImportModel stores a model file as it arrives and defines the model that its header names, with its description as
+// the comment. The file is checked as a whole before the model is defined: what cannot be run is refused, with the
+// operators that are missing. An import that fails leaves nothing behind. The same file again changes nothing; another
+// file of the same name and version is refused. A model that a statement defined without a file gets its file.
 func (s *Session) ImportModel(ctx context.Context, r io.Reader) (*ml.Header, error) {
 	st := s.snapshot()
 	if err := s.mayModel(&st, auth.Edit); err != nil {
@@ -245,7 +245,8 @@ func (im *modelImport) define(ctx context.Context) error {
 			return err
 		}
 		kept = file.Blob == im.file.Blob
-		_, err = r.Cat.Put(&catalog.Def{Scope: im.db, Kind: ast.DefModel, Name: name, Stmt: def, Extra: file.Facts(), By: by})
+		_, err = r.Cat.Put(&catalog.Def{Scope: im.db, Kind: ast.DefModel, Name: name, Stmt: def, Extra: file.Facts(),
+			By: by})
 		return err
 	})
 	im.kept = err == nil && kept

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIndexesDoNotChangeAnswers: whatever the data and the condition, a query answers the same rows with and without
+// TestIndexesDoNotChangeAnswers: for any data and condition, a query answers the same rows with and without
 // the indexes of its table.
 func TestIndexesDoNotChangeAnswers(t *testing.T) {
 	scalar := rapid.SampledFrom([]string{"1", "2", "3f", "2dec", "'a'", "'b'", "NONE", "NULL", "true", "1h", "t:1",

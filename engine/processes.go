@@ -30,7 +30,8 @@ func (s *Session) Processes(context.Context) (value.Value, error) {
 	working := s.e.queries.Working()
 	sessions, txns := s.e.seats.list(), s.e.seats.transactions(nil)
 	lives, allLives := s.e.queries.Hub.Open(maxListed)
-	totals := value.NewObject(count("statements", len(working)), count("sessions", len(sessions)), count("live", allLives),
+	totals := value.NewObject(count("statements", len(working)), count("sessions", len(sessions)),
+		count("live", allLives),
 		count("transactions", len(txns)))
 
 	var statements, seated, live, open []value.Value
@@ -42,7 +43,8 @@ func (s *Session) Processes(context.Context) (value.Value, error) {
 			statements = append(statements, object(append(identity(&w.Who, w.NS, w.DB, w.Client),
 				value.Field{Name: "id", Value: value.Str(strconv.FormatUint(w.ID, 10))}, text("kind", w.Kind),
 				value.Field{Name: "session", Value: value.UUIDOf(w.Session)}, age(now, w.Began),
-				value.Field{Name: "rows", Value: value.Int(w.Rows)}, value.Field{Name: "memory", Value: value.Int(w.Memory)},
+				value.Field{Name: "rows", Value: value.Int(w.Rows)},
+				value.Field{Name: "memory", Value: value.Int(w.Memory)},
 				text("text", shape(w.Kind, w.Text)))...))
 		}
 	}
@@ -61,10 +63,12 @@ func (s *Session) Processes(context.Context) (value.Value, error) {
 	}
 	for _, sub := range lives {
 		live = append(live, object(value.Field{Name: "id", Value: value.UUIDOf(sub.ID)},
-			value.Field{Name: "session", Value: value.UUIDOf(sub.Session)}, text("namespace", sub.NS), text("database", sub.DB),
+			value.Field{Name: "session", Value: value.UUIDOf(sub.Session)}, text("namespace", sub.NS),
+			text("database", sub.DB),
 			age(now, sub.Began), text("text", shape("query", sub.Text))))
 	}
-	return object(list("statements", statements), list("sessions", seated), list("live", live), list("transactions", open),
+	return object(list("statements", statements), list("sessions", seated), list("live", live),
+		list("transactions", open),
 		value.Field{Name: "totals", Value: value.ObjectOf(totals)}), nil
 }
 
@@ -102,7 +106,8 @@ func identity(p *auth.Principal, ns, db, client string) []value.Field {
 	case auth.RecordUser:
 		level, user = "record", p.Record.Text()
 	}
-	return []value.Field{text("user", user), text("level", level), text("namespace", ns), text("database", db), text("client", client)}
+	return []value.Field{text("user", user), text("level", level), text("namespace", ns), text("database", db),
+		text("client", client)}
 }
 
 // shape is a text as operators see it.

@@ -47,7 +47,7 @@ func field(o *value.Object, name string) string {
 	return value.ToString(v)
 }
 
-// TestStatementsCanBeStopped: whatever door a statement came by, it is listed while it runs, and Terminate ends it.
+// TestStatementsCanBeStopped: a statement of every interface is listed while it runs, and Terminate ends it.
 func TestStatementsCanBeStopped(t *testing.T) {
 	e := openQuiet(t)
 	s := testPlace(t, e)

@@ -99,8 +99,8 @@ func TestDiskANN(t *testing.T) {
 	}
 }
 
-// TestSearchHidesWhatPermissionsHide asks as a record user: rows and fields that it may not see are not found, whatever
-// indexes know.
+// TestSearchHidesWhatPermissionsHide asks as a record user: rows and fields that it may not see are not found, also
+// when an index holds them.
 func TestSearchHidesWhatPermissionsHide(t *testing.T) {
 	e := openQuiet(t)
 	s := owner(t, e)

@@ -16,15 +16,15 @@ type seats struct {
 	txns     map[*Tx]struct{}
 }
 
-// seat is what is kept of a session besides itself. end closes its connection; it is called from any goroutine, does not
-// wait, and may be nil.
+// seat is what is kept of a session besides itself. end closes its connection; it is called from any goroutine, does
+// not wait, and may be nil.
 type seat struct {
 	since time.Time
 	end   func()
 }
 
-// Show lists the session for operators until it is closed. end closes the connection of its client where an operator ends
-// the session; it is called from any goroutine and must not wait. nil leaves what was said before.
+// Show lists the session for operators until it is closed. end closes the connection of its client where an operator
+// ends the session; it is called from any goroutine and must not wait. nil leaves what was said before.
 func (s *Session) Show(end func()) {
 	g := &s.e.seats
 	g.mu.Lock()

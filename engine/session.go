@@ -38,11 +38,11 @@ const (
 
 // Session opens a session without identity, namespace or database (with Unauthenticated: root owner).
 func (e *Engine) Session() *Session {
-	return e.session(e.nobody())
+	return e.session(e.anonymous())
 }
 
-// nobody is who a client is that has not said.
-func (e *Engine) nobody() auth.Principal {
+// anonymous is the principal of a client before it signs in.
+func (e *Engine) anonymous() auth.Principal {
 	if e.opt.Unauthenticated {
 		return auth.RootOwner()
 	}
@@ -111,8 +111,8 @@ func (s *Session) Client() string {
 	return ""
 }
 
-// SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to the
-// session by ID.
+// SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to
+// the session by ID.
 func (s *Session) SetName(id value.UUID) {
 	s.change(func(st *exec.Session) { st.Name = value.UUIDOf(id) })
 }
@@ -120,12 +120,13 @@ func (s *Session) SetName(id value.UUID) {
 // Notification tells of one change to what a live query watches.
 type Notification = live.Notification
 
-// Notify makes f take the notifications of the session's live queries. It is called from one goroutine, must neither wait
-// nor use the session, and ends a live query by an error. Without it LIVE SELECT answers an id that nothing ever comes for.
+// Notify makes f take the notifications of the session's live queries. It is called from one goroutine, must neither
+// wait nor use the session, and ends a live query by an error. Without it LIVE SELECT answers an id that nothing ever
+// comes for.
 func (s *Session) Notify(f func(*Notification) error) { s.notify(f, false) }
 
-// NotifyQuietly is Notify for a client that wants to hear nothing more of a live query once its own KILL is answered, not
-// even of the end.
+// NotifyQuietly is Notify for a client that wants to hear nothing more of a live query once its own KILL is answered,
+// not even of the end.
 func (s *Session) NotifyQuietly(f func(*Notification) error) { s.notify(f, true) }
 
 // ListAsDefined makes INFO … STRUCTURE list fields in the order in which they were first defined.
@@ -203,8 +204,8 @@ func (s *Session) Place() (ns, db string) {
 	return st.Auth.NS, st.Auth.DB
 }
 
-// Knowledge tells apart what a session may know of definitions: as long as it is the same, so are the definitions that the
-// session sees, and its rights. Those who keep what they made of them compare it before each use.
+// Knowledge tells apart what a session may know of definitions: as long as it is the same, so are the definitions that
+// the session sees, and its rights. Those who keep what they made of them compare it before each use.
 type Knowledge struct {
 	ns, db              string
 	changes, identities uint64
@@ -225,10 +226,10 @@ type Identity struct{ principal auth.Principal }
 // Identity is who the session acts for by now.
 func (s *Session) Identity() Identity { return Identity{s.Principal()} }
 
-// Guest reports whether i is nobody: guests are not one user.
+// Guest reports whether i is anonymous: guests are not one user.
 func (i Identity) Guest() bool { return i.principal.Level == auth.Guest }
 
-// Same reports whether i and other are one user, whatever either may do by now.
+// Same reports whether i and other are one user. It does not compare their current rights.
 func (i Identity) Same(other Identity) bool { return i.principal.Same(&other.principal) }
 
 // Principal is who the session acts for.
@@ -283,14 +284,14 @@ func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 
 // Invalidate drops the identity, and the live queries that were begun with it.
 func (s *Session) Invalidate() {
-	s.change(func(st *exec.Session) { st.Auth.Principal = s.e.nobody() })
+	s.change(func(st *exec.Session) { st.Auth.Principal = s.e.anonymous() })
 	s.e.queries.Hub.DropSession(s.ID())
 }
 
 // Reset drops identity, place, variables, transactions and live queries.
 func (s *Session) Reset() {
 	s.change(func(st *exec.Session) {
-		st.Auth = auth.Env{Principal: s.e.nobody(), Caps: s.e.caps}
+		st.Auth = auth.Env{Principal: s.e.anonymous(), Caps: s.e.caps}
 		st.Vars = nil
 		s.mem.Release(s.vars)
 		s.vars = 0

@@ -227,8 +227,8 @@ func TestCredentialsDoNotHideParams(t *testing.T) {
 	}
 }
 
-// TestHashesAreShownToNobody: INFO of every level and form, for every role, OWNERs too.
-func TestHashesAreShownToNobody(t *testing.T) {
+// TestHashesAreNeverShown: INFO of every level and form, for every role, OWNERs too.
+func TestHashesAreNeverShown(t *testing.T) {
 	const hash = "$argon2id$v=19$m=8,t=1,p=1$YWFhYWFhYWE$R+EBtZV2YaUaAaoBUg8+RQ"
 	e, root := codeEngine(t)
 	for _, base := range []string{"ROOT", "NAMESPACE", "DATABASE"} {

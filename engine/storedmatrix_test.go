@@ -20,7 +20,7 @@ import (
 type storedStatement struct {
 	text  string
 	above bool // it is about something above the database
-	needs int  // the least role, as rank has them; 0: nobody may run it in stored code
+	needs int  // the least role, as rank has them; 0: refused in stored code
 	undo  string
 }
 

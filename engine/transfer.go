@@ -114,8 +114,8 @@ type lined struct {
 	line int
 }
 
-// parseAhead sends the statements of a stream to out. The error is nil at the end of the stream, and line is that of the
-// statement that does not parse.
+// parseAhead sends the statements of a stream to out. The error is nil at the end of the stream, and line is that of
+// the statement that does not parse.
 func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- lined) (line int, err error) {
 	opt := parse.StreamOptions{Options: e.parsing}
 	opt.Poll = ctx.Err
@@ -186,8 +186,10 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		}
 		return dump.Text(ctx, w, run.Cat, gate, dump.Options{
 			Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
-			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets, Configs: opt.Configs,
-			Models: opt.Models, Versions: opt.Versions && s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
+			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets,
+			Configs: opt.Configs,
+			Models:  opt.Models, Versions: opt.Versions &&
+				s.e.versioned(), Records: opt.Records, AllTables: opt.AllTables, Tables: opt.Tables,
 			Part: opt.Part,
 		})
 	})

@@ -51,7 +51,8 @@ func (s *Session) begin(ctx context.Context, opt txn.Options) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog(), reads: !opt.Write, began: time.Now()}
+	t := &Tx{s: s, id: s.e.queries.NewKey("uuid").UUID(), tx: tx, log: record.NewLog(), reads: !opt.Write,
+		began: time.Now()}
 	if d := s.e.opt.Limits.TxTimeout; d > 0 {
 		t.last = time.Now()
 		t.end = t.last.Add(d)
@@ -114,7 +115,7 @@ func (t *Tx) finishLate() {
 	}
 }
 
-// take gives up the transaction in t to whoever finishes it; t.mu is held.
+// take removes the transaction from t, for the caller to finish it; t.mu is held.
 func (t *Tx) take() *txn.Tx {
 	if t.timer != nil {
 		t.timer.Stop()
@@ -138,7 +139,8 @@ func errLateTx() *errs.Error { return errs.Internal("The transaction has run out
 // ID is a version 7 UUID.
 func (t *Tx) ID() value.UUID { return t.id }
 
-// Late reports whether t was cancelled because its time had run out, or by an operator. It does not wait for a statement of t that runs.
+// Late reports whether t was cancelled because its time had run out, or by an operator. It does not wait for a
+// statement of t that runs.
 func (t *Tx) Late() bool {
 	if !t.mu.TryLock() {
 		return false

@@ -16,9 +16,10 @@ import (
 // historySetting is where a store says that it keeps its past, and for how long.
 const historySetting = "history"
 
-// keepPast wraps a store so that it keeps its past, where d asks for it or the store has kept it so far. What a store holds
-// when the keeping begins gets its first version then. retention is for how long versions are kept; 0: for ever.
-func keepPast(ctx context.Context, store kv.Store, d kv.DSN, log *slog.Logger) (_ kv.Store, retention time.Duration, err error) {
+// keepPast wraps a store so that it keeps its past, where d asks for it or the store has kept it so far. What a store
+// holds when the keeping begins gets its first version then. retention is for how long versions are kept; 0: for ever.
+func keepPast(ctx context.Context, store kv.Store, d kv.DSN,
+	log *slog.Logger) (_ kv.Store, retention time.Duration, err error) {
 	kept, retention, err := historyOf(ctx, store)
 	if err != nil {
 		return store, 0, err

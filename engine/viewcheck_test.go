@@ -65,7 +65,7 @@ func viewFindings(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestCheckOfViews: what hangs together is not reported, whatever the records went through; what does not, is.
+// TestCheckOfViews: consistent views are not reported, after any history of the records; inconsistent ones are.
 func TestCheckOfViews(t *testing.T) {
 	path := viewStore(t)
 	if got := viewFindings(t, path); len(got) > 0 {

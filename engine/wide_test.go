@@ -91,7 +91,7 @@ func BenchmarkDefineAmongTables(b *testing.B) {
 	}
 }
 
-// manyFields defines n fields of one table, each of which is inside of another or of none.
+// manyFields defines n fields of one table, each at the top or inside of another.
 func manyFields(n int) string {
 	var b strings.Builder
 	b.WriteString("DEFINE FIELD o ON t TYPE option<object>; DEFINE FIELD list ON t TYPE array<object>;")

@@ -40,7 +40,7 @@ func TestKeyWithoutPrincipalIs401(t *testing.T) {
 	s.must(401, s.key, "GET", "/api/v1/main/me", nil)
 }
 
-// TestRefusedKeysLookAlike holds that nobody learns from a 401 why a key was refused.
+// TestRefusedKeysLookAlike checks that a 401 does not tell why a key was refused.
 func TestRefusedKeysLookAlike(t *testing.T) {
 	s := start(t)
 	s.must(201, managementKey, "POST", "/api/v1/contexts/other", nil)

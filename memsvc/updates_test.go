@@ -30,7 +30,7 @@ func updates() []update {
 	colors := words("teal maroon ochre violet crimson indigo beige olive amber coral silver lilac khaki ivory " +
 		"scarlet jade")
 	for i, p := range people {
-		j := i + len(people) // nobody's new value is somebody's old one
+		j := i + len(people) // no new value is the old one of another person
 		add := func(key, question, was, is, before, after string) {
 			out = append(out, update{fmt.Sprintf(before, was), fmt.Sprintf(after, is), was, is, question, key, p})
 		}

@@ -61,7 +61,7 @@ type Result struct {
 	Failures int64 // rows that were not
 }
 
-// batchBytes is about what a batch may take, whatever its rows are: a row more does not fit into a message.
+// batchBytes is the approximate size of a full batch: one row more would not fit into a message.
 const batchBytes = 1 << 20
 
 // errStop ends a load that does not continue after a failure.

@@ -103,7 +103,7 @@ func newTable(r io.Reader, f Format, shape Shape, opt CSVOptions) *table {
 	return t
 }
 
-// bounded ends a row that has no end: a quote that nobody closes would be gathered up to the end of the file.
+// bounded ends a row that has no end: an unclosed quote would otherwise collect the rest of the file.
 type bounded struct {
 	r   io.Reader
 	row int

@@ -122,7 +122,7 @@ func TestParseTypes(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, reading them ends, and each line is told at most once as bad.
+// Reading ends for any bytes, and each line is reported as bad at most once.
 func FuzzReaders(f *testing.F) {
 	f.Add("a,b\n1,\"2\n", uint8(0))
 	f.Add("[{\"a\":1},{]", uint8(1))

@@ -36,8 +36,8 @@ const (
 	pasteFormat = "⟦paste %d: %d lines, %d bytes⟧"
 )
 
-// pastes is the standard input of the editor: a pasted text becomes one input there, whatever line feeds and tabs it
-// has. Its reader is the editor's goroutine.
+// pastes is the standard input of the editor. It turns a pasted text, with its line feeds and tabs, into one
+// input. Its reader is the editor's goroutine.
 type pastes struct {
 	in      io.ReadCloser
 	ready   []byte // to hand out

@@ -178,7 +178,7 @@ func (sh *shell) sentence(typed string) (text string, vertical, ended bool) {
 	return text, false, text != "" && closed(text)
 }
 
-// readLine reads one line; a pasted text is one line, whatever it holds.
+// readLine reads one line; a pasted text counts as one line, line feeds included.
 func (sh *shell) readLine() (string, error) {
 	fmt.Fprint(sh.opt.Out, pasteOn)
 	line, err := sh.rl.Readline()

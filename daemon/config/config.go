@@ -16,7 +16,8 @@ type Config struct {
 	Path string // data source: memory, bolt://path, a bare path
 	File string // configuration file; "" for none
 
-	// Release is the version of the program, which its answers and metrics show beside that of the protocol; "" leaves it out.
+	// Release is the version of the program, which its answers and metrics show beside that of the protocol; "" leaves
+	// it out.
 	Release string
 
 	// Listening.
@@ -53,7 +54,7 @@ type Config struct {
 	QueryMemory                       int64    // bytes that all statements may hold; 0: a quarter of what there is
 	AnalyzerFiles                     []string // directories that mapper filters of analyzers may read
 
-	// Capabilities: what anybody may do, whatever their rights. See Allowed.
+	// Capabilities limit what any client may do, on top of its rights. See Allowed.
 	AllowAll, DenyAll                   bool
 	AllowScripting, DenyScripting       bool
 	AllowGuests, DenyGuests             bool
@@ -146,14 +147,16 @@ func Default() *Config {
 			MCPBody:      4 << 20,
 			ModelTensors: 256 << 20, ModelCache: 1 << 30,
 			GQLPaths: 1_000_000, GQLJoins: 1_000_000, GQLRows: 1_000_000,
-			GraphQLBody: 1 << 20, GraphQLBatch: 32, GraphQLDepth: 32, GraphQLFields: 1000, GraphQLAliases: 256, GraphQLEvents: 1024,
+			GraphQLBody: 1 << 20, GraphQLBatch: 32, GraphQLDepth: 32, GraphQLFields: 1000, GraphQLAliases: 256,
+			GraphQLEvents:    1024,
 			WebSocketMessage: 128 << 20, WebSocketRequests: 256, WebSocketQueue: 8 << 20, WebSockets: 65536,
 			WebSocketPing: 15 * time.Second, SendTimeout: 30 * time.Second,
 			Transactions: 64, SessionTransactions: 64, AttachedSessions: 256, Streams: 32,
 			GRPCSessions: 10_000, GRPCNotifications: 1024, HTTP2Streams: 256,
 			Requests: 1 << 20, HeaderTimeout: 10 * time.Second, BodyRate: 30 << 10, BodyWindow: 30 * time.Second,
 			Depth:      128,
-			MCPTimeout: 60, MCPResultBytes: 256 << 10, MCPRunArgs: 64, MCPParamKeys: 256, MCPTextBytes: 4096, MCPSchemaTables: 200,
+			MCPTimeout: 60, MCPResultBytes: 256 << 10, MCPRunArgs: 64, MCPParamKeys: 256, MCPTextBytes: 4096,
+			MCPSchemaTables:     200,
 			MCPSessions:         10_000,
 			PostgresConnections: 1024, PostgresStartup: 30 * time.Second, PostgresMessage: 16 << 20,
 			PostgresStatements: 1024, PostgresPortals: 1024,

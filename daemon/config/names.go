@@ -5,7 +5,7 @@ import "strings"
 // Names is a list of names of routes, methods or targets: all of them, none, or those listed.
 type Names struct {
 	All     bool
-	Default bool // nobody asked for it: any general rule wins over it
+	Default bool // not set by the operator: any general rule wins over it
 	List    []string
 }
 

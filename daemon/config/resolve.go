@@ -21,8 +21,9 @@ type Sources struct {
 	ReadFile func(name string) ([]byte, error) // reads secrets; nil: os.ReadFile
 }
 
-// Resolve fills the settings that no flag has set: flagged says which were (by flag name; they keep their values).
-// The warnings name settings without effect, and variables with a known prefix that mean nothing. An unknown name in the file is an error.
+// Resolve fills the settings that no flag has set: flagged says which were (by flag name; they keep their values). The
+// warnings name settings without effect, and variables with a known prefix that mean nothing. An unknown name in the
+// file is an error.
 func Resolve(table []*Setting, flagged func(flag string) bool, src Sources) (warnings []string, err error) {
 	env := make(map[string]string, len(src.Environ))
 	for _, pair := range src.Environ {
@@ -80,14 +81,16 @@ func Unknown(table []*Setting, environ []string, known map[string]bool) []string
 }
 
 // clients are the variables of the commands that talk to a server.
-var clients = []string{"ENDPOINT", "USER", "PASS", "PASS_FILE", "TOKEN", "AUTH_LEVEL", "NAMESPACE", "DATABASE", "CONTEXT"}
+var clients = []string{"ENDPOINT", "USER", "PASS", "PASS_FILE", "TOKEN", "AUTH_LEVEL", "NAMESPACE", "DATABASE",
+	"CONTEXT"}
 
 // means reports whether a variable means something: to a server, to the other commands, or as one of those that
 // Kubernetes gives to all containers beside a service called nacre.
 func means(name string, known map[string]bool) bool {
 	for _, p := range prefixes {
 		if rest, ours := strings.CutPrefix(name, p); ours {
-			return known[rest] || slices.Contains(clients, rest) || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
+			return known[rest] || slices.Contains(clients, rest) || rest == "PORT" ||
+				strings.HasPrefix(rest, "PORT_") ||
 				strings.HasPrefix(rest, "SERVICE_")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // Supervisor is how to tell the process that started the server (systemd) how it is.
 type Supervisor struct {
-	Socket   string        // datagram socket; "": nobody wants to know
+	Socket   string        // datagram socket; "": no notifications
 	Watchdog time.Duration // after that much silence it takes the server for dead; 0: never
 }
 
@@ -23,7 +23,8 @@ func SupervisorOf(environ []string, pid int) Supervisor {
 		case "NOTIFY_SOCKET":
 			s.Socket = v
 		case "WATCHDOG_USEC":
-			if n, err := strconv.ParseInt(v, 10, 64); err == nil && n > 0 && n < int64(365*24*time.Hour/time.Microsecond) {
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil && n > 0 &&
+				n < int64(365*24*time.Hour/time.Microsecond) {
 				s.Watchdog = time.Duration(n) * time.Microsecond
 			}
 		case "WATCHDOG_PID":

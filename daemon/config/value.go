@@ -106,7 +106,8 @@ func (v sizeValue) Type() string             { return "size" }
 func ParseSize(s string) (int64, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz ")
-	shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30,
+	shift, ok := map[string]uint{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30,
+		"gb": 30, "gib": 30,
 		"t": 40, "tb": 40, "tib": 40}[strings.TrimSpace(text[len(digits):])]
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if !ok || err != nil || n > 1<<62>>shift {

@@ -113,7 +113,7 @@ func (p *Peer) close() {
 	}
 }
 
-// end drops all that hangs on a session of p, which nobody uses any more.
+// end releases what a session of p holds; no call uses the session any more.
 func (p *Peer) end(e *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

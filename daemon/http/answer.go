@@ -51,7 +51,8 @@ func (s *Server) problem(w http.ResponseWriter, status int, details, information
 		plainProblem(w, status, information)
 		return
 	}
-	b, err := json.Marshal(errorBody{Code: status, Details: details, Description: problems[status][1], Information: information})
+	b, err := json.Marshal(errorBody{Code: status, Details: details, Description: problems[status][1],
+		Information: information})
 	if err != nil { // strings always marshal
 		status, b = http.StatusInternalServerError, nil
 	}

@@ -16,7 +16,8 @@ import (
 // apiMethods are the methods that an endpoint may be defined for, as the language names them. HEAD is a GET whose body
 // is not sent.
 var apiMethods = map[string]string{
-	http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "post", http.MethodPut: "put", http.MethodPatch: "patch",
+	http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "post", http.MethodPut: "put",
+	http.MethodPatch:  "patch",
 	http.MethodDelete: "delete", http.MethodTrace: "trace",
 }
 
@@ -42,7 +43,8 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 }
 
 // apiRequest reads a request; place is the namespace and the database that the path names.
-func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request, by *engine.Session) (place []string, req *engine.APIRequest, err error) {
+func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request,
+	by *engine.Session) (place []string, req *engine.APIRequest, err error) {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/api/"), "/"), "/")
 	for i, part := range parts {
 		if parts[i], err = url.PathUnescape(part); err != nil {
@@ -70,12 +72,13 @@ func (s *Server) apiRequest(w http.ResponseWriter, r *http.Request, by *engine.S
 
 // apiHeaders are the headers that an endpoint sees, repeated ones joined.
 //
-// SECURITY: not those that prove the client's identity to the server. Whoever may define an endpoint could keep them.
+// SECURITY: headers that prove the client's identity to the server are left out: the endpoint's code could keep them.
 func apiHeaders(r *http.Request, body bool) *value.Object {
 	fields := make([]value.Field, 0, len(r.Header)+3)
 	for name, values := range r.Header {
 		if name != "Authorization" && name != "Proxy-Authorization" {
-			fields = append(fields, value.Field{Name: strings.ToLower(name), Value: value.Str(toText(strings.Join(values, ", ")))})
+			fields = append(fields, value.Field{Name: strings.ToLower(name),
+				Value: value.Str(toText(strings.Join(values, ", ")))})
 		}
 	}
 	if r.Host != "" {
@@ -92,7 +95,8 @@ func apiHeaders(r *http.Request, body bool) *value.Object {
 
 // apiForbidden are headers that belong to the connection, or that the server alone can know.
 var apiForbidden = map[string]bool{
-	"connection": true, "content-length": true, "keep-alive": true, "proxy-connection": true, "te": true, "trailer": true,
+	"connection": true, "content-length": true, "keep-alive": true, "proxy-connection": true, "te": true,
+	"trailer":           true,
 	"transfer-encoding": true, "upgrade": true, "x-request-id": true,
 }
 

@@ -29,9 +29,9 @@ type body struct {
 	count  func(bytes int64) // called with what was sent
 }
 
-// limited is r's body under a limit; the error says that its declared length is over it, or that there is no memory. The
-// limit holds for the bytes that come and for those that they unpack to. by is who asks; nil for a client that is still to
-// say. The caller calls close.
+// limited is r's body under a limit; the error says that its declared length is over it, or that there is no memory.
+// The limit holds for the bytes that come and for those that they unpack to. by is who asks; nil for a client that is
+// still to say. The caller calls close.
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Session, limit int64) (*body, error) {
 	if r.ContentLength > limit {
 		return nil, errTooLarge
@@ -43,8 +43,10 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Sess
 	if err := charge(mem, headSize(r)); err != nil {
 		return nil, err
 	}
-	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow, demand: s.Limits.BodyProgress}
-	return &body{mem: mem, r: unpack.Reader(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent, count: s.RPC.Metrics.Body}, nil
+	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow,
+		demand: s.Limits.BodyProgress}
+	return &body{mem: mem, r: unpack.Reader(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent,
+		count: s.RPC.Metrics.Body}, nil
 }
 
 // Read implements io.Reader.
@@ -133,8 +135,8 @@ const (
 	mostRoom  = 64 << 10
 )
 
-// all reads to the end, and counts the bytes before there is room for them. length is what the client has announced; -1:
-// nothing.
+// all reads to the end, and counts the bytes before there is room for them. length is what the client has announced;
+// -1: nothing.
 func (b *body) all(length int64) ([]byte, error) {
 	room := firstRoom
 	if length >= 0 {

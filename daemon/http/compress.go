@@ -32,7 +32,8 @@ var encodings = [...]struct {
 }
 
 func newZstd() any {
-	w, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	w, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // only wrong options fail, and these are constants
 	}
@@ -151,7 +152,7 @@ func (c *compressor) Flush() {
 // close ends the answer.
 func (c *compressor) close() {
 	if !c.decided {
-		_ = c.decide(false) // the client is gone: nobody is left to tell
+		_ = c.decide(false) // the client is gone
 	}
 	if c.enc != nil {
 		_ = c.enc.Close()

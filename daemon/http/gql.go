@@ -16,7 +16,7 @@ func (s *Server) gql(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := session.MayEnter(); err != nil {
-		return err // SECURITY: the body of nobody is not read
+		return err // SECURITY: the body of an anonymous client is not read
 	}
 	body, err := s.read(w, r, session, s.Limits.GQL)
 	if err != nil {

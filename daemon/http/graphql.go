@@ -12,11 +12,11 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// strangersGraphQL is the largest body of a client without an identity, which can only sign in or up.
-const strangersGraphQL = 16 << 10
+// anonymousGraphQL is the largest body of an anonymous client, which can only sign in or up.
+const anonymousGraphQL = 16 << 10
 
-// graphQL runs GraphQL: the body is a request, or a list of them that is answered by a list. What is wrong is told in the form
-// of GraphQL, but for a login that fails.
+// graphQL runs GraphQL: the body is a request, or a list of them that is answered by a list. What is wrong is told in
+// the form of GraphQL, but for a login that fails.
 func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.visitor(r)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) error {
 	}
 	limit := s.Limits.GraphQL
 	if session.MayEnter() != nil {
-		limit = min(limit, strangersGraphQL)
+		limit = min(limit, anonymousGraphQL)
 	}
 	b, err := s.read(w, r, session, limit)
 	if err != nil {
@@ -51,10 +51,12 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) error {
 		return s.noGraphQL(w, err)
 	}
 	defer s.RPC.Engine.Hold(2 * len(resp.Data)).Release()
-	return s.reply(w, http.StatusOK, "application/json", func(b []byte) ([]byte, error) { return resp.AppendJSON(b), nil })
+	return s.reply(w, http.StatusOK, "application/json",
+		func(b []byte) ([]byte, error) { return resp.AppendJSON(b), nil })
 }
 
-func (s *Server) graphQLOne(ctx context.Context, session *engine.Session, g *engine.GraphQL, v value.Value) (*engine.GraphQLResponse, error) {
+func (s *Server) graphQLOne(ctx context.Context, session *engine.Session, g *engine.GraphQL,
+	v value.Value) (*engine.GraphQLResponse, error) {
 	req, err := rpc.GraphQLRequest(v)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,8 @@ func (s *Server) graphQLOne(ctx context.Context, session *engine.Session, g *eng
 }
 
 // graphQLBatch runs requests one after the other. One that is none has an error in its place.
-func (s *Server) graphQLBatch(ctx context.Context, w http.ResponseWriter, session *engine.Session, g *engine.GraphQL, list []value.Value) error {
+func (s *Server) graphQLBatch(ctx context.Context, w http.ResponseWriter, session *engine.Session, g *engine.GraphQL,
+	list []value.Value) error {
 	switch {
 	case len(list) == 0:
 		return s.noGraphQL(w, errs.Validation("A batch of GraphQL requests has at least one"))
@@ -92,15 +95,16 @@ func (s *Server) graphQLBatch(ctx context.Context, w http.ResponseWriter, sessio
 	})
 }
 
-// noGraphQL answers a request that has no schema, or is none. Logins that fail and what is forbidden are answered as on every
-// route.
+// noGraphQL answers a request that has no schema, or is none. Logins that fail and what is forbidden are answered as on
+// every route.
 func (s *Server) noGraphQL(w http.ResponseWriter, err error) error {
 	e := errs.As(err)
 	if e.Kind != errs.KindValidation && e.Kind != errs.KindConfiguration {
 		return err
 	}
 	resp := engine.GraphQLResponse{Data: []byte("null"), Errors: []*engine.GraphQLFailure{{Err: e}}}
-	return s.reply(w, http.StatusBadRequest, "application/json", func(b []byte) ([]byte, error) { return resp.AppendJSON(b), nil })
+	return s.reply(w, http.StatusBadRequest, "application/json",
+		func(b []byte) ([]byte, error) { return resp.AppendJSON(b), nil })
 }
 
 // graphQLSocket upgrades to a WebSocket of GraphQL. The place is that of the headers; an identity may also come with
@@ -129,7 +133,7 @@ func (s *Server) graphQLSocket(w http.ResponseWriter, r *http.Request) error {
 	}
 	ns, db := session.Place()
 	limit := s.Limits.GraphQL
-	s.Sockets.ServeProtocol(w, r, s.client(r), limit, min(limit, strangersGraphQL), graphql.Subprotocols,
+	s.Sockets.ServeProtocol(w, r, s.client(r), limit, min(limit, anonymousGraphQL), graphql.Subprotocols,
 		func(out *ws.Frames) ws.Protocol {
 			return graphql.New(out, graphql.Options{RPC: s.RPC, Session: session, Events: s.Limits.GraphQLEvents,
 				Depth: s.decode.MaxDepth, Login: func(ctx context.Context, authorization string) error {

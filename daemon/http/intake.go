@@ -9,7 +9,8 @@ import (
 )
 
 // What requests take in counts against the memory of the engine as it grows, and until the request has been answered. A
-// client without an identity has part of the anonymous clients' share; so handlers find out who asks before they read a body.
+// client without an identity has part of the anonymous clients' share; so handlers find out who asks before they read a
+// body.
 
 // intake is the account of the request that w answers; nil where it has none.
 func intake(w http.ResponseWriter) *engine.Account {

@@ -44,7 +44,8 @@ func (s *Server) key(w http.ResponseWriter, r *http.Request) error {
 	return s.execute(w, r, f, session, text, value.NewObject(vars...))
 }
 
-func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request, by *engine.Session) (string, []value.Field, error) {
+func (s *Server) keyStatement(w http.ResponseWriter, r *http.Request,
+	by *engine.Session) (string, []value.Field, error) {
 	what, one, err := keyTarget(r)
 	if err != nil {
 		return "", nil, err
@@ -129,7 +130,8 @@ func keySelect(query url.Values, vars []value.Field, one bool) (string, []value.
 	if err != nil {
 		return "", nil, err
 	}
-	vars = append(vars, value.Field{Name: "_limit", Value: value.Int(limit)}, value.Field{Name: "_start", Value: value.Int(start)})
+	vars = append(vars, value.Field{Name: "_limit", Value: value.Int(limit)},
+		value.Field{Name: "_start", Value: value.Int(start)})
 	return text + " LIMIT $_limit START $_start", vars, nil
 }
 

@@ -184,7 +184,7 @@ func (s *Server) mcpPeer(r *http.Request, version string) (*mcp.Session, *mcp.Pe
 	}
 	if sess == nil { // a session of a user says by itself that there are no credentials
 		if err := peer.Engine.MayEnter(); err != nil {
-			return nil, nil, err // SECURITY: the body of nobody is not read
+			return nil, nil, err // SECURITY: the body of an anonymous client is not read
 		}
 	}
 	return sess, peer, nil
@@ -249,7 +249,8 @@ func (s *Server) mcpBegin(w http.ResponseWriter, r *http.Request, peer *mcp.Peer
 }
 
 // mcpInSession answers messages of a client that has shaken hands; sess is nil for a ping of one that has not.
-func (s *Server) mcpInSession(w http.ResponseWriter, r *http.Request, sess *mcp.Session, peer *mcp.Peer, list []*mcp.Message,
+func (s *Server) mcpInSession(w http.ResponseWriter, r *http.Request, sess *mcp.Session, peer *mcp.Peer,
+	list []*mcp.Message,
 	batch, stream bool) error {
 	var replies []*mcp.Reply
 	var refused *mcp.Fault
@@ -310,7 +311,8 @@ func (s *Server) mcpKnown(r *http.Request) (*mcp.Session, error) {
 	}
 	version := r.Header.Get(mcpVersion)
 	switch {
-	case version == mcpAlone, r.Method != http.MethodDelete && r.Header.Get(mcpSession) == "", r.Method == http.MethodHead:
+	case version == mcpAlone, r.Method != http.MethodDelete && r.Header.Get(mcpSession) == "",
+		r.Method == http.MethodHead:
 		return nil, &refusal{status: http.StatusMethodNotAllowed}
 	case version != "" && !mcp.Supported(version):
 		return nil, badMCP(http.StatusBadRequest, "Unsupported MCP-Protocol-Version")

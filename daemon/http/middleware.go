@@ -73,7 +73,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const maxLoggedPath = 256
 
 // finished counts a request and logs it at debug level: never its parameters, headers or body.
-func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start time.Time, done func(string, int, time.Duration)) {
+func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start time.Time,
+	done func(string, int, time.Duration)) {
 	spent := time.Since(start)
 	done(pattern(rc), rec.code(), spent)
 	if !s.Log.Enabled(r.Context(), slog.LevelDebug) {
@@ -84,8 +85,10 @@ func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start
 		path = path[:maxLoggedPath]
 	}
 	s.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
-		slog.String("method", r.Method), slog.String("path", toText(path)), slog.Int("status", rec.code()), slog.Int64("bytes", rec.sent),
-		slog.Duration("spent", spent), slog.String("client", s.client(r)), slog.String("request_id", rec.Header().Get("X-Request-Id")))
+		slog.String("method", r.Method), slog.String("path", toText(path)), slog.Int("status", rec.code()),
+		slog.Int64("bytes", rec.sent),
+		slog.Duration("spent", spent), slog.String("client", s.client(r)),
+		slog.String("request_id", rec.Header().Get("X-Request-Id")))
 }
 
 func (s *Server) route(rec *recorder, r *http.Request, rc *chi.Context) {
@@ -205,8 +208,8 @@ func (s *Server) client(r *http.Request) string {
 	return host
 }
 
-// forwarded is the address that the first of some proxies saw: each appends its peer to the header, so it is so many entries
-// from the right. What is left of it a client may have written itself. "" where that is no address.
+// forwarded is the address that the first of some proxies saw: each appends its peer to the header, so it is so many
+// entries from the right. What is left of it a client may have written itself. "" where that is no address.
 func forwarded(lines []string, proxies int) string {
 	entries := strings.Split(strings.Join(lines, ","), ",")
 	entry := strings.TrimSpace(entries[max(0, len(entries)-max(1, proxies))])

@@ -13,9 +13,9 @@ import (
 type Origins struct {
 	// Allow are the origins of pages that may call, beside the server's own; "*" for all.
 	Allow []string
-	// Closed is for a server that gives rights to everybody who reaches it: a page of another origin may not even read, and the
-	// server answers under its own names only. Else any page could make its own name lead to the server (DNS rebinding), and be
-	// the server's own origin.
+	// Closed is for a server that gives rights to everybody who reaches it: a page of another origin may not even read,
+	// and the server answers under its own names only. Else any page could make its own name lead to the server (DNS
+	// rebinding), and be the server's own origin.
 	Closed bool
 }
 
@@ -29,11 +29,11 @@ func (o *Origins) allows(origin string) bool {
 	})
 }
 
-// admits reports whether a request may come from the web page that sends it, if it is one. Clients that are no browsers send no
-// Origin, and are not concerned.
+// admits reports whether a request may come from the web page that sends it, if it is one. Clients that are no browsers
+// send no Origin, and are not concerned.
 //
-// SECURITY: browsers send WebSocket upgrades and plain POSTs to any server without asking it first. CORS only keeps the answer
-// from the page.
+// SECURITY: browsers send WebSocket upgrades and plain POSTs to any server without asking it first. CORS only keeps the
+// answer from the page.
 func (o *Origins) admits(r *http.Request) bool {
 	if o.any() {
 		return true
@@ -52,7 +52,8 @@ func (o *Origins) admits(r *http.Request) bool {
 	return true
 }
 
-// changes reports whether a request may change something: all but those that only read. A GET of an endpoint is up to its code.
+// changes reports whether a request may change something: all but those that only read. A GET of an endpoint is up to
+// its code.
 func changes(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -61,8 +62,8 @@ func changes(r *http.Request) bool {
 	return true
 }
 
-// sameHost reports whether a page of origin comes from the host that it calls. Which scheme that is does not matter: in front of
-// the server there may be a proxy that ends TLS.
+// sameHost reports whether a page of origin comes from the host that it calls. Which scheme that is does not matter: in
+// front of the server there may be a proxy that ends TLS.
 func sameHost(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
@@ -83,15 +84,16 @@ func probes(path string) bool {
 	return false
 }
 
-// known reports whether host is a name of a closed server: an address, which no name server can make lead elsewhere, localhost,
-// or the host of an origin that is allowed.
+// known reports whether host is a name of a closed server: an address, which no name server can make lead elsewhere,
+// localhost, or the host of an origin that is allowed.
 func (o *Origins) known(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if _, err := netip.ParseAddr(name); err == nil || name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if _, err := netip.ParseAddr(name); err == nil || name == "" || name == "localhost" ||
+		strings.HasSuffix(name, ".localhost") {
 		return true
 	}
 	return slices.ContainsFunc(o.Allow, func(allowed string) bool {

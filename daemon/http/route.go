@@ -47,7 +47,8 @@ func table() []route {
 		{"mcp", http.MethodDelete, "/mcp", (*Server).mcpEnd},
 	}
 	for _, path := range [...]string{"/key/{table}", "/key/{table}/{id}"} {
-		for _, method := range [...]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		for _, method := range [...]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete} {
 			t = append(t, route{"key", method, path, (*Server).key})
 		}
 	}
@@ -89,7 +90,8 @@ func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 	if path == "" {
 		path = r.URL.Path
 	}
-	for _, method := range [...]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, method := range [...]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
+		http.MethodPatch, http.MethodDelete} {
 		if s.router.Match(chi.NewRouteContext(), method, path) {
 			w.Header().Add("Allow", method)
 		}

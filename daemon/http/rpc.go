@@ -32,7 +32,8 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req.ID = value.None
-	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"), Sessions: s.Sessions})
+	conn := s.RPC.NewConn(session, rpc.Options{Client: s.client(r), Origin: r.Header.Get("Origin"),
+		Sessions: s.Sessions})
 	resp := conn.Call(r.Context(), &req)
 	defer func() {
 		if err := conn.Close(r.Context()); err != nil {

@@ -41,8 +41,8 @@ func (s *Server) enterBy(r *http.Request) (session *engine.Session, byName bool,
 	return session, byName, err
 }
 
-// session makes the session of a request: its identity by Authorization, its place by the headers, made where it does not
-// exist.
+// session makes the session of a request: its identity by Authorization, its place by the headers, made where it does
+// not exist.
 func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	return s.placed(r, (*engine.Session).Use)
 }

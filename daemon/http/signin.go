@@ -57,8 +57,8 @@ func withAccess(params *value.Object) *value.Object {
 	return params
 }
 
-// refusedSignin is what a client is told. A THROW of the access method's own and broken requests keep their text; whatever else is
-// wrong with the credentials gets the one answer.
+// refusedSignin is the error for a client. A THROW of the access method and broken requests keep their text; all other
+// failures give the same answer.
 func refusedSignin(err error) error {
 	e := errs.As(err)
 	switch {

@@ -45,14 +45,16 @@ func variables(r *http.Request) *value.Object {
 func (s *Server) sqlSocket(w http.ResponseWriter, r *http.Request) error {
 	return s.upgrade(w, r, func(session *engine.Session) {
 		vars := variables(r)
-		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, session.Anonymous(), func(ctx context.Context, text string) ([]engine.Result, error) {
-			return s.run(ctx, session, text, vars)
-		})
+		s.Sockets.ServeText(w, r, s.client(r), s.Limits.SQL, session.Anonymous(),
+			func(ctx context.Context, text string) ([]engine.Result, error) {
+				return s.run(ctx, session, text, vars)
+			})
 	})
 }
 
 // execute runs a text inside the wall-clock limit and answers with its results.
-func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string, vars *value.Object) error {
+func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, session *engine.Session, text string,
+	vars *value.Object) error {
 	ctx, cancel := s.RPC.Deadline(r.Context())
 	defer cancel()
 	results, err := s.run(ctx, session, text, vars)
@@ -62,7 +64,8 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request, f wire.Format, 
 	return s.results(w, http.StatusOK, f, results)
 }
 
-func (s *Server) run(ctx context.Context, session *engine.Session, text string, vars *value.Object) ([]engine.Result, error) {
+func (s *Server) run(ctx context.Context, session *engine.Session, text string,
+	vars *value.Object) ([]engine.Result, error) {
 	if err := session.MayEnter(); err != nil {
 		return anonymous(text, errs.As(err))
 	}
@@ -71,14 +74,14 @@ func (s *Server) run(ctx context.Context, session *engine.Session, text string, 
 
 const notAllowed = "Not enough permissions to perform this action"
 
-// What a text of nobody may have to be answered statement by statement: the answer may be a hundred times as long.
+// Limits of a text of an anonymous client: the answer may be a hundred times as long as the text.
 const (
 	anonymousText       = 64 << 10 // bytes
 	anonymousStatements = 1000
 )
 
-// anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its own,
-// or where they are many all of them together. SECURITY: the text is not parsed.
+// anonymous answers a text of a client without an identity where there are no guests: every statement fails, on its
+// own, or where they are many all of them together. SECURITY: the text is not parsed.
 func anonymous(text string, refusal *errs.Error) ([]engine.Result, error) {
 	if len(text) > anonymousText {
 		return nil, refusal

@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// importStatements applies statements as they arrive, with ?on-failure=stop up to the first that fails. The answer lists
-// the failures, its header their lines and the counts; with any failure the status is 422.
+// importStatements applies statements as they arrive, with ?on-failure=stop up to the first that fails. The answer
+// lists the failures, its header their lines and the counts; with any failure the status is 422.
 func (s *Server) importStatements(w http.ResponseWriter, r *http.Request) error {
 	f, ok := accepted(r)
 	silent := mediaType(r.Header.Get("Accept")) == "application/octet-stream"
@@ -93,7 +93,8 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := &exportWriter{w: w, media: backupType, sent: s.RPC.Metrics.Network}
-	_, err = session.Backup(r.Context(), out, engine.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
+	_, err = session.Backup(r.Context(), out,
+		engine.BackupOptions{Compress: r.URL.Query().Get("compress") == "true", Product: s.version})
 	return s.finish(r, out, err)
 }
 
@@ -151,7 +152,8 @@ func (e *exportWriter) Write(b []byte) (int, error) {
 }
 
 // exportOptions reads the body of an export; without one everything but versions is exported.
-func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request, by *engine.Session) (engine.ExportOptions, error) {
+func (s *Server) exportOptions(w http.ResponseWriter, r *http.Request,
+	by *engine.Session) (engine.ExportOptions, error) {
 	opt := engine.DefaultExport()
 	if r.Method == http.MethodGet {
 		return opt, nil
@@ -182,7 +184,8 @@ func readExportOptions(opt *engine.ExportOptions, o *value.Object) error {
 	flags := map[string]*bool{
 		"users": &opt.Users, "accesses": &opt.Accesses, "params": &opt.Params, "functions": &opt.Functions,
 		"analyzers": &opt.Analyzers, "sequences": &opt.Sequences, "versions": &opt.Versions, "records": &opt.Records,
-		"apis": &opt.APIs, "buckets": &opt.Buckets, "configs": &opt.Configs, "models": &opt.Models, "tables": &opt.AllTables,
+		"apis": &opt.APIs, "buckets": &opt.Buckets, "configs": &opt.Configs, "models": &opt.Models,
+		"tables": &opt.AllTables,
 	}
 	for _, f := range o.Fields() {
 		p, known := flags[f.Name]

@@ -43,7 +43,7 @@ func (s *Server) timed(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 // with gives f a session of the engine for one call. The error is for the call as a whole. SECURITY: what says of
-// itself that it only reads is held to it by the engine, whatever stands in its arguments.
+// itself that it only reads is held to it by the engine, for any arguments.
 func (q *request) with(ctx context.Context, a args, reads bool, f func(context.Context, *call) error) error {
 	c := &call{request: q, engine: q.peer.Engine.Again(), args: a}
 	defer c.engine.Close()

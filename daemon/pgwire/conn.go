@@ -59,7 +59,8 @@ type conn struct {
 	catalogOpen bool   // there are tables whose columns are found in their records
 	epoch       uint64 // see changed
 	styled      uint64 // see basis
-	lateBind    bool   // statements of SQL are bound as they run: those before them in their text may change what they see
+	// statements of SQL are bound as they run: those before them in their text may change what they see
+	lateBind bool
 
 	wmu     sync.Mutex // guards the rest of this block; held while the socket is written
 	out     []byte
@@ -71,7 +72,7 @@ type conn struct {
 	running context.CancelCauseFunc
 	text    string // of the statement that runs, or ran last
 	since   time.Time
-	peeking chan struct{}   // closed when nobody but the connection reads any more; nil: nobody does
+	peeking chan struct{}   // closed when only the connection reads; nil: only it does
 	ending  *sqlstate.Error // why the connection is to end; nil: it is not
 }
 

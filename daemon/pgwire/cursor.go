@@ -12,7 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// inner reads the statement that is left of w, whatever its language. It ends where that statement does.
+// inner reads the rest of w as one statement of either language, and stops at its end.
 func (w *words) inner(c *conn) (*statement, error) {
 	at := w.peek().Pos
 	if w.pos > 0 && w.over() {

@@ -9,8 +9,8 @@ import (
 )
 
 // ServeAs serves nc as if the client had signed in as session. Record users, whom the permissions of tables bind,
-// cannot sign in here: the tests check by ServeAs that statements of SQL keep to permissions. The statements are bound to the
-// definitions that the session named by definitions may see; these must not change.
+// cannot sign in here: the tests check by ServeAs that statements of SQL keep to permissions. The statements are bound
+// to the definitions that the session named by definitions may see; these must not change.
 func (s *Server) ServeAs(nc net.Conn, session, definitions *engine.Session) error {
 	c := newConn(s, nc)
 	defer c.close()

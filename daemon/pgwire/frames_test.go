@@ -176,7 +176,7 @@ func (f *frames) read(ready int) string {
 	}
 }
 
-// login starts a session where nobody is asked for a password.
+// login starts a session on a server that asks for no password.
 func login(t testing.TB, addr string) *frames {
 	t.Helper()
 	f := dial(t, addr)

@@ -71,7 +71,7 @@ type Options struct {
 	Readiness Readiness
 	TLS       *tls.Config // nil: connections are plain
 	Limits    Limits
-	Open      bool   // every client has the rights of root: nobody is asked for a password
+	Open      bool   // every client has the rights of root, and no password is asked
 	Version   string // of the product
 	Log       *slog.Logger
 }

@@ -319,7 +319,7 @@ type answer struct {
 	json bool
 
 	shape *shape
-	kept  []value.Value // rows of which the shape is made
+	kept  []value.Value // rows that determine the columns
 	held  int
 	began bool
 	n     int

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What the reader leaves to the engine (WHERE, ORDER BY, LIMIT, count) is as if it had done it itself, whatever the
-// records have that were there before the fields were defined: nothing, NULL, or values of other types.
+// What the reader leaves to the engine (WHERE, ORDER BY, LIMIT, count) gives the reader's own answers, also when
+// older records have no value, NULL, or a value of another type.
 func TestPushdownOverOldRecords(t *testing.T) {
 	types := [][2]string{{"int", "n"}, {"string", "s"}, {"datetime", "t"}, {"bool", "b"}, {"uuid", "u"}, {"float", "f"},
 		{"decimal", "d"}}

@@ -205,7 +205,7 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 	if reads {
 		return q.together(ctx, c, k)
 	}
-	// Nobody else is to see a write that lost against another, if it can be done again: the rows of RETURNING wait.
+	// The rows of RETURNING wait for the commit: a write that lost a conflict may run again and return other rows.
 	for try := 1; ; try++ {
 		b := &buffer{c: c}
 		tag, err := q.together(ctx, c, &call{args: k.args, json: k.json, out: b})

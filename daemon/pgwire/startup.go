@@ -157,7 +157,7 @@ func (c *conn) secure(direct bool) error {
 	return nil
 }
 
-// prefixed is a connection of which something was read already.
+// prefixed is a connection whose first bytes were read already.
 type prefixed struct {
 	net.Conn
 	r *bufio.Reader

@@ -156,7 +156,7 @@ func (r *tableRelation) orderColumn(s *sql.Scan) int {
 }
 
 // leastOf are the least values of the types of columns. What is less in the order of the language is NONE, NULL, or a
-// value of another type: old records may have those, whatever the field is now.
+// value of another type: old records may have those, also under a newer type of the field.
 var leastOf = map[pgtype.OID]value.Value{pgtype.Int8: value.Int(math.MinInt64), pgtype.Text: value.Str(""),
 	pgtype.Timestamptz: value.DatetimeOf(value.MinDatetime)}
 
@@ -168,7 +168,7 @@ func bounded(filters []sql.Filter, column int) bool {
 var filterNames = [...]string{"_f0", "_f1", "_f2", "_f3"}
 
 // appendFields appends the projection that has the columns of a scan. Whole records cost least, for they are not made
-// anew; but fields that are computed are left out where nobody looks at them.
+// anew; computed fields that the query does not use are left out.
 func (r *tableRelation) appendFields(text []byte, wanted []bool) []byte {
 	whole := true
 	for i, col := range r.t.Columns {

@@ -95,7 +95,8 @@ func cancelKey(t *testing.T, addr string) (*frames, func()) {
 	}
 }
 
-// Whatever runs can be cancelled, in either flow, in a block, and while the client waits for what it has sent ahead.
+// Every kind of statement can be cancelled, in either flow, in a block, and while the client waits for what it has sent
+// ahead.
 func TestCancelOfEachKind(t *testing.T) {
 	addr, d := start(t, unauthenticated)
 	run(t, d, "DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE int; CREATE item:1 SET n = 1")

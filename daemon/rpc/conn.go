@@ -16,21 +16,23 @@ import (
 type Options struct {
 	// Persistent: the connection outlives a call, so transactions and live queries may hang on it.
 	Persistent bool
-	// Client is the peer's address, for the limiter and the log, and Origin the web page it runs in; "" where not known.
+	// Client is the peer's address, for the limiter and the log, and Origin the web page it runs in; "" where not
+	// known.
 	Client, Origin string
 	// Sessions holds attached sessions that outlive the Conn (HTTP); nil: they belong to the Conn.
 	Sessions *Sessions
-	// Adopts: attach of an id that is there already changes nothing and is no error, so that a client may go on with its
-	// session over another connection. It answers whether the session is new.
+	// Adopts: attach of an id that is there already changes nothing and is no error, so that a client may go on with
+	// its session over another connection. It answers whether the session is new.
 	Adopts bool
-	// RevokesAccess: revoke ends the access token of a pair, too, and takes a pair of which one is "".
+	// RevokesAccess: revoke also ends the access token of a pair, and accepts a pair with one token "".
 	RevokesAccess bool
 	// Opened is called with each session that attach makes; it may be nil.
 	Opened func(*engine.Session)
-	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to, or
-	// nil. It must not wait. nil: the transport cannot carry any.
+	// Notify takes the notifications of the connection's live queries; session is the attached session they belong to,
+	// or nil. It must not wait. nil: the transport cannot carry any.
 	Notify func(session *value.UUID, n *engine.Notification) error
-	// End closes the connection where an operator ends its session. It must not wait; nil: the connection is left to itself.
+	// End closes the connection where an operator ends its session. It must not wait; nil: the connection is left to
+	// itself.
 	End func()
 }
 
@@ -89,14 +91,15 @@ func DecodingOf(s *engine.Session, depth int) value.Limits {
 	return l
 }
 
-// Known reports whether the connection, or a session attached to it alone, has an identity, or needs none. Once it has it
-// counts as known.
+// Known reports whether the connection, or a session attached to it alone, has an identity, or needs none. Once it has
+// it counts as known.
 func (c *Conn) Known() bool {
 	switch {
 	case c.known.Load():
 		return true
 	case c.own.engine.MayEnter() == nil:
-	case c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return s.engine.MayEnter() == nil }):
+	case c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(),
+		func(s *session) bool { return s.engine.MayEnter() == nil }):
 		return false
 	}
 	c.known.Store(true)
@@ -106,7 +109,8 @@ func (c *Conn) Known() bool {
 // Anonymous reports whether neither the connection nor a session attached to it alone has an identity.
 func (c *Conn) Anonymous() bool {
 	return c.own.engine.Anonymous() &&
-		(c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(), func(s *session) bool { return !s.engine.Anonymous() }))
+		(c.opt.Sessions != nil || !slices.ContainsFunc(c.attached.list(),
+			func(s *session) bool { return !s.engine.Anonymous() }))
 }
 
 // Session is the connection's own session.
@@ -131,8 +135,8 @@ func (c *Conn) session(id *value.UUID) (*session, error) {
 	return c.attached.find(*id)
 }
 
-// Engine is the engine session that calls with that id use; nil is the connection's own. The caller ends the use of it by
-// release: until then it does not end by itself.
+// Engine is the engine session that calls with that id use; nil is the connection's own. The caller ends the use of it
+// by release: until then it does not end by itself.
 func (c *Conn) Engine(id *value.UUID) (s *engine.Session, release func(), err error) {
 	if id == nil {
 		return c.own.engine, func() {}, nil
@@ -223,7 +227,7 @@ func (s *session) transaction(id value.UUID) (*engine.Tx, error) {
 	return nil, transactionNotFound()
 }
 
-// take gives up a transaction to whoever ends it.
+// take removes a transaction from the list, for the caller to end it.
 func (s *session) take(id value.UUID) (*engine.Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Constant reads a text that is one value: a literal, an array, set, object, range or record id of such, or a parameter, taken
-// from vars. Nothing is executed: the parser of such texts knows nothing else.
+// Constant reads a text that is one value: a literal, an array, set, object, range or record id of such, or a
+// parameter, taken from vars. Nothing is executed: the parser of such texts knows nothing else.
 func Constant(text string, vars *value.Object) (value.Value, error) {
 	v, err := parse.ValueWith(text, func(name string) (value.Value, bool) {
 		if vars == nil {

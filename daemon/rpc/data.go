@@ -118,7 +118,8 @@ func Statements(results []engine.Result) []wire.Statement {
 	statements := make([]wire.Statement, len(results))
 	for i := range results {
 		r := &results[i]
-		statements[i] = wire.Statement{Value: r.Value, Rows: r.Rows, Err: r.Err, Time: r.Time, Type: r.Type, List: r.List}
+		statements[i] = wire.Statement{Value: r.Value, Rows: r.Rows, Err: r.Err, Time: r.Time, Type: r.Type,
+			List: r.List}
 	}
 	return statements
 }
@@ -167,7 +168,8 @@ func deleteRecords(ctx context.Context, k *call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	what := k.target(p[0])
-	return k.statement(ctx, "DELETE $_what RETURN BEFORE", bind(vars, value.Field{Name: varWhat, Value: what}), single(what))
+	return k.statement(ctx, "DELETE $_what RETURN BEFORE", bind(vars, value.Field{Name: varWhat, Value: what}),
+		single(what))
 }
 
 // write runs a statement of the form WORD what [CLAUSE data].
@@ -182,7 +184,8 @@ func (k *call) write(ctx context.Context, usage, bare, full string, alsoText boo
 	if p[1].IsNullish() {
 		return k.statement(ctx, bare, bind(vars, value.Field{Name: varWhat, Value: what}), one)
 	}
-	return k.statement(ctx, full, bind(vars, value.Field{Name: varWhat, Value: what}, value.Field{Name: varData, Value: p[1]}), one)
+	return k.statement(ctx, full, bind(vars, value.Field{Name: varWhat, Value: what},
+		value.Field{Name: varData, Value: p[1]}), one)
 }
 
 // create on a table named by text answers one object, as the reference does; on a table value, the list.
@@ -255,7 +258,8 @@ func relate(ctx context.Context, k *call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	from, with := k.ends(p[0]), k.ends(p[2])
-	fields := []value.Field{{Name: varFrom, Value: from}, {Name: varWhat, Value: k.target(p[1])}, {Name: varWith, Value: with}}
+	fields := []value.Field{{Name: varFrom, Value: from}, {Name: varWhat, Value: k.target(p[1])},
+		{Name: varWith, Value: with}}
 	text := "RELATE $_from->$_what->$_with"
 	if !p[3].IsNullish() {
 		text += " CONTENT $_data"
@@ -287,7 +291,8 @@ func kill(ctx context.Context, k *call) (wire.Response, error) {
 	if !ok {
 		return wire.Response{}, failed
 	}
-	resp, err := k.statement(ctx, "KILL $_what", bind(value.None, value.Field{Name: varWhat, Value: value.UUIDOf(id)}), false)
+	resp, err := k.statement(ctx, "KILL $_what", bind(value.None, value.Field{Name: varWhat, Value: value.UUIDOf(id)}),
+		false)
 	if err != nil && errs.As(err).Kind == errs.KindInternal && errs.As(err).Err == nil {
 		err = failed
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/nacredb/nacre/internal/wire"
 )
 
-// GraphQL runs one GraphQL request over a schema, watched by metrics and the slow log. Where the time of ctx ends before,
-// the answer says so. The error is for the request as a whole.
-func (srv *Server) GraphQL(ctx context.Context, s *engine.Session, g *engine.GraphQL, req *engine.GraphQLRequest) (*engine.GraphQLResponse, error) {
+// GraphQL runs one GraphQL request over a schema, watched by metrics and the slow log. Where the time of ctx ends
+// before, the answer says so. The error is for the request as a whole.
+func (srv *Server) GraphQL(ctx context.Context, s *engine.Session, g *engine.GraphQL,
+	req *engine.GraphQLRequest) (*engine.GraphQLResponse, error) {
 	start := time.Now()
 	resp, err := g.Execute(ctx, req)
 	class := ""
@@ -71,8 +72,9 @@ func GraphQLRequest(v value.Value) (*engine.GraphQLRequest, error) {
 	return req, nil
 }
 
-// graphql runs a GraphQL request: [query, variables?, operationName?], or [{query, variables?, operationName?}, options?].
-// It answers with {data, errors?}, and runs in the session itself, whatever transaction the request names.
+// graphql runs a GraphQL request: [query, variables?, operationName?], or [{query, variables?, operationName?},
+// options?]. It answers with {data, errors?}. It runs in the session itself; a transaction that the request names is
+// ignored.
 func graphql(ctx context.Context, k *call) (wire.Response, error) {
 	p, err := k.params(1, 3, "Expected (query:string, variables:object, operationName:string)")
 	if err != nil {
@@ -80,7 +82,8 @@ func graphql(ctx context.Context, k *call) (wire.Response, error) {
 	}
 	body := p[0]
 	if body.Kind() != value.KindObject {
-		body = value.ObjectOf(value.NewObject(value.Field{Name: "query", Value: p[0]}, value.Field{Name: "variables", Value: p[1]},
+		body = value.ObjectOf(value.NewObject(value.Field{Name: "query", Value: p[0]},
+			value.Field{Name: "variables", Value: p[1]},
 			value.Field{Name: "operationName", Value: p[2]}))
 	}
 	req, err := GraphQLRequest(body)

@@ -94,7 +94,8 @@ func signup(ctx context.Context, k *call) (wire.Response, error) {
 	return k.enter(ctx, k.session.engine.Signup)
 }
 
-func (k *call) enter(ctx context.Context, door func(context.Context, *value.Object) (value.Value, error)) (wire.Response, error) {
+func (k *call) enter(ctx context.Context,
+	door func(context.Context, *value.Object) (value.Value, error)) (wire.Response, error) {
 	const usage = "Expected (params:object)"
 	p, err := k.params(1, 1, usage)
 	if err != nil {
@@ -180,7 +181,8 @@ func (srv *Server) NoteSignin(client, way string, err error) {
 	}
 }
 
-// Session makes a session for a client at an address and an origin, "" where not known: its guesses at passwords are bounded.
+// Session makes a session for a client at an address and an origin, "" where not known: its guesses at passwords are
+// bounded.
 func (srv *Server) Session(client, origin string) *engine.Session {
 	s := srv.Engine.Session()
 	s.SetClient(client, origin)
@@ -206,8 +208,9 @@ func (w Wait) Error() string { return fmt.Sprintf("try again in %d seconds", w.S
 
 // tooManyAttempts refuses an attempt to sign in until wait has passed; its cause is a Wait.
 func tooManyAttempts(wait time.Duration) *errs.Error {
-	return &errs.Error{Kind: errs.KindNotAllowed, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "TooManyAttempts"}},
-		Msg: fmt.Sprintf("Too many authentication attempts, try again in %d seconds", Wait(wait).Seconds()), Err: Wait(wait)}
+	return &errs.Error{Kind: errs.KindNotAllowed,
+		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "TooManyAttempts"}},
+		Msg:    fmt.Sprintf("Too many authentication attempts, try again in %d seconds", Wait(wait).Seconds()), Err: Wait(wait)}
 }
 
 // Seconds rounds w up to whole seconds, at least 1: the value of a Retry-After header.

@@ -12,15 +12,16 @@ import (
 // JSON has no record ids. Where a call can only mean one (what it works on, the ends of a relation, a row's id),
 // text that spells a record id is read as one; everywhere else text stays text.
 
-// Decoding is how messages and bodies are decoded: nested at most depth deep (0: the codec's default), record ids also as
-// text, as the official JavaScript client sends those that its user has as text.
+// Decoding is how messages and bodies are decoded: nested at most depth deep (0: the codec's default), record ids also
+// as text, as the official JavaScript client sends those that its user has as text.
 func Decoding(depth int) value.Limits {
-	return value.Limits{MaxDepth: depth, MaxValues: value.SaneMaxValues, ParseRecord: func(text string) (*value.RecordID, error) {
-		if v, ok := recordText(text); ok {
-			return v.Record(), nil
-		}
-		return nil, errNoRecord
-	}}
+	return value.Limits{MaxDepth: depth, MaxValues: value.SaneMaxValues,
+		ParseRecord: func(text string) (*value.RecordID, error) {
+			if v, ok := recordText(text); ok {
+				return v.Record(), nil
+			}
+			return nil, errNoRecord
+		}}
 }
 
 var errNoRecord = errors.New("the text is not a record id")

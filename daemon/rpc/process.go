@@ -56,7 +56,8 @@ func terminate(ctx context.Context, k *call) (wire.Response, error) {
 	what, err := k.session.engine.Terminate(ctx, id)
 	if err == nil {
 		by := k.session.engine.Principal()
-		k.conn.srv.Log.Info("ended by an operator", "what", what, "id", id, "user", by.Name, "client", k.session.engine.Client())
+		k.conn.srv.Log.Info("ended by an operator", "what", what, "id", id, "user", by.Name, "client",
+			k.session.engine.Client())
 	}
 	return answer(value.Str(what)), err
 }

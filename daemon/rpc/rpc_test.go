@@ -322,7 +322,7 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// TestInvalidateEndsTransactions: nobody may commit by what an identity was allowed that is gone.
+// TestInvalidateEndsTransactions: a transaction cannot outlive the identity that opened it.
 func TestInvalidateEndsTransactions(t *testing.T) {
 	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
 	tx := c.say(t, nil, "begin", "").Result.UUID()

@@ -99,18 +99,18 @@ func (a *Sessions) single() bool { return a.shared && a.idle == 0 }
 
 // clash refuses an id that other has.
 //
-// SECURITY: where clients share the set an id is a secret of one of them. Two that attach the same one have chosen it badly, and
-// the second might go on into the session of the first: that one ends, whoever is signed in to it.
+// SECURITY: where clients share the set an id is a secret of one of them. Two that attach the same one have chosen it
+// badly, and the second client might continue the session of the first: that session ends.
 func (a *Sessions) clash(ctx context.Context, id value.UUID, other *session) error {
 	if a.single() {
-		_ = other.end(ctx) // nobody is left to tell of a transaction that did not end well
+		_ = other.end(ctx) // there is no caller left to report a failed end to
 	}
 	text := id.String()
 	return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
 }
 
-// makeRoom ends one session, where clients share the set: of those without an identity, the one that waits longest. They
-// cost their clients nothing, and must not keep others out.
+// makeRoom ends one session, where clients share the set: of those without an identity, the one that waits longest.
+// They cost their clients nothing, and must not keep others out.
 func (a *Sessions) makeRoom(ctx context.Context) bool {
 	if !a.shared {
 		return false
@@ -206,7 +206,7 @@ func (a *Sessions) adopt(ctx context.Context, id value.UUID, by engine.Identity,
 func (a *Sessions) MayUse(id value.UUID, by engine.Identity) (known bool, err error) {
 	s, err := a.find(id)
 	if err != nil {
-		return false, nil // whatever is done in it says so
+		return false, nil // its methods say so
 	}
 	return true, mayAdopt(s, by)
 }
@@ -218,8 +218,8 @@ func (a *Sessions) Has(id value.UUID) bool {
 	return a.all[id] != nil
 }
 
-// mayAdopt refuses a session of one user to another. The id of a session is a secret of its client: who has no identity of
-// its own is taken at its word.
+// mayAdopt refuses a session of one user to another. The id of a session is a secret of its client: who has no identity
+// of its own is taken at its word.
 func mayAdopt(s *session, by engine.Identity) error {
 	if of := s.engine.Identity(); of.Guest() || by.Guest() || of.Same(by) {
 		return nil
@@ -258,8 +258,7 @@ func (a *Sessions) ids() []value.Value {
 	return ids
 }
 
-// Sweep ends the sessions that were not used for a day (or what the set allows), and for a minute those that nobody has
-// signed in to.
+// Sweep ends sessions that were not used for a day (or the limit of the set), and anonymous ones after a minute.
 func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
 	longest := a.idle
 	if longest == 0 {
@@ -270,7 +269,8 @@ func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
 		if s.pinned > 0 {
 			return false
 		}
-		return a.idle > 0 && s.engine.Ended() || idle > longest || idle > anonymousIdle && s.engine.Anonymous() && s.idle()
+		return a.idle > 0 && s.engine.Ended() || idle > longest || idle > anonymousIdle && s.engine.Anonymous() &&
+			s.idle()
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/nacredb/nacre/internal/wire"
 )
 
-// A streaming query answers in frames: begin; for each statement rows frames or one value frame, then finished; end. Rows
-// leave while their statement runs, and a client that does not take them holds the statement up.
+// A streaming query answers in frames: begin; for each statement rows frames or one value frame, then finished; end.
+// Rows leave while their statement runs, and a client that does not take them holds the statement up.
 
 // streamVersion is the revision of the frames.
 const streamVersion = 1
@@ -41,14 +41,15 @@ func errStopped() *errs.Error {
 // IsStream reports whether req asks for a stream: then Stream runs it.
 func IsStream(req *wire.Request) bool { return req.Method == "query_stream" }
 
-// Stream runs a query_stream request and sends its frames, or one error response. send may wait as long as ctx lasts; an
-// error of it stops the query.
+// Stream runs a query_stream request and sends its frames, or one error response. send may wait as long as ctx lasts;
+// an error of it stops the query.
 func (c *Conn) Stream(ctx context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) {
 	start := time.Now()
 	err := c.stream(ctx, req, send)
 	c.srv.Metrics.RPC(req.Method, time.Since(start), err == nil)
 	if err != nil {
-		_ = send(ctx, &wire.Response{ID: req.ID, Session: req.Session, Err: c.public(ctx, req.Method, err)}) // it fails with the connection
+		// it fails with the connection
+		_ = send(ctx, &wire.Response{ID: req.ID, Session: req.Session, Err: c.public(ctx, req.Method, err)})
 	}
 }
 
@@ -121,7 +122,8 @@ func (c *Conn) textCall(req *wire.Request) (k *call, text string, vars *value.Ob
 }
 
 // stream gives the error of a stream that did not begin.
-func (c *Conn) stream(conn context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) (err error) {
+func (c *Conn) stream(conn context.Context, req *wire.Request,
+	send func(context.Context, *wire.Response) error) (err error) {
 	if !c.opt.Persistent {
 		return methodNotFound()
 	}
@@ -227,7 +229,8 @@ type framer struct {
 
 func (f *framer) frame(ctx context.Context, stream string, fields ...value.Field) error {
 	fields = append(fields, value.Field{Name: "stream", Value: value.Str(stream)})
-	return f.send(ctx, &wire.Response{ID: f.req.ID, Session: f.req.Session, Result: value.ObjectOf(value.NewObject(fields...))})
+	return f.send(ctx, &wire.Response{ID: f.req.ID, Session: f.req.Session,
+		Result: value.ObjectOf(value.NewObject(fields...))})
 }
 
 // Begin implements engine.Sink.
@@ -262,7 +265,8 @@ func (f *framer) Finished(i int, r *engine.Result, inRows bool) error {
 	if r.Type != "" {
 		kind = value.Str(r.Type)
 	}
-	fields := []value.Field{indexField(i), {Name: "time", Value: durationText(r.Time)}, {Name: "type", Value: kind}, {Name: "single", Value: value.Bool(single)}}
+	fields := []value.Field{indexField(i), {Name: "time", Value: durationText(r.Time)}, {Name: "type", Value: kind},
+		{Name: "single", Value: value.Bool(single)}}
 	if r.Err != nil {
 		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(r.Err)})
 	}
@@ -284,13 +288,14 @@ func (f *framer) list(i int, rows []value.Value) error {
 	return nil
 }
 
-// end closes the stream, or gives err back where it has not begun. Whatever cut it off but a limit of time, its client is
-// told that it was stopped.
+// end closes the stream, or gives err back when the stream has not begun. The client of a stream that was cut off is
+// told that it was stopped, or that its time ran out.
 func (f *framer) end(conn context.Context, err error) error {
 	if !f.open {
 		return err
 	}
-	fields := []value.Field{{Name: "results", Value: value.Int(int64(f.finished))}, {Name: "time", Value: durationText(time.Since(f.began))}}
+	fields := []value.Field{{Name: "results", Value: value.Int(int64(f.finished))},
+		{Name: "time", Value: durationText(time.Since(f.began))}}
 	if err != nil {
 		stopped, ok := errors.AsType[*errs.Error](context.Cause(f.ctx))
 		if !ok {

@@ -56,9 +56,11 @@ func (m *Metrics) Write(w io.Writer, all bool, g *Gauges) {
 	single(w, "surrealdb_process_uptime_seconds", "gauge", "Seconds since the start.", time.Since(m.start).Seconds())
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	single(w, "surrealdb_process_memory_bytes", "gauge", "Memory obtained from the system.", float64(mem.Sys-mem.HeapReleased))
+	single(w, "surrealdb_process_memory_bytes", "gauge", "Memory obtained from the system.",
+		float64(mem.Sys-mem.HeapReleased))
 	single(w, "surrealdb_http_active_requests", "gauge", "HTTP requests under way.", float64(m.active.Load()))
-	single(w, "surrealdb_session_active", "gauge", "Open connections with a session, and sessions attached over HTTP.", float64(m.sockets.Load())+float64(g.Sessions))
+	single(w, "surrealdb_session_active", "gauge", "Open connections with a session, and sessions attached over HTTP.",
+		float64(m.sockets.Load())+float64(g.Sessions))
 	single(w, "nacre_ws_connections", "gauge", "Open WebSockets.", float64(m.sockets.Load()))
 	if !all {
 		return
@@ -112,32 +114,41 @@ func (m *Metrics) writeNetwork(w io.Writer) {
 	})
 	family(w, "surrealdb_http_request_total", "counter", "HTTP requests.")
 	for _, k := range keys {
-		line(w, "surrealdb_http_request_total", `route="`+k.route+`",status="`+strconv.Itoa(k.code)+`"`, float64(counts[k].Load()))
+		line(w, "surrealdb_http_request_total", `route="`+k.route+`",status="`+strconv.Itoa(k.code)+`"`,
+			float64(counts[k].Load()))
 	}
 	family(w, "surrealdb_http_request_duration_seconds", "histogram", "Time of HTTP requests.")
 	m.request.spent.write(w, "surrealdb_http_request_duration_seconds", "")
 	single(w, "surrealdb_http_request_size_bytes_total", "counter", "Bytes of request bodies.", float64(m.bodies.Load()))
-	single(w, "surrealdb_session_total", "counter", "Connections with a session so far.", float64(m.sessionTotal.Load()))
-	single(w, "surrealdb_auth_attempts_total", "counter", "Attempts to sign in, sign up or authenticate.", float64(m.authTried.Load()))
+	single(w, "surrealdb_session_total", "counter", "Connections with a session so far.",
+		float64(m.sessionTotal.Load()))
+	single(w, "surrealdb_auth_attempts_total", "counter", "Attempts to sign in, sign up or authenticate.",
+		float64(m.authTried.Load()))
 	single(w, "surrealdb_auth_failures_total", "counter", "Attempts that failed.", float64(m.authFailed.Load()))
-	single(w, "surrealdb_network_received_bytes_total", "counter", "Bytes of messages and bodies received.", float64(m.received.Load()))
-	single(w, "surrealdb_network_sent_bytes_total", "counter", "Bytes of messages and bodies sent.", float64(m.sent.Load()))
+	single(w, "surrealdb_network_received_bytes_total", "counter", "Bytes of messages and bodies received.",
+		float64(m.received.Load()))
+	single(w, "surrealdb_network_sent_bytes_total", "counter", "Bytes of messages and bodies sent.",
+		float64(m.sent.Load()))
 	family(w, "nacre_limit_hits_total", "counter", "Requests refused by a limit.")
 	for _, name := range slices.Sorted(maps.Keys(limited)) {
 		line(w, "nacre_limit_hits_total", `limit="`+name+`"`, float64(limited[name].Load()))
 	}
-	single(w, "nacre_ws_slow_clients_total", "counter", "WebSockets closed because the client did not read.", float64(m.dropped.Load()))
+	single(w, "nacre_ws_slow_clients_total", "counter", "WebSockets closed because the client did not read.",
+		float64(m.dropped.Load()))
 }
 
 // writeEngine prints what the engine and its store tell of themselves.
 func writeEngine(w io.Writer, g *Gauges) {
 	e := &g.Engine
 	single(w, "surrealdb_live_query_active", "gauge", "Live queries.", float64(e.LiveQueries))
-	single(w, "surrealdb_live_query_notifications_total", "counter", "Notifications of live queries.", float64(e.Notifications))
+	single(w, "surrealdb_live_query_notifications_total", "counter", "Notifications of live queries.",
+		float64(e.Notifications))
 	single(w, "nacre_ws_send_queue_bytes", "gauge", "Bytes that wait for clients of WebSockets.", float64(g.SocketQueue))
-	single(w, "nacre_query_memory_limit_bytes", "gauge", "Memory that statements may hold together.", float64(e.Memory.Limit))
+	single(w, "nacre_query_memory_limit_bytes", "gauge", "Memory that statements may hold together.",
+		float64(e.Memory.Limit))
 	single(w, "nacre_query_memory_bytes", "gauge", "Memory that statements at work have taken of it.", float64(e.Memory.Taken))
-	single(w, "nacre_query_memory_refused_total", "counter", "Statements that were refused more of it.", float64(e.Memory.Refused))
+	single(w, "nacre_query_memory_refused_total", "counter", "Statements that were refused more of it.",
+		float64(e.Memory.Refused))
 	single(w, "nacre_txn_open", "gauge", "Open transactions.", float64(e.Snapshots))
 	single(w, "nacre_txn_oldest_seconds", "gauge", "For how long the oldest state that a transaction reads has been in use.", e.Oldest.Seconds())
 	single(w, "nacre_txn_oldest_versions", "gauge", "Commits since the oldest state that a transaction reads.", float64(e.Lag))

@@ -11,8 +11,8 @@ import (
 // operationKey names a class of GraphQL operations; the names are a closed set.
 type operationKey struct{ kind, class string }
 
-// GraphQL counts an operation: its kind (query, mutation, subscription, batch, unknown), and the class of its error, "" for
-// none, client or timeout.
+// GraphQL counts an operation: its kind (query, mutation, subscription, batch, unknown), and the class of its error, ""
+// for none, client or timeout.
 func (m *Metrics) GraphQL(kind, class string, d time.Duration) {
 	if m == nil {
 		return

@@ -8,7 +8,8 @@ import (
 )
 
 // bounds are the upper bounds of all duration histograms, in seconds.
-var bounds = [...]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+var bounds = [...]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+	10, 30, 60}
 
 // histogram counts durations. The zero histogram is ready; it is safe for concurrent use.
 type histogram struct {

@@ -41,7 +41,7 @@ func NewLogger(w io.Writer, level slog.Leveler, json bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, opt))
 }
 
-// mask hides attributes that are named like secrets, whoever logs them.
+// mask hides attributes that are named like secrets, in every log line.
 func mask(_ []string, a slog.Attr) slog.Attr {
 	switch strings.ToLower(a.Key) {
 	case "pass", "password", "token", "authorization", "secret", "key", "jwt":

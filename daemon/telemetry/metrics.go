@@ -23,7 +23,8 @@ func (o *outcome) observe(d time.Duration, ok bool) {
 
 // Metrics are the daemon's counters. A nil *Metrics counts nothing.
 type Metrics struct {
-	// Release is the version of the program, beside that of the protocol; "" is left out. It is set before the first use.
+	// Release is the version of the program, beside that of the protocol; "" is left out. It is set before the first
+	// use.
 	Release string
 
 	start   time.Time
@@ -57,7 +58,8 @@ type statusKey struct {
 
 // NewMetrics makes the counters of a daemon of the given version.
 func NewMetrics(version string) *Metrics {
-	return &Metrics{start: time.Now(), version: version, methods: map[string]*outcome{}, status: map[statusKey]*atomic.Uint64{},
+	return &Metrics{start: time.Now(), version: version, methods: map[string]*outcome{},
+		status:  map[statusKey]*atomic.Uint64{},
 		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}, verbs: newVerbs()}
 }
 

@@ -27,8 +27,8 @@ type Slowest struct {
 	Namespace, Database string
 }
 
-// slowest keeps the texts of the last ten minutes that took longest. Most texts are faster than all of them, and cost two
-// atomic loads.
+// slowest keeps the texts of the last ten minutes that took longest. Most texts are faster than all of them, and cost
+// two atomic loads.
 type slowest struct {
 	floor   atomic.Int64 // nanoseconds: faster texts are not kept
 	expires atomic.Int64 // Unix nanoseconds: then the oldest is too old

@@ -64,8 +64,10 @@ func (s *work) write(w io.Writer) {
 	line(w, total, `status="conflict"`, float64(s.conflicts.Load()))
 	family(w, "surrealdb_transaction_duration_seconds", "histogram", "Time of transactions.")
 	s.spent.write(w, "surrealdb_transaction_duration_seconds", "")
-	single(w, "surrealdb_transaction_conflicts_total", "counter", "Transactions refused because another one was first.", float64(s.conflicts.Load()))
-	single(w, "nacre_transaction_retries_total", "counter", "Transactions that were run again after a conflict.", float64(s.again.Load()))
+	single(w, "surrealdb_transaction_conflicts_total", "counter", "Transactions refused because another one was first.",
+		float64(s.conflicts.Load()))
+	single(w, "nacre_transaction_retries_total", "counter", "Transactions that were run again after a conflict.",
+		float64(s.again.Load()))
 	const ops = "surrealdb_transaction_kv_ops_total"
 	family(w, ops, "counter", "Operations of transactions on the store.")
 	for _, op := range [...]struct {

@@ -31,13 +31,14 @@ type conn struct {
 	longest int64        // message, in bytes
 	decode  value.Limits // of the next message
 
-	ctx       context.Context // of every request; ends with the connection
-	cancel    context.CancelFunc
-	slots     chan struct{}  // a token for each running request
-	running   sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
-	done      chan struct{}  // closed when run ends
-	heard     atomic.Bool    // something was read since the last look
-	arrived   atomic.Int64   // the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
+	ctx     context.Context // of every request; ends with the connection
+	cancel  context.CancelFunc
+	slots   chan struct{}  // a token for each running request
+	running sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
+	done    chan struct{}  // closed when run ends
+	heard   atomic.Bool    // something was read since the last look
+	// the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
+	arrived   atomic.Int64
 	probing   atomic.Bool
 	tooSlow   atomic.Bool
 	whole     int64          // what longest is for a client that is known, where proto is set
@@ -49,7 +50,8 @@ type conn struct {
 
 // newConn makes a connection that runs at most requests at a time.
 func newConn(s *Server, socket *websocket.Conn, p *pipe, requests int) *conn {
-	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()), slots: make(chan struct{}, requests), done: make(chan struct{})}
+	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()),
+		slots: make(chan struct{}, requests), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.anonymous, c.in = true, s.rpc.Engine.Account(true)
 	c.out.init(s.limits.Queue, s.rpc.Engine)
@@ -197,8 +199,8 @@ func (c *conn) bound() {
 // readStep is how many bytes of a message are counted at a time, while it is short.
 const readStep = 16 << 10
 
-// readAll reads r to its end into b, and counts what is read on mem. errTooLong: there are more than longest bytes; no more
-// than those are kept. errNoMemory: there is no room for more.
+// readAll reads r to its end into b, and counts what is read on mem. errTooLong: there are more than longest bytes; no
+// more than those are kept. errNoMemory: there is no room for more.
 func readAll(r io.Reader, b []byte, longest int64, mem *engine.Account) ([]byte, error) {
 	counted := 0
 	for {
@@ -232,7 +234,8 @@ const smallMessage = 4 << 10
 // ordered are the methods that change the session or only look at the connection: quick, and run in the order in
 // which they come, so that what follows sees what they did.
 var ordered = map[string]bool{
-	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "refresh": true, "revoke": true, "invalidate": true,
+	"ping": true, "version": true, "use": true, "signin": true, "signup": true, "authenticate": true, "refresh": true,
+	"revoke": true, "invalidate": true,
 	"reset": true, "let": true, "set": true, "unset": true, "attach": true, "detach": true, "sessions": true,
 	"query_cancel": true,
 }
@@ -415,8 +418,8 @@ func (c *conn) silent() bool {
 	return !c.heard.Swap(false) && !c.out.busy() && !c.probing.Load()
 }
 
-// probe pings the client. A ping without an answer ends nothing: a client that reads only when it asks answers none, and the
-// system below tells by a failed write when the peer is gone.
+// probe pings the client. A ping without an answer ends nothing: a client that reads only when it asks answers none,
+// and the system below tells by a failed write when the peer is gone.
 func (c *conn) probe(ctx context.Context, patience time.Duration) {
 	c.probing.Store(true)
 	defer c.probing.Store(false)

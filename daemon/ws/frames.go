@@ -9,11 +9,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Protocol gives the messages of a connection their meaning where they are neither RPC nor bare statements. Take and Known
-// are called by the reader of the connection alone.
+// Protocol gives the messages of a connection their meaning where they are neither RPC nor bare statements. Take and
+// Known are called by the reader of the connection alone.
 type Protocol interface {
-	// Take takes the next message, which is good until it returns. It gives the work that the message asks for; nil: none.
-	// Messages are taken in order, while the work of those before goes on.
+	// Take takes the next message, which is good until it returns. It gives the work that the message asks for; nil:
+	// none. Messages are taken in order, while the work of those before goes on.
 	Take(b []byte) (work func(ctx context.Context))
 	// Known reports whether the client has an identity, or needs none.
 	Known() bool

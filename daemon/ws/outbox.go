@@ -56,7 +56,7 @@ func (o *outbox) roomy() {
 // message is one encoded message.
 type message struct {
 	buf  *[]byte
-	note bool // a notification: nobody waits for it
+	note bool // a notification: no sender waits for it
 }
 
 // add queues m and reports whether the caller is to write; o.mu is held. Those who add notifications have charged them.
@@ -178,7 +178,7 @@ func (o *outbox) await(ctx context.Context, patience time.Duration) error {
 // errClosed ends the live queries of a connection that is closed or too slow.
 var errClosed = errors.New("websocket is closed")
 
-// notify sends a message that nobody waits for. It never waits either: somebody else writes, and a client that lets
+// notify queues a message and returns at once: another goroutine writes it, and a client that lets
 // its queue fill up is closed.
 func (c *conn) notify(session *value.UUID, n *engine.Notification) error {
 	body, err := n.Shared(int(c.format), func() ([]byte, error) {
@@ -195,7 +195,8 @@ func (c *conn) notify(session *value.UUID, n *engine.Notification) error {
 // push queues a notification and sees to it that somebody writes it.
 func (c *conn) push(session *value.UUID, live value.UUID, action string, body []byte) error {
 	m := messages.Get().(*[]byte)
-	*m = wire.AppendNotification((*m)[:0], c.format, &wire.Notification{Live: live, Session: session, Action: action, Body: body})
+	*m = wire.AppendNotification((*m)[:0], c.format,
+		&wire.Notification{Live: live, Session: session, Action: action, Body: body})
 	o := &c.out
 	o.mu.Lock()
 	full := o.notes >= o.limit || !o.closed && o.mem.Take(len(*m)) != nil
@@ -218,7 +219,7 @@ func (c *conn) push(session *value.UUID, live value.UUID, action string, body []
 	return nil
 }
 
-// post queues m and, if nobody is writing, writes until the queue is empty. It waits while the queue is full.
+// post queues m and, without another writer, writes until the queue is empty. It waits while the queue is full.
 func (c *conn) post(m *[]byte) {
 	o := &c.out
 	o.mu.Lock()
@@ -241,7 +242,7 @@ func (c *conn) post(m *[]byte) {
 	}
 }
 
-// flush writes until the queue is empty. Whoever calls it has set writing.
+// flush writes until the queue is empty. The caller has set writing.
 func (c *conn) flush() {
 	o := &c.out
 	o.mu.Lock()

@@ -28,8 +28,8 @@ type pipe struct {
 	buf    *[]byte
 }
 
-// drain makes the next read drop up to n bytes and end. A client that is told in the middle of a message that it is refused
-// sends the rest all the same, and would not see the reason if the connection were closed before that.
+// drain makes the next read drop up to n bytes and end. A client that is told in the middle of a message that it is
+// refused sends the rest all the same, and would not see the reason if the connection were closed before that.
 func (p *pipe) drain(n int64) { p.drains.Store(n) }
 
 // Read implements net.Conn.
@@ -119,8 +119,8 @@ func (p *pipe) send(b []byte) (int, error) {
 	return sent, nil
 }
 
-// frameBuffer is the buffer of the WebSocket library: the head of a frame and a short message. An idle connection keeps it,
-// and what is longer is gathered by the pipe anyway.
+// frameBuffer is the buffer of the WebSocket library: the head of a frame and a short message. An idle connection keeps
+// it, and what is longer is gathered by the pipe anyway.
 const frameBuffer = 512
 
 // hijacker gives the WebSocket library a pipe instead of the bare connection.

@@ -1,12 +1,12 @@
 // Package ws serves the RPC protocol on WebSockets: it reads messages, runs them through rpc.Conn and
 // writes the answers.
 //
-// One connection has a reader goroutine, which also runs the methods that change the session, in the
-// order in which they came; every other request is handed to a worker of the Server, a bounded number at
-// a time (then reading stops: back-pressure). There is no writer goroutine: whoever has an answer while
-// nobody writes becomes the writer and takes along what others add meanwhile, in one system call.
-// A client that does not read for SendTimeout, or that has Queue bytes of notifications waiting, is closed.
-// A goroutine of the Server pings silent connections; a missing answer closes none, see probe. Shutdown ends them all with code 1001.
+// One connection has a reader goroutine, which also runs the methods that change the session, in the order in which
+// they came; every other request is handed to a worker of the Server, a bounded number at a time (then reading stops:
+// back-pressure). There is no writer goroutine: the first goroutine with an answer becomes the writer, and sends what
+// others add meanwhile in one system call. A client that does not read for SendTimeout, or that has Queue bytes of
+// notifications waiting, is closed. A goroutine of the Server pings silent connections; a missing answer closes none,
+// see probe. Shutdown ends them all with code 1001.
 package ws
 
 import (
@@ -30,12 +30,14 @@ import (
 
 // Limits bounds what connections may take. Zero fields mean the defaults.
 type Limits struct {
-	Message     int64         // bytes of one message; 128 MiB
-	Anonymous   int64         // the same for a connection that has had no identity yet, where those may do nothing; 4 MiB
-	Requests    int           // running at once on one connection; 256
-	Queue       int64         // bytes waiting to be sent on one connection; 8 MiB
-	Connections int           // open at once; 65536
-	Ping        time.Duration // after that much silence a connection is pinged, after twice as much inside of a message closed; 15 s
+	Message int64 // bytes of one message; 128 MiB
+	// the same for a connection that has had no identity yet, where those may do nothing; 4 MiB
+	Anonymous   int64
+	Requests    int   // running at once on one connection; 256
+	Queue       int64 // bytes waiting to be sent on one connection; 8 MiB
+	Connections int   // open at once; 65536
+	// after that much silence a connection is pinged, after twice as much inside of a message closed; 15 s
+	Ping        time.Duration
 	SendTimeout time.Duration // how long a write may stand still; 30 s
 	Depth       int           // nesting of values; the codec's default
 }
@@ -83,7 +85,8 @@ func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		rpc: srv, limits: limits.withDefaults(), metrics: srv.Metrics, log: log, workers: newWorkers(),
-		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop, done: make(chan struct{}),
+		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop,
+		done: make(chan struct{}),
 	}
 	s.turn.Store(1)
 	go s.ping(ctx)
@@ -132,13 +135,15 @@ func (s *Server) Disclaim(id value.UUID) {
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, session *engine.Session, client string) {
 	s.serve(w, r, client, s.limits.Message, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, s.limits.Requests)
-		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Origin: r.Header.Get("Origin"), Notify: c.notify,
-			End: c.cut})
+		c.rpc = s.rpc.NewConn(session, rpc.Options{Persistent: true, Client: client, Origin: r.Header.Get("Origin"),
+			Notify: c.notify,
+			End:    c.cut})
 		return c
 	})
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, limit int64, open func(*websocket.Conn, *pipe) *conn) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, client string, limit int64,
+	open func(*websocket.Conn, *pipe) *conn) {
 	s.serveAs(w, r, client, limit, []string{"cbor", "json"}, open)
 }
 
@@ -238,8 +243,8 @@ func (s *Server) Queued() (n int64) {
 	return n
 }
 
-// leastPatience is how long a ping may wait for its answer at least: the library closes a connection where the time of a ping
-// ends while it is written.
+// leastPatience is how long a ping may wait for its answer at least: the library closes a connection where the time of
+// a ping ends while it is written.
 const leastPatience = time.Second
 
 // ping looks after silent connections until ctx ends.

@@ -16,10 +16,11 @@ import (
 // RunText runs a text of statements. The error is for the text as a whole.
 type RunText func(ctx context.Context, text string) ([]engine.Result, error)
 
-// ServeText upgrades the request and runs a connection whose messages are bare statements, at most limit bytes each, one
-// message at a time. A message is answered with the array of its statements' results, or with the text of what is wrong
-// with it as a whole. anonymous says that the client has no identity. The caller has reserved a place.
-func (s *Server) ServeText(w http.ResponseWriter, r *http.Request, client string, limit int64, anonymous bool, run RunText) {
+// ServeText upgrades the request and runs a connection whose messages are bare statements, at most limit bytes each,
+// one message at a time. A message is answered with the array of its statements' results, or with the text of what is
+// wrong with it as a whole. anonymous says that the client has no identity. The caller has reserved a place.
+func (s *Server) ServeText(w http.ResponseWriter, r *http.Request, client string, limit int64, anonymous bool,
+	run RunText) {
 	s.serve(w, r, client, limit, func(socket *websocket.Conn, p *pipe) *conn {
 		c := newConn(s, socket, p, 1)
 		c.text = run

@@ -12,7 +12,7 @@ import (
 // workers run the requests of all connections. A worker that has finished waits for more, up to a number of idle ones:
 // a fresh goroutine would have to grow its stack in every request, which costs as much as a small statement.
 type workers struct {
-	jobs    chan job // unbuffered: whoever receives is free; closed at the end
+	jobs    chan job // unbuffered: a worker that receives is free; closed at the end
 	idle    atomic.Int64
 	running sync.WaitGroup
 }

@@ -1,7 +1,8 @@
-// Package access finds out who a client is, by a password, a token, a key or an access method, and gives out tokens and keys.
+// Package access finds out who a client is, by a password, a token, a key or an access method, and gives out tokens and
+// keys.
 //
-// A wrong name, a wrong password and a wrong token answer the same and take the same work. Passwords are checked outside of
-// transactions: they take long on purpose.
+// A wrong name, a wrong password and a wrong token answer the same and take the same work. Passwords are checked
+// outside of transactions: they take long on purpose.
 package access
 
 import (
@@ -26,7 +27,8 @@ type Authenticator struct {
 	ex        *exec.Executor
 	keys      keySets
 	passwords *auth.Verifier
-	// credentials remembers those that access methods took: a client that has signed in before passes while others fail.
+	// credentials remembers those that access methods took: a client that has signed in before passes while others
+	// fail.
 	credentials *auth.Memory
 	secret      []byte // of the store; part of the key of every token of a system user
 }
@@ -73,7 +75,8 @@ func (a *Authenticator) Open(ctx context.Context) error {
 		}
 		a.secret = make([]byte, 64)
 		rand.Read(a.secret) // never fails: it ends the process instead
-		return r.Cat.PutSetting(secretSetting, value.NewObject(value.Field{Name: "key", Value: value.BytesOf(bytes.Clone(a.secret))}))
+		return r.Cat.PutSetting(secretSetting,
+			value.NewObject(value.Field{Name: "key", Value: value.BytesOf(bytes.Clone(a.secret))}))
 	})
 }
 
@@ -223,7 +226,8 @@ func (r *run) giverOf(refresh string) (ns, db, ac string, err error) {
 
 // authError is a login that cannot even be tried.
 func authError(kind, text string) error {
-	return &errs.Error{Kind: errs.KindNotAllowed, Msg: text, Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: kind}}}
+	return &errs.Error{Kind: errs.KindNotAllowed, Msg: text,
+		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: kind}}}
 }
 
 // credential is a text parameter by any of its names, or "".

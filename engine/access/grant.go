@@ -64,7 +64,8 @@ func randomText(n int) string {
 		rand.Read(raw[:]) // never fails: it ends the process instead
 		for _, b := range raw {
 			letter := letters[b%62]
-			if b >= 248 || len(out) == n || len(out) == 0 && letter <= '9' { // 248 is a multiple of 62: no letter is likelier
+			// 248 is a multiple of 62: no letter is likelier
+			if b >= 248 || len(out) == n || len(out) == 0 && letter <= '9' {
 				continue
 			}
 			out = append(out, letter)
@@ -74,7 +75,8 @@ func randomText(n int) string {
 }
 
 // newGrant makes and stores a grant, and answers it with its key in the clear.
-func (r *run) newGrant(d *catalog.Def, def *ast.DefineAccess, kind string, subject value.Value) (*grant, string, error) {
+func (r *run) newGrant(d *catalog.Def, def *ast.DefineAccess, kind string,
+	subject value.Value) (*grant, string, error) {
 	id, secret := randomText(grantID), randomText(grantSecret)
 	expires := value.None
 	if life := literalDuration(def.GrantDuration); life > 0 {
@@ -179,7 +181,8 @@ func (r *run) newRefresh(d *catalog.Def, def *ast.DefineAccess, id value.Value) 
 }
 
 // signinRefresh trades a refresh key for a new token and key; the old key is used up.
-func (r *run) signinRefresh(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess) (*Login, error) {
+func (r *run) signinRefresh(ctx context.Context, c *credentials, d *catalog.Def,
+	def *ast.DefineAccess) (*Login, error) {
 	g, err := r.useGrant(d, refreshGrant, c.refresh)
 	if err != nil {
 		return nil, err
@@ -335,7 +338,8 @@ func noGrants(kind ast.AccessKind, s *ast.Access, base ast.Base) error {
 }
 
 // grant is ACCESS … GRANT: the answer is the only time that the key is shown.
-func (r *run) grant(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def, def *ast.DefineAccess) (value.Value, error) {
+func (r *run) grant(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def,
+	def *ast.DefineAccess) (value.Value, error) {
 	if def.Kind != ast.AccessBearer {
 		return value.None, noGrants(def.Kind, s, base)
 	}
@@ -382,7 +386,8 @@ func baseName(b ast.Base) string {
 }
 
 // selectGrants finds the grants that SHOW or REVOKE is about.
-func (r *run) selectGrants(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) ([]*grant, error) {
+func (r *run) selectGrants(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base,
+	d *catalog.Def) ([]*grant, error) {
 	if s.GrantID != "" {
 		g, err := r.findGrant(d, s.GrantID)
 		if err != nil {
@@ -421,7 +426,8 @@ func (r *run) noGrant(id, access string, base ast.Base) error {
 }
 
 // revoke is ACCESS … REVOKE: revoked grants stay until they are purged.
-func (r *run) revoke(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base, d *catalog.Def) (value.Value, error) {
+func (r *run) revoke(ctx context.Context, env *exec.Env, s *ast.Access, base ast.Base,
+	d *catalog.Def) (value.Value, error) {
 	found, err := r.selectGrants(ctx, env, s, base, d)
 	if err != nil {
 		return value.None, err

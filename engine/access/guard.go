@@ -8,12 +8,13 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Guard bounds how often a client may guess at passwords. It counts an attempt before it is made, under each of names; known
-// reports whether the credentials were right not long ago, which costs next to nothing. An error refuses the attempt. Else done
-// takes how it ended. Tokens and keys that cannot be guessed are not asked about.
+// Guard bounds how often a client may guess at passwords. It counts an attempt before it is made, under each of names;
+// known reports whether the credentials were right not long ago, which costs next to nothing. An error refuses the
+// attempt. Else done takes how it ended. Tokens and keys that cannot be guessed are not asked about.
 type Guard func(names []string, known func() bool) (done func(ok bool), err error)
 
-// guess is asked before an expression of an access method tries credentials that may be guessed; its error refuses that.
+// guess is asked before an expression of an access method tries credentials that may be guessed; its error refuses
+// that.
 type guess func(ns, db, access string) error
 
 // attempt is one try at credentials. It is counted once, however often its transaction runs.
@@ -59,8 +60,8 @@ func userName(user, ns, db string) string { return name("user", ns, db, user) }
 const maxCounted = 32
 
 // fieldNames are what the attempts at an access method are counted by. Which field names the user only the method's own
-// expression knows, so each counts: guesses at one user have one in common. Credentials with more than maxCounted fields, or
-// with a single one, which then is the secret, count together.
+// expression knows, so each counts: guesses at one user have one in common. Credentials with more than maxCounted
+// fields, or with a single one, which then is the secret, count together.
 func fieldNames(params *value.Object, ns, db, access string) []string {
 	var names []string
 	for _, f := range params.Fields() {

@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// The key sets of token issuers (DEFINE ACCESS … JWT URL) are kept for a while: a token that comes with every request must
-// not lead to a request to its issuer.
+// The key sets of token issuers (DEFINE ACCESS … JWT URL) are kept for a while: a token that comes with every request
+// must not lead to a request to its issuer.
 const (
 	keySetLife     = 12 * time.Hour  // a set is used that long
 	keySetCooldown = 5 * time.Minute // and asked for again, for a key that it does not have, not sooner
@@ -74,9 +74,10 @@ func (k *keySets) at(address string) *keySet {
 // errNoKeySet is a set that cannot be had at the moment.
 var errNoKeySet = errors.New("the key set of the issuer cannot be read")
 
-// get is the set as known, or fetched where it is too old, or newer is wanted and the last attempt is long enough ago. A token
-// whose key is known does not wait while another makes the issuer be asked.
-func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func() (*auth.KeySet, error)) (*auth.KeySet, error) {
+// get is the set as known, or fetched where it is too old, or newer is wanted and the last attempt is long enough ago.
+// A token whose key is known does not wait while another makes the issuer be asked.
+func (s *keySet) get(ctx context.Context, now time.Time, newer bool,
+	fetch func() (*auth.KeySet, error)) (*auth.KeySet, error) {
 	if set := s.fresh(now); set != nil && !newer {
 		return set, nil
 	}
@@ -110,8 +111,8 @@ func (s *keySet) get(ctx context.Context, now time.Time, newer bool, fetch func(
 	return set, nil
 }
 
-// verifyByURL checks a token by the keys that its issuer publishes. Where the capabilities deny the address, nobody gets
-// in.
+// verifyByURL checks a token by the keys that its issuer publishes. Where the capabilities deny the address, every
+// token is refused.
 func (r *run) verifyByURL(ctx context.Context, token, address string) (*auth.Claims, error) {
 	entry := r.keys.at(address)
 	set, err := entry.get(ctx, r.Now(), false, func() (*auth.KeySet, error) { return r.fetchKeys(ctx, address) })

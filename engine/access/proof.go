@@ -35,7 +35,7 @@ func (a *Authenticator) Challenge(ctx context.Context, name, ns, db string) (*Ch
 		if u != nil {
 			c.NS, c.DB, c.user, c.Scram = level[0], level[1], u, scram
 			if scram == nil && u.define.PassHash == "" {
-				c.user = nil // nobody can sign in as that user
+				c.user = nil // the user cannot sign in
 				break
 			}
 			return c, nil

@@ -16,9 +16,9 @@ const revokedGrace = time.Hour
 // forgottenAtOnce is how many tokens that have expired are forgotten when one is revoked.
 const forgottenAtOnce = 16
 
-// RevokeToken makes an access token useless for good, here and after a restart, and ends the sessions that it stands for.
-// A token that would not be taken anyway is no error; one that cannot be checked now, for want of the issuer's keys, is.
-// Whoever has the token may revoke it.
+// RevokeToken makes an access token useless for good, here and after a restart, and ends the sessions that it stands
+// for. A token that would not be taken anyway is no error; one that cannot be checked now, for want of the issuer's
+// keys, is. The holder of a token may revoke it.
 func (a *Authenticator) RevokeToken(ctx context.Context, s exec.Session, token string) error {
 	peek, err := auth.Peek(token)
 	if err == nil {

@@ -85,7 +85,8 @@ func expiry(now time.Time, x ast.Expr) int64 {
 	return 0
 }
 
-// lastsForEver reports whether a stored lifetime is NONE. A token without an end is only taken where its definition says so.
+// lastsForEver reports whether a stored lifetime is NONE. A token without an end is only taken where its definition
+// says so.
 func lastsForEver(x ast.Expr) bool {
 	l, ok := x.(*ast.Literal)
 	return ok && l.Value.IsNone()
@@ -165,7 +166,8 @@ func (r *run) signup(ctx context.Context, params *value.Object, guess guess) (*L
 	return r.recordLogin(ctx, &c, d, def, id, "")
 }
 
-// accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first counts.
+// accessRecord evaluates a SIGNIN or SIGNUP with the client's variables: it must yield a record; of several the first
+// counts.
 func (r *run) accessRecord(ctx context.Context, c *credentials, x ast.Expr, what string) (*value.RecordID, error) {
 	if c.guess != nil {
 		if err := c.guess(c.ns, c.db, c.access); err != nil {
@@ -190,20 +192,23 @@ func (r *run) accessRecord(ctx context.Context, c *credentials, x ast.Expr, what
 
 // asEngine evaluates an expression of an access method in its own place, where it may read and write all data; $auth,
 // $token and so on are those of p. Parameters of the database come before those of the client in env.
-func (r *run) asEngine(ctx context.Context, ns, db string, p auth.Principal, env *exec.Env, x ast.Expr) (value.Value, error) {
+func (r *run) asEngine(ctx context.Context, ns, db string, p auth.Principal, env *exec.Env,
+	x ast.Expr) (value.Value, error) {
 	sess := *r.Sess
 	sess.Auth.NS, sess.Auth.DB, sess.Auth.Principal, sess.Vars = ns, db, p, nil
 	return r.Elevated(&sess, env).Value(ctx, env, x)
 }
 
-// recordLogin is the identity of a record user that an access method let in, with its token. grant is the id of the bearer
-// grant that let it in, or "".
-func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess, id *value.RecordID, grant string) (*Login, error) {
+// recordLogin is the identity of a record user that an access method let in, with its token. grant is the id of the
+// bearer grant that let it in, or "".
+func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, def *ast.DefineAccess,
+	id *value.RecordID, grant string) (*Login, error) {
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
 	claims.Grant = grant
-	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)), Access: d.Name,
-		Grant: grant, Expiry: expiry(r.Now(), def.SessionDuration)}
+	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)),
+		Access: d.Name,
+		Grant:  grant, Expiry: expiry(r.Now(), def.SessionDuration)}
 	algorithm, key := issuer(d, def)
 	if key == "" {
 		return nil, errs.NotAllowed("The access method cannot issue tokens")
@@ -251,9 +256,10 @@ func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 	return algorithm, ast.LiteralText(def.JWT.Issuer)
 }
 
-// authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or another;
-// for a system user nothing at all. Anything else is a refusal.
-func (r *run) authenticated(ctx context.Context, ns, db string, p auth.Principal, def *ast.DefineAccess) (auth.Principal, error) {
+// authenticated runs the AUTHENTICATE of an access method. For a record user it must give the record, the same or
+// another; for a system user nothing at all. Anything else is a refusal.
+func (r *run) authenticated(ctx context.Context, ns, db string, p auth.Principal,
+	def *ast.DefineAccess) (auth.Principal, error) {
 	record := p.Level == auth.RecordUser
 	if def.Authenticate == nil {
 		if record && p.Record.Kind() != value.KindRecord {
@@ -317,7 +323,8 @@ func (r *run) authenticate(ctx context.Context, token string, seen *auth.Claims)
 }
 
 // verifyAccess checks a token of an access method, which it gives.
-func (r *run) verifyAccess(ctx context.Context, token string, seen *auth.Claims) (*catalog.Def, *ast.DefineAccess, *auth.Claims, error) {
+func (r *run) verifyAccess(ctx context.Context, token string,
+	seen *auth.Claims) (*catalog.Def, *ast.DefineAccess, *auth.Claims, error) {
 	d, err := r.Cat.Actor(ast.DefAccess, seen.AC, seen.NS, seen.DB)
 	if err != nil {
 		return nil, nil, nil, err

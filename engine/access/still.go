@@ -16,8 +16,8 @@ func Revoked() *errs.Error {
 		Detail: &errs.Detail{Kind: "Auth", Inner: &errs.Detail{Kind: "SessionRevoked"}}}
 }
 
-// Still gives p as it is by now: with the roles that its user has. The error is Revoked where the user or access method is gone,
-// the password is another, the token or the grant was revoked, or the record of the user was deleted.
+// Still gives p as it is by now: with the roles that its user has. The error is Revoked where the user or access method
+// is gone, the password is another, the token or the grant was revoked, or the record of the user was deleted.
 func (a *Authenticator) Still(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	st := a.ex.System()
 	st.Auth.NS, st.Auth.DB = p.NS, p.DB
@@ -77,7 +77,8 @@ func (r *run) stillGranted(p *auth.Principal) error {
 	return nil
 }
 
-// Known notes whether the record of a record user is there: a session whose record was never there does not end for that.
+// Known notes whether the record of a record user is there: a session whose record was never there does not end for
+// that.
 func (a *Authenticator) Known(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	if p.Level != auth.RecordUser || p.Record.Kind() != value.KindRecord {
 		return p, nil

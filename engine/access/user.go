@@ -58,7 +58,8 @@ func (a *Authenticator) authenticateUser(ctx context.Context, token string, peek
 }
 
 // verifyUser checks the token of a system user.
-func (a *Authenticator) verifyUser(ctx context.Context, token string, peek *auth.Claims) (*systemUser, *auth.Claims, error) {
+func (a *Authenticator) verifyUser(ctx context.Context, token string,
+	peek *auth.Claims) (*systemUser, *auth.Claims, error) {
 	u, err := a.user(ctx, peek.Subject, peek.NS, peek.DB)
 	if err != nil {
 		return nil, nil, err
@@ -92,14 +93,16 @@ func (u *systemUser) principal(claims value.Value, expires int64) auth.Principal
 	case u.ns != "":
 		level = auth.NamespaceUser
 	}
-	return auth.Principal{Level: level, Name: u.name, NS: u.ns, DB: u.db, Roles: u.roles, Claims: claims, Expiry: expires, Proof: u.define.PassHash}
+	return auth.Principal{Level: level, Name: u.name, NS: u.ns, DB: u.db, Roles: u.roles, Claims: claims,
+		Expiry: expires, Proof: u.define.PassHash}
 }
 
 // expiry is when a session of u that begins now ends, in Unix seconds; 0 for never.
 func (u *systemUser) expiry(now time.Time) int64 { return expiry(now, u.define.SessionDuration) }
 
-// checkPassword finds a user and checks its password. Whatever is wrong, the answer and the work are the same.
-func (a *Authenticator) checkPassword(ctx context.Context, name, pass, ns, db string, guard Guard) (*systemUser, error) {
+// checkPassword finds a user and checks its password. Every failure gives the same answer after the same work.
+func (a *Authenticator) checkPassword(ctx context.Context, name, pass, ns, db string,
+	guard Guard) (*systemUser, error) {
 	u, err := a.user(ctx, name, ns, db)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func Calls(x ast.Expr) []*ast.Call {
 type Total struct {
 	op    string
 	n     int64
-	whole bool        // count(): counts rows, whatever they hold
+	whole bool        // count(): counts rows, including empty values
 	v     value.Value // sum, least or greatest
 	mean  float64     // running mean and sum of squared distances from it
 	m2    float64

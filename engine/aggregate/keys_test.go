@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestKeys: keys that are equal in the order of values are one group, whatever their kinds, and others are not.
+// TestKeys: keys that are equal in the order of values are one group, also of different kinds, and others are not.
 func TestKeys(t *testing.T) {
 	k := aggregate.NewKeys()
 	for _, tc := range []struct {

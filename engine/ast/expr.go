@@ -196,7 +196,7 @@ type Call struct {
 	Version string // models and silos
 	Method  string // of a silo: what comes after the version
 	Args    []Expr
-	// Impl is whatever the parser's Resolver answered for a built-in; the evaluator knows its type.
+	// Impl is the answer of the parser's Resolver for a built-in; the evaluator knows its type.
 	Impl any
 	Span Span
 }

@@ -96,9 +96,10 @@ type Principal struct {
 	Token  Token       // the access token that stands for it: the one that it came by, or was given; zero: none
 }
 
-// Same reports whether p and other are one user, whatever either may do by now.
+// Same reports whether p and other are one user. It does not compare their current rights.
 func (p *Principal) Same(other *Principal) bool {
-	return p.Level == other.Level && p.NS == other.NS && p.DB == other.DB && p.Name == other.Name && p.Access == other.Access &&
+	return p.Level == other.Level && p.NS == other.NS && p.DB == other.DB && p.Name == other.Name &&
+		p.Access == other.Access &&
 		value.Equal(p.Record, other.Record)
 }
 
@@ -128,8 +129,8 @@ func (p *Principal) Reaches(ns, db string) bool {
 	return false
 }
 
-// Env is who runs a statement, where, under which capabilities, and in which stored code. It is passed down explicitly and never
-// changed once a statement runs.
+// Env is who runs a statement, where, under which capabilities, and in which stored code. It is passed down explicitly
+// and never changed once a statement runs.
 type Env struct {
 	Principal Principal
 	NS, DB    string // the place in use; "" for none

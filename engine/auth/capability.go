@@ -6,7 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 )
 
-// Capabilities are what the engine may do for anybody, whatever their rights. The zero value allows nothing;
+// Capabilities limit what the engine does for any client, on top of its rights. The zero value allows nothing;
 // of an allow and a deny that both match, the deny wins. Every front door and the evaluator ask the May methods, and
 // nothing else decides about a capability.
 type Capabilities struct {
@@ -58,8 +58,8 @@ func (f Filter) AllowsFunction(path string) bool {
 // open reports whether f allows every name there is.
 func (f Filter) open() bool { return f.Allow.All && !f.Deny.All && len(f.Deny.Names) == 0 }
 
-// MayCall refuses a function: "string::len", "fn::greet". How it is called (by name, as a method, as an aggregate, inside
-// of a definition) makes no difference. A nil c refuses nothing.
+// MayCall refuses a function: "string::len", "fn::greet". How it is called (by name, as a method, as an aggregate,
+// inside of a definition) makes no difference. A nil c refuses nothing.
 func (c *Capabilities) MayCall(path string) error {
 	if c == nil || c.Functions.open() || c.Functions.AllowsFunction(path) {
 		return nil
@@ -99,7 +99,7 @@ func (c *Capabilities) MayScript(refusal error) error {
 	return refusal
 }
 
-// MayUse refuses a method of the RPC protocol, on whatever transport. A nil c refuses nothing.
+// MayUse refuses a method of the RPC protocol on every transport. A nil c refuses nothing.
 func (c *Capabilities) MayUse(method string) error {
 	if c == nil || c.RPC.Allows(method) {
 		return nil

@@ -11,7 +11,7 @@ import (
 type Code struct {
 	// Stored: the code of a definition runs. It reaches nothing above its database.
 	Stored bool
-	// Elevated: it reads and writes all data of its database, whoever triggers it, and nothing but data.
+	// Elevated: it reads and writes all data of its database, and only data, independent of the user who triggers it.
 	Elevated bool
 	// Roles are those that all definers of the code have in common, of Stored code.
 	Roles Roles
@@ -67,8 +67,8 @@ func (c Code) allow(a Action, base ast.Base, res Resource) bool {
 	return (base == ast.BaseDatabase || base == ast.BaseNone) && c.Roles.may(a, res)
 }
 
-// DataUser is the principal of elevated code, and of the engine's own work on a database: it may read and write all data
-// of the database.
+// DataUser is the principal of elevated code, and of the engine's own work on a database: it may read and write all
+// data of the database.
 func DataUser(ns, db string) Principal {
 	return Principal{Level: DatabaseUser, NS: ns, DB: db, Roles: Editor}
 }

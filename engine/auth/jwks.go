@@ -36,8 +36,8 @@ type jwk struct {
 	KeyOps                  []string `json:"key_ops"`
 }
 
-// ParseKeySet reads a key set. Keys that are not public keys for signatures, or of a kind it does not know, are left out;
-// a set without any other is an error.
+// ParseKeySet reads a key set. Keys that are not public keys for signatures, or of a kind it does not know, are left
+// out; a set without any other is an error.
 func ParseKeySet(b []byte) (*KeySet, error) {
 	var raw struct{ Keys []jwk }
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -96,7 +96,8 @@ func (k *jwk) public() (crypto.PublicKey, error) {
 }
 
 func (k *jwk) curvePoint() (crypto.PublicKey, error) {
-	curve := map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(), "P-521": elliptic.P521()}[k.Crv]
+	curve := map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(),
+		"P-521": elliptic.P521()}[k.Crv]
 	if curve == nil {
 		return nil, fmt.Errorf("the curve %q is not used", k.Crv)
 	}
@@ -114,7 +115,8 @@ func number64(text string) (*big.Int, error) {
 	return new(big.Int).SetBytes(b), err
 }
 
-// find is the key for a token that names a key (or "") and an algorithm. Without a name there must be just one that fits.
+// find is the key for a token that names a key (or "") and an algorithm. Without a name there must be just one that
+// fits.
 func (s *KeySet) find(id, algorithm string) crypto.PublicKey {
 	var found crypto.PublicKey
 	for i := range s.keys {
@@ -139,7 +141,8 @@ var ErrNoKey = errors.New("the key set has no key for the token")
 // VerifyBySet checks the signature and the times of a token by the keys of an issuer. Only algorithms with public keys
 // are taken: nothing that the set says can serve as a secret.
 func VerifyBySet(text string, set *KeySet, now time.Time) (*Claims, error) {
-	return verify(text, []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}, now,
+	return verify(text, []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
+		"EdDSA"}, now,
 		func(t *jwt.Token) (any, error) {
 			id, _ := t.Header["kid"].(string)
 			if k := set.find(id, t.Method.Alg()); k != nil {
@@ -168,7 +171,8 @@ func verify(text string, methods []string, now time.Time, find jwt.Keyfunc) (*Cl
 		return nil, errs.InvalidAuth()
 	}
 	m := jwt.MapClaims{}
-	parser := jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithJSONNumber(), jwt.WithTimeFunc(func() time.Time { return now }))
+	parser := jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithJSONNumber(),
+		jwt.WithTimeFunc(func() time.Time { return now }))
 	if _, err := parser.ParseWithClaims(text, m, understood(find)); err != nil {
 		if errors.Is(err, jwt.ErrTokenExpired) {
 			return nil, TokenExpired()

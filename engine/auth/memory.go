@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Memory remembers a number of credentials that were right, without holding them: it keeps keyed hashes, and forgets those
-// that were not used for the longest time. It is safe for concurrent use.
+// Memory remembers a number of credentials that were right, without holding them: it keeps keyed hashes, and forgets
+// those that were not used for the longest time. It is safe for concurrent use.
 type Memory struct {
 	secret [32]byte
 	most   int

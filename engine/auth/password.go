@@ -68,7 +68,8 @@ func parsePHC(text string) (h phc, ok bool) {
 	var err1, err2 error
 	h.salt, err1 = base64.RawStdEncoding.DecodeString(part[4])
 	h.sum, err2 = base64.RawStdEncoding.DecodeString(part[5])
-	fair := h.memory >= 8 && h.memory <= maxMemory && h.passes >= 1 && h.passes <= maxPasses && h.lanes >= 1 && h.lanes <= maxLanes
+	fair := h.memory >= 8 && h.memory <= maxMemory && h.passes >= 1 && h.passes <= maxPasses && h.lanes >= 1 &&
+		h.lanes <= maxLanes
 	return h, err1 == nil && err2 == nil && fair && len(h.salt) >= 4 && len(h.sum) >= 16 && len(h.sum) <= 64
 }
 
@@ -90,8 +91,8 @@ func NewVerifier() *Verifier {
 	return v
 }
 
-// Remembers reports whether password was right for the stored hash not long ago. It costs next to nothing: callers bound how
-// often a client may ask.
+// Remembers reports whether password was right for the stored hash not long ago. It costs next to nothing: callers
+// bound how often a client may ask.
 func (v *Verifier) Remembers(hash, password string) bool {
 	return hash != "" && len(password) <= maxPassword && v.known.Has(v.known.ID(hash, password))
 }

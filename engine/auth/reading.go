@@ -6,14 +6,16 @@ import "maps"
 // run code that may.
 var changing = [...]string{
 	"api::invoke", "eval::gql", "eval::surql", "file::copy", "file::copy_if_not_exists", "file::delete", "file::put",
-	"file::put_if_not_exists", "file::rename", "file::rename_if_not_exists", "http::delete", "http::patch", "http::post",
+	"file::put_if_not_exists", "file::rename", "file::rename_if_not_exists", "http::delete", "http::patch",
+	"http::post",
 	"http::put", "sequence::next", "sequence::nextval",
 }
 
 // Reading are the capabilities c without the functions and scripts that change something.
 func (c *Capabilities) Reading() *Capabilities {
 	all := Everything()
-	out := Capabilities{Functions: all, Net: all, RPC: all, HTTP: all, Query: all, Eval: all, Experimental: all, Guests: true}
+	out := Capabilities{Functions: all, Net: all, RPC: all, HTTP: all, Query: all, Eval: all, Experimental: all,
+		Guests: true}
 	if c != nil {
 		out = *c
 	}

@@ -49,8 +49,9 @@ func NewClaims(now time.Time, life time.Duration) Claims {
 
 // Token tells an access token from all others.
 type Token struct {
-	Hash    [sha256.Size]byte // of what is signed: one text of it alone fits a signature, but several signatures fit a text
-	Expires int64             // Unix seconds; 0: never
+	// of what is signed: one text of it alone fits a signature, but several signatures fit a text
+	Hash    [sha256.Size]byte
+	Expires int64 // Unix seconds; 0: never
 }
 
 // TokenOf is the token of a text with the claims c.
@@ -65,7 +66,8 @@ func (c *Claims) object() *value.Object {
 	if c.Expires != 0 {
 		f = append(f, value.Field{Name: "exp", Value: value.Int(c.Expires)})
 	}
-	for _, p := range [...]struct{ name, v string }{{"NS", c.NS}, {"DB", c.DB}, {"AC", c.AC}, {"ID", c.Subject}, {"GR", c.Grant}} {
+	for _, p := range [...]struct{ name, v string }{{"NS", c.NS}, {"DB", c.DB}, {"AC", c.AC}, {"ID", c.Subject},
+		{"GR", c.Grant}} {
 		if p.v != "" {
 			f = append(f, value.Field{Name: p.name, Value: value.Str(p.v)})
 		}

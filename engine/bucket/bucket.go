@@ -1,10 +1,10 @@
 // Package bucket keeps the files of buckets: in memory, or in a folder of the machine.
 //
-// A Store belongs to one engine and is safe for concurrent use. Files are not part of transactions: every change is seen
-// at once, by everybody. What is in memory is lost when the engine closes; what is in a folder stays, even when its
-// bucket is removed. Folders are used only inside those that the operator allows, and no key, link or name leads out of
-// them. The package knows no permissions and no definitions: its callers check that a bucket is defined and what may be
-// done there. No error's text names a path of the machine that the caller did not write.
+// A Store belongs to one engine and is safe for concurrent use. Files are not part of transactions: every change is
+// seen at once, by everybody. What is in memory is lost when the engine closes; what is in a folder stays, even when
+// its bucket is removed. Folders are used only inside those that the operator allows, and no key, link or name leads
+// out of them. The package knows no permissions and no definitions: its callers check that a bucket is defined and what
+// may be done there. No error's text names a path of the machine that the caller did not write.
 package bucket
 
 import (
@@ -126,8 +126,8 @@ func (s *Store) List(ctx context.Context, id ID, opt Options) ([]Info, error) {
 	return s.of(id).list(ctx, id, opt)
 }
 
-// Copy copies a file, or moves it: at once in memory and inside one folder, otherwise the source goes once the target is
-// there. Without overwrite it does nothing where the target is there.
+// Copy copies a file, or moves it: at once in memory and inside one folder, otherwise the source goes once the target
+// is there. Without overwrite it does nothing where the target is there.
 func (s *Store) Copy(from ID, source string, to ID, target string, overwrite, move bool) error {
 	if from.Folder == to.Folder {
 		return s.of(from).copy(from, source, to, target, overwrite, move)
@@ -151,8 +151,8 @@ func noSource(from ID, source string, overwrite, move bool, err error) error {
 	return failed(from, "Source key does not exist: "+source, nil)
 }
 
-// Drop forgets a bucket and all its files in memory. Without a name it is every bucket of the database, without that too
-// of the namespace. Folders stay as they are.
+// Drop forgets a bucket and all its files in memory. Without a name it is every bucket of the database, without that
+// too of the namespace. Folders stay as they are.
 func (s *Store) Drop(of ID) { s.memory.drop(of) }
 
 // failed is the error of an operation; cause is for the log.

@@ -22,7 +22,7 @@ func inFolder(dir, name string) ID {
 	return ID{NS: 1, DB: 1, Name: name, Folder: filepath.Join(dir, name)}
 }
 
-// The store must agree with a map, whatever is done to it and wherever its buckets are.
+// The store must agree with a map after any operations, for every kind of bucket.
 func TestStoreAgainstAMap(t *testing.T) {
 	top := t.TempDir()
 	for _, tc := range []struct {

@@ -21,7 +21,7 @@ import (
 // tempPrefix begins the names of files that are being written, in the top folder of a bucket. No key may begin so.
 const tempPrefix = ".nacre-tmp-"
 
-// staleAfter is the age at which such a file belongs to nobody any more.
+// staleAfter is the age at which such a file counts as abandoned.
 const staleAfter = time.Hour
 
 // Files and folders that the engine makes are for its own user only.
@@ -52,8 +52,8 @@ const (
 // Reach says whose buckets may be in a folder.
 type Reach uint8
 
-// The reaches: one database's, those of one namespace, and everybody's. A folder of the latter two is shared: who may define
-// buckets there reaches the files of other databases.
+// The reaches: one database's, those of one namespace, and everybody's. A folder of the latter two is shared: who may
+// define buckets there reaches the files of other databases.
 const (
 	ReachDatabase Reach = iota
 	ReachNamespace
@@ -91,7 +91,8 @@ func (p Place) of(pattern string) (string, bool) {
 		default:
 			continue
 		}
-		if n := parts[i]; n == "." || n == ".." || n == "" || strings.ContainsAny(n, "/\\:\x00") || !filepath.IsLocal(n) {
+		if n := parts[i]; n == "." || n == ".." || n == "" || strings.ContainsAny(n, "/\\:\x00") ||
+			!filepath.IsLocal(n) {
 			return "", false
 		}
 	}
@@ -130,8 +131,8 @@ func Folders(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// Folder is the folder that the text of BACKEND names, empty for memory, and whose buckets may be there. A folder outside those
-// that are allowed for the place is an error.
+// Folder is the folder that the text of BACKEND names, empty for memory, and whose buckets may be there. A folder
+// outside those that are allowed for the place is an error.
 func (s *Store) Folder(backend string, of Place) (string, Reach, error) {
 	if backend == "memory" {
 		return "", ReachDatabase, nil
@@ -200,7 +201,8 @@ func (d *folders) open(id ID, create bool) (*os.Root, error) {
 // name is a key's path inside the folder of its bucket, if a file may have it.
 func name(key string) (string, bool) {
 	name := strings.TrimPrefix(key, "/")
-	ok := fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\\x00") && !strings.HasPrefix(name, tempPrefix) &&
+	ok := fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\\x00") &&
+		!strings.HasPrefix(name, tempPrefix) &&
 		filepath.IsLocal(filepath.FromSlash(name))
 	return name, ok
 }
@@ -315,8 +317,8 @@ func writeTemp(root *os.Root, data []byte) (name string, err error) {
 	return name, nil
 }
 
-// place gives a file the name at, durably: with overwrite it moves there, without it also keeps its old name, and nothing
-// happens where at is taken.
+// place gives a file the name at, durably: with overwrite it moves there, without it also keeps its old name, and
+// nothing happens where at is taken.
 func place(id ID, root *os.Root, from, at string, overwrite bool) (placed bool, err error) {
 	dir := path.Dir(at)
 	for range 8 { // as often as a concurrent delete takes the empty folder away
@@ -441,10 +443,11 @@ func (d *folders) sweep(root *os.Root, folder string) {
 	}
 	stale, err := fs.Glob(root.FS(), tempPrefix+"*")
 	if err != nil {
-		return // they hurt nobody, and the next engine tries again
+		return // leftover files do no harm, and the next engine tries again
 	}
 	for _, name := range stale {
-		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleAfter {
+		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() &&
+			time.Since(info.ModTime()) > staleAfter {
 			_ = root.Remove(name) // as above
 		}
 	}

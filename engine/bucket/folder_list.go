@@ -37,7 +37,8 @@ func (d *folders) list(ctx context.Context, id ID, opt Options) ([]Info, error) 
 	return l.out, nil
 }
 
-// key is what an entry of a folder adds to the key: folders end with a slash, which is how their files sort among others.
+// key is what an entry of a folder adds to the key: folders end with a slash, which is how their files sort among
+// others.
 func key(e fs.DirEntry) string {
 	if e.IsDir() {
 		return e.Name() + "/"

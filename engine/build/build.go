@@ -1,8 +1,8 @@
 // Package build fills indexes beside writers, and removes what is left of definitions that are gone, in the background.
 //
-// A Builder belongs to one engine and is safe for concurrent use. What it does is in the store as catalog.Jobs: a job that
-// was under way when the process died goes on with Resume. Package index says why an index that is filled beside writers is
-// right.
+// A Builder belongs to one engine and is safe for concurrent use. What it does is in the store as catalog.Jobs: a job
+// that was under way when the process died goes on with Resume. Package index says why an index that is filled beside
+// writers is right.
 package build
 
 import (
@@ -26,9 +26,9 @@ import (
 
 // Builder does the catalog.Jobs of a store.
 //
-// Each job has a goroutine, of which a few work at a time. It ends with its job, by End, which REMOVE calls once it is
-// committed, and by Close, which waits for all. What was not done by then, or was under way when the process died, goes on
-// with Resume: a job is in the store from the transaction that makes it to the one that finishes it.
+// Each job has a goroutine; a few of them work at a time. It ends with its job, by End, which REMOVE calls once it is
+// committed, and by Close, which waits for all. What was not done by then, or was under way when the process died, goes
+// on with Resume: a job is in the store from the transaction that makes it to the one that finishes it.
 type Builder struct {
 	ex     *exec.Executor
 	ctx    context.Context // of all jobs
@@ -193,7 +193,8 @@ func (b *Builder) work(ctx context.Context, w *build) {
 func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.ex.Log.Error("building an index panicked", "index", w.job.Named, "panic", p, "stack", string(debug.Stack()))
+			b.ex.Log.Error("building an index panicked", "index", w.job.Named, "panic", p, "stack",
+				string(debug.Stack()))
 			err = b.fail(ctx, w, errs.Internal("An internal error occurred"))
 		}
 	}()
@@ -226,7 +227,8 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	}
 }
 
-// unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried again.
+// unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried
+// again.
 func unfit(err error) bool {
 	var e *errs.Error
 	return !errors.Is(err, kv.ErrNoSpace) && !errors.Is(err, kv.ErrUndetermined) &&
@@ -252,7 +254,7 @@ type site struct {
 	ix *catalog.Index
 }
 
-// inside runs f in a transaction of its own, once; what f did is committed. Where alone, nobody else commits meanwhile.
+// inside runs f once, in a transaction of its own, and commits it. With alone, no other transaction commits meanwhile.
 func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
 	opt := b.ex.Reading()
 	opt.Write = write
@@ -333,7 +335,8 @@ func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, er
 		}
 		next = w.job
 		var n int64
-		next.From, n, err = s.g.BuildPart(ctx, s.tb, s.ix, w.job.From, record.BuildLimit{Records: size, Bytes: batchBytes})
+		next.From, n, err = s.g.BuildPart(ctx, s.tb, s.ix, w.job.From,
+			record.BuildLimit{Records: size, Bytes: batchBytes})
 		if err != nil {
 			return err
 		}
@@ -401,7 +404,8 @@ func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 				return err
 			}
 			// One that was to replace another stays beside it, to tell why it does not.
-			return s.r.Cat.SetBuild(s.ix, catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg, Retired: s.ix.Build.Retired})
+			return s.r.Cat.SetBuild(s.ix,
+				catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg, Retired: s.ix.Build.Retired})
 		})
 		if errors.Is(err, kv.ErrConflict) {
 			continue
@@ -413,9 +417,9 @@ func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 	}
 }
 
-// clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again. Whoever
-// works in the background on what an index has stored reads a key of it first; the scans of the last batch see to it that
-// nothing comes behind.
+// clean removes a batch of what is stored of an index, or table, or more, that is gone: ids are never given again.
+// Background work on the keys of an index reads one of its keys first; the scans of the last batch conflict with it, so
+// nothing is written afterwards.
 func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		var err error
@@ -448,8 +452,8 @@ func (b *Builder) forget(w *build) {
 	}
 }
 
-// Await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, the definition
-// is taken back.
+// Await waits until an index is built that a statement defined or built anew. Where that fails, or ctx ends, the
+// definition is taken back.
 func (b *Builder) Await(ctx context.Context, left *Left) error {
 	w := left.build
 	var err error

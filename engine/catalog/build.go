@@ -18,7 +18,7 @@ type BuildState uint8
 const (
 	Ready    BuildState = iota // it has all records: readers may use it
 	Building                   // it is being filled in the background: writers keep it, readers do not use it
-	Failed                     // the records do not fit it: nobody looks at it
+	Failed                     // the records do not fit it: no query uses it
 )
 
 // Build is how an index was filled, or is. It is stored with the definition.
@@ -41,7 +41,8 @@ const (
 
 // Facts is the form of b that is stored beside the text of a definition.
 func (b Build) Facts() *value.Object {
-	f := []value.Field{{Name: buildInitial, Value: value.Int(b.Initial)}, {Name: buildState, Value: value.Int(int64(b.State))},
+	f := []value.Field{{Name: buildInitial, Value: value.Int(b.Initial)},
+		{Name: buildState, Value: value.Int(int64(b.State))},
 		{Name: buildUpdated, Value: value.Int(b.Updated)}}
 	if b.Reason != "" {
 		f = append(f, value.Field{Name: buildReason, Value: value.Str(b.Reason)})
@@ -76,7 +77,8 @@ type Job struct {
 	Scope                Scope  // of the definitions of the table
 	Index                uint32 // 0: all that is inside of Scope
 	NS, DB, Table, Named string
-	// Clean: what it is about is not defined any more, and what is stored of it is removed. Otherwise the index is filled.
+	// Clean: what it is about is not defined any more, and what is stored of it is removed. Otherwise the index is
+	// filled.
 	Clean bool
 	From  []byte // the key of the first record that was not looked at yet; nil: none was
 	Done  int64  // records that were looked at
@@ -161,7 +163,8 @@ func readJob(k, raw []byte) (*Job, error) {
 		return nil, fmt.Errorf("read the work on an index: %w", err)
 	}
 	be := binary.BigEndian
-	j := &Job{Scope: Scope{NS: be.Uint32(ids), DB: be.Uint32(ids[4:]), TB: be.Uint32(ids[8:])}, Index: be.Uint32(ids[12:])}
+	j := &Job{Scope: Scope{NS: be.Uint32(ids), DB: be.Uint32(ids[4:]), TB: be.Uint32(ids[8:])},
+		Index: be.Uint32(ids[12:])}
 	o := x.Object()
 	for name, to := range map[string]*string{"ns": &j.NS, "db": &j.DB, "table": &j.Table, "index": &j.Named} {
 		if s, ok := o.Get(name); ok && s.Kind() == value.KindString {
@@ -185,7 +188,9 @@ func (v *View) TakePlace(ix *Index, b Build) error {
 	if err := v.Delete(ix.Def); err != nil {
 		return err
 	}
-	if err := v.write(ix.Scope, ast.DefIndex, &record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts(), by: ix.By.stored()}); err != nil {
+	if err := v.write(ix.Scope, ast.DefIndex,
+		&record{name: ix.Called(), id: ix.ID, text: ast.Text(ix.Define), extra: b.Facts(),
+			by: ix.By.stored()}); err != nil {
 		return err
 	}
 	return v.revise(ix.Def)
@@ -193,6 +198,7 @@ func (v *View) TakePlace(ix *Index, b Build) error {
 
 // SetBuild stores how far the filling of an index is, together with its definition.
 func (v *View) SetBuild(ix *Index, b Build) error {
-	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts(), By: ix.By})
+	_, err := v.Put(&Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: ix.Define, Extra: b.Facts(),
+		By: ix.By})
 	return err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Cache keeps parsed definitions for all transactions of an engine. It is safe for concurrent use. Entries are
-// found by schema version; whatever is stale is compared with the stored bytes before it is used again.
+// found by schema version; a stale entry is compared with the stored bytes before it is used again.
 //
 // There is one schema version for the store's root and namespaces, and one per database: count4 random4, as a number.
 type Cache struct {

@@ -4,7 +4,7 @@
 // A definition is its normalised syntax node plus an id and, where needed, facts that its canonical
 // text does not show. It is stored as that text and read back through the parser, so INFO, export
 // and the stored form can not disagree. Reading goes through the transaction at hand: it sees its
-// own uncommitted definitions and nobody else's. What was parsed once is kept in a Cache for the
+// own uncommitted definitions and no others. Parsed definitions are kept in a Cache for the
 // whole engine and found again by schema version, so that a statement on a known table decodes
 // nothing. The package does not check rights and does not touch records.
 package catalog
@@ -139,8 +139,8 @@ func (tb *Table) Index(name string) *Index {
 // Successor is the index that is built to take the place of the one with a name, or could not be, or nil.
 func (tb *Table) Successor(name string) *Index { return tb.Index(stagedPrefix + name) }
 
-// LastDefined is the index of a name as it was defined last: the one that is to take its place, if there is one, or the one
-// that is there, or nil.
+// LastDefined is the index of a name as it was defined last: the one that is to take its place, if there is one, or the
+// one that is there, or nil.
 func (tb *Table) LastDefined(name string) *Index {
 	if next := tb.Successor(name); next != nil {
 		return next
@@ -156,7 +156,8 @@ func (tb *Table) AllIndexes() []*Index {
 	return slices.Concat(tb.Indexes, tb.Unready)
 }
 
-// Wanted are the indexes that the table has once all are built: of two with a name the new one, unless the records do not fit it.
+// Wanted are the indexes that the table has once all are built: of two with a name the new one, unless the records do
+// not fit it.
 func (tb *Table) Wanted() []*Index {
 	var out []*Index
 	for _, ix := range tb.AllIndexes() {
@@ -186,7 +187,8 @@ type Field struct {
 
 	// Optional: the type lets the value be NONE by name (option<T>).
 	Optional bool
-	// Skip is the path of a field around this one that is optional, or of any type: where it is NONE, this field is not looked at. Nil: none.
+	// Skip is the path of a field around this one that is optional, or of any type: where it is NONE, this field is not
+	// looked at. Nil: none.
 	Skip []Step
 }
 
@@ -245,8 +247,8 @@ type Event struct {
 	Define *ast.DefineEvent
 }
 
-// Shape is a tree of accepted field names. Any: everything below is accepted. Elements of which some fields are named
-// accept others too, as the reference does, and so does what has fields below it but is none itself.
+// Shape is a tree of accepted field names. Any: everything below is accepted. Elements with some named fields
+// accept others too, as the reference does. So does a path that has fields below it but is no field itself.
 type Shape struct {
 	Any    bool
 	Named  bool   // a field of its own; what has none is only on the way to others

@@ -274,9 +274,9 @@ func TestConcurrentDefinitionsConflict(t *testing.T) {
 	}
 }
 
-// TestANewDatabaseDisturbsNobody commits a transaction that began before another database was made, and refuses one whose
+// TestANewDatabaseDisturbsNoTransaction commits a transaction that began before another database was made, and refuses one whose
 // own database went away.
-func TestANewDatabaseDisturbsNobody(t *testing.T) {
+func TestANewDatabaseDisturbsNoTransaction(t *testing.T) {
 	s := newStore(t)
 	s.read(func(v *View) { database(t, v) }) // the cache is warm
 	tx := s.begin()

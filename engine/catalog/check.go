@@ -15,8 +15,10 @@ func CheckStored(parse Parser, k, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, ours := range [...]ast.DefKind{ast.DefNamespace, ast.DefDatabase, ast.DefTable, ast.DefField, ast.DefIndex, ast.DefEvent,
-		ast.DefFunction, ast.DefParam, ast.DefAnalyzer, ast.DefUser, ast.DefAccess, ast.DefSequence, ast.DefConfig, ast.DefAPI,
+	for _, ours := range [...]ast.DefKind{ast.DefNamespace, ast.DefDatabase, ast.DefTable, ast.DefField, ast.DefIndex,
+		ast.DefEvent,
+		ast.DefFunction, ast.DefParam, ast.DefAnalyzer, ast.DefUser, ast.DefAccess, ast.DefSequence, ast.DefConfig,
+		ast.DefAPI,
 		ast.DefBucket, ast.DefModel, ast.DefModule} {
 		if kinds[ours] != kind {
 			continue

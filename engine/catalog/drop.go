@@ -9,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// DropDefs removes the definitions that a clean job is about, and reports the prefixes of the rest. Nobody finds the rest by
-// a name from then on, and its ids are not given again: so that it may go later.
+// DropDefs removes the definitions that a clean job is about, and reports the prefixes of the rest. The rest has
+// no name from then on, and its ids are not given again, so it may be removed later.
 func (v *View) DropDefs(j *Job) (rest [][]byte, err error) {
 	for _, p := range j.Prefixes() {
 		switch key.Class(p[0]) {
@@ -53,7 +53,8 @@ func (v *View) MoreThan(n int, prefixes [][]byte) (bool, error) {
 	return false, nil
 }
 
-// Sweep removes up to n keys of what a clean job is about, and the job with the last of them; more says that some are left.
+// Sweep removes up to n keys of what a clean job is about, and the job with the last of them; more says that some are
+// left.
 func (v *View) Sweep(j *Job, n int) (more bool, err error) {
 	gone := make([]kv.Write, 0, n)
 	for _, p := range j.Prefixes() {

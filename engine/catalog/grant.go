@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// The grants of an access method are stored under its level: kind "grant", the name of the method, the id of the grant. Their
-// content belongs to the package that gives them out.
+// The grants of an access method are stored under its level: kind "grant", the name of the method, the id of the grant.
+// Their content belongs to the package that gives them out.
 
 // PutGrant stores the grant id of the access method d.
 func (v *View) PutGrant(d *Def, id string, raw []byte) error {

@@ -45,8 +45,8 @@ func (v *View) DefAt(s Scope, k ast.DefKind, name string, version uint64) (*Def,
 	return d, nil
 }
 
-// TableAt is the definition of a table as it was at a version of the history, and the names of the views on it; nil where
-// it was not defined.
+// TableAt is the definition of a table as it was at a version of the history, and the names of the views on it; nil
+// where it was not defined.
 func (v *View) TableAt(db *Database, name string, version uint64) (*Def, []string, error) {
 	raw, err := history.Get(v.tx, tablePast(db, name), version)
 	if raw == nil || err != nil {

@@ -24,8 +24,9 @@ func (r *Reading) add(field string) {
 	}
 }
 
-// ReadingOf finds what expressions read: the paths in them, also those of rows of their own, as they may be those of the record;
-// $this, $self and $parent; functions that take the names of fields as text. What writes inside of them may read anything.
+// ReadingOf finds what expressions read: the paths in them, also those of rows of their own, as they may be those of
+// the record; $this, $self and $parent; functions that take the names of fields as text. What writes inside of them may
+// read anything.
 func ReadingOf(xs ...ast.Expr) *Reading {
 	r := &Reading{}
 	for _, x := range xs {
@@ -163,8 +164,8 @@ func FirstField(parts []ast.Part) string {
 	return ""
 }
 
-// fieldsNamed are the fields of the record that an expression names: the first part of every path in it, also behind $this
-// and $self. The list is not nil.
+// fieldsNamed are the fields of the record that an expression names: the first part of every path in it, also behind
+// $this and $self. The list is not nil.
 func fieldsNamed(out []string, x ast.Expr) []string {
 	if x == nil {
 		return out
@@ -189,7 +190,7 @@ func (tb *Table) Needing(r *Reading) *Table {
 	return tb.narrowed(r)
 }
 
-// narrowed is Needing, whatever the permissions read.
+// narrowed is Needing without the fields that permissions read.
 func (tb *Table) narrowed(r *Reading) *Table {
 	needed := make([]bool, len(tb.Computed))
 	for again := true; again; {
@@ -222,7 +223,8 @@ func (tb *Table) narrowed(r *Reading) *Table {
 // wholeRecord finds a record of an event that is used as a whole in its text.
 var wholeRecord = regexp.MustCompile(`\$(before|after|value|this|self|parent)\b($|[^.\[\w])`)
 
-// eventView is the table with the COMPUTED fields that the text of an event names, or all where it uses the record as a whole.
+// eventView is the table with the COMPUTED fields that the text of an event names, or all where it uses the record as a
+// whole.
 func (tb *Table) eventView(e *Event) *Table {
 	if len(tb.Computed) == 0 {
 		return tb
@@ -248,8 +250,8 @@ func (tb *Table) Whole() *Table {
 	return tb
 }
 
-// inOrder sorts fields so that each comes after those that it reads, as far as they do not read one another; else they stay in
-// the order of their names. Fields of one name at the top stay together.
+// inOrder sorts fields so that each comes after those that it reads, as far as they do not read one another; else they
+// stay in the order of their names. Fields of one name at the top stay together.
 func inOrder(fields []*Field, reads func(*Field) []string) []*Field {
 	groups, names := map[string][]*Field{}, []string{}
 	needs := map[string][]string{}
@@ -287,9 +289,9 @@ func clauseReads(f *Field) []string {
 
 func computedReads(f *Field) []string { return fieldsNamed(nil, f.Define.Computed) }
 
-// Circle finds fields that depend on one another, with the field called name defined as d: COMPUTED ones by what they compute,
-// others by VALUE and DEFAULT. It gives the names on the way round, the first one twice; nil: there are none. A field that
-// reads itself is no circle unless it is COMPUTED.
+// Circle finds fields that depend on one another, with the field called name defined as d: COMPUTED ones by what they
+// compute, others by VALUE and DEFAULT. It gives the names on the way round, the first one twice; nil: there are none.
+// A field that reads itself is no circle unless it is COMPUTED.
 func (tb *Table) Circle(name string, d *ast.DefineField) []string {
 	reads := clauseReads
 	if d.Computed != nil {
@@ -316,7 +318,8 @@ func (tb *Table) Circle(name string, d *ast.DefineField) []string {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	if at := slices.Index(names, PathOf(d.Name)[0].Name); at > 0 { // the way round is shown from the field that is defined
+	// the way round is shown from the field that is defined
+	if at := slices.Index(names, PathOf(d.Name)[0].Name); at > 0 {
 		names[0], names[at] = names[at], names[0]
 	}
 	s := circleSearch{needs: needs, done: map[string]bool{}}

@@ -11,10 +11,10 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// Access tokens that were revoked are stored at the level of the root, kind "revoked", until they would have expired: the
-// time as 16 hexadecimal digits, so that the first to expire come first, then the hash of the token. The value is when it
-// was revoked, in Unix seconds (8 bytes, big endian). They outlive their access method and their database: an import may
-// bring the keys of those back.
+// Access tokens that were revoked are stored at the level of the root, kind "revoked", until they would have expired:
+// the time as 16 hexadecimal digits, so that the first to expire come first, then the hash of the token. The value is
+// when it was revoked, in Unix seconds (8 bytes, big endian). They outlive their access method and their database: an
+// import may bring the keys of those back.
 
 // PutRevoked stores that the token with a hash is revoked. expires is when it ends, in Unix seconds; 0: never.
 func (v *View) PutRevoked(expires int64, hash []byte, now int64) error {

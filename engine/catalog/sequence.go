@@ -9,8 +9,8 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// SequenceKey is where the store keeps where the next batch of a sequence begins: 8 bytes, big endian. Nothing is there until
-// the first number is given.
+// SequenceKey is where the store keeps where the next batch of a sequence begins: 8 bytes, big endian. Nothing is there
+// until the first number is given.
 func SequenceKey(d *Def) []byte { return key.Sequence(nil, d.Scope.NS, d.Scope.DB, d.Name) }
 
 // SequenceNext is where the next batch of a sequence begins, if a number was given at all.

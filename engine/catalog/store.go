@@ -288,8 +288,8 @@ func (v *View) named(s Scope, name string) (string, error) {
 	return name, nil
 }
 
-// nextRev is the revision after one. A part of it is random: what two transactions make of one table must not look alike,
-// or what was compiled in one that was cancelled would be taken for what the other one committed.
+// nextRev is the revision after one. A part of it is random: what two transactions make of one table must not look
+// alike, or what was compiled in one that was cancelled would be taken for what the other one committed.
 func nextRev(rev int64) int64 { return (rev>>32+1)<<32 | int64(rand.Uint32()) }
 
 // changeTable rewrites a table's record with a new revision.

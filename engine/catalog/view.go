@@ -138,8 +138,8 @@ func (v *View) Defs(s Scope, k ast.DefKind) ([]*Def, error) {
 	return lastDefined(slices.DeleteFunc(ds, func(d *Def) bool { return d.Stmt == nil }), k), nil
 }
 
-// lastDefined leaves indexes out that others are to take the place of, and shows those in their places. It may change ds,
-// which is in order of names.
+// lastDefined leaves indexes out that others are to take the place of, and shows those in their places. It may change
+// ds, which is in order of names.
 func lastDefined(ds []*Def, k ast.DefKind) []*Def {
 	if k != ast.DefIndex {
 		return ds
@@ -195,8 +195,8 @@ func (v *View) Table(db *Database, name string) (*Table, error) {
 	return tb, nil
 }
 
-// Outline is a table without what is defined on it: no fields, indexes or events. Nil where it is not defined. It takes no
-// longer where there are many of those.
+// Outline is a table without what is defined on it: no fields, indexes or events. Nil where it is not defined. It takes
+// no longer where there are many of those.
 func (v *View) Outline(db *Database, name string) (*Table, error) {
 	d, err := v.def(db.Inner(), ast.DefTable, name)
 	if err != nil || d == nil || d.Stmt == nil {
@@ -240,7 +240,8 @@ func (v *View) FieldsAround(tb *Table, name *ast.Idiom) ([]*Field, error) {
 			// Elements have several names: a.* and a[0] lie around a[0].b, a… around a.*.b.
 			for _, r := range [][2]string{{"[", "\\"}, {"...", "../"}} {
 				in, outer := tb.Inner(), ast.Text(around)
-				ds, err := v.list(in, ast.DefField, kv.Range{Start: defKey(in, ast.DefField, outer+r[0]), End: defKey(in, ast.DefField, outer+r[1])})
+				ds, err := v.list(in, ast.DefField,
+					kv.Range{Start: defKey(in, ast.DefField, outer+r[0]), End: defKey(in, ast.DefField, outer+r[1])})
 				if err != nil {
 					return nil, err
 				}
@@ -318,7 +319,8 @@ func (v *View) compile(db *Database, d *Def) (*Table, error) {
 		if !ok {
 			return nil, misfiled(d)
 		}
-		ix := &Index{Def: d, Define: def, Paths: indexPaths(def.Fields), Whole: wholeFields(def), Build: buildOf(d.Extra)}
+		ix := &Index{Def: d, Define: def, Paths: indexPaths(def.Fields), Whole: wholeFields(def),
+			Build: buildOf(d.Extra)}
 		if ix.Build.State == Ready {
 			tb.Indexes = append(tb.Indexes, ix)
 		} else {

@@ -21,7 +21,8 @@ func (r *run) defineAccess(ctx context.Context, env *exec.Env, s *ast.DefineAcce
 	}
 	def := *s
 	def.Mode, def.Name, def.Base = ast.ModeCreate, ident(a.name), a.base
-	if a.base != ast.BaseDatabase && def.Kind == ast.AccessRecord { // no TYPE was given; there are no records to sign in
+	// no TYPE was given; there are no records to sign in
+	if a.base != ast.BaseDatabase && def.Kind == ast.AccessRecord {
 		def.Kind = ast.AccessJWT
 	}
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
@@ -90,7 +91,8 @@ func (r *run) accessDurations(ctx context.Context, env *exec.Env, s, def *ast.De
 	for _, d := range [3]struct {
 		to   *ast.Expr
 		from ast.Expr
-	}{{&def.GrantDuration, s.GrantDuration}, {&def.TokenDuration, s.TokenDuration}, {&def.SessionDuration, s.SessionDuration}} {
+	}{{&def.GrantDuration, s.GrantDuration}, {&def.TokenDuration, s.TokenDuration},
+		{&def.SessionDuration, s.SessionDuration}} {
 		if *d.to, err = r.duration(ctx, env, d.from); err != nil {
 			return err
 		}

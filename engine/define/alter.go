@@ -23,8 +23,8 @@ func (r *run) alter(ctx context.Context, env *exec.Env, s *ast.Alter) error {
 }
 
 // alters is the definer of a definition that the run alters: what its definer and the caller have in common. Code that
-// somebody else wrote gains nothing when an OWNER alters a clause beside it, and the code of an OWNER loses that authority
-// where an EDITOR may have changed it.
+// somebody else wrote gains nothing when an OWNER alters a clause beside it, and the code of an OWNER loses that
+// authority where an EDITOR may have changed it.
 func (r *run) alters(d *catalog.Def) catalog.Definer { return d.By.Lower(r.Auth.Definer()) }
 
 func errNoCompaction() error {
@@ -274,7 +274,8 @@ func (r *run) alterOneIndex(ctx context.Context, env *exec.Env, ix *catalog.Inde
 			build.Retired = true
 		}
 	}
-	_, err := r.Cat.Put(&catalog.Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: &def, Extra: build.Facts(), By: r.alters(ix.Def)})
+	_, err := r.Cat.Put(&catalog.Def{Scope: ix.Scope, Kind: ast.DefIndex, Name: ix.Name, Stmt: &def,
+		Extra: build.Facts(), By: r.alters(ix.Def)})
 	return err
 }
 
@@ -308,5 +309,6 @@ func (r *run) putAltered(ctx context.Context, env *exec.Env, d *catalog.Def, s *
 
 // newBody reports whether s gives a function another body.
 func newBody(s *ast.Alter) bool {
-	return slices.ContainsFunc(s.Clauses, func(c ast.AlterClause) bool { return c.Name == "BODY" || c.Name == "SIGNATURE" })
+	return slices.ContainsFunc(s.Clauses,
+		func(c ast.AlterClause) bool { return c.Name == "BODY" || c.Name == "SIGNATURE" })
 }

@@ -84,7 +84,8 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 	fresh := c.Def.(*ast.DefineAPI).Actions[0]
 	var out []ast.APIAction
 	for _, a := range actions {
-		a.Methods = slices.DeleteFunc(slices.Clone(a.Methods), func(m string) bool { return slices.Contains(fresh.Methods, m) })
+		a.Methods = slices.DeleteFunc(slices.Clone(a.Methods),
+			func(m string) bool { return slices.Contains(fresh.Methods, m) })
 		if len(a.Methods) > 0 {
 			out = append(out, a)
 		}
@@ -95,8 +96,8 @@ func alterActions(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 	return anyFirst(out)
 }
 
-// dropThen are the actions of an API without the THEN of the methods of c. Any method keeps its other clauses; what is for one
-// method alone has no meaning without THEN, and goes.
+// dropThen are the actions of an API without the THEN of the methods of c. Any method keeps its other clauses; what is
+// for one method alone has no meaning without THEN, and goes.
 func dropThen(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 	for _, m := range c.Def.(*ast.DefineAPI).Actions[0].Methods {
 		if m != "any" {
@@ -117,7 +118,8 @@ func dropThen(actions []ast.APIAction, c ast.AlterClause) []ast.APIAction {
 func (r *run) alterConfig(ctx context.Context, env *exec.Env, def *ast.DefineConfig, c ast.AlterClause) error {
 	from, ok := c.Def.(*ast.DefineConfig)
 	if !ok || c.Drop {
-		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"}, Functions: ast.NameFilter{Mode: "NONE"}},
+		from = &ast.DefineConfig{GraphQL: &ast.GraphQLConfig{Tables: ast.NameFilter{Mode: "NONE"},
+			Functions: ast.NameFilter{Mode: "NONE"}},
 			API: &ast.APIConfig{}, Default: &ast.DefaultConfig{}}
 	}
 	switch {
@@ -293,11 +295,13 @@ func (r *run) alterActor(ctx context.Context, env *exec.Env, s *ast.Alter) error
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: extra, By: r.alters(d)})
+	_, err = r.Cat.Put(&catalog.Def{Scope: d.Scope, Kind: d.Kind, Name: d.Name, Stmt: stmt, Extra: extra,
+		By: r.alters(d)})
 	return err
 }
 
-func (r *run) alterUser(ctx context.Context, env *exec.Env, def *ast.DefineUser, extra *value.Object, c ast.AlterClause) (*value.Object, error) {
+func (r *run) alterUser(ctx context.Context, env *exec.Env, def *ast.DefineUser, extra *value.Object,
+	c ast.AlterClause) (*value.Object, error) {
 	from, ok := c.Def.(*ast.DefineUser)
 	if !ok || c.Drop {
 		from = &ast.DefineUser{}

@@ -26,7 +26,8 @@ func (r *run) defineFunction(ctx context.Context, env *exec.Env, s *ast.DefineFu
 	if err := checkGraphQL(s.GraphQL); err != nil {
 		return err
 	}
-	return r.put(db.Inner(), ast.DefFunction, s.Name, s.Mode, &def, func() error { return alreadyExists("function", "fn::"+s.Name) })
+	return r.put(db.Inner(), ast.DefFunction, s.Name, s.Mode, &def,
+		func() error { return alreadyExists("function", "fn::"+s.Name) })
 }
 
 // defineParam is DEFINE PARAM: the value is computed now.
@@ -50,7 +51,8 @@ func (r *run) defineParam(ctx context.Context, env *exec.Env, s *ast.DefineParam
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
-	return r.put(db.Inner(), ast.DefParam, s.Name, s.Mode, &def, func() error { return alreadyExists("param", "$"+s.Name) })
+	return r.put(db.Inner(), ast.DefParam, s.Name, s.Mode, &def,
+		func() error { return alreadyExists("param", "$"+s.Name) })
 }
 
 // defineAnalyzer is DEFINE ANALYZER.
@@ -255,8 +257,8 @@ func (r *run) bucketBackend(ctx context.Context, env *exec.Env, x ast.Expr) (ast
 	return out, err
 }
 
-// levelOf is the level of those who may define buckets in a folder of that reach. SECURITY: what is in a shared folder may belong
-// to other databases, whose files a bucket there would open.
+// levelOf is the level of those who may define buckets in a folder of that reach. SECURITY: what is in a shared folder
+// may belong to other databases, whose files a bucket there would open.
 func levelOf(reach bucket.Reach) auth.Level {
 	switch reach {
 	case bucket.ReachAll:

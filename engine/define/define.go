@@ -1,7 +1,7 @@
 // Package define runs the statements about definitions: DEFINE, ALTER, REMOVE, REBUILD, INFO, SHOW and USE.
 //
-// It checks who may change what, settles what a statement leaves open, and stores the result in the catalog. It hands over
-// to engine/record what a definition does to records, and to engine/build what may take long.
+// It checks who may change what, settles what a statement leaves open, and stores the result in the catalog. It hands
+// over to engine/record what a definition does to records, and to engine/build what may take long.
 package define
 
 import (
@@ -193,7 +193,8 @@ func (r *run) duration(ctx context.Context, env *exec.Env, x ast.Expr) (ast.Expr
 }
 
 // put stores a definition in a scope, under the rules of its mode.
-func (r *run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement, exists func() error) error {
+func (r *run) put(s catalog.Scope, kind ast.DefKind, name string, m ast.Mode, stmt ast.Statement,
+	exists func() error) error {
 	if err := r.fresh(s, kind, name, m, exists); err != nil {
 		return done(err)
 	}
@@ -214,8 +215,8 @@ func (r *run) store(s catalog.Scope, kind ast.DefKind, name string, stmt ast.Sta
 	return err
 }
 
-// inDatabase checks that the caller may change definitions of a kind in the database in use, and finds it. What opens the
-// database to others, or hands out its numbers, takes an OWNER, as users and access methods do.
+// inDatabase checks that the caller may change definitions of a kind in the database in use, and finds it. What opens
+// the database to others, or hands out its numbers, takes an OWNER, as users and access methods do.
 func (r *run) inDatabase(kind ast.DefKind) (*catalog.Database, error) {
 	res := auth.ResourceAny
 	switch kind {
@@ -241,7 +242,8 @@ func (r *run) defineNamespace(ctx context.Context, env *exec.Env, s *ast.DefineN
 		return err
 	}
 	return r.put(catalog.Scope{}, ast.DefNamespace, name, s.Mode, def, func() error {
-		return errs.With(errs.KindAlreadyExists, "Namespace", map[string]any{"name": name}, "The namespace '%s' already exists", name)
+		return errs.With(errs.KindAlreadyExists, "Namespace", map[string]any{"name": name},
+			"The namespace '%s' already exists", name)
 	})
 }
 
@@ -266,7 +268,8 @@ func (r *run) defineDatabase(ctx context.Context, env *exec.Env, s *ast.DefineDa
 		return err
 	}
 	if err := r.mode(s.Mode, old != nil, func() error {
-		return errs.With(errs.KindAlreadyExists, "Database", map[string]any{"name": name}, "The database '%s' already exists", name)
+		return errs.With(errs.KindAlreadyExists, "Database", map[string]any{"name": name},
+			"The database '%s' already exists", name)
 	}); err != nil {
 		return done(err)
 	}

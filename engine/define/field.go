@@ -12,11 +12,13 @@ import (
 )
 
 // tableToDefineOn finds the table that an index or event is defined on, and defines it where it is missing.
-func (r *run) tableToDefineOn(ctx context.Context, env *exec.Env, n ast.Name) (*catalog.Database, *catalog.Table, error) {
+func (r *run) tableToDefineOn(ctx context.Context, env *exec.Env,
+	n ast.Name) (*catalog.Database, *catalog.Table, error) {
 	return r.definedOn(ctx, env, n, (*record.Gate).TableForWrite)
 }
 
-func (r *run) definedOn(ctx context.Context, env *exec.Env, n ast.Name, find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
+func (r *run) definedOn(ctx context.Context, env *exec.Env, n ast.Name,
+	find func(*record.Gate, string) (*catalog.Table, error)) (*catalog.Database, *catalog.Table, error) {
 	db, err := r.inDatabase(ast.DefField)
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +87,8 @@ func (r *run) putEnd(db *catalog.Database, tb *catalog.Table, d *ast.DefineField
 	} else {
 		def.Out = d.Type.Tables
 	}
-	_, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: tb.Name, Stmt: &def, Extra: tb.Extra, By: tb.By})
+	_, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: tb.Name, Stmt: &def, Extra: tb.Extra,
+		By: tb.By})
 	return err
 }
 
@@ -107,11 +110,13 @@ func (r *run) fieldIdiom(ctx context.Context, env *exec.Env, s *ast.DefineField)
 }
 
 // putField stores a field in the place of old, and the hidden one for the elements of a typed collection.
-func (r *run) putField(ctx context.Context, tb *catalog.Table, old *catalog.Field, def *ast.DefineField, by catalog.Definer, name string) error {
+func (r *run) putField(ctx context.Context, tb *catalog.Table, old *catalog.Field, def *ast.DefineField,
+	by catalog.Definer, name string) error {
 	if err := r.dropReferences(ctx, tb, old, def); err != nil {
 		return err
 	}
-	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def, By: by}); err != nil {
+	if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: def,
+		By: by}); err != nil {
 		return err
 	}
 	at := def.Name
@@ -129,7 +134,8 @@ func (r *run) putField(ctx context.Context, tb *catalog.Table, old *catalog.Fiel
 			clauses.Type, sub = t, &clauses
 			by = r.alters(was.Def)
 		}
-		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub, By: by}); err != nil {
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub,
+			By: by}); err != nil {
 			return err
 		}
 	}
@@ -225,7 +231,8 @@ func checkFieldClauses(d *ast.DefineField, name string) error {
 		for _, c := range []struct {
 			given bool
 			word  string
-		}{{d.Value != nil, "VALUE"}, {d.Reference != nil, "REFERENCE"}, {d.DefaultAlways, "DEFAULT ALWAYS"}, {d.Readonly, "READONLY"}} {
+		}{{d.Value != nil, "VALUE"}, {d.Reference != nil, "REFERENCE"}, {d.DefaultAlways, "DEFAULT ALWAYS"},
+			{d.Readonly, "READONLY"}} {
 			if c.given {
 				return badOption("Cannot use the `%s` keyword on the `id` field.", c.word)
 			}

@@ -33,8 +33,8 @@ func (r *run) checkFieldType(tb *catalog.Table, d *ast.DefineField, name string)
 	return nil
 }
 
-// typeFits reports whether inner is the type that outer gives to what is at a path below it. NONE has no parts, so it is
-// left out of a union.
+// typeFits reports whether inner is the type that outer gives to what is at a path below it. NONE has no parts, so it
+// is left out of a union.
 func typeFits(inner, outer *value.Type, below []catalog.Step) bool {
 	if outer == nil || outer.Kind == value.TypeAny || inner.Kind == value.TypeAny {
 		return true
@@ -129,7 +129,8 @@ func checkKeyType(t *value.Type) error {
 
 func keyType(t *value.Type) bool {
 	switch t.Kind {
-	case value.TypeAny, value.TypeNumber, value.TypeInt, value.TypeString, value.TypeUUID, value.TypeArray, value.TypeSet,
+	case value.TypeAny, value.TypeNumber, value.TypeInt, value.TypeString, value.TypeUUID, value.TypeArray,
+		value.TypeSet,
 		value.TypeObject, value.TypeFields, value.TypeTuple:
 		return true
 	case value.TypeLiteral:

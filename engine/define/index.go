@@ -43,9 +43,10 @@ func (r *run) defineIndex(ctx context.Context, env *exec.Env, s *ast.DefineIndex
 }
 
 // replaceIndex puts an index in the place of the one of its name, if there is one. What can not be built before this
-// transaction ends is built beside the old index, which stays until then: for good where the new one can not be built. One that
-// nobody waits for need not spare an index that is not Ready.
-func (r *run) replaceIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, background bool) error {
+// transaction ends is built beside the old index, which stays until then: for good where the new one can not be built.
+// A build without a waiting statement may replace an index that is not Ready.
+func (r *run) replaceIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex,
+	background bool) error {
 	name := def.Name.Ident
 	if err := r.removeIndexes(tb, tb.Successor(name)); err != nil {
 		return err
@@ -82,7 +83,8 @@ type filling struct {
 }
 
 // newIndex stores the definition of an index and has it filled.
-func (r *run) newIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex, how filling) error {
+func (r *run) newIndex(ctx context.Context, db *catalog.Database, tb *catalog.Table, def *ast.DefineIndex,
+	how filling) error {
 	d := &catalog.Def{Scope: tb.Inner(), Kind: ast.DefIndex, Name: def.Name.Ident, Stmt: def, By: r.Auth.Definer()}
 	if how.staged {
 		d.Name = catalog.StagedName(d.Name)

@@ -65,8 +65,8 @@ func shapes(defs []*catalog.Def) value.Value {
 	return value.ArrayOf(out)
 }
 
-// redacted are definitions as INFO shows them: without password hashes, for OWNERs too. Who has a hash can try passwords
-// on it without being limited. Exports, which an OWNER restores users from, do not come through here.
+// redacted are definitions as INFO shows them: without password hashes, for OWNERs too. Who has a hash can try
+// passwords on it without being limited. Exports, which an OWNER restores users from, do not come through here.
 func redacted(defs []*catalog.Def) []*catalog.Def {
 	out := make([]*catalog.Def, len(defs))
 	for i, d := range defs {
@@ -84,7 +84,10 @@ func redacted(defs []*catalog.Def) []*catalog.Def {
 func listed(defs []*catalog.Def, structure bool) value.Value {
 	if structure {
 		defs = slices.Clone(defs)
-		slices.SortStableFunc(defs, func(a, b *catalog.Def) int { return strings.Compare(listedField(a), listedField(b)) })
+		slices.SortStableFunc(defs, func(a,
+			b *catalog.Def) int {
+			return strings.Compare(listedField(a), listedField(b))
+		})
 		return shapes(defs)
 	}
 	fields := make([]value.Field, len(defs))
@@ -146,7 +149,8 @@ func nothing(structure bool) value.Value {
 }
 
 // report gathers the listings of some kinds under their names, as they were at a version (0: now).
-func (r *run) report(s catalog.Scope, structure bool, at uint64, kinds []listKind, more ...value.Field) (value.Value, error) {
+func (r *run) report(s catalog.Scope, structure bool, at uint64, kinds []listKind,
+	more ...value.Field) (value.Value, error) {
 	fields := make([]value.Field, 0, len(kinds)+len(more))
 	for _, k := range kinds {
 		v, err := r.listing(s, k.kind, structure, at)
@@ -175,9 +179,11 @@ func (r *run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return r.report(catalog.Scope{}, structure, 0, []listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
+	return r.report(catalog.Scope{}, structure, 0,
+		[]listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
-		value.Field{Name: "defaults", Value: value.ObjectOf(value.NewObject(value.Field{Name: "namespace", Value: place(ns)}, value.Field{Name: "database", Value: place(db)}))},
+		value.Field{Name: "defaults", Value: value.ObjectOf(value.NewObject(value.Field{Name: "namespace",
+			Value: place(ns)}, value.Field{Name: "database", Value: place(db)}))},
 		value.Field{Name: "nodes", Value: nothing(structure)},
 		value.Field{Name: "system", Value: systemInfo()})
 }
@@ -226,7 +232,8 @@ func (r *run) infoNamespace(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	return r.report(ns.Inner(), structure, 0, []listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
+	return r.report(ns.Inner(), structure, 0,
+		[]listKind{{"accesses", ast.DefAccess}, {"databases", ast.DefDatabase}, {"users", ast.DefUser}})
 }
 
 func (r *run) infoDatabase(structure bool, at uint64) (value.Value, error) {
@@ -281,7 +288,8 @@ func (r *run) infoTable(ctx context.Context, env *exec.Env, s *ast.Info) (value.
 		}
 	}
 	return r.report(tb.Inner(), s.Structure, 0, tableKinds(),
-		value.Field{Name: "lives", Value: r.lives(tb, s.Structure)}, value.Field{Name: "tables", Value: listed(views, s.Structure)})
+		value.Field{Name: "lives", Value: r.lives(tb, s.Structure)},
+		value.Field{Name: "tables", Value: listed(views, s.Structure)})
 }
 
 // tableKinds are the kinds of definitions that INFO FOR TABLE lists.
@@ -292,8 +300,10 @@ func tableKinds() []listKind {
 // emptyTable is INFO FOR TABLE of a table that is not defined.
 func emptyTable(structure bool) value.Value {
 	none := nothing(structure)
-	return value.ObjectOf(value.NewObject(value.Field{Name: "events", Value: none}, value.Field{Name: "fields", Value: none},
-		value.Field{Name: "indexes", Value: none}, value.Field{Name: "lives", Value: none}, value.Field{Name: "tables", Value: none}))
+	return value.ObjectOf(value.NewObject(value.Field{Name: "events", Value: none},
+		value.Field{Name: "fields", Value: none},
+		value.Field{Name: "indexes", Value: none}, value.Field{Name: "lives", Value: none},
+		value.Field{Name: "tables", Value: none}))
 }
 
 // infoTableAt is INFO FOR TABLE as it was at a version; the table may be gone since. Live queries have no past.
@@ -420,7 +430,8 @@ func (r *run) building(tb *catalog.Table, ix *catalog.Index) (*value.Object, err
 	case catalog.Failed:
 		return value.NewObject(value.Field{Name: "error", Value: value.Str(b.Reason)}, status("error")), nil
 	case catalog.Ready:
-		return value.NewObject(number("initial", b.Initial), number("pending", 0), status("ready"), number("updated", b.Updated)), nil
+		return value.NewObject(number("initial", b.Initial), number("pending", 0), status("ready"),
+			number("updated", b.Updated)), nil
 	}
 	j, err := r.Cat.Job(catalog.JobOf(tb, ix))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// defineModel is DEFINE MODEL. The definition that it replaces gives it its file; a new one has none until a file of its
-// name and version is imported.
+// defineModel is DEFINE MODEL. The definition that it replaces gives it its file; a new one has none until a file of
+// its name and version is imported.
 func (r *run) defineModel(ctx context.Context, env *exec.Env, s *ast.DefineModel) error {
 	db, err := r.inDatabase(ast.DefModel)
 	if err != nil {

@@ -30,7 +30,8 @@ type actor struct {
 }
 
 // namedActor finds a user or an access method, after it made sure that the caller may change those of that level.
-func (r *run) namedActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+func (r *run) namedActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name,
+	base ast.Base) (*actor, error) {
 	a := &actor{base: base.Or(ast.BaseDatabase), kind: "user"}
 	what := "user"
 	if kind == ast.DefAccess {
@@ -51,7 +52,8 @@ func (r *run) namedActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n
 }
 
 // presentActor is an actor that must be there.
-func (r *run) presentActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base) (*actor, error) {
+func (r *run) presentActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name,
+	base ast.Base) (*actor, error) {
 	a, err := r.namedActor(ctx, env, kind, n, base)
 	if err == nil && a.def == nil {
 		return nil, missing{r.ActorError(a.kind, a.name, a.base, "does not exist")}
@@ -60,7 +62,8 @@ func (r *run) presentActor(ctx context.Context, env *exec.Env, kind ast.DefKind,
 }
 
 // newActor is an actor that is about to be defined; errDefined where a DEFINE of that mode leaves the old one.
-func (r *run) newActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base, m ast.Mode) (*actor, error) {
+func (r *run) newActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n ast.Name, base ast.Base,
+	m ast.Mode) (*actor, error) {
 	a, err := r.namedActor(ctx, env, kind, n, base)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,8 @@ var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
 }
 
 // presentIn is a definition of a database, of no table, that must be there.
-func (r *run) presentIn(ctx context.Context, env *exec.Env, db *catalog.Database, kind ast.DefKind, n ast.Name) (*catalog.Def, error) {
+func (r *run) presentIn(ctx context.Context, env *exec.Env, db *catalog.Database, kind ast.DefKind,
+	n ast.Name) (*catalog.Def, error) {
 	shown := shownNames[kind]
 	name, err := r.name(ctx, env, n, shown.kind)
 	if err != nil {
@@ -129,7 +133,8 @@ func (r *run) presentIn(ctx context.Context, env *exec.Env, db *catalog.Database
 }
 
 // presentTable is a table that must be there.
-func (r *run) presentTable(ctx context.Context, env *exec.Env, db *catalog.Database, n ast.Name) (*catalog.Table, error) {
+func (r *run) presentTable(ctx context.Context, env *exec.Env, db *catalog.Database,
+	n ast.Name) (*catalog.Table, error) {
 	name, err := r.name(ctx, env, n, "table")
 	if err != nil {
 		return nil, err
@@ -143,7 +148,8 @@ func (r *run) presentTable(ctx context.Context, env *exec.Env, db *catalog.Datab
 
 // onTable is the table and the name of a field, an index or an event that a statement names. A table that is not there
 // stands for one that has nothing.
-func (r *run) onTable(ctx context.Context, env *exec.Env, db *catalog.Database, kind string, table, n ast.Name, path *ast.Idiom) (*catalog.Table, string, error) {
+func (r *run) onTable(ctx context.Context, env *exec.Env, db *catalog.Database, kind string, table, n ast.Name,
+	path *ast.Idiom) (*catalog.Table, string, error) {
 	tb, err := r.presentTable(ctx, env, db, table)
 	switch {
 	case isMissing(err):

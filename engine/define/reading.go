@@ -7,9 +7,9 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 )
 
-// A COMPUTED field and PERMISSIONS run whenever somebody reads, and so they may not write. checkReading refuses a definition
-// whose own clauses write, and a function that writes where such a clause calls it. What an export holds is not looked at: the
-// functions may come after their callers.
+// A COMPUTED field and PERMISSIONS run whenever somebody reads, and so they may not write. checkReading refuses a
+// definition whose own clauses write, and a function that writes where such a clause calls it. What an export holds is
+// not looked at: the functions may come after their callers.
 
 const errWrites = "writes, and COMPUTED fields and PERMISSIONS may only read"
 
@@ -72,7 +72,8 @@ func (r *run) checkCallers(db *catalog.Database, name string, bodies func(name s
 			if calls, err := plan.Calls(x, name, bodies); err != nil {
 				return err
 			} else if calls {
-				return errs.New(errs.KindValidation, "The function 'fn::%s' %s: `%s` calls it", name, errWrites, ast.Text(x))
+				return errs.New(errs.KindValidation, "The function 'fn::%s' %s: `%s` calls it", name, errWrites,
+					ast.Text(x))
 			}
 		}
 		return nil
@@ -91,7 +92,8 @@ func (r *run) checkCallers(db *catalog.Database, name string, bodies func(name s
 			}
 		}
 	}
-	for _, kind := range []ast.DefKind{ast.DefFunction, ast.DefParam, ast.DefAPI, ast.DefBucket, ast.DefModel, ast.DefConfig} {
+	for _, kind := range []ast.DefKind{ast.DefFunction, ast.DefParam, ast.DefAPI, ast.DefBucket, ast.DefModel,
+		ast.DefConfig} {
 		defs, err := r.Cat.Defs(db.Inner(), kind)
 		if err != nil {
 			return err

@@ -128,9 +128,9 @@ func (r *run) dropFiles(of bucket.ID) {
 // dropInside is how many keys a REMOVE takes out of the store itself. What is more goes in the background, by batches.
 const dropInside = 20_000
 
-// drop removes what is stored inside of a namespace, database or table of which the definition goes too. Nobody finds it by
-// a name from then on, and its ids are not given again: so that what is not definitions may go later. A store that keeps
-// its past is told at once what went.
+// drop removes what is stored inside of a namespace, database or table whose definition is removed too. It has no name
+// from then on, and its ids are not given again, so everything but definitions may be removed later. A store that keeps
+// its past notes at once what was removed.
 func (r *run) drop(inside catalog.Scope, name string) error {
 	j := catalog.CleanJob(inside, name)
 	later, err := r.Cat.DropDefs(j)

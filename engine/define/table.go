@@ -48,7 +48,8 @@ func (r *run) defineTable(ctx context.Context, env *exec.Env, s *ast.DefineTable
 }
 
 // putTable stores a table with what its kind and view bring along. told says that changefeeds tell of it.
-func (r *run) putTable(ctx context.Context, db *catalog.Database, old *catalog.Table, def *ast.DefineTable, by catalog.Definer, told bool) error {
+func (r *run) putTable(ctx context.Context, db *catalog.Database, old *catalog.Table, def *ast.DefineTable,
+	by catalog.Definer, told bool) error {
 	name := def.Name.Ident
 	var sources []*catalog.Table
 	if def.View != nil {
@@ -72,7 +73,8 @@ func (r *run) putTable(ctx context.Context, db *catalog.Database, old *catalog.T
 			return err
 		}
 	}
-	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def, By: by}); err != nil {
+	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def,
+		By: by}); err != nil {
 		return err
 	}
 	tb, err := r.Cat.Table(db, name)
@@ -104,9 +106,11 @@ func (r *run) defineEnds(tb *catalog.Table, def *ast.DefineTable) error {
 		name   string
 		tables []string
 	}{{"in", def.In}, {"out", def.Out}} {
-		f := &ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: end.name}}}, Table: ident(tb.Name),
-			Type: &value.Type{Kind: value.TypeRecord, Tables: end.tables, Max: -1}}
-		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: end.name, Stmt: f, By: tb.By}); err != nil {
+		f := &ast.DefineField{Name: &ast.Idiom{Parts: []ast.Part{&ast.PartField{Name: end.name}}},
+			Table: ident(tb.Name),
+			Type:  &value.Type{Kind: value.TypeRecord, Tables: end.tables, Max: -1}}
+		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: end.name, Stmt: f,
+			By: tb.By}); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,8 @@ func (r *run) provide(nsName, dbName string, strict bool) error {
 	}
 	if ns == nil {
 		def := &ast.DefineNamespace{Name: ident(nsName)}
-		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def, By: r.Auth.Definer()}); err != nil {
+		if _, err := r.Cat.Put(&catalog.Def{Kind: ast.DefNamespace, Name: nsName, Stmt: def,
+			By: r.Auth.Definer()}); err != nil {
 			return err
 		}
 		if ns, err = r.Cat.Namespace(nsName); err != nil {

@@ -37,7 +37,8 @@ func (r *run) defineUser(ctx context.Context, env *exec.Env, s *ast.DefineUser) 
 	if err != nil {
 		return err
 	}
-	_, err = r.Cat.Put(&catalog.Def{Scope: a.scope, Kind: ast.DefUser, Name: a.name, Stmt: &def, Extra: extra, By: r.Auth.Definer()})
+	_, err = r.Cat.Put(&catalog.Def{Scope: a.scope, Kind: ast.DefUser, Name: a.name, Stmt: &def, Extra: extra,
+		By: r.Auth.Definer()})
 	return err
 }
 
@@ -70,11 +71,11 @@ func (r *run) userDurations(ctx context.Context, env *exec.Env, s, def *ast.Defi
 	return err
 }
 
-// userPassword hashes the password of a user; without one nobody can sign in as it. The answer is what is kept beside
+// userPassword hashes the password of a user; without one the user cannot sign in. The answer is kept beside
 // the definition: the SCRAM verifier.
 func (r *run) userPassword(ctx context.Context, env *exec.Env, s, def *ast.DefineUser) (*value.Object, error) {
 	if s.PassHash != "" || s.Password == nil {
-		return nil, nil // without a hash nobody can sign in as the user
+		return nil, nil // without a hash the user cannot sign in
 	}
 	def.Password = nil
 	v, err := r.Eval(ctx, env, s.Password)

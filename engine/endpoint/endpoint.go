@@ -1,5 +1,5 @@
-// Package endpoint answers requests to the endpoints that DEFINE API made: it finds the definition for a path and method,
-// checks permissions, and runs middleware and handler.
+// Package endpoint answers requests to the endpoints that DEFINE API made: it finds the definition for a path and
+// method, checks permissions, and runs middleware and handler.
 //
 // What goes wrong inside an endpoint is an answer with a status; errors are for what prevents an answer.
 package endpoint
@@ -131,7 +131,8 @@ func Serve(ctx context.Context, r *exec.Run, in *Request) (*Answer, error) {
 }
 
 // serve finds the endpoint for a request and runs it with its middleware.
-func serve(ctx context.Context, r *exec.Run, db *catalog.Database, parts []pathPart, method string, req *value.Object, id string) (*apiAnswer, error) {
+func serve(ctx context.Context, r *exec.Run, db *catalog.Database, parts []pathPart, method string, req *value.Object,
+	id string) (*apiAnswer, error) {
 	found, err := findRoute(r, db, parts, method)
 	if err != nil {
 		return nil, err
@@ -198,7 +199,8 @@ func readRequest(options value.Value, id string) (req *value.Object, method stri
 		}
 	}
 	headers = lowerNames(headers)
-	for name, text := range map[string]string{"accept": mediaNative + ";q=0.9, */*;q=0.8", "content-type": mediaNative} {
+	for name, text := range map[string]string{"accept": mediaNative + ";q=0.9, */*;q=0.8",
+		"content-type": mediaNative} {
 		if _, ok := headers.Get(name); !ok {
 			headers = headers.With(name, value.Str(text))
 		}

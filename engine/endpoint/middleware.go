@@ -16,7 +16,8 @@ import (
 )
 
 // collect gathers the middleware of the database, of all methods and of the method, and checks their permissions.
-func (c *apiCall) collect(ctx context.Context, s catalog.Scope, found *route, req *value.Object) (allowed bool, err error) {
+func (c *apiCall) collect(ctx context.Context, s catalog.Scope, found *route,
+	req *value.Object) (allowed bool, err error) {
 	d, err := c.r.Cat.Def(s, ast.DefConfig, "API")
 	if err != nil {
 		return false, err
@@ -38,7 +39,8 @@ func (c *apiCall) collect(ctx context.Context, s catalog.Scope, found *route, re
 }
 
 // configured adds the middleware of one definition, and checks its permission.
-func (c *apiCall) configured(ctx context.Context, config *ast.APIConfig, by catalog.Definer, req *value.Object) (allowed bool, err error) {
+func (c *apiCall) configured(ctx context.Context, config *ast.APIConfig, by catalog.Definer,
+	req *value.Object) (allowed bool, err error) {
 	for _, call := range config.Middleware {
 		c.chain = append(c.chain, middleware{call, by})
 	}
@@ -52,7 +54,8 @@ func (c *apiCall) permits(ctx context.Context, p *ast.Permission, req *value.Obj
 	if p.Kind != ast.PermissionWhere {
 		return false, nil
 	}
-	v, err := c.r.EvalIn(ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}}, record.AsEngineReader)
+	v, err := c.r.EvalIn(ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}},
+		record.AsEngineReader)
 	if err != nil {
 		return false, c.r.Denied(p, err)
 	}
@@ -60,8 +63,8 @@ func (c *apiCall) permits(ctx context.Context, p *ast.Permission, req *value.Obj
 }
 
 // next runs the middleware from the i-th on, and then the handler. What fails has written nothing, and is answered like
-// anything else: the middleware around it goes on with that answer, that of a timeout, too. Only the end of the statement is an
-// error.
+// anything else: the middleware around it goes on with that answer, that of a timeout, too. Only the end of the
+// statement is an error.
 func (c *apiCall) next(ctx context.Context, i int, req value.Value) (*apiAnswer, error) {
 	mark, changes := c.r.Tx.Savepoint(), c.r.Log.Mark()
 	answer, err := c.step(ctx, i, req)
@@ -178,7 +181,8 @@ func (c *apiCall) handle(ctx context.Context, req value.Value) (*apiAnswer, erro
 }
 
 // custom runs a function of the user's as fn::name($request, $next, …args).
-func (c *apiCall) custom(ctx context.Context, i int, name string, req value.Value, args []value.Value) (*apiAnswer, error) {
+func (c *apiCall) custom(ctx context.Context, i int, name string, req value.Value,
+	args []value.Value) (*apiAnswer, error) {
 	next := exec.NativeClosure(func(ctx context.Context, args []value.Value) (value.Value, error) {
 		req := req
 		if len(args) > 0 {
@@ -213,7 +217,8 @@ func (c *apiCall) timeout(ctx context.Context, i int, req value.Value, args []va
 	if err == nil && within.Err() != nil && ended(ctx) { // both ended: the end of the statement counts
 		return nil, ctx.Err()
 	}
-	if ctx.Err() == nil && err == nil && answer.status != 500 && !time.Now().Before(until) { // the timer may be late itself
+	// the timer may be late itself
+	if ctx.Err() == nil && err == nil && answer.status != 500 && !time.Now().Before(until) {
 		answer = limit.answer()
 	}
 	return answer, err

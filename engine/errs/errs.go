@@ -1,6 +1,6 @@
 // Package errs holds the one error type that may cross the wire, and its closed set of kinds.
 //
-// Everything a user may see is an *Error; whatever else reaches a front door is logged and
+// Everything a user may see is an *Error; any other error that reaches a front door is logged and
 // answered as Internal. Msg is safe to show: it never carries paths or engine internals. Each
 // front door maps Kind (and Detail) to its own code in one table (HTTP status, RPC code,
 // SQLSTATE, exit code).

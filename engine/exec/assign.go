@@ -205,7 +205,7 @@ func shape(v value.Value) value.Kind {
 	case value.KindNone, value.KindNull, value.KindRecord: // they give way
 		return value.KindNone
 	}
-	return value.KindString // whatever has no inside
+	return value.KindString // any kind without parts
 }
 
 // split goes on with what is stored and what is seen of it, nothing, each by itself.

@@ -55,7 +55,7 @@ func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 }
 
 // conflict refuses to create a record that is there already: after all else that a new record can be refused for, so
-// that nobody learns of a record by creating what they may not.
+// that a refused CREATE does not reveal whether a record exists.
 func (w *writer) conflict(ctx context.Context, p *record.Write) error {
 	ok, err := w.g.Rehearse(ctx, p)
 	if !ok || err != nil {
@@ -74,7 +74,7 @@ func (w *writer) put(ctx context.Context, p *record.Write) error {
 }
 
 // newRecord makes the image of a new record, and its id where id is nil: the one in its data, that of DEFINE FIELD id DEFAULT, or a
-// generated one. The data sees the id. fresh: it was generated, of so many random bits that nobody has it already; to look
+// generated one. The data sees the id. fresh: it was generated with so many random bits that no record has it; to look
 // would cost a search of the whole table's keys, and a part of what the commit is validated against.
 func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.RecordID, d *ast.Data) (c change, _ *value.RecordID, fresh bool, err error) {
 	if err = w.g.MayFill(tb); err != nil {

@@ -63,7 +63,7 @@ const maxKnown = 16384
 // record reads the record behind a link; NONE where it is missing or hidden.
 func (f *fetcher) record(ctx context.Context, link value.Value) (value.Value, error) {
 	id := link.Record()
-	if f.r.Tx.Writable() { // whoever writes may change what was read
+	if f.r.Tx.Writable() { // a writing transaction may change what was read
 		return f.r.Fetch(ctx, id)
 	}
 	var err error

@@ -68,7 +68,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 	return value.ArrayOf(out), nil
 }
 
-// graphEach is graph of each element, of which some are no records: nothing leads on from them, and lists are taken apart.
+// graphEach applies graph to each element. Elements that are no records lead nowhere, and lists are flattened.
 func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, parts []ast.Part) (value.Value, error) {
 	var out []value.Value
 	for _, e := range elems {

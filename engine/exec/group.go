@@ -206,7 +206,7 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 	}
 }
 
-// takeColumns adds a row, of which the values of columns are known, to its group.
+// takeColumns adds a row to its group, by the values of its columns.
 func (g *groupRows) takeColumns(values []value.Value) error {
 	gr, err := g.groupOf(values[:len(g.by)])
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Database is the database in use. It is an error when there is none.
 //
-// USE leads anywhere; from there on everything is refused that is outside the level of the caller: whatever a database has
+// USE may select any place; afterwards everything outside the level of the caller is refused: whether a database has
 // is reached through here, and what it shows to everybody it shows to those who may be in it.
 func (r *Run) Database() (*catalog.Database, error) {
 	if err := r.Auth.MayUse(); err != nil {

@@ -96,7 +96,7 @@ func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
 }
 
 // share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where to
-// read ahead costs nobody a conflict.
+// read ahead causes no conflict.
 func (s *tableRows) share(ctx context.Context) {
 	workers := runtime.GOMAXPROCS(0)
 	if s.filter == nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() || !s.cur.Plain() ||

@@ -27,7 +27,7 @@ type Session struct {
 	IP   value.Value // of the client, or NONE
 	Orig value.Value // the HTTP origin, or NONE
 
-	// Deliver takes notifications of live queries without waiting; nil where there is nobody to take them.
+	// Deliver takes notifications of live queries without waiting; nil when no client listens.
 	Deliver func(*live.Notification) error
 	Quiet   bool // live queries that the session kills end at once, without a word
 	Defined bool // INFO … STRUCTURE lists fields in the order of their definition, not by name

@@ -21,7 +21,7 @@ type sifted struct {
 }
 
 // sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is for
-// callers who see records as they are stored, in transactions that write nothing, where to read ahead costs nobody a conflict.
+// callers who see records as they are stored, in transactions that write nothing, where to read ahead causes no conflict.
 func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, count bool) (*sifted, error) {
 	s, ok := unmeasured(in).(*tableRows)
 	if !ok || s.cur != nil || s.tb == nil || r.Ex.PlanOff.Has(plan.ParallelScan) || r.Ex.PlanOff.Has(plan.Compile) {

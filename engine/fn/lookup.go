@@ -116,7 +116,7 @@ func (p *partners) take(v value.Value) bool {
 	return true
 }
 
-// hashValue is the same for values that compare as equal, of whatever kind of number.
+// hashValue is the same for values that compare as equal, also across kinds of numbers.
 func hashValue(seed maphash.Seed, v value.Value) uint64 {
 	switch k := v.Kind(); k {
 	case value.KindString:

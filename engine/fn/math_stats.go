@@ -268,7 +268,7 @@ func mathMedian(c Call, args []value.Value) (value.Value, error) {
 	return value.Float(median(sortedFloats(s, args[0].Elems()))), nil
 }
 
-// median of sorted floats, of which there is one at least.
+// median of one or more sorted floats.
 func median(fs []float64) float64 {
 	n := len(fs)
 	if n%2 == 1 {

@@ -41,7 +41,7 @@ func TestJSONIsInverse(t *testing.T) {
 		if back := l.call("encoding::json::decode", text); back.Text() != v.Text() {
 			t.Fatalf("%s as %s is %s", v, text, back)
 		}
-		// Whatever the value, the text is JSON, and what it decodes to comes back.
+		// Every value gives JSON text, and decoding gives an equal value back.
 		w := valuetest.Value(3).Draw(t, "any value")
 		text = l.call("encoding::json::encode", w)
 		if !json.Valid([]byte(text.Str())) {

@@ -28,7 +28,7 @@ type ToSend struct {
 	Limit       int64 // bytes of the answer
 }
 
-// Send makes a request of the web by the way that the http functions take, and gives the answer whatever its status is.
+// Send makes a web request as the http functions do, and gives the answer of any status.
 func (t *Table) Send(ctx context.Context, filter NetFilter, q *ToSend) (*Sent, error) {
 	u, err := url.Parse(q.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -72,8 +72,8 @@ var insideForms = []string{
 	"[2001:0:7f00:1::]", "inside.test", "INSIDE.test.", "127.0.0.1.nip.test",
 }
 
-// TestRefusedTargetsSeeNoConnection: however an inner address is written, and whatever else is allowed, nothing knocks
-// there.
+// TestRefusedTargetsSeeNoConnection: no request reaches an inner address, in any notation of it, with
+// everything else allowed.
 func TestRefusedTargetsSeeNoConnection(t *testing.T) {
 	dns := startNameServer(t)
 	dns.reset([]netip.Addr{netip.MustParseAddr("127.0.0.1")})

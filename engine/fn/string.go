@@ -213,7 +213,7 @@ func (c Call) replaceRegex(s, pattern, with string) (value.Value, error) {
 	size := len(s) // of the result; a match saves no more than itself
 	out := re.Replace(s, func(match string) string {
 		if size += len(with) - len(match); size > maxOutput+len(s) {
-			return "" // too large, whatever the rest saves
+			return "" // too large in any case
 		}
 		return with
 	})

@@ -255,7 +255,8 @@ type Path struct {
 	Term   *Term
 }
 
-// Term is branches of which each match counts: with Multi also as often as several branches match the same.
+// Term is a list of branches; the matches of all branches count. With Multi, equal matches of several branches count
+// once for each branch.
 type Term struct {
 	Branches []*Concat
 	Multi    bool

@@ -11,7 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// impl is a function over arguments none of which is null.
+// impl is a function over arguments that are not null.
 type impl func(x *runner, f *gql.Func, args []value.Value) (value.Value, error)
 
 // function binds a call. Null arguments make the result null.

@@ -231,7 +231,7 @@ type change struct {
 	x     evalFn
 }
 
-// changeStep is SET and REMOVE: runs of changes of one variable, each of which is one UPDATE.
+// changeStep is SET and REMOVE. Consecutive changes of one variable make one UPDATE.
 type changeStep struct {
 	runs [][]*change
 	text string

@@ -20,7 +20,7 @@ type Request struct {
 	Operation string        // which one of the query runs; "": its only one
 }
 
-// Limits bound an operation, whatever the configuration of the database says. A zero field means its default.
+// Limits bound an operation, independent of the configuration of the database. A zero field means its default.
 type Limits struct {
 	Depth   int // nested selections; 32
 	Fields  int // selected fields, those of fragments each time; 1000

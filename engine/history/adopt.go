@@ -16,8 +16,8 @@ const (
 	adoptBytes = 8 << 20
 )
 
-// Adopt gives everything that stands in s its first version: for a store that did not keep its past so far. Nobody else
-// may use the store meanwhile. It answers how many versions it wrote.
+// Adopt writes the first version of everything in s, for a store that did not keep its past so far. No other goroutine
+// may use the store meanwhile. n is the number of versions.
 func (s *Store) Adopt(ctx context.Context) (n int, err error) {
 	at := s.tick()
 	for _, class := range [...]key.Class{key.ClassDBDef, key.ClassTableDef, key.ClassRecord} {

@@ -23,7 +23,7 @@ const (
 	maxSweepPause = time.Hour
 )
 
-// Sweeper removes versions that nobody can ask for any more. One goroutine of its own does it, until Stop.
+// Sweeper removes versions that no query can read any more. It runs in a goroutine of its own, until Stop.
 type Sweeper struct {
 	stop context.CancelFunc
 	done chan struct{}

@@ -19,36 +19,22 @@
 // # Building beside writers
 //
 // An index that is filled in the background (catalog.Building) has two kinds of writers: transactions that change
-// records, which keep it as they keep any index, and the builder, which walks the table in the order of record keys, a
-// batch of records in a transaction of its own. Readers do not use the index until it is ready. It is right then,
-// because:
+// records, which maintain it as they maintain any index, and the builder, which walks the table in the order of record
+// keys, one batch of records per transaction. Readers do not use the index until it is ready. Its entries are correct
+// by then, because:
 //
-//  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so
-//
-// one
-//
-//	   that does not know the index yet can not commit after that. The same holds at the end: the last batch makes the
-//	   index ready and changes the schema version, so writers that still take it for unfinished begin anew.
-//	2. A record that was changed after the definition has its entries from whoever changed it. A record that was not has
-//	   them from the builder. A batch reads its range of records in the transaction that writes their entries, so it is
-//	   refused, and done again, if any of them changed or came between: entries are always those of the image that is
-//
-// there.
-//  3. Whatever the builder adds may be there already, and is the same then: the work is repeatable, so a builder that
-//
-// was
-//
-//	   stopped, or killed, goes on after the last batch that was committed. How far it is stands in that same batch.
-//	4. An entry of a unique index names its owner. While the index is built a writer may claim a value that a record has
-//	   that was not reached yet; the builder comes to that record and finds the violation, and the build fails. So
-//
-// whoever
-//
-//	takes an entry out while the index is built looks first whether it is its own. A value that was entered is
-//
-// refused
-//
-//	to others at once.
+//  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so a
+//     writer that does not know the index cannot commit after that. The last batch makes the index ready and changes the
+//     schema version again, so writers that still take it for unfinished start over.
+//  2. A transaction that changes a record after the definition writes its entries; the builder writes those of all other
+//     records. A batch reads its range of records in the transaction that writes their entries. When one of them
+//     changes meanwhile, the batch conflicts and runs again, so entries always match the stored record.
+//  3. The builder may find entries that are there already; they are equal then. Its work is repeatable: a builder that
+//     was stopped or killed continues after its last committed batch, whose transaction holds the position.
+//  4. An entry of a unique index names its owner. During the build a writer may claim the value of a record that the
+//     builder has not reached yet; the builder finds the violation when it reaches that record, and the build fails. A
+//     transaction that removes an entry during the build therefore checks first that it owns it. An entered value is
+//     refused to other records at once.
 //
 // Full-text and vector indexes are built the same way: they know by record what they hold. Count indexes are not: the
 // builder counts one snapshot and adds, together with the index becoming ready, what it counted less what writers

@@ -69,7 +69,7 @@ func DecodeEdgeNode(k []byte) (value.Value, error) {
 	return node, err
 }
 
-// ID is a record id as adjacency entries hold it: the same bytes for the same record, whatever the names of tables are.
+// ID is a record id as adjacency entries hold it: the same bytes for the same record, independent of table names.
 //
 //	table4 RK
 type ID string

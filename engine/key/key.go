@@ -46,7 +46,7 @@
 //	file     0x12 bucket key         regex    0x13 text             range    0x14 bound bound
 //
 // bound is 0x02 (none), 0x03 V (included) or 0x04 V (excluded). Every first byte of V and RK is
-// above 0x01, which ends lists. No V or RK is the start of another one, so whatever starts with one
+// above 0x01, which ends lists. No V or RK is the start of another one, so a key that starts with one
 // is a contiguous range, up to PrefixEnd.
 //
 // There are two spellings of numbers. In an index 1, 1f and 1dec are one key, because they are

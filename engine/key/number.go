@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// A number is drawn by its value, whatever its kind:
+// A number is encoded by its value, independent of its kind:
 //
 //	double8  the largest double f that is not above |x|, sign bit set
 //	n1       how many bytes follow

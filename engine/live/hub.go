@@ -15,9 +15,9 @@ type Limits struct {
 	Changes int // that wait to be matched; 65536
 	Bytes   int // of them, about; 64 MiB
 
-	// What the live queries of one session may take of time together. A session that takes more than Inline for one change is
-	// matched beside the others from then on, not among them. Live queries of one that takes more than Change for one, or more
-	// than Budget in Window for those that take more than Inline, end.
+	// What the live queries of one session may take of time together. A session that takes more than Inline for one
+	// change is matched beside the others from then on, not among them. Live queries of one that takes more than Change
+	// for one, or more than Budget in Window for those that take more than Inline, end.
 	Inline, Change, Budget, Window time.Duration // 5 ms; 100 ms; 1 s; 10 s
 	Workers                        int           // goroutines for sessions beside the others; 8
 }
@@ -32,7 +32,8 @@ func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		p *time.Duration
 		v time.Duration
-	}{{&l.Inline, 5 * time.Millisecond}, {&l.Change, 100 * time.Millisecond}, {&l.Budget, time.Second}, {&l.Window, 10 * time.Second}} {
+	}{{&l.Inline, 5 * time.Millisecond}, {&l.Change, 100 * time.Millisecond}, {&l.Budget, time.Second},
+		{&l.Window, 10 * time.Second}} {
 		if *d.p <= 0 {
 			*d.p = d.v
 		}
@@ -89,7 +90,8 @@ func (it *item) moment() moment { return moment{it.batch, it.change.Seq} }
 func NewHub(limits Limits) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Hub{limits: limits.withDefaults(), ctx: ctx, stop: stop, done: make(chan struct{}),
-		byID: map[value.UUID]*Subscription{}, byTable: map[Table][]class{}, bySession: map[value.UUID][]*Subscription{}, lanes: map[value.UUID]*lane{}}
+		byID: map[value.UUID]*Subscription{}, byTable: map[Table][]class{}, bySession: map[value.UUID][]*Subscription{},
+		lanes: map[value.UUID]*lane{}}
 	h.workers.most = h.limits.Workers
 	h.wake = sync.NewCond(&h.mu)
 	go h.run()
@@ -110,8 +112,8 @@ func (h *Hub) Close() {
 // Add registers a subscription: it hears of what is published from now on.
 func (h *Hub) Add(s *Subscription) { h.AddWith(s, 0) }
 
-// AddWith registers a subscription that was made in a commit (not 0) whose own changes are still to be published: it hears
-// of those from s.From on, and of all that is published later.
+// AddWith registers a subscription that was made in a commit (not 0) whose own changes are still to be published: it
+// hears of those from s.From on, and of all that is published later.
 func (h *Hub) AddWith(s *Subscription, commit uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +131,7 @@ func (h *Hub) AddWith(s *Subscription, commit uint64) {
 		classes = append(classes, class{name: s.Class, state: &classState{}})
 	}
 	s.class = classes[i].state
-	// Nobody looks beyond the length that it knows, so the slice may grow in place.
+	// Readers do not look beyond the length that they know, so the slice may grow in place.
 	classes[i].subs = append(classes[i].subs, s)
 	h.byTable[s.Table] = classes
 	h.added.Add(1)
@@ -144,7 +146,8 @@ func (h *Hub) remove(s *Subscription) {
 	if h.byID[s.ID] == s {
 		delete(h.byID, s.ID)
 	}
-	if others := slices.DeleteFunc(h.bySession[s.Session], func(o *Subscription) bool { return o == s }); len(others) > 0 {
+	if others := slices.DeleteFunc(h.bySession[s.Session],
+		func(o *Subscription) bool { return o == s }); len(others) > 0 {
 		h.bySession[s.Session] = others
 	} else {
 		delete(h.bySession, s.Session)
@@ -177,8 +180,8 @@ func (h *Hub) Find(id value.UUID) (*Subscription, bool) {
 	return s, ok
 }
 
-// Kill ends a subscription on behalf of the session by; false where there is none. Its subscriber hears of all changes that
-// were published before, and then of the end; a quiet one that ends itself hears nothing more once Kill returns.
+// Kill ends a subscription on behalf of the session by; false where there is none. Its subscriber hears of all changes
+// that were published before, and then of the end; a quiet one that ends itself hears nothing more once Kill returns.
 func (h *Hub) Kill(id, by value.UUID) bool {
 	h.mu.Lock()
 	s, ok := h.byID[id]

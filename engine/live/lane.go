@@ -18,12 +18,13 @@ const (
 	overflow = "Too many changes wait for the live query"
 )
 
-// lane is what the live queries of one session take of time, and where they are matched while that is much: in turns with the
-// lanes of other sessions, and not before them. A lane is worked on by one goroutine at a time, so the order is kept.
+// lane is what the live queries of one session take of time, and where they are matched while that is much: in turns
+// with the lanes of other sessions, and not before them. A lane is worked on by one goroutine at a time, so the order
+// is kept.
 type lane struct {
 	session value.UUID
-	// slow lanes get the changes of their session; of the others the hub's own goroutine takes care. A lane is slow until it has
-	// done calm changes in less than Limits.Inline each.
+	// slow lanes get the changes of their session; of the others the hub's own goroutine takes care. A lane is slow
+	// until it has done calm changes in less than Limits.Inline each.
 	slow atomic.Bool
 
 	mu      sync.Mutex // guards the rest; a leaf lock
@@ -82,8 +83,8 @@ func (l *lane) charge(on moment, d time.Duration, limits *Limits) (total time.Du
 	return l.spent, l.spent > limits.Change || l.left < 0
 }
 
-// forgive lets a session take too long for a change once in a while, and begins to count anew: on a busy machine the time passes
-// without the session.
+// forgive lets a session take too long for a change once in a while, and begins to count anew: on a busy machine the
+// time passes without the session.
 func (l *lane) forgive(limits *Limits) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +129,8 @@ func (l *lane) done(d time.Duration, limits *Limits) {
 	}
 }
 
-// postpone hands a task to a lane. Where too much waits there, all that the lane's subscriptions still wait for is dropped, and they
-// end in their turn.
+// postpone hands a task to a lane. Where too much waits there, all that the lane's subscriptions still wait for is
+// dropped, and they end in their turn.
 func (h *Hub) postpone(l *lane, t task) {
 	t.class.lane = l
 	t.class.pending.Add(1)
@@ -229,7 +230,8 @@ func (h *Hub) slowly(l *lane, t *task) {
 	l.done(total, &h.limits)
 }
 
-// within matches a change in the time that the session of s has left for it; over says that it took more, or too much of late.
+// within matches a change in the time that the session of s has left for it; over says that it took more, or too much
+// of late.
 func (h *Hub) within(s *Subscription, it *item, memo *Memo, total *time.Duration) (out *Outcome, over bool, err error) {
 	on := it.moment()
 	memo.Limit = max(s.lane.remaining(on, &h.limits), 1)

@@ -1,14 +1,14 @@
 // Package live keeps live queries and brings them what commits have changed.
 //
-// A Hub promises: a subscription hears of every change that was published after it was added and that concerns it, once,
-// in the order of publication, until it ends; publishing never waits; a subscription whose change can not be matched or
-// delivered ends, and its subscriber is told where that is possible: nothing is left out in silence. What a change means
-// to a subscription is decided by the Match that came with it, after the commit.
+// A Hub promises: a subscription hears of every change that was published after it was added and that concerns it,
+// once, in the order of publication, until it ends; publishing never waits; a subscription whose change can not be
+// matched or delivered ends, and its subscriber is told where that is possible: nothing is left out in silence. What a
+// change means to a subscription is decided by the Match that came with it, after the commit.
 //
-// The hub's own goroutine matches the changes for all sessions that take little time for it. A session that takes more has a lane
-// of its own, which a bounded number of workers serve in turns, and a budget of time; where that is spent its live queries end.
-// So a session holds up its own live queries only. A new session begins in its lane. All changes of a class of subscriptions
-// queue up behind those of it that wait in a lane: the order is kept.
+// The hub's own goroutine matches the changes for all sessions that take little time for it. A session that takes more
+// has a lane of its own, which a bounded number of workers serve in turns, and a budget of time; where that is spent
+// its live queries end. So a session holds up its own live queries only. A new session begins in its lane. All changes
+// of a class of subscriptions queue up behind those of it that wait in a lane: the order is kept.
 //
 // The hub knows nothing of the language, of permissions or of connections. The order of its locks: Hub.mu is never held
 // while a Subscription.mu is taken, nor the other way round. lane.mu and workers.mu are leaf locks.
@@ -70,8 +70,8 @@ type Notification struct {
 // Forms is how many forms of a notification are shared.
 const Forms = 3
 
-// Shared gives form i (below Forms) of the part of n that is the same for all subscribers who are told the same, made by encode
-// where nobody has asked for it yet. It is for Deliver alone, while it runs, and what it gives is read-only.
+// Shared gives form i (below Forms) of the part of n that subscribers with the same rights share. encode makes it on
+// the first call. Only Deliver may call Shared, while it runs, and the result is read-only.
 func (n *Notification) Shared(i int, encode func() ([]byte, error)) ([]byte, error) {
 	if n.shared == nil {
 		return encode()
@@ -136,7 +136,8 @@ type Outcome struct {
 	kept   Kept
 }
 
-// Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the next.
+// Memo is kept for one change and the subscriptions of one class: what Match leaves in it for one, it finds for the
+// next.
 type Memo struct {
 	Kept any
 	// Limit is how long Match may take, and Spent what it took: 0 where it found the answer in Kept.
@@ -159,7 +160,8 @@ type Subscription struct {
 	From int
 	// Quiet subscriptions end at once, and without a word, when their own session kills them.
 	Quiet bool
-	// Match says what a change means to the subscription, nil for nothing. An error ends the subscription, but for ErrSlow.
+	// Match says what a change means to the subscription, nil for nothing. An error ends the subscription, but for
+	// ErrSlow.
 	Match func(ctx context.Context, c *Change, memo *Memo) (*Outcome, error)
 	// Deliver takes a notification without waiting, and must not call the hub. An error ends the subscription.
 	Deliver func(*Notification) error

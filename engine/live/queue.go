@@ -13,8 +13,8 @@ func (h *Hub) Waiting() int {
 }
 
 // Publish hands over what a commit has changed; the order of calls is the order of delivery. It never waits. Where more
-// than the hub's limits wait, the live queries of the tables concerned end instead, in their turn: their subscribers hear
-// of it and read anew.
+// than the hub's limits wait, the live queries of the tables concerned end instead, in their turn: their subscribers
+// hear of it and read anew.
 //
 // added is what Added gave before the caller asked Watched which changes are wanted. False says that subscriptions came
 // since: nothing was published, and the caller has to ask again.
@@ -45,7 +45,8 @@ func (h *Hub) Publish(added, commit uint64, changes []Change) bool {
 	return true
 }
 
-// overflow forgets all changes that wait, and ends the subscriptions of their tables behind what is in work; h.mu is held.
+// overflow forgets all changes that wait, and ends the subscriptions of their tables behind what is in work; h.mu is
+// held.
 func (h *Hub) overflow(changes []Change) {
 	concerned := map[Table]bool{}
 	for i := range changes {
@@ -143,8 +144,8 @@ func (h *Hub) laneOf(c *class) *lane {
 	return nil
 }
 
-// quickly matches a change among those of all sessions. It gives the place of the first subscription that takes too long for that,
-// which is told nothing yet, or -1.
+// quickly matches a change among those of all sessions. It gives the place of the first subscription that takes too
+// long for that, which is told nothing yet, or -1.
 func (h *Hub) quickly(subs []*Subscription, it *item) int {
 	memo := Memo{Limit: h.limits.Inline}
 	for i, s := range subs {
@@ -181,7 +182,8 @@ func (h *Hub) outcome(s *Subscription, c *Change, out *Outcome, err error) {
 		h.drop(s)
 		s.tell(s.killed(value.UUID{}, ""), true)
 	case out != nil:
-		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result, Commit: c.Commit, Seq: c.Seq, shared: out}
+		n := &Notification{Live: s.ID, Session: s.Session, Action: c.Action(), Record: c.ID, Result: out.Result,
+			Commit: c.Commit, Seq: c.Seq, shared: out}
 		h.told.Add(1)
 		if !s.tell(n, false) {
 			h.drop(s)

@@ -41,7 +41,7 @@ func (p *packs) of64(a, b int) ([]float64, []float64) {
 
 // gemm adds the product of a (m×k) and b (k×n) to c (m×n, rows next to each other).
 //
-// Each element of c is summed in the order of k with one sum, whatever m and n are: a row has the same bits alone and
+// Each element of c is summed in the order of k with one sum, for all m and n: a row has the same bits alone and
 // among others. The layout changes for speed only. The conversions of the products round them before they are added:
 // compilers may not make one step of both.
 func gemm[T real](r *run, c []T, m, n, k int, a, b matrix[T]) error {

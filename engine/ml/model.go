@@ -45,7 +45,7 @@ type Info struct {
 type Env struct {
 	Ctx    context.Context
 	Limits Limits
-	Bear   func(bytes int) error // asks for memory of the caller's account; nil asks nobody
+	Bear   func(bytes int) error // reserves memory of the caller's account; nil: unlimited
 }
 
 // Load takes a model file apart and compiles its graph. The model shares b, which must not change.

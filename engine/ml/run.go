@@ -36,14 +36,14 @@ func (l Limits) WithDefaults() Limits {
 type run struct {
 	ctx    context.Context
 	limits Limits
-	bear   func(bytes int) error // asks for memory of the caller's account; nil asks nobody
+	bear   func(bytes int) error // reserves memory of the caller's account; nil: unlimited
 
 	held  int64 // bytes of all tensors, with those in spare
 	most  int64 // the most that held has been, as far as the account knows
 	turns int
 	work  int // since ctx was looked at
 	dying []bool
-	spare map[int][]*Tensor // tensors nobody uses, by list and length
+	spare map[int][]*Tensor // unused tensors, by list and length
 	saved int64             // bytes in spare
 	packs packs
 }

@@ -67,7 +67,7 @@ func elemBytes(t onnx.ElemType) int {
 	return 8
 }
 
-// maxElems bounds the elements of one tensor, whatever memory there is: products of dimensions stay far from overflow.
+// maxElems bounds the elements of one tensor, independent of memory: products of dimensions stay far from overflow.
 const maxElems = 1 << 40
 
 // size is the product of dims, or an error if one is negative or the product is too large.

@@ -1,7 +1,7 @@
 package parse
 
 // Count is about how many statements a text has, and whether it can be cut into tokens at all. It does not parse: what
-// it takes grows with the length of the text, whatever is in it.
+// it takes grows with the length of the text, and with nothing else.
 func Count(text string) (int, bool) {
 	lex := lexer{src: text}
 	n, depth, empty := 0, 0, true

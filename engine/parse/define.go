@@ -165,7 +165,7 @@ func (p *parser) defineTable() ast.Statement {
 		case kwSchemaless, kwSchemafull:
 			s.Schemafull = p.advance().kind == kwSchemafull
 			s.SchemaGiven = true
-			if s.Schemafull && !s.KindGiven { // and stays so, whatever comes after it
+			if s.Schemafull && !s.KindGiven { // and stays so, also after later clauses
 				s.Kind, s.KindGiven = ast.TableNormal, true
 			}
 		case kwPermissions:

@@ -116,7 +116,7 @@ func (p *parser) expr() ast.Expr {
 	return x
 }
 
-// operand parses whatever binds tighter than floor.
+// operand parses an expression of operators that bind tighter than floor.
 func (p *parser) operand(floor power) ast.Expr {
 	if !p.link() {
 		return nil

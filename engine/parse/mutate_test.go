@@ -36,7 +36,7 @@ func mutate(r *rand.Rand, text string, pool []string) string {
 	return strings.Join(tokens, "")
 }
 
-// TestMutatedTexts feeds the parser what is nearly right: nothing may panic, and whatever parses has
+// TestMutatedTexts feeds the parser nearly correct texts: nothing may panic, and a text that parses has
 // to print as a fixed point.
 func TestMutatedTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -8,7 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestWordsAsNamesAreReadBack: whatever a table, a field or a key is called, the text of a definition that names it is
+// TestWordsAsNamesAreReadBack: for any name of a table, a field or a key, the text of a definition that names it is
 // read back as what it was.
 func TestWordsAsNamesAreReadBack(t *testing.T) {
 	words := append([]string{"NaN", "Infinity", "nan", "infinity", "1a", "1", "e5", "1e5", "_", "a b", "é", "`", "\\",

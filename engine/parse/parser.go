@@ -209,7 +209,7 @@ func (p *parser) glued(k kind) bool {
 	return n.kind == k && n.start == p.tok.end
 }
 
-// resume goes on lexing at offset off, whatever was looked at already.
+// resume continues lexing at offset off; tokens that were looked at ahead are dropped.
 func (p *parser) resume(off int) {
 	if p.err != nil {
 		return

@@ -69,7 +69,7 @@ func (p *parser) boundPath(names int) {
 	}
 }
 
-// unresolved is a path when there is nobody to ask: with arguments a function, else a constant.
+// unresolved is a path without a Resolver: with arguments a function, else a constant.
 func (p *parser) unresolved(path string, span ast.Span) ast.Expr {
 	if p.tok.kind == tLParen {
 		return &ast.Call{Path: path, Args: p.args(), Span: span}

@@ -88,7 +88,7 @@ func (p *parser) targets() []ast.Expr {
 	return list
 }
 
-// target is a table, a record or whatever yields some.
+// target is a table, a record or an expression that yields some.
 func (p *parser) target() ast.Expr { return asTable(p.expr()) }
 
 // asTable turns a lone name into the table of that name.

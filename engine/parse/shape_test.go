@@ -31,7 +31,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// FuzzShape: whatever the text, a secret in a place of data does not show.
+// FuzzShape: for any text, a secret in a place of data does not show.
 func FuzzShape(f *testing.F) {
 	for _, s := range seedTexts() {
 		f.Add(s)

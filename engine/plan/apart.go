@@ -8,16 +8,16 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// nested reports whether an indexed field is more than a name: its path may lead through a link into another record, which
-// the index does not follow.
+// nested reports whether an indexed field is more than a name: its path may lead through a link into another record,
+// which the index does not follow.
 func nested(ix *catalog.Index, i int) bool {
 	path := ix.Paths[i]
 	return len(path) != 1 && !(len(path) == 2 && path[1].All)
 }
 
 // apart are the parts of an index with records that may hold although their values do not stand where the access looks,
-// where there are any: what is behind a link, which engine/index keeps in an object, and regexes, which equal the strings
-// that they match.
+// where there are any: what is behind a link, which engine/index keeps in an object, and regexes, which equal the
+// strings that they match.
 func (q *Query) apart(c *candidate) ([]index.Access, error) {
 	p := &parts{q: q, c: c}
 	for i, v := range c.lead {

@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// candidate is a way to use one index: the first fields equal lead, the next is one of in or has an element of in, then the
-// fields of tail are equal, then one lies between from and to.
+// candidate is a way to use one index: the first fields equal lead, the next is one of in or has an element of in, then
+// the fields of tail are equal, then one lies between from and to.
 type candidate struct {
 	ix         *catalog.Index
 	lead, tail []value.Value
@@ -144,10 +144,12 @@ func (c *candidate) accesses() []index.Access {
 	}
 	if c.elements && !c.lists {
 		// Strings, objects, ranges and geometries contain things too, and have no entries for them: all of those.
-		out = append(out, index.Access{From: atLeast(value.Str("")), To: value.Bound{Kind: value.Excluded, Value: value.DurationOf(value.Duration{})}},
+		out = append(out, index.Access{From: atLeast(value.Str("")),
+			To: value.Bound{Kind: value.Excluded, Value: value.DurationOf(value.Duration{})}},
 			index.Access{From: atLeast(value.ObjectOf(nil))})
 		if slices.ContainsFunc(values, isString) { // a part of the text of a UUID
-			out = append(out, index.Access{From: atLeast(value.UUIDOf(value.UUID{})), To: value.Bound{Kind: value.Excluded, Value: value.Array()}})
+			out = append(out, index.Access{From: atLeast(value.UUIDOf(value.UUID{})),
+				To: value.Bound{Kind: value.Excluded, Value: value.Array()}})
 		}
 	}
 	return out

@@ -129,7 +129,8 @@ func mirrored(op ast.BinaryOp) (ast.BinaryOp, bool) {
 
 func indexable(op ast.BinaryOp) bool {
 	switch op {
-	case ast.OpEqual, ast.OpExact, ast.OpLess, ast.OpLessEqual, ast.OpMore, ast.OpMoreEqual, ast.OpInside, ast.OpContains, ast.OpContainsAny,
+	case ast.OpEqual, ast.OpExact, ast.OpLess, ast.OpLessEqual, ast.OpMore, ast.OpMoreEqual, ast.OpInside,
+		ast.OpContains, ast.OpContainsAny,
 		ast.OpContainsAll:
 		return true
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 )
 
-// Counted is the COUNT index that has counted the rows of a WHERE; nil for none. The counter of the table itself serves a
-// count without a WHERE.
+// Counted is the COUNT index that has counted the rows of a WHERE; nil for none. The counter of the table itself serves
+// a count without a WHERE.
 func Counted(q *Query) *catalog.Index {
 	if q.Off.Has(CoverCount) || q.Where == nil {
 		return nil
 	}
 	text := ast.Text(bare(q.Where))
 	for _, ix := range q.Table.Indexes {
-		if ix.Define.Kind == ast.IndexCount && ix.Define.CountWhere != nil && q.names(ix) && ast.Text(bare(ix.Define.CountWhere)) == text {
+		if ix.Define.Kind == ast.IndexCount && ix.Define.CountWhere != nil && q.names(ix) &&
+			ast.Text(bare(ix.Define.CountWhere)) == text {
 			return ix
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Describe is the plan of a statement that only reads, with those of the statements in it; nil for others. selects plans
-// a SELECT.
+// Describe is the plan of a statement that only reads, with those of the statements in it; nil for others. selects
+// plans a SELECT.
 func Describe(s ast.Statement, selects func(*ast.Select) (*Node, error)) (*Node, error) {
 	d := &describer{selects: selects}
 	n := d.statement(s)

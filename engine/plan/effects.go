@@ -32,7 +32,8 @@ func ReadsOnly(s ast.Statement) bool {
 	switch s := s.(type) {
 	case *ast.GQL:
 		return !s.Writes
-	case *ast.ExprStmt, *ast.Let, *ast.Return, *ast.Throw, *ast.If, *ast.For, *ast.Select, *ast.ExplainStmt, *ast.Break, *ast.Continue,
+	case *ast.ExprStmt, *ast.Let, *ast.Return, *ast.Throw, *ast.If, *ast.For, *ast.Select, *ast.ExplainStmt, *ast.Break,
+		*ast.Continue,
 		*ast.Sleep, *ast.Info, *ast.Show, *ast.Option:
 		return true
 	}
@@ -43,14 +44,15 @@ func ReadsOnly(s ast.Statement) bool {
 // arguments are looked into by themselves; those that come as parameters are not known.
 func readOnly(path string) bool {
 	switch path {
-	case "sequence::nextval", "sequence::next", "eval::surql", "eval::gql", "api::invoke": // what an endpoint does is its own
+	case "sequence::nextval", "sequence::next", "eval::surql", "eval::gql", "api::invoke":
+		// what an endpoint does is its own
 		return false
 	}
 	return true
 }
 
-// Writes reports whether an expression or a statement holds a statement that writes, in itself or in a function that it calls.
-// body gives the bodies of functions, nil for one that is not there.
+// Writes reports whether an expression or a statement holds a statement that writes, in itself or in a function that it
+// calls. body gives the bodies of functions, nil for one that is not there.
 func Writes(n any, body func(name string) (*ast.Block, error)) (bool, error) {
 	writes := false
 	err := reached(n, body, func(n any) bool {

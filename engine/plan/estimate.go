@@ -5,8 +5,8 @@ import "math"
 // probed is how many entries of each index are counted to tell which has fewer.
 const probed = 64
 
-// fewest picks the candidate with the fewest entries, as far as a short look tells; of equal ones the first, which narrows
-// most by its form.
+// fewest picks the candidate with the fewest entries, as far as a short look tells; of equal ones the first, which
+// narrows most by its form.
 func (q *Query) fewest(found []*candidate) (*candidate, error) {
 	best, least := found[0], -1
 	for _, c := range found {
@@ -31,15 +31,15 @@ func (q *Query) fewest(found []*candidate) (*candidate, error) {
 	return best, nil
 }
 
-// The parts of an index for what is no list may hold a sixteenth of the table's records, but these many at least and at most:
-// counting them is work for each plan.
+// The parts of an index for what is no list may hold a sixteenth of the table's records, but these many at least and at
+// most: counting them is work for each plan.
 const (
 	fewApart  = 64
 	mostApart = 1024
 )
 
-// wide reports whether the index of a candidate for CONTAINS would be read for about as much as the table: each text and object
-// in it may contain the value. Who may not know how many there are keeps the index.
+// wide reports whether the index of a candidate for CONTAINS would be read for about as much as the table: each text
+// and object in it may contain the value. Who may not know how many there are keeps the index.
 func (q *Query) wide(c *candidate) (bool, error) {
 	if !c.elements || c.lists || q.Off.Has(Estimate) {
 		return false, nil

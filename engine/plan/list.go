@@ -27,7 +27,7 @@ func (c *candidate) listed(conds []condition, field string, first bool) bool {
 		case d.op == ast.OpContains:
 			c.in, c.elements, c.score = append(c.in, d.v), true, 3
 			return true
-		case d.op == ast.OpContainsAll: // whatever has all of them has the first
+		case d.op == ast.OpContainsAll: // a list with all of them has the first
 			c.in, c.elements, c.score = d.v.Elems()[:1], true, 3
 			return true
 		case d.op == ast.OpContainsAny:

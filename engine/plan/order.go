@@ -62,8 +62,9 @@ func (q *Query) orderBy() (by []string, desc, ok bool) {
 	return by, desc, true
 }
 
-// turn makes the walk of an index go in the order that is asked for; false where it has another one. All entries that it
-// comes upon agree in the first fixed fields, but for the field varies (-1: none), in which other parts of a union differ.
+// turn makes the walk of an index go in the order that is asked for; false where it has another one. All entries that
+// it comes upon agree in the first fixed fields, but for the field varies (-1: none), in which other parts of a union
+// differ.
 func (q *Query) turn(p *Index, fixed, varies int, by []string, desc bool) (bool, error) {
 	if p.Access.Elements {
 		return false, nil
@@ -159,10 +160,11 @@ func (q *Query) inOrder(scan *Scan, by []string, desc bool) (Plan, error) {
 	return Plan{Path: scan}, nil
 }
 
-// Reading a whole table in the order of an index finds its records one by one; the other way is to walk over it and sort.
-// Measured, in CPU per record, on memory and bolt: 0.7 µs against 1.0 at 2,000 records, 0.9 against 1.4 at 20,000, 1.3
-// against 2.0 at 200,000. At 400,000 the records lie too far apart for the caches, and the sort is ahead: it reads them as
-// they lie. But it holds all of them, and takes 600 bytes and more for each: what is too many to hold is walked.
+// Reading a whole table in the order of an index finds its records one by one; the other way is to walk over it and
+// sort. Measured, in CPU per record, on memory and bolt: 0.7 µs against 1.0 at 2,000 records, 0.9 against 1.4 at
+// 20,000, 1.3 against 2.0 at 200,000. At 400,000 the records lie too far apart for the caches, and the sort is ahead:
+// it reads them as they lie. But it holds all of them, and takes 600 bytes and more for each: what is too many to hold
+// is walked.
 const (
 	nearRecords = 200_000   // up to so many are found one by one for less than a sort takes
 	heldRecords = 2_000_000 // so many are sorted, not more
@@ -181,8 +183,8 @@ func (q *Query) worthWalking() (bool, error) {
 	return n <= nearRecords || n > heldRecords, err
 }
 
-// unlike reports whether a walk may come upon values that the index orders in another way than ORDER BY: behind a link, or
-// in lists of objects, where the field is a path.
+// unlike reports whether a walk may come upon values that the index orders in another way than ORDER BY: behind a link,
+// or in lists of objects, where the field is a path.
 func (q *Query) unlike(ix *catalog.Index, a index.Access, field int) (bool, error) {
 	if !nested(ix, field) {
 		return false, nil

@@ -16,13 +16,13 @@ type Scan struct{ Reverse bool }
 // Record reads one record. The WHERE is tried on it.
 type Record struct{ ID *value.RecordID }
 
-// Index walks a part of an index and reads the records that it finds there. The WHERE, or what Residual says, is tried on
-// each of them.
+// Index walks a part of an index and reads the records that it finds there. The WHERE, or what Residual says, is tried
+// on each of them.
 type Index struct {
 	Index  *catalog.Index
 	Access index.Access
-	// Ties, of a walk backwards, is how many fields of the index make the order that is asked for: records that agree in
-	// them are turned round, so that they come in the order of the records both ways. 0: as they come.
+	// Ties, of a walk backwards, is how many fields of the index make the order that is asked for: records that agree
+	// in them are turned round, so that they come in the order of the records both ways. 0: as they come.
 	Ties int
 	Rest []ast.Expr // the conditions that the access does not answer by itself
 }
@@ -40,8 +40,8 @@ type Text struct {
 	Rest  ast.Expr
 }
 
-// Nearest walks the records that are nearest by a vector index. Rest is tried while they are looked for; nil: nothing else
-// is asked.
+// Nearest walks the records that are nearest by a vector index. Rest is tried while they are looked for; nil: nothing
+// else is asked.
 type Nearest struct {
 	Index *catalog.Index
 	KNN   *ast.Binary

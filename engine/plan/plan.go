@@ -1,13 +1,15 @@
-// Package plan chooses how the rows of a table are found: by walking it, by the id of one record, or through its indexes.
+// Package plan chooses how the rows of a table are found: by walking it, by the id of one record, or through its
+// indexes.
 //
-// It takes the WHERE and ORDER BY of a statement, the definition of the table and a few counts from its Host, and gives a
-// Plan: a small tree of paths that engine/exec turns into operators. It reads no records and knows no rights; what may not be
-// used it asks. A path only narrows: whatever it is, the rows that are left after the WHERE, or
-// after what of it the path's keys do not say (Residual), are those of a walk over the table, and every rule can be switched off (Rules) without a change of any answer. Without ORDER BY rows come in the order of
-// their path, as in the reference: that of the keys of an index, then of the records.
+// It takes the WHERE and ORDER BY of a statement, the definition of the table and a few counts from its Host, and gives
+// a Plan: a small tree of paths that engine/exec turns into operators. It reads no records and knows no rights; what
+// may not be used it asks. A path only narrows: with any path, the rows that are left after the WHERE, or after what of
+// it the path's keys do not say (Residual), are those of a walk over the table, and every rule can be switched off
+// (Rules) without a change of any answer. Without ORDER BY rows come in the order of their path, as in the reference:
+// that of the keys of an index, then of the records.
 //
-// The one exception is the nearest-neighbour operator with a search width, <|k,ef|>: it means the vector index, so there is
-// no rule for it to switch off.
+// The one exception is the nearest-neighbour operator with a search width, <|k,ef|>: it means the vector index, so
+// there is no rule for it to switch off.
 package plan
 
 import (
@@ -35,8 +37,8 @@ type Query struct {
 
 // Host answers what a plan asks of the statement around it.
 type Host interface {
-	// Value evaluates an expression that is the same for all rows. Its errors are those of the rows: a condition that has
-	// one is left to them.
+	// Value evaluates an expression that is the same for all rows. Its errors are those of the rows: a condition that
+	// has one is left to them.
 	Value(ctx context.Context, x ast.Expr) (value.Value, error)
 	// Once reports whether a sub-select is run once for all rows: its value is at hand, or will be wanted anyhow.
 	Once(x *ast.Subquery) bool
@@ -44,7 +46,7 @@ type Host interface {
 	MayUse(ix *catalog.Index) bool
 	// BindText gets a full-text operator ready for an index; false where its query is no text.
 	BindText(ctx context.Context, x *ast.Binary, ix *catalog.Index) (bool, error)
-	// Entries counts the entries that an access walks, up to most; or says most, where nobody must learn of them.
+	// Entries counts the entries that an access walks, up to most; or gives most, when the count must stay hidden.
 	Entries(ix *catalog.Index, a index.Access, most int) (int, error)
 	// Records is the number of records in the table, or more.
 	Records() (int64, error)

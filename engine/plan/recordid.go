@@ -28,7 +28,8 @@ func byID(ctx context.Context, q *Query) (Path, error) {
 		if err != nil {
 			continue
 		}
-		if v.Kind() == value.KindRecord && v.Record().Table == q.Table.Name && v.Record().Key.Kind() != value.KindRange {
+		if v.Kind() == value.KindRecord && v.Record().Table == q.Table.Name &&
+			v.Record().Key.Kind() != value.KindRange {
 			return &Record{ID: v.Record()}, nil
 		}
 	}

@@ -62,7 +62,8 @@ func without(conds []ast.Expr, x ast.Expr) []ast.Expr {
 	return out
 }
 
-// Constant reports whether an expression has the same value for all rows of a statement and costs little to evaluate once.
+// Constant reports whether an expression has the same value for all rows of a statement and costs little to evaluate
+// once.
 func Constant(x ast.Expr) bool {
 	same := true
 	ast.Inspect(x, func(n any) bool {
@@ -91,7 +92,8 @@ func Written(x ast.Expr) bool {
 
 func written(n any) bool {
 	switch n := n.(type) {
-	case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range, *ast.Paren, *ast.Cast, *ast.Unary:
+	case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range,
+		*ast.Paren, *ast.Cast, *ast.Unary:
 		return true
 	case *ast.Param:
 		return !ofRow(n.Name)
@@ -105,7 +107,7 @@ func fixed(c *ast.Call) bool {
 	return ok && c.Kind == ast.CallBuiltin && f.Fixed()
 }
 
-// Rowless reports whether an expression says the same for every row of a statement, whatever it costs.
+// Rowless reports whether an expression has the same value for every row of a statement.
 func Rowless(x ast.Expr) bool {
 	same := true
 	ast.Inspect(x, func(n any) bool {
@@ -134,8 +136,8 @@ func ofRow(param string) bool {
 	return false
 }
 
-// OfOuter reports whether an expression is a path of names in $parent, the row around a sub-select: it has one value for all
-// rows of the sub-select, in whose place $parent stands for it.
+// OfOuter reports whether an expression is a path of names in $parent, the row around a sub-select: it has one value
+// for all rows of the sub-select, in whose place $parent stands for it.
 func OfOuter(x ast.Expr) bool {
 	id, ok := bare(x).(*ast.Idiom)
 	if !ok {

@@ -13,8 +13,8 @@ type Sub struct {
 	Plan *Node
 }
 
-// Subs are the operators that stand at the top of an expression. selects is the plan of a sub-select, nil where there is
-// none to show.
+// Subs are the operators that stand at the top of an expression. selects is the plan of a sub-select, nil where there
+// is none to show.
 func Subs(x ast.Expr, selects func(*ast.Select) *Node) []Sub {
 	switch x := x.(type) {
 	case *ast.Paren:
@@ -144,7 +144,8 @@ func scanNode(g *ast.Graph, in *Node) *Node {
 		names = []string{"*"}
 	}
 	output := "TargetId"
-	if g.Select != nil || g.Where != nil || g.Order != nil || g.Limit != nil || g.Start != nil || g.Group != nil || len(g.Split) > 0 {
+	if g.Select != nil || g.Where != nil || g.Order != nil || g.Limit != nil || g.Start != nil || g.Group != nil ||
+		len(g.Split) > 0 {
 		output = "FullEdge"
 	}
 	dir := [...]string{ast.DirOut: "->", ast.DirIn: "<-", ast.DirBoth: "<->"}[g.Dir]

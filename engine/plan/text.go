@@ -37,8 +37,8 @@ func (q *Query) bestMatch(conds []ast.Expr) (*ast.Binary, *catalog.Index) {
 	return best, with
 }
 
-// byTexts answers an OR by one walk after the other, if every branch has one and one of them searches texts. What stands
-// beside the OR is tried on each row.
+// byTexts answers an OR by one walk after the other, if every branch has one and one of them searches texts. What
+// stands beside the OR is tried on each row.
 func byTexts(ctx context.Context, q *Query) (Path, error) {
 	conds := Conjuncts(q.Where)
 	for _, c := range conds {
@@ -62,7 +62,8 @@ func (q *Query) texts(ctx context.Context, branches, others []ast.Expr) (Path, e
 			if ok, err := q.Host.BindText(ctx, match, ix); !ok || err != nil {
 				return nil, err
 			}
-			u.Parts = append(u.Parts, &Text{Index: ix, Match: match, Rest: And(append(without(conds, match), others...)...)})
+			u.Parts = append(u.Parts, &Text{Index: ix, Match: match,
+				Rest: And(append(without(conds, match), others...)...)})
 			continue
 		}
 		part, err := q.branch(ctx, x)

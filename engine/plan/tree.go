@@ -138,7 +138,8 @@ func (n *Node) Value(ran bool) value.Value {
 			if len(e.Subs) > 0 {
 				subs := make([]value.Value, len(e.Subs))
 				for i, s := range e.Subs {
-					subs[i] = object("", text("role", s.Role), value.Field{Name: "plan", Value: s.Plan.Value(false)}).Value
+					subs[i] = object("", text("role", s.Role),
+						value.Field{Name: "plan", Value: s.Plan.Value(false)}).Value
 				}
 				fields = append(fields, value.Field{Name: "embedded_operators", Value: value.ArrayOf(subs)})
 			}
@@ -154,7 +155,8 @@ func (n *Node) Value(ran bool) value.Value {
 		fields = append(fields, value.Field{Name: "children", Value: value.ArrayOf(children)})
 	}
 	if ran {
-		fields = append(fields, object("metrics", number("elapsed_ns", int64(n.Took)), number("output_batches", n.batches()),
+		fields = append(fields, object("metrics", number("elapsed_ns", int64(n.Took)),
+			number("output_batches", n.batches()),
 			number("output_rows", n.Rows)))
 	}
 	return value.ObjectOf(value.NewObject(fields...))

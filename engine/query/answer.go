@@ -92,7 +92,7 @@ func listing(s ast.Statement) bool {
 	return false
 }
 
-// explainDamage tells whoever met a damaged value that this is what it was. Which one it is the log says: the record
+// explainDamage tells the client that a value is damaged. The log says which one: the record
 // may be one that the caller must not know of.
 func explainDamage(err error) error {
 	if _, ok := errors.AsType[*errs.Error](err); ok || !errors.Is(err, kv.ErrCorrupt) {

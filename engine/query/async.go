@@ -100,7 +100,8 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 	ctx, stop := q.ex.timed(context.Background())
 	defer stop()
-	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name), NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
+	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name),
+		NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return q.ex.Write(ctx, sess, func(r *exec.Run) error {
 		r.AsyncDepth = j.Depth
 		def := j.Event.Define

@@ -16,7 +16,7 @@ import (
 // state is where a query stands.
 type state uint8
 
-// The states. A block begins with BEGIN and ends with COMMIT or CANCEL, whatever becomes of it between them.
+// The states. A block begins with BEGIN and ends with COMMIT or CANCEL, also after a failure between them.
 const (
 	alone    state = iota // each statement has a transaction of its own
 	borrowed              // all statements run in a transaction of the caller's, which stays open
@@ -31,9 +31,10 @@ const (
 // failed reports whether nothing is committed at the end of the block.
 func (s state) failed() bool { return s == failed || s == nested || s == over }
 
-// A block is a transaction that a text holds as a whole, from its BEGIN to its COMMIT. Its answers leave when it has ended,
-// so where its commit meets a conflict it runs again, as a single statement does, and the caller sees the last run alone.
-// That is not done when a run did something that the end of the transaction did not undo, or has answered in part.
+// A block is a transaction that a text holds as a whole, from its BEGIN to its COMMIT. Its answers leave when it has
+// ended, so where its commit meets a conflict it runs again, as a single statement does, and the caller sees the last
+// run alone. That is not done when a run did something that the end of the transaction did not undo, or has answered in
+// part.
 
 // next runs the statement at the start of stmts, or the block, and gives what is left of them.
 func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
@@ -251,6 +252,7 @@ func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
 func (q *Query) refuse(err error) {
 	e := errs.As(err)
 	for i := q.first; i < len(q.out); i++ {
-		q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg), Time: q.out[i].Time, Verb: q.out[i].Verb}
+		q.out[i] = Result{Err: errs.With(e.Kind, detailKind(e), nil, "Query not executed: %s", e.Msg),
+			Time: q.out[i].Time, Verb: q.out[i].Verb}
 	}
 }

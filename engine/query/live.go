@@ -13,8 +13,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// live is LIVE SELECT. The subscription begins where the transaction commits: it hears of what the transaction changes after
-// the statement and of all that commits later, so a SELECT in the same transaction and the notifications make a whole.
+// live is LIVE SELECT. The subscription begins where the transaction commits: it hears of what the transaction changes
+// after the statement and of all that commits later, so a SELECT in the same transaction and the notifications make a
+// whole.
 func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value, error) {
 	if r.Auth.Code.Stored { // it would go on without what bounds the code: the parser takes none there
 		return value.None, auth.Denied()
@@ -43,7 +44,7 @@ func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value
 	}
 	id := r.Ex.NewKey("uuid4")
 	if r.Sess.Deliver == nil {
-		return id, nil // nobody to tell: a request that ends with its answer
+		return id, nil // no channel for notifications: the request ends with its answer
 	}
 	if r.Sess.ID.Kind() == value.KindUUID && r.Ex.Hub.Of(r.Sess.ID.UUID())+r.Log.Lives >= r.Ex.Limits.LiveQueries {
 		return value.None, errs.Internal("Too many live queries")
@@ -109,8 +110,8 @@ func (r *run) kill(ctx context.Context, env *exec.Env, s *ast.Kill) (value.Value
 	return value.None, errs.Internal("Cannot execute KILL statement using id: %s", ast.Text(s.ID))
 }
 
-// mayKill reports whether the caller may end the live query of somebody else: in the database in use, where it may write
-// everything.
+// mayKill reports whether the caller may end the live query of somebody else: in the database in use, where it may
+// write everything.
 func (r *run) mayKill(sub *live.Subscription) bool {
 	if !r.Auth.CanWrite() || r.Auth.Code.Elevated {
 		return false

@@ -28,7 +28,7 @@ type Query struct {
 	first   int         // index in out of the first statement of the block
 	imports bool        // OPTION IMPORT
 	lasting bool        // a statement did what the end of its transaction does not undo, see exec.Run.Outside
-	whole   bool        // rows leave with their answer only, whoever takes them
+	whole   bool        // rows leave only with their answer, also on a stream
 	wrote   int64       // see Wrote
 
 	stream *streaming    // not nil: the answers go to a sink
@@ -47,7 +47,8 @@ const queryCost = 16 << 10
 
 // NewQuery starts a query text for a session with the given parameters. It is listed as running until it is closed. The
 // query must run with the context that NewQuery gives: an operator stops it by that.
-func (x *Runner) NewQuery(ctx context.Context, s *exec.Session, vars *value.Object, src Source) (context.Context, *Query) {
+func (x *Runner) NewQuery(ctx context.Context, s *exec.Session, vars *value.Object,
+	src Source) (context.Context, *Query) {
 	base := exec.NewEnv()
 	if vars != nil {
 		for _, f := range vars.Fields() {

@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 )
 
-// mayChange refuses a statement of a session that only reads, if it or a statement inside of it changes something. What only
-// shows while it runs (a function of the database that writes) fails in the transaction, which cannot write.
+// mayChange refuses a statement of a session that only reads, if it or a statement inside of it changes something. What
+// only shows while it runs (a function of the database that writes) fails in the transaction, which cannot write.
 func (q *Query) mayChange(s ast.Statement) error {
 	if !q.sess.ReadOnly {
 		return nil

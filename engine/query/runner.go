@@ -1,8 +1,8 @@
-// Package query runs texts of statements for sessions: the transactions around statements, their answers and the rows that
-// leave while they run, LIVE and KILL, and ASYNC events.
+// Package query runs texts of statements for sessions: the transactions around statements, their answers and the rows
+// that leave while they run, LIVE and KILL, and ASYNC events.
 //
-// It is what package engine builds on. A Runner belongs to one engine and is safe for concurrent use; a Query belongs to one
-// text and one goroutine.
+// It is what package engine builds on. A Runner belongs to one engine and is safe for concurrent use; a Query belongs
+// to one text and one goroutine.
 package query
 
 import (
@@ -43,8 +43,8 @@ func New(c exec.Config) *Runner {
 	return x
 }
 
-// Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops the
-// work on indexes; what was being built goes on when the store is opened again.
+// Close waits for the ASYNC events that are queued, no longer than ctx; none are taken on from then on. Then it stops
+// the work on indexes; what was being built goes on when the store is opened again.
 func (x *Runner) Close(ctx context.Context) {
 	x.events.close(ctx)
 	x.Build.Close()

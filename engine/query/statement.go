@@ -39,7 +39,7 @@ func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, er
 		if rows.sent || !errors.Is(err, kv.ErrConflict) {
 			return v, err
 		}
-		rows.forget() // nobody has seen any: again, as if nothing was streamed
+		rows.forget() // no row has left yet: start again as if nothing was streamed
 	}
 	var left func(context.Context) error // waits for what the statement left to be done
 	var after func(func(context.Context) error)
@@ -120,7 +120,8 @@ type running struct {
 }
 
 // run runs one statement in a transaction.
-func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log, s running) (v value.Value, returned bool, err error) {
+func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log,
+	s running) (v value.Value, returned bool, err error) {
 	let, _ := s.stmt.(*ast.Let)
 	was := 0
 	if let != nil {
@@ -163,7 +164,8 @@ func (q *Query) keepVariable(name string, was int) error {
 
 // guarded does one thing in a transaction, in the time that a statement has. A panic below becomes an Internal error
 // with its stack logged.
-func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log, do func(context.Context, *exec.Run) (value.Value, error)) (v value.Value, err error) {
+func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
+	do func(context.Context, *exec.Run) (value.Value, error)) (v value.Value, err error) {
 	ctx, stop := q.ex.timed(ctx)
 	defer stop()
 	ctx, end := q.inTime(ctx)
@@ -240,8 +242,8 @@ type systemLimit struct {
 	timeout time.Duration
 }
 
-// systemTimeout is the time that ALTER SYSTEM gives every statement; 0: no bound. Where it can not be read the statement, which
-// reads the same store, says why.
+// systemTimeout is the time that ALTER SYSTEM gives every statement; 0: no bound. Where it can not be read the
+// statement, which reads the same store, says why.
 func (x *Runner) systemTimeout(ctx context.Context) time.Duration {
 	now := x.Catalog.Settings()
 	if l := x.limit.Load(); l != nil && l.seen == now {
@@ -260,8 +262,8 @@ func (x *Runner) systemTimeout(ctx context.Context) time.Duration {
 	return d
 }
 
-// overtime is the cause of a context that ends with a limit of time. Each statement has one, and hardly any ends by it, so
-// the error that clients see is made where it is asked for.
+// overtime is the cause of a context that ends with a limit of time. Each statement has one, and hardly any ends by it,
+// so the error that clients see is made where it is asked for.
 type overtime time.Duration
 
 // Error implements error.
@@ -281,8 +283,8 @@ func (d overtime) timedOut() *errs.Error {
 	return errs.TimedOut(limit, value.DurationFrom(limit).String())
 }
 
-// inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now begins by
-// all of its time. One that the caller keeps open is bounded by the caller.
+// inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now
+// begins by all of its time. One that the caller keeps open is bounded by the caller.
 func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := q.ex.Limits.TxTimeout
 	if d <= 0 || q.state == borrowed {

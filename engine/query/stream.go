@@ -9,13 +9,13 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Sink takes the answers of a text while it runs. Its methods are called by one goroutine and may wait, which holds up the
-// text; an error ends it.
+// Sink takes the answers of a text while it runs. Its methods are called by one goroutine and may wait, which holds up
+// the text; an error ends it.
 type Sink interface {
 	// Begin says that the text has begun, and how many answers there will be at most.
 	Begin(statements int) error
-	// Rows gives some rows of answer i, before the statement has ended: they may still come to nothing. The rows are good
-	// until Rows returns.
+	// Rows gives some rows of answer i, before the statement has ended: they may still come to nothing. The rows are
+	// good until Rows returns.
 	Rows(i int, rows []value.Value) error
 	// Finished says what became of answer i. rows tells that its value was given by Rows, even if there were none.
 	Finished(i int, r *Result, rows bool) error
@@ -133,8 +133,8 @@ func errLateWrite() error {
 	return errs.Internal("The statement writes, but has begun to answer: run it without streaming")
 }
 
-// Packing makes the query give the rows of each SELECT that is a statement of its own, and those of programs in ISO GQL, as
-// Result.Rows.
+// Packing makes the query give the rows of each SELECT that is a statement of its own, and those of programs in ISO
+// GQL, as Result.Rows.
 func (q *Query) Packing() *Query {
 	q.packs = true
 	return q

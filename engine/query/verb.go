@@ -3,7 +3,8 @@ package query
 import "github.com/nacredb/nacre/engine/ast"
 
 // Verbs are what metrics count statements by: a closed set.
-var Verbs = []string{"select", "create", "insert", "update", "upsert", "delete", "relate", "live", "return", "let", "info",
+var Verbs = []string{"select", "create", "insert", "update", "upsert", "delete", "relate", "live", "return", "let",
+	"info",
 	"define", "transaction", "other"}
 
 // verb is what a statement does, one of Verbs.
@@ -44,7 +45,8 @@ func verb(s ast.Statement) string {
 // defines reports whether a statement changes definitions.
 func defines(s ast.Statement) bool {
 	switch s.(type) {
-	case *ast.DefineNamespace, *ast.DefineDatabase, *ast.DefineTable, *ast.DefineField, *ast.DefineIndex, *ast.DefineEvent,
+	case *ast.DefineNamespace, *ast.DefineDatabase, *ast.DefineTable, *ast.DefineField, *ast.DefineIndex,
+		*ast.DefineEvent,
 		*ast.DefineFunction, *ast.DefineParam, *ast.DefineAnalyzer, *ast.DefineUser, *ast.DefineAccess,
 		*ast.DefineSequence, *ast.DefineConfig, *ast.DefineAPI, *ast.DefineBucket, *ast.DefineModel, *ast.DefineModule,
 		*ast.Remove, *ast.Alter, *ast.Rebuild:

@@ -32,8 +32,8 @@ type watch struct {
 // errWatchOver ends a live query whose session may not watch any longer.
 var errWatchOver = errors.New("the session may not watch any longer")
 
-// class names all that the outcome of a change depends on, but for the viewer; "" where that has no name. It is a digest:
-// variables may be large, and a session may have many live queries.
+// class names all that the outcome of a change depends on, but for the viewer; "" where that has no name. It is a
+// digest: variables may be large, and a session may have many live queries.
 func (w *watch) class(text string) string {
 	digest := sha256.New()
 	part := append([]byte(text), 0)
@@ -53,8 +53,8 @@ func (w *watch) class(text string) string {
 	return string(digest.Sum(nil))
 }
 
-// weight is about how many bytes the live query keeps in memory, those of the session's variables included: they outlive
-// the session's own.
+// weight is about how many bytes the live query keeps in memory, those of the session's variables included: they
+// outlive the session's own.
 func (w *watch) weight(text string) int {
 	n := watchCost + len(text)
 	for _, vars := range [...][]exec.Var{w.vars, w.state.Vars} {
@@ -90,8 +90,8 @@ type seen struct {
 	out *live.Outcome
 }
 
-// match decides whether a change concerns the subscriber, and what it is told. Subscribers of the same class with the same
-// rights are told the same, unless that depended on their session.
+// match decides whether a change concerns the subscriber, and what it is told. Subscribers of the same class with the
+// same rights are told the same, unless that depended on their session.
 func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*live.Outcome, error) {
 	sess := w.now()
 	if sess.Expired(w.ex.Clock()) {
@@ -125,13 +125,14 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 }
 
 // timed is look inside of the time that memo gives.
-func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change, memo *live.Memo) (out *live.Outcome, personal bool, err error) {
+func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change,
+	memo *live.Memo) (out *live.Outcome, personal bool, err error) {
 	start := time.Now()
 	bound, stop := context.WithTimeout(ctx, memo.Limit)
 	defer stop()
 	out, personal, err = w.look(bound, now, c)
 	memo.Spent += max(time.Since(start), 1)
-	// Whatever came out: with a permission that ran out of time a record counts as hidden.
+	// A record counts as hidden when its permission ran out of time, also with a result.
 	if bound.Err() != nil && ctx.Err() == nil {
 		return nil, personal, live.ErrSlow
 	}
@@ -139,7 +140,8 @@ func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change, me
 }
 
 // look is match for one viewer; personal says that the outcome holds for its session alone.
-func (w *watch) look(ctx context.Context, now *exec.Session, c *live.Change) (out *live.Outcome, personal bool, err error) {
+func (w *watch) look(ctx context.Context, now *exec.Session,
+	c *live.Change) (out *live.Outcome, personal bool, err error) {
 	tx, err := txn.Begin(ctx, w.ex.Store, w.ex.Reading())
 	if err != nil {
 		return nil, false, err
@@ -223,7 +225,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 		}
 	}
 	env := r.Base.WithDoc(doc)
-	env.Append(exec.Var{Name: "event", Value: value.Str(c.Action())}, exec.Var{Name: "value", Value: doc}, exec.Var{Name: "before", Value: before}, exec.Var{Name: "after", Value: after})
+	env.Append(exec.Var{Name: "event", Value: value.Str(c.Action())}, exec.Var{Name: "value", Value: doc},
+		exec.Var{Name: "before", Value: before}, exec.Var{Name: "after", Value: after})
 	if w.stmt.Where != nil {
 		v, err := r.Value(ctx, env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {
@@ -234,7 +237,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 }
 
 // shown is the patch of a DIFF, or the fields that were asked for.
-func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env, before, after value.Value) (value.Value, bool, error) {
+func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env, before,
+	after value.Value) (value.Value, bool, error) {
 	if w.stmt.Diff {
 		out, err := value.Diff(before, after, ctx.Err)
 		return out, err == nil, err
@@ -246,7 +250,7 @@ func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env, before, a
 	return out, err == nil, err
 }
 
-// publish tells the hub of a transaction's changes, in the order of the commits. Tables that nobody watches cost a look.
+// publish tells the hub of a transaction's changes, in the order of commits. Tables without subscribers cost a look.
 func (x *Runner) publish(tx *txn.Tx, log *record.Log) {
 	if log.Len() == 0 {
 		return

@@ -6,7 +6,7 @@ import "math"
 var (
 	ln2    = pair{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}
 	perLn2 = pair{1, 0}.div(ln2)
-	// log10(2) in two parts, the first of which has zeros at its end, and 1/ln 10.
+	// log10(2) in two parts, the first with zeros at its end, and 1/ln 10.
 	log10of2High = 0x1.34413509f6p-2
 	log10of2Low  = 0x1.9fef311f12b36p-42
 	perLn10      = 0x1.bcb7b1526e50ep-2

@@ -39,7 +39,8 @@ func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.
 }
 
 // eachIn is eachStored for the first records of a range, limit of them; 0 for all.
-func (g *Gate) eachIn(ctx context.Context, tb *catalog.Table, r kv.Range, limit int, f func(*value.RecordID, value.Value) error) error {
+func (g *Gate) eachIn(ctx context.Context, tb *catalog.Table, r kv.Range, limit int,
+	f func(*value.RecordID, value.Value) error) error {
 	cur := g.Tx.Scan(r, txn.ScanOptions{Limit: limit})
 	defer cur.Close()
 	for n := 1; cur.Next(); n++ {
@@ -94,8 +95,8 @@ func (g *Gate) ClearTable(tb *catalog.Table) error {
 	return g.dropSpaces(data)
 }
 
-// ForgetTable says that a table is about to go, whose stored data the caller removes. It removes what the table's edges and
-// references left at the records of other tables. No events run.
+// ForgetTable says that a table is about to go, whose stored data the caller removes. It removes what the table's edges
+// and references left at the records of other tables. No events run.
 func (g *Gate) ForgetTable(ctx context.Context, tb *catalog.Table) error {
 	g.clearVectors(tb.AllIndexes()...)
 	if tb.References || tb.Define.Kind != ast.TableNormal {

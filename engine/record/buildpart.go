@@ -22,11 +22,12 @@ type BuildLimit struct {
 	Bytes   int64 // of stored records
 }
 
-// BuildPart makes the entries of an index that is catalog.Building, of any kind but COUNT, for the records from a key on
-// (nil: the first), until a limit is reached. It gives the key of the first record that is left, nil at the end of the
-// table, and how many records it looked at. It may meet entries that are there already. See package index on why this
-// is right beside writers.
-func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Index, from []byte, limit BuildLimit) (next []byte, n int64, err error) {
+// BuildPart makes the entries of an index that is catalog.Building, of any kind but COUNT, for the records from a key
+// on (nil: the first), until a limit is reached. It gives the key of the first record that is left, nil at the end of
+// the table, and how many records it looked at. It may meet entries that are there already. See package index on why
+// this is right beside writers.
+func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Index, from []byte,
+	limit BuildLimit) (next []byte, n int64, err error) {
 	add, finish, err := g.adder(ctx, tb, ix, int(limit.Records))
 	if err != nil {
 		return nil, 0, err
@@ -83,13 +84,15 @@ func (g *Gate) addOneByOne(ctx context.Context, tb *catalog.Table, ix *catalog.I
 	})
 }
 
-// adder gives what adds a record to an index of a kind, about so many records, and what is to be done after the last of a
-// part, or of all.
-func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, records int) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
+// adder gives what adds a record to an index of a kind, about so many records, and what is to be done after the last of
+// a part, or of all.
+func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index,
+	records int) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
 		b := fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)
-		return func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) }, b.FinishPart, nil
+		return func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) }, b.FinishPart,
+			nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
 		if err != nil {
@@ -125,7 +128,8 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 
 // Uncounted is by how much a COUNT index that is catalog.Building falls short of the records in the snapshot of the
 // gate's transaction. The transaction must be one that only reads: others are not told that anything was read.
-func (g *Gate) Uncounted(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (missing, records int64, err error) {
+func (g *Gate) Uncounted(ctx context.Context, tb *catalog.Table,
+	ix *catalog.Index) (missing, records int64, err error) {
 	counted, err := g.IndexCount(tb, ix)
 	if err != nil {
 		return 0, 0, err

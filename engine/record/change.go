@@ -257,7 +257,8 @@ func eventError(name string, err error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("event %s: %w", name, err)
 	}
-	return (&errs.Error{Kind: errs.KindInternal, Msg: "Error while processing event " + name + ": " + e.Msg, Err: err}).Brief()
+	return (&errs.Error{Kind: errs.KindInternal, Msg: "Error while processing event " + name + ": " + e.Msg,
+		Err: err}).Brief()
 }
 
 // countRow notes that a table has delta more rows.
@@ -279,7 +280,8 @@ func (g *Gate) countShard(tb *catalog.Table, ix, shard uint32, delta int64) erro
 }
 
 // changeIndexes moves a record's entries in all indexes of its table.
-func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before, after value.Value) error {
+func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before,
+	after value.Value) error {
 	for _, ix := range tb.Indexes {
 		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
 			return g.indexError(ix, err)
@@ -299,7 +301,8 @@ func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.R
 	return nil
 }
 
-func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before, after value.Value) error {
+func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
+	after value.Value) error {
 	switch {
 	case ix.Define.Kind == ast.IndexCount:
 		return g.changeCount(ctx, tb, ix, before, after)
@@ -333,8 +336,8 @@ func (g *Gate) indexError(ix *catalog.Index, err error) error {
 	return g.veiled(err, "The record does not fit the index `%s`", ix.Called())
 }
 
-// veil takes out of the refusal of a unique index what the caller may not see: the record that has the values, and values
-// of fields that are hidden in its own record.
+// veil takes out of the refusal of a unique index what the caller may not see: the record that has the values, and
+// values of fields that are hidden in its own record.
 func (g *Gate) veil(ctx context.Context, tb *catalog.Table, ix *catalog.Index, after value.Value, refusal error) error {
 	var v *index.Violation
 	if g.Env.CanRead() || !errors.As(refusal, &v) {

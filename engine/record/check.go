@@ -22,9 +22,10 @@ func (g *Gate) HasText(ctx context.Context, tb *catalog.Table, ix *catalog.Index
 	return fulltext.Open(g.Tx, tb, ix).Holds(k, d)
 }
 
-// HasVector reports whether a vector index has a record as its stored image says; expected says whether it is to have it
-// at all.
-func (g *Gate) HasVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, k, doc value.Value) (has, expected bool, err error) {
+// HasVector reports whether a vector index has a record as its stored image says; expected says whether it is to have
+// it at all.
+func (g *Gate) HasVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, k,
+	doc value.Value) (has, expected bool, err error) {
 	v, err := g.single(ctx, 1, ix, doc)
 	if err != nil {
 		return false, false, err

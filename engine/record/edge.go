@@ -17,7 +17,8 @@ import (
 type ends struct{ in, out *value.RecordID }
 
 // edgeOf says between which nodes a record is an edge; nil where it is a plain record. A plain record may well have
-// fields called in and out: it is an edge when an adjacency entry of it is there. One may be gone with the table of its node.
+// fields called in and out: it is an edge when an adjacency entry of it is there. One may be gone with the table of its
+// node.
 func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*ends, error) {
 	if tb.Define.Kind == ast.TableNormal {
 		return nil, nil
@@ -39,8 +40,8 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 	return e, nil
 }
 
-// eachEntry calls f with the keys of an edge's two adjacency entries, as far as the tables of its nodes are there, until f
-// answers false. A key is valid during the call.
+// eachEntry calls f with the keys of an edge's two adjacency entries, as far as the tables of its nodes are there,
+// until f answers false. A key is valid during the call.
 func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(entry []byte) (bool, error)) error {
 	s := tb.Scope
 	for _, end := range [2]struct {
@@ -62,8 +63,8 @@ func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(
 	return nil
 }
 
-// Ends are the two nodes of a record that is an edge, or looks like one; nil where it does not, is missing, or is hidden
-// from the caller. An end whose field is hidden from the caller is nil.
+// Ends are the two nodes of a record that is an edge, or looks like one; nil where it does not, is missing, or is
+// hidden from the caller. An end whose field is hidden from the caller is nil.
 func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.RecordID, err error) {
 	tb, err := g.Cat.Table(g.DB, id.Table)
 	if tb == nil || err != nil {
@@ -189,8 +190,8 @@ func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error 
 	})
 }
 
-// void reports whether there is nothing in r, which is in one key space. Most records have neither edges nor referrers, and
-// those who delete many of them ask for each.
+// void reports whether there is nothing in r, which is in one key space. Most records have neither edges nor referrers,
+// and those who delete many of them ask for each.
 func (g *Gate) void(r kv.Range) (bool, error) {
 	start, end := key.PrefixRange(r.Start[:key.SpaceLen(r.Start)])
 	return g.Tx.Void(r, kv.Range{Start: start, End: end})
@@ -223,7 +224,7 @@ func (g *Gate) edgesOf(tb *catalog.Table, id *value.RecordID) ([]*value.RecordID
 	return out, cur.Err()
 }
 
-// Linked reports whether any edge ends at a record, whatever the caller may see.
+// Linked reports whether any edge ends at a record, including edges hidden from the caller.
 //
 // SECURITY: it tells of edges that may be hidden. It is for those who may delete the record, and are refused because of
 // them.
@@ -232,7 +233,7 @@ func (g *Gate) Linked(tb *catalog.Table, id *value.RecordID) (bool, error) {
 	return len(edges) > 0, err
 }
 
-// removeLinked deletes a record that goes with another one, whatever the caller may do to it.
+// removeLinked deletes a record together with another one, without a check of the caller's permissions.
 func (g *Gate) removeLinked(ctx context.Context, id *value.RecordID) error {
 	tb, err := g.Cat.Table(g.DB, id.Table)
 	if tb == nil || err != nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// A change feed has an entry per transaction and table: key.Change with the versionstamp of the transaction, and the CBOR
-// of the array of changes. Versionstamps are milliseconds since 1970 shifted left by 16, or one more than the last one of the database
-// where that is greater; the last one is kept under the meta name "feed" followed by the ids of namespace and database.
+// A change feed has an entry per transaction and table: key.Change with the versionstamp of the transaction, and the
+// CBOR of the array of changes. Versionstamps are milliseconds since 1970 shifted left by 16, or one more than the last
+// one of the database where that is greater; the last one is kept under the meta name "feed" followed by the ids of
+// namespace and database.
 const metaFeed = "feed"
 
 // sweep is how many expired entries one transaction removes at most.
@@ -61,7 +62,8 @@ func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error {
 	if len(order) == 0 {
 		return nil
 	}
-	// With the turn in hand the stamp follows the last one for certain, and two that write feeds do not conflict over it.
+	// With the turn in hand the stamp follows the last one for certain, and two that write feeds do not conflict over
+	// it.
 	if err := tx.TakeTurn(ctx); err != nil {
 		return err
 	}
@@ -160,8 +162,8 @@ func sweepFeed(tx *txn.Tx, s catalog.Scope, tb uint32, before uint64) error {
 	return cur.Err()
 }
 
-// Feed gives the entries of the change feeds of a database from a versionstamp on, in their order: of one table (by id),
-// or of all (0). Each is {versionstamp, changes}. limit bounds them; 0 is no limit.
+// Feed gives the entries of the change feeds of a database from a versionstamp on, in their order: of one table (by
+// id), or of all (0). Each is {versionstamp, changes}. limit bounds them; 0 is no limit.
 func (g *Gate) Feed(ctx context.Context, tb uint32, since uint64, limit int) ([]value.Value, error) {
 	s := g.DB.Inner()
 	start, end := key.ChangeRange(s.NS, s.DB, since, 0)
@@ -172,7 +174,8 @@ func (g *Gate) Feed(ctx context.Context, tb uint32, since uint64, limit int) ([]
 	var changes []value.Value
 	flush := func() {
 		if changes != nil {
-			out = append(out, value.ObjectOf(value.NewObject(value.Field{Name: "changes", Value: value.ArrayOf(changes)},
+			out = append(out, value.ObjectOf(value.NewObject(value.Field{Name: "changes",
+				Value: value.ArrayOf(changes)},
 				value.Field{Name: "versionstamp", Value: value.Int(int64(last))})))
 			changes = nil
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// runFields takes the new image of a record through its table's fields, each after those that it reads: READONLY, DEFAULT, TYPE,
-// VALUE, TYPE again, PERMISSIONS. Then it runs their ASSERTs on what came of that, and a SCHEMAFULL table refuses what it
-// does not know.
+// runFields takes the new image of a record through its table's fields, each after those that it reads: READONLY,
+// DEFAULT, TYPE, VALUE, TYPE again, PERMISSIONS. Then it runs their ASSERTs on what came of that, and a SCHEMAFULL
+// table refuses what it does not know.
 func (g *Gate) runFields(ctx context.Context, w *Write) error {
 	tb := w.Table
 	if !tb.HasRules || g.Import {
@@ -94,13 +94,14 @@ func (g *Gate) runTopField(ctx context.Context, w *Write, f *catalog.Field) erro
 }
 
 // runField takes one value of a field through its clauses.
-func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []catalog.Step, v value.Value) (value.Value, error) {
+func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []catalog.Step,
+	v value.Value) (value.Value, error) {
 	d := f.Define
 	old := value.None
 	if !w.Before.IsNone() {
 		old = pick(w.Before, at)
 	}
-	if d.Readonly && !w.creates() { // what is there stays, whatever the other clauses say by now
+	if d.Readonly && !w.creates() { // the stored value stays, also under other clauses
 		if !value.Equal(old, v) && (!v.IsNone() || !w.KeepReadonly) {
 			return v, errs.Internal("Found changed value for field `%s`, with record `%s`, but field is readonly",
 				f.Name, value.RecordOf(w.ID).Text())
@@ -126,8 +127,8 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	return old, nil
 }
 
-// clauses takes one value of a field through the clauses of its definition but ASSERT. It is false where the caller may not
-// write the field, and the old value stays.
+// clauses takes one value of a field through the clauses of its definition but ASSERT. It is false where the caller may
+// not write the field, and the old value stays.
 func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (now value.Value, kept bool, err error) {
 	w, f, d := scope.w, scope.field, scope.field.Define
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {
@@ -167,7 +168,8 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 	if lit, ok := x.(*ast.Literal); ok {
 		return lit.Value, nil
 	}
-	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}} // the evaluator copies them at once
+	// the evaluator copies them at once
+	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
 	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller(s.field.Def))
 	s.w.HasNone = s.w.HasNone || HasNone(out)
 	return out, err
@@ -199,8 +201,8 @@ func (g *Gate) mayWriteField(ctx context.Context, s *fieldScope, v value.Value) 
 	return g.permitsWrite(ctx, perm, s.w.After, vars)
 }
 
-// permittedInLists is permittedField for the places of a field in lists that its name leads into, whose other clauses do
-// not hold there.
+// permittedInLists is permittedField for the places of a field in lists that its name leads into, whose other clauses
+// do not hold there.
 func (g *Gate) permittedInLists(ctx context.Context, w *Write, f *catalog.Field, doc value.Value) (value.Value, error) {
 	if !f.Define.Permissions.Given || g.Env.CanWrite() {
 		return doc, nil
@@ -259,7 +261,8 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		return nil
 	}
 	id := value.RecordOf(w.ID)
-	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}}, AsCaller(f.Def))
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}},
+		AsCaller(f.Def))
 	if err == nil && !value.Truthy(ok) {
 		return g.assertFailed(ctx, w, f, id, id)
 	}

@@ -114,7 +114,8 @@ func (g *Gate) OutlineForWrite(name string) (*catalog.Table, error) {
 	return g.forWrite(name, g.Cat.Outline)
 }
 
-func (g *Gate) forWrite(name string, find func(*catalog.Database, string) (*catalog.Table, error)) (*catalog.Table, error) {
+func (g *Gate) forWrite(name string, find func(*catalog.Database, string) (*catalog.Table,
+	error)) (*catalog.Table, error) {
 	tb, err := find(g.DB, name)
 	if tb != nil || err != nil {
 		return tb, err
@@ -158,7 +159,7 @@ func (g *Gate) load(tb *catalog.Table, k value.Value) (value.Value, error) {
 	return decode(raw)
 }
 
-// Exists reports whether a record is stored, whatever the caller may see.
+// Exists reports whether a record is stored, including records hidden from the caller.
 func (g *Gate) Exists(tb *catalog.Table, k value.Value) (bool, error) {
 	raw, err := g.Tx.Get(g.recordKey(tb, k))
 	if err != nil {

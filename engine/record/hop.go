@@ -58,7 +58,8 @@ func (w *edgeWalk) id(table string, k value.Value) *value.RecordID {
 // EachEdge walks the edges of a node in one direction without touching edge records, in the order of edge tables as
 // given (none: all tables by id) and edge keys. keys narrows the edges (nil: all). Edge tables that hide records from
 // the caller are looked up, and hidden edges skipped. f answers false to stop.
-func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
+func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string,
+	keys *value.Range,
 	f func(Hop) (bool, error)) error {
 	if g.At != 0 {
 		return g.eachPastEdge(ctx, node, dir, tables, keys, f)
@@ -184,7 +185,8 @@ func (g *Gate) walkTables(ctx context.Context, w *edgeWalk, tables []string, f f
 }
 
 // walkEdges walks the edges of a range, all of them of one node, which ends behind n bytes of their keys.
-func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range, f func(Link) (bool, error)) (bool, error) {
+func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range,
+	f func(Link) (bool, error)) (bool, error) {
 	if w.cur == nil {
 		w.cur = g.Tx.Scan(r, txn.ScanOptions{})
 	} else {
@@ -248,8 +250,8 @@ func (g *Gate) link(w *edgeWalk, n int) (l Link, dir key.Direction, err error) {
 	return l, dir, nil
 }
 
-// lookAt reads the record of an edge, where the caller may not read everything or the table of the other end was removed.
-// It reports whether the caller may see the edge, and takes out the other end where that is hidden.
+// lookAt reads the record of an edge, where the caller may not read everything or the table of the other end was
+// removed. It reports whether the caller may see the edge, and takes out the other end where that is hidden.
 func (g *Gate) lookAt(ctx context.Context, w *edgeWalk, l *Link, dir key.Direction, sees bool) (bool, error) {
 	h := Hop{Dir: dir}
 	_, k, err := l.Edge.Decode()

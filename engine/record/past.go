@@ -33,8 +33,10 @@ func (g *Gate) read(tb *catalog.Table, k value.Value) (value.Value, error) {
 	return decode(raw)
 }
 
-// eachPastEdge is EachEdge at the version that the gate reads. No adjacency is kept of the past: it walks the edge tables.
-func (g *Gate) eachPastEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string, keys *value.Range,
+// eachPastEdge is EachEdge at the version that the gate reads. No adjacency is kept of the past: it walks the edge
+// tables.
+func (g *Gate) eachPastEdge(ctx context.Context, node *value.RecordID, dir key.Direction, tables []string,
+	keys *value.Range,
 	f func(Hop) (bool, error)) error {
 	if len(tables) == 0 {
 		defs, err := g.Cat.Defs(g.DB.Inner(), ast.DefTable)
@@ -110,8 +112,8 @@ func (g *Gate) Newest(tb *catalog.Table, k value.Value) (version uint64, ok bool
 	return version, true, nil
 }
 
-// PutVersion notes what a record was from a version on, and nothing else; NONE says that it was gone. For imports, whose
-// records bring their past with them.
+// PutVersion notes what a record was from a version on, and nothing else; NONE says that it was gone. For imports,
+// whose records bring their past with them.
 func (g *Gate) PutVersion(tb *catalog.Table, k value.Value, version uint64, doc value.Value) error {
 	raw := []byte{}
 	if !doc.IsNone() {
@@ -129,9 +131,10 @@ func (g *Gate) PutVersion(tb *catalog.Table, k value.Value, version uint64, doc 
 }
 
 // EachVersion hands every version of the records of a table to f, records in key order and the versions of each newest
-// first; doc is NONE where the record was gone. edge says that the record is an edge of the graph by now. For callers who
-// may read everything, on a store that keeps its past; doc is valid until the transaction ends.
-func (g *Gate) EachVersion(ctx context.Context, tb *catalog.Table, f func(id *value.RecordID, version uint64, doc value.Value, edge bool) error) error {
+// first; doc is NONE where the record was gone. edge says that the record is an edge of the graph by now. For callers
+// who may read everything, on a store that keeps its past; doc is valid until the transaction ends.
+func (g *Gate) EachVersion(ctx context.Context, tb *catalog.Table,
+	f func(id *value.RecordID, version uint64, doc value.Value, edge bool) error) error {
 	if !g.Env.CanRead() {
 		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
 	}

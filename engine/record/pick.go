@@ -41,7 +41,8 @@ func (g *Gate) Pick(ctx context.Context, tb *catalog.Table, id *value.RecordID, 
 	return g.pickRow(ctx, tb, id, doc, act)
 }
 
-func (g *Gate) pickRow(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value, act Action) (*Row, error) {
+func (g *Gate) pickRow(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value,
+	act Action) (*Row, error) {
 	row := &Row{Table: tb.Whole(), ID: id, Stored: doc, Seen: doc}
 	if g.Env.CanWrite() && len(tb.Computed) == 0 {
 		return row, nil
@@ -107,7 +108,8 @@ func (g *Gate) EachRow(ctx context.Context, tb *catalog.Table, r *value.Range, a
 }
 
 // Show is a stored image as the caller may see it; false where the record is hidden.
-func (g *Gate) Show(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, bool, error) {
+func (g *Gate) Show(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	doc value.Value) (value.Value, bool, error) {
 	if doc.IsNone() {
 		return doc, true, nil
 	}

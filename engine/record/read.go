@@ -32,9 +32,10 @@ func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	return g.admit(ctx, tb, id, doc)
 }
 
-// Peek is GetFrom that leaves a record encoded where the caller sees all of it as it is stored: raw is its image then, and
-// doc NONE.
-func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) (raw Stored, doc value.Value, ok bool, err error) {
+// Peek is GetFrom that leaves a record encoded where the caller sees all of it as it is stored: raw is its image then,
+// and doc NONE.
+func (g *Gate) Peek(ctx context.Context, tb *catalog.Table,
+	id *value.RecordID) (raw Stored, doc value.Value, ok bool, err error) {
 	if g.At != 0 || !g.plainRead(tb) {
 		doc, ok, err = g.GetFrom(ctx, tb, id)
 		return nil, doc, ok, err
@@ -46,8 +47,8 @@ func (g *Gate) Peek(ctx context.Context, tb *catalog.Table, id *value.RecordID) 
 	return Stored(b), value.None, b != nil, nil
 }
 
-// PeekID is Peek for a record by its packed id; plain: the caller sees the records of the table as they are stored, else
-// there is nothing but to ask Peek.
+// PeekID is Peek for a record by its packed id; plain: the caller sees the records of the table as they are stored,
+// else there is nothing but to ask Peek.
 func (g *Gate) PeekID(tb *catalog.Table, id ID) (raw Stored, plain bool, err error) {
 	if g.At != 0 || !g.plainRead(tb) {
 		return nil, false, nil
@@ -60,8 +61,8 @@ func (g *Gate) PeekID(tb *catalog.Table, id ID) (raw Stored, plain bool, err err
 	return Stored(b), true, err
 }
 
-// Field is a field of a record as the caller may see it; NONE where either is missing or hidden, or where the table does
-// not exist.
+// Field is a field of a record as the caller may see it; NONE where either is missing or hidden, or where the table
+// does not exist.
 func (g *Gate) Field(ctx context.Context, id *value.RecordID, name string) (value.Value, error) {
 	tb, err := g.Cat.Table(g.DB, id.Table)
 	if tb == nil || err != nil {
@@ -78,17 +79,20 @@ func (g *Gate) Field(ctx context.Context, id *value.RecordID, name string) (valu
 }
 
 // admit makes of a stored image what the caller sees of it; false where the record is hidden.
-func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, bool, error) {
+func (g *Gate) admit(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	doc value.Value) (value.Value, bool, error) {
 	if len(tb.Computed) == 0 && g.Env.CanRead() {
 		return doc, true, nil
 	}
 	if !g.Env.CanRead() && tb.Define.Permissions.Select.Kind == ast.PermissionNone {
 		return value.None, false, nil
 	}
-	// COMPUTED fields of hidden records are not looked at unless the permission does: they may fail, or read in circles.
+	// COMPUTED fields of hidden records are not looked at unless the permission does: they may fail, or read in
+	// circles.
 	guarded, err := doc, error(nil)
 	if tb.GuardReadsComputed {
-		if guarded, err = g.compute(ctx, tb, id, doc); err != nil && !g.Env.CanRead() { // the permission can not be tried
+		// the permission can not be tried
+		if guarded, err = g.compute(ctx, tb, id, doc); err != nil && !g.Env.CanRead() {
 			return value.None, false, g.refused(&tb.Define.Permissions.Select, err)
 		} else if err != nil {
 			return value.None, false, err
@@ -125,8 +129,8 @@ func (g *Gate) Sees(ctx context.Context, id *value.RecordID) (bool, error) {
 	return g.permits(ctx, &tb.Define.Permissions.Select, doc, nil)
 }
 
-// shown is a record as the caller may see it, without its COMPUTED fields where its rules do not read them: what looks for
-// links must not compute, as computing looks for links. It is false where the record is missing or hidden.
+// shown is a record as the caller may see it, without its COMPUTED fields where its rules do not read them: what looks
+// for links must not compute, as computing looks for links. It is false where the record is missing or hidden.
 func (g *Gate) shown(ctx context.Context, tb *catalog.Table, id *value.RecordID) (value.Value, bool, error) {
 	doc, err := g.read(tb, id.Key)
 	if err != nil || doc.IsNone() {
@@ -151,8 +155,10 @@ func (c Computing) has(id *value.RecordID) bool {
 	})
 }
 
-// compute adds the COMPUTED fields to a stored image. A record that one of its own COMPUTED fields reads is as it is stored.
-func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) (value.Value, error) {
+// compute adds the COMPUTED fields to a stored image. A record that one of its own COMPUTED fields reads is as it is
+// stored.
+func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	doc value.Value) (value.Value, error) {
 	if len(tb.Computed) == 0 || g.Computing.has(id) {
 		return doc, nil
 	}
@@ -216,7 +222,8 @@ func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Va
 	return g.allows(ctx, p, doc, vars)
 }
 
-// allows evaluates a permission. One that fails is no: what is in one record must not decide whether others can be read.
+// allows evaluates a permission. One that fails is no: what is in one record must not decide whether others can be
+// read.
 func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
 	if !g.Env.Principal.Reaches(g.Env.NS, g.Env.DB) && !g.guestAllowed() {
 		return false, nil
@@ -365,7 +372,7 @@ func (g *Gate) Count(ctx context.Context, tb *catalog.Table, r *value.Range) (in
 	return n, c.Err()
 }
 
-// RowCount is the stored row count of a table, whatever the caller may see.
+// RowCount is the stored row count of a table, including rows hidden from the caller.
 func (g *Gate) RowCount(tb *catalog.Table) (int64, error) {
 	return g.sumCounter(tb, 0)
 }
@@ -409,7 +416,7 @@ func (g *Gate) sumCounter(tb *catalog.Table, ix uint32) (int64, error) {
 	return total, cur.Err()
 }
 
-// IndexCount is what a COUNT index has counted: records that meet its WHERE, whatever the caller may see.
+// IndexCount is the count of a COUNT index: records that meet its WHERE, including those hidden from the caller.
 func (g *Gate) IndexCount(tb *catalog.Table, ix *catalog.Index) (int64, error) {
 	return g.sumCounter(tb, ix.ID)
 }

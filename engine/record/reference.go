@@ -184,7 +184,8 @@ func (g *Gate) referrers(tb *catalog.Table, id *value.RecordID) ([]referrer, err
 var errReferenced = errs.Internal("referenced with an ON DELETE REJECT clause")
 
 // undeletable is the refusal to delete a record for a reason that the caller may not be told.
-func (g *Gate) undeletable(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value, cause error) error {
+func (g *Gate) undeletable(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value,
+	cause error) error {
 	name, err := g.called(ctx, tb, id, doc)
 	if err != nil {
 		return err
@@ -218,7 +219,8 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 			return err
 		}
 		return g.asEngine(func() error {
-			_, err := g.Put(ctx, &Write{Table: tb, ID: from, Before: doc, After: unset(doc, f.Path, value.RecordOf(id))})
+			_, err := g.Put(ctx, &Write{Table: tb, ID: from, Before: doc,
+				After: unset(doc, f.Path, value.RecordOf(id))})
 			return err
 		})
 	case ast.ReferenceThen:
@@ -273,7 +275,8 @@ func unset(doc value.Value, path []catalog.Step, id value.Value) value.Value {
 
 // Referrers are the records of a table that point at id by a REFERENCE field (field "": any), as far as the caller may
 // see them, in order of fields and keys. keys narrows them (nil: all).
-func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldName string, keys *value.Range) ([]*value.RecordID, error) {
+func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldName string,
+	keys *value.Range) ([]*value.RecordID, error) {
 	target, err := g.Cat.TableID(g.DB, id.Table)
 	if target == 0 || err != nil {
 		return nil, err
@@ -308,7 +311,8 @@ func (g *Gate) Referrers(ctx context.Context, id *value.RecordID, table, fieldNa
 	return out, nil
 }
 
-func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, target *value.RecordID, from *catalog.Table, f *catalog.Field, r kv.Range) ([]*value.RecordID, error) {
+func (g *Gate) readReferrers(ctx context.Context, out []*value.RecordID, target *value.RecordID, from *catalog.Table,
+	f *catalog.Field, r kv.Range) ([]*value.RecordID, error) {
 	cur := g.Tx.Scan(r, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
 	hides := !g.Env.CanRead() && from.HidesPath(f.Path)

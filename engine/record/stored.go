@@ -13,9 +13,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// EachStored hands every record of a table to f as it is stored, in key order: nothing is computed and nothing hidden, so
-// it is for callers who may read everything. edge says that the record is an edge of the graph. The record is valid until
-// the transaction ends.
+// EachStored hands every record of a table to f as it is stored, in key order: nothing is computed and nothing hidden,
+// so it is for callers who may read everything. edge says that the record is an edge of the graph. The record is valid
+// until the transaction ends.
 func (g *Gate) EachStored(ctx context.Context, tb *catalog.Table, f func(doc value.Value, edge bool) error) error {
 	if !g.Env.CanRead() {
 		return errs.NotAllowed("IAM error: Not enough permissions to perform this action")
@@ -83,8 +83,8 @@ func (s Stored) Field(name string) (value.Value, error) {
 // Plain reports whether the caller sees the records under the cursor as they are stored: then Batch may be used.
 func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }
 
-// Skip moves over the next n records, fewer at the end or where Err says why, and reports how many. It does not look into
-// them. It is for Plain cursors only.
+// Skip moves over the next n records, fewer at the end or where Err says why, and reports how many. It does not look
+// into them. It is for Plain cursors only.
 func (c *Cursor) Skip(ctx context.Context, n int64) (skipped int64) {
 	for ; skipped < n && c.err == nil && c.cur.Next(); skipped++ {
 		if skipped&255 == 255 {

@@ -75,7 +75,8 @@ func (g *Gate) single(ctx context.Context, slot int, ix *catalog.Index, doc valu
 }
 
 // changeText keeps a full-text index.
-func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before, after value.Value) error {
+func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
+	after value.Value) error {
 	x := fulltext.Open(g.Tx, tb, ix)
 	if after.IsNone() {
 		return x.Remove(id.Key)
@@ -99,7 +100,8 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 }
 
 // addText adds a record to a full-text index, unless it is there.
-func (g *Gate) addText(ctx context.Context, ix *catalog.Index, b *fulltext.Builder, id *value.RecordID, doc value.Value) error {
+func (g *Gate) addText(ctx context.Context, ix *catalog.Index, b *fulltext.Builder, id *value.RecordID,
+	doc value.Value) error {
 	if has, err := b.Has(id.Key); has || err != nil {
 		return err
 	}
@@ -117,7 +119,10 @@ func (g *Gate) addText(ctx context.Context, ix *catalog.Index, b *fulltext.Build
 // buildText fills a full-text index, which has no entries, with all records of its table.
 func (g *Gate) buildText(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
 	b := fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)
-	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) })
+	err := g.eachStored(ctx, tb, func(id *value.RecordID,
+		doc value.Value) error {
+		return g.addText(ctx, ix, b, id, doc)
+	})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // changeVector keeps a vector index. Records whose field is NONE or NULL have no vector.
-func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before, after value.Value) error {
+func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
+	after value.Value) error {
 	old, err := g.single(ctx, 0, ix, before)
 	if err != nil {
 		return err
@@ -35,7 +36,8 @@ func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.
 }
 
 // vectorAdder gives what adds records to a vector index that is being made.
-func (g *Gate) vectorAdder(ctx context.Context, tb *catalog.Table, ix *catalog.Index) (*vector.Index, func(*value.RecordID, value.Value) error, error) {
+func (g *Gate) vectorAdder(ctx context.Context, tb *catalog.Table,
+	ix *catalog.Index) (*vector.Index, func(*value.RecordID, value.Value) error, error) {
 	x, err := vector.Open(g.Vectors, g.Tx, tb, ix)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +55,8 @@ func (g *Gate) vectorAdder(ctx context.Context, tb *catalog.Table, ix *catalog.I
 	}, nil
 }
 
-// sameElements reports whether two equal values are the same down to the bits, as far as a look can tell: 0 and -0 are not.
+// sameElements reports whether two equal values are the same down to the bits, as far as a look can tell: 0 and -0 are
+// not.
 func sameElements(a, b value.Value) bool {
 	return a.Kind() == value.KindArray && b.Kind() == value.KindArray && slices.Equal(a.Elems(), b.Elems())
 }

@@ -27,8 +27,8 @@ func Denies(err error) bool {
 	return ok && e.Kind != errs.KindQuery
 }
 
-// veiled is an error of a definition as the caller may be told of it: in the words of format, unless the caller may read
-// everything.
+// veiled is an error of a definition as the caller may be told of it: in the words of format, unless the caller may
+// read everything.
 func (g *Gate) veiled(err error, format string, args ...any) error {
 	if err == nil || g.Env.CanRead() || Spoken(err) {
 		return err
@@ -46,7 +46,8 @@ func (g *Gate) sees(ctx context.Context, w *Write) (bool, error) {
 	return g.permits(ctx, &w.Table.Define.Permissions.Select, w.Before, nil)
 }
 
-// fieldError is an error of a clause of a field. It is told as it is where nothing of the record is hidden from the caller.
+// fieldError is an error of a clause of a field. It is told as it is where nothing of the record is hidden from the
+// caller.
 func (g *Gate) fieldError(ctx context.Context, w *Write, clause string, f *catalog.Field, err error) error {
 	if !w.Table.FieldReads {
 		if seen, hidden := g.sees(ctx, w); seen || hidden != nil {

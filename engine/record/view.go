@@ -58,7 +58,8 @@ func (g *Gate) plan(tb *catalog.Table) (*viewPlan, error) {
 	return p, nil
 }
 
-func (g *Gate) changeView(ctx context.Context, tb, src *catalog.Table, id *value.RecordID, before, after value.Value) error {
+func (g *Gate) changeView(ctx context.Context, tb, src *catalog.Table, id *value.RecordID, before,
+	after value.Value) error {
 	p, err := g.plan(tb)
 	if err != nil {
 		return err
@@ -122,7 +123,8 @@ func (g *Gate) changeRow(ctx context.Context, tb *catalog.Table, id *value.Recor
 }
 
 // changeGroup takes a source record's values out of a group (old) and puts new ones in (now); nil for none.
-func (g *Gate) changeGroup(ctx context.Context, tb, src *catalog.Table, p *viewPlan, id *value.RecordID, group value.Value, old, now []value.Value) error {
+func (g *Gate) changeGroup(ctx context.Context, tb, src *catalog.Table, p *viewPlan, id *value.RecordID,
+	group value.Value, old, now []value.Value) error {
 	at := key.AppendValue(g.viewKey(tb, viewState), group)
 	rows, tallies, first, err := g.loadGroup(at, len(p.aggs))
 	if err != nil {
@@ -174,7 +176,8 @@ func (g *Gate) viewKey(tb *catalog.Table, part byte) []byte {
 	return key.IndexData(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, 0, part)
 }
 
-// loadGroup reads what is kept of a group: its rows, its aggregates and its key as it was first; NONE where there is none.
+// loadGroup reads what is kept of a group: its rows, its aggregates and its key as it was first; NONE where there is
+// none.
 func (g *Gate) loadGroup(at []byte, aggs int) (int64, []tally, value.Value, error) {
 	out := make([]tally, aggs)
 	for i := range out {
@@ -212,7 +215,8 @@ func (g *Gate) saveGroup(at []byte, rows int64, tallies []tally, group value.Val
 }
 
 // count1 moves one aggregate of a group from a record's old value to its new one.
-func (g *Gate) count1(tb, src *catalog.Table, i int, a aggregate, id *value.RecordID, group value.Value, t *tally, old, now []value.Value) error {
+func (g *Gate) count1(tb, src *catalog.Table, i int, a aggregate, id *value.RecordID, group value.Value, t *tally, old,
+	now []value.Value) error {
 	for _, step := range [2]struct {
 		picked []value.Value
 		sign   int64

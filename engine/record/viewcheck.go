@@ -13,8 +13,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Retold reports whether the rows of a view follow from the stored records of its sources alone, so that CheckView can work
-// them out again: paths of more than one name may lead to other records, and functions that are not pure to anything.
+// Retold reports whether the rows of a view follow from the stored records of its sources alone, so that CheckView can
+// work them out again: paths of more than one name may lead to other records, and functions that are not pure to
+// anything.
 func Retold(tb *catalog.Table, pure func(function string) bool) bool {
 	v := tb.Define.View
 	if v == nil || len(tb.Fields) > 0 || len(v.Omit) > 0 {
@@ -23,7 +24,8 @@ func Retold(tb *catalog.Table, pure func(function string) bool) bool {
 	told := true
 	look := func(n any) bool {
 		switch n := n.(type) {
-		case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.Unary, *ast.Cast, *ast.Paren, *ast.PartField:
+		case *ast.Literal, *ast.Constant, *ast.Array, *ast.Set, *ast.Object, *ast.Unary, *ast.Cast, *ast.Paren,
+			*ast.PartField:
 		case *ast.Binary:
 			told = told && n.KNN == nil && n.Match == nil
 		case *ast.Idiom:
@@ -49,8 +51,8 @@ func Retold(tb *catalog.Table, pure func(function string) bool) bool {
 	return told
 }
 
-// CheckView works the rows of a view out again, one that is Retold, and calls differs with what is stored otherwise. Sums of
-// numbers that are not ints depend on the order in which they were added, and are not compared.
+// CheckView works the rows of a view out again, one that is Retold, and calls differs with what is stored otherwise.
+// Sums of numbers that are not ints depend on the order in which they were added, and are not compared.
 func (g *Gate) CheckView(ctx context.Context, tb *catalog.Table, differs func(text string)) error {
 	return g.asEngine(func() error {
 		p, err := g.plan(tb)
@@ -76,9 +78,10 @@ func (g *Gate) CheckView(ctx context.Context, tb *catalog.Table, differs func(te
 	})
 }
 
-// checkRows compares the rows of a view without GROUP BY. Where it has several sources, one row may stand for records of
-// any of them.
-func (g *Gate) checkRows(ctx context.Context, tb *catalog.Table, p *viewPlan, sources []*catalog.Table, differs func(string)) error {
+// checkRows compares the rows of a view without GROUP BY. Where it has several sources, one row may stand for records
+// of any of them.
+func (g *Gate) checkRows(ctx context.Context, tb *catalog.Table, p *viewPlan, sources []*catalog.Table,
+	differs func(string)) error {
 	expected := func(src *catalog.Table, k value.Value) (value.Value, error) {
 		doc, err := g.load(src, k)
 		if err != nil {
@@ -148,7 +151,8 @@ func (c *recount) take(p *viewPlan, picked []value.Value) error {
 			}
 		case a.fn.extreme():
 			k := key.AppendValue(nil, v)
-			if order := bytes.Compare(k, c.most[i]); c.most[i] == nil || order < 0 && !a.fn.largest() || order > 0 && a.fn.largest() {
+			if order := bytes.Compare(k, c.most[i]); c.most[i] == nil || order < 0 && !a.fn.largest() || order > 0 &&
+				a.fn.largest() {
 				c.most[i] = k
 			}
 		default:
@@ -160,7 +164,8 @@ func (c *recount) take(p *viewPlan, picked []value.Value) error {
 }
 
 // checkGroups counts the groups of a view again, and compares what is kept of them and their rows.
-func (g *Gate) checkGroups(ctx context.Context, tb *catalog.Table, p *viewPlan, sources []*catalog.Table, differs func(string)) error {
+func (g *Gate) checkGroups(ctx context.Context, tb *catalog.Table, p *viewPlan, sources []*catalog.Table,
+	differs func(string)) error {
 	groups := map[string]*recount{}
 	for _, src := range sources {
 		err := g.eachStored(ctx, src, func(_ *value.RecordID, doc value.Value) error {
@@ -171,7 +176,8 @@ func (g *Gate) checkGroups(ctx context.Context, tb *catalog.Table, p *viewPlan, 
 			at := string(key.AppendValue(nil, groupKey(p, picked)))
 			c := groups[at]
 			if c == nil {
-				c = &recount{key: groupKey(p, picked), tallies: make([]tally, len(p.aggs)), most: make([][]byte, len(p.aggs))}
+				c = &recount{key: groupKey(p, picked), tallies: make([]tally, len(p.aggs)),
+					most: make([][]byte, len(p.aggs))}
 				for i := range c.tallies {
 					c.tallies[i] = tally{sum: value.Int(0), squares: value.Float(0)}
 				}
@@ -242,9 +248,10 @@ func (g *Gate) checkGroup(ctx context.Context, tb *catalog.Table, p *viewPlan, c
 	return nil
 }
 
-// checkExtreme gives the least or greatest of the values that are kept of a group, and whether they are as many as there are
-// records, and that one is what was found again. It reads forwards only, as a store that is inspected wants.
-func (g *Gate) checkExtreme(tb *catalog.Table, i int, fn aggregateFunc, group value.Value, c *recount) (v value.Value, same bool, err error) {
+// checkExtreme gives the least or greatest of the values that are kept of a group, and whether they are as many as
+// there are records, and that one is what was found again. It reads forwards only, as a store that is inspected wants.
+func (g *Gate) checkExtreme(tb *catalog.Table, i int, fn aggregateFunc, group value.Value,
+	c *recount) (v value.Value, same bool, err error) {
 	cur := g.Tx.Scan(kv.Prefix(g.memberPrefix(tb, i, group)), txn.ScanOptions{})
 	defer cur.Close()
 	n := int64(0)

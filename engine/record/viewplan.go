@@ -43,7 +43,7 @@ const (
 	aggTimeMax
 )
 
-// extreme reports whether fn is a least or greatest value, of which all values are kept.
+// extreme reports whether fn is a least or greatest value: views keep all values of these.
 func (fn aggregateFunc) extreme() bool {
 	return fn == aggMin || fn == aggMax || fn == aggTimeMin || fn == aggTimeMax
 }

@@ -125,7 +125,8 @@ func (g *Gate) checkKind(w *Write) error {
 		}
 	case ast.TableRelation:
 		if w.In == nil && (w.Plain || w.creates()) {
-			return errs.Internal("Found record: `%s` which is not a relation, but expected a %s", value.RecordOf(w.ID).Text(), w.Table.Define.KindText())
+			return errs.Internal("Found record: `%s` which is not a relation, but expected a %s", value.RecordOf(w.ID).Text(),
+				w.Table.Define.KindText())
 		}
 	}
 	return nil
@@ -251,7 +252,8 @@ func (g *Gate) store(ctx context.Context, w *Write, raw []byte) error {
 // Delete removes a record and everything that hangs on it. It is false where the caller may not: nothing happened then.
 func (g *Gate) Delete(ctx context.Context, tb *catalog.Table, id *value.RecordID, before value.Value) (bool, error) {
 	if !g.Env.CanWrite() {
-		ok, err := g.permitsWrite(ctx, &tb.Define.Permissions.Delete, before, []Var{{"before", before}, {"value", before}})
+		ok, err := g.permitsWrite(ctx, &tb.Define.Permissions.Delete, before,
+			[]Var{{"before", before}, {"value", before}})
 		if !ok || err != nil {
 			return false, err
 		}
@@ -304,8 +306,8 @@ func HasNone(v value.Value) bool {
 	return false
 }
 
-// StripNone removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a Write
-// must not hold such fields, unless Write.HasNone is set.
+// StripNone removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a
+// Write must not hold such fields, unless Write.HasNone is set.
 func StripNone(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.KindObject:

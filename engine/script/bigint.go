@@ -14,14 +14,17 @@ import (
 )
 
 // One step of the interpreter may make a BigInt of any size, out of two small ones, and nothing stops it on the way. So
-// scripts that can have BigInts (they write one, name the class, or are given one) are compiled with calls of guard.js in the
-// place of the operators that could; all others have no BigInts at all.
+// scripts that can have BigInts (they write one, name the class, or are given one) are compiled with calls of guard.js
+// in the place of the operators that could; all others have no BigInts at all.
 
-// guardedOps are the operators that make, or read, BigInts much larger than what they are given, by the names of their guards.
+// guardedOps are the operators that make, or read, BigInts much larger than what they are given, by the names of their
+// guards.
 var guardedOps = map[token.Token]string{
 	token.MULTIPLY: " *", token.EXPONENT: " **", token.SHIFT_LEFT: " <<", token.SHIFT_RIGHT: " >>",
-	token.EQUAL: " ==", token.NOT_EQUAL: " !=", token.LESS: " <", token.GREATER: " >", token.LESS_OR_EQUAL: " <=", token.GREATER_OR_EQUAL: " >=",
-	token.MULTIPLY_ASSIGN: " *", token.EXPONENT_ASSIGN: " **", token.SHIFT_LEFT_ASSIGN: " <<", token.SHIFT_RIGHT_ASSIGN: " >>",
+	token.EQUAL: " ==", token.NOT_EQUAL: " !=", token.LESS: " <", token.GREATER: " >", token.LESS_OR_EQUAL: " <=",
+	token.GREATER_OR_EQUAL: " >=",
+	token.MULTIPLY_ASSIGN:  " *", token.EXPONENT_ASSIGN: " **", token.SHIFT_LEFT_ASSIGN: " <<",
+	token.SHIFT_RIGHT_ASSIGN: " >>",
 }
 
 // bigClasses are what makes BigInts out of other things.
@@ -52,12 +55,12 @@ type guarder struct {
 	depth   int    // nodes inside one another
 }
 
-// maxNesting is how many nodes of a program may be inside one another: an operator of a chain is inside the next. Nothing
-// interrupts the compiler, which takes the square of that.
+// maxNesting is how many nodes of a program may be inside one another: an operator of a chain is inside the next.
+// Nothing interrupts the compiler, which takes the square of that.
 const maxNesting = 4000
 
-// guardBigInts replaces the operators of a program if it can have BigInts: given says that its arguments do. It fails with a text
-// for what it can not replace.
+// guardBigInts replaces the operators of a program if it can have BigInts: given says that its arguments do. It fails
+// with a text for what it can not replace.
 func guardBigInts(program *ast.Program, source string, given bool) (has bool, refused string) {
 	g := &guarder{seen: map[any]bool{}}
 	g.visit(reflect.ValueOf(program))
@@ -154,7 +157,8 @@ func (g *guarder) guarded(x ast.Expression) ast.Expression {
 	return nil
 }
 
-// guardTemplate is the call in the place of a template: it makes a text of any length in one step. The texts come first.
+// guardTemplate is the call in the place of a template: it makes a text of any length in one step. The texts come
+// first.
 func guardTemplate(t *ast.TemplateLiteral) ast.Expression {
 	at := t.Idx0()
 	texts := &ast.ArrayLiteral{LeftBracket: at, RightBracket: at}
@@ -165,7 +169,8 @@ func guardTemplate(t *ast.TemplateLiteral) ast.Expression {
 }
 
 func guardCall(name string, at file.Idx, args ...ast.Expression) ast.Expression {
-	return &ast.CallExpression{Callee: &ast.Identifier{Name: unistring.String(name), Idx: at}, ArgumentList: args, LeftParenthesis: at, RightParenthesis: at}
+	return &ast.CallExpression{Callee: &ast.Identifier{Name: unistring.String(name), Idx: at}, ArgumentList: args,
+		LeftParenthesis: at, RightParenthesis: at}
 }
 
 func text[S ~string](s S, at file.Idx) ast.Expression {

@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// classes are the kinds of values that JavaScript has no like of, by the names of their classes. Those with a type can be
-// made by a script, of their text.
+// classes are the kinds of values that JavaScript has no like of, by the names of their classes. Those with a type can
+// be made by a script, of their text.
 var classes = [...]struct {
 	kind value.Kind
 	name string
@@ -17,8 +17,10 @@ var classes = [...]struct {
 }{
 	{value.KindRecord, "Record", true, value.TypeRecord}, {value.KindUUID, "Uuid", true, value.TypeUUID},
 	{value.KindDuration, "Duration", true, value.TypeDuration}, {value.KindDecimal, "Decimal", true, value.TypeDecimal},
-	{kind: value.KindGeometry, name: "Geometry"}, {kind: value.KindTable, name: "Table"}, {kind: value.KindFile, name: "File"},
-	{kind: value.KindRegex, name: "Regex"}, {kind: value.KindRange, name: "Range"}, {kind: value.KindClosure, name: "Closure"},
+	{kind: value.KindGeometry, name: "Geometry"}, {kind: value.KindTable, name: "Table"},
+	{kind: value.KindFile, name: "File"},
+	{kind: value.KindRegex, name: "Regex"}, {kind: value.KindRange, name: "Range"},
+	{kind: value.KindClosure, name: "Closure"},
 }
 
 // defineClasses makes the classes that scripts may make values of.
@@ -45,10 +47,12 @@ func (c *call) defineClasses() error {
 		if err := c.methods(proto, class.kind); err != nil {
 			return err
 		}
-		if err := ctor.DefineDataProperty("name", c.vm.ToValue(class.name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+		if err := ctor.DefineDataProperty("name", c.vm.ToValue(class.name), goja.FLAG_FALSE, goja.FLAG_TRUE,
+			goja.FLAG_FALSE); err != nil {
 			return err
 		}
-		if err := c.vm.GlobalObject().DefineDataProperty(class.name, ctor, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+		if err := c.vm.GlobalObject().DefineDataProperty(class.name, ctor, goja.FLAG_TRUE, goja.FLAG_TRUE,
+			goja.FLAG_FALSE); err != nil {
 			return err
 		}
 	}
@@ -115,7 +119,8 @@ func (c *call) adopt(o *goja.Object, v value.Value) error {
 	case value.KindGeometry:
 		parts = v.Geometry().Object().Fields()
 	case value.KindFile:
-		parts = []value.Field{{Name: "bucket", Value: value.Str(v.File().Bucket)}, {Name: "key", Value: value.Str(v.File().Key)}}
+		parts = []value.Field{{Name: "bucket", Value: value.Str(v.File().Bucket)},
+			{Name: "key", Value: value.Str(v.File().Key)}}
 	}
 	for _, p := range parts {
 		x, err := c.in(p.Value, 1)
@@ -133,7 +138,8 @@ func (c *call) adopt(o *goja.Object, v value.Value) error {
 func (c *call) methods(proto *goja.Object, kind value.Kind) error {
 	text := func(call goja.FunctionCall) goja.Value { return c.vm.ToValue(c.text(call.This)) }
 	for _, name := range []string{"toString", "toJSON"} {
-		if err := proto.DefineDataProperty(name, c.vm.ToValue(text), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+		if err := proto.DefineDataProperty(name, c.vm.ToValue(text), goja.FLAG_TRUE, goja.FLAG_TRUE,
+			goja.FLAG_FALSE); err != nil {
 			return err
 		}
 	}

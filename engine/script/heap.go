@@ -13,8 +13,8 @@ const heapPause = 5 * time.Millisecond
 // garbagePause is the least time between two collections that tell what is alive from garbage.
 const garbagePause = 40 * time.Millisecond
 
-// leap is the part of the limit by which the heap grows between two looks when a single value is made that is too large:
-// nothing else is that fast.
+// leap is the part of the limit by which the heap grows between two looks when a single value is made that is too
+// large: nothing else is that fast.
 const leap = 4
 
 // heapWatch calls full once when the heap of the process has grown too much since it began. Garbage does not count.
@@ -50,8 +50,8 @@ func (w *heapWatch) look() {
 	}
 }
 
-// tooMuch reports whether the heap has grown too much. One that grows step by step is collected first; one that leaps is
-// not, for the next value may be there before the collection ends.
+// tooMuch reports whether the heap has grown too much. One that grows step by step is collected first; one that leaps
+// is not, for the next value may be there before the collection ends.
 func (w *heapWatch) tooMuch() bool {
 	now := liveHeap()
 	leapt := now > w.last+w.most/leap

@@ -77,7 +77,10 @@ func (c *call) defineHost() error {
 			}
 			return made[name]
 		})
-		set := c.vm.ToValue(func(f goja.FunctionCall) goja.Value { made[name] = f.Argument(0); return goja.Undefined() })
+		set := c.vm.ToValue(func(f goja.FunctionCall) goja.Value {
+			made[name] = f.Argument(0)
+			return goja.Undefined()
+		})
 		return c.vm.GlobalObject().DefineAccessorProperty(name, get, set, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	}
 	for _, name := range []string{"surrealdb", "console"} {

@@ -1,15 +1,16 @@
 // Package script runs the JavaScript of function(…) { … } expressions.
 //
-// Every call has a runtime of its own: nothing of one call is seen by another. A script sees its arguments and `this`, the
-// language's own objects, the classes Record, Uuid, Duration and Decimal, and what the Host lets it do: surrealdb.query and
-// the like, console, and fetch with its classes. There is no timer, no file, no process, no module, and no code made from
-// text. It is an async function in strict mode: await works, and a promise that it returns is settled.
+// Every call has a runtime of its own: nothing of one call is seen by another. A script sees its arguments and `this`,
+// the language's own objects, the classes Record, Uuid, Duration and Decimal, and what the Host lets it do:
+// surrealdb.query and the like, console, and fetch with its classes. There is no timer, no file, no process, no module,
+// and no code made from text. It is an async function in strict mode: await works, and a promise that it returns is
+// settled.
 //
-// Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process' heap
-// while the script runs. The bounds hold between the steps of the interpreter. Built-in functions that could do much in one
-// step are held by limits on their arguments (guard.js), BigInts by their size, regular expressions by a time of their own.
-// What remains is the memory of one step, and that the heap is the whole process': scripting is off by default, and for
-// authors who are trusted with the process.
+// Bounded are the time, the text of the script, what goes in and comes out, nesting, and the growth of the process'
+// heap while the script runs. The bounds hold between the steps of the interpreter. Built-in functions that could do
+// much in one step are held by limits on their arguments (guard.js), BigInts by their size, regular expressions by a
+// time of their own. What remains is the memory of one step, and that the heap is the whole process': scripting is off
+// by default, and for authors who are trusted with the process.
 //
 // No runtime is made, and nothing compiled, before the first script runs.
 package script
@@ -84,10 +85,11 @@ var guardSource string
 // New makes an Engine; records reads the text form of record ids. It costs nothing until the first Run.
 func New(l Limits, records value.RecordParser) *Engine {
 	l = l.withDefaults()
-	return &Engine{limits: l, records: records, compiled: map[written]script{}, guard: sync.OnceValues(func() (*goja.Program, error) {
-		regexp2.DefaultMatchTimeout = l.Pattern // goja compiles with it; nobody else uses the package
-		return goja.Compile("guard", guardSource, true)
-	})}
+	return &Engine{limits: l, records: records, compiled: map[written]script{},
+		guard: sync.OnceValues(func() (*goja.Program, error) {
+			regexp2.DefaultMatchTimeout = l.Pattern // goja compiles with it; only goja uses the package
+			return goja.Compile("guard", guardSource, true)
+		})}
 }
 
 // prefix begins every error of a script.
@@ -101,9 +103,10 @@ func failed(format string, args ...any) error {
 // Disabled is the error of a script where scripts may not run.
 func Disabled() error { return failed("Embedded functions are not enabled.") }
 
-// Run calls a script: source is the body of the function, without its braces. A nil host gives it nothing. Errors: ctx.Err(),
-// or what went wrong in the script, as an *errs.Error.
-func (e *Engine) Run(ctx context.Context, source string, this value.Value, args []value.Value, host Host) (value.Value, error) {
+// Run calls a script: source is the body of the function, without its braces. A nil host gives it nothing. Errors:
+// ctx.Err(), or what went wrong in the script, as an *errs.Error.
+func (e *Engine) Run(ctx context.Context, source string, this value.Value, args []value.Value,
+	host Host) (value.Value, error) {
 	if err := ctx.Err(); err != nil {
 		return value.None, err
 	}
@@ -226,7 +229,8 @@ func (e *Engine) newCall(host Host) (*call, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile the guard of scripts: %w", err)
 	}
-	c := &call{vm: goja.New(), e: e, host: host, hosted: map[*goja.Object]value.Value{}, dates: map[*goja.Object]date{}, protos: map[value.Kind]*goja.Object{}}
+	c := &call{vm: goja.New(), e: e, host: host, hosted: map[*goja.Object]value.Value{}, dates: map[*goja.Object]date{},
+		protos: map[value.Kind]*goja.Object{}}
 	c.vm.SetMaxCallStackSize(e.limits.Calls)
 	install, err := c.vm.RunProgram(guard)
 	if err != nil {
@@ -237,7 +241,8 @@ func (e *Engine) newCall(host Host) (*call, error) {
 		return nil, errors.New("guard a script: it is no function")
 	}
 	vm := c.vm
-	if _, err := f(goja.Undefined(), vm.ToValue(e.limits.Data), vm.ToValue(e.limits.Items), vm.ToValue(e.limits.Depth), vm.ToValue(nesting)); err != nil {
+	if _, err := f(goja.Undefined(), vm.ToValue(e.limits.Data), vm.ToValue(e.limits.Items), vm.ToValue(e.limits.Depth),
+		vm.ToValue(nesting)); err != nil {
 		return nil, fmt.Errorf("guard a script: %w", err)
 	}
 	c.sets, c.maps, c.errors = vm.Get("Set").ToObject(vm), vm.Get("Map").ToObject(vm), vm.Get("Error").ToObject(vm)
@@ -304,8 +309,8 @@ func (c *call) within(f func()) error {
 	return err
 }
 
-// exception is the error of what a script threw, which may have code of its own to say what it is: the message of an Error.
-// A line feed ends it, where a stack would follow.
+// exception is the error of what a script threw, which may have code of its own to say what it is: the message of an
+// Error. A line feed ends it, where a stack would follow.
 func (c *call) exception(thrown goja.Value) error {
 	text := "an exception that cannot be shown"
 	err := c.within(func() {

@@ -6,8 +6,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// send is fetch without its classes: an object with method, url, headers, body and manual gives one with status, text, url,
-// headers and body.
+// send is fetch without its classes: an object with method, url, headers, body and manual gives one with status, text,
+// url, headers and body.
 func (c *call) send(args []value.Value) (value.Value, error) {
 	o := args[0].Object()
 	text := func(name string) string {

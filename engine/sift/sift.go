@@ -222,7 +222,7 @@ func (p *Program) sift(b *batch, fields *value.Fields) {
 	}
 }
 
-// columns reads the columns of the last row of b; a row of which one is not known is open.
+// columns reads the columns of the last row of b; a row with an unknown one is open.
 func (p *Program) columns(b *batch, fields *value.Fields) {
 	before := len(b.values)
 	for _, x := range p.Columns {

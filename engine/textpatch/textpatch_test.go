@@ -63,7 +63,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A patch leads from the first text to the second, whatever they are.
+// A patch leads from the first text to the second, for any two texts.
 func TestRoundTrip(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		n := rapid.IntRange(0, 40).Draw(t, "n")

@@ -35,7 +35,7 @@ type worldTx struct {
 }
 
 // TestStoresAgree runs one random sequence of interleaved transactions on every store and on a sorted map: each must
-// give the same answers, and commit exactly those transactions whose reads nobody has written to since. The sequence has
+// give the same answers, and commit exactly those transactions whose reads are unchanged since. The sequence has
 // snapshots that are held for long, savepoints, scans in both directions, deletions of ranges, counters, checkpoints and
 // restarts. NACRE_METAMORPHIC_OPS says how many operations, 15,000 by default.
 func TestStoresAgree(t *testing.T) {

@@ -26,7 +26,8 @@ func Retry(ctx context.Context, store kv.Store, opt Options, fn func(*Tx) error)
 	return RetryWhile(ctx, store, opt, func() bool { return true }, fn)
 }
 
-// RetryWhile is Retry that asks after each conflict whether fn may run again; if not, the error is that of the conflict.
+// RetryWhile is Retry that asks after each conflict whether fn may run again; if not, the error is that of the
+// conflict.
 func RetryWhile(ctx context.Context, store kv.Store, opt Options, again func() bool, fn func(*Tx) error) error {
 	opt.Write = true
 	for try := 1; ; try++ {

@@ -35,8 +35,9 @@ type Options struct {
 	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
 	Meter    Meter        // who counts what transactions do; may be nil
 	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
-	Lasting  bool         // it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
-	again    bool         // it repeats one that was refused
+	// it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
+	Lasting bool
+	again   bool // it repeats one that was refused
 }
 
 // Tx is one transaction. Commit or Cancel must be called once it is open.
@@ -232,8 +233,9 @@ func (tx *Tx) grow(key []byte, n int) error {
 const entrySize = 96
 
 // Append writes many keys at once, or deletes those without a value. They must be sorted, none of them twice, and the
-// transaction neither reads nor writes them in another way from then on: they show when it is committed. That is cheaper
-// than Set and Delete. It takes over the keys and values. A second call in a transaction goes the way of Set and Delete.
+// transaction neither reads nor writes them in another way from then on: they show when it is committed. That is
+// cheaper than Set and Delete. It takes over the keys and values. A second call in a transaction goes the way of Set
+// and Delete.
 func (tx *Tx) Append(writes []kv.Write) error {
 	if len(tx.bulk) > 0 {
 		for _, w := range writes {
@@ -307,7 +309,8 @@ func (tx *Tx) Savepoint() Savepoint {
 	if tx.changes == nil {
 		return Savepoint{held: tx.held.Mark()}
 	}
-	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size, held: tx.held.Mark() - int64(tx.reads.bytes), hooks: len(tx.hooks)}
+	return Savepoint{buf: tx.buf.Snapshot(), adds: tx.adds.Snapshot(), bulk: tx.bulk, size: tx.size,
+		held: tx.held.Mark() - int64(tx.reads.bytes), hooks: len(tx.hooks)}
 }
 
 // RollbackTo undoes all writes and hooks since sp was taken. What was read stays tracked.
@@ -326,16 +329,17 @@ func (tx *Tx) RollbackTo(sp Savepoint) {
 // goroutine that commits. It must not use the transaction.
 func (tx *Tx) OnCommit(fn func(kv.Version)) { tx.Note(nil, fn) }
 
-// Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes gives
-// it back until it is rolled back.
+// Note is OnCommit with a word on what the transaction has changed, for those who must know before it commits: Notes
+// gives it back until it is rolled back.
 func (tx *Tx) Note(note any, fn func(kv.Version)) {
 	tx.hook(hook{fn: fn, note: note})
 }
 
 // OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions that
-// committed before and before those of all that commit later. It holds up all commits, so it must be quick and use neither
-// the transaction nor the store; what the transaction has lent out is still good. A transaction with such a function goes
-// through the store even when it wrote nothing: what it has read is then still true at its place in the order.
+// committed before and before those of all that commit later. It holds up all commits, so it must be quick and use
+// neither the transaction nor the store; what the transaction has lent out is still good. A transaction with such a
+// function goes through the store even when it wrote nothing: what it has read is then still true at its place in the
+// order.
 func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hook(hook{fn: fn, early: true}) }
 
 func (tx *Tx) hook(h hook) {
@@ -357,7 +361,7 @@ func (tx *Tx) Notes(f func(note any)) {
 	}
 }
 
-// TakeTurn takes the store's commit turn for the rest of the transaction: nobody else commits until
+// TakeTurn takes the store's commit turn for the rest of the transaction: no other transaction commits until
 // it ends. It may fail to commit all the same, for what was committed before.
 func (tx *Tx) TakeTurn(ctx context.Context) error {
 	if tx.opt.Turn != nil {
@@ -374,11 +378,11 @@ func (tx *Tx) TakeTurn(ctx context.Context) error {
 	return nil
 }
 
-// Turn is the store's commit turn, where the transaction holds it: a commit that the transaction waits for, of another one,
-// must have it too. nil: it does not.
+// Turn is the store's commit turn, where the transaction holds it: a commit that the transaction waits for, of another
+// one, must have it too. nil: it does not.
 func (tx *Tx) Turn() *kv.Turn { return tx.opt.Turn }
 
-// Latest gives the newest committed value of key, or nil, whatever the transaction's snapshot: one
+// Latest gives the newest committed value of key, or nil, beyond the transaction's snapshot: one
 // that holds the turn finds nothing newer until it ends. What the transaction wrote does not show.
 func (tx *Tx) Latest(ctx context.Context, key []byte) ([]byte, error) {
 	snap, err := tx.store.Begin(ctx)

@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/kv/overlay"
 )
 
-// gaps are ranges without a key in the snapshot, as those who ask range by range have found them: one each for some of the
-// outer ranges that they asked within, the one that was used last in front.
+// gaps are ranges without a key in the snapshot, as those who ask range by range have found them: one each for some of
+// the outer ranges that they asked within, the one that was used last in front.
 type gaps struct{ known []gap }
 
 type gap struct {
@@ -17,12 +17,13 @@ type gap struct {
 	within []byte // where the outer range starts
 }
 
-// mostGaps is enough for those who ask in turn whether a record has edges, and whether it is referred to, in two tables.
+// mostGaps is enough for those who ask in turn whether a record has edges, and whether it is referred to, in two
+// tables.
 const mostGaps = 4
 
-// Void reports whether r has no key, neither in the snapshot nor among what the transaction has written or deleted; r then
-// counts as read. It is a cheap question before a Scan where most ranges are empty: within is a range around r, and how far
-// the emptiness reaches in it is remembered. Neither of them is kept.
+// Void reports whether r has no key, neither in the snapshot nor among what the transaction has written or deleted; r
+// then counts as read. It is a cheap question before a Scan where most ranges are empty: within is a range around r,
+// and how far the emptiness reaches in it is remembered. Neither of them is kept.
 func (tx *Tx) Void(r, within kv.Range) (bool, error) {
 	if tx.done {
 		return false, ErrDone
@@ -78,7 +79,8 @@ func (gs *gaps) contain(r kv.Range) bool {
 	return false
 }
 
-// add remembers g, in place of the one that was found in the same outer range or of the one that was not used for longest.
+// add remembers g, in place of the one that was found in the same outer range or of the one that was not used for
+// longest.
 func (gs *gaps) add(g gap) {
 	i := slices.IndexFunc(gs.known, func(o gap) bool { return bytes.Equal(o.within, g.within) })
 	if i < 0 && len(gs.known) < mostGaps {

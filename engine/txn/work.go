@@ -21,7 +21,8 @@ type Work struct {
 	KeysWritten, KeyBytesWritten, Bytes uint64 // what was committed; Bytes is of values
 }
 
-// Meter takes the Work of finished transactions. Count is called by many goroutines, must be quick, and must not keep w.
+// Meter takes the Work of finished transactions. Count is called by many goroutines, must be quick, and must not keep
+// w.
 type Meter interface {
 	Count(w *Work)
 }

@@ -65,7 +65,7 @@ type Limits struct {
 	// MaxValues is how many elements and fields there may be in all containers together; 0: as many as come. A value
 	// takes more memory than its shortest encoding, by a factor of up to a hundred.
 	MaxValues int
-	// Own says that the input is handed over: nobody changes it any more, and strings may be parts of it.
+	// Own says that the input is handed over: it does not change any more, and strings may be parts of it.
 	Own bool
 	// ParseRecord reads the text form of a record id ("person:1"). Where it is nil such text is refused.
 	ParseRecord func(text string) (*RecordID, error)

@@ -45,7 +45,7 @@ func (d Decimal) addSmall(e Decimal, scale uint8) (Decimal, bool) {
 	return Decimal{Lo: magnitude(a + b), Neg: a+b < 0, Scale: scale}, true
 }
 
-// addZero is the sum of two decimals one of which is zero: the other as it stands.
+// addZero adds two decimals when one is zero: the sum is the other, unchanged.
 func (d Decimal) addZero(e Decimal) (Decimal, bool) {
 	switch {
 	case !d.IsZero():

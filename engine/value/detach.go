@@ -7,7 +7,7 @@ import (
 )
 
 // Detach gives v without any tie to memory that it was read from. Values of a stored record alias
-// its bytes, which a store lends only until its snapshot is released: whatever outlives that, such
+// its bytes, which a store lends only until its snapshot is released: a value that lives longer, such
 // as the result of a statement, is detached first. A row that is still encoded costs one copy.
 func Detach(v Value) Value {
 	var d detacher

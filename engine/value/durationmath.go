@@ -66,7 +66,7 @@ func (d Datetime) Sub(e Duration) (Datetime, bool) {
 	return out, out.inCalendar()
 }
 
-// shiftDatetime moves a datetime by a duration. The error names the duration first, whatever the
+// shiftDatetime moves a datetime by a duration. The error names the duration first, for either
 // order was.
 func shiftDatetime(at, by Value, op byte) (Value, error) {
 	if op == '+' {

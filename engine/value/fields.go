@@ -189,7 +189,7 @@ func mapLen(b []byte) uint32 {
 	return uint32(n)
 }
 
-// storedValue is decodeStored for bytes of which the value may be the front. The commonest values come first.
+// storedValue is decodeStored for bytes that may go on behind the value. The commonest values come first.
 func storedValue(b []byte, special bool) Value {
 	switch ib := b[0]; {
 	case ib < 24:

@@ -44,7 +44,7 @@ func UUIDv4() UUID {
 	return u.stamp(4)
 }
 
-// UUIDv7 generates a UUID that sorts by the milliseconds of an instant, of which it keeps 48 bits.
+// UUIDv7 generates a UUID that sorts by the milliseconds of an instant; it keeps 48 bits of them.
 func UUIDv7(at Datetime) UUID {
 	var u UUID
 	putMillis(u[:6], at.millis())

@@ -8,8 +8,8 @@ import (
 // Relations of geometries in the plane, on exact coordinates. A line's boundary is its two ends
 // (none if it is closed), a polygon's its rings; "contains" wants something of the interior.
 
-// Relation answers the operators of containment, of which those of geometries may take long: the product of the
-// vertices of both. It asks poll from time to time whether to go on. When it says no, what is answered means nothing,
+// Relation answers the operators of containment. Those of geometries may take long: the product of the vertices of
+// both. It asks poll from time to time whether to go on. When it says no, what is answered means nothing,
 // and Err is set. A nil Relation never asks.
 type Relation struct {
 	poll func() error

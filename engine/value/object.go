@@ -14,7 +14,7 @@ type Field struct {
 
 // Object is an immutable map with string keys in ascending byte order. One that came from storage
 // is still encoded (see record.go): Get reads a single field out of the bytes, With and Without
-// remember what changed, and whatever needs all fields decodes them once, which is safe from any
+// remember what changed, and an operation that needs all fields decodes them once, which is safe from any
 // number of goroutines.
 type Object struct {
 	fields []Field

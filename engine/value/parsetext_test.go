@@ -88,7 +88,7 @@ func TestDecimalLiterals(t *testing.T) {
 	}
 }
 
-// Whatever reads, reads back from its text.
+// A text that parses gives an equal value when its printed form is parsed.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"2024-01-01T00:00:00.1Z", "-0001-01-01", "1h30m", "18446744073709551615s",
 		"018f0d3e-6f3b-7aaa-8aaa-1234567890ab", "1.5e3", "-0.5", "9223372036854775808",

@@ -15,7 +15,7 @@ import (
 // last step is an index or "-" inserts into an array; an add to an array itself appends, an array element by
 // element. What a path does not reach stays as it is.
 //
-// What copy, move, test and change read is read of seen: v as it is seen by whoever asks. goOn is asked before each
+// The operations copy, move, test and change read from seen: v as the caller may see it. goOn is asked before each
 // operation and while one works; an error ends all.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	if ops.kind != KindArray {

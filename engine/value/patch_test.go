@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPatchAgainstModel: operations one by one, each of which makes a new value, come to what Patch makes of all at
+// TestPatchAgainstModel: operations applied one by one, each making a new value, come to what Patch makes of all at
 // once.
 func TestPatchAgainstModel(t *testing.T) {
 	name := rapid.SampledFrom([]string{"a", "a", "b", "c", "0", "1", "-", "300", "700", "f9", ""})
@@ -180,7 +180,7 @@ func modelRemove(v Value, path []string) Value {
 	return v
 }
 
-// patches are documents and n operations on one, each of which would take as long as the document is large if it made a
+// patches are documents and n operations on one. Each would take as long as the document is large if it made a
 // new one.
 func patches(n int) map[string][2]Value {
 	var fields, places []Field

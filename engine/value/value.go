@@ -2,7 +2,7 @@
 // order, equality, arithmetic, canonical text, type grammar with coercion and casts, and the CBOR
 // codec that is both the storage and the wire form.
 //
-// Values are immutable: whoever holds one may share it, and slices and objects got out of one must
+// Values are immutable: they may be shared, and slices and objects got out of one must
 // not be written to. Ints, floats, bools, decimals, durations and datetimes never allocate.
 // The package knows nothing of queries, storage keys or sessions.
 package value

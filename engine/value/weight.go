@@ -9,11 +9,11 @@ import (
 // overhead is about what a value, a field or an object takes beside its contents.
 const overhead = 48
 
-// Heaviest is the weight of everything that weighs as much or more: it is refused whatever the limit.
+// Heaviest is the weight of everything that weighs as much or more: every limit refuses it.
 const Heaviest = math.MaxUint32
 
 // Weight is about how many bytes v would take if nothing in it were shared: lists that hold one another many times over
-// take little memory, and yet whoever compares, writes or copies them walks all of it. Values carry it from where they
+// take little memory, but comparing, writing or copying them walks all of it. Values carry it from where they
 // are made, so it is known at once; what is encoded counts as its bytes. It stops at 4 GiB.
 func Weight(v Value) int { return int(v.weight()) }
 
@@ -50,7 +50,7 @@ func (v *Value) weight() uint64 {
 // carried is n as values carry it.
 func carried(n uint64) uint32 { return uint32(min(n, Heaviest)) }
 
-// levels is how deep values may nest. What is deeper weighs as much as can be said: whoever walks a value goes as deep
+// levels is how deep values may nest. A deeper value has the greatest weight: code that walks a value goes as deep
 // into the stack. Storage and the wire end near there as well.
 const levels = 255
 

@@ -188,7 +188,7 @@ func TestWithoutAPoolNothingIsRefused(t *testing.T) {
 	}
 }
 
-// TestThePoolIsNeverOverdrawn: whatever many goroutines take and give back at once, it is never more than there is, and
+// TestThePoolIsNeverOverdrawn: many goroutines take and give back at once; the sum never exceeds the pool, and
 // all of it is back in the end.
 func TestThePoolIsNeverOverdrawn(t *testing.T) {
 	p := NewPool(16 * chunk)

@@ -11,7 +11,7 @@ import (
 	"net"
 )
 
-// Free is a host:port of the machine itself that nobody listens on right now.
+// Free is a host:port of the machine itself without a listener right now.
 func Free() (string, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.1:0", 1+rand.IntN(250), rand.IntN(250)))
 	if err != nil {

@@ -117,7 +117,7 @@ func (d *decoder) text(b []byte) (string, error) {
 	if !utf8.Valid(b) {
 		return "", notUTF8()
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), nil // nobody changes the bytes
+	return unsafe.String(unsafe.SliceData(b), len(b)), nil // the bytes do not change
 }
 
 // plain is a copy of b as a text.

@@ -240,7 +240,7 @@ func TestErrorRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever is read can be written, and is the same then.
+// Every value that is read can be written, and is the same when it is read again.
 func FuzzDecodeValue(f *testing.F) {
 	for _, text := range []string{"1", "[1, {a: NONE}]", "t:1", "t:[1,'x']", "1..=2", "'x'", "1.5dec", "1h",
 		"d'2024-01-01T00:00:00Z'", "(1, 2)", "{1, 2}"} {

@@ -196,7 +196,7 @@ func appendStoredFields(dst, b []byte, p int, n uint64, levels int) (_ []byte, _
 }
 
 const (
-	// chunk is how many bytes are copied of a short text, whatever its length: that is cheaper than a copy of as many
+	// chunk is how many bytes are copied of every short text: that is cheaper than a copy of as many
 	// bytes as there are.
 	chunk = 24
 	// window is more than a short field takes: tags and lengths, a name, and a text or a number.

@@ -1,5 +1,5 @@
-// Package document turns the bytes of an upload into text with Markdown headings. Bytes come from strangers: every
-// reader is bounded in size, depth and time, and what cannot be read is an error that says why.
+// Package document turns the bytes of an upload into text with Markdown headings. Clients are not trusted: every reader
+// is bounded in size, depth and time, and what cannot be read is an error that says why.
 package document
 
 import (

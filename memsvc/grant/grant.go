@@ -1,5 +1,5 @@
 // Package grant decides what a caller may do and see: scopes, patterns, clauses and regions. Every check of the service
-// is made here; whatever is not granted is refused.
+// is made here; everything that is not granted is refused.
 package grant
 
 import (

@@ -17,7 +17,7 @@ var Checks = []string{"duplicates", "contradictions", "injection", "unscoped"}
 const maxCompared = 1000
 
 // Check looks for what somebody should look at: entities with nearly the same name, keys with several values, texts
-// that give orders to models, rows that nobody may see. It changes nothing.
+// that give orders to models, rows that no principal may see. It changes nothing.
 func (s *Service) Check(ctx context.Context, t *settings.Tenant, check string, threshold float64, most int,
 	sees May) ([]Finding, error) {
 	out := []Finding{}
@@ -139,7 +139,7 @@ func injections(ctx context.Context, t *settings.Tenant, sees May) (out []Findin
 	return out, err
 }
 
-// unscoped are rows without clauses: nobody sees them. Only their keys are told.
+// unscoped are rows without clauses, which no principal sees. Only their keys are reported.
 func unscoped(ctx context.Context, t *settings.Tenant) (out []Finding, err error) {
 	for _, table := range []string{"turn", "chunk", "document", "attribute", "relation", "entity", "session"} {
 		type row struct {

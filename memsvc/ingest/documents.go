@@ -340,7 +340,7 @@ func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Do
 // maxExtracted bounds the passages of one document that a model reads.
 const maxExtracted = 200
 
-// documentFacts reads facts out of the passages of a document. "I" in a document is nobody that the memory knows.
+// documentFacts reads facts out of the passages of a document. "I" in a document is not a known person.
 func (s *Service) documentFacts(ctx context.Context, t *settings.Tenant, d *store.Document, doc *document.Doc,
 	stage func(string)) (Facts, error) {
 	const author = "the author of the document"

@@ -104,7 +104,7 @@ func EntityKey(kind, name string) string { return EntityType(kind) + "/" + text.
 
 var importance = map[string]float64{"identity": 1, "knowledge": 0.8, "context": 0.5}
 
-// multiValued are keys of which several values hold at once.
+// multiValued are keys that may have several values at once.
 var multiValued = map[string]bool{"likes": true, "dislikes": true, "has_pet": true, "speaks": true, "knows": true,
 	"hobby": true, "hobbies": true,
 	"allergic_to": true, "visited": true, "friend": true, "sister": true, "brother": true, "son": true,
@@ -132,7 +132,7 @@ type change struct {
 	dirty    map[string]*store.Attribute
 }
 
-// Reconcile works facts into what is known, in one transaction with whatever else the caller puts into it.
+// Reconcile merges facts into what is known, in the transaction of the caller.
 func (s *Service) Reconcile(ctx context.Context, t *settings.Tenant, found Facts, o Origin,
 	turn string) (*Extraction, error) {
 	var out *Extraction

@@ -79,7 +79,7 @@ func (s *Service) eachOpen(ctx context.Context, t *settings.Tenant, may May, f f
 	return n, err
 }
 
-// Prune deletes traces that are older than the Context keeps them, answers to writes that nobody may repeat any more,
+// Prune deletes traces that are older than the Context keeps them, answers to writes that may not be repeated any more,
 // and the part of the log that no index needs.
 func (s *Service) Prune(ctx context.Context, t *settings.Tenant, now time.Time) error {
 	for kind, days := range t.TraceDays {

@@ -410,7 +410,7 @@ func (s *Schema) Stage(e *Settings, stage string) Model {
 	return Model{provider, model}
 }
 
-// defaultModels are what a wire is asked for where nobody named a model.
+// defaultModels are the models of each wire when the settings name none.
 var defaultModels = map[string]string{"openai": "gpt-4o-mini", "anthropic": "claude-3-5-haiku-latest",
 	"google": "gemini-2.0-flash"}
 

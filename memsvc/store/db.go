@@ -330,7 +330,7 @@ func (d *DB) TrimLog(ctx context.Context) error {
 
 const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// NewID makes a key that nobody can guess: 20 letters with the time in front, so that later ones sort behind.
+// NewID makes an unguessable key: 20 letters with the time in front, so that later ones sort behind.
 func NewID() string {
 	var b [20]byte
 	var r [12]byte

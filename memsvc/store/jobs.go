@@ -13,7 +13,7 @@ const (
 	JobDead   = "dead"
 )
 
-// Job is work that survives the process. Whoever holds its lease does it.
+// Job is work that survives the process. The worker that holds its lease does it.
 type Job struct {
 	ID        string    `db:"id" json:"id"`
 	Context   string    `db:"context" json:"context"`

@@ -281,7 +281,7 @@ func (c *checker) dependencies() {
 			}
 			return
 		}
-		// What nobody has read follows everything that somebody has.
+		// Appends that no transaction has read follow all appends that were read.
 		for _, w := range unseen[op.Key] {
 			c.edge(i, w, rw)
 		}

@@ -168,7 +168,7 @@ func TestSpoiledHistoriesAreFound(t *testing.T) {
 			}
 		}
 	}
-	// What was removed may be of a transaction that nobody was told about, and unread before.
+	// A removed append may belong to a transaction that was never acknowledged, and never read.
 	if found < spoiled*9/10 {
 		t.Errorf("found %d of %d", found, spoiled)
 	}

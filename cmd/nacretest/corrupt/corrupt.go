@@ -29,7 +29,7 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 // damage is one way to spoil a store.
 type damage struct {
 	name string
-	want []string // kinds of findings, of which one must come
+	want []string // kinds of findings; at least one must be reported
 	do   func(s *spoiler) error
 	// keeps says that a repair brings everything back: the check of the result must be clean.
 	keeps bool

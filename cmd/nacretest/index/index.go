@@ -204,7 +204,7 @@ func (x *indexer) removed(name string) bool {
 	return x.gone[name]
 }
 
-// look asks each index that nobody removed: it must answer, and the same as a scan of the same transaction.
+// look queries each index that was not removed: it must give the same answer as a scan in the same transaction.
 func (x *indexer) look(ctx context.Context, cl *client.Client) error {
 	for _, ix := range builtIndexes {
 		if ix.ask == "" {

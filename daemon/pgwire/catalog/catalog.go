@@ -50,7 +50,7 @@ type Column struct {
 	Check    string
 	Computed bool
 	Ref      string // the table whose records it links to, or ""
-	Link     bool   // it may hold records, of whatever tables
+	Link     bool   // it may hold records of any table
 	Texts    bool   // it is declared to hold nothing but texts
 }
 

@@ -22,7 +22,7 @@ func zoneSecondsAt(zone *time.Location, secs int64) int64 {
 	return int64(offset)
 }
 
-// strict makes an operator of two values of which neither is NULL.
+// strict makes an operator that answers NULL when either operand is NULL.
 func strict(oid pgtype.OID, key string, l, r *bound, f func(s *scope, x, y value.Value) (value.Value, error)) *bound {
 	out := &bound{oid: oid, key: keyed("(", l.key, key, r.key, ")"), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {

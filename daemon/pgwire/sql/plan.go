@@ -265,7 +265,7 @@ type colBind struct {
 	origin Column
 	fields []Column
 	hidden bool  // of the right side of USING
-	used   *bool // set where an expression looks at it; nil: nobody asks
+	used   *bool // set when an expression reads the column; nil: not tracked
 }
 
 // names is what names mean in a query.

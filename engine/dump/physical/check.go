@@ -215,7 +215,7 @@ func (c *checker) derived(t *table, id, doc value.Value) error {
 	for _, ix := range t.indexes {
 		var err error
 		switch {
-		case ix.Build.State == catalog.Failed: // nobody keeps it or looks at it
+		case ix.Build.State == catalog.Failed: // it is neither maintained nor used
 		case ix.Define.Kind == ast.IndexCount:
 			var yes bool
 			if yes, err = ix.counts(c.ctx, doc); yes {

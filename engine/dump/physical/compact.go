@@ -24,7 +24,7 @@ func Compact(ctx context.Context, path string, progress Progress) (s Sizes, err 
 	if s.Before, err = dirSize(path); err != nil {
 		return s, errors.Join(fmt.Errorf("compact: %w", err), in.Close())
 	}
-	// The lock is kept until the new store is in place, so that nobody opens the old one meanwhile.
+	// The lock is kept until the new store is in place, so that no process opens the old one meanwhile.
 	err = replaceStore(path, func(fresh string) error { return rewrite(ctx, in, fresh, progress) })
 	if err = errors.Join(err, in.Close()); err != nil {
 		return s, fmt.Errorf("compact: %w", err)

@@ -51,7 +51,7 @@ type schema struct {
 	broken  map[place]bool   // tables whose definitions cannot be read
 	names   map[place]string // of tables, those that are only named too
 	ids     map[tableName]uint32
-	gaps    map[place]bool // databases of which tables were removed
+	gaps    map[place]bool // databases with removed tables
 	cleaned map[place]bool // indexes, tables and more that are gone, and are being removed from the store
 }
 

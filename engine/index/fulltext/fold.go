@@ -105,7 +105,7 @@ func (x *Index) foldFrom(from []byte) (next []byte, err error) {
 	return next, x.fold(term, batch)
 }
 
-// alone makes the transaction conflict with whoever drops the index and whoever else folds it.
+// alone makes the transaction conflict with one that drops the index, and with any other fold of it.
 func (x *Index) alone() error {
 	built, err := x.Tx.Get(x.statKey(statBuilt))
 	if err != nil {
@@ -124,7 +124,7 @@ func (x *Index) alone() error {
 func (x *Index) fold(term string, changes []change) error {
 	for _, c := range changes {
 		k := x.changeKey(term, c.doc)
-		if _, err := x.Tx.Get(k); err != nil { // tracked: nobody may change it before the commit
+		if _, err := x.Tx.Get(k); err != nil { // tracked: a concurrent change makes the commit fail
 			return err
 		}
 		if err := x.Tx.Delete(k); err != nil {
@@ -134,7 +134,8 @@ func (x *Index) fold(term string, changes []change) error {
 	return x.enter(term, changes)
 }
 
-// enter writes changes of a term, in order of their documents, into its blocks. Nobody else may write blocks meanwhile.
+// enter writes changes of a term, in order of their documents, into its blocks. No other goroutine may write blocks
+// meanwhile.
 func (x *Index) enter(term string, changes []change) error {
 	for len(changes) > 0 {
 		b, k, err := x.blockFor(term, changes[0].doc)

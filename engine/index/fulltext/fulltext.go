@@ -6,7 +6,7 @@
 // documents beside them; a reader merges the two. Builds write blocks, records write changes, and where
 // many have gathered they are folded into the blocks in the background. Positions are not stored:
 // highlights and offsets analyze the few texts that are shown. A document also has a list of its terms,
-// so that it can be taken out whatever became of its analyzer. Nothing that two writers of different
+// so that it can be taken out even after its analyzer has changed. Nothing that two writers of different
 // records touch is the same key but counters, which the store adds up: they do not conflict.
 //
 // Keys, inside the index data space of engine/key (doc8: 8 bytes big endian; uv: unsigned varint):

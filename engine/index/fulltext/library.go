@@ -46,8 +46,8 @@ const (
 // foldAfter is how many changes an index gathers before they are folded.
 const foldAfter = 1 << 16
 
-// NewLibrary makes the library of a store. files opens the files of mapper filters; nil: none. SECURITY: whoever may
-// define analyzers can read them.
+// NewLibrary makes the library of a store. files opens the files of mapper filters; nil: none. SECURITY: users who
+// may define analyzers can read them.
 func NewLibrary(store kv.Store, files Files, log *slog.Logger) *Library {
 	l := &Library{store: store, files: files, log: log, changed: map[place]*gathered{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())

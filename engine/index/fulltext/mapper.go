@@ -44,8 +44,8 @@ func readMapper(files Files, path string) (mapper, error) {
 	return m, nil
 }
 
-// readBounded reads a file of an analyzer. SECURITY: whatever files does not hold, for any reason, is not there to the
-// client.
+// readBounded reads a file of an analyzer. SECURITY: for every failure the client
+// gets the same error as for a missing file.
 func readBounded(files Files, path string) (string, error) {
 	if files == nil {
 		return "", noFile(fs.ErrNotExist)

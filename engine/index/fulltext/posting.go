@@ -50,7 +50,7 @@ func decodeChange(raw []byte) (c change, ok bool) {
 // blockSize is how many postings a full block holds.
 const blockSize = 128
 
-// block is a block of postings, of which only the head has been read.
+// block is a block of postings; only its head has been read.
 type block struct {
 	first, last uint64
 	count       int

@@ -9,7 +9,7 @@ import (
 type class uint8
 
 const (
-	classOther class = iota // splits words and is dropped, whatever the tokenizers
+	classOther class = iota // splits words and is dropped, with any tokenizer
 	classBlank
 	classLower // letters without upper case count as lower
 	classUpper

@@ -256,7 +256,7 @@ var errGone = errors.New("the index is gone")
 
 // writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last. A head
 // is there from the beginning, of no nodes where there was none: every transaction reads it, and that which makes it
-// the count of changes, so whoever removes the index either comes before, and ends the checkpoint, or removes what it
+// the count of changes, so a removal of the index either comes before, and ends the checkpoint, or removes what it
 // wrote.
 func (s *shared) writeCheckpoint(store kv.Store) error {
 	s.mu.RLock()

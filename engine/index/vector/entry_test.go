@@ -35,7 +35,7 @@ func TestInField(t *testing.T) {
 	}
 }
 
-// TestVectorsOfFields: whatever a vector is written as in its record, the reader of fields finds what was indexed.
+// TestVectorsOfFields: for every notation of a vector in its record, the reader of fields finds what was indexed.
 func TestVectorsOfFields(t *testing.T) {
 	decimal, err := value.ParseDecimalLiteral("2.5")
 	if err != nil {

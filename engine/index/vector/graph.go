@@ -465,7 +465,7 @@ func (g *graph) purge(by kv.Version) {
 	}
 	for p := range g.nodes {
 		if n := &g.nodes[p]; n.state != free && out(uint32(p)) {
-			g.nodes[p] = node{low: n.low[:0]} // whoever takes the place takes the list
+			g.nodes[p] = node{low: n.low[:0]} // the next node at this place reuses the list
 			g.arena.drop(uint32(p))
 			g.free = append(g.free, uint32(p))
 			g.dead--

@@ -404,7 +404,7 @@ func TestReopen(t *testing.T) {
 	b.cache.Close()
 	b.check(b.store.Close())
 
-	// Changes that nobody searches for are in no graph: only the vectors are stored.
+	// Without a search, changes are in no graph: only the vectors are stored.
 	b = newBench(t, openStore(), hnsw(dimension, "COSINE", "F32"))
 	b.write(func(x *Index) {
 		for id := 0; id < n; id += 7 {

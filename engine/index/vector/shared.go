@@ -13,7 +13,7 @@ import (
 type shared struct {
 	x      *Index       // without a transaction
 	misses atomic.Int64 // searches in a row that knew of changes which did not come in
-	// dropped: nobody asks it any more, and its worker ends.
+	// dropped: no query uses it any more, and its worker ends.
 	dropped atomic.Bool
 
 	mu       sync.RWMutex // guards all below; held over no I/O and no user code

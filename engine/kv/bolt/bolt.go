@@ -70,7 +70,7 @@ type Options struct {
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's
 
-	// Log gets what an operator should know: a replay, a disk that is full or fails. nil: nobody does.
+	// Log gets what an operator should know: a replay, a disk that is full or fails. nil: no log.
 	Log *slog.Logger
 }
 

@@ -142,7 +142,7 @@ func (b *Builder) Abort() error {
 	return errors.Join(err, b.s.db.Close(), os.RemoveAll(b.s.opt.Path))
 }
 
-// Unused reports whether the store at path, of which only data.db has to be there, is open in
+// Unused reports whether the store at path, with at least its data.db, is open in
 // another process: nil when it is not. Errors: kv.ErrLocked, kv.ErrFormat when there is no store.
 func Unused(path string) error {
 	db, err := peek(path)

@@ -95,7 +95,7 @@ func TestHalfMadeStore(t *testing.T) {
 	}
 }
 
-// TestTwoMakersOfOneStore: who comes second while the first one makes the file waits for nobody.
+// TestTwoMakersOfOneStore: the second process does not wait while the first makes the file.
 func TestTwoMakersOfOneStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	if err := os.Mkdir(path, 0o700); err != nil {

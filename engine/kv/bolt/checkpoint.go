@@ -162,7 +162,7 @@ func (s *Store) forgetPages() {
 }
 
 // roomFor refuses a chunk of a checkpoint of n keys and size bytes that might not fit into the mapping of the
-// file. bbolt would map it anew, and wait for all readers to end, of which there always is one.
+// file. bbolt would map it anew, and wait for all readers to end; there always is one.
 func (s *Store) roomFor(tx *bbolt.Tx, n int, size int64) error {
 	pages := int64(min(n, s.chunkKeys())) * 5 / 4 * int64(s.db.Info().PageSize)
 	if tx.Size()+pages+2*size > int64(s.mapSize) {

@@ -88,7 +88,7 @@ func (q *queue) close() {
 	q.shut = true
 }
 
-// committer is the one goroutine that changes the store. Nobody else touches its fields.
+// committer is the one goroutine that changes the store. Only it touches its fields.
 type committer struct {
 	s       *Store
 	version kv.Version
@@ -119,7 +119,7 @@ type committer struct {
 // grant asks that from now on only one turn commits; nil: that all do.
 type grant struct {
 	turn  *kv.Turn
-	given chan struct{} // closed when it is so; nil where nobody waits
+	given chan struct{} // closed when it is so; nil without a waiter
 }
 
 // run serves until the store is closed.

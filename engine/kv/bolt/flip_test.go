@@ -151,7 +151,7 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 		return err
 	}
 	defer sn.Release()
-	// Each way is tried whatever the others have said: only wrong rows end it.
+	// Each way is tried, also after errors of the others: only wrong rows end the test.
 	var refused error
 	note := func(err error) error {
 		if errors.Is(err, kv.ErrCorrupt) || errors.Is(err, kv.ErrFormat) {

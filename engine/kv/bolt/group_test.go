@@ -118,7 +118,7 @@ func TestWaitingCommitsShareOneSync(t *testing.T) {
 }
 
 // TestFailedSyncTakesWhatCameAfterAlong: what was admitted on top of a group whose sync failed is refused with it,
-// shows to nobody, and reads go on.
+// becomes visible to no reader, and reads go on.
 func TestFailedSyncTakesWhatCameAfterAlong(t *testing.T) {
 	broken := errors.New("broken")
 	st, inSync, release := stalled(t, broken)

@@ -22,7 +22,7 @@ type Inspection struct {
 	// Tolerant reading passes over what is damaged (CheckPages tells what that is); without it
 	// reading stops there with kv.ErrCorrupt.
 	Tolerant bool
-	// Walked is told now and then how many bytes of pages CheckPages has seen; nil: nobody is.
+	// Walked is called now and then with how many bytes of pages CheckPages has seen; nil: no calls.
 	Walked func(bytes uint64)
 
 	Format   uint32

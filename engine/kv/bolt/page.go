@@ -320,7 +320,7 @@ type treeCursor struct {
 	pf       *pageFile
 	t        tree
 	sound    func(bucket bool, key, value []byte) bool // nil: every element is
-	lost     *Losses                                   // counts what is passed over; nil: nobody does
+	lost     *Losses                                   // counts what is passed over; nil: not counted
 	err      error
 	stack    []place
 	budget   int // pages that it may still visit: damaged branches might lead round and round

@@ -10,7 +10,7 @@ package failpoint
 const (
 	Append      = "append"      // a group is written to the log, not yet synced
 	Publish     = "publish"     // it is synced, not yet visible
-	Acknowledge = "acknowledge" // it is visible, nobody has been told yet
+	Acknowledge = "acknowledge" // it is visible, and not acknowledged yet
 	Checkpoint  = "checkpoint"  // a part of a checkpoint is in bbolt's hands, not yet committed
 	Release     = "release"     // a checkpoint is done, its log not yet given up
 	Recycle     = "recycle"     // a log segment has its new header, not yet synced

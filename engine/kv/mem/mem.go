@@ -1,7 +1,7 @@
 // Package mem is the store in memory: a copy-on-write ordered map of the newest state.
 //
 // It promises what kv.Store does, but for durability: Close loses everything. A snapshot is a
-// pointer to an immutable tree; it costs two small allocations and waits for nobody. Commits are
+// pointer to an immutable tree; it costs two small allocations and never waits. Commits are
 // applied one at a time, in the order in which they come.
 package mem
 

@@ -2,7 +2,7 @@
 // ordered map (Tree), the window of recent commits that read sets are validated against
 // (Window), and the published states that snapshots hold (Epochs).
 //
-// It promises that whatever a reader holds never changes under it and that no reader waits for a
+// It promises that the tree of a reader never changes and that no reader waits for a
 // writer. It knows nothing about files. Locks: Window.mu and Epochs.mu are leaves, never held
 // across each other or a callback that blocks.
 package overlay

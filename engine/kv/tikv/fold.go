@@ -119,8 +119,8 @@ func (f *folder) next() (string, bool) {
 	return "", false
 }
 
-// fold makes a counter of one part. The sum stays the same, so nobody who has read it has to know; who overwrites the
-// counter or folds it too is in conflict over the same keys.
+// fold makes a counter of one part. The sum stays the same, so its readers are not in conflict; a transaction that
+// overwrites or folds the counter is, over the same keys.
 func (f *folder) fold(ctx context.Context, key []byte) error {
 	s := f.store
 	start, err := s.now(ctx)

@@ -51,7 +51,7 @@ func (c logCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.
 	return checked
 }
 
-// idle is what the client says all day under load, and nobody can do anything about.
+// idle are messages that the client logs all day under load, and that need no action.
 var idle = map[string]bool{"get timestamp too slow": true}
 
 // Write implements zapcore.Core.

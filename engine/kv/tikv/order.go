@@ -48,7 +48,7 @@ func (o *order) set(f *flight, ts uint64) {
 	}
 }
 
-// failed ends a commit that did not happen, or of which nobody knows.
+// failed ends a commit that did not happen, or whose outcome is unknown.
 func (o *order) failed(f *flight) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

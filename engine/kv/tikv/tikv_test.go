@@ -229,7 +229,7 @@ func TestPushed(t *testing.T) {
 	}
 }
 
-// TestUndetermined: an outcome that nobody knows is an error of its own. An answer that was lost once is asked for
+// TestUndetermined: an unknown outcome is an error of its own. An answer that was lost once is asked for
 // again.
 func TestUndetermined(t *testing.T) {
 	c, open := cluster(t)
@@ -278,7 +278,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: locks of a process that was killed hold nobody up for longer than they live.
+// TestLeftBehind: locks of a killed process delay others no longer than they live.
 func TestLeftBehind(t *testing.T) {
 	c, open := cluster(t)
 	dead, st := open(tikv.Options{}), open(tikv.Options{})

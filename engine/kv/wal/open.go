@@ -213,7 +213,7 @@ type finding struct {
 
 // segment replays those frames of s that come next in the chain. Damaged frames are passed over:
 // if one of them is missing in the chain, then either a later frame proves that it had been
-// synced, which is an error, or nobody was ever told that it was committed.
+// synced, which is an error, or the commit was never acknowledged.
 func (r *reader) segment(s *segment, p []byte) (found finding, err error) {
 	s.end = firstFrame
 	for at := firstFrame; at+frameHeader <= len(p); {
