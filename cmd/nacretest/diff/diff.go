@@ -174,7 +174,7 @@ func (p *pair) ask(ctx context.Context, c *Case) (ours, theirs []Answer, err err
 	return normalise(ours), normalise(theirs), nil
 }
 
-// compare asks both for their answers and has the first difference that nobody has judged yet, or nil, and what the
+// compare asks both for their answers and has the first difference that is not judged yet, or nil, and what the
 // judged ones before it are about. Behind a judged difference of a statement that writes nothing is compared: the data
 // is not the same any more.
 func (p *pair) compare(ctx context.Context, c *Case) (d *difference, about []string, err error) {

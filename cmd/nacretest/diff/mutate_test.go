@@ -39,9 +39,8 @@ func TestApplicationsRun(t *testing.T) {
 	}
 }
 
-// TestAMutationIsACase: a seed makes the same statements every time, all of which parse; memory and the same
-// store again
-// give them the same answers; most seeds change something.
+// TestAMutationIsACase: a seed makes the same statements every time, and they parse; two stores give them
+// the same answers; most seeds change something.
 func TestAMutationIsACase(t *testing.T) {
 	var e Embedded
 	texts := map[string]bool{}
