@@ -75,11 +75,16 @@ type Run struct {
 	stock   []*Env        // frames to use again
 	host    host
 	hosts   []hostCall
-	tree    *tree                    // the innermost .@ recursion
-	loose   map[*ast.Binary]*matcher // MATCHES outside of a WHERE
-	queries map[*ast.Binary]analyzed // the queries of MATCHES, analyzed once
-	once    once                     // of the WHERE or projection that is evaluated
+	tree    *tree // the innermost .@ recursion
+	once    once  // of the WHERE or projection that is evaluated
+	matching
 	known
+}
+
+// matching is what MATCHES keeps between rows.
+type matching struct {
+	loose   map[*ast.Binary]*matcher // outside of a WHERE
+	queries map[*ast.Binary]analyzed // analyzed once
 }
 
 // known are results that calls need not compute.

@@ -82,8 +82,7 @@ func (g *gate) exclusive(ctx context.Context) (*kv.Turn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	var turn *kv.Turn
-	turn = kv.NewTurn(func() {
+	turn := kv.NewTurn(func() {
 		g.mu.Lock()
 		g.turn = nil
 		g.wake()
