@@ -275,7 +275,7 @@ func (d *daemon) run(t *testing.T, stdin io.Reader, args ...string) []byte {
 // doors are the ways in; each gives the answers to all statements of a text as JSON values.
 var doors = map[string]func(t *testing.T, d *daemon, query string) []any{
 	"repl": func(t *testing.T, d *daemon, query string) []any {
-		dec := json.NewDecoder(bytes.NewReader(d.run(t, nil, "sql", "--format", "ndjson", "-c", query)))
+		dec := json.NewDecoder(bytes.NewReader(d.run(t, nil, "sql", "--json", "-c", query)))
 		var out []any
 		for {
 			var v any
