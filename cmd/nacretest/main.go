@@ -15,6 +15,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/nacredb/nacre/cmd/nacretest/beside"
 	"github.com/nacredb/nacre/cmd/nacretest/bulk"
 	"github.com/nacredb/nacre/cmd/nacretest/corrupt"
 	"github.com/nacredb/nacre/cmd/nacretest/crash"
@@ -45,7 +46,7 @@ func asChild() (code int, ok bool) {
 
 func suites() []harness.Suite {
 	return slices.Concat(crash.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
-		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites(), doors.Suites())
+		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites(), doors.Suites(), beside.Suites())
 }
 
 // run is main with everything from outside handed in.

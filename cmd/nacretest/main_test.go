@@ -106,3 +106,15 @@ func TestPostgres(t *testing.T) {
 		t.Errorf("%d comparisons:\n%s", n, out)
 	}
 }
+
+func TestBeside(t *testing.T) {
+	out := mustPass(t, "beside -rows 2000 -documents 300 -for 1ms -rounds 1")
+	for _, w := range []string{"count ", "group5000 ", "textcount ", "insert100 "} {
+		if !strings.Contains(out, "\n"+w) {
+			t.Errorf("nothing is said of %s:\n%s", w, out)
+		}
+	}
+	if out := mustPass(t, "beside -sides nacre -only point,equal -rows 1000 -documents 100 -for 1ms -rounds 1"); strings.Contains(out, "count") {
+		t.Errorf("more is measured than was asked for:\n%s", out)
+	}
+}

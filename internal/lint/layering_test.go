@@ -65,8 +65,8 @@ var layers = [][]string{
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
-	{"cmd/nacretest/bulk", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff", "cmd/nacretest/doors",
-		"cmd/nacretest/index",
+	{"cmd/nacretest/beside", "cmd/nacretest/bulk", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff",
+		"cmd/nacretest/doors", "cmd/nacretest/index",
 		"cmd/nacretest/isolation", "cmd/nacretest/pgspeed", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
 	{"cmd/nacre", "cmd/nacretest"},
 }

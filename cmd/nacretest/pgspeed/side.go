@@ -2,7 +2,6 @@ package pgspeed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,39 +39,8 @@ func postgres(ctx context.Context, dir string) (*side, error) {
 		tables: "CREATE TABLE item " + fields + "; CREATE TABLE made " + fields + "; CREATE TABLE loaded " + fields +
 			"; CREATE INDEX item_n ON item (n)",
 		empty: "TRUNCATE made, loaded; VACUUM ANALYZE item; CHECKPOINT",
-		spent: func() (time.Duration, error) { return family(s.Cmd.Process.Pid) },
+		spent: func() (time.Duration, error) { return harness.FamilyCPU(s.Cmd.Process.Pid) },
 		stop:  func() error { s.Stop(); return nil }}, nil
-}
-
-// family is the CPU time of a process and its children. Those of PostgreSQL live as long as their connections.
-func family(pid int) (sum time.Duration, err error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, err
-	}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		var child, parent int
-		fmt.Sscanf(string(raw), "%d", &child)
-		_, rest, _ := strings.Cut(string(raw), ") ")
-		var state string
-		fmt.Sscanf(rest, "%s %d", &state, &parent)
-		if child != pid && parent != pid {
-			continue
-		}
-		u, err := harness.UsageOf(child)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		sum += u.CPU
-	}
-	return sum, nil
 }
 
 // nacre starts this program as the server.

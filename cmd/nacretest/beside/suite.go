@@ -1,0 +1,175 @@
+// Package beside runs the same work on a nacre server, a PostgreSQL and a SQLite of the machine, over the same rows, and tells
+// the CPU time that each of them takes.
+package beside
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nacredb/nacre/cmd/nacretest/harness"
+)
+
+// Suites are the suites of this package.
+func Suites() []harness.Suite {
+	return []harness.Suite{{Name: "beside",
+		About:    "scans, groups, orders, indexes, texts and inserts beside PostgreSQL and SQLite: CPU per operation",
+		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s"}, Flags: flags}}
+}
+
+// options say what is measured, and how long.
+type options struct {
+	harness.RunOptions
+	only      string
+	sides     string
+	rows      int
+	documents int
+	length    time.Duration
+	rounds    int
+}
+
+func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
+	var o options
+	o.Flags(fs, "")
+	fs.StringVar(&o.only, "only", "", "names of the work to measure, with commas (default: all)")
+	fs.StringVar(&o.sides, "sides", "nacre,postgres,sqlite", "what is measured")
+	fs.IntVar(&o.rows, "rows", 100_000, "records of 16 fields")
+	fs.IntVar(&o.documents, "documents", 100_000, "documents of 50 words")
+	fs.DurationVar(&o.length, "for", 2*time.Second, "how long each turn lasts, about")
+	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each side has; the least CPU time counts")
+	return func(ctx context.Context, out io.Writer) error {
+		if o.rows < 1000 || o.documents < 100 || o.rounds < 1 {
+			return errors.New("want 1000 -rows, 100 -documents and 1 of -rounds at least")
+		}
+		return o.run(ctx, out)
+	}
+}
+
+// side is one of the databases.
+type side interface {
+	// load makes the tables and fills them.
+	load(ctx context.Context, d *data) error
+	// run runs the text of a piece of work so many times and gives the CPU time of the database for all of them, and what
+	// the last one answered: the only value, or the number of rows.
+	run(ctx context.Context, w *work, times int) (cpu time.Duration, answer string, err error)
+	stop() error
+}
+
+// start starts the sides that are asked for.
+func (o *options) start(ctx context.Context, dir string) (names []string, sides []side, err error) {
+	for name := range strings.SplitSeq(o.sides, ",") {
+		var s side
+		switch name {
+		case "nacre":
+			s, err = startNacre(ctx, dir)
+		case "postgres":
+			s, err = startPostgres(ctx, dir)
+		case "sqlite":
+			s, err = startSQLite(dir)
+		default:
+			err = fmt.Errorf("-sides: %q is none of nacre, postgres and sqlite", name)
+		}
+		if err != nil {
+			return names, sides, err
+		}
+		names, sides = append(names, name), append(sides, s)
+	}
+	return names, sides, nil
+}
+
+func (o *options) run(ctx context.Context, out io.Writer) (err error) {
+	dir, done, err := o.Scratch("beside")
+	if err != nil {
+		return err
+	}
+	defer done()
+	names, sides, err := o.start(ctx, dir)
+	defer func() {
+		for _, s := range sides {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	d := makeData(o.rows, o.documents)
+	for i, s := range sides {
+		if err := s.load(ctx, d); err != nil {
+			return fmt.Errorf("%s: load: %w", names[i], err)
+		}
+	}
+	fmt.Fprintf(out, "%d rows, %d documents; CPU in µs per operation, the least of %d turns; (n) times as much as nacre\n%-12s",
+		o.rows, o.documents, o.rounds, "")
+	for _, name := range names {
+		fmt.Fprintf(out, "%20s", name)
+	}
+	fmt.Fprintln(out)
+	for i := range works {
+		if w := &works[i]; o.wants(w.name) {
+			if err := o.measure(ctx, out, w, names, sides); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// wants reports whether a piece of work is to be measured.
+func (o *options) wants(name string) bool {
+	if o.only == "" {
+		return true
+	}
+	for w := range strings.SplitSeq(o.only, ",") {
+		if w == name {
+			return true
+		}
+	}
+	return false
+}
+
+// measure prints a line of the table. Sides that answer differently do not do the same work: that is an error.
+func (o *options) measure(ctx context.Context, out io.Writer, w *work, names []string, sides []side) error {
+	fmt.Fprintf(out, "%-12s", w.name)
+	first, said := 0.0, ""
+	for i, s := range sides {
+		each, answer, err := o.least(ctx, w, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", names[i], err)
+		}
+		cell := fmt.Sprintf("%.1f", each)
+		switch {
+		case i == 0:
+			first, said = each, answer
+		case answer != said:
+			return fmt.Errorf("%s answers %s, and %s %s", names[0], said, names[i], answer)
+		case first > 0:
+			cell += fmt.Sprintf(" (%.2f)", each/first)
+		}
+		fmt.Fprintf(out, "%20s", cell)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// least is the CPU time of a piece of work in microseconds: that of the turn that took the least.
+func (o *options) least(ctx context.Context, w *work, s side) (each float64, answer string, err error) {
+	began := time.Now()
+	if _, answer, err = s.run(ctx, w, 1); err != nil {
+		return 0, "", err
+	}
+	times := min(max(1, int(o.length/max(time.Since(began), time.Microsecond))), 2000)
+	for i := range o.rounds {
+		cpu, _, err := s.run(ctx, w, times)
+		if err != nil {
+			return 0, "", err
+		}
+		if took := float64(cpu.Microseconds()) / float64(times); i == 0 || took < each {
+			each = took
+		}
+	}
+	return each, answer, nil
+}
