@@ -51,11 +51,13 @@ func (n *nacre) load(ctx context.Context, d *data) error {
 		p := &d.people[i]
 		fmt.Fprintf(b, "{ id: %d, name: '%s', mail: '%s', age: %d, city: '%s', kind: '%s', score: %gf, amount: %d, active: %t, zip: '%s', "+
 			"at: d'%s', tags: ['a', 'b', '%s'], address: { street: 'a street', number: %d, floor: %d }, bio: '%s', rank: %d, note: NULL },",
-			p.id, p.name, p.mail, p.age, p.city, p.kind, p.score, p.amount, p.active, p.zip, time.Unix(p.at, 0).UTC().Format(time.RFC3339),
+			p.id, p.name, p.mail, p.age, p.city, p.kind, p.score, p.amount, p.active, p.zip,
+			time.Unix(p.at, 0).UTC().Format(time.RFC3339),
 			p.tag, p.number, p.floor, p.bio, p.rank)
 	})
 	if err == nil {
-		err = insert("doc", len(d.texts), func(b *strings.Builder, i int) { fmt.Fprintf(b, "{ id: %d, body: '%s' },", i, d.texts[i]) })
+		err = insert("doc", len(d.texts),
+			func(b *strings.Builder, i int) { fmt.Fprintf(b, "{ id: %d, body: '%s' },", i, d.texts[i]) })
 	}
 	if err == nil {
 		_, err = harness.Ask(ctx, n.conn, "DEFINE INDEX byCity ON person FIELDS city; DEFINE INDEX byRank ON person FIELDS rank; "+

@@ -44,18 +44,22 @@ func (p *postgres) load(ctx context.Context, d *data) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.conn.CopyFrom(ctx, pgx.Identifier{"person"}, []string{"id", "name", "mail", "age", "city", "kind", "score", "amount", "active",
-		"zip", "at", "tags", "address", "bio", "rank"}, pgx.CopyFromSlice(len(d.people), func(i int) ([]any, error) {
-		q := &d.people[i]
-		return []any{q.id, q.name, q.mail, q.age, q.city, q.kind, q.score, q.amount, q.active, q.zip, time.Unix(q.at, 0), []string{"a", "b", q.tag},
-			fmt.Sprintf(`{"street": "a street", "number": %d, "floor": %d}`, q.number, q.floor), q.bio, q.rank}, nil
-	}))
+	_, err = p.conn.CopyFrom(ctx, pgx.Identifier{"person"},
+		[]string{"id", "name", "mail", "age", "city", "kind", "score", "amount", "active",
+			"zip", "at", "tags", "address", "bio", "rank"},
+		pgx.CopyFromSlice(len(d.people), func(i int) ([]any, error) {
+			q := &d.people[i]
+			return []any{q.id, q.name, q.mail, q.age, q.city, q.kind, q.score, q.amount, q.active, q.zip,
+				time.Unix(q.at, 0), []string{"a", "b", q.tag},
+				fmt.Sprintf(`{"street": "a street", "number": %d, "floor": %d}`, q.number, q.floor), q.bio, q.rank}, nil
+		}))
 	if err != nil {
 		return err
 	}
-	_, err = p.conn.CopyFrom(ctx, pgx.Identifier{"doc"}, []string{"id", "body"}, pgx.CopyFromSlice(len(d.texts), func(i int) ([]any, error) {
-		return []any{i, d.texts[i]}, nil
-	}))
+	_, err = p.conn.CopyFrom(ctx, pgx.Identifier{"doc"}, []string{"id", "body"},
+		pgx.CopyFromSlice(len(d.texts), func(i int) ([]any, error) {
+			return []any{i, d.texts[i]}, nil
+		}))
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package beside runs the same work on a nacre server, a PostgreSQL and a SQLite of the machine, over the same rows, and tells
-// the CPU time that each of them takes.
+// Package beside runs the same work on a nacre server, a PostgreSQL and a SQLite of the machine, over the same rows,
+// and tells the CPU time that each of them takes.
 package beside
 
 import (
@@ -18,7 +18,8 @@ import (
 func Suites() []harness.Suite {
 	return []harness.Suite{{Name: "beside",
 		About:    "scans, groups, orders, indexes, texts and inserts beside PostgreSQL and SQLite: CPU per operation",
-		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s"}, Flags: flags}}
+		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s"},
+		Flags:    flags}}
 }
 
 // options say what is measured, and how long.
@@ -53,8 +54,8 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 type side interface {
 	// load makes the tables and fills them.
 	load(ctx context.Context, d *data) error
-	// run runs the text of a piece of work so many times and gives the CPU time of the database for all of them, and what
-	// the last one answered: the only value, or the number of rows.
+	// run runs the text of a piece of work so many times and gives the CPU time of the database for all of them, and
+	// what the last one answered: the only value, or the number of rows.
 	run(ctx context.Context, w *work, times int) (cpu time.Duration, answer string, err error)
 	stop() error
 }

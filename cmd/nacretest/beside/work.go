@@ -74,11 +74,14 @@ func makeData(rows, documents int) *data {
 	r := rand.New(rand.NewPCG(7, 7))
 	d := &data{people: make([]person, rows), texts: make([]string, documents)}
 	for i := range d.people {
-		d.people[i] = person{id: i, age: r.IntN(90), amount: r.IntN(1_000_000), number: r.IntN(200), floor: r.IntN(20), rank: r.IntN(rows),
-			name: fmt.Sprint("person number ", i), mail: fmt.Sprintf("p%d@example.com", i), city: fmt.Sprint("city ", r.IntN(5000)),
+		d.people[i] = person{id: i, age: r.IntN(90), amount: r.IntN(1_000_000), number: r.IntN(200), floor: r.IntN(20),
+			rank: r.IntN(rows),
+			name: fmt.Sprint("person number ", i), mail: fmt.Sprintf("p%d@example.com", i),
+			city: fmt.Sprint("city ", r.IntN(5000)),
 			kind: fmt.Sprint("kind ", r.IntN(9)), zip: fmt.Sprintf("%05d", r.IntN(100_000)),
 			bio:   fmt.Sprint("Lorem ipsum dolor sit amet, consectetur adipiscing elit, number ", r.IntN(1000)),
-			score: r.Float64() * 1000, active: i%3 == 0, at: 1_700_000_000 + r.Int64N(10_000_000), tag: fmt.Sprint("t", i%10)}
+			score: r.Float64() * 1000, active: i%3 == 0, at: 1_700_000_000 + r.Int64N(10_000_000),
+			tag: fmt.Sprint("t", i%10)}
 	}
 	words := rand.NewZipf(r, 1.2, 4, 20_000)
 	for i := range d.texts {
