@@ -71,9 +71,11 @@ func (g *guide) block(section, language string, n int) string {
 	return code
 }
 
-// command runs a line of the README, at the address of the guide. Variables that the README exports come first.
+// command runs a line of the README, at the address of the guide. Variables that the README exports come first. What a
+// line would build is built already.
 func (g *guide) command(line string) *exec.Cmd {
-	line = strings.NewReplacer("127.0.0.1:8000", g.addr, "127.0.0.1:5432", "127.0.0.1:0").Replace(line)
+	line = strings.NewReplacer("go run ./cmd/nacre ", "nacre ", "127.0.0.1:8000", g.addr,
+		"127.0.0.1:5432", "127.0.0.1:0").Replace(line)
 	cmd := exec.Command("bash", "-c", line)
 	cmd.Dir = g.dir
 	cmd.Env = append(g.environment, "NACRE_BIND="+g.addr, "NACRE_ENDPOINT=ws://"+g.addr)
@@ -118,8 +120,8 @@ var inTable = regexp.MustCompile("`(nacre [^`]+)`")
 // for the address.
 func TestReadme(t *testing.T) {
 	g := newGuide(t)
-	if line := strings.TrimSpace(g.block("Install", "sh", 1)); line != "go install ./cmd/nacre" {
-		t.Errorf("product builds in another way than the README: %s", line)
+	if !strings.Contains(g.text, "`go install ./cmd/nacre`") {
+		t.Error("product builds in another way than the README")
 	}
 	stop := g.serve(strings.TrimSpace(g.block("Start", "sh", 1)))
 	shell := strings.TrimSpace(g.block("Start", "sh", 2))

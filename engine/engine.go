@@ -195,8 +195,7 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 	return query.New(exec.Config{
 		Store:     store,
 		Functions: functions,
-		Catalog: catalog.NewCache(func(text string) (ast.Statement,
-			error) {
+		Catalog: catalog.NewCache(func(text string) (ast.Statement, error) {
 			return parseDefinition(text, parsing)
 		}),
 		AnalyzerFiles: fulltext.Directories(opt.AnalyzerFiles),

@@ -59,8 +59,8 @@ func keyOf(req *GraphQLRequest, schema *graphql.Schema) graphQLKey {
 
 // Subscribe starts a live query, whose events wait for Next, most of them at a time. The response says why it did not
 // start. Errors: ErrNoSubscription; those of Execute.
-func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest, most int) (*GraphQLSubscription, *GraphQLResponse,
-	error) {
+func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest,
+	most int) (*GraphQLSubscription, *GraphQLResponse, error) {
 	op, resp, err := g.prepare(req)
 	if op == nil || err != nil {
 		return nil, resp, err

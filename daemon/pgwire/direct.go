@@ -5,7 +5,6 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
-	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -23,8 +22,7 @@ type directScan struct {
 	picked  []int // the columns of the table that are sent
 	formats []int16
 	slots   *value.Slots // of picked
-	failed  error
-	n       int // rows sent
+	n       int          // rows sent
 }
 
 // direct is the scan that does the work of a plan; nil where the plan is more than a scan, or where the rows do not go
@@ -70,17 +68,11 @@ func (r *tableRelation) exactly(filters []sql.Filter) bool {
 // run sends the rows.
 func (d *directScan) run(ctx context.Context) error {
 	text, vars := d.r.query(d.scan, everyRow, 0, true)
-	if err := d.r.run()(ctx, text, vars, d); err != nil {
-		return err
-	}
-	return d.failed
+	return d.r.run(ctx, text, vars, d.send)
 }
 
-// Begin implements engine.Sink.
-func (d *directScan) Begin(int) error { return nil }
-
-// Rows implements engine.Sink.
-func (d *directScan) Rows(_ int, rows []value.Value) error {
+// send writes rows.
+func (d *directScan) send(rows []value.Value) error {
 	d.c.wmu.Lock()
 	defer d.c.wmu.Unlock()
 	for _, rec := range rows {
@@ -129,15 +121,4 @@ func (d *directScan) column(rec value.Value, item []byte, j int) (value.Value, e
 	}
 	v, _ := value.StoredValue(item)
 	return d.r.fit(j, v)
-}
-
-// Finished implements engine.Sink.
-func (d *directScan) Finished(_ int, r *engine.Result, inRows bool) error {
-	switch {
-	case r.Err != nil:
-		d.failed = r.Err
-	case !inRows && r.Value.Kind() == value.KindArray:
-		return d.Rows(0, r.Value.Elems())
-	}
-	return nil
 }

@@ -83,7 +83,7 @@ type Server struct {
 	notices *channels
 
 	statements atomic.Uint64 // that have begun
-	watching   atomic.Bool   // somebody looks after the clients of statements that run
+	watching   atomic.Bool   // the goroutine of watch runs
 
 	mu       sync.Mutex // guards the rest; a leaf lock
 	conns    map[uint32]*conn

@@ -73,19 +73,22 @@ const (
 func (r *tableRelation) stream(ctx context.Context, s *sql.Scan, of part, most int64,
 	yield func([]value.Value) error) (int64, error) {
 	text, vars := r.query(s, of, most, false)
-	out := &scanSink{r: r, s: s, yield: yield}
-	if err := r.run()(ctx, text, vars, out); err != nil {
-		return out.n, err
-	}
-	return out.n, out.failed
+	out := &scanRows{r: r, s: s, yield: yield}
+	err := r.run(ctx, text, vars, out.take)
+	return out.n, err
 }
 
-// run runs a text in the transaction of the connection, where there is one.
-func (r *tableRelation) run() func(context.Context, string, *value.Object, engine.Sink) error {
+// run runs a SELECT in the transaction of the connection, where there is one. take gets its rows as they come.
+func (r *tableRelation) run(ctx context.Context, text string, vars *value.Object,
+	take func([]value.Value) error) error {
+	stream, out := r.c.session.Stream, &rowSink{take: take}
 	if r.c.tx.tx != nil {
-		return r.c.tx.tx.Stream
+		stream = r.c.tx.tx.Stream
 	}
-	return r.c.session.Stream
+	if err := stream(ctx, text, vars, out); err != nil {
+		return err
+	}
+	return out.failed
 }
 
 // limits reports whether the engine can order and cut the rows of a scan.
@@ -292,21 +295,17 @@ func (r *tableRelation) Count(ctx context.Context, s *sql.Scan) (n int64, ok boo
 	return 0, res[0].Value.Kind() == value.KindArray && res[0].Value.Len() == 0, nil
 }
 
-// scanSink makes rows of records.
-type scanSink struct {
-	r      *tableRelation
-	s      *sql.Scan
-	yield  func([]value.Value) error
-	room   []value.Value // of the row, where rows only pass
-	n      int64         // rows that came
-	failed error
+// scanRows makes rows of records.
+type scanRows struct {
+	r     *tableRelation
+	s     *sql.Scan
+	yield func([]value.Value) error
+	room  []value.Value // of the row, where rows only pass
+	n     int64         // rows that came
 }
 
-// Begin implements engine.Sink.
-func (s *scanSink) Begin(int) error { return nil }
-
-// Rows implements engine.Sink.
-func (s *scanSink) Rows(_ int, rows []value.Value) error {
+// take hands rows on.
+func (s *scanRows) take(rows []value.Value) error {
 	for _, rec := range rows {
 		row, err := s.row(rec)
 		if err != nil {
@@ -321,7 +320,7 @@ func (s *scanSink) Rows(_ int, rows []value.Value) error {
 }
 
 // row is the row of a record.
-func (s *scanSink) row(rec value.Value) ([]value.Value, error) {
+func (s *scanRows) row(rec value.Value) ([]value.Value, error) {
 	if !s.s.Passing {
 		return s.r.row(rec, s.s.Columns)
 	}
@@ -341,13 +340,25 @@ func (s *scanSink) row(rec value.Value) ([]value.Value, error) {
 	return s.room, nil
 }
 
+// rowSink is the engine.Sink of one SELECT, whose rows take gets, also where the answer comes as a whole.
+type rowSink struct {
+	take   func(rows []value.Value) error
+	failed error // of the statement
+}
+
+// Begin implements engine.Sink.
+func (s *rowSink) Begin(int) error { return nil }
+
+// Rows implements engine.Sink.
+func (s *rowSink) Rows(_ int, rows []value.Value) error { return s.take(rows) }
+
 // Finished implements engine.Sink.
-func (s *scanSink) Finished(_ int, r *engine.Result, inRows bool) error {
+func (s *rowSink) Finished(_ int, r *engine.Result, inRows bool) error {
 	switch {
 	case r.Err != nil:
 		s.failed = r.Err
 	case !inRows && r.Value.Kind() == value.KindArray:
-		return s.Rows(0, r.Value.Elems())
+		return s.take(r.Value.Elems())
 	}
 	return nil
 }

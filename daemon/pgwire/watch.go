@@ -47,9 +47,9 @@ func (c *conn) work(text string, f func(context.Context) error) error {
 	return err
 }
 
-// One goroutine looks after the clients of all statements that run: every watchEvery it finds those whose statement has
-// run that long. It ends where no statement has begun for watchIdle rounds, and with the server. A timer for each
-// statement would cost more than many statements do.
+// One goroutine watches the clients of all running statements for hang-ups: every watchEvery it finds those whose
+// statement has run that long. It ends after watchIdle rounds without a new statement, and with the server. A timer for
+// each statement would cost more than many statements do.
 const (
 	watchEvery = 50 * time.Millisecond
 	watchIdle  = 20
@@ -63,7 +63,7 @@ func (s *Server) begun() {
 	}
 }
 
-// watch is the goroutine that looks after clients.
+// watch is that goroutine.
 func (s *Server) watch() {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
@@ -88,7 +88,7 @@ func (s *Server) watch() {
 	}
 }
 
-// watchAll looks after the clients of statements that run, and reports whether there are any.
+// watchAll watches the clients of running statements, and reports whether there are any.
 func (s *Server) watchAll() (any bool) {
 	for _, c := range s.list() {
 		any = c.watchClient() || any
@@ -96,8 +96,8 @@ func (s *Server) watchAll() (any bool) {
 	return any
 }
 
-// watchClient begins to cancel the statement that runs where the client hangs up, and reports whether one runs. The
-// reader is not the connection's own then until work has ended that.
+// watchClient reports whether a statement runs. It starts a goroutine that cancels the statement when the client hangs
+// up. That goroutine reads the connection until work takes the reader back.
 func (c *conn) watchClient() bool {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()

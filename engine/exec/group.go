@@ -33,6 +33,7 @@ type groupRows struct {
 
 	out   []*group
 	known *aggregate.Keys // the keys of out, while it is filled
+	spare []value.Value   // the keys of a row, to use again
 	sum   held            // of what the groups hold
 	at    int
 	done  bool
@@ -188,7 +189,7 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 			return taken, err
 		}
 		if !ok {
-			n := walk.counted()
+			n := walk.count()
 			if n > 0 {
 				g.out[0].totals[0].Rows(n)
 			}
@@ -231,14 +232,15 @@ func (g *groupRows) takeColumns(values []value.Value) error {
 // takeDoc adds a row to its group.
 func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
 	g.env.SetDoc(doc)
-	keys := make([]value.Value, len(g.by))
+	g.spare = g.spare[:0]
 	for i, x := range g.by {
-		var err error
-		if keys[i], err = g.value(ctx, &g.fast[i], x, doc); err != nil {
+		v, err := g.value(ctx, &g.fast[i], x, doc)
+		if err != nil {
 			return err
 		}
+		g.spare = append(g.spare, v)
 	}
-	gr, err := g.groupOf(keys)
+	gr, err := g.groupOf(g.spare)
 	if err != nil {
 		return err
 	}

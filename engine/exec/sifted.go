@@ -75,8 +75,9 @@ func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error
 	}
 }
 
-// counted is how many rows a walk has counted that counts, beside those that next gave.
-func (s *sifted) counted() int64 {
-	s.scan.n += s.walk.Counted()
-	return s.walk.Counted()
+// count ends a walk that counts: it is how many rows held, beside those that next gave.
+func (s *sifted) count() int64 {
+	n := s.walk.Counted()
+	s.scan.n += n
+	return n
 }

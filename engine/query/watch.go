@@ -237,8 +237,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 }
 
 // shown is the patch of a DIFF, or the fields that were asked for.
-func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env, before,
-	after value.Value) (value.Value, bool, error) {
+func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env,
+	before, after value.Value) (value.Value, bool, error) {
 	if w.stmt.Diff {
 		out, err := value.Diff(before, after, ctx.Err)
 		return out, err == nil, err

@@ -280,8 +280,8 @@ func (g *Gate) countShard(tb *catalog.Table, ix, shard uint32, delta int64) erro
 }
 
 // changeIndexes moves a record's entries in all indexes of its table.
-func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID, before,
-	after value.Value) error {
+func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	before, after value.Value) error {
 	for _, ix := range tb.Indexes {
 		if err := g.changeIndex(ctx, tb, ix, id, before, after); err != nil {
 			return g.indexError(ix, err)
@@ -301,8 +301,8 @@ func (g *Gate) changeIndexes(ctx context.Context, tb *catalog.Table, id *value.R
 	return nil
 }
 
-func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
-	after value.Value) error {
+func (g *Gate) changeIndex(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
+	before, after value.Value) error {
 	switch {
 	case ix.Define.Kind == ast.IndexCount:
 		return g.changeCount(ctx, tb, ix, before, after)

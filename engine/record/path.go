@@ -8,30 +8,29 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
+// visit rewrites a part of a value: at is its concrete path.
+type visit = func(at []catalog.Step, v value.Value) (value.Value, error)
+
 // mapPath rewrites what is at path inside v by f, which gets the concrete path and NONE for what is missing. A step
 // over all elements visits what is there; a name below something that is no object is asked about, but not written.
 // What f turns into NONE is removed; what it makes out of nothing, be it NONE, gets the objects around it. Where a step
 // over all elements is still to come nothing is made: there are none.
-func mapPath(v value.Value, path []catalog.Step,
-	f func(at []catalog.Step, v value.Value) (value.Value, error)) (value.Value, error) {
+func mapPath(v value.Value, path []catalog.Step, f visit) (value.Value, error) {
 	return mapAt(v, nil, path, f)
 }
 
-func mapAt(v value.Value, at, path []catalog.Step,
-	f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+func mapAt(v value.Value, at, path []catalog.Step, f visit) (value.Value, error) {
 	if len(path) == 0 {
 		return f(at, v)
 	}
 	step := path[0]
 	if step.All {
-		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value,
-			error) {
+		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
 			return mapAt(v, at, path[1:], f)
 		})
 	}
 	if step.Index && v.Kind() == value.KindArray {
-		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value,
-			error) {
+		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
 			return mapAt(v, at, path[1:], f)
 		})
 	}
@@ -68,14 +67,12 @@ func mapAt(v value.Value, at, path []catalog.Step,
 
 // mapLists is mapPath for the places that mapPath leaves alone: those inside of a list that a name leads into (a.b
 // where a is a list). A rule for a.b holds for b of each element, as the path a.b reads it of each, at any depth.
-func mapLists(v value.Value, path []catalog.Step,
-	f func(at []catalog.Step, v value.Value) (value.Value, error)) (value.Value, error) {
+func mapLists(v value.Value, path []catalog.Step, f visit) (value.Value, error) {
 	return listsAt(v, nil, path, false, f)
 }
 
 // listsAt is mapLists; in says that a name has led into a list on the way.
-func listsAt(v value.Value, at, path []catalog.Step, in bool,
-	f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+func listsAt(v value.Value, at, path []catalog.Step, in bool, f visit) (value.Value, error) {
 	if len(path) == 0 {
 		if in {
 			return f(at, v)
@@ -84,14 +81,12 @@ func listsAt(v value.Value, at, path []catalog.Step, in bool,
 	}
 	step := path[0]
 	if step.All {
-		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value,
-			error) {
+		return mapAll(v, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
 			return listsAt(v, at, path[1:], in, f)
 		})
 	}
 	if step.Index && v.Kind() == value.KindArray {
-		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value,
-			error) {
+		return mapElement(v, step, at, func(at []catalog.Step, v value.Value) (value.Value, error) {
 			return listsAt(v, at, path[1:], in, f)
 		})
 	}
@@ -135,8 +130,7 @@ func hide(v value.Value, path []catalog.Step, allows func(value.Value) (bool, er
 	step := path[0]
 	switch {
 	case step.Index && v.Kind() == value.KindArray:
-		return mapElement(v, step, nil, func(_ []catalog.Step, v value.Value) (value.Value,
-			error) {
+		return mapElement(v, step, nil, func(_ []catalog.Step, v value.Value) (value.Value, error) {
 			return hide(v, path[1:], allows)
 		})
 	case v.Kind() == value.KindObject && !step.All:
@@ -158,8 +152,7 @@ func hide(v value.Value, path []catalog.Step, allows func(value.Value) (bool, er
 }
 
 // mapAll rewrites every element of a list, and every field of an object.
-func mapAll(v value.Value, at []catalog.Step,
-	f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+func mapAll(v value.Value, at []catalog.Step, f visit) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray, value.KindSet:
 		elems, held := v.Elems(), 0
@@ -203,8 +196,7 @@ func mapAll(v value.Value, at []catalog.Step,
 }
 
 // mapElement rewrites the element of an array that an Index step leads to, if it has one.
-func mapElement(v value.Value, step catalog.Step, at []catalog.Step,
-	f func([]catalog.Step, value.Value) (value.Value, error)) (value.Value, error) {
+func mapElement(v value.Value, step catalog.Step, at []catalog.Step, f visit) (value.Value, error) {
 	elems := v.Elems()
 	i, ok := step.In(len(elems))
 	if !ok {

@@ -75,8 +75,8 @@ func (g *Gate) single(ctx context.Context, slot int, ix *catalog.Index, doc valu
 }
 
 // changeText keeps a full-text index.
-func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
-	after value.Value) error {
+func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
+	before, after value.Value) error {
 	x := fulltext.Open(g.Tx, tb, ix)
 	if after.IsNone() {
 		return x.Remove(id.Key)

@@ -10,8 +10,8 @@ import (
 )
 
 // changeVector keeps a vector index. Records whose field is NONE or NULL have no vector.
-func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID, before,
-	after value.Value) error {
+func (g *Gate) changeVector(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
+	before, after value.Value) error {
 	old, err := g.single(ctx, 0, ix, before)
 	if err != nil {
 		return err

@@ -58,8 +58,8 @@ func (g *Gate) plan(tb *catalog.Table) (*viewPlan, error) {
 	return p, nil
 }
 
-func (g *Gate) changeView(ctx context.Context, tb, src *catalog.Table, id *value.RecordID, before,
-	after value.Value) error {
+func (g *Gate) changeView(ctx context.Context, tb, src *catalog.Table, id *value.RecordID,
+	before, after value.Value) error {
 	p, err := g.plan(tb)
 	if err != nil {
 		return err

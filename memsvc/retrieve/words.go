@@ -17,16 +17,6 @@ func (se *search) term(stem string, weight float32, window bool, bit uint32) {
 	if window = window && !x.common(p); window {
 		own = t.Own
 	}
-	list := se.s.list[:0]
-	spread := func(d int32, v float32) {
-		if d < 0 || v == 0 {
-			return
-		}
-		if se.s.tf[d] == 0 {
-			list = append(list, d)
-		}
-		se.s.tf[d] += v
-	}
 	for i, d := range p.docs {
 		u := &x.units[d]
 		if u.dead {
@@ -38,17 +28,9 @@ func (se *search) term(stem string, weight float32, window bool, bit uint32) {
 		if !window {
 			continue
 		}
-		spread(d, tf)
-		if u.kind == kindTurn {
-			se.around(d, tf, spread)
-		}
+		se.spread(d, tf)
 	}
-	for _, d := range list {
-		// A window is about twice as long as its unit: lengths are compared as if all were.
-		se.add(d, idf*t.saturate(se.s.tf[d], 0.5+0.5*x.units[d].words/avg))
-		se.s.tf[d], se.s.holds[d] = 0, se.s.holds[d]|bit
-	}
-	se.s.list = list[:0]
+	se.gather(idf, avg, bit)
 }
 
 // kinDocs is about how many units the words of similar meaning of one term may bring in; the nearest come first.
@@ -61,16 +43,6 @@ func (se *search) kin(w term, bit uint32) {
 	}
 	x, t := se.x, se.t
 	avg := float32(x.words/float64(max(x.live, 1))) + 0.1
-	list := se.s.list[:0]
-	spread := func(d int32, v float32) {
-		if d < 0 || v == 0 {
-			return
-		}
-		if se.s.tf[d] == 0 {
-			list = append(list, d)
-		}
-		se.s.tf[d] += v
-	}
 	docs := float32(0)
 	for _, k := range w.kin {
 		if x.common(k.post) || int(docs) > kinDocs {
@@ -80,36 +52,54 @@ func (se *search) kin(w term, bit uint32) {
 		for i, d := range k.post.docs {
 			if !x.units[d].dead {
 				tf := k.near * float32(k.post.tf[i])
-				spread(d, tf)
-				if x.units[d].kind == kindTurn {
-					se.around(d, tf, spread)
-				}
+				se.spread(d, tf)
 			}
 		}
 	}
 	idf := t.Near * w.weight * se.idf(int(docs))
-	for _, d := range list {
-		se.add(d, idf*t.saturate(se.s.tf[d], 0.5+0.5*x.units[d].words/avg))
-		se.s.tf[d], se.s.holds[d] = 0, se.s.holds[d]|bit
-	}
-	se.s.list = list[:0]
+	se.gather(idf, avg, bit)
 }
 
-// around gives the neighbours of a turn their part of its words.
-func (se *search) around(d int32, tf float32, spread func(int32, float32)) {
+// spread gives a unit the count of a word, and the neighbours of a turn their part of it.
+func (se *search) spread(d int32, tf float32) {
 	x, t := se.x, se.t
+	se.give(d, tf)
+	if x.units[d].kind != kindTurn {
+		return
+	}
 	if n := x.units[d].next; n >= 0 {
 		share := t.Before1
 		if x.units[d].asks && x.units[n].speaker != x.units[d].speaker {
 			share = t.Answer
 		}
-		spread(n, tf*share)
-		spread(x.units[n].next, tf*t.Before2)
+		se.give(n, tf*share)
+		se.give(x.units[n].next, tf*t.Before2)
 	}
 	if p := x.units[d].prev; p >= 0 {
-		spread(p, tf*t.Next1)
-		spread(x.units[p].prev, tf*t.Next2)
+		se.give(p, tf*t.Next1)
+		se.give(x.units[p].prev, tf*t.Next2)
 	}
+}
+
+// give adds to the count of a word in the window of a unit; there is no unit below 0.
+func (se *search) give(d int32, v float32) {
+	if d < 0 || v == 0 {
+		return
+	}
+	if se.s.tf[d] == 0 {
+		se.s.list = append(se.s.list, d)
+	}
+	se.s.tf[d] += v
+}
+
+// gather adds BM25 of what give has counted, and forgets it.
+func (se *search) gather(idf, avg float32, bit uint32) {
+	for _, d := range se.s.list {
+		// A window is about twice as long as its unit: lengths are compared as if all were.
+		se.add(d, idf*se.t.saturate(se.s.tf[d], 0.5+0.5*se.x.units[d].words/avg))
+		se.s.tf[d], se.s.holds[d] = 0, se.s.holds[d]|bit
+	}
+	se.s.list = se.s.list[:0]
 }
 
 func (t *Tuning) saturate(tf, length float32) float32 {

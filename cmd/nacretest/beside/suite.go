@@ -110,26 +110,13 @@ func (o *options) run(ctx context.Context, out io.Writer) (err error) {
 	}
 	fmt.Fprintln(out)
 	for i := range works {
-		if w := &works[i]; o.wants(w.name) {
+		if w := &works[i]; harness.Among(o.only, w.name) {
 			if err := o.measure(ctx, out, w, names, sides); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 		}
 	}
 	return nil
-}
-
-// wants reports whether a piece of work is to be measured.
-func (o *options) wants(name string) bool {
-	if o.only == "" {
-		return true
-	}
-	for w := range strings.SplitSeq(o.only, ",") {
-		if w == name {
-			return true
-		}
-	}
-	return false
 }
 
 // measure prints a line of the table. Sides that answer differently do not do the same work: that is an error.

@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nacredb/nacre/client"
@@ -41,12 +38,9 @@ func measureFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.DurationVar(&o.length, "for", 2*time.Second, "how long each turn lasts")
 	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each door has")
 	return func(ctx context.Context, out io.Writer) error {
-		for c := range strings.SplitSeq(*list, ",") {
-			n, err := strconv.Atoi(c)
-			if err != nil || n < 1 {
-				return fmt.Errorf("-clients: %q is no number of clients", c)
-			}
-			o.clients = append(o.clients, n)
+		var err error
+		if o.clients, err = harness.Clients(*list); err != nil {
+			return err
 		}
 		return withServer(ctx, func(s *harness.Server) error { return o.measure(ctx, out, s) })
 	}

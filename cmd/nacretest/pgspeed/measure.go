@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/nacredb/nacre/cmd/nacretest/harness"
 )
 
 // row is one thing to measure.
@@ -126,7 +128,7 @@ func (o *options) compare(ctx context.Context, out io.Writer, sides []*side) err
 	fmt.Fprintf(out, "%d rows; %d turns of %v each\n", o.rows, o.rounds, o.length)
 	for _, r := range o.rowList() {
 		for _, n := range o.clients {
-			if !o.wants(r.name) || r.most > 0 && n > r.most {
+			if !harness.Among(o.only, r.name) || r.most > 0 && n > r.most {
 				continue
 			}
 			if err := o.measure(ctx, out, sides, r, n); err != nil {

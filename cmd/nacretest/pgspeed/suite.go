@@ -4,10 +4,7 @@ package pgspeed
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nacredb/nacre/cmd/nacretest/harness"
@@ -40,26 +37,10 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.DurationVar(&o.length, "for", 3*time.Second, "how long each turn of a row lasts")
 	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each of the two has")
 	return func(ctx context.Context, out io.Writer) error {
-		for c := range strings.SplitSeq(o.list, ",") {
-			n, err := strconv.Atoi(c)
-			if err != nil || n < 1 {
-				return fmt.Errorf("-clients: %q is no number of clients", c)
-			}
-			o.clients = append(o.clients, n)
+		var err error
+		if o.clients, err = harness.Clients(o.list); err != nil {
+			return err
 		}
 		return o.run(ctx, out)
 	}
-}
-
-// wants reports whether a row is to be measured.
-func (o *options) wants(name string) bool {
-	if o.only == "" {
-		return true
-	}
-	for w := range strings.SplitSeq(o.only, ",") {
-		if w == name {
-			return true
-		}
-	}
-	return false
 }

@@ -242,7 +242,7 @@ func TestUndetermined(t *testing.T) {
 		c.Order(t, "/commits", how, "1000000")
 		value := strconv.Itoa(10 + i)
 		_, err := st.Commit(ctx, &kv.Batch{Writes: kvtest.Writes("a", value),
-			Applied: func(kv.Version) { t.Errorf("%s: who asks is told of a commit that nobody knows of", how) }})
+			Applied: func(kv.Version) { t.Errorf("%s: a commit with an unknown outcome is reported as applied", how) }})
 		c.Order(t, "/commits", how, "0")
 		if !errors.Is(err, kv.ErrUndetermined) {
 			t.Errorf("%s: %v", how, err)
