@@ -317,38 +317,68 @@ func writeTemp(root *os.Root, data []byte) (name string, err error) {
 	return name, nil
 }
 
+// placeAttempts is how often place makes the folders of a file anew when concurrent deletes take the empty ones away.
+const placeAttempts = 100
+
+// takenByFile reports whether dir, or a folder above it, is something else than a folder.
+func takenByFile(root *os.Root, dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
 // place gives a file the name at, durably: with overwrite it moves there, without it also keeps its old name, and
 // nothing happens where at is taken.
 func place(id ID, root *os.Root, from, at string, overwrite bool) (placed bool, err error) {
 	dir := path.Dir(at)
-	for range 8 { // as often as a concurrent delete takes the empty folder away
-		if err = root.MkdirAll(dir, folderMode); errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) {
-			return false, failed(id, "a part of the key is taken by a file", err)
+	for range placeAttempts {
+		err = root.MkdirAll(dir, folderMode)
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) {
+			if takenByFile(root, dir) {
+				return false, failed(id, "a part of the key is taken by a file", err)
+			}
+			continue // what stood in the way has gone, or is the folder of another writer
 		}
 		if err == nil {
-			info, miss := root.Lstat(at)
-			switch {
-			case miss == nil && !info.Mode().IsRegular():
-				return false, failed(id, "the key is taken by a folder or link", nil)
-			case miss == nil && !overwrite:
-				return false, nil
-			case overwrite:
-				err = root.Rename(from, at)
-			default:
-				err = root.Link(from, at)
-			}
+			placed, err = placeIn(root, from, at, overwrite)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	switch {
-	case err == nil:
+	case errors.Is(err, errNotAFile):
+		return false, failed(id, "the key is taken by a folder or link", nil)
+	case err != nil:
+		return false, broken(id, err)
+	case placed:
 		return true, syncFolders(id, root, dir)
-	case !overwrite && errors.Is(err, fs.ErrExist):
-		return false, nil
 	}
-	return false, broken(id, err)
+	return false, nil
+}
+
+// errNotAFile says that a key's path is a folder or a link.
+var errNotAFile = errors.New("not a file")
+
+// placeIn is place where the folder of at is there. It fails with fs.ErrNotExist when that has just gone.
+func placeIn(root *os.Root, from, at string, overwrite bool) (placed bool, err error) {
+	info, miss := root.Lstat(at)
+	switch {
+	case miss == nil && !info.Mode().IsRegular():
+		return false, errNotAFile
+	case overwrite:
+		err = root.Rename(from, at)
+	case miss == nil:
+		return false, nil
+	default:
+		if err = root.Link(from, at); errors.Is(err, fs.ErrExist) {
+			return false, nil
+		}
+	}
+	return err == nil, err
 }
 
 // syncFolders makes the names in dir durable, and those of the folders above it.
