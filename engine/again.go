@@ -12,7 +12,7 @@ func (s *Session) Again() *Session {
 	if s.ended.Load() {
 		out.ended.Store(true)
 	}
-	out.change(func(to *exec.Session) {
+	out.change(func(to *exec.SessionState) {
 		to.Auth, to.IP, to.Orig, to.Checked, to.ReadOnly = st.Auth, st.IP, st.Orig, st.Checked, st.ReadOnly
 	})
 	return out

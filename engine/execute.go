@@ -32,13 +32,13 @@ func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Ob
 // run does f with the query of a text: inside of t or, where t is nil, in transactions of its own.
 func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Object,
 	f func(context.Context, *query.Query, *exec.Script) error) error {
-	parse := func(st *exec.Session) (*exec.Script, error) { return s.e.script(ctx, st, text) }
+	parse := func(st *exec.SessionState) (*exec.Script, error) { return s.e.script(ctx, st, text) }
 	return s.runParsed(ctx, t, query.Source{Kind: "query", Text: text}, parse, vars, f)
 }
 
 // runParsed is run for what parse gives, once the session may run queries.
 func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source,
-	parse func(*exec.Session) (*exec.Script, error),
+	parse func(*exec.SessionState) (*exec.Script, error),
 	vars *value.Object, f func(context.Context, *query.Query, *exec.Script) error) error {
 	st := s.snapshot()
 	if err := s.mayRun(&st, vars); err != nil {
@@ -92,7 +92,7 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 }
 
 // mayRun refuses statements to sessions that may not query, and parameters that no text may have.
-func (s *Session) mayRun(st *exec.Session, vars *value.Object) error {
+func (s *Session) mayRun(st *exec.SessionState, vars *value.Object) error {
 	if err := s.mayQuery(st); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Session) mayRun(st *exec.Session, vars *value.Object) error {
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
-func (e *Engine) script(ctx context.Context, st *exec.Session, text string) (*exec.Script, error) {
+func (e *Engine) script(ctx context.Context, st *exec.SessionState, text string) (*exec.Script, error) {
 	script, err := e.queries.Parse(ctx, text)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (s *Session) MayEnter() error {
 
 // mayQuery refuses statements of the client's own making: to those who may not act at all, and to those whom the
 // capability denies it. The process's own sessions are free of it.
-func (s *Session) mayQuery(st *exec.Session) error {
+func (s *Session) mayQuery(st *exec.SessionState) error {
 	if err := s.mayCall(st); err != nil || s.own {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *Session) mayQuery(st *exec.Session) error {
 }
 
 // mayCall refuses everything to sessions whose identity has run out, and to guests where there are none.
-func (s *Session) mayCall(st *exec.Session) error {
+func (s *Session) mayCall(st *exec.SessionState) error {
 	if st.Expired(s.e.queries.Clock()) {
 		return sessionExpired()
 	}

@@ -35,7 +35,7 @@ func (t *Tx) GQLPacked(ctx context.Context, text string, vars *value.Object) ([]
 
 func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Object, packed bool) ([]Result, error) {
 	var out []Result
-	parse := func(st *exec.Session) (*exec.Script, error) {
+	parse := func(st *exec.SessionState) (*exec.Script, error) {
 		if st.Auth.NS == "" {
 			return nil, errs.Validation("Specify a namespace to use")
 		}

@@ -208,7 +208,7 @@ func (g *GraphQL) login(ctx context.Context, p *graphql.Part, params *value.Obje
 	defer inner.Close()
 	inner.SetGuard(g.s.guarding())
 	st := g.s.snapshot()
-	inner.change(func(to *exec.Session) { to.IP, to.Orig = st.IP, st.Orig })
+	inner.change(func(to *exec.SessionState) { to.IP, to.Orig = st.IP, st.Orig })
 	enter := inner.Signin
 	if signup {
 		enter = inner.Signup

@@ -22,11 +22,11 @@ type GraphQLSubscription struct {
 	op   *graphql.Operation
 	id   value.UUID
 	key  graphQLKey
-	last any             // key as it was for the event before, or nil
-	from *exec.Session   // the state of the session that last comes from
-	resp GraphQLResponse // what Next has given
-	st   exec.Session    // and with which rights
-	wake chan struct{}   // has room for one
+	last any                // key as it was for the event before, or nil
+	from *exec.SessionState // the state of the session that last comes from
+	resp GraphQLResponse    // what Next has given
+	st   exec.SessionState  // and with which rights
+	wake chan struct{}      // has room for one
 
 	mu    sync.Mutex // guards the rest; a leaf lock
 	queue []graphQLEvent

@@ -22,7 +22,7 @@ const (
 type importer struct {
 	e      *Engine
 	stop   bool // with the first failure
-	sess   *exec.Session
+	sess   *exec.SessionState
 	q      *query.Query // for what runs by itself, and for BEGIN … COMMIT
 	lines  []int        // of its statements that are not counted yet
 	wrote  int64        // what q had committed when it was last counted

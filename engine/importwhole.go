@@ -46,7 +46,13 @@ func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() er
 }
 
 // importInto runs the statements of a stream by q, up to the first that fails.
-func (s *Session) importInto(ctx context.Context, r io.Reader, q *query.Query, sess *exec.Session, abort func()) error {
+func (s *Session) importInto(
+	ctx context.Context,
+	r io.Reader,
+	q *query.Query,
+	sess *exec.SessionState,
+	abort func(),
+) error {
 	reading, stop := context.WithCancel(ctx)
 	parsed := make(chan lined, importAhead)
 	var broken error
@@ -81,7 +87,7 @@ func (s *Session) importInto(ctx context.Context, r io.Reader, q *query.Query, s
 }
 
 // importOne runs one statement of an import that is one transaction.
-func importOne(ctx context.Context, q *query.Query, sess *exec.Session, next lined) error {
+func importOne(ctx context.Context, q *query.Query, sess *exec.SessionState, next lined) error {
 	switch stmt := next.stmt.(type) {
 	case *ast.Begin, *ast.Commit, *ast.Cancel:
 		return errs.Validation("The import is one transaction: BEGIN, COMMIT and CANCEL have no place in its text (line %d)", next.line)

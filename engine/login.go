@@ -126,7 +126,7 @@ func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, erro
 
 // still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as
 // no identity has changed.
-func (s *Session) still(st *exec.Session) error {
+func (s *Session) still(st *exec.SessionState) error {
 	if s.ended.Load() {
 		return errEnded()
 	}
@@ -140,7 +140,7 @@ func (s *Session) still(st *exec.Session) error {
 		return err
 	}
 	st.Auth.Principal.Roles, st.Checked = now.Roles, at
-	s.change(func(state *exec.Session) {
+	s.change(func(state *exec.SessionState) {
 		q := &state.Auth.Principal
 		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access &&
 			q.Proof == p.Proof && q.Grant == p.Grant && q.Token == p.Token &&
@@ -162,7 +162,7 @@ func (s *Session) Stands() bool {
 // become gives the session an identity, and the place that it is bound to. at is what Identities was before it was
 // looked up.
 func (s *Session) become(p auth.Principal, at uint64) {
-	s.change(func(st *exec.Session) {
+	s.change(func(st *exec.SessionState) {
 		st.Auth.Principal, st.Checked, st.Still = p, at, s.still
 		if p.NS != "" {
 			if st.Auth.NS != p.NS {

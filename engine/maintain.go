@@ -98,8 +98,10 @@ func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db 
 	ex := newRunner(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions,
 		l.parsing, 0, nil)
 	l.executors = append(l.executors, ex)
-	s := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns,
-		DB: db}}
+	s := &exec.SessionState{
+		Auth: auth.Authority{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns,
+			DB: db},
+	}
 	r := ex.NewRun(s, exec.NewEnv(), tx)
 	r.Elevate()
 	return r.Gate()

@@ -59,7 +59,7 @@ func (e *Engine) NoteImport(ctx context.Context, sum string) error {
 }
 
 // system is the state of work that the engine does for itself.
-func (e *Engine) system() exec.Session {
+func (e *Engine) system() exec.SessionState {
 	return e.queries.System()
 }
 

@@ -49,7 +49,7 @@ func (s *Session) ImportModel(ctx context.Context, r io.Reader) (*ml.Header, err
 }
 
 // mayModel refuses models to those who may not change, or see, the definitions of the database.
-func (s *Session) mayModel(st *exec.Session, action auth.Action) error {
+func (s *Session) mayModel(st *exec.SessionState, action auth.Action) error {
 	if err := s.mayCall(st); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (u *uploads) has(id [16]byte) bool {
 // modelImport is one import of a model.
 type modelImport struct {
 	e      *Engine
-	st     *exec.Session
+	st     *exec.SessionState
 	header *ml.Header
 	sum    hash.Hash
 	db     catalog.Scope

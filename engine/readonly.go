@@ -8,7 +8,7 @@ import (
 // running it shows, by a transaction that cannot write. BEGIN is refused, too, and so are functions that write files,
 // count sequences on, run texts, or send requests that are made to change something elsewhere. There is no way back.
 func (s *Session) OnlyRead() {
-	s.change(func(st *exec.Session) {
+	s.change(func(st *exec.SessionState) {
 		st.ReadOnly = true
 		st.Auth.Caps = st.Auth.Caps.Reading()
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
 )
@@ -18,10 +19,10 @@ import (
 // queries at once; a USE or SIGNIN shows in those that begin after it.
 type Session struct {
 	e     *Engine
-	own   bool                         // the process's own: the capability to query does not bind it
-	state atomic.Pointer[exec.Session] // what it points to is never changed
-	guard atomic.Pointer[Guard]        // nil: none
-	ended atomic.Bool                  // by an operator: nothing is done in it any more
+	own   bool                              // the process's own: the capability to query does not bind it
+	state atomic.Pointer[exec.SessionState] // what it points to is never changed
+	guard atomic.Pointer[Guard]             // nil: none
+	ended atomic.Bool                       // by an operator: nothing is done in it any more
 
 	mu     sync.Mutex // held to replace state, guards the rest; a leaf lock
 	mem    budget.Account
@@ -61,14 +62,14 @@ func (e *Engine) RootSession() *Session {
 func (e *Engine) SessionAs(p auth.Principal, ns, db string) *Session {
 	s := e.session(p)
 	s.own = true
-	s.change(func(st *exec.Session) { st.Auth.NS, st.Auth.DB = ns, db })
+	s.change(func(st *exec.SessionState) { st.Auth.NS, st.Auth.DB = ns, db })
 	return s
 }
 
 func (e *Engine) session(p auth.Principal) *Session {
 	s := &Session{e: e}
-	s.state.Store(&exec.Session{
-		Auth: auth.Env{Principal: p, Caps: e.caps},
+	s.state.Store(&exec.SessionState{
+		Auth: auth.Authority{Principal: p, Caps: e.caps},
 		ID:   e.queries.NewKey("uuid"),
 	})
 	if s.mem = e.memory.Lasting(); p.Level == auth.Guest {
@@ -78,7 +79,7 @@ func (e *Engine) session(p auth.Principal) *Session {
 }
 
 // change replaces the state by a changed copy.
-func (s *Session) change(f func(*exec.Session)) {
+func (s *Session) change(f func(*exec.SessionState)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := *s.state.Load()
@@ -100,7 +101,7 @@ func (s *Session) SetClient(ip, origin string) {
 		}
 		return value.Str(t)
 	}
-	s.change(func(st *exec.Session) { st.IP, st.Orig = text(ip), text(origin) })
+	s.change(func(st *exec.SessionState) { st.IP, st.Orig = text(ip), text(origin) })
 }
 
 // Client is the address that SetClient told, or "".
@@ -114,7 +115,7 @@ func (s *Session) Client() string {
 // SetName gives the session the id that its client chose: $session shows it. It names nothing: live queries belong to
 // the session by ID.
 func (s *Session) SetName(id value.UUID) {
-	s.change(func(st *exec.Session) { st.Name = value.UUIDOf(id) })
+	s.change(func(st *exec.SessionState) { st.Name = value.UUIDOf(id) })
 }
 
 // Notification tells of one change to what a live query watches.
@@ -130,11 +131,11 @@ func (s *Session) Notify(f func(*Notification) error) { s.notify(f, false) }
 func (s *Session) NotifyQuietly(f func(*Notification) error) { s.notify(f, true) }
 
 // ListAsDefined makes INFO … STRUCTURE list fields in the order in which they were first defined.
-func (s *Session) ListAsDefined() { s.change(func(st *exec.Session) { st.Defined = true }) }
+func (s *Session) ListAsDefined() { s.change(func(st *exec.SessionState) { st.Defined = true }) }
 
 func (s *Session) notify(f func(*Notification) error, quiet bool) {
 	s.Show(nil)
-	s.change(func(st *exec.Session) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })
+	s.change(func(st *exec.SessionState) { st.Deliver, st.Quiet, st.Current = f, quiet, s.state.Load })
 }
 
 // sessionCost is about what a session takes that lasts longer than a request.
@@ -173,7 +174,7 @@ func (s *Session) IsRootOwner() bool {
 }
 
 // snapshot is the state for one query.
-func (s *Session) snapshot() exec.Session {
+func (s *Session) snapshot() exec.SessionState {
 	state := s.state.Load()
 	st := *state
 	st.Of = state
@@ -183,15 +184,15 @@ func (s *Session) snapshot() exec.Session {
 // place is a namespace and a database; "" for none.
 type place struct{ ns, db string }
 
-func placeOf(st *exec.Session) place { return place{st.Auth.NS, st.Auth.DB} }
+func placeOf(st *exec.SessionState) place { return place{st.Auth.NS, st.Auth.DB} }
 
 // moved takes over the place that a query has left the session in, unless another one moved it meanwhile.
-func (s *Session) moved(from place, after *exec.Session) {
+func (s *Session) moved(from place, after *exec.SessionState) {
 	to := placeOf(after)
 	if from == to {
 		return
 	}
-	s.change(func(st *exec.Session) {
+	s.change(func(st *exec.SessionState) {
 		if placeOf(st) == from {
 			st.Auth.NS, st.Auth.DB = to.ns, to.db
 		}
@@ -284,14 +285,14 @@ func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 
 // Invalidate drops the identity, and the live queries that were begun with it.
 func (s *Session) Invalidate() {
-	s.change(func(st *exec.Session) { st.Auth.Principal = s.e.anonymous() })
+	s.change(func(st *exec.SessionState) { st.Auth.Principal = s.e.anonymous() })
 	s.e.queries.Hub.DropSession(s.ID())
 }
 
 // Reset drops identity, place, variables, transactions and live queries.
 func (s *Session) Reset() {
-	s.change(func(st *exec.Session) {
-		st.Auth = auth.Env{Principal: s.e.anonymous(), Caps: s.e.caps}
+	s.change(func(st *exec.SessionState) {
+		st.Auth = auth.Authority{Principal: s.e.anonymous(), Caps: s.e.caps}
 		st.Vars = nil
 		s.mem.Release(s.vars)
 		s.vars = 0
@@ -312,10 +313,10 @@ func (s *Session) Set(name string, v value.Value) error {
 	}
 	v = value.Detach(v)
 	var err error
-	s.change(func(st *exec.Session) {
-		vars := slices.DeleteFunc(slices.Clone(st.Vars), func(v exec.Var) bool { return v.Name == name })
+	s.change(func(st *exec.SessionState) {
+		vars := slices.DeleteFunc(slices.Clone(st.Vars), func(v record.Param) bool { return v.Name == name })
 		if !v.IsNone() {
-			vars = append(vars, exec.Var{Name: name, Value: v})
+			vars = append(vars, record.Param{Name: name, Value: v})
 		}
 		if err = s.hold(vars, limit); err == nil {
 			st.Vars = vars
@@ -325,7 +326,7 @@ func (s *Session) Set(name string, v value.Value) error {
 }
 
 // hold counts the variables in place of those that there are; s.mu is held. On an error those still count.
-func (s *Session) hold(vars []exec.Var, limit int) error {
+func (s *Session) hold(vars []record.Param, limit int) error {
 	n := 0
 	for i := range vars {
 		n += variableCost + len(vars[i].Name) + value.Weight(vars[i].Value)

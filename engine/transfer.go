@@ -98,7 +98,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 }
 
 // mayImport refuses an import before anything is done.
-func (s *Session) mayImport(st *exec.Session) error {
+func (s *Session) mayImport(st *exec.SessionState) error {
 	if err := s.mayQuery(st); err != nil {
 		return err
 	}

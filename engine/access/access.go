@@ -88,7 +88,12 @@ func (a *Authenticator) tokenKey(hash string) string {
 }
 
 // Signin checks credentials: NS, DB, AC, user, pass and variables, see the RPC method. guard may be nil.
-func (a *Authenticator) Signin(ctx context.Context, s exec.Session, params *value.Object, guard Guard) (*Login, error) {
+func (a *Authenticator) Signin(
+	ctx context.Context,
+	s exec.SessionState,
+	params *value.Object,
+	guard Guard,
+) (*Login, error) {
 	if credential(params, "ac", "AC") == "" {
 		return a.signinUser(ctx, params, guard)
 	}
@@ -98,7 +103,12 @@ func (a *Authenticator) Signin(ctx context.Context, s exec.Session, params *valu
 }
 
 // Signup signs up a record user. guard may be nil.
-func (a *Authenticator) Signup(ctx context.Context, s exec.Session, params *value.Object, guard Guard) (*Login, error) {
+func (a *Authenticator) Signup(
+	ctx context.Context,
+	s exec.SessionState,
+	params *value.Object,
+	guard Guard,
+) (*Login, error) {
 	if credential(params, "ac", "AC") == "" {
 		return nil, authError("InvalidSignup", "There was a problem with signing up")
 	}
@@ -108,7 +118,7 @@ func (a *Authenticator) Signup(ctx context.Context, s exec.Session, params *valu
 }
 
 // Authenticate finds the identity in a token; there is no answer.
-func (a *Authenticator) Authenticate(ctx context.Context, s exec.Session, token string) (*Login, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, s exec.SessionState, token string) (*Login, error) {
 	peek, err := auth.Peek(token)
 	if err != nil {
 		return nil, err
@@ -132,7 +142,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, s exec.Session, token 
 // Refresh trades a refresh key for a new {access, refresh}; the old key is used up. access is the token that the key
 // came with, expired or not: it only says which access method to ask. Where it is "", those of the database that the
 // session is in are asked.
-func (a *Authenticator) Refresh(ctx context.Context, s exec.Session, access, refresh string) (*Login, error) {
+func (a *Authenticator) Refresh(ctx context.Context, s exec.SessionState, access, refresh string) (*Login, error) {
 	return a.write(ctx, s, func(r *run) (*Login, error) {
 		params, err := r.refreshParams(access, refresh)
 		if err != nil {
@@ -143,7 +153,7 @@ func (a *Authenticator) Refresh(ctx context.Context, s exec.Session, access, ref
 }
 
 // Revoke ends a refresh key; access as for Refresh.
-func (a *Authenticator) Revoke(ctx context.Context, s exec.Session, access, refresh string) error {
+func (a *Authenticator) Revoke(ctx context.Context, s exec.SessionState, access, refresh string) error {
 	_, err := a.write(ctx, s, func(r *run) (*Login, error) {
 		params, err := r.refreshParams(access, refresh)
 		if err != nil {
@@ -155,7 +165,7 @@ func (a *Authenticator) Revoke(ctx context.Context, s exec.Session, access, refr
 }
 
 // write does f in a transaction of its own, again on conflict.
-func (a *Authenticator) write(ctx context.Context, s exec.Session, f func(*run) (*Login, error)) (*Login, error) {
+func (a *Authenticator) write(ctx context.Context, s exec.SessionState, f func(*run) (*Login, error)) (*Login, error) {
 	var login *Login
 	err := a.ex.Write(ctx, &s, func(r *exec.Run) (err error) {
 		login, err = f(&run{r, &a.keys})

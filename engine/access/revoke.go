@@ -19,7 +19,7 @@ const forgottenAtOnce = 16
 // RevokeToken makes an access token useless for good, here and after a restart, and ends the sessions that it stands
 // for. A token that would not be taken anyway is no error; one that cannot be checked now, for want of the issuer's
 // keys, is. The holder of a token may revoke it.
-func (a *Authenticator) RevokeToken(ctx context.Context, s exec.Session, token string) error {
+func (a *Authenticator) RevokeToken(ctx context.Context, s exec.SessionState, token string) error {
 	peek, err := auth.Peek(token)
 	if err == nil {
 		err = a.verify(ctx, s, token, peek)
@@ -47,7 +47,7 @@ func (a *Authenticator) RevokeToken(ctx context.Context, s exec.Session, token s
 }
 
 // verify checks a token, and nothing that its access method says of it.
-func (a *Authenticator) verify(ctx context.Context, s exec.Session, token string, peek *auth.Claims) error {
+func (a *Authenticator) verify(ctx context.Context, s exec.SessionState, token string, peek *auth.Claims) error {
 	if peek.AC == "" {
 		_, _, err := a.verifyUser(ctx, token, peek)
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -16,7 +17,7 @@ import (
 type credentials struct {
 	ns, db, access string
 	key, refresh   string
-	vars           []exec.Var // all but the place, for the expressions of a record access
+	vars           []record.Param // all but the place, for the expressions of a record access
 	guess          guess
 }
 
@@ -42,7 +43,7 @@ func credentialsOf(params *value.Object) credentials {
 				c.refresh = text
 			}
 			if !exec.Protected(f.Name) {
-				c.vars = append(c.vars, exec.Var{Name: f.Name, Value: f.Value})
+				c.vars = append(c.vars, record.Param{Name: f.Name, Value: f.Value})
 			}
 		}
 	}

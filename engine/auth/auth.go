@@ -1,7 +1,7 @@
 // Package auth says who is asking and what they may do: principals, roles, password hashes, tokens,
 // capabilities.
 //
-// Identity travels as an explicit *Env argument, never in a context. The package decides; it does
+// Identity travels as an explicit *Authority argument, never in a context. The package decides; it does
 // not read or write records, and every failed login looks the same from outside.
 package auth
 
@@ -129,9 +129,9 @@ func (p *Principal) Reaches(ns, db string) bool {
 	return false
 }
 
-// Env is who runs a statement, where, under which capabilities, and in which stored code. It is passed down explicitly
-// and never changed once a statement runs.
-type Env struct {
+// Authority is who runs a statement, where, under which capabilities, and in which stored code. It is passed down
+// explicitly and never changed once a statement runs.
+type Authority struct {
 	Principal Principal
 	NS, DB    string // the place in use; "" for none
 	Caps      *Capabilities
@@ -158,7 +158,7 @@ const (
 
 // Allow checks that env's principal may do a to a resource at level base of the place in use. The error is the
 // one that users see.
-func (env *Env) Allow(a Action, base ast.Base, res Resource) error {
+func (env *Authority) Allow(a Action, base ast.Base, res Resource) error {
 	if !env.Code.allow(a, base, res) {
 		return Denied()
 	}
@@ -189,19 +189,19 @@ func (r Roles) may(a Action, res Resource) bool {
 }
 
 // CanRead reports whether env may read all data of the place in use without looking at permissions.
-func (env *Env) CanRead() bool {
+func (env *Authority) CanRead() bool {
 	p := &env.Principal
 	return p.IsSystem() && p.Roles != 0 && p.Reaches(env.NS, env.DB)
 }
 
 // CanWrite reports whether env may write all data of the place in use without looking at permissions.
-func (env *Env) CanWrite() bool {
+func (env *Authority) CanWrite() bool {
 	p := &env.Principal
 	return p.IsSystem() && p.Roles&(Editor|Owner) != 0 && p.Reaches(env.NS, env.DB)
 }
 
 // MayUse refuses places outside the level of a user of a namespace or database.
-func (env *Env) MayUse() error {
+func (env *Authority) MayUse() error {
 	p := &env.Principal
 	if p.NS != "" && env.NS != "" && p.NS != env.NS {
 		return errs.NotAllowed("You don't have permission to change to the %s namespace", env.NS)

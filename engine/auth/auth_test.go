@@ -11,12 +11,12 @@ import (
 )
 
 func TestRolesDecideAboutDefinitions(t *testing.T) {
-	user := func(level Level, ns, db string, r Roles) Env {
-		return Env{Principal: Principal{Level: level, NS: ns, DB: db, Roles: r}, NS: "n", DB: "d"}
+	user := func(level Level, ns, db string, r Roles) Authority {
+		return Authority{Principal: Principal{Level: level, NS: ns, DB: db, Roles: r}, NS: "n", DB: "d"}
 	}
 	for _, tc := range []struct {
 		name   string
-		env    Env
+		env    Authority
 		action Action
 		base   ast.Base
 		res    Resource
@@ -34,7 +34,7 @@ func TestRolesDecideAboutDefinitions(t *testing.T) {
 		{"owner of another database", user(DatabaseUser, "n", "other", Owner), View, ast.BaseDatabase, ResourceAny, false},
 		{"owner of another namespace", user(NamespaceUser, "other", "", Owner), View, ast.BaseDatabase, ResourceAny, false},
 		{"record user", user(RecordUser, "n", "d", 0), View, ast.BaseDatabase, ResourceAny, false},
-		{"guest", Env{NS: "n", DB: "d"}, View, ast.BaseDatabase, ResourceAny, false},
+		{"guest", Authority{NS: "n", DB: "d"}, View, ast.BaseDatabase, ResourceAny, false},
 		{"a user without roles", user(RootUser, "", "", 0), View, ast.BaseRoot, ResourceAny, false},
 	} {
 		if got := tc.env.Allow(tc.action, tc.base, tc.res) == nil; got != tc.want {

@@ -74,7 +74,7 @@ func DataUser(ns, db string) Principal {
 }
 
 // Under is env inside of stored code.
-func (env *Env) Under(c Code) *Env {
+func (env *Authority) Under(c Code) *Authority {
 	e := *env
 	e.Code = c
 	if c.Elevated {
@@ -84,7 +84,7 @@ func (env *Env) Under(c Code) *Env {
 }
 
 // Definer is the authority of a definition that env makes: no code that it stores has more.
-func (env *Env) Definer() catalog.Definer {
+func (env *Authority) Definer() catalog.Definer {
 	d := catalog.Definer{Base: env.Principal.base(), Roles: uint8(env.Principal.Roles.reached())}
 	if env.Code.Stored {
 		d.Base = ast.BaseDatabase

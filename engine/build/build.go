@@ -286,7 +286,9 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 
 // site finds the index of a job; errEnded where it is gone, or another.
 func (b *Builder) site(tx *txn.Tx, j *catalog.Job) (*site, error) {
-	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.NS, j.DB), NS: j.NS, DB: j.DB, Caps: b.ex.Caps}}
+	sess := &exec.SessionState{
+		Auth: auth.Authority{Principal: auth.DataUser(j.NS, j.DB), NS: j.NS, DB: j.DB, Caps: b.ex.Caps},
+	}
 	r := b.ex.NewRun(sess, exec.NewEnv(), tx)
 	r.Elevate()
 	ns, err := r.Cat.Namespace(j.NS)

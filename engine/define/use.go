@@ -107,7 +107,7 @@ func (r *run) provide(nsName, dbName string, strict bool) error {
 }
 
 // mayMake reports whether env may define its place.
-func mayMake(env *auth.Env, database bool) bool {
+func mayMake(env *auth.Authority, database bool) bool {
 	base := ast.BaseRoot
 	if database && env.Principal.Level == auth.NamespaceUser {
 		base = ast.BaseNamespace

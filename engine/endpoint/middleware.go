@@ -54,7 +54,7 @@ func (c *apiCall) permits(ctx context.Context, p *ast.Permission, req *value.Obj
 	if p.Kind != ast.PermissionWhere {
 		return false, nil
 	}
-	v, err := c.r.EvalIn(ctx, p.Where, value.None, []record.Var{{Name: "request", Value: value.ObjectOf(req)}},
+	v, err := c.r.EvalIn(ctx, p.Where, value.None, []record.Param{{Name: "request", Value: value.ObjectOf(req)}},
 		record.AsEngineReader)
 	if err != nil {
 		return false, c.r.Denied(p, err)
@@ -172,7 +172,7 @@ func (c *apiCall) handle(ctx context.Context, req value.Value) (*apiAnswer, erro
 	if req.Kind() != value.KindObject {
 		return nil, &apiFailure{400, "Failed to parse request in final action handler"}
 	}
-	frame := c.r.Base.Child(exec.Var{Name: "request", Value: req})
+	frame := c.r.Base.Child(record.Param{Name: "request", Value: req})
 	v, err := c.r.Land(c.r.Value(ctx, frame, c.handler))
 	if err != nil {
 		return nil, err

@@ -8,13 +8,13 @@ import (
 // codes are the rights of a run inside of stored code, by auth.Code.Index: every evaluation of a definition takes one of
 // them, so they are kept.
 type codes [auth.Codes]struct {
-	env  *auth.Env
+	env  *auth.Authority
 	gate *record.Gate // of code that is not elevated: it may be used by code inside of its own
 }
 
 // authority is what a run takes back when it leaves stored code.
 type authority struct {
-	auth *auth.Env
+	auth *auth.Authority
 	gate *record.Gate
 }
 

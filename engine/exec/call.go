@@ -192,7 +192,7 @@ func (r *Run) model(ctx context.Context, env *Env, x *ast.Call) (value.Value, er
 		return value.None, err
 	}
 	defer r.pop(base)
-	return r.checked(m.Call(r.modelEnv(ctx), r.Tx, r.args[base:]))
+	return r.checked(m.Call(r.modelCall(ctx), r.Tx, r.args[base:]))
 }
 
 // findModel gives the model of a call, if it may be called.
@@ -220,6 +220,6 @@ func (r *Run) findModel(ctx context.Context, x *ast.Call) (*model.Bound, error) 
 	return r.Ex.Models.Bind(&r.models, x, d)
 }
 
-func (r *Run) modelEnv(ctx context.Context) ml.Env {
-	return ml.Env{Ctx: ctx, Limits: r.Ex.Limits.Models, Bear: r.reserve}
+func (r *Run) modelCall(ctx context.Context) ml.Call {
+	return ml.Call{Ctx: ctx, Limits: r.Ex.Limits.Models, Bear: r.reserve}
 }

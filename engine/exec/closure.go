@@ -7,14 +7,15 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // closure is a function value: its source, the parameters that were in sight where it was made, and whose code it is.
 type closure struct {
 	node *ast.Closure
-	vars []Var
-	from *auth.Env // the stored code that made it; nil: the text of a client
+	vars []record.Param
+	from *auth.Authority // the stored code that made it; nil: the text of a client
 	// defining: it was made in a definition, which sees its own parameters only.
 	defining bool
 }
@@ -143,7 +144,7 @@ func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Val
 				return value.None, errs.Internal("Incorrect arguments for %s(). Expected a value of type '%s' for argument $%s", by.name(), p.Type, p.Name)
 			}
 		}
-		frame.vars = append(frame.vars, Var{p.Name, v})
+		frame.vars = append(frame.vars, record.Param{Name: p.Name, Value: v})
 	}
 	frame.vars = append(frame.vars, c.vars...)
 	v, err := r.Value(ctx, frame, c.node.Body)
@@ -179,7 +180,7 @@ func (r *Run) frame(up *Env, vars int) *Env {
 		e.up = up
 		return e
 	}
-	return &Env{up: up, vars: make([]Var, 0, vars)}
+	return &Env{up: up, vars: make([]record.Param, 0, vars)}
 }
 
 func (r *Run) release(e *Env) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -87,7 +88,7 @@ func (r *Run) turn(ctx context.Context, frame *Env, s *ast.For, v value.Value) (
 	if err := r.Tick(ctx); err != nil {
 		return false, err
 	}
-	frame.vars = append(frame.vars[:0], Var{s.Name, v})
+	frame.vars = append(frame.vars[:0], record.Param{Name: s.Name, Value: v})
 	_, err = r.Block(ctx, frame, s.Body)
 	switch err {
 	case nil, errContinue:

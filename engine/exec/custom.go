@@ -117,7 +117,7 @@ func bindParams(frame *Env, f *ast.DefineFunction, args []value.Value) error {
 				return errs.Internal("Incorrect arguments for function fn::%s(). Failed to coerce argument `$%s`: %s", f.Name, p.Name, err)
 			}
 		}
-		frame.vars = append(frame.vars, Var{p.Name, v})
+		frame.vars = append(frame.vars, record.Param{Name: p.Name, Value: v})
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package exec
 
 import (
-	"github.com/nacredb/nacre/engine/catalog"
 	"slices"
+
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/record"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -11,7 +13,7 @@ import (
 // An Env belongs to one goroutine; operators over rows make one and change its document per row.
 type Env struct {
 	up   *Env
-	vars []Var
+	vars []record.Param
 	at   map[string]int // the places of vars, once they are many; nil before
 
 	doc    value.Value // $this, and where bare field names are looked up
@@ -33,17 +35,11 @@ const (
 	asElement                 // an element that a filter looks at
 )
 
-// Var is one parameter.
-type Var struct {
-	Name  string // without the $
-	Value value.Value
-}
-
 // NewEnv is an outermost frame with the given parameters; it takes over vars.
-func NewEnv(vars ...Var) *Env { return &Env{vars: vars} }
+func NewEnv(vars ...record.Param) *Env { return &Env{vars: vars} }
 
 // Child is an inner frame with its own parameters; it takes over vars.
-func (e *Env) Child(vars ...Var) *Env { return &Env{up: e, vars: vars} }
+func (e *Env) Child(vars ...record.Param) *Env { return &Env{up: e, vars: vars} }
 
 // WithDoc is an inner frame in which doc is the current document and e's document is $parent.
 func (e *Env) WithDoc(doc value.Value) *Env {
@@ -68,7 +64,7 @@ func (e *Env) Set(name string, v value.Value) {
 		e.index()
 		e.at[name] = len(e.vars)
 	}
-	e.vars = append(e.vars, Var{name, v})
+	e.vars = append(e.vars, record.Param{Name: name, Value: v})
 }
 
 // manyVars is how many parameters of a frame are looked at one by one.
@@ -102,13 +98,13 @@ func (e *Env) index() {
 }
 
 // Vars is a copy of the parameters of this frame alone.
-func (e *Env) Vars() []Var { return append([]Var(nil), e.vars...) }
+func (e *Env) Vars() []record.Param { return append([]record.Param(nil), e.vars...) }
 
 // Append defines parameters that this frame does not have yet.
-func (e *Env) Append(vars ...Var) { e.vars, e.at = append(e.vars, vars...), nil }
+func (e *Env) Append(vars ...record.Param) { e.vars, e.at = append(e.vars, vars...), nil }
 
 // Reset makes vars the parameters of this frame.
-func (e *Env) Reset(vars []Var) { e.vars, e.at = append(e.vars[:0], vars...), nil }
+func (e *Env) Reset(vars []record.Param) { e.vars, e.at = append(e.vars[:0], vars...), nil }
 
 // Lookup finds a parameter, innermost frame first.
 func (e *Env) Lookup(name string) (value.Value, bool) {
@@ -186,7 +182,7 @@ func (e *Env) Parent() value.Value {
 
 // Visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them. One that is hidden by another of its
 // name is left out: closures that call each other would double what they keep with every call.
-func (e *Env) Visible(base *Env) []Var {
+func (e *Env) Visible(base *Env) []record.Param {
 	n := 0
 	for f := e; f != nil && f != base; f = f.up {
 		n += len(f.vars)
@@ -194,13 +190,13 @@ func (e *Env) Visible(base *Env) []Var {
 	if n == 0 {
 		return nil
 	}
-	out := make([]Var, 0, min(n, fewVars))
+	out := make([]record.Param, 0, min(n, fewVars))
 	var names map[string]struct{} // of out, where they are many
 	for f := e; f != nil && f != base; f = f.up {
 		for i := range f.vars {
 			v := &f.vars[i]
 			if names == nil && len(out) < fewVars {
-				if !slices.ContainsFunc(out, func(o Var) bool { return o.Name == v.Name }) {
+				if !slices.ContainsFunc(out, func(o record.Param) bool { return o.Name == v.Name }) {
 					out = append(out, *v)
 				}
 				continue

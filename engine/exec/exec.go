@@ -153,8 +153,8 @@ func New(c Config) *Executor {
 }
 
 // System is the session of what the engine does by itself: the root owner without a place.
-func (ex *Executor) System() Session {
-	return Session{Auth: auth.Env{Principal: auth.RootOwner(), Caps: ex.Caps}}
+func (ex *Executor) System() SessionState {
+	return SessionState{Auth: auth.Authority{Principal: auth.RootOwner(), Caps: ex.Caps}}
 }
 
 // Close stops the work on indexes that are built.

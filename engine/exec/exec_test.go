@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -36,9 +37,9 @@ func TestGeneratedKeys(t *testing.T) {
 }
 
 func TestEnvLooksOutwards(t *testing.T) {
-	base := NewEnv(Var{"a", value.Int(1)}, Var{"b", value.Int(2)})
+	base := NewEnv(record.Param{Name: "a", Value: value.Int(1)}, record.Param{Name: "b", Value: value.Int(2)})
 	row := base.WithDoc(value.Str("outer"))
-	inner := row.Child(Var{"a", value.Int(3)}).WithDoc(value.Str("inner"))
+	inner := row.Child(record.Param{Name: "a", Value: value.Int(3)}).WithDoc(value.Str("inner"))
 	for name, want := range map[string]int64{"a": 3, "b": 2} {
 		if v, ok := inner.Lookup(name); !ok || v.Int() != want {
 			t.Errorf("$%s is %s, want %d", name, v, want)

@@ -64,7 +64,7 @@ func (r *Run) mayTouch(ctx context.Context, p *ast.Permission, action string, f,
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {
-		vars := []record.Var{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
+		vars := []record.Param{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
 		v, err := r.EvalIn(ctx, p.Where, value.None, vars, record.AsEngineReader)
 		if err == nil && value.Truthy(v) {
 			return nil

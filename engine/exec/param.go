@@ -156,7 +156,7 @@ func (r *Run) definedParam(ctx context.Context, name string) (v value.Value, ok 
 }
 
 // Value is what $session shows.
-func (s *Session) Value() value.Value {
+func (s *SessionState) Value() value.Value {
 	p := &s.Auth.Principal
 	text := func(t string) value.Value {
 		if t == "" {
@@ -180,7 +180,7 @@ func (s *Session) Value() value.Value {
 }
 
 // Expired reports whether the session's identity has run out at t.
-func (s *Session) Expired(t time.Time) bool {
+func (s *SessionState) Expired(t time.Time) bool {
 	e := s.Auth.Principal.Expiry
 	return s.Auth.Principal.Level != auth.Guest && e != 0 && t.Unix() >= e
 }

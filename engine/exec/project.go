@@ -311,7 +311,7 @@ func (s *modelRows) Beside() bool {
 	return !s.p.r.Ex.PlanOff.Has(plan.ParallelScan) && runtime.GOMAXPROCS(0) > 1
 }
 
-func (s *modelRows) Env(ctx context.Context) ml.Env { return s.p.r.modelEnv(ctx) }
+func (s *modelRows) Call(ctx context.Context) ml.Call { return s.p.r.modelCall(ctx) }
 
 func (s *modelRows) Argument(ctx context.Context, doc value.Value, x ast.Expr) (value.Value, error) {
 	s.p.env.SetDoc(doc)

@@ -16,16 +16,16 @@ import (
 	"github.com/nacredb/nacre/internal/budget"
 )
 
-// Session is the part of a client's session that statements see and change. It is used by one
+// SessionState is the part of a client's session that statements see and change. It is used by one
 // query at a time; the engine sees to that.
-type Session struct {
-	Of   *Session    // what this is a copy of, and stays as it is; nil: none
-	Auth auth.Env    // identity, place and capabilities
-	Vars []Var       // variables set on the connection
-	ID   value.Value // uuid, or NONE; unique among the sessions of the engine
-	Name value.Value // uuid that the client gave its session, shown in place of ID; or NONE
-	IP   value.Value // of the client, or NONE
-	Orig value.Value // the HTTP origin, or NONE
+type SessionState struct {
+	Of   *SessionState  // what this is a copy of, and stays as it is; nil: none
+	Auth auth.Authority // identity, place and capabilities
+	Vars []record.Param // variables set on the connection
+	ID   value.Value    // uuid, or NONE; unique among the sessions of the engine
+	Name value.Value    // uuid that the client gave its session, shown in place of ID; or NONE
+	IP   value.Value    // of the client, or NONE
+	Orig value.Value    // the HTTP origin, or NONE
 
 	// Deliver takes notifications of live queries without waiting; nil when no client listens.
 	Deliver func(*live.Notification) error
@@ -34,9 +34,9 @@ type Session struct {
 	// ReadOnly: statements that would change anything are refused, and the others run where nothing can be changed.
 	ReadOnly bool
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
-	Current func() *Session
+	Current func() *SessionState
 	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil: never.
-	Still func(*Session) error
+	Still func(*SessionState) error
 	// Checked is what Catalog.Identities was when the identity was last looked up.
 	Checked uint64
 }
@@ -44,9 +44,9 @@ type Session struct {
 // Run is one statement, or one transaction, in progress. It belongs to one goroutine.
 type Run struct {
 	Ex   *Executor
-	Sess *Session
-	Auth *auth.Env // whose rights count; normally those of Sess
-	Base *Env      // the outermost frame: variables of the query text
+	Sess *SessionState
+	Auth *auth.Authority // whose rights count; normally those of Sess
+	Base *Env            // the outermost frame: variables of the query text
 	Tx   *txn.Tx
 	Cat  *catalog.View
 	Log  *record.Log // what the transaction changes
@@ -105,7 +105,7 @@ type beyond struct {
 }
 
 // NewRun starts a run inside tx at the present time.
-func (ex *Executor) NewRun(s *Session, base *Env, tx *txn.Tx) *Run {
+func (ex *Executor) NewRun(s *SessionState, base *Env, tx *txn.Tx) *Run {
 	r := &Run{Ex: ex, Sess: s, Auth: &s.Auth, Base: base, Tx: tx, now: ex.Clock()}
 	r.Cat = ex.Catalog.View(tx)
 	r.host.r = r
@@ -178,7 +178,7 @@ func (r *Run) Gate() (*record.Gate, error) {
 
 // Elevated is a run inside of the transaction of r for another session, whose expressions are those of an access method:
 // they may read and write all data, and see parameters of the database before those in base.
-func (r *Run) Elevated(s *Session, base *Env) *Run {
+func (r *Run) Elevated(s *SessionState, base *Env) *Run {
 	inner := r.Ex.NewRun(s, base, r.Tx)
 	inner.Mem = r.Mem
 	inner.Cat, inner.Log, inner.depth = r.Cat, r.Log, r.depth
@@ -224,7 +224,7 @@ func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error
 }
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
-func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Var, rights record.Rights) (value.Value, error) {
+func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Param, rights record.Rights) (value.Value, error) {
 	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}
@@ -234,9 +234,7 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 	}
 	env := r.frame(r.Base, len(vars))
 	env.doc, env.hasDoc = doc, true
-	for _, v := range vars {
-		env.vars = append(env.vars, Var{v.Name, v.Value})
-	}
+	env.vars = append(env.vars, vars...)
 	defer r.release(env)
 	r.defining++
 	was := r.inCode(rights.Code)

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -154,7 +155,7 @@ func bound(function string, bindings *value.Object) (*Env, error) {
 		if Protected(f.Name) {
 			return nil, errs.Internal("Incorrect arguments for function %s(). '%s' is a protected variable and cannot be set", function, f.Name)
 		}
-		base.vars = append(base.vars, Var{f.Name, f.Value})
+		base.vars = append(base.vars, record.Param{Name: f.Name, Value: f.Value})
 	}
 	return base, nil
 }

@@ -19,7 +19,7 @@ func (ex *Executor) Writing() txn.Options {
 }
 
 // Read runs f in a transaction that cannot write.
-func (ex *Executor) Read(ctx context.Context, s *Session, f func(*Run) error) error {
+func (ex *Executor) Read(ctx context.Context, s *SessionState, f func(*Run) error) error {
 	tx, err := txn.Begin(ctx, ex.Store, ex.Reading())
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (ex *Executor) Read(ctx context.Context, s *Session, f func(*Run) error) er
 
 // Write runs f in a transaction of its own and commits it, again on conflict. f finds the session each time as it was at
 // first.
-func (ex *Executor) Write(ctx context.Context, s *Session, f func(*Run) error) error {
+func (ex *Executor) Write(ctx context.Context, s *SessionState, f func(*Run) error) error {
 	first := *s
 	return txn.Retry(ctx, ex.Store, ex.Writing(), func(tx *txn.Tx) error {
 		*s = first

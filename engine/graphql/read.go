@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
@@ -169,7 +170,7 @@ func (x *runner) from(s *ast.Select, ids []value.Value) *exec.Env {
 		return x.r.Base
 	}
 	s.From = []ast.Expr{&ast.Param{Name: idsVariable}}
-	return x.r.Base.Child(exec.Var{Name: idsVariable, Value: value.ArrayOf(ids)})
+	return x.r.Base.Child(record.Param{Name: idsVariable, Value: value.ArrayOf(ids)})
 }
 
 // gather reads what the picks of some objects lead to, for all of them together.

@@ -60,7 +60,7 @@ type batcher struct {
 }
 
 // planBatch makes a program for rows, or nil if that cannot be. It computes one row to see the shapes.
-func (m *Model) planBatch(env Env) *batch {
+func (m *Model) planBatch(env Call) *batch {
 	if m.loose || len(m.Input) == 0 || len(m.Input) > 1 && m.Input[0] != 1 {
 		return nil
 	}
@@ -176,7 +176,7 @@ func reshapeRows(rest []int) kernel {
 }
 
 // batchPlan is the program for rows. It is made once; a call that ran out of time leaves it to the next one.
-func (m *Model) batchPlan(env Env) *batch {
+func (m *Model) batchPlan(env Call) *batch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.planned {
@@ -188,7 +188,7 @@ func (m *Model) batchPlan(env Env) *batch {
 
 // Batch computes n rows of numbers, one after the other in x, and gives the results of each row, one after the other,
 // with their number. It reports false if the model cannot work on rows together; then nothing is computed.
-func (m *Model) Batch(env Env, x []float32, n int) ([]float64, int, bool, error) {
+func (m *Model) Batch(env Call, x []float32, n int) ([]float64, int, bool, error) {
 	b := m.batchPlan(env)
 	if b == nil || n == 0 || len(x)/n != product(m.Input) {
 		return nil, 0, false, nil

@@ -45,7 +45,7 @@ func BenchmarkRows(b *testing.B) {
 			}
 			const rows = 1000
 			x := onnxtest.Random(3, rows*m.columns)
-			env := Env{Ctx: b.Context(), Limits: DefaultLimits}
+			env := Call{Ctx: b.Context(), Limits: DefaultLimits}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, _, ok, err := model.Batch(env, x, rows); !ok || err != nil {
@@ -66,7 +66,7 @@ func BenchmarkRow(b *testing.B) {
 				b.Fatal(err)
 			}
 			x := onnxtest.Random(3, m.columns)
-			env := Env{Ctx: b.Context(), Limits: DefaultLimits}
+			env := Call{Ctx: b.Context(), Limits: DefaultLimits}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := model.Compute(env, x); err != nil {

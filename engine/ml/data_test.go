@@ -126,4 +126,4 @@ func decode(t testing.TB, b []byte, to any) {
 	}
 }
 
-func testEnv(t testing.TB) Env { return Env{Ctx: t.Context(), Limits: DefaultLimits} }
+func testEnv(t testing.TB) Call { return Call{Ctx: t.Context(), Limits: DefaultLimits} }

@@ -178,7 +178,7 @@ func callMalformed(t *testing.T, b []byte) error {
 	limits := DefaultLimits
 	limits.Turns = 10_000
 	x := make([]float32, product(m.Input))
-	_, err = m.Compute(Env{Ctx: ctx, Limits: limits}, x)
+	_, err = m.Compute(Call{Ctx: ctx, Limits: limits}, x)
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Error("only the clock ended it")
 	}
@@ -194,7 +194,7 @@ func TestTimeEndsALoop(t *testing.T) {
 	defer stop()
 	limits := DefaultLimits
 	limits.Turns = 1 << 50
-	_, err = m.Compute(Env{Ctx: ctx, Limits: limits}, make([]float32, product(m.Input)))
+	_, err = m.Compute(Call{Ctx: ctx, Limits: limits}, make([]float32, product(m.Input)))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the end of the time", err)
 	}

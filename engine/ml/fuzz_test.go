@@ -82,7 +82,7 @@ func FuzzModel(f *testing.F) {
 		for i := range x {
 			x[i] = float32(i) / 4
 		}
-		env := Env{Ctx: ctx, Limits: fuzzLimits}
+		env := Call{Ctx: ctx, Limits: fuzzLimits}
 		one, err := m.Compute(env, x[:n])
 		if err != nil {
 			return

@@ -71,7 +71,7 @@ func TestForestOfManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := Env{Ctx: t.Context(), Limits: DefaultLimits}
+	env := Call{Ctx: t.Context(), Limits: DefaultLimits}
 	for _, rows := range []int{2, 8, 9, 64, 67, 200} {
 		x := onnxtest.Random(uint64(rows), rows*columns)
 		x[rows], x[rows+3] = float32(math.NaN()), float32(math.Inf(-1))

@@ -41,8 +41,8 @@ type Info struct {
 	Nodes     int
 }
 
-// Env is what a call may use.
-type Env struct {
+// Call is what a call may use.
+type Call struct {
 	Ctx    context.Context
 	Limits Limits
 	Bear   func(bytes int) error // reserves memory of the caller's account; nil: unlimited
@@ -173,7 +173,7 @@ func (m *Model) Takes() int {
 func (m *Model) Info() Info { return m.info }
 
 // run gives a run with what an earlier one left.
-func (m *Model) run(env Env) *run {
+func (m *Model) run(env Call) *run {
 	r, ok := m.runs.Get().(*run)
 	if !ok {
 		r = &run{}
@@ -211,7 +211,7 @@ func (m *Model) shape(n int) ([]int, error) {
 }
 
 // Compute runs the model on the numbers x and gives the first output, flat.
-func (m *Model) Compute(env Env, x []float32) ([]float64, error) {
+func (m *Model) Compute(env Call, x []float32) ([]float64, error) {
 	dims, err := m.shape(len(x))
 	if err != nil {
 		return nil, err

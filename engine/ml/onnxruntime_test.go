@@ -43,7 +43,7 @@ func TestOnnxRuntime(t *testing.T) {
 			t.Errorf("graph %d %v: %v", i, ops[i], err)
 			continue
 		}
-		env := Env{Ctx: t.Context(), Limits: DefaultLimits}
+		env := Call{Ctx: t.Context(), Limits: DefaultLimits}
 		r := m.run(env)
 		out, err := r.exec(m.program, []*Tensor{{Type: onnx.Float, Dims: list[i].Dims, F32: list[i].X}}, nil)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestOnnxRuntime(t *testing.T) {
 
 // ordersNaN reports whether the order of numbers that are none decides: Hardmax takes one of them for the largest or
 // not, and ReduceMin and ReduceMax give it or leave it out. ONNX leaves that open; here NaN wins, as in numpy.
-func ordersNaN(t *testing.T, m *Model, env Env, x []float32, dims []int) bool {
+func ordersNaN(t *testing.T, m *Model, env Call, x []float32, dims []int) bool {
 	t.Helper()
 	vals, err := m.run(env).trace(m.program, &Tensor{Type: onnx.Float, Dims: dims, F32: x})
 	if err != nil {

@@ -18,7 +18,7 @@ type Caller interface {
 	// Argument evaluates an argument for a row.
 	Argument(ctx context.Context, row value.Value, x ast.Expr) (value.Value, error)
 	// Env is what models may use.
-	Env(ctx context.Context) ml.Env
+	Call(ctx context.Context) ml.Call
 	// Beside reports whether another goroutine may compute while the statement goes on.
 	Beside() bool
 }
@@ -163,7 +163,7 @@ func (s *Ahead) Close() {
 
 // advance makes the next batch the current one, and lets the one after it be computed meanwhile.
 func (s *Ahead) advance(ctx context.Context, in Source) error {
-	env, spare := s.caller.Env(ctx), s.now
+	env, spare := s.caller.Call(ctx), s.now
 	if s.next != nil {
 		if err := s.next.wait(ctx); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (s *Ahead) quick() bool {
 }
 
 // read reads the next batch, and takes over old.
-func (s *Ahead) read(ctx context.Context, env ml.Env, in Source, old *batch) *batch {
+func (s *Ahead) read(ctx context.Context, env ml.Call, in Source, old *batch) *batch {
 	b, weight := old, 0
 	b.reset(s.calls)
 	for len(b.docs) < s.size && weight < mostBytes {
@@ -218,7 +218,7 @@ func (s *Ahead) read(ctx context.Context, env ml.Env, in Source, old *batch) *ba
 
 // compute gets the results of a call for the rows of a batch, NONE for those that it leaves to the expressions. The
 // error is the end of the statement's time.
-func (s *Ahead) compute(ctx context.Context, env ml.Env, b *batch, i int) error {
+func (s *Ahead) compute(ctx context.Context, env ml.Call, b *batch, i int) error {
 	p := &b.parts[i]
 	if !p.ready && s.find(ctx, p.call) == nil {
 		p.begin()
@@ -230,7 +230,7 @@ func (s *Ahead) compute(ctx context.Context, env ml.Env, b *batch, i int) error 
 }
 
 // computeBeside begins to compute the calls of a batch that need nothing but fields of the rows.
-func (s *Ahead) computeBeside(ctx context.Context, env ml.Env, b *batch) {
+func (s *Ahead) computeBeside(ctx context.Context, env ml.Call, b *batch) {
 	var parts []*part
 	for i := range b.parts {
 		if p := &b.parts[i]; p.call.quick() && s.find(ctx, p.call) == nil && p.call.quick() {
@@ -256,7 +256,7 @@ func (s *Ahead) find(ctx context.Context, c *aheadCall) error {
 }
 
 // gather reads the arguments of a call. The error is that of the account.
-func (s *Ahead) gather(ctx context.Context, env ml.Env, b *batch, p *part) error {
+func (s *Ahead) gather(ctx context.Context, env ml.Call, b *batch, p *part) error {
 	if p.call.columns != nil {
 		return p.gather(env, b.docs)
 	}

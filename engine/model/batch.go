@@ -69,7 +69,7 @@ const besideBytes = 16 << 20
 var errRoom = errors.New("not enough memory for many rows at once")
 
 // computeAll computes some calls. It runs beside the statement, and touches nothing of it but rows.
-func (b *batch) computeAll(env ml.Env, parts []*part) {
+func (b *batch) computeAll(env ml.Call, parts []*part) {
 	defer close(b.done)
 	defer func() { b.panics = recover() }()
 	env.Bear = room(besideBytes)
@@ -100,7 +100,7 @@ func (p *part) begin() {
 }
 
 // gather reads the arguments of a call that takes fields of rows.
-func (p *part) gather(env ml.Env, docs []value.Value) error {
+func (p *part) gather(env ml.Call, docs []value.Value) error {
 	c := p.call
 	if err := env.Bear(4 * c.columns.width * len(docs)); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *part) add(i int, more []float32, buffered bool) {
 }
 
 // compute computes the rows that were gathered.
-func (p *part) compute(env ml.Env) error {
+func (p *part) compute(env ml.Call) error {
 	if len(p.rows) < 2 {
 		return nil
 	}

@@ -90,7 +90,7 @@ func (m *Bound) load(ctx context.Context, tx *txn.Tx) (err error) {
 }
 
 // Call computes the model for the arguments of one call.
-func (m *Bound) Call(env ml.Env, tx *txn.Tx, args []value.Value) (value.Value, error) {
+func (m *Bound) Call(env ml.Call, tx *txn.Tx, args []value.Value) (value.Value, error) {
 	row, buffered, err := m.row(args, nil)
 	if err != nil {
 		return value.None, err

@@ -39,9 +39,9 @@ func (q *eventQueue) queue(tx *txn.Tx, log *record.Log) {
 			continue
 		}
 		j.Doc = value.Detach(j.Doc)
-		vars := make([]record.Var, len(j.Vars))
+		vars := make([]record.Param, len(j.Vars))
 		for i, v := range j.Vars {
-			vars[i] = record.Var{Name: v.Name, Value: value.Detach(v.Value)}
+			vars[i] = record.Param{Name: v.Name, Value: value.Detach(v.Value)}
 		}
 		j.Vars = vars
 		jobs = append(jobs, j)
@@ -100,7 +100,7 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
 	ctx, stop := q.ex.timed(context.Background())
 	defer stop()
-	sess := &exec.Session{Auth: auth.Env{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name),
+	sess := &exec.SessionState{Auth: auth.Authority{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name),
 		NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return q.ex.Write(ctx, sess, func(r *exec.Run) error {
 		r.AsyncDepth = j.Depth

@@ -50,8 +50,8 @@ func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared
 // before is what a block must find as it was when it runs again.
 type before struct {
 	answers int
-	vars    []exec.Var
-	sess    exec.Session
+	vars    []record.Param
+	sess    exec.SessionState
 	imports bool
 	sent    int   // pieces of rows
 	held    int64 // bytes, by the query

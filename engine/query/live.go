@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -55,7 +56,7 @@ func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value
 	}
 	w := &watch{ex: r.Ex, stmt: s, fetch: fetch, vars: detached(env.Visible(nil)), now: r.Sess.Current, state: *r.Sess}
 	if w.now == nil {
-		w.now = func() *exec.Session { return &w.state }
+		w.now = func() *exec.SessionState { return &w.state }
 	}
 	sub := &live.Subscription{
 		ID: id.UUID(), Table: live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}, Text: ast.Text(s),
@@ -78,7 +79,7 @@ func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value
 	return id, nil
 }
 
-func detached(vars []exec.Var) []exec.Var {
+func detached(vars []record.Param) []record.Param {
 	for i := range vars {
 		vars[i].Value = value.Detach(vars[i].Value)
 	}

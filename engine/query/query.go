@@ -17,7 +17,7 @@ import (
 // Query is one text of statements at work for a session.
 type Query struct {
 	ex   *Runner
-	sess *exec.Session
+	sess *exec.SessionState
 	base *exec.Env
 	out  []Result
 
@@ -47,12 +47,12 @@ const queryCost = 16 << 10
 
 // NewQuery starts a query text for a session with the given parameters. It is listed as running until it is closed. The
 // query must run with the context that NewQuery gives: an operator stops it by that.
-func (x *Runner) NewQuery(ctx context.Context, s *exec.Session, vars *value.Object,
+func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value.Object,
 	src Source) (context.Context, *Query) {
 	base := exec.NewEnv()
 	if vars != nil {
 		for _, f := range vars.Fields() {
-			base.Append(exec.Var{Name: f.Name, Value: f.Value})
+			base.Append(record.Param{Name: f.Name, Value: f.Value})
 		}
 	}
 	q := &Query{ex: x, sess: s, base: base, own: x.Memory.Account()}

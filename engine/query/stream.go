@@ -28,7 +28,7 @@ type streaming struct {
 	finished int    // so many answers are
 	sent     int    // pieces of rows that were handed over
 	stop     func() // ends what runs
-	sess     *exec.Session
+	sess     *exec.SessionState
 	work     *entry // of the query
 	err      error  // of the sink
 }

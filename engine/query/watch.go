@@ -24,9 +24,9 @@ type watch struct {
 	ex    *exec.Executor
 	stmt  *ast.Live
 	fetch [][]ast.Part
-	vars  []exec.Var           // parameters of the text as they were when it began
-	now   func() *exec.Session // the session as it is by then: rights are checked anew for each change
-	state exec.Session         // as it was when the query began
+	vars  []record.Param            // parameters of the text as they were when it began
+	now   func() *exec.SessionState // the session as it is by then: rights are checked anew for each change
+	state exec.SessionState         // as it was when the query began
 }
 
 // errWatchOver ends a live query whose session may not watch any longer.
@@ -40,7 +40,7 @@ func (w *watch) class(text string) string {
 	part = append(append(part, w.state.Auth.NS...), 0)
 	part = append(append(part, w.state.Auth.DB...), 0)
 	digest.Write(part)
-	for _, vars := range [...][]exec.Var{w.vars, w.state.Vars} {
+	for _, vars := range [...][]record.Param{w.vars, w.state.Vars} {
 		for _, v := range vars {
 			var err error
 			if part, err = value.AppendCBOR(append(append(part[:0], v.Name...), 0), v.Value); err != nil {
@@ -57,7 +57,7 @@ func (w *watch) class(text string) string {
 // outlive the session's own.
 func (w *watch) weight(text string) int {
 	n := watchCost + len(text)
-	for _, vars := range [...][]exec.Var{w.vars, w.state.Vars} {
+	for _, vars := range [...][]record.Param{w.vars, w.state.Vars} {
 		for _, v := range vars {
 			n += len(v.Name) + value.Weight(v.Value)
 		}
@@ -125,7 +125,7 @@ func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*li
 }
 
 // timed is look inside of the time that memo gives.
-func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change,
+func (w *watch) timed(ctx context.Context, now *exec.SessionState, c *live.Change,
 	memo *live.Memo) (out *live.Outcome, personal bool, err error) {
 	start := time.Now()
 	bound, stop := context.WithTimeout(ctx, memo.Limit)
@@ -140,7 +140,7 @@ func (w *watch) timed(ctx context.Context, now *exec.Session, c *live.Change,
 }
 
 // look is match for one viewer; personal says that the outcome holds for its session alone.
-func (w *watch) look(ctx context.Context, now *exec.Session,
+func (w *watch) look(ctx context.Context, now *exec.SessionState,
 	c *live.Change) (out *live.Outcome, personal bool, err error) {
 	tx, err := txn.Begin(ctx, w.ex.Store, w.ex.Reading())
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *watch) look(ctx context.Context, now *exec.Session,
 	defer tx.Cancel()
 	sess := *now
 	sess.Auth.NS, sess.Auth.DB, sess.Vars = w.state.Auth.NS, w.state.Auth.DB, w.state.Vars
-	r := w.ex.NewRun(&sess, exec.NewEnv(append([]exec.Var(nil), w.vars...)...), tx)
+	r := w.ex.NewRun(&sess, exec.NewEnv(append([]record.Param(nil), w.vars...)...), tx)
 	r.Watching = true
 	defer func() {
 		if p := recover(); p != nil {
@@ -225,8 +225,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 		}
 	}
 	env := r.Base.WithDoc(doc)
-	env.Append(exec.Var{Name: "event", Value: value.Str(c.Action())}, exec.Var{Name: "value", Value: doc},
-		exec.Var{Name: "before", Value: before}, exec.Var{Name: "after", Value: after})
+	env.Append(record.Param{Name: "event", Value: value.Str(c.Action())}, record.Param{Name: "value", Value: doc},
+		record.Param{Name: "before", Value: before}, record.Param{Name: "after", Value: after})
 	if w.stmt.Where != nil {
 		v, err := r.Value(ctx, env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {

@@ -53,14 +53,14 @@ type entry struct {
 
 	src    Source
 	began  time.Time
-	from   *exec.Session // as it was then
+	from   *exec.SessionState // as it was then
 	memory *budget.Account
 	stop   context.CancelCauseFunc
 	rows   atomic.Int64
 }
 
 // enter lists a query of the session s.
-func (g *register) enter(e *entry, s *exec.Session, src Source) {
+func (g *register) enter(e *entry, s *exec.SessionState, src Source) {
 	e.of, e.id, e.src, e.began = g, g.last.Add(1), src, time.Now()
 	if e.from = s.Of; e.from == nil { // the query may move s
 		from := *s

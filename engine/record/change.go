@@ -84,7 +84,7 @@ type QueuedEvent struct {
 	Table *catalog.Table
 	Event *catalog.Event
 	Doc   value.Value
-	Vars  []Var
+	Vars  []Param
 	Depth int // how many ASYNC events led to this one
 }
 
@@ -191,8 +191,8 @@ func (g *Gate) runEvents(ctx context.Context, w *Write) error {
 		if after.IsNone() {
 			doc = before
 		}
-		vars := func() []Var {
-			return []Var{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after},
+		vars := func() []Param {
+			return []Param{{"event", value.Str(kind)}, {"value", doc}, {"before", before}, {"after", after},
 				{"input", w.Input}}
 		}
 		if e.Define.Async {
@@ -232,7 +232,7 @@ func withoutID(doc value.Value) value.Value {
 }
 
 // runEvent runs one event when its condition holds.
-func (g *Gate) runEvent(ctx context.Context, e *catalog.Event, doc value.Value, vars func() []Var) error {
+func (g *Gate) runEvent(ctx context.Context, e *catalog.Event, doc value.Value, vars func() []Param) error {
 	if err := g.enter(); err != nil {
 		return err
 	}

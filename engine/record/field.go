@@ -169,7 +169,7 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 		return lit.Value, nil
 	}
 	// the evaluator copies them at once
-	g.vars = [4]Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
+	g.vars = [4]Param{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
 	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller(s.field.Def))
 	s.w.HasNone = s.w.HasNone || HasNone(out)
 	return out, err
@@ -197,7 +197,7 @@ func (g *Gate) mayWriteField(ctx context.Context, s *fieldScope, v value.Value) 
 	if perm.Kind == ast.PermissionFull {
 		return true, nil
 	}
-	vars := []Var{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
+	vars := []Param{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
 	return g.permitsWrite(ctx, perm, s.w.After, vars)
 }
 
@@ -236,7 +236,7 @@ func (g *Gate) DefaultKey(ctx context.Context, tb *catalog.Table, doc value.Valu
 	if f == nil || f.Define.Default == nil || g.Import {
 		return value.None, nil
 	}
-	vars := []Var{{"value", value.None}, {"input", field(doc, "id")}, {"before", value.None}, {"after", value.None}}
+	vars := []Param{{"value", value.None}, {"input", field(doc, "id")}, {"before", value.None}, {"after", value.None}}
 	v, err := g.Eval.EvalIn(ctx, f.Define.Default, doc, vars, AsCaller(f.Def))
 	if err != nil {
 		return value.None, g.veiled(err, "The DEFAULT of field `id` of table `%s` failed", tb.Name)
@@ -261,7 +261,7 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		return nil
 	}
 	id := value.RecordOf(w.ID)
-	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Var{{"value", id}, {"input", field(w.Input, "id")}},
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Param{{"value", id}, {"input", field(w.Input, "id")}},
 		AsCaller(f.Def))
 	if err == nil && !value.Truthy(ok) {
 		return g.assertFailed(ctx, w, f, id, id)

@@ -24,8 +24,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Var is a parameter that an expression of a definition sees, without the $.
-type Var struct {
+// Param is a parameter that an expression of a definition sees, without the $.
+type Param struct {
 	Name  string
 	Value value.Value
 }
@@ -48,7 +48,7 @@ func AsCaller(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By)} }
 // Evaluator evaluates the expressions of definitions. doc is the current document. vars is copied before anything
 // is evaluated.
 type Evaluator interface {
-	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Var, rights Rights) (value.Value, error)
+	EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []Param, rights Rights) (value.Value, error)
 	// Complain is told of a permission that failed, which is taken for no.
 	Complain(p *ast.Permission)
 }
@@ -57,7 +57,7 @@ type Evaluator interface {
 type Gate struct {
 	Tx   *txn.Tx
 	Cat  *catalog.View
-	Env  *auth.Env
+	Env  *auth.Authority
 	DB   *catalog.Database
 	Eval Evaluator
 	Log  *Log // where changes are noted; nil: nowhere
@@ -76,7 +76,7 @@ type Gate struct {
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int
 
-	vars    [4]Var // of a field's clause
+	vars    [4]Param // of a field's clause
 	keybuf  []byte
 	walk    *edgeWalk // nil: it is in use, or was never
 	raw     []byte    // the record being written
@@ -87,7 +87,7 @@ type Gate struct {
 	scratch fulltext.Scratch
 	failed  map[*ast.Permission]bool // what the evaluator was told
 	depth   int                      // events and cascades under way
-	engine  *auth.Env                // Env, elevated; nil before it is asked for
+	engine  *auth.Authority          // Env, elevated; nil before it is asked for
 	writes  uint64                   // records written and deleted so far
 }
 

@@ -52,7 +52,7 @@ func (g *Gate) pickRow(ctx context.Context, tb *catalog.Table, id *value.RecordI
 		if act == Deleting {
 			p = &tb.Define.Permissions.Delete
 		}
-		ok, err := g.permitsWrite(ctx, p, doc, []Var{{"before", doc}, {"value", doc}})
+		ok, err := g.permitsWrite(ctx, p, doc, []Param{{"before", doc}, {"value", doc}})
 		if !ok || err != nil {
 			return nil, err
 		}

@@ -197,7 +197,7 @@ func (g *Gate) hideFields(ctx context.Context, tb *catalog.Table, doc value.Valu
 		}
 		var err error
 		doc, err = hide(doc, f.Path, func(v value.Value) (bool, error) {
-			return g.permits(ctx, &p.Select, whole, []Var{{"value", v}})
+			return g.permits(ctx, &p.Select, whole, []Param{{"value", v}})
 		})
 		if err != nil {
 			return value.None, err
@@ -207,7 +207,7 @@ func (g *Gate) hideFields(ctx context.Context, tb *catalog.Table, doc value.Valu
 }
 
 // permits evaluates one permission for the caller. System users are ruled by their roles.
-func (g *Gate) permits(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+func (g *Gate) permits(ctx context.Context, p *ast.Permission, doc value.Value, vars []Param) (bool, error) {
 	if g.Env.Principal.IsSystem() {
 		return g.Env.CanRead(), nil
 	}
@@ -215,7 +215,7 @@ func (g *Gate) permits(ctx context.Context, p *ast.Permission, doc value.Value, 
 }
 
 // permitsWrite is permits for writes: a VIEWER may write what everybody may.
-func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Value, vars []Param) (bool, error) {
 	if g.Env.CanWrite() {
 		return true, nil
 	}
@@ -224,7 +224,7 @@ func (g *Gate) permitsWrite(ctx context.Context, p *ast.Permission, doc value.Va
 
 // allows evaluates a permission. One that fails is no: what is in one record must not decide whether others can be
 // read.
-func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, vars []Var) (bool, error) {
+func (g *Gate) allows(ctx context.Context, p *ast.Permission, doc value.Value, vars []Param) (bool, error) {
 	if !g.Env.Principal.Reaches(g.Env.NS, g.Env.DB) && !g.guestAllowed() {
 		return false, nil
 	}

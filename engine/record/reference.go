@@ -228,7 +228,13 @@ func (g *Gate) release(ctx context.Context, tb *catalog.Table, f *catalog.Field,
 		if err != nil || doc.IsNone() {
 			return err
 		}
-		_, err = g.Eval.EvalIn(ctx, ref.Then, value.RecordOf(from), []Var{{"reference", value.RecordOf(id)}}, AsEngine)
+		_, err = g.Eval.EvalIn(
+			ctx,
+			ref.Then,
+			value.RecordOf(from),
+			[]Param{{"reference", value.RecordOf(id)}},
+			AsEngine,
+		)
 		return err
 	}
 	return nil

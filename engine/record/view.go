@@ -94,7 +94,7 @@ func (g *Gate) picked(ctx context.Context, p *viewPlan, doc value.Value) (value.
 	if doc.IsNone() {
 		return value.None, nil
 	}
-	return g.Eval.EvalIn(ctx, p.pick, doc, []Var{{viewParam, doc}}, AsEngineReader)
+	return g.Eval.EvalIn(ctx, p.pick, doc, []Param{{viewParam, doc}}, AsEngineReader)
 }
 
 func groupKey(p *viewPlan, picked value.Value) value.Value {
@@ -314,9 +314,9 @@ func (g *Gate) groupRow(ctx context.Context, p *viewPlan, group value.Value, agg
 		case c.agg >= 0:
 			v = aggs[c.agg]
 		default:
-			vars := make([]Var, len(aggs))
+			vars := make([]Param, len(aggs))
 			for i := range aggs {
-				vars[i] = Var{aggregateParam(i), aggs[i]}
+				vars[i] = Param{aggregateParam(i), aggs[i]}
 			}
 			var err error
 			if v, err = g.Eval.EvalIn(ctx, c.expr, value.None, vars, AsEngineReader); err != nil {

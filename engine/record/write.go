@@ -213,8 +213,8 @@ func (g *Gate) mayKeep(ctx context.Context, w *Write) (bool, error) {
 	return g.permitsWrite(ctx, p, w.After, w.vars())
 }
 
-func (w *Write) vars() []Var {
-	return []Var{{"before", w.Before}, {"after", w.After}, {"value", w.After}, {"input", w.Input}}
+func (w *Write) vars() []Param {
+	return []Param{{"before", w.Before}, {"after", w.After}, {"value", w.After}, {"input", w.Input}}
 }
 
 // store writes the record and everything that hangs on it.
@@ -253,7 +253,7 @@ func (g *Gate) store(ctx context.Context, w *Write, raw []byte) error {
 func (g *Gate) Delete(ctx context.Context, tb *catalog.Table, id *value.RecordID, before value.Value) (bool, error) {
 	if !g.Env.CanWrite() {
 		ok, err := g.permitsWrite(ctx, &tb.Define.Permissions.Delete, before,
-			[]Var{{"before", before}, {"value", before}})
+			[]Param{{"before", before}, {"value", before}})
 		if !ok || err != nil {
 			return false, err
 		}
