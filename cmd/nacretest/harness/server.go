@@ -42,12 +42,18 @@ func (s *Server) Said() string {
 	return s.stderr.String()
 }
 
-// launch starts a server without waiting for it. Everybody is root there, unless the environment names a root user.
+// launch starts this program as a server without waiting for it.
 func launch(dsn string, environ ...string) (*Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	return launchProgram(self, dsn, environ...)
+}
+
+// launchProgram starts the server of a program, nacre or nacretest. Everybody is root there, unless the environment
+// names a root user.
+func launchProgram(program, dsn string, environ ...string) (*Server, error) {
 	addr, err := loopback.Free()
 	if err != nil {
 		return nil, err
@@ -57,7 +63,7 @@ func launch(dsn string, environ ...string) (*Server, error) {
 	if !slices.Contains(environ, AsRoot[0]) {
 		args = append(args, "--unauthenticated", "--allow-all")
 	}
-	s.Cmd = exec.Command(self, append(args, dsn)...)
+	s.Cmd = exec.Command(program, append(args, dsn)...)
 	s.Cmd.Env = append(append(os.Environ(), asNacre+"=1"), environ...)
 	s.Cmd.Stderr = s
 	if err := s.Cmd.Start(); err != nil {
@@ -70,13 +76,28 @@ func launch(dsn string, environ ...string) (*Server, error) {
 	return s, nil
 }
 
-// Start launches a server and waits until it is ready. errGone: the process ended before that.
+// Start launches a server and waits until it is ready. ErrGone: the process ended before that.
 func Start(ctx context.Context, dsn string, environ ...string) (*Server, error) {
 	began := time.Now()
 	s, err := launch(dsn, environ...)
 	if err != nil {
 		return nil, err
 	}
+	return s.ready(ctx, began)
+}
+
+// StartProgram is Start for another build of nacre or nacretest, to compare it with this one.
+func StartProgram(ctx context.Context, program, dsn string, environ ...string) (*Server, error) {
+	began := time.Now()
+	s, err := launchProgram(program, dsn, environ...)
+	if err != nil {
+		return nil, err
+	}
+	return s.ready(ctx, began)
+}
+
+// ready waits until a server that was launched at began answers.
+func (s *Server) ready(ctx context.Context, began time.Time) (*Server, error) {
 	probe, err := client.Probe(client.Options{Endpoint: "http://" + s.Addr})
 	if err != nil {
 		return nil, errors.Join(err, s.Kill())

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,16 +100,34 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer done()
-	theirs, err := postgres(ctx, dir)
-	if err != nil {
-		return err
+	sides, err := o.start(ctx, dir)
+	if err == nil {
+		err = o.compare(ctx, out, sides)
 	}
-	defer func() { _ = theirs.stop() }()
-	ours, err := nacre(ctx, dir)
-	if err != nil {
-		return err
+	for _, s := range sides {
+		err = errors.Join(err, s.stop())
 	}
-	return errors.Join(o.compare(ctx, out, []*side{theirs, ours}), ours.stop())
+	return err
+}
+
+// start starts the sides; the others are compared with the first.
+func (o *options) start(ctx context.Context, dir string) (sides []*side, err error) {
+	for name := range strings.SplitSeq(o.sides, ",") {
+		var s *side
+		switch name {
+		case "postgres":
+			s, err = postgres(ctx, dir)
+		case "nacre":
+			s, err = nacre(ctx, dir, name, "")
+		default:
+			s, err = nacre(ctx, dir, filepath.Base(name), name)
+		}
+		if err != nil {
+			return sides, err
+		}
+		sides = append(sides, s)
+	}
+	return sides, nil
 }
 
 func (o *options) compare(ctx context.Context, out io.Writer, sides []*side) error {
@@ -168,7 +188,7 @@ func (o *options) measure(ctx context.Context, out io.Writer, sides []*side, r r
 		t := &sums[i]
 		slices.Sort(t.each)
 		n := float64(t.done * r.per)
-		fmt.Fprintf(out, "%-8s %3d clients %-9s %9.0f/s  CPU %7.1f µs each  p50 %-10v p99 %-10v", r.name, clients, s.name,
+		fmt.Fprintf(out, "%-8s %3d clients %-12s %9.0f/s  CPU %7.1f µs each  p50 %-10v p99 %-10v", r.name, clients, s.name,
 			n/t.took.Seconds(), float64(t.spent.Microseconds())/n, t.each[len(t.each)/2].Round(time.Microsecond),
 			t.each[len(t.each)*99/100].Round(time.Microsecond))
 		if i > 0 {

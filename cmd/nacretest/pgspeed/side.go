@@ -15,7 +15,7 @@ import (
 	"github.com/nacredb/nacre/internal/pgserver"
 )
 
-// side is one of the two servers.
+// side is one of the servers.
 type side struct {
 	name   string
 	dsn    string
@@ -43,13 +43,18 @@ func postgres(ctx context.Context, dir string) (*side, error) {
 		stop:  func() error { s.Stop(); return nil }}, nil
 }
 
-// nacre starts this program as the server.
-func nacre(ctx context.Context, dir string) (*side, error) {
+// nacre starts a program as the server; "" is this one.
+func nacre(ctx context.Context, dir, name, program string) (*side, error) {
 	addr, err := loopback.Free()
 	if err != nil {
 		return nil, err
 	}
-	s, err := harness.Start(ctx, "bolt://"+filepath.Join(dir, "store"), "NACRE_POSTGRES_BIND="+addr,
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := harness.StartProgram(ctx, program, "bolt://"+filepath.Join(dir, name), "NACRE_POSTGRES_BIND="+addr,
 		"NACRE_CONNECTIONS_PER_ADDRESS=0")
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func nacre(ctx context.Context, dir string) (*side, error) {
 		fmt.Fprintf(&tables, `DEFINE TABLE %[1]s SCHEMAFULL; DEFINE FIELD n ON %[1]s TYPE int;
 			DEFINE FIELD name ON %[1]s TYPE string; DEFINE FIELD score ON %[1]s TYPE option<float>; `, t)
 	}
-	return &side{name: "nacre",
+	return &side{name: name,
 		dsn:    "host=" + host + " port=" + port + " user=root dbname=test/test sslmode=disable options='-c dialect=sql'",
 		tables: "SET dialect = 'surrealql'; " + tables.String() + "DEFINE INDEX item_n ON item FIELDS n",
 		empty:  "DELETE FROM made; DELETE FROM loaded",
