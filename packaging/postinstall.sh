@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the user of the service and says how the first user of the database comes to be.
+# Makes the user of the service, and says how to make the first user of the database. An upgrade restarts the service.
 set -e
 if ! getent group nacre >/dev/null 2>&1; then
   if command -v groupadd >/dev/null; then groupadd --system nacre; else addgroup -S nacre; fi
@@ -14,9 +14,21 @@ fi
 chown root:nacre /etc/nacre/nacre.toml && chmod 0640 /etc/nacre/nacre.toml
 chown root:root /etc/nacre/env && chmod 0600 /etc/nacre/env
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+# The first argument is "configure" with the old version for dpkg, the number of versions for rpm, the version for apk.
+case "$1:$2" in
+  configure:?*|2:*)
+    if [ -d /run/systemd/system ]; then systemctl try-restart nacre.service || true; fi
+    exit 0 ;;
+esac
 cat <<'WORDS'
 nacre has no user yet. Put NACRE_USER and NACRE_PASS into /etc/nacre/env for the first one, then:
-  systemctl enable --now nacre
+WORDS
+if command -v systemctl >/dev/null; then
+  echo '  systemctl enable --now nacre'
+else
+  echo '  start it by your service manager, as the unit in /usr/lib/systemd/system/nacre.service does'
+fi
+cat <<'WORDS'
   nacre isready --wait 30s
 and take NACRE_PASS out again: users stay in the database.
 WORDS

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -44,4 +46,42 @@ func TestGoreleaserConfig(t *testing.T) {
 	if out, err := run(t, "goreleaser", "check"); err != nil {
 		t.Errorf("goreleaser check: %v\n%s", err, out)
 	}
+}
+
+// TestPackagesAreOne holds the contents of the packages of a release to those that scripts/deb builds and installs.
+func TestPackagesAreOne(t *testing.T) {
+	release, tried := packageFiles(t, "goreleaser.yaml"), packageFiles(t, "packaging/nfpm.yaml")
+	binary := "    - src: ${BINARY}\n      dst: /usr/bin/nacre\n      expand: true\n      file_info: {mode: 0755}\n"
+	if !strings.Contains(tried, binary) {
+		t.Fatalf("packaging/nfpm.yaml does not hold the binary as\n%s", binary)
+	}
+	if tried = strings.Replace(tried, binary, "", 1); tried != release || release == "" {
+		t.Errorf("goreleaser.yaml has\n%s\npackaging/nfpm.yaml has\n%s", release, tried)
+	}
+}
+
+// packageFiles are the lines of name from "contents:" to the end of the scripts, indented as in packaging/nfpm.yaml.
+func packageFiles(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(data), "contents:")
+	_, rest, _ = strings.Cut(rest, "\n")
+	if !found {
+		t.Fatalf("%s has no contents", name)
+	}
+	var out strings.Builder
+	margin := len(rest) - len(strings.TrimLeft(rest, " "))
+	for line := range strings.Lines(rest) {
+		if strings.HasPrefix(strings.TrimSpace(line), "preremove:") {
+			out.WriteString("    " + strings.TrimSpace(line) + "\n")
+			return out.String()
+		}
+		indent := len(line) - len(strings.TrimLeft(line, " ")) - margin
+		out.WriteString(strings.Repeat(" ", max(4+indent, 0)) + strings.TrimSpace(line) + "\n")
+	}
+	t.Fatalf("%s has no script of preremove", name)
+	return ""
 }
