@@ -160,10 +160,7 @@ func (s *Server) listProviders(c *call) (any, error) {
 	out := []provider{}
 	def := s.schema.Stage(c.tenant.Settings, "synthesis").Provider
 	for _, name := range []string{"alpha", "beta", "gamma"} {
-		p := provider{Name: name, Models: s.cfg.Providers[name].Models, Default: name == def}
-		if p.Models == nil {
-			p.Models = []string{}
-		}
+		p := provider{Name: name, Models: s.schema.Selectable(c.tenant.Settings, name), Default: name == def}
 		if _, own := c.tenant.Keys[name]; own {
 			p.Via = "context"
 		} else if s.cfg.Providers[name].Reachable() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -41,15 +42,33 @@ func decodeJSON(b []byte, into any) error {
 	if tooDeep(b) {
 		return problem.Invalid("", "The body is nested deeper than %d levels", maxDepthJSON)
 	}
-	var raw map[string]any
-	if err := json.Unmarshal(b, &raw); err != nil {
+	fields, err := members(b)
+	if err != nil {
 		return problem.Invalid("", "The body is not a JSON object")
 	}
-	b, err := json.Marshal(snakeKeys(raw))
-	if err != nil {
+	for i := range fields {
+		fields[i] = snakeMember(fields[i])
+	}
+	fields = one(fields)
+	if err = jsonProblem(json.Unmarshal(object(fields), into)); err != nil {
+		return ofField(err, fields, into)
+	}
+	return nil
+}
+
+// ofField gives a problem that a value of its own type found the name of its field: such a type does not know it.
+func ofField(err error, fields []member, into any) error {
+	p := problem.As(err)
+	if p == nil || p.Field != "" {
 		return err
 	}
-	return jsonProblem(json.Unmarshal(b, into))
+	for _, f := range fields {
+		fresh := reflect.New(reflect.TypeOf(into).Elem()).Interface()
+		if json.Unmarshal(object([]member{f}), fresh) != nil {
+			return problem.Invalid(f.key, "%s: %s", f.key, p.Detail)
+		}
+	}
+	return err
 }
 
 func jsonProblem(err error) error {
@@ -61,15 +80,17 @@ func jsonProblem(err error) error {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &bad):
-		return problem.Invalid(bad.Field, "%s: want %s, not %s", bad.Field, kindName(bad.Type.Kind().String()),
-			bad.Value)
+		return problem.Invalid(bad.Field, "%s: want %s, not %s", bad.Field,
+			kindName(bad.Type.Kind().String()), bad.Value)
 	}
 	return problem.Invalid("", "The body cannot be read")
 }
 
 func kindName(k string) string {
 	switch {
-	case strings.HasPrefix(k, "int"), strings.HasPrefix(k, "float"):
+	case strings.HasPrefix(k, "int"):
+		return "a whole number"
+	case strings.HasPrefix(k, "float"):
 		return "a number"
 	case k == "bool":
 		return "true or false"
@@ -103,31 +124,111 @@ func tooDeep(b []byte) bool {
 }
 
 // freeForm are fields whose keys belong to the caller.
-var freeForm = map[string]bool{"metadata": true, "config": true, "grants": true}
+var freeForm = map[string]bool{"metadata": true, "config": true, "grants": true, "path": true}
 
-func snakeKeys(m map[string]any) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		s := snake(k)
-		if _, both := out[s]; both && s != k {
-			continue // the snake_case form was given too: it stands
+// member is a field of a JSON object.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+var errNoObject = errors.New("not a JSON object")
+
+// members are the fields of an object, in their order.
+func members(b []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errNoObject
+	}
+	var out []member
+	for dec.More() {
+		t, err := dec.Token()
+		key, ok := t.(string)
+		if err != nil || !ok {
+			return nil, errNoObject
 		}
-		if !freeForm[s] {
-			v = snakeValue(v)
+		m := member{key: key}
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, err
 		}
-		out[s] = v
+		out = append(out, m)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errNoObject
+	}
+	return out, nil
+}
+
+// snakeMember gives a field its name in snake_case, and the fields in it, too.
+func snakeMember(m member) member {
+	was := m.key
+	if m.key = snake(was); !freeForm[m.key] {
+		m.value = snakeValue(m.value)
+	}
+	if m.key != was {
+		m.key = "\x00" + m.key // one may give way to the field of that very name
+	}
+	return m
+}
+
+// one leaves one field of each name: the one that was in snake_case, else the last one.
+func one(fields []member) []member {
+	plain := map[string]bool{}
+	for _, f := range fields {
+		plain[f.key] = true
+	}
+	out := fields[:0]
+	for _, f := range fields {
+		if name, renamed := strings.CutPrefix(f.key, "\x00"); !renamed || !plain[name] {
+			f.key = name
+			out = append(out, f)
+		}
 	}
 	return out
 }
 
-func snakeValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return snakeKeys(v)
-	case []any:
-		for i := range v {
-			v[i] = snakeValue(v[i])
+func object(fields []member) json.RawMessage {
+	b := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, ',')
 		}
+		key, err := json.Marshal(f.key)
+		if err != nil {
+			panic(err) // never happens: a text has a JSON form
+		}
+		b = append(append(append(b, key...), ':'), f.value...)
+	}
+	return append(b, '}')
+}
+
+func snakeValue(v json.RawMessage) json.RawMessage {
+	switch v = bytes.TrimSpace(v); {
+	case len(v) > 0 && v[0] == '{':
+		fields, err := members(v)
+		if err != nil {
+			return v
+		}
+		for i := range fields {
+			fields[i] = snakeMember(fields[i])
+		}
+		return object(one(fields))
+	case len(v) > 0 && v[0] == '[':
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) != nil {
+			return v
+		}
+		out := []byte{'['}
+		for i, e := range list {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, snakeValue(e)...)
+		}
+		return append(out, ']')
 	}
 	return v
 }

@@ -324,16 +324,22 @@ func (s *Server) documentKeywords(c *call) (any, error) {
 }
 
 type documentQuery struct {
-	Query      string `json:"query"`
-	K          *int   `json:"k"`
-	Limit      *int   `json:"limit"`
-	Mode       string `json:"mode"`
-	Duplicates bool   `json:"include_duplicates"`
-	Reranker   bool   `json:"use_reranker"`
-	Hyde       bool   `json:"use_hyde"`
-	Decompose  bool   `json:"decompose_query"`
-	Threshold  float64
+	Query      string   `json:"query"`
+	K          *int     `json:"k"`
+	Limit      *int     `json:"limit"`
+	Mode       string   `json:"mode"`
+	Duplicates bool     `json:"include_duplicates"`
+	Reranker   bool     `json:"use_reranker"`
+	Hyde       bool     `json:"use_hyde"`
+	Decompose  bool     `json:"decompose_query"`
+	Threshold  float64  `json:"threshold"`
+	Vector     *float64 `json:"vector_weight"`
+	RRF        *float64 `json:"rrf_k"`
+	GraphAlpha *float64 `json:"graph_alpha"`
+	GraphDepth *int     `json:"graph_depth"`
+	Expand     bool     `json:"expand_graph"`
 	GraphEdges []string `json:"graph_edges"`
+	Graph      bool     `json:"-"` // the graph is asked for
 	Lens       *Scopes  `json:"lens"`
 	Labels     Labels   `json:"labels"`
 	Filter     struct {
@@ -356,6 +362,7 @@ type documentHit struct {
 	Chunk    chunkBody         `json:"chunk"`
 	Score    float64           `json:"score"`
 	Document map[string]string `json:"document"`
+	Evidence []graphEvidence   `json:"graphEvidence,omitempty"`
 }
 
 type documentAnswer struct {
@@ -368,68 +375,123 @@ type documentAnswer struct {
 var graphEdges = map[string]bool{"knowledge_has_keyword": true, "section_match": true, "document_link": true,
 	"document_summary": true}
 
-func (s *Server) queryDocuments(c *call) (any, error) {
-	start := time.Now()
-	var in documentQuery
-	if err := c.decode(&in); err != nil {
-		return nil, err
-	}
+// check reads what does not depend on the Context.
+func (in *documentQuery) check(c *call) (k int, err error) {
 	if err := text("query", in.Query, maxQuery); err != nil {
-		return nil, err
+		return 0, err
 	}
-	if in.Mode == "hybrid_graph" {
+	in.Graph = in.Mode == "hybrid_graph" || in.Expand
+	if in.Mode == "" || in.Mode == "hybrid_graph" {
 		in.Mode = retrieve.Hybrid
 	}
 	if !modes[in.Mode] || in.Mode == retrieve.Graph {
-		return nil, problem.Invalid("mode", "mode: want hybrid, vector, bm25 or hybrid_graph")
+		return 0, problem.Invalid("mode", "mode: want hybrid, vector, bm25 or hybrid_graph")
 	}
 	for _, e := range in.GraphEdges {
 		if !graphEdges[e] {
-			return nil, problem.Invalid("graphEdges", "graphEdges: there is no such edge")
+			return 0, problem.Invalid("graphEdges", "graphEdges: there is no such edge")
 		}
 	}
-	k, err := c.k(in.K, in.Limit)
-	if err != nil {
-		return nil, err
+	for _, f := range []struct {
+		name      string
+		at        **float64
+		def, most float64
+	}{{"vectorWeight", &in.Vector, 0.5, 1}, {"rrfK", &in.RRF, 60, 1e6}, {"graphAlpha", &in.GraphAlpha, 0.3, 1}} {
+		if *f.at == nil {
+			*f.at = &f.def
+		}
+		if v := **f.at; v < 0 || v > f.most {
+			return 0, problem.Invalid(f.name, "%s: want a number from 0 to %g", f.name, f.most)
+		}
 	}
-	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: time.Now().UTC(), Pool: s.cfg.Pool,
-		Region: c.who.Region, Twins: in.Duplicates,
-		Labels: in.Labels, Lens: named(in.Lens, nil), Mime: in.Filter.Mime,
+	if in.GraphDepth != nil && (*in.GraphDepth < 0 || *in.GraphDepth > 2) {
+		return 0, problem.Invalid("graphDepth", "graphDepth: want 0, 1 or 2")
+	}
+	q := c.r.URL.Query()
+	in.Reranker = in.Reranker || q.Get("use_reranker") == "true" || q.Get("useReranker") == "true"
+	return c.k(in.K, in.Limit)
+}
+
+func (in *documentQuery) search(c *call) retrieve.Query {
+	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: time.Now().UTC(), Pool: c.s.cfg.Pool,
+		Region: c.who.Region, Twins: in.Duplicates, Labels: in.Labels, Lens: named(in.Lens, nil), Mime: in.Filter.Mime,
 		Kinds: map[string]bool{retrieve.KindChunk: true}}
+	if q.VectorShare = float32(2 * *in.Vector); q.VectorShare == 0 {
+		q.VectorShare = -1
+	}
 	if len(in.Filter.Documents) > 0 {
 		q.Groups = map[string]bool{}
 		for _, d := range in.Filter.Documents {
 			q.Groups["document/"+d] = true
 		}
 	}
-	rerank := in.Reranker || c.r.URL.Query().Get("use_reranker") == "true" ||
-		c.r.URL.Query().Get("useReranker") == "true"
-	pool := k
-	if rerank {
-		pool = config.MaxQueryK
+	return q
+}
+
+func (s *Server) queryDocuments(c *call) (any, error) {
+	start := time.Now()
+	var in documentQuery
+	if err := c.decode(&in); err != nil {
+		return nil, err
 	}
-	found, err := s.retrieve.Search(c.ctx(), c.tenant, q, pool)
+	k, err := in.check(c)
 	if err != nil {
 		return nil, err
 	}
-	out := &documentAnswer{Results: []documentHit{}}
-	if rerank {
-		out.Warnings = s.rerank(c, in.Query, found)
+	forms, warnings, err := s.rewrite(c, &in)
+	if err != nil {
+		return nil, err
 	}
-	if in.Hyde || in.Decompose {
-		out.Warnings = append(out.Warnings, "query_rewriting_unavailable")
+	pool := k
+	if in.Reranker || in.Graph {
+		pool = config.MaxQueryK
 	}
-	for _, h := range found.Hits[:min(k, len(found.Hits))] {
+	found, err := s.searchForms(c, in.search(c), forms, pool, *in.RRF)
+	if err != nil {
+		return nil, err
+	}
+	out := &documentAnswer{Results: []documentHit{}, Warnings: warnings}
+	evidence := map[string][]graphEvidence{}
+	if in.Graph {
+		if evidence, err = s.expandGraph(c, &in, found); err != nil {
+			return nil, err
+		}
+	}
+	if in.Reranker {
+		out.Warnings = append(out.Warnings, s.rerank(c, in.Query, found)...)
+	}
+	found.Hits = found.Hits[:min(k, len(found.Hits))]
+	sources, err := c.sourcesOf(found.Hits)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range found.Hits {
 		if h.Score < in.Threshold {
 			continue
 		}
-		out.Results = append(out.Results, documentHit{Score: h.Score,
-			Document: map[string]string{"id": h.Document, "title": h.Title},
+		out.Results = append(out.Results, documentHit{Score: h.Score, Evidence: evidence[h.ID],
+			Document: map[string]string{"id": h.Document, "title": h.Title, "source": sources[h.Document]},
 			Chunk:    chunkBody{h.ID, h.Text, h.Section, h.Position, h.Document, h.Span[0], h.Span[1]}})
 	}
-	out.TraceID = s.trace(c, in.Query, "", q.Mode, found, start).ID
+	out.TraceID = s.trace(c, in.Query, "", in.Mode, found, start).ID
 	out.QueryMS = ms(start)
 	return out, nil
+}
+
+// sourcesOf are the sources of the documents of hits.
+func (c *call) sourcesOf(hits []retrieve.Hit) (map[string]string, error) {
+	seen, ids := map[string]string{}, []string{}
+	for _, h := range hits {
+		if _, ok := seen[h.Document]; !ok {
+			seen[h.Document] = ""
+			ids = append(ids, h.Document)
+		}
+	}
+	docs, err := store.Lookup[store.Document](c.ctx(), c.tenant.DB, "document", ids...)
+	for _, d := range docs {
+		seen[d.ID] = d.Source
+	}
+	return seen, err
 }
 
 func (s *Server) listKeywords(c *call) (any, error) {

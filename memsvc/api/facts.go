@@ -102,8 +102,14 @@ func (s *Server) addFact(c *call) (any, error) {
 			return nil, err
 		}
 	}
+	if mode == inferTriples && len(in.Triples) == 0 {
+		return nil, problem.Invalid("triples", "triples: required")
+	}
 	w, err := in.write()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.tellModelUse(c, mode == inferFull || mode == inferPreview); err != nil {
 		return nil, err
 	}
 	out := &factResponse{Mode: mode}
@@ -214,6 +220,9 @@ func (s *Server) addBatch(c *call) (any, error) {
 		if err := c.blocked(); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.tellModelUse(c, mode == inferFull); err != nil {
+		return nil, err
 	}
 	if len(in.Messages) == 0 || len(in.Messages) > maxBatch {
 		return nil, problem.Invalid("messages", "messages: want from 1 to %d", maxBatch)

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,6 +71,7 @@ type uploadTool struct {
 // mcpServer makes the tools for one caller.
 func (s *Server) mcpServer(key, contextID string) *mcp.Server {
 	m := mcp.NewServer(&mcp.Implementation{Name: "nacre-memsvc", Version: s.version}, nil)
+	m.AddReceivingMiddleware(badArguments)
 	inner := innerCalls{s: s, key: key, context: contextID}
 	write, destroy := false, true
 	read := &mcp.ToolAnnotations{ReadOnlyHint: true}
@@ -96,6 +98,21 @@ func (s *Server) mcpServer(key, contextID string) *mcp.Server {
 		inner.addTree(m)
 	}
 	return m
+}
+
+// badArguments makes a fault of the request (-32602) of arguments that do not fit the schema of a tool: the library
+// answers them as a failure of the tool.
+func badArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if r, ok := res.(*mcp.CallToolResult); ok && err == nil && r.IsError && r.StructuredContent == nil &&
+			len(r.Content) == 1 {
+			if t, ok := r.Content[0].(*mcp.TextContent); ok && strings.Contains(t.Text, `"arguments"`) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: t.Text}
+			}
+		}
+		return res, err
+	}
 }
 
 // tool makes a tool of a route that takes a JSON body.

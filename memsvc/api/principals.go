@@ -206,9 +206,9 @@ func (s *Server) deletePrincipal(c *call) (any, error) {
 }
 
 type grantRequest struct {
-	Path   string       `json:"path"`
-	Verbs  []string     `json:"verbs"`
-	Grants grant.Grants `json:"grants"`
+	Path   grant.PatternText `json:"path"`
+	Verbs  []string          `json:"verbs"`
+	Grants grant.Grants      `json:"grants"`
 }
 
 // grants reads what a call gives or takes: a grants map, or a path with verbs.
@@ -222,7 +222,7 @@ func (c *call) grants() (grant.Grants, error) {
 		g[v] = append(g[v], ps...)
 	}
 	for _, v := range in.Verbs {
-		g[v] = append(g[v], in.Path)
+		g[v] = append(g[v], string(in.Path))
 	}
 	if err := g.Check(); err != nil {
 		return nil, problem.Invalid("verbs", "grants: %v", err)

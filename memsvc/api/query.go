@@ -2,7 +2,8 @@ package api
 
 import (
 	"context"
-	"net/http"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/config"
@@ -74,11 +75,10 @@ func (in *queryRequest) check(c *call) (k int, err error) {
 		}
 	}
 	if in.Location != nil {
-		return 0, problem.Of(http.StatusNotImplemented, "not-supported", "location: memories have no places yet")
+		return 0, problem.Of(501, "not-supported", "location: memories have no places yet")
 	}
 	if !in.AtInstant.IsZero() {
-		return 0, problem.Of(http.StatusNotImplemented, "system-time-unavailable",
-			"atInstant: the database keeps no versions of these tables")
+		return 0, problem.NoSystemTime()
 	}
 	if !in.ValidFrom.IsZero() && !in.ValidUntil.IsZero() && in.ValidUntil.Before(in.ValidFrom.Time) {
 		return 0, problem.Invalid("validUntil", "validUntil: it is before validFrom")
@@ -129,7 +129,7 @@ func (s *Server) runQuery(c *call, in *queryRequest, k int) (*queryResponse, err
 	if err != nil {
 		return nil, err
 	}
-	out := &queryResponse{Tier: found.Tier, Classification: found.Tier, SeedEntities: []string{}, Hits: found.Hits,
+	out := &queryResponse{Tier: found.Tier, Classification: found.Tier, SeedEntities: found.Seeds, Hits: found.Hits,
 		ContextHits: []retrieve.Hit{}}
 	if out.Classification == retrieve.TierDirect {
 		out.Classification = "direct_lookup"
@@ -320,6 +320,12 @@ type traceRow struct {
 }
 
 func traceRowOf(t store.Trace) traceRow {
+	if t.Returned == nil {
+		t.Returned, t.Scores = []string{}, []float64{}
+	}
+	if t.Legs == nil {
+		t.Legs = map[string]int{}
+	}
 	return traceRow{t.ID, t.Kind, t.Query, t.Tier, t.Reason, t.Mode, t.Legs, t.Returned, t.Scores, t.LatencyMS,
 		t.Principal, t.Source, t.Model, t.Tokens, t.Parent, t.CreatedAt}
 }
@@ -359,7 +365,31 @@ func (s *Server) getTrace(c *call) (any, error) {
 	if t == nil || !c.mayTrace(*t) {
 		return nil, problem.NotFound("There is no such trace")
 	}
-	return traceRowOf(*t), nil
+	return traceDetailOf(*t), nil
+}
+
+// traceDetail is a trace with what it returned.
+type traceDetail struct {
+	traceRow
+	ParentID   *string          `json:"parent"`
+	Retrievals []traceRetrieval `json:"retrievals"`
+}
+
+type traceRetrieval struct {
+	Ref   string  `json:"ref"`
+	Rank  int     `json:"rank"`
+	Score float64 `json:"score"`
+}
+
+func traceDetailOf(t store.Trace) traceDetail {
+	d := traceDetail{traceRow: traceRowOf(t), Retrievals: []traceRetrieval{}}
+	if t.Parent != "" {
+		d.ParentID = &t.Parent
+	}
+	for i, ref := range t.Returned {
+		d.Retrievals = append(d.Retrievals, traceRetrieval{ref, i + 1, t.Scores[i]})
+	}
+	return d
 }
 
 func (s *Server) traceStats(c *call) (any, error) {
@@ -367,9 +397,16 @@ func (s *Server) traceStats(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	since, err := c.moment("since")
+	if err != nil {
+		return nil, err
+	}
+	if since.IsZero() {
+		since = time.Now().Add(-time.Duration(min(hours, 24*3650)) * time.Hour)
+	}
 	s.notes.flush(c.ctx())
 	all, err := store.Rows[store.Trace](c.ctx(), c.tenant.DB, "SELECT * FROM trace WHERE created_at > $since",
-		store.Var{Name: "since", Value: time.Now().Add(-time.Duration(min(hours, 24*3650)) * time.Hour)})
+		store.Var{Name: "since", Value: since})
 	if err != nil {
 		return nil, err
 	}
@@ -400,12 +437,73 @@ func (s *Server) traceStats(c *call) (any, error) {
 			tiers[t.Tier]++
 		}
 	}
-	return map[string]any{"totalQueries": total, "avgLatencyMs": latency / float64(max(total, 1)),
+	changes, err := s.changeStats(c, since)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"totalQueries": total, "avgLatencyMs": latency / float64(max(total, 1)),
 		"windowHours": hours, "tierCounts": tiers,
 		"cacheHits": hits, "cacheHitRate": float64(hits) / float64(max(responses,
 			1)), "responseTracesTotal": responses, "responseTracesCached": hits,
 		"retrieval": map[string]any{"traces": total,
-			"avgCandidateSet": float64(candidates) / float64(max(total, 1)), "maxCandidateSet": most}}, nil
+			"avgCandidateSet": float64(candidates) / float64(max(total, 1)), "maxCandidateSet": most}}
+	maps.Copy(out, changes)
+	return out, nil
+}
+
+// changeStats counts, since a time, the contradictions and the facts that others took the place of, and says where the
+// facts that the caller sees come from.
+func (s *Server) changeStats(c *call, since time.Time) (map[string]any, error) {
+	from := store.Var{Name: "since", Value: since}
+	doubts, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB,
+		"SELECT * FROM uncertainty WHERE created_at > $since", from)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := store.Rows[store.Attribute](c.ctx(), c.tenant.DB, "SELECT * FROM attribute WHERE recorded_at > $since", from)
+	if err != nil {
+		return nil, err
+	}
+	contradictions, events, churned, kinds := 0, 0, map[string]bool{}, map[string]int{}
+	for _, u := range doubts {
+		if c.sees(u.Clauses) {
+			contradictions++
+		}
+	}
+	seen := 0
+	for _, a := range facts {
+		if !c.sees(a.Clauses) {
+			continue
+		}
+		seen++
+		kinds[a.Source.Kind]++
+		if a.Supersedes != "" {
+			events, churned[a.Entity] = events+1, true
+		}
+	}
+	sources := []map[string]any{}
+	for _, k := range keysOf(kinds) {
+		sources = append(sources, map[string]any{"kind": k, "count": kinds[k]})
+	}
+	return map[string]any{
+		"contradiction": map[string]any{"contradictions": contradictions, "reconciliations": seen,
+			"contradictionRate": float64(contradictions) / float64(max(seen, 1))},
+		"supersession": map[string]any{"supersessionEvents": events, "entitiesChurned": len(churned),
+			"churnPerEntity": float64(events) / float64(max(len(churned), 1))},
+		"sourceKindDistribution": sources}, nil
+}
+
+// moment reads a time of the query; zero when there is none.
+func (c *call) moment(name string) (time.Time, error) {
+	var t Time
+	s := c.r.URL.Query().Get(name)
+	if s == "" {
+		return t.Time, nil
+	}
+	if err := t.UnmarshalJSON([]byte(`"` + strings.ReplaceAll(s, `"`, "") + `"`)); err != nil {
+		return t.Time, problem.Invalid(name, "%s: want a time", name)
+	}
+	return t.Time, nil
 }
 
 func (s *Server) listAudit(c *call) (any, error) {
@@ -419,11 +517,27 @@ func (s *Server) listAudit(c *call) (any, error) {
 	if !c.who.Region.Everywhere(grant.Manage) {
 		principal = c.who.Principal
 	}
+	since, err := c.moment("since")
+	if err != nil {
+		return nil, err
+	}
+	until, err := c.moment("until")
+	if err != nil {
+		return nil, err
+	}
 	rows, err := store.Rows[store.Audit](c.ctx(), c.tenant.DB,
-		"SELECT * FROM audit WHERE ($kind = '' OR kind = $kind) AND ($p = '' OR principal = $p) AND ($key = '' OR key = $key) ORDER BY id DESC LIMIT $limit START $offset",
-		store.Var{Name: "kind", Value: q.Get("kind")}, store.Var{Name: "p",
-			Value: principal}, store.Var{Name: "key", Value: q.Get("key")},
-		store.Var{Name: "limit", Value: limit}, store.Var{Name: "offset", Value: offset})
+		"SELECT * FROM audit WHERE ($kind = '' OR kind = $kind) AND ($p = '' OR principal = $p) AND "+
+			"($key = '' OR key = $key) AND ($since = NONE OR ts >= $since) AND ($until = NONE OR ts < $until) "+
+			"ORDER BY id DESC LIMIT $limit START $offset",
+		store.Var{Name: "kind", Value: q.Get("kind")}, store.Var{Name: "p", Value: principal},
+		store.Var{Name: "key", Value: q.Get("key")}, store.Var{Name: "since", Value: since},
+		store.Var{Name: "until", Value: until}, store.Var{Name: "limit", Value: limit},
+		store.Var{Name: "offset", Value: offset})
+	for i := range rows {
+		if rows[i].TraceID == "" {
+			rows[i].TraceID = rows[i].ID
+		}
+	}
 	if rows == nil {
 		rows = []store.Audit{}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,6 +82,9 @@ func (c *call) when() (w when, err error) {
 	now := time.Now().UTC()
 	w = when{known: now, valid: now}
 	q := c.r.URL.Query()
+	if q.Get("atInstant") != "" {
+		return w, problem.NoSystemTime()
+	}
 	for name, at := range map[string]*time.Time{"asOf": &w.known, "validFrom": &w.valid} {
 		text := q.Get(name)
 		if text == "" {
@@ -567,26 +571,22 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 	if !ok || key == "" {
 		return nil, problem.Invalid("ref", "ref: want kind:key, such as entity:person/ada")
 	}
-	gone := problem.NotFound("There is nothing at this reference")
 	switch kind {
 	case "turn", "memory_chunk":
 		t, err := store.Get[store.Turn](c.ctx(), c.tenant.DB, "turn", key)
 		if err == nil && (t == nil || !c.sees(t.Clauses)) {
-			err = gone
+			err = errNothing
 		}
 		if err != nil {
 			return nil, err
 		}
 		return turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt}, nil
 	case "attribute":
-		a, err := store.Get[store.Attribute](c.ctx(), c.tenant.DB, "attribute", key)
-		if err == nil && (a == nil || !c.sees(a.Clauses)) {
-			err = gone
-		}
-		if err != nil {
-			return nil, err
-		}
-		return attributeBodyOf(*a), nil
+		return c.inspectAttribute(key)
+	case "relation":
+		return c.inspectRelation(key)
+	case "chunk", "passage":
+		return c.inspectPassage(kind, key)
 	case "entity":
 		typ, name, ok := strings.Cut(key, "/")
 		if !ok {
@@ -602,7 +602,7 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 	case "trace":
 		t, err := store.Get[store.Trace](c.ctx(), c.tenant.DB, "trace", key)
 		if err == nil && (t == nil || !c.mayTrace(*t)) {
-			err = gone
+			err = errNothing
 		}
 		if err != nil {
 			return nil, err
@@ -610,6 +610,92 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 		return traceRowOf(*t), nil
 	}
 	return nil, problem.Of(http.StatusNotImplemented, "not-supported", "ref: this kind of reference cannot be inspected")
+}
+
+var errNothing = problem.NotFound("There is nothing at this reference")
+
+// inspectAttribute is an attribute by its id, or the value that holds now of TYPE/NAME/KEY.
+func (c *call) inspectAttribute(key string) (any, error) {
+	parts := strings.Split(key, "/")
+	if len(parts) == 1 {
+		a, err := store.Get[store.Attribute](c.ctx(), c.tenant.DB, "attribute", key)
+		if err == nil && (a == nil || !c.sees(a.Clauses)) {
+			err = errNothing
+		}
+		if err != nil {
+			return nil, err
+		}
+		return attributeBodyOf(*a), nil
+	}
+	if len(parts) < 3 {
+		return nil, problem.Invalid("ref", "ref: want attribute:TYPE/NAME/KEY")
+	}
+	name := strings.Join(parts[1:len(parts)-1], "/")
+	now := time.Now().UTC()
+	as, _, err := c.facts(when{now, now}, ingest.EntityKey(parts[0], name))
+	if err != nil {
+		return nil, err
+	}
+	out := []attributeBody{}
+	for _, a := range as {
+		if a.Key == words.Normal(parts[len(parts)-1]) {
+			out = append(out, attributeBodyOf(a))
+		}
+	}
+	switch len(out) {
+	case 0:
+		return nil, errNothing
+	case 1:
+		return out[0], nil
+	}
+	return map[string]any{"attributes": out}, nil
+}
+
+// inspectRelation is the relation that holds now of TYPE/NAME-[LABEL]->TYPE/NAME.
+func (c *call) inspectRelation(key string) (any, error) {
+	subject, rest, ok := strings.Cut(key, "-[")
+	label, object, ok2 := strings.Cut(rest, "]->")
+	stype, sname, ok3 := strings.Cut(subject, "/")
+	otype, oname, ok4 := strings.Cut(object, "/")
+	if !ok || !ok2 || !ok3 || !ok4 {
+		return nil, problem.Invalid("ref", "ref: want relation:TYPE/NAME-[LABEL]->TYPE/NAME")
+	}
+	now := time.Now().UTC()
+	_, rs, err := c.facts(when{now, now}, ingest.EntityKey(stype, sname))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rs {
+		if r.Subject == ingest.EntityKey(stype, sname) && r.Object == ingest.EntityKey(otype, oname) &&
+			words.Normal(r.Label) == words.Normal(label) {
+			return relationBodyOf(r), nil
+		}
+	}
+	return nil, errNothing
+}
+
+// inspectPassage is a passage by its id (chunk:ID) or by its document and place (passage:DOCUMENT/PLACE).
+func (c *call) inspectPassage(kind, key string) (any, error) {
+	if kind == "passage" {
+		did, place, ok := strings.Cut(key, "/")
+		n, err := strconv.Atoi(place)
+		if !ok || err != nil || n < 0 {
+			return nil, problem.Invalid("ref", "ref: want passage:DOCUMENT/PLACE")
+		}
+		d, err := c.document(did)
+		if err != nil {
+			return nil, err
+		}
+		key = ingest.ChunkKey(d.ID, d.Version, n)
+	}
+	ch, err := store.Get[store.Chunk](c.ctx(), c.tenant.DB, "chunk", key)
+	if err == nil && (ch == nil || !c.sees(ch.Clauses)) {
+		err = errNothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return chunkBody{"chunk:" + ch.ID, ch.Text, ch.Section, ch.Position, ch.Document, ch.Start, ch.End}, nil
 }
 
 func (s *Server) inspectEntity(c *call, typ, name string) (any, error) {
@@ -620,8 +706,11 @@ func (s *Server) inspectEntity(c *call, typ, name string) (any, error) {
 	if e == nil || !c.sees(e.Clauses) {
 		return nil, problem.NotFound("There is nothing at this reference")
 	}
-	now := time.Now().UTC()
-	as, _, err := c.facts(when{now, now}, e.ID)
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	as, _, err := c.facts(w, e.ID)
 	out := []attributeBody{}
 	for _, a := range as {
 		out = append(out, attributeBodyOf(a))

@@ -442,7 +442,7 @@ func (s *Server) streamChat(y *synthesis, w ingest.TurnWrite) error {
 
 // tellUsage puts the use of tokens into the header when the Context has a limit, and counts when it is over.
 func (s *Server) tellUsage(c *call) error {
-	if c.tenant.TokenLimit == 0 {
+	if c.tenant.TokenLimit < 0 {
 		return nil
 	}
 	_, used, err := gateway.Used(c.ctx(), c.tenant.DB, "")
@@ -454,6 +454,14 @@ func (s *Server) tellUsage(c *call) error {
 		s.metrics.Add("memsvc_over_token_limit_total", 1)
 	}
 	return nil
+}
+
+// tellModelUse is tellUsage for a call that asks a model where the Context wants extraction.
+func (s *Server) tellModelUse(c *call, reads bool) error {
+	if !reads || !c.tenant.Extraction {
+		return nil
+	}
+	return s.tellUsage(c)
 }
 
 func (s *Server) reflect(c *call) (any, error) {
@@ -516,8 +524,8 @@ func (s *Server) usage(c *call) (any, error) {
 	}
 	limit := s.schema.Effective(row).TokenLimit
 	out := map[string]any{"usage": rows, "total_tokens": total, "token_limit": nil,
-		"over_limit": limit > 0 && total > limit}
-	if limit > 0 {
+		"over_limit": limit >= 0 && total > limit}
+	if limit >= 0 {
 		out["token_limit"] = limit
 	}
 	return out, err

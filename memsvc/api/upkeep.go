@@ -163,6 +163,9 @@ func (s *Server) elaborate(c *call) (any, error) {
 	if _, err := s.models.Choose(c.tenant.Settings, gateway.Elaboration, ""); err != nil {
 		return nil, err
 	}
+	if err := s.tellUsage(c); err != nil {
+		return nil, err
+	}
 	var entities []store.Entity
 	switch key, ok := strings.CutPrefix(in.Entity, "entity:"); {
 	case ok:

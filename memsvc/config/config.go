@@ -115,7 +115,8 @@ func Table() []Setting {
 		str("LLM_MODEL", "", "model of stages that no Context selects one for", func(c *Config) *string { return &c.LLMModel }),
 		choice("LLM_PROVIDER", "", "provider of stages that no Context selects one for: alpha, beta or gamma", ProviderNames,
 			func(c *Config) *string { return &c.LLMProvider }),
-		str("MODEL_EMBEDDING", LocalEmbedding, "the one embedding model; a change asks for a reindex",
+		str("MODEL_EMBEDDING", "", "the one embedding model; a change asks for a reindex; unset: "+LocalEmbedding+
+			", or the 3072-dimensional model of the wire where an embeddings key or address is set",
 			func(c *Config) *string { return &c.Embedding }),
 		secret("EMBEDDINGS_API_KEY", "key for embeddings", func(c *Config) *string { return &c.Embeddings.Key }),
 		web("EMBEDDINGS_BASE_URL", "address of the embeddings provider",
@@ -131,7 +132,7 @@ func Table() []Setting {
 		count("MAX_LIST_LIMIT", 500, 1, 10000, "most rows of a list", func(c *Config) *int { return &c.MaxList }),
 		count("MAX_QUERY_K", MaxQueryK, 1, 1<<30, "most hits of a query; never above 50",
 			func(c *Config) *int { return &c.MaxK }),
-		count("RETRIEVAL_POOL_SIZE", 256, 10, 4096, "candidates of each way of retrieval",
+		count("RETRIEVAL_POOL_SIZE", 256, 1, 4096, "candidates of each way of retrieval",
 			func(c *Config) *int { return &c.Pool }),
 		flag("RETRIEVAL_SECTION_EXPANSION", true, "add passages of the same section to contextHits",
 			func(c *Config) *bool { return &c.SectionExpansion }),
@@ -181,6 +182,9 @@ func Table() []Setting {
 	}
 	return t
 }
+
+// wireEmbedding are the models of 3072 dimensions that the public providers of each wire offer.
+var wireEmbedding = map[string]string{"openai": "text-embedding-3-large", "google": "gemini-embedding-001"}
 
 func providerSettings(name string) []Setting {
 	at := func(c *Config, change func(*Provider)) {
@@ -453,9 +457,15 @@ func (c *Config) check() error {
 	}{{"RERANKER", c.Reranker}, {"OCR", c.OCR}, {"CLIP", c.CLIP}, {"STT", c.STT}} {
 		need(m.e.URL == "" || m.e.Model != "", m.name+"_MODEL", "required when "+Prefix+m.name+"_URL is set")
 	}
+	if c.Embedding == "" {
+		c.Embedding = LocalEmbedding
+		if c.Embeddings.Key != "" || c.Embeddings.BaseURL != "" {
+			c.Embedding = wireEmbedding[c.Embeddings.Wire]
+		}
+	}
 	local := c.Embedding == LocalEmbedding
 	need(!local || (c.Embeddings.Key == "" && c.Embeddings.BaseURL == ""), "MODEL_EMBEDDING",
-		"required when "+Prefix+"EMBEDDINGS_API_KEY or _BASE_URL is set")
+		"the built-in model takes no "+Prefix+"EMBEDDINGS_API_KEY or _BASE_URL")
 	need(local || c.Embeddings.Key != "" || c.Embeddings.BaseURL != "", "EMBEDDINGS_API_KEY",
 		"required when "+Prefix+"MODEL_EMBEDDING names a model of a provider")
 	if c.MaxK > MaxQueryK {

@@ -52,12 +52,26 @@ func TestBootErrorsNameTheVariable(t *testing.T) {
 		{with("MEMSVC_CORS_ALLOWED_ORIGINS", "https://a.b, *"), "MEMSVC_CORS_ALLOWED_ORIGINS"},
 		{with("MEMSVC_MAX_LIST_LIMIT", "many"), "MEMSVC_MAX_LIST_LIMIT"},
 		{with("MEMSVC_LLM_PROVIDER", "delta"), "MEMSVC_LLM_PROVIDER"},
-		{with("MEMSVC_EMBEDDINGS_API_KEY", "k"), "MEMSVC_MODEL_EMBEDDING"},
+		{with("MEMSVC_EMBEDDINGS_API_KEY", "k", "MEMSVC_MODEL_EMBEDDING", LocalEmbedding), "MEMSVC_MODEL_EMBEDDING"},
 		{with("MEMSVC_MODEL_EMBEDDING", "big"), "MEMSVC_EMBEDDINGS_API_KEY"},
 	} {
 		_, err := load(t, tc.vars)
 		if err == nil || !strings.Contains(err.Error(), tc.want+":") {
 			t.Errorf("%v: got %v, want an error that names %s", tc.vars, err, tc.want)
+		}
+	}
+}
+
+// TestEmbeddingModelOfTheWire holds that an embeddings key alone chooses the model of 3072 dimensions of its wire.
+func TestEmbeddingModelOfTheWire(t *testing.T) {
+	for _, tc := range [][3]string{{"", "", LocalEmbedding}, {"k", "", "text-embedding-3-large"},
+		{"k", "google", "gemini-embedding-001"}} {
+		c, err := load(t, with("MEMSVC_EMBEDDINGS_API_KEY", tc[0], "MEMSVC_EMBEDDINGS_WIRE", tc[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Embedding != tc[2] {
+			t.Errorf("%v: got %s", tc, c.Embedding)
 		}
 	}
 }

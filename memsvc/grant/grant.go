@@ -3,6 +3,8 @@
 package grant
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"sort"
 	"strings"
@@ -117,6 +119,57 @@ func (p Pattern) meet(q Pattern) (Pattern, bool) {
 
 // Grants is what somebody may do where, as texts: what is stored and what JSON carries.
 type Grants map[string][]string
+
+// UnmarshalJSON reads a map from verbs to patterns. A pattern is a text, or an object whose keys and values in their
+// order are the segments of a scope.
+func (g *Grants) UnmarshalJSON(b []byte) error {
+	var raw map[string][]PatternText
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	if raw == nil {
+		*g = nil
+		return nil
+	}
+	out := make(Grants, len(raw))
+	for verb, ps := range raw {
+		list := make([]string, len(ps))
+		for i, p := range ps {
+			list[i] = string(p)
+		}
+		out[verb] = list
+	}
+	*g = out
+	return nil
+}
+
+// PatternText is the text of a pattern in a request.
+type PatternText string
+
+// UnmarshalJSON reads a text, or an object such as {"org": "acme", "user": "alice"}, which is org/acme/user/alice.
+func (p *PatternText) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, (*string)(p))
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	var parts []string
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value string
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		parts = append(parts, key.(string), value)
+	}
+	*p = PatternText(strings.Join(parts, "/"))
+	return nil
+}
 
 // Check reads every verb and pattern of g.
 func (g Grants) Check() error {

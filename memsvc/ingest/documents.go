@@ -44,6 +44,10 @@ type Upload struct {
 	Bytes                                  []byte
 }
 
+// errSuperseded ends the job of a version that a newer one, which has a job of its own, or a deletion took the
+// place of.
+var errSuperseded = errors.New("the document was changed or deleted meanwhile")
+
 // maxChunks bounds the chunks of a document.
 const maxChunks = 20_000
 
@@ -217,6 +221,14 @@ func (s *Service) DeleteDocument(ctx context.Context, t *settings.Tenant, id str
 // ingestDocument does the job of a document: from its bytes to passages that are found, all in one transaction at
 // the end. A repetition writes the same rows.
 func (s *Service) ingestDocument(ctx context.Context, t *settings.Tenant, j store.Job, stage func(string)) error {
+	err := s.ingestVersion(ctx, t, j, stage)
+	if errors.Is(err, errSuperseded) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) ingestVersion(ctx context.Context, t *settings.Tenant, j store.Job, stage func(string)) error {
 	d, err := store.Get[store.Document](ctx, t.DB, "document", j.Target)
 	if err != nil {
 		return err
@@ -293,7 +305,7 @@ func (s *Service) status(ctx context.Context, t *settings.Tenant, d *store.Docum
 			return err
 		}
 		if now == nil || now.Version != d.Version {
-			return Permanent{errors.New("the document was changed or deleted meanwhile")}
+			return errSuperseded
 		}
 		*d = *now
 		d.Status, d.UpdatedAt = status, time.Now().UTC()
@@ -421,7 +433,7 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 			return err
 		}
 		if now == nil || now.Version != version {
-			return Permanent{errors.New("the document was changed or deleted meanwhile")}
+			return errSuperseded
 		}
 		if err := s.dropOld(ctx, t, tx, now); err != nil {
 			return err
@@ -526,8 +538,13 @@ func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 	return err
 }
 
+// ChunkKey is the key of a passage of a version of a document.
+func ChunkKey(document string, version, place int) string {
+	return fmt.Sprintf("%s-%04d-%06d", document, version, place)
+}
+
 func chunkOf(d *store.Document, s string, i int, p text.Piece) store.Chunk {
-	return store.Chunk{ID: fmt.Sprintf("%s-%04d-%06d", d.ID, d.Version, i), Document: d.ID, Version: d.Version,
+	return store.Chunk{ID: ChunkKey(d.ID, d.Version, i), Document: d.ID, Version: d.Version,
 		Position: i, Text: s[p.Start:p.End], Title: d.Title,
 		Section: p.Section, SectionRef: p.Ref, Start: p.Start, End: p.End, Tokens: text.Tokens(s[p.Start:p.End]),
 		Mime: d.MimeType, Clauses: d.Clauses,

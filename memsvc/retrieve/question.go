@@ -162,3 +162,32 @@ func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
 		q.kin = q.kin[:min(len(q.kin), t.KinMost)]
 	}
 }
+
+// seeds are the entities that a question names and that one of the candidates is a fact of.
+func (x *Index) seeds(q Query, candidates []Candidate) []string {
+	named := map[string]bool{}
+	for _, w := range text.Words(q.Text) {
+		named[w.Lower] = true
+	}
+	seen, out := map[string]bool{}, []string{}
+	for _, c := range candidates {
+		group := x.groups.text[x.units[c.doc].group]
+		entity, ok := strings.CutPrefix(group, "entity/")
+		if !ok || seen[entity] {
+			continue
+		}
+		seen[entity] = true
+		_, name, _ := strings.Cut(entity, "/")
+		for _, part := range strings.Split(name, "_") {
+			if named[part] {
+				out = append(out, "entity:"+entity)
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), maxSeeds)]
+}
+
+// maxSeeds is how many entities of a question are told.
+const maxSeeds = 16

@@ -58,6 +58,7 @@ type Found struct {
 	Reason string
 	Legs   map[string]int
 	Pool   int
+	Seeds  []string // entities that the question names: entity:TYPE/NAME
 }
 
 // Search answers a query with at most k hits.
@@ -74,6 +75,7 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 		out.Tier, out.Reason = TierFull, "the best score is below 0.40"
 		candidates = s.widen(h.x, q, candidates)
 	}
+	out.Seeds = h.x.seeds(q, candidates)
 	h.mu.RUnlock()
 	s.first.Do(debug.FreeOSMemory) // the first search has read the tables of words
 	if len(candidates) > 0 && legs[TierDirect] > 0 && strings.HasPrefix(candidates[0].ID, "attribute/") {

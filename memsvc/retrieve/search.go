@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -34,6 +35,8 @@ type Query struct {
 	From, To time.Time // valid or said in this interval
 	Skip     map[string]bool
 	Vector   []int8 // of a provider's embedding
+	// VectorShare multiplies the weight of meaning; 0 is 1, and below 0 meaning counts nothing.
+	VectorShare float32
 }
 
 // Candidate is a unit with its score.
@@ -175,7 +178,7 @@ func (se *search) run() []Candidate {
 		}
 		se.cover()
 		se.factors()
-		se.vector(t.Vector)
+		se.vector(t.Vector * max(0, cmp.Or(se.q.VectorShare, 1)))
 		se.feedback()
 		se.hop(t.Hop)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 
@@ -33,7 +34,7 @@ type Key struct{ Key, BaseURL, Wire string }
 type Settings struct {
 	Context         string
 	Blocked         bool
-	TokenLimit      int64 // 0: no cap
+	TokenLimit      int64 // below 0: no cap
 	Profile         string
 	Chunking        string
 	Models          map[string]Model // by stage, and reflection; those that were set
@@ -62,7 +63,7 @@ type check func(s *Schema, v any) (any, error)
 type Schema struct{ Server *config.Config }
 
 var fields = map[string]check{
-	"token_limit":                             whole(1, true),
+	"token_limit":                             whole(0, true),
 	"ingestion_profile":                       word(Profiles),
 	"chunking_strategy":                       word(Strategies),
 	"models.extraction":                       modelRef,
@@ -317,7 +318,7 @@ func (s *Schema) Effective(c *store.Context) *Settings {
 	m := c.Config
 	out := &Settings{
 		Context: c.ID, Blocked: c.Blocked,
-		TokenLimit: at(m, "token_limit", int64(0)), Profile: at(m, "ingestion_profile", "MultimodalFull"),
+		TokenLimit: at(m, "token_limit", int64(-1)), Profile: at(m, "ingestion_profile", "MultimodalFull"),
 		Chunking: at(m, "chunking_strategy", "section"), Extraction: at(m, "llm_extraction_enabled", false),
 		Redaction: at(m, "pii_redaction_enabled", false), ConfidenceFloor: at(m, "reconciliation.confidence_floor",
 			0.7),
@@ -367,7 +368,7 @@ func (s *Schema) Read(c *store.Context) map[string]any {
 		days[kind+"_trace_days"] = orNull(e.TraceDays[kind])
 	}
 	return map[string]any{
-		"token_limit": orNull(e.TokenLimit), "ingestion_profile": e.Profile, "chunking_strategy": e.Chunking,
+		"token_limit": capOrNull(e.TokenLimit), "ingestion_profile": e.Profile, "chunking_strategy": e.Chunking,
 		"models": models, "providers_configured": names, "llm_extraction_enabled": e.Extraction,
 		"pii_redaction_enabled": e.Redaction, "reconciliation": map[string]any{"confidence_floor": e.ConfidenceFloor},
 		"response_cache": map[string]any{"enabled": e.CacheEnabled, "similarity_threshold": e.CacheSimilarity,
@@ -375,6 +376,13 @@ func (s *Schema) Read(c *store.Context) map[string]any {
 		"allow_self_service_keys": e.SelfService, "max_token_ttl_seconds": orNull(e.MaxTokenTTL),
 		"trace_retention": days,
 	}
+}
+
+func capOrNull(n int64) any {
+	if n < 0 {
+		return nil
+	}
+	return n
 }
 
 func orNull(n int64) any {
@@ -408,6 +416,29 @@ func (s *Schema) Stage(e *Settings, stage string) Model {
 		model = defaultModels[s.wire(e, provider)]
 	}
 	return Model{provider, model}
+}
+
+// Selectable are the models that a request or a Context may choose of a provider: those that the server lists,
+// those that the Context has chosen, and the one that is used where none is chosen.
+func (s *Schema) Selectable(e *Settings, provider string) []string {
+	out := append([]string{}, s.Server.Providers[provider].Models...)
+	add := func(model string) {
+		if model != "" && !slices.Contains(out, model) {
+			out = append(out, model)
+		}
+	}
+	for _, stage := range append([]string{"reflection"}, Stages...) {
+		if m := e.Models[stage]; m.Provider == provider {
+			add(m.Model)
+		}
+	}
+	if s.Server.LLMProvider == provider || (s.Server.LLMProvider == "" && provider == "alpha") {
+		add(s.Server.LLMModel)
+	}
+	if len(out) == 0 {
+		add(defaultModels[s.wire(e, provider)])
+	}
+	return out
 }
 
 // defaultModels are the models of each wire when the settings name none.
