@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/footprint"
@@ -58,7 +59,7 @@ func (s *source) number() value.Value {
 	case 3:
 		return value.Float(math.Float64frombits(s.word()))
 	case 4:
-		return value.DecimalOf(value.Decimal{Lo: s.word(), Hi: uint32(s.word()), Scale: uint8(s.pick(29)), Neg: s.pick(2) == 1})
+		return value.DecimalOf(decimal.Decimal{Lo: s.word(), Hi: uint32(s.word()), Scale: uint8(s.pick(29)), Neg: s.pick(2) == 1})
 	}
 	return value.Int(int64(s.pick(20)))
 }

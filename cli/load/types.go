@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -15,7 +16,7 @@ var types = map[string]func(string) (value.Value, bool){
 	"string":   func(t string) (value.Value, bool) { return value.Str(t), true },
 	"int":      literal("", value.KindInt),
 	"float":    float,
-	"decimal":  decimal,
+	"decimal":  decimalIn,
 	"number":   literal("", value.KindInt, value.KindFloat, value.KindDecimal),
 	"bool":     literal("", value.KindBool),
 	"datetime": literal("d", value.KindDatetime),
@@ -82,8 +83,8 @@ func float(text string) (value.Value, bool) {
 	return v, ok
 }
 
-func decimal(text string) (value.Value, bool) {
-	d, err := value.ParseDecimal(text)
+func decimalIn(text string) (value.Value, bool) {
+	d, err := decimal.Parse(text)
 	return value.DecimalOf(d), err == nil
 }
 

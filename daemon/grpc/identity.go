@@ -230,15 +230,8 @@ func revokeTokens(c *call, message []byte) error {
 }
 
 func invalidate(c *call, _ []byte) error {
-	s, release, err := c.entry.conn.Engine(c.session)
-	if err != nil {
+	if err := c.renew("invalidate", endKilled); err != nil {
 		return err
 	}
-	defer release()
-	if _, err := c.rpc("invalidate"); err != nil {
-		return err
-	}
-	c.srv.feeds.endSession(s.ID(), endKilled)
-	c.changed()
 	return c.answer(&rpcpb.InvalidateResponse{})
 }

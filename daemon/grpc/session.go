@@ -102,17 +102,25 @@ func detachSession(c *call, _ []byte) error {
 }
 
 func resetSession(c *call, _ []byte) error {
+	if err := c.renew("reset", endSessionClosed); err != nil {
+		return err
+	}
+	return c.answer(&rpcpb.ResetSessionResponse{})
+}
+
+// renew calls an RPC method that takes the session's identity away, and ends its live queries for the reason given.
+func (c *call) renew(method string, reason uint64) error {
 	s, release, err := c.entry.conn.Engine(c.session)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, err := c.rpc("reset"); err != nil {
+	if _, err := c.rpc(method); err != nil {
 		return err
 	}
-	c.srv.feeds.endSession(s.ID(), endSessionClosed)
+	c.srv.feeds.endSession(s.ID(), reason)
 	c.changed()
-	return c.answer(&rpcpb.ResetSessionResponse{})
+	return nil
 }
 
 // changed notes that the identity of the session is another one than its headers say.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 	"pgregory.net/rapid"
 )
@@ -11,7 +12,7 @@ import (
 // TestEqualValuesHashAlike: grouping relies on it.
 func TestEqualValuesHashAlike(t *testing.T) {
 	hash := NewKeys().hash
-	dec := func(i int64) value.Value { return value.DecimalOf(value.DecimalFromInt(i)) }
+	dec := func(i int64) value.Value { return value.DecimalOf(decimal.FromInt(i)) }
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.Int64Range(-1<<52, 1<<52).Draw(t, "i")
 		same := []value.Value{value.Int(i), value.Float(float64(i)), dec(i)}

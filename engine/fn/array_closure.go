@@ -113,42 +113,56 @@ func arrayFilterIndex(c Call, args []value.Value) (value.Value, error) {
 }
 
 func arrayMap(c Call, args []value.Value) (value.Value, error) {
+	out, err := mapped(c, args, 2)
+	if err != nil {
+		return value.None, err
+	}
+	return value.ArrayOf(out), nil
+}
+
+// mapped is what a closure gives for each element. It has one parameter, the element, or two, with its place, too.
+func mapped(c Call, args []value.Value, params int) ([]value.Value, error) {
 	items := args[0].Elems()
 	out, given := make([]value.Value, len(items)), make([]value.Value, 2)
 	held := 0
 	for i, v := range items {
 		given[0], given[1] = v, value.Int(int64(i))
-		r, err := c.Host.Invoke(args[1], given...)
+		r, err := c.Host.Invoke(args[1], given[:params]...)
 		if err != nil {
-			return value.None, err
+			return nil, err
 		}
 		held += value.Weight(r)
 		if err := c.Host.Reserve(held); err != nil {
-			return value.None, err
+			return nil, err
 		}
 		out[i] = r
 	}
-	return value.ArrayOf(out), nil
+	return out, nil
 }
 
 func arrayFold(c Call, args []value.Value) (value.Value, error) {
-	return fold(c, args[1], args[0].Elems(), args[2])
+	return fold(c, args[1], args[0].Elems(), args[2], 3)
 }
 
-func arrayReduce(c Call, args []value.Value) (value.Value, error) {
+func arrayReduce(c Call, args []value.Value) (value.Value, error) { return reduce(c, args, 3) }
+
+// reduce is fold from the first element on, or NONE where there is none.
+func reduce(c Call, args []value.Value, params int) (value.Value, error) {
 	items := args[0].Elems()
 	if len(items) == 0 {
 		return value.None, nil
 	}
-	return fold(c, items[0], items[1:], args[1])
+	return fold(c, items[0], items[1:], args[1], params)
 }
 
-func fold(c Call, acc value.Value, items []value.Value, step value.Value) (value.Value, error) {
+// fold gives the closure step what it gave last and each element. It has two parameters, these, or three, with the
+// place of the element, too.
+func fold(c Call, acc value.Value, items []value.Value, step value.Value, params int) (value.Value, error) {
 	given := make([]value.Value, 3)
 	for i, v := range items {
 		var err error
 		given[0], given[1], given[2] = acc, v, value.Int(int64(i))
-		if acc, err = c.Host.Invoke(step, given...); err != nil {
+		if acc, err = c.Host.Invoke(step, given[:params]...); err != nil {
 			return value.None, err
 		}
 	}

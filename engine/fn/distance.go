@@ -61,7 +61,8 @@ func (c Call) turn(row int) error {
 	return c.Host.Context().Err()
 }
 
-func distance(f metric, most int) Impl {
+// compared is a function of two texts of at most a number of steps together.
+func compared(most int, f func(c Call, s *scratch, a, b []rune) (value.Value, error)) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) {
 		s := c.scratch()
 		defer c.done(s)
@@ -69,39 +70,33 @@ func distance(f metric, most int) Impl {
 		if err != nil {
 			return value.None, err
 		}
-		n, err := f(c, s, a, b)
-		return value.Int(int64(n)), err
+		return f(c, s, a, b)
 	}
 }
 
+func distance(f metric, most int) Impl {
+	return compared(most, func(c Call, s *scratch, a, b []rune) (value.Value, error) {
+		n, err := f(c, s, a, b)
+		return value.Int(int64(n)), err
+	})
+}
+
 func normalized(f metric, most int) Impl {
-	return func(c Call, args []value.Value) (value.Value, error) {
-		s := c.scratch()
-		defer c.done(s)
-		a, b, err := c.textPair(s, args, most)
-		if err != nil {
-			return value.None, err
-		}
+	return compared(most, func(c Call, s *scratch, a, b []rune) (value.Value, error) {
 		longer := max(len(a), len(b))
 		if longer == 0 {
 			return value.Float(1), nil
 		}
 		n, err := f(c, s, a, b)
 		return value.Float(1 - float64(n)/float64(longer)), err
-	}
+	})
 }
 
 func similarity(f func(c Call, s *scratch, a, b []rune) (float64, error)) Impl {
-	return func(c Call, args []value.Value) (value.Value, error) {
-		s := c.scratch()
-		defer c.done(s)
-		a, b, err := c.textPair(s, args, maxCompareSteps)
-		if err != nil {
-			return value.None, err
-		}
+	return compared(maxCompareSteps, func(c Call, s *scratch, a, b []rune) (value.Value, error) {
 		x, err := f(c, s, a, b)
 		return value.Float(x), err
-	}
+	})
 }
 
 func stringHamming(c Call, args []value.Value) (value.Value, error) {

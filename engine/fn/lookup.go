@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -182,7 +183,7 @@ func hashFloat(seed maphash.Seed, f float64) uint64 {
 }
 
 // nearestFloat is the float that prints as d does, if one does.
-func nearestFloat(d value.Decimal) float64 {
+func nearestFloat(d decimal.Decimal) float64 {
 	if i, ok := d.Int(); ok {
 		return float64(i)
 	}

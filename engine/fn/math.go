@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strconv"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/real"
 	"github.com/nacredb/nacre/engine/value"
@@ -158,7 +159,7 @@ func mathFixed(c Call, args []value.Value) (value.Value, error) {
 }
 
 // decimals3 are three numbers as decimals, when the one that decides is a decimal and all fit.
-func decimals3(args []value.Value, decides value.Value) (a, b, t value.Decimal, ok bool) {
+func decimals3(args []value.Value, decides value.Value) (a, b, t decimal.Decimal, ok bool) {
 	if decides.Kind() != value.KindDecimal {
 		return a, b, t, false
 	}
@@ -185,10 +186,10 @@ func mathLerp(c Call, args []value.Value) (value.Value, error) {
 // The arc is never negative, as in the reference: from 10 to 350 degrees goes up by part of 20.
 func mathLerpAngle(c Call, args []value.Value) (value.Value, error) {
 	if a, b, t, ok := decimals3(args, args[2]); ok {
-		full := value.DecimalFromInt(360)
+		full := decimal.FromInt(360)
 		delta, ok1 := b.Sub(a)
 		arc, ok2 := delta.Abs().Rem(full)
-		if arc.Cmp(value.DecimalFromInt(180)) > 0 {
+		if arc.Cmp(decimal.FromInt(180)) > 0 {
 			arc, _ = full.Sub(arc)
 		}
 		step, ok3 := arc.Mul(t)
@@ -223,7 +224,7 @@ func mathSign(_ Call, args []value.Value) (value.Value, error) {
 		}
 		return value.Float(math.Copysign(1, v.Float())), nil
 	default:
-		return value.DecimalOf(value.DecimalFromInt(int64(v.Decimal().Sign()))), nil
+		return value.DecimalOf(decimal.FromInt(int64(v.Decimal().Sign()))), nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -100,11 +101,11 @@ func hasDecimal(items []value.Value) bool {
 }
 
 // decimalItems are items as decimals if one of them is a decimal and all fit.
-func decimalItems(items []value.Value) ([]value.Decimal, bool) {
+func decimalItems(items []value.Value) ([]decimal.Decimal, bool) {
 	if !hasDecimal(items) {
 		return nil, false
 	}
-	out := make([]value.Decimal, len(items))
+	out := make([]decimal.Decimal, len(items))
 	for i, v := range items {
 		d, ok := toDecimal(v)
 		if !ok {
@@ -116,15 +117,15 @@ func decimalItems(items []value.Value) ([]value.Decimal, bool) {
 }
 
 // decimalMean is the mean; false on overflow.
-func decimalMean(items []value.Decimal) (value.Decimal, bool) {
-	var sum value.Decimal
+func decimalMean(items []decimal.Decimal) (decimal.Decimal, bool) {
+	var sum decimal.Decimal
 	ok := true
 	for _, d := range items {
 		if sum, ok = sum.Add(d); !ok {
 			return sum, false
 		}
 	}
-	return sum.Div(value.DecimalFromInt(int64(len(items))))
+	return sum.Div(decimal.FromInt(int64(len(items))))
 }
 
 func floatMean(items []value.Value) float64 {
@@ -170,12 +171,12 @@ func variance(c Call, items []value.Value) (value.Value, error) {
 	return value.Float(sum / float64(len(items)-1)), nil
 }
 
-func decimalVariance(items []value.Decimal) (value.Decimal, bool) {
+func decimalVariance(items []decimal.Decimal) (decimal.Decimal, bool) {
 	mean, ok := decimalMean(items)
 	if !ok {
 		return mean, false
 	}
-	var sum value.Decimal
+	var sum decimal.Decimal
 	for _, v := range items {
 		d, ok1 := v.Sub(mean)
 		square, ok2 := d.Mul(d)
@@ -183,7 +184,7 @@ func decimalVariance(items []value.Decimal) (value.Decimal, bool) {
 			return sum, false
 		}
 	}
-	return sum.Div(value.DecimalFromInt(int64(len(items) - 1)))
+	return sum.Div(decimal.FromInt(int64(len(items) - 1)))
 }
 
 func mathVariance(c Call, args []value.Value) (value.Value, error) {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -127,7 +128,7 @@ func TestAnglesNearMultiplesOfARightAngle(t *testing.T) {
 }
 
 // rat is a decimal as an exact fraction.
-func rat(d value.Decimal) *big.Rat {
+func rat(d decimal.Decimal) *big.Rat {
 	r, _ := new(big.Rat).SetString(d.String())
 	return r
 }
@@ -135,7 +136,7 @@ func rat(d value.Decimal) *big.Rat {
 func TestDecimalsRoundExactly(t *testing.T) {
 	l := newLibrary(t)
 	rapid.Check(t, func(t *rapid.T) {
-		d := value.Decimal{Hi: rapid.Uint32().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo"),
+		d := decimal.Decimal{Hi: rapid.Uint32().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo"),
 			Neg: rapid.Bool().Draw(t, "neg"), Scale: uint8(rapid.IntRange(0, 28).Draw(t, "scale"))}
 		v := value.DecimalOf(d)
 		low, high, near := l.call("math::floor", v).Decimal(), l.call("math::ceil", v).Decimal(),

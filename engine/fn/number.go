@@ -1,17 +1,18 @@
 package fn
 
 import (
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // toDecimal is a number as a decimal; false when it does not fit (NaN, infinite or too large).
-func toDecimal(v value.Value) (value.Decimal, bool) {
+func toDecimal(v value.Value) (decimal.Decimal, bool) {
 	switch v.Kind() {
 	case value.KindInt:
-		return value.DecimalFromInt(v.Int()), true
+		return decimal.FromInt(v.Int()), true
 	case value.KindFloat:
-		return value.DecimalFromFloat(v.Float())
+		return decimal.FromFloat(v.Float())
 	}
 	return v.Decimal(), true
 }
@@ -20,14 +21,14 @@ func toDecimal(v value.Value) (value.Decimal, bool) {
 type arith struct {
 	ints     func(a, b int64) int64
 	floats   func(a, b float64) float64
-	decimals func(a, b value.Decimal) (value.Decimal, bool)
+	decimals func(a, b decimal.Decimal) (decimal.Decimal, bool)
 }
 
 func adding() arith {
 	return arith{
 		func(a, b int64) int64 { return a + b },
 		func(a, b float64) float64 { return a + b },
-		value.Decimal.Add,
+		decimal.Decimal.Add,
 	}
 }
 
@@ -35,7 +36,7 @@ func subtracting() arith {
 	return arith{
 		func(a, b int64) int64 { return a - b },
 		func(a, b float64) float64 { return a - b },
-		value.Decimal.Sub,
+		decimal.Decimal.Sub,
 	}
 }
 
@@ -43,7 +44,7 @@ func multiplying() arith {
 	return arith{
 		func(a, b int64) int64 { return a * b },
 		func(a, b float64) float64 { return a * b },
-		value.Decimal.Mul,
+		decimal.Decimal.Mul,
 	}
 }
 
@@ -76,7 +77,7 @@ func (c Call) overflow() error {
 }
 
 // roundDecimal rounds d to places digits after the point, halves to the even digit.
-func roundDecimal(d value.Decimal, places int) value.Decimal {
+func roundDecimal(d decimal.Decimal, places int) decimal.Decimal {
 	if int(d.Scale) <= places {
 		return d
 	}
@@ -92,7 +93,7 @@ func downward(neg, _ bool, _ int) bool { return neg }
 func upward(neg, _ bool, _ int) bool { return !neg }
 
 // shiftDecimal drops n digits of d's coefficient; up decides about the rest when it is not zero.
-func shiftDecimal(d value.Decimal, n int, up func(neg, odd bool, half int) bool) value.Decimal {
+func shiftDecimal(d decimal.Decimal, n int, up func(neg, odd bool, half int) bool) decimal.Decimal {
 	lo, hi := d.Lo, uint64(d.Hi)
 	var top uint64      // the last digit that was cut off
 	var below, any bool // something is left below it, or at all

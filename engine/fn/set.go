@@ -116,48 +116,18 @@ func setFlatten(_ Call, args []value.Value) (value.Value, error) {
 }
 
 func setMap(c Call, args []value.Value) (value.Value, error) {
-	items := args[0].Elems()
-	out, given := make([]value.Value, len(items)), make([]value.Value, 1)
-	held := 0
-	for i, v := range items {
-		given[0] = v
-		r, err := c.Host.Invoke(args[1], given...)
-		if err != nil {
-			return value.None, err
-		}
-		held += value.Weight(r)
-		if err := c.Host.Reserve(held); err != nil {
-			return value.None, err
-		}
-		out[i] = r
+	out, err := mapped(c, args, 1)
+	if err != nil {
+		return value.None, err
 	}
 	return value.SetOf(out), nil
 }
 
 func setFold(c Call, args []value.Value) (value.Value, error) {
-	return foldItems(c, args[1], args[0].Elems(), args[2])
+	return fold(c, args[1], args[0].Elems(), args[2], 2)
 }
 
-func setReduce(c Call, args []value.Value) (value.Value, error) {
-	items := args[0].Elems()
-	if len(items) == 0 {
-		return value.None, nil
-	}
-	return foldItems(c, items[0], items[1:], args[1])
-}
-
-// foldItems is fold without an index.
-func foldItems(c Call, acc value.Value, items []value.Value, step value.Value) (value.Value, error) {
-	given := make([]value.Value, 2)
-	for _, v := range items {
-		var err error
-		given[0], given[1] = acc, v
-		if acc, err = c.Host.Invoke(step, given...); err != nil {
-			return value.None, err
-		}
-	}
-	return acc, nil
-}
+func setReduce(c Call, args []value.Value) (value.Value, error) { return reduce(c, args, 2) }
 
 func setSlice(c Call, args []value.Value) (value.Value, error) {
 	if len(args) == 1 {

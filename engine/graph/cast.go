@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/value"
@@ -159,16 +160,16 @@ func castInt(v value.Value, t *gql.Type) (value.Value, error) {
 }
 
 func castDecimal(v value.Value, t *gql.Type) (value.Value, error) {
-	d, ok := value.Decimal{}, false
+	d, ok := decimal.Decimal{}, false
 	switch v.Kind() {
 	case value.KindInt:
-		d, ok = value.DecimalFromInt(v.Int()), true
+		d, ok = decimal.FromInt(v.Int()), true
 	case value.KindFloat:
-		d, ok = value.DecimalFromFloat(v.Float())
+		d, ok = decimal.FromFloat(v.Float())
 	case value.KindDecimal:
 		d, ok = v.Decimal(), true
 	case value.KindString:
-		x, err := value.ParseDecimal(strings.TrimSpace(v.Str()))
+		x, err := decimal.Parse(strings.TrimSpace(v.Str()))
 		d, ok = x, err == nil
 	}
 	if !ok || t.Unsigned && d.Sign() < 0 {

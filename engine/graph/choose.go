@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // searches reports whether a pattern chooses among its paths.
@@ -92,7 +93,7 @@ type choice struct {
 	kind  gql.Search
 	k     int
 	n     int // paths that were found
-	pairs map[[2]idKey]*chosen
+	pairs map[[2]value.IDKey]*chosen
 	order []*chosen
 	low   int // paths of so many edges were found in the rounds before
 	held  int // bytes of the paths that are kept
@@ -116,7 +117,7 @@ func (o *patternOp) choose(m *match, used *edgeSet) error {
 	if err != nil {
 		return err
 	}
-	c := &choice{o: o, used: used, kind: o.p.prefix.Search, k: k, pairs: map[[2]idKey]*chosen{}, low: -1}
+	c := &choice{o: o, used: used, kind: o.p.prefix.Search, k: k, pairs: map[[2]value.IDKey]*chosen{}, low: -1}
 	defer func() { x.r.Mem.Release(c.most + len(c.order)*pairWeight) }()
 	if c.kind == gql.SearchAny {
 		_, err := c.round(m, -1)
@@ -211,7 +212,7 @@ func (c *choice) take(m *match, took func(*match) error) error {
 		return x.tooManyPaths()
 	}
 	left, right := m.trail.ends()
-	pair := [2]idKey{keyOf(left.recordID()), keyOf(right.recordID())}
+	pair := [2]value.IDKey{value.KeyOf(left.recordID()), value.KeyOf(right.recordID())}
 	p := c.pairs[pair]
 	if p == nil {
 		p = &chosen{}

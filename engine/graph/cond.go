@@ -279,7 +279,7 @@ func (b *binder) isEnd(e *gql.IsEnd, sc *scope) (condFn, error) {
 		if err != nil || end.Kind() != value.KindRecord {
 			return unknown, err
 		}
-		return notIf(truthOf(keyOf(end.Record()) == keyOf(s.el.recordID())), not), nil
+		return notIf(truthOf(value.KeyOf(end.Record()) == value.KeyOf(s.el.recordID())), not), nil
 	}, nil
 }
 
@@ -314,7 +314,7 @@ func (b *binder) elementsTest(e *gql.Func, sc *scope) (condFn, error) {
 	}
 	same := e.Name == "SAME"
 	return func(x *runner) (truth, error) {
-		keys := make(map[idKey]bool, len(fs))
+		keys := make(map[value.IDKey]bool, len(fs))
 		for _, f := range fs {
 			s, err := f(x)
 			switch {
@@ -325,7 +325,7 @@ func (b *binder) elementsTest(e *gql.Func, sc *scope) (condFn, error) {
 			case s.kind != isNode && s.kind != isEdge:
 				return no, errs.Internal("`%s` needs nodes or edges", e.Name)
 			}
-			keys[keyOf(s.el.recordID())] = true
+			keys[value.KeyOf(s.el.recordID())] = true
 		}
 		if same {
 			return truthOf(len(keys) == 1), nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/gql"
 	reals "github.com/nacredb/nacre/engine/real"
@@ -320,7 +321,7 @@ func rounded(g func(float64) float64) impl {
 			d := a[0].Decimal()
 			t := d.Trunc()
 			if !d.IsWhole() && (g(0.5) == 1) == (d.Sign() > 0) { // up for positive, or down for negative numbers
-				one := value.DecimalFromInt(int64(d.Sign()))
+				one := decimal.FromInt(int64(d.Sign()))
 				if sum, ok := t.Add(one); ok {
 					t = sum
 				}

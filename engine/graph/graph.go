@@ -132,27 +132,6 @@ func valueSlot(v value.Value) slot {
 	return slot{kind: isValue, val: v}
 }
 
-// idKey is a record id that can be compared.
-type idKey struct {
-	table string
-	kind  value.Kind
-	i     int64
-	s     string
-}
-
-func keyOf(id *value.RecordID) idKey {
-	k := idKey{table: id.Table, kind: id.Key.Kind()}
-	switch k.kind {
-	case value.KindInt:
-		k.i = id.Key.Int()
-	case value.KindString:
-		k.s = id.Key.Str()
-	default:
-		k.s = id.Key.Text()
-	}
-	return k
-}
-
 // runner is a program at work. It belongs to one goroutine.
 type runner struct {
 	ctx  context.Context // of the program

@@ -335,7 +335,7 @@ type deleteStep struct {
 }
 
 func (s *deleteStep) whole(x *runner, l *linear, rows [][]slot) ([][]slot, error) {
-	gone := map[idKey]bool{}
+	gone := map[value.IDKey]bool{}
 	out, err := eachRow(x, l, rows, func() error {
 		for _, at := range s.slots {
 			if err := s.delete(x, at, gone); err != nil {
@@ -349,7 +349,7 @@ func (s *deleteStep) whole(x *runner, l *linear, rows [][]slot) ([][]slot, error
 	}
 	for _, row := range out { // what was deleted for one row is gone in all
 		for i := range row {
-			if (row[i].kind == isNode || row[i].kind == isEdge) && gone[keyOf(row[i].el.recordID())] {
+			if (row[i].kind == isNode || row[i].kind == isEdge) && gone[value.KeyOf(row[i].el.recordID())] {
 				row[i] = slot{kind: isNull, val: value.Null}
 			}
 		}
@@ -358,13 +358,13 @@ func (s *deleteStep) whole(x *runner, l *linear, rows [][]slot) ([][]slot, error
 }
 
 // delete deletes the record of a variable.
-func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
+func (s *deleteStep) delete(x *runner, at int, gone map[value.IDKey]bool) error {
 	b := x.row[at]
 	if b.kind != isNode && b.kind != isEdge {
 		return nil
 	}
 	id := b.el.recordID()
-	if gone[keyOf(id)] {
+	if gone[value.KeyOf(id)] {
 		return nil
 	}
 	x.forget()
@@ -407,7 +407,7 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 	}
 	x.unbind([]int{at})
 	if ok {
-		gone[keyOf(id)] = true
+		gone[value.KeyOf(id)] = true
 	}
 	for _, id := range edges {
 		tb, err := x.r.Table(id.Table)
@@ -422,7 +422,7 @@ func (s *deleteStep) delete(x *runner, at int, gone map[idKey]bool) error {
 			return err
 		}
 		if !there {
-			gone[keyOf(id)] = true
+			gone[value.KeyOf(id)] = true
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ type pick struct {
 	subs  map[string][]*pick // by the name of the object type, once they are asked for
 
 	// What was read for it, by the links and parents that lead to it.
-	docs  map[idKey]value.Value
-	edges map[idKey][]value.Value
+	docs  map[value.IDKey]value.Value
+	edges map[value.IDKey][]value.Value
 }
 
 // arg is an argument; NONE where it was not given.

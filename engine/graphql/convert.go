@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -189,7 +190,7 @@ func (c *converter) elements(v value.Value, t *value.Type) (value.Value, error) 
 func number(v value.Value, t value.TypeKind) (value.Value, bool) {
 	if v.Kind() == value.KindString {
 		if t == value.TypeDecimal {
-			d, err := value.ParseDecimal(strings.TrimSuffix(v.Str(), "dec"))
+			d, err := decimal.Parse(strings.TrimSuffix(v.Str(), "dec"))
 			return value.DecimalOf(d), err == nil
 		}
 		n, err := value.ParseNumber(v.Str())

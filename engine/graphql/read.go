@@ -10,27 +10,6 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// idKey is a record id that can be compared.
-type idKey struct {
-	table string
-	kind  value.Kind
-	i     int64
-	s     string
-}
-
-func keyOf(id *value.RecordID) idKey {
-	k := idKey{table: id.Table, kind: id.Key.Kind()}
-	switch k.kind {
-	case value.KindInt:
-		k.i = id.Key.Int()
-	case value.KindString:
-		k.s = id.Key.Str()
-	default:
-		k.s = id.Key.Text()
-	}
-	return k
-}
-
 // clauses gives a SELECT the arguments of a list.
 func (x *runner) clauses(s *ast.Select, o *object, p *pick) error {
 	var err error
@@ -237,7 +216,7 @@ func (x *runner) gatherValues(ctx context.Context, p *pick, s *shape, values []v
 
 // gatherLinks reads the records that links lead to: one statement for each of their tables.
 func (x *runner) gatherLinks(ctx context.Context, p *pick, links []value.Value) error {
-	p.docs = map[idKey]value.Value{}
+	p.docs = map[value.IDKey]value.Value{}
 	ids := map[string][]value.Value{}
 	var tables []string
 	for _, v := range links {
@@ -245,7 +224,7 @@ func (x *runner) gatherLinks(ctx context.Context, p *pick, links []value.Value) 
 			continue
 		}
 		id := v.Record()
-		k := keyOf(id)
+		k := value.KeyOf(id)
 		if _, known := p.docs[k]; known || id.Key.Kind() == value.KindRange || x.o.s.tables[id.Table] == nil {
 			continue
 		}
@@ -269,7 +248,7 @@ func (x *runner) gatherLinks(ctx context.Context, p *pick, links []value.Value) 
 			return err
 		}
 		for _, doc := range docs {
-			p.docs[keyOf(member1(doc, "id").Record())] = doc
+			p.docs[value.KeyOf(member1(doc, "id").Record())] = doc
 		}
 	}
 	return nil
@@ -277,7 +256,7 @@ func (x *runner) gatherLinks(ctx context.Context, p *pick, links []value.Value) 
 
 // gatherEdges reads the edges of some records: their ids by the adjacency of each, the records of all by one statement.
 func (x *runner) gatherEdges(ctx context.Context, e *edge, docs []value.Value, p *pick) error {
-	p.edges = map[idKey][]value.Value{}
+	p.edges = map[value.IDKey][]value.Value{}
 	picks, err := p.of(x.o, e.to.name)
 	if err != nil {
 		return err
@@ -318,7 +297,7 @@ func (x *runner) gatherEdges(ctx context.Context, e *edge, docs []value.Value, p
 	}
 	for _, doc := range edges {
 		if owner := member1(doc, end); owner.Kind() == value.KindRecord {
-			k := keyOf(owner.Record())
+			k := value.KeyOf(owner.Record())
 			p.edges[k] = append(p.edges[k], doc)
 		}
 	}
@@ -345,14 +324,14 @@ func window(s *ast.Select) (start, most int) {
 
 // distinct are the ids of records, each once.
 func distinct(docs []value.Value) []value.Value {
-	seen := map[idKey]bool{}
+	seen := map[value.IDKey]bool{}
 	var out []value.Value
 	for _, doc := range docs {
 		id := exec.RecordOf(doc)
-		if id.IsNone() || seen[keyOf(id.Record())] {
+		if id.IsNone() || seen[value.KeyOf(id.Record())] {
 			continue
 		}
-		seen[keyOf(id.Record())] = true
+		seen[value.KeyOf(id.Record())] = true
 		out = append(out, id)
 	}
 	return out

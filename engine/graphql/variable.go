@@ -7,6 +7,7 @@ import (
 
 	gast "github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -172,7 +173,7 @@ func literalInput(x *gast.Value) (value.Value, error) {
 		if n, err := strconv.ParseInt(x.Raw, 10, 64); err == nil {
 			return value.Int(n), nil
 		}
-		d, err := value.ParseDecimal(x.Raw)
+		d, err := decimal.Parse(x.Raw)
 		return value.DecimalOf(d), err
 	case gast.FloatValue:
 		f, err := strconv.ParseFloat(x.Raw, 64)

@@ -55,7 +55,7 @@ func (x *runner) member(ctx context.Context, o *object, doc value.Value, p *pick
 		if err != nil {
 			return err
 		}
-		return x.objects(ctx, f.edge.to, p.edges[keyOf(member1(doc, "id").Record())], picks)
+		return x.objects(ctx, f.edge.to, p.edges[value.KeyOf(member1(doc, "id").Record())], picks)
 	default:
 		return x.value(ctx, member1(doc, f.real), f.shape, p)
 	}
@@ -166,7 +166,7 @@ func (x *runner) linked(v value.Value, s *shape, p *pick) (value.Value, bool) {
 			return value.None, false
 		}
 	}
-	doc := p.docs[keyOf(id.Record())]
+	doc := p.docs[value.KeyOf(id.Record())]
 	return doc, !doc.IsNone()
 }
 

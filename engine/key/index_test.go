@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -15,7 +16,7 @@ func TestEqualNumbersAreOneIndexKey(t *testing.T) {
 		{value.Int(1 << 60), value.Float(1 << 60), dec(1<<60, 0)},
 		{value.Int(-1 << 63), value.Float(-1 << 63)},
 		{value.Float(1.5), dec(15, 1)},
-		{value.Int(0), value.DecimalOf(value.Decimal{Neg: true})},
+		{value.Int(0), value.DecimalOf(decimal.Decimal{Neg: true})},
 	} {
 		first := key.AppendValue(nil, same[0])
 		for i, v := range same[1:] {

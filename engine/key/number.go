@@ -6,7 +6,9 @@ import (
 	"math/bits"
 	"strconv"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/wide"
 )
 
 // A number is encoded by its value, independent of its kind:
@@ -47,7 +49,7 @@ func appendNumber(dst []byte, v value.Value) []byte {
 		f, d := splitDecimal(x)
 		start := len(dst)
 		dst = appendMagnitude(dst, f, d)
-		if x.Neg && (f != 0 || d != u192{}) {
+		if x.Neg && (f != 0 || d != wide.U192{}) {
 			invert(dst[start:])
 		}
 		return dst
@@ -63,18 +65,25 @@ func appendInverted(dst []byte, mag uint64) []byte {
 }
 
 func appendDouble(dst []byte, f float64) []byte {
-	b := math.Float64bits(f)
-	switch {
-	case f != f:
-		b = nanBits | signBit
-	case f == 0:
-		b = signBit
-	case b&signBit != 0:
-		return append(binary.BigEndian.AppendUint64(dst, ^b), 0xff)
-	default:
-		b |= signBit
+	dst = binary.BigEndian.AppendUint64(dst, orderedBits(f))
+	if f < 0 {
+		return append(dst, 0xff)
 	}
-	return append(binary.BigEndian.AppendUint64(dst, b), 0)
+	return append(dst, 0)
+}
+
+// orderedBits are the bits of a float such that they order as the floats do: NaN last, both zeros the same.
+func orderedBits(f float64) uint64 {
+	switch b := math.Float64bits(f); {
+	case f != f:
+		return nanBits | signBit
+	case f == 0:
+		return signBit
+	case b&signBit != 0:
+		return ^b
+	default:
+		return b | signBit
+	}
 }
 
 func invert(b []byte) {
@@ -84,9 +93,9 @@ func invert(b []byte) {
 }
 
 // appendMagnitude appends the drawn form of f plus D.
-func appendMagnitude(dst []byte, f float64, d u192) []byte {
+func appendMagnitude(dst []byte, f float64, d wide.U192) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(f)|signBit)
-	n := d.bytes()
+	n := (d.BitLen() + 7) / 8
 	dst = append(dst, byte(n))
 	for i := n - 1; i >= 0; i-- {
 		dst = append(dst, byte(d[i/8]>>(i%8*8)))
@@ -95,21 +104,21 @@ func appendMagnitude(dst []byte, f float64, d u192) []byte {
 }
 
 // splitInt takes n apart into the double below it and D.
-func splitInt(n uint64) (float64, u192) {
+func splitInt(n uint64) (float64, wide.U192) {
 	if n <= 1<<53 {
-		return float64(n), u192{}
+		return float64(n), wide.U192{}
 	}
 	drop := bits.Len64(n) - 53
 	low := n & (1<<drop - 1)
-	return float64(n - low), u192{low}.mul(1e14).mul(1e14)
+	return float64(n - low), wide.U192{low}.MulWord(1e14).MulWord(1e14)
 }
 
 // splitDecimal takes |x| apart into the double below it and D.
-func splitDecimal(x value.Decimal) (float64, u192) {
+func splitDecimal(x decimal.Decimal) (float64, wide.U192) {
 	if x.Hi == 0 && (x.Scale == 0 || x.Lo == 0) {
 		return splitInt(x.Lo)
 	}
-	whole := scaleUp(u192{x.Lo, uint64(x.Hi)}, x.Scale)
+	whole := scaleUp(wide.U192{x.Lo, uint64(x.Hi)}, x.Scale)
 	f := (float64(x.Hi)*(1<<64) + float64(x.Lo)) / math.Pow10(int(x.Scale))
 	// f is within a few steps of the quotient; walk to the largest double not above it.
 	floor, exact := fixed(f)
@@ -121,69 +130,58 @@ func splitDecimal(x value.Decimal) (float64, u192) {
 		next := math.Nextafter(f, math.Inf(1))
 		up, exact := fixed(next)
 		if above(up, exact, whole) {
-			return f, whole.sub(floor)
+			return f, whole.Sub(floor)
 		}
 		f, floor = next, up
 	}
 }
 
 // scaleUp is c·10^(28-scale).
-func scaleUp(c u192, scale uint8) u192 {
+func scaleUp(c wide.U192, scale uint8) wide.U192 {
 	return mulPow10(c, maxScale-int(scale))
 }
 
-func mulPow10(c u192, n int) u192 {
+func mulPow10(c wide.U192, n int) wide.U192 {
 	for n > 0 {
 		step := min(n, 19)
-		c = c.mul(pow10(step))
+		c = c.MulWord(wide.Pow10(step))
 		n -= step
 	}
 	return c
 }
 
-func pow10(n int) uint64 {
-	p := uint64(1)
-	for ; n >= 4; n -= 4 {
-		p *= 1e4
-	}
-	for ; n > 0; n-- {
-		p *= 10
-	}
-	return p
-}
-
 // above reports whether a double is above whole·10^-28, by what fixed says of it.
-func above(floor u192, exact bool, whole u192) bool {
-	c := floor.cmp(whole)
+func above(floor wide.U192, exact bool, whole wide.U192) bool {
+	c := floor.Cmp(whole)
 	return c > 0 || c == 0 && !exact
 }
 
 // fixed is floor(f·10^28) for 0 ≤ f < 2^98, and whether nothing was cut off.
-func fixed(f float64) (floor u192, exact bool) {
+func fixed(f float64) (floor wide.U192, exact bool) {
 	whole := math.Trunc(f)
 	floor = fixedWhole(whole)
 	if whole == f {
 		return floor, true
 	}
 	frac, exact := fixedFraction(f - whole)
-	floor, _ = floor.add(frac)
+	floor, _ = floor.Add(frac)
 	return floor, exact
 }
 
-func fixedWhole(f float64) u192 {
+func fixedWhole(f float64) wide.U192 {
 	b := math.Float64bits(f)
 	if b == 0 {
-		return u192{}
+		return wide.U192{}
 	}
-	mant, shift := u192{b&(1<<52-1) | 1<<52}, int(b>>52)-1075
+	mant, shift := wide.U192{b&(1<<52-1) | 1<<52}, int(b>>52)-1075
 	if shift < 0 {
-		mant, shift = mant.shr(uint(-shift)), 0
+		mant, shift = mant.Shr(uint(-shift)), 0
 	}
-	return mulPow10(mant, maxScale).shl(uint(shift))
+	return mulPow10(mant, maxScale).Shl(uint(shift))
 }
 
 // fixedFraction is floor(d·10^28) for the shortest decimal d of 0 < f < 1.
-func fixedFraction(f float64) (floor u192, exact bool) {
+func fixedFraction(f float64) (floor wide.U192, exact bool) {
 	var buf [32]byte
 	text := strconv.AppendFloat(buf[:0], f, 'e', -1, 64) // d.ddde-xx
 	var digits uint64
@@ -202,13 +200,13 @@ func fixedFraction(f float64) (floor u192, exact bool) {
 		exp = exp*10 + int(c-'0')
 	}
 	if power -= exp; power >= 0 {
-		return mulPow10(u192{digits}, power), true
+		return mulPow10(wide.U192{digits}, power), true
 	}
 	if power < -19 {
-		return u192{}, false
+		return wide.U192{}, false
 	}
-	cut := pow10(-power)
-	return u192{digits / cut}, digits%cut == 0
+	cut := wide.Pow10(-power)
+	return wide.U192{digits / cut}, digits%cut == 0
 }
 
 // readNumber reads a number with its kind byte from the front of k.
@@ -220,7 +218,7 @@ func readNumber(k []byte) (value.Value, []byte, error) {
 	kind := k[0]
 	k = k[1:]
 	switch {
-	case kind == kindFloat && d == u192{}:
+	case kind == kindFloat && d == wide.U192{}:
 		if f != f {
 			return value.Float(math.NaN()), k, nil
 		}
@@ -243,7 +241,7 @@ func readNumber(k []byte) (value.Value, []byte, error) {
 }
 
 // readMagnitude reads the bytes that appendNumber wrote.
-func readMagnitude(k []byte) (neg bool, f float64, d u192, rest []byte, err error) {
+func readMagnitude(k []byte) (neg bool, f float64, d wide.U192, rest []byte, err error) {
 	if len(k) < 9 {
 		return false, 0, d, nil, ErrMalformed
 	}
@@ -264,10 +262,10 @@ func readMagnitude(k []byte) (neg bool, f float64, d u192, rest []byte, err erro
 	return neg, math.Float64frombits(bits &^ signBit), d, k[n:], nil
 }
 
-func joinInt(neg bool, f float64, d u192) (value.Value, bool) {
+func joinInt(neg bool, f float64, d wide.U192) (value.Value, bool) {
 	whole := uint64(f)
-	low, r1 := d.div(1e14)
-	low, r2 := low.div(1e14)
+	low, r1 := d.DivWord(1e14)
+	low, r2 := low.DivWord(1e14)
 	sum := whole + low[0]
 	if float64(whole) != f || r1 != 0 || r2 != 0 || low[1]|low[2] != 0 || sum < whole {
 		return value.None, false
@@ -278,97 +276,18 @@ func joinInt(neg bool, f float64, d u192) (value.Value, bool) {
 	return value.Int(int64(sum)), sum < 1<<63
 }
 
-func joinDecimal(neg bool, f float64, d u192, scale byte) (value.Value, bool) {
+func joinDecimal(neg bool, f float64, d wide.U192, scale byte) (value.Value, bool) {
 	floor, _ := fixed(f)
-	c, ok := floor.add(d)
+	c, ok := floor.Add(d)
 	for n := maxScale - int(scale); n > 0 && ok; {
 		step := min(n, 19)
 		var r uint64
-		c, r = c.div(pow10(step))
+		c, r = c.DivWord(wide.Pow10(step))
 		ok = r == 0
 		n -= step
 	}
 	if !ok || c[2] != 0 || c[1] > math.MaxUint32 {
 		return value.None, false
 	}
-	return value.DecimalOf(value.Decimal{Hi: uint32(c[1]), Lo: c[0], Neg: neg, Scale: scale}), true
-}
-
-// u192 is an unsigned integer, least significant word first. 2^96·10^28 fits.
-type u192 [3]uint64
-
-func (a u192) mul(m uint64) u192 {
-	h0, l0 := bits.Mul64(a[0], m)
-	h1, l1 := bits.Mul64(a[1], m)
-	l1, c := bits.Add64(l1, h0, 0)
-	return u192{l0, l1, a[2]*m + h1 + c}
-}
-
-func (a u192) div(m uint64) (q u192, r uint64) {
-	q[2], r = a[2]/m, a[2]%m
-	q[1], r = bits.Div64(r, a[1], m)
-	q[0], r = bits.Div64(r, a[0], m)
-	return q, r
-}
-
-// add reports overflow by false.
-func (a u192) add(b u192) (u192, bool) {
-	var s u192
-	var c uint64
-	for i := range s {
-		s[i], c = bits.Add64(a[i], b[i], c)
-	}
-	return s, c == 0
-}
-
-// sub is a-b, for b ≤ a.
-func (a u192) sub(b u192) u192 {
-	var s u192
-	var c uint64
-	for i := range s {
-		s[i], c = bits.Sub64(a[i], b[i], c)
-	}
-	return s
-}
-
-func (a u192) cmp(b u192) int {
-	for i := 2; i >= 0; i-- {
-		if a[i] != b[i] {
-			if a[i] < b[i] {
-				return -1
-			}
-			return 1
-		}
-	}
-	return 0
-}
-
-func (a u192) shl(n uint) u192 {
-	for ; n >= 64; n -= 64 {
-		a = u192{0, a[0], a[1]}
-	}
-	if n == 0 {
-		return a
-	}
-	return u192{a[0] << n, a[1]<<n | a[0]>>(64-n), a[2]<<n | a[1]>>(64-n)}
-}
-
-func (a u192) shr(n uint) u192 {
-	for ; n >= 64; n -= 64 {
-		a = u192{a[1], a[2], 0}
-	}
-	if n == 0 {
-		return a
-	}
-	return u192{a[0]>>n | a[1]<<(64-n), a[1]>>n | a[2]<<(64-n), a[2] >> n}
-}
-
-// bytes is how many bytes a needs.
-func (a u192) bytes() int {
-	for i := 2; i >= 0; i-- {
-		if a[i] != 0 {
-			return i*8 + (bits.Len64(a[i])+7)/8
-		}
-	}
-	return 0
+	return value.DecimalOf(decimal.Decimal{Hi: uint32(c[1]), Lo: c[0], Neg: neg, Scale: scale}), true
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/engine/value/valuetest"
@@ -62,7 +63,7 @@ func TestNumberKeysSortLikeNumbers(t *testing.T) {
 func TestDecimalsNextToFloats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.OneOf(rapid.Float64Range(-2, 2), rapid.Float64Range(-1e20, 1e20)).Draw(t, "f")
-		d, ok := value.DecimalFromFloat(f)
+		d, ok := decimal.FromFloat(f)
 		if !ok {
 			t.Skip()
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -14,7 +15,7 @@ func obj(name string, v value.Value) value.Value {
 }
 
 func dec(lo uint64, scale uint8) value.Value {
-	return value.DecimalOf(value.Decimal{Lo: lo, Scale: scale})
+	return value.DecimalOf(decimal.Decimal{Lo: lo, Scale: scale})
 }
 
 func span(start, end value.Bound) *value.Range { return &value.Range{Start: start, End: end} }

@@ -2,7 +2,6 @@ package key
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/nacredb/nacre/engine/value"
@@ -261,18 +260,7 @@ func appendPoint(dst []byte, p value.Point) []byte {
 }
 
 func appendCoordinate(dst []byte, f float64) []byte {
-	b := math.Float64bits(f)
-	switch {
-	case f != f:
-		b = nanBits | signBit
-	case f == 0:
-		b = signBit
-	case b&signBit != 0:
-		b = ^b
-	default:
-		b |= signBit
-	}
-	return binary.BigEndian.AppendUint64(dst, b)
+	return binary.BigEndian.AppendUint64(dst, orderedBits(f))
 }
 
 func appendLine(dst []byte, points []value.Point) []byte {

@@ -202,32 +202,25 @@ func combine(how string, o *Tensor, at int, s *Tensor, i int) {
 		return
 	}
 	if isFloat(o.Type) {
-		a, b := o.float(at), s.float(i)
-		switch how {
-		case "add":
-			a += b
-		case "mul":
-			a *= b
-		case "max":
-			a = max(a, b)
-		case "min":
-			a = min(a, b)
-		}
-		o.setFloat(at, a)
+		o.setFloat(at, reduced(how, o.float(at), s.float(i)))
 		return
 	}
-	a, b := o.int(at), s.int(i)
+	o.setInt(at, reduced(how, o.int(at), s.int(i)))
+}
+
+// reduced is a and b put together as a reduction of ScatterElements and ScatterND says.
+func reduced[T float64 | int64](how string, a, b T) T {
 	switch how {
 	case "add":
-		a += b
+		return a + b
 	case "mul":
-		a *= b
+		return a * b
 	case "max":
-		a = max(a, b)
+		return max(a, b)
 	case "min":
-		a = min(a, b)
+		return min(a, b)
 	}
-	o.setInt(at, a)
+	return a
 }
 
 func reductionOf(n *node) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -414,7 +415,7 @@ func addDuration(d *value.Duration, n, secs, nanos uint64) bool {
 
 // decimalValue is a decimal literal.
 func (p *parser) decimalValue(text string, neg bool, t token) value.Value {
-	d, err := value.ParseDecimalLiteral(text)
+	d, err := decimal.ParseLiteral(text)
 	if err != nil {
 		p.fail("Failed to parser decimal: "+err.Error(), t, "")
 		return value.None

@@ -3,6 +3,7 @@ package record
 import (
 	"math"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -75,7 +76,7 @@ func (t *tally) exact(fn aggregateFunc) (value.Value, bool) {
 	if fn == aggSum {
 		return t.sum, true
 	}
-	mean, ok := sum.Div(value.DecimalFromInt(t.count))
+	mean, ok := sum.Div(decimal.FromInt(t.count))
 	if fn == aggMean || !ok {
 		return value.DecimalOf(mean), ok
 	}
@@ -85,9 +86,9 @@ func (t *tally) exact(fn aggregateFunc) (value.Value, bool) {
 	part, ok1 := sum.Mul(mean)
 	over, ok2 := t.squares.Decimal().Sub(part)
 	if over.Neg { // of equal numbers only what was rounded is left
-		over = value.Decimal{}
+		over = decimal.Decimal{}
 	}
-	d, ok3 := over.Div(value.DecimalFromInt(t.count - 1))
+	d, ok3 := over.Div(decimal.FromInt(t.count - 1))
 	if fn == aggStddev && ok3 {
 		d, ok3 = d.Sqrt()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -52,7 +53,7 @@ func (c *call) in(v value.Value, depth int) (goja.Value, error) {
 	case value.KindInt:
 		if n := v.Int(); n > maxSafe || n < -maxSafe {
 			if c.plain { // what calculates with BigInts is guarded by then, or not
-				return c.standIn(value.DecimalOf(value.DecimalFromInt(n)))
+				return c.standIn(value.DecimalOf(decimal.FromInt(n)))
 			}
 			c.big = true
 			return c.vm.ToValue(big.NewInt(n)), nil

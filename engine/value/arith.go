@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/real"
 )
@@ -148,7 +149,7 @@ func Pow(a, b Value) (Value, error) {
 			return Int(p), nil
 		}
 	case a.kind == KindDecimal && b.kind == KindInt:
-		if p, ok := a.Decimal().powInt(magnitude(b.Int()), b.Int() < 0); ok {
+		if p, ok := a.Decimal().PowInt(magnitude(b.Int()), b.Int() < 0); ok {
 			return DecimalOf(p), nil
 		}
 	case a.kind == KindDecimal:
@@ -259,17 +260,17 @@ func (v Value) AsFloat() float64 {
 }
 
 // toDecimal is a number as a decimal; a float that is none counts as 0, as in the reference.
-func toDecimal(v Value) Decimal {
+func toDecimal(v Value) decimal.Decimal {
 	d, _ := exactDecimal(v)
 	return d
 }
 
-func exactDecimal(v Value) (Decimal, bool) {
+func exactDecimal(v Value) (decimal.Decimal, bool) {
 	switch v.kind {
 	case KindInt:
-		return DecimalFromInt(v.Int()), true
+		return decimal.FromInt(v.Int()), true
 	case KindFloat:
-		return DecimalFromFloat(v.Float())
+		return decimal.FromFloat(v.Float())
 	}
 	return v.Decimal(), true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 )
 
@@ -152,7 +153,7 @@ func parseAs(s string, t *Type, p RecordParser) (Value, bool) {
 		f, err := ParseFloat(s)
 		return Float(f), err == nil
 	case TypeDecimal:
-		d, err := ParseDecimal(s)
+		d, err := decimal.Parse(s)
 		return DecimalOf(d), err == nil
 	case TypeNumber:
 		n, err := ParseNumber(s)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 )
 
@@ -192,9 +193,9 @@ func putText(dst []byte, s string) []byte {
 	return append(putHead(dst, majorText, uint64(len(s))), s...)
 }
 
-func putDecimal(dst []byte, d Decimal) []byte {
+func putDecimal(dst []byte, d decimal.Decimal) []byte {
 	var buf [40]byte
-	text := d.append(buf[:0])
+	text := d.Append(buf[:0])
 	return append(putHead(putTag(dst, tagDecimal), majorText, uint64(len(text))), text...)
 }
 

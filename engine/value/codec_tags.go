@@ -3,6 +3,8 @@ package value
 import (
 	"math"
 	"strings"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 // tagged reads the content of a tag whose number has been read.
@@ -303,8 +305,8 @@ func (d *decoder) fromText(tag uint64) (Value, error) {
 	var v Value
 	switch tag {
 	case tagDecimal:
-		var x Decimal
-		x, err = DecodeDecimal(s)
+		var x decimal.Decimal
+		x, err = decimal.Decode(s)
 		v = DecimalOf(x)
 	case tagDatetimeText:
 		var x Datetime
@@ -324,15 +326,6 @@ func (d *decoder) fromText(tag uint64) (Value, error) {
 		return None, d.fail("text cannot be read as the value its tag names")
 	}
 	return v, nil
-}
-
-// DecodeDecimal reads the text that String gives of a decimal, with its sign and all digits of its scale, so that
-// what was stored comes back as it was (5.0dec, -0dec); clients may use an exponent.
-func DecodeDecimal(s string) (Decimal, error) {
-	if strings.ContainsAny(s, "eE") {
-		return ParseDecimalLiteral(s)
-	}
-	return readDecimal(s)
 }
 
 // regex reads a regex; its source does not alias the input, so that it may be kept compiled.

@@ -11,6 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/engine/value/valuetest"
 )
@@ -54,7 +55,7 @@ func TestCBORBytes(t *testing.T) {
 		{"whole float", value.Float(1), "fb 3ff0000000000000"},
 		{"text", value.Str("é"), "62 c3a9"},
 		{"bytes", value.BytesOf([]byte{1, 2}), "42 0102"},
-		{"decimal keeps its scale", value.DecimalOf(value.Decimal{Lo: 150, Scale: 2, Neg: true}), "ca 65 2d312e3530"},
+		{"decimal keeps its scale", value.DecimalOf(decimal.Decimal{Lo: 150, Scale: 2, Neg: true}), "ca 65 2d312e3530"},
 		{"duration of nothing", value.DurationOf(value.Duration{}), "ce 80"},
 		{"duration of seconds", value.DurationOf(value.Duration{Secs: 5}), "ce 81 05"},
 		{"duration of nanoseconds", value.DurationOf(value.Duration{Nanos: 5}), "ce 82 00 05"},

@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/internal/wide"
 )
 
 // Add is d + e; false where it is too long.
@@ -174,15 +176,15 @@ func divideDuration(d Duration, b Value) (Duration, bool) {
 	return durationFromDecimal(q)
 }
 
-func (d Duration) decimalNanos() Decimal {
+func (d Duration) decimalNanos() decimal.Decimal {
 	hi, lo := bits.Mul64(d.Secs, nanosPerSecond)
 	lo, carry := bits.Add64(lo, uint64(d.Nanos), 0)
-	return Decimal{Hi: uint32(hi + carry), Lo: lo}
+	return decimal.Decimal{Hi: uint32(hi + carry), Lo: lo}
 }
 
 // durationFromDecimal is n nanoseconds; false where that is too long.
-func durationFromDecimal(n Decimal) (Duration, bool) {
-	whole, _ := n.parts()
-	secs, nanos := whole.divmod64(nanosPerSecond)
-	return Duration{Secs: secs.lo, Nanos: uint32(nanos)}, secs.hi == 0
+func durationFromDecimal(n decimal.Decimal) (Duration, bool) {
+	n = n.Trunc()
+	secs, nanos := wide.U128{Hi: uint64(n.Hi), Lo: n.Lo}.DivWord(nanosPerSecond)
+	return Duration{Secs: secs.Lo, Nanos: uint32(nanos)}, secs.Hi == 0
 }

@@ -3,13 +3,14 @@ package value
 import (
 	"testing"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"pgregory.net/rapid"
 )
 
 // TestFindersFindWhatTryingAllFinds: sorted or not, a list has the same elements; equal numbers of different kinds and
 // regular expressions among them.
 func TestFindersFindWhatTryingAllFinds(t *testing.T) {
-	pool := []Value{Int(1), Float(1), DecimalOf(DecimalFromInt(1)), Str("a"), Str("ab"), None, Null, Array(Int(1)),
+	pool := []Value{Int(1), Float(1), DecimalOf(decimal.FromInt(1)), Str("a"), Str("ab"), None, Null, Array(Int(1)),
 		Array(Float(1)), Int(2), Str("1"), Bool(true)}
 	if re, err := Cast(Str("b"), Simple(TypeRegex), nil); err == nil {
 		pool = append(pool, re)

@@ -31,7 +31,7 @@ func AppendJSON(dst []byte, v Value) []byte {
 	case KindUUID:
 		return append(v.UUID().append(append(dst, '"')), '"')
 	case KindDecimal:
-		return append(v.Decimal().append(append(dst, '"')), '"')
+		return append(v.Decimal().Append(append(dst, '"')), '"')
 	case KindDuration:
 		return append(v.Duration().append(append(dst, '"')), '"')
 	case KindBytes:

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 // DecodeJSON reads one JSON value from the front of b, after white space, and gives what follows
@@ -230,7 +232,7 @@ func (d *jsonDecoder) number() (Value, error) {
 			return Int(i), nil
 		}
 		if d.Decimals {
-			if dec, err := ParseDecimal(text); err == nil {
+			if dec, err := decimal.Parse(text); err == nil {
 				return DecimalOf(dec), nil
 			}
 		}

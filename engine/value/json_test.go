@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/engine/value/valuetest"
 )
@@ -35,7 +36,7 @@ func TestJSONOut(t *testing.T) {
 		{"small and large floats",
 			value.Array(value.Float(1e-5), value.Float(1.5e-7), value.Float(-1.5e300), value.Float(5e-324)),
 			`[0.00001,1.5e-7,-1.5e300,5e-324]`},
-		{"decimal", value.DecimalOf(value.Decimal{Lo: 150, Scale: 2}), `"1.50"`},
+		{"decimal", value.DecimalOf(decimal.Decimal{Lo: 150, Scale: 2}), `"1.50"`},
 		{"text", value.Str("a\"b\\c/\n\r\t\b\f\x01\x7fé\u2028<"), `"a\"b\\c/\n\r\t\b\f\u0001` + "\x7fé\u2028<\""},
 		{"datetime", value.DatetimeOf(value.Datetime{Nanos: 5e8}), `"1970-01-01T00:00:00.500Z"`},
 		{"duration", value.DurationOf(value.Duration{Secs: 5400}), `"1h30m"`},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -17,7 +18,7 @@ func TestNumbersReadWhatGetReads(t *testing.T) {
 	object := value.ObjectOf(value.NewObject(value.Field{Name: "c", Value: value.Int(1)}))
 	some := []value.Value{
 		value.Int(0), value.Int(23), value.Int(24), value.Int(-1), value.Int(1 << 60), value.Float(0.5),
-		value.Float(-1e300), value.DecimalOf(value.DecimalFromInt(7)), // numbers up to here
+		value.Float(-1e300), value.DecimalOf(decimal.FromInt(7)), // numbers up to here
 		value.Str("1"), value.None, value.Null, value.Bool(true), value.Array(value.Int(1)), object,
 	}
 	n := value.NumbersOf(names)

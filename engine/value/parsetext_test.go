@@ -3,6 +3,8 @@ package value
 import (
 	"errors"
 	"testing"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 // The texts and places of errors are the reference's (offsets within the quotes).
@@ -77,7 +79,7 @@ func TestDecimalLiterals(t *testing.T) {
 		"79228162514264337593543950335.5":   "Invalid decimal: overflow from mantissa after rounding",
 		"1e999999999999999999999":           "Failed to parse",
 	} {
-		d, err := ParseDecimalLiteral(in)
+		d, err := decimal.ParseLiteral(in)
 		got := d.String()
 		if err != nil {
 			got = err.Error()
@@ -106,8 +108,8 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q: %s, %s, %v", s, d, back, err)
 			}
 		}
-		if d, err := ParseDecimalLiteral(s); err == nil {
-			if back, err := ParseDecimal(d.String()); err != nil || back.Cmp(d) != 0 {
+		if d, err := decimal.ParseLiteral(s); err == nil {
+			if back, err := decimal.Parse(d.String()); err != nil || back.Cmp(d) != 0 {
 				t.Errorf("%q: %s, %s, %v", s, d, back, err)
 			}
 		}
@@ -134,7 +136,7 @@ func BenchmarkParse(b *testing.B) {
 	b.Run("decimal", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := ParseDecimal("12345.6789"); err != nil {
+			if _, err := decimal.Parse("12345.6789"); err != nil {
 				b.Fatal(err)
 			}
 		}

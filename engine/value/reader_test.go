@@ -6,6 +6,8 @@ import (
 	"math"
 	"regexp"
 	"strings"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 // reader is a small reader of literals and types for the recorded vectors: just what stands in them,
@@ -315,7 +317,7 @@ func (r *reader) number() Value {
 	plain := strings.ReplaceAll(m, "_", "")
 	switch {
 	case strings.HasSuffix(m, "dec"):
-		d, err := ParseDecimalLiteral(strings.TrimSuffix(plain, "dec"))
+		d, err := decimal.ParseLiteral(strings.TrimSuffix(plain, "dec"))
 		if err != nil {
 			r.fail()
 		}

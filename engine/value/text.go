@@ -53,7 +53,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	case KindFloat:
 		return appendFloat(dst, v.Float())
 	case KindDecimal:
-		return append(v.Decimal().append(dst), "dec"...)
+		return append(v.Decimal().Append(dst), "dec"...)
 	case KindString:
 		return AppendQuoted(dst, v.Str())
 	case KindDuration:

@@ -3,6 +3,8 @@ package value
 import (
 	"math"
 	"testing"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 func mustDatetime(t testing.TB, s string) Value {
@@ -16,7 +18,7 @@ func mustDatetime(t testing.TB, s string) Value {
 
 func mustDecimal(t testing.TB, s string) Value {
 	t.Helper()
-	d, err := ParseDecimalLiteral(s)
+	d, err := decimal.ParseLiteral(s)
 	if err != nil {
 		t.Fatalf("decimal %q: %v", s, err)
 	}

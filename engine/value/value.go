@@ -11,6 +11,8 @@ import (
 	"math"
 	"time"
 	"unsafe"
+
+	"github.com/nacredb/nacre/engine/decimal"
 )
 
 // Value is any value of the language. The zero Value is NONE. 24 bytes:
@@ -185,17 +187,8 @@ func DatetimeOf(d Datetime) Value {
 // Datetime is the payload of a datetime.
 func (v Value) Datetime() Datetime { return Datetime{Secs: int64(v.n), Nanos: v.aux} }
 
-// Decimal is a number coef·10^-Scale with a 96-bit coefficient and 0 ≤ Scale ≤ 28 (the model of
-// the reference's decimals, so that rounding and overflow agree).
-type Decimal struct {
-	Hi    uint32 // coefficient bits 64–95
-	Lo    uint64 // coefficient bits 0–63
-	Neg   bool
-	Scale uint8
-}
-
 // DecimalOf makes a decimal.
-func DecimalOf(d Decimal) Value {
+func DecimalOf(d decimal.Decimal) Value {
 	f := d.Scale
 	if d.Neg {
 		f |= 0x80
@@ -204,8 +197,8 @@ func DecimalOf(d Decimal) Value {
 }
 
 // Decimal is the payload of a decimal.
-func (v Value) Decimal() Decimal {
-	return Decimal{Hi: v.aux, Lo: v.n, Neg: v.flag&0x80 != 0, Scale: v.flag & 0x7f}
+func (v Value) Decimal() decimal.Decimal {
+	return decimal.Decimal{Hi: v.aux, Lo: v.n, Neg: v.flag&0x80 != 0, Scale: v.flag & 0x7f}
 }
 
 // UUID is 16 bytes in network order.
@@ -339,4 +332,26 @@ func (v Value) Geometry() *Geometry {
 		return (*Geometry)(v.p)
 	}
 	return v.decodeGeometry()
+}
+
+// IDKey is a record id that can be compared and be the key of a map.
+type IDKey struct {
+	table string
+	kind  Kind
+	i     int64
+	s     string
+}
+
+// KeyOf is the key of id.
+func KeyOf(id *RecordID) IDKey {
+	k := IDKey{table: id.Table, kind: id.Key.Kind()}
+	switch k.kind {
+	case KindInt:
+		k.i = id.Key.Int()
+	case KindString:
+		k.s = id.Key.Str()
+	default:
+		k.s = id.Key.Text()
+	}
+	return k
 }

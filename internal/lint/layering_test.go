@@ -16,7 +16,8 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/real", "engine/textpatch", "internal/footprint", "internal/heap",
-		"internal/loopback", "internal/textcache", "internal/vectors"},
+		"internal/loopback", "internal/textcache", "internal/vectors", "internal/wide"},
+	{"engine/decimal"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
 	{"internal/onnxtest", "internal/pgserver", "internal/keywordgen", "engine/kv/tikv/stub"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
@@ -95,8 +96,8 @@ var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "eng
 // reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.
 var (
 	doorless = []string{"daemon", "cli", "client", "memsvc", "internal/inprocess", "internal/wire"}
-	speech   = []string{"engine", "engine/errs", "engine/value", "engine/ast", "engine/parse", "engine/gql", "engine/fn",
-		"engine/ml"}
+	speech   = []string{"engine", "engine/errs", "engine/decimal", "engine/value", "engine/ast", "engine/parse",
+		"engine/gql", "engine/fn", "engine/ml"}
 	beside = map[string][]string{
 		"cli": {"engine/dump/physical"}, // works on files of stores that are closed
 	}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -255,7 +256,7 @@ func (d *decoder) decimal(b []byte) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	x, err := value.DecodeDecimal(t)
+	x, err := decimal.Decode(t)
 	if err != nil {
 		return value.None, refused("a decimal is not one, or has too many digits")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -148,7 +149,7 @@ func AppendUUID(dst []byte, field protowire.Number, u value.UUID) []byte {
 	return Seal(protowire.AppendBytes(append(dst, 1<<3|2), u[:]), at)
 }
 
-func appendDecimal(dst []byte, field protowire.Number, d value.Decimal) []byte {
+func appendDecimal(dst []byte, field protowire.Number, d decimal.Decimal) []byte {
 	dst, at := Open(dst, field)
 	return Seal(AppendText(dst, 1, d.String()), at)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -147,7 +148,7 @@ func parseNumeric(s string) (value.Value, error) {
 	if !decimalText(t) {
 		return value.None, badText(sqlstate.InvalidText, Numeric, s)
 	}
-	d, err := value.ParseDecimal(withoutExponent(strings.TrimPrefix(t, "+")))
+	d, err := decimal.Parse(withoutExponent(strings.TrimPrefix(t, "+")))
 	if err != nil {
 		return value.None, sqlstate.New(sqlstate.OutOfRange, "numeric field overflow: %q does not fit a decimal", t)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -195,7 +196,7 @@ func castNumber(v value.Value, to pgtype.OID) (value.Value, error) {
 		return value.Float(v.AsFloat()), nil
 	case pgtype.Numeric:
 		if v.Kind() == value.KindInt {
-			return value.DecimalOf(value.DecimalFromInt(v.Int())), nil
+			return value.DecimalOf(decimal.FromInt(v.Int())), nil
 		}
 		if v.Kind() == value.KindFloat {
 			return pgtype.Parse(pgtype.Numeric, strconv.FormatFloat(v.Float(), 'g', 15, 64), nil)
@@ -223,7 +224,7 @@ func wholeOf(v value.Value) (int64, bool) {
 		return int64(f), !math.IsNaN(f) && f >= math.MinInt64 && f < math.MaxInt64
 	}
 	d := v.Decimal()
-	half, _ := value.ParseDecimal("0.5")
+	half, _ := decimal.Parse("0.5")
 	if d.Sign() < 0 {
 		half = half.Negate()
 	}

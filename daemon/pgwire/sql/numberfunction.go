@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -15,7 +16,7 @@ func numberFunctions() map[string]*Function {
 			return value.Float(f(c.Args[0].AsFloat())), nil
 		}, pgtype.Float8)
 	}
-	rounding := func(f func(float64) float64, d func(value.Decimal) value.Decimal) *Function {
+	rounding := func(f func(float64) float64, d func(decimal.Decimal) decimal.Decimal) *Function {
 		return &Function{Min: 1, Max: 1, Type: func(oids []pgtype.OID) pgtype.OID {
 			if pgtype.IsInt(oids[0]) {
 				return pgtype.Float8
@@ -28,8 +29,8 @@ func numberFunctions() map[string]*Function {
 			return value.Float(f(c.Args[0].AsFloat())), nil
 		}}
 	}
-	one := value.DecimalFromInt(1)
-	floor := func(d value.Decimal) value.Decimal {
+	one := decimal.FromInt(1)
+	floor := func(d decimal.Decimal) decimal.Decimal {
 		t := d.Trunc()
 		if d.Cmp(t) < 0 {
 			t, _ = t.Sub(one)
@@ -38,9 +39,9 @@ func numberFunctions() map[string]*Function {
 	}
 	fns := map[string]*Function{
 		"floor":   rounding(math.Floor, floor),
-		"ceil":    rounding(math.Ceil, func(d value.Decimal) value.Decimal { return floor(d.Negate()).Negate() }),
-		"ceiling": rounding(math.Ceil, func(d value.Decimal) value.Decimal { return floor(d.Negate()).Negate() }),
-		"trunc":   rounding(math.Trunc, value.Decimal.Trunc),
+		"ceil":    rounding(math.Ceil, func(d decimal.Decimal) decimal.Decimal { return floor(d.Negate()).Negate() }),
+		"ceiling": rounding(math.Ceil, func(d decimal.Decimal) decimal.Decimal { return floor(d.Negate()).Negate() }),
+		"trunc":   rounding(math.Trunc, decimal.Decimal.Trunc),
 		"round": {Min: 1, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
 			if len(oids) > 1 || oids[0] == pgtype.Numeric {
 				return pgtype.Numeric
@@ -98,7 +99,7 @@ func numberFunctions() map[string]*Function {
 }
 
 // positiveZero is d, without the sign of a zero.
-func positiveZero(d value.Decimal) value.Decimal {
+func positiveZero(d decimal.Decimal) decimal.Decimal {
 	if d.IsZero() {
 		return d.Abs()
 	}
@@ -117,15 +118,15 @@ func round(c *Call) (value.Value, error) {
 		return value.None, sqlstate.New(sqlstate.OutOfRange, "cannot round to %d places", places)
 	}
 	d := decimalOf(c.Args[0])
-	scale := value.DecimalFromInt(1)
-	ten := value.DecimalFromInt(10)
+	scale := decimal.FromInt(1)
+	ten := decimal.FromInt(10)
 	for range max(places, -places) {
 		scale, _ = scale.Mul(ten)
 	}
 	if places < 0 {
-		scale, _ = value.DecimalFromInt(1).Div(scale)
+		scale, _ = decimal.FromInt(1).Div(scale)
 	}
-	half, _ := value.ParseDecimal("0.5")
+	half, _ := decimal.Parse("0.5")
 	if d.Sign() < 0 {
 		half = half.Negate()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -125,12 +126,12 @@ func calculateFloat(op string, a, c float64) (value.Value, error) {
 	return value.Float(f), nil
 }
 
-func decimalOf(v value.Value) value.Decimal {
+func decimalOf(v value.Value) decimal.Decimal {
 	switch v.Kind() {
 	case value.KindInt:
-		return value.DecimalFromInt(v.Int())
+		return decimal.FromInt(v.Int())
 	case value.KindFloat:
-		d, _ := value.DecimalFromFloat(v.Float())
+		d, _ := decimal.FromFloat(v.Float())
 		return d
 	}
 	return v.Decimal()
@@ -138,7 +139,7 @@ func decimalOf(v value.Value) value.Decimal {
 
 func calculateDecimal(op string, x, y value.Value) (value.Value, error) {
 	a, c := decimalOf(x), decimalOf(y)
-	var d value.Decimal
+	var d decimal.Decimal
 	ok := false
 	switch op {
 	case "+":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/value"
@@ -37,7 +38,7 @@ func TestInField(t *testing.T) {
 
 // TestVectorsOfFields: for every notation of a vector in its record, the reader of fields finds what was indexed.
 func TestVectorsOfFields(t *testing.T) {
-	decimal, err := value.ParseDecimalLiteral("2.5")
+	decimal, err := decimal.ParseLiteral("2.5")
 	if err != nil {
 		t.Fatal(err)
 	}

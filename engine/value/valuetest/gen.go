@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -78,7 +79,7 @@ func Number() *rapid.Generator[value.Value] {
 				0.30000000000000004})), value.Float),
 		rapid.Map(rapid.Float64Range(-10, 10),
 			func(f float64) value.Value { return value.Float(math.Round(f*100) / 100) }),
-		rapid.Custom(decimal),
+		rapid.Custom(drawDecimal),
 	)
 }
 
@@ -94,8 +95,8 @@ func integer() *rapid.Generator[int64] {
 			1<<53 + 1, -1<<53 - 1, 255, 256, -256, -257, 1 << 32, 23, 24}))
 }
 
-func decimal(t *rapid.T) value.Value {
-	d := value.Decimal{Neg: rapid.Bool().Draw(t, "neg"), Scale: uint8(rapid.IntRange(0, 28).Draw(t, "scale"))}
+func drawDecimal(t *rapid.T) value.Value {
+	d := decimal.Decimal{Neg: rapid.Bool().Draw(t, "neg"), Scale: uint8(rapid.IntRange(0, 28).Draw(t, "scale"))}
 	switch rapid.IntRange(0, 2).Draw(t, "size") {
 	case 0:
 		d.Lo, d.Scale = rapid.Uint64Range(0, 2000).Draw(t, "small"), d.Scale%4

@@ -1,10 +1,12 @@
-package value
+package decimal
+
+import "github.com/nacredb/nacre/internal/wide"
 
 // Pow is d to the power e. Whole exponents are exact up to the rounding of each product; others go
 // through the logarithm, to about 8 digits as in the reference. It is undefined where the result is
 // out of range, 0 is raised to a negative power, or a whole exponent has more than 32 bits.
 func (d Decimal) Pow(e Decimal) (Decimal, bool) {
-	switch one := DecimalFromInt(1); {
+	switch one := FromInt(1); {
 	case e.IsZero(), d.Cmp(one) == 0:
 		return one, true
 	case d.IsZero() && !e.Neg:
@@ -16,7 +18,7 @@ func (d Decimal) Pow(e Decimal) (Decimal, bool) {
 		if e.Hi != 0 || e.Lo>>32 != 0 {
 			return Decimal{}, false
 		}
-		return d.powInt(e.Lo, e.Neg)
+		return d.PowInt(e.Lo, e.Neg)
 	}
 	ln, ok := d.Abs().ln()
 	if !ok {
@@ -30,24 +32,25 @@ func (d Decimal) Pow(e Decimal) (Decimal, bool) {
 	return r, ok
 }
 
-func (d Decimal) powInt(n uint64, reciprocal bool) (Decimal, bool) {
+// PowInt is d to the power n, or -n with reciprocal.
+func (d Decimal) PowInt(n uint64, reciprocal bool) (Decimal, bool) {
 	r, ok := d.powUint(n)
 	if !ok || !reciprocal {
 		return r, ok
 	}
-	return DecimalFromInt(1).Div(r)
+	return FromInt(1).Div(r)
 }
 
 func (d Decimal) powUint(n uint64) (Decimal, bool) {
 	switch n {
 	case 0:
-		return DecimalFromInt(1), true
+		return FromInt(1), true
 	case 1:
 		return d, true
 	case 2:
 		return d.Mul(d)
 	}
-	r, base := DecimalFromInt(1), d
+	r, base := FromInt(1), d
 	for ok := true; ; {
 		if n&1 != 0 {
 			if r, ok = r.Mul(base); !ok {
@@ -65,13 +68,13 @@ func (d Decimal) powUint(n uint64) (Decimal, bool) {
 
 // e and 1/e to 28 places.
 var (
-	decimalE        = newDecimal(u128{1473583531, 17000207014870838618}, false, 28)
-	decimalEInverse = newDecimal(u128{199427844, 12274750254969641798}, false, 28)
+	decimalE        = compose(wide.U128{Hi: 1473583531, Lo: 17000207014870838618}, false, 28)
+	decimalEInverse = compose(wide.U128{Hi: 199427844, Lo: 12274750254969641798}, false, 28)
 )
 
 // ln is the natural logarithm of d > 0 by the series of ln(1+x) around 1.
 func (d Decimal) ln() (Decimal, bool) {
-	one := DecimalFromInt(1)
+	one := FromInt(1)
 	if d.Sign() <= 0 {
 		return Decimal{}, false
 	}
@@ -92,17 +95,17 @@ func (d Decimal) ln() (Decimal, bool) {
 	for i := int64(1); i <= 100 && last.Cmp(sum) != 0; i++ {
 		last = sum
 		y, _ = y.Mul(x)
-		term, _ := y.Div(DecimalFromInt(i))
+		term, _ := y.Div(FromInt(i))
 		if sum, ok = sum.Add(term); !ok {
 			return Decimal{}, false
 		}
 	}
-	return DecimalFromInt(count).Sub(sum)
+	return FromInt(count).Sub(sum)
 }
 
 // exp is e^d by its series, stopped at a term of 2e-7.
 func (d Decimal) exp() (Decimal, bool) {
-	one := DecimalFromInt(1)
+	one := FromInt(1)
 	if d.Neg && !d.IsZero() {
 		r, ok := d.Abs().exp()
 		if !ok {
@@ -114,7 +117,7 @@ func (d Decimal) exp() (Decimal, bool) {
 	sum, ok := d.Add(one)
 	term := d
 	for i := int64(2); ok; i++ {
-		term, _ = term.Div(DecimalFromInt(i))
+		term, _ = term.Div(FromInt(i))
 		if term, ok = term.Mul(d); !ok {
 			break
 		}
@@ -133,7 +136,7 @@ func (d Decimal) Sqrt() (Decimal, bool) {
 	if d.Neg {
 		return d, false
 	}
-	two := DecimalFromInt(2)
+	two := FromInt(2)
 	x, _ := d.Div(two)
 	if x.IsZero() {
 		x = d

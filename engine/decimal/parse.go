@@ -1,24 +1,28 @@
-package value
+package decimal
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nacredb/nacre/internal/wide"
 )
 
 // Texts of decimals that do not read, as the parser reports them.
 var (
-	errDecimal         = error(&SyntaxError{Msg: "Failed to parse"})
-	errDecimalDigits   = error(&SyntaxError{Msg: "Invalid decimal: overflow from too many digits"})
-	errDecimalRounding = error(&SyntaxError{Msg: "Invalid decimal: overflow from mantissa after rounding"})
-	errDecimalRange    = error(&SyntaxError{Msg: "Number exceeds maximum value that can be represented."})
+	errDecimal         = errors.New("Failed to parse")
+	errDecimalDigits   = errors.New("Invalid decimal: overflow from too many digits")
+	errDecimalRounding = errors.New("Invalid decimal: overflow from mantissa after rounding")
+	errDecimalRange    = errors.New("Number exceeds maximum value that can be represented.")
 )
 
-// ParseDecimal reads what <decimal> accepts: digits with optional sign and point, underscores after
+// Parse reads what <decimal> accepts: digits with optional sign and point, underscores after
 // the first digit, no exponent. Digits beyond the 28th after the point, or beyond 96 bits, are
 // rounded half up; trailing zeros are dropped.
-func ParseDecimal(s string) (Decimal, error) {
-	d, err := readDecimal(s)
+func Parse(s string) (Decimal, error) {
+	d, err := read(s)
 	if err != nil {
 		return Decimal{}, err
 	}
@@ -27,15 +31,15 @@ func ParseDecimal(s string) (Decimal, error) {
 	return d, nil
 }
 
-// ParseDecimalLiteral reads the number of a decimal literal (without the "dec"): as ParseDecimal, and
+// ParseLiteral reads the number of a decimal literal (without the "dec"): as Parse, and
 // with an exponent, which may move the point by at most 28 places. The text of the error is the
 // user's.
-func ParseDecimalLiteral(s string) (Decimal, error) {
+func ParseLiteral(s string) (Decimal, error) {
 	e := strings.IndexAny(s, "eE")
 	if e < 0 {
-		return ParseDecimal(s)
+		return Parse(s)
 	}
-	d, err := readDecimal(s[:e])
+	d, err := read(s[:e])
 	if err != nil {
 		return Decimal{}, err
 	}
@@ -44,6 +48,15 @@ func ParseDecimalLiteral(s string) (Decimal, error) {
 		return Decimal{}, errDecimal
 	}
 	return d.shiftPoint(int(exp))
+}
+
+// Decode reads the text that String gives of a decimal, with its sign and all digits of its scale, so that
+// what was stored comes back as it was (5.0, -0); clients may use an exponent.
+func Decode(s string) (Decimal, error) {
+	if strings.ContainsAny(s, "eE") {
+		return ParseLiteral(s)
+	}
+	return read(s)
 }
 
 // shiftPoint is d·10^exp.
@@ -63,37 +76,37 @@ func (d Decimal) shiftPoint(exp int) (Decimal, error) {
 		d.Scale -= uint8(exp)
 		return d, nil
 	}
-	p := mul128(pow10u(exp-int(d.Scale)), d.coef())
-	if !p.fits96() {
+	p := wide.Mul(wide.From10(exp-int(d.Scale)), d.coef())
+	if !fits(p) {
 		return Decimal{}, errDecimalRange
 	}
-	return newDecimal(u128{p[1], p[0]}, d.Neg, 0), nil
+	return compose(p.Low(), d.Neg, 0), nil
 }
 
 func errScale(scale int) error {
-	return &SyntaxError{Msg: "Scale exceeds the maximum precision allowed: " + strconv.Itoa(scale) + " > 28"}
+	return fmt.Errorf("Scale exceeds the maximum precision allowed: %d > %d", scale, maxScale)
 }
 
-// decimalReader collects digits until the coefficient is full.
-type decimalReader struct {
-	coef  u128
+// reader collects digits until the coefficient is full.
+type reader struct {
+	coef  wide.U128
 	scale int
 	point bool
 	full  bool // digits are skipped from here on
 	any   bool
 }
 
-func readDecimal(s string) (Decimal, error) {
+func read(s string) (Decimal, error) {
 	neg := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		neg = s[0] == '-'
 		s = s[1:]
 	}
-	var r decimalReader
+	var r reader
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case isDigit(c):
+		case c >= '0' && c <= '9':
 			if err := r.digit(c - '0'); err != nil {
 				return Decimal{}, err
 			}
@@ -107,10 +120,10 @@ func readDecimal(s string) (Decimal, error) {
 	if !r.any {
 		return Decimal{}, errDecimal
 	}
-	return newDecimal(r.coef, neg, r.scale), nil
+	return compose(r.coef, neg, r.scale), nil
 }
 
-func (r *decimalReader) digit(d byte) error {
+func (r *reader) digit(d byte) error {
 	r.any = true
 	if r.full {
 		if !r.point {
@@ -118,11 +131,11 @@ func (r *decimalReader) digit(d byte) error {
 		}
 		return nil
 	}
-	next := u128{r.coef.hi, r.coef.lo}
-	fits := next.cmp(u128{math.MaxUint32 / 10, math.MaxUint64}) <= 0
+	next := r.coef
+	fits := next.Cmp(wide.U128{Hi: math.MaxUint32 / 10, Lo: math.MaxUint64}) <= 0
 	if fits {
-		next = next.mul64(10).add(u128{0, uint64(d)})
-		fits = next.hi>>32 == 0
+		next = next.MulWord(10).Add(wide.From(uint64(d)))
+		fits = next.Hi>>32 == 0
 	}
 	if fits && (!r.point || r.scale < maxScale) {
 		r.coef = next
@@ -141,9 +154,9 @@ func (r *decimalReader) digit(d byte) error {
 	return r.roundUp()
 }
 
-func (r *decimalReader) roundUp() error {
-	r.coef = r.coef.add(u128{0, 1})
-	if r.coef.hi>>32 == 0 {
+func (r *reader) roundUp() error {
+	r.coef = r.coef.Add(wide.From(1))
+	if r.coef.Hi>>32 == 0 {
 		return nil
 	}
 	if r.scale == 0 {

@@ -1,4 +1,4 @@
-package value
+package decimal
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestDecimalArithmetic(t *testing.T) {
 		{"0.5", "**", "200", "0"}, {"2", "**", "4294967296", ""}, {"2", "**", "-0.5", "0.7071067838706492044459884189"},
 		{"2", "**", "0.000000001", "1.0000000006931471808001718164"},
 	} {
-		a, b := mustDecimal(t, c.a).Decimal(), mustDecimal(t, c.b).Decimal()
+		a, b := parsed(t, c.a), parsed(t, c.b)
 		op := map[string]func(Decimal, Decimal) (Decimal, bool){"+": Decimal.Add, "-": Decimal.Sub, "*": Decimal.Mul,
 			"/": Decimal.Div, "%": Decimal.Rem, "**": Decimal.Pow}[c.op]
 		got, ok := op(a, b)
@@ -58,7 +58,7 @@ func TestDecimalFloat(t *testing.T) {
 		1e-28: "0.0000000000000000000000000001", 123456789.123456789: "123456789.1234568",
 		2.2250738585072014e-10: "0.0000000002225073858507201", 1e15: "1000000000000000",
 	} {
-		got, ok := DecimalFromFloat(f)
+		got, ok := FromFloat(f)
 		if ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%g: %s %v, want %s", f, got, ok, want)
 		}
@@ -68,10 +68,19 @@ func TestDecimalFloat(t *testing.T) {
 		"0.30000000000000004":            0.30000000000000004,
 		"0.0000000000000000000000000001": 1.0000000000000001e-28, "-1.5": -1.5, "0.1": 0.1,
 	} {
-		if got := mustDecimal(t, s).Decimal().Float(); got != want {
+		if got := parsed(t, s).Float(); got != want {
 			t.Errorf("%s: %v, want %v", s, got, want)
 		}
 	}
+}
+
+func parsed(t testing.TB, s string) Decimal {
+	t.Helper()
+	d, err := ParseLiteral(s)
+	if err != nil {
+		t.Fatalf("%s: %v", s, err)
+	}
+	return d
 }
 
 func genDecimal(t *rapid.T) Decimal {
@@ -91,7 +100,7 @@ func genDecimal(t *rapid.T) Decimal {
 func TestDecimalLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := genDecimal(t), genDecimal(t)
-		back, err := ParseDecimal(a.String())
+		back, err := Parse(a.String())
 		if err != nil || back.Cmp(a) != 0 {
 			t.Fatalf("%s reads back as %s, %v", a, back, err)
 		}
@@ -125,7 +134,7 @@ func TestDecimalLaws(t *testing.T) {
 }
 
 func BenchmarkDecimal(b *testing.B) {
-	x, y := mustDecimal(b, "12345.6789").Decimal(), mustDecimal(b, "9.87").Decimal()
+	x, y := parsed(b, "12345.6789"), parsed(b, "9.87")
 	for name, op := range map[string]func(Decimal, Decimal) (Decimal, bool){"add": Decimal.Add, "mul": Decimal.Mul,
 		"div": Decimal.Div} {
 		b.Run(name, func(b *testing.B) {

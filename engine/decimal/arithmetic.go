@@ -1,6 +1,6 @@
-package value
+package decimal
 
-import "math/bits"
+import "github.com/nacredb/nacre/internal/wide"
 
 // Arithmetic on decimals: a 96-bit coefficient and a scale up to 28, results rounded half to even
 // where they do not fit. Each operation reports false where the result is out of range or undefined.
@@ -14,18 +14,18 @@ func (d Decimal) Add(e Decimal) (Decimal, bool) {
 	if sum, ok := d.addSmall(e, scale); ok {
 		return sum, true
 	}
-	a := mul128(pow10u(int(scale-d.Scale)), d.coef())
-	b := mul128(pow10u(int(scale-e.Scale)), e.coef())
+	a := wide.Mul(wide.From10(int(scale-d.Scale)), d.coef())
+	b := wide.Mul(wide.From10(int(scale-e.Scale)), e.coef())
 	neg := d.Neg
 	switch {
 	case d.Neg == e.Neg:
-		a = a.add(b)
-	case a.cmp(b) >= 0:
-		a = a.sub(b)
+		a, _ = a.Add(b) // both are below 2^189
+	case a.Cmp(b) >= 0:
+		a = a.Sub(b)
 	default:
-		a, neg = b.sub(a), e.Neg
+		a, neg = b.Sub(a), e.Neg
 	}
-	return fitDecimal(a, neg, int(scale))
+	return fit(a, neg, int(scale))
 }
 
 // addSmall is Add where both magnitudes stay within 32 bits before and 62 bits after aligning: the
@@ -35,7 +35,7 @@ func (d Decimal) addSmall(e Decimal, scale uint8) (Decimal, bool) {
 	if d.Hi|e.Hi != 0 || d.Lo >= small || e.Lo >= small || scale-d.Scale > 9 || scale-e.Scale > 9 {
 		return Decimal{}, false
 	}
-	a, b := int64(d.Lo*pow10[scale-d.Scale]), int64(e.Lo*pow10[scale-e.Scale])
+	a, b := int64(d.Lo*wide.Pow10(int(scale-d.Scale))), int64(e.Lo*wide.Pow10(int(scale-e.Scale)))
 	if d.Neg {
 		a = -a
 	}
@@ -65,37 +65,31 @@ func (d Decimal) Mul(e Decimal) (Decimal, bool) {
 		return Decimal{}, true
 	}
 	scale := int(d.Scale) + int(e.Scale)
-	return fitDecimal(mul128(d.coef(), e.coef()), d.Neg != e.Neg, scale)
+	return fit(wide.Mul(d.coef(), e.coef()), d.Neg != e.Neg, scale)
 }
 
-// fitDecimal makes a decimal of c·10^-scale, giving up as few digits as it takes.
-func fitDecimal(c u192, neg bool, scale int) (Decimal, bool) {
+// fit makes a decimal of c·10^-scale, giving up as few digits as it takes.
+func fit(c wide.U192, neg bool, scale int) (Decimal, bool) {
 	if c[2]|c[1] == 0 && scale > maxScale+19 { // far below the last place
 		return Decimal{}, true
 	}
-	if !c.fits96() || scale > maxScale {
+	if !fits(c) || scale > maxScale {
 		full := c
 		drop := max(scale-maxScale, excessDigits(c))
-		for c = roundedPow10(full, drop); !c.fits96(); drop++ {
+		for c = roundedPow10(full, drop); !fits(c); drop++ {
 			c = roundedPow10(full, drop+1)
 		}
 		if scale -= drop; scale < 0 {
 			return Decimal{}, false
 		}
 	}
-	coef := u128{c[1], c[0]}
-	return newDecimal(coef, neg && !coef.isZero(), scale), true
+	coef := c.Low()
+	return compose(coef, neg && !coef.IsZero(), scale), true
 }
 
 // excessDigits is a lower bound of the digits that c has beyond 96 bits.
-func excessDigits(c u192) int {
-	n := 0
-	switch {
-	case c[2] != 0:
-		n = 128 + bits.Len64(c[2])
-	case c[1] != 0:
-		n = 64 + bits.Len64(c[1])
-	}
+func excessDigits(c wide.U192) int {
+	n := c.BitLen()
 	if n <= 97 {
 		return 0
 	}
@@ -103,21 +97,21 @@ func excessDigits(c u192) int {
 }
 
 // roundedPow10 is c / 10^n, half to even.
-func roundedPow10(c u192, n int) u192 {
+func roundedPow10(c wide.U192, n int) wide.U192 {
 	var sticky, digit uint64
 	for n > 0 {
 		k := min(n-1, 19)
 		if k == 0 {
-			c, digit = c.divmod64(10)
+			c, digit = c.DivWord(10)
 			break
 		}
 		var r uint64
-		c, r = c.divmod64(pow10[k])
+		c, r = c.DivWord(wide.Pow10(k))
 		sticky |= r
 		n -= k
 	}
 	if digit > 5 || digit == 5 && (sticky != 0 || c[0]&1 != 0) {
-		c = c.add(u192{1})
+		c, _ = c.Add(wide.U192{1})
 	}
 	return c
 }
@@ -134,50 +128,10 @@ func (d Decimal) Rem(e Decimal) (Decimal, bool) {
 		return d, true
 	}
 	scale := max(d.Scale, e.Scale)
-	a := mul128(pow10u(int(scale-d.Scale)), d.coef())
-	b := mul128(pow10u(int(scale-e.Scale)), e.coef()) // ≤ a
-	r := a.mod(b)
-	return fitDecimal(r, d.Neg, int(scale))
-}
-
-// mod is a mod b, for b not zero.
-func (a u192) mod(b u192) u192 {
-	if a[2] == 0 && b[2] == 0 {
-		_, r := u128{a[1], a[0]}.divmod(u128{b[1], b[0]})
-		return u192{r.lo, r.hi}
-	}
-	shift := a.bitLen() - b.bitLen()
-	for b = b.shl(shift); shift >= 0; shift-- {
-		if a.cmp(b) >= 0 {
-			a = a.sub(b)
-		}
-		b = b.shr1()
-	}
-	return a
-}
-
-func (a u192) bitLen() int {
-	switch {
-	case a[2] != 0:
-		return 128 + bits.Len64(a[2])
-	case a[1] != 0:
-		return 64 + bits.Len64(a[1])
-	}
-	return bits.Len64(a[0])
-}
-
-func (a u192) shl(n int) u192 {
-	for ; n >= 64; n -= 64 {
-		a = u192{0, a[0], a[1]}
-	}
-	for ; n > 0; n-- {
-		a = a.add(a)
-	}
-	return a
-}
-
-func (a u192) shr1() u192 {
-	return u192{a[0]>>1 | a[1]<<63, a[1]>>1 | a[2]<<63, a[2] >> 1}
+	a := wide.Mul(wide.From10(int(scale-d.Scale)), d.coef())
+	b := wide.Mul(wide.From10(int(scale-e.Scale)), e.coef()) // ≤ a
+	r := a.Mod(b)
+	return fit(r, d.Neg, int(scale))
 }
 
 // Div is d / e to as many digits as fit, rounded half to even. An exact quotient keeps the zeros that
@@ -190,12 +144,12 @@ func (d Decimal) Div(e Decimal) (Decimal, bool) {
 		return Decimal{}, true
 	}
 	den := e.coef()
-	q, r := d.coef().divmod(den)
+	q, r := d.coef().Div(den)
 	scale := int(d.Scale) - int(e.Scale)
 	extended := false
 	for {
 		step := 9
-		if r.isZero() {
+		if r.IsZero() {
 			if scale >= 0 {
 				break
 			}
@@ -204,18 +158,18 @@ func (d Decimal) Div(e Decimal) (Decimal, bool) {
 			extended = true
 			step = quotientRoom(q, scale)
 			if step == 0 {
-				q = q.roundRemainder(r, den)
+				q = roundRemainder(q, r, den)
 				break
 			}
 		}
-		p := pow10[step]
-		if !mul128(q, u128{0, p}).fits96() {
+		p := wide.Pow10(step)
+		if !fits(wide.Mul(q, wide.From(p))) {
 			return Decimal{}, false // only an exact quotient that has to grow to scale 0
 		}
 		scale += step
-		more, rest := r.mul64(p).divmod(den)
-		q, r = q.mul64(p).add(more), rest
-		if q.hi>>32 != 0 {
+		more, rest := r.MulWord(p).Div(den)
+		q, r = q.MulWord(p).Add(more), rest
+		if q.Hi>>32 != 0 {
 			break
 		}
 	}
@@ -223,14 +177,14 @@ func (d Decimal) Div(e Decimal) (Decimal, bool) {
 }
 
 // finishQuotient brings a quotient that just outgrew 96 bits back, and drops zeros of an extended one.
-func finishQuotient(q, r, den u128, neg bool, scale int, extended bool) (Decimal, bool) {
+func finishQuotient(q, r, den wide.U128, neg bool, scale int, extended bool) (Decimal, bool) {
 	if scale < 0 {
 		return Decimal{}, false
 	}
-	if q.hi>>32 != 0 {
-		c, digit := q.divmod64(10)
-		if digit > 5 || digit == 5 && (!r.isZero() || c.lo&1 != 0) {
-			c = c.add(u128{0, 1})
+	if q.Hi>>32 != 0 {
+		c, digit := q.DivWord(10)
+		if digit > 5 || digit == 5 && (!r.IsZero() || c.Lo&1 != 0) {
+			c = c.Add(wide.From(1))
 		}
 		q = c
 		if scale--; scale < 0 {
@@ -240,32 +194,32 @@ func finishQuotient(q, r, den u128, neg bool, scale int, extended bool) (Decimal
 	if extended {
 		q, scale = dropZeros(q, scale)
 	}
-	return newDecimal(q, neg && !q.isZero(), scale), true
+	return compose(q, neg && !q.IsZero(), scale), true
 }
 
 // quotientRoom is by how many digits, at most 9, a quotient can be extended.
-func quotientRoom(q u128, scale int) int {
+func quotientRoom(q wide.U128, scale int) int {
 	room := min(9, maxScale-scale)
-	for room > 0 && !mul128(q, u128{0, pow10[room]}).fits96() {
+	for room > 0 && !fits(wide.Mul(q, wide.From(wide.Pow10(room)))) {
 		room--
 	}
 	return room
 }
 
 // roundRemainder is q, one more if the remainder is above half of den, or half and q odd.
-func (q u128) roundRemainder(r, den u128) u128 {
-	switch c := r.shl1().cmp(den); {
-	case c > 0, c == 0 && q.lo&1 != 0:
-		return q.add(u128{0, 1})
+func roundRemainder(q, r, den wide.U128) wide.U128 {
+	switch c := r.Double().Cmp(den); {
+	case c > 0, c == 0 && q.Lo&1 != 0:
+		return q.Add(wide.From(1))
 	}
 	return q
 }
 
 // dropZeros removes trailing zeros in steps of 8 (only while the low 32 bits are clear), 4, 2 and 1:
 // the reference's quick tests, which leave some zeros in place.
-func dropZeros(q u128, scale int) (u128, int) {
-	for scale >= 8 && uint32(q.lo) == 0 {
-		c, r := q.divmod64(1e8)
+func dropZeros(q wide.U128, scale int) (wide.U128, int) {
+	for scale >= 8 && uint32(q.Lo) == 0 {
+		c, r := q.DivWord(1e8)
 		if r != 0 {
 			break
 		}
@@ -275,11 +229,21 @@ func dropZeros(q u128, scale int) (u128, int) {
 		digits int
 		mask   uint64
 	}{{4, 15}, {2, 3}, {1, 1}} {
-		if scale >= step.digits && q.lo&step.mask == 0 {
-			if c, r := q.divmod64(pow10[step.digits]); r == 0 {
+		if scale >= step.digits && q.Lo&step.mask == 0 {
+			if c, r := q.DivWord(wide.Pow10(step.digits)); r == 0 {
 				q, scale = c, scale-step.digits
 			}
 		}
 	}
 	return q, scale
+}
+
+// fits reports whether c is a valid coefficient: below 2^96.
+func fits(c wide.U192) bool { return c[2] == 0 && c[1]>>32 == 0 }
+
+func magnitude(i int64) uint64 {
+	if i < 0 {
+		return -uint64(i)
+	}
+	return uint64(i)
 }
