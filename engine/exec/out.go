@@ -35,6 +35,13 @@ func (r *Run) leave(ctx context.Context, p rows) error {
 
 // streamRows is drain for Out.Give.
 func (r *Run) streamRows(ctx context.Context, p rows) error {
+	cur, err := storedAsIs(ctx, p)
+	if err != nil {
+		return err
+	}
+	if cur != nil {
+		return cur.Lend(ctx, firstRows, mostRows, r.Out.Give)
+	}
 	size := firstRows
 	batch := make([]value.Value, 0, size)
 	for {

@@ -66,6 +66,28 @@ type Cursor interface {
 	Close()
 }
 
+// Pair is a key with its value.
+type Pair struct{ Key, Value []byte }
+
+// Filler is a Cursor that gives many pairs together cheaper than one by one.
+type Filler interface {
+	// Fill moves on by len(dst) pairs, fewer at the end or where Err says why. It puts them into dst and reports how
+	// many. They are good as long as those that Key and Value give. What Key and Value give afterwards is open.
+	Fill(dst []Pair) int
+}
+
+// Fill is Filler.Fill for any cursor.
+func Fill(c Cursor, dst []Pair) (n int) {
+	if f, ok := c.(Filler); ok {
+		return f.Fill(dst)
+	}
+	for n < len(dst) && c.Next() {
+		dst[n] = Pair{Key: c.Key(), Value: c.Value()}
+		n++
+	}
+	return n
+}
+
 // Range is the keys k with Start <= k < End. A nil End means no upper bound.
 type Range struct{ Start, End []byte }
 

@@ -266,6 +266,8 @@ type Cursor struct {
 	doc  value.Value
 	err  error
 	seen uint32
+
+	pairs []kv.Pair // room of Batch
 }
 
 // Scan walks the records of a table in key order, or backwards. The caller closes the cursor.

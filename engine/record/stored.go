@@ -94,11 +94,50 @@ func (c *Cursor) Skip(ctx context.Context, n int64) (skipped int64) {
 	return skipped
 }
 
+// batchPairs is how many records Batch reads at once.
+const batchPairs = 64
+
 // Batch appends the next n records to dst as they are stored, fewer at the end or where Err says why. It is for Plain
 // cursors only.
 func (c *Cursor) Batch(dst []Stored, n int) []Stored {
-	for ; n > 0 && c.err == nil && c.cur.Next(); n-- {
-		dst = append(dst, Stored(c.cur.Value()))
+	if c.pairs == nil {
+		c.pairs = make([]kv.Pair, min(n, batchPairs))
+	}
+	for n > 0 && c.err == nil {
+		pairs := c.pairs[:min(n, len(c.pairs))]
+		got := c.cur.Fill(pairs)
+		for i := range pairs[:got] {
+			dst = append(dst, Stored(pairs[i].Value))
+		}
+		if n -= got; got < len(pairs) {
+			break
+		}
 	}
 	return dst
+}
+
+// Lend hands the records that are left to give, in batches of first records, then twice as many, up to most. They are
+// good until give returns. It is for Plain cursors only.
+func (c *Cursor) Lend(ctx context.Context, first, most int, give func([]value.Value) error) error {
+	var shelf value.Shelf
+	batch := make([]Stored, 0, most)
+	for size := first; ; size = min(2*size, most) {
+		batch = c.Batch(batch[:0], size)
+		shelf.Begin(len(batch))
+		for _, st := range batch {
+			if err := shelf.Add(st); err != nil {
+				return fmt.Errorf("read a record: %w", err)
+			}
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = c.Err()
+		}
+		if err == nil {
+			err = give(shelf.Rows())
+		}
+		if err != nil || len(batch) < size {
+			return err
+		}
+	}
 }

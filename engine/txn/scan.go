@@ -138,6 +138,30 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
+// Fill moves on by len(dst) pairs, fewer at the end or where Err says why. It puts them into dst and reports how many.
+// They are good as long as those that Key and Value give.
+func (c *Cursor) Fill(dst []kv.Pair) (n int) {
+	if !c.plain || c.left >= 0 || c.ended || c.err != nil || c.tx.done {
+		for n < len(dst) && c.Next() {
+			dst[n] = kv.Pair{Key: c.key, Value: c.val}
+			n++
+		}
+		return n
+	}
+	n = kv.Fill(c.base, dst)
+	for i := range dst[:n] {
+		c.tx.work.found(dst[i].Key, dst[i].Value)
+	}
+	if n > 0 {
+		c.key, c.val = dst[n-1].Key, dst[n-1].Value
+	}
+	if n < len(dst) {
+		c.err = c.base.Err()
+		c.ended = c.err == nil
+	}
+	return n
+}
+
 func (c *Cursor) nextBase() {
 	if c.tx.done {
 		c.err = ErrDone

@@ -30,10 +30,8 @@ func (s *Slots) Open(o *Object) bool {
 func (s *Slots) Item(i int) []byte {
 	e := &s.rec
 	at := s.at[i]
-	if at < int(e.base) {
-		if name, start := e.nameAt(e.place(at)); string(name) == s.names[i] {
-			return e.item(at, start)
-		}
+	if start := e.named(at, s.names[i]); start > 0 {
+		return e.item(at, start)
 	}
 	at, start := e.slot(s.names[i])
 	if start == 0 {

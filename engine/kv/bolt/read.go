@@ -371,6 +371,20 @@ func (c *boltCursor) move(reverse bool) (k, v []byte, err error) {
 	return c.step(!reverse)
 }
 
+// run puts pairs into dst, from the one that the cursor is at to the last but one of its leaf, and moves behind them,
+// to k and v. It gives none where a checksum of the leaf does not hold, or where end is in the leaf.
+func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err error) {
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
+	leaf := &c.stack[len(c.stack)-1]
+	if leaf.sound && (end == nil || bytes.Compare(leaf.key(leaf.n-1), end) < 0) {
+		for ; n < len(dst) && leaf.at < leaf.n-1; n++ {
+			dst[n] = kv.Pair{Key: leaf.key(leaf.at), Value: wal.Unseal(leaf.value(leaf.at))}
+			leaf.at++
+		}
+	}
+	return n, leaf.key(leaf.at), leaf.value(leaf.at), nil
+}
+
 // get gives the value of key.
 func (c *boltCursor) get(key []byte) (v []byte, ok bool, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))

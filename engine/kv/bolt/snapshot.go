@@ -143,6 +143,45 @@ func (c *cursor) Next() bool {
 	return true
 }
 
+// Fill implements kv.Filler.
+func (c *cursor) Fill(dst []kv.Pair) (n int) {
+	if c.left >= 0 {
+		dst = dst[:min(len(dst), c.left)]
+	}
+	for n < len(dst) {
+		run := c.run(dst[n:])
+		if n += run; c.left > 0 {
+			c.left -= run
+		}
+		if n == len(dst) || !c.Next() {
+			break
+		}
+		dst[n] = kv.Pair{Key: c.key, Value: c.val}
+		n++
+	}
+	return n
+}
+
+// run is Fill within one leaf, where only one source is left. It may give nothing, which is left to Next.
+func (c *cursor) run(dst []kv.Pair) (n int) {
+	switch {
+	case c.reverse || c.keysOnly || c.err != nil:
+	case len(c.over) == 0 && c.bk != nil:
+		n, c.bk, c.bv, c.err = c.base.run(dst, c.rng.End)
+	case len(c.over) == 1 && c.bk == nil && c.over[0].Value() != nil:
+		s := c.over[0]
+		dst[0] = kv.Pair{Key: s.Key(), Value: s.Value()}
+		n = 1 + s.Beyond(dst[1:])
+		for i := range dst[:n] {
+			dst[i].Value = wal.Unseal(dst[i].Value)
+		}
+		if !s.Next() {
+			c.over = c.over[:0]
+		}
+	}
+	return n
+}
+
 // takeBase gives out the key that bbolt is at.
 func (c *cursor) takeBase() bool {
 	if c.bk == nil {

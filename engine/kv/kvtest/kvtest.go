@@ -117,8 +117,41 @@ func Dump(t testing.TB, sn kv.Snapshot, r kv.Range, opt kv.ScanOptions) string {
 	}
 	c.Move(r)
 	want(t, "the same range after a move", drain(t, c, opt), out)
+	c.Move(r)
+	want(t, "the same range in batches", inBatches(t, c, opt), out)
 	c.Close()
 	return out
+}
+
+// inBatches is drain in batches of several sizes, with single steps between them.
+func inBatches(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	give := func(key, value []byte) {
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		if out.Write(key); !opt.KeysOnly {
+			fmt.Fprintf(&out, "=%s", value)
+		}
+	}
+	for size := 0; ; size = (size + 1) % 7 {
+		pairs := make([]kv.Pair, 1+size*size)
+		n := kv.Fill(c, pairs)
+		for _, p := range pairs[:n] {
+			give(p.Key, p.Value)
+		}
+		if n < len(pairs) {
+			break
+		}
+		if size == 4 && c.Next() {
+			give(c.Key(), c.Value())
+		}
+	}
+	if err := c.Err(); err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return out.String()
 }
 
 // drain is what a cursor has yet to give.

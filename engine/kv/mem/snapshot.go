@@ -62,6 +62,21 @@ func (c *cursor) Next() bool {
 	return true
 }
 
+// Fill implements kv.Filler.
+func (c *cursor) Fill(dst []kv.Pair) (n int) {
+	if c.left >= 0 {
+		dst = dst[:min(len(dst), c.left)]
+	}
+	for n < len(dst) && c.Next() {
+		dst[n] = kv.Pair{Key: c.Key(), Value: c.Value()}
+		more := c.scan.Beyond(dst[n+1:])
+		if n += 1 + more; c.left > 0 {
+			c.left -= more
+		}
+	}
+	return n
+}
+
 func (c *cursor) Key() []byte   { return c.scan.Key() }
 func (c *cursor) Value() []byte { return c.scan.Value() }
 func (c *cursor) Err() error    { return nil }

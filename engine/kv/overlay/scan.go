@@ -62,3 +62,27 @@ func (s *Scan) Key() []byte { return s.cur.Key() }
 
 // Value is the value that the walk is at.
 func (s *Scan) Value() []byte { return s.cur.Value() }
+
+// Beyond puts pairs that follow the one that the walk is at into dst and reports how many. The walk is then at the last
+// of them. It ends early before a deletion, and may end early elsewhere; backwards it gives nothing.
+func (s *Scan) Beyond(dst []kv.Pair) (n int) {
+	if !s.valid || !s.started || s.reverse {
+		return 0
+	}
+	at := &s.cur.path[s.cur.depth-1]
+	items := at.node.items
+	if s.bound != nil && bytes.Compare(items[len(items)-1].key.bytes(), s.bound) >= 0 {
+		end, _ := at.node.find(s.bound)
+		items = items[:end]
+	}
+	for n < len(dst) && at.i+1 < len(items) {
+		next := &items[at.i+1]
+		if next.val.data == nil {
+			break
+		}
+		dst[n] = kv.Pair{Key: next.key.bytes(), Value: next.val.bytes()}
+		n++
+		at.i++
+	}
+	return n
+}
