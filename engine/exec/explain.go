@@ -62,7 +62,7 @@ func (p *predicate) dynamic(x ast.Expr) *plan.Node {
 	if p == nil {
 		return n
 	}
-	return n.With("predicate", p.text()).Expr("predicate", p.text())
+	return n.Tests(p.text())
 }
 
 func (s *tableRows) explain() *plan.Node {
@@ -99,7 +99,7 @@ func (s *recordRows) explain() *plan.Node {
 		n := s.filter.dynamic(x)
 		n.Rows = s.n
 		return n
-	case *ast.Param:
+	case *ast.Param, *ast.RecordID:
 		text = plan.Show(x)
 	}
 	scan := node("RecordIdScan").With("record_id", text).Expr("record_id", text)
@@ -110,7 +110,7 @@ func (s *recordRows) explain() *plan.Node {
 	}
 	scan.Rows = s.n
 	if s.from == nil { // the condition says which record it is
-		return s.filter.attr(scan)
+		return scan.Tests(s.filter.text())
 	}
 	return s.filter.filtered(scan, s.n)
 }
@@ -184,6 +184,9 @@ func (s *sortRows) over(in *plan.Node, keys string) *plan.Node {
 		n.Op, attr, keys = "RandomShuffle", "order", "RAND()"
 	case s.computed():
 		n.Op, top, attr = "Sort", "SortTopK", "order_by"
+		for _, k := range s.keys {
+			n.Expr("order_by", strings.TrimSuffix(strings.TrimSuffix(k.text, " ASC"), " DESC"))
+		}
 	default:
 		n.Op, top = "SortByKey", "SortTopKByKey"
 	}
@@ -293,7 +296,8 @@ func (s *passRows) explain() *plan.Node {
 }
 
 // explainJSON answers the trailing EXPLAIN clause; full runs the plan first.
-func (r *Run) explainJSON(ctx context.Context, p rows, full bool) (value.Value, error) {
+func (r *Run) explainJSON(ctx context.Context, p rows, s *ast.Select) (value.Value, error) {
+	full := s.Explain.Full
 	total := 0
 	if full {
 		p = measure(p)
@@ -303,7 +307,7 @@ func (r *Run) explainJSON(ctx context.Context, p rows, full bool) (value.Value, 
 		}
 		total = len(out)
 	}
-	v := p.explain().Value(full)
+	v := plan.Around(p.explain(), s, int64(total)).Value(full)
 	if full {
 		v = value.ObjectOf(v.Object().With("total_rows", value.Int(int64(total))))
 	}

@@ -32,7 +32,7 @@ type tableRows struct {
 	version uint64     // of the history; 0: now
 	filter  *predicate // nil: all
 	id      *value.RecordID
-	from    *ast.Call // of FROM, where that gave the table
+	from    ast.Expr // of FROM, where that gave the table
 
 	cur    *record.Cursor
 	shared *sift.Walk // of the rest of the walk, once it is a long one

@@ -32,7 +32,7 @@ func (r *Run) Select(ctx context.Context, env *Env, s *ast.Select) (value.Value,
 	}
 	defer p.close()
 	if s.Explain != nil {
-		return r.explainJSON(ctx, p, s.Explain.Full)
+		return r.explainJSON(ctx, p, s)
 	}
 	if r.Out != nil && r.Out.Of == ast.Statement(s) {
 		return value.ArrayOf(nil), r.leave(ctx, p)

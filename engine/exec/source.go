@@ -52,7 +52,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	case value.KindTable:
 		in, err := r.tableSource(ctx, env, s, v.Table(), where, version, w)
 		if scan, ok := in.(*tableRows); ok {
-			scan.from, _ = x.(*ast.Call)
+			scan.from = plan.Unwritten(x)
 		}
 		return in, err
 	case value.KindRecord:

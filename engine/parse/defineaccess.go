@@ -32,6 +32,9 @@ func (p *parser) userClause(s *ast.DefineUser) bool {
 		}
 	case kwDuration:
 		p.advance()
+		if p.tok.kind != kwFor {
+			p.unexpected("FOR")
+		}
 		p.durations(map[kind]*ast.Expr{kwToken: &s.TokenDuration, kwSession: &s.SessionDuration},
 			"`TOKEN` or `SESSION`")
 	default:

@@ -99,10 +99,11 @@ func (p *parser) tableFilter() ast.NameFilter {
 	if !named {
 		return f
 	}
-	if !p.tok.isIdent() {
-		p.unexpected("a table config")
-	}
 	for p.err == nil {
+		if !p.tok.isIdent() {
+			p.unexpected("a table config")
+			break
+		}
 		f.Names = append(f.Names, p.ident())
 		if !p.eat(tComma) {
 			break
@@ -226,18 +227,33 @@ func (p *parser) methods() []string {
 	if p.eat(kwAny) {
 		return []string{"any"}
 	}
+	first := p.tok
 	list := []string{p.method()}
 	for p.err == nil && p.eat(tComma) {
+		if !p.tok.isMethod() { // the fault is told of the first
+			p.unexpectedAt(first, methodNames)
+			return list
+		}
 		list = append(list, p.method())
 	}
 	return list
 }
 
+const methodNames = "one of `DELETE`, `GET`, `PATCH`, `POST`, `PUT` or `TRACE`"
+
 func (p *parser) method() string {
-	switch p.tok.kind {
-	case kwDelete, kwGet, kwPatch, kwPost, kwPut, kwTrace:
+	if p.tok.isMethod() {
 		return strings.ToLower(p.advance().kind.String())
 	}
-	p.unexpected("one of `DELETE`, `GET`, `PATCH`, `POST`, `PUT` or `TRACE`")
+	p.unexpected(methodNames)
 	return ""
+}
+
+// isMethod reports whether t names a method of HTTP.
+func (t token) isMethod() bool {
+	switch t.kind {
+	case kwDelete, kwGet, kwPatch, kwPost, kwPut, kwTrace:
+		return true
+	}
+	return false
 }

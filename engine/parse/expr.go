@@ -177,19 +177,29 @@ func (p *parser) comparison(l ast.Expr, pow power, op ast.BinaryOp) ast.Expr {
 		b.KNN = p.knn(t)
 	}
 	b.R = p.operand(pow)
-	if next, _ := infix(p.tok.kind); next == pow && !(p.tok.kind == tMore && p.glued(tDotDot)) {
+	if p.chained(pow) {
 		start := p.tok.start
-		switch t := p.advance(); t.kind {
-		case tAt:
+		switch t := p.advance(); {
+		case t.kind == tAt:
 			p.match()
-		case tKNN:
+		case t.kind == tKNN:
 			p.knn(t)
+		case t.kind == kwIs:
+			p.eat(kwNot)
+		case t.kind == kwNot:
+			p.expect(kwIn)
 		}
 		p.operand(pow)
 		p.failBlocks("Chained relational operators have no defined associativity.",
 			Block{start, p.tok.end, "Use parens, '()', to specify which operator must be evaluated first"})
 	}
 	return b
+}
+
+// chained reports whether another operator of this group follows. == may: only the one before it is asked.
+func (p *parser) chained(pow power) bool {
+	next, _ := infix(p.tok.kind)
+	return next == pow && p.tok.kind != tEqualTwo && !(p.tok.kind == tMore && p.glued(tDotDot))
 }
 
 // match is the rest of @@, @1@, @AND@, @1,OR@ after the first sign.

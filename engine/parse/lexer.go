@@ -19,6 +19,14 @@ type lexError struct {
 	open       bool // the text ends inside of the token
 }
 
+// token is the text at fault, in a source of so many bytes.
+func (e *lexError) token(size int) token {
+	if e.open {
+		return token{tEOF, e.start, size}
+	}
+	return token{tEOF, e.start, e.end}
+}
+
 // class is what a byte may be part of.
 type class uint8
 

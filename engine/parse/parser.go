@@ -113,6 +113,8 @@ type parser struct {
 
 	open bool // the text ended where more had to come
 
+	invalid token // the text at fault, where the lexer failed and no part of the parser has asked for that token yet
+
 	probe  int  // the offset of the word that Next asks about, else 0
 	asName bool // that word was taken for a name
 
@@ -145,6 +147,7 @@ func (p *parser) scan() token {
 	t, err := p.lex.next()
 	if err != nil {
 		p.failAt(err)
+		p.invalid = err.token(len(p.src))
 		return token{tEOF, len(p.src), len(p.src)}
 	}
 	if p.work += p.lex.pos - from; p.work-p.polled >= pollEach {
@@ -229,6 +232,9 @@ type mark struct {
 func (p *parser) mark() mark { return mark{p.tok, p.prev} }
 
 func (p *parser) reset(m mark) {
+	if p.invalid.end > 0 { // the lexer will come to it again
+		p.err, p.invalid, p.open = nil, token{}, false
+	}
 	if p.err != nil {
 		return
 	}
@@ -287,6 +293,7 @@ func (p *parser) failAt(e *lexError) {
 
 func (p *parser) failBlocks(msg string, blocks ...Block) {
 	if p.err != nil {
+		p.invalid = token{}
 		return
 	}
 	p.err = &Error{Msg: msg, Blocks: blocks, source: p.src}
@@ -305,8 +312,13 @@ func (p *parser) closes(k kind, open token) {
 }
 
 func (p *parser) notClosed(k kind, open token) {
-	p.failBlocks("Unexpected token `"+p.tok.kind.String()+"` expected delimiter `"+k.String()+"`",
-		Block{p.tok.start, p.tok.end, ""}, Block{open.start, open.end, "expected this delimiter to close"})
+	found, name := p.tok, p.tok.kind.String()
+	if p.invalid.end > 0 && p.prev != open && p.prev.kind != tComma {
+		found, name, p.err = p.invalid, "Invalid", nil
+	}
+	p.failBlocks("Unexpected token `"+name+"` expected delimiter `"+k.String()+"`",
+		Block{found.start, found.end, ""}, Block{open.start, open.end, "expected this delimiter to close"})
+	p.invalid = token{}
 }
 
 // enter counts one expression more inside of others; leave ends it.

@@ -17,7 +17,7 @@ func (p *parser) typ() *value.Type {
 	default:
 		alts = append(alts, p.single())
 	}
-	for p.err == nil && p.eat(tPipe) {
+	for p.err == nil && p.eatBar() {
 		alts = append(alts, p.single())
 	}
 	if p.err != nil {
@@ -29,6 +29,15 @@ func (p *parser) typ() *value.Type {
 	return value.UnionOf(alts...)
 }
 
+// eatBar passes the bar between two alternatives, also where the lexer took it for a part of |>.
+func (p *parser) eatBar() bool {
+	if p.tok.kind != tKNNEnd {
+		return p.eat(tPipe)
+	}
+	p.resume(p.tok.start + 1)
+	return true
+}
+
 // option is option<a | b>, given as its alternatives with none first.
 func (p *parser) option() []*value.Type {
 	p.advance()
@@ -36,7 +45,7 @@ func (p *parser) option() []*value.Type {
 	alts := []*value.Type{value.Simple(value.TypeNone)}
 	for {
 		alts = append(alts, p.single())
-		if !p.eat(tPipe) {
+		if !p.eatBar() {
 			break
 		}
 	}
@@ -166,7 +175,7 @@ func (p *parser) typeNames() []string {
 	var names []string
 	for {
 		names = append(names, p.ident())
-		if !p.eat(tPipe) {
+		if !p.eatBar() {
 			break
 		}
 	}
@@ -189,7 +198,7 @@ func (p *parser) geometryType() *value.Type {
 		}
 		p.advance()
 		out.Shapes = append(out.Shapes, shape)
-		if !p.eat(tPipe) {
+		if !p.eatBar() {
 			break
 		}
 	}

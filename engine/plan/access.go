@@ -14,10 +14,9 @@ func AccessText(ix *catalog.Index, a index.Access) string {
 		if len(a.Lead) == 1 {
 			return "= " + a.Lead[0].Text()
 		}
-		return strings.TrimSpace(boundText(">", a.From) + " " + boundText("<", a.To))
 	}
-	if len(a.Lead) == 0 && a.From.Kind == value.Unbounded && a.To.Kind == value.Unbounded {
-		return ""
+	if len(a.Lead) == 0 {
+		return strings.TrimSpace(boundText(">", a.From) + " " + boundText("<", a.To))
 	}
 	return value.ArrayOf(a.Lead).Text() + boundName("More", a.From) + boundName("Less", a.To)
 }

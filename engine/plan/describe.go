@@ -114,12 +114,15 @@ func info(s *ast.Info) *Node {
 		ast.InfoDatabase: "InfoDatabase", ast.InfoTable: "InfoTable", ast.InfoUser: "InfoUser",
 		ast.InfoIndex: "InfoIndex"}[s.Level]}
 	n.Runtime, n.namespace = s.Level == ast.InfoRoot, s.Level == ast.InfoNamespace
+	if s.Level == ast.InfoUser {
+		n.Runtime, n.namespace = s.Base == ast.BaseNone || s.Base == ast.BaseRoot, s.Base == ast.BaseNamespace
+	}
 	role := map[ast.InfoLevel]string{ast.InfoTable: "table", ast.InfoUser: "user", ast.InfoIndex: "index"}[s.Level]
 	if role != "" {
-		n.With(role, named(s.Name))
+		n.With(role, named(s.Name)).Expr(role, named(s.Name))
 	}
 	if s.Table != nil {
-		n.With("table", named(s.Table))
+		n.With("table", named(s.Table)).Expr("table", named(s.Table))
 	}
 	switch s.Base {
 	case ast.BaseRoot:

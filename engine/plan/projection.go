@@ -36,6 +36,7 @@ func Projection(s *ast.Select, selects func(*ast.Select) *Node) Node {
 			shown.Role = name
 			n.Computes = append(n.Computes, shown)
 		} else if plain != name {
+			n.rename(name, plain)
 			name = plain + " AS " + name
 		}
 		names = append(names, name)
@@ -115,7 +116,41 @@ func Limited(in *Node, limit, offset string, rows int64) *Node {
 func Beneath(projection *Node, rows int64, operator func(*Node) *Node) *Node {
 	projection.Children[0] = operator(projection.Children[0])
 	projection.Rows = rows
+	projection.Children[0].sortedBy(projection.aliases)
 	return projection
+}
+
+// rename notes that a column is a field under another name.
+func (n *Node) rename(alias, field string) {
+	if n.aliases == nil {
+		n.aliases = map[string]string{}
+	}
+	n.aliases[alias] = field
+}
+
+// sortedBy shows the fields that aliases stand for in the keys of a sort below a projection.
+func (n *Node) sortedBy(aliases map[string]string) {
+	switch n.Op {
+	case "Limit":
+		n.Children[0].sortedBy(aliases)
+	case "SortByKey", "SortTopKByKey":
+		for i := range n.Attrs {
+			if n.Attrs[i].Name == "sort_keys" {
+				n.Attrs[i].Text = renamed(n.Attrs[i].Text, aliases)
+			}
+		}
+	}
+}
+
+func renamed(keys string, aliases map[string]string) string {
+	list := strings.Split(keys, ", ")
+	for i, k := range list {
+		name, way, _ := strings.Cut(k, " ")
+		if field := aliases[name]; field != "" {
+			list[i] = field + " " + way
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Around puts TIMEOUT and ONLY around the plan of a SELECT that gave so many rows.

@@ -203,6 +203,17 @@ func constant(v value.Value) ast.Expr {
 	return &ast.Literal{Value: v}
 }
 
+// Unwritten is a source that does not say itself what it reads, a call or a parameter; nil: it does.
+func Unwritten(x ast.Expr) ast.Expr {
+	switch x := x.(type) {
+	case *ast.Call, *ast.Param:
+		return x
+	case *ast.Paren:
+		return Unwritten(x.X)
+	}
+	return nil
+}
+
 // AsksStore reports whether an expression needs a database when it is evaluated: it has paths, functions of the
 // database, or statements that read or write.
 func AsksStore(x any) bool {

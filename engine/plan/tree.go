@@ -24,9 +24,10 @@ type Node struct {
 	namespace bool // it needs a namespace, and no database
 
 	// Of a projection:
-	single  bool    // of one record that FROM names
-	whole   bool    // with *
-	columns []Shown // as they show where the projection takes them as they are
+	single  bool              // of one record that FROM names
+	whole   bool              // with *
+	aliases map[string]string // of columns that are fields under another name
+	columns []Shown           // as they show where the projection takes them as they are
 }
 
 // Attr is a name and a text.
@@ -48,6 +49,11 @@ func (n *Node) With(name, text string) *Node {
 func (n *Node) Expr(role, text string) *Node {
 	n.Exprs = append(n.Exprs, Shown{Role: role, Text: text})
 	return n
+}
+
+// Tests adds a condition, as an attribute and as an expression.
+func (n *Node) Tests(predicate string) *Node {
+	return n.With("predicate", predicate).Expr("predicate", predicate)
 }
 
 // Holds adds an expression with the operators inside of it.
@@ -88,8 +94,8 @@ func (n Node) Over(in *Node, rows int64) *Node {
 
 // Filtered puts a filter over an operator, which gave so many rows.
 func Filtered(in *Node, predicate string, rows int64) *Node {
-	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}, Runtime: in.Runtime}
-	return n.With("predicate", predicate).Expr("predicate", predicate)
+	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}}
+	return n.Tests(predicate)
 }
 
 // Clock gives the time of an operator to the nodes that it shows as.
@@ -113,8 +119,22 @@ func (n *Node) context() string {
 	return "Db"
 }
 
-// batches is how many batches of rows an operator is said to have given.
-func (n *Node) batches() int64 { return (n.Rows + 1023) / 1024 }
+// batches is how many batches of rows an operator is said to have given. Those of several sources stay apart.
+func (n *Node) batches() int64 {
+	switch n.Op {
+	case "Union":
+		sum := int64(0)
+		for _, c := range n.Children {
+			sum += c.batches()
+		}
+		return sum
+	case "SelectProject", "Compute":
+		if in := n.Children[0]; in.Rows == n.Rows {
+			return in.batches()
+		}
+	}
+	return (n.Rows + 1023) / 1024
+}
 
 // Value is the form of EXPLAIN FORMAT JSON; with metrics where the plan has run.
 func (n *Node) Value(ran bool) value.Value {
@@ -139,7 +159,7 @@ func (n *Node) Value(ran bool) value.Value {
 				subs := make([]value.Value, len(e.Subs))
 				for i, s := range e.Subs {
 					subs[i] = object("", text("role", s.Role),
-						value.Field{Name: "plan", Value: s.Plan.Value(false)}).Value
+						value.Field{Name: "plan", Value: s.Plan.Value(ran)}).Value
 				}
 				fields = append(fields, value.Field{Name: "embedded_operators", Value: value.ArrayOf(subs)})
 			}
@@ -189,7 +209,7 @@ func (n *Node) text(b *strings.Builder, margin int, lead string, ran bool) {
 	b.WriteByte('\n')
 	for _, e := range n.Exprs {
 		for _, s := range e.Subs {
-			s.Plan.text(b, margin+2, e.Role+"."+s.Role+": ", false)
+			s.Plan.text(b, margin+2, e.Role+"."+s.Role+": ", ran)
 		}
 	}
 	for _, c := range n.Children {

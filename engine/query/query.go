@@ -103,7 +103,7 @@ func (q *Query) Run(ctx context.Context, s *exec.Script) []Result {
 // Finish ends the text: a transaction that is still open is dropped.
 func (q *Query) Finish() []Result {
 	if q.Open() {
-		said := q.state == nested // the BEGIN inside has told already
+		said := q.state == nested || q.state.failed() // the BEGIN inside, or what failed, has told already
 		q.leave().Cancel()
 		for i := q.first; !said && i < len(q.out); i++ {
 			q.out[i] = Result{Err: errs.Internal("Missing COMMIT statement"), Time: q.out[i].Time, Verb: q.out[i].Verb}
