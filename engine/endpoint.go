@@ -11,7 +11,7 @@ import (
 // APIRequest is a request to an endpoint that DEFINE API made.
 type APIRequest = endpoint.Request
 
-// APIAnswer is what an endpoint answers.
+// APIAnswer is the response of an endpoint.
 type APIAnswer = endpoint.Answer
 
 // API answers a request to an endpoint of the database db of ns, with the rights of the session; vars of the session

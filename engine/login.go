@@ -47,7 +47,7 @@ func (s *Session) SigninBasic(ctx context.Context, user, pass, ns, db string) er
 	return nil
 }
 
-// Challenge is what a client must prove its password against.
+// Challenge is the challenge that a client answers to prove its password.
 type Challenge = access.Challenge
 
 // Challenge looks for the user that name means to a client who wants to work in ns and db ("" for none): of the

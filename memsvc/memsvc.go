@@ -22,7 +22,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
-// Config is what the service runs with.
+// Config holds the settings of the service.
 type Config struct {
 	*config.Config
 	// Connect opens sessions with the database; nil: those of the server at DBURL.

@@ -13,7 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/parse"
 )
 
-// Names are what there is in the database, where that is known.
+// Names lists the names in the database, where they are known.
 type Names struct{ Tables, Functions, Namespaces, Databases, Params []string }
 
 // On is the advice on an error about a text: lines to print behind the error, or "". Line is where the text begins.

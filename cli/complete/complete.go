@@ -12,7 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Names are what a database has.
+// Names lists the definitions of a database.
 type Names struct {
 	Namespaces, Databases []string
 	Tables                []string
@@ -24,7 +24,7 @@ type Names struct {
 // Function is a function with its signature.
 type Function struct{ Name, Signature string }
 
-// Offer is what may stand at the cursor.
+// Offer is a completion at the cursor.
 type Offer struct {
 	Words  []string // whole words, keywords first
 	Length int      // how many characters before the cursor the words replace

@@ -14,7 +14,7 @@ import (
 	"github.com/nacredb/nacre/client/memory"
 )
 
-// Formats are what Read knows.
+// Formats lists the formats that Read knows.
 var Formats = []string{"mem0", "zep", "letta"}
 
 // Memories is an export: what is to be stored, and the scopes that it needs.

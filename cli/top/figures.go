@@ -46,7 +46,7 @@ type Latency struct {
 	P99 float64 `json:"p99"`
 }
 
-// Figures are what the screen shows; rates are those since the reading before.
+// Figures are the numbers on the screen; rates are those since the reading before.
 type Figures struct {
 	Time          time.Time `json:"time"`
 	Uptime        float64   `json:"uptime_seconds"`

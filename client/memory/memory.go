@@ -179,7 +179,7 @@ func (c *Client) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	return out.Hits, err
 }
 
-// Context is what memory holds about a question, as Markdown within q.MaxTokens.
+// Context returns the memory about a question, as Markdown within q.MaxTokens.
 func (c *Client) Context(ctx context.Context, q Query) (string, error) {
 	var out struct{ Context string }
 	err := c.Call(ctx, http.MethodPost, "/context", "", q, &out)

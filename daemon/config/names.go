@@ -42,7 +42,7 @@ func (n Names) Has(name string) bool {
 // names reports whether n lists name itself, not just everything.
 func (n Names) names(name string) bool { return Names{List: n.List}.Has(name) }
 
-// String is what ParseNames reads.
+// String writes the names in the form that ParseNames reads.
 func (n Names) String() string {
 	switch {
 	case n.All:

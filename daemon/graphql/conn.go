@@ -40,7 +40,7 @@ const (
 	codeSecondInit   = 4429
 )
 
-// Options is what a connection works with.
+// Options holds the services and settings of a connection.
 type Options struct {
 	RPC     *rpc.Server
 	Session *engine.Session // the connection owns it

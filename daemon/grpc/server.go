@@ -66,7 +66,7 @@ type Readiness interface {
 	Started() bool
 }
 
-// Options is what a Server serves.
+// Options holds the services and settings of a Server.
 type Options struct {
 	RPC       *rpc.Server
 	Sessions  *rpc.Sessions // attached ones, of all clients
@@ -97,7 +97,7 @@ func New(opt Options) *Server {
 // The names that the service is registered by: the documented one, and that of the original interface.
 var services = [...]string{"protocol.rpc.v1.Service", "surrealdb.protocol.rpc.v1.SurrealDBService"}
 
-// Caller is what the transport knows of who makes a request.
+// Caller holds the transport's knowledge of the client behind a request.
 type Caller struct {
 	Peer   *Peer
 	Client string          // address

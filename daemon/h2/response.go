@@ -40,10 +40,10 @@ func (w writer) Write(p []byte) (int, error) { return w.stream.Write(p) }
 // Flush implements http.Flusher.
 func (w writer) Flush() { _ = w.FlushError() }
 
-// FlushError is what http.ResponseController calls.
+// FlushError implements the flush of http.ResponseController.
 func (w writer) FlushError() error { return w.stream.flush() }
 
-// SetReadDeadline is what http.ResponseController calls.
+// SetReadDeadline implements the method of http.ResponseController.
 func (w writer) SetReadDeadline(t time.Time) error {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
@@ -52,7 +52,7 @@ func (w writer) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline is what http.ResponseController calls.
+// SetWriteDeadline implements the method of http.ResponseController.
 func (w writer) SetWriteDeadline(t time.Time) error {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
@@ -61,7 +61,7 @@ func (w writer) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// EnableFullDuplex is what http.ResponseController calls: bodies are always read and written side by side.
+// EnableFullDuplex implements the method of http.ResponseController: bodies are always read and written side by side.
 func (w writer) EnableFullDuplex() error { return nil }
 
 // bodyBuffer is how much of an answer is gathered before it leaves.

@@ -83,7 +83,7 @@ type Readiness interface {
 	Ready(ctx context.Context) error
 }
 
-// Options is what a Server serves.
+// Options holds the services and settings of a Server.
 type Options struct {
 	RPC       *rpc.Server
 	MCP       *mcp.Server

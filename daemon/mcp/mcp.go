@@ -58,7 +58,7 @@ func set[T int | time.Duration](p *T, v T) {
 	}
 }
 
-// Options is what a Server serves.
+// Options holds the services and settings of a Server.
 type Options struct {
 	RPC    *rpc.Server
 	Limits Limits

@@ -94,7 +94,7 @@ func Fail(f *Fault) *Reply { return &Reply{ID: json.RawMessage("null"), Fault: f
 // Several reports whether r is more than the answer: it can only be sent as a stream.
 func (r *Reply) Several() bool { return r.ahead != nil }
 
-// Messages are what is sent for r, in order.
+// Messages returns the messages to send for r, in order.
 func (r *Reply) Messages() [][]byte {
 	if r.ahead == nil {
 		return [][]byte{r.Append(nil)}

@@ -10,7 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 )
 
-// Session is what the server keeps of a client that has shaken hands.
+// Session is the state of a client that has finished the handshake.
 type Session struct {
 	ID      string
 	Version string          // of the protocol

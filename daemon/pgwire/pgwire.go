@@ -65,7 +65,7 @@ type Readiness interface {
 	Started() bool
 }
 
-// Options are what a Server needs.
+// Options holds the services and settings of a Server.
 type Options struct {
 	RPC       *rpc.Server
 	Readiness Readiness

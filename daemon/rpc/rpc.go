@@ -55,7 +55,7 @@ type Limiter interface {
 	Try(client string, names []string, known func() bool) (done func(ok bool), wait time.Duration)
 }
 
-// Server is what every connection of a daemon shares.
+// Server holds the state that all connections of a daemon share.
 type Server struct {
 	Engine *engine.Engine
 	Limits Limits

@@ -13,7 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Challenge is what a client must prove its password against.
+// Challenge is the challenge that a client answers to prove its password.
 type Challenge struct {
 	NS, DB string // the level of the user; that of the place asked for where there is no such user
 	// Scram is the verifier of the user; nil where the user has a hash alone, so that only the password itself will do.

@@ -456,7 +456,7 @@ type AlterClause struct {
 	Def  Statement
 }
 
-// AccessAction is what an ACCESS statement does.
+// AccessAction is the operation of an ACCESS statement.
 type AccessAction uint8
 
 // The actions of ACCESS.

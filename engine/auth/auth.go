@@ -138,7 +138,7 @@ type Authority struct {
 	Code      Code // what stored code leaves of these rights; zero while the text of a client runs
 }
 
-// Action is what a statement wants to do to a definition.
+// Action is the operation of a statement on a definition.
 type Action uint8
 
 // The actions.

@@ -32,7 +32,7 @@ func (c Code) Enter(inner Code) Code {
 	return inner
 }
 
-// Meet is what both of two authorities allow: a closure that one of them made, the other one calls.
+// Meet returns the rights that both of two authorities allow: a closure that one of them made, the other one calls.
 func (c Code) Meet(other Code) Code {
 	switch {
 	case !other.Stored:

@@ -30,7 +30,7 @@ func NewMemory(most int) *Memory {
 	return m
 }
 
-// ID is what stands for credentials of some parts.
+// ID returns the identifier that stands for credentials of some parts.
 func (m *Memory) ID(parts ...string) (id MemoryID) {
 	h := hmac.New(sha256.New, m.secret[:])
 	for _, p := range parts {

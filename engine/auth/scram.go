@@ -21,7 +21,7 @@ const (
 	ScramSalt       = 16
 )
 
-// Scram is what a server keeps to check SCRAM-SHA-256: nothing in it signs in.
+// Scram is the verifier that a server keeps for SCRAM-SHA-256: nothing in it suffices to sign in.
 type Scram struct {
 	Salt       []byte
 	Iterations int

@@ -26,7 +26,7 @@ const Issuer = "SurrealDB"
 // maxToken is the longest token text that is looked at.
 const maxToken = 64 << 10
 
-// Claims are what a token says. Names are those of the wire.
+// Claims are the claims of a token. Names are those of the wire.
 type Claims struct {
 	Issuer              string
 	IssuedAt, NotBefore int64       // Unix seconds

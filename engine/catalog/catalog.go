@@ -47,7 +47,7 @@ type Definer struct {
 // everyRole are the roles of the definer of what earlier versions stored without one: an OWNER of the level.
 const everyRole = 7
 
-// Lower is what two definers have in common: the lower level and the lower role.
+// Lower returns the common part of two definers: the lower level and the lower role.
 func (d Definer) Lower(other Definer) Definer {
 	return Definer{Base: max(d.Base, other.Base), Roles: d.Roles & other.Roles}
 }

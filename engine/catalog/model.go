@@ -28,7 +28,7 @@ const (
 	factHeader = "header"
 )
 
-// Facts are what a definition keeps of its file.
+// Facts are the properties of a file that its definition keeps.
 func (f *ModelFile) Facts() *value.Object {
 	return value.NewObject(value.Field{Name: factBlob, Value: value.UUIDOf(value.UUID(f.Blob))},
 		value.Field{Name: factHash, Value: value.Str(f.Hash)}, value.Field{Name: factSize, Value: value.Int(f.Size)},

@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Reading is what an expression or a statement reads of the record at hand. It may name more than that.
+// Reading lists the fields of the current record that an expression or a statement reads. It may name more than that.
 type Reading struct {
 	Fields []string // each once, in order; the first part of every path
 	All    bool     // it may look at the record as a whole

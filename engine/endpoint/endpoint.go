@@ -104,7 +104,7 @@ type Request struct {
 	Body          value.Value   // bytes, or NONE
 }
 
-// Answer is what an endpoint answers.
+// Answer is the response of an endpoint.
 type Answer struct {
 	Status int           // from 100 to 999
 	Header *value.Object // of strings that fit into headers

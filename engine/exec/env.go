@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Env is what an expression sees: a chain of frames with parameters and a current document.
+// Env is the environment of an expression: a chain of frames with parameters and a current document.
 // An Env belongs to one goroutine; operators over rows make one and change its document per row.
 type Env struct {
 	up   *Env

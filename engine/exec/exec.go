@@ -89,7 +89,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config is what an Executor works with. All but the optional fields must be set.
+// Config holds the parts and settings of an Executor. All but the optional fields must be set.
 type Config struct {
 	Store     kv.Store
 	Functions *fn.Table
@@ -117,7 +117,7 @@ type Config struct {
 	Memory                            *budget.Pool       // optional: what statements may hold together; nil: no bound
 }
 
-// Executor is what all runs of one engine share.
+// Executor holds the state that all runs of one engine share.
 type Executor struct {
 	Config
 	cache     *textcache.Cache[*Script]

@@ -155,7 +155,7 @@ func (r *Run) definedParam(ctx context.Context, name string) (v value.Value, ok 
 	return v, true, err
 }
 
-// Value is what $session shows.
+// Value returns the object that $session shows.
 func (s *SessionState) Value() value.Value {
 	p := &s.Auth.Principal
 	text := func(t string) value.Value {

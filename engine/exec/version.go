@@ -11,7 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Version is what a VERSION clause asks for: a version of the history, or 0 for what stands now, with the transaction's own
+// Version returns the version that a VERSION clause asks for: one of the history, or 0 for what stands now, with the transaction's own
 // writes. That is also what NONE and any time since the transaction began mean. A store without history knows nothing
 // of the past: nothing is found there.
 func (r *Run) Version(ctx context.Context, env *Env, x ast.Expr) (uint64, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Host is what every function may ask of the evaluator that runs it. The further interfaces of this file are optional:
+// Host is the interface of the evaluator that functions may use. The further interfaces of this file are optional:
 // a function that needs one asks the Host for it and answers as it does outside a query when the Host has none.
 type Host interface {
 	// Context is cancelled with the statement.

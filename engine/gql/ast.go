@@ -23,7 +23,7 @@ type Program struct {
 // Query is composite queries one after the other, NEXT between them: each works on the rows of the one before.
 type Query struct{ Parts []*Composite }
 
-// SetOp is what stands between the arms of a composite query.
+// SetOp is the operator between the arms of a composite query.
 type SetOp uint8
 
 // The set operators. OpNone: there is one arm.
@@ -380,7 +380,7 @@ const (
 	Minus
 )
 
-// Truth is what IS tests for.
+// Truth is the truth value that IS tests for.
 type Truth uint8
 
 // The truth values.
@@ -527,7 +527,7 @@ type When struct {
 	Then  Expr
 }
 
-// Operand is what the operand of CASE gave, inside of its WHENs.
+// Operand is the value of the operand of CASE, inside its WHENs.
 type Operand struct{}
 
 func (*Literal) exprNode()      {}

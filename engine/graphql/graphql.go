@@ -141,7 +141,7 @@ type root struct {
 	result *shape            // of a function
 }
 
-// Source is what a schema is made of.
+// Source holds the definitions from which a schema is made.
 type Source struct {
 	Config           *ast.GraphQLConfig
 	Tables           []*catalog.Table

@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Answer is what became of some root fields of an operation.
+// Answer is the result of some root fields of an operation.
 type Answer struct {
 	Data     []byte // the members of data, in JSON, without braces
 	Null     bool   // a field failed that cannot be null: data is null as a whole
@@ -138,7 +138,7 @@ func (p *Part) Fail(err error) {
 // Failed reports whether some field of the part failed.
 func (p *Part) Failed() bool { return len(p.Failures) > 0 }
 
-// Login is what a field that signs in or up asks for; ok is false for other fields.
+// Login returns the request of a field that signs in or up; ok is false for other fields.
 func (p *Part) Login() (params *value.Object, signup, ok bool) {
 	if p.o.op.Operation != gast.Mutation {
 		return nil, false, false

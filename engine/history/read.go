@@ -122,10 +122,10 @@ func (c *Cursor) previous() bool {
 // Key is the key of the past of the present step; it and Value are read-only and valid until the transaction ends.
 func (c *Cursor) Key() []byte { return c.key }
 
-// Value is what stood there.
+// Value returns the value of that version.
 func (c *Cursor) Value() []byte { return c.value }
 
-// Err is what ended the walk early, or nil.
+// Err returns the error that ended the walk early, or nil.
 func (c *Cursor) Err() error { return wrap(c.cur.Err()) }
 
 // Close ends the walk.

@@ -68,7 +68,7 @@ func (c *Cursor) Key() value.Value { return c.key }
 // valid until the transaction ends.
 func (c *Cursor) Entry(n int) ([]byte, error) { return key.IndexFields(c.cur.Key(), n) }
 
-// Err is what stopped the scan early, if anything.
+// Err returns the error that stopped the scan early, if any.
 func (c *Cursor) Err() error {
 	if c.err != nil {
 		return c.err

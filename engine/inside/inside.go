@@ -6,7 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Value is what stands in v at a path of names, indexes and stars; links are not followed.
+// Value returns the part of v at a path of names, indexes and stars; links are not followed.
 func Value(v value.Value, path []ast.Part) value.Value {
 	for i, part := range path {
 		switch p := part.(type) {

@@ -7,12 +7,12 @@ func Blob(dst []byte, ns, db uint32, id [16]byte, part uint32) []byte {
 	return binary.BigEndian.AppendUint32(BlobPrefix(dst, ns, db, id), part)
 }
 
-// BlobPrefix is what the keys of all parts of a file start with.
+// BlobPrefix is the prefix of the keys of all parts of a file.
 func BlobPrefix(dst []byte, ns, db uint32, id [16]byte) []byte {
 	return append(BlobSpace(dst, ns, db), id[:]...)
 }
 
-// BlobSpace is what the keys of all files of a database start with.
+// BlobSpace is the prefix of the keys of all files of a database.
 func BlobSpace(dst []byte, ns, db uint32) []byte { return appendDB(dst, ClassBlob, ns, db) }
 
 // DecodeBlob is the id and the part in a key made by Blob.

@@ -32,7 +32,7 @@ func Live(dst []byte, ns, db, tb uint32, id [16]byte) []byte {
 	return append(appendTB(dst, ClassLive, ns, db, tb), id[:]...)
 }
 
-// LivePrefix is what all live queries on a table start with.
+// LivePrefix is the prefix of all live queries on a table.
 func LivePrefix(dst []byte, ns, db, tb uint32) []byte { return appendTB(dst, ClassLive, ns, db, tb) }
 
 // Node is the key of a daemon that shares the store.

@@ -23,18 +23,18 @@ func Edge(dst []byte, ns, db, tb uint32, node value.Value, dir Direction, edgeTa
 	return AppendRecordKey(EdgePrefix(dst, ns, db, tb, node, dir, edgeTable), edge)
 }
 
-// EdgePrefix is what a node's edges of one direction and table start with; they follow in the order
+// EdgePrefix is the prefix of a node's edges of one direction and table; they follow in the order
 // of their keys.
 func EdgePrefix(dst []byte, ns, db, tb uint32, node value.Value, dir Direction, edgeTable uint32) []byte {
 	return appendUint32(EdgeDirection(dst, ns, db, tb, node, dir), edgeTable)
 }
 
-// EdgeDirection is what all of a node's edges of one direction start with, grouped by table id.
+// EdgeDirection is the prefix of a node's edges of one direction, grouped by table id.
 func EdgeDirection(dst []byte, ns, db, tb uint32, node value.Value, dir Direction) []byte {
 	return append(EdgeNode(dst, ns, db, tb, node), byte(dir))
 }
 
-// EdgeNode is what all edges of a node start with.
+// EdgeNode is the prefix of all edges of a node.
 func EdgeNode(dst []byte, ns, db, tb uint32, node value.Value) []byte {
 	return AppendRecordKey(appendTB(dst, ClassEdge, ns, db, tb), node)
 }
@@ -125,17 +125,17 @@ func Reference(dst []byte, ns, db, tb uint32, target value.Value, referrerTable 
 	return AppendRecordKey(ReferenceField(dst, ns, db, tb, target, referrerTable, field), referrer)
 }
 
-// ReferenceField is what the references to target from one field of a table start with.
+// ReferenceField is the prefix of the references to target from one field of a table.
 func ReferenceField(dst []byte, ns, db, tb uint32, target value.Value, referrerTable uint32, field string) []byte {
 	return appendText(ReferenceTable(dst, ns, db, tb, target, referrerTable), field)
 }
 
-// ReferenceTable is what the references to target from one table start with.
+// ReferenceTable is the prefix of the references to target from one table.
 func ReferenceTable(dst []byte, ns, db, tb uint32, target value.Value, referrerTable uint32) []byte {
 	return appendUint32(ReferenceTarget(dst, ns, db, tb, target), referrerTable)
 }
 
-// ReferenceTarget is what all references to target start with.
+// ReferenceTarget is the prefix of all references to target.
 func ReferenceTarget(dst []byte, ns, db, tb uint32, target value.Value) []byte {
 	return AppendRecordKey(appendTB(dst, ClassReference, ns, db, tb), target)
 }

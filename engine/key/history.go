@@ -14,7 +14,7 @@ func History(dst []byte, ns, db, tb uint32, key value.Value, version uint64) []b
 	return AppendVersion(HistoryPrefix(dst, ns, db, tb, key), version)
 }
 
-// HistoryPrefix is what all versions of a record start with.
+// HistoryPrefix is the prefix of all versions of a record.
 func HistoryPrefix(dst []byte, ns, db, tb uint32, key value.Value) []byte {
 	return AppendRecordKey(appendTB(dst, ClassHistory, ns, db, tb), key)
 }
@@ -46,7 +46,7 @@ func Past(dst, k []byte, version uint64) []byte {
 	return AppendVersion(dst, version)
 }
 
-// PastPrefix is what all versions of a key start with, and nothing else does; dst as it is where its past is not kept.
+// PastPrefix is the prefix of all versions of a key, and of nothing else; dst as it is where its past is not kept.
 func PastPrefix(dst, k []byte) []byte {
 	n := SpaceLen(k)
 	if n == 0 || len(k) == n {

@@ -83,7 +83,7 @@ func IndexFields(k []byte, n int) ([]byte, error) {
 	return k[space : len(k)-len(rest)], nil
 }
 
-// IndexData is what an index of a kind of its own (full text, vector) keeps: part names one of its
+// IndexData is the key of data of a full-text or vector index: part names one of its
 // structures, and the index appends the rest with AppendUint, AppendText, AppendValue or
 // AppendRecordKey.
 func IndexData(dst []byte, ns, db, tb, ix uint32, part byte) []byte {
@@ -113,7 +113,7 @@ func Counter(dst []byte, ns, db, tb, ix, shard uint32) []byte {
 	return appendUint32(appendIX(dst, ClassCounter, ns, db, tb, ix), shard)
 }
 
-// CounterPrefix is what all parts of a count start with.
+// CounterPrefix is the prefix of all parts of a count.
 func CounterPrefix(dst []byte, ns, db, tb, ix uint32) []byte {
 	return appendIX(dst, ClassCounter, ns, db, tb, ix)
 }

@@ -14,7 +14,7 @@ func RecordOf(dst []byte, ns, db uint32, id ID) []byte {
 	return append(appendDB(dst, ClassRecord, ns, db), id...)
 }
 
-// RecordPrefix is what all records of a table start with.
+// RecordPrefix is the prefix of all records of a table.
 func RecordPrefix(dst []byte, ns, db, tb uint32) []byte {
 	return appendTB(dst, ClassRecord, ns, db, tb)
 }

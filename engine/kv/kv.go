@@ -132,7 +132,7 @@ func CheckKey(key []byte) error {
 // Write is one change; a nil Value deletes the key.
 type Write struct{ Key, Value []byte }
 
-// Batch is what a transaction asks to commit. Writes and Deltas are sorted by key, and no key
+// Batch is the set of changes that a transaction commits. Writes and Deltas are sorted by key, and no key
 // occurs twice in the two together. The store owns the slices from then on.
 type Batch struct {
 	Snapshot Version // the version that the reads were made at
@@ -184,7 +184,7 @@ func NewTurn(release func()) *Turn { return &Turn{release: release} }
 // Release gives the turn back; calls after the first do nothing.
 func (t *Turn) Release() { t.once.Do(t.release) }
 
-// ReadSet is what a transaction has looked at: single keys, sorted, and key ranges, sorted and
+// ReadSet is the set of keys that a transaction has read: single keys, sorted, and key ranges, sorted and
 // disjoint.
 type ReadSet struct {
 	Keys   [][]byte

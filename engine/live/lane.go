@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// ErrSlow is what Match answers when it has not come to its end within Memo.Limit.
+// ErrSlow is the error of Match when it does not end within Memo.Limit.
 var ErrSlow = errors.New("matching a change takes too long")
 
 // Why the engine ends live queries: what their subscribers are told.

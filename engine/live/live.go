@@ -129,7 +129,7 @@ func (k *Kept) Put(key any, b []byte) {
 	}
 }
 
-// Outcome is what a change means to all who see it alike.
+// Outcome is the meaning of a change for subscribers with the same view.
 type Outcome struct {
 	Result value.Value
 	forms  [Forms][]byte // see Notification.Shared

@@ -19,7 +19,7 @@ const (
 // pieces is how many pieces a header has; the first and the last are empty.
 const pieces = 11
 
-// Header is what a model file says about itself.
+// Header is the description in a model file.
 type Header struct {
 	Keys        []string // columns of an object argument, in their order
 	Normalisers []Column // of some of Keys

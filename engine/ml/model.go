@@ -31,7 +31,7 @@ type Model struct {
 	batch   *batch // nil if rows cannot be computed together
 }
 
-// Info is what a model is, for people.
+// Info describes a model for people.
 type Info struct {
 	Producer  string
 	Opsets    map[string]int64
@@ -41,7 +41,7 @@ type Info struct {
 	Nodes     int
 }
 
-// Call is what a call may use.
+// Call holds the limits and memory of one call of a model.
 type Call struct {
 	Ctx    context.Context
 	Limits Limits

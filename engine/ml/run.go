@@ -15,7 +15,7 @@ type Limits struct {
 	Fold    int64 // bytes of values that are computed once, when the model is loaded
 }
 
-// DefaultLimits are what a server has unless it is told otherwise.
+// DefaultLimits are the limits of a server without other settings.
 var DefaultLimits = Limits{Tensors: 256 << 20, Turns: 1_000_000, Fold: 16 << 20}
 
 // WithDefaults is l with DefaultLimits for what is zero.

@@ -33,8 +33,8 @@ func Covers(ctx context.Context, q *Query, path Path) bool {
 	return ok && rest == nil
 }
 
-// Residual is what of the WHERE is to be tried on the rows of a path: nil where its entries say all of it. It holds for
-// rows that are seen as they are stored.
+// Residual returns the part of the WHERE that must still be evaluated on the rows of a path: nil where its entries
+// imply all of it. It holds for rows that are seen as they are stored.
 func Residual(ctx context.Context, q *Query, path Path) ast.Expr {
 	if !q.Off.Has(TrustKeys) {
 		if rest, ok := q.left(ctx, path); ok {

@@ -21,7 +21,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Query is what a plan is asked for: the rows of one table. It belongs to one goroutine and to one call of Choose.
+// Query describes the rows for which a plan is chosen: those of one table. It belongs to one goroutine and to one call
+// of Choose.
 type Query struct {
 	Table  *catalog.Table
 	With   *ast.With  // which indexes may be used; nil: all

@@ -111,8 +111,8 @@ func explainReading(err error) error {
 	return errs.With(errs.KindQuery, "ReadOnly", nil, "The transaction is read-only: it cannot write")
 }
 
-// HiddenCause is what an operator should hear of behind an error: a fault of the engine, not one of the user's own
-// errors inside another (of an event, of a unique index). That writes are refused the store has said once.
+// HiddenCause returns the cause of an error that only an operator should read: a fault of the engine, not one of the
+// user's own errors inside another (of an event, of a unique index). That writes are refused the store has said once.
 func HiddenCause(e *errs.Error) error {
 	if errors.Is(e, kv.ErrNoSpace) || errors.Is(e, kv.ErrReadOnly) {
 		return nil

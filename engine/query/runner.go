@@ -1,7 +1,7 @@
 // Package query runs texts of statements for sessions: the transactions around statements, their answers and the rows
 // that leave while they run, LIVE and KILL, and ASYNC events.
 //
-// It is what package engine builds on. A Runner belongs to one engine and is safe for concurrent use; a Query belongs
+// Package engine builds on it. A Runner belongs to one engine and is safe for concurrent use; a Query belongs
 // to one text and one goroutine.
 package query
 

@@ -2,7 +2,7 @@ package query
 
 import "github.com/nacredb/nacre/engine/ast"
 
-// Verbs are what metrics count statements by: a closed set.
+// Verbs are the labels by which metrics count statements: a closed set.
 var Verbs = []string{"select", "create", "insert", "update", "upsert", "delete", "relate", "live", "return", "let",
 	"info",
 	"define", "transaction", "other"}

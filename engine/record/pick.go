@@ -12,7 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Action is what a statement is about to do to records that are there.
+// Action is the operation of a statement on existing records.
 type Action uint8
 
 // The actions.

@@ -335,7 +335,7 @@ func (c *Cursor) ID() (*value.RecordID, error) {
 	return &value.RecordID{Table: c.tb.Name, Key: k}, nil
 }
 
-// Err is what stopped the scan early, if anything.
+// Err returns the error that stopped the scan early, if any.
 func (c *Cursor) Err() error {
 	if c.err != nil {
 		return c.err

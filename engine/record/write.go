@@ -66,8 +66,8 @@ func (g *Gate) Put(ctx context.Context, w *Write) (bool, error) {
 	return true, g.store(ctx, w, raw)
 }
 
-// Rehearse is what Put does before it stores: the checks, fields and permissions of a record. w.After is the image that
-// would be stored. It is false where the caller may not write it.
+// Rehearse runs the part of Put before it stores: the checks, fields and permissions of a record. w.After is the image
+// that would be stored. It is false where the caller may not write it.
 func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 	if err := g.prepare(ctx, w); err != nil {
 		return false, err

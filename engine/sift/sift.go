@@ -22,7 +22,7 @@ const (
 	batchesAhead = 4   // batches that are read ahead, per worker: what bounds the memory
 )
 
-// Program is what is done with each record.
+// Program says what a walk does with each record.
 type Program struct {
 	Set     *compile.Set   // of the expressions below
 	Where   compile.Test   // nil: all records hold

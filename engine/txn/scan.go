@@ -230,7 +230,7 @@ func (c *Cursor) Key() []byte { return c.key }
 // Value is the present value: read-only, valid until Commit or Cancel.
 func (c *Cursor) Value() []byte { return c.val }
 
-// Err is what ended the scan early, or nil.
+// Err returns the error that ended the scan early, or nil.
 func (c *Cursor) Err() error { return c.err }
 
 // Close ends the scan; what it has not reached does not count as read.

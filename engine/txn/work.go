@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// Work is what one finished transaction did.
+// Work counts the reads and writes of one finished transaction.
 type Work struct {
 	Spent     time.Duration // from Begin to its end
 	Write     bool          // it was opened for writing

@@ -6,7 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/textpatch"
 )
 
-// Diff is what turns before into after, as an array of JSON-patch operations: add, remove, replace,
+// Diff returns the changes from before to after, as an array of JSON-patch operations: add, remove, replace,
 // and change with a text patch for strings. Objects and arrays are followed inwards, everything else
 // is replaced whole. Paths are not escaped. Nothing changed gives an empty array. goOn is asked from time to time; an
 // error ends all.

@@ -110,7 +110,7 @@ func PointOf(x, y float64) Value {
 	return GeometryOf(&Geometry{Kind: GeometryPoint, Point: Point{x, y}})
 }
 
-// Field is what geometry.name gives: "type", "coordinates" (floats in arrays) or, of a collection,
+// Field returns the member name of a geometry: "type", "coordinates" (floats in arrays) or, of a collection,
 // "geometries"; NONE for other names.
 func (g *Geometry) Field(name string) Value {
 	switch {

@@ -20,7 +20,7 @@ type Relation struct {
 // NewRelation makes a Relation that asks poll.
 func NewRelation(poll func() error) *Relation { return &Relation{poll: poll} }
 
-// Err is what poll said when it ended the work.
+// Err returns the error with which poll ended the work.
 func (rel *Relation) Err() error { return rel.err }
 
 // relationPoll is how many edges are looked at between two questions.

@@ -88,7 +88,7 @@ func (r *Regex) Replace(s string, f func(match string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, f)
 }
 
-// Effort is what a search of s takes at most.
+// Effort bounds the steps of a search of s.
 func (r *Regex) Effort(s string) int { return r.Steps * len(s) }
 
 // Bears reports whether a search of s ends soon enough to be begun.

@@ -14,7 +14,7 @@ func (v Value) Text() string { return string(v.AppendText(nil)) }
 // String implements fmt.Stringer: Text.
 func (v Value) String() string { return v.Text() }
 
-// ToString is what <string>v gives, and string concatenation: strings, datetimes and uuids bare,
+// ToString returns the result of <string>v and of string concatenation: strings, datetimes and uuids bare,
 // decimals without suffix, everything else as Text. (Bytes do not cast to a string this way: Cast
 // decodes them.)
 func ToString(v Value) string {

@@ -157,8 +157,9 @@ func (h Held) Release() {
 	}
 }
 
-// Account is what one query, transaction or connection holds. It belongs to one goroutine at a time. The zero Account,
-// and a nil one, counts against nothing; others come from Pool.Account and Pool.Lasting and must be closed.
+// Account counts the memory that one query, transaction or connection holds. It belongs to one goroutine at a time. The
+// zero Account, and a nil one, counts against nothing; others come from Pool.Account and Pool.Lasting and must be
+// closed.
 type Account struct {
 	pool      *Pool
 	used      int64
@@ -286,7 +287,8 @@ func (a *Account) grow(need int64) error {
 	return nil
 }
 
-// Taken is what the account has of the pool, in bytes. Unlike the other methods it may be called by any goroutine.
+// Taken returns the bytes that the account holds of the pool. Unlike the other methods it may be called by any
+// goroutine.
 func (a *Account) Taken() int64 {
 	if a == nil {
 		return 0
@@ -297,7 +299,7 @@ func (a *Account) Taken() int64 {
 // took adds n to what the account has of the pool.
 func (a *Account) took(n int64) { atomic.StoreInt64(&a.taken, a.taken+n) }
 
-// Mark is what is charged at present, for Rewind.
+// Mark returns the present charge, for Rewind.
 func (a *Account) Mark() int64 {
 	if a == nil {
 		return 0

@@ -45,7 +45,8 @@ const (
 	mostHurried = 32
 )
 
-// Headroom is what Pace is to be given here: a part of the memory that the process may use, at most 128 MiB.
+// Headroom returns the argument for Pace on this machine: a part of the memory that the process may use, at most 128
+// MiB.
 func Headroom() uint64 {
 	all := Memory()
 	if all == 0 {

@@ -72,7 +72,7 @@ func detailValue(d *errs.Detail) value.Value {
 	return value.ObjectOf(value.NewObject(fields...))
 }
 
-// DetailContent is what d says beside its name, as an object; NONE where that is nothing.
+// DetailContent returns the content of d beside its name, as an object, or NONE where there is none.
 func DetailContent(d *errs.Detail) value.Value {
 	switch {
 	case d.Inner != nil:

@@ -29,7 +29,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
-// Options are what a Server works with.
+// Options holds the services and settings of a Server.
 type Options struct {
 	Config  *config.Config
 	Store   *store.Store

@@ -43,7 +43,7 @@ var ErrUnsupported = errors.New("this type of document is not supported")
 // ErrNoText is a document without text, such as a scan: text recognition could read it.
 var ErrNoText = errors.New("the document holds no text")
 
-// Doc is what was read.
+// Doc is the content read from a document.
 type Doc struct {
 	Text  string
 	Title string // that the document gives itself

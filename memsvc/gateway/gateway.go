@@ -165,7 +165,7 @@ func (g *Gateway) problem(ctx context.Context, t *settings.Tenant, provider stri
 // month is the name of a month in the meter.
 func month(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Usage is what one model was used for in a month.
+// Usage counts the use of one model in a month.
 type Usage struct {
 	ID       string `db:"id" json:"-"`
 	Month    string `db:"month" json:"month"`

@@ -117,7 +117,7 @@ func (p Pattern) meet(q Pattern) (Pattern, bool) {
 	return Pattern{}, false
 }
 
-// Grants is what somebody may do where, as texts: what is stored and what JSON carries.
+// Grants lists the scopes that a principal may read and write, as texts: the form that is stored and sent as JSON.
 type Grants map[string][]string
 
 // UnmarshalJSON reads a map from verbs to patterns. A pattern is a text, or an object whose keys and values in their

@@ -10,7 +10,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/text"
 )
 
-// Checks are what Check looks for.
+// Checks selects the problems that Check looks for.
 var Checks = []string{"duplicates", "contradictions", "injection", "unscoped"}
 
 // maxCompared is how many entities are compared with one another, the newest ones.

@@ -10,7 +10,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
-// Elaborated is what Elaborate found of one entity.
+// Elaborated is the result of Elaborate for one entity.
 type Elaborated struct {
 	Entity    string         `json:"entityRef"`
 	Relations []RelationDiff `json:"relations"`

@@ -62,7 +62,7 @@ type TurnWrite struct {
 	Category string    // memory category of facts in it
 }
 
-// Appended is what was stored.
+// Appended reports the rows that a write stored.
 type Appended struct {
 	Session string
 	Turns   []store.Turn

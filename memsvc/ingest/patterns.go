@@ -28,7 +28,7 @@ type Thing struct {
 	Name string `json:"name"`
 }
 
-// Facts are what was read out of a text.
+// Facts are the statements found in a text.
 type Facts struct {
 	Facts        []Fact
 	Instructions []Rule

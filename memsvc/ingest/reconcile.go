@@ -15,7 +15,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/text"
 )
 
-// Extraction is what a write added to what is known.
+// Extraction reports the knowledge that a write added.
 type Extraction struct {
 	Turn          string          `json:"turnId,omitempty"`
 	Entities      []EntityDiff    `json:"entities"`

@@ -151,7 +151,7 @@ func (s *Service) objects(ctx context.Context, contextID string) (map[string]boo
 	return out, err
 }
 
-// Consolidated is what Consolidate found of one key of an entity.
+// Consolidated is the result of Consolidate for one key of an entity.
 type Consolidated struct {
 	Entity string `json:"entityName"`
 	Key    string `json:"key"`

@@ -57,7 +57,7 @@ func (c *Client) ReadImage(ctx context.Context, e Endpoint, mime string, image [
 	return out.Text, err
 }
 
-// Transcribe is what is spoken in a recording.
+// Transcribe returns the words spoken in a recording.
 func (c *Client) Transcribe(ctx context.Context, e Endpoint, mime string, audio []byte) (string, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

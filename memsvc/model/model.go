@@ -58,7 +58,7 @@ type Request struct {
 // Usage is tokens; where a provider tells none they are estimated from the lengths of the texts.
 type Usage struct{ Input, Output int }
 
-// Answer is what a model said.
+// Answer is the answer of a model.
 type Answer struct {
 	Text  string
 	Usage Usage

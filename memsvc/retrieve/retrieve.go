@@ -51,7 +51,7 @@ type Hit struct {
 	section  int
 }
 
-// Found is what a search found.
+// Found is the result of a search.
 type Found struct {
 	Hits   []Hit
 	Tier   string

@@ -59,7 +59,7 @@ type Tenant struct {
 // check reads one value of a patch and gives what is stored.
 type check func(s *Schema, v any) (any, error)
 
-// Schema is what a patch may say on this server.
+// Schema describes the settings that a patch may change on this server.
 type Schema struct{ Server *config.Config }
 
 var fields = map[string]check{

@@ -136,7 +136,7 @@ type Attribute struct {
 	DecayedAt    time.Time     `db:"decayed_at"` // importance is as of then
 }
 
-// Observation is what several facts together say of one key of an entity.
+// Observation is the conclusion from several facts about one key of an entity.
 type Observation struct {
 	ID        string        `db:"id" json:"id"`
 	Entity    string        `db:"entity" json:"entityName"`

@@ -13,7 +13,7 @@ type Case struct {
 	Body   []string
 }
 
-// Answer is what one statement answered: the literal of its value, or the text of its error.
+// Answer is the answer of one statement: the literal of its value, or the text of its error.
 type Answer struct {
 	Text   string
 	Failed bool

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Memory is what of a process is resident, in bytes.
+// Memory is the resident memory of a process, in bytes.
 type Memory struct {
 	anonymous, file int64
 	Most            int64 // of the two together, since the process started
@@ -47,7 +47,7 @@ func MemoryOf(pid int) (m Memory, err error) {
 	return m, nil
 }
 
-// Effort is what this process has asked of the machine so far.
+// Effort is the processor time that this process has used so far.
 type Effort struct {
 	CPU    float64 // seconds
 	Faults int64   // pages mapped

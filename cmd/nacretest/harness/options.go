@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// RunOptions are what all suites let one choose that make a store of their own.
+// RunOptions are the options of all suites that make a store of their own.
 type RunOptions struct {
 	Seed uint64
 	dir  string // where the directory of the run is made

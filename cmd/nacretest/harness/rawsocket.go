@@ -178,7 +178,7 @@ func (s *RawSocket) Place(setup string) error {
 
 func (s *RawSocket) Close() error { return s.Conn.Close() }
 
-// Usage is what a process has used.
+// Usage holds the time and memory that a process has used.
 type Usage struct {
 	CPU    time.Duration // user and system
 	Queued time.Duration // its threads were ready to run and had no core

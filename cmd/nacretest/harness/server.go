@@ -35,7 +35,7 @@ func (s *Server) Write(p []byte) (int, error) {
 	return s.stderr.Write(p)
 }
 
-// Said is what the process has said so far.
+// Said returns the output of the process so far.
 func (s *Server) Said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

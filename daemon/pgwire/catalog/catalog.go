@@ -19,7 +19,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Schema is what a client may see of a database.
+// Schema is the part of a database that a client may see.
 type Schema struct {
 	Database  string // ns/db
 	Databases []string

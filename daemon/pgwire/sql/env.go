@@ -22,7 +22,7 @@ type Filter struct {
 	Value  value.Value
 }
 
-// Scan is what is wanted of a relation.
+// Scan says which columns and rows of a relation are wanted.
 type Scan struct {
 	Filters []Filter
 	Columns []bool // which are looked at; the others may be left NULL; nil: all
@@ -54,7 +54,7 @@ type Relation interface {
 	Exclusive() bool
 }
 
-// Env is what a query is bound and run in.
+// Env is the environment in which a query is bound and run.
 type Env interface {
 	// Relation finds a relation; schema is "" for one of the search path. nil: there is none.
 	Relation(schema, name string) (Relation, error)

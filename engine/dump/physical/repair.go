@@ -19,7 +19,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Repaired is what a repair did.
+// Repaired reports the changes of a repair.
 type Repaired struct {
 	Kept      uint64 `json:"kept"`      // keys that were copied
 	Dropped   uint64 `json:"dropped"`   // keys that could not be used

@@ -30,7 +30,7 @@ type Finding struct {
 // maxFindings are kept; more are only counted.
 const maxFindings = 1000
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	Path     string          `json:"path"`
 	Format   uint32          `json:"format"`

@@ -15,7 +15,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Language is what a check needs to know of the language.
+// Language holds the knowledge of the language that a check needs.
 type Language interface {
 	// Parse reads one DEFINE statement.
 	Parse(text string) (ast.Statement, error)

@@ -11,8 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// Library is what all users of full-text indexes of one store share: document numbers, compiled analyzers and the files
-// that these may read. It is safe for concurrent use.
+// Library holds the state that all users of a store's full-text indexes share: document numbers, compiled analyzers and
+// the files that these may read. It is safe for concurrent use.
 //
 // It owns a goroutine per index that has gathered many changes, which folds them into blocks and ends. Close stops them
 // and waits.

@@ -196,7 +196,7 @@ func (s *Search) exactAt(doc uint64) float64 {
 	return sum
 }
 
-// Err is what ended the walk early, if anything.
+// Err returns the error that ended the walk early, if any.
 func (s *Search) Err() error { return s.err }
 
 // Scorer scores records for one query, wherever they were found. It keeps the statistics that it began with.

@@ -17,7 +17,7 @@ type TermCount struct {
 	Count uint32
 }
 
-// Document is what an index keeps of the texts of a record.
+// Document is the entry of an index for the texts of a record.
 type Document struct {
 	Length uint32      // terms in all, repeated ones too
 	Terms  []TermCount // by term

@@ -38,7 +38,7 @@ const (
 	partCheckpoint byte = 3
 )
 
-// Spec is what an index is defined as.
+// Spec is the definition of an index.
 type Spec struct {
 	Dimension    int
 	Type         string // of the elements: F64 F32 I64 I32 I16

@@ -337,7 +337,7 @@ type place struct {
 	low, high []byte
 }
 
-// Losses is what a tolerant reader passed over.
+// Losses counts the damage that a tolerant reader skipped.
 type Losses struct {
 	Keys  uint64 // damaged keys and values
 	Pages uint64 // pages that cannot be read, with all that they hold and lead to

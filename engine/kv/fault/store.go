@@ -42,7 +42,7 @@ func opNames() [ops]string {
 // String names op.
 func (op Op) String() string { return opNames()[op] }
 
-// Outcome is what happens to an operation.
+// Outcome is the fate of an operation.
 type Outcome struct {
 	Err   error // nil = it goes ahead
 	After bool  // it goes ahead and then says Err

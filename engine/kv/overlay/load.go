@@ -22,7 +22,7 @@ func (l *Loader) Add(keys, vals [][]byte) {
 	l.ends = append(l.ends, len(l.items))
 }
 
-// Tree is what is there when the batches are set one after the other. The loader is empty then.
+// Tree returns the tree after all batches, set one after the other. The loader is empty then.
 func (l *Loader) Tree() Tree {
 	items, ends := l.items, l.ends
 	*l = Loader{}

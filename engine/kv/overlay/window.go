@@ -15,7 +15,7 @@ const (
 	maxWindowBytes = 64 << 20
 )
 
-// Footprint is what a commit changed: its keys, sorted. Bytes is what they keep in memory.
+// Footprint lists the keys that a commit changed, sorted. Bytes is the memory that they keep.
 type Footprint struct {
 	Version kv.Version
 	Keys    [][]byte

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// File is what the log needs of *os.File.
+// File is the part of *os.File that the log uses.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

@@ -59,7 +59,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
-// SealSize is what the sealed form of a value has more than the value.
+// SealSize is the number of bytes that sealing adds to a value.
 const SealSize = 4
 
 // sealSum is the checksum of a key and its value.
