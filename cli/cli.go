@@ -30,7 +30,7 @@ import (
 // Build says what was built; empty fields are filled from the module's build info.
 type Build struct{ Version, Commit, Date string }
 
-// fallbackVersion is what a build without a release version calls itself. It is the product's own; what the server
+// fallbackVersion is the version of a build without a release version. It is the product's own; what the server
 // tells clients is the version of the protocol, see rpc.Version.
 const fallbackVersion = "0.9.0"
 

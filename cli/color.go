@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// colorModes are what --color may be.
+// colorModes lists the values of --color.
 var colorModes = []string{"auto", "always", "never"}
 
 // addColorFlag gives cmd --color.

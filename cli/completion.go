@@ -55,7 +55,7 @@ func completeTables(cmd *cobra.Command, flag string, f *connectFlags) {
 		}))
 }
 
-// completion is what cobra asks for words.
+// completion is the function that cobra calls for completions.
 type completion = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
 // offer offers the names in a section of INFO. Where the server does not answer or refuses, it offers nothing. It

@@ -163,7 +163,7 @@ func flagName(f *pflag.Flag) string {
 	return name
 }
 
-// flagText is what a flag does, its default, and its variable.
+// flagText returns the description of a flag, its default, and its variable.
 func flagText(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	switch f.DefValue {

@@ -32,7 +32,7 @@ operators that are missing are named.`,
 	return cmd
 }
 
-// modelReport is what check tells.
+// modelReport is the report of check.
 type modelReport struct {
 	Name        string            `json:"name,omitempty"`
 	Version     string            `json:"version,omitempty"`

@@ -180,7 +180,7 @@ func (r *mlRun) some(ctx context.Context, args []value.Value, rows []load.Row) e
 	return nil
 }
 
-// argument is what the model gets of a row.
+// argument returns the part of a row that the model gets.
 func (r *mlRun) argument(row load.Row) (value.Value, error) {
 	if len(r.columns) == 0 {
 		return value.ObjectOf(row.Record), nil

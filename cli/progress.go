@@ -25,7 +25,7 @@ type progress struct {
 	ended   sync.WaitGroup
 }
 
-// progressModes are what --progress may be.
+// progressModes lists the values of --progress.
 var progressModes = []string{"auto", "plain", "json", "none"}
 
 // newProgressOf makes a progress of a mode of --progress, which start begins to show.

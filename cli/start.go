@@ -161,7 +161,7 @@ func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Log
 	return telemetry.Tee(log, telemetry.NewLogger(file, own, asJSON)), file.Close, nil
 }
 
-// logJSON reads a format of log lines; auto is what automatic says.
+// logJSON reads a format of log lines; auto is the value for automatic.
 func logJSON(format string, automatic bool) (bool, error) {
 	switch format {
 	case "text":

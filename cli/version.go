@@ -44,7 +44,7 @@ func runVersion(s *streams, asJSON bool) error {
 	return err
 }
 
-// versions are what there is to say about this binary.
+// versions holds the version numbers of this binary.
 func (s *streams) versions() map[string]any {
 	b := s.build
 	return map[string]any{

@@ -33,13 +33,13 @@ type limiter struct {
 // bucketID is a hash of an address and a name: names are as long as clients like.
 type bucketID [16]byte
 
-// bucket is what is left as of a time, by kind.
+// bucket holds the tokens left at a time, by kind.
 type bucket struct {
 	left [kinds]float64
 	at   time.Time
 }
 
-// kind is what tokens are for.
+// kind is the purpose of a token.
 type kind int
 
 const (
@@ -94,7 +94,7 @@ func (l *limiter) Try(client string, names []string, known func() bool) (done fu
 	}, 0
 }
 
-// network is what an address counts as: an IPv6 client has a block of 64 bits to itself.
+// network returns the network to which an address is counted: an IPv6 client has a block of 64 bits to itself.
 func network(client string) string {
 	a, err := netip.ParseAddr(client)
 	if err != nil {

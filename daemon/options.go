@@ -16,7 +16,7 @@ import (
 	"github.com/nacredb/nacre/engine/ml"
 )
 
-// engineOptions is what the engine needs of cfg.
+// engineOptions returns the options of the engine that cfg holds.
 func engineOptions(cfg *config.Config, caps *engine.Capabilities, log *slog.Logger) engine.Options {
 	return engine.Options{
 		Strict: cfg.Strict, Unauthenticated: cfg.Unauthenticated, NoDefaults: cfg.NoDefaults,

@@ -8,7 +8,7 @@ import (
 )
 
 // Programs around the engine import this package and those of its texts and values (errs, value, ast, parse, fn, ml).
-// The names below are what they need of the packages behind it.
+// The names below are the parts of the packages behind it that they need.
 type (
 	// Capabilities limit what a server allows, on top of the rights of its clients.
 	Capabilities = auth.Capabilities
@@ -16,9 +16,9 @@ type (
 	Filter = auth.Filter
 	// BackupOptions are those of Engine.Backup.
 	BackupOptions = physical.BackupOptions
-	// Scram is what the server keeps of a password for SCRAM-SHA-256.
+	// Scram is the verifier of a password for SCRAM-SHA-256.
 	Scram = auth.Scram
-	// Work is what a transaction did, as a Meter is told.
+	// Work counts the reads and writes of a transaction, for a Meter.
 	Work = txn.Work
 )
 

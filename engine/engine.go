@@ -54,7 +54,7 @@ type Options struct {
 	// database. One without {db} is shared among databases, and buckets in it are defined by users of the root, or with
 	// {ns} of the namespace.
 	BucketFolders []string
-	// Capabilities are what anybody may do. nil: auth.DefaultCapabilities with Guests and Experimental of these
+	// Capabilities are the rights of all clients. nil: auth.DefaultCapabilities with Guests and Experimental of these
 	// Options; otherwise those two fields are not looked at.
 	Capabilities *auth.Capabilities
 	// Meter counts what transactions do; nil: nothing is counted.

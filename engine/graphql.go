@@ -65,7 +65,7 @@ func (s *Session) GraphQL(ctx context.Context) (*GraphQL, error) {
 // SDL is the schema in the schema definition language.
 func (g *GraphQL) SDL() string { return g.schema.SDL() }
 
-// errAnonymous is what a client without an identity is told where there are no guests.
+// errAnonymous is the error for a client without an identity where guests are not allowed.
 func errAnonymous(err error) error {
 	e := errs.As(err)
 	return &errs.Error{Kind: e.Kind, Detail: e.Detail, Msg: "Internal Error: Failed to execute query plan: " + e.Msg, Err: e}

@@ -63,7 +63,7 @@ func Repair(ctx context.Context, path, target string, progress physical.Progress
 	return physical.Repair(ctx, path, target, physical.CheckOptions{Language: l, Progress: progress})
 }
 
-// language is what physical needs to know of the language.
+// language gives physical the knowledge of the language that it needs.
 type language struct {
 	functions *fn.Table
 	parsing   parse.Options

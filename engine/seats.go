@@ -16,7 +16,7 @@ type seats struct {
 	txns     map[*Tx]struct{}
 }
 
-// seat is what is kept of a session besides itself. end closes its connection; it is called from any goroutine, does
+// seat is the entry of a session in the register. end closes its connection; it is called from any goroutine, does
 // not wait, and may be nil.
 type seat struct {
 	since time.Time

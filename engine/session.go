@@ -345,7 +345,7 @@ func (s *Session) hold(vars []record.Param, limit int) error {
 	return nil
 }
 
-// variableCost is what a variable takes besides its name and value.
+// variableCost is the memory of a variable besides its name and value.
 const variableCost = 64
 
 // Info is the record of the authenticated record user, or NONE.

@@ -52,7 +52,7 @@ func existing(path string) (dir string, there bool) {
 	}
 }
 
-// disk is what a file system says of itself.
+// disk holds the properties of a file system.
 type disk struct {
 	free, size uint64
 	kind       string // "" where it is not known

@@ -64,7 +64,7 @@ func (sh *shell) describe(ctx context.Context, arg string) error {
 	return nil
 }
 
-// heading is what stands above the parts of a table.
+// heading returns the heading of the parts of a table.
 func heading(o *value.Object) string {
 	var out strings.Builder
 	traits := []string{kindOf(o), "schemaless"}

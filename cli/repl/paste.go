@@ -116,7 +116,7 @@ func (p *pastes) pass(b []byte) {
 	}
 }
 
-// shown is what the editor gets for a pasted text: the text on one line, or a place holder.
+// shown returns the form of a pasted text in the editor: the text on one line, or a place holder.
 func (p *pastes) shown(text string) string {
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\r\n")
 	line := toLine.Replace(text)

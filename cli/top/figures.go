@@ -18,7 +18,7 @@ type Source interface {
 	Kill(ctx context.Context, id string) error
 }
 
-// reading is what a source answered.
+// reading is an answer of a source.
 type reading struct {
 	at     time.Time
 	series series

@@ -165,7 +165,7 @@ func (p *past) add(f *Figures) {
 	push(&p.sessions, f.Sessions)
 }
 
-// key is what a key does.
+// key describes a key and its action.
 func (m *model) key(k string) tea.Cmd {
 	if m.asking != "" {
 		return m.answer(k)
@@ -236,7 +236,7 @@ func (m *model) keepInView() {
 	}
 }
 
-// rows are what the list of the page shows.
+// rows returns the rows of the list on the page.
 func (m *model) rows() []process.Row {
 	if m.now == nil || m.now.Processes == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package config is what a daemon can be told, in one table: name, variables, default and help of
+// Package config holds the settings of a daemon in one table: name, variables, default and help of
 // every setting.
 //
 // Flags win over environment variables, those over the file, that over the default. A setting FOO

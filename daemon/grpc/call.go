@@ -253,7 +253,7 @@ func (c *call) read(b []byte, m proto.Message) error {
 	return nil
 }
 
-// decodedCost is what a message without values may take for each of its bytes: an empty text in a list takes two
+// decodedCost bounds the memory that each byte of a message without values may take: an empty text in a list takes two
 // bytes of a message, and sixteen of memory.
 const decodedCost = 8
 

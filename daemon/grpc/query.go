@@ -119,7 +119,7 @@ const (
 	mostBytes     = 256 << 10
 	enoughRecords = 64
 	enoughBytes   = 32 << 10
-	// batchRoom is what a batch leaves of a message for what is around its values.
+	// batchRoom is the part of a message that a batch leaves for its envelope.
 	batchRoom = 8 << 10
 )
 

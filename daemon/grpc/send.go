@@ -165,7 +165,7 @@ func (out *sender) finish(f *failure) {
 
 var statusOK = []string{"0"}
 
-// longestStatus is what a status keeps of a text: clients bound what they take of headers.
+// longestStatus bounds the text of a status: clients limit the size of headers.
 const longestStatus = 2 << 10
 
 // errorType names the message in the details of a status, by the name that clients of the original interface look for.

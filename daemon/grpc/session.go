@@ -21,11 +21,11 @@ func health(c *call, _ []byte) error {
 	return c.answer(&rpcpb.HealthResponse{})
 }
 
-// capabilityNames are what the server can do, as clients know it.
+// capabilityNames lists the abilities of the server by the names that clients know.
 var capabilityNames = []string{"SESSIONS", "TRANSACTIONS", "LIVE_QUERIES", "REFRESH_TOKENS", "EXPORT_DIRECTORY",
 	"ML_MODELS"}
 
-// chunkRoom is what a chunk of bytes leaves of a message for what is around it.
+// chunkRoom is the part of a message that a chunk of bytes leaves for its envelope.
 const chunkRoom = 64
 
 // mostChunk is the largest chunk of a byte stream.
@@ -51,7 +51,7 @@ func getCapabilities(c *call, message []byte) error {
 	return c.answer(&rpcpb.GetCapabilitiesResponse{Capabilities: caps})
 }
 
-// longestClient is what the log keeps of each text that a client says about itself.
+// longestClient bounds each text of a client about itself in the log.
 const longestClient = 128
 
 // noteClient logs who calls: the name, version and platform of the field client.
@@ -154,7 +154,7 @@ func use(c *call, message []byte) error {
 	return c.answer(resp)
 }
 
-// place is what the method use takes for a name: NONE leaves it as it is, NULL clears it.
+// place returns the argument of the method use for a name: NONE leaves it as it is, NULL clears it.
 func place(n *rpcpb.NullableString, empty, what string) (value.Value, error) {
 	switch v := n.GetValue().(type) {
 	case *rpcpb.NullableString_Null:

@@ -22,7 +22,7 @@ func (c *call) notes(id value.UUID) {
 	}
 }
 
-// subscription is what a SubscribeRequest asks for.
+// subscription holds the wishes of a SubscribeRequest.
 type subscription struct {
 	id       *value.UUID
 	register []byte // a LiveQueryRegistration

@@ -225,7 +225,7 @@ func (c *conn) broken(err error) {
 const (
 	// lastWords is how long the client has to read why its connection ends.
 	lastWords = time.Second
-	// unread is what of its own frames is read in that time: the reason would be lost with them otherwise.
+	// unread bounds the frames of the client that are read in that time: the reason would be lost with them otherwise.
 	unread = 256 << 10
 )
 

@@ -50,7 +50,7 @@ func set[T int | time.Duration](p *T, v T) {
 	}
 }
 
-// leastWindow is what every client has at first.
+// leastWindow is the window that every client has at first.
 const leastWindow = 65535
 
 // Server serves connections.

@@ -166,7 +166,7 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// allowedOrigin is what the answer to a page of origin says of it; "" where it may not read the answer.
+// allowedOrigin returns the header value for a page of origin; "" where it may not read the answer.
 func (s *Server) allowedOrigin(origin string) string {
 	switch {
 	case s.Origins.any():

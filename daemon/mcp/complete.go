@@ -46,7 +46,7 @@ func completionContext(raw json.RawMessage) map[string]string {
 	return c.Arguments
 }
 
-// names are what an argument may be.
+// names lists the possible values of an argument.
 func (q *request) names(ctx context.Context, arg string, chosen map[string]string) (names []string, err error) {
 	text, list := "", ""
 	switch arg {

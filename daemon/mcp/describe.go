@@ -195,7 +195,7 @@ func clone(o object) object {
 	return out
 }
 
-// kindOf is what the definition of a table says of its kind: an edge, with its ends, or a view.
+// kindOf returns the kind in the definition of a table: an edge, with its ends, or a view.
 func kindOf(def value.Value) object {
 	kind, _ := def.Object().Get("kind")
 	if kind.Kind() != value.KindObject {

@@ -64,7 +64,7 @@ type Options struct {
 	Limits Limits
 	// ReadOnly: only statements that read are run, and only tools that read are offered.
 	ReadOnly bool
-	// Transport is what metrics call the way in: http or stdio.
+	// Transport is the label of the transport in metrics: http or stdio.
 	Transport string
 	Log       *slog.Logger
 }

@@ -207,7 +207,7 @@ func decodeOne(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// plainID reports whether raw is what may name a request.
+// plainID reports whether raw may be the id of a request.
 func plainID(raw json.RawMessage) bool {
 	if len(raw) > maxIDBytes || len(raw) == 0 {
 		return false

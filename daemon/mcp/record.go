@@ -16,7 +16,7 @@ import (
 // maxClause is the longest text of a clause, in bytes.
 const maxClause = 64 << 10
 
-// dataParam is what the data of a statement is bound to.
+// dataParam is the parameter that the data of a statement is bound to.
 const dataParam = "_data"
 
 func data() ast.Expr { return &ast.Param{Name: dataParam} }

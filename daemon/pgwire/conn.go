@@ -21,7 +21,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 )
 
-// readBuffer is what an idle connection keeps for reading.
+// readBuffer is the size of the read buffer of an idle connection, in bytes.
 const readBuffer = 4 << 10
 
 // conn is one connection. Its own goroutine owns it but for what a mutex guards.

@@ -345,7 +345,7 @@ func noPortal(name string) error {
 	return sqlstate.New(sqlstate.UnknownCursor, "portal %q does not exist", name)
 }
 
-// jsonColumn is what is announced where nothing is known.
+// jsonColumn is announced where the columns are not known.
 var jsonColumn = []column{{name: "result", oid: pgtype.JSONB}}
 
 func (c *conn) describeStatement(p *prepared) error {

@@ -81,7 +81,7 @@ type sqlQuery struct {
 	known basis
 }
 
-// knowledge is what the catalog of a connection rests on.
+// knowledge identifies the definitions on which the catalog of a connection rests.
 type knowledge struct {
 	engine engine.Knowledge
 	epoch  uint64 // of the connection
@@ -102,7 +102,7 @@ func (c *conn) changed() {
 	c.epoch++
 }
 
-// basis is what a bound statement rests on.
+// basis identifies the definitions and settings on which a bound statement rests.
 type basis struct {
 	knowledge
 	styled uint64 // counts the settings by which the texts of constants are read
@@ -291,7 +291,7 @@ func (c *conn) runningText() string {
 	return c.text
 }
 
-// sqlEnv is what a statement of SQL is bound and run in.
+// sqlEnv is the environment in which a statement of SQL is bound and run.
 type sqlEnv struct {
 	c      *conn
 	ctx    context.Context

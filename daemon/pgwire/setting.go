@@ -76,7 +76,7 @@ const (
 var dialects = map[string]dialect{"serviceql": surrealQL, "surrealql": surrealQL, "surql": surrealQL, "gql": isoGQL,
 	"sql": plainSQL}
 
-// settings are what a connection has set. The fields after values follow from it.
+// settings holds the settings of a connection. The fields after values follow from it.
 type settings struct {
 	c       *conn
 	values  map[string]string // by name in lower case; what is not in it has its default

@@ -171,7 +171,7 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// startupParams are what a client says first.
+// startupParams are the parameters of the startup message.
 type startupParams struct {
 	user, database string
 	settings       [][2]string // in their order

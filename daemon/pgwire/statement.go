@@ -18,7 +18,7 @@ type statement struct {
 	params []pgtype.OID // what $1, $2, … are taken for; 0: not known
 }
 
-// work is what a statement does.
+// work is a statement that is ready to run.
 type work interface {
 	// columns are what the statement answers, as far as that is known before it runs. rows: it answers rows; known:
 	// cols is what they have.

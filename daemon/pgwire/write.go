@@ -72,7 +72,7 @@ func (c *conn) writeOut() error {
 	return nil
 }
 
-// column is what a client is told of a column.
+// column describes a column to a client.
 type column struct {
 	name  string
 	oid   pgtype.OID

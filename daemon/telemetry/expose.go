@@ -26,7 +26,7 @@ type usage struct {
 	used time.Duration
 }
 
-// percent is what of a processor the process used since it was last asked.
+// percent is the share of a processor that the process has used since the last reading.
 func (m *Metrics) percent() (float64, bool) {
 	used, ok := processTime()
 	if !ok {

@@ -1,4 +1,4 @@
-// Package telemetry is what an operator sees of a running daemon: structured logs, metrics in
+// Package telemetry shows a running daemon to its operator: structured logs, metrics in
 // Prometheus text form and the slow-query log.
 //
 // Nothing here ever holds a password, token or key: log attributes with such names are masked and

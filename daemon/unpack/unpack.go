@@ -23,7 +23,7 @@ var unpackers = map[string]func(io.Reader, *engine.Account) (io.Reader, error){
 	"zstd":    openZstd,
 }
 
-// inflateMemory is what a decoder of gzip or deflate takes: its window and its tables.
+// inflateMemory is the memory of a decoder of gzip or deflate: its window and its tables.
 const inflateMemory = 64 << 10
 
 func inflating[R io.Reader](r io.Reader, mem *engine.Account, open func(io.Reader) (R, error)) (io.Reader, error) {
@@ -69,7 +69,8 @@ func openZstd(r io.Reader, mem *engine.Account) (io.Reader, error) {
 	return d.IOReadCloser(), nil
 }
 
-// zstdMemory is what a decoder of zstd takes besides its window, twice because it moves what it has: blocks and tables.
+// zstdMemory is the memory of a decoder of zstd besides its window, which counts twice because it moves: blocks and
+// tables.
 const zstdMemory = 512 << 10
 
 // NoMemory says that the bytes of a request do not fit.

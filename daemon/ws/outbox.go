@@ -31,7 +31,7 @@ type outbox struct {
 	full    atomic.Bool // answers are over the limit
 }
 
-// tightPart of the limit is what may wait where memory is tight.
+// tightPart is the part of the limit that may wait where memory is tight.
 const tightPart = 32
 
 // over reports whether answers have to wait; o.mu is held.

@@ -53,15 +53,15 @@ func name(parts ...string) string {
 	return string(b)
 }
 
-// userName is what the attempts at a system user's password are counted by.
+// userName is the name under which attempts at a system user's password are counted.
 func userName(user, ns, db string) string { return name("user", ns, db, user) }
 
 // maxCounted is how many fields the credentials of an access method may have to be counted one by one.
 const maxCounted = 32
 
-// fieldNames are what the attempts at an access method are counted by. Which field names the user only the method's own
-// expression knows, so each counts: guesses at one user have one in common. Credentials with more than maxCounted
-// fields, or with a single one, which then is the secret, count together.
+// fieldNames are the fields by which attempts at an access method are counted. Which field names the user only the
+// method's own expression knows, so each counts: guesses at one user have one in common. Credentials with more than
+// maxCounted fields, or with a single one, which then is the secret, count together.
 func fieldNames(params *value.Object, ns, db, access string) []string {
 	var names []string
 	for _, f := range params.Fields() {

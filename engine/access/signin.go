@@ -242,7 +242,7 @@ func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, d
 	return login, nil
 }
 
-// issuer is what an access method signs its tokens with.
+// issuer holds the keys with which an access method signs its tokens.
 func issuer(d *catalog.Def, def *ast.DefineAccess) (algorithm, key string) {
 	if def.Kind == ast.AccessBearer {
 		return "HS512", secretOf(d)

@@ -397,7 +397,7 @@ func (p *printer) defineFunction(s *DefineFunction) {
 	p.onePermission(s.Permission)
 }
 
-// functionHead is what follows the name of a function: parameters, result and body.
+// functionHead prints the text after the name of a function: parameters, result and body.
 func (p *printer) functionHead(s *DefineFunction) {
 	p.byte('(')
 	list(p, s.Params, func(f FuncParam) {

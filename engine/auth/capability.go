@@ -157,7 +157,7 @@ func (c *Capabilities) MayEval(p *Principal) error {
 	return nil
 }
 
-// class is what kind of principal p is: guest, record or system.
+// class returns the kind of principal that p is: guest, record or system.
 func (p *Principal) class() string {
 	switch {
 	case p.IsSystem():

@@ -143,7 +143,7 @@ func (s *Store) Copy(from ID, source string, to ID, target string, overwrite, mo
 	return s.Delete(from, source)
 }
 
-// noSource is what a copy answers whose source is not there, or cannot be read for err.
+// noSource returns the error of a copy with a missing source, or with one that cannot be read for err.
 func noSource(from ID, source string, overwrite, move bool, err error) error {
 	if err != nil || !overwrite && !move {
 		return err // as the reference: a copy that may not happen needs no source

@@ -57,7 +57,7 @@ func (s *memory) set(id ID, key string, data []byte, overwrite bool) (stored boo
 	return true, nil
 }
 
-// full is what a file answers that is too large, or one too many.
+// full is the error of a file that is too large, or one too many.
 const full = "the bucket is full"
 
 func (s *memory) get(id ID, key string) ([]byte, bool, error) {

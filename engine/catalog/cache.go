@@ -31,7 +31,7 @@ type Cache struct {
 	parse  Parser
 }
 
-// level is what was found under one schema version.
+// level holds the definitions found under one schema version.
 type level struct {
 	version uint64
 	refused int               // guarded by Cache.mu

@@ -72,7 +72,7 @@ func (v *View) TableIDAt(db *Database, name string, version uint64) (uint32, err
 	return r.id, nil
 }
 
-// tablePast is what all versions of a table's definition start with.
+// tablePast is the prefix of all versions of a table's definition.
 func tablePast(db *Database, name string) []byte {
 	return key.PastPrefix(nil, defKey(db.Inner(), ast.DefTable, name))
 }

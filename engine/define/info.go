@@ -188,7 +188,7 @@ func (r *run) infoRoot(structure bool) (value.Value, error) {
 		value.Field{Name: "system", Value: systemInfo()})
 }
 
-// systemInfo is what the process knows of its machine. Load and processor use are not measured: 0.
+// systemInfo returns the properties of the machine that the process knows. Load and processor use are not measured: 0.
 func systemInfo() value.Value {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
 	metrics.Read(samples)
@@ -203,8 +203,8 @@ func systemInfo() value.Value {
 		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))}))
 }
 
-// defaults is what USE DEFAULT means: the namespace and database that DEFINE CONFIG DEFAULT names, else those that the
-// engine was opened with. A config may name one of them alone.
+// defaults returns the place that USE DEFAULT selects: the namespace and database that DEFINE CONFIG DEFAULT names,
+// else those that the engine was opened with. A config may name one of them alone.
 func (r *run) defaults() (ns, db string, err error) {
 	d, err := r.Cat.Def(catalog.Scope{}, ast.DefConfig, "Default")
 	if err != nil {

@@ -242,7 +242,7 @@ func onDelete(ref *ast.Reference) string {
 	return "IGNORE"
 }
 
-// indexClause is what follows the fields in the text of an index.
+// indexClause returns the text after the fields in the definition of an index.
 func indexClause(x *ast.DefineIndex) string {
 	bare := *x
 	bare.Comment = nil

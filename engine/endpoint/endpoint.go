@@ -33,7 +33,7 @@ const (
 	mediaFlat   = "application/vnd.surrealdb.flatbuffers"
 )
 
-// apiAnswer is what an API gives back. Errors of handlers and middleware are answers too.
+// apiAnswer returns the response of an API. Errors of handlers and middleware are answers too.
 type apiAnswer struct {
 	status  int
 	headers *value.Object

@@ -298,7 +298,7 @@ func (a assigner) withElem(im image, i int, f func(image) (image, error)) (image
 	return image{replaced(im.doc, i, now.doc), a.replaced(im.seen, i, now.seen)}, nil
 }
 
-// elem is what is seen of an element.
+// elem returns the visible part of an element.
 func (a assigner) elem(im image, i int) value.Value {
 	if !a.apart || !isArray(im.seen) || i >= im.seen.Len() {
 		return value.None

@@ -12,7 +12,7 @@ type codes [auth.Codes]struct {
 	gate *record.Gate // of code that is not elevated: it may be used by code inside of its own
 }
 
-// authority is what a run takes back when it leaves stored code.
+// authority holds the state to restore when a run leaves stored code.
 type authority struct {
 	auth *auth.Authority
 	gate *record.Gate

@@ -29,7 +29,7 @@ type hostCall struct {
 	method string
 }
 
-// name is what the errors of closures call their caller; h is nil where a statement calls one itself.
+// name is the name of the caller in the errors of closures; h is nil where a statement calls one itself.
 func (h *host) name() string {
 	if h == nil || h.method == "" {
 		return "function ANONYMOUS"

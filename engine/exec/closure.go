@@ -37,7 +37,7 @@ func (r *Run) closure(env *Env, x *ast.Closure) value.Value {
 	return value.ClosureOf(c)
 }
 
-// apartFrom is what a run takes back after a closure that other code made than the code that calls it.
+// apartFrom holds the state to restore after a closure that other code made than the code that calls it.
 type apartFrom struct {
 	authority
 	defining int

@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// change is what a data clause makes of a record.
+// change is the effect of a data clause on a record.
 type change struct {
 	after   value.Value // the new image: an object
 	input   value.Value // $input

@@ -25,7 +25,7 @@ type Env struct {
 	table  *catalog.Table // of the record that is written; nil elsewhere
 }
 
-// standing is what the document of a frame is.
+// standing is the role of the document of a frame.
 type standing uint8
 
 const (

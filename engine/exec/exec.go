@@ -102,7 +102,7 @@ type Config struct {
 	// ReadRecord and ReadPath read texts that are data: a record id with a literal key, a path with nothing to evaluate.
 	ReadRecord func(text string) (value.Value, error)
 	ReadPath   func(text string) (*ast.Idiom, error)
-	// DefaultNamespace and DefaultDatabase are what USE DEFAULT means.
+	// DefaultNamespace and DefaultDatabase are the place that USE DEFAULT selects.
 	DefaultNamespace, DefaultDatabase string
 	Strict                            bool               // new databases are strict
 	Caps                              *auth.Capabilities // of what the engine does by itself: ASYNC events

@@ -265,7 +265,7 @@ func (in *inserter) replaceRow(ctx context.Context, p *record.Write) error {
 	return in.put(ctx, p)
 }
 
-// duplicate is what happens to a row whose record is there already.
+// duplicate handles a row with an existing record.
 func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.RecordID, doc value.Value) error {
 	switch {
 	case in.s.OnDuplicate != nil:

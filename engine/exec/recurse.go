@@ -253,7 +253,7 @@ type trail struct {
 	hops int
 }
 
-// trailSize is what a trail takes.
+// trailSize is the memory of a trail, in bytes.
 const trailSize = 64
 
 func (t *trail) list(inclusive bool) value.Value {

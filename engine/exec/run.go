@@ -37,7 +37,7 @@ type SessionState struct {
 	Current func() *SessionState
 	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil: never.
 	Still func(*SessionState) error
-	// Checked is what Catalog.Identities was when the identity was last looked up.
+	// Checked is the value of Catalog.Identities at the last look-up of the identity.
 	Checked uint64
 }
 
@@ -81,7 +81,7 @@ type Run struct {
 	known
 }
 
-// matching is what MATCHES keeps between rows.
+// matching is the state of MATCHES between rows.
 type matching struct {
 	loose   map[*ast.Binary]*matcher // outside of a WHERE
 	queries map[*ast.Binary]analyzed // analyzed once
@@ -94,7 +94,7 @@ type known struct {
 	computing  record.Computing
 }
 
-// beyond is what a statement does beyond its transaction and its rights.
+// beyond holds the effects of a statement outside its transaction and its rights.
 type beyond struct {
 	// Outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
 	Outside bool

@@ -34,7 +34,7 @@ func (r *Run) script(ctx context.Context, env *Env, x *ast.Script) (value.Value,
 	return r.Ex.scripts.Run(ctx, x.Source, env.This(), args, &scriptHost{r: r, ctx: ctx, env: env})
 }
 
-// scriptHost is what a script reaches: what the statement that calls it may do, in its transaction.
+// scriptHost gives a script the rights of the statement that calls it, in its transaction.
 type scriptHost struct {
 	r   *Run
 	ctx context.Context

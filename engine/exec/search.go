@@ -20,7 +20,7 @@ var (
 	_ fn.AnalyzerHost = (*host)(nil)
 )
 
-// searches is what a WHERE searches for. It belongs to the frame of the rows; functions such as search::score find it
+// searches holds the searches of a WHERE. It belongs to the frame of the rows; functions such as search::score find it
 // there.
 type searches struct {
 	matches []*matcher // in the order of the text

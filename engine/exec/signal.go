@@ -17,7 +17,7 @@ var (
 	errReturn   = errors.New("return")
 )
 
-// errReading is what a write in an expression answers that may only read.
+// errReading is the error of a write in an expression that may only read.
 var errReading = errs.NotAllowed("Permissions, views and the expressions of indexes may not write")
 
 // IsStray reports whether err is that of a BREAK or CONTINUE outside of a loop.

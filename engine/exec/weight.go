@@ -37,7 +37,7 @@ func (r *Run) reserve(n int) error {
 // keep counts what an operator or a variable holds on to, until the statement or block around it rewinds.
 func (r *Run) keep(v value.Value) error { return r.Mem.Charge(value.Weight(v)) }
 
-// held is what the values weigh that are gathered for a list or an object, while it grows.
+// held is the weight of the values gathered so far for a list or an object.
 type held int
 
 // add refuses a value too many.

@@ -169,7 +169,7 @@ func (w *writer) write(targets []Target, only bool, each func(*Target) error) (v
 	return w.result(only, len(targets))
 }
 
-// kind is what the statement returns of each record.
+// kind says which image of each record the statement returns.
 func (w *writer) kind() ast.OutputKind {
 	if w.out == nil || w.out.Kind == ast.OutputDefault {
 		return w.none

@@ -7,7 +7,7 @@ import (
 // maxOutput bounds the bytes of a text or array that a function makes out of small arguments.
 const maxOutput = 1 << 20
 
-// elemSize is what one element counts against maxOutput: the reference's size of a value, so that the same calls fail.
+// elemSize is the size of one element against maxOutput: the reference's size of a value, so that the same calls fail.
 const elemSize = 56
 
 func (c Call) tooLarge() error {

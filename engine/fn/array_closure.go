@@ -120,7 +120,8 @@ func arrayMap(c Call, args []value.Value) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
-// mapped is what a closure gives for each element. It has one parameter, the element, or two, with its place, too.
+// mapped returns the results of a closure for each element. It has one parameter, the element, or two, with its place,
+// too.
 func mapped(c Call, args []value.Value, params int) ([]value.Value, error) {
 	items := args[0].Elems()
 	out, given := make([]value.Value, len(items)), make([]value.Value, 2)

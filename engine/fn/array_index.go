@@ -290,7 +290,7 @@ func arrayClump(c Call, args []value.Value) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
-// leastWeight is what every element of an array weighs at least.
+// leastWeight is the least weight of an element of an array.
 var leastWeight = value.Weight(value.None)
 
 func arrayWindows(c Call, args []value.Value) (value.Value, error) {

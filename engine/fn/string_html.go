@@ -34,7 +34,7 @@ func stringHTMLEncode(c Call, args []value.Value) (value.Value, error) {
 	return value.Str(b.String()), nil
 }
 
-// htmlCode is what stands for a byte in text and in attributes, quoted or not; "" for itself.
+// htmlCode returns the escape of a byte in text and in attributes, quoted or not; "" for itself.
 func htmlCode(b byte) string {
 	switch b {
 	case '&':

@@ -17,7 +17,7 @@ func stringIsDatetime(_ Call, args []value.Value) (value.Value, error) {
 	return value.Bool(err == nil), nil
 }
 
-// timeFields is what a text said about a time; -1 (year: unset) for what it did not.
+// timeFields holds the parts of a time found in a text; -1 (year: unset) for missing ones.
 type timeFields struct {
 	year, century, yearOfCentury       int
 	hasYear                            bool

@@ -116,7 +116,7 @@ func typeStringLossy(_ Call, args []value.Value) (value.Value, error) {
 	return value.Str(value.ToString(args[0])), nil
 }
 
-// idText is what a value turns into as a part of a record id.
+// idText returns the text of a value as a part of a record id.
 func idText(v value.Value) string {
 	if v.Kind().IsNumber() {
 		return numberText(v)

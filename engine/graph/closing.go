@@ -45,7 +45,7 @@ func (x *runner) closes(o *edgeOp, node, target *element) (bool, error) {
 	return c.state != closingMade || c.bits[at/64]>>(at%64)&1 != 0, nil
 }
 
-// closingOf is what is kept for an operator and its target.
+// closingOf returns the state kept for an operator and its target.
 func (x *runner) closingOf(o *edgeOp, target *element) *closing {
 	for i := range x.closed {
 		if c := &x.closed[i]; c.op == o {

@@ -173,7 +173,7 @@ func (x *runner) keep(e *element, raw record.Stored, doc value.Value, ok bool) e
 // load is see for what a slot is bound to.
 func (x *runner) load(s *slot) (bool, error) { return x.see(s.el) }
 
-// document is what a slot is bound to, read; false where it is missing or hidden.
+// document reads the record that a slot is bound to; false where it is missing or hidden.
 func (x *runner) document(s *slot) (value.Value, bool, error) {
 	e := s.el
 	if ok, err := x.see(e); err != nil || !ok {

@@ -43,7 +43,7 @@ func (f *flood) add(e *element) *reach {
 	return r
 }
 
-// find is what is known of a node; nil: the flood has not come to it.
+// find holds the state of a node; nil: the flood has not come to it.
 func (f *flood) find(e *element) *reach {
 	r := f.seen[e.hash]
 	for r != nil && !r.el.is(e) {

@@ -103,7 +103,7 @@ func (p *Program) run(x *runner, out *exec.Out) (value.Value, error) {
 	return a.value(), nil
 }
 
-// slotKind is what a slot holds.
+// slotKind is the kind of content of a slot.
 type slotKind uint8
 
 const (
@@ -154,7 +154,7 @@ type runner struct {
 	deep  int // edges of the paths at work
 }
 
-// runner is what a run of the program needs, in the memory of one before where that is idle.
+// runner is the state of a run of the program, in the memory of an earlier run where one is idle.
 func (p *Program) runner(ctx context.Context, r *exec.Run) (*runner, error) {
 	g, err := r.Gate()
 	if err != nil {
@@ -186,7 +186,7 @@ func (x *runner) forget() {
 	}
 }
 
-// value is what a slot holds, records as SELECT * shows them; NULL for what is missing.
+// value returns the content of a slot, records as SELECT * shows them; NULL for what is missing.
 func (x *runner) value(s *slot) (value.Value, error) {
 	switch s.kind {
 	case isValue:
@@ -235,7 +235,7 @@ func (b *binder) fail(at gql.Span, format string, args ...any) error {
 	return parse.Fail(b.src, errs.Internal(format, args...).Msg, parse.Block{Start: at.Start, End: at.End})
 }
 
-// varKind is what a variable stands for.
+// varKind is the kind of thing that a variable stands for.
 type varKind uint8
 
 const (

@@ -309,7 +309,7 @@ func (x *runner) change(run []*change) error {
 	return err
 }
 
-// content is what x = {…} makes of a record: an edge keeps its ends.
+// content returns the record after x = {…}: an edge keeps its ends.
 func (x *runner) content(s *slot, v value.Value) (*ast.Data, error) {
 	if s.kind == isEdge {
 		in, out, err := x.g.Ends(x.ctx, s.el.recordID())

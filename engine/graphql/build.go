@@ -152,7 +152,7 @@ func (b *builder) finish() (*Schema, error) {
 	return b.s, b.err
 }
 
-// prelude is what every schema has: the scalars and directives of the specification, and introspection.
+// prelude is the common part of every schema: the scalars and directives of the specification, and introspection.
 var prelude = validator.PreludeDocument()
 
 func (b *builder) builtIn() {

@@ -16,7 +16,7 @@ const (
 	mostPage  = 1000
 )
 
-// page is what a connection asks for.
+// page is the part of a list that a connection asks for.
 type page struct {
 	size     int64
 	backward bool

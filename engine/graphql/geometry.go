@@ -132,7 +132,7 @@ func allowed(kind value.GeometryKind, kinds []value.GeometryKind) error {
 		strings.Join(names, ", "))
 }
 
-// coordinateForms are what coordinates look like, by kind.
+// coordinateForms describes the form of coordinates, by kind.
 var coordinateForms = [...]string{"[lng, lat]", "[[lng, lat], ...]", "[[[lng, lat], ...], ...]", "[[lng, lat], ...]",
 	"[[[lng, lat], ...], ...]", "[[[[lng, lat], ...], ...], ...]"}
 

@@ -60,7 +60,7 @@ type edge struct {
 	in bool    // edges that come in
 }
 
-// shape is what a value of some kind is in GraphQL.
+// shape is the GraphQL form of a kind of value.
 type shape struct {
 	kind    shapeKind
 	name    string // of the output type; of lists: that of the element
@@ -112,7 +112,7 @@ func (s *shape) in(optional bool) *gast.Type {
 	return t
 }
 
-// action is what a root field does.
+// action is the operation of a root field.
 type action uint8
 
 const (

@@ -14,7 +14,7 @@ func scalar(name string, t *value.Type) *shape {
 	return &shape{kind: shapeScalar, name: name, input: name, typ: t}
 }
 
-// shapeOf is what a kind is in GraphQL. scope names the enums and nested types that it needs.
+// shapeOf returns the GraphQL form of a kind. scope names the enums and nested types that it needs.
 func (b *builder) shapeOf(t *value.Type, scope string, lists int) *shape {
 	if t == nil {
 		s := scalar("any", value.Any)

@@ -222,7 +222,7 @@ func (b *builder) aggregateTypes(o *object) {
 	b.define(keys, o.table)
 }
 
-// aggregates are what numbers are summed up by.
+// aggregates are the aggregate functions of numbers.
 var aggregates = [...]string{"min", "max", "sum", "avg"}
 
 func (b *builder) connectionTypes(o *object, name string) {

@@ -152,7 +152,7 @@ func parseRetention(v string) (time.Duration, error) {
 // maxPrefix is the greatest length of a prefix: it is in every key.
 const maxPrefix = 64
 
-// prefixLetters are what it may be made of.
+// prefixLetters lists the characters of a prefix.
 const prefixLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 // checkCluster refuses addresses and prefixes that cannot be any.

@@ -96,7 +96,7 @@ func (l *lane) forgive(limits *Limits) bool {
 	return true
 }
 
-// remaining is what the session may still take for a change.
+// remaining is the time that the session may still take for a change.
 func (l *lane) remaining(on moment, limits *Limits) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

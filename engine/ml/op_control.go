@@ -73,7 +73,7 @@ func condition(t *Tensor) (bool, error) {
 	return t.U8[0] != 0, nil
 }
 
-// scalarBool and scalarInt are what a loop gives to its body.
+// scalarBool and scalarInt make the scalars that a loop passes to its body.
 func scalarBool(b bool) *Tensor {
 	return &Tensor{Type: onnx.Bool, Dims: []int{}, U8: []uint8{truth(b)}}
 }

@@ -100,7 +100,7 @@ func buildLinearRegressor(n *node) (kernel, error) {
 	}, nil
 }
 
-// transform is what happens to the scores of a row at the end; nil leaves them.
+// transform is applied to the scores of a row at the end; nil leaves them.
 type transform func(row []float32)
 
 func postTransform(n *node) (transform, error) {

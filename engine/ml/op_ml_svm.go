@@ -14,7 +14,7 @@ var vectorMachines = map[string]operator{
 	"SVMClassifier": {1, 1, buildSVMClassifier, rowsTable, true},
 }
 
-// svm is what both machines have: a kernel function, support vectors and coefficients.
+// svm is the common part of both machines: a kernel function, support vectors and coefficients.
 type svm struct {
 	kind                 string
 	gamma, coef0, degree float64

@@ -35,7 +35,7 @@ const (
 var conditions = map[string]uint8{"BRANCH_LEQ": condLEQ, "BRANCH_LT": condLT, "BRANCH_GTE": condGTE,
 	"BRANCH_GT": condGT, "BRANCH_EQ": condEQ, "BRANCH_NEQ": condNEQ}
 
-// leafWeight is what a leaf adds to one target.
+// leafWeight is the addition of a leaf to one target.
 type leafWeight struct {
 	target int32
 	weight float64

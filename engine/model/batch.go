@@ -61,8 +61,8 @@ func (b *batch) wait(ctx context.Context) error {
 	return nil
 }
 
-// besideBytes is what the goroutine that computes may take. Calls that need more are computed by the statement, which
-// has an account.
+// besideBytes bounds the memory of the goroutine that computes. Calls that need more are computed by the statement,
+// which has an account.
 const besideBytes = 16 << 20
 
 // errRoom is the error of a batch that needs more memory than there is for it.

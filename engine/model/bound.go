@@ -179,7 +179,7 @@ func (m *Bound) badArgument() error {
 		"number, an object, or an array of numbers.", m.title)
 }
 
-// result is what a call gives, an array of floats, made in list.
+// result returns the result of a call, an array of floats, made in list.
 func (m *Bound) result(out []float64, buffered bool, list []value.Value) value.Value {
 	if buffered {
 		m.header.Restore(out)

@@ -171,7 +171,7 @@ func (p *parser) alterStore(s *ast.Alter) {
 	s.Clauses = []ast.AlterClause{{Name: "COMPACT"}}
 }
 
-// drop is what DROP may name, or a failure that lists it.
+// drop parses a name after DROP, or fails with the list of possible names.
 func (p *parser) drop(want string, kinds ...kind) (ast.AlterClause, bool) {
 	p.advance()
 	for _, k := range kinds {

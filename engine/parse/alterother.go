@@ -198,7 +198,7 @@ func (p *parser) word() string {
 	return p.tok.kind.String()
 }
 
-// configClauses are what each config is made of.
+// configClauses lists the clauses of each config.
 var configClauses = map[string][]string{
 	"GRAPHQL": {"TABLES", "FUNCTIONS", "DEPTH", "COMPLEXITY", "INTROSPECTION"},
 	"API":     {"MIDDLEWARE", "PERMISSIONS"},

@@ -209,7 +209,7 @@ func (p *parser) defineAPI() ast.Statement {
 
 func (p *parser) apiAction() ast.APIAction { return p.apiActionFor(p.methods()) }
 
-// apiActionFor is what follows the methods of an action.
+// apiActionFor parses the part after the methods of an action.
 func (p *parser) apiActionFor(methods []string) ast.APIAction {
 	a := ast.APIAction{Methods: methods}
 	a.Config = p.apiConfig()

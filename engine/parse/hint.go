@@ -8,7 +8,7 @@ import (
 // maxHintDistance is how many edits a hint may be away from what was written.
 const maxHintDistance = 3
 
-// renamed is what a path of the 2.x line is called now, "" for others.
+// renamed returns the present name of a path of the 2.x line, "" for others.
 func renamed(path string) string {
 	switch path {
 	case "type::thing":

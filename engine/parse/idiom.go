@@ -55,7 +55,7 @@ func (p *parser) part() ast.Part {
 	return p.graph()
 }
 
-// dotted is what follows a dot.
+// dotted parses the part after a dot.
 func (p *parser) dotted() ast.Part {
 	switch p.tok.kind {
 	case tStar:

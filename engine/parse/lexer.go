@@ -11,7 +11,7 @@ type lexer struct {
 	pos int
 }
 
-// lexError is what is wrong with the text at a token.
+// lexError is an error of the lexer at a token.
 type lexError struct {
 	msg        string
 	start, end int
@@ -27,7 +27,7 @@ func (e *lexError) token(size int) token {
 	return token{tEOF, e.start, e.end}
 }
 
-// class is what a byte may be part of.
+// class is the set of tokens that a byte may be part of.
 type class uint8
 
 const (

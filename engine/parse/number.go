@@ -307,7 +307,7 @@ func (p *parser) durationToken() value.Value {
 	return p.duration(p.tok.start)
 }
 
-// durationScale is what a unit counts: seconds, or nanoseconds of the small ones.
+// durationScale is the length of a unit: seconds, or nanoseconds of the small ones.
 func durationScale(unit string) (secs, nanos uint64) {
 	switch unit {
 	case "ns":

@@ -161,7 +161,7 @@ func (p *parser) bytes(t token) value.Value {
 	return value.BytesOf(out)
 }
 
-// filesNeeded is what is missing where Options.NoFiles refuses.
+// filesNeeded names the missing capability where Options.NoFiles refuses.
 const filesNeeded = "the experimental files feature to be enabled"
 
 // file is the value of f'bucket:/key'.

@@ -139,7 +139,7 @@ func (p *parser) literal(v value.Value) ast.Expr {
 
 func (p *parser) param() *ast.Param { return &ast.Param{Name: p.paramName(p.advance())} }
 
-// named is what starts with an identifier: a function, constant, record id or field.
+// named parses an expression that starts with an identifier: a function, constant, record id or field.
 func (p *parser) named() ast.Expr {
 	switch next := p.peek(); next.kind {
 	case tPath:

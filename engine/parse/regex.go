@@ -31,7 +31,7 @@ func (p *parser) regex() ast.Expr {
 // regexWork is how many bytes of other text take as long to read as a byte of a pattern.
 const regexWork = 16
 
-// maxRegexes is what the regular expressions of one text may take together when all of them are used, in bytes.
+// maxRegexes bounds the memory of all regular expressions of one text together, in bytes.
 const maxRegexes = 64 << 20
 
 func (p *parser) regexLiteral(source string, t token) ast.Expr {

@@ -79,7 +79,7 @@ func (p *parser) projection() ast.Projection {
 	return f
 }
 
-// targets are what a statement works on.
+// targets parses the targets of a statement.
 func (p *parser) targets() []ast.Expr {
 	list := []ast.Expr{p.target()}
 	for p.err == nil && p.eat(tComma) {

@@ -69,7 +69,7 @@ func (x *Runner) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s as
 	return x.Define.Statement(ctx, r, env, s)
 }
 
-// program is what runs as a statement of its own without being one of the language: ISO GQL, and the fields of GraphQL.
+// program is a statement outside the language: ISO GQL, and the fields of GraphQL.
 type program interface {
 	Run(ctx context.Context, r *exec.Run) (value.Value, error)
 }

@@ -21,7 +21,7 @@ type Sink interface {
 	Finished(i int, r *Result, rows bool) error
 }
 
-// streaming is what a query that hands its answers to a Sink remembers.
+// streaming is the state of a query that hands its answers to a Sink.
 type streaming struct {
 	sink     Sink
 	inRows   []bool // of each answer: it was given as rows

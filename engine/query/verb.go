@@ -7,7 +7,7 @@ var Verbs = []string{"select", "create", "insert", "update", "upsert", "delete",
 	"info",
 	"define", "transaction", "other"}
 
-// verb is what a statement does, one of Verbs.
+// verb returns the operation of a statement, one of Verbs.
 func verb(s ast.Statement) string {
 	switch s := s.(type) {
 	case *ast.Select:

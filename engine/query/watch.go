@@ -19,7 +19,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// watch is what a live query looks for.
+// watch is a live query at work.
 type watch struct {
 	ex    *exec.Executor
 	stmt  *ast.Live
@@ -84,7 +84,7 @@ func ViewerOf(p *auth.Principal) Viewer {
 	return v
 }
 
-// seen is what some viewer is told of a change; nil for nothing.
+// seen returns the notification of a change for some viewer; nil for none.
 type seen struct {
 	by  Viewer
 	out *live.Outcome

@@ -156,7 +156,7 @@ func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (n
 	return v, kept, err
 }
 
-// fieldScope is what the clauses of one field see.
+// fieldScope is the scope of the clauses of one field.
 type fieldScope struct {
 	field      *catalog.Field
 	w          *Write

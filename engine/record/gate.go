@@ -69,7 +69,7 @@ type Gate struct {
 	At uint64
 	// Computing are the records whose COMPUTED fields are evaluated now; all gates of a run share it.
 	Computing *Computing
-	// Texts is what full-text indexes share, Vectors what vector indexes do.
+	// Texts is the shared state of full-text indexes, Vectors that of vector indexes.
 	Texts   *fulltext.Library
 	Vectors *vector.Cache
 

@@ -379,7 +379,7 @@ func (g *Gate) RowCount(tb *catalog.Table) (int64, error) {
 	return g.sumCounter(tb, 0)
 }
 
-// unknownRows is what RowGuess takes a table for whose rows the caller may not all see.
+// unknownRows is the guess of RowGuess for a table with rows that the caller may not see.
 const unknownRows = 1000
 
 // RowGuess is about how many rows of a table the caller finds, for a plan.

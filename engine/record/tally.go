@@ -7,7 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// tally is what is kept of one aggregate over a group. The sums are floats or ints until a decimal comes, decimals from
+// tally is the state of one aggregate over a group. The sums are floats or ints until a decimal comes, decimals from
 // then on: amounts stay exact.
 type tally struct {
 	count        int64

@@ -89,7 +89,7 @@ func (g *Gate) changeView(ctx context.Context, tb, src *catalog.Table, id *value
 	return g.changeGroup(ctx, tb, src, p, id, groupKey(p, now), nil, now.Elems())
 }
 
-// picked is what a view needs of an image of a source record; NONE where it needs nothing.
+// picked returns the part of an image of a source record that a view needs; NONE where it needs nothing.
 func (g *Gate) picked(ctx context.Context, p *viewPlan, doc value.Value) (value.Value, error) {
 	if doc.IsNone() {
 		return value.None, nil

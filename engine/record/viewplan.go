@@ -92,7 +92,7 @@ func planView(s *ast.Select) (*viewPlan, error) {
 	return b.plan, nil
 }
 
-// groupExpr is what a GROUP BY stands for: the column of that name, or a field of the record.
+// groupExpr returns the expression that a GROUP BY stands for: the column of that name, or a field of the record.
 func groupExpr(p *ast.Projections, g *ast.Idiom) ast.Expr {
 	name := ast.Text(g)
 	for i := range p.Fields {

@@ -27,7 +27,7 @@ var guardedOps = map[token.Token]string{
 	token.SHIFT_RIGHT_ASSIGN: " >>",
 }
 
-// bigClasses are what makes BigInts out of other things.
+// bigClasses are the classes that make BigInts out of other things.
 var bigClasses = [...]string{"BigInt", "BigInt64Array", "BigUint64Array"}
 
 // dropBigInts takes BigInts out of a runtime.

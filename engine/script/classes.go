@@ -163,7 +163,7 @@ func (c *call) standsFor(this goja.Value) value.Value {
 	return value.None
 }
 
-// text is what <string> makes of a value.
+// text returns the result of <string> for a value.
 func (c *call) text(this goja.Value) string {
 	v := c.standsFor(this)
 	if s, err := value.Cast(v, value.Simple(value.TypeString), nil); err == nil {

@@ -170,7 +170,7 @@ type script struct {
 	bigInts bool // it can have some
 }
 
-// written is what a script is compiled of.
+// written returns the source from which a script is compiled.
 type written struct {
 	source string
 	given  bool
@@ -325,7 +325,7 @@ func (c *call) exception(thrown goja.Value) error {
 	return failed("An exception occurred: %s\n", text)
 }
 
-// settled is what a promise came to; all that could run has run by now.
+// settled returns the outcome of a promise; all that could run has run by now.
 func (c *call) settled(v goja.Value) (goja.Value, error) {
 	p, ok := v.Export().(*goja.Promise)
 	if !ok {

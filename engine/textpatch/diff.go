@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// op is what an edit does.
+// op is the operation of an edit.
 type op int8
 
 const (

@@ -16,7 +16,7 @@ type job struct {
 // pollEach is how many characters are looked at between two questions.
 const pollEach = 1 << 20
 
-// stopped is what poll said.
+// stopped is the error that poll returned.
 type stopped struct{ err error }
 
 // did counts n characters that are looked at.

@@ -15,7 +15,7 @@ const (
 	maxSpans    = 1024
 )
 
-// readSet is what a transaction has looked at.
+// readSet is the set of keys that a transaction has read.
 type readSet struct {
 	keys  overlay.Tree // a set: values are nil
 	spans []*span

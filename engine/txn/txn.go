@@ -53,7 +53,7 @@ type Tx struct {
 	*changes
 }
 
-// changes is what a transaction would change. One that only reads has none, unless it registers hooks.
+// changes holds the uncommitted changes of a transaction. One that only reads has none, unless it registers hooks.
 type changes struct {
 	buf   overlay.Tree // writes: key → value; nil = deleted
 	adds  overlay.Tree // key → what to add to its counter; never a key of buf
@@ -65,7 +65,7 @@ type changes struct {
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
 }
 
-// hook is what runs after the commit, and what it is about.
+// hook is a function to run after the commit, with its subject.
 type hook struct {
 	fn    func(kv.Version)
 	note  any
@@ -483,7 +483,7 @@ func refusal(err error) error {
 	return err
 }
 
-// batch is what there is to commit.
+// batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
 	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn}
 	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))

@@ -9,7 +9,7 @@ type draft struct {
 	in *parts // nil: it is as v
 }
 
-// parts is what an object or an array has in it by now.
+// parts holds the content of an object or array so far.
 type parts struct {
 	fields []draftField   // of an object: those that were touched. The others are as they were
 	at     map[string]int // where a name is in fields, when they are many
@@ -232,7 +232,7 @@ func (in *parts) list(f func(*draft) Value) Value {
 	return ArrayOf(out)
 }
 
-// value is what d is by now.
+// value returns d in its present state.
 func (d *draft) value() Value {
 	if d.in == nil {
 		return d.v

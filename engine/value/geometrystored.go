@@ -33,7 +33,7 @@ func storedGeometry(kind GeometryKind, b []byte) (v Value, size int, ok bool) {
 		p: unsafe.Pointer(&lazyGeometry{first: unsafe.SliceData(b)})}, size, true
 }
 
-// stored is what a geometry has behind its tag; nil where it did not come in its stored form.
+// stored returns the bytes behind the tag of a geometry; nil where it did not come in its stored form.
 func (v Value) stored() []byte {
 	if v.flag == 0 {
 		return nil

@@ -61,7 +61,7 @@ func (s *Searches) bind(r *Regex) *Regex {
 	return &Regex{Source: r.Source, Steps: r.Steps, Cost: r.Cost, pattern: r.pattern, of: r, asks: s}
 }
 
-// aSearch is what a search takes besides its effort.
+// aSearch is the fixed cost of a search, besides its effort.
 const aSearch = 1 << 10
 
 func (s *Searches) match(r *Regex, text string) bool {

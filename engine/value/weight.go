@@ -132,7 +132,7 @@ func (v Value) loadedWithBounds(r *Range) Value {
 	return l.on(v)
 }
 
-// pointSize is what a point takes.
+// pointSize is the memory of a point, in bytes.
 const pointSize = 16
 
 func (g *Geometry) weight() uint32 {

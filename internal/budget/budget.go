@@ -35,7 +35,7 @@ const (
 // anonymousPart of a pool is for anonymous clients.
 const anonymousPart = 8
 
-// unknownMemory is what a machine is taken for that does not tell how much memory it has.
+// unknownMemory is the assumed memory of a machine that does not report it.
 const unknownMemory = 4 << 30
 
 // share is the part of its memory that a process has for statements. The rest is for what they are encoded as and

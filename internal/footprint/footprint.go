@@ -71,7 +71,7 @@ func peak(f func()) uint64 {
 	return most - before
 }
 
-// alive is what the last collection found, and the stacks.
+// alive is the live heap of the last collection, and the stacks.
 func alive() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(s)

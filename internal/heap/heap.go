@@ -156,7 +156,7 @@ func (p *pacer) adjust() bool {
 	return true
 }
 
-// leastUsed is what the collector takes the heap for where it is smaller.
+// leastUsed is the least size that the collector assumes for the heap.
 const leastUsed = 4 << 20
 
 // percentFor makes the heap grow by spare.
@@ -164,7 +164,7 @@ func percentFor(used, spare uint64) int64 {
 	return int64(max(spare*100/max(used, leastUsed), 1))
 }
 
-// usage is what the last collection found, in bytes.
+// usage holds the sizes that the last collection found, in bytes.
 type usage struct {
 	used      uint64 // what the collector measures the growth by
 	live      uint64 // of the heap

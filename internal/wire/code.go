@@ -28,7 +28,7 @@ const (
 	CodeConflict       = -32009
 )
 
-// class is what a row of the table is looked up by: a kind, and a detail or "" for all others.
+// class is the look-up key of a row of the table: a kind, and a detail or "" for all others.
 type class struct {
 	kind   errs.Kind
 	detail string

@@ -32,7 +32,7 @@ type cacheRow struct {
 	CreatedAt time.Time `db:"created_at"`
 }
 
-// key is what an answer belongs to: the kind, the region of the caller, what narrows the search, the model.
+// key identifies the question of an answer: the kind, the region of the caller, what narrows the search, the model.
 func (y *synthesis) key() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{y.kind, y.c.who.Region.Key(), y.lens.Key(),
 		strings.Join(y.labels, "\x01"), y.chosen.Provider, y.chosen.Model}, "\x00")))

@@ -313,7 +313,7 @@ func without(a, b []string) []string {
 	return out
 }
 
-// effective is what a principal may do, now or at a time.
+// effective returns the rights of a principal, now or at a time.
 func (s *Server) effective(c *call) (any, error) {
 	p, err := c.principal()
 	if err != nil {

@@ -105,7 +105,7 @@ type synthesis struct {
 	found  *retrieve.Found
 }
 
-// answered is what came of it.
+// answered is the outcome.
 type answered struct {
 	text      string
 	citations []citation
@@ -279,7 +279,7 @@ func (y *synthesis) note(s *Server, a *answered, out *model.Answer, start time.T
 	return row.ID
 }
 
-// recall is what /chat and /reflect of a session see of it: its last turns.
+// recall returns the last turns of a session, for /chat and /reflect.
 func (s *Server) recent(c *call, session string) ([]store.Turn, error) {
 	all, err := store.Rows[store.Turn](c.ctx(), c.tenant.DB,
 		"SELECT * FROM $span WHERE valid_until = NONE AND role IN ['user', 'assistant'] ORDER BY id DESC LIMIT $n",

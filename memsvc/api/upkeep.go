@@ -201,7 +201,7 @@ func (s *Server) elaborate(c *call) (any, error) {
 	return map[string]any{"relationsEmitted": n, "outcomes": outcomes, "dryRun": in.DryRun}, nil
 }
 
-// observations are what consolidation found, as far as the caller sees it.
+// observations returns the conclusions of consolidation that the caller may see.
 func (s *Server) observations(c *call) (any, error) {
 	limit, offset, err := c.page()
 	if err != nil {

@@ -26,7 +26,7 @@ const maxObject = 4 << 30
 // tries is how often a request is made that fails in a way that may pass.
 const tries = 4
 
-// cloud is what the three object stores have in common: a client, a prefix of keys, and requests that are tried again.
+// cloud is the common part of the three object stores: a client, a prefix of keys, and requests that are tried again.
 type cloud struct {
 	client *http.Client
 	prefix string

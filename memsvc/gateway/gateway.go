@@ -148,7 +148,8 @@ func (g *Gateway) Embed(ctx context.Context, t *settings.Tenant, texts []string,
 	return out, nil
 }
 
-// problem is what a caller reads of a failed call. The error of the client holds no key and no text of the provider.
+// problem returns the part of an error that a caller may read. The error of the client holds no key and no text of the
+// provider.
 func (g *Gateway) problem(ctx context.Context, t *settings.Tenant, provider string, err error) error {
 	var e *model.Error
 	if !errors.As(err, &e) {

@@ -102,7 +102,7 @@ func (p Pattern) covers(path string) bool {
 	return path == p.Node
 }
 
-// meet is what two patterns have in common.
+// meet returns the pattern that matches exactly where both match.
 func (p Pattern) meet(q Pattern) (Pattern, bool) {
 	switch {
 	case p.covers(q.Node) && (p.Deep || !q.Deep):

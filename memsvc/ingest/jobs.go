@@ -221,7 +221,7 @@ func (w *Worker) settle(ctx context.Context, stopping bool, j store.Job, stage s
 	}
 }
 
-// publicError is what a caller may read of an error.
+// publicError returns the part of an error that a caller may read.
 func publicError(err error) string {
 	var permanent Permanent
 	if p := problem.As(err); p != nil {

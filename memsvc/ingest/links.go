@@ -88,7 +88,8 @@ func both(a, b grant.Clauses) (out grant.Clauses) {
 	return out
 }
 
-// target is what is compared of the name of a document and of a link: an address as it is, else the name of the file.
+// target returns the part of the name of a document or link that is compared: an address as it is, else the name of the
+// file.
 func target(name string) string {
 	name, _, _ = strings.Cut(strings.TrimSpace(strings.ToLower(name)), "#")
 	if u, err := url.PathUnescape(name); err == nil {

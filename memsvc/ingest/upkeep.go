@@ -13,7 +13,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
-// kept is what remains of the importance of a fact after a day, by its category.
+// kept is the share of the importance of a fact that remains after a day, by its category.
 var kept = map[string]float64{"context": 0.95, "knowledge": 0.995, "identity": 1}
 
 // leastImportance is where decay ends.

@@ -40,7 +40,7 @@ type Unit struct {
 	Vector   []int8 // of a provider's embedding, width bytes; nil for none
 }
 
-// unit is what the index keeps of a Unit: its text is in the database.
+// unit is the entry of the index for a Unit: its text is in the database.
 type unit struct {
 	id       string
 	group    int32
@@ -275,7 +275,7 @@ func (x *Index) features(d int32, u Unit) {
 	x.bytes += int64(24*len(n.names) + 16*len(n.moments))
 }
 
-// firstName is what people call a speaker.
+// firstName returns the first name of a speaker.
 func firstName(s string) string {
 	if w := text.Words(s); len(w) > 0 {
 		return strings.Clone(w[0].Lower)

@@ -22,7 +22,7 @@ type kin struct {
 	near float32
 }
 
-// question is what a query asks for.
+// question is an analysed query.
 type question struct {
 	terms    []term  // of the query itself
 	speakers []int32 // names in the query that are speakers

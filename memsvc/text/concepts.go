@@ -138,7 +138,7 @@ const (
 	kindDepth   = 5
 )
 
-// relation is what a stem leads to: stems by number, and how much each counts in 255ths.
+// relation holds the stems related to a stem: stems by number, and how much each counts in 255ths.
 type relation struct {
 	words  []int32
 	weight []uint8

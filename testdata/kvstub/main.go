@@ -29,7 +29,7 @@ import (
 // maxMessage is the greatest size of a message, as TiKV has it by default.
 const maxMessage = 10 << 20
 
-// addresses are what the program prints.
+// addresses is the output of the program.
 type addresses struct {
 	PD     string   `json:"pd"`
 	Admin  string   `json:"admin"`

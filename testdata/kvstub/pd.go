@@ -132,7 +132,7 @@ func (s *pdServer) UpdateServiceGCSafePoint(_ context.Context,
 		MinSafePoint: q.SafePoint}, nil
 }
 
-// etcdKV is what the client uses of etcd at the address of the placement driver: the safe point is kept there.
+// etcdKV is the part of etcd that the client uses at the address of the placement driver: the safe point is kept there.
 type etcdKV struct {
 	etcdpb.UnimplementedKVServer
 	mu sync.Mutex

@@ -54,7 +54,7 @@ func match(name, words string) work {
 		sqlite: fmt.Sprintf("SELECT rowid, rank FROM doc WHERE body MATCH '%s' ORDER BY rank LIMIT 10", words)}
 }
 
-// data is what the tables are filled with.
+// data returns the rows of the tables.
 type data struct {
 	people []person
 	texts  []string

@@ -82,7 +82,7 @@ func fill(ctx context.Context, out io.Writer, o fillOptions) error {
 	return nil
 }
 
-// part is what a part of the rows took.
+// part is the cost of a part of the rows.
 type part struct {
 	wall time.Duration
 	cpu  float64 // seconds

@@ -135,7 +135,7 @@ func sizeOf(path string) (f files, err error) {
 // asLoading in the environment is the loading of a child, in JSON.
 const AsChild = "NACRETEST_LOADING"
 
-// loading is what a child writes to a store until it is killed.
+// loading is the text that a child writes to a store until it is killed.
 type loading struct {
 	Path             string
 	From, Rows, Size int

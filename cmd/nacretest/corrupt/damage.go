@@ -216,13 +216,13 @@ const (
 	textCount  = 5
 )
 
-// text is what the keys of a part of the full-text index begin with.
+// text returns the prefix of the keys of a part of the full-text index.
 func (c *contents) text(part byte) []byte {
 	book := c.tables["book"]
 	return key.IndexData(nil, c.ns, c.db, book.ID, book.Index("inTitle").ID, part)
 }
 
-// vectors is what the keys of the vectors of a vector index begin with.
+// vectors returns the prefix of the keys of the vectors of a vector index.
 func (c *contents) vectors() []byte {
 	point := c.tables["point"]
 	return key.IndexData(nil, c.ns, c.db, point.ID, point.Index("near").ID, 1)

@@ -289,7 +289,7 @@ func clip(s string) string {
 
 var literals = regexp.MustCompile(`'[^']*'|\b\d+(\.\d+)?\w*|\b[tuevw]\b`)
 
-// shape is what differing statements of one cause likely have in common.
+// shape returns the common form of differing statements of one likely cause.
 func (d *difference) shape() string {
 	word := literals.ReplaceAllString(d.Statement, "#")
 	if len(word) > 28 {

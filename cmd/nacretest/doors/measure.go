@@ -21,7 +21,7 @@ const setup = `CREATE one:1 SET name = 'a name of some length', n = 42;
 		at = d'2024-01-01T00:00:00Z', price = 1.5, owner = person:tobie,
 		address = { street: 'a street', city: 'a city', zip: 12345 } }`
 
-// turn is what one turn of a door has done.
+// turn is the result of one turn of a door.
 type turn struct {
 	done           int
 	took           time.Duration

@@ -1,5 +1,5 @@
-// Package harness is what the suites of nacretest share: how a suite is named, run and described, servers as processes
-// of their own, raw WebSockets, and the memory and time that a process takes. It knows no suite.
+// Package harness holds the common parts of the suites of nacretest: how a suite is named, run and described, servers
+// as processes of their own, raw WebSockets, and the memory and time that a process takes. It knows no suite.
 package harness
 
 import (

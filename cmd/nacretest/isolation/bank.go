@@ -36,7 +36,7 @@ type opener interface {
 	open(ctx context.Context) error
 }
 
-// ledger is what a run of the bank remembers.
+// ledger is the record of a run of the bank.
 type ledger struct {
 	wrong     atomic.Int64 // reads with a wrong total
 	reads     atomic.Int64

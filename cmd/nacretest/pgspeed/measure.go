@@ -159,7 +159,7 @@ func (o *options) compare(ctx context.Context, out io.Writer, sides []*side) err
 	return nil
 }
 
-// turn is what one turn of a side has done.
+// turn is the result of one turn of a side.
 type turn struct {
 	done  int
 	took  time.Duration

@@ -84,7 +84,7 @@ func (b *besieged) leave() {
 	b.held = nil
 }
 
-// siegeSchema is what record users find.
+// siegeSchema is the schema that record users find.
 const siegeSchema = `DEFINE TABLE user PERMISSIONS FOR select WHERE id = $auth.id; CREATE user:1 SET pass = 'p'; DEFINE TABLE t PERMISSIONS FULL;
 	DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user WHERE pass = $pass)`
 
@@ -174,7 +174,7 @@ func (o siegeOptions) measure(ctx context.Context, out io.Writer, b *besieged, r
 	return o.judge(seen, back)
 }
 
-// usage is what the server has used so far; zeros where the kernel does not say.
+// usage returns the time and memory that the server has used so far; zeros where the kernel does not say.
 func (b *besieged) usage() harness.Usage {
 	u, err := harness.UsageOf(b.Cmd.Process.Pid)
 	if err != nil {
@@ -217,7 +217,7 @@ func (o siegeOptions) judge(seen siegeSeen, back time.Duration) error {
 	return errors.Join(failed...)
 }
 
-// siegeSeen is what was seen of a server under attack.
+// siegeSeen holds the observations of a server under attack.
 type siegeSeen struct {
 	most, last int64 // bytes resident
 	pings      []time.Duration

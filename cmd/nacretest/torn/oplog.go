@@ -33,7 +33,7 @@ const (
 	evMark
 )
 
-// sector is what a disk writes whole or not at all.
+// sector is the unit that a disk writes whole or not at all.
 const sector = 512
 
 // disk replays events, and knows what of each file is there for certain.

@@ -161,7 +161,7 @@ func (t *tearer) until(sync int, rests func(event) bool) (window, bool) {
 	return window{}, false
 }
 
-// synced is what the sync at event i is for: the data of the write right before it, of the same
+// synced returns the purpose of the sync at event i: the data of the write right before it, of the same
 // file.
 func (t *tearer) synced(i int) []byte {
 	for j := i - 1; j >= 0; j-- {

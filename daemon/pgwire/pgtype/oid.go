@@ -86,7 +86,7 @@ type Type struct {
 //go:embed types.tsv
 var typesFile string
 
-// registry is what typesFile holds; it is filled once and never changed.
+// registry holds the content of typesFile; it is filled once and never changed.
 type registry struct {
 	list   []*Type
 	byOID  map[OID]*Type

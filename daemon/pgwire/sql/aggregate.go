@@ -82,7 +82,7 @@ func firsts(rows [][]value.Value) []value.Value {
 	return out
 }
 
-// asIs is the result where it is what there is after the last step.
+// asIs returns the state after the last step as the result.
 func asIs(_ pgtype.OID, sofar value.Value, _ int64) (value.Value, error) { return sofar, nil }
 
 // counts has nothing to add: the arguments are counted by themselves.

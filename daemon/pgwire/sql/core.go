@@ -18,7 +18,7 @@ type boundKey struct {
 	oid        pgtype.OID
 }
 
-// aggregation is what the aggregates of a query are made of.
+// aggregation holds the parts of the aggregates of a query.
 type aggregation struct {
 	groups []*bound
 	calls  []*aggCall
@@ -255,7 +255,7 @@ func (b *binder) expand(items []item, ns *names) ([]item, error) {
 	return out, nil
 }
 
-// aggregation is what the query groups by; nil where it does not.
+// aggregation returns the grouping of the query; nil where it has none.
 func (b *binder) aggregation(c *core, items []item, order []orderKey) *aggregation {
 	if len(c.group) > 0 || c.having != nil {
 		return &aggregation{strict: true}

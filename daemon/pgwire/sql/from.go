@@ -222,7 +222,7 @@ func (s *source) kept(rt *runtime, at *scope, conds []*bound, yield func(*scope)
 	return nil
 }
 
-// comparisonOf is what a condition says of one column, where it is that simple.
+// comparisonOf returns the comparison of one column that a condition consists of, where it is that simple.
 type comparisonOf struct {
 	col  int
 	op   string

@@ -158,7 +158,7 @@ type colBind struct {
 	used   *bool // set when an expression reads the column; nil: not tracked
 }
 
-// names is what names mean in a query.
+// names resolves the names in a query.
 type names struct {
 	cols   []colBind
 	outer  *names

@@ -23,7 +23,7 @@ func (b *binder) sub(s *Select, ns *names) (*subquery, error) {
 	return &subquery{query: q, same: !used && b.recursing == 0}, nil
 }
 
-// remember is what make answers, which is kept for the run where it is always the same.
+// remember returns the result of make, and keeps it for the run where it is always the same.
 func remember[T any](rt *runtime, q *subquery, make func() (T, error)) (T, error) {
 	if v, ok := rt.subs[q].(T); ok {
 		return v, nil

@@ -44,7 +44,7 @@ func placeOf(k []byte) place {
 	return p
 }
 
-// schema is what the definitions of a store say about its data.
+// schema holds the statements of a store's definitions about its data.
 type schema struct {
 	tables  map[place]*table
 	indexes map[place]*keptIndex

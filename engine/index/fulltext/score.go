@@ -13,7 +13,7 @@ const (
 	DefaultB  = float64(float32(0.75))
 )
 
-// collection is what scores ask of the index as a whole.
+// collection holds the figures of the whole index that scores need.
 type collection struct{ docs, length float64 }
 
 // aloneLength is the length that documents are measured by where nothing may be known of the others.

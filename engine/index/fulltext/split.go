@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is what a character is to the tokenizers.
+// class is the class of a character for the tokenizers.
 type class uint8
 
 const (

@@ -15,7 +15,7 @@ import (
 // alive is the version at which a node goes that has not gone yet.
 const alive = kv.Version(math.MaxUint64)
 
-// state is what has become of a place.
+// state is the state of a place.
 type state uint8
 
 const (

@@ -181,7 +181,7 @@ func (c *Cache) Clear(tx *txn.Tx, table catalog.Scope, ix uint32) {
 	tx.Note(cleared{at}, func(kv.Version) { c.drop(at) })
 }
 
-// own is what a transaction has changed in an index itself.
+// own holds the changes of a transaction to an index.
 type own struct {
 	changes map[string]*change // by RK, the last of each
 	count   int64

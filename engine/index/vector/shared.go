@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// shared is what all users of an index share: its graph. Changes come in from commits and are compared one by one until
-// the worker, one goroutine at a time, has linked them.
+// shared is the state that all users of an index share: its graph. Changes come in from commits and are compared one by
+// one until the worker, one goroutine at a time, has linked them.
 type shared struct {
 	x      *Index       // without a transaction
 	misses atomic.Int64 // searches in a row that knew of changes which did not come in

@@ -38,7 +38,7 @@ const (
 	appendFill = 0.95
 )
 
-// checkpointResult is what a finished checkpoint hands to the committer.
+// checkpointResult is the result of a checkpoint for the committer.
 type checkpointResult struct {
 	version kv.Version
 	base    *base // a read transaction that sees it
@@ -142,7 +142,8 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) (res 
 	return checkpointResult{version: version, base: b, err: err}
 }
 
-// growStep is what data.db is extended by beyond what a part of a checkpoint needs: each time is a sync of its own.
+// growStep is the extra length by which data.db is extended beyond the need of a part of a checkpoint: each time is a
+// sync of its own.
 func growStep(size int64) int {
 	const least, greatest = 1 << 20, 64 << 20
 	return int(min(max(size/16, least), greatest))

@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// state is what a snapshot looks at. The overlays hold sealed values; nil = deleted.
+// state is the content of a snapshot. The overlays hold sealed values; nil = deleted.
 type state struct {
 	active overlay.Tree // the newest
 	frozen overlay.Tree // on its way to bbolt

@@ -14,7 +14,7 @@ import (
 // Enabled reports whether the build has the tag.
 const Enabled = true
 
-// plan is what the environment asks for; hits counts how often its place was come to.
+// plan holds the failures that the environment asks for; hits counts how often its place was come to.
 type plan struct {
 	place string
 	n     int64

@@ -13,7 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
 
-// sector is what a device writes whole or not at all.
+// sector is the unit that a device writes whole or not at all.
 const sector = 512
 
 // Disk is a wal.FS in memory. It knows which writes were synced. It is safe for concurrent use.

@@ -22,7 +22,7 @@ func Run(t *testing.T, open Open) { run(t, open, suite{counts: true, rounds: 200
 // RunCluster is Run for a store whose versions are times of a cluster: a snapshot may be newer than the newest commit.
 func RunCluster(t *testing.T, open Open) { run(t, open, suite{rounds: 20}) }
 
-// suite is what stores differ in.
+// suite holds the differences between stores.
 type suite struct {
 	counts bool // versions count commits
 	rounds int  // of each writer where several write
@@ -154,7 +154,7 @@ func inBatches(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
 	return out.String()
 }
 
-// drain is what a cursor has yet to give.
+// drain returns the rest of a cursor.
 func drain(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
 	t.Helper()
 	var out bytes.Buffer

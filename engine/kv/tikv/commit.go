@@ -105,7 +105,7 @@ func (s *Store) commitNothing(ctx context.Context, b *kv.Batch) (uint64, error) 
 	return ts, nil
 }
 
-// told is what a batch asked for, at its timestamp; nil for nothing.
+// told returns the changes of a batch at its timestamp; nil for nothing.
 func told(b *kv.Batch, ts uint64) func() {
 	if b.Applied == nil {
 		return nil

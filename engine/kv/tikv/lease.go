@@ -38,7 +38,7 @@ const (
 	leaseBeat  = leaseTime / 5
 )
 
-// holder is what is stored at the key of a lease.
+// holder is the value at the key of a lease.
 type holder struct {
 	ID    string `json:"id"`
 	Until int64  `json:"until"` // milliseconds since 1970, by the clock of the cluster

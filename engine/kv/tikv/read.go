@@ -217,7 +217,7 @@ func (r *reader) getPart(bo *client.Backoffer, region client.RegionVerID, keys [
 	return pairs, left, err
 }
 
-// stretch is what is left of a scan: start ≤ k < end.
+// stretch is the rest of a scan: start ≤ k < end.
 type stretch struct {
 	start, end []byte
 	reverse    bool

@@ -205,7 +205,7 @@ type reader struct {
 	rec     *Recovery
 }
 
-// finding is what reader has found in a segment.
+// finding is the result of reading a segment.
 type finding struct {
 	kept bool  // it has frames that were replayed
 	junk int64 // the end of the last whole frame that does not belong to the chain; 0 = none
