@@ -13,12 +13,8 @@ import (
 
 // isAggregate reports whether a function sums up a group when it stands in a grouped projection.
 func isAggregate(path string) bool {
-	switch path {
-	case "count", "math::sum", "math::mean", "math::min", "math::max", "math::median", "math::stddev", "math::variance",
-		"time::min", "time::max", "array::distinct", "array::group", "array::join", "vector::sum":
-		return true
-	}
-	return false
+	_, ok := ops[path]
+	return ok
 }
 
 // Calls finds the aggregates of an expression, in order: of those inside one another the innermost. What is around
@@ -49,28 +45,63 @@ func Calls(x ast.Expr) []*ast.Call {
 	return out
 }
 
-// Total is one aggregate of one group under way.
+// Total is one aggregate of one group under way. There may be some for each of many thousand groups, so it is small.
 type Total struct {
-	op    string
-	n     int64
-	whole bool        // count(): counts rows, including empty values
-	v     value.Value // sum, least or greatest
-	mean  float64     // running mean and sum of squared distances from it
-	m2    float64
-	list  []value.Value
-	seen  map[string]bool
-	sep   string
-	ready bool // sep is known
+	op    op
+	whole bool // count(): counts rows, including empty values
 	odd   bool // vectors of several dimensions have no sum
+	n     int64
+	v     value.Value // sum, least or greatest
+	mean  float64     // running mean and sum of squared distances from it, of deviations
+	m2    float64
+	list  *gathered // nil: it keeps no values
 }
 
+// gathered is the values that a Total keeps.
+type gathered struct {
+	values []value.Value
+	seen   map[string]bool
+	sep    string
+	ready  bool // sep is known
+}
+
+// op is an aggregate function.
+type op uint8
+
+const (
+	opCount op = iota
+	opSum
+	opMean
+	opMin
+	opMax
+	opMedian
+	opStddev
+	opVariance
+	opTimeMin
+	opTimeMax
+	opDistinct
+	opGroup
+	opJoin
+	opVectorSum
+)
+
+var ops = map[string]op{
+	"count": opCount, "math::sum": opSum, "math::mean": opMean, "math::min": opMin, "math::max": opMax,
+	"math::median": opMedian, "math::stddev": opStddev, "math::variance": opVariance, "time::min": opTimeMin,
+	"time::max": opTimeMax, "array::distinct": opDistinct, "array::group": opGroup, "array::join": opJoin,
+	"vector::sum": opVectorSum,
+}
+
+// New is the aggregate that a call of Calls is of.
 func New(c *ast.Call) Total {
-	t := Total{op: c.Path, whole: len(c.Args) == 0}
-	if t.op == "math::sum" {
+	t := Total{op: ops[c.Path], whole: len(c.Args) == 0}
+	switch t.op {
+	case opSum:
 		t.v = value.Int(0)
-	}
-	if t.op == "array::distinct" {
-		t.seen = map[string]bool{}
+	case opDistinct:
+		t.list = &gathered{seen: map[string]bool{}}
+	case opMedian, opGroup, opJoin, opVectorSum:
+		t.list = &gathered{}
 	}
 	return t
 }
@@ -78,22 +109,22 @@ func New(c *ast.Call) Total {
 // Add takes in the value of one row. Numbers are all that math:: looks at, datetimes all that time:: does.
 func (t *Total) Add(v value.Value) error {
 	switch t.op {
-	case "count":
+	case opCount:
 		if t.whole || value.Truthy(v) {
 			t.n++
 		}
-	case "array::distinct":
-		if k := v.Text(); !t.seen[k] {
-			t.seen[k] = true
-			t.list = append(t.list, v)
+	case opDistinct:
+		if k := v.Text(); !t.list.seen[k] {
+			t.list.seen[k] = true
+			t.list.add(v)
 		}
-	case "array::group", "array::join":
-		t.list = append(t.list, v)
-	case "vector::sum":
+	case opGroup, opJoin:
+		t.list.add(v)
+	case opVectorSum:
 		return t.vector(v)
-	case "time::min", "time::max":
+	case opTimeMin, opTimeMax:
 		if v.Kind() == value.KindDatetime {
-			t.extreme(v, t.op == "time::max")
+			t.extreme(v, t.op == opTimeMax)
 		}
 	default:
 		if v.Kind().IsNumber() {
@@ -103,47 +134,57 @@ func (t *Total) Add(v value.Value) error {
 	return nil
 }
 
+func (g *gathered) add(v value.Value) { g.values = append(g.values, v) }
+
 // Rows adds n rows to count().
 func (t *Total) Rows(n int64) { t.n += n }
 
 // Collects reports whether the Total keeps the values that it is given.
 func (t *Total) Collects() bool {
 	switch t.op {
-	case "array::distinct", "array::group", "array::join", "math::median":
+	case opDistinct, opGroup, opJoin, opMedian:
 		return true
 	}
 	return false
 }
 
 // Asks reports whether the total still waits for its separator, see Separate.
-func (t *Total) Asks() bool { return t.op == "array::join" && !t.ready }
+func (t *Total) Asks() bool { return t.op == opJoin && !t.list.ready }
 
 // Separate sets what stands between the parts of array::join.
-func (t *Total) Separate(sep string) { t.sep, t.ready = sep, true }
+func (t *Total) Separate(sep string) { t.list.sep, t.list.ready = sep, true }
 
 func (t *Total) number(v value.Value) error {
 	switch t.op {
-	case "math::sum":
-		sum, err := value.Add(t.v, v)
+	case opSum:
+		sum, err := plus(t.v, v)
 		if err != nil {
 			return err
 		}
 		t.v = sum
-	case "math::min", "math::max":
-		t.extreme(v, t.op == "math::max")
-	case "math::median":
-		t.list = append(t.list, v)
+	case opMean:
+		t.n++
+		t.sum(v)
+	case opMin, opMax:
+		t.extreme(v, t.op == opMax)
+	case opMedian:
+		t.list.add(v)
 	default:
 		t.n++
 		f := v.AsFloat()
 		d := f - t.mean
 		t.mean += d / float64(t.n)
 		t.m2 += d * (f - t.mean)
-		if t.op == "math::mean" {
-			return t.sum(v)
-		}
 	}
 	return nil
+}
+
+// plus is value.Add, with the commonest numbers first.
+func plus(a, b value.Value) (value.Value, error) {
+	if a.Kind() == value.KindFloat && b.Kind() == value.KindFloat {
+		return value.Float(a.Float() + b.Float()), nil
+	}
+	return value.Add(a, b)
 }
 
 // vector adds the items of a vector to those of the ones before. What is no vector is passed over; with one of another
@@ -158,34 +199,34 @@ func (t *Total) vector(v value.Value) error {
 		}
 	}
 	if t.n++; t.n == 1 {
-		t.list = append(t.list, v.Elems()...)
+		t.list.values = append(t.list.values, v.Elems()...)
 		return nil
 	}
-	if t.odd = t.odd || len(t.list) != v.Len(); t.odd {
+	sums := t.list.values
+	if t.odd = t.odd || len(sums) != v.Len(); t.odd {
 		return nil
 	}
 	for i, x := range v.Elems() {
-		sum, err := value.Add(t.list[i], x)
+		sum, err := value.Add(sums[i], x)
 		if err != nil {
 			return err
 		}
-		t.list[i] = sum
+		sums[i] = sum
 	}
 	return nil
 }
 
-// sum keeps the exact sum for the mean, which the running mean would only come near.
-func (t *Total) sum(v value.Value) error {
+// sum keeps the exact sum for the mean, which a running mean would only come near.
+func (t *Total) sum(v value.Value) {
 	if t.n == 1 {
 		t.v = v
-		return nil
+		return
 	}
-	sum, err := value.Add(t.v, v)
+	sum, err := plus(t.v, v)
 	if err != nil { // too large for an int: go on in floats
 		sum = value.Float(t.v.AsFloat() + v.AsFloat())
 	}
 	t.v = sum
-	return nil
 }
 
 func (t *Total) extreme(v value.Value, most bool) {
@@ -198,34 +239,34 @@ func (t *Total) extreme(v value.Value, most bool) {
 // Result is the aggregate of what was added.
 func (t *Total) Result() value.Value {
 	switch t.op {
-	case "count":
+	case opCount:
 		return value.Int(t.n)
-	case "math::sum":
+	case opSum:
 		return t.v
-	case "math::mean":
+	case opMean:
 		if t.n == 0 {
 			return value.Float(math.NaN())
 		}
 		return value.Float(t.v.AsFloat() / float64(t.n))
-	case "math::stddev", "math::variance":
+	case opStddev, opVariance:
 		if t.n < 2 {
 			return value.Float(0)
 		}
 		v := t.m2 / float64(t.n-1)
-		if t.op == "math::stddev" {
+		if t.op == opStddev {
 			v = math.Sqrt(v)
 		}
 		return value.Float(v)
-	case "math::median":
-		return median(t.list)
-	case "math::min", "math::max", "time::min", "time::max":
+	case opMedian:
+		return median(t.list.values)
+	case opMin, opMax, opTimeMin, opTimeMax:
 		if t.n == 0 {
 			return ofNothing(t.op)
 		}
 		return t.v
-	case "array::join":
-		return value.Str(join(t.list, t.sep))
-	case "vector::sum":
+	case opJoin:
+		return value.Str(join(t.list.values, t.list.sep))
+	case opVectorSum:
 		switch {
 		case t.odd:
 			return value.Null
@@ -233,7 +274,7 @@ func (t *Total) Result() value.Value {
 			return value.None
 		}
 	}
-	return value.ArrayOf(t.list)
+	return value.ArrayOf(t.list.values)
 }
 
 func join(vs []value.Value, sep string) string {
@@ -252,13 +293,13 @@ func join(vs []value.Value, sep string) string {
 }
 
 // ofNothing is the least or greatest of no values: the far end of the scale.
-func ofNothing(op string) value.Value {
-	switch op {
-	case "math::min":
+func ofNothing(of op) value.Value {
+	switch of {
+	case opMin:
 		return value.Float(math.Inf(1))
-	case "math::max":
+	case opMax:
 		return value.Float(math.Inf(-1))
-	case "time::max":
+	case opTimeMax:
 		return value.DatetimeOf(value.Datetime{Secs: -8334601228800})
 	}
 	return value.DatetimeOf(value.Datetime{Secs: 8210266876799, Nanos: 999_999_999})

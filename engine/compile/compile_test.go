@@ -2,10 +2,12 @@ package compile_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/compile"
+	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -99,6 +101,36 @@ func TestConditions(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("%s over a row %s: got %s, want %s", text, way, got, want)
+			}
+		}
+	}
+}
+
+// TestComparesInts: comparisons of ints answer as the operators do, at the ends of all their stored forms.
+func TestComparesInts(t *testing.T) {
+	var ints []int64
+	for _, n := range []int64{math.MinInt64, -1 << 32, -256, -24, 0, 23, 24, 255, 1 << 16, 1 << 32, math.MaxInt64} {
+		ints = append(ints, n-1, n, n+1)
+	}
+	field := condition(t, "n")
+	for _, op := range []ast.BinaryOp{ast.OpEqual, ast.OpExact, ast.OpNotEqual, ast.OpLess, ast.OpLessEqual, ast.OpMore,
+		ast.OpMoreEqual} {
+		for _, with := range ints {
+			set := compile.New(literal)
+			test := set.Test(&ast.Binary{Op: op, L: field, R: &ast.Literal{Value: value.Int(with)}})
+			fields := set.Fields()
+			for _, n := range ints {
+				b, err := value.EncodeRecord(nil, value.NewObject(value.Field{Name: "n", Value: value.Int(n)}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := fields.Stored(b); err != nil {
+					t.Fatal(err)
+				}
+				want, _ := operate.Ints(op, n, with)
+				if got, err := test(fields); err != nil || got != want.Bool() {
+					t.Errorf("%d %v %d: got %v, %v", n, op, with, got, err)
+				}
 			}
 		}
 	}

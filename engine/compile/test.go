@@ -1,8 +1,9 @@
 package compile
 
 import (
+	"math"
+
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -84,19 +85,39 @@ func ordered(op ast.BinaryOp) bool {
 	return false
 }
 
-// comparesInt is a comparison of field i with an int.
+// comparesInt is a comparison of field i with an int: an int holds if it is within two bounds, or if it is not.
 func comparesInt(i int, op ast.BinaryOp, with value.Value) Test {
-	n := with.Int()
+	lo, hi := within(op, with.Int())
+	not := op == ast.OpNotEqual
 	return func(row *value.Fields) (bool, error) {
+		if n, ok := row.Int(i); ok {
+			return (lo <= n && n <= hi) != not, nil
+		}
 		v, ok := row.At(i)
-		switch {
-		case !ok:
+		if !ok {
 			return false, ErrOpen
-		case v.Kind() == value.KindInt:
-			v, _ = operate.Ints(op, v.Int(), n)
-			return v.Bool(), nil
 		}
 		v, err := apply(op, v, with)
 		return err == nil && value.Truthy(v), err
 	}
+}
+
+// within gives the least and the greatest int that hold in a comparison with n; of OpNotEqual those that do not.
+func within(op ast.BinaryOp, n int64) (lo, hi int64) {
+	lo, hi = math.MinInt64, math.MaxInt64
+	switch {
+	case op == ast.OpLess && n == lo, op == ast.OpMore && n == hi:
+		return 1, 0 // none
+	case op == ast.OpLess:
+		hi = n - 1
+	case op == ast.OpLessEqual:
+		hi = n
+	case op == ast.OpMore:
+		lo = n + 1
+	case op == ast.OpMoreEqual:
+		lo = n
+	default:
+		lo, hi = n, n
+	}
+	return lo, hi
 }

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/column"
-	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -31,10 +30,11 @@ type groupRows struct {
 	counts bool // nothing but count()
 	text   string
 
-	out   []*group
-	known *aggregate.Keys // the keys of out, while it is filled
-	spare []value.Value   // the keys of a row, to use again
-	sum   held            // of what the groups hold
+	plain bool // each field is a key or an aggregate, and goes to a name at the top
+
+	out   *aggregate.Groups
+	spare []value.Value // the keys of a row, to use again
+	sum   held          // of what the groups hold
 	at    int
 	done  bool
 	n     int64
@@ -47,13 +47,7 @@ type groupField struct {
 	calls []*ast.Call // its aggregates; none: the values of the rows are collected
 	args  []compiled  // the first arguments of calls
 	first int         // place of the first of calls among a group's totals
-}
-
-// group is the state of one group.
-type group struct {
-	keys   []value.Value
-	totals []aggregate.Total
-	lists  [][]value.Value // by field, of those that collect
+	list  int         // of a field that collects: its place among a group's lists
 }
 
 // groupBy compiles GROUP over a projection list.
@@ -66,10 +60,12 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 	}
 	g.text = strings.Join(texts, ", ")
 	g.fast = make([]compiled, len(g.by))
-	totals := 0
+	var calls []*ast.Call
+	lists := 0
+	g.plain = true
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
-		gf := groupField{x: f.X, path: column.Alias(f.Alias), first: totals}
+		gf := groupField{x: f.X, path: column.Alias(f.Alias), first: len(calls), list: lists}
 		if gf.path == nil {
 			gf.path = column.Of(f.X)
 		}
@@ -87,11 +83,17 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 				}
 			}
 			gf.args = make([]compiled, len(gf.calls))
-			totals += len(gf.calls)
+			calls = append(calls, gf.calls...)
+			if len(gf.calls) == 0 {
+				lists++
+			}
+			g.plain = g.plain && len(gf.calls) == 1 && f.X == ast.Expr(gf.calls[0])
 		}
+		g.plain = g.plain && len(gf.path) == 1
 		g.fields = append(g.fields, gf)
 		g.keys = append(g.keys, key)
 	}
+	g.out = aggregate.NewGroups(calls, lists)
 	return g, nil
 }
 
@@ -102,10 +104,14 @@ func (g *groupRows) next(ctx context.Context) (value.Value, bool, error) {
 			return value.None, false, err
 		}
 	}
-	if g.at == len(g.out) {
+	if g.at == len(g.out.List) {
 		return value.None, false, nil
 	}
-	doc, err := g.row(ctx, g.out[g.at])
+	doc, ok := g.plainRow(g.out.List[g.at])
+	var err error
+	if !ok {
+		doc, err = g.row(ctx, g.out.List[g.at])
+	}
 	g.at++
 	g.n++
 	return doc, err == nil, err
@@ -115,26 +121,17 @@ func (g *groupRows) close() { g.in.close() }
 
 // fill reads the whole input.
 func (g *groupRows) fill(ctx context.Context) error {
-	g.known = aggregate.NewKeys()
 	if g.all {
-		g.out = append(g.out, g.fresh(nil))
+		g.out.Add(true)
 	}
 	taken, err := g.takeAll(ctx)
 	if err != nil {
 		return err
 	}
 	if !taken && !g.r.Auth.CanRead() { // as the reference: who may see no row gets none
-		g.out = nil
+		g.out.List = nil
 	}
-	g.known = nil
-	sort.SliceStable(g.out, func(i, j int) bool {
-		for k := range g.by {
-			if c := value.Compare(g.out[i].keys[k], g.out[j].keys[k]); c != 0 {
-				return c < 0
-			}
-		}
-		return false
-	})
+	g.out.Sort()
 	return nil
 }
 
@@ -142,10 +139,10 @@ func (g *groupRows) fill(ctx context.Context) error {
 func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 	if text, ok := unmeasured(g.in).(*textRows); ok && text.bare && g.counts {
 		n, err := text.count(ctx)
-		g.out[0].totals[0].Rows(n)
+		g.out.List[0].Totals[0].Rows(n)
 		return n > 0, err
 	}
-	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, g.counts)
+	walk, err := g.r.sift(ctx, g.in, g.env, g.columns)
 	if err != nil {
 		return false, err
 	}
@@ -165,20 +162,24 @@ func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 }
 
 // columns compiles the keys and the arguments of the aggregates.
-func (g *groupRows) columns(set *compile.Set) ([]compile.Expr, bool) {
+func (g *groupRows) columns(p *sift.Program) (ok bool) {
 	xs := slices.Clone(g.by)
 	for i := range g.fields {
 		if g.keys[i] < 0 && len(g.fields[i].calls) == 0 {
-			return nil, false
+			return false
 		}
 		for _, c := range g.fields[i].calls {
 			if len(c.Args) > 1 {
-				return nil, false
+				return false
 			}
 			xs = append(xs, c.Args...)
 		}
 	}
-	return set.Exprs(xs)
+	p.Count = g.counts
+	if p.Columns, ok = p.Set.Exprs(xs); ok && len(g.by) > 0 {
+		p.Keys, p.Hash = len(g.by), g.out.Hash
+	}
+	return ok
 }
 
 // takeSifted is takeAll for rows as they are stored.
@@ -191,7 +192,7 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 		if !ok {
 			n := walk.count()
 			if n > 0 {
-				g.out[0].totals[0].Rows(n)
+				g.out.List[0].Totals[0].Rows(n)
 			}
 			return taken || n > 0, nil
 		}
@@ -199,7 +200,7 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 		if walk.now.Open {
 			err = g.takeDoc(ctx, open)
 		} else {
-			err = g.takeColumns(walk.now.Columns)
+			err = g.takeColumns(walk.now.Sum, walk.now.Columns)
 		}
 		if err != nil {
 			return true, err
@@ -208,8 +209,8 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 }
 
 // takeColumns adds a row to its group, by the values of its columns.
-func (g *groupRows) takeColumns(values []value.Value) error {
-	gr, err := g.groupOf(values[:len(g.by)])
+func (g *groupRows) takeColumns(sum uint64, values []value.Value) error {
+	gr, err := g.groupOf(sum, values[:len(g.by)])
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (g *groupRows) takeColumns(values []value.Value) error {
 			if len(c.Args) > 0 {
 				v, values = values[0], values[1:]
 			}
-			if err := g.add(&gr.totals[f.first+j], v); err != nil {
+			if err := g.add(&gr.Totals[f.first+j], v); err != nil {
 				return err
 			}
 		}
@@ -240,30 +241,29 @@ func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
 		}
 		g.spare = append(g.spare, v)
 	}
-	gr, err := g.groupOf(g.spare)
+	gr, err := g.groupOf(g.out.Hash(g.spare), g.spare)
 	if err != nil {
 		return err
 	}
 	return g.take(ctx, gr, doc)
 }
 
-// groupOf is the group with the keys, which it copies for a new one.
-func (g *groupRows) groupOf(keys []value.Value) (*group, error) {
+// groupOf is the group with the keys, whose hash is sum. It copies them for a new one.
+func (g *groupRows) groupOf(sum uint64, keys []value.Value) (*aggregate.Group, error) {
 	if g.all {
-		return g.out[0], nil
+		return g.out.List[0], nil
 	}
-	i, had := g.known.Of(keys)
-	if had {
-		return g.out[i], nil
+	if gr := g.out.Find(sum, keys); gr != nil {
+		return gr, nil
 	}
 	if err := g.keep(keys); err != nil {
 		return nil, err
 	}
-	g.out = append(g.out, g.fresh(g.known.At(i)))
-	if len(g.out) > g.r.Ex.Limits.Rows {
+	gr := g.out.Add(false)
+	if len(g.out.List) > g.r.Ex.Limits.Rows {
 		return nil, errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
 	}
-	return g.out[i], nil
+	return gr, nil
 }
 
 // add gives a value to an aggregate.
@@ -287,17 +287,6 @@ func (g *groupRows) keep(keys []value.Value) error {
 // groupSize is about what a group takes beside its keys.
 const groupSize = 160
 
-// fresh is an empty group.
-func (g *groupRows) fresh(keys []value.Value) *group {
-	out := &group{keys: keys, lists: make([][]value.Value, len(g.fields))}
-	for i := range g.fields {
-		for _, c := range g.fields[i].calls {
-			out.totals = append(out.totals, aggregate.New(c))
-		}
-	}
-	return out
-}
-
 // value evaluates an expression for the current document.
 func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc value.Value) (value.Value, error) {
 	if v, ok := c.value(ctx, g.r, g.env, x, doc); ok {
@@ -307,7 +296,7 @@ func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc valu
 }
 
 // take adds the document, which is that of g.env, to a group.
-func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error {
+func (g *groupRows) take(ctx context.Context, gr *aggregate.Group, doc value.Value) error {
 	for i := range g.fields {
 		f := &g.fields[i]
 		if g.keys[i] >= 0 {
@@ -321,7 +310,7 @@ func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error 
 				}
 				v = value.None // what fails for one row of a group fails quietly
 			}
-			gr.lists[i] = append(gr.lists[i], v)
+			gr.Lists[f.list] = append(gr.Lists[f.list], v)
 			if err := g.sum.keep(g.r, v); err != nil {
 				return err
 			}
@@ -335,7 +324,7 @@ func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error 
 					return err
 				}
 			}
-			t := &gr.totals[f.first+j]
+			t := &gr.Totals[f.first+j]
 			if err := g.add(t, v); err != nil {
 				return err
 			}
@@ -351,15 +340,35 @@ func (g *groupRows) take(ctx context.Context, gr *group, doc value.Value) error 
 	return nil
 }
 
+// plainRow is row where nothing is to be evaluated.
+func (g *groupRows) plainRow(gr *aggregate.Group) (value.Value, bool) {
+	if !g.plain {
+		return value.None, false
+	}
+	out := make([]value.Field, len(g.fields))
+	for i := range g.fields {
+		f := &g.fields[i]
+		if out[i].Name = f.path[0]; g.keys[i] >= 0 {
+			out[i].Value = gr.Keys[g.keys[i]]
+		} else if out[i].Value = gr.Totals[f.first].Result(); !out[i].Value.Light() {
+			return value.None, false
+		}
+	}
+	if g.proj.Value {
+		return out[0].Value, true
+	}
+	return value.ObjectOf(value.NewObject(out...)), true
+}
+
 // row makes the document of a group.
-func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
+func (g *groupRows) row(ctx context.Context, gr *aggregate.Group) (value.Value, error) {
 	outer := g.r.aggregates
 	defer func() { g.r.aggregates = outer }()
 	g.r.aggregates = map[*ast.Call]value.Value{}
 	keyDoc := value.ObjectOf(nil)
 	for i := range g.fields {
 		if k := g.keys[i]; k >= 0 {
-			keyDoc = inside.Set(keyDoc, g.fields[i].path, gr.keys[k])
+			keyDoc = inside.Set(keyDoc, g.fields[i].path, gr.Keys[k])
 		}
 	}
 	out := keyDoc
@@ -369,12 +378,12 @@ func (g *groupRows) row(ctx context.Context, gr *group) (value.Value, error) {
 		var v value.Value
 		switch {
 		case g.keys[i] >= 0:
-			v = gr.keys[g.keys[i]]
+			v = gr.Keys[g.keys[i]]
 		case len(f.calls) == 0:
-			v = value.ArrayOf(gr.lists[i])
+			v = value.ArrayOf(gr.Lists[f.list])
 		default:
 			for j, c := range f.calls {
-				g.r.aggregates[c] = gr.totals[f.first+j].Result()
+				g.r.aggregates[c] = gr.Totals[f.first+j].Result()
 			}
 			var err error
 			if v, err = g.r.Value(ctx, g.env, f.x); err != nil {

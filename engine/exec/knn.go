@@ -245,12 +245,13 @@ func (s *knnRows) fill(ctx context.Context) error {
 
 // takeAll measures all rows of the source.
 func (s *knnRows) takeAll(ctx context.Context) error {
-	walk, err := s.r.sift(ctx, s.in, s.env, s.columns, false)
+	walk, err := s.r.sift(ctx, s.in, s.env, s.columns)
 	if err != nil {
 		return err
 	}
+	var row nearRow // one for all: most rows are only compared
 	for at := 0; ; at++ {
-		row := nearRow{at: at}
+		row = nearRow{at: at}
 		ok, known := false, false
 		if walk == nil {
 			row.doc, ok, err = s.in.next(ctx)
@@ -280,12 +281,12 @@ func (s *knnRows) takeAll(ctx context.Context) error {
 }
 
 // columns is the distance of a row: NONE of one whose vector has another dimension.
-func (s *knnRows) columns(set *compile.Set) ([]compile.Expr, bool) {
+func (s *knnRows) columns(p *sift.Program) bool {
 	if !s.exact || len(s.path) == 0 {
-		return nil, false
+		return false
 	}
-	i, n, packed := set.Path(s.path), len(s.query), s.metric.Packed(s.query)
-	return []compile.Expr{func(row *value.Fields) (value.Value, error) {
+	i, n, packed := p.Set.Path(s.path), len(s.query), s.metric.Packed(s.query)
+	p.Columns = []compile.Expr{func(row *value.Fields) (value.Value, error) {
 		if packed != nil {
 			if b, ok := row.Packed(i, n); ok {
 				if far, ok := packed(b); ok {
@@ -301,7 +302,8 @@ func (s *knnRows) columns(set *compile.Set) ([]compile.Expr, bool) {
 			return value.None, nil
 		}
 		return value.Float(s.distance(v, s.query)), nil
-	}}, true
+	}}
+	return true
 }
 
 // measure finds how far a row is; false for one that cannot be measured.

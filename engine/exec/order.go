@@ -115,7 +115,7 @@ func (s *sortRows) fill(ctx context.Context) error {
 // takeAll reads the whole input.
 func (s *sortRows) takeAll(ctx context.Context) error {
 	if s.keep >= 0 && s.ties == nil && !s.rand {
-		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns, false); walk != nil || err != nil {
+		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns); walk != nil || err != nil {
 			return s.takeSifted(ctx, walk, err)
 		}
 	}
@@ -131,15 +131,15 @@ func (s *sortRows) takeAll(ctx context.Context) error {
 }
 
 // columns compiles the keys. A path that leads to NONE may go through a link, which only the evaluator follows.
-func (s *sortRows) columns(set *compile.Set) ([]compile.Expr, bool) {
-	out := make([]compile.Expr, len(s.keys))
+func (s *sortRows) columns(p *sift.Program) bool {
+	p.Columns = make([]compile.Expr, len(s.keys))
 	for i := range s.keys {
 		path := s.keys[i].path
 		if path == nil {
-			return nil, false
+			return false
 		}
-		at := set.Path(path)
-		out[i] = func(row *value.Fields) (value.Value, error) {
+		at := p.Set.Path(path)
+		p.Columns[i] = func(row *value.Fields) (value.Value, error) {
 			v, ok := row.At(at)
 			if !ok || v.IsNone() && len(path) > 1 {
 				return value.None, compile.ErrOpen
@@ -147,11 +147,12 @@ func (s *sortRows) columns(set *compile.Set) ([]compile.Expr, bool) {
 			return v, nil
 		}
 	}
-	return out, true
+	return true
 }
 
 // takeSifted is takeAll for rows as they are stored: only of those that are kept a record is made.
 func (s *sortRows) takeSifted(ctx context.Context, walk *sifted, err error) error {
+	var row sorted // one for all: most rows are only compared
 	for ; err == nil; s.seq++ {
 		open, ok, failed := walk.next(ctx)
 		if !ok || failed != nil {
@@ -161,7 +162,7 @@ func (s *sortRows) takeSifted(ctx context.Context, walk *sifted, err error) erro
 			err = s.takeDoc(ctx, open)
 			continue
 		}
-		row := sorted{keys: walk.now.Columns, seq: s.seq}
+		row.keys, row.seq = walk.now.Columns, s.seq
 		if !s.top.Among(&row) {
 			continue
 		}

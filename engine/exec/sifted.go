@@ -4,14 +4,13 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// columns compiles what an operator reads of each row; false where it cannot.
-type columns func(set *compile.Set) ([]compile.Expr, bool)
+// columns compiles what an operator reads of each row into a program; false where it cannot.
+type columns func(*sift.Program) bool
 
 // sifted is the rows of a table for an operator that reads all of them: columns, and records only where they are asked for.
 type sifted struct {
@@ -22,7 +21,7 @@ type sifted struct {
 
 // sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is for
 // callers who see records as they are stored, in transactions that write nothing, where to read ahead causes no conflict.
-func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, count bool) (*sifted, error) {
+func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifted, error) {
 	s, ok := unmeasured(in).(*tableRows)
 	if !ok || s.cur != nil || s.tb == nil || r.Ex.PlanOff.Has(plan.ParallelScan) || r.Ex.PlanOff.Has(plan.Compile) {
 		return nil, nil
@@ -33,13 +32,13 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, count b
 	if r.Tx.Writable() || !s.cur.Plain() {
 		return nil, nil
 	}
-	prog := &sift.Program{Set: r.compiler(ctx, env), Count: count}
+	prog := &sift.Program{Set: r.compiler(ctx, env)}
 	if s.filter != nil {
 		if prog.Where = prog.Set.Test(s.filter.x); prog.Where == nil {
 			return nil, nil
 		}
 	}
-	if prog.Columns, ok = cols(prog.Set); !ok {
+	if !cols(prog) {
 		return nil, nil
 	}
 	s.shared = sift.New(s.cur, prog, sift.Options{Workers: runtime.GOMAXPROCS(0), After: r.Ex.Limits.ShareAfter})

@@ -27,13 +27,16 @@ type Program struct {
 	Set     *compile.Set   // of the expressions below
 	Where   compile.Test   // nil: all records hold
 	Columns []compile.Expr // read of the records that hold
-	Count   bool           // the records that hold are only counted
+	Keys    int            // so many columns, the first ones, are hashed by Hash
+	Hash    func(keys []value.Value) uint64
+	Count   bool // the records that hold are only counted
 }
 
 // Row is a record that holds, or that the statement must look at.
 type Row struct {
 	Stored  record.Stored
 	Columns []value.Value // valid until the next row; nil if the row is open
+	Sum     uint64        // the hash of the keys
 	Open    bool          // a compiled expression could not tell: neither Where nor Columns are known
 }
 
@@ -84,6 +87,7 @@ type batch struct {
 // found is a row of a batch.
 type found struct {
 	stored record.Stored
+	sum    uint64 // of its keys
 	open   bool
 }
 
@@ -134,7 +138,7 @@ func (w *Walk) row(b *batch) Row {
 	}
 	from := b.col
 	b.col += len(w.prog.Columns)
-	return Row{Stored: f.stored, Columns: b.values[from:b.col:b.col]}
+	return Row{Stored: f.stored, Columns: b.values[from:b.col:b.col], Sum: f.sum}
 }
 
 // Counted is how many records have held so far, of a program that counts. Rows that were open are not among them.
@@ -206,7 +210,7 @@ func (p *Program) sift(b *batch, fields *value.Fields) {
 		if p.Where != nil {
 			ok, err := p.Where(fields)
 			if err != nil {
-				b.found = append(b.found, found{st, true})
+				b.found = append(b.found, found{stored: st, open: true})
 				continue
 			}
 			if !ok {
@@ -233,6 +237,9 @@ func (p *Program) columns(b *batch, fields *value.Fields) {
 			return
 		}
 		b.values = append(b.values, v)
+	}
+	if p.Hash != nil {
+		b.found[len(b.found)-1].sum = p.Hash(b.values[before : before+p.Keys])
 	}
 }
 

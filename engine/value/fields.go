@@ -75,6 +75,30 @@ func (f *Fields) At(i int) (v Value, ok bool) {
 	return p.v, p.ok
 }
 
+// Int is field i, if it is an int of a stored record at a path of one name. What is not may be an int all the same: At
+// tells.
+func (f *Fields) Int(i int) (n int64, ok bool) {
+	p := &f.paths[i]
+	if f.rec.width == 0 || len(p.names) > 1 {
+		return 0, false
+	}
+	start := f.rec.named(p.slot, p.names[0])
+	if start == 0 {
+		return 0, false
+	}
+	switch b := f.rec.rec[start:]; {
+	case b[0] < 24:
+		return int64(b[0]), true
+	case b[0] == 24 && len(b) > 1:
+		return int64(b[1]), true
+	case b[0] == 25 && len(b) > 2:
+		return int64(binary.BigEndian.Uint16(b[1:])), true
+	case b[0] == 26 && len(b) > 4:
+		return int64(binary.BigEndian.Uint32(b[1:])), true
+	}
+	return 0, false
+}
+
 // Floats is field i as numbers, if it is an array of ints and floats. They stay valid until the next call.
 func (f *Fields) Floats(i int) ([]float64, bool) {
 	p := &f.paths[i]
