@@ -132,21 +132,48 @@ func checkStart(cfg *config.Config) error {
 	return os.Setenv("TMPDIR", cfg.TemporaryDirectory)
 }
 
-// startLog makes the logger of cfg: to standard error, and to a file where that is asked for.
+// startLog makes the logger of cfg: to standard error, and to a file and a socket where those are asked for.
 func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Logger, done func() error, err error) {
 	asJSON, err := logJSON(cfg.LogFormat, !s.errTTY)
 	if err != nil {
 		return nil, nil, err
 	}
-	log = telemetry.NewLogger(s.err, level, asJSON)
-	if !cfg.LogFile.Enabled {
-		return log, func() error { return nil }, nil
+	screen := telemetry.NewLogger(s.err, level, asJSON)
+	logs, closers := []*slog.Logger{screen}, []func() error{}
+	done = func() error {
+		var failed []error
+		for _, f := range closers {
+			failed = append(failed, f())
+		}
+		return errors.Join(failed...)
 	}
-	f := cfg.LogFile
-	if asJSON, err = logJSON(f.Format, false); err != nil {
+	if cfg.LogFile.Enabled {
+		file, stop, err := fileLog(cfg.LogFile)
+		if err != nil {
+			return nil, nil, err
+		}
+		logs, closers = append(logs, file), append(closers, stop)
+	}
+	if cfg.LogSocket.Address != "" {
+		socket, stop, err := socketLog(cfg.LogSocket, level, telemetry.Tee(logs...))
+		if err != nil {
+			return nil, nil, errors.Join(err, done())
+		}
+		logs, closers = append(logs, socket), append(closers, stop)
+	}
+	if len(logs) == 1 {
+		return screen, done, nil
+	}
+	return telemetry.Tee(logs...), done, nil
+}
+
+// fileLog opens the copy of the log in a file.
+func fileLog(f config.LogFile) (*slog.Logger, func() error, error) {
+	asJSON, err := logJSON(f.Format, false)
+	if err != nil {
 		return nil, nil, err
 	}
-	own, err := telemetry.ParseLevel(f.Level)
+	level, err := telemetry.ParseLevel(f.Level)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
@@ -158,7 +185,27 @@ func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	return telemetry.Tee(log, telemetry.NewLogger(file, own, asJSON)), file.Close, nil
+	return telemetry.NewLogger(file, level, asJSON), file.Close, nil
+}
+
+// socketLog opens the copy of the log on a socket. others are told when it breaks and when it is there again.
+func socketLog(to config.LogSocket, level slog.Leveler, others *slog.Logger) (*slog.Logger, func() error, error) {
+	asJSON, err := logJSON(to.Format, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if to.Level != "" {
+		own, err := telemetry.ParseLevel(to.Level)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		level = own
+	}
+	socket, err := telemetry.OpenLogSocket(to.Address, others)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return telemetry.NewLogger(socket, level, asJSON), socket.Close, nil
 }
 
 // logJSON reads a format of log lines; auto is the value for automatic.

@@ -79,6 +79,7 @@ type Config struct {
 	// Log.
 	LogLevel, LogFormat string
 	LogFile             LogFile
+	LogSocket           LogSocket
 	SlowThreshold       time.Duration
 	SlowAllow, SlowDeny Names // parameters whose values may be logged
 }
@@ -89,6 +90,12 @@ type LogFile struct {
 	Path, Name    string // directory, name of the file in it
 	Format, Level string
 	Rotation      string // daily, hourly or never
+}
+
+// LogSocket is a copy of the log on a socket.
+type LogSocket struct {
+	Address       string // HOST:PORT or unix:PATH; "" for none
+	Format, Level string // Level "": that of the log
 }
 
 // Limits bounds what comes from outside. Sizes are bytes.
@@ -140,7 +147,8 @@ func Default() *Config {
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,
 		LogLevel: "info", LogFormat: "auto",
-		LogFile: LogFile{Path: "logs", Name: "nacre.log", Format: "text", Level: "info", Rotation: "daily"},
+		LogFile:   LogFile{Path: "logs", Name: "nacre.log", Format: "text", Level: "info", Rotation: "daily"},
+		LogSocket: LogSocket{Format: "text"},
 		Limits: Limits{
 			SQLBody: 1 << 20, RPCBody: 4 << 20, APIBody: 4 << 20, GQLBody: 1 << 20, KeyBody: 16 << 10,
 			SigninBody: 1 << 10, SignupBody: 1 << 10, ImportBody: 4 << 30, ExportReq: 64 << 10, MLBody: 4 << 30,

@@ -64,6 +64,7 @@ func Unknown(table []*Setting, environ []string, known map[string]bool) []string
 		if s.Env != "" {
 			ours[s.Env] = true
 			ours[s.Env+"_FILE"] = s.Secret
+			ours[s.EnvToo] = true
 		}
 	}
 	var warnings []string
@@ -99,9 +100,12 @@ func means(name string, known map[string]bool) bool {
 
 // resolve takes s from the environment, else from the file.
 func (s *Setting) resolve(env map[string]string, src Sources) error {
-	if s.Env != "" {
+	for _, variable := range [...]string{s.Env, s.EnvToo} {
 		for _, prefix := range prefixes {
-			name := prefix + s.Env
+			if variable == "" {
+				break
+			}
+			name := prefix + variable
 			if v, ok := env[name]; ok {
 				return s.set(v, name)
 			}

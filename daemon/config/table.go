@@ -8,6 +8,7 @@ type Setting struct {
 	Short  string // one letter, or ""
 	Also   []string
 	Env    string // without prefix; "" for settings without variable
+	EnvToo string // a second variable, of other servers, which Env wins over; or ""
 	Group  string // heading in the help
 	Help   string
 	Secret bool   // masked when shown; also read from FLAG_FILE
@@ -274,22 +275,34 @@ func logSettings(c *Config) []*Setting {
 			Value: stringValue{&c.LogFile.Level}},
 		{Flag: "log-file-rotation", Env: "LOG_FILE_ROTATION", Group: GroupLog,
 			Help: "When a new file begins: daily, hourly or never (UTC); the old one gets the time in its name", Value: stringValue{&c.LogFile.Rotation}},
-		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", Group: GroupLog, Help: "Log queries that take longer",
-			Value: durationValue{&c.SlowThreshold}},
-		{Flag: "slow-log-param-allow", Env: "SLOW_LOG_PARAM_ALLOW", Group: GroupLog,
+		{Flag: "log-socket", Env: "LOG_SOCKET", Group: GroupLog,
+			Help:  "Send the log to HOST:PORT by TCP, or to unix:PATH, as well; lines are dropped while nobody takes them",
+			Value: stringValue{&c.LogSocket.Address}},
+		{Flag: "log-socket-format", Env: "LOG_SOCKET_FORMAT", Group: GroupLog, Help: "Form of its lines: text or json",
+			Value: stringValue{&c.LogSocket.Format}},
+		{Flag: "log-socket-level", Env: "LOG_SOCKET_LEVEL", Group: GroupLog,
+			Help: "Its level, as --log (default: that of --log)", Value: stringValue{&c.LogSocket.Level}},
+		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", EnvToo: "SLOW_QUERY_LOG_THRESHOLD", Group: GroupLog,
+			Help:  "Log queries that take longer; a number alone is milliseconds",
+			Value: millisValue{durationValue{&c.SlowThreshold}}},
+		{Flag: "slow-log-param-allow", Env: "SLOW_LOG_PARAM_ALLOW", EnvToo: "SLOW_QUERY_LOG_PARAM_ALLOW",
+			Group: GroupLog,
 			Help: "Parameters whose values may be logged with them", NoArg: "all", Value: namesValue{&c.SlowAllow}},
-		{Flag: "slow-log-param-deny", Env: "SLOW_LOG_PARAM_DENY", Group: GroupLog,
+		{Flag: "slow-log-param-deny", Env: "SLOW_LOG_PARAM_DENY", EnvToo: "SLOW_QUERY_LOG_PARAM_DENY", Group: GroupLog,
 			Help: "Parameters whose values may not", NoArg: "all", Value: namesValue{&c.SlowDeny}},
 	}
 }
 
-// unusedSettings are those of other servers of the protocol about background jobs that this one does not have. They are
-// taken, so that a service moves over with its command line, and each one that is set is told of at the start.
+// unusedSettings are those of other servers of the protocol about work that this one does not do. They are taken, so
+// that a service moves over with its command line, and each one that is set is told of at the start.
 func unusedSettings() []*Setting {
 	unused := func(flag, env, reason string) *Setting {
 		return &Setting{Flag: flag, Env: env, Group: GroupUnused, Help: reason, Unused: reason,
 			Value: durationValue{new(time.Duration)}}
 	}
+	events := unused("async-event-interval", "ASYNC_EVENT_PROCESSING_INTERVAL",
+		"ASYNC events run right after their commit")
+	events.Also = []string{"async-event-processing-interval"}
 	return []*Setting{
 		unused("node-membership-check-interval", "NODE_MEMBERSHIP_CHECK_INTERVAL",
 			"A store has one server, and it checks no others"),
@@ -297,7 +310,11 @@ func unusedSettings() []*Setting {
 			"A store has one server, which leaves no others to clean up"),
 		unused("changefeed-gc-interval", "CHANGEFEED_GC_INTERVAL", "Writes to a table drop what has expired of its changefeed"),
 		unused("index-compaction-interval", "INDEX_COMPACTION_INTERVAL", "Indexes are compacted when many changes have gathered, at no interval"),
-		unused("async-event-processing-interval", "ASYNC_EVENT_PROCESSING_INTERVAL",
-			"ASYNC events run right after their commit"),
+		events,
+		unused("graph-fold-interval", "GRAPH_FOLD_INTERVAL", "Each edge has keys of its own, which are never folded"),
+		{Flag: "log-otel-level", Env: "LOG_OTEL_LEVEL", Group: GroupUnused, Help: noOTLP, Unused: noOTLP,
+			Value: levelValue{new(string)}},
 	}
 }
+
+const noOTLP = "Nothing is sent by OTLP: Prometheus reads /metrics, and the log goes to a file or socket"

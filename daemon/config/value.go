@@ -64,6 +64,33 @@ func (v durationValue) String() string {
 }
 func (v durationValue) Type() string { return "duration" }
 
+// millisValue is a duration, or a number of milliseconds.
+type millisValue struct{ durationValue }
+
+// Set implements pflag.Value.
+func (v millisValue) Set(s string) error {
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
+		*v.p = time.Duration(n) * time.Millisecond
+		return nil
+	}
+	return v.durationValue.Set(s)
+}
+
+// levelValue is the name of a log level, or "".
+type levelValue struct{ p *string }
+
+// Set implements pflag.Value.
+func (v levelValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "none", "full", "error", "warn", "info", "debug", "trace":
+		*v.p = s
+		return nil
+	}
+	return fmt.Errorf("unknown log level %q (none, full, error, warn, info, debug, trace)", s)
+}
+func (v levelValue) String() string { return *v.p }
+func (v levelValue) Type() string   { return "string" }
+
 // ParseDuration reads "30s", "1h30m", "1d", "2w"; "none" and "0" are zero. A negative duration is refused.
 func ParseDuration(s string) (time.Duration, error) {
 	if s == "" || s == "0" || strings.EqualFold(s, "none") {
