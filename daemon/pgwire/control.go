@@ -393,7 +393,7 @@ func (s *showAll) run(_ context.Context, c *conn, k *call) (string, error) {
 	if err := k.out.begin(cols); err != nil {
 		return "", err
 	}
-	for _, row := range knownSettings.list {
+	for _, row := range knownSettings().list {
 		v, err := c.settings.get(row.name)
 		if err != nil {
 			return "", err

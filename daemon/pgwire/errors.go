@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -34,9 +35,9 @@ func (c *conn) translate(err error) *sqlstate.Error {
 // stateOf finds the code of an error: by its kind and detail, and where those do not say enough by its text.
 func stateOf(e *errs.Error) *sqlstate.Error {
 	out := &sqlstate.Error{Code: kindState(e), Msg: e.Msg}
-	for i := range textStates {
-		if m := textStates[i].re.FindStringSubmatch(e.Msg); m != nil {
-			textStates[i].fill(out, m)
+	for _, s := range textStates() {
+		if m := s.re.FindStringSubmatch(e.Msg); m != nil {
+			s.fill(out, m)
 			break
 		}
 	}
@@ -99,41 +100,43 @@ func code(code sqlstate.Code) func(*sqlstate.Error, []string) {
 }
 
 // textStates know the errors that the language reports with the kind Internal.
-var textStates = []textState{
-	{regexp.MustCompile("^Database index `([^`]*)` already contains"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Constraint = sqlstate.UniqueViolation, m[1]
-	}},
-	{regexp.MustCompile("^Database record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Table, e.Constraint = sqlstate.UniqueViolation, m[1], m[1]+"_pkey"
-		e.Detail = "Key (id) already exists."
-	}},
-	{regexp.MustCompile("^Found (NONE|NULL) for field `([^`]*)`, with record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Column, e.Table = sqlstate.NotNullViolation, m[2], m[3]
-	}},
-	{regexp.MustCompile("^Couldn't coerce value for field `([^`]*)` of `([^:`]*):.*: Expected .* but found `?(NONE|NULL)`?"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Column, e.Table = sqlstate.NotNullViolation, m[1], m[2]
-	}},
-	{regexp.MustCompile("^Couldn't coerce value for field `([^`]*)` of `([^:`]*):"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Column, e.Table = sqlstate.InvalidText, m[1], m[2]
-	}},
-	{regexp.MustCompile("^Found field '([^']*)', but no such field exists for table '([^']*)'"),
-		func(e *sqlstate.Error, m []string) {
-			e.Code, e.Column, e.Table = sqlstate.UndefinedColumn, m[1], m[2]
+var textStates = sync.OnceValue(func() []textState {
+	return []textState{
+		{regexp.MustCompile("^Database index `([^`]*)` already contains"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Constraint = sqlstate.UniqueViolation, m[1]
 		}},
-	{regexp.MustCompile("^Found .* for field `([^`]*)`, with record `([^:`]*):.* but (field|expected)"), func(e *sqlstate.Error, m []string) {
-		e.Code, e.Column, e.Table = sqlstate.CheckViolation, m[1], m[2]
-	}},
-	{regexp.MustCompile("^Function '[^']*' not found"), code(sqlstate.UndefinedFunction)},
-	{regexp.MustCompile(`^Cannot perform (addition|subtraction|multiplication|power) with '-?\d+' and '-?\d+'`), code(sqlstate.OutOfRange)},
-	{regexp.MustCompile("^(Couldn't coerce|Expected .* but found|Could not cast|Cannot (convert|perform))"), code(sqlstate.TypeMismatch)},
-	{regexp.MustCompile("(?i)arithmetic overflow|out of range"), code(sqlstate.OutOfRange)},
-	{regexp.MustCompile("(?i)division by zero"), code(sqlstate.DivisionByZero)},
-	{regexp.MustCompile("^The transaction is too large|exceeds the limit|too large|too long"), code(sqlstate.TooMuch)},
-	{regexp.MustCompile("^Reached excessive computation depth"), code(sqlstate.TooDeep)},
-	{regexp.MustCompile("^The store has no space left"), code(sqlstate.DiskFull)},
-	{regexp.MustCompile("^The store is read-only"), code(sqlstate.ReadOnlyTransaction)},
-	{regexp.MustCompile("^IAM error|^Anonymous access|not allowed|You don't have permission"), code(sqlstate.Denied)},
-}
+		{regexp.MustCompile("^Database record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Table, e.Constraint = sqlstate.UniqueViolation, m[1], m[1]+"_pkey"
+			e.Detail = "Key (id) already exists."
+		}},
+		{regexp.MustCompile("^Found (NONE|NULL) for field `([^`]*)`, with record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Column, e.Table = sqlstate.NotNullViolation, m[2], m[3]
+		}},
+		{regexp.MustCompile("^Couldn't coerce value for field `([^`]*)` of `([^:`]*):.*: Expected .* but found `?(NONE|NULL)`?"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Column, e.Table = sqlstate.NotNullViolation, m[1], m[2]
+		}},
+		{regexp.MustCompile("^Couldn't coerce value for field `([^`]*)` of `([^:`]*):"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Column, e.Table = sqlstate.InvalidText, m[1], m[2]
+		}},
+		{regexp.MustCompile("^Found field '([^']*)', but no such field exists for table '([^']*)'"),
+			func(e *sqlstate.Error, m []string) {
+				e.Code, e.Column, e.Table = sqlstate.UndefinedColumn, m[1], m[2]
+			}},
+		{regexp.MustCompile("^Found .* for field `([^`]*)`, with record `([^:`]*):.* but (field|expected)"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Column, e.Table = sqlstate.CheckViolation, m[1], m[2]
+		}},
+		{regexp.MustCompile("^Function '[^']*' not found"), code(sqlstate.UndefinedFunction)},
+		{regexp.MustCompile(`^Cannot perform (addition|subtraction|multiplication|power) with '-?\d+' and '-?\d+'`), code(sqlstate.OutOfRange)},
+		{regexp.MustCompile("^(Couldn't coerce|Expected .* but found|Could not cast|Cannot (convert|perform))"), code(sqlstate.TypeMismatch)},
+		{regexp.MustCompile("(?i)arithmetic overflow|out of range"), code(sqlstate.OutOfRange)},
+		{regexp.MustCompile("(?i)division by zero"), code(sqlstate.DivisionByZero)},
+		{regexp.MustCompile("^The transaction is too large|exceeds the limit|too large|too long"), code(sqlstate.TooMuch)},
+		{regexp.MustCompile("^Reached excessive computation depth"), code(sqlstate.TooDeep)},
+		{regexp.MustCompile("^The store has no space left"), code(sqlstate.DiskFull)},
+		{regexp.MustCompile("^The store is read-only"), code(sqlstate.ReadOnlyTransaction)},
+		{regexp.MustCompile("^IAM error|^Anonymous access|not allowed|You don't have permission"), code(sqlstate.Denied)},
+	}
+})
 
 // characters is the number of characters of s before byte n.
 func characters(s string, n int) int { return utf8.RuneCountInString(s[:min(max(n, 0), len(s))]) }

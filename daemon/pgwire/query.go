@@ -431,7 +431,7 @@ func (c *conn) looker() *catalog.Session {
 	}
 	s.SetSetting = c.settings.set
 	s.Settings = func() (out []catalog.Setting) {
-		for _, row := range knownSettings.list {
+		for _, row := range knownSettings().list {
 			v, err := c.settings.get(row.name)
 			if err != nil {
 				continue

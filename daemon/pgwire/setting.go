@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -32,7 +33,7 @@ type settingTable struct {
 	byName map[string]*setting
 }
 
-var knownSettings = readSettings(settingsFile)
+var knownSettings = sync.OnceValue(func() *settingTable { return readSettings(settingsFile) })
 
 func readSettings(text string) *settingTable {
 	t := &settingTable{byName: map[string]*setting{}}
@@ -111,7 +112,7 @@ func find(name string) (*setting, error) {
 	if lower == "timezone" || lower == "time zone" {
 		lower = "timezone"
 	}
-	if row := knownSettings.byName[lower]; row != nil {
+	if row := knownSettings().byName[lower]; row != nil {
 		return row, nil
 	}
 	if prefix, rest, ok := strings.Cut(name, "."); ok && prefix != "" && rest != "" && len(name) <= 128 {
@@ -369,7 +370,7 @@ func (s *settings) reset(name string) error {
 
 func (s *settings) unset(lower string) {
 	delete(s.values, lower)
-	if row := knownSettings.byName[lower]; row != nil {
+	if row := knownSettings().byName[lower]; row != nil {
 		s.apply(lower, row.value)
 	}
 }

@@ -242,13 +242,13 @@ func (y *synthesis) prompt(head string, sources []retrieve.Hit) model.Request {
 	return r
 }
 
-var markers = regexp.MustCompile(`\s?\[S(\d{1,3})\]`)
+var markers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s?\[S(\d{1,3})\]`) })
 
 // cite finds the sources that an answer names, and takes marks out that name none.
 func cite(text string, sources []retrieve.Hit) (string, []citation) {
 	out, named := []citation{}, map[int]bool{}
-	text = markers.ReplaceAllStringFunc(text, func(m string) string {
-		n, err := strconv.Atoi(markers.FindStringSubmatch(m)[1])
+	text = markers().ReplaceAllStringFunc(text, func(m string) string {
+		n, err := strconv.Atoi(markers().FindStringSubmatch(m)[1])
 		if err != nil || n < 1 || n > len(sources) {
 			return ""
 		}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/settings"
@@ -13,8 +14,8 @@ import (
 )
 
 var (
-	markdownLink = regexp.MustCompile(`\]\(([^()\s]{1,500})\)`)
-	bareLink     = regexp.MustCompile(`https?://[^\s<>()"']{1,500}`)
+	markdownLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\]\(([^()\s]{1,500})\)`) })
+	bareLink     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s<>()"']{1,500}`) })
 )
 
 // Links finds the links between documents again: where one names the file, the source or the title of another one.
@@ -59,10 +60,10 @@ func (s *Service) linksOf(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 	seen := map[string]bool{d.ID: true}
 	for _, c := range chunks {
 		var names []string
-		for _, m := range markdownLink.FindAllStringSubmatch(c.Text, 200) {
+		for _, m := range markdownLink().FindAllStringSubmatch(c.Text, 200) {
 			names = append(names, m[1])
 		}
-		names = append(names, bareLink.FindAllString(c.Text, 200)...)
+		names = append(names, bareLink().FindAllString(c.Text, 200)...)
 		for _, name := range names {
 			if to, ok := named[target(name)]; ok && !seen[to.ID] {
 				seen[to.ID] = true

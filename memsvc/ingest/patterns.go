@@ -123,7 +123,9 @@ var patterns = sync.OnceValue(func() []pattern {
 	}
 })
 
-var ruleHead = regexp.MustCompile(`(?i)^(?:please )?(always|never|from now on,?|remember to|don't ever|do not ever)\b\s+\S`)
+var ruleHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:please )?(always|never|from now on,?|remember to|don't ever|do not ever)\b\s+\S`)
+})
 
 // maxFacts bounds what is read out of one text.
 const maxFacts = 100
@@ -139,7 +141,7 @@ func ReadPlain(s, speaker string, said time.Time) Facts {
 		if head := text.Speaker(sentence); head != "" {
 			sentence = strings.TrimPrefix(strings.TrimSpace(sentence), head+": ")
 		}
-		if ruleHead.MatchString(sentence) && len(out.Instructions) < maxFacts {
+		if ruleHead().MatchString(sentence) && len(out.Instructions) < maxFacts {
 			out.Instructions = append(out.Instructions,
 				Rule{Label: text.Clip(strings.ToLower(strings.Join(strings.Fields(sentence), "_")), 60),
 					Description: sentence})

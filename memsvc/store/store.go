@@ -109,7 +109,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`) })
 
 // CreateContext makes a Context with its database, the user of that database and the built-in principals.
 func (s *Store) CreateContext(ctx context.Context, c Context, admin Principal) (*Context, *Principal, error) {
@@ -144,7 +144,7 @@ func (s *Store) prepare(c *Context) error {
 		c.Database = c.ID
 	}
 	for _, f := range [][2]string{{"id", c.ID}, {"namespace", c.Namespace}, {"database", c.Database}} {
-		if !idForm.MatchString(f[1]) {
+		if !idForm().MatchString(f[1]) {
 			return problem.Invalid(f[0], "%s: want a to z, 0 to 9, _ and -, at most 63, begun by a letter or digit", f[0])
 		}
 	}
@@ -217,7 +217,7 @@ func (s *Store) Contexts(ctx context.Context) ([]Context, error) {
 
 // Context is one Context, or nil.
 func (s *Store) Context(ctx context.Context, id string) (*Context, error) {
-	if !idForm.MatchString(id) {
+	if !idForm().MatchString(id) {
 		return nil, nil
 	}
 	c, err := one[Context](ctx, s.ctl, "SELECT * FROM $id", Var{"id", ID("context", id)})

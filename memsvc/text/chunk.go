@@ -3,6 +3,7 @@ package text
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -91,7 +92,7 @@ func breakAt(s string, low, high int) int {
 	return high
 }
 
-var heading = regexp.MustCompile(`(?m)^(#{1,6}) +(.+?) *#*$`)
+var heading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(#{1,6}) +(.+?) *#*$`) })
 
 // Chunks cuts a document by a strategy: section, fixed or sentence. Headings are those of Markdown.
 func Chunks(s, strategy string) []Piece {
@@ -109,7 +110,7 @@ func Chunks(s, strategy string) []Piece {
 			out = append(out, p)
 		}
 	}
-	for _, m := range heading.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range heading().FindAllStringSubmatchIndex(s, -1) {
 		section(m[0])
 		start, name, ref = m[0], Clip(s[m[4]:m[5]], 200), ref+1
 	}
@@ -160,14 +161,16 @@ func paragraphs(s string, from, to int) []Piece {
 	return out
 }
 
-var speakerHead = regexp.MustCompile(`^\s*([A-Z][\p{L}'’.-]{0,30}(?: [A-Z][\p{L}'’.-]{0,30}){0,2}): `)
+var speakerHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([A-Z][\p{L}'’.-]{0,30}(?: [A-Z][\p{L}'’.-]{0,30}){0,2}): `)
+})
 
 // notSpeakers are words that stand before a colon and are no names.
 var notSpeakers = set(`note todo warning subject re fwd date from to cc update edit example question answer hint tip p.s ps summary http https`)
 
 // Speaker is the name at the start of a turn (Name: text), or "".
 func Speaker(s string) string {
-	m := speakerHead.FindStringSubmatch(Clip(s, 120))
+	m := speakerHead().FindStringSubmatch(Clip(s, 120))
 	if m == nil || notSpeakers[strings.ToLower(m[1])] {
 		return ""
 	}

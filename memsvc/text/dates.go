@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -89,38 +90,42 @@ func kindsOf(s string) (have uint16) {
 	return have
 }
 
-// datePatterns are tried in order; what an earlier one found, a later one does not read again.
-var datePatterns = []struct {
+type datePattern struct {
 	re    *regexp.Regexp
 	read  func(m []string, ref time.Time) (from, to time.Time, ok bool)
 	rel   bool
 	needs uint16
-}{
-	{dateRE(`(\d{4})-(\d{2})-(\d{2})`), readISO, false, hasYear},
-	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false,
-		hasMonth | hasYear},
-	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail + `,? (\d{4})`), readMDY, false, hasMonth | hasYear},
-	{dateRE(`(\d{1,2})/(\d{1,2})/(\d{4})`), readSlashes, false, hasYear},
-	{dateRE(`(` + monthWords + `)\.?,? (\d{4})`), readMY, false, hasMonth | hasYear},
-	{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)`), readDM, true, hasMonth | hasNumber},
-	{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail), readMD, true, hasMonth | hasNumber},
-	{dateRE(`(?:the )?day before yesterday`), shiftDays(-2), true, hasDay},
-	{dateRE(`(?:the )?day after tomorrow`), shiftDays(2), true, hasDay},
-	{dateRE(`yesterday|last night`), shiftDays(-1), true, hasDay},
-	{dateRE(`today|tonight|this morning|this afternoon|this evening`), shiftDays(0), true, hasDay},
-	{dateRE(`tomorrow`), shiftDays(1), true, hasDay},
-	{dateRE(`the other day`), readOtherDay, true, hasUnit},
-	{dateRE(`(` + countWords + `) (day|week|weekend|month|year)s? (?:ago|back|earlier|before)`), readAgo, true, hasUnit | hasAgo},
-	{dateRE(`in (` + countWords + `) (day|week|month|year)s?(?: time)?`), readIn, true, hasUnit | hasIn},
-	{dateRE(`(` + countWords + `) (day|week|month|year)s? (?:later|from now)`), readIn, true, hasUnit | hasLater},
-	{dateRE(`(` + relativeHead + `) (day|week|weekend|month|year)`), readRelative, true, hasHead | hasUnit},
-	{dateRE(`(` + relativeHead + `) (` + dayWords + `)`), readWeekday, true, hasHead | hasWeekday},
-	{dateRE(`(` + relativeHead + `) (` + monthWords + `)`), readRelMonth, true, hasHead | hasMonth},
-	{dateRE(`(` + relativeHead + `) (` + seasonWords + `)`), readSeason, true, hasHead | hasSeason},
-	{dateRE(`on ()(` + dayWords + `)`), readWeekday, true, hasWeekday},
-	{dateRE(`(?:in|since|during|until|by|early|late|mid) (` + monthWords + `)`), readMonth, true, hasMonth},
-	{dateRE(`(?:in|since|during|until|by|of|year) (\d{4})`), readYear, false, hasYear},
 }
+
+// datePatterns are tried in order; what an earlier one found, a later one does not read again.
+var datePatterns = sync.OnceValue(func() []datePattern {
+	return []datePattern{
+		{dateRE(`(\d{4})-(\d{2})-(\d{2})`), readISO, false, hasYear},
+		{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)\.?,? (\d{4})`), readDMY, false,
+			hasMonth | hasYear},
+		{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail + `,? (\d{4})`), readMDY, false, hasMonth | hasYear},
+		{dateRE(`(\d{1,2})/(\d{1,2})/(\d{4})`), readSlashes, false, hasYear},
+		{dateRE(`(` + monthWords + `)\.?,? (\d{4})`), readMY, false, hasMonth | hasYear},
+		{dateRE(`(\d{1,2})` + ordinalTail + `(?: of)? (` + monthWords + `)`), readDM, true, hasMonth | hasNumber},
+		{dateRE(`(` + monthWords + `)\.? (\d{1,2})` + ordinalTail), readMD, true, hasMonth | hasNumber},
+		{dateRE(`(?:the )?day before yesterday`), shiftDays(-2), true, hasDay},
+		{dateRE(`(?:the )?day after tomorrow`), shiftDays(2), true, hasDay},
+		{dateRE(`yesterday|last night`), shiftDays(-1), true, hasDay},
+		{dateRE(`today|tonight|this morning|this afternoon|this evening`), shiftDays(0), true, hasDay},
+		{dateRE(`tomorrow`), shiftDays(1), true, hasDay},
+		{dateRE(`the other day`), readOtherDay, true, hasUnit},
+		{dateRE(`(` + countWords + `) (day|week|weekend|month|year)s? (?:ago|back|earlier|before)`), readAgo, true, hasUnit | hasAgo},
+		{dateRE(`in (` + countWords + `) (day|week|month|year)s?(?: time)?`), readIn, true, hasUnit | hasIn},
+		{dateRE(`(` + countWords + `) (day|week|month|year)s? (?:later|from now)`), readIn, true, hasUnit | hasLater},
+		{dateRE(`(` + relativeHead + `) (day|week|weekend|month|year)`), readRelative, true, hasHead | hasUnit},
+		{dateRE(`(` + relativeHead + `) (` + dayWords + `)`), readWeekday, true, hasHead | hasWeekday},
+		{dateRE(`(` + relativeHead + `) (` + monthWords + `)`), readRelMonth, true, hasHead | hasMonth},
+		{dateRE(`(` + relativeHead + `) (` + seasonWords + `)`), readSeason, true, hasHead | hasSeason},
+		{dateRE(`on ()(` + dayWords + `)`), readWeekday, true, hasWeekday},
+		{dateRE(`(?:in|since|during|until|by|early|late|mid) (` + monthWords + `)`), readMonth, true, hasMonth},
+		{dateRE(`(?:in|since|during|until|by|of|year) (\d{4})`), readYear, false, hasYear},
+	}
+})
 
 func dateRE(s string) *regexp.Regexp { return regexp.MustCompile(`\b(?:` + s + `)\b`) }
 
@@ -156,7 +161,7 @@ func Dates(s string, ref time.Time) []Moment {
 func dates(low string, ref time.Time, have uint16) []Moment {
 	var taken []bool
 	var out []Moment
-	for _, p := range datePatterns {
+	for _, p := range datePatterns() {
 		if p.needs&^have != 0 || p.rel && ref.IsZero() {
 			continue
 		}

@@ -3,27 +3,33 @@ package text
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
-// personal are the kinds of personal data that Redact finds.
-var personal = []struct {
+type kindOfData struct {
 	name string
 	re   *regexp.Regexp
 	ok   func(string) bool
-}{
-	{"EMAIL", regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), nil},
-	{"IBAN", regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`), nil},
-	{"CARD", regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`), luhn},
-	{"SSN", regexp.MustCompile(`\b\d{3}-\d{2}-\d{4}\b`), nil},
-	{"IP", regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`), nil},
-	{"PHONE", regexp.MustCompile(`\+\d[\d ()./-]{6,17}\d|\(\d{3}\) ?\d{3}[ -]\d{4}\b|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b`), nil},
-	{"KEY", regexp.MustCompile(`\b(?:sk|pk|ghp|gho|xox[bp]|AKIA|msk|mmk)[-_A-Za-z0-9]{12,}\b`), nil},
 }
+
+// personal are the kinds of personal data that Redact finds. Expressions of this package are compiled at their first use:
+// the other commands of the program do not wait for them.
+var personal = sync.OnceValue(func() []kindOfData {
+	return []kindOfData{
+		{"EMAIL", regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), nil},
+		{"IBAN", regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`), nil},
+		{"CARD", regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`), luhn},
+		{"SSN", regexp.MustCompile(`\b\d{3}-\d{2}-\d{4}\b`), nil},
+		{"IP", regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`), nil},
+		{"PHONE", regexp.MustCompile(`\+\d[\d ()./-]{6,17}\d|\(\d{3}\) ?\d{3}[ -]\d{4}\b|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b`), nil},
+		{"KEY", regexp.MustCompile(`\b(?:sk|pk|ghp|gho|xox[bp]|AKIA|msk|mmk)[-_A-Za-z0-9]{12,}\b`), nil},
+	}
+})
 
 // Redact puts [KIND] in the place of personal data and counts what it found.
 func Redact(s string) (string, int) {
 	n := 0
-	for _, p := range personal {
+	for _, p := range personal() {
 		s = p.re.ReplaceAllStringFunc(s, func(m string) string {
 			if p.ok != nil && !p.ok(m) {
 				return m
@@ -53,11 +59,13 @@ func luhn(s string) bool {
 	return sum%10 == 0 && digits >= 13
 }
 
-var injections = regexp.MustCompile(`(?i)ignore (?:all |any )?(?:previous|prior|above|earlier) (?:instructions|prompts)|disregard (?:the|all|your) (?:above|previous|system|instructions)|` +
-	`reveal (?:your|the) (?:system prompt|instructions|api key)|you are now (?:in )?(?:developer|dan|jailbreak)|</?(?:system|assistant)>|show (?:me )?(?:the )?(?:memories|data) of (?:other|all) (?:users|contexts|tenants)`)
+var injections = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)ignore (?:all |any )?(?:previous|prior|above|earlier) (?:instructions|prompts)|disregard (?:the|all|your) (?:above|previous|system|instructions)|` +
+		`reveal (?:your|the) (?:system prompt|instructions|api key)|you are now (?:in )?(?:developer|dan|jailbreak)|</?(?:system|assistant)>|show (?:me )?(?:the )?(?:memories|data) of (?:other|all) (?:users|contexts|tenants)`)
+})
 
 // Injection is a passage that tries to give orders to a language model, or "".
-func Injection(s string) string { return injections.FindString(s) }
+func Injection(s string) string { return injections().FindString(s) }
 
 // Phrase is a phrase of a document and how much it stands out.
 type Phrase struct {

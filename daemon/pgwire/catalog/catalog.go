@@ -12,6 +12,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -150,7 +151,14 @@ type definition struct {
 	oid          uint32
 }
 
-var definitions, definitionList = readDefinitions(columnsFile)
+// definitions are read when the first client asks: other commands do not wait for them.
+var definitions = sync.OnceValue(func() *definitionTable { return readDefinitions(columnsFile) })
+
+// definitionTable is the relations in the order of columnsFile, and by "schema.name".
+type definitionTable struct {
+	list   []*definition
+	byName map[string]*definition
+}
 
 // systemOIDs are the object ids of catalogs that tools know by number.
 var systemOIDs = map[string]uint32{"pg_class": 1259, "pg_type": 1247, "pg_proc": 1255, "pg_attribute": 1249,
@@ -166,7 +174,7 @@ var systemOIDs = map[string]uint32{"pg_class": 1259, "pg_type": 1247, "pg_proc":
 	"pg_shdescription": 2396, "pg_range": 3541, "pg_sequence": 2224, "pg_event_trigger": 3466,
 	"pg_foreign_server": 1417}
 
-func readDefinitions(text string) (map[string]*definition, []*definition) {
+func readDefinitions(text string) *definitionTable {
 	out := map[string]*definition{}
 	var list []*definition
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n")[1:] {
@@ -197,7 +205,7 @@ func readDefinitions(text string) (map[string]*definition, []*definition) {
 		d.cols = append(d.cols, sql.Column{Name: f[2], OID: oid, Table: d.oid, Attr: int16(len(d.cols) + 1)})
 		d.notNull = append(d.notNull, f[4] == "t")
 	}
-	return out, list
+	return &definitionTable{list, out}
 }
 
 // Known reports whether a relation is one of the catalogs.
@@ -205,7 +213,7 @@ func Known(schema, name string) bool {
 	if schema == "" {
 		schema = "pg_catalog"
 	}
-	return definitions[schema+"."+name] != nil
+	return definitions().byName[schema+"."+name] != nil
 }
 
 // Catalog is the catalogs of one database for one client.
@@ -277,7 +285,7 @@ func (c *Catalog) Relation(schema, name string) sql.Relation {
 	if schema == "" {
 		schema = "pg_catalog"
 	}
-	d := definitions[schema+"."+name]
+	d := definitions().byName[schema+"."+name]
 	if d == nil {
 		return nil
 	}

@@ -222,7 +222,7 @@ func (c *Catalog) sessionFunction(name string) *sql.Function {
 			return str(v), nil
 		}, pgtype.Text, pgtype.Text, pgtype.Bool)
 	case "pg_show_all_settings":
-		d := definitions["pg_catalog.pg_settings"]
+		d := definitions().byName["pg_catalog.pg_settings"]
 		return &sql.Function{Set: true, Type: func([]pgtype.OID) pgtype.OID { return pgtype.Record }, Fields: d.cols,
 			Eval: func(*sql.Call) (value.Value, error) {
 				var out []value.Value

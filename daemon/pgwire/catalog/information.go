@@ -27,7 +27,7 @@ func (c *Catalog) isTables(w *writer) {
 			add(public, t.Name, "BASE TABLE", true)
 		}
 	}
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		kind := "BASE TABLE"
 		if d.view {
 			kind = "VIEW"
@@ -83,7 +83,7 @@ func (c *Catalog) isColumns(w *writer) {
 			add(public, t.Name, col.Name, i+1, col.OID, col.NotNull, col.Default, col.Computed, true)
 		}
 	}
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		for i, col := range d.cols {
 			add(d.schema, d.name, col.Name, i+1, col.OID, d.notNull[i], "", false, false)
 		}
@@ -99,7 +99,7 @@ func (c *Catalog) isSchemata(w *writer) {
 }
 
 func (c *Catalog) isViews(w *writer) {
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		if d.view {
 			w.add(cells{"table_catalog": str(c.schema.Database), "table_schema": str(d.schema),
 				"table_name":   str(d.name),

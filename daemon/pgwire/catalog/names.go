@@ -82,7 +82,7 @@ func (c *Catalog) class(schema, name string) uint32 {
 	if schema == "" {
 		schema = pgCatalog
 	}
-	if d := definitions[schema+"."+name]; d != nil {
+	if d := definitions().byName[schema+"."+name]; d != nil {
 		return d.oid
 	}
 	return 0
@@ -104,7 +104,7 @@ func (c *Catalog) ObjectName(oid pgtype.OID, id int64) string {
 		if ix := c.index[n]; ix != nil {
 			return sql.QuoteIdent(ix.Name)
 		}
-		for _, d := range definitionList {
+		for _, d := range definitions().list {
 			if d.oid == n {
 				if d.schema == information {
 					return information + "." + d.name

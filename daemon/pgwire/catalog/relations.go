@@ -120,7 +120,7 @@ func (c *Catalog) classes(w *writer) {
 			"relpersistence": str("p"), "relkind": str("S"), "relnatts": num(3), "relispopulated": yes,
 			"relreplident": str("n")})
 	}
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		kind := "r"
 		if d.view {
 			kind = "v"
@@ -205,7 +205,7 @@ func (c *Catalog) attributes(w *writer) {
 			}
 		}
 	}
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		for i, col := range d.cols {
 			attribute(w, d.oid, col.Name, col.OID, i+1, d.notNull[i], false, false)
 		}
@@ -393,7 +393,7 @@ func (c *Catalog) tables(w *writer) {
 				"hasrules":   no, "hastriggers": no, "rowsecurity": no})
 		}
 	}
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		if !d.view {
 			w.add(cells{"schemaname": str(d.schema), "tablename": str(d.name), "tableowner": str(c.s.User),
 				"hasindexes": no, "hasrules": no,
@@ -403,7 +403,7 @@ func (c *Catalog) tables(w *writer) {
 }
 
 func (c *Catalog) views(w *writer) {
-	for _, d := range definitionList {
+	for _, d := range definitions().list {
 		if d.view {
 			w.add(cells{"schemaname": str(d.schema), "viewname": str(d.name), "viewowner": str(c.s.User),
 				"definition": str("")})

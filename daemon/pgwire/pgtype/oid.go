@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // OID is the object id of a type.
@@ -94,7 +95,7 @@ type registry struct {
 	header []string
 }
 
-var types = readTypes(typesFile)
+var types = sync.OnceValue(func() *registry { return readTypes(typesFile) })
 
 func readTypes(text string) *registry {
 	r := &registry{byOID: map[OID]*Type{}, byName: map[string]*Type{}}
@@ -119,14 +120,14 @@ func readTypes(text string) *registry {
 }
 
 // All are the known types, and Header the names of their Fields.
-func All() (list []*Type, header []string) { return types.list, types.header }
+func All() (list []*Type, header []string) { return types().list, types().header }
 
 // Lookup finds a type; nil where it is not known.
-func Lookup(oid OID) *Type { return types.byOID[oid] }
+func Lookup(oid OID) *Type { return types().byOID[oid] }
 
 // LenOf is the length of a type as RowDescription tells it.
 func LenOf(oid OID) int16 {
-	if t := types.byOID[oid]; t != nil {
+	if t := types().byOID[oid]; t != nil {
 		return t.Len
 	}
 	return -1
@@ -134,7 +135,7 @@ func LenOf(oid OID) int16 {
 
 // ElemOf is the type of the elements of an array type; 0 for others.
 func ElemOf(oid OID) OID {
-	if t := types.byOID[oid]; t != nil && t.Category == 'A' {
+	if t := types().byOID[oid]; t != nil && t.Category == 'A' {
 		return t.Elem
 	}
 	return 0
@@ -142,7 +143,7 @@ func ElemOf(oid OID) OID {
 
 // ArrayOf is the array type of a type; 0 where there is none.
 func ArrayOf(oid OID) OID {
-	if t := types.byOID[oid]; t != nil {
+	if t := types().byOID[oid]; t != nil {
 		return t.Array
 	}
 	return 0
@@ -199,7 +200,7 @@ func Format(oid OID) string {
 	if oid == 0 {
 		return "-"
 	}
-	t := types.byOID[oid]
+	t := types().byOID[oid]
 	if t == nil {
 		return "???"
 	}
@@ -234,7 +235,7 @@ func Named(name string) (OID, bool) {
 	if oid, ok := aliases[name]; ok {
 		return oid, true
 	}
-	if t, ok := types.byName[name]; ok {
+	if t, ok := types().byName[name]; ok {
 		return t.OID, true
 	}
 	return 0, false
