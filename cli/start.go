@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/internal/begin"
 	"github.com/nacredb/nacre/internal/heap"
 )
 
@@ -298,6 +299,7 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		}
 	}()
 	defer heap.Limit()()
+	begin.Over()
 	defer heap.Pace(heap.Headroom())()
 	return daemon.Run(ctx, cfg, log, reload)
 }

@@ -287,7 +287,7 @@ func logSettings(c *Config) []*Setting {
 			Value: millisValue{durationValue{&c.SlowThreshold}}},
 		{Flag: "slow-log-param-allow", Env: "SLOW_LOG_PARAM_ALLOW", EnvToo: "SLOW_QUERY_LOG_PARAM_ALLOW",
 			Group: GroupLog,
-			Help: "Parameters whose values may be logged with them", NoArg: "all", Value: namesValue{&c.SlowAllow}},
+			Help:  "Parameters whose values may be logged with them", NoArg: "all", Value: namesValue{&c.SlowAllow}},
 		{Flag: "slow-log-param-deny", Env: "SLOW_LOG_PARAM_DENY", EnvToo: "SLOW_QUERY_LOG_PARAM_DENY", Group: GroupLog,
 			Help: "Parameters whose values may not", NoArg: "all", Value: namesValue{&c.SlowDeny}},
 	}
@@ -312,9 +312,15 @@ func unusedSettings() []*Setting {
 		unused("index-compaction-interval", "INDEX_COMPACTION_INTERVAL", "Indexes are compacted when many changes have gathered, at no interval"),
 		events,
 		unused("graph-fold-interval", "GRAPH_FOLD_INTERVAL", "Each edge has keys of its own, which are never folded"),
+		{Flag: "durable-sessions", Env: "DURABLE_SESSIONS", Group: GroupUnused, Help: noDurable, Unused: noDurable,
+			Value: boolValue{new(bool)}},
+		unused("durable-session-ttl", "DURABLE_SESSION_TTL", noDurable),
+		unused("durable-session-gc-interval", "DURABLE_SESSION_GC_INTERVAL", noDurable),
 		{Flag: "log-otel-level", Env: "LOG_OTEL_LEVEL", Group: GroupUnused, Help: noOTLP, Unused: noOTLP,
 			Value: levelValue{new(string)}},
 	}
 }
+
+const noDurable = "Sessions that clients attach over HTTP are in memory and end with the server; clients attach them again"
 
 const noOTLP = "Nothing is sent by OTLP: Prometheus reads /metrics, and the log goes to a file or socket"

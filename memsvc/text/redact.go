@@ -12,8 +12,8 @@ type kindOfData struct {
 	ok   func(string) bool
 }
 
-// personal are the kinds of personal data that Redact finds. Expressions of this package are compiled at their first use:
-// the other commands of the program do not wait for them.
+// personal are the kinds of personal data that Redact finds. Expressions of this package are compiled at their first
+// use: the other commands of the program do not wait for them.
 var personal = sync.OnceValue(func() []kindOfData {
 	return []kindOfData{
 		{"EMAIL", regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), nil},
