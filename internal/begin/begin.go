@@ -1,11 +1,11 @@
 // Package begin keeps the garbage collector away from the start of a command.
 //
-// The packages of the program allocate about 6 MB of tables when they are initialised, and nearly all of it stays. At its
-// usual pace the collector looks at that twice before a command does anything, which is a third of the time that a short
-// command takes. This package makes it wait until the heap has 16 MiB; from the first collection on it has its usual
-// pace again. Go initialises packages in the order of their paths, each as soon as its imports are initialised (The Go
-// Programming Language Specification, Package initialization): this one imports next to nothing, so it comes before the
-// large ones.
+// The packages of the program allocate about 6 MB of tables when they are initialised, and nearly all of it stays.
+// At its usual pace the collector looks at that twice before a command does anything, which is a third of the time
+// that a short command takes. This package makes it wait until the heap has 16 MiB; from the first collection on
+// it has its usual pace again. Go initialises packages in the order of their paths, each as soon as its imports
+// are initialised (The Go Programming Language Specification, Package initialization): this one imports next to
+// nothing, so it comes before the large ones.
 //
 // The collector is the process's own: only a main package, or the command of one, may import this package.
 package begin
