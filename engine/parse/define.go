@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/value"
 )
 
 func (p *parser) define() ast.Statement {
@@ -440,29 +439,13 @@ func (p *parser) fieldType(s *ast.DefineField) {
 	p.advance()
 	s.Type, s.Flexible = p.typ(), false
 	if p.tok.kind == kwFlexible {
-		if !holdsObject(s.Type) {
+		if !s.Type.HoldsObject() {
 			p.fail("FLEXIBLE can only be used with types containing object", p.tok, "")
 			return
 		}
 		p.advance()
 		s.Flexible = true
 	}
-}
-
-// holdsObject reports whether a value of type t may be or hold an object.
-func holdsObject(t *value.Type) bool {
-	switch t.Kind {
-	case value.TypeObject, value.TypeFields:
-		return true
-	case value.TypeArray, value.TypeSet:
-		return t.Elem != nil && holdsObject(t.Elem)
-	}
-	for _, alt := range t.Alts {
-		if holdsObject(alt) {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *parser) reference() *ast.Reference {

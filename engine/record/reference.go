@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -153,11 +154,23 @@ func (g *Gate) releaseReferences(ctx context.Context, tb *catalog.Table, id *val
 				return g.undeletable(ctx, tb, id, doc, err)
 			}
 			if err != nil {
-				return err
+				return g.released(f, id, err)
 			}
 		}
 	}
 	return nil
+}
+
+// released says whose references failed to be updated, to those who may read everything. What ON DELETE REJECT says
+// names the record itself, and errors that are not of the definition stay as they are.
+func (g *Gate) released(f *catalog.Field, id *value.RecordID, err error) error {
+	var e *errs.Error
+	if f.Define.Reference.Action == ast.ReferenceReject || !Denies(err) || errors.Is(err, errs.TooDeep()) ||
+		g.Env.Code.Elevated || !g.Env.CanRead() || !errors.As(err, &e) {
+		return err
+	}
+	return (&errs.Error{Kind: errs.KindInternal, Err: err, Msg: "An error occured while updating references for `" +
+		value.RecordOf(id).Text() + "`: " + e.Msg}).Brief()
 }
 
 func (g *Gate) referrers(tb *catalog.Table, id *value.RecordID) ([]referrer, error) {

@@ -66,6 +66,10 @@ type viewColumn struct {
 
 // CheckView refuses the query of a view that could not be kept up.
 func CheckView(s *ast.Select) error {
+	if s.Group != nil && s.Projections.Value {
+		return errs.Internal("Invalid aggregation: the selector `VALUE` clause is not supported on " +
+			"DEFINE TABLE .. AS SELECT .. GROUP .. aggregates")
+	}
 	_, err := planView(s)
 	return err
 }

@@ -56,6 +56,22 @@ type TypeField struct {
 // Any is the type of everything.
 var Any = &Type{Kind: TypeAny, Max: -1}
 
+// HoldsObject reports whether a type takes objects, or lists or sets of them.
+func (t *Type) HoldsObject() bool {
+	switch t.Kind {
+	case TypeObject, TypeFields:
+		return true
+	case TypeArray, TypeSet:
+		return t.Elem != nil && t.Elem.HoldsObject()
+	}
+	for _, alt := range t.Alts {
+		if alt.HoldsObject() {
+			return true
+		}
+	}
+	return false
+}
+
 // HoldsSet reports whether a type takes sets, and no arrays.
 func (t *Type) HoldsSet() bool {
 	if t == nil {
