@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // Tx is an interactive transaction of a session. It is used by one request at a time.
@@ -131,7 +132,8 @@ func (t *Tx) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if t.end.IsZero() {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, t.end, errLateTx())
+	bounded := life.Until(ctx, t.end, errLateTx())
+	return bounded, func() { bounded.Stop(nil) }
 }
 
 func errLateTx() *errs.Error { return errs.Internal("The transaction has run out of time") }

@@ -19,6 +19,7 @@ import (
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // readBuffer is the size of the read buffer of an idle connection, in bytes.
@@ -68,9 +69,9 @@ type conn struct {
 	pending []byte // notifications that wait for the client to be idle
 	closed  bool
 
-	rmu     sync.Mutex // guards the rest; a leaf lock
-	running context.CancelCauseFunc
-	text    string // of the statement that runs, or ran last
+	rmu     sync.Mutex    // guards the rest; a leaf lock
+	running *life.Context // of the statement that runs; nil: none does
+	text    string        // of the statement that runs, or ran last
 	since   time.Time
 	peeking chan struct{}   // closed when only the connection reads; nil: only it does
 	ending  *sqlstate.Error // why the connection is to end; nil: it is not
@@ -299,7 +300,7 @@ func (c *conn) interrupt(cause *sqlstate.Error) {
 		_ = c.raw.SetWriteDeadline(time.Now().Add(lastWait)) // of a client that does not read
 	}
 	if c.running != nil {
-		c.running(cause)
+		c.running.Stop(cause)
 	} else if cause.Fatal {
 		_ = c.raw.SetReadDeadline(time.Unix(1, 0))
 	}

@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // work runs f with a context that ends with a cancellation, with the time that a statement has, and when the client
 // goes. A statement may do others: then each is cancelled alone.
 func (c *conn) work(text string, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	defer cancel(nil)
-	ctx, stop := c.deadline(ctx)
+	ended := life.With(c.ctx)
+	defer ended.Stop(nil)
+	ctx, stop := c.deadline(ended)
 	defer stop()
 	c.rmu.Lock()
 	outer := c.running
-	c.running, c.text, c.since = cancel, text, time.Now()
+	c.running, c.text, c.since = ended, text, time.Now()
 	if c.ending != nil {
-		cancel(c.ending)
+		ended.Stop(c.ending)
 	}
 	c.rmu.Unlock()
 	c.srv.begun()
@@ -38,10 +39,10 @@ func (c *conn) work(text string, f func(context.Context) error) error {
 		<-peeking
 		_ = c.raw.SetReadDeadline(time.Time{})
 	}
-	if err == nil {
-		return nil
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	if cause, ok := errors.AsType[*sqlstate.Error](context.Cause(ctx)); ok && ctx.Err() != nil {
+	if cause, ok := errors.AsType[*sqlstate.Error](context.Cause(ctx)); ok {
 		return cause
 	}
 	return err
@@ -108,13 +109,13 @@ func (c *conn) watchClient() bool {
 		return true
 	}
 	_ = c.raw.SetReadDeadline(time.Time{})
-	cancel, done := c.running, make(chan struct{})
+	running, done := c.running, make(chan struct{})
 	c.peeking = done
 	go func() {
 		defer close(done)
 		_, err := c.in.Peek(c.in.Buffered() + 1)
 		if ne, ok := errors.AsType[net.Error](err); err != nil && err != bufio.ErrBufferFull && (!ok || !ne.Timeout()) {
-			cancel(errBye)
+			running.Stop(errBye)
 		}
 	}()
 	return true

@@ -17,6 +17,7 @@ import (
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/life"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -314,7 +315,8 @@ func (srv *Server) Deadline(ctx context.Context) (context.Context, context.Cance
 	if limit <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, errs.TimedOut(limit, limitText(limit)))
+	bounded := life.Until(ctx, time.Now().Add(limit), errs.TimedOut(limit, limitText(limit)))
+	return bounded, func() { bounded.Stop(nil) }
 }
 
 // Cause is err, or where err only says that ctx ended, the reason for that.

@@ -98,8 +98,8 @@ func (q *eventQueue) run(j *record.QueuedEvent) {
 }
 
 func (q *eventQueue) attempt(j *record.QueuedEvent) error {
-	ctx, stop := q.ex.timed(context.Background())
-	defer stop()
+	ctx := q.ex.timed(context.Background())
+	defer ctx.Stop(nil)
 	sess := &exec.SessionState{Auth: auth.Authority{Principal: auth.DataUser(j.Table.DB.NS.Name, j.Table.DB.Name),
 		NS: j.Table.DB.NS.Name, DB: j.Table.DB.Name, Caps: q.ex.Caps}}
 	return q.ex.Write(ctx, sess, func(r *exec.Run) error {

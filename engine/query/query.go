@@ -62,10 +62,10 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 		n += value.Weight(v.Value)
 	}
 	q.Needs(n)
-	ctx, q.work.stop = context.WithCancelCause(ctx)
+	q.work.ctx.Init(ctx)
 	q.work.memory = q.mem
 	x.working.enter(&q.work, s, src)
-	return ctx, q
+	return &q.work.ctx, q
 }
 
 // Needs counts n bytes more that the query keeps while it runs. If they are too many, its first statement says so.

@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // byItself runs a statement in a transaction of its own, again on conflict.
@@ -78,9 +79,9 @@ func fillsIndex(s ast.Statement) bool {
 
 // await waits for what a statement left, no longer than a statement may take.
 func (q *Query) await(ctx context.Context, left func(context.Context) error) error {
-	ctx, stop := q.ex.timed(ctx)
-	defer stop()
-	return exec.Explain(ctx, left(ctx))
+	bounded := q.ex.timed(ctx)
+	defer bounded.Stop(nil)
+	return exec.Explain(bounded, left(bounded))
 }
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
@@ -166,12 +167,11 @@ func (q *Query) keepVariable(name string, was int) error {
 // with its stack logged.
 func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	do func(context.Context, *exec.Run) (value.Value, error)) (v value.Value, err error) {
-	ctx, stop := q.ex.timed(ctx)
-	defer stop()
-	ctx, end := q.inTime(ctx)
-	defer end()
+	bounded := q.bounded(ctx)
+	defer bounded.Stop(nil)
+	ctx = bounded
 	q.mem.Rewind(q.mark) // of an attempt before
-	if context.Cause(ctx) == exec.ErrStopped {
+	if ctx.Err() != nil && context.Cause(ctx) == exec.ErrStopped {
 		return value.None, errs.Stopped()
 	}
 	if q.sess.Still != nil {
@@ -224,16 +224,22 @@ func (q *Query) Do(ctx context.Context, f func(context.Context, *exec.Run) error
 	})
 }
 
-// timed bounds ctx by the time that a statement may take, where there is such a limit.
-func (x *Runner) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+// timeout is the time that a statement may take; 0: as long as it likes.
+func (x *Runner) timeout(ctx context.Context) time.Duration {
 	d := x.Limits.QueryTimeout
 	if system := x.systemTimeout(ctx); system > 0 && (d <= 0 || system < d) {
 		d = system
 	}
-	if d <= 0 {
-		return ctx, func() {}
+	return max(d, 0)
+}
+
+// timed bounds ctx by timeout.
+func (x *Runner) timed(ctx context.Context) *life.Context {
+	d := x.timeout(ctx)
+	if d == 0 {
+		return life.With(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, overtime(d))
+	return life.Until(ctx, time.Now().Add(d), overtime(d))
 }
 
 // systemLimit is the QUERY_TIMEOUT of ALTER SYSTEM at a count of catalog.Cache.Settings.
@@ -283,16 +289,23 @@ func (d overtime) timedOut() *errs.Error {
 	return errs.TimedOut(limit, value.DurationFrom(limit).String())
 }
 
-// inTime bounds what is done in the open transaction by the time that it has left, and a transaction that only now
-// begins by all of its time. One that the caller keeps open is bounded by the caller.
-func (q *Query) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := q.ex.Limits.TxTimeout
-	if d <= 0 || q.state == borrowed {
-		return ctx, func() {}
+// bounded bounds what is done by the time that a statement may take, and by what is left of the time of its transaction.
+// A transaction that the caller keeps open is bounded by the caller.
+func (q *Query) bounded(ctx context.Context) *life.Context {
+	now := time.Now()
+	d := q.ex.timeout(ctx)
+	until := now.Add(d)
+	if limit := q.ex.Limits.TxTimeout; limit > 0 && q.state != borrowed {
+		end := q.until
+		if q.state == alone {
+			end = now.Add(limit)
+		}
+		if d == 0 || end.Before(until) {
+			d, until = limit, end
+		}
 	}
-	until := q.until
-	if q.state == alone {
-		until = time.Now().Add(d)
+	if d == 0 {
+		return life.With(ctx)
 	}
-	return context.WithDeadlineCause(ctx, until, overtime(d))
+	return life.Until(ctx, until, overtime(d))
 }

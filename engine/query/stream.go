@@ -27,7 +27,6 @@ type streaming struct {
 	inRows   []bool // of each answer: it was given as rows
 	finished int    // so many answers are
 	sent     int    // pieces of rows that were handed over
-	stop     func() // ends what runs
 	sess     *exec.SessionState
 	work     *entry // of the query
 	err      error  // of the sink
@@ -44,9 +43,7 @@ type rowsTo struct {
 // whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
 // transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
 func (q *Query) Stream(ctx context.Context, s *exec.Script, sink Sink) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	q.stream = &streaming{sink: sink, stop: stop, sess: q.sess, work: &q.work}
+	q.stream = &streaming{sink: sink, sess: q.sess, work: &q.work}
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
@@ -114,7 +111,7 @@ func (t *rowsTo) give(rows []value.Value) error {
 	st.work.rows.Add(int64(len(rows)))
 	if err := st.sink.Rows(t.index, rows); err != nil {
 		st.err = err
-		st.stop()
+		st.work.ctx.Stop(nil)
 		return context.Canceled // the statement is not at fault
 	}
 	return nil

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // Source says what a query runs. Kind is "query", "gql", "graphql", "function", "api" or "import".
@@ -55,7 +55,7 @@ type entry struct {
 	began  time.Time
 	from   *exec.SessionState // as it was then
 	memory *budget.Account
-	stop   context.CancelCauseFunc
+	ctx    life.Context // what the query runs with
 	rows   atomic.Int64
 }
 
@@ -93,7 +93,7 @@ func (e *entry) leave() {
 	e.prev, e.next = nil, nil
 	sh.mu.Unlock()
 	e.of = nil
-	e.stop(nil)
+	e.ctx.Stop(nil)
 }
 
 // session is the id of the session that the query runs for; zero where it has none.
@@ -142,7 +142,7 @@ func (x *Runner) Stop(id uint64) bool {
 }
 
 // Stop ends the query as Runner.Stop does. It may be called by any goroutine.
-func (q *Query) Stop() { q.work.stop(exec.ErrStopped) }
+func (q *Query) Stop() { q.work.ctx.Stop(exec.ErrStopped) }
 
 // StopSession ends all queries of a session and gives their number.
 func (x *Runner) StopSession(session value.UUID) int {
@@ -156,16 +156,16 @@ func (x *Runner) StopSession(session value.UUID) int {
 // stop ends the queries of one shard that match.
 func (g *register) stop(shard uint64, match func(*entry) bool) int {
 	sh := &g.shards[shard]
-	var stops []context.CancelCauseFunc
+	var found []*life.Context
 	sh.mu.Lock()
 	for e := sh.first; e != nil; e = e.next {
 		if match(e) {
-			stops = append(stops, e.stop)
+			found = append(found, &e.ctx)
 		}
 	}
 	sh.mu.Unlock()
-	for _, stop := range stops {
-		stop(exec.ErrStopped)
+	for _, ctx := range found {
+		ctx.Stop(exec.ErrStopped)
 	}
-	return len(stops)
+	return len(found)
 }
