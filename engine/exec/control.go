@@ -148,7 +148,9 @@ func (r *Run) sleep(ctx context.Context, d value.Duration) error {
 	if r.Watching {
 		return notInLive("SLEEP")
 	}
-	r.Outside = true
+	if err := r.goOutside(); err != nil {
+		return err
+	}
 	t := time.NewTimer(d.Std())
 	defer t.Stop()
 	select {

@@ -37,7 +37,11 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 	if def.Readonly && writes(action) {
 		return bucket.ID{}, errs.Internal("Write operation is not supported, as bucket `%s` is in read-only mode", name)
 	}
-	r.Outside = r.Outside || writes(action)
+	if writes(action) {
+		if err := r.goOutside(); err != nil {
+			return bucket.ID{}, err
+		}
+	}
 	place := bucket.Place{NS: r.Auth.NS, DB: r.Auth.DB}
 	folder, _, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend), place) // again: what is allowed may have changed since
 	if err != nil {

@@ -93,7 +93,7 @@ func (h *host) NetFilter() fn.NetFilter {
 }
 
 // Outside hears of what the end of the transaction does not undo.
-func (h *host) Outside() { h.r.Outside = true }
+func (h *host) Outside() error { return h.r.goOutside() }
 
 // ParseRecord reads the text of a record id.
 func (h *host) ParseRecord(text string) (value.Value, error) { return h.r.Ex.ParseRecord(text) }

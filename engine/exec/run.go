@@ -98,6 +98,9 @@ type known struct {
 type beyond struct {
 	// Outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
 	Outside bool
+	// Joint says that the statement shares its transaction with others before it, which must be committed before it does
+	// anything of that kind. It fails then, and Outside is set all the same.
+	Joint bool
 	// Personal is set when something was read that is the session's own, and not of all with the same rights.
 	Personal bool
 	// Watching says that a live query is matched: it may neither wait nor reach outside.
@@ -110,6 +113,15 @@ func (ex *Executor) NewRun(s *SessionState, base *Env, tx *txn.Tx) *Run {
 	r.Cat = ex.Catalog.View(tx)
 	r.host.r = r
 	return r
+}
+
+// goOutside notes that something is about to be done that the end of the transaction does not undo.
+func (r *Run) goOutside() error {
+	r.Outside = true
+	if r.Joint {
+		return errs.Internal("The statement must have a transaction of its own")
+	}
+	return nil
 }
 
 // Now is the clock of the statement: it stands still while a statement runs.

@@ -30,7 +30,9 @@ func (r *Run) script(ctx context.Context, env *Env, x *ast.Script) (value.Value,
 	if err != nil {
 		return value.None, err
 	}
-	r.Outside = true
+	if err := r.goOutside(); err != nil {
+		return value.None, err
+	}
 	return r.Ex.scripts.Run(ctx, x.Source, env.This(), args, &scriptHost{r: r, ctx: ctx, env: env})
 }
 

@@ -86,7 +86,9 @@ func sleep(c Call, args []value.Value) (value.Value, error) {
 	if args[0].Kind() != value.KindDuration {
 		return value.None, errs.Internal("Function 'sleep' expects a duration argument, got: %s", typeName(args[0]))
 	}
-	c.outside()
+	if err := c.outside(); err != nil {
+		return value.None, err
+	}
 	d := args[0].Duration()
 	const step = 1 << 32 // seconds
 	for d.Secs > 0 || d.Nanos > 0 {

@@ -112,14 +112,15 @@ type NetHost interface {
 
 // OutsideHost hears of what the end of the statement's transaction does not undo, before it is done: requests, pauses.
 type OutsideHost interface {
-	Outside()
+	Outside() error
 }
 
-// outside tells the host.
-func (c Call) outside() {
+// outside tells the host, which may refuse it.
+func (c Call) outside() error {
 	if h, ok := c.Host.(OutsideHost); ok {
-		h.Outside()
+		return h.Outside()
 	}
+	return nil
 }
 
 // NetFilter is an allow list and a deny list of network targets; deny wins.

@@ -267,7 +267,9 @@ func httpRequest(method string, hasBody bool) Impl {
 		if err != nil {
 			return value.None, err
 		}
-		c.outside()
+		if err := c.outside(); err != nil {
+			return value.None, err
+		}
 		resp, err := c.Func.table.web.http.Do(req)
 		if err != nil {
 			return value.None, remoteError(err)

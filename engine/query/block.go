@@ -36,8 +36,11 @@ func (s state) failed() bool { return s == failed || s == nested || s == over }
 // run alone. That is not done when a run did something that the end of the transaction did not undo, or has answered in
 // part.
 
-// next runs the statement at the start of stmts, or the block, and gives what is left of them.
+// next runs the statement at the start of stmts, or those that share its commit, or the block, and gives what is left.
 func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
+	if n := q.joint(ctx, stmts); n > 0 {
+		return stmts[n:]
+	}
 	n := stmts[0].Block
 	if n == 0 || q.state != alone || q.sess.ReadOnly {
 		q.Statement(ctx, &stmts[0])

@@ -28,6 +28,7 @@ type Query struct {
 	first   int         // index in out of the first statement of the block
 	imports bool        // OPTION IMPORT
 	lasting bool        // a statement did what the end of its transaction does not undo, see exec.Run.Outside
+	apart   bool        // no more statements share their commit
 	whole   bool        // rows leave only with their answer, also on a stream
 	wrote   int64       // see Wrote
 

@@ -118,6 +118,8 @@ func (q *Query) reading(ctx context.Context, p *exec.Prepared) (v value.Value, s
 type running struct {
 	stmt ast.Statement
 	rows *rowsTo // where its rows go; nil: into its answer
+	// it shares its transaction with statements before it
+	joint bool
 }
 
 // run runs one statement in a transaction.
@@ -131,7 +133,7 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log,
 		}
 	}
 	v, err = q.guarded(ctx, tx, log, func(ctx context.Context, r *exec.Run) (v value.Value, err error) {
-		r.Out = q.outOf(s.stmt, s.rows)
+		r.Out, r.Joint = q.outOf(s.stmt, s.rows), s.joint
 		v, returned, err = r.Statement(ctx, s.stmt)
 		q.lasting, q.packed = q.lasting || r.Outside, nil
 		if r.Out != nil {
@@ -289,7 +291,7 @@ func (d overtime) timedOut() *errs.Error {
 	return errs.TimedOut(limit, value.DurationFrom(limit).String())
 }
 
-// bounded bounds what is done by the time that a statement may take, and by what is left of the time of its transaction.
+// bounded bounds what is done by the time that a statement may take, and by what is left of that of its transaction.
 // A transaction that the caller keeps open is bounded by the caller.
 func (q *Query) bounded(ctx context.Context) *life.Context {
 	now := time.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -134,6 +135,17 @@ func (l *Log) RollbackTo(m Mark) {
 	l.Queued = l.Queued[:m.queued]
 	clear(l.defined[m.defined:])
 	l.defined = l.defined[:m.defined]
+}
+
+// Separate reports whether what came after m must not share a commit: a change feed has a stamp for each, ASYNC events
+// run after each, and what watches a table may look at the state that each leaves.
+func (l *Log) Separate(m Mark, watches func(*catalog.Table) bool) bool {
+	if len(l.Queued) > m.queued || len(l.defined) > m.defined {
+		return true
+	}
+	return slices.ContainsFunc(l.Changes[m.changes:], func(c Change) bool {
+		return feedOf(c.Table) != nil || watches(c.Table)
+	})
 }
 
 // after does what follows a change of a record: it is noted, views follow, events run.
