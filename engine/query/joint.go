@@ -94,8 +94,8 @@ func (x *Runner) watches(tb *catalog.Table) bool {
 	return x.Hub.Watched(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
 }
 
-// unjoin takes back the last n answers, whose commit has failed: nothing was written, and each of the statements runs by
-// itself. Where the outcome is not known, that is their answer.
+// unjoin takes back the last n answers, whose commit has failed: nothing was written, and each of the statements runs
+// by itself. Where the outcome is not known, that is their answer.
 func (q *Query) unjoin(ctx context.Context, b *before, n int, err error) int {
 	q.apart = true
 	if !errors.Is(err, kv.ErrUndetermined) {

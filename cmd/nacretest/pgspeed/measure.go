@@ -1,6 +1,7 @@
 package pgspeed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,12 @@ func (o *options) rowList() []row {
 		{"copyin", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			return load(ctx, c, "loaded", o.rows, "load"+strconv.FormatInt(i, 10)+"_")
 		}},
+		{"copytext", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
+			return loadText(ctx, c, "COPY loaded FROM STDIN", "\t", o.rows, i)
+		}},
+		{"copycsv", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
+			return loadText(ctx, c, "COPY loaded FROM STDIN (FORMAT csv)", ",", o.rows, i)
+		}},
 		{"copyout", 1, o.rows, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			_, err := c.PgConn().CopyTo(ctx, io.Discard, "COPY item TO STDOUT")
 			return err
@@ -90,6 +97,19 @@ func load(ctx context.Context, c *pgx.Conn, table string, n int, prefix string) 
 		}))
 	if err == nil && made != int64(n) {
 		err = fmt.Errorf("%d of %d rows were copied", made, n)
+	}
+	return err
+}
+
+// loadText copies n rows as text, with a separator between the columns. run tells apart the rows of several runs.
+func loadText(ctx context.Context, c *pgx.Conn, text, separator string, n int, run int64) error {
+	var rows bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&rows, "load%d_%d%[3]s%[2]d%[3]sthe name of number %[2]d%[3]s%[4]g\n", run, i, separator, float64(i)/2)
+	}
+	tag, err := c.PgConn().CopyFrom(ctx, &rows, text)
+	if err == nil && tag.RowsAffected() != int64(n) {
+		err = fmt.Errorf("%d of %d rows were copied", tag.RowsAffected(), n)
 	}
 	return err
 }
