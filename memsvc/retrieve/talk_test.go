@@ -114,12 +114,17 @@ func heldOut(t *testing.T) []evaluation {
 	return []evaluation{evaluationOf(talk(t, 8, "priya", "wren"))}
 }
 
+// fresh are conversations that were written after the ranking was divided, and before any of its weights was changed again.
+func fresh(t *testing.T) []evaluation {
+	return []evaluation{evaluationOf(talk(t, 9, "lena")), evaluationOf(talk(t, 10, "yusuf"))}
+}
+
 // TestRecallOnTalk holds the quality of retrieval on conversations written by hand.
 func TestRecallOnTalk(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		es   []evaluation
-	}{{"for tuning", forTuning(t)}, {"held out", heldOut(t)}} {
+	}{{"for tuning", forTuning(t)}, {"held out", heldOut(t)}, {"fresh", fresh(t)}} {
 		hybrid, bm25 := recall(tc.es, Hybrid, 10, &Default), recall(tc.es, BM25, 10, &Default)
 		t.Logf("%s: %.0f questions, %d turns: hybrid %s; bm25 %s", tc.name, hybrid["questions"], tc.es[0].x.Len(),
 			kinds(hybrid), kinds(bm25))
