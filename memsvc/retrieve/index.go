@@ -100,6 +100,7 @@ type Index struct {
 	byID     map[string]int32
 	terms    map[string]*post
 	stems    []string          // by number
+	places   []int32           // of the stems in the lexicon; -1: it does not know them
 	own      [][]int32         // the terms of each unit, by number
 	speakers map[int32]int     // units by speaker
 	saidBy   map[int32][]int32 // units of a speaker
@@ -302,7 +303,7 @@ func (x *Index) post(d int32, terms []string) {
 		if p == nil {
 			t = strings.Clone(t)
 			p = &post{num: int32(len(x.stems))}
-			x.terms[t], x.stems = p, append(x.stems, t)
+			x.terms[t], x.stems, x.places = p, append(x.stems, t), append(x.places, text.Place(t))
 			x.bytes += int64(120 + len(t))
 		}
 		if k := len(p.docs) - 1; k >= 0 && p.docs[k] == d {

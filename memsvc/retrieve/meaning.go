@@ -49,6 +49,11 @@ func (se *search) vector(weight float32) {
 		return v
 	}
 	if provider || len(x.units) <= maxScan {
+		all := se.s.floats(len(x.units))
+		for d := range x.units {
+			all[d] = sim(int32(d))
+		}
+		sim = func(d int32) float32 { return all[d] } // each is asked for as a neighbour, too
 		for d := range x.units {
 			if v := whole(int32(d)); v > least && !x.units[d].dead {
 				se.add(int32(d), w*v)

@@ -13,6 +13,7 @@ import (
 type term struct {
 	stem   string
 	weight float32
+	asks   bool // it says how the question asks
 	kin    []kin
 }
 
@@ -76,11 +77,11 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 			q.speakers = append(q.speakers, id)
 			continue
 		}
-		weight := float32(1)
-		if asking[stem] {
-			weight = t.Asking
+		w := term{stem: stem, weight: 1 - t.Plain*(1-text.Rarity(stem)), asks: asking[stem]}
+		if w.asks {
+			w.weight = t.Asking
 		}
-		q.terms = append(q.terms, term{stem: stem, weight: weight})
+		q.terms = append(q.terms, w)
 		stems = append(stems, stem)
 	}
 	q.names = x.named(query, q.speakers)
@@ -134,7 +135,7 @@ func has(list []int32, v int32) bool {
 func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
 	for i := range terms {
 		q := &terms[i]
-		if q.weight < 1 {
+		if q.asks {
 			continue
 		}
 		near := map[*post]float32{}

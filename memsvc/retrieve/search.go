@@ -53,6 +53,30 @@ type scratch struct {
 	touched, list []int32
 	mark          []bool
 	holds         []uint32 // which words of the query a unit or its neighbours hold, as bits
+	sims, all     []int8   // see soft
+	means         []float32
+}
+
+// floats are n values, whatever they were.
+func (s *scratch) floats(n int) []float32 {
+	if cap(s.means) < n {
+		s.means = make([]float32, n+n/4)
+	}
+	return s.means[:n]
+}
+
+// vocabulary and bytes are n zeros.
+func (s *scratch) vocabulary(n int) []int8 { return zeros(&s.sims, n) }
+
+func (s *scratch) bytes(n int) []int8 { return zeros(&s.all, n) }
+
+func zeros(at *[]int8, n int) []int8 {
+	if cap(*at) < n {
+		*at = make([]int8, n+n/4)
+	}
+	out := (*at)[:n]
+	clear(out)
+	return out
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -169,6 +193,7 @@ func (se *search) run() []Candidate {
 		}
 		se.legs["similar"] = len(se.s.touched) - se.legs[BM25]
 		se.prune()
+		se.soft()
 		se.whatTheySaid()
 		se.people()
 		se.groups()

@@ -107,7 +107,7 @@ func evaluationOf(c conversation) evaluation {
 
 // forTuning and heldOut are the two halves: weights are chosen on the first alone.
 func forTuning(t *testing.T) []evaluation {
-	return []evaluation{evaluationOf(talk(t, 7, "dana", "marco"))}
+	return []evaluation{evaluationOf(talk(t, 7, "dana", "marco")), evaluationOf(talk(t, 11, "juno"))}
 }
 
 func heldOut(t *testing.T) []evaluation {

@@ -34,6 +34,10 @@ type Tuning struct {
 	Fact                        float32 // factor for a fact about somebody that the query names
 	Direct                      float32 // factor for the fact that the query asks for by its key
 	Stale                       float32 // factor for a turn that states what is so no longer
+	Soft, SoftLeast             float32 // what a similar word counts, and how similar it has to be
+	SoftBefore, SoftNext        float32 // the part of the turns beside it
+	SoftDocs                    int
+	Plain                       float32 // what a frequent word of the language loses
 	Later                       float32 // factor for what was said after the time that a query looks from
 }
 
@@ -46,4 +50,5 @@ var Default = Tuning{
 	Person: 0.1, PersonShare: 0.12, Absent: 0.6, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
 	Latest: 0.02, Later: 0.3, Fact: 1.5, Direct: 2, Stale: 0.5,
 	Cover: 0.2,
+	Soft: 2, SoftLeast: 0.1, SoftBefore: 0.6, SoftNext: 0.45, SoftDocs: 3, Plain: 0.7,
 }

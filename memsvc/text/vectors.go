@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"sort"
+	"strings"
 	"sync"
 )
 
@@ -56,31 +57,67 @@ type Near struct {
 	Sim  float32
 }
 
+// maxRows is how many rows of similarities are kept: about ten megabytes.
+const maxRows = 384
+
 var nearCache struct {
 	sync.Mutex // guards m
-	m          map[string][]Near
+	m          map[string]*similarity
+}
+
+// similarity is how similar every stem of the lexicon is to one of them.
+type similarity struct {
+	row  []int8 // times 127
+	near []Near // the most similar ones, best first
+}
+
+// similarTo is the similarities of a stem; nil when the lexicon does not hold it.
+func similarTo(stem string) *similarity {
+	nearCache.Lock()
+	s, ok := nearCache.m[stem]
+	nearCache.Unlock()
+	if ok {
+		return s
+	}
+	s = loadLexicon().similarity(stem)
+	nearCache.Lock()
+	defer nearCache.Unlock()
+	if nearCache.m == nil || len(nearCache.m) >= maxRows {
+		nearCache.m = map[string]*similarity{}
+	}
+	nearCache.m[strings.Clone(stem)] = s
+	return s
 }
 
 // Neighbours are the stems whose meaning is most similar to that of a stem, best first, none below least.
 func Neighbours(stem string, most int, least float32) []Near {
-	nearCache.Lock()
-	all, ok := nearCache.m[stem]
-	nearCache.Unlock()
-	if !ok {
-		all = loadLexicon().near(stem)
-		nearCache.Lock()
-		if nearCache.m == nil || len(nearCache.m) > 4096 {
-			nearCache.m = map[string][]Near{}
-		}
-		nearCache.m[stem] = all
-		nearCache.Unlock()
+	s := similarTo(stem)
+	if s == nil {
+		return nil
 	}
-	for i, n := range all {
+	for i, n := range s.near {
 		if i == most || n.Sim < least {
-			return all[:i]
+			return s.near[:i]
 		}
 	}
-	return all
+	return s.near
+}
+
+// Similarities are the similarities of a stem to every stem of the lexicon, times 127, by Place; nil when the lexicon does not
+// hold it. The caller does not change them.
+func Similarities(stem string) []int8 {
+	if s := similarTo(stem); s != nil {
+		return s.row
+	}
+	return nil
+}
+
+// Place is where the lexicon holds a stem; -1 when it does not.
+func Place(stem string) int32 {
+	if i, ok := loadLexicon().index[stem]; ok {
+		return i
+	}
+	return -1
 }
 
 const (
@@ -88,24 +125,24 @@ const (
 	leastNear = 0.45
 )
 
-func (l *lexicon) near(stem string) []Near {
+func (l *lexicon) similarity(stem string) *similarity {
 	i, ok := l.index[stem]
 	if !ok {
 		return nil
 	}
 	v := l.data[int(i)*Dimensions : (int(i)+1)*Dimensions]
+	s := &similarity{row: make([]int8, len(l.stems))}
 	var out []Near
 	for j := range l.stems {
-		if int32(j) == i {
-			continue
-		}
 		sim := float32(dot8(v, l.data[j*Dimensions:(j+1)*Dimensions])) / (l.norms[i] * l.norms[j])
-		if sim >= leastNear {
+		s.row[j] = int8(max(-127, min(127, sim*127)))
+		if sim >= leastNear && int32(j) != i {
 			out = append(out, Near{l.stems[j], sim})
 		}
 	}
 	sort.SliceStable(out, func(a, b int) bool { return out[a].Sim > out[b].Sim })
-	return out[:min(len(out), maxNear)]
+	s.near = append([]Near(nil), out[:min(len(out), maxNear)]...)
+	return s
 }
 
 func dot8(a, b []int8) int32 {
