@@ -122,6 +122,7 @@ func (s *Server) addFact(c *call) (any, error) {
 		if err != nil {
 			return nil, c.noteDenied(err, grant.Write)
 		}
+		s.retrieve.Warm(c.tenant)
 		out.Session, out.Turn = a.Session, a.Turns[0].ID
 		out.Chunk = "memory_chunk:" + out.Turn
 		if mode == inferFull {
@@ -249,6 +250,7 @@ func (s *Server) addBatch(c *call) (any, error) {
 	if err != nil {
 		return nil, c.noteDenied(err, grant.Write)
 	}
+	s.retrieve.Warm(c.tenant)
 	out := &batchResponse{Session: a.Session, Extractions: []*ingest.Extraction{}}
 	for _, t := range a.Turns {
 		out.Turns = append(out.Turns, t.ID)

@@ -86,8 +86,11 @@ func (s *Server) embedQuestion(ctx context.Context, t *settings.Tenant, question
 // Ingest is the service that the worker does jobs for.
 func (s *Server) Ingest() *ingest.Service { return s.ingest }
 
-// Close writes what the recorder still holds.
-func (s *Server) Close() { s.notes.close() }
+// Close ends the work behind requests and writes what the recorder still holds.
+func (s *Server) Close() {
+	s.retrieve.Close()
+	s.notes.close()
+}
 
 // plane says who a route is for.
 type plane int

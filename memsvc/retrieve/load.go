@@ -31,6 +31,7 @@ type Service struct {
 	Embedder *Embedder
 
 	first sync.Once // of the searches
+	warm  *warming
 
 	mu   sync.Mutex // guards held; a leaf lock
 	held map[string]*held
@@ -38,7 +39,7 @@ type Service struct {
 
 // New makes a service.
 func New(log *slog.Logger, bytes int64) *Service {
-	return &Service{Log: log, Bytes: bytes, Tuning: &Default, held: map[string]*held{}}
+	return &Service{Log: log, Bytes: bytes, Tuning: &Default, held: map[string]*held{}, warm: newWarming()}
 }
 
 // Forget drops the index of a Context.

@@ -64,7 +64,8 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		strings.Contains(low, "latest") || strings.Contains(low, "still ")
 	seen := map[string]bool{}
 	var stems []string
-	for _, w := range text.Words(query) {
+	words := text.Words(query)
+	for _, w := range words {
 		if text.Stop(w.Lower) || inMoment(moments, w.Start) {
 			continue
 		}
@@ -81,8 +82,18 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		if w.asks {
 			w.weight = t.Asking
 		}
+		if right := x.spelled(stem); right != "" && !seen[right] {
+			stem, seen[right] = right, true
+			w.stem, w.weight = right, corrected*(1-t.Plain*(1-text.Rarity(right)))
+		}
 		q.terms = append(q.terms, w)
 		stems = append(stems, stem)
+	}
+	for _, stem := range x.joined(words) {
+		if !seen[stem] {
+			seen[stem] = true
+			q.terms, stems = append(q.terms, term{stem: stem, weight: 1}), append(stems, stem)
+		}
 	}
 	q.names = x.named(query, q.speakers)
 	q.mean = text.Mean(stems, text.Rarity)
@@ -149,6 +160,11 @@ func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
 				break
 			}
 			add(x.terms[n.Stem], n.Sim*n.Sim)
+		}
+		if x.terms[q.stem] == nil {
+			a, b := x.halves(q.stem)
+			add(a, partOf)
+			add(b, partOf)
 		}
 		if t.Meaning > 0 {
 			text.Related(q.stem, func(stem []byte, v float32) { add(x.terms[string(stem)], t.Meaning*v) })

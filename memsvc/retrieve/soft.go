@@ -6,7 +6,8 @@ import (
 	"github.com/nacredb/nacre/memsvc/text"
 )
 
-// maxSoft is how many units are compared when no word of the query picked them, and maxWords how many words of a query are.
+// maxSoft is how many units are compared when no word of the query picked them, and maxWords how many words of a
+// query are.
 const (
 	maxSoft  = 20_000
 	maxWords = 8
@@ -19,8 +20,8 @@ type softWord struct {
 }
 
 // soft compares each word of the query with the most similar word of a unit, and of the turns beside it for a part, and
-// adds what is similar enough: late interaction (Khattab and Zaharia, ColBERT, 2020) with vectors of words. It finds what
-// no list of similar words names: a holiday in "four weeks on Naxos".
+// adds what is similar enough: late interaction (Khattab and Zaharia, ColBERT, 2020) with vectors of words. It
+// finds what no list of similar words names: a holiday in "four weeks on Naxos".
 func (se *search) soft() {
 	words := se.softWords()
 	if se.t.Soft == 0 || len(words) == 0 {
@@ -33,9 +34,10 @@ func (se *search) soft() {
 		for d := range x.units {
 			most(sims, n, x.own[d], all[d*n:(d+1)*n])
 		}
+		of := func(o int32) []int8 { return all[int(o)*n : (int(o)+1)*n] }
 		for d := range x.units {
 			if u := &x.units[d]; !u.dead {
-				if v := se.softScore(words, u, all[d*n:(d+1)*n], func(o int32) []int8 { return all[int(o)*n : (int(o)+1)*n] }); v > 0 {
+				if v := se.softScore(words, u, of(int32(d)), of); v > 0 {
 					se.add(int32(d), v)
 				}
 			}

@@ -114,7 +114,8 @@ func heldOut(t *testing.T) []evaluation {
 	return []evaluation{evaluationOf(talk(t, 8, "priya", "wren"))}
 }
 
-// fresh are conversations that were written after the ranking was divided, and before any of its weights was changed again.
+// fresh are conversations that were written after the ranking was divided, and before any of its weights was
+// changed again.
 func fresh(t *testing.T) []evaluation {
 	return []evaluation{evaluationOf(talk(t, 9, "lena")), evaluationOf(talk(t, 10, "yusuf"))}
 }
@@ -122,13 +123,14 @@ func fresh(t *testing.T) []evaluation {
 // TestRecallOnTalk holds the quality of retrieval on conversations written by hand.
 func TestRecallOnTalk(t *testing.T) {
 	for _, tc := range []struct {
-		name string
-		es   []evaluation
-	}{{"for tuning", forTuning(t)}, {"held out", heldOut(t)}, {"fresh", fresh(t)}} {
+		name  string
+		es    []evaluation
+		least float64
+	}{{"for tuning", forTuning(t), 0.74}, {"held out", heldOut(t), 0.77}, {"fresh", fresh(t), 0.65}} {
 		hybrid, bm25 := recall(tc.es, Hybrid, 10, &Default), recall(tc.es, BM25, 10, &Default)
 		t.Logf("%s: %.0f questions, %d turns: hybrid %s; bm25 %s", tc.name, hybrid["questions"], tc.es[0].x.Len(),
 			kinds(hybrid), kinds(bm25))
-		if hybrid["all"] < bm25["all"]+0.15 || hybrid["all"] < 0.74 {
+		if hybrid["all"] < bm25["all"]+0.15 || hybrid["all"] < tc.least {
 			t.Errorf("%s: hybrid finds %.3f of the evidence, BM25 alone %.3f", tc.name, hybrid["all"], bm25["all"])
 		}
 	}

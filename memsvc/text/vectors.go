@@ -103,8 +103,8 @@ func Neighbours(stem string, most int, least float32) []Near {
 	return s.near
 }
 
-// Similarities are the similarities of a stem to every stem of the lexicon, times 127, by Place; nil when the lexicon does not
-// hold it. The caller does not change them.
+// Similarities are the similarities of a stem to every stem of the lexicon, times 127, by Place; nil when the
+// lexicon does not hold it. The caller does not change them.
 func Similarities(stem string) []int8 {
 	if s := similarTo(stem); s != nil {
 		return s.row
