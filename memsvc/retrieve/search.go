@@ -57,7 +57,7 @@ type scratch struct {
 	means         []float32
 }
 
-// floats are n values of which the old ones may be left.
+// floats are n values; they may hold what was there before.
 func (s *scratch) floats(n int) []float32 {
 	if cap(s.means) < n {
 		s.means = make([]float32, n+n/4)
