@@ -148,6 +148,23 @@ func FloatAt(packed []byte, i int) (x float64, other byte) {
 	return math.Float64frombits(binary.BigEndian.Uint64(e[1:])), e[0] ^ cborFloat64
 }
 
+// FourFloats is four elements of what Packed gives. Reading them together takes one look at the bounds.
+type FourFloats [4 * packedFloat]byte
+
+// FourFloatsAt is elements i to i+3.
+func FourFloatsAt(packed []byte, i int) *FourFloats { return (*FourFloats)(packed[packedFloat*i:]) }
+
+// At is element k, which is below 4, if it is a float.
+func (f *FourFloats) At(k int) float64 {
+	return math.Float64frombits(binary.BigEndian.Uint64(f[packedFloat*k+1:]))
+}
+
+// Other is 0 if all elements are floats.
+func (f *FourFloats) Other() byte {
+	return (f[0] ^ cborFloat64) | (f[packedFloat] ^ cborFloat64) | (f[2*packedFloat] ^ cborFloat64) |
+		(f[3*packedFloat] ^ cborFloat64)
+}
+
 // inObject reads a path of v.
 func inObject(v Value, names []string) (Value, bool) {
 	for i, name := range names {

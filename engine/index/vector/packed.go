@@ -23,15 +23,6 @@ func (m Metric) Packed(query []float64) func(packed []byte) (far float64, ok boo
 	return nil
 }
 
-// fourAt reads four elements. other is 0 if all are floats.
-func fourAt(packed []byte, i int) (x0, x1, x2, x3 float64, other byte) {
-	x0, t0 := value.FloatAt(packed, i)
-	x1, t1 := value.FloatAt(packed, i+1)
-	x2, t2 := value.FloatAt(packed, i+2)
-	x3, t3 := value.FloatAt(packed, i+3)
-	return x0, x1, x2, x3, t0 | t1 | t2 | t3
-}
-
 // packedEuclidean is euclidean, with the same sums in the same order.
 func packedEuclidean(packed []byte, query []float64) (float64, bool) {
 	var s0, s1, s2, s3 float64
@@ -39,13 +30,13 @@ func packedEuclidean(packed []byte, query []float64) (float64, bool) {
 	i := 0
 	for ; i+4 <= len(query); i += 4 {
 		y := query[i : i+4 : i+4]
-		x0, x1, x2, x3, o := fourAt(packed, i)
-		d0, d1, d2, d3 := x0-y[0], x1-y[1], x2-y[2], x3-y[3]
+		x := value.FourFloatsAt(packed, i)
+		d0, d1, d2, d3 := x.At(0)-y[0], x.At(1)-y[1], x.At(2)-y[2], x.At(3)-y[3]
 		s0 += d0 * d0
 		s1 += d1 * d1
 		s2 += d2 * d2
 		s3 += d3 * d3
-		other |= o
+		other |= x.Other()
 	}
 	for ; i < len(query); i++ {
 		x, o := value.FloatAt(packed, i)
@@ -63,7 +54,8 @@ func packedDot(packed []byte, query []float64) (both, square float64, ok bool) {
 	i := 0
 	for ; i+4 <= len(query); i += 4 {
 		y := query[i : i+4 : i+4]
-		x0, x1, x2, x3, o := fourAt(packed, i)
+		x := value.FourFloatsAt(packed, i)
+		x0, x1, x2, x3 := x.At(0), x.At(1), x.At(2), x.At(3)
 		s0 += x0 * y[0]
 		s1 += x1 * y[1]
 		s2 += x2 * y[2]
@@ -72,7 +64,7 @@ func packedDot(packed []byte, query []float64) (both, square float64, ok bool) {
 		q1 += x1 * x1
 		q2 += x2 * x2
 		q3 += x3 * x3
-		other |= o
+		other |= x.Other()
 	}
 	for ; i < len(query); i++ {
 		x, o := value.FloatAt(packed, i)
