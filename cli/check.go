@@ -28,7 +28,7 @@ is checked too. STORE stays as it is.
 Exit status 0: nothing is wrong (with --repair: with NEW). 5: there is no such store. 6: it is open, or there is something at
 NEW. 7: there are findings, or it is no store.`,
 		Example: `  nacre check nacre.db
-  nacre check --json bolt://nacre.db | jq .findings
+  nacre check --json bolt://nacre.db | jq .sound
   nacre check nacre.db --repair repaired.db`,
 		Args: exactArgs(1, "a store"),
 		RunE: func(cmd *cobra.Command, args []string) error {

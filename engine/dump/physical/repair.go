@@ -48,6 +48,12 @@ func Repair(ctx context.Context, path, target string, opt CheckOptions) (*Repair
 	in.Tolerant = true
 	r := &repairer{ctx: ctx, opt: opt, old: in, done: &Repaired{}, built: map[place]bool{}, views: map[place]bool{}}
 	err = replaceStore(target, r.build)
+	if r.done.Recovered == nil {
+		r.done.Recovered = []string{}
+	}
+	if r.done.After != nil {
+		r.done.After.Path = target // where it is by now
+	}
 	opt.Language.Release()
 	return r.done, errors.Join(err, in.Close())
 }

@@ -1,6 +1,7 @@
 package physical
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/kv/bolt"
@@ -49,6 +50,22 @@ type Report struct {
 
 // Clean reports whether nothing is wrong.
 func (r *Report) Clean() bool { return r.Found == 0 }
+
+// MarshalJSON writes the fields of r after "sound", which is what Clean says. Lists without elements are [].
+func (r *Report) MarshalJSON() ([]byte, error) {
+	type fields Report
+	plain := fields(*r)
+	if plain.Findings == nil {
+		plain.Findings = []Finding{}
+	}
+	if plain.Skipped == nil {
+		plain.Skipped = []string{}
+	}
+	return json.Marshal(struct {
+		Sound bool `json:"sound"`
+		fields
+	}{r.Clean(), plain})
+}
 
 func (r *Report) find(kind, format string, args ...any) {
 	r.Found++

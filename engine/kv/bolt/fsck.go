@@ -11,10 +11,10 @@ import (
 
 // PageReport sums up a walk over all pages.
 type PageReport struct {
-	Pages  uint64 // in use
-	Free   uint64
-	Leaked uint64 // neither: lost room, no lost data
-	Keys   uint64 // in data.db, whose values are sound
+	Pages  uint64 `json:"used"` // in use
+	Free   uint64 `json:"free"`
+	Leaked uint64 `json:"leaked"` // neither: lost room, no lost data
+	Keys   uint64 `json:"keys"`   // in data.db, whose values are sound
 }
 
 // CheckPages walks everything that data.db holds and tells report about each thing that is wrong:
