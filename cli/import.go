@@ -174,7 +174,7 @@ func (im *importFlags) rows(
 	ctx context.Context, s *streams, c *client.Client, rows load.Reader, p *progress, told *failures,
 ) error {
 	began := time.Now()
-	res, err := load.Load(ctx, c, rows, load.Options{
+	res, err := load.Load(ctx, c, rows, load.Target{
 		Table: im.table, Batch: im.batch, Parallel: im.parallel, Continue: im.goOn,
 		Failed: func(row load.Row, err error) error { return told.tell(row.Line, err, row.Record) },
 		Loaded: p.addRecords,

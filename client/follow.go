@@ -84,9 +84,9 @@ func noteIn(b []byte) (n Notification, told, ended bool, err error) {
 			id, err = protobuf.DecodeUUID(s.B)
 			n.Live = value.UUIDOf(id)
 		case s.Num == 3:
-			n.Record, err = protobuf.DecodeRecord(s.B, value.Limits{Own: true})
+			n.Record, err = protobuf.DecodeRecord(s.B, value.DecodeLimits{Own: true})
 		case s.Num == 4:
-			n.Result, err = protobuf.DecodeValue(s.B, value.Limits{Own: true})
+			n.Result, err = protobuf.DecodeValue(s.B, value.DecodeLimits{Own: true})
 		}
 		if err != nil {
 			return n, false, true, err

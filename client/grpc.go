@@ -572,7 +572,7 @@ func (g *batches) take(b []byte) error {
 		if s.Num != 1 || s.B == nil {
 			continue
 		}
-		v, err := protobuf.DecodeValue(s.B, value.Limits{Own: true})
+		v, err := protobuf.DecodeValue(s.B, value.DecodeLimits{Own: true})
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (s *socket) receive() {
 			s.fail(fmt.Errorf("%w: %w", ErrUnreachable, err))
 			return
 		}
-		v, err := value.DecodeCBORValue(b, value.Limits{Own: true})
+		v, err := value.DecodeCBORValue(b, value.DecodeLimits{Own: true})
 		if err != nil || v.Kind() != value.KindObject {
 			s.fail(fmt.Errorf("%w: the answer is not a CBOR object", ErrUnreachable))
 			return
@@ -106,7 +106,7 @@ func (s *socket) tell(o *value.Object) {
 
 // DecodeAnswer reads a response envelope in CBOR and gives the result in it, or its error.
 func DecodeAnswer(b []byte) (value.Value, error) {
-	v, err := value.DecodeCBORValue(b, value.Limits{Own: true})
+	v, err := value.DecodeCBORValue(b, value.DecodeLimits{Own: true})
 	if err != nil || v.Kind() != value.KindObject {
 		return value.None, fmt.Errorf("%w: the answer is not a CBOR object", ErrUnreachable)
 	}

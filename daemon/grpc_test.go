@@ -108,7 +108,7 @@ func fromPB(t testing.TB, v *valuepb.Value) value.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := protobuf.DecodeValue(b, value.Limits{})
+	out, err := protobuf.DecodeValue(b, value.DecodeLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func ofHTTP(r reply) outcome {
 		}
 		return outcome{status: r.StatusCode, msg: p.Information, raw: r.body}
 	}
-	v, err := wire.JSON.Decode([]byte(r.body), value.Limits{})
+	v, err := wire.JSON.Decode([]byte(r.body), value.DecodeLimits{})
 	if err != nil || v.Kind() != value.KindArray {
 		return outcome{answer: r.body, raw: r.body, empty: r.body == ""}
 	}
@@ -133,7 +133,7 @@ func ofStatement(v value.Value, raw string) outcome {
 // ofRPC is the outcome of a response; statements says that its result is the results of a text.
 func ofRPC(t testing.TB, b []byte, f wire.Format, statements bool) outcome {
 	t.Helper()
-	v, err := f.Decode(b, value.Limits{})
+	v, err := f.Decode(b, value.DecodeLimits{})
 	if err != nil || v.Kind() != value.KindObject {
 		return outcome{msg: string(b), raw: string(b)}
 	}
@@ -214,7 +214,7 @@ var recordLike = regexp.MustCompile(`^[a-z]+:[0-9a-z]+$`)
 func methodOf(t testing.TB, f wire.Format, action string) (string, value.Value) {
 	t.Helper()
 	method, text, _ := strings.Cut(action, " ")
-	params, err := wire.JSON.Decode([]byte(text), value.Limits{})
+	params, err := wire.JSON.Decode([]byte(text), value.DecodeLimits{})
 	if err != nil {
 		t.Fatalf("%s: %v", action, err)
 	}
@@ -266,7 +266,7 @@ func (c *caller) ask(protocol, method string, params value.Value, more ...value.
 	c.k.write(frame(op, true, request(c.s.t, f, method, params, more...)))
 	for {
 		_, b := c.k.message()
-		if v, err := f.Decode(b, value.Limits{}); err == nil && v.Kind() == value.KindObject {
+		if v, err := f.Decode(b, value.DecodeLimits{}); err == nil && v.Kind() == value.KindObject {
 			if _, answers := v.Object().Get("id"); !answers {
 				continue // a notification
 			}
@@ -426,7 +426,7 @@ func (c *caller) sqlSocket(r *row, text string) outcome {
 		return ofHTTP(reply{k.resp, readAll(k)})
 	}
 	got := k.say(text)
-	v, err := wire.JSON.Decode([]byte(got), value.Limits{})
+	v, err := wire.JSON.Decode([]byte(got), value.DecodeLimits{})
 	if err != nil || v.Kind() != value.KindArray || v.Len() == 0 {
 		return outcome{msg: got, raw: got}
 	}

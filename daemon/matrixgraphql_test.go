@@ -51,7 +51,7 @@ func (c *caller) graphQLSocket(r *row, text string) outcome {
 
 func (c *caller) decode(text string) value.Value {
 	c.s.t.Helper()
-	v, err := value.DecodeJSONValue([]byte(text), value.Limits{})
+	v, err := value.DecodeJSONValue([]byte(text), value.DecodeLimits{})
 	if err != nil || v.Kind() != value.KindObject {
 		c.s.t.Fatalf("%s: %v", text, err)
 	}

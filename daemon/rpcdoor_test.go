@@ -68,7 +68,7 @@ func (d *rpcDoor) receive() value.Value {
 
 func (d *rpcDoor) decode(b []byte) value.Value {
 	d.server.t.Helper()
-	v, err := d.format.Decode(b, value.Limits{})
+	v, err := d.format.Decode(b, value.DecodeLimits{})
 	if err != nil {
 		d.server.t.Fatalf("%q: %v", b, err)
 	}

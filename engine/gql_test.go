@@ -50,7 +50,7 @@ func readGQL(t testing.TB, path string) []gqlCase {
 		case "?":
 			query = rest
 		case "$":
-			v, err := value.DecodeJSONValue([]byte(rest), value.Limits{})
+			v, err := value.DecodeJSONValue([]byte(rest), value.DecodeLimits{})
 			if err != nil {
 				t.Fatal(err)
 			}

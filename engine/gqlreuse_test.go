@@ -130,7 +130,7 @@ func reusedAnswer(t *testing.T, e *engine.Engine, who, text string, vars *value.
 		t.Error(err)
 		return ""
 	}
-	if got, err := value.DecodeCBORValue(list, value.Limits{}); err != nil || got.Text() != v.Text() {
+	if got, err := value.DecodeCBORValue(list, value.DecodeLimits{}); err != nil || got.Text() != v.Text() {
 		t.Errorf("%s packed gives %v, %v; as values %v", text, got, err, v)
 	}
 	return v.Text()

@@ -16,7 +16,7 @@ import (
 // The parts of GraphQL that clients of the engine see.
 type (
 	GraphQLRequest = graphql.Request
-	GraphQLLimits  = graphql.Limits
+	GraphQLLimits  = graphql.OperationLimits
 	GraphQLKind    = graphql.OperationKind
 	GraphQLFailure = graphql.Failure
 )

@@ -40,7 +40,7 @@ func askGraphQL(t testing.TB, s *engine.Session, query, vars string) *engine.Gra
 	t.Helper()
 	req := &engine.GraphQLRequest{Query: query}
 	if vars != "" {
-		v, err := value.DecodeJSONValue([]byte(vars), value.Limits{})
+		v, err := value.DecodeJSONValue([]byte(vars), value.DecodeLimits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -223,7 +223,7 @@ func FuzzGraphQL(f *testing.F) {
 	f.Add(`{ __schema { types { ...t } } } fragment t on __Type { name fields(includeDeprecated:true) { args { defaultValue } } }`, `{}`)
 	f.Fuzz(func(t *testing.T, query, vars string) {
 		req := &engine.GraphQLRequest{Query: query}
-		if v, err := value.DecodeJSONValue([]byte(vars), value.Limits{}); err == nil && v.Kind() == value.KindObject {
+		if v, err := value.DecodeJSONValue([]byte(vars), value.DecodeLimits{}); err == nil && v.Kind() == value.KindObject {
 			req.Variables = v.Object()
 		}
 		g, err := s.GraphQL(t.Context())
@@ -235,7 +235,7 @@ func FuzzGraphQL(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := value.DecodeJSONValue(resp.AppendJSON(nil), value.Limits{}); err != nil {
+			if _, err := value.DecodeJSONValue(resp.AppendJSON(nil), value.DecodeLimits{}); err != nil {
 				t.Fatalf("%q: %v: %s", query, err, resp.AppendJSON(nil))
 			}
 		}

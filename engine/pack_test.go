@@ -25,7 +25,7 @@ func unpacked(t *testing.T, res []engine.Result) (packed int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res[i].Value, err = value.DecodeCBORValue(b, value.Limits{}); err != nil {
+		if res[i].Value, err = value.DecodeCBORValue(b, value.DecodeLimits{}); err != nil {
 			t.Fatal(err)
 		}
 	}

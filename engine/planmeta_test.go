@@ -364,7 +364,7 @@ func (m *meta) unpack(w *way, text string, rows *value.Packed) (value.Value, str
 	if err != nil {
 		return m.ask(&way{hint: w.hint, s: w.s}, text)
 	}
-	v, err := value.DecodeCBORValue(b, value.Limits{})
+	v, err := value.DecodeCBORValue(b, value.DecodeLimits{})
 	if err != nil {
 		m.t.Fatalf("%s: %v", text, err)
 	}

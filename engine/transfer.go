@@ -184,7 +184,7 @@ func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) er
 		if err != nil {
 			return err
 		}
-		return dump.Text(ctx, w, run.Cat, gate, dump.Options{
+		return dump.Text(ctx, w, run.Cat, gate, dump.Selection{
 			Users: opt.Users && owner, Accesses: opt.Accesses && owner, Params: opt.Params, Functions: opt.Functions,
 			Analyzers: opt.Analyzers, Sequences: opt.Sequences, APIs: opt.APIs, Buckets: opt.Buckets,
 			Configs: opt.Configs,

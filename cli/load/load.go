@@ -42,8 +42,8 @@ func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.
 // Unwrap gives the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// Options say where rows go and how.
-type Options struct {
+// Target says where rows go and how.
+type Target struct {
 	Table    string
 	Batch    int // rows in a transaction, from 1
 	Parallel int // batches at once, from 1
@@ -69,7 +69,7 @@ var errStop = errors.New("a row failed")
 
 // Load reads rows and inserts them with c. A row that fails is not an error of Load: without opt.Continue it ends the
 // load, and what other batches had inserted by then stays.
-func Load(ctx context.Context, c *client.Client, rows Reader, opt Options) (Result, error) {
+func Load(ctx context.Context, c *client.Client, rows Reader, opt Target) (Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	l := &loader{c: c, opt: opt, stop: stop, text: "INSERT INTO " + value.QuoteIdent(opt.Table) + " $rows RETURN NONE"}
@@ -98,7 +98,7 @@ func Load(ctx context.Context, c *client.Client, rows Reader, opt Options) (Resu
 
 type loader struct {
 	c    *client.Client
-	opt  Options
+	opt  Target
 	text string
 	stop context.CancelCauseFunc
 

@@ -230,7 +230,7 @@ func (r *lineReader) take() ([]byte, error) {
 
 // object reads a row.
 func object(text []byte, line int, shape *Shape) (Row, error) {
-	v, err := value.DecodeJSONValue(text, value.Limits{})
+	v, err := value.DecodeJSONValue(text, value.DecodeLimits{})
 	if err == nil && v.Kind() != value.KindObject {
 		err = fmt.Errorf("a row is an object, not %s", v.Kind())
 	}

@@ -24,7 +24,7 @@ var types = map[string]func(string) (value.Value, bool){
 	"uuid":     literal("u", value.KindUUID),
 	"record":   literal("r", value.KindRecord),
 	"json": func(t string) (value.Value, bool) {
-		v, err := value.DecodeJSONValue([]byte(t), value.Limits{})
+		v, err := value.DecodeJSONValue([]byte(t), value.DecodeLimits{})
 		return v, err == nil
 	},
 }
@@ -97,7 +97,7 @@ func guess(text string) value.Value {
 	case text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9'):
 		return value.Str(text)
 	}
-	if v, err := value.DecodeJSONValue([]byte(text), value.Limits{}); err == nil {
+	if v, err := value.DecodeJSONValue([]byte(text), value.DecodeLimits{}); err == nil {
 		if k := v.Kind(); k == value.KindInt || k == value.KindFloat {
 			return v
 		}

@@ -134,7 +134,7 @@ func (s *Server) Close(ctx context.Context) error {
 func (s *Server) Sweep(ctx context.Context, now time.Time) error { return s.Sessions.Sweep(ctx, now) }
 
 // decoding is how values of a call by session are decoded.
-func (s *Server) decoding(session *engine.Session) value.Limits {
+func (s *Server) decoding(session *engine.Session) value.DecodeLimits {
 	return rpc.DecodingOf(session, s.Limits.Depth)
 }
 

@@ -108,7 +108,7 @@ type Options struct {
 type Server struct {
 	Options
 	router  chi.Router
-	decode  value.Limits
+	decode  value.DecodeLimits
 	active  atomic.Int64
 	http    *http.Server
 	http2   *h2.Server

@@ -128,7 +128,7 @@ func encode(v any) []byte {
 func (m *Message) id() string { return string(m.ID) }
 
 // Decode reads a body: one message, or a batch. The error is a Fault.
-func Decode(b []byte, lim value.Limits) (list []*Message, batch bool, err error) {
+func Decode(b []byte, lim value.DecodeLimits) (list []*Message, batch bool, err error) {
 	if _, err := value.DecodeJSONValue(b, lim); err != nil {
 		reason := "the message is not JSON"
 		if bad, ok := errors.AsType[*value.DecodeError](err); ok {

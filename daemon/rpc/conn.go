@@ -83,7 +83,7 @@ func (c *Conn) listen(s *engine.Session, id *value.UUID) {
 const anonymousValues = 256 << 10
 
 // DecodingOf is Decoding for the messages that s may send.
-func DecodingOf(s *engine.Session, depth int) value.Limits {
+func DecodingOf(s *engine.Session, depth int) value.DecodeLimits {
 	l := Decoding(depth)
 	if s.MayEnter() != nil {
 		l.MaxValues = anonymousValues

@@ -98,6 +98,6 @@ func graphql(ctx context.Context, k *call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	v, err := value.DecodeJSONValue(resp.AppendJSON(nil), value.Limits{})
+	v, err := value.DecodeJSONValue(resp.AppendJSON(nil), value.DecodeLimits{})
 	return answer(v), err
 }

@@ -14,8 +14,8 @@ import (
 
 // Decoding is how messages and bodies are decoded: nested at most depth deep (0: the codec's default), record ids also
 // as text, as the official JavaScript client sends those that its user has as text.
-func Decoding(depth int) value.Limits {
-	return value.Limits{MaxDepth: depth, MaxValues: value.SaneMaxValues,
+func Decoding(depth int) value.DecodeLimits {
+	return value.DecodeLimits{MaxDepth: depth, MaxValues: value.SaneMaxValues,
 		ParseRecord: func(text string) (*value.RecordID, error) {
 			if v, ok := recordText(text); ok {
 				return v.Record(), nil

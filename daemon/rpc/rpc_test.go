@@ -77,7 +77,7 @@ func packed(rows *value.Packed) string {
 	if err != nil {
 		return err.Error()
 	}
-	v, err := value.DecodeCBORValue(b, value.Limits{})
+	v, err := value.DecodeCBORValue(b, value.DecodeLimits{})
 	if err != nil {
 		return err.Error()
 	}

@@ -28,8 +28,8 @@ type conn struct {
 	proto   Protocol  // nil but on connections that carry another protocol
 	client  string    // address, for the log
 	format  wire.Format
-	longest int64        // message, in bytes
-	decode  value.Limits // of the next message
+	longest int64              // message, in bytes
+	decode  value.DecodeLimits // of the next message
 
 	ctx     context.Context // of every request; ends with the connection
 	cancel  context.CancelFunc

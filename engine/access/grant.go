@@ -108,7 +108,7 @@ func (r *run) putGrant(d *catalog.Def, g *grant) error {
 }
 
 func decodeGrant(raw []byte) (*grant, error) {
-	v, err := value.DecodeCBORValue(append([]byte(nil), raw...), value.Limits{})
+	v, err := value.DecodeCBORValue(append([]byte(nil), raw...), value.DecodeLimits{})
 	if err != nil {
 		return nil, fmt.Errorf("read a grant: %w", err)
 	}

@@ -36,15 +36,15 @@ type Info struct {
 	Updated time.Time
 }
 
-// Options narrows a listing.
-type Options struct {
+// Listing narrows a listing.
+type Listing struct {
 	Prefix string // of the key, with or without the slash
 	After  string // keys above this one only, with or without the slash
 	Limit  int    // at most this many; negative: all
 }
 
 // bounds are the keys that o is after.
-func (o Options) bounds() (prefix, after string) {
+func (o Listing) bounds() (prefix, after string) {
 	if o.After != "" {
 		after = withSlash(o.After)
 	}
@@ -68,7 +68,7 @@ type backend interface {
 	remove(id ID, key string) error
 	// copy is between buckets of one folder, or in memory.
 	copy(from ID, source string, to ID, target string, overwrite, move bool) error
-	list(ctx context.Context, id ID, opt Options) ([]Info, error)
+	list(ctx context.Context, id ID, opt Listing) ([]Info, error)
 }
 
 // Store is the files of all buckets.
@@ -122,7 +122,7 @@ func (s *Store) Head(id ID, key string) (info Info, found bool, err error) {
 func (s *Store) Delete(id ID, key string) error { return s.of(id).remove(id, key) }
 
 // List describes files in order of their keys.
-func (s *Store) List(ctx context.Context, id ID, opt Options) ([]Info, error) {
+func (s *Store) List(ctx context.Context, id ID, opt Listing) ([]Info, error) {
 	return s.of(id).list(ctx, id, opt)
 }
 

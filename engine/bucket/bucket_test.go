@@ -97,7 +97,7 @@ func againstAMap(t *rapid.T, s *Store, ids []ID) {
 		"": func(t *rapid.T) {
 			all, size := map[string]string{}, int64(0)
 			for _, id := range ids {
-				infos, err := s.List(context.Background(), id, Options{Limit: -1})
+				infos, err := s.List(context.Background(), id, Listing{Limit: -1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,14 +133,14 @@ func TestListNarrows(t *testing.T) {
 			}
 		}
 		for _, tc := range []struct {
-			opt  Options
+			opt  Listing
 			want string
 		}{
-			{Options{Limit: -1}, "/a /c-d /c/d /c/e/f /cd /d"}, {Options{Limit: 2}, "/a /c-d"}, {Options{}, ""},
-			{Options{Prefix: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd"}, {Options{Prefix: "/c/", Limit: -1}, "/c/d /c/e/f"},
-			{Options{Prefix: "/c/e", Limit: -1}, "/c/e/f"}, {Options{After: "/c/e", Limit: -1}, "/c/e/f /cd /d"},
-			{Options{After: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd /d"}, {Options{Prefix: "c", After: "a", Limit: -1}, "/c-d /c/d /c/e/f /cd"},
-			{Options{After: "/c/d", Limit: 1}, "/c/e/f"}, {Options{Prefix: "c", After: "/cc", Limit: 1}, "/cd"}, {Options{Prefix: "x", Limit: -1}, ""},
+			{Listing{Limit: -1}, "/a /c-d /c/d /c/e/f /cd /d"}, {Listing{Limit: 2}, "/a /c-d"}, {Listing{}, ""},
+			{Listing{Prefix: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd"}, {Listing{Prefix: "/c/", Limit: -1}, "/c/d /c/e/f"},
+			{Listing{Prefix: "/c/e", Limit: -1}, "/c/e/f"}, {Listing{After: "/c/e", Limit: -1}, "/c/e/f /cd /d"},
+			{Listing{After: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd /d"}, {Listing{Prefix: "c", After: "a", Limit: -1}, "/c-d /c/d /c/e/f /cd"},
+			{Listing{After: "/c/d", Limit: 1}, "/c/e/f"}, {Listing{Prefix: "c", After: "/cc", Limit: 1}, "/cd"}, {Listing{Prefix: "x", Limit: -1}, ""},
 		} {
 			infos, err := s.List(t.Context(), id, tc.opt)
 			if err != nil {

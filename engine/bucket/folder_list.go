@@ -17,7 +17,7 @@ type listing struct {
 	out           []Info
 }
 
-func (d *folders) list(ctx context.Context, id ID, opt Options) ([]Info, error) {
+func (d *folders) list(ctx context.Context, id ID, opt Listing) ([]Info, error) {
 	root, err := d.open(id, false)
 	if err != nil {
 		if absent(err) {

@@ -101,7 +101,7 @@ func TestNothingLeadsOutOfAFolder(t *testing.T) {
 	}
 	refused(t, s, inFolder(allowed, "bucket"), "/f")
 	refused(t, s, inFolder(top, "secret"), "/f")
-	if infos, err := s.List(t.Context(), b, Options{Limit: -1}); err != nil || len(infos) != 0 {
+	if infos, err := s.List(t.Context(), b, Listing{Limit: -1}); err != nil || len(infos) != 0 {
 		t.Errorf("listed: %v, %v", infos, err)
 	}
 	if names, err := os.ReadDir(secret); err != nil || len(names) != 1 || read(t, filepath.Join(secret, "f")) != "secret" {
@@ -180,7 +180,7 @@ func TestStaleFilesOfWritersGo(t *testing.T) {
 	if err := s.Put(b, "/a", nil, true); err != nil {
 		t.Fatal(err)
 	}
-	if infos, err := s.List(t.Context(), b, Options{Limit: -1}); err != nil || len(infos) != 1 {
+	if infos, err := s.List(t.Context(), b, Listing{Limit: -1}); err != nil || len(infos) != 1 {
 		t.Errorf("listed: %v, %v", infos, err)
 	}
 	names, err := os.ReadDir(dir)

@@ -117,7 +117,7 @@ func (s *memory) copy(from ID, source string, to ID, target string, overwrite, m
 	return err
 }
 
-func (s *memory) list(_ context.Context, id ID, opt Options) ([]Info, error) {
+func (s *memory) list(_ context.Context, id ID, opt Listing) ([]Info, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := []Info{}

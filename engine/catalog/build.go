@@ -155,7 +155,7 @@ func (v *View) Jobs() ([]*Job, error) {
 
 func readJob(k, raw []byte) (*Job, error) {
 	ids := k[len(key.Meta(nil, metaJob)):]
-	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
+	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.DecodeLimits{})
 	if err == nil && (x.Kind() != value.KindObject || len(ids) != 16) {
 		err = key.ErrMalformed
 	}

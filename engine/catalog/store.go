@@ -83,7 +83,7 @@ func (r *record) encode() ([]byte, error) {
 }
 
 func decodeRecord(raw []byte) (*record, error) {
-	v, err := value.DecodeCBORValue(raw, value.Limits{})
+	v, err := value.DecodeCBORValue(raw, value.DecodeLimits{})
 	if err != nil {
 		return nil, fmt.Errorf("read a definition: %w", err)
 	}
@@ -382,7 +382,7 @@ func (v *View) Setting(name string) (*value.Object, error) {
 	if raw == nil || err != nil {
 		return noExtra, err
 	}
-	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
+	x, err := value.DecodeCBORValue(bytes.Clone(raw), value.DecodeLimits{})
 	if err == nil && x.Kind() != value.KindObject {
 		err = kv.ErrCorrupt
 	}

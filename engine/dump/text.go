@@ -21,8 +21,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Options says what an export holds. Tables lists tables by name; AllTables has them all.
-type Options struct {
+// Selection says what an export holds. Tables lists tables by name; AllTables has them all.
+type Selection struct {
 	Users, Accesses, Params, Functions, Analyzers, Sequences bool
 	APIs, Buckets, Configs, Records                          bool
 	Models                                                   bool // their definitions, without their files
@@ -48,7 +48,7 @@ type writer struct {
 
 // Text writes the database of gate to w. A table of opt.Tables that does not exist is an error, before anything is
 // written.
-func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate, opt Options) error {
+func Text(ctx context.Context, w io.Writer, cat *catalog.View, gate *record.Gate, opt Selection) error {
 	tables, err := selected(cat, gate.DB, opt)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func startingNext(tx *txn.Tx, defs []*catalog.Def) ([]*catalog.Def, error) {
 }
 
 // selected are the tables to export, by name, edges last; a view stands behind the tables that it reads.
-func selected(cat *catalog.View, db *catalog.Database, opt Options) ([]*catalog.Table, error) {
+func selected(cat *catalog.View, db *catalog.Database, opt Selection) ([]*catalog.Table, error) {
 	if !opt.AllTables && len(opt.Tables) == 0 {
 		return nil, nil
 	}

@@ -112,9 +112,9 @@ func (c *apiCall) requestBody(ctx context.Context, i int, req value.Value, args 
 func decodeBody(how string, b []byte) (value.Value, error) {
 	switch how {
 	case "json":
-		return value.DecodeJSONValue(b, value.Limits{MaxValues: value.SaneMaxValues})
+		return value.DecodeJSONValue(b, value.DecodeLimits{MaxValues: value.SaneMaxValues})
 	case "cbor":
-		return value.DecodeCBORValue(b, value.Limits{MaxValues: value.SaneMaxValues})
+		return value.DecodeCBORValue(b, value.DecodeLimits{MaxValues: value.SaneMaxValues})
 	case "plain":
 		if !utf8.Valid(b) {
 			return value.None, hidden()

@@ -53,7 +53,7 @@ type Limits struct {
 	// QueryTimeout bounds every statement, TxTimeout every transaction; 0: no bound.
 	QueryTimeout, TxTimeout time.Duration
 	// Script bounds each call of an embedded script.
-	Script script.Limits
+	Script script.CallLimits
 	// Models bound each call of a model.
 	Models ml.Limits
 }
@@ -144,7 +144,7 @@ func New(c Config) *Executor {
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Hub == nil {
-		c.Hub = live.NewHub(live.Limits{})
+		c.Hub = live.NewHub(live.HubLimits{})
 	}
 	ex := &Executor{Config: c, cache: textcache.New[*Script](c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
 		vectors: vector.NewCache(c.Store, c.Log), Models: model.NewCache(c.Memory, c.Limits.ModelCache, c.Limits.Models)}

@@ -147,7 +147,7 @@ func (h *host) ListFiles(name string, opt fn.ListFiles) ([]fn.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.r.Ex.Files.List(h.ctx, id, bucket.Options{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
+	list, err := h.r.Ex.Files.List(h.ctx, id, bucket.Listing{Prefix: opt.Prefix, After: opt.After, Limit: opt.Limit})
 	if err != nil {
 		return nil, err
 	}

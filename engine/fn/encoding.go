@@ -53,7 +53,7 @@ func cborEncode(c Call, args []value.Value) (value.Value, error) {
 }
 
 func cborDecode(c Call, args []value.Value) (value.Value, error) {
-	limits := value.Limits{MaxValues: value.SaneMaxValues}
+	limits := value.DecodeLimits{MaxValues: value.SaneMaxValues}
 	if p, ok := c.Host.(value.RecordParser); ok {
 		limits.ParseRecord = func(text string) (*value.RecordID, error) {
 			v, err := p.ParseRecord(text)
@@ -78,7 +78,7 @@ func jsonDecode(c Call, args []value.Value) (value.Value, error) {
 	if args[0].Str() == "NONE" { // documented since 3.1
 		return value.None, nil
 	}
-	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.Limits{MaxValues: value.SaneMaxValues})
+	v, err := value.DecodeJSONValue([]byte(args[0].Str()), value.DecodeLimits{MaxValues: value.SaneMaxValues})
 	if err != nil {
 		return value.None, c.incorrect("Invalid JSON")
 	}

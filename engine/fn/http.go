@@ -347,13 +347,13 @@ func decodeAnswer(method string, resp *http.Response) (value.Value, error) {
 	switch {
 	case err != nil:
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		v, err := value.DecodeJSONValue(body, value.Limits{Own: true, MaxValues: value.SaneMaxValues})
+		v, err := value.DecodeJSONValue(body, value.DecodeLimits{Own: true, MaxValues: value.SaneMaxValues})
 		if err != nil {
 			return value.None, errs.Internal("There was an error processing a remote HTTP request: the answer is not valid JSON")
 		}
 		return v, nil
 	case media == "application/cbor":
-		v, err := value.DecodeCBORValue(body, value.Limits{Own: true, MaxValues: value.SaneMaxValues})
+		v, err := value.DecodeCBORValue(body, value.DecodeLimits{Own: true, MaxValues: value.SaneMaxValues})
 		if err != nil {
 			return value.None, errs.Internal("There was an error processing a remote HTTP request: the answer is not valid CBOR")
 		}

@@ -20,8 +20,8 @@ type Request struct {
 	Operation string        // which one of the query runs; "": its only one
 }
 
-// Limits bound an operation, independent of the configuration of the database. A zero field means its default.
-type Limits struct {
+// OperationLimits bound an operation, independent of the configuration of the database. A zero field means its default.
+type OperationLimits struct {
 	Depth   int // nested selections; 32
 	Fields  int // selected fields, those of fragments each time; 1000
 	Aliases int // fields that are renamed; 256
@@ -29,7 +29,7 @@ type Limits struct {
 }
 
 // WithDefaults is l with the defaults in place of zeros.
-func (l Limits) WithDefaults() Limits {
+func (l OperationLimits) WithDefaults() OperationLimits {
 	for _, x := range [...]struct {
 		at  *int
 		def int
@@ -79,7 +79,7 @@ type Operation struct {
 func (o *Operation) Kind() OperationKind { return OperationKind(o.op.Operation) }
 
 // Prepare parses, bounds and validates a request. What is wrong with it comes as failures.
-func (s *Schema) Prepare(req *Request, limits Limits, conv Converters) (*Operation, []*Failure) {
+func (s *Schema) Prepare(req *Request, limits OperationLimits, conv Converters) (*Operation, []*Failure) {
 	if !utf8.ValidString(req.Query) { // parts of it stand in errors, and those in JSON
 		return nil, []*Failure{{Err: errs.Validation("The query is not valid UTF-8")}}
 	}

@@ -40,7 +40,7 @@ type measurer struct {
 }
 
 // bound refuses what is too large. It comes before validation, whose cost grows with the query.
-func (s *Schema) bound(doc *gast.QueryDocument, op *gast.OperationDefinition, l Limits) *Failure {
+func (s *Schema) bound(doc *gast.QueryDocument, op *gast.OperationDefinition, l OperationLimits) *Failure {
 	m := &measurer{doc: doc, known: map[string]*extent{}, open: map[string]bool{}, most: l.Depth}
 	whole := extent{}
 	for _, f := range doc.Fragments {

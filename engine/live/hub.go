@@ -10,8 +10,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Limits bounds what a hub keeps. Zero fields mean the defaults.
-type Limits struct {
+// HubLimits bounds what a hub keeps. Zero fields mean the defaults.
+type HubLimits struct {
 	Changes int // that wait to be matched; 65536
 	Bytes   int // of them, about; 64 MiB
 
@@ -22,7 +22,7 @@ type Limits struct {
 	Workers                        int           // goroutines for sessions beside the others; 8
 }
 
-func (l Limits) withDefaults() Limits {
+func (l HubLimits) withDefaults() HubLimits {
 	if l.Changes <= 0 {
 		l.Changes = 1 << 16
 	}
@@ -46,7 +46,7 @@ func (l Limits) withDefaults() Limits {
 
 // Hub has the live queries of an engine. It owns a goroutine, and workers for slow sessions; Close stops them.
 type Hub struct {
-	limits Limits
+	limits HubLimits
 	ctx    context.Context
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -87,7 +87,7 @@ type item struct {
 func (it *item) moment() moment { return moment{it.batch, it.change.Seq} }
 
 // NewHub starts a hub.
-func NewHub(limits Limits) *Hub {
+func NewHub(limits HubLimits) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Hub{limits: limits.withDefaults(), ctx: ctx, stop: stop, done: make(chan struct{}),
 		byID: map[value.UUID]*Subscription{}, byTable: map[Table][]class{}, bySession: map[value.UUID][]*Subscription{},

@@ -24,7 +24,7 @@ const (
 type lane struct {
 	session value.UUID
 	// slow lanes get the changes of their session; of the others the hub's own goroutine takes care. A lane is slow
-	// until it has done calm changes in less than Limits.Inline each.
+	// until it has done calm changes in less than HubLimits.Inline each.
 	slow atomic.Bool
 
 	mu      sync.Mutex // guards the rest; a leaf lock
@@ -34,7 +34,7 @@ type lane struct {
 	running bool // it is with the workers
 	on      moment
 	spent   time.Duration // on the change on
-	left    time.Duration // of Limits.Budget as of asOf
+	left    time.Duration // of HubLimits.Budget as of asOf
 	asOf    time.Time
 	pardon  time.Time // when a change that took too long was last forgiven
 }
@@ -61,14 +61,14 @@ type classState struct {
 // calmTurns is how many changes a lane must do in no time before it is trusted again; a new one must do one.
 const calmTurns = 100
 
-func newLane(session value.UUID, limits *Limits) *lane {
+func newLane(session value.UUID, limits *HubLimits) *lane {
 	l := &lane{session: session, calm: calmTurns - 1, left: limits.Budget, asOf: time.Now()}
 	l.slow.Store(true)
 	return l
 }
 
 // charge adds what a change took; over says that it is more than the session may take.
-func (l *lane) charge(on moment, d time.Duration, limits *Limits) (total time.Duration, over bool) {
+func (l *lane) charge(on moment, d time.Duration, limits *HubLimits) (total time.Duration, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.on != on {
@@ -85,7 +85,7 @@ func (l *lane) charge(on moment, d time.Duration, limits *Limits) (total time.Du
 
 // forgive lets a session take too long for a change once in a while, and begins to count anew: on a busy machine the
 // time passes without the session.
-func (l *lane) forgive(limits *Limits) bool {
+func (l *lane) forgive(limits *HubLimits) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -97,7 +97,7 @@ func (l *lane) forgive(limits *Limits) bool {
 }
 
 // remaining is the time that the session may still take for a change.
-func (l *lane) remaining(on moment, limits *Limits) time.Duration {
+func (l *lane) remaining(on moment, limits *HubLimits) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.on != on {
@@ -115,7 +115,7 @@ func (l *lane) trip() {
 }
 
 // done counts a task that took d.
-func (l *lane) done(d time.Duration, limits *Limits) {
+func (l *lane) done(d time.Duration, limits *HubLimits) {
 	if d > limits.Inline {
 		l.trip()
 		return

@@ -32,7 +32,7 @@ func of(session byte, s *live.Subscription) *live.Subscription {
 
 // While one session is stuck others hear of their changes, and its own wait in their order.
 func TestSlowSessionsHoldUpThemselves(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	stuck, quick, goOn := make(sink, 10), make(sink, 10), make(chan struct{})
@@ -74,7 +74,7 @@ func TestSessionsOverTheirTimeEnd(t *testing.T) {
 		{"a little", 4 * time.Millisecond, 1, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := live.NewHub(live.Limits{})
+			h := live.NewHub(live.HubLimits{})
 			defer h.Close()
 			tb := live.Table{TB: 1}
 			out, other := make(sink, 1000), make(sink, 1000)
@@ -106,7 +106,7 @@ func TestSessionsOverTheirTimeEnd(t *testing.T) {
 
 // What is slow and what is quick, in turns, and from both lanes, keeps its order; sessions come and go meanwhile.
 func TestOrderIsKeptAcrossLanes(t *testing.T) {
-	h := live.NewHub(live.Limits{Inline: time.Nanosecond * 2, Change: time.Hour, Budget: time.Hour, Workers: 3})
+	h := live.NewHub(live.HubLimits{Inline: time.Nanosecond * 2, Change: time.Hour, Budget: time.Hour, Workers: 3})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	const changes, subs = 300, 20
@@ -154,7 +154,7 @@ func TestOrderIsKeptAcrossLanes(t *testing.T) {
 
 // What waits in a lane is bounded: its live queries end in their turn.
 func TestLanesOverflow(t *testing.T) {
-	h := live.NewHub(live.Limits{Changes: 3})
+	h := live.NewHub(live.HubLimits{Changes: 3})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	stuck, quick, goOn := make(sink, 10), make(sink, 10), make(chan struct{})

@@ -40,7 +40,7 @@ func publish(t *testing.T, h *live.Hub, commit uint64, changes ...live.Change) {
 }
 
 func TestHubDeliversInOrder(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{NS: 1, DB: 1, TB: 1}
 	out := make(sink, 10)
@@ -57,7 +57,7 @@ func TestHubDeliversInOrder(t *testing.T) {
 }
 
 func TestHubDropsWhoCanNotTakeMore(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	slow, quick := make(sink, 1), make(sink, 10)
@@ -74,7 +74,7 @@ func TestHubDropsWhoCanNotTakeMore(t *testing.T) {
 }
 
 func TestKillTellsTheSubscriber(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	out := make(sink, 1)
@@ -96,7 +96,7 @@ func TestKillTellsTheSubscriber(t *testing.T) {
 }
 
 func TestEndOfATableOrAllInside(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	out := make(sink, 10)
 	for i, tb := range []live.Table{{NS: 1, DB: 1, TB: 1}, {NS: 1, DB: 1, TB: 2}, {NS: 1, DB: 2, TB: 1}, {NS: 2, DB: 1, TB: 1}} {
@@ -134,7 +134,7 @@ func held(id byte, tb live.Table, out sink, goOn chan struct{}) *live.Subscripti
 
 // A subscription hears nothing of what was published before it, though that may still wait.
 func TestRegistrationIsOrderedWithChanges(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	early, late, goOn := make(sink, 10), make(sink, 10), make(chan struct{}, 10)
@@ -159,7 +159,7 @@ func TestRegistrationIsOrderedWithChanges(t *testing.T) {
 
 // A subscription hears of the changes of its own commit that came after it.
 func TestSubscriptionInACommit(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	out := make(sink, 10)
@@ -179,8 +179,8 @@ func TestSubscriptionInACommit(t *testing.T) {
 func TestOverflowEndsInTurn(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		limits live.Limits
-	}{{"by count", live.Limits{Changes: 3}}, {"by bytes", live.Limits{Bytes: 30}}} {
+		limits live.HubLimits
+	}{{"by count", live.HubLimits{Changes: 3}}, {"by bytes", live.HubLimits{Bytes: 30}}} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := live.NewHub(tc.limits)
 			defer h.Close()
@@ -224,7 +224,7 @@ func TestOverflowEndsInTurn(t *testing.T) {
 
 // A change that can not be matched ends the subscription, and only that one; the subscriber is told.
 func TestMatchErrorEndsTheSubscription(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	bad, good := make(sink, 10), make(sink, 10)
@@ -256,7 +256,7 @@ func TestMatchErrorEndsTheSubscription(t *testing.T) {
 
 // A quiet subscription hears nothing once its session's own Kill has returned; killed by another it hears of the end.
 func TestQuietSubscriptions(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	tb := live.Table{TB: 1}
 	out, goOn := make(sink, 10), make(chan struct{})
@@ -286,7 +286,7 @@ func TestQuietSubscriptions(t *testing.T) {
 
 // Subscriptions of one class share a memo for each change, and the encoded form of an outcome.
 func TestClassesShare(t *testing.T) {
-	h := live.NewHub(live.Limits{})
+	h := live.NewHub(live.HubLimits{})
 	tb := live.Table{TB: 1}
 	matched, encoded := 0, 0 // both by the hub's goroutine
 	out := make(chan string, 16)

@@ -198,7 +198,7 @@ func (g *Gate) Feed(ctx context.Context, tb uint32, since uint64, limit int) ([]
 			}
 			last = stamp
 		}
-		v, err := value.DecodeCBORValue(bytes.Clone(cur.Value()), value.Limits{})
+		v, err := value.DecodeCBORValue(bytes.Clone(cur.Value()), value.DecodeLimits{})
 		if err == nil && v.Kind() != value.KindArray {
 			err = kv.ErrCorrupt
 		}

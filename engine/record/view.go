@@ -187,7 +187,7 @@ func (g *Gate) loadGroup(at []byte, aggs int) (int64, []tally, value.Value, erro
 	if raw == nil || err != nil {
 		return 0, out, value.None, err
 	}
-	v, err := value.DecodeCBORValue(bytes.Clone(raw), value.Limits{})
+	v, err := value.DecodeCBORValue(bytes.Clone(raw), value.DecodeLimits{})
 	if err == nil && (v.Kind() != value.KindArray || v.Len() != 2+3*aggs) {
 		err = kv.ErrCorrupt
 	}
@@ -300,7 +300,7 @@ func (g *Gate) extreme(tb *catalog.Table, agg int, group value.Value, largest bo
 	if !cur.Next() {
 		return value.None, cur.Err()
 	}
-	return value.DecodeCBORValue(bytes.Clone(cur.Value()), value.Limits{})
+	return value.DecodeCBORValue(bytes.Clone(cur.Value()), value.DecodeLimits{})
 }
 
 // groupRow makes the row of a group of its aggregates.

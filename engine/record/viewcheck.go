@@ -259,7 +259,7 @@ func (g *Gate) checkExtreme(tb *catalog.Table, i int, fn aggregateFunc, group va
 		if n > 0 && !fn.largest() {
 			continue
 		}
-		if v, err = value.DecodeCBORValue(bytes.Clone(cur.Value()), value.Limits{}); err != nil {
+		if v, err = value.DecodeCBORValue(bytes.Clone(cur.Value()), value.DecodeLimits{}); err != nil {
 			return value.None, false, err
 		}
 	}

@@ -20,7 +20,7 @@ func TestOneStepIsBounded(t *testing.T) {
 		"let s = 'a'.repeat(8e6); return `" + strings.Repeat("${s}", 5000) + "`.length",
 	} {
 		begin := time.Now()
-		v, err := engineOf(script.Limits{Time: time.Second}).Run(t.Context(), source, value.None, nil, nil)
+		v, err := engineOf(script.CallLimits{Time: time.Second}).Run(t.Context(), source, value.None, nil, nil)
 		if err == nil {
 			t.Errorf("%.60s: got %.60s", source, v.Text())
 		}
@@ -48,7 +48,7 @@ func TestGuardedStepsAnswerTheSame(t *testing.T) {
 		"return 'abcabc'.match(/b/g).length + 'abcabc'.replace(/b/g, 'x')":            `'2axcaxc'`,
 		"return " + strings.Repeat("1+", 1000) + "1":                                  `1001`,
 	} {
-		v, err := engineOf(script.Limits{}).Run(t.Context(), source, value.None, nil, nil)
+		v, err := engineOf(script.CallLimits{}).Run(t.Context(), source, value.None, nil, nil)
 		if err != nil || v.Text() != want {
 			t.Errorf("%.80s: got %s, %v; want %s", source, v.Text(), err, want)
 		}

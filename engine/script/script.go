@@ -31,8 +31,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Limits bound one call. The zero value of a field means its default.
-type Limits struct {
+// CallLimits bound one call. The zero value of a field means its default.
+type CallLimits struct {
 	Time    time.Duration // of one call; 5 s
 	Source  int           // bytes of the script's text; 64 KiB
 	Data    int           // bytes of the arguments and `this` together, and of the result; 8 MiB
@@ -43,7 +43,7 @@ type Limits struct {
 	Pattern time.Duration // of one match of a regular expression that backtracks; 1 s. The first Engine's holds for all
 }
 
-func (l Limits) withDefaults() Limits {
+func (l CallLimits) withDefaults() CallLimits {
 	def := func(p *int, d int) {
 		if *p == 0 {
 			*p = d
@@ -71,7 +71,7 @@ const maxCompiled = 256
 
 // Engine runs scripts. It is safe for concurrent use.
 type Engine struct {
-	limits  Limits
+	limits  CallLimits
 	records value.RecordParser
 	guard   func() (*goja.Program, error)
 
@@ -83,7 +83,7 @@ type Engine struct {
 var guardSource string
 
 // New makes an Engine; records reads the text form of record ids. It costs nothing until the first Run.
-func New(l Limits, records value.RecordParser) *Engine {
+func New(l CallLimits, records value.RecordParser) *Engine {
 	l = l.withDefaults()
 	return &Engine{limits: l, records: records, compiled: map[written]script{},
 		guard: sync.OnceValues(func() (*goja.Program, error) {

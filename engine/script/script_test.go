@@ -14,7 +14,7 @@ import (
 
 const prefix = "Problem with embedded script function. "
 
-func engineOf(l script.Limits) *script.Engine { return script.New(l, parse.Record{}) }
+func engineOf(l script.CallLimits) *script.Engine { return script.New(l, parse.Record{}) }
 
 func obj(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
 
@@ -28,7 +28,7 @@ func cast(t *testing.T, text string, k value.TypeKind) value.Value {
 }
 
 func TestScripts(t *testing.T) {
-	e := engineOf(script.Limits{})
+	e := engineOf(script.CallLimits{})
 	this := obj(value.Field{Name: "n", Value: value.Int(4)}, value.Field{Name: "__proto__", Value: value.Int(5)})
 	for _, tc := range []struct{ js, want string }{
 		{"return 1 + 1", "2"},
@@ -109,7 +109,7 @@ func TestScripts(t *testing.T) {
 
 // TestEveryKindComesBack: what a script is given and returns is what it was.
 func TestEveryKindComesBack(t *testing.T) {
-	e := engineOf(script.Limits{})
+	e := engineOf(script.CallLimits{})
 	for _, v := range []value.Value{
 		value.None, value.Null, value.Bool(true), value.Int(1), value.Int(-1 << 63), value.Int(1<<63 - 1), value.Float(0.25),
 		value.Str("ü\x00"), value.Str(""), value.BytesOf([]byte{0, 255}), value.BytesOf(nil), cast(t, "1.10", value.TypeDecimal),
@@ -139,7 +139,7 @@ func TestEveryKindComesBack(t *testing.T) {
 
 // TestBounds: what a script may use ends, and the process goes on.
 func TestBounds(t *testing.T) {
-	limits := script.Limits{Time: time.Minute, Data: 1 << 20, Heap: 64 << 20, Pattern: 100 * time.Millisecond}
+	limits := script.CallLimits{Time: time.Minute, Data: 1 << 20, Heap: 64 << 20, Pattern: 100 * time.Millisecond}
 	e := engineOf(limits)
 	limits.Time = 300 * time.Millisecond
 	brief := engineOf(limits)
@@ -202,7 +202,7 @@ func TestBounds(t *testing.T) {
 // TestGrowth: values that double, and lists that grow, end by the memory that they take, long before their time is up; garbage
 // does not count.
 func TestGrowth(t *testing.T) {
-	e := engineOf(script.Limits{Time: time.Minute, Heap: 64 << 20})
+	e := engineOf(script.CallLimits{Time: time.Minute, Heap: 64 << 20})
 	for _, js := range []string{
 		"let s = 'x'; for (;;) s += s",
 		"let s = 'é'; for (;;) s = s + s",
@@ -223,7 +223,7 @@ func TestGrowth(t *testing.T) {
 // TestBigInts: they are there for scripts that have any, and no step makes, or reads, more of one than is allowed. A shift ended
 // the process.
 func TestBigInts(t *testing.T) {
-	e := engineOf(script.Limits{})
+	e := engineOf(script.CallLimits{})
 	most := value.Int(1<<63 - 1)
 	for _, tc := range []struct {
 		js   string
@@ -264,7 +264,7 @@ func TestBigInts(t *testing.T) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	e := engineOf(script.Limits{})
+	e := engineOf(script.CallLimits{})
 	args := []value.Value{value.Int(1), obj(value.Field{Name: "a", Value: value.Str("x")})}
 	b.ReportAllocs()
 	for b.Loop() {

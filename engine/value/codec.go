@@ -52,14 +52,14 @@ const (
 	tagCollection   = 94
 )
 
-// DefaultMaxDepth is the nesting of arrays, objects and tags that decoders allow when Limits says nothing.
+// DefaultMaxDepth is the nesting of arrays, objects and tags that decoders allow when DecodeLimits says nothing.
 const DefaultMaxDepth = 128
 
 // SaneMaxValues is a bound of MaxValues for what comes from outside: 4 Mi, some 256 MiB in memory.
 const SaneMaxValues = 4 << 20
 
-// Limits bounds what a decoder accepts. The zero Limits means the defaults.
-type Limits struct {
+// DecodeLimits bounds what a decoder accepts. The zero DecodeLimits means the defaults.
+type DecodeLimits struct {
 	// MaxDepth is the deepest nesting of containers; 0 means DefaultMaxDepth.
 	MaxDepth int
 	// MaxValues is how many elements and fields there may be in all containers together; 0: as many as come. A value
@@ -79,7 +79,7 @@ type Limits struct {
 	Decimals bool
 }
 
-func (l Limits) depth() int {
+func (l DecodeLimits) depth() int {
 	if l.MaxDepth <= 0 {
 		return DefaultMaxDepth
 	}

@@ -41,7 +41,7 @@ func BenchmarkDecodeCBOR(b *testing.B) {
 	b.SetBytes(int64(len(buf)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := value.DecodeCBOR(buf, value.Limits{}); err != nil {
+		if _, _, err := value.DecodeCBOR(buf, value.DecodeLimits{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // memory with b unless lim says that it may. Errors are *DecodeError: truncated or oversized lengths, nesting and
 // numbers of values beyond lim, unknown tags, map keys that are not text, text that is not UTF-8.
 // Integers outside int64 wrap; maps may be in any order and of equal keys the last one wins.
-func DecodeCBOR(b []byte, lim Limits) (v Value, rest []byte, err error) {
+func DecodeCBOR(b []byte, lim DecodeLimits) (v Value, rest []byte, err error) {
 	d := decoder{b: b, depth: lim.depth(), most: lim.MaxValues, alias: lim.Own, parseRecord: lim.ParseRecord}
 	if !d.alias {
 		// One copy of the item instead of one of each string in it.
@@ -27,7 +27,7 @@ func DecodeCBOR(b []byte, lim Limits) (v Value, rest []byte, err error) {
 }
 
 // DecodeCBORValue reads b as exactly one value; bytes after it are an error.
-func DecodeCBORValue(b []byte, lim Limits) (Value, error) {
+func DecodeCBORValue(b []byte, lim DecodeLimits) (Value, error) {
 	v, rest, err := DecodeCBOR(b, lim)
 	if err == nil && len(rest) > 0 {
 		err = &DecodeError{Format: "CBOR", Offset: len(b) - len(rest), Reason: "bytes after the value"}

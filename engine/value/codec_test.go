@@ -80,7 +80,8 @@ func TestCBORBytes(t *testing.T) {
 		if got := encode(t, tc.v); !bytes.Equal(got, unhex(t, tc.want)) {
 			t.Errorf("%s: got %x, want %s", tc.name, got, tc.want)
 		}
-		if got, err := value.DecodeCBORValue(unhex(t, tc.want), value.Limits{}); err != nil || !same(t, got, tc.v) {
+		if got, err := value.DecodeCBORValue(unhex(t, tc.want), value.DecodeLimits{}); err != nil ||
+			!same(t, got, tc.v) {
 			t.Errorf("%s: decoded %s, %v", tc.name, got, err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestCBORReadsWhatClientsSend(t *testing.T) {
 		{"open ring is closed", "d85a 81 d859 83 d858820000 d858820100 d858820101", "{ type: 'Polygon', coordinates: [[[0, 0], [1, 0], [1, 1], [0, 0]]] }"},
 		{"duration carries nanoseconds", "ce 82 01 1a 77359400", "3s"},
 	} {
-		v, err := value.DecodeCBORValue(unhex(t, tc.in), value.Limits{})
+		v, err := value.DecodeCBORValue(unhex(t, tc.in), value.DecodeLimits{})
 		if err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 		} else if v.Text() != tc.want {
@@ -124,7 +125,7 @@ func TestCBORReadsWhatClientsSend(t *testing.T) {
 
 func TestCBORRecordTextNeedsAParser(t *testing.T) {
 	in := unhex(t, "c8 63 743a31")
-	if _, err := value.DecodeCBORValue(in, value.Limits{}); err == nil {
+	if _, err := value.DecodeCBORValue(in, value.DecodeLimits{}); err == nil {
 		t.Error("text was taken for a record id without a parser")
 	}
 	parse := func(s string) (*value.RecordID, error) {
@@ -133,7 +134,7 @@ func TestCBORRecordTextNeedsAParser(t *testing.T) {
 		}
 		return &value.RecordID{Table: "t", Key: value.Int(1)}, nil
 	}
-	if v, err := value.DecodeCBORValue(in, value.Limits{ParseRecord: parse}); err != nil || v.Text() != "t:1" {
+	if v, err := value.DecodeCBORValue(in, value.DecodeLimits{ParseRecord: parse}); err != nil || v.Text() != "t:1" {
 		t.Errorf("got %v, %v", v, err)
 	}
 }
@@ -179,7 +180,7 @@ func TestCBORRefuses(t *testing.T) {
 		{"point of three", "d858 83 01 02 03", "point"},
 		{"NONE with content", "c6 01", "not null"},
 	} {
-		_, err := value.DecodeCBORValue(unhex(t, tc.in), value.Limits{})
+		_, err := value.DecodeCBORValue(unhex(t, tc.in), value.DecodeLimits{})
 		var de *value.DecodeError
 		if !errors.As(err, &de) || !strings.Contains(de.Reason, tc.reason) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.reason)
@@ -203,7 +204,7 @@ func TestCBORDepthIsLimited(t *testing.T) {
 		{"collections", bytes.Repeat(unhex(t, "d85e81"), 1000), 10, false},
 		{"bounds", bytes.Repeat(unhex(t, "d83182d832"), 1000), 10, false},
 	} {
-		_, err := value.DecodeCBORValue(tc.in, value.Limits{MaxDepth: tc.max})
+		_, err := value.DecodeCBORValue(tc.in, value.DecodeLimits{MaxDepth: tc.max})
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
@@ -212,7 +213,7 @@ func TestCBORDepthIsLimited(t *testing.T) {
 
 func TestCBORDoesNotKeepItsInput(t *testing.T) {
 	in := unhex(t, "82 6161 4101")
-	v, err := value.DecodeCBORValue(in, value.Limits{})
+	v, err := value.DecodeCBORValue(in, value.DecodeLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestCBORRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := value.DecodeCBORValue(b, value.Limits{})
+		got, err := value.DecodeCBORValue(b, value.DecodeLimits{})
 		if err != nil {
 			t.Fatalf("%x: %v", b, err)
 		}
@@ -269,7 +270,7 @@ func TestCBORAgreesWithAnotherLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := value.DecodeCBORValue(theirs, value.Limits{})
+		got, err := value.DecodeCBORValue(theirs, value.DecodeLimits{})
 		if err != nil {
 			t.Fatalf("%x: %v", theirs, err)
 		}
@@ -290,7 +291,7 @@ func FuzzDecodeCBOR(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		v, rest, err := value.DecodeCBOR(in, value.Limits{})
+		v, rest, err := value.DecodeCBOR(in, value.DecodeLimits{})
 		if err != nil {
 			return
 		}
@@ -298,7 +299,7 @@ func FuzzDecodeCBOR(f *testing.F) {
 			t.Fatalf("accepted bytes that are not CBOR: %x", in)
 		}
 		b := encode(t, v)
-		again, err := value.DecodeCBORValue(b, value.Limits{MaxDepth: 2 * value.DefaultMaxDepth})
+		again, err := value.DecodeCBORValue(b, value.DecodeLimits{MaxDepth: 2 * value.DefaultMaxDepth})
 		if err != nil {
 			t.Fatalf("%x: %v", b, err)
 		}

@@ -13,8 +13,8 @@ import (
 // it. Numbers without fraction and exponent are ints as long as they fit, all others floats unless
 // lim wants decimals; of equal names the last one wins. Errors are *DecodeError (bad syntax, nesting
 // beyond lim, text that is not UTF-8, numbers beyond a float) and those of lim.ParseObject.
-func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), Limits: lim}
+func DecodeJSON(b []byte, lim DecodeLimits) (v Value, rest []byte, err error) {
+	d := jsonDecoder{b: b, depth: lim.depth(), DecodeLimits: lim}
 	d.space()
 	v, err = d.value()
 	if err != nil {
@@ -24,8 +24,8 @@ func DecodeJSON(b []byte, lim Limits) (v Value, rest []byte, err error) {
 }
 
 // DecodeJSONValue reads b as exactly one JSON value, with white space around it at most.
-func DecodeJSONValue(b []byte, lim Limits) (Value, error) {
-	d := jsonDecoder{b: b, depth: lim.depth(), Limits: lim}
+func DecodeJSONValue(b []byte, lim DecodeLimits) (Value, error) {
+	d := jsonDecoder{b: b, depth: lim.depth(), DecodeLimits: lim}
 	d.space()
 	v, err := d.value()
 	if err != nil {
@@ -38,7 +38,7 @@ func DecodeJSONValue(b []byte, lim Limits) (Value, error) {
 }
 
 type jsonDecoder struct {
-	Limits
+	DecodeLimits
 	b     []byte
 	pos   int
 	depth int // levels left

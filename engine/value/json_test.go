@@ -107,7 +107,7 @@ func TestJSONIn(t *testing.T) {
 		{`"\ud83d\ude00"`, `'😀'`},
 		{`"t:1"`, `'t:1'`},
 	} {
-		v, err := value.DecodeJSONValue([]byte(tc.in), value.Limits{})
+		v, err := value.DecodeJSONValue([]byte(tc.in), value.DecodeLimits{})
 		if err != nil {
 			t.Errorf("%s: %v", tc.in, err)
 		} else if v.Text() != tc.want {
@@ -115,11 +115,11 @@ func TestJSONIn(t *testing.T) {
 		}
 	}
 	parse := func(s string) (value.Value, bool) { return value.Record("t", value.Int(1)), s == "t:1" }
-	v, err := value.DecodeJSONValue([]byte(`{"t:1":["t:1","x"]}`), value.Limits{ParseText: parse})
+	v, err := value.DecodeJSONValue([]byte(`{"t:1":["t:1","x"]}`), value.DecodeLimits{ParseText: parse})
 	if want := "{ \"t:1\": [t:1, 'x'] }"; err != nil || v.Text() != want {
 		t.Errorf("got %s, %v, want %s", v, err, want)
 	}
-	tagged := value.Limits{Decimals: true, ParseObject: func(o *value.Object) (value.Value, error) {
+	tagged := value.DecodeLimits{Decimals: true, ParseObject: func(o *value.Object) (value.Value, error) {
 		switch x, ok := o.Get("$"); {
 		case !ok:
 			return value.ObjectOf(o), nil
@@ -136,7 +136,7 @@ func TestJSONIn(t *testing.T) {
 	if _, err := value.DecodeJSONValue([]byte(`[{"$":1}]`), tagged); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the error of an object: %v", err)
 	}
-	v, rest, err := value.DecodeJSON([]byte(" 1 2"), value.Limits{})
+	v, rest, err := value.DecodeJSON([]byte(" 1 2"), value.DecodeLimits{})
 	if err != nil || v.Int() != 1 || string(rest) != " 2" {
 		t.Errorf("got %s, rest %q, %v", v, rest, err)
 	}
@@ -150,13 +150,13 @@ func TestJSONRefuses(t *testing.T) {
 		`"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\ude00"`, "\"\n\"", "\"\\n\n\"", "\"\xff\"", "\"\\n\xff\"", `1 2`,
 		`"a""b"`, `'a'`, `[1]]`, "\ufeff1"} {
 		var de *value.DecodeError
-		if v, err := value.DecodeJSONValue([]byte(in), value.Limits{}); !errors.As(err, &de) {
+		if v, err := value.DecodeJSONValue([]byte(in), value.DecodeLimits{}); !errors.As(err, &de) {
 			t.Errorf("%q: got %s, %v", in, v, err)
 		}
 	}
 	for _, open := range []string{`[`, `{"a":`} {
 		if _, err := value.DecodeJSONValue([]byte(strings.Repeat(open, 1<<16)),
-			value.Limits{MaxDepth: 10}); err == nil || !strings.Contains(err.Error(), "too deep") {
+			value.DecodeLimits{MaxDepth: 10}); err == nil || !strings.Contains(err.Error(), "too deep") {
 			t.Errorf("%s without end: %v", open, err)
 		}
 	}
@@ -167,7 +167,7 @@ func FuzzDecodeJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		v, err := value.DecodeJSONValue(in, value.Limits{})
+		v, err := value.DecodeJSONValue(in, value.DecodeLimits{})
 		if err != nil {
 			return
 		}
@@ -175,7 +175,7 @@ func FuzzDecodeJSON(f *testing.F) {
 			t.Fatalf("accepted %q", in)
 		}
 		out := value.AppendJSON(nil, v)
-		again, err := value.DecodeJSONValue(out, value.Limits{})
+		again, err := value.DecodeJSONValue(out, value.DecodeLimits{})
 		if err != nil {
 			t.Fatalf("%s: %v", out, err)
 		}
@@ -209,7 +209,7 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := value.DecodeJSONValue(in, value.Limits{}); err != nil {
+		if _, err := value.DecodeJSONValue(in, value.DecodeLimits{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -270,7 +270,7 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := value.DecodeCBORValue(body, value.Limits{MaxDepth: 2000})
+		v, err := value.DecodeCBORValue(body, value.DecodeLimits{MaxDepth: 2000})
 		if err != nil {
 			t.Fatal(err)
 		}

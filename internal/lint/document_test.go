@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,6 +56,72 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 		for _, m := range linked.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
 				t.Errorf("%s links to %s, which does not exist", filepath.Base(name), m[1])
+			}
+		}
+	}
+}
+
+// declared matches the declarations that ARCHITECTURE.md tells apart.
+var declared = regexp.MustCompile(`(?m)^type (Limits|Options) struct`)
+
+// TestLimitsAndOptionsAreToldApart keeps the tables of ARCHITECTURE.md complete: every package with a type Limits or
+// Options stands in the table of that name, and no other.
+func TestLimitsAndOptionsAreToldApart(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]map[string]bool{"Limits": {}, "Options": {}}
+	var table string
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "| package | `Limits`"):
+			table = "Limits"
+		case strings.HasPrefix(line, "| package | `Options`"):
+			table = "Options"
+		case !strings.HasPrefix(line, "|"):
+			table = ""
+		case table != "":
+			cell, _, _ := strings.Cut(line[1:], "|")
+			for name := range strings.SplitSeq(cell, ",") {
+				listed[table][strings.Trim(name, " `")] = true
+			}
+		}
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "node_modules" || name == "testdata" || name == "pb") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		pkg, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, m := range declared.FindAllSubmatch(source, -1) {
+			if kind := string(m[1]); !listed[kind][filepath.ToSlash(pkg)] {
+				t.Errorf("%s has a type %s: say in ARCHITECTURE.md what it is for, or give it a name of its own", pkg, kind)
+			}
+			delete(listed[string(m[1])], filepath.ToSlash(pkg))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, rest := range listed {
+		for pkg := range rest {
+			if pkg = strings.Trim(pkg, "-"); pkg != "" {
+				t.Errorf("ARCHITECTURE.md lists a type %s of %s, which has none", kind, pkg)
 			}
 		}
 	}

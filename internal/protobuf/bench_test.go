@@ -29,7 +29,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, own := range []bool{true, false} {
-		lim := value.Limits{Own: own}
+		lim := value.DecodeLimits{Own: own}
 		of := map[bool]string{true: "own", false: "copy"}[own]
 		b.Run("protobuf/"+of, func(b *testing.B) {
 			b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 
 // decoder reads values under limits.
 type decoder struct {
-	lim  value.Limits
+	lim  value.DecodeLimits
 	left int // values that may still come; negative: any number
 
 	// What has been read of the lists and objects at hand, each behind those around it: their sizes are known only at
@@ -28,7 +28,7 @@ var decoders = sync.Pool{New: func() any { return &decoder{} }}
 // keptItems is the largest number of items that a decoder has room for when it is used again.
 const keptItems = 1 << 10
 
-func newDecoder(lim value.Limits) *decoder {
+func newDecoder(lim value.DecodeLimits) *decoder {
 	d := decoders.Get().(*decoder)
 	d.lim, d.left = lim, -1
 	if lim.MaxDepth <= 0 {
@@ -42,7 +42,7 @@ func newDecoder(lim value.Limits) *decoder {
 
 // release ends the use of d.
 func (d *decoder) release() {
-	d.lim = value.Limits{}
+	d.lim = value.DecodeLimits{}
 	// An error leaves what was read.
 	d.elems, d.fields = emptied(d.elems, 0), emptied(d.fields, 0)
 	if cap(d.elems) <= keptItems && cap(d.fields) <= keptItems {
@@ -58,21 +58,21 @@ func emptied[T any](items []T, n int) []T {
 
 // DecodeValue reads the content of a Value message. Errors are *errs.Error of the kind Serialization. The value shares
 // memory with b where lim.Own says that it may.
-func DecodeValue(b []byte, lim value.Limits) (value.Value, error) {
+func DecodeValue(b []byte, lim value.DecodeLimits) (value.Value, error) {
 	d := newDecoder(lim)
 	defer d.release()
 	return d.value(b, 0)
 }
 
 // DecodeVariables reads the content of an Object or Variables message.
-func DecodeVariables(b []byte, lim value.Limits) (*value.Object, error) {
+func DecodeVariables(b []byte, lim value.DecodeLimits) (*value.Object, error) {
 	d := newDecoder(lim)
 	defer d.release()
 	return d.object(b, 0)
 }
 
 // DecodeRecord reads the content of a RecordId message.
-func DecodeRecord(b []byte, lim value.Limits) (value.Value, error) {
+func DecodeRecord(b []byte, lim value.DecodeLimits) (value.Value, error) {
 	d := newDecoder(lim)
 	defer d.release()
 	return d.record(b, 0)

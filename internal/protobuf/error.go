@@ -120,7 +120,7 @@ func detail(b []byte) (*errs.Detail, error) {
 		case s.Num == 1:
 			d.Kind, err = plain(s.B)
 		case s.Num == 2:
-			content, err = DecodeValue(s.B, value.Limits{MaxValues: 1 << 10})
+			content, err = DecodeValue(s.B, value.DecodeLimits{MaxValues: 1 << 10})
 		}
 		if err != nil {
 			return nil, err

@@ -28,14 +28,14 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := protobuf.DecodeValue(b, value.Limits{})
+		got, err := protobuf.DecodeValue(b, value.DecodeLimits{})
 		if err != nil {
 			t.Fatalf("%s: %v", want.Text(), err)
 		}
 		if got.Text() != want.Text() {
 			t.Fatalf("got %s, want %s", got.Text(), want.Text())
 		}
-		own, err := protobuf.DecodeValue(bytes.Clone(b), value.Limits{Own: true})
+		own, err := protobuf.DecodeValue(bytes.Clone(b), value.DecodeLimits{Own: true})
 		if err != nil || own.Text() != want.Text() {
 			t.Fatalf("out of its own bytes: got %s, want %s, %v", own.Text(), want.Text(), err)
 		}
@@ -72,13 +72,13 @@ func TestSpecialValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := protobuf.DecodeValue(b, value.Limits{})
+		got, err := protobuf.DecodeValue(b, value.DecodeLimits{})
 		if err != nil || got.Kind() != v.Kind() || got.Text() != v.Text() {
 			t.Errorf("%.80s: got %.80s, %v", v.Text(), got.Text(), err)
 		}
 	}
 	if v, _ := protobuf.DecodeValue(must(protobuf.AppendValue(nil, value.Float(math.Copysign(0, -1)))),
-		value.Limits{}); !math.Signbit(v.Float()) {
+		value.DecodeLimits{}); !math.Signbit(v.Float()) {
 		t.Error("-0 has lost its sign")
 	}
 }
@@ -165,7 +165,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = protobuf.DecodeValue(b, value.Limits{ParseRecord: recordText})
+		_, err = protobuf.DecodeValue(b, value.DecodeLimits{ParseRecord: recordText})
 		var e *errs.Error
 		if !errors.As(err, &e) || e.Kind != errs.KindSerialization || e.Detail.Kind != "Deserialization" ||
 			!strings.Contains(e.Msg, tc.want) {
@@ -187,7 +187,7 @@ func TestStringRecordID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := protobuf.DecodeValue(b, value.Limits{ParseRecord: recordText})
+	v, err := protobuf.DecodeValue(b, value.DecodeLimits{ParseRecord: recordText})
 	if err != nil || v.Text() != "person:1" {
 		t.Errorf("got %s, %v", v.Text(), err)
 	}
@@ -197,16 +197,16 @@ func TestStringRecordID(t *testing.T) {
 func TestMaxValues(t *testing.T) {
 	many := make([]value.Value, 1000)
 	b := must(protobuf.AppendValue(nil, value.ArrayOf(many)))
-	if _, err := protobuf.DecodeValue(b, value.Limits{MaxValues: 1000}); err != nil {
+	if _, err := protobuf.DecodeValue(b, value.DecodeLimits{MaxValues: 1000}); err != nil {
 		t.Error(err)
 	}
-	if _, err := protobuf.DecodeValue(b, value.Limits{MaxValues: 999}); err == nil ||
+	if _, err := protobuf.DecodeValue(b, value.DecodeLimits{MaxValues: 999}); err == nil ||
 		!strings.Contains(err.Error(), "more than 999 values") {
 		t.Errorf("got %v", err)
 	}
 	var failed error
 	if n := testing.AllocsPerRun(1,
-		func() { _, failed = protobuf.DecodeValue(b, value.Limits{MaxValues: 999}) }); n > 20 || failed == nil {
+		func() { _, failed = protobuf.DecodeValue(b, value.DecodeLimits{MaxValues: 999}) }); n > 20 || failed == nil {
 		t.Errorf("%v allocations, %v", n, failed)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzDecodeValue(f *testing.F) {
 		f.Add(must(protobuf.AppendValue(nil, v)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, err := protobuf.DecodeValue(b, value.Limits{MaxDepth: 64, MaxValues: 10_000, ParseRecord: recordText})
+		v, err := protobuf.DecodeValue(b, value.DecodeLimits{MaxDepth: 64, MaxValues: 10_000, ParseRecord: recordText})
 		if _, _, err := protobuf.DecodeError(b); err != nil && errs.As(err).Kind != errs.KindSerialization {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func FuzzDecodeValue(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := protobuf.DecodeValue(again, value.Limits{})
+		w, err := protobuf.DecodeValue(again, value.DecodeLimits{})
 		if err != nil || w.Text() != v.Text() {
 			t.Fatalf("%s became %s, %v", v.Text(), w.Text(), err)
 		}
@@ -314,7 +314,7 @@ func TestAPolygonWithoutRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := protobuf.DecodeValue(b, value.Limits{})
+	got, err := protobuf.DecodeValue(b, value.DecodeLimits{})
 	if err != nil || got.Text() != want.Text() {
 		t.Errorf("%s, %v", got.Text(), err)
 	}

@@ -26,7 +26,7 @@ func (r *Request) Weight() int {
 
 // DecodeRequest reads a request. With an error, an *errs.Error to send, the request holds the id to answer to
 // if there is one.
-func DecodeRequest(b []byte, f Format, lim value.Limits) (Request, *errs.Error) {
+func DecodeRequest(b []byte, f Format, lim value.DecodeLimits) (Request, *errs.Error) {
 	req := Request{Format: f}
 	v, err := f.Decode(b, lim)
 	if err != nil {

@@ -43,7 +43,7 @@ func (f Format) Append(dst []byte, v value.Value) ([]byte, error) {
 }
 
 // Decode reads exactly one value in format f from b.
-func (f Format) Decode(b []byte, lim value.Limits) (value.Value, error) {
+func (f Format) Decode(b []byte, lim value.DecodeLimits) (value.Value, error) {
 	if f == CBOR {
 		return value.DecodeCBORValue(b, lim)
 	}

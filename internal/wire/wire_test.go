@@ -214,7 +214,7 @@ func TestNotification(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 		// In CBOR it is the same value as one that the general encoder writes.
-		got, err := value.DecodeCBORValue(note(CBOR, tc.n, tc.record, tc.result), value.Limits{})
+		got, err := value.DecodeCBORValue(note(CBOR, tc.n, tc.record, tc.result), value.DecodeLimits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestDecodeRequest(t *testing.T) {
 		{name: "too deep", in: `{"method":"ping","params":` + strings.Repeat("[", 5000) + strings.Repeat("]",
 			5000) + `}`, bad: "Parse error"},
 	} {
-		r, bad := DecodeRequest([]byte(tc.in), JSON, value.Limits{})
+		r, bad := DecodeRequest([]byte(tc.in), JSON, value.DecodeLimits{})
 		switch {
 		case tc.bad == "" && bad != nil:
 			t.Errorf("%s: %s", tc.name, bad.Msg)
@@ -282,7 +282,7 @@ func TestDecodeRequestTakesNONEForAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, bad := DecodeRequest(b, CBOR, value.Limits{})
+	r, bad := DecodeRequest(b, CBOR, value.DecodeLimits{})
 	if bad != nil || r.Session != nil || r.Txn != nil || r.ID.Str() != "1" {
 		t.Errorf("got %+v, %v", r, bad)
 	}
@@ -312,14 +312,14 @@ func FuzzDecodeRequest(f *testing.F) {
 		if binary {
 			format = CBOR
 		}
-		r, bad := DecodeRequest(b, format, value.Limits{})
+		r, bad := DecodeRequest(b, format, value.DecodeLimits{})
 		if bad != nil {
 			return
 		}
 		// What was accepted can be answered: the id goes back as it came.
 		resp := Response{ID: r.ID, Session: r.Session, Result: value.ArrayOf(r.Params)}
 		out := resp.Append(nil, format)
-		v, err := format.Decode(out, value.Limits{MaxDepth: value.DefaultMaxDepth + 8})
+		v, err := format.Decode(out, value.DecodeLimits{MaxDepth: value.DefaultMaxDepth + 8})
 		if err != nil {
 			t.Fatalf("own answer does not decode: %v\n%q", err, out)
 		}
@@ -334,7 +334,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 	for _, f := range []Format{JSON, CBOR} {
 		msg := []byte(`{"id":"12","method":"query","params":["SELECT * FROM person WHERE age > $min",{"min":18}]}`)
 		if f == CBOR {
-			v, err := JSON.Decode(msg, value.Limits{})
+			v, err := JSON.Decode(msg, value.DecodeLimits{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -345,7 +345,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 		b.Run(f.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, bad := DecodeRequest(msg, f, value.Limits{}); bad != nil {
+				if _, bad := DecodeRequest(msg, f, value.DecodeLimits{}); bad != nil {
 					b.Fatal(bad)
 				}
 			}

@@ -161,7 +161,7 @@ func Refused(answer []byte) error {
 	if !bytes.Contains(answer, []byte("\x65error")) && !bytes.Contains(answer, []byte("\x63ERR")) {
 		return nil
 	}
-	v, err := value.DecodeCBORValue(answer, value.Limits{})
+	v, err := value.DecodeCBORValue(answer, value.DecodeLimits{})
 	if err != nil {
 		return err
 	}

@@ -380,7 +380,7 @@ func begun(k *harness.RawSocket, id value.UUID) (value.UUID, error) {
 	if err := harness.Refused(b); err != nil {
 		return value.UUID{}, err
 	}
-	v, err := value.DecodeCBORValue(b, value.Limits{})
+	v, err := value.DecodeCBORValue(b, value.DecodeLimits{})
 	if err != nil {
 		return value.UUID{}, err
 	}

@@ -54,7 +54,7 @@ func Parse(oid OID, s string, st *Style) (value.Value, error) {
 	case Bytea:
 		return parseBytea(s)
 	case JSON, JSONB:
-		v, err := value.DecodeJSONValue([]byte(s), value.Limits{MaxDepth: maxDepth})
+		v, err := value.DecodeJSONValue([]byte(s), value.DecodeLimits{MaxDepth: maxDepth})
 		if err != nil {
 			return value.None, badText(sqlstate.InvalidText, oid, "").Hinted("The text is not valid JSON.")
 		}

@@ -142,20 +142,20 @@ type Function struct {
 	Opsets          map[string]int64
 }
 
-// Limits bound what a reader takes.
-type Limits struct {
+// ReaderLimits bounds what a reader takes.
+type ReaderLimits struct {
 	Depth int // how deep graphs may be nested
 	Nodes int // nodes of the model, in all graphs and functions
 	Parts int // attributes, tensors, names and declared values of the model
 }
 
 // DefaultLimits are those of reference/models.md.
-var DefaultLimits = Limits{Depth: 16, Nodes: 1 << 17, Parts: 1 << 22}
+var DefaultLimits = ReaderLimits{Depth: 16, Nodes: 1 << 17, Parts: 1 << 22}
 
 var errNoGraph = errors.New("the model has no graph")
 
 // Read reads a ModelProto. The tensors of the model share b, which must not change.
-func Read(b []byte, limits Limits) (*Model, error) {
+func Read(b []byte, limits ReaderLimits) (*Model, error) {
 	d := &decoder{limits: limits, nodes: limits.Nodes, parts: limits.Parts}
 	m, err := d.model(b)
 	if err != nil {
@@ -168,7 +168,7 @@ func Read(b []byte, limits Limits) (*Model, error) {
 }
 
 type decoder struct {
-	limits Limits
+	limits ReaderLimits
 	depth  int
 	nodes  int // that may still come
 	parts  int // that may still come
