@@ -367,6 +367,13 @@ func TestDocumentsByProviders(t *testing.T) {
 			t.Errorf("%s: %s", what, d.raw)
 		}
 	}
+	long := upload("board.wav", "RIFF0000WAVE TEXT:The budget was agreed.|The zeppelin landed late.|Nobody objected.")
+	s.isReady(long)
+	hit := s.post(200, "/query", `{"query": "zeppelin", "k": 1}`)
+	if hit.str("hits", 0, "source") != "audio_chunk" || hit.str("hits", 0, "endMs") != "6000" ||
+		!strings.Contains(hit.str("hits", 0, "text"), "zeppelin") {
+		t.Errorf("a part of a recording: %s", hit.raw)
+	}
 	for q, word := range map[string]string{"invoice": "Zelda", "merger": "auditor"} {
 		if a := s.post(200, "/query", map[string]any{"query": q}); !strings.Contains(string(a.raw), word) {
 			t.Errorf("%s: %s", q, a.raw)

@@ -49,6 +49,27 @@ type Doc struct {
 	Title string // that the document gives itself
 	Date  time.Time
 	Notes []string // what was left out
+	Spans []Span   // of a recording, in order
+}
+
+// Span is a part of the text of a recording: where it stands, in bytes, and when it is spoken, in milliseconds.
+type Span struct {
+	Start, End   int
+	From, Before int64
+}
+
+// Times are when the bytes from start to end are spoken; 0, 0 when nothing tells.
+func (d *Doc) Times(start, end int) (from, before int64) {
+	first := true
+	for _, s := range d.Spans {
+		if s.Start < end && start < s.End {
+			if first {
+				from, first = s.From, false
+			}
+			before = max(before, s.Before)
+		}
+	}
+	return from, before
 }
 
 // types are the media types that are read, by extension of a file name.

@@ -380,7 +380,7 @@ func (s *Server) ocr(w http.ResponseWriter, r *http.Request) {
 	answer(w, object{"text": words})
 }
 
-// stt reads a "recording" in the same way.
+// stt reads a "recording" in the same way. A | divides it into segments of two seconds.
 func (s *Server) stt(w http.ResponseWriter, r *http.Request) {
 	f, _, err := r.FormFile("file")
 	if err != nil {
@@ -395,7 +395,14 @@ func (s *Server) stt(w http.ResponseWriter, r *http.Request) {
 	}
 	s.note(r, nil, r.FormValue("model"), false)
 	_, words, _ := strings.Cut(string(b), "TEXT:")
-	answer(w, object{"text": words})
+	out, parts := object{"text": words}, []object{}
+	for i, line := range strings.Split(words, "|") {
+		parts = append(parts, object{"start": 2 * i, "end": 2*i + 2, "text": line})
+	}
+	if len(parts) > 1 {
+		out["segments"] = parts
+	}
+	answer(w, out)
 }
 
 func shared(a, b string) (n int) {

@@ -326,6 +326,7 @@ func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Do
 	}
 	server := s.Schema.Server
 	var words string
+	var spans []document.Span
 	var err error
 	switch {
 	case kind == "image" && server.OCR.URL != "":
@@ -333,7 +334,10 @@ func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Do
 		words, err = s.Models.Client.ReadImage(ctx, model.Endpoint(server.OCR), d.MimeType, b)
 	case kind == "audio" && server.STT.URL != "":
 		stage(DocTranscribing)
-		words, err = s.Models.Client.Transcribe(ctx, model.Endpoint(server.STT), d.MimeType, b)
+		var heard *model.Transcript
+		if heard, err = s.Models.Client.Transcribe(ctx, model.Endpoint(server.STT), d.MimeType, b); err == nil {
+			words, spans = spoken(heard, t.Redaction)
+		}
 	default:
 		return nil, Permanent{fmt.Errorf("no provider reads documents of type %s here", kind)}
 	}
@@ -346,8 +350,41 @@ func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Do
 	case strings.TrimSpace(words) == "":
 		return nil, Permanent{fmt.Errorf("the provider found no words in this %s", kind)}
 	}
-	return &document.Doc{Text: strings.ToValidUTF8(words, "\uFFFD")}, nil
+	return &document.Doc{Text: strings.ToValidUTF8(words, "\uFFFD"), Spans: spans}, nil
 }
+
+// spoken is the text of a recording, a paragraph for each of its parts, and when each is spoken. Personal data is
+// taken out of each part, since what is taken out of the whole would move the others. Parts that lie about their
+// times have none.
+func spoken(heard *model.Transcript, redact bool) (string, []document.Span) {
+	var b strings.Builder
+	var spans []document.Span
+	for _, s := range heard.Segments {
+		words := strings.TrimSpace(strings.ToValidUTF8(s.Text, "\uFFFD"))
+		if words == "" {
+			continue
+		}
+		if redact {
+			words, _ = text.Redact(words)
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		start := b.Len()
+		b.WriteString(words)
+		if s.Start >= 0 && s.End >= s.Start && s.End < maxSeconds {
+			spans = append(spans, document.Span{Start: start, End: b.Len(), From: int64(s.Start * 1000),
+				Before: int64(s.End * 1000)})
+		}
+	}
+	if b.Len() == 0 {
+		return heard.Text, nil
+	}
+	return b.String(), spans
+}
+
+// maxSeconds is longer than any recording.
+const maxSeconds = 1e7
 
 // maxExtracted bounds the passages of one document that a model reads.
 const maxExtracted = 200
@@ -440,7 +477,7 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 		}
 		finish(now, doc, len(pieces))
 		for i, p := range pieces {
-			tx.Put("chunk", chunkOf(now, doc.Text, i, p))
+			tx.Put("chunk", chunkOf(now, doc, i, p))
 		}
 		for _, v := range vectors {
 			tx.Put("vector", v)
@@ -473,7 +510,7 @@ func (s *Service) embedChunks(ctx context.Context, t *settings.Tenant, d *store.
 	}
 	list := make([]embedded, len(pieces))
 	for i, p := range pieces {
-		c := chunkOf(d, doc.Text, i, p)
+		c := chunkOf(d, doc, i, p)
 		list[i] = embedded{"chunk/" + c.ID, c.Title + "\n" + c.Text}
 	}
 	vs, err := s.vectors(ctx, t, list)
@@ -543,12 +580,14 @@ func ChunkKey(document string, version, place int) string {
 	return fmt.Sprintf("%s-%04d-%06d", document, version, place)
 }
 
-func chunkOf(d *store.Document, s string, i int, p text.Piece) store.Chunk {
-	return store.Chunk{ID: ChunkKey(d.ID, d.Version, i), Document: d.ID, Version: d.Version,
-		Position: i, Text: s[p.Start:p.End], Title: d.Title,
-		Section: p.Section, SectionRef: p.Ref, Start: p.Start, End: p.End, Tokens: text.Tokens(s[p.Start:p.End]),
-		Mime: d.MimeType, Clauses: d.Clauses,
-		Labels: d.Labels, ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt}
+func chunkOf(d *store.Document, doc *document.Doc, i int, p text.Piece) store.Chunk {
+	c := store.Chunk{ID: ChunkKey(d.ID, d.Version, i), Document: d.ID, Version: d.Version, Position: i,
+		Text: doc.Text[p.Start:p.End], Title: d.Title, Section: p.Section, SectionRef: p.Ref,
+		Start: p.Start, End: p.End,
+		Tokens: text.Tokens(doc.Text[p.Start:p.End]), Mime: d.MimeType, Clauses: d.Clauses, Labels: d.Labels,
+		ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt}
+	c.StartMS, c.EndMS = doc.Times(p.Start, p.End)
+	return c
 }
 
 // documentFailed writes down that a document could not be ingested.

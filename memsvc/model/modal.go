@@ -57,29 +57,43 @@ func (c *Client) ReadImage(ctx context.Context, e Endpoint, mime string, image [
 	return out.Text, err
 }
 
+// Segment is a part of a recording, with the seconds from its beginning at which it begins and ends.
+type Segment struct {
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Text  string  `json:"text"`
+}
+
+// Transcript is the words spoken in a recording: as one text, and in parts where the provider tells them.
+type Transcript struct {
+	Text     string    `json:"text"`
+	Segments []Segment `json:"segments"`
+}
+
 // Transcribe returns the words spoken in a recording.
-func (c *Client) Transcribe(ctx context.Context, e Endpoint, mime string, audio []byte) (string, error) {
+func (c *Client) Transcribe(ctx context.Context, e Endpoint, mime string, audio []byte) (*Transcript, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Type": {mime},
 		"Content-Disposition": {`form-data; name="file"; filename="audio"`}})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err := part.Write(audio); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := w.WriteField("model", e.Model); err != nil {
-		return "", err
+		return nil, err
+	}
+	if err := w.WriteField("response_format", "verbose_json"); err != nil {
+		return nil, err
 	}
 	if err := w.Close(); err != nil {
-		return "", err
+		return nil, err
 	}
-	var out struct {
-		Text string `json:"text"`
-	}
+	var out Transcript
 	err = c.call(ctx, e, w.FormDataContentType(), b.Bytes(), &out)
-	return out.Text, err
+	return &out, err
 }
 
 func (c *Client) post(ctx context.Context, e Endpoint, body, out any) error {

@@ -16,6 +16,8 @@ const (
 	KindChunk     = "chunk"
 	KindAttribute = "attribute"
 	KindEntity    = "entity"
+	// KindAudio is what a hit in a recording is called; its unit is a chunk.
+	KindAudio = "audio_chunk"
 )
 
 // Unit is one thing that can be found.

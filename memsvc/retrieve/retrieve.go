@@ -45,6 +45,8 @@ type Hit struct {
 	Role     string             `json:"role,omitempty"`
 	Speaker  string             `json:"speaker,omitempty"`
 	Labels   []string           `json:"labels,omitempty"`
+	StartMS  *int64             `json:"startMs,omitempty"` // of a recording: when it is spoken
+	EndMS    *int64             `json:"endMs,omitempty"`
 	Signals  map[string]float64 `json:"signals,omitempty"`
 	Clauses  grant.Clauses      `json:"-"`
 	Position int                `json:"-"`
@@ -195,6 +197,12 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 				r.End}, Labels: r.Labels, Position: r.Position, section: r.SectionRef}
 		if !r.ObservedAt.IsZero() {
 			h.Occurred = &r.ObservedAt
+		}
+		if strings.HasPrefix(r.Mime, "audio/") {
+			h.Source = KindAudio
+		}
+		if r.EndMS > 0 {
+			h.StartMS, h.EndMS = &r.StartMS, &r.EndMS
 		}
 		return h, r.Clauses, true
 	case *store.Attribute:

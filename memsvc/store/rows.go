@@ -230,6 +230,8 @@ type Chunk struct {
 	SectionRef int           `db:"section_ref"`
 	Start      int           `db:"char_start"`
 	End        int           `db:"char_end"`
+	StartMS    int64         `db:"start_ms"` // of a recording
+	EndMS      int64         `db:"end_ms"`
 	Tokens     int           `db:"token_count"`
 	Kind       string        `db:"kind"` // "", ocr, caption or transcript
 	Mime       string        `db:"mime_type"`
