@@ -112,24 +112,29 @@ func TestComparesInts(t *testing.T) {
 	for _, n := range []int64{math.MinInt64, -1 << 32, -256, -24, 0, 23, 24, 255, 1 << 16, 1 << 32, math.MaxInt64} {
 		ints = append(ints, n-1, n, n+1)
 	}
-	field := condition(t, "n")
+	field, nested := condition(t, "n"), condition(t, "o.n")
 	for _, op := range []ast.BinaryOp{ast.OpEqual, ast.OpExact, ast.OpNotEqual, ast.OpLess, ast.OpLessEqual, ast.OpMore,
 		ast.OpMoreEqual} {
 		for _, with := range ints {
 			set := compile.New(literal)
 			test := set.Test(&ast.Binary{Op: op, L: field, R: &ast.Literal{Value: value.Int(with)}})
+			deep := set.Test(&ast.Binary{Op: op, L: nested, R: &ast.Literal{Value: value.Int(with)}})
 			fields := set.Fields()
 			for _, n := range ints {
-				b, err := value.EncodeRecord(nil, value.NewObject(value.Field{Name: "n", Value: value.Int(n)}))
+				n := value.Field{Name: "n", Value: value.Int(n)}
+				o := value.Field{Name: "o", Value: value.ObjectOf(value.NewObject(n))}
+				b, err := value.EncodeRecord(nil, value.NewObject(n, o))
 				if err != nil {
 					t.Fatal(err)
 				}
 				if err := fields.Stored(b); err != nil {
 					t.Fatal(err)
 				}
-				want, _ := operate.Ints(op, n, with)
-				if got, err := test(fields); err != nil || got != want.Bool() {
-					t.Errorf("%d %v %d: got %v, %v", n, op, with, got, err)
+				want, _ := operate.Ints(op, n.Value.Int(), with)
+				for name, test := range map[string]compile.Test{"n": test, "o.n": deep} {
+					if got, err := test(fields); err != nil || got != want.Bool() {
+						t.Errorf("%s of %s %v %d: got %v, %v", name, n.Value.Text(), op, with, got, err)
+					}
 				}
 			}
 		}

@@ -94,8 +94,11 @@ func comparesInt(i int, op ast.BinaryOp, with value.Value) Test {
 			return (lo <= n && n <= hi) != not, nil
 		}
 		v, ok := row.At(i)
-		if !ok {
+		switch {
+		case !ok:
 			return false, ErrOpen
+		case v.Kind() == value.KindInt:
+			return (lo <= v.Int() && v.Int() <= hi) != not, nil
 		}
 		v, err := apply(op, v, with)
 		return err == nil && value.Truthy(v), err
