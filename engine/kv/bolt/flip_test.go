@@ -160,10 +160,10 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 		return err
 	}
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	scans := []scanned{{0, len(rows), false}, {0, len(rows), true}}
+	scans := []scanned{{0, len(rows), false, 1}, {0, len(rows), true, 1}, {0, len(rows), false, 64}}
 	for range 30 {
 		from := rnd.IntN(len(rows))
-		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0})
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2)})
 	}
 	for _, s := range scans {
 		if err := note(s.compare(sn, rows)); err != nil {
@@ -192,6 +192,7 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 type scanned struct {
 	from, to int
 	reverse  bool
+	batch    int // rows that are read together
 }
 
 func (s scanned) compare(sn kv.Snapshot, rows []row) error {
@@ -205,10 +206,24 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 	}
 	c := sn.Scan(r, kv.ScanOptions{Reverse: s.reverse})
 	defer c.Close()
-	n := 0
-	for ; c.Next(); n++ {
-		if n == len(want) || !bytes.Equal(c.Key(), want[n].key) || !bytes.Equal(c.Value(), want[n].value) {
-			return fmt.Errorf("%+v: row %d is a wrong one: %.40q", s, n, c.Key())
+	n, pairs := 0, make([]kv.Pair, s.batch)
+	next := func() int {
+		if s.batch > 1 {
+			return kv.Fill(c, pairs)
+		}
+		if !c.Next() {
+			return 0
+		}
+		pairs[0] = kv.Pair{Key: c.Key(), Value: c.Value()}
+		return 1
+	}
+	for got := s.batch; got == s.batch; {
+		got = next()
+		for _, p := range pairs[:got] {
+			if n == len(want) || !bytes.Equal(p.Key, want[n].key) || !bytes.Equal(p.Value, want[n].value) {
+				return fmt.Errorf("%+v: row %d is a wrong one: %.40q", s, n, p.Key)
+			}
+			n++
 		}
 	}
 	if c.Err() == nil && n < len(want) {
