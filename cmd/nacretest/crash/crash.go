@@ -46,11 +46,16 @@ type crasher struct {
 	rnd     *rand.Rand
 	acked   []int // by writer: the last transaction that was acknowledged
 	tried   []int // by writer: the last one that was sent
+	texts   []sent
 	kills   map[string]int
 	readies []time.Duration
 	lost    int
 	torn    int
 }
+
+// sent is the number of the last text of statements of a writer that was acknowledged, and of the last that was sent;
+// 0: none.
+type sent struct{ acked, tried int }
 
 // crash runs the suite.
 func crash(ctx context.Context, out io.Writer, o crashOptions) error {
@@ -60,7 +65,8 @@ func crash(ctx context.Context, out io.Writer, o crashOptions) error {
 	}
 	defer done()
 	c := &crasher{crashOptions: o, out: out, path: filepath.Join(dir, "store"), rnd: rand.New(rand.NewPCG(o.Seed, 7)),
-		acked: make([]int, o.writers), tried: make([]int, o.writers), kills: map[string]int{}}
+		acked: make([]int, o.writers), tried: make([]int, o.writers), texts: make([]sent, o.writers),
+		kills: map[string]int{}}
 	fmt.Fprintf(out, "crash: %d kills under %d writers, seed %d, options %q, failpoints %v\n", o.cycles, o.writers,
 		o.Seed, o.options, failpoint.Enabled)
 	began := time.Now()
@@ -105,6 +111,7 @@ DEFINE TABLE follows TYPE RELATION;
 DEFINE TABLE counter SCHEMALESS;
 DEFINE TABLE shared SCHEMALESS;
 DEFINE TABLE tmp SCHEMALESS;
+DEFINE TABLE step SCHEMALESS;
 `
 
 // prepare defines the tables.
@@ -239,9 +246,12 @@ func (c *crasher) write(ctx context.Context, s *harness.Server, w int, stop chan
 	for {
 		n := c.acked[w] + 1
 		c.tried[w] = n
-		answers, err := cl.Query(ctx, transaction(w, n), nil)
-		if err == nil {
-			err = harness.FirstError(answers)
+		err := query(ctx, cl, transaction(w, n))
+		if err == nil && n%3 == 0 {
+			c.acked[w], c.texts[w].tried = n, n
+			if err = query(ctx, cl, text(w, n)); err == nil {
+				c.texts[w].acked = n
+			}
 		}
 		switch {
 		case err == nil:
@@ -260,6 +270,50 @@ func (c *crasher) write(ctx context.Context, s *harness.Server, w int, stop chan
 		default:
 		}
 	}
+}
+
+func query(ctx context.Context, cl *client.Client, text string) error {
+	answers, err := cl.Query(ctx, text, nil)
+	if err != nil {
+		return err
+	}
+	return harness.FirstError(answers)
+}
+
+// steps is how many statements a text has that are transactions of their own.
+const steps = 12
+
+// text is text n of writer w. After a crash the first of its statements are there, and none after one that is missing.
+func text(w, n int) string {
+	var b strings.Builder
+	for i := range steps {
+		fmt.Fprintf(&b, "CREATE step:[%d, %d, %d] RETURN NONE; ", w, n, i)
+	}
+	return b.String()
+}
+
+// verifyText looks at the last texts of a writer.
+func (c *crasher) verifyText(ctx context.Context, cl *client.Client, w int) error {
+	t := &c.texts[w]
+	for _, n := range []int{t.acked, t.tried} {
+		got, err := harness.Ask(ctx, cl, fmt.Sprintf("RETURN (SELECT VALUE record::id(id)[2] FROM step:[%[1]d, %[2]d]..=[%[1]d, %[2]d, %[3]d])",
+			w, n, steps))
+		if err != nil {
+			return err
+		}
+		have := got[0].Elems()
+		if n == t.acked && n > 0 && len(have) < steps {
+			c.lost += steps - len(have)
+			return fmt.Errorf("writer %d: text %d was acknowledged, %d of its statements are there", w, n, len(have))
+		}
+		for i, v := range have {
+			if v.Int() != int64(i) {
+				c.torn++
+				return fmt.Errorf("writer %d: of text %d statement %d is there, %d is not", w, n, v.Int(), i)
+			}
+		}
+	}
+	return nil
 }
 
 // transaction is number n of writer w. All of it must be there, or nothing.
@@ -292,6 +346,9 @@ func (c *crasher) verify(ctx context.Context, s *harness.Server, first []int) er
 	sum := 0
 	for w := range c.writers {
 		if err := c.verifyWriter(ctx, cl, w, max(1, first[w]-50)); err != nil {
+			return err
+		}
+		if err := c.verifyText(ctx, cl, w); err != nil {
 			return err
 		}
 		sum += c.acked[w]

@@ -24,6 +24,7 @@ func TestLossesAreNoticed(t *testing.T) {
 	for name, spoil := range map[string]struct {
 		text string
 		ack  int
+		step int
 	}{
 		"nothing":            {},
 		"a transaction":      {ack: 1},
@@ -32,13 +33,16 @@ func TestLossesAreNoticed(t *testing.T) {
 		"a unique record":    {text: "DELETE uniq:[0, 1]"},
 		"what was to go":     {text: "CREATE tmp:[0, 0]"},
 		"a counter":          {text: "UPDATE shared SET n += 1"},
+		"a text":             {step: 1},
+		"a step of a text":   {text: "DELETE step:[0, 3, 4]"},
+		"the last step":      {text: "DELETE step:[0, 3, 11]"},
 		"a counter too many": {text: "UPDATE counter:0 SET n += 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := crashOptions{writers: 1, longest: 1, RunOptions: harness.RunOptions{Seed: 1}}
 			c := &crasher{crashOptions: o, out: io.Discard, path: filepath.Join(t.TempDir(), "x"),
 				rnd:   rand.New(rand.NewPCG(1, 1)),
-				acked: []int{3}, tried: []int{3}, kills: map[string]int{}}
+				acked: []int{3}, tried: []int{3}, texts: make([]sent, 1), kills: map[string]int{}}
 			if err := c.prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -55,6 +59,10 @@ func TestLossesAreNoticed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if _, err := harness.Ask(t.Context(), cl, text(0, 3)); err != nil {
+				t.Fatal(err)
+			}
+			c.texts[0] = sent{acked: 3 + spoil.step, tried: 3 + spoil.step}
 			if spoil.text != "" {
 				if _, err := harness.Ask(t.Context(), cl, spoil.text); err != nil {
 					t.Fatal(err)
