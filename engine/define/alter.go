@@ -203,9 +203,6 @@ func (r *run) alterField(ctx context.Context, env *exec.Env, db *catalog.Databas
 			return err
 		}
 	}
-	if def.Flexible && (def.Type == nil || !def.Type.HoldsObject()) {
-		return errs.Thrown("FLEXIBLE can only be used with types containing object")
-	}
 	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}

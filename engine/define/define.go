@@ -31,7 +31,11 @@ type run struct {
 
 // Statement runs a statement about definitions, see exec.Statements.
 func (d *Definer) Statement(ctx context.Context, r *exec.Run, env *exec.Env, s ast.Statement) (value.Value, error) {
-	return (&run{r, d.builds}).statement(ctx, env, s)
+	v, err := (&run{r, d.builds}).statement(ctx, env, s)
+	if err != nil {
+		err = exec.AsWritten(err)
+	}
+	return v, err
 }
 
 // Use puts the session of r into a namespace and database, and makes makeNS and makeDB where they are missing and the

@@ -172,9 +172,12 @@ func (p *parser) bearerAccess(s *ast.DefineAccess) {
 		s.BearerUser = true
 	case kwRecord:
 		if s.Base != ast.BaseDatabase {
-			p.unexpected("USER")
+			p.fail("Unexpected token `RECORD`, expected USER", p.tok, "`RECORD` bearer can only be defined on a database")
 		}
 	default:
+		if s.Base != ast.BaseDatabase {
+			p.unexpected("USER")
+		}
 		p.unexpected("USER or RECORD")
 	}
 	p.advance()
