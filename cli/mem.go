@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -236,7 +237,64 @@ func (f *memFlags) config() *cobra.Command {
 			return f.print(b)
 		}}
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the key")
+	cmd.AddCommand(f.configGet(), f.configSet())
 	return cmd
+}
+
+// entry is a value of a profile by its name.
+func (p *memProfile) entry(name string) (*string, error) {
+	switch name {
+	case "url":
+		return &p.URL, nil
+	case "api_key":
+		return &p.Key, nil
+	case "context_id":
+		return &p.Context, nil
+	}
+	return nil, usagef("there is no setting %q: want url, api_key or context_id", name)
+}
+
+func (f *memFlags) configGet() *cobra.Command {
+	var reveal bool
+	cmd := &cobra.Command{Use: "get NAME", Short: "Print a value of the profile: url, api_key or context_id",
+		Args: exactArgs(1, "url, api_key or context_id"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, all, err := profiles()
+			if err != nil {
+				return err
+			}
+			p := all[f.profile]
+			v, err := p.entry(args[0])
+			if err != nil {
+				return err
+			}
+			if args[0] == "api_key" && *v != "" && !reveal {
+				*v = "(hidden; --reveal shows it)"
+			}
+			_, err = fmt.Fprintln(f.s.out, shown(*v))
+			return err
+		}}
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the key")
+	return cmd
+}
+
+func (f *memFlags) configSet() *cobra.Command {
+	return &cobra.Command{Use: "set NAME VALUE", Short: "Change a value of the profile: url, api_key or context_id",
+		Args: exactArgs(2, "url, api_key or context_id, and its value"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, all, err := profiles()
+			if err != nil {
+				return err
+			}
+			p := all[f.profile]
+			v, err := p.entry(args[0])
+			if err != nil {
+				return err
+			}
+			*v = args[1]
+			all[f.profile] = p
+			return saveProfiles(path, all)
+		}}
 }
 
 func (f *memFlags) writeFlags(cmd *cobra.Command) {
@@ -246,7 +304,7 @@ func (f *memFlags) writeFlags(cmd *cobra.Command) {
 }
 
 func (f *memFlags) remember() *cobra.Command {
-	var infer, at, from string
+	var infer, at, from, transcript, extract string
 	var triples []string
 	cmd := &cobra.Command{Use: "remember TEXT", Short: "Store a text, triples, or the lines of a file as memory",
 		Example: `  nacre mem remember "I moved to Lisbon." --name Ada --at 2024-05-01
@@ -266,8 +324,13 @@ func (f *memFlags) remember() *cobra.Command {
 				}
 				fact.Triples = append(fact.Triples, tr)
 			}
-			if from != "" {
-				return f.rememberFile(cmd.Context(), from, fact)
+			switch {
+			case transcript != "" && from != "":
+				return usagef("want one of --from-file and --transcript")
+			case from != "":
+				return f.rememberFile(cmd.Context(), from, extract, fact, messagesOf)
+			case transcript != "":
+				return f.rememberFile(cmd.Context(), transcript, extract, fact, linesOf)
 			}
 			if strings.TrimSpace(fact.Text) == "" && len(triples) == 0 {
 				return usagef("want a text, --triple or --from-file")
@@ -282,6 +345,9 @@ func (f *memFlags) remember() *cobra.Command {
 	fl.StringVar(&f.speaker, "name", "", "who says it")
 	fl.StringVar(&at, "at", "", "when it was said (RFC 3339 or YYYY-MM-DD)")
 	fl.StringVar(&from, "from-file", "", "file with a message of the form {role, content, name, ts} on each line; - is standard input")
+	fl.StringVar(&at, "as-of", "", "the same as --at")
+	fl.StringVar(&transcript, "transcript", "", "text file with a message of the form NAME: TEXT on each line; - is standard input")
+	fl.StringVar(&extract, "extract", "", "whole_conversation or per_message, for the messages of a file")
 	fl.StringArrayVar(&triples, "triple", nil, "a fact as TYPE/NAME KEY VALUE (repeatable)")
 	return cmd
 }
@@ -319,7 +385,56 @@ func (f *memFlags) open(path string) (io.ReadCloser, error) {
 // batch is how many messages one call carries.
 const batch = 500
 
-func (f *memFlags) rememberFile(ctx context.Context, path string, like memory.Fact) error {
+// messagesOf reads messages as JSON, one after the other; it gives io.EOF after the last one.
+func messagesOf(in io.Reader) func() (memory.Message, error) {
+	dec := json.NewDecoder(in)
+	return func() (m memory.Message, err error) {
+		err = dec.Decode(&m)
+		return m, err
+	}
+}
+
+// linesOf reads messages as lines NAME: TEXT. A line without a name goes on with the message before it; empty lines
+// are left out.
+func linesOf(in io.Reader) func() (memory.Message, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	var next *memory.Message
+	return func() (memory.Message, error) {
+		for lines.Scan() {
+			line := strings.TrimSpace(lines.Text())
+			name, text, named := strings.Cut(line, ": ")
+			switch named = named && len(name) <= 64 && !strings.ContainsAny(name, ".?!,"); {
+			case line == "":
+			case named && next != nil:
+				m := *next
+				next = &memory.Message{Role: "user", Speaker: name, Content: text}
+				return m, nil
+			case named:
+				next = &memory.Message{Role: "user", Speaker: name, Content: text}
+			case next != nil:
+				next.Content += "\n" + line
+			default:
+				next = &memory.Message{Role: "user", Content: line}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return memory.Message{}, err
+		}
+		if next == nil {
+			return memory.Message{}, io.EOF
+		}
+		m := *next
+		next = nil
+		return m, nil
+	}
+}
+
+// maxLine is the longest line of a transcript, in bytes.
+const maxLine = 1 << 20
+
+func (f *memFlags) rememberFile(ctx context.Context, path, extract string, like memory.Fact,
+	read func(io.Reader) func() (memory.Message, error)) error {
 	c, err := f.client()
 	if err != nil {
 		return err
@@ -329,8 +444,9 @@ func (f *memFlags) rememberFile(ctx context.Context, path string, like memory.Fa
 		return err
 	}
 	defer func() { _ = in.Close() }() // it was read
-	dec := json.NewDecoder(in)
-	conv := memory.Conversation{Session: like.Session, Infer: like.Infer, Scopes: like.Scopes, Labels: like.Labels}
+	next := read(in)
+	conv := memory.Conversation{Session: like.Session, Infer: like.Infer, Extract: extract, At: like.At,
+		Scopes: like.Scopes, Labels: like.Labels}
 	total := 0
 	send := func() error {
 		if len(conv.Messages) == 0 {
@@ -345,8 +461,8 @@ func (f *memFlags) rememberFile(ctx context.Context, path string, like memory.Fa
 		return nil
 	}
 	for {
-		var m memory.Message
-		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+		m, err := next()
+		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return fmt.Errorf("%s: message %d: %w", path, total+len(conv.Messages)+1, err)

@@ -24,6 +24,8 @@ var plainCalls = []plainCall{
 	{"", "me", "Show who the key is, and what it may", http.MethodGet, "/me", nil, nil, false},
 	{"", "providers", "List the providers of language models", http.MethodGet, "/providers", nil, nil, false},
 	{"", "audit", "List audit events", http.MethodGet, "/audit", nil, nil, true},
+	{"", "fsck", "Find duplicates, contradictions, injections and rows without scopes", http.MethodPost, "/fsck",
+		nil, nil, false},
 	{"", "inspect REF", "Show what a reference stands for", http.MethodGet, "/inspect", []string{"ref"}, nil, false},
 	{"sessions", "list", "List sessions", http.MethodGet, "/sessions", nil, nil, true},
 	{"sessions", "show ID", "Show the turns of a session", http.MethodGet, "/sessions/{}/turns", nil, nil, true},

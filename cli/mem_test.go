@@ -223,3 +223,45 @@ func TestMemMCPOnStandardStreams(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 }
+
+// TestMemTranscriptsAndSettings holds that a transcript is stored a message a speaker, with the time that is given,
+// and that settings of the profile are read and written one by one without showing the key.
+func TestMemTranscriptsAndSettings(t *testing.T) {
+	base, key := startMemory(t)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, name := range []string{"MEMSVC_URL", "MEMSVC_API_KEY", "MEMSVC_CONTEXT_ID"} {
+		t.Setenv(name, "")
+	}
+	for name, value := range map[string]string{"url": base, "api_key": key, "context_id": "main"} {
+		if _, talk, code := mem(t, "", "config", "set", name, value); code != 0 {
+			t.Fatalf("set %s: %s", name, talk)
+		}
+	}
+	if out, _, _ := mem(t, "", "config", "get", "url"); strings.TrimSpace(out) != base {
+		t.Errorf("url: %q", out)
+	}
+	if out, _, _ := mem(t, "", "config", "get", "api_key"); strings.Contains(out, key) {
+		t.Error("the key is shown")
+	}
+	if out, _, _ := mem(t, "", "config", "get", "api_key", "--reveal"); strings.TrimSpace(out) != key {
+		t.Errorf("api_key: %q", out)
+	}
+	if _, _, code := mem(t, "", "config", "get", "colour"); code != exitUsage {
+		t.Errorf("a setting that does not exist: %d", code)
+	}
+	text := "Ada: I keep bees on the roof.\nThey came in April.\n\nBen: How nice: bees!\n"
+	_, talk, code := mem(t, text, "remember", "--transcript", "-", "--as-of", "2024-05-01", "--extract", "per_message")
+	if code != 0 || !strings.Contains(talk, "2 messages") {
+		t.Fatalf("transcript: %d %s", code, talk)
+	}
+	out, _, _ := mem(t, "", "recall", "bees on the roof", "-k", "1")
+	if !strings.Contains(out, "2024-05-01  Ada: I keep") || !strings.Contains(out, "They came in April.") {
+		t.Errorf("recall: %s", out)
+	}
+	if _, _, code := mem(t, "", "remember", "--transcript", "-", "--from-file", "-"); code != exitUsage {
+		t.Errorf("two files: %d", code)
+	}
+	if out, talk, code := mem(t, "", "fsck"); code != 0 || !strings.Contains(out, "findings") {
+		t.Errorf("fsck: %d %s %s", code, out, talk)
+	}
+}

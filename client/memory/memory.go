@@ -99,6 +99,8 @@ type Conversation struct {
 	Messages []Message      `json:"messages"`
 	Session  string         `json:"session_id,omitempty"`
 	Infer    string         `json:"infer,omitempty"`
+	Extract  string         `json:"extract,omitempty"`    // whole_conversation or per_message
+	At       time.Time      `json:"observed_at,omitzero"` // of messages that have no time of their own
 	Scopes   []string       `json:"scopes,omitempty"`
 	Labels   []string       `json:"labels,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
