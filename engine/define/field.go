@@ -64,6 +64,9 @@ func (r *run) defineField(ctx context.Context, env *exec.Env, s *ast.DefineField
 	if err := r.mode(s.Mode, old != nil, func() error { return alreadyExists("field", name) }); err != nil {
 		return done(err)
 	}
+	if isEnd(tb, name) && def.Type != nil && def.Type.Kind != value.TypeRecord {
+		return errs.Thrown(name + " field on a relation must be a record")
+	}
 	if def.Comment, err = r.comment(ctx, env, s.Comment); err != nil {
 		return err
 	}
@@ -207,9 +210,6 @@ func (r *run) checkField(db *catalog.Database, tb *catalog.Table, d *ast.DefineF
 		if err := checkKeyType(d.Type); err != nil {
 			return err
 		}
-	}
-	if isEnd(tb, name) && d.Type != nil && d.Type.Kind != value.TypeRecord {
-		return errs.Thrown(name + " field on a relation must be a record")
 	}
 	if d.Computed != nil {
 		return r.checkComputedIn(db, tb, d, name)
