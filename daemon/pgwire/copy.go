@@ -254,6 +254,37 @@ func (f *copyForm) apply(given map[string]string, lists map[string]map[string]bo
 		}
 	}
 	f.forceQuote, f.forceNull, f.notNull = lists["force_quote"], lists["force_null"], lists["force_not_null"]
+	return f.check(given)
+}
+
+// notDelimiters mean something else in the text format: what is written with one of them could not be read again.
+const notDelimiters = `\.abcdefghijklmnopqrstuvwxyz0123456789`
+
+// check refuses options that contradict each other, as PostgreSQL does.
+func (f *copyForm) check(given map[string]string) error {
+	for _, name := range []string{"delimiter", "null", "quote", "escape"} {
+		_, ok := given[name]
+		switch {
+		case !ok:
+		case f.format == "binary":
+			return sqlstate.New(sqlstate.SyntaxError, "cannot specify %s in BINARY mode", strings.ToUpper(name))
+		case f.format == "text" && (name == "quote" || name == "escape"):
+			return sqlstate.New(sqlstate.FeatureNotSupported, "COPY %s available only in CSV mode", name)
+		}
+	}
+	switch {
+	case f.format == "binary":
+	case f.format == "text" && strings.IndexByte(notDelimiters, f.delimiter) >= 0:
+		return sqlstate.New(sqlstate.InvalidParameter, "COPY delimiter cannot be %q", string([]byte{f.delimiter}))
+	case f.format == "csv" && f.delimiter == f.quote:
+		return sqlstate.New(sqlstate.InvalidParameter, "COPY delimiter and quote must be different")
+	case strings.ContainsAny(f.null, "\r\n"):
+		return sqlstate.New(sqlstate.InvalidParameter, "COPY null representation cannot use newline or carriage return")
+	case strings.IndexByte(f.null, f.delimiter) >= 0:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "COPY delimiter must not appear in the NULL specification")
+	case f.format == "csv" && strings.IndexByte(f.null, f.quote) >= 0:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "CSV quote character must not appear in the NULL specification")
+	}
 	return nil
 }
 

@@ -115,3 +115,40 @@ func sameCells(f *copyForm, got, want string, null bool) bool {
 	}
 	return got == want
 }
+
+// Options that contradict each other are refused with the codes of PostgreSQL.
+func TestCopyOptionsThatContradict(t *testing.T) {
+	type options map[string]string
+	for _, tc := range []struct {
+		given options
+		want  sqlstate.Code
+	}{
+		{options{"format": "text", "delimiter": "1"}, sqlstate.InvalidParameter},
+		{options{"format": "text", "delimiter": "a"}, sqlstate.InvalidParameter},
+		{options{"format": "text", "delimiter": "."}, sqlstate.InvalidParameter},
+		{options{"format": "text", "delimiter": `\`}, sqlstate.InvalidParameter},
+		{options{"format": "text", "delimiter": "Z"}, ""},
+		{options{"format": "csv", "delimiter": "1"}, ""},
+		{options{"format": "csv", "delimiter": `"`}, sqlstate.InvalidParameter},
+		{options{"format": "csv", "quote": ","}, sqlstate.InvalidParameter},
+		{options{"format": "text", "quote": "x"}, sqlstate.FeatureNotSupported},
+		{options{"format": "text", "escape": "x"}, sqlstate.FeatureNotSupported},
+		{options{"format": "text", "null": "a,b", "delimiter": ","}, sqlstate.FeatureNotSupported},
+		{options{"format": "csv", "null": `a"`}, sqlstate.FeatureNotSupported},
+		{options{"format": "csv", "null": "x"}, ""},
+		{options{"format": "text", "null": "a\nb"}, sqlstate.InvalidParameter},
+		{options{"format": "binary", "null": "x"}, sqlstate.SyntaxError},
+		{options{"format": "binary", "delimiter": ","}, sqlstate.SyntaxError},
+	} {
+		var form copyForm
+		err := form.apply(tc.given, nil)
+		e, _ := errors.AsType[*sqlstate.Error](err)
+		if got := sqlstate.Code(""); e != nil {
+			if got = e.Code; got != tc.want {
+				t.Errorf("%v: %v, want %q", tc.given, err, tc.want)
+			}
+		} else if err != nil || tc.want != "" {
+			t.Errorf("%v: %v, want %q", tc.given, err, tc.want)
+		}
+	}
+}
