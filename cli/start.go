@@ -45,6 +45,9 @@ func newStartCmd(s *streams) *cobra.Command {
 			origin(table, "path", "argument")
 		}
 		if printConfig {
+			for _, w := range warnings {
+				fmt.Fprintln(s.err, "nacre: "+w)
+			}
 			return config.Print(s.out, table)
 		}
 		if err := checkStart(cfg); err != nil {

@@ -59,6 +59,10 @@ func TestPrintConfig(t *testing.T) {
 	if strings.Contains(out, "hunter2") {
 		t.Error("the password is shown")
 	}
+	_, _, words := start(t, []string{"NACRE_BNID=x"}, "start", "--print-config", "--graph-fold-interval", "5s")
+	if !strings.Contains(words, "NACRE_BNID") || !strings.Contains(words, "--graph-fold-interval has no effect") {
+		t.Errorf("warnings are missing: %q", words)
+	}
 }
 
 func TestUsageErrorsExitWith2(t *testing.T) {

@@ -48,7 +48,7 @@ func commands() []command {
 		{`\format`, "[FORMAT]", "show or set the output format (auto: by answer)", (*shell).setFormat},
 		{`\pset`, "[NAME [VALUE]]", "show or set: format, pager, timing, color, language", (*shell).pset},
 		{`\timing`, "", "toggle counts and times",
-			func(sh *shell, _ context.Context, _ string) error { sh.timing = !sh.timing; return nil }},
+			func(sh *shell, _ context.Context, _ string) error { return sh.toggle("Counts and times", &sh.timing) }},
 		{`\set`, "NAME VALUE", "set a variable for later texts", (*shell).set},
 		{`\unset`, "NAME", "remove a variable", (*shell).unset},
 		{`\i`, "FILE", "run a file", (*shell).include},
@@ -64,7 +64,7 @@ func commands() []command {
 		{`\kill`, "ID", "end a live query", (*shell).kill},
 		{`\conninfo`, "", "show where the shell is connected", (*shell).connection},
 		{`\pager`, "", "toggle the pager ($PAGER) for long answers",
-			func(sh *shell, _ context.Context, _ string) error { sh.pager = !sh.pager; return nil }},
+			func(sh *shell, _ context.Context, _ string) error { return sh.toggle("The pager", &sh.pager) }},
 		{`\watch`, "[SECONDS]", "run the last text again and again until Ctrl-C", (*shell).watch},
 	}
 }
@@ -206,12 +206,23 @@ func (sh *shell) toggleGQL(context.Context, string) error {
 }
 
 func (sh *shell) toggleVertical(context.Context, string) error {
-	if sh.opt.Format == render.Vertical {
-		sh.opt.Format = ""
-	} else {
+	vertical := sh.opt.Format == render.Vertical
+	err := sh.toggle("One field a line", &vertical)
+	if sh.opt.Format = ""; vertical {
 		sh.opt.Format = render.Vertical
 	}
-	return nil
+	return err
+}
+
+// toggle turns a setting over and says how it is: what is toggled twice by mistake would be noticed late.
+func (sh *shell) toggle(name string, setting *bool) error {
+	*setting = !*setting
+	state := "off"
+	if *setting {
+		state = "on"
+	}
+	_, err := fmt.Fprintf(sh.opt.Err, "%s: %s\n", name, state)
+	return err
 }
 
 func (sh *shell) setFormat(_ context.Context, arg string) error {
