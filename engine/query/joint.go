@@ -84,6 +84,9 @@ func (q *Query) join(ctx context.Context, tx *txn.Tx, log *record.Log, p *exec.P
 		q.mem.Rewind(q.mark)
 		return false
 	}
+	if err != nil && q.ex.Meter != nil { // one that is cancelled, for operators
+		q.ex.Meter.Count(&txn.Work{Spent: time.Since(start), Write: true})
+	}
 	q.answerTo(p.Stmt, start, v, exec.Explain(ctx, err))
 	q.out[had].Verb = verb(p.Stmt)
 	return true
