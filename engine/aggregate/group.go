@@ -48,6 +48,17 @@ func SameField(f *ast.Projection, id *ast.Idiom) bool {
 	return ast.Text(f.X) == ast.Text(id)
 }
 
+// Place is the last of the idioms of GROUP BY, with the keys behind them, that a projection is; -1 where it is none.
+func Place(f *ast.Projection, keys []ast.Expr, by []*ast.Idiom) int {
+	place := -1
+	for i, x := range keys {
+		if x == f.X || SameField(f, by[i]) || ast.Text(f.X) == ast.Text(by[i]) {
+			place = i
+		}
+	}
+	return place
+}
+
 // Key is the expression behind an idiom of GROUP BY: that of the projection with this alias, or itself.
 func Key(p *ast.Projections, id *ast.Idiom) ast.Expr {
 	text := ast.Text(id)

@@ -69,12 +69,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 		if gf.path == nil {
 			gf.path = column.Of(f.X)
 		}
-		key := -1
-		for j, x := range g.by {
-			if x == f.X || aggregate.SameField(f, s.Group.By[j]) || ast.Text(f.X) == ast.Text(s.Group.By[j]) {
-				key = j
-			}
-		}
+		key := aggregate.Place(f, g.by, s.Group.By)
 		if key < 0 {
 			gf.calls = aggregate.Calls(f.X)
 			for _, c := range gf.calls {
@@ -107,11 +102,7 @@ func (g *groupRows) next(ctx context.Context) (value.Value, bool, error) {
 	if g.at == len(g.out.List) {
 		return value.None, false, nil
 	}
-	doc, ok := g.plainRow(g.out.List[g.at])
-	var err error
-	if !ok {
-		doc, err = g.row(ctx, g.out.List[g.at])
-	}
+	doc, err := g.row(ctx, g.out.List[g.at])
 	g.at++
 	g.n++
 	return doc, err == nil, err
@@ -362,6 +353,9 @@ func (g *groupRows) plainRow(gr *aggregate.Group) (value.Value, bool) {
 
 // row makes the document of a group.
 func (g *groupRows) row(ctx context.Context, gr *aggregate.Group) (value.Value, error) {
+	if doc, ok := g.plainRow(gr); ok {
+		return doc, nil
+	}
 	outer := g.r.aggregates
 	defer func() { g.r.aggregates = outer }()
 	g.r.aggregates = map[*ast.Call]value.Value{}

@@ -35,11 +35,9 @@ func (r *Run) leave(ctx context.Context, p rows) error {
 
 // streamRows is drain for Out.Give.
 func (r *Run) streamRows(ctx context.Context, p rows) error {
-	cur, err := storedAsIs(ctx, p)
-	if err != nil {
+	if cur, err := storedAsIs(ctx, p); err != nil {
 		return err
-	}
-	if cur != nil {
+	} else if cur != nil {
 		return cur.Lend(ctx, firstRows, mostRows, r.Out.Give)
 	}
 	size := firstRows
