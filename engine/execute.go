@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -31,15 +32,15 @@ func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Ob
 
 // run does f with the query of a text: inside of t or, where t is nil, in transactions of its own.
 func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Object,
-	f func(context.Context, *query.Query, *exec.Script) error) error {
-	parse := func(st *exec.SessionState) (*exec.Script, error) { return s.e.script(ctx, st, text) }
+	f func(context.Context, *query.Query, *prepare.Script) error) error {
+	parse := func(st *exec.SessionState) (*prepare.Script, error) { return s.e.script(ctx, st, text) }
 	return s.runParsed(ctx, t, query.Source{Kind: "query", Text: text}, parse, vars, f)
 }
 
 // runParsed is run for what parse gives, once the session may run queries.
 func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source,
-	parse func(*exec.SessionState) (*exec.Script, error),
-	vars *value.Object, f func(context.Context, *query.Query, *exec.Script) error) error {
+	parse func(*exec.SessionState) (*prepare.Script, error),
+	vars *value.Object, f func(context.Context, *query.Query, *prepare.Script) error) error {
 	st := s.snapshot()
 	if err := s.mayRun(&st, vars); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source,
 // execute is run for the answers as a list. packed: the rows of a SELECT come in the wire form.
 func (s *Session) execute(ctx context.Context, t *Tx, text string, vars *value.Object, packed bool) ([]Result, error) {
 	var out []Result
-	err := s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
+	err := s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *prepare.Script) error {
 		if packed {
 			q.Packing()
 		}
@@ -76,7 +77,7 @@ func (s *Session) execute(ctx context.Context, t *Tx, text string, vars *value.O
 
 // stream is run for the answers as they come.
 func (s *Session) stream(ctx context.Context, t *Tx, text string, vars *value.Object, sink Sink) error {
-	return s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *exec.Script) error {
+	return s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *prepare.Script) error {
 		return q.Stream(ctx, script, sink)
 	})
 }
@@ -100,7 +101,7 @@ func (s *Session) mayRun(st *exec.SessionState, vars *value.Object) error {
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
-func (e *Engine) script(ctx context.Context, st *exec.SessionState, text string) (*exec.Script, error) {
+func (e *Engine) script(ctx context.Context, st *exec.SessionState, text string) (*prepare.Script, error) {
 	script, err := e.queries.Parse(ctx, text)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/gql"
 	"github.com/nacredb/nacre/engine/graph"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -35,7 +36,7 @@ func (t *Tx) GQLPacked(ctx context.Context, text string, vars *value.Object) ([]
 
 func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Object, packed bool) ([]Result, error) {
 	var out []Result
-	parse := func(st *exec.SessionState) (*exec.Script, error) {
+	parse := func(st *exec.SessionState) (*prepare.Script, error) {
 		if st.Auth.NS == "" {
 			return nil, errs.Validation("Specify a namespace to use")
 		}
@@ -45,7 +46,7 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 		return s.e.queries.ParseAs("gql", text, s.e.prepareGQL)
 	}
 	err := s.runParsed(ctx, t, query.Source{Kind: "gql", Text: text}, parse, vars,
-		func(ctx context.Context, q *query.Query, script *exec.Script) error {
+		func(ctx context.Context, q *query.Query, script *prepare.Script) error {
 			if packed {
 				q.Packing()
 			}
@@ -55,12 +56,13 @@ func (s *Session) gql(ctx context.Context, t *Tx, text string, vars *value.Objec
 	return out, err
 }
 
-func (e *Engine) prepareGQL(text string) (*exec.Script, error) {
+func (e *Engine) prepareGQL(text string) (*prepare.Script, error) {
 	p, err := graph.Prepare(text, gql.Options{MaxText: e.queries.Limits.GraphText})
 	if err != nil {
 		return nil, err
 	}
-	return &exec.Script{Stmts: []exec.Prepared{{Stmt: p.Statement(), Writes: p.Writes()}}, Weight: p.Weight()}, nil
+	return &prepare.Script{Stmts: []prepare.Statement{{Stmt: p.Statement(), Writes: p.Writes()}},
+		Weight: p.Weight()}, nil
 }
 
 // parseGQL reads programs of at most max bytes (0: the limit of the language).

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/graphql"
 	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -186,7 +187,7 @@ func (g *GraphQL) runPart(ctx context.Context, q *query.Query, p *graphql.Part) 
 }
 
 func (g *GraphQL) statement(ctx context.Context, q *query.Query, p *graphql.Part) error {
-	q.Statement(ctx, &exec.Prepared{Stmt: p.Statement(), Writes: p.Writes()})
+	q.Statement(ctx, &prepare.Statement{Stmt: p.Statement(), Writes: p.Writes()})
 	res := q.Take()
 	err := res[len(res)-1].Err
 	switch {

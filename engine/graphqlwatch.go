@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/graphql"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -79,7 +80,7 @@ func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest,
 	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
 	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: req.Query})
 	defer q.Close()
-	q.Statement(ctx, &exec.Prepared{Stmt: stmt, Writes: true})
+	q.Statement(ctx, &prepare.Statement{Stmt: stmt, Writes: true})
 	res := q.Take()[0]
 	if res.Err != nil {
 		g.s.e.logCause(res.Err)

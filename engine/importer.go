@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
@@ -33,13 +34,13 @@ type importer struct {
 	tx      *txn.Tx // nil: nothing is gathered
 	log     *record.Log
 	within  *query.Query
-	pending []exec.Prepared
+	pending []prepare.Statement
 	where   []int // lines of pending
 }
 
 // statement runs one statement, or gathers it, and reports whether it failed.
 func (im *importer) statement(ctx context.Context, next lined) bool {
-	p := &exec.Prepare(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0]
+	p := &prepare.Of(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0]
 	switch s := next.stmt.(type) {
 	case *ast.Use:
 		im.use(ctx, p, next.line)
@@ -64,7 +65,7 @@ func (im *importer) statement(ctx context.Context, next lined) bool {
 }
 
 // alone runs a statement by itself, after what was gathered.
-func (im *importer) alone(ctx context.Context, p *exec.Prepared, line int) (failed bool) {
+func (im *importer) alone(ctx context.Context, p *prepare.Statement, line int) (failed bool) {
 	failed = im.flush(ctx)
 	im.q.Statement(ctx, p)
 	im.lines = append(im.lines, line)
@@ -91,7 +92,7 @@ func (im *importer) counted(answers []Result) bool {
 
 // use runs a USE. One that leads where the session may not write anything fails, and nothing after it is run: neither
 // there, where it would be dropped, nor in the place before, where it does not belong.
-func (im *importer) use(ctx context.Context, p *exec.Prepared, line int) {
+func (im *importer) use(ctx context.Context, p *prepare.Statement, line int) {
 	im.flush(ctx)
 	was := im.sess.Auth
 	im.q.Statement(ctx, p)

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
@@ -96,7 +97,7 @@ func importOne(ctx context.Context, q *query.Query, sess *exec.SessionState, nex
 			stmt.Output = &ast.Output{Kind: ast.OutputNone} // it is not read, and may be large
 		}
 	}
-	q.Statement(ctx, &exec.Prepare(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0])
+	q.Statement(ctx, &prepare.Of(&ast.Query{Stmts: []ast.Statement{next.stmt}}).Stmts[0])
 	answers := q.Take()
 	if last := answers[len(answers)-1]; last.Err != nil {
 		e := *last.Err

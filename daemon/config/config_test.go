@@ -135,7 +135,8 @@ func TestPrecedence(t *testing.T) {
 		{name: "file over default", want: "file:1"},
 		{name: "variable over file", environ: []string{"SURREAL_BIND=env:1"}, want: "env:1"},
 		{name: "documented name over alias", environ: []string{"SURREAL_BIND=a:1", "SERVICE_BIND=b:1"}, want: "b:1"},
-		{name: "own name over both", environ: []string{"SURREAL_BIND=a:1", "SERVICE_BIND=b:1", "NACRE_BIND=c:1"}, want: "c:1"},
+		{name: "own name over both", environ: []string{"SURREAL_BIND=a:1", "SERVICE_BIND=b:1", "NACRE_BIND=c:1"},
+			want: "c:1"},
 		{name: "flag over all", environ: []string{"NACRE_BIND=c:1"}, flags: []string{"bind=flag:1"}, want: "flag:1"},
 	} {
 		if c, _, _ := resolve(t, tc.environ, file, tc.flags...); c.Bind != tc.want {
@@ -163,7 +164,8 @@ func TestSecretsComeFromFilesAndAreNotShown(t *testing.T) {
 
 func TestUnknownVariableIsAWarning(t *testing.T) {
 	_, _, warnings := resolve(t, []string{"SURREAL_BNID=x", "OTHER=1"}, nil)
-	_, _, own := resolve(t, []string{"NACRE_BNID=x", "NACRE_CONTEXT=c", "NACRE_PORT_8000_TCP=x", "NACRE_PASS_FILE=/run/secret"}, nil)
+	_, _, own := resolve(t, []string{"NACRE_BNID=x", "NACRE_CONTEXT=c", "NACRE_PORT_8000_TCP=x",
+		"NACRE_PASS_FILE=/run/secret"}, nil)
 	if len(own) != 1 || !strings.Contains(own[0], "NACRE_BNID") {
 		t.Errorf("got %q, want a warning about NACRE_BNID alone", own)
 	}
@@ -173,14 +175,18 @@ func TestUnknownVariableIsAWarning(t *testing.T) {
 }
 
 func TestUnknownSettingInFileIsAnError(t *testing.T) {
-	_, err := Resolve(Table(Default()), func(string) bool { return false }, Sources{File: map[string]string{"bnid": "x"}})
+	_, err := Resolve(Table(Default()), func(string) bool {
+		return false
+	}, Sources{File: map[string]string{"bnid": "x"}})
 	if err == nil || !strings.Contains(err.Error(), "bnid") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestBadVariableNamesItself(t *testing.T) {
-	_, err := Resolve(Table(Default()), func(string) bool { return false }, Sources{Environ: []string{"SERVICE_HTTP_MAX_SQL_BODY_SIZE=big"}})
+	_, err := Resolve(Table(Default()), func(string) bool {
+		return false
+	}, Sources{Environ: []string{"SERVICE_HTTP_MAX_SQL_BODY_SIZE=big"}})
 	if err == nil || !strings.Contains(err.Error(), "SERVICE_HTTP_MAX_SQL_BODY_SIZE") {
 		t.Errorf("got %v", err)
 	}
@@ -189,8 +195,10 @@ func TestBadVariableNamesItself(t *testing.T) {
 // Every limit of the interface document is there under its documented name with its documented default.
 func TestDocumentedLimits(t *testing.T) {
 	want := map[string]string{
-		"SERVICE_HTTP_MAX_SQL_BODY_SIZE": "1MiB", "SERVICE_HTTP_MAX_RPC_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_API_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_KEY_BODY_SIZE": "16KiB",
-		"SERVICE_HTTP_MAX_SIGNIN_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_SIGNUP_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_IMPORT_BODY_SIZE": "4GiB",
+		"SERVICE_HTTP_MAX_SQL_BODY_SIZE": "1MiB", "SERVICE_HTTP_MAX_RPC_BODY_SIZE": "4MiB",
+		"SERVICE_HTTP_MAX_API_BODY_SIZE": "4MiB", "SERVICE_HTTP_MAX_KEY_BODY_SIZE": "16KiB",
+		"SERVICE_HTTP_MAX_SIGNIN_BODY_SIZE": "1KiB", "SERVICE_HTTP_MAX_SIGNUP_BODY_SIZE": "1KiB",
+		"SERVICE_HTTP_MAX_IMPORT_BODY_SIZE":  "4GiB",
 		"SERVICE_WEBSOCKET_MAX_MESSAGE_SIZE": "128MiB", "SERVICE_MAX_TRANSACTIONS_PER_CONNECTION": "64",
 		"SERVICE_MAX_TRANSACTIONS_PER_SESSION": "64",
 	}
@@ -234,7 +242,9 @@ func load(file string, environ ...string) (*Config, []*Setting, error) {
 		}
 		return []byte(file), nil
 	}
-	_, err := Load(table, func(string) bool { return false }, Sources{Environ: append(environ, "SERVICE_CONFIG=nacre.toml"), ReadFile: read})
+	_, err := Load(table, func(string) bool {
+		return false
+	}, Sources{Environ: append(environ, "SERVICE_CONFIG=nacre.toml"), ReadFile: read})
 	return c, table, err
 }
 
@@ -255,11 +265,14 @@ slow-log-threshold = "1s"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Bind != "0.0.0.0:9000" || !c.Strict || c.AuthRate != 5 || c.QueryTimeout != 30*time.Second || c.Limits.SQLBody != 2<<20 ||
-		c.Limits.WebSocketQueue != 4096 || c.SlowThreshold != 2*time.Second || c.AllowFunctions.All || len(c.AllowFunctions.List) != 0 {
+	if c.Bind != "0.0.0.0:9000" || !c.Strict || c.AuthRate != 5 || c.QueryTimeout != 30*time.Second ||
+		c.Limits.SQLBody != 2<<20 ||
+		c.Limits.WebSocketQueue != 4096 || c.SlowThreshold != 2*time.Second || c.AllowFunctions.All ||
+		len(c.AllowFunctions.List) != 0 {
 		t.Errorf("got %+v", c)
 	}
-	if got := c.DenyNet.String() + " " + strings.Join(c.AllowOrigin, " "); got != "10.0.0.0/8,example.com https://a.example https://b.example" {
+	if got := c.DenyNet.String() + " " + strings.Join(c.AllowOrigin,
+		" "); got != "10.0.0.0/8,example.com https://a.example https://b.example" {
 		t.Error(got)
 	}
 	var out bytes.Buffer
@@ -294,7 +307,9 @@ func TestConfigurationFileErrors(t *testing.T) {
 			t.Errorf("%s: got %v", tc.name, err)
 		}
 	}
-	_, err := Load(Table(Default()), func(string) bool { return false }, Sources{Environ: []string{"NACRE_CONFIG=/nowhere/x.toml"}})
+	_, err := Load(Table(Default()), func(string) bool {
+		return false
+	}, Sources{Environ: []string{"NACRE_CONFIG=/nowhere/x.toml"}})
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/x.toml") {
 		t.Errorf("no such file: %v", err)
 	}
@@ -302,7 +317,8 @@ func TestConfigurationFileErrors(t *testing.T) {
 
 func TestBucketFolders(t *testing.T) {
 	sep := string(filepath.ListSeparator)
-	for text, want := range map[string][]string{"": nil, "/a": {"/a"}, "/a" + sep + "/b c": {"/a", "/b c"}, "/a, /b," + sep: {"/a", "/b"}} {
+	for text, want := range map[string][]string{"": nil, "/a": {"/a"}, "/a" + sep + "/b c": {"/a", "/b c"},
+		"/a, /b," + sep: {"/a", "/b"}} {
 		var got []string
 		v := foldersValue{&got}
 		if err := v.Set(text); err != nil || !slices.Equal(got, want) {
@@ -322,8 +338,10 @@ func TestSupervisorOf(t *testing.T) {
 	}{
 		{"none", []string{"PATH=/bin"}, Supervisor{}},
 		{"ready only", []string{"NOTIFY_SOCKET=/run/n"}, Supervisor{Socket: "/run/n"}},
-		{"watchdog", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=7"}, Supervisor{"@n", time.Minute}},
-		{"of another process", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=8"}, Supervisor{Socket: "@n"}},
+		{"watchdog", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=7"},
+			Supervisor{"@n", time.Minute}},
+		{"of another process", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=60000000", "WATCHDOG_PID=8"},
+			Supervisor{Socket: "@n"}},
 		{"watchdog without socket", []string{"WATCHDOG_USEC=60000000"}, Supervisor{}},
 		{"no number", []string{"NOTIFY_SOCKET=@n", "WATCHDOG_USEC=-1"}, Supervisor{Socket: "@n"}},
 	} {

@@ -37,9 +37,12 @@ func TestConstant(t *testing.T) {
 
 func TestInertRefusesWhatWouldRun(t *testing.T) {
 	for _, in := range []string{
-		``, `time::now()`, `{ a: rand() }`, `[fn::x()]`, `(CREATE person)`, `{ a: (SELECT * FROM person) }`, `CREATE person`,
-		`{ RETURN 1 }`, `1 + 1`, `<int>'1'`, `person:rand()`, `person:ulid()`, `person:1..5`, `$n.name`, `person.name`, `|$x| $x`,
-		`->knows->person`, `IF true { 1 }`, `|person:10|`, `'a'.len()`, `!true`, `-'x'`, `1; 2`, `person`, `function() { return 1 }`,
+		``, `time::now()`, `{ a: rand() }`, `[fn::x()]`, `(CREATE person)`, `{ a: (SELECT * FROM person) }`,
+		`CREATE person`,
+		`{ RETURN 1 }`, `1 + 1`, `<int>'1'`, `person:rand()`, `person:ulid()`, `person:1..5`, `$n.name`,
+		`person.name`, `|$x| $x`,
+		`->knows->person`, `IF true { 1 }`, `|person:10|`, `'a'.len()`, `!true`, `-'x'`, `1; 2`, `person`,
+		`function() { return 1 }`,
 	} {
 		if got, err := Constant(in, nil); err == nil {
 			t.Errorf("%s: got %s", in, got)
@@ -67,7 +70,9 @@ func TestRecordTextIsARecordID(t *testing.T) {
 		}
 	}
 	for _, in := range []string{
-		"t:[fn" + strings.Repeat("::a", 1000) + "()]", "t:[/(((a|b)*c){9}){9}/]", "t:[time::now()]", "t:[$x]", "(t:1)", "t:1..2", "t:1; t:2", "t:rand()",
+		"t:[fn" + strings.Repeat("::a",
+			1000) + "()]", "t:[/(((a|b)*c){9}){9}/]", "t:[time::now()]", "t:[$x]", "(t:1)", "t:1..2",
+		"t:1; t:2", "t:rand()",
 		"t:" + strings.Repeat("a", 64<<10), "t:[" + strings.Repeat("1,", 2<<20) + "]",
 	} {
 		if v, ok := recordText(in); ok {

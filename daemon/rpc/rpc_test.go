@@ -26,7 +26,8 @@ func newServer(t testing.TB, limits Limits) *Server {
 			t.Error(err)
 		}
 	})
-	return &Server{Engine: eng, Limits: limits, Log: slog.New(slog.DiscardHandler), DefaultNamespace: "main", DefaultDatabase: "main"}
+	return &Server{Engine: eng, Limits: limits, Log: slog.New(slog.DiscardHandler), DefaultNamespace: "main",
+		DefaultDatabase: "main"}
 }
 
 // connect makes a connection of the root owner in test/test.
@@ -208,11 +209,13 @@ func TestUse(t *testing.T) {
 		{`'x', { a: 1 }`, `ERR Expected db to be string, got Object(Object({"a": Number(Int(1))}))`},
 		{`NONE, NONE`, "{ database: 'main', namespace: 'main' }"},
 	} {
-		if got := said(c.Call(t.Context(), &wire.Request{Method: "use", Params: params(t, tc.params), Format: wire.CBOR})); got != tc.want {
+		if got := said(c.Call(t.Context(), &wire.Request{Method: "use", Params: params(t, tc.params),
+			Format: wire.CBOR})); got != tc.want {
 			t.Errorf("use [%s]: got %s, want %s", tc.params, got, tc.want)
 		}
 	}
-	if got := said(c.Call(t.Context(), &wire.Request{Method: "use", Params: params(t, `NONE, NONE`), Format: wire.JSON})); got != "NULL" {
+	if got := said(c.Call(t.Context(), &wire.Request{Method: "use", Params: params(t, `NONE, NONE`),
+		Format: wire.JSON})); got != "NULL" {
 		t.Errorf("in JSON: %s", got)
 	}
 }
@@ -230,7 +233,8 @@ func TestRecordsInJSON(t *testing.T) {
 		{"insert", `NULL, { id: 'person:3', at: '2024-01-01T00:00:00Z' }`, "[{ at: '2024-01-01T00:00:00Z', id: person:3 }]"},
 		{"query", `'RETURN $x', { x: 'person:1' }`, "'person:1'"},
 	} {
-		if got := said(c.Call(t.Context(), &wire.Request{Method: tc.method, Params: params(t, tc.params), Format: wire.JSON})); got != tc.want {
+		if got := said(c.Call(t.Context(), &wire.Request{Method: tc.method, Params: params(t, tc.params),
+			Format: wire.JSON})); got != tc.want {
 			t.Errorf("%s [%s]:\ngot  %s\nwant %s", tc.method, tc.params, got, tc.want)
 		}
 	}
@@ -373,7 +377,8 @@ func TestAttachedSessionsAreApart(t *testing.T) {
 	c := connect(t, srv, Options{Persistent: true})
 	id := value.UUID{1}
 	call := func(method, p string) string {
-		return said(c.Call(t.Context(), &wire.Request{Method: method, Params: params(t, p), Session: &id, Format: wire.CBOR}))
+		return said(c.Call(t.Context(), &wire.Request{Method: method, Params: params(t, p), Session: &id,
+			Format: wire.CBOR}))
 	}
 	if got := call("attach", ""); got != "NONE" {
 		t.Fatal(got)

@@ -22,17 +22,18 @@ var spent = regexp.MustCompile(`time: '[^']*'`)
 func (c *Conn) streamed(t *testing.T, id value.Value, p string) []string {
 	t.Helper()
 	var got []string
-	c.Stream(t.Context(), &wire.Request{ID: id, Method: "query_stream", Params: params(t, p)}, func(_ context.Context, r *wire.Response) error {
-		if value.Compare(r.ID, id) != 0 {
-			t.Errorf("a frame for %s", r.ID)
-		}
-		if r.Err != nil {
-			got = append(got, "ERR "+r.Err.Msg)
+	c.Stream(t.Context(), &wire.Request{ID: id, Method: "query_stream", Params: params(t, p)},
+		func(_ context.Context, r *wire.Response) error {
+			if value.Compare(r.ID, id) != 0 {
+				t.Errorf("a frame for %s", r.ID)
+			}
+			if r.Err != nil {
+				got = append(got, "ERR "+r.Err.Msg)
+				return nil
+			}
+			got = append(got, spent.ReplaceAllString(r.Result.Text(), "time: T"))
 			return nil
-		}
-		got = append(got, spent.ReplaceAllString(r.Result.Text(), "time: T"))
-		return nil
-	})
+		})
 	return got
 }
 
@@ -72,7 +73,8 @@ func TestStreamFrames(t *testing.T) {
 	if got := c.streamed(t, value.Int(7), `"SELEC"`+`, NULL`); len(got) == 0 {
 		t.Error("no answer")
 	}
-	if got := c.streamed(t, value.Int(7), `"SELECT FROM"`); len(got) != 1 || !strings.HasPrefix(got[0], "ERR Parse error") {
+	if got := c.streamed(t, value.Int(7), `"SELECT FROM"`); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "ERR Parse error") {
 		t.Errorf("a text that does not parse: %v", got)
 	}
 	if got := c.streamed(t, value.None, `"RETURN 1"`); len(got) != 1 || got[0] != "ERR Invalid request" {
@@ -84,13 +86,15 @@ func TestStreamFrames(t *testing.T) {
 func TestStreamRowFramesGrow(t *testing.T) {
 	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
 	var sizes []string
-	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t, `"RETURN array::range(0, 1000); CREATE |t:1..1000| RETURN NONE; SELECT * FROM t"`)}, func(_ context.Context, r *wire.Response) error {
+	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t,
+		`"RETURN array::range(0, 1000); CREATE |t:1..1000| RETURN NONE; SELECT * FROM t"`)}, func(_ context.Context, r *wire.Response) error {
 		if rows, ok := r.Result.Object().Get("values"); ok {
 			sizes = append(sizes, fmt.Sprint(rows.Len()))
 		}
 		return nil
 	})
-	if got := strings.Join(sizes, " "); got != "16 32 64 128 256 256 248 16 32 64 128 256 256 247" && got != "16 32 64 128 256 256 248 16 32 64 128 256 256 248" {
+	if got := strings.Join(sizes, " "); got != "16 32 64 128 256 256 248 16 32 64 128 256 256 247" &&
+		got != "16 32 64 128 256 256 248 16 32 64 128 256 256 248" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -99,10 +103,11 @@ func TestStreamRefusals(t *testing.T) {
 	srv := newServer(t, Limits{Streams: 1})
 	c := connect(t, srv, Options{Persistent: true})
 	frames := make(chan string, 10)
-	go c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t, `"SLEEP 1h"`)}, func(_ context.Context, r *wire.Response) error {
-		frames <- spent.ReplaceAllString(r.Result.Text(), "time: T")
-		return nil
-	})
+	go c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t, `"SLEEP 1h"`)},
+		func(_ context.Context, r *wire.Response) error {
+			frames <- spent.ReplaceAllString(r.Result.Text(), "time: T")
+			return nil
+		})
 	running := func() bool {
 		c.streams.mu.Lock()
 		defer c.streams.mu.Unlock()
@@ -139,7 +144,8 @@ func TestStreamRefusals(t *testing.T) {
 	}
 	srv.Caps = nil
 	short := connect(t, srv, Options{Sessions: NewSessions(Limits{})})
-	if resp := short.say(t, nil, "query_stream", `"RETURN 1"`); resp.Err == nil || resp.Err.Msg != "Method not found" || !resp.Err.Is(errs.With(errs.KindNotFound, "Method", nil, "")) {
+	if resp := short.say(t, nil, "query_stream", `"RETURN 1"`); resp.Err == nil ||
+		resp.Err.Msg != "Method not found" || !resp.Err.Is(errs.With(errs.KindNotFound, "Method", nil, "")) {
 		t.Errorf("without frames: %v", resp.Err)
 	}
 }
@@ -150,7 +156,8 @@ func TestStreamOfATransaction(t *testing.T) {
 	const cancelled = "{ error: { cause: NONE, code: -32005, details: { kind: 'Cancelled' }, kind: 'Query', message: 'The query was not executed due to a cancelled transaction' }, index: %d, single: %t, stream: 'finished', time: T, type: NULL }"
 	end := func(n int) string { return fmt.Sprintf("{ results: %d, stream: 'end', time: T }", n) }
 	none := func(i int) []string {
-		return []string{fmt.Sprintf("{ index: %d, stream: 'value', value: NONE }", i), fmt.Sprintf("{ index: %d, single: true, stream: 'finished', time: T, type: NULL }", i)}
+		return []string{fmt.Sprintf("{ index: %d, stream: 'value', value: NONE }", i),
+			fmt.Sprintf("{ index: %d, single: true, stream: 'finished', time: T, type: NULL }", i)}
 	}
 	for _, tc := range []struct {
 		name, text string
@@ -190,7 +197,8 @@ func TestStreamRowsLeaveWhileTheStatementRuns(t *testing.T) {
 	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
 	c.say(t, nil, "query", `"CREATE |t:1..3000| RETURN NONE"`)
 	var frames []string
-	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t, `"SELECT VALUE record::id(id) FROM t WHERE record::id(id) < 100 OR sleep(1h)"`)},
+	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t,
+		`"SELECT VALUE record::id(id) FROM t WHERE record::id(id) < 100 OR sleep(1h)"`)},
 		func(ctx context.Context, r *wire.Response) error {
 			stream, _ := r.Result.Object().Get("stream")
 			frames = append(frames, stream.Str())
@@ -215,7 +223,8 @@ func TestStreamThatCanNotBeDelivered(t *testing.T) {
 	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
 	c.say(t, nil, "query", `"CREATE |t:1..3000| RETURN NONE"`)
 	var frames []string
-	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t, `"SELECT * FROM t; CREATE never:1"`)},
+	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Method: "query_stream", Params: params(t,
+		`"SELECT * FROM t; CREATE never:1"`)},
 		func(ctx context.Context, r *wire.Response) error {
 			stream, _ := r.Result.Object().Get("stream")
 			frames = append(frames, stream.Str())
@@ -248,7 +257,8 @@ func TestStreamInsideATransaction(t *testing.T) {
 	c.say(t, nil, "query", `"DEFINE TABLE t"`)
 	tx := c.say(t, nil, "begin", "").Result.UUID()
 	var got []string
-	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Txn: &tx, Method: "query_stream", Params: params(t, `"CREATE t:1 RETURN NONE; SELECT * FROM t"`)},
+	c.Stream(t.Context(), &wire.Request{ID: value.Int(1), Txn: &tx, Method: "query_stream", Params: params(t,
+		`"CREATE t:1 RETURN NONE; SELECT * FROM t"`)},
 		func(_ context.Context, r *wire.Response) error {
 			got = append(got, spent.ReplaceAllString(r.Result.Text(), "time: T"))
 			return nil
@@ -269,9 +279,11 @@ func TestStreamInsideATransaction(t *testing.T) {
 func TestStreamOfASelectThatWrites(t *testing.T) {
 	c := connect(t, newServer(t, Limits{}), Options{Persistent: true})
 	c.say(t, nil, "query", `"CREATE |t:1..40| RETURN NONE; DEFINE TABLE log; DEFINE FUNCTION fn::note($id: record) { CREATE log SET of = $id RETURN NONE; RETURN 1 }; DEFINE FUNCTION fn::read($id: record) { RETURN 2 }"`)
-	for _, tc := range []struct{ fn, want string }{{"fn::note", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"}, {"fn::read", "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]"}} {
+	for _, tc := range []struct{ fn, want string }{{"fn::note", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"},
+		{"fn::read", "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]"}} {
 		got := c.streamed(t, value.Int(1), `"SELECT VALUE `+tc.fn+`(id) FROM t LIMIT 20; SELECT VALUE count() FROM log GROUP ALL"`)
-		if len(got) != 7 || got[1] != "{ index: 0, stream: 'rows', values: "+tc.want+" }" || got[6] != "{ results: 2, stream: 'end', time: T }" ||
+		if len(got) != 7 || got[1] != "{ index: 0, stream: 'rows', values: "+tc.want+" }" ||
+			got[6] != "{ results: 2, stream: 'end', time: T }" ||
 			got[4] != "{ index: 1, stream: 'rows', values: [{ count: 20 }] }" {
 			t.Errorf("%s: got %s", tc.fn, strings.Join(got, "\n"))
 		}

@@ -45,7 +45,8 @@ func TestLogFileEndsWithItsTime(t *testing.T) {
 	}
 }
 
-// A file of yesterday is ended by the first line of today; one that is there already under that name is not overwritten.
+// A file of yesterday is ended by the first line of today; one that is there already under that name is not
+// overwritten.
 func TestLogFileOfAnEarlierProcess(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -84,10 +85,12 @@ func TestLogFileOfAnEarlierProcess(t *testing.T) {
 
 func TestTeeKeepsLevelsApart(t *testing.T) {
 	var a, b bytes.Buffer
-	log := Tee(NewLogger(&a, slog.LevelWarn, false), NewLogger(&b, slog.LevelDebug, true)).With("component", "x").WithGroup("g")
+	log := Tee(NewLogger(&a, slog.LevelWarn, false), NewLogger(&b, slog.LevelDebug, true)).With("component",
+		"x").WithGroup("g")
 	log.Info("quiet", "pass", "hidden")
 	log.Warn("loud")
-	if got := a.String(); strings.Contains(got, "quiet") || !strings.Contains(got, "loud") || !strings.Contains(got, "component=x") {
+	if got := a.String(); strings.Contains(got, "quiet") || !strings.Contains(got, "loud") ||
+		!strings.Contains(got, "component=x") {
 		t.Errorf("got %s", got)
 	}
 	if got := b.String(); strings.Count(got, "\n") != 2 || strings.Contains(got, "hidden") {

@@ -12,13 +12,17 @@ import (
 
 func TestSlowLogShowsOnlyAllowedParameters(t *testing.T) {
 	var out bytes.Buffer
-	l := &SlowLog{Log: NewLogger(&out, slog.LevelInfo, true), Threshold: time.Second, Shows: func(p string) bool { return p == "age" }}
+	l := &SlowLog{Log: NewLogger(&out, slog.LevelInfo, true), Threshold: time.Second, Shows: func(p string) bool {
+		return p == "age"
+	}}
 	if l.Exceeds(time.Millisecond) || !l.Exceeds(time.Second) {
 		t.Fatal("threshold")
 	}
-	vars := value.NewObject(value.Field{Name: "age", Value: value.Int(18)}, value.Field{Name: "card", Value: value.Str("4111")})
+	vars := value.NewObject(value.Field{Name: "age", Value: value.Int(18)},
+		value.Field{Name: "card", Value: value.Str("4111")})
 	l.Record(t.Context(), SlowQuery{Text: "SELECT * FROM t:secret WHERE a = 'secret' AND n = 4111 -- secret", Spent: time.Second, Vars: vars})
-	if s := out.String(); !strings.Contains(s, `"$age":"18"`) || strings.Contains(s, "4111") || strings.Contains(s, "secret") {
+	if s := out.String(); !strings.Contains(s, `"$age":"18"`) || strings.Contains(s, "4111") ||
+		strings.Contains(s, "secret") {
 		t.Error(s)
 	}
 }

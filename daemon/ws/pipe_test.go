@@ -18,8 +18,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A client that is refused in the middle of a message costs a few reads, however small the pieces in which the rest is asked
-// for, and no more bytes than a message may have.
+// A client that is refused in the middle of a message costs a few reads, however small the pieces in which the rest is
+// asked for, and no more bytes than a message may have.
 func TestRefusedMessagesAreDropped(t *testing.T) {
 	e := &endless{}
 	p := &pipe{Conn: e}

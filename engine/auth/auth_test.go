@@ -22,17 +22,24 @@ func TestRolesDecideAboutDefinitions(t *testing.T) {
 		res    Resource
 		want   bool
 	}{
-		{"owner of the root defines a user there", user(RootUser, "", "", Owner), Edit, ast.BaseRoot, ResourceActor, true},
-		{"editor of the root defines a namespace", user(RootUser, "", "", Editor), Edit, ast.BaseRoot, ResourceAny, true},
+		{"owner of the root defines a user there", user(RootUser, "", "", Owner), Edit, ast.BaseRoot, ResourceActor,
+			true},
+		{"editor of the root defines a namespace", user(RootUser, "", "", Editor), Edit, ast.BaseRoot, ResourceAny,
+			true},
 		{"editor defines no users", user(RootUser, "", "", Editor), Edit, ast.BaseDatabase, ResourceActor, false},
 		{"editor sees users", user(DatabaseUser, "n", "d", Editor), View, ast.BaseDatabase, ResourceActor, true},
 		{"viewer changes nothing", user(RootUser, "", "", Viewer), Edit, ast.BaseDatabase, ResourceAny, false},
 		{"viewer sees its database", user(DatabaseUser, "n", "d", Viewer), View, ast.BaseDatabase, ResourceAny, true},
-		{"database owner does not see the namespace", user(DatabaseUser, "n", "d", Owner), View, ast.BaseNamespace, ResourceAny, false},
-		{"namespace owner does not see the root", user(NamespaceUser, "n", "", Owner), View, ast.BaseRoot, ResourceAny, false},
-		{"namespace owner rules its databases", user(NamespaceUser, "n", "", Owner), Edit, ast.BaseDatabase, ResourceActor, true},
-		{"owner of another database", user(DatabaseUser, "n", "other", Owner), View, ast.BaseDatabase, ResourceAny, false},
-		{"owner of another namespace", user(NamespaceUser, "other", "", Owner), View, ast.BaseDatabase, ResourceAny, false},
+		{"database owner does not see the namespace", user(DatabaseUser, "n", "d", Owner), View, ast.BaseNamespace,
+			ResourceAny, false},
+		{"namespace owner does not see the root", user(NamespaceUser, "n", "", Owner), View, ast.BaseRoot, ResourceAny,
+			false},
+		{"namespace owner rules its databases", user(NamespaceUser, "n", "", Owner), Edit, ast.BaseDatabase,
+			ResourceActor, true},
+		{"owner of another database", user(DatabaseUser, "n", "other", Owner), View, ast.BaseDatabase, ResourceAny,
+			false},
+		{"owner of another namespace", user(NamespaceUser, "other", "", Owner), View, ast.BaseDatabase, ResourceAny,
+			false},
 		{"record user", user(RecordUser, "n", "d", 0), View, ast.BaseDatabase, ResourceAny, false},
 		{"guest", Authority{NS: "n", DB: "d"}, View, ast.BaseDatabase, ResourceAny, false},
 		{"a user without roles", user(RootUser, "", "", 0), View, ast.BaseRoot, ResourceAny, false},
@@ -45,7 +52,8 @@ func TestRolesDecideAboutDefinitions(t *testing.T) {
 
 func TestOfAllowAndDenyTheDenyWins(t *testing.T) {
 	f := Filter{Allow: Set{All: true}, Deny: NewSet("http", "string::len")}
-	for path, want := range map[string]bool{"http::get": false, "string::len": false, "string::trim": true, "math::abs": true} {
+	for path, want := range map[string]bool{"http::get": false, "string::len": false, "string::trim": true,
+		"math::abs": true} {
 		if got := f.AllowsFunction(path); got != want {
 			t.Errorf("%s: got %v", path, got)
 		}
@@ -70,7 +78,8 @@ func TestPasswords(t *testing.T) {
 		{"no hash", "secret", "secret", false},
 		{"an empty password", hash, "", false},
 		{"too long", hash, strings.Repeat("x", maxPassword+1), false},
-		{"a hash that asks for too much memory", "$argon2id$v=19$m=4194304,t=2,p=1$" + strings.SplitN(hash, "$", 5)[4], "secret", false},
+		{"a hash that asks for too much memory", "$argon2id$v=19$m=4194304,t=2,p=1$" + strings.SplitN(hash, "$", 5)[4],
+			"secret", false},
 	} {
 		got, err := v.Check(ctx, tc.hash, tc.password)
 		if err != nil || got != tc.want {
@@ -113,7 +122,8 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.NS != "n" || got.DB != "d" || got.AC != "a" || got.Subject != "user:1" || len(got.Roles) != 1 || got.Expires != c.Expires || got.All.Text() != c.All.Text() {
+	if got.NS != "n" || got.DB != "d" || got.AC != "a" || got.Subject != "user:1" || len(got.Roles) != 1 ||
+		got.Expires != c.Expires || got.All.Text() != c.All.Text() {
 		t.Errorf("got %+v\nwant %+v", got, c)
 	}
 	for name, fails := range map[string]func() error{
@@ -147,7 +157,8 @@ func FuzzPHC(f *testing.F) {
 	f.Add("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$c3Vtc3Vtc3Vtc3Vtc3Vt")
 	f.Add("$argon2id$v=19$m=,t=,p=$$")
 	f.Fuzz(func(t *testing.T, text string) {
-		if h, ok := parsePHC(text); ok && (h.memory > maxMemory || h.passes > maxPasses || h.passes == 0 || h.lanes == 0 || len(h.sum) == 0) {
+		if h, ok := parsePHC(text); ok && (h.memory > maxMemory || h.passes > maxPasses || h.passes == 0 ||
+			h.lanes == 0 || len(h.sum) == 0) {
 			t.Errorf("%q asks for too much: %+v", text, h)
 		}
 	})

@@ -8,16 +8,18 @@ import (
 func TestKeySetsThatAreNone(t *testing.T) {
 	const rsaTail = `"e":"AQAB","kty":"RSA"}]}`
 	for name, text := range map[string]string{
-		"not JSON":          `keys`,
-		"no keys":           `{"keys":[]}`,
-		"symmetric":         `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`,
-		"for encryption":    `{"keys":[{"use":"enc","n":"` + strings.Repeat("v", 342) + `",` + rsaTail,
-		"signs only":        `{"keys":[{"key_ops":["sign"],"n":"` + strings.Repeat("v", 342) + `",` + rsaTail,
-		"short RSA":         `{"keys":[{"n":"` + strings.Repeat("v", 100) + `",` + rsaTail,
-		"huge RSA":          `{"keys":[{"n":"` + strings.Repeat("v", 5000) + `",` + rsaTail,
-		"even exponent":     `{"keys":[{"kty":"RSA","n":"` + strings.Repeat("v", 342) + `","e":"AA"}]}`,
-		"off the curve":     `{"keys":[{"kty":"EC","crv":"P-256","x":"` + strings.Repeat("A", 43) + `","y":"` + strings.Repeat("A", 43) + `"}]}`,
-		"another curve":     `{"keys":[{"kty":"EC","crv":"secp256k1","x":"` + strings.Repeat("A", 43) + `","y":"` + strings.Repeat("A", 43) + `"}]}`,
+		"not JSON":       `keys`,
+		"no keys":        `{"keys":[]}`,
+		"symmetric":      `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`,
+		"for encryption": `{"keys":[{"use":"enc","n":"` + strings.Repeat("v", 342) + `",` + rsaTail,
+		"signs only":     `{"keys":[{"key_ops":["sign"],"n":"` + strings.Repeat("v", 342) + `",` + rsaTail,
+		"short RSA":      `{"keys":[{"n":"` + strings.Repeat("v", 100) + `",` + rsaTail,
+		"huge RSA":       `{"keys":[{"n":"` + strings.Repeat("v", 5000) + `",` + rsaTail,
+		"even exponent":  `{"keys":[{"kty":"RSA","n":"` + strings.Repeat("v", 342) + `","e":"AA"}]}`,
+		"off the curve": `{"keys":[{"kty":"EC","crv":"P-256","x":"` + strings.Repeat("A",
+			43) + `","y":"` + strings.Repeat("A", 43) + `"}]}`,
+		"another curve": `{"keys":[{"kty":"EC","crv":"secp256k1","x":"` + strings.Repeat("A",
+			43) + `","y":"` + strings.Repeat("A", 43) + `"}]}`,
 		"short Edwards key": `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAA"}]}`,
 		"wrong algorithm":   `{"keys":[{"alg":"ES256","n":"` + strings.Repeat("v", 342) + `",` + rsaTail,
 	} {

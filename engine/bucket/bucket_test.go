@@ -53,7 +53,8 @@ func againstAMap(t *rapid.T, s *Store, ids []ID) {
 	aKey := rapid.SampledFrom([]string{"/a", "/b/c", "/b/cd", "/b-c", "/bc", "/d/e/f/g"})
 	t.Repeat(map[string]func(*rapid.T){
 		"put": func(t *rapid.T) {
-			id, key, data, over := anID.Draw(t, "id"), aKey.Draw(t, "key"), rapid.String().Draw(t, "data"), rapid.Bool().Draw(t, "over")
+			id, key, data, over := anID.Draw(t, "id"), aKey.Draw(t, "key"), rapid.String().Draw(t,
+				"data"), rapid.Bool().Draw(t, "over")
 			if err := s.Put(id, key, []byte(data), over); err != nil {
 				t.Fatal(err, errors.Unwrap(err))
 			}
@@ -69,7 +70,8 @@ func againstAMap(t *rapid.T, s *Store, ids []ID) {
 			if (err != nil) != (!found && (over || move)) {
 				t.Fatal(err)
 			}
-			if err != nil && err.Error() != "Operation for bucket `"+from.Name+"` failed: Source key does not exist: "+a {
+			if err != nil &&
+				err.Error() != "Operation for bucket `"+from.Name+"` failed: Source key does not exist: "+a {
 				t.Fatal(err, errors.Unwrap(err))
 			}
 			_, taken := model[name(to, b)]
@@ -137,10 +139,13 @@ func TestListNarrows(t *testing.T) {
 			want string
 		}{
 			{Listing{Limit: -1}, "/a /c-d /c/d /c/e/f /cd /d"}, {Listing{Limit: 2}, "/a /c-d"}, {Listing{}, ""},
-			{Listing{Prefix: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd"}, {Listing{Prefix: "/c/", Limit: -1}, "/c/d /c/e/f"},
+			{Listing{Prefix: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd"}, {Listing{Prefix: "/c/", Limit: -1},
+				"/c/d /c/e/f"},
 			{Listing{Prefix: "/c/e", Limit: -1}, "/c/e/f"}, {Listing{After: "/c/e", Limit: -1}, "/c/e/f /cd /d"},
-			{Listing{After: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd /d"}, {Listing{Prefix: "c", After: "a", Limit: -1}, "/c-d /c/d /c/e/f /cd"},
-			{Listing{After: "/c/d", Limit: 1}, "/c/e/f"}, {Listing{Prefix: "c", After: "/cc", Limit: 1}, "/cd"}, {Listing{Prefix: "x", Limit: -1}, ""},
+			{Listing{After: "c", Limit: -1}, "/c-d /c/d /c/e/f /cd /d"}, {Listing{Prefix: "c", After: "a", Limit: -1},
+				"/c-d /c/d /c/e/f /cd"},
+			{Listing{After: "/c/d", Limit: 1}, "/c/e/f"}, {Listing{Prefix: "c", After: "/cc", Limit: 1},
+				"/cd"}, {Listing{Prefix: "x", Limit: -1}, ""},
 		} {
 			infos, err := s.List(t.Context(), id, tc.opt)
 			if err != nil {
@@ -164,7 +169,8 @@ func TestSizeIsBounded(t *testing.T) {
 		size int
 		ok   bool
 	}{
-		{"/a", 11, false}, {"/a", 10, true}, {"/b", 10, true}, {"/c", 0, false}, {"/a", 0, true}, {"/c", 8, true}, {"/d", 0, false},
+		{"/a", 11, false}, {"/a", 10, true}, {"/b", 10, true}, {"/c", 0, false}, {"/a", 0, true}, {"/c", 8,
+			true}, {"/d", 0, false},
 	} {
 		if err := s.Put(id, tc.key, make([]byte, tc.size), true); (err == nil) != tc.ok {
 			t.Errorf("%d bytes in %s: %v", tc.size, tc.key, err)

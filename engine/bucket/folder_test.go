@@ -14,17 +14,22 @@ import (
 func TestOnlyAllowedFoldersAreBackends(t *testing.T) {
 	none, s := New(Limits{}, nil, nil), New(Limits{}, []string{"/data/x"}, nil)
 	for _, tc := range []struct{ backend, folder, err string }{
-		{"memory", "", ""}, {"file:/data/x", "/data/x", ""}, {"file:///data/x/y", "/data/x/y", ""}, {"file://localhost/data/x", "/data/x", ""},
-		{"file:/data/x/../x/y", "/data/x/y", ""}, {"file:/data/x/a%20b", "/data/x/a b", ""}, {"FILE:/data/x", "/data/x", ""},
+		{"memory", "", ""}, {"file:/data/x", "/data/x", ""}, {"file:///data/x/y", "/data/x/y",
+			""}, {"file://localhost/data/x", "/data/x", ""},
+		{"file:/data/x/../x/y", "/data/x/y", ""}, {"file:/data/x/a%20b", "/data/x/a b", ""}, {"FILE:/data/x",
+			"/data/x", ""},
 		{"file:/data/x/../y", "", "File access denied: /data/y"}, {"file:/data/xy", "", "File access denied: /data/xy"},
-		{"file:/data", "", "File access denied: /data"}, {"file:/", "", "File access denied: /"}, {"file:", "", "File access denied: /"},
+		{"file:/data", "", "File access denied: /data"}, {"file:/", "", "File access denied: /"}, {"file:", "",
+			"File access denied: /"},
 		{"file:/data/x/%2e%2e/y", "", "File access denied: /data/y"}, {"file:rel", "", "File access denied: /rel"},
-		{"file://host/data/x", "", "File access denied: /data/x"}, {"file:/data/x/%00", "", "File access denied: /data/x/\x00"},
+		{"file://host/data/x", "", "File access denied: /data/x"}, {"file:/data/x/%00", "",
+			"File access denied: /data/x/\x00"},
 		{"s3://data/x", "", "Bucket backend is not supported"}, {"Memory", "", "Bucket backend is not supported"},
 		{"", "", "Bucket backend is not supported"}, {"file:/%zz", "", "Bucket backend is not supported"},
 	} {
 		got, err := folderOf(s, tc.backend)
-		if text := fmt.Sprint(err); got != filepath.FromSlash(tc.folder) || text != tc.err && (err != nil || tc.err != "") {
+		if text := fmt.Sprint(err); got != filepath.FromSlash(tc.folder) || text != tc.err &&
+			(err != nil || tc.err != "") {
 			t.Errorf("%s: %q, %v; want %q, %s", tc.backend, got, err, tc.folder, tc.err)
 		}
 		if _, err := folderOf(none, tc.backend); err == nil && tc.backend != "memory" {
@@ -52,20 +57,27 @@ func TestFoldersOfADatabase(t *testing.T) {
 		ok     bool
 	}{
 		{Place{"n", "d"}, "/data/n/d", ReachDatabase, true}, {Place{"n", "d"}, "/data/n/d/b/c", ReachDatabase, true},
-		{Place{"n", "d"}, "/data/n", 0, false}, {Place{"n", "d"}, "/data", 0, false}, {Place{"n", "d"}, "/data/n/e", 0, false},
-		{Place{"n", "d"}, "/data/n/d/../e", 0, false}, {Place{"n", "d"}, "/data/m/d", 0, false}, {Place{"n", "d"}, "/data/n/dd", 0, false},
+		{Place{"n", "d"}, "/data/n", 0, false}, {Place{"n", "d"}, "/data", 0, false}, {Place{"n", "d"}, "/data/n/e", 0,
+			false},
+		{Place{"n", "d"}, "/data/n/d/../e", 0, false}, {Place{"n", "d"}, "/data/m/d", 0, false}, {Place{"n", "d"},
+			"/data/n/dd", 0, false},
 		{Place{"n", "d"}, "/data/{ns}/{db}", 0, false}, {Place{"n", "d"}, "/ns/n/common/x", ReachNamespace, true},
-		{Place{"n", "d"}, "/ns/m/common", 0, false}, {Place{"n", "d"}, "/all/n", ReachAll, true}, {Place{"n", "open"}, "/data/n/open/x", ReachDatabase, true},
-		{Place{"n", "d"}, "/data/n/open/x", ReachAll, true}, {Place{"..", "d"}, "/data/../d", 0, false}, {Place{"n", ".."}, "/data", 0, false},
-		{Place{"n", "."}, "/data/n", 0, false}, {Place{"n", ""}, "/data/n", 0, false}, {Place{"n/d", "e"}, "/data/n/d/e", 0, false},
-		{Place{"n", "d/e"}, "/data/n/d/e", 0, false}, {Place{"n", "a\\b"}, "/data/n/a/b", 0, false}, {Place{"", "d"}, "/data/d", 0, false},
+		{Place{"n", "d"}, "/ns/m/common", 0, false}, {Place{"n", "d"}, "/all/n", ReachAll, true}, {Place{"n", "open"},
+			"/data/n/open/x", ReachDatabase, true},
+		{Place{"n", "d"}, "/data/n/open/x", ReachAll, true}, {Place{"..", "d"}, "/data/../d", 0,
+			false}, {Place{"n", ".."}, "/data", 0, false},
+		{Place{"n", "."}, "/data/n", 0, false}, {Place{"n", ""}, "/data/n", 0, false}, {Place{"n/d", "e"},
+			"/data/n/d/e", 0, false},
+		{Place{"n", "d/e"}, "/data/n/d/e", 0, false}, {Place{"n", "a\\b"}, "/data/n/a/b", 0, false}, {Place{"", "d"},
+			"/data/d", 0, false},
 	} {
 		_, reach, err := s.Folder("file:"+tc.folder, tc.of)
 		if (err == nil) != tc.ok || reach != tc.reach {
 			t.Errorf("%v in %v: %v, %v", tc.folder, tc.of, reach, err)
 		}
 	}
-	for _, bad := range []string{"/data/{db}", "/data/{ns}-{db}", "/data/{tenant}", "/data/x{ns}/{db}", "/data/{ns", "/data/{NS}/{DB}"} {
+	for _, bad := range []string{"/data/{db}", "/data/{ns}-{db}", "/data/{tenant}", "/data/x{ns}/{db}", "/data/{ns",
+		"/data/{NS}/{DB}"} {
 		if _, err := Folders([]string{bad}); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
@@ -73,7 +85,8 @@ func TestFoldersOfADatabase(t *testing.T) {
 	dir := t.TempDir()
 	s = New(Limits{}, []string{filepath.Join(dir, "{ns}", "{db}")}, nil)
 	own := ID{NS: 1, DB: 1, Name: "b", Folder: filepath.Join(dir, "n", "d", "b"), Place: Place{"n", "d"}}
-	if err := s.Put(own, "/x", []byte("secret"), true); err != nil || read(t, filepath.Join(dir, "n", "d", "b", "x")) != "secret" {
+	if err := s.Put(own, "/x", []byte("secret"), true); err != nil ||
+		read(t, filepath.Join(dir, "n", "d", "b", "x")) != "secret" {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{own.Folder, filepath.Join(dir, "n", "d"), filepath.Join(dir, "n"), dir} {
@@ -90,13 +103,15 @@ func TestNothingLeadsOutOfAFolder(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(secret, "f"), "secret")
-	for link, target := range map[string]string{"b/dir": secret, "b/file": filepath.Join(secret, "f"), "b/up": "../../secret", "bucket": secret} {
+	for link, target := range map[string]string{"b/dir": secret, "b/file": filepath.Join(secret, "f"),
+		"b/up": "../../secret", "bucket": secret} {
 		if err := os.Symlink(target, filepath.Join(allowed, link)); err != nil {
 			t.Skip("this system has no links:", err)
 		}
 	}
 	s, b := New(Limits{}, []string{allowed}, nil), inFolder(allowed, "b")
-	for _, key := range []string{"/file", "/dir/f", "/up/f", "/../../secret/f", "/dir/new", "/../x", "/a/../b", "//a", "/a//b", "/a/", "/", "/.", "/a\\b", "/a\x00", "/" + tempPrefix + "x"} {
+	for _, key := range []string{"/file", "/dir/f", "/up/f", "/../../secret/f", "/dir/new", "/../x", "/a/../b", "//a",
+		"/a//b", "/a/", "/", "/.", "/a\\b", "/a\x00", "/" + tempPrefix + "x"} {
 		refused(t, s, b, key)
 	}
 	refused(t, s, inFolder(allowed, "bucket"), "/f")
@@ -104,7 +119,8 @@ func TestNothingLeadsOutOfAFolder(t *testing.T) {
 	if infos, err := s.List(t.Context(), b, Listing{Limit: -1}); err != nil || len(infos) != 0 {
 		t.Errorf("listed: %v, %v", infos, err)
 	}
-	if names, err := os.ReadDir(secret); err != nil || len(names) != 1 || read(t, filepath.Join(secret, "f")) != "secret" {
+	if names, err := os.ReadDir(secret); err != nil || len(names) != 1 ||
+		read(t, filepath.Join(secret, "f")) != "secret" {
 		t.Errorf("the folder outside was changed: %v, %v", names, err)
 	}
 }
@@ -145,7 +161,8 @@ func TestFoldersAndFilesDoNotMix(t *testing.T) {
 	} {
 		for _, over := range []bool{true, false} {
 			err := s.Put(b, tc.key, []byte(tc.data), over)
-			if got := fmt.Sprint(err); tc.err == "" && err != nil || tc.err != "" && got != "Operation for bucket `b` failed: "+tc.err {
+			if got := fmt.Sprint(err); tc.err == "" && err != nil || tc.err != "" &&
+				got != "Operation for bucket `b` failed: "+tc.err {
 				t.Errorf("%s: %v", tc.key, err)
 			}
 		}

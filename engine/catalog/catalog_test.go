@@ -37,7 +37,8 @@ func newStore(t testing.TB) *store {
 		put(t, v, &Def{Kind: ast.DefNamespace, Name: "n", Stmt: &ast.DefineNamespace{Name: ast.Name{Ident: "n"}}})
 		ns, err := v.Namespace("n")
 		check(t, err)
-		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "d", Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "d"}}})
+		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "d",
+			Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "d"}}})
 	})
 	return s
 }
@@ -274,8 +275,8 @@ func TestConcurrentDefinitionsConflict(t *testing.T) {
 	}
 }
 
-// TestANewDatabaseDisturbsNoTransaction commits a transaction that began before another database was made, and refuses one whose
-// own database went away.
+// TestANewDatabaseDisturbsNoTransaction commits a transaction that began before another database was made, and refuses
+// one whose own database went away.
 func TestANewDatabaseDisturbsNoTransaction(t *testing.T) {
 	s := newStore(t)
 	s.read(func(v *View) { database(t, v) }) // the cache is warm
@@ -285,7 +286,8 @@ func TestANewDatabaseDisturbsNoTransaction(t *testing.T) {
 	s.write(func(v *View) {
 		ns, err := v.Namespace("n")
 		check(t, err)
-		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "e", Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "e"}}})
+		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "e",
+			Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "e"}}})
 	})
 	check(t, tx.Commit(context.Background()))
 
@@ -312,12 +314,15 @@ func BenchmarkTableLookup(b *testing.B) {
 // TestFieldsAround: what is found by names is what a look at all fields of the table finds.
 func TestFieldsAround(t *testing.T) {
 	s := newStore(t)
-	names := []string{"a", "a.*", "a[0]", "a[$]", "a...", "a.b", "a.*.b", "a[0].b", "a[0].*", "a.*.*", "a.*[1]", "a.b.c", "a.*.b.c", "a[1].b.c",
-		"a....b.c", "a.*.b.*.c", "a.*.b[0]", "a[0].b.*", "`a.b`", "`a[`", "ab", "ab.c", "a.`b.c`", "a.`*`.b", "a[$].b[$].c", "z"}
+	names := []string{"a", "a.*", "a[0]", "a[$]", "a...", "a.b", "a.*.b", "a[0].b", "a[0].*", "a.*.*", "a.*[1]",
+		"a.b.c", "a.*.b.c", "a[1].b.c",
+		"a....b.c", "a.*.b.*.c", "a.*.b[0]", "a[0].b.*", "`a.b`", "`a[`", "ab", "ab.c", "a.`b.c`", "a.`*`.b",
+		"a[$].b[$].c", "z"}
 	paths := map[string]*ast.Idiom{}
 	s.write(func(v *View) {
 		db := database(t, v)
-		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t", Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
+		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t",
+			Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
 		tb, err := v.Outline(db, "t")
 		check(t, err)
 		for i, name := range names {
@@ -360,7 +365,8 @@ func TestFieldsAround(t *testing.T) {
 	}
 }
 
-// TestDefinersAreKept: a definition keeps its definer over what changes its table; what has none is of an OWNER of its level.
+// TestDefinersAreKept: a definition keeps its definer over what changes its table; what has none is of an OWNER of its
+// level.
 func TestDefinersAreKept(t *testing.T) {
 	s := newStore(t)
 	editor := Definer{ast.BaseDatabase, 3}
@@ -369,7 +375,8 @@ func TestDefinersAreKept(t *testing.T) {
 		check(t, err)
 		db, err := v.Database(ns, "d")
 		check(t, err)
-		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t", By: editor, Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
+		put(t, v, &Def{Scope: db.Inner(), Kind: ast.DefTable, Name: "t", By: editor,
+			Stmt: &ast.DefineTable{Name: ast.Name{Ident: "t"}}})
 		check(t, v.AddView(db, "t", "view"))
 		tb, err := v.Table(db, "t")
 		check(t, err)
@@ -377,7 +384,8 @@ func TestDefinersAreKept(t *testing.T) {
 			t.Errorf("the definer of a table that a view reads is %v", tb.By)
 		}
 		text := ast.Text(&ast.DefineParam{Name: "p", Value: &ast.Literal{}})
-		for by, want := range map[int64]Definer{0: {ast.BaseDatabase, 7}, 16 | 3: editor, 7: {ast.BaseRoot, 7}, 8 | 1: {ast.BaseNamespace, 1}} {
+		for by, want := range map[int64]Definer{0: {ast.BaseDatabase, 7}, 16 | 3: editor, 7: {ast.BaseRoot, 7},
+			8 | 1: {ast.BaseNamespace, 1}} {
 			check(t, v.write(db.Inner(), ast.DefParam, &record{name: "p", text: text, by: by}))
 			d, err := v.Def(db.Inner(), ast.DefParam, "p")
 			check(t, err)

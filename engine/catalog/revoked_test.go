@@ -2,8 +2,8 @@ package catalog
 
 import "testing"
 
-// Revoked tokens are kept until they have expired, and forgotten a few at a time from then on, oldest first; one without an
-// end stays.
+// Revoked tokens are kept until they have expired, and forgotten a few at a time from then on, oldest first; one
+// without an end stays.
 func TestRevokedTokensAreForgotten(t *testing.T) {
 	s := newStore(t)
 	expires := []int64{0, 100, 200, 300, 1 << 40}

@@ -5,15 +5,17 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// image is a record, or a value inside of one, on its way through assignments: as it is stored, and as the caller sees it.
-// Conditions on the way (a[WHERE b]) are tried on what is seen, and what is stored is changed.
+// image is a record, or a value inside of one, on its way through assignments: as it is stored, and as the caller sees
+// it. Conditions on the way (a[WHERE b]) are tried on what is seen, and what is stored is changed.
 //
-// SECURITY: the two are walked side by side. Where all is hidden that is stored at some place, what is seen there goes on
-// by itself: it alone tries conditions, which may THROW what they read or show by what they change, and meets errors.
+// SECURITY: the two are walked side by side. Where all is hidden that is stored at some place, what is seen there goes
+// on by itself: it alone tries conditions, which may THROW what they read or show by what they change, and meets
+// errors.
 type image struct{ doc, seen value.Value }
 
 // assigner makes the assignments of one record.
@@ -24,15 +26,16 @@ type assigner struct {
 	mute  bool // nothing of what is stored is seen: no condition is tried, and what fails changes nothing
 }
 
-// assigner is for a record that is stored as im.doc. Those who may read everything see what is stored: the rest of im.seen,
-// which has the COMPUTED fields besides, has no place to assign to.
+// assigner is for a record that is stored as im.doc. Those who may read everything see what is stored: the rest of
+// im.seen, which has the COMPUTED fields besides, has no place to assign to.
 func (r *Run) assigner(env *Env, im image) assigner {
 	return assigner{r: r, env: env, apart: im.doc != im.seen && !r.Auth.CanRead()}
 }
 
-// assign puts v at a place. Objects that are missing on the way are made; a place inside something that has no inside, or
-// beyond the end of an array, is left alone without an error.
-func (a assigner) assign(ctx context.Context, im image, parts []ast.Part, op ast.AssignOp, v value.Value) (image, error) {
+// assign puts v at a place. Objects that are missing on the way are made; a place inside something that has no inside,
+// or beyond the end of an array, is left alone without an error.
+func (a assigner) assign(ctx context.Context, im image, parts []ast.Part, op ast.AssignOp,
+	v value.Value) (image, error) {
 	parts, err := a.resolve(ctx, parts)
 	if err != nil {
 		return im, err
@@ -41,7 +44,9 @@ func (a assigner) assign(ctx context.Context, im image, parts []ast.Part, op ast
 		return im, err
 	}
 	if op == ast.AssignAdd && a.intoSet(parts) {
-		return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old.orSet(), v) })
+		return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) {
+			return a.combine(op, old.orSet(), v)
+		})
 	}
 	return a.rewrite(ctx, im, parts, func(a assigner, old image) (image, error) { return a.combine(op, old, v) })
 }
@@ -144,7 +149,8 @@ func combineLists(op ast.AssignOp, old image, v value.Value) (image, error) {
 }
 
 // rewrite replaces what is at a place by what f makes of it.
-func (a assigner) rewrite(ctx context.Context, im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+func (a assigner) rewrite(ctx context.Context, im image, parts []ast.Part,
+	f func(assigner, image) (image, error)) (image, error) {
 	if a.apart && !a.mute && im.parted() {
 		return a.split(ctx, im, parts, f)
 	}
@@ -191,8 +197,8 @@ func (a assigner) rewrite(ctx context.Context, im image, parts []ast.Part, f fun
 	return im, nil
 }
 
-// parted reports whether what is seen at a place is another kind of thing than what is stored there: all of it is hidden,
-// or the caller has written over it what a hidden value did not take.
+// parted reports whether what is seen at a place is another kind of thing than what is stored there: all of it is
+// hidden, or the caller has written over it what a hidden value did not take.
 func (im image) parted() bool {
 	return im.seen.IsNone() && !im.doc.IsNone() || shape(im.seen) != shape(im.doc)
 }
@@ -209,7 +215,8 @@ func shape(v value.Value) value.Kind {
 }
 
 // split goes on with what is stored and what is seen of it, nothing, each by itself.
-func (a assigner) split(ctx context.Context, im image, parts []ast.Part, f func(assigner, image) (image, error)) (image, error) {
+func (a assigner) split(ctx context.Context, im image, parts []ast.Part,
+	f func(assigner, image) (image, error)) (image, error) {
 	seen, err := assigner{r: a.r, env: a.env}.rewrite(ctx, image{doc: im.seen}, parts, f)
 	if err != nil {
 		return im, err
@@ -267,24 +274,11 @@ func (a assigner) withField(im image, name string, f func(image) (image, error))
 	if err != nil || now == old {
 		return im, err
 	}
-	out := image{setField(im.doc, name, now.doc), im.seen}
+	out := image{inside.WithField(im.doc, name, now.doc), im.seen}
 	if a.apart {
-		out.seen = setField(im.seen, name, now.seen)
+		out.seen = inside.WithField(im.seen, name, now.seen)
 	}
 	return out, nil
-}
-
-// setField is v with one field set, or removed where x is NONE. What is no object gives way to one.
-func setField(v value.Value, name string, x value.Value) value.Value {
-	switch {
-	case v.Kind() != value.KindObject && x.IsNone():
-		return v
-	case v.Kind() != value.KindObject:
-		return object(value.Field{Name: name, Value: x})
-	case x.IsNone():
-		return value.ObjectOf(v.Object().Without(name))
-	}
-	return value.ObjectOf(v.Object().With(name, x))
 }
 
 func (a assigner) withElem(im image, i int, f func(image) (image, error)) (image, error) {
@@ -295,7 +289,7 @@ func (a assigner) withElem(im image, i int, f func(image) (image, error)) (image
 	if now.doc.IsNone() {
 		return a.without(im, i), nil
 	}
-	return image{replaced(im.doc, i, now.doc), a.replaced(im.seen, i, now.seen)}, nil
+	return image{inside.WithElement(im.doc, i, now.doc), a.replaced(im.seen, i, now.seen)}, nil
 }
 
 // elem returns the visible part of an element.
@@ -311,13 +305,7 @@ func (a assigner) replaced(seen value.Value, i int, x value.Value) value.Value {
 	if !a.apart || !isArray(seen) || i >= seen.Len() {
 		return seen
 	}
-	return replaced(seen, i, x)
-}
-
-func replaced(v value.Value, i int, x value.Value) value.Value {
-	elems := append([]value.Value(nil), v.Elems()...)
-	elems[i] = x
-	return value.ArrayOf(elems)
+	return inside.WithElement(seen, i, x)
 }
 
 // mapElems rewrites every element of an array or every value of an object. What becomes NONE goes.
@@ -368,7 +356,7 @@ func (a assigner) mapObject(im image, f func(image) (image, error)) (image, erro
 			out = append(out, value.Field{Name: fd.Name, Value: now.doc})
 		}
 		if a.apart && im.seen.Kind() == value.KindObject && now.seen != old.seen {
-			im.seen = setField(im.seen, fd.Name, now.seen)
+			im.seen = inside.WithField(im.seen, fd.Name, now.seen)
 		}
 	}
 	return image{value.ObjectOf(value.ObjectOfSorted(out)), im.seen}, nil
@@ -391,7 +379,9 @@ func (a assigner) remove(ctx context.Context, im image, parts []ast.Part) (image
 	}
 	// The last step removes from its container; what is before it leads there.
 	if n > 0 {
-		return a.rewrite(ctx, im, parts[:n], func(a assigner, im image) (image, error) { return a.remove(ctx, im, parts[n:]) })
+		return a.rewrite(ctx, im, parts[:n], func(a assigner, im image) (image, error) {
+			return a.remove(ctx, im, parts[n:])
+		})
 	}
 	switch p := parts[0].(type) {
 	case *ast.PartField:
@@ -431,7 +421,7 @@ func (a assigner) remove(ctx context.Context, im image, parts []ast.Part) (image
 func (a assigner) withoutField(im image, name string) image {
 	im.doc = value.ObjectOf(im.doc.Object().Without(name))
 	if a.apart {
-		im.seen = setField(im.seen, name, value.None)
+		im.seen = inside.WithField(im.seen, name, value.None)
 	}
 	return im
 }
@@ -459,21 +449,11 @@ func (a assigner) without(im image, i int) image {
 
 // keep keeps some elements, by their places.
 func (a assigner) keep(im image, keeps func(i int) bool) image {
-	im.doc = kept(im.doc, keeps)
+	im.doc = inside.Kept(im.doc, keeps)
 	if a.apart && isArray(im.seen) {
-		im.seen = kept(im.seen, keeps)
+		im.seen = inside.Kept(im.seen, keeps)
 	}
 	return im
-}
-
-func kept(v value.Value, keeps func(i int) bool) value.Value {
-	out := make([]value.Value, 0, v.Len())
-	for i, e := range v.Elems() {
-		if keeps(i) {
-			out = append(out, e)
-		}
-	}
-	return value.ArrayOf(out)
 }
 
 // combine is an assignment operator. What does not go together leaves the old value.

@@ -5,8 +5,8 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 )
 
-// codes are the rights of a run inside of stored code, by auth.Code.Index: every evaluation of a definition takes one of
-// them, so they are kept.
+// codes are the rights of a run inside of stored code, by auth.Code.Index: every evaluation of a definition takes one
+// of them, so they are kept.
 type codes [auth.Codes]struct {
 	env  *auth.Authority
 	gate *record.Gate // of code that is not elevated: it may be used by code inside of its own

@@ -37,7 +37,8 @@ func (h *host) name() string {
 	return "method " + h.method
 }
 
-// enterHost makes the host stand for a call from env, of a method or of a function (""). Each call must be followed by leaveHost.
+// enterHost makes the host stand for a call from env, of a method or of a function (""). Each call must be followed by
+// leaveHost.
 func (r *Run) enterHost(ctx context.Context, env *Env, method string) *host {
 	r.hosts = append(r.hosts, r.host.hostCall)
 	r.host.hostCall = hostCall{ctx: ctx, env: env, method: method}
@@ -114,8 +115,8 @@ func (r *Run) invoke(ctx context.Context, env *Env, x *ast.Call) (value.Value, e
 	return value.None, errs.Internal("Module function '%s' requires the 'surrealism' feature to be enabled", column.Call(x))
 }
 
-// bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each turn.
-// It counts what the call worked on.
+// bounded refuses what a function made of smaller things and is too large to go on with: in a fold it would double each
+// turn. It counts what the call worked on.
 func (r *Run) bounded(ctx context.Context, v value.Value, args []value.Value) error {
 	weight := 0
 	for _, a := range args {

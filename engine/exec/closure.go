@@ -22,8 +22,8 @@ type closure struct {
 
 // closure makes a function value.
 //
-// SECURITY: in a definition nothing of the caller is in sight, so it takes nothing of the caller with it: what the caller
-// calls $admins would come before DEFINE PARAM.
+// SECURITY: in a definition nothing of the caller is in sight, so it takes nothing of the caller with it: what the
+// caller calls $admins would come before DEFINE PARAM.
 func (r *Run) closure(env *Env, x *ast.Closure) value.Value {
 	c := &closure{node: x, defining: r.defining > 0}
 	if c.defining {
@@ -99,8 +99,8 @@ func notAFunction(v value.Value) error {
 	return errs.Internal("There was a problem running the ANONYMOUS() function. '%s' is not a function", fn.TypeName(v))
 }
 
-// call runs a closure value from env: parameters of the caller stay in sight behind the closure's
-// own. Missing arguments are NONE, extra ones are left out; a function or method that calls it (by) gives all there are.
+// call runs a closure value from env: parameters of the caller stay in sight behind the closure's own. Missing
+// arguments are NONE, extra ones are left out; a function or method that calls it (by) gives all there are.
 func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Value, by *host) (value.Value, error) {
 	if f.Kind() != value.KindClosure {
 		return value.None, notAFunction(f)
@@ -124,8 +124,8 @@ func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Va
 	return r.callIn(ctx, env, c, args, by)
 }
 
-// callIn is call inside of the rights of the closure. It is apart so that neither has too many defers and returns for the compiler
-// to place them in line.
+// callIn is call inside of the rights of the closure. It is apart so that neither has too many defers and returns for
+// the compiler to place them in line.
 func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Value, by *host) (value.Value, error) {
 	env, was, err := r.enterClosure(env, c)
 	if err != nil {

@@ -55,7 +55,8 @@ func (s *countRows) close() {}
 
 // countPlan serves count() … GROUP ALL over a whole table, or a WHERE that a COUNT index is for, by counters.
 func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
-	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || r.at != 0 || !onlyCounts(s) {
+	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || r.at != 0 ||
+		!onlyCounts(s) {
 		return nil, nil
 	}
 	f := &s.Projections.Fields[0]
@@ -72,7 +73,8 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 		if tb == nil || !r.Auth.CanRead() {
 			return nil, nil
 		}
-		if out.ix = plan.Counted(&plan.Query{Table: tb, With: s.With, Where: s.Where, Off: r.Ex.PlanOff}); out.ix == nil {
+		if out.ix = plan.Counted(&plan.Query{Table: tb, With: s.With, Where: s.Where,
+			Off: r.Ex.PlanOff}); out.ix == nil {
 			return nil, nil
 		}
 	}

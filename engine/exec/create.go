@@ -41,7 +41,8 @@ func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 	if err != nil {
 		return err
 	}
-	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone, Given: c.given}
+	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone,
+		Given: c.given}
 	if !fresh {
 		exists, err := w.g.Exists(tb, id.Key)
 		if err != nil {
@@ -73,10 +74,11 @@ func (w *writer) put(ctx context.Context, p *record.Write) error {
 	return w.emit(ctx, p.Table, p.ID, p.Before, p.After)
 }
 
-// newRecord makes the image of a new record, and its id where id is nil: the one in its data, that of DEFINE FIELD id DEFAULT, or a
-// generated one. The data sees the id. fresh: it was generated with so many random bits that no record has it; to look
-// would cost a search of the whole table's keys, and a part of what the commit is validated against.
-func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.RecordID, d *ast.Data) (c change, _ *value.RecordID, fresh bool, err error) {
+// newRecord makes the image of a new record, and its id where id is nil: the one in its data, that of DEFINE FIELD id
+// DEFAULT, or a generated one. The data sees the id. fresh: it was generated with so many random bits that no record
+// has it; to look would cost a search of the whole table's keys, and a part of what the commit is validated against.
+func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	d *ast.Data) (c change, _ *value.RecordID, fresh bool, err error) {
 	if err = w.g.MayFill(tb); err != nil {
 		return c, nil, false, err
 	}
@@ -103,7 +105,8 @@ func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.Rec
 }
 
 // newID is the id of a new record that names none.
-func (w *writer) newID(ctx context.Context, tb *catalog.Table, doc value.Value) (id *value.RecordID, fresh bool, err error) {
+func (w *writer) newID(ctx context.Context, tb *catalog.Table,
+	doc value.Value) (id *value.RecordID, fresh bool, err error) {
 	key, err := w.g.DefaultKey(ctx, tb, doc)
 	if err == nil {
 		key, err = recordKey(key)

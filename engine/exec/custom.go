@@ -154,7 +154,8 @@ func counts(least, most int) string {
 // but owners of the root and elevated code. SECURITY: a missing clause means FULL, as the language has it.
 func (r *Run) permit(ctx context.Context, p *ast.Permission, format, name string) error {
 	who := &r.Auth.Principal
-	if p == nil || p.Kind == ast.PermissionFull || r.Auth.Code.Elevated || who.Level == auth.RootUser && who.Roles&auth.Owner != 0 {
+	if p == nil || p.Kind == ast.PermissionFull || r.Auth.Code.Elevated || who.Level == auth.RootUser &&
+		who.Roles&auth.Owner != 0 {
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {

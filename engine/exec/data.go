@@ -91,7 +91,8 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 }
 
 func unusable(v value.Value, clause, detail string) error {
-	return errs.With(errs.KindValidation, detail, map[string]any{"value": v.Brief()}, "Cannot use %s in a %s clause", v.Brief(), clause)
+	return errs.With(errs.KindValidation, detail, map[string]any{"value": v.Brief()}, "Cannot use %s in a %s clause",
+		v.Brief(), clause)
 }
 
 func field(v value.Value, name string) value.Value {
@@ -129,9 +130,10 @@ func merge(into, from value.Value) value.Value {
 	return value.ObjectOf(o)
 }
 
-// assignAll is SET: all expressions are evaluated first, then assigned in order. hasNone says that what was assigned holds
-// fields that are NONE.
-func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign, im image) (after value.Value, hasNone bool, err error) {
+// assignAll is SET: all expressions are evaluated first, then assigned in order. hasNone says that what was assigned
+// holds fields that are NONE.
+func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign,
+	im image) (after value.Value, hasNone bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {

@@ -44,11 +44,12 @@ func (w *writer) delete(ctx context.Context, t *Target, s *ast.Delete) error {
 	if err := w.g.MayFill(tb); err != nil {
 		return err
 	}
-	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOf(s.Where)), record.Deleting, s.With, s.Where, func(row *record.Row) error {
-		ok, err := w.g.Delete(ctx, tb, row.ID, row.Stored)
-		if !ok || err != nil {
-			return err
-		}
-		return w.emit(ctx, tb, row.ID, row.Stored, value.None)
-	})
+	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOf(s.Where)), record.Deleting, s.With, s.Where,
+		func(row *record.Row) error {
+			ok, err := w.g.Delete(ctx, tb, row.ID, row.Stored)
+			if !ok || err != nil {
+				return err
+			}
+			return w.emit(ctx, tb, row.ID, row.Stored, value.None)
+		})
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // edges lists the edges of a node in one direction, of one table or ("") of all, by the names of the tables.
-func (r *Run) edges(ctx context.Context, node *value.RecordID, dir ast.GraphDir, table string, keys *value.Range) ([]record.Hop, error) {
+func (r *Run) edges(ctx context.Context, node *value.RecordID, dir ast.GraphDir, table string,
+	keys *value.Range) ([]record.Hop, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err
@@ -37,7 +38,8 @@ func (r *Run) edges(ctx context.Context, node *value.RecordID, dir ast.GraphDir,
 }
 
 // references appends the records that point at id: one step of <~.
-func (r *Run) references(ctx context.Context, env *Env, out []stop, id *value.RecordID, step *ast.Graph) ([]stop, error) {
+func (r *Run) references(ctx context.Context, env *Env, out []stop, id *value.RecordID,
+	step *ast.Graph) ([]stop, error) {
 	g, err := r.Gate()
 	if err != nil {
 		return nil, err

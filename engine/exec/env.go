@@ -180,8 +180,9 @@ func (e *Env) Parent() value.Value {
 	return value.None
 }
 
-// Visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them. One that is hidden by another of its
-// name is left out: closures that call each other would double what they keep with every call.
+// Visible copies every parameter in the frames inside of base (nil: in all), inner ones first; a closure keeps them.
+// One that is hidden by another of its name is left out: closures that call each other would double what they keep with
+// every call.
 func (e *Env) Visible(base *Env) []record.Param {
 	n := 0
 	for f := e; f != nil && f != base; f = f.up {

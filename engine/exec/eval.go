@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Eval gives the value of an expression, which is never heavier than the answer of a statement may be. A block or subquery
-// inside may raise control flow, see signal.go.
+// Eval gives the value of an expression, which is never heavier than the answer of a statement may be. A block or
+// subquery inside may raise control flow, see signal.go.
 func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Literal:
@@ -31,8 +31,8 @@ func (r *Run) Eval(ctx context.Context, env *Env, x ast.Expr) (value.Value, erro
 	return r.evalRest(ctx, env, x)
 }
 
-// evalRest is Eval for the expressions that are met less often. Eval itself recurses with almost every value, so its frame
-// must stay small: what is inlined here would be paid for there.
+// evalRest is Eval for the expressions that are met less often. Eval itself recurses with almost every value, so its
+// frame must stay small: what is inlined here would be paid for there.
 func (r *Run) evalRest(ctx context.Context, env *Env, x ast.Expr) (value.Value, error) {
 	switch x := x.(type) {
 	case *ast.Unary:

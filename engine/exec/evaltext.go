@@ -9,8 +9,8 @@ import (
 
 var _ fn.EvalHost = (*host)(nil)
 
-// EvalText runs one statement given as text in the run's transaction, with the rights of the run. It sees the bindings and
-// what the session sees, nothing of the caller's parameters and document.
+// EvalText runs one statement given as text in the run's transaction, with the rights of the run. It sees the bindings
+// and what the session sees, nothing of the caller's parameters and document.
 //
 // SECURITY: it is the session that needs the capability, so that a definition cannot lend it to who calls it.
 func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error) {
@@ -26,8 +26,8 @@ func (h *host) EvalText(text string, bindings *value.Object) (value.Value, error
 	})
 }
 
-// EvalGQL runs a program in ISO GQL as EvalText runs a statement. One row is the answer itself, of none there is a list, and
-// a program without a result gives NONE.
+// EvalGQL runs a program in ISO GQL as EvalText runs a statement. One row is the answer itself, of none there is a
+// list, and a program without a result gives NONE.
 func (h *host) EvalGQL(text string, bindings *value.Object) (value.Value, error) {
 	var p *ast.GQL
 	v, err := h.evaluate("eval::gql", bindings, func() (_ ast.Statement, err error) {
@@ -43,7 +43,8 @@ func (h *host) EvalGQL(text string, bindings *value.Object) (value.Value, error)
 	return v, nil
 }
 
-func (h *host) evaluate(function string, bindings *value.Object, parse func() (ast.Statement, error)) (value.Value, error) {
+func (h *host) evaluate(function string, bindings *value.Object,
+	parse func() (ast.Statement, error)) (value.Value, error) {
 	r := h.r
 	if err := r.Auth.Caps.MayEval(&r.Sess.Auth.Principal); err != nil {
 		return value.None, err

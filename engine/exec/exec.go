@@ -23,8 +23,10 @@ import (
 	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/script"
+	"github.com/nacredb/nacre/engine/sequence"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
@@ -99,7 +101,8 @@ type Config struct {
 	ParseQuery func(text string, poll func() error) (*ast.Query, error)
 	// ParseGQL reads a program of ISO GQL, for eval::gql.
 	ParseGQL func(text string) (*ast.GQL, error)
-	// ReadRecord and ReadPath read texts that are data: a record id with a literal key, a path with nothing to evaluate.
+	// ReadRecord and ReadPath read texts that are data: a record id with a literal key, a path with nothing to
+	// evaluate.
 	ReadRecord func(text string) (value.Value, error)
 	ReadPath   func(text string) (*ast.Idiom, error)
 	// DefaultNamespace and DefaultDatabase are the place that USE DEFAULT selects.
@@ -120,8 +123,8 @@ type Config struct {
 // Executor holds the state that all runs of one engine share.
 type Executor struct {
 	Config
-	cache     *textcache.Cache[*Script]
-	sequences sequences
+	cache     *textcache.Cache[*prepare.Script]
+	sequences sequence.Sequences
 	scripts   *script.Engine
 	Texts     *fulltext.Library
 	vectors   *vector.Cache
@@ -130,7 +133,8 @@ type Executor struct {
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements
 	Endpoints  Endpoints // likewise
-	// Publish tells live queries and ASYNC events of what a transaction changed, before it commits. nil: there are none.
+	// Publish tells live queries and ASYNC events of what a transaction changed, before it commits. nil: there are
+	// none.
 	Publish func(tx *txn.Tx, log *record.Log)
 }
 
@@ -146,8 +150,10 @@ func New(c Config) *Executor {
 	if c.Hub == nil {
 		c.Hub = live.NewHub(live.HubLimits{})
 	}
-	ex := &Executor{Config: c, cache: textcache.New[*Script](c.Limits.CacheSize, c.Limits.CacheBytes), Texts: fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
-		vectors: vector.NewCache(c.Store, c.Log), Models: model.NewCache(c.Memory, c.Limits.ModelCache, c.Limits.Models)}
+	ex := &Executor{Config: c, cache: textcache.New[*prepare.Script](c.Limits.CacheSize, c.Limits.CacheBytes),
+		Texts:   fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
+		vectors: vector.NewCache(c.Store, c.Log), Models: model.NewCache(c.Memory, c.Limits.ModelCache,
+			c.Limits.Models)}
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }

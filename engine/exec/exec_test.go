@@ -58,7 +58,8 @@ func TestEnvLooksOutwards(t *testing.T) {
 }
 
 func TestMayWrite(t *testing.T) {
-	read := &ast.Select{Projections: &ast.Projections{Fields: []ast.Projection{{All: true}}}, From: []ast.Expr{&ast.Table{Name: "t"}}}
+	read := &ast.Select{Projections: &ast.Projections{Fields: []ast.Projection{{All: true}}},
+		From: []ast.Expr{&ast.Table{Name: "t"}}}
 	call := &ast.Call{Kind: ast.CallCustom, Path: "f"}
 	for _, tc := range []struct {
 		name string
@@ -71,10 +72,13 @@ func TestMayWrite(t *testing.T) {
 		{"return of a create", &ast.Return{X: &ast.Subquery{Stmt: &ast.Create{}}}, true},
 		{"custom function", &ast.Return{X: call}, true},
 		{"custom function in a WHERE", &ast.Select{Projections: read.Projections, From: read.From, Where: call}, true},
-		{"custom function in a FETCH", &ast.Select{Projections: read.Projections, From: read.From, Fetch: []ast.Expr{call}}, true},
+		{"custom function in a FETCH", &ast.Select{Projections: read.Projections, From: read.From,
+			Fetch: []ast.Expr{call}}, true},
 		{"delete in a graph step", &ast.ExprStmt{X: &ast.Idiom{Parts: []ast.Part{
 			&ast.PartGraph{Graph: &ast.Graph{Where: &ast.Subquery{Stmt: &ast.Delete{}}}}}}}, true},
-		{"closure from elsewhere", &ast.ExprStmt{X: &ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: &ast.Param{Name: "f"}}, &ast.PartCall{}}}}, true},
+		{"closure from elsewhere",
+			&ast.ExprStmt{X: &ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: &ast.Param{Name: "f"}},
+				&ast.PartCall{}}}}, true},
 		{"define", &ast.DefineTable{}, true},
 		{"use", &ast.Use{}, true},
 	} {

@@ -314,7 +314,8 @@ func (r *Run) explainJSON(ctx context.Context, p rows, s *ast.Select) (value.Val
 	return v, nil
 }
 
-// explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …]. Of what is no SELECT it shows the statement itself.
+// explainStatement executes the leading EXPLAIN [ANALYZE] [FORMAT …]. Of what is no SELECT it shows the statement
+// itself.
 func (r *Run) explainStatement(ctx context.Context, env *Env, s *ast.ExplainStmt) (value.Value, error) {
 	total := 0
 	n, err := plan.Describe(s.Stmt, func(x *ast.Select) (*plan.Node, error) {

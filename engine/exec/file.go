@@ -43,7 +43,8 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 		}
 	}
 	place := bucket.Place{NS: r.Auth.NS, DB: r.Auth.DB}
-	folder, _, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend), place) // again: what is allowed may have changed since
+	// again: what is allowed may have changed since
+	folder, _, err := r.Ex.Files.Folder(ast.LiteralText(def.Backend), place)
 	if err != nil {
 		return bucket.ID{}, err
 	}
@@ -68,7 +69,8 @@ func (r *Run) mayTouch(ctx context.Context, p *ast.Permission, action string, f,
 		return nil
 	}
 	if p.Kind == ast.PermissionWhere {
-		vars := []record.Param{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)}, {Name: "target", Value: fileOrNone(target)}}
+		vars := []record.Param{{Name: "action", Value: value.Str(action)}, {Name: "file", Value: fileOrNone(f)},
+			{Name: "target", Value: fileOrNone(target)}}
 		v, err := r.EvalIn(ctx, p.Where, value.None, vars, record.AsEngineReader)
 		if err == nil && value.Truthy(v) {
 			return nil

@@ -133,15 +133,17 @@ func leadsAcross(edge, node *ast.Graph) bool {
 	return edge.Dir == node.Dir && (edge.Dir == ast.DirIn || edge.Dir == ast.DirOut) && one(edge) && one(node)
 }
 
-// across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an edge
-// that leads there.
+// across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an
+// edge that leads there.
 func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) ([]stop, error) {
-	return r.eachStop(ctx, make([]stop, 0, len(from)), from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+	edges := func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
 		return r.acrossFrom(ctx, out, s, id, g, to)
-	})
+	}
+	return r.eachStop(ctx, make([]stop, 0, len(from)), from, edges)
 }
 
-func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph, to string) ([]stop, error) {
+func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph,
+	to string) ([]stop, error) {
 	way := record.Out
 	if g.Dir == ast.DirIn {
 		way = record.In
@@ -186,11 +188,13 @@ func edgeStop(h record.Hop, id *value.RecordID, dir ast.GraphDir) stop {
 
 // plainStep reports whether a step has no clauses, so that records need not be read.
 func plainStep(g *ast.Graph) bool {
-	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil && g.Start == nil
+	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil &&
+		g.Start == nil
 }
 
 // neighbours appends what one step over edges finds from a record.
-func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id *value.RecordID, g *ast.Graph) ([]stop, error) {
+func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id *value.RecordID,
+	g *ast.Graph) ([]stop, error) {
 	dirs := []ast.GraphDir{g.Dir}
 	if g.Dir == ast.DirBoth {
 		dirs = []ast.GraphDir{ast.DirIn, ast.DirOut}
@@ -220,7 +224,8 @@ func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id 
 }
 
 // oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there.
-func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string, key *value.Range) ([]stop, error) {
+func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string,
+	key *value.Range) ([]stop, error) {
 	if end := endOf(s, dir); end != nil && (table == "" || end.Table == table) && key == nil {
 		out = append(out, stop{at: value.RecordOf(end)})
 		if table != "" {
@@ -275,7 +280,8 @@ func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []st
 		ids[i] = found[i].at
 	}
 	sel := &ast.Select{
-		Projections: g.Select, Where: g.Where, Split: g.Split, Group: g.Group, Order: g.Order, Limit: g.Limit, Start: g.Start,
+		Projections: g.Select, Where: g.Where, Split: g.Split, Group: g.Group, Order: g.Order, Limit: g.Limit,
+		Start: g.Start,
 	}
 	if sel.Projections == nil {
 		sel.Projections = idOnly

@@ -156,11 +156,11 @@ func (r *Run) mapParts(ctx context.Context, env *Env, v value.Value, parts []ast
 	return value.ArrayOf(out), nil
 }
 
-// field is v.name: of an object, of each element of an array, or of a link. A link reads the part of its key that has the
-// name, else the field of its record.
+// field is v.name: of an object, of each element of an array, or of a link. A link reads the part of its key that has
+// the name, else the field of its record.
 //
-// SECURITY: the key comes first. A record may be changed, its key may not, and rules such as id.tenant = $auth.id.tenant
-// rest on the key.
+// SECURITY: the key comes first. A record may be changed, its key may not, and rules such as id.tenant =
+// $auth.id.tenant rest on the key.
 func (r *Run) field(ctx context.Context, v value.Value, name string) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindObject:
@@ -295,8 +295,10 @@ func (r *Run) filter(ctx context.Context, env *Env, v value.Value, x ast.Expr) (
 	return value.ArrayOf(out), nil
 }
 
-// destructure is v.{a, b: x, c.*, d.{e}}: the fields of c stand beside a, where c is an object; the last of equal names counts.
-func (r *Run) destructure(ctx context.Context, env *Env, v value.Value, fields []ast.DestructureField) (value.Value, error) {
+// destructure is v.{a, b: x, c.*, d.{e}}: the fields of c stand beside a, where c is an object; the last of equal names
+// counts.
+func (r *Run) destructure(ctx context.Context, env *Env, v value.Value,
+	fields []ast.DestructureField) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
 		out, sum := make([]value.Value, v.Len()), held(0)
@@ -324,7 +326,8 @@ func (r *Run) destructure(ctx context.Context, env *Env, v value.Value, fields [
 }
 
 // destructureDoc destructures an object. link is the id that led to it, whose key is read as field does; nil: none.
-func (r *Run) destructureDoc(ctx context.Context, env *Env, v value.Value, link *value.RecordID, fields []ast.DestructureField) (value.Value, error) {
+func (r *Run) destructureDoc(ctx context.Context, env *Env, v value.Value, link *value.RecordID,
+	fields []ast.DestructureField) (value.Value, error) {
 	inner, sum := env.WithThis(v), held(0)
 	out := make([]value.Field, 0, len(fields))
 	for i := range fields {
@@ -352,7 +355,8 @@ func isLink(o *value.Object, name string) bool {
 }
 
 // destructured is the value of one field of a destructuring.
-func (r *Run) destructured(ctx context.Context, env *Env, o *value.Object, link *value.RecordID, f *ast.DestructureField) (value.Value, error) {
+func (r *Run) destructured(ctx context.Context, env *Env, o *value.Object, link *value.RecordID,
+	f *ast.DestructureField) (value.Value, error) {
 	if f.Expr != nil {
 		return r.Eval(ctx, env, f.Expr)
 	}

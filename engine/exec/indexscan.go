@@ -13,8 +13,8 @@ import (
 )
 
 // indexRows reads the records that an index finds, and keeps those that hold: what of the WHERE its keys do not say is
-// tried on each. Backwards, the records of equal keys are turned round where ties says so, so that they come in the order
-// of their record keys both ways.
+// tried on each. Backwards, the records of equal keys are turned round where ties says so, so that they come in the
+// order of their record keys both ways.
 type indexRows struct {
 	r      *Run
 	tb     *catalog.Table
@@ -160,7 +160,8 @@ func (s *indexRows) explain() *plan.Node {
 	if s.access.Reverse {
 		dir = "Backward"
 	}
-	n := node("IndexScan").With("index", s.ix.Name).With("access", plan.AccessText(s.ix, s.access)).With("direction", dir)
+	n := node("IndexScan").With("index", s.ix.Name).With("access", plan.AccessText(s.ix, s.access)).With("direction",
+		dir)
 	n.Rows = s.read
 	if len(s.rest) == 0 {
 		return n

@@ -285,5 +285,6 @@ func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.
 	if err != nil {
 		return err
 	}
-	return in.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after, HasNone: hasNone})
+	return in.put(ctx, &record.Write{Table: tb, ID: id, Before: row.Stored, After: after, Input: after,
+		HasNone: hasNone})
 }

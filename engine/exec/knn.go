@@ -125,8 +125,8 @@ func isNamed(x ast.Expr) bool {
 	return false
 }
 
-// nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated once,
-// before there is a row, where $parent is what it is for the rows.
+// nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated
+// once, before there is a row, where $parent is what it is for the rows.
 func (r *Run) nearest(ctx context.Context, env *Env, b *ast.Binary) (*nearest, error) {
 	k := &nearest{x: b, field: b.L, distances: map[string]value.Value{}}
 	query := b.R

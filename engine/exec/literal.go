@@ -130,7 +130,8 @@ func (r *Run) mock(x *ast.Mock) (value.Value, error) {
 	return value.ArrayOf(out), nil
 }
 
-// mockRange is where the range of |table:from..to| begins, and how many records are in it. An open end is that of the integers.
+// mockRange is where the range of |table:from..to| begins, and how many records are in it. An open end is that of the
+// integers.
 func (r *Run) mockRange(x *ast.Mock) (from, n int64, err error) {
 	from, last := x.From, x.To
 	if x.OpenFrom {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// once holds the sub-selects of a WHERE or a projection that say the same for every row: they are run for the first row that
-// asks, and not again. nil: there are none.
+// once holds the sub-selects of a WHERE or a projection that say the same for every row: they are run for the first row
+// that asks, and not again. nil: there are none.
 type once map[*ast.Subquery]*onceValue
 
 type onceValue struct {
@@ -17,8 +17,8 @@ type onceValue struct {
 	v     value.Value
 }
 
-// onceIn finds the sub-selects in an expression that need not be run for each row. What may write might change what they
-// read, so there are none in transactions that may.
+// onceIn finds the sub-selects in an expression that need not be run for each row. What may write might change what
+// they read, so there are none in transactions that may.
 func (r *Run) onceIn(xs ...ast.Expr) once {
 	if r.Tx.Writable() {
 		return nil
@@ -54,8 +54,9 @@ func (r *Run) onceOf(xs []ast.Expr, same func(*ast.Subquery) bool) once {
 	return out
 }
 
-// onceInSet finds the sub-selects of UPDATE … SET that need not be run for each record: those that read what the statement does
-// not change. That are fields of other tables where the table that is written has no events and views, and ids of its own.
+// onceInSet finds the sub-selects of UPDATE … SET that need not be run for each record: those that read what the
+// statement does not change. That are fields of other tables where the table that is written has no events and views,
+// and ids of its own.
 func (w *writer) onceInSet(s *ast.Update, targets []Target) (once, error) {
 	if s.Upsert || s.Data == nil || s.Data.Kind != ast.DataSet || !w.r.Auth.CanRead() {
 		return nil, nil

@@ -121,8 +121,8 @@ func (r *Run) mayJoin(a, b value.Value) error {
 	return nil
 }
 
-// searched is a full-text or nearest-neighbour test on a row. The scan that found the row has answered the latter; outside
-// of one it holds for everything, as the language has it.
+// searched is a full-text or nearest-neighbour test on a row. The scan that found the row has answered the latter;
+// outside of one it holds for everything, as the language has it.
 func (r *Run) searched(ctx context.Context, env *Env, x *ast.Binary) (value.Value, error) {
 	if x.Op == ast.OpMatches {
 		ok, err := r.matches(ctx, env, x)

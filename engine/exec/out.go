@@ -10,8 +10,9 @@ import (
 
 // Out is where the rows of a SELECT, or of a program in ISO GQL, go in place of its answer, which is then empty.
 type Out struct {
-	Of   ast.Statement                  // the statement that these rows are of
-	Give func(rows []value.Value) error // takes rows while the statement runs, good until Give returns; nil: they are packed
+	Of ast.Statement // the statement that these rows are of
+	// takes rows while the statement runs, good until Give returns; nil: they are packed
+	Give func(rows []value.Value) error
 	// Packed is all rows in the wire form, where Give is nil; set when the statement is done.
 	Packed *value.Packed
 	// AsValues asks a program in ISO GQL for rows in its answer. Detached tells that they have no tie to what they were

@@ -51,8 +51,8 @@ func (r *Run) packed(ctx context.Context, out *value.Packed) error {
 	return r.Tick(ctx)
 }
 
-// storedAsIs is the cursor of a walk whose records are the answer as they are stored; nil where something is done to them,
-// or some are left out.
+// storedAsIs is the cursor of a walk whose records are the answer as they are stored; nil where something is done to
+// them, or some are left out.
 func storedAsIs(ctx context.Context, in rows) (*record.Cursor, error) {
 	pass, ok := in.(*passRows)
 	if !ok {

@@ -10,12 +10,13 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// param is the value of $name: the record at hand, a parameter in sight, one of the session, one that DEFINE PARAM made.
-// An unknown one is NONE; outside of a database it is an error. $this, $self and $parent are never a variable where they
-// are a record.
+// param is the value of $name: the record at hand, a parameter in sight, one of the session, one that DEFINE PARAM
+// made. An unknown one is NONE; outside of a database it is an error. $this, $self and $parent are never a variable
+// where they are a record.
 //
-// SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after DEFINE
-// PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the database.
+// SECURITY: inside a definition (PERMISSIONS, VALUE, ASSERT, events, …) what the caller has set comes last, after
+// DEFINE PARAM, and never under a name that definitions use for the record at hand: a caller could answer for the
+// database.
 func (r *Run) param(ctx context.Context, env *Env, name string) (value.Value, error) {
 	if len(name) == len("this") || len(name) == len("parent") {
 		if v, ok := env.atHand(name); ok {

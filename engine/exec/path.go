@@ -11,7 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// properties are what a statement asks of its source beside the rows. The source sets what it grants. nil: nothing is asked.
+// properties are what a statement asks of its source beside the rows. The source sets what it grants. nil: nothing is
+// asked.
 type properties struct {
 	order  *ast.Order // of the rows as they are stored
 	wanted int64      // how many rows are read at most; -1: all
@@ -40,7 +41,8 @@ func propertiesOf(s *ast.Select, lim window) *properties {
 }
 
 // tableSource reads a table by the best way that the WHERE allows. Indexes know only what stands now.
-func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name string, where *predicate, version uint64, w *properties) (rows, error) {
+func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name string, where *predicate, version uint64,
+	w *properties) (rows, error) {
 	tb, err := r.Table(name)
 	if err != nil {
 		return nil, err
@@ -117,8 +119,8 @@ func (h *planHost) Value(ctx context.Context, x ast.Expr) (value.Value, error) {
 func (h *planHost) Once(x *ast.Subquery) bool { return h.once[x] != nil }
 
 // MayUse implements plan.Host. SECURITY: what an index is over may be hidden from the caller, for whom those fields are
-// NONE: neither its entries nor their order may show. An index that is to be removed is left alone, but for searches, which
-// nothing else can answer.
+// NONE: neither its entries nor their order may show. An index that is to be removed is left alone, but for searches,
+// which nothing else can answer.
 func (h *planHost) MayUse(ix *catalog.Index) bool {
 	if ix.Build.Retired && ix.Define.Kind <= ast.IndexCount {
 		return false
@@ -133,8 +135,8 @@ func (h *planHost) BindText(ctx context.Context, x *ast.Binary, ix *catalog.Inde
 	return m.plain, err
 }
 
-// Entries implements plan.Host. SECURITY: EXPLAIN shows what became of the answer, so who may not read everything must not
-// be able to tell it from records that are hidden.
+// Entries implements plan.Host. SECURITY: EXPLAIN shows what became of the answer, so who may not read everything must
+// not be able to tell it from records that are hidden.
 func (h *planHost) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
 	if !h.r.Auth.CanRead() {
 		return most, nil
@@ -190,7 +192,8 @@ func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 		return b.nearest(ctx, p)
 	}
 	scan := p.(*plan.Scan)
-	return &tableRows{r: b.r, name: b.tb.Name, tb: b.tb, reverse: scan.Reverse, version: b.version, filter: b.where}, nil
+	return &tableRows{r: b.r, name: b.tb.Name, tb: b.tb, reverse: scan.Reverse, version: b.version,
+		filter: b.where}, nil
 }
 
 func (b *pathBuilder) index(p *plan.Index) *indexRows {

@@ -7,12 +7,14 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
 // eachRow picks the records of a target that meet a condition. f may write.
-func (w *writer) eachRow(ctx context.Context, t *Target, tb *catalog.Table, act record.Action, with *ast.With, where ast.Expr, f func(*record.Row) error) error {
+func (w *writer) eachRow(ctx context.Context, t *Target, tb *catalog.Table, act record.Action, with *ast.With,
+	where ast.Expr, f func(*record.Row) error) error {
 	each := func(row *record.Row) error {
 		ok, err := w.meets(ctx, row, where)
 		if !ok || err != nil {
@@ -34,7 +36,7 @@ func (w *writer) eachRow(ctx context.Context, t *Target, tb *catalog.Table, act 
 	if found == nil {
 		return w.g.EachRow(ctx, tb, nil, act, each)
 	}
-	elsewhere := readsElsewhere(tb, where)
+	elsewhere := plan.ReadsElsewhere(tb, where)
 	if elsewhere {
 		unfiltered(found)
 	}
@@ -56,7 +58,8 @@ func (w *writer) eachRow(ctx context.Context, t *Target, tb *catalog.Table, act 
 	return nil
 }
 
-func (w *writer) pick(ctx context.Context, tb *catalog.Table, id *value.RecordID, act record.Action, f func(*record.Row) error) error {
+func (w *writer) pick(ctx context.Context, tb *catalog.Table, id *value.RecordID, act record.Action,
+	f func(*record.Row) error) error {
 	row, err := w.g.Pick(ctx, tb, id, act)
 	if row == nil || err != nil {
 		return err
@@ -73,33 +76,12 @@ func (w *writer) search(ctx context.Context, tb *catalog.Table, with *ast.With, 
 		return nil, nil
 	}
 	from := []ast.Expr{&ast.Table{Name: tb.Name}}
-	found, err := w.r.sourceFor(ctx, w.row, &ast.Select{From: from, With: with}, &predicate{r: w.r, env: w.row, x: where}, nil)
+	found, err := w.r.sourceFor(ctx, w.row, &ast.Select{From: from, With: with},
+		&predicate{r: w.r, env: w.row, x: where}, nil)
 	if _, whole := found.(*tableRows); whole || err != nil {
 		return nil, err
 	}
 	return found, nil
-}
-
-// readsElsewhere reports whether a WHERE may read other records than the one that it is tried on: through links, sub-selects
-// or functions. The statement may have changed those before the turn of a record comes, so they have to be looked at in
-// the order of the table, as if there were no index.
-func readsElsewhere(tb *catalog.Table, where ast.Expr) bool {
-	if len(tb.Computed) > 0 {
-		return true
-	}
-	elsewhere := false
-	ast.Inspect(where, func(n any) bool {
-		switch n := n.(type) {
-		case *ast.Literal, *ast.Param, *ast.Array, *ast.Set, *ast.Object, *ast.RecordID, *ast.KeyRange, *ast.Range, *ast.Unary, *ast.Binary,
-			*ast.Cast, *ast.Paren, *ast.PartField:
-		case *ast.Idiom:
-			elsewhere = elsewhere || len(n.Parts) > 1
-		default:
-			elsewhere = true
-		}
-		return !elsewhere
-	})
-	return elsewhere
 }
 
 // unfiltered makes a search give all that its indexes find: the WHERE is tried when the turn of a record comes.
@@ -149,7 +131,8 @@ func (w *writer) ids(ctx context.Context, found rows) ([]*value.RecordID, error)
 	return out, nil
 }
 
-// meets evaluates the WHERE of a statement for a picked record. A record that the caller may write but not see meets none.
+// meets evaluates the WHERE of a statement for a picked record. A record that the caller may write but not see meets
+// none.
 func (w *writer) meets(ctx context.Context, row *record.Row, where ast.Expr) (bool, error) {
 	if where == nil {
 		return true, nil
@@ -163,7 +146,8 @@ func (w *writer) meets(ctx context.Context, row *record.Row, where ast.Expr) (bo
 }
 
 // explainWrite answers the EXPLAIN clause of a write: how it finds its records. FULL runs the statement too.
-func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, targets []Target, with *ast.With, where ast.Expr, yields bool, each func(*Target) error) (value.Value, error) {
+func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, targets []Target, with *ast.With, where ast.Expr,
+	yields bool, each func(*Target) error) (value.Value, error) {
 	var out []value.Value
 	for i := range targets {
 		found, err := w.explainTarget(ctx, &targets[i], with, where, yields)
@@ -187,12 +171,14 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, targets []Tar
 }
 
 func operation(name string, detail ...value.Field) value.Value {
-	return object(value.Field{Name: "detail", Value: object(detail...)}, value.Field{Name: "operation", Value: value.Str(name)})
+	return object(value.Field{Name: "detail", Value: object(detail...)},
+		value.Field{Name: "operation", Value: value.Str(name)})
 }
 
 func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
 
-func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, where ast.Expr, yields bool) ([]value.Value, error) {
+func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, where ast.Expr,
+	yields bool) ([]value.Value, error) {
 	table := value.Field{Name: "table", Value: value.Str(t.Table)}
 	forward := value.Field{Name: "direction", Value: value.Str("forward")}
 	switch t.Kind {
@@ -203,7 +189,8 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 		}
 		return []value.Value{operation(name, value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
 	case TargetRange:
-		return []value.Value{operation("Iterate Range", forward, table, value.Field{Name: "range", Value: t.ID.Key})}, nil
+		return []value.Value{operation("Iterate Range", forward, table,
+			value.Field{Name: "range", Value: t.ID.Key})}, nil
 	case TargetValue:
 		return []value.Value{operation("Iterate Value", value.Field{Name: "value", Value: t.Value})}, nil
 	}
@@ -239,7 +226,8 @@ func explainSearch(found rows, table value.Field) []value.Value {
 		return explainUnion(s.parts, table, plan)
 	case *textRows:
 		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
-			value.Field{Name: "operator", Value: value.Str(matchText(s.m.x))}, value.Field{Name: "value", Value: value.Str(s.m.text)})}
+			value.Field{Name: "operator", Value: value.Str(matchText(s.m.x))}, value.Field{Name: "value",
+				Value: value.Str(s.m.text)})}
 	case *knnScanRows:
 		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
 			value.Field{Name: "operator", Value: value.Str(fmt.Sprintf("<|%d,%d|>", s.knn.KNN.K, s.knn.KNN.EF))},
@@ -251,7 +239,8 @@ func explainSearch(found rows, table value.Field) []value.Value {
 				value.Field{Name: "value", Value: accessValue(s.access.Lead)})}
 		}
 		bound := func(b value.Bound) value.Value {
-			return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)}, value.Field{Name: "value", Value: b.Value})
+			return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)},
+				value.Field{Name: "value", Value: b.Value})
 		}
 		return []value.Value{plan(name, value.Field{Name: "direction", Value: value.Str("forward")},
 			value.Field{Name: "from", Value: bound(s.access.From)}, value.Field{Name: "to", Value: bound(s.access.To)})}
@@ -274,7 +263,8 @@ func explainUnion(parts []rows, table value.Field, plan func(...value.Field) val
 	if len(values) != len(parts) {
 		return out
 	}
-	return []value.Value{plan(value.Field{Name: "index", Value: value.Str(name)}, value.Field{Name: "operator", Value: value.Str("union")},
+	return []value.Value{plan(value.Field{Name: "index", Value: value.Str(name)},
+		value.Field{Name: "operator", Value: value.Str("union")},
 		value.Field{Name: "value", Value: value.ArrayOf(values)})}
 }
 

@@ -45,12 +45,14 @@ func (r *Run) Namespace() (*catalog.Namespace, error) {
 
 // NoNamespace is the error about a namespace that is not defined.
 func NoNamespace(name string) error {
-	return errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": name}, "The namespace '%s' does not exist", name)
+	return errs.With(errs.KindNotFound, "Namespace", map[string]any{"name": name}, "The namespace '%s' does not exist",
+		name)
 }
 
 // NoDatabase is the error about a database that is not defined.
 func NoDatabase(name string) error {
-	return errs.With(errs.KindNotFound, "Database", map[string]any{"name": name}, "The database '%s' does not exist", name)
+	return errs.With(errs.KindNotFound, "Database", map[string]any{"name": name}, "The database '%s' does not exist",
+		name)
 }
 
 // Level is the scope of a definition at a base.

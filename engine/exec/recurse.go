@@ -23,7 +23,8 @@ type recursion struct {
 
 // recurse evaluates .{…} on v: rest is the path of the recursion unless it brought its own in
 // parentheses, in which case rest goes on from its result.
-func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recurse, rest []ast.Part) (value.Value, error) {
+func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recurse,
+	rest []ast.Part) (value.Value, error) {
 	rec := recursion{path: rest}
 	if x.Path != nil {
 		rec.path = x.Path.Parts
@@ -40,7 +41,8 @@ func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recur
 	return r.walk(ctx, env, out, rest, false)
 }
 
-func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recurse, rec *recursion) (value.Value, error) {
+func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recurse,
+	rec *recursion) (value.Value, error) {
 	if len(rec.path) == 0 {
 		return value.None, nil
 	}
@@ -101,7 +103,8 @@ func (rec *recursion) bounds(x *ast.Recurse) error {
 
 // step walks the path once and brings the result into order: inner arrays are flattened, missing
 // values dropped. ended is true where there is nothing further.
-func (r *Run) step(ctx context.Context, env *Env, v value.Value, rec *recursion) (next value.Value, ended bool, err error) {
+func (r *Run) step(ctx context.Context, env *Env, v value.Value,
+	rec *recursion) (next value.Value, ended bool, err error) {
 	if err := r.Tick(ctx); err != nil {
 		return value.None, false, err
 	}
@@ -126,7 +129,8 @@ func (r *Run) step(ctx context.Context, env *Env, v value.Value, rec *recursion)
 	return value.ArrayOf(flat), len(flat) == 0, nil
 }
 
-// maxLevel is how many values one level of a recursion may hold: over a circle of edges they can double with each level.
+// maxLevel is how many values one level of a recursion may hold: over a circle of edges they can double with each
+// level.
 const maxLevel = 1 << 17
 
 func notARecord(v value.Value) error {
@@ -190,7 +194,8 @@ func records(v value.Value) []value.Value {
 }
 
 // collect is +collect: every record found from min to max, once, breadth first.
-func (r *Run) collect(ctx context.Context, env *Env, v value.Value, rec *recursion, inclusive bool) (value.Value, error) {
+func (r *Run) collect(ctx context.Context, env *Env, v value.Value, rec *recursion,
+	inclusive bool) (value.Value, error) {
 	defer r.Mem.Rewind(r.Mem.Mark())
 	var out []value.Value
 	var sum held
@@ -270,7 +275,8 @@ func (t *trail) list(inclusive bool) value.Value {
 }
 
 // paths is +path, every path that can not go on, and with a target +shortest, the first to reach it.
-func (r *Run) paths(ctx context.Context, env *Env, v value.Value, rec *recursion, inclusive bool, target value.Value) (value.Value, error) {
+func (r *Run) paths(ctx context.Context, env *Env, v value.Value, rec *recursion, inclusive bool,
+	target value.Value) (value.Value, error) {
 	defer r.Mem.Rewind(r.Mem.Mark())
 	shortest := !target.IsNone()
 	var done []value.Value
@@ -342,8 +348,8 @@ type tree struct {
 	depth int
 }
 
-// errShort says that a branch of a tree ended before the least depth. The nearest list that the branch stands in leaves it
-// out; where there is none the recursion has no value. It never leaves growTree.
+// errShort says that a branch of a tree ended before the least depth. The nearest list that the branch stands in leaves
+// it out; where there is none the recursion has no value. It never leaves growTree.
 var errShort = errors.New("a branch ends before the least depth")
 
 // repeats reports whether a path holds .@, at its top or in a destructuring.
@@ -377,7 +383,9 @@ func (r *Run) growTree(ctx context.Context, env *Env, v value.Value, rec *recurs
 	if v.IsNullish() {
 		return v, nil
 	}
-	if v.Kind() == value.KindArray && !slices.ContainsFunc(v.Elems(), func(e value.Value) bool { return !e.IsNullish() }) {
+	if v.Kind() == value.KindArray && !slices.ContainsFunc(v.Elems(), func(e value.Value) bool {
+		return !e.IsNullish()
+	}) {
 		return value.Array(), nil
 	}
 	outer := r.tree

@@ -135,12 +135,14 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 			return w.relate(ctx, tb, id, in, out, s)
 		}
 		if there {
-			p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, HasNone: c.hasNone, Given: c.given}
+			p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, HasNone: c.hasNone,
+				Given: c.given}
 			return w.conflict(ctx, p)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out, HasNone: c.hasNone, Given: c.given})
+	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out,
+		HasNone: c.hasNone, Given: c.given})
 }

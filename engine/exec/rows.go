@@ -95,8 +95,8 @@ func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
 	return skipped, s.cur.Err()
 }
 
-// share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where to
-// read ahead causes no conflict.
+// share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where
+// to read ahead causes no conflict.
 func (s *tableRows) share(ctx context.Context) {
 	workers := runtime.GOMAXPROCS(0)
 	if s.filter == nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() || !s.cur.Plain() ||
@@ -312,8 +312,8 @@ func (p *predicate) asWritten(ctx context.Context, doc value.Value) (bool, error
 	return value.Truthy(v), err
 }
 
-// splitRows gives a row for each element of the arrays at the given paths, and for each of those one for each element at
-// the next path. Rows are made as they are asked for.
+// splitRows gives a row for each element of the arrays at the given paths, and for each of those one for each element
+// at the next path. Rows are made as they are asked for.
 type splitRows struct {
 	r     *Run
 	in    rows

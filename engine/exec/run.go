@@ -35,7 +35,8 @@ type SessionState struct {
 	ReadOnly bool
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
 	Current func() *SessionState
-	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil: never.
+	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil:
+	// never.
 	Still func(*SessionState) error
 	// Checked is the value of Catalog.Identities at the last look-up of the identity.
 	Checked uint64
@@ -98,8 +99,8 @@ type known struct {
 type beyond struct {
 	// Outside is set when something was done that the end of the transaction does not undo: a request, a file, a pause.
 	Outside bool
-	// Joint says that the statement shares its transaction with others before it, which must be committed before it does
-	// anything of that kind. It fails then, and Outside is set all the same.
+	// Joint says that the statement shares its transaction with others before it, which must be committed before it
+	// does anything of that kind. It fails then, and Outside is set all the same.
 	Joint bool
 	// Personal is set when something was read that is the session's own, and not of all with the same rights.
 	Personal bool
@@ -133,8 +134,8 @@ func (r *Run) Tick(ctx context.Context) error {
 	return r.poll(ctx)
 }
 
-// worked counts work on values of that weight in bytes as turns of a loop, since a statement may work for long between two
-// rows. The next Tick or poll looks at the context.
+// worked counts work on values of that weight in bytes as turns of a loop, since a statement may work for long between
+// two rows. The next Tick or poll looks at the context.
 func (r *Run) worked(weight int) { r.ticks += uint32(weight/turnWeight) + 1 }
 
 // did is worked and poll.
@@ -183,13 +184,14 @@ func (r *Run) Gate() (*record.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts, Vectors: r.Ex.vectors,
-		Import: r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth, Computing: &r.computing, At: r.at}
+	r.gate = &record.Gate{Tx: r.Tx, Cat: r.Cat, Env: r.Auth, DB: db, Eval: r, Log: r.Log, Texts: r.Ex.Texts,
+		Vectors: r.Ex.vectors,
+		Import:  r.Import && r.Auth.CanWrite(), AsyncDepth: r.AsyncDepth, Computing: &r.computing, At: r.at}
 	return r.gate, nil
 }
 
-// Elevated is a run inside of the transaction of r for another session, whose expressions are those of an access method:
-// they may read and write all data, and see parameters of the database before those in base.
+// Elevated is a run inside of the transaction of r for another session, whose expressions are those of an access
+// method: they may read and write all data, and see parameters of the database before those in base.
 func (r *Run) Elevated(s *SessionState, base *Env) *Run {
 	inner := r.Ex.NewRun(s, base, r.Tx)
 	inner.Mem = r.Mem
@@ -236,7 +238,8 @@ func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error
 }
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
-func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Param, rights record.Rights) (value.Value, error) {
+func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Param,
+	rights record.Rights) (value.Value, error) {
 	if err := r.Enter(ctx); err != nil {
 		return value.None, err
 	}

@@ -133,13 +133,15 @@ func (h *scriptHost) Send(q script.Request) (script.Response, error) {
 	}
 	filter := r.enterHost(h.ctx, h.env, "").NetFilter()
 	r.leaveHost()
-	sent, err := r.Ex.Functions.Send(h.ctx, filter, &fn.ToSend{Method: q.Method, URL: q.URL, Headers: q.Headers, Body: q.Body,
+	sent, err := r.Ex.Functions.Send(h.ctx, filter, &fn.ToSend{Method: q.Method, URL: q.URL, Headers: q.Headers,
+		Body:   q.Body,
 		Manual: q.Manual, Limit: maxFetched})
 	if err != nil {
 		return script.Response{}, r.Explain(h.ctx, err)
 	}
-	return script.Response{Status: sent.Status, Text: http.StatusText(sent.Status), URL: sent.URL, Headers: sent.Headers,
-		Body: sent.Body}, nil
+	return script.Response{Status: sent.Status, Text: http.StatusText(sent.Status), URL: sent.URL,
+		Headers: sent.Headers,
+		Body:    sent.Body}, nil
 }
 
 // Log writes a line of the script's console to the log of the engine.

@@ -220,9 +220,10 @@ func (r *Run) matches(ctx context.Context, env *Env, x *ast.Binary) (bool, error
 	return m.q.Matches(m.a, texts), nil
 }
 
-// matcherBehind is m for the table of the record that its field leads through, with the index of that table and the record;
-// nil where the field leads through no record.
-func (r *Run) matcherBehind(ctx context.Context, env *Env, m *matcher, tb *catalog.Table) (*matcher, *catalog.Index, *value.RecordID, error) {
+// matcherBehind is m for the table of the record that its field leads through, with the index of that table and the
+// record; nil where the field leads through no record.
+func (r *Run) matcherBehind(ctx context.Context, env *Env, m *matcher,
+	tb *catalog.Table) (*matcher, *catalog.Index, *value.RecordID, error) {
 	last := len(m.field.Parts) - 1
 	link, err := r.idiom(ctx, env, &ast.Idiom{Parts: m.field.Parts[:last]})
 	if err != nil || link.Kind() != value.KindRecord {
@@ -386,7 +387,8 @@ func (h *host) SearchOffsets(args []value.Value) (value.Value, error) {
 		}
 		places := make([]value.Value, len(of))
 		for j, s := range of {
-			places[j] = object(value.Field{Name: "e", Value: value.Int(int64(s.End))}, value.Field{Name: "s", Value: value.Int(int64(s.Start))})
+			places[j] = object(value.Field{Name: "e", Value: value.Int(int64(s.End))},
+				value.Field{Name: "s", Value: value.Int(int64(s.Start))})
 		}
 		fields = append(fields, value.Field{Name: value.Int(int64(i)).Text(), Value: value.ArrayOf(places)})
 	}

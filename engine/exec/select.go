@@ -335,7 +335,8 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 }
 
 // sortedValues is SELECT VALUE x AS a … ORDER BY a: rows are ordered by the value that they become.
-func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector, fetch [][]ast.Part) rows {
+func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Select, lim window, proj *projector,
+	fetch [][]ast.Part) rows {
 	alias := column.Alias(s.Projections.Fields[0].Alias)
 	ties := tiesOf(in)
 	in = r.projected(ctx, rowEnv, in, proj, s)
@@ -343,7 +344,9 @@ func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Sel
 		return inside.Set(value.None, alias, v), nil
 	}}
 	in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
-	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return inside.At(v, alias), nil }}
+	in = &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
+		return inside.At(v, alias), nil
+	}}
 	return r.finish(ctx, in, s, fetch, nil)
 }
 
@@ -362,7 +365,8 @@ func sortsRaw(s *ast.Select) bool {
 					return false
 				}
 			}
-			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(column.Of(f.X)) == 1 && column.Of(f.X)[0] == text {
+			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(column.Of(f.X)) == 1 &&
+				column.Of(f.X)[0] == text {
 				return false
 			}
 		}
@@ -401,8 +405,10 @@ func isColumn(s *ast.Select, key *ast.Idiom) bool {
 	return false
 }
 
-// sortedPairs sorts rows by columns and by what is no column: each row goes on beside its projection until it has its place.
-func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select, lim window, proj *projector, ties func() value.Value) rows {
+// sortedPairs sorts rows by columns and by what is no column: each row goes on beside its projection until it has its
+// place.
+func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select, lim window, proj *projector,
+	ties func() value.Value) rows {
 	order := *s.Order
 	order.Keys = slices.Clone(order.Keys)
 	for i := range order.Keys {
@@ -410,18 +416,22 @@ func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select,
 		if isColumn(s, order.Keys[i].Key) {
 			half = selectedHalf
 		}
-		order.Keys[i].Key = &ast.Idiom{Parts: slices.Concat([]ast.Part{&ast.PartField{Name: half}}, order.Keys[i].Key.Parts)}
+		order.Keys[i].Key = &ast.Idiom{Parts: slices.Concat([]ast.Part{&ast.PartField{Name: half}},
+			order.Keys[i].Key.Parts)}
 	}
-	in = &mapRows{in: in, shows: r.projection(ctx, env, s), f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+	both := func(ctx context.Context, doc value.Value) (value.Value, error) {
 		v, err := proj.row(ctx, doc)
 		return object(value.Field{Name: selectedHalf, Value: v}, value.Field{Name: storedHalf, Value: doc}), err
-	}}
+	}
+	in = &mapRows{in: in, shows: r.projection(ctx, env, s), f: both}
 	in = r.orderAndLimit(env, in, &order, lim, ties)
-	return &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) { return field(v, selectedHalf), nil }}
+	return &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
+		return field(v, selectedHalf), nil
+	}}
 }
 
-// tiesOf says by which record ids the rows of an index are sorted where ORDER BY leaves them equal: they come in another
-// order than those of a table, and an index must not change an answer. nil: rows stay as they come.
+// tiesOf says by which record ids the rows of an index are sorted where ORDER BY leaves them equal: they come in
+// another order than those of a table, and an index must not change an answer. nil: rows stay as they come.
 func tiesOf(in rows) func() value.Value {
 	switch s := in.(type) {
 	case *indexRows:
@@ -463,7 +473,9 @@ func (r *Run) projected(ctx context.Context, env *Env, in rows, p *projector, s 
 func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
 		links := &fetcher{r: r}
-		in = &mapRows{in: in, shows: func() plan.Node { return plan.Fetching(s.Fetch) }, f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+		in = &mapRows{in: in, shows: func() plan.Node {
+			return plan.Fetching(s.Fetch)
+		}, f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 			var err error
 			for _, p := range fetch {
 				if doc, err = r.checked(links.into(ctx, doc, p)); err != nil {

@@ -12,15 +12,17 @@ import (
 // columns compiles what an operator reads of each row into a program; false where it cannot.
 type columns func(*sift.Program) bool
 
-// sifted is the rows of a table for an operator that reads all of them: columns, and records only where they are asked for.
+// sifted is the rows of a table for an operator that reads all of them: columns, and records only where they are asked
+// for.
 type sifted struct {
 	scan *tableRows
 	walk *sift.Walk
 	now  sift.Row
 }
 
-// sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is for
-// callers who see records as they are stored, in transactions that write nothing, where to read ahead causes no conflict.
+// sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is
+// for callers who see records as they are stored, in transactions that write nothing, where to read ahead causes no
+// conflict.
 func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifted, error) {
 	s, ok := unmeasured(in).(*tableRows)
 	if !ok || s.cur != nil || s.tb == nil || r.Ex.PlanOff.Has(plan.ParallelScan) || r.Ex.PlanOff.Has(plan.Compile) {
@@ -45,8 +47,8 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifte
 	return &sifted{scan: s, walk: s.shared}, nil
 }
 
-// next moves to the next row. Where it gives a document, the columns are not known: the operator evaluates its expressions
-// for the document.
+// next moves to the next row. Where it gives a document, the columns are not known: the operator evaluates its
+// expressions for the document.
 func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error) {
 	for {
 		if s.now, ok, err = s.walk.Next(ctx); !ok || err != nil {

@@ -28,7 +28,8 @@ func (r *Run) source(ctx context.Context, env *Env, s *ast.Select, where *predic
 	return u, nil
 }
 
-func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64, w *properties) (rows, error) {
+func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr, where *predicate, version uint64,
+	w *properties) (rows, error) {
 	if _, ok := x.(*ast.Subquery); ok && s.Version != nil {
 		return nil, errs.Internal("Invalid query: VERSION clause cannot be used with a subquery source. Place the VERSION clause inside the subquery instead.")
 	}

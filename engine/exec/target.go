@@ -26,8 +26,8 @@ type Target struct {
 	Value value.Value     // what the target was written as
 }
 
-// Targets evaluates what a write works on. Arrays (and mocks) are taken apart one level, arrays that are written out two;
-// names in those are tables.
+// Targets evaluates what a write works on. Arrays (and mocks) are taken apart one level, arrays that are written out
+// two; names in those are tables.
 func (r *Run) Targets(ctx context.Context, env *Env, xs []ast.Expr) ([]Target, error) {
 	out := make([]Target, 0, len(xs))
 	for _, x := range xs {

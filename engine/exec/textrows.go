@@ -164,10 +164,12 @@ func (s *textRows) explain() *plan.Node {
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000
 
-// bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are read.
+// bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are
+// read.
 func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
 	wanted := lim.start + lim.limit
-	if lim.limit <= 0 || wanted > maxBest || s.Order == nil || len(s.Order.Keys) != 1 || s.Group != nil || len(s.Split) > 0 {
+	if lim.limit <= 0 || wanted > maxBest || s.Order == nil || len(s.Order.Keys) != 1 || s.Group != nil ||
+		len(s.Split) > 0 {
 		return 0
 	}
 	k := s.Order.Keys[0]
@@ -178,7 +180,8 @@ func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
 		c, ok := f.X.(*ast.Call)
-		if f.Alias == nil || ast.Text(f.Alias) != text || !ok || c.Kind != ast.CallBuiltin || c.Path != "search::score" || len(c.Args) != 1 {
+		if f.Alias == nil || ast.Text(f.Alias) != text || !ok || c.Kind != ast.CallBuiltin ||
+			c.Path != "search::score" || len(c.Args) != 1 {
 			continue
 		}
 		ref, ok := c.Args[0].(*ast.Literal)

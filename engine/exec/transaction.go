@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 )
 
-// Reading is how a transaction of the engine begins: metered, and held against the memory that all statements share. Those
-// of txn.Retry may write all the same.
+// Reading is how a transaction of the engine begins: metered, and held against the memory that all statements share.
+// Those of txn.Retry may write all the same.
 func (ex *Executor) Reading() txn.Options { return txn.Options{Meter: ex.Meter, Memory: ex.Memory} }
 
 // Writing is how a transaction begins that may write as much as statements may.
@@ -28,8 +28,8 @@ func (ex *Executor) Read(ctx context.Context, s *SessionState, f func(*Run) erro
 	return f(ex.NewRun(s, NewEnv(), tx))
 }
 
-// Write runs f in a transaction of its own and commits it, again on conflict. f finds the session each time as it was at
-// first.
+// Write runs f in a transaction of its own and commits it, again on conflict. f finds the session each time as it was
+// at first.
 func (ex *Executor) Write(ctx context.Context, s *SessionState, f func(*Run) error) error {
 	first := *s
 	return txn.Retry(ctx, ex.Store, ex.Writing(), func(tx *txn.Tx) error {

@@ -51,9 +51,10 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where, func(row *record.Row) error {
-		return w.change(ctx, row, s.Data, false)
-	})
+	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+		func(row *record.Row) error {
+			return w.change(ctx, row, s.Data, false)
+		})
 }
 
 // change applies a data clause to a record that is there.
@@ -97,10 +98,11 @@ func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	err = w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where, func(row *record.Row) error {
-		found = true
-		return w.change(ctx, row, s.Data, true)
-	})
+	err = w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+		func(row *record.Row) error {
+			found = true
+			return w.change(ctx, row, s.Data, true)
+		})
 	if err != nil || found || t.Kind != TargetTable {
 		return err
 	}
@@ -132,7 +134,8 @@ func (w *writer) upsertNew(ctx context.Context, tb *catalog.Table, id *value.Rec
 		}
 	}
 	put := func() error {
-		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone, Given: c.given})
+		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true,
+			HasNone: c.hasNone, Given: c.given})
 	}
 	if named || !hasUnique(tb) {
 		return put()
@@ -157,8 +160,8 @@ func hasUnique(tb *catalog.Table) bool {
 	return false
 }
 
-// claim runs put and undoes it when a unique index of the table refuses it; the answer is the record that has the values
-// then.
+// claim runs put and undoes it when a unique index of the table refuses it; the answer is the record that has the
+// values then.
 func (r *Run) claim(table string, put func() error) (*value.RecordID, error) {
 	mark, changes := r.Tx.Savepoint(), r.Log.Mark()
 	err := put()

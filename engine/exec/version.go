@@ -11,9 +11,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Version returns the version that a VERSION clause asks for: one of the history, or 0 for what stands now, with the transaction's own
-// writes. That is also what NONE and any time since the transaction began mean. A store without history knows nothing
-// of the past: nothing is found there.
+// Version returns the version that a VERSION clause asks for: one of the history, or 0 for what stands now, with the
+// transaction's own writes. That is also what NONE and any time since the transaction began mean. A store without
+// history knows nothing of the past: nothing is found there.
 func (r *Run) Version(ctx context.Context, env *Env, x ast.Expr) (uint64, error) {
 	if x == nil {
 		return 0, nil
@@ -36,8 +36,8 @@ func (r *Run) Version(ctx context.Context, env *Env, x ast.Expr) (uint64, error)
 	return max(history.Version(t), 1), nil
 }
 
-// ownVersion is the version that a statement of an import gives what it writes; 0: that of its commit. Outside of imports
-// the clause means nothing, as in the reference.
+// ownVersion is the version that a statement of an import gives what it writes; 0: that of its commit. Outside of
+// imports the clause means nothing, as in the reference.
 func (r *Run) ownVersion(ctx context.Context, env *Env, x ast.Expr) (uint64, error) {
 	if x == nil || !r.Import || !r.Auth.CanWrite() {
 		return 0, nil

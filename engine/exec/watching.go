@@ -9,9 +9,9 @@ import (
 	"github.com/nacredb/nacre/engine/plan"
 )
 
-// A live query is matched while the changes of others wait, or in turns with them. What it evaluates must neither wait, nor reach
-// outside, nor write. LIVE refuses what it can see of that; what stands behind a function, a closure or a permission is refused
-// when it is called.
+// A live query is matched while the changes of others wait, or in turns with them. What it evaluates must neither wait,
+// nor reach outside, nor write. LIVE refuses what it can see of that; what stands behind a function, a closure or a
+// permission is refused when it is called.
 
 // notInLive refuses something in a live query.
 func notInLive(what string) error {
@@ -35,7 +35,8 @@ func (r *Run) mayCall(f *fn.Func) error {
 	return r.Auth.Caps.MayCall(f.Name)
 }
 
-// Watchable refuses a LIVE statement that waits, reaches outside or writes, in itself or in the functions that it calls by name.
+// Watchable refuses a LIVE statement that waits, reaches outside or writes, in itself or in the functions that it calls
+// by name.
 func (r *Run) Watchable(s *ast.Live) error {
 	seen := map[string]bool{}
 	var refusal error

@@ -6,8 +6,8 @@ import (
 )
 
 // checked returns the value that an expression made, or an error if it is too heavy. Lists that hold one another many
-// times over take little memory, but writing, comparing and copying them takes as long as if nothing were shared. All that
-// makes values of others ends here, so the code below needs no bounds of its own.
+// times over take little memory, but writing, comparing and copying them takes as long as if nothing were shared. All
+// that makes values of others ends here, so the code below needs no bounds of its own.
 func (r *Run) checked(v value.Value, err error) (value.Value, error) {
 	if v.Light() || err != nil {
 		return v, err
@@ -26,7 +26,8 @@ func (r *Run) weighed(v value.Value) (value.Value, error) {
 	return v, nil
 }
 
-// reserve refuses to hold n bytes of values at once if a value may not weigh so much, or if queries have no such memory left.
+// reserve refuses to hold n bytes of values at once if a value may not weigh so much, or if queries have no such memory
+// left.
 func (r *Run) reserve(n int) error {
 	if n > r.Ex.Limits.Answer || n == value.Heaviest {
 		return value.TooHeavy(r.Ex.Limits.Answer)

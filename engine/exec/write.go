@@ -12,8 +12,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Statements executes the statements that this package does not know: those about definitions, sessions and live queries.
-// They may stand wherever a statement does, in a block or a function, and belong to packages above this one.
+// Statements executes the statements that this package does not know: those about definitions, sessions and live
+// queries. They may stand wherever a statement does, in a block or a function, and belong to packages above this one.
 type Statements interface {
 	Statement(ctx context.Context, r *Run, env *Env, s ast.Statement) (value.Value, error)
 }
@@ -39,8 +39,8 @@ func (r *Run) execData(ctx context.Context, env *Env, s ast.Statement) (value.Va
 	return r.Ex.Statements.Statement(ctx, r, env, s)
 }
 
-// AsWritten is an error as statements tell it that keep what they evaluate: a failed cast is the fault of the data there, and
-// the name of a function that is missing stands once.
+// AsWritten is an error as statements tell it that keep what they evaluate: a failed cast is the fault of the data
+// there, and the name of a function that is missing stands once.
 func AsWritten(err error) error {
 	e, ok := errors.AsType[*errs.Error](err)
 	if !ok || e.Kind != errs.KindInternal {
@@ -62,15 +62,25 @@ func AsWritten(err error) error {
 func (r *Run) writeData(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
 	switch s := s.(type) {
 	case *ast.Create:
-		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.create(ctx, env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) {
+			return r.create(ctx, env, s)
+		})
 	case *ast.Insert:
-		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.insert(ctx, env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) {
+			return r.insert(ctx, env, s)
+		})
 	case *ast.Update:
-		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.update(ctx, env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) {
+			return r.update(ctx, env, s)
+		})
 	case *ast.Delete:
-		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.delete(ctx, env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) {
+			return r.delete(ctx, env, s)
+		})
 	case *ast.Relate:
-		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) { return r.relate(ctx, env, s) })
+		return r.limited(ctx, env, s.Timeout, func(ctx context.Context) (value.Value, error) {
+			return r.relate(ctx, env, s)
+		})
 	}
 	return value.None, NotRunnable(s)
 }
@@ -200,7 +210,8 @@ func (w *writer) emit(ctx context.Context, tb *catalog.Table, id *value.RecordID
 
 // show makes stored images what the caller may see of them. It is false where the answer would say no more than that
 // there is, or was, a record that the caller may not see.
-func (w *writer) show(ctx context.Context, kind ast.OutputKind, tb *catalog.Table, id *value.RecordID, before, after value.Value) (b, a value.Value, ok bool, err error) {
+func (w *writer) show(ctx context.Context, kind ast.OutputKind, tb *catalog.Table, id *value.RecordID, before,
+	after value.Value) (b, a value.Value, ok bool, err error) {
 	deleted := after.IsNone()
 	if kind != ast.OutputBefore || !w.r.Auth.CanRead() {
 		if after, ok, err = w.g.Show(ctx, tb, id, after); !ok || err != nil {
@@ -249,7 +260,8 @@ func (w *writer) result(only bool, targets int) (value.Value, error) {
 }
 
 // limited runs f under the TIMEOUT of a statement.
-func (r *Run) limited(ctx context.Context, env *Env, timeout ast.Expr, f func(context.Context) (value.Value, error)) (value.Value, error) {
+func (r *Run) limited(ctx context.Context, env *Env, timeout ast.Expr,
+	f func(context.Context) (value.Value, error)) (value.Value, error) {
 	ctx, stop, err := r.limitTime(ctx, env, timeout)
 	if err != nil {
 		return value.None, err

@@ -181,3 +181,34 @@ func Whole(v value.Value) (int64, bool) {
 	}
 	return 0, false
 }
+
+// WithField is v with one field set, or removed where x is NONE. A value that is no object gives way to one.
+func WithField(v value.Value, name string, x value.Value) value.Value {
+	switch {
+	case v.Kind() != value.KindObject && x.IsNone():
+		return v
+	case v.Kind() != value.KindObject:
+		return value.ObjectOf(value.NewObject(value.Field{Name: name, Value: x}))
+	case x.IsNone():
+		return value.ObjectOf(v.Object().Without(name))
+	}
+	return value.ObjectOf(v.Object().With(name, x))
+}
+
+// WithElement is the array v with another element at i.
+func WithElement(v value.Value, i int, x value.Value) value.Value {
+	elems := append([]value.Value(nil), v.Elems()...)
+	elems[i] = x
+	return value.ArrayOf(elems)
+}
+
+// Kept is the array of those elements of v that keeps wants, by their places.
+func Kept(v value.Value, keeps func(i int) bool) value.Value {
+	out := make([]value.Value, 0, v.Len())
+	for i, e := range v.Elems() {
+		if keeps(i) {
+			out = append(out, e)
+		}
+	}
+	return value.ArrayOf(out)
+}

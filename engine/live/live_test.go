@@ -45,7 +45,8 @@ func TestHubDeliversInOrder(t *testing.T) {
 	tb := live.Table{NS: 1, DB: 1, TB: 1}
 	out := make(sink, 10)
 	h.Add(subscription(1, tb, out))
-	publish(t, h, 1, live.Change{Table: tb, After: value.Int(1)}, live.Change{Table: live.Table{TB: 7}, After: value.Int(9)},
+	publish(t, h, 1, live.Change{Table: tb, After: value.Int(1)},
+		live.Change{Table: live.Table{TB: 7}, After: value.Int(9)},
 		live.Change{Table: tb, Before: value.Int(1), After: value.Int(2)}, live.Change{Table: tb, Before: value.Int(2)})
 	publish(t, h, 2, live.Change{Table: tb, After: value.Int(3)})
 	for i, want := range []string{"CREATE", "UPDATE", "CREATE"} {
@@ -99,13 +100,15 @@ func TestEndOfATableOrAllInside(t *testing.T) {
 	h := live.NewHub(live.HubLimits{})
 	defer h.Close()
 	out := make(sink, 10)
-	for i, tb := range []live.Table{{NS: 1, DB: 1, TB: 1}, {NS: 1, DB: 1, TB: 2}, {NS: 1, DB: 2, TB: 1}, {NS: 2, DB: 1, TB: 1}} {
+	for i, tb := range []live.Table{{NS: 1, DB: 1, TB: 1}, {NS: 1, DB: 1, TB: 2}, {NS: 1, DB: 2, TB: 1},
+		{NS: 2, DB: 1, TB: 1}} {
 		h.Add(subscription(byte(i), tb, out))
 	}
 	for _, tc := range []struct {
 		of   live.Table
 		ends int
-	}{{live.Table{NS: 1, DB: 1, TB: 2}, 1}, {live.Table{NS: 1, DB: 1}, 1}, {live.Table{NS: 1}, 1}, {live.Table{NS: 3}, 0}} {
+	}{{live.Table{NS: 1, DB: 1, TB: 2}, 1}, {live.Table{NS: 1, DB: 1}, 1}, {live.Table{NS: 1}, 1}, {live.Table{NS: 3},
+		0}} {
 		h.End(tc.of)
 		for range tc.ends {
 			if n := <-out; n.Action != "KILLED" {
@@ -166,7 +169,8 @@ func TestSubscriptionInACommit(t *testing.T) {
 	s := subscription(1, tb, out)
 	s.From = 1
 	h.AddWith(s, 7)
-	publish(t, h, 7, live.Change{Table: tb, After: value.Int(1), Seq: 0}, live.Change{Table: tb, After: value.Int(2), Seq: 1})
+	publish(t, h, 7, live.Change{Table: tb, After: value.Int(1), Seq: 0},
+		live.Change{Table: tb, After: value.Int(2), Seq: 1})
 	publish(t, h, 8, live.Change{Table: tb, After: value.Int(3), Seq: 0})
 	for _, want := range []int64{2, 3} {
 		if n := <-out; n.Result.Int() != want {
@@ -238,7 +242,8 @@ func TestMatchErrorEndsTheSubscription(t *testing.T) {
 	}
 	h.Add(s)
 	h.Add(subscription(2, tb, good))
-	publish(t, h, 1, live.Change{Table: tb, After: value.Int(1)}, live.Change{Table: tb, After: value.Int(2)}, live.Change{Table: tb, After: value.Int(3)})
+	publish(t, h, 1, live.Change{Table: tb, After: value.Int(1)}, live.Change{Table: tb, After: value.Int(2)},
+		live.Change{Table: tb, After: value.Int(3)})
 	for _, want := range []string{"CREATE", "KILLED"} {
 		if n := <-bad; n.Action != want {
 			t.Errorf("got %s, want %s", n.Action, want)

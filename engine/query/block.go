@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -37,7 +38,7 @@ func (s state) failed() bool { return s == failed || s == nested || s == over }
 // part.
 
 // next runs the statement at the start of stmts, or those that share its commit, or the block, and gives what is left.
-func (q *Query) next(ctx context.Context, stmts []exec.Prepared) []exec.Prepared {
+func (q *Query) next(ctx context.Context, stmts []prepare.Statement) []prepare.Statement {
 	if n := q.joint(ctx, stmts); n > 0 {
 		return stmts[n:]
 	}
@@ -88,7 +89,7 @@ func errAborted() error {
 }
 
 // block runs the statements between a BEGIN and its COMMIT.
-func (q *Query) block(ctx context.Context, stmts []exec.Prepared) {
+func (q *Query) block(ctx context.Context, stmts []prepare.Statement) {
 	start := time.Now()
 	b := q.before()
 	q.lasting = false
@@ -221,7 +222,7 @@ func (q *Query) cancel(start time.Time) {
 }
 
 // inside runs a statement of an open transaction.
-func (q *Query) inside(ctx context.Context, p *exec.Prepared, start time.Time) {
+func (q *Query) inside(ctx context.Context, p *prepare.Statement, start time.Time) {
 	switch q.state {
 	case returned, over:
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -25,7 +26,7 @@ const (
 )
 
 // joinable reports whether a statement may share its commit with its neighbours, as far as that shows in its text.
-func joinable(p *exec.Prepared) bool {
+func joinable(p *prepare.Statement) bool {
 	switch p.Stmt.(type) {
 	case *ast.Create, *ast.Insert, *ast.Update, *ast.Delete, *ast.Relate:
 		return p.Writes
@@ -35,7 +36,7 @@ func joinable(p *exec.Prepared) bool {
 
 // joint runs some statements at the start of stmts in one transaction and gives how many of them are answered. 0: the
 // first one must run by itself.
-func (q *Query) joint(ctx context.Context, stmts []exec.Prepared) int {
+func (q *Query) joint(ctx context.Context, stmts []prepare.Statement) int {
 	most := 0
 	for most < min(len(stmts), mostJoint) && joinable(&stmts[most]) {
 		most++
@@ -68,7 +69,7 @@ func (q *Query) joint(ctx context.Context, stmts []exec.Prepared) int {
 
 // join runs one statement in a transaction that it shares, and answers it. Where it must have a transaction of its own,
 // nothing is left of it, and no more statements of the text are joined.
-func (q *Query) join(ctx context.Context, tx *txn.Tx, log *record.Log, p *exec.Prepared) bool {
+func (q *Query) join(ctx context.Context, tx *txn.Tx, log *record.Log, p *prepare.Statement) bool {
 	start, had, vars, lasting := time.Now(), len(q.out), q.base.Vars(), q.lasting
 	before, mark := tx.Savepoint(), log.Mark()
 	q.mark, q.lasting = q.mem.Mark(), false

@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -93,7 +94,7 @@ func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 }
 
 // Run runs all statements and gives their answers.
-func (q *Query) Run(ctx context.Context, s *exec.Script) []Result {
+func (q *Query) Run(ctx context.Context, s *prepare.Script) []Result {
 	q.out = make([]Result, 0, len(s.Stmts))
 	for rest := s.Stmts; len(rest) > 0; {
 		rest = q.next(ctx, rest)
@@ -134,7 +135,7 @@ func (q *Query) Take() []Result {
 func (q *Query) Open() bool { return q.state >= inBlock }
 
 // Statement runs one statement of the text and adds its answer.
-func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
+func (q *Query) Statement(ctx context.Context, p *prepare.Statement) {
 	start, had := time.Now(), len(q.out)
 	q.mark = q.mem.Mark()
 	q.statement(ctx, p, start)
@@ -143,7 +144,7 @@ func (q *Query) Statement(ctx context.Context, p *exec.Prepared) {
 	}
 }
 
-func (q *Query) statement(ctx context.Context, p *exec.Prepared, start time.Time) {
+func (q *Query) statement(ctx context.Context, p *prepare.Statement, start time.Time) {
 	if err := q.mayChange(p.Stmt); err != nil {
 		q.answer(start, value.None, "", err)
 		return
@@ -190,6 +191,6 @@ func (q *Query) Call(ctx context.Context, name string, args []value.Value) Resul
 	for _, a := range args {
 		call.Args = append(call.Args, &ast.Literal{Value: a})
 	}
-	q.Statement(ctx, &exec.Prepared{Stmt: &ast.ExprStmt{X: call}, Writes: true})
+	q.Statement(ctx, &prepare.Statement{Stmt: &ast.ExprStmt{X: call}, Writes: true})
 	return q.out[len(q.out)-1]
 }

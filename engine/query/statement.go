@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -18,7 +19,7 @@ import (
 )
 
 // byItself runs a statement in a transaction of its own, again on conflict.
-func (q *Query) byItself(ctx context.Context, p *exec.Prepared) (value.Value, error) {
+func (q *Query) byItself(ctx context.Context, p *prepare.Statement) (value.Value, error) {
 	var v value.Value
 	vars := q.base.Vars()
 	if !p.Writes || q.sess.ReadOnly {
@@ -85,7 +86,7 @@ func (q *Query) await(ctx context.Context, left func(context.Context) error) err
 }
 
 // streamed runs a statement that may write, once, in a transaction of its own, while its rows leave.
-func (q *Query) streamed(ctx context.Context, p *exec.Prepared, rows *rowsTo) (value.Value, error) {
+func (q *Query) streamed(ctx context.Context, p *prepare.Statement, rows *rowsTo) (value.Value, error) {
 	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Writing())
 	if err != nil {
 		return value.None, err
@@ -103,7 +104,7 @@ func (q *Query) streamed(ctx context.Context, p *exec.Prepared, rows *rowsTo) (v
 }
 
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
-func (q *Query) reading(ctx context.Context, p *exec.Prepared) (v value.Value, sent bool, err error) {
+func (q *Query) reading(ctx context.Context, p *prepare.Statement) (v value.Value, sent bool, err error) {
 	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Reading())
 	if err != nil {
 		return value.None, false, err

@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -42,7 +43,7 @@ type rowsTo struct {
 // Stream is Run for a Sink. The rows of a SELECT leave while it runs, as long as nothing is to be done to the list as a
 // whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
 // transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
-func (q *Query) Stream(ctx context.Context, s *exec.Script, sink Sink) error {
+func (q *Query) Stream(ctx context.Context, s *prepare.Script, sink Sink) error {
 	q.stream = &streaming{sink: sink, sess: q.sess, work: &q.work}
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {

@@ -15,7 +15,8 @@ func TestOneStepIsBounded(t *testing.T) {
 		"return [...'a'.repeat(4e6).matchAll(/a/g)].length", "return 'a'.repeat(4e6).match(/a/g).length",
 		"return 'a'.repeat(4e6).replace(/a/g, () => 'b').length", "return 'a'.repeat(4e6).replaceAll(/a/g, 'b').length",
 		"return [...'a'.repeat(4e6)].length", "return [.../a/g[Symbol.matchAll]('a'.repeat(4e6))].length",
-		"return " + strings.Repeat("1+", 30_000) + "1", "return " + strings.Repeat("x=", 30_000) + "1", "return " + strings.Repeat("!", 30_000) + "1",
+		"return " + strings.Repeat("1+", 30_000) + "1", "return " + strings.Repeat("x=",
+			30_000) + "1", "return " + strings.Repeat("!", 30_000) + "1",
 		"let s = 'a'.repeat(1e6); for (;;) s = `${s}${s}`", "let s = 'a'.repeat(1e6); for (;;) s = s.concat(s)",
 		"let s = 'a'.repeat(8e6); return `" + strings.Repeat("${s}", 5000) + "`.length",
 	} {

@@ -111,12 +111,17 @@ func TestScripts(t *testing.T) {
 func TestEveryKindComesBack(t *testing.T) {
 	e := engineOf(script.CallLimits{})
 	for _, v := range []value.Value{
-		value.None, value.Null, value.Bool(true), value.Int(1), value.Int(-1 << 63), value.Int(1<<63 - 1), value.Float(0.25),
-		value.Str("ü\x00"), value.Str(""), value.BytesOf([]byte{0, 255}), value.BytesOf(nil), cast(t, "1.10", value.TypeDecimal),
+		value.None, value.Null, value.Bool(true), value.Int(1), value.Int(-1 << 63), value.Int(1<<63 - 1),
+		value.Float(0.25),
+		value.Str("ü\x00"), value.Str(""), value.BytesOf([]byte{0, 255}), value.BytesOf(nil), cast(t, "1.10",
+			value.TypeDecimal),
 		cast(t, "1w2d3ns", value.TypeDuration), cast(t, "2024-01-02T03:04:05.123456789Z", value.TypeDatetime),
-		cast(t, "0001-01-01T00:00:00.000000001Z", value.TypeDatetime), cast(t, "018f0d3e-6f3b-7aaa-8aaa-1234567890ab", value.TypeUUID),
-		value.Array(value.Int(1), value.Array()), value.SetOf([]value.Value{value.Int(1), value.Str("a")}), obj(value.Field{Name: "a", Value: obj()}),
-		value.PointOf(1, 2.5), value.TableOf("t"), value.Record("t", value.Array(value.Int(1))), value.FileOf(&value.File{Bucket: "b", Key: "/k"}),
+		cast(t, "0001-01-01T00:00:00.000000001Z", value.TypeDatetime), cast(t, "018f0d3e-6f3b-7aaa-8aaa-1234567890ab",
+			value.TypeUUID),
+		value.Array(value.Int(1), value.Array()), value.SetOf([]value.Value{value.Int(1),
+			value.Str("a")}), obj(value.Field{Name: "a", Value: obj()}),
+		value.PointOf(1, 2.5), value.TableOf("t"), value.Record("t",
+			value.Array(value.Int(1))), value.FileOf(&value.File{Bucket: "b", Key: "/k"}),
 		value.RangeOf(&value.Range{Start: value.Bound{Kind: value.Included, Value: value.Int(1)}}),
 	} {
 		for _, js := range []string{"return arguments[0]", "return this", "return [arguments[0]][0]"} {
@@ -126,7 +131,8 @@ func TestEveryKindComesBack(t *testing.T) {
 			}
 		}
 	}
-	changed, err := e.Run(t.Context(), "const d = arguments[0]; d.setUTCFullYear(2030); return d", value.None, []value.Value{cast(t, "2024-01-02T03:04:05.123456789Z", value.TypeDatetime)}, nil)
+	changed, err := e.Run(t.Context(), "const d = arguments[0]; d.setUTCFullYear(2030); return d", value.None,
+		[]value.Value{cast(t, "2024-01-02T03:04:05.123456789Z", value.TypeDatetime)}, nil)
 	if err != nil || changed.Text() != "d'2030-01-02T03:04:05.123Z'" {
 		t.Errorf("a date that was changed: %s, %v", changed.Text(), err)
 	}
@@ -199,8 +205,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestGrowth: values that double, and lists that grow, end by the memory that they take, long before their time is up; garbage
-// does not count.
+// TestGrowth: values that double, and lists that grow, end by the memory that they take, long before their time is up;
+// garbage does not count.
 func TestGrowth(t *testing.T) {
 	e := engineOf(script.CallLimits{Time: time.Minute, Heap: 64 << 20})
 	for _, js := range []string{
@@ -220,8 +226,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestBigInts: they are there for scripts that have any, and no step makes, or reads, more of one than is allowed. A shift ended
-// the process.
+// TestBigInts: they are there for scripts that have any, and no step makes, or reads, more of one than is allowed. A
+// shift ended the process.
 func TestBigInts(t *testing.T) {
 	e := engineOf(script.CallLimits{})
 	most := value.Int(1<<63 - 1)

@@ -36,8 +36,8 @@ type worldTx struct {
 
 // TestStoresAgree runs one random sequence of interleaved transactions on every store and on a sorted map: each must
 // give the same answers, and commit exactly those transactions whose reads are unchanged since. The sequence has
-// snapshots that are held for long, savepoints, scans in both directions, deletions of ranges, counters, checkpoints and
-// restarts. NACRE_METAMORPHIC_OPS says how many operations, 15,000 by default.
+// snapshots that are held for long, savepoints, scans in both directions, deletions of ranges, counters, checkpoints
+// and restarts. NACRE_METAMORPHIC_OPS says how many operations, 15,000 by default.
 func TestStoresAgree(t *testing.T) {
 	total := 15_000
 	if s := os.Getenv("NACRE_METAMORPHIC_OPS"); s != "" {
@@ -149,7 +149,8 @@ func drawOp(rnd *rand.Rand, truth *model) op {
 	}
 	o.tx = rnd.IntN(open)
 	o.opt = txn.ScanOptions{Reverse: rnd.IntN(2) == 0, Limit: rnd.IntN(6), Untracked: rnd.IntN(5) == 0}
-	kinds := []string{"begin", "get", "get", "get untracked", "set", "set", "set", "delete", "scan", "scan", "add", "delete range", "savepoint", "rollback", "commit", "commit", "cancel"}
+	kinds := []string{"begin", "get", "get", "get untracked", "set", "set", "set", "delete", "scan", "scan", "add",
+		"delete range", "savepoint", "rollback", "commit", "commit", "cancel"}
 	o.kind = kinds[rnd.IntN(len(kinds))]
 	tx := truth.txs[o.tx]
 	writes := slices.Contains([]string{"set", "delete", "add", "delete range", "savepoint", "rollback"}, o.kind)

@@ -337,7 +337,8 @@ func TestManyReadsCollapse(t *testing.T) {
 func TestWrongUse(t *testing.T) {
 	st := mem.New()
 	tx := begin(t, st, false)
-	for what, err := range map[string]error{"set": tx.Set([]byte("a"), nil), "delete": tx.Delete([]byte("a")), "add": tx.Add([]byte("a"), 1)} {
+	for what, err := range map[string]error{"set": tx.Set([]byte("a"), nil), "delete": tx.Delete([]byte("a")),
+		"add": tx.Add([]byte("a"), 1)} {
 		if !errors.Is(err, txn.ErrReadOnly) {
 			t.Errorf("%s in a read-only transaction: %v", what, err)
 		}
@@ -450,8 +451,8 @@ func compare(t *rapid.T, tx *txn.Tx, truth map[string]string, start, end string,
 	}
 }
 
-// TestOnApply: functions run in the store's turn, before those of OnCommit, and not for what was rolled back; a transaction
-// that wrote nothing is then validated all the same.
+// TestOnApply: functions run in the store's turn, before those of OnCommit, and not for what was rolled back; a
+// transaction that wrote nothing is then validated all the same.
 func TestOnApply(t *testing.T) {
 	st := mem.New()
 	defer st.Close()

@@ -22,13 +22,14 @@ func void(t interface{ Fatal(...any) }, tx *txn.Tx, r, within kv.Range) bool {
 	return ok
 }
 
-// TestVoidAgreesWithScan: where Void says that there is nothing, a scan finds nothing; where it does not, there is a key or
-// the transaction has deleted one.
+// TestVoidAgreesWithScan: where Void says that there is nothing, a scan finds nothing; where it does not, there is a
+// key or the transaction has deleted one.
 func TestVoidAgreesWithScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := mem.New()
 		name := func(label string) string {
-			return fmt.Sprintf("%c%02d", 'a'+rapid.IntRange(0, 6).Draw(t, label+" space"), rapid.IntRange(0, 30).Draw(t, label))
+			return fmt.Sprintf("%c%02d", 'a'+rapid.IntRange(0, 6).Draw(t, label+" space"),
+				rapid.IntRange(0, 30).Draw(t, label))
 		}
 		first, err := txn.Begin(ctx, st, txn.Options{Write: true})
 		if err != nil {
@@ -97,7 +98,8 @@ func TestVoidCountsAsRead(t *testing.T) {
 		name, meanwhile string
 		conflict        bool
 	}{
-		{"in the range", "e5=v", true}, {"beside it in the same gap", "e7=v", false}, {"in the second range", "e35=v", true},
+		{"in the range", "e5=v", true}, {"beside it in the same gap", "e7=v", false}, {"in the second range", "e35=v",
+			true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st := mem.New()

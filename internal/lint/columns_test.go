@@ -19,11 +19,9 @@ const (
 // wideStill are the packages whose lines are not held to maxColumns yet, wideTests those whose tests are not. The lists
 // only shrink: take a package out and wrap its lines.
 var (
-	wideStill = []string{"engine/exec", "testdata/sdk-go"}
+	wideStill = []string{"testdata/sdk-go"}
 	wideTests = []string{
-		"daemon", "daemon/config", "daemon/http", "daemon/rpc", "daemon/telemetry", "daemon/ws", "engine",
-		"engine/access", "engine/auth", "engine/bucket", "engine/build", "engine/catalog", "engine/define",
-		"engine/endpoint", "engine/live", "engine/plan", "engine/query", "engine/record", "engine/script", "engine/txn",
+		"daemon", "engine",
 	}
 )
 
