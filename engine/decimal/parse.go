@@ -1,7 +1,6 @@
 package decimal
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,12 +9,17 @@ import (
 	"github.com/nacredb/nacre/internal/wide"
 )
 
+// SyntaxError is the error of a text that is no decimal, in the words of the reference.
+type SyntaxError string
+
+func (e SyntaxError) Error() string { return string(e) }
+
 // Texts of decimals that do not read, as the parser reports them.
 var (
-	errDecimal         = errors.New("Failed to parse")
-	errDecimalDigits   = errors.New("Invalid decimal: overflow from too many digits")
-	errDecimalRounding = errors.New("Invalid decimal: overflow from mantissa after rounding")
-	errDecimalRange    = errors.New("Number exceeds maximum value that can be represented.")
+	errDecimal         = error(SyntaxError("Failed to parse"))
+	errDecimalDigits   = error(SyntaxError("Invalid decimal: overflow from too many digits"))
+	errDecimalRounding = error(SyntaxError("Invalid decimal: overflow from mantissa after rounding"))
+	errDecimalRange    = error(SyntaxError("Number exceeds maximum value that can be represented."))
 )
 
 // Parse reads what <decimal> accepts: digits with optional sign and point, underscores after
@@ -84,7 +88,7 @@ func (d Decimal) shiftPoint(exp int) (Decimal, error) {
 }
 
 func errScale(scale int) error {
-	return fmt.Errorf("Scale exceeds the maximum precision allowed: %d > %d", scale, maxScale)
+	return SyntaxError(fmt.Sprintf("Scale exceeds the maximum precision allowed: %d > %d", scale, maxScale))
 }
 
 // reader collects digits until the coefficient is full.
