@@ -145,7 +145,8 @@ func TestCancelOfEachKind(t *testing.T) {
 	t.Logf("at most %v from the request to the answer", longest)
 	f.send(&pgproto3.Query{String: "BEGIN; UPDATE item SET n = 2; SLEEP 1h"})
 	running()
-	if got := stopped(1); got != "C(BEGIN) C(UPDATE 1) E!57014 ZE" {
+	// The request may come while the UPDATE runs.
+	if got := stopped(1); got != "C(BEGIN) C(UPDATE 1) E!57014 ZE" && got != "C(BEGIN) E!57014 ZE" {
 		t.Errorf("in a block: %s", got)
 	}
 	f.want("SELECT 1", "E!25P02 ZE")
