@@ -1,24 +1,5 @@
 package engine
 
-import (
-	"context"
-	"strings"
-
-	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/kv/tikv"
-	"github.com/nacredb/nacre/engine/record"
-)
-
 // ClusterTLS names the files, in PEM, for connections to a cluster: CA checks the cluster, Cert and Key are shown to
 // it.
-type ClusterTLS = tikv.TLS
-
-// openCluster opens a store on a TiKV cluster.
-func openCluster(ctx context.Context, d kv.DSN, opt Options) (kv.Store, error) {
-	st, err := tikv.Open(ctx, tikv.Options{PD: strings.Split(d.Path, ","), Prefix: d.Prefix, Isolation: d.Isolation,
-		Timeout: d.Timeout, TLS: opt.Cluster, Log: opt.Log, Counter: record.MayCount})
-	if err != nil {
-		return nil, err
-	}
-	return st, nil
-}
+type ClusterTLS struct{ CA, Cert, Key string }

@@ -39,6 +39,35 @@ func TestStaticcheck(t *testing.T) {
 	}
 }
 
+// cgoOptional are the packages of others that have files in C on some system, and build without them.
+var cgoOptional = []string{"github.com/prometheus/client_golang/prometheus"}
+
+// TestBuildsWithoutCgo looks, for each system that docs/install.md names, for packages of others that use C there:
+// without cgo, as releases are built, most of those do not compile.
+func TestBuildsWithoutCgo(t *testing.T) {
+	list := func(system, cgo, template string) []string {
+		cmd := exec.Command("go", "list", "-deps", "-f", template, "./cmd/nacre")
+		cmd.Dir = "../.."
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED="+cgo)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list for %s: %v", system, err)
+		}
+		return strings.Fields(string(out))
+	}
+	for _, system := range []string{"linux", "darwin", "windows", "freebsd", "openbsd", "netbsd"} {
+		plain := list(system, "0", "{{if not .Standard}}{{.ImportPath}}{{end}}")
+		for _, p := range list(system, "1", "{{if and (not .Standard) .CgoFiles}}{{.ImportPath}}{{end}}") {
+			if contains(plain, p) && !contains(cgoOptional, p) {
+				t.Errorf("%s: the binary needs %s, which uses C", system, p)
+			}
+		}
+		if len(plain) == 0 {
+			t.Errorf("%s: go list found nothing", system)
+		}
+	}
+}
+
 func TestGoreleaserConfig(t *testing.T) {
 	if _, err := exec.LookPath("goreleaser"); err != nil {
 		t.Skip("goreleaser is not installed")
