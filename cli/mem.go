@@ -254,17 +254,28 @@ func (p *memProfile) entry(name string) (*string, error) {
 	return nil, usagef("there is no setting %q: want url, api_key or context_id", name)
 }
 
+// setting finds a value of the profile in use. save stores all profiles, with what was written to the value.
+func (f *memFlags) setting(name string) (v *string, save func() error, err error) {
+	path, all, err := profiles()
+	if err != nil {
+		return nil, nil, err
+	}
+	p := all[f.profile]
+	if v, err = p.entry(name); err != nil {
+		return nil, nil, err
+	}
+	return v, func() error {
+		all[f.profile] = p
+		return saveProfiles(path, all)
+	}, nil
+}
+
 func (f *memFlags) configGet() *cobra.Command {
 	var reveal bool
 	cmd := &cobra.Command{Use: "get NAME", Short: "Print a value of the profile: url, api_key or context_id",
 		Args: exactArgs(1, "url, api_key or context_id"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, all, err := profiles()
-			if err != nil {
-				return err
-			}
-			p := all[f.profile]
-			v, err := p.entry(args[0])
+			v, _, err := f.setting(args[0])
 			if err != nil {
 				return err
 			}
@@ -282,18 +293,12 @@ func (f *memFlags) configSet() *cobra.Command {
 	return &cobra.Command{Use: "set NAME VALUE", Short: "Change a value of the profile: url, api_key or context_id",
 		Args: exactArgs(2, "url, api_key or context_id, and its value"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			path, all, err := profiles()
-			if err != nil {
-				return err
-			}
-			p := all[f.profile]
-			v, err := p.entry(args[0])
+			v, save, err := f.setting(args[0])
 			if err != nil {
 				return err
 			}
 			*v = args[1]
-			all[f.profile] = p
-			return saveProfiles(path, all)
+			return save()
 		}}
 }
 

@@ -276,7 +276,7 @@ func logSettings(c *Config) []*Setting {
 		{Flag: "log-file-rotation", Env: "LOG_FILE_ROTATION", Group: GroupLog,
 			Help: "When a new file begins: daily, hourly or never (UTC); the old one gets the time in its name", Value: stringValue{&c.LogFile.Rotation}},
 		{Flag: "log-socket", Env: "LOG_SOCKET", Group: GroupLog,
-			Help:  "Send the log to HOST:PORT by TCP, or to unix:PATH, as well; lines are dropped while nobody takes them",
+			Help:  "Send the log to HOST:PORT by TCP, or to unix:PATH, as well; lines are dropped while no program receives them",
 			Value: stringValue{&c.LogSocket.Address}},
 		{Flag: "log-socket-format", Env: "LOG_SOCKET_FORMAT", Group: GroupLog, Help: "Form of its lines: text or json",
 			Value: stringValue{&c.LogSocket.Format}},

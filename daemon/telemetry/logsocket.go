@@ -187,7 +187,7 @@ func (l *LogSocket) connect(ctx context.Context) bool {
 			return ctx.Err() == nil
 		}
 		if !told && ctx.Err() == nil {
-			l.tell("nobody takes the log at the log socket", "err", err)
+			l.tell("no program listens at the log socket", "err", err)
 		}
 		select {
 		case <-time.After(pause):

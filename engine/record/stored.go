@@ -100,8 +100,8 @@ const batchPairs = 64
 // Batch appends the next n records to dst as they are stored, fewer at the end or where Err says why. It is for Plain
 // cursors only.
 func (c *Cursor) Batch(dst []Stored, n int) []Stored {
-	if c.pairs == nil {
-		c.pairs = make([]kv.Pair, min(n, batchPairs))
+	if room := min(n, batchPairs); len(c.pairs) < room {
+		c.pairs = make([]kv.Pair, room)
 	}
 	for n > 0 && c.err == nil {
 		pairs := c.pairs[:min(n, len(c.pairs))]

@@ -64,6 +64,7 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		strings.Contains(low, "latest") || strings.Contains(low, "still ")
 	seen := map[string]bool{}
 	var stems []string
+	unknown := 0
 	words := text.Words(query)
 	for _, w := range words {
 		if text.Stop(w.Lower) || inMoment(moments, w.Start) {
@@ -82,9 +83,14 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 		if w.asks {
 			w.weight = t.Asking
 		}
-		if right := x.spelled(stem); right != "" && !seen[right] {
-			stem, seen[right] = right, true
-			w.stem, w.weight = right, corrected*(1-t.Plain*(1-text.Rarity(right)))
+		if x.terms[stem] == nil {
+			unknown++
+		}
+		if unknown <= maxCorrected {
+			if right := x.spelled(stem); right != "" && !seen[right] {
+				stem, seen[right] = right, true
+				w.stem, w.weight = right, corrected*(1-t.Plain*(1-text.Rarity(right)))
+			}
 		}
 		q.terms = append(q.terms, w)
 		stems = append(stems, stem)

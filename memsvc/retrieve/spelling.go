@@ -8,6 +8,7 @@ const (
 	leastLetters = 4   // shorter words are not corrected
 	twoWrong     = 8   // from that many letters on two may be wrong
 	corrected    = 0.8 // weight of a word that was corrected
+	maxCorrected = 16  // unknown words of a question: each is compared with the whole vocabulary
 	partOf       = 0.7 // how near a part of a compound is to the whole
 )
 

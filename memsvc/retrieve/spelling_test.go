@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,21 @@ func TestMisspeltAndDividedWordsAreFound(t *testing.T) {
 		if len(hits) == 0 || hits[0].ID != want {
 			t.Errorf("%s: got %v, want %s", question, hits, want)
 		}
+	}
+	// Only so many unknown words are compared with the vocabulary: a misspelt one behind them is not.
+	corrects := func(unknown int) bool {
+		var many strings.Builder
+		for i := range unknown {
+			many.WriteString("qxq" + strings.Repeat("z", i+1) + " ")
+		}
+		q := x.read(many.String()+"uphlosterer", time.Unix(1.7e9, 0), &Default)
+		return x.terms[q.terms[len(q.terms)-1].stem] != nil
+	}
+	if !corrects(maxCorrected - 1) {
+		t.Error("the last word that may be corrected is not")
+	}
+	if corrects(maxCorrected) {
+		t.Error("one word too many is corrected")
 	}
 	if got := x.spelled("farm"); got != "" {
 		t.Errorf("farm is taken for %s", got)
