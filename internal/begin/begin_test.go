@@ -10,6 +10,7 @@ import (
 // TestFirstCollection: the collector waits, and has its usual pace from the first collection on.
 func TestFirstCollection(t *testing.T) {
 	const usual = 123
+	Over() // the wait of this process would end at any collection, perhaps after the one of the test
 	debug.SetGCPercent(usual)
 	w := begin()
 	if got := debug.SetGCPercent(percent); got != percent {
@@ -37,6 +38,7 @@ func TestFirstCollection(t *testing.T) {
 
 // TestSettingOfTheEnvironment: one that lets the collector wait longer, or for ever, holds.
 func TestSettingOfTheEnvironment(t *testing.T) {
+	Over()
 	for _, set := range []int{-1, 800} {
 		debug.SetGCPercent(set)
 		begin()
