@@ -215,7 +215,6 @@ func TestTracesTellTheirRetrievals(t *testing.T) {
 		t.Errorf("audit: %s", a.raw)
 	}
 	s.get(400, "/audit?since=soon")
-	s.get(501, "/entities/person/ada?atInstant=2024-01-01")
 }
 
 // isReady waits until a document can be found.

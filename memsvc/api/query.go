@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strings"
@@ -77,24 +78,43 @@ func (in *queryRequest) check(c *call) (k int, err error) {
 	if in.Location != nil {
 		return 0, problem.Of(501, "not-supported", "location: memories have no places yet")
 	}
-	if !in.AtInstant.IsZero() {
-		return 0, problem.NoSystemTime()
-	}
-	if !in.ValidFrom.IsZero() && !in.ValidUntil.IsZero() && in.ValidUntil.Before(in.ValidFrom.Time) {
-		return 0, problem.Invalid("validUntil", "validUntil: it is before validFrom")
+	if err := in.order(); err != nil {
+		return 0, err
 	}
 	return c.k(in.K, in.Limit)
 }
 
+// order refuses an interval that ends before it begins.
+func (in *queryRequest) order() error {
+	if !in.ValidFrom.IsZero() && !in.ValidUntil.IsZero() && in.ValidUntil.Before(in.ValidFrom.Time) {
+		return problem.Invalid("validUntil", "validUntil: it is before validFrom")
+	}
+	return nil
+}
+
+// when is the times that a request reads at. Those in the future are now.
+func (in *queryRequest) when() when {
+	now := time.Now().UTC()
+	w := when{known: now, held: now}
+	if t := in.AtInstant.Time; !t.IsZero() && t.Before(now) {
+		w.known, w.held = t, t
+	}
+	if t := in.AsOf.Time; !t.IsZero() && t.Before(w.known) {
+		w.known = t
+	}
+	w.valid = w.known
+	return w
+}
+
 // search makes the query of a request.
 func (in *queryRequest) search(c *call) retrieve.Query {
-	now := time.Now().UTC()
-	if t := in.AsOf.Time; !t.IsZero() && t.Before(now) {
-		now = t
-	}
+	now := in.when().known
 	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: now, Pool: c.s.cfg.Pool, Region: c.who.Region,
 		Lens:   named(in.Lens, in.Scope),
 		Labels: in.Labels, Twins: in.Duplicates, From: in.ValidFrom.Time, To: in.ValidUntil.Time}
+	if !in.AtInstant.IsZero() {
+		q.Held = in.when().held
+	}
 	if q.Mode == "" {
 		q.Mode = retrieve.Hybrid
 	}
@@ -135,7 +155,8 @@ func (s *Server) runQuery(c *call, in *queryRequest, k int) (*queryResponse, err
 		out.Classification = "direct_lookup"
 	}
 	if s.cfg.SectionExpansion {
-		if out.ContextHits, err = s.retrieve.Siblings(c.ctx(), c.tenant, c.who.Region, found.Hits); err != nil {
+		if out.ContextHits, err = s.retrieve.Siblings(c.ctx(), c.tenant, c.who.Region, found.Hits,
+			in.when().held); err != nil {
 			return nil, err
 		}
 	}
@@ -273,11 +294,12 @@ func (s *Server) runContext(c *call, in *contextRequest) (*contextResponse, erro
 	if err != nil {
 		return nil, err
 	}
-	near, err := s.neighbours(c.ctx(), c, found.Hits)
+	w := in.when()
+	near, err := s.neighbours(c.ctx(), c, found.Hits, w.held)
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.contextHead(c, budget/5)
+	head, err := s.contextHead(c, w, budget/5)
 	if err != nil {
 		return nil, err
 	}
@@ -291,12 +313,13 @@ func (s *Server) runContext(c *call, in *contextRequest) (*contextResponse, erro
 }
 
 // neighbours are the turns around hits and the passages of their sections.
-func (s *Server) neighbours(ctx context.Context, c *call, hits []retrieve.Hit) ([]retrieve.Hit, error) {
-	near, err := s.retrieve.Around(ctx, c.tenant, c.who.Region, hits)
+func (s *Server) neighbours(ctx context.Context, c *call, hits []retrieve.Hit, held time.Time) ([]retrieve.Hit,
+	error) {
+	near, err := s.retrieve.Around(ctx, c.tenant, c.who.Region, hits, held)
 	if err != nil || !s.cfg.SectionExpansion {
 		return near, err
 	}
-	siblings, err := s.retrieve.Siblings(ctx, c.tenant, c.who.Region, hits)
+	siblings, err := s.retrieve.Siblings(ctx, c.tenant, c.who.Region, hits, held)
 	return append(near, siblings...), err
 }
 
@@ -493,10 +516,10 @@ func (s *Server) changeStats(c *call, since time.Time) (map[string]any, error) {
 		"sourceKindDistribution": sources}, nil
 }
 
-// moment reads a time of the query; zero when there is none.
+// moment reads a time of the query, by its name or that in snake_case; zero when there is none.
 func (c *call) moment(name string) (time.Time, error) {
 	var t Time
-	s := c.r.URL.Query().Get(name)
+	s := cmp.Or(c.r.URL.Query().Get(name), c.r.URL.Query().Get(snake(name)))
 	if s == "" {
 		return t.Time, nil
 	}

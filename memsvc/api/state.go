@@ -75,40 +75,55 @@ func (s *Server) preview(c *call, w *ingest.TurnWrite, out *factResponse) (any, 
 	return out, err
 }
 
-// when is the instants that a read asks for: what was known then, and what held then.
-type when struct{ known, valid time.Time }
+// when is the instants that a read asks for, one for each clock: what was known then, what held then, and what the
+// database held then. until, where it is set, makes an interval of the second one.
+type when struct{ known, valid, held, until time.Time }
+
+// endless is later than any time of a request.
+var endless = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// present is the when of a read that asks for none.
+func present() when {
+	now := time.Now().UTC()
+	return when{known: now, valid: now, held: now}
+}
 
 func (c *call) when() (w when, err error) {
-	now := time.Now().UTC()
-	w = when{known: now, valid: now}
-	q := c.r.URL.Query()
-	if q.Get("atInstant") != "" {
-		return w, problem.NoSystemTime()
+	in := queryRequest{}
+	for name, at := range map[string]*time.Time{"asOf": &in.AsOf.Time, "atInstant": &in.AtInstant.Time,
+		"validFrom": &in.ValidFrom.Time, "validUntil": &in.ValidUntil.Time} {
+		if *at, err = c.moment(name); err != nil {
+			return w, err
+		}
 	}
-	for name, at := range map[string]*time.Time{"asOf": &w.known, "validFrom": &w.valid} {
-		text := q.Get(name)
-		if text == "" {
-			continue
-		}
-		var t Time
-		if err := t.UnmarshalJSON([]byte(`"` + strings.ReplaceAll(text, `"`, "") + `"`)); err != nil {
-			return w, problem.Invalid(name, "%s: want a time", name)
-		}
-		if *at = t.Time; name == "asOf" {
-			if t.After(now) {
-				*at = now
-			}
-			w.valid = *at
-		}
+	w = in.when()
+	if err := in.order(); err != nil {
+		return w, err
+	}
+	if in.ValidFrom.IsZero() && in.ValidUntil.IsZero() {
+		return w, nil
+	}
+	if w.valid, w.until = in.ValidFrom.Time, in.ValidUntil.Time; w.until.IsZero() {
+		w.until = endless
 	}
 	return w, nil
 }
 
-// holds reports whether a fact was known and held at w.
+// holds reports whether a fact was known and held at w: that its time overlaps the interval that is asked for. An end
+// that became known later does not count.
 func (w when) holds(created, from time.Time, until, closed *time.Time) bool {
-	known := !created.After(w.known) && (closed == nil || closed.After(w.known))
-	return known && !from.After(w.valid) && (until == nil || until.After(w.valid) ||
-		(closed != nil && closed.After(w.known)))
+	if closed != nil && closed.After(w.known) {
+		until = nil
+	}
+	return !created.After(w.known) && !from.After(w.last()) && (until == nil || until.After(w.valid))
+}
+
+// last is the end of the interval in which a fact holds that is asked for.
+func (w when) last() time.Time {
+	if w.until.IsZero() {
+		return w.valid
+	}
+	return w.until
 }
 
 type attributeBody struct {
@@ -163,7 +178,7 @@ func (c *call) facts(w when, entity string) ([]store.Attribute, []store.Relation
 	}
 	var attributes []store.Attribute
 	for _, a := range all {
-		if c.sees(a.Clauses) && w.holds(a.CreatedAt, a.ValidFrom, a.ValidUntil, a.ClosedAt) {
+		if a.HeldAt(w.held) && c.sees(a.Clauses) && w.holds(a.CreatedAt, a.ValidFrom, a.ValidUntil, a.ClosedAt) {
 			attributes = append(attributes, a)
 		}
 	}
@@ -178,7 +193,7 @@ func (c *call) facts(w when, entity string) ([]store.Attribute, []store.Relation
 		"SELECT * FROM relation WHERE $e = '' OR subject = $e OR object = $e ORDER BY id", v)
 	var relations []store.Relation
 	for _, r := range rels {
-		if c.sees(r.Clauses) && w.holds(r.CreatedAt, r.ValidFrom, r.ValidUntil, r.ClosedAt) {
+		if r.HeldAt(w.held) && c.sees(r.Clauses) && w.holds(r.CreatedAt, r.ValidFrom, r.ValidUntil, r.ClosedAt) {
 			relations = append(relations, r)
 		}
 	}
@@ -189,14 +204,13 @@ func relationBodyOf(r store.Relation) relationBody {
 	return relationBody{r.Subject, r.Label, r.Object, r.Category, r.ValidFrom, r.ValidUntil, r.Source}
 }
 
-// visible are the entities that the caller has a fact about, or whose own clauses it sees.
-func (c *call) entities(kind string) ([]entityBody, error) {
+// entities are those that the database held then and whose clauses the caller sees.
+func (c *call) entities(w when, kind string) ([]entityBody, error) {
 	all, err := store.Rows[store.Entity](c.ctx(), c.tenant.DB,
-		"SELECT * FROM entity WHERE valid_until = NONE AND ($t = '' OR type = $t) ORDER BY id",
-		store.Var{Name: "t", Value: kind})
+		"SELECT * FROM entity WHERE $t = '' OR type = $t ORDER BY id", store.Var{Name: "t", Value: kind})
 	out := []entityBody{}
 	for _, e := range all {
-		if c.sees(e.Clauses) {
+		if e.HeldAt(w.held) && e.ValidUntil == nil && c.sees(e.Clauses) {
 			out = append(out, entityBody{e.ID, e.Name, e.Type, e.Category, e.CreatedAt})
 		}
 	}
@@ -211,7 +225,11 @@ func (s *Server) listEntities(c *call) (any, error) {
 	if c.r.URL.Query().Get("limit") == "" {
 		limit = s.cfg.MaxList
 	}
-	all, err := c.entities(c.r.URL.Query().Get("type"))
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.entities(w, c.r.URL.Query().Get("type"))
 	return map[string]any{"entities": window(all, limit, offset), "total": len(all)}, err
 }
 
@@ -220,12 +238,13 @@ func (c *call) entityKey() string {
 	return ingest.EntityKey(c.param("type"), unescaped(c.param("name")))
 }
 
-func (c *call) entity() (*store.Entity, error) {
+// entity is the entity in the path, if the database held it then and the caller may see it.
+func (c *call) entity(held time.Time) (*store.Entity, error) {
 	e, err := store.Get[store.Entity](c.ctx(), c.tenant.DB, "entity", c.entityKey())
 	if err != nil {
 		return nil, err
 	}
-	if e == nil || !c.sees(e.Clauses) {
+	if e == nil || !e.HeldAt(held) || !c.sees(e.Clauses) {
 		return nil, problem.NotFound("There is no such entity")
 	}
 	return e, nil
@@ -236,7 +255,7 @@ func (s *Server) getEntity(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.entity()
+	e, err := c.entity(w.held)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +285,7 @@ func (s *Server) entityHistory(c *call) (any, error) {
 			Value: words.Normal(unescaped(c.param("key")))})
 	out := []attributeBody{}
 	for _, a := range all {
-		if c.sees(a.Clauses) && !a.CreatedAt.After(w.known) {
+		if a.HeldAt(w.held) && c.sees(a.Clauses) && !a.CreatedAt.After(w.known) {
 			out = append(out, attributeBodyOf(a))
 		}
 	}
@@ -274,7 +293,7 @@ func (s *Server) entityHistory(c *call) (any, error) {
 }
 
 func (s *Server) deleteEntity(c *call) (any, error) {
-	e, err := c.entity()
+	e, err := c.entity(time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +335,7 @@ func (s *Server) state(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	entities, err := c.entities("")
+	entities, err := c.entities(w, "")
 	if err != nil {
 		return nil, err
 	}
@@ -338,29 +357,29 @@ func (s *Server) state(c *call) (any, error) {
 		p := parts[r.Category]
 		p.Relations = append(p.Relations, relationBodyOf(r))
 	}
-	if out["instructions"], err = c.instructions(); err != nil {
+	if out["instructions"], err = c.instructions(w.held); err != nil {
 		return nil, err
 	}
-	out["unknowns"], err = c.uncertainties()
+	out["unknowns"], err = c.uncertainties(w.held)
 	return out, err
 }
 
-func (c *call) instructions() ([]store.Instruction, error) {
-	all, err := store.Rows[store.Instruction](c.ctx(), c.tenant.DB, "SELECT * FROM instruction WHERE revoked_at = NONE ORDER BY id")
+func (c *call) instructions(held time.Time) ([]store.Instruction, error) {
+	all, err := store.Rows[store.Instruction](c.ctx(), c.tenant.DB, "SELECT * FROM instruction ORDER BY id")
 	out := []store.Instruction{}
 	for _, i := range all {
-		if c.sees(i.Clauses) {
+		if i.HeldAt(held) && i.RevokedAt == nil && c.sees(i.Clauses) {
 			out = append(out, i)
 		}
 	}
 	return out, err
 }
 
-func (c *call) uncertainties() ([]store.Uncertainty, error) {
-	all, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB, "SELECT * FROM uncertainty WHERE resolved = false ORDER BY id")
+func (c *call) uncertainties(held time.Time) ([]store.Uncertainty, error) {
+	all, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB, "SELECT * FROM uncertainty ORDER BY id")
 	out := []store.Uncertainty{}
 	for _, u := range all {
-		if c.sees(u.Clauses) {
+		if u.HeldAt(held) && !u.Resolved && c.sees(u.Clauses) {
 			out = append(out, u)
 		}
 	}
@@ -386,18 +405,18 @@ func (s *Server) profile(c *call) (any, error) {
 	for _, a := range as {
 		parts[a.Category] = append(parts[a.Category], keyValue{a.Entity, a.Key, a.Value})
 	}
-	rules, err := c.instructions()
+	rules, err := c.instructions(w.held)
 	return map[string]any{"static": parts["identity"], "dynamic": parts["context"],
 		"preferences": parts["knowledge"], "instructions": rules}, err
 }
 
 // contextHead is the part of a context that does not depend on the question: rules and who people are.
-func (s *Server) contextHead(c *call, budget int) (string, error) {
-	rules, err := c.instructions()
+func (s *Server) contextHead(c *call, w when, budget int) (string, error) {
+	rules, err := c.instructions(w.held)
 	if err != nil {
 		return "", err
 	}
-	as, _, err := c.facts(when{time.Now().UTC(), time.Now().UTC()}, "")
+	as, _, err := c.facts(w, "")
 	if err != nil {
 		return "", err
 	}
@@ -571,10 +590,14 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 	if !ok || key == "" {
 		return nil, problem.Invalid("ref", "ref: want kind:key, such as entity:person/ada")
 	}
+	w, err := c.when()
+	if err != nil {
+		return nil, err
+	}
 	switch kind {
 	case "turn", "memory_chunk":
 		t, err := store.Get[store.Turn](c.ctx(), c.tenant.DB, "turn", key)
-		if err == nil && (t == nil || !c.sees(t.Clauses)) {
+		if err == nil && (t == nil || !t.HeldAt(w.held) || !c.sees(t.Clauses)) {
 			err = errNothing
 		}
 		if err != nil {
@@ -582,17 +605,17 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 		}
 		return turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt}, nil
 	case "attribute":
-		return c.inspectAttribute(key)
+		return c.inspectAttribute(w, key)
 	case "relation":
-		return c.inspectRelation(key)
+		return c.inspectRelation(w, key)
 	case "chunk", "passage":
-		return c.inspectPassage(kind, key)
+		return c.inspectPassage(w, kind, key)
 	case "entity":
 		typ, name, ok := strings.Cut(key, "/")
 		if !ok {
 			return nil, problem.Invalid("ref", "ref: want entity:TYPE/NAME")
 		}
-		return s.inspectEntity(c, typ, name)
+		return s.inspectEntity(c, w, typ, name)
 	case "document", "doc":
 		d, err := c.document(key)
 		if err != nil {
@@ -615,11 +638,11 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 var errNothing = problem.NotFound("There is nothing at this reference")
 
 // inspectAttribute is an attribute by its id, or the value that holds now of TYPE/NAME/KEY.
-func (c *call) inspectAttribute(key string) (any, error) {
+func (c *call) inspectAttribute(w when, key string) (any, error) {
 	parts := strings.Split(key, "/")
 	if len(parts) == 1 {
 		a, err := store.Get[store.Attribute](c.ctx(), c.tenant.DB, "attribute", key)
-		if err == nil && (a == nil || !c.sees(a.Clauses)) {
+		if err == nil && (a == nil || !a.HeldAt(w.held) || !c.sees(a.Clauses)) {
 			err = errNothing
 		}
 		if err != nil {
@@ -631,8 +654,7 @@ func (c *call) inspectAttribute(key string) (any, error) {
 		return nil, problem.Invalid("ref", "ref: want attribute:TYPE/NAME/KEY")
 	}
 	name := strings.Join(parts[1:len(parts)-1], "/")
-	now := time.Now().UTC()
-	as, _, err := c.facts(when{now, now}, ingest.EntityKey(parts[0], name))
+	as, _, err := c.facts(w, ingest.EntityKey(parts[0], name))
 	if err != nil {
 		return nil, err
 	}
@@ -652,7 +674,7 @@ func (c *call) inspectAttribute(key string) (any, error) {
 }
 
 // inspectRelation is the relation that holds now of TYPE/NAME-[LABEL]->TYPE/NAME.
-func (c *call) inspectRelation(key string) (any, error) {
+func (c *call) inspectRelation(w when, key string) (any, error) {
 	subject, rest, ok := strings.Cut(key, "-[")
 	label, object, ok2 := strings.Cut(rest, "]->")
 	stype, sname, ok3 := strings.Cut(subject, "/")
@@ -660,8 +682,7 @@ func (c *call) inspectRelation(key string) (any, error) {
 	if !ok || !ok2 || !ok3 || !ok4 {
 		return nil, problem.Invalid("ref", "ref: want relation:TYPE/NAME-[LABEL]->TYPE/NAME")
 	}
-	now := time.Now().UTC()
-	_, rs, err := c.facts(when{now, now}, ingest.EntityKey(stype, sname))
+	_, rs, err := c.facts(w, ingest.EntityKey(stype, sname))
 	if err != nil {
 		return nil, err
 	}
@@ -675,7 +696,7 @@ func (c *call) inspectRelation(key string) (any, error) {
 }
 
 // inspectPassage is a passage by its id (chunk:ID) or by its document and place (passage:DOCUMENT/PLACE).
-func (c *call) inspectPassage(kind, key string) (any, error) {
+func (c *call) inspectPassage(w when, kind, key string) (any, error) {
 	if kind == "passage" {
 		did, place, ok := strings.Cut(key, "/")
 		n, err := strconv.Atoi(place)
@@ -689,7 +710,7 @@ func (c *call) inspectPassage(kind, key string) (any, error) {
 		key = ingest.ChunkKey(d.ID, d.Version, n)
 	}
 	ch, err := store.Get[store.Chunk](c.ctx(), c.tenant.DB, "chunk", key)
-	if err == nil && (ch == nil || !c.sees(ch.Clauses)) {
+	if err == nil && (ch == nil || !ch.HeldAt(w.held) || !c.sees(ch.Clauses)) {
 		err = errNothing
 	}
 	if err != nil {
@@ -698,17 +719,13 @@ func (c *call) inspectPassage(kind, key string) (any, error) {
 	return chunkBody{"chunk:" + ch.ID, ch.Text, ch.Section, ch.Position, ch.Document, ch.Start, ch.End}, nil
 }
 
-func (s *Server) inspectEntity(c *call, typ, name string) (any, error) {
+func (s *Server) inspectEntity(c *call, w when, typ, name string) (any, error) {
 	e, err := store.Get[store.Entity](c.ctx(), c.tenant.DB, "entity", ingest.EntityKey(typ, name))
 	if err != nil {
 		return nil, err
 	}
-	if e == nil || !c.sees(e.Clauses) {
-		return nil, problem.NotFound("There is nothing at this reference")
-	}
-	w, err := c.when()
-	if err != nil {
-		return nil, err
+	if e == nil || !e.HeldAt(w.held) || !c.sees(e.Clauses) {
+		return nil, errNothing
 	}
 	as, _, err := c.facts(w, e.ID)
 	out := []attributeBody{}

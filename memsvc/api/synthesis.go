@@ -154,7 +154,7 @@ func (y *synthesis) answer(s *Server) (*answered, error) {
 	if y.found, err = s.retrieve.Search(c.ctx(), c.tenant, q, maxSources+len(y.window)); err != nil {
 		return nil, err
 	}
-	head, err := s.contextHead(c, sourceTokens/5)
+	head, err := s.contextHead(c, present(), sourceTokens/5)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (s *Service) retire(ctx context.Context, t *settings.Tenant, tx *store.Tx, 
 	}
 	for _, r := range attributes {
 		if r.ClosedAt == nil {
-			r.ValidUntil, r.ClosedAt = &now, &now
+			r.ValidUntil, r.ClosedAt, r.RetiredAt = &now, &now, &now
 			tx.Put("attribute", r)
 			out.Attributes++
 		}
@@ -87,7 +87,7 @@ func (s *Service) retire(ctx context.Context, t *settings.Tenant, tx *store.Tx, 
 	relations, err := s.relationsOf(ctx, t, m)
 	for _, r := range relations {
 		if r.ClosedAt == nil {
-			r.ValidUntil, r.ClosedAt = &now, &now
+			r.ValidUntil, r.ClosedAt, r.RetiredAt = &now, &now, &now
 			tx.Put("relation", r)
 			out.Relations++
 		}

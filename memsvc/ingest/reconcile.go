@@ -165,7 +165,7 @@ func work(ctx context.Context, t *settings.Tenant, tx *store.Tx, found Facts, o 
 	for _, r := range found.Instructions {
 		r.ID = store.NewID()
 		tx.Put("instruction", store.Instruction{ID: r.ID, Label: r.Label, Description: r.Description,
-			Source: o.Source, Clauses: o.Clauses, CreatedAt: c.o.Observed})
+			Source: o.Source, Clauses: o.Clauses, CreatedAt: c.o.Observed, RecordedAt: c.now})
 		c.out.Instructions = append(c.out.Instructions, r)
 	}
 	for _, d := range found.Doubts {
@@ -217,7 +217,7 @@ func (c *change) entity(kind, name, category string) (*store.Entity, error) {
 	fresh := e == nil
 	if fresh {
 		e = &store.Entity{ID: id, Type: EntityType(kind), Name: text.Clip(name, 256), Category: category,
-			Importance: importance[category], CreatedAt: c.o.Observed}
+			Importance: importance[category], CreatedAt: c.o.Observed, RecordedAt: c.now}
 	}
 	e.Clauses, e.UpdatedAt, e.ValidUntil = e.Clauses.Join(c.o.Clauses), c.now, nil
 	c.entities[id] = e
@@ -384,6 +384,9 @@ func (c *change) attribute(e *store.Entity, f Fact) *store.Attribute {
 func (c *change) supersede(old, n *store.Attribute) {
 	old.SupersededBy, n.Supersedes = n.ID, old.ID
 	old.ValidUntil, old.ClosedAt = &n.ValidFrom, &n.CreatedAt
+	if old.RetiredAt == nil {
+		old.RetiredAt = &c.now
+	}
 	c.dirty[old.ID] = old
 }
 
@@ -410,7 +413,7 @@ func (c *change) close(chain []*store.Attribute, f Fact) {
 	for _, a := range chain {
 		if current(a) && strings.EqualFold(a.Value, f.Value) {
 			until, known := f.From, c.o.Observed
-			a.ValidUntil, a.ClosedAt = &until, &known
+			a.ValidUntil, a.ClosedAt, a.RetiredAt = &until, &known, &c.now
 			c.dirty[a.ID] = a
 			c.out.Corrections = append(c.out.Corrections, Correction{a.Entity, a.Key, a.Value, ""})
 		}
@@ -428,6 +431,14 @@ func (c *change) relation(e *store.Entity, f Fact) error {
 	if err != nil {
 		return err
 	}
+	if r != nil && r.ClosedAt != nil {
+		if !f.Negated { // it holds again: the time that it held before stays as a row of its own
+			old := *r
+			old.ID = store.NewID()
+			c.tx.Put("relation", old)
+		}
+		r = nil
+	}
 	if r == nil {
 		if f.Negated {
 			return nil
@@ -441,9 +452,9 @@ func (c *change) relation(e *store.Entity, f Fact) error {
 	}
 	if f.Negated {
 		until, known := c.o.Observed, c.o.Observed
-		r.ValidUntil, r.ClosedAt = &until, &known
+		r.ValidUntil, r.ClosedAt, r.RetiredAt = &until, &known, &c.now
 	} else {
-		r.Importance, r.ValidUntil, r.ClosedAt = min(1, r.Importance*1.1), nil, nil
+		r.Importance = min(1, r.Importance*1.1)
 	}
 	c.tx.Put("relation", *r)
 	c.out.Relations = append(c.out.Relations, RelationDiff{e.ID, r.Label, o.ID, r.Category})
@@ -506,7 +517,8 @@ func settle(ctx context.Context, t *settings.Tenant, tx *store.Tx, clauses grant
 	for _, u := range open {
 		for _, a := range out.Attributes {
 			if u.About == a.Entity+" "+a.Key && u.Clauses.Key() == clauses.Key() {
-				u.Resolved, u.ResolvedBy = true, "attribute:"+a.ID
+				now := time.Now().UTC()
+				u.Resolved, u.ResolvedBy, u.ResolvedAt = true, "attribute:"+a.ID, &now
 				tx.Put("uncertainty", u)
 			}
 		}

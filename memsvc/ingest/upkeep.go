@@ -57,7 +57,7 @@ func (s *Service) Expire(ctx context.Context, t *settings.Tenant, now time.Time,
 		if a.Category != "context" || now.Sub(used) < contextLife {
 			return false
 		}
-		a.ValidUntil, a.ClosedAt = &now, &now
+		a.ValidUntil, a.ClosedAt, a.RetiredAt = &now, &now, &now
 		return true
 	})
 }

@@ -98,11 +98,3 @@ func Unavailable(err error) *Error {
 	return &Error{Status: http.StatusServiceUnavailable, Slug: "unavailable",
 		Detail: "The database is not reachable", Err: err}
 }
-
-// NoSystemTime says that the past of the database cannot be asked for.
-func NoSystemTime() *Error {
-	p := Of(http.StatusNotImplemented, "system-time-unavailable",
-		"atInstant: the database keeps no versions of these tables")
-	p.Field = "atInstant"
-	return p
-}

@@ -33,6 +33,8 @@ type Unit struct {
 	At       time.Time // when it was said or observed
 	Until    time.Time // it holds no longer from then on; zero: it holds
 	Known    time.Time // a fact: when it became known; zero: always
+	Recorded time.Time // when the database got it
+	Retired  time.Time // when the database got to know its end; zero: it knows none
 	Source   string    // a fact: the id of the turn that stated it
 	Key      string    // a fact: what it tells of its entity
 	Clauses  grant.Clauses
@@ -53,6 +55,8 @@ type unit struct {
 	at       int64 // unix seconds
 	until    int64
 	known    int64
+	recorded int64 // unix nanoseconds, as the next one
+	retired  int64
 	stale    int64 // from then on what it states is another way; 0: it still is so
 	clauses  int32
 	speaker  int32 // index of names; -1 for none
@@ -180,6 +184,12 @@ func (x *Index) Add(u Unit) {
 	}
 	if !u.Known.IsZero() {
 		n.known = u.Known.Unix()
+	}
+	if !u.Recorded.IsZero() {
+		n.recorded = u.Recorded.UnixNano()
+	}
+	if !u.Retired.IsZero() {
+		n.retired = u.Retired.UnixNano()
 	}
 	if u.Key != "" {
 		n.key = text.Terms(strings.ReplaceAll(u.Key, "_", " "))

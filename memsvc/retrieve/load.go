@@ -236,7 +236,8 @@ func until(t *time.Time) time.Time {
 func addTurn(add func(Unit), t store.Turn) {
 	u := Unit{ID: "turn/" + t.ID, Kind: KindTurn, Group: "session/" + t.Session, Seq: t.Seq * 1000,
 		Speaker: t.Speaker, Role: t.Role, At: t.TS,
-		Until: until(t.ValidUntil), Clauses: t.Clauses, Labels: t.Labels}
+		Until: until(t.ValidUntil), Recorded: t.CreatedAt, Retired: until(t.ValidUntil), Clauses: t.Clauses,
+		Labels: t.Labels}
 	parts := []text.Piece{{Start: 0, End: len(t.Content)}}
 	if text.Tokens(t.Content) > text.TurnTokens {
 		parts = text.Window(t.Content, 0, len(t.Content), text.TurnTokens, text.TurnOverlap)
@@ -253,7 +254,7 @@ func chunkUnit(c store.Chunk) Unit {
 		head += " " + c.Section
 	}
 	return Unit{ID: "chunk/" + c.ID, Kind: KindChunk, Group: "document/" + c.Document, Seq: c.Position,
-		Section: c.SectionRef, At: c.ObservedAt,
+		Section: c.SectionRef, At: c.ObservedAt, Recorded: c.CreatedAt,
 		Clauses: c.Clauses, Labels: c.Labels, Mime: c.Mime, Document: c.Document, Text: strings.TrimSpace(head +
 			"\n" + c.Text)}
 }
@@ -269,7 +270,7 @@ func attributeUnit(a store.Attribute) Unit {
 	}
 	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Speaker: speaker, Source: source, Key: a.Key,
 		Group: "entity/" + a.Entity, At: a.ValidFrom,
-		Until:   until(a.ValidUntil),
-		Known:   a.CreatedAt,
+		Until: until(a.ValidUntil),
+		Known: a.CreatedAt, Recorded: a.Recorded(), Retired: until(a.Retired()),
 		Clauses: a.Clauses, Labels: a.Labels, Text: strings.ReplaceAll(name+" "+a.Key+" "+a.Value, "_", " ")}
 }

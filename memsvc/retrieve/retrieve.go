@@ -219,7 +219,9 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 }
 
 // Siblings are passages of the sections of hits that are not hits themselves: at most 10 of a section and 20 in all.
-func (s *Service) Siblings(ctx context.Context, t *settings.Tenant, region grant.Region, hits []Hit) ([]Hit, error) {
+// They are those that the database held at an instant.
+func (s *Service) Siblings(ctx context.Context, t *settings.Tenant, region grant.Region, hits []Hit,
+	held time.Time) ([]Hit, error) {
 	type section struct {
 		doc string
 		ref int
@@ -243,7 +245,7 @@ func (s *Service) Siblings(ctx context.Context, t *settings.Tenant, region grant
 		n := 0
 		for i := range chunks {
 			h, clauses, _ := hitOf(&chunks[i], 0)
-			if !have[h.ID] && region.Visible(grant.Read, clauses) && n < 10 && len(out) < 20 {
+			if !have[h.ID] && chunks[i].HeldAt(held) && region.Visible(grant.Read, clauses) && n < 10 && len(out) < 20 {
 				n++
 				out = append(out, h)
 			}
@@ -252,8 +254,9 @@ func (s *Service) Siblings(ctx context.Context, t *settings.Tenant, region grant
 	return out, nil
 }
 
-// Around are the turns next to hits, so that a reader sees what they answer.
-func (s *Service) Around(ctx context.Context, t *settings.Tenant, region grant.Region, hits []Hit) ([]Hit, error) {
+// Around are the turns next to hits that the database held at an instant, so that a reader sees what they answer.
+func (s *Service) Around(ctx context.Context, t *settings.Tenant, region grant.Region, hits []Hit,
+	held time.Time) ([]Hit, error) {
 	have := map[string]bool{}
 	var keys []string
 	for _, h := range hits {
@@ -274,7 +277,8 @@ func (s *Service) Around(ctx context.Context, t *settings.Tenant, region grant.R
 	turns, err := store.Lookup[store.Turn](ctx, t.DB, "turn", keys...)
 	var out []Hit
 	for i := range turns {
-		if h, clauses, _ := hitOf(&turns[i], 0); region.Visible(grant.Read, clauses) && turns[i].ValidUntil == nil {
+		there := turns[i].HeldAt(held) && turns[i].ValidUntil == nil
+		if h, clauses, _ := hitOf(&turns[i], 0); there && region.Visible(grant.Read, clauses) {
 			out = append(out, h)
 		}
 	}

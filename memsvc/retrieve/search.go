@@ -33,6 +33,7 @@ type Query struct {
 	Twins    bool      // also near duplicates
 	Past     bool      // also what holds no longer
 	From, To time.Time // valid or said in this interval
+	Held     time.Time // what the database held then; zero: what it holds
 	Skip     map[string]bool
 	Vector   []int8 // of a provider's embedding
 	// VectorShare multiplies the weight of meaning; 0 is 1, and below 0 meaning counts nothing.
@@ -152,7 +153,16 @@ func (se *search) allowed(d int32) bool {
 }
 
 func (se *search) fits(u *unit) bool {
-	q := &se.q
+	q, until := &se.q, u.until
+	if !q.Held.IsZero() {
+		held := q.Held.UnixNano()
+		if u.recorded > held {
+			return false
+		}
+		if u.retired > held {
+			until = 0
+		}
+	}
 	switch {
 	case q.Kinds != nil && !q.Kinds[kindNames[u.kind]]:
 		return false
@@ -162,11 +172,11 @@ func (se *search) fits(u *unit) bool {
 		return false
 	case q.Mime != "" && u.mime != q.Mime:
 		return false
-	case u.until != 0 && !q.Past && u.until <= q.Now.Unix():
+	case until != 0 && !q.Past && until <= q.Now.Unix():
 		return false
 	case u.known > q.Now.Unix() || u.kind == kindAttribute && u.at > q.Now.Unix():
 		return false
-	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (u.until == 0 || u.until < q.From.Unix()) &&
+	case !q.From.IsZero() && u.at != 0 && u.at < q.From.Unix() && (until == 0 || until < q.From.Unix()) &&
 		u.kind != kindAttribute:
 		return false
 	case !q.To.IsZero() && u.at != 0 && u.at > q.To.Unix():

@@ -108,6 +108,7 @@ type Entity struct {
 	Importance float64       `db:"importance"`
 	Clauses    grant.Clauses `db:"clauses"`
 	CreatedAt  time.Time     `db:"created_at"`
+	RecordedAt time.Time     `db:"recorded_at"`
 	UpdatedAt  time.Time     `db:"updated_at"`
 	ValidUntil *time.Time    `db:"valid_until"`
 }
@@ -131,7 +132,8 @@ type Attribute struct {
 	Labels       []string      `db:"labels"`
 	CreatedAt    time.Time     `db:"created_at"` // known time
 	RecordedAt   time.Time     `db:"recorded_at"`
-	ClosedAt     *time.Time    `db:"closed_at"` // known time of the end
+	ClosedAt     *time.Time    `db:"closed_at"`  // known time of the end
+	RetiredAt    *time.Time    `db:"retired_at"` // when the end was recorded
 	LastUsed     time.Time     `db:"last_used"`
 	DecayedAt    time.Time     `db:"decayed_at"` // importance is as of then
 }
@@ -165,6 +167,7 @@ type Relation struct {
 	CreatedAt  time.Time     `db:"created_at"`
 	RecordedAt time.Time     `db:"recorded_at"`
 	ClosedAt   *time.Time    `db:"closed_at"`
+	RetiredAt  *time.Time    `db:"retired_at"`
 }
 
 // Instruction is a rule that the memory asks agents to keep.
@@ -175,6 +178,7 @@ type Instruction struct {
 	Source      Source        `db:"source" json:"source"`
 	Clauses     grant.Clauses `db:"clauses" json:"scopes"`
 	CreatedAt   time.Time     `db:"created_at" json:"createdAt"`
+	RecordedAt  time.Time     `db:"recorded_at" json:"-"`
 	RevokedAt   *time.Time    `db:"revoked_at" json:"revokedAt,omitempty"`
 }
 
@@ -189,6 +193,7 @@ type Uncertainty struct {
 	CreatedAt  time.Time     `db:"created_at" json:"createdAt"`
 	ResolvedBy string        `db:"resolved_by" json:"resolvedBy,omitempty"`
 	Resolved   bool          `db:"resolved" json:"resolved"`
+	ResolvedAt *time.Time    `db:"resolved_at" json:"resolvedAt,omitempty"`
 }
 
 // Document is one upload and how far its ingest is.
