@@ -28,10 +28,6 @@ func Path(parts []ast.Part) []string {
 				return Path(p.Graph.Alias.Parts)
 			}
 			out = append(out, Step(p.Graph))
-		case *ast.PartRecurse:
-			if p.Recurse.Path != nil {
-				out = append(out, Path(p.Recurse.Path.Parts)...)
-			}
 		}
 	}
 	return out
@@ -57,6 +53,9 @@ func Of(x ast.Expr) []string {
 		}
 		if path := Path(x.Parts); len(path) > 0 {
 			return path
+		}
+		if _, ok := x.Parts[0].(*ast.PartDoc); ok { // @.{2}(->knows) names nothing
+			return []string{""}
 		}
 	}
 	return []string{ast.Text(x)}
@@ -143,4 +142,20 @@ func Debug(x ast.Expr) string {
 		parts = append(parts, `Field("`+name+`")`)
 	}
 	return "Idiom([" + strings.Join(parts, ", ") + "])"
+}
+
+// OfRecord reports whether x is @.{ … } or @.*: its fields become columns.
+func OfRecord(x ast.Expr) bool {
+	id, ok := x.(*ast.Idiom)
+	if !ok || len(id.Parts) != 2 {
+		return false
+	}
+	if _, doc := id.Parts[0].(*ast.PartDoc); !doc {
+		return false
+	}
+	switch id.Parts[1].(type) {
+	case *ast.PartDestructure, *ast.PartAll:
+		return true
+	}
+	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -76,7 +77,10 @@ func strategyFor(mediaType string) (string, bool) {
 // requestBody is api::req::body: it reads the body's bytes by a strategy, or by the content type.
 func (c *apiCall) requestBody(ctx context.Context, i int, req value.Value, args []value.Value) (*apiAnswer, error) {
 	how, ok := strategy(args)
-	if !ok || req.Kind() != value.KindObject {
+	if !ok {
+		return nil, noStrategy()
+	}
+	if req.Kind() != value.KindObject {
 		return nil, hidden()
 	}
 	body, _ := req.Object().Get("body")
@@ -124,11 +128,13 @@ func decodeBody(how string, b []byte) (value.Value, error) {
 	return value.BytesOf(b), nil
 }
 
+func noStrategy() error { return errs.Internal("Failed to decode BodyStrategy, no variants matched") }
+
 // encode is api::res::body: it writes the body by a strategy, or by what the request accepts.
 func (a *apiAnswer) encode(req value.Value, args []value.Value) error {
 	how, ok := strategy(args)
 	if !ok {
-		return hidden()
+		return noStrategy()
 	}
 	accept := requestHeader(req, "accept")
 	switch {

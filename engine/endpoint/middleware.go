@@ -119,10 +119,14 @@ func (c *apiCall) step(ctx context.Context, i int, req value.Value) (answer *api
 		answer, err = c.middle(ctx, i, call, req)
 		return err
 	})
-	return answer, misuse(err)
+	if i == 0 {
+		err = misuse(err)
+	}
+	return answer, err
 }
 
-// misuse hides what went wrong in a middleware, unless it answers so itself: that is the concern of who defined it.
+// misuse hides what went wrong in the outermost middleware, unless it answers so itself: that is the concern of who
+// defined it. What goes wrong in one around which there is another is an answer that the latter may change.
 func misuse(err error) error {
 	if _, ok := errors.AsType[*apiFailure](err); err == nil || ok || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) {
@@ -144,6 +148,9 @@ func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value
 	if call.Kind == ast.CallCustom {
 		return c.custom(ctx, i, call.Path, req, args)
 	}
+	if err := fit(call.Path, args); err != nil {
+		return nil, err
+	}
 	switch call.Path {
 	case "api::timeout":
 		return c.timeout(ctx, i, req, args)
@@ -164,7 +171,34 @@ func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value
 	case "api::res::headers":
 		return answer, answer.setHeaders(args)
 	}
-	return nil, hidden()
+	return nil, errs.Internal("There was a problem running the %s() function. no such builtin function found", call.Path)
+}
+
+// takes are the types of the arguments of the built-in middleware, behind the request and what comes next.
+var takes = map[string][]*value.Type{
+	"api::timeout":      {value.Simple(value.TypeDuration)},
+	"api::res::status":  {value.Simple(value.TypeInt)},
+	"api::res::header":  {value.Simple(value.TypeString), value.OptionOf(value.Simple(value.TypeString))},
+	"api::res::headers": {value.Simple(value.TypeObject)},
+}
+
+// fit coerces the arguments of a built-in middleware.
+func fit(path string, args []value.Value) error {
+	types, ok := takes[path]
+	if !ok {
+		return nil
+	}
+	if most := len(types); len(args) > most || len(args) < most && path != "api::res::header" || len(args) == 0 {
+		return errs.Internal("Incorrect arguments for function %s(). Expected %d arguments", path, most+2)
+	}
+	for i := range args {
+		v, err := value.Coerce(args[i], types[i])
+		if err != nil {
+			return errs.Internal("Incorrect arguments for function %s(). Argument %d was the wrong type. %s", path, i+3, err)
+		}
+		args[i] = v
+	}
+	return nil
 }
 
 // handle runs the THEN of the action.
@@ -206,9 +240,6 @@ func (c *apiCall) custom(ctx context.Context, i int, name string, req value.Valu
 
 // timeout is api::timeout(duration).
 func (c *apiCall) timeout(ctx context.Context, i int, req value.Value, args []value.Value) (*apiAnswer, error) {
-	if len(args) != 1 || args[0].Kind() != value.KindDuration {
-		return nil, hidden()
-	}
 	limit := elapsed{args[0].Duration()}
 	until := time.Now().Add(limit.limit.Std())
 	within, cancel := context.WithDeadlineCause(ctx, until, limit)
@@ -225,9 +256,6 @@ func (c *apiCall) timeout(ctx context.Context, i int, req value.Value, args []va
 }
 
 func (a *apiAnswer) setStatus(args []value.Value) error {
-	if len(args) != 1 || args[0].Kind() != value.KindInt {
-		return hidden()
-	}
 	status := args[0].Int()
 	if status < 100 || status > 999 {
 		return &apiFailure{400, "Invalid HTTP status code: " + args[0].Text() + ". Must be between 100 and 599"}
@@ -237,16 +265,10 @@ func (a *apiAnswer) setStatus(args []value.Value) error {
 }
 
 func (a *apiAnswer) setHeader(args []value.Value) error {
-	if len(args) != 2 || args[0].Kind() != value.KindString {
-		return hidden()
-	}
-	return a.header(args[0].Str(), strings.ToLower(args[0].Str()), args[1])
+	return a.header(args[0].Str(), strings.ToLower(args[0].Str()), append(args, value.None)[1])
 }
 
 func (a *apiAnswer) setHeaders(args []value.Value) error {
-	if len(args) != 1 || args[0].Kind() != value.KindObject {
-		return hidden()
-	}
 	for _, f := range args[0].Object().Fields() {
 		if err := a.header(f.Name, f.Name, f.Value); err != nil {
 			return err

@@ -144,7 +144,9 @@ func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Val
 				return value.None, errs.Internal("Incorrect arguments for %s(). Expected a value of type '%s' for argument $%s", by.name(), p.Type, p.Name)
 			}
 		}
-		frame.vars = append(frame.vars, record.Param{Name: p.Name, Value: v})
+		if i < len(args) || frame.find(p.Name) < 0 {
+			frame.Set(p.Name, v) // of equal names the last has it
+		}
 	}
 	frame.vars = append(frame.vars, c.vars...)
 	v, err := r.Value(ctx, frame, c.node.Body)

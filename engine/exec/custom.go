@@ -117,7 +117,9 @@ func bindParams(frame *Env, f *ast.DefineFunction, args []value.Value) error {
 				return errs.Internal("Incorrect arguments for function fn::%s(). Failed to coerce argument `$%s`: %s", f.Name, p.Name, err)
 			}
 		}
-		frame.vars = append(frame.vars, record.Param{Name: p.Name, Value: v})
+		if i < len(args) || frame.find(p.Name) < 0 {
+			frame.Set(p.Name, v) // of equal names the last has it
+		}
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (r *Run) delete(ctx context.Context, env *Env, s *ast.Delete) (value.Value,
 	}
 	each := func(t *Target) error { return w.delete(ctx, t, s) }
 	if s.Explain != nil {
-		return w.explainWrite(ctx, s.Explain, targets, s.With, s.Where, false, each)
+		return w.explainWrite(ctx, s.Explain, s.Targets, targets, s.With, s.Where, false, each)
 	}
 	return w.write(targets, s.Only, each)
 }

@@ -20,6 +20,7 @@ type Env struct {
 	parent value.Value // $parent
 	hasDoc bool
 	stands standing
+	linked bool // doc is what a link leads to, which $this is itself
 
 	search *searches      // what the WHERE around searches for
 	table  *catalog.Table // of the record that is written; nil elsewhere

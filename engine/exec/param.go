@@ -88,8 +88,13 @@ func ofTheRecord(name string) bool {
 func (e *Env) atHand(name string) (value.Value, bool) {
 	switch name {
 	case "this", "self":
-		if e.HasDoc() {
-			return e.This(), true
+		for f := e; f != nil; f = f.up {
+			if f.hasDoc && f.linked {
+				return RecordOf(f.doc), true
+			}
+			if f.hasDoc {
+				return f.doc, true
+			}
 		}
 	case "parent":
 		v := e.Parent()

@@ -146,11 +146,11 @@ func (w *writer) meets(ctx context.Context, row *record.Row, where ast.Expr) (bo
 }
 
 // explainWrite answers the EXPLAIN clause of a write: how it finds its records. FULL runs the statement too.
-func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, targets []Target, with *ast.With, where ast.Expr,
-	yields bool, each func(*Target) error) (value.Value, error) {
+func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr, targets []Target, with *ast.With,
+	where ast.Expr, yields bool, each func(*Target) error) (value.Value, error) {
 	var out []value.Value
-	for i := range targets {
-		found, err := w.explainTarget(ctx, &targets[i], with, where, yields)
+	for i := range xs {
+		found, err := w.explainSource(ctx, xs[i:i+1], with, where, yields)
 		if err != nil {
 			return value.None, err
 		}
@@ -176,6 +176,22 @@ func operation(name string, detail ...value.Field) value.Value {
 }
 
 func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
+
+// explainSource is how the records of one of the targets of a statement, as it was written, are found.
+func (w *writer) explainSource(ctx context.Context, x []ast.Expr, with *ast.With, where ast.Expr,
+	yields bool) (out []value.Value, err error) {
+	if from, name := plan.Edges(x[0]); from != nil {
+		v, err := w.r.Value(ctx, w.row, from)
+		return []value.Value{operation(name, value.Field{Name: "from", Value: v})}, err
+	}
+	targets, err := w.targets(ctx, w.row.up, false, x)
+	for i := 0; err == nil && i < len(targets); i++ {
+		var found []value.Value
+		found, err = w.explainTarget(ctx, &targets[i], with, where, yields)
+		out = append(out, found...)
+	}
+	return out, err
+}
 
 func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, where ast.Expr,
 	yields bool) ([]value.Value, error) {

@@ -70,7 +70,7 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 			if c, ok := f.X.(*ast.Call); ok && SelfNaming(c) {
 				pf.fields = c
 			}
-			pf.spread = ofRecord(f.X)
+			pf.spread = column.OfRecord(f.X)
 			pf.path = column.Of(f.X)
 		}
 		if id, ok := f.X.(*ast.Idiom); !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
@@ -91,17 +91,6 @@ func isPlain(x ast.Expr) bool {
 	}
 	_, ok = plan.Names(id)
 	return ok
-}
-
-// ofRecord reports whether x is @.{ … }.
-func ofRecord(x ast.Expr) bool {
-	id, ok := x.(*ast.Idiom)
-	if !ok || len(id.Parts) != 2 {
-		return false
-	}
-	_, doc := id.Parts[0].(*ast.PartDoc)
-	_, ok = id.Parts[1].(*ast.PartDestructure)
-	return doc && ok
 }
 
 func isField(p ast.Part) bool {

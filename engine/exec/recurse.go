@@ -29,7 +29,7 @@ func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recur
 	if x.Path != nil {
 		rec.path = x.Path.Parts
 	} else {
-		rest = nil
+		rec.path, rest = repeated(rest)
 	}
 	if err := rec.bounds(x); err != nil {
 		return value.None, err
@@ -42,9 +42,15 @@ func (r *Run) recurse(ctx context.Context, env *Env, v value.Value, x *ast.Recur
 }
 
 func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recurse,
-	rec *recursion) (value.Value, error) {
+	rec *recursion) (_ value.Value, err error) {
 	if len(rec.path) == 0 {
 		return value.None, nil
+	}
+	if _, alone := rec.path[0].(*ast.PartRepeat); alone && len(rec.path) == 1 { // there is nothing to repeat
+		if !v.IsNullish() {
+			err = allRecords(v)
+		}
+		return v, err
 	}
 	if repeats(rec.path) {
 		if x.Instruction != "" {
@@ -352,6 +358,16 @@ type tree struct {
 // it out; where there is none the recursion has no value. It never leaves growTree.
 var errShort = errors.New("a branch ends before the least depth")
 
+// repeated is the path that a recursion repeats: up to a .@, what is behind it goes on from the result.
+func repeated(parts []ast.Part) (path, rest []ast.Part) {
+	for i, p := range parts {
+		if _, ok := p.(*ast.PartRepeat); ok {
+			return parts[:i+1], parts[i+1:]
+		}
+	}
+	return parts, nil
+}
+
 // repeats reports whether a path holds .@, at its top or in a destructuring.
 func repeats(parts []ast.Part) bool {
 	for _, p := range parts {
@@ -456,9 +472,6 @@ func (t *tree) node(ctx context.Context, r *Run, env *Env, v value.Value) (value
 		return value.None, err
 	}
 	if t.depth == t.rec.max {
-		if t.rec.open {
-			return value.None, errs.Internal("Exceeded the idiom recursion limit of %d.", maxRecursion)
-		}
 		return v, nil
 	}
 	t.depth++

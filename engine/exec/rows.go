@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -185,6 +186,11 @@ type valueRows struct {
 	skip   bool     // leave out NONE and NULL
 	from   ast.Expr // the expression they came from
 	n      int64
+}
+
+// all reports whether all values are of a kind; there is at least one.
+func (s *valueRows) all(k value.Kind) bool {
+	return len(s.vs) > 0 && !slices.ContainsFunc(s.vs, func(v value.Value) bool { return v.Kind() != k })
 }
 
 func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {

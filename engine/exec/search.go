@@ -84,7 +84,9 @@ type matcher struct {
 
 func newMatcher(x *ast.Binary) *matcher {
 	m := &matcher{x: x, fixed: plan.Rowless(x.R)}
-	m.field, _ = x.L.(*ast.Idiom)
+	if id, ok := x.L.(*ast.Idiom); ok && !plan.Literal(id) {
+		m.field = id
+	}
 	if x.Match != nil && x.Match.HasRef {
 		m.ref = x.Match.Ref
 	}
@@ -174,11 +176,11 @@ func (r *Run) matcher(env *Env, x *ast.Binary) *matcher {
 }
 
 // matches tests the current document against a MATCHES operator by analyzing it: for rows that no scan of the index has
-// found. Outside of rows, and for what is neither field nor text, it holds, as in the reference.
+// found. For what is neither field nor text it holds, as in the reference; outside of rows a field meets nothing.
 func (r *Run) matches(ctx context.Context, env *Env, x *ast.Binary) (bool, error) {
 	m := r.matcher(env, x)
 	if m.field == nil || !env.HasDoc() {
-		return true, nil
+		return m.field == nil, nil
 	}
 	id := RecordOf(env.This())
 	if id.Kind() != value.KindRecord {

@@ -21,7 +21,7 @@ func (r *Run) Select(ctx context.Context, env *Env, s *ast.Select) (value.Value,
 	}
 	defer r.Leave()
 	defer r.Mem.Rewind(r.Mem.Mark())
-	ctx, stop, err := r.limitTime(ctx, env, s.Timeout)
+	ctx, stop, err := r.limitTime(ctx, env, s.Timeout, false)
 	if err != nil {
 		return value.None, err
 	}
@@ -106,12 +106,22 @@ func tooMany(most int) *errs.Error {
 	return errs.Internal("The statement would answer more than %d rows", most)
 }
 
-// limitTime applies a TIMEOUT clause: the statement runs with the context that it returns, and then calls stop.
-func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr) (within context.Context, stop func(), err error) {
-	if x == nil {
+var timeoutType = value.Simple(value.TypeDuration)
+
+// limitTime applies a TIMEOUT clause: the statement runs with the context that it returns, and then calls stop. Writes
+// cast its value; of a NONE, which SELECT has to write out, there is no limit.
+func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr, writes bool) (within context.Context, stop func(),
+	err error) {
+	if none, ok := x.(*ast.Literal); x == nil || ok && none.Value.IsNone() {
 		return ctx, func() {}, nil
 	}
 	v, err := r.Eval(ctx, env, x)
+	if writes && err == nil {
+		if v.IsNone() {
+			return ctx, func() {}, nil
+		}
+		v, err = value.Cast(v, timeoutType, nil)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,6 +183,9 @@ func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, err
 	in, err := r.sourceFor(ctx, env, s, where, w)
 	if err != nil {
 		return nil, err
+	}
+	if links, ok := in.(*valueRows); ok {
+		rowEnv.linked = links.all(value.KindRecord)
 	}
 	if scan, ok := in.(*textRows); ok && !r.Ex.PlanOff.Has(plan.BestScores) {
 		scan.best = bestWanted(s, lim, scan.m)

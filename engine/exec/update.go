@@ -34,7 +34,7 @@ func (r *Run) update(ctx context.Context, env *Env, s *ast.Update) (value.Value,
 		each = func(t *Target) error { return w.upsert(ctx, t, s) }
 	}
 	if s.Explain != nil {
-		return w.explainWrite(ctx, s.Explain, targets, s.With, s.Where, s.Upsert, each)
+		return w.explainWrite(ctx, s.Explain, s.Targets, targets, s.With, s.Where, s.Upsert, each)
 	}
 	return w.write(targets, s.Only, each)
 }

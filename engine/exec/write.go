@@ -262,7 +262,7 @@ func (w *writer) result(only bool, targets int) (value.Value, error) {
 // limited runs f under the TIMEOUT of a statement.
 func (r *Run) limited(ctx context.Context, env *Env, timeout ast.Expr,
 	f func(context.Context) (value.Value, error)) (value.Value, error) {
-	ctx, stop, err := r.limitTime(ctx, env, timeout)
+	ctx, stop, err := r.limitTime(ctx, env, timeout, true)
 	if err != nil {
 		return value.None, err
 	}

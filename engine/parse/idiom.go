@@ -148,12 +148,23 @@ func (p *parser) destructureField() ast.DestructureField {
 		case p.tok.kind == tLBrace:
 			f.Nested = p.destructure(p.advance())
 		case p.tok.isIdent():
-			p.fail("Unexpected token `"+p.tok.kind.String()+"` expected a `*` or a destructuring", p.tok, "")
+			p.noPick()
 		default:
 			p.unexpected("an identifier")
 		}
 	}
 	return f
+}
+
+// noPick refuses a name behind the dot of a destructuring. A call is read to its end, where the refusal points.
+func (p *parser) noPick() {
+	at := p.advance()
+	kind := at.kind
+	if p.tok.kind == tLParen {
+		p.args()
+		at = p.prev
+	}
+	p.fail("Unexpected token `"+kind.String()+"` expected a `*` or a destructuring", at, "")
 }
 
 // recurse is the rest of .{1..3+collect+inclusive}(path) after its brace.
