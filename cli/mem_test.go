@@ -15,12 +15,20 @@ import (
 
 	"github.com/nacredb/nacre/internal/inprocess"
 	"github.com/nacredb/nacre/memsvc"
+	"github.com/nacredb/nacre/memsvc/api"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
 // startMemory serves a memory and gives its address and the key of the Context main.
 func startMemory(t *testing.T) (base, key string) {
+	t.Helper()
+	base, keys := startManaged(t)
+	return base, keys.Key
+}
+
+// startManaged is startMemory with all keys.
+func startManaged(t *testing.T) (base string, keys *api.Bootstrapped) {
 	t.Helper()
 	e, err := inprocess.Open(t.Context(), "memory", nil)
 	must(t, err)
@@ -31,7 +39,7 @@ func startMemory(t *testing.T) (base, key string) {
 	must(t, conf.SetRoles("all"))
 	addr, done := make(chan net.Addr, 1), make(chan error, 1)
 	c := memsvc.Config{Config: conf, Connect: store.Embedded(e), Listening: func(a net.Addr) { addr <- a }}
-	keys, err := memsvc.Bootstrap(t.Context(), c, "main")
+	keys, err = memsvc.Bootstrap(t.Context(), c, "main")
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { done <- memsvc.Serve(ctx, c) }()
@@ -40,7 +48,7 @@ func startMemory(t *testing.T) (base, key string) {
 		must(t, <-done)
 		must(t, e.Close())
 	})
-	return "http://" + (<-addr).String(), keys.Key
+	return "http://" + (<-addr).String(), keys
 }
 
 // mem runs a command of nacre mem.

@@ -38,11 +38,14 @@ model, and keeps what it knows apart by Context and by grants.
 It is set by a TOML file (--config) and by the environment, which wins:
 
 ` + memsvcSettings() + `
+The commands contexts, principals, keys and jobs call the management API of a service that runs.
+
 A link to nacre that is named memsvc is this command.`,
-		Args: exactArgs(0, "one of serve, bootstrap and fake-provider"),
+		Args: exactArgs(0, "a command of memsvc"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newMemsvcServeCmd(s), newMemsvcBootstrapCmd(s), newMemsvcFakeCmd(s))
+	cmd.AddCommand(newMemsvcServeCmd(s), newMemsvcBootstrapCmd(s), newMemsvcMigrateCmd(s), newMemsvcFakeCmd(s))
+	cmd.AddCommand(newMemsvcManageCmds(s)...)
 	return cmd
 }
 
@@ -59,10 +62,15 @@ func memsvcSettings() string {
 	return b.String()
 }
 
-func (f *memsvcFlags) add(cmd *cobra.Command) {
+func (f *memsvcFlags) addDatabase(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "", "TOML file with settings")
 	fl.StringVar(&f.db, "db", "", "database: embedded://DIR, memory, or the address of a server [env MEMSVC_SURREALDB_URL]")
+}
+
+func (f *memsvcFlags) add(cmd *cobra.Command) {
+	f.addDatabase(cmd)
+	fl := cmd.Flags()
 	fl.StringVar(&f.context, "context-id", "main", "id of the first Context (bootstrap)")
 	fl.StringVar(&f.mgmt, "management-api-key", "", "use this management key instead of a new one (bootstrap) [env MEMSVC_MANAGEMENT_API_KEY]")
 	fl.StringVar(&f.key, "context-api-key", "", "use this key of the first Context instead of a new one (bootstrap) [env MEMSVC_API_KEY]")
@@ -101,6 +109,41 @@ func newMemsvcBootstrapCmd(s *streams) *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	return cmd
+}
+
+func newMemsvcMigrateCmd(s *streams) *cobra.Command {
+	var f memsvcFlags
+	var dry, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the tables of all Contexts up to date",
+		Long: `Bring the tables of all Contexts to the version of this program. A service does so when it starts, too; rows stay as
+they are. GET /api/v1/migrations of the management API tells the versions of a service that runs.`,
+		Example: `  nacre memsvc migrate --db embedded://./memory --dry-run`,
+		Args:    exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.withService(cmd.Context(), s, func(c memsvc.Config) error {
+				out, err := memsvc.Migrate(cmd.Context(), c, dry)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return json.NewEncoder(s.out).Encode(out)
+				}
+				did := "brought up to date"
+				if dry {
+					did = "to be brought up to date"
+				}
+				_, err = fmt.Fprintf(s.out, "tables of version %s: %d Contexts; %s: %d %s\n", out.Current,
+					out.Versions[out.Current], did, len(out.Updated), strings.Join(out.Updated, " "))
+				return err
+			})
+		},
+	}
+	f.addDatabase(cmd)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only tell which Contexts are behind")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the state as JSON")
 	return cmd
 }
 
@@ -170,25 +213,30 @@ func (f *memsvcFlags) printKeys(ctx context.Context, s *streams, c memsvc.Config
 
 func newMemsvcFakeCmd(s *streams) *cobra.Command {
 	var listen, script string
+	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "fake-provider",
 		Short: "Serve a provider of models that needs no model, for tests and demonstrations",
 		Long: `A provider that speaks the wires of language models, reranking, text in images and speech, and always gives the
 same answer to the same request: extraction by a small grammar, answers out of the sources that share words with the question.
-A model whose name ends in ~429, ~500, ~401, ~flaky, ~hang, ~garbage, ~cut, ~invalid, ~strict or ~slow misbehaves so.
+It serves /v1/chat/completions, /v1/messages, /v1beta/models, /v1/embeddings, /rerank, /ocr, /clip and /stt.
+A model whose name ends in ~429, ~500, ~401, ~flaky, ~hang, ~garbage, ~cut, ~invalid, ~strict, ~slow or ~width misbehaves so.
 GET /__log shows the requests.`,
 		Example: `  nacre memsvc fake-provider --listen 127.0.0.1:9999
   MEMSVC_PROVIDER_ALPHA_BASE_URL=http://127.0.0.1:9999/v1 \
     nacre memsvc serve --db memory`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runMemsvcFake(cmd.Context(), s, listen, script) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runMemsvcFake(cmd.Context(), s, listen, script, seed)
+		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "listen address")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "another model: other words around answers, another space of embeddings")
 	cmd.Flags().StringVar(&script, "script", "", "JSON file with a list of {match, reply}: regular expressions and answers")
 	return cmd
 }
 
-func runMemsvcFake(ctx context.Context, s *streams, listen, script string) error {
+func runMemsvcFake(ctx context.Context, s *streams, listen, script string, seed uint64) error {
 	var rules []fake.Rule
 	if script != "" {
 		b, err := os.ReadFile(script)
@@ -203,6 +251,7 @@ func runMemsvcFake(ctx context.Context, s *streams, listen, script string) error
 	if err != nil {
 		return usageError{err}
 	}
+	f.Seed(seed)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err

@@ -83,6 +83,13 @@ func Serve(ctx context.Context, c Config) (err error) {
 	if err := st.Sweep(ctx); err != nil {
 		c.Log.Warn("sweep", "error", err)
 	}
+	behind, err := st.Migrate(ctx, false)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if len(behind) > 0 {
+		c.Log.Info("brought tables up to date", "contexts", len(behind))
+	}
 	objects, err := blob.Open(c.ObjectStore)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%sOBJECT_STORE: %w", config.Prefix, err), l.Close())
@@ -141,6 +148,32 @@ func Bootstrap(ctx context.Context, c Config, contextID string) (out *api.Bootst
 	s := api.New(api.Options{Config: c.Config, Store: st, Log: c.Log, Version: c.Version})
 	defer s.Close()
 	return s.Bootstrap(ctx, contextID, c.ManagementKey, c.APIKey)
+}
+
+// Migrated tells the state of the tables of Contexts.
+type Migrated struct {
+	Current  string         `json:"current"`  // version of the tables that this program writes
+	Versions map[string]int `json:"versions"` // Contexts by version, afterwards
+	Updated  []string       `json:"updated"`  // Contexts that were brought up to date, or with dry would be
+}
+
+// Migrate brings the tables of every Context up to date, as a start of the service does. With dry it only looks.
+func Migrate(ctx context.Context, c Config, dry bool) (out *Migrated, err error) {
+	c.fill()
+	st, err := store.Open(ctx, c.Connect)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	out = &Migrated{Current: store.SchemaVersion}
+	if out.Updated, err = st.Migrate(ctx, dry); err != nil {
+		return nil, err
+	}
+	if out.Updated == nil {
+		out.Updated = []string{}
+	}
+	out.Versions, _, err = st.SchemaVersions(ctx)
+	return out, err
 }
 
 // Bootstrapped reports whether err says that the first keys exist already.

@@ -1,6 +1,5 @@
-// Package memory is a small client of the agent memory service. A Client works with one Context by one key; it
-// is safe for
-// concurrent use.
+// Package memory is a small client of the agent memory service. A Client works with one Context by one key, a Manager
+// with the management API; both are safe for concurrent use.
 //
 //	c := memory.New("http://localhost:8080", "main", key)
 //	_, err := c.Remember(ctx, memory.Fact{Text: "I moved to Lisbon.", Speaker: "Ada"})
@@ -27,14 +26,14 @@ const maxAnswer = 128 << 20
 
 // Client calls the service.
 type Client struct {
-	base, context, key string
+	root, key string // root is the address below which all paths are
 	// HTTP makes the calls; New sets one that follows no redirect, so that the key goes nowhere else.
 	HTTP *http.Client
 }
 
 // New makes a client of the service at base for one Context.
 func New(base, contextID, key string) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), context: contextID, key: key,
+	return &Client{root: strings.TrimSuffix(base, "/") + "/api/v1/" + url.PathEscape(contextID), key: key,
 		HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}}}
@@ -323,8 +322,7 @@ func read(res *http.Response, out any) error {
 }
 
 func (c *Client) send(ctx context.Context, method, path, once, kind string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1/"+url.PathEscape(c.context)+path,
-		bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.root+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

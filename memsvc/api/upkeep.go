@@ -274,28 +274,13 @@ func (s *Server) recomputeLinks(c *call) (any, error) {
 
 // migrations tells which version of tables Contexts have, and how many jobs are dead.
 func (s *Server) migrations(c *call) (any, error) {
-	all, err := s.store.Contexts(c.ctx())
+	versions, behind, err := s.store.SchemaVersions(c.ctx())
 	if err != nil {
 		return nil, err
 	}
 	dead, err := s.store.Jobs(c.ctx(), "", store.JobDead)
 	if err != nil {
 		return nil, err
-	}
-	versions, behind := map[string]int{}, []string{}
-	for i := range all {
-		db, err := s.store.DB(c.ctx(), &all[i])
-		if err != nil {
-			return nil, err
-		}
-		v, err := db.Query(c.ctx(), "RETURN <string> (SELECT VALUE schema FROM ONLY meta:head)")
-		if err != nil {
-			return nil, err
-		}
-		versions[v.Str()]++
-		if v.Str() != store.SchemaVersion {
-			behind = append(behind, all[i].ID)
-		}
 	}
 	return map[string]any{"current": store.SchemaVersion, "versions": versions, "contextsBehind": behind,
 		"deadLetters": len(dead)}, nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"sort"
@@ -43,6 +44,8 @@ type Request struct {
 type Server struct {
 	rules []rule
 	mux   *http.ServeMux
+	seed  uint64
+	signs []float32 // of the dimensions of embeddings; nil: all +1
 
 	mu   sync.Mutex // guards what follows; a leaf lock
 	log  []Request
@@ -72,9 +75,35 @@ func New(rules []Rule) (*Server, error) {
 	s.mux.HandleFunc("POST /v1beta/models/{call}", s.google)
 	s.mux.HandleFunc("POST /rerank", s.rerank)
 	s.mux.HandleFunc("POST /ocr", s.ocr)
+	s.mux.HandleFunc("POST /clip", s.clip)
 	s.mux.HandleFunc("POST /stt", s.stt)
 	s.mux.HandleFunc("GET /__log", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.Log()) })
 	return s, nil
+}
+
+// Seed makes another model of the provider, before it serves: other words around its answers, and another space of
+// embeddings, in which the angles between texts are the same. The same seed answers the same; 0 is the seed of New.
+func (s *Server) Seed(n uint64) {
+	if s.seed, s.signs = n, nil; n == 0 {
+		return
+	}
+	r := rand.New(rand.NewPCG(n, 0x6e61637265))
+	s.signs = make([]float32, len(text.Embed("a")))
+	for i := range s.signs {
+		s.signs[i] = float32(2*r.IntN(2) - 1)
+	}
+}
+
+// embed is the embedding of a text by the model named; one named ~width has too few dimensions, as no other has.
+func (s *Server) embed(model, words string) []float32 {
+	v := text.Embed(words)
+	for i := range s.signs {
+		v[i] *= s.signs[i]
+	}
+	if strings.HasSuffix(model, "~width") {
+		return v[:512]
+	}
+	return v
 }
 
 // ServeHTTP implements http.Handler.
@@ -283,6 +312,10 @@ func (s *Server) google(w http.ResponseWriter, r *http.Request) {
 		} `json:"generationConfig"`
 	}
 	name, method, _ := strings.Cut(r.PathValue("call"), ":")
+	if method == "batchEmbedContents" {
+		s.googleEmbeddings(w, r, name)
+		return
+	}
 	a, ok := s.take(w, r, &in, func() asked {
 		a := asked{model: name, stream: method == "streamGenerateContent", json: in.Config.Mime == "application/json"}
 		for _, c := range in.Contents {
@@ -335,9 +368,69 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	}
 	var data []object
 	for i, t := range in.Input {
-		data = append(data, object{"index": i, "embedding": text.Embed(t)})
+		data = append(data, object{"index": i, "embedding": s.embed(in.Model, t)})
 	}
 	answer(w, object{"data": data})
+}
+
+// googleEmbeddings is embeddings on the wire of Google.
+func (s *Server) googleEmbeddings(w http.ResponseWriter, r *http.Request, model string) {
+	var in struct {
+		Requests []struct {
+			Content struct {
+				Parts []struct {
+					Text string `json:"text"`
+				} `json:"parts"`
+			} `json:"content"`
+		} `json:"requests"`
+	}
+	if _, ok := s.take(w, r, &in, func() asked { return asked{model: model} }); !ok {
+		return
+	}
+	var out []object
+	for _, q := range in.Requests {
+		words := ""
+		for _, p := range q.Content.Parts {
+			words += p.Text
+		}
+		out = append(out, object{"values": s.embed(model, words)})
+	}
+	answer(w, object{"embeddings": out})
+}
+
+// clip embeds images and texts into one space: an "image" by the words that ocr reads in it.
+func (s *Server) clip(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Model string `json:"model"`
+		Input []struct {
+			Image string `json:"image"`
+			Text  string `json:"text"`
+		} `json:"input"`
+	}
+	if _, ok := s.take(w, r, &in, func() asked { return asked{model: in.Model} }); !ok {
+		return
+	}
+	var data []object
+	for i, e := range in.Input {
+		words := e.Text
+		if e.Image != "" {
+			var err error
+			if words, err = wordsIn(e.Image); err != nil {
+				http.Error(w, "bad image", http.StatusBadRequest)
+				return
+			}
+		}
+		data = append(data, object{"index": i, "embedding": s.embed(in.Model, words)})
+	}
+	answer(w, object{"data": data})
+}
+
+// wordsIn reads the words of an "image" given as a data address: what stands behind the mark TEXT:.
+func wordsIn(image string) (string, error) {
+	_, data, _ := strings.Cut(image, ";base64,")
+	b, err := base64.StdEncoding.DecodeString(data)
+	_, words, _ := strings.Cut(string(b), "TEXT:")
+	return words, err
 }
 
 func (s *Server) rerank(w http.ResponseWriter, r *http.Request) {
@@ -370,13 +463,11 @@ func (s *Server) ocr(w http.ResponseWriter, r *http.Request) {
 	if _, ok := s.take(w, r, &in, func() asked { return asked{model: in.Model} }); !ok {
 		return
 	}
-	_, data, _ := strings.Cut(in.Image, ";base64,")
-	b, err := base64.StdEncoding.DecodeString(data)
+	words, err := wordsIn(in.Image)
 	if err != nil {
 		http.Error(w, "bad image", http.StatusBadRequest)
 		return
 	}
-	_, words, _ := strings.Cut(string(b), "TEXT:")
 	answer(w, object{"text": words})
 }
 
@@ -444,13 +535,16 @@ func (s *Server) reply(a asked) string {
 		}
 		return extract(all)
 	}
-	return synthesise(last)
+	return synthesise(last, openings[s.seed%uint64(len(openings))])
 }
+
+// openings begin answers, by the seed.
+var openings = []string{"From memory: ", "As far as is known: ", "Memory says: ", "What was said: "}
 
 var source = regexp.MustCompile(`(?m)^\[S(\d+)\] \([^)]*\) (.*)$`)
 
 // synthesise cites the sources that share the most words with the question.
-func synthesise(prompt string) string {
+func synthesise(prompt, opening string) string {
 	_, question, _ := strings.Cut(prompt, "Question: ")
 	best, most := []string{}, 0
 	for _, m := range source.FindAllStringSubmatch(prompt, -1) {
@@ -464,7 +558,7 @@ func synthesise(prompt string) string {
 	if most == 0 {
 		return "That is not in memory."
 	}
-	return "From memory: " + strings.Join(best, " ")
+	return opening + strings.Join(best, " ")
 }
 
 var (

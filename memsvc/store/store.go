@@ -53,6 +53,7 @@ type Context struct {
 	CreatedAt   time.Time      `db:"created_at"`
 	DBUser      string         `db:"db_user"`
 	DBPass      string         `db:"db_pass"`
+	Schema      string         `db:"schema"` // version of its tables
 }
 
 // Key is a data-plane key. The secret is kept as a hash only.
@@ -151,7 +152,7 @@ func (s *Store) prepare(c *Context) error {
 	if c.Namespace == controlNamespace {
 		return problem.Of(422, "unprocessable", "The namespace %s is reserved", controlNamespace)
 	}
-	c.State, c.CreatedAt, c.Version = Provisioning, time.Now().UTC(), 1
+	c.State, c.CreatedAt, c.Version, c.Schema = Provisioning, time.Now().UTC(), 1, SchemaVersion
 	c.DBUser, c.DBPass = "memsvc", secretHex()
 	return nil
 }

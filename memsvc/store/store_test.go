@@ -139,3 +139,46 @@ func bump(ctx context.Context, d *store.DB) error {
 		return nil
 	})
 }
+
+// TestMigrateBringsOldTablesUpToDate holds that a Context with tables of an older version gets what they lack, once,
+// and keeps its rows.
+func TestMigrateBringsOldTablesUpToDate(t *testing.T) {
+	s, connect := open(t)
+	make1(t, s, "old")
+	make1(t, s, "new")
+	owner, err := connect(t.Context(), store.Login{Namespace: "memsvc_ctx", Database: "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	ask := func(text string) string {
+		t.Helper()
+		out, err := owner.Query(t.Context(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range out {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		return out[len(out)-1].Value.Text()
+	}
+	ask("REMOVE INDEX by_hash ON document; UPDATE meta:head SET schema = 0; CREATE scope:kept SET path = 'kept'; " +
+		"USE NS memsvc DB control; UPDATE context SET schema = NONE; USE NS memsvc_ctx DB old; RETURN true")
+	for _, dry := range []bool{true, false} {
+		if behind, err := s.Migrate(t.Context(), dry); err != nil || len(behind) != 1 || behind[0] != "old" {
+			t.Fatalf("dry %v: %v, %v", dry, behind, err)
+		}
+	}
+	if behind, err := s.Migrate(t.Context(), false); err != nil || len(behind) != 0 {
+		t.Errorf("again: %v, %v", behind, err)
+	}
+	if got := ask("RETURN [(INFO FOR TABLE document).indexes.by_hash != NONE, (SELECT VALUE path FROM scope)]"); got != "[true, ['kept']]" {
+		t.Errorf("got %s", got)
+	}
+	versions, behind, err := s.SchemaVersions(t.Context())
+	if err != nil || versions[store.SchemaVersion] != 2 || len(behind) != 0 {
+		t.Errorf("versions %v, behind %v, %v", versions, behind, err)
+	}
+}
