@@ -120,6 +120,11 @@ func fresh(t *testing.T) []evaluation {
 	return []evaluation{evaluationOf(talk(t, 9, "lena")), evaluationOf(talk(t, 10, "yusuf"))}
 }
 
+// last are conversations that were written before the ranking was touched again, and whose misses were not read.
+func last(t *testing.T) []evaluation {
+	return []evaluation{evaluationOf(talk(t, 12, "amara")), evaluationOf(talk(t, 13, "kaya"))}
+}
+
 // TestRecallOnTalk holds the quality of retrieval on conversations written by hand.
 func TestRecallOnTalk(t *testing.T) {
 	for _, tc := range []struct {
