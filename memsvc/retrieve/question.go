@@ -148,7 +148,7 @@ func has(list []int32, v int32) bool {
 }
 
 // similar finds words of similar meaning that the index holds for each term of the query that says something: by the
-// company that words keep, and by what they mean.
+// company that words keep, by what they mean, and by topics of talk.
 func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
 	for i := range terms {
 		q := &terms[i]
@@ -174,6 +174,9 @@ func (x *Index) similar(terms []term, own map[string]bool, t *Tuning) {
 		}
 		if t.Meaning > 0 {
 			text.Related(q.stem, func(stem []byte, v float32) { add(x.terms[string(stem)], t.Meaning*v) })
+		}
+		if t.Topic > 0 {
+			text.Topical(q.stem, func(stem string, v float32) { add(x.terms[stem], t.Topic*v) })
 		}
 		q.kin = make([]kin, 0, len(near))
 		for p, v := range near {

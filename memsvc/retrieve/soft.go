@@ -15,6 +15,7 @@ const (
 
 // softWord is a word of the query that is compared.
 type softWord struct {
+	stem   string
 	row    []int8 // its similarity to the words of the lexicon, times 127
 	weight float32
 }
@@ -68,7 +69,7 @@ func (se *search) softWords() []softWord {
 		if p := se.x.terms[w.stem]; p != nil {
 			docs = max(docs, len(p.docs))
 		}
-		out = append(out, softWord{row, text.Rarity(w.stem) * se.idf(docs)})
+		out = append(out, softWord{w.stem, row, text.Rarity(w.stem) * se.idf(docs)})
 	}
 	slices.SortStableFunc(out, func(a, b softWord) int {
 		switch {
@@ -92,6 +93,12 @@ func (se *search) softSims(words []softWord) []int8 {
 				sims[num*n+i] = w.row[p]
 			}
 		}
+		text.Topical(w.stem, func(stem string, v float32) {
+			if p := se.x.terms[stem]; p != nil {
+				at := &sims[int(p.num)*n+i]
+				*at = max(*at, int8(min(127, 127*se.t.SoftTopic*v)))
+			}
+		})
 	}
 	return sims
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,24 +106,55 @@ func evaluationOf(c conversation) evaluation {
 	return evaluation{x, c}
 }
 
-// forTuning and heldOut are the two halves: weights are chosen on the first alone.
+// forTuning and heldOut are the two parts: weights are chosen on the first alone.
 func forTuning(t *testing.T) []evaluation {
-	return []evaluation{evaluationOf(talk(t, 7, "dana", "marco")), evaluationOf(talk(t, 11, "juno"))}
+	return []evaluation{evaluationOf(talk(t, 7, "dana", "marco")), evaluationOf(talk(t, 11, "juno")),
+		evaluationOf(talk(t, 9, "lena")), evaluationOf(talk(t, 10, "yusuf"))}
 }
 
 func heldOut(t *testing.T) []evaluation {
 	return []evaluation{evaluationOf(talk(t, 8, "priya", "wren"))}
 }
 
-// fresh are conversations that were written after the ranking was divided, and before any of its weights was
-// changed again.
+// fresh are conversations that were written before the ranking was touched again, and whose misses were not read.
 func fresh(t *testing.T) []evaluation {
-	return []evaluation{evaluationOf(talk(t, 9, "lena")), evaluationOf(talk(t, 10, "yusuf"))}
+	return []evaluation{evaluationOf(talk(t, 12, "amara")), evaluationOf(talk(t, 13, "kaya"))}
 }
 
-// last are conversations that were written before the ranking was touched again, and whose misses were not read.
-func last(t *testing.T) []evaluation {
-	return []evaluation{evaluationOf(talk(t, 12, "amara")), evaluationOf(talk(t, 13, "kaya"))}
+// exchanged are questions about one of the two people, asked about the other one: an agent that mistakes who said
+// something still has to find it.
+func exchanged(es []evaluation) []evaluation {
+	out := make([]evaluation, len(es))
+	for i, e := range es {
+		var two []string
+		for _, u := range e.c.turns {
+			if !slices.Contains(two, u.speaker) {
+				two = append(two, u.speaker)
+			}
+		}
+		out[i].x = e.x
+		for _, q := range e.c.questions {
+			one := strings.Contains(q.text, two[0])
+			if q.kind == "single" && one != strings.Contains(q.text, two[1]) {
+				q.kind = "exchanged"
+				if one {
+					q.text = strings.ReplaceAll(q.text, two[0], two[1])
+				} else {
+					q.text = strings.ReplaceAll(q.text, two[1], two[0])
+				}
+				out[i].c.questions = append(out[i].c.questions, q)
+			}
+		}
+	}
+	return out
+}
+
+// mix is recall by kind, and "mix" over all kinds as they are usual in a set of questions over a long conversation.
+func mix(es []evaluation, k int, t *Tuning) map[string]float64 {
+	m := recall(es, Hybrid, k, t)
+	m["exchanged"] = recall(exchanged(es), Hybrid, k, t)["all"]
+	m["mix"] = 0.42*m["single"] + 0.16*m["temporal"] + 0.14*m["multi"] + 0.05*m["open"] + 0.23*m["exchanged"]
+	return m
 }
 
 // TestRecallOnTalk holds the quality of retrieval on conversations written by hand.
@@ -131,8 +163,8 @@ func TestRecallOnTalk(t *testing.T) {
 		name  string
 		es    []evaluation
 		least float64
-	}{{"for tuning", forTuning(t), 0.74}, {"held out", heldOut(t), 0.77}, {"fresh", fresh(t), 0.65}} {
-		hybrid, bm25 := recall(tc.es, Hybrid, 10, &Default), recall(tc.es, BM25, 10, &Default)
+	}{{"for tuning", forTuning(t), 0.80}, {"held out", heldOut(t), 0.81}} {
+		hybrid, bm25 := mix(tc.es, 10, &Default), recall(tc.es, BM25, 10, &Default)
 		t.Logf("%s: %.0f questions, %d turns: hybrid %s; bm25 %s", tc.name, hybrid["questions"], tc.es[0].x.Len(),
 			kinds(hybrid), kinds(bm25))
 		if hybrid["all"] < bm25["all"]+0.15 || hybrid["all"] < tc.least {
