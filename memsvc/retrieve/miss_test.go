@@ -73,7 +73,8 @@ func (e *evaluation) cause(question, id string, rank int) string {
 		return false
 	}
 	for _, w := range text.Words(question) {
-		if n, ok := e.x.names.find(w.Lower); ok && len(asked.speakers) == 1 && n == asked.speakers[0] && u.speaker != n {
+		n, ok := e.x.names.find(w.Lower)
+		if ok && len(asked.speakers) == 1 && n == asked.speakers[0] && u.speaker != n {
 			return "other speaker"
 		}
 	}

@@ -45,7 +45,8 @@ type Tuning struct {
 // Default is the tuning in use.
 var Default = Tuning{
 	K1: 0.5, B: 0.12, Before2: 0.45, Before1: 0.2, Next1: 0.25, Next2: 0.1, Own: 0.1, Group: 0.3,
-	Speaker: 1.3, NotSpeaker: 0.9, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64, Meaning: 1.2, Topic: 1, SoftTopic: 1,
+	Speaker: 1.3, NotSpeaker: 0.9, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64,
+	Meaning: 1.2, Topic: 1, SoftTopic: 1,
 	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.15, Provided: 1, VectorBefore: 0.2, VectorNext: 0.1,
 	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2,
 	Person: 0.1, PersonShare: 0.12, Absent: 0.6, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
