@@ -205,7 +205,7 @@ exit-codes').`,
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
 		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
 	root.AddCommand(newTopics()...)
-	nameVariables(root, config.Table(config.Default()))
+	root.PersistentPreRunE = setByVariables
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
 	return root
 }

@@ -99,7 +99,7 @@ func completeRunning(f *connectFlags) completion {
 // withServer calls use with a connection, if there is one to be had.
 func withServer(cmd *cobra.Command, f *connectFlags, use func(context.Context, *client.Client)) {
 	f.quiet, f.placed = true, false
-	if setByVariables(cmd) != nil || f.resolve(cmd) != nil || f.embedded() {
+	if setByVariables(cmd, nil) != nil || f.resolve(cmd) != nil || f.embedded() {
 		return
 	}
 	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)

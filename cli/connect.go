@@ -74,7 +74,8 @@ func fromEnv(name string) (string, bool) {
 // addConnectFlags gives cmd the named flags (all of them when none is named) with their aliases and environment.
 func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.resolve(cmd) }
-	cmd.Flags().StringVar(&f.context, "context", "", "context to take the rest from, none for none [env NACRE_CONTEXT]")
+	cmd.Flags().StringVar(&f.context, "context", "", "context to take the rest from, none for none")
+	variable(cmd.Flags(), "context", "NACRE_CONTEXT")
 	must1(cmd.RegisterFlagCompletionFunc("context", completeContexts))
 	note(cmd.Flags().Lookup("context"), noteGroup, groupConnection)
 	if len(names) == 0 || contains(names, "password") {
@@ -89,8 +90,8 @@ func addConnectFlags(cmd *cobra.Command, f *connectFlags, names ...string) {
 		if v, ok := fromEnv(d.env); ok {
 			def = v
 		}
-		help := fmt.Sprintf("%s [env NACRE_%s]", d.help, d.env)
-		cmd.Flags().StringVarP(d.place(f), d.name, d.short, def, help)
+		cmd.Flags().StringVarP(d.place(f), d.name, d.short, def, d.help)
+		variable(cmd.Flags(), d.name, envPrefixes[0]+d.env)
 		cmd.Flags().Lookup(d.name).DefValue = d.def // not what the environment says, which may be a secret
 		note(cmd.Flags().Lookup(d.name), noteGroup, groupConnection)
 		for _, a := range d.aliases {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,11 +12,9 @@ import (
 	"github.com/nacredb/nacre/daemon/config"
 )
 
-// The notes on a flag: its variable, whether the variable sets it by its own (else the command reads it), and the
-// heading that it stands under in the help.
+// The notes on a flag: the variable that its definition names, and the heading that it stands under in the help.
 const (
 	noteEnv   = "nacre_env"
-	noteOwn   = "nacre_env_own"
 	noteGroup = "nacre_group"
 )
 
@@ -37,39 +34,21 @@ func noted(f *pflag.Flag, key string) string {
 	return ""
 }
 
-// inUsage is a variable that is named in the text of a flag.
-var inUsage = regexp.MustCompile(` ?\[env (\w+)\]`)
+// variable names the variable of a flag that is not NACRE_COMMAND_FLAG. The command reads it.
+func variable(flags *pflag.FlagSet, flag, name string) { note(flags.Lookup(flag), noteEnv, name) }
 
-// nameVariables gives each flag of the tree a variable: the one that its text names, that of its setting, or else
-// NACRE_COMMAND_FLAG, which then sets the flag.
-func nameVariables(root *cobra.Command, settings []*config.Setting) {
-	ofStart := map[string]string{}
-	for _, s := range settings {
-		if s.Flag != "" && s.Env != "" {
-			ofStart[s.Flag] = envPrefixes[0] + s.Env
+// variableOf is the variable of a flag of cmd: the one that its definition names, else NACRE_COMMAND_FLAG, which sets
+// the flag by its own.
+func variableOf(cmd *cobra.Command, f *pflag.Flag) (name string, own bool) {
+	if name := noted(f, noteEnv); name != "" {
+		return name, false
+	}
+	for c := cmd.Parent(); c != nil; c = c.Parent() {
+		if c.PersistentFlags().Lookup(f.Name) == f {
+			cmd = c
 		}
 	}
-	eachCommand(root, func(cmd *cobra.Command) {
-		eachOwnFlag(cmd, func(f *pflag.Flag) {
-			switch m := inUsage.FindStringSubmatch(f.Usage); {
-			case m != nil:
-				f.Usage = inUsage.ReplaceAllString(f.Usage, "")
-				note(f, noteEnv, m[1])
-			case cmd.Name() == "start" && cmd.Parent() == root && ofStart[f.Name] != "":
-				note(f, noteEnv, ofStart[f.Name])
-			default:
-				note(f, noteEnv, ownVariable(cmd, f))
-				note(f, noteOwn, "true")
-			}
-		})
-		before := cmd.PreRunE
-		cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-			if err := setByVariables(cmd); err != nil || before == nil {
-				return err
-			}
-			return before(cmd, args)
-		}
-	})
+	return ownVariable(cmd, f), true
 }
 
 // ownVariable is NACRE_SQL_FORMAT for --format of nacre sql.
@@ -79,12 +58,18 @@ func ownVariable(cmd *cobra.Command, f *pflag.Flag) string {
 }
 
 // setByVariables sets the flags that were not given and whose variables are set.
-func setByVariables(cmd *cobra.Command) error {
+func setByVariables(cmd *cobra.Command, _ []string) error {
+	if ofLibrary(cmd) || cmd.HasParent() && ofLibrary(cmd.Parent()) {
+		return nil
+	}
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := noted(f, noteEnv)
+		if f.Changed || failed != nil || !ours(cmd, f) {
+			return
+		}
+		name, own := variableOf(cmd, f)
 		text := os.Getenv(name)
-		if f.Changed || noted(f, noteOwn) == "" || text == "" || failed != nil {
+		if !own || text == "" {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, text); err != nil {
@@ -100,23 +85,23 @@ func warnUnknown(s *streams, root *cobra.Command, args []string) {
 	if !s.errTTY || len(args) > 0 && (args[0] == "start" || strings.HasPrefix(args[0], "__complete")) {
 		return
 	}
-	var ours []string
+	var set []string
 	for _, pair := range s.environ {
 		if strings.HasPrefix(pair, envPrefixes[0]) {
-			ours = append(ours, pair)
+			set = append(set, pair)
 		}
 	}
-	if len(ours) == 0 {
+	if len(set) == 0 {
 		return
 	}
-	for _, w := range config.Unknown(config.Table(config.Default()), ours, variables(root)) {
+	for _, w := range config.Unknown(config.Table(config.Default()), set, variables(root)) {
 		fmt.Fprintf(s.err, "nacre: warning: %s\n", render.Visible(w, false))
 	}
 }
 
 // eachCommand calls f for every command that runs, but those of the library.
 func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
-	if cmd.Name() == "completion" || cmd.Name() == "help" {
+	if ofLibrary(cmd) {
 		return
 	}
 	f(cmd)
@@ -125,10 +110,18 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
+// ofLibrary reports whether a command is one that the library adds.
+func ofLibrary(cmd *cobra.Command) bool { return cmd.Name() == "completion" || cmd.Name() == "help" }
+
+// ours reports whether a flag of cmd is one that people are told of, and not of the library.
+func ours(cmd *cobra.Command, f *pflag.Flag) bool {
+	return !f.Hidden && f.Name != "help" && !(f.Name == "version" && !cmd.HasParent())
+}
+
 // eachOwnFlag calls f for the flags that cmd defines, but for hidden ones and those of the library.
 func eachOwnFlag(cmd *cobra.Command, f func(*pflag.Flag)) {
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden && flag.Name != "help" && !(flag.Name == "version" && !cmd.HasParent()) {
+		if ours(cmd, flag) {
 			f(flag)
 		}
 	})
@@ -138,7 +131,10 @@ func eachOwnFlag(cmd *cobra.Command, f func(*pflag.Flag)) {
 func variables(root *cobra.Command) map[string]bool {
 	names := map[string]bool{}
 	eachCommand(root, func(cmd *cobra.Command) {
-		eachOwnFlag(cmd, func(f *pflag.Flag) { names[noted(f, noteEnv)] = true })
+		eachOwnFlag(cmd, func(f *pflag.Flag) {
+			name, _ := variableOf(cmd, f)
+			names[name] = true
+		})
 	})
 	return names
 }

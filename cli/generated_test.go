@@ -48,7 +48,10 @@ func writeMan(t *testing.T, root *cobra.Command, dir string) {
 	must(t, os.MkdirAll(dir, 0o755))
 	epoch := time.Unix(0, 0).UTC()
 	eachCommand(root, func(cmd *cobra.Command) {
-		eachOwnFlag(cmd, func(f *pflag.Flag) { f.Usage += " [env " + noted(f, noteEnv) + "]" })
+		eachOwnFlag(cmd, func(f *pflag.Flag) {
+			name, _ := variableOf(cmd, f)
+			f.Usage += " [env " + name + "]"
+		})
 	})
 	must(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "nacre", Manual: "nacre", Date: &epoch}, dir))
 }

@@ -142,7 +142,7 @@ func printFlags(out *strings.Builder, cmd *cobra.Command) {
 	for _, g := range order {
 		fmt.Fprintf(out, "\n%s:\n", g)
 		for _, f := range groups[g] {
-			row(out, flagName(f), flagText(f), 26)
+			row(out, flagName(f), flagText(cmd, f), 26)
 		}
 	}
 }
@@ -164,17 +164,15 @@ func flagName(f *pflag.Flag) string {
 }
 
 // flagText returns the description of a flag, its default, and its variable.
-func flagText(f *pflag.Flag) string {
+func flagText(cmd *cobra.Command, f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]":
 	default:
 		text += " (default " + f.DefValue + ")"
 	}
-	if env := noted(f, noteEnv); env != "" {
-		text += " [env" + fixedBlank + env + "]"
-	}
-	return text
+	env, _ := variableOf(cmd, f)
+	return text + " [env" + fixedBlank + env + "]"
 }
 
 // fixedBlank is a blank that ends no line.

@@ -49,7 +49,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	eachCommand(testTree(), func(cmd *cobra.Command) {
 		seen := map[string]string{}
 		eachOwnFlag(cmd, func(f *pflag.Flag) {
-			name := noted(f, noteEnv)
+			name, _ := variableOf(cmd, f)
 			if name == "" || seen[name] != "" {
 				t.Errorf("%s --%s: variable %q, which is that of %q", cmd.CommandPath(), f.Name, name, seen[name])
 			}

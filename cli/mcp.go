@@ -38,8 +38,10 @@ capabilities of the flags. Log lines go to standard error. A running server offe
 	}
 	ns, _ := fromEnv("MCP_NS")
 	db, _ := fromEnv("MCP_DB")
-	cmd.Flags().StringVar(&at.NS, "ns", ns, "namespace that calls begin in [env NACRE_MCP_NS]")
-	cmd.Flags().StringVar(&at.DB, "db", db, "database that calls begin in [env NACRE_MCP_DB]")
+	cmd.Flags().StringVar(&at.NS, "ns", ns, "namespace that calls begin in")
+	cmd.Flags().StringVar(&at.DB, "db", db, "database that calls begin in")
+	variable(cmd.Flags(), "ns", "NACRE_MCP_NS")
+	variable(cmd.Flags(), "db", "NACRE_MCP_DB")
 	cmd.Flags().StringVar(&client.name, "print-config", "",
 		"print the configuration of a client ("+mcpClientNames()+"), and exit")
 	cmd.Flags().StringVar(&client.url, "url", "", "with --print-config: the address of /mcp of a running server")

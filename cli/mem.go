@@ -55,9 +55,12 @@ Exit status: 0 ok, 1 the service refused (it says why on standard error), 2 usag
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	fl := cmd.PersistentFlags()
-	fl.StringVarP(&f.url, "url", "u", "", "address of the service [env MEMSVC_URL]")
-	fl.StringVarP(&f.key, "api-key", "a", "", "key of the Context [env MEMSVC_API_KEY]")
-	fl.StringVarP(&f.context, "context-id", "c", "", "Context [env MEMSVC_CONTEXT_ID]")
+	fl.StringVarP(&f.url, "url", "u", "", "address of the service")
+	fl.StringVarP(&f.key, "api-key", "a", "", "key of the Context")
+	fl.StringVarP(&f.context, "context-id", "c", "", "Context")
+	variable(fl, "url", "MEMSVC_URL")
+	variable(fl, "api-key", "MEMSVC_API_KEY")
+	variable(fl, "context-id", "MEMSVC_CONTEXT_ID")
 	fl.StringVar(&f.profile, "profile", "default", "profile to use")
 	fl.BoolVar(&f.json, "json", false, "print the answer of the service as JSON")
 	cmd.AddCommand(f.login(), f.config(), f.remember(), f.recall(), f.contextCmd(), f.chat(), f.reflect(), f.forget(),

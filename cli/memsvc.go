@@ -65,15 +65,18 @@ func memsvcSettings() string {
 func (f *memsvcFlags) addDatabase(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "", "TOML file with settings")
-	fl.StringVar(&f.db, "db", "", "database: embedded://DIR, memory, or the address of a server [env MEMSVC_SURREALDB_URL]")
+	fl.StringVar(&f.db, "db", "", "database: embedded://DIR, memory, or the address of a server")
+	variable(fl, "db", "MEMSVC_SURREALDB_URL")
 }
 
 func (f *memsvcFlags) add(cmd *cobra.Command) {
 	f.addDatabase(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.context, "context-id", "main", "id of the first Context (bootstrap)")
-	fl.StringVar(&f.mgmt, "management-api-key", "", "use this management key instead of a new one (bootstrap) [env MEMSVC_MANAGEMENT_API_KEY]")
-	fl.StringVar(&f.key, "context-api-key", "", "use this key of the first Context instead of a new one (bootstrap) [env MEMSVC_API_KEY]")
+	fl.StringVar(&f.mgmt, "management-api-key", "", "use this management key instead of a new one (bootstrap)")
+	fl.StringVar(&f.key, "context-api-key", "", "use this key of the first Context instead of a new one (bootstrap)")
+	variable(fl, "management-api-key", "MEMSVC_MANAGEMENT_API_KEY")
+	variable(fl, "context-api-key", "MEMSVC_API_KEY")
 }
 
 func newMemsvcServeCmd(s *streams) *cobra.Command {
@@ -90,7 +93,8 @@ func newMemsvcServeCmd(s *streams) *cobra.Command {
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.bind, "bind", "", "listen address [env MEMSVC_BIND]")
+	fl.StringVar(&f.bind, "bind", "", "listen address")
+	variable(fl, "bind", "MEMSVC_BIND")
 	fl.StringVar(&f.roles, "roles", "all", "what this process does: api, worker, scheduler, management (by commas), or all")
 	fl.StringVar(&f.cors, "cors-allowed-origins", "", "origins of both APIs that browsers may call from")
 	fl.BoolVar(&f.bootstrap, "bootstrap", false, "make the first keys and print them, where there are none")

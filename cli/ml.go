@@ -150,9 +150,11 @@ only when it is whole; .gz and .zst are packed. A model that does not exist is a
 	f.add(cmd, "write a failure as a JSON object")
 	f.addProgress(cmd)
 	cmd.Flags().StringVar(&name, "name", firstEnv("ML_EXPORT_MODEL_NAME", "NAME"),
-		"name of the model [env NACRE_ML_EXPORT_MODEL_NAME]")
+		"name of the model")
 	cmd.Flags().StringVar(&version, "version", firstEnv("ML_EXPORT_MODEL_VERSION", "VERSION"),
-		"version of the model, as 1.0.0 [env NACRE_ML_EXPORT_MODEL_VERSION]")
+		"version of the model, as 1.0.0")
+	variable(cmd.Flags(), "name", "NACRE_ML_EXPORT_MODEL_NAME")
+	variable(cmd.Flags(), "version", "NACRE_ML_EXPORT_MODEL_VERSION")
 	return cmd
 }
 

@@ -32,6 +32,9 @@ func newStartCmd(s *streams) *cobra.Command {
 	}
 	for _, setting := range table {
 		addFlag(cmd.Flags(), setting)
+		if setting.Flag != "" && setting.Env != "" {
+			variable(cmd.Flags(), setting.Flag, envPrefixes[0]+setting.Env)
+		}
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

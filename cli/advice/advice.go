@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -40,12 +41,14 @@ func On(err error, text string, line int, names Names) string {
 }
 
 // missing are the errors about a name that does not exist.
-var missing = regexp.MustCompile(`(?:The (\w+) |(Function) )['` + "`" + `]([^'` + "`" + `]+)['` + "`" +
-	`] (?:does not exist|not found)`)
+var missing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:The (\w+) |(Function) )['` + "`" + `]([^'` + "`" + `]+)['` + "`" +
+		`] (?:does not exist|not found)`)
+})
 
 // meant is the name nearest to the one that does not exist.
 func meant(msg string, names Names) string {
-	m := missing.FindStringSubmatch(msg)
+	m := missing().FindStringSubmatch(msg)
 	if m == nil {
 		return ""
 	}
@@ -66,14 +69,16 @@ func meant(msg string, names Names) string {
 
 // named are the parts of an error that may stand in the text as they are: names, functions with their brackets, and
 // literals.
-var named = regexp.MustCompile("`([^`]+)`|'([^']+)'|(\\w+(?:::\\w+)*\\(\\))")
+var named = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("`([^`]+)`|'([^']+)'|(\\w+(?:::\\w+)*\\(\\))")
+})
 
 // maxExcerpt is the longest line, in characters, that an excerpt shows.
 const maxExcerpt = 120
 
 // excerpt shows the one place of the text that an error names; "" where it names none, or one that is there twice.
 func excerpt(msg, text string, line int) string {
-	for _, m := range named.FindAllStringSubmatch(msg, 8) {
+	for _, m := range named().FindAllStringSubmatch(msg, 8) {
 		for _, part := range m[1:] {
 			part = strings.Trim(strings.TrimSuffix(part, "()"), `'"`)
 			if at := only(text, part); at >= 0 {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nacredb/nacre/client/memory"
@@ -98,11 +99,13 @@ func at(o object, names ...string) time.Time {
 	return time.Time{}
 }
 
-var badSegment = regexp.MustCompile(`[^\p{L}\p{N}._@-]+`)
+var badSegment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^\p{L}\p{N}._@-]+`)
+})
 
 // scope is the scope of a user, registered once.
 func (m *Memories) scope(user string) []string {
-	user = strings.Trim(badSegment.ReplaceAllString(user, "-"), "-")
+	user = strings.Trim(badSegment().ReplaceAllString(user, "-"), "-")
 	if user == "" || user == "." || user == ".." {
 		return nil
 	}

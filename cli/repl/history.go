@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // secrets are the words whose lines never reach the history file.
-var secrets = regexp.MustCompile(`(?i)\b(password|passhash|pass|key|token|signin|signup|secret|bearer)\b`)
+var secrets = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(password|passhash|pass|key|token|signin|signup|secret|bearer)\b`)
+})
 
 // maxHistory is how many texts the history keeps.
 const maxHistory = 5000
@@ -27,7 +30,7 @@ func (sh *shell) remember(text string) {
 }
 
 // secret reports whether a text may hold a secret.
-func secret(text string) bool { return secrets.MatchString(text) }
+func secret(text string) bool { return secrets().MatchString(text) }
 
 // historyFile is $XDG_STATE_HOME/nacre/history, made readable by its owner only; "" where it cannot be had
 // (said on w): the shell then keeps its history in memory.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -221,7 +222,9 @@ func (tb *Table) narrowed(r *Reading) *Table {
 }
 
 // wholeRecord finds a record of an event that is used as a whole in its text.
-var wholeRecord = regexp.MustCompile(`\$(before|after|value|this|self|parent)\b($|[^.\[\w])`)
+var wholeRecord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$(before|after|value|this|self|parent)\b($|[^.\[\w])`)
+})
 
 // eventView is the table with the COMPUTED fields that the text of an event names, or all where it uses the record as a
 // whole.
@@ -230,7 +233,7 @@ func (tb *Table) eventView(e *Event) *Table {
 		return tb
 	}
 	text := ast.Text(e.Define)
-	if wholeRecord.MatchString(text) {
+	if wholeRecord().MatchString(text) {
 		return tb
 	}
 	r := &Reading{}

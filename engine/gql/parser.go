@@ -144,7 +144,7 @@ func (p *parser) name(what string) (Name, error) {
 	switch {
 	case !p.isName():
 		return Name{}, p.unexpected(what)
-	case t.kind == tokWord && reserved[t.upper]:
+	case t.kind == tokWord && reserved()[t.upper]:
 		return Name{}, p.fail(t.start, t.end, "delimit it with double quotes or backticks to use it as a name",
 			"`%s` is a reserved word, expected %s", t.text, what)
 	case t.text == "":

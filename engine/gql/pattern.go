@@ -25,7 +25,7 @@ func (p *parser) path() (*Path, error) {
 
 // pathVar reads name = if it is there.
 func (p *parser) pathVar() (Name, error) {
-	if !p.isName() || p.tok.kind == tokWord && reserved[p.tok.upper] {
+	if !p.isName() || p.tok.kind == tokWord && reserved()[p.tok.upper] {
 		return Name{}, nil
 	}
 	next, err := p.peek()

@@ -55,7 +55,7 @@ func (w *printer) param(n string) {
 // name prints an identifier, in backticks where it needs them.
 func (w *printer) name(n string) {
 	p := &parser{src: n}
-	if n != "" && p.word(0) == n && !reserved[strings.ToUpper(n)] && !contextual[strings.ToUpper(n)] {
+	if n != "" && p.word(0) == n && !reserved()[strings.ToUpper(n)] && !contextual[strings.ToUpper(n)] {
 		w.s(n)
 		return
 	}

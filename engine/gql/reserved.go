@@ -1,16 +1,19 @@
 package gql
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // reserved are the words that must be quoted to be names: those that the standard reserves, and those that it may
 // reserve.
-var reserved = func() map[string]bool {
+var reserved = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range strings.Fields(reservedWords) {
 		words[w] = true
 	}
 	return words
-}()
+})
 
 const reservedWords = `
 ABS ABSTRACT ACOS AGGREGATE AGGREGATES ALL ALL_DIFFERENT ALTER AND ANY ARRAY AS ASC ASCENDING ASIN AT ATAN AVG

@@ -61,7 +61,7 @@ func (p *parser) item() (Item, error) {
 	if as, err := p.eat("AS"); err != nil || !as {
 		return it, err
 	}
-	if p.tok.kind == tokWord && reserved[p.tok.upper] { // nothing but a name can stand here
+	if p.tok.kind == tokWord && reserved()[p.tok.upper] { // nothing but a name can stand here
 		it.Alias, it.Named = p.tok.text, true
 		return it, p.next()
 	}

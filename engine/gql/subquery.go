@@ -46,7 +46,7 @@ func (p *parser) beginsPattern() bool {
 		return true
 	}
 	if next, err := p.peek(); err == nil && p.isName() {
-		if p.tok.kind != tokWord || !reserved[p.tok.upper] {
+		if p.tok.kind != tokWord || !reserved()[p.tok.upper] {
 			return next.kind == tokPunct && (next.text == "=" || next.text == "(") || p.isAny("SHORTEST", "WALK",
 				"TRAIL", "SIMPLE", "ACYCLIC")
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nacredb/nacre/engine/decimal"
 	"github.com/nacredb/nacre/engine/errs"
@@ -228,8 +229,10 @@ func readDatetime(s string, date bool) (value.Value, error) {
 
 // isoDuration is a duration of days and smaller parts; weeks stand alone in the standard and are taken here with the
 // rest.
-var isoDuration = regexp.MustCompile(`^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?` +
-	`(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12})(?:\.(\d{1,9}))?S)?)?$`)
+var isoDuration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?` +
+		`(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12})(?:\.(\d{1,9}))?S)?)?$`)
+})
 
 // readDuration reads an ISO 8601 duration such as P1DT2H30M.
 func readDuration(s string) (value.Value, error) {
@@ -237,7 +240,7 @@ func readDuration(s string) (value.Value, error) {
 	if len(s) > 80 {
 		return value.None, bad
 	}
-	m := isoDuration.FindStringSubmatch(strings.ToUpper(s))
+	m := isoDuration().FindStringSubmatch(strings.ToUpper(s))
 	if m == nil || strings.HasSuffix(strings.ToUpper(s), "T") || len(s) < 3 {
 		return value.None, bad
 	}

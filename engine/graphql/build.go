@@ -3,6 +3,7 @@ package graphql
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	gast "github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
@@ -153,13 +154,13 @@ func (b *builder) finish() (*Schema, error) {
 }
 
 // prelude is the common part of every schema: the scalars and directives of the specification, and introspection.
-var prelude = validator.PreludeDocument()
+var prelude = sync.OnceValue(validator.PreludeDocument)
 
 func (b *builder) builtIn() {
-	for _, d := range prelude.Definitions {
+	for _, d := range prelude().Definitions {
 		b.define(d, "")
 	}
-	for _, d := range prelude.Directives {
+	for _, d := range prelude().Directives {
 		if d.Name != "defer" { // answers come whole
 			b.s.graph.Directives[d.Name] = d
 		}

@@ -122,8 +122,8 @@ const mostFailures = 100
 func (s *Schema) validate(doc *gast.QueryDocument) []*Failure {
 	var out []*Failure
 	observers := &core.Events{}
-	for i := range validation {
-		validation[i].RuleFunc(observers, func(options ...core.ErrorOption) {
+	for _, rule := range validation() {
+		rule.RuleFunc(observers, func(options ...core.ErrorOption) {
 			if len(out) >= mostFailures {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	gast "github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/core"
@@ -157,7 +158,7 @@ var unknownFields = core.Rule{Name: "UnknownFields", RuleFunc: func(observers *c
 }}
 
 // validation is the rules of the specification, with messages and limits of our own.
-var validation = func() []core.Rule {
+var validation = sync.OnceValue(func() []core.Rule {
 	all := rules.NewDefaultRules()
 	for _, r := range [...]struct{ old, quiet core.Rule }{
 		{rules.KnownArgumentNamesRule, rules.KnownArgumentNamesRuleWithoutSuggestions},
@@ -174,4 +175,4 @@ var validation = func() []core.Rule {
 	}
 	slices.SortFunc(out, func(a, b core.Rule) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}()
+})

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/engine/errs"
@@ -199,13 +200,15 @@ func (h *Header) readDims(s string) error {
 	return nil
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
+})
 
 // maxName bounds the name of a model, in bytes.
 const maxName = 255
 
 // ValidName reports whether s can be the name of a model: identifiers joined by "::".
-func ValidName(s string) bool { return len(s) <= maxName && namePattern.MatchString(s) }
+func ValidName(s string) bool { return len(s) <= maxName && namePattern().MatchString(s) }
 
 // Check refuses a header that no model can be stored with.
 func (h *Header) Check() error {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nacredb/nacre/engine/errs"
 )
@@ -23,7 +24,9 @@ const (
 	zScore        = "z_score"        // (x - mean) / deviation
 )
 
-var numberPattern = regexp.MustCompile(`[+-]?\d+(\.\d+)?([eE][+-]?\d+)?`)
+var numberPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[+-]?\d+(\.\d+)?([eE][+-]?\d+)?`)
+})
 
 // parseNormaliser reads LABEL(A,B).
 func parseNormaliser(s string) (Normaliser, error) {
@@ -34,7 +37,7 @@ func parseNormaliser(s string) (Normaliser, error) {
 	default:
 		return n, refuse("Unknown normaliser type: %s", errs.Brief(n.Label, 64))
 	}
-	numbers := numberPattern.FindAllString(rest, 2)
+	numbers := numberPattern().FindAllString(rest, 2)
 	if !ok || len(numbers) < 2 {
 		return n, refuse("Model header has the normaliser `%s`, which lacks one of its two numbers", errs.Brief(s, 64))
 	}

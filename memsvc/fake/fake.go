@@ -541,13 +541,15 @@ func (s *Server) reply(a asked) string {
 // openings begin answers, by the seed.
 var openings = []string{"From memory: ", "As far as is known: ", "Memory says: ", "What was said: "}
 
-var source = regexp.MustCompile(`(?m)^\[S(\d+)\] \([^)]*\) (.*)$`)
+var source = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\[S(\d+)\] \([^)]*\) (.*)$`)
+})
 
 // synthesise cites the sources that share the most words with the question.
 func synthesise(prompt, opening string) string {
 	_, question, _ := strings.Cut(prompt, "Question: ")
 	best, most := []string{}, 0
-	for _, m := range source.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range source().FindAllStringSubmatch(prompt, -1) {
 		switch n := shared(question, m[2]); {
 		case n > most:
 			best, most = []string{m[2] + " [S" + m[1] + "]"}, n
@@ -561,31 +563,36 @@ func synthesise(prompt, opening string) string {
 	return opening + strings.Join(best, " ")
 }
 
+// phrase is a sentence that the fake understands.
+type phrase struct {
+	re       *regexp.Regexp
+	key      string
+	relation bool
+}
+
 var (
-	fenced  = regexp.MustCompile(`(?s)<text>\n(.*)\n</text>`)
-	speaker = regexp.MustCompile(`(?m)^Speaker: (.*)$`)
-	grammar = []struct {
-		re       *regexp.Regexp
-		key      string
-		relation bool
-	}{
-		{regexp.MustCompile(`(\w+) (?:live|lives|moved to|lives in|live in) (?:in )?([A-Z]\w+)`), "lives_in", false},
-		{regexp.MustCompile(`(\w+) (?:work|works) (?:at|for) ([A-Z]\w+)`), "works_at", false},
-		{regexp.MustCompile(`(\w+) (?:knows|know) ([A-Z]\w+)`), "knows", true},
-	}
+	fenced  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<text>\n(.*)\n</text>`) })
+	speaker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^Speaker: (.*)$`) })
+	grammar = sync.OnceValue(func() []phrase {
+		return []phrase{
+			{regexp.MustCompile(`(\w+) (?:live|lives|moved to|lives in|live in) (?:in )?([A-Z]\w+)`), "lives_in", false},
+			{regexp.MustCompile(`(\w+) (?:work|works) (?:at|for) ([A-Z]\w+)`), "works_at", false},
+			{regexp.MustCompile(`(\w+) (?:knows|know) ([A-Z]\w+)`), "knows", true},
+		}
+	})
 )
 
 // extract reads plain sentences by a small grammar and gives them as the schema of the extraction wants.
 func extract(prompt string) string {
 	who, body := "user", ""
-	if m := speaker.FindStringSubmatch(prompt); m != nil {
+	if m := speaker().FindStringSubmatch(prompt); m != nil {
 		who = m[1]
 	}
-	if m := fenced.FindStringSubmatch(prompt); m != nil {
+	if m := fenced().FindStringSubmatch(prompt); m != nil {
 		body = m[1]
 	}
 	attributes, relations := []object{}, []object{}
-	for _, g := range grammar {
+	for _, g := range grammar() {
 		for _, m := range g.re.FindAllStringSubmatch(body, -1) {
 			name := m[1]
 			if name == "I" {

@@ -166,12 +166,14 @@ var speakerHead = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // notSpeakers are words that stand before a colon and are no names.
-var notSpeakers = set(`note todo warning subject re fwd date from to cc update edit example question answer hint tip p.s ps summary http https`)
+var notSpeakers = sync.OnceValue(func() map[string]bool {
+	return set(`note todo warning subject re fwd date from to cc update edit example question answer hint tip p.s ps summary http https`)
+})
 
 // Speaker is the name at the start of a turn (Name: text), or "".
 func Speaker(s string) string {
 	m := speakerHead().FindStringSubmatch(Clip(s, 120))
-	if m == nil || notSpeakers[strings.ToLower(m[1])] {
+	if m == nil || notSpeakers()[strings.ToLower(m[1])] {
 		return ""
 	}
 	return m[1]

@@ -48,7 +48,7 @@ const (
 	hasLater                      // later, from now
 )
 
-var dateWords = wordKinds()
+var dateWords = sync.OnceValue(wordKinds)
 
 func wordKinds() map[string]uint16 {
 	kinds := map[string]uint16{"in": hasIn, "later": hasLater, "now": hasLater, "ago": hasAgo, "back": hasAgo,
@@ -66,6 +66,7 @@ func wordKinds() map[string]uint16 {
 
 // kindsOf are the kinds of words that a text in lower case holds.
 func kindsOf(s string) (have uint16) {
+	kinds := dateWords()
 	for i := 0; i < len(s); {
 		j := i
 		switch c := s[i]; {
@@ -73,7 +74,7 @@ func kindsOf(s string) (have uint16) {
 			for j < len(s) && s[j] >= 'a' && s[j] <= 'z' {
 				j++
 			}
-			have |= dateWords[s[i:j]]
+			have |= kinds[s[i:j]]
 		case c >= '0' && c <= '9':
 			for j < len(s) && s[j] >= '0' && s[j] <= '9' {
 				j++

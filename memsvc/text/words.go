@@ -105,7 +105,7 @@ func Stem(w string) string {
 	env := snowballstem.NewEnv(w)
 	english.Stem(env)
 	s := env.Current()
-	if irregular, ok := irregulars[w]; ok {
+	if irregular, ok := irregulars()[w]; ok {
 		s = irregular
 	}
 	if len(w) <= 16 && stemsRoom() {
@@ -125,7 +125,8 @@ func stemsRoom() bool {
 }
 
 // irregulars are forms that the stemmer does not bring together.
-var irregulars = forms(`go went gone going goes|buy bought buys buying|eat ate eaten eats eating|see saw seen sees seeing|
+var irregulars = sync.OnceValue(func() map[string]string {
+	return forms(`go went gone going goes|buy bought buys buying|eat ate eaten eats eating|see saw seen sees seeing|
 take took taken takes taking|give gave given gives giving|make made makes making|get got gotten gets getting|write wrote written writes writing|
 run ran runs running|begin began begun begins beginning|swim swam swum swims swimming|drive drove driven drives driving|
 fly flew flown flies flying|teach taught teaches teaching|think thought thinks thinking|bring brought brings bringing|
@@ -140,6 +141,7 @@ person people|man men|woman women|mouse mice|foot feet|tooth teeth|wife wives|li
 married marry marries marriage|bake baked baking bakery|paint painted painting paintings paints|hear heard hears hearing|
 forget forgot forgotten|hike hiked hiking hikes|camp camped camping camps|dance danced dancing dances dancer|fight fought|
 adopt adopted adopting adoption|move moved moving moves|study studied studying studies|hurt hurts hurting|lead led leads leading`)
+})
 
 func forms(s string) map[string]string {
 	m := map[string]string{}
@@ -153,7 +155,8 @@ func forms(s string) map[string]string {
 }
 
 // stop are words that say nothing of what a text is about.
-var stop = set(`a about above after again all also am an and any are aren't as at be because been before being below between both
+var stop = sync.OnceValue(func() map[string]bool {
+	return set(`a about above after again all also am an and any are aren't as at be because been before being below between both
 but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from further had hadn't has hasn't
 have haven't having he he'd he'll her here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself
 just let's me more most my myself no nor not of off on once only or other ought our ours ourselves out over own same she she'd she'll should
@@ -161,6 +164,7 @@ shouldn't so some such than that the their theirs them themselves then there the
 too under until up very was wasn't we we'd we'll we're we've were weren't what what's when when's where where's which while who who's whom why
 will with won't would wouldn't yes you you'd you'll you're you've your yours yourself yourselves yeah oh hey hi wow really thanks thank
 ok okay well like get got much many lot lots might may must shall us one that's there's`)
+})
 
 func set(s string) map[string]bool {
 	m := map[string]bool{}
@@ -171,11 +175,11 @@ func set(s string) map[string]bool {
 }
 
 // Stop reports whether a folded word says nothing of what a text is about.
-func Stop(w string) bool { return stop[w] }
+func Stop(w string) bool { return stop()[w] }
 
 // Terms are the stems of the words that say something.
 func Terms(s string) []string {
-	words := Words(s)
+	words, stop := Words(s), stop()
 	out := make([]string, 0, len(words))
 	for _, w := range words {
 		if !stop[w.Lower] {

@@ -146,7 +146,7 @@ func (p *parser) alias() (alias string, cols []string) {
 	switch t := p.peek(); {
 	case p.eat("as"):
 		alias = p.label()
-	case t.Kind == Quoted, t.Kind == Ident && !reserved[t.Text]:
+	case t.Kind == Quoted, t.Kind == Ident && !reserved()[t.Text]:
 		alias = p.take().Text
 	default:
 		return "", nil

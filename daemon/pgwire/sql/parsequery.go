@@ -260,7 +260,7 @@ func (p *parser) item() item {
 	switch t := p.peek(); {
 	case p.eat("as"):
 		it.alias = p.label()
-	case t.Kind == Quoted, t.Kind == Ident && !reserved[t.Text] && !stops[t.Text]:
+	case t.Kind == Quoted, t.Kind == Ident && !reserved()[t.Text] && !stops[t.Text]:
 		it.alias = p.take().Text
 	}
 	return it

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -119,12 +120,14 @@ func (p *parser) down() func() {
 }
 
 // reserved are words that are no name of a column or table without quotes.
-var reserved = words("all and any array as asc both case cast check collate column constraint create cross current_catalog " +
-	"current_date current_role current_time current_timestamp current_user default desc distinct do else end except false " +
-	"fetch for foreign from full grant group having ilike in inner intersect into is isnull join lateral leading left like " +
-	"limit localtime localtimestamp natural not notnull null offset on only or order outer primary references returning " +
-	"right select session_user similar some symmetric table then to trailing true union unique user using values when where " +
-	"window with")
+var reserved = sync.OnceValue(func() map[string]bool {
+	return words("all and any array as asc both case cast check collate column constraint create cross current_catalog " +
+		"current_date current_role current_time current_timestamp current_user default desc distinct do else end except false " +
+		"fetch for foreign from full grant group having ilike in inner intersect into is isnull join lateral leading left like " +
+		"limit localtime localtimestamp natural not notnull null offset on only or order outer primary references returning " +
+		"right select session_user similar some symmetric table then to trailing true union unique user using values when where " +
+		"window with")
+})
 
 // stops are words that end an expression, so that no alias can be one without AS.
 var stops = words("operator over filter within")
@@ -139,7 +142,7 @@ func words(list string) map[string]bool {
 
 func (p *parser) isName() bool {
 	t := p.peek()
-	return t.Kind == Quoted || t.Kind == Ident && !reserved[t.Text]
+	return t.Kind == Quoted || t.Kind == Ident && !reserved()[t.Text]
 }
 
 func (p *parser) name() string {

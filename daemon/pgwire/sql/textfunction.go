@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -228,13 +229,15 @@ func substring(c *Call) (value.Value, error) {
 }
 
 // quotedWords are names of columns and functions that are written in quotes, though the parser can do without.
-var quotedWords = words("between bigint bit boolean char character coalesce dec decimal exists extract float greatest grouping " +
-	"inout int integer interval least national nchar none nullif numeric out overlay position precision real row setof smallint " +
-	"substring time timestamp treat trim values varchar")
+var quotedWords = sync.OnceValue(func() map[string]bool {
+	return words("between bigint bit boolean char character coalesce dec decimal exists extract float greatest grouping " +
+		"inout int integer interval least national nchar none nullif numeric out overlay position precision real row setof smallint " +
+		"substring time timestamp treat trim values varchar")
+})
 
 // QuoteIdent is a name as it is written in a statement.
 func QuoteIdent(s string) string {
-	plain := s != "" && !reserved[s] && !quotedWords[s]
+	plain := s != "" && !reserved()[s] && !quotedWords()[s]
 	for i := 0; i < len(s) && plain; i++ {
 		c := s[i]
 		plain = c >= 'a' && c <= 'z' || c == '_' || i > 0 && c >= '0' && c <= '9'
