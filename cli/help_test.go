@@ -54,6 +54,9 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 				t.Errorf("%s --%s: variable %q, which is that of %q", cmd.CommandPath(), f.Name, name, seen[name])
 			}
 			seen[name] = f.Name
+			if strings.Contains(f.Usage, "[env") {
+				t.Errorf("%s --%s: its text names a variable; call variable instead", cmd.CommandPath(), f.Name)
+			}
 		})
 	})
 }

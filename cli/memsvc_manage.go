@@ -47,7 +47,8 @@ func newMemsvcManageCmds(s *streams) []*cobra.Command {
   nacre memsvc jobs retry "$JOB"`, f.listJobs(), f.one("retry ID", "Queue a dead job again", 1, f.retryJob),
 		f.one("delete ID", "Delete a job", 1, f.deleteJob))
 	for _, g := range []*cobra.Command{principals, keys, jobs} {
-		g.PersistentFlags().StringVarP(&f.context, "context-id", "c", "", "Context, main by default [env MEMSVC_CONTEXT_ID]")
+		g.PersistentFlags().StringVarP(&f.context, "context-id", "c", "", "Context, main by default")
+		variable(g.PersistentFlags(), "context-id", "MEMSVC_CONTEXT_ID")
 	}
 	return []*cobra.Command{contexts, principals, keys, jobs}
 }
@@ -61,8 +62,10 @@ Exit status: 0 ok, 1 the service refused (it says why on standard error), 2 usag
 		Args: exactArgs(0, "a command of "+name),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	fl := cmd.PersistentFlags()
-	fl.StringVarP(&f.url, "url", "u", "", "address of the service [env MEMSVC_URL]")
-	fl.StringVarP(&f.key, "management-api-key", "m", "", "management key [env MEMSVC_MANAGEMENT_API_KEY]")
+	fl.StringVarP(&f.url, "url", "u", "", "address of the service")
+	fl.StringVarP(&f.key, "management-api-key", "m", "", "management key")
+	variable(fl, "url", "MEMSVC_URL")
+	variable(fl, "management-api-key", "MEMSVC_MANAGEMENT_API_KEY")
 	fl.BoolVar(&f.json, "json", false, "print the answer of the service as JSON")
 	cmd.AddCommand(commands...)
 	return cmd
