@@ -18,10 +18,11 @@ type APIAnswer = endpoint.Answer
 // are seen, its place is neither used nor changed. An endpoint that does not exist, may not be called or fails answers
 // with a status; errors are for a database that is not there or out of reach.
 func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*APIAnswer, error) {
-	st := s.snapshot()
-	if err := s.mayCall(&st); err != nil {
+	now, err := s.mayCall(s.snapshot())
+	if err != nil {
 		return nil, err
 	}
+	st := *now
 	st.Auth.NS, st.Auth.DB = ns, db
 	if err := st.Auth.MayUse(); err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func (s *Session) API(ctx context.Context, ns, db string, req *APIRequest) (*API
 	ctx, q := s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "api", Text: req.Method + " /" + first(req.Path)})
 	defer q.Close()
 	var answer *APIAnswer
-	err := q.Do(ctx, func(ctx context.Context, r *exec.Run) (err error) {
+	err = q.Do(ctx, func(ctx context.Context, r *exec.Run) (err error) {
 		answer, err = endpoint.Serve(ctx, r, req)
 		return err
 	})

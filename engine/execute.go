@@ -41,24 +41,23 @@ func (s *Session) run(ctx context.Context, t *Tx, text string, vars *value.Objec
 func (s *Session) runParsed(ctx context.Context, t *Tx, src query.Source,
 	parse func(*exec.SessionState) (*prepare.Script, error),
 	vars *value.Object, f func(context.Context, *query.Query, *prepare.Script) error) error {
-	st := s.snapshot()
-	if err := s.mayRun(&st, vars); err != nil {
-		return err
-	}
-	script, err := parse(&st)
+	st, err := s.mayRun(s.snapshot(), vars)
 	if err != nil {
 		return err
 	}
-	from := placeOf(&st)
-	ctx, q := s.e.queries.NewQuery(ctx, &st, vars, src)
+	script, err := parse(st)
+	if err != nil {
+		return err
+	}
+	src.Weight = script.Weight
+	ctx, q := s.e.queries.NewQuery(ctx, st, vars, src)
 	defer q.Close()
-	q.Needs(script.Weight)
 	if t == nil {
 		err = f(ctx, q, script)
 	} else {
 		err = t.within(ctx, q, func(ctx context.Context) error { return f(ctx, q, script) })
 	}
-	s.moved(from, &st)
+	s.moved(st, q.Session())
 	return err
 }
 
@@ -92,12 +91,14 @@ func (s *Session) Stream(ctx context.Context, text string, vars *value.Object, s
 	return s.stream(ctx, nil, text, vars, sink)
 }
 
-// mayRun refuses statements to sessions that may not query, and parameters that no text may have.
-func (s *Session) mayRun(st *exec.SessionState, vars *value.Object) error {
-	if err := s.mayQuery(st); err != nil {
-		return err
+// mayRun refuses statements to sessions that may not query, and parameters that no text may have. It gives the state
+// with the roles of now.
+func (s *Session) mayRun(st *exec.SessionState, vars *value.Object) (*exec.SessionState, error) {
+	st, err := s.mayQuery(st)
+	if err != nil {
+		return nil, err
 	}
-	return mayBind(vars)
+	return st, mayBind(vars)
 }
 
 // script is the text, ready to run. One with OPTION is refused as a whole to those who may not import.
@@ -138,10 +139,11 @@ func sessionExpired() error {
 // MayAct refuses a session whose identity has run out: it can only get a new one.
 func (s *Session) MayAct() error {
 	st := s.snapshot()
-	if st.Expired(s.e.queries.Clock()) {
+	if st.Expired(s.e.queries.Clock) {
 		return sessionExpired()
 	}
-	return s.still(&st)
+	_, err := s.still(st)
+	return err
 }
 
 // MayEnter refuses a session without an identity where there are no guests.
@@ -151,32 +153,35 @@ func (s *Session) MayEnter() error {
 }
 
 // mayQuery refuses statements of the client's own making: to those who may not act at all, and to those whom the
-// capability denies it. The process's own sessions are free of it.
-func (s *Session) mayQuery(st *exec.SessionState) error {
-	if err := s.mayCall(st); err != nil || s.own {
-		return err
+// capability denies it. The process's own sessions are free of it. It gives the state with the roles of now.
+func (s *Session) mayQuery(st *exec.SessionState) (*exec.SessionState, error) {
+	st, err := s.mayCall(st)
+	if err != nil || s.own {
+		return st, err
 	}
-	return s.e.caps.MayQuery(&st.Auth.Principal)
+	return st, s.e.caps.MayQuery(&st.Auth.Principal)
 }
 
-// mayCall refuses everything to sessions whose identity has run out, and to guests where there are none.
-func (s *Session) mayCall(st *exec.SessionState) error {
-	if st.Expired(s.e.queries.Clock()) {
-		return sessionExpired()
+// mayCall refuses everything to sessions whose identity has run out, and to guests where there are none. It gives the
+// state with the roles of now.
+func (s *Session) mayCall(st *exec.SessionState) (*exec.SessionState, error) {
+	if st.Expired(s.e.queries.Clock) {
+		return nil, sessionExpired()
 	}
-	if err := s.still(st); err != nil {
-		return err
+	st, err := s.still(st)
+	if err != nil {
+		return nil, err
 	}
-	return s.e.caps.MayEnter(&st.Auth.Principal)
+	return st, s.e.caps.MayEnter(&st.Auth.Principal)
 }
 
 // Call runs one function (built-in, fn::, …) with args.
 func (s *Session) Call(ctx context.Context, name string, args []value.Value) (value.Value, error) {
-	st := s.snapshot()
-	if err := s.mayQuery(&st); err != nil {
+	st, err := s.mayQuery(s.snapshot())
+	if err != nil {
 		return value.None, err
 	}
-	ctx, q := s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "function", Text: name})
+	ctx, q := s.e.queries.NewQuery(ctx, st, nil, query.Source{Kind: "function", Text: name})
 	defer q.Close()
 	res := q.Call(ctx, name, args)
 	if res.Err != nil {

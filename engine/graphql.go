@@ -40,10 +40,11 @@ type GraphQL struct {
 // configured, or no schema can be made, all of kind Configuration or Validation; those of sessions that have ended.
 func (s *Session) GraphQL(ctx context.Context) (*GraphQL, error) {
 	st := s.snapshot()
-	if st.Expired(s.e.queries.Clock()) {
+	if st.Expired(s.e.queries.Clock) {
 		return nil, sessionExpired()
 	}
-	if err := s.still(&st); err != nil {
+	st, err := s.still(st)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -53,7 +54,7 @@ func (s *Session) GraphQL(ctx context.Context) (*GraphQL, error) {
 		return nil, errs.Validation("No database specified. Set the `surreal-db` header on the request.")
 	}
 	g := &GraphQL{s: s}
-	err := s.e.queries.Read(ctx, &st, func(r *exec.Run) (err error) {
+	err = s.e.queries.Read(ctx, st, func(r *exec.Run) (err error) {
 		g.schema, err = s.e.graphql.Schema(r)
 		return err
 	})
@@ -107,13 +108,14 @@ func (g *GraphQL) prepare(req *GraphQLRequest) (*graphql.Operation, *GraphQLResp
 	if anonymous != nil {
 		return op, resp, nil
 	}
-	return op, resp, s.mayQuery(&st)
+	_, err := s.mayQuery(st)
+	return op, resp, err
 }
 
 func (g *GraphQL) run(ctx context.Context, op *graphql.Operation, text string,
 	resp *GraphQLResponse) (*GraphQLResponse, error) {
 	st := g.s.snapshot()
-	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: text})
+	ctx, q := g.s.e.queries.NewQuery(ctx, st, nil, query.Source{Kind: "graphql", Text: text})
 	defer q.Close()
 	data, err := g.runParts(ctx, q, op.Parts(), resp)
 	if err != nil {

@@ -26,7 +26,6 @@ type GraphQLSubscription struct {
 	last any                // key as it was for the event before, or nil
 	from *exec.SessionState // the state of the session that last comes from
 	resp GraphQLResponse    // what Next has given
-	st   exec.SessionState  // and with which rights
 	wake chan struct{}      // has room for one
 
 	mu    sync.Mutex // guards the rest; a leaf lock
@@ -76,7 +75,7 @@ func (g *GraphQL) Subscribe(ctx context.Context, req *GraphQLRequest,
 	}
 	sub := &GraphQLSubscription{g: g, op: op, key: keyOf(req, g.schema), wake: make(chan struct{}, 1), most: most}
 	sub.queue = sub.one[:0]
-	st := g.s.snapshot()
+	st := *g.s.snapshot()
 	st.Deliver, st.Quiet, st.Current = sub.deliver, true, g.s.state.Load
 	ctx, q := g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: req.Query})
 	defer q.Close()
@@ -147,12 +146,12 @@ func (s *GraphQLSubscription) Next(ctx context.Context) (*GraphQLResponse, bool)
 // unless it says anything of the session itself.
 func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*GraphQLResponse, bool) {
 	now := s.g.s.state.Load()
-	s.st = *now
-	if s.g.s.mayQuery(&s.st) != nil { // SECURITY: the rights may have gone since the change was matched
+	st, err := s.g.s.mayQuery(now)
+	if err != nil { // SECURITY: the rights may have gone since the change was matched
 		return nil, false
 	}
-	if s.last == nil || s.from != now || s.st.Checked != now.Checked {
-		s.key.by = query.ViewerOf(&s.st.Auth.Principal)
+	if s.last == nil || s.from != now || st.Checked != now.Checked {
+		s.key.by = query.ViewerOf(&st.Auth.Principal)
 		s.last, s.from = s.key, now
 	}
 	s.resp = GraphQLResponse{Kind: graphql.Subscription}
@@ -161,8 +160,7 @@ func (s *GraphQLSubscription) event(ctx context.Context, e graphQLEvent) (*Graph
 		resp.Data = data
 		return resp, true
 	}
-	st := s.st
-	ctx, q := s.g.s.e.queries.NewQuery(ctx, &st, nil, query.Source{Kind: "graphql", Text: "subscription"})
+	ctx, q := s.g.s.e.queries.NewQuery(ctx, st, nil, query.Source{Kind: "graphql", Text: "subscription"})
 	defer q.Close()
 	part := s.op.Event(e.doc)
 	data, err := s.g.runParts(ctx, q, []*graphql.Part{part}, resp)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
@@ -22,8 +21,7 @@ const (
 // for many.
 type importer struct {
 	e      *Engine
-	stop   bool // with the first failure
-	sess   *exec.SessionState
+	stop   bool         // with the first failure
 	q      *query.Query // for what runs by itself, and for BEGIN … COMMIT
 	lines  []int        // of its statements that are not counted yet
 	wrote  int64        // what q had committed when it was last counted
@@ -94,12 +92,12 @@ func (im *importer) counted(answers []Result) bool {
 // there, where it would be dropped, nor in the place before, where it does not belong.
 func (im *importer) use(ctx context.Context, p *prepare.Statement, line int) {
 	im.flush(ctx)
-	was := im.sess.Auth
+	was := im.q.Session()
 	im.q.Statement(ctx, p)
 	im.lines = append(im.lines, line)
-	if im.lost = im.sess.Auth.MayUse(); im.lost != nil {
+	if im.lost = im.q.Session().Auth.MayUse(); im.lost != nil {
 		im.lostAt = line
-		im.sess.Auth = was
+		im.q.Goes(was)
 		if !im.q.Open() {
 			im.q.Take()
 			im.lines = im.lines[:0]
@@ -128,6 +126,7 @@ func (im *importer) flush(ctx context.Context) bool {
 	}
 	tx, pending, answers := im.tx, im.pending, im.within.Take()
 	im.tx, im.pending = nil, im.pending[:0]
+	im.q.Goes(im.within.Session())
 	before, where := im.res.Failures, im.where
 	im.where = im.where[:0]
 	if err := im.e.queries.Commit(ctx, tx, im.log); err != nil {

@@ -19,19 +19,18 @@ import (
 // at the end of the stream, before the commit; an error of it undoes the import. abort makes a Read of r that waits
 // give up, and may be called at any time. Who may import is said by Import.
 func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() error, abort func()) error {
-	st := s.snapshot()
-	if err := s.mayImport(&st); err != nil {
+	st, err := s.mayImport(s.snapshot())
+	if err != nil {
 		return err
 	}
 	tx, err := txn.Begin(ctx, s.e.store, s.e.queries.Writing())
 	if err != nil {
 		return err
 	}
-	after := st
-	ctx, q := s.e.queries.NewQuery(ctx, &after, nil, query.Source{Kind: "import"})
+	ctx, q := s.e.queries.NewQuery(ctx, st, nil, query.Source{Kind: "import"})
 	defer q.Close()
 	log := record.NewLog()
-	if err := s.importInto(ctx, r, q.Within(tx, log), &after, abort); err != nil {
+	if err := s.importInto(ctx, r, q.Within(tx, log), abort); err != nil {
 		tx.Cancel()
 		return err
 	}
@@ -42,7 +41,7 @@ func (s *Session) ImportWhole(ctx context.Context, r io.Reader, verify func() er
 	if err := s.e.queries.Commit(ctx, tx, log); err != nil {
 		return exec.Explain(ctx, err)
 	}
-	s.moved(placeOf(&st), &after)
+	s.moved(st, q.Session())
 	return nil
 }
 
@@ -51,7 +50,6 @@ func (s *Session) importInto(
 	ctx context.Context,
 	r io.Reader,
 	q *query.Query,
-	sess *exec.SessionState,
 	abort func(),
 ) error {
 	reading, stop := context.WithCancel(ctx)
@@ -63,7 +61,7 @@ func (s *Session) importInto(
 	}()
 	var failed error
 	for next := range parsed {
-		if failed = importOne(ctx, q, sess, next); failed == nil {
+		if failed = importOne(ctx, q, next); failed == nil {
 			failed = ctx.Err()
 		}
 		if failed != nil {
@@ -88,7 +86,7 @@ func (s *Session) importInto(
 }
 
 // importOne runs one statement of an import that is one transaction.
-func importOne(ctx context.Context, q *query.Query, sess *exec.SessionState, next lined) error {
+func importOne(ctx context.Context, q *query.Query, next lined) error {
 	switch stmt := next.stmt.(type) {
 	case *ast.Begin, *ast.Commit, *ast.Cancel:
 		return errs.Validation("The import is one transaction: BEGIN, COMMIT and CANCEL have no place in its text (line %d)", next.line)
@@ -106,5 +104,5 @@ func importOne(ctx context.Context, q *query.Query, sess *exec.SessionState, nex
 		}
 		return &e
 	}
-	return sess.Auth.MayUse()
+	return q.Session().Auth.MayUse()
 }

@@ -27,13 +27,13 @@ func (s *Session) guarding() Guard {
 // identity. The result is the token text, or an object {access, refresh}.
 func (s *Session) Signin(ctx context.Context, params *value.Object) (value.Value, error) {
 	at := s.e.queries.Catalog.Identities()
-	return s.enter(ctx, at)(s.e.queries.Access.Signin(ctx, s.snapshot(), params, s.guarding()))
+	return s.enter(ctx, at)(s.e.queries.Access.Signin(ctx, *s.snapshot(), params, s.guarding()))
 }
 
 // Signup signs up a record user and gives the session its identity. The result is as that of Signin.
 func (s *Session) Signup(ctx context.Context, params *value.Object) (value.Value, error) {
 	at := s.e.queries.Catalog.Identities()
-	return s.enter(ctx, at)(s.e.queries.Access.Signup(ctx, s.snapshot(), params, s.guarding()))
+	return s.enter(ctx, at)(s.e.queries.Access.Signup(ctx, *s.snapshot(), params, s.guarding()))
 }
 
 // SigninBasic checks a user name and password at the level named by ns and db ("" for none).
@@ -71,7 +71,7 @@ func (s *Session) SigninProved(ctx context.Context, c *Challenge, prove func() (
 // Authenticate gives the session the identity in a token.
 func (s *Session) Authenticate(ctx context.Context, token string) error {
 	at := s.e.queries.Catalog.Identities()
-	_, err := s.enter(ctx, at)(s.e.queries.Access.Authenticate(ctx, s.snapshot(), token))
+	_, err := s.enter(ctx, at)(s.e.queries.Access.Authenticate(ctx, *s.snapshot(), token))
 	return err
 }
 
@@ -79,12 +79,12 @@ func (s *Session) Authenticate(ctx context.Context, token string) error {
 // access is the token that the key came with, expired or not: it only says which access method to ask.
 func (s *Session) Refresh(ctx context.Context, access, refresh string) (value.Value, error) {
 	at := s.e.queries.Catalog.Identities()
-	return s.enter(ctx, at)(s.e.queries.Access.Refresh(ctx, s.snapshot(), access, refresh))
+	return s.enter(ctx, at)(s.e.queries.Access.Refresh(ctx, *s.snapshot(), access, refresh))
 }
 
 // Revoke ends a refresh key.
 func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
-	return s.e.queries.Access.Revoke(ctx, s.snapshot(), access, refresh)
+	return s.e.queries.Access.Revoke(ctx, *s.snapshot(), access, refresh)
 }
 
 // RevokeTokens makes an access token, a refresh key or both useless; "" for none. What is of no use already is no
@@ -92,9 +92,9 @@ func (s *Session) Revoke(ctx context.Context, access, refresh string) error {
 // session is in.
 func (s *Session) RevokeTokens(ctx context.Context, token, refresh string) error {
 	if refresh != "" {
-		err := s.e.queries.Access.Revoke(ctx, s.snapshot(), token, refresh)
+		err := s.e.queries.Access.Revoke(ctx, *s.snapshot(), token, refresh)
 		if refused(err) && token != "" {
-			err = s.e.queries.Access.Revoke(ctx, s.snapshot(), "", refresh)
+			err = s.e.queries.Access.Revoke(ctx, *s.snapshot(), "", refresh)
 		}
 		if err != nil && !refused(err) {
 			return err
@@ -103,7 +103,7 @@ func (s *Session) RevokeTokens(ctx context.Context, token, refresh string) error
 	if token == "" {
 		return nil
 	}
-	return s.e.queries.Access.RevokeToken(ctx, s.snapshot(), token)
+	return s.e.queries.Access.RevokeToken(ctx, *s.snapshot(), token)
 }
 
 // refused reports whether err is a refusal of credentials.
@@ -124,22 +124,23 @@ func (s *Session) enter(ctx context.Context, at uint64) func(*access.Login, erro
 	}
 }
 
-// still refuses a session whose identity was revoked, and gives st the roles of now. It costs a comparison as long as
-// no identity has changed.
-func (s *Session) still(st *exec.SessionState) error {
+// still refuses a session whose identity was revoked, and gives st with the roles of now. It costs a comparison as long
+// as no identity has changed.
+func (s *Session) still(st *exec.SessionState) (*exec.SessionState, error) {
 	if s.ended.Load() {
-		return errEnded()
+		return nil, errEnded()
 	}
 	p := &st.Auth.Principal
 	at := s.e.queries.Catalog.Identities()
 	if at == st.Checked || s.own || p.Access == "" && p.Proof == "" {
-		return nil
+		return st, nil
 	}
 	now, err := s.e.queries.Access.Still(context.Background(), *p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	st.Auth.Principal.Roles, st.Checked = now.Roles, at
+	next := *st
+	next.Auth.Principal.Roles, next.Checked = now.Roles, at
 	s.change(func(state *exec.SessionState) {
 		q := &state.Auth.Principal
 		if q.Level == p.Level && q.NS == p.NS && q.DB == p.DB && q.Name == p.Name && q.Access == p.Access &&
@@ -148,15 +149,19 @@ func (s *Session) still(st *exec.SessionState) error {
 			q.Roles, state.Checked = now.Roles, at
 		}
 	})
-	return nil
+	return &next, nil
 }
 
 // Stands reports whether the session would get its identity again by what it showed for it: neither that nor its token
 // has expired, and nothing that it rests on was revoked.
 func (s *Session) Stands() bool {
 	st := s.snapshot()
-	now, ends := s.e.queries.Clock(), st.Auth.Principal.Token.Expires
-	return (ends == 0 || now.Unix() < ends) && !st.Expired(now) && s.still(&st) == nil
+	ends := st.Auth.Principal.Token.Expires
+	if ends != 0 && s.e.queries.Clock().Unix() >= ends || st.Expired(s.e.queries.Clock) {
+		return false
+	}
+	_, err := s.still(st)
+	return err == nil
 }
 
 // become gives the session an identity, and the place that it is bound to. at is what Identities was before it was

@@ -23,8 +23,8 @@ import (
 // operators that are missing. An import that fails leaves nothing behind. The same file again changes nothing; another
 // file of the same name and version is refused. A model that a statement defined without a file gets its file.
 func (s *Session) ImportModel(ctx context.Context, r io.Reader) (*ml.Header, error) {
-	st := s.snapshot()
-	if err := s.mayModel(&st, auth.Edit); err != nil {
+	st, err := s.mayModel(auth.Edit)
+	if err != nil {
 		return nil, err
 	}
 	h, err := ml.ReadHeader(r)
@@ -34,7 +34,7 @@ func (s *Session) ImportModel(ctx context.Context, r io.Reader) (*ml.Header, err
 	if err := h.Check(); err != nil {
 		return nil, err
 	}
-	im := &modelImport{e: s.e, st: &st, header: h, sum: sha256.New()}
+	im := &modelImport{e: s.e, st: st, header: h, sum: sha256.New()}
 	if err := im.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -49,14 +49,15 @@ func (s *Session) ImportModel(ctx context.Context, r io.Reader) (*ml.Header, err
 }
 
 // mayModel refuses models to those who may not change, or see, the definitions of the database.
-func (s *Session) mayModel(st *exec.SessionState, action auth.Action) error {
-	if err := s.mayCall(st); err != nil {
-		return err
+func (s *Session) mayModel(action auth.Action) (*exec.SessionState, error) {
+	st, err := s.mayCall(s.snapshot())
+	if err != nil {
+		return nil, err
 	}
 	if err := st.Auth.MayUse(); err != nil {
-		return err
+		return nil, err
 	}
-	return st.Auth.Allow(action, ast.BaseDatabase, auth.ResourceAny)
+	return st, st.Auth.Allow(action, ast.BaseDatabase, auth.ResourceAny)
 }
 
 // uploads are the blobs that are on their way into the store. No other import takes them for left over.
@@ -288,11 +289,11 @@ func (im *modelImport) end(ctx context.Context) {
 
 // ExportModel writes the file of a model to w: its header and its bytes as they were imported.
 func (s *Session) ExportModel(ctx context.Context, name, version string, w io.Writer) error {
-	st := s.snapshot()
-	if err := s.mayModel(&st, auth.View); err != nil {
+	st, err := s.mayModel(auth.View)
+	if err != nil {
 		return err
 	}
-	return s.e.queries.Read(ctx, &st, func(r *exec.Run) error {
+	return s.e.queries.Read(ctx, st, func(r *exec.Run) error {
 		db, err := r.Database()
 		if err != nil {
 			return err

@@ -74,8 +74,8 @@ func (s *Session) Processes(context.Context) (value.Value, error) {
 
 // MayObserve refuses to show what the server does to all but users at root level.
 func (s *Session) MayObserve() error {
-	st := s.snapshot()
-	if err := s.mayCall(&st); err != nil {
+	st, err := s.mayCall(s.snapshot())
+	if err != nil {
 		return err
 	}
 	return st.Auth.Allow(auth.View, ast.BaseRoot, auth.ResourceAny)
@@ -145,8 +145,8 @@ const endTime = 5 * time.Second
 // its uuid, and gives "statement", "session", "live" or "transaction". A session ends with its statements, transactions
 // and live queries; its client has to connect again. Only owners at root level may do it. Errors: NotFound.
 func (s *Session) Terminate(ctx context.Context, id string) (what string, err error) {
-	st := s.snapshot()
-	if err := s.mayCall(&st); err != nil {
+	st, err := s.mayCall(s.snapshot())
+	if err != nil {
 		return "", err
 	}
 	if err := st.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {

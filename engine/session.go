@@ -174,12 +174,7 @@ func (s *Session) IsRootOwner() bool {
 }
 
 // snapshot is the state for one query.
-func (s *Session) snapshot() exec.SessionState {
-	state := s.state.Load()
-	st := *state
-	st.Of = state
-	return st
-}
+func (s *Session) snapshot() *exec.SessionState { return s.state.Load() }
 
 // place is a namespace and a database; "" for none.
 type place struct{ ns, db string }
@@ -187,9 +182,9 @@ type place struct{ ns, db string }
 func placeOf(st *exec.SessionState) place { return place{st.Auth.NS, st.Auth.DB} }
 
 // moved takes over the place that a query has left the session in, unless another one moved it meanwhile.
-func (s *Session) moved(from place, after *exec.SessionState) {
-	to := placeOf(after)
-	if from == to {
+func (s *Session) moved(before, after *exec.SessionState) {
+	from, to := placeOf(before), placeOf(after)
+	if before == after || from == to {
 		return
 	}
 	s.change(func(st *exec.SessionState) {
@@ -245,7 +240,7 @@ func (s *Session) Visit(ctx context.Context, ns, db *string) error { return s.us
 
 func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 	before := s.snapshot()
-	to := before
+	to := *before
 	if ns != nil {
 		to.Auth.NS = *ns
 		if *ns == "" {
@@ -258,7 +253,8 @@ func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 	if to.Auth.DB != "" && to.Auth.NS == "" {
 		return errs.Validation("Specify a namespace to use")
 	}
-	if err := s.still(&before); err != nil {
+	before, err := s.still(before)
+	if err != nil {
 		return err
 	}
 	to.Auth.Principal = before.Auth.Principal
@@ -273,13 +269,15 @@ func (s *Session) use(ctx context.Context, ns, db *string, create bool) error {
 		}
 	}
 	after := before
-	err := s.e.queries.Write(ctx, &after, func(r *exec.Run) error {
-		return s.e.queries.Define.Use(r, to.Auth.NS, to.Auth.DB, makeNS, makeDB)
+	err = s.e.queries.Write(ctx, before, func(r *exec.Run) error {
+		err := s.e.queries.Define.Use(r, to.Auth.NS, to.Auth.DB, makeNS, makeDB)
+		after = r.Sess
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.moved(placeOf(&before), &after)
+	s.moved(before, after)
 	return nil
 }
 
@@ -351,7 +349,7 @@ const variableCost = 64
 // Info is the record of the authenticated record user, or NONE.
 func (s *Session) Info(ctx context.Context) (value.Value, error) {
 	st := s.snapshot()
-	if st.Expired(s.e.queries.Clock()) {
+	if st.Expired(s.e.queries.Clock) {
 		return value.None, sessionExpired()
 	}
 	id := st.Auth.Principal.Record
@@ -359,7 +357,7 @@ func (s *Session) Info(ctx context.Context) (value.Value, error) {
 		return value.None, nil
 	}
 	var out value.Value
-	err := s.e.queries.Read(ctx, &st, func(r *exec.Run) error {
+	err := s.e.queries.Read(ctx, st, func(r *exec.Run) error {
 		doc, err := r.Fetch(ctx, id.Record())
 		out = value.Detach(doc)
 		return err

@@ -44,12 +44,11 @@ const importAhead = 4
 //
 // Imports are for system users with the role EDITOR or OWNER: what others write may be dropped without a word.
 func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*ImportResult, error) {
-	st := s.snapshot()
-	if err := s.mayImport(&st); err != nil {
+	st, err := s.mayImport(s.snapshot())
+	if err != nil {
 		return nil, err
 	}
-	after := st
-	ctx, q := s.e.queries.NewQuery(ctx, &after, nil, query.Source{Kind: "import"})
+	ctx, q := s.e.queries.NewQuery(ctx, st, nil, query.Source{Kind: "import"})
 	defer q.Close()
 	in := &countingReader{r: r}
 	ctx, stop := context.WithCancel(ctx)
@@ -61,7 +60,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 		at, broken = s.e.parseAhead(ctx, in, parsed)
 	}()
 	res := &ImportResult{}
-	im := &importer{e: s.e, stop: opt.Stop, sess: &after, q: q, res: res}
+	im := &importer{e: s.e, stop: opt.Stop, q: q, res: res}
 	for run := int64(1); ; run++ {
 		next, ok := <-parsed
 		if !ok {
@@ -80,7 +79,7 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 	stop()
 	for range parsed { // lets the parsing goroutine end
 	}
-	s.moved(placeOf(&st), &after)
+	s.moved(st, q.Session())
 	var wrong *errs.Error
 	switch {
 	case cause == exec.ErrStopped:
@@ -97,15 +96,16 @@ func (s *Session) Import(ctx context.Context, r io.Reader, opt ImportOptions) (*
 	return res, broken
 }
 
-// mayImport refuses an import before anything is done.
-func (s *Session) mayImport(st *exec.SessionState) error {
-	if err := s.mayQuery(st); err != nil {
-		return err
+// mayImport refuses an import before anything is done. It gives the state with the roles of now.
+func (s *Session) mayImport(st *exec.SessionState) (*exec.SessionState, error) {
+	st, err := s.mayQuery(st)
+	if err != nil {
+		return nil, err
 	}
 	if !st.Auth.Principal.MayImport() {
-		return auth.Denied()
+		return nil, auth.Denied()
 	}
-	return st.Auth.MayUse()
+	return st, st.Auth.MayUse()
 }
 
 // lined is a statement of a text and the line that it begins at.
@@ -171,15 +171,15 @@ func DefaultExport() ExportOptions {
 // takes a system user who may read everything; users and access methods, whose secrets stand in the text, only an OWNER
 // gets.
 func (s *Session) Export(ctx context.Context, w io.Writer, opt ExportOptions) error {
-	st := s.snapshot()
-	if err := s.mayCall(&st); err != nil {
+	st, err := s.mayCall(s.snapshot())
+	if err != nil {
 		return err
 	}
 	if !st.Auth.CanRead() {
 		return auth.Denied()
 	}
 	owner := st.Auth.Allow(auth.Edit, ast.BaseDatabase, auth.ResourceActor) == nil
-	return s.e.queries.Read(ctx, &st, func(run *exec.Run) error {
+	return s.e.queries.Read(ctx, st, func(run *exec.Run) error {
 		gate, err := run.Gate()
 		if err != nil {
 			return err

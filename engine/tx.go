@@ -43,8 +43,8 @@ func (s *Session) BeginReading(ctx context.Context) (*Tx, error) {
 }
 
 func (s *Session) begin(ctx context.Context, opt txn.Options) (*Tx, error) {
-	st := s.snapshot()
-	if err := s.mayCall(&st); err != nil {
+	st, err := s.mayCall(s.snapshot())
+	if err != nil {
 		return nil, err
 	}
 	opt.Lasting = true
@@ -234,7 +234,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 	if err := t.open(); err != nil {
 		return err
 	}
-	if st := t.s.snapshot(); t.s.still(&st) != nil {
+	if _, err := t.s.still(t.s.snapshot()); err != nil {
 		t.take().Cancel()
 		return access.Revoked()
 	}

@@ -87,9 +87,15 @@ type viewLevel struct {
 
 // View gives the catalog as tx sees it.
 func (c *Cache) View(tx *txn.Tx) *View {
-	v := &View{cache: c, tx: tx}
-	v.keys = v.room[:0]
+	v := new(View)
+	c.Init(v, tx)
 	return v
+}
+
+// Init makes a new v the view that View gives.
+func (c *Cache) Init(v *View, tx *txn.Tx) {
+	v.cache, v.tx = c, tx
+	v.keys = v.room[:0]
 }
 
 // level finds the level of a database (0: root) at the version of the transaction.

@@ -55,6 +55,9 @@ func (r *Run) outOf(was authority) {
 		r.codes[c.Index()].gate = r.gate
 	}
 	r.Auth, r.gate = was.auth, was.gate
+	if r.Auth.Code == (auth.Code{}) {
+		r.Auth = &r.Sess.Auth // the session may have moved
+	}
 }
 
 // moved forgets what depends on the identity and place of the session.

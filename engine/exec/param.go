@@ -185,8 +185,8 @@ func (s *SessionState) Value() value.Value {
 	}))
 }
 
-// Expired reports whether the session's identity has run out at t.
-func (s *SessionState) Expired(t time.Time) bool {
+// Expired reports whether the session's identity has run out by clock.
+func (s *SessionState) Expired(clock func() time.Time) bool {
 	e := s.Auth.Principal.Expiry
-	return s.Auth.Principal.Level != auth.Guest && e != 0 && t.Unix() >= e
+	return s.Auth.Principal.Level != auth.Guest && e != 0 && clock().Unix() >= e
 }

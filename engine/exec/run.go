@@ -16,10 +16,9 @@ import (
 	"github.com/nacredb/nacre/internal/budget"
 )
 
-// SessionState is the part of a client's session that statements see and change. It is used by one
-// query at a time; the engine sees to that.
+// SessionState is the part of a client's session that statements see. It stays as it is once a query has it: a
+// statement that moves the session makes another one.
 type SessionState struct {
-	Of   *SessionState  // what this is a copy of, and stays as it is; nil: none
 	Auth auth.Authority // identity, place and capabilities
 	Vars []record.Param // variables set on the connection
 	ID   value.Value    // uuid, or NONE; unique among the sessions of the engine
@@ -35,9 +34,9 @@ type SessionState struct {
 	ReadOnly bool
 	// Current gives the session as it is at the time, read-only; nil: it never changes.
 	Current func() *SessionState
-	// Still refuses the next statement where the identity was revoked, and gives the session the roles of now; nil:
+	// Still refuses the next statement where the identity was revoked, and gives the state with the roles of now; nil:
 	// never.
-	Still func(*SessionState) error
+	Still func(*SessionState) (*SessionState, error)
 	// Checked is the value of Catalog.Identities at the last look-up of the identity.
 	Checked uint64
 }
@@ -60,7 +59,7 @@ type Run struct {
 
 	AsyncDepth int // how many ASYNC events led here
 
-	now      time.Time
+	now      time.Time      // zero: nothing has asked yet, see Now
 	timeout  value.Duration // of the TIMEOUT that the statement is under, for the error text
 	depth    int
 	defining int    // more than 0 inside the expressions of definitions
@@ -108,10 +107,15 @@ type beyond struct {
 	Watching bool
 }
 
-// NewRun starts a run inside tx at the present time.
+// NewRun starts a run inside tx.
 func (ex *Executor) NewRun(s *SessionState, base *Env, tx *txn.Tx) *Run {
-	r := &Run{Ex: ex, Sess: s, Auth: &s.Auth, Base: base, Tx: tx, now: ex.Clock()}
-	r.Cat = ex.Catalog.View(tx)
+	w := new(struct { // in one piece
+		Run
+		cat catalog.View
+	})
+	r := &w.Run
+	r.Ex, r.Sess, r.Auth, r.Base, r.Tx, r.Cat = ex, s, &s.Auth, base, tx, &w.cat
+	ex.Catalog.Init(r.Cat, tx)
 	r.host.r = r
 	return r
 }
@@ -125,8 +129,13 @@ func (r *Run) goOutside() error {
 	return nil
 }
 
-// Now is the clock of the statement: it stands still while a statement runs.
-func (r *Run) Now() time.Time { return r.now }
+// Now is the clock of the statement: it stands still from the first time that a statement asks.
+func (r *Run) Now() time.Time {
+	if r.now.IsZero() {
+		r.now = r.Ex.Clock()
+	}
+	return r.now
+}
 
 // Tick counts one row or one turn of a loop. After every 256 turns it polls the context.
 func (r *Run) Tick(ctx context.Context) error {
@@ -203,7 +212,12 @@ func (r *Run) Elevated(s *SessionState, base *Env) *Run {
 
 // Move puts the session into a namespace and database, where the run goes on.
 func (r *Run) Move(ns, db string) {
-	r.Sess.Auth.NS, r.Sess.Auth.DB = ns, db
+	moved := *r.Sess
+	moved.Auth.NS, moved.Auth.DB = ns, db
+	if r.Auth == &r.Sess.Auth {
+		r.Auth = &moved.Auth
+	}
+	r.Sess = &moved
 	r.moved()
 }
 

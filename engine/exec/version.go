@@ -27,7 +27,7 @@ func (r *Run) Version(ctx context.Context, env *Env, x ast.Expr) (uint64, error)
 	}
 	began := r.Tx.Began()
 	if !r.Ex.Versioned {
-		began = r.now.Truncate(time.Second)
+		began = r.Now().Truncate(time.Second)
 	}
 	t := time.Unix(v.Datetime().Secs, int64(v.Datetime().Nanos))
 	if !t.Before(began) {

@@ -55,14 +55,14 @@ func (q *Query) next(ctx context.Context, stmts []prepare.Statement) []prepare.S
 type before struct {
 	answers int
 	vars    []record.Param
-	sess    exec.SessionState
+	sess    *exec.SessionState
 	imports bool
 	sent    int   // pieces of rows
 	held    int64 // bytes, by the query
 }
 
 func (q *Query) before() before {
-	b := before{answers: len(q.out), vars: q.base.Vars(), sess: *q.sess, imports: q.imports, held: q.mem.Mark()}
+	b := before{answers: len(q.out), vars: q.base.Vars(), sess: q.sess, imports: q.imports, held: q.mem.Mark()}
 	if q.stream != nil {
 		b.sent = q.stream.sent
 	}
@@ -73,7 +73,7 @@ func (q *Query) restore(b *before) {
 	clear(q.out[b.answers:])
 	q.out = q.out[:b.answers]
 	q.base.Reset(b.vars)
-	*q.sess, q.imports = b.sess, b.imports
+	q.sess, q.imports = b.sess, b.imports
 	q.mem.Rewind(b.held)
 	if q.stream != nil {
 		q.stream.forget(b.answers)

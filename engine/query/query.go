@@ -18,7 +18,7 @@ import (
 // Query is one text of statements at work for a session.
 type Query struct {
 	ex   *Runner
-	sess *exec.SessionState
+	sess *exec.SessionState // as the statements so far have left it
 	base *exec.Env
 	out  []Result
 
@@ -34,6 +34,7 @@ type Query struct {
 	wrote   int64       // see Wrote
 
 	stream *streaming    // not nil: the answers go to a sink
+	fresh  bool          // its first statement begins now, see start
 	packs  bool          // SELECTs answer in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
 
@@ -41,6 +42,7 @@ type Query struct {
 
 	mem  *budget.Account // what the query holds: its answers so far, its variables and what its statement needs
 	own  budget.Account  // mem, but for one that shares another's
+	env  exec.Env        // base, likewise
 	mark int64           // what mem held before the statement
 }
 
@@ -51,15 +53,15 @@ const queryCost = 16 << 10
 // query must run with the context that NewQuery gives: an operator stops it by that.
 func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value.Object,
 	src Source) (context.Context, *Query) {
-	base := exec.NewEnv()
+	q := &Query{ex: x, sess: s, own: x.Memory.Account()}
+	q.base, q.mem = &q.env, &q.own
+	base := q.base
 	if vars != nil {
 		for _, f := range vars.Fields() {
 			base.Append(record.Param{Name: f.Name, Value: f.Value})
 		}
 	}
-	q := &Query{ex: x, sess: s, base: base, own: x.Memory.Account()}
-	q.mem = &q.own
-	n := queryCost
+	n := queryCost + src.Weight
 	for _, v := range base.Vars() {
 		n += value.Weight(v.Value)
 	}
@@ -69,6 +71,12 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 	x.working.enter(&q.work, s, src)
 	return &q.work.ctx, q
 }
+
+// Session is the session as the statements so far have left it.
+func (q *Query) Session() *exec.SessionState { return q.sess }
+
+// Goes makes the query go on as that session.
+func (q *Query) Goes(on *exec.SessionState) { q.sess = on }
 
 // Needs counts n bytes more that the query keeps while it runs. If they are too many, its first statement says so.
 func (q *Query) Needs(n int) {
@@ -96,6 +104,7 @@ func (q *Query) Within(tx *txn.Tx, log *record.Log) *Query {
 // Run runs all statements and gives their answers.
 func (q *Query) Run(ctx context.Context, s *prepare.Script) []Result {
 	q.out = make([]Result, 0, len(s.Stmts))
+	q.fresh = q.state == alone
 	for rest := s.Stmts; len(rest) > 0; {
 		rest = q.next(ctx, rest)
 	}
@@ -134,9 +143,18 @@ func (q *Query) Take() []Result {
 // Open reports whether a BEGIN waits for its COMMIT.
 func (q *Query) Open() bool { return q.state >= inBlock }
 
+// start is the time at which a statement begins: the first of a text that runs as a whole begins with it.
+func (q *Query) start() time.Time {
+	if q.fresh {
+		q.fresh = false
+		return q.work.began
+	}
+	return time.Now()
+}
+
 // Statement runs one statement of the text and adds its answer.
 func (q *Query) Statement(ctx context.Context, p *prepare.Statement) {
-	start, had := time.Now(), len(q.out)
+	start, had := q.start(), len(q.out)
 	q.mark = q.mem.Mark()
 	q.statement(ctx, p, start)
 	for i := min(had, len(q.out)); i < len(q.out); i++ {
@@ -166,7 +184,7 @@ func (q *Query) statement(ctx context.Context, p *prepare.Statement, start time.
 			q.inside(ctx, p, start)
 			return
 		}
-		v, err := q.byItself(ctx, p)
+		v, err := q.byItself(ctx, p, start)
 		q.answerTo(p.Stmt, start, v, exec.Explain(ctx, err))
 	}
 }

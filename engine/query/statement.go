@@ -18,12 +18,12 @@ import (
 	"github.com/nacredb/nacre/internal/life"
 )
 
-// byItself runs a statement in a transaction of its own, again on conflict.
-func (q *Query) byItself(ctx context.Context, p *prepare.Statement) (value.Value, error) {
+// byItself runs a statement, which began at start, in a transaction of its own, again on conflict.
+func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.Time) (value.Value, error) {
 	var v value.Value
 	vars := q.base.Vars()
 	if !p.Writes || q.sess.ReadOnly {
-		v, sent, err := q.reading(ctx, p)
+		v, sent, err := q.reading(ctx, p, start)
 		if !errors.Is(err, txn.ErrReadOnly) {
 			return v, err
 		}
@@ -104,8 +104,11 @@ func (q *Query) streamed(ctx context.Context, p *prepare.Statement, rows *rowsTo
 }
 
 // reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
-func (q *Query) reading(ctx context.Context, p *prepare.Statement) (v value.Value, sent bool, err error) {
-	tx, err := txn.Begin(ctx, q.ex.Store, q.ex.Reading())
+func (q *Query) reading(ctx context.Context, p *prepare.Statement,
+	start time.Time) (v value.Value, sent bool, err error) {
+	opt := q.ex.Reading()
+	opt.Began = start
+	tx, err := txn.Begin(ctx, q.ex.Store, opt)
 	if err != nil {
 		return value.None, false, err
 	}
@@ -170,17 +173,16 @@ func (q *Query) keepVariable(name string, was int) error {
 // with its stack logged.
 func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	do func(context.Context, *exec.Run) (value.Value, error)) (v value.Value, err error) {
-	bounded := q.bounded(ctx)
-	defer bounded.Stop(nil)
-	ctx = bounded
+	if bounded := q.bounded(ctx); bounded != nil {
+		defer bounded.Stop(nil)
+		ctx = bounded
+	}
 	q.mem.Rewind(q.mark) // of an attempt before
 	if ctx.Err() != nil && context.Cause(ctx) == exec.ErrStopped {
 		return value.None, errs.Stopped()
 	}
-	if q.sess.Still != nil {
-		if err := q.sess.Still(q.sess); err != nil {
-			return value.None, err
-		}
+	if err := q.stands(); err != nil {
+		return value.None, err
 	}
 	r := q.ex.NewRun(q.sess, q.base, tx)
 	r.Log, r.Import, r.Mem = log, q.imports, q.mem
@@ -193,7 +195,9 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	if err := q.mem.Reach(0); err != nil {
 		return value.None, err
 	}
-	if v, err = do(ctx, r); err != nil {
+	v, err = do(ctx, r)
+	q.sess = r.Sess
+	if err != nil {
 		return value.None, err
 	}
 	if value.Exceeds(v, q.ex.Limits.Answer) {
@@ -211,6 +215,18 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 		return v, nil
 	}
 	return value.Detach(v), nil
+}
+
+// stands refuses to go on where the identity of the session was revoked. The next statement has the roles of now.
+func (q *Query) stands() error {
+	if q.sess.Still == nil {
+		return nil
+	}
+	now, err := q.sess.Still(q.sess)
+	if err == nil {
+		q.sess = now
+	}
+	return err
 }
 
 // Do runs f, in a transaction of its own and in the time that a statement has, again on conflict.
@@ -293,12 +309,18 @@ func (d overtime) timedOut() *errs.Error {
 }
 
 // bounded bounds what is done by the time that a statement may take, and by what is left of that of its transaction.
-// A transaction that the caller keeps open is bounded by the caller.
+// A transaction that the caller keeps open is bounded by the caller. It gives nil where there is no bound.
 func (q *Query) bounded(ctx context.Context) *life.Context {
+	d, limit := q.ex.timeout(ctx), q.ex.Limits.TxTimeout
+	if q.state == borrowed {
+		limit = 0
+	}
+	if d == 0 && limit <= 0 {
+		return nil
+	}
 	now := time.Now()
-	d := q.ex.timeout(ctx)
 	until := now.Add(d)
-	if limit := q.ex.Limits.TxTimeout; limit > 0 && q.state != borrowed {
+	if limit > 0 {
 		end := q.until
 		if q.state == alone {
 			end = now.Add(limit)
@@ -306,9 +328,6 @@ func (q *Query) bounded(ctx context.Context) *life.Context {
 		if d == 0 || end.Before(until) {
 			d, until = limit, end
 		}
-	}
-	if d == 0 {
-		return life.With(ctx)
 	}
 	return life.Until(ctx, until, overtime(d))
 }

@@ -28,9 +28,8 @@ type streaming struct {
 	inRows   []bool // of each answer: it was given as rows
 	finished int    // so many answers are
 	sent     int    // pieces of rows that were handed over
-	sess     *exec.SessionState
-	work     *entry // of the query
-	err      error  // of the sink
+	q        *Query
+	err      error // of the sink
 }
 
 // rowsTo is where the rows of one statement go.
@@ -44,7 +43,7 @@ type rowsTo struct {
 // whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
 // transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
 func (q *Query) Stream(ctx context.Context, s *prepare.Script, sink Sink) error {
-	q.stream = &streaming{sink: sink, sess: q.sess, work: &q.work}
+	q.stream = &streaming{sink: sink, q: q}
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
@@ -102,17 +101,15 @@ func (t *rowsTo) give(rows []value.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if st.sess.Still != nil { // a client may take days to read what one statement gives
-		if err := st.sess.Still(st.sess); err != nil {
-			return err
-		}
+	if err := st.q.stands(); err != nil { // a client may take days to read what one statement gives
+		return err
 	}
 	t.sent = true
 	st.sent++
-	st.work.rows.Add(int64(len(rows)))
+	st.q.work.rows.Add(int64(len(rows)))
 	if err := st.sink.Rows(t.index, rows); err != nil {
 		st.err = err
-		st.work.ctx.Stop(nil)
+		st.q.work.ctx.Stop(nil)
 		return context.Canceled // the statement is not at fault
 	}
 	return nil

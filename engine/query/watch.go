@@ -94,15 +94,15 @@ type seen struct {
 // same rights are told the same, unless that depended on their session.
 func (w *watch) match(ctx context.Context, c *live.Change, memo *live.Memo) (*live.Outcome, error) {
 	sess := w.now()
-	if sess.Expired(w.ex.Clock()) {
+	if sess.Expired(w.ex.Clock) {
 		return nil, errWatchOver
 	}
 	if sess.Still != nil && sess.Checked != w.ex.Catalog.Identities() {
-		now := *sess
-		if err := sess.Still(&now); err != nil {
+		now, err := sess.Still(sess)
+		if err != nil {
 			return nil, errWatchOver
 		}
-		sess = &now
+		sess = now
 	}
 	by := ViewerOf(&sess.Auth.Principal)
 	all, _ := memo.Kept.([]seen)

@@ -13,8 +13,12 @@ import (
 	"github.com/nacredb/nacre/internal/life"
 )
 
-// Source says what a query runs. Kind is "query", "gql", "graphql", "function", "api" or "import".
-type Source struct{ Kind, Text string }
+// Source says what a query runs.
+type Source struct {
+	Kind   string // "query", "gql", "graphql", "function", "api" or "import"
+	Text   string
+	Weight int // bytes that the text keeps in memory while it runs, in the form that runs
+}
 
 // Working describes a query that runs, for operators.
 type Working struct {
@@ -61,11 +65,7 @@ type entry struct {
 
 // enter lists a query of the session s.
 func (g *register) enter(e *entry, s *exec.SessionState, src Source) {
-	e.of, e.id, e.src, e.began = g, g.last.Add(1), src, time.Now()
-	if e.from = s.Of; e.from == nil { // the query may move s
-		from := *s
-		e.from = &from
-	}
+	e.of, e.id, e.src, e.began, e.from = g, g.last.Add(1), src, time.Now(), s
 	sh := &g.shards[e.id%shards]
 	sh.mu.Lock()
 	if e.next = sh.first; e.next != nil {

@@ -36,6 +36,7 @@ func RetryWhile(ctx context.Context, store kv.Store, opt Options, again func() b
 		if err == nil || try == maxTries || !errors.Is(err, kv.ErrConflict) || !again() {
 			return err
 		}
+		opt.Began = time.Time{}
 		if try < triesAtLarge {
 			if err := pause(ctx, try); err != nil {
 				return err

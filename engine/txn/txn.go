@@ -38,13 +38,14 @@ type Options struct {
 	// it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
 	Lasting bool
 	again   bool // it repeats one that was refused
+	// Began is a time before Begin, where the caller has looked at the clock already; zero: the transaction looks
+	Began time.Time
 }
 
 // Tx is one transaction. Commit or Cancel must be called once it is open.
 type Tx struct {
 	store kv.Store
 	snap  kv.Snapshot
-	began time.Time
 	opt   Options
 	done  bool
 	held  budget.Account
@@ -74,7 +75,9 @@ type hook struct {
 
 // Begin opens a transaction on the newest committed state.
 func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
-	began := time.Now()
+	if opt.Began.IsZero() {
+		opt.Began = time.Now()
+	}
 	snap, err := store.Begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
@@ -89,7 +92,7 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	} else {
 		tx = new(Tx)
 	}
-	tx.store, tx.snap, tx.began, tx.opt, tx.held = store, snap, began, opt, opt.Memory.Account()
+	tx.store, tx.snap, tx.opt, tx.held = store, snap, opt, opt.Memory.Account()
 	if opt.Lasting {
 		tx.held = opt.Memory.Lasting()
 		if err := tx.held.Charge(lastingCost); err != nil {
@@ -107,7 +110,7 @@ const lastingCost = 16 << 10
 func (tx *Tx) Holds(n int) error { return tx.held.Charge(n) }
 
 // Began is a time just before the snapshot was taken: what was committed by then is in it.
-func (tx *Tx) Began() time.Time { return tx.began }
+func (tx *Tx) Began() time.Time { return tx.opt.Began }
 
 // Version is that of the snapshot which the transaction reads.
 func (tx *Tx) Version() kv.Version { return tx.snap.Version() }

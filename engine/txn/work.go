@@ -53,7 +53,7 @@ func (tx *Tx) report(committed bool, err error) {
 	if m == nil {
 		return
 	}
-	tx.work.Spent, tx.work.Write, tx.work.Again = time.Since(tx.began), tx.opt.Write, tx.opt.again
+	tx.work.Spent, tx.work.Write, tx.work.Again = time.Since(tx.opt.Began), tx.opt.Write, tx.opt.again
 	tx.work.Committed, tx.work.Conflict = committed, errors.Is(err, kv.ErrConflict)
 	if !committed {
 		tx.work.KeysWritten, tx.work.KeyBytesWritten, tx.work.Bytes = 0, 0, 0

@@ -21,8 +21,13 @@ type Context struct {
 
 	mu      sync.Mutex // guards the rest; held while the parent is asked for its channel, never in the other direction
 	stopped bool
+	more    *more // nil as long as nothing needs it
+}
+
+// more is what only a few contexts need.
+type more struct {
 	cause   error           // of stopped
-	real    context.Context // what it has become; nil: not asked for yet
+	real    context.Context // what the Context has become; nil: not asked for yet
 	cancel  context.CancelCauseFunc
 	release context.CancelFunc // of the deadline of real
 }
@@ -49,9 +54,16 @@ func (c *Context) Init(parent context.Context) { c.parent = parent }
 // context.Canceled too. It may be called by any goroutine, and more than once.
 func (c *Context) Stop(cause error) {
 	c.mu.Lock()
-	cancel, release := c.cancel, c.release
 	if !c.stopped {
-		c.stopped, c.cause = true, cause
+		c.stopped = true
+		if cause != nil {
+			c.grown().cause = cause
+		}
+	}
+	var cancel context.CancelCauseFunc
+	var release context.CancelFunc
+	if c.more != nil {
+		cancel, release = c.more.cancel, c.more.release
 	}
 	c.mu.Unlock()
 	if cancel != nil {
@@ -60,6 +72,14 @@ func (c *Context) Stop(cause error) {
 	if release != nil {
 		release()
 	}
+}
+
+// grown is c.more, made where it is missing. The caller holds mu.
+func (c *Context) grown() *more {
+	if c.more == nil {
+		c.more = new(more)
+	}
+	return c.more
 }
 
 // Deadline implements context.Context.
@@ -73,8 +93,12 @@ func (c *Context) Deadline() (time.Time, bool) {
 
 // Err implements context.Context.
 func (c *Context) Err() error {
+	var real context.Context
 	c.mu.Lock()
-	real, stopped := c.real, c.stopped
+	if c.more != nil {
+		real = c.more.real
+	}
+	stopped := c.stopped
 	c.mu.Unlock()
 	switch {
 	case real != nil:
@@ -101,17 +125,18 @@ func (c *Context) Value(key any) any { return c.become().Value(key) }
 func (c *Context) become() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.real != nil {
-		return c.real
+	m := c.grown()
+	if m.real != nil {
+		return m.real
 	}
 	ctx, cancel := context.WithCancelCause(c.parent)
-	c.real, c.cancel = ctx, cancel
+	m.real, m.cancel = ctx, cancel
 	if c.stopped {
-		cancel(c.cause)
+		cancel(m.cause)
 		return ctx
 	}
 	if !c.until.IsZero() {
-		c.real, c.release = context.WithDeadlineCause(ctx, c.until, c.late)
+		m.real, m.release = context.WithDeadlineCause(ctx, c.until, c.late)
 	}
-	return c.real
+	return m.real
 }
