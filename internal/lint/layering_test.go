@@ -53,7 +53,7 @@ var layers = [][]string{
 	{"daemon/http"},
 	{"daemon"},
 	{"internal/inprocess"},
-	{"memsvc/problem", "memsvc/config", "memsvc/grant", "memsvc/text", "memsvc/document", "memsvc/blob",
+	{"memsvc/problem", "memsvc/config", "memsvc/grant", "memsvc/place", "memsvc/text", "memsvc/document", "memsvc/blob",
 		"memsvc/model"},
 	{"memsvc/store", "memsvc/fake"},
 	{"memsvc/settings"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/problem"
 )
 
@@ -285,6 +286,44 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return problem.Invalid("", "%.40q is not a time of the form 2006-01-02T15:04:05Z", s)
+}
+
+// Place is a place in a request.
+type Place struct{ place.Point }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Place) UnmarshalJSON(b []byte) error {
+	if err := p.Point.UnmarshalJSON(b); err != nil {
+		return problem.Invalid("", "%v", err)
+	}
+	return nil
+}
+
+// point is the place, or nil where a request names none.
+func (p *Place) point() *place.Point {
+	if p == nil {
+		return nil
+	}
+	return &p.Point
+}
+
+// Area is a part of the earth in a request.
+type Area struct{ place.Area }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Area) UnmarshalJSON(b []byte) error {
+	if err := a.Area.UnmarshalJSON(b); err != nil {
+		return problem.Invalid("", "%v", err)
+	}
+	return nil
+}
+
+// area is the area, or nil where a request names none.
+func (a *Area) area() *place.Area {
+	if a == nil {
+		return nil
+	}
+	return &a.Area
 }
 
 // Labels are key=value texts, or an object of them.

@@ -16,6 +16,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/model"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/store"
@@ -30,24 +31,25 @@ func unescaped(s string) string {
 }
 
 type documentBody struct {
-	ID          string     `json:"id"`
-	Title       string     `json:"title"`
-	Source      string     `json:"source,omitempty"`
-	Filename    string     `json:"filename,omitempty"`
-	MimeType    string     `json:"mimeType"`
-	Hash        string     `json:"contentHash"`
-	HashOld     string     `json:"content_hash"`
-	Size        int64      `json:"sizeBytes"`
-	Observed    *time.Time `json:"observedAt,omitempty"`
-	Labels      []string   `json:"labels,omitempty"`
-	Version     int        `json:"version"`
-	Status      string     `json:"status"`
-	Error       string     `json:"error,omitempty"`
-	Notes       []string   `json:"notes,omitempty"`
-	Chunks      int        `json:"chunks"`
-	CreatedAt   time.Time  `json:"createdAt"`
-	UpdatedAt   time.Time  `json:"updatedAt"`
-	Deduplicate bool       `json:"deduplicated"`
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Source      string       `json:"source,omitempty"`
+	Filename    string       `json:"filename,omitempty"`
+	MimeType    string       `json:"mimeType"`
+	Hash        string       `json:"contentHash"`
+	HashOld     string       `json:"content_hash"`
+	Size        int64        `json:"sizeBytes"`
+	Observed    *time.Time   `json:"observedAt,omitempty"`
+	Labels      []string     `json:"labels,omitempty"`
+	Version     int          `json:"version"`
+	Status      string       `json:"status"`
+	Error       string       `json:"error,omitempty"`
+	Notes       []string     `json:"notes,omitempty"`
+	Chunks      int          `json:"chunks"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
+	Deduplicate bool         `json:"deduplicated"`
+	Location    *place.Point `json:"location,omitempty"`
 }
 
 func documentBodyOf(d store.Document) documentBody {
@@ -55,7 +57,7 @@ func documentBodyOf(d store.Document) documentBody {
 		Hash: d.Hash, HashOld: d.Hash,
 		Size: d.Size, Observed: stamp(d.ObservedAt), Labels: d.Labels, Version: d.Version, Status: d.Status,
 		Error: d.Error, Notes: d.Notes,
-		Chunks: d.Chunks, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
+		Chunks: d.Chunks, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, Location: d.Location}
 }
 
 type uploadMeta struct {
@@ -68,6 +70,7 @@ type uploadMeta struct {
 	Labels   Labels  `json:"labels"`
 	Observed Time    `json:"observed_at"`
 	Profile  string  `json:"profile"`
+	Location *Place  `json:"location"`
 }
 
 func (m *uploadMeta) upload() (ingest.Upload, error) {
@@ -83,7 +86,7 @@ func (m *uploadMeta) upload() (ingest.Upload, error) {
 	name := m.Filename[strings.LastIndexAny(m.Filename, `/\`)+1:]
 	return ingest.Upload{Title: m.Title, Source: m.Source, Filename: name, Mime: m.Mime, Profile: m.Profile,
 		Scopes: named(m.Scopes, m.Scope),
-		Labels: m.Labels, Observed: m.Observed.Time}, nil
+		Labels: m.Labels, Observed: m.Observed.Time, Location: m.Location.point()}, nil
 }
 
 // readUpload reads a multipart form with a file, or the bytes of a body as they are.
@@ -342,6 +345,7 @@ type documentQuery struct {
 	Graph      bool     `json:"-"` // the graph is asked for
 	Lens       *Scopes  `json:"lens"`
 	Labels     Labels   `json:"labels"`
+	Location   *Area    `json:"location"`
 	Filter     struct {
 		Documents []string `json:"document_ids"`
 		Mime      string   `json:"mime_type"`
@@ -415,7 +419,7 @@ func (in *documentQuery) check(c *call) (k int, err error) {
 func (in *documentQuery) search(c *call) retrieve.Query {
 	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: time.Now().UTC(), Pool: c.s.cfg.Pool,
 		Region: c.who.Region, Twins: in.Duplicates, Labels: in.Labels, Lens: named(in.Lens, nil), Mime: in.Filter.Mime,
-		Kinds: map[string]bool{retrieve.KindChunk: true}}
+		Kinds: map[string]bool{retrieve.KindChunk: true}, Where: in.Location.area()}
 	if q.VectorShare = float32(2 * *in.Vector); q.VectorShare == 0 {
 		q.VectorShare = -1
 	}

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/ingest"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/store"
 )
@@ -32,6 +34,7 @@ type factRequest struct {
 	Category string          `json:"memory_category"`
 	Observed Time            `json:"observed_at"`
 	TS       Time            `json:"ts"`
+	Location *Place          `json:"location"`
 	Metadata map[string]any  `json:"metadata"`
 }
 
@@ -161,7 +164,7 @@ func (in *factRequest) write() (*ingest.TurnWrite, error) {
 	return &ingest.TurnWrite{Session: in.Session, Scopes: named(in.Scopes, in.Scope), Labels: in.Labels,
 		Observed: in.Observed.Time,
 		Metadata: in.Metadata, Category: in.Category, Messages: []ingest.Message{{Role: in.Role, Content: in.Text,
-			Speaker: in.Speaker, TS: ts}}}, nil
+			Speaker: in.Speaker, TS: ts, Location: in.Location.point()}}}, nil
 }
 
 // noteDenied writes a refusal down.
@@ -174,11 +177,12 @@ func (c *call) noteDenied(err error, verb grant.Verb) error {
 }
 
 type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-	TS      Time   `json:"ts"`
-	At      Time   `json:"timestamp"`
-	Name    string `json:"name"`
+	Role     string `json:"role"`
+	Content  string `json:"content"`
+	TS       Time   `json:"ts"`
+	At       Time   `json:"timestamp"`
+	Name     string `json:"name"`
+	Location *Place `json:"location"`
 }
 
 type batchRequest struct {
@@ -190,6 +194,7 @@ type batchRequest struct {
 	Session  string         `json:"session_id"`
 	Labels   Labels         `json:"labels"`
 	Observed Time           `json:"observed_at"`
+	Location *Place         `json:"location"`
 	Metadata map[string]any `json:"metadata"`
 }
 
@@ -244,7 +249,9 @@ func (s *Server) addBatch(c *call) (any, error) {
 		if ts.IsZero() {
 			ts = m.At.Time
 		}
-		w.Messages = append(w.Messages, ingest.Message{Role: m.Role, Content: m.Content, Speaker: m.Name, TS: ts})
+		where := cmp.Or(m.Location, in.Location).point()
+		w.Messages = append(w.Messages, ingest.Message{Role: m.Role, Content: m.Content, Speaker: m.Name, TS: ts,
+			Location: where})
 	}
 	a, err := s.ingest.Append(c.ctx(), c.tenant, c.who, w)
 	if err != nil {
@@ -347,14 +354,19 @@ func (s *Server) deleteSession(c *call) (any, error) {
 }
 
 type turnBody struct {
-	ID        string    `json:"id"`
-	Session   string    `json:"session"`
-	Role      string    `json:"role"`
-	Speaker   string    `json:"speaker,omitempty"`
-	Content   string    `json:"content"`
-	Seq       int       `json:"seq"`
-	TS        time.Time `json:"ts"`
-	CreatedAt time.Time `json:"createdAt"`
+	ID        string       `json:"id"`
+	Session   string       `json:"session"`
+	Role      string       `json:"role"`
+	Speaker   string       `json:"speaker,omitempty"`
+	Content   string       `json:"content"`
+	Seq       int          `json:"seq"`
+	TS        time.Time    `json:"ts"`
+	CreatedAt time.Time    `json:"createdAt"`
+	Location  *place.Point `json:"location,omitempty"`
+}
+
+func turnBodyOf(t store.Turn) turnBody {
+	return turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt, t.Location}
 }
 
 func (s *Server) listTurns(c *call) (any, error) {
@@ -374,7 +386,7 @@ func (s *Server) listTurns(c *call) (any, error) {
 	out := []turnBody{}
 	for _, t := range all {
 		if c.sees(t.Clauses) {
-			out = append(out, turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt})
+			out = append(out, turnBodyOf(t))
 		}
 	}
 	return map[string]any{"turns": window(out, limit, offset)}, nil
@@ -385,6 +397,7 @@ type turnRequest struct {
 	Content  string         `json:"content"`
 	Name     string         `json:"name"`
 	TS       Time           `json:"ts"`
+	Location *Place         `json:"location"`
 	Metadata map[string]any `json:"metadata"`
 }
 
@@ -400,7 +413,7 @@ func (s *Server) addTurn(c *call) (any, error) {
 	if err := c.blocked(); err != nil {
 		return nil, err
 	}
-	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"),
+	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"), Location: in.Location,
 		Metadata: in.Metadata}
 	w, err := f.write()
 	if err != nil {

@@ -91,6 +91,12 @@ func schemaOf(t reflect.Type, depth int) map[string]any {
 	switch t {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[Area]():
+		number := map[string]any{"type": "number"}
+		return map[string]any{"type": "object", "description": "one of near and within", "properties": map[string]any{
+			"near": map[string]any{"type": "object", "properties": map[string]any{"lat": number, "lng": number,
+				"radiusKm": number}},
+			"within": map[string]any{"type": "string", "description": "POLYGON or MULTIPOLYGON as well-known text"}}}
 	case reflect.TypeFor[Scopes](), reflect.TypeFor[grant.Clauses]():
 		return map[string]any{"description": "a scope, a list of scopes (any of them), or a list of lists (all of one)"}
 	}

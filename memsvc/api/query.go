@@ -32,7 +32,7 @@ type queryRequest struct {
 	Session    string   `json:"session_id"`
 	Source     string   `json:"source"`
 	Explain    bool     `json:"explain"`
-	Location   any      `json:"location"`
+	Location   *Area    `json:"location"`
 }
 
 type traceBody struct {
@@ -75,9 +75,6 @@ func (in *queryRequest) check(c *call) (k int, err error) {
 			return 0, problem.Invalid("include", "include: want facts and passages")
 		}
 	}
-	if in.Location != nil {
-		return 0, problem.Of(501, "not-supported", "location: memories have no places yet")
-	}
 	if err := in.order(); err != nil {
 		return 0, err
 	}
@@ -111,7 +108,8 @@ func (in *queryRequest) search(c *call) retrieve.Query {
 	now := in.when().known
 	q := retrieve.Query{Text: in.Query, Mode: in.Mode, Now: now, Pool: c.s.cfg.Pool, Region: c.who.Region,
 		Lens:   named(in.Lens, in.Scope),
-		Labels: in.Labels, Twins: in.Duplicates, From: in.ValidFrom.Time, To: in.ValidUntil.Time}
+		Labels: in.Labels, Twins: in.Duplicates, From: in.ValidFrom.Time, To: in.ValidUntil.Time,
+		Where: in.Location.area()}
 	if !in.AtInstant.IsZero() {
 		q.Held = in.when().held
 	}

@@ -603,7 +603,7 @@ func (s *Server) runInspect(c *call, ref string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return turnBody{t.ID, t.Session, t.Role, t.Speaker, t.Content, t.Seq, t.TS, t.CreatedAt}, nil
+		return turnBodyOf(*t), nil
 	case "attribute":
 		return c.inspectAttribute(w, key)
 	case "relation":

@@ -15,6 +15,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/document"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/model"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
 	"github.com/nacredb/nacre/memsvc/store"
@@ -42,6 +43,7 @@ type Upload struct {
 	Labels                                 []string
 	Observed                               time.Time
 	Bytes                                  []byte
+	Location                               *place.Point
 }
 
 // errSuperseded ends the job of a version that a newer one, which has a job of its own, or a deletion took the
@@ -85,7 +87,7 @@ func (s *Service) Upload(ctx context.Context, t *settings.Tenant, who *grant.Cal
 		StorageKey: "ctx/" + t.Context + "/" + id + "/1", Hash: h,
 		Size: int64(len(u.Bytes)), ObservedAt: u.Observed, Labels: u.Labels, Profile: u.Profile, Version: 1,
 		Status: DocQueued, Principal: who.Principal,
-		Clauses: clauses, CreatedAt: now, UpdatedAt: now}
+		Clauses: clauses, CreatedAt: now, UpdatedAt: now, Location: u.Location}
 	if d.Title == "" {
 		d.Title = u.Filename
 	}
@@ -181,6 +183,9 @@ func (s *Service) Replace(ctx context.Context, t *settings.Tenant, id string, u 
 		if f.from != "" {
 			*f.at = f.from
 		}
+	}
+	if u.Location != nil {
+		d.Location = u.Location
 	}
 	d.Status, d.Error, d.UpdatedAt = DocQueued, "", time.Now().UTC()
 	return d, s.queue(ctx, t, d)
@@ -530,7 +535,8 @@ func originOf(d *store.Document) Origin {
 		said = d.CreatedAt
 	}
 	return Origin{Clauses: d.Clauses, Labels: d.Labels, Observed: said,
-		Source: store.Source{Kind: "document", Ref: "doc:" + d.ID, Trust: 0.9, TurnAt: said}}
+		Source: store.Source{Kind: "document", Ref: "doc:" + d.ID, Trust: 0.9, TurnAt: said,
+			Location: d.Location}}
 }
 
 func profile(t *settings.Tenant, d *store.Document) string {
@@ -585,7 +591,7 @@ func chunkOf(d *store.Document, doc *document.Doc, i int, p text.Piece) store.Ch
 		Text: doc.Text[p.Start:p.End], Title: d.Title, Section: p.Section, SectionRef: p.Ref,
 		Start: p.Start, End: p.End,
 		Tokens: text.Tokens(doc.Text[p.Start:p.End]), Mime: d.MimeType, Clauses: d.Clauses, Labels: d.Labels,
-		ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt}
+		ObservedAt: d.ObservedAt, CreatedAt: d.UpdatedAt, Location: d.Location}
 	c.StartMS, c.EndMS = doc.Times(p.Start, p.End)
 	return c
 }

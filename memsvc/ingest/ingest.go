@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/gateway"
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
 	"github.com/nacredb/nacre/memsvc/store"
@@ -49,6 +50,7 @@ func (s *Service) Wake() {
 type Message struct {
 	Role, Content, Speaker string
 	TS                     time.Time
+	Location               *place.Point
 }
 
 // TurnWrite is a request to store turns.
@@ -171,7 +173,7 @@ func suspicious(ref string, clauses grant.Clauses, now time.Time) store.Uncertai
 func (s *Service) turn(t *settings.Tenant, ses *store.Session, m Message, observed, now time.Time) store.Turn {
 	turn := store.Turn{ID: TurnKey(ses.ID, ses.TurnCount), Session: ses.ID, Seq: ses.TurnCount, Role: m.Role,
 		Speaker: m.Speaker,
-		Content: m.Content, TS: m.TS.UTC(), CreatedAt: now}
+		Content: m.Content, TS: m.TS.UTC(), CreatedAt: now, Location: m.Location}
 	if turn.TS.IsZero() || m.TS.IsZero() {
 		turn.TS = observed
 	}

@@ -474,6 +474,9 @@ func (s *Service) Triples(ctx context.Context, t *settings.Tenant, who *grant.Ca
 	}
 	o := Origin{Clauses: clauses, Labels: w.Labels, Observed: w.Observed, Category: w.Category,
 		Source: store.Source{Kind: "upsert", Trust: 0.9, Session: w.Session, TurnAt: w.Observed}}
+	if len(w.Messages) > 0 {
+		o.Source.Location = w.Messages[0].Location
+	}
 	if turn != "" {
 		o.Source.Ref = "turn:" + turn
 	}
@@ -535,5 +538,5 @@ func PassageOf(t store.Turn) Passage { return Passage{t.Content, t.Speaker, t.TS
 func OfTurn(t store.Turn, category string) Origin {
 	return Origin{Clauses: t.Clauses, Labels: t.Labels, Observed: t.TS, Category: category,
 		Source: store.Source{Kind: "turn", Ref: "turn:" + t.ID, Session: t.Session, TurnAt: t.TS,
-			Trust: trust[t.Role], End: len(t.Content)}}
+			Trust: trust[t.Role], End: len(t.Content), Location: t.Location}}
 }

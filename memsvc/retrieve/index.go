@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/text"
 )
 
@@ -41,7 +42,8 @@ type Unit struct {
 	Labels   []string
 	Mime     string
 	Document string
-	Vector   []int8 // of a provider's embedding, width bytes; nil for none
+	Place    *place.Point // where it was said or observed; nil: nothing tells
+	Vector   []int8       // of a provider's embedding, width bytes; nil for none
 }
 
 // unit is the entry of the index for a Unit: its text is in the database.
@@ -65,6 +67,8 @@ type unit struct {
 	kind     uint8
 	role     uint8
 	dead     bool
+	placed   bool // lat and lng tell where
+	lat, lng float32
 	twin     int32 // an earlier unit that says the same; -1 for none
 	dated    bool  // its text names a time
 	numbered bool  // its text holds a number
@@ -190,6 +194,9 @@ func (x *Index) Add(u Unit) {
 	}
 	if !u.Retired.IsZero() {
 		n.retired = u.Retired.UnixNano()
+	}
+	if u.Place != nil {
+		n.placed, n.lat, n.lng = true, float32(u.Place.Lat), float32(u.Place.Lng)
 	}
 	if u.Key != "" {
 		n.key = text.Terms(strings.ReplaceAll(u.Key, "_", " "))

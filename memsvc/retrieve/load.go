@@ -237,7 +237,7 @@ func addTurn(add func(Unit), t store.Turn) {
 	u := Unit{ID: "turn/" + t.ID, Kind: KindTurn, Group: "session/" + t.Session, Seq: t.Seq * 1000,
 		Speaker: t.Speaker, Role: t.Role, At: t.TS,
 		Until: until(t.ValidUntil), Recorded: t.CreatedAt, Retired: until(t.ValidUntil), Clauses: t.Clauses,
-		Labels: t.Labels}
+		Labels: t.Labels, Place: t.Location}
 	parts := []text.Piece{{Start: 0, End: len(t.Content)}}
 	if text.Tokens(t.Content) > text.TurnTokens {
 		parts = text.Window(t.Content, 0, len(t.Content), text.TurnTokens, text.TurnOverlap)
@@ -254,7 +254,7 @@ func chunkUnit(c store.Chunk) Unit {
 		head += " " + c.Section
 	}
 	return Unit{ID: "chunk/" + c.ID, Kind: KindChunk, Group: "document/" + c.Document, Seq: c.Position,
-		Section: c.SectionRef, At: c.ObservedAt, Recorded: c.CreatedAt,
+		Section: c.SectionRef, At: c.ObservedAt, Recorded: c.CreatedAt, Place: c.Location,
 		Clauses: c.Clauses, Labels: c.Labels, Mime: c.Mime, Document: c.Document, Text: strings.TrimSpace(head +
 			"\n" + c.Text)}
 }
@@ -271,6 +271,6 @@ func attributeUnit(a store.Attribute) Unit {
 	return Unit{ID: "attribute/" + a.ID, Kind: KindAttribute, Speaker: speaker, Source: source, Key: a.Key,
 		Group: "entity/" + a.Entity, At: a.ValidFrom,
 		Until: until(a.ValidUntil),
-		Known: a.CreatedAt, Recorded: a.Recorded(), Retired: until(a.Retired()),
+		Known: a.CreatedAt, Recorded: a.Recorded(), Retired: until(a.Retired()), Place: a.Source.Location,
 		Clauses: a.Clauses, Labels: a.Labels, Text: strings.ReplaceAll(name+" "+a.Key+" "+a.Value, "_", " ")}
 }

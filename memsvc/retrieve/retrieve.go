@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/settings"
 	"github.com/nacredb/nacre/memsvc/store"
 	"github.com/nacredb/nacre/memsvc/text"
@@ -47,6 +48,7 @@ type Hit struct {
 	Labels   []string           `json:"labels,omitempty"`
 	StartMS  *int64             `json:"startMs,omitempty"` // of a recording: when it is spoken
 	EndMS    *int64             `json:"endMs,omitempty"`
+	Location *place.Point       `json:"location,omitempty"`
 	Signals  map[string]float64 `json:"signals,omitempty"`
 	Clauses  grant.Clauses      `json:"-"`
 	Position int                `json:"-"`
@@ -181,7 +183,7 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 	case *store.Turn:
 		h := Hit{ID: "memory_chunk:" + r.ID, Source: KindTurn, Text: r.Content, Occurred: &r.TS, Ref: "turn:" +
 			r.ID, Session: r.Session, Seq: &r.Seq,
-			Role: r.Role, Speaker: r.Speaker, Labels: r.Labels, Span: &[2]int{0, len(r.Content)}}
+			Role: r.Role, Speaker: r.Speaker, Labels: r.Labels, Span: &[2]int{0, len(r.Content)}, Location: r.Location}
 		if text.Tokens(r.Content) > text.TurnTokens {
 			parts := text.Window(r.Content, 0, len(r.Content), text.TurnTokens, text.TurnOverlap)
 			if part < len(parts) {
@@ -194,7 +196,7 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 		h := Hit{ID: "chunk:" + r.ID, Source: KindChunk, Text: r.Text, Ref: "doc:" + r.Document,
 			Document: r.Document, Title: r.Title,
 			Section: r.Section, Span: &[2]int{r.Start,
-				r.End}, Labels: r.Labels, Position: r.Position, section: r.SectionRef}
+				r.End}, Labels: r.Labels, Position: r.Position, section: r.SectionRef, Location: r.Location}
 		if !r.ObservedAt.IsZero() {
 			h.Occurred = &r.ObservedAt
 		}
@@ -209,7 +211,7 @@ func hitOf(row any, part int) (Hit, grant.Clauses, bool) {
 		_, name, _ := strings.Cut(r.Entity, "/")
 		h := Hit{ID: "attribute:" + r.ID, Source: KindAttribute, Text: strings.ReplaceAll(name, "_", " ") + " · " +
 			strings.ReplaceAll(r.Key, "_", " ") + ": " + r.Value,
-			Ref: r.Source.Ref, Session: r.Source.Session, Labels: r.Labels}
+			Ref: r.Source.Ref, Session: r.Source.Session, Labels: r.Labels, Location: r.Source.Location}
 		if !r.ValidFrom.IsZero() {
 			h.Occurred = &r.ValidFrom
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 )
 
 // Ways of retrieval.
@@ -30,10 +31,11 @@ type Query struct {
 	Group    string          // session or document
 	Groups   map[string]bool
 	Mime     string
-	Twins    bool      // also near duplicates
-	Past     bool      // also what holds no longer
-	From, To time.Time // valid or said in this interval
-	Held     time.Time // what the database held then; zero: what it holds
+	Twins    bool        // also near duplicates
+	Past     bool        // also what holds no longer
+	From, To time.Time   // valid or said in this interval
+	Where    *place.Area // of memories that have a place in it; nil: all
+	Held     time.Time   // what the database held then; zero: what it holds
 	Skip     map[string]bool
 	Vector   []int8 // of a provider's embedding
 	// VectorShare multiplies the weight of meaning; 0 is 1, and below 0 meaning counts nothing.
@@ -169,6 +171,8 @@ func (se *search) fits(u *unit) bool {
 	case q.Group != "" && se.x.groups.text[u.group] != q.Group:
 		return false
 	case q.Groups != nil && !q.Groups[se.x.groups.text[u.group]]:
+		return false
+	case q.Where != nil && (!u.placed || !q.Where.Holds(place.Point{Lat: float64(u.lat), Lng: float64(u.lng)})):
 		return false
 	case q.Mime != "" && u.mime != q.Mime:
 		return false

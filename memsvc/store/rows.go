@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/grant"
+	"github.com/nacredb/nacre/memsvc/place"
 )
 
 // searched are the tables that indexes in memory follow.
@@ -85,18 +86,20 @@ type Turn struct {
 	Clauses    grant.Clauses `db:"clauses"`
 	Labels     []string      `db:"labels"`
 	ValidUntil *time.Time    `db:"valid_until"`
+	Location   *place.Point  `db:"location"`
 }
 
 // Source says where a fact came from.
 type Source struct {
-	Kind    string    `db:"kind" json:"kind"`
-	Ref     string    `db:"ref" json:"ref,omitempty"`
-	Session string    `db:"session_id" json:"sessionId,omitempty"`
-	TurnAt  time.Time `db:"turn_at" json:"turnAt,omitzero"`
-	Start   int       `db:"start" json:"start"`
-	End     int       `db:"end" json:"end"`
-	Trust   float64   `db:"trust" json:"trust"`
-	Derived []string  `db:"derived_from" json:"derivedFrom,omitempty"`
+	Kind     string       `db:"kind" json:"kind"`
+	Ref      string       `db:"ref" json:"ref,omitempty"`
+	Session  string       `db:"session_id" json:"sessionId,omitempty"`
+	TurnAt   time.Time    `db:"turn_at" json:"turnAt,omitzero"`
+	Start    int          `db:"start" json:"start"`
+	End      int          `db:"end" json:"end"`
+	Trust    float64      `db:"trust" json:"trust"`
+	Derived  []string     `db:"derived_from" json:"derivedFrom,omitempty"`
+	Location *place.Point `db:"location" json:"location,omitempty"`
 }
 
 // Entity is a thing that facts are about. Its key is type/normalised name.
@@ -220,6 +223,7 @@ type Document struct {
 	StartedAt  time.Time     `db:"processing_started_at"`
 	DoneAt     time.Time     `db:"processing_completed_at"`
 	Chunks     int           `db:"chunks"`
+	Location   *place.Point  `db:"location"`
 }
 
 // Chunk is a passage of a document. Its key is document, version and position, so a repeated stage writes the same
@@ -244,6 +248,7 @@ type Chunk struct {
 	Labels     []string      `db:"labels"`
 	ObservedAt time.Time     `db:"observed_at"`
 	CreatedAt  time.Time     `db:"created_at"`
+	Location   *place.Point  `db:"location"`
 }
 
 // Link leads from one document to another.
