@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/ingest"
+	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/store"
 )
@@ -70,6 +71,11 @@ func Serve(ctx context.Context, c Config) (err error) {
 	c.fill()
 	for _, w := range c.Warnings {
 		c.Log.Warn(w)
+	}
+	if c.Has(config.RoleWorker) && c.OCRLocal && c.OCR.URL == "" {
+		if err := model.LocalOCR(); err != nil {
+			return fmt.Errorf("%sOCR_LOCAL: %w", config.Prefix, err)
+		}
 	}
 	l, err := net.Listen("tcp", c.Bind)
 	if err != nil {

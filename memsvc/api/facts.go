@@ -413,7 +413,8 @@ func (s *Server) addTurn(c *call) (any, error) {
 	if err := c.blocked(); err != nil {
 		return nil, err
 	}
-	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"), Location: in.Location,
+	f := factRequest{Text: in.Content, Role: in.Role, Speaker: in.Name, TS: in.TS, Session: c.param("sid"),
+		Location: in.Location,
 		Metadata: in.Metadata}
 	w, err := f.write()
 	if err != nil {

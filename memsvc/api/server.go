@@ -23,6 +23,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/gateway"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/ingest"
+	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/settings"
@@ -68,6 +69,9 @@ func New(opt Options) *Server {
 	if s.models.Embeds() {
 		s.retrieve.Embedder = &retrieve.Embedder{Model: s.cfg.Embedding, Embed: s.embedQuestion}
 	}
+	if clip := s.cfg.CLIP; clip.URL != "" {
+		s.retrieve.Visual = &retrieve.Visual{Model: clip.Model, Embed: s.embedForImages}
+	}
 	s.ingest = ingest.New(s.store, s.models, opt.Blob, s.log)
 	s.mcp = newMCP(slog.New(slog.DiscardHandler))
 	s.routes = s.table()
@@ -77,6 +81,19 @@ func New(opt Options) *Server {
 
 func (s *Server) embedQuestion(ctx context.Context, t *settings.Tenant, question string) ([]float32, error) {
 	v, err := s.models.Embed(ctx, t, []string{question}, true)
+	if err != nil {
+		return nil, err
+	}
+	return v[0], nil
+}
+
+// visualTimeout bounds how long a search waits for the embedding of its question among images.
+const visualTimeout = 2 * time.Second
+
+func (s *Server) embedForImages(ctx context.Context, question string) ([]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, visualTimeout)
+	defer cancel()
+	v, err := s.models.Client.EmbedVisual(ctx, model.Endpoint(s.cfg.CLIP), model.Visual{Text: question})
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,8 @@ func Table() []Setting {
 			func(c *Config) *bool { return &c.ContextPrivate }),
 		flag("METRICS_PER_CONTEXT", false, "label metrics with the Context",
 			func(c *Config) *bool { return &c.MetricsPerContext }),
-		flag("OCR_LOCAL", false, "use tesseract where it is installed", func(c *Config) *bool { return &c.OCRLocal }),
+		flag("OCR_LOCAL", false, "read text in images by tesseract, which must be installed; OCR_URL goes first",
+			func(c *Config) *bool { return &c.OCRLocal }),
 		size("INDEX_CACHE_BYTES", 256<<20, 1<<20, "memory of the search indexes of all Contexts together",
 			func(c *Config) *int64 { return &c.IndexBytes }),
 	}

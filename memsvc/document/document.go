@@ -50,6 +50,8 @@ type Doc struct {
 	Date  time.Time
 	Notes []string // what was left out
 	Spans []Span   // of a recording, in order
+	// Visual is the embedding of an image in the space of images; nil for none.
+	Visual []float32
 }
 
 // Span is a part of the text of a recording: where it stands, in bytes, and when it is spoken, in milliseconds.

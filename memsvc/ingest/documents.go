@@ -322,75 +322,6 @@ func (s *Service) status(ctx context.Context, t *settings.Tenant, d *store.Docum
 	})
 }
 
-// recognise makes text of an image or a recording by the provider of its kind. Other kinds, profiles that leave them
-// out and providers that are not there are an error that says so: a document is never ready and empty.
-func (s *Service) recognise(ctx context.Context, t *settings.Tenant, d *store.Document, b []byte, kind string,
-	stage func(string)) (*document.Doc, error) {
-	if p := profile(t, d); p != "StandardMultimodal" && p != "MultimodalFull" {
-		return nil, Permanent{fmt.Errorf("the profile %s does not read documents of type %s", p, kind)}
-	}
-	server := s.Schema.Server
-	var words string
-	var spans []document.Span
-	var err error
-	switch {
-	case kind == "image" && server.OCR.URL != "":
-		stage(DocCaptioning)
-		words, err = s.Models.Client.ReadImage(ctx, model.Endpoint(server.OCR), d.MimeType, b)
-	case kind == "audio" && server.STT.URL != "":
-		stage(DocTranscribing)
-		var heard *model.Transcript
-		if heard, err = s.Models.Client.Transcribe(ctx, model.Endpoint(server.STT), d.MimeType, b); err == nil {
-			words, spans = spoken(heard, t.Redaction)
-		}
-	default:
-		return nil, Permanent{fmt.Errorf("no provider reads documents of type %s here", kind)}
-	}
-	var failed *model.Error
-	switch {
-	case errors.As(err, &failed) && !failed.Temporary:
-		return nil, Permanent{err}
-	case err != nil:
-		return nil, err
-	case strings.TrimSpace(words) == "":
-		return nil, Permanent{fmt.Errorf("the provider found no words in this %s", kind)}
-	}
-	return &document.Doc{Text: strings.ToValidUTF8(words, "\uFFFD"), Spans: spans}, nil
-}
-
-// spoken is the text of a recording, a paragraph for each of its parts, and when each is spoken. Personal data is
-// taken out of each part, since what is taken out of the whole would move the others. Parts that lie about their
-// times have none.
-func spoken(heard *model.Transcript, redact bool) (string, []document.Span) {
-	var b strings.Builder
-	var spans []document.Span
-	for _, s := range heard.Segments {
-		words := strings.TrimSpace(strings.ToValidUTF8(s.Text, "\uFFFD"))
-		if words == "" {
-			continue
-		}
-		if redact {
-			words, _ = text.Redact(words)
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n")
-		}
-		start := b.Len()
-		b.WriteString(words)
-		if s.Start >= 0 && s.End >= s.Start && s.End < maxSeconds {
-			spans = append(spans, document.Span{Start: start, End: b.Len(), From: int64(s.Start * 1000),
-				Before: int64(s.End * 1000)})
-		}
-	}
-	if b.Len() == 0 {
-		return heard.Text, nil
-	}
-	return b.String(), spans
-}
-
-// maxSeconds is longer than any recording.
-const maxSeconds = 1e7
-
 // maxExtracted bounds the passages of one document that a model reads.
 const maxExtracted = 200
 
@@ -441,7 +372,9 @@ func (s *Service) read(ctx context.Context, t *settings.Tenant, d *store.Documen
 	} else {
 		doc, err = document.Read(b, d.MimeType)
 		if errors.Is(err, document.ErrNoText) {
-			return nil, Permanent{errors.New("the document holds no text, and no provider recognises text in images here")}
+			if doc, err = s.readScan(ctx, t, d, b, stage); err != nil {
+				return nil, err
+			}
 		}
 		if err != nil {
 			err = Permanent{err}
@@ -486,6 +419,10 @@ func (s *Service) publish(ctx context.Context, t *settings.Tenant, d *store.Docu
 		}
 		for _, v := range vectors {
 			tx.Put("vector", v)
+		}
+		if doc.Visual != nil {
+			tx.Put("vector", store.Vector{ID: store.VisualID(ChunkKey(now.ID, now.Version, 0)),
+				Model: s.Schema.Server.CLIP.Model, Data: packed(doc.Visual)})
 		}
 		if profile(t, now) != "TextOnly" {
 			for i, k := range text.Keywords(doc.Text, 5, 0.3) {
@@ -568,7 +505,7 @@ func (s *Service) dropOld(ctx context.Context, t *settings.Tenant, tx *store.Tx,
 	for _, c := range old {
 		if !strings.HasPrefix(c.ID, fmt.Sprintf("%s-%04d-", d.ID, d.Version)) {
 			tx.Delete("chunk", c.ID)
-			tx.Delete("vector", "chunk/"+c.ID)
+			tx.Delete("vector", "chunk/"+c.ID, store.VisualID(c.ID))
 		}
 	}
 	words, err := store.Rows[store.Keyword](ctx, t.DB, "SELECT id FROM keyword WHERE document = $d",

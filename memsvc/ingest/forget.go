@@ -162,6 +162,9 @@ func (s *Service) erase(ctx context.Context, t *settings.Tenant, tx *store.Tx, m
 	for table, keys := range map[string][]string{"turn": m.Turns, "chunk": m.Chunks, "attribute": m.Attributes} {
 		for _, k := range keys {
 			tx.Delete("vector", table+"/"+k)
+			if table == "chunk" {
+				tx.Delete("vector", store.VisualID(k))
+			}
 		}
 	}
 	*out = Erased{Turns: len(m.Turns), Chunks: len(m.Chunks), Attributes: len(attributes),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -53,8 +54,44 @@ func (c *Client) ReadImage(ctx context.Context, e Endpoint, mime string, image [
 		Text string `json:"text"`
 	}
 	err := c.post(ctx, e, map[string]any{"model": e.Model,
-		"image": "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(image)}, &out)
+		"image": ImageOf(mime, image)}, &out)
 	return out.Text, err
+}
+
+// Visual is an image, or a text, to be embedded into the space of images.
+type Visual struct {
+	Image string `json:"image,omitempty"` // as a data address
+	Text  string `json:"text,omitempty"`
+}
+
+// ImageOf is the bytes of an image of a type as a data address.
+func ImageOf(mime string, image []byte) string {
+	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(image)
+}
+
+// EmbedVisual asks for the embedding of images and texts, of length 1 and of exactly Width dimensions; another number
+// is a permanent error.
+func (c *Client) EmbedVisual(ctx context.Context, e Endpoint, input ...Visual) ([][]float32, error) {
+	var out struct {
+		Data []struct {
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := c.post(ctx, e, map[string]any{"model": e.Model, "input": input}, &out); err != nil {
+		return nil, err
+	}
+	if len(out.Data) != len(input) {
+		return nil, errGarbled
+	}
+	vs := make([][]float32, len(input))
+	for i, d := range out.Data {
+		if len(d.Embedding) != Width {
+			return nil, &Error{why: fmt.Sprintf("sent visual embeddings of %d dimensions, not %d", len(d.Embedding), Width)}
+		}
+		vs[i] = d.Embedding
+		unit(vs[i])
+	}
+	return vs, nil
 }
 
 // Segment is a part of a recording, with the seconds from its beginning at which it begins and ends.

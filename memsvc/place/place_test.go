@@ -57,7 +57,8 @@ func TestAreas(t *testing.T) {
 			t.Errorf("%.80s is taken", bad)
 		}
 	}
-	for _, bad := range []string{`{}`, `{"lat": 1}`, `{"lat": 1, "lng": 181}`, `[1, 2]`, `{"lat": 1, "lng": 2, "x": 3}`} {
+	for _, bad := range []string{`{}`, `{"lat": 1}`, `{"lat": 1, "lng": 181}`, `[1, 2]`,
+		`{"lat": 1, "lng": 2, "x": 3}`} {
 		var p place.Point
 		if err := json.Unmarshal([]byte(bad), &p); err == nil {
 			t.Errorf("%s is taken", bad)

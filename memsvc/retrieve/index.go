@@ -124,7 +124,8 @@ type Index struct {
 	means    []int8 // text.Dimensions for each unit; zero: none
 	vectors  []int8 // width of the provider for each unit; empty: none
 	width    int
-	words    float64 // of all live units
+	visual   map[int32][]int8 // of the passages of images, in the space of images
+	words    float64          // of all live units
 	live     int
 	bands    map[uint64][]int32 // units by a part of their fingerprint
 	twins    map[int32][]int32  // units that say the same as an earlier one
@@ -427,6 +428,7 @@ func (x *Index) Remove(id string) {
 	delete(x.byID, id)
 	u := &x.units[d]
 	u.dead = true
+	delete(x.visual, d)
 	x.live--
 	x.words -= float64(u.words)
 	m := x.members[u.group]

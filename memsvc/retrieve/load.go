@@ -29,6 +29,8 @@ type Service struct {
 	Tuning *Tuning
 	// Embedder embeds questions; nil: by word vectors alone.
 	Embedder *Embedder
+	// Visual embeds questions for images; nil: those are found by their words alone.
+	Visual *Visual
 
 	first sync.Once // of the searches
 	warm  *warming

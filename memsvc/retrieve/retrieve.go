@@ -72,6 +72,7 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 		return nil, err
 	}
 	s.vector(ctx, t, &q)
+	s.look(ctx, t, h, &q)
 	out := &Found{Tier: TierHybrid, Reason: "ranked over the pool"}
 	h.mu.RLock()
 	candidates, legs := h.x.Search(q, s.Tuning)

@@ -38,6 +38,7 @@ type Query struct {
 	Held     time.Time   // what the database held then; zero: what it holds
 	Skip     map[string]bool
 	Vector   []int8 // of a provider's embedding
+	Visual   []int8 // of the same for images
 	// VectorShare multiplies the weight of meaning; 0 is 1, and below 0 meaning counts nothing.
 	VectorShare float32
 }
@@ -194,6 +195,7 @@ func (se *search) run() []Candidate {
 	t := se.t
 	if se.q.Mode == Vector {
 		se.vector(1)
+		se.see()
 		return se.top(se.q.Pool)
 	}
 	window := se.q.Mode != BM25
@@ -220,6 +222,7 @@ func (se *search) run() []Candidate {
 		se.vector(t.Vector * max(0, cmp.Or(se.q.VectorShare, 1)))
 		se.feedback()
 		se.hop(t.Hop)
+		se.see()
 	}
 	return se.top(se.q.Pool)
 }

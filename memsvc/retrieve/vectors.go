@@ -66,7 +66,7 @@ func (s *Service) vector(ctx context.Context, t *settings.Tenant, q *Query) {
 
 // addVectors gives the units of an index their vectors.
 func (s *Service) addVectors(ctx context.Context, db *store.DB, x *Index) error {
-	if s.Embedder == nil {
+	if s.Embedder == nil && s.Visual == nil {
 		return nil
 	}
 	return scan(ctx, db, "vector", func(v store.Vector) { s.setVector(x, v) },
@@ -74,14 +74,17 @@ func (s *Service) addVectors(ctx context.Context, db *store.DB, x *Index) error 
 }
 
 func (s *Service) setVector(x *Index, v store.Vector) {
-	if v.Model == s.Embedder.Model {
+	if s.setVisual(x, v) {
+		return
+	}
+	if s.Embedder != nil && v.Model == s.Embedder.Model {
 		x.SetVector(v.ID, unpacked(v.Data))
 	}
 }
 
 // changedVectors are the vectors of rows that changed.
 func (s *Service) changedVectors(ctx context.Context, db *store.DB, changed []store.Change) ([]store.Vector, error) {
-	if s.Embedder == nil {
+	if s.Embedder == nil && s.Visual == nil {
 		return nil, nil
 	}
 	seen := map[string]bool{}
@@ -94,6 +97,9 @@ func (s *Service) changedVectors(ctx context.Context, db *store.DB, changed []st
 		if !seen[id] && (c.Table == "vector" || c.Table == "turn" || c.Table == "chunk") {
 			seen[id] = true
 			keys = append(keys, id)
+			if c.Table == "chunk" {
+				keys = append(keys, store.VisualID(c.Key))
+			}
 		}
 	}
 	return lookup[store.Vector](ctx, db, "vector", keys)

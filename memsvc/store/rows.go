@@ -277,6 +277,9 @@ type Vector struct {
 	Data  []byte `db:"data"` // float32, little-endian
 }
 
+// VisualID is the id of the vector of an image, by the key of the passage that stands for it.
+func VisualID(chunk string) string { return "visual/" + chunk }
+
 // Trace is one read or answer: what was asked, how, and what came of it.
 type Trace struct {
 	ID        string         `db:"id"`
