@@ -14,6 +14,9 @@ import (
 
 var sweep = flag.String("sweep", "", "try other weights on the half that is for tuning: all, or names by commas")
 
+// evalNow is when the questions are asked: after the last turn.
+var evalNow = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // evaluation is an index of one conversation with its questions.
 type evaluation struct {
 	x *Index
@@ -40,7 +43,7 @@ func recall(es []evaluation, mode string, k int, t *Tuning) map[string]float64 {
 	region := grant.Intersect(grant.All())
 	for _, e := range es {
 		for _, q := range e.c.questions {
-			hits, _ := e.x.Search(Query{Text: q.text, Mode: mode, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC),
+			hits, _ := e.x.Search(Query{Text: q.text, Mode: mode, Now: evalNow,
 				Pool: 256, Region: region}, t)
 			got := map[string]bool{}
 			for _, h := range hits[:min(k, len(hits))] {
@@ -95,7 +98,7 @@ func TestContextHoldsTheEvidence(t *testing.T) {
 			}
 			for _, q := range e.c.questions {
 				found, _ := e.x.Search(Query{Text: q.text, Mode: Hybrid, Pool: 256, Region: region,
-					Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)}, &Default)
+					Now: evalNow}, &Default)
 				var hits, near []Hit
 				seen := map[string]bool{}
 				for _, c := range found[:min(50, len(found))] {

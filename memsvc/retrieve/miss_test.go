@@ -25,7 +25,7 @@ func TestMisses(t *testing.T) {
 			turns[u.id] = u
 		}
 		for _, q := range e.c.questions {
-			hits, _ := e.x.Search(Query{Text: q.text, Mode: Hybrid, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC),
+			hits, _ := e.x.Search(Query{Text: q.text, Mode: Hybrid, Now: evalNow,
 				Pool: 256, Region: grant.Intersect(grant.All())}, &Default)
 			rank := map[string]int{}
 			for i, h := range hits {
