@@ -209,7 +209,7 @@ func (g *groupRows) takeColumns(sum uint64, values []value.Value) error {
 	for i := range g.fields {
 		f := &g.fields[i]
 		for j, c := range f.calls {
-			v := value.Bool(true)
+			v := aggregate.Absent(c)
 			if len(c.Args) > 0 {
 				v, values = values[0], values[1:]
 			}
@@ -308,7 +308,7 @@ func (g *groupRows) take(ctx context.Context, gr *aggregate.Group, doc value.Val
 			continue
 		}
 		for j, c := range f.calls {
-			v := value.Bool(true)
+			v := aggregate.Absent(c)
 			if len(c.Args) > 0 {
 				var err error
 				if v, err = g.value(ctx, &f.args[j], c.Args[0], doc); err != nil {

@@ -144,5 +144,5 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 		}
 	}
 	return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, In: in, Out: out,
-		HasNone: c.hasNone, Given: c.given})
+		HasNone: c.hasNone, Given: c.given, AskFirst: true})
 }

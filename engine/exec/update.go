@@ -135,7 +135,7 @@ func (w *writer) upsertNew(ctx context.Context, tb *catalog.Table, id *value.Rec
 	}
 	put := func() error {
 		return w.put(ctx, &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true,
-			HasNone: c.hasNone, Given: c.given})
+			HasNone: c.hasNone, Given: c.given, AskFirst: true})
 	}
 	if named || !hasUnique(tb) {
 		return put()

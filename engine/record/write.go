@@ -31,6 +31,8 @@ type Write struct {
 	Given bool
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
+	// AskFirst: a caller who may not create what was given is not told what is wrong with it.
+	AskFirst bool
 
 	edge    bool // the record is one
 	asserts []pendingAssert
@@ -80,13 +82,36 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 			return false, err
 		}
 	}
+	given := w.After
 	if err := g.runFields(ctx, w); err != nil {
-		return false, err
+		return false, g.fault(ctx, w, given, err)
 	}
 	if w.HasNone {
 		w.After = StripNone(w.After)
 	}
 	return g.mayKeep(ctx, w)
+}
+
+// fault is the error of a write whose fields have failed. RELATE and UPSERT of a new record ask first whether the caller
+// may create what it gave, and RELATE whether its ends are there: nil where it may not.
+func (g *Gate) fault(ctx context.Context, w *Write, given value.Value, err error) error {
+	if g.Env.CanWrite() || !w.AskFirst || !w.creates() {
+		return err
+	}
+	after := w.After
+	w.After = given
+	ok, perr := g.permitsWrite(ctx, &w.Table.Define.Permissions.Create, given, w.vars())
+	w.After = after
+	switch {
+	case perr != nil:
+		return perr
+	case !ok:
+		return nil
+	}
+	if end := g.checkEnds(w); end != nil {
+		return end
+	}
+	return err
 }
 
 // prepare settles what may not be chosen: id, in, out and the kind of the table.

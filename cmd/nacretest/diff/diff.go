@@ -69,6 +69,9 @@ func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (
 		defer func() { err = errors.Join(err, f.Close()) }()
 		r.log = json.NewEncoder(f)
 	}
+	if err := signsIn(ctx, theirs); err != nil {
+		return err
+	}
 	generate := func(seed uint64) (*Case, error) { return Generate(seed), nil }
 	if o.Applications {
 		generate = Mutate
@@ -86,6 +89,21 @@ func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (
 		}
 	}
 	return r.end()
+}
+
+// signsIn asks whether an engine runs cases as a record user. Without that all of them would have the same refusal for
+// an answer, and show nothing.
+func signsIn(ctx context.Context, a Answerer) error {
+	answers, err := a.Ask(ctx, &Case{Record: true, Body: []string{"RETURN $auth"},
+		Setup: []string{"DEFINE ACCESS acc ON DATABASE TYPE RECORD", "CREATE user:1"}})
+	if err != nil {
+		return fmt.Errorf("ask the reference as a record user: %w", err)
+	}
+	if len(answers) != 1 || answers[0].Failed || answers[0].Text != "user:1" {
+		return fmt.Errorf("the reference does not run the statements of record users (it has to know the headers X-Setup "+
+			"and X-Auth): RETURN $auth answers %v", answers)
+	}
+	return nil
 }
 
 // run counts what the cases of a run answered.
@@ -267,11 +285,11 @@ func (p *pair) shrink(ctx context.Context, d *difference) *difference {
 	return d
 }
 
-// stays tells the statements without which the others would be another question: tables that are not there, and
-// transactions that do not end.
+// stays tells the statements without which the others would be another question: tables that are not there,
+// transactions that do not end, users who were never signed in.
 func stays(s string) bool {
 	return s == "BEGIN" || s == "COMMIT" || s == "CANCEL" || strings.HasPrefix(s, "DEFINE TABLE ") ||
-		strings.HasPrefix(s, "CREATE user:")
+		strings.HasPrefix(s, "CREATE user:") || strings.HasPrefix(s, "DEFINE ACCESS ")
 }
 
 func (d *difference) String() string {

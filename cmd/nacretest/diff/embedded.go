@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/auth"
@@ -41,8 +42,8 @@ func (m *Embedded) Ask(ctx context.Context, c *Case) (answers []Answer, err erro
 	if !c.Record {
 		return execute(ctx, owner, text(c.asked()))
 	}
-	if _, err := execute(ctx, owner, text(c.Setup)); err != nil {
-		return nil, err
+	if first, err := execute(ctx, owner, text(c.Setup)); err != nil || unparsed(first) {
+		return first, err
 	}
 	user, err := owner.Execute(ctx, "RETURN user:1", nil)
 	if err != nil {
@@ -50,6 +51,11 @@ func (m *Embedded) Ask(ctx context.Context, c *Case) (answers []Answer, err erro
 	}
 	p := auth.Principal{Level: auth.RecordUser, NS: place, DB: place, Access: "acc", Record: user[0].Value}
 	return execute(ctx, e.SessionAs(p, place, place), text(c.Body))
+}
+
+// unparsed tells the answer to a text that does not parse.
+func unparsed(answers []Answer) bool {
+	return len(answers) == 1 && answers[0].Failed && strings.HasPrefix(answers[0].Text, "Parse error")
 }
 
 // execute runs a query; one that does not parse has a single answer.

@@ -13,7 +13,7 @@ import (
 
 // Oracle answers cases by a reference engine behind HTTP: POST of the statements to URL, an empty store for each
 // request, one JSON line per answer. Cases of record users need a server that knows the header X-Setup: the number of
-// bytes at the start of the body which the owner runs first.
+// bytes at the start of the body which the owner runs first. Where these do not parse, that is the answer.
 type Oracle struct {
 	URL    string
 	Client *http.Client
