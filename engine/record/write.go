@@ -92,8 +92,8 @@ func (g *Gate) Rehearse(ctx context.Context, w *Write) (bool, error) {
 	return g.mayKeep(ctx, w)
 }
 
-// fault is the error of a write whose fields have failed. RELATE and UPSERT of a new record ask first whether the caller
-// may create what it gave, and RELATE whether its ends are there: nil where it may not.
+// fault is the error of a write whose fields have failed. RELATE and UPSERT of a new record ask first whether the
+// caller may create what it gave, and RELATE whether its ends are there: nil where it may not.
 func (g *Gate) fault(ctx context.Context, w *Write, given value.Value, err error) error {
 	if g.Env.CanWrite() || !w.AskFirst || !w.creates() {
 		return err
