@@ -20,6 +20,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -100,6 +101,11 @@ func Serve(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%sOBJECT_STORE: %w", config.Prefix, err), l.Close())
 	}
+	if c.OTLP != "" {
+		spans := span.New(c.OTLP, c.Version, c.Log)
+		defer spans.Close() // after everything that ends spans
+		ctx = span.With(ctx, spans)
+	}
 	s := api.New(api.Options{Config: c.Config, Store: st, Blob: objects, Log: c.Log, Version: c.Version})
 	defer s.Close()
 	s.Ingest().AtStage = c.AtStage
@@ -118,7 +124,9 @@ func Serve(ctx context.Context, c Config) (err error) {
 
 func serve(ctx context.Context, c *Config, l net.Listener, h http.Handler) error {
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute,
-		IdleTimeout:    2 * time.Minute,
+		IdleTimeout: 2 * time.Minute,
+		// Requests outlive the stop of the service until they are drained.
+		BaseContext:    func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()

@@ -53,6 +53,7 @@ var layers = [][]string{
 	{"daemon/http"},
 	{"daemon"},
 	{"internal/inprocess"},
+	{"memsvc/span"},
 	{"memsvc/problem", "memsvc/config", "memsvc/grant", "memsvc/place", "memsvc/text", "memsvc/document", "memsvc/blob",
 		"memsvc/model"},
 	{"memsvc/store", "memsvc/fake"},

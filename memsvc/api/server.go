@@ -27,6 +27,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/settings"
+	"github.com/nacredb/nacre/memsvc/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -178,14 +179,33 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rc := chi.NewRouteContext()
 	ctx := context.WithValue(context.WithValue(r.Context(), requestID{}, id), chi.RouteCtxKey, rc)
 	start := time.Now()
+	ctx, sp := span.Continue(ctx, r.Header.Get("traceparent"), r.Method, span.Server)
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			s.log.Error("panic", "request", id, "panic", p, "stack", string(debug.Stack()))
 			s.problem(rec, r.WithContext(ctx), errors.New("panic"))
 		}
 		s.finished(rec, r, rc, id, time.Since(start))
+		describe(sp, rec, rc, methodLabel(r.Method), id)
 	}()
 	s.router.ServeHTTP(rec, r.WithContext(ctx))
+}
+
+// describe ends the span of a request.
+func describe(sp *span.Span, rec *statusWriter, rc *chi.Context, method, id string) {
+	sp.Rename(method + " " + rc.RoutePattern())
+	sp.Set("http.request.method", method)
+	sp.Set("http.route", rc.RoutePattern())
+	sp.Set("http.response.status_code", rec.code())
+	sp.Set("memsvc.request", id)
+	if rec.context != "" {
+		sp.Set("memsvc.context", rec.context)
+		sp.Set("memsvc.principal", rec.principal)
+	}
+	if rec.code() >= http.StatusInternalServerError {
+		sp.Fail()
+	}
+	sp.End(nil)
 }
 
 // finished logs and counts a request. Neither holds anything of its content.

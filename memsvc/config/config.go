@@ -152,6 +152,8 @@ func Table() []Setting {
 			func(c *Config) *string { return &c.LogLevel }),
 		choice("LOG_FORMAT", "text", "text or json", []string{"text", "json"},
 			func(c *Config) *string { return &c.LogFormat }),
+		web("OTLP_ENDPOINT", "collector of traces (OTLP over HTTP, such as http://HOST:4318); unset: none",
+			func(c *Config) *string { return &c.OTLP }),
 		flag("ALLOW_CONTEXT_BASE_URL", false, "let a Context name the address of its provider",
 			func(c *Config) *bool { return &c.ContextBaseURL }),
 		flag("CONTEXT_PRIVATE_ADDRESS", true, "let that address be one of this machine or of a private network",

@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
+	"github.com/nacredb/nacre/memsvc/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -96,7 +97,9 @@ func (g *Gateway) Generate(ctx context.Context, t *settings.Tenant, stage string
 		return nil, problem.Blocked()
 	}
 	start := time.Now()
-	out, err := g.Client.Generate(ctx, g.target(t.Settings, m), r, delta)
+	calling, sp := called(ctx, m.Provider, stage, m.Model)
+	out, err := g.Client.Generate(calling, g.target(t.Settings, m), r, delta)
+	sp.End(err)
 	outcome := "ok"
 	if err != nil {
 		outcome = "failed"
@@ -115,6 +118,14 @@ func (g *Gateway) Generate(ctx context.Context, t *settings.Tenant, stage string
 	return out, nil
 }
 
+// called begins the span of a call to a provider.
+func called(ctx context.Context, provider, stage, name string) (context.Context, *span.Span) {
+	ctx, sp := span.Start(ctx, "provider "+stage, span.Client)
+	sp.Set("memsvc.provider", provider)
+	sp.Set("memsvc.model", name)
+	return ctx, sp
+}
+
 // Embeds reports whether the deployment has an embedding model of a provider.
 func (g *Gateway) Embeds() bool { return g.Schema.Server.Embedding != config.LocalEmbedding }
 
@@ -131,7 +142,9 @@ func (g *Gateway) Embed(ctx context.Context, t *settings.Tenant, texts []string,
 		to.BaseURL = embeddingsBase[p.Wire]
 	}
 	start := time.Now()
-	out, used, err := g.Client.Embed(ctx, to, texts, query)
+	calling, sp := called(ctx, to.Provider, "embedding", to.Model)
+	out, used, err := g.Client.Embed(calling, to, texts, query)
+	sp.End(err)
 	outcome := "ok"
 	if err != nil {
 		outcome = "failed"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/memsvc/problem"
+	"github.com/nacredb/nacre/memsvc/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -128,7 +129,12 @@ func (w *Worker) do(ctx context.Context, j store.Job) {
 		w.beat(work, cancel, j, stage)
 	}()
 	w.S.reached(stageClaimed)
-	err := w.run(work, j, stage)
+	tracked, sp := span.Start(work, "job "+j.Kind, span.Internal)
+	sp.Set("memsvc.context", j.Context)
+	sp.Set("memsvc.attempt", j.Attempt)
+	err := w.run(tracked, j, stage)
+	sp.Set("memsvc.stage", stage.get())
+	sp.End(err)
 	lost := errors.Is(context.Cause(work), errLost)
 	cancel(nil)
 	<-done

@@ -12,6 +12,8 @@ import (
 	"net/textproto"
 	"strings"
 	"time"
+
+	"github.com/nacredb/nacre/memsvc/span"
 )
 
 // Endpoint is a provider with one address: reranking, text in images, speech.
@@ -142,7 +144,8 @@ func (c *Client) post(ctx context.Context, e Endpoint, body, out any) error {
 }
 
 func (c *Client) call(ctx context.Context, e Endpoint, kind string, body []byte, out any) error {
-	return c.do(ctx, c.http, e.URL+"\x00"+e.Key+"\x00"+e.Model, func(ctx context.Context) (*http.Request, error) {
+	ctx, sp := span.Start(ctx, "provider "+e.Model, span.Client)
+	err := c.do(ctx, c.http, e.URL+"\x00"+e.Key+"\x00"+e.Model, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
@@ -162,4 +165,6 @@ func (c *Client) call(ctx context.Context, e Endpoint, kind string, body []byte,
 		}
 		return nil
 	}, func() bool { return false })
+	sp.End(err)
+	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/settings"
+	"github.com/nacredb/nacre/memsvc/span"
 	"github.com/nacredb/nacre/memsvc/store"
 	"github.com/nacredb/nacre/memsvc/text"
 )
@@ -63,16 +64,39 @@ type Found struct {
 	Legs   map[string]int
 	Pool   int
 	Seeds  []string // entities that the question names: entity:TYPE/NAME
+
+	candidates []Candidate
 }
 
 // Search answers a query with at most k hits.
-func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int) (*Found, error) {
-	h, err := s.fresh(ctx, t)
+func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int) (out *Found, err error) {
+	ctx, sp := span.Start(ctx, "search", span.Internal)
+	sp.Set("memsvc.mode", q.Mode)
+	defer func() { sp.End(err) }()
+	h, err := s.caughtUp(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	s.vector(ctx, t, &q)
 	s.look(ctx, t, h, &q)
+	out = s.rank(ctx, h, q)
+	sp.Set("memsvc.tier", out.Tier)
+	out.Hits, err = s.hydrate(ctx, t, q.Region, out.candidates, k)
+	return out, err
+}
+
+// caughtUp is fresh with a span of its own.
+func (s *Service) caughtUp(ctx context.Context, t *settings.Tenant) (*held, error) {
+	ctx, sp := span.Start(ctx, "index", span.Internal)
+	h, err := s.fresh(ctx, t)
+	sp.End(err)
+	return h, err
+}
+
+// rank finds the candidates of a query. The span tells how many each leg gave.
+func (s *Service) rank(ctx context.Context, h *held, q Query) *Found {
+	_, sp := span.Start(ctx, "rank", span.Internal)
+	defer sp.End(nil)
 	out := &Found{Tier: TierHybrid, Reason: "ranked over the pool"}
 	h.mu.RLock()
 	candidates, legs := h.x.Search(q, s.Tuning)
@@ -86,9 +110,11 @@ func (s *Service) Search(ctx context.Context, t *settings.Tenant, q Query, k int
 	if len(candidates) > 0 && legs[TierDirect] > 0 && strings.HasPrefix(candidates[0].ID, "attribute/") {
 		out.Tier, out.Reason = TierDirect, "the question asks for a key of an entity"
 	}
-	out.Legs, out.Pool = legs, len(candidates)
-	out.Hits, err = s.hydrate(ctx, t, q.Region, candidates, k)
-	return out, err
+	out.Legs, out.Pool, out.candidates = legs, len(candidates), candidates
+	for name, n := range legs {
+		sp.Set("memsvc.leg."+name, n)
+	}
+	return out
 }
 
 // widen looks again over a larger pool with more weight on similar words and names; what it finds stands behind.
