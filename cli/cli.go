@@ -6,9 +6,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -20,11 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/nacredb/nacre/cli/render"
-	"github.com/nacredb/nacre/cli/repl"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/rpc"
-	"github.com/nacredb/nacre/engine/errs"
 )
 
 // Build says what was built; empty fields are filled from the module's build info.
@@ -121,58 +115,6 @@ func applet(root *cobra.Command, argv0 string) string {
 	return ""
 }
 
-// report prints why a command failed: one line, and for a wrong command line a hint. Where the command has --json, it
-// is an object.
-func report(s *streams, cmd *cobra.Command, err error) {
-	var exit exitError
-	if errors.As(err, &exit) && exit.err == nil {
-		return
-	}
-	if flag := cmd.Flags().Lookup("json"); flag != nil && flag.Value.String() == "true" {
-		reportJSON(s.err, cmd, err)
-		return
-	}
-	fmt.Fprintf(s.err, "nacre: %s\n", render.Visible(repl.Plain(err), true)) // it may hold a text of the server's
-	var usage usageError
-	asksWrong := exitUsage
-	if isReady(cmd) {
-		asksWrong = readyUsage
-	}
-	if errors.As(err, &usage) || exitCode(err) == asksWrong {
-		fmt.Fprintf(s.err, "See '%s --help'.\n", cmd.CommandPath())
-	}
-}
-
-// reportJSON writes a failure as programs read it: one object on one line.
-func reportJSON(w io.Writer, cmd *cobra.Command, err error) {
-	code := exitCode(err)
-	failure := struct {
-		Kind       string `json:"kind"`
-		Message    string `json:"message"`
-		Hint       string `json:"hint,omitempty"`
-		Command    string `json:"command"`
-		RetryAfter int    `json:"retry_after_secs,omitempty"`
-		ExitCode   int    `json:"exit_code"`
-	}{Kind: codeName(code), Message: err.Error(), Command: cmd.CommandPath(), ExitCode: code}
-	var e *errs.Error
-	if errors.As(err, &e) {
-		failure.Kind = e.Kind.String()
-	}
-	if code == exitUsage {
-		failure.Hint = "See '" + cmd.CommandPath() + " --help'."
-	}
-	if code == exitRateLimited || code == exitUnreachable {
-		failure.RetryAfter = 1
-	}
-	var b strings.Builder
-	out := json.NewEncoder(&b) // ends the object with a line feed
-	out.SetEscapeHTML(false)
-	if err := out.Encode(failure); err != nil { // strings and numbers always have a form
-		b.WriteString("{\"kind\":\"other\"}\n")
-	}
-	_, _ = io.WriteString(w, render.VisibleJSON(b.String())) // there is no other way to tell of it
-}
-
 func newRootCmd(s *streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nacre",
@@ -204,6 +146,7 @@ exit-codes').`,
 		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
 		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
+	addFailureJSON(root, "import", "export", "graphql", "validate", "isready", "kill", "backup", "restore", "compact")
 	root.AddCommand(newTopics()...)
 	root.PersistentPreRunE = setByVariables
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })

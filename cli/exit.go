@@ -29,7 +29,7 @@ const (
 	exitInterrupted = 130
 )
 
-// codeName is an exit code in a word.
+// codeName is an exit code in a word: the kinds of failures.
 func codeName(code int) string {
 	switch code {
 	case exitUsage:
@@ -130,10 +130,13 @@ func kindCode(e *errs.Error) int {
 	case errs.KindNotFound:
 		return exitNotFound
 	case errs.KindNotAllowed:
-		if e.Detail != nil && e.Detail.Kind == "Auth" {
-			return exitUnauth
+		if e.Detail == nil || e.Detail.Kind != "Auth" {
+			return exitForbidden
 		}
-		return exitForbidden
+		if e.Detail.Inner != nil && e.Detail.Inner.Kind == "TooManyAttempts" {
+			return exitRateLimited
+		}
+		return exitUnauth
 	case errs.KindAlreadyExists:
 		return exitConflict
 	case errs.KindQuery:

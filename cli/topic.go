@@ -13,17 +13,17 @@ func newTopics() []*cobra.Command {
 const exitCodesTopic = `Every command but isready ends with one of these:
 
    0  ok; also when the reader of a pipe went away
-   1  another failure, such as a statement that failed
+   1  other: another failure, such as a statement that failed
    2  usage: a wrong flag, argument or setting
-   3  not authenticated: no identity, or a wrong one
+   3  unauthenticated: no identity, or a wrong one
    4  forbidden: the identity may not do it
-   5  not found: a file, context, namespace, database, table or record
+   5  not_found: a file, context, namespace, database, table or record
    6  conflict: it exists already, or is in the way, or in use
    7  invalid: a text that does not parse, a damaged file or store
-   8  rate limited: too many attempts; wait and try again
-   9  unreachable or unavailable: no server answers, or it is not ready
-  10  timed out
- 130  interrupted by Ctrl-C
+   8  rate_limited: too many attempts to sign in; wait and try again
+   9  unreachable: no server answers, it is not ready, or has no memory left
+  10  timeout: it was not done in time
+ 130  interrupted: by Ctrl-C
 
 nacre isready has the codes of pg_isready:
 
@@ -32,9 +32,18 @@ nacre isready has the codes of pg_isready:
    2  no answer
    3  wrong arguments
 
-With --json a command that fails prints one object on standard error: kind,
-message, command, hint, retry_after_secs and exit_code. Standard output has data
-only.`
+With --json a command that fails prints one object on standard error. Standard
+output has data only. The members of the object:
+
+  kind              the word of the exit status above
+  exit_code         the exit status
+  message           what went wrong, for people
+  code              the kind of an error of the database, as Validation;
+                    not there for others
+  hint              what may help, if anything is known
+  command           the command, as 'nacre sql'
+  retry_after_secs  when it is worth a try again, with kinds rate_limited and
+                    unreachable`
 
 const environmentTopic = `Every flag has a variable, which the help of its command names. A flag wins over its
 variable, and a variable over the context and the configuration file.

@@ -107,6 +107,10 @@ func statusError(res *http.Response) error {
 		e := errs.InvalidAuth()
 		e.Msg = msg
 		return e
+	case http.StatusTooManyRequests:
+		e := errs.InvalidAuth()
+		e.Msg, e.Detail.Inner = msg, &errs.Detail{Kind: "TooManyAttempts"}
+		return e
 	case http.StatusForbidden:
 		return errs.NotAllowed("%s", msg)
 	case http.StatusNotFound:
