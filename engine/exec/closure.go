@@ -112,26 +112,29 @@ func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Va
 	if !ok {
 		return value.None, notAFunction(f)
 	}
-	if err := r.Enter(ctx); err != nil {
-		return value.None, err
-	}
-	defer r.Leave()
 	if by != nil {
 		if err := c.missing(len(args), by); err != nil {
 			return value.None, err
 		}
 	}
-	return r.callIn(ctx, env, c, args, by)
-}
-
-// callIn is call inside of the rights of the closure. It is apart so that neither has too many defers and returns for
-// the compiler to place them in line.
-func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Value, by *host) (value.Value, error) {
+	if err := r.Enter(ctx); err != nil {
+		return value.None, err
+	}
+	defer r.Leave()
+	// Most closures are of the text that runs.
+	if c.from == nil && r.Auth.Code == (auth.Code{}) && c.defining == (r.defining > 0) {
+		return r.callIn(ctx, env, c, args, by)
+	}
 	env, was, err := r.enterClosure(env, c)
 	if err != nil {
 		return value.None, err
 	}
 	defer r.leaveClosure(was)
+	return r.callIn(ctx, env, c, args, by)
+}
+
+// callIn is call inside of the rights of the closure.
+func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Value, by *host) (value.Value, error) {
 	frame := r.frame(env, len(c.node.Params)+len(c.vars))
 	for i, p := range c.node.Params {
 		v := value.None
@@ -144,7 +147,10 @@ func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Val
 				return value.None, errs.Internal("Incorrect arguments for %s(). Expected a value of type '%s' for argument $%s", by.name(), p.Type, p.Name)
 			}
 		}
-		if i < len(args) || frame.find(p.Name) < 0 {
+		switch {
+		case i == 0:
+			frame.vars = append(frame.vars, record.Param{Name: p.Name, Value: v})
+		case i < len(args) || frame.find(p.Name) < 0:
 			frame.Set(p.Name, v) // of equal names the last has it
 		}
 	}
@@ -187,6 +193,9 @@ func (r *Run) frame(up *Env, vars int) *Env {
 
 func (r *Run) release(e *Env) {
 	clear(e.vars)
-	*e = Env{vars: e.vars[:0]}
+	if e.hasDoc || e.at != nil || e.search != nil || e.table != nil || e.stands != asRow {
+		*e = Env{vars: e.vars}
+	}
+	e.up, e.vars = nil, e.vars[:0]
 	r.stock = append(r.stock, e)
 }

@@ -36,7 +36,8 @@ func (r *Run) object(ctx context.Context, env *Env, x *ast.Object) (value.Value,
 	if err := r.did(ctx, len(x.Fields)*turnWeight); err != nil {
 		return value.None, err
 	}
-	fields, sum := make([]value.Field, len(x.Fields)), held(0)
+	sum := held(0)
+	o, fields := value.MakeObject(len(x.Fields))
 	for i, f := range x.Fields {
 		v, err := r.Eval(ctx, env, f.Value)
 		if err == nil {
@@ -50,7 +51,8 @@ func (r *Run) object(ctx context.Context, env *Env, x *ast.Object) (value.Value,
 		}
 		fields[i] = value.Field{Name: f.Key, Value: v}
 	}
-	return value.ObjectOf(value.NewObject(fields...)), nil
+	o.Sort()
+	return value.ObjectOf(o), nil
 }
 
 // record evaluates table:key.

@@ -25,6 +25,18 @@ var emptyObject = &Object{}
 
 // NewObject makes an object of fields; it sorts them (in place), and of equal names the last one wins.
 func NewObject(fields ...Field) *Object {
+	o := &Object{fields: fields}
+	o.Sort()
+	return o
+}
+
+// Sort puts the fields of an object that was just made, and is in no value yet, in the order of their names; of equal
+// names the last one wins.
+func (o *Object) Sort() {
+	fields := o.fields
+	if ascending(fields) {
+		return
+	}
 	slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	out := fields[:0]
 	for i, f := range fields {
@@ -33,7 +45,17 @@ func NewObject(fields ...Field) *Object {
 		}
 		out = append(out, f)
 	}
-	return &Object{fields: out}
+	o.fields = out
+}
+
+// ascending reports whether the names of fields are in order, none of them twice.
+func ascending(fields []Field) bool {
+	for i := 1; i < len(fields); i++ {
+		if fields[i-1].Name >= fields[i].Name {
+			return false
+		}
+	}
+	return true
 }
 
 // ObjectOfSorted makes an object that takes over fields, which are sorted and distinct already.
