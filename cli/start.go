@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -168,10 +169,53 @@ func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Log
 		}
 		logs, closers = append(logs, socket), append(closers, stop)
 	}
+	to, err := collector(s, cfg.LogOTLP)
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	if to != nil {
+		sent, stop, err := collectorLog(s, *to, cfg.LogOTLP, level, telemetry.Tee(logs...))
+		if err != nil {
+			return nil, nil, errors.Join(err, done())
+		}
+		logs, closers = append(logs, sent), append(closers, stop)
+	} else if cfg.LogOTLP.Level != "" {
+		screen.Warn("--log-otel-level has no effect: add --log-otel-endpoint or NACRE_TELEMETRY_PROVIDER=otlp",
+			"component", "server")
+	}
 	if len(logs) == 1 {
 		return screen, done, nil
 	}
 	return telemetry.Tee(logs...), done, nil
+}
+
+// collector is where a copy of the log goes by OTLP; nil for nowhere.
+func collector(s *streams, c config.LogOTLP) (*telemetry.OTLP, error) {
+	if c.Endpoint == "" && c.Provider == "" || slices.Contains(s.environ, "OTEL_SDK_DISABLED=true") {
+		return nil, nil
+	}
+	to, err := telemetry.OTLPFromEnv(s.environ, c.Endpoint)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return &to, nil
+}
+
+// collectorLog begins to send a copy of the log. others are told when the collector is away, and there again.
+func collectorLog(s *streams, to telemetry.OTLP, c config.LogOTLP, level slog.Leveler, others *slog.Logger) (
+	*slog.Logger, func() error, error) {
+	if c.Level != "" {
+		own, err := telemetry.ParseLevel(c.Level)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		level = own
+	}
+	sent, err := telemetry.OpenOTLPLog(to, s.build.Version, others)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sent.Logger(level), sent.Close, nil
 }
 
 // fileLog opens the copy of the log in a file.

@@ -80,6 +80,7 @@ type Config struct {
 	LogLevel, LogFormat string
 	LogFile             LogFile
 	LogSocket           LogSocket
+	LogOTLP             LogOTLP
 	SlowThreshold       time.Duration
 	SlowAllow, SlowDeny Names // parameters whose values may be logged
 }
@@ -96,6 +97,13 @@ type LogFile struct {
 type LogSocket struct {
 	Address       string // HOST:PORT or unix:PATH; "" for none
 	Format, Level string // Level "": that of the log
+}
+
+// LogOTLP is a copy of the log that goes to a collector of OpenTelemetry.
+type LogOTLP struct {
+	Endpoint string // base address of the collector; "": where the variables of OpenTelemetry say
+	Provider string // otlp: send it, also without Endpoint
+	Level    string // "": that of the log
 }
 
 // Limits bounds what comes from outside. Sizes are bytes.

@@ -282,6 +282,14 @@ func logSettings(c *Config) []*Setting {
 			Value: stringValue{&c.LogSocket.Format}},
 		{Flag: "log-socket-level", Env: "LOG_SOCKET_LEVEL", Group: GroupLog,
 			Help: "Its level, as --log (default: that of --log)", Value: stringValue{&c.LogSocket.Level}},
+		{Flag: "log-otel-endpoint", Env: "LOG_OTEL_ENDPOINT", Group: GroupLog,
+			Help: "Send the log to the OpenTelemetry collector at this address as well, such as http://localhost:4318 " +
+				"(OTLP over HTTP in JSON); the other variables of OpenTelemetry hold, too",
+			Value: stringValue{&c.LogOTLP.Endpoint}},
+		{Flag: "log-otel-level", Env: "LOG_OTEL_LEVEL", Group: GroupLog,
+			Help: "Level of what is sent there, as --log (default: that of --log)", Value: levelValue{&c.LogOTLP.Level}},
+		{Env: "TELEMETRY_PROVIDER", Group: GroupLog,
+			Help: "otlp: send the log to where OTEL_EXPORTER_OTLP_ENDPOINT says", Value: providerValue{&c.LogOTLP.Provider}},
 		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", EnvToo: "SLOW_QUERY_LOG_THRESHOLD", Group: GroupLog,
 			Help:  "Log queries that take longer; a number alone is milliseconds",
 			Value: millisValue{durationValue{&c.SlowThreshold}}},
@@ -316,11 +324,7 @@ func unusedSettings() []*Setting {
 			Value: boolValue{new(bool)}},
 		unused("durable-session-ttl", "DURABLE_SESSION_TTL", noDurable),
 		unused("durable-session-gc-interval", "DURABLE_SESSION_GC_INTERVAL", noDurable),
-		{Flag: "log-otel-level", Env: "LOG_OTEL_LEVEL", Group: GroupUnused, Help: noOTLP, Unused: noOTLP,
-			Value: levelValue{new(string)}},
 	}
 }
 
 const noDurable = "Sessions that clients attach over HTTP are in memory and end with the server; clients attach them again"
-
-const noOTLP = "Nothing is sent by OTLP: Prometheus reads /metrics, and the log goes to a file or socket"

@@ -91,6 +91,24 @@ func (v levelValue) Set(s string) error {
 func (v levelValue) String() string { return *v.p }
 func (v levelValue) Type() string   { return "string" }
 
+// providerValue names the protocol that telemetry is sent by; "" for none.
+type providerValue struct{ p *string }
+
+// Set implements pflag.Value.
+func (v providerValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "none", "":
+		*v.p = ""
+		return nil
+	case "otlp":
+		*v.p = "otlp"
+		return nil
+	}
+	return fmt.Errorf("unknown telemetry provider %q (none, otlp)", s)
+}
+func (v providerValue) String() string { return *v.p }
+func (v providerValue) Type() string   { return "string" }
+
 // ParseDuration reads "30s", "1h30m", "1d", "2w"; "none" and "0" are zero. A negative duration is refused.
 func ParseDuration(s string) (time.Duration, error) {
 	if s == "" || s == "0" || strings.EqualFold(s, "none") {
