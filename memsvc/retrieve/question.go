@@ -75,7 +75,7 @@ func (x *Index) read(query string, now time.Time, t *Tuning) question {
 			continue
 		}
 		seen[stem] = true
-		if id, ok := x.names.find(w.Lower); ok && x.isSpeaker(id) {
+		if id, ok := x.speaker(w.Lower); ok {
 			q.speakers = append(q.speakers, id)
 			continue
 		}
@@ -121,6 +121,15 @@ func inMoment(ms []text.Moment, at int) bool {
 		}
 	}
 	return false
+}
+
+// speaker is the speaker whose name a folded word is, also with the s of a possessive that lacks its apostrophe.
+func (x *Index) speaker(word string) (int32, bool) {
+	id, ok := x.names.find(word)
+	if name, cut := strings.CutSuffix(word, "s"); cut && (!ok || !x.isSpeaker(id)) {
+		id, ok = x.names.find(name)
+	}
+	return id, ok && x.isSpeaker(id)
 }
 
 // isSpeaker reports whether somebody of that name speaks in the index.

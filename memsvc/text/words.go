@@ -140,7 +140,12 @@ become became becomes becoming|come came comes coming|pay paid pays paying|say s
 person people|man men|woman women|mouse mice|foot feet|tooth teeth|wife wives|life lives|knife knives|
 married marry marries marriage|bake baked baking bakery|paint painted painting paintings paints|hear heard hears hearing|
 forget forgot forgotten|hike hiked hiking hikes|camp camped camping camps|dance danced dancing dances dancer|fight fought|
-adopt adopted adopting adoption|move moved moving moves|study studied studying studies|hurt hurts hurting|lead led leads leading`)
+adopt adopted adopting adoption|move moved moving moves|sting stung|bite bit bitten|wake woke woken|weav wove woven|
+steal stole stolen|hide hid hidden|shake shook shaken|dig dug|shoot shot|light lit|lend lent|hang hung|stick stuck|bend bent|bleed bled|
+blow blew blown|burn burnt|deal dealt|dream dreamt|feed fed|forgiv forgave forgiven|freez froze frozen|kneel knelt|mean meant|seek sought|
+shine shone|shrink shrank shrunk|sink sank sunk|slide slid|spill spilt|spin spun|strike struck|swear swore sworn|sweep swept|tear tore torn|
+understand understood|drink drank drunk|ring rang rung|sit sat|beat beaten|show shown|rise risen|wolf wolves|shelf shelves|thief thieves|
+loaf loaves|goos geese|half halves|study studied studying studies|hurt hurts hurting|lead led leads leading`)
 })
 
 func forms(s string) map[string]string {
