@@ -56,11 +56,8 @@ func (se *search) factors() {
 		if q.who && len(u.names) > 0 {
 			f += t.Named
 		}
-		if u.kind == kindTurn && u.asks {
-			f *= t.Question
-		}
-		if u.kind == kindTurn && u.words < briefWords {
-			f *= 1 - (1-t.Brief)*(1-u.words/briefWords)
+		if u.kind == kindTurn {
+			f *= t.manner(u)
 		}
 		if u.role == roleAssistant && u.kind == kindTurn && u.speaker < 0 {
 			f *= t.Assistant
@@ -86,6 +83,28 @@ func (se *search) factors() {
 		}
 		se.s.score[d] *= f
 	}
+}
+
+// manner is the factor for how a turn speaks: one that tells nothing of who says it seldom answers.
+func (t *Tuning) manner(u *unit) float32 {
+	f := float32(1)
+	switch {
+	case u.asks && u.tells:
+		f *= t.AsksBack
+	case u.asks:
+		f *= t.Question
+	}
+	switch {
+	case u.tells:
+	case u.replies:
+		f *= t.Reply
+	default:
+		f *= t.Impersonal
+	}
+	if u.words < briefWords {
+		f *= 1 - (1-t.Brief)*(1-u.words/briefWords)
+	}
+	return f
 }
 
 // asksFor reports whether a question names every word of a key, or one of similar meaning.

@@ -73,6 +73,8 @@ type unit struct {
 	dated    bool  // its text names a time
 	numbered bool  // its text holds a number
 	asks     bool  // its text is a question
+	tells    bool  // its text speaks of who says it
+	replies  bool  // its text speaks to the other one
 	labels   []int32
 	names    []int32  // entities that its text names
 	key      []string // stems of the key of a fact
@@ -292,7 +294,7 @@ func (x *Index) features(d int32, u Unit) {
 		}
 	}
 	n.asks = strings.HasSuffix(strings.TrimRight(u.Text, " \n\"')"), "?")
-	n.numbered = strings.ContainsAny(u.Text, "0123456789") || numberWord(u.Text)
+	n.manner(u.Text)
 	x.bytes += int64(24*len(n.names) + 16*len(n.moments))
 }
 
@@ -304,15 +306,26 @@ func firstName(s string) string {
 	return text.Fold(s)
 }
 
-func numberWord(s string) bool {
-	for _, w := range strings.Fields(strings.ToLower(s)) {
-		switch w {
-		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "dozen", "hundred",
-			"thousand", "once", "twice":
-			return true
+// manner reads how a text speaks: of numbers, of who says it, to the other one.
+func (n *unit) manner(s string) {
+	n.numbered = strings.ContainsAny(s, "0123456789")
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
+		head, tail := strings.Trim(w, ".,;:!?\"()*…-"), ""
+		if i := strings.IndexAny(head, "'’"); i >= 0 {
+			head, tail = head[:i], head[i:]
+		}
+		switch head {
+		case "i", "my", "me", "mine", "myself", "we", "our", "ours", "us":
+			n.tells = true
+		case "you", "your", "yours", "wow", "congratulations", "congrats":
+			n.replies = true
+		case "that":
+			n.replies = n.replies || tail != ""
+		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
+			"thirty", "forty", "fifty", "dozen", "hundred", "thousand", "once", "twice":
+			n.numbered = true
 		}
 	}
-	return false
 }
 
 func (x *Index) post(d int32, terms []string) {

@@ -20,7 +20,8 @@ type Tuning struct {
 	Feedback                    float32 // weight of words of the best units
 	FeedbackDocs, FeedbackTerms int
 	Hop                         float32 // names that the best units bring in
-	Question                    float32 // factor for a turn that asks
+	Question, AsksBack          float32 // factor for a turn that asks, and for one that tells something before
+	Reply, Impersonal           float32 // factor for a turn that speaks to the other one alone, and of neither
 	Answer                      float32 // how much of a question counts as said in the answer
 	Brief                       float32 // factor for a turn without a word that says something
 	Person, PersonShare         float32 // for a unit of or about somebody that the query names; of the best score
@@ -48,7 +49,8 @@ var Default = Tuning{
 	Speaker: 1.3, NotSpeaker: 0.9, Asking: 0.2, Near: 0.8, NearLeast: 0.5, NearMost: 16, KinMost: 64,
 	Meaning: 1.2, Topic: 1, SoftTopic: 1,
 	Name: 0.8, Time: 0.6, Dated: 0.12, Numbered: 0.1, Vector: 0.15, Provided: 1, VectorBefore: 0.2, VectorNext: 0.1,
-	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15, Question: 0.7, Answer: 1, Brief: 0.3, Named: 0.2,
+	Feedback: 0.03, FeedbackDocs: 6, FeedbackTerms: 8, Hop: 0.15,
+	Question: 0.7, AsksBack: 0.85, Reply: 0.8, Impersonal: 0.92, Answer: 1, Brief: 0.3, Named: 0.2,
 	Person: 0.1, PersonShare: 0.12, Absent: 0.6, Crowd: 0.9, Assistant: 0.9, Recent: 0.02,
 	Latest: 0.02, Later: 0.3, Fact: 1.5, Direct: 2, Stale: 0.5,
 	Cover: 0.2,
