@@ -321,8 +321,8 @@ func (n *unit) manner(s string) {
 			n.replies = true
 		case "that":
 			n.replies = n.replies || tail != ""
-		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
-			"thirty", "forty", "fifty", "dozen", "hundred", "thousand", "once", "twice":
+		case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+			"twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "once", "twice":
 			n.numbered = true
 		}
 	}
