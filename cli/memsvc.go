@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/internal/inprocess"
 	"github.com/nacredb/nacre/memsvc"
 	"github.com/nacredb/nacre/memsvc/config"
@@ -178,7 +179,10 @@ func (f *memsvcFlags) withService(ctx context.Context, s *streams, run func(mems
 	}
 	c := memsvc.Config{Config: conf, Log: memsvc.NewLog(s.err, conf), Version: s.build.Version}
 	if !conf.Embedded() {
-		return run(c)
+		if err := run(c); !errors.Is(err, client.ErrUnreachable) {
+			return err
+		}
+		return exitError{exitUnreachable, fmt.Errorf("%sSURREALDB_URL: no database answers at %s", config.Prefix, conf.DBURL)}
 	}
 	dsn := "memory"
 	if dir := conf.EmbeddedDir(); dir != "" {

@@ -67,6 +67,15 @@ func (c *Config) fill() {
 	}
 }
 
+// open opens the database. The error names the setting that says where it is.
+func (c *Config) open(ctx context.Context) (*store.Store, error) {
+	st, err := store.Open(ctx, c.Connect)
+	if err != nil {
+		return nil, fmt.Errorf("%sSURREALDB_URL: %w", config.Prefix, err)
+	}
+	return st, nil
+}
+
 // Serve runs the service until ctx ends; then it finishes the requests that are under way.
 func Serve(ctx context.Context, c Config) (err error) {
 	c.fill()
@@ -82,7 +91,7 @@ func Serve(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("%sBIND: %w", config.Prefix, err)
 	}
-	st, err := store.Open(ctx, c.Connect)
+	st, err := c.open(ctx)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -154,7 +163,7 @@ func serve(ctx context.Context, c *Config, l net.Listener, h http.Handler) error
 // Bootstrap makes the first management key, and the first Context with a key. It fails if there is one.
 func Bootstrap(ctx context.Context, c Config, contextID string) (out *api.Bootstrapped, err error) {
 	c.fill()
-	st, err := store.Open(ctx, c.Connect)
+	st, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +183,7 @@ type Migrated struct {
 // Migrate brings the tables of every Context up to date, as a start of the service does. With dry it only looks.
 func Migrate(ctx context.Context, c Config, dry bool) (out *Migrated, err error) {
 	c.fill()
-	st, err := store.Open(ctx, c.Connect)
+	st, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}

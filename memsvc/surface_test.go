@@ -224,3 +224,42 @@ func (s *service) isReady(id string) {
 		return s.get(200, "/documents/"+id).str("status") == "ready"
 	})
 }
+
+// TestUserAPIWithoutThePrefix holds that the user API is there at both of its addresses, as the same calls.
+func TestUserAPIWithoutThePrefix(t *testing.T) {
+	s := start(t)
+	a := s.must(201, s.key, "POST", "/main/keys", `{"name": "mine", "ttl_seconds": 60}`)
+	if got := s.must(200, a.str("key"), "GET", "/main/me", nil).str("contextId"); got != "main" {
+		t.Errorf("the key is one of %q", got)
+	}
+	s.must(200, s.key, "POST", "/main/query", `{"query": "x"}`)
+	s.must(401, "", "POST", "/main/query", `{"query": "x"}`)
+	s.must(401, s.key, "GET", "/other/me", nil)
+	s.must(404, s.key, "GET", "/contexts/main", nil)
+	for _, id := range []string{"contexts", "health", "api", "mcp"} {
+		s.must(422, managementKey, "POST", "/api/v1/contexts/"+id, nil)
+	}
+	if got := s.must(405, s.key, "PUT", "/api/v1/main/query", "{}").header.Values("Allow"); len(got) != 1 ||
+		got[0] != "POST" {
+		t.Errorf("Allow: %v", got)
+	}
+}
+
+// TestProblemsOfStatus429 holds that they say when to try again, null where no time helps.
+func TestProblemsOfStatus429(t *testing.T) {
+	s := start(t, "MEMSVC_RATE_LIMIT_PER_MINUTE", "2")
+	s.must(200, managementKey, "PATCH", "/api/v1/contexts/main", `{"enforcement_blocked": true}`)
+	a := s.post(429, "/chat", `{"message": "x"}`)
+	if got, ok := a.m["retry_after"]; !ok || got != nil || a.header.Get("Retry-After") != "" {
+		t.Errorf("blocked: %s", a.raw)
+	}
+	s.get(200, "/me")
+	a = s.get(429, "/me")
+	if a.str("type") != "urn:memsvc:error:rate-limited" || a.str("retry_after") != a.header.Get("Retry-After") ||
+		a.str("retry_after") == "" {
+		t.Errorf("too many: %s", a.raw)
+	}
+	if _, ok := s.must(404, managementKey, "GET", "/api/v1/contexts/nope", nil).m["retry_after"]; ok {
+		t.Error("another status says when to try again")
+	}
+}

@@ -106,7 +106,8 @@ func (c *call) free(ctx context.Context, row *store.Idempotency) error {
 }
 
 func (c *call) settle(ctx context.Context, row *store.Idempotency, rec *capture, finished bool) error {
-	if !finished || rec.status >= 400 || rec.large {
+	silent := rec.status == 0 && rec.body.Len() == 0 // the client went before there was an answer
+	if !finished || c.failed || silent || rec.status >= 400 || rec.large {
 		return c.free(ctx, row)
 	}
 	_, err := c.tenant.DB.Query(ctx, "UPDATE $id SET done = true, status = $status, body = $body, expires = $expires RETURN NONE",

@@ -91,6 +91,8 @@ func schemaOf(t reflect.Type, depth int) map[string]any {
 	switch t {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[Seconds]():
+		return map[string]any{"type": []string{"integer", "null"}}
 	case reflect.TypeFor[Area]():
 		number := map[string]any{"type": "number"}
 		return map[string]any{"type": "object", "description": "one of near and within", "properties": map[string]any{

@@ -41,7 +41,11 @@ func TestOpenAPIIsWhatTheRouterServes(t *testing.T) {
 	}
 	served := 0
 	err = chi.Walk(router, func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		served++
+		if strings.HasPrefix(path, "/{ctx}/") { // the second address of a call
+			path = versionPrefix + path
+		} else {
+			served++
+		}
 		if !described[method+" "+path] {
 			t.Errorf("%s %s is served and not described", method, path)
 		}

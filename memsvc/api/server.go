@@ -80,7 +80,12 @@ func New(opt Options) *Server {
 	return s
 }
 
+// questionTimeout bounds how long a search waits for the embedding of its question; then it goes on without.
+const questionTimeout = 5 * time.Second
+
 func (s *Server) embedQuestion(ctx context.Context, t *settings.Tenant, question string) ([]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	defer cancel()
 	v, err := s.models.Embed(ctx, t, []string{question}, true)
 	if err != nil {
 		return nil, err
@@ -140,6 +145,7 @@ type call struct {
 	tenant *settings.Tenant
 	status int
 	done   bool // the handler has answered
+	failed bool // after the answer had begun
 	bytes  []byte
 	read   bool
 }
@@ -147,6 +153,9 @@ type call struct {
 func (c *call) ctx() context.Context { return c.r.Context() }
 
 func (c *call) param(name string) string { return chi.URLParam(c.r, name) }
+
+// versionPrefix begins the addresses of both APIs.
+const versionPrefix = "/api/v1"
 
 func (s *Server) mount() http.Handler {
 	r := chi.NewRouter()
@@ -156,13 +165,22 @@ func (s *Server) mount() http.Handler {
 			continue
 		}
 		r.Method(rt.method, rt.path, s.serve(rt))
+		if rt.plane == data { // the user API is also there without the prefix of the version
+			r.Method(rt.method, strings.TrimPrefix(rt.path, versionPrefix), s.serve(rt))
+		}
 	}
+	known := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, problem.NotFound("There is nothing at this address"))
 	})
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, problem.Of(http.StatusMethodNotAllowed, "method-not-allowed",
-			"This address does not take %s", r.Method))
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) {
+		for _, m := range known {
+			if r.Match(chi.NewRouteContext(), m, req.URL.Path) {
+				w.Header().Add("Allow", m)
+			}
+		}
+		s.problem(w, req, problem.Of(http.StatusMethodNotAllowed, "method-not-allowed",
+			"This address does not take %s", req.Method))
 	})
 	return r
 }
@@ -357,15 +375,26 @@ func (c *call) audit(kind string, verb grant.Verb, target, outcome string, rows 
 
 // Problem is the body of an error.
 type Problem struct {
-	Type       string `json:"type"`
-	Title      string `json:"title"`
-	Status     int    `json:"status"`
-	Detail     string `json:"detail"`
-	Instance   string `json:"instance"`
-	Message    string `json:"message"`
-	Field      string `json:"field,omitempty"`
-	TraceID    string `json:"traceId"`
-	RetryAfter *int   `json:"retry_after,omitempty"`
+	Type       string   `json:"type"`
+	Title      string   `json:"title"`
+	Status     int      `json:"status"`
+	Detail     string   `json:"detail"`
+	Instance   string   `json:"instance"`
+	Message    string   `json:"message"`
+	Field      string   `json:"field,omitempty"`
+	TraceID    string   `json:"traceId"`
+	RetryAfter *Seconds `json:"retry_after,omitempty"` // with status 429 alone
+}
+
+// Seconds is a time to wait, in JSON null where no time helps.
+type Seconds int
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	if s == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(s), 10), nil
 }
 
 func (s *Server) problemOf(ctx context.Context, err error) (*problem.Error, Problem) {
@@ -394,9 +423,9 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests:
-		if p.RetryAfter > 0 {
+		wait := Seconds(p.RetryAfter)
+		if body.RetryAfter = &wait; wait > 0 {
 			w.Header().Set("Retry-After", retryAfter(p.RetryAfter))
-			body.RetryAfter = &p.RetryAfter
 		}
 		if p.Slug == "enforcement-blocked" {
 			s.metrics.Add("memsvc_enforcement_blocked_total", 1)

@@ -426,6 +426,7 @@ func (s *Server) streamChat(y *synthesis, w ingest.TurnWrite) error {
 		if !began {
 			return err
 		}
+		y.c.failed = true
 		_, body := s.problemOf(y.c.ctx(), err)
 		_ = send(map[string]any{"done": true, "error": body}) // the client may be gone
 		return nil

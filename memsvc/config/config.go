@@ -127,7 +127,7 @@ func Table() []Setting {
 			func(c *Config) *[]string { return &c.CORS }),
 		origins("MANAGEMENT_CORS_ALLOWED_ORIGINS", "the same for the management API",
 			func(c *Config) *[]string { return &c.ManagementCORS }),
-		count("DEFAULT_PAGE_SIZE", 100, 1, 500, "rows of a list where no limit is asked",
+		count("DEFAULT_PAGE_SIZE", 100, 1, 10000, "rows of a list where no limit is asked",
 			func(c *Config) *int { return &c.PageSize }),
 		count("MAX_LIST_LIMIT", 500, 1, 10000, "most rows of a list", func(c *Config) *int { return &c.MaxList }),
 		count("MAX_QUERY_K", MaxQueryK, 1, 1<<30, "most hits of a query; never above 50",
@@ -435,7 +435,26 @@ func readFile(path string) (map[string]any, error) {
 	if err := toml.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return m, nil
+	out := map[string]any{}
+	flatten("", m, out)
+	return out, nil
+}
+
+// flatten joins the names of tables and settings: url of the table [reranker] is reranker_url. The table [memsvc] is
+// that of all settings.
+func flatten(table string, m, into map[string]any) {
+	for name, v := range m {
+		full := table + name
+		inner, ok := v.(map[string]any)
+		switch {
+		case !ok:
+			into[full] = v
+		case full == strings.ToLower(strings.TrimSuffix(Prefix, "_")):
+			flatten("", inner, into)
+		default:
+			flatten(full+"_", inner, into)
+		}
+	}
 }
 
 // check holds the rules over several settings, and clamps.
@@ -469,14 +488,21 @@ func (c *Config) check() error {
 	local := c.Embedding == LocalEmbedding
 	need(!local || (c.Embeddings.Key == "" && c.Embeddings.BaseURL == ""), "MODEL_EMBEDDING",
 		"the built-in model takes no "+Prefix+"EMBEDDINGS_API_KEY or _BASE_URL")
-	need(local || c.Embeddings.Key != "" || c.Embeddings.BaseURL != "", "EMBEDDINGS_API_KEY",
-		"required when "+Prefix+"MODEL_EMBEDDING names a model of a provider")
+	if !local && !c.Embeds() {
+		c.Warnings = append(c.Warnings, Prefix+"MODEL_EMBEDDING names a model of a provider, and neither "+Prefix+
+			"EMBEDDINGS_API_KEY nor _BASE_URL is set: searches use the built-in model")
+	}
 	if c.MaxK > MaxQueryK {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%sMAX_QUERY_K is %d: lowered to %d", Prefix, c.MaxK, MaxQueryK))
 		c.MaxK = MaxQueryK
 	}
 	c.PageSize = min(c.PageSize, c.MaxList)
 	return errors.Join(bad...)
+}
+
+// Embeds reports whether a provider embeds texts.
+func (c *Config) Embeds() bool {
+	return c.Embedding != LocalEmbedding && (c.Embeddings.Key != "" || c.Embeddings.BaseURL != "")
 }
 
 // Embedded reports whether the database is one of this process.

@@ -53,7 +53,6 @@ func TestBootErrorsNameTheVariable(t *testing.T) {
 		{with("MEMSVC_MAX_LIST_LIMIT", "many"), "MEMSVC_MAX_LIST_LIMIT"},
 		{with("MEMSVC_LLM_PROVIDER", "delta"), "MEMSVC_LLM_PROVIDER"},
 		{with("MEMSVC_EMBEDDINGS_API_KEY", "k", "MEMSVC_MODEL_EMBEDDING", LocalEmbedding), "MEMSVC_MODEL_EMBEDDING"},
-		{with("MEMSVC_MODEL_EMBEDDING", "big"), "MEMSVC_EMBEDDINGS_API_KEY"},
 	} {
 		_, err := load(t, tc.vars)
 		if err == nil || !strings.Contains(err.Error(), tc.want+":") {
@@ -129,5 +128,43 @@ func TestOriginPatternsAreAnchored(t *testing.T) {
 		if got := OriginAllowed(allowed, origin); got != want {
 			t.Errorf("%s: got %v, want %v", origin, got, want)
 		}
+	}
+}
+
+// TestEmbeddingModelWithoutAWayToIt holds that the name of a model alone is the id of the deployment, and that the start
+// warns that nothing embeds by it.
+func TestEmbeddingModelWithoutAWayToIt(t *testing.T) {
+	c, err := load(t, with("MEMSVC_MODEL_EMBEDDING", "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Embedding != "big" || c.Embeds() || len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0], "MEMSVC_EMBEDDINGS_API_KEY") {
+		t.Errorf("%s, embeds %v, warnings %q", c.Embedding, c.Embeds(), c.Warnings)
+	}
+}
+
+// TestTablesOfAFile holds that settings may stand in tables of the file.
+func TestTablesOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.toml")
+	text := "[memsvc]\nsurrealdb_url = 'memory'\n[reranker]\nurl = 'http://h/r'\nmodel = 'm'\n" +
+		"[provider.beta]\napi_key = 'k'\n[memsvc.cors]\nallowed_origins = ['https://a.b']\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Reranker.URL != "http://h/r" || c.Reranker.Model != "m" || c.Providers["beta"].Key != "k" ||
+		len(c.CORS) != 1 {
+		t.Errorf("got %+v", c)
+	}
+	if err := os.WriteFile(path, []byte("[reranker]\nspeed = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Load(path, func(string) (string, bool) { return "", false }); err == nil ||
+		!strings.Contains(err.Error(), "reranker_speed") {
+		t.Errorf("an unknown setting: %v", err)
 	}
 }

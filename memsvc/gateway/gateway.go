@@ -127,7 +127,7 @@ func called(ctx context.Context, provider, stage, name string) (context.Context,
 }
 
 // Embeds reports whether the deployment has an embedding model of a provider.
-func (g *Gateway) Embeds() bool { return g.Schema.Server.Embedding != config.LocalEmbedding }
+func (g *Gateway) Embeds() bool { return g.Schema.Server.Embeds() }
 
 // embeddingsBase is the address of a wire where none is set.
 var embeddingsBase = map[string]string{"openai": "https://api.openai.com/v1",

@@ -137,6 +137,10 @@ func (s *Store) CreateContext(ctx context.Context, c Context, admin Principal) (
 	return &c, &admin, err
 }
 
+// reservedIDs are the words that stand in addresses where the id of a Context may stand.
+var reservedIDs = map[string]bool{"api": true, "contexts": true, "health": true, "jobs": true, "mcp": true,
+	"metrics": true, "migrations": true, "openapi": true, "ready": true, "status": true, "verbs": true}
+
 func (s *Store) prepare(c *Context) error {
 	if c.Namespace == "" {
 		c.Namespace = contextNamespace
@@ -148,6 +152,9 @@ func (s *Store) prepare(c *Context) error {
 		if !idForm().MatchString(f[1]) {
 			return problem.Invalid(f[0], "%s: want a to z, 0 to 9, _ and -, at most 63, begun by a letter or digit", f[0])
 		}
+	}
+	if reservedIDs[c.ID] {
+		return problem.Of(422, "unprocessable", "The id %s is reserved: it is part of the addresses of the service", c.ID)
 	}
 	if c.Namespace == controlNamespace {
 		return problem.Of(422, "unprocessable", "The namespace %s is reserved", controlNamespace)
