@@ -182,7 +182,8 @@ func (f *memsvcFlags) withService(ctx context.Context, s *streams, run func(mems
 		if err := run(c); !errors.Is(err, client.ErrUnreachable) {
 			return err
 		}
-		return exitError{exitUnreachable, fmt.Errorf("%sSURREALDB_URL: no database answers at %s", config.Prefix, conf.DBURL)}
+		return exitError{exitUnreachable, fmt.Errorf("%sSURREALDB_URL: no database answers at %s", config.Prefix,
+			conf.DBURL)}
 	}
 	dsn := "memory"
 	if dir := conf.EmbeddedDir(); dir != "" {

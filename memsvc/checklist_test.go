@@ -103,7 +103,8 @@ func TestEmbeddingMismatchIsRejected(t *testing.T) {
 	}
 	s.patch(400, `{"models": {"embedding": 5}}`)
 	for _, ok := range []string{`"house-3072"`, "null"} {
-		if got := s.patch(200, `{"models": {"embedding": `+ok+`}}`).str("config", "models", "embedding"); got != "house-3072" {
+		a := s.patch(200, `{"models": {"embedding": `+ok+`}}`)
+		if got := a.str("config", "models", "embedding"); got != "house-3072" {
 			t.Errorf("%s: the model is %q", ok, got)
 		}
 	}

@@ -131,8 +131,8 @@ func TestOriginPatternsAreAnchored(t *testing.T) {
 	}
 }
 
-// TestEmbeddingModelWithoutAWayToIt holds that the name of a model alone is the id of the deployment, and that the start
-// warns that nothing embeds by it.
+// TestEmbeddingModelWithoutAWayToIt holds that the name of a model alone is the id of the deployment, and that the
+// start warns that nothing embeds by it.
 func TestEmbeddingModelWithoutAWayToIt(t *testing.T) {
 	c, err := load(t, with("MEMSVC_MODEL_EMBEDDING", "big"))
 	if err != nil {
