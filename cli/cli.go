@@ -129,9 +129,9 @@ exit-codes').`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       s.build.Version,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q", args[0])
+				return usagef("unknown command %q%s", args[0], meantCommand(cmd, args[0]))
 			}
 			return nil
 		},
@@ -140,7 +140,9 @@ exit-codes').`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetIn(s.in)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w%s", err, meantFlag(cmd, err))
+	})
 	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s), newMCPCmd(s),
 		newIsReadyCmd(s), newVersionCmd(s),
 		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacredb/nacre/cli/profile"
+	"github.com/nacredb/nacre/cli/render"
 )
 
 func newContextCmd(s *streams) *cobra.Command {
@@ -34,7 +36,7 @@ file, from what a command prints, or are asked for.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newContextAddCmd(), newContextUseCmd(s), newContextListCmd(s), newContextShowCmd(s),
+	cmd.AddCommand(newContextAddCmd(s), newContextUseCmd(s), newContextListCmd(s), newContextShowCmd(s),
 		newContextRemoveCmd())
 	return cmd
 }
@@ -57,7 +59,7 @@ func contextError(err error) error {
 	switch {
 	case errors.Is(err, profile.ErrUnknown):
 		return exitError{exitNotFound, err}
-	case errors.Is(err, fs.ErrExist):
+	case errors.Is(err, profile.ErrTaken):
 		return exitError{exitConflict, fmt.Errorf("%w (--replace writes over it)", err)}
 	}
 	return err
@@ -75,7 +77,7 @@ func changeContexts(f func(*profile.File) error) error {
 	return file.Save()
 }
 
-func newContextAddCmd() *cobra.Command {
+func newContextAddCmd(s *streams) *cobra.Command {
 	var c profile.Context
 	var replace bool
 	cmd := &cobra.Command{
@@ -97,7 +99,13 @@ func newContextAddCmd() *cobra.Command {
 			if args[0] == noContext {
 				return usagef("%q stands for no context at all", noContext)
 			}
-			return changeContexts(func(f *profile.File) error { return f.Add(args[0], c, replace) })
+			if err := changeContexts(func(f *profile.File) error { return f.Add(args[0], c, replace) }); err != nil {
+				return err
+			}
+			if _, err := os.Stat(c.PasswordFile); c.PasswordFile != "" && errors.Is(err, fs.ErrNotExist) {
+				fmt.Fprintf(s.err, "nacre: warning: there is no file %s yet\n", render.Visible(c.PasswordFile, false))
+			}
+			return nil
 		},
 	}
 	fl := cmd.Flags()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/engine/parse"
 )
 
 // helpWidth is the width of the help in places of the screen.
@@ -230,4 +232,36 @@ func wrap(text string, indent int) string {
 		line, wide = line+word, wide+w
 	}
 	return strings.ReplaceAll(strings.Join(append(lines, pad+line), "\n"), fixedBlank, " ")
+}
+
+// meantCommand asks for the sub-command of cmd whose name is near to a wrong one; "" where there is none.
+func meantCommand(cmd *cobra.Command, wrong string) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(append(names, c.Name()), c.Aliases...)
+		}
+	}
+	if near := parse.Nearest(wrong, names); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	return ""
+}
+
+// meantFlag asks for the flag of cmd whose name is near to the one that err says is unknown; "" where there is none.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := parse.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return ": did you mean --" + near + "?"
+	}
+	return ""
 }

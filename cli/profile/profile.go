@@ -42,6 +42,9 @@ type File struct {
 // ErrUnknown is wrapped by errors about a context that does not exist.
 var ErrUnknown = errors.New("there is no such context")
 
+// ErrTaken is wrapped by the error about a context that Add does not write over.
+var ErrTaken = errors.New("exists already")
+
 // maxFile is the largest file that is read, in bytes.
 const maxFile = 1 << 20
 
@@ -142,7 +145,7 @@ func (f *File) Add(name string, c Context, replace bool) error {
 		return fmt.Errorf("%q is no name for a context: want letters, digits, dots and dashes, at most 64", name)
 	}
 	if _, there := f.Contexts[name]; there && !replace {
-		return fmt.Errorf("context %s exists: %w", name, fs.ErrExist)
+		return fmt.Errorf("context %s %w", name, ErrTaken)
 	}
 	f.Contexts[name] = c
 	if f.Current == "" {

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,7 @@ func TestFileKeepsContexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Add("prod", prod, false); !errors.Is(err, fs.ErrExist) {
+	if err := f.Add("prod", prod, false); !errors.Is(err, ErrTaken) {
 		t.Errorf("twice: %v", err)
 	}
 	for _, name := range []string{"", "a b", "-x", "a/b", "x\n", string(make([]byte, 70))} {
