@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,9 @@ func (p *predicate) filtered(n *plan.Node, rows int64) *plan.Node {
 	if p == nil {
 		return n
 	}
-	return plan.Filtered(n, p.text(), rows)
+	f := plan.Filtered(n, p.text(), rows)
+	f.Runtime = n.Runtime && !plan.AsksStore(p.x)
+	return f
 }
 
 // shown is an expression as plans show it.
@@ -229,7 +232,9 @@ func (g *groupRows) explain() *plan.Node {
 	}
 	if g.all {
 		n.With("mode", "GROUP ALL")
-		n.Runtime = n.Children[0].Runtime
+		n.Runtime = n.Children[0].Runtime && !slices.ContainsFunc(g.fields, func(f groupField) bool {
+			return plan.AsksStore(f.x)
+		})
 	} else {
 		n.With("by", g.text)
 	}

@@ -156,6 +156,11 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 		}
 		out = append(out, found...)
 	}
+	for _, op := range out {
+		if name := field(op, "operation"); with != nil && with.NoIndex && name.Str() == "Iterate Table" {
+			out = append(out, operation("Fallback", value.Field{Name: "reason", Value: value.Str("WITH NOINDEX")}))
+		}
+	}
 	out = append(out, operation("Collector", value.Field{Name: "type", Value: value.Str("Memory")}))
 	if !x.Full {
 		return value.ArrayOf(out), nil

@@ -175,19 +175,35 @@ func (q *Query) pathOf(c *candidate, where ast.Expr) (Path, error) {
 	return u, nil
 }
 
-// rest are the conditions that a candidate does not answer by itself.
+// rest are the conditions that a candidate does not answer by itself. The same again, and true, are none.
 func (c *candidate) rest(where ast.Expr) []ast.Expr {
 	var out []ast.Expr
 next:
 	for _, x := range Conjuncts(where) {
 		for _, u := range c.used {
-			if x == u {
+			if x == u || ast.Text(x) == ast.Text(u) {
 				continue next
 			}
 		}
-		out = append(out, x)
+		if !alwaysTrue(x) {
+			out = append(out, x)
+		}
 	}
 	return out
+}
+
+// alwaysTrue reports whether a condition is the literal.
+func alwaysTrue(x ast.Expr) bool {
+	for {
+		switch p := x.(type) {
+		case *ast.Paren:
+			x = p.X
+			continue
+		case *ast.Literal:
+			return p.Value.Kind() == value.KindBool && p.Value.Bool()
+		}
+		return false
+	}
 }
 
 // holdsLists reports whether the first field of an index is an array or set by its definition.

@@ -13,16 +13,16 @@ import (
 func Projection(s *ast.Select, selects func(*ast.Select) *Node) Node {
 	if s.Projections.Value {
 		x := s.Projections.Fields[0].X
-		n := &Node{Op: "ProjectValue"}
+		n := &Node{Op: "ProjectValue", asks: AsksStore(x)}
 		return *n.With("expr", Show(x)).Holds("expr", x, selects)
 	}
-	n := Node{Op: "SelectProject", single: ofOneRecord(s)}
+	n := Node{Op: "SelectProject", single: ofOneRecord(s) && s.Order == nil && len(s.Fetch) == 0}
 	var names []string
 	nested := false
 	for i := range s.Projections.Fields {
 		f := &s.Projections.Fields[i]
 		if f.All {
-			names, n.whole = append(names, "*"), true
+			n.whole = true
 			continue
 		}
 		shown := Shown{Role: "field", Text: Show(f.X), Subs: Subs(f.X, selects)}
@@ -33,13 +33,16 @@ func Projection(s *ast.Select, selects func(*ast.Select) *Node) Node {
 		}
 		nested = nested || f.Alias == nil && movesIntoObjects(f.X)
 		if plain := plainField(f.X); plain == "" {
-			shown.Role = name
+			shown.Role, n.asks = name, n.asks || AsksStore(f.X)
 			n.Computes = append(n.Computes, shown)
 		} else if plain != name {
 			n.rename(name, plain)
 			name = plain + " AS " + name
 		}
 		names = append(names, name)
+	}
+	if n.whole { // it comes first, and once
+		names = slices.Insert(names, 0, "*")
 	}
 	for _, x := range s.Omit {
 		names = append(names, "OMIT "+ast.Text(x))
@@ -67,7 +70,7 @@ func movesIntoObjects(x ast.Expr) bool {
 	case *ast.Call:
 		return x.Kind == ast.CallBuiltin && (x.Path == "type::field" || x.Path == "type::fields")
 	case *ast.Idiom:
-		return x.Traverses() || len(column.Of(x)) > 1
+		return len(column.Of(x)) > 1
 	}
 	return false
 }

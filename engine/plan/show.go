@@ -166,7 +166,7 @@ func topmost(s *ast.Select) string {
 		return "Aggregate"
 	case s.Projections.Value:
 		return "ProjectValue"
-	case ofOneRecord(s) && s.Where == nil && s.Order == nil && s.Limit == nil && s.Start == nil && len(s.Split) == 0:
+	case ofOneRecord(s) && s.Where == nil && s.Order == nil && len(s.Split) == 0:
 		return "Project"
 	}
 	return "SelectProject"

@@ -26,6 +26,7 @@ type Node struct {
 	// Of a projection:
 	single  bool              // of one record that FROM names
 	whole   bool              // with *
+	asks    bool              // what it computes needs a database
 	aliases map[string]string // of columns that are fields under another name
 	columns []Shown           // as they show where the projection takes them as they are
 }
@@ -74,14 +75,20 @@ func (n *Node) Attr(name string) string {
 
 // Over puts a projection over its input, with what it computes between them.
 func (n Node) Over(in *Node, rows int64) *Node {
-	if n.Op == "SelectProject" && n.single && in.Op == "RecordIdScan" {
+	from := in
+	if in.Op == "Limit" {
+		from = in.Children[0]
+	}
+	if n.Op == "SelectProject" && n.single && from.Op == "RecordIdScan" {
 		n.Op, n.Attrs, n.Computes, n.Exprs = "Project", nil, nil, n.columns
 	}
-	if n.Op == "SelectProject" && in.Runtime && len(n.Computes) == 0 && !n.whole {
+	free := in.Runtime && !n.asks
+	if n.Op == "SelectProject" && in.Runtime && (len(n.Computes) == 0 || free) && !n.whole ||
+		n.Op == "ProjectValue" && free {
 		n.Runtime = true
 	}
 	if len(n.Computes) > 0 {
-		c := &Node{Op: "Compute", Exprs: n.Computes, Children: []*Node{in}, Rows: rows}
+		c := &Node{Op: "Compute", Exprs: n.Computes, Children: []*Node{in}, Rows: rows, Runtime: free}
 		fields := make([]string, len(c.Exprs))
 		for i, x := range c.Exprs {
 			fields[i] = x.Role + " = " + x.Text
