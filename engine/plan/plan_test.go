@@ -171,7 +171,9 @@ func TestChoose(t *testing.T) {
 		{where: "WHERE b IN [1, 2] AND c = 3", want: "(ib[1, 3] | ib[2, 3])"},
 		{where: "WHERE a IN []", want: "()"},
 		{where: "WHERE a = [1]", want: "scan"},
-		{where: "WHERE tags CONTAINS 1", want: "(it[1] elements | it[] from '' to 0ns | it[] from {  })"},
+		{where: "WHERE tags CONTAINS 1", want: "scan"}, // of a small table
+		{where: "WHERE tags CONTAINS 1", want: "(it[1] elements | it[] from '' to 0ns | it[] from {  })",
+			off: []Rule{Estimate}},
 		{where: "WHERE tags CONTAINS 1", want: "scan", off: []Rule{Elements}},
 		{where: "WHERE a = 1 OR u = 2", want: "(ia[1] | iu[2])"},
 		{where: "WHERE a = 1 OR u = 2", want: "scan", off: []Rule{OrUnion}},
