@@ -99,6 +99,9 @@ func (s *Service) see(ctx context.Context, t *settings.Tenant, d *store.Document
 	return doc, nil
 }
 
+// errFull ends the reading of a document whose text is as long as one may be.
+var errFull = errors.New("the text is as long as it may be")
+
 // readScan makes text of a document that holds images of its pages only.
 func (s *Service) readScan(ctx context.Context, t *settings.Tenant, d *store.Document, b []byte,
 	stage func(string)) (*document.Doc, error) {
@@ -106,21 +109,22 @@ func (s *Service) readScan(ctx context.Context, t *settings.Tenant, d *store.Doc
 		return nil, Permanent{errors.New("the document holds no text, and no provider recognises text in images here")}
 	}
 	stage(DocCaptioning)
-	pages, more, err := model.PDFImages(ctx, b)
+	var out strings.Builder
+	more, err := model.PDFImages(ctx, b, func(page []byte) error {
+		words, err := s.readImage(ctx, "image/png", page)
+		if err == nil && out.Len()+len(words) > document.MaxText {
+			err = errFull
+		}
+		if err == nil {
+			out.WriteString(strings.ToValidUTF8(words, "\uFFFD") + "\n\n")
+		}
+		return err
+	})
+	if errors.Is(err, errFull) {
+		more, err = true, nil
+	}
 	if err != nil {
 		return nil, lasting(err)
-	}
-	var out strings.Builder
-	for _, p := range pages {
-		words, err := s.readImage(ctx, "image/png", p)
-		if err != nil {
-			return nil, lasting(err)
-		}
-		if out.Len()+len(words) > document.MaxText {
-			more = true
-			break
-		}
-		out.WriteString(strings.ToValidUTF8(words, "\uFFFD") + "\n\n")
 	}
 	doc := &document.Doc{Text: out.String()}
 	if strings.TrimSpace(doc.Text) == "" {

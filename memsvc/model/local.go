@@ -13,7 +13,7 @@ import (
 )
 
 // Recognition of text on this machine: programs that are installed beside the service, each in a process of its own
-// that is bounded in time and in what it may answer.
+// that is bounded in time, in memory and in what it may answer.
 
 // Names of the programs.
 const (
@@ -22,8 +22,10 @@ const (
 )
 
 const (
-	localTime = 60 * time.Second
-	maxScans  = 50 // pages of a document that are made into images
+	localTime   = 60 * time.Second
+	localMemory = 1 << 30 // bytes of address space, where the system can bound it
+	maxScans    = 50      // pages of a document that are made into images
+	scanSide    = "2200"  // the longer side of the image of a page, in pixels: 200 dots an inch of a letter
 )
 
 // LocalOCR reports whether this machine can read text in images.
@@ -71,7 +73,10 @@ func runLocal(ctx context.Context, out *limited, input []byte, name string, args
 		}
 	}
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		err = errors.Join(limitMemory(cmd.Process.Pid, localMemory), cmd.Wait())
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -83,20 +88,22 @@ func runLocal(ctx context.Context, out *limited, input []byte, name string, args
 	return &Error{why: name + " could not read the document"}
 }
 
-// PDFImages are the first pages of a PDF as PNG images, made by pdftoppm. more says that there are others.
-func PDFImages(ctx context.Context, pdf []byte) (images [][]byte, more bool, err error) {
+// PDFImages gives the first pages of a PDF to f as PNG images, made by pdftoppm, until f fails. more says that there
+// are others.
+func PDFImages(ctx context.Context, pdf []byte, f func(image []byte) error) (more bool, err error) {
 	dir, err := os.MkdirTemp("", "memsvc-pages-")
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	args := []string{"-png", "-r", "150", "-l", fmt.Sprint(maxScans + 1), "-", filepath.Join(dir, "p")}
+	// SECURITY: pages may be of any size; their images are not.
+	args := []string{"-png", "-scale-to", scanSide, "-l", fmt.Sprint(maxScans + 1), "-", filepath.Join(dir, "p")}
 	if err := runLocal(ctx, &limited{most: 1 << 16}, pdf, pdftoppm, args...); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "p*.png"))
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	sort.Strings(names) // the numbers of pages have as many digits as the last one
 	if more = len(names) > maxScans; more {
@@ -104,10 +111,12 @@ func PDFImages(ctx context.Context, pdf []byte) (images [][]byte, more bool, err
 	}
 	for _, n := range names {
 		b, err := os.ReadFile(n)
-		if err != nil {
-			return nil, false, err
+		if err == nil {
+			err = f(b)
 		}
-		images = append(images, b)
+		if err != nil {
+			return more, err
+		}
 	}
-	return images, more, nil
+	return more, nil
 }
