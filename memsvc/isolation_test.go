@@ -99,7 +99,7 @@ func (s *service) secrets(r *rand.Rand, id string) (rows []secretRow) {
 			m.clauses = append(m.clauses, clause)
 		}
 		rows = append(rows, m)
-		body := map[string]any{"scopes": m.clauses}
+		body := map[string]any{"scopes": m.clauses, "location": map[string]any{"lat": 52.5, "lng": 13.4}}
 		switch i % 3 {
 		case 0:
 			body["text"] = "My name is Q" + m.word[1:] + ". The secret word is " + m.word + "."
@@ -175,7 +175,11 @@ func (s *service) readsAll(p *reader, rows []secretRow) {
 	for _, path := range []string{"/me", "/sessions", "/scopes", "/entities", "/entities/person/shared", "/profile",
 		"/state", "/entities/person/shared/history/secret", "/documents",
 		"/documents/keywords", "/observations", "/traces",
-		"/traces/stats", "/audit", "/keys", "/principals", "/entities/person/shared?asOf=2030-01-01"} {
+		"/traces/stats", "/audit", "/keys", "/principals", "/entities/person/shared?asOf=2030-01-01",
+		"/entities/person/shared?atInstant=2999-01-01", "/entities/person/shared?validFrom=2000-01-01",
+		"/entities/person/shared/history/secret?atInstant=2999-01-01", "/state?atInstant=2999-01-01",
+		"/state?validUntil=2999-01-01", "/profile?atInstant=2999-01-01",
+		"/inspect?ref=attribute:person/Shared/secret&atInstant=2999-01-01"} {
 		read("GET", path, nil)
 	}
 	for _, check := range []string{"duplicates", "contradictions", "injection"} {
@@ -188,6 +192,16 @@ func (s *service) readsAll(p *reader, rows []secretRow) {
 			read("GET", "/traces/"+id, nil)
 		}
 	}
+	for _, extra := range []string{`"atInstant": "2999-01-01"`, `"validFrom": "2000-01-01"`,
+		`"location": {"near": {"lat": 52.5, "lng": 13.4, "radiusKm": 5}}`,
+		`"location": {"within": "POLYGON((13 52, 14 52, 14 53, 13 53, 13 52))"}`} {
+		for _, path := range []string{"/query", "/context"} {
+			read("POST", path, `{"query": "secret word", "k": 50, `+extra+`}`)
+		}
+	}
+	// The address without the prefix is the same door.
+	short := s.must(200, p.key, "POST", "/"+p.context+"/query", `{"query": "secret word", "k": 50}`)
+	s.holds(p, rows, "/query without the prefix", short.raw, shown)
 	read("POST", "/documents/keywords/search", `{"query": "secret word", "k": 50}`)
 	read("POST", "/consolidate", `{"dryRun": true}`)
 	read("POST", "/forget", `{"query": "secret word", "dryRun": true}`)
@@ -217,6 +231,7 @@ func (s *service) readsAll(p *reader, rows []secretRow) {
 		s.holds(p, rows, "/inspect", s.send(p.key, "GET", base+"/inspect?ref=entity:person/"+m.word, nil).raw, shown)
 		if m.context != p.context {
 			s.must(401, p.key, "POST", "/api/v1/"+m.context+"/query", `{"query": "secret"}`)
+			s.must(401, p.key, "POST", "/"+m.context+"/query", `{"query": "secret"}`)
 		}
 	}
 	for _, m := range rows {
