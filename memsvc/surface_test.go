@@ -263,3 +263,37 @@ func TestProblemsOfStatus429(t *testing.T) {
 		t.Error("another status says when to try again")
 	}
 }
+
+// TestTracesFavourWhatAnsweredSimilarQuestions holds that a hit gains a little from traces of the same region, that
+// other regions and questions gain nothing, that what is kept lives for its time, and that a repeated question has the
+// same answer.
+func TestTracesFavourWhatAnsweredSimilarQuestions(t *testing.T) {
+	s := start(t, "MEMSVC_TRACE_FEATURE_TTL_SECS", "1")
+	for _, text := range []string{"The otter sleeps under the pier.", "The otter eats crabs at the pier."} {
+		s.post(200, "/facts", map[string]any{"text": text, "infer": "none"})
+	}
+	_, other := s.member("main", "bo", map[string][]string{"memory:read": {"org/a/*"}})
+	ask := func(key, question string) answer {
+		return s.must(200, key, "POST", "/api/v1/main/query", map[string]any{"query": question, "explain": true})
+	}
+	const q = "Where does the otter sleep?"
+	first := ask(s.key, q)
+	if first.at("hits", 0, "signals", "trace") != nil {
+		t.Errorf("there was no trace yet: %s", first.raw)
+	}
+	var later answer
+	eventually(t, "the trace is read", func() bool {
+		later = ask(s.key, q)
+		return later.at("hits", 0, "signals", "trace") != nil
+	})
+	for i := range first.list("hits") {
+		if first.str("hits", i, "id") != later.str("hits", i, "id") {
+			t.Errorf("the order changed: %s then %s", first.raw, later.raw)
+		}
+	}
+	for key, question := range map[string]string{other: q, s.key: "What do crabs fear at night?"} {
+		if a := ask(key, question); a.at("hits", 0, "signals", "trace") != nil {
+			t.Errorf("%s gains: %s", question, a.raw)
+		}
+	}
+}

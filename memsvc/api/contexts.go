@@ -143,6 +143,7 @@ func (s *Server) deleteContext(c *call) (any, error) {
 	}
 	s.ring.drop(func(k store.Key) bool { return k.Context == id })
 	s.retrieve.Forget(id)
+	s.features.drop(id)
 	return nil, s.blob.DeleteAll(c.ctx(), "ctx/"+id)
 }
 

@@ -340,6 +340,7 @@ func (s *Server) deleteSession(c *call) (any, error) {
 		n, err := s.ingest.PurgeSession(c.ctx(), c.tenant, ses.ID)
 		c.audit("session.purge", verb, ses.ID, "ok", n)
 		s.retrieve.Forget(c.tenant.Context)
+		s.features.drop(c.tenant.Context)
 		return nil, err
 	}
 	now := time.Now().UTC()

@@ -147,6 +147,9 @@ func (s *Server) runQuery(c *call, in *queryRequest, k int) (*queryResponse, err
 	if err != nil {
 		return nil, err
 	}
+	if q.Mode == retrieve.Hybrid && found.Tier != retrieve.TierDirect {
+		s.favour(c, in, found)
+	}
 	out := &queryResponse{Tier: found.Tier, Classification: found.Tier, SeedEntities: found.Seeds, Hits: found.Hits,
 		ContextHits: []retrieve.Hit{}}
 	if out.Classification == retrieve.TierDirect {

@@ -53,6 +53,8 @@ type Server struct {
 	routes  []route
 	notes   *recorder
 
+	features *features
+
 	blob     blob.Store
 	models   *gateway.Gateway
 	ingest   *ingest.Service
@@ -64,7 +66,7 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{cfg: opt.Config, store: opt.Store, schema: &settings.Schema{Server: opt.Config}, log: opt.Log,
 		metrics: NewMetrics(), ring: newKeyring(), version: opt.Version}
-	s.notes = newRecorder(s.log)
+	s.notes, s.features = newRecorder(s.log), newFeatures(s.cfg.TraceFeatureTTL)
 	s.blob, s.retrieve = opt.Blob, retrieve.New(s.log, s.cfg.IndexBytes)
 	s.models = gateway.New(s.schema, s.log, s.metrics.Add)
 	if s.models.Embeds() {

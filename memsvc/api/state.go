@@ -544,6 +544,7 @@ func (s *Server) forget(c *call, m ingest.Marked, purge bool) (ingest.Erased, er
 	}
 	if purge {
 		s.retrieve.Forget(c.tenant.Context)
+		s.features.drop(c.tenant.Context)
 	}
 	kind := "memory.forget"
 	if purge {
@@ -568,6 +569,7 @@ func (s *Server) forgetScope(c *call) (any, error) {
 	s.notes.flush(c.ctx())
 	out, err := s.ingest.ForgetScope(c.ctx(), c.tenant, path)
 	s.retrieve.Forget(c.tenant.Context)
+	s.features.drop(c.tenant.Context)
 	if err == nil {
 		c.audit("scope.forget", grant.Forget, path, "ok", out.Total())
 	}

@@ -138,7 +138,7 @@ func Table() []Setting {
 			func(c *Config) *bool { return &c.SectionExpansion }),
 		size("DB_WS_MAX_MESSAGE_BYTES", 128<<20, 1<<10, "most bytes of a message from the database",
 			func(c *Config) *int64 { return &c.MaxMessage }),
-		{Name: "TRACE_FEATURE_TTL_SECS", Default: "60", Help: "seconds that features of traces are cached",
+		{Name: "TRACE_FEATURE_TTL_SECS", Default: "60", Help: "seconds that what the traces of a region tell is cached; 0 or nonsense is 60",
 			set: setTraceTTL},
 		secret("MANAGEMENT_API_KEY", "management key that bootstrap uses instead of a new one",
 			func(c *Config) *string { return &c.ManagementKey }),
