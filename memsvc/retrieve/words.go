@@ -34,7 +34,7 @@ func (se *search) term(stem string, weight float32, window bool, bit uint32) {
 }
 
 // kinDocs is about how many units the words of similar meaning of one term may bring in; the nearest come first.
-const kinDocs = 6000
+const kinDocs = 3000
 
 // kin adds BM25 of the words that mean something similar to a term of the query, as if they were one word.
 func (se *search) kin(w term, bit uint32) {
