@@ -101,6 +101,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	if err := engine.CheckPath(cfg.Path); err != nil {
 		return nil, &StartError{Reason: BadSetting, Text: err.Error(), Err: err}
 	}
+	prepared := prepareRoot(cfg)
 	pair, err := loadTLS(cfg)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	metrics := telemetry.NewMetrics(rpc.Version)
 	metrics.Release = cfg.Release
 	opt := engineOptions(cfg, caps, log)
-	opt.Meter = metrics
+	opt.Meter, opt.Prepared = metrics, prepared
 	eng, err := engine.Open(ctx, cfg.Path, opt)
 	if err != nil {
 		return nil, openError(cfg.Path, err)

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"time"
 
+	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/engine"
 )
 
@@ -52,6 +54,24 @@ func (d *Daemon) prepare(ctx context.Context) error {
 		return nil
 	}
 	return d.importOnce(ctx, d.cfg.ImportFile)
+}
+
+// prepareRoot begins to compute the hash of the root user's password while a new store is made, which mostly waits for
+// the disk. It is nil where no root user is to be made.
+func prepareRoot(cfg *config.Config) *engine.Preparation {
+	if cfg.User == "" || cfg.Pass == "" {
+		return nil
+	}
+	path, err := engine.StorePath(cfg.Path)
+	if err == nil {
+		found, err := os.ReadDir(path)
+		if len(found) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil // a store that has a root user, most likely
+		}
+	} else if cfg.Path != "memory" {
+		return nil
+	}
+	return engine.PreparePassword(cfg.Pass)
 }
 
 // firstUser makes the root user of the configuration. It warns when there is no root user, and when the setting has no

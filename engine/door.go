@@ -18,6 +18,8 @@ type (
 	BackupOptions = physical.BackupOptions
 	// Scram is the verifier of a password for SCRAM-SHA-256.
 	Scram = auth.Scram
+	// Preparation is the hash of a password, computed beside other work; see PreparePassword.
+	Preparation = auth.Preparation
 	// Work counts the reads and writes of a transaction, for a Meter.
 	Work = txn.Work
 )
@@ -37,6 +39,10 @@ var (
 func FilterOf(allow, deny []string) Filter {
 	return Filter{Allow: auth.NewSet(allow...), Deny: auth.NewSet(deny...)}
 }
+
+// PreparePassword begins to compute what is stored of the password of a user that is to be made in a store that is to
+// be opened: for Options.Prepared.
+func PreparePassword(password string) *Preparation { return auth.Prepare(password) }
 
 // Classes are the kinds of clients that capabilities for texts tell apart.
 func Classes() []string { return auth.Classes() }

@@ -72,6 +72,8 @@ type Options struct {
 	GraphQL GraphQLLimits
 	// Cluster names the files for TLS to a store on a cluster (tikv://…).
 	Cluster ClusterTLS
+	// Prepared is for the first user with its password, who is made sooner; nil: no password is prepared.
+	Prepared *Preparation
 	// PlannerRulesOff are names of planner rules that are switched off, to find out whether one of them is at fault;
 	// see engine/plan. No rule changes an answer.
 	PlannerRulesOff []string
@@ -218,6 +220,7 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 		PlanOff:          rulesOff,
 		Meter:            opt.Meter,
 		Memory:           memory,
+		Prepared:         opt.Prepared,
 	})
 }
 

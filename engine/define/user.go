@@ -85,10 +85,10 @@ func (r *run) userPassword(ctx context.Context, env *exec.Env, s, def *ast.Defin
 	if v.Kind() != value.KindString {
 		return nil, errs.Internal("Expected `string` but found `%s`", v.Brief())
 	}
-	def.PassHash = auth.HashPassword(v.Str())
-	scram, err := auth.NewScram(v.Str())
+	secret, err := r.Ex.Prepared.Secret(v.Str())
 	if err != nil {
 		return nil, err
 	}
-	return value.NewObject(value.Field{Name: "scram", Value: value.ObjectOf(scram.Object())}), nil
+	def.PassHash = secret.Hash
+	return value.NewObject(value.Field{Name: "scram", Value: value.ObjectOf(secret.Scram.Object())}), nil
 }

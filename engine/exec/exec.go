@@ -118,6 +118,7 @@ type Config struct {
 	Log                               *slog.Logger       // optional: slog.Default
 	Meter                             txn.Meter          // optional: who counts what transactions do
 	Memory                            *budget.Pool       // optional: what statements may hold together; nil: no bound
+	Prepared                          *auth.Preparation  // optional: a password whose hash is computed already
 }
 
 // Executor holds the state that all runs of one engine share.
