@@ -297,3 +297,36 @@ func TestTracesFavourWhatAnsweredSimilarQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestMetadataIsNoDocument holds that a PUT with fields of the metadata changes those and reads the document again,
+// that scopes do not change, and that other JSON is the new document.
+func TestMetadataIsNoDocument(t *testing.T) {
+	s := start(t)
+	d := s.must(202, s.key, "POST", "/api/v1/main/documents?title=Old", "The otter swims.\n",
+		"Content-Type", "text/plain")
+	path := "/api/v1/main/documents/" + d.str("id")
+	s.isReady(d.str("id"))
+	put := func(want int, body string) answer {
+		return s.must(want, s.key, "PUT", path, body, "Content-Type", "application/json")
+	}
+	if got := put(400, `{"scopes": ["org/a"]}`).str("field"); got != "scopes" {
+		t.Errorf("scopes: the field is %q", got)
+	}
+	put(400, `{"title": 5}`)
+	a := put(202, `{"title": "New"}`)
+	if a.str("title") != "New" || a.str("mimeType") != "text/plain" || a.str("version") != "2" {
+		t.Errorf("a new title: %s", a.raw)
+	}
+	s.isReady(d.str("id"))
+	if a = put(202, `{}`); a.str("contentHash") != d.str("contentHash") || a.str("version") != "3" {
+		t.Errorf("reading again: %s", a.raw)
+	}
+	s.isReady(d.str("id"))
+	if a = put(202, `{"title": "New", "animal": "heron"}`); a.str("mimeType") != "application/json" {
+		t.Errorf("other JSON: %s", a.raw)
+	}
+	s.isReady(d.str("id"))
+	if a = s.post(200, "/query", `{"query": "heron"}`); len(a.list("hits")) != 1 {
+		t.Errorf("the new document: %s", a.raw)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"reflect"
 	"sort"
 	"strings"
 	"time"
@@ -123,6 +124,34 @@ func (c *call) readUpload() (u ingest.Upload, err error) {
 	return u, err
 }
 
+// metadataOnly reads a JSON body that holds fields of the metadata of an upload and nothing else: it changes them and
+// reads the document again, and is not the new document.
+func (c *call) metadataOnly() (u ingest.Upload, ok bool, err error) {
+	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return u, false, nil //nolint:nilerr // it is no JSON
+	}
+	b, err := c.body(c.s.cfg.MaxUpload + 1<<20)
+	if err != nil {
+		return u, false, err
+	}
+	fields, err := members(b)
+	if err != nil || tooDeep(b) {
+		return u, false, nil //nolint:nilerr // a document of any kind of JSON
+	}
+	known := schemaOf(reflect.TypeFor[uploadMeta](), 0)["properties"].(map[string]any)
+	for _, f := range fields {
+		if known[snake(f.key)] == nil {
+			return u, false, nil
+		}
+	}
+	var meta uploadMeta
+	if err := decodeJSON(b, &meta); err != nil {
+		return u, false, err
+	}
+	u, err = meta.upload()
+	return u, true, err
+}
+
 func readForm(b []byte, boundary string, meta *uploadMeta) (file []byte, found bool, err error) {
 	mr := multipart.NewReader(strings.NewReader(string(b)), boundary)
 	for range 32 {
@@ -204,11 +233,12 @@ func (s *Server) replaceDocument(c *call) (any, error) {
 	if !c.who.Region.Writable(grant.Write, d.Clauses) {
 		return nil, s.denied(c, grant.Write, "document")
 	}
-	var u ingest.Upload
-	if c.r.Header.Get("Content-Type") != "" && c.r.ContentLength != 0 {
-		if u, err = c.readUpload(); err != nil {
-			return nil, err
-		}
+	u, meta, err := c.metadataOnly()
+	if err == nil && !meta && c.r.Header.Get("Content-Type") != "" && c.r.ContentLength != 0 {
+		u, err = c.readUpload()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if u.Scopes != nil {
 		return nil, problem.Invalid("scopes", "scopes: the scopes of a document do not change")
