@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/engine/auth"
 )
 
@@ -175,9 +176,17 @@ func TestPushedDown(t *testing.T) {
 	}
 }
 
-// A write by itself that meets another one is done again; its client does not hear of that.
+// A write by itself that meets another one is done again; its client does not hear of that. On disk, others see a
+// commit only when it is synced.
 func TestWritesMeet(t *testing.T) {
-	addr, d := start(t, unauthenticated)
+	t.Run("memory", func(t *testing.T) { writesMeet(t) })
+	t.Run("disk", func(t *testing.T) {
+		writesMeet(t, func(c *config.Config) { c.Path = "bolt://" + t.TempDir() + "/store" })
+	})
+}
+
+func writesMeet(t *testing.T, change ...func(*config.Config)) {
+	addr, d := start(t, append(change, unauthenticated)...)
 	run(t, d, "DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE int; CREATE item:1 SET n = 0")
 	const clients, times = 4, 10
 	done := make(chan bool)

@@ -216,6 +216,9 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 		if err == nil || try == mostTries || ctx.Err() != nil || c.translateQuietly(err).Code != sqlstate.Conflict {
 			return tag, err
 		}
+		if engine.Pause(ctx, try) != nil {
+			return tag, err
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func RetryWhile(ctx context.Context, store kv.Store, opt Options, again func() b
 		}
 		opt.Began = time.Time{}
 		if try < triesAtLarge {
-			if err := pause(ctx, try); err != nil {
+			if err := Pause(ctx, try); err != nil {
 				return err
 			}
 		}
@@ -66,8 +66,9 @@ func attempt(ctx context.Context, store kv.Store, opt Options, alone bool, fn fu
 	return tx.Commit(ctx)
 }
 
-// pause waits a random time that doubles with the tries.
-func pause(ctx context.Context, try int) error {
+// Pause waits a random time that doubles with the tries, counted from 1, and has a limit. Without it a transaction
+// would meet the same commit again and again, which others see only when it is synced. Errors: those of ctx.
+func Pause(ctx context.Context, try int) error {
 	longest := min(firstPause<<try, longestPause)
 	timer := time.NewTimer(time.Duration(rand.Int64N(int64(longest))))
 	defer timer.Stop()
