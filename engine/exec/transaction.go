@@ -28,12 +28,9 @@ func (ex *Executor) Read(ctx context.Context, s *SessionState, f func(*Run) erro
 	return f(ex.NewRun(s, NewEnv(), tx))
 }
 
-// Write runs f in a transaction of its own and commits it, again on conflict. f finds the session each time as it was
-// at first.
+// Write runs f in a transaction of its own and commits it, again on conflict. Each time the session is s.
 func (ex *Executor) Write(ctx context.Context, s *SessionState, f func(*Run) error) error {
-	first := *s
 	return txn.Retry(ctx, ex.Store, ex.Writing(), func(tx *txn.Tx) error {
-		*s = first
 		r := ex.NewRun(s, NewEnv(), tx)
 		r.Log = record.NewLog()
 		if err := f(r); err != nil {
