@@ -125,6 +125,12 @@ func (r *Run) call(ctx context.Context, env *Env, f value.Value, args []value.Va
 	if c.from == nil && r.Auth.Code == (auth.Code{}) && c.defining == (r.defining > 0) {
 		return r.callIn(ctx, env, c, args, by)
 	}
+	return r.callAs(ctx, env, c, args, by)
+}
+
+// callAs is call of a closure that does not have the rights of the code that calls it. It is apart so that neither has
+// too many defers and returns for the compiler to place them in line.
+func (r *Run) callAs(ctx context.Context, env *Env, c *closure, args []value.Value, by *host) (value.Value, error) {
 	env, was, err := r.enterClosure(env, c)
 	if err != nil {
 		return value.None, err
