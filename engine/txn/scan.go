@@ -123,8 +123,16 @@ func (c *Cursor) Next() bool {
 	if c.left == 0 || c.ended || c.err != nil {
 		return false
 	}
+	if c.plain && !c.tx.done && c.base.Next() {
+		c.key, c.val = c.base.Key(), c.base.Value()
+		if c.left > 0 {
+			c.left--
+		}
+		c.tx.work.found(c.key, c.val)
+		return true
+	}
 	if c.plain {
-		c.nextBase()
+		c.endBase()
 	} else {
 		c.nextMerged()
 	}
@@ -162,17 +170,14 @@ func (c *Cursor) Fill(dst []kv.Pair) (n int) {
 	return n
 }
 
-func (c *Cursor) nextBase() {
+// endBase notes why base gave no more.
+func (c *Cursor) endBase() {
 	if c.tx.done {
 		c.err = ErrDone
 		return
 	}
-	if !c.base.Next() {
-		c.err = c.base.Err()
-		c.ended = c.err == nil
-		return
-	}
-	c.key, c.val = c.base.Key(), c.base.Value()
+	c.err = c.base.Err()
+	c.ended = c.err == nil
 }
 
 // nextMerged takes the nearer of the two sides; where both have a key, the own write wins.
