@@ -97,7 +97,7 @@ func (im *importer) use(ctx context.Context, p *prepare.Statement, line int) {
 	im.lines = append(im.lines, line)
 	if im.lost = im.q.Session().Auth.MayUse(); im.lost != nil {
 		im.lostAt = line
-		im.q.Goes(was)
+		im.q.SetSession(was)
 		if !im.q.Open() {
 			im.q.Take()
 			im.lines = im.lines[:0]
@@ -126,7 +126,7 @@ func (im *importer) flush(ctx context.Context) bool {
 	}
 	tx, pending, answers := im.tx, im.pending, im.within.Take()
 	im.tx, im.pending = nil, im.pending[:0]
-	im.q.Goes(im.within.Session())
+	im.q.SetSession(im.within.Session())
 	before, where := im.res.Failures, im.where
 	im.where = im.where[:0]
 	if err := im.e.queries.Commit(ctx, tx, im.log); err != nil {

@@ -5,16 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nacredb/nacre/internal/otlp"
 )
 
 // Bounds of what goes to a collector.
@@ -27,7 +27,6 @@ const (
 	otlpPause   = time.Second      // before the second attempt; the pauses double
 	otlpRest    = 30 * time.Second // at most
 	otlpFlush   = 2 * time.Second  // that Close waits for what is left
-	otlpAnswer  = 64 << 10         // bytes that are read of an answer
 )
 
 // OTLP is where log records go by OTLP over HTTP, in JSON.
@@ -131,14 +130,7 @@ type OTLPLog struct {
 func OpenOTLPLog(to OTLP, version string, others *slog.Logger) (*OTLPLog, error) {
 	l := &OTLPLog{to: to, others: others, pause: otlpPause, patience: otlpPatient,
 		wake: make(chan struct{}, 1), ending: make(chan struct{}), done: make(chan struct{})}
-	l.client = &http.Client{
-		Timeout: otlpRequest,
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: otlpAnswer,
-			IdleConnTimeout: 2 * otlpRest},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // the headers are for this address alone
-		},
-	}
+	l.client = otlp.NewClient(otlpRequest)
 	if err := l.frame(version); err != nil {
 		return nil, err
 	}
@@ -155,11 +147,11 @@ func (l *OTLPLog) Logger(level slog.Leveler) *slog.Logger {
 
 // frame makes before and then: the resource and the scope of the records.
 func (l *OTLPLog) frame(version string) error {
-	var attrs []otlpAttr
+	var attrs []otlp.Attr
 	for k, v := range l.to.Attributes {
-		attrs = append(attrs, otlpAttr{k, otlpString(v)})
+		attrs = append(attrs, otlp.Attr{Key: k, Value: otlp.Text(v)})
 	}
-	slices.SortFunc(attrs, func(a, b otlpAttr) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(attrs, func(a, b otlp.Attr) int { return strings.Compare(a.Key, b.Key) })
 	resource, err := json.Marshal(map[string]any{"attributes": attrs})
 	if err != nil {
 		return fmt.Errorf("write the resource of the log: %w", err)
@@ -260,20 +252,21 @@ func (l *OTLPLog) next() [][]byte {
 func (l *OTLPLog) deliver(ctx context.Context, batch [][]byte) bool {
 	body := slices.Concat(l.before, bytes.Join(batch, []byte{','}), l.then)
 	for pause, told := l.pause, false; ; pause = min(2*pause, otlpRest) {
-		after, retry, err := l.send(ctx, body)
+		answer, failed := otlp.Post(ctx, l.client, l.to.URL, l.to.Headers, body)
 		switch {
-		case err == nil:
+		case failed == nil:
+			l.partial(answer)
 			l.taken(told)
 			return ctx.Err() == nil
-		case !retry:
-			l.tell("the OTLP collector refused log records", "records", len(batch), "err", err)
+		case !failed.Again:
+			l.tell("the OTLP collector refused log records", "records", len(batch), "err", failed)
 			return true
 		case !told && ctx.Err() == nil:
-			l.tell("the OTLP collector takes no log records", "err", err)
+			l.tell("the OTLP collector takes no log records", "err", failed)
 			told = true
 		}
 		select {
-		case <-time.After(max(pause, min(after, otlpRest))):
+		case <-time.After(max(pause, min(failed.After, otlpRest))):
 		case <-l.ending: // an attempt was made
 			return false
 		}
@@ -289,40 +282,6 @@ func (l *OTLPLog) taken(again bool) {
 	if again || lost > 0 {
 		l.tell("the OTLP collector takes log records again", "lost", lost)
 	}
-}
-
-// send makes one request. retry reports whether the same may succeed later, after at least that time (OpenTelemetry
-// Protocol, OTLP/HTTP: 429, 502, 503 and 504 may be tried again, other failures may not).
-func (l *OTLPLog) send(ctx context.Context, body []byte) (after time.Duration, retry bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
-	if err != nil {
-		return 0, false, fmt.Errorf("make a request: %w", err)
-	}
-	for k, v := range l.to.Headers {
-		req.Header.Set(k, v)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := l.client.Do(req)
-	if err != nil {
-		return 0, true, err
-	}
-	defer func() { _ = res.Body.Close() }() // it was only read
-	answer, err := io.ReadAll(io.LimitReader(res.Body, otlpAnswer))
-	switch {
-	case res.StatusCode/100 == 2:
-		l.partial(answer)
-		return 0, false, nil
-	case err != nil:
-		return 0, true, fmt.Errorf("read the answer: %w", err)
-	}
-	switch res.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		retry = true
-	}
-	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && n > 0 {
-		after = time.Duration(min(n, 3600)) * time.Second
-	}
-	return after, retry, fmt.Errorf("it answers %s", res.Status)
 }
 
 // partial tells of records of a batch that the collector did not take.

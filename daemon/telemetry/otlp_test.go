@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nacredb/nacre/internal/otlp"
 )
 
 // collected is what a collector of the tests got.
@@ -153,8 +155,8 @@ func TestOTLPLogIsBounded(t *testing.T) {
 	srv.Close()
 	l := openOTLP(t, srv.URL, nil)
 	log := l.Logger(LevelTrace)
-	for range otlpBytes/otlpText + 10 {
-		log.Info("x", "text", strings.Repeat("y", 2*otlpText))
+	for range otlpBytes/otlp.MaxText + 10 {
+		log.Info("x", "text", strings.Repeat("y", 2*otlp.MaxText))
 	}
 	for range otlpQueue {
 		log.Info("x")

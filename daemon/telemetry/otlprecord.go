@@ -9,39 +9,25 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/nacredb/nacre/internal/otlp"
 )
 
-// The forms of OTLP/JSON (OpenTelemetry Protocol 1.x, opentelemetry/proto/logs/v1). 64-bit numbers are strings there.
-type (
-	otlpValue struct {
-		String *string  `json:"stringValue,omitempty"`
-		Bool   *bool    `json:"boolValue,omitempty"`
-		Int    *string  `json:"intValue,omitempty"`
-		Double *float64 `json:"doubleValue,omitempty"`
-	}
-	otlpAttr struct {
-		Key   string    `json:"key"`
-		Value otlpValue `json:"value"`
-	}
-	otlpRecord struct {
-		Time     string     `json:"timeUnixNano"`
-		Observed string     `json:"observedTimeUnixNano"`
-		Severity int        `json:"severityNumber"`
-		Text     string     `json:"severityText"`
-		Body     otlpValue  `json:"body"`
-		Attrs    []otlpAttr `json:"attributes,omitempty"`
-	}
-)
-
-// otlpText bounds a text of a record, in bytes.
-const otlpText = 16 << 10
+// otlpRecord is a LogRecord (OpenTelemetry Protocol 1.x, opentelemetry/proto/logs/v1).
+type otlpRecord struct {
+	Time     string      `json:"timeUnixNano"`
+	Observed string      `json:"observedTimeUnixNano"`
+	Severity int         `json:"severityNumber"`
+	Text     string      `json:"severityText"`
+	Body     otlp.Value  `json:"body"`
+	Attrs    []otlp.Attr `json:"attributes,omitempty"`
+}
 
 // otlpHandler turns log records into those of OTLP.
 type otlpHandler struct {
 	to    *OTLPLog
 	level slog.Leveler
-	attrs []otlpAttr
+	attrs []otlp.Attr
 	group string // prefix of names, with its dot
 }
 
@@ -58,7 +44,7 @@ func (h *otlpHandler) Handle(_ context.Context, r slog.Record) error {
 	}
 	nanos := strconv.FormatInt(at.UnixNano(), 10)
 	out := otlpRecord{Time: nanos, Observed: nanos, Severity: otlpSeverity(r.Level), Text: r.Level.String(),
-		Body: otlpString(r.Message), Attrs: slices.Clone(h.attrs)}
+		Body: otlp.Text(r.Message), Attrs: slices.Clone(h.attrs)}
 	r.Attrs(func(a slog.Attr) bool {
 		out.Attrs = appendAttr(out.Attrs, h.group, a)
 		return true
@@ -90,7 +76,7 @@ func (h *otlpHandler) WithGroup(name string) slog.Handler {
 }
 
 // appendAttr appends an attribute under its full name, and those of a group one by one. Secrets are masked.
-func appendAttr(to []otlpAttr, group string, a slog.Attr) []otlpAttr {
+func appendAttr(to []otlp.Attr, group string, a slog.Attr) []otlp.Attr {
 	a = mask(nil, a)
 	v := a.Value.Resolve()
 	if v.Kind() == slog.KindGroup {
@@ -105,42 +91,28 @@ func appendAttr(to []otlpAttr, group string, a slog.Attr) []otlpAttr {
 	if a.Key == "" {
 		return to
 	}
-	return append(to, otlpAttr{Key: group + a.Key, Value: otlpOf(v)})
+	return append(to, otlp.Attr{Key: group + a.Key, Value: otlpOf(v)})
 }
 
-func otlpOf(v slog.Value) otlpValue {
+// otlpOf is the value of an attribute; one without a form of its own is a text.
+func otlpOf(v slog.Value) otlp.Value {
 	switch v.Kind() {
 	case slog.KindBool:
-		b := v.Bool()
-		return otlpValue{Bool: &b}
+		return otlp.Bool(v.Bool())
 	case slog.KindInt64:
-		s := strconv.FormatInt(v.Int64(), 10)
-		return otlpValue{Int: &s}
+		return otlp.Int(v.Int64())
 	case slog.KindUint64:
 		if n := v.Uint64(); n <= math.MaxInt64 {
-			s := strconv.FormatUint(n, 10)
-			return otlpValue{Int: &s}
+			return otlp.Int(int64(n))
 		}
 	case slog.KindFloat64:
-		if f := v.Float64(); !math.IsNaN(f) && !math.IsInf(f, 0) { // JSON has no form for those
-			return otlpValue{Double: &f}
+		if f := v.Float64(); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			return otlp.Double(f)
 		}
 	case slog.KindTime:
-		return otlpString(v.Time().UTC().Format(time.RFC3339Nano))
+		return otlp.Text(v.Time().UTC().Format(time.RFC3339Nano))
 	}
-	return otlpString(v.String())
-}
-
-// otlpString is a text, cut where it is too long.
-func otlpString(s string) otlpValue {
-	if len(s) > otlpText {
-		n := otlpText
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n]
-	}
-	return otlpValue{String: &s}
+	return otlp.Text(v.String())
 }
 
 // otlpSeverity is the severity number of a level (OpenTelemetry, Logs Data Model: 1 TRACE, 5 DEBUG, 9 INFO, 13 WARN,

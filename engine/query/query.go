@@ -75,8 +75,8 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 // Session is the session as the statements so far have left it.
 func (q *Query) Session() *exec.SessionState { return q.sess }
 
-// Goes makes the query go on as that session.
-func (q *Query) Goes(on *exec.SessionState) { q.sess = on }
+// SetSession makes the query go on as that session.
+func (q *Query) SetSession(s *exec.SessionState) { q.sess = s }
 
 // Needs counts n bytes more that the query keeps while it runs. If they are too many, its first statement says so.
 func (q *Query) Needs(n int) {

@@ -21,7 +21,7 @@ import (
 // byItself runs a statement, which began at start, in a transaction of its own, again on conflict.
 func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.Time) (value.Value, error) {
 	var v value.Value
-	vars := q.base.Vars()
+	vars, sess := q.base.Vars(), q.sess
 	if !p.Writes || q.sess.ReadOnly {
 		v, sent, err := q.reading(ctx, p, start)
 		if !errors.Is(err, txn.ErrReadOnly) {
@@ -34,6 +34,7 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 			return value.None, errLateWrite()
 		}
 		// A closure or a definition wrote after all: once more, with the right to.
+		q.sess = sess
 		q.base.Reset(vars)
 	}
 	if rows := q.rowsOf(p.Stmt); rows != nil {
@@ -50,6 +51,7 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 	}
 	var log *record.Log
 	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
+		q.sess = sess
 		q.base.Reset(vars)
 		left, log = nil, record.NewLog()
 		var err error

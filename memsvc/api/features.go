@@ -82,8 +82,8 @@ func (f *features) of(ctx context.Context, t *settings.Tenant, region string) ([
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.kept) >= featureRegions {
-		for k, old := range f.kept {
-			if len(f.kept) >= featureRegions && (now.After(old.until) || k != key) {
+		for k := range f.kept { // any of them: what is missed is read anew
+			if len(f.kept) >= featureRegions && k != key {
 				delete(f.kept, k)
 			}
 		}

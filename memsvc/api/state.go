@@ -207,7 +207,8 @@ func relationBodyOf(r store.Relation) relationBody {
 // entities are those that the database held then and whose clauses the caller sees.
 func (c *call) entities(w when, kind string) ([]entityBody, error) {
 	all, err := store.Rows[store.Entity](c.ctx(), c.tenant.DB,
-		"SELECT * FROM entity WHERE $t = '' OR type = $t ORDER BY id", store.Var{Name: "t", Value: kind})
+		"SELECT * FROM entity WHERE ($t = '' OR type = $t) AND (valid_until = NONE OR valid_until > $held) ORDER BY id",
+		store.Var{Name: "t", Value: kind}, store.Var{Name: "held", Value: w.held})
 	out := []entityBody{}
 	for _, e := range all {
 		if e.HeldAt(w.held) && e.ValidUntil == nil && c.sees(e.Clauses) {
@@ -365,7 +366,8 @@ func (s *Server) state(c *call) (any, error) {
 }
 
 func (c *call) instructions(held time.Time) ([]store.Instruction, error) {
-	all, err := store.Rows[store.Instruction](c.ctx(), c.tenant.DB, "SELECT * FROM instruction ORDER BY id")
+	all, err := store.Rows[store.Instruction](c.ctx(), c.tenant.DB, "SELECT * FROM instruction WHERE "+
+		"revoked_at = NONE OR revoked_at > $held ORDER BY id", store.Var{Name: "held", Value: held})
 	out := []store.Instruction{}
 	for _, i := range all {
 		if i.HeldAt(held) && i.RevokedAt == nil && c.sees(i.Clauses) {
@@ -376,7 +378,8 @@ func (c *call) instructions(held time.Time) ([]store.Instruction, error) {
 }
 
 func (c *call) uncertainties(held time.Time) ([]store.Uncertainty, error) {
-	all, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB, "SELECT * FROM uncertainty ORDER BY id")
+	all, err := store.Rows[store.Uncertainty](c.ctx(), c.tenant.DB, "SELECT * FROM uncertainty WHERE "+
+		"resolved = false OR resolved_at > $held ORDER BY id", store.Var{Name: "held", Value: held})
 	out := []store.Uncertainty{}
 	for _, u := range all {
 		if u.HeldAt(held) && !u.Resolved && c.sees(u.Clauses) {

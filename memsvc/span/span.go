@@ -4,18 +4,18 @@
 package span
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nacredb/nacre/internal/otlp"
 )
 
 const (
@@ -54,8 +54,8 @@ func New(address, version string, log *slog.Logger) *Exporter {
 	if address = strings.TrimSuffix(address, "/"); !strings.HasSuffix(address, "/v1/traces") {
 		address += "/v1/traces"
 	}
-	e := &Exporter{address: address, log: log, http: &http.Client{Timeout: sendTime},
-		head: map[string]any{"attributes": []any{attribute("service.name", "memsvc"),
+	e := &Exporter{address: address, log: log, http: otlp.NewClient(sendTime),
+		head: map[string]any{"attributes": []otlp.Attr{attribute("service.name", "memsvc"),
 			attribute("service.version", version)}},
 		queue: make(chan *Span, waiting), stop: make(chan struct{}), done: make(chan struct{})}
 	go e.run()
@@ -91,7 +91,7 @@ type Span struct {
 	id, name      string
 	kind          Kind
 	start, end    time.Time
-	attributes    []any
+	attributes    []otlp.Attr
 	failed        bool
 }
 
@@ -170,17 +170,14 @@ func (s *Span) End(err error) {
 	}
 }
 
-func attribute(name string, v any) map[string]any {
-	var value map[string]any
+func attribute(name string, v any) otlp.Attr {
 	switch v := v.(type) {
 	case bool:
-		value = map[string]any{"boolValue": v}
+		return otlp.Attr{Key: name, Value: otlp.Bool(v)}
 	case int:
-		value = map[string]any{"intValue": strconv.Itoa(v)}
-	default:
-		value = map[string]any{"stringValue": fmt.Sprint(v)}
+		return otlp.Attr{Key: name, Value: otlp.Int(int64(v))}
 	}
-	return map[string]any{"key": name, "value": value}
+	return otlp.Attr{Key: name, Value: otlp.Text(fmt.Sprint(v))}
 }
 
 // json is the span in the form of the protocol.
@@ -233,25 +230,12 @@ func (e *Exporter) send(list []any) {
 	body, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{"resource": e.head,
 		"scopeSpans": []any{map[string]any{"scope": map[string]any{"name": "memsvc"}, "spans": list}}}}})
 	if err == nil {
-		err = e.post(body)
+		if _, failed := otlp.Post(context.Background(), e.http, e.address, nil, body); failed != nil {
+			err = failed
+		}
 	}
 	if err != nil && time.Since(e.told) > time.Minute {
 		e.told = time.Now()
 		e.log.Warn("send spans", "error", err)
 	}
-}
-
-func (e *Exporter) post(body []byte) error {
-	res, err := e.http.Post(e.address, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16)) // so that the connection is used again
-	if err := res.Body.Close(); err != nil {
-		return err
-	}
-	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector answered %d", res.StatusCode)
-	}
-	return nil
 }
