@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"lukechampine.com/blake3"
+
+	"github.com/nacredb/nacre/internal/blake3"
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
@@ -21,7 +22,7 @@ import (
 
 // A byte stream is chunks, and a trailer with their number of bytes and their hash.
 
-func newHash() hash.Hash { return blake3.New(32, nil) }
+func newHash() hash.Hash { return blake3.New() }
 
 // chunkSize is how many bytes a chunk gets.
 const chunkSize = 256 << 10

@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"unsafe"
 
-	"lukechampine.com/blake3"
+	"github.com/nacredb/nacre/internal/blake3"
 
 	"github.com/nacredb/nacre/engine/value"
 )

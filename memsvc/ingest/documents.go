@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"lukechampine.com/blake3"
+	"github.com/nacredb/nacre/internal/blake3"
 
 	"github.com/nacredb/nacre/memsvc/document"
 	"github.com/nacredb/nacre/memsvc/grant"
