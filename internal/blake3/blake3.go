@@ -1,6 +1,6 @@
-// Package blake3 computes BLAKE3 digests of 256 bits, unkeyed (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: BLAKE3, one function, fast
-// everywhere, 2020). It is plain Go without probes of the processor: in a virtual machine these cost every start of the program
-// some milliseconds. A core hashes some hundred megabytes a second.
+// Package blake3 computes BLAKE3 digests of 256 bits, unkeyed (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: BLAKE3, one
+// function, fast everywhere, 2020). It is plain Go without probes of the processor: in a virtual machine these cost every
+// start of the program some milliseconds. A core hashes some hundred megabytes a second.
 package blake3
 
 import (
@@ -94,8 +94,8 @@ func (d *digest) compressed(flags uint32) chain {
 	return compress(&d.cv, &m, d.chunk, uint32(d.filled), flags)
 }
 
-// push puts the root of a whole chunk on the stack, merged with the subtrees of its size left of it: as many as the number of chunks has
-// zeros at its end.
+// push puts the root of a whole chunk on the stack, merged with the subtrees of its size left of it: as many as the number
+// of chunks has zeros at its end.
 func (d *digest) push(cv chain) {
 	for range bits.TrailingZeros64(d.chunk + 1) {
 		d.depth--
@@ -146,7 +146,8 @@ func words(b *[blockLen]byte) (m [16]uint32) {
 	return m
 }
 
-// order is where each round finds its words of the message: the permutation of table 2 of the paper, applied again for each.
+// order is where each round finds its words of the message: the permutation of table 2 of the paper, applied again for
+// each.
 var order = [7][16]uint8{
 	{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 	{2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
@@ -157,7 +158,8 @@ var order = [7][16]uint8{
 	{11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
 }
 
-// compress is the compression function, cut to the half of its output that a chaining value or a digest of 256 bits needs.
+// compress is the compression function, cut to the half of its output that a chaining value or a digest of 256 bits
+// needs.
 func compress(cv *chain, m *[16]uint32, counter uint64, length, flags uint32) chain {
 	v0, v1, v2, v3, v4, v5, v6, v7 := cv[0], cv[1], cv[2], cv[3], cv[4], cv[5], cv[6], cv[7]
 	v8, v9, va, vb := iv[0], iv[1], iv[2], iv[3]
