@@ -1,6 +1,6 @@
 // Package blake3 computes BLAKE3 digests of 256 bits, unkeyed (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: BLAKE3, one
-// function, fast everywhere, 2020). It is plain Go without probes of the processor: in a virtual machine these cost every
-// start of the program some milliseconds. A core hashes some hundred megabytes a second.
+// function, fast everywhere, 2020). It is plain Go without probes of the processor: in a virtual machine these cost
+// every start of the program some milliseconds. A core hashes some hundred megabytes a second.
 package blake3
 
 import (
@@ -94,8 +94,8 @@ func (d *digest) compressed(flags uint32) chain {
 	return compress(&d.cv, &m, d.chunk, uint32(d.filled), flags)
 }
 
-// push puts the root of a whole chunk on the stack, merged with the subtrees of its size left of it: as many as the number
-// of chunks has zeros at its end.
+// push puts the root of a whole chunk on the stack, merged with the subtrees of its size left of it: as many as the
+// number of chunks has zeros at its end.
 func (d *digest) push(cv chain) {
 	for range bits.TrailingZeros64(d.chunk + 1) {
 		d.depth--

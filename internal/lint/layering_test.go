@@ -16,8 +16,8 @@ const module = "github.com/nacredb/nacre/"
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/real", "engine/textpatch", "internal/begin", "internal/blake3",
-		"internal/footprint", "internal/heap", "internal/life", "internal/loopback", "internal/otlp", "internal/textcache",
-		"internal/vectors", "internal/wide"},
+		"internal/footprint", "internal/heap", "internal/life", "internal/loopback", "internal/otlp",
+		"internal/textcache", "internal/vectors", "internal/wide"},
 	{"engine/decimal"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
 	{"internal/onnxtest", "internal/pgserver", "internal/keywordgen", "engine/kv/tikv/stub"},
