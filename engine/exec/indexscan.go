@@ -39,7 +39,7 @@ type indexRows struct {
 
 func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.cur == nil {
-		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access)
+		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access).ReadAhead(s.r.Tx, s.tb, !s.bare)
 	}
 	for {
 		if err := s.r.Tick(ctx); err != nil {

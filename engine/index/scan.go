@@ -28,6 +28,7 @@ type Cursor struct {
 	ix    *catalog.Index
 	elems bool
 	key   value.Value
+	ahead *ahead // nil: records are not read ahead
 	err   error
 }
 
@@ -43,22 +44,34 @@ func Scan(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, a Access) *Cursor {
 func (c *Cursor) Next() bool {
 	for c.err == nil && c.cur.Next() {
 		stored := c.cur.Value()
-		element := len(stored) > 0 && stored[0] == elementMark
-		if element != c.elems {
-			continue
-		}
-		if element {
-			stored = stored[1:]
-		}
-		k, err := key.DecodeIndex(c.cur.Key(), stored, len(c.ix.Paths))
+		k, ok, err := c.decode(c.cur.Key(), stored)
 		if err != nil {
 			c.err = fmt.Errorf("read an entry of index %s: %w", c.ix.Name, err)
 			return false
 		}
+		if !ok {
+			continue
+		}
 		c.key = k
-		return true
+		if c.ahead != nil {
+			c.err = c.ahead.pass(c)
+		}
+		return c.err == nil
 	}
 	return false
+}
+
+// decode gives the record key in an entry; false for an entry of the other kind.
+func (c *Cursor) decode(entry, stored []byte) (value.Value, bool, error) {
+	element := len(stored) > 0 && stored[0] == elementMark
+	if element != c.elems {
+		return value.None, false, nil
+	}
+	if element {
+		stored = stored[1:]
+	}
+	k, err := key.DecodeIndex(entry, stored, len(c.ix.Paths))
+	return k, err == nil, err
 }
 
 // Key is the key of the current record.

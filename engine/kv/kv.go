@@ -88,6 +88,20 @@ func Fill(c Cursor, dst []Pair) (n int) {
 	return n
 }
 
+// Prefetcher is a Snapshot of a store elsewhere, which reads many keys in the time of one.
+type Prefetcher interface {
+	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before is forgotten.
+	// next is how many keys it is good to ask for the next time: their values are held together. Errors: those of Get.
+	Prefetch(keys [][]byte) (next int, err error)
+}
+
+// Peeker is a Cursor that may know what comes next.
+type Peeker interface {
+	// Peek gives up to n of the pairs that follow the current one, as far as they are at hand. The cursor stays where
+	// it is.
+	Peek(n int) []Pair
+}
+
 // Range is the keys k with Start <= k < End. A nil End means no upper bound.
 type Range struct{ Start, End []byte }
 

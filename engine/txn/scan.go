@@ -170,6 +170,16 @@ func (c *Cursor) Fill(dst []kv.Pair) (n int) {
 	return n
 }
 
+// Peek gives some of the pairs of the snapshot that follow, up to n, as far as they are at hand without a request to a
+// store elsewhere; none where the store is here. They do not count as read, and the transaction's own writes are not
+// among them: this tells only what it is good to Prefetch.
+func (c *Cursor) Peek(n int) []kv.Pair {
+	if p, ok := c.base.(kv.Peeker); ok {
+		return p.Peek(n)
+	}
+	return nil
+}
+
 // endBase notes why base gave no more.
 func (c *Cursor) endBase() {
 	if c.tx.done {

@@ -154,6 +154,21 @@ func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
 	return tx.base(key)
 }
 
+// Prefetches reports whether Prefetch makes the reads that follow quicker.
+func (tx *Tx) Prefetches() bool {
+	_, ok := tx.snap.(kv.Prefetcher)
+	return ok
+}
+
+// Prefetch reads keys together that Get is about to be asked for, where the store is elsewhere; otherwise it does
+// nothing. They count as read when Get is asked. It gives how many keys are good to ask for the next time.
+func (tx *Tx) Prefetch(keys [][]byte) (next int, err error) {
+	if p, ok := tx.snap.(kv.Prefetcher); ok && !tx.done {
+		return p.Prefetch(keys)
+	}
+	return 0, nil
+}
+
 // base reads the snapshot, with the transaction's own delta on top.
 func (tx *Tx) base(key []byte) ([]byte, error) {
 	tx.work.Gets++

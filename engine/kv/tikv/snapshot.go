@@ -16,7 +16,14 @@ type snapshot struct {
 	reader *reader
 	once   sync.Once
 	seen   map[string]uint64 // the digests of what Get gave, by key; see digest
+	ahead  map[string]answer // what Prefetch has read and Get was not asked for, by key
 	used   bool              // a commit has taken its timestamp as its own; guarded by Store.mu
+}
+
+// answer is what Get gives.
+type answer struct {
+	value []byte
+	there bool
 }
 
 // maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
@@ -43,7 +50,7 @@ func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
 	if len(key) == 0 {
 		return nil, false, nil
 	}
-	v, ok, err := sn.reader.value(sn.reader.store.ctx, key)
+	v, ok, err := sn.get(key)
 	if err != nil {
 		return nil, false, err
 	}
@@ -54,6 +61,45 @@ func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
 		sn.seen[string(key)] = digest(v, ok)
 	}
 	return v, ok, nil
+}
+
+func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
+	if a, ok := sn.ahead[string(key)]; ok {
+		delete(sn.ahead, string(key))
+		return a.value, a.there, nil
+	}
+	return sn.reader.value(sn.reader.store.ctx, key)
+}
+
+// Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
+func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
+	s := sn.reader.store
+	names := make(map[string]string, len(keys)) // by their keys in the cluster
+	asked := make([][]byte, 0, len(keys))
+	sn.ahead = make(map[string]answer, len(keys))
+	for _, key := range keys {
+		if len(key) > 0 && !s.opt.Counter(key) {
+			k := s.space.base(key)
+			asked = append(asked, k)
+			names[string(k)] = string(key)
+			sn.ahead[string(key)] = answer{}
+		}
+	}
+	bytes := 1
+	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {
+		bytes += len(stored)
+		v, err := unseal(k, stored)
+		if err != nil {
+			delete(sn.ahead, names[string(k)])
+			return
+		}
+		sn.ahead[names[string(k)]] = answer{v, true}
+	})
+	if err != nil {
+		sn.ahead = nil
+		return 0, err
+	}
+	return max(1, min(keysPerRequest, len(asked)*batchBytes/bytes)), nil
 }
 
 // Scan implements kv.Snapshot.
@@ -138,6 +184,28 @@ func (c *cursor) Next() bool {
 		c.left--
 	}
 	return true
+}
+
+// Peek implements kv.Peeker with what the last request has brought. It leaves out counters.
+func (c *cursor) Peek(n int) (out []kv.Pair) {
+	if c.left >= 0 {
+		n = min(n, c.left)
+	}
+	s := c.reader.store
+	for _, p := range c.pairs[:min(max(n, 0), len(c.pairs))] {
+		key, isDelta, err := s.space.decode(p.Key)
+		if err != nil || isDelta || s.opt.Counter(key) {
+			break
+		}
+		pair := kv.Pair{Key: key}
+		if !c.opt.KeysOnly {
+			if pair.Value, err = unseal(p.Key, p.Value); err != nil {
+				break // Next says so
+			}
+		}
+		out = append(out, pair)
+	}
+	return out
 }
 
 // take makes the next key, with all that was added to it, the present one.

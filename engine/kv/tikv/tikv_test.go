@@ -654,3 +654,90 @@ func TestTrips(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefetch: what was read ahead is what Get gives, is read with one request, and counts as read.
+func TestPrefetch(t *testing.T) {
+	st := open(t, tikv.Options{})
+	defer st.Close()
+	kvtest.Put(t, st, "a", "1", "b", "2", "c", "")
+	if _, err := st.Commit(ctx, &kv.Batch{Deltas: []kv.Delta{{Key: []byte("n"), Add: 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	sn := kvtest.Begin(t, st)
+	defer sn.Release()
+	kvtest.Put(t, st, "b", "later")
+	before := st.Trips().Reads.Load()
+	some := [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte("gone"), []byte("n"), nil}
+	next, err := sn.(kv.Prefetcher).Prefetch(some)
+	if err != nil || next < 1 {
+		t.Fatal(next, err)
+	}
+	for range 2 { // the second time from the cluster
+		for key, want := range map[string]string{"a": "1", "b": "2", "c": "", "gone": "-"} {
+			v, there, err := sn.Get([]byte(key))
+			if !there {
+				v = []byte("-")
+			}
+			if err != nil || string(v) != want {
+				t.Errorf("%s: %q, %v", key, v, err)
+			}
+		}
+		if n := st.Trips().Reads.Load() - before; n != 1 && n != 5 {
+			t.Errorf("%d requests", n)
+		}
+	}
+	if v, _, err := sn.Get([]byte("n")); err != nil || !bytes.Equal(v, kv.AppendCounter(nil, 3)) {
+		t.Errorf("a counter: %x, %v", v, err)
+	}
+	if _, err := st.Commit(ctx, batch(sn, keys("b"), "x", "1")); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("a commit after a change of what was read ahead: %v", err)
+	}
+	if next, err = sn.(kv.Prefetcher).Prefetch(nil); err != nil || next < 1 {
+		t.Error(next, err)
+	}
+}
+
+// TestPrefetchFar: what is far too large to be held many times over is asked for in smaller parts.
+func TestPrefetchFar(t *testing.T) {
+	st := open(t, tikv.Options{})
+	defer st.Close()
+	large := strings.Repeat("x", 3<<20)
+	kvtest.Put(t, st, "a", large, "b", large)
+	sn := kvtest.Begin(t, st)
+	defer sn.Release()
+	if next, err := sn.(kv.Prefetcher).Prefetch([][]byte{[]byte("a"), []byte("b")}); err != nil || next != 1 {
+		t.Error(next, err)
+	}
+}
+
+// TestPeek: a cursor shows what has come in, in its own order, and stays where it is.
+func TestPeek(t *testing.T) {
+	st := open(t, tikv.Options{})
+	defer st.Close()
+	kvtest.Put(t, st, "a", "1", "b", "2", "c", "3")
+	sn := kvtest.Begin(t, st)
+	defer sn.Release()
+	for _, tc := range []struct {
+		opt  kv.ScanOptions
+		n    int
+		want string
+	}{{kv.ScanOptions{}, 9, "b=2 c=3 "}, {kv.ScanOptions{}, 1, "b=2 "}, {kv.ScanOptions{}, 0, ""},
+		{kv.ScanOptions{}, -1, ""}, {kv.ScanOptions{Reverse: true}, 9, "b=2 a=1 "},
+		{kv.ScanOptions{Limit: 2}, 9, "b=2 "}, {kv.ScanOptions{KeysOnly: true}, 9, "b= c= "}} {
+		c := sn.Scan(kv.Range{}, tc.opt)
+		if len(c.(kv.Peeker).Peek(3)) > 0 || !c.Next() {
+			t.Fatal(c.Err())
+		}
+		got := ""
+		for _, p := range c.(kv.Peeker).Peek(tc.n) {
+			got += fmt.Sprintf("%s=%s ", p.Key, p.Value)
+		}
+		if got != tc.want {
+			t.Errorf("%+v: got %q", tc, got)
+		}
+		if !c.Next() || string(c.Key()) != "b" {
+			t.Errorf("%+v: it has moved to %q", tc, c.Key())
+		}
+		c.Close()
+	}
+}

@@ -1,0 +1,113 @@
+//go:build linux || windows || cgo
+
+package engine_test
+
+import (
+	"context"
+	"flag"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/kv/tikv"
+	"github.com/nacredb/nacre/engine/kv/tikv/stub"
+	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/internal/vectors"
+)
+
+var onCluster = flag.Bool("cluster", false, "run all of testdata/lang on a cluster, not only a share")
+
+// openCluster opens an engine on a prefix of its own in a cluster on loopback.
+func openCluster(t testing.TB) (*engine.Engine, *tikv.Store) {
+	c, prefix := stub.Shared(t)
+	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, st), st
+}
+
+// clusterShare is how many files of testdata/lang there are for each that runs on a cluster without -cluster.
+const clusterShare = 8
+
+// TestLanguageOnCluster runs a share of the files of testdata/lang on a cluster, or with -cluster all.
+func TestLanguageOnCluster(t *testing.T) {
+	root := vectors.Path(t, "testdata", "lang")
+	files := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".surql" {
+			return err
+		}
+		// found/graph.surql walks 131,072 paths, with a request for each step: it takes minutes.
+		if files++; files%clusterShare != 0 && !*onCluster || strings.HasSuffix(path, filepath.FromSlash("found/graph.surql")) {
+			return nil
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		t.Run(strings.TrimSuffix(filepath.ToSlash(name), ".surql"), func(t *testing.T) {
+			t.Parallel()
+			f := readLang(t, path)
+			f.run(t, func(t testing.TB) *engine.Engine { e, _ := openCluster(t); return e }, false, path)
+		})
+		return nil
+	})
+	if err != nil || files < clusterShare {
+		t.Fatalf("%d files: %v", files, err)
+	}
+}
+
+// trips are requests to stores.
+type trips struct{ reads, prewrites, validations, commits uint64 }
+
+func tripsOf(st *tikv.Store) trips {
+	n := st.Trips()
+	return trips{n.Reads.Load(), n.Prewrites.Load(), n.Validations.Load(), n.Commits.Load()}
+}
+
+// TestTripsOfStatements holds the number of requests that statements make.
+func TestTripsOfStatements(t *testing.T) {
+	e, st := openCluster(t)
+	s := e.RootSession()
+	do := func(text string) {
+		t.Helper()
+		res, err := s.Execute(context.Background(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range res {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+	}
+	do("USE NS test DB test; DEFINE TABLE person; DEFINE FIELD age ON person TYPE int; " +
+		"DEFINE INDEX age ON person FIELDS age; DEFINE TABLE plain; DEFINE FIELD name ON plain TYPE string")
+	do("CREATE plain:1 SET name = 'a'")
+	do("FOR $i IN 0..300 { CREATE person SET id = $i, age = $i % 10, pad = 'x' }")
+	for _, tc := range []struct {
+		text string
+		want trips
+	}{
+		{"SELECT * FROM person:1", trips{3, 0, 0, 0}},
+		{"SELECT * FROM person WHERE age = 3", trips{5, 0, 0, 0}}, // thirty records
+		{"SELECT * FROM person WHERE age = 3 LIMIT 1", trips{4, 0, 0, 0}},
+		{"CREATE plain SET name = 'a'", trips{2, 1, 2, 1}},
+		{"CREATE person SET age = 2", trips{2, 1, 2, 1}},
+		{"UPDATE plain:1 SET name = rand::id()", trips{3, 1, 1, 1}},
+		{"RETURN 1", trips{}},
+	} {
+		do(tc.text) // what is kept in memory comes in
+		before := tripsOf(st)
+		do(tc.text)
+		after := tripsOf(st)
+		got := trips{after.reads - before.reads, after.prewrites - before.prewrites,
+			after.validations - before.validations, after.commits - before.commits}
+		if got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.text, got, tc.want)
+		}
+	}
+}
