@@ -84,6 +84,16 @@ func (l *list) doc() uint64 {
 	return l.cur.doc
 }
 
+// find is seek that gives the document, end after the last.
+func (l *list) find(target uint64) (doc uint64, ok bool) {
+	if l.ch == len(l.changes) && l.in >= 0 && target <= l.blocks[l.at].last { // in the block under way
+		l.cur = *l.advance(target)
+		return l.cur.doc, true
+	}
+	ok = l.seek(target)
+	return l.doc(), ok
+}
+
 // seek moves to the first document that is not before target. It never goes back.
 func (l *list) seek(target uint64) bool {
 	for {
@@ -130,10 +140,17 @@ func (l *list) seekBlock(target uint64) (p *posting, ok bool) {
 		}
 		l.in = 0
 	}
-	for l.open[l.in].doc < target {
-		l.in++
+	return l.advance(target), true
+}
+
+// advance moves in the block under way to the first posting that is not before target; there is one.
+func (l *list) advance(target uint64) *posting {
+	i := l.in
+	for l.open[i].doc < target {
+		i++
 	}
-	return &l.open[l.in], true
+	l.in = i
+	return &l.open[i]
 }
 
 // bound is what bounds the scores of the documents from target on, and the last document that it holds for. It reads no

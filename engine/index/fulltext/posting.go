@@ -3,6 +3,7 @@ package fulltext
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // posting says that a document has a term.
@@ -102,23 +103,31 @@ func openBlock(last uint64, raw []byte) (b block, ok bool) {
 		rest: raw}, true
 }
 
-// postings appends the postings of a block.
+// postings reads the postings of a block into the room of dst.
 func (b *block) postings(dst []posting) ([]posting, bool) {
+	dst = slices.Grow(dst[:0], b.count)[:b.count]
 	raw, doc := b.rest, b.first
-	for range b.count {
+	for i := range dst {
+		p := &dst[i]
+		if len(raw) >= 3 && (raw[0]|raw[1]|raw[2]) < 0x80 { // most numbers are small
+			doc += uint64(raw[0])
+			p.doc, p.tf, p.length = doc, uint32(raw[1]), uint32(raw[2])
+			raw = raw[3:]
+			continue
+		}
 		var delta, tf, length uint64
 		var ok bool
 		if delta, raw, ok = uvarint(raw); !ok {
-			return dst, false
+			return dst[:i], false
 		}
 		if tf, raw, ok = uvarint(raw); !ok {
-			return dst, false
+			return dst[:i], false
 		}
 		if length, raw, ok = uvarint(raw); !ok {
-			return dst, false
+			return dst[:i], false
 		}
 		doc += delta
-		dst = append(dst, posting{doc, uint32(tf), uint32(length)})
+		p.doc, p.tf, p.length = doc, uint32(tf), uint32(length)
 	}
 	return dst, doc == b.last
 }

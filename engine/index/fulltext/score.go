@@ -69,6 +69,38 @@ func (x *Index) ranker(c collection, count int) ranker {
 	return r
 }
 
+// The postings whose scores a memory keeps: documents are seldom longer, and terms seldom occur more often in one.
+const (
+	memoryTerms  = 8
+	memoryLength = 256
+)
+
+// memory keeps the scores of postings that are alike; NaN where none was asked for yet.
+type memory [memoryTerms * memoryLength]float64
+
+// memoryFrom is how many postings a list must have for a memory to be worth its room.
+const memoryFrom = 4096
+
+func newMemory() *memory {
+	m := new(memory)
+	for i := range m {
+		m[i] = math.NaN()
+	}
+	return m
+}
+
+// of is the score of a posting by r.
+func (m *memory) of(r *ranker, p *posting) float64 {
+	if m == nil || p.tf >= memoryTerms || p.length >= memoryLength {
+		return r.score(p.tf, p.length)
+	}
+	at := &m[p.tf*memoryLength+p.length]
+	if math.IsNaN(*at) {
+		*at = r.score(p.tf, p.length)
+	}
+	return *at
+}
+
 func (r *ranker) score(tf, length uint32) float64 {
 	if r.idf == 0 || tf == 0 {
 		return 0

@@ -57,10 +57,12 @@ type Search struct {
 	x     *Index
 	any   bool
 	terms []term
-	doc   uint64
-	begun bool
-	none  bool
-	err   error
+	// their lists, those with the fewest documents first: where all terms are asked for, those lead
+	rarest []*list
+	doc    uint64
+	begun  bool
+	none   bool
+	err    error
 }
 
 // term is one term of a search.
@@ -68,9 +70,13 @@ type term struct {
 	*list
 	ranker
 	weight float64
+	known  *memory // of scores; nil: none is worth it
 	// of the changes: what bounds their scores
 	loose impact
 }
+
+// worth is the score of the current document by the term.
+func (t *term) worth() float64 { return t.weight * t.known.of(&t.ranker, &t.cur) }
 
 // Search begins to walk the matches of a query.
 func (x *Index) Search(q *Query) (*Search, error) {
@@ -90,7 +96,15 @@ func (x *Index) Search(q *Query) (*Search, error) {
 		}
 		s.terms = append(s.terms,
 			term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
+		if l.count >= memoryFrom {
+			s.terms[len(s.terms)-1].known = newMemory()
+		}
 	}
+	s.rarest = make([]*list, len(s.terms))
+	for i := range s.terms {
+		s.rarest[i] = s.terms[i].list
+	}
+	slices.SortStableFunc(s.rarest, func(a, b *list) int { return a.count - b.count })
 	s.none = s.none || len(s.terms) == 0
 	return s, nil
 }
@@ -149,22 +163,22 @@ func (s *Search) seekAny(target uint64) uint64 {
 }
 
 func (s *Search) seekAll(target uint64) uint64 {
+	lead, others := s.rarest[0], s.rarest[1:]
+search:
 	for {
-		agreed := target
-		for i := range s.terms {
-			l := s.terms[i].list
-			if (target == 0 || l.doc() < agreed) && !s.move(l, agreed) {
-				return end
-			}
-			agreed = max(agreed, l.doc())
-			if agreed == end {
-				return end
+		doc, ok := lead.find(target)
+		for i := 0; ok && doc != end && i < len(others); i++ {
+			var found uint64
+			if found, ok = others[i].find(doc); ok && found != doc {
+				target = found
+				continue search
 			}
 		}
-		if agreed == target {
-			return target
+		if !ok {
+			s.err = s.x.corrupt("block")
+			return end
 		}
-		target = agreed
+		return doc
 	}
 }
 
@@ -190,7 +204,7 @@ func (s *Search) exactAt(doc uint64) float64 {
 	for i := range s.terms {
 		t := &s.terms[i]
 		if t.doc() == doc {
-			sum += t.weight * t.score(t.cur.tf, t.cur.length)
+			sum += t.worth()
 		}
 	}
 	return sum

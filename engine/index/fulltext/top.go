@@ -196,7 +196,7 @@ func (t *top) score(doc uint64, idle int, idleSum float64) bool {
 	sum := 0.0
 	for _, i := range t.order[idle:] {
 		if term := &s.terms[i]; term.doc() == doc {
-			sum += term.weight * term.ranker.score(term.cur.tf, term.cur.length)
+			sum += term.worth()
 		}
 	}
 	for n := idle - 1; n >= 0; n-- {
@@ -209,7 +209,7 @@ func (t *top) score(doc uint64, idle int, idleSum float64) bool {
 			return false
 		}
 		if term.doc() == doc {
-			sum += term.weight * term.ranker.score(term.cur.tf, term.cur.length)
+			sum += term.worth()
 		}
 		idleSum -= t.bounds[i]
 	}
