@@ -34,10 +34,6 @@ type Tx struct {
 	running atomic.Pointer[query.Query] // the one that holds mu, for an operator to stop
 }
 
-// Pause waits before work in a transaction of its own begins again that met the commit of another one: a random time
-// that grows with the tries, counted from 1. Errors: those of ctx.
-func Pause(ctx context.Context, try int) error { return txn.Pause(ctx, try) }
-
 // Begin opens an interactive transaction; ID names it.
 func (s *Session) Begin(ctx context.Context) (*Tx, error) { return s.begin(ctx, s.e.queries.Writing()) }
 

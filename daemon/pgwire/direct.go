@@ -61,8 +61,7 @@ func (r *tableRelation) exactly(filters []sql.Filter) bool {
 	if f.Column != 0 {
 		return r.exact(filters)
 	}
-	key := r.key(filters[:1])
-	return !key.IsNone() && key.Text() == f.Value.Str() && r.exact(filters[1:])
+	return f.Op == "=" && r.Keyed(f.Value) && r.exact(filters[1:])
 }
 
 // run sends the rows.

@@ -74,7 +74,6 @@ type sqlQuery struct {
 	plain  bool     // it was read as plain SQL
 	cols   []column // nil: it answers no rows
 	joins  bool     // it reads more than one table
-	single bool     // it is one change of one record
 
 	begun bool     // cols and joins are known
 	kept  *sqlPlan // bound on the basis known; nil: bind it
@@ -153,7 +152,6 @@ func (q *sqlQuery) bound(ctx context.Context, c *conn) (*sqlPlan, error) {
 	if !q.begun {
 		q.begun, q.cols = true, cols
 		q.joins = p.plan != nil && p.plan.Stored > 1
-		q.single = p.write != nil && p.write.Single
 	} else if !slices.EqualFunc(cols, q.cols, func(a, b column) bool { return a.name == b.name && a.oid == b.oid }) {
 		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
 	}
@@ -199,51 +197,69 @@ func (q *sqlQuery) run(ctx context.Context, c *conn, k *call) (string, error) {
 		}
 	}
 	_, reads := q.parsed.(*sql.Select)
-	if reads && !q.joins || q.single || c.tx.block {
+	switch {
+	case reads && !q.joins || c.tx.block:
 		return q.perform(ctx, c, k)
-	}
-	if reads {
+	case reads:
 		return q.together(ctx, c, k)
 	}
-	// The rows of RETURNING wait for the commit: a write that lost a conflict may run again and return other rows.
-	for try := 1; ; try++ {
-		b := &buffer{c: c}
-		tag, err := q.together(ctx, c, &call{args: k.args, json: k.json, out: b})
-		if err == nil {
-			err = b.replay(k.out)
-		}
-		b.drop()
-		if err == nil || try == mostTries || ctx.Err() != nil || c.translateQuietly(err).Code != sqlstate.Conflict {
-			return tag, err
-		}
-		if engine.Pause(ctx, try) != nil {
-			return tag, err
-		}
+	single, err := q.single(ctx, c, k)
+	if err != nil {
+		return "", err
 	}
+	if single {
+		return q.perform(ctx, c, k)
+	}
+	return q.repeated(ctx, c, k)
 }
 
-// mostTries is how often a write by itself is tried that meets those of others.
-const mostTries = 20
-
-// together runs the statement in one transaction.
-func (q *sqlQuery) together(ctx context.Context, c *conn, k *call) (string, error) {
-	_, reads := q.parsed.(*sql.Select)
-	begin := c.session.Begin
-	if reads {
-		begin = c.session.BeginReading
+// single reports whether a write is one statement of the language, which is a transaction by itself.
+func (q *sqlQuery) single(ctx context.Context, c *conn, k *call) (bool, error) {
+	p, err := q.bound(ctx, c)
+	if err != nil {
+		return false, err
 	}
+	env := &sqlEnv{c: c, ctx: ctx, plain: q.plain}
+	defer env.end()
+	return p.write.Single(ctx, env, k.args), nil
+}
+
+// repeated runs a write of several statements of the language in one transaction, again where it meets another one. The
+// rows of RETURNING wait for the commit: the next run may give other ones.
+func (q *sqlQuery) repeated(ctx context.Context, c *conn, k *call) (tag string, err error) {
+	var b *buffer
 	known := c.session.Knowledge()
-	tx, err := begin(ctx)
+	err = c.session.Transact(ctx, func(tx *engine.Tx) error {
+		if b != nil {
+			b.drop()
+		}
+		b = &buffer{c: c}
+		c.tx.tx, c.tx.known = tx, known
+		defer func() { c.tx.tx, known = nil, c.session.Knowledge() }()
+		var err error
+		tag, err = q.perform(ctx, c, &call{args: k.args, json: k.json, out: b})
+		return err
+	})
+	if b != nil {
+		defer b.drop()
+	}
+	if err != nil {
+		return "", err
+	}
+	return tag, b.replay(k.out)
+}
+
+// together runs a query in one transaction.
+func (q *sqlQuery) together(ctx context.Context, c *conn, k *call) (string, error) {
+	known := c.session.Knowledge()
+	tx, err := c.session.BeginReading(ctx)
 	if err != nil {
 		return "", err
 	}
 	c.tx.tx, c.tx.known = tx, known
 	tag, err := q.perform(ctx, c, k)
 	c.tx.tx = nil
-	if err != nil || reads {
-		return tag, errors.Join(err, tx.Cancel(context.WithoutCancel(ctx)))
-	}
-	return tag, tx.Commit(ctx)
+	return tag, errors.Join(err, tx.Cancel(context.WithoutCancel(ctx)))
 }
 
 // perform binds the statement to what there is now, and runs it.

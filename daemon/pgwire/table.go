@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/catalog"
@@ -206,6 +207,13 @@ func (r *tableRelation) key(filters []sql.Filter) value.Value {
 		}
 	}
 	return value.None
+}
+
+// Keyed implements sql.Keyed.
+func (r *tableRelation) Keyed(id value.Value) bool {
+	filter := [1]sql.Filter{{Op: "=", Value: id}}
+	key := r.key(filter[:])
+	return !key.IsNone() && key.Text() == id.Str()
 }
 
 // simpleID is the record of a key that is a name without quotes: a letter, then letters, digits and underscores, or a
@@ -441,8 +449,9 @@ func wrongKind(col *sql.Column, v value.Value) error {
 
 // tableWriter runs the writes of SQL.
 type tableWriter struct {
-	c   *conn
-	ctx context.Context
+	c    *conn
+	ctx  context.Context
+	into *tableRelation // the table that was written last; nil: none was
 }
 
 // execute runs one statement of the language and gives its answer.
@@ -463,9 +472,13 @@ func (w *tableWriter) execute(text string, vars ...value.Field) (value.Value, er
 
 // table finds the table of a write.
 func (w *tableWriter) table(name string) (*tableRelation, error) {
+	if w.into != nil && w.into.t.Name == name {
+		return w.into, nil
+	}
 	for _, t := range w.c.schema.Tables {
 		if t.Name == name {
-			return newTableRelation(w.c, t), nil
+			w.into = newTableRelation(w.c, t)
+			return w.into, nil
 		}
 	}
 	return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name)
@@ -473,7 +486,7 @@ func (w *tableWriter) table(name string) (*tableRelation, error) {
 
 // content makes the fields of a record of the columns of a row. The names of records become records.
 func (r *tableRelation) content(cols []string, row []value.Value) (id value.Value, content value.Value, err error) {
-	var fields []value.Field
+	fields := make([]value.Field, 0, len(cols))
 	for i, name := range cols {
 		v := row[i]
 		if v.IsNone() {
@@ -483,16 +496,25 @@ func (r *tableRelation) content(cols []string, row []value.Value) (id value.Valu
 			id = v
 			continue
 		}
-		for _, col := range r.t.Columns {
-			if col.Name == name && (col.Ref != "" || r.linked(name)) && v.Kind() == value.KindString {
-				if v, err = r.link(name, v); err != nil {
-					return id, content, err
-				}
-			}
+		if v, err = r.stored(name, v); err != nil {
+			return id, content, err
 		}
 		fields = append(fields, value.Field{Name: name, Value: v})
 	}
 	return id, value.ObjectOf(value.NewObject(fields...)), nil
+}
+
+// stored is v as a record has it in a column: the name of a record becomes a record.
+func (r *tableRelation) stored(column string, v value.Value) (value.Value, error) {
+	if v.Kind() != value.KindString {
+		return v, nil
+	}
+	for _, col := range r.t.Columns {
+		if col.Name == column && (col.Ref != "" || r.linked(column)) {
+			return r.link(column, v)
+		}
+	}
+	return v, nil
 }
 
 // link is the record that a column with links names by v, a string.
@@ -587,6 +609,9 @@ func (r *tableRelation) first(v value.Value) ([]value.Value, error) {
 	return r.row(v, nil)
 }
 
+// seen ends an UPDATE or DELETE of one record: SQL changes no row that the user may not read.
+const seen = " WHERE id = $_id"
+
 // Update implements sql.Writer.
 func (w *tableWriter) Update(table string, id value.Value, cols []string, row []value.Value) ([]value.Value, error) {
 	r, err := w.table(table)
@@ -597,25 +622,25 @@ func (w *tableWriter) Update(table string, id value.Value, cols []string, row []
 	if err != nil {
 		return nil, err
 	}
-	var text strings.Builder
-	text.WriteString("UPDATE $_id SET ")
-	vars := []value.Field{{Name: "_id", Value: target}}
+	text := append(make([]byte, 0, 128), "UPDATE $_id SET "...)
+	vars := append(make([]value.Field, 0, 1+len(cols)), value.Field{Name: "_id", Value: target})
 	for i, name := range cols {
 		if name == "id" {
 			return nil, sqlstate.New(sqlstate.FeatureNotSupported, "the id of a record cannot be changed")
 		}
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		_, content, err := r.content([]string{name}, row[i:i+1])
+		v, err := r.stored(name, row[i])
 		if err != nil {
 			return nil, err
 		}
-		v, _ := content.Object().Get(name)
-		text.WriteString(value.QuoteIdent(name) + " = $_v" + itoa(i))
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = append(append(text, value.QuoteIdent(name)...), " = $_v"...)
+		text = strconv.AppendInt(text, int64(i), 10)
 		vars = append(vars, value.Field{Name: "_v" + itoa(i), Value: v})
 	}
-	v, err := w.execute(text.String(), vars...)
+	text = append(text, seen...)
+	v, err := w.execute(string(text), vars...)
 	if err != nil {
 		return nil, err
 	}
@@ -632,7 +657,7 @@ func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := w.execute("DELETE $_id RETURN VALUE true", value.Field{Name: "_id", Value: target})
+	v, err := w.execute("DELETE $_id"+seen+" RETURN VALUE true", value.Field{Name: "_id", Value: target})
 	return v.Kind() != value.KindArray || v.Len() > 0, err
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 func constant(v value.Value, oid pgtype.OID) *bound {
-	return &bound{oid: oid, lit: &v, key: "=" + pgtype.Format(oid) + ":" + v.String(), name: "?column?",
+	return &bound{oid: oid, lit: &v, fixed: true, key: "=" + pgtype.Format(oid) + ":" + v.String(), name: "?column?",
 		eval: func(*scope) (value.Value, error) { return v, nil }}
 }
 

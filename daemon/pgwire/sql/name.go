@@ -145,7 +145,7 @@ func (b *binder) param(n int) *bound {
 		}
 		b.params = append(b.params, oid)
 	}
-	e := &bound{oid: b.params[n-1], key: "$" + itoa(n), name: "?column?", outer: false}
+	e := &bound{oid: b.params[n-1], key: "$" + itoa(n), name: "?column?", fixed: true}
 	if e.oid == 0 {
 		e.oid, e.param = pgtype.Unknown, n
 	}

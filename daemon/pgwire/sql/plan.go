@@ -121,6 +121,7 @@ type bound struct {
 	cols   map[int]bool // of the row, nil: none
 	outer  bool         // it looks at rows around it
 	lit    *value.Value // its value where that is known
+	fixed  bool         // it is a constant or a parameter: it has one value in a run
 	param  int          // number of a parameter whose type is open
 	fields []Column     // of a row
 	name   string       // that a column of it has

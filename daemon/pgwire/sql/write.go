@@ -20,11 +20,20 @@ type Writer interface {
 	Delete(table string, id value.Value) (bool, error)
 }
 
+// Keyed is a relation that knows its rows by their ids.
+type Keyed interface {
+	// Keyed reports whether id is the text of the id of a row that may be there: an Update or Delete of its Writer
+	// finds the same row as a scan by it.
+	Keyed(id value.Value) bool
+}
+
 // Write is a bound INSERT, UPDATE or DELETE.
 type Write struct {
 	Columns []Column // of RETURNING; nil: none
 	Params  []pgtype.OID
-	Single  bool // it makes one row and reads none: one change of its Writer is all that it does
+	makes   bool   // it makes one row and reads none
+	key     *bound // the id of the only row that it changes, without a look at its values; nil: it reads rows
+	rel     Relation
 	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
 	tag     string
 	explain func(rt *runtime) (*Step, error)
@@ -63,6 +72,46 @@ func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Valu
 	rt := newRuntime(ctx, env, params)
 	n, err = w.run(rt, to, yield)
 	return w.tag, n, err
+}
+
+// Single reports whether one change of its Writer is all that a run with these parameters does.
+func (w *Write) Single(ctx context.Context, env Env, params []value.Value) bool {
+	if w.makes {
+		return true
+	}
+	_, ok := w.keyed(newRuntime(ctx, env, params))
+	return ok
+}
+
+// keyed is the id of the row that a run changes without reading it.
+func (w *Write) keyed(rt *runtime) (id value.Value, ok bool) {
+	if w.key == nil {
+		return value.None, false
+	}
+	id, err := w.key.eval(&scope{rt: rt})
+	if err != nil || id.Kind() != value.KindString {
+		return value.None, false
+	}
+	k, ok := w.rel.(Keyed)
+	return id, ok && k.Keyed(id)
+}
+
+// byID makes the write one of the row with the id that its conditions ask for, where they ask for nothing else and the
+// values need nothing of the row. The id is a parameter or a constant: it is the same whenever it is looked at.
+func (w *Write) byID(src *source, rest, values []*bound) {
+	if src.l != nil || len(rest) > 0 || len(src.conds) != 1 {
+		return
+	}
+	c := src.conds[0].compares
+	if c == nil || c.op != "=" || c.col != src.at || !c.with.fixed {
+		return
+	}
+	for _, v := range values {
+		if len(v.cols) > 0 {
+			return
+		}
+	}
+	w.key, w.rel = c.with, src.rel
 }
 
 // target binds the table of a write. Only tables with an id can be written.
@@ -193,36 +242,48 @@ func (b *binder) update(u *Update) (*Write, error) {
 		return nil, err
 	}
 	w := &Write{tag: "UPDATE ", explain: over("Update on "+u.Table.name, src.explained(len(ns.cols)))}
+	if b.leaves == 1 {
+		w.byID(src, conds, values)
+	}
 	var outs []*bound
 	if w.Columns, outs, err = b.returning(u.Returning, ns); err != nil {
 		return nil, err
 	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		list, err := found(rt, src, len(ns.cols), conds)
-		if err != nil {
-			return 0, err
-		}
-		count := 0
-		for _, s := range list {
+		change := func(s *scope) (int, error) {
 			vs, err := evalAll(values, s)
 			if err != nil {
 				return 0, err
 			}
 			row, err := to.Update(u.Table.name, s.row[0], cols, vs)
-			if err != nil {
+			if row == nil || err != nil {
 				return 0, err
 			}
-			if row == nil {
-				continue
-			}
-			count++
-			if err := give(rt, outs, row, yield); err != nil {
-				return 0, err
-			}
+			return 1, give(rt, outs, row, yield)
 		}
-		return count, nil
+		if id, ok := w.keyed(rt); ok {
+			return change(&scope{rt: rt, row: []value.Value{id}})
+		}
+		return eachFound(rt, src, len(ns.cols), conds, change)
 	}
 	return w, nil
+}
+
+// eachFound hands the rows that a write finds to change, and counts those that it changes.
+func eachFound(rt *runtime, src *source, width int, conds []*bound, change func(*scope) (int, error)) (int, error) {
+	list, err := found(rt, src, width, conds)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, s := range list {
+		n, err := change(s)
+		if err != nil {
+			return 0, err
+		}
+		count += n
+	}
+	return count, nil
 }
 
 func (b *binder) delete(d *Delete) (*Write, error) {
@@ -239,26 +300,21 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 	if w.Columns, outs, err = b.returning(d.Returning, ns); err != nil {
 		return nil, err
 	}
+	if outs == nil && b.leaves == 1 {
+		w.byID(src, conds, nil)
+	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		list, err := found(rt, src, len(ns.cols), conds)
-		if err != nil {
-			return 0, err
-		}
-		count := 0
-		for _, s := range list {
+		change := func(s *scope) (int, error) {
 			ok, err := to.Delete(d.Table.name, s.row[0])
-			if err != nil {
+			if !ok || err != nil {
 				return 0, err
 			}
-			if !ok {
-				continue
-			}
-			count++
-			if err := give(rt, outs, s.row, yield); err != nil {
-				return 0, err
-			}
+			return 1, give(rt, outs, s.row, yield)
 		}
-		return count, nil
+		if id, ok := w.keyed(rt); ok {
+			return change(&scope{rt: rt, row: []value.Value{id}})
+		}
+		return eachFound(rt, src, len(ns.cols), conds, change)
 	}
 	return w, nil
 }
@@ -280,7 +336,7 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 	}
 	cols = cols[:n]
 	w := &Write{tag: "INSERT 0 ", explain: over("Insert on "+in.Table.name, q.explain)}
-	w.Single = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
+	w.makes = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
 	var outs, sets []*bound
 	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
 		return nil, err
