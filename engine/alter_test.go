@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
@@ -31,7 +32,7 @@ func TestAlterOfTheNewerKinds(t *testing.T) {
 			"(INFO FOR DB).configs.GraphQL", "GRAPHQL TABLES NONE FUNCTIONS NONE COMPLEXITY 5"},
 		{"DEFINE CONFIG API MIDDLEWARE api::timeout(1s) PERMISSIONS NONE", "ALTER CONFIG API DROP MIDDLEWARE PERMISSIONS WHERE true", "(INFO FOR DB).configs.API",
 			"API PERMISSIONS WHERE true"},
-		{"DEFINE CONFIG DEFAULT NAMESPACE a DATABASE b", "ALTER CONFIG DEFAULT NAMESPACE c DROP DATABASE", "(INFO FOR ROOT).defaults.namespace", "c"},
+		{"DEFINE CONFIG OVERWRITE DEFAULT NAMESPACE a DATABASE b", "ALTER CONFIG DEFAULT NAMESPACE c DROP DATABASE", "(INFO FOR ROOT).defaults.namespace", "c"},
 		{"DEFINE API '/x' FOR get, post THEN { 1 } FOR any PERMISSIONS NONE", "ALTER API '/x' FOR put THEN { 2 } DROP FOR get COMMENT 'c'", "(INFO FOR DB).apis['/x']",
 			"DEFINE API '/x' FOR any PERMISSIONS NONE FOR post PERMISSIONS FULL THEN { 1 } FOR put PERMISSIONS FULL THEN { 2 } COMMENT 'c'"},
 		{"DEFINE SEQUENCE s TIMEOUT 1s", "ALTER SEQUENCE s DROP TIMEOUT", "(INFO FOR DB).sequences.s", "DEFINE SEQUENCE s BATCH 1000 START 0"},
@@ -67,7 +68,7 @@ func TestLaterStatements(t *testing.T) {
 		{"DEFINE CONFIG GRAPHQL NONE; REMOVE CONFIG GRAPHQL; RETURN (INFO FOR DB).configs", "{  }"},
 		{"REMOVE CONFIG GRAPHQL", "ERR The config for graphql does not exist"},
 		{"REMOVE CONFIG IF EXISTS GRAPHQL", "NONE"},
-		{"DEFINE CONFIG DEFAULT NAMESPACE a; REMOVE CONFIG DEFAULT; RETURN (INFO FOR ROOT).defaults", "{ database: NONE, namespace: NONE }"},
+		{"DEFINE CONFIG DEFAULT NAMESPACE a; REMOVE CONFIG DEFAULT; RETURN (INFO FOR ROOT).defaults", "{  }"},
 		{"DEFINE MODEL ml::x<1.0.0>", "NONE"},
 		{"REMOVE MODEL ml::a::x<1.0.0>", "ERR The model 'ml::a::x<1.0.0>' does not exist"},
 		{"REMOVE MODULE IF EXISTS mod::x", "NONE"},
@@ -96,5 +97,48 @@ func TestDefaultsBelongToTheStore(t *testing.T) {
 	}
 	if got := answerOf(t, root, "RETURN (INFO FOR ROOT).defaults.namespace"); got != "'a'" {
 		t.Errorf("the default namespace is %s", got)
+	}
+}
+
+// TestTheDefaultPlaceOfTheFirstStart: it is a config like others from the start, and stays away once it is removed.
+func TestTheDefaultPlaceOfTheFirstStart(t *testing.T) {
+	path := "bolt://" + filepath.Join(t.TempDir(), "data") + "?sync=never"
+	open := func() (*engine.Engine, *engine.Session) {
+		e, err := engine.Open(t.Context(), path, engine.Options{Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, e.RootSession()
+	}
+	e, s := open()
+	for _, tc := range []struct{ text, want string }{
+		{"RETURN (INFO FOR ROOT).defaults", "{ database: 'main', namespace: 'main' }"},
+		{"DEFINE CONFIG DEFAULT NAMESPACE a", "ERR The config for default already exists"},
+		{"DEFINE CONFIG IF NOT EXISTS DEFAULT NAMESPACE a; RETURN (INFO FOR ROOT).defaults",
+			"{ database: 'main', namespace: 'main' }"},
+		{"ALTER CONFIG DEFAULT DROP DATABASE; RETURN (INFO FOR ROOT).defaults", "{ namespace: 'main' }"},
+		{"REMOVE CONFIG DEFAULT; RETURN (INFO FOR ROOT).defaults", "{  }"},
+		{"REMOVE CONFIG DEFAULT", "ERR The config for default does not exist"},
+		{"REMOVE CONFIG IF EXISTS DEFAULT", "NONE"},
+	} {
+		if got := answerOf(t, s, tc.text); got != tc.want {
+			t.Errorf("%s\n got  %s\n want %s", tc.text, got, tc.want)
+		}
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	e, s = open()
+	defer func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got := answerOf(t, s, "RETURN (INFO FOR ROOT).defaults"); got != "{  }" {
+		t.Errorf("after another start the defaults are %s", got)
+	}
+	if got := answerOf(t, s, "DEFINE CONFIG DEFAULT NAMESPACE a; RETURN (INFO FOR ROOT).defaults"); got !=
+		"{ namespace: 'a' }" {
+		t.Errorf("a new config: %s", got)
 	}
 }

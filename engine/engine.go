@@ -190,6 +190,14 @@ func openStore(ctx context.Context, dsn string, opt Options) (_ kv.Store, retent
 	return past, retention, nil
 }
 
+// firstPlace is a name of the place that a store has from its first start; "" where it has none.
+func firstPlace(opt Options, name string) string {
+	if opt.NoDefaults {
+		return ""
+	}
+	return name
+}
+
 // newRunner wires the language together: parser, functions, catalog and evaluator.
 func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules,
 	memory *budget.Pool) *query.Runner {
@@ -210,8 +218,8 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 		ParseGQL:         parseGQL(opt.Limits.GraphText),
 		ReadRecord:       parse.RecordID,
 		ReadPath:         parse.Path,
-		DefaultNamespace: opt.DefaultNamespace,
-		DefaultDatabase:  opt.DefaultDatabase,
+		DefaultNamespace: firstPlace(opt, opt.DefaultNamespace),
+		DefaultDatabase:  firstPlace(opt, opt.DefaultDatabase),
 		Strict:           opt.Strict,
 		Caps:             opt.Capabilities,
 		Versioned:        versioned,

@@ -124,56 +124,6 @@ func (r *run) defineSequence(ctx context.Context, env *exec.Env, s *ast.DefineSe
 	return r.store(db.Inner(), ast.DefSequence, name, &def)
 }
 
-// configOf is the config that a DEFINE makes.
-func configOf(s *ast.DefineConfig) config {
-	switch {
-	case s.GraphQL != nil:
-		return configNamed("GRAPHQL")
-	case s.API != nil:
-		return configNamed("API")
-	}
-	return configNamed("DEFAULT")
-}
-
-// defineConfig is DEFINE CONFIG.
-func (r *run) defineConfig(ctx context.Context, env *exec.Env, s *ast.DefineConfig) error {
-	c := configOf(s)
-	scope, err := r.configScope(c)
-	if err != nil {
-		return err
-	}
-	def := *s
-	def.Mode = ast.ModeCreate
-	if s.Default != nil {
-		if def.Default, err = r.defaultConfig(ctx, env, s.Default); err != nil {
-			return err
-		}
-	}
-	return r.put(scope, ast.DefConfig, c.key, s.Mode, &def, func() error {
-		return errs.Internal("The config for %s already exists", c.shown)
-	})
-}
-
-func (r *run) defaultConfig(ctx context.Context, env *exec.Env, c *ast.DefaultConfig) (*ast.DefaultConfig, error) {
-	out := &ast.DefaultConfig{}
-	for _, part := range [2]struct {
-		from *ast.Name
-		to   **ast.Name
-		what string
-	}{{c.Namespace, &out.Namespace, "namespace"}, {c.Database, &out.Database, "database"}} {
-		if part.from == nil {
-			continue
-		}
-		name, err := r.name(ctx, env, *part.from, part.what)
-		if err != nil {
-			return nil, err
-		}
-		n := ident(name)
-		*part.to = &n
-	}
-	return out, nil
-}
-
 // defineAPI is DEFINE API; defining a path again replaces it.
 func (r *run) defineAPI(ctx context.Context, env *exec.Env, s *ast.DefineAPI) error {
 	db, err := r.inDatabase(ast.DefAPI)

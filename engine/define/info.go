@@ -175,15 +175,14 @@ func (r *run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	ns, db, err := r.defaults()
+	defaults, err := r.shownDefaults()
 	if err != nil {
 		return value.None, err
 	}
 	return r.report(catalog.Scope{}, structure, 0,
 		[]listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
-		value.Field{Name: "defaults", Value: value.ObjectOf(value.NewObject(value.Field{Name: "namespace",
-			Value: place(ns)}, value.Field{Name: "database", Value: place(db)}))},
+		value.Field{Name: "defaults", Value: defaults},
 		value.Field{Name: "nodes", Value: nothing(structure)},
 		value.Field{Name: "system", Value: systemInfo()})
 }
@@ -201,27 +200,6 @@ func systemInfo() value.Value {
 		value.Field{Name: "memory_allocated", Value: bytes(0)},
 		value.Field{Name: "memory_usage", Value: bytes(1)},
 		value.Field{Name: "physical_cores", Value: value.Int(int64(runtime.NumCPU()))}))
-}
-
-// defaults returns the place that USE DEFAULT selects: the namespace and database that DEFINE CONFIG DEFAULT names,
-// else those that the engine was opened with. A config may name one of them alone.
-func (r *run) defaults() (ns, db string, err error) {
-	d, err := r.Cat.Def(catalog.Scope{}, ast.DefConfig, "Default")
-	if err != nil {
-		return "", "", err
-	}
-	if d == nil {
-		return r.Ex.DefaultNamespace, r.Ex.DefaultDatabase, nil
-	}
-	if c, ok := d.Stmt.(*ast.DefineConfig); ok && c.Default != nil {
-		if c.Default.Namespace != nil {
-			ns = c.Default.Namespace.Ident
-		}
-		if c.Default.Database != nil {
-			db = c.Default.Database.Ident
-		}
-	}
-	return ns, db, nil
 }
 
 func (r *run) infoNamespace(structure bool) (value.Value, error) {

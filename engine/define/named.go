@@ -71,45 +71,6 @@ func (r *run) newActor(ctx context.Context, env *exec.Env, kind ast.DefKind, n a
 	return a, r.mode(m, a.def != nil, func() error { return r.ActorError(a.kind, a.name, a.base, "already exists") })
 }
 
-// config is where a config is kept, and what errors call it.
-type config struct {
-	key, shown string
-	base       ast.Base
-}
-
-// configNamed is the config that a word names. The default namespace and database belong to the whole store.
-func configNamed(word string) config {
-	switch word {
-	case "GRAPHQL":
-		return config{"GraphQL", "graphql", ast.BaseDatabase}
-	case "API":
-		return config{"API", "api", ast.BaseDatabase}
-	}
-	return config{"Default", "default", ast.BaseRoot}
-}
-
-// configScope is the scope of c, after it made sure that the caller may change what is there.
-func (r *run) configScope(c config) (catalog.Scope, error) {
-	if err := r.Auth.Allow(auth.Edit, c.base, auth.ResourceActor); err != nil {
-		return catalog.Scope{}, err
-	}
-	return r.Level(c.base)
-}
-
-// presentConfig is a config that must be there.
-func (r *run) presentConfig(word string) (*catalog.Def, error) {
-	c := configNamed(word)
-	scope, err := r.configScope(c)
-	if err != nil {
-		return nil, err
-	}
-	d, err := r.Cat.Def(scope, ast.DefConfig, c.key)
-	if err == nil && d == nil {
-		return nil, missing{errs.Internal("The config for %s does not exist", c.shown)}
-	}
-	return d, err
-}
-
 // shownNames say how errors call the kinds of a database, and put before their names.
 var shownNames = map[ast.DefKind]struct{ kind, prefix string }{
 	ast.DefFunction: {"function", "fn::"}, ast.DefParam: {"param", "$"}, ast.DefAnalyzer: {"analyzer", ""},

@@ -30,11 +30,7 @@ func (r *run) removeKind(ctx context.Context, env *exec.Env, s *ast.Remove) erro
 	case ast.DefUser, ast.DefAccess:
 		return r.removeActor(ctx, env, s)
 	case ast.DefConfig:
-		d, err := r.presentConfig(s.Name.Ident)
-		if err != nil {
-			return err
-		}
-		return r.Cat.Delete(d)
+		return r.removeConfig(s.Name.Ident)
 	}
 	db, err := r.inDatabase(s.Kind)
 	if err != nil {

@@ -20,10 +20,11 @@ func (r *run) use(ctx context.Context, env *exec.Env, s *ast.Use) (value.Value, 
 	ns, db := r.Sess.Auth.NS, r.Sess.Auth.DB
 	var err error
 	if s.Default {
-		n, d, err := r.defaults()
+		def, err := r.presentDefaults()
 		if err != nil {
 			return value.None, err
 		}
+		n, d := defaultPlace(def)
 		ns, db = cmp.Or(n, ns), cmp.Or(d, db)
 	}
 	if s.NS != nil {

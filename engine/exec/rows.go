@@ -178,14 +178,56 @@ func (s *recordRows) next(ctx context.Context) (value.Value, bool, error) {
 
 func (s *recordRows) close() {}
 
-// valueRows gives values; links among them are followed to their records.
-type valueRows struct {
+// followed gives values as rows; links among them are followed to their records.
+type followed struct {
 	r      *Run
-	vs     []value.Value
 	filter *predicate
-	skip   bool     // leave out NONE and NULL
-	from   ast.Expr // the expression they came from
+	links  bool // a link is given itself: the SELECT asks for it alone
+	env    *Env // of the clauses that see each row next; nil: they see many at once
 	n      int64
+}
+
+// keep is the row of a value, and whether there is one.
+func (s *followed) keep(ctx context.Context, v value.Value) (row value.Value, ok bool, err error) {
+	row = v
+	if v.Kind() == value.KindRecord && (!s.links || s.filter != nil) {
+		if row, err = s.r.Fetch(ctx, v.Record()); err != nil || row.IsNone() && !s.links {
+			return value.None, false, err
+		}
+	}
+	if s.env != nil {
+		s.env.linked = v.Kind() == value.KindRecord
+	}
+	if ok, err = s.filter.holds(ctx, row); !ok || err != nil {
+		return value.None, false, err
+	}
+	s.n++
+	if s.links {
+		row = v
+	}
+	return row, true, nil
+}
+
+// tell has env say of each row whether a link leads to it, unless the clauses of s see the rows later.
+func (s *followed) tell(env *Env, of *ast.Select) {
+	if of.Group == nil && of.Order == nil && len(of.Split) == 0 {
+		s.env = env
+	}
+}
+
+// asksForLinks reports whether the rows of a SELECT are themselves all that it asks for: VALUE $this.
+func asksForLinks(s *ast.Select) bool {
+	p, ok := s.Projections.Fields[0].X.(*ast.Param)
+	return ok && s.Projections.Value && (p.Name == "this" || p.Name == "self") &&
+		s.Group == nil && s.Order == nil && len(s.Split) == 0 && len(s.Omit) == 0
+}
+
+// valueRows gives the values of a list.
+type valueRows struct {
+	followed
+	vs   []value.Value
+	skip bool     // leave out NONE and NULL
+	from ast.Expr // the expression they came from
 }
 
 // all reports whether all values are of a kind; there is at least one.
@@ -198,27 +240,13 @@ func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {
 		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
-		doc := s.vs[0]
+		v := s.vs[0]
 		s.vs = s.vs[1:]
-		if s.skip && doc.IsNullish() {
+		if s.skip && v.IsNullish() {
 			continue
 		}
-		if doc.Kind() == value.KindRecord {
-			var err error
-			if doc, err = s.r.Fetch(ctx, doc.Record()); err != nil {
-				return value.None, false, err
-			}
-			if doc.IsNone() {
-				continue
-			}
-		}
-		ok, err := s.filter.holds(ctx, doc)
-		if err != nil {
-			return value.None, false, err
-		}
-		if ok {
-			s.n++
-			return doc, true, nil
+		if row, ok, err := s.keep(ctx, v); ok || err != nil {
+			return row, ok, err
 		}
 	}
 	return value.None, false, nil
@@ -226,34 +254,20 @@ func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {
 
 func (s *valueRows) close() {}
 
-// subRows gives the rows of a SELECT inside; links among them are followed to their records.
+// subRows gives the rows of a SELECT inside.
 type subRows struct {
-	r      *Run
-	in     rows
-	filter *predicate
-	n      int64
+	followed
+	in rows
 }
 
 func (s *subRows) next(ctx context.Context) (value.Value, bool, error) {
 	for {
-		doc, ok, err := s.in.next(ctx)
+		v, ok, err := s.in.next(ctx)
 		if !ok || err != nil {
 			return value.None, false, err
 		}
-		if doc.Kind() == value.KindRecord {
-			if doc, err = s.r.Fetch(ctx, doc.Record()); err != nil {
-				return value.None, false, err
-			}
-			if doc.IsNone() {
-				continue
-			}
-		}
-		if ok, err = s.filter.holds(ctx, doc); err != nil {
-			return value.None, false, err
-		}
-		if ok {
-			s.n++
-			return doc, true, nil
+		if row, ok, err := s.keep(ctx, v); ok || err != nil {
+			return row, ok, err
 		}
 	}
 }

@@ -184,8 +184,12 @@ func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, err
 	if err != nil {
 		return nil, err
 	}
-	if links, ok := in.(*valueRows); ok {
-		rowEnv.linked = links.all(value.KindRecord)
+	switch in := in.(type) {
+	case *valueRows:
+		rowEnv.linked = in.all(value.KindRecord)
+		in.tell(rowEnv, s)
+	case *subRows:
+		in.tell(rowEnv, s)
 	}
 	if scan, ok := in.(*textRows); ok && !r.Ex.PlanOff.Has(plan.BestScores) {
 		scan.best = bestWanted(s, lim, scan.m)
@@ -203,7 +207,7 @@ func (r *Run) selectFrom(ctx context.Context, env *Env, s *ast.Select, from valu
 	s = aggregate.Counted(s)
 	rowEnv := env.WithDoc(value.None)
 	rowEnv.stands = asColumns
-	in := &valueRows{r: r, vs: from.Elems()}
+	in := &valueRows{followed: followed{r: r}, vs: from.Elems()}
 	if s.Where != nil {
 		in.filter = &predicate{r: r, env: rowEnv, x: s.Where, once: r.onceIn(s.Where)}
 		rowEnv.search = searchesOf(s.Where)

@@ -36,12 +36,13 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	if t, ok := x.(*ast.Table); ok {
 		return r.tableSource(ctx, env, s, t.Name, where, version, w)
 	}
+	rowsOf := followed{r: r, filter: where, links: asksForLinks(s)}
 	if inner := subselect(x); inner != nil {
 		in, err := r.plan(ctx, env, inner)
 		if err != nil {
 			return nil, err
 		}
-		return &subRows{r: r, in: in, filter: where}, nil
+		return &subRows{followed: rowsOf, in: in}, nil
 	}
 	v, err := r.Eval(ctx, inFrom(env), x)
 	if err != nil {
@@ -49,7 +50,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	}
 	switch v.Kind() {
 	case value.KindNone, value.KindNull:
-		return &valueRows{r: r, from: x, filter: where}, nil
+		return &valueRows{followed: rowsOf, from: x}, nil
 	case value.KindTable:
 		in, err := r.tableSource(ctx, env, s, v.Table(), where, version, w)
 		if scan, ok := in.(*tableRows); ok {
@@ -61,10 +62,10 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	case value.KindArray:
 		if !unwrapped(x) {
 			_, sub := x.(*ast.Subquery)
-			return &valueRows{r: r, vs: v.Elems(), filter: where, skip: !sub, from: x}, nil
+			return &valueRows{followed: rowsOf, vs: v.Elems(), skip: !sub, from: x}, nil
 		}
 	}
-	return &valueRows{r: r, vs: []value.Value{v}, filter: where, from: x}, nil
+	return &valueRows{followed: rowsOf, vs: []value.Value{v}, from: x}, nil
 }
 
 // inFrom is where the FROM and LIMIT of a subquery are evaluated: both $this and $parent are the row around it.
