@@ -63,3 +63,48 @@ func TestTextCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestIDsOfIndexes: a SELECT of nothing but ids answers the same whether an index or the records tell them, also ids that
+// are lists and objects, for who may not see all records, and after changes of the transaction itself.
+func TestIDsOfIndexes(t *testing.T) {
+	e := openQuiet(t)
+	s := owner(t, e)
+	run(t, s, `DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase; DEFINE TABLE d PERMISSIONS FOR select WHERE open;
+		DEFINE FIELD body ON d; DEFINE INDEX dt ON d FIELDS body FULLTEXT ANALYZER words BM25; DEFINE INDEX dn ON d FIELDS n;
+		DEFINE FIELD up ON d COMPUTED n + 1; DEFINE TABLE l TYPE RELATION; DEFINE TABLE user; DEFINE ACCESS acc ON DATABASE TYPE RECORD;
+		FOR $i IN 0..300 { CREATE type::record('d', $i) SET n = $i % 7, open = $i % 3 = 0, body = 'red ' + (IF $i % 2 = 0 { 'fish' } ELSE { 'bird' }) };
+		CREATE d:[1.50dec, 2f, 'x', d:1], d:{ a: 1.0f, b: [NULL, 2] }, d:['a', 1.5f] SET n = 3, open = true, body = 'red fish';
+		UPDATE d:1..20 SET body = 'blue fish'; DELETE d:250..; RELATE d:2->l->d:4`)
+	slow, stop := e.WithRulesOff(plan.CoverID)
+	t.Cleanup(stop)
+	user := auth.Principal{Level: auth.RecordUser, NS: "test", DB: "test", Access: "acc", Record: value.Record("user", value.Int(1))}
+	for _, q := range []string{
+		"SELECT id FROM d WHERE body @@ 'fish'",
+		"SELECT id, search::score(1) AS s FROM d WHERE body @1@ 'fish' ORDER BY s DESC LIMIT 200",
+		"SELECT id, search::score(1) AS s FROM d WHERE body @1@ 'red fish' ORDER BY s LIMIT 100 START 3",
+		"SELECT VALUE id FROM d WHERE body @OR@ 'blue bird' ORDER BY id DESC LIMIT 9",
+		"SELECT id, search::highlight('<', '>', 1) FROM d WHERE body @1@ 'fish'",
+		"SELECT id, body FROM d WHERE body @@ 'fish' LIMIT 3", "SELECT * FROM d WHERE body @@ 'fish' LIMIT 3",
+		"SELECT id, up FROM d WHERE body @@ 'fish' LIMIT 3", "SELECT id FROM d WHERE body @@ 'fish' ORDER BY n, id",
+		"SELECT id AS n FROM d WHERE n = 3 ORDER BY n", "SELECT VALUE id FROM d WHERE n = 3",
+		"SELECT id, ->l->d AS to FROM d WHERE n = 2", "SELECT id, $this FROM d WHERE n = 2",
+		"SELECT id, (SELECT VALUE n FROM d WHERE id = $parent.id) AS x FROM d WHERE n = 2 LIMIT 4",
+		"SELECT id FROM d WHERE n > 4 AND open", "SELECT VALUE id FROM d WHERE n > 4 ORDER BY n DESC LIMIT 5",
+		"SELECT id FROM d WHERE n IN [2, 3] FETCH id", "SELECT VALUE id.id() FROM d WHERE n IN [3, 4]",
+		"SELECT id FROM d WHERE n = 3 SPLIT id", "SELECT id, count() FROM d WHERE n = 3 GROUP BY id", "SELECT id OMIT id FROM d WHERE n = 3",
+		"SELECT id, type::field('n') FROM d WHERE n = 3", "SELECT id, body @@ 'red' AS r FROM d WHERE n = 3",
+		"BEGIN; DELETE d:100..120; CREATE d:900 SET body = 'red fish', open = true, n = 3; SELECT id FROM d WHERE body @@ 'fish'; CANCEL",
+		"BEGIN; DELETE d:100..120; CREATE d:900 SET body = 'red fish', open = true, n = 3; SELECT id FROM d WHERE n = 3; CANCEL",
+	} {
+		for _, who := range []string{"owner", "user"} {
+			fast, plain := owner(t, e), owner(t, slow)
+			if who == "user" {
+				fast, plain = e.SessionAs(user, "test", "test"), slow.SessionAs(user, "test", "test")
+			}
+			want, got := texts(run(t, plain, q, allowErrors)), texts(run(t, fast, q, allowErrors))
+			if got != want || want == "[]" {
+				t.Errorf("%s, %s: got %s, want %s", who, q, got, want)
+			}
+		}
+	}
+}

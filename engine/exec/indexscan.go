@@ -23,6 +23,7 @@ type indexRows struct {
 	ties   int        // fields whose values make the order; 0: records come as they do
 	filter *predicate // nil: the keys say it all
 	bare   bool       // what the index finds is counted: rows are NONE
+	ids    bool       // of the records only their ids are asked
 	rest   []string   // what the WHERE asks beyond the scan, for EXPLAIN
 
 	cur   *index.Cursor
@@ -67,7 +68,7 @@ func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 // take makes the record with a key the current row; false where it does not hold.
 func (s *indexRows) take(ctx context.Context, k value.Value) (bool, error) {
 	var err error
-	s.doc, err = s.r.Fetch(ctx, &value.RecordID{Table: s.tb.Name, Key: k})
+	s.doc, err = s.r.row(ctx, &value.RecordID{Table: s.tb.Name, Key: k}, s.ids)
 	if err != nil || s.doc.IsNone() {
 		return false, err
 	}

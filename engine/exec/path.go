@@ -76,6 +76,7 @@ func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name str
 	// What writes may change the records that it has yet to find: the keys are those of before.
 	if where != nil && r.readsPlain(tb) && !r.Tx.Writable() {
 		b.left = where.of(plan.Residual(ctx, q, found.Path))
+		b.ids = plan.CoversIDs(ctx, q, s, found.Path)
 	}
 	return b.rows(ctx, found.Path)
 }
@@ -172,6 +173,7 @@ type pathBuilder struct {
 	version uint64
 	counted bool // the rows are only counted, by who sees them as they are stored
 	bare    bool // they are, and the keys of the index tell them: the records are not read
+	ids     bool // of the records nothing is asked but their ids, where the path tells all of the WHERE
 }
 
 func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
@@ -197,7 +199,8 @@ func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 }
 
 func (b *pathBuilder) index(p *plan.Index) *indexRows {
-	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.left, bare: b.bare}
+	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.left, bare: b.bare,
+		ids: b.ids}
 }
 
 func (b *pathBuilder) union(ctx context.Context, p *plan.Union) (rows, error) {
@@ -216,6 +219,7 @@ func (b *pathBuilder) text(p *plan.Text) *textRows {
 	m := b.r.matcher(b.where.env, p.Match)
 	t := &textRows{r: b.r, env: b.where.env, tb: b.tb, ix: p.Index, m: m, filter: b.where.of(p.Rest)}
 	t.bare = b.counted && t.filter == nil && !b.r.Ex.PlanOff.Has(plan.CoverCount)
+	t.ids = b.ids && t.filter == nil
 	m.scan = t
 	return t
 }

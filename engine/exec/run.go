@@ -251,6 +251,15 @@ func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error
 	return doc, nil
 }
 
+// row is the row of a record that an index has found: the record, NONE where it may not be seen, or no more than its id
+// where ids says that nothing else is asked of it.
+func (r *Run) row(ctx context.Context, id *value.RecordID, ids bool) (value.Value, error) {
+	if ids {
+		return object(value.Field{Name: "id", Value: value.RecordOf(id)}), nil
+	}
+	return r.Fetch(ctx, id)
+}
+
 // EvalIn evaluates an expression of a definition, see record.Evaluator.
 func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []record.Param,
 	rights record.Rights) (value.Value, error) {

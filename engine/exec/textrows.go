@@ -22,8 +22,10 @@ type textRows struct {
 	filter *predicate // the rest of the WHERE
 	best   int64
 	bare   bool // the rows are counted: count says how many there are
+	ids    bool // of the records only their ids are asked
 
 	x     *fulltext.Index
+	near  fulltext.Records
 	found *fulltext.Search
 	hits  []fulltext.Hit // with best: what was asked for
 	hit   int            // the next of them
@@ -50,10 +52,10 @@ func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 			s.key = value.None // the search stands at no record any more
 			return value.None, false, err
 		}
-		if s.key, err = s.x.Record(doc); err != nil {
+		if s.key, err = s.near.Record(s.x, doc); err != nil {
 			return value.None, false, err
 		}
-		row, err := s.r.Fetch(ctx, &value.RecordID{Table: s.tb.Name, Key: s.key})
+		row, err := s.r.row(ctx, &value.RecordID{Table: s.tb.Name, Key: s.key}, s.ids)
 		if err != nil {
 			return value.None, false, err
 		}
@@ -153,7 +155,7 @@ func (s *textRows) score() float64 {
 	return s.found.Score()
 }
 
-func (s *textRows) close() {}
+func (s *textRows) close() { s.near.Close() }
 
 func (s *textRows) explain() *plan.Node {
 	n := node("FullTextScan").With("index", s.ix.Name).With("query", s.m.text)

@@ -33,6 +33,19 @@ func Covers(ctx context.Context, q *Query, path Path) bool {
 	return ok && rest == nil
 }
 
+// CoversIDs reports whether a SELECT asks for nothing that a path does not tell: the ids of the rows. A search tells
+// them where nothing is left of the WHERE.
+func CoversIDs(ctx context.Context, q *Query, s *ast.Select, path Path) bool {
+	if q.Off.Has(CoverID) || !ReadsIDs(s) {
+		return false
+	}
+	if _, text := path.(*Text); text {
+		return true
+	}
+	rest, ok := q.left(ctx, path)
+	return ok && rest == nil && !q.Off.Has(TrustKeys)
+}
+
 // Residual returns the part of the WHERE that must still be evaluated on the rows of a path: nil where its entries
 // imply all of it. It holds for rows that are seen as they are stored.
 func Residual(ctx context.Context, q *Query, path Path) ast.Expr {

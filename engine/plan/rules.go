@@ -28,6 +28,7 @@ const (
 	TopK         // ORDER BY with LIMIT holds no more rows than are wanted
 	BestScores   // ORDER BY search::score() DESC with LIMIT reads the best hits first
 	CoverCount   // count() GROUP ALL reads counters, or index entries, and no records
+	CoverID      // a SELECT of nothing but ids reads index entries, and no records
 	TrustKeys    // conditions that the keys of an index answer are not tried again on the records
 	RunOnce      // sub-selects that say the same for every row are run once
 	Compile      // conditions over fields and values are compiled
@@ -42,7 +43,7 @@ const (
 var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range",
 	"in-list", "elements",
 	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count",
-	"trust-keys", "run-once", "compile", "parallel-scan",
+	"cover-id", "trust-keys", "run-once", "compile", "parallel-scan",
 	"graph-start", "graph-push", "graph-search", "model-batch"}
 
 // String is the name of the rule in options and tests.

@@ -1,0 +1,81 @@
+package fulltext
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// Records finds the records of documents. Where their numbers ascend by small steps, as those that a build has given
+// do, it walks the entries instead of looking each up. The zero value is ready; it serves one index.
+type Records struct {
+	cur   *txn.Cursor
+	pairs []kv.Pair // read ahead, from at on
+	at    int
+	last  uint64
+	walks bool // cur is at the entries behind pairs
+}
+
+// The room of Records, and the greatest step between two numbers for which it walks.
+const (
+	recordsAhead = 32
+	recordsStep  = 64
+)
+
+// Record is Index.Record.
+func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
+	near := doc > r.last && doc-r.last <= recordsStep
+	r.last = doc
+	if !near || x.Tx.Writable() { // what is walked over would count as read
+		r.walks = false
+		return x.Record(doc)
+	}
+	if !r.walks {
+		r.start(x, doc)
+	}
+	k := x.docKey(doc)
+	for {
+		ahead := r.pairs[r.at:]
+		r.at += sort.Search(len(ahead), func(i int) bool { return bytes.Compare(ahead[i].Key, k) >= 0 })
+		if r.at < len(r.pairs) {
+			if p := &r.pairs[r.at]; bytes.Equal(p.Key, k) {
+				return key.DecodeIndex(nil, p.Value, 0)
+			}
+			return value.None, x.corrupt("document")
+		}
+		r.pairs = r.pairs[:recordsAhead]
+		r.pairs, r.at = r.pairs[:r.cur.Fill(r.pairs)], 0
+		if len(r.pairs) > 0 {
+			continue
+		}
+		if err := r.cur.Err(); err != nil {
+			return value.None, fmt.Errorf("read a document of index %s: %w", x.Name, err)
+		}
+		return value.None, x.corrupt("document")
+	}
+}
+
+// start begins to walk at a document.
+func (r *Records) start(x *Index, doc uint64) {
+	from := append([]byte(nil), x.docKey(doc)...)
+	_, to := key.PrefixRange(append([]byte(nil), x.part(partDoc)...))
+	if r.cur == nil {
+		r.cur = x.Tx.Scan(kv.Range{Start: from, End: to}, txn.ScanOptions{})
+		r.pairs = make([]kv.Pair, recordsAhead)
+	} else {
+		r.cur.Move(kv.Range{Start: from, End: to})
+	}
+	r.pairs, r.at, r.walks = r.pairs[:0], 0, true
+}
+
+// Close ends the walk.
+func (r *Records) Close() {
+	if r.cur != nil {
+		r.cur.Close()
+	}
+}
