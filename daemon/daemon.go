@@ -256,14 +256,24 @@ const sweepEach = 10 * time.Second
 func (d *Daemon) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEach)
 	defer tick.Stop()
+	var forget <-chan time.Time
+	if d.cfg.DurableSessions {
+		gc := time.NewTicker(max(d.cfg.DurableSessionGC, time.Second))
+		defer gc.Stop()
+		forget = gc.C
+	}
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if err := errors.Join(d.sessions.Sweep(ctx, now), d.grpc.Sweep(ctx, now)); err != nil {
-				d.log.Warn("end of idle sessions", "component", "server", "err", err)
-			}
+			err = errors.Join(d.sessions.Sweep(ctx, now), d.grpc.Sweep(ctx, now))
+		case <-forget:
+			err = d.engine.ForgetSessions(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			d.log.Warn("end of idle sessions", "component", "server", "err", err)
 		}
 	}
 }
@@ -301,8 +311,11 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 			Log: d.log.With("component", "pgwire"),
 		})
 	}
-	d.sessions = rpc.NewSharedSessions(rpc.Limits{SessionTransactions: l.SessionTransactions,
-		AttachedSessions: httpSessions})
+	lent := rpc.Limits{SessionTransactions: l.SessionTransactions, AttachedSessions: httpSessions}
+	d.sessions = rpc.NewSharedSessions(lent)
+	if cfg.DurableSessions {
+		d.sessions = rpc.NewDurableSessions(lent, cfg.DurableSessionTTL)
+	}
 	message := l.GRPCMessage
 	if message <= 0 {
 		message = l.RPCBody

@@ -184,6 +184,9 @@ func (s *Session) terminate(ctx context.Context, at seat) error {
 	s.e.queries.StopSession(s.ID())
 	s.e.queries.Hub.DropSession(s.ID())
 	var failed error
+	if d := s.durable.Load(); d != nil {
+		failed = d.Delete(ctx)
+	}
 	for _, t := range s.e.seats.transactions(s) {
 		if err := t.terminate(ctx); err != nil {
 			failed = err

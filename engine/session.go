@@ -24,6 +24,8 @@ type Session struct {
 	guard atomic.Pointer[Guard]             // nil: none
 	ended atomic.Bool                       // by an operator: nothing is done in it any more
 
+	durable atomic.Pointer[Durable] // its copy in the store; nil: none
+
 	mu     sync.Mutex // held to replace state, guards the rest; a leaf lock
 	mem    budget.Account
 	vars   int // bytes of mem that are for variables

@@ -38,8 +38,13 @@ type Config struct {
 	// Identity.
 	User, Pass      string
 	Unauthenticated bool
-	AuthRate        int // wrong passwords a minute for one user at one address; 0: no limit
-	AuthBurst       int
+
+	DurableSessions   bool // attached over HTTP
+	DurableSessionTTL time.Duration
+	DurableSessionGC  time.Duration // interval of looks for those that have ended
+
+	AuthRate  int // wrong passwords a minute for one user at one address; 0: no limit
+	AuthBurst int
 
 	// Database.
 	DefaultNamespace, DefaultDatabase string
@@ -149,8 +154,9 @@ type Limits struct {
 func Default() *Config {
 	return &Config{
 		Path: "memory", Bind: "127.0.0.1:8000", ClientIP: "socket", TrustedProxies: 1,
-		UIAddress: "https://surrealist.app",
-		AuthRate:  10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
+		UIAddress:         "https://surrealist.app",
+		DurableSessionTTL: 24 * time.Hour, DurableSessionGC: time.Minute,
+		AuthRate: 10, AuthBurst: 30, ConnectionsPerAddress: 4096, TransactionTimeout: 5 * time.Minute,
 		DefaultNamespace: "main", DefaultDatabase: "main",
 		AllowFunctions: openNames(), AllowHTTP: openNames(), AllowRPC: openNames(), AllowQuery: openNames(),
 		ShutdownTimeout: 30 * time.Second, HeartbeatInterval: 3 * time.Second,

@@ -99,6 +99,12 @@ func authSettings(c *Config) []*Setting {
 			Help: "Password of the first root user", Secret: true, Value: stringValue{&c.Pass}},
 		{Flag: "unauthenticated", Env: "UNAUTHENTICATED", Group: GroupAuth,
 			Help: "Give every connection the rights of root", Value: boolValue{&c.Unauthenticated}},
+		{Flag: "durable-sessions", Env: "DURABLE_SESSIONS", Group: GroupAuth,
+			Help: "Keep the sessions that clients attach over HTTP in the store too, sealed by their ids: they outlive the server, and are the same at all servers of a store", Value: boolValue{&c.DurableSessions}},
+		{Flag: "durable-session-ttl", Env: "DURABLE_SESSION_TTL", Group: GroupAuth,
+			Help: "How long such a session lasts without a request", Value: durationValue{&c.DurableSessionTTL}},
+		{Flag: "durable-session-gc-interval", Env: "DURABLE_SESSION_GC_INTERVAL", Group: GroupAuth,
+			Help: "Interval at which those that have ended are removed", Value: durationValue{&c.DurableSessionGC}},
 		{Flag: "auth-rate-limit", Env: "AUTH_RATE_LIMIT", Group: GroupAuth,
 			Help: "Wrong passwords a minute for one user at one address (0: no limit); ten times as many for all users of the address", Value: intValue{&c.AuthRate}},
 		{Flag: "auth-rate-burst", Env: "AUTH_RATE_BURST", Group: GroupAuth,
@@ -320,11 +326,5 @@ func unusedSettings() []*Setting {
 		unused("index-compaction-interval", "INDEX_COMPACTION_INTERVAL", "Indexes are compacted when many changes have gathered, at no interval"),
 		events,
 		unused("graph-fold-interval", "GRAPH_FOLD_INTERVAL", "Each edge has keys of its own, which are never folded"),
-		{Flag: "durable-sessions", Env: "DURABLE_SESSIONS", Group: GroupUnused, Help: noDurable, Unused: noDurable,
-			Value: boolValue{new(bool)}},
-		unused("durable-session-ttl", "DURABLE_SESSION_TTL", noDurable),
-		unused("durable-session-gc-interval", "DURABLE_SESSION_GC_INTERVAL", noDurable),
 	}
 }
-
-const noDurable = "Sessions that clients attach over HTTP are in memory and end with the server; clients attach them again"

@@ -128,7 +128,16 @@ func (c *Conn) Close(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (c *Conn) session(id *value.UUID) (*session, error) {
+// session finds the session of a call, which may change it, and ends by done.
+func (c *Conn) session(ctx context.Context, id *value.UUID, changes bool) (s *session, done func() error, err error) {
+	if id == nil {
+		return c.own, func() error { return nil }, nil
+	}
+	return c.attached.resume(ctx, *id, changes, func() *engine.Session { return c.open(id) })
+}
+
+// present is session for transports whose attached sessions are in memory alone.
+func (c *Conn) present(id *value.UUID) (*session, error) {
 	if id == nil {
 		return c.own, nil
 	}

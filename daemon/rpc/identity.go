@@ -269,19 +269,25 @@ func attach(ctx context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	open := func() *engine.Session {
-		s := k.conn.srv.Session(k.conn.opt.Client, k.conn.opt.Origin)
-		k.conn.listen(s, id)
-		if k.conn.opt.Opened != nil {
-			k.conn.opt.Opened(s)
-		}
-		return s
-	}
-	if k.conn.opt.Adopts {
+	open := func() *engine.Session { return k.conn.open(id) }
+	switch {
+	case k.conn.opt.Adopts:
 		created, err := k.conn.attached.adopt(ctx, *id, k.conn.own.engine.Identity(), open)
 		return answer(value.Bool(created)), err
+	case k.conn.attached.kept:
+		return answer(value.None), k.conn.attached.keep(ctx, *id, open())
 	}
 	return answer(value.None), k.conn.attached.attach(ctx, *id, open())
+}
+
+// open makes a session that is attached under an id.
+func (c *Conn) open(id *value.UUID) *engine.Session {
+	s := c.srv.Session(c.opt.Client, c.opt.Origin)
+	c.listen(s, id)
+	if c.opt.Opened != nil {
+		c.opt.Opened(s)
+	}
+	return s
 }
 
 func detach(ctx context.Context, k *call) (wire.Response, error) {
@@ -289,7 +295,7 @@ func detach(ctx context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	return answer(value.None), k.conn.attached.detach(ctx, *id)
+	return answer(value.None), k.conn.attached.detach(ctx, *id, func() *engine.Session { return k.conn.open(id) })
 }
 
 // sessions lists the sessions attached to this connection. SECURITY: where sessions are shared by connections

@@ -18,6 +18,7 @@ type method struct {
 	held    bool // needs a connection that outlives the call
 	untimed bool // free of the wall-clock limit
 	expired bool // also for a session whose identity has run out
+	changes bool // what the session is: its identity, place or variables
 }
 
 // call is one request on its way.
@@ -32,18 +33,18 @@ type call struct {
 var methods = map[string]method{
 	"ping":         {run: ping, bare: true},
 	"version":      {run: version, bare: true},
-	"use":          {run: use, expired: true},
-	"signin":       {run: signin, expired: true},
-	"signup":       {run: signup, expired: true},
-	"authenticate": {run: authenticate, expired: true},
-	"refresh":      {run: refresh, expired: true},
-	"revoke":       {run: revoke, expired: true},
-	"invalidate":   {run: invalidate, expired: true},
-	"reset":        {run: reset, expired: true},
+	"use":          {run: use, expired: true, changes: true},
+	"signin":       {run: signin, expired: true, changes: true},
+	"signup":       {run: signup, expired: true, changes: true},
+	"authenticate": {run: authenticate, expired: true, changes: true},
+	"refresh":      {run: refresh, expired: true, changes: true},
+	"revoke":       {run: revoke, expired: true, changes: true},
+	"invalidate":   {run: invalidate, expired: true, changes: true},
+	"reset":        {run: reset, expired: true, changes: true},
 	"info":         {run: info},
-	"let":          {run: let},
-	"set":          {run: let},
-	"unset":        {run: unset},
+	"let":          {run: let, changes: true},
+	"set":          {run: let, changes: true},
+	"unset":        {run: unset, changes: true},
 
 	"query":           {run: query},
 	"query_stream":    {run: noStream, bare: true},

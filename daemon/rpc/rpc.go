@@ -266,14 +266,19 @@ func (c *Conn) allowed(name string, m method) error {
 	return c.srv.Caps.MayUse(name)
 }
 
-func (c *Conn) run(ctx context.Context, m method, req *wire.Request) (wire.Response, error) {
+func (c *Conn) run(ctx context.Context, m method, req *wire.Request) (resp wire.Response, err error) {
 	if m.bare {
 		return m.run(ctx, &call{conn: c, req: req})
 	}
-	s, err := c.session(req.Session)
+	s, done, err := c.session(ctx, req.Session, m.changes)
 	if err != nil {
 		return wire.Response{}, err
 	}
+	defer func() {
+		if failed := done(); err == nil {
+			err = failed
+		}
+	}()
 	if !m.expired {
 		if err := s.engine.MayAct(); err != nil {
 			return wire.Response{}, err

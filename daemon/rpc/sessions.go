@@ -23,6 +23,8 @@ type Sessions struct {
 	limits Limits
 	shared bool
 	idle   time.Duration // how long one lives without a call; 0: sessionIdle
+	kept   bool          // each has a copy in the store
+	life   time.Duration // of a copy without a call
 
 	mu  sync.Mutex // guards all; before the lock of a session, never held across engine calls that wait
 	all map[value.UUID]*attachedSession
@@ -30,6 +32,8 @@ type Sessions struct {
 
 type attachedSession struct {
 	*session
+	copy   *engine.Durable // in the store; nil: none
+	turn   chan struct{}   // holds one element while a call changes the session; nil without a copy
 	used   time.Time
 	pinned int // by streams that are under way; it is not idle then
 }
@@ -46,6 +50,13 @@ func NewSharedSessions(limits Limits) *Sessions {
 // sessions again within idle.
 func NewLastingSessions(limits Limits, idle time.Duration) *Sessions {
 	return &Sessions{limits: limits.withDefaults(), shared: true, idle: idle}
+}
+
+// NewDurableSessions makes an empty set for all clients of a transport without connections, whose sessions are in the
+// store, too: they outlive the process, and a call finds them at any server of the store. They end after life without a
+// call.
+func NewDurableSessions(limits Limits, life time.Duration) *Sessions {
+	return &Sessions{limits: limits.withDefaults(), shared: true, kept: true, life: life}
 }
 
 // Len is how many there are.
@@ -81,17 +92,28 @@ func (a *Sessions) add(ctx context.Context, id value.UUID, s *engine.Session) er
 			delete(a.all, id)
 		}
 		a.mu.Unlock()
-		return a.clash(ctx, id, other.session)
+		return a.clash(ctx, id, other)
 	}
 	defer a.mu.Unlock()
 	if len(a.all) >= a.limits.AttachedSessions {
 		return errSessions
 	}
+	a.put(id, s)
+	return nil
+}
+
+// put adds s; a.mu is held.
+func (a *Sessions) put(id value.UUID, s *engine.Session) *attachedSession {
 	if a.all == nil {
 		a.all = make(map[value.UUID]*attachedSession)
 	}
-	a.all[id] = &attachedSession{session: &session{engine: s, limit: a.limits.SessionTransactions}, used: time.Now()}
-	return nil
+	at := &attachedSession{session: &session{engine: s, limit: a.limits.SessionTransactions}, copy: s.Copy(),
+		used: time.Now()}
+	if at.copy != nil {
+		at.turn = make(chan struct{}, 1)
+	}
+	a.all[id] = at
+	return at
 }
 
 // single reports whether an id that comes twice is a mistake, or worse.
@@ -101,12 +123,32 @@ func (a *Sessions) single() bool { return a.shared && a.idle == 0 }
 //
 // SECURITY: where clients share the set an id is a secret of one of them. Two that attach the same one have chosen it
 // badly, and the second client might continue the session of the first: that session ends.
-func (a *Sessions) clash(ctx context.Context, id value.UUID, other *session) error {
+func (a *Sessions) clash(ctx context.Context, id value.UUID, other *attachedSession) error {
 	if a.single() {
+		if err := other.forget(ctx); err != nil {
+			return err
+		}
 		_ = other.end(ctx) // there is no caller left to report a failed end to
 	}
+	return alreadyAttached(id)
+}
+
+func alreadyAttached(id value.UUID) error {
 	text := id.String()
 	return errs.With(errs.KindAlreadyExists, "Session", map[string]any{"id": text}, "Session already exists: %s", text)
+}
+
+func notAttached(id value.UUID) error {
+	text := id.String()
+	return errs.With(errs.KindNotFound, "Session", map[string]any{"id": text}, "Session not found: %s", text)
+}
+
+// forget removes the copy of s in the store, if it has one.
+func (s *attachedSession) forget(ctx context.Context) error {
+	if s.copy == nil {
+		return nil
+	}
+	return s.copy.Delete(ctx)
 }
 
 // makeRoom ends one session, where clients share the set: of those without an identity, the one that waits longest.
@@ -119,12 +161,15 @@ func (a *Sessions) makeRoom(ctx context.Context) bool {
 	if gone == nil {
 		return false
 	}
+	if err := gone.forget(ctx); err != nil {
+		return false
+	}
 	_ = gone.end(ctx) // it has no transactions whose end could fail
 	return true
 }
 
 // evict takes out the session that makeRoom ends; nil: there is none.
-func (a *Sessions) evict() *session {
+func (a *Sessions) evict() *attachedSession {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var oldest value.UUID
@@ -139,7 +184,7 @@ func (a *Sessions) evict() *session {
 	}
 	gone := a.all[oldest]
 	delete(a.all, oldest)
-	return gone.session
+	return gone
 }
 
 // end drops everything that hangs on s, and s itself.
@@ -161,8 +206,7 @@ func (a *Sessions) find(id value.UUID) (*session, error) {
 	defer a.mu.Unlock()
 	s, ok := a.all[id]
 	if !ok || a.idle > 0 && s.engine.Ended() { // its client makes another one
-		text := id.String()
-		return nil, errs.With(errs.KindNotFound, "Session", map[string]any{"id": text}, "Session not found: %s", text)
+		return nil, notAttached(id)
 	}
 	s.used = time.Now()
 	return s.session, nil
@@ -227,12 +271,22 @@ func mayAdopt(s *session, by engine.Identity) error {
 	return errs.NotAllowed("The session belongs to another user")
 }
 
-func (a *Sessions) detach(ctx context.Context, id value.UUID) error {
-	a.mu.Lock()
-	s, ok := a.all[id]
-	delete(a.all, id)
-	a.mu.Unlock()
-	if !ok {
+// detach ends a session. Where its copy in the store cannot be removed it stays as it is, so that the client may try
+// again.
+func (a *Sessions) detach(ctx context.Context, id value.UUID, open func() *engine.Session) error {
+	if a.kept {
+		s := open()
+		defer s.Close()
+		d, err := s.Durable(id, a.life, anonymousIdle)
+		if err == nil {
+			err = d.Delete(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s := a.takeOut(id)
+	if s == nil {
 		return nil
 	}
 	return s.end(ctx)
@@ -260,7 +314,7 @@ func (a *Sessions) ids() []value.Value {
 
 // Sweep ends sessions that were not used for a day (or the limit of the set), and anonymous ones after a minute.
 func (a *Sessions) Sweep(ctx context.Context, now time.Time) error {
-	longest := a.idle
+	longest := max(a.idle, a.life)
 	if longest == 0 {
 		longest = sessionIdle
 	}

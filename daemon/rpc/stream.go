@@ -106,7 +106,7 @@ func (c *counting) Finished(i int, r *engine.Result, inRows bool) error {
 // textCall is the call of a request whose parameters are a text and variables.
 func (c *Conn) textCall(req *wire.Request) (k *call, text string, vars *value.Object, err error) {
 	k = &call{conn: c, req: req}
-	if k.session, err = c.session(req.Session); err != nil {
+	if k.session, err = c.present(req.Session); err != nil {
 		return nil, "", nil, err
 	}
 	if err := k.session.engine.MayAct(); err != nil {

@@ -93,3 +93,11 @@ func (a *Authenticator) Known(ctx context.Context, p auth.Principal) (auth.Princ
 	})
 	return p, err
 }
+
+// Resumed readies what watches over identities for one that was found earlier, perhaps by another process: it has not
+// been looked up again.
+func (a *Authenticator) Resumed(p *auth.Principal) {
+	if p.Level == auth.RecordUser && p.Record.Kind() == value.KindRecord {
+		a.ex.Catalog.Subjects()
+	}
+}

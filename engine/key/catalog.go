@@ -25,6 +25,7 @@ const (
 	KindModel
 	KindTableName // name → id of a table, defined or only named by an edge or link
 	KindRevoked   // when a token that was revoked expires, its hash; at root level
+	KindSession   // a name of a session that outlives the process; at root level
 )
 
 // Meta is the key of a setting of the whole store: format version, schema version, id counters.
