@@ -20,12 +20,12 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Durable is the copy of a session in the store: by it the session outlives the process, and is the same for all servers
-// of a store. It holds identity, place and variables; transactions and live queries end with the process.
+// Durable is the copy of a session in the store: by it the session outlives the process, and is the same for all
+// servers of a store. It holds identity, place and variables; transactions and live queries end with the process.
 //
 // SECURITY: the id of the session is a secret of its client. The store has neither the id nor anything in clear but
 // when the session ends: a hash of the id is the name, and a key that is derived from the id seals the rest (HKDF, RFC
-// 5869, with SHA-256; AES-256-GCM, NIST SP 800-38D). Whoever reads the files, or a backup, cannot go on with a session.
+// 5869, with SHA-256; AES-256-GCM, NIST SP 800-38D). Who reads the files, or a backup, cannot go on with a session.
 // An identity is looked up again before it counts: a user that was removed has no rights here either.
 type Durable struct {
 	s         *Session
@@ -45,8 +45,8 @@ type sealing [12]byte
 // durableLimit is the largest copy of a session, in bytes.
 const durableLimit = 1 << 20
 
-// Durable gives the copy of s under the id that its client chose. life is how long it lasts without a use, guestLife the
-// same while the session has no identity. Nothing is stored yet.
+// Durable gives the copy of s under the id that its client chose. life is how long it lasts without a use, guestLife
+// the same while the session has no identity. Nothing is stored yet.
 func (s *Session) Durable(id value.UUID, life, guestLife time.Duration) (*Durable, error) {
 	d := &Durable{s: s, life: life, guestLife: guestLife}
 	var err error
@@ -327,7 +327,7 @@ func (s *Session) thaw(o *value.Object) error {
 			return
 		}
 		st.Auth.Principal, st.Still = p, s.still
-		st.Checked = at - 1 // nobody has looked the identity up again yet
+		st.Checked = at - 1 // the identity has not been looked up again yet
 		st.Auth.NS, st.Auth.DB, st.Vars = str(o, "namespace"), str(o, "database"), vars
 		st.Name, _ = o.Get("name")
 		st.Name = value.Detach(st.Name)

@@ -36,8 +36,8 @@ func (a *Sessions) keep(ctx context.Context, id value.UUID, s *engine.Session) e
 }
 
 // resume finds the session of an id for a call, which ends by done. What another server of the store has changed in it
-// counts, and one that only the store has is opened again. Calls that change the session wait for each other: so the one
-// whose change meets that of another server is told.
+// counts, and one that only the store has is opened again. Calls that change the session wait for each other: so the
+// one whose change meets that of another server is told.
 func (a *Sessions) resume(ctx context.Context, id value.UUID, changes bool,
 	open func() *engine.Session) (s *session, done func() error, err error) {
 	if !a.kept {

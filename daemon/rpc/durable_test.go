@@ -57,7 +57,8 @@ func (d *door) signedIn(t testing.TB) {
 // doors are two servers of one store.
 func doors(t *testing.T, limits Limits) (a, b *door) {
 	srv := newServer(t, Limits{})
-	if _, err := srv.Engine.RootSession().Execute(t.Context(), "DEFINE USER ada ON ROOT PASSWORD 'x' ROLES OWNER", nil); err != nil {
+	_, err := srv.Engine.RootSession().Execute(t.Context(), "DEFINE USER ada ON ROOT PASSWORD 'x' ROLES OWNER", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	id := value.UUID{9, 1, 7}
