@@ -145,7 +145,8 @@ exit-codes').`,
 	})
 	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s), newMCPCmd(s),
 		newIsReadyCmd(s), newVersionCmd(s),
-		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s), newBackupCmd(s),
+		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s),
+		newClusterCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
 		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
 	addFailureJSON(root, "import", "export", "graphql", "validate", "isready", "kill", "backup", "restore", "compact")

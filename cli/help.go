@@ -36,7 +36,7 @@ var commandGroups = []struct {
 	name     string
 	commands []string
 }{
-	{groupServer, []string{"start", "isready", "top", "ps", "kill", "doctor"}},
+	{groupServer, []string{"start", "isready", "top", "ps", "kill", "cluster", "doctor"}},
 	{groupData, []string{"sql", "import", "export", "validate", "graphql"}},
 	{groupStore, []string{"backup", "restore", "check", "compact"}},
 	{groupAgent, []string{"mcp", "memsvc", "mem", "ml"}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/engine"
 )
 
 // The tests of this file go through the interface document row by row: a subtest has the name of its row.
@@ -212,7 +213,7 @@ func TestReady(t *testing.T) {
 	})
 	t.Run("503 when the node has no cluster membership record", func(t *testing.T) {
 		s := start(t)
-		if _, err := s.Engine().Join(t.Context()); err != nil { // another one: that of the server is gone
+		if _, err := s.Engine().Join(t.Context(), engine.NodeInfo{}); err != nil { // another one: that of the server is gone
 			t.Fatal(err)
 		}
 		if r := s.do("GET", "/ready", ""); r.StatusCode != 503 || problemOf(t, r).Details != "Service unavailable" || r.Header.Get("Retry-After") != "" {

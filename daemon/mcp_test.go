@@ -200,7 +200,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tc := range []struct{ tool, args, has string }{
 		{"list", `{"kind":"tables"}`, `"name":"person"`}, {"list", `{"kind":"functions"}`, `"name":"twice"`},
 		{"list", `{"kind":"namespaces"}`, `"name":"n"`}, {"list", `{"kind":"databases"}`, `"name":"d"`},
-		{"list", `{"kind":"nodes"}`, `"items":[]`}, {"list", `{"kind":"analyzers"}`, `"items":[]`},
+		{"list", `{"kind":"nodes"}`, `"started":`}, {"list", `{"kind":"analyzers"}`, `"items":[]`},
 		{"list", `{"kind":"params"}`, `"items":[]`}, {"list", `{"kind":"apis"}`, `"items":[]`},
 		{"list", `{"kind":"buckets"}`, `"items":[]`}, {"list", `{"kind":"models"}`, `"items":[]`},
 		{"list", `{"kind":"modules"}`, `"items":[]`}, {"list", `{"kind":"sequences"}`, `"items":[]`},

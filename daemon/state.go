@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -40,19 +42,50 @@ func (s *state) Ready(ctx context.Context) error {
 	return err
 }
 
-// join enters the node among those that serve the store, unless it is one of them.
+// join enters the node among those that serve the store.
 func (d *Daemon) join(ctx context.Context) error {
-	if d.state.node.Load() != nil {
-		return nil
-	}
-	id, err := d.engine.Join(ctx)
+	id, err := d.engine.Join(ctx, d.about())
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
-	d.state.node.Store(&id)
+	if old := d.state.node.Swap(&id); old != nil {
+		d.log.Warn("joined again: others took the node for gone", "component", "server", "node", id.String())
+		return nil
+	}
 	d.log.Info("ready", "component", "server")
 	d.supervisor.tell("STATUS=ready")
 	return nil
+}
+
+// about is what the node says of itself: where it listens, with the name of the machine where that is everywhere.
+func (d *Daemon) about() engine.NodeInfo {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	at := d.listener.Addr().String()
+	host, port, err := net.SplitHostPort(at)
+	if err == nil && net.ParseIP(host).IsUnspecified() {
+		at = net.JoinHostPort(name, port)
+	}
+	return engine.NodeInfo{Name: name, Address: at, Version: d.metrics.Release}
+}
+
+// present beats for the node. One that is not there yet joins, and one that others have taken for gone joins again;
+// the record of a store that one process has open is removed by none but an operator, and stays so.
+func (d *Daemon) present(ctx context.Context) error {
+	id := d.state.node.Load()
+	if id == nil {
+		return d.join(ctx)
+	}
+	err := d.engine.Beat(ctx, *id)
+	if !errors.Is(err, engine.ErrNodeGone) {
+		return err
+	}
+	if !d.engine.Shared() {
+		return nil // Ready says no
+	}
+	return d.join(ctx)
 }
 
 // leave takes the node out again. A store that takes no writes any more keeps the record; the next node drops it.
@@ -64,13 +97,13 @@ func (d *Daemon) leave(ctx context.Context) {
 	}
 }
 
-// beat proves that the store answers, joins those that serve it, and notes the time. A node that cannot join for want
-// of space tries again with the next beat.
+// beat proves that the store answers, tells the other nodes, and notes the time. A node that cannot join for want of
+// space tries again with the next beat.
 func (d *Daemon) beat(ctx context.Context) error {
 	if err := d.engine.Ping(ctx); err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
-	if err := d.join(ctx); err != nil && !errors.Is(err, engine.ErrNoSpace) {
+	if err := d.present(ctx); err != nil && !errors.Is(err, engine.ErrNoSpace) {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
 	d.state.beat.Store(time.Now().UnixNano())
@@ -79,7 +112,11 @@ func (d *Daemon) beat(ctx context.Context) error {
 
 // heartbeat beats until ctx ends. A store that does not answer makes the node stale, not dead.
 func (d *Daemon) heartbeat(ctx context.Context) {
-	tick := time.NewTicker(max(d.cfg.HeartbeatInterval, time.Millisecond))
+	every := d.cfg.HeartbeatInterval
+	if d.engine.Shared() {
+		every = min(every, engine.NodeBeat)
+	}
+	tick := time.NewTicker(max(every, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

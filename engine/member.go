@@ -4,35 +4,47 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Join makes this process a member of those that serve the store, and gives the id of its membership record. Members
-// that were left over from processes which did not Leave are dropped: such a store has one process at a time.
-func (e *Engine) Join(ctx context.Context) (value.UUID, error) {
+// NodeInfo is what a process says of itself to those that look at the nodes of a store.
+type NodeInfo struct {
+	Name    string // of its machine
+	Address string // host:port where it listens
+	Version string // of the program
+}
+
+// ErrNodeGone is the beat of a node that others took for gone.
+var ErrNodeGone = nodes.ErrGone
+
+// NodeBeat is how often a node of a store that several processes share must call Beat.
+const NodeBeat = nodes.Every
+
+// Shared reports whether several processes may serve the store.
+func (e *Engine) Shared() bool { return nodes.Shared(e.store) }
+
+// Join registers this process among those that serve the store, and gives its id. Nodes that are gone are removed: of a
+// store that one process has open all others.
+func (e *Engine) Join(ctx context.Context, info NodeInfo) (value.UUID, error) {
 	id := e.queries.NewKey("uuid").UUID()
-	err := e.asSystem(ctx, func(r *exec.Run) error {
-		if err := r.Cat.DropNodes(); err != nil {
-			return err
-		}
-		return r.Cat.PutNode(id, r.Now())
-	})
-	return id, err
+	n := nodes.Node{ID: id, Name: info.Name, Address: info.Address, Version: info.Version}
+	return id, nodes.Join(ctx, e.store, e.queries.Writing(), n)
 }
 
-// Member reports whether the membership record of id is there.
-func (e *Engine) Member(ctx context.Context, id value.UUID) (there bool, err error) {
-	st := e.system()
-	err = e.queries.Read(ctx, &st, func(r *exec.Run) error {
-		there, err = r.Cat.Node(id)
-		return err
-	})
-	return there, err
+// Beat says that the node is at work. Errors: ErrNodeGone, those of a store that does not answer or takes no writes.
+func (e *Engine) Beat(ctx context.Context, id value.UUID) error {
+	return nodes.Beat(ctx, e.store, e.queries.Writing(), id)
 }
 
-// Leave removes the membership record of id.
+// Member reports whether the node is registered and not gone.
+func (e *Engine) Member(ctx context.Context, id value.UUID) (bool, error) {
+	return nodes.Alive(ctx, e.store, e.queries.Reading(), id)
+}
+
+// Leave ends the registration of the node.
 func (e *Engine) Leave(ctx context.Context, id value.UUID) error {
-	return e.asSystem(ctx, func(r *exec.Run) error { return r.Cat.DropNode(id) })
+	return nodes.Leave(ctx, e.store, e.queries.Writing(), id)
 }
 
 // importSetting is where an import is noted, by the checksum of its text.

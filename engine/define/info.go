@@ -179,11 +179,15 @@ func (r *run) infoRoot(structure bool) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
+	members, err := r.nodes(structure)
+	if err != nil {
+		return value.None, err
+	}
 	return r.report(catalog.Scope{}, structure, 0,
 		[]listKind{{"accesses", ast.DefAccess}, {"namespaces", ast.DefNamespace}, {"users", ast.DefUser}},
 		value.Field{Name: "config", Value: config},
 		value.Field{Name: "defaults", Value: defaults},
-		value.Field{Name: "nodes", Value: nothing(structure)},
+		value.Field{Name: "nodes", Value: members},
 		value.Field{Name: "system", Value: systemInfo()})
 }
 

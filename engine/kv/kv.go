@@ -88,6 +88,12 @@ func Fill(c Cursor, dst []Pair) (n int) {
 	return n
 }
 
+// Dated is a Store that several processes may have open, with a clock that they share.
+type Dated interface {
+	// Time gives the time of that clock at which a version was the newest.
+	Time(v Version) time.Time
+}
+
 // Prefetcher is a Snapshot of a store elsewhere, which reads many keys in the time of one.
 type Prefetcher interface {
 	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before is forgotten.

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault", "engine/kv/tikv"},
 	{"engine/ast", "engine/key"},
 	{"engine/parse", "engine/txn", "engine/aggregate", "engine/inside", "engine/column", "engine/operate"},
-	{"engine/gql", "engine/history", "engine/script"},
+	{"engine/gql", "engine/history", "engine/nodes", "engine/script"},
 	{"engine/fn", "engine/catalog"},
 	{"engine/index/numbers", "engine/auth", "engine/model"},
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
@@ -93,7 +93,8 @@ var never = map[string][]string{
 
 // keyBuilders are the only packages that may build the keys of records and indexes.
 var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "engine/index", "engine/index/fulltext",
-	"engine/index/vector", "engine/history", "engine/dump", "engine/dump/physical", "cmd/nacretest/corrupt"}
+	"engine/index/vector", "engine/history", "engine/nodes", "engine/dump", "engine/dump/physical",
+	"cmd/nacretest/corrupt"}
 
 // The engine has one door for programs: package engine. Beside it they may use the packages of texts and values, which
 // reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.

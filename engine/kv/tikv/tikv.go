@@ -211,6 +211,9 @@ func (s *Store) Begin(ctx context.Context) (kv.Snapshot, error) {
 	return sn, nil
 }
 
+// Time implements kv.Dated: versions are timestamps of the placement driver.
+func (s *Store) Time(v kv.Version) time.Time { return oracle.GetTimeFromTS(uint64(v)) }
+
 // Exclusive implements kv.Store. Commits of other processes do not wait for the turn: they may still be met as
 // conflicts.
 func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) { return s.gate.exclusive(ctx) }
