@@ -4,16 +4,17 @@
 //
 // # How it goes
 //
-//	commit      → encode in the caller's goroutine → queue → committer: validate and apply to the
-//	              overlay; append one group to the log, one sync, publish the overlay, wake the callers
+//	commit      → encode → committer, which its callers take turns at: validate and apply to the overlay;
+//	              append one group to the log, one sync, publish the overlay, wake the other callers
 //	snapshot    → the published state {active overlay, frozen overlay, bbolt read transaction}:
 //	              a key is looked up in this order, a scan merges the three
 //	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
 //	              begun; the frozen one goes to bbolt in key order, then a state without it is
 //	              published and its log segments are used again
 //
-// There is no timer in a commit: while one group is being synced, the next one is validated and applied, and
-// the disk goes on with it before the callers of the first are woken. When a
+// There is no timer in a commit, and no goroutine beside that of the caller: who finds nothing being synced syncs. While
+// one group is being synced, the next one is validated and applied; one of its callers is made to sync it before the
+// callers of the first are woken. When a
 // checkpoint takes longer than the next overlay takes to fill up to twice its limit, commits wait.
 //
 // # What it promises
@@ -29,8 +30,8 @@
 //
 // # Goroutines
 //
-// The committer (ends in Close), at most one checkpoint (the committer waits for it), with syncs one
-// more that does them (stopped and awaited by Close), and the log's own preparer.
+// At most one checkpoint (Close waits for it), with syncs at an interval one that does them (stopped and awaited by
+// Close), and the log's own preparer.
 //
 // # Layout
 //
@@ -84,17 +85,14 @@ type Store struct {
 	log     *wal.Log
 	epochs  overlay.Epochs[state]
 	window  overlay.Window
-	queue   queue
 	failed  atomic.Pointer[error] // why the store is read-only
 	bases   atomic.Int64          // open bbolt read transactions
 	count   counters
+	commits *committer
 	turns   chan struct{} // holds one token while the commit turn is free
-	grants  chan *grant   // to the committer: who may commit
-	dirty   chan struct{} // from the committer: the log is to be synced
 	stop    chan struct{} // closed by Close
-	done    chan struct{} // closed when the committer has ended
 	close   func() error
-	syncer  sync.WaitGroup
+	syncer  sync.WaitGroup // of syncLoop
 }
 
 // counters are read by Stats.
@@ -118,9 +116,7 @@ func Open(opt Options) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{opt: opt, queue: newQueue(), turns: make(chan struct{}, 1), grants: make(chan *grant),
-		dirty: make(chan struct{}, 1),
-		stop:  make(chan struct{}), done: make(chan struct{})}
+	s := &Store{opt: opt, turns: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.turns <- struct{}{}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(); err != nil {
@@ -135,7 +131,8 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	c := &committer{s: s, version: applied, checkpoints: make(chan checkpointResult, 1), synced: make(chan error, 1)}
+	c := &committer{s: s, version: applied}
+	c.rested = sync.NewCond(&c.mu)
 	news := newReplayReport(s.opt.Log, s.opt.Path)
 	var loader overlay.Loader
 	replay := func(f *wal.Frame) error {
@@ -163,11 +160,8 @@ func (s *Store) open() error {
 	}
 	c.visible = c.mark()
 	c.publish()
-	go c.run()
-	switch {
-	case s.opt.Sync == kv.SyncEvery:
-		s.syncer.Go(func() { s.syncGroups(c.synced) })
-	case s.opt.Sync > 0:
+	s.commits = c
+	if s.opt.Sync > 0 {
 		s.syncer.Go(s.syncLoop)
 	}
 	return nil
@@ -203,20 +197,10 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := &request{reads: b.Reads, since: max(checked, b.Snapshot), frame: frame, turn: b.Turn, applied: b.Applied,
-		done: make(chan struct{})}
-	if !s.queue.push(r) {
-		return 0, kv.ErrClosed
-	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		if r.state.CompareAndSwap(queued, abandoned) {
-			return 0, ctx.Err()
-		}
-		<-r.done
-	}
-	return r.frame.Version, r.err
+	r := newRequest()
+	r.reads, r.since, r.frame, r.turn, r.applied = b.Reads, max(checked, b.Snapshot), frame, b.Turn, b.Applied
+	err = s.commits.commit(ctx, r)
+	return r.frame.Version, err
 }
 
 // Exclusive implements kv.Store.
@@ -229,32 +213,20 @@ func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) {
 		return nil, kv.ErrClosed
 	}
 	turn := kv.NewTurn(func() {
-		s.tell(&grant{})
+		s.commits.giveBack()
 		s.turns <- struct{}{}
 	})
-	if !s.tell(&grant{turn: turn, given: make(chan struct{})}) {
-		s.turns <- struct{}{}
-		return nil, kv.ErrClosed
+	given, err := s.commits.take(turn)
+	if err == nil {
+		select {
+		case <-given:
+			return turn, nil
+		case <-s.stop:
+			err = kv.ErrClosed
+		}
 	}
-	return turn, nil
-}
-
-// tell hands the commit turn to the committer, which gives it when all that it has admitted is published.
-func (s *Store) tell(g *grant) bool {
-	select {
-	case s.grants <- g:
-	case <-s.done:
-		return false
-	}
-	if g.given == nil {
-		return true
-	}
-	select {
-	case <-g.given:
-		return true
-	case <-s.done:
-		return false
-	}
+	s.turns <- struct{}{}
+	return nil, err
 }
 
 // Stats implements kv.Store. Keys is not known here.
@@ -283,9 +255,8 @@ func (s *Store) Stats() kv.Stats {
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shutDown() error {
-	s.queue.close()
 	close(s.stop)
-	<-s.done
+	s.commits.end()
 	s.syncer.Wait()
 	open, gone := s.epochs.Shut()
 	err := s.log.Close()

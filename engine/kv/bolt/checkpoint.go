@@ -38,7 +38,7 @@ const (
 	appendFill = 0.95
 )
 
-// checkpointResult is the result of a checkpoint for the committer.
+// checkpointResult is the result of a checkpoint.
 type checkpointResult struct {
 	version kv.Version
 	base    *base // a read transaction that sees it
@@ -101,7 +101,16 @@ func (c *committer) checkpointIfDue() {
 	}
 	frozen, version, size := c.frozen, c.frozenAt, c.frozenBytes
 	c.running = true
-	go func() { c.checkpoints <- c.s.checkpoint(frozen, version, size) }()
+	go func() {
+		res := c.s.checkpoint(frozen, version, size)
+		c.mu.Lock()
+		defer c.unlock()
+		c.finishCheckpoint(res)
+		if !c.syncing {
+			c.rest()
+		}
+		c.after()
+	}()
 }
 
 // freeze begins a new active overlay; there must be no frozen one, and nothing under way.

@@ -1,6 +1,10 @@
 package bolt
 
 import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,9 +32,19 @@ type request struct {
 	state atomic.Int32
 
 	applied func(kv.Version) // see kv.Batch; may be nil
-	err     error            // set before done is closed
-	done    chan struct{}    // closed when the outcome is known
+	err     error            // set before the end is told
+	told    chan news        // what its caller is told: at most one lead, and the end
 }
+
+// news is what the caller of a request is told.
+type news bool
+
+const (
+	ended news = false // the outcome is known
+	leads news = true  // the caller is to sync the group that is under way, in which its request is
+)
+
+func newRequest() *request { return &request{told: make(chan news, 2)} }
 
 // empty reports whether r asks only to be validated.
 func (r *request) empty() bool { return len(r.frame.Keys) == 0 }
@@ -40,57 +54,17 @@ func (r *request) finish(err error) {
 	if err != nil {
 		r.frame.Version = 0
 	}
-	close(r.done)
+	r.told <- ended
 }
 
-// queue holds the requests that wait, first come first served. It has no limit of its own: each
-// entry is a caller that waits.
-type queue struct {
-	mu      sync.Mutex // guards waiting and shut; a leaf lock
-	waiting []*request
-	shut    bool
-	ready   chan struct{} // holds a token when there may be something waiting
-}
-
-func newQueue() queue { return queue{ready: make(chan struct{}, 1)} }
-
-// push adds r; it reports false after close.
-func (q *queue) push(r *request) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.shut {
-		return false
-	}
-	q.waiting = append(q.waiting, r)
-	q.wake()
-	return true
-}
-
-func (q *queue) wake() {
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
-}
-
-// take gives all that wait.
-func (q *queue) take() []*request {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	w := q.waiting
-	q.waiting = nil
-	return w
-}
-
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.shut = true
-}
-
-// committer is the one goroutine that changes the store. Only it touches its fields.
+// committer is what changes the store: the callers of commits take turns at it, and none of them waits for another
+// goroutine where nobody else commits. It needs no goroutine of its own.
 type committer struct {
-	s       *Store
+	s *Store
+
+	mu      sync.Mutex // guards what follows; not held while a group is synced
+	shut    bool
+	waiting []*request // first come, first served; each is a caller that waits, so there is no other limit
 	version kv.Version
 	active  overlay.Tree // the newest state, what is not logged yet included
 	bytes   int64        // of log frames in active
@@ -99,59 +73,121 @@ type committer struct {
 	wanted  *grant     // a turn to be given when nothing is under way, or nil
 	parked  []*request // those that wait for the turn to end
 
-	open    group      // admitted while flight is being synced; else empty
-	flight  group      // logged, being synced
-	syncing bool       // flight is
-	logged  mark       // the newest state that is in the log
-	visible mark       // the newest state that snapshots see
-	synced  chan error // the outcomes of syncs
+	open    group // admitted while flight is being synced; else empty
+	flight  group // logged, being synced
+	syncing bool  // flight is
+	led     bool  // a caller syncs it, or was told to
+	logged  mark  // the newest state that is in the log
+	visible mark  // the newest state that snapshots see
 
 	frozen      overlay.Tree // to be checkpointed; empty = none
 	frozenAt    kv.Version
 	frozenBytes int64
-	running     bool  // a checkpoint of frozen is
-	ckptErr     error // the last one failed for want of space
-	noRoom      bool  // writes are refused for want of space; see noteRoom
-	taken       int   // groups since the last one that was refused
-	checkpoints chan checkpointResult
+	running     bool       // a checkpoint of frozen is
+	ckptErr     error      // the last one failed for want of space
+	noRoom      bool       // writes are refused for want of space; see noteRoom
+	taken       int        // groups since the last one that was refused
+	rested      *sync.Cond // nothing waits and nothing is under way; of mu
 }
 
-// grant asks that from now on only one turn commits; nil: that all do.
+// grant asks that from now on only one turn commits.
 type grant struct {
 	turn  *kv.Turn
-	given chan struct{} // closed when it is so; nil without a waiter
+	given chan struct{} // closed when it is so
 }
 
-// run serves until the store is closed.
-func (c *committer) run() {
-	defer close(c.s.done)
-	defer close(c.s.dirty)
+// unlock gives up mu. What a panic leaves behind is half done, and the caller whose goroutine it is may recover: the
+// process ends instead, as it does where a goroutine of the store panics.
+func (c *committer) unlock() {
+	if p := recover(); p != nil {
+		text := fmt.Sprintf("commit: %v\n%s", p, debug.Stack())
+		go panic(text)
+		select {}
+	}
+	c.mu.Unlock()
+}
+
+// commit takes r through the committer and waits for its outcome.
+func (c *committer) commit(ctx context.Context, r *request) error {
+	lead, err := c.enter(r)
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, r, lead)
+}
+
+// enter queues r, and does with it what can be done at once. lead: the caller is to sync the group of r.
+func (c *committer) enter(r *request) (lead bool, err error) {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.shut {
+		return false, kv.ErrClosed
+	}
+	c.waiting = append(c.waiting, r)
+	c.serve()
+	return c.appoint(r), nil
+}
+
+// await waits for the outcome of r, and syncs its group where lead, or a later word, says so.
+func (c *committer) await(ctx context.Context, r *request, lead bool) error {
+	if lead {
+		c.sync()
+	}
 	for {
-		ready := c.s.queue.ready
-		if c.blocked() {
-			ready = nil
-		}
+		var word news
 		select {
-		case <-ready:
-			c.serve(c.s.queue.take())
-		case err := <-c.synced:
-			c.land(err)
-		case g := <-c.s.grants:
-			c.pass(g)
-		case res := <-c.checkpoints:
-			c.finishCheckpoint(res)
-			if !c.syncing {
-				c.rest()
+		case word = <-r.told:
+		case <-ctx.Done():
+			if r.state.CompareAndSwap(queued, abandoned) {
+				return ctx.Err()
 			}
-		case <-c.s.stop:
-			c.end()
-			return
+			word = <-r.told
 		}
+		if word == ended {
+			return r.err
+		}
+		c.sync()
 	}
 }
 
-// blocked reports whether requests must wait in the queue: for a checkpoint that lags, for a full group to be synced,
-// or for nothing to be under way.
+// appoint finds a caller to sync the group that is under way, where none does yet: that of own, if it is in the group.
+func (c *committer) appoint(own *request) (lead bool) {
+	if !c.syncing || c.led {
+		return false
+	}
+	c.led = true
+	if own != nil && slices.Contains(c.flight.requests, own) {
+		return true
+	}
+	c.flight.requests[0].told <- leads
+	return false
+}
+
+// sync syncs the group that is under way, and has the caller of another request go on with what came meanwhile.
+func (c *committer) sync() {
+	err := c.s.log.Sync()
+	c.mu.Lock()
+	defer c.unlock()
+	c.land(err)
+	c.after()
+}
+
+// after goes on with what waited for something that has come to its end.
+func (c *committer) after() {
+	if len(c.waiting) > 0 {
+		c.serve()
+	}
+	c.appoint(nil)
+	if c.resting() {
+		c.rested.Broadcast()
+	}
+}
+
+// resting reports whether nothing waits, and nothing is under way.
+func (c *committer) resting() bool { return len(c.waiting) == 0 && !c.syncing && !c.running }
+
+// blocked reports whether requests must wait: for a checkpoint that lags, for a full group to be synced, or for nothing
+// to be under way.
 func (c *committer) blocked() bool {
 	return c.lagging() || c.syncing && (c.open.size >= maxGroup || c.wanted != nil || c.mustFreeze())
 }
@@ -166,33 +202,44 @@ func (c *committer) rest() {
 	}
 }
 
-// pass lets the turn go to somebody, or back to all.
-func (c *committer) pass(g *grant) {
-	if g.turn != nil {
-		c.wanted = g
-		if !c.syncing {
-			c.rest()
-		}
-		return
+// take asks for the turn, which is given when all that was admitted is published.
+func (c *committer) take(turn *kv.Turn) (given chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.shut {
+		return nil, kv.ErrClosed
 	}
-	c.turn = nil
-	parked := c.parked
-	c.parked = nil
-	c.serve(parked)
+	g := &grant{turn: turn, given: make(chan struct{})}
+	c.wanted = g
+	if !c.syncing {
+		c.rest()
+	}
+	return g.given, nil
 }
 
-// serve admits requests. Those that have to wait for the turn or in the queue are kept in order.
-func (c *committer) serve(waiting []*request) {
+// giveBack ends the turn: those that waited for its end go before those that came later.
+func (c *committer) giveBack() {
+	c.mu.Lock()
+	defer c.unlock()
+	c.turn = nil
+	c.waiting = slices.Concat(c.parked, c.waiting)
+	c.parked = nil
+	c.after()
+}
+
+// serve admits requests. Those that have to wait are kept in order.
+func (c *committer) serve() {
 	refused := c.refuses()
 	if refused != nil {
 		c.noteRoom(refused)
 	}
-	for i, r := range waiting {
+	left := len(c.waiting)
+	for i, r := range c.waiting {
 		if c.open.size >= maxGroup {
 			c.advance()
 		}
 		if refused == nil && c.blocked() {
-			c.requeue(waiting[i:])
+			left = i
 			break
 		}
 		if c.turn != nil && r.turn != c.turn {
@@ -210,16 +257,8 @@ func (c *committer) serve(waiting []*request) {
 			r.finish(err)
 		}
 	}
+	c.waiting = slices.Delete(c.waiting, 0, left)
 	c.advance()
-}
-
-// requeue puts requests back in front of the queue.
-func (c *committer) requeue(rs []*request) {
-	q := &c.s.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting = append(rs[:len(rs):len(rs)], q.waiting...)
-	q.wake()
 }
 
 // refuses is why nothing can be written now, or nil.
@@ -287,32 +326,18 @@ func (c *committer) value(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// end is the committer's part of Close.
+// end is the committer's part of Close: it waits for what was queued before.
 func (c *committer) end() {
-	c.turn, c.wanted = nil, nil
-	c.drain()
+	c.mu.Lock()
+	defer c.unlock()
+	c.shut, c.turn, c.wanted = true, nil, nil
+	c.after()
+	for !c.resting() {
+		c.rested.Wait()
+	}
 	finishAll(takeQueued(c.parked), kv.ErrClosed)
-	if c.running {
-		c.finishCheckpoint(<-c.checkpoints)
-	}
+	c.parked = nil
 	c.lastCheckpoint()
-}
-
-// drain serves what was queued before Close, and waits for syncs and checkpoints where it must.
-func (c *committer) drain() {
-	for {
-		rs := c.s.queue.take()
-		if len(rs) == 0 && !c.syncing {
-			return
-		}
-		if c.lagging() {
-			c.finishCheckpoint(<-c.checkpoints)
-		}
-		c.serve(rs)
-		if c.syncing {
-			c.land(<-c.synced)
-		}
-	}
 }
 
 // takeQueued gives those of rs whose callers still wait.

@@ -95,8 +95,7 @@ func (c *committer) send(g *group) {
 		c.flight = g.emptied()
 		return
 	}
-	c.flight, c.syncing = *g, true
-	c.s.dirty <- struct{}{}
+	c.flight, c.syncing, c.led = *g, true, false
 }
 
 // log appends frames to the log. Errors: kv.ErrReadOnly and kv.ErrNoSpace, after which nothing of them is there, and
@@ -128,6 +127,7 @@ func (c *committer) land(err error) {
 	}
 	if len(next.frames) > 0 {
 		c.send(&next)
+		c.appoint(nil)
 		next = group{}
 	}
 	c.tell(&g)
@@ -179,12 +179,5 @@ func (c *committer) publish() {
 		if err := c.s.dropBase(gone.State.base); err != nil {
 			c.s.fail(err)
 		}
-	}
-}
-
-// syncGroups syncs the log each time that the committer asks for it, until it ends.
-func (s *Store) syncGroups(synced chan<- error) {
-	for range s.dirty {
-		synced <- s.log.Sync()
 	}
 }

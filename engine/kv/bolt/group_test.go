@@ -14,11 +14,11 @@ import (
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
 
-// length is the number of requests in the queue.
-func (q *queue) length() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
+// waits is the number of requests that wait to be admitted.
+func (c *committer) waits() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting)
 }
 
 // stalled opens a store whose next sync of the log waits until release is called, and then ends with err.
@@ -51,22 +51,34 @@ func put(st *Store, key string) error {
 	return err
 }
 
-// enqueue is what Commit does with a batch of one key, without the wait.
-func enqueue(t *testing.T, st *Store, key string) *request {
+// entered is a request whose caller waits in the background.
+type entered struct {
+	*request
+	done chan struct{}
+}
+
+// enqueue is what Commit does with a batch of one key, with the wait in the background.
+func enqueue(t *testing.T, st *Store, key string) *entered {
 	t.Helper()
 	frame, err := wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: []byte(key), Value: []byte("v")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &request{frame: frame, done: make(chan struct{})}
-	if !st.queue.push(r) {
-		t.Fatal("the queue is closed")
+	r := &entered{newRequest(), make(chan struct{})}
+	r.frame = frame
+	lead, err := st.commits.enter(r.request)
+	if err != nil {
+		t.Fatal(err)
 	}
+	go func() {
+		_ = st.commits.await(context.Background(), r.request, lead) // the test looks at r.err
+		close(r.done)
+	}()
 	return r
 }
 
 // awaitTaken waits until the committer has seen requests.
-func awaitTaken(rs []*request) {
+func awaitTaken(rs []*entered) {
 	for _, r := range rs {
 		for r.state.Load() != taken {
 			runtime.Gosched()
@@ -83,7 +95,7 @@ func TestWaitingCommitsShareOneSync(t *testing.T) {
 	go func() { errc <- put(st, "first") }()
 	<-inSync
 	before := st.Stats()
-	waiting := make([]*request, others)
+	waiting := make([]*entered, others)
 	for i := range waiting {
 		waiting[i] = enqueue(t, st, fmt.Sprint("other", i))
 	}
@@ -125,7 +137,7 @@ func TestFailedSyncTakesWhatCameAfterAlong(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- put(st, "first") }()
 	<-inSync
-	later := []*request{enqueue(t, st, "a"), enqueue(t, st, "b")}
+	later := []*entered{enqueue(t, st, "a"), enqueue(t, st, "b")}
 	awaitTaken(later)
 	release()
 	if err := <-first; !errors.Is(err, kv.ErrUndetermined) || !errors.Is(err, broken) {
@@ -165,7 +177,7 @@ func TestTurnSeesAllThatWasTaken(t *testing.T) {
 	go func() { first <- put(st, "first") }()
 	<-inSync
 	second := enqueue(t, st, "second")
-	awaitTaken([]*request{second})
+	awaitTaken([]*entered{second})
 	turns := make(chan *kv.Turn, 1)
 	go func() {
 		turn, err := st.Exclusive(context.Background())
@@ -206,7 +218,7 @@ func TestReadersOfWhatIsBeingSynced(t *testing.T) {
 	go func() { first <- put(st, "first") }()
 	<-inSync
 	second := enqueue(t, st, "second")
-	awaitTaken([]*request{second})
+	awaitTaken([]*entered{second})
 	for key, want := range map[string]error{"first": kv.ErrConflict, "second": kv.ErrConflict} {
 		_, err := st.Commit(context.Background(), &kv.Batch{Reads: kv.ReadSet{Keys: [][]byte{[]byte(key)}}})
 		if !errors.Is(err, want) {
@@ -291,7 +303,7 @@ func TestCommitsWaitForALaggingCheckpoint(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	go func() { waiting <- put(st, "waits") }()
-	for st.queue.length() == 0 {
+	for st.commits.waits() == 0 {
 		runtime.Gosched()
 	}
 	select {
