@@ -111,9 +111,10 @@ func (c *conn) basis() basis { return basis{c.knowledge(), c.styled} }
 
 // sqlPlan is a bound statement.
 type sqlPlan struct {
-	plan   *sql.Plan  // of a query
-	write  *sql.Write // of another statement
-	closed bool       // it reads nothing but tables whose columns are all defined
+	plan   *sql.Plan    // of a query
+	write  *sql.Write   // of another statement
+	closed bool         // it reads nothing but tables whose columns are all defined
+	writer *tableWriter // of write; nil: it has not run yet
 
 	slots *value.Slots // of the columns that a directScan sends; nil: not needed yet
 }
@@ -219,9 +220,7 @@ func (q *sqlQuery) single(ctx context.Context, c *conn, k *call) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	env := &sqlEnv{c: c, ctx: ctx, plain: q.plain}
-	defer env.end()
-	return p.write.Single(ctx, env, k.args), nil
+	return p.write.Single(ctx, k.args), nil
 }
 
 // repeated runs a write of several statements of the language in one transaction, again where it meets another one. The
@@ -295,7 +294,11 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 			return n, p.plan.Run(ctx, env, k.args, give)
 		}
 		var err error
-		tag, n, err = p.write.Run(ctx, env, &tableWriter{c: c, ctx: ctx}, k.args, give)
+		if p.writer == nil {
+			p.writer = &tableWriter{c: c, blind: p.write.Columns == nil}
+		}
+		p.writer.ctx = ctx
+		tag, n, err = p.write.Run(ctx, env, p.writer, k.args, give)
 		return n, err
 	})
 	if err != nil {

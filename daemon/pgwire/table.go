@@ -449,9 +449,29 @@ func wrongKind(col *sql.Column, v value.Value) error {
 
 // tableWriter runs the writes of SQL.
 type tableWriter struct {
-	c    *conn
-	ctx  context.Context
-	into *tableRelation // the table that was written last; nil: none was
+	c     *conn
+	ctx   context.Context // of the run
+	into  *tableRelation  // the table that was written last; nil: none was
+	blind bool            // no columns of what is written are returned
+}
+
+// write runs one statement of the language that writes one record, and gives its row: without values where none are
+// returned, nil where nothing was written or the user may not see it.
+func (w *tableWriter) write(r *tableRelation, text string, vars ...value.Field) ([]value.Value, error) {
+	if w.blind {
+		text += " RETURN NULL"
+	}
+	v, err := w.execute(text, vars...)
+	if err != nil {
+		return nil, err
+	}
+	if w.blind {
+		if v.Kind() == value.KindArray && v.Len() == 0 {
+			return nil, nil
+		}
+		return []value.Value{}, nil
+	}
+	return r.first(v)
 }
 
 // execute runs one statement of the language and gives its answer.
@@ -580,15 +600,11 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 			text = "INSERT RELATION INTO " + value.QuoteIdent(table) + " $_row"
 		}
 	}
-	v, err := w.execute(text, value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
+	made, err := w.write(r, text, value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
 	if e := w.c.translateQuietly(err); quiet && e != nil && e.Code == sqlstate.UniqueViolation &&
 		strings.HasSuffix(e.Constraint, "_pkey") {
 		return nil, true, nil
 	}
-	if err != nil {
-		return nil, false, err
-	}
-	made, err := r.first(v)
 	return made, false, err
 }
 
@@ -640,11 +656,7 @@ func (w *tableWriter) Update(table string, id value.Value, cols []string, row []
 		vars = append(vars, value.Field{Name: "_v" + itoa(i), Value: v})
 	}
 	text = append(text, seen...)
-	v, err := w.execute(string(text), vars...)
-	if err != nil {
-		return nil, err
-	}
-	return r.first(v)
+	return w.write(r, string(text), vars...)
 }
 
 // Delete implements sql.Writer.
@@ -657,7 +669,7 @@ func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := w.execute("DELETE $_id"+seen+" RETURN VALUE true", value.Field{Name: "_id", Value: target})
+	v, err := w.execute("DELETE $_id"+seen+" RETURN NULL", value.Field{Name: "_id", Value: target})
 	return v.Kind() != value.KindArray || v.Len() > 0, err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Writer changes the rows of tables.
+// Writer changes the rows of tables. The rows that it gives may be without values where the write returns no columns.
 type Writer interface {
 	// Insert makes a row of the named columns. On a row that is there already it answers conflict, if it is asked to.
 	// made is nil where permissions let nothing be made, or be seen of it.
@@ -75,11 +75,11 @@ func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Valu
 }
 
 // Single reports whether one change of its Writer is all that a run with these parameters does.
-func (w *Write) Single(ctx context.Context, env Env, params []value.Value) bool {
+func (w *Write) Single(ctx context.Context, params []value.Value) bool {
 	if w.makes {
 		return true
 	}
-	_, ok := w.keyed(newRuntime(ctx, env, params))
+	_, ok := w.keyed(newRuntime(ctx, nil, params)) // constants and parameters need no environment
 	return ok
 }
 
@@ -361,33 +361,27 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 		}
 	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		rows, err := q.rows(rt, nil)
-		if err != nil {
-			return 0, err
-		}
 		count := 0
-		for _, row := range rows {
+		each := func(row []value.Value) error {
 			made, conflict, err := to.Insert(in.Table.name, cols, row, c != nil)
-			if err != nil {
-				return 0, err
+			if conflict && len(sets) > 0 {
+				made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets)
 			}
-			if conflict {
-				if len(sets) == 0 {
-					continue
-				}
-				if made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets); err != nil {
-					return 0, err
-				}
-			}
-			if made == nil {
-				continue
+			if made == nil || err != nil {
+				return err
 			}
 			count++
-			if err := give(rt, outs, made, yield); err != nil {
-				return 0, err
-			}
+			return give(rt, outs, made, yield)
 		}
-		return count, nil
+		if w.makes {
+			err := q.run(rt, nil, each)
+			return count, err
+		}
+		rows, err := q.rows(rt, nil)
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = each(rows[i])
+		}
+		return count, err
 	}
 	return w, nil
 }

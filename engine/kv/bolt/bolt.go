@@ -12,8 +12,8 @@
 //	              begun; the frozen one goes to bbolt in key order, then a state without it is
 //	              published and its log segments are used again
 //
-// There is no timer in a commit, and no goroutine beside that of the caller: who finds nothing being synced syncs. While
-// one group is being synced, the next one is validated and applied; one of its callers is made to sync it before the
+// There is no timer in a commit, and no goroutine beside those of callers: one that finds nothing being synced syncs
+// its group. Meanwhile the next group is validated and applied; one of its callers is made to sync it before the
 // callers of the first are woken. When a
 // checkpoint takes longer than the next overlay takes to fill up to twice its limit, commits wait.
 //

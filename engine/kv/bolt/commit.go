@@ -57,8 +57,8 @@ func (r *request) finish(err error) {
 	r.told <- ended
 }
 
-// committer is what changes the store: the callers of commits take turns at it, and none of them waits for another
-// goroutine where nobody else commits. It needs no goroutine of its own.
+// committer is what changes the store: the callers of commits take turns at it. It needs no goroutine of its own, and a
+// caller that is alone waits for none.
 type committer struct {
 	s *Store
 
@@ -133,21 +133,21 @@ func (c *committer) await(ctx context.Context, r *request, lead bool) error {
 	if lead {
 		c.sync()
 	}
-	for {
-		var word news
+	// Most requests are taken by now and cannot be abandoned: the contexts of statements are dear to wait for.
+	if r.state.Load() == queued {
 		select {
-		case word = <-r.told:
+		case word := <-r.told:
+			r.told <- word
 		case <-ctx.Done():
 			if r.state.CompareAndSwap(queued, abandoned) {
 				return ctx.Err()
 			}
-			word = <-r.told
 		}
-		if word == ended {
-			return r.err
-		}
+	}
+	for <-r.told == leads {
 		c.sync()
 	}
+	return r.err
 }
 
 // appoint finds a caller to sync the group that is under way, where none does yet: that of own, if it is in the group.

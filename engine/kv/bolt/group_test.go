@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -125,6 +126,44 @@ func TestWaitingCommitsShareOneSync(t *testing.T) {
 		t.Errorf("got %d syncs for %d commits, want 2", syncs, after.Commits)
 	}
 	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCallersSyncTheirOwnGroup: a caller whose group is durable is told so while one of the next group syncs that.
+func TestCallersSyncTheirOwnGroup(t *testing.T) {
+	d := fault.NewDisk()
+	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	syncs, gates := make(chan int, 9), []chan struct{}{make(chan struct{}), make(chan struct{})}
+	var n atomic.Int32
+	d.SetPlan(func(op fault.Op, _ int64) (out fault.Outcome) {
+		if i := int(n.Load()); op == fault.Sync && i < len(gates) {
+			n.Add(1)
+			syncs <- i
+			<-gates[i]
+		}
+		return out
+	})
+	first := make(chan error, 1)
+	go func() { first <- put(st, "first") }()
+	<-syncs
+	second := enqueue(t, st, "second")
+	close(gates[0])
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	<-syncs // the second is at work
+	select {
+	case <-second.done:
+		t.Error("the second was told before it was durable")
+	default:
+	}
+	close(gates[1])
+	<-second.done
+	if err := errors.Join(second.err, st.Close()); err != nil {
 		t.Error(err)
 	}
 }
