@@ -241,6 +241,11 @@ func (x *Idiom) Traverses() bool {
 	return slices.ContainsFunc(x.Parts, func(p Part) bool { _, ok := p.(*PartGraph); return ok })
 }
 
+// RepeatsRest reports whether a path holds a recursion that repeats all that follows it: x.{..}.a, not x.{..}(.a).
+func (x *Idiom) RepeatsRest() bool {
+	return slices.ContainsFunc(x.Parts, func(p Part) bool { r, ok := p.(*PartRecurse); return ok && r.Recurse.Path == nil })
+}
+
 // The parts of an idiom. Only the first part of an idiom may be a PartStart.
 type (
 	// PartStart is a value that the path starts from: $p, person:1, (…), {…}, f(x).

@@ -89,22 +89,29 @@ func ofStart(x ast.Expr, rest []string) []string {
 func ofWay(from *ast.Idiom, rest []ast.Part) []string {
 	path := Path(rest)
 	if !from.Traverses() {
+		if from.RepeatsRest() {
+			return ofStart(from, path)
+		}
 		return append(Of(from), path...)
 	}
 	if _, edges := rest[0].(*ast.PartGraph); edges {
 		return path
 	}
 	var out []string
-	way := 0 // where the parts begin that have one name
+	way := 0        // where the parts begin that have one name
+	joined := false // the last name is of parts of this way
 	for i, p := range from.Parts {
 		switch p.(type) {
 		case *ast.PartGraph:
-			if n := len(out); n > 0 && i > way {
-				out = out[:n-1]
+			if joined {
+				out = out[:len(out)-1]
 			}
+			joined = true
 			out = append(out, strings.TrimPrefix(ast.Text(&ast.Idiom{Parts: from.Parts[way : i+1]}), "."))
+		case *ast.PartRecurse:
+			way, joined = i, false
 		case *ast.PartField, *ast.PartStart, *ast.PartDoc:
-			way = i
+			way, joined = i, true
 			out = append(out, strings.TrimPrefix(ast.Text(&ast.Idiom{Parts: from.Parts[i : i+1]}), "."))
 		}
 	}

@@ -61,7 +61,7 @@ func (p *parser) attach(x ast.Expr) ast.Expr {
 	}
 	path := &ast.Idiom{Parts: []ast.Part{&ast.PartStart{X: x}}}
 	whole := p.suffix(path)
-	if !ok || from.Traverses() || p.err != nil {
+	if !ok || from.Traverses() || from.RepeatsRest() || p.err != nil {
 		return whole
 	}
 	if _, field := path.Parts[1].(*ast.PartField); field {
