@@ -243,7 +243,10 @@ func (x *Idiom) Traverses() bool {
 
 // RepeatsRest reports whether a path holds a recursion that repeats all that follows it: x.{..}.a, not x.{..}(.a).
 func (x *Idiom) RepeatsRest() bool {
-	return slices.ContainsFunc(x.Parts, func(p Part) bool { r, ok := p.(*PartRecurse); return ok && r.Recurse.Path == nil })
+	return slices.ContainsFunc(x.Parts, func(p Part) bool {
+		r, ok := p.(*PartRecurse)
+		return ok && r.Recurse.Path == nil
+	})
 }
 
 // The parts of an idiom. Only the first part of an idiom may be a PartStart.
