@@ -90,9 +90,8 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index,
 	records int) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
-		b := fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)
-		return func(id *value.RecordID, doc value.Value) error { return g.addText(ctx, ix, b, id, doc) }, b.FinishPart,
-			nil
+		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)}
+		return func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) }, t.b.FinishPart, nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
 		if err != nil {

@@ -56,8 +56,14 @@ func (g *Gate) document(ctx context.Context, ix *catalog.Index, v value.Value) (
 	if err != nil {
 		return nil, err
 	}
+	return g.analyzed(ctx, a, v)
+}
+
+// analyzed is document for an analyzer that is at hand.
+func (g *Gate) analyzed(ctx context.Context, a *fulltext.Analyzer, v value.Value) (*fulltext.Document, error) {
 	texts := fulltext.Texts(nil, v)
 	for i, text := range texts {
+		var err error
 		if texts[i], err = g.Prepare(ctx, a, text); err != nil {
 			return nil, err
 		}
@@ -99,32 +105,41 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 	return x.Put(&g.Texts.Numbers, id.Key, d)
 }
 
-// addText adds a record to a full-text index, unless it is there.
-func (g *Gate) addText(ctx context.Context, ix *catalog.Index, b *fulltext.Builder, id *value.RecordID,
-	doc value.Value) error {
-	if has, err := b.Has(id.Key); has || err != nil {
+// textAdder adds records to a full-text index.
+type textAdder struct {
+	g  *Gate
+	ix *catalog.Index
+	b  *fulltext.Builder
+	a  *fulltext.Analyzer // nil until the first record
+}
+
+// add adds a record, unless it is there.
+func (t *textAdder) add(ctx context.Context, id *value.RecordID, doc value.Value) error {
+	if has, err := t.b.Has(id.Key); has || err != nil {
 		return err
 	}
-	v, err := g.single(ctx, 1, ix, doc)
+	v, err := t.g.single(ctx, 1, t.ix, doc)
 	if err != nil {
 		return err
 	}
-	d, err := g.document(ctx, ix, v)
+	if t.a == nil {
+		if t.a, err = t.g.Analyzer(t.ix.Define.FullText.Analyzer); err != nil {
+			return err
+		}
+	}
+	d, err := t.g.analyzed(ctx, t.a, v)
 	if err != nil {
 		return err
 	}
-	return b.Add(id.Key, d)
+	return t.b.Add(id.Key, d)
 }
 
 // buildText fills a full-text index, which has no entries, with all records of its table.
 func (g *Gate) buildText(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
-	b := fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)
-	err := g.eachStored(ctx, tb, func(id *value.RecordID,
-		doc value.Value) error {
-		return g.addText(ctx, ix, b, id, doc)
-	})
+	t := textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)}
+	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) })
 	if err != nil {
 		return err
 	}
-	return b.Finish()
+	return t.b.Finish()
 }

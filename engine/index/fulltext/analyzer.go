@@ -19,6 +19,7 @@ type Analyzer struct {
 	Function string
 	split    splitter
 	filters  []filter
+	cuts     bool // a filter makes several terms of a word
 }
 
 // filter changes the tokens of a text in place, or gives others.
@@ -32,8 +33,8 @@ type Scratch struct {
 	tokens []Token
 	more   []Token // for filters that give others
 	ends   []int
-	counts map[string]uint32
 	memo   map[*eachTerm]map[string]string
+	counts counts
 }
 
 // maxMemo is how many words a filter remembers.
@@ -48,7 +49,8 @@ func Compile(def *ast.DefineAnalyzer, files Files) (*Analyzer, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.filters = append(a.filters, compiled)
+		_, cuts := compiled.(grams)
+		a.filters, a.cuts = append(a.filters, compiled), a.cuts || cuts
 	}
 	return a, nil
 }

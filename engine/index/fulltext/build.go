@@ -1,6 +1,7 @@
 package fulltext
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/index/numbers"
@@ -21,7 +22,7 @@ type Builder struct {
 	shared  bool   // the index has documents already, and writers
 	next    uint64 // document number
 	left    uint64 // numbers that are taken
-	terms   map[string][]posting
+	terms   *lists
 	held    int
 	docs    int64
 	length  int64
@@ -29,7 +30,7 @@ type Builder struct {
 
 // Build begins to fill an index that has no entries. No other writer may work on it in this transaction until Finish.
 func (x *Index) Build(numbers *numbers.Source) *Builder {
-	return &Builder{x: x, numbers: numbers, terms: map[string][]posting{}}
+	return &Builder{x: x, numbers: numbers, terms: &lists{}}
 }
 
 // Extend begins to add a part of the documents to an index that was not finished yet: it may have some from parts
@@ -38,6 +39,26 @@ func (x *Index) Extend(numbers *numbers.Source) *Builder {
 	b := x.Build(numbers)
 	b.shared = true
 	return b
+}
+
+// lists are the postings of terms.
+type lists struct{ byTerm map[string]*[]posting }
+
+// of is the list of a term. What counted the term remembers it, so that most terms are looked up once.
+func (l *lists) of(term string, t *counted) *[]posting {
+	if t.in == l {
+		return t.list
+	}
+	list := l.byTerm[term]
+	if list == nil {
+		list = new([]posting)
+		if l.byTerm == nil {
+			l.byTerm = map[string]*[]posting{}
+		}
+		l.byTerm[term] = list
+	}
+	t.in, t.list = l, list
+	return list
 }
 
 // Has reports whether a record was added before.
@@ -77,8 +98,9 @@ func (b *Builder) Add(record value.Value, d *Document) error {
 	if err := b.x.Tx.Set(b.x.docKey(doc), key.AppendRecordKey(nil, record)); err != nil {
 		return err
 	}
-	for _, t := range d.Terms {
-		b.terms[t.Term] = append(b.terms[t.Term], posting{doc, t.Count, d.Length})
+	for i, t := range d.Terms {
+		list := b.terms.of(t.Term, d.met[i])
+		*list = append(*list, posting{doc, t.Count, d.Length})
 	}
 	b.held += len(d.Terms)
 	b.docs++
@@ -94,27 +116,22 @@ func (b *Builder) Add(record value.Value, d *Document) error {
 
 // flush writes the postings that are held as blocks.
 func (b *Builder) flush() error {
-	terms := make([]string, 0, len(b.terms))
-	for term := range b.terms {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
-	for _, term := range terms {
+	for _, term := range slices.Sorted(maps.Keys(b.terms.byTerm)) {
+		list := *b.terms.byTerm[term]
 		if b.shared {
-			if err := b.x.enter(term, changesOf(b.terms[term])); err != nil {
+			if err := b.x.enter(term, changesOf(list)); err != nil {
 				return err
 			}
 			continue
 		}
-		for ps := range slices.Chunk(b.terms[term], blockSize) {
+		for ps := range slices.Chunk(list, blockSize) {
 			raw := appendBlock(make([]byte, 0, 16+4*len(ps)), ps)
 			if err := b.x.Tx.Set(b.x.blockKey(term, ps[len(ps)-1].doc), raw); err != nil {
 				return err
 			}
 		}
 	}
-	clear(b.terms)
-	b.held = 0
+	b.terms, b.held = &lists{}, 0
 	return nil
 }
 

@@ -80,31 +80,37 @@ func newSplitter(tokenizers []string) splitter {
 
 // tokens appends the words of a text.
 func (s splitter) tokens(dst []Token, text string) []Token {
+	s.each(text, func(from, to, begin, end int) {
+		dst = append(dst, Token{Term: text[from:to], Start: begin, End: end, PartStart: begin, PartEnd: end})
+	})
+	return dst
+}
+
+// each calls word for the words of a text: from and to are their places in bytes, begin and end in characters.
+func (s splitter) each(text string, word func(from, to, begin, end int)) {
 	begin, at := -1, 0 // in characters; begin of the word under way, or -1
 	from := 0          // its first byte
 	prev := classOther
-	end := func(i int) {
-		if begin >= 0 {
-			dst = append(dst, Token{Term: text[from:i], Start: begin, End: at, PartStart: begin, PartEnd: at})
-			begin = -1
-		}
-	}
 	for i, r := range text {
 		c := classOf(r)
 		switch {
 		case c == classOther, c == classBlank && s.blank:
-			end(i)
+			if begin >= 0 {
+				word(from, i, begin, at)
+				begin = -1
+			}
 		case begin < 0:
 			begin, from = at, i
-		case s.cuts(prev, c):
-			end(i)
+		case c != prev && s.cuts(prev, c), c == classPunct && s.punct:
+			word(from, i, begin, at)
 			begin, from = at, i
 		}
 		prev = c
 		at++
 	}
-	end(len(text))
-	return dst
+	if begin >= 0 {
+		word(from, len(text), begin, at)
+	}
 }
 
 // cuts reports whether a word ends between two characters that both belong to words.

@@ -21,30 +21,24 @@ type TermCount struct {
 type Document struct {
 	Length uint32      // terms in all, repeated ones too
 	Terms  []TermCount // by term
+
+	met []*counted // one for each of Terms, until the scratch makes another document
 }
 
 // NewDocument counts the terms of the texts of a record.
 func NewDocument(s *Scratch, a *Analyzer, texts []string) *Document {
+	c := &s.counts
+	c.begin(a)
 	d := &Document{}
-	if s.counts == nil {
-		s.counts = map[string]uint32{}
-	}
-	clear(s.counts)
 	for _, text := range texts {
-		tokens := a.Analyze(s, text)
-		for i := range tokens {
-			s.counts[tokens[i].Term]++
-		}
-		d.Length += uint32(len(tokens))
+		d.Length += uint32(c.add(s, a, text))
 	}
-	d.Terms = make([]TermCount, 0, len(s.counts))
-	for term, n := range s.counts {
-		if len(term) > maxTerm {
-			continue
-		}
-		d.Terms = append(d.Terms, TermCount{term, n})
+	c.met = slices.DeleteFunc(c.met, func(t *counted) bool { return len(t.term) > maxTerm })
+	slices.SortFunc(c.met, func(a, b *counted) int { return strings.Compare(a.term, b.term) })
+	d.met, d.Terms = c.met, make([]TermCount, len(c.met))
+	for i, t := range c.met {
+		d.Terms[i] = TermCount{t.term, t.n}
 	}
-	slices.SortFunc(d.Terms, func(a, b TermCount) int { return strings.Compare(a.Term, b.Term) })
 	return d
 }
 
