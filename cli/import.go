@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nacredb/nacre/cli/advice"
 	"github.com/nacredb/nacre/cli/load"
 	"github.com/nacredb/nacre/cli/process"
 	"github.com/nacredb/nacre/client"
@@ -210,6 +211,9 @@ func (f *failures) tell(line int, err error, record *value.Object) error {
 	switch {
 	case f.n <= maxTold && line > 0:
 		fmt.Fprintf(f.s.err, "line %d: %v\n", line, err)
+		if s := advice.OnAnswer(err, line); s != "" {
+			fmt.Fprintln(f.s.err, s)
+		}
 	case f.n <= maxTold:
 		fmt.Fprintf(f.s.err, "failed: %v\n", err)
 	case f.n == maxTold+1:

@@ -40,6 +40,20 @@ func On(err error, text string, line int, names Names) string {
 	return strings.Join(lines, "\n")
 }
 
+// OnAnswer is the advice on an error of a server about a statement of a long text, which begins at a line: by the excerpt
+// in the error, where that is of this line. Later lines of a statement mean nothing by themselves.
+func OnAnswer(err error, line int) string {
+	_, rest, found := strings.Cut(err.Error(), fmt.Sprintf("\n%d | ", line))
+	if !found || !strings.HasPrefix(err.Error(), "Parse error: ") {
+		return ""
+	}
+	text, _, _ := strings.Cut(rest, "\n")
+	if _, meant := parse.Meant(text); meant != "" {
+		return "Did you mean " + meant + "?"
+	}
+	return ""
+}
+
 // missing are the errors about a name that does not exist.
 var missing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:The (\w+) |(Function) )['` + "`" + `]([^'` + "`" + `]+)['` + "`" +

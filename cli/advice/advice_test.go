@@ -37,6 +37,20 @@ func TestAdviceOnKeywords(t *testing.T) {
 	}
 }
 
+func TestAdviceOnAnswers(t *testing.T) {
+	for text, want := range map[string]string{
+		"CREATE a;\nCRATE b;":            "Did you mean CREATE?",
+		"CREATE a;\nCREATE b; SELCT 1;":  "Did you mean SELECT?",
+		"CREATE a;\nCREATE b SET\n x y;": "",
+		"CREATE a;\nRETURN [;":           "",
+	} {
+		_, err := parse.Query(text, parse.Options{})
+		if got := OnAnswer(errs.Parse(err.Error()), 2); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Neither long texts nor strange ones make advice that is long, or fail.
 func FuzzOn(f *testing.F) {
 	f.Add("SELECT `a", "The table 'a' does not exist")

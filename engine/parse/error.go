@@ -13,8 +13,10 @@ type Error struct {
 	Msg    string
 	Blocks []Block
 	source string
-	// The source may be a piece of a longer text: lines before it, and characters before it on its first line.
+	// The source may be a piece of a longer text: lines before it, characters before it on its first line, and the last
+	// of those.
 	line, col int
+	before    string
 }
 
 // Block is one excerpt: a range of the source, with a remark at its mark.
@@ -74,7 +76,11 @@ func (e *Error) excerpt(b *strings.Builder, bl Block) {
 	if bl.End > bl.Start && bl.End <= end {
 		width = utf8.RuneCountInString(e.source[bl.Start:bl.End])
 	}
-	text, indent := window(e.source[start:end], utf8.RuneCountInString(e.source[start:e.anchor(bl.Start)]))
+	whole, at := e.source[start:end], utf8.RuneCountInString(e.source[start:e.anchor(bl.Start)])
+	if start == 0 {
+		whole, at = e.before+whole, at+utf8.RuneCountInString(e.before)
+	}
+	text, indent := window(whole, at)
 	num := strconv.Itoa(line)
 	pad := strings.Repeat(" ", len(num))
 	b.WriteString(pad + "--> [" + num + ":" + strconv.Itoa(col) + "]\n")

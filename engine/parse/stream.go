@@ -33,7 +33,8 @@ type Stream struct {
 	want  int    // bytes to read next
 	line  int    // lines before text
 	col   int    // characters of the first line of text that were before it
-	at    int    // the line of the last statement that was handed out
+	left  string // the last of those, for excerpts
+	at    int    // the line of the last statement that was handed out, or does not parse
 	err   error
 }
 
@@ -59,7 +60,7 @@ func (s *Stream) Next() (ast.Statement, string, error) {
 	return nil, "", s.err
 }
 
-// Line is the line, from 1, where the statement that Next gave last begins.
+// Line is the line, from 1, where the statement begins that Next gave last, or could not parse.
 func (s *Stream) Line() int { return s.at }
 
 // next parses one statement of what was read; false where there is none, or not enough was read.
@@ -82,22 +83,21 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	}
 	switch {
 	case p.err != nil:
-		p.err.line, p.err.col = s.line, s.col
-		s.err = p.failure()
+		p.err.line, p.err.col, p.err.before = s.line, s.col, s.left
+		s.err, s.at = p.failure(), s.lineOf(start)
 	case stmt == nil:
 		s.err = io.EOF
 	default:
 		text := s.text[start:p.prev.end]
 		if !utf8.ValidString(text) {
-			s.err = errs.Validation("The statement at line %d is not valid UTF-8",
-				s.line+strings.Count(s.text[:start], "\n")+1)
+			s.err = errs.Validation("The statement at line %d is not valid UTF-8", s.lineOf(start))
 			return nil, "", false
 		}
 		if n := p.tok.start - start; n > s.opt.MaxStatement {
 			s.err = s.tooLong(start)
 			return nil, "", false
 		}
-		s.at = s.line + strings.Count(s.text[:start], "\n") + 1
+		s.at = s.lineOf(start)
 		s.drop(p.tok.start)
 		return stmt, text, true
 	}
@@ -162,23 +162,37 @@ func (s *Stream) more(start int) {
 }
 
 func (s *Stream) tooLong(start int) error {
-	line := s.line + strings.Count(s.text[:start], "\n") + 1
-	return errs.Validation("The statement at line %d is longer than the limit of %d bytes", line, s.opt.MaxStatement)
+	return errs.Validation("The statement at line %d is longer than the limit of %d bytes", s.lineOf(start),
+		s.opt.MaxStatement)
 }
+
+// lineOf is the line, from 1, of an offset in the text.
+func (s *Stream) lineOf(offset int) int { return s.line + strings.Count(s.text[:offset], "\n") + 1 }
 
 // drop forgets the first n bytes of the text.
 func (s *Stream) drop(n int) {
 	gone := s.text[:n]
 	if i := strings.LastIndexByte(gone, '\n'); i >= 0 {
 		s.line += strings.Count(gone, "\n")
-		s.col = 0
+		s.col, s.left = 0, ""
 		gone = gone[i+1:]
 	}
 	s.col += utf8.RuneCountInString(gone)
+	s.left = lastRunes(s.left+lastRunes(gone, excerptWidth), excerptWidth)
 	s.text = s.text[n:]
 	if n > 0 {
 		s.want = firstRead
 	}
+}
+
+// lastRunes are the last n characters of a text.
+func lastRunes(text string, n int) string {
+	i := len(text)
+	for range n {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+	}
+	return text[i:]
 }
 
 // Complete reports whether text can be run as it is: it is false where the text ends inside of a

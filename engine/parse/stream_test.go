@@ -107,6 +107,7 @@ func TestStatementsFailures(t *testing.T) {
 	}{
 		{"an error names its line in the whole text", "RETURN 1;\n\nRETURN 2 3;", 0, 1, "[3:10]"},
 		{"an error after another statement on the line", "RETURN 'é'; RETURN 2 3;", 0, 1, "[1:22]"},
+		{"the excerpt is the whole line", "RETURN 'é'; RETURN 2 3;", 0, 1, "1 | RETURN 'é'; RETURN 2 3;\n  |                      ^"},
 		{"a statement over the limit", "RETURN 1;\n" + long + ";", 1000, 1, "line 2 is longer than the limit of 1000 bytes"},
 		{"a statement under the limit", "RETURN 1;\n" + long + ";", 1 << 20, 2, ""},
 		{"an open string", "RETURN 1; RETURN 'a", 0, 1, "expected string to end"},
@@ -123,6 +124,19 @@ func TestStatementsFailures(t *testing.T) {
 		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 			t.Errorf("%s: got %v, want %s", tc.name, err, tc.want)
 		}
+	}
+}
+
+// The line of a statement that does not parse is where it begins.
+func TestLineOfAFailure(t *testing.T) {
+	s := Statements(strings.NewReader("RETURN 1;\n\n\nRETURN\n2 3;"), StreamOptions{})
+	for {
+		if _, _, err := s.Next(); err != nil {
+			break
+		}
+	}
+	if s.Line() != 4 {
+		t.Errorf("line %d", s.Line())
 	}
 }
 
