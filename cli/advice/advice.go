@@ -40,8 +40,8 @@ func On(err error, text string, line int, names Names) string {
 	return strings.Join(lines, "\n")
 }
 
-// OnAnswer is the advice on an error of a server about a statement of a long text, which begins at a line: by the excerpt
-// in the error, where that is of this line. Later lines of a statement mean nothing by themselves.
+// OnAnswer is the advice on an error of a server about a statement of a long text, which begins at a line: by the
+// excerpt in the error, where that is of this line. Later lines of a statement mean nothing by themselves.
 func OnAnswer(err error, line int) string {
 	_, rest, found := strings.Cut(err.Error(), fmt.Sprintf("\n%d | ", line))
 	if !found || !strings.HasPrefix(err.Error(), "Parse error: ") {
