@@ -154,7 +154,7 @@ func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.Rec
 	}
 	found := false
 	if s.in == nil && s.out == nil {
-		err = gate.EachEdge(ctx, id, way, []string{g.Tables[0].Table}, nil, func(h record.Hop) (bool, error) {
+		err = gate.EachEnd(ctx, id, way, []string{g.Tables[0].Table}, to, func(h record.Hop) (bool, error) {
 			found = true
 			if h.Other != nil && h.Other.Table == to {
 				out = append(out, stop{at: value.RecordOf(h.Other)})

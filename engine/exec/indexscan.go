@@ -68,7 +68,7 @@ func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 // take makes the record with a key the current row; false where it does not hold.
 func (s *indexRows) take(ctx context.Context, k value.Value) (bool, error) {
 	var err error
-	s.doc, err = s.r.row(ctx, &value.RecordID{Table: s.tb.Name, Key: k}, s.ids)
+	s.doc, err = s.r.row(ctx, s.tb, k, s.ids)
 	if err != nil || s.doc.IsNone() {
 		return false, err
 	}

@@ -253,11 +253,17 @@ func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error
 
 // row is the row of a record that an index has found: the record, NONE where it may not be seen, or no more than its id
 // where ids says that nothing else is asked of it.
-func (r *Run) row(ctx context.Context, id *value.RecordID, ids bool) (value.Value, error) {
+func (r *Run) row(ctx context.Context, tb *catalog.Table, key value.Value, ids bool) (value.Value, error) {
+	id := &value.RecordID{Table: tb.Name, Key: key}
 	if ids {
 		return object(value.Field{Name: "id", Value: value.RecordOf(id)}), nil
 	}
-	return r.Fetch(ctx, id)
+	g, err := r.Gate()
+	if err != nil {
+		return value.None, err
+	}
+	doc, _, err := g.GetFrom(ctx, tb, id)
+	return doc, err
 }
 
 // EvalIn evaluates an expression of a definition, see record.Evaluator.

@@ -55,7 +55,7 @@ func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 		if s.key, err = s.near.Record(s.x, doc); err != nil {
 			return value.None, false, err
 		}
-		row, err := s.r.row(ctx, &value.RecordID{Table: s.tb.Name, Key: s.key}, s.ids)
+		row, err := s.r.row(ctx, s.tb, s.key, s.ids)
 		if err != nil {
 			return value.None, false, err
 		}

@@ -23,7 +23,7 @@ const (
 
 // Hop is one edge as a node's adjacency gives it.
 type Hop struct {
-	Edge  *value.RecordID
+	Edge  *value.RecordID // nil: see EachEnd
 	Other *value.RecordID // the node at the other end; nil where the edge hides it from the caller
 	Dir   key.Direction
 }
@@ -71,11 +71,30 @@ func (g *Gate) EachEdge(ctx context.Context, node *value.RecordID, dir key.Direc
 	if keys != nil {
 		return g.eachInRange(ctx, tb, node, dir, tables, keys, f)
 	}
+	return g.eachHop(ctx, tb, node, dir, tables, "", f)
+}
+
+// EachEnd is EachEdge for who asks for the other ends in a table: their hops have no Edge.
+func (g *Gate) EachEnd(ctx context.Context, node *value.RecordID, dir key.Direction, edges []string, to string,
+	f func(Hop) (bool, error)) error {
+	if g.At != 0 {
+		return g.eachPastEdge(ctx, node, dir, edges, nil, f)
+	}
+	tb, err := g.Cat.TableID(g.DB, node.Table)
+	if tb == 0 || err != nil {
+		return err
+	}
+	return g.eachHop(ctx, tb, node, dir, edges, to, f)
+}
+
+// eachHop walks the edges of a node of a table. Those that lead to a record of the table to have no Edge.
+func (g *Gate) eachHop(ctx context.Context, tb uint32, node *value.RecordID, dir key.Direction, tables []string,
+	to string, f func(Hop) (bool, error)) error {
 	w := g.startWalk()
 	defer func() { g.walk = w }()
 	s := g.DB.Inner()
 	w.from = key.EdgeDirection(w.from[:0], s.NS, s.DB, tb, node.Key, dir)
-	return g.walkTables(ctx, w, tables, g.asHops(w, dir, f))
+	return g.walkTables(ctx, w, tables, g.asHops(w, dir, to, f))
 }
 
 // eachInRange is EachEdge for edges of some keys.
@@ -96,27 +115,30 @@ func (g *Gate) eachInRange(ctx context.Context, tb uint32, node *value.RecordID,
 		}
 		var r kv.Range
 		r.Start, r.End = key.EdgeRange(s.NS, s.DB, tb, node.Key, dir, edge, keys)
-		if more, err := g.walkEdges(ctx, w, n, r, g.asHops(w, dir, f)); !more || err != nil {
+		if more, err := g.walkEdges(ctx, w, n, r, g.asHops(w, dir, "", f)); !more || err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// asHops gives f the ids of what a walk finds.
-func (g *Gate) asHops(w *edgeWalk, dir key.Direction, f func(Hop) (bool, error)) func(Link) (bool, error) {
+// asHops gives f the ids of what a walk finds, but for those of edges that lead to a record of the table to.
+func (g *Gate) asHops(w *edgeWalk, dir key.Direction, to string, f func(Hop) (bool, error)) func(Link) (bool, error) {
 	return func(l Link) (bool, error) {
 		h := Hop{Other: l.Named, Dir: dir}
-		_, k, err := l.Edge.Decode()
-		if err != nil {
-			return false, fmt.Errorf("read an edge: %w", err)
-		}
-		h.Edge = w.id(w.name, k)
 		if l.Other != "" {
-			if _, k, err = l.Other.Decode(); err != nil {
+			_, k, err := l.Other.Decode()
+			if err != nil {
 				return false, fmt.Errorf("read an edge: %w", err)
 			}
 			h.Other = w.id(w.endName, k)
+		}
+		if h.Other == nil || h.Other.Table != to {
+			_, k, err := l.Edge.Decode()
+			if err != nil {
+				return false, fmt.Errorf("read an edge: %w", err)
+			}
+			h.Edge = w.id(w.name, k)
 		}
 		return f(h)
 	}
