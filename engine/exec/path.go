@@ -34,7 +34,7 @@ func propertiesOf(s *ast.Select, lim window) *properties {
 	if end := lim.start + lim.limit; lim.limit >= 0 && end >= 0 {
 		w.wanted = end
 	}
-	if sortsRaw(s) {
+	if plan.SortsRaw(s) {
 		w.order = s.Order
 	}
 	return w

@@ -330,7 +330,7 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 	}
 	proj := r.projector(rowEnv, s.Projections)
 	if s.Projections.Value {
-		if !sortsRaw(s) && s.Order != nil {
+		if !plan.SortsRaw(s) && s.Order != nil {
 			return r.sortedValues(ctx, rowEnv, omitted(in, omits), s, lim, proj, fetch), nil
 		}
 		in = omitted(r.orderAndLimit(rowEnv, in, s.Order, lim, tiesOf(in)), omits)
@@ -339,10 +339,10 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 	}
 	ties := tiesOf(in)
 	switch {
-	case sortsRaw(s):
+	case plan.SortsRaw(s):
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 		in = r.projected(ctx, rowEnv, in, proj, s)
-	case sortsBoth(s):
+	case plan.SortsBoth(s):
 		in = r.sortedPairs(ctx, rowEnv, in, s, lim, proj, ties)
 	default:
 		in = r.projected(ctx, rowEnv, in, proj, s)
@@ -367,60 +367,11 @@ func (r *Run) sortedValues(ctx context.Context, rowEnv *Env, in rows, s *ast.Sel
 	return r.finish(ctx, in, s, fetch, nil)
 }
 
-// sortsRaw reports whether the keys of ORDER BY mean the same before and after the projection, so
-// that rows can be sorted (and dropped) before they are projected.
-func sortsRaw(s *ast.Select) bool {
-	if s.Order == nil || s.Order.Random {
-		return true
-	}
-	for _, k := range s.Order.Keys {
-		text := ast.Text(k.Key)
-		for i := range s.Projections.Fields {
-			f := &s.Projections.Fields[i]
-			if f.Alias != nil && ast.Text(f.Alias) == text {
-				if f.X == nil || ast.Text(f.X) != text {
-					return false
-				}
-			}
-			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(column.Of(f.X)) == 1 &&
-				column.Of(f.X)[0] == text {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // The two halves of what sortedPairs sorts.
 const (
 	selectedHalf = "selected"
 	storedHalf   = "stored"
 )
-
-// sortsBoth reports whether a key of ORDER BY is no column, and so one of the rows before the projection.
-func sortsBoth(s *ast.Select) bool {
-	for _, k := range s.Order.Keys {
-		if !isColumn(s, k.Key) {
-			return true
-		}
-	}
-	return false
-}
-
-// isColumn reports whether an idiom names a column.
-func isColumn(s *ast.Select, key *ast.Idiom) bool {
-	text := ast.Text(key)
-	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		switch {
-		case f.All, f.Alias != nil && ast.Text(f.Alias) == text:
-			return true
-		case f.Alias == nil && (ast.Text(f.X) == text || len(column.Of(f.X)) == 1 && column.Of(f.X)[0] == text):
-			return true
-		}
-	}
-	return false
-}
 
 // sortedPairs sorts rows by columns and by what is no column: each row goes on beside its projection until it has its
 // place.
@@ -430,7 +381,7 @@ func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select,
 	order.Keys = slices.Clone(order.Keys)
 	for i := range order.Keys {
 		half := storedHalf
-		if isColumn(s, order.Keys[i].Key) {
+		if plan.IsColumn(s, order.Keys[i].Key) {
 			half = selectedHalf
 		}
 		order.Keys[i].Key = &ast.Idiom{Parts: slices.Concat([]ast.Part{&ast.PartField{Name: half}},
