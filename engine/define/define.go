@@ -96,9 +96,6 @@ func (r *run) statement(ctx context.Context, env *exec.Env, s ast.Statement) (va
 	default:
 		return value.None, exec.NotRunnable(s)
 	}
-	if err == nil {
-		err = r.checkReading(s)
-	}
 	return value.None, err
 }
 

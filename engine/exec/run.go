@@ -64,7 +64,7 @@ type Run struct {
 	depth    int
 	defining int    // more than 0 inside the expressions of definitions
 	at       uint64 // the version of the history that is read; 0: now
-	reading  int    // more than 0 inside what may not write: permissions, views, the expressions of indexes
+	reading  int    // more than 0 inside what may not write: permissions, COMPUTED fields, views, indexes
 	ticks    uint32
 	beyond
 	gate    *record.Gate  // the last one that was made; see Gate

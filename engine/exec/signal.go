@@ -18,7 +18,7 @@ var (
 )
 
 // errReading is the error of a write in an expression that may only read.
-var errReading = errs.NotAllowed("Permissions, views and the expressions of indexes may not write")
+var errReading = errs.NotAllowed("Permissions, COMPUTED fields, views and the expressions of indexes may not write")
 
 // IsStray reports whether err is that of a BREAK or CONTINUE outside of a loop.
 func IsStray(err error) bool { return errors.Is(err, errStray()) }

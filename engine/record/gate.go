@@ -45,6 +45,9 @@ var (
 // AsCaller are the rights of the caller, in the code of a definition.
 func AsCaller(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By)} }
 
+// AsReader are the rights of the caller to read, in the code of a definition.
+func AsReader(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By), Reading: true} }
+
 // Evaluator evaluates the expressions of definitions. doc is the current document. vars is copied before anything
 // is evaluated.
 type Evaluator interface {

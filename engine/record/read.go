@@ -169,7 +169,7 @@ func (g *Gate) compute(ctx context.Context, tb *catalog.Table, id *value.RecordI
 	*g.Computing = append(*g.Computing, id)
 	defer func() { *g.Computing = (*g.Computing)[:len(*g.Computing)-1] }()
 	for _, f := range tb.Computed {
-		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsCaller(f.Def))
+		v, err := g.Eval.EvalIn(ctx, f.Define.Computed, doc, nil, AsReader(f.Def))
 		if err == nil {
 			v, err = coerceField(f, id, v)
 		}
