@@ -16,8 +16,9 @@ func newCheckCmd(s *streams) *cobra.Command {
 	var target string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check STORE",
-		Short: "Look for damage in a store that is not open",
+		Use:     "check STORE",
+		Aliases: []string{"fix"}, // of the reference
+		Short:   "Look for damage in a store that is not open",
 		Long: `Checks all of the store STORE (bolt://PATH, or a path) and changes nothing: pages and their order, the checksum of
 every value, the log, definitions, records, and everything that is stored twice from both sides: index entries, edges,
 references, counters.

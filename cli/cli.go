@@ -144,7 +144,7 @@ exit-codes').`,
 		return usagef("%w%s", err, meantFlag(cmd, err))
 	})
 	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s), newMCPCmd(s),
-		newIsReadyCmd(s), newVersionCmd(s),
+		newIsReadyCmd(s), newVersionCmd(s), newUpgradeCmd(s),
 		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s),
 		newClusterCmd(s), newBackupCmd(s),
 		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),

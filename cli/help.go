@@ -40,7 +40,7 @@ var commandGroups = []struct {
 	{groupData, []string{"sql", "import", "export", "validate", "graphql"}},
 	{groupStore, []string{"backup", "restore", "check", "compact"}},
 	{groupAgent, []string{"mcp", "memsvc", "mem", "ml"}},
-	{groupSelf, []string{"context", "version", "completion", "help"}},
+	{groupSelf, []string{"context", "version", "upgrade", "completion", "help"}},
 }
 
 // outputFlags are the flags about what is printed.

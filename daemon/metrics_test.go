@@ -88,6 +88,17 @@ func TestMetricsMove(t *testing.T) {
 			k.message()
 		}, map[string]float64{
 			`surrealdb_live_query_active`: 1, `surrealdb_live_query_notifications_total`: 1}},
+		{"a live query whose client leaves", func() {
+			gone := s.dial("json")
+			gone.say(`{"id":1,"method":"signin","params":[{"user":"root","pass":"root"}]}`)
+			gone.say(`{"id":1,"method":"use","params":["test","test"]}`)
+			gone.say(`{"id":1,"method":"live","params":["t"]}`)
+			gone.say(`{"id":1,"method":"reset"}`)
+		}, map[string]float64{`surrealdb_live_query_orphaned_total`: 1, `surrealdb_live_query_active`: 0}},
+		{"a statement that is not allowed", func() {
+			s.do("POST", "/sql", "DEFINE USER vi ON ROOT PASSWORD 'x' ROLES VIEWER", at()...)
+			s.do("POST", "/sql", "DEFINE TABLE mine", "Authorization: Basic dmk6eA==", "Service-NS: test", "Service-DB: test")
+		}, map[string]float64{`nacre_permission_denied_total{action="define"}`: 1}},
 		{"a body over its cap", func() { s.do("POST", "/sql", strings.Repeat(" ", 1001), at()...) }, map[string]float64{`nacre_limit_hits_total{limit="body"}`: 1}},
 		{"a wrong password", func() { s.do("POST", "/signin", `{"user":"root","pass":"x"}`) }, map[string]float64{
 			`surrealdb_auth_attempts_total`: 1, `surrealdb_auth_failures_total`: 1}},

@@ -285,13 +285,14 @@ type Stats struct {
 	kv.Stats
 	LiveQueries   int    // open
 	Notifications uint64 // handed to their sessions so far
+	Orphaned      uint64 // live queries that ended with their sessions so far, without a KILL
 	Memory        budget.Stats
 }
 
 // Stats gives the figures of now; it is cheap.
 func (e *Engine) Stats() Stats {
 	s := Stats{Stats: e.store.Stats()}
-	s.LiveQueries, s.Notifications = e.queries.Hub.Stats()
+	s.LiveQueries, s.Notifications, s.Orphaned = e.queries.Hub.Stats()
 	s.Memory = e.memory.Stats()
 	return s
 }

@@ -148,7 +148,7 @@ func (c *countedSink) Finished(i int, r *engine.Result, inRows bool) error {
 		n = rowsOf(r)
 	}
 	c.rows = 0
-	c.metrics.Statement(r.Verb, r.Time, r.Err == nil, n)
+	c.metrics.Statement(r.Verb, r.Time, r.Err, n)
 	return c.Sink.Finished(i, r, inRows)
 }
 
@@ -161,7 +161,11 @@ func (srv *Server) Watched(ctx context.Context, s *engine.Session, text string, 
 	start := time.Now()
 	n, err := run()
 	err = srv.Cause(ctx, err)
-	srv.Metrics.Statement("other", time.Since(start), err == nil, n)
+	var failed *errs.Error
+	if err != nil {
+		failed = errs.As(err)
+	}
+	srv.Metrics.Statement("other", time.Since(start), failed, n)
 	srv.watch(ctx, s, text, nil, time.Since(start), err == nil)
 	return err
 }
@@ -176,7 +180,7 @@ func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, t
 	}
 	err = srv.Cause(ctx, err)
 	for i := range results {
-		srv.Metrics.Statement(results[i].Verb, results[i].Time, results[i].Err == nil, rowsOf(&results[i]))
+		srv.Metrics.Statement(results[i].Verb, results[i].Time, results[i].Err, rowsOf(&results[i]))
 	}
 	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
 	return results, err

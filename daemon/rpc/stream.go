@@ -98,7 +98,7 @@ func (c *counting) Finished(i int, r *engine.Result, inRows bool) error {
 	if !inRows {
 		c.given = rows(r.Value)
 	}
-	c.srv.Metrics.Statement(r.Verb, r.Time, r.Err == nil, c.given)
+	c.srv.Metrics.Statement(r.Verb, r.Time, r.Err, c.given)
 	c.given = 0
 	return c.Sink.Finished(i, r, inRows)
 }
@@ -271,7 +271,7 @@ func (f *framer) Finished(i int, r *engine.Result, inRows bool) error {
 		fields = append(fields, value.Field{Name: "error", Value: wire.ErrorValue(r.Err)})
 	}
 	f.finished++
-	f.srv.Metrics.Statement(r.Verb, r.Time, r.Err == nil, f.given)
+	f.srv.Metrics.Statement(r.Verb, r.Time, r.Err, f.given)
 	f.given = 0
 	return f.frame(f.ctx, "finished", fields...)
 }

@@ -84,7 +84,7 @@ func (m *Metrics) writeWork(w io.Writer) {
 	pair(w, "surrealdb_query", "Query texts.", &m.query)
 	pair(w, "surrealdb_statement", "Statements.", &m.statement)
 	single(w, "surrealdb_statement_rows_total", "counter", "Rows that statements answered.", float64(m.rows.Load()))
-	m.verbs.write(w)
+	m.verbs.write(w, "nacre_statement_verb_total", "verb", "Statements by what they do.")
 	single(w, "surrealdb_slow_query_total", "counter", "Queries over the slow-log threshold.", float64(m.slow.Load()))
 
 	m.mu.Lock()
@@ -129,6 +129,7 @@ func (m *Metrics) writeNetwork(w io.Writer) {
 		float64(m.received.Load()))
 	single(w, "surrealdb_network_sent_bytes_total", "counter", "Bytes of messages and bodies sent.",
 		float64(m.sent.Load()))
+	m.denied.write(w, "nacre_permission_denied_total", "action", "Statements that their users may not run.")
 	family(w, "nacre_limit_hits_total", "counter", "Requests refused by a limit.")
 	for _, name := range slices.Sorted(maps.Keys(limited)) {
 		line(w, "nacre_limit_hits_total", `limit="`+name+`"`, float64(limited[name].Load()))
@@ -143,6 +144,8 @@ func writeEngine(w io.Writer, g *Gauges) {
 	single(w, "surrealdb_live_query_active", "gauge", "Live queries.", float64(e.LiveQueries))
 	single(w, "surrealdb_live_query_notifications_total", "counter", "Notifications of live queries.",
 		float64(e.Notifications))
+	single(w, "surrealdb_live_query_orphaned_total", "counter", "Live queries that ended with their sessions.",
+		float64(e.Orphaned))
 	single(w, "nacre_ws_send_queue_bytes", "gauge", "Bytes that wait for clients of WebSockets.", float64(g.SocketQueue))
 	single(w, "nacre_query_memory_limit_bytes", "gauge", "Memory that statements may hold together.",
 		float64(e.Memory.Limit))

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nacredb/nacre/engine/errs"
 )
 
 // outcome counts successes and failures of one thing and how long it took.
@@ -38,6 +40,7 @@ type Metrics struct {
 	rows, bodies                atomic.Uint64
 	work                        work
 	verbs                       verbs
+	denied                      verbs // statements that their user may not run
 	slowest                     slowest
 
 	mu      sync.Mutex // guards the maps, not the counters in them; a leaf lock
@@ -60,7 +63,8 @@ type statusKey struct {
 func NewMetrics(version string) *Metrics {
 	return &Metrics{start: time.Now(), version: version, methods: map[string]*outcome{},
 		status:  map[statusKey]*atomic.Uint64{},
-		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}, verbs: newVerbs()}
+		limited: map[string]*atomic.Uint64{}, operations: map[operationKey]*outcome{}, verbs: newVerbs(),
+		denied: newVerbs()}
 }
 
 // Query counts a text of statements.
@@ -70,12 +74,16 @@ func (m *Metrics) Query(d time.Duration, ok bool) {
 	}
 }
 
-// Statement counts a statement that answered so many rows; verb says what it does.
-func (m *Metrics) Statement(verb string, d time.Duration, ok bool, rows int) {
-	if m != nil {
-		m.statement.observe(d, ok)
-		m.verbs.count(verb)
-		m.rows.Add(uint64(rows))
+// Statement counts a statement that answered so many rows, or failed; verb says what it does.
+func (m *Metrics) Statement(verb string, d time.Duration, failed *errs.Error, rows int) {
+	if m == nil {
+		return
+	}
+	m.statement.observe(d, failed == nil)
+	m.verbs.count(verb)
+	m.rows.Add(uint64(rows))
+	if failed != nil && failed.Kind == errs.KindNotAllowed {
+		m.denied.count(verb)
 	}
 }
 

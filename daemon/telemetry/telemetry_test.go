@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -38,7 +39,7 @@ func TestLoggerMasksSecrets(t *testing.T) {
 func TestMetricsText(t *testing.T) {
 	m := NewMetrics("1.2.3")
 	m.Query(3*time.Millisecond, true)
-	m.Statement("select", time.Millisecond, false, 3)
+	m.Statement("select", time.Millisecond, errs.NotAllowed("no"), 3)
 	m.RPC("query", time.Millisecond, true)
 	m.HTTPStart()("/sql", 200, time.Millisecond)
 	m.Auth(false)

@@ -27,10 +27,10 @@ func (v verbs) count(verb string) {
 	n.Add(1)
 }
 
-func (v verbs) write(w io.Writer) {
-	const name = "nacre_statement_verb_total"
-	family(w, name, "counter", "Statements by what they do.")
+// write prints v as the counter of a name, with one label.
+func (v verbs) write(w io.Writer, name, label, help string) {
+	family(w, name, "counter", help)
 	for _, verb := range engine.Verbs() {
-		line(w, name, `verb="`+verb+`"`, float64(v[verb].Load()))
+		line(w, name, label+`="`+verb+`"`, float64(v[verb].Load()))
 	}
 }

@@ -46,12 +46,13 @@ func (l HubLimits) withDefaults() HubLimits {
 
 // Hub has the live queries of an engine. It owns a goroutine, and workers for slow sessions; Close stops them.
 type Hub struct {
-	limits HubLimits
-	ctx    context.Context
-	stop   context.CancelFunc
-	done   chan struct{}
-	added  atomic.Uint64 // how many subscriptions were ever added; changed under mu
-	told   atomic.Uint64 // notifications of changes that were delivered
+	limits   HubLimits
+	ctx      context.Context
+	stop     context.CancelFunc
+	done     chan struct{}
+	added    atomic.Uint64 // how many subscriptions were ever added; changed under mu
+	told     atomic.Uint64 // notifications of changes that were delivered
+	orphaned atomic.Uint64 // subscriptions that ended with their sessions
 
 	workers workers
 
@@ -228,6 +229,7 @@ func (h *Hub) DropSession(session value.UUID) {
 	}
 	delete(h.lanes, session)
 	h.mu.Unlock()
+	h.orphaned.Add(uint64(len(gone)))
 	for _, s := range gone {
 		s.finish()
 	}
@@ -253,11 +255,12 @@ func (h *Hub) Of(session value.UUID) int {
 	return len(h.bySession[session])
 }
 
-// Stats gives the number of subscriptions, and of notifications of changes that were delivered.
-func (h *Hub) Stats() (subscriptions int, delivered uint64) {
+// Stats gives the number of subscriptions, of notifications of changes that were delivered, and of subscriptions that
+// ended with their sessions.
+func (h *Hub) Stats() (subscriptions int, delivered, orphaned uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.byID), h.told.Load()
+	return len(h.byID), h.told.Load(), h.orphaned.Load()
 }
 
 // Watched reports whether anybody watches a table. It is cheap: writers ask it for each change.
