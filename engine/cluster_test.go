@@ -68,22 +68,44 @@ func tripsOf(st *tikv.Store) trips {
 	return trips{n.Reads.Load(), n.Prewrites.Load(), n.Validations.Load(), n.Commits.Load()}
 }
 
+// leastTrips is the least that f takes in several calls, after a first one that fills the caches. Others are at work
+// beside it: a process looks every 200 ms for what others have changed.
+func leastTrips(st *tikv.Store, f func()) (least trips) {
+	f()
+	for i := range 8 {
+		before := tripsOf(st)
+		f()
+		after := tripsOf(st)
+		got := trips{after.reads - before.reads, after.prewrites - before.prewrites,
+			after.validations - before.validations, after.commits - before.commits}
+		if i == 0 || got.sum() < least.sum() {
+			least = got
+		}
+	}
+	return least
+}
+
+func (n trips) sum() uint64 { return n.reads + n.prewrites + n.validations + n.commits }
+
 // TestTripsOfStatements holds the number of requests that statements make.
 func TestTripsOfStatements(t *testing.T) {
 	e, st := openCluster(t)
 	s := e.RootSession()
-	do := func(text string) {
-		t.Helper()
-		res, err := s.Execute(context.Background(), text, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range res {
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
-		}
+	runTrips(t, st, s)
+	// Who is signed in asks in the same request whether that still holds.
+	mustDo(t, s, "DEFINE USER u ON ROOT PASSWORD 'p' ROLES OWNER")
+	other := e.Session()
+	if err := other.SigninBasic(context.Background(), "u", "p", "", ""); err != nil {
+		t.Fatal(err)
 	}
+	mustDo(t, other, "USE NS test DB test; RETURN 1")
+	if got := leastTrips(st, func() { mustDo(t, other, "SELECT * FROM person:1") }); got != (trips{reads: 2}) {
+		t.Errorf("a point read of a signed-in user: %+v", got)
+	}
+}
+
+func runTrips(t *testing.T, st *tikv.Store, s *engine.Session) {
+	do := func(text string) { t.Helper(); mustDo(t, s, text) }
 	do("USE NS test DB test; DEFINE TABLE person; DEFINE FIELD age ON person TYPE int; " +
 		"DEFINE INDEX age ON person FIELDS age; DEFINE TABLE plain; DEFINE FIELD name ON plain TYPE string")
 	do("CREATE plain:1 SET name = 'a'")
@@ -92,20 +114,15 @@ func TestTripsOfStatements(t *testing.T) {
 		text string
 		want trips
 	}{
-		{"SELECT * FROM person:1", trips{3, 0, 0, 0}},
-		{"SELECT * FROM person WHERE age = 3", trips{5, 0, 0, 0}}, // thirty records
-		{"SELECT * FROM person WHERE age = 3 LIMIT 1", trips{4, 0, 0, 0}},
-		{"CREATE plain SET name = 'a'", trips{2, 1, 2, 1}},
-		{"CREATE person SET age = 2", trips{2, 1, 2, 1}},
-		{"UPDATE plain:1 SET name = rand::id()", trips{3, 1, 1, 1}},
+		{"SELECT * FROM person:1", trips{2, 0, 0, 0}},
+		{"SELECT * FROM person WHERE age = 3", trips{4, 0, 0, 0}}, // thirty records
+		{"SELECT * FROM person WHERE age = 3 LIMIT 1", trips{3, 0, 0, 0}},
+		{"CREATE plain SET name = 'a'", trips{1, 1, 2, 1}},
+		{"CREATE person SET age = 2", trips{1, 1, 2, 1}},
+		{"UPDATE plain:1 SET name = rand::id()", trips{2, 1, 1, 1}},
 		{"RETURN 1", trips{}},
 	} {
-		do(tc.text) // what is kept in memory comes in
-		before := tripsOf(st)
-		do(tc.text)
-		after := tripsOf(st)
-		got := trips{after.reads - before.reads, after.prewrites - before.prewrites,
-			after.validations - before.validations, after.commits - before.commits}
+		got := leastTrips(st, func() { do(tc.text) })
 		if got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", tc.text, got, tc.want)
 		}

@@ -92,7 +92,8 @@ type Engine struct {
 
 	parsing parse.Options // of every text
 	sweeper *history.Sweeper
-	uploads uploads // of models
+	others  *observer // of what other processes change; nil: there are none
+	uploads uploads   // of models
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path, "tikv://host:port". The caller
@@ -152,6 +153,7 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	if err := e.queries.Build.Resume(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), store.Close())
 	}
+	e.others = observe(store, e.queries.Catalog)
 	if retention > 0 {
 		e.sweeper = history.StartSweeper(store, retention, opt.Log)
 	}
@@ -234,6 +236,7 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
 func (e *Engine) Close(ctx context.Context) error {
+	e.others.close()
 	e.queries.Hub.Close()
 	e.queries.Close(ctx)
 	e.sweeper.Stop()

@@ -438,8 +438,11 @@ func (r *run) revoke(ctx context.Context, env *exec.Env, s *ast.Access, base ast
 			continue
 		}
 		g.row = g.row.With("revocation", datetime(r.Now()))
-		r.Cat.IdentityChanged()
-		if err := r.putGrant(d, g); err != nil {
+		err := r.Cat.IdentityChanged()
+		if err == nil {
+			err = r.putGrant(d, g)
+		}
+		if err != nil {
 			return value.None, err
 		}
 		changed = append(changed, g)

@@ -40,7 +40,9 @@ func (a *Authenticator) RevokeToken(ctx context.Context, s exec.SessionState, to
 		if gone, err := revoked(r.Run, t); gone || err != nil {
 			return nil, err
 		}
-		r.Cat.IdentityChanged()
+		if err := r.Cat.IdentityChanged(); err != nil {
+			return nil, err
+		}
 		return nil, r.Cat.PutRevoked(t.Expires, t.Hash[:], now.Unix())
 	})
 	return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/value"
@@ -84,6 +85,9 @@ func (a *Authenticator) Known(ctx context.Context, p auth.Principal) (auth.Princ
 		return p, nil
 	}
 	a.ex.Catalog.Subjects()
+	if err := a.mark(ctx, &p); err != nil {
+		return p, err
+	}
 	st := a.ex.System()
 	st.Auth.NS, st.Auth.DB = p.NS, p.DB
 	err := a.ex.Read(ctx, &st, func(r *exec.Run) error {
@@ -100,4 +104,40 @@ func (a *Authenticator) Resumed(p *auth.Principal) {
 	if p.Level == auth.RecordUser && p.Record.Kind() == value.KindRecord {
 		a.ex.Catalog.Subjects()
 	}
+}
+
+// mark notes, on a store that several processes share, that deletes in the table of the record user p concern sessions.
+// It stands there before the record is read: a delete that has not seen the mark comes before that read, or is in
+// conflict.
+func (a *Authenticator) mark(ctx context.Context, p *auth.Principal) error {
+	st := a.ex.System()
+	st.Auth.NS, st.Auth.DB = p.NS, p.DB
+	var in *catalog.Scope // of the table, while it is not marked
+	err := a.ex.Read(ctx, &st, func(r *exec.Run) (err error) {
+		if !r.Cat.Shared() {
+			return nil
+		}
+		in, err = unmarked(r, p)
+		return err
+	})
+	if in == nil || err != nil {
+		return err
+	}
+	return a.ex.Write(ctx, &st, func(r *exec.Run) error {
+		_, err := r.Cat.MarkSubjects(*in)
+		return err
+	})
+}
+
+// unmarked is the table of the record that p is; nil if it is marked, or is not there.
+func unmarked(r *exec.Run, p *auth.Principal) (*catalog.Scope, error) {
+	tb, err := r.Table(p.Record.Record().Table)
+	if tb == nil || err != nil {
+		return nil, err
+	}
+	in := tb.Inner()
+	if marked, err := r.Cat.MarkedSubjects(in); marked || err != nil {
+		return nil, err
+	}
+	return &in, nil
 }

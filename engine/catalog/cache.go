@@ -23,6 +23,7 @@ type Cache struct {
 	changes    atomic.Uint64 // see Changes
 	settings   atomic.Uint64 // see Settings
 	subjects   atomic.Bool
+	epochs     epochs // of a store that several processes share
 
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store
 	levels map[uint32]*level // by database id; 0: root and namespaces
@@ -109,6 +110,9 @@ func (v *View) level(db uint32) (*viewLevel, error) {
 	if l := v.more[db]; l != nil {
 		return l, nil
 	}
+	if err := v.begin(db); err != nil {
+		return nil, err
+	}
 	version, err := v.version(db)
 	if err != nil {
 		return nil, err
@@ -127,6 +131,20 @@ func (v *View) level(db uint32) (*viewLevel, error) {
 	}
 	v.more[db] = &l
 	return &l, nil
+}
+
+// begin reads the versions of the levels that are in use together, where that is one request instead of several.
+func (v *View) begin(db uint32) error {
+	if !v.tx.Prefetches() {
+		return nil
+	}
+	if db != 0 {
+		v.cache.epochs.use(db)
+	}
+	if v.lv[0].level != nil || v.lv[1].level != nil {
+		return nil
+	}
+	return v.cache.ahead(v.tx)
 }
 
 // refusals is how often in a row a transaction is answered with a level of its own, because it is behind the shared
@@ -197,6 +215,9 @@ func (v *View) touch(db uint32) error {
 		v.tx.OnCommit(func(kv.Version) { c.changes.Add(1) })
 		next := (l.version>>32+1)<<32 | uint64(rand.Uint32())
 		l.level, l.dirty = newLevel(next), true
+	}
+	if err := v.tell(); err != nil {
+		return err
 	}
 	return v.tx.Set(versionKey(nil, db), binary.BigEndian.AppendUint64(nil, l.version))
 }

@@ -8,9 +8,10 @@ import "github.com/nacredb/nacre/engine/kv"
 func (c *Cache) Identities() uint64 { return c.identities.Load() }
 
 // IdentityChanged makes Identities count the transaction, once its commit is visible.
-func (v *View) IdentityChanged() {
+func (v *View) IdentityChanged() error {
 	c := v.cache
 	v.tx.OnCommit(func(kv.Version) { c.identities.Add(1) })
+	return v.tell()
 }
 
 // Settings counts the commits that changed a setting of the whole store. As long as it stays the same none has to be

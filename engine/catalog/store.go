@@ -182,7 +182,9 @@ func (v *View) Put(d *Def) (*Def, error) {
 		r.rev = 0
 	}
 	if d.Kind == ast.DefUser || d.Kind == ast.DefAccess {
-		v.IdentityChanged()
+		if err := v.IdentityChanged(); err != nil {
+			return nil, err
+		}
 	}
 	if err := v.write(d.Scope, d.Kind, &r); err != nil {
 		return nil, err
@@ -197,7 +199,9 @@ func (v *View) Put(d *Def) (*Def, error) {
 
 // Delete removes a definition. What hangs below it stays: the caller drops that.
 func (v *View) Delete(d *Def) error {
-	v.IdentityChanged()
+	if err := v.IdentityChanged(); err != nil {
+		return err
+	}
 	if err := v.touch(d.Scope.DB); err != nil {
 		return err
 	}
@@ -373,6 +377,9 @@ func (v *View) PutSetting(name string, o *value.Object) error {
 	}
 	c := v.cache
 	v.tx.OnCommit(func(kv.Version) { c.settings.Add(1) })
+	if err := v.tell(); err != nil {
+		return err
+	}
 	return v.tx.Set(key.Meta(nil, metaSetting+name), raw)
 }
 

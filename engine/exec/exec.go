@@ -136,7 +136,7 @@ type Executor struct {
 	Endpoints  Endpoints // likewise
 	// Publish tells live queries and ASYNC events of what a transaction changed, before it commits. nil: there are
 	// none.
-	Publish func(tx *txn.Tx, log *record.Log)
+	Publish func(tx *txn.Tx, log *record.Log) error
 }
 
 // New makes an executor.

@@ -43,7 +43,9 @@ func (ex *Executor) Write(ctx context.Context, s *SessionState, f func(*Run) err
 // Seal writes what follows from a transaction's changes into the transaction, as its last act.
 func (ex *Executor) Seal(ctx context.Context, tx *txn.Tx, log *record.Log) error {
 	if ex.Publish != nil {
-		ex.Publish(tx, log)
+		if err := ex.Publish(tx, log); err != nil {
+			return err
+		}
 	}
 	return log.Seal(ctx, tx)
 }

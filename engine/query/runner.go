@@ -75,7 +75,10 @@ type program interface {
 }
 
 // announce tells live queries and ASYNC events of what a transaction changed.
-func (x *Runner) announce(tx *txn.Tx, log *record.Log) {
-	x.publish(tx, log)
+func (x *Runner) announce(tx *txn.Tx, log *record.Log) error {
+	if err := x.publish(tx, log); err != nil {
+		return err
+	}
 	x.events.queue(tx, log)
+	return nil
 }

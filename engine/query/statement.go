@@ -183,6 +183,11 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	if ctx.Err() != nil && context.Cause(ctx) == exec.ErrStopped {
 		return value.None, errs.Stopped()
 	}
+	if q.sess.Still != nil {
+		if err := q.ex.Catalog.Observe(tx); err != nil { // what other processes have revoked before the snapshot
+			return value.None, err
+		}
+	}
 	if err := q.stands(); err != nil {
 		return value.None, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
@@ -251,16 +252,45 @@ func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env,
 }
 
 // publish tells the hub of a transaction's changes, in the order of commits. Tables without subscribers cost a look.
-func (x *Runner) publish(tx *txn.Tx, log *record.Log) {
+func (x *Runner) publish(tx *txn.Tx, log *record.Log) error {
 	if log.Len() == 0 {
-		return
+		return nil
 	}
-	if x.Catalog.HasSubjects() && slices.ContainsFunc(log.Changes, func(c record.Change) bool { return c.Deletes() }) {
-		x.Catalog.View(tx).IdentityChanged()
+	if err := x.subjectsGone(tx, log); err != nil {
+		return err
 	}
 	p := &publication{ex: x, log: log}
 	p.added, p.watched = x.watched(log)
 	tx.OnApply(p.apply)
+	return nil
+}
+
+// subjectsGone counts deletes that may be of records that users are, for the sessions of those.
+func (x *Runner) subjectsGone(tx *txn.Tx, log *record.Log) error {
+	if !tx.Shared() {
+		deletes := func(c record.Change) bool { return c.Deletes() }
+		if !x.Catalog.HasSubjects() || !slices.ContainsFunc(log.Changes, deletes) {
+			return nil
+		}
+		return x.Catalog.View(tx).IdentityChanged()
+	}
+	cat := x.Catalog.View(tx)
+	seen := map[*catalog.Table]bool{}
+	for i := range log.Changes {
+		c := &log.Changes[i]
+		if !c.Deletes() || seen[c.Table] {
+			continue
+		}
+		seen[c.Table] = true
+		marked, err := cat.MarkedSubjects(c.Table.Inner())
+		if err != nil {
+			return err
+		}
+		if marked {
+			return cat.IdentityChanged()
+		}
+	}
+	return nil
 }
 
 // publication is the changes of a transaction on their way to the hub.

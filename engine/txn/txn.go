@@ -154,6 +154,12 @@ func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
 	return tx.base(key)
 }
 
+// Shared reports whether other processes may have the store open too.
+func (tx *Tx) Shared() bool {
+	_, ok := tx.store.(kv.Dated)
+	return ok
+}
+
 // Prefetches reports whether Prefetch makes the reads that follow quicker.
 func (tx *Tx) Prefetches() bool {
 	_, ok := tx.snap.(kv.Prefetcher)

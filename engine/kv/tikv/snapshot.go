@@ -76,14 +76,20 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	s := sn.reader.store
 	names := make(map[string]string, len(keys)) // by their keys in the cluster
 	asked := make([][]byte, 0, len(keys))
+	before := sn.ahead
 	sn.ahead = make(map[string]answer, len(keys))
 	for _, key := range keys {
-		if len(key) > 0 && !s.opt.Counter(key) {
+		if a, there := before[string(key)]; there {
+			sn.ahead[string(key)] = a
+		} else if len(key) > 0 && !s.opt.Counter(key) {
 			k := s.space.base(key)
 			asked = append(asked, k)
 			names[string(k)] = string(key)
 			sn.ahead[string(key)] = answer{}
 		}
+	}
+	if len(asked) == 0 {
+		return keysPerRequest, nil
 	}
 	bytes := 1
 	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/nodes"
+	"github.com/nacredb/nacre/engine/txn"
+)
+
+// observeEvery is how often a process that shares its store looks for what others have changed that is kept in memory.
+// Statements look too, each in its own snapshot.
+const observeEvery = 200 * time.Millisecond
+
+// observer looks for changes of other processes until it is stopped. nil does nothing.
+type observer struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// observe starts an observer; nil for a store that one process has open.
+func observe(store kv.Store, cat *catalog.Cache) *observer {
+	if !nodes.Shared(store) {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	o := &observer{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		o.run(ctx, store, cat)
+	}()
+	return o
+}
+
+// run looks again and again. A store that does not answer is what statements report.
+func (o *observer) run(ctx context.Context, store kv.Store, cat *catalog.Cache) {
+	tick := time.NewTicker(observeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = look(ctx, store, cat)
+		}
+	}
+}
+
+func look(ctx context.Context, store kv.Store, cat *catalog.Cache) error {
+	tx, err := txn.Begin(ctx, store, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	return cat.Observe(tx)
+}
+
+func (o *observer) close() {
+	if o != nil {
+		o.stop()
+		<-o.done
+	}
+}
