@@ -3,14 +3,20 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/kv/tikv"
 	"github.com/nacredb/nacre/engine/kv/tikv/stub"
 	"github.com/nacredb/nacre/engine/record"
@@ -126,5 +132,81 @@ func runTrips(t *testing.T, st *tikv.Store, s *engine.Session) {
 		if got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", tc.text, got, tc.want)
 		}
+	}
+}
+
+// TestBackupOfACluster: a backup is of one timestamp while two processes write, and a file that is made of it has all
+// that was there then.
+func TestBackupOfACluster(t *testing.T) {
+	c, prefix := stub.Shared(t)
+	open := func() *engine.Engine {
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+			Counter: record.MayCount})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return openStore(t, st)
+	}
+	a, b := open(), open()
+	const accounts, total = 300, 300 * 100
+	mustDo(t, a.RootSession(), "USE NS test DB test; DEFINE TABLE acc; DEFINE INDEX n ON acc FIELDS n; "+
+		fmt.Sprintf("FOR $i IN 0..%d { CREATE acc SET id = $i, n = 100 }", accounts))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var moved atomic.Int64
+	for i, e := range []*engine.Engine{a, b} {
+		s := e.RootSession()
+		mustDo(t, s, "USE NS test DB test")
+		wg.Go(func() {
+			for n := i; ; n += 7 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				text := fmt.Sprintf("BEGIN; UPDATE acc:%d SET n -= 1; UPDATE acc:%d SET n += 1; CREATE move; COMMIT",
+					n%accounts, (n*31+1)%accounts)
+				if _, err := tryDo(s, text); err == nil {
+					moved.Add(1)
+				}
+			}
+		})
+	}
+	for end := time.Now().Add(30 * time.Second); moved.Load() < 10; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing is written")
+		}
+	}
+	var backup bytes.Buffer
+	_, err := a.Backup(context.Background(), &backup, physical.BackupOptions{})
+	after := moved.Load()
+	close(stop)
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "store")
+	if _, err := physical.RestoreStream(context.Background(), &backup, path, physical.RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	report, err := engine.Check(context.Background(), path, nil)
+	if err != nil || len(report.Findings) > 0 {
+		t.Errorf("the file: %+v, %v", report, err)
+	}
+	e := openAt(t, path)
+	defer e.Close(context.Background())
+	s := e.RootSession()
+	mustDo(t, s, "USE NS test DB test")
+	for text, want := range map[string]int64{
+		"math::sum(SELECT VALUE n FROM acc)":                  total,
+		"count(SELECT * FROM acc WITH NOINDEX WHERE n < 100)": mustDo(t, s, "count(SELECT * FROM acc WHERE n < 100)").Int(),
+		"(SELECT count() FROM move GROUP ALL)[0].count":       mustDo(t, s, "count(SELECT VALUE id FROM move)").Int(),
+	} {
+		if got := mustDo(t, s, text); got.Int() != want {
+			t.Errorf("%s: got %s, want %d", text, got.Text(), want)
+		}
+	}
+	if n := mustDo(t, s, "count(SELECT VALUE id FROM move)").Int(); n < 10 || n > after+2 { // a commit of each may be untold
+		t.Errorf("%d moves, at least 10 and at most %d were there", n, after)
 	}
 }
