@@ -36,14 +36,15 @@ func Covers(ctx context.Context, q *Query, path Path) bool {
 // CoversIDs reports whether a SELECT asks for nothing that a path does not tell: the ids of the rows. A search tells
 // them where nothing is left of the WHERE.
 func CoversIDs(ctx context.Context, q *Query, s *ast.Select, path Path) bool {
-	if q.Off.Has(CoverID) || !ReadsIDs(s) {
+	if q.Off.Has(CoverID) {
 		return false
 	}
-	if _, text := path.(*Text); text {
-		return true
+	if _, text := path.(*Text); !text {
+		if rest, ok := q.left(ctx, path); !ok || rest != nil || q.Off.Has(TrustKeys) {
+			return false
+		}
 	}
-	rest, ok := q.left(ctx, path)
-	return ok && rest == nil && !q.Off.Has(TrustKeys)
+	return ReadsIDs(s)
 }
 
 // Residual returns the part of the WHERE that must still be evaluated on the rows of a path: nil where its entries

@@ -13,6 +13,11 @@ func ReadsIDs(s *ast.Select) bool {
 	if s.Projections == nil || s.Group != nil || len(s.Split) > 0 || !sortsByIDs(s) {
 		return false
 	}
+	for i := range s.Projections.Fields {
+		if s.Projections.Fields[i].All {
+			return false
+		}
+	}
 	rest := *s
 	rest.Where, rest.Order = nil, nil
 	only := true
@@ -23,9 +28,6 @@ func ReadsIDs(s *ast.Select) bool {
 		}
 		return only
 	})
-	for i := range s.Projections.Fields {
-		only = only && !s.Projections.Fields[i].All
-	}
 	if !only {
 		return false
 	}
