@@ -37,7 +37,7 @@ func (p *predicate) filtered(n *plan.Node, rows int64) *plan.Node {
 	if p == nil {
 		return n
 	}
-	f := plan.Filtered(n, p.text(), rows)
+	f := plan.Filtered(n, p.text(), rows, plan.Subs(p.x, nil))
 	f.Runtime = n.Runtime && !plan.AsksStore(p.x)
 	return f
 }

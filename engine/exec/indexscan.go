@@ -25,6 +25,7 @@ type indexRows struct {
 	bare   bool       // what the index finds is counted: rows are NONE
 	ids    bool       // of the records only their ids are asked
 	rest   []string   // what the WHERE asks beyond the scan, for EXPLAIN
+	inside []plan.Sub // the operators inside of that
 
 	cur   *index.Cursor
 	seen  map[string]bool // of element scans, which may find a record twice
@@ -167,7 +168,7 @@ func (s *indexRows) explain() *plan.Node {
 	if len(s.rest) == 0 {
 		return n
 	}
-	return plan.Filtered(n, strings.Join(s.rest, " AND "), s.n)
+	return plan.Filtered(n, strings.Join(s.rest, " AND "), s.n, s.inside)
 }
 
 // unionIndexRows is one index scan after the other.

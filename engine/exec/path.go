@@ -184,6 +184,7 @@ func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 		s := b.index(p)
 		for _, x := range p.Rest {
 			s.rest = append(s.rest, b.r.shown(b.where.env, x))
+			s.inside = append(s.inside, plan.Subs(x, nil)...)
 		}
 		return s, nil
 	case *plan.Union:

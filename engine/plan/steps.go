@@ -19,6 +19,8 @@ func Subs(x ast.Expr, selects func(*ast.Select) *Node) []Sub {
 	switch x := x.(type) {
 	case *ast.Paren:
 		return Subs(x.X, selects)
+	case *ast.Unary:
+		return Subs(x.X, selects)
 	case *ast.Binary:
 		return append(Subs(x.L, selects), Subs(x.R, selects)...)
 	case *ast.Subquery:
@@ -90,7 +92,7 @@ func walk(steps []*ast.Graph) *Node {
 func stepNode(g *ast.Graph, in *Node) *Node {
 	n := scanNode(g, in)
 	if g.Where != nil {
-		n = Filtered(n, Show(g.Where), 0)
+		n = Filtered(n, Show(g.Where), 0, Subs(g.Where, nil))
 	}
 	if g.Order != nil {
 		var keys []string
@@ -154,18 +156,18 @@ func scanNode(g *ast.Graph, in *Node) *Node {
 
 func recurseNode(r *ast.Recurse, path []ast.Part) *Node {
 	n := &Node{Op: "Recurse"}
-	least, most := fmt.Sprint(max(r.Min, 1)), ""
+	depth := fmt.Sprint(max(r.Min, 1))
 	switch {
-	case r.Exact:
-		most = least
-	case !r.OpenMax:
-		most = fmt.Sprint(r.Max)
+	case r.OpenMax:
+		depth += ".."
+	case !r.Exact && fmt.Sprint(r.Max) != depth:
+		depth += ".." + fmt.Sprint(r.Max)
 	}
 	instruction := r.Instruction
 	if instruction == "" {
 		instruction = "default"
 	}
-	n.With("depth", least+".."+most).With("instruction", instruction)
+	n.With("depth", depth).With("instruction", instruction)
 	if steps := graphSteps(path); len(steps) > 0 {
 		n.Children = []*Node{walk(steps)}
 		return n

@@ -99,10 +99,12 @@ func (n Node) Over(in *Node, rows int64) *Node {
 	return &n
 }
 
-// Filtered puts a filter over an operator, which gave so many rows.
-func Filtered(in *Node, predicate string, rows int64) *Node {
+// Filtered puts a filter over an operator, which gave so many rows. inside are the operators inside of the condition.
+func Filtered(in *Node, predicate string, rows int64, inside []Sub) *Node {
 	n := &Node{Op: "Filter", Rows: rows, Children: []*Node{in}}
-	return n.Tests(predicate)
+	n.Tests(predicate)
+	n.Exprs[0].Subs = inside
+	return n
 }
 
 // Clock gives the time of an operator to the nodes that it shows as.
