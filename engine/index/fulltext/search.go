@@ -70,13 +70,18 @@ type term struct {
 	*list
 	ranker
 	weight float64
-	known  *memory // of scores; nil: none is worth it
+	known  *memory // of scores; nil: none was asked for yet, or it is not worth its room
 	// of the changes: what bounds their scores
 	loose impact
 }
 
 // worth is the score of the current document by the term.
-func (t *term) worth() float64 { return t.weight * t.known.of(&t.ranker, &t.cur) }
+func (t *term) worth() float64 {
+	if t.known == nil && t.count >= memoryFrom {
+		t.known = newMemory()
+	}
+	return t.weight * t.known.of(&t.ranker, &t.cur)
+}
 
 // Search begins to walk the matches of a query.
 func (x *Index) Search(q *Query) (*Search, error) {
@@ -96,9 +101,6 @@ func (x *Index) Search(q *Query) (*Search, error) {
 		}
 		s.terms = append(s.terms,
 			term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
-		if l.count >= memoryFrom {
-			s.terms[len(s.terms)-1].known = newMemory()
-		}
 	}
 	s.rarest = make([]*list, len(s.terms))
 	for i := range s.terms {
