@@ -57,13 +57,37 @@ func TestPackagesBeginLean(t *testing.T) {
 	}
 }
 
-// TestTreeIsLean: every command makes the tree of all commands with their flags.
+// TestTreeIsLean: help makes the tree of all commands with their flags, and any other command its own part.
 func TestTreeIsLean(t *testing.T) {
 	const most = 6000
 	s := &streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard}
-	if n := testing.AllocsPerRun(3, func() { newRootCmd(s) }); n > most {
+	if n := testing.AllocsPerRun(3, func() { newRootCmd(s, "") }); n > most {
 		t.Errorf("the tree of commands takes %.0f allocations, more than %d", n, most)
 	} else {
 		t.Logf("%.0f allocations", n)
+	}
+}
+
+// TestCommandsByName: each command of the table is found by the names that it has, alone and in the whole tree.
+func TestCommandsByName(t *testing.T) {
+	s := &streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard}
+	for _, c := range commands {
+		cmd := c.make(s)
+		var also string
+		if len(cmd.Aliases) > 0 {
+			also = cmd.Aliases[0]
+		}
+		if cmd.Name() != c.name || also != c.also || len(cmd.Aliases) > 1 {
+			t.Errorf("%s, %s is in the table as %s, %s", cmd.Name(), cmd.Aliases, c.name, c.also)
+		}
+		for _, name := range append(cmd.Aliases, c.name) {
+			found, _, err := newRootCmd(s, name).Find([]string{name})
+			if err != nil || found.Name() != c.name {
+				t.Errorf("%s: %v, %v", name, found, err)
+			}
+		}
+	}
+	if all := newRootCmd(s, "").Commands(); len(all) < len(commands)+len(newTopics()) {
+		t.Errorf("%d commands", len(all))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -81,13 +82,17 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // run is Main with everything from outside handed in.
 func run(ctx context.Context, s *streams, argv []string) int {
-	root := newRootCmd(s)
 	args := argv[1:]
-	if name := applet(root, argv[0]); name != "" {
+	if name := applet(argv[0]); name != "" {
 		args = append([]string{name}, args...)
 	}
+	only := ""
+	if len(args) > 0 && isCommand(args[0]) {
+		only = args[0]
+	}
+	root := newRootCmd(s, only)
 	root.SetArgs(prepare(args))
-	warnUnknown(s, root, args)
+	warnUnknown(s, args)
 	cmd, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
 	if code != exitOK {
@@ -105,17 +110,40 @@ func prepare(args []string) []string {
 }
 
 // applet is the sub-command that argv[0] names, or "".
-func applet(root *cobra.Command, argv0 string) string {
-	base := strings.TrimSuffix(filepath.Base(argv0), ".exe")
-	for _, c := range root.Commands() {
-		if c.Name() == base || c.HasAlias(base) {
-			return base
-		}
+func applet(argv0 string) string {
+	if base := strings.TrimSuffix(filepath.Base(argv0), ".exe"); isCommand(base) {
+		return base
 	}
 	return ""
 }
 
-func newRootCmd(s *streams) *cobra.Command {
+// command makes a command, which has a name and perhaps another one.
+type command struct {
+	name, also string
+	make       func(*streams) *cobra.Command
+}
+
+func (c command) names(name string) bool { return name != "" && (name == c.name || name == c.also) }
+
+// commands are all commands but those of the library, which prints the help and completes.
+var commands = []command{
+	{"start", "", newStartCmd}, {"sql", "", newSQLCmd}, {"import", "", newImportCmd}, {"export", "", newExportCmd},
+	{"graphql", "", newGraphQLCmd}, {"mcp", "", newMCPCmd}, {"isready", "is-ready", newIsReadyCmd},
+	{"version", "", newVersionCmd}, {"upgrade", "", newUpgradeCmd}, {"validate", "", newValidateCmd},
+	{"context", "", newContextCmd}, {"top", "", newTopCmd}, {"doctor", "", newDoctorCmd}, {"ps", "", newPsCmd},
+	{"kill", "", newKillCmd}, {"cluster", "", newClusterCmd}, {"backup", "", newBackupCmd},
+	{"restore", "", newRestoreCmd}, {"check", "fix", newCheckCmd}, {"compact", "", newCompactCmd},
+	{"ml", "", newMLCmd}, {"memsvc", "", newMemsvcCmd}, {"mem", "", newMemCmd},
+}
+
+// isCommand reports whether there is a command of a name.
+func isCommand(name string) bool {
+	return slices.ContainsFunc(commands, func(c command) bool { return c.names(name) })
+}
+
+// newRootCmd makes the whole command line or, as short commands need no more, what is used of it: the command of a name.
+// "" stands for all.
+func newRootCmd(s *streams, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nacre",
 		Short: "A multi-model database in one binary",
@@ -143,14 +171,15 @@ exit-codes').`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w%s", err, meantFlag(cmd, err))
 	})
-	root.AddCommand(newStartCmd(s), newSQLCmd(s), newImportCmd(s), newExportCmd(s), newGraphQLCmd(s), newMCPCmd(s),
-		newIsReadyCmd(s), newVersionCmd(s), newUpgradeCmd(s),
-		newValidateCmd(s), newContextCmd(s), newTopCmd(s), newDoctorCmd(s), newPsCmd(s), newKillCmd(s),
-		newClusterCmd(s), newBackupCmd(s),
-		newRestoreCmd(s), newCheckCmd(s), newCompactCmd(s),
-		newMLCmd(s), newMemsvcCmd(s), newMemCmd(s))
+	for _, c := range commands {
+		if only == "" || c.names(only) {
+			root.AddCommand(c.make(s))
+		}
+	}
 	addFailureJSON(root, "import", "export", "graphql", "validate", "isready", "kill", "backup", "restore", "compact")
-	root.AddCommand(newTopics()...)
+	if only == "" {
+		root.AddCommand(newTopics()...)
+	}
 	root.PersistentPreRunE = setByVariables
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
 	return root

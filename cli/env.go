@@ -81,7 +81,7 @@ func setByVariables(cmd *cobra.Command, _ []string) error {
 
 // warnUnknown tells a person at a terminal about variables that begin with NACRE_ and mean nothing. The server has
 // warnings of its own, and completion prints nothing.
-func warnUnknown(s *streams, root *cobra.Command, args []string) {
+func warnUnknown(s *streams, args []string) {
 	if !s.errTTY || len(args) > 0 && (args[0] == "start" || strings.HasPrefix(args[0], "__complete")) {
 		return
 	}
@@ -94,7 +94,7 @@ func warnUnknown(s *streams, root *cobra.Command, args []string) {
 	if len(set) == 0 {
 		return
 	}
-	for _, w := range config.Unknown(config.Table(config.Default()), set, variables(root)) {
+	for _, w := range config.Unknown(config.Table(config.Default()), set, variables(newRootCmd(s, ""))) {
 		fmt.Fprintf(s.err, "nacre: warning: %s\n", render.Visible(w, false))
 	}
 }
