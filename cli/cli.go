@@ -141,8 +141,8 @@ func isCommand(name string) bool {
 	return slices.ContainsFunc(commands, func(c command) bool { return c.names(name) })
 }
 
-// newRootCmd makes the whole command line or, as short commands need no more, what is used of it: the command of a name.
-// "" stands for all.
+// newRootCmd makes the whole command line or, as short commands need no more, what is used of it: the command of a
+// name. "" stands for all.
 func newRootCmd(s *streams, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nacre",

@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 // TestGeneratedFilesAreCurrent holds completions/ and man/ to the command tree that they are made from.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	dir := t.TempDir()
-	root := newRootCmd(&streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard, build: Build{Version: "3"}}, "")
+	root := newRootCmd(&streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard,
+		build: Build{Version: "3"}}, "")
 	root.DisableAutoGenTag = true
 	writeCompletions(t, root, filepath.Join(dir, "completions"))
 	writeMan(t, root, filepath.Join(dir, "man"))

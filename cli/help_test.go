@@ -12,7 +12,8 @@ import (
 )
 
 func testTree() *cobra.Command {
-	return newRootCmd(&streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard, build: Build{Version: "3"}}, "")
+	return newRootCmd(&streams{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard,
+		build: Build{Version: "3"}}, "")
 }
 
 // Every page of help fits a terminal of 80 columns, and begins with examples where there are some.
