@@ -126,19 +126,21 @@ type command struct {
 func (c command) names(name string) bool { return name != "" && (name == c.name || name == c.also) }
 
 // commands are all commands but those of the library, which prints the help and completes.
-var commands = []command{
-	{"start", "", newStartCmd}, {"sql", "", newSQLCmd}, {"import", "", newImportCmd}, {"export", "", newExportCmd},
-	{"graphql", "", newGraphQLCmd}, {"mcp", "", newMCPCmd}, {"isready", "is-ready", newIsReadyCmd},
-	{"version", "", newVersionCmd}, {"upgrade", "", newUpgradeCmd}, {"validate", "", newValidateCmd},
-	{"context", "", newContextCmd}, {"top", "", newTopCmd}, {"doctor", "", newDoctorCmd}, {"ps", "", newPsCmd},
-	{"kill", "", newKillCmd}, {"cluster", "", newClusterCmd}, {"backup", "", newBackupCmd},
-	{"restore", "", newRestoreCmd}, {"check", "fix", newCheckCmd}, {"compact", "", newCompactCmd},
-	{"ml", "", newMLCmd}, {"memsvc", "", newMemsvcCmd}, {"mem", "", newMemCmd},
+func commands() []command {
+	return []command{
+		{"start", "", newStartCmd}, {"sql", "", newSQLCmd}, {"import", "", newImportCmd}, {"export", "", newExportCmd},
+		{"graphql", "", newGraphQLCmd}, {"mcp", "", newMCPCmd}, {"isready", "is-ready", newIsReadyCmd},
+		{"version", "", newVersionCmd}, {"upgrade", "", newUpgradeCmd}, {"validate", "", newValidateCmd},
+		{"context", "", newContextCmd}, {"top", "", newTopCmd}, {"doctor", "", newDoctorCmd}, {"ps", "", newPsCmd},
+		{"kill", "", newKillCmd}, {"cluster", "", newClusterCmd}, {"backup", "", newBackupCmd},
+		{"restore", "", newRestoreCmd}, {"check", "fix", newCheckCmd}, {"compact", "", newCompactCmd},
+		{"ml", "", newMLCmd}, {"memsvc", "", newMemsvcCmd}, {"mem", "", newMemCmd},
+	}
 }
 
 // isCommand reports whether there is a command of a name.
 func isCommand(name string) bool {
-	return slices.ContainsFunc(commands, func(c command) bool { return c.names(name) })
+	return slices.ContainsFunc(commands(), func(c command) bool { return c.names(name) })
 }
 
 // newRootCmd makes the whole command line or, as short commands need no more, what is used of it: the command of a
@@ -171,7 +173,7 @@ exit-codes').`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w%s", err, meantFlag(cmd, err))
 	})
-	for _, c := range commands {
+	for _, c := range commands() {
 		if only == "" || c.names(only) {
 			root.AddCommand(c.make(s))
 		}

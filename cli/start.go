@@ -39,7 +39,7 @@ func newStartCmd(s *streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "Print every setting with its value and origin, and exit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		src := config.Sources{Environ: s.environ, Known: variables(cmd.Root())}
+		src := config.Sources{Environ: s.environ, Known: variables(newRootCmd(s, ""))}
 		warnings, err := config.Load(table, changed(cmd.Flags(), table), src)
 		if err != nil {
 			return usageError{err}
