@@ -20,6 +20,7 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/internal/begin"
 	"github.com/nacredb/nacre/internal/heap"
+	"github.com/nacredb/nacre/internal/span"
 )
 
 // newStartCmd is the command that runs a server.
@@ -169,9 +170,11 @@ func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Log
 		}
 		logs, closers = append(logs, socket), append(closers, stop)
 	}
-	to, err := collector(s, cfg.LogOTLP)
-	if err != nil {
-		return nil, nil, errors.Join(err, done())
+	var to *telemetry.OTLP
+	if cfg.LogOTLP.Endpoint != "" || cfg.LogOTLP.Provider != "" {
+		if to, err = collector(s, cfg.LogOTLP.Endpoint, telemetry.Logs); err != nil {
+			return nil, nil, errors.Join(err, done())
+		}
 	}
 	if to != nil {
 		sent, stop, err := collectorLog(s, *to, cfg.LogOTLP, level, telemetry.Tee(logs...))
@@ -189,12 +192,25 @@ func startLog(s *streams, cfg *config.Config, level slog.Leveler) (log *slog.Log
 	return telemetry.Tee(logs...), done, nil
 }
 
-// collector is where a copy of the log goes by OTLP; nil for nowhere.
-func collector(s *streams, c config.LogOTLP) (*telemetry.OTLP, error) {
-	if c.Endpoint == "" && c.Provider == "" || slices.Contains(s.environ, "OTEL_SDK_DISABLED=true") {
+// startSpans begins to send spans to a collector of OpenTelemetry; nil where they are not asked for.
+func startSpans(s *streams, cfg *config.Config, log *slog.Logger) (*span.Exporter, error) {
+	if cfg.LogOTLP.Provider == "" {
 		return nil, nil
 	}
-	to, err := telemetry.OTLPFromEnv(s.environ, c.Endpoint)
+	to, err := collector(s, "", telemetry.Traces)
+	if err != nil || to == nil {
+		return nil, err
+	}
+	return span.New(span.Collector(*to), "nacre", s.build.Version, log.With("component", "server")), nil
+}
+
+// collector is where a signal goes by OTLP; nil for nowhere.
+func collector(s *streams, endpoint, signal string) (*telemetry.OTLP, error) {
+	if slices.Contains(s.environ, "OTEL_SDK_DISABLED=true") ||
+		slices.Contains(s.environ, "OTEL_"+strings.ToUpper(signal)+"_EXPORTER=none") {
+		return nil, nil
+	}
+	to, err := telemetry.OTLPFromEnv(s.environ, endpoint, signal)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -309,6 +325,14 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 	cfg.Supervisor = config.SupervisorOf(s.environ, os.Getpid())
 	if !cfg.NoBanner {
 		banner(s.err, cfg)
+	}
+	spans, err := startSpans(s, cfg, log)
+	if err != nil {
+		return err
+	}
+	if spans != nil {
+		defer spans.Close()
+		ctx = span.With(ctx, spans)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -28,12 +28,14 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/internal/span"
 )
 
 // Daemon is a running server.
 type Daemon struct {
 	cfg         *config.Config
 	log         *slog.Logger
+	spans       *span.Exporter // nil: none are sent
 	engine      *engine.Engine
 	listener    net.Listener
 	certificate *certificate // nil without TLS
@@ -84,7 +86,7 @@ func (d *Daemon) wait(ctx context.Context, reload <-chan os.Signal) error {
 	}
 }
 
-// Start opens the store, binds and begins to serve. It returns when the server accepts connections; with an import
+// Start opens the store, binds and begins to serve. Spans go to the exporter of ctx. It returns when the server accepts connections; with an import
 // file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
 	if err := checkNames(cfg); err != nil {
@@ -126,7 +128,7 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 				closeQuietly(ctx, eng))
 		}
 	}
-	d := &Daemon{cfg: cfg, log: log, engine: eng, listener: listener, wire: wire, certificate: pair, metrics: metrics,
+	d := &Daemon{cfg: cfg, log: log, spans: span.From(ctx), engine: eng, listener: listener, wire: wire, certificate: pair, metrics: metrics,
 		served: make(chan error, 3)}
 	d.build(caps)
 	d.state.staleAfter, d.state.engine = cfg.Heartbeat(), eng
@@ -288,7 +290,7 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 		}},
 		Limits: rpc.Limits{Transactions: l.Transactions, SessionTransactions: l.SessionTransactions,
 			AttachedSessions: l.AttachedSessions, Streams: l.Streams, QueryTimeout: cfg.QueryTimeout},
-		Caps: caps,
+		Caps: caps, Spans: d.spans,
 	}
 	if !cfg.NoDefaults {
 		d.rpc.DefaultNamespace, d.rpc.DefaultDatabase = cfg.DefaultNamespace, cfg.DefaultDatabase
@@ -341,7 +343,8 @@ func (d *Daemon) build(caps *engine.Capabilities) {
 			HeaderTimeout: l.HeaderTimeout,
 			SendTimeout:   l.SendTimeout, BodyWindow: l.BodyWindow, BodyProgress: l.BodyRate, Depth: l.Depth},
 		Origins: origins(cfg), ClientIP: cfg.ClientIP, Proxies: cfg.TrustedProxies, UIAddress: cfg.UIAddress,
-		HideServer: cfg.NoIdentificationHeaders, Release: cfg.Release, Log: d.log.With("component", "http"),
+		HideServer: cfg.NoIdentificationHeaders, Release: cfg.Release, Spans: d.spans,
+		Log: d.log.With("component", "http"),
 	})
 	d.rpc.Gauges = d.http.Gauges
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
-	"github.com/nacredb/nacre/memsvc/span"
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 
@@ -111,7 +111,8 @@ func Serve(ctx context.Context, c Config) (err error) {
 		return errors.Join(fmt.Errorf("%sOBJECT_STORE: %w", config.Prefix, err), l.Close())
 	}
 	if c.OTLP != "" {
-		spans := span.New(c.OTLP, c.Version, c.Log)
+		to := span.Collector{URL: span.At(c.OTLP), Attributes: map[string]string{"service.name": "memsvc"}}
+		spans := span.New(to, "memsvc", c.Version, c.Log)
 		defer spans.Close() // after everything that ends spans
 		ctx = span.With(ctx, spans)
 	}

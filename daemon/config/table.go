@@ -295,7 +295,7 @@ func logSettings(c *Config) []*Setting {
 		{Flag: "log-otel-level", Env: "LOG_OTEL_LEVEL", Group: GroupLog,
 			Help: "Level of what is sent there, as --log (default: that of --log)", Value: levelValue{&c.LogOTLP.Level}},
 		{Env: "TELEMETRY_PROVIDER", Group: GroupLog,
-			Help: "otlp: send the log to where OTEL_EXPORTER_OTLP_ENDPOINT says", Value: providerValue{&c.LogOTLP.Provider}},
+			Help: "otlp: send the log, and spans of requests and statements, to where OTEL_EXPORTER_OTLP_ENDPOINT says", Value: providerValue{&c.LogOTLP.Provider}},
 		{Flag: "slow-log-threshold", Env: "SLOW_LOG_THRESHOLD", EnvToo: "SLOW_QUERY_LOG_THRESHOLD", Group: GroupLog,
 			Help:  "Log queries that take longer; a number alone is milliseconds",
 			Value: millisValue{durationValue{&c.SlowThreshold}}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/grpc"
 	"github.com/nacredb/nacre/daemon/unpack"
+	"github.com/nacredb/nacre/internal/span"
 )
 
 // ServeHTTP implements http.Handler: identification, CORS, the start gate, limits, then the route.
@@ -38,6 +39,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.finished(r, rec, rc, start, done)
 	}()
+	r = s.traced(rec, r)
 	s.identify(rec, r)
 	if s.GRPC != nil && grpc.Is(r) {
 		rc.RoutePatterns = []string{"grpc"}
@@ -77,6 +79,7 @@ func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start
 	done func(string, int, time.Duration)) {
 	spent := time.Since(start)
 	done(pattern(rc), rec.code(), spent)
+	s.told(r, rec, rc)
 	if !s.Log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
@@ -88,7 +91,35 @@ func (s *Server) finished(r *http.Request, rec *recorder, rc *chi.Context, start
 		slog.String("method", r.Method), slog.String("path", toText(path)), slog.Int("status", rec.code()),
 		slog.Int64("bytes", rec.sent),
 		slog.Duration("spent", spent), slog.String("client", s.client(r)),
-		slog.String("request_id", rec.Header().Get("X-Request-Id")))
+		slog.String("request_id", rec.Header().Get("X-Request-Id")), slog.String("trace_id", rec.span.Trace()))
+}
+
+// traced begins the span of a request, below that of its client where it names one. A WebSocket has none: its calls
+// have.
+func (s *Server) traced(rec *recorder, r *http.Request) *http.Request {
+	if s.Spans == nil || isUpgrade(r) {
+		return r
+	}
+	ctx, sp := span.Continue(span.With(r.Context(), s.Spans), r.Header.Get("Traceparent"), r.Method, span.Server)
+	rec.span = sp
+	return r.WithContext(ctx)
+}
+
+// told ends the span of a request. Looks of monitors are left out.
+func (s *Server) told(r *http.Request, rec *recorder, rc *chi.Context) {
+	route := pattern(rc)
+	switch route {
+	case "/health", "/ready", "/status", "/metrics":
+		return
+	}
+	rec.span.Rename(r.Method + " " + route)
+	rec.span.Set("http.request.method", r.Method)
+	rec.span.Set("http.route", route)
+	rec.span.Set("http.response.status_code", rec.code())
+	if rec.code() >= http.StatusInternalServerError {
+		rec.span.Fail()
+	}
+	rec.span.End(nil)
 }
 
 func (s *Server) route(rec *recorder, r *http.Request, rc *chi.Context) {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/internal/span"
 )
 
 // recorder remembers the status of an answer and gives every write its deadline.
@@ -19,6 +20,7 @@ type recorder struct {
 	sent    int64 // bytes of the body, as they went out
 	// cborCall: the request is a CBOR call of /rpc, see plainProblem.
 	cborCall bool
+	span     *span.Span // of the request, or nil
 }
 
 // Unwrap lets http.ResponseController through.

@@ -24,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -97,10 +98,11 @@ type Options struct {
 	Origins  Origins
 	// ClientIP is where a client's address comes from: "none", "socket" or the name of a header.
 	ClientIP   string
-	Proxies    int    // that append to that header; at least 1
-	UIAddress  string // where / leads; "": nowhere
-	HideServer bool   // no identification headers
-	Release    string // version of the program, for the header Server; "" leaves it out
+	Proxies    int            // that append to that header; at least 1
+	UIAddress  string         // where / leads; "": nowhere
+	HideServer bool           // no identification headers
+	Release    string         // version of the program, for the header Server; "" leaves it out
+	Spans      *span.Exporter // of requests; nil: none
 	Log        *slog.Logger
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/life"
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -68,6 +69,7 @@ type Server struct {
 	// Gauges are the figures of the moment for Metrics; nil: the method metrics is refused.
 	Gauges  func() *telemetry.Gauges
 	SlowLog *telemetry.SlowLog
+	Spans   *span.Exporter // of calls on connections that last; nil: none
 	Log     *slog.Logger
 }
 
@@ -179,11 +181,34 @@ func (srv *Server) watched(ctx context.Context, s *engine.Session, run runner, t
 		results, err = nil, ctx.Err()
 	}
 	err = srv.Cause(ctx, err)
+	trace(ctx, s, start, results)
 	for i := range results {
 		srv.Metrics.Statement(results[i].Verb, results[i].Time, results[i].Err, rowsOf(&results[i]))
 	}
 	srv.watch(ctx, s, text, vars, time.Since(start), err == nil)
 	return results, err
+}
+
+// trace tells of the statements of a text that began at start, one after the other. It never shows a text.
+func trace(ctx context.Context, s *engine.Session, start time.Time, results []engine.Result) {
+	if span.From(ctx) == nil {
+		return
+	}
+	ns, db := s.Place()
+	for i := range results {
+		r := &results[i]
+		sp := span.Past(ctx, r.Verb, span.Internal, start, r.Time)
+		sp.Set("db.system", "surrealdb")
+		sp.Set("db.namespace", ns+"/"+db)
+		sp.Set("db.operation.name", r.Verb)
+		sp.Set("db.response.returned_rows", rowsOf(r))
+		if r.Err != nil {
+			sp.Set("error.type", r.Err.Kind.String())
+			sp.Fail()
+		}
+		sp.End(nil)
+		start = start.Add(r.Time)
+	}
 }
 
 // watch tells metrics and the slow log of a text that ran.
@@ -237,6 +262,7 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 	if !known {
 		name = "unknown"
 	}
+	ctx, sp := c.traced(ctx, name)
 	defer func() {
 		if p := recover(); p != nil {
 			c.srv.Log.Error("panic in a remote call", "method", name, "panic", p, "stack", string(debug.Stack()))
@@ -244,6 +270,10 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 		}
 		resp.ID, resp.Session = req.ID, req.Session
 		c.srv.Metrics.RPC(name, time.Since(start), resp.Err == nil)
+		if resp.Err != nil {
+			sp.Fail()
+		}
+		sp.End(nil)
 	}()
 	if !known {
 		return failure(methodNotFound())
@@ -261,6 +291,18 @@ func (c *Conn) Call(ctx context.Context, req *wire.Request) (resp wire.Response)
 		return failure(c.public(ctx, name, err))
 	}
 	return resp
+}
+
+// traced begins the span of a call: on a connection that lasts a trace of its own, else a part of the request's.
+func (c *Conn) traced(ctx context.Context, method string) (context.Context, *span.Span) {
+	kind := span.Internal
+	if c.opt.Persistent {
+		ctx, kind = span.With(ctx, c.srv.Spans), span.Server
+	}
+	ctx, sp := span.Start(ctx, "rpc "+method, kind)
+	sp.Set("rpc.system", "surrealdb")
+	sp.Set("rpc.method", method)
+	return ctx, sp
 }
 
 func (c *Conn) allowed(name string, m method) error {

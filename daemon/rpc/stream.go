@@ -45,7 +45,9 @@ func IsStream(req *wire.Request) bool { return req.Method == "query_stream" }
 // an error of it stops the query.
 func (c *Conn) Stream(ctx context.Context, req *wire.Request, send func(context.Context, *wire.Response) error) {
 	start := time.Now()
+	ctx, sp := c.traced(ctx, req.Method)
 	err := c.stream(ctx, req, send)
+	sp.End(err)
 	c.srv.Metrics.RPC(req.Method, time.Since(start), err == nil)
 	if err != nil {
 		// it fails with the connection

@@ -29,17 +29,24 @@ const (
 	otlpFlush   = 2 * time.Second  // that Close waits for what is left
 )
 
-// OTLP is where log records go by OTLP over HTTP, in JSON.
+// OTLP is where a signal goes by OTLP over HTTP, in JSON.
 type OTLP struct {
-	URL        string            // of the logs, such as http://localhost:4318/v1/logs
+	URL        string            // of the signal, such as http://localhost:4318/v1/logs
 	Headers    map[string]string // of each request; they may hold secrets
 	Attributes map[string]string // of the resource: service.name and others
 }
 
-// OTLPFromEnv reads the variables of OpenTelemetry (OpenTelemetry Protocol Exporter, configuration options). endpoint
-// wins over their addresses and that of a collector on this machine; it is a base, to which the path of logs is added.
-// Errors: a value that cannot be used. They do not show one that may be secret.
-func OTLPFromEnv(environ []string, endpoint string) (OTLP, error) {
+// Signals, as paths and variables name them.
+const (
+	Logs   = "logs"
+	Traces = "traces"
+)
+
+// OTLPFromEnv reads the variables of OpenTelemetry for a signal (OpenTelemetry Protocol Exporter, configuration
+// options). endpoint wins over their addresses and that of a collector on this machine; it is a base, to which the path
+// of the signal is added. Errors: a value that cannot be used. They do not show one that may be secret.
+func OTLPFromEnv(environ []string, endpoint, signal string) (OTLP, error) {
+	prefix := "OTEL_EXPORTER_OTLP_" + strings.ToUpper(signal) + "_"
 	env := map[string]string{}
 	for _, pair := range environ {
 		if name, text, ok := strings.Cut(pair, "="); ok && text != "" {
@@ -47,15 +54,15 @@ func OTLPFromEnv(environ []string, endpoint string) (OTLP, error) {
 		}
 	}
 	either := func(name string) string {
-		if v := env["OTEL_EXPORTER_OTLP_LOGS_"+name]; v != "" {
+		if v := env[prefix+name]; v != "" {
 			return v
 		}
 		return env["OTEL_EXPORTER_OTLP_"+name]
 	}
 	if p := either("PROTOCOL"); strings.EqualFold(p, "grpc") {
-		return OTLP{}, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %s: logs go over HTTP only, usually to port 4318", p)
+		return OTLP{}, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %s: %s go over HTTP only, usually to port 4318", p, signal)
 	}
-	o := OTLP{URL: env["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"], Attributes: map[string]string{"service.name": "nacre"}}
+	o := OTLP{URL: env[prefix+"ENDPOINT"], Attributes: map[string]string{"service.name": "nacre"}}
 	if endpoint != "" || o.URL == "" {
 		base := endpoint
 		if base == "" {
@@ -64,7 +71,7 @@ func OTLPFromEnv(environ []string, endpoint string) (OTLP, error) {
 		if base == "" {
 			base = "http://localhost:4318"
 		}
-		o.URL = strings.TrimRight(base, "/") + "/v1/logs"
+		o.URL = strings.TrimRight(base, "/") + "/v1/" + signal
 	}
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

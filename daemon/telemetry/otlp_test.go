@@ -192,7 +192,7 @@ func TestOTLPFromEnv(t *testing.T) {
 		{[]string{"OTEL_EXPORTER_OTLP_HEADERS=a=b,c=%0d%0aX:%20y"}, "", "", "pair 2"},
 		{[]string{"OTEL_RESOURCE_ATTRIBUTES==x"}, "", "", "OTEL_RESOURCE_ATTRIBUTES"},
 	} {
-		got, err := OTLPFromEnv(tc.environ, tc.endpoint)
+		got, err := OTLPFromEnv(tc.environ, tc.endpoint, Logs)
 		switch {
 		case tc.err != "":
 			if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), "hunter2") {
@@ -203,9 +203,9 @@ func TestOTLPFromEnv(t *testing.T) {
 		}
 	}
 	got, err := OTLPFromEnv([]string{"OTEL_EXPORTER_OTLP_HEADERS=a=b%20c, d = e", "OTEL_SERVICE_NAME=shop",
-		"OTEL_RESOURCE_ATTRIBUTES=service.name=no,host.name=h"}, "")
+		"OTEL_RESOURCE_ATTRIBUTES=service.name=no,host.name=h"}, "", Traces)
 	if err != nil || got.Headers["a"] != "b c" || got.Headers["d"] != "e" || got.Attributes["service.name"] != "shop" ||
-		got.Attributes["host.name"] != "h" {
+		got.Attributes["host.name"] != "h" || got.URL != "http://localhost:4318/v1/traces" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
-	"github.com/nacredb/nacre/memsvc/span"
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nacredb/nacre/memsvc/span"
+	"github.com/nacredb/nacre/internal/span"
 )
 
 // Endpoint is a provider with one address: reranking, text in images, speech.

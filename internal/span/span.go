@@ -1,6 +1,6 @@
-// Package span tells a collector of traces what the service spends its time on, by OTLP over HTTP with JSON
-// (OpenTelemetry Protocol Specification 1.x). A span holds names, times and numbers, and nothing of memories,
-// questions or keys. Without an exporter in the context every call here does nothing.
+// Package span tells a collector of traces what a server spends its time on, by OTLP over HTTP with JSON
+// (OpenTelemetry Protocol Specification 1.x). A span holds names, times and numbers, and nothing of texts, data or
+// keys. Without an exporter in the context every call here does nothing.
 package span
 
 import (
@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,30 +38,45 @@ const (
 	Client   Kind = 3
 )
 
-// Exporter sends spans to a collector. Make one with New, end it with Close.
-type Exporter struct {
-	address string
-	head    map[string]any // the resource
-	log     *slog.Logger
-	http    *http.Client
-	queue   chan *Span
-	stop    chan struct{} // closed by Close
-	done    chan struct{} // closed when everything was sent
-	told    time.Time     // when a failure was last logged; of the sender alone
+// Collector is where spans go, and for whom.
+type Collector struct {
+	URL        string            // of traces, such as http://localhost:4318/v1/traces
+	Headers    map[string]string // of each request; they may hold secrets
+	Attributes map[string]string // of the resource: service.name and others
 }
 
-// New makes an exporter to a collector at an address, and starts it. /v1/traces is added to an address that does not
-// end with it.
-func New(address, version string, log *slog.Logger) *Exporter {
-	if address = strings.TrimSuffix(address, "/"); !strings.HasSuffix(address, "/v1/traces") {
-		address += "/v1/traces"
+// Exporter sends spans to a collector. Make one with New, end it with Close.
+type Exporter struct {
+	to    Collector
+	head  map[string]any // the resource
+	scope map[string]any
+	log   *slog.Logger
+	http  *http.Client
+	queue chan *Span
+	stop  chan struct{} // closed by Close
+	done  chan struct{} // closed when everything was sent
+	told  time.Time     // when a failure was last logged; of the sender alone
+}
+
+// New makes an exporter of a program of a version to a collector, and starts it.
+func New(to Collector, program, version string, log *slog.Logger) *Exporter {
+	attrs := []otlp.Attr{attribute("service.version", version)}
+	for _, name := range slices.Sorted(maps.Keys(to.Attributes)) {
+		attrs = append(attrs, attribute(name, to.Attributes[name]))
 	}
-	e := &Exporter{address: address, log: log, http: otlp.NewClient(sendTime),
-		head: map[string]any{"attributes": []otlp.Attr{attribute("service.name", "memsvc"),
-			attribute("service.version", version)}},
+	e := &Exporter{to: to, log: log, http: otlp.NewClient(sendTime), head: map[string]any{"attributes": attrs},
+		scope: map[string]any{"name": program, "version": version},
 		queue: make(chan *Span, waiting), stop: make(chan struct{}), done: make(chan struct{})}
 	go e.run()
 	return e
+}
+
+// At is the address of traces of a collector: /v1/traces is added to one that does not end with it.
+func At(address string) string {
+	if address = strings.TrimSuffix(address, "/"); !strings.HasSuffix(address, "/v1/traces") {
+		address += "/v1/traces"
+	}
+	return address
 }
 
 // Close sends what waits and ends the exporter; spans that end later are left out.
@@ -84,6 +101,20 @@ func With(ctx context.Context, e *Exporter) context.Context {
 	return context.WithValue(ctx, exporterKey{}, e)
 }
 
+// From is the exporter that With put into ctx, or nil.
+func From(ctx context.Context) *Exporter {
+	e, _ := ctx.Value(exporterKey{}).(*Exporter)
+	return e
+}
+
+// Root gives a context whose next span begins a trace of its own.
+func Root(ctx context.Context) context.Context {
+	if ctx.Value(spanKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, spanKey{}, (*Span)(nil))
+}
+
 // Span is something that takes time. A nil one takes every call.
 type Span struct {
 	e             *Exporter
@@ -97,17 +128,42 @@ type Span struct {
 
 // Start begins a span below the one in ctx. End it.
 func Start(ctx context.Context, name string, kind Kind) (context.Context, *Span) {
-	e, _ := ctx.Value(exporterKey{}).(*Exporter)
-	if e == nil {
+	s := begin(ctx, name, kind, time.Now())
+	if s == nil {
 		return ctx, nil
 	}
-	s := &Span{e: e, name: name, kind: kind, start: time.Now(), id: random(8)}
-	if above, ok := ctx.Value(spanKey{}).(*Span); ok {
+	return context.WithValue(ctx, spanKey{}, s), s
+}
+
+// Past gives a span below the one in ctx for what has taken a time already. End it.
+func Past(ctx context.Context, name string, kind Kind, start time.Time, took time.Duration) *Span {
+	s := begin(ctx, name, kind, start)
+	if s != nil {
+		s.end = start.Add(took)
+	}
+	return s
+}
+
+func begin(ctx context.Context, name string, kind Kind, start time.Time) *Span {
+	e := From(ctx)
+	if e == nil {
+		return nil
+	}
+	s := &Span{e: e, name: name, kind: kind, start: start, id: random(8)}
+	if above, _ := ctx.Value(spanKey{}).(*Span); above != nil {
 		s.trace, s.parent = above.trace, above.id
 	} else {
 		s.trace = random(16)
 	}
-	return context.WithValue(ctx, spanKey{}, s), s
+	return s
+}
+
+// Trace is the id of the trace that s belongs to, 32 hexadecimal digits, or "".
+func (s *Span) Trace() string {
+	if s == nil {
+		return ""
+	}
+	return s.trace
 }
 
 // Continue begins a span below the one of a caller on another machine, as its header traceparent names it (W3C Trace
@@ -163,7 +219,10 @@ func (s *Span) End(err error) {
 	if s == nil {
 		return
 	}
-	s.end, s.failed = time.Now(), s.failed || err != nil
+	if s.end.IsZero() {
+		s.end = time.Now()
+	}
+	s.failed = s.failed || err != nil
 	select {
 	case s.e.queue <- s:
 	default: // the collector is slower than the service
@@ -228,9 +287,9 @@ func (e *Exporter) send(list []any) {
 		return
 	}
 	body, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{"resource": e.head,
-		"scopeSpans": []any{map[string]any{"scope": map[string]any{"name": "memsvc"}, "spans": list}}}}})
+		"scopeSpans": []any{map[string]any{"scope": e.scope, "spans": list}}}}})
 	if err == nil {
-		if _, failed := otlp.Post(context.Background(), e.http, e.address, nil, body); failed != nil {
+		if _, failed := otlp.Post(context.Background(), e.http, e.to.URL, e.to.Headers, body); failed != nil {
 			err = failed
 		}
 	}
