@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/api"
 	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/ingest"
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
-	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 

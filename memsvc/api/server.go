@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/blob"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/gateway"
@@ -27,7 +28,6 @@ import (
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/retrieve"
 	"github.com/nacredb/nacre/memsvc/settings"
-	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 

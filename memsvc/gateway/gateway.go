@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/config"
 	"github.com/nacredb/nacre/memsvc/model"
 	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/settings"
-	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/internal/span"
+	"github.com/nacredb/nacre/memsvc/problem"
 	"github.com/nacredb/nacre/memsvc/store"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/grant"
 	"github.com/nacredb/nacre/memsvc/place"
 	"github.com/nacredb/nacre/memsvc/settings"
-	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/memsvc/store"
 	"github.com/nacredb/nacre/memsvc/text"
 )
