@@ -86,8 +86,9 @@ func (d *Daemon) wait(ctx context.Context, reload <-chan os.Signal) error {
 	}
 }
 
-// Start opens the store, binds and begins to serve. Spans go to the exporter of ctx. It returns when the server accepts connections; with an import
-// file, or a startup of more than five seconds, that is before it is ready. The caller calls Close.
+// Start opens the store, binds and begins to serve. Spans go to the exporter of ctx. It returns when the server accepts
+// connections; with an import file, or a startup of more than five seconds, that is before it is ready. The caller
+// calls Close.
 func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, error) {
 	if err := checkNames(cfg); err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 				closeQuietly(ctx, eng))
 		}
 	}
-	d := &Daemon{cfg: cfg, log: log, spans: span.From(ctx), engine: eng, listener: listener, wire: wire, certificate: pair, metrics: metrics,
-		served: make(chan error, 3)}
+	d := &Daemon{cfg: cfg, log: log, spans: span.From(ctx), engine: eng, listener: listener, wire: wire,
+		certificate: pair, metrics: metrics, served: make(chan error, 3)}
 	d.build(caps)
 	d.state.staleAfter, d.state.engine = cfg.Heartbeat(), eng
 	if d.supervisor, err = newSupervisor(cfg.Supervisor.Socket); err != nil {
