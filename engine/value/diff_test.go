@@ -55,7 +55,7 @@ func TestDiffAndPatch(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`{a:[1,2,3]},[{op:'remove',path:'/a/1'},{op:'replace',path:'/a/0',value:9},{op:'add',path:'/a/0',value:0},{op:'add',path:'/a/99',value:7},{op:'add',path:'/a/x',value:7}]`: `{ a: [0, 1, 2, 3, 7] }`,
+		`{a:[1,2,3]},[{op:'remove',path:'/a/1'},{op:'replace',path:'/a/0',value:9},{op:'add',path:'/a/0',value:0},{op:'add',path:'/a/99',value:7},{op:'add',path:'/a/x',value:7}]`: `{ a: [0, 9, 3, 7] }`,
 		`{a:[{b:1},{b:2}]},[{op:'replace',path:'/a/b',value:7}]`:                                                                     `{ a: [{ b: 7 }, { b: 7 }] }`,
 		`{a:[1,2,3]},[{op:'add',path:'/a',value:7}]`:                                                                                 `{ a: [1, 2, 3, 7] }`,
 		`{a:[1]},[{op:'add',path:'/a',value:[0]}]`:                                                                                   `{ a: [1, 0] }`,
@@ -64,7 +64,7 @@ func TestDiffAndPatch(t *testing.T) {
 		`{a:1},[{op:'replace',path:'/a/c',value:2}]`:                                                                                 `{ a: 1 }`,
 		`{a:NONE},[{op:'replace',path:'/a/c',value:2}]`:                                                                              `{ a: { c: 2 } }`,
 		`{a:1},[{op:'add',path:'/a~1b',value:7},{op:'add',path:'//h',value:1},{op:'add',path:'/i/',value:1}]`:                        `{ a: 1, "a~1b": 7, h: 1, i: { "": 1 } }`,
-		`[1,2],[{op:'replace',path:'/0',value:7},{op:'add',path:'/-',value:8},{op:'add',path:'/1',value:9},{op:'remove',path:'/0'}]`: `[1, 9, 2, 8]`,
+		`[1,2],[{op:'replace',path:'/0',value:7},{op:'add',path:'/-',value:8},{op:'add',path:'/1',value:9},{op:'remove',path:'/0'}]`: `[9, 2, 8]`,
 	} {
 		args, err := readLiteral("[" + in + "]")
 		if err != nil {

@@ -1,6 +1,11 @@
 package value
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/nacredb/nacre/engine/errs"
+)
 
 // draft is a value while operations change it. A change costs as much as its path is long, not as much as the value is
 // large: what it touches is kept beside the value, and goes in when all are done.
@@ -108,7 +113,52 @@ func (d *draft) peek(name string) *draft {
 	return &draft{v: v}
 }
 
-// get is the value at path, of every element of an array; NONE where there is nothing.
+// placeIn reads a step of a path over an array of n elements as RFC 6901 does: an index in its shortest decimal form,
+// or "-" for the place after the last element. Any other step is the name of a field.
+func placeIn(step string, n int) (int, bool) {
+	if step == "-" {
+		return n, true
+	}
+	i, err := strconv.ParseUint(step, 10, 31)
+	return int(i), err == nil && strconv.FormatUint(i, 10) == step
+}
+
+// len is the number of elements of d, an array.
+func (d *draft) len() int {
+	if d.in == nil {
+		return d.v.Len()
+	}
+	n := 0
+	for _, run := range d.in.runs {
+		n += len(run)
+	}
+	return n
+}
+
+// elem is the element of d, an array, at the position that a step names, to be read; nil where there is none. The
+// step may be a name instead: then it is no position.
+func (d *draft) elem(step string) (at *draft, isPosition bool) {
+	i, ok := placeIn(step, d.len())
+	switch {
+	case !ok || i >= d.len():
+		return nil, ok
+	case d.in == nil:
+		return &draft{v: d.v.Elems()[i]}, true
+	}
+	run, i := d.in.runOf(i)
+	return &d.in.runs[run][i], true
+}
+
+// runOf is where the element at i, which is there, stands: in which run, and where in it.
+func (in *parts) runOf(i int) (run, at int) {
+	for ; i >= len(in.runs[run]); run++ {
+		i -= len(in.runs[run])
+	}
+	return run, i
+}
+
+// get is the value at path; of every element of an array where the path names a field of one; NONE where there is
+// nothing.
 func (d *draft) get(path []string) Value {
 	if len(path) == 0 {
 		return d.value()
@@ -117,6 +167,11 @@ func (d *draft) get(path []string) Value {
 	case KindObject:
 		return d.peek(path[0]).get(path[1:])
 	case KindArray:
+		if e, ok := d.elem(path[0]); e != nil {
+			return e.get(path[1:])
+		} else if ok {
+			return None
+		}
 		if d.in == nil {
 			return arrayOfAll(d.v.Elems(), func(e Value) Value { return (&draft{v: e}).get(path) })
 		}
@@ -127,60 +182,94 @@ func (d *draft) get(path []string) Value {
 
 // spreads reports whether path leads to every element of an array.
 func (d *draft) spreads(path []string) bool {
-	for ; len(path) > 0 && d.v.kind == KindObject; path = path[1:] {
-		d = d.peek(path[0])
+	for ; len(path) > 0; path = path[1:] {
+		switch d.v.kind {
+		case KindObject:
+			d = d.peek(path[0])
+		case KindArray:
+			e, ok := d.elem(path[0])
+			if e == nil {
+				return !ok
+			}
+			d = e
+		default:
+			return false
+		}
 	}
-	return len(path) > 0 && d.v.kind == KindArray
+	return false
 }
 
-// change lets f change what is at path, in every element of an array. Missing objects are made; other kinds are left
-// alone.
-func (d *draft) change(path []string, f func(*draft)) {
+// change lets f change what is at path; in every element of an array where the path names a field of one. Missing
+// objects are made; other kinds are left alone. A position without an element is an error.
+func (d *draft) change(path []string, f func(*draft) error) error {
 	if len(path) == 0 {
-		f(d)
-		return
+		return f(d)
 	}
 	switch d.v.kind {
 	case KindNone, KindNull:
 		*d = draft{v: ObjectOf(nil)}
-		d.changeField(path, f)
+		return d.changeField(path, f)
 	case KindObject:
-		d.changeField(path, f)
+		return d.changeField(path, f)
 	case KindArray:
-		d.changeElems(func(e *draft) {
-			if !e.v.IsNullish() {
-				e.change(path, f)
+		n := d.len()
+		if i, ok := placeIn(path[0], n); ok {
+			if i >= n {
+				return errs.Validation("The JSON Patch contains invalid operations. "+
+					"There is no element '%s' in an array of %d", path[0], n)
 			}
+			return d.changeElem(i, func(e *draft) error { return e.change(path[1:], f) })
+		}
+		return d.changeElems(func(e *draft) error {
+			if e.v.IsNullish() {
+				return nil
+			}
+			return e.change(path, f)
 		})
 	}
+	return nil
 }
 
-func (d *draft) changeField(path []string, f func(*draft)) {
+func (d *draft) changeField(path []string, f func(*draft) error) error {
 	c := d.field(path[0])
 	was := c.weight()
 	c.gone = false
-	c.change(path[1:], f)
+	err := c.change(path[1:], f)
 	d.in.weight += c.weight() - was
+	return err
 }
 
-func (d *draft) changeElems(f func(*draft)) {
+func (d *draft) changeElem(i int, f func(*draft) error) error {
+	in := d.open()
+	run, i := in.runOf(i)
+	e := &in.runs[run][i]
+	was := e.weight()
+	err := f(e)
+	in.weight += e.weight() - was
+	return err
+}
+
+func (d *draft) changeElems(f func(*draft) error) error {
 	in := d.open()
 	for _, run := range in.runs {
 		for i := range run {
 			was := run[i].weight()
-			f(&run[i])
+			if err := f(&run[i]); err != nil {
+				return err
+			}
 			in.weight += run[i].weight() - was
 		}
 	}
+	return nil
 }
 
 // set puts a value at path.
-func (d *draft) set(path []string, to Value) {
-	d.change(path, func(at *draft) { *at = draft{v: to} })
+func (d *draft) set(path []string, to Value) error {
+	return d.change(path, func(at *draft) error { *at = draft{v: to}; return nil })
 }
 
-// remove takes the field at path away, in every element of an array.
-func (d *draft) remove(path []string) {
+// remove takes the field or element at path away; the field of every element of an array where the path names one.
+func (d *draft) remove(path []string) error {
 	switch d.v.kind {
 	case KindObject:
 		c := d.field(path[0])
@@ -190,12 +279,28 @@ func (d *draft) remove(path []string) {
 		case len(path) == 1:
 			c.draft, c.gone = draft{}, true
 		default:
-			c.remove(path[1:])
+			if err := c.remove(path[1:]); err != nil {
+				return err
+			}
 		}
 		d.in.weight += c.weight() - was
 	case KindArray:
-		d.changeElems(func(e *draft) { e.remove(path) })
+		n := d.len()
+		i, ok := placeIn(path[0], n)
+		switch {
+		case !ok:
+			return d.changeElems(func(e *draft) error { return e.remove(path) })
+		case i >= n:
+		case len(path) == 1:
+			in := d.open()
+			run, i := in.runOf(i)
+			in.weight -= in.runs[run][i].weight()
+			in.runs[run] = slices.Delete(in.runs[run], i, i+1)
+		default:
+			return d.changeElem(i, func(e *draft) error { return e.remove(path[1:]) })
+		}
 	}
+	return nil
 }
 
 // insert puts elements into d, an array, before the one at i, or at the end where there is none.

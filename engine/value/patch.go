@@ -3,17 +3,18 @@ package value
 import (
 	"errors"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/textpatch"
 )
 
-// Patch applies an array of JSON-patch operations (add, remove, replace, change, copy, move, test) to
-// v. A step of a path is the name of a field; over an array it goes to every element. Only an add whose
-// last step is an index or "-" inserts into an array; an add to an array itself appends, an array element by
-// element. What a path does not reach stays as it is.
+// Patch applies an array of JSON-patch operations (RFC 6902: add, remove, replace, copy, move, test; and change) to v.
+// A step of a path is the name of a field, or over an array the position of an element (RFC 6901); the name of a field
+// over an array goes to every element. An add, copy or move to a position inserts before it, or at the end where there
+// is no element; a replace of one that is not there is an error. An add to an array itself appends, an array element by
+// element. What else a path does not reach stays as it is.
 //
 // The operations copy, move, test and change read from seen: v as the caller may see it. goOn is asked before each
 // operation and while one works; an error ends all.
@@ -40,9 +41,11 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 		if err := steps[i].read(view, goOn); err != nil {
 			return None, err
 		}
-		steps[i].apply(whole)
+		if err := steps[i].apply(whole); err != nil {
+			return None, err
+		}
 		if view != whole {
-			steps[i].apply(view)
+			_ = steps[i].apply(view) // what it does not reach is hidden, and stays so
 		}
 		if whole.weight() > mostPatched || view.weight() > mostPatched {
 			return None, TooHeavy(mostPatched) // a copy of the whole into itself doubles it
@@ -100,6 +103,9 @@ func parsePatchStep(v Value) (patchStep, error) {
 		if s.from, err = pathSteps(from); err != nil {
 			return s, err
 		}
+		if n := len(s.from); n < len(s.path) && slices.Equal(s.from, s.path[:n]) {
+			return s, errPatch("The path of '" + s.op + "' lies inside its own 'from'")
+		}
 	default:
 		return s, errPatch("Invalid operation '" + s.op + "'")
 	}
@@ -142,45 +148,63 @@ func (s *patchStep) read(d *draft, goOn func() error) error {
 }
 
 // apply does a step that has been read.
-func (s *patchStep) apply(d *draft) {
+func (s *patchStep) apply(d *draft) error {
 	switch s.op {
-	case "add":
-		s.add(d)
+	case "add", "copy":
+		return s.put(d)
 	case "remove":
-		d.remove(s.path)
+		return d.remove(s.path)
 	case "move":
-		d.remove(s.from)
-		d.set(s.path, s.value)
+		if err := d.remove(s.from); err != nil {
+			return err
+		}
+		return s.put(d)
 	case "test":
-	default:
-		d.set(s.path, s.value)
+		return nil
 	}
+	return d.set(s.path, s.value)
 }
 
-func (s *patchStep) add(d *draft) {
-	list, at, items := s.path, math.MaxInt, asArray(s.value).Elems()
-	if last := s.path[len(s.path)-1]; last == "-" || isIndex(last) {
-		if n, err := strconv.Atoi(last); err == nil {
-			at = n
+// put sets the field at the path, or inserts before the position that the path names.
+func (s *patchStep) put(d *draft) error {
+	list, last := s.path[:len(s.path)-1], s.path[len(s.path)-1]
+	if _, ok := placeIn(last, 0); ok {
+		if d.spreads(list) {
+			return errs.Validation("The JSON Patch contains invalid operations. "+
+				"The path '/%s' leads to every element of an array, not to one position", strings.Join(s.path, "/"))
 		}
-		list, items = s.path[:len(s.path)-1], []Value{s.value}
+		return d.change(list, func(found *draft) error { return found.place(last, s.value) })
 	}
-	if d.spreads(list) { // the list of all that is there takes the place of each
-		all := draft{v: d.get(list)}
-		all.insert(at, items...)
-		d.set(list, all.value())
-		return
+	if s.op != "add" {
+		return d.set(s.path, s.value)
 	}
-	d.change(list, func(found *draft) {
+	items := asArray(s.value).Elems()
+	if d.spreads(s.path) { // the list of all that is there takes the place of each
+		all := draft{v: d.get(s.path)}
+		all.insert(math.MaxInt, items...)
+		return d.set(s.path, all.value())
+	}
+	return d.change(s.path, func(found *draft) error {
 		if found.v.kind == KindArray {
-			found.insert(at, items...)
+			found.insert(math.MaxInt, items...)
 		} else {
 			*found = draft{v: s.value}
 		}
+		return nil
 	})
 }
 
-func isIndex(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 31)
-	return err == nil
+// place puts v at a step that could be a position: into an array before the element there, into an object as a field.
+// What is neither gives way to v.
+func (d *draft) place(step string, v Value) error {
+	switch d.v.kind {
+	case KindArray:
+		i, _ := placeIn(step, d.len())
+		d.insert(i, v)
+	case KindObject:
+		return d.set([]string{step}, v)
+	default:
+		*d = draft{v: v}
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -97,37 +96,59 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 				return None, true
 			}
 		}
-		v, seen = modelStep(v, s), modelStep(seen, s)
+		var ok bool
+		if v, ok = modelStep(v, s); !ok {
+			return None, true
+		}
+		seen, _ = modelStep(seen, s) // what it does not reach is hidden
 	}
 	return v, false
 }
 
-func modelStep(v Value, s patchStep) Value {
+func modelStep(v Value, s patchStep) (Value, bool) {
 	switch s.op {
-	case "add":
-		parent, last := s.path[:len(s.path)-1], s.path[len(s.path)-1]
-		if last == "-" || isIndex(last) {
-			list := modelGet(v, parent)
-			if list.kind != KindArray {
-				return modelSet(v, parent, s.value)
-			}
-			at := list.Len()
-			if n, err := strconv.Atoi(last); err == nil {
-				at = min(n, at)
-			}
-			return modelSet(v, parent, ArrayOf(slices.Insert(slices.Clone(list.Elems()), at, s.value)))
-		}
-		if list := modelGet(v, s.path); list.kind == KindArray {
-			return modelSet(v, s.path, joinArrays(list, asArray(s.value)))
-		}
 	case "remove":
-		return modelRemove(v, s.path)
+		return modelRemove(v, s.path), true
+	case "test":
+		return v, true
+	case "replace":
+		return modelSet(v, s.path, s.value)
 	case "move":
 		v = modelRemove(v, s.from)
-	case "test":
-		return v
+	}
+	parent, last := s.path[:len(s.path)-1], s.path[len(s.path)-1]
+	if _, ok := placeIn(last, 0); ok {
+		if modelSpreads(v, parent) {
+			return v, false
+		}
+		switch list := modelGet(v, parent); list.kind {
+		case KindArray:
+			at, _ := placeIn(last, list.Len())
+			return modelSet(v, parent, ArrayOf(slices.Insert(slices.Clone(list.Elems()), min(at, list.Len()), s.value)))
+		case KindObject:
+			return modelSet(v, s.path, s.value)
+		}
+		return modelSet(v, parent, s.value)
+	}
+	if list := modelGet(v, s.path); s.op == "add" && list.kind == KindArray {
+		return modelSet(v, s.path, joinArrays(list, asArray(s.value)))
 	}
 	return modelSet(v, s.path, s.value)
+}
+
+func modelSpreads(v Value, path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	switch v.kind {
+	case KindObject:
+		f, _ := v.Object().Get(path[0])
+		return modelSpreads(f, path[1:])
+	case KindArray:
+		i, ok := placeIn(path[0], v.Len())
+		return !ok || i < v.Len() && modelSpreads(v.Elems()[i], path[1:])
+	}
+	return false
 }
 
 func modelGet(v Value, path []string) Value {
@@ -138,30 +159,46 @@ func modelGet(v Value, path []string) Value {
 		f, _ := v.Object().Get(path[0])
 		return modelGet(f, path[1:])
 	case v.kind == KindArray:
+		if i, ok := placeIn(path[0], v.Len()); ok {
+			if i >= v.Len() {
+				return None
+			}
+			return modelGet(v.Elems()[i], path[1:])
+		}
 		return arrayOfAll(v.Elems(), func(e Value) Value { return modelGet(e, path) })
 	}
 	return None
 }
 
-func modelSet(v Value, path []string, to Value) Value {
+func modelSet(v Value, path []string, to Value) (Value, bool) {
 	if len(path) == 0 {
-		return to
+		return to, true
 	}
 	switch v.kind {
 	case KindNone, KindNull:
-		return ObjectOf(NewObject(Field{path[0], modelSet(None, path[1:], to)}))
+		in, ok := modelSet(None, path[1:], to)
+		return ObjectOf(NewObject(Field{path[0], in})), ok
 	case KindObject:
 		f, _ := v.Object().Get(path[0])
-		return ObjectOf(v.Object().With(path[0], modelSet(f, path[1:], to)))
+		in, ok := modelSet(f, path[1:], to)
+		return ObjectOf(v.Object().With(path[0], in)), ok
 	case KindArray:
-		return arrayOfAll(v.Elems(), func(e Value) Value {
-			if e.IsNullish() {
-				return e
+		elems, all := slices.Clone(v.Elems()), true
+		if i, ok := placeIn(path[0], len(elems)); ok {
+			if i >= len(elems) {
+				return v, false
 			}
-			return modelSet(e, path, to)
-		})
+			elems[i], all = modelSet(elems[i], path[1:], to)
+			return ArrayOf(elems), all
+		}
+		for i, e := range elems {
+			if !e.IsNullish() && all {
+				elems[i], all = modelSet(e, path, to)
+			}
+		}
+		return ArrayOf(elems), all
 	}
-	return v
+	return v, true
 }
 
 func modelRemove(v Value, path []string) Value {
@@ -175,6 +212,17 @@ func modelRemove(v Value, path []string) Value {
 			return ObjectOf(o.With(path[0], modelRemove(f, path[1:])))
 		}
 	case KindArray:
+		if i, ok := placeIn(path[0], v.Len()); ok {
+			elems := slices.Clone(v.Elems())
+			switch {
+			case i >= len(elems):
+			case len(path) == 1:
+				elems = slices.Delete(elems, i, i+1)
+			default:
+				elems[i] = modelRemove(elems[i], path[1:])
+			}
+			return ArrayOf(elems)
+		}
 		return arrayOfAll(v.Elems(), func(e Value) Value { return modelRemove(e, path) })
 	}
 	return v
