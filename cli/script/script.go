@@ -32,7 +32,8 @@ type Runner struct {
 	tx    *transaction
 }
 
-// kept is a statement that each later text begins with: OPTION, or the LET of a closure, which has no form to send.
+// kept is a statement that each later text begins with: OPTION, or the LET of a closure or a regular expression, which
+// have no form to send.
 type kept struct{ name, text string }
 
 // transaction is an open interactive transaction.
@@ -286,10 +287,14 @@ func (r *Runner) sendBlock(ctx context.Context) (*Step, error) {
 
 // let runs a LET and keeps its variable.
 func (r *Runner) let(ctx context.Context, s *ast.Let, text string, step *Step) error {
-	if _, ok := s.X.(*ast.Closure); ok {
+	if noForm(s.X) {
 		return r.keep(ctx, kept{s.Name, text}, step)
 	}
-	if err := r.send(ctx, text+";\nRETURN $"+value.QuoteIdent(s.Name), step); err != nil || len(step.Results) != 2 {
+	err := r.send(ctx, text+";\nRETURN $"+value.QuoteIdent(s.Name), step)
+	if refused, ok := errors.AsType[*errs.Error](err); ok && refused.Kind == errs.KindSerialization {
+		return answered(step, err)
+	}
+	if err != nil || len(step.Results) != 2 {
 		return err
 	}
 	let, got := step.Results[0], step.Results[1]
@@ -303,6 +308,18 @@ func (r *Runner) let(ctx context.Context, s *ast.Let, text string, step *Step) e
 		r.vars = r.vars.With(s.Name, got.Value)
 	}
 	return nil
+}
+
+// noForm reports whether an expression is a closure or a regular expression, whose values can not be sent.
+func noForm(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.Closure:
+		return true
+	case *ast.Cast:
+		_, plain := x.X.(*ast.Literal)
+		return plain && x.Type.Kind == value.TypeRegex
+	}
+	return false
 }
 
 // keep runs a statement that each later text begins with.

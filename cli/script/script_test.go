@@ -80,6 +80,8 @@ func TestRun(t *testing.T) {
 		"let fails":    {"LET $a = 1;\nLET $a = fn::nope();\nRETURN $a", "NONE | 2:2: The function 'fn::nope' does not exist"},
 		"closure":      {"LET $f = |$x: int| $x + 1; LET $y = $f(1); RETURN $f($y)", "NONE | NONE | 3"},
 		"closure goes": {"LET $f = |$x: int| $x + 1; LET $f = 5; RETURN $f", "NONE | NONE | 5"},
+		"regex":        {`LET $r = <regex>"a|b"; RETURN string::matches('cb', $r); LET $r = 5; RETURN $r`, "NONE | true | NONE | 5"},
+		"no form":      {"LET $r = [<regex>'a'];\nRETURN 1", "1:1: Tried to serialize a value which cannot be serialized."},
 		"quoted name":  {"LET $`a b` = 1; RETURN $`a b`", "NONE | 1"},
 		"block":        {"BEGIN; RETURN 1; COMMIT; RETURN 2", "NONE | 1 | NONE | 2"},
 		"block cancel": {"BEGIN; CREATE c:1; CANCEL; RETURN 3", "NONE | NONE | 3"},

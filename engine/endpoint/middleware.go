@@ -156,6 +156,8 @@ func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value
 		return c.timeout(ctx, i, req, args)
 	case "api::req::body":
 		return c.requestBody(ctx, i, req, args)
+	case "api::req::max_body":
+		return c.maxBody(ctx, i, req, args)
 	}
 	answer, err := c.next(ctx, i+1, req)
 	if err != nil {
@@ -176,10 +178,11 @@ func (c *apiCall) middle(ctx context.Context, i int, call *middleware, req value
 
 // takes are the types of the arguments of the built-in middleware, behind the request and what comes next.
 var takes = map[string][]*value.Type{
-	"api::timeout":      {value.Simple(value.TypeDuration)},
-	"api::res::status":  {value.Simple(value.TypeInt)},
-	"api::res::header":  {value.Simple(value.TypeString), value.OptionOf(value.Simple(value.TypeString))},
-	"api::res::headers": {value.Simple(value.TypeObject)},
+	"api::timeout":       {value.Simple(value.TypeDuration)},
+	"api::req::max_body": {value.UnionOf(value.Simple(value.TypeInt), value.Simple(value.TypeString))},
+	"api::res::status":   {value.Simple(value.TypeInt)},
+	"api::res::header":   {value.Simple(value.TypeString), value.OptionOf(value.Simple(value.TypeString))},
+	"api::res::headers":  {value.Simple(value.TypeObject)},
 }
 
 // fit coerces the arguments of a built-in middleware.

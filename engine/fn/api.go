@@ -14,6 +14,8 @@ func apiFuncs() []entry {
 		{sig: "volatile api::invoke(path: string, options?: any) -> object", impl: apiInvoke,
 			doc: "Calls an API endpoint of the database."},
 		middleware("req::body(...strategy: any) -> any", "Middleware: how to read the body of the request."),
+		middleware("req::max_body(...limit: any) -> any",
+			"Middleware: refuses a request with a body of more bytes than a number or a size such as '1mb'."),
 		middleware("res::body(...strategy: any) -> any", "Middleware: how to write the body of the answer."),
 		middleware("res::header(...name_and_value: any) -> any", "Middleware: sets a header of the answer."),
 		middleware("res::headers(...headers: any) -> any", "Middleware: sets several headers of the answer."),
