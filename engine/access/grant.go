@@ -262,13 +262,8 @@ func (r *run) access(ctx context.Context, env *exec.Env, s *ast.Access) (value.V
 		return value.None, err
 	}
 	if d == nil {
-		switch {
-		case s.Action == ast.AccessPurge:
-			return value.Array(), nil
-		case s.GrantID != "" && s.Action == ast.AccessRevoke:
+		if s.GrantID != "" && s.Action == ast.AccessRevoke {
 			return value.None, r.noGrant(s.GrantID, s.Name, base)
-		case s.Action == ast.AccessRevoke:
-			return value.Array(value.Array()), nil
 		}
 		return value.None, r.ActorError("access method", s.Name, base, "does not exist")
 	}
