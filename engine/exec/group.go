@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -48,6 +49,7 @@ type groupField struct {
 	args  []compiled  // the first arguments of calls
 	first int         // place of the first of calls among a group's totals
 	list  int         // of a field that collects: its place among a group's lists
+	once  bool        // it does not read the rows: one value for a group
 }
 
 // groupBy compiles GROUP over a projection list.
@@ -79,7 +81,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 			}
 			gf.args = make([]compiled, len(gf.calls))
 			calls = append(calls, gf.calls...)
-			if len(gf.calls) == 0 {
+			if gf.once = len(gf.calls) == 0 && plan.Rowless(f.X); len(gf.calls) == 0 && !gf.once {
 				lists++
 			}
 			g.plain = g.plain && len(gf.calls) == 1 && f.X == ast.Expr(gf.calls[0])
@@ -290,7 +292,7 @@ func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc valu
 func (g *groupRows) take(ctx context.Context, gr *aggregate.Group, doc value.Value) error {
 	for i := range g.fields {
 		f := &g.fields[i]
-		if g.keys[i] >= 0 {
+		if g.keys[i] >= 0 || f.once {
 			continue
 		}
 		if len(f.calls) == 0 {
@@ -373,7 +375,7 @@ func (g *groupRows) row(ctx context.Context, gr *aggregate.Group) (value.Value, 
 		switch {
 		case g.keys[i] >= 0:
 			v = gr.Keys[g.keys[i]]
-		case len(f.calls) == 0:
+		case len(f.calls) == 0 && !f.once:
 			v = value.ArrayOf(gr.Lists[f.list])
 		default:
 			for j, c := range f.calls {
