@@ -221,6 +221,9 @@ func (c *committer) take(turn *kv.Turn) (given chan struct{}, err error) {
 func (c *committer) giveBack() {
 	c.mu.Lock()
 	defer c.unlock()
+	if c.shut {
+		return
+	}
 	c.turn = nil
 	c.waiting = slices.Concat(c.parked, c.waiting)
 	c.parked = nil
@@ -326,8 +329,15 @@ func (c *committer) value(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// end is the committer's part of Close: it waits for what was queued before.
+// end is the committer's part of Close: it waits for what was queued before. The last checkpoint is not made under mu:
+// those who come late are told at once that the store is closed, and give up their snapshots meanwhile. Nothing else
+// changes the store by then.
 func (c *committer) end() {
+	c.shutDown()
+	c.lastCheckpoint()
+}
+
+func (c *committer) shutDown() {
 	c.mu.Lock()
 	defer c.unlock()
 	c.shut, c.turn, c.wanted = true, nil, nil
@@ -337,7 +347,6 @@ func (c *committer) end() {
 	}
 	finishAll(takeQueued(c.parked), kv.ErrClosed)
 	c.parked = nil
-	c.lastCheckpoint()
 }
 
 // takeQueued gives those of rs whose callers still wait.
