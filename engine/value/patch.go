@@ -16,7 +16,8 @@ import (
 // is no element; a replace of one that is not there is an error. An add to an array itself appends, an array element by
 // element. What else a path does not reach stays as it is.
 //
-// The operations copy, move, test and change read from seen: v as the caller may see it. goOn is asked before each
+// The operations copy, move, test and change read from seen: v as the caller may see it. What is hidden there has no
+// positions: a step that names one is not done. goOn is asked before each
 // operation and while one works; an error ends all.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	if ops.kind != KindArray {
@@ -41,11 +42,14 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 		if err := steps[i].read(view, goOn); err != nil {
 			return None, err
 		}
-		if err := steps[i].apply(whole); err != nil {
+		hidden := view != whole && whole.hides(view, steps[i].path)
+		if err := steps[i].apply(view); err != nil {
 			return None, err
 		}
-		if view != whole {
-			_ = steps[i].apply(view) // what it does not reach is hidden, and stays so
+		if view != whole && !hidden {
+			if err := steps[i].apply(whole); err != nil {
+				return None, err
+			}
 		}
 		if whole.weight() > mostPatched || view.weight() > mostPatched {
 			return None, TooHeavy(mostPatched) // a copy of the whole into itself doubles it
@@ -118,6 +122,34 @@ func pathSteps(v Value) ([]string, error) {
 		return nil, errs.TooDeep()
 	}
 	return strings.Split(path, "/"), nil
+}
+
+// hides reports whether path names a position in an array of d that view, which is d as the caller may see it, does not
+// show, or shows otherwise.
+//
+// SECURITY: how the step ends would tell how many elements there are.
+func (d *draft) hides(view *draft, path []string) bool {
+	for ; len(path) > 0; path = path[1:] {
+		switch d.v.kind {
+		case KindObject:
+			d = d.peek(path[0])
+			if view.v.kind == KindObject {
+				view = view.peek(path[0])
+			} else {
+				view = &draft{}
+			}
+		case KindArray:
+			return slices.ContainsFunc(path, isPosition) && !Equal(d.value(), view.value())
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func isPosition(step string) bool {
+	_, ok := placeIn(step, 0)
+	return ok
 }
 
 // read completes the step with what it reads of d: the value to be set.

@@ -96,13 +96,38 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 				return None, true
 			}
 		}
+		hidden := modelHides(v, seen, s.path)
 		var ok bool
+		if seen, ok = modelStep(seen, s); !ok {
+			return None, true
+		}
+		if hidden {
+			continue
+		}
 		if v, ok = modelStep(v, s); !ok {
 			return None, true
 		}
-		seen, _ = modelStep(seen, s) // what it does not reach is hidden
 	}
 	return v, false
+}
+
+// modelHides: the first array on the path is seen otherwise than it is, and a position is named in it or below.
+func modelHides(v, seen Value, path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	switch v.kind {
+	case KindObject:
+		f, _ := v.Object().Get(path[0])
+		var g Value
+		if seen.kind == KindObject {
+			g, _ = seen.Object().Get(path[0])
+		}
+		return modelHides(f, g, path[1:])
+	case KindArray:
+		return slices.ContainsFunc(path, isPosition) && !Equal(v, seen)
+	}
+	return false
 }
 
 func modelStep(v Value, s patchStep) (Value, bool) {
