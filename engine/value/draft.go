@@ -139,14 +139,19 @@ func (d *draft) len() int {
 // step may be a name instead: then it is no position.
 func (d *draft) elem(step string) (at *draft, isPosition bool) {
 	i, ok := placeIn(step, d.len())
-	switch {
-	case !ok || i >= d.len():
+	if !ok || i >= d.len() {
 		return nil, ok
-	case d.in == nil:
-		return &draft{v: d.v.Elems()[i]}, true
+	}
+	return d.at(i), true
+}
+
+// at is the element of d, an array, at i, to be read.
+func (d *draft) at(i int) *draft {
+	if d.in == nil {
+		return &draft{v: d.v.Elems()[i]}
 	}
 	run, i := d.in.runOf(i)
-	return &d.in.runs[run][i], true
+	return &d.in.runs[run][i]
 }
 
 // runOf is where the element at i, which is there, stands: in which run, and where in it.

@@ -42,7 +42,7 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 		if err := steps[i].read(view, goOn); err != nil {
 			return None, err
 		}
-		hidden := view != whole && whole.hides(view, steps[i].path)
+		hidden := view != whole && steps[i].hidden(whole, view)
 		if err := steps[i].apply(view); err != nil {
 			return None, err
 		}
@@ -124,23 +124,45 @@ func pathSteps(v Value) ([]string, error) {
 	return strings.Split(path, "/"), nil
 }
 
-// hides reports whether path names a position in an array of d that view, which is d as the caller may see it, does not
-// show, or shows otherwise.
+// hidden reports whether how the step ends in whole would depend on the length of an array there that view, which is
+// whole as the caller may see it, does not show. An insert alone succeeds at any position.
 //
-// SECURITY: how the step ends would tell how many elements there are.
-func (d *draft) hides(view *draft, path []string) bool {
+// SECURITY: a failure would tell how many elements there are.
+func (s *patchStep) hidden(whole, view *draft) bool {
+	if s.op == "remove" || s.op == "test" {
+		return false // they do not fail
+	}
+	inserts := s.op != "replace" && s.op != "change"
+	return whole.hides(view, s.path, inserts)
+}
+
+func (d *draft) hides(view *draft, path []string, inserts bool) bool {
 	for ; len(path) > 0; path = path[1:] {
-		switch d.v.kind {
-		case KindObject:
+		switch {
+		case d.v.kind == KindObject:
 			d = d.peek(path[0])
 			if view.v.kind == KindObject {
 				view = view.peek(path[0])
 			} else {
 				view = &draft{}
 			}
-		case KindArray:
-			return slices.ContainsFunc(path, isPosition) && !Equal(d.value(), view.value())
+		case d.v.kind != KindArray:
+			return false
+		case view.v.kind != KindArray || view.len() != d.len():
+			return slices.ContainsFunc(path, isPosition) && !(inserts && len(path) == 1)
+		case isPosition(path[0]):
+			e, _ := d.elem(path[0])
+			if e == nil {
+				return false
+			}
+			seen, _ := view.elem(path[0])
+			d, view = e, seen
 		default:
+			for i := range d.len() {
+				if d.at(i).hides(view.at(i), path, inserts) {
+					return true
+				}
+			}
 			return false
 		}
 	}

@@ -96,7 +96,8 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 				return None, true
 			}
 		}
-		hidden := modelHides(v, seen, s.path)
+		hidden := s.op != "remove" && s.op != "test" &&
+			modelHides(v, seen, s.path, s.op != "replace" && s.op != "change")
 		var ok bool
 		if seen, ok = modelStep(seen, s); !ok {
 			return None, true
@@ -111,8 +112,8 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 	return v, false
 }
 
-// modelHides: the first array on the path is seen otherwise than it is, and a position is named in it or below.
-func modelHides(v, seen Value, path []string) bool {
+// modelHides: a position is named in an array that is not seen, but for the last step of an insert.
+func modelHides(v, seen Value, path []string, inserts bool) bool {
 	if len(path) == 0 {
 		return false
 	}
@@ -123,11 +124,29 @@ func modelHides(v, seen Value, path []string) bool {
 		if seen.kind == KindObject {
 			g, _ = seen.Object().Get(path[0])
 		}
-		return modelHides(f, g, path[1:])
+		return modelHides(f, g, path[1:], inserts)
 	case KindArray:
-		return slices.ContainsFunc(path, isPosition) && !Equal(v, seen)
+		if seen.kind != KindArray || seen.Len() != v.Len() {
+			return slices.ContainsFunc(path, isPosition) && !(inserts && len(path) == 1)
+		}
+		if i, ok := placeIn(path[0], v.Len()); ok {
+			return i < v.Len() && modelHides(v.Elems()[i], seen.Elems()[i], path[1:], inserts)
+		}
+		return slices.ContainsFunc(slices.Collect(indexes(v.Len())), func(i int) bool {
+			return modelHides(v.Elems()[i], seen.Elems()[i], path, inserts)
+		})
 	}
 	return false
+}
+
+func indexes(n int) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 func modelStep(v Value, s patchStep) (Value, bool) {
