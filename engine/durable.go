@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -42,6 +43,9 @@ type Durable struct {
 // sealing tells one version of a copy from all others: it is the nonce that it was sealed with.
 type sealing [12]byte
 
+// of reports whether a copy is of this version.
+func (v sealing) of(sealed []byte) bool { return bytes.HasPrefix(sealed, v[:]) }
+
 // durableLimit is the largest copy of a session, in bytes.
 const durableLimit = 1 << 20
 
@@ -50,14 +54,23 @@ const durableLimit = 1 << 20
 func (s *Session) Durable(id value.UUID, life, guestLife time.Duration) (*Durable, error) {
 	d := &Durable{s: s, life: life, guestLife: guestLife}
 	var err error
-	if d.hash, err = hkdf.Key(sha256.New, id[:], nil, "nacre session: name", sha256.Size); err != nil {
-		return nil, fmt.Errorf("name of a session: %w", err)
+	if d.hash, err = sessionHash(id); err != nil {
+		return nil, err
 	}
 	if d.key, err = hkdf.Key(sha256.New, id[:], nil, "nacre session: seal", 32); err != nil {
 		return nil, fmt.Errorf("key of a session: %w", err)
 	}
 	s.durable.Store(d)
 	return d, nil
+}
+
+// sessionHash is the name of the copy of a session.
+func sessionHash(id value.UUID) ([]byte, error) {
+	hash, err := hkdf.Key(sha256.New, id[:], nil, "nacre session: name", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("name of a session: %w", err)
+	}
+	return hash, nil
 }
 
 // Copy is what Durable gave for s last, or nil.
@@ -95,11 +108,8 @@ func (d *Durable) Load(ctx context.Context) (found bool, err error) {
 	if err != nil || len(sealed) == 0 || d.over(expires) {
 		return false, err
 	}
-	if d.version != (sealing{}) && string(d.version[:]) == string(sealed[:len(d.version)]) {
-		return true, nil
-	}
-	if d.version != (sealing{}) && d.state != d.s.state.Load() {
-		return true, nil // a request is changing it here: its Save meets the other change
+	if d.version.of(sealed) || d.version != (sealing{}) && d.state != d.s.state.Load() {
+		return true, nil // the same, or a request is changing it here: its Save meets the other change
 	}
 	return true, d.open(expires, sealed)
 }
@@ -115,7 +125,7 @@ func (d *Durable) Save(ctx context.Context) (kept bool, err error) {
 		return true, nil
 	}
 	err = d.save(ctx, st, func(_ int64, sealed []byte) error {
-		if len(sealed) < len(d.version) || string(d.version[:]) != string(sealed[:len(d.version)]) {
+		if !d.version.of(sealed) {
 			return errMoved
 		}
 		return nil
@@ -147,6 +157,15 @@ func (d *Durable) Delete(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.s.e.asSystem(ctx, func(r *exec.Run) error { return r.Cat.DropSession(d.hash) })
+}
+
+// ForgetSession removes the copy of a session by the id that its client chose; it is no error if there is none.
+func (e *Engine) ForgetSession(ctx context.Context, id value.UUID) error {
+	hash, err := sessionHash(id)
+	if err != nil {
+		return err
+	}
+	return e.asSystem(ctx, func(r *exec.Run) error { return r.Cat.DropSession(hash) })
 }
 
 // forgottenSessions is how many sessions that have ended one transaction forgets.

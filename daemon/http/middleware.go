@@ -107,6 +107,9 @@ func (s *Server) traced(rec *recorder, r *http.Request) *http.Request {
 
 // told ends the span of a request. Looks of monitors are left out.
 func (s *Server) told(r *http.Request, rec *recorder, rc *chi.Context) {
+	if rec.span == nil {
+		return
+	}
 	route := pattern(rc)
 	switch route {
 	case "/health", "/ready", "/status", "/metrics":

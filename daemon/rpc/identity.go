@@ -295,7 +295,7 @@ func detach(ctx context.Context, k *call) (wire.Response, error) {
 	if id == nil {
 		return wire.Response{}, errs.InvalidParams("Expected a session ID")
 	}
-	return answer(value.None), k.conn.attached.detach(ctx, *id, func() *engine.Session { return k.conn.open(id) })
+	return answer(value.None), k.conn.attached.detach(ctx, k.conn.srv.Engine, *id)
 }
 
 // sessions lists the sessions attached to this connection. SECURITY: where sessions are shared by connections

@@ -273,15 +273,9 @@ func mayAdopt(s *session, by engine.Identity) error {
 
 // detach ends a session. Where its copy in the store cannot be removed it stays as it is, so that the client may try
 // again.
-func (a *Sessions) detach(ctx context.Context, id value.UUID, open func() *engine.Session) error {
+func (a *Sessions) detach(ctx context.Context, e *engine.Engine, id value.UUID) error {
 	if a.kept {
-		s := open()
-		defer s.Close()
-		d, err := s.Durable(id, a.life, anonymousIdle)
-		if err == nil {
-			err = d.Delete(ctx)
-		}
-		if err != nil {
+		if err := e.ForgetSession(ctx, id); err != nil {
 			return err
 		}
 	}

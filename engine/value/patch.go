@@ -16,9 +16,9 @@ import (
 // is no element; a replace of one that is not there is an error. An add to an array itself appends, an array element by
 // element. What else a path does not reach stays as it is.
 //
-// The operations copy, move, test and change read from seen: v as the caller may see it. What is hidden there has no
-// positions: a step that names one is not done. goOn is asked before each
-// operation and while one works; an error ends all.
+// The operations copy, move, test and change read from seen: v as the caller may see it. In an array that is hidden
+// there nothing has a position: an insert still happens, and any other operation by a position does nothing. goOn is
+// asked before each operation and while one works; an error ends all.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	if ops.kind != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
