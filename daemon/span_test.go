@@ -2,12 +2,9 @@ package daemon_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,58 +14,14 @@ import (
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/internal/span"
+	"github.com/nacredb/nacre/internal/span/spantest"
 )
-
-// sent is a span as a collector gets it.
-type sent struct {
-	TraceID      string `json:"traceId"`
-	SpanID       string `json:"spanId"`
-	ParentSpanID string `json:"parentSpanId"`
-	Name         string `json:"name"`
-	Kind         int    `json:"kind"`
-	Start        string `json:"startTimeUnixNano"`
-	End          string `json:"endTimeUnixNano"`
-	Status       struct{ Code int }
-	Attributes   []struct {
-		Key   string
-		Value map[string]any
-	}
-}
-
-// collector takes spans.
-type spanCollector struct {
-	mu    sync.Mutex // guards what follows
-	spans []sent
-	raw   strings.Builder
-}
-
-func (c *spanCollector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // what is missing fails the test
-	var got struct {
-		ResourceSpans []struct {
-			ScopeSpans []struct{ Spans []sent }
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.raw.Write(body)
-	if json.Unmarshal(body, &got) != nil {
-		return
-	}
-	for _, rs := range got.ResourceSpans {
-		for _, ss := range rs.ScopeSpans {
-			c.spans = append(c.spans, ss.Spans...)
-		}
-	}
-}
 
 // Requests, calls and statements are spans of one trace, below that of the client; nothing of texts, data or secrets
 // is in them, and a client that does not sample gets none.
 func TestSpans(t *testing.T) {
-	c := &spanCollector{}
-	at := httptest.NewServer(c)
-	defer at.Close()
-	exporter := span.New(span.Collector{URL: at.URL + "/v1/traces"}, "nacre", "1", slog.New(slog.DiscardHandler))
+	c := spantest.New(t)
+	exporter := span.New(span.Collector{URL: span.At(c.URL)}, "nacre", "1", slog.New(slog.DiscardHandler))
 	cfg := config.Default()
 	cfg.Bind, cfg.User, cfg.Pass, cfg.AuthRate = "127.0.0.1:0", "root", "hunter2", 0
 	d, err := daemon.Start(span.With(t.Context(), exporter), cfg,
@@ -97,10 +50,9 @@ func TestSpans(t *testing.T) {
 	}
 	exporter.Close()
 
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	byID, names := map[string]sent{}, map[string]int{}
-	for _, one := range c.spans {
+	spans, raw := c.Got()
+	byID, names := map[string]spantest.Span{}, map[string]int{}
+	for _, one := range spans {
 		byID[one.SpanID] = one
 		names[one.Name]++
 		if one.Start > one.End || len(one.Start) != len(one.End) {
@@ -113,7 +65,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%d spans %q, want %d: %v", names[name], name, want, names)
 		}
 	}
-	for _, one := range c.spans {
+	for _, one := range spans {
 		above := byID[one.ParentSpanID]
 		switch one.Name {
 		case "POST /sql":
@@ -134,7 +86,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{"canary", "hunter2", "unsampled", "cm9vdDpodW50ZXIy"} {
-		if strings.Contains(c.raw.String(), secret) {
+		if strings.Contains(raw, secret) {
 			t.Errorf("a span tells %q", secret)
 		}
 	}

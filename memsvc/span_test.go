@@ -1,59 +1,19 @@
 package memsvc_test
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/nacredb/nacre/internal/span/spantest"
 )
-
-// collected is a span as the collector got it.
-type collected struct {
-	TraceID, SpanID, ParentSpanID, Name string
-	Kind                                int
-	Status                              struct{ Code int }
-	Start                               string `json:"startTimeUnixNano"`
-	End                                 string `json:"endTimeUnixNano"`
-}
-
-// collector keeps the spans that it gets.
-type collector struct {
-	mu    sync.Mutex
-	spans []collected
-	raw   string
-}
-
-func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b, err := io.ReadAll(r.Body)
-	var in struct {
-		ResourceSpans []struct {
-			ScopeSpans []struct{ Spans []collected }
-		}
-	}
-	if err != nil || r.URL.Path != "/v1/traces" || json.Unmarshal(b, &in) != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.raw += string(b)
-	for _, rs := range in.ResourceSpans {
-		for _, ss := range rs.ScopeSpans {
-			c.spans = append(c.spans, ss.Spans...)
-		}
-	}
-}
 
 // TestSpansOfARequest holds MEMSVC_OTLP_ENDPOINT: a request, its search and its calls to providers are spans of one
 // trace, which goes on that of the caller, and none holds a word of the question, of memory or of a key.
 func TestSpansOfARequest(t *testing.T) {
-	c := &collector{}
-	srv := httptest.NewServer(c)
-	defer srv.Close()
-	s, _ := withModels(t, "MEMSVC_OTLP_ENDPOINT", srv.URL)
+	c := spantest.New(t)
+	s, _ := withModels(t, "MEMSVC_OTLP_ENDPOINT", c.URL)
 	s.post(200, "/facts", map[string]any{"text": "Ada keeps her telescope in Lisbon.", "infer": "none"})
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
 	chat := `{"message": "Where is the telescope of Ada?", "bypassCache": true}`
@@ -62,11 +22,10 @@ func TestSpansOfARequest(t *testing.T) {
 	s.must(200, s.key, "POST", "/api/v1/main/chat", chat, "Traceparent", "nonsense")
 	s.stop()
 
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	byName := map[string]collected{}
+	spans, raw := c.Got()
+	byName := map[string]spantest.Span{}
 	traces := map[string]int{}
-	for _, sp := range c.spans {
+	for _, sp := range spans {
 		traces[sp.TraceID]++
 		if sp.TraceID == "0af7651916cd43dd8448eb211c80319c" {
 			byName[sp.Name] = sp
@@ -92,7 +51,7 @@ func TestSpansOfARequest(t *testing.T) {
 		t.Error("a trace that the caller does not sample was sent")
 	}
 	for _, secret := range []string{"telescope", "Lisbon", "server-key", s.key, managementKey} {
-		if strings.Contains(c.raw, secret) {
+		if strings.Contains(raw, secret) {
 			t.Errorf("a span holds %q", secret)
 		}
 	}

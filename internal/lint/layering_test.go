@@ -20,7 +20,7 @@ var layers = [][]string{
 		"internal/textcache", "internal/vectors", "internal/wide"},
 	{"engine/decimal", "internal/span"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
-	{"internal/onnxtest", "internal/pgserver", "internal/keywordgen", "engine/kv/tikv/stub"},
+	{"internal/onnxtest", "internal/pgserver", "internal/keywordgen", "internal/span/spantest", "engine/kv/tikv/stub"},
 	{"engine/value/valuetest", "engine/kv/kvtest", "engine/kv/overlay", "engine/kv/wal", "engine/ml"},
 	{"engine/kv/mem", "engine/kv/bolt", "engine/kv/fault", "engine/kv/tikv"},
 	{"engine/ast", "engine/key"},
