@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -326,24 +325,4 @@ func (d *DB) TrimLog(ctx context.Context) error {
 			Value: value.Int(rev - 2*LogKept)}}))
 	_, err = d.Query(ctx, "DELETE $span RETURN NONE", Var{"span", span})
 	return err
-}
-
-const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
-
-// NewID makes an unguessable key: 20 letters with the time in front, so that later ones sort behind.
-func NewID() string {
-	var b [20]byte
-	var r [12]byte
-	if _, err := rand.Read(r[:]); err != nil {
-		panic(err) // never happens: crypto/rand.Read does not fail
-	}
-	ms := uint64(time.Now().UnixMilli())
-	for i := 7; i >= 0; i-- {
-		b[i] = idLetters[ms&31]
-		ms >>= 5
-	}
-	for i := range r {
-		b[8+i] = idLetters[r[i]&31]
-	}
-	return string(b[:])
 }
