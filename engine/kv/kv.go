@@ -94,6 +94,30 @@ type Dated interface {
 	Time(v Version) time.Time
 }
 
+// Teller is a Dated store whose batches may tell something (Batch.Told) to the processes that listen.
+type Teller interface {
+	Dated
+	// Listen begins to listen: what commits from now on is heard. Errors: ErrUnavailable, ErrClosed, ctx.Err().
+	Listen(ctx context.Context) (Listener, error)
+	// Forget removes some of what was told so long ago that listeners have given it up; more says that some is left.
+	Forget(ctx context.Context) (more bool, err error)
+}
+
+// Listener hears what batches tell. It belongs to one goroutine at a time.
+type Listener interface {
+	// At is the version up to which all has been heard.
+	At() Version
+	// Calm gives a version a little before now, a version of a snapshot. It is good for Hear: commits that are under
+	// way at now are rarely disturbed by it.
+	Calm(now Version) Version
+	// Hear calls f for each batch that was committed after At, up to and including at, and told something. Of two
+	// batches that wrote the same key, or where one has read what the other wrote, f is called for the earlier one
+	// first. id is unlike that of all others, and grows in the same sense. f must not keep told. Where f fails, or the
+	// store does, the next call goes on behind the last batch for which f gave nil; At stays as it is. Errors: those of
+	// f, ErrUnavailable, and ErrTooOld where so much time has passed that something may have been forgotten.
+	Hear(ctx context.Context, at Version, f func(id uint64, told []byte) error) error
+}
+
 // Prefetcher is a Snapshot of a store elsewhere, which reads many keys in the time of one.
 type Prefetcher interface {
 	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before is forgotten.
@@ -160,6 +184,8 @@ type Batch struct {
 	Writes   []Write
 	Deltas   []Delta
 	Turn     *Turn // the turn that the caller holds, or nil
+	// Told is what the batch tells the processes that share the store, see Teller; others leave it out. nil: nothing.
+	Told []byte
 	// Applied, where it is not nil, is called once if the batch goes through: before Commit returns, after snapshots
 	// see the batch, and for one batch after the other in the order in which they were applied. It holds up all
 	// commits, so it must be quick, and must not use the store.
@@ -167,7 +193,7 @@ type Batch struct {
 }
 
 // Empty reports whether there is nothing to apply.
-func (b *Batch) Empty() bool { return len(b.Writes)+len(b.Deltas) == 0 }
+func (b *Batch) Empty() bool { return len(b.Writes)+len(b.Deltas)+len(b.Told) == 0 }
 
 // Delta adds to a counter. Deltas commute: two batches that only add to one key never conflict.
 // The store reads and writes the counter at commit, in its AppendCounter form (absent = 0).

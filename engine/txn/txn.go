@@ -64,6 +64,8 @@ type changes struct {
 	keys  arena
 	hooks []hook
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
+	told  []byte   // of Tell
+	ends  []func() // of OnEnd
 }
 
 // hook is a function to run after the commit, with its subject.
@@ -366,6 +368,30 @@ func (tx *Tx) Note(note any, fn func(kv.Version)) {
 // order.
 func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hook(hook{fn: fn, early: true}) }
 
+// Tell sets what the commit tells the processes that listen, see kv.Teller. It takes b over, and counts it as written.
+func (tx *Tx) Tell(b []byte) error {
+	switch {
+	case tx.done:
+		return ErrDone
+	case !tx.opt.Write:
+		return ErrReadOnly
+	}
+	if tx.size += int64(len(b)); tx.opt.MaxBytes > 0 && tx.size > tx.opt.MaxBytes {
+		return refusal(ErrTooLarge)
+	}
+	tx.told = b
+	return tx.held.Charge(len(b))
+}
+
+// OnEnd registers fn to run once when the transaction is over: committed, refused or cancelled, after the functions of
+// OnCommit. RollbackTo does not undo it.
+func (tx *Tx) OnEnd(fn func()) {
+	if tx.changes == nil {
+		tx.changes = &changes{}
+	}
+	tx.ends = append(tx.ends, fn)
+}
+
 func (tx *Tx) hook(h hook) {
 	if tx.changes == nil {
 		tx.changes = &changes{}
@@ -430,7 +456,10 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	}
 	v := tx.snap.Version()
 	applied := tx.applied()
-	if tx.Dirty() || applied != nil {
+	if tx.changes != nil {
+		defer tx.changes.over()
+	}
+	if tx.Dirty() || applied != nil || tx.changes != nil && tx.told != nil {
 		b := tx.batch()
 		b.Applied = applied
 		tx.work.wrote(b)
@@ -509,7 +538,7 @@ func refusal(err error) error {
 
 // batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
-	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn}
+	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn, Told: tx.told}
 	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))
 	bulk := tx.bulk
 	var c overlay.Cursor
@@ -541,8 +570,18 @@ func (tx *Tx) drop(err error) {
 	tx.finish()
 	if tx.changes != nil {
 		tx.hooks = nil
+		defer tx.changes.over()
 	}
 	tx.report(false, err)
+}
+
+// over runs the functions of OnEnd.
+func (c *changes) over() {
+	ends := c.ends
+	c.ends = nil
+	for _, fn := range ends {
+		fn()
+	}
 }
 
 // finish lets go of all but the hooks.
@@ -552,7 +591,7 @@ func (tx *Tx) finish() {
 		if c.turn != nil {
 			c.turn.Release()
 		}
-		*c = changes{hooks: c.hooks}
+		*c = changes{hooks: c.hooks, ends: c.ends}
 	}
 	tx.snap.Release()
 	tx.held.Close()

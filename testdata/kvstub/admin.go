@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/tikv/client-go/v2/testutils"
 )
@@ -16,6 +17,7 @@ import (
 //	/leaders                   all regions get another leader
 //	/stop?store=N /start?store=N
 //	/commits?lose=N&refuse=N   the connections of so many commits break, after or before they are executed
+//	/slow?times=N&ms=N         so many requests that lock wait so long before they are executed
 //	/hold /go                  commits wait, or go on
 //	/safepoint?ts=N            what is older may be gone
 func admin(cl *testutils.MockCluster, stores []uint64, flaw *flaws, driver *pdServer) http.Handler {
@@ -51,6 +53,9 @@ func admin(cl *testutils.MockCluster, stores []uint64, flaw *flaws, driver *pdSe
 	})
 	mux.HandleFunc("/commits", func(_ http.ResponseWriter, r *http.Request) {
 		flaw.set(number(r, "lose"), number(r, "refuse"))
+	})
+	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) {
+		flaw.delayPrewrites(number(r, "times"), time.Duration(number(r, "ms"))*time.Millisecond)
 	})
 	mux.HandleFunc("/hold", func(http.ResponseWriter, *http.Request) { flaw.holdCommits(true) })
 	mux.HandleFunc("/go", func(http.ResponseWriter, *http.Request) { flaw.holdCommits(false) })

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"unsafe"
 
 	"github.com/nacredb/nacre/engine/key"
@@ -218,7 +219,9 @@ func (s *shared) checkpointIfDue(store kv.Store, after int) error {
 		if errors.Is(err, errGone) {
 			return nil
 		}
-		return err
+		if !errors.Is(err, errOvertaken) {
+			return err
+		}
 	}
 	s.mu.Lock()
 	s.since -= since
@@ -254,6 +257,9 @@ func (g *graph) saved() []saved {
 // errGone says that an index was removed meanwhile.
 var errGone = errors.New("the index is gone")
 
+// errOvertaken says that another process has written a checkpoint meanwhile.
+var errOvertaken = errors.New("another process has written a checkpoint")
+
 // writeCheckpoint writes the parts in transactions of their own; the head, which makes them count, comes last. A head
 // is there from the beginning, of no nodes where there was none: every transaction reads it, and that which makes it
 // the count of changes, so a removal of the index either comes before, and ends the checkpoint, or removes what it
@@ -271,7 +277,11 @@ func (s *shared) writeCheckpoint(store kv.Store) error {
 	if err != nil {
 		return err
 	}
+	// Another process may write one of the same index: it has another generation, and the first head ends the other.
 	generation, part := old.generation+1, uint64(0)
+	if _, shared := store.(kv.Dated); shared {
+		generation += uint64(rand.Uint32())
+	}
 	var buf []byte
 	for i := range nodes {
 		buf = appendNode(buf, &nodes[i])
@@ -281,7 +291,7 @@ func (s *shared) writeCheckpoint(store kv.Store) error {
 		full := bytes.Clone(buf)
 		buf = buf[:0]
 		if err := x.write(store, func() error {
-			if err := x.stays(); err != nil {
+			if err := x.stays(old); err != nil {
 				return err
 			}
 			return x.Tx.Set(x.partKey(generation, part), full)
@@ -291,7 +301,7 @@ func (s *shared) writeCheckpoint(store kv.Store) error {
 		part++
 	}
 	return x.write(store, func() error {
-		if err := x.stays(); err != nil {
+		if err := x.stays(old); err != nil {
 			return err
 		}
 		if err := x.setHead(head{generation: generation, nodes: uint64(len(nodes))}); err != nil {
@@ -318,11 +328,14 @@ func (x *Index) firstHead() (head, error) {
 	return h, x.setHead(h)
 }
 
-// stays makes the transaction fail when the index is removed before it commits.
-func (x *Index) stays() error {
-	_, ok, err := x.head()
-	if err == nil && !ok {
+// stays makes the transaction fail when the index is removed, or has another checkpoint than old, before it commits.
+func (x *Index) stays(old head) error {
+	h, ok, err := x.head()
+	switch {
+	case err == nil && !ok:
 		return errGone
+	case err == nil && h != old:
+		return errOvertaken
 	}
 	return err
 }
@@ -338,7 +351,7 @@ func (x *Index) write(store kv.Store, f func() error) error {
 		x.Tx = tx
 		return f()
 	})
-	if err != nil && !errors.Is(err, errGone) {
+	if err != nil && !errors.Is(err, errGone) && !errors.Is(err, errOvertaken) {
 		return fmt.Errorf("write a checkpoint: %w", err)
 	}
 	return err

@@ -74,6 +74,9 @@ func (s *Store) check(b *kv.Batch) error {
 	if size > maxBatch {
 		return fmt.Errorf("%w: %d bytes, and a cluster takes %d", kv.ErrTooLarge, size, maxBatch)
 	}
+	if size += len(b.Told); size > maxBatch {
+		return fmt.Errorf("%w: %d bytes with what it tells, and a cluster takes %d", kv.ErrTooLarge, size, maxBatch)
+	}
 	for i := range b.Deltas {
 		if err := kv.CheckKey(b.Deltas[i].Key); err != nil {
 			return err
@@ -118,6 +121,7 @@ func told(b *kv.Batch, ts uint64) func() {
 // it is tried again at a new timestamp, with all that it has read validated.
 func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 	start, taken := s.take(b.Snapshot)
+	lane := byte(0)
 	for try := 1; ; try++ {
 		if !taken {
 			var err error
@@ -126,9 +130,14 @@ func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 			}
 		}
 		a := &attempt{store: s, batch: b, start: start, checked: taken}
+		if err := a.lane(ctx, lane); err != nil {
+			return 0, err
+		}
 		taken = false
 		ts, err := a.run(ctx)
 		switch {
+		case errors.Is(err, errLate) && try < maxTries:
+			lane = a.tale.lane + 1
 		case err == nil:
 			s.committed(ts)
 			return ts, nil
@@ -169,6 +178,7 @@ type attempt struct {
 	start   uint64
 	checked bool // start is that of the snapshot: what is both read and written needs no other check
 	blind   bool // it failed over a key that the batch has not read
+	tale    tale // where it puts what the batch tells
 	flight  *flight
 	ctx     context.Context
 
@@ -209,6 +219,9 @@ func (a *attempt) run(ctx context.Context) (uint64, error) {
 	if reason != nil && !tikverr.IsErrorUndetermined(err) {
 		if errors.Is(reason, errChanged) {
 			return 0, kv.ErrConflict
+		}
+		if errors.Is(reason, errLate) && a.tale.lane == lanes-1 {
+			return 0, fmt.Errorf("%w: %v", kv.ErrUnavailable, errLate)
 		}
 		return 0, reason
 	}
@@ -264,7 +277,7 @@ func (a *attempt) fill(ctx context.Context, tx *transaction.KVTxn) error {
 			return s.commitFailure(err)
 		}
 	}
-	return nil
+	return a.tell(tx)
 }
 
 // clearCounter removes what was added to a counter that is overwritten. What is added until the commit is a conflict.
@@ -336,6 +349,9 @@ func (a *attempt) allow(ts uint64) error {
 		return nil
 	}
 	a.store.order.stamped(a.flight, ts)
+	if a.tale.late(ts) {
+		return errLate
+	}
 	if a.moves++; a.moves > maxMoves {
 		return errChanged
 	}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 
@@ -14,6 +15,7 @@ import (
 // snapshot implements kv.Snapshot.
 type snapshot struct {
 	reader *reader
+	began  time.Time
 	once   sync.Once
 	seen   map[string]uint64 // the digests of what Get gave, by key; see digest
 	ahead  map[string]answer // what Prefetch has read and Get was not asked for, by key
@@ -29,7 +31,9 @@ type answer struct {
 // maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
 const maxSeen = 4096
 
-func newSnapshot(s *Store, ts uint64) *snapshot { return &snapshot{reader: s.reader(ts)} }
+func newSnapshot(s *Store, ts uint64) *snapshot {
+	return &snapshot{reader: s.reader(ts), began: time.Now()}
+}
 
 // seed makes digests, and what collides, secret of this process.
 var seed = maphash.MakeSeed()

@@ -63,6 +63,7 @@ type Store struct {
 	folder folder
 	trips  Trips
 	lease  lease
+	tales  tales
 
 	mu    sync.Mutex // guards open; a leaf lock
 	open  map[kv.Version]*snapshot
