@@ -12,8 +12,8 @@ const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
 var lastID atomic.Uint64
 
 // NewID makes an unguessable key of 20 letters, each of five bits: 40 bits of time in milliseconds, ten bits that count
-// the keys of one millisecond, and 50 random bits. A later key of one process sorts behind an earlier one, also within a
-// millisecond and when the clock goes back (RFC 9562, section 6.2, method 1).
+// the keys of one millisecond, and 50 random bits. A later key of one process sorts behind an earlier one, also within
+// a millisecond and when the clock goes back (RFC 9562, section 6.2, method 1).
 func NewID() string {
 	var b [20]byte
 	if _, err := rand.Read(b[10:]); err != nil {
