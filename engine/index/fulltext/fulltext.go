@@ -30,6 +30,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -61,7 +62,8 @@ type Index struct {
 
 	k1, b float64
 	place
-	buf []byte
+	buf   []byte
+	pairs []kv.Pair // the room of eachOf
 }
 
 // place is where an index is: its own id counts within its table only.

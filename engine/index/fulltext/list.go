@@ -3,6 +3,7 @@ package fulltext
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/key"
@@ -18,10 +19,11 @@ type list struct {
 	count   int // documents that have the term
 	best    impact
 
-	at    int       // block under way
-	open  []posting // its postings, when they have been read
-	in    int       // place in open; -1: the block has not been read
-	ch    int       // place in changes
+	at    int     // block under way
+	in    *block  // it, when reading it has begun
+	next  int     // where its posting behind last is
+	last  posting // that was read of it
+	ch    int     // place in changes
 	cur   posting
 	ended bool
 }
@@ -31,9 +33,12 @@ const end = math.MaxUint64
 
 // list reads what there is of a term: the heads of its blocks and its changes.
 func (x *Index) list(term string) (*list, error) {
-	l := &list{in: -1, best: noImpact()}
+	l := &list{best: noImpact()}
 	err := x.eachOf(partBlock, term, func(last uint64, raw []byte) bool {
 		b, ok := openBlock(last, raw)
+		if len(l.blocks) == cap(l.blocks) { // a common term has thousands: they are copied seldom
+			l.blocks = slices.Grow(l.blocks, 3*len(l.blocks)+1)
+		}
 		l.blocks = append(l.blocks, b)
 		l.count += b.count
 		l.best = impact{max(l.best.tf, b.best.tf), min(l.best.length, b.best.length)}
@@ -59,15 +64,24 @@ func (x *Index) list(term string) (*list, error) {
 	return l, err
 }
 
+// entriesAhead is how many entries of a term are read at once.
+const entriesAhead = 32
+
 // eachOf walks the entries of a term in one part; f is false for what it cannot read.
 func (x *Index) eachOf(part byte, term string, f func(doc uint64, raw []byte) bool) error {
 	prefix := append([]byte(nil), x.termKey(part, term)...)
 	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{})
 	defer cur.Close()
-	for cur.Next() {
-		doc, rest, err := key.ReadUint(cur.Key()[len(prefix):])
-		if err != nil || len(rest) > 0 || !f(doc, cur.Value()) {
-			return x.corrupt("posting")
+	if x.pairs == nil {
+		x.pairs = make([]kv.Pair, entriesAhead)
+	}
+	for n := len(x.pairs); n == len(x.pairs); {
+		n = cur.Fill(x.pairs)
+		for _, p := range x.pairs[:n] {
+			doc, rest, err := key.ReadUint(p.Key[len(prefix):])
+			if err != nil || len(rest) > 0 || !f(doc, p.Value) {
+				return x.corrupt("posting")
+			}
 		}
 	}
 	if err := cur.Err(); err != nil {
@@ -86,8 +100,11 @@ func (l *list) doc() uint64 {
 
 // find is seek that gives the document, end after the last.
 func (l *list) find(target uint64) (doc uint64, ok bool) {
-	if l.ch == len(l.changes) && l.in >= 0 && target <= l.blocks[l.at].last { // in the block under way
-		l.cur = *l.advance(target)
+	if l.ch == len(l.changes) && l.in != nil && target <= l.in.last { // in the block under way
+		if !l.advance(target) {
+			return end, false
+		}
+		l.cur = l.last
 		return l.cur.doc, true
 	}
 	ok = l.seek(target)
@@ -97,22 +114,20 @@ func (l *list) find(target uint64) (doc uint64, ok bool) {
 // seek moves to the first document that is not before target. It never goes back.
 func (l *list) seek(target uint64) bool {
 	for {
-		p, ok := l.seekBlock(target)
+		found, ok := l.seekBlock(target)
 		if !ok {
 			return false
 		}
 		changes := l.changes[l.ch:]
 		l.ch += sort.Search(len(changes), func(i int) bool { return changes[i].doc >= target })
 		blockDoc := uint64(end)
-		if p != nil {
-			blockDoc = p.doc
+		if found {
+			blockDoc = l.last.doc
 		}
 		if l.ch == len(l.changes) || l.changes[l.ch].doc > blockDoc {
-			if p == nil {
-				l.ended = true
-				return true
+			if l.ended = !found; found {
+				l.cur = l.last
 			}
-			l.cur = *p
 			return true
 		}
 		c := &l.changes[l.ch]
@@ -124,33 +139,51 @@ func (l *list) seek(target uint64) bool {
 	}
 }
 
-// seekBlock finds the first posting in the blocks that is not before target; nil where there is none.
-func (l *list) seekBlock(target uint64) (p *posting, ok bool) {
+// seekBlock moves last to the first posting in the blocks that is not before target; found is false where there is none.
+func (l *list) seekBlock(target uint64) (found, ok bool) {
 	if l.at < len(l.blocks) && l.blocks[l.at].last < target {
 		rest := l.blocks[l.at+1:]
 		l.at += 1 + sort.Search(len(rest), func(i int) bool { return rest[i].last >= target })
-		l.in = -1
+		l.in = nil
 	}
 	if l.at == len(l.blocks) {
-		return nil, true
+		return false, true
 	}
-	if l.in < 0 {
-		if l.open, ok = l.blocks[l.at].postings(l.open[:0]); !ok {
-			return nil, false
+	if l.in == nil {
+		l.in, l.next, l.last = &l.blocks[l.at], 0, posting{doc: l.blocks[l.at].first}
+		if !l.read() {
+			return false, false
 		}
-		l.in = 0
 	}
-	return l.advance(target), true
+	return true, l.advance(target)
 }
 
-// advance moves in the block under way to the first posting that is not before target; there is one.
-func (l *list) advance(target uint64) *posting {
-	i := l.in
-	for l.open[i].doc < target {
-		i++
+// advance moves last to the first posting of the block under way that is not before target. It is false for a malformed
+// block: a sound one has such a posting. What is behind it stays unread.
+func (l *list) advance(target uint64) bool {
+	if raw := l.in.rest; len(raw) == 3*l.in.count { // each number is one byte
+		doc, next := l.last.doc, l.next
+		for doc < target && next+3 <= len(raw) {
+			doc += uint64(raw[next])
+			next += 3
+		}
+		l.last, l.next = posting{doc, uint32(raw[next-2]), uint32(raw[next-1])}, next
+		return target <= doc && doc <= l.in.last
 	}
-	l.in = i
-	return &l.open[i]
+	for l.last.doc < target {
+		if !l.read() {
+			return false
+		}
+	}
+	return true
+}
+
+// read moves last to the next posting of the block under way.
+func (l *list) read() bool {
+	raw := l.in.rest[l.next:]
+	p, rest, ok := readPosting(l.last.doc, raw)
+	l.last, l.next = p, l.next+len(raw)-len(rest)
+	return ok && p.doc <= l.in.last
 }
 
 // bound is what bounds the scores of the documents from target on, and the last document that it holds for. It reads no

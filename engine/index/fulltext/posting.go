@@ -108,26 +108,27 @@ func (b *block) postings(dst []posting) ([]posting, bool) {
 	dst = slices.Grow(dst[:0], b.count)[:b.count]
 	raw, doc := b.rest, b.first
 	for i := range dst {
-		p := &dst[i]
-		if len(raw) >= 3 && (raw[0]|raw[1]|raw[2]) < 0x80 { // most numbers are small
-			doc += uint64(raw[0])
-			p.doc, p.tf, p.length = doc, uint32(raw[1]), uint32(raw[2])
-			raw = raw[3:]
-			continue
-		}
-		var delta, tf, length uint64
 		var ok bool
-		if delta, raw, ok = uvarint(raw); !ok {
+		if dst[i], raw, ok = readPosting(doc, raw); !ok {
 			return dst[:i], false
 		}
-		if tf, raw, ok = uvarint(raw); !ok {
-			return dst[:i], false
-		}
-		if length, raw, ok = uvarint(raw); !ok {
-			return dst[:i], false
-		}
-		doc += delta
-		p.doc, p.tf, p.length = doc, uint32(tf), uint32(length)
+		doc = dst[i].doc
 	}
 	return dst, doc == b.last
+}
+
+// readPosting reads the posting behind that of a document.
+func readPosting(doc uint64, raw []byte) (p posting, rest []byte, ok bool) {
+	if len(raw) >= 3 && (raw[0]|raw[1]|raw[2]) < 0x80 { // most numbers are small
+		return posting{doc + uint64(raw[0]), uint32(raw[1]), uint32(raw[2])}, raw[3:], true
+	}
+	var delta, tf, length uint64
+	if delta, raw, ok = uvarint(raw); !ok {
+		return p, raw, false
+	}
+	if tf, raw, ok = uvarint(raw); !ok {
+		return p, raw, false
+	}
+	length, raw, ok = uvarint(raw)
+	return posting{doc + delta, uint32(tf), uint32(length)}, raw, ok
 }
