@@ -139,7 +139,8 @@ func (l *list) seek(target uint64) bool {
 	}
 }
 
-// seekBlock moves last to the first posting in the blocks that is not before target; found is false where there is none.
+// seekBlock moves last to the first posting in the blocks that is not before target; found is false where there is
+// none.
 func (l *list) seekBlock(target uint64) (found, ok bool) {
 	if l.at < len(l.blocks) && l.blocks[l.at].last < target {
 		rest := l.blocks[l.at+1:]

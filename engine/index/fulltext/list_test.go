@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestListsFindWhatIsInThem compares walks over blocks and changes with a look at all postings. Numbers are of one byte in
-// some blocks and longer in others.
+// TestListsFindWhatIsInThem compares walks over blocks and changes with a look at all postings. Numbers are of one byte
+// in some blocks and longer in others.
 func TestListsFindWhatIsInThem(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	for range 300 {
