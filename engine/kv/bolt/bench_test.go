@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/kvtest"
+	"go.etcd.io/bbolt"
 )
 
 func BenchmarkStore(b *testing.B) {
@@ -88,4 +89,77 @@ func BenchmarkOpen(b *testing.B) {
 			b.StartTimer()
 		}
 	})
+}
+
+// BenchmarkLoad puts 1,200,000 rows of 200 bytes, in random and in ascending key order, into a new store and closes it.
+// It tells the bytes of the file for each byte of keys and values, the share of its pages that is free, and the size of
+// the log that is left.
+func BenchmarkLoad(b *testing.B) {
+	const keys, batch = 1_200_000, 1000
+	for name, key := range map[string]func(i uint64) uint64{
+		"random":    func(i uint64) uint64 { return i * 0x9e3779b97f4a7c15 },
+		"ascending": func(i uint64) uint64 { return i },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				opt := bolt.Options{Path: filepath.Join(b.TempDir(), "x.db"), Sync: kv.SyncNever}
+				st := open(b, opt)
+				for at := uint64(0); at < keys; at += batch {
+					ws := make([]kv.Write, batch)
+					for i := range ws {
+						ws[i] = kv.Write{Key: fmt.Appendf(nil, "space---%016x", key(at+uint64(i))),
+							Value: make([]byte, 200)}
+					}
+					slices.SortFunc(ws, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
+					if _, err := st.Commit(b.Context(), &kv.Batch{Writes: ws}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				closeStore(b, st)
+				reportSpace(b, opt.Path, keys*(24+200))
+			}
+		})
+	}
+}
+
+// reportSpace tells what a closed store with so many bytes of keys and values takes.
+func reportSpace(b *testing.B, path string, content int64) {
+	b.Helper()
+	db, err := bbolt.Open(filepath.Join(path, "data.db"), 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(db.Path())
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		free := 0
+		pages := int(info.Size()) / db.Info().PageSize
+		for i := range pages {
+			if p, err := tx.Page(i); err == nil && (p == nil || p.Type == "free") {
+				free++
+			}
+		}
+		b.ReportMetric(float64(free)/float64(pages), "free/page")
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	logged := int64(0)
+	names, err := filepath.Glob(filepath.Join(path, "wal-*.log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			logged += info.Size()
+		}
+	}
+	b.ReportMetric(float64(info.Size())/float64(content), "file/content")
+	b.ReportMetric(float64(logged>>20), "MiB-of-log")
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
 }

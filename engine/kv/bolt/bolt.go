@@ -9,8 +9,9 @@
 //	snapshot    → the published state {active overlay, frozen overlay, bbolt read transaction}:
 //	              a key is looked up in this order, a scan merges the three
 //	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
-//	              begun; the frozen one goes to bbolt in key order, then a state without it is
-//	              published and its log segments are used again
+//	              begun; the frozen one goes to bbolt in key order, in parts, and after each part a state is
+//	              published that reads it from there; then one without the frozen overlay, whose log
+//	              segments are used again
 //
 // There is no timer in a commit, and no goroutine beside those of callers: one that finds nothing being synced syncs
 // its group. Meanwhile the next group is validated and applied; one of its callers is made to sync it before the

@@ -102,7 +102,11 @@ func (c *committer) checkpointIfDue() {
 	frozen, version, size := c.frozen, c.frozenAt, c.frozenBytes
 	c.running = true
 	go func() {
-		res := c.s.checkpoint(frozen, version, size)
+		res := c.s.checkpoint(frozen, version, size, func(b *base) {
+			c.mu.Lock()
+			defer c.unlock()
+			c.rebase(b)
+		})
 		c.mu.Lock()
 		defer c.unlock()
 		c.finishCheckpoint(res)
@@ -121,8 +125,9 @@ func (c *committer) freeze() {
 	c.publish()
 }
 
-// checkpoint writes t, the state at version, to bbolt; size is what it takes in the log.
-func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) (res checkpointResult) {
+// checkpoint writes t, the state at version, to bbolt; size is what it takes in the log. step is given a read
+// transaction after each part but the last.
+func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step func(*base)) (res checkpointResult) {
 	defer asCorrupt(&res.err, debug.SetPanicOnFault(true))
 	s.db.AllocSize = growStep(s.count.fileBytes.Load())
 	var cur overlay.Cursor
@@ -143,12 +148,12 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64) (res 
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
 		s.forgetPages()
-		if !more {
-			break
+		b, err := s.openBase()
+		if err != nil || !more {
+			return checkpointResult{version: version, base: b, err: err}
 		}
+		step(b)
 	}
-	b, err := s.openBase()
-	return checkpointResult{version: version, base: b, err: err}
 }
 
 // growStep is the extra length by which data.db is extended beyond the need of a part of a checkpoint: each time is a
@@ -237,6 +242,15 @@ func common(a, b []byte) int {
 	return n
 }
 
+// rebase publishes the state on a base that has a part of the frozen overlay. The content is the same, for what is
+// frozen hides what of it is in the base. The pages that the part has replaced are free for the next ones when no
+// snapshot holds the base before; else a checkpoint of keys in random order would write the whole file anew beside
+// itself.
+func (c *committer) rebase(b *base) {
+	c.base = b
+	c.publish()
+}
+
 // finishCheckpoint publishes a state that reads the checkpoint from bbolt, and frees the log.
 func (c *committer) finishCheckpoint(res checkpointResult) {
 	c.running = false
@@ -277,7 +291,7 @@ func (c *committer) lastCheckpoint() {
 			}
 			c.freeze()
 		}
-		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt, c.frozenBytes))
+		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt, c.frozenBytes, c.rebase))
 	}
 	if c.ckptErr != nil {
 		if err := c.s.log.Sync(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,5 +166,97 @@ func TestAppendedKeysTakeLessRoom(t *testing.T) {
 	ascending, mixed := used(func(i int) int { return i }), used(func(i int) int { return i * 7919 % keys })
 	if ascending > mixed*95/100 {
 		t.Errorf("ascending keys take %d bytes, keys in any order %d", ascending, mixed)
+	}
+}
+
+// load commits n rows of 150 bytes, in random key order, hundred at a time; after is called with the number so far.
+func load(t *testing.T, st *Store, n int, after func(rows int)) {
+	t.Helper()
+	for i := 0; i < n; i += 100 {
+		b := &kv.Batch{}
+		for j := i; j < i+100; j++ {
+			b.Writes = append(b.Writes, kv.Write{Key: fmt.Appendf(nil, "t%016x", uint64(j+1)*0x9e3779b97f4a7c15),
+				Value: make([]byte, 150)})
+		}
+		slices.SortFunc(b.Writes, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
+		if _, err := st.Commit(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		after(i + 100)
+	}
+}
+
+// TestCheckpointsUsePagesAgain: a load in random key order, which replaces nearly every page with each checkpoint, does
+// not leave a file that is half free: each part of a checkpoint uses the pages that the parts before it have replaced.
+func TestCheckpointsUsePagesAgain(t *testing.T) {
+	const limit = 8_000
+	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), CheckpointKeys: limit, Sync: kv.SyncNever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := uint64(0)
+	load(t, st, 6*limit, func(rows int) {
+		if rows%limit == 0 {
+			done++
+			checkpoints(t, st, done)
+		}
+	})
+	stats := st.db.Stats()
+	free := int64(stats.FreePageN+stats.PendingPageN) * int64(st.db.Info().PageSize)
+	if file := st.count.fileBytes.Load(); free > file/5 {
+		t.Errorf("%d bytes of %d are free", free, file)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSnapshotsWithinACheckpoint: a snapshot sees every row, whichever part of the running checkpoint it was opened
+// after, and keeps seeing it.
+func TestSnapshotsWithinACheckpoint(t *testing.T) {
+	const limit, rows = 1_600, 16_000
+	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), CheckpointKeys: limit, Sync: kv.SyncNever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				sn, err := st.Begin(context.Background())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n := [2]int{}
+				for i := range n {
+					c := sn.Scan(kv.Range{}, kv.ScanOptions{})
+					for c.Next() {
+						n[i]++
+					}
+					if c.Err() != nil {
+						t.Error(c.Err())
+					}
+					c.Close()
+				}
+				if want := int(sn.Version()) * 100; n != [2]int{want, want} {
+					t.Errorf("version %d: %d and %d rows, want %d", sn.Version(), n[0], n[1], want)
+				}
+				sn.Release()
+			}
+		})
+	}
+	load(t, st, rows, func(int) {})
+	checkpoints(t, st, 3)
+	close(stop)
+	readers.Wait()
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -334,19 +334,34 @@ func (l *Log) create() (*segment, error) {
 	return &segment{name: name, file: f}, nil
 }
 
-// Close closes the files; it does not sync. When everything was released, the next Open has
-// nothing to read.
+// Close closes the files; it does not sync. When everything was released, the next Open has nothing to read, and one
+// segment is left for it.
 func (l *Log) Close() error {
 	l.preparers.Wait()
-	var errList []error
+	var err error
 	if l.released == l.last && l.last > 0 {
-		for _, s := range []*segment{l.cur, l.spare} {
-			if s != nil {
-				errList = append(errList, s.clearHeader())
-			}
+		err = l.empty()
+	}
+	return errors.Join(err, l.closeFiles())
+}
+
+// empty removes all segments but the present one, and what makes that one be read.
+func (l *Log) empty() error {
+	l.mu.Lock()
+	rest := slices.DeleteFunc(l.segments(), func(s *segment) bool { return s == l.cur })
+	l.sealed, l.free, l.spare = nil, nil, nil
+	l.mu.Unlock()
+	var errList []error
+	for _, s := range rest {
+		errList = append(errList, s.file.Close(), l.fs.Remove(s.name))
+	}
+	if s := l.cur; s != nil {
+		errList = append(errList, s.clearHeader())
+		if s.size > l.opt.SegmentSize {
+			errList = append(errList, s.file.Truncate(l.opt.SegmentSize))
 		}
 	}
-	return errors.Join(append(errList, l.closeFiles())...)
+	return errors.Join(errList...)
 }
 
 func (l *Log) closeFiles() error {

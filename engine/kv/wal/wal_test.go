@@ -172,6 +172,36 @@ func TestSegmentsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// TestCloseLeavesOneSegment: a log that was released whole is one segment of the usual size after Close, also
+// when a large frame had made it grow.
+func TestCloseLeavesOneSegment(t *testing.T) {
+	d := fault.NewDisk()
+	l := start(t, d)
+	for v := kv.Version(1); v <= 200; v++ {
+		add(t, l, v, strings.Repeat("x", 1000))
+	}
+	add(t, l, 201, strings.Repeat("x", 100_000))
+	if err := l.Release(201); err != nil {
+		t.Fatal(err)
+	}
+	closeLog(t, l)
+	if used, want := d.Used(), options(d).SegmentSize; used > want {
+		t.Errorf("%d bytes are left, want %d at most", used, want)
+	}
+	l, h, _, err := reopen(d, 201)
+	if err != nil || len(h) != 0 {
+		t.Fatalf("%d frames come back: %v", len(h), err)
+	}
+	add(t, l, 202, "next")
+	closeLog(t, l)
+	l, h, _, err = reopen(d, 201)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantHistory(t, h, "202:next")
+	closeLog(t, l)
+}
+
 func TestLargeFrames(t *testing.T) {
 	d := fault.NewDisk()
 	l := start(t, d)
