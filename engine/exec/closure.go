@@ -161,7 +161,12 @@ func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Val
 		}
 	}
 	frame.vars = append(frame.vars, c.vars...)
+	reading := r.reading
+	if reading == nil {
+		r.reading = errClosure
+	}
 	v, err := r.Value(ctx, frame, c.node.Body)
+	r.reading = reading
 	r.release(frame)
 	if err != nil || c.node.Returns == nil {
 		return v, err

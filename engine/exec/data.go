@@ -73,6 +73,8 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 	case ast.DataPatch:
 		if r.Auth.CanRead() { // all of the record, then; seen has its COMPUTED fields besides
 			seen = stored
+		} else if err := r.patchable(ctx, stored, env.doc, v); err != nil {
+			return change{}, err
 		}
 		after, err := value.Patch(stored, seen, v, ctx.Err)
 		if err == nil && after.Kind() != value.KindObject {
@@ -88,6 +90,22 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 		after = value.ObjectOf(v.Object().With("id", id))
 	}
 	return change{after: after, input: v, keep: d.Kind == ast.DataContent, hasNone: record.HasNone(v), given: true}, nil
+}
+
+// patchable refuses a PATCH that reads what its caller may not. A new record has its id in doc.
+func (r *Run) patchable(ctx context.Context, stored, doc, ops value.Value) error {
+	id := RecordOf(stored)
+	if id.IsNone() {
+		id = RecordOf(doc)
+	}
+	if id.IsNone() {
+		return nil
+	}
+	tb, err := r.Table(id.Record().Table)
+	if tb == nil || err != nil {
+		return err
+	}
+	return record.Patchable(tb, ops, ctx.Err)
 }
 
 func unusable(v value.Value, clause, detail string) error {

@@ -142,8 +142,8 @@ func (s *unionRows) explain() *plan.Node {
 }
 
 func (s *splitRows) explain() *plan.Node {
-	on := make([]string, len(s.paths))
-	for i, id := range s.paths {
+	on := make([]string, len(s.shown))
+	for i, id := range s.shown {
 		on[i] = ast.Text(id)
 	}
 	n := node("Split", s.in).With("on", strings.Join(on, ", "))

@@ -62,7 +62,7 @@ func writes(action string) bool {
 
 // mayTouch checks the PERMISSIONS of a bucket, whose expression sees $action, $file and $target.
 func (r *Run) mayTouch(ctx context.Context, p *ast.Permission, action string, f, target *value.File) error {
-	if r.reading > 0 && writes(action) {
+	if r.reading == errReading && writes(action) {
 		return errReading
 	}
 	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() || !writes(action) && r.Auth.CanRead() {

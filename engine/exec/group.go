@@ -81,7 +81,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 			}
 			gf.args = make([]compiled, len(gf.calls))
 			calls = append(calls, gf.calls...)
-			if gf.once = len(gf.calls) == 0 && plan.Rowless(f.X); len(gf.calls) == 0 && !gf.once {
+			if gf.once = len(gf.calls) == 0 && plan.OncePerGroup(f.X); len(gf.calls) == 0 && !gf.once {
 				lists++
 			}
 			g.plain = g.plain && len(gf.calls) == 1 && f.X == ast.Expr(gf.calls[0])

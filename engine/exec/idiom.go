@@ -198,7 +198,7 @@ func (r *Run) field(ctx context.Context, v value.Value, name string) (value.Valu
 	return value.None, nil
 }
 
-// all is v.* of anything but an array.
+// all is v.* of anything but an array: what has nothing inside gives NONE.
 func (r *Run) all(ctx context.Context, v value.Value) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindObject:
@@ -206,7 +206,7 @@ func (r *Run) all(ctx context.Context, v value.Value) (value.Value, error) {
 	case value.KindRecord:
 		return r.Fetch(ctx, v.Record())
 	}
-	return value.Array(v), nil
+	return value.None, nil
 }
 
 // fetchAll puts records in the place of the links in an array.

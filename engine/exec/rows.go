@@ -338,8 +338,33 @@ type splitRows struct {
 	r     *Run
 	in    rows
 	paths []*ast.Idiom
-	open  []split // one for each path whose elements are walked
+	shown []*ast.Idiom // as written
+	open  []split      // one for each path whose elements are walked
 	n     int64
+}
+
+// split is SPLIT over rows, and the columns to go on with. An alias is split as the value that it stands for, which
+// each row gets for this.
+func (r *Run) split(env *Env, in rows, s *ast.Select) (rows, *ast.Projections) {
+	to, made := plan.SplitColumns(s)
+	if len(made) > 0 {
+		in = &mapRows{in: in, f: func(ctx context.Context, doc value.Value) (value.Value, error) {
+			env.SetDoc(doc)
+			out := doc
+			if doc.Kind() != value.KindObject {
+				out = value.ObjectOf(nil)
+			}
+			for _, f := range made {
+				v, err := r.Value(ctx, env, f.X)
+				if err != nil {
+					return value.None, err
+				}
+				out = inside.Put(out, f.Alias.Parts, v)
+			}
+			return out, nil
+		}}
+	}
+	return &splitRows{r: r, in: in, paths: to.Split, shown: s.Split}, to.Projections
 }
 
 // split is a walk over the elements at one path of a row.

@@ -64,7 +64,7 @@ type Run struct {
 	depth    int
 	defining int    // more than 0 inside the expressions of definitions
 	at       uint64 // the version of the history that is read; 0: now
-	reading  int    // more than 0 inside what may not write: permissions, COMPUTED fields, views, indexes
+	reading  error  // of a write inside of what may not: permissions, COMPUTED fields, views, indexes, closures; or nil
 	ticks    uint32
 	beyond
 	gate    *record.Gate  // the last one that was made; see Gate
@@ -281,14 +281,12 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 	env.vars = append(env.vars, vars...)
 	defer r.release(env)
 	r.defining++
-	was := r.inCode(rights.Code)
+	was, reading := r.inCode(rights.Code), r.reading
 	if rights.Reading {
-		r.reading++
+		r.reading = errReading
 	}
 	v, err := r.Value(ctx, env, x)
-	if rights.Reading {
-		r.reading--
-	}
+	r.reading = reading
 	r.outOf(was)
 	r.defining--
 	return v, err

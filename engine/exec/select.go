@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/aggregate"
@@ -240,41 +239,27 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 	}
 	env = inFrom(env)
 	scanned := scansLimit(s)
+	var err error
 	if s.Limit != nil {
-		v, err := r.Value(ctx, env, s.Limit)
-		if err != nil {
+		w.limitText = plan.Show(s.Limit)
+		if w.limit, err = r.bound(ctx, env, s.Limit, "LIMIT", scanned); err != nil {
 			return w, err
 		}
-		w.limitText = plan.Show(s.Limit)
-		n, ok := inside.Whole(v)
-		switch {
-		case v.IsNullish():
-			n = 0
-		case !ok:
-			return w, notInteger("LIMIT", scanned, v)
-		case n < 0:
-			return w, negative("LIMIT", scanned, n)
-		}
-		w.limit = n
 	}
 	if s.Start != nil {
-		v, err := r.Value(ctx, env, s.Start)
-		if err != nil {
-			return w, err
-		}
 		w.startText = plan.Show(s.Start)
-		n, ok := inside.Whole(v)
-		switch {
-		case v.IsNullish():
-			n = 0
-		case !ok:
-			return w, notInteger("START", scanned, v)
-		case n < 0:
-			return w, negative("START", scanned, n)
-		}
-		w.start = n
+		w.start, err = r.bound(ctx, env, s.Start, "START", scanned)
 	}
-	return w, nil
+	return w, err
+}
+
+// bound is the number of a LIMIT or START.
+func (r *Run) bound(ctx context.Context, env *Env, x ast.Expr, clause string, scanned bool) (int64, error) {
+	v, err := r.Value(ctx, env, x)
+	if err != nil {
+		return 0, err
+	}
+	return inside.Bound(v, clause, scanned)
 }
 
 // scansLimit reports whether LIMIT is that of the scan of a table, whose errors have other words.
@@ -286,32 +271,11 @@ func scansLimit(s *ast.Select) bool {
 	return ok
 }
 
-func notInteger(clause string, scanned bool, v value.Value) error {
-	if scanned {
-		return errs.Internal("LIMIT/START must be an integer, got %s", debugText(v))
-	}
-	return errs.Internal("%s must be a non-negative integer: expected integer, got %s", clause, debugText(v))
-}
-
-func negative(clause string, scanned bool, n int64) error {
-	if scanned {
-		return errs.Internal("LIMIT/START must be a non-negative integer, got %d", n)
-	}
-	return errs.Internal("%s must be a non-negative integer: expected non-negative integer, got %d", clause, n)
-}
-
-// debugText names a value as the reference's texts about LIMIT do.
-func debugText(v value.Value) string {
-	if v.Kind() == value.KindString {
-		return fmt.Sprintf("String(%q)", v.Beginning(errs.LongestMsg).Str())
-	}
-	return v.Brief()
-}
-
 // pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.
 func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Select, lim window) (rows, error) {
+	columns := s.Projections
 	if len(s.Split) > 0 {
-		in = &splitRows{r: r, in: in, paths: s.Split}
+		in, columns = r.split(rowEnv, in, s)
 	}
 	fetch, err := r.FetchPaths(ctx, env, s.Fetch)
 	if err != nil {
@@ -328,7 +292,7 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, nil)
 		return r.finish(ctx, in, s, fetch, omits), nil
 	}
-	proj := r.projector(rowEnv, s.Projections)
+	proj := r.projector(rowEnv, columns)
 	if s.Projections.Value {
 		if !plan.SortsRaw(s) && s.Order != nil {
 			return r.sortedValues(ctx, rowEnv, omitted(in, omits), s, lim, proj, fetch), nil

@@ -11,7 +11,7 @@ import (
 // nextVal is the next number of a sequence. It is outside the transaction: a number once given
 // stays given.
 func (r *Run) nextVal(ctx context.Context, name string) (int64, error) {
-	if r.reading > 0 {
+	if r.reading == errReading {
 		return 0, errReading
 	}
 	db, err := r.Database()

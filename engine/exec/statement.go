@@ -15,8 +15,8 @@ import (
 // Exec executes one statement inside the run's transaction. Control flow may come back as one of
 // the signals of signal.go; Statement and closures land them.
 func (r *Run) Exec(ctx context.Context, env *Env, s ast.Statement) (value.Value, error) {
-	if r.reading > 0 && !plan.ReadsOnly(s) {
-		return value.None, errReading
+	if r.reading != nil && !plan.ReadsOnly(s) {
+		return value.None, r.reading
 	}
 	switch s := s.(type) {
 	case *ast.ExprStmt:

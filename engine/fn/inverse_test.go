@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,9 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 		for name, want := range map[string]float64{"distance::hamming": float64(differ),
 			"similarity::pearson": cov / math.Sqrt(varA*varB),
 			"angle":               math.Acos(max(-1, min(1, dot/math.Sqrt(aa*bb))))} {
+			if name != "distance::hamming" && (n < 2 || isConstant(a) || isConstant(b)) {
+				continue // these are errors, or nearly
+			}
 			got := l.call("vector::"+name, va, vb)
 			x := float64(0)
 			if x = got.Float(); got.Kind() == value.KindInt {
@@ -136,9 +140,11 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 			"subtract": func(i int) float64 { return a[i] - b[i] },
 			"project":  func(i int) float64 { return b[i] * dot / bb },
 		} {
+			if name == "divide" && slices.Contains(b, 0) || name == "project" && bb == 0 {
+				continue // these are errors
+			}
 			for i, got := range l.call("vector::"+name, va, vb).Elems() {
-				if w := want(i); !closeTo(got.Float(), w) && !(b[i] == 0 && name == "divide") &&
-					!(bb < 1e-9 && name == "project") {
+				if w := want(i); !closeTo(got.Float(), w) && !(bb < 1e-9 && name == "project") {
 					t.Fatalf("%s at %d: got %s, want %v", name, i, got, w)
 				}
 			}

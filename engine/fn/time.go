@@ -53,8 +53,8 @@ func timeFuncs() []entry {
 			func(d value.Datetime) int64 { return d.Secs*1e3 + int64(d.Nanos)/1e6 }),
 		part("minute", "The minute.", func(d value.Datetime) int64 { return int64(calendar(d).Minute()) }),
 		part("month", "The month.", func(d value.Datetime) int64 { return int64(calendar(d).Month()) }),
-		part("nano", "Nanoseconds since 1970; 0 where they do not fit.",
-			func(d value.Datetime) int64 { n, _ := unixNanos(d); return n }),
+		{sig: "steady time::nano(at?: datetime) -> int", impl: timeNano,
+			doc: "Nanoseconds since 1970; an error where they do not fit into an int."},
 		part("second", "The second.", func(d value.Datetime) int64 { return int64(calendar(d).Second()) }),
 		part("unix", "Whole seconds since 1970.", func(d value.Datetime) int64 { return d.Secs }),
 		part("wday", "The day of the week from 1 for Monday.",
@@ -131,6 +131,14 @@ func (c Call) at(args []value.Value) value.Datetime {
 
 func timePart(f func(value.Datetime) int64) Impl {
 	return func(c Call, args []value.Value) (value.Value, error) { return value.Int(f(c.at(args))), nil }
+}
+
+func timeNano(c Call, args []value.Value) (value.Value, error) {
+	n, ok := unixNanos(c.at(args))
+	if !ok {
+		return value.None, c.incorrect("The datetime must be between 1677-09-21T00:12:43.145224192Z and 2262-04-11T23:47:16.854775807Z.")
+	}
+	return value.Int(n), nil
 }
 
 func isoWeekday(t time.Time) int64 {

@@ -12,26 +12,26 @@ func vectorFuncs() []entry {
 	entries := []entry{
 		{sig: "vector::add(a: array<number>, b: array<number>) -> array<number>", impl: elementwise(adding()),
 			doc: "The sums, item by item."},
-		{sig: "vector::angle(a: array<number>, b: array<number>) -> float", impl: onVectors(angle),
-			doc: "The angle in radians; NaN with a zero vector."},
+		{sig: "vector::angle(a: array<number>, b: array<number>) -> float", impl: vectorAngle,
+			doc: "The angle in radians; an error with a vector of length 0."},
 		{sig: "vector::cross(a: array<number>, b: array<number>) -> array<number>", impl: vectorCross,
 			doc: "The cross product in three dimensions."},
 		{sig: "vector::divide(a: array<number>, b: array<number>) -> array<number>", impl: vectorDivide,
-			doc: "The quotients, item by item; NaN for a division by zero."},
+			doc: "The quotients, item by item; an error for a division by zero."},
 		{sig: "vector::dot(a: array<number>, b: array<number>) -> number", impl: vectorDot, doc: "The dot product."},
-		{sig: "vector::magnitude(v: array<number>) -> float", impl: vectorMagnitude, doc: "The length."},
+		{sig: "vector::magnitude(v: array<number>) -> float", impl: vectorMagnitude, doc: "The length; 0 of the empty vector."},
 		{sig: "vector::multiply(a: array<number>, b: array<number>) -> array<number>", impl: elementwise(multiplying()),
 			doc: "The products, item by item."},
 		{sig: "vector::normalize(v: array<number>) -> array<number>", impl: vectorNormalize,
-			doc: "The vector of length 1 in the same direction."},
+			doc: "The vector of length 1 in the same direction; an error of a vector of length 0."},
 		{sig: "vector::project(a: array<number>, b: array<number>) -> array<number>", impl: vectorProject,
-			doc: "The projection of the first vector onto the second."},
+			doc: "The projection of the first vector onto the second; an error where the second has the length 0."},
 		{sig: "vector::scale(v: array<number>, factor: number) -> array<number>", impl: vectorScale,
 			doc: "The items times a number."},
 		{sig: "vector::subtract(a: array<number>, b: array<number>) -> array<number>", impl: elementwise(subtracting()),
 			doc: "The differences, item by item."},
 		{sig: "vector::distance::chebyshev(a: array<number>, b: array<number>) -> float", impl: onVectors(chebyshev),
-			doc: "The greatest difference of two items."},
+			doc: "The greatest difference of two items; 0 of empty vectors."},
 		{sig: "vector::distance::euclidean(a: array<number>, b: array<number>) -> float", impl: onVectors(euclidean),
 			doc: "The length of the difference."},
 		{sig: "vector::distance::hamming(a: array<number>, b: array<number>) -> int", impl: vectorHamming,
@@ -48,11 +48,11 @@ func vectorFuncs() []entry {
 		{sig: "vector::similarity::cosine(a: array<number>, b: array<number>) -> float", impl: vectorCosine,
 			doc: "The cosine of the angle; NaN with a zero vector."},
 		{sig: "vector::similarity::jaccard(a: array<number>, b: array<number>) -> float", impl: vectorJaccard,
-			doc: "The common items as a share of all items."},
-		{sig: "vector::similarity::pearson(a: array<number>, b: array<number>) -> float", impl: onVectors(pearson),
-			doc: "The correlation; NaN for constant vectors."},
+			doc: "The common items as a share of all items; 1 of empty vectors."},
+		{sig: "vector::similarity::pearson(a: array<number>, b: array<number>) -> float", impl: vectorPearson,
+			doc: "The correlation; an error for constant vectors and those of less than two items."},
 		{sig: "vector::similarity::spearman(a: array<number>, b: array<number>) -> float", impl: vectorSpearman,
-			doc: "The correlation of the ranks, equal items sharing the mean of theirs; NaN for constant vectors."},
+			doc: "The correlation of the ranks, equal items sharing the mean of theirs; an error for constant vectors and those of less than two items."},
 		{sig: "vector::sum(vectors: array<array<number>>) -> array<number>", impl: vectorSum,
 			doc: "The sum of vectors of the same dimension, item by item; NONE of no vector. Sums the vectors of the rows under GROUP."},
 	}
@@ -110,19 +110,21 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// length of the empty vector is -0, as in the reference.
-func length(a []float64) float64 {
-	if len(a) == 0 {
-		return math.Copysign(0, -1)
-	}
-	return math.Sqrt(dot(a, a))
-}
+func length(a []float64) float64 { return math.Sqrt(dot(a, a)) }
 
 func cosine(a, b []float64) float64 { return dot(a, b) / (length(a) * length(b)) }
 
-func angle(a, b []float64) float64 {
+func vectorAngle(c Call, args []value.Value) (value.Value, error) {
+	if err := c.sameDimension(args[0], args[1]); err != nil {
+		return value.None, err
+	}
+	var bufA, bufB [stackVector]float64
+	a, b := floats(bufA[:], args[0]), floats(bufB[:], args[1])
+	if length(a) == 0 || length(b) == 0 {
+		return value.None, c.incorrect("Both vectors must have a length above 0.")
+	}
 	// Rounding may carry the cosine of parallel vectors past 1.
-	return real.Acos(max(-1, min(1, cosine(a, b))))
+	return value.Float(real.Acos(max(-1, min(1, cosine(a, b))))), nil
 }
 
 func euclidean(a, b []float64) float64 {
@@ -138,11 +140,39 @@ func euclidean(a, b []float64) float64 {
 }
 
 func chebyshev(a, b []float64) float64 {
-	most := -math.MaxFloat64
+	most := 0.0
 	for i, x := range a {
 		most = max(most, math.Abs(x-b[i]))
 	}
 	return most
+}
+
+func vectorPearson(c Call, args []value.Value) (value.Value, error) {
+	if err := c.sameDimension(args[0], args[1]); err != nil {
+		return value.None, err
+	}
+	var bufA, bufB [stackVector]float64
+	return c.correlation(floats(bufA[:], args[0]), floats(bufB[:], args[1]))
+}
+
+// correlation refuses vectors that have none: those of less than two items, and those whose items are all the same.
+func (c Call) correlation(a, b []float64) (value.Value, error) {
+	if len(a) < 2 {
+		return value.None, c.incorrect("The two vectors must have a dimension of at least 2.")
+	}
+	if constant(a) || constant(b) {
+		return value.None, c.incorrect("The items of a vector must not all be the same.")
+	}
+	return value.Float(pearson(a, b)), nil
+}
+
+func constant(a []float64) bool {
+	for _, x := range a[1:] {
+		if x != a[0] {
+			return false
+		}
+	}
+	return true
 }
 
 func pearson(a, b []float64) float64 {
@@ -187,10 +217,10 @@ func vectorDivide(c Call, args []value.Value) (value.Value, error) {
 	a, b := args[0].Elems(), args[1].Elems()
 	out := make([]value.Value, len(a))
 	for i := range a {
-		out[i] = nan()
-		if b[i].AsFloat() != 0 {
-			out[i] = value.Div(a[i], b[i])
+		if b[i].AsFloat() == 0 {
+			return value.None, c.incorrect("The second vector must not contain 0.")
 		}
+		out[i] = value.Div(a[i], b[i])
 	}
 	return value.ArrayOf(out), nil
 }
@@ -262,17 +292,16 @@ func vectorMagnitude(_ Call, args []value.Value) (value.Value, error) {
 	return value.Float(length(floats(buf[:], args[0]))), nil
 }
 
-func vectorNormalize(_ Call, args []value.Value) (value.Value, error) {
+func vectorNormalize(c Call, args []value.Value) (value.Value, error) {
 	var buf [stackVector]float64
 	mag := length(floats(buf[:], args[0]))
+	if mag == 0 {
+		return value.None, c.incorrect("The vector must have a length above 0.")
+	}
 	items := args[0].Elems()
 	out := make([]value.Value, len(items))
 	for i, v := range items {
-		if mag == 0 {
-			out[i] = nan()
-		} else {
-			out[i] = value.Div(v, value.Float(mag))
-		}
+		out[i] = value.Div(v, value.Float(mag))
 	}
 	return value.ArrayOf(out), nil
 }
@@ -288,6 +317,9 @@ func vectorProject(c Call, args []value.Value) (value.Value, error) {
 	var buf [stackVector]float64
 	onto := floats(buf[:], args[1])
 	square := dot(onto, onto)
+	if square == 0 {
+		return value.None, c.incorrect("The second vector must have a length above 0.")
+	}
 	factor := value.Div(product, value.Float(square))
 	if factor.Kind() == value.KindFloat { // also where the square is too large for a decimal
 		factor = value.Float(product.AsFloat() / square)
@@ -386,6 +418,9 @@ func vectorJaccard(_ Call, args []value.Value) (value.Value, error) {
 		default:
 			either++
 		}
+	}
+	if either == 0 {
+		return value.Float(1), nil
 	}
 	return value.Float(float64(both) / float64(either)), nil
 }

@@ -22,7 +22,7 @@ func vectorSpearman(c Call, args []value.Value) (value.Value, error) {
 	if !ranks(a, floats(items, args[0]), order) || !ranks(b, floats(items, args[1]), order) {
 		return nan(), nil
 	}
-	return value.Float(pearson(a, b)), nil
+	return c.correlation(a, b)
 }
 
 // ranks puts the places of the items in ascending order from 1 on into out, equal items sharing the mean of theirs;
@@ -56,6 +56,9 @@ func vectorMahalanobis(c Call, args []value.Value) (value.Value, error) {
 	}
 	var bufA, bufB [stackVector]float64
 	a, b := floats(bufA[:], args[0]), floats(bufB[:], args[1])
+	if len(a) == 0 {
+		return value.None, c.incorrect("The two vectors must not be empty.")
+	}
 	if len(args) < 3 {
 		return value.Float(euclidean(a, b)), nil
 	}

@@ -10,7 +10,7 @@ import (
 // draft is a value while operations change it. A change costs as much as its path is long, not as much as the value is
 // large: what it touches is kept beside the value, and goes in when all are done.
 type draft struct {
-	v  Value  // as it was before; of the same kind as it is now
+	v  Value  // as it was before; of the same kind as it is now. A set has its order again when all is done
 	in *parts // nil: it is as v
 }
 
@@ -52,12 +52,15 @@ func (f *draftField) weight() int64 {
 func (d *draft) open() *parts {
 	if d.in == nil {
 		d.in = &parts{weight: d.weight()}
-		if d.v.kind == KindArray {
+		if d.isList() {
 			d.in.runs = slices.Collect(slices.Chunk(drafts(d.v.Elems()), runLength))
 		}
 	}
 	return d.in
 }
+
+// isList reports whether d has elements, each at its position.
+func (d *draft) isList() bool { return d.v.kind == KindArray || d.v.kind == KindSet }
 
 func drafts(elems []Value) []draft {
 	out := make([]draft, len(elems))
@@ -171,7 +174,7 @@ func (d *draft) get(path []string) Value {
 	switch d.v.kind {
 	case KindObject:
 		return d.peek(path[0]).get(path[1:])
-	case KindArray:
+	case KindArray, KindSet:
 		if e, ok := d.elem(path[0]); e != nil {
 			return e.get(path[1:])
 		} else if ok {
@@ -191,7 +194,7 @@ func (d *draft) spreads(path []string) bool {
 		switch d.v.kind {
 		case KindObject:
 			d = d.peek(path[0])
-		case KindArray:
+		case KindArray, KindSet:
 			e, ok := d.elem(path[0])
 			if e == nil {
 				return !ok
@@ -216,7 +219,7 @@ func (d *draft) change(path []string, f func(*draft) error) error {
 		return d.changeField(path, f)
 	case KindObject:
 		return d.changeField(path, f)
-	case KindArray:
+	case KindArray, KindSet:
 		n := d.len()
 		if i, ok := placeIn(path[0], n); ok {
 			if i >= n {
@@ -289,7 +292,7 @@ func (d *draft) remove(path []string) error {
 			}
 		}
 		d.in.weight += c.weight() - was
-	case KindArray:
+	case KindArray, KindSet:
 		n := d.len()
 		i, ok := placeIn(path[0], n)
 		switch {
@@ -347,9 +350,12 @@ func (d *draft) value() Value {
 	if d.in == nil {
 		return d.v
 	}
-	if d.v.kind == KindArray {
+	switch d.v.kind {
+	case KindArray:
 		d.v = d.in.list((*draft).value)
-	} else {
+	case KindSet:
+		d.v = SetOf(d.in.list((*draft).value).Elems())
+	default:
 		edits := make([]edit, len(d.in.fields))
 		for i := range d.in.fields {
 			f := &d.in.fields[i]

@@ -17,8 +17,10 @@ import (
 // element. What else a path does not reach stays as it is.
 //
 // The operations copy, move, test and change read from seen: v as the caller may see it. In an array that is hidden
-// there nothing has a position: an insert still happens, and any other operation by a position does nothing. goOn is
-// asked before each operation and while one works; an error ends all.
+// there nothing has a position: an insert still happens, and any other operation by a position does nothing. A move of
+// what is hidden as a whole leaves it where it is. goOn is asked before each operation and while one works; an error
+// ends all. A set is like an array whose elements have the positions of their order; it has its order again, and equal
+// elements once, when all is done.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	if ops.kind != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
@@ -43,6 +45,7 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 			return None, err
 		}
 		hidden := view != whole && steps[i].hidden(whole, view)
+		steps[i].stays = view != whole && isNothing(steps[i].value)
 		if err := steps[i].apply(view); err != nil {
 			return None, err
 		}
@@ -58,6 +61,11 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 	return whole.value(), nil
 }
 
+// isNothing reports whether v is NONE, or a list of nothing else.
+func isNothing(v Value) bool {
+	return v.IsNone() || v.kind == KindArray && !slices.ContainsFunc(v.Elems(), func(e Value) bool { return !e.IsNone() })
+}
+
 // mostPatched is the weight that operations may give a value.
 const mostPatched = 1 << 30
 
@@ -70,6 +78,7 @@ type patchStep struct {
 	op         string
 	path, from []string
 	value      Value
+	stays      bool // of a move: what it found is NONE, and so is for its caller what may be hidden there
 }
 
 func parsePatchStep(v Value) (patchStep, error) {
@@ -146,9 +155,9 @@ func (d *draft) hides(view *draft, path []string, inserts bool) bool {
 			} else {
 				view = &draft{}
 			}
-		case d.v.kind != KindArray:
+		case !d.isList():
 			return false
-		case view.v.kind != KindArray || view.len() != d.len():
+		case !view.isList() || view.len() != d.len():
 			return slices.ContainsFunc(path, isPosition) && !(inserts && len(path) == 1)
 		case isPosition(path[0]):
 			e, _ := d.elem(path[0])
@@ -209,8 +218,10 @@ func (s *patchStep) apply(d *draft) error {
 	case "remove":
 		return d.remove(s.path)
 	case "move":
-		if err := d.remove(s.from); err != nil {
-			return err
+		if !s.stays {
+			if err := d.remove(s.from); err != nil {
+				return err
+			}
 		}
 		return s.put(d)
 	case "test":
@@ -252,7 +263,7 @@ func (s *patchStep) put(d *draft) error {
 // What is neither gives way to v.
 func (d *draft) place(step string, v Value) error {
 	switch d.v.kind {
-	case KindArray:
+	case KindArray, KindSet:
 		i, _ := placeIn(step, d.len())
 		d.insert(i, v)
 	case KindObject:
