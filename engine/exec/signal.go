@@ -21,7 +21,8 @@ var (
 var errReading = errs.NotAllowed("Permissions, COMPUTED fields, views and the expressions of indexes may not write")
 
 // errClosure is that of a write in a closure. Sequences and files, which are outside of the transaction, stay open to it.
-var errClosure = errs.Internal("There was a problem with the key-value store: Couldn't write to a read only transaction")
+var errClosure = errs.Internal("There was a problem with the key-value store: " +
+	"Couldn't write to a read only transaction")
 
 // IsStray reports whether err is that of a BREAK or CONTINUE outside of a loop.
 func IsStray(err error) bool { return errors.Is(err, errStray()) }

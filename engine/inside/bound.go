@@ -10,7 +10,8 @@ import (
 // Bound is the number of rows that a value of LIMIT or START means; NONE and NULL are 0. clause names it in the error
 // for what is no number of rows; scanned says that it is of the scan of a table, which has other words.
 func Bound(v value.Value, clause string, scanned bool) (int64, error) {
-	must, integer, got := clause+" must be a non-negative integer", ": expected integer", ": expected non-negative integer"
+	must := clause + " must be a non-negative integer"
+	integer, got := ": expected integer", ": expected non-negative integer"
 	if scanned {
 		must, integer, got = "LIMIT/START must be a non-negative integer", "", ""
 	}

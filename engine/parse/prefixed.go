@@ -171,13 +171,20 @@ func (p *parser) file(t token) value.Value {
 		return value.None
 	}
 	colon := s.bareColon()
+	bucket := colon
+	if colon < 0 {
+		bucket = len(s.text)
+	}
+	s.fileChars(p, 0, bucket, ", file strings buckets only allow alpha numeric characters and `_`, `-`, and `.`", false)
 	switch {
-	case colon < 0, colon+1 == len(s.text):
+	case p.err != nil:
+	case colon < 0:
 		s.atEnd(p, "Unexpected end of file string, missing bucket seperator `:/`")
+	case colon+1 == len(s.text):
+		s.atEnd(p, "Unexpected end of file string, missing file string key.")
 	case s.text[colon+1] != '/':
 		s.unexpected(p, colon+1, ", expected `/`")
 	default:
-		s.fileChars(p, 0, colon, ", file strings buckets only allow alpha numeric characters and `_`, `-`, and `.`", false)
 		s.fileChars(p, colon+1, len(s.text),
 			", file strings key's only allow alpha numeric characters and `_`, `-`, `.`, and `/`", true)
 	}

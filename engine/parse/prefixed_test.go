@@ -36,6 +36,9 @@ func TestEscapesInPrefixedStrings(t *testing.T) {
 		{in: `f"bk\u{20}t:/ab"`, err: "Unexpected character ` `, file strings buckets only allow alpha numeric " +
 			"characters and `_`, `-`, and `.` [1:5] 6"},
 		{in: `f"a\u{62}c"`, err: "Unexpected end of file string, missing bucket seperator `:/` [1:11] 1"},
+		{in: `f"a:"`, err: "Unexpected end of file string, missing file string key. [1:5] 1"},
+		{in: `f"a b"`, err: "Unexpected character ` `, file strings buckets only allow alpha numeric " +
+			"characters and `_`, `-`, and `.` [1:4] 1"},
 		{in: `f"\u{62}:x"`, err: "Unexpected character `x`, expected `/` [1:10] 1"},
 		{in: `r"\u{70}en:1"`, want: `pen:1`},
 		{in: `r"\u{70}en"`, err: "Unexpected end of file, expected : [1:11] 1"},

@@ -11,7 +11,7 @@ import (
 )
 
 // Patchable refuses the operations copy, move and test of a PATCH (see value.Patch) whose pointer reaches a field that
-// nobody but system users may select, one around it, or one inside of it. It is for callers whom permissions hold for.
+// system users alone may select, one around it, or one inside of it. It is for callers whom permissions hold for.
 // goOn is asked before each operation, and its error ends all.
 //
 // SECURITY: it asks the definitions alone, so it tells nothing of the record. A field that only a condition hides reads

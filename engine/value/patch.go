@@ -63,7 +63,8 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 
 // isNothing reports whether v is NONE, or a list of nothing else.
 func isNothing(v Value) bool {
-	return v.IsNone() || v.kind == KindArray && !slices.ContainsFunc(v.Elems(), func(e Value) bool { return !e.IsNone() })
+	something := func(e Value) bool { return !e.IsNone() }
+	return v.IsNone() || v.kind == KindArray && !slices.ContainsFunc(v.Elems(), something)
 }
 
 // mostPatched is the weight that operations may give a value.
