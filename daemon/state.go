@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/daemon/http"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/residence"
 )
 
 // state is how far the daemon is: what /ready and the start gate ask.
@@ -110,6 +111,14 @@ func (d *Daemon) beat(ctx context.Context) error {
 	return nil
 }
 
+// dropProgram gives up the pages of the program that only the start has needed. Without it a server that has nothing to
+// do is as large as the program.
+func (d *Daemon) dropProgram() {
+	if err := residence.DropProgram(); err != nil {
+		d.log.Debug("the pages of the program stay resident", "component", "server", "err", err)
+	}
+}
+
 // heartbeat beats until ctx ends. A store that does not answer makes the node stale, not dead.
 func (d *Daemon) heartbeat(ctx context.Context) {
 	every := d.cfg.HeartbeatInterval
@@ -118,11 +127,14 @@ func (d *Daemon) heartbeat(ctx context.Context) {
 	}
 	tick := time.NewTicker(max(every, time.Millisecond))
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			if first {
+				d.dropProgram()
+			}
 			if err := d.beat(ctx); err != nil && ctx.Err() == nil {
 				d.log.Error("heartbeat failed", "component", "server", "err", err)
 			}

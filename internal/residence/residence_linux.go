@@ -1,0 +1,50 @@
+package residence
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// DropProgram takes the code and the constants of the program out of this process's memory: what only its start needed
+// is otherwise resident for as long as it runs, some 40 MB. They stay in the page cache, and what is used is mapped
+// again when it is next touched, at a microsecond for 16 pages. It does nothing to what the process has written.
+func DropProgram() error {
+	exe, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("find the program: %w", err)
+	}
+	f, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return fmt.Errorf("read the mappings of the process: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if from, to, ok := constantMapping(lines.Text(), exe); ok {
+			if _, _, e := syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED); e != 0 {
+				return fmt.Errorf("give up the pages of the program: %w", e)
+			}
+		}
+	}
+	return lines.Err()
+}
+
+// constantMapping reads a line of /proc/self/maps. ok: it is a mapping of the file exe that can not be written.
+// A line is "from-to perms offset device inode path" (proc(5)).
+func constantMapping(line, exe string) (from, to uintptr, ok bool) {
+	part := strings.Fields(line)
+	if len(part) != 6 || part[5] != exe || len(part[1]) != 4 || part[1][1] != '-' || part[1][3] != 'p' {
+		return 0, 0, false
+	}
+	a, b, ok := strings.Cut(part[0], "-")
+	if !ok {
+		return 0, 0, false
+	}
+	low, err := strconv.ParseUint(a, 16, 64)
+	high, err2 := strconv.ParseUint(b, 16, 64)
+	return uintptr(low), uintptr(high), err == nil && err2 == nil && low < high
+}
