@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +58,44 @@ func TestCopyFrames(t *testing.T) {
 		if got := f.read(strings.Count(tc.want, " Z")); got != tc.want {
 			t.Errorf("%s\n got: %s\nwant: %s", tc.name, got, tc.want)
 		}
+	}
+}
+
+// Texts of all sizes come out as they went in, though small ones share their memory.
+func TestCopyKeepsTexts(t *testing.T) {
+	addr, d := start(t)
+	run(t, d, "DEFINE TABLE x SCHEMAFULL; DEFINE FIELD a ON x TYPE string; DEFINE FIELD b ON x TYPE string")
+	c, err := connect(t, "postgres://root:secret@"+addr+"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%3001) }
+	var in bytes.Buffer
+	for i := range 2000 {
+		fmt.Fprintf(&in, "x:%d\t%s\t%s\n", i, text(i), text(i+7))
+	}
+	ctx := context.Background()
+	if tag, err := c.PgConn().CopyFrom(ctx, &in, "COPY x (id, a, b) FROM STDIN"); err != nil ||
+		tag.RowsAffected() != 2000 {
+		t.Fatal(tag, err)
+	}
+	rows, err := c.Query(ctx, "SELECT id, a, b FROM x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ; rows.Next(); n++ {
+		var id, a, b string
+		if err := rows.Scan(&id, &a, &b); err != nil {
+			t.Fatal(err)
+		}
+		i, err := strconv.Atoi(strings.TrimPrefix(id, "x:"))
+		if err != nil || a != text(i) || b != text(i+7) {
+			t.Errorf("%s: %d and %d bytes, %v", id, len(a), len(b), err)
+		}
+	}
+	if err := rows.Err(); err != nil || n != 2000 {
+		t.Errorf("%d rows, %v", n, err)
 	}
 }
 

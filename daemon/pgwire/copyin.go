@@ -40,10 +40,11 @@ type copyIn struct {
 	n    int
 	over bool // the client has marked the end of the data
 
-	fields []copyField   // of the row that is read
-	places []copyPlace   // what becomes of the columns, by the names of fields
-	room   []value.Field // for the records of the next rows
-	text   string        // the statement that stores them
+	fields []copyField     // of the row that is read
+	places []copyPlace     // what becomes of the columns, by the names of fields
+	room   []value.Field   // for the records of the next rows
+	texts  strings.Builder // of fields of the rows that wait; see keep
+	text   string          // the statement that stores them
 }
 
 // copyPlace is the place of a column of COPY in the records that it makes.
@@ -250,7 +251,7 @@ func (in *copyIn) value(p *copyPlace, f *copyField) (v value.Value, err error) {
 	if in.k.form.format == "binary" {
 		v, err = pgtype.Decode(p.col.OID, f.b)
 	} else {
-		v, err = pgtype.Parse(p.col.OID, string(f.b), &in.c.style)
+		v, err = pgtype.Parse(p.col.OID, in.keep(f.b), &in.c.style)
 	}
 	switch {
 	case err != nil || v.IsNone():
@@ -261,6 +262,23 @@ func (in *copyIn) value(p *copyPlace, f *copyField) (v value.Value, err error) {
 		return in.r.link(p.col.Name, v)
 	}
 	return v, nil
+}
+
+// textBlock is how many bytes of texts of fields there is made room for at once.
+const textBlock = 16 << 10
+
+// keep is a copy of b as a string. Small ones share an allocation.
+func (in *copyIn) keep(b []byte) string {
+	if len(b) > textBlock/16 {
+		return string(b)
+	}
+	if in.texts.Cap()-in.texts.Len() < len(b) {
+		in.texts.Reset()
+		in.texts.Grow(textBlock)
+	}
+	at := in.texts.Len()
+	in.texts.Write(b)
+	return in.texts.String()[at:]
 }
 
 // insert gives the records that wait to the engine.

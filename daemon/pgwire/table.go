@@ -552,9 +552,11 @@ func (r *tableRelation) linked(name string) bool { return name == "in" || name =
 
 // recordOf is the record that an id names: a whole one of this table, or its key.
 func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
-	text := id.Text()
+	var text string
 	if id.Kind() == value.KindString {
 		text = id.Str()
+	} else {
+		text = id.Text()
 	}
 	key := text
 	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") &&

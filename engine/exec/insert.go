@@ -122,7 +122,8 @@ type inserter struct {
 	into string
 	tb   *catalog.Table
 
-	version uint64 // of the history, that an import gives the rows; 0: none
+	rec     record.Write // of the row at hand
+	version uint64       // of the history, that an import gives the rows; 0: none
 }
 
 func (in *inserter) insert(ctx context.Context, doc value.Value) error {
@@ -130,7 +131,8 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 	if err != nil {
 		return err
 	}
-	p := record.Write{ID: id, Plain: true, Given: true}
+	p := &in.rec
+	*p = record.Write{ID: id, Plain: true, Given: true}
 	if p.Table, err = in.table(id.Table); p.Table == nil || err != nil {
 		return err
 	}
@@ -155,9 +157,11 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return err
 		}
 	}
-	p.After = value.ObjectOf(record.StripNone(doc).Object().With("id", value.RecordOf(id)))
+	if p.After = record.StripNone(doc); field(p.After, "id") != value.RecordOf(id) {
+		p.After = value.ObjectOf(p.After.Object().With("id", value.RecordOf(id)))
+	}
 	if in.version != 0 {
-		return in.insertVersion(ctx, &p)
+		return in.insertVersion(ctx, p)
 	}
 	if named {
 		there, err := in.g.Exists(p.Table, id.Key)
@@ -165,13 +169,13 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return err
 		}
 		if there && in.r.Import && p.Table.Define.View != nil {
-			return in.replaceRow(ctx, &p) // the view has made it already
+			return in.replaceRow(ctx, p) // the view has made it already
 		}
 		if there {
-			if err := in.checkEnds(ctx, &p); err != nil {
+			if err := in.checkEnds(ctx, p); err != nil {
 				return err
 			}
-			if ok, err := in.g.Rehearse(ctx, &p); !ok || err != nil {
+			if ok, err := in.g.Rehearse(ctx, p); !ok || err != nil {
 				return err
 			}
 			return in.duplicate(ctx, p.Table, id, doc)
@@ -179,9 +183,9 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 	}
 	catches := in.s.Ignore || in.s.OnDuplicate != nil && !named
 	if !catches || !hasUnique(p.Table) {
-		return in.put(ctx, &p)
+		return in.put(ctx, p)
 	}
-	owner, err := in.r.claim(p.Table.Name, func() error { return in.put(ctx, &p) })
+	owner, err := in.r.claim(p.Table.Name, func() error { return in.put(ctx, p) })
 	if owner == nil || err != nil || in.s.Ignore {
 		return err
 	}
@@ -214,6 +218,9 @@ func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err e
 			err = badProperty("id", v)
 		}
 		return nil, false, err
+	}
+	if v.Kind() == value.KindRecord && v.Record().Table == table && v.Record().Key == key {
+		return v.Record(), !key.IsNone(), nil
 	}
 	return &value.RecordID{Table: table, Key: key}, !key.IsNone(), nil
 }

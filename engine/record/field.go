@@ -280,18 +280,18 @@ func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
 			if len(at) == 0 && (f.Name == "id" || w.isEdge() && (f.Name == "in" || f.Name == "out")) {
 				continue
 			}
-			here := appendName(at, f.Name)
 			sub := s.Fields[f.Name]
 			if sub == nil {
 				sub = s.Elem
 			}
 			if sub == nil || !holds(sub, f.Value) {
-				return errs.Internal("Found field '%s', but no such field exists for table '%s'", here, w.Table.Name)
+				return errs.Internal("Found field '%s', but no such field exists for table '%s'", appendName(at, f.Name),
+					w.Table.Name)
 			}
-			if !sub.Named {
+			if k := f.Value.Kind(); !sub.Named || k != value.KindObject && k != value.KindArray {
 				continue
 			}
-			if err := checkShape(w, sub, f.Value, here); err != nil {
+			if err := checkShape(w, sub, f.Value, appendName(at, f.Name)); err != nil {
 				return err
 			}
 		}

@@ -123,7 +123,7 @@ func (g *Gate) prepare(ctx context.Context, w *Write) error {
 		return err
 	}
 	id := value.RecordOf(w.ID)
-	if got, ok := w.After.Object().Get("id"); !ok || !value.Equal(got, id) {
+	if got, ok := w.After.Object().Get("id"); !ok || !same(got, id) && !value.Equal(got, id) {
 		if ok && !got.IsNone() && !w.acceptsID(got) {
 			return specified(got)
 		}
@@ -338,6 +338,9 @@ func StripNone(v value.Value) value.Value {
 	case value.KindObject:
 		out := v
 		for _, f := range v.Object().Fields() {
+			if k := f.Value.Kind(); k != value.KindNone && k != value.KindObject && k != value.KindArray {
+				continue
+			}
 			if now := StripNone(f.Value); f.Value.IsNone() || !same(now, f.Value) {
 				out = setField(out, f.Name, now)
 			}

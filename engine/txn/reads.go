@@ -49,13 +49,14 @@ type span struct {
 
 // addKey remembers a copy of key. It gives how many bytes that takes.
 func (s *readSet) addKey(key []byte) int {
-	if _, ok := s.keys.Get(key); ok {
-		return 0
-	}
 	if s.keys.Len() >= maxReadKeys {
 		s.keysToSpans()
 	}
-	s.keys.Set(s.arena.copy(key), nil)
+	mine := s.arena.copy(key)
+	if _, there := s.keys.Set(mine, nil); there {
+		s.arena.undo(mine)
+		return 0
+	}
 	return s.count(len(key))
 }
 

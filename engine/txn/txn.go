@@ -180,12 +180,18 @@ func (tx *Tx) Prefetch(keys [][]byte) (next int, err error) {
 // base reads the snapshot, with the transaction's own delta on top.
 func (tx *Tx) base(key []byte) ([]byte, error) {
 	tx.work.Gets++
-	v, ok, err := tx.snap.Get(key)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		tx.work.found(key, v)
+	var v []byte
+	ok := false
+	if !tx.gaps.hold(key) {
+		var err error
+		if v, ok, err = tx.snap.Get(key); err != nil {
+			return nil, err
+		}
+		if ok {
+			tx.work.found(key, v)
+		} else if err := tx.missed(key); err != nil {
+			return nil, err
+		}
 	}
 	if tx.opt.Write && tx.adds.Len() > 0 {
 		if d, found := tx.adds.Get(key); found {
@@ -299,23 +305,23 @@ func (tx *Tx) Add(key []byte, delta int64) error {
 	if err := tx.grow(key, 8); err != nil {
 		return err
 	}
-	d := kv.AppendCounter(make([]byte, 0, 8), delta)
 	into := &tx.adds
-	if _, ok := tx.buf.Get(key); ok {
-		into = &tx.buf
-	}
-	old, _ := into.Get(key)
-	if old != nil {
-		total, err := sum(key, old, d)
-		if err != nil {
-			return err
+	old, ok := into.Get(key)
+	if !ok { // no key is in both
+		if old, ok = tx.buf.Get(key); ok {
+			into = &tx.buf
 		}
-		d = total
 	}
 	if old == nil { // else the key that is there stays
 		key = tx.keys.copy(key)
+	} else {
+		n, ok := kv.Counter(old)
+		if !ok {
+			return fmt.Errorf("add to key %x: %w", key, kv.ErrCounter)
+		}
+		delta += n
 	}
-	into.Set(key, d)
+	into.Set(key, kv.AppendCounter(make([]byte, 0, 8), delta))
 	tx.work.Sets++
 	return nil
 }
@@ -617,4 +623,11 @@ func (a *arena) copy(key []byte) []byte {
 	at := len(a.block) // the capacity of what is given out ends with it
 	a.block = append(a.block, key...)
 	return a.block[at:len(a.block):len(a.block)]
+}
+
+// undo takes back what the last copy gave out, unless that has an allocation of its own.
+func (a *arena) undo(key []byte) {
+	if at := len(a.block) - len(key); at >= 0 && len(key) > 0 && &a.block[at] == &key[0] {
+		a.block = a.block[:at]
+	}
 }

@@ -10,7 +10,11 @@ import (
 
 // gaps are ranges without a key in the snapshot, as those who ask range by range have found them: one each for some of
 // the outer ranges that they asked within, the one that was used last in front.
-type gaps struct{ known []gap }
+type gaps struct {
+	known  []gap
+	misses int // keys that were not there, since the last look for wide
+	wide   gap // around such a key; without a start there is none
+}
 
 type gap struct {
 	kv.Range
@@ -97,4 +101,38 @@ func (gs *gaps) toFront(i int) {
 	g := gs.known[i]
 	copy(gs.known[1:i+1], gs.known[:i])
 	gs.known[0] = g
+}
+
+// someMisses is how many keys a transaction has to miss in the snapshot before it looks how wide the gap is that the
+// last of them is in. A row that is inserted is looked for first; most of those that come together have ids that ascend
+// from one gap, and where they do not, the look is a small part of theirs.
+const someMisses = 16
+
+// missed notes that a key is not in the snapshot.
+func (tx *Tx) missed(key []byte) (err error) {
+	if tx.gaps.misses++; tx.gaps.misses >= someMisses && tx.opt.Write {
+		tx.gaps.misses = 0
+		tx.gaps.wide, err = tx.gapAround(key)
+	}
+	return err
+}
+
+// gapAround is the gap of the snapshot that key is in.
+func (tx *Tx) gapAround(key []byte) (gap, error) {
+	g, err := tx.gapAt(key, kv.Range{})
+	if err != nil {
+		return gap{}, err
+	}
+	c := tx.snap.Scan(kv.Range{End: key}, kv.ScanOptions{KeysOnly: true, Limit: 1, Reverse: true})
+	defer c.Close()
+	if g.Start = []byte{}; c.Next() {
+		g.Start = after(c.Key())
+	}
+	return g, c.Err()
+}
+
+// hold reports whether key is known not to be in the snapshot.
+func (gs *gaps) hold(key []byte) bool {
+	g := &gs.wide
+	return g.Start != nil && bytes.Compare(g.Start, key) <= 0 && (g.End == nil || bytes.Compare(key, g.End) < 0)
 }

@@ -128,3 +128,74 @@ func TestVoidAfterTheEnd(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestManyMisses: keys that are not there are remembered as a gap, and the answers stay those of the snapshot and the
+// transaction's own writes.
+func TestManyMisses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		st := mem.New()
+		there := map[string]bool{}
+		setup, err := txn.Begin(ctx, st, txn.Options{Write: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(0, 8).Draw(t, "there") {
+			k := fmt.Sprintf("k%03d", rapid.IntRange(0, 400).Draw(t, "key"))
+			there[k] = true
+			if err := setup.Set([]byte(k), []byte("v")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := setup.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := txn.Begin(ctx, st, txn.Options{Write: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Cancel()
+		for range 300 {
+			k := fmt.Sprintf("k%03d", rapid.IntRange(0, 400).Draw(t, "look for"))
+			v, err := tx.Get([]byte(k))
+			if err != nil || (v != nil) != there[k] {
+				t.Fatalf("get %s: %q, %v; there: %v", k, v, err, there[k])
+			}
+			if rapid.IntRange(0, 9).Draw(t, "write") > 0 {
+				continue
+			}
+			if there[k] = !there[k]; there[k] {
+				err = tx.Set([]byte(k), []byte("own"))
+			} else {
+				err = tx.Delete([]byte(k))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestMissInAGapCountsAsRead: a key that was found to be absent without a look at the store is a conflict when another
+// transaction adds it.
+func TestMissInAGapCountsAsRead(t *testing.T) {
+	st := mem.New()
+	tx := begin(t, st, true)
+	for i := range 100 {
+		if v, err := tx.Get(fmt.Appendf(nil, "k%03d", i)); v != nil || err != nil {
+			t.Fatal(v, err)
+		}
+	}
+	other := begin(t, st, true)
+	if err := other.Set([]byte("k099"), []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Set([]byte("mine"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(ctx); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("commit: %v, want a conflict", err)
+	}
+}

@@ -29,6 +29,21 @@ type Tree struct {
 	root  *node
 	owner *token // nodes that carry it are ours alone; nil right after a Snapshot
 	n     int
+	near  near
+}
+
+// near is the leaf that a Set has put its key into, while it is ours alone: keys that come in runs belong to the same
+// one, and need no search from the root.
+type near struct {
+	leaf     *node
+	from, to span // the keys that belong to it: from <= key < to; without data there is no such bound
+}
+
+// holds reports whether key belongs to the leaf in the tree of an owner.
+func (n *near) holds(owner *token, key []byte) bool {
+	return n.leaf != nil && owner != nil && n.leaf.owner == owner &&
+		(n.from.data == nil || bytes.Compare(n.from.bytes(), key) <= 0) &&
+		(n.to.data == nil || bytes.Compare(key, n.to.bytes()) < 0)
 }
 
 // token is an identity; its size keeps two of them from sharing an address.
@@ -75,6 +90,9 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 	if n == nil {
 		return nil, false
 	}
+	if t.near.holds(t.owner, key) {
+		n = t.near.leaf
+	}
 	for n.kids != nil {
 		n = n.kids[n.childOf(key)].node
 	}
@@ -87,13 +105,21 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 
 // Set puts val at key and gives what was there before. The key that is there already is kept.
 func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
+	if near := &t.near; near.holds(t.owner, key) && len(near.leaf.items) < fanout {
+		if old, replaced, _ = t.setLeaf(near.leaf, key, val); !replaced {
+			t.n++
+		}
+		return old, replaced
+	}
 	t.own()
+	t.near = near{}
 	if t.root == nil {
 		t.root = &node{owner: t.owner, items: make([]item, 0, spare)}
 	}
 	t.root = t.mutable(t.root)
 	old, replaced, right := t.set(t.root, key, val)
 	if right.node != nil {
+		t.near = near{}
 		left := t.root
 		t.root = &node{owner: t.owner, kids: make([]child, 0, spare)}
 		t.root.kids = append(t.root.kids, child{node: left}, right)
@@ -110,6 +136,7 @@ func (t *Tree) Delete(key []byte) (old []byte, found bool) {
 		return nil, false
 	}
 	t.own()
+	t.near = near{}
 	t.root = t.mutable(t.root)
 	old = t.delete(t.root, key)
 	t.n--
@@ -176,15 +203,23 @@ func (n *node) find(key []byte) (int, bool) {
 // set inserts below n, which is ours; right is the new sibling when n was split.
 func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right child) {
 	if n.kids == nil {
+		t.near.leaf = n
 		return t.setLeaf(n, key, val)
 	}
 	i := n.childOf(key)
+	if i > 0 {
+		t.near.from = n.kids[i].key
+	}
+	if i+1 < len(n.kids) {
+		t.near.to = n.kids[i+1].key
+	}
 	c := t.mutable(n.kids[i].node)
 	n.kids[i].node = c
 	old, replaced, split := t.set(c, key, val)
 	if split.node == nil {
 		return old, replaced, child{}
 	}
+	t.near = near{} // some of the keys are in another leaf now
 	i++
 	if len(n.kids) < fanout {
 		n.kids = append(n.kids, child{})

@@ -23,8 +23,12 @@ func TestTreeAgreesWithMap(t *testing.T) {
 		var snaps []held
 		space := rapid.SampledFrom([]int{10, 100, 3000}).Draw(t, "keys")
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		at := 0
 		for range rapid.IntRange(1, 3000).Draw(t, "steps") {
-			k := fmt.Sprintf("%05d", rnd.IntN(space))
+			if at += rnd.IntN(4) - 1; at < 0 || at >= space || rnd.IntN(20) == 0 { // keys come in runs
+				at = rnd.IntN(space)
+			}
+			k := fmt.Sprintf("%05d", at)
 			switch rnd.IntN(10) {
 			case 0, 1, 2, 3:
 				v := fmt.Sprint(rnd.Uint32())
