@@ -108,11 +108,33 @@ func New(c *ast.Call) Total {
 
 // Add takes in the value of one row. Numbers are all that math:: looks at, datetimes all that time:: does.
 func (t *Total) Add(v value.Value) error {
-	switch t.op {
+	switch t.op { // the commonest first
 	case opCount:
 		if t.whole || value.Truthy(v) {
 			t.n++
 		}
+		return nil
+	case opSum, opMean:
+		switch {
+		case t.v.Kind() != v.Kind():
+		case v.Kind() == value.KindFloat:
+			t.n++
+			t.v = value.Float(t.v.Float() + v.Float())
+			return nil
+		case v.Kind() == value.KindInt:
+			if sum := t.v.Int() + v.Int(); sum > t.v.Int() == (v.Int() > 0) {
+				t.n++
+				t.v = value.Int(sum)
+				return nil
+			}
+		}
+	}
+	return t.add(v)
+}
+
+// add is Add for what is not as common.
+func (t *Total) add(v value.Value) error {
+	switch t.op {
 	case opDistinct:
 		if k := v.Text(); !t.list.seen[k] {
 			t.list.seen[k] = true
@@ -157,7 +179,7 @@ func (t *Total) Separate(sep string) { t.list.sep, t.list.ready = sep, true }
 func (t *Total) number(v value.Value) error {
 	switch t.op {
 	case opSum:
-		sum, err := plus(t.v, v)
+		sum, err := value.Add(t.v, v)
 		if err != nil {
 			return err
 		}
@@ -177,14 +199,6 @@ func (t *Total) number(v value.Value) error {
 		t.m2 += d * (f - t.mean)
 	}
 	return nil
-}
-
-// plus is value.Add, with the commonest numbers first.
-func plus(a, b value.Value) (value.Value, error) {
-	if a.Kind() == value.KindFloat && b.Kind() == value.KindFloat {
-		return value.Float(a.Float() + b.Float()), nil
-	}
-	return value.Add(a, b)
 }
 
 // vector adds the items of a vector to those of the ones before. What is no vector is passed over; with one of another
@@ -222,7 +236,7 @@ func (t *Total) sum(v value.Value) {
 		t.v = v
 		return
 	}
-	sum, err := plus(t.v, v)
+	sum, err := value.Add(t.v, v)
 	if err != nil { // too large for an int: go on in floats
 		sum = value.Float(t.v.AsFloat() + v.AsFloat())
 	}

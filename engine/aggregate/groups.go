@@ -7,11 +7,10 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Groups is the groups of a statement, in the order in which they come until Sort. It belongs to one goroutine, except
-// for Keys.Hash.
+// Groups is the groups of a statement, in the order in which they come until Sort. It belongs to one goroutine.
 type Groups struct {
-	*Keys
 	List  []*Group
+	keys  *Keys
 	calls []*ast.Call
 	lists int
 	room  []Group // for those to come
@@ -30,18 +29,18 @@ const groupsRoom = 64
 
 // NewGroups makes an empty list of groups with a Total for each call, and so many lists.
 func NewGroups(calls []*ast.Call, lists int) *Groups {
-	return &Groups{Keys: NewKeys(), calls: calls, lists: lists}
+	return &Groups{keys: NewKeys(), calls: calls, lists: lists}
 }
 
-// Find is the group with the keys, whose Hash is sum; nil where there is none yet.
-func (g *Groups) Find(sum uint64, keys []value.Value) *Group {
-	if i, had := g.Hashed(sum, keys); had {
-		return g.List[i]
+// Find is the group with the keys; where there is none yet, it is added, and had is false. The keys are copied.
+func (g *Groups) Find(keys []value.Value) (gr *Group, had bool) {
+	if n, had := g.keys.Of(keys); had {
+		return g.List[n], true
 	}
-	return nil
+	return g.Add(false), false
 }
 
-// Add adds the group that Find has not found; the first one of a GROUP ALL has no keys.
+// Add adds the group whose keys came last, or that of a GROUP ALL, which has no keys.
 func (g *Groups) Add(all bool) *Group {
 	if len(g.room) == 0 {
 		n := min(groupsRoom, 2*len(g.List)+1)
@@ -57,7 +56,7 @@ func (g *Groups) Add(all bool) *Group {
 		out.Lists = make([][]value.Value, g.lists)
 	}
 	if !all {
-		out.Keys = g.At(len(g.List))
+		out.Keys = g.keys.At(len(g.List))
 	}
 	g.List = append(g.List, out)
 	return out
@@ -65,6 +64,6 @@ func (g *Groups) Add(all bool) *Group {
 
 // Sort puts the groups in the order of their keys. No more can be added.
 func (g *Groups) Sort() {
-	g.Keys = nil
+	g.keys = nil
 	slices.SortStableFunc(g.List, func(a, b *Group) int { return slices.CompareFunc(a.Keys, b.Keys, value.Compare) })
 }

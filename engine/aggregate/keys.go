@@ -2,69 +2,93 @@ package aggregate
 
 import (
 	"hash/maphash"
-	"slices"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Keys numbers the distinct keys of groups, from 0 in the order in which they come. It belongs to one goroutine, except
-// for Hash.
+// Keys numbers the distinct keys of groups, from 0 in the order in which they come. All are of as many values. It
+// belongs to one goroutine.
 type Keys struct {
 	seed  maphash.Seed
 	table []place // open addressing: a group is at its hash, or at the first free place behind it; a power of 2 long
-	list  [][]value.Value
+	all   []value.Value
+	width int // values of the keys of a group, side by side in all
+	count int
+	text  []byte // the block that strings go to: keys are compared often, and rows are far apart in memory
 }
 
 // place is a place of the table.
 type place struct {
-	sum   uint64 // the hash of the keys
+	sum   uint32 // of the hash of the keys
 	group uint32 // its number plus 1; 0: the place is free
 }
 
 // NewKeys makes an empty list.
 func NewKeys() *Keys { return &Keys{seed: maphash.MakeSeed(), table: make([]place, 16)} }
 
-// Hash is the hash of keys, for Hashed. Any goroutine may ask.
-func (k *Keys) Hash(keys []value.Value) uint64 {
+// Of is the number of the group with keys equal to these, and whether it was known. The keys of a new one are copied.
+func (k *Keys) Of(keys []value.Value) (group int, had bool) {
 	sum := uint64(0)
 	for i := range keys {
 		sum = mix(sum, k.hash(keys[i]))
 	}
-	return sum ^ sum>>32 // mix leaves the low bits weak, where the table looks
-}
-
-// Of is the number of the group with keys equal to these, and whether it was known. The keys of a new one are copied.
-func (k *Keys) Of(keys []value.Value) (group int, had bool) { return k.Hashed(k.Hash(keys), keys) }
-
-// Hashed is Of for keys whose Hash is at hand.
-func (k *Keys) Hashed(sum uint64, keys []value.Value) (group int, had bool) {
-	mask := uint64(len(k.table) - 1)
-	for i := sum & mask; ; i = (i + 1) & mask {
+	half := uint32(sum ^ sum>>32) // mix leaves the low bits weak, where the table looks
+	mask := uint32(len(k.table) - 1)
+	for i := half & mask; ; i = (i + 1) & mask {
 		p := &k.table[i]
-		if p.group == 0 {
-			return k.add(p, sum, keys), false
-		}
-		if p.sum == sum && sameKeys(k.list[p.group-1], keys) {
+		switch {
+		case p.group == 0:
+			return k.add(p, half, keys), false
+		case p.sum == half && sameKeys(k.At(int(p.group-1)), keys):
 			return int(p.group - 1), true
 		}
 	}
 }
 
+// Len is how many keys have numbers.
+func (k *Keys) Len() int { return k.count }
+
 // add puts a new group at a free place.
-func (k *Keys) add(p *place, sum uint64, keys []value.Value) int {
-	k.list = append(k.list, slices.Clone(keys))
-	*p = place{sum, uint32(len(k.list))}
-	if 2*len(k.list) > len(k.table) {
+func (k *Keys) add(p *place, sum uint32, keys []value.Value) int {
+	k.width = len(keys)
+	for _, v := range keys {
+		k.all = append(k.all, k.keep(v))
+	}
+	k.count++
+	*p = place{sum, uint32(k.count)}
+	if 2*k.count > len(k.table) {
 		k.grow()
 	}
-	return len(k.list) - 1
+	return k.count - 1
+}
+
+// The size of the blocks for strings: the first is small, for few groups. Longer strings stay where they are.
+const (
+	firstText = 256
+	mostText  = 16 << 10
+	longText  = 64
+)
+
+// keep copies a string next to the others.
+func (k *Keys) keep(v value.Value) value.Value {
+	if v.Kind() != value.KindString || len(v.Str()) > longText {
+		return v
+	}
+	s := v.Str()
+	if len(s) > cap(k.text)-len(k.text) {
+		k.text = make([]byte, 0, min(max(2*cap(k.text), firstText), mostText))
+	}
+	at := len(k.text)
+	k.text = append(k.text, s...)
+	return value.Str(unsafe.String(unsafe.SliceData(k.text[at:]), len(s)))
 }
 
 // grow doubles the table.
 func (k *Keys) grow() {
 	old := k.table
 	k.table = make([]place, 2*len(old))
-	mask := uint64(len(k.table) - 1)
+	mask := uint32(len(k.table) - 1)
 	for _, p := range old {
 		if p.group == 0 {
 			continue
@@ -78,7 +102,10 @@ func (k *Keys) grow() {
 }
 
 // At is the keys of a group; read-only.
-func (k *Keys) At(group int) []value.Value { return k.list[group] }
+func (k *Keys) At(group int) []value.Value {
+	from := group * k.width
+	return k.all[from : from+k.width : from+k.width]
+}
 
 func sameKeys(a, b []value.Value) bool {
 	for i := range a {

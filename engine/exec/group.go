@@ -31,9 +31,13 @@ type groupRows struct {
 	counts bool // nothing but count()
 	text   string
 
+	absent []value.Value // by total: what it is given where it reads no argument
+	reads  []bool        // by total: it reads one
+
 	plain bool // each field is a key or an aggregate, and goes to a name at the top
 
 	out   *aggregate.Groups
+	known aggregate.Known
 	spare []value.Value // the keys of a row, to use again
 	sum   held          // of what the groups hold
 	at    int
@@ -78,6 +82,7 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 				if err := r.Auth.Caps.MayCall(c.Path); err != nil {
 					return nil, err
 				}
+				g.absent, g.reads = append(g.absent, aggregate.Absent(c)), append(g.reads, len(c.Args) > 0)
 			}
 			gf.args = make([]compiled, len(gf.calls))
 			calls = append(calls, gf.calls...)
@@ -168,17 +173,15 @@ func (g *groupRows) columns(p *sift.Program) (ok bool) {
 			xs = append(xs, c.Args...)
 		}
 	}
-	p.Count = g.counts
-	if p.Columns, ok = p.Set.Exprs(xs); ok && len(g.by) > 0 {
-		p.Keys, p.Hash = len(g.by), g.out.Hash
-	}
+	p.Count, p.Keys = g.counts, len(g.by)
+	p.Columns, ok = p.Set.Exprs(xs)
 	return ok
 }
 
 // takeSifted is takeAll for rows as they are stored.
 func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, err error) {
 	for {
-		open, ok, err := walk.next(ctx)
+		b, ok, err := walk.walk.Batch(ctx)
 		if err != nil {
 			return taken, err
 		}
@@ -189,38 +192,52 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 			}
 			return taken || n > 0, nil
 		}
-		taken = true
-		if walk.now.Open {
-			err = g.takeDoc(ctx, open)
-		} else {
-			err = g.takeColumns(walk.now.Sum, walk.now.Columns)
-		}
-		if err != nil {
-			return true, err
+		some, err := g.takeBatch(ctx, walk, b)
+		if taken = taken || some; err != nil {
+			return taken, err
 		}
 	}
 }
 
-// takeColumns adds a row to its group, by the values of its columns.
-func (g *groupRows) takeColumns(sum uint64, values []value.Value) error {
-	gr, err := g.groupOf(sum, values[:len(g.by)])
-	if err != nil {
-		return err
-	}
-	values = values[len(g.by):]
-	for i := range g.fields {
-		f := &g.fields[i]
-		for j, c := range f.calls {
-			v := aggregate.Absent(c)
-			if len(c.Args) > 0 {
+// takeBatch adds the rows of a batch to their groups, and reports whether there was one.
+func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) (taken bool, err error) {
+	values := b.Values()
+	worker, keys := b.By()
+	g.known.Turn(worker, keys, b.Fresh())
+	for i := range b.Len() {
+		at := b.Group(i)
+		if at < 0 {
+			doc, ok, err := walk.opened(ctx, b.Stored(i))
+			if ok && err == nil {
+				taken, err = true, g.takeDoc(ctx, doc)
+			}
+			if err != nil {
+				return taken, err
+			}
+			continue
+		}
+		taken = true
+		walk.scan.n++
+		var gr *aggregate.Group
+		if g.all {
+			gr = g.out.List[0]
+		} else if gr = g.known.Group(at); gr == nil {
+			if gr, err = g.groupOf(g.known.Keys()); err != nil {
+				return true, err
+			}
+			g.known.Add(gr)
+		}
+		for j := range gr.Totals {
+			v := g.absent[j]
+			if g.reads[j] {
 				v, values = values[0], values[1:]
 			}
-			if err := g.add(&gr.Totals[f.first+j], v); err != nil {
-				return err
+			if err := g.add(&gr.Totals[j], v); err != nil {
+				return true, err
 			}
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // takeDoc adds a row to its group.
@@ -234,25 +251,25 @@ func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
 		}
 		g.spare = append(g.spare, v)
 	}
-	gr, err := g.groupOf(g.out.Hash(g.spare), g.spare)
+	gr, err := g.groupOf(g.spare)
 	if err != nil {
 		return err
 	}
 	return g.take(ctx, gr, doc)
 }
 
-// groupOf is the group with the keys, whose hash is sum. It copies them for a new one.
-func (g *groupRows) groupOf(sum uint64, keys []value.Value) (*aggregate.Group, error) {
+// groupOf is the group with the keys. It copies them for a new one.
+func (g *groupRows) groupOf(keys []value.Value) (*aggregate.Group, error) {
 	if g.all {
 		return g.out.List[0], nil
 	}
-	if gr := g.out.Find(sum, keys); gr != nil {
+	gr, had := g.out.Find(keys)
+	if had {
 		return gr, nil
 	}
 	if err := g.keep(keys); err != nil {
 		return nil, err
 	}
-	gr := g.out.Add(false)
 	if len(g.out.List) > g.r.Ex.Limits.Rows {
 		return nil, errs.Internal("The statement would hold more than %d groups", g.r.Ex.Limits.Rows)
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -58,22 +59,27 @@ func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error
 			s.scan.n++
 			return value.None, true, nil
 		}
-		if err := s.scan.r.Tick(ctx); err != nil {
-			return value.None, false, err
-		}
-		if open, err = s.now.Stored.Record(); err != nil {
-			return value.None, false, err
-		}
-		if s.scan.filter != nil {
-			if ok, err = s.scan.filter.asWritten(ctx, open); err != nil {
-				return value.None, false, err
-			}
-		}
-		if ok {
-			s.scan.n++
-			return open, true, nil
+		if open, ok, err = s.opened(ctx, s.now.Stored); ok || err != nil {
+			return open, ok, err
 		}
 	}
+}
+
+// opened is the document of a row whose columns are not known; false where it does not hold.
+func (s *sifted) opened(ctx context.Context, st record.Stored) (open value.Value, ok bool, err error) {
+	if err := s.scan.r.Tick(ctx); err != nil {
+		return value.None, false, err
+	}
+	if open, err = st.Record(); err != nil {
+		return value.None, false, err
+	}
+	if ok = true; s.scan.filter != nil {
+		ok, err = s.scan.filter.asWritten(ctx, open)
+	}
+	if ok {
+		s.scan.n++
+	}
+	return open, ok, err
 }
 
 // count ends a walk that counts: it is how many rows held, beside those that next gave.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -27,16 +28,14 @@ type Program struct {
 	Set     *compile.Set   // of the expressions below
 	Where   compile.Test   // nil: all records hold
 	Columns []compile.Expr // read of the records that hold
-	Keys    int            // so many columns, the first ones, are hashed by Hash
-	Hash    func(keys []value.Value) uint64
-	Count   bool // the records that hold are only counted
+	Keys    int            // so many columns, the first ones, are keys of groups, which Batch.Group numbers
+	Count   bool           // the records that hold are only counted
 }
 
 // Row is a record that holds, or that the statement must look at.
 type Row struct {
 	Stored  record.Stored
-	Columns []value.Value // valid until the next row; nil if the row is open
-	Sum     uint64        // the hash of the keys
+	Columns []value.Value // behind the keys; valid until the next row; nil if the row is open
 	Open    bool          // a compiled expression could not tell: neither Where nor Columns are known
 }
 
@@ -59,11 +58,11 @@ type Walk struct {
 	prog *Program
 	opt  Options
 
-	jobs    chan *batch // nil: there are no workers yet
+	jobs    chan *Batch // nil: there are no workers yet
 	workers sync.WaitGroup
-	own     *value.Fields
-	ring    []*batch // read ahead, the oldest first
-	spare   []*batch
+	own     *worker
+	ring    []*Batch // read ahead, the oldest first
+	spare   []*Batch
 	read    int
 	size    int // of the next batch
 	shared  int // workers that were started
@@ -71,8 +70,8 @@ type Walk struct {
 	counted int64
 }
 
-// batch is a run of records under way.
-type batch struct {
+// Batch is a run of records under way.
+type Batch struct {
 	stored []record.Stored
 	found  []found
 	values []value.Value // the columns of found
@@ -82,13 +81,32 @@ type batch struct {
 	err    error
 	panics any
 	done   chan struct{} // nil: it is done
+
+	place int             // of the worker among all
+	by    *aggregate.Keys // that it numbered keys with
+	fresh [][]value.Value // the keys that got their numbers in this batch, in the order of the numbers
 }
 
 // found is a row of a batch.
 type found struct {
 	stored record.Stored
-	sum    uint64 // of its keys
+	group  int32 // the number of its keys
 	open   bool
+}
+
+// worker is what a goroutine needs to sift.
+type worker struct {
+	place  int // 0: the caller
+	fields *value.Fields
+	keys   *aggregate.Keys // those that it has numbered; nil where there are none
+	room   []value.Value   // the keys of a row
+}
+
+// mostNumbered is how many keys a worker numbers before it begins anew.
+const mostNumbered = 1 << 15
+
+func (p *Program) worker(place int) *worker {
+	return &worker{place: place, fields: p.Set.Fields(), room: make([]value.Value, p.Keys)}
 }
 
 // New begins a walk over the records that are left in a source, which stays the caller's.
@@ -98,10 +116,30 @@ func New(cur Source, prog *Program, opt Options) *Walk {
 
 // Next is the next row; false at the end. Of a program that counts it gives only rows that are open.
 func (w *Walk) Next(ctx context.Context) (Row, bool, error) {
+	b, ok, err := w.batch(ctx)
+	if !ok || err != nil {
+		return Row{}, false, err
+	}
+	return w.row(b), true, nil
+}
+
+// Batch is the rows up to the end of a batch, one at least; false at the end. They are valid until the next call, and
+// take the place of those that Next would give.
+func (w *Walk) Batch(ctx context.Context) (*Batch, bool, error) {
+	b, ok, err := w.batch(ctx)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	b.found, b.values, b.at, b.col = b.found[b.at:], b.values[b.col:], len(b.found)-b.at, 0
+	return b, true, nil
+}
+
+// batch is the batch with the next row.
+func (w *Walk) batch(ctx context.Context) (*Batch, bool, error) {
 	for {
 		w.readAhead()
 		if len(w.ring) == 0 {
-			return Row{}, false, w.cur.Err()
+			return nil, false, w.cur.Err()
 		}
 		b := w.ring[0]
 		if b.done != nil {
@@ -109,37 +147,62 @@ func (w *Walk) Next(ctx context.Context) (Row, bool, error) {
 			case <-b.done:
 				b.done = nil
 			case <-ctx.Done():
-				return Row{}, false, ctx.Err()
+				return nil, false, ctx.Err()
 			}
 		}
 		switch {
 		case b.at < len(b.found):
-			return w.row(b), true, nil
+			return b, true, nil
 		case b.panics != nil:
 			panic(b.panics) // as the worker would have, where it is logged
 		case b.err != nil:
-			return Row{}, false, b.err
+			return nil, false, b.err
 		}
 		w.counted += b.held
 		w.ring = append(w.ring[:0], w.ring[1:]...)
 		w.spare = append(w.spare, b)
 		if err := ctx.Err(); err != nil {
-			return Row{}, false, err
+			return nil, false, err
 		}
 	}
 }
 
 // row takes the next row of a batch.
-func (w *Walk) row(b *batch) Row {
-	f := b.found[b.at]
+func (w *Walk) row(b *Batch) Row {
+	f := &b.found[b.at]
 	b.at++
 	if f.open {
 		return Row{Stored: f.stored, Open: true}
 	}
 	from := b.col
-	b.col += len(w.prog.Columns)
-	return Row{Stored: f.stored, Columns: b.values[from:b.col:b.col], Sum: f.sum}
+	b.col += len(w.prog.Columns) - w.prog.Keys
+	return Row{Stored: f.stored, Columns: b.values[from:b.col:b.col]}
 }
+
+// Len is how many rows the batch has.
+func (b *Batch) Len() int { return len(b.found) }
+
+// Group is the number of the keys of row i among those that By has; -1 for an open row.
+func (b *Batch) Group(i int) int {
+	if b.found[i].open {
+		return -1
+	}
+	return int(b.found[i].group)
+}
+
+// Stored is the record of row i.
+func (b *Batch) Stored(i int) record.Stored { return b.found[i].stored }
+
+// Values are the columns behind the keys of the rows that are not open, row by row.
+func (b *Batch) Values() []value.Value { return b.values }
+
+// By says who numbered the keys: worker, counted from 0, and with what. Batches with the same keys have the same numbers
+// for them, which count from 0 in the order of the rows. A worker that has numbered many begins anew, with other keys.
+// The walk uses keys: no caller may.
+func (b *Batch) By() (worker int, keys *aggregate.Keys) { return b.place, b.by }
+
+// Fresh is the keys that got their numbers in this batch, in the order of the numbers. They stay valid.
+func (b *Batch) Fresh() [][]value.Value { return b.fresh }
 
 // Counted is how many records have held so far, of a program that counts. Rows that were open are not among them.
 func (w *Walk) Counted() int64 { return w.counted }
@@ -173,42 +236,46 @@ func (w *Walk) readAhead() {
 }
 
 // alone sifts a batch on the goroutine of the caller, and starts the workers when the walk has become a long one.
-func (w *Walk) alone(b *batch) {
+func (w *Walk) alone(b *Batch) {
 	if w.own == nil {
-		w.own = w.prog.Set.Fields()
+		w.own = w.prog.worker(0)
 	}
 	w.prog.sift(b, w.own)
 	if w.opt.Workers > 1 && w.read >= w.opt.After && !w.ended {
-		w.jobs = make(chan *batch, w.opt.Workers*batchesAhead)
+		w.jobs = make(chan *Batch, w.opt.Workers*batchesAhead)
 		w.shared = w.opt.Workers
-		for range w.shared {
-			w.workers.Go(w.work)
+		for i := range w.shared {
+			w.workers.Go(func() { w.work(i + 1) })
 		}
 	}
 }
 
-func (w *Walk) work() {
-	fields := w.prog.Set.Fields()
+func (w *Walk) work(place int) {
+	own := w.prog.worker(place)
 	for b := range w.jobs {
-		w.guarded(b, fields)
+		w.guarded(b, own)
 		close(b.done)
 	}
 }
 
 // guarded is sift for a worker.
-func (w *Walk) guarded(b *batch, fields *value.Fields) {
+func (w *Walk) guarded(b *Batch, own *worker) {
 	defer func() { b.panics = recover() }()
-	w.prog.sift(b, fields)
+	w.prog.sift(b, own)
 }
 
 // sift finds the rows of a batch.
-func (p *Program) sift(b *batch, fields *value.Fields) {
+func (p *Program) sift(b *Batch, own *worker) {
+	if p.Keys > 0 && (own.keys == nil || own.keys.Len() > mostNumbered) {
+		own.keys = aggregate.NewKeys()
+	}
+	b.place, b.by = own.place, own.keys
 	for _, st := range b.stored {
-		if b.err = st.Into(fields); b.err != nil {
+		if b.err = st.Into(own.fields); b.err != nil {
 			return
 		}
 		if p.Where != nil {
-			ok, err := p.Where(fields)
+			ok, err := p.Where(own.fields)
 			if err != nil {
 				b.found = append(b.found, found{stored: st, open: true})
 				continue
@@ -221,39 +288,49 @@ func (p *Program) sift(b *batch, fields *value.Fields) {
 			b.held++
 			continue
 		}
-		b.found = append(b.found, found{stored: st})
-		p.columns(b, fields)
+		group, ok := p.columns(b, own)
+		b.found = append(b.found, found{stored: st, group: group, open: !ok})
 	}
 }
 
-// columns reads the columns of the last row of b; a row with an unknown one is open.
-func (p *Program) columns(b *batch, fields *value.Fields) {
+// columns reads the columns of a row, and numbers its keys; false where one is unknown: the row is open.
+func (p *Program) columns(b *Batch, own *worker) (group int32, ok bool) {
+	for i := range own.room {
+		var err error
+		if own.room[i], err = p.Columns[i](own.fields); err != nil {
+			return 0, false
+		}
+	}
 	before := len(b.values)
-	for _, x := range p.Columns {
-		v, err := x(fields)
+	for _, x := range p.Columns[p.Keys:] {
+		v, err := x(own.fields)
 		if err != nil {
 			b.values = b.values[:before]
-			b.found[len(b.found)-1].open = true
-			return
+			return 0, false
 		}
 		b.values = append(b.values, v)
 	}
-	if p.Hash != nil {
-		b.found[len(b.found)-1].sum = p.Hash(b.values[before : before+p.Keys])
+	if p.Keys == 0 {
+		return 0, true
 	}
+	n, had := own.keys.Of(own.room)
+	if !had {
+		b.fresh = append(b.fresh, own.keys.At(n))
+	}
+	return int32(n), true
 }
 
 // fresh is an empty batch.
-func (w *Walk) fresh() *batch {
+func (w *Walk) fresh() *Batch {
 	n := len(w.spare)
 	if n == 0 {
-		return &batch{stored: make([]record.Stored, 0, w.size)}
+		return &Batch{stored: make([]record.Stored, 0, w.size)}
 	}
 	b := w.spare[n-1]
 	w.spare = w.spare[:n-1]
 	clear(b.found)
 	clear(b.values)
-	*b = batch{stored: b.stored[:0], found: b.found[:0], values: b.values[:0]}
+	*b = Batch{stored: b.stored[:0], found: b.found[:0], values: b.values[:0]}
 	return b
 }
 
