@@ -48,8 +48,8 @@ func anyKey(r *rand.Rand, many int) value.Value {
 	return value.Int(k)
 }
 
-// TestBatchesNumberKeys: by the numbers of any workers each row comes to the group that one list of keys gives it, in the
-// order of the rows, and with the keys that came first. Rows that are open are in their places.
+// TestBatchesNumberKeys: by the numbers of any workers each row comes to the group that one list of keys gives it, in
+// the order of the rows, and with the keys that came first. Rows that are open are in their places.
 func TestBatchesNumberKeys(t *testing.T) {
 	for _, tc := range []struct{ rows, many, workers int }{
 		{0, 1, 1}, {17, 3, 1}, {3000, 5, 1}, {3000, 500, 4}, {100_000, 1_000_000, 3},
