@@ -197,8 +197,8 @@ func (b *Batch) Stored(i int) record.Stored { return b.found[i].stored }
 func (b *Batch) Values() []value.Value { return b.values }
 
 // By says who numbered the keys: worker, counted from 0, and with what. Batches with the same keys have the same
-// numbers for them, which count from 0 in the order of the rows. A worker that has numbered many begins anew, with other
-// keys. The walk uses keys: no caller may.
+// numbers for them, which count from 0 in the order of the rows. A worker that has numbered many begins anew, with
+// other keys. The walk uses keys: no caller may.
 func (b *Batch) By() (worker int, keys *aggregate.Keys) { return b.place, b.by }
 
 // Fresh is the keys that got their numbers in this batch, in the order of the numbers. They stay valid.
