@@ -15,14 +15,24 @@ type arena interface {
 	// drop lets go of the vector at a place.
 	drop(place uint32)
 	// to measures the distance from a vector in its stored form to places.
-	to(raw []byte) func(place uint32) float64
+	to(raw []byte) measure
 	// from is to for a vector in the arena. Both give functions that hold as long as no place is set.
-	from(place uint32) func(place uint32) float64
-	// apart is the distance between two places.
-	apart(p, q uint32) float64
+	from(place uint32) measure
+	// apart is the distance between two places; one that is not below bound may be any that is not.
+	apart(p, q uint32, bound float64) float64
+	// touch reads a little of the vectors at places, so that they are in the cache when they are measured: they are
+	// fetched side by side. What it gives means nothing.
+	touch(places []uint32) byte
 	// between measures the distance from a vector to others, all in their stored form. It keeps none of the others.
 	between(raw []byte) func(other []byte) float64
 }
+
+// measure gives the distance to a place. One that is not below bound may be any that is not: most of those that a
+// search measures are too far, and half of their elements tell.
+type measure func(place uint32, bound float64) float64
+
+// unbounded is the bound of a distance that must be known.
+var unbounded = math.Inf(1)
 
 // vectors is an arena of one type of elements.
 type vectors[T number] struct {
@@ -113,29 +123,56 @@ func (a *vectors[T]) between(raw []byte) func(other []byte) float64 {
 	}
 }
 
-func (a *vectors[T]) to(raw []byte) func(uint32) float64 {
+func (a *vectors[T]) to(raw []byte) measure {
 	v := make([]T, a.spec.Dimension)
 	a.decode(v, raw)
 	return a.measure(v)
 }
 
-func (a *vectors[T]) from(place uint32) func(uint32) float64 { return a.measure(a.at(place)) }
+func (a *vectors[T]) from(place uint32) measure { return a.measure(a.at(place)) }
 
-func (a *vectors[T]) apart(p, q uint32) float64 {
-	if a.cosine() {
+func (a *vectors[T]) apart(p, q uint32, bound float64) float64 {
+	switch a.spec.Metric.name {
+	case "COSINE":
 		return 1 - dot(a.at(p), a.at(q))/(a.lengths[p]*a.lengths[q])
+	case "EUCLIDEAN":
+		return euclideanBelow(a.at(p), a.at(q), bound)
 	}
 	return a.distance(a.at(p), a.at(q))
 }
 
 // measure gives the distances from v.
-func (a *vectors[T]) measure(v []T) func(uint32) float64 {
+func (a *vectors[T]) measure(v []T) measure {
 	f, list, d := a.distance, a.list, a.spec.Dimension
-	if a.cosine() {
+	switch a.spec.Metric.name {
+	case "COSINE":
 		length, lengths := math.Sqrt(dot(v, v)), a.lengths
-		return func(place uint32) float64 {
+		return func(place uint32, _ float64) float64 {
 			return 1 - dot(v, unsafe.Slice(list[place], d))/(length*lengths[place])
 		}
+	case "EUCLIDEAN":
+		if dot(v, v) == dot(v, v) { // NaN is below no bound, and above none
+			return func(place uint32, bound float64) float64 {
+				return euclideanBelow(v, unsafe.Slice(list[place], d), bound)
+			}
+		}
 	}
-	return func(place uint32) float64 { return f(v, unsafe.Slice(list[place], d)) }
+	return func(place uint32, _ float64) float64 { return f(v, unsafe.Slice(list[place], d)) }
+}
+
+// The bytes of a line of the cache, and how many of a vector are touched: behind them the processor goes on by itself.
+const (
+	cacheLine = 64
+	mostTouch = 16 * cacheLine
+)
+
+func (a *vectors[T]) touch(places []uint32) (sum byte) {
+	size := min(a.spec.Dimension*int(unsafe.Sizeof(*new(T))), mostTouch)
+	for _, p := range places {
+		v := unsafe.Slice((*byte)(unsafe.Pointer(a.list[p])), size)
+		for i := 0; i < len(v); i += cacheLine {
+			sum ^= v[i]
+		}
+	}
+	return sum
 }

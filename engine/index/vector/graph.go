@@ -131,6 +131,8 @@ type workspace struct {
 	seen       []uint32 // by place: the mark of the search that saw it
 	mark       uint32
 	from       []near
+	fresh      []uint32 // links of a node that were not seen before
+	touched    byte     // of no use: what is read is not left out then
 }
 
 func (g *graph) workspace() *workspace {
@@ -181,13 +183,13 @@ func (g *graph) level() int {
 const maxLevel = 31
 
 // descend walks from the entry point down to a layer, to the node that is nearest on each.
-func (g *graph) descend(to func(uint32) float64, layer int) near {
-	at := near{to(g.entry), g.entry}
+func (g *graph) descend(to measure, layer int) near {
+	at := near{to(g.entry, unbounded), g.entry}
 	for l := g.top; l > layer; l-- {
 		for moved := true; moved; {
 			moved = false
 			for _, p := range g.nodes[at.place].at(l) {
-				if d := to(p); d < at.far {
+				if d := to(p, at.far); d < at.far {
 					at, moved = near{d, p}, true
 				}
 			}
@@ -198,7 +200,7 @@ func (g *graph) descend(to func(uint32) float64, layer int) near {
 
 // expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not
 // wanted are walked through.
-func (g *graph) expand(r *workspace, to func(uint32) float64, from []near, layer, ef int, keep func(uint32) bool) {
+func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, keep func(uint32) bool) {
 	for _, n := range from {
 		if !r.see(n.place) {
 			continue
@@ -213,12 +215,20 @@ func (g *graph) expand(r *workspace, to func(uint32) float64, from []near, layer
 		if r.best.len() >= ef && n.far > r.best.top().far {
 			return
 		}
+		r.fresh = r.fresh[:0]
 		for _, p := range g.nodes[n.place].at(layer) {
-			if !r.see(p) {
-				continue
+			if r.see(p) {
+				r.fresh = append(r.fresh, p)
 			}
-			d := to(p)
-			if r.best.len() >= ef && d >= r.best.top().far {
+		}
+		r.touched ^= g.arena.touch(r.fresh)
+		for _, p := range r.fresh {
+			bound := unbounded
+			if r.best.len() >= ef {
+				bound = r.best.top().far
+			}
+			d := to(p, bound)
+			if r.best.len() >= ef && d >= bound {
 				continue
 			}
 			r.near.push(near{d, p})
@@ -234,7 +244,7 @@ func (g *graph) expand(r *workspace, to func(uint32) float64, from []near, layer
 }
 
 // search adds about ef nearest linked nodes that keep wants, in no order.
-func (g *graph) search(dst []found, to func(uint32) float64, ef int, keep func(uint32) bool) []found {
+func (g *graph) search(dst []found, to measure, ef int, keep func(uint32) bool) []found {
 	if g.top < 0 {
 		return dst
 	}
@@ -279,7 +289,7 @@ func (g *graph) requeue() {
 // isLoose reports whether the vector at a place has no distance to others, not even to itself (a zero vector under
 // COSINE), or distances say nothing about neighbours.
 func (g *graph) isLoose(place uint32) bool {
-	d := g.arena.apart(place, place)
+	d := g.arena.apart(place, place, unbounded)
 	return math.IsNaN(d) || math.IsInf(d, 0) || !g.spec.Metric.navigable()
 }
 
@@ -374,11 +384,11 @@ func (g *graph) neighbours(place uint32, level int) [][]near {
 }
 
 // extend adds the neighbours of candidates to them.
-func (g *graph) extend(r *workspace, to func(uint32) float64, candidates []near, layer int) []near {
+func (g *graph) extend(r *workspace, to measure, candidates []near, layer int) []near {
 	for _, c := range candidates[:len(candidates):len(candidates)] {
 		for _, p := range g.nodes[c.place].at(layer) {
 			if r.see(p) {
-				candidates = append(candidates, near{to(p), p})
+				candidates = append(candidates, near{to(p, unbounded), p})
 			}
 		}
 	}
@@ -407,7 +417,7 @@ next:
 			break
 		}
 		for _, o := range chosen {
-			if g.arena.apart(c.place, o.place) < c.far {
+			if g.arena.apart(c.place, o.place, c.far) < c.far {
 				left = append(left, c)
 				continue next
 			}
@@ -438,7 +448,7 @@ func (g *graph) link(from, to uint32, layer int) {
 func (g *graph) relink(place uint32, layer int, among []uint32) {
 	candidates := g.linking.candidates[:0]
 	for _, p := range among {
-		candidates = append(candidates, near{g.arena.apart(place, p), p})
+		candidates = append(candidates, near{g.arena.apart(place, p, unbounded), p})
 	}
 	g.linking.candidates = candidates
 	g.linking.links = g.choose(g.linking.links[:0], candidates, g.capacity(layer))

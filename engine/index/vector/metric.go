@@ -95,6 +95,49 @@ func euclidean[T number](a, b []T) float64 {
 	return math.Sqrt(float64(s0 + s1 + s2 + s3))
 }
 
+// euclideanBelow is euclidean where that is below bound, else a distance that is not. Parts of a sum of squares are
+// never above the whole, also as they are rounded, so a part that is clearly above the square of bound says that the
+// whole is. The elements are not NaN.
+func euclideanBelow[T number](a, b []T, bound float64) float64 {
+	if isInteger[T]() {
+		return euclidean(a, b)
+	}
+	b = b[:len(a)]
+	limit := bound * bound * (1 + 1e-9)
+	var s0, s1, s2, s3 T
+	for len(a) >= belowStep {
+		for i := 0; i+4 <= belowStep; i += 4 {
+			x, y := a[i:i+4:i+4], b[i:i+4:i+4]
+			d0, d1, d2, d3 := x[0]-y[0], x[1]-y[1], x[2]-y[2], x[3]-y[3]
+			s0 += d0 * d0
+			s1 += d1 * d1
+			s2 += d2 * d2
+			s3 += d3 * d3
+		}
+		if float64(s0+s1+s2+s3) > limit {
+			return math.Inf(1)
+		}
+		a, b = a[belowStep:], b[belowStep:]
+	}
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
+		d0, d1, d2, d3 := x[0]-y[0], x[1]-y[1], x[2]-y[2], x[3]-y[3]
+		s0 += d0 * d0
+		s1 += d1 * d1
+		s2 += d2 * d2
+		s3 += d3 * d3
+	}
+	for ; i < len(a); i++ {
+		d := a[i] - b[i]
+		s0 += d * d
+	}
+	return math.Sqrt(float64(s0 + s1 + s2 + s3))
+}
+
+// belowStep is how many elements euclideanBelow adds before it looks at the sum.
+const belowStep = 32
+
 // isInteger reports whether elements are integers: their sums and products are made in floats, where they do not wrap.
 func isInteger[T number]() bool {
 	one, two := T(1), T(2)
