@@ -5,12 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
-
 	"github.com/nacredb/nacre/daemon/pgwire/catalog"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
-	"github.com/nacredb/nacre/engine/value"
 )
 
 // copyStatement is COPY, from or to the client.
@@ -349,14 +346,7 @@ func (k *copyStatement) run(ctx context.Context, c *conn, how *call) (string, er
 	if err := out.begin(list); err != nil {
 		return "", err
 	}
-	err = r.Scan(ctx, &sql.Scan{}, func(row []value.Value) error {
-		picked := make([]value.Value, len(cols))
-		for i, j := range cols {
-			picked[i] = row[j]
-		}
-		return out.row(picked)
-	})
-	if err != nil {
+	if err := out.scan(ctx, r, cols); err != nil {
 		return "", err
 	}
 	return out.end()
@@ -371,63 +361,4 @@ func (f *copyForm) response(n int) (format byte, codes []uint16) {
 		codes = append(codes, uint16(format))
 	}
 	return format, codes
-}
-
-// copyOut sends rows as the data of COPY.
-type copyOut struct {
-	c     *conn
-	form  *copyForm
-	cols  []column
-	began bool
-	head  []byte // of the binary format: it goes with the first row, as some clients expect
-	n     int
-}
-
-const binarySignature = "PGCOPY\n\xff\r\n\x00"
-
-func (o *copyOut) begin(cols []column) error {
-	o.cols, o.began = cols, true
-	format, codes := o.form.response(len(cols))
-	o.c.send(&pgproto3.CopyOutResponse{OverallFormat: format, ColumnFormatCodes: codes})
-	switch {
-	case o.form.format == "binary":
-		o.head = []byte(binarySignature + "\x00\x00\x00\x00\x00\x00\x00\x00")
-	case o.form.header:
-		var line []byte
-		for i, col := range cols {
-			if i > 0 {
-				line = append(line, o.form.delimiter)
-			}
-			line = o.form.appendField(line, []byte(col.name), false)
-		}
-		return o.data(append(line, '\n'))
-	}
-	return nil
-}
-
-func (o *copyOut) data(b []byte) error {
-	o.c.wmu.Lock()
-	defer o.c.wmu.Unlock()
-	var err error
-	if o.c.out, err = (&pgproto3.CopyData{Data: b}).Encode(o.c.out); err != nil || len(o.c.out) < flushAt {
-		return err
-	}
-	return o.c.writeOut()
-}
-
-func (o *copyOut) row(row []value.Value) error {
-	o.n++
-	b := o.form.appendRow(o.head, o.cols, row, &o.c.style)
-	o.head = nil
-	return o.data(b)
-}
-
-func (o *copyOut) end() (string, error) {
-	if o.form.format == "binary" {
-		if err := o.data(append(o.head, 0xff, 0xff)); err != nil {
-			return "", err
-		}
-	}
-	o.c.send(&pgproto3.CopyDone{})
-	return "COPY " + itoa(o.n), nil
 }

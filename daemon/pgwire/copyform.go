@@ -5,52 +5,18 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
-	"github.com/nacredb/nacre/engine/value"
 )
 
-// appendRow writes a row of COPY.
-func (f *copyForm) appendRow(dst []byte, cols []column, row []value.Value, st *pgtype.Style) []byte {
-	if f.format == "binary" {
-		dst = binary.BigEndian.AppendUint16(dst, uint16(len(cols)))
-		for i := range cols {
-			dst = pgtype.AppendSized(dst, cols[i].oid, row[i], true, st)
-		}
-		return dst
-	}
-	for i := range cols {
-		if i > 0 {
-			dst = append(dst, f.delimiter)
-		}
-		if pgtype.IsNull(cols[i].oid, row[i]) {
-			dst = append(dst, f.null...)
-			continue
-		}
-		force := f.forceQuote["*"] || f.forceQuote[cols[i].name]
-		dst = f.appendField(dst, pgtype.AppendText(nil, cols[i].oid, row[i], st), force)
-	}
-	return append(dst, '\n')
-}
+// textEscapes are the letters that stand for control characters in the text format.
+var textEscapes = [256]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't', '\v': 'v', '\\': '\\'}
 
-var textEscapes = map[byte]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't', '\v': 'v'}
-
+// appendField writes a field that is not NULL; force has it quoted.
 func (f *copyForm) appendField(dst, text []byte, force bool) []byte {
 	if f.format == "text" {
-		for _, ch := range text {
-			switch e, ok := textEscapes[ch]; {
-			case ok:
-				dst = append(dst, '\\', e)
-			case ch == '\\' || ch == f.delimiter:
-				dst = append(dst, '\\', ch)
-			default:
-				dst = append(dst, ch)
-			}
-		}
-		return dst
+		return f.appendEscaped(dst, text)
 	}
-	special := string([]byte{f.delimiter, f.quote, '\n', '\r'})
-	if !force && string(text) != f.null && !bytes.ContainsAny(text, special) && string(text) != `\.` {
+	if !force && !f.quotes(text) {
 		return append(dst, text...)
 	}
 	dst = append(dst, f.quote)
@@ -61,6 +27,33 @@ func (f *copyForm) appendField(dst, text []byte, force bool) []byte {
 		dst = append(dst, ch)
 	}
 	return append(dst, f.quote)
+}
+
+// appendEscaped writes a field of the text format.
+func (f *copyForm) appendEscaped(dst, text []byte) []byte {
+	done := 0
+	for i, ch := range text {
+		e := textEscapes[ch]
+		if e == 0 && ch != f.delimiter {
+			continue
+		}
+		if e == 0 {
+			e = ch
+		}
+		dst = append(append(dst, text[done:i]...), '\\', e)
+		done = i + 1
+	}
+	return append(dst, text[done:]...)
+}
+
+// quotes reports whether a field of the csv format must be quoted.
+func (f *copyForm) quotes(text []byte) bool {
+	for _, ch := range text {
+		if ch == f.delimiter || ch == f.quote || ch == '\n' || ch == '\r' {
+			return true
+		}
+	}
+	return string(text) == f.null || string(text) == `\.`
 }
 
 // copyField is a field of a row of COPY: its text, or its bytes in the binary format.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,8 +100,12 @@ func FuzzCopy(f *testing.F) {
 			}
 			want += fmt.Sprintf("%t %q;", i == 2, map[bool]string{false: string(c)}[i == 2])
 		}
-		written := form.appendRow(nil, cols, row, &pgtype.Style{})
-		got, err := copyRows(&form, append(written, written...))
+		out := &copyOut{c: &conn{}, form: &form, cols: cols, quote: make([]bool, len(cols))}
+		for i := range row {
+			out.value(i, row[i])
+		}
+		written := append(out.c.out, '\n')
+		got, err := copyRows(&form, slices.Concat(written, written))
 		null := strings.Contains(fmt.Sprint(got), "true")
 		if err != nil || len(got) != 2 || got[0] != got[1] || !sameCells(&form, got[0], want, null) {
 			t.Fatalf("%v: %q is read as %q, want %q twice (%v)", given, written, got, want, err)

@@ -85,7 +85,7 @@ func TestDirectScans(t *testing.T) {
 		f.want("SET dialect = 'sql'", "C(SET) ZI")
 		users = append(users, f)
 	}
-	rows, failed := 0, 0
+	rows, failed, copied := 0, 0, 0
 	for i := range 40 {
 		table := fmt.Sprintf("t%d", i)
 		text, cols := randomTable(r, table)
@@ -109,9 +109,18 @@ func TestDirectScans(t *testing.T) {
 					t.Fatalf("%s\n%s in binary\n got: %q\nwant: %q", text, query, got, want)
 				}
 			}
+			list := strings.Join(cols, ", ")
+			for _, form := range []string{"", " (FORMAT csv, HEADER, FORCE_QUOTE *, NULL 'x')", " (FORMAT binary)"} {
+				got := f.ask("COPY " + table + " (" + list + ") TO STDOUT" + form)
+				want := f.ask("COPY (SELECT " + list + " FROM " + table + " OFFSET 0) TO STDOUT" + form)
+				if got != want {
+					t.Fatalf("%s\nCOPY (%s)%s\n got: %q\nwant: %q", text, list, form, got, want)
+				}
+				copied += strings.Count(want, "d[")
+			}
 		}
 	}
-	if rows < 1000 || failed == 0 {
-		t.Errorf("only %d rows and %d errors were compared", rows, failed)
+	if rows < 1000 || failed == 0 || copied < 1000 {
+		t.Errorf("only %d rows, %d rows of COPY and %d errors were compared", rows, copied, failed)
 	}
 }
