@@ -137,20 +137,7 @@ func (r *Run) nearest(ctx context.Context, env *Env, b *ast.Binary) (*nearest, e
 	if k.query, err = r.Value(ctx, inFrom(env), query); err != nil {
 		return nil, err
 	}
-	return k, numbers(k.query)
-}
-
-// numbers holds a value to be an array of numbers.
-func numbers(v value.Value) error {
-	if v.Kind() != value.KindArray {
-		return errs.Internal("Expected `array<number>` but found `%s`", v.Brief())
-	}
-	for _, e := range v.Elems() {
-		if !e.Kind().IsNumber() {
-			return errs.Internal("Expected `number` but found `%s` when coercing an element of `array<number>`", e.Brief())
-		}
-	}
-	return nil
+	return k, vector.Numbers(k.query)
 }
 
 // knnTop keeps the rows of a source that are nearest by a brute-force operator.
@@ -249,6 +236,7 @@ func (s *knnRows) takeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer walk.count()
 	var row nearRow // one for all: most rows are only compared
 	for at := 0; ; at++ {
 		row = nearRow{at: at}
@@ -285,24 +273,10 @@ func (s *knnRows) columns(p *sift.Program) bool {
 	if !s.exact || len(s.path) == 0 {
 		return false
 	}
-	i, n, packed := p.Set.Path(s.path), len(s.query), s.metric.Packed(s.query)
-	p.Columns = []compile.Expr{func(row *value.Fields) (value.Value, error) {
-		if packed != nil {
-			if b, ok := row.Packed(i, n); ok {
-				if far, ok := packed(b); ok {
-					return value.Float(far), nil
-				}
-			}
-		}
-		v, ok := row.Floats(i)
-		switch {
-		case !ok:
-			return value.None, compile.ErrOpen
-		case len(v) != len(s.query):
-			return value.None, nil
-		}
-		return value.Float(s.distance(v, s.query)), nil
-	}}
+	p.Columns = []compile.Expr{p.Set.Distance(s.path, s.metric, s.query)}
+	p.Keep = sift.First(s.top.Most, func(a, b []value.Value) bool {
+		return !a[0].IsNone() && (b[0].IsNone() || cmp.Less(a[0].Float(), b[0].Float()))
+	})
 	return true
 }
 
@@ -322,7 +296,7 @@ func (s *knnRows) measure(ctx context.Context, row *nearRow) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if numbers(v) != nil || v.Len() != s.k.query.Len() {
+	if vector.Numbers(v) != nil || v.Len() != s.k.query.Len() {
 		return false, nil
 	}
 	if s.exact {

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/collate"
 	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/operate"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
@@ -28,7 +28,7 @@ type sortKey struct {
 func sortKeys(o *ast.Order) []sortKey {
 	out := make([]sortKey, len(o.Keys))
 	for i, k := range o.Keys {
-		out[i] = sortKey{desc: k.Desc, compare: comparer(k.Collate, k.Numeric), text: plan.OrderText(k)}
+		out[i] = sortKey{desc: k.Desc, compare: operate.Order(k.Collate, k.Numeric), text: plan.OrderText(k)}
 		if path, ok := plan.Names(k.Key); ok {
 			out[i].path = path
 		} else {
@@ -36,19 +36,6 @@ func sortKeys(o *ast.Order) []sortKey {
 		}
 	}
 	return out
-}
-
-func comparer(lexical, natural bool) func(a, b value.Value) int {
-	if !lexical && !natural {
-		return value.Compare
-	}
-	rules := collate.Rules{Lexical: lexical, Natural: natural}
-	return func(a, b value.Value) int {
-		if a.Kind() != value.KindString || b.Kind() != value.KindString {
-			return value.Compare(a, b)
-		}
-		return rules.Compare(a.Str(), b.Str())
-	}
 }
 
 // sorted is a row with its keys.
@@ -147,11 +134,13 @@ func (s *sortRows) columns(p *sift.Program) bool {
 			return v, nil
 		}
 	}
+	p.Keep = sift.First(s.keep, func(a, b []value.Value) bool { return s.compare(a, b) < 0 })
 	return true
 }
 
 // takeSifted is takeAll for rows as they are stored: only of those that are kept a record is made.
 func (s *sortRows) takeSifted(ctx context.Context, walk *sifted, err error) error {
+	defer walk.count()
 	var row sorted // one for all: most rows are only compared
 	for ; err == nil; s.seq++ {
 		open, ok, failed := walk.next(ctx)
@@ -231,13 +220,21 @@ func (k *sortKey) through() *ast.Idiom {
 	return k.idiom
 }
 
-func (s *sortRows) less(a, b *sorted) bool {
+// compare is how keys are ordered.
+func (s *sortRows) compare(a, b []value.Value) int {
 	for i := range s.keys {
-		c := s.keys[i].compare(a.keys[i], b.keys[i])
-		if c == 0 {
-			continue
+		if c := s.keys[i].compare(a[i], b[i]); c != 0 && s.keys[i].desc {
+			return -c
+		} else if c != 0 {
+			return c
 		}
-		return c < 0 != s.keys[i].desc
+	}
+	return 0
+}
+
+func (s *sortRows) less(a, b *sorted) bool {
+	if c := s.compare(a.keys, b.keys); c != 0 {
+		return c < 0
 	}
 	if s.ties != nil {
 		if c := value.Compare(a.id, b.id); c != 0 {

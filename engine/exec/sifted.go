@@ -82,8 +82,11 @@ func (s *sifted) opened(ctx context.Context, st record.Stored) (open value.Value
 	return open, ok, err
 }
 
-// count ends a walk that counts: it is how many rows held, beside those that next gave.
+// count ends a walk: it is how many rows held, beside those that next gave.
 func (s *sifted) count() int64 {
+	if s == nil {
+		return 0
+	}
 	n := s.walk.Counted()
 	s.scan.n += n
 	return n

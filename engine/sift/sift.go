@@ -30,6 +30,9 @@ type Program struct {
 	Columns []compile.Expr // read of the records that hold
 	Keys    int            // so many columns, the first ones, are keys of groups, which Batch.Group numbers
 	Count   bool           // the records that hold are only counted
+	// Keep makes for each worker a function that says by the columns of a row whether it may be wanted, given those that
+	// the worker has read before it. Others are only counted. nil: all are wanted.
+	Keep func() func(columns []value.Value) bool
 }
 
 // Row is a record that holds, or that the statement must look at.
@@ -100,13 +103,18 @@ type worker struct {
 	fields *value.Fields
 	keys   *aggregate.Keys // those that it has numbered; nil where there are none
 	room   []value.Value   // the keys of a row
+	keep   func(columns []value.Value) bool
 }
 
 // mostNumbered is how many keys a worker numbers before it begins anew.
 const mostNumbered = 1 << 15
 
 func (p *Program) worker(place int) *worker {
-	return &worker{place: place, fields: p.Set.Fields(), room: make([]value.Value, p.Keys)}
+	own := &worker{place: place, fields: p.Set.Fields(), room: make([]value.Value, p.Keys)}
+	if p.Keep != nil {
+		own.keep = p.Keep()
+	}
+	return own
 }
 
 // New begins a walk over the records that are left in a source, which stays the caller's.
@@ -114,7 +122,7 @@ func New(cur Source, prog *Program, opt Options) *Walk {
 	return &Walk{cur: cur, prog: prog, opt: opt, size: firstRows}
 }
 
-// Next is the next row; false at the end. Of a program that counts it gives only rows that are open.
+// Next is the next row; false at the end. Rows that are only counted are left out.
 func (w *Walk) Next(ctx context.Context) (Row, bool, error) {
 	b, ok, err := w.batch(ctx)
 	if !ok || err != nil {
@@ -204,7 +212,7 @@ func (b *Batch) By() (worker int, keys *aggregate.Keys) { return b.place, b.by }
 // Fresh is the keys that got their numbers in this batch, in the order of the numbers. They stay valid.
 func (b *Batch) Fresh() [][]value.Value { return b.fresh }
 
-// Counted is how many records have held so far, of a program that counts. Rows that were open are not among them.
+// Counted is how many records have held so far that were only counted. Rows that were open are not among them.
 func (w *Walk) Counted() int64 { return w.counted }
 
 // Read is how many records have been read.
@@ -288,7 +296,13 @@ func (p *Program) sift(b *Batch, own *worker) {
 			b.held++
 			continue
 		}
+		before := len(b.values)
 		group, ok := p.columns(b, own)
+		if ok && own.keep != nil && !own.keep(b.values[before:]) {
+			b.values = b.values[:before]
+			b.held++
+			continue
+		}
 		b.found = append(b.found, found{stored: st, group: group, open: !ok})
 	}
 }

@@ -1,6 +1,11 @@
 package sift
 
-import "sort"
+import (
+	"slices"
+	"sort"
+
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // Top keeps the first of the rows that it is given, in an order.
 type Top[T any] struct {
@@ -30,6 +35,28 @@ func (t *Top[T]) Take(row T) (grown bool) {
 	t.rows[0] = row
 	t.down(0)
 	return false
+}
+
+// mostFirst is how many rows each worker remembers for First.
+const mostFirst = 1024
+
+// First is a Program.Keep for statements that want the first rows in an order, so many of them, and of equal ones those
+// that were read first: a worker drops a row when it has read enough that come before it. nil where they are many.
+func First(most int64, less func(a, b []value.Value) bool) func() func(columns []value.Value) bool {
+	if most < 0 || most > mostFirst {
+		return nil
+	}
+	return func() func([]value.Value) bool {
+		top := Top[[]value.Value]{Most: most, Less: func(a, b *[]value.Value) bool { return less(*a, *b) }}
+		var row []value.Value // one for all: most rows are only compared
+		return func(columns []value.Value) bool {
+			if row = columns; !top.Among(&row) {
+				return false
+			}
+			top.Take(slices.Clone(columns))
+			return true
+		}
+	}
 }
 
 // down puts row i in its place among those below it.

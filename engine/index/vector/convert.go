@@ -21,6 +21,19 @@ func (s *Spec) Encode(dst []byte, v value.Value) ([]byte, error) {
 	return dst, nil
 }
 
+// Numbers refuses a value that is no array of numbers.
+func Numbers(v value.Value) error {
+	if v.Kind() != value.KindArray {
+		return errs.Internal("Expected `array<number>` but found `%s`", v.Brief())
+	}
+	for _, e := range v.Elems() {
+		if !e.Kind().IsNumber() {
+			return errs.Internal("Expected `number` but found `%s` when coercing an element of `array<number>`", e.Brief())
+		}
+	}
+	return nil
+}
+
 // maxNesting is how deep arrays in a vector may nest.
 const maxNesting = 16
 
