@@ -86,12 +86,23 @@ func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }
 // Skip moves over the next n records, fewer at the end or where Err says why, and reports how many. It does not look
 // into them. It is for Plain cursors only.
 func (c *Cursor) Skip(ctx context.Context, n int64) (skipped int64) {
-	for ; skipped < n && c.err == nil && c.cur.Next(); skipped++ {
-		if skipped&255 == 255 {
-			c.err = ctx.Err()
+	c.makePairs(int(min(n, batchPairs)))
+	for skipped < n && c.err == nil {
+		pairs := c.pairs[:min(n-skipped, int64(len(c.pairs)))]
+		got := c.cur.Fill(pairs)
+		if skipped += int64(got); got < len(pairs) {
+			break
 		}
+		c.err = ctx.Err()
 	}
 	return skipped
+}
+
+// makePairs makes room for reading n records at once.
+func (c *Cursor) makePairs(n int) {
+	if len(c.pairs) < n {
+		c.pairs = make([]kv.Pair, n)
+	}
 }
 
 // batchPairs is how many records Batch reads at once.
@@ -100,9 +111,7 @@ const batchPairs = 64
 // Batch appends the next n records to dst as they are stored, fewer at the end or where Err says why. It is for Plain
 // cursors only.
 func (c *Cursor) Batch(dst []Stored, n int) []Stored {
-	if room := min(n, batchPairs); len(c.pairs) < room {
-		c.pairs = make([]kv.Pair, room)
-	}
+	c.makePairs(min(n, batchPairs))
 	for n > 0 && c.err == nil {
 		pairs := c.pairs[:min(n, len(c.pairs))]
 		got := c.cur.Fill(pairs)
