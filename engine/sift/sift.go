@@ -30,8 +30,8 @@ type Program struct {
 	Columns []compile.Expr // read of the records that hold
 	Keys    int            // so many columns, the first ones, are keys of groups, which Batch.Group numbers
 	Count   bool           // the records that hold are only counted
-	// Keep makes for each worker a function that says by the columns of a row whether it may be wanted, given those that
-	// the worker has read before it. Others are only counted. nil: all are wanted.
+	// Keep makes for each worker a function that says by the columns of a row whether it may be wanted, given those
+	// that the worker has read before it. Others are only counted. nil: all are wanted.
 	Keep func() func(columns []value.Value) bool
 }
 
