@@ -133,36 +133,19 @@ func (f *Fields) Packed(i, n int) ([]byte, bool) {
 	b := f.rec.rec[start:end:end]
 	var head [5]byte
 	want := putHead(head[:0], majorArray, uint64(n))
-	if len(b) == len(want)+packedFloat*n && string(b[:len(want)]) == string(want) {
+	if len(b) == len(want)+PackedFloat*n && string(b[:len(want)]) == string(want) {
 		return b[len(want):], true
 	}
 	return nil, false
 }
 
-// packedFloat is the size of a float in an array.
-const packedFloat = 9
+// PackedFloat is the size of an element of what Packed gives, in bytes.
+const PackedFloat = 9
 
 // FloatAt reads element i of what Packed gives. other is 0 if it is a float.
 func FloatAt(packed []byte, i int) (x float64, other byte) {
-	e := packed[packedFloat*i:][:packedFloat]
+	e := packed[PackedFloat*i:][:PackedFloat]
 	return math.Float64frombits(binary.BigEndian.Uint64(e[1:])), e[0] ^ cborFloat64
-}
-
-// FourFloats is four elements of what Packed gives. Reading them together takes one look at the bounds.
-type FourFloats [4 * packedFloat]byte
-
-// FourFloatsAt is elements i to i+3.
-func FourFloatsAt(packed []byte, i int) *FourFloats { return (*FourFloats)(packed[packedFloat*i:]) }
-
-// At is element k, which is below 4, if it is a float.
-func (f *FourFloats) At(k int) float64 {
-	return math.Float64frombits(binary.BigEndian.Uint64(f[packedFloat*k+1:]))
-}
-
-// Other is 0 if all elements are floats.
-func (f *FourFloats) Other() byte {
-	return (f[0] ^ cborFloat64) | (f[packedFloat] ^ cborFloat64) | (f[2*packedFloat] ^ cborFloat64) |
-		(f[3*packedFloat] ^ cborFloat64)
 }
 
 // inObject reads a path of v.

@@ -23,24 +23,30 @@ func (m Metric) Packed(query []float64) func(packed []byte) (far float64, ok boo
 	return nil
 }
 
+// fourFloats is the size of four elements, which are read in one turn: slices that are cut from the front need few
+// looks at their bounds.
+const fourFloats = 4 * value.PackedFloat
+
 // packedEuclidean is euclidean, with the same sums in the same order.
 func packedEuclidean(packed []byte, query []float64) (float64, bool) {
 	var s0, s1, s2, s3 float64
 	var other byte
-	i := 0
-	for ; i+4 <= len(query); i += 4 {
-		y := query[i : i+4 : i+4]
-		x := value.FourFloatsAt(packed, i)
-		d0, d1, d2, d3 := x.At(0)-y[0], x.At(1)-y[1], x.At(2)-y[2], x.At(3)-y[3]
+	for len(query) >= 4 && len(packed) >= fourFloats {
+		x0, o0 := value.FloatAt(packed, 0)
+		x1, o1 := value.FloatAt(packed, 1)
+		x2, o2 := value.FloatAt(packed, 2)
+		x3, o3 := value.FloatAt(packed, 3)
+		d0, d1, d2, d3 := x0-query[0], x1-query[1], x2-query[2], x3-query[3]
 		s0 += d0 * d0
 		s1 += d1 * d1
 		s2 += d2 * d2
 		s3 += d3 * d3
-		other |= x.Other()
+		other |= o0 | o1 | o2 | o3
+		packed, query = packed[fourFloats:], query[4:]
 	}
-	for ; i < len(query); i++ {
+	for i, y := range query {
 		x, o := value.FloatAt(packed, i)
-		d := x - query[i]
+		d := x - y
 		s0 += d * d
 		other |= o
 	}
@@ -51,24 +57,25 @@ func packedEuclidean(packed []byte, query []float64) (float64, bool) {
 func packedDot(packed []byte, query []float64) (both, square float64, ok bool) {
 	var s0, s1, s2, s3, q0, q1, q2, q3 float64
 	var other byte
-	i := 0
-	for ; i+4 <= len(query); i += 4 {
-		y := query[i : i+4 : i+4]
-		x := value.FourFloatsAt(packed, i)
-		x0, x1, x2, x3 := x.At(0), x.At(1), x.At(2), x.At(3)
-		s0 += x0 * y[0]
-		s1 += x1 * y[1]
-		s2 += x2 * y[2]
-		s3 += x3 * y[3]
+	for len(query) >= 4 && len(packed) >= fourFloats {
+		x0, o0 := value.FloatAt(packed, 0)
+		x1, o1 := value.FloatAt(packed, 1)
+		x2, o2 := value.FloatAt(packed, 2)
+		x3, o3 := value.FloatAt(packed, 3)
+		s0 += x0 * query[0]
+		s1 += x1 * query[1]
+		s2 += x2 * query[2]
+		s3 += x3 * query[3]
 		q0 += x0 * x0
 		q1 += x1 * x1
 		q2 += x2 * x2
 		q3 += x3 * x3
-		other |= x.Other()
+		other |= o0 | o1 | o2 | o3
+		packed, query = packed[fourFloats:], query[4:]
 	}
-	for ; i < len(query); i++ {
+	for i, y := range query {
 		x, o := value.FloatAt(packed, i)
-		s0 += x * query[i]
+		s0 += x * y
 		q0 += x * x
 		other |= o
 	}
