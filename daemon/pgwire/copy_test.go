@@ -61,6 +61,44 @@ func TestCopyFrames(t *testing.T) {
 	}
 }
 
+// Rows that come in pieces of any size are those that came in one.
+func TestCopyInPieces(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, "DEFINE TABLE x SCHEMAFULL; DEFINE FIELD a ON x TYPE string; DEFINE FIELD b ON x TYPE option<string>")
+	f := login(t, addr)
+	long := strings.Repeat("l\"\"m\n", 10_000)
+	for name, data := range map[string]string{
+		"":              "1\ta\\tb\t\\N\n2\t" + strings.Repeat("x", 40_000) + "\tc\n3\td\te",
+		" (FORMAT csv)": "1,a,\n2,\"" + long + "\",c\n3,\"d\",e",
+		" (FORMAT binary)": "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+			"\x00\x03\x00\x00\x00\x011\x00\x00\x00\x01a\xff\xff\xff\xff" +
+			"\x00\x03\x00\x00\x00\x012\x00\x00\x40\x00" + strings.Repeat("y", 0x4000) + "\x00\x00\x00\x01c" +
+			"\x00\x03\x00\x00\x00\x013\x00\x00\x00\x01d\x00\x00\x00\x01e\xff\xff",
+	} {
+		var want string
+		for _, piece := range []int{len(data), 1, 7, 4096} {
+			say := []pgproto3.FrontendMessage{&pgproto3.Query{String: "COPY x (id, a, b) FROM STDIN" + name}}
+			for rest := data; rest != ""; {
+				n := min(piece, len(rest))
+				say = append(say, &pgproto3.CopyData{Data: []byte(rest[:n])})
+				rest = rest[n:]
+			}
+			f.send(append(say, &pgproto3.CopyDone{})...)
+			if got := f.read(1); got != "G C(COPY 3) ZI" {
+				t.Fatalf("%s in pieces of %d: %s", name, piece, got)
+			}
+			got := f.ask("COPY x TO STDOUT")
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("%s in pieces of %d\n got: %.200s\nwant: %.200s", name, piece, got, want)
+			}
+			f.ask("DELETE x")
+		}
+	}
+}
+
 // Texts of all sizes come out as they went in, though small ones share their memory.
 func TestCopyKeepsTexts(t *testing.T) {
 	addr, d := start(t)

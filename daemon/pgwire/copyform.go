@@ -63,6 +63,21 @@ type copyField struct {
 	quoted bool
 }
 
+// take adds the first byte of b, and those after it up to one that means something, and reports how many they are. It
+// shares the memory of b where they are the first.
+func (f *copyField) take(b []byte, means func(byte) bool) int {
+	n := 1
+	for n < len(b) && !means(b[n]) {
+		n++
+	}
+	if f.b == nil {
+		f.b = b[:n:n]
+	} else {
+		f.b = append(f.b, b[:n]...)
+	}
+	return n
+}
+
 // nextRow takes a row from the start of b, and appends its fields to those given. n is how many bytes it is; 0: there
 // is not a whole one yet, unless last says that no more comes. end: it is no row but the end of the data.
 func (f *copyForm) nextRow(fields []copyField, b []byte, last bool) (_ []copyField, n int, end bool, err error) {
@@ -183,7 +198,7 @@ func (f *copyForm) nextCSV(fields []copyField, b []byte, last bool) (_ []copyFie
 			}
 			inQuotes = false
 		case inQuotes:
-			field.b = append(field.b, ch)
+			i += field.take(b[i:], func(c byte) bool { return c == f.quote || c == f.escape }) - 1
 		case ch == f.quote:
 			inQuotes, field.quoted = true, true
 		case ch == f.delimiter:
@@ -197,7 +212,9 @@ func (f *copyForm) nextCSV(fields []copyField, b []byte, last bool) (_ []copyFie
 		case ch == '\r' && i+1 == len(b) && !last:
 			return fields, 0, false, nil
 		default:
-			field.b = append(field.b, ch)
+			i += field.take(b[i:], func(c byte) bool {
+				return c == f.delimiter || c == f.quote || c == '\n' || c == '\r'
+			}) - 1
 		}
 	}
 	switch {

@@ -32,6 +32,7 @@ type copyIn struct {
 	cols []int
 	tx   *engine.Tx
 	buf  []byte
+	need int // buf is read again when it has so many bytes: a row in small pieces is not read at each of them
 	held int
 	head bool // the header has passed
 	line int
@@ -139,16 +140,24 @@ func (in *copyIn) data(b []byte) error {
 		return nil
 	}
 	in.buf = append(in.buf, b...)
-	if int64(len(in.buf)) > 2*in.c.srv.Limits.Message {
-		return sqlstate.New(sqlstate.TooMuch, "a row of COPY is too long")
-	}
 	if more := cap(in.buf) - in.held; more > 0 {
 		if err := in.c.mem.Take(more); err != nil {
 			return err
 		}
 		in.held += more
 	}
-	return in.parse(false)
+	most := 2 * in.c.srv.Limits.Message
+	if len(in.buf) < in.need && int64(len(in.buf)) <= most {
+		return nil
+	}
+	if err := in.parse(false); err != nil {
+		return err
+	}
+	if int64(len(in.buf)) > most {
+		return sqlstate.New(sqlstate.TooMuch, "a row of COPY is too long")
+	}
+	in.need = len(in.buf) + len(in.buf)/4
+	return nil
 }
 
 func (in *copyIn) parse(last bool) error {
