@@ -2,6 +2,7 @@ package diff
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -73,7 +74,7 @@ var judgements = []judgement{
 	}},
 	{about: "record users are not told conditions and values", when: both(ofRecordUser, func(d *difference) bool {
 		for _, text := range []string{"the ASSERT of the field", "cannot follow the change",
-			"to the type of the field",
+			"to the type of the field", "as the ON DELETE clause of a record that refers to it failed",
 			"already contains these values", "Found another record for the"} {
 			if strings.Contains(d.Ours.Text, text) {
 				return d.Theirs.Failed
@@ -137,8 +138,8 @@ var judgements = []judgement{
 		setup("COMPUTED")), ends: true},
 	{about: "BEFORE of a new record with COMPUTED fields is NONE",
 		when: statement("RETURN (BEFORE|VALUE \\$before|AFTER|DIFF)", func(d *difference) bool {
-			return d.Ours.Text == "[NONE]" || d.Ours.Text == "NONE" || strings.HasPrefix(d.Ours.Text,
-				"[[{ op: 'replace', path: ''")
+			return noneAlone.MatchString(d.Ours.Text) || strings.HasPrefix(
+				strings.TrimPrefix(d.Ours.Text, "["), "[{ op: 'replace', path: ''")
 		})},
 	{about: "a sub-select that answers NONE is no row", when: statement(`FROM \(SELECT`,
 		func(d *difference) bool { return d.Ours.Text == "[]" })},
@@ -149,7 +150,7 @@ var judgements = []judgement{
 	{about: "api::res::header of NONE takes a header away", when: both(statement("api::invoke", always),
 		setup("api::res::header('x-a', NONE)")), ends: true},
 	{about: "recursions in writes, LET and functions, by the older evaluator",
-		when: statement(`\{[0-9.]*(\+\w+)*(=t:3)?\}`, func(d *difference) bool {
+		when: statement(`[.@]\{[0-9.]+(\+\w+)*(=t:3)?\}`, func(d *difference) bool {
 			return !reads.MatchString(d.Statement) || strings.HasPrefix(d.Statement, "LET")
 		})},
 	{about: "paths from the edge that RELATE returns",
@@ -162,8 +163,9 @@ var judgements = []judgement{
 	{about: "the own record of a record user is known while it is written", when: statement("^(UPDATE|UPSERT) ",
 		both(ofRecordUser,
 			func(d *difference) bool { return d.Theirs.Text == "[]" || d.Theirs.Text == "[{}]" })), ends: true},
-	{about: "+= and -= of sets and texts", when: statement(`[+-]= `,
-		func(d *difference) bool { return !d.Ours.Failed && !d.Theirs.Failed }), ends: true},
+	{about: "+= and -= of sets and texts", when: statement("[+-]= ('|\"|\\{|<set>|<string>)", succeeded), ends: true},
+	{about: "+= and -= of fields that may hold sets and texts", when: both(statement("[+-]= [a-z]", succeeded),
+		func(d *difference) bool { return strings.ContainsAny(d.Ours.Text+d.Theirs.Text, "{'") }), ends: true},
 	{about: "DEFAULT of id", when: theirs("Cannot use the `DEFAULT` keyword on the `id` field"), ends: true},
 	{about: "?? binds less tightly than arithmetic", when: statement("^INFO ", setup("?? ("))},
 	{about: "every table of <~(a, b) is looked at", when: both(statement("^SELECT|^RETURN", always),
@@ -186,12 +188,164 @@ var judgements = []judgement{
 			return strings.Contains(d.Theirs.Text, "but the LIMIT clause must evaluate to a positive integer")
 		}},
 	{about: "COMPUTED fields in the answers of writes are as SELECT shows them",
-		when: statement("^(UPDATE|UPSERT|CREATE) ", both(ofRecordUser, setup("COMPUTED count(<-"), succeeded))},
+		when: statement("^(UPDATE|UPSERT|CREATE) ", both(ofRecordUser, pattern(`COMPUTED count\((<-|->)`), succeeded))},
 	{about: "ORDER BY what lies behind a link sorts", when: statement(`^SELECT (\w+)\.(\w+) AS (\w+), .*ORDER BY `,
 		succeeded)},
 	{about: "CANCEL of a failed transaction has an answer", when: statement("^CANCEL$", always)},
 	{about: "SELECT *, a AS b keeps a", when: statement(`SELECT \*, .* AS`,
 		func(d *difference) bool { return !d.Theirs.Failed && len(d.Ours.Text) > len(d.Theirs.Text) })},
+	{about: "PATCH reaches elements by their positions", when: statement(`PATCH .*(path|from): '/[^']*/(\d+|-)(/|')`,
+		always), ends: true},
+	{about: "the last member of a set", when: statement(`\}\[\$\]`, succeeded)},
+	{about: "sets in writes and LET, by the older evaluator", when: statement(
+		`^(CREATE|UPDATE|UPSERT|INSERT|RELATE|DELETE|LET) .*[^:,] ?\}+\[(\d|WHERE)`, always), ends: true},
+	{about: "closures write nothing", when: ours("Couldn't write to a read only transaction"), ends: true},
+	{about: "SPLIT of an alias", when: statement(`^SELECT .* AS (\w+)\b.* SPLIT `, succeeded)},
+	{about: "what does not read the rows of a group is one value", when: statement(
+		`^SELECT .*(\(SELECT|rand::|rand\(|\{ LET).* GROUP (ALL|BY)`, succeeded)},
+	{about: ".* of NONE, NULL and scalars", when: statement(`(\.\*|\[\*\])`, func(d *difference) bool {
+		return succeeded(d) && strings.Contains(d.Ours.Text, "NONE")
+	})},
+	{about: "vectors that have no answer", when: both(succeededThere,
+		ours("Incorrect arguments for function vector::"))},
+	{about: "nanoseconds that do not fit", when: both(succeededThere,
+		ours("Incorrect arguments for function time::nano()"))},
+	{about: "aggregates over values of another type, in LET and sub-selects, by the older evaluator",
+		when: statement(`^LET .*\(SELECT .* GROUP `, both(succeededHere, pattern(`GROUP`), func(d *difference) bool {
+			return wrongAggregate.MatchString(d.Theirs.Text)
+		})), ends: true},
+	{about: "GROUP ALL over nothing, in writes and LET, by the older evaluator", when: both(
+		pattern(`\(SELECT .* GROUP ALL\)`), func(d *difference) bool {
+			return succeeded(d) && emptyGroup.MatchString(d.Ours.Text) && strings.Contains(d.Theirs.Text, "[]")
+		})},
+	{about: "paths from a record that is made or deleted by the statement", when: statement(
+		`^(CREATE|UPSERT|INSERT|RELATE|DELETE) .*(->|<-)\w`, func(d *difference) bool {
+			return succeeded(d) && strings.Contains(d.Ours.Text, "[]")
+		}), ends: true},
+	{about: "what such paths left in the records", when: both(statement(`^SELECT .* FROM`, succeeded),
+		pattern(`(CREATE|UPSERT|INSERT|RELATE) [^;]*=[^;]*(->|<-)\w`), func(d *difference) bool {
+			return strings.ReplaceAll(d.Ours.Text, "[]", "NONE") == strings.ReplaceAll(d.Theirs.Text, "[]", "NONE")
+		}), ends: true},
+	{about: "the id of a record that an endpoint has made", when: statement("api::invoke", func(d *difference) bool {
+		return succeeded(d) && strings.Contains(d.Theirs.Text, "body: [NONE]") && d.Ours.Text != d.Theirs.Text
+	})},
+	{about: "GROUP ALL over nothing in the WHERE of a write", when: both(statement(
+		`^(UPDATE|DELETE|UPSERT) .* WHERE .*\(SELECT .* GROUP ALL\)`, succeeded)), ends: true},
+	{about: "the id of a row that is a list", when: statement(`^SELECT .*\bid\b.* FROM \(SELECT VALUE \[`, succeeded)},
+	{about: "the text of a record id ends with its key", when: statement(`\br['"]`,
+		func(d *difference) bool {
+			return strings.HasPrefix(d.Ours.Text, "Parse error: Invalid token `\\`") ||
+				strings.HasPrefix(d.Ours.Text, "Parse error: Unexpected end of file, expected string to end.")
+		})},
+	{about: "numbers of tables after a DEFINE that failed", when: statement("STRUCTURE", func(d *difference) bool {
+		return tableNumber.ReplaceAllString(d.Ours.Text, "") == tableNumber.ReplaceAllString(d.Theirs.Text, "")
+	})},
+	{about: "DELETE of a node fires the events of its edges", when: both(pattern(`EVENT [^;]*'DELETE'`),
+		pattern(`\nDELETE \w+:`), succeeded), ends: true},
+	{about: "numbers of a sequence in a VALUE that the reference evaluates twice", when: both(succeeded,
+		setup("VALUE sequence::nextval")), ends: true},
+	{about: "PERMISSIONS see COMPUTED fields", when: both(ofRecordUser, statement("^SELECT ", succeeded),
+		pattern(`select WHERE (\w+)\b[^;]*;(?s:.*)DEFINE FIELD \w+ ON [^;]* COMPUTED`),
+		func(d *difference) bool { return d.Theirs.Text == "[]" })},
+	{about: "DEFAULT and ASSERT run after the VALUEs that they read", when: both(statement("^(CREATE|UPSERT|INSERT) ",
+		succeededHere), pattern(`DEFINE FIELD \w+ ON \w+ (DEFAULT|ASSERT) array::len\(words`)), ends: true},
+	{about: "the reference takes an id for changed", when: theirs("Found changed value for field `id`"), ends: true},
+	{about: "paths and references of record users do not show what is hidden", when: both(ofRecordUser,
+		pattern(`(->|<-|<~)\w`), statement("^SELECT ", succeeded), func(d *difference) bool {
+			return strings.Contains(d.Ours.Text, "[]") && len(d.Ours.Text) < len(d.Theirs.Text)
+		})},
+	{about: "a missing field that ORDER BY or SPLIT names, in a sub-select of a write", when: statement(
+		`^(CREATE|UPSERT|INSERT|RELATE|UPDATE) .*\(SELECT .*(SPLIT|ORDER BY)`, func(d *difference) bool {
+			there := missingField.ReplaceAllString(d.Theirs.Text, "")
+			return succeeded(d) && strings.ReplaceAll(there, ", }", " }") == d.Ours.Text
+		})},
+	{about: "ON DUPLICATE KEY UPDATE sees the record: what it wrote", when: both(statement("^SELECT ", succeeded),
+		pattern(`ON DUPLICATE KEY UPDATE [^;]*\b[a-z]+ [+-]?= [a-z]`)), ends: true},
+	{about: "$input of events is NONE in INSERT … ON DUPLICATE KEY UPDATE of a new record", when: both(
+		statement("^SELECT .*FROM .*log", succeeded), pattern(`EVENT [^;]*\$input`), setup("ON DUPLICATE KEY UPDATE"))},
+	{about: "paths of record users with edges that they may not see", when: statement(`^SELECT .* FROM \w+:\S*(->|<-)`,
+		both(ofRecordUser, func(d *difference) bool { return d.Ours.Text == "[]" }))},
+	{about: "UPSERT and RELATE of a record user ask for permission first", when: statement(`\b(UPSERT|RELATE) `,
+		both(ofRecordUser, func(d *difference) bool {
+			return d.Theirs.Failed && (d.Ours.Text == "NONE" || d.Ours.Text == "[]" ||
+				strings.Contains(d.Statement, "THROW") && d.Ours.Failed)
+		}))},
+	{about: "WHERE of a write of record users on records that they may not write", when: statement(
+		`\b(DELETE|UPDATE) .*WHERE `,
+		both(ofRecordUser, func(d *difference) bool { return d.Theirs.Failed && !d.Ours.Failed }))},
+	{about: "a hidden record that a write of a record user left", when: both(ofRecordUser, succeeded,
+		statement("^SELECT ", always), pattern(`select[^;]* WHERE `),
+		pattern(`(?s)the following as record user.*\b(DELETE|UPDATE) \w+ .*WHERE `)), ends: true},
+	{about: "edges that go with a record that a record user deletes", when: both(ofRecordUser, succeeded,
+		statement("^SELECT .*FROM (e|f)\\b", always), pattern(`\nDELETE \w+`)), ends: true},
+	{about: "the order of rows that an index finds, in SPLIT", when: both(statement(` SPLIT `, succeeded),
+		setup("DEFINE INDEX"), func(d *difference) bool { return sameLetters(d.Ours.Text, d.Theirs.Text) })},
+	{about: "an index over fields inside of the elements of a FLEXIBLE list", when: statement(`^DEFINE INDEX .*\.\*\.`,
+		both(theirs("' does not exist"), setup("FLEXIBLE"))), ends: true},
+	{about: "READONLY of a COMPUTED field", when: statement("^ALTER FIELD .*READONLY",
+		ours("Cannot use the `READONLY` keyword with `COMPUTED`")), ends: true},
+	{about: "ALTER FIELD … COMPUTED", when: theirs("Parse error: Unexpected token `COMPUTED`"), ends: true},
+	{about: "FOR delete FULL is printed", when: statement("^INFO ", func(d *difference) bool {
+		const full = ", FOR delete FULL"
+		return strings.ReplaceAll(d.Ours.Text, full, "") == strings.ReplaceAll(d.Theirs.Text, full, "")
+	})},
+	{about: "the reference prints sets inside of lists as lists", when: statement("^INFO ", func(d *difference) bool {
+		return innerSet.ReplaceAllString(d.Ours.Text, "[[$1]]") == innerSet.ReplaceAllString(d.Theirs.Text, "[[$1]]")
+	})},
+	{about: "COMPUTED fields that nothing reads are not evaluated", when: both(setup("COMPUTED (SELECT"),
+		theirs("Reached excessive computation depth"))},
+	{about: "a transaction sees its own DELETE", when: both(theirs("already exists"),
+		pattern(`(?s)BEGIN;.*DELETE .*CREATE `))},
+	{about: "the order in groups of rows that an index finds", when: statement(`array::group\(`,
+		both(setup("DEFINE INDEX"), succeeded, func(d *difference) bool {
+			return sameLetters(d.Ours.Text, d.Theirs.Text)
+		}))},
+	{about: "the order in groups, after a transaction", when: both(pattern(`DEFINE INDEX (?s:.*)array::group\(`),
+		func(d *difference) bool { return succeeded(d) && sameLetters(d.Ours.Text, d.Theirs.Text) })},
+	{about: "ORDER BY over the records of a graph path sorts", when: statement(`FROM \w+:\w+->.* ORDER BY `,
+		func(d *difference) bool { return succeeded(d) && sameLetters(d.Ours.Text, d.Theirs.Text) })},
+	{about: "a field of objects where lists stand in the way", when: both(sameUpTo("Expected"), setup("DEFINE FIELD"))},
+	{about: "a view that is defined anew", when: theirs("The key being inserted already exists"), ends: true},
+	{about: "a part of an element, below a definition of all elements", when: statement(`^DEFINE FIELD .*\[\d+\]\.`,
+		both(succeededThere, ours("as it mismatched with field"))), ends: true},
+	{about: "the reference leaves out the value that a COMPUTED field could not take",
+		when: theirs("Failed to coerce computed field")},
+}
+
+var (
+	noneAlone      = regexp.MustCompile(`^(NONE|\[NONE(, NONE)*\])$`)
+	wrongAggregate = regexp.MustCompile(`^Incorrect arguments for function (math|time|array)::\w+\(\)\. Argument 1 was`)
+	emptyGroup     = regexp.MustCompile(`\[\{ [^{}]*(\[\]|NaN|0|NONE|NULL)[^{}]* \}\]`)
+	missingField   = regexp.MustCompile(`\b\w+: NONE(, )?`)
+	tableNumber    = regexp.MustCompile(`\bid: \d+, `)
+	innerSet       = regexp.MustCompile(`[\[{]([^\[\]{}:]*)[\]}]`)
+)
+
+func succeededHere(d *difference) bool { return !d.Ours.Failed }
+
+func succeededThere(d *difference) bool { return !d.Theirs.Failed }
+
+// pattern tells cases whose text matches.
+func pattern(p string) func(d *difference) bool {
+	re := regexp.MustCompile(p)
+	return func(d *difference) bool { return re.MatchString(d.Case.String()) }
+}
+
+// sameUpTo tells errors that are the same before a word.
+func sameUpTo(word string) func(d *difference) bool {
+	return func(d *difference) bool {
+		ours, _, ok := strings.Cut(d.Ours.Text, word)
+		theirs, _, also := strings.Cut(d.Theirs.Text, word)
+		return ok && also && d.Ours.Failed && d.Theirs.Failed && ours == theirs
+	}
+}
+
+// sameLetters tells texts that are made of the same letters, in whatever order.
+func sameLetters(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // fieldOf is the field that an error names.

@@ -11,6 +11,7 @@ import (
 var (
 	generatedKey  = regexp.MustCompile("(?:\\b[a-z_]\\w*:`?|')[a-z0-9]{20}\\b[`']?")
 	generatedUUID = regexp.MustCompile(`u?'[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'`)
+	hexUUID       = regexp.MustCompile(`(?:[36][0-9A-F]){8}2D(?:(?:[36][0-9A-F]){4}2D){3}(?:[36][0-9A-F]){12}`)
 	presentTime   = regexp.MustCompile(`d'20(2[5-9]|[3-9]\d)-[^']*'`)
 	stamp         = regexp.MustCompile(`versionstamp: \d+`)
 	geometry      = regexp.MustCompile(`<geometry>\{ coordinates: ([\[\]()0-9.,f -]*), type: ('[A-Za-z]+') \}`)
@@ -37,6 +38,7 @@ func normalise(answers []Answer) []Answer {
 			return tb + ":" + place(strings.Trim(key, "`"))
 		})
 		t = generatedUUID.ReplaceAllStringFunc(t, place)
+		t = hexUUID.ReplaceAllStringFunc(t, place) // in bytes
 		t = presentTime.ReplaceAllString(t, "<now>")
 		t = stamp.ReplaceAllStringFunc(t, place)
 		t = strings.ReplaceAll(t, "{  }", "{}")
