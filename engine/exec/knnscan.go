@@ -116,6 +116,9 @@ func (s *knnScanRows) close() {}
 func (s *knnScanRows) explain() *plan.Node {
 	n := node("KnnScan").With("index", s.ix.Name).With("k", fmt.Sprint(s.knn.KNN.K)).
 		With("ef", fmt.Sprint(s.knn.KNN.EF)).With("dimension", fmt.Sprint(s.k.query.Len()))
+	if s.filter != nil {
+		n.With("predicate", s.filter.text())
+	}
 	n.Rows = s.seen
 	return s.filter.filtered(n, s.n)
 }
