@@ -63,7 +63,7 @@ func (r *Run) references(ctx context.Context, env *Env, out []stop, id *value.Re
 		var keys *value.Range
 		if t.Key != nil {
 			if field == "" {
-				return nil, errs.Internal("Range-bounded reference scans require a referencing field")
+				return nil, errs.Internal("Cannot scan a specific range of record references without a referencing field")
 			}
 			k, err := r.key(ctx, env, t.Key)
 			if err != nil {
