@@ -362,7 +362,7 @@ func sameUpTo(word string) func(d *difference) bool {
 	}
 }
 
-// sameLetters tells texts that are made of the same letters, in whatever order.
+// sameLetters tells texts that are made of the same letters, in any order.
 func sameLetters(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	slices.Sort(x)
