@@ -250,7 +250,10 @@ var judgements = []judgement{
 	})},
 	{about: "GROUP ALL over nothing in the WHERE of a write", when: both(statement(
 		`^(UPDATE|DELETE|UPSERT) .* WHERE .*\(SELECT .* GROUP ALL\)`, succeeded)), ends: true},
-	{about: "the id of a row that is a list", when: statement(`^SELECT .*\bid\b.* FROM \(SELECT VALUE \[`, succeeded)},
+	{about: "the id of a row that is a list", when: statement(
+		`^SELECT .*\bid\b.* FROM \(SELECT VALUE `, func(d *difference) bool {
+			return succeeded(d) && strings.Contains(d.Ours.Text, "id: [") && strings.Contains(d.Theirs.Text, "id: NONE")
+		})},
 	{about: "the text of a record id ends with its key", when: statement(`\br['"]`,
 		func(d *difference) bool {
 			return strings.HasPrefix(d.Ours.Text, "Parse error: Invalid token `\\`") ||
@@ -266,6 +269,12 @@ var judgements = []judgement{
 	{about: "PERMISSIONS see COMPUTED fields", when: both(ofRecordUser, statement("^SELECT ", succeeded),
 		pattern(`select WHERE (\w+)\b[^;]*;(?s:.*)DEFINE FIELD \w+ ON [^;]* COMPUTED`),
 		func(d *difference) bool { return d.Theirs.Text == "[]" })},
+	{about: "DEFAULT runs after the fields that it reads", when: both(succeeded,
+		statement("^(CREATE|UPSERT|INSERT) ", always), pattern(`DEFINE FIELD \w+ ON \w+ [^;]*DEFAULT (ALWAYS )?[a-z]+\b`), func(d *difference) bool {
+			return len(d.Ours.Text) > len(d.Theirs.Text)
+		}), ends: true},
+	{about: "DEFAULT of items inside of what is no list", when: both(succeededHere,
+		theirs("Couldn't coerce value for field"), pattern(`DEFINE FIELD [opq]\.\*\.\w+\.\* ON [^;]*DEFAULT`)), ends: true},
 	{about: "DEFAULT and ASSERT run after the VALUEs that they read", when: both(statement("^(CREATE|UPSERT|INSERT) ",
 		succeededHere), pattern(`DEFINE FIELD \w+ ON \w+ (DEFAULT|ASSERT) array::len\(words`)), ends: true},
 	{about: "the reference takes an id for changed", when: theirs("Found changed value for field `id`"), ends: true},
@@ -299,7 +308,7 @@ var judgements = []judgement{
 		statement("^SELECT .*FROM (e|f)\\b", always), pattern(`\nDELETE \w+`)), ends: true},
 	{about: "the order of rows that an index finds, in SPLIT", when: both(statement(` SPLIT `, succeeded),
 		setup("DEFINE INDEX"), func(d *difference) bool { return sameLetters(d.Ours.Text, d.Theirs.Text) })},
-	{about: "an index over fields inside of elements that may have any", when: statement(`^DEFINE INDEX .*\.\*\.`,
+	{about: "an index over fields inside of elements that may have any", when: statement(`^DEFINE INDEX .*(\.\*\.|…)`,
 		both(succeededHere, theirs("The field '"))), ends: true},
 	{about: "READONLY of a COMPUTED field", when: statement("^ALTER FIELD .*READONLY",
 		ours("Cannot use the `READONLY` keyword with `COMPUTED`")), ends: true},
