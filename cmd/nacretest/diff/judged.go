@@ -270,7 +270,8 @@ var judgements = []judgement{
 		pattern(`select WHERE (\w+)\b[^;]*;(?s:.*)DEFINE FIELD \w+ ON [^;]* COMPUTED`),
 		func(d *difference) bool { return d.Theirs.Text == "[]" })},
 	{about: "DEFAULT runs after the fields that it reads", when: both(succeeded,
-		statement("^(CREATE|UPSERT|INSERT) ", always), pattern(`DEFINE FIELD \w+ ON \w+ [^;]*DEFAULT (ALWAYS )?[a-z]+\b`), func(d *difference) bool {
+		statement("^(CREATE|UPSERT|INSERT) ", always),
+		pattern(`DEFINE FIELD \w+ ON \w+ [^;]*DEFAULT (ALWAYS )?[a-z]+\b`), func(d *difference) bool {
 			return len(d.Ours.Text) > len(d.Theirs.Text)
 		}), ends: true},
 	{about: "DEFAULT of items inside of what is no list", when: both(succeededHere,
