@@ -83,6 +83,7 @@ func TestPatchAgainstModel(t *testing.T) {
 }
 
 func modelPatch(v, seen, ops Value) (Value, bool) {
+	all := v == seen
 	for _, op := range ops.Elems() {
 		s, err := parsePatchStep(op)
 		if err != nil {
@@ -98,6 +99,9 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 		}
 		hidden := s.op != "remove" && s.op != "test" &&
 			modelHides(v, seen, s.path, s.op != "replace" && s.op != "change")
+		if s.op == "move" && !all && modelNothing(s.value) {
+			s.op = "copy" // what may be hidden stays where it is
+		}
 		var ok bool
 		if seen, ok = modelStep(seen, s); !ok {
 			return None, true
@@ -110,6 +114,14 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 		}
 	}
 	return v, false
+}
+
+// modelNothing: NONE, or a list of nothing else.
+func modelNothing(v Value) bool {
+	if v.kind != KindArray {
+		return v.kind == KindNone
+	}
+	return !slices.ContainsFunc(v.Elems(), func(e Value) bool { return e.kind != KindNone })
 }
 
 // modelHides: a position is named in an array that is not seen, but for the last step of an insert.
