@@ -23,9 +23,12 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/parse"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/query"
+	"github.com/nacredb/nacre/engine/relay"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
@@ -141,17 +144,21 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	functions := fn.Library()
 	files := e.caps.Experimental.Allows("files")
 	e.parsing = parse.Options{Resolver: functions.Resolver(), NoFiles: !files}
-	e.queries = newRunner(store, opt, functions, e.parsing, rulesOff, e.memory)
+	process, err := nodes.StartProcess(ctx, store, txn.Options{Meter: opt.Meter, Memory: e.memory}, opt.Log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	e.queries = newRunner(store, opt, functions, e.parsing, rulesOff, e.memory, process)
 	if err := e.queries.Access.Open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), store.Close())
+		return nil, errors.Join(fmt.Errorf("load the store's secret: %w", err), e.abandon(ctx))
 	}
 	if !opt.NoDefaults {
 		if err := e.RootSession().Use(ctx, &opt.DefaultNamespace, &opt.DefaultDatabase); err != nil {
-			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), store.Close())
+			return nil, errors.Join(fmt.Errorf("make the default database: %w", err), e.abandon(ctx))
 		}
 	}
 	if err := e.queries.Build.Resume(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), store.Close())
+		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), e.abandon(ctx))
 	}
 	e.others = observe(store, e.queries.Catalog)
 	if retention > 0 {
@@ -202,9 +209,13 @@ func firstPlace(opt Options, name string) string {
 
 // newRunner wires the language together: parser, functions, catalog and evaluator.
 func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.Options, rulesOff plan.Rules,
-	memory *budget.Pool) *query.Runner {
+	memory *budget.Pool, process *nodes.Process) *query.Runner {
 	_, versioned := store.(*history.Store)
+	hub := live.NewHub(hubLimits(process))
 	return query.New(exec.Config{
+		Process:   process,
+		Hub:       hub,
+		Relay:     relay.New(store, process, hub, txn.Options{Meter: opt.Meter, Memory: memory}, opt.Log),
 		Store:     store,
 		Functions: functions,
 		Catalog: catalog.NewCache(func(text string) (ast.Statement, error) {
@@ -234,13 +245,28 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 	})
 }
 
+// abandon closes what start has opened.
+func (e *Engine) abandon(ctx context.Context) error {
+	e.queries.Relay.Close()
+	e.queries.Hub.Close()
+	e.queries.Close(ctx)
+	return errors.Join(e.queries.Process.Close(ctx), e.store.Close())
+}
+
+// hubLimits are those of live queries. Where the store is elsewhere most of the time of a match is waiting.
+func hubLimits(process *nodes.Process) live.HubLimits {
+	if process == nil {
+		return live.HubLimits{}
+	}
+	return live.HubLimits{Inline: 50 * time.Millisecond, Change: 2 * time.Second, Budget: 8 * time.Second,
+		Window: 10 * time.Second}
+}
+
 // Close waits for running commits, flushes and closes the store. Sessions must not be used afterwards.
 func (e *Engine) Close(ctx context.Context) error {
 	e.others.close()
-	e.queries.Hub.Close()
-	e.queries.Close(ctx)
 	e.sweeper.Stop()
-	return e.store.Close()
+	return e.abandon(ctx)
 }
 
 // What a client holds of the engine's memory outside of statements is counted by these.
@@ -313,6 +339,9 @@ func (e *Engine) CreateRootUser(ctx context.Context, name, pass string) (made bo
 		return false, err
 	}
 	if res[0].Err != nil {
+		if there, err := e.HasRootUser(ctx); there && err == nil { // another server was quicker
+			return false, nil
+		}
 		return false, res[0].Err
 	}
 	return true, nil

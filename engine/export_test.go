@@ -6,7 +6,9 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/txn"
 )
 
 // WithRulesOff is another engine over the same store, in which rules of the planner are switched off. stop ends what it has
@@ -21,7 +23,7 @@ func (e *Engine) SharedEarly(rules ...plan.Rule) (other *Engine, stop func()) {
 }
 
 func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engine, stop func()) {
-	x := newRunner(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...), e.memory)
+	x := newRunner(e.store, e.opt, fn.Library(), e.parsing, plan.RulesOf(rules...), e.memory, nil)
 	if limits.ShareAfter > 0 {
 		x.Limits.ShareAfter = limits.ShareAfter
 	}
@@ -33,4 +35,10 @@ func (e *Engine) withLimits(limits exec.Limits, rules ...plan.Rule) (other *Engi
 // OpenOn opens an engine on a store of the test's, which it closes.
 func OpenOn(ctx context.Context, store kv.Store, opt Options) (*Engine, error) {
 	return start(ctx, store, 0, opt, 0)
+}
+
+// TakenForGone takes the process out of those that share the store, as others do that have not heard of it.
+func (e *Engine) TakenForGone(ctx context.Context) error {
+	id := e.queries.Process.ID()
+	return txn.Retry(ctx, e.store, txn.Options{}, func(tx *txn.Tx) error { return nodes.TakeOut(tx, id) })
 }

@@ -96,7 +96,7 @@ func (l *language) Parse(text string) (ast.Statement, error) { return parseDefin
 // Gate implements physical.Language.
 func (l *language) Gate(ctx context.Context, store kv.Store, tx *txn.Tx, ns, db string) (*record.Gate, error) {
 	ex := newRunner(store, Options{Log: slog.Default(), Capabilities: auth.DefaultCapabilities()}, l.functions,
-		l.parsing, 0, nil)
+		l.parsing, 0, nil, nil)
 	l.executors = append(l.executors, ex)
 	s := &exec.SessionState{
 		Auth: auth.Authority{Principal: auth.DataUser(ns, db), Caps: auth.DefaultCapabilities(), NS: ns,

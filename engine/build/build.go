@@ -3,6 +3,10 @@
 // A Builder belongs to one engine and is safe for concurrent use. What it does is in the store as catalog.Jobs: a job
 // that was under way when the process died goes on with Resume. Package index says why an index that is filled beside
 // writers is right.
+//
+// Of the processes that share a store one does a job: its holder, which stands beside the job. Each transaction of the
+// work reads that, so a process that has lost a job commits nothing more of it. Others take over the jobs of a process
+// that is gone (package nodes).
 package build
 
 import (
@@ -20,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
 )
@@ -53,6 +58,8 @@ type build struct {
 	stop context.CancelFunc
 	done chan struct{}
 	err  error // why it did not come to its end; set before done is closed
+
+	holder [16]byte // this process, as it was called when it took the job; unused on a store of one process
 }
 
 // The limits of a batch: from few records where writers change what the builder reads, to many where they do not.
@@ -73,6 +80,9 @@ const (
 // errEnded says that the index of a job is gone, or wants no building.
 var errEnded = errors.New("the index is gone")
 
+// errTaken says that another process has taken over a job.
+var errTaken = errors.New("another process has taken over the job")
+
 // New makes a builder for the store of an executor.
 func New(ex *exec.Executor) *Builder {
 	b := &Builder{ex: ex, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), jobs: map[jobID]*build{}}
@@ -80,21 +90,101 @@ func New(ex *exec.Executor) *Builder {
 	return b
 }
 
-// Resume goes on with the building of indexes that was under way when the store was closed.
+// Resume goes on with the building of indexes that was under way when the store was closed, or on a store that is
+// shared, which no process does: then that is looked for again and again.
 func (b *Builder) Resume(ctx context.Context) error {
-	tx, err := txn.Begin(ctx, b.ex.Store, b.ex.Reading())
-	if err != nil {
-		return err
+	if p := b.ex.Process; p != nil {
+		p.Each(func(ctx context.Context) {
+			if err := b.takeOver(ctx); err != nil && ctx.Err() == nil {
+				b.ex.Log.Warn("the work on indexes that other servers have left is not taken over yet", "err", err)
+			}
+		})
+		return b.takeOver(ctx)
 	}
-	defer tx.Cancel()
-	jobs, err := b.ex.Catalog.View(tx).Jobs()
+	jobs, err := b.listed(ctx)
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		b.start(j)
+		b.start(j, [16]byte{})
 	}
 	return nil
+}
+
+// takeOver begins the jobs whose holder is gone.
+func (b *Builder) takeOver(ctx context.Context) error {
+	jobs, err := b.listed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		b.mu.Lock()
+		busy := b.jobs[idOf(j)] != nil
+		b.mu.Unlock()
+		if busy {
+			continue
+		}
+		stored, err := b.claim(ctx, j)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			b.start(stored, b.ex.Process.ID())
+		}
+	}
+	return nil
+}
+
+// claim makes this process the holder of a job, and gives it as it is stored; nil where another process does it, or
+// nothing is to be done.
+func (b *Builder) claim(ctx context.Context, j *catalog.Job) (stored *catalog.Job, err error) {
+	me := b.ex.Process.ID()
+	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
+		view := b.ex.Catalog.View(tx)
+		if stored, err = view.Job(j); stored == nil || err != nil {
+			return err
+		}
+		holder, held, err := view.JobHolder(stored)
+		if err != nil {
+			return err
+		}
+		if held && holder != me {
+			works, err := nodes.Works(b.ex.Store, tx, holder)
+			if works {
+				stored = nil
+			}
+			if works || err != nil {
+				return err
+			}
+		}
+		if err := nodes.Here(tx, me); err != nil {
+			return err
+		}
+		return view.HoldJob(stored, me)
+	})
+	return stored, err
+}
+
+// holds is errTaken where another process does the job of w.
+func (b *Builder) holds(view *catalog.View, w *build) error {
+	if b.ex.Process == nil {
+		return nil
+	}
+	holder, held, err := view.JobHolder(&w.job)
+	if err == nil && (!held || holder != w.holder) {
+		err = errTaken
+	}
+	return err
+}
+
+// listed are the jobs of the store.
+func (b *Builder) listed(ctx context.Context) ([]*catalog.Job, error) {
+	tx, err := txn.Begin(ctx, b.ex.Store, b.ex.Reading())
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Cancel()
+	return b.ex.Catalog.View(tx).Jobs()
 }
 
 // Left is a job that a transaction leaves to be done when it is committed.
@@ -105,7 +195,14 @@ type Left struct {
 // Postpone stores a job and starts it once the transaction of r is committed.
 func (b *Builder) Postpone(r *exec.Run, j *catalog.Job) (*Left, error) {
 	left := &Left{}
-	r.Tx.OnCommit(func(kv.Version) { left.build = b.start(j) })
+	var me [16]byte
+	if p := b.ex.Process; p != nil {
+		me = p.ID()
+		if err := r.Cat.HoldJob(j, me); err != nil {
+			return nil, err
+		}
+	}
+	r.Tx.OnCommit(func(kv.Version) { left.build = b.start(j, me) })
 	return left, r.Cat.PutJob(j)
 }
 
@@ -134,14 +231,14 @@ func (b *Builder) Undefine(r *exec.Run, ix *catalog.Index) error {
 func idOf(j *catalog.Job) jobID { return jobID{j.Scope, j.Index, j.Clean} }
 
 // start begins a job, which is stored. One that is under way stays.
-func (b *Builder) start(j *catalog.Job) *build {
+func (b *Builder) start(j *catalog.Job, holder [16]byte) *build {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w := b.jobs[idOf(j)]; w != nil {
 		return w
 	}
 	ctx, stop := context.WithCancel(b.ctx)
-	w := &build{job: *j, stop: stop, done: make(chan struct{})}
+	w := &build{job: *j, stop: stop, done: make(chan struct{}), holder: holder}
 	if w.err = ctx.Err(); w.err != nil {
 		stop()
 		close(w.done)
@@ -211,7 +308,8 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 			pause, size = firstWait, min(2*size, mostBatch)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errEnded), errors.Is(err, kv.ErrClosed), errors.Is(err, kv.ErrReadOnly):
+		case errors.Is(err, errEnded), errors.Is(err, errTaken), errors.Is(err, kv.ErrClosed),
+			errors.Is(err, kv.ErrReadOnly):
 			return err
 		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > leastBatch:
 			size = max(size/4, leastBatch)
@@ -231,8 +329,12 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 // again.
 func unfit(err error) bool {
 	var e *errs.Error
-	return !errors.Is(err, kv.ErrNoSpace) && !errors.Is(err, kv.ErrUndetermined) &&
-		(errors.As(err, &e) || errors.Is(err, kv.ErrKey) || errors.Is(err, kv.ErrTooLarge))
+	for _, passing := range []error{kv.ErrNoSpace, kv.ErrUndetermined, kv.ErrUnavailable, kv.ErrTooOld} {
+		if errors.Is(err, passing) {
+			return false
+		}
+	}
+	return errors.As(err, &e) || errors.Is(err, kv.ErrKey) || errors.Is(err, kv.ErrTooLarge)
 }
 
 func rest(ctx context.Context, d time.Duration) error {
@@ -271,6 +373,11 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 		return err
 	}
 	defer tx.Cancel()
+	if write { // before all else: what another process has done may look as if the index were gone
+		if err := b.holds(b.ex.Catalog.View(tx), w); err != nil {
+			return err
+		}
+	}
 	s, err := b.site(tx, &w.job)
 	if err != nil {
 		return err
@@ -424,8 +531,11 @@ func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 // nothing is written afterwards.
 func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
 	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
-		var err error
-		more, err = b.ex.Catalog.View(tx).Sweep(&w.job, cleanBatch)
+		view := b.ex.Catalog.View(tx)
+		err := b.holds(view, w)
+		if err == nil {
+			more, err = view.Sweep(&w.job, cleanBatch)
+		}
 		return err
 	})
 	return more, err
@@ -440,6 +550,9 @@ func (b *Builder) forget(w *build) {
 		if err != nil || stored == nil || stored.Clean {
 			return err
 		}
+		if err := b.holds(view, w); err != nil {
+			return err
+		}
 		s, err := b.site(tx, &w.job)
 		if err == nil {
 			err = s.unfinished()
@@ -449,7 +562,7 @@ func (b *Builder) forget(w *build) {
 		}
 		return view.DeleteJob(stored)
 	})
-	if err != nil && b.ctx.Err() == nil {
+	if err != nil && b.ctx.Err() == nil && !errors.Is(err, errTaken) {
 		b.ex.Log.Error("the work on an index that is gone stays listed", "index", w.job.Named, "err", err)
 	}
 }
@@ -461,7 +574,9 @@ func (b *Builder) Await(ctx context.Context, left *Left) error {
 	var err error
 	select {
 	case <-w.done:
-		err = w.err
+		if err = w.err; errors.Is(err, errTaken) {
+			err = b.awaitOther(ctx, &w.job)
+		}
 	case <-ctx.Done():
 		w.stop()
 		<-w.done
@@ -474,6 +589,43 @@ func (b *Builder) Await(ctx context.Context, left *Left) error {
 		b.ex.Log.Error("the definition of an index that could not be built stays", "index", w.job.Named, "err", undone)
 	}
 	return err
+}
+
+// awaitPause is how often a process looks how far another one is.
+const awaitPause = 200 * time.Millisecond
+
+// awaitOther waits until another process has done a job.
+func (b *Builder) awaitOther(ctx context.Context, j *catalog.Job) error {
+	for {
+		state, err := b.stateOf(ctx, j)
+		switch {
+		case err != nil:
+			return err
+		case state.State == catalog.Ready:
+			return nil
+		case state.State == catalog.Failed:
+			return errs.Internal("%s", state.Reason)
+		}
+		if err := rest(ctx, awaitPause); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *Builder) stateOf(ctx context.Context, j *catalog.Job) (state catalog.Build, err error) {
+	tx, err := txn.Begin(ctx, b.ex.Store, b.ex.Reading())
+	if err != nil {
+		return state, err
+	}
+	defer tx.Cancel()
+	s, err := b.site(tx, j)
+	if errors.Is(err, errEnded) { // removed, or it has taken the place of the one that it was to replace
+		return state, nil
+	}
+	if err != nil {
+		return state, err
+	}
+	return s.ix.Build, nil
 }
 
 // undo takes the definition of an index back.

@@ -126,7 +126,31 @@ func (v *View) PutJob(j *Job) error {
 }
 
 // DeleteJob removes the job of an index, which is done.
-func (v *View) DeleteJob(j *Job) error { return v.tx.Delete(j.key()) }
+func (v *View) DeleteJob(j *Job) error {
+	if v.tx.Shared() {
+		if err := v.tx.Delete(j.holderKey()); err != nil {
+			return err
+		}
+	}
+	return v.tx.Delete(j.key())
+}
+
+func (j *Job) holderKey() []byte {
+	return append(key.Meta(nil, metaHolder), j.key()[len(key.Meta(nil, metaJob)):]...)
+}
+
+// HoldJob notes which of the processes that share the store does a job.
+func (v *View) HoldJob(j *Job, process [16]byte) error { return v.tx.Set(j.holderKey(), process[:]) }
+
+// JobHolder is the process that does a job; false: none. It counts as read: a transaction that commits after it was
+// that process's.
+func (v *View) JobHolder(j *Job) (process [16]byte, ok bool, err error) {
+	raw, err := v.tx.Get(j.holderKey())
+	if err != nil || len(raw) != len(process) {
+		return process, false, err
+	}
+	return [16]byte(raw), true, nil
+}
 
 // Job reads the job of an index as it is stored, which may be another one than asked; nil where nothing is to be done.
 func (v *View) Job(of *Job) (*Job, error) {

@@ -74,7 +74,8 @@ func (e *epochs) advance(at kv.Version, raw []byte) bool {
 	return other
 }
 
-// ahead reads the versions of the root and of the databases in use together, and more.
+// ahead reads the versions of the root and of the databases in use together, what other processes watch there, and
+// more.
 func (c *Cache) ahead(tx *txn.Tx, more ...[]byte) error {
 	if !tx.Prefetches() {
 		return nil
@@ -82,7 +83,7 @@ func (c *Cache) ahead(tx *txn.Tx, more ...[]byte) error {
 	keys := append(more, versionKey(nil, 0))
 	c.epochs.mu.Lock()
 	for _, db := range c.epochs.recent {
-		keys = append(keys, versionKey(nil, db))
+		keys = append(keys, versionKey(nil, db), key.Watch(nil, db))
 	}
 	c.epochs.mu.Unlock()
 	_, err := tx.Prefetch(keys)

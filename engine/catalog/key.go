@@ -38,6 +38,7 @@ func defKey(s Scope, k ast.DefKind, name ...string) []byte {
 //	index job ns4 db4 tb4 ix4 a Job that is not done
 const (
 	metaJob     = "index job "
+	metaHolder  = "job holder " // of an index job: the process that does it
 	metaVersion = "schema"
 	metaID      = "id"
 	metaSetting = "setting "

@@ -204,6 +204,9 @@ func (r *run) bucketBackend(ctx context.Context, env *exec.Env, x ast.Expr) (ast
 	if err == nil && r.Auth.Principal.Level < levelOf(reach) {
 		err = bucket.Denied(folder)
 	}
+	if err == nil && folder == "" {
+		err = r.OneServer("A bucket in memory")
+	}
 	return out, err
 }
 

@@ -112,7 +112,11 @@ func (r *run) removeDatabase(ctx context.Context, env *exec.Env, s *ast.Remove) 
 // endLive ends the live queries of what is removed, and the work on its indexes, once that is committed. Ids that are 0
 // stand for everything inside.
 func (r *run) endLive(of live.Table) {
-	r.Tx.OnApply(func(kv.Version) { r.Ex.Hub.End(of) })
+	if r.Ex.Relay != nil && r.Log != nil { // in its turn among the changes that all servers hear of
+		r.Log.Ended = append(r.Log.Ended, catalog.Scope{NS: of.NS, DB: of.DB, TB: of.TB})
+	} else {
+		r.Tx.OnApply(func(kv.Version) { r.Ex.Hub.End(of) })
+	}
 	r.Tx.OnCommit(func(kv.Version) { r.builds.End(of, 0) })
 }
 

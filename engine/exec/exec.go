@@ -22,9 +22,11 @@ import (
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/ml"
 	"github.com/nacredb/nacre/engine/model"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/relay"
 	"github.com/nacredb/nacre/engine/script"
 	"github.com/nacredb/nacre/engine/sequence"
 	"github.com/nacredb/nacre/engine/txn"
@@ -118,6 +120,8 @@ type Config struct {
 	Log                               *slog.Logger       // optional: slog.Default
 	Meter                             txn.Meter          // optional: who counts what transactions do
 	Memory                            *budget.Pool       // optional: what statements may hold together; nil: no bound
+	Process                           *nodes.Process     // optional: this one among those that share the store
+	Relay                             *relay.Relay       // with Process: what live queries hear of the others
 	Prepared                          *auth.Preparation  // optional: a password whose hash is computed already
 }
 

@@ -48,8 +48,22 @@ func (h *host) bucket(name, action string, f, target *value.File) (bucket.ID, er
 	if err != nil {
 		return bucket.ID{}, err
 	}
+	if folder == "" {
+		if err := r.OneServer("A bucket in memory"); err != nil {
+			return bucket.ID{}, err
+		}
+	}
 	scope := db.Inner()
 	return bucket.ID{NS: scope.NS, DB: scope.DB, Name: name, Folder: folder, Place: place}, nil
+}
+
+// OneServer refuses what is kept in the memory of one server while others share the store.
+func (r *Run) OneServer(what string) error {
+	others, err := r.Ex.Process.Others(r.Tx)
+	if err == nil && others {
+		err = errs.Internal("%s is of one server, and several serve this store", what)
+	}
+	return err
 }
 
 func writes(action string) bool {

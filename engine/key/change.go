@@ -1,6 +1,9 @@
 package key
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Change is the key of the changes that one transaction made to one table.
 func Change(dst []byte, ns, db uint32, versionstamp uint64, tb uint32) []byte {
@@ -38,7 +41,33 @@ func LivePrefix(dst []byte, ns, db, tb uint32) []byte { return appendTB(dst, Cla
 // Node is the key of a daemon that shares the store.
 func Node(dst []byte, id [16]byte) []byte { return append(append(dst, byte(ClassNode)), id[:]...) }
 
-// NodeLive is the key that says that a live query belongs to a node.
-func NodeLive(dst []byte, node, live [16]byte) []byte {
-	return append(append(append(dst, byte(ClassNodeLive)), node[:]...), live[:]...)
+// Process is the key of a part of what stands of a process that shares the store.
+func Process(dst []byte, id [16]byte, part byte) []byte {
+	return append(append(append(dst, byte(ClassProcess)), id[:]...), part)
+}
+
+// DecodeProcess is the id and the part in a key made by Process.
+func DecodeProcess(k []byte) (id [16]byte, part byte, err error) {
+	if len(k) != 1+16+1 || Class(k[0]) != ClassProcess {
+		return id, 0, ErrMalformed
+	}
+	return [16]byte(k[1:]), k[17], nil
+}
+
+// metaWatch is the name that the keys of Watch begin with.
+const metaWatch = "watch"
+
+// Watch is the key of what the processes that share the store watch in a database.
+func Watch(dst []byte, db uint32) []byte { return appendUint32(Meta(dst, metaWatch), db) }
+
+// WatchRange is the half-open range of the keys of Watch.
+func WatchRange() (start, end []byte) { return PrefixRange(Meta(nil, metaWatch)) }
+
+// DecodeWatch is the database in a key made by Watch.
+func DecodeWatch(k []byte) (db uint32, err error) {
+	prefix := Meta(nil, metaWatch)
+	if len(k) != len(prefix)+4 || !bytes.HasPrefix(k, prefix) {
+		return 0, ErrMalformed
+	}
+	return binary.BigEndian.Uint32(k[len(prefix):]), nil
 }

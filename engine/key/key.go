@@ -8,7 +8,7 @@
 //	0x13 db def      class ns4 db4             kind1 name…
 //	0x14 table def   class ns4 db4 tb4         kind1 name…
 //	0x18 node        class                     uuid16
-//	0x19 node live   class                     node16 live16
+//	0x19 process     class                     id16 part1
 //	0x1a sequence    class ns4 db4             name…
 //	0x1b past def    class                     (db def or table def, as text) ^version8
 //	0x20 record      class ns4 db4 tb4         RK
@@ -77,7 +77,7 @@ const (
 	ClassDBDef     Class = 0x13
 	ClassTableDef  Class = 0x14
 	ClassNode      Class = 0x18
-	ClassNodeLive  Class = 0x19
+	ClassProcess   Class = 0x19
 	ClassSequence  Class = 0x1a
 	ClassPastDef   Class = 0x1b
 	ClassRecord    Class = 0x20
@@ -95,7 +95,7 @@ const (
 // ids is how many ids are in the space prefix; -1 for what is not a class.
 func (c Class) ids() int {
 	switch c {
-	case ClassMeta, ClassRootDef, ClassNode, ClassNodeLive, ClassPastDef:
+	case ClassMeta, ClassRootDef, ClassNode, ClassProcess, ClassPastDef:
 		return 0
 	case ClassNSDef:
 		return 1

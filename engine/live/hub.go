@@ -220,6 +220,16 @@ func (h *Hub) End(of Table) {
 	h.wake.Signal()
 }
 
+// EndAll ends all subscriptions, as End does. why is what their subscribers are told of it.
+func (h *Hub) EndAll(why string) {
+	h.mu.Lock()
+	for _, s := range h.byID {
+		h.endLater(s, value.UUID{}, why)
+	}
+	h.mu.Unlock()
+	h.wake.Signal()
+}
+
 // DropSession ends the subscriptions of a session without a word. When it returns nothing more is delivered to them.
 func (h *Hub) DropSession(session value.UUID) {
 	h.mu.Lock()

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -10,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -72,11 +75,36 @@ func (r *run) live(ctx context.Context, env *exec.Env, s *ast.Live) (value.Value
 		sub.Session = r.Sess.ID.UUID()
 	}
 	r.Log.Lives++
+	return id, r.begin(sub, weight)
+}
+
+// begin adds a subscription with the commit of the transaction.
+func (r *run) begin(sub *live.Subscription, weight int) error {
+	relay := r.Ex.Relay
+	if relay == nil {
+		r.Tx.OnApply(func(v kv.Version) {
+			sub.Ended = r.Ex.Memory.Hold(weight).Release
+			r.Ex.Hub.AddWith(sub, uint64(v))
+		})
+		return nil
+	}
+	err := relay.Watch(r.Tx, sub.Table)
+	if errors.Is(err, nodes.ErrGone) {
+		return errs.New(errs.KindConnection, "Other servers took this one for gone: try again")
+	}
+	if err != nil {
+		return err
+	}
+	for r.Log.Own == 0 {
+		r.Log.Own = rand.Uint64()
+	}
+	own := r.Log.Own
 	r.Tx.OnApply(func(v kv.Version) {
 		sub.Ended = r.Ex.Memory.Hold(weight).Release
-		r.Ex.Hub.AddWith(sub, uint64(v))
+		relay.Begin(sub, own, v)
 	})
-	return id, nil
+	r.Tx.OnCommit(relay.Settle)
+	return nil
 }
 
 func detached(vars []record.Param) []record.Param {

@@ -15,7 +15,9 @@ import (
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/record"
+	"github.com/nacredb/nacre/engine/relay"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -253,16 +255,63 @@ func (w *watch) shown(ctx context.Context, r *exec.Run, env *exec.Env,
 
 // publish tells the hub of a transaction's changes, in the order of commits. Tables without subscribers cost a look.
 func (x *Runner) publish(tx *txn.Tx, log *record.Log) error {
+	if log.Len() > 0 {
+		if err := x.subjectsGone(tx, log); err != nil {
+			return err
+		}
+	}
+	if x.Relay != nil {
+		return x.tell(tx, log)
+	}
 	if log.Len() == 0 {
 		return nil
-	}
-	if err := x.subjectsGone(tx, log); err != nil {
-		return err
 	}
 	p := &publication{ex: x, log: log}
 	p.added, p.watched = x.watched(log)
 	tx.OnApply(p.apply)
 	return nil
+}
+
+// tell makes the commit of a transaction tell the processes that share the store what it has changed of tables that one
+// of them watches, and which live queries end with it.
+func (x *Runner) tell(tx *txn.Tx, log *record.Log) error {
+	if log == nil {
+		return nil
+	}
+	watched := map[uint32]nodes.Tables{} // by database
+	var changes []live.Change
+	for i := range log.Changes {
+		c := &log.Changes[i]
+		tables, ok := watched[c.Table.Scope.DB]
+		if !ok {
+			var err error
+			if tables, err = nodes.Watched(tx, c.Table.Scope.DB); err != nil {
+				return err
+			}
+			watched[c.Table.Scope.DB] = tables
+		}
+		if tables.Has(c.Table.ID) {
+			changes = append(changes, changeOf(c, i))
+		}
+	}
+	var ends []live.Table
+	for _, s := range log.Ended {
+		ends = append(ends, live.Table{NS: s.NS, DB: s.DB, TB: s.TB})
+	}
+	if log.Lives > 0 {
+		if err := x.Relay.Hold(); err != nil {
+			return err
+		}
+		tx.OnEnd(x.Relay.Release)
+	}
+	if len(changes)+len(ends) == 0 {
+		return nil
+	}
+	b, err := relay.Encode(log.Own, changes, ends)
+	if err != nil {
+		return err
+	}
+	return tx.Tell(b)
 }
 
 // subjectsGone counts deletes that may be of records that users are, for the sessions of those.
@@ -320,10 +369,16 @@ func (x *Runner) watched(log *record.Log) (added uint64, out []live.Change) {
 		if !x.Hub.Watched(t) {
 			continue
 		}
-		l := live.Change{Table: t, Name: c.Table.Name, ID: value.Detach(value.RecordOf(c.ID)),
-			Before: value.Detach(c.Before()), After: value.Detach(c.After()), Seq: i}
+		l := changeOf(c, i)
+		l.ID, l.Before, l.After = value.Detach(l.ID), value.Detach(l.Before), value.Detach(l.After)
 		l.Bytes = value.Weight(l.Before) + value.Weight(l.After)
 		out = append(out, l)
 	}
 	return added, out
+}
+
+// changeOf is a change for live queries, in values of the transaction.
+func changeOf(c *record.Change, seq int) live.Change {
+	return live.Change{Table: live.Table{NS: c.Table.Scope.NS, DB: c.Table.Scope.DB, TB: c.Table.ID},
+		Name: c.Table.Name, ID: value.RecordOf(c.ID), Before: c.Before(), After: c.After(), Seq: seq}
 }

@@ -69,8 +69,10 @@ func unfold(v value.Value) value.Value {
 // Log is the changes of a transaction in their order. Live queries and change feeds are fed from it after the commit.
 type Log struct {
 	Changes []Change
-	Lives   int           // live queries that it begins
-	Queued  []QueuedEvent // ASYNC events, to run after the commit
+	Lives   int             // live queries that it begins
+	Own     uint64          // names it among those that begin live queries on a store that is shared; 0: it begins none
+	Ended   []catalog.Scope // what is removed: the live queries inside end
+	Queued  []QueuedEvent   // ASYNC events, to run after the commit
 	// After takes a wait for work that the transaction leaves to be done after its commit; the answer is given when it
 	// returns. It is nil where a statement shares its transaction with others, and must leave no such work.
 	After   func(wait func(context.Context) error)
@@ -114,14 +116,14 @@ func (l *Log) Len() int {
 }
 
 // Mark is a position in a log.
-type Mark struct{ changes, queued, defined int }
+type Mark struct{ changes, queued, defined, ended int }
 
 // Mark is the present position, for RollbackTo.
 func (l *Log) Mark() Mark {
 	if l == nil {
 		return Mark{}
 	}
-	return Mark{len(l.Changes), len(l.Queued), len(l.defined)}
+	return Mark{len(l.Changes), len(l.Queued), len(l.defined), len(l.Ended)}
 }
 
 // RollbackTo forgets what came after m.
@@ -135,6 +137,7 @@ func (l *Log) RollbackTo(m Mark) {
 	l.Queued = l.Queued[:m.queued]
 	clear(l.defined[m.defined:])
 	l.defined = l.defined[:m.defined]
+	l.Ended = l.Ended[:m.ended]
 }
 
 // Separate reports whether what came after m must not share a commit: a change feed has a stamp for each, ASYNC events

@@ -63,9 +63,11 @@ func (l *Log) Seal(ctx context.Context, tx *txn.Tx) error {
 		return nil
 	}
 	// With the turn in hand the stamp follows the last one for certain, and two that write feeds do not conflict over
-	// it.
-	if err := tx.TakeTurn(ctx); err != nil {
-		return err
+	// it. Other processes do not wait for the turn: with them it is a conflict.
+	if !tx.Shared() {
+		if err := tx.TakeTurn(ctx); err != nil {
+			return err
+		}
 	}
 	now := time.Now()
 	stamps := map[catalog.Scope]uint64{}
@@ -125,10 +127,17 @@ func writeFeed(tx *txn.Tx, tb *catalog.Table, stamp uint64, changes []value.Valu
 // StampAt is the first versionstamp of a time in milliseconds since 1970.
 func StampAt(ms int64) uint64 { return uint64(max(ms, 0)) << 16 }
 
-// nextStamp is the stamp of a transaction that holds the turn.
+// nextStamp is the stamp of a transaction that holds the turn, or is in conflict with those that have another one since
+// its snapshot.
 func nextStamp(ctx context.Context, tx *txn.Tx, s catalog.Scope, now time.Time) (uint64, error) {
 	at := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key.Meta(nil, metaFeed), s.NS), s.DB)
-	raw, err := tx.Latest(ctx, at)
+	var raw []byte
+	var err error
+	if tx.Shared() {
+		raw, err = tx.Get(at)
+	} else {
+		raw, err = tx.Latest(ctx, at)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("read a versionstamp: %w", err)
 	}

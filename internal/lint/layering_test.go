@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"engine/fn", "engine/catalog"},
 	{"engine/index/numbers", "engine/auth", "engine/model"},
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
-	{"engine/record"},
+	{"engine/record", "engine/relay"},
 	{"engine/plan", "engine/sequence"},
 	{"engine/prepare"},
 	{"engine/compile"},

@@ -104,7 +104,7 @@ func className(c key.Class) string {
 		return "meta"
 	case key.ClassRootDef, key.ClassNSDef, key.ClassDBDef, key.ClassTableDef:
 		return "definition"
-	case key.ClassNode, key.ClassNodeLive:
+	case key.ClassNode, key.ClassProcess:
 		return "node"
 	case key.ClassSequence:
 		return "sequence"

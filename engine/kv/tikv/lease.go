@@ -16,12 +16,13 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// lease keeps other processes away from a prefix. What they commit would be safe with two at work, but a process
-// does not hear yet of what another one has changed: live queries, sign-outs and settings would be behind.
+// lease keeps other processes away from a prefix: all, or of a store that is shared all that do not share it, as
+// those of earlier versions. They would not tell what they change, nor hear of what others have changed.
 //
 // It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds.
-// The holder renews it. It stops committing by its own clock before the lease is over: leaseTime is counted from
-// before the request that got it, and clocks may run apart by leaseSlack.
+// The holder renews it; processes that share the store hold it together, under one name, and each may renew it. It
+// stops committing by its own clock before the lease is over: leaseTime is counted from before the request that got
+// it, and clocks may run apart by leaseSlack.
 type lease struct {
 	store *Store
 	key   []byte
@@ -31,6 +32,9 @@ type lease struct {
 	quit  chan struct{}
 	done  sync.WaitGroup
 }
+
+// sharedHolder is the holder where processes share the store. The number is that of the rules by which they do.
+const sharedHolder = "shared 1"
 
 const (
 	leaseTime  = 10 * time.Second
@@ -49,6 +53,9 @@ type holder struct {
 // Errors: kv.ErrLocked for one that is alive.
 func (l *lease) take(ctx context.Context, s *Store) error {
 	l.store, l.id, l.began, l.quit = s, uuid.NewString(), time.Now(), make(chan struct{})
+	if s.opt.Shared {
+		l.id = sharedHolder
+	}
 	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)
 	var last holder
 	for renewals := -1; ; {
@@ -97,6 +104,11 @@ func (l *lease) renew(ctx context.Context, d time.Duration) (other holder, err e
 	if other.ID != l.id && other.Until > now {
 		return other, fmt.Errorf("the prefix is served by another process: %w", kv.ErrLocked)
 	}
+	if left := time.Duration(other.Until-now) * time.Millisecond; l.store.opt.Shared && other.ID == l.id &&
+		left > leaseTime*3/4 { // another process has renewed it just now
+		l.until.Store(int64(asked + left - leaseSlack))
+		return other, nil
+	}
 	if err := l.put(tx, now, d); err != nil {
 		return other, err
 	}
@@ -132,7 +144,11 @@ func (l *lease) keep() {
 		case <-l.quit:
 			return
 		case <-tick.C:
-			if _, err := l.renew(l.store.ctx, leaseTime); err != nil && l.store.ctx.Err() == nil {
+			_, err := l.renew(l.store.ctx, leaseTime)
+			if errors.Is(err, kv.ErrConflict) { // another process has renewed it at the same time
+				_, err = l.renew(l.store.ctx, leaseTime)
+			}
+			if err != nil && l.store.ctx.Err() == nil {
 				l.store.opt.Log.Warn("the lease of the prefix could not be renewed", "err", err)
 			}
 		}
@@ -149,7 +165,7 @@ func (l *lease) drop() error {
 	}
 	close(l.quit)
 	l.done.Wait()
-	if !l.held() {
+	if !l.held() || l.store.opt.Shared { // it ends by itself, unless others are there
 		return nil
 	}
 	_, err := l.renew(l.store.ctx, 0)

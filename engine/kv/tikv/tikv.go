@@ -32,6 +32,7 @@ type Options struct {
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
 	Shared    bool                  // other processes may have the prefix open too; without it Open takes a lease of it
+	Guarded   bool                  // with Shared: only those that open it as shared may
 }
 
 // TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and
@@ -100,7 +101,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		s.cancel()
 		return nil, err
 	}
-	if !opt.Shared {
+	if !opt.Shared || opt.Guarded {
 		if err := s.lease.take(ctx, s); err != nil {
 			s.cancel()
 			return nil, errors.Join(err, s.client.Close())

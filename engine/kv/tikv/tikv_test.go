@@ -469,6 +469,36 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestLeaseOfMany: those that share a prefix keep away who wants it alone, also when the first of them is gone, and are
+// kept away by that one.
+func TestLeaseOfMany(t *testing.T) {
+	c := stub.Start(t)
+	alone := tikv.Options{PD: []string{c.PD}, Prefix: "p"}
+	shared := alone
+	shared.Shared, shared.Guarded = true, true
+	one, two := open(t, shared), open(t, shared)
+	if _, err := tikv.Open(ctx, alone); !errors.Is(err, kv.ErrLocked) {
+		t.Errorf("beside two that share it: %v", err)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := tikv.Open(ctx, alone); !errors.Is(err, kv.ErrLocked) {
+		t.Errorf("beside one that shares it: %v", err)
+	}
+	kvtest.Put(t, two, "a", "1")
+	if err := two.Close(); err != nil {
+		t.Error(err)
+	}
+	last := open(t, alone) // it waits for the end of the lease
+	if _, err := tikv.Open(ctx, shared); !errors.Is(err, kv.ErrLocked) {
+		t.Errorf("beside one that has it alone: %v", err)
+	}
+	if err := last.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLeaseLeftOver: who was killed is waited for until its lease ends, also when its last renewal arrives late.
 func TestLeaseLeftOver(t *testing.T) {
 	c := stub.Start(t)
