@@ -121,52 +121,8 @@ func (r *Run) Statement(ctx context.Context, s ast.Statement) (v value.Value, re
 	_, returned = s.(*ast.Return)
 	v, err = r.Exec(ctx, r.Base, s)
 	v, err = r.Land(v, err)
-	if err == nil && wrapped(s) {
+	if err == nil && plan.Wrapped(s) {
 		v = value.Array(v)
 	}
 	return v, returned && err == nil, r.Explain(ctx, err)
-}
-
-// wrapped reports whether the answer of a statement is put into an array: the language does that to
-// blocks whose last statement is a LET, to RETURN (RETURN x) and to RETURN { RETURN x }.
-func wrapped(s ast.Statement) bool {
-	switch s := s.(type) {
-	case *ast.ExprStmt:
-		return endsInLet(s.X)
-	case *ast.Return:
-		return endsInLet(s.X) || isReturn(s.X)
-	}
-	return false
-}
-
-func isReturn(x ast.Expr) bool {
-	var s ast.Statement
-	switch x := x.(type) {
-	case *ast.Subquery:
-		s = x.Stmt
-	case *ast.Block:
-		if len(x.Stmts) == 1 {
-			s = x.Stmts[0]
-		}
-	}
-	_, ok := s.(*ast.Return)
-	return ok
-}
-
-func endsInLet(x ast.Expr) bool {
-	if q, ok := x.(*ast.Subquery); ok {
-		_, ok := q.Stmt.(*ast.Let)
-		return ok
-	}
-	b, ok := x.(*ast.Block)
-	if !ok || len(b.Stmts) == 0 {
-		return false
-	}
-	switch s := b.Stmts[len(b.Stmts)-1].(type) {
-	case *ast.Let:
-		return true
-	case *ast.ExprStmt:
-		return endsInLet(s.X)
-	}
-	return false
 }
