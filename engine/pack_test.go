@@ -55,7 +55,7 @@ func TestPackedAnswersAreThoseOfExecute(t *testing.T) {
 		{"BEGIN; SELECT * FROM o; THROW 'no'; SELECT * FROM o; COMMIT; SELECT * FROM o", 1},
 		{"BEGIN; SELECT * FROM o; CANCEL; BEGIN; SELECT * FROM o", 0},
 		{"SELECT *, (UPDATE ONLY o:1 SET n += 1).n AS m FROM t:1..4 FETCH link; SELECT * FROM o; UPDATE o:1 SET n = 1", 2},
-		{"LET $f = || { CREATE o:88 RETURN NONE }; SELECT n, $f() AS x FROM o:1; SELECT * FROM o; DELETE o:88", 2},
+		{"DEFINE FUNCTION fn::w() { CREATE o:88 RETURN NONE }; SELECT n, fn::w() AS x FROM o:1; SELECT * FROM o; DELETE o:88", 2},
 		{"SELECT id, type::record('o', n) AS l FROM t:1..3 FETCH l; SELECT * FROM t TIMEOUT 0ns", 1},
 	} {
 		t.Run(tc.text, func(t *testing.T) {

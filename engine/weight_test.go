@@ -72,10 +72,11 @@ func TestNoValueHoldsItselfWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openLight(t)
 			step := strings.ReplaceAll(d, "{}", "$a")
-			for _, text := range []string{
-				"RETURN (<array> 0..200).fold([1], |$a, $i| " + step + ")",
-				"LET $a = [1]; " + strings.Repeat("LET $a = "+step+"; ", 200) + "RETURN $a",
-			} {
+			texts := []string{"LET $a = [1]; " + strings.Repeat("LET $a = "+step+"; ", 200) + "RETURN $a"}
+			if !strings.Contains(d, "UPSERT") { // closures write nothing
+				texts = append(texts, "RETURN (<array> 0..200).fold([1], |$a, $i| "+step+")")
+			}
+			for _, text := range texts {
 				res := run(t, s, text, allowErrors)
 				found := false
 				for _, r := range res {
