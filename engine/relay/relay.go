@@ -129,12 +129,17 @@ func (r *Relay) Release() {
 	r.holds--
 }
 
-// quiet reports whether there is no live query, nor one that is being made; r.mu is held.
+// quiet reports whether there is no live query, and none is being made; r.mu is held.
 func (r *Relay) quiet() bool {
 	n, _, _ := r.hub.Stats()
+	return n == 0 && !r.busy()
+}
+
+// busy reports whether a live query is being made.
+func (r *Relay) busy() bool {
 	r.pending.Lock()
 	defer r.pending.Unlock()
-	return n == 0 && r.holds == 0 && len(r.begun) == 0
+	return r.holds > 0 || len(r.begun) > 0
 }
 
 // Begin notes a live query that a transaction has made with its commit at a version. It must be called in the order of
@@ -204,7 +209,7 @@ func (r *Relay) add(group []begun) bool {
 	if over {
 		r.hub.EndAll(tooFar)
 	} else if own != nil {
-		_ = r.publish(id, own, nil)
+		r.over(r.publish(id, own, nil))
 	}
 	return true
 }
@@ -305,10 +310,7 @@ func (r *Relay) listen() {
 	if !r.settle(newest) {
 		return
 	}
-	r.pending.Lock()
-	busy := r.holds > 0 || len(r.begun) > 0
-	r.pending.Unlock()
-	if busy {
+	if r.busy() {
 		return
 	}
 	now, err := r.present()
@@ -342,10 +344,7 @@ func (r *Relay) present() (kv.Version, error) {
 func (r *Relay) tidy(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending.Lock()
-	busy := r.holds > 0 || len(r.begun) > 0
-	r.pending.Unlock()
-	if busy {
+	if r.busy() {
 		return
 	}
 	old := map[uint32]map[uint32]bool{} // tables by database

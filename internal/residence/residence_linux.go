@@ -25,12 +25,21 @@ func DropProgram() error {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if from, to, ok := constantMapping(lines.Text(), exe); ok {
-			if _, _, e := syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED); e != 0 {
-				return fmt.Errorf("give up the pages of the program: %w", e)
+			if err := Drop(from, to-from); err != nil {
+				return fmt.Errorf("give up the pages of the program: %w", err)
 			}
 		}
 	}
 	return lines.Err()
+}
+
+// Drop takes [at, at+n) of a mapping through which this process does not write out of its memory. What it held stays
+// in the page cache; who reads it next maps it again.
+func Drop(at, n uintptr) error {
+	if _, _, e := syscall.Syscall(syscall.SYS_MADVISE, at, n, syscall.MADV_DONTNEED); e != 0 {
+		return e
+	}
+	return nil
 }
 
 // constantMapping reads a line of /proc/self/maps. ok: it is a mapping of the file exe that can not be written.

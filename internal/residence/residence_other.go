@@ -4,3 +4,6 @@ package residence
 
 // DropProgram does nothing: other systems have no such advice, or count otherwise.
 func DropProgram() error { return nil }
+
+// Drop does nothing, as DropProgram.
+func Drop(_, _ uintptr) error { return nil }

@@ -97,7 +97,8 @@ func euclidean[T number](a, b []T) float64 {
 
 // euclideanBelow is euclidean where that is below bound, else a distance that is not. Parts of a sum of squares are
 // never above the whole, also as they are rounded, so a part that is clearly above the square of bound says that the
-// whole is. The elements are not NaN.
+// whole is. The elements are not NaN. It repeats the loops of euclidean: a look at a bound there would make scans an
+// eighth slower.
 func euclideanBelow[T number](a, b []T, bound float64) float64 {
 	if isInteger[T]() {
 		return euclidean(a, b)

@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
+	"github.com/nacredb/nacre/internal/residence"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -172,7 +173,7 @@ const residentFile = 128 << 20
 func (s *Store) forgetPages() {
 	info, err := os.Stat(s.db.Path())
 	if err == nil && info.Size() > residentFile {
-		_ = unmapPages(s.db.Info().Data, uintptr(info.Size()))
+		_ = residence.Drop(s.db.Info().Data, uintptr(info.Size()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/internal/residence"
 )
 
 // TestForgottenPagesAreReadAgain: what a reader holds stays what it was when the pages under it are taken out of
@@ -58,7 +59,7 @@ func TestForgottenPagesAreReadAgain(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				if err := unmapPages(st.db.Info().Data, uintptr(st.count.fileBytes.Load())); err != nil {
+				if err := residence.Drop(st.db.Info().Data, uintptr(st.count.fileBytes.Load())); err != nil {
 					t.Error(err)
 					return
 				}
