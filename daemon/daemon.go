@@ -28,6 +28,7 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/internal/socket"
 	"github.com/nacredb/nacre/internal/span"
 )
 
@@ -154,7 +155,8 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 	})
 	if d.postgres != nil {
 		d.work.Go(func() {
-			if err := d.postgres.Serve(crowded(wire, cfg.ConnectionsPerAddress, false, metrics)); err != nil {
+			wire := crowded(socket.Listener(wire), cfg.ConnectionsPerAddress, false, metrics)
+			if err := d.postgres.Serve(wire); err != nil {
 				d.served <- fmt.Errorf("serve the PostgreSQL wire: %w", err)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"hash"
-	"io"
 	"net"
 	"strings"
 
@@ -40,9 +39,8 @@ func (c *conn) authenticate(user, ns, db string) error {
 			return c.session.SigninBasic(ctx, user, pass, challenge.NS, challenge.DB)
 		})
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, errBye) || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) {
-		return err // the client is gone
+	if err != nil && gone(err) {
+		return err
 	}
 	c.srv.RPC.NoteSignin(c.client, "postgres", err)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,5 +170,46 @@ func TestCopyBinary(t *testing.T) {
 		"\x00\x01\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01" + "\xff\xff"
 	if out.String() != want {
 		t.Errorf("binary: %q", out.String())
+	}
+}
+
+// TestCopyOfLostClients holds that a client that goes away in the middle of a COPY leaves no rows and no error in the
+// log: it is no fault of the server.
+func TestCopyOfLostClients(t *testing.T) {
+	var log bytes.Buffer // read when the server has ended, which waits for its connections
+	stopped := t.Run("server", func(t *testing.T) {
+		addr, d := startLogging(t, &log, unauthenticated)
+		run(t, d, "DEFINE TABLE item SCHEMAFULL; DEFINE FIELD n ON item TYPE option<int>")
+		for _, part := range []struct {
+			name string
+			last []byte
+			cut  bool
+		}{
+			{"between messages", nil, false},
+			{"inside of a message", []byte{'d', 0, 0, 1, 0, 'x'}, false},
+			{"with data that was not read", nil, true},
+			{"with a good-bye", []byte{'X', 0, 0, 0, 4}, false},
+		} {
+			f := login(t, addr)
+			f.ask("SET dialect = 'sql'")
+			f.send(&pgproto3.Query{String: "COPY item (id) FROM STDIN"})
+			if m, err := f.f.Receive(); err != nil {
+				t.Fatal(err)
+			} else if _, ok := m.(*pgproto3.CopyInResponse); !ok {
+				t.Fatalf("%s: %T", part.name, m)
+			}
+			f.send(&pgproto3.CopyData{Data: []byte("1\n")})
+			f.write(string(part.last))
+			if part.cut {
+				_ = f.conn.(*net.TCPConn).SetLinger(0)
+			}
+			_ = f.conn.Close()
+		}
+		f := login(t, addr)
+		f.ask("SET dialect = 'sql'")
+		f.want("SELECT count(*) FROM item", "T[count:20] D[0] C(SELECT 1) ZI")
+	})
+	if out := log.String(); !stopped || strings.Contains(out, "level=ERROR") {
+		t.Errorf("the log has an error:\n%s", out)
 	}
 }

@@ -3,6 +3,8 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"regexp"
 	"sync"
 	"unicode/utf8"
@@ -20,6 +22,10 @@ func (c *conn) translate(err error) *sqlstate.Error {
 	if errors.Is(err, context.Canceled) {
 		return &sqlstate.Error{Code: sqlstate.Cancelled, Msg: "canceling statement due to user request"}
 	}
+	if gone(err) {
+		c.srv.Log.Debug("connection lost in a statement", "client", c.client, "err", err)
+		return sqlstate.Fatal(sqlstate.ConnectionFailure, "the connection was lost")
+	}
 	late := c.isLate(err)
 	e := errs.As(err)
 	if e.Kind == errs.KindInternal && e.Err != nil && e.Msg == errs.As(e.Err).Msg {
@@ -30,6 +36,15 @@ func (c *conn) translate(err error) *sqlstate.Error {
 		out.Code = "25P03"
 	}
 	return out
+}
+
+// gone reports whether err says that the client has left. No error of the engine does.
+func gone(err error) bool {
+	if _, ok := errors.AsType[*errs.Error](err); ok {
+		return false
+	}
+	_, failed := errors.AsType[net.Error](err)
+	return failed || errors.Is(err, errBye) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stateOf finds the code of an error: by its kind and detail, and where those do not say enough by its text.

@@ -20,13 +20,19 @@ import (
 // start runs a server with a PostgreSQL listener and root:secret, and gives the address of that.
 func start(t testing.TB, change ...func(*config.Config)) (addr string, d *daemon.Daemon) {
 	t.Helper()
+	return startLogging(t, io.Discard, change...)
+}
+
+// startLogging is start with a place for the log.
+func startLogging(t testing.TB, log io.Writer, change ...func(*config.Config)) (addr string, d *daemon.Daemon) {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Bind, cfg.PostgresBind, cfg.User, cfg.Pass = "127.0.0.1:0", "127.0.0.1:0", "root", "secret"
 	cfg.ShutdownTimeout = 5 * time.Second
 	for _, f := range change {
 		f(cfg)
 	}
-	d, err := daemon.Start(t.Context(), cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	d, err := daemon.Start(t.Context(), cfg, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/internal/life"
+	"github.com/nacredb/nacre/internal/socket"
 )
 
 // work runs f with a context that ends with a cancellation, with the time that a statement has, and when the client
@@ -60,6 +61,7 @@ const (
 func (s *Server) begun() {
 	s.statements.Add(1)
 	if !s.watching.Load() && s.watching.CompareAndSwap(false, true) {
+		socket.Rouse() // it finds the timer of watch when it sleeps again
 		go s.watch()
 	}
 }

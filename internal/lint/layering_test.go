@@ -17,7 +17,7 @@ const module = "github.com/nacredb/nacre/"
 var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/real", "engine/textpatch", "internal/begin", "internal/blake3",
 		"internal/footprint", "internal/heap", "internal/life", "internal/loopback", "internal/otlp",
-		"internal/residence",
+		"internal/residence", "internal/socket",
 		"internal/textcache", "internal/vectors", "internal/wide"},
 	{"engine/decimal", "internal/span"},
 	{"internal/budget", "engine/value", "engine/kv", "engine/kv/failpoint", "engine/bucket", "engine/ml/onnx"},
