@@ -34,7 +34,7 @@ type Options struct {
 	Log          string        // file that each differing case is appended to, as a line of JSON
 	Applications bool          // generate applications that change, in place of statements
 	File         string        // compare the cases of this file instead of generated ones
-	Doubt        string        // part of what a judgement is about: it does not count in this run
+	Doubt        string        // expression; judgements that are about what matches do not count in this run
 }
 
 // flags reads Options from the command line; the function that it returns runs them.
@@ -49,7 +49,7 @@ func flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 	fs.BoolVar(&o.Applications, "apps", false, "change small applications, in place of generating statements")
 	fs.StringVar(&o.Log, "log", "", "file that each differing case is appended to, as a line of JSON")
 	fs.StringVar(&o.File, "file", "", "compare the queries of this file, one on each line, instead of generated cases; lines with # in front are left out")
-	fs.StringVar(&o.Doubt, "doubt", "", "show what judgements whose text contains this would leave out")
+	fs.StringVar(&o.Doubt, "doubt", "", "show what judgements whose text matches this expression would leave out")
 	return func(ctx context.Context, out io.Writer) error {
 		if o.File != "" {
 			return RunFile(ctx, out, o, &Embedded{}, &Oracle{URL: *url, Client: http.DefaultClient})
@@ -61,8 +61,13 @@ func flags(fs *flag.FlagSet) func(ctx context.Context, out io.Writer) error {
 // Run compares ours with theirs case by case and prints what differs. Its error says that something did which is not
 // judged yet.
 func Run(ctx context.Context, out io.Writer, o Options, ours, theirs Answerer) (err error) {
-	r := &run{pair: pair{ours: ours, theirs: theirs, timeout: o.Timeout, doubt: o.Doubt}, out: out, o: o, shapes: map[string]int{},
+	r := &run{pair: pair{ours: ours, theirs: theirs, timeout: o.Timeout}, out: out, o: o, shapes: map[string]int{},
 		judged: map[string]int{}}
+	if o.Doubt != "" {
+		if r.doubt, err = regexp.Compile(o.Doubt); err != nil {
+			return fmt.Errorf("read -doubt: %w", err)
+		}
+	}
 	if o.Log != "" {
 		f, ferr := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if ferr != nil {
@@ -172,7 +177,7 @@ func (r *run) end() error {
 type pair struct {
 	ours, theirs Answerer
 	timeout      time.Duration
-	doubt        string // see Options
+	doubt        *regexp.Regexp // judgements that do not count, or nil
 }
 
 // difference is a case and its first answer that differs.

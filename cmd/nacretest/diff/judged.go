@@ -17,10 +17,10 @@ type judgement struct {
 // reads are the statements that leave the data as it was.
 var reads = regexp.MustCompile(`^(SELECT|RETURN|INFO|SHOW|LET|SLEEP) [^{}]*$`)
 
-// judge has the judgement of a difference, or nil. Judgements about what is doubted, if that is not "", are passed over.
-func judge(d *difference, doubt string) *judgement {
+// judge has the judgement of a difference, or nil. Judgements about what doubt matches, if it is not nil, are passed over.
+func judge(d *difference, doubt *regexp.Regexp) *judgement {
 	for i := range judgements {
-		if doubt != "" && strings.Contains(judgements[i].about, doubt) {
+		if doubt != nil && doubt.MatchString(judgements[i].about) {
 			continue
 		}
 		if judgements[i].when(d) {
