@@ -203,6 +203,15 @@ func TestAClosureStaysInTheDatabaseOfItsCode(t *testing.T) {
 	if err := try(t, root, "LET $c = fn::c(); USE NS n DB e; $c()"); !strings.Contains(err, "Not enough permissions") {
 		t.Errorf("in another database: %s", err)
 	}
+	run(t, as(e, auth.DatabaseUser, auth.Owner), "DEFINE FUNCTION fn::d() { || { DEFINE TABLE evil; CREATE evil:1 } }")
+	run(t, root, "USE NS n DB d; LET $d = fn::d(); CREATE hid:2 SET c = $d(); REMOVE TABLE evil")
+	err := try(t, root, "LET $d = fn::d(); USE NS n DB e; CREATE hid:2 SET c = $d()")
+	if !strings.Contains(err, "Not enough permissions") {
+		t.Errorf("in another database: %s", err)
+	}
+	if got := one(t, root, "RETURN object::keys((INFO FOR DB).tables)"); got != "['hid']" {
+		t.Errorf("it has made %s", got)
+	}
 }
 
 // TestCredentialsDoNotHideParams: what a client sends to SIGNUP and SIGNIN comes after DEFINE PARAM.

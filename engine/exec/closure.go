@@ -162,7 +162,7 @@ func (r *Run) callIn(ctx context.Context, env *Env, c *closure, args []value.Val
 	}
 	frame.vars = append(frame.vars, c.vars...)
 	reading := r.reading
-	if reading == nil {
+	if reading == nil && r.Reads {
 		r.reading = errClosure
 	}
 	v, err := r.Value(ctx, frame, c.node.Body)

@@ -2,6 +2,8 @@ package exec
 
 import (
 	"context"
+	"slices"
+	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/record"
@@ -223,14 +225,12 @@ func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id 
 	return out, nil
 }
 
-// oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there.
+// oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there, sorted.
 func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string,
 	key *value.Range) ([]stop, error) {
-	if end := endOf(s, dir); end != nil && (table == "" || end.Table == table) && key == nil {
-		out = append(out, stop{at: value.RecordOf(end)})
-		if table != "" {
-			return out, nil
-		}
+	end, mark := endOf(s, dir), len(out)
+	if end != nil && end.Table == table && key == nil {
+		return append(out, stop{at: value.RecordOf(end)}), nil
 	}
 	edges, err := r.edges(ctx, id, dir, table, key)
 	if err != nil {
@@ -239,17 +239,18 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 	for i := range edges {
 		out = append(out, edgeStop(edges[i], id, dir))
 	}
-	if len(edges) > 0 || s.in != nil || key != nil {
+	// One table has edges, or the ends of an edge, as a rule.
+	if s.in == nil && key == nil && (len(edges) == 0 || table == "") {
+		if end, err = r.endpoint(ctx, id, dir); err != nil {
+			return nil, err
+		}
+	}
+	if end == nil || table != "" && end.Table != table || key != nil {
 		return out, nil
 	}
-	end, err := r.endpoint(ctx, id, dir)
-	if err != nil {
-		return nil, err
-	}
-	if end != nil && (table == "" || end.Table == table) {
-		out = append(out, stop{at: value.RecordOf(end)})
-	}
-	return out, nil
+	at := stop{at: value.RecordOf(end)}
+	place := mark + sort.Search(len(out)-mark, func(i int) bool { return value.Compare(at.at, out[mark+i].at) < 0 })
+	return slices.Insert(out, place, at), nil
 }
 
 // endOf is the known end of an edge in a direction.

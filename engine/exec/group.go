@@ -137,7 +137,7 @@ func (g *groupRows) fill(ctx context.Context) error {
 func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 	if text, ok := unmeasured(g.in).(*textRows); ok && text.bare && g.counts {
 		n, err := text.count(ctx)
-		g.out.List[0].Totals[0].Rows(n)
+		g.count(n)
 		return n > 0, err
 	}
 	walk, err := g.r.sift(ctx, g.in, g.env, g.columns)
@@ -178,6 +178,17 @@ func (g *groupRows) columns(p *sift.Program) (ok bool) {
 	return ok
 }
 
+// count counts n more rows of the only group, which nothing but count() is asked of.
+func (g *groupRows) count(n int64) {
+	if n == 0 {
+		return
+	}
+	totals := g.out.List[0].Totals
+	for i := range totals {
+		totals[i].Rows(n)
+	}
+}
+
 // takeSifted is takeAll for rows as they are stored.
 func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, err error) {
 	for {
@@ -187,9 +198,7 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 		}
 		if !ok {
 			n := walk.count()
-			if n > 0 {
-				g.out.List[0].Totals[0].Rows(n)
-			}
+			g.count(n)
 			return taken || n > 0, nil
 		}
 		some, err := g.takeBatch(ctx, walk, b)

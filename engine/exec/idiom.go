@@ -201,6 +201,8 @@ func (r *Run) field(ctx context.Context, v value.Value, name string) (value.Valu
 // all is v.* of anything but an array: what has nothing inside gives NONE.
 func (r *Run) all(ctx context.Context, v value.Value) (value.Value, error) {
 	switch v.Kind() {
+	case value.KindSet:
+		return r.fetchAll(ctx, value.ArrayOf(v.Elems()))
 	case value.KindObject:
 		return v, nil
 	case value.KindRecord:

@@ -101,6 +101,8 @@ type beyond struct {
 	// Joint says that the statement shares its transaction with others before it, which must be committed before it
 	// does anything of that kind. It fails then, and Outside is set all the same.
 	Joint bool
+	// Reads says that the statement is one that reads, by its form: its closures may not write.
+	Reads bool
 	// Personal is set when something was read that is the session's own, and not of all with the same rights.
 	Personal bool
 	// Watching says that a live query is matched: it may neither wait nor reach outside.

@@ -20,7 +20,8 @@ var (
 // errReading is the error of a write in an expression that may only read.
 var errReading = errs.NotAllowed("Permissions, COMPUTED fields, views and the expressions of indexes may not write")
 
-// errClosure is that of a write in a closure. Sequences and files are outside of the transaction, and stay open to it.
+// errClosure is that of a write in a closure of a statement that reads. Sequences and files are outside of the
+// transaction, and stay open to it.
 var errClosure = errs.Internal("There was a problem with the key-value store: " +
 	"Couldn't write to a read only transaction")
 

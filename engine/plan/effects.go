@@ -7,24 +7,44 @@ func MayWrite(s ast.Statement) bool {
 	writes := false
 	ast.Inspect(s, func(n any) bool {
 		switch n := n.(type) {
-		case *ast.Call:
-			// A definition behind fn:: may do anything; sequences count on.
-			if n.Kind != ast.CallModel && (n.Kind != ast.CallBuiltin || !readOnly(n.Path)) {
-				writes = true
-			}
-		case *ast.PartCall, *ast.Script: // a script may run statements
+		case *ast.PartCall:
 			writes = true
 		case *ast.PartMethod:
 			// A closure that came with a parameter or a field may do anything.
-			if n.Impl == nil {
-				writes = true
-			}
-		case ast.Statement:
-			writes = !ReadsOnly(n)
+			writes = n.Impl == nil
+		default:
+			writes = writesItself(n)
 		}
 		return !writes
 	})
 	return writes
+}
+
+// WritesOpenly reports whether a statement might write without its closures. Where it does not, they may not write.
+func WritesOpenly(s ast.Statement) bool {
+	writes := false
+	ast.Inspect(s, func(n any) bool {
+		if _, ok := n.(*ast.Closure); ok {
+			return false
+		}
+		writes = writes || writesItself(n)
+		return !writes
+	})
+	return writes
+}
+
+// writesItself reports whether a node might write, leaving out what stands inside of it, and closures that it calls.
+func writesItself(n any) bool {
+	switch n := n.(type) {
+	case *ast.Call:
+		// A definition behind fn:: may do anything; sequences count on.
+		return n.Kind != ast.CallModel && (n.Kind != ast.CallBuiltin || !readOnly(n.Path))
+	case *ast.Script: // it may run statements
+		return true
+	case ast.Statement:
+		return !ReadsOnly(n)
+	}
+	return false
 }
 
 // ReadsOnly reports whether a statement writes nothing itself. What stands inside it may.

@@ -18,6 +18,7 @@ type Script struct {
 type Statement struct {
 	Stmt   ast.Statement
 	Writes bool // it may write
+	Reads  bool // it writes nothing but in closures, which may not
 
 	Block int // of a BEGIN: how many statements it is with those up to its COMMIT, both included; 0 where there is none
 }
@@ -51,7 +52,7 @@ func weight(text string, s *Script) int {
 func Of(q *ast.Query) *Script {
 	s := &Script{Stmts: make([]Statement, len(q.Stmts))}
 	for i, st := range q.Stmts {
-		s.Stmts[i] = Statement{Stmt: st, Writes: plan.MayWrite(st)}
+		s.Stmts[i] = Statement{Stmt: st, Writes: plan.MayWrite(st), Reads: !plan.WritesOpenly(st)}
 		if _, ok := st.(*ast.Option); ok {
 			s.Option = true
 		}

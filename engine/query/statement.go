@@ -56,7 +56,7 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 		left, log = nil, record.NewLog()
 		var err error
 		log.After = after
-		if v, _, err = q.run(ctx, tx, log, running{stmt: p.Stmt}); err != nil {
+		if v, _, err = q.run(ctx, tx, log, running{stmt: p.Stmt, reads: p.Reads}); err != nil {
 			return err
 		}
 		return q.ex.Seal(ctx, tx, log)
@@ -95,7 +95,7 @@ func (q *Query) streamed(ctx context.Context, p *prepare.Statement, rows *rowsTo
 	}
 	defer tx.Cancel()
 	log := record.NewLog()
-	v, _, err := q.run(ctx, tx, log, running{stmt: p.Stmt, rows: rows})
+	v, _, err := q.run(ctx, tx, log, running{stmt: p.Stmt, rows: rows, reads: p.Reads})
 	if err != nil {
 		return value.None, err
 	}
@@ -116,7 +116,7 @@ func (q *Query) reading(ctx context.Context, p *prepare.Statement,
 	}
 	defer tx.Cancel()
 	rows := q.rowsOf(p.Stmt)
-	v, _, err = q.run(ctx, tx, nil, running{stmt: p.Stmt, rows: rows})
+	v, _, err = q.run(ctx, tx, nil, running{stmt: p.Stmt, rows: rows, reads: p.Reads})
 	return v, rows != nil && rows.sent, err
 }
 
@@ -124,8 +124,8 @@ func (q *Query) reading(ctx context.Context, p *prepare.Statement,
 type running struct {
 	stmt ast.Statement
 	rows *rowsTo // where its rows go; nil: into its answer
-	// it shares its transaction with statements before it
-	joint bool
+	joint bool    // it shares its transaction with statements before it
+	reads bool    // its closures may not write, see prepare
 }
 
 // run runs one statement in a transaction.
@@ -139,7 +139,7 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log,
 		}
 	}
 	v, err = q.guarded(ctx, tx, log, func(ctx context.Context, r *exec.Run) (v value.Value, err error) {
-		r.Out, r.Joint = q.outOf(s.stmt, s.rows), s.joint
+		r.Out, r.Joint, r.Reads = q.outOf(s.stmt, s.rows), s.joint, s.reads
 		v, returned, err = r.Statement(ctx, s.stmt)
 		q.lasting, q.packed = q.lasting || r.Outside, nil
 		if r.Out != nil {
