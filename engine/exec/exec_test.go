@@ -61,12 +61,15 @@ func TestMayWrite(t *testing.T) {
 	read := &ast.Select{Projections: &ast.Projections{Fields: []ast.Projection{{All: true}}},
 		From: []ast.Expr{&ast.Table{Name: "t"}}}
 	call := &ast.Call{Kind: ast.CallCustom, Path: "f"}
+	inside := &ast.ExprStmt{X: &ast.Closure{Body: &ast.Subquery{Stmt: &ast.Create{}}}}
 	for _, tc := range []struct {
 		name string
 		stmt ast.Statement
 		want bool
 	}{
 		{"select", read, false},
+		{"create in a closure", inside, true},
+		{"a call before a select", &ast.Return{X: &ast.Array{Elems: []ast.Expr{call, &ast.Subquery{Stmt: read}}}}, true},
 		{"return of a select", &ast.Return{X: &ast.Subquery{Stmt: read}}, false},
 		{"create", &ast.Create{}, true},
 		{"return of a create", &ast.Return{X: &ast.Subquery{Stmt: &ast.Create{}}}, true},
@@ -84,6 +87,10 @@ func TestMayWrite(t *testing.T) {
 	} {
 		if got := plan.MayWrite(tc.stmt); got != tc.want {
 			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+		byClosures := tc.stmt == inside || tc.name == "closure from elsewhere"
+		if got, want := plan.WritesOpenly(tc.stmt), tc.want && !byClosures; got != want {
+			t.Errorf("%s, without its closures: got %v, want %v", tc.name, got, want)
 		}
 	}
 }

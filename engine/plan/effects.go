@@ -11,9 +11,9 @@ func MayWrite(s ast.Statement) bool {
 			writes = true
 		case *ast.PartMethod:
 			// A closure that came with a parameter or a field may do anything.
-			writes = n.Impl == nil
+			writes = writes || n.Impl == nil
 		default:
-			writes = writesItself(n)
+			writes = writes || writesItself(n)
 		}
 		return !writes
 	})
