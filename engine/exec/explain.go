@@ -14,10 +14,12 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func node(op string, children ...rows) *plan.Node {
-	n := &plan.Node{Op: op}
+func node(op string) *plan.Node { return &plan.Node{Op: op} }
+
+func above(ctx context.Context, op string, children ...rows) *plan.Node {
+	n := node(op)
 	for _, c := range children {
-		n.Children = append(n.Children, c.explain())
+		n.Children = append(n.Children, c.explain(ctx))
 	}
 	return n
 }
@@ -33,11 +35,11 @@ func (p *predicate) attr(n *plan.Node) *plan.Node {
 func (p *predicate) text() string { return p.r.shown(p.env, p.x) }
 
 // filtered shows a filter of its own over an operator, if there is one.
-func (p *predicate) filtered(n *plan.Node, rows int64) *plan.Node {
+func (p *predicate) filtered(ctx context.Context, n *plan.Node, rows int64) *plan.Node {
 	if p == nil {
 		return n
 	}
-	f := plan.Filtered(n, p.text(), rows, plan.Subs(p.x, nil))
+	f := plan.Filtered(n, p.text(), rows, plan.Subs(p.x, p.r.subplans(ctx, p.env)))
 	f.Runtime = n.Runtime && !plan.AsksStore(p.x)
 	return f
 }
@@ -68,7 +70,7 @@ func (p *predicate) dynamic(x ast.Expr) *plan.Node {
 	return n.Tests(p.text())
 }
 
-func (s *tableRows) explain() *plan.Node {
+func (s *tableRows) explain(ctx context.Context) *plan.Node {
 	if s.from != nil {
 		n := s.filter.dynamic(s.from)
 		n.Rows = s.n
@@ -81,7 +83,7 @@ func (s *tableRows) explain() *plan.Node {
 			n.With("direction", "Backward")
 		}
 		n.Rows = s.n
-		return s.filter.filtered(n, s.n)
+		return s.filter.filtered(ctx, n, s.n)
 	}
 	dir := "Forward"
 	if s.reverse {
@@ -95,7 +97,7 @@ func (s *tableRows) explain() *plan.Node {
 	return n
 }
 
-func (s *recordRows) explain() *plan.Node {
+func (s *recordRows) explain(ctx context.Context) *plan.Node {
 	text := value.RecordOf(s.id).Text()
 	switch x := s.from.(type) {
 	case *ast.Call:
@@ -115,10 +117,10 @@ func (s *recordRows) explain() *plan.Node {
 	if s.from == nil { // the condition says which record it is
 		return scan.Tests(s.filter.text())
 	}
-	return s.filter.filtered(scan, s.n)
+	return s.filter.filtered(ctx, scan, s.n)
 }
 
-func (s *valueRows) explain() *plan.Node {
+func (s *valueRows) explain(ctx context.Context) *plan.Node {
 	if c, ok := s.from.(*ast.Call); ok {
 		n := s.filter.dynamic(c)
 		n.Rows = s.n
@@ -126,11 +128,11 @@ func (s *valueRows) explain() *plan.Node {
 	}
 	n := node("SourceExpr").With("expr", plan.Show(s.from)).Holds("expr", s.from, nil)
 	n.Runtime, n.Rows = !plan.AsksStore(s.from), s.n
-	return s.filter.filtered(n, s.n)
+	return s.filter.filtered(ctx, n, s.n)
 }
 
-func (s *unionRows) explain() *plan.Node {
-	n := node("Union", s.parts...)
+func (s *unionRows) explain(ctx context.Context) *plan.Node {
+	n := above(ctx, "Union", s.parts...)
 	n.Rows = s.n
 	if s.where == nil {
 		return n
@@ -138,21 +140,21 @@ func (s *unionRows) explain() *plan.Node {
 	for i, c := range n.Children { // they have the condition of all
 		n.Children[i] = plan.Unfiltered(c)
 	}
-	return s.where.filtered(n, s.n)
+	return s.where.filtered(ctx, n, s.n)
 }
 
-func (s *splitRows) explain() *plan.Node {
+func (s *splitRows) explain(ctx context.Context) *plan.Node {
 	on := make([]string, len(s.shown))
 	for i, id := range s.shown {
 		on[i] = ast.Text(id)
 	}
-	n := node("Split", s.in).With("on", strings.Join(on, ", "))
+	n := above(ctx, "Split", s.in).With("on", strings.Join(on, ", "))
 	n.Rows, n.Runtime = s.n, n.Children[0].Runtime
 	return n
 }
 
-func (s *limitRows) explain() *plan.Node {
-	in := s.in.explain()
+func (s *limitRows) explain(ctx context.Context) *plan.Node {
+	in := s.in.explain(ctx)
 	limit, offset := "", ""
 	if s.limit >= 0 {
 		limit = s.limitText
@@ -166,16 +168,16 @@ func (s *limitRows) explain() *plan.Node {
 	return plan.Limited(in, limit, offset, s.n)
 }
 
-func (s *sortRows) explain() *plan.Node {
+func (s *sortRows) explain(ctx context.Context) *plan.Node {
 	var keys []string
 	for i := range s.keys {
 		keys = append(keys, s.keys[i].text)
 	}
 	sort := func(in *plan.Node) *plan.Node { return s.over(in, strings.Join(keys, ", ")) }
 	if projects(s.in) {
-		return plan.Beneath(s.in.explain(), s.n, sort)
+		return plan.Beneath(s.in.explain(ctx), s.n, sort)
 	}
-	return sort(s.in.explain())
+	return sort(s.in.explain(ctx))
 }
 
 // over is the sort over its input.
@@ -222,8 +224,8 @@ func (s *sortRows) computed() bool {
 	return ok
 }
 
-func (g *groupRows) explain() *plan.Node {
-	n := node("Aggregate", g.in)
+func (g *groupRows) explain(ctx context.Context) *plan.Node {
+	n := above(ctx, "Aggregate", g.in)
 	if scan, ok := unmeasured(g.in).(*tableRows); ok && g.counts && scan.id != nil && scan.filter == nil {
 		text := value.RecordOf(scan.id).Text()
 		n = node("CountScan").With("source", text).Expr("source", text)
@@ -241,22 +243,22 @@ func (g *groupRows) explain() *plan.Node {
 	for _, x := range g.by {
 		n.Expr("group_by", plan.Show(x))
 	}
-	g.arguments(n)
+	g.arguments(ctx, n)
 	n.Rows = g.n
 	return n
 }
 
 // arguments shows what aggregates are of, and what is made of them afterwards.
-func (g *groupRows) arguments(n *plan.Node) {
+func (g *groupRows) arguments(ctx context.Context, n *plan.Node) {
 	names := map[*ast.Call]string{}
 	for i := range g.fields {
 		for j, c := range g.fields[i].calls {
 			names[c] = fmt.Sprintf("_a%d", j)
-			arg := "NONE"
 			if len(c.Args) > 0 {
-				arg = plan.Show(c.Args[0])
+				n.Holds("agg_arg", c.Args[0], g.r.subplans(ctx, g.env))
+			} else {
+				n.Expr("agg_arg", "NONE")
 			}
-			n.Expr("agg_arg", arg)
 		}
 	}
 	after := plan.Shower{Call: func(c *ast.Call) string { return names[c] }}
@@ -268,23 +270,23 @@ func (g *groupRows) arguments(n *plan.Node) {
 	}
 }
 
-func (s *countRows) explain() *plan.Node {
+func (s *countRows) explain(ctx context.Context) *plan.Node {
 	n := node("CountScan").With("source", s.text).Expr("source", s.text)
 	n.Rows = s.n
 	return n
 }
 
-func (s *mapRows) explain() *plan.Node {
+func (s *mapRows) explain(ctx context.Context) *plan.Node {
 	if s.shows == nil {
-		return s.in.explain()
+		return s.in.explain(ctx)
 	}
-	return s.shows().Over(s.in.explain(), s.n)
+	return s.shows(ctx).Over(s.in.explain(ctx), s.n)
 }
 
 // passRows is an operator that shows in a plan but leaves rows as they are.
 type passRows struct {
 	rows
-	shows func() plan.Node
+	shows func(context.Context) plan.Node
 	n     int64
 }
 
@@ -296,8 +298,8 @@ func (s *passRows) next(ctx context.Context) (value.Value, bool, error) {
 	return doc, ok, err
 }
 
-func (s *passRows) explain() *plan.Node {
-	return s.shows().Over(s.rows.explain(), s.n)
+func (s *passRows) explain(ctx context.Context) *plan.Node {
+	return s.shows(ctx).Over(s.rows.explain(ctx), s.n)
 }
 
 // explainJSON answers the trailing EXPLAIN clause; full runs the plan first.
@@ -312,7 +314,7 @@ func (r *Run) explainJSON(ctx context.Context, p rows, s *ast.Select) (value.Val
 		}
 		total = len(out)
 	}
-	v := plan.Around(p.explain(), s, int64(total)).Value(full)
+	v := plan.Around(p.explain(ctx), s, int64(total)).Value(full)
 	if full {
 		v = value.ObjectOf(v.Object().With("total_rows", value.Int(int64(total))))
 	}
@@ -337,7 +339,7 @@ func (r *Run) explainStatement(ctx context.Context, env *Env, s *ast.ExplainStmt
 			}
 			total = len(out)
 		}
-		return plan.Around(p.explain(), x, int64(total)), nil
+		return plan.Around(p.explain(ctx), x, int64(total)), nil
 	})
 	if err != nil {
 		return value.None, err
@@ -377,25 +379,28 @@ func (r *Run) run(ctx context.Context, env *Env, s ast.Statement) (int, error) {
 	return 1, err
 }
 
-// projection is how the projection of s shows, with the plans of sub-selects that read tables by name.
-func (r *Run) projection(ctx context.Context, env *Env, s *ast.Select) func() plan.Node {
-	return func() plan.Node {
-		return plan.Projection(s, func(x *ast.Select) *plan.Node {
-			if len(x.From) != 1 || x.Explain != nil {
-				return nil
-			}
-			switch x.From[0].(type) {
-			case *ast.Table, *ast.RecordID:
-			default:
-				return nil
-			}
-			p, err := r.plan(ctx, env, x)
-			if err != nil { // what fails when it runs is not shown
-				return nil
-			}
-			defer p.close()
-			return plan.Around(p.explain(), x, 0)
-		})
+// projection is how the projection of s shows.
+func (r *Run) projection(env *Env, s *ast.Select) func(ctx context.Context) plan.Node {
+	return func(ctx context.Context) plan.Node { return plan.Projection(s, r.subplans(ctx, env)) }
+}
+
+// subplans gives the plans of sub-selects that read tables by name; nil of others.
+func (r *Run) subplans(ctx context.Context, env *Env) func(*ast.Select) *plan.Node {
+	return func(x *ast.Select) *plan.Node {
+		if len(x.From) != 1 || x.Explain != nil {
+			return nil
+		}
+		switch x.From[0].(type) {
+		case *ast.Table, *ast.RecordID:
+		default:
+			return nil
+		}
+		p, err := r.plan(ctx, env, x)
+		if err != nil { // what fails when it runs is not shown
+			return nil
+		}
+		defer p.close()
+		return plan.Around(p.explain(ctx), x, 0)
 	}
 }
 
@@ -412,8 +417,8 @@ func (s *measured) next(ctx context.Context) (value.Value, bool, error) {
 	return doc, ok, err
 }
 
-func (s *measured) explain() *plan.Node {
-	n := s.rows.explain()
+func (s *measured) explain(ctx context.Context) *plan.Node {
+	n := s.rows.explain(ctx)
 	n.Clock(s.took)
 	return n
 }

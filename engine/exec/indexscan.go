@@ -157,7 +157,7 @@ func (s *indexRows) close() {
 	}
 }
 
-func (s *indexRows) explain() *plan.Node {
+func (s *indexRows) explain(ctx context.Context) *plan.Node {
 	dir := "Forward"
 	if s.access.Reverse {
 		dir = "Backward"
@@ -201,13 +201,13 @@ func (s *unionIndexRows) next(ctx context.Context) (value.Value, bool, error) {
 	}
 }
 
-func (s *unionIndexRows) explain() *plan.Node {
-	u := node("UnionIndexScan", s.parts...).With("table", s.tb.Name).With("branches", fmt.Sprint(len(s.parts)))
+func (s *unionIndexRows) explain(ctx context.Context) *plan.Node {
+	u := above(ctx, "UnionIndexScan", s.parts...).With("table", s.tb.Name).With("branches", fmt.Sprint(len(s.parts)))
 	for _, c := range u.Children {
 		u.Rows += c.Rows
 	}
 	if len(u.Children) == 1 {
 		u = u.Children[0]
 	}
-	return s.where.filtered(u, s.n)
+	return s.where.filtered(ctx, u, s.n)
 }

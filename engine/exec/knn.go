@@ -350,7 +350,7 @@ func (r *Run) distanceOf(ctx context.Context, k *ast.KNN, a, b value.Value) (val
 
 func (s *knnRows) close() { s.in.close() }
 
-func (s *knnRows) explain() *plan.Node {
+func (s *knnRows) explain(ctx context.Context) *plan.Node {
 	name := s.k.x.KNN.Distance
 	name = name[:1] + strings.ToLower(name[1:])
 	if name == "Minkowski" {
@@ -360,7 +360,7 @@ func (s *knnRows) explain() *plan.Node {
 		}
 		name += "(" + kind + "(" + strings.TrimSuffix(s.k.x.KNN.Order.Text(), "f") + "))"
 	}
-	n := node("KnnTopK", s.in).With("field", ast.Text(s.k.field)).With("k", fmt.Sprint(s.k.x.KNN.K)).
+	n := above(ctx, "KnnTopK", s.in).With("field", ast.Text(s.k.field)).With("k", fmt.Sprint(s.k.x.KNN.K)).
 		With("distance", name).With("dimension", fmt.Sprint(s.k.query.Len()))
 	n.Rows = s.n
 	return n

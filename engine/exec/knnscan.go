@@ -113,12 +113,12 @@ func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
 
 func (s *knnScanRows) close() {}
 
-func (s *knnScanRows) explain() *plan.Node {
+func (s *knnScanRows) explain(ctx context.Context) *plan.Node {
 	n := node("KnnScan").With("index", s.ix.Name).With("k", fmt.Sprint(s.knn.KNN.K)).
 		With("ef", fmt.Sprint(s.knn.KNN.EF)).With("dimension", fmt.Sprint(s.k.query.Len()))
 	if s.filter != nil {
 		n.With("predicate", s.filter.text())
 	}
 	n.Rows = s.seen
-	return s.filter.filtered(n, s.n)
+	return s.filter.filtered(ctx, n, s.n)
 }

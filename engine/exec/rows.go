@@ -20,7 +20,7 @@ import (
 type rows interface {
 	next(ctx context.Context) (value.Value, bool, error)
 	close()
-	explain() *plan.Node
+	explain(ctx context.Context) *plan.Node
 }
 
 // tableRows walks the records of a table, or a range of them, and keeps those that hold.
@@ -274,8 +274,8 @@ func (s *subRows) next(ctx context.Context) (value.Value, bool, error) {
 
 func (s *subRows) close() { s.in.close() }
 
-func (s *subRows) explain() *plan.Node {
-	return s.filter.filtered(s.in.explain(), s.n)
+func (s *subRows) explain(ctx context.Context) *plan.Node {
+	return s.filter.filtered(ctx, s.in.explain(ctx), s.n)
 }
 
 // unionRows gives the rows of several sources, one after the other.
@@ -464,7 +464,7 @@ func (s *limitRows) close() { s.in.close() }
 type mapRows struct {
 	in    rows
 	f     func(context.Context, value.Value) (value.Value, error)
-	shows func() plan.Node // in a plan; nil: not at all
+	shows func(context.Context) plan.Node // in a plan; nil: not at all
 	n     int64
 }
 

@@ -355,7 +355,7 @@ func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select,
 		v, err := proj.row(ctx, doc)
 		return object(value.Field{Name: selectedHalf, Value: v}, value.Field{Name: storedHalf, Value: doc}), err
 	}
-	in = &mapRows{in: in, shows: r.projection(ctx, env, s), f: both}
+	in = &mapRows{in: in, shows: r.projection(env, s), f: both}
 	in = r.orderAndLimit(env, in, &order, lim, ties)
 	return &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
 		return field(v, selectedHalf), nil
@@ -396,16 +396,16 @@ func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties fu
 // projected applies the projection; SELECT * leaves rows as they are.
 func (r *Run) projected(ctx context.Context, env *Env, in rows, p *projector, s *ast.Select) rows {
 	if p.alone {
-		return &passRows{rows: in, shows: r.projection(ctx, env, s)}
+		return &passRows{rows: in, shows: r.projection(env, s)}
 	}
-	return &mapRows{in: r.withModels(in, p), f: p.row, shows: r.projection(ctx, env, s)}
+	return &mapRows{in: r.withModels(in, p), f: p.row, shows: r.projection(env, s)}
 }
 
 // finish applies FETCH and OMIT.
 func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
 		links := &fetcher{r: r}
-		in = &mapRows{in: in, shows: func() plan.Node {
+		in = &mapRows{in: in, shows: func(context.Context) plan.Node {
 			return plan.Fetching(s.Fetch)
 		}, f: func(ctx context.Context, doc value.Value) (value.Value, error) {
 			var err error

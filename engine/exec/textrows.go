@@ -157,10 +157,10 @@ func (s *textRows) score() float64 {
 
 func (s *textRows) close() { s.near.Close() }
 
-func (s *textRows) explain() *plan.Node {
+func (s *textRows) explain(ctx context.Context) *plan.Node {
 	n := node("FullTextScan").With("index", s.ix.Name).With("query", s.m.text)
 	n.Rows = s.seen
-	return s.filter.filtered(n, s.n)
+	return s.filter.filtered(ctx, n, s.n)
 }
 
 // maxBest is how many rows may be wanted by score: more are sorted.
