@@ -122,8 +122,8 @@ func (q *Query) reading(ctx context.Context, p *prepare.Statement,
 
 // running is a statement and what is done with what it gives.
 type running struct {
-	stmt ast.Statement
-	rows *rowsTo // where its rows go; nil: into its answer
+	stmt  ast.Statement
+	rows  *rowsTo // where its rows go; nil: into its answer
 	joint bool    // it shares its transaction with statements before it
 	reads bool    // its closures may not write, see prepare
 }
