@@ -69,7 +69,8 @@ func TestMayWrite(t *testing.T) {
 	}{
 		{"select", read, false},
 		{"create in a closure", inside, true},
-		{"a call before a select", &ast.Return{X: &ast.Array{Elems: []ast.Expr{call, &ast.Subquery{Stmt: read}}}}, true},
+		{"a call before a select",
+			&ast.Return{X: &ast.Array{Elems: []ast.Expr{call, &ast.Subquery{Stmt: read}}}}, true},
 		{"return of a select", &ast.Return{X: &ast.Subquery{Stmt: read}}, false},
 		{"create", &ast.Create{}, true},
 		{"return of a create", &ast.Return{X: &ast.Subquery{Stmt: &ast.Create{}}}, true},

@@ -17,7 +17,8 @@ type judgement struct {
 // reads are the statements that leave the data as it was.
 var reads = regexp.MustCompile(`^(SELECT|RETURN|INFO|SHOW|LET|SLEEP) [^{}]*$`)
 
-// judge has the judgement of a difference, or nil. Judgements about what doubt matches, if it is not nil, are passed over.
+// judge has the judgement of a difference, or nil. Judgements about what doubt matches are passed over; doubt may be
+// nil.
 func judge(d *difference, doubt *regexp.Regexp) *judgement {
 	for i := range judgements {
 		if doubt != nil && doubt.MatchString(judgements[i].about) {
