@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -118,6 +119,40 @@ func BenchmarkSpeedRows(b *testing.B) {
 	b.Run("IndexEqual", func(b *testing.B) { speed(b, s, "SELECT * FROM person WHERE city = 'city 77'", 0) })
 	b.Run("IndexRange", func(b *testing.B) { speed(b, s, "SELECT * FROM person WHERE rank >= 5000 AND rank < 5080", 0) })
 	b.Run("IndexBuild", func(b *testing.B) { speed(b, s, "DEFINE INDEX OVERWRITE built ON person FIELDS amount", speedRows) })
+}
+
+// BenchmarkSpeedImport imports what export writes of the records, into new stores.
+func BenchmarkSpeedImport(b *testing.B) {
+	const rows = 20_000
+	from := owner(b, openQuiet(b))
+	fillRows(b, from, rows)
+	var text bytes.Buffer
+	if err := from.Export(context.Background(), &text, engine.DefaultExport()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	var used time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		path := "bolt://" + filepath.Join(b.TempDir(), "data") + "?sync=never"
+		e, err := engine.Open(context.Background(), path, engine.Options{NoDefaults: true, Capabilities: openCapabilities()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := owner(b, e)
+		b.StartTimer()
+		before := processorTime(b)
+		res, err := s.Import(context.Background(), bytes.NewReader(text.Bytes()), engine.ImportOptions{})
+		if err != nil || res.Failures > 0 {
+			b.Fatal(res, err)
+		}
+		if err := e.Close(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		used += processorTime(b) - before
+	}
+	b.ReportMetric(float64(used)/float64(b.N)/rows, "cpu-ns/row")
+	b.ReportMetric(float64(text.Len())/rows, "B/row")
 }
 
 func BenchmarkSpeedVectors(b *testing.B) {

@@ -31,9 +31,10 @@ type Stream struct {
 	text  string // read, but not yet handed out
 	ended bool   // r has no more
 	want  int    // bytes to read next
+	ahead int    // bytes to have before a statement is parsed: about what the one before took
 	line  int    // lines before text
 	col   int    // characters of the first line of text that were before it
-	left  string // the last of those, for excerpts
+	left  string // what ends with the last of those, for excerpts
 	at    int    // the line of the last statement that was handed out, or does not parse
 	err   error
 }
@@ -65,6 +66,10 @@ func (s *Stream) Line() int { return s.at }
 
 // next parses one statement of what was read; false where there is none, or not enough was read.
 func (s *Stream) next() (ast.Statement, string, bool) {
+	if len(s.text) < s.ahead && !s.ended { // dumps are made of long statements: one cut off would be parsed twice
+		s.more(0)
+		return nil, "", false
+	}
 	p := &parser{lex: lexer{src: s.text}, src: s.text, opt: s.opt.Options}
 	p.tok = p.scan()
 	for p.eat(tSemi) {
@@ -83,7 +88,7 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	}
 	switch {
 	case p.err != nil:
-		p.err.line, p.err.col, p.err.before = s.line, s.col, s.left
+		p.err.line, p.err.col, p.err.before = s.line, s.col, lastRunes(s.left, excerptWidth)
 		s.err, s.at = p.failure(), s.lineOf(start)
 	case stmt == nil:
 		s.err = io.EOF
@@ -98,6 +103,7 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 			return nil, "", false
 		}
 		s.at = s.lineOf(start)
+		s.ahead = p.tok.start + p.tok.start/8
 		s.drop(p.tok.start)
 		return stmt, text, true
 	}
@@ -146,7 +152,7 @@ func (s *Stream) more(start int) {
 		s.err = s.tooLong(0)
 		return
 	}
-	buf := make([]byte, len(s.text)+s.want)
+	buf := make([]byte, max(len(s.text)+s.want, s.ahead))
 	copy(buf, s.text)
 	n, err := io.ReadFull(s.r, buf[len(s.text):])
 	switch {
@@ -178,7 +184,11 @@ func (s *Stream) drop(n int) {
 		gone = gone[i+1:]
 	}
 	s.col += utf8.RuneCountInString(gone)
-	s.left = lastRunes(s.left+lastRunes(gone, excerptWidth), excerptWidth)
+	if most := excerptWidth * utf8.UTFMax; len(gone) >= most {
+		s.left = gone[len(gone)-most:]
+	} else {
+		s.left = lastRunes(s.left+gone, excerptWidth)
+	}
 	s.text = s.text[n:]
 	if n > 0 {
 		s.want = firstRead

@@ -97,6 +97,25 @@ func TestStatementsReadsMoreThanItHolds(t *testing.T) {
 	}
 }
 
+// A stream of long statements parses little more than once what it reads.
+func TestStatementsOfOneLength(t *testing.T) {
+	text := strings.Repeat("INSERT ["+strings.Repeat("{ a: 1, b: 'two' }, ", 15_000)+"];\n", 12)
+	polls := 0
+	opt := Options{Poll: func() error { polls++; return nil }}
+	if _, err := Query(text, opt); err != nil {
+		t.Fatal(err)
+	}
+	once := polls
+	polls = 0
+	got, err := collect(strings.NewReader(text), StreamOptions{Options: opt})
+	if err != nil || len(got) != 12 {
+		t.Fatalf("%d statements, %v", len(got), err)
+	}
+	if polls > once*3/2 {
+		t.Errorf("the stream looked %d times whether to go on, the parser of the whole text %d times", polls, once)
+	}
+}
+
 func TestStatementsFailures(t *testing.T) {
 	long := "RETURN [" + strings.Repeat("1,", 200_000) + "]"
 	for _, tc := range []struct {
@@ -108,6 +127,8 @@ func TestStatementsFailures(t *testing.T) {
 		{"an error names its line in the whole text", "RETURN 1;\n\nRETURN 2 3;", 0, 1, "[3:10]"},
 		{"an error after another statement on the line", "RETURN 'é'; RETURN 2 3;", 0, 1, "[1:22]"},
 		{"the excerpt is the whole line", "RETURN 'é'; RETURN 2 3;", 0, 1, "1 | RETURN 'é'; RETURN 2 3;\n  |                      ^"},
+		{"the excerpt of a long line is its end", "RETURN '" + strings.Repeat("é", 400) + "'; RETURN 1; RETURN 2 3;", 0, 2,
+			"[1:431]\n  |\n1 | ... RETURN 2 3;"},
 		{"a statement over the limit", "RETURN 1;\n" + long + ";", 1000, 1, "line 2 is longer than the limit of 1000 bytes"},
 		{"a statement under the limit", "RETURN 1;\n" + long + ";", 1 << 20, 2, ""},
 		{"an open string", "RETURN 1; RETURN 'a", 0, 1, "expected string to end"},
