@@ -225,7 +225,7 @@ func newRunner(store kv.Store, opt Options, functions *fn.Table, parsing parse.O
 		Files:         bucket.New(bucket.Limits{}, opt.BucketFolders, nil),
 		ParseQuery: func(text string, poll func() error) (*ast.Query, error) {
 			opt := parsing
-			opt.Poll = poll
+			opt.Poll, opt.Values = poll, true
 			return parse.Query(text, opt)
 		},
 		ParseGQL:         parseGQL(opt.Limits.GraphText),

@@ -118,7 +118,7 @@ type lined struct {
 // the statement that does not parse.
 func (e *Engine) parseAhead(ctx context.Context, r io.Reader, out chan<- lined) (line int, err error) {
 	opt := parse.StreamOptions{Options: e.parsing}
-	opt.Poll = ctx.Err
+	opt.Poll, opt.Values = ctx.Err, true
 	stream := parse.Statements(r, opt)
 	for {
 		stmt, _, err := stream.Next()

@@ -10,10 +10,15 @@ import (
 
 func benchQuery(b *testing.B, text string) {
 	b.Helper()
+	benchWith(b, text, Options{})
+}
+
+func benchWith(b *testing.B, text string, opt Options) {
+	b.Helper()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Query(text, Options{}); err != nil {
+		if _, err := Query(text, opt); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -40,6 +45,9 @@ func insertRows(n int) string {
 }
 
 func BenchmarkInsert1000Rows(b *testing.B) { benchQuery(b, insertRows(1000)) }
+
+// BenchmarkInsert1000Values is the same for a text that is run.
+func BenchmarkInsert1000Values(b *testing.B) { benchWith(b, insertRows(1000), Options{Values: true}) }
 
 func BenchmarkScript1MiB(b *testing.B) {
 	const line = "LET $x = $x + 1; IF $x > 5 { CREATE log SET at = time::now(), n = $x } ELSE { RETURN fn::f($x, [1, 2, 3]) };\n"

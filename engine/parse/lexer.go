@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"strings"
 	"unicode/utf8"
 )
 
@@ -50,6 +51,10 @@ var classes = func() (t [256]class) {
 	return t
 }()
 
+// singles are the tokens of one ASCII mark that begins no other.
+var singles = [256]kind{'(': tLParen, ')': tRParen, '{': tLBrace, '}': tRBrace, '[': tLBracket, ']': tRBracket, ',': tComma,
+	';': tSemi, '@': tAt, '~': tTilde, '/': tSlash, '%': tPercent}
+
 func isIdentByte(c byte) bool { return classes[c]&(classIdentStart|classDigit) != 0 }
 func isDigit(c byte) bool     { return c-'0' < 10 }
 
@@ -89,6 +94,14 @@ func (l *lexer) skip() *lexError {
 	return nil
 }
 
+// blanks is the first offset from i on that has no ASCII blank.
+func (l *lexer) blanks(i int) int {
+	for i < len(l.src) && classes[l.src[i]]&classSpace != 0 {
+		i++
+	}
+	return i
+}
+
 func (l *lexer) blockComment() *lexError {
 	start := l.pos
 	for i := start + 2; i+1 < len(l.src); i++ {
@@ -121,6 +134,9 @@ func (l *lexer) next() (token, *lexError) {
 		return token{tEOF, len(l.src), len(l.src)}, nil
 	}
 	c := l.src[start]
+	if k := singles[c]; k != 0 {
+		return l.token(k, start, start+1)
+	}
 	switch {
 	case classes[c]&classIdentStart != 0:
 		return l.word()
@@ -205,7 +221,15 @@ func wordKind(w string) kind {
 // quoted is a string token whose opening quote is at open. Escapes are checked when it is read.
 func (l *lexer) quoted(k kind, start, open int) (token, *lexError) {
 	q := l.src[open]
-	for i := open + 1; i < len(l.src); i++ {
+	from := open + 1
+	if end := strings.IndexByte(l.src[from:], q); end >= 0 {
+		escaped := strings.IndexByte(l.src[from:from+end], '\\')
+		if escaped < 0 {
+			return l.token(k, start, from+end+1)
+		}
+		from += escaped
+	}
+	for i := from; i < len(l.src); i++ {
 		switch l.src[i] {
 		case q:
 			return l.token(k, start, i+1)
@@ -271,7 +295,7 @@ func (l *lexer) delimited(k kind, start, open int, closer string) (token, *lexEr
 	return token{}, &lexError{"Unexpected end of file, expected identifier to end with `" + closer + "`", start, len(l.src), "", true}
 }
 
-// punct is a token that starts with the ASCII mark c.
+// punct is a token that starts with the ASCII mark c, which is none of singles.
 func (l *lexer) punct(c byte) (token, *lexError) {
 	s := l.pos
 	c1 := l.at(s + 1)
@@ -279,30 +303,6 @@ func (l *lexer) punct(c byte) (token, *lexError) {
 	two := func(k kind) (token, *lexError) { return l.token(k, s, s+2) }
 	three := func(k kind) (token, *lexError) { return l.token(k, s, s+3) }
 	switch c {
-	case '(':
-		return one(tLParen)
-	case ')':
-		return one(tRParen)
-	case '{':
-		return one(tLBrace)
-	case '}':
-		return one(tRBrace)
-	case '[':
-		return one(tLBracket)
-	case ']':
-		return one(tRBracket)
-	case ',':
-		return one(tComma)
-	case ';':
-		return one(tSemi)
-	case '@':
-		return one(tAt)
-	case '~':
-		return one(tTilde)
-	case '/':
-		return one(tSlash)
-	case '%':
-		return one(tPercent)
 	case '`':
 		return l.delimited(tIdent, s, s+1, "`")
 	case '$':

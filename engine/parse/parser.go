@@ -30,6 +30,9 @@ type Options struct {
 	Resolver Resolver // nil: every path is taken for a function
 	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.
 	NoFiles bool
+	// Values makes one Literal of the rows of an INSERT that are written out, in a statement that is not inside of another
+	// one. That is for texts which are run: the tree does not tell in which order the fields of an object stand.
+	Values bool
 	// Poll is asked from time to time; when it gives an error the parse ends with that error. nil: never.
 	Poll func() error
 
@@ -108,8 +111,10 @@ type parser struct {
 	err     *Error
 	opt     Options
 	arena   arena
-	depth   int // expressions inside one another
-	chain   int // operators and prefixes inside one another
+	rows    rows
+	values  bool // the statement at hand is an INSERT that Options.Values is about
+	depth   int  // expressions inside one another
+	chain   int  // operators and prefixes inside one another
 
 	open bool // the text ended where more had to come
 

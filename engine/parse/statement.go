@@ -60,6 +60,8 @@ func (p *parser) topStatement() ast.Statement {
 		return p.show()
 	case kwAccess:
 		return p.access()
+	case kwInsert:
+		p.values = p.opt.Values
 	}
 	return p.blockStatement()
 }

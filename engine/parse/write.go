@@ -129,6 +129,8 @@ func (p *parser) output() *ast.Output {
 
 func (p *parser) insert() ast.Statement {
 	p.advance()
+	values := p.values
+	p.values = false
 	s := &ast.Insert{Relation: p.eat(kwRelation), Ignore: p.eat(kwIgnore)}
 	if p.eat(kwInto) {
 		if p.tok.kind == tParam {
@@ -137,7 +139,14 @@ func (p *parser) insert() ast.Statement {
 			s.Into = &ast.Table{Name: p.ident()}
 		}
 	}
-	p.insertRows(s)
+	switch {
+	case p.tok.kind == tLParen:
+		p.insertRows(s)
+	case values:
+		s.X = p.rowsExpr()
+	default:
+		s.X = p.expr()
+	}
 	if p.tok.kind == kwOn {
 		p.advance()
 		p.expect(kwDuplicate)
@@ -151,12 +160,8 @@ func (p *parser) insert() ast.Statement {
 	return s
 }
 
-// insertRows is (a, b) VALUES (1, 2), … or a value.
+// insertRows is (a, b) VALUES (1, 2), … or a value that begins with a parenthesis.
 func (p *parser) insertRows(s *ast.Insert) {
-	if p.tok.kind != tLParen {
-		s.X = p.expr()
-		return
-	}
 	m := p.mark()
 	open := p.advance()
 	first, ok := p.expr().(*ast.Idiom)

@@ -1,0 +1,300 @@
+package parse
+
+import (
+	"slices"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+)
+
+// rows are values that are read without a tree for each of their parts: the rows of an INSERT, see Options.Values.
+type rows struct {
+	values  []value.Value // a stack of unfinished arrays
+	fields  []value.Field // the same for objects
+	order   []int         // of the fields of one object
+	objects value.Objects
+}
+
+// rowsExpr parses what an INSERT inserts: as a Literal where it is written out, as an Array of Literals and others where
+// a part of its rows is, and as any expression otherwise.
+func (p *parser) rowsExpr() ast.Expr {
+	if p.err != nil {
+		return nil
+	}
+	start, depth := p.mark(), p.depth
+	var x ast.Expr
+	switch p.tok.kind {
+	case tLBrace:
+		x = p.singleRow()
+	case tLBracket:
+		x = p.rowList()
+	}
+	switch {
+	case p.stopped != nil:
+		return nil
+	case p.err != nil: // the failure is to be that of expr
+		p.err, p.invalid, p.open, p.depth = nil, token{}, false, depth
+	case x != nil && p.endsRows():
+		return x
+	}
+	p.reset(start) // it is no list or object, or the start of a longer expression
+	return p.expr()
+}
+
+// endsRows reports whether the current token ends what an INSERT inserts.
+func (p *parser) endsRows() bool {
+	switch p.tok.kind {
+	case tEOF, tSemi, kwOn, kwReturn, kwVersion, kwTimeout:
+		return true
+	}
+	return false
+}
+
+// singleRow is an object that is written out, or nil.
+func (p *parser) singleRow() ast.Expr {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	v, found := p.simpleObject()
+	if found != isWritten {
+		return nil
+	}
+	return p.literal(v)
+}
+
+// rowList is an array of rows. From the first row on that is not written out, it reads them as expressions.
+func (p *parser) rowList() ast.Expr {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	open, base := p.advance(), len(p.rows.values)
+	for p.err == nil && p.tok.kind != tRBracket {
+		start := p.mark()
+		v, ok := p.writtenOut()
+		if p.err != nil {
+			return nil
+		}
+		if !ok {
+			p.reset(start)
+			return p.mixedList(open, p.rows.takeValues(base))
+		}
+		p.rows.values = append(p.rows.values, v)
+		if !p.eat(tComma) {
+			break
+		}
+	}
+	p.closes(tRBracket, open)
+	return p.literal(value.ArrayOf(p.rows.takeValues(base)))
+}
+
+// mixedList is the rest of an array after the values that it begins with.
+func (p *parser) mixedList(open token, first []value.Value) ast.Expr {
+	elems := make([]ast.Expr, 0, len(first)+1)
+	for _, v := range first {
+		elems = append(elems, p.arena.literal(v))
+	}
+	for p.err == nil && p.tok.kind != tRBracket {
+		elems = append(elems, p.expr())
+		if !p.eat(tComma) {
+			break
+		}
+	}
+	p.closes(tRBracket, open)
+	return &ast.Array{Elems: elems, Const: constant(elems)}
+}
+
+// writtenOut is the value of an expression that has nothing to evaluate. Otherwise, ok is false and tokens were passed:
+// the caller goes back.
+func (p *parser) writtenOut() (v value.Value, ok bool) {
+	start := p.mark()
+	if !p.enter() {
+		return v, false
+	}
+	v, found := p.simple()
+	p.leave()
+	if p.err != nil || found == isComputed {
+		return v, false
+	}
+	if k := p.tok.kind; found == isWritten && (k == tComma || k == tRBrace || k == tRBracket) {
+		return v, true
+	}
+	p.reset(start)
+	x := p.expr()
+	if p.err != nil {
+		return v, false
+	}
+	v, err := constants{}.value(x)
+	return v, err == nil
+}
+
+// finding says what simple found.
+type finding uint8
+
+const (
+	isOther    finding = iota // nothing that simple reads
+	isWritten                 // a value
+	isComputed                // something with a part that is evaluated
+)
+
+// simple reads a value of a form that is common in data.
+func (p *parser) simple() (v value.Value, found finding) {
+	switch t := p.tok; t.kind {
+	case tString:
+		v = value.Str(p.stringText(p.advance()))
+	case tDigits:
+		v = p.numeric()
+	case tMinus:
+		if p.peek().kind != tDigits {
+			return v, isOther
+		}
+		p.advance()
+		if v = p.numericSigned(true); v.Kind() == value.KindDuration {
+			return v, isOther
+		}
+	case tDatetime:
+		v = p.datetime(p.advance())
+	case tUUID:
+		v = p.uuid(p.advance())
+	case kwNone:
+		p.advance()
+	case kwNull:
+		p.advance()
+		v = value.Null
+	case kwTrue, kwFalse:
+		p.advance()
+		v = value.Bool(t.kind == kwTrue)
+	case tLBracket:
+		return p.simpleArray()
+	case tLBrace:
+		return p.simpleObject()
+	default:
+		return v, isOther
+	}
+	return v, isWritten
+}
+
+func (p *parser) simpleArray() (v value.Value, found finding) {
+	open, base := p.advance(), len(p.rows.values)
+	for p.err == nil && p.tok.kind != tRBracket {
+		v, ok := p.writtenOut()
+		if !ok {
+			p.rows.values = p.rows.values[:base]
+			return v, isComputed
+		}
+		p.rows.values = append(p.rows.values, v)
+		if !p.eat(tComma) {
+			break
+		}
+	}
+	p.closes(tRBracket, open)
+	return value.ArrayOf(p.rows.takeValues(base)), isWritten
+}
+
+// simpleObject is an object. Sets, blocks and what has the shape of a geometry are left to others.
+func (p *parser) simpleObject() (v value.Value, found finding) {
+	open, base := p.advance(), len(p.rows.fields)
+	if !p.startsObject() {
+		return v, isOther
+	}
+	typed, key, read := false, "", false
+	for p.err == nil && (read || p.tok.kind != tRBrace) {
+		if !read {
+			key = p.objectKey()
+			p.expect(tColon)
+		}
+		if p.err != nil {
+			return v, isOther
+		}
+		v, ok := p.writtenOut()
+		if !ok {
+			p.rows.fields = p.rows.fields[:base]
+			return v, isComputed
+		}
+		typed = typed || key == "type"
+		p.rows.fields = append(p.rows.fields, value.Field{Name: key, Value: v})
+		if p.tok.kind != tComma {
+			break
+		}
+		if key, read = p.nextKey(); !read {
+			p.advance()
+		}
+	}
+	p.closes(tRBrace, open)
+	if typed && len(p.rows.fields) == base+2 {
+		p.rows.fields = p.rows.fields[:base]
+		return v, isOther
+	}
+	return p.rows.takeObject(base), isWritten
+}
+
+// startsObject reports whether the braces that were opened just now are those of an object.
+func (p *parser) startsObject() bool {
+	switch p.tok.kind {
+	case tRBrace:
+		return true
+	case tString, tDigits:
+		return p.isLiteralKey()
+	}
+	return p.tok.isIdent() && p.peek().kind == tColon
+}
+
+// nextKey passes the comma that is the current token, a key and its colon, where the key is a plain word: it need not be
+// told whether that is a keyword. Otherwise it passes nothing.
+func (p *parser) nextKey() (key string, ok bool) {
+	from := p.lex.pos
+	start := p.lex.blanks(from)
+	if p.hasNext || classes[p.lex.at(start)]&classIdentStart == 0 {
+		return "", false
+	}
+	end := start + 1
+	for isIdentByte(p.lex.at(end)) {
+		end++
+	}
+	colon := p.lex.blanks(end)
+	key = p.src[start:end]
+	if p.lex.at(colon) != ':' || p.lex.at(colon+1) == ':' || key == "NaN" || key == "Infinity" { // these are no names
+		return "", false
+	}
+	p.lex.pos = colon + 1
+	p.prev = token{tColon, colon, colon + 1}
+	p.work += p.lex.pos - from
+	p.tok = p.scan()
+	return key, true
+}
+
+// takeValues ends the array that was begun when the stack had base values.
+func (r *rows) takeValues(base int) []value.Value {
+	out := make([]value.Value, len(r.values)-base)
+	copy(out, r.values[base:])
+	r.values = r.values[:base]
+	return out
+}
+
+// takeObject ends the object that was begun when the stack had base fields: in the order of their names, and of equal
+// names the last one. Fields are put in order by their places: to move them is dear while memory is being collected.
+func (r *rows) takeObject(base int) value.Value {
+	list := r.fields[base:]
+	r.fields = r.fields[:base]
+	r.order = r.order[:0]
+	for i := range list {
+		at, same := len(r.order), false
+		for at > 0 && list[r.order[at-1]].Name >= list[i].Name {
+			if at--; list[r.order[at]].Name == list[i].Name {
+				same = true
+				break
+			}
+		}
+		if same {
+			r.order[at] = i
+		} else {
+			r.order = slices.Insert(r.order, at, i)
+		}
+	}
+	o, fields := r.objects.Make(len(r.order))
+	for i, at := range r.order {
+		fields[i] = list[at]
+	}
+	return value.ObjectOf(o)
+}

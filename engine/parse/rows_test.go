@@ -1,0 +1,112 @@
+package parse
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/vectors"
+)
+
+// insertTexts are INSERT statements whose rows are written out, in part, and not at all.
+var insertTexts = []string{
+	"INSERT INTO t { a: 1 }", "INSERT INTO t {}", "INSERT INTO t []", "INSERT { id: t:1 }", "INSERT INTO t [{ b: 1, a: 2, b: 3, },]",
+	"INSERT INTO t [{ a: 'it''s' }]", `INSERT INTO t [{ 'a b': "x\ty", "c": s'z', 1: 2, 1.5: 3, select: 4 }, { a: -1, b: +2, c: -1.5e3, d: 1dec }]`,
+	"INSERT INTO t [{ a: -9223372036854775808, b: 9223372036854775807, c: 1h30m, d: -1h, e: NaN, f: Infinity, g: -Infinity }]",
+	"INSERT INTO t [{ id: t:[1, 'a', { b: 2 }], a: r'u:1', b: u:⟨x y⟩, c: u:'z', d: u:1..5, e: u:ulid(), f: u:rand() }]",
+	"INSERT INTO t [{ a: { type: 'Point', coordinates: [1, 2] }, b: { coordinates: 1, type: 2 }, c: (1, 2), d: (1.5, -2) }]",
+	"INSERT INTO t [{ a: { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }] } }]",
+	"INSERT INTO t [{ a: d'2024-01-01T00:00:00Z', b: u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab', c: b'00ff', d: 1..5, e: {1, 2}, f: {,} }]",
+	"INSERT INTO t [{ a: { b: { c: [[], [1, [NONE, NULL, true, false]]] } } }]", "INSERT INTO t [{ a: 1 }, { a: 1 + 1 }, { a: 2 }]",
+	"INSERT INTO t [{ a: 1, b: { c: [1, { d: time::now() }] } }]", "INSERT INTO t [{ a: 1 }, $x, t:1, 5]", "INSERT INTO t $rows",
+	"INSERT INTO t [{ a: 1 }].map(|$x| $x)", "INSERT INTO t { a: 1 }.b", "INSERT INTO t [{ a: [1, 2].len(), b: 'x'.len(), c: 'a' + 'b' }]",
+	"INSERT INTO t [{ a: { 1 }, b: { RETURN 1 }, c: { LET $x = 1; $x } }]", "INSERT INTO t (SELECT * FROM u)", "INSERT INTO t ({ a: 1 })",
+	"INSERT INTO t (a, b) VALUES (1, 2)", "INSERT IGNORE INTO t { a: 1 } ON DUPLICATE KEY UPDATE a = { b: 1, a: 2 } RETURN NONE TIMEOUT 1s",
+	"INSERT RELATION INTO t [{ in: a:1, out: b:2 }] RETURN id; INSERT INTO t { a: 1 } VERSION d'2024-01-01T00:00:00Z'",
+	"RETURN (INSERT INTO t { b: 1, a: 2 }); { INSERT INTO t { b: 1, a: 2 } }; DEFINE EVENT e ON t THEN { INSERT INTO u { b: 1, a: 2 } }",
+	"INSERT INTO t { a: 1 } + 1", "(INSERT INTO t { a: 1 })", "BEGIN; INSERT INTO t { b: 1, a: 1 }; COMMIT",
+	// what does not parse
+	"INSERT INTO t { a: 1 ~ }", "INSERT INTO t [{ a: 1 ~ }]", "INSERT INTO t [1 ~]", "INSERT INTO t { a: }", "INSERT INTO t { a: 1", "INSERT INTO t [{ a: 'x",
+	`INSERT INTO t [{"0`, `INSERT INTO t [-"0`, "INSERT INTO t [-1d ~]", "INSERT INTO t [[~", "INSERT INTO t { a: [1, ~ }",
+	"INSERT INTO t { a 1 }", "INSERT INTO t { a: 1 b: 2 }", "INSERT INTO t [{ a: 1 } { b: 2 }]", "INSERT INTO t { a: 12x }", "INSERT INTO t { a: d'x' }",
+	"INSERT INTO t { a: 'x\\q' }", "INSERT INTO t { a: 1 } ~", "INSERT INTO t [{ a: 1 ] }", "INSERT INTO t { 5s: 1 }", "INSERT INTO t { a: - }",
+	"INSERT INTO t { a: 99999999999999999999 }", "INSERT INTO t { a: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + " }",
+	"INSERT INTO t [{ a: " + strings.Repeat("{ b: ", 17) + "1" + strings.Repeat("}", 17) + " }]",
+}
+
+// TestValuesAreRows: with and without Options.Values a text means the same, and fails for the same reason.
+func TestValuesAreRows(t *testing.T) {
+	for _, text := range insertTexts {
+		sameWithValues(t, text)
+	}
+	for _, v := range vectors.All(t) {
+		sameWithValues(t, v.SQL)
+	}
+	q, err := Query("INSERT INTO t [{ b: 1, a: [t:1, { c: 'x' }] }, { a: 1 }]", Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lit, ok := q.Stmts[0].(*ast.Insert).X.(*ast.Literal)
+	if want := "[{ a: [t:1, { c: 'x' }], b: 1 }, { a: 1 }]"; !ok || lit.Value.Text() != want {
+		t.Errorf("the rows are %s, want %s", ast.Text(q.Stmts[0].(*ast.Insert).X), want)
+	}
+}
+
+// FuzzValues holds TestValuesAreRows for any text.
+func FuzzValues(f *testing.F) {
+	for _, text := range insertTexts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { sameWithValues(t, text) })
+}
+
+func sameWithValues(t *testing.T, text string) {
+	t.Helper()
+	plain, err := Query(text, Options{})
+	with, err2 := Query(text, Options{Values: true})
+	if fmt.Sprint(err) != fmt.Sprint(err2) {
+		t.Errorf("%q\n fails with %v,\n and with values with %v", text, err, err2)
+	}
+	if err != nil || err2 != nil {
+		return
+	}
+	if len(plain.Stmts) != len(with.Stmts) {
+		t.Fatalf("%q: %d statements, and %d", text, len(plain.Stmts), len(with.Stmts))
+	}
+	for i := range plain.Stmts {
+		was, is := plain.Stmts[i], with.Stmts[i]
+		if a, ok := was.(*ast.Insert); ok {
+			b := is.(*ast.Insert)
+			sameRows(t, text, a.X, b.X)
+			b.X = a.X
+		}
+		if a, b := ast.Text(was), ast.Text(is); a != b {
+			t.Errorf("%q is\n%s, and with values\n%s", text, a, b)
+		}
+	}
+}
+
+// sameRows holds that is has the value of was where it is a Literal, and its text otherwise.
+func sameRows(t *testing.T, text string, was, is ast.Expr) {
+	t.Helper()
+	if lit, ok := is.(*ast.Literal); ok {
+		v, err := constants{}.value(was)
+		if err != nil || v.Text() != lit.Value.Text() || !value.Equal(v, lit.Value) && !strings.Contains(v.Text(), "NaN") {
+			t.Errorf("%q inserts %s, %v; with values %s", text, v.Text(), err, lit.Value.Text())
+		}
+		return
+	}
+	a, ok := was.(*ast.Array)
+	b, too := is.(*ast.Array)
+	if ok && too && len(a.Elems) == len(b.Elems) {
+		for i := range a.Elems {
+			sameRows(t, text, a.Elems[i], b.Elems[i])
+		}
+		return
+	}
+	if was, is := ast.Text(was), ast.Text(is); was != is {
+		t.Errorf("%q inserts\n%s, and with values\n%s", text, was, is)
+	}
+}
