@@ -52,8 +52,8 @@ var classes = func() (t [256]class) {
 }()
 
 // singles are the tokens of one ASCII mark that begins no other.
-var singles = [256]kind{'(': tLParen, ')': tRParen, '{': tLBrace, '}': tRBrace, '[': tLBracket, ']': tRBracket, ',': tComma,
-	';': tSemi, '@': tAt, '~': tTilde, '/': tSlash, '%': tPercent}
+var singles = [256]kind{'(': tLParen, ')': tRParen, '{': tLBrace, '}': tRBrace, '[': tLBracket, ']': tRBracket,
+	',': tComma, ';': tSemi, '@': tAt, '~': tTilde, '/': tSlash, '%': tPercent}
 
 func isIdentByte(c byte) bool { return classes[c]&(classIdentStart|classDigit) != 0 }
 func isDigit(c byte) bool     { return c-'0' < 10 }

@@ -30,8 +30,8 @@ type Options struct {
 	Resolver Resolver // nil: every path is taken for a function
 	// NoFiles refuses DEFINE BUCKET and f'…': the experimental feature "files" is off.
 	NoFiles bool
-	// Values makes one Literal of the rows of an INSERT that are written out, in a statement that is not inside of another
-	// one. That is for texts which are run: the tree does not tell in which order the fields of an object stand.
+	// Values makes one Literal of the rows of an INSERT that are written out, in a statement that is not inside of
+	// another one. That is for texts which are run: the tree does not tell the order of the fields of an object.
 	Values bool
 	// Poll is asked from time to time; when it gives an error the parse ends with that error. nil: never.
 	Poll func() error

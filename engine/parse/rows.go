@@ -15,8 +15,8 @@ type rows struct {
 	objects value.Objects
 }
 
-// rowsExpr parses what an INSERT inserts: as a Literal where it is written out, as an Array of Literals and others where
-// a part of its rows is, and as any expression otherwise.
+// rowsExpr parses what an INSERT inserts: as a Literal where it is written out, as an Array of Literals and others
+// where a part of its rows is, and as any expression otherwise.
 func (p *parser) rowsExpr() ast.Expr {
 	if p.err != nil {
 		return nil
@@ -240,8 +240,8 @@ func (p *parser) startsObject() bool {
 	return p.tok.isIdent() && p.peek().kind == tColon
 }
 
-// nextKey passes the comma that is the current token, a key and its colon, where the key is a plain word: it need not be
-// told whether that is a keyword. Otherwise it passes nothing.
+// nextKey passes the comma that is the current token, a key and its colon, where the key is a plain word: it need not
+// be told whether that is a keyword. Otherwise it passes nothing.
 func (p *parser) nextKey() (key string, ok bool) {
 	from := p.lex.pos
 	start := p.lex.blanks(from)

@@ -11,30 +11,70 @@ import (
 )
 
 // insertTexts are INSERT statements whose rows are written out, in part, and not at all.
-var insertTexts = []string{
-	"INSERT INTO t { a: 1 }", "INSERT INTO t {}", "INSERT INTO t []", "INSERT { id: t:1 }", "INSERT INTO t [{ b: 1, a: 2, b: 3, },]",
-	"INSERT INTO t [{ a: 'it''s' }]", `INSERT INTO t [{ 'a b': "x\ty", "c": s'z', 1: 2, 1.5: 3, select: 4 }, { a: -1, b: +2, c: -1.5e3, d: 1dec }]`,
-	"INSERT INTO t [{ a: -9223372036854775808, b: 9223372036854775807, c: 1h30m, d: -1h, e: NaN, f: Infinity, g: -Infinity }]",
-	"INSERT INTO t [{ id: t:[1, 'a', { b: 2 }], a: r'u:1', b: u:⟨x y⟩, c: u:'z', d: u:1..5, e: u:ulid(), f: u:rand() }]",
-	"INSERT INTO t [{ a: { type: 'Point', coordinates: [1, 2] }, b: { coordinates: 1, type: 2 }, c: (1, 2), d: (1.5, -2) }]",
-	"INSERT INTO t [{ a: { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }] } }]",
-	"INSERT INTO t [{ a: d'2024-01-01T00:00:00Z', b: u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab', c: b'00ff', d: 1..5, e: {1, 2}, f: {,} }]",
-	"INSERT INTO t [{ a: { b: { c: [[], [1, [NONE, NULL, true, false]]] } } }]", "INSERT INTO t [{ a: 1 }, { a: 1 + 1 }, { a: 2 }]",
-	"INSERT INTO t [{ a: 1, b: { c: [1, { d: time::now() }] } }]", "INSERT INTO t [{ a: 1 }, $x, t:1, 5]", "INSERT INTO t $rows",
-	"INSERT INTO t [{ a: 1 }].map(|$x| $x)", "INSERT INTO t { a: 1 }.b", "INSERT INTO t [{ a: [1, 2].len(), b: 'x'.len(), c: 'a' + 'b' }]",
-	"INSERT INTO t [{ a: { 1 }, b: { RETURN 1 }, c: { LET $x = 1; $x } }]", "INSERT INTO t (SELECT * FROM u)", "INSERT INTO t ({ a: 1 })",
-	"INSERT INTO t (a, b) VALUES (1, 2)", "INSERT IGNORE INTO t { a: 1 } ON DUPLICATE KEY UPDATE a = { b: 1, a: 2 } RETURN NONE TIMEOUT 1s",
-	"INSERT RELATION INTO t [{ in: a:1, out: b:2 }] RETURN id; INSERT INTO t { a: 1 } VERSION d'2024-01-01T00:00:00Z'",
-	"RETURN (INSERT INTO t { b: 1, a: 2 }); { INSERT INTO t { b: 1, a: 2 } }; DEFINE EVENT e ON t THEN { INSERT INTO u { b: 1, a: 2 } }",
-	"INSERT INTO t { a: 1 } + 1", "(INSERT INTO t { a: 1 })", "BEGIN; INSERT INTO t { b: 1, a: 1 }; COMMIT",
-	// what does not parse
-	"INSERT INTO t { a: 1 ~ }", "INSERT INTO t [{ a: 1 ~ }]", "INSERT INTO t [1 ~]", "INSERT INTO t { a: }", "INSERT INTO t { a: 1", "INSERT INTO t [{ a: 'x",
-	`INSERT INTO t [{"0`, `INSERT INTO t [-"0`, "INSERT INTO t [-1d ~]", "INSERT INTO t [[~", "INSERT INTO t { a: [1, ~ }",
-	"INSERT INTO t { a 1 }", "INSERT INTO t { a: 1 b: 2 }", "INSERT INTO t [{ a: 1 } { b: 2 }]", "INSERT INTO t { a: 12x }", "INSERT INTO t { a: d'x' }",
-	"INSERT INTO t { a: 'x\\q' }", "INSERT INTO t { a: 1 } ~", "INSERT INTO t [{ a: 1 ] }", "INSERT INTO t { 5s: 1 }", "INSERT INTO t { a: - }",
-	"INSERT INTO t { a: 99999999999999999999 }", "INSERT INTO t { a: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + " }",
-	"INSERT INTO t [{ a: " + strings.Repeat("{ b: ", 17) + "1" + strings.Repeat("}", 17) + " }]",
+var insertTexts = append(strings.Split(`INSERT INTO t { a: 1 }
+INSERT INTO t {}
+INSERT INTO t []
+INSERT { id: t:1 }
+INSERT INTO t [{ b: 1, a: 2, b: 3, },]
+INSERT INTO t [{ a: 'it''s' }]
+INSERT INTO t [{ 'a b': "x\ty", "c": s'z', 1: 2, 1.5: 3, select: 4 }, { a: -1, b: +2, c: -1.5e3, d: 1dec }]
+INSERT INTO t [{ a: -9223372036854775808, b: 9223372036854775807, c: 1h30m, d: -1h, e: NaN, f: Infinity, g: -Infinity }]
+INSERT INTO t [{ id: t:[1, 'a', { b: 2 }], a: r'u:1', b: u:⟨x y⟩, c: u:'z', d: u:1..5, e: u:ulid(), f: u:rand() }]
+INSERT INTO t [{ a: { type: 'Point', coordinates: [1, 2] }, b: { coordinates: 1, type: 2 }, c: (1, 2), d: (1.5, -2) }]
+INSERT INTO t [{ a: { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }] } }]
+INSERT INTO t [{ a: d'2024-01-01T00:00:00Z', b: u'018f0d3e-6f3b-7aaa-8aaa-1234567890ab', c: b'00ff', d: 1..5, e: {1, 2}, f: {,} }]
+INSERT INTO t [{ a: { b: { c: [[], [1, [NONE, NULL, true, false]]] } } }]
+INSERT INTO t [{ a: 1 }, { a: 1 + 1 }, { a: 2 }]
+INSERT INTO t [{ a: 1, b: { c: [1, { d: time::now() }] } }]
+INSERT INTO t [{ a: 1 }, $x, t:1, 5]
+INSERT INTO t $rows
+INSERT INTO t [{ a: 1 }].map(|$x| $x)
+INSERT INTO t { a: 1 }.b
+INSERT INTO t [{ a: [1, 2].len(), b: 'x'.len(), c: 'a' + 'b' }]
+INSERT INTO t [{ a: { 1 }, b: { RETURN 1 }, c: { LET $x = 1; $x } }]
+INSERT INTO t (SELECT * FROM u)
+INSERT INTO t ({ a: 1 })
+INSERT INTO t (a, b) VALUES (1, 2)
+INSERT IGNORE INTO t { a: 1 } ON DUPLICATE KEY UPDATE a = { b: 1, a: 2 } RETURN NONE TIMEOUT 1s
+INSERT RELATION INTO t [{ in: a:1, out: b:2 }] RETURN id; INSERT INTO t { a: 1 } VERSION d'2024-01-01T00:00:00Z'
+RETURN (INSERT INTO t { b: 1, a: 2 }); { INSERT INTO t { b: 1, a: 2 } }; DEFINE EVENT e ON t THEN { INSERT INTO u { b: 1, a: 2 } }
+INSERT INTO t { a: 1 } + 1
+(INSERT INTO t { a: 1 })
+BEGIN; INSERT INTO t { b: 1, a: 1 }; COMMIT
+INSERT INTO t { a: 1 ~ }
+INSERT INTO t [{ a: 1 ~ }]
+INSERT INTO t [1 ~]
+INSERT INTO t { a: }
+INSERT INTO t { a: 1
+INSERT INTO t [{ a: 'x
+INSERT INTO t [{"0
+INSERT INTO t [-"0
+INSERT INTO t [-1d ~]
+INSERT INTO t [[~
+INSERT INTO t { a: [1, ~ }
+INSERT INTO t { a 1 }
+INSERT INTO t { a: 1 b: 2 }
+INSERT INTO t [{ a: 1 } { b: 2 }]
+INSERT INTO t { a: 12x }
+INSERT INTO t { a: d'x' }
+INSERT INTO t { a: 'x\q' }
+INSERT INTO t { a: 1 } ~
+INSERT INTO t [{ a: 1 ] }
+INSERT INTO t { 5s: 1 }
+INSERT INTO t { a: - }
+INSERT INTO t { a: 99999999999999999999 }
+INSERT INTO t { a: 
+[
+]
+ }
+INSERT INTO t [{ a: 
+{ b: 
+1
 }
+ }]`, "\n"),
+	"INSERT INTO t { a: "+strings.Repeat("[", 30)+strings.Repeat("]", 30)+" }",
+	"INSERT INTO t [{ a: "+strings.Repeat("{ b: ", 17)+"1"+strings.Repeat("}", 17)+" }]",
+)
 
 // TestValuesAreRows: with and without Options.Values a text means the same, and fails for the same reason.
 func TestValuesAreRows(t *testing.T) {
@@ -93,7 +133,8 @@ func sameRows(t *testing.T, text string, was, is ast.Expr) {
 	t.Helper()
 	if lit, ok := is.(*ast.Literal); ok {
 		v, err := constants{}.value(was)
-		if err != nil || v.Text() != lit.Value.Text() || !value.Equal(v, lit.Value) && !strings.Contains(v.Text(), "NaN") {
+		same := v.Text() == lit.Value.Text() && (value.Equal(v, lit.Value) || strings.Contains(v.Text(), "NaN"))
+		if err != nil || !same {
 			t.Errorf("%q inserts %s, %v; with values %s", text, v.Text(), err, lit.Value.Text())
 		}
 		return
