@@ -63,7 +63,7 @@ func overPairs(t *testing.T, f func(t *testing.T, a, b *engine.Engine)) {
 }
 
 // mustDo runs a text that must not fail, and gives the last answer.
-func mustDo(t *testing.T, s *engine.Session, text string) value.Value {
+func mustDo(t testing.TB, s *engine.Session, text string) value.Value {
 	t.Helper()
 	v, err := tryDo(s, text)
 	if err != nil {

@@ -141,6 +141,13 @@ func (v *View) begin(db uint32) error {
 	if db != 0 {
 		v.cache.epochs.use(db)
 	}
+	if v.tx.Presumes() {
+		if !v.tx.Writable() || !v.cache.epochs.shows(db) {
+			return nil
+		}
+		_, err := v.tx.GetUntracked(key.Watch(nil, db)) // asked for with the version: what is written needs it
+		return err
+	}
 	if v.lv[0].level != nil || v.lv[1].level != nil {
 		return nil
 	}

@@ -25,6 +25,8 @@ type epochs struct {
 	at     kv.Version // the newest snapshot that was looked at
 	value  []byte     // the epoch there; nil: none yet
 	recent []uint32   // databases, the last one used first
+
+	shown map[string][]byte // what ahead has read last of the versions, and of who watches; nil values: nothing
 }
 
 func epochKey() []byte { return key.Meta(nil, "epoch") }
@@ -53,25 +55,50 @@ func (c *Cache) Observe(tx *txn.Tx) error {
 	if err != nil {
 		return err
 	}
-	if c.epochs.advance(tx.Version(), raw) {
+	c.advance(tx.Version(), raw)
+	return nil
+}
+
+// advance notes what the epoch is at a version. If it may be another one than when things were looked up, the counts
+// move before anybody can know that epoch: at the first look nothing says that it is not.
+func (c *Cache) advance(at kv.Version, raw []byte) {
+	e := &c.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known && at <= e.at {
+		return // others know better
+	}
+	if !e.known || !bytes.Equal(e.value, raw) {
 		c.identities.Add(1)
 		c.changes.Add(1)
 		c.settings.Add(1)
 	}
-	return nil
+	e.known, e.at, e.value = true, at, bytes.Clone(raw)
 }
 
-// advance notes what the epoch is at a version, and reports whether it may be another one than when things were looked
-// up: at the first look nothing says that it is not.
-func (e *epochs) advance(at kv.Version, raw []byte) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.known && at <= e.at {
-		return false // others know better
+// Presume makes a transaction go by the versions, and by the epoch, that were seen last, instead of asking for them
+// first: its first request asks for them too (txn.Tx.Presume). It reports whether the transaction does. identity says
+// that the epoch matters to it.
+func (c *Cache) Presume(tx *txn.Tx, identity bool) (bool, error) {
+	if !tx.Prefetches() {
+		return false, nil
 	}
-	other := !e.known || !bytes.Equal(e.value, raw)
-	e.known, e.at, e.value = true, at, bytes.Clone(raw)
-	return other
+	e := &c.epochs
+	e.mu.Lock()
+	var pairs []kv.Pair
+	if _, ok := e.shown[string(versionKey(nil, 0))]; ok && (e.known || !identity) {
+		pairs = make([]kv.Pair, 0, len(e.shown)+1)
+		for k, v := range e.shown {
+			pairs = append(pairs, kv.Pair{Key: []byte(k), Value: v})
+		}
+		pairs = append(pairs, kv.Pair{Key: epochKey(), Value: e.value})
+	}
+	e.mu.Unlock()
+	if !tx.Presume(pairs) || !identity {
+		return tx.Presumes(), nil
+	}
+	_, err := tx.GetUntracked(epochKey())
+	return true, err
 }
 
 // ahead reads the versions of the root and of the databases in use together, what other processes watch there, and
@@ -86,8 +113,28 @@ func (c *Cache) ahead(tx *txn.Tx, more ...[]byte) error {
 		keys = append(keys, versionKey(nil, db), key.Watch(nil, db))
 	}
 	c.epochs.mu.Unlock()
-	_, err := tx.Prefetch(keys)
-	return err
+	if _, err := tx.Prefetch(keys); err != nil {
+		return err
+	}
+	c.epochs.mu.Lock()
+	defer c.epochs.mu.Unlock()
+	c.epochs.shown = make(map[string][]byte, len(keys))
+	for _, k := range keys[len(more):] {
+		if v, there, known := tx.AtHand(k); there {
+			c.epochs.shown[string(k)] = append([]byte{}, v...)
+		} else if known {
+			c.epochs.shown[string(k)] = nil
+		}
+	}
+	return nil
+}
+
+// shows reports whether it is known what stood last at the keys of a database.
+func (e *epochs) shows(db uint32) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.shown[string(key.Watch(nil, db))]
+	return ok && db != 0
 }
 
 // use notes that a database is in use.

@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -173,8 +174,11 @@ func (f *fetcher) fetchField(ctx context.Context, v value.Value, name string, pa
 }
 
 func (f *fetcher) eachElem(ctx context.Context, v value.Value, path []ast.Part) (value.Value, error) {
-	out, sum := make([]value.Value, v.Len()), held(0)
+	out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 	for i, e := range v.Elems() {
+		if err := f.r.reach(ctx, &ahead, v.Elems()[i:]); err != nil {
+			return value.None, err
+		}
 		w, err := f.into(ctx, e, path)
 		if err == nil {
 			err = sum.add(f.r, w)
@@ -185,6 +189,19 @@ func (f *fetcher) eachElem(ctx context.Context, v value.Value, path []ast.Part) 
 		out[i] = w
 	}
 	return value.ArrayOf(out), nil
+}
+
+// reach is Tick at an element of a list whose links are about to be followed, with the elements from that one on.
+func (r *Run) reach(ctx context.Context, a *record.Ahead, next []value.Value) error {
+	err := r.Tick(ctx)
+	if err != nil || !r.Tx.Prefetches() {
+		return err
+	}
+	g, err := r.Gate()
+	if err == nil {
+		err = a.Reach(g, next)
+	}
+	return err
 }
 
 func (f *fetcher) oneElem(ctx context.Context, v value.Value, i int, path []ast.Part) (value.Value, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -139,9 +140,9 @@ func graphRun(parts []ast.Part) int {
 }
 
 func (r *Run) mapParts(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
-	out, sum := make([]value.Value, v.Len()), held(0)
+	out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 	for i, e := range v.Elems() {
-		if err := r.Tick(ctx); err != nil {
+		if err := r.reach(ctx, &ahead, v.Elems()[i:]); err != nil {
 			return value.None, err
 		}
 		w, err := r.walk(ctx, env, e, parts, true)
@@ -213,13 +214,13 @@ func (r *Run) all(ctx context.Context, v value.Value) (value.Value, error) {
 
 // fetchAll puts records in the place of the links in an array.
 func (r *Run) fetchAll(ctx context.Context, v value.Value) (value.Value, error) {
-	elems, sum := v.Elems(), held(0)
+	elems, sum, ahead := v.Elems(), held(0), record.Ahead{}
 	var out []value.Value
 	for i, e := range elems {
 		if e.Kind() != value.KindRecord {
 			continue
 		}
-		if err := r.Tick(ctx); err != nil {
+		if err := r.reach(ctx, &ahead, elems[i:]); err != nil {
 			return value.None, err
 		}
 		if out == nil {

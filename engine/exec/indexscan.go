@@ -24,6 +24,7 @@ type indexRows struct {
 	filter *predicate // nil: the keys say it all
 	bare   bool       // what the index finds is counted: rows are NONE
 	ids    bool       // of the records only their ids are asked
+	wanted int64      // how many rows are read at most; 0: that is not known
 	rest   []string   // what the WHERE asks beyond the scan, for EXPLAIN
 	inside []plan.Sub // the operators inside of that
 
@@ -41,7 +42,7 @@ type indexRows struct {
 
 func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 	if s.cur == nil {
-		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access).ReadAhead(s.r.Tx, s.tb, !s.bare)
+		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access).ReadAhead(s.r.Tx, s.tb, !s.bare && !s.ids, s.wanted)
 	}
 	for {
 		if err := s.r.Tick(ctx); err != nil {

@@ -78,6 +78,9 @@ func (r *Run) tableSource(ctx context.Context, env *Env, s *ast.Select, name str
 		b.left = where.of(plan.Residual(ctx, q, found.Path))
 		b.ids = plan.CoversIDs(ctx, q, s, found.Path)
 	}
+	if w != nil && b.left == nil && (w.order == nil || w.sorted) {
+		b.wanted = w.wanted
+	}
 	return b.rows(ctx, found.Path)
 }
 
@@ -171,9 +174,10 @@ type pathBuilder struct {
 	where   *predicate
 	left    *predicate // what of it the keys of an index do not say
 	version uint64
-	counted bool // the rows are only counted, by who sees them as they are stored
-	bare    bool // they are, and the keys of the index tell them: the records are not read
-	ids     bool // of the records nothing is asked but their ids, where the path tells all of the WHERE
+	counted bool  // the rows are only counted, by who sees them as they are stored
+	bare    bool  // they are, and the keys of the index tell them: the records are not read
+	wanted  int64 // rows at most; 0: not known
+	ids     bool  // of the records nothing is asked but their ids, where the path tells all of the WHERE
 }
 
 func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
@@ -201,7 +205,7 @@ func (b *pathBuilder) rows(ctx context.Context, p plan.Path) (rows, error) {
 
 func (b *pathBuilder) index(p *plan.Index) *indexRows {
 	return &indexRows{r: b.r, tb: b.tb, ix: p.Index, access: p.Access, ties: p.Ties, filter: b.left, bare: b.bare,
-		ids: b.ids}
+		ids: b.ids, wanted: b.wanted}
 }
 
 func (b *pathBuilder) union(ctx context.Context, p *plan.Union) (rows, error) {

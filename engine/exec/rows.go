@@ -225,9 +225,10 @@ func asksForLinks(s *ast.Select) bool {
 // valueRows gives the values of a list.
 type valueRows struct {
 	followed
-	vs   []value.Value
-	skip bool     // leave out NONE and NULL
-	from ast.Expr // the expression they came from
+	vs    []value.Value
+	ahead record.Ahead
+	skip  bool     // leave out NONE and NULL
+	from  ast.Expr // the expression they came from
 }
 
 // all reports whether all values are of a kind; there is at least one.
@@ -237,7 +238,7 @@ func (s *valueRows) all(k value.Kind) bool {
 
 func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {
 	for len(s.vs) > 0 {
-		if err := s.r.Tick(ctx); err != nil {
+		if err := s.r.reach(ctx, &s.ahead, s.vs); err != nil {
 			return value.None, false, err
 		}
 		v := s.vs[0]

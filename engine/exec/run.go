@@ -128,7 +128,7 @@ func (r *Run) goOutside() error {
 	if r.Joint {
 		return errs.Internal("The statement must have a transaction of its own")
 	}
-	return nil
+	return r.Tx.Settle()
 }
 
 // Now is the clock of the statement: it stands still from the first time that a statement asks.

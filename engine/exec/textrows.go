@@ -137,6 +137,9 @@ func (s *textRows) step() (uint64, bool, error) {
 		if s.hits, err = search.Top(int(s.asked)); err != nil || s.hit >= len(s.hits) {
 			return 0, false, err
 		}
+		if err = s.near.Ahead(s.x, s.hits[s.hit:]); err != nil {
+			return 0, false, err
+		}
 	}
 	s.hit++
 	return s.hits[s.hit-1].Doc, true, nil

@@ -15,13 +15,18 @@ type ahead struct {
 	count int // how many to read next
 }
 
-// firstAhead is how many records are read ahead first; it grows fourfold, for most scans end early.
-const firstAhead = 8
+// firstAhead is how many records are read ahead first, as many as the first request of a scan brings keys; it grows
+// fourfold, for most scans end early.
+const firstAhead = 32
 
-// ReadAhead says that the record of each key is going to be read, if records is true, and gives c.
-func (c *Cursor) ReadAhead(tx *txn.Tx, tb *catalog.Table, records bool) *Cursor {
+// ReadAhead says that the record of each key is going to be read, if records is true, and gives c. wanted is how many
+// records are asked for; 0: that is not known.
+func (c *Cursor) ReadAhead(tx *txn.Tx, tb *catalog.Table, records bool, wanted int64) *Cursor {
 	if records && tx.Prefetches() {
 		c.ahead = &ahead{tx: tx, tb: tb, count: firstAhead}
+		if wanted > 0 && wanted < firstAhead {
+			c.ahead.count = int(wanted)
+		}
 	}
 	return c
 }

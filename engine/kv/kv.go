@@ -120,9 +120,22 @@ type Listener interface {
 
 // Prefetcher is a Snapshot of a store elsewhere, which reads many keys in the time of one.
 type Prefetcher interface {
-	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before is forgotten.
+	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before may be forgotten.
 	// next is how many keys it is good to ask for the next time: their values are held together. Errors: those of Get.
 	Prefetch(keys [][]byte) (next int, err error)
+}
+
+// Presumer is a Snapshot of a store elsewhere that can go by what earlier snapshots have shown, and asks later.
+type Presumer interface {
+	Prefetcher
+	// AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
+	AtHand(key []byte) (value []byte, there, known bool)
+	// Presume makes Get answer pairs without a request; a nil value stands for no key. The next request of the snapshot
+	// asks with it whether those that Get has answered are so. If not, everything fails with ErrMoved from then on. A
+	// Commit with this snapshot that comes before validates them, as if they had been read, and is ErrConflict.
+	Presume(pairs []Pair)
+	// Settle asks now, if nothing has asked yet. Errors: ErrMoved, those of Get.
+	Settle() error
 }
 
 // Peeker is a Cursor that may know what comes next.
@@ -281,6 +294,8 @@ var (
 	ErrUnavailable = errors.New("the store does not answer")
 	// ErrTooOld is a read of a snapshot whose data the store has cleared away.
 	ErrTooOld = errors.New("the snapshot is older than what the store keeps")
+	// ErrMoved is a read of a snapshot that went by what is not so any more (Presumer). It is an ErrConflict.
+	ErrMoved error = movedError{}
 	// ErrCounter is a Delta on a key whose value is not a counter.
 	ErrCounter = errors.New("value is not a counter")
 )
@@ -292,3 +307,11 @@ func (newerFormat) Error() string { return "made by a newer version of nacre" }
 
 // Is makes it an ErrFormat.
 func (newerFormat) Is(target error) bool { return target == ErrFormat }
+
+type movedError struct{}
+
+// Error implements error.
+func (movedError) Error() string { return "what an earlier snapshot has shown is not so any more" }
+
+// Is makes it an ErrConflict.
+func (movedError) Is(target error) bool { return target == ErrConflict }

@@ -23,7 +23,12 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 	var v value.Value
 	vars, sess := q.base.Vars(), q.sess
 	if !p.Writes || q.sess.ReadOnly {
-		v, sent, err := q.reading(ctx, p, start)
+		v, sent, err := q.reading(ctx, p, start, true)
+		if errors.Is(err, kv.ErrMoved) { // what it went by is not so any more: it asks first
+			q.sess = sess
+			q.base.Reset(vars)
+			v, sent, err = q.reading(ctx, p, time.Time{}, false)
+		}
 		if !errors.Is(err, txn.ErrReadOnly) {
 			return v, err
 		}
@@ -56,6 +61,9 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 		left, log = nil, record.NewLog()
 		var err error
 		log.After = after
+		if err = q.presume(tx, p.Stmt); err != nil {
+			return err
+		}
 		if v, _, err = q.run(ctx, tx, log, running{stmt: p.Stmt, reads: p.Reads}); err != nil {
 			return err
 		}
@@ -105,9 +113,10 @@ func (q *Query) streamed(ctx context.Context, p *prepare.Statement, rows *rowsTo
 	return v, err
 }
 
-// reading runs a statement in a transaction that can not write; sent tells that rows of it have left.
+// reading runs a statement in a transaction that can not write; sent tells that rows of it have left. presume: it may
+// go by what earlier ones have read, and is kv.ErrMoved if that is not so any more.
 func (q *Query) reading(ctx context.Context, p *prepare.Statement,
-	start time.Time) (v value.Value, sent bool, err error) {
+	start time.Time, presume bool) (v value.Value, sent bool, err error) {
 	opt := q.ex.Reading()
 	opt.Began = start
 	tx, err := txn.Begin(ctx, q.ex.Store, opt)
@@ -116,6 +125,11 @@ func (q *Query) reading(ctx context.Context, p *prepare.Statement,
 	}
 	defer tx.Cancel()
 	rows := q.rowsOf(p.Stmt)
+	if presume && rows == nil {
+		if err := q.presume(tx, p.Stmt); err != nil {
+			return value.None, false, err
+		}
+	}
 	v, _, err = q.run(ctx, tx, nil, running{stmt: p.Stmt, rows: rows, reads: p.Reads})
 	return v, rows != nil && rows.sent, err
 }
@@ -183,7 +197,7 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	if ctx.Err() != nil && context.Cause(ctx) == exec.ErrStopped {
 		return value.None, errs.Stopped()
 	}
-	if q.sess.Still != nil {
+	if q.sess.Still != nil && !tx.Presumes() {
 		if err := q.ex.Catalog.Observe(tx); err != nil { // what other processes have revoked before the snapshot
 			return value.None, err
 		}
@@ -203,6 +217,9 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 		return value.None, err
 	}
 	v, err = do(ctx, r)
+	if e := settle(tx, err); e != nil {
+		return value.None, e
+	}
 	q.sess = r.Sess
 	if err != nil {
 		return value.None, err
@@ -222,6 +239,27 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 		return v, nil
 	}
 	return value.Detach(v), nil
+}
+
+// presume makes a statement that has a transaction of its own go by the definitions and the identity that were seen
+// last, on a store elsewhere: its first request asks whether they hold. Until then it reads no more than what is in
+// memory, and does nothing outside (exec.Run.Outside).
+func (q *Query) presume(tx *txn.Tx, s ast.Statement) error {
+	switch s.(type) {
+	case *ast.Select, *ast.Create, *ast.Insert, *ast.Update, *ast.Delete, *ast.Relate:
+		_, err := q.ex.Catalog.Presume(tx, q.sess.Still != nil)
+		return err
+	}
+	return nil
+}
+
+// settle makes sure of what the statement went by before its answer, or err, is told. Where it has written, the commit
+// does that.
+func settle(tx *txn.Tx, err error) error {
+	if !tx.Presumes() || err == nil && tx.Dirty() {
+		return nil
+	}
+	return tx.Settle()
 }
 
 // stands refuses to go on where the identity of the session was revoked. The next statement has the roles of now.

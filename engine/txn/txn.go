@@ -51,6 +51,8 @@ type Tx struct {
 	held  budget.Account
 	gaps  gaps
 	work  Work
+
+	presumes bool // see Presumes
 	*changes
 }
 
@@ -175,6 +177,40 @@ func (tx *Tx) Prefetch(keys [][]byte) (next int, err error) {
 		return p.Prefetch(keys)
 	}
 	return 0, nil
+}
+
+// AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
+func (tx *Tx) AtHand(key []byte) (value []byte, there, known bool) {
+	if p, ok := tx.snap.(kv.Presumer); ok && !tx.done {
+		return p.AtHand(key)
+	}
+	return nil, false, false
+}
+
+// Presume makes the transaction go by values which earlier ones have read, see kv.Presumer, and reports whether it
+// does: not on stores that are here, and not where it repeats one that was refused. Reads may be kv.ErrMoved then, a
+// Commit that follows writes may be a conflict, and what was read may be told to others only after Settle.
+func (tx *Tx) Presume(pairs []kv.Pair) bool {
+	p, ok := tx.snap.(kv.Presumer)
+	if !ok || tx.done || tx.opt.again || len(pairs) == 0 {
+		return false
+	}
+	p.Presume(pairs)
+	tx.presumes = true
+	return true
+}
+
+// Presumes reports whether the transaction has gone by what Presume said, and is not settled by Settle yet.
+func (tx *Tx) Presumes() bool { return tx.presumes }
+
+// Settle makes sure of what Presume said. Errors: kv.ErrMoved, those of Get.
+func (tx *Tx) Settle() error {
+	if !tx.presumes || tx.done {
+		return nil
+	}
+	err := tx.snap.(kv.Presumer).Settle()
+	tx.presumes = err != nil
+	return err
 }
 
 // base reads the snapshot, with the transaction's own delta on top.

@@ -18,7 +18,8 @@ type Records struct {
 	pairs []kv.Pair // read ahead, from at on
 	at    int
 	last  uint64
-	walks bool // cur is at the entries behind pairs
+	walks bool                   // cur is at the entries behind pairs
+	known map[uint64]value.Value // of Ahead
 }
 
 // The room of Records, and the greatest step between two numbers for which it walks.
@@ -29,6 +30,9 @@ const (
 
 // Record is Index.Record.
 func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
+	if k, ok := r.known[doc]; ok {
+		return k, nil
+	}
 	near := doc > r.last && doc-r.last <= recordsStep
 	r.last = doc
 	if !near || x.Tx.Writable() { // what is walked over would count as read
@@ -59,6 +63,36 @@ func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
 		return value.None, x.corrupt("document")
 	}
 }
+
+// Ahead finds the records of hits together, and reads them, where the store is elsewhere: who asks for them one by one
+// waits no more.
+func (r *Records) Ahead(x *Index, hits []Hit) error {
+	hits = hits[:min(len(hits), mostAhead)]
+	if !x.Tx.Prefetches() || len(hits) < 2 {
+		return nil
+	}
+	keys := make([][]byte, len(hits))
+	for i := range hits {
+		keys[i] = bytes.Clone(x.docKey(hits[i].Doc))
+	}
+	if _, err := x.Tx.Prefetch(keys); err != nil {
+		return err
+	}
+	r.known = make(map[uint64]value.Value, len(hits))
+	for i := range hits {
+		k, err := x.Record(hits[i].Doc)
+		if err != nil {
+			return err
+		}
+		r.known[hits[i].Doc] = k
+		keys[i] = key.Record(nil, x.ns, x.db, x.tb, k)
+	}
+	_, err := x.Tx.Prefetch(keys)
+	return err
+}
+
+// mostAhead is how many records Ahead reads.
+const mostAhead = 256
 
 // start begins to walk at a document.
 func (r *Records) start(x *Index, doc uint64) {

@@ -323,6 +323,26 @@ func (w *Walk) look() error {
 	hits, whole, err := w.x.nearest(w.ctx, w.query, w.ef)
 	w.hits, w.whole = hits, whole
 	w.hits.make()
+	if err != nil {
+		return err
+	}
+	return w.x.ahead(hits)
+}
+
+// mostAhead is how many records of hits are read together.
+const mostAhead = 256
+
+// ahead reads the records of hits together, where the store is elsewhere: who walks reads them one by one.
+func (x *Index) ahead(hits foundHeap) error {
+	if !x.Tx.Prefetches() || len(hits) < 2 {
+		return nil
+	}
+	hits = hits[:min(len(hits), mostAhead)] // the first hits stand in front
+	keys := make([][]byte, len(hits))
+	for i := range hits {
+		keys[i] = append(key.RecordPrefix(nil, x.ns, x.db, x.tb), hits[i].record...)
+	}
+	_, err := x.Tx.Prefetch(keys)
 	return err
 }
 

@@ -32,6 +32,9 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err := s.check(b); err != nil {
 		return 0, err
 	}
+	if s.moved(b.Snapshot) {
+		return 0, kv.ErrMoved
+	}
 	if err := s.gate.enter(ctx, b.Turn); err != nil {
 		return 0, err
 	}
@@ -106,6 +109,14 @@ func (s *Store) commitNothing(ctx context.Context, b *kv.Batch) (uint64, error) 
 	}
 	s.order.applied(f, ts, told(b, ts))
 	return ts, nil
+}
+
+// moved reports whether a snapshot went by what is not so.
+func (s *Store) moved(v kv.Version) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sn := s.open[v]
+	return sn != nil && sn.belief.moved
 }
 
 // told returns the changes of a batch at its timestamp; nil for nothing.

@@ -14,12 +14,14 @@ import (
 
 // snapshot implements kv.Snapshot.
 type snapshot struct {
-	reader *reader
-	began  time.Time
-	once   sync.Once
-	seen   map[string]uint64 // the digests of what Get gave, by key; see digest
-	ahead  map[string]answer // what Prefetch has read and Get was not asked for, by key
-	used   bool              // a commit has taken its timestamp as its own; guarded by Store.mu
+	reader     *reader
+	began      time.Time
+	once       sync.Once
+	seen       map[string]uint64 // the digests of what Get gave, by key; see digest
+	ahead      map[string]answer // what Prefetch has read and Get was not asked for, by key
+	aheadBytes int               // about what ahead takes
+	belief     belief            // see Presume
+	used       bool              // a commit has taken its timestamp as its own; guarded by Store.mu
 }
 
 // answer is what Get gives.
@@ -27,6 +29,12 @@ type answer struct {
 	value []byte
 	there bool
 }
+
+// How much of what Prefetch has read is kept for Get: beyond it all of it is forgotten.
+const (
+	maxAhead      = 1024
+	maxAheadBytes = 2 * batchBytes
+)
 
 // maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
 const maxSeen = 4096
@@ -58,6 +66,9 @@ func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if sn.belief.moved {
+		return nil, false, kv.ErrMoved
+	}
 	if len(sn.seen) < maxSeen {
 		if sn.seen == nil {
 			sn.seen = map[string]uint64{}
@@ -68,11 +79,37 @@ func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
 }
 
 func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
-	if a, ok := sn.ahead[string(key)]; ok {
-		delete(sn.ahead, string(key))
+	if a, ok := sn.take(key); ok {
 		return a.value, a.there, nil
 	}
-	return sn.reader.value(sn.reader.store.ctx, key)
+	if a, ok := sn.belief.answer(key); ok {
+		return a.value, a.there, nil
+	}
+	if asked := sn.belief.asked(); len(asked) > 0 && !sn.reader.store.opt.Counter(key) {
+		if _, err := sn.Prefetch([][]byte{key}); err != nil {
+			return nil, false, err
+		}
+		if a, ok := sn.take(key); ok {
+			return a.value, a.there, nil
+		}
+	}
+	var v []byte
+	var there bool
+	err := sn.beside(func() (err error) {
+		v, there, err = sn.reader.value(sn.reader.store.ctx, key)
+		return err
+	})
+	return v, there, err
+}
+
+// take gives what Prefetch has read of a key, and forgets it.
+func (sn *snapshot) take(key []byte) (answer, bool) {
+	a, ok := sn.ahead[string(key)]
+	if ok {
+		delete(sn.ahead, string(key))
+		sn.aheadBytes -= len(a.value)
+	}
+	return a, ok
 }
 
 // Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
@@ -80,12 +117,16 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	s := sn.reader.store
 	names := make(map[string]string, len(keys)) // by their keys in the cluster
 	asked := make([][]byte, 0, len(keys))
-	before := sn.ahead
-	sn.ahead = make(map[string]answer, len(keys))
+	presumed := sn.belief.asked()
+	keys = append(presumed, keys...)
+	if sn.ahead == nil || len(sn.ahead)+len(keys) > maxAhead || sn.aheadBytes > maxAheadBytes {
+		sn.ahead, sn.aheadBytes = make(map[string]answer, len(keys)), 0
+	}
 	for _, key := range keys {
-		if a, there := before[string(key)]; there {
-			sn.ahead[string(key)] = a
-		} else if len(key) > 0 && !s.opt.Counter(key) {
+		if _, there := sn.ahead[string(key)]; there {
+			continue
+		}
+		if len(key) > 0 && !s.opt.Counter(key) {
 			k := s.space.base(key)
 			asked = append(asked, k)
 			names[string(k)] = string(key)
@@ -93,7 +134,7 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 		}
 	}
 	if len(asked) == 0 {
-		return keysPerRequest, nil
+		return keysPerRequest, sn.compare(presumed)
 	}
 	bytes := 1
 	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {
@@ -105,8 +146,12 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 		}
 		sn.ahead[names[string(k)]] = answer{v, true}
 	})
+	sn.aheadBytes += bytes
 	if err != nil {
 		sn.ahead = nil
+		return 0, err
+	}
+	if err := sn.compare(presumed); err != nil {
 		return 0, err
 	}
 	return max(1, min(keysPerRequest, len(asked)*batchBytes/bytes)), nil
@@ -114,7 +159,7 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 
 // Scan implements kv.Snapshot.
 func (sn *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &cursor{ctx: sn.reader.store.ctx, reader: sn.reader, opt: opt}
+	c := &cursor{ctx: sn.reader.store.ctx, reader: sn.reader, of: sn, opt: opt}
 	c.Move(r)
 	return c
 }
@@ -140,6 +185,7 @@ const (
 type cursor struct {
 	ctx    context.Context
 	reader *reader
+	of     *snapshot // nil: of a reader alone
 	opt    kv.ScanOptions
 	rest   stretch
 	left   int // keys still to give; negative: no limit
@@ -171,7 +217,7 @@ func (c *cursor) peek() bool {
 			c.batch = min(max(c.left+1, 2), mostPairs)
 		}
 	}
-	if c.pairs, c.err = c.reader.next(c.ctx, &c.rest, c.batch); c.err != nil || len(c.pairs) == 0 {
+	if c.err = c.request(); c.err != nil || len(c.pairs) == 0 {
 		return false
 	}
 	bytes := 1
@@ -180,6 +226,22 @@ func (c *cursor) peek() bool {
 	}
 	c.batch = max(1, min(2*c.batch, mostPairs, len(c.pairs)*batchBytes/bytes))
 	return true
+}
+
+// request reads the next pairs.
+func (c *cursor) request() error {
+	read := func() (err error) {
+		c.pairs, err = c.reader.next(c.ctx, &c.rest, c.batch)
+		return err
+	}
+	if c.of == nil {
+		return read()
+	}
+	err := c.of.beside(read)
+	if err != nil {
+		c.pairs = nil
+	}
+	return err
 }
 
 // Next implements kv.Cursor.

@@ -9,7 +9,12 @@ import (
 // Trips counts requests to stores, repetitions included, by what they are. Timestamps are not counted.
 type Trips struct {
 	Reads, Prewrites, Validations, Commits, Others atomic.Uint64
+
+	together atomic.Uint64 // see Together
 }
+
+// Together is how many reads went out beside another one, so that nothing waited for them alone.
+func (t *Trips) Together() uint64 { return t.together.Load() }
 
 func (t *Trips) count(c tikvrpc.CmdType, validating bool) {
 	if validating {

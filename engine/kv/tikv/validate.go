@@ -67,6 +67,13 @@ func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, 
 		}
 		unseen = append(unseen, k)
 	}
+	if sn != nil { // what the transaction goes by and has not asked for counts as read
+		for _, key := range sn.belief.used {
+			k, b := s.space.base(key), sn.belief.pairs[string(key)]
+			plain = append(plain, k)
+			want[string(k)] = digest(b.value, b.there)
+		}
+	}
 	if len(plain) > 0 {
 		group.Go(func() error { return sameKeys(ctx, now, then, plain, unseen, want) })
 	}
