@@ -25,9 +25,6 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(requestsAtOnce)
 	a.validateKeys(ctx, group, now, then)
-	for _, d := range b.Deltas {
-		group.Go(func() error { return countable(ctx, now, d.Key) })
-	}
 	for base, n := range a.cleared {
 		group.Go(func() error { return onlyDeltas(ctx, now, []byte(base), n) })
 	}
@@ -41,7 +38,8 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	return group.Wait()
 }
 
-// validateKeys compares single keys. What the snapshot remembers is not read again.
+// validateKeys compares single keys, and looks whether what is added to is a counter. What the snapshot remembers is not
+// read again.
 func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, then *reader) {
 	s := a.store
 	s.mu.Lock()
@@ -74,8 +72,14 @@ func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, 
 			want[string(k)] = digest(b.value, b.there)
 		}
 	}
+	counters := map[string][]byte{}
+	for _, d := range a.batch.Deltas {
+		k := s.space.base(d.Key)
+		plain = append(plain, k)
+		counters[string(k)] = d.Key
+	}
 	if len(plain) > 0 {
-		group.Go(func() error { return sameKeys(ctx, now, then, plain, unseen, want) })
+		group.Go(func() error { return sameKeys(ctx, now, then, plain, unseen, want, counters) })
 	}
 }
 
@@ -87,8 +91,10 @@ func (a *attempt) writes(key []byte) bool {
 	return ok
 }
 
-// sameKeys compares keys now with the digests in want, which lacks those of unseen.
-func sameKeys(ctx context.Context, now, then *reader, keys, unseen [][]byte, want map[string]uint64) error {
+// sameKeys compares keys now with the digests in want, which lacks those of unseen. Of those in counters it only wants
+// that a counter is there, or nothing.
+func sameKeys(ctx context.Context, now, then *reader, keys, unseen [][]byte, want map[string]uint64,
+	counters map[string][]byte) error {
 	have := make(map[string]uint64, len(keys))
 	var mu sync.Mutex
 	note := func(to map[string]uint64, fail *error) func(k, stored []byte) {
@@ -96,6 +102,11 @@ func sameKeys(ctx context.Context, now, then *reader, keys, unseen [][]byte, wan
 			v, err := unseal(k, stored)
 			mu.Lock()
 			defer mu.Unlock()
+			if of, ok := counters[string(k)]; ok && err == nil {
+				if _, ok := kv.Counter(v); !ok {
+					err = fmt.Errorf("add to key %x: %w", of, kv.ErrCounter)
+				}
+			}
 			if to[string(k)] = digest(v, true); err != nil {
 				*fail = err
 			}
@@ -114,7 +125,7 @@ func sameKeys(ctx context.Context, now, then *reader, keys, unseen [][]byte, wan
 		return bad
 	}
 	for _, k := range keys {
-		if have[string(k)] != want[string(k)] {
+		if _, ok := counters[string(k)]; !ok && have[string(k)] != want[string(k)] {
 			return errChanged
 		}
 	}
@@ -149,23 +160,6 @@ func sameRange(ctx context.Context, now, then *reader, r kv.Range) error {
 			return errChanged
 		}
 	}
-}
-
-// countable refuses a counter whose base is another value.
-func countable(ctx context.Context, now *reader, key []byte) error {
-	base := now.store.space.base(key)
-	stored, err := now.get(ctx, base)
-	if err != nil || len(stored) == 0 {
-		return err
-	}
-	v, err := unseal(base, stored)
-	if err != nil {
-		return err
-	}
-	if _, ok := kv.Counter(v); !ok {
-		return fmt.Errorf("add to key %x: %w", key, kv.ErrCounter)
-	}
-	return nil
 }
 
 // onlyDeltas refuses a counter that more was added to than n times.
