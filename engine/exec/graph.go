@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -47,7 +48,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 	for len(parts) > 0 {
 		var err error
 		g := parts[0].(*ast.PartGraph).Graph
-		if parts = parts[1:]; len(parts) > 0 && leadsAcross(g, parts[0].(*ast.PartGraph).Graph) {
+		if parts = parts[1:]; len(parts) > 0 && plan.LeadsAcross(g, parts[0].(*ast.PartGraph).Graph) {
 			level, err = r.across(ctx, level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
 			parts = parts[1:]
 		} else {
@@ -100,7 +101,7 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 		} else {
 			out, err = r.neighbours(ctx, env, out, s, id, g)
 		}
-		if err != nil || plainStep(g) {
+		if err != nil || plan.PlainStep(g) {
 			return out, err
 		}
 		found, err := r.lookup(ctx, env, s.at, out[mark:], g)
@@ -125,14 +126,6 @@ func (r *Run) eachStop(ctx context.Context, out, from []stop,
 		}
 	}
 	return out, nil
-}
-
-// leadsAcross reports whether two steps go over the edges of one table to records of another one, all of them.
-func leadsAcross(edge, node *ast.Graph) bool {
-	one := func(g *ast.Graph) bool {
-		return !g.Any && len(g.Tables) == 1 && g.Tables[0].Table != "" && g.Tables[0].Key == nil && plainStep(g)
-	}
-	return edge.Dir == node.Dir && (edge.Dir == ast.DirIn || edge.Dir == ast.DirOut) && one(edge) && one(node)
 }
 
 // across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an
@@ -186,12 +179,6 @@ func edgeStop(h record.Hop, id *value.RecordID, dir ast.GraphDir) stop {
 		return stop{at: value.RecordOf(h.Edge), in: h.Other, out: id}
 	}
 	return stop{at: value.RecordOf(h.Edge), in: id, out: h.Other}
-}
-
-// plainStep reports whether a step has no clauses, so that records need not be read.
-func plainStep(g *ast.Graph) bool {
-	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil &&
-		g.Start == nil
 }
 
 // neighbours appends what one step over edges finds from a record.

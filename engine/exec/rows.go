@@ -215,13 +215,6 @@ func (s *followed) tell(env *Env, of *ast.Select) {
 	}
 }
 
-// asksForLinks reports whether the rows of a SELECT are themselves all that it asks for: VALUE $this.
-func asksForLinks(s *ast.Select) bool {
-	p, ok := s.Projections.Fields[0].X.(*ast.Param)
-	return ok && s.Projections.Value && (p.Name == "this" || p.Name == "self") &&
-		s.Group == nil && s.Order == nil && len(s.Split) == 0 && len(s.Omit) == 0
-}
-
 // valueRows gives the values of a list.
 type valueRows struct {
 	followed

@@ -36,7 +36,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	if t, ok := x.(*ast.Table); ok {
 		return r.tableSource(ctx, env, s, t.Name, where, version, w)
 	}
-	rowsOf := followed{r: r, filter: where, links: asksForLinks(s)}
+	rowsOf := followed{r: r, filter: where, links: plan.AsksForLinks(s)}
 	if inner := subselect(x); inner != nil {
 		in, err := r.plan(ctx, env, inner)
 		if err != nil {

@@ -176,3 +176,10 @@ func Unfiltered(n *Node) *Node {
 	n.Attrs = slices.DeleteFunc(n.Attrs, func(a Attr) bool { return a.Name == "predicate" })
 	return n
 }
+
+// AsksForLinks reports whether the rows of a SELECT are themselves all that it asks for: VALUE $this.
+func AsksForLinks(s *ast.Select) bool {
+	p, ok := s.Projections.Fields[0].X.(*ast.Param)
+	return ok && s.Projections.Value && (p.Name == "this" || p.Name == "self") &&
+		s.Group == nil && s.Order == nil && len(s.Split) == 0 && len(s.Omit) == 0
+}
