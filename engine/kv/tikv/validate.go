@@ -38,8 +38,8 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	return group.Wait()
 }
 
-// validateKeys compares single keys, and looks whether what is added to is a counter. What the snapshot remembers is not
-// read again.
+// validateKeys compares single keys, and looks whether what is added to is a counter. What the snapshot remembers is
+// not read again.
 func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, then *reader) {
 	s := a.store
 	s.mu.Lock()
