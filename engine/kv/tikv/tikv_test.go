@@ -804,14 +804,14 @@ func TestPresume(t *testing.T) {
 		return c.Err()
 	}
 	for name, request := range map[string]func(kv.Snapshot, kv.Presumer) error{
-		"get":      func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "c"); return err },
-		"counter":  func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "n2"); return err },
-		"scan":     func(sn kv.Snapshot, _ kv.Presumer) error { return scan(sn) },
+		"get":     func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "c"); return err },
+		"counter": func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "n2"); return err },
+		"scan":    func(sn kv.Snapshot, _ kv.Presumer) error { return scan(sn) },
 		"prefetch": func(_ kv.Snapshot, p kv.Presumer) error {
 			_, err := p.Prefetch([][]byte{[]byte("c")})
 			return err
 		},
-		"settle":   func(_ kv.Snapshot, p kv.Presumer) error { return p.Settle() },
+		"settle": func(_ kv.Snapshot, p kv.Presumer) error { return p.Settle() },
 	} {
 		sn, p := begin("a", "1", "b", "", "c", "wrong and not used")
 		before := st.Trips().Reads.Load()
