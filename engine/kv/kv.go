@@ -120,7 +120,7 @@ type Listener interface {
 
 // Prefetcher is a Snapshot of a store elsewhere, which reads many keys in the time of one.
 type Prefetcher interface {
-	// Prefetch reads keys, so that the next Get of each is answered from memory. What it has read before may be forgotten.
+	// Prefetch reads keys, so that the next Get of each is answered from memory. It may forget what it has read before.
 	// next is how many keys it is good to ask for the next time: their values are held together. Errors: those of Get.
 	Prefetch(keys [][]byte) (next int, err error)
 }
