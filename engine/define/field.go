@@ -135,6 +135,7 @@ func (r *run) putField(ctx context.Context, tb *catalog.Table, old *catalog.Fiel
 		if was != nil { // only its TYPE follows from the list
 			clauses := *was.Define
 			clauses.Type, sub = t, &clauses
+			clauses.Flexible = clauses.Flexible && t.HoldsObject()
 			by = r.alters(was.Def)
 		}
 		if _, err := r.Cat.Put(&catalog.Def{Scope: tb.Inner(), Kind: ast.DefField, Name: name, Stmt: sub,

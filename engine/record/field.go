@@ -52,7 +52,7 @@ func (g *Gate) runFields(ctx context.Context, w *Write) error {
 		return err
 	}
 	if tb.Open != nil {
-		return checkShape(w, tb.Open, w.After, nil)
+		return checkShape(w, tb.Open, w.After, nil, true)
 	}
 	return nil
 }
@@ -269,8 +269,9 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 	return g.fieldError(ctx, w, "ASSERT", f, err)
 }
 
-// checkShape refuses names that a SCHEMAFULL table does not know.
-func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
+// checkShape refuses names that a SCHEMAFULL table does not know. Below what is itself no field, and only on the way to
+// fields, names that lead to none are left alone (strict is false there), as the reference does.
+func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte, strict bool) error {
 	if s.Any {
 		return nil
 	}
@@ -284,36 +285,55 @@ func checkShape(w *Write, s *catalog.Shape, v value.Value, at []byte) error {
 			if sub == nil {
 				sub = s.Elem
 			}
-			if sub == nil || !holds(sub, f.Value) {
+			if sub == nil && !strict {
+				continue
+			}
+			if sub == nil || strict && !holds(sub, f.Value) {
 				return errs.Internal("Found field '%s', but no such field exists for table '%s'", appendName(at, f.Name),
 					w.Table.Name)
 			}
-			if k := f.Value.Kind(); !sub.Named || k != value.KindObject && k != value.KindArray {
+			if k := f.Value.Kind(); k != value.KindObject && k != value.KindArray {
 				continue
 			}
-			if err := checkShape(w, sub, f.Value, appendName(at, f.Name)); err != nil {
+			if err := checkShape(w, sub, f.Value, appendName(at, f.Name), sub.Named); err != nil {
 				return err
 			}
 		}
 	case value.KindArray:
-		elems := v.Elems()
-		for i, e := range elems {
-			if k := e.Kind(); k != value.KindObject && k != value.KindArray {
-				continue
-			}
-			sub := s.Element(i, len(elems))
-			switch {
-			case sub == nil:
-				sub = &catalog.Shape{}
-			case len(sub.Fields) > 0:
-				continue
-			}
-			if err := checkShape(w, sub, e, appendIndex(at, i)); err != nil {
-				return err
-			}
+		return checkElements(w, s, v.Elems(), at, strict)
+	}
+	return nil
+}
+
+// checkElements is checkShape of an array. Where it stands in the place of an object that has fields, its elements may
+// have none.
+func checkElements(w *Write, s *catalog.Shape, elems []value.Value, at []byte, strict bool) error {
+	for i, e := range elems {
+		if k := e.Kind(); k != value.KindObject && k != value.KindArray {
+			continue
+		}
+		sub := s.Element(i, len(elems))
+		if sub == nil && (!strict || len(s.Fields) > 0) && !hasNamed(s) {
+			continue
+		}
+		if sub == nil {
+			sub = &catalog.Shape{}
+		}
+		if err := checkShape(w, sub, e, appendIndex(at, i), len(sub.Fields) == 0); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// hasNamed reports whether a field stands right below s.
+func hasNamed(s *catalog.Shape) bool {
+	for _, f := range s.Fields {
+		if f.Named {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether v can have the fields that s is on the way to.
@@ -322,11 +342,15 @@ func holds(s *catalog.Shape, v value.Value) bool {
 	case s.Named:
 		return true
 	case v.Kind() == value.KindObject:
-		if len(s.Fields) > 0 {
+		if hasNamed(s) {
 			return true
 		}
 		for _, f := range v.Object().Fields() {
-			if s.Elem != nil && holds(s.Elem, f.Value) {
+			sub := s.Fields[f.Name]
+			if sub == nil {
+				sub = s.Elem
+			}
+			if sub != nil && holds(sub, f.Value) {
 				return true
 			}
 		}
@@ -334,7 +358,7 @@ func holds(s *catalog.Shape, v value.Value) bool {
 		elems := v.Elems()
 		for i, e := range elems {
 			sub := s.Element(i, len(elems))
-			if len(s.Fields) > 0 || sub != nil && holds(sub, e) {
+			if hasNamed(s) || len(s.Fields) > 0 && e.Kind() == value.KindObject || sub != nil && holds(sub, e) {
 				return true
 			}
 		}
