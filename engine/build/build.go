@@ -59,6 +59,8 @@ type build struct {
 	done chan struct{}
 	err  error // why it did not come to its end; set before done is closed
 
+	swept catalog.Swept // of a clean job; only its goroutine uses it
+
 	holder [16]byte // this process, as it was called when it took the job; unused on a store of one process
 }
 
@@ -530,14 +532,18 @@ func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 // Background work on the keys of an index reads one of its keys first; the scans of the last batch conflict with it, so
 // nothing is written afterwards.
 func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err error) {
+	var next catalog.Swept
 	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
 		err := b.holds(view, w)
 		if err == nil {
-			more, err = view.Sweep(&w.job, cleanBatch)
+			next, more, err = view.Sweep(&w.job, w.swept, cleanBatch)
 		}
 		return err
 	})
+	if err == nil {
+		w.swept = next
+	}
 	return more, err
 }
 

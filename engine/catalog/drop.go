@@ -53,25 +53,55 @@ func (v *View) MoreThan(n int, prefixes [][]byte) (bool, error) {
 	return false, nil
 }
 
-// Sweep removes up to n keys of what a clean job is about, and the job with the last of them; more says that some are
-// left.
-func (v *View) Sweep(j *Job, n int) (more bool, err error) {
+// Swept is how far a clean job is: nothing of what it is about is left before that. The zero Swept is its beginning.
+type Swept struct {
+	part int    // of Job.Prefixes
+	from []byte // in that; nil: its first key
+}
+
+// Sweep removes up to n keys of what a clean job is about, from a place on, and the job with the last of them; more says
+// that some may be left, from next on. A place spares the walk over what was removed already, which is what the store
+// remembers first of all. The job ends with a walk from its beginning, which meets all that was written meanwhile.
+func (v *View) Sweep(j *Job, at Swept, n int) (next Swept, more bool, err error) {
 	gone := make([]kv.Write, 0, n)
-	for _, p := range j.Prefixes() {
-		cur := v.tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Limit: n - len(gone)})
+	prefixes, room := j.Prefixes(), []byte(nil)
+	for i := at.part; i < len(prefixes); i++ {
+		r := kv.Prefix(prefixes[i])
+		if i == at.part && at.from != nil {
+			r.Start = at.from
+		}
+		cur := v.tx.Scan(r, txn.ScanOptions{KeysOnly: true, Limit: n - len(gone)})
 		for cur.Next() {
-			gone = append(gone, kv.Write{Key: bytes.Clone(cur.Key())})
+			var k []byte
+			room, k = keep(room, cur.Key())
+			gone = append(gone, kv.Write{Key: k})
 		}
 		cur.Close()
 		if err := cur.Err(); err != nil {
-			return false, err
+			return at, false, err
 		}
 		if len(gone) == n {
-			return true, v.tx.Append(gone)
+			return Swept{i, append(bytes.Clone(gone[n-1].Key), 0)}, true, v.tx.Append(gone)
 		}
 	}
 	if err := v.tx.Append(gone); err != nil {
-		return false, err
+		return at, false, err
 	}
-	return false, v.DeleteJob(j)
+	if at.part > 0 || at.from != nil {
+		return Swept{}, true, nil
+	}
+	return at, false, v.DeleteJob(j)
+}
+
+// sweptRoom is the size of the blocks that swept keys are copied into.
+const sweptRoom = 64 << 10
+
+// keep copies a key into a block, or a new one where it has no room.
+func keep(room, k []byte) (block, kept []byte) {
+	if cap(room)-len(room) < len(k) {
+		room = make([]byte, 0, max(sweptRoom, len(k)))
+	}
+	at := len(room)
+	room = append(room, k...)
+	return room, room[at:len(room):len(room)]
 }

@@ -38,24 +38,22 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 	}
 	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
 	defer cur.Close()
-	for size := int64(0); cur.Next(); n++ {
-		if n&255 == 255 && ctx.Err() != nil {
+	pairs := make([]kv.Pair, min(partAhead, limit.Records+1))
+	for size, more := int64(0), true; more && next == nil; {
+		filled := cur.Fill(pairs)
+		more = filled == len(pairs)
+		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
-		if size += int64(len(cur.Value())); n == limit.Records || n > 0 && size > limit.Bytes {
-			next = bytes.Clone(cur.Key())
-			break
-		}
-		k, err := key.DecodeRecord(cur.Key())
-		if err != nil {
-			return nil, 0, fmt.Errorf("read a record key of %s: %w", tb.Name, err)
-		}
-		doc, err := decode(cur.Value())
-		if err != nil {
-			return nil, 0, err
-		}
-		if err := add(&value.RecordID{Table: tb.Name, Key: k}, doc); err != nil {
-			return nil, 0, err
+		for _, p := range pairs[:filled] {
+			if size += int64(len(p.Value)); n == limit.Records || n > 0 && size > limit.Bytes {
+				next = bytes.Clone(p.Key)
+				break
+			}
+			if err := addStored(tb, p, add); err != nil {
+				return nil, 0, err
+			}
+			n++
 		}
 	}
 	if err := cur.Err(); err != nil {
@@ -66,6 +64,22 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 		err = g.addOneByOne(ctx, tb, ix, start, n)
 	}
 	return next, n, err
+}
+
+// partAhead is how many records BuildPart reads together.
+const partAhead = 64
+
+// addStored hands a stored record to add.
+func addStored(tb *catalog.Table, p kv.Pair, add func(*value.RecordID, value.Value) error) error {
+	k, err := key.DecodeRecord(p.Key)
+	if err != nil {
+		return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
+	}
+	doc, err := decode(p.Value)
+	if err != nil {
+		return err
+	}
+	return add(&value.RecordID{Table: tb.Name, Key: k}, doc)
 }
 
 // errNoPlace says that a unique index has no place for one of the records of a part.
