@@ -397,3 +397,43 @@ func benchmarkQuery(b *testing.B, query string, any bool, k int) {
 func BenchmarkTopOr(b *testing.B)  { benchmarkQuery(b, "w20 w50 w700", true, 10) }
 func BenchmarkTopAnd(b *testing.B) { benchmarkQuery(b, "w20 w50", false, 10) }
 func BenchmarkAllOr(b *testing.B)  { benchmarkQuery(b, "w20 w50 w700", true, 0) }
+
+// TestTermsOfAllDocuments: searches for terms that all documents have, beside others, find what a plain look finds, also
+// when a document without them comes and goes.
+func TestTermsOfAllDocuments(t *testing.T) {
+	b, plain := newBench(t), &naive{texts: map[int]string{}}
+	rnd := rand.New(rand.NewPCG(3, 3))
+	put := func(id int, text string) {
+		b.put(id, text)
+		if _, ok := plain.texts[id]; !ok {
+			plain.ids = append(plain.ids, id)
+		}
+		plain.texts[id] = text
+	}
+	same := func(when string) {
+		t.Helper()
+		for _, query := range []string{"the", "the of", "the red", "red the blue of", "the none", "the the red red"} {
+			for _, any := range []bool{false, true} {
+				if got, want := b.found(query, any), plain.found(query, any); !slices.Equal(got, want) {
+					t.Errorf("%s: %q finds %v, want %v", when, query, got, want)
+				}
+			}
+		}
+	}
+	for id := range 300 {
+		text := "the of the"
+		for _, w := range []string{"red", "blue", "green"} {
+			text += strings.Repeat(" "+w, rnd.IntN(3))
+		}
+		put(id, text)
+	}
+	same("all have them")
+	put(300, "red blue")
+	same("one lacks them")
+	b.check(b.x.Remove(value.Int(300)))
+	plain.ids = plain.ids[:300]
+	delete(plain.texts, 300)
+	same("it is gone")
+	put(7, "of red")
+	same("one lacks one of them")
+}

@@ -102,6 +102,9 @@ func (x *Index) Search(q *Query) (*Search, error) {
 		s.terms = append(s.terms,
 			term{list: l, ranker: x.ranker(c, l.count), weight: float64(q.Weight[i]), loose: l.changeImpact()})
 	}
+	if !q.Any {
+		s.leaveOut(int(c.docs))
+	}
 	s.rarest = make([]*list, len(s.terms))
 	for i := range s.terms {
 		s.rarest[i] = s.terms[i].list
@@ -109,6 +112,18 @@ func (x *Index) Search(q *Query) (*Search, error) {
 	slices.SortStableFunc(s.rarest, func(a, b *list) int { return a.count - b.count })
 	s.none = s.none || len(s.terms) == 0
 	return s, nil
+}
+
+// leaveOut takes out the terms that all documents of the index have, but for one: where all terms are asked for, they
+// neither tell documents apart nor add to a score.
+func (s *Search) leaveOut(docs int) {
+	kept := s.terms[:0]
+	for i, t := range s.terms {
+		if t.count != docs || t.idf != 0 || len(kept) == 0 && i == len(s.terms)-1 {
+			kept = append(kept, t)
+		}
+	}
+	s.terms = kept
 }
 
 // Next moves to the next document.
