@@ -59,9 +59,9 @@ type Swept struct {
 	from []byte // in that; nil: its first key
 }
 
-// Sweep removes up to n keys of what a clean job is about, from a place on, and the job with the last of them; more says
-// that some may be left, from next on. A place spares the walk over what was removed already, which is what the store
-// remembers first of all. The job ends with a walk from its beginning, which meets all that was written meanwhile.
+// Sweep removes up to n keys of what a clean job is about, from a place on, and the job with the last of them; more
+// says that some may be left, from next on. A place spares the walk over what was removed already, which is what the
+// store remembers first of all. The job ends with a walk from its beginning, which meets what was written meanwhile.
 func (v *View) Sweep(j *Job, at Swept, n int) (next Swept, more bool, err error) {
 	gone := make([]kv.Write, 0, n)
 	prefixes, room := j.Prefixes(), []byte(nil)

@@ -398,8 +398,8 @@ func BenchmarkTopOr(b *testing.B)  { benchmarkQuery(b, "w20 w50 w700", true, 10)
 func BenchmarkTopAnd(b *testing.B) { benchmarkQuery(b, "w20 w50", false, 10) }
 func BenchmarkAllOr(b *testing.B)  { benchmarkQuery(b, "w20 w50 w700", true, 0) }
 
-// TestTermsOfAllDocuments: searches for terms that all documents have, beside others, find what a plain look finds, also
-// when a document without them comes and goes.
+// TestTermsOfAllDocuments: searches for terms that all documents have, beside others, find what a plain look finds,
+// also when a document without them comes and goes.
 func TestTermsOfAllDocuments(t *testing.T) {
 	b, plain := newBench(t), &naive{texts: map[int]string{}}
 	rnd := rand.New(rand.NewPCG(3, 3))
@@ -414,7 +414,8 @@ func TestTermsOfAllDocuments(t *testing.T) {
 		t.Helper()
 		for _, query := range []string{"the", "the of", "the red", "red the blue of", "the none", "the the red red"} {
 			for _, any := range []bool{false, true} {
-				if got, want := b.found(query, any), plain.found(query, any); !slices.Equal(got, want) {
+				got, want := b.found(query, any), plain.found(query, any)
+				if !slices.Equal(got, want) {
 					t.Errorf("%s: %q finds %v, want %v", when, query, got, want)
 				}
 			}
