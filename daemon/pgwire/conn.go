@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgproto3"
-
 	"github.com/nacredb/nacre/daemon/pgwire/catalog"
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -44,6 +42,10 @@ type conn struct {
 	session *engine.Session
 	mem     engine.Account // of the message that is at work, and of statements and portals that are kept
 
+	head     [5]byte // of the message that is read
+	body     []byte  // room for short messages
+	messages messages
+
 	settings   settings
 	style      pgtype.Style
 	tx         transaction
@@ -57,9 +59,11 @@ type conn struct {
 	catalog     *catalog.Catalog
 	catalogOf   knowledge
 	catalogRead time.Time
-	catalogOpen bool   // there are tables whose columns are found in their records
-	epoch       uint64 // see changed
-	styled      uint64 // see basis
+	catalogOpen bool                                  // there are tables whose columns are found in their records
+	env         *sqlEnv                               // of the statement of SQL that runs
+	regName     func(oid pgtype.OID, id int64) string // its ObjectName
+	epoch       uint64                                // see changed
+	styled      uint64                                // see basis
 	// statements of SQL are bound as they run: those before them in their text may change what they see
 	lateBind bool
 
@@ -81,6 +85,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{srv: s, raw: nc, net: nc, in: bufio.NewReaderSize(nc, readBuffer), began: time.Now(),
 		mem: s.RPC.Engine.Account(true), statements: map[string]*prepared{}, portals: map[string]*portal{}}
 	c.ctx, c.end = context.WithCancel(context.Background())
+	c.regName = func(oid pgtype.OID, id int64) string { return c.env.ObjectName(oid, id) }
 	c.settings.init(c)
 	if tcp, ok := nc.(interface{ SetNoDelay(bool) error }); ok {
 		_ = tcp.SetNoDelay(true)
@@ -177,16 +182,20 @@ func (c *conn) wake() {
 	}
 }
 
-// smallMessage is the size of messages that are not counted.
-const smallMessage = 4 << 10
+// smallMessage is the size of messages that are not counted, shortMessage that of those that share their room.
+const (
+	smallMessage = 4 << 10
+	shortMessage = 512
+)
 
-// readMessage reads a message of at most most bytes. Its bytes are counted before they are read.
+// readMessage reads a message of at most most bytes. Its bytes are counted before they are read. The body is good until
+// the next message is read.
 func (c *conn) readMessage(most int64) (kind byte, body []byte, err error) {
-	var head [5]byte
+	head := c.head[:]
 	if err := c.flushBefore(len(head)); err != nil {
 		return 0, nil, err
 	}
-	if _, err := io.ReadFull(c.in, head[:]); err != nil {
+	if _, err := io.ReadFull(c.in, head); err != nil {
 		return 0, nil, err
 	}
 	n := int64(binary.BigEndian.Uint32(head[1:])) - 4
@@ -203,12 +212,20 @@ func (c *conn) readMessage(most int64) (kind byte, body []byte, err error) {
 	if err := c.flushBefore(int(n)); err != nil {
 		return 0, nil, err
 	}
-	body = make([]byte, n)
+	if n <= shortMessage {
+		if cap(c.body) < int(n) {
+			c.body = make([]byte, n, min(2*n, shortMessage))
+		}
+		body = c.body[:n]
+	} else {
+		body = make([]byte, n)
+	}
+	kind = head[0]
 	if _, err := io.ReadFull(c.in, body); err != nil {
 		return 0, nil, err
 	}
 	c.srv.RPC.Metrics.Network(len(body)+len(head), 0)
-	return head[0], body, nil
+	return kind, body, nil
 }
 
 // flushBefore sends the answers that wait for company, where n bytes more have to come from the client first.
@@ -323,9 +340,9 @@ func (c *conn) isEnding() error {
 func (c *conn) ready() error {
 	c.settings.reportChanges()
 	c.deliver()
-	c.send(&pgproto3.ReadyForQuery{TxStatus: c.tx.status()})
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
+	c.out = append(c.out, 'Z', 0, 0, 0, 5, c.tx.status())
 	c.idle = true
 	if c.in.Buffered() > 0 && len(c.out) < flushAt {
 		return nil // the next message is here: its answer goes along

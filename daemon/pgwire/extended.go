@@ -29,11 +29,20 @@ type portal struct {
 	ran     *buffer // the answer, where it is kept
 	hold    bool    // it outlives its transaction
 	made    int     // savepoints that there were
-	done    bool    // all rows were given
-	simple  bool    // it was declared by DECLARE
+	call    call    // of its run, where the rows go to the client at once
+	sink    wireSink
+	done    bool // all rows were given
+	simple  bool // it was declared by DECLARE
 	scroll  bool
 	pos     int // rows given
 	cost    int
+}
+
+// messages is room for those of a statement that was prepared: each is done with before the next one is read.
+type messages struct {
+	bind     pgproto3.Bind
+	describe pgproto3.Describe
+	execute  pgproto3.Execute
 }
 
 // mostParams is how many parameters a statement may have.
@@ -51,23 +60,24 @@ func (c *conn) extended(kind byte, body []byte) error {
 		}
 		err = c.parse(&m)
 	case 'B':
-		var m pgproto3.Bind
+		m := &c.messages.bind
 		if m.Decode(body) != nil {
 			return badMessage()
 		}
-		err = c.bind(&m)
+		err = c.bind(m)
+		*m = pgproto3.Bind{}
 	case 'D':
-		var m pgproto3.Describe
+		m := &c.messages.describe
 		if m.Decode(body) != nil {
 			return badMessage()
 		}
-		err = c.describeMessage(&m)
+		err = c.describeMessage(m)
 	case 'E':
-		var m pgproto3.Execute
+		m := &c.messages.execute
 		if m.Decode(body) != nil {
 			return badMessage()
 		}
-		err = c.execute(&m)
+		err = c.execute(m)
 	case 'C':
 		var m pgproto3.Close
 		if m.Decode(body) != nil {
@@ -225,9 +235,11 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 			"bind message supplies %d parameters, but prepared statement %q requires %d", len(m.Parameters), p.name,
 			len(p.params))
 	}
-	for _, f := range append(m.ParameterFormatCodes, m.ResultFormatCodes...) {
-		if f != 0 && f != 1 {
-			return sqlstate.New(sqlstate.InvalidParameter, "unsupported format code: %d", f)
+	for _, formats := range [...][]int16{m.ParameterFormatCodes, m.ResultFormatCodes} {
+		for _, f := range formats {
+			if f != 0 && f != 1 {
+				return sqlstate.New(sqlstate.InvalidParameter, "unsupported format code: %d", f)
+			}
 		}
 	}
 	if c.tx.failed && p.stmt != nil {
@@ -239,8 +251,8 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	if err != nil {
 		return err
 	}
-	portal := &portal{name: m.DestinationPortal, stmt: p, args: args, formats: append([]int16(nil),
-		m.ResultFormatCodes...), made: len(c.tx.marks)}
+	portal := &portal{name: m.DestinationPortal, stmt: p, args: args, formats: m.ResultFormatCodes,
+		made: len(c.tx.marks)}
 	for _, a := range args {
 		portal.cost += value.Weight(a)
 	}
@@ -430,12 +442,14 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 		return sqlstate.New(sqlstate.NotReady, "portal %q cannot be run", p.name)
 	}
 	if p.ran == nil && m.MaxRows == 0 {
-		tag, err := c.do(p.stmt.stmt, &call{args: p.args, json: p.stmt.json, out: &wireSink{c: c, formats: p.formats}})
+		p.sink = wireSink{c: c, formats: p.formats}
+		p.call = call{args: p.args, json: p.stmt.json, out: &p.sink}
+		tag, err := c.do(p.stmt.stmt, &p.call)
 		if err != nil {
 			return err
 		}
 		p.done = true
-		c.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
+		c.complete(tag)
 		return nil
 	}
 	if p.ran == nil {
@@ -464,6 +478,6 @@ func (c *conn) give(p *portal, most int) error {
 		return nil
 	}
 	p.done = true
-	c.send(&pgproto3.CommandComplete{CommandTag: []byte(recount(b.tag, n))})
+	c.complete(recount(b.tag, n))
 	return nil
 }

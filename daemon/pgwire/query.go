@@ -269,42 +269,52 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 	}
 	env := &sqlEnv{c: c, ctx: ctx, plain: q.plain}
 	defer env.end()
-	c.style.Reg = env.ObjectName
-	defer func() { c.style.Reg = nil }()
+	c.env, c.style.Reg = env, c.regName
+	defer func() { c.env, c.style.Reg = nil, nil }()
 	if q.cols != nil {
 		if err := k.out.begin(q.cols); err != nil {
 			return "", err
 		}
 	}
-	n := 0
-	give := func(row []value.Value) error {
-		n++
-		return k.out.row(row)
-	}
-	tag := "SELECT "
+	n, tag := 0, ""
 	err = c.srv.RPC.Watched(ctx, c.session, c.runningText(), func() (int, error) {
-		if d, err := p.direct(ctx, env, k); d != nil || err != nil {
-			if err == nil {
-				err = d.run(ctx)
-				n = d.n
-			}
-			return n, err
-		}
-		if p.plan != nil {
-			return n, p.plan.Run(ctx, env, k.args, give)
-		}
 		var err error
-		if p.writer == nil {
-			p.writer = &tableWriter{c: c, blind: p.write.Columns == nil}
-		}
-		p.writer.ctx = ctx
-		tag, n, err = p.write.Run(ctx, env, p.writer, k.args, give)
+		tag, n, err = p.run(ctx, env, k)
 		return n, err
 	})
 	if err != nil {
 		return "", err
 	}
 	return tag + itoa(n), nil
+}
+
+// run runs the statement. It gives its tag but for n, which is how many rows it answered or changed.
+func (p *sqlPlan) run(ctx context.Context, env *sqlEnv, k *call) (tag string, n int, err error) {
+	d, err := p.direct(ctx, env, k)
+	switch {
+	case err != nil:
+		return "", 0, err
+	case d != nil:
+		err = d.run(ctx)
+		return "SELECT ", d.n, err
+	case p.plan != nil:
+		n, err = p.rows(ctx, env, k)
+		return "SELECT ", n, err
+	}
+	if p.writer == nil {
+		p.writer = &tableWriter{c: env.c, blind: p.write.Columns == nil}
+	}
+	p.writer.ctx = ctx
+	return p.write.Run(ctx, env, p.writer, k.args, k.out.row)
+}
+
+// rows hands on the rows of a query, n of them.
+func (p *sqlPlan) rows(ctx context.Context, env *sqlEnv, k *call) (n int, err error) {
+	err = p.plan.Run(ctx, env, k.args, func(row []value.Value) error {
+		n++
+		return k.out.row(row)
+	})
+	return n, err
 }
 
 func (c *conn) runningText() string {

@@ -32,7 +32,7 @@ func (c *conn) simple(text string) {
 			c.fail(c.translate(err))
 			return
 		}
-		c.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
+		c.complete(tag)
 	}
 }
 

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"net"
 	"time"
 	"unicode/utf8"
@@ -85,13 +86,29 @@ const mostColumns = 32767
 
 // describe sends a RowDescription. formats as in Bind.
 func (c *conn) describe(cols []column, formats []int16) {
-	fields := make([]pgproto3.FieldDescription, len(cols))
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	be, start := binary.BigEndian, len(c.out)
+	out := be.AppendUint16(append(c.out, 'T', 0, 0, 0, 0), uint16(len(cols)))
 	for i, col := range cols {
-		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), TableOID: col.table,
-			TableAttributeNumber: uint16(col.attr), DataTypeOID: col.oid,
-			DataTypeSize: pgtype.LenOf(col.oid), TypeModifier: -1, Format: format(formats, i)}
+		out = append(append(out, col.name...), 0)
+		out = be.AppendUint16(be.AppendUint32(out, col.table), uint16(col.attr))
+		out = be.AppendUint16(be.AppendUint32(out, uint32(col.oid)), uint16(pgtype.LenOf(col.oid)))
+		out = be.AppendUint16(be.AppendUint32(out, noModifier), uint16(format(formats, i)))
 	}
-	c.send(&pgproto3.RowDescription{Fields: fields})
+	be.PutUint32(out[start+1:], uint32(len(out)-start-1))
+	c.out = out
+}
+
+// noModifier is the modifier of types that have none, -1.
+const noModifier = math.MaxUint32
+
+// complete sends a CommandComplete.
+func (c *conn) complete(tag string) {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	c.out = binary.BigEndian.AppendUint32(append(c.out, 'C'), uint32(4+len(tag)+1))
+	c.out = append(append(c.out, tag...), 0)
 }
 
 // format is the format of column i.

@@ -167,8 +167,9 @@ func (srv *Server) Watched(ctx context.Context, s *engine.Session, text string, 
 	if err != nil {
 		failed = errs.As(err)
 	}
-	srv.Metrics.Statement("other", time.Since(start), failed, n)
-	srv.watch(ctx, s, text, nil, time.Since(start), err == nil)
+	spent := time.Since(start)
+	srv.Metrics.Statement("other", spent, failed, n)
+	srv.watch(ctx, s, text, nil, spent, err == nil)
 	return err
 }
 

@@ -129,8 +129,9 @@ func (v *View) level(db uint32) (*viewLevel, error) {
 	if v.more == nil {
 		v.more = map[uint32]*viewLevel{}
 	}
-	v.more[db] = &l
-	return &l, nil
+	kept := l // one of its own: l itself stays off the heap
+	v.more[db] = &kept
+	return &kept, nil
 }
 
 // begin reads the versions of the levels that are in use together, where that is one request instead of several.

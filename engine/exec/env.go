@@ -104,6 +104,9 @@ func (e *Env) Vars() []record.Param { return append([]record.Param(nil), e.vars.
 // Append defines parameters that this frame does not have yet.
 func (e *Env) Append(vars ...record.Param) { e.vars, e.at = append(e.vars, vars...), nil }
 
+// Take makes vars the parameters of this frame, and takes it over.
+func (e *Env) Take(vars []record.Param) { e.vars, e.at = vars, nil }
+
 // Reset makes vars the parameters of this frame.
 func (e *Env) Reset(vars []record.Param) { e.vars, e.at = append(e.vars[:0], vars...), nil }
 

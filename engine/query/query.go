@@ -13,6 +13,7 @@ import (
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 	"github.com/nacredb/nacre/internal/budget"
+	"github.com/nacredb/nacre/internal/life"
 )
 
 // Query is one text of statements at work for a session.
@@ -38,6 +39,9 @@ type Query struct {
 	packs  bool          // SELECTs answer in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
 
+	limit life.Context // of the first statement
+	timed bool         // limit is in use
+
 	work entry // in the register of queries that run
 
 	mem  *budget.Account // what the query holds: its answers so far, its variables and what its statement needs
@@ -55,15 +59,14 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 	src Source) (context.Context, *Query) {
 	q := &Query{ex: x, sess: s, own: x.Memory.Account()}
 	q.base, q.mem = &q.env, &q.own
-	base := q.base
-	if vars != nil {
-		for _, f := range vars.Fields() {
-			base.Append(record.Param{Name: f.Name, Value: f.Value})
-		}
-	}
 	n := queryCost + src.Weight
-	for _, v := range base.Vars() {
-		n += value.Weight(v.Value)
+	if vars != nil && vars.Len() > 0 {
+		params := make([]record.Param, 0, vars.Len())
+		for _, f := range vars.Fields() {
+			params = append(params, record.Param{Name: f.Name, Value: f.Value})
+			n += value.Weight(f.Value)
+		}
+		q.env.Take(params)
 	}
 	q.Needs(n)
 	q.work.ctx.Init(ctx)

@@ -374,5 +374,11 @@ func (q *Query) bounded(ctx context.Context) *life.Context {
 			d, until = limit, end
 		}
 	}
-	return life.Until(ctx, until, overtime(d))
+	bounded := &q.limit
+	if q.timed {
+		bounded = new(life.Context)
+	}
+	q.timed = true
+	bounded.InitUntil(ctx, until, overtime(d))
+	return bounded
 }

@@ -30,6 +30,12 @@ type streaming struct {
 	sent     int    // pieces of rows that were handed over
 	q        *Query
 	err      error // of the sink
+
+	first struct { // room for what the first statement needs
+		rowsTo
+		exec.Out
+		inRows [1]bool
+	}
 }
 
 // rowsTo is where the rows of one statement go.
@@ -43,7 +49,9 @@ type rowsTo struct {
 // whole; the other answers when their statement has ended. What is inside BEGIN … COMMIT is finished with its
 // transaction. The error is that of the sink or of ctx: statements that were not reported as finished came to nothing.
 func (q *Query) Stream(ctx context.Context, s *prepare.Script, sink Sink) error {
-	q.stream = &streaming{sink: sink, q: q}
+	st := &streaming{sink: sink, q: q}
+	st.inRows = st.first.inRows[:0]
+	q.stream = st
 	q.out = make([]Result, 0, len(s.Stmts))
 	if err := sink.Begin(len(s.Stmts)); err != nil {
 		return err
@@ -88,7 +96,12 @@ func (q *Query) rowsOf(s ast.Statement) *rowsTo {
 	if !ok || q.stream == nil || q.whole || sel.Only || sel.Explain != nil {
 		return nil
 	}
-	return &rowsTo{to: q.stream, index: len(q.out)}
+	rows := &rowsTo{}
+	if first := &q.stream.first.rowsTo; first.to == nil {
+		rows = first
+	}
+	rows.to, rows.index = q.stream, len(q.out)
+	return rows
 }
 
 // give hands rows to the sink.
@@ -145,7 +158,12 @@ func (q *Query) outOf(s ast.Statement, rows *rowsTo) *exec.Out {
 	case !ok || sel.Only || sel.Explain != nil:
 		return nil
 	case rows != nil:
-		return &exec.Out{Of: sel, Give: rows.give}
+		out := &exec.Out{}
+		if first := &rows.to.first; rows == &first.rowsTo && first.Of == nil {
+			out = &first.Out
+		}
+		out.Of, out.Give = sel, rows.give
+		return out
 	case q.packs:
 		return &exec.Out{Of: sel}
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Context is a context.Context that Stop ends, and a time where it has one. Init makes it ready for use; it must not be
-// copied afterwards. Stop must be called when it is not needed any more.
+// Context is a context.Context that Stop ends, and a time where it has one. Init or InitUntil makes it ready for use.
+// It must not be copied afterwards. Stop must be called when it is not needed any more.
 type Context struct {
 	parent context.Context
 	until  time.Time // zero: no limit of its own
@@ -42,13 +42,18 @@ func With(parent context.Context) *Context {
 // Until makes a context below parent that ends with context.DeadlineExceeded at a time; late is the cause.
 func Until(parent context.Context, at time.Time, late error) *Context {
 	c := new(Context)
-	c.Init(parent)
-	c.until, c.late = at, late
+	c.InitUntil(parent, at, late)
 	return c
 }
 
 // Init makes c a context below parent.
 func (c *Context) Init(parent context.Context) { c.parent = parent }
+
+// InitUntil makes c the context that Until gives.
+func (c *Context) InitUntil(parent context.Context, at time.Time, late error) {
+	c.Init(parent)
+	c.until, c.late = at, late
+}
 
 // Stop ends c, if it has not ended. Its error is context.Canceled then, and cause what context.Cause gives; nil is
 // context.Canceled too. It may be called by any goroutine, and more than once.

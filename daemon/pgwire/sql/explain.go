@@ -208,7 +208,7 @@ func (s *source) explainLeaf(rt *runtime, width int) (*Step, error) {
 			conds = append(conds, c)
 		}
 	}
-	scan, err := pushed(s, &scope{rt: rt, row: make([]value.Value, width)}, conds)
+	scan, err := pushed(new(Scan), s, &scope{rt: rt, row: make([]value.Value, width)}, conds)
 	if err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 		if rel.Exclusive() && b.stored > 1 {
 			return s.kept(rt, at, conds, yield)
 		}
-		scan, err := pushed(s, at, conds)
+		scan, err := pushed(new(Scan), s, at, conds)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 func (s *source) kept(rt *runtime, at *scope, conds []*bound, yield func(*scope) error) error {
 	rows, ok := rt.scans[s]
 	if !ok {
-		scan, err := pushed(s, at, conds)
+		scan, err := pushed(new(Scan), s, at, conds)
 		if err != nil {
 			return err
 		}
@@ -229,9 +229,9 @@ type comparisonOf struct {
 	with *bound
 }
 
-// pushed are the conditions that the relation itself may use.
-func pushed(s *source, at *scope, conds []*bound) (*Scan, error) {
-	scan := &Scan{Columns: s.used, Passing: s.passing}
+// pushed makes scan one with the conditions that the relation itself may use.
+func pushed(scan *Scan, s *source, at *scope, conds []*bound) (*Scan, error) {
+	scan.Columns, scan.Passing = s.used, s.passing
 	for _, c := range conds {
 		cmp := c.compares
 		if cmp == nil || len(cmp.with.cols) > 0 {

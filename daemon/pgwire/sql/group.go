@@ -104,7 +104,7 @@ func (r *coreRun) counted(rt *runtime, outer *scope) (n int64, ok bool, err erro
 	if !ok {
 		return 0, false, nil
 	}
-	scan, err := pushed(s, &scope{rt: rt, row: make([]value.Value, r.width), outer: outer}, s.conds)
+	scan, err := pushed(new(Scan), s, &scope{rt: rt, row: make([]value.Value, r.width), outer: outer}, s.conds)
 	if err != nil || len(scan.Filters) != len(s.conds) {
 		return 0, false, err
 	}

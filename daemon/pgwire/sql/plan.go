@@ -101,8 +101,16 @@ func (p *Plan) Straight() (rel Relation, picked []int) {
 
 // StraightScan is the scan of a run of a plan that is Straight. All that it filters by is exactly what the plan does.
 func (p *Plan) StraightScan(ctx context.Context, env Env, params []value.Value) (*Scan, error) {
+	w := new(struct { // in one piece
+		runtime
+		scope
+		Scan
+		filters [2]Filter
+	})
 	s := p.straight
-	return pushed(s, &scope{rt: newRuntime(ctx, env, params)}, s.conds)
+	w.runtime = runtime{ctx: ctx, env: env, params: params}
+	w.rt, w.Filters = &w.runtime, w.filters[:0]
+	return pushed(&w.Scan, s, &w.scope, s.conds)
 }
 
 // Unwrap reports whether err only says that enough rows were read.

@@ -111,12 +111,13 @@ func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
 		}
 		return old, replaced
 	}
-	t.own()
 	t.near = near{}
 	if t.root == nil {
-		t.root = &node{owner: t.owner, items: make([]item, 0, spare)}
+		t.plant()
+	} else {
+		t.own()
+		t.root = t.mutable(t.root)
 	}
-	t.root = t.mutable(t.root)
 	old, replaced, right := t.set(t.root, key, val)
 	if right.node != nil {
 		t.near = near{}
@@ -147,6 +148,21 @@ func (t *Tree) Delete(key []byte) (old []byte, found bool) {
 		t.root = nil
 	}
 	return old, true
+}
+
+// plant gives an empty tree its first leaf. Most trees are those of a small transaction: they need no more than this
+// one allocation.
+func (t *Tree) plant() {
+	first := new(struct {
+		node
+		owner token
+		room  [spare]item
+	})
+	if t.owner == nil {
+		t.owner = &first.owner
+	}
+	first.node = node{owner: t.owner, items: first.room[:0]}
+	t.root = &first.node
 }
 
 func (t *Tree) own() {
