@@ -31,6 +31,10 @@ func newPsCmd(s *streams) *cobra.Command {
 		Long: `Lists the statements that run, the oldest first, and the open transactions. With --all also the sessions and the live
 queries. Texts are shown without their data. Only users at root level may see it.
 
+Where several servers serve one store (docs/cluster.md) those of all are listed: the id of a statement says after its @
+on which one it runs, and SERVER is the end of the server's id in 'nacre cluster status'. A server with much to tell
+lists 250 rows of each kind.
+
 nacre kill ID ends what a row is about.`,
 		Example: `  nacre ps -u root -p root
   nacre ps --all --watch=1s
@@ -51,7 +55,8 @@ func newKillCmd(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kill ID",
 		Short: "End a statement, session, live query or transaction of a server",
-		Long: `Ends what ID names: a statement by its number, a session, live query or transaction by its uuid, as nacre ps lists them.
+		Long: `Ends what ID names: a statement by its number, a session, live query or transaction by its uuid, as nacre ps lists them,
+on any of the servers of the store. A statement of another server has an @ in its id; a number alone is of the one asked.
 A statement fails, and what it changed is undone. A session ends with its statements, transactions and live queries, and
 its connection is closed. Only owners at root level may do it.
 
@@ -132,6 +137,10 @@ func (o *psOptions) print(s *streams, list *process.List) error {
 		}
 	}
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+	title, of := "", func(*process.Row) string { return "" }
+	if list.Totals["nodes"] > 0 {
+		title, of = "\tSERVER", func(r *process.Row) string { return "\t" + r.Server() }
+	}
 	fmt.Fprintln(w, "ID\tKIND\tUSER\tPLACE\tCLIENT\tAGE\tROWS\tMEMORY\tTEXT")
 	for _, r := range list.Statements {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Kind, r.Who(), r.Place(),
@@ -139,23 +148,27 @@ func (o *psOptions) print(s *streams, list *process.List) error {
 			r.Age(), r.Rows, process.Size(r.Memory), process.OneLine(r.Text, 60))
 	}
 	if len(list.Transactions) > 0 {
-		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE")
+		fmt.Fprintln(w, "\nTRANSACTION\tSESSION\tUSER\tPLACE\tCLIENT\tAGE"+title)
 		for _, r := range list.Transactions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Who(), r.Place(),
-				process.Plain(r.Client), r.Age())
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s%s\n", r.ID, r.Session, r.Who(), r.Place(),
+				process.Plain(r.Client), r.Age(), of(&r))
 		}
 	}
 	if o.all {
-		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS")
+		fmt.Fprintln(w, "\nSESSION\tUSER\tPLACE\tCLIENT\tAGE\tRUNS\tLIVE\tTXNS"+title)
 		for _, r := range list.Sessions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.ID, r.Who(), r.Place(),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d%s\n", r.ID, r.Who(), r.Place(),
 				process.Plain(r.Client), r.Age(),
-				r.Statements, r.Live, r.Transactions)
+				r.Statements, r.Live, r.Transactions, of(&r))
 		}
-		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE\tTEXT")
+		fmt.Fprintln(w, "\nLIVE QUERY\tSESSION\tPLACE\tAGE"+title+"\tTEXT")
 		for _, r := range list.Live {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Session, r.Place(), r.Age(), process.OneLine(r.Text, 60))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s%s\t%s\n", r.ID, r.Session, r.Place(), r.Age(), of(&r),
+				process.OneLine(r.Text, 60))
 		}
+	}
+	if n := list.Totals["silent"]; n > 0 {
+		fmt.Fprintf(w, "\n%d servers did not answer in time: what they run is not listed\n", n)
 	}
 	return w.Flush()
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -97,6 +98,8 @@ type Engine struct {
 	sweeper *history.Sweeper
 	others  *observer // of what other processes change; nil: there are none
 	uploads uploads   // of models
+
+	node atomic.Pointer[value.UUID] // of Join; nil: this process is not registered
 }
 
 // Open opens (or creates) the store named by dsn: "memory", "bolt://path", a bare path, "tikv://host:port". The caller
@@ -160,7 +163,8 @@ func start(ctx context.Context, store kv.Store, retention time.Duration, opt Opt
 	if err := e.queries.Build.Resume(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("go on with the building of indexes: %w", err), e.abandon(ctx))
 	}
-	e.others = observe(store, e.queries.Catalog)
+	e.answerOthers()
+	e.others = observe(store, e.queries.Catalog, process)
 	if retention > 0 {
 		e.sweeper = history.StartSweeper(store, retention, opt.Log)
 	}
@@ -312,6 +316,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 // Stats are figures of an open engine.
 type Stats struct {
 	kv.Stats
+	Node          string // id of this server among those of its store; "" until it joins
 	LiveQueries   int    // open
 	Notifications uint64 // handed to their sessions so far
 	Orphaned      uint64 // live queries that ended with their sessions so far, without a KILL
@@ -323,6 +328,9 @@ func (e *Engine) Stats() Stats {
 	s := Stats{Stats: e.store.Stats()}
 	s.LiveQueries, s.Notifications, s.Orphaned = e.queries.Hub.Stats()
 	s.Memory = e.memory.Stats()
+	if id := e.node.Load(); id != nil {
+		s.Node = id.String()
+	}
 	return s
 }
 

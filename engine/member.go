@@ -29,7 +29,11 @@ func (e *Engine) Shared() bool { return nodes.Shared(e.store) }
 func (e *Engine) Join(ctx context.Context, info NodeInfo) (value.UUID, error) {
 	id := e.queries.NewKey("uuid").UUID()
 	n := nodes.Node{ID: id, Name: info.Name, Address: info.Address, Version: info.Version}
-	return id, nodes.Join(ctx, e.store, e.queries.Writing(), n)
+	err := nodes.Join(ctx, e.store, e.queries.Writing(), n)
+	if err == nil {
+		e.node.Store(&id)
+	}
+	return id, err
 }
 
 // Beat says that the node is at work. Errors: ErrNodeGone, those of a store that does not answer or takes no writes.

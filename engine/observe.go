@@ -21,7 +21,7 @@ type observer struct {
 }
 
 // observe starts an observer; nil for a store that one process has open.
-func observe(store kv.Store, cat *catalog.Cache) *observer {
+func observe(store kv.Store, cat *catalog.Cache, process *nodes.Process) *observer {
 	if !nodes.Shared(store) {
 		return nil
 	}
@@ -29,13 +29,13 @@ func observe(store kv.Store, cat *catalog.Cache) *observer {
 	o := &observer{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		o.run(ctx, store, cat)
+		o.run(ctx, store, cat, process)
 	}()
 	return o
 }
 
 // run looks again and again. A store that does not answer is what statements report.
-func (o *observer) run(ctx context.Context, store kv.Store, cat *catalog.Cache) {
+func (o *observer) run(ctx context.Context, store kv.Store, cat *catalog.Cache, process *nodes.Process) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	for {
@@ -43,18 +43,22 @@ func (o *observer) run(ctx context.Context, store kv.Store, cat *catalog.Cache) 
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = look(ctx, store, cat)
+			_ = look(ctx, store, cat, process)
 		}
 	}
 }
 
-func look(ctx context.Context, store kv.Store, cat *catalog.Cache) error {
+// look also takes questions of other processes: whether there are some is asked with the same request.
+func look(ctx context.Context, store kv.Store, cat *catalog.Cache, process *nodes.Process) error {
 	tx, err := txn.Begin(ctx, store, txn.Options{})
 	if err != nil {
 		return err
 	}
 	defer tx.Cancel()
-	return cat.Observe(tx)
+	if err := cat.Observe(tx, nodes.Asked()); err != nil {
+		return err
+	}
+	return process.Heard(tx)
 }
 
 func (o *observer) close() {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,17 +18,33 @@ const (
 	maxListedText = 1024
 )
 
-// Processes lists what the server does at the moment: an object with the lists statements, sessions, live and
-// transactions, the oldest first and 1000 rows of each at most, and with totals. Texts are shown without their data.
-// Only users at root level may see it.
-func (s *Session) Processes(context.Context) (value.Value, error) {
+// Processes lists what the servers of the store do at the moment: an object with the lists statements, sessions, live
+// and transactions, the oldest first and 1000 rows of each at most, and with totals. Texts are shown without their
+// data. On a store that several servers share each row has the id of its server as node, and totals has the number of
+// servers that have answered (nodes) and of those that have not in three seconds (silent). Only users at root level may
+// see it.
+func (s *Session) Processes(ctx context.Context) (value.Value, error) {
 	if err := s.MayObserve(); err != nil {
 		return value.None, err
 	}
-	now := time.Now()
-	working := s.e.queries.Working()
-	sessions, txns := s.e.seats.list(), s.e.seats.transactions(nil)
-	lives, allLives := s.e.queries.Hub.Open(maxListed)
+	all := s.e.running(maxListed)
+	if s.e.queries.Process == nil {
+		return value.ObjectOf(all), nil
+	}
+	// SECURITY: who asks was looked at here; the other servers answer to servers alone.
+	others, silent, err := s.e.queries.Process.Ask(ctx, askRunning)
+	if err != nil {
+		return value.None, err
+	}
+	return value.ObjectOf(together(all, others, silent)), nil
+}
+
+// running is what this server does, with up to most rows of each list.
+func (e *Engine) running(most int) *value.Object {
+	now, node := time.Now(), e.nodeField()
+	working := e.queries.Working()
+	sessions, txns := e.seats.list(), e.seats.transactions(nil)
+	lives, allLives := e.queries.Hub.Open(most)
 	totals := value.NewObject(count("statements", len(working)), count("sessions", len(sessions)),
 		count("live", allLives),
 		count("transactions", len(txns)))
@@ -39,37 +54,37 @@ func (s *Session) Processes(context.Context) (value.Value, error) {
 	for i := range working {
 		w := &working[i]
 		busy[w.Session]++
-		if len(statements) < maxListed {
-			statements = append(statements, object(append(identity(&w.Who, w.NS, w.DB, w.Client),
-				value.Field{Name: "id", Value: value.Str(strconv.FormatUint(w.ID, 10))}, text("kind", w.Kind),
+		if len(statements) < most {
+			statements = append(statements, object(append(append(identity(&w.Who, w.NS, w.DB, w.Client),
+				text("id", e.statementID(w.ID)), text("kind", w.Kind),
 				value.Field{Name: "session", Value: value.UUIDOf(w.Session)}, age(now, w.Began),
 				value.Field{Name: "rows", Value: value.Int(w.Rows)},
 				value.Field{Name: "memory", Value: value.Int(w.Memory)},
-				text("text", shape(w.Kind, w.Text)))...))
+				text("text", shape(w.Kind, w.Text))), node...)...))
 		}
 	}
 	held := map[value.UUID]int{}
 	for _, t := range txns {
 		held[t.s.ID()]++
-		if len(open) < maxListed {
-			open = append(open, t.row(now))
+		if len(open) < most {
+			open = append(open, object(append(t.row(now), node...)...))
 		}
 	}
-	for _, one := range sessions[:min(len(sessions), maxListed)] {
+	for _, one := range sessions[:min(len(sessions), most)] {
 		id := one.ID()
 		now := append(one.row(), value.Field{Name: "id", Value: value.UUIDOf(id)}, age(now, one.since),
-			count("statements", busy[id]), count("live", s.e.queries.Hub.Of(id)), count("transactions", held[id]))
-		seated = append(seated, object(now...))
+			count("statements", busy[id]), count("live", e.queries.Hub.Of(id)), count("transactions", held[id]))
+		seated = append(seated, object(append(now, node...)...))
 	}
 	for _, sub := range lives {
-		live = append(live, object(value.Field{Name: "id", Value: value.UUIDOf(sub.ID)},
+		live = append(live, object(append(node, value.Field{Name: "id", Value: value.UUIDOf(sub.ID)},
 			value.Field{Name: "session", Value: value.UUIDOf(sub.Session)}, text("namespace", sub.NS),
 			text("database", sub.DB),
-			age(now, sub.Began), text("text", shape("query", sub.Text))))
+			age(now, sub.Began), text("text", shape("query", sub.Text)))...))
 	}
-	return object(list("statements", statements), list("sessions", seated), list("live", live),
+	return value.NewObject(list("statements", statements), list("sessions", seated), list("live", live),
 		list("transactions", open),
-		value.Field{Name: "totals", Value: value.ObjectOf(totals)}), nil
+		value.Field{Name: "totals", Value: value.ObjectOf(totals)})
 }
 
 // MayObserve refuses to show what the server does to all but users at root level.
@@ -87,10 +102,10 @@ func (s *Session) row() []value.Field {
 	return identity(&st.Auth.Principal, st.Auth.NS, st.Auth.DB, s.Client())
 }
 
-func (t *Tx) row(now time.Time) value.Value {
-	return object(append(t.s.row(), value.Field{Name: "id", Value: value.UUIDOf(t.id)},
+func (t *Tx) row(now time.Time) []value.Field {
+	return append(t.s.row(), value.Field{Name: "id", Value: value.UUIDOf(t.id)},
 		value.Field{Name: "session", Value: value.UUIDOf(t.s.ID())}, age(now, t.began),
-		value.Field{Name: "reads", Value: value.Bool(t.reads)})...)
+		value.Field{Name: "reads", Value: value.Bool(t.reads)})
 }
 
 // identity are the fields that say who does something, and where.
@@ -142,8 +157,9 @@ func age(now, since time.Time) value.Field {
 const endTime = 5 * time.Second
 
 // Terminate ends what id names: a statement by its number, or a session, a live query or an interactive transaction by
-// its uuid, and gives "statement", "session", "live" or "transaction". A session ends with its statements, transactions
-// and live queries; its client has to connect again. Only owners at root level may do it. Errors: NotFound.
+// its uuid, on whichever server of the store it is, and gives "statement", "session", "live" or "transaction". A
+// session ends with its statements, transactions and live queries; its client has to connect again. Only owners at root
+// level may do it. Errors: NotFound.
 func (s *Session) Terminate(ctx context.Context, id string) (what string, err error) {
 	st, err := s.mayCall(s.snapshot())
 	if err != nil {
@@ -152,8 +168,21 @@ func (s *Session) Terminate(ctx context.Context, id string) (what string, err er
 	if err := st.Auth.Allow(auth.Edit, ast.BaseRoot, auth.ResourceActor); err != nil {
 		return "", err
 	}
-	if n, err := strconv.ParseUint(id, 10, 64); err == nil {
-		if s.e.queries.Stop(n) {
+	what, err = s.e.terminate(ctx, id, s.ID())
+	if errs.As(err).Kind != errs.KindNotFound || s.e.queries.Process == nil {
+		return what, err
+	}
+	if _, here, number := s.e.statementOf(id); number && here { // each server has its own numbers
+		return what, err
+	}
+	// SECURITY: who asks was looked at here; the other servers answer to servers alone.
+	return s.e.terminateElsewhere(ctx, id, s.ID())
+}
+
+// terminate ends what id names on this server, for the session by.
+func (e *Engine) terminate(ctx context.Context, id string, by value.UUID) (what string, err error) {
+	if n, here, ok := e.statementOf(id); ok {
+		if here && e.queries.Stop(n) {
 			return "statement", nil
 		}
 		return "", notRunning()
@@ -162,13 +191,13 @@ func (s *Session) Terminate(ctx context.Context, id string) (what string, err er
 	if err != nil {
 		return "", errs.Validation("The id is the number of a statement, or the uuid of a session, live query or transaction")
 	}
-	if one, at, ok := s.e.seats.session(u); ok {
+	if one, at, ok := e.seats.session(u); ok {
 		return "session", one.terminate(ctx, at)
 	}
-	if s.e.queries.Hub.Kill(u, s.ID()) {
+	if e.queries.Hub.Kill(u, by) {
 		return "live", nil
 	}
-	for _, t := range s.e.seats.transactions(nil) {
+	for _, t := range e.seats.transactions(nil) {
 		if t.id == u {
 			return "transaction", t.terminate(ctx)
 		}

@@ -17,6 +17,7 @@ import (
 type Row struct {
 	ID           string  `json:"id,omitempty"`
 	Kind         string  `json:"kind,omitempty"`
+	Node         string  `json:"node,omitempty"` // id of the server, where several may serve the store
 	Session      string  `json:"session,omitempty"`
 	User         string  `json:"user,omitempty"`
 	Level        string  `json:"level,omitempty"`
@@ -73,6 +74,28 @@ func (r *Row) Who() string {
 		return "(" + r.Level + ")"
 	}
 	return Plain(r.User)
+}
+
+// Server is the end of the id of the server that a row is of; "-" for the only one. The beginning of an id is a time.
+func (r *Row) Server() string {
+	if len(r.Node) < serverDigits {
+		return "-"
+	}
+	return Plain(r.Node[len(r.Node)-serverDigits:])
+}
+
+const serverDigits = 12
+
+// Servers says how many servers have answered, and how many have not; "" where there can be one only.
+func (l *List) Servers() string {
+	switch n, silent := l.Totals["nodes"], l.Totals["silent"]; {
+	case n == 0:
+		return ""
+	case silent > 0:
+		return fmt.Sprintf("%d, and %d that did not answer in time", n, silent)
+	default:
+		return strconv.Itoa(n)
+	}
 }
 
 // Place is the namespace and database.

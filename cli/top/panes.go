@@ -27,6 +27,10 @@ func (m *model) overview() []string {
 	if f.ReadOnly {
 		state = m.style(red, "read-only since a write failed: restart the server")
 	}
+	servers := ""
+	if f.Processes != nil && f.Processes.Servers() != "" {
+		servers = "   servers " + f.Processes.Servers()
+	}
 	lines := []string{
 		"",
 		m.figure("Requests/s", number(f.Requests), m.past.requests, half) +
@@ -43,8 +47,8 @@ func (m *model) overview() []string {
 			number(f.Retries))),
 		m.fact("Live queries", fmt.Sprintf("%.0f, %s notifications/s   CPU %.0f %%   held %s%s", f.LiveQueries,
 			number(f.Notifications), f.CPU, size(f.QueryMemory), limit)),
-		m.fact("Store", fmt.Sprintf("%s in files, %s in the log, %s, sync %s", size(f.FileBytes), size(f.LogBytes),
-			state, seconds(f.SyncTime))),
+		m.fact("Store", fmt.Sprintf("%s in files, %s in the log, %s, sync %s%s", size(f.FileBytes), size(f.LogBytes),
+			state, seconds(f.SyncTime), servers)),
 		"",
 	}
 	return lines
@@ -123,6 +127,8 @@ type column struct {
 }
 
 var (
+	colLongID  = column{"ID", 20, false, func(r *process.Row) string { return r.ID }}
+	colServer  = column{"SERVER", 12, false, (*process.Row).Server}
 	colID      = column{"ID", 8, false, func(r *process.Row) string { return r.ID }}
 	colUUID    = column{"ID", 36, false, func(r *process.Row) string { return r.ID }}
 	colUser    = column{"USER", 10, false, (*process.Row).Who}
@@ -158,7 +164,13 @@ func (m *model) columns() []column {
 	if m.w >= 100 && (m.page == running || m.page == overview || m.page == sessions) {
 		c = append(append([]column{}, c[:len(c)-1]...), colClient, c[len(c)-1])
 	}
-	return c
+	if m.now == nil || m.now.Processes == nil || m.now.Processes.Totals["nodes"] == 0 || m.page == slowest {
+		return c
+	}
+	if m.page == running || m.page == overview { // the id says on which server a statement runs
+		return append([]column{colLongID}, c[1:]...)
+	}
+	return append(append([]column{}, c[:len(c)-1]...), colServer, c[len(c)-1])
 }
 
 // list is the list of the page.

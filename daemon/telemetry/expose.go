@@ -65,6 +65,10 @@ func (m *Metrics) Write(w io.Writer, all bool, g *Gauges) {
 	if !all {
 		return
 	}
+	if g.Engine.Node != "" {
+		family(w, "nacre_node_info", "gauge", "This server among those of its store, by the id that nacre cluster status lists.")
+		line(w, "nacre_node_info", `node="`+g.Engine.Node+`"`, 1)
+	}
 	if p, ok := m.percent(); ok {
 		single(w, "surrealdb_process_cpu_percent", "gauge", "Share of one processor since the last scrape.", p)
 	}

@@ -37,8 +37,9 @@ func subjectsKey(s Scope) []byte {
 }
 
 // Observe looks whether a transaction of another process has changed what Identities, Changes and Settings count, as
-// of the snapshot of tx, and counts it. On a store that one process has open it does nothing.
-func (c *Cache) Observe(tx *txn.Tx) error {
+// of the snapshot of tx, and counts it. On a store that one process has open it does nothing. beside are keys that the
+// transaction is going to read: they are read with the same request.
+func (c *Cache) Observe(tx *txn.Tx, beside ...[]byte) error {
 	if !tx.Shared() {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (c *Cache) Observe(tx *txn.Tx) error {
 	if known {
 		return nil
 	}
-	if err := c.ahead(tx, epochKey()); err != nil {
+	if err := c.ahead(tx, append(beside, epochKey())...); err != nil {
 		return err
 	}
 	raw, err := tx.GetUntracked(epochKey())

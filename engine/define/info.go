@@ -12,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/exec"
 	"github.com/nacredb/nacre/engine/live"
+	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -269,8 +270,12 @@ func (r *run) infoTable(ctx context.Context, env *exec.Env, s *ast.Info) (value.
 			views = append(views, d)
 		}
 	}
+	lives, err := r.lives(ctx, tb, s.Structure)
+	if err != nil {
+		return value.None, err
+	}
 	return r.report(tb.Inner(), s.Structure, 0, tableKinds(),
-		value.Field{Name: "lives", Value: r.lives(tb, s.Structure)},
+		value.Field{Name: "lives", Value: lives},
 		value.Field{Name: "tables", Value: listed(views, s.Structure)})
 }
 
@@ -314,21 +319,51 @@ func (r *run) infoTableAt(db *catalog.Database, name string, structure bool, ver
 }
 
 // lives are the live queries on a table: their texts by id, or a list of both.
-func (r *run) lives(tb *catalog.Table, structure bool) value.Value {
-	subs := r.Ex.Hub.List(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID})
+func (r *run) lives(ctx context.Context, tb *catalog.Table, structure bool) (value.Value, error) {
+	rows, err := r.livesElsewhere(ctx, tb)
+	if err != nil {
+		return value.None, err
+	}
+	for _, s := range r.Ex.Hub.List(live.Table{NS: tb.Scope.NS, DB: tb.Scope.DB, TB: tb.ID}) {
+		rows = append(rows, value.ObjectOf(value.ObjectOfSorted([]value.Field{
+			{Name: "id", Value: value.UUIDOf(s.ID)}, {Name: "query", Value: value.Str(s.Text)}})))
+	}
+	slices.SortFunc(rows, value.Compare)
 	if structure {
-		out := make([]value.Value, len(subs))
-		for i, s := range subs {
-			out[i] = value.ObjectOf(value.ObjectOfSorted([]value.Field{
-				{Name: "id", Value: value.UUIDOf(s.ID)}, {Name: "query", Value: value.Str(s.Text)}}))
+		return value.ArrayOf(rows), nil
+	}
+	fields := make([]value.Field, len(rows))
+	for i, row := range rows {
+		id, _ := row.Object().Get("id")
+		query, _ := row.Object().Get("query")
+		fields[i] = value.Field{Name: id.UUID().String(), Value: query}
+	}
+	return value.ObjectOf(value.NewObject(fields...)), nil
+}
+
+// livesElsewhere are those of other servers, which are asked only where one of them watches the table.
+func (r *run) livesElsewhere(ctx context.Context, tb *catalog.Table) (rows []value.Value, err error) {
+	p := r.Ex.Process
+	if p == nil {
+		return nil, nil
+	}
+	watched, err := nodes.Watched(r.Tx, tb.Scope.DB)
+	if err != nil || !watched.HasOther(p.ID(), tb.ID) {
+		return nil, err
+	}
+	field := func(name string, id uint32) value.Field { return value.Field{Name: name, Value: value.Int(int64(id))} }
+	lists, _, err := p.Ask(ctx, nodes.AskLives, field("ns", tb.Scope.NS), field("db", tb.Scope.DB), field("tb", tb.ID))
+	for _, l := range lists {
+		for _, row := range l.Elems() {
+			if row.Kind() != value.KindObject {
+				continue
+			}
+			if id, _ := row.Object().Get("id"); id.Kind() == value.KindUUID {
+				rows = append(rows, row)
+			}
 		}
-		return value.ArrayOf(out)
 	}
-	fields := make([]value.Field, len(subs))
-	for i, s := range subs {
-		fields[i] = value.Field{Name: s.ID.String(), Value: value.Str(s.Text)}
-	}
-	return value.ObjectOf(value.NewObject(fields...))
+	return rows, err
 }
 
 func (r *run) infoUser(ctx context.Context, env *exec.Env, s *ast.Info) (value.Value, error) {

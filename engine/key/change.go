@@ -71,3 +71,38 @@ func DecodeWatch(k []byte) (db uint32, err error) {
 	}
 	return binary.BigEndian.Uint32(k[len(prefix):]), nil
 }
+
+// Names that the keys of Asked, Ask and Answer begin with.
+const (
+	metaAsked  = "asked"
+	metaAsk    = "ask/q"
+	metaAnswer = "ask/a"
+)
+
+// Asked is the key that changes with each question of a process that shares the store to the others.
+func Asked() []byte { return Meta(nil, metaAsked) }
+
+// Ask is the key of a question.
+func Ask(dst []byte, id [16]byte) []byte { return append(Meta(dst, metaAsk), id[:]...) }
+
+// AskRange is the half-open range of the keys of Ask.
+func AskRange() (start, end []byte) { return PrefixRange(Meta(nil, metaAsk)) }
+
+// DecodeAsk is the question in a key made by Ask.
+func DecodeAsk(k []byte) (id [16]byte, err error) {
+	prefix := Meta(nil, metaAsk)
+	if len(k) != len(prefix)+16 || !bytes.HasPrefix(k, prefix) {
+		return id, ErrMalformed
+	}
+	return [16]byte(k[len(prefix):]), nil
+}
+
+// Answer is the key of the answer of a process to a question.
+func Answer(dst []byte, id, process [16]byte) []byte {
+	return append(append(Meta(dst, metaAnswer), id[:]...), process[:]...)
+}
+
+// AnswerRange is the half-open range of the keys of Answer for a question.
+func AnswerRange(id [16]byte) (start, end []byte) {
+	return PrefixRange(append(Meta(nil, metaAnswer), id[:]...))
+}

@@ -39,6 +39,7 @@ type Process struct {
 	log   *slog.Logger
 	stop  context.CancelFunc
 	done  chan struct{}
+	asks  asks
 
 	mu    sync.Mutex // guards what follows; a leaf lock
 	id    [16]byte
@@ -52,6 +53,7 @@ func StartProcess(ctx context.Context, store kv.Store, opt txn.Options, log *slo
 		return nil, nil
 	}
 	p := &Process{store: store, opt: opt, log: log, done: make(chan struct{})}
+	p.asks.init()
 	if err := p.enter(ctx); err != nil {
 		return nil, fmt.Errorf("enter among the processes of the store: %w", err)
 	}
@@ -88,6 +90,7 @@ func (p *Process) Close(ctx context.Context) error {
 		return nil
 	}
 	p.stop()
+	p.asks.close()
 	<-p.done
 	id := p.ID()
 	return txn.Retry(ctx, p.store, p.opt, func(tx *txn.Tx) error { return TakeOut(tx, id) })
@@ -125,7 +128,7 @@ func (p *Process) work(ctx context.Context, beaten <-chan struct{}) {
 		case <-beaten:
 		}
 		if n%clearEvery == 0 {
-			if err := p.clear(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(p.clear(ctx), p.clearAsks(ctx)); err != nil && ctx.Err() == nil {
 				p.log.Warn("servers that are gone stay listed", "err", err)
 			}
 		}
@@ -217,19 +220,25 @@ func (p *Process) Others(tx *txn.Tx) (bool, error) {
 	if p == nil {
 		return false, nil
 	}
+	found, err := p.others(tx, 1)
+	return len(found) > 0, err
+}
+
+// others gives the other processes that are there, up to most; 0: all.
+func (p *Process) others(tx *txn.Tx, most int) (found [][16]byte, err error) {
 	me, at := p.ID(), now(p.store, tx)
 	cur := tx.Scan(kv.Prefix([]byte{byte(key.ClassProcess)}), txn.ScanOptions{Untracked: true})
 	defer cur.Close()
-	for cur.Next() {
+	for cur.Next() && (most == 0 || len(found) < most) {
 		id, part, err := key.DecodeProcess(cur.Key())
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if part == partBeat && id != me && !beatenBefore(cur.Value(), at.Add(-Gone)) {
-			return true, nil
+			found = append(found, id)
 		}
 	}
-	return false, cur.Err()
+	return found, cur.Err()
 }
 
 // TakeOut removes a process, with what it watches.
@@ -280,6 +289,12 @@ func (t Tables) Has(tb uint32) bool {
 		}
 	}
 	return false
+}
+
+// HasOther reports whether another process than id watches the table.
+func (t Tables) HasOther(id [16]byte, tb uint32) bool {
+	others, _ := t.without(id, func(uint32) bool { return true })
+	return others.Has(tb)
 }
 
 // without gives the entries but those of a process for which drop holds.

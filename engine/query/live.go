@@ -131,8 +131,17 @@ func (r *run) kill(ctx context.Context, env *exec.Env, s *ast.Kill) (value.Value
 			by = r.Sess.ID.UUID()
 		}
 		sub, ok := r.Ex.Hub.Find(v.UUID())
-		if ok && (sub.Session == by || r.mayKill(sub)) {
+		if ok && (sub.Session == by || r.mayKill(sub.Table)) {
 			r.Tx.OnCommit(func(kv.Version) { r.Ex.Hub.Kill(sub.ID, by) })
+			return value.None, nil
+		}
+		if !ok {
+			ok, err = r.killElsewhere(ctx, v, by)
+		}
+		if err != nil {
+			return value.None, err
+		}
+		if ok {
 			return value.None, nil
 		}
 	}
@@ -141,10 +150,42 @@ func (r *run) kill(ctx context.Context, env *exec.Env, s *ast.Kill) (value.Value
 
 // mayKill reports whether the caller may end the live query of somebody else: in the database in use, where it may
 // write everything.
-func (r *run) mayKill(sub *live.Subscription) bool {
+func (r *run) mayKill(of live.Table) bool {
 	if !r.Auth.CanWrite() || r.Auth.Code.Elevated {
 		return false
 	}
 	db, err := r.Database()
-	return err == nil && sub.Table.NS == db.Scope.NS && sub.Table.DB == db.ID
+	return err == nil && of.NS == db.Scope.NS && of.DB == db.ID
+}
+
+// killElsewhere ends a live query of another server with the commit, if there is one that the caller may end: the rules
+// are those of kill, and are looked at here.
+func (r *run) killElsewhere(ctx context.Context, id value.Value, by value.UUID) (bool, error) {
+	p, field := r.Ex.Process, value.Field{Name: "id", Value: id}
+	found, _, err := p.Ask(ctx, nodes.AskLive, field)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range found {
+		if v.Kind() != value.KindObject {
+			continue
+		}
+		of := func(name string) value.Value { v, _ := v.Object().Get(name); return v }
+		session, ns, db := of("session"), of("ns"), of("db")
+		if session.Kind() != value.KindUUID || ns.Kind() != value.KindInt || db.Kind() != value.KindInt {
+			continue
+		}
+		if session.UUID() != by && !r.mayKill(live.Table{NS: uint32(ns.Int()), DB: uint32(db.Int())}) {
+			return false, nil
+		}
+		r.Tx.OnCommit(func(kv.Version) {
+			_, silent, err := p.Ask(context.WithoutCancel(ctx), nodes.EndLive, field,
+				value.Field{Name: "by", Value: value.UUIDOf(by)})
+			if err != nil || silent > 0 {
+				r.Ex.Log.Warn("a live query of another server may go on", "id", id.Text(), "silent", silent, "err", err)
+			}
+		})
+		return true, nil
+	}
+	return false, nil
 }
