@@ -77,6 +77,9 @@ func (r *Run) insertRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.
 		return r.valueRows(ctx, env, s)
 	}
 	v, err := r.Value(ctx, env, s.X)
+	if _, read := s.X.(*ast.Literal); read && err == nil { // by the parser, which weighs nothing
+		err = new(held).add(r, v)
+	}
 	if err != nil {
 		return nil, err
 	}
