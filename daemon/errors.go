@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/nacredb/nacre/engine"
@@ -47,6 +48,9 @@ func openError(path string, err error) error {
 	case errors.Is(err, engine.ErrLocked):
 		e.Reason = StoreLocked
 		e.Text = fmt.Sprintf("the store %s is in use by another process: stop that one, or choose another path", path)
+		if strings.HasPrefix(path, "tikv:") {
+			e.Text = fmt.Sprintf("the prefix of %s is served by a version of nacre that shares it by other rules: stop that one, or choose another prefix", path)
+		}
 	case errors.Is(err, engine.ErrUnavailable):
 		e.Text = fmt.Sprintf("the cluster of %s does not answer: check the addresses of its placement drivers and --kvs-ca, --kvs-crt, --kvs-key (%v)", path, err)
 	case errors.Is(err, engine.ErrNewer):

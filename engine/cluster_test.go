@@ -224,7 +224,7 @@ func TestDefinitionsAreNeverOld(t *testing.T) {
 func TestBackupOfACluster(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	open := func() *engine.Engine {
-		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
 			Counter: record.MayCount})
 		if err != nil {
 			t.Fatal(err)

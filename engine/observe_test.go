@@ -52,7 +52,7 @@ func overPairs(t *testing.T, f func(t *testing.T, a, b *engine.Engine)) {
 	t.Run("cluster", func(t *testing.T) {
 		c, prefix := stub.Shared(t)
 		pair(t, func() kv.Store {
-			st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+			st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
 				Counter: record.MayCount})
 			if err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ func openOn(t *testing.T, c *stub.Cluster, prefix string, n int) []*engine.Engin
 	t.Helper()
 	var all []*engine.Engine
 	for range n {
-		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
 			Counter: record.MayCount})
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +255,7 @@ func isConflict(err error) bool {
 func TestBucketsInMemory(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	open := func() *engine.Engine {
-		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true})
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nacredb/nacre/cmd/nacretest/beside"
 	"github.com/nacredb/nacre/cmd/nacretest/bulk"
+	"github.com/nacredb/nacre/cmd/nacretest/cluster"
 	"github.com/nacredb/nacre/cmd/nacretest/corrupt"
 	"github.com/nacredb/nacre/cmd/nacretest/crash"
 	"github.com/nacredb/nacre/cmd/nacretest/diff"
@@ -45,7 +46,7 @@ func asChild() (code int, ok bool) {
 }
 
 func suites() []harness.Suite {
-	return slices.Concat(crash.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
+	return slices.Concat(crash.Suites(), cluster.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
 		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites(), doors.Suites(), beside.Suites())
 }
 

@@ -31,6 +31,11 @@ func TestCrash(t *testing.T) {
 	mustPass(t, "crash -cycles 8 -longest 250ms -writers 4")
 }
 
+// TestCluster is a short run of several servers over a cluster; each kind of trouble comes once.
+func TestCluster(t *testing.T) {
+	mustPass(t, "cluster -kills 3 -fresh 3 -rows 1500 -changes 500 -writers 4 -only kill,build,store,split,roll")
+}
+
 func TestIndex(t *testing.T) {
 	mustPass(t, "index -cycles 3 -records 4000 -writers 3")
 }
@@ -55,6 +60,7 @@ func TestAppend(t *testing.T) {
 		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",
 		"-level engine -store memory -txns 1500", "-level text -store bolt -txns 1500",
 		"-level wire -store memory -txns 600", "-level wire -store bolt -txns 1500 -kills 2",
+		"-level cluster -txns 200 -clients 6 -kills 1",
 	} {
 		t.Run(args, func(t *testing.T) { mustPass(t, "append "+args) })
 	}
@@ -65,6 +71,7 @@ func TestBank(t *testing.T) {
 		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",
 		"-level engine -store memory -txns 1500", "-level text -store bolt -txns 1500",
 		"-level wire -store bolt -txns 1500 -kills 2", "-level wire -store bolt -txns 1500 -backups 3",
+		"-level cluster -txns 200 -clients 6 -kills 1",
 	} {
 		t.Run(args, func(t *testing.T) { mustPass(t, "bank "+args) })
 	}

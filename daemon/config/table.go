@@ -319,9 +319,9 @@ func unusedSettings() []*Setting {
 	events.Also = []string{"async-event-processing-interval"}
 	return []*Setting{
 		unused("node-membership-check-interval", "NODE_MEMBERSHIP_CHECK_INTERVAL",
-			"A store has one server, and it checks no others"),
+			"Servers that share a store look for each other every 2 s"),
 		unused("node-membership-cleanup-interval", "NODE_MEMBERSHIP_CLEANUP_INTERVAL",
-			"A store has one server, which leaves no others to clean up"),
+			"Servers that share a store drop those that are gone when they look for each other"),
 		unused("changefeed-gc-interval", "CHANGEFEED_GC_INTERVAL", "Writes to a table drop what has expired of its changefeed"),
 		unused("index-compaction-interval", "INDEX_COMPACTION_INTERVAL", "Indexes are compacted when many changes have gathered, at no interval"),
 		events,

@@ -197,6 +197,9 @@ type Batch struct {
 	Writes   []Write
 	Deltas   []Delta
 	Turn     *Turn // the turn that the caller holds, or nil
+	// Urgent batches say that a process is there. Stores that several processes share let them past the turn of another
+	// one: who waits for long seems to be gone. Others take no notice.
+	Urgent bool
 	// Told is what the batch tells the processes that share the store, see Teller; others leave it out. nil: nothing.
 	Told []byte
 	// Applied, where it is not nil, is called once if the batch goes through: before Commit returns, after snapshots

@@ -104,6 +104,7 @@ func (n *Node) alive(store kv.Store, at time.Time) bool {
 
 // Join registers n, with the times of now, and removes those that are gone: on a store of one process all others.
 func Join(ctx context.Context, store kv.Store, opt txn.Options, n Node) error {
+	opt.Urgent = true
 	return txn.Retry(ctx, store, opt, func(tx *txn.Tx) error {
 		n.Started = now(store, tx)
 		n.Beat = n.Started
@@ -137,6 +138,7 @@ func Beat(ctx context.Context, store kv.Store, opt txn.Options, id [16]byte) err
 	if !Shared(store) {
 		return present(ctx, store, opt, id)
 	}
+	opt.Urgent = true
 	var gone [][]byte
 	err := txn.Retry(ctx, store, opt, func(tx *txn.Tx) error {
 		raw, err := tx.Get(key.Node(nil, id))

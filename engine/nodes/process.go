@@ -52,6 +52,7 @@ func StartProcess(ctx context.Context, store kv.Store, opt txn.Options, log *slo
 	if !Shared(store) {
 		return nil, nil
 	}
+	opt.Urgent = true
 	p := &Process{store: store, opt: opt, log: log, done: make(chan struct{})}
 	p.asks.init()
 	if err := p.enter(ctx); err != nil {

@@ -47,7 +47,7 @@ func RetryWhile(ctx context.Context, store kv.Store, opt Options, again func() b
 
 // attempt is one try.
 func attempt(ctx context.Context, store kv.Store, opt Options, alone bool, fn func(*Tx) error) error {
-	if alone && opt.Turn == nil {
+	if alone && opt.Turn == nil && !opt.Urgent {
 		turn, err := store.Exclusive(ctx)
 		if err != nil {
 			return err

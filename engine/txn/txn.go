@@ -33,6 +33,7 @@ type Options struct {
 	Write    bool         // without it, writes fail with ErrReadOnly and reads are not tracked
 	MaxBytes int64        // most bytes that its writes may take in memory; 0 = no limit
 	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
+	Urgent   bool         // it never takes the turn, see kv.Batch
 	Meter    Meter        // who counts what transactions do; may be nil
 	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
 	// it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
@@ -580,7 +581,7 @@ func refusal(err error) error {
 
 // batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
-	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn, Told: tx.told}
+	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn, Urgent: tx.opt.Urgent, Told: tx.told}
 	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))
 	bulk := tx.bulk
 	var c overlay.Cursor

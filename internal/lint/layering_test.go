@@ -69,7 +69,7 @@ var layers = [][]string{
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
-	{"cmd/nacretest/beside", "cmd/nacretest/bulk", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff",
+	{"cmd/nacretest/beside", "cmd/nacretest/bulk", "cmd/nacretest/cluster", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff",
 		"cmd/nacretest/doors", "cmd/nacretest/index",
 		"cmd/nacretest/isolation", "cmd/nacretest/pgspeed", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
 	{"cmd/nacre", "cmd/nacretest"},

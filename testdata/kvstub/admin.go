@@ -3,73 +3,148 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tikv/client-go/v2/testutils"
 )
 
-// admin is how a test makes trouble:
+// boss makes the trouble that a test asks for.
+type boss struct {
+	mu       sync.Mutex // guards what orders change in machines and regions
+	cl       *testutils.MockCluster
+	ids      []uint64 // of the stores
+	machines []*machine
+	flaw     *flaws
+	driver   *pdServer
+}
+
+// orders is how a test makes trouble:
 //
-//	/split?key=HEX             a region ends at the key
-//	/leaders                   all regions get another leader
+//	/split?key=HEX             a region ends at the key; without one at a key that was locked lately
+//	/leaders                   all regions get another leader, of the stores that are on
+//	/regions                   how many there are
 //	/stop?store=N /start?store=N
+//	                           a store goes off with all its connections, or on again; what it leads
+//	                           waits for /leaders, as it does for an election
 //	/commits?lose=N&refuse=N   the connections of so many commits break, after or before they are executed
 //	/slow?times=N&ms=N         so many requests that lock wait so long before they are executed
 //	/hold /go                  commits wait, or go on
 //	/safepoint?ts=N            what is older may be gone
-func admin(cl *testutils.MockCluster, stores []uint64, flaw *flaws, driver *pdServer) http.Handler {
+//	/debug/pprof/              profiles of the stubs
+func (b *boss) orders() http.Handler {
 	mux := http.NewServeMux()
 	number := func(r *http.Request, name string) int { n, _ := strconv.Atoi(r.FormValue(name)); return n }
-	mux.HandleFunc("/split", func(w http.ResponseWriter, r *http.Request) {
-		key, err := hex.DecodeString(r.FormValue("key"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		region, _, _ := cl.GetRegionByKey(memcomparable(key))
-		peers := cl.AllocIDs(len(region.Peers))
-		cl.Split(region.Id, cl.AllocID(), key, peers, peers[0])
-	})
-	mux.HandleFunc("/leaders", func(w http.ResponseWriter, _ *http.Request) {
-		for _, r := range cl.ScanRegions(nil, nil, 0) {
-			peers := r.Meta.Peers
-			for i, p := range peers {
-				if p.Id == r.Leader.Id {
-					cl.ChangeLeader(r.Meta.Id, peers[(i+1)%len(peers)].Id)
-				}
+	order := func(path string, do func(r *http.Request) error) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if err := do(r); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
 			}
-		}
+		})
+	}
+	order("/split", func(r *http.Request) error { return b.split(r.FormValue("key")) })
+	order("/leaders", func(*http.Request) error { b.elect(); return nil })
+	order("/stop", func(r *http.Request) error { return b.turn(number(r, "store"), false) })
+	order("/start", func(r *http.Request) error { return b.turn(number(r, "store"), true) })
+	order("/commits", func(r *http.Request) error {
+		b.flaw.set(number(r, "lose"), number(r, "refuse"))
+		return nil
 	})
-	mux.HandleFunc("/regions", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, len(cl.ScanRegions(nil, nil, 0)))
+	order("/slow", func(r *http.Request) error {
+		b.flaw.delayPrewrites(number(r, "times"), time.Duration(number(r, "ms"))*time.Millisecond)
+		return nil
 	})
-	mux.HandleFunc("/stop", func(_ http.ResponseWriter, r *http.Request) { cl.StopStore(stores[number(r, "store")]) })
-	mux.HandleFunc("/start", func(_ http.ResponseWriter, r *http.Request) {
-		cl.StartStore(stores[number(r,
-			"store")])
-	})
-	mux.HandleFunc("/commits", func(_ http.ResponseWriter, r *http.Request) {
-		flaw.set(number(r, "lose"), number(r, "refuse"))
-	})
-	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) {
-		flaw.delayPrewrites(number(r, "times"), time.Duration(number(r, "ms"))*time.Millisecond)
-	})
-	mux.HandleFunc("/hold", func(http.ResponseWriter, *http.Request) { flaw.holdCommits(true) })
-	mux.HandleFunc("/go", func(http.ResponseWriter, *http.Request) { flaw.holdCommits(false) })
-	mux.HandleFunc("/safepoint", func(w http.ResponseWriter, r *http.Request) {
+	order("/hold", func(*http.Request) error { b.flaw.holdCommits(true); return nil })
+	order("/go", func(*http.Request) error { b.flaw.holdCommits(false); return nil })
+	order("/safepoint", func(r *http.Request) error {
 		ts, err := strconv.ParseUint(r.FormValue("ts"), 10, 64)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+			return err
 		}
-		driver.mu.Lock()
-		defer driver.mu.Unlock()
-		driver.safe = ts
+		b.driver.mu.Lock()
+		defer b.driver.mu.Unlock()
+		b.driver.safe = ts
+		return nil
+	})
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/regions", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, len(b.cl.ScanRegions(nil, nil, 0)))
 	})
 	return mux
+}
+
+// split ends a region at a key, in hex.
+func (b *boss) split(text string) error {
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		if key = b.flaw.lockedLately(); key == nil {
+			return errors.New("nothing was locked yet")
+		}
+	}
+	region, leader, _ := b.cl.GetRegionByKey(memcomparable(key))
+	if bytes.Equal(region.StartKey, memcomparable(key)) {
+		return nil // one begins there
+	}
+	place := 0
+	for i, p := range region.Peers {
+		if leader != nil && p.Id == leader.Id {
+			place = i
+		}
+	}
+	peers := b.cl.AllocIDs(len(region.Peers))
+	b.cl.Split(region.Id, b.cl.AllocID(), key, peers, peers[place])
+	return nil
+}
+
+// elect gives each region another leader, on a store that is on.
+func (b *boss) elect() {
+	for _, r := range b.cl.ScanRegions(nil, nil, 0) {
+		peers := r.Meta.Peers
+		at := 0
+		for i, p := range peers {
+			if r.Leader != nil && p.Id == r.Leader.Id {
+				at = i
+			}
+		}
+		for i := range peers {
+			p := peers[(at+1+i)%len(peers)]
+			if n := slices.Index(b.ids, p.StoreId); n >= 0 && b.machines[n].server != nil {
+				b.cl.ChangeLeader(r.Meta.Id, p.Id)
+				break
+			}
+		}
+	}
+}
+
+// turn switches a store off, or on.
+func (b *boss) turn(n int, on bool) error {
+	if n < 0 || n >= len(b.machines) {
+		return fmt.Errorf("there is no store %d", n)
+	}
+	m := b.machines[n]
+	switch {
+	case on && m.server == nil:
+		if err := m.start(m.addr); err != nil {
+			return err
+		}
+		b.cl.StartStore(b.ids[n])
+	case !on && m.server != nil:
+		b.cl.StopStore(b.ids[n])
+		m.stop()
+	}
+	return nil
 }
 
 // memcomparable is the form that keys have in regions: groups of eight bytes, each with the number of bytes that fill

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/pingcap/kvproto/pkg/tikvpb"
 )
 
@@ -16,18 +19,54 @@ type flaws struct {
 	slow   int           // so many requests that lock wait before they are executed
 	wait   time.Duration // for so long
 	hold   chan struct{} // commits wait for its end, where it is not nil
+	locked [][]byte      // keys of requests that lock, the last ones
+	next   int           // the place for the next
 }
+
+// keptKeys is how many keys flaws remember.
+const keptKeys = 64
+
+// note remembers a key of a request that locks.
+func (f *flaws) note(q *kvrpcpb.PrewriteRequest) {
+	if q == nil || len(q.Mutations) == 0 {
+		return
+	}
+	key := bytes.Clone(q.Mutations[len(q.Mutations)/2].Key)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.locked) < keptKeys {
+		f.locked = append(f.locked, key)
+		return
+	}
+	f.locked[f.next%keptKeys] = key
+	f.next++
+}
+
+// lockedLately gives one of the keys that were locked lately; nil where none was.
+func (f *flaws) lockedLately() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.locked) == 0 {
+		return nil
+	}
+	return f.locked[rand.IntN(len(f.locked))]
+}
+
+// lease begins the keys that each server writes every few seconds. The faults are for what a test writes.
+var lease = []byte("nacre-lease/")
 
 var errLost = errors.New("the connection is lost")
 
 // around runs a request, or behaves as if the connection broke.
 func (f *flaws) around(q *tikvpb.BatchCommandsRequest_Request,
 	run func() (*tikvpb.BatchCommandsResponse_Response, error)) (*tikvpb.BatchCommandsResponse_Response, error) {
-	if _, prewrite := q.Cmd.(*tikvpb.BatchCommandsRequest_Request_Prewrite); prewrite {
+	if lock, prewrite := q.Cmd.(*tikvpb.BatchCommandsRequest_Request_Prewrite); prewrite {
+		f.note(lock.Prewrite)
 		time.Sleep(f.delay())
 		return run()
 	}
-	if _, commit := q.Cmd.(*tikvpb.BatchCommandsRequest_Request_Commit); !commit {
+	commit, ok := q.Cmd.(*tikvpb.BatchCommandsRequest_Request_Commit)
+	if !ok || commit.Commit == nil || len(commit.Commit.Keys) == 0 || bytes.HasPrefix(commit.Commit.Keys[0], lease) {
 		return run()
 	}
 	f.mu.Lock()

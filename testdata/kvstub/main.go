@@ -88,46 +88,73 @@ func serve(pdAddr, dir string, stores int, opts []grpc.ServerOption, scheme stri
 	if err != nil {
 		return addresses{}, err
 	}
-	listen := func(addr string, register func(*grpc.Server, string)) (string, error) {
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			return "", err
-		}
-		g := grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(maxMessage))...)
-		register(g, l.Addr().String())
-		go func() { log.Fatal(g.Serve(l)) }()
-		return l.Addr().String(), nil
-	}
+	opts = append(opts, grpc.MaxRecvMsgSize(maxMessage))
 	flaw, driver := &flaws{}, &pdServer{cluster: cl}
 	var at addresses
+	var machines []*machine
 	ids, peers, region := cl.AllocIDs(stores), cl.AllocIDs(stores), cl.AllocID()
 	for i := range stores {
-		addr, err := listen("127.0.0.1:0", func(g *grpc.Server, addr string) {
-			tikvpb.RegisterTikvServer(g, &store{addr: addr, cli: cli, flaw: flaw})
+		m := &machine{opts: opts}
+		m.register = func(g *grpc.Server) {
+			tikvpb.RegisterTikvServer(g, &store{addr: m.addr, cli: cli, flaw: flaw})
 			healthpb.RegisterHealthServer(g, health.NewServer()) // the client asks it whether a store is alive
-		})
-		if err != nil {
+		}
+		if err := m.start("127.0.0.1:0"); err != nil {
 			return addresses{}, err
 		}
-		cl.AddStore(ids[i], addr)
-		at.Stores = append(at.Stores, addr)
+		cl.AddStore(ids[i], m.addr)
+		at.Stores = append(at.Stores, m.addr)
+		machines = append(machines, m)
 	}
 	cl.Bootstrap(region, ids, peers, peers[0])
-	at.PD, err = listen(pdAddr, func(g *grpc.Server, addr string) {
-		url := fmt.Sprintf("%s://%s", scheme, addr)
-		driver.url = url
+	pd := &machine{opts: opts}
+	pd.register = func(g *grpc.Server) {
+		driver.url = fmt.Sprintf("%s://%s", scheme, pd.addr)
 		pdpb.RegisterPDServer(g, driver)
-		etcdpb.RegisterClusterServer(g, &etcdCluster{url: url})
+		etcdpb.RegisterClusterServer(g, &etcdCluster{url: driver.url})
 		etcdpb.RegisterKVServer(g, &etcdKV{m: map[string][]byte{}})
-	})
-	if err != nil {
+	}
+	if err := pd.start(pdAddr); err != nil {
 		return addresses{}, err
 	}
+	at.PD = pd.addr
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return addresses{}, err
 	}
 	at.Admin = l.Addr().String()
-	go func() { log.Fatal(http.Serve(l, admin(cl, ids, flaw, driver))) }()
+	boss := &boss{cl: cl, ids: ids, machines: machines, flaw: flaw, driver: driver}
+	go func() { log.Fatal(http.Serve(l, boss.orders())) }()
 	return at, nil
+}
+
+// machine is where one server listens. It can be switched off, with all its connections, and on again.
+type machine struct {
+	opts     []grpc.ServerOption
+	register func(*grpc.Server)
+	addr     string
+	server   *grpc.Server // nil: it is off
+}
+
+// start listens at an address and serves.
+func (m *machine) start(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	m.addr, m.server = l.Addr().String(), grpc.NewServer(m.opts...)
+	m.register(m.server)
+	server := m.server
+	go func() {
+		if err := server.Serve(l); err != nil {
+			log.Fatal(err)
+		}
+	}()
+	return nil
+}
+
+// stop closes the listener and all connections, as the end of the process does.
+func (m *machine) stop() {
+	m.server.Stop()
+	m.server = nil
 }

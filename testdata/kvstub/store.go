@@ -94,7 +94,28 @@ func (s *store) KvScanLock(c context.Context, q *kvrpcpb.ScanLockRequest) (*kvrp
 
 func (s *store) KvResolveLock(c context.Context,
 	q *kvrpcpb.ResolveLockRequest) (*kvrpcpb.ResolveLockResponse, error) {
+	if len(q.Keys) > 0 {
+		return s.resolveKeys(c, q)
+	}
 	return do[*kvrpcpb.ResolveLockResponse](s, c, tikvrpc.CmdResolveLock, q)
+}
+
+// resolveKeys ends the locks at some keys. The mock store would look through all keys of the region for them.
+func (s *store) resolveKeys(c context.Context, q *kvrpcpb.ResolveLockRequest) (*kvrpcpb.ResolveLockResponse, error) {
+	if q.CommitVersion == 0 {
+		r, err := do[*kvrpcpb.BatchRollbackResponse](s, c, tikvrpc.CmdBatchRollback,
+			&kvrpcpb.BatchRollbackRequest{Context: q.Context, StartVersion: q.StartVersion, Keys: q.Keys})
+		if err != nil {
+			return nil, err
+		}
+		return &kvrpcpb.ResolveLockResponse{RegionError: r.RegionError}, nil // an error of a key: it was ended already
+	}
+	r, err := do[*kvrpcpb.CommitResponse](s, c, tikvrpc.CmdCommit,
+		&kvrpcpb.CommitRequest{Context: q.Context, StartVersion: q.StartVersion, Keys: q.Keys, CommitVersion: q.CommitVersion})
+	if err != nil {
+		return nil, err
+	}
+	return &kvrpcpb.ResolveLockResponse{RegionError: r.RegionError}, nil
 }
 
 func (s *store) KvGC(c context.Context, q *kvrpcpb.GCRequest) (*kvrpcpb.GCResponse, error) {

@@ -35,12 +35,11 @@ func (c *sqlConn) transact(ctx context.Context, stmts []string) ([]value.Value, 
 	if err != nil {
 		return nil, anomaly.Unknown, err
 	}
-	switch err := harness.FirstError(answers); {
-	case err == nil:
-	case harness.IsConflict(err):
-		return nil, anomaly.Aborted, nil
-	default:
+	switch outcome, err := harness.OutcomeOf(harness.FirstError(answers)); {
+	case err != nil, outcome == harness.Unsure:
 		return nil, anomaly.Unknown, err
+	case outcome == harness.NotDone:
+		return nil, anomaly.Aborted, nil
 	}
 	if c.framed {
 		answers = answers[1 : len(answers)-1]

@@ -29,6 +29,7 @@ import (
 //	engine  statements in interactive transactions, in this process
 //	text    BEGIN … COMMIT texts, in this process
 //	wire    BEGIN … COMMIT texts over WebSockets, in a process of its own that can be killed
+//	cluster the same to three processes over a cluster of stubs, each of which can be killed
 type target interface {
 	// connect opens what one client works with.
 	connect(ctx context.Context) (conn, error)
@@ -63,6 +64,13 @@ var errClosed = errors.New("the connection is gone")
 func openTarget(ctx context.Context, level, store, dir string) (target, error) {
 	path := filepath.Join(dir, "store")
 	switch {
+	case level == "cluster":
+		f, err := harness.StartFleet(ctx, 3)
+		if err != nil {
+			return nil, err
+		}
+		t := &fleetTarget{f: f}
+		return t, setUp(ctx, t)
 	case level == "kv" && store == "memory":
 		return kvTarget{mem.New()}, nil
 	case level == "kv":
@@ -89,7 +97,7 @@ func openTarget(ctx context.Context, level, store, dir string) (target, error) {
 		}
 		return t, setUp(ctx, t)
 	}
-	return nil, fmt.Errorf("no level %q: kv, engine, text, wire", level)
+	return nil, fmt.Errorf("no level %q: kv, engine, text, wire, cluster", level)
 }
 
 // setUp makes the namespace and database, which each connection only selects, and the tables.

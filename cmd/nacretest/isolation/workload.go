@@ -27,17 +27,17 @@ type loadOptions struct {
 }
 
 func (o *loadOptions) flags(fs *flag.FlagSet, txns int) {
-	fs.StringVar(&o.level, "level", "kv", "kv, engine, text or wire")
-	fs.StringVar(&o.store, "store", "bolt", "memory or bolt")
+	fs.StringVar(&o.level, "level", "kv", "kv, engine, text, wire or cluster")
+	fs.StringVar(&o.store, "store", "bolt", "memory or bolt; a cluster has its own")
 	fs.IntVar(&o.clients, "clients", 16, "clients at once")
 	fs.IntVar(&o.txns, "txns", txns, "transactions of all clients together")
-	fs.IntVar(&o.kills, "kills", 0, "kill -9 so often in the run (wire on bolt only)")
+	fs.IntVar(&o.kills, "kills", 0, "kill -9 so often in the run (wire on bolt, and cluster)")
 	o.RunOptions.Flags(fs, "")
 }
 
 func (o *loadOptions) check() error {
-	if o.kills > 0 && o.during == nil && (o.level != "wire" || o.store != "bolt") {
-		return errors.New("-kills needs -level wire and -store bolt")
+	if o.kills > 0 && o.during == nil && o.level != "cluster" && (o.level != "wire" || o.store != "bolt") {
+		return errors.New("-kills needs -level wire and -store bolt, or -level cluster")
 	}
 	return nil
 }

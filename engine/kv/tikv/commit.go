@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	tikverr "github.com/tikv/client-go/v2/error"
@@ -35,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if s.moved(b.Snapshot) {
 		return 0, kv.ErrMoved
 	}
-	if err := s.gate.enter(ctx, b.Turn); err != nil {
+	if err := s.gate.enter(ctx, b); err != nil {
 		return 0, err
 	}
 	defer s.gate.leave()
@@ -330,7 +331,7 @@ func (a *attempt) intercept(next interceptor.RPCInterceptorFunc) interceptor.RPC
 				a.refuse(err)
 				return &tikvrpc.Response{Resp: &kvrpcpb.PrewriteResponse{Errors: []*kvrpcpb.KeyError{stop(err)}}}, nil
 			}
-			resp, err := next(target, req)
+			resp, err := a.lock(next, target, req)
 			a.store.order.stamping(a.flight)
 			return resp, err
 		case tikvrpc.CmdCommit:
@@ -341,6 +342,43 @@ func (a *attempt) intercept(next interceptor.RPCInterceptorFunc) interceptor.RPC
 		}
 		return next(target, req)
 	}
+}
+
+// How a request that locks keys looks again at those that somebody else has locked.
+const (
+	firstLook = 4 * time.Millisecond
+	lastLook  = 64 * time.Millisecond
+	lookFor   = 400 * time.Millisecond
+)
+
+// lock sends a request that locks keys, and again and again for a while where it meets locks. The client would wait for
+// them too, but for up to three seconds between two looks, and with what it has locked already: all who want that wait as
+// long, and so does this whole process for the keys that it has in common with it. What stays locked is left to the
+// client, which ends transactions that nobody commits any more.
+func (a *attempt) lock(next interceptor.RPCInterceptorFunc, target string, req *tikvrpc.Request) (*tikvrpc.Response, error) {
+	resp, err := next(target, req)
+	waited := time.Duration(0)
+	for pause := firstLook; err == nil && locked(resp) && waited < lookFor && a.ctx.Err() == nil; pause = min(2*pause, lastLook) {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-a.ctx.Done():
+			timer.Stop()
+			return resp, err
+		}
+		waited += pause
+		resp, err = next(target, req)
+	}
+	return resp, err
+}
+
+// locked reports whether a request was refused for locks of others alone.
+func locked(resp *tikvrpc.Response) bool {
+	answer, ok := resp.Resp.(*kvrpcpb.PrewriteResponse)
+	if !ok || answer.RegionError != nil || len(answer.Errors) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(answer.Errors, func(e *kvrpcpb.KeyError) bool { return e.Locked == nil })
 }
 
 // stop is the answer to the client after which it undoes its transaction.

@@ -51,9 +51,9 @@ func (g *gate) wait(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// enter begins a commit that holds turn, or none; leave ends it.
-func (g *gate) enter(ctx context.Context, turn *kv.Turn) error {
-	if err := g.wait(ctx, func() bool { return g.turn == nil || g.turn == turn }); err != nil {
+// enter begins the commit of a batch; leave ends it.
+func (g *gate) enter(ctx context.Context, b *kv.Batch) error {
+	if err := g.wait(ctx, func() bool { return g.turn == nil || g.turn == b.Turn || b.Urgent }); err != nil {
 		return err
 	}
 	defer g.mu.Unlock()

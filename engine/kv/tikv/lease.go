@@ -9,37 +9,36 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	tikverr "github.com/tikv/client-go/v2/error"
 	"github.com/tikv/client-go/v2/oracle"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// lease keeps other processes away from a prefix: all, or of a store that is shared all that do not share it, as
-// those of earlier versions. They would not tell what they change, nor hear of what others have changed.
+// lease keeps processes with other rules away from a prefix: those of earlier versions, which would not tell what they
+// change, nor hear of what others have changed.
 //
-// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds.
-// The holder renews it; processes that share the store hold it together, under one name, and each may renew it. It
-// stops committing by its own clock before the lease is over: leaseTime is counted from before the request that got
-// it, and clocks may run apart by leaseSlack.
+// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds. All
+// processes with the same rules hold it together, under one name, and each may renew it. A process stops committing by its
+// own clock before the lease is over: leaseTime is counted from before the request that got it, and clocks may run apart by
+// leaseSlack.
 type lease struct {
 	store *Store
 	key   []byte
-	id    string
 	until atomic.Int64 // nanoseconds since began: no commit begins later
 	began time.Time
 	quit  chan struct{}
 	done  sync.WaitGroup
 }
 
-// sharedHolder is the holder where processes share the store. The number is that of the rules by which they do.
-const sharedHolder = "shared 1"
+// together is the name of the holder. The number is that of the rules by which processes share a store.
+const together = "shared 1"
 
 const (
-	leaseTime  = 10 * time.Second
+	leaseTime  = time.Minute // long: a store that is slow must not end it, and only processes with other rules wait for its end
 	leaseSlack = 2 * time.Second
-	leaseBeat  = leaseTime / 5
+	leaseLook  = 5 * time.Second        // how often a process looks at it
+	leaseAgain = 500 * time.Millisecond // how soon it looks again after somebody else was quicker
 )
 
 // holder is the value at the key of a lease.
@@ -48,18 +47,15 @@ type holder struct {
 	Until int64  `json:"until"` // milliseconds since 1970, by the clock of the cluster
 }
 
-// take takes the lease, and keeps it until drop. Where a process is left over that does not renew it any more, it
-// waits for the end of its lease; a renewal that was on its way when that process was killed may still arrive.
+// take takes the lease, or a part in it, and keeps it until drop. It waits for the end of that of a process with other rules
+// which does not renew it any more; a renewal that was on its way when that process was killed may still arrive.
 // Errors: kv.ErrLocked for one that is alive.
 func (l *lease) take(ctx context.Context, s *Store) error {
-	l.store, l.id, l.began, l.quit = s, uuid.NewString(), time.Now(), make(chan struct{})
-	if s.opt.Shared {
-		l.id = sharedHolder
-	}
+	l.store, l.began, l.quit = s, time.Now(), make(chan struct{})
 	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)
 	var last holder
 	for renewals := -1; ; {
-		other, err := l.renew(ctx, leaseTime)
+		other, err := l.renew(ctx)
 		switch {
 		case err == nil:
 			l.done.Go(l.keep)
@@ -74,17 +70,16 @@ func (l *lease) take(ctx context.Context, s *Store) error {
 			last = other
 		}
 		select {
-		case <-time.After(leaseTime / 20):
+		case <-time.After(leaseAgain):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// renew holds the lease for so long from now on; 0 gives it back. kv.ErrLocked: somebody else has it, the answer is
-// who.
-func (l *lease) renew(ctx context.Context, d time.Duration) (other holder, err error) {
-	ctx, cancel := context.WithTimeout(ctx, leaseTime)
+// renew holds the lease from now on for leaseTime. kv.ErrLocked: somebody with other rules has it, the answer is who.
+func (l *lease) renew(ctx context.Context) (other holder, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*leaseLook)
 	defer cancel()
 	asked := time.Since(l.began)
 	tx, err := l.store.client.Begin()
@@ -101,73 +96,58 @@ func (l *lease) renew(ctx context.Context, d time.Duration) (other holder, err e
 		}
 	}
 	now := oracle.ExtractPhysical(tx.StartTS())
-	if other.ID != l.id && other.Until > now {
-		return other, fmt.Errorf("the prefix is served by another process: %w", kv.ErrLocked)
+	if other.ID != together && other.Until > now {
+		return other, fmt.Errorf("the prefix is served by another version: %w", kv.ErrLocked)
 	}
-	if left := time.Duration(other.Until-now) * time.Millisecond; l.store.opt.Shared && other.ID == l.id &&
-		left > leaseTime*3/4 { // another process has renewed it just now
+	left := time.Duration(other.Until-now) * time.Millisecond
+	if other.ID == together && left > leaseTime*3/4 { // another process has renewed it just now
 		l.until.Store(int64(asked + left - leaseSlack))
 		return other, nil
 	}
-	if err := l.put(tx, now, d); err != nil {
+	if raw, err = json.Marshal(holder{ID: together, Until: now + leaseTime.Milliseconds()}); err != nil {
+		return other, err
+	}
+	if err := tx.Set(l.key, raw); err != nil {
 		return other, err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return other, l.store.commitFailure(err)
 	}
-	if d > 0 {
-		l.until.Store(int64(asked + d - leaseSlack))
-	}
+	l.until.Store(int64(asked + leaseTime - leaseSlack))
 	return other, nil
 }
 
-func (l *lease) put(tx interface {
-	Set(k, v []byte) error
-	Delete(k []byte) error
-}, now int64, d time.Duration) error {
-	if d == 0 {
-		return tx.Delete(l.key)
-	}
-	raw, err := json.Marshal(holder{ID: l.id, Until: now + d.Milliseconds()})
-	if err != nil {
-		return err
-	}
-	return tx.Set(l.key, raw)
-}
-
-// keep renews the lease until drop.
+// keep renews the lease until drop. Who finds it taken by a process with other rules commits nothing more.
 func (l *lease) keep() {
-	tick := time.NewTicker(leaseBeat)
-	defer tick.Stop()
+	next := time.NewTimer(leaseLook)
+	defer next.Stop()
 	for {
 		select {
 		case <-l.quit:
 			return
-		case <-tick.C:
-			_, err := l.renew(l.store.ctx, leaseTime)
-			if errors.Is(err, kv.ErrConflict) { // another process has renewed it at the same time
-				_, err = l.renew(l.store.ctx, leaseTime)
-			}
-			if err != nil && l.store.ctx.Err() == nil {
-				l.store.opt.Log.Warn("the lease of the prefix could not be renewed", "err", err)
-			}
+		case <-next.C:
 		}
+		pause := leaseLook
+		switch _, err := l.renew(l.store.ctx); {
+		case err == nil, l.store.ctx.Err() != nil:
+		case errors.Is(err, kv.ErrConflict): // another process has renewed it at the same time
+			pause = leaseAgain
+		case errors.Is(err, kv.ErrLocked):
+			l.until.Store(0)
+			l.store.opt.Log.Error("another version serves the prefix: this server commits nothing", "err", err)
+		default:
+			pause = leaseAgain
+			l.store.opt.Log.Warn("the lease of the prefix could not be renewed", "err", err)
+		}
+		next.Reset(pause)
 	}
 }
 
-// held reports whether the lease is still ours; a store without one always has it.
-func (l *lease) held() bool { return l.store == nil || int64(time.Since(l.began)) < l.until.Load() }
+// held reports whether the lease still holds.
+func (l *lease) held() bool { return int64(time.Since(l.began)) < l.until.Load() }
 
-// drop gives the lease back.
-func (l *lease) drop() error {
-	if l.store == nil {
-		return nil
-	}
+// drop ends what keeps the lease; it ends by itself, unless others keep it.
+func (l *lease) drop() {
 	close(l.quit)
 	l.done.Wait()
-	if !l.held() || l.store.opt.Shared { // it ends by itself, unless others are there
-		return nil
-	}
-	_, err := l.renew(l.store.ctx, 0)
-	return err
 }

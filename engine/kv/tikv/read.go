@@ -25,6 +25,7 @@ type reader struct {
 	store  *Store
 	at     uint64
 	helper *txnsnapshot.ClientHelper
+	sweep  *txnsnapshot.ClientHelper // with what helper knows; ends all locks of a transaction in a region at once
 
 	validating bool // what it reads is counted as that
 }
@@ -34,7 +35,8 @@ type reader struct {
 func (s *Store) reader(at uint64, own ...uint64) *reader {
 	var through, committed util.TSSet
 	through.Put(own...)
-	return &reader{store: s, at: at, helper: txnsnapshot.NewClientHelper(s.client, &through, &committed, true)}
+	return &reader{store: s, at: at, helper: txnsnapshot.NewClientHelper(s.client, &through, &committed, true),
+		sweep: txnsnapshot.NewClientHelper(s.client, &through, &committed, false)}
 }
 
 // lockWait is the longest pause before a read looks again at a lock of somebody else.
@@ -75,7 +77,11 @@ func (r *reader) clear(bo *client.Backoffer, errs ...*kvrpcpb.KeyError) error {
 		}
 		locks = append(locks, l)
 	}
-	wait, err := r.helper.ResolveLocks(bo, r.at, locks)
+	helper := r.helper
+	if len(locks) > 1 { // a process that was killed may have left thousands of them behind
+		helper = r.sweep
+	}
+	wait, err := helper.ResolveLocks(bo, r.at, locks)
 	if err != nil || wait <= 0 {
 		return err
 	}

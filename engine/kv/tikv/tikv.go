@@ -31,8 +31,6 @@ type Options struct {
 	TLS       TLS
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
-	Shared    bool                  // other processes may have the prefix open too; without it Open takes a lease of it
-	Guarded   bool                  // with Shared: only those that open it as shared may
 }
 
 // TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and
@@ -78,7 +76,7 @@ type Store struct {
 var _ kv.Store = (*Store)(nil)
 
 // Open connects to a cluster. Errors: kv.ErrUnavailable where no placement driver answers in time, kv.ErrLocked
-// where another process has the prefix; what is wrong with opt.
+// where a process of an earlier version has the prefix; what is wrong with opt.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -101,11 +99,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		s.cancel()
 		return nil, err
 	}
-	if !opt.Shared || opt.Guarded {
-		if err := s.lease.take(ctx, s); err != nil {
-			s.cancel()
-			return nil, errors.Join(err, s.client.Close())
-		}
+	if err := s.lease.take(ctx, s); err != nil {
+		s.cancel()
+		return nil, errors.Join(err, s.client.Close())
 	}
 	s.folder.start(s)
 	return s, nil
@@ -167,7 +163,7 @@ func (s *Store) dial(security config.Security) error {
 	}
 	safe := safePoint{driver: driver, ctx: s.ctx, wait: s.opt.Timeout}
 	codec := client.NewCodecPDClient(client.ModeTxn, util.InterceptedPDClient{Client: driver})
-	rpc := client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec()))
+	rpc := &resolver{Client: client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec())), ctx: s.ctx}
 	id := fmt.Sprintf("tikv-%d", driver.GetClusterID(s.ctx))
 	if s.client, err = client.NewKVStore(id, codec, safe, rpc); err != nil {
 		driver.Close()
@@ -245,9 +241,9 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.folder.stop()
-	err := s.lease.drop()
+	s.lease.drop()
 	s.cancel()
-	if err := errors.Join(err, s.client.Close()); err != nil {
+	if err := s.client.Close(); err != nil {
 		return fmt.Errorf("close the cluster: %w", err)
 	}
 	return nil

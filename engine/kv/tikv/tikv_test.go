@@ -47,7 +47,7 @@ func open(t testing.TB, opt tikv.Options) *tikv.Store {
 func cluster(t *testing.T, args ...string) (*stub.Cluster, func(tikv.Options) *tikv.Store) {
 	c := stub.Start(t, args...)
 	return c, func(opt tikv.Options) *tikv.Store {
-		opt.PD, opt.Shared = []string{c.PD}, true
+		opt.PD = []string{c.PD}
 		st := open(t, opt)
 		t.Cleanup(func() {
 			if err := st.Close(); err != nil {
@@ -444,15 +444,45 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestLease: a prefix has one process at a time, and the next one when that is gone.
-func TestLease(t *testing.T) {
-	c := stub.Start(t)
-	opt := tikv.Options{PD: []string{c.PD}, Prefix: "p"}
-	one := open(t, opt)
-	if _, err := tikv.Open(ctx, opt); !errors.Is(err, kv.ErrLocked) {
-		t.Errorf("a second one: %v", err)
+// TestUrgent: what says that a process is there does not wait for the turn of others.
+func TestUrgent(t *testing.T) {
+	st := open(t, tikv.Options{})
+	defer st.Close()
+	turn, err := st.Exclusive(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
+	sn, err := st.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Release()
+	urgent := batch(sn, kv.ReadSet{}, "a", "1")
+	urgent.Urgent = true
+	if _, err := st.Commit(ctx, urgent); err != nil {
+		t.Error(err)
+	}
+	soon, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := st.Commit(soon, batch(sn, kv.ReadSet{}, "b", "1")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("another one passes the turn: %v", err)
+	}
+	turn.Release()
+	if got := kvtest.All(t, st); got != "a=1" {
+		t.Error(got)
+	}
+}
+
+// TestLease: several processes share a prefix. One with other rules keeps them away while it renews its lease, and waits
+// for none of them to be gone: it does not get the lease before the last one is.
+func TestLease(t *testing.T) {
+	c, renew := otherRules(t)
+	opt := tikv.Options{PD: []string{c.PD}, Prefix: "p"}
+	one, two := open(t, opt), open(t, opt)
 	kvtest.Put(t, one, "a", "1")
+	if got := kvtest.All(t, two); got != "a=1" {
+		t.Errorf("the other one: %s", got)
+	}
 	elsewhere := open(t, tikv.Options{PD: opt.PD, Prefix: "p2"})
 	if got := kvtest.All(t, elsewhere); got != "" {
 		t.Errorf("another prefix: %s", got)
@@ -460,64 +490,80 @@ func TestLease(t *testing.T) {
 	if err := errors.Join(elsewhere.Close(), one.Close()); err != nil {
 		t.Error(err)
 	}
-	next := open(t, opt)
-	if got := kvtest.All(t, next); got != "a=1" {
-		t.Errorf("the next one: %s", got)
-	}
-	if err := next.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestLeaseOfMany: those that share a prefix keep away who wants it alone, also when the first of them is gone, and are
-// kept away by that one.
-func TestLeaseOfMany(t *testing.T) {
-	c := stub.Start(t)
-	alone := tikv.Options{PD: []string{c.PD}, Prefix: "p"}
-	shared := alone
-	shared.Shared, shared.Guarded = true, true
-	one, two := open(t, shared), open(t, shared)
-	if _, err := tikv.Open(ctx, alone); !errors.Is(err, kv.ErrLocked) {
-		t.Errorf("beside two that share it: %v", err)
-	}
-	if err := one.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := tikv.Open(ctx, alone); !errors.Is(err, kv.ErrLocked) {
-		t.Errorf("beside one that shares it: %v", err)
-	}
-	kvtest.Put(t, two, "a", "1")
+	kvtest.Put(t, two, "a", "2")
 	if err := two.Close(); err != nil {
 		t.Error(err)
 	}
-	last := open(t, alone) // it waits for the end of the lease
-	if _, err := tikv.Open(ctx, shared); !errors.Is(err, kv.ErrLocked) {
-		t.Errorf("beside one that has it alone: %v", err)
+	stop := make(chan struct{})
+	var alive sync.WaitGroup
+	renew(time.Minute)
+	alive.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+				renew(time.Minute + time.Duration(n)*time.Second)
+			}
+		}
+	})
+	if _, err := tikv.Open(ctx, opt); !errors.Is(err, kv.ErrLocked) {
+		t.Errorf("beside one with other rules: %v", err)
 	}
-	if err := last.Close(); err != nil {
+	close(stop)
+	alive.Wait()
+}
+
+// otherRules starts a cluster, and gives what a process with other rules does to the lease of prefix p.
+func otherRules(t *testing.T) (*stub.Cluster, func(time.Duration)) {
+	c := stub.Start(t)
+	raw, err := txnkv.NewClient([]string{c.PD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = raw.Close() })
+	return c, func(d time.Duration) {
+		tx, err := raw.Begin()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		until := oracle.ExtractPhysical(tx.StartTS()) + d.Milliseconds()
+		v := fmt.Appendf(nil, `{"id":"somebody","until":%d}`, until)
+		if err := errors.Join(tx.Set([]byte("nacre-lease/p\x00"), v), tx.Commit(ctx)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLeaseTaken: a process whose lease somebody with other rules has taken commits nothing more.
+func TestLeaseTaken(t *testing.T) {
+	c, renew := otherRules(t)
+	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: "p"})
+	kvtest.Put(t, st, "a", "1")
+	renew(time.Hour)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		sn, err := st.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = st.Commit(ctx, batch(sn, kv.ReadSet{}, "a", "2"))
+		sn.Release()
+		if errors.Is(err, kv.ErrUnavailable) {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it goes on: %v", err)
+		}
+	}
+	if err := st.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestLeaseLeftOver: who was killed is waited for until its lease ends, also when its last renewal arrives late.
 func TestLeaseLeftOver(t *testing.T) {
-	c := stub.Start(t)
-	raw, err := txnkv.NewClient([]string{c.PD})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
-	renew := func(d time.Duration) {
-		tx, err := raw.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		until := oracle.ExtractPhysical(tx.StartTS()) + d.Milliseconds()
-		v := fmt.Appendf(nil, `{"id":"somebody","until":%d}`, until)
-		if err := errors.Join(tx.Set([]byte("nacre-lease/p\x00"), v), tx.Commit(ctx)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c, renew := otherRules(t)
 	renew(time.Second)
 	done := make(chan error, 1)
 	go func() {

@@ -90,7 +90,7 @@ func newHistory() *history { return &history{last: map[string]int{}, ids: map[ui
 // split and leaders move.
 func TestTold(t *testing.T) {
 	c, prefix := stub.Shared(t)
-	opt := tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true}
+	opt := tikv.Options{PD: []string{c.PD}, Prefix: prefix}
 	stores := []*tikv.Store{open(t, opt), open(t, opt), open(t, opt)}
 	listeners := []kv.Listener{listen(t, stores[0]), listen(t, stores[1])}
 	histories := []*history{newHistory(), newHistory()}
@@ -154,7 +154,7 @@ func TestTold(t *testing.T) {
 // TestToldUpTo: a listener that listens up to a commit hears that, and nothing later.
 func TestToldUpTo(t *testing.T) {
 	c, prefix := stub.Shared(t)
-	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true})
+	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: prefix})
 	l := listen(t, st)
 	var got []string
 	hear := func(_ uint64, told []byte) error {
@@ -204,7 +204,7 @@ func TestToldUpTo(t *testing.T) {
 // TestToldLate: a commit that takes longer than its lane's time is written anew into a later lane, and heard once.
 func TestToldLate(t *testing.T) {
 	c := stub.Start(t)
-	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: "p", Shared: true})
+	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: "p"})
 	l, h := listen(t, st), newHistory()
 	c.Order(t, "/slow", "times", "1", "ms", "700")
 	done := make(chan error, 1)
@@ -232,7 +232,7 @@ func TestToldLate(t *testing.T) {
 // TestToldNothing: a listener gives up with its context, and a store that is closed does not listen.
 func TestToldNothing(t *testing.T) {
 	c, prefix := stub.Shared(t)
-	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true})
+	st := open(t, tikv.Options{PD: []string{c.PD}, Prefix: prefix})
 	l := listen(t, st)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

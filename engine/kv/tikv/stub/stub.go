@@ -37,7 +37,7 @@ var (
 // with the process.
 func Shared(t testing.TB) (c *Cluster, prefix string) {
 	t.Helper()
-	once.Do(func() { shared, failed = start() })
+	once.Do(func() { shared, failed = Run() })
 	if failed != nil {
 		t.Fatal(failed)
 	}
@@ -47,7 +47,7 @@ func Shared(t testing.TB) (c *Cluster, prefix string) {
 // Start starts a cluster for one test. args are those of kvstub.
 func Start(t testing.TB, args ...string) *Cluster {
 	t.Helper()
-	c, err := start(args...)
+	c, err := Run(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,8 @@ func (c *Cluster) Stop() {
 	_ = c.cmd.Wait()
 }
 
-func start(args ...string) (*Cluster, error) {
+// Run starts a cluster. args are those of kvstub; the caller ends it with Stop. It needs the sources of nacre, and go.
+func Run(args ...string) (*Cluster, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/nacredb/nacre").Output()
 	if err != nil {
 		return nil, fmt.Errorf("find the repository: %w", err)
@@ -91,18 +92,27 @@ func start(args ...string) (*Cluster, error) {
 // Order asks for trouble: a path of testdata/kvstub/admin.go and its arguments, name and value in turn.
 func (c *Cluster) Order(t testing.TB, path string, args ...string) string {
 	t.Helper()
+	said, err := c.Ask(path, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// Ask is Order without a test.
+func (c *Cluster) Ask(path string, args ...string) (string, error) {
 	q := url.Values{}
 	for i := 0; i+1 < len(args); i += 2 {
 		q.Set(args[i], args[i+1])
 	}
 	resp, err := http.Get("http://" + c.Admin + path + "?" + q.Encode())
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s: %s, %v", path, resp.Status, body, err)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", path, resp.Status, body)
 	}
-	return string(body)
+	return string(body), err
 }
