@@ -154,7 +154,7 @@ func TestDefinitionsAreNeverOld(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	var of [2]*engine.Engine
 	for i := range of {
-		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
 			Counter: record.MayCount})
 		if err != nil {
 			t.Fatal(err)
