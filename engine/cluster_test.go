@@ -148,8 +148,8 @@ func runTrips(t *testing.T, st *tikv.Store, s *engine.Session) {
 	}
 }
 
-// TestDefinitionsAreNeverOld: a statement goes by definitions, and by an identity, that its server has seen before, and
-// asks with its first request whether they hold. What another server has acknowledged holds at once all the same.
+// TestDefinitionsAreNeverOld: a statement goes by definitions, and by an identity, that its server has seen before,
+// and asks with its first request whether they hold. What another server has acknowledged holds at once all the same.
 func TestDefinitionsAreNeverOld(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	var of [2]*engine.Engine

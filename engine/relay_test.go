@@ -130,8 +130,8 @@ func countUp(e *engine.Engine, records, n int) error {
 	return nil
 }
 
-// TestLiveQueriesOfOthers: a live query on one server hears of what three servers change at once: all of it, once, and
-// in the order of each record. One that ends leaves nothing behind, and one on another server is told the same.
+// TestLiveQueriesOfOthers: a live query on one server hears of what three servers change at once: all of it, once,
+// and in the order of each record. One that ends leaves nothing behind, and one on another server is told the same.
 func TestLiveQueriesOfOthers(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	all := openOn(t, c, prefix, 3)
@@ -284,8 +284,8 @@ func TestBucketsInMemory(t *testing.T) {
 	mustDo(t, s, put)
 }
 
-// TestChangeFeedsOfOthers: the entries of a change feed that three servers write to are all there, each with a stamp of
-// its own, in the order in which the record was changed.
+// TestChangeFeedsOfOthers: the entries of a change feed that three servers write to are all there, each with a stamp
+// of its own, in the order in which the record was changed.
 func TestChangeFeedsOfOthers(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	all := openOn(t, c, prefix, 3)

@@ -13,8 +13,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// The matrix of stored code: every statement about definitions, in every kind of code, stored by every definer, triggered by
-// every principal. The model below is the rule of auth/DESIGN.md and shares nothing with the engine.
+// The matrix of stored code: every statement about definitions, in every kind of code, stored by every definer,
+// triggered by every principal. The model below is the rule of auth/DESIGN.md and shares nothing with the engine.
 
 // storedStatement is a statement that stored code tries.
 type storedStatement struct {

@@ -46,7 +46,8 @@ func asChild() (code int, ok bool) {
 }
 
 func suites() []harness.Suite {
-	return slices.Concat(crash.Suites(), cluster.Suites(), index.Suites(), torn.Suites(), isolation.Suites(), corrupt.Suites(),
+	return slices.Concat(crash.Suites(), cluster.Suites(), index.Suites(),
+		torn.Suites(), isolation.Suites(), corrupt.Suites(),
 		bulk.Suites(), diff.Suites(), sockets.Suites(), pgspeed.Suites(), doors.Suites(), beside.Suites())
 }
 

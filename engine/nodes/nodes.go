@@ -1,5 +1,5 @@
-// Package nodes is the register of the processes that serve a store. Each has a record, which it renews every 2 s on a
-// store that it shares with others; 10 s after the last time it counts as gone, and the others remove it.
+// Package nodes is the register of the processes that serve a store. Each has a record, which it renews every 2 s on
+// a store that it shares with others; 10 s after the last time it counts as gone, and the others remove it.
 //
 // Times are those of the clock that the processes share (kv.Dated). A store of one process has its own clock, and no
 // record is renewed there: who joins is the only one.
@@ -230,8 +230,8 @@ func Leave(ctx context.Context, store kv.Store, opt txn.Options, id [16]byte) er
 	return txn.Retry(ctx, store, opt, func(tx *txn.Tx) error { return tx.Delete(key.Node(nil, id)) })
 }
 
-// List gives the nodes that are there as tx sees it, the one that joined first before the others. They do not count as
-// read.
+// List gives the nodes that are there as tx sees it, the one that joined first before the others. They do not count
+// as read.
 func List(store kv.Store, tx *txn.Tx) ([]Node, error) {
 	var all []Node
 	at := now(store, tx)

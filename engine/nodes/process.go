@@ -18,8 +18,8 @@ import (
 
 // A process that shares a store has two keys: one that says that it is there, and does not change, and one with the
 // time when it last said so. Another process that has not seen a new time for Gone removes both, in a transaction. A
-// process that is removed never comes back under its id: it takes another one. So a transaction that has read the first
-// key of a process, and commits, was right that no other one had taken the process for gone.
+// process that is removed never comes back under its id: it takes another one. So a transaction that has read the
+// first key of a process, and commits, was right that no other one had taken the process for gone.
 //
 //	key.Process(id, 0) → nothing     it is there
 //	key.Process(id, 1) → beat8       Unix nanoseconds, big endian, by the clock that the processes share
@@ -46,8 +46,8 @@ type Process struct {
 	tasks []func(context.Context)
 }
 
-// StartProcess enters this process among those that share the store, and says every 2 s that it is there. It gives nil
-// for a store that one process has open: all methods of nil are those of a process that is alone.
+// StartProcess enters this process among those that share the store, and says every 2 s that it is there. It gives
+// nil for a store that one process has open: all methods of nil are those of a process that is alone.
 func StartProcess(ctx context.Context, store kv.Store, opt txn.Options, log *slog.Logger) (*Process, error) {
 	if !Shared(store) {
 		return nil, nil
@@ -261,8 +261,8 @@ func Here(tx *txn.Tx, id [16]byte) error {
 	return err
 }
 
-// Works reports whether a process is there, and not gone. It counts as read: when the process says once more that it is
-// there, the transaction is in conflict.
+// Works reports whether a process is there, and not gone. It counts as read: when the process says once more that it
+// is there, the transaction is in conflict.
 func Works(store kv.Store, tx *txn.Tx, id [16]byte) (bool, error) {
 	raw, err := tx.Get(key.Process(nil, id, partBeat))
 	if raw == nil || err != nil {
@@ -319,8 +319,8 @@ func (t Tables) of(id [16]byte, tb uint32) (watched bool, named int) {
 	return watched, named
 }
 
-// Watched are the tables of a database that processes watch. It counts as read: a transaction that changes a table and
-// commits has seen all who watch it by then.
+// Watched are the tables of a database that processes watch. It counts as read: a transaction that changes a table
+// and commits has seen all who watch it by then.
 func Watched(tx *txn.Tx, db uint32) (Tables, error) {
 	raw, err := tx.Get(key.Watch(nil, db))
 	if err == nil && len(raw)%watchSize != 0 {

@@ -127,8 +127,8 @@ func (g *Gate) runField(ctx context.Context, w *Write, f *catalog.Field, at []ca
 	return old, nil
 }
 
-// clauses takes one value of a field through the clauses of its definition but ASSERT. It is false where the caller may
-// not write the field, and the old value stays.
+// clauses takes one value of a field through the clauses of its definition but ASSERT. It is false where the caller
+// may not write the field, and the old value stays.
 func (g *Gate) clauses(ctx context.Context, scope *fieldScope, v value.Value) (now value.Value, kept bool, err error) {
 	w, f, d := scope.w, scope.field, scope.field.Define
 	if d.Default != nil && v.IsNone() && (w.creates() || d.DefaultAlways) {

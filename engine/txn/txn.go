@@ -404,14 +404,15 @@ func (tx *Tx) Note(note any, fn func(kv.Version)) {
 	tx.hook(hook{fn: fn, note: note})
 }
 
-// OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions that
-// committed before and before those of all that commit later. It holds up all commits, so it must be quick and use
-// neither the transaction nor the store; what the transaction has lent out is still good. A transaction with such a
-// function goes through the store even when it wrote nothing: what it has read is then still true at its place in the
-// order.
+// OnApply registers fn to run where the store applies the commit: as OnCommit, but after those of all transactions
+// that committed before and before those of all that commit later. It holds up all commits, so it must be quick and
+// use neither the transaction nor the store; what the transaction has lent out is still good. A transaction with such
+// a function goes through the store even when it wrote nothing: what it has read is then still true at its place in
+// the order.
 func (tx *Tx) OnApply(fn func(kv.Version)) { tx.hook(hook{fn: fn, early: true}) }
 
-// Tell sets what the commit tells the processes that listen, see kv.Teller. It takes b over, and counts it as written.
+// Tell sets what the commit tells the processes that listen, see kv.Teller. It takes b over, and counts it as
+// written.
 func (tx *Tx) Tell(b []byte) error {
 	switch {
 	case tx.done:
@@ -426,8 +427,8 @@ func (tx *Tx) Tell(b []byte) error {
 	return tx.held.Charge(len(b))
 }
 
-// OnEnd registers fn to run once when the transaction is over: committed, refused or cancelled, after the functions of
-// OnCommit. RollbackTo does not undo it.
+// OnEnd registers fn to run once when the transaction is over: committed, refused or cancelled, after the functions
+// of OnCommit. RollbackTo does not undo it.
 func (tx *Tx) OnEnd(fn func()) {
 	if tx.changes == nil {
 		tx.changes = &changes{}
@@ -471,8 +472,8 @@ func (tx *Tx) TakeTurn(ctx context.Context) error {
 	return nil
 }
 
-// Turn is the store's commit turn, where the transaction holds it: a commit that the transaction waits for, of another
-// one, must have it too. nil: it does not.
+// Turn is the store's commit turn, where the transaction holds it: a commit that the transaction waits for, of
+// another one, must have it too. nil: it does not.
 func (tx *Tx) Turn() *kv.Turn { return tx.opt.Turn }
 
 // Latest gives the newest committed value of key, or nil, beyond the transaction's snapshot: one
@@ -581,7 +582,8 @@ func refusal(err error) error {
 
 // batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
-	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn, Urgent: tx.opt.Urgent, Told: tx.told}
+	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
+		Urgent: tx.opt.Urgent, Told: tx.told}
 	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))
 	bulk := tx.bulk
 	var c overlay.Cursor

@@ -69,7 +69,8 @@ var layers = [][]string{
 	{"cli/repl"},
 	{"cli"},
 	{"cmd/nacretest/anomaly", "cmd/nacretest/harness"},
-	{"cmd/nacretest/beside", "cmd/nacretest/bulk", "cmd/nacretest/cluster", "cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff",
+	{"cmd/nacretest/beside", "cmd/nacretest/bulk", "cmd/nacretest/cluster",
+		"cmd/nacretest/corrupt", "cmd/nacretest/crash", "cmd/nacretest/diff",
 		"cmd/nacretest/doors", "cmd/nacretest/index",
 		"cmd/nacretest/isolation", "cmd/nacretest/pgspeed", "cmd/nacretest/sockets", "cmd/nacretest/torn"},
 	{"cmd/nacre", "cmd/nacretest"},
@@ -96,8 +97,8 @@ var keyBuilders = []string{"engine/key", "engine/catalog", "engine/record", "eng
 	"engine/index/vector", "engine/history", "engine/nodes", "engine/dump", "engine/dump/physical",
 	"cmd/nacretest/corrupt"}
 
-// The engine has one door for programs: package engine. Beside it they may use the packages of texts and values, which
-// reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.
+// The engine has one door for programs: package engine. Beside it they may use the packages of texts and values,
+// which reach no store. doorless are the packages of programs; beside says what else some of them may use, and why.
 var (
 	doorless = []string{"daemon", "cli", "client", "memsvc", "internal/inprocess", "internal/wire"}
 	speech   = []string{"engine", "engine/errs", "engine/decimal", "engine/value", "engine/ast", "engine/parse",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,13 @@ func (s *store) KvScan(c context.Context, q *kvrpcpb.ScanRequest) (*kvrpcpb.Scan
 }
 
 func (s *store) KvPrewrite(c context.Context, q *kvrpcpb.PrewriteRequest) (*kvrpcpb.PrewriteResponse, error) {
-	return do[*kvrpcpb.PrewriteResponse](s, c, tikvrpc.CmdPrewrite, q)
+	r, err := do[*kvrpcpb.PrewriteResponse](s, c, tikvrpc.CmdPrewrite, q)
+	if err == nil {
+		for _, e := range r.Errors {
+			undone(e)
+		}
+	}
+	return r, err
 }
 
 func (s *store) KvPessimisticLock(c context.Context,
@@ -72,7 +79,18 @@ func (s *store) KvCheckTxnStatus(c context.Context,
 }
 
 func (s *store) KvCommit(c context.Context, q *kvrpcpb.CommitRequest) (*kvrpcpb.CommitResponse, error) {
-	return do[*kvrpcpb.CommitResponse](s, c, tikvrpc.CmdCommit, q)
+	r, err := do[*kvrpcpb.CommitResponse](s, c, tikvrpc.CmdCommit, q)
+	if err == nil {
+		undone(r.Error)
+	}
+	return r, err
+}
+
+// undone makes the error of a transaction that somebody else has undone what TiKV says of it: it may be tried again.
+func undone(e *kvrpcpb.KeyError) {
+	if e != nil && strings.Contains(e.Abort, "already rolled back") {
+		e.Abort, e.Retryable = "", e.Abort
+	}
 }
 
 func (s *store) KvCleanup(c context.Context, q *kvrpcpb.CleanupRequest) (*kvrpcpb.CleanupResponse, error) {
@@ -111,7 +129,8 @@ func (s *store) resolveKeys(c context.Context, q *kvrpcpb.ResolveLockRequest) (*
 		return &kvrpcpb.ResolveLockResponse{RegionError: r.RegionError}, nil // an error of a key: it was ended already
 	}
 	r, err := do[*kvrpcpb.CommitResponse](s, c, tikvrpc.CmdCommit,
-		&kvrpcpb.CommitRequest{Context: q.Context, StartVersion: q.StartVersion, Keys: q.Keys, CommitVersion: q.CommitVersion})
+		&kvrpcpb.CommitRequest{Context: q.Context, StartVersion: q.StartVersion, Keys: q.Keys,
+			CommitVersion: q.CommitVersion})
 	if err != nil {
 		return nil, err
 	}

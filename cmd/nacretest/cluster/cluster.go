@@ -75,8 +75,10 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if o.servers < 2 || o.writers < 1 || o.per < 1 {
 		return errors.New("it takes two servers, and a writer")
 	}
-	t := &tester{options: o, out: out, rnd: rand.New(rand.NewPCG(o.Seed, 24)), began: time.Now(), done: map[string]int{}}
-	fmt.Fprintf(out, "cluster: %d kills among %d servers under %d writers, seed %d\n", o.kills, o.servers, o.writers, o.Seed)
+	t := &tester{options: o, out: out, rnd: rand.New(rand.NewPCG(o.Seed, 24)), began: time.Now(),
+		done: map[string]int{}}
+	fmt.Fprintf(out, "cluster: %d kills among %d servers under %d writers, seed %d\n", o.kills, o.servers, o.writers,
+		o.Seed)
 	if o.changes > 0 {
 		if err := t.manyChanges(ctx); err != nil {
 			return fmt.Errorf("live query: %w", err)
@@ -103,11 +105,13 @@ func (t *tester) summary() {
 	c := &t.count
 	fmt.Fprintf(t.out, "%d transactions acknowledged in %v: 0 lost, 0 half there; %d tried again, %d first not known\n",
 		c.acked.Load(), time.Since(t.began).Round(time.Second), c.again.Load(), c.unsure.Load())
-	fmt.Fprintf(t.out, "%d races for unique values, %d changes of a definition, %d looks at totals while it went on\n", c.races.Load(),
-		c.defined.Load(), c.looks.Load())
-	fmt.Fprintf(t.out, "%d changes told to live queries, %d live queries were ended by their server\n", c.told.Load(), c.ended.Load())
+	fmt.Fprintf(t.out, "%d races for unique values, %d changes of a definition, %d looks at totals while it went on\n",
+		c.races.Load(), c.defined.Load(), c.looks.Load())
+	fmt.Fprintf(t.out, "%d changes told to live queries, %d live queries were ended by their server\n", c.told.Load(),
+		c.ended.Load())
 	fmt.Fprintf(t.out, "%d index builds, %d of them taken over from a server that was killed\n", c.builds, c.taken)
-	fmt.Fprintf(t.out, "longest wait of a client for its commit: %v\n", time.Duration(c.longest.Load()).Round(time.Millisecond))
+	longest := time.Duration(c.longest.Load()).Round(time.Millisecond)
+	fmt.Fprintf(t.out, "longest wait of a client for its commit: %v\n", longest)
 	for _, name := range slices.Sorted(maps.Keys(t.done)) {
 		fmt.Fprintf(t.out, "%-24s %d\n", name, t.done[name])
 	}
@@ -141,7 +145,8 @@ func (r *round) live(ctx context.Context) error {
 		if err := r.verify(ctx); err != nil {
 			return fmt.Errorf("after %d kills: %w", r.done["killed"], err)
 		}
-		fmt.Fprintf(r.out, "%d kills, %d transactions, %v\n", r.done["killed"], r.count.acked.Load(), time.Since(r.began).Round(time.Second))
+		fmt.Fprintf(r.out, "%d kills, %d transactions, %v\n", r.done["killed"], r.count.acked.Load(),
+			time.Since(r.began).Round(time.Second))
 	}
 	return nil
 }
@@ -163,12 +168,16 @@ func (r *round) spell(ctx context.Context) error {
 		})
 	}
 	for w := range r.writers {
-		client(fmt.Sprintf("writer %d", w), func(ctx context.Context, stop chan struct{}) error { return r.write(ctx, w, stop) })
+		client(fmt.Sprintf("writer %d", w), func(ctx context.Context, stop chan struct{}) error {
+			return r.write(ctx, w, stop)
+		})
 	}
 	client("definer", r.define)
 	client("reader", r.watchTotals)
 	for i := range r.f.Size() {
-		client(fmt.Sprintf("listener %d", i), func(ctx context.Context, stop chan struct{}) error { return r.listen(ctx, i, stop) })
+		client(fmt.Sprintf("listener %d", i), func(ctx context.Context, stop chan struct{}) error {
+			return r.listen(ctx, i, stop)
+		})
 	}
 	for range perSpell {
 		if working.Err() == nil {

@@ -196,7 +196,8 @@ func (t *tester) changesOn(ctx context.Context, f *harness.Fleet) error {
 			defer rm.Leave()
 			for n := range each {
 				from := (n + 2*w) % (records / chunk) * chunk
-				if _, failed[w] = untilDone(ctx, rm, fmt.Sprintf("UPDATE acc:%d..%d SET n += 1 RETURN NONE", from, from+chunk)); failed[w] != nil {
+				text := fmt.Sprintf("UPDATE acc:%d..%d SET n += 1 RETURN NONE", from, from+chunk)
+				if _, failed[w] = untilDone(ctx, rm, text); failed[w] != nil {
 					return
 				}
 			}

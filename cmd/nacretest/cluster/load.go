@@ -19,14 +19,13 @@ import (
 // round is what is known of one cluster.
 type round struct {
 	*tester
-	f        *harness.Fleet
-	writers  []writer
-	splits   int
-	defined  atomic.Int64 // the last definition of stamp.v that was acknowledged
-	begun    int64        // the last one that was sent; only define uses it
-	racesMu  sync.Mutex   // guards winners
-	winners  map[int]int  // by race: the writer who was told that it won
-	lastRace int          // the last one that anybody has run in, when nobody writes
+	f       *harness.Fleet
+	writers []writer
+	splits  int
+	defined atomic.Int64 // the last definition of stamp.v that was acknowledged
+	begun   int64        // the last one that was sent; only define uses it
+	racesMu sync.Mutex   // guards winners
+	winners map[int]int  // by race: the writer who was told that it won
 }
 
 // writer is one client that writes: only its goroutine uses it, and verify between two spells.
@@ -210,7 +209,8 @@ func thrownAt(answers []client.Result) (at int, thrown bool) {
 	return 0, false
 }
 
-// aside is what a writer does between its transactions: races for a unique value, and a record by the newest definition.
+// aside is what a writer does between its transactions: races for a unique value, and a record by the newest
+// definition.
 func (r *round) aside(ctx context.Context, rm *harness.Roamer, w int) error {
 	n := r.writers[w].acked
 	if n%3 == 0 {

@@ -28,7 +28,8 @@ var troubles = []trouble{
 	{"roll", 1, (*round).roll},
 }
 
-// deal gives the next disturbance from a deck that is shuffled anew when it is empty. The first deck has one of each kind.
+// deal gives the next disturbance from a deck that is shuffled anew when it is empty. The first deck has one of each
+// kind.
 func (r *round) deal() (trouble, error) {
 	for len(r.deck) == 0 {
 		for _, t := range troubles {

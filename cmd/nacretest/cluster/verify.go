@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// verify holds each server to what any of them has acknowledged. Nobody writes.
+// verify holds each server to what any of them has acknowledged. All writers have stopped.
 func (r *round) verify(ctx context.Context) error {
 	for w := range r.writers { // what is not known yet is settled by sending it again
 		rm := r.roamer("ws", w)
@@ -98,13 +98,14 @@ func (r *round) looks() []look {
 		tagged := look{fmt.Sprintf("count(SELECT VALUE id FROM part WHERE tag = 't%d-%d')", w, n/perTag), 2 * min(n, n%perTag+1)}
 		all = append(all, tagged)
 	}
-	return append(all, look{"math::sum(SELECT VALUE n FROM shared)", sum}, look{"math::sum(SELECT VALUE n FROM account)", accounts * opening},
+	return append(all, look{"math::sum(SELECT VALUE n FROM shared)", sum},
+		look{"math::sum(SELECT VALUE n FROM account)", accounts * opening},
 		look{"(SELECT count() FROM part GROUP ALL)[0].count ?? 0", 2 * sum}, look{"count(SELECT VALUE id FROM part)", 2 * sum},
 		look{"(SELECT count() FROM uniq GROUP ALL)[0].count ?? 0", sum}, look{"count(SELECT VALUE id FROM follows)", sum},
 		look{"(SELECT count() FROM bulk GROUP ALL)[0].count ?? 0", r.rows})
 }
 
-// verifyRaces: each unique value is there once, and whoever was told that it won has won.
+// verifyRaces: each unique value is there once, and the writer who was told that it won has won.
 func (r *round) verifyRaces(ask func(string) (value.Value, error)) error {
 	got, err := ask("SELECT mail, by FROM race WITH NOINDEX")
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,8 +72,10 @@ func (f *Fleet) At(i int) *Server {
 }
 
 // Connect opens a connection to a server, by ws, http or grpc.
-func (f *Fleet) Connect(ctx context.Context, i int, by, ns, db string, notify func(client.Notification)) (*client.Client, error) {
-	return client.Open(ctx, client.Options{Endpoint: by + "://" + f.At(i).Addr, Namespace: ns, Database: db, Notify: notify})
+func (f *Fleet) Connect(ctx context.Context, i int, by, ns, db string,
+	notify func(client.Notification)) (*client.Client, error) {
+	return client.Open(ctx, client.Options{Endpoint: by + "://" + f.At(i).Addr, Namespace: ns, Database: db,
+		Notify: notify})
 }
 
 // Close stops all servers that are there, in good order, and the cluster.
@@ -99,11 +103,18 @@ const (
 )
 
 // The texts of refusals over a cluster that a client can try again after, as it is told.
-const (
-	unavailable  = "The store does not answer and nothing was written: try again"
-	takenOut     = "Other servers took this one for gone: try again"
-	undetermined = "The outcome of the commit is not known: look at the data before trying again"
-)
+const undetermined = "The outcome of the commit is not known: look at the data before trying again"
+
+var again = []string{"The store does not answer and nothing was written: try again",
+	"Other servers took this one for gone: try again", leaving}
+
+// leaving is what a server says that is about to end.
+const leaving = "The server is gracefully shutting down"
+
+// endsWith reports whether a text ends with one of some others: some doors put words before an error.
+func endsWith(text string, ends []string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(text, end) })
+}
 
 // OutcomeOf sorts the error of a request to a fleet. An error that a client must not meet is given back.
 func OutcomeOf(err error) (Outcome, error) {
@@ -112,9 +123,9 @@ func OutcomeOf(err error) (Outcome, error) {
 	}
 	e, answered := errors.AsType[*errs.Error](err)
 	switch {
-	case IsConflict(err), answered && (e.Msg == unavailable || e.Msg == takenOut), errors.Is(err, client.ErrNotReady):
+	case IsConflict(err), errors.Is(err, client.ErrNotReady), answered && endsWith(e.Msg, again):
 		return NotDone, nil
-	case answered && e.Msg == undetermined, errors.Is(err, client.ErrUnreachable):
+	case answered && strings.HasSuffix(e.Msg, undetermined), errors.Is(err, client.ErrUnreachable):
 		return Unsure, nil
 	}
 	return Unsure, err
@@ -156,6 +167,7 @@ func (r *Roamer) Query(ctx context.Context, text string) ([]client.Result, Outco
 	lost := err != nil
 	if err == nil {
 		err = FirstError(answers)
+		lost = err != nil && strings.HasSuffix(err.Error(), leaving)
 	}
 	outcome, err := OutcomeOf(err)
 	if lost && err == nil {

@@ -29,7 +29,7 @@ import (
 //	engine  statements in interactive transactions, in this process
 //	text    BEGIN … COMMIT texts, in this process
 //	wire    BEGIN … COMMIT texts over WebSockets, in a process of its own that can be killed
-//	cluster the same to three processes over a cluster of stubs, each of which can be killed
+//	cluster the same to three processes over a cluster of stubs; each can be killed
 type target interface {
 	// connect opens what one client works with.
 	connect(ctx context.Context) (conn, error)

@@ -351,14 +351,15 @@ const (
 	lookFor   = 400 * time.Millisecond
 )
 
-// lock sends a request that locks keys, and again and again for a while where it meets locks. The client would wait for
-// them too, but for up to three seconds between two looks, and with what it has locked already: all who want that wait as
-// long, and so does this whole process for the keys that it has in common with it. What stays locked is left to the
-// client, which ends transactions that nobody commits any more.
-func (a *attempt) lock(next interceptor.RPCInterceptorFunc, target string, req *tikvrpc.Request) (*tikvrpc.Response, error) {
+// lock sends a request that locks keys, and again and again for a while where it meets locks. The client would wait
+// for them too, but for up to three seconds between two looks, and with what it has locked already: all who want that
+// wait as long, and so does this whole process for the keys that it has in common with it. What stays locked is left
+// to the client, which ends transactions that were left behind.
+func (a *attempt) lock(next interceptor.RPCInterceptorFunc, target string,
+	req *tikvrpc.Request) (*tikvrpc.Response, error) {
 	resp, err := next(target, req)
 	waited := time.Duration(0)
-	for pause := firstLook; err == nil && locked(resp) && waited < lookFor && a.ctx.Err() == nil; pause = min(2*pause, lastLook) {
+	for pause := firstLook; err == nil && locked(resp) && waited < lookFor; pause = min(2*pause, lastLook) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:

@@ -15,13 +15,13 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 )
 
-// lease keeps processes with other rules away from a prefix: those of earlier versions, which would not tell what they
-// change, nor hear of what others have changed.
+// lease keeps processes with other rules away from a prefix: those of earlier versions, which would not tell what
+// they change, nor hear of what others have changed.
 //
-// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds. All
-// processes with the same rules hold it together, under one name, and each may renew it. A process stops committing by its
-// own clock before the lease is over: leaseTime is counted from before the request that got it, and clocks may run apart by
-// leaseSlack.
+// It is one key outside of the space of the data, with the holder and the time of the cluster until which it holds.
+// All processes with the same rules hold it together, under one name, and each may renew it. A process stops
+// committing by its own clock before the lease is over: leaseTime is counted from before the request that got it, and
+// clocks may run apart by leaseSlack.
 type lease struct {
 	store *Store
 	key   []byte
@@ -35,7 +35,7 @@ type lease struct {
 const together = "shared 1"
 
 const (
-	leaseTime  = time.Minute // long: a store that is slow must not end it, and only processes with other rules wait for its end
+	leaseTime  = time.Minute // a slow store must not end it, and only processes with other rules wait for that
 	leaseSlack = 2 * time.Second
 	leaseLook  = 5 * time.Second        // how often a process looks at it
 	leaseAgain = 500 * time.Millisecond // how soon it looks again after somebody else was quicker
@@ -47,9 +47,9 @@ type holder struct {
 	Until int64  `json:"until"` // milliseconds since 1970, by the clock of the cluster
 }
 
-// take takes the lease, or a part in it, and keeps it until drop. It waits for the end of that of a process with other rules
-// which does not renew it any more; a renewal that was on its way when that process was killed may still arrive.
-// Errors: kv.ErrLocked for one that is alive.
+// take takes the lease, or a part in it, and keeps it until drop. It waits for the end of that of a process with
+// other rules which does not renew it any more; a renewal that was on its way when that process was killed may still
+// arrive. Errors: kv.ErrLocked for one that is alive.
 func (l *lease) take(ctx context.Context, s *Store) error {
 	l.store, l.began, l.quit = s, time.Now(), make(chan struct{})
 	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)

@@ -30,8 +30,8 @@ type reader struct {
 	validating bool // what it reads is counted as that
 }
 
-// reader gives one at a timestamp. Locks of the transactions that started at own are looked through: what they replace
-// is read.
+// reader gives one at a timestamp. Locks of the transactions that started at own are looked through: what they
+// replace is read.
 func (s *Store) reader(at uint64, own ...uint64) *reader {
 	var through, committed util.TSSet
 	through.Put(own...)

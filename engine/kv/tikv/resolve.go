@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// resolver sends one request at a time that ends the locks of one transaction in one region, for all who ask for that.
-// A process that was killed leaves up to a whole transaction of locks behind, and each read that meets one of them sends
-// such a request: hundreds of readers would make the cluster do the same work hundreds of times, all at once.
+// resolver sends one request at a time that ends the locks of one transaction in one region, for all who ask for
+// that. A process that was killed leaves up to a whole transaction of locks behind, and each read that meets one of
+// them sends such a request: hundreds of readers would make the cluster do the same work hundreds of times, all at
+// once.
 type resolver struct {
 	client.Client
 	ctx     context.Context // of the store
@@ -20,7 +21,8 @@ type resolver struct {
 }
 
 // SendRequest implements client.Client.
-func (r *resolver) SendRequest(ctx context.Context, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
+func (r *resolver) SendRequest(ctx context.Context, addr string, req *tikvrpc.Request,
+	timeout time.Duration) (*tikvrpc.Response, error) {
 	if req.Type != tikvrpc.CmdResolveLock {
 		return r.Client.SendRequest(ctx, addr, req, timeout)
 	}
@@ -29,7 +31,8 @@ func (r *resolver) SendRequest(ctx context.Context, addr string, req *tikvrpc.Re
 		return r.Client.SendRequest(ctx, addr, req, timeout)
 	}
 	epoch := req.Context.GetRegionEpoch()
-	same := fmt.Sprint(addr, req.Context.GetRegionId(), epoch.GetConfVer(), epoch.GetVersion(), q.StartVersion, q.CommitVersion)
+	same := fmt.Sprint(addr, req.Context.GetRegionId(), epoch.GetConfVer(), epoch.GetVersion(), q.StartVersion,
+		q.CommitVersion)
 	answer := r.flights.DoChan(same, func() (any, error) { // the first who asks may leave before the answer
 		return r.Client.SendRequest(r.ctx, addr, req, timeout)
 	})

@@ -1,5 +1,5 @@
-// Package tikv is the store on a TiKV cluster: snapshots at timestamps of its placement driver, and two-phase commits.
-// Any number of processes may have one open; what they commit is serializable. DESIGN.md says how.
+// Package tikv is the store on a TiKV cluster: snapshots at timestamps of its placement driver, and two-phase
+// commits. Any number of processes may have one open; what they commit is serializable. DESIGN.md says how.
 package tikv
 
 import (
@@ -46,8 +46,8 @@ const (
 	keepAliveWait = 3 * time.Second
 )
 
-// latches is the number of slots in which commits of this process wait for each other before they meet in the cluster,
-// where a wait is longer.
+// latches is the number of slots in which commits of this process wait for each other before they meet in the
+// cluster, where a wait is longer.
 const latches = 1 << 13
 
 // Store implements kv.Store.
@@ -163,7 +163,8 @@ func (s *Store) dial(security config.Security) error {
 	}
 	safe := safePoint{driver: driver, ctx: s.ctx, wait: s.opt.Timeout}
 	codec := client.NewCodecPDClient(client.ModeTxn, util.InterceptedPDClient{Client: driver})
-	rpc := &resolver{Client: client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec())), ctx: s.ctx}
+	rpc := &resolver{ctx: s.ctx,
+		Client: client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec()))}
 	id := fmt.Sprintf("tikv-%d", driver.GetClusterID(s.ctx))
 	if s.client, err = client.NewKVStore(id, codec, safe, rpc); err != nil {
 		driver.Close()

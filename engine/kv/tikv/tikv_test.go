@@ -473,8 +473,8 @@ func TestUrgent(t *testing.T) {
 	}
 }
 
-// TestLease: several processes share a prefix. One with other rules keeps them away while it renews its lease, and waits
-// for none of them to be gone: it does not get the lease before the last one is.
+// TestLease: several processes share a prefix. One with other rules keeps them away while it renews its lease, and
+// waits for none of them to be gone: it does not get the lease before the last one is.
 func TestLease(t *testing.T) {
 	c, renew := otherRules(t)
 	opt := tikv.Options{PD: []string{c.PD}, Prefix: "p"}
@@ -818,8 +818,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestPresume: a snapshot that goes by what is so answers without a request of its own; one that goes by what is not so
-// fails from its first request on, and what was written by it is a conflict.
+// TestPresume: a snapshot that goes by what is so answers without a request of its own; one that goes by what is not
+// so fails from its first request on, and what was written by it is a conflict.
 func TestPresume(t *testing.T) {
 	st := open(t, tikv.Options{})
 	defer st.Close()

@@ -61,7 +61,8 @@ func (c *Cluster) Stop() {
 	_ = c.cmd.Wait()
 }
 
-// Run starts a cluster. args are those of kvstub; the caller ends it with Stop. It needs the sources of nacre, and go.
+// Run starts a cluster. args are those of kvstub; the caller ends it with Stop. It needs the sources of nacre, and
+// go.
 func Run(args ...string) (*Cluster, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/nacredb/nacre").Output()
 	if err != nil {
