@@ -66,7 +66,8 @@ type build struct {
 
 // The limits of a batch: from few records where writers change what the builder reads, to many where they do not.
 const (
-	leastBatch = 64
+	leastBatch = 64 // with the commit turn, which keeps away all who write
+	leastAmong = 1  // on a store that is shared: the turn keeps away those of this process alone
 	firstBatch = 2048
 	mostBatch  = 32768
 	batchBytes = 8 << 20
@@ -301,6 +302,7 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	if w.job.Clean {
 		step = b.clean
 	}
+	least := b.least()
 	for pause, size := firstWait, int64(firstBatch); ; {
 		more, err := step(ctx, w, size)
 		switch {
@@ -313,8 +315,8 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 		case errors.Is(err, errEnded), errors.Is(err, errTaken), errors.Is(err, kv.ErrClosed),
 			errors.Is(err, kv.ErrReadOnly):
 			return err
-		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > leastBatch:
-			size = max(size/4, leastBatch)
+		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > least:
+			size = max(size/4, least)
 		case unfit(err):
 			return b.fail(ctx, w, err)
 		default:
@@ -325,6 +327,14 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 			pause = min(2*pause, longestWait)
 		}
 	}
+}
+
+// least is the size of the smallest batch. It must come to its end among others that write all the time.
+func (b *Builder) least() int64 {
+	if b.ex.Process != nil {
+		return leastAmong
+	}
+	return leastBatch
 }
 
 // unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried
@@ -440,7 +450,7 @@ func (s *site) unfinished() error {
 // fill makes the entries of a batch of records; more says that some are left.
 func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, err error) {
 	var next catalog.Job
-	err = b.inside(ctx, w, size <= leastBatch, true, func(s *site) error {
+	err = b.inside(ctx, w, size <= b.least(), true, func(s *site) error {
 		if s.ix.Define.Kind == ast.IndexCount {
 			return b.fillCount(ctx, w, s)
 		}
