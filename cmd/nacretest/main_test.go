@@ -31,8 +31,8 @@ func TestCrash(t *testing.T) {
 	mustPass(t, "crash -cycles 8 -longest 250ms -writers 4")
 }
 
-// TestCluster is a short run of several servers over a cluster. Builds that are taken over are left to the long run: they
-// wait until a server counts as gone.
+// TestCluster is a short run of several servers over a cluster. Builds that are taken over are left to the long run:
+// they wait until a server counts as gone.
 func TestCluster(t *testing.T) {
 	mustPass(t, "cluster -kills 2 -fresh 2 -rows 500 -changes 300 -writers 3 -only kill,split,roll")
 }
