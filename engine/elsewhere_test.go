@@ -21,7 +21,7 @@ func openServers(t *testing.T, n int) []*engine.Engine {
 	c, prefix := stub.Shared(t)
 	all := make([]*engine.Engine, n)
 	for i := range all {
-		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Shared: true,
+		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
 			Counter: record.MayCount})
 		if err != nil {
 			t.Fatal(err)
