@@ -148,6 +148,7 @@ type DefineField struct {
 	Table         Name
 	Type          *value.Type
 	Flexible      bool
+	Inline        bool
 	Default       Expr
 	DefaultAlways bool
 	Readonly      bool

@@ -225,6 +225,7 @@ func (p *printer) defineField(s *DefineField) {
 		p.str(s.Type.String())
 	}
 	p.flag(s.Flexible, " FLEXIBLE")
+	p.flag(s.Inline, " INLINE")
 	if s.DefaultAlways {
 		p.kept("DEFAULT ALWAYS", s.Default)
 	} else {

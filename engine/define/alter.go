@@ -206,6 +206,9 @@ func (r *run) alterField(ctx context.Context, env *exec.Env, db *catalog.Databas
 	if err := checkFieldClauses(&def, name); err != nil {
 		return err
 	}
+	if err := checkInline(tb, &def, name); err != nil {
+		return err
+	}
 	return r.putField(ctx, tb, f, &def, r.alters(f.Def), name)
 }
 
@@ -223,6 +226,8 @@ func (r *run) alterFieldClause(ctx context.Context, env *exec.Env, def *ast.Defi
 		def.Flexible = from.Flexible || def.Flexible && !c.Drop
 	case "FLEXIBLE":
 		def.Flexible = !c.Drop
+	case "INLINE":
+		def.Inline = !c.Drop
 	case "READONLY":
 		def.Readonly = !c.Drop
 	case "VALUE":

@@ -45,7 +45,10 @@ func (d *Definer) Use(r *exec.Run, ns, db, makeNS, makeDB string) error {
 }
 
 func (r *run) statement(ctx context.Context, env *exec.Env, s ast.Statement) (value.Value, error) {
-	var err error
+	err := r.checkReading(s)
+	if err != nil {
+		return value.None, err
+	}
 	switch s := s.(type) {
 	case *ast.DefineNamespace:
 		err = r.defineNamespace(ctx, env, s)

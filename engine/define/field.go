@@ -207,6 +207,9 @@ func (r *run) checkField(db *catalog.Database, tb *catalog.Table, d *ast.DefineF
 	if err := checkFieldClauses(d, name); err != nil {
 		return err
 	}
+	if err := checkInline(tb, d, name); err != nil {
+		return err
+	}
 	if name == "id" {
 		if err := checkKeyType(d.Type); err != nil {
 			return err
@@ -219,6 +222,21 @@ func (r *run) checkField(db *catalog.Database, tb *catalog.Table, d *ast.DefineF
 		return err
 	}
 	return r.checkFieldType(tb, d, name)
+}
+
+// checkInline refuses INLINE where no field of an edge is stored.
+func checkInline(tb *catalog.Table, d *ast.DefineField, name string) error {
+	switch {
+	case !d.Inline:
+		return nil
+	case tb.Define.Kind != ast.TableRelation:
+		return badOption("INLINE requires an existing TYPE RELATION table")
+	case name == "id" || name == "in" || name == "out":
+		return badOption("the 'id', 'in' and 'out' fields already live in the adjacency keys and cannot be INLINE")
+	case len(d.Name.Parts) > 1:
+		return badOption("only a top-level field can be INLINE")
+	}
+	return nil
 }
 
 // checkFieldClauses refuses clauses that do not go together.
@@ -263,7 +281,7 @@ func checkComputed(d *ast.DefineField, name string) error {
 		given bool
 		word  string
 	}{{d.Value != nil, "VALUE"}, {d.Default != nil, "DEFAULT"}, {d.Readonly, "READONLY"}, {d.Assert != nil, "ASSERT"},
-		{d.Reference != nil, "REFERENCE"}, {d.Flexible, "FLEXIBLE"}} {
+		{d.Reference != nil, "REFERENCE"}, {d.Flexible, "FLEXIBLE"}, {d.Inline, "INLINE"}} {
 		if c.given {
 			return badOption("Cannot use the `%s` keyword with `COMPUTED`.", c.word)
 		}

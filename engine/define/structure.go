@@ -209,6 +209,9 @@ func fieldShape(s *shape, d *catalog.Def, x *ast.DefineField) {
 	if x.Flexible {
 		s.flag("flexible", true)
 	}
+	if x.Inline {
+		s.flag("inline", true)
+	}
 	if x.Type != nil {
 		s.str("kind", x.Type.String())
 	}

@@ -73,6 +73,13 @@ func (r *run) putTable(ctx context.Context, db *catalog.Database, old *catalog.T
 			return err
 		}
 	}
+	if old != nil && def.Kind != ast.TableRelation {
+		for _, f := range old.Fields {
+			if f.Define.Inline {
+				return badOption("The table '%s' has the INLINE field '%s', and must stay a relation", name, f.Name)
+			}
+		}
+	}
 	if _, err := r.Cat.Put(&catalog.Def{Scope: db.Inner(), Kind: ast.DefTable, Name: name, Stmt: def,
 		By: by}); err != nil {
 		return err

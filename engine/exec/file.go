@@ -76,8 +76,8 @@ func writes(action string) bool {
 
 // mayTouch checks the PERMISSIONS of a bucket, whose expression sees $action, $file and $target.
 func (r *Run) mayTouch(ctx context.Context, p *ast.Permission, action string, f, target *value.File) error {
-	if r.reading == errReading && writes(action) {
-		return errReading
+	if r.clauseOnly() && writes(action) {
+		return r.reading
 	}
 	if p == nil || p.Kind == ast.PermissionFull || r.Auth.CanWrite() || !writes(action) && r.Auth.CanRead() {
 		return nil

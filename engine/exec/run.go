@@ -284,7 +284,10 @@ func (r *Run) EvalIn(ctx context.Context, x ast.Expr, doc value.Value, vars []re
 	defer r.release(env)
 	r.defining++
 	was, reading := r.inCode(rights.Code), r.reading
-	if rights.Reading {
+	switch {
+	case rights.Computed:
+		r.reading = errComputed
+	case rights.Reading:
 		r.reading = errReading
 	}
 	v, err := r.Value(ctx, env, x)

@@ -11,8 +11,8 @@ import (
 // nextVal is the next number of a sequence. It is outside the transaction: a number once given
 // stays given.
 func (r *Run) nextVal(ctx context.Context, name string) (int64, error) {
-	if r.reading == errReading {
-		return 0, errReading
+	if r.clauseOnly() {
+		return 0, r.reading
 	}
 	db, err := r.Database()
 	if err != nil {

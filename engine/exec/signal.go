@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -17,13 +18,19 @@ var (
 	errReturn   = errors.New("return")
 )
 
-// errReading is the error of a write in an expression that may only read.
-var errReading = errs.NotAllowed("Permissions, COMPUTED fields, views and the expressions of indexes may not write")
+// errReading is the error of a write in an expression that may only read, errComputed that of one in a COMPUTED field.
+var (
+	errReading  = errs.NotAllowed("Permissions, views and the expressions of indexes may not write")
+	errComputed = record.ErrModifies("COMPUTED")
+)
 
 // errClosure is that of a write in a closure of a statement that reads. Sequences and files are outside of the
 // transaction, and stay open to it.
 var errClosure = errs.Internal("There was a problem with the key-value store: " +
 	"Couldn't write to a read only transaction")
+
+// clauseOnly reports whether the code runs in a clause that may only read. A closure may go on to files and sequences.
+func (r *Run) clauseOnly() bool { return r.reading != nil && r.reading != errClosure }
 
 // IsStray reports whether err is that of a BREAK or CONTINUE outside of a loop.
 func IsStray(err error) bool { return errors.Is(err, errStray()) }

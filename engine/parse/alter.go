@@ -223,12 +223,15 @@ func (p *parser) alterFieldClause() (ast.AlterClause, bool) {
 	switch p.tok.kind {
 	case kwDrop:
 		return p.drop("`FLEXIBLE`, `TYPE`, `READONLY`, `VALUE`, `ASSERT`, `DEFAULT`, `COMMENT`, or `REFERENCE`",
-			kwFlexible, kwType, kwReadonly, kwValue, kwAssert, kwDefault, kwComment, kwReference, kwComputed)
+			kwFlexible, kwInline, kwType, kwReadonly, kwValue, kwAssert, kwDefault, kwComment, kwReference, kwComputed)
 	case kwComment:
 		return p.alterComment()
 	case kwFlexible:
 		p.advance()
 		def.Flexible = true
+	case kwInline:
+		p.advance()
+		def.Inline = true
 	case kwType:
 		p.fieldType(def)
 	case kwReadonly:

@@ -406,6 +406,9 @@ func (p *parser) fieldClauses(s *ast.DefineField) {
 		case kwReadonly:
 			p.advance()
 			s.Readonly = true
+		case kwInline:
+			p.advance()
+			s.Inline = true
 		case kwValue:
 			p.advance()
 			s.Value = p.expr()

@@ -141,6 +141,7 @@ const (
 	kwInclude
 	kwIndex
 	kwInfo
+	kwInline
 	kwInsert
 	kwInside
 	kwInt
@@ -440,6 +441,7 @@ var keywordNames = [...]string{
 	"INCLUDE",
 	"INDEX",
 	"INFO",
+	"INLINE",
 	"INSERT",
 	"INSIDE",
 	"INT",
@@ -874,6 +876,8 @@ func keywordOf(upper []byte) kind {
 		return kwIndex
 	case "INFO":
 		return kwInfo
+	case "INLINE":
+		return kwInline
 	case "INSERT":
 		return kwInsert
 	case "INSIDE":

@@ -60,6 +60,19 @@ func ReadsOnly(s ast.Statement) bool {
 	return false
 }
 
+// Modifies reports whether an expression holds a statement that writes: in sub-selects, blocks, closures and arguments,
+// not in the functions of the database that it calls.
+func Modifies(x ast.Expr) bool {
+	modifies := false
+	ast.Inspect(x, func(n any) bool {
+		if s, ok := n.(ast.Statement); ok && !ReadsOnly(s) {
+			modifies = true
+		}
+		return !modifies
+	})
+	return modifies
+}
+
 // readOnly reports whether a built-in function leaves the store alone. Closures among its
 // arguments are looked into by themselves; those that come as parameters are not known.
 func readOnly(path string) bool {

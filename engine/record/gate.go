@@ -32,8 +32,9 @@ type Param struct {
 
 // Rights says what an expression of a definition may do.
 type Rights struct {
-	Code    auth.Code
-	Reading bool // it writes nothing
+	Code     auth.Code
+	Reading  bool // it writes nothing
+	Computed bool // it is that of a COMPUTED field, which errors name
 }
 
 // The rights that do not depend on the caller: to read and write all data of the database, or to read it.
@@ -45,8 +46,15 @@ var (
 // AsCaller are the rights of the caller, in the code of a definition.
 func AsCaller(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By)} }
 
-// AsReader are the rights of the caller to read, in the code of a definition.
-func AsReader(d *catalog.Def) Rights { return Rights{Code: auth.By(d.By), Reading: true} }
+// AsReader are the rights of the caller to read, in the code of a COMPUTED field.
+func AsReader(d *catalog.Def) Rights {
+	return Rights{Code: auth.By(d.By), Reading: true, Computed: true}
+}
+
+// ErrModifies is the error of a clause of a definition, COMPUTED or PERMISSIONS, that would modify data.
+func ErrModifies(clause string) *errs.Error {
+	return errs.NotAllowed("A %s clause cannot contain a statement that modifies data", clause)
+}
 
 // Evaluator evaluates the expressions of definitions. doc is the current document. vars is copied before anything
 // is evaluated.
