@@ -35,6 +35,7 @@ func accessEngine(t testing.TB) *engine.Engine {
 			SIGNIN (SELECT * FROM user WHERE email = $email AND pass = $pass)
 			WITH REFRESH DURATION FOR TOKEN 15m, FOR SESSION 1h;
 		DEFINE ACCESS jwt ON DATABASE TYPE JWT ALGORITHM HS256 KEY 'shared secret';
+		DEFINE ACCESS aud ON DATABASE TYPE JWT ALGORITHM HS256 KEY 'shared secret' AUDIENCE 'api', 'internal';
 		DEFINE ACCESS bearer ON DATABASE TYPE BEARER FOR USER;
 	`)
 	return e
@@ -108,6 +109,11 @@ func TestTokensOfAnExternalIssuer(t *testing.T) {
 		{"one from the future", sign("HS256", "shared secret", func(c *auth.Claims) { c.NotBefore = time.Now().Add(time.Hour).Unix() }), false},
 		{"an unknown role", sign("HS256", "shared secret", func(c *auth.Claims) { c.Roles = []string{"Emperor"} }), false},
 		{"another database", sign("HS256", "shared secret", func(c *auth.Claims) { c.DB = "other" }), false},
+		{"an audience that nobody asks for", sign("HS256", "shared secret", func(c *auth.Claims) { c.Audience = []string{"x"} }), true},
+		{"no audience", sign("HS256", "shared secret", func(c *auth.Claims) { c.AC = "aud" }), false},
+		{"another audience", sign("HS256", "shared secret", func(c *auth.Claims) { c.AC, c.Audience = "aud", []string{"API", "apis"} }), false},
+		{"the audience", sign("HS256", "shared secret", func(c *auth.Claims) { c.AC, c.Audience = "aud", []string{"internal"} }), true},
+		{"one of several audiences", sign("HS256", "shared secret", func(c *auth.Claims) { c.AC, c.Audience = "aud", []string{"x", "api"} }), true},
 		{"no signature", "eyJhbGciOiJub25lIn0.eyJOUyI6Im4iLCJEQiI6ImQiLCJBQyI6Imp3dCJ9.", false},
 		{"rubbish", "bad.token.here", false},
 	} {
@@ -118,6 +124,33 @@ func TestTokensOfAnExternalIssuer(t *testing.T) {
 		if tc.ok && (s.Principal().Level != auth.DatabaseUser || s.Principal().Roles != auth.Editor) {
 			t.Errorf("%s: got %+v", tc.name, s.Principal())
 		}
+	}
+}
+
+func TestRecordTokensHaveTheAudienceOfTheirMethod(t *testing.T) {
+	e := accessEngine(t)
+	ctx := context.Background()
+	admin := e.RootSession()
+	ns, db := "n", "d"
+	if err := admin.Use(ctx, &ns, &db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, admin, `CREATE user:1; DEFINE ACCESS rec ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)
+		WITH JWT ALGORITHM HS512 KEY 'k' AUDIENCE 'a', 'b'`)
+	s := e.Session()
+	token, err := s.Signin(ctx, credentials("NS", "n", "DB", "d", "AC", "rec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, s, "RETURN $token.aud"); got[0].Value.Text() != "['a', 'b']" {
+		t.Errorf("aud is %s", got[0].Value.Text())
+	}
+	if err := e.Session().Authenticate(ctx, token.Str()); err != nil {
+		t.Errorf("its own token: %v", err)
+	}
+	run(t, admin, `DEFINE ACCESS OVERWRITE rec ON DATABASE TYPE RECORD WITH JWT ALGORITHM HS512 KEY 'k' AUDIENCE 'c'`)
+	if err := e.Session().Authenticate(ctx, token.Str()); err == nil {
+		t.Error("a token for another audience was taken")
 	}
 }
 

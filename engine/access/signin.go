@@ -206,7 +206,7 @@ func (r *run) recordLogin(ctx context.Context, c *credentials, d *catalog.Def, d
 	id *value.RecordID, grant string) (*Login, error) {
 	claims := auth.NewClaims(r.Now(), literalDuration(def.TokenDuration))
 	claims.NS, claims.DB, claims.AC, claims.Subject = c.ns, c.db, d.Name, value.RecordOf(id).Text()
-	claims.Grant = grant
+	claims.Grant, claims.Audience = grant, audience(def)
 	p := auth.Principal{Level: auth.RecordUser, NS: c.ns, DB: c.db, Record: value.Detach(value.RecordOf(id)),
 		Access: d.Name,
 		Grant:  grant, Expiry: expiry(r.Now(), def.SessionDuration)}
@@ -347,8 +347,30 @@ func (r *run) verifyAccess(ctx context.Context, token string,
 	return d, def, claims, nil
 }
 
-// verified checks a token by what its access method says: a key of its own, one in the definition, or those of a URL.
+// verified checks a token by what its access method says of its key and its audience.
 func (r *run) verified(ctx context.Context, token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
+	claims, err := r.signed(ctx, token, d, def)
+	if err == nil && !claims.MeantFor(audience(def)) {
+		// SECURITY: the issuer made it for another application.
+		return nil, errs.InvalidAuth()
+	}
+	return claims, err
+}
+
+// audience are the aud claims that an access method takes, and puts into its own tokens; nil: any, and none.
+func audience(def *ast.DefineAccess) []string {
+	if def.Kind == ast.AccessBearer || def.JWT == nil {
+		return nil
+	}
+	var texts []string
+	for _, x := range def.JWT.Audience {
+		texts = append(texts, ast.LiteralText(x))
+	}
+	return texts
+}
+
+// signed checks the signature of a token: with a key of its access method, one in the definition, or those of a URL.
+func (r *run) signed(ctx context.Context, token string, d *catalog.Def, def *ast.DefineAccess) (*auth.Claims, error) {
 	algorithm, key := "HS512", secretOf(d)
 	if def.Kind != ast.AccessBearer {
 		if def.JWT == nil {

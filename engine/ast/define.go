@@ -293,7 +293,8 @@ type JWT struct {
 	Algorithm string
 	Key       Expr
 	URL       Expr
-	Issuer    Expr // WITH ISSUER KEY
+	Audience  []Expr // the aud claims that are taken; empty: any, or none
+	Issuer    Expr   // WITH ISSUER KEY
 	IssuerAlg string
 }
 

@@ -586,6 +586,14 @@ func (p *printer) jwt(j *JWT) {
 		p.str(" KEY ")
 		p.expr(j.Key)
 	}
+	for i, x := range j.Audience {
+		if i == 0 {
+			p.str(" AUDIENCE ")
+		} else {
+			p.str(", ")
+		}
+		p.expr(x)
+	}
 	if j.Issuer != nil {
 		p.str(" WITH ISSUER")
 		implied := j.Algorithm

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,22 @@ func TestTokens(t *testing.T) {
 	if got.NS != "n" || got.DB != "d" || got.AC != "a" || got.Subject != "user:1" || len(got.Roles) != 1 ||
 		got.Expires != c.Expires || got.All.Text() != c.All.Text() {
 		t.Errorf("got %+v\nwant %+v", got, c)
+	}
+	for _, tc := range []struct {
+		aud, want []string
+		ok        bool
+	}{{nil, nil, true}, {[]string{"a"}, nil, true}, {nil, []string{"a"}, false}, {[]string{"a"}, []string{"a"}, true},
+		{[]string{"b", "a"}, []string{"c", "a"}, true}, {[]string{"ab", ""}, []string{"a", "b"}, false}} {
+		c := NewClaims(now, time.Minute)
+		c.Audience, c.Roles = tc.aud, []string{"Editor"}
+		text, err := c.Sign("HS512", "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Verify(text, "HS512", "key", now)
+		if err != nil || !slices.Equal(got.Audience, tc.aud) || got.Roles[0] != "Editor" || got.MeantFor(tc.want) != tc.ok {
+			t.Errorf("audience %q of a token for %q: got %+v, %v", tc.want, tc.aud, got, err)
+		}
 	}
 	for name, fails := range map[string]func() error{
 		"another key":            func() error { _, err := Verify(text, "HS512", "other", now); return err },

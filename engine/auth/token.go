@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type Claims struct {
 	NS, DB, AC, Subject string      // Subject is a user name or a record id
 	Grant               string      // the id of the bearer grant that the token was traded for, or ""
 	Roles               []string    // nil where the token says nothing of them
+	Audience            []string    // aud: whom the token is for; nil where it says nothing of them
 	All                 value.Value // every claim, as $token shows them
 }
 
@@ -73,13 +75,25 @@ func (c *Claims) object() *value.Object {
 		}
 	}
 	if len(c.Roles) > 0 {
-		roles := make([]value.Value, len(c.Roles))
-		for i, r := range c.Roles {
-			roles[i] = value.Str(r)
-		}
-		f = append(f, value.Field{Name: "RL", Value: value.ArrayOf(roles)})
+		f = append(f, value.Field{Name: "RL", Value: textList(c.Roles)})
+	}
+	if len(c.Audience) > 0 {
+		f = append(f, value.Field{Name: "aud", Value: textList(c.Audience)})
 	}
 	return value.NewObject(f...)
+}
+
+func textList(texts []string) value.Value {
+	list := make([]value.Value, len(texts))
+	for i, t := range texts {
+		list[i] = value.Str(t)
+	}
+	return value.ArrayOf(list)
+}
+
+// MeantFor reports whether the token is for one of an audience. An empty audience takes all tokens.
+func (c *Claims) MeantFor(audience []string) bool {
+	return len(audience) == 0 || slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(audience, a) })
 }
 
 // Sign makes the token text of c, and fills in c.All. key is a secret, or PEM text for asymmetric algorithms.
@@ -100,7 +114,11 @@ func (c *Claims) Sign(algorithm, key string) (string, error) {
 		case value.KindInt:
 			m[f.Name] = f.Value.Int()
 		case value.KindArray:
-			m[f.Name] = c.Roles
+			texts := make([]string, 0, len(f.Value.Elems()))
+			for _, x := range f.Value.Elems() {
+				texts = append(texts, x.Str())
+			}
+			m[f.Name] = texts
 		default:
 			m[f.Name] = f.Value.Str()
 		}
@@ -237,6 +255,7 @@ func claimsOf(m jwt.MapClaims) (*Claims, error) {
 			return nil, badClaim(p.name)
 		}
 	}
+	c.Audience, _ = m.GetAudience() // of another type it is nobody
 	c.Issuer, _ = m["iss"].(string)
 	c.ID, _ = m["jti"].(string)
 	for _, p := range [...]struct {

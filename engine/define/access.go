@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/auth"
@@ -59,7 +60,12 @@ func (r *run) accessKeys(ctx context.Context, env *exec.Env, s, def *ast.DefineA
 		jwt = *s.JWT
 	}
 	var err error
-	for _, x := range [3]*ast.Expr{&jwt.Key, &jwt.URL, &jwt.Issuer} {
+	texts := []*ast.Expr{&jwt.Key, &jwt.URL, &jwt.Issuer}
+	jwt.Audience = slices.Clone(jwt.Audience)
+	for i := range jwt.Audience {
+		texts = append(texts, &jwt.Audience[i])
+	}
+	for _, x := range texts {
 		if *x, err = r.literal(ctx, env, *x, value.TypeString); err != nil {
 			return err
 		}

@@ -362,6 +362,13 @@ func jwtShape(j *ast.JWT) value.Value {
 		verify.str("alg", j.Algorithm)
 		verify.constant("key", j.Key)
 	}
+	if len(j.Audience) > 0 {
+		audience := make([]value.Value, len(j.Audience))
+		for i, x := range j.Audience {
+			audience[i] = value.Str(ast.LiteralText(x))
+		}
+		verify.put("audience", value.ArrayOf(audience))
+	}
 	out.put("verify", verify.value())
 	if j.Issuer != nil {
 		var issuer shape

@@ -188,7 +188,7 @@ func (p *parser) bearerAccess(s *ast.DefineAccess) {
 	}
 }
 
-// jwt is ALGORITHM a KEY k | URL u, and WITH ISSUER KEY k.
+// jwt is ALGORITHM a KEY k | URL u, AUDIENCE a, …, and WITH ISSUER KEY k.
 func (p *parser) jwt() *ast.JWT {
 	j := &ast.JWT{}
 	switch p.tok.kind {
@@ -207,6 +207,9 @@ func (p *parser) jwt() *ast.JWT {
 	default:
 		p.unexpected("`ALGORITHM`, or `URL`")
 		return j
+	}
+	for more := p.eat(kwAudience); more && p.err == nil; more = p.eat(tComma) {
+		j.Audience = append(j.Audience, p.expr())
 	}
 	if p.tok.kind == kwWith && p.peek().kind == kwIssuer {
 		p.advance()

@@ -24,6 +24,7 @@ const (
 	kwAssert
 	kwAsync
 	kwAt
+	kwAudience
 	kwAuthenticate
 	kwAuto
 	kwBackend
@@ -324,6 +325,7 @@ var keywordNames = [...]string{
 	"ASSERT",
 	"ASYNC",
 	"AT",
+	"AUDIENCE",
 	"AUTHENTICATE",
 	"AUTO",
 	"BACKEND",
@@ -642,6 +644,8 @@ func keywordOf(upper []byte) kind {
 		return kwAsync
 	case "AT":
 		return kwAt
+	case "AUDIENCE":
+		return kwAudience
 	case "AUTHENTICATE":
 		return kwAuthenticate
 	case "AUTO":
