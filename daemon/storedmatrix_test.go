@@ -52,12 +52,15 @@ var codeKinds = []codeKind{
 		trigger: method(`"run","params":["fn::c"]`)},
 	{name: "VALUE", define: "DEFINE FIELD c ON open VALUE { X; CREATE went; 1 }", undo: "REMOVE FIELD c ON open",
 		trigger: statement("UPDATE open:1 SET n = rand()")},
-	{name: "COMPUTED", define: "DEFINE FIELD c ON open COMPUTED { X; 'canary7' }", undo: "REMOVE FIELD c ON open",
+	// Clauses that are asked when somebody reads may not write by themselves: a function does.
+	{name: "COMPUTED", define: "DEFINE FUNCTION fn::x() { X }; DEFINE FIELD c ON open COMPUTED { fn::x(); 'canary7' }",
+		undo:  "REMOVE FIELD c ON open; REMOVE FUNCTION fn::x",
 		shows: true, onlyReads: true, trigger: method(`"select","params":["open"]`)},
 	{name: "event", define: "DEFINE EVENT c ON open THEN { X; CREATE went }", undo: "REMOVE EVENT c ON open",
 		elevated: true, trigger: method(`"merge","params":["open:1",{"n":7}]`)},
-	{name: "table PERMISSIONS", define: "DEFINE TABLE c PERMISSIONS FOR select WHERE { X; true }; CREATE c:1 SET c = 'canary7'",
-		undo: "REMOVE TABLE c", elevated: true, shows: true, trigger: statement("SELECT * FROM c")},
+	{name: "table PERMISSIONS", define: "DEFINE FUNCTION fn::x() { X }; " +
+		"DEFINE TABLE c PERMISSIONS FOR select WHERE { fn::x(); true }; CREATE c:1 SET c = 'canary7'",
+		undo: "REMOVE TABLE c; REMOVE FUNCTION fn::x", elevated: true, shows: true, trigger: statement("SELECT * FROM c")},
 	{name: "API", owner: true, define: "DEFINE API '/c' FOR get THEN { X; CREATE went; {} }", undo: "REMOVE API '/c'",
 		trigger: func(s *scene, who credentials) string {
 			return s.do("GET", "/api/n/d/c", "", who.header()).body

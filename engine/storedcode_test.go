@@ -58,14 +58,15 @@ func TestStoredCodeReachesNothingAboveItsDatabase(t *testing.T) {
 			{"DEFINE FIELD c ON t VALUE { EVIL; 1 }", "UPDATE t:1 SET a = rand()"},
 			{"DEFINE FIELD c ON t ASSERT { EVIL; true }", "UPDATE t:1 SET a = rand(), c = 1"},
 			{"DEFINE FIELD c ON t DEFAULT { EVIL; 1 }", "CREATE t"},
-			{"DEFINE FIELD c ON t COMPUTED { EVIL; 1 }", "SELECT * FROM t"},
+			{"DEFINE FUNCTION OVERWRITE fn::x() { EVIL }; DEFINE FIELD c ON t COMPUTED { fn::x(); 1 }", "SELECT * FROM t"},
 			{"DEFINE FUNCTION fn::c() { EVIL }", "RETURN fn::c()"},
 			{"DEFINE FUNCTION fn::c() { EVIL }; DEFINE FUNCTION fn::b() { fn::c() }", "RETURN fn::b()"},
 			{"DEFINE FUNCTION fn::c() { || { EVIL } }", "LET $c = fn::c(); $c(); RETURN [1].map($c)"},
 			{"DEFINE FIELD c ON t COMPUTED || { EVIL }", "LET $c = t:1.c; $c()"},
 			{"DEFINE FUNCTION fn::c() { 1 } PERMISSIONS WHERE { EVIL; true }", "RETURN fn::c()"},
-			{"DEFINE PARAM $c VALUE 1 PERMISSIONS WHERE { EVIL; true }", "RETURN $c"},
-			{"DEFINE TABLE OVERWRITE t PERMISSIONS FOR select WHERE { EVIL; true }", "SELECT * FROM t"},
+			{"DEFINE FUNCTION OVERWRITE fn::x() { EVIL }; DEFINE PARAM $c VALUE 1 PERMISSIONS WHERE { fn::x(); true }", "RETURN $c"},
+			{"DEFINE FUNCTION OVERWRITE fn::x() { EVIL }; DEFINE TABLE OVERWRITE t PERMISSIONS FOR select WHERE { fn::x(); true }",
+				"SELECT * FROM t"},
 		} {
 			e, root := codeEngine(t)
 			run(t, root, "DEFINE NAMESPACE victim")
