@@ -62,7 +62,7 @@ func TestStoredCodeReachesNothingAboveItsDatabase(t *testing.T) {
 			{"DEFINE FUNCTION fn::c() { EVIL }", "RETURN fn::c()"},
 			{"DEFINE FUNCTION fn::c() { EVIL }; DEFINE FUNCTION fn::b() { fn::c() }", "RETURN fn::b()"},
 			{"DEFINE FUNCTION fn::c() { || { EVIL } }", "LET $c = fn::c(); $c(); RETURN [1].map($c)"},
-			{"DEFINE FIELD c ON t COMPUTED || { EVIL }", "LET $c = t:1.c; $c()"},
+			{"DEFINE FUNCTION OVERWRITE fn::x() { || { EVIL } }; DEFINE FIELD c ON t COMPUTED fn::x()", "LET $c = t:1.c; $c()"},
 			{"DEFINE FUNCTION fn::c() { 1 } PERMISSIONS WHERE { EVIL; true }", "RETURN fn::c()"},
 			{"DEFINE FUNCTION OVERWRITE fn::x() { EVIL }; DEFINE PARAM $c VALUE 1 PERMISSIONS WHERE { fn::x(); true }", "RETURN $c"},
 			{"DEFINE FUNCTION OVERWRITE fn::x() { EVIL }; DEFINE TABLE OVERWRITE t PERMISSIONS FOR select WHERE { fn::x(); true }",
