@@ -139,7 +139,8 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Verify(text, "HS512", "key", now)
-		if err != nil || !slices.Equal(got.Audience, tc.aud) || got.Roles[0] != "Editor" || got.MeantFor(tc.want) != tc.ok {
+		if err != nil || !slices.Equal(got.Audience, tc.aud) || got.Roles[0] != "Editor" ||
+			got.MeantFor(tc.want) != tc.ok {
 			t.Errorf("audience %q of a token for %q: got %+v, %v", tc.want, tc.aud, got, err)
 		}
 	}

@@ -93,7 +93,8 @@ func textList(texts []string) value.Value {
 
 // MeantFor reports whether the token is for one of an audience. An empty audience takes all tokens.
 func (c *Claims) MeantFor(audience []string) bool {
-	return len(audience) == 0 || slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(audience, a) })
+	among := func(a string) bool { return slices.Contains(audience, a) }
+	return len(audience) == 0 || slices.ContainsFunc(c.Audience, among)
 }
 
 // Sign makes the token text of c, and fills in c.All. key is a secret, or PEM text for asymmetric algorithms.
@@ -255,7 +256,7 @@ func claimsOf(m jwt.MapClaims) (*Claims, error) {
 			return nil, badClaim(p.name)
 		}
 	}
-	c.Audience, _ = m.GetAudience() // of another type it is nobody
+	c.Audience, _ = m.GetAudience() // of another type it names none
 	c.Issuer, _ = m["iss"].(string)
 	c.ID, _ = m["jti"].(string)
 	for _, p := range [...]struct {

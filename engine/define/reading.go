@@ -6,9 +6,9 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 )
 
-// checkReading refuses DEFINE and ALTER with a clause that runs when somebody reads and modifies data by itself. It does
-// not look into functions that the clause calls: they may be defined anew, and are refused when they run. An import
-// keeps PERMISSIONS that modify data, which let nobody in, as old exports may hold them.
+// checkReading refuses DEFINE and ALTER with a clause that runs when somebody reads and modifies data by itself. It
+// does not look into functions that the clause calls: they may be defined anew, and are refused when they run. An
+// import keeps PERMISSIONS that modify data, as old exports may hold them: they fail when they run, which is a no.
 func (r *run) checkReading(s ast.Statement) error {
 	defs := []ast.Statement{s}
 	if alter, ok := s.(*ast.Alter); ok {
