@@ -5,6 +5,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/dump/physical"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/tikv"
 	"github.com/nacredb/nacre/engine/kv/tikv/stub"
 	"github.com/nacredb/nacre/engine/record"
@@ -292,5 +294,59 @@ func TestBackupOfACluster(t *testing.T) {
 	}
 	if n := mustDo(t, s, "count(SELECT VALUE id FROM move)").Int(); n < 10 || n > after+2 { // a commit of each may be untold
 		t.Errorf("%d moves, at least 10 and at most %d were there", n, after)
+	}
+}
+
+// collector is a writer that has the cluster collect what is old once it gets something, and goes on when the client
+// knows of it.
+type collector struct {
+	bytes.Buffer
+	once    sync.Once
+	collect func()
+}
+
+// Write implements io.Writer.
+func (c *collector) Write(p []byte) (int, error) {
+	c.once.Do(c.collect)
+	return c.Buffer.Write(p)
+}
+
+// TestBackupTooOld: a backup that takes longer than the cluster keeps what it reads says so, and what it has written
+// does not pass for a backup.
+func TestBackupTooOld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the client looks for the safe point every ten seconds")
+	}
+	c := stub.Start(t)
+	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Counter: record.MayCount})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openStore(t, st)
+	s := e.RootSession()
+	mustDo(t, s, "USE NS test DB test; DEFINE TABLE t")
+	for range 24 { // more than a backup reads ahead of its writer
+		mustDo(t, s, "CREATE t SET noise = array::range(0, 16).map(|$i| rand::string(65000)) RETURN NONE")
+	}
+	w := &collector{collect: func() {
+		sn, err := st.Begin(context.Background())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer sn.Release()
+		c.Order(t, "/safepoint", "ts", fmt.Sprint(uint64(sn.Version())+1))
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if _, _, err := sn.Get([]byte("a")); errors.Is(err, kv.ErrTooOld) {
+				return
+			}
+		}
+		t.Error("the client does not hear of the safe point")
+	}}
+	if _, err := e.Backup(context.Background(), w, physical.BackupOptions{}); !errors.Is(err, kv.ErrTooOld) {
+		t.Errorf("the backup: %v", err)
+	}
+	if m, err := physical.Verify(context.Background(), &w.Buffer, nil); err == nil {
+		t.Errorf("what it has written passes for a backup: %+v", m)
 	}
 }

@@ -136,13 +136,9 @@ func (r *run) kill(ctx context.Context, env *exec.Env, s *ast.Kill) (value.Value
 			return value.None, nil
 		}
 		if !ok {
-			ok, err = r.killElsewhere(ctx, v, by)
-		}
-		if err != nil {
-			return value.None, err
-		}
-		if ok {
-			return value.None, nil
+			if found, err := r.killElsewhere(ctx, v, by); found || err != nil {
+				return value.None, err
+			}
 		}
 	}
 	return value.None, errs.Internal("Cannot execute KILL statement using id: %s", ast.Text(s.ID))
