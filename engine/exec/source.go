@@ -37,7 +37,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 		return r.tableSource(ctx, env, s, t.Name, where, version, w)
 	}
 	rowsOf := followed{r: r, filter: where, links: plan.AsksForLinks(s)}
-	if inner := subselect(x); inner != nil {
+	if inner := plan.Subselect(x); inner != nil {
 		in, err := r.plan(ctx, env, inner)
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (r *Run) sourceOf(ctx context.Context, env *Env, s *ast.Select, x ast.Expr,
 	case value.KindRecord:
 		return r.recordSource(x, v.Record(), s, where, version, w)
 	case value.KindArray:
-		if !unwrapped(x) {
+		if !plan.Unwrapped(x) {
 			_, sub := x.(*ast.Subquery)
 			return &valueRows{followed: rowsOf, vs: v.Elems(), skip: !sub, from: x}, nil
 		}
@@ -74,28 +74,6 @@ func inFrom(env *Env) *Env {
 		return env
 	}
 	return env.WithDoc(env.This())
-}
-
-// subselect is the SELECT that a source is, where its rows can go straight into the outer one.
-func subselect(x ast.Expr) *ast.Select {
-	q, ok := x.(*ast.Subquery)
-	if !ok {
-		return nil
-	}
-	s, ok := q.Stmt.(*ast.Select)
-	if !ok || s.Only || s.Timeout != nil || s.Explain != nil {
-		return nil
-	}
-	return s
-}
-
-// unwrapped reports whether x is a subquery with ONLY: an array that it gives is one value.
-func unwrapped(x ast.Expr) bool {
-	if q, ok := x.(*ast.Subquery); ok {
-		s, ok := q.Stmt.(*ast.Select)
-		return ok && s.Only
-	}
-	return false
 }
 
 // recordSource reads one record, or a range of records.

@@ -183,3 +183,25 @@ func AsksForLinks(s *ast.Select) bool {
 	return ok && s.Projections.Value && (p.Name == "this" || p.Name == "self") &&
 		s.Group == nil && s.Order == nil && len(s.Split) == 0 && len(s.Omit) == 0
 }
+
+// Subselect is the SELECT that a source is, where its rows can go straight into the outer one.
+func Subselect(x ast.Expr) *ast.Select {
+	q, ok := x.(*ast.Subquery)
+	if !ok {
+		return nil
+	}
+	s, ok := q.Stmt.(*ast.Select)
+	if !ok || s.Only || s.Timeout != nil || s.Explain != nil {
+		return nil
+	}
+	return s
+}
+
+// Unwrapped reports whether x is a subquery with ONLY: an array that it gives is one value.
+func Unwrapped(x ast.Expr) bool {
+	if q, ok := x.(*ast.Subquery); ok {
+		s, ok := q.Stmt.(*ast.Select)
+		return ok && s.Only
+	}
+	return false
+}
