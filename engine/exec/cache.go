@@ -17,7 +17,7 @@ func (ex *Executor) Parse(ctx context.Context, text string) (*prepare.Script, er
 	}
 	s := prepare.Of(q)
 	if s.Weigh(text); len(text) <= ex.Limits.CacheText {
-		ex.cache.Put(text, s, s.Weight)
+		ex.cache.Put(text, s, max(s.Weight, prepare.MostWeight(text))) // Weigh does not look into statements that write
 	}
 	return s, nil
 }

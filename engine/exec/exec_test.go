@@ -1,11 +1,14 @@
 package exec
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -93,5 +96,29 @@ func TestMayWrite(t *testing.T) {
 		if got, want := plan.WritesOpenly(tc.stmt), tc.want && !byClosures; got != want {
 			t.Errorf("%s, without its closures: got %v, want %v", tc.name, got, want)
 		}
+	}
+}
+
+// TestParsedWritesAreBounded: statements that write weigh as much in the cache of texts as what is made of them takes.
+func TestParsedWritesAreBounded(t *testing.T) {
+	parse := func(string, func() error) (*ast.Query, error) {
+		return &ast.Query{Stmts: []ast.Statement{&ast.Insert{}}}, nil
+	}
+	ex := New(Config{ParseQuery: parse, Limits: Limits{CacheBytes: 1 << 20}})
+	defer ex.Hub.Close()
+	text := func(i int) string { return fmt.Sprintf("INSERT INTO t [%s%d]", strings.Repeat("1,", 10_000), i) }
+	kept := 0
+	for i := range 100 {
+		if _, err := ex.Parse(t.Context(), text(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		if _, ok := ex.cache.Get(text(i)); ok {
+			kept++
+		}
+	}
+	if most := 1 << 20 / prepare.MostWeight(text(0)); kept == 0 || kept > most {
+		t.Errorf("%d texts of %d bytes are kept, want 1 to %d", kept, len(text(0)), most)
 	}
 }

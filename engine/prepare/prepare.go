@@ -34,9 +34,12 @@ const (
 // takes 30 times its length, one long string no more than that.
 func (s *Script) Weigh(text string) { s.Weight = weight(text, s) }
 
+// MostWeight is about the most that a script read from text keeps in memory, in bytes: hostile texts take twice that.
+func MostWeight(text string) int { return len(text) * byteWeight }
+
 func weight(text string, s *Script) int {
 	if len(text) <= shortText {
-		return len(text) * byteWeight
+		return MostWeight(text)
 	}
 	nodes := len(s.Stmts)
 	for i := range s.Stmts {
