@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"math"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -32,6 +33,19 @@ func (s *Set) Test(x ast.Expr) Test {
 		return err == nil && value.Truthy(v), err
 	}
 }
+
+// Tests reports whether Test compiles a condition, without reading from the store. known evaluates its constants.
+func Tests(x ast.Expr, known func(ast.Expr) (value.Value, error)) bool {
+	set := New(func(x ast.Expr) (value.Value, error) {
+		if plan.AsksStore(x) {
+			return value.None, errAsks
+		}
+		return known(x)
+	})
+	return set.Test(x) != nil
+}
+
+var errAsks = errors.New("reads from the store")
 
 // both is AND, or OR.
 func (s *Set) both(x *ast.Binary) Test {

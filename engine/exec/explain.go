@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/history"
 	"github.com/nacredb/nacre/engine/plan"
@@ -90,11 +91,20 @@ func (s *tableRows) explain(ctx context.Context) *plan.Node {
 		dir = "Backward"
 	}
 	n := s.filter.attr(node("TableScan").With("table", s.name).With("direction", dir))
+	if s.undecoded(ctx) {
+		n.With("pre_decode_filter", "yes")
+	}
 	if s.shared != nil && s.shared.Shared() > 0 {
 		n.With("processors", fmt.Sprint(s.shared.Shared()))
 	}
 	n.Rows = s.n
 	return n
+}
+
+// undecoded reports whether the condition can be asked of records as they are stored.
+func (s *tableRows) undecoded(ctx context.Context) bool {
+	return s.filter != nil && s.tb != nil && s.version == 0 && s.r.readsPlain(s.tb) && !s.r.Ex.PlanOff.Has(plan.Compile) &&
+		compile.Tests(s.filter.x, func(x ast.Expr) (value.Value, error) { return s.r.Value(ctx, s.filter.env, x) })
 }
 
 func (s *recordRows) explain(ctx context.Context) *plan.Node {
@@ -272,6 +282,9 @@ func (g *groupRows) arguments(ctx context.Context, n *plan.Node) {
 
 func (s *countRows) explain(ctx context.Context) *plan.Node {
 	n := node("CountScan").With("source", s.text).Expr("source", s.text)
+	if s.ix != nil {
+		n = node("IndexCountScan").With("index", s.ix.Name).Tests(plan.Show(s.ix.Define.CountWhere))
+	}
 	n.Rows = s.n
 	return n
 }

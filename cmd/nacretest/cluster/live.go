@@ -9,13 +9,11 @@ import (
 
 	"github.com/nacredb/nacre/client"
 	"github.com/nacredb/nacre/cmd/nacretest/harness"
-	"github.com/nacredb/nacre/engine/value"
 )
 
 // heard is what one live query was told: the last number of each record, which must count up by one.
 type heard struct {
 	mu    sync.Mutex // guards all
-	id    value.Value
 	last  map[string]int64
 	told  int
 	wrong string // what was told that must not be

@@ -32,7 +32,6 @@ type round struct {
 type writer struct {
 	acked  int  // the last transaction that it was told of
 	unsure bool // the next one may be there
-	stamp  int64
 }
 
 // place is the namespace and the database of the run.

@@ -175,7 +175,7 @@ func (s *shared) load(store kv.Store) error {
 	left := len(fresh.g.queue)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.g, s.places, s.base, s.floor, s.since, s.loaded = fresh.g, fresh.places, count, at, left, true
+	s.g, s.places, s.base, s.from, s.floor, s.since, s.loaded = fresh.g, fresh.places, count, at, at, left, true
 	for _, c := range s.early {
 		if c.version > at { // what came before is stored already
 			s.take(c)

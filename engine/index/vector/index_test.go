@@ -505,6 +505,29 @@ func TestReadersAndWriters(t *testing.T) {
 	readers.Wait()
 }
 
+// TestChangesThatComeInLate: a change that the load has found stored is not counted again, or a snapshot which knows of
+// newer ones would be answered without them.
+func TestChangesThatComeInLate(t *testing.T) {
+	b := newBench(t, mem.New(), hnsw(1, "EUCLIDEAN", "F64"))
+	defer b.cache.Close()
+	b.write(func(x *Index) { b.put(x, 0, []float64{0}) })
+	b.settle()
+	x := b.begin(false)
+	defer x.Tx.Cancel()
+	s := b.cache.shared(x)
+	late := change{index: x.place, record: "late", raw: make([]byte, 8)}
+	b.cache.committed(late, s.from)
+	b.settle()
+	if _, there := s.places["late"]; there || len(s.versions) != 0 {
+		t.Errorf("it is counted: %d versions behind the load", len(s.versions))
+	}
+	b.cache.committed(late, s.from+1)
+	b.settle()
+	if _, there := s.places["late"]; !there || len(s.versions) != 1 {
+		t.Errorf("a change after the load is not counted: %d versions", len(s.versions))
+	}
+}
+
 func TestMetricsOfAllTypes(t *testing.T) {
 	model := map[int][]float64{1: {1, 2, 1}, 2: {4, 2, 3}, 3: {-7, 0, 5}, 4: {1, 2, 7}}
 	for _, kind := range []string{"F64", "F32", "F16", "I64", "I32", "I16", "I8"} {

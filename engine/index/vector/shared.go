@@ -26,6 +26,7 @@ type shared struct {
 	gone     map[string]kv.Version // records without one, lately: when they lost it
 	versions []kv.Version          // of the changes since the load, ascending
 	base     int64                 // changes before versions
+	from     kv.Version            // what it was loaded from has the changes up to here
 	floor    kv.Version            // snapshots before it are not answered
 	since    int                   // changes since the checkpoint
 }
@@ -40,14 +41,15 @@ const (
 // exactLimit is how many nodes are compared one by one rather than searched.
 const exactLimit = 1000
 
-// commit takes in a committed change.
+// commit takes in a committed change. It may come in after the load that has found it stored.
 func (s *shared) commit(c change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.loaded {
-		s.take(c)
-	} else {
+	switch {
+	case !s.loaded:
 		s.early = append(s.early, c)
+	case c.version > s.from:
+		s.take(c)
 	}
 }
 
