@@ -103,8 +103,9 @@ func (s *tableRows) explain(ctx context.Context) *plan.Node {
 
 // undecoded reports whether the condition can be asked of records as they are stored.
 func (s *tableRows) undecoded(ctx context.Context) bool {
-	return s.filter != nil && s.tb != nil && s.version == 0 && s.r.readsPlain(s.tb) && !s.r.Ex.PlanOff.Has(plan.Compile) &&
-		compile.Tests(s.filter.x, func(x ast.Expr) (value.Value, error) { return s.r.Value(ctx, s.filter.env, x) })
+	known := func(x ast.Expr) (value.Value, error) { return s.r.Value(ctx, s.filter.env, x) }
+	return s.filter != nil && s.tb != nil && s.version == 0 && s.r.readsPlain(s.tb) &&
+		!s.r.Ex.PlanOff.Has(plan.Compile) && compile.Tests(s.filter.x, known)
 }
 
 func (s *recordRows) explain(ctx context.Context) *plan.Node {
