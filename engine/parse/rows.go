@@ -272,11 +272,18 @@ func (r *rows) takeValues(base int) []value.Value {
 	return out
 }
 
+// fewFields is up to how many fields takeObject puts in order one by one, which takes the square of their number.
+const fewFields = 32
+
 // takeObject ends the object that was begun when the stack had base fields: in the order of their names, and of equal
-// names the last one. Fields are put in order by their places: to move them is dear while memory is being collected.
+// names the last one. A few fields are put in order by their places: to move them is dear while memory is being
+// collected.
 func (r *rows) takeObject(base int) value.Value {
 	list := r.fields[base:]
 	r.fields = r.fields[:base]
+	if len(list) > fewFields {
+		return value.ObjectOf(value.NewObject(slices.Clone(list)...))
+	}
 	r.order = r.order[:0]
 	for i := range list {
 		at, same := len(r.order), false

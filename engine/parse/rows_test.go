@@ -94,6 +94,20 @@ func TestValuesAreRows(t *testing.T) {
 	}
 }
 
+// TestValuesOfLargeObjects: keys in the wrong order, and twice, of objects on both sides of fewFields. The last is one
+// that must not take the square of its length.
+func TestValuesOfLargeObjects(t *testing.T) {
+	for _, n := range []int{2, fewFields - 1, fewFields, fewFields + 1, 3 * fewFields, 200_000} {
+		var b strings.Builder
+		b.WriteString("INSERT INTO t {")
+		for i := n; i > 0; i-- {
+			fmt.Fprintf(&b, "k%07d: %d,", i, i)
+		}
+		b.WriteString("k0000001: 'last' }")
+		sameWithValues(t, b.String())
+	}
+}
+
 // FuzzValues holds TestValuesAreRows for any text.
 func FuzzValues(f *testing.F) {
 	for _, text := range insertTexts {

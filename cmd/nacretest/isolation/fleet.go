@@ -53,16 +53,7 @@ func (t *fleetTarget) kill(ctx context.Context) (bool, error) {
 }
 
 func (t *fleetTarget) backup(ctx context.Context, w io.Writer) error {
-	cl, err := client.Probe(client.Options{Endpoint: "http://" + t.f.At(0).Addr})
-	if err != nil {
-		return err
-	}
-	body, err := cl.Backup(ctx, true)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, body)
-	return errors.Join(err, body.Close())
+	return backupOf(ctx, t.f.At(0).Addr, w)
 }
 
 func (t *fleetTarget) reopen(ctx context.Context, path string) (target, error) {

@@ -248,7 +248,12 @@ func (t *wireTarget) kill(ctx context.Context) (bool, error) {
 }
 
 func (t *wireTarget) backup(ctx context.Context, w io.Writer) error {
-	cl, err := client.Probe(client.Options{Endpoint: "http://" + t.server().Addr})
+	return backupOf(ctx, t.server().Addr, w)
+}
+
+// backupOf writes a backup of the server at an address.
+func backupOf(ctx context.Context, addr string, w io.Writer) error {
+	cl, err := client.Probe(client.Options{Endpoint: "http://" + addr})
 	if err != nil {
 		return err
 	}
