@@ -56,6 +56,10 @@ func TestRestart(t *testing.T) {
 	mustPass(t, "restart -rows 20000 -pending 5000 -kills 2 -longest 200ms -max 0")
 }
 
+func TestScale(t *testing.T) {
+	mustPass(t, "scale -rows 5000 -reads 50 -max-ratio 0 -max-rss 0 -max-ready 0")
+}
+
 func TestAppend(t *testing.T) {
 	for _, args := range []string{
 		"-level kv -store memory -txns 6000", "-level kv -store bolt -txns 6000",

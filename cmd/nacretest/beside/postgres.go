@@ -18,6 +18,7 @@ import (
 type postgres struct {
 	server *pgserver.Server
 	conn   *pgx.Conn
+	family *harness.Family
 }
 
 func startPostgres(ctx context.Context, dir string) (side, error) {
@@ -33,7 +34,7 @@ func startPostgres(ctx context.Context, dir string) (side, error) {
 		s.Stop()
 		return nil, err
 	}
-	return &postgres{server: s, conn: c}, nil
+	return &postgres{server: s, conn: c, family: harness.FamilyOf(s.Cmd.Process.Pid)}, nil
 }
 
 func (p *postgres) load(ctx context.Context, d *data) error {
@@ -78,7 +79,7 @@ func (p *postgres) each(ctx context.Context, text string) error {
 }
 
 func (p *postgres) run(ctx context.Context, w *work, times int) (cpu time.Duration, answer string, err error) {
-	before, err := harness.FamilyCPU(p.server.Cmd.Process.Pid)
+	before, err := p.family.CPU()
 	if err != nil {
 		return 0, "", err
 	}
@@ -92,7 +93,7 @@ func (p *postgres) run(ctx context.Context, w *work, times int) (cpu time.Durati
 			return 0, "", err
 		}
 	}
-	after, err := harness.FamilyCPU(p.server.Cmd.Process.Pid)
+	after, err := p.family.CPU()
 	return after - before, answer, err
 }
 

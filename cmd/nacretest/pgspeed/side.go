@@ -39,7 +39,7 @@ func postgres(ctx context.Context, dir string) (*side, error) {
 		tables: "CREATE TABLE item " + fields + "; CREATE TABLE made " + fields + "; CREATE TABLE loaded " + fields +
 			"; CREATE INDEX item_n ON item (n)",
 		empty: "TRUNCATE made, loaded; VACUUM ANALYZE item; CHECKPOINT",
-		spent: func() (time.Duration, error) { return harness.FamilyCPU(s.Cmd.Process.Pid) },
+		spent: harness.FamilyOf(s.Cmd.Process.Pid).CPU,
 		stop:  func() error { s.Stop(); return nil }}, nil
 }
 
