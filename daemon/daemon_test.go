@@ -22,6 +22,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if balancing != "" { // the client of a cluster, and the cluster, end with the process
+		os.Exit(m.Run())
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -33,6 +36,9 @@ type server struct {
 	logs   *lockedBuffer
 	http   *http.Client
 	broken error // what its store suffers from on purpose, and Close tells
+
+	second      *daemon.Daemon // with NACRE_TEST_BALANCER
+	front, wire *balancer      // before both of them
 }
 
 func start(t testing.TB, change ...func(*config.Config)) *server {
@@ -44,19 +50,28 @@ func start(t testing.TB, change ...func(*config.Config)) *server {
 		f(cfg)
 	}
 	logs := &lockedBuffer{}
-	d, err := daemon.Start(t.Context(), cfg, telemetry.NewLogger(logs, slog.LevelDebug, false))
+	s, err := &server{t: t, logs: logs}, error(nil)
+	if balancing != "" && cfg.Path == "memory" {
+		s, err = pair(t, cfg, logs)
+	} else {
+		s.Daemon, err = daemon.Start(t.Context(), cfg, telemetry.NewLogger(logs, slog.LevelDebug, false))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{Daemon: d, t: t, url: "http://" + d.Addr().String(), logs: logs, http: &http.Client{
+	s.url = "http://" + s.Addr().String()
+	s.http = &http.Client{
 		Transport:     &http.Transport{DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
+	if balancing == "tcp" {
+		s.http.Transport.(*http.Transport).MaxIdleConnsPerHost = -1 // each request makes a connection
+	}
 	t.Cleanup(func() {
 		s.http.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
 		defer cancel()
-		if err := d.Close(ctx); !errors.Is(err, s.broken) {
+		if err := s.Close(ctx); !errors.Is(err, s.broken) {
 			t.Errorf("close: %v", err)
 		}
 		if t.Failed() && os.Getenv("NACRE_TEST_LOG") != "" {

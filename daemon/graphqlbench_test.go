@@ -34,7 +34,7 @@ func BenchmarkGraphQLSubscribers(b *testing.B) {
 		k.tell(`{"id":"s","type":"subscribe","payload":{"query":"subscription { person { id name age } }"}}`)
 		subscribers[i] = k
 	}
-	eventually(b, "the live queries", func() bool { return s.Engine().Stats().LiveQueries == n })
+	eventually(b, "the live queries", func() bool { return s.stats().LiveQueries == n })
 	for _, k := range subscribers {
 		go func() {
 			for {

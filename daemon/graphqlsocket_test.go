@@ -67,7 +67,7 @@ func TestGraphQLSubprotocols(t *testing.T) {
 			k.expect(`{"type":"` + p.next + `","id":"q","payload":{"data":{"notes":[{"text":"a"},{"text":"b"}]}}}`)
 			k.expect(`{"type":"complete","id":"q"}`)
 			k.tell(`{"id":"s","type":"` + p.start + `","payload":{"query":"subscription { note(where:{text:{ne:\"no\"}}) { id text } }"}}`)
-			eventually(t, "a live query", func() bool { return s.Engine().Stats().LiveQueries == 1 })
+			eventually(t, "a live query", func() bool { return s.stats().LiveQueries == 1 })
 			k.tell(`{"id":"m","type":"` + p.start + `","payload":{"query":"mutation { createNote(data:{id:\"3\",text:\"c\"}) { id } }"}}`)
 			got := map[string]bool{}
 			for range 3 {
@@ -84,7 +84,7 @@ func TestGraphQLSubprotocols(t *testing.T) {
 			k.expect(`{"type":"` + p.next + `","id":"s","payload":{"data":{"note":{"id":"note:1","text":"yes"}}}}`)
 			k.expect(`{"type":"` + p.next + `","id":"s","payload":{"data":{"note":{"id":"note:3","text":"c"}}}}`)
 			k.tell(`{"id":"s","type":"` + p.stop + `"}`)
-			eventually(t, "the end of the live query", func() bool { return s.Engine().Stats().LiveQueries == 0 })
+			eventually(t, "the end of the live query", func() bool { return s.stats().LiveQueries == 0 })
 			k.tell(`{"id":"e","type":"` + p.start + `","payload":{"query":"{ nope }"}}`)
 			if _, b := k.message(); !strings.HasPrefix(string(b), `{"type":"error","id":"e","payload":[{"message":"Unknown field`) {
 				t.Errorf("got %s", b)
@@ -128,7 +128,7 @@ func TestGraphQLSocketCodes(t *testing.T) {
 		k.tell(`{"type":"subscribe","id":"1","payload":{"query":"subscription { note { id } }"}}`)
 	}
 	k.closes(4409)
-	eventually(t, "no live query", func() bool { return s.Engine().Stats().LiveQueries == 0 })
+	eventually(t, "no live query", func() bool { return s.stats().LiveQueries == 0 })
 	for _, headers := range [][]string{{rootAuth}, {rootAuth, "Service-NS: test"}, {rootAuth, "Service-NS: test", "Service-DB: other"}} {
 		if k := s.upgradeAt("/graphql", "graphql-ws", headers...); k.resp.StatusCode != 400 {
 			t.Errorf("%v: %s", headers, k.resp.Status)
@@ -154,7 +154,7 @@ func TestGraphQLSocketIdentity(t *testing.T) {
 	k.tell(`{"type":"connection_init","payload":{"headers":{"authorization":"Bearer ` + token + `"}}}`)
 	k.expect(initDone)
 	k.tell(`{"id":"1","type":"subscribe","payload":{"query":"subscription { note { text } }"}}`)
-	eventually(t, "a live query", func() bool { return s.Engine().Stats().LiveQueries == 1 })
+	eventually(t, "a live query", func() bool { return s.stats().LiveQueries == 1 })
 	setup(t, s, "CREATE note:7 SET text = 'seen'")
 	k.expect(`{"type":"next","id":"1","payload":{"data":{"note":{"text":"seen"}}}}`)
 	setup(t, s, "REMOVE USER v ON DATABASE; CREATE note:8 SET text = 'unseen'")

@@ -321,11 +321,11 @@ func TestGRPCCancel(t *testing.T) {
 		if first, err := stream.Recv(); err != nil || first.GetBegin() == nil {
 			t.Fatalf("%v, %v", first, err)
 		}
-		if s.Engine().Stats().Snapshots == 0 {
-			eventually(t, "it runs", func() bool { return s.Engine().Stats().Snapshots > 0 })
+		if s.stats().Snapshots == 0 {
+			eventually(t, "it runs", func() bool { return s.stats().Snapshots > 0 })
 		}
 		stop(k, cancel)
-		eventually(t, name+": the statement has ended", func() bool { return s.Engine().Stats().Snapshots == 0 })
+		eventually(t, name+": the statement has ended", func() bool { return s.stats().Snapshots == 0 })
 		cancel()
 	}
 	if got := c.texts("SELECT * FROM t"); got[0] != "[]" {
@@ -338,7 +338,7 @@ func TestGRPCCancel(t *testing.T) {
 	if code := status.Code(err); err != nil && code != codes.DeadlineExceeded {
 		t.Errorf("%v", err)
 	}
-	eventually(t, "it has ended", func() bool { return s.Engine().Stats().Snapshots == 0 })
+	eventually(t, "it has ended", func() bool { return s.stats().Snapshots == 0 })
 	limited := start(t, func(c *config.Config) { c.QueryTimeout = 200 * time.Millisecond }).grpcRoot()
 	r, err := limited.run(t.Context(), &rpcpb.QueryRequest{Query: "RETURN 1; SLEEP 1h; RETURN 2"})
 	if err != nil || r[0].text(t) != "1" || r[1].err.GetDetails().GetReason() != "TimedOut" || r[2].err.GetDetails().GetReason() != "NotExecuted" {

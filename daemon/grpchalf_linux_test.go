@@ -24,7 +24,7 @@ func TestVanishedClientOfGRPCIsFound(t *testing.T) {
 		gone  func(s *server) bool
 	}{
 		{"a subscriber", func(c *rpcClient) { c.watch(c.s.t.Context(), nil, "LIVE SELECT * FROM t") },
-			func(s *server) bool { return s.Engine().Stats().LiveQueries == 0 }},
+			func(s *server) bool { return s.stats().LiveQueries == 0 }},
 		{"a statement", func(c *rpcClient) {
 			stream, err := c.Query(c.s.t.Context(), &rpcpb.QueryRequest{Query: "SELECT * FROM t; SLEEP 1h"})
 			if err != nil {
@@ -33,8 +33,8 @@ func TestVanishedClientOfGRPCIsFound(t *testing.T) {
 			if _, err := stream.Recv(); err != nil {
 				c.s.t.Fatal(err)
 			}
-			eventually(c.s.t, "it runs", func() bool { return c.s.Engine().Stats().Snapshots > 0 })
-		}, func(s *server) bool { return s.Engine().Stats().Snapshots == 0 }},
+			eventually(c.s.t, "it runs", func() bool { return c.s.stats().Snapshots > 0 })
+		}, func(s *server) bool { return s.stats().Snapshots == 0 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := start(t, func(c *config.Config) { c.Limits.WebSocketPing = 50 * time.Millisecond })
@@ -87,16 +87,16 @@ func TestClientsOfGRPCWithoutWindows(t *testing.T) {
 		"Subscribe": call("Subscribe", &rpcpb.SubscribeRequest{SubscribeTo: &rpcpb.SubscribeRequest_Query{
 			Query: &rpcpb.LiveQueryRegistration{Query: "LIVE SELECT * FROM t"}}}),
 	}
-	eventually(t, "the live query is there", func() bool { return s.Engine().Stats().LiveQueries == 1 })
+	eventually(t, "the live query is there", func() bool { return s.stats().LiveQueries == 1 })
 	writer.texts("FOR $i IN 0..64 { CREATE t SET x = rand::string(1000) }")
 	for name, k := range ks {
 		if code, text := k.status(1); code == "0" || text == "" {
 			t.Errorf("%s: %s %q", name, code, text)
 		}
 	}
-	st := s.Engine().Stats()
+	st := s.stats()
 	eventually(t, "nothing is left", func() bool {
-		st = s.Engine().Stats()
+		st = s.stats()
 		return st.LiveQueries == 0 && st.Snapshots == 0
 	})
 	s.alive()

@@ -139,7 +139,7 @@ func TestGRPCSubscribeLives(t *testing.T) {
 	follower, _ := c.watchID(t.Context(), nil, begin.GetLiveQueryId())
 	cancel()
 	wantHeard(t, follower, "end KILLED", "EOF")
-	eventually(t, "one live query is left", func() bool { return s.Engine().Stats().LiveQueries == 1 })
+	eventually(t, "one live query is left", func() bool { return s.stats().LiveQueries == 1 })
 	_, err = first(c.Subscribe(t.Context(), &rpcpb.SubscribeRequest{
 		SubscribeTo: &rpcpb.SubscribeRequest_LiveQueryId{LiveQueryId: begin.GetLiveQueryId()}}))
 	wantCode(t, "a live query that is gone", err, codes.NotFound, "Live query not found")
@@ -253,7 +253,7 @@ func TestGRPCSlowSubscriber(t *testing.T) {
 		}
 		break
 	}
-	eventually(t, "the live query is gone", func() bool { return s.Engine().Stats().LiveQueries == 0 })
+	eventually(t, "the live query is gone", func() bool { return s.stats().LiveQueries == 0 })
 }
 
 // An operator who ends a session ends its subscriptions and its statements, and the connection that it has for itself.
