@@ -98,19 +98,6 @@ func (l *list) doc() uint64 {
 	return l.cur.doc
 }
 
-// find is seek that gives the document, end after the last.
-func (l *list) find(target uint64) (doc uint64, ok bool) {
-	if l.ch == len(l.changes) && l.in != nil && target <= l.in.last { // in the block under way
-		if !l.advance(target) {
-			return end, false
-		}
-		l.cur = l.last
-		return l.cur.doc, true
-	}
-	ok = l.seek(target)
-	return l.doc(), ok
-}
-
 // seek moves to the first document that is not before target. It never goes back.
 func (l *list) seek(target uint64) bool {
 	for {
@@ -118,8 +105,7 @@ func (l *list) seek(target uint64) bool {
 		if !ok {
 			return false
 		}
-		changes := l.changes[l.ch:]
-		l.ch += sort.Search(len(changes), func(i int) bool { return changes[i].doc >= target })
+		l.toChange(target)
 		blockDoc := uint64(end)
 		if found {
 			blockDoc = l.last.doc
@@ -142,12 +128,7 @@ func (l *list) seek(target uint64) bool {
 // seekBlock moves last to the first posting in the blocks that is not before target; found is false where there is
 // none.
 func (l *list) seekBlock(target uint64) (found, ok bool) {
-	if l.at < len(l.blocks) && l.blocks[l.at].last < target {
-		rest := l.blocks[l.at+1:]
-		l.at += 1 + sort.Search(len(rest), func(i int) bool { return rest[i].last >= target })
-		l.in = nil
-	}
-	if l.at == len(l.blocks) {
+	if l.toBlock(target); l.at == len(l.blocks) {
 		return false, true
 	}
 	if l.in == nil {
@@ -157,6 +138,33 @@ func (l *list) seekBlock(target uint64) (found, ok bool) {
 		}
 	}
 	return true, l.advance(target)
+}
+
+// toBlock moves to the first block that ends at target or behind it.
+func (l *list) toBlock(target uint64) {
+	if l.at < len(l.blocks) && l.blocks[l.at].last < target {
+		l.at, l.in = l.blockAt(target), nil
+	}
+}
+
+// blockAt is the place of the first block, from the current one on, that ends at target or behind it.
+func (l *list) blockAt(target uint64) int {
+	i := l.at
+	if i < len(l.blocks) && l.blocks[i].last < target {
+		if i++; i < len(l.blocks) && l.blocks[i].last < target { // mostly it is the next one
+			rest := l.blocks[i+1:]
+			i += 1 + sort.Search(len(rest), func(j int) bool { return rest[j].last >= target })
+		}
+	}
+	return i
+}
+
+// toChange moves to the first change that is not before target.
+func (l *list) toChange(target uint64) {
+	if l.ch < len(l.changes) && l.changes[l.ch].doc < target {
+		rest := l.changes[l.ch+1:]
+		l.ch += 1 + sort.Search(len(rest), func(i int) bool { return rest[i].doc >= target })
+	}
 }
 
 // advance moves last to the first posting of the block under way that is not before target. It is false for a malformed
@@ -190,11 +198,7 @@ func (l *list) read() bool {
 // bound is what bounds the scores of the documents from target on, and the last document that it holds for. It reads no
 // block. Changes are bounded by all of them.
 func (l *list) bound(target uint64, changes impact) (impact, uint64) {
-	i := l.at
-	if i < len(l.blocks) && l.blocks[i].last < target {
-		rest := l.blocks[i+1:]
-		i += 1 + sort.Search(len(rest), func(j int) bool { return rest[j].last >= target })
-	}
+	i := l.blockAt(target)
 	if i == len(l.blocks) {
 		return changes, end - 1
 	}

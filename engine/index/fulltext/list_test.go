@@ -2,6 +2,7 @@ package fulltext
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -17,16 +18,10 @@ func TestListsFindWhatIsInThem(t *testing.T) {
 			for at < len(plain) && plain[at].doc < target {
 				at++
 			}
-			var ok bool
-			doc := uint64(end)
-			if r.IntN(2) == 0 {
-				doc, ok = l.find(target)
-			} else if ok = l.seek(target); ok {
-				doc = l.doc()
-			}
-			if !ok {
+			if !l.seek(target) {
 				t.Fatal("a sound list is malformed")
 			}
+			doc := l.doc()
 			if at == len(plain) {
 				if doc != end {
 					t.Fatalf("document %d behind the last", doc)
@@ -37,6 +32,57 @@ func TestListsFindWhatIsInThem(t *testing.T) {
 				t.Fatalf("from %d on: got %v, want %v", target, l.cur, plain[at])
 			}
 			target = doc + []uint64{0, 1, 1, 1, uint64(r.IntN(40)), uint64(r.IntN(4000))}[r.IntN(6)]
+		}
+	}
+}
+
+// TestWindowsShowWhatIsInThem turns a page over windows of a list, as far apart as chance has it, and compares what it
+// shows with a look at all postings; also where only some documents are asked for.
+func TestWindowsShowWhatIsInThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	for range 300 {
+		l, plain := randomList(t, r)
+		span := uint64(windowLeast) << r.IntN(5)
+		p := page{of: make([]entry, span)}
+		for base := uint64(r.IntN(3)); ; {
+			next := slices.IndexFunc(plain, func(p posting) bool { return p.doc >= base })
+			from := l.from(base)
+			if next < 0 {
+				if from != end && !slices.ContainsFunc(l.blocks, func(b block) bool { return b.last >= from }) &&
+					!slices.ContainsFunc(l.changes, func(c change) bool { return c.doc >= from }) {
+					t.Fatalf("something is to come from %d on, where nothing is", from)
+				}
+				break
+			}
+			if from < base || from > plain[next].doc {
+				t.Fatalf("from %d on nothing is said to come before %d, but %d does", base, from, plain[next].doc)
+			}
+			base = from
+			var only *docSet
+			if r.IntN(2) == 0 {
+				only = &docSet{}
+				for range r.IntN(20) {
+					at := r.Uint64N(span)
+					only[at/64] |= 1 << (at % 64)
+				}
+			}
+			if !l.fill(&p, base, only) {
+				t.Fatal("a sound list is malformed")
+			}
+			want := map[uint64]entry{}
+			for _, p := range plain[next:] {
+				if p.doc-base < span {
+					want[p.doc-base] = entry{p.tf, p.length}
+				}
+			}
+			for at := range span {
+				e, ok := want[at]
+				switch {
+				case p.docs.has(at) && (!ok || p.of[at] != e), ok && !p.docs.has(at) && (only == nil || only.has(at)):
+					t.Fatalf("document %d of the window from %d: shown %v %v, want %v %v", at, base, p.docs.has(at), p.of[at], ok, e)
+				}
+			}
+			base += span + uint64(r.IntN(2)*r.IntN(3000))
 		}
 	}
 }
@@ -103,12 +149,25 @@ func TestMalformedBlocks(t *testing.T) {
 			continue
 		}
 		l := &list{blocks: []block{b}, count: b.count}
+		if r.IntN(2) == 0 {
+			p := page{of: make([]entry, windowLeast)}
+			for base := l.from(0); base != end; base = l.from(base + windowLeast) {
+				if base > doc {
+					t.Fatalf("something is to come at %d, in a block that ends at %d", base, doc)
+				}
+				if !l.fill(&p, base, nil) {
+					refused++
+					break
+				}
+			}
+			continue
+		}
 		for target := uint64(0); ; target++ {
-			found, ok := l.find(target)
-			if !ok {
+			if !l.seek(target) {
 				refused++
 				break
 			}
+			found := l.doc()
 			if found == end {
 				break
 			}

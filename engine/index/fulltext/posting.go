@@ -96,7 +96,7 @@ func openBlock(last uint64, raw []byte) (b block, ok bool) {
 			return b, false
 		}
 	}
-	if head[0] == 0 || head[0] > uint64(len(raw)) {
+	if head[0] == 0 || head[0] > uint64(len(raw)) || head[1] > last {
 		return b, false
 	}
 	return block{first: head[1], last: last, count: int(head[0]), best: impact{uint32(head[2]), uint32(head[3])},

@@ -90,13 +90,13 @@ func newMemory() *memory {
 }
 
 // of is the score of a posting by r.
-func (m *memory) of(r *ranker, p *posting) float64 {
-	if m == nil || p.tf >= memoryTerms || p.length >= memoryLength {
-		return r.score(p.tf, p.length)
+func (m *memory) of(r *ranker, tf, length uint32) float64 {
+	if m == nil || tf >= memoryTerms || length >= memoryLength {
+		return r.score(tf, length)
 	}
-	at := &m[p.tf*memoryLength+p.length]
+	at := &m[tf*memoryLength+length]
 	if math.IsNaN(*at) {
-		*at = r.score(p.tf, p.length)
+		*at = r.score(tf, length)
 	}
 	return *at
 }

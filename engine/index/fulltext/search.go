@@ -57,17 +57,23 @@ type Search struct {
 	x     *Index
 	any   bool
 	terms []term
-	// their lists, those with the fewest documents first: where all terms are asked for, those lead
-	rarest []*list
+	// rarest are the terms, those with the fewest documents first: where all terms are asked for, those lead
+	rarest []*term
 	doc    uint64
 	begun  bool
 	none   bool
 	err    error
+
+	span  uint64 // of windows
+	base  uint64 // the first number of the window under way
+	found docSet // its matches
+	open  bool   // there is one
 }
 
 // term is one term of a search.
 type term struct {
 	*list
+	page
 	ranker
 	weight float64
 	known  *memory // of scores; nil: none was asked for yet, or it is not worth its room
@@ -75,12 +81,12 @@ type term struct {
 	loose impact
 }
 
-// worth is the score of the current document by the term.
-func (t *term) worth() float64 {
+// worth is the score of a document by the term, which it has so often; length is that of the document.
+func (t *term) worth(tf, length uint32) float64 {
 	if t.known == nil && t.count >= memoryFrom {
 		t.known = newMemory()
 	}
-	return t.weight * t.known.of(&t.ranker, &t.cur)
+	return t.weight * t.known.of(&t.ranker, tf, length)
 }
 
 // Search begins to walk the matches of a query.
@@ -105,11 +111,11 @@ func (x *Index) Search(q *Query) (*Search, error) {
 	if !q.Any {
 		s.leaveOut(int(c.docs))
 	}
-	s.rarest = make([]*list, len(s.terms))
+	s.rarest, s.span = make([]*term, len(s.terms)), windowSpan(len(s.terms))
 	for i := range s.terms {
-		s.rarest[i] = s.terms[i].list
+		s.rarest[i] = &s.terms[i]
 	}
-	slices.SortStableFunc(s.rarest, func(a, b *list) int { return a.count - b.count })
+	slices.SortStableFunc(s.rarest, func(a, b *term) int { return a.list.count - b.list.count })
 	s.none = s.none || len(s.terms) == 0
 	return s, nil
 }
@@ -127,83 +133,98 @@ func (s *Search) leaveOut(docs int) {
 }
 
 // Next moves to the next document.
-func (s *Search) Next() bool {
-	if s.none || s.err != nil {
-		return false
-	}
-	target := s.doc + 1
+func (s *Search) Next() bool { return s.seek(s.behind()) }
+
+// behind is the first number that the walk has not come to.
+func (s *Search) behind() uint64 {
 	if !s.begun {
-		s.begun, target = true, 0
+		return 0
 	}
-	return s.seek(target)
+	return s.doc + 1
 }
 
 // Count is how many documents are left. It takes the place of walking the search.
 func (s *Search) Count(ctx context.Context) (int64, error) {
 	if !s.none && !s.begun && len(s.terms) == 1 {
 		s.none = true
-		return int64(s.terms[0].count), nil
+		return int64(s.terms[0].list.count), nil
 	}
 	n := int64(0)
-	for ; s.Next(); n++ {
-		if n&255 == 255 && ctx.Err() != nil {
+	for target := s.behind(); s.seek(target); target = s.windowEnd() {
+		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
+		n += int64(s.found.count(s.doc - s.base))
 	}
 	return n, s.Err()
 }
 
 // seek moves to the first match that is not before target.
 func (s *Search) seek(target uint64) bool {
-	if s.any {
-		s.doc = s.seekAny(target)
-	} else {
-		s.doc = s.seekAll(target)
+	for !s.none && s.err == nil {
+		if s.inWindow(target) {
+			if at := s.found.from(target - s.base); at < s.span {
+				s.doc, s.begun = s.base+at, true
+				return true
+			}
+			target = s.windowEnd()
+		}
+		if target = s.from(target); target == end {
+			s.none = true
+			break
+		}
+		s.look(target)
 	}
-	if s.err != nil || s.doc == end {
-		s.none = true
-		return false
-	}
-	return true
+	return false
 }
 
-func (s *Search) seekAny(target uint64) uint64 {
-	least := uint64(end)
-	for i := range s.terms {
-		l := s.terms[i].list
-		if !l.ended && (l.cur.doc < target || target == 0) && !s.move(l, target) {
-			return end
+// inWindow reports whether a number is in the window under way.
+func (s *Search) inWindow(doc uint64) bool { return s.open && doc-s.base < s.span }
+
+// windowEnd is the number behind the window under way.
+func (s *Search) windowEnd() uint64 {
+	if s.base > end-s.span {
+		return end
+	}
+	return s.base + s.span
+}
+
+// from is a number up to which there is no match from target on, end where there is none at all. It reads no block.
+func (s *Search) from(target uint64) uint64 {
+	if !s.any {
+		for _, t := range s.rarest {
+			target = max(target, t.from(target))
 		}
-		least = min(least, l.doc())
+		return target
+	}
+	least := uint64(end)
+	for _, t := range s.rarest {
+		least = min(least, t.from(target))
 	}
 	return least
 }
 
-func (s *Search) seekAll(target uint64) uint64 {
-	lead, others := s.rarest[0], s.rarest[1:]
-search:
-	for {
-		doc, ok := lead.find(target)
-		for i := 0; ok && doc != end && i < len(others); i++ {
-			var found uint64
-			if found, ok = others[i].find(doc); ok && found != doc {
-				target = found
-				continue search
-			}
+// look finds the matches of the window from base on.
+func (s *Search) look(base uint64) {
+	s.base, s.open, s.found = base, true, docSet{}
+	for i, t := range s.rarest {
+		if t.of == nil {
+			t.of = make([]entry, s.span)
 		}
-		if !ok {
+		var only *docSet // the others need not be looked at
+		if i > 0 && !s.any {
+			only = &s.found
+		}
+		if !t.fill(&t.page, base, only) {
 			s.err = s.x.corrupt("block")
-			return end
+			return
 		}
-		return doc
+		if only == nil {
+			s.found.or(&t.docs)
+			continue
+		}
+		s.found.and(&t.docs)
 	}
-}
-
-func (s *Search) move(l *list, target uint64) bool {
-	if !l.seek(target) {
-		s.err = s.x.corrupt("block")
-	}
-	return s.err == nil
 }
 
 // Doc is the number of the current document.
@@ -212,16 +233,13 @@ func (s *Search) Doc() uint64 { return s.doc }
 // Score is how well the current document fits, as a float32 that the language shows as a float.
 func (s *Search) Score() float64 { return float64(float32(s.exact())) }
 
-func (s *Search) exact() float64 { return s.exactAt(s.doc) }
-
-// exactAt adds up the score of a document that the terms are at, in the order of the query: sums of floats depend on
-// it.
-func (s *Search) exactAt(doc uint64) float64 {
-	sum := 0.0
+// exact adds up the score of the current document, in the order of the query: sums of floats depend on it.
+func (s *Search) exact() float64 {
+	sum, at := 0.0, s.doc-s.base
 	for i := range s.terms {
 		t := &s.terms[i]
-		if t.doc() == doc {
-			sum += t.worth()
+		if t.docs.has(at) {
+			sum += t.worth(t.of[at].tf, t.of[at].length)
 		}
 	}
 	return sum

@@ -96,24 +96,32 @@ func (t *top) beaten(bound float64) bool {
 // walk looks at all matches, leaving out the regions whose bounds are beaten.
 func (t *top) walk() {
 	s := t.s
-	target, checked := uint64(0), uint64(0)
-	for {
-		if t.prune && target >= checked && len(t.hits) == t.k {
-			sum, last := t.region(max(target, 1))
-			if t.beaten(sum) {
-				if last >= end-1 {
-					return
-				}
-				target, checked = last+1, last+1
-				continue
-			}
-			checked = last + 1
+	for target := uint64(0); ; target = s.doc + 1 {
+		if t.prune && len(t.hits) == t.k && !s.inWindow(target) {
+			target = t.unbeaten(target)
 		}
-		if !s.seek(target) {
+		if target == end || !s.seek(target) {
 			return
 		}
 		t.offer(s.doc, s.exact())
-		target = s.doc + 1
+	}
+}
+
+// unbeaten is the first number from target on that may be of a match whose score is not beaten, end where there is none.
+// It must be behind the window under way.
+func (t *top) unbeaten(target uint64) uint64 {
+	for {
+		if target = t.s.from(target); target == end {
+			return end
+		}
+		sum, last := t.region(max(target, 1))
+		if !t.beaten(sum) {
+			return target
+		}
+		if last >= end-1 {
+			return end
+		}
+		target = last + 1
 	}
 }
 
@@ -196,7 +204,7 @@ func (t *top) score(doc uint64, idle int, idleSum float64) bool {
 	sum := 0.0
 	for _, i := range t.order[idle:] {
 		if term := &s.terms[i]; term.doc() == doc {
-			sum += term.worth()
+			sum += term.current()
 		}
 	}
 	for n := idle - 1; n >= 0; n-- {
@@ -209,11 +217,31 @@ func (t *top) score(doc uint64, idle int, idleSum float64) bool {
 			return false
 		}
 		if term.doc() == doc {
-			sum += term.worth()
+			sum += term.current()
 		}
 		idleSum -= t.bounds[i]
 	}
-	s.doc = doc
-	t.offer(doc, s.exactAt(doc))
+	t.offer(doc, t.exact(doc))
 	return true
+}
+
+// exact is Search.exact for a document that the lists of the terms are at.
+func (t *top) exact(doc uint64) float64 {
+	sum := 0.0
+	for i := range t.s.terms {
+		if term := &t.s.terms[i]; term.doc() == doc {
+			sum += term.current()
+		}
+	}
+	return sum
+}
+
+// current is the score of the document that the list of the term is at.
+func (t *term) current() float64 { return t.worth(t.cur.tf, t.cur.length) }
+
+func (s *Search) move(l *list, target uint64) bool {
+	if !l.seek(target) {
+		s.err = s.x.corrupt("block")
+	}
+	return s.err == nil
 }
