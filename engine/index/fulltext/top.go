@@ -107,8 +107,8 @@ func (t *top) walk() {
 	}
 }
 
-// unbeaten is the first number from target on that may be of a match whose score is not beaten, end where there is none.
-// It must be behind the window under way.
+// unbeaten is the first number from target on that may be of a match whose score is not beaten, end where there is
+// none. target must be behind the window under way.
 func (t *top) unbeaten(target uint64) uint64 {
 	for {
 		if target = t.s.from(target); target == end {
