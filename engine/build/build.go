@@ -62,12 +62,13 @@ type build struct {
 	swept catalog.Swept // of a clean job; only its goroutine uses it
 
 	holder [16]byte // this process, as it was called when it took the job; unused on a store of one process
+	again  bool     // the last batch was refused; only its goroutine uses it
 }
 
-// The limits of a batch: from few records where writers change what the builder reads, to many where they do not.
+// The limits of a batch: from few records where writers are in the way, to many where they are not.
 const (
 	leastBatch = 64 // with the commit turn, which keeps away all who write
-	leastAmong = 1  // on a store that is shared: the turn keeps away those of this process alone
+	leastAmong = 1  // on a store that is shared: the turn would keep away those of this process alone
 	firstBatch = 2048
 	mostBatch  = 32768
 	batchBytes = 8 << 20
@@ -280,7 +281,8 @@ func (b *Builder) work(ctx context.Context, w *build) {
 	case <-ctx.Done():
 		w.err = ctx.Err()
 	}
-	if b.ctx.Err() == nil && (errors.Is(w.err, errEnded) || errors.Is(w.err, context.Canceled)) {
+	if b.ctx.Err() == nil && !w.job.Clean && !errors.Is(w.err, errTaken) && !errors.Is(w.err, kv.ErrClosed) &&
+		!errors.Is(w.err, kv.ErrReadOnly) {
 		b.forget(w)
 	}
 	b.mu.Lock()
@@ -309,14 +311,14 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 		case err == nil && !more:
 			return nil
 		case err == nil:
-			pause, size = firstWait, min(2*size, mostBatch)
+			pause, size, w.again = firstWait, min(2*size, mostBatch), false
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errEnded), errors.Is(err, errTaken), errors.Is(err, kv.ErrClosed),
 			errors.Is(err, kv.ErrReadOnly):
 			return err
 		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > least:
-			size = max(size/4, least)
+			size, w.again = max(size/4, least), true
 		case unfit(err):
 			return b.fail(ctx, w, err)
 		default:
@@ -329,7 +331,7 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	}
 }
 
-// least is the size of the smallest batch. It must come to its end among others that write all the time.
+// least is the size of the smallest batch.
 func (b *Builder) least() int64 {
 	if b.ex.Process != nil {
 		return leastAmong
@@ -368,11 +370,12 @@ type site struct {
 	ix *catalog.Index
 }
 
-// inside runs f once, in a transaction of its own, and commits it. With alone, no other transaction commits meanwhile.
+// inside runs f once, in a transaction of its own, and commits it. With alone, no other transaction commits meanwhile,
+// unless other processes share the store.
 func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
 	opt := b.ex.Reading()
 	opt.Write = write
-	if alone {
+	if alone && b.ex.Process == nil {
 		turn, err := b.ex.Store.Exclusive(ctx)
 		if err != nil {
 			return err
@@ -457,12 +460,12 @@ func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, er
 		next = w.job
 		var n int64
 		next.From, n, err = s.g.BuildPart(ctx, s.tb, s.ix, w.job.From,
-			record.BuildLimit{Records: size, Bytes: batchBytes})
+			record.BuildLimit{Records: size, Bytes: batchBytes, Again: w.again})
 		if err != nil {
 			return err
 		}
 		next.Done += n
-		if more = next.From != nil; more {
+		if more = n > 0; more {
 			return s.r.Cat.PutJob(&next)
 		}
 		return b.finish(s, &next)
@@ -490,16 +493,11 @@ func (b *Builder) fillCount(ctx context.Context, w *build, s *site) error {
 	return b.finish(s, &j)
 }
 
-// finish makes the index ready.
+// finish makes the index ready. What else is left of its job is removed by forget: writers are in the way of that until
+// they know.
 func (b *Builder) finish(s *site, j *catalog.Job) error {
 	updated, err := s.g.BuildUpdates(s.tb, s.ix)
 	if err != nil {
-		return err
-	}
-	if err := s.g.EndBuild(s.tb, s.ix); err != nil {
-		return err
-	}
-	if err := s.r.Cat.DeleteJob(j); err != nil {
 		return err
 	}
 	built := catalog.Build{Initial: j.Done, Updated: updated, Retired: s.ix.Build.Retired}
@@ -518,12 +516,6 @@ func (b *Builder) finish(s *site, j *catalog.Job) error {
 func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 	for {
 		err := b.inside(ctx, w, true, true, func(s *site) error {
-			if err := s.g.EndBuild(s.tb, s.ix); err != nil {
-				return err
-			}
-			if err := s.r.Cat.DeleteJob(&w.job); err != nil {
-				return err
-			}
 			// One that was to replace another stays beside it, to tell why it does not.
 			return s.r.Cat.SetBuild(s.ix,
 				catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg, Retired: s.ix.Build.Retired})
@@ -557,8 +549,8 @@ func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err 
 	return more, err
 }
 
-// forget removes the job of filling an index that is gone from the store, unless it is there all the same, or is to be
-// cleaned away.
+// forget removes the job of filling an index that wants no building any more from the store, and what only that needed,
+// unless it is to be cleaned away.
 func (b *Builder) forget(w *build) {
 	err := txn.Retry(b.ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
@@ -574,6 +566,9 @@ func (b *Builder) forget(w *build) {
 			err = s.unfinished()
 		}
 		if !errors.Is(err, errEnded) {
+			return err
+		}
+		if err := record.EndBuild(tx, stored); err != nil {
 			return err
 		}
 		return view.DeleteJob(stored)

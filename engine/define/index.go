@@ -60,7 +60,7 @@ func (r *run) replaceIndex(ctx context.Context, db *catalog.Database, tb *catalo
 		return err
 	}
 	how.background = background && how.rows > 0
-	how.wait = !how.background && r.Log.Waits() && how.rows > buildInside
+	how.wait = !how.background && r.Log.Waits() && how.rows > r.inside(buildInside)
 	if old := tb.Index(name); old != nil {
 		if how.staged = how.wait || how.background && old.Build.State == catalog.Ready; !how.staged {
 			if err := r.removeIndexes(tb, old); err != nil {
@@ -73,6 +73,15 @@ func (r *run) replaceIndex(ctx context.Context, db *catalog.Database, tb *catalo
 
 // buildInside is how many records a table may have for an index to be filled in the transaction that defines it.
 const buildInside = 20_000
+
+// inside is the limit n of what a definition does in its own transaction. It is 0 on a store that other servers write
+// to: such a transaction would conflict with all writers of the table, and so might never come to its end.
+func (r *run) inside(n int64) int64 {
+	if r.Ex.Process != nil {
+		return 0
+	}
+	return n
+}
 
 // filling is how an index is filled. Without background and wait it is in the transaction that defines it.
 type filling struct {
@@ -209,7 +218,7 @@ func (r *run) removeIndexes(tb *catalog.Table, indexes ...*catalog.Index) error 
 			continue
 		}
 		remove := r.removeIndex
-		if more, err := r.Cat.MoreThan(dropInside, catalog.JobOf(tb, ix).Prefixes()); err != nil {
+		if more, err := r.Cat.MoreThan(int(r.inside(dropInside)), catalog.JobOf(tb, ix).Prefixes()); err != nil {
 			return err
 		} else if more {
 			remove = r.discard

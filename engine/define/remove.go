@@ -138,7 +138,7 @@ func (r *run) drop(inside catalog.Scope, name string) error {
 		return err
 	}
 	if !r.Ex.Versioned {
-		if more, err := r.Cat.MoreThan(dropInside, later); err != nil {
+		if more, err := r.Cat.MoreThan(int(r.inside(dropInside)), later); err != nil {
 			return err
 		} else if more {
 			_, err := r.builds.Postpone(r.Run, j)

@@ -14,8 +14,11 @@ import (
 )
 
 // Batch gathers the entries of many records for an index that is being built, and writes them sorted. The transaction
-// must not look at the index besides. It belongs to one goroutine.
+// must not look at the index besides, and must be one of txn.Tx.FirstWins. It belongs to one goroutine.
 type Batch struct {
+	// Among says that others may have written some of the entries: those that are there are not written again.
+	Among bool
+
 	tx      *txn.Tx
 	tb      *catalog.Table
 	ix      *catalog.Index
@@ -121,9 +124,15 @@ func headOf(k []byte) uint64 {
 // and adding the records one by one with Writer.Build tells which.
 func (b *Batch) Write() (bool, error) {
 	unique := b.ix.Unique()
+	order := b.sorted()
+	if unique || b.Among {
+		if err := b.ahead(order); err != nil {
+			return false, err
+		}
+	}
 	writes := make([]kv.Write, 0, len(b.entries))
 	var last []byte
-	for _, o := range b.sorted() {
+	for _, o := range order {
 		e := &b.entries[o.at]
 		owned := unique && len(bytes.TrimPrefix(e.stored, []byte{elementMark})) > 0
 		same := last != nil && bytes.Equal(e.k, last)
@@ -134,15 +143,16 @@ func (b *Batch) Write() (bool, error) {
 			}
 			continue
 		}
-		if owned {
-			has, err := b.tx.Get(e.k)
+		if owned || b.Among {
+			has, err := b.tx.GetUntracked(e.k)
 			if err != nil {
 				return false, fmt.Errorf("look into index %s: %w", b.ix.Name, err)
 			}
-			if has != nil {
-				if !bytes.Equal(has, e.stored) {
-					return false, nil
-				}
+			same := has != nil && bytes.Equal(has, e.stored)
+			if owned && has != nil && !same {
+				return false, nil
+			}
+			if same { // who changes the record from now on takes it out
 				continue
 			}
 		}
@@ -150,4 +160,25 @@ func (b *Batch) Write() (bool, error) {
 	}
 	b.entries = nil
 	return true, b.tx.Append(writes)
+}
+
+// atOnce is how many entries are looked up together.
+const atOnce = 1024
+
+// ahead looks the entries up together, where the store is elsewhere.
+func (b *Batch) ahead(order []order) error {
+	if !b.tx.Prefetches() {
+		return nil
+	}
+	keys := make([][]byte, 0, min(atOnce, len(order)))
+	for part := range slices.Chunk(order, atOnce) {
+		keys = keys[:0]
+		for _, o := range part {
+			keys = append(keys, b.entries[o.at].k)
+		}
+		if _, err := b.tx.Prefetch(keys); err != nil {
+			return fmt.Errorf("look into index %s: %w", b.ix.Name, err)
+		}
+	}
+	return nil
 }

@@ -26,19 +26,23 @@
 //  1. The definition is committed before the builder begins. Every writer reads the schema version of its database, so a
 //     writer that does not know the index cannot commit after that. The last batch makes the index ready and changes the
 //     schema version again, so writers that still take it for unfinished start over.
-//  2. A transaction that changes a record after the definition writes its entries; the builder writes those of all other
-//     records. A batch reads its range of records in the transaction that writes their entries. When one of them
-//     changes meanwhile, the batch conflicts and runs again, so entries always match the stored record.
+//  2. A transaction that changes the indexed values of a record after the definition writes its entries, and deletes
+//     those of the values before, whether they are there or not. The builder writes those of all other records. It
+//     reads records untracked, so it does not conflict with writers of its range. Its transaction is one of
+//     txn.Tx.FirstWins: where a record gets other values after the snapshot of a batch, one of the two meets a key
+//     that the other one has written, and is refused. So entries always match the stored record.
+//     A batch that was refused looks which entries are there by now, and does not write these again. So a record
+//     refuses a batch once at most, and however many writers there are, the builder comes to its end.
 //  3. The builder may find entries that are there already; they are equal then. Its work is repeatable: a builder that
 //     was stopped or killed continues after its last committed batch, whose transaction holds the position.
 //  4. An entry of a unique index names its owner. During the build a writer may claim the value of a record that the
 //     builder has not reached yet; the builder finds the violation when it reaches that record, and the build fails. A
-//     transaction that removes an entry during the build therefore checks first that it owns it. An entered value is
-//     refused to other records at once.
+//     transaction that removes an entry during the build therefore checks first that no other record owns it. An
+//     entered value is refused to other records at once.
 //
-// Full-text and vector indexes are built the same way: they know by record what they hold. Count indexes are not: the
-// builder counts one snapshot and adds, together with the index becoming ready, what it counted less what writers
-// had counted by then.
+// Full-text and vector indexes are built the same way: they know by record what they hold, and a writer that takes a
+// record out deletes that key, whether it is there or not. Count indexes are not: the builder counts one snapshot and
+// adds, together with the index becoming ready, what it counted less what writers had counted by then.
 //
 // The package knows no permissions: only engine/record calls it.
 package index
@@ -125,7 +129,8 @@ func (w *Writer) Build(tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
 	return w.add(tb, ix, id, values)
 }
 
-// release is remove for a unique index that is being built: entries that others claimed meanwhile stay.
+// release is remove for a unique index that is being built: entries that others claimed meanwhile stay. One that is not
+// there is deleted all the same: a builder that is about to write it meets that.
 func (w *Writer) release(tb *catalog.Table, ix *catalog.Index, id *value.RecordID, values []value.Value) error {
 	own := key.AppendRecordKey(nil, id.Key)
 	return Entries(tb, ix, id.Key, values, func(k, _ []byte) error {
@@ -133,7 +138,7 @@ func (w *Writer) release(tb *catalog.Table, ix *catalog.Index, id *value.RecordI
 		if err != nil {
 			return fmt.Errorf("look into index %s: %w", ix.Name, err)
 		}
-		if owner == nil || len(owner) > 0 && !bytes.Equal(bytes.TrimPrefix(owner, []byte{elementMark}), own) &&
+		if len(owner) > 0 && !bytes.Equal(bytes.TrimPrefix(owner, []byte{elementMark}), own) &&
 			!keyed(owner) {
 			return nil
 		}

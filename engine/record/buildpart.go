@@ -20,15 +20,16 @@ import (
 type BuildLimit struct {
 	Records int64
 	Bytes   int64 // of stored records
+	Again   bool  // the part was refused before: what writers have entered by now is not written again
 }
 
 // BuildPart makes the entries of an index that is catalog.Building, of any kind but COUNT, for the records from a key
-// on (nil: the first), until a limit is reached. It gives the key of the first record that is left, nil at the end of
-// the table, and how many records it looked at. It may meet entries that are there already. See package index on why
-// this is right beside writers.
+// on (nil: the first), until a limit is reached. It gives the key from which on records may be left, and how many it
+// looked at: with none the index has all. It may meet entries that are there already. The transaction becomes one of
+// txn.Tx.FirstWins, unless there were none. See package index on why this is right beside writers.
 func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Index, from []byte,
 	limit BuildLimit) (next []byte, n int64, err error) {
-	add, finish, err := g.adder(ctx, tb, ix, int(limit.Records))
+	a, err := g.adder(ctx, tb, ix, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -36,7 +37,7 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 	if from != nil {
 		start = from
 	}
-	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{})
+	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Untracked: true})
 	defer cur.Close()
 	pairs := make([]kv.Pair, min(partAhead, limit.Records+1))
 	for size, more := int64(0), true; more && next == nil; {
@@ -45,12 +46,15 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
+		if err := a.ahead(g.Tx, pairs[:filled]); err != nil {
+			return nil, 0, err
+		}
 		for _, p := range pairs[:filled] {
 			if size += int64(len(p.Value)); n == limit.Records || n > 0 && size > limit.Bytes {
 				next = bytes.Clone(p.Key)
 				break
 			}
-			if err := addStored(tb, p, add); err != nil {
+			if err := addStored(tb, p, a.add); err != nil {
 				return nil, 0, err
 			}
 			n++
@@ -59,7 +63,13 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 	if err := cur.Err(); err != nil {
 		return nil, 0, err
 	}
-	err = finish(next == nil)
+	if next == nil {
+		next = end
+	}
+	if n > 0 {
+		g.Tx.FirstWins()
+	}
+	err = a.finish(n == 0)
 	if errors.Is(err, errNoPlace) {
 		err = g.addOneByOne(ctx, tb, ix, start, n)
 	}
@@ -98,45 +108,66 @@ func (g *Gate) addOneByOne(ctx context.Context, tb *catalog.Table, ix *catalog.I
 	})
 }
 
-// adder gives what adds a record to an index of a kind, about so many records, and what is to be done after the last of
-// a part, or of all.
-func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index,
-	records int) (add func(*value.RecordID, value.Value) error, finish func(all bool) error, err error) {
+// adder adds records to an index of some kind.
+type adder struct {
+	add    func(*value.RecordID, value.Value) error
+	finish func(all bool) error            // after the last record of a part; all: the part had none, so all are there
+	key    func(record value.Value) []byte // what add reads for a record; nil: nothing
+}
+
+// ahead reads what add is about to, where the store is elsewhere.
+func (a *adder) ahead(tx *txn.Tx, records []kv.Pair) error {
+	if a.key == nil || !tx.Prefetches() {
+		return nil
+	}
+	keys := make([][]byte, len(records))
+	for i := range records {
+		k, err := key.DecodeRecord(records[i].Key)
+		if err != nil {
+			return fmt.Errorf("read a record key: %w", err)
+		}
+		keys[i] = a.key(k)
+	}
+	_, err := tx.Prefetch(keys)
+	return err
+}
+
+// adder gives what adds the records of a part.
+func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, limit BuildLimit) (*adder, error) {
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
 		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)}
-		return func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) }, t.b.FinishPart, nil
+		return &adder{add: func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) },
+			finish: t.b.FinishPart, key: t.b.Key}, nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
-		if err != nil {
-			return nil, nil, err
-		}
-		finish = func(all bool) error {
+		finish := func(all bool) error {
 			if all {
 				x.Warm()
 			}
 			return nil
 		}
-		return add, finish, nil
+		return &adder{add: add, finish: finish, key: x.Key}, err
 	case index.Kept(ix):
-		b := index.NewBatch(g.Tx, tb, ix, records)
-		add = func(id *value.RecordID, doc value.Value) error {
+		b := index.NewBatch(g.Tx, tb, ix, int(limit.Records))
+		b.Among = limit.Again
+		add := func(id *value.RecordID, doc value.Value) error {
 			vs, err := g.indexed(ctx, 1, ix, doc)
 			if err != nil {
 				return err
 			}
 			return b.Add(id, vs)
 		}
-		finish = func(bool) error {
+		finish := func(bool) error {
 			ok, err := b.Write()
 			if err == nil && !ok {
 				return errNoPlace
 			}
 			return err
 		}
-		return add, finish, nil
+		return &adder{add: add, finish: finish}, nil
 	}
-	return nil, nil, fmt.Errorf("build index %s: it is of no kind that is built in parts", ix.Name)
+	return nil, fmt.Errorf("build index %s: it is of no kind that is built in parts", ix.Name)
 }
 
 // Uncounted is by how much a COUNT index that is catalog.Building falls short of the records in the snapshot of the
@@ -190,7 +221,13 @@ func (g *Gate) BuildUpdates(tb *catalog.Table, ix *catalog.Index) (int64, error)
 	return n, nil
 }
 
-// EndBuild removes what only the building of an index needed.
-func (g *Gate) EndBuild(tb *catalog.Table, ix *catalog.Index) error {
-	return g.Tx.Delete(key.Counter(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, ix.ID, buildShard))
+// EndBuild removes what only the building of an index needed. It conflicts with writers that still take the index for
+// unfinished.
+func EndBuild(tx *txn.Tx, j *catalog.Job) error {
+	k := key.Counter(nil, j.Scope.NS, j.Scope.DB, j.Scope.TB, j.Index, buildShard)
+	raw, err := tx.GetUntracked(k)
+	if raw == nil || err != nil {
+		return err
+	}
+	return tx.Delete(k)
 }

@@ -1,11 +1,14 @@
 package fulltext
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/index/numbers"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -34,7 +37,8 @@ func (x *Index) Build(numbers *numbers.Source) *Builder {
 }
 
 // Extend begins to add a part of the documents to an index that was not finished yet: it may have some from parts
-// before, and from writers. The transaction that does it conflicts with writers of the same records only.
+// before, and from writers. The transaction that does it must be one of txn.Tx.FirstWins; it conflicts with writers of
+// the same records only.
 func (x *Index) Extend(numbers *numbers.Source) *Builder {
 	b := x.Build(numbers)
 	b.shared = true
@@ -66,27 +70,33 @@ func (b *Builder) Has(record value.Value) (bool, error) {
 	if !b.shared {
 		return false, nil
 	}
-	raw, err := b.x.Tx.Get(b.x.recordKey(record))
+	raw, err := b.x.Tx.GetUntracked(b.x.recordKey(record)) // who changes that writes what is written for want of it
 	return raw != nil, err
 }
 
+// Key is what Has reads of a record.
+func (b *Builder) Key(record value.Value) []byte { return bytes.Clone(b.x.recordKey(record)) }
+
 // number is a document number that is free in the index. Writers may give numbers too: see Index.number.
 func (b *Builder) number() (uint64, error) {
-	for {
-		if b.left == 0 {
-			b.next, b.left = b.numbers.Take(buildNumbers), buildNumbers
-		}
-		doc := b.next
-		b.next++
-		b.left--
+	for b.left == 0 {
+		b.next, b.left = b.numbers.Take(buildNumbers), buildNumbers
 		if !b.shared {
-			return doc, nil
+			break
 		}
-		raw, err := b.x.Tx.Get(b.x.docKey(doc))
-		if raw == nil || err != nil {
-			return doc, err
+		r := kv.Range{Start: bytes.Clone(b.x.docKey(b.next)), End: bytes.Clone(b.x.docKey(b.next + buildNumbers))}
+		cur := b.x.Tx.Scan(r, txn.ScanOptions{KeysOnly: true, Limit: 1, Untracked: true}) // each number is written
+		if cur.Next() {
+			b.left = 0
+		}
+		cur.Close()
+		if err := cur.Err(); err != nil {
+			return 0, err
 		}
 	}
+	b.next++
+	b.left--
+	return b.next - 1, nil
 }
 
 // Add indexes one record, which must not have been added before.

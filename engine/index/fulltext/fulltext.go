@@ -60,7 +60,8 @@ type Index struct {
 	// long they are, and which of them have its words.
 	Alone bool
 
-	k1, b float64
+	k1, b    float64
+	building bool // see Remove
 	place
 	buf   []byte
 	pairs []kv.Pair // the room of eachOf
@@ -72,7 +73,8 @@ type place struct{ ns, db, tb, ix uint32 }
 // Open gives an index in a transaction.
 func Open(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) *Index {
 	s := tb.Scope
-	x := &Index{Tx: tx, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}, k1: DefaultK1, b: DefaultB}
+	x := &Index{Tx: tx, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}, k1: DefaultK1, b: DefaultB,
+		building: ix.Build.State == catalog.Building}
 	if f := ix.Define.FullText; f != nil && f.BM25 {
 		x.k1, x.b = float64(float32(f.K1)), float64(float32(f.B))
 	}

@@ -23,8 +23,11 @@ type Index struct {
 	Name  string
 
 	// Filling says that the index is made: what is put is not kept for searches of the transaction, which look at what
-	// is stored, and a graph that is there is dropped when it commits.
+	// is stored, and a graph that is there is dropped when it commits. What the index has already is left alone. Beside
+	// writers the transaction must be one of txn.Tx.FirstWins.
 	Filling bool
+
+	building bool // see Remove
 
 	place
 	path []catalog.Step // of the field that the vectors are in; nil for an expression
@@ -42,6 +45,7 @@ type place struct{ ns, db, tb, ix uint32 }
 func Open(c *Cache, tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) (*Index, error) {
 	s := tb.Scope
 	x := &Index{Tx: tx, Cache: c, Name: ix.Called(), place: place{s.NS, s.DB, tb.ID, ix.ID}}
+	x.building = ix.Build.State == catalog.Building
 	if len(ix.Paths) == 1 && catalog.Plain(ix.Paths[0]) {
 		x.path = ix.Paths[0]
 	}
@@ -112,9 +116,16 @@ func (x *Index) Fill(record, doc value.Value) (bool, error) {
 func (x *Index) put(record value.Value, raw []byte, inField bool) error {
 	inField = inField && x.Spec.pointing()
 	k := x.vectorKey(record)
-	old, err := x.Tx.Get(k)
+	get := x.Tx.Get
+	if x.Filling {
+		get = x.Tx.GetUntracked
+	}
+	old, err := get(k)
 	if err != nil {
 		return fmt.Errorf("read index %s: %w", x.Name, err)
+	}
+	if old != nil && x.Filling {
+		return nil
 	}
 	if old != nil && !inField && !x.points(old) && x.agrees(old, raw) {
 		return nil
@@ -134,12 +145,19 @@ func (x *Index) put(record value.Value, raw []byte, inField bool) error {
 	return x.note(&change{index: x.place, record: string(key.AppendRecordKey(nil, record)), number: number, raw: raw})
 }
 
-// Remove takes the vector of a record out, if it has one.
+// Key is where the vector of a record is.
+func (x *Index) Key(record value.Value) []byte { return bytes.Clone(x.vectorKey(record)) }
+
+// Remove takes the vector of a record out, if it has one. While the index is built, one that it does not have is deleted
+// all the same: a builder that is about to put it meets that.
 func (x *Index) Remove(record value.Value) error {
 	k := x.vectorKey(record)
 	old, err := x.Tx.Get(k)
-	if old == nil || err != nil {
+	if err != nil || old == nil && !x.building {
 		return err
+	}
+	if old == nil {
+		return x.Tx.Delete(k)
 	}
 	if err := x.Tx.Delete(k); err != nil {
 		return fmt.Errorf("write index %s: %w", x.Name, err)
