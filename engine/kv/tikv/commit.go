@@ -23,7 +23,7 @@ import (
 const maxTries = 8
 
 // maxMoves is how often one attempt follows its commit timestamp, which readers push ahead, before it gives up.
-const maxMoves = 4
+const maxMoves = 16
 
 // Commit implements kv.Store.
 func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
