@@ -153,7 +153,7 @@ func buildMeets(t *testing.T, define, ask, plain string, m *meeting, e, other *e
 	if got := run(t, o, "SELECT VALUE id FROM t WHERE n = 1000005")[0].Value; got.Len() != 1 {
 		t.Errorf("a change is lost: %s", got.Text())
 	}
-	if _, err := untilCommitted(o, "DELETE t:5..=15"); err != nil { // what is not taken out now is nobody's
+	if _, err := untilCommitted(o, "DELETE t:5..=15"); err != nil { // an entry that is wrong stays, and is found
 		t.Error(err)
 	}
 	if got, want := run(t, s, ask)[0].Value.Text(), run(t, s, plain)[0].Value.Text(); got != want {

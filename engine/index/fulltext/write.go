@@ -224,8 +224,8 @@ func (x *Index) drop(term string, doc uint64) error {
 	return x.Tx.Set(k, appendChange(changeGone|changeHides, 0, 0))
 }
 
-// Remove takes a record out of the index. While that is built, a record that it does not have is deleted all the same: a
-// builder that is about to add it meets that.
+// Remove takes a record out of the index. While that is built, a record that it does not have is deleted all the same:
+// a builder that is about to add it meets that.
 func (x *Index) Remove(record value.Value) error {
 	old, err := x.load(record)
 	if err != nil {

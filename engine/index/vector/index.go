@@ -148,8 +148,8 @@ func (x *Index) put(record value.Value, raw []byte, inField bool) error {
 // Key is where the vector of a record is.
 func (x *Index) Key(record value.Value) []byte { return bytes.Clone(x.vectorKey(record)) }
 
-// Remove takes the vector of a record out, if it has one. While the index is built, one that it does not have is deleted
-// all the same: a builder that is about to put it meets that.
+// Remove takes the vector of a record out, if it has one. While the index is built, one that it does not have is
+// deleted all the same: a builder that is about to put it meets that.
 func (x *Index) Remove(record value.Value) error {
 	k := x.vectorKey(record)
 	old, err := x.Tx.Get(k)
