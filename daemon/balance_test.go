@@ -60,6 +60,27 @@ var ofOneServer = map[string]string{
 	"TestMetricsMove":                         metricsOfOne,
 	"TestQueryMemory":                         metricsOfOne,
 	"TestAnswersOnTheirWayCount":              metricsOfOne,
+	"TestMCPTools":                            mcpOfOne,
+	"TestMCPCancel":                           mcpOfOne,
+	"TestMCPCancelByEnd":                      mcpOfOne,
+	"TestMCPTimeout":                          mcpOfOne,
+	"TestMCPSessionLimits":                    mcpOfOne,
+	"TestMCPTransport":                        mcpOfOne,
+	"TestMCPStream":                           mcpOfOne,
+	"TestMCPCapabilities":                     mcpOfOne,
+	"TestMCPAudit":                            mcpOfOne,
+	"TestMCPFaults":                           mcpOfOne,
+	"TestMCPClauses":                          mcpOfOne,
+	"TestMCPSubjects":                         mcpOfOne,
+	"TestMCPReadOnly":                         mcpOfOne,
+	"TestMCPResources":                        mcpOfOne,
+	"TestMCPPrompts":                          mcpOfOne,
+	"TestMCPCompletion":                       mcpOfOne,
+	"TestMCPDescribeBudget":                   mcpOfOne,
+	"TestMCPToolTable":                        mcpOfOne,
+	"TestMCPResults":                          mcpOfOne,
+	"TestMCPResultBudget":                     mcpOfOne,
+	"TestMCPPlaces":                           mcpOfOne,
 	"TestMCPCrowd":                            metricsOfOne,
 }
 
@@ -68,6 +89,7 @@ const (
 	limitOfOne   = "limits are each server's own"
 	grpcOfOne    = "sessions of gRPC are of one server, and it has one over two connections"
 	peer         = "a server sees the connections of the balancer, not those of clients"
+	mcpOfOne     = "sessions of MCP are of one server, and its requests go to both"
 	readyOfOne   = "/ready is of one server: a balancer takes it out, and asks the other one"
 	metricsOfOne = "metrics are of one server"
 )

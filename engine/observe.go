@@ -67,3 +67,17 @@ func (o *observer) close() {
 		<-o.done
 	}
 }
+
+// hear counts what other processes have changed until now. The snapshot of a transaction that a client has begun may be
+// older than what its client, or another one, was told of since.
+func (e *Engine) hear(ctx context.Context) error {
+	if !nodes.Shared(e.store) {
+		return nil
+	}
+	tx, err := txn.Begin(ctx, e.store, txn.Options{})
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	return e.queries.Catalog.Observe(tx)
+}

@@ -192,6 +192,9 @@ func (t *Tx) within(ctx context.Context, q *query.Query, f func(context.Context)
 	defer t.used()
 	ctx, stop := t.inTime(ctx)
 	defer stop()
+	if err := t.s.e.hear(ctx); err != nil {
+		return err
+	}
 	t.running.Store(q.Within(t.tx, t.log))
 	defer t.running.Store(nil)
 	return f(ctx)
@@ -232,6 +235,10 @@ func (t *Tx) Commit(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.open(); err != nil {
+		return err
+	}
+	if err := t.s.e.hear(ctx); err != nil {
+		t.take().Cancel()
 		return err
 	}
 	if _, err := t.s.still(t.s.snapshot()); err != nil {

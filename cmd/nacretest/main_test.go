@@ -34,7 +34,7 @@ func TestCrash(t *testing.T) {
 // TestCluster is a short run of several servers over a cluster. Builds that are taken over are left to the long run:
 // they wait until a server counts as gone.
 func TestCluster(t *testing.T) {
-	mustPass(t, "cluster -kills 2 -fresh 2 -rows 500 -changes 300 -writers 3 -only kill,split,roll")
+	mustPass(t, "cluster -kills 2 -fresh 2 -rows 500 -changes 300 -identity 2 -writers 3 -only kill,split,roll")
 }
 
 func TestIndex(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // has ends that one, as attach does.
 func (a *Sessions) keep(ctx context.Context, id value.UUID, s *engine.Session) error {
 	d, err := s.Durable(id, a.life, anonymousIdle)
+	if err == nil {
+		err = a.forget(ctx, id)
+	}
 	if err != nil {
 		s.Close()
 		return err
@@ -33,6 +36,20 @@ func (a *Sessions) keep(ctx context.Context, id value.UUID, s *engine.Session) e
 		return err
 	}
 	return a.clash(ctx, id, gone)
+}
+
+// forget ends a session that is in memory and was detached at another server meanwhile: its id is free.
+func (a *Sessions) forget(ctx context.Context, id value.UUID) error {
+	at := a.pinned(id)
+	if at == nil {
+		return nil
+	}
+	defer a.unpin(at)
+	err := a.refresh(ctx, id, at)
+	if err != nil && errs.As(err).Kind == errs.KindNotFound {
+		return nil
+	}
+	return err
 }
 
 // resume finds the session of an id for a call, which ends by done. What another server of the store has changed in it

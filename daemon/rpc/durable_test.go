@@ -100,6 +100,29 @@ func TestASessionIsOneAtAllServers(t *testing.T) {
 	}
 }
 
+// The id of a session that was detached at one server is free at all of them.
+func TestDetachedIDsAreFree(t *testing.T) {
+	a, b := doors(t, Limits{})
+	for n := range 4 {
+		first, second := a, b // the first one still has it in memory when it attaches again
+		if n/2 == 1 {
+			first, second = b, a
+		}
+		for i, at := range []*door{first, second, first, second} {
+			method, params := []string{"attach", "let", "let", "detach"}[i], []string{"x", "1"}
+			if method != "let" {
+				params = nil
+			}
+			if got := at.call(t, method, params...); strings.HasPrefix(got, "ERR") {
+				t.Fatalf("round %d, %s: %s", n, method, got)
+			}
+		}
+	}
+	if a.lent.Len()+b.lent.Len() > 1 {
+		t.Error("sessions that were detached take memory")
+	}
+}
+
 // Many calls at once at two servers: a change that was acknowledged is never lost, and none is made up.
 func TestConcurrentChangesOfASession(t *testing.T) {
 	a, b := doors(t, Limits{})

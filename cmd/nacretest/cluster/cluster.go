@@ -24,6 +24,7 @@ type options struct {
 	changes                 int
 	only                    string
 	verbose                 bool
+	identity                int // rounds
 	lasts                   time.Duration
 	harness.RunOptions
 }
@@ -37,6 +38,7 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.per, "fresh", 25, "kills until a new cluster is made: that of the stubs slows down with each version of a key")
 	fs.IntVar(&o.rows, "rows", 6000, "records of the table whose index is built")
 	fs.IntVar(&o.changes, "changes", 10_000, "changes by two servers that a live query of a third one must hear of; 0: leave that out")
+	fs.IntVar(&o.identity, "identity", 6, "so often, hold two servers to it that identities and sessions are the same at both")
 	fs.StringVar(&o.only, "only", "", "only some of kill, pair, build, store, outage, split, roll; with commas")
 	fs.BoolVar(&o.verbose, "v", false, "say what is done when")
 	o.Flags(fs, "")
@@ -79,6 +81,11 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		done: map[string]int{}}
 	fmt.Fprintf(out, "cluster: %d kills among %d servers under %d writers, seed %d\n", o.kills, o.servers, o.writers,
 		o.Seed)
+	if o.identity > 0 {
+		if err := t.identities(ctx); err != nil {
+			return fmt.Errorf("identities: %w", err)
+		}
+	}
 	if o.changes > 0 {
 		if err := t.manyChanges(ctx); err != nil {
 			return fmt.Errorf("live query: %w", err)
