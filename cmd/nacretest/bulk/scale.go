@@ -147,7 +147,8 @@ func (o *scaleOptions) work(ctx context.Context, s *harness.Server, rows int, z 
 		spent, err := s.Since(before)
 		return float64(spent.Nanoseconds()) / 1e3 / float64(per), err
 	}
-	if z.load, err = cpu(rows, func() error { return o.load(ctx, c, rows) }); err != nil {
+	load := func() error { return errors.Join(o.load(ctx, c, rows), settle(ctx, s)) }
+	if z.load, err = cpu(rows, load); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
 	if z.scan, err = cpu(rows, func() error { return countAll(ctx, c, rows) }); err != nil {
@@ -159,7 +160,7 @@ func (o *scaleOptions) work(ctx context.Context, s *harness.Server, rows int, z 
 	return nil
 }
 
-// load inserts the records by thousands, as SQL texts.
+// load inserts the records by thousands, as texts.
 func (o *scaleOptions) load(ctx context.Context, c *client.Client, rows int) error {
 	const batch = 1000
 	pad := strings.Repeat("x", 130)
@@ -173,6 +174,29 @@ func (o *scaleOptions) load(ctx context.Context, c *client.Client, rows int) err
 		b.WriteString("] RETURN NONE")
 		if _, err := harness.Ask(ctx, c, b.String()); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// settle waits until the server does nothing any more: checkpoints go on after the last commit, and belong to the load.
+func settle(ctx context.Context, s *harness.Server) error {
+	for quiet := 0; quiet < 4; {
+		before, err := harness.UsageOf(s.Cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(250 * time.Millisecond):
+		}
+		spent, err := s.Since(before)
+		if err != nil {
+			return err
+		}
+		if quiet++; spent > 20*time.Millisecond {
+			quiet = 0
 		}
 	}
 	return nil

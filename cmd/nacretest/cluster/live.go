@@ -153,13 +153,16 @@ func (r *round) heardAll(ctx context.Context, cl *client.Client, h *heard) error
 	}
 }
 
-// manyChanges holds a live query of one server to many changes by the others: each once, and in order.
+// manyChanges holds a live query of one server to many changes by the others: each once, in order, and soon.
 func (t *tester) manyChanges(ctx context.Context) error {
 	f, err := harness.StartFleet(ctx, t.servers)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.changesOn(ctx, f), f.Close())
+	if err = t.changesOn(ctx, f); err == nil {
+		err = t.delaysOn(ctx, f)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // chunk is how many records one transaction of changesOn changes.
