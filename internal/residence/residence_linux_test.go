@@ -40,6 +40,13 @@ func TestDropProgram(t *testing.T) {
 	}
 }
 
+// TestFiles holds that Files counts what /proc/self/status does, in bytes.
+func TestFiles(t *testing.T) {
+	if got, want := Files()>>10, int64(filePages(t)); got < want/2 || got > want*2 || want == 0 {
+		t.Errorf("%d kB of files are resident, status says %d", got, want)
+	}
+}
+
 // filePages is how many kB of files are resident in this process.
 func filePages(t *testing.T) int {
 	t.Helper()

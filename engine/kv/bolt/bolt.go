@@ -93,7 +93,9 @@ type Store struct {
 	turns   chan struct{} // holds one token while the commit turn is free
 	stop    chan struct{} // closed by Close
 	close   func() error
-	syncer  sync.WaitGroup // of syncLoop
+	keeper  sync.Once // of keepResident, which only a large file needs
+
+	background sync.WaitGroup // of syncLoop and keepResident; stop ends them
 }
 
 // counters are read by Stats.
@@ -149,7 +151,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
-	c.active = loader.Tree()
+	c.active = overlay.LayerOf(loader.Tree())
 	news.done(found)
 	// A meta page that was torn by a power cut belongs to a checkpoint whose commits are all in the log.
 	if s.doubt && found.Frames == 0 {
@@ -163,7 +165,7 @@ func (s *Store) open() error {
 	c.publish()
 	s.commits = c
 	if s.opt.Sync > 0 {
-		s.syncer.Go(s.syncLoop)
+		s.background.Go(s.syncLoop)
 	}
 	return nil
 }
@@ -258,7 +260,7 @@ func (s *Store) Close() error { return s.close() }
 func (s *Store) shutDown() error {
 	close(s.stop)
 	s.commits.end()
-	s.syncer.Wait()
+	s.background.Wait()
 	open, gone := s.epochs.Shut()
 	err := s.log.Close()
 	if cause := s.failed.Load(); cause != nil {

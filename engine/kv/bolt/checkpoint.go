@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"github.com/nacredb/nacre/internal/residence"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -100,7 +98,7 @@ func (c *committer) checkpointIfDue() {
 		}
 		c.freeze()
 	}
-	frozen, version, size := c.frozen, c.frozenAt, c.frozenBytes
+	frozen, version, size := c.frozen.Tree, c.frozenAt, c.frozenBytes
 	c.running = true
 	go func() {
 		res := c.s.checkpoint(frozen, version, size, func(b *base) {
@@ -121,7 +119,7 @@ func (c *committer) checkpointIfDue() {
 // freeze begins a new active overlay; there must be no frozen one, and nothing under way.
 func (c *committer) freeze() {
 	c.frozen, c.frozenAt, c.frozenBytes = c.active.Snapshot(), c.version, c.bytes
-	c.active, c.bytes = overlay.Tree{}, 0
+	c.active, c.bytes = overlay.Layer{}, 0
 	c.visible = c.mark()
 	c.publish()
 }
@@ -148,7 +146,6 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 		if err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
-		s.forgetPages()
 		b, err := s.openBase()
 		if err != nil || !more {
 			return checkpointResult{version: version, base: b, err: err}
@@ -162,19 +159,6 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 func growStep(size int64) int {
 	const least, greatest = 1 << 20, 64 << 20
 	return int(min(max(size/16, least), greatest))
-}
-
-// residentFile is the size up to which data.db may be resident whole.
-const residentFile = 128 << 20
-
-// forgetPages takes the pages of a large data.db out of this process's memory after a chunk of a checkpoint has walked
-// them: else a load in random order would keep the whole file resident, the pages that it has replaced included.
-// Readers find them in the page cache. It is advice: that it was not taken is of no consequence.
-func (s *Store) forgetPages() {
-	info, err := os.Stat(s.db.Path())
-	if err == nil && info.Size() > residentFile {
-		_ = residence.Drop(s.db.Info().Data, uintptr(info.Size()))
-	}
 }
 
 // roomFor refuses a chunk of a checkpoint of n keys and size bytes that might not fit into the mapping of the
@@ -264,7 +248,7 @@ func (c *committer) finishCheckpoint(res checkpointResult) {
 		return
 	}
 	c.ckptErr = nil
-	c.frozen = overlay.Tree{}
+	c.frozen = overlay.Layer{}
 	c.base = res.base
 	c.publish()
 	c.s.count.checkpoints.Add(1)
@@ -292,7 +276,7 @@ func (c *committer) lastCheckpoint() {
 			}
 			c.freeze()
 		}
-		c.finishCheckpoint(c.s.checkpoint(c.frozen, c.frozenAt, c.frozenBytes, c.rebase))
+		c.finishCheckpoint(c.s.checkpoint(c.frozen.Tree, c.frozenAt, c.frozenBytes, c.rebase))
 	}
 	if c.ckptErr != nil {
 		if err := c.s.log.Sync(); err != nil {

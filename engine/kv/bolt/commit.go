@@ -66,8 +66,8 @@ type committer struct {
 	shut    bool
 	waiting []*request // first come, first served; each is a caller that waits, so there is no other limit
 	version kv.Version
-	active  overlay.Tree // the newest state, what is not logged yet included
-	bytes   int64        // of log frames in active
+	active  overlay.Layer // the newest state, what is not logged yet included
+	bytes   int64         // of log frames in active
 	base    *base
 	turn    *kv.Turn   // who alone may commit, or nil
 	wanted  *grant     // a turn to be given when nothing is under way, or nil
@@ -80,7 +80,7 @@ type committer struct {
 	logged  mark  // the newest state that is in the log
 	visible mark  // the newest state that snapshots see
 
-	frozen      overlay.Tree // to be checkpointed; empty = none
+	frozen      overlay.Layer // to be checkpointed; empty = none
 	frozenAt    kv.Version
 	frozenBytes int64
 	running     bool       // a checkpoint of frozen is

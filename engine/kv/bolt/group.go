@@ -19,7 +19,7 @@ type group struct {
 
 // mark is a state of the active overlay.
 type mark struct {
-	tree    overlay.Tree // a snapshot
+	tree    overlay.Layer // a snapshot
 	version kv.Version
 	bytes   int64
 }

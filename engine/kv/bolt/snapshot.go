@@ -80,8 +80,8 @@ func (c *cursor) Move(r kv.Range) {
 		c.left = 0
 		return
 	}
-	c.add(0, &c.state.active)
-	c.add(1, &c.state.frozen)
+	c.add(0, &c.state.active.Tree)
+	c.add(1, &c.state.frozen.Tree)
 	if c.reverse {
 		c.setBase(c.base.before(r.End))
 	} else {

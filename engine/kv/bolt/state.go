@@ -15,8 +15,8 @@ import (
 
 // state is the content of a snapshot. The overlays hold sealed values; nil = deleted.
 type state struct {
-	active overlay.Tree // the newest
-	frozen overlay.Tree // on its way to bbolt
+	active overlay.Layer // the newest
+	frozen overlay.Layer // on its way to bbolt
 	base   *base
 }
 
@@ -39,6 +39,9 @@ func (s *Store) openBase() (*base, error) {
 	}
 	s.bases.Add(1)
 	s.count.fileBytes.Store(tx.Size())
+	if tx.Size() > residentBytes {
+		s.keeper.Do(func() { s.background.Go(s.keepResident) })
+	}
 	return &base{tx: tx, pages: p}, nil
 }
 
