@@ -146,6 +146,7 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 		if err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
+		s.trimResident()
 		b, err := s.openBase()
 		if err != nil || !more {
 			return checkpointResult{version: version, base: b, err: err}
