@@ -38,8 +38,8 @@ func (d *delays) sorted() []time.Duration {
 // changeEach is how often each server changes a record while the delays are taken.
 const changeEach = 20 * time.Millisecond
 
-// delaysOn tells how long it takes until a change by one server reaches a live query at another: from the request of the
-// change on, so the commit is in it.
+// delaysOn tells how long it takes until a change by one server reaches a live query at another: from the request of
+// the change on, so the commit is in it.
 func (t *tester) delaysOn(ctx context.Context, f *harness.Fleet) error {
 	d := &delays{}
 	cl, err := f.Connect(ctx, 0, "ws", place, place, d.take)

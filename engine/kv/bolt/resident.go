@@ -27,8 +27,8 @@ func (s *Store) keepResident() {
 }
 
 // trimResident takes the pages of a large data.db out of this process's memory when much of it is there. They stay in
-// the page cache, and who reads one next finds it there, with its neighbours, for about a microsecond. It is advice: that
-// it was not taken is of no consequence.
+// the page cache, and who reads one next finds it there, with its neighbours, for about a microsecond. It is advice:
+// that it was not taken is of no consequence.
 func (s *Store) trimResident() {
 	if n := s.count.fileBytes.Load(); n > residentBytes && residence.Files() > residentBytes {
 		_ = residence.Drop(s.db.Info().Data, uintptr(n))

@@ -66,7 +66,7 @@ const (
 	filterBits  = 4       // of a key
 )
 
-// filterSeed is that of this process: nobody can choose keys that share their bits.
+// filterSeed is another one in each process, so that no client can choose keys that share their bits.
 var filterSeed = maphash.MakeSeed()
 
 // place is the word of a key, and its bits there.
